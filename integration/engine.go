@@ -1,0 +1,163 @@
+// Package integration finds or starts a real DynamoDB engine, for examples and
+// tests.
+//
+// Start looks in this order:
+//
+//  1. the endpoint in DYNAMODB_ENDPOINT,
+//  2. the engine named by ITEMIZE_ENGINE: dynamodb-local, dynoxide or docker,
+//  3. DynamoDB Local, if Java 17 or later and Maven are on the PATH,
+//  4. dynoxide, if it is on the PATH,
+//  5. the image amazon/dynamodb-local, if Docker is running.
+//
+// A started engine listens on a free port of the loopback interface, keeps its
+// data in memory, and ends with the program. Its files are fetched once, in a
+// pinned version, into the user's cache folder, by the package client that knows
+// where they are (mvn, cargo, docker); a line on stderr says so.
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// The names of the engines, as ITEMIZE_ENGINE takes them.
+const (
+	Local    = "dynamodb-local"
+	Dynoxide = "dynoxide"
+	Docker   = "docker"
+	// External is an engine that somebody else has started.
+	External = "external"
+)
+
+// Engine is a running DynamoDB engine.
+type Engine struct {
+	// Name is one of the constants above.
+	Name string
+	// Endpoint is its URL.
+	Endpoint string
+
+	process *process
+	traits  func() (Traits, error)
+}
+
+// ErrNoEngine says that no engine was found, and how to get one.
+var ErrNoEngine = errors.New("no DynamoDB engine: install Java 17 or later and Maven (DynamoDB Local is then fetched), " +
+	"or put dynoxide on the PATH (cargo install dynoxide-rs), or start Docker, or set DYNAMODB_ENDPOINT")
+
+// Start finds or starts an engine, and waits until it answers. Stop it when
+// done. The error is ErrNoEngine where there is none.
+func Start(ctx context.Context) (*Engine, error) {
+	if endpoint := os.Getenv("DYNAMODB_ENDPOINT"); endpoint != "" {
+		e := &Engine{Name: External, Endpoint: endpoint}
+		return e, e.ready(ctx)
+	}
+	if name := os.Getenv("ITEMIZE_ENGINE"); name != "" {
+		return StartNamed(ctx, name)
+	}
+	for _, l := range launchers {
+		if l.available(ctx) == nil {
+			return start(ctx, l)
+		}
+	}
+	return nil, ErrNoEngine
+}
+
+// StartNamed starts the engine with that name.
+func StartNamed(ctx context.Context, name string) (*Engine, error) {
+	for _, l := range launchers {
+		if l.name != name {
+			continue
+		}
+		if err := l.available(ctx); err != nil && !l.builds {
+			return nil, fmt.Errorf("engine %s: %w", name, err)
+		}
+		return start(ctx, l)
+	}
+	return nil, fmt.Errorf("unknown engine %q in ITEMIZE_ENGINE: write %s, %s or %s", name, Local, Dynoxide, Docker)
+}
+
+// start launches an engine. A port that is free can be taken before the engine
+// has it, so a start that fails is tried again.
+func start(ctx context.Context, l launcher) (*Engine, error) {
+	var err error
+	for range 3 {
+		var e *Engine
+		if e, err = launch(ctx, l); err == nil {
+			return e, nil
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, fmt.Errorf("start %s: %w", l.name, err)
+}
+
+func launch(ctx context.Context, l launcher) (*Engine, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	cmd, err := l.command(ctx, port)
+	if err != nil {
+		return nil, err
+	}
+	p, err := run(cmd)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{Name: l.name, Endpoint: fmt.Sprintf("http://127.0.0.1:%d", port), process: p}
+	if err := e.ready(ctx); err != nil {
+		p.stop()
+		return nil, fmt.Errorf("%w; its output: %s", err, p.output())
+	}
+	return e, nil
+}
+
+// ready waits until the engine answers.
+func (e *Engine) ready(ctx context.Context) error {
+	e.traits = sync.OnceValues(e.probe)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	client := e.Client(func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 })
+	for {
+		_, err := client.ListTables(ctx, &dynamodb.ListTablesInput{Limit: aws.Int32(1)})
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("no answer from %s: %w", e.Endpoint, err)
+		case <-e.process.done():
+			return errors.New("it ended right away")
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// Stop ends an engine that Start has started, and leaves others alone.
+func (e *Engine) Stop() {
+	if e != nil && e.process != nil {
+		e.process.stop()
+	}
+}
+
+// Client returns a client of the engine.
+func (e *Engine) Client(options ...func(*dynamodb.Options)) *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{
+		BaseEndpoint: aws.String(e.Endpoint),
+		Region:       "us-east-1",
+		Credentials:  aws.CredentialsProviderFunc(anyCredentials),
+	}, options...)
+}
+
+// anyCredentials are what local engines take: anything.
+func anyCredentials(context.Context) (aws.Credentials, error) {
+	return aws.Credentials{AccessKeyID: "itemize", SecretAccessKey: "itemize", Source: "itemize"}, nil
+}

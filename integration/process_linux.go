@@ -1,0 +1,12 @@
+package integration
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+func endWithParent(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+}
+
+func stopCommand(cmd *exec.Cmd) { _ = cmd.Process.Signal(syscall.SIGTERM) }

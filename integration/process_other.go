@@ -1,0 +1,10 @@
+//go:build !linux
+
+package integration
+
+import "os/exec"
+
+// endWithParent: other systems have no such signal; Stop ends the engine.
+func endWithParent(*exec.Cmd) {}
+
+func stopCommand(cmd *exec.Cmd) { _ = cmd.Process.Kill() }

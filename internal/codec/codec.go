@@ -1,0 +1,99 @@
+// Package codec turns the values of a model into attributes and back.
+//
+// The mapper's inside is not generic: it works on a schema, on values (an any
+// that holds a *T), and on records. A record is what one item's attributes lie
+// in: the model itself for a singleton, one element for an element item, as an
+// any that holds a pointer. The interfaces here are all that the mapper needs of
+// a model's type. Reflected implements them with reflect and attributevalue;
+// generated code does so without.
+package codec
+
+import (
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/key"
+)
+
+// Model is the codec of a model.
+type Model interface {
+	// New returns a pointer to a new zero value.
+	New() any
+	// Owner returns the value of a field that keys name, by its index in
+	// schema.Entity.Owners. SetOwner sets it from a key.
+	Owner(v any, i int) (key.Value, error)
+	SetOwner(v any, i int, value key.Value) error
+	// SameOwners tells whether all such fields are equal in both values.
+	SameOwners(a, b any) bool
+	// CloneOwners copies them.
+	CloneOwners(dst, src any)
+	// Record returns the codec of the item's records.
+	Record(item int) Record
+	// Elements returns the codec of the item's slice or map, nil for a singleton.
+	Elements(item int) Elements
+}
+
+// Record is the codec of the records of one item. Attributes are given by their
+// index in schema.Item.Attributes, placeholders by theirs in schema.Key.Sources.
+type Record interface {
+	// Encode returns an attribute's value, nil where it is not stored.
+	Encode(rec any, attribute int) (types.AttributeValue, error)
+	// Decode sets an attribute's field.
+	Decode(rec any, attribute int, value types.AttributeValue) error
+	// Same tells whether an attribute's fields are equal, without encoding
+	// them. It may say no for two that encode alike, never yes for two that do
+	// not. It is not asked of opaque attributes.
+	Same(a, b any, attribute int) bool
+	// Equal tells whether all but opaque attributes are Same, and the fields
+	// that the key names and that set the expiry are.
+	Equal(a, b any) bool
+	// Clone copies, so that no later change of src shows in dst, what Equal
+	// compares.
+	Clone(dst, src any)
+	// Present tells of a singleton whether there is anything to store.
+	Present(rec any) bool
+	// Allocate makes the struct of a singleton that is a pointer.
+	Allocate(rec any)
+	// Expiry returns the time at which the item expires; ok is false where it
+	// does not.
+	Expiry(rec any) (at time.Time, ok bool)
+	// Key returns the value of a placeholder that names the element; SetKey
+	// sets it from a key.
+	Key(rec any, source int) (key.Value, error)
+	SetKey(rec any, source int, value key.Value) error
+}
+
+// Pos is where an element lies: its index in a slice, or its key in a map.
+type Pos struct {
+	Index int
+	Key   any
+}
+
+// Elements is the codec of a slice or map whose elements are items. v is a
+// pointer to the model.
+type Elements interface {
+	Len(v any) int
+	// Each yields every element's place and record, which is nil for a nil
+	// pointer. Maps come in any order.
+	Each(v any, yield func(Pos, any) bool)
+	// At returns the record at a place.
+	At(v any, p Pos) any
+	// Equal tells whether both have the same elements, by Record.Equal, in the
+	// same places.
+	Equal(a, b any) bool
+	// Clone copies all elements, as Record.Clone does.
+	Clone(dst, src any)
+	// NewElement returns a pointer to a new zero element.
+	NewElement() any
+	// Reset makes the field empty (nil for none), with room for n elements;
+	// records that At returned before stay valid.
+	Reset(v any, n int)
+	// Append adds an element, at the map's key k.
+	Append(v any, k any, rec any)
+	// Set replaces the element at a place.
+	Set(v any, p Pos, rec any)
+	// MapKey returns the map's key as a key's value, and back.
+	MapKey(k any) (key.Value, error)
+	FromKey(value key.Value) (k any, err error)
+}

@@ -1,0 +1,238 @@
+package key
+
+import (
+	"math/bits"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// FormatKind is the kind of a placeholder's format.
+type FormatKind uint8
+
+// The formats (tags.md, "Placeholders"). Plain is a string or the text of a
+// TextMarshaler, with the delimiter escaped; Native stores the value of a bare
+// placeholder in its own type.
+const (
+	Literal FormatKind = iota
+	Plain
+	Raw
+	Digits
+	Sortable
+	Nanos
+	Millis
+	Seconds
+	Unix
+	Date
+	Month
+	Week
+	Year
+	Native
+)
+
+// Format is the format of one placeholder.
+type Format struct {
+	Kind FormatKind
+	// Width is the number of digits of Digits.
+	Width int
+	// Max is the largest value of the field's integer type, for Digits and
+	// Sortable; Unsigned tells that the type has no negative values.
+	Max      uint64
+	Unsigned bool
+	// Value is the kind of value that is rendered and parsed.
+	Value Kind
+}
+
+// layouts are the time formats of fixed width, as package time writes them.
+var layouts = map[FormatKind]string{
+	Nanos:   "2006-01-02T15:04:05.000000000Z",
+	Millis:  "2006-01-02T15:04:05.000Z",
+	Seconds: "2006-01-02T15:04:05Z",
+	Date:    "2006-01-02",
+	Month:   "2006-01",
+	Year:    "2006",
+}
+
+const (
+	unixDigits     = 10
+	maxUnix        = 9_999_999_999
+	sortableDigits = 20
+	signBit        = 1 << 63
+	tenTo19        = 10_000_000_000_000_000_000
+)
+
+// IsTime tells whether the format is one of a time.
+func (f Format) IsTime() bool { return f.Kind >= Nanos && f.Kind <= Year }
+
+// Fixed returns the width of a format whose texts all have the same width.
+func (f Format) Fixed() (width int, ok bool) {
+	switch f.Kind {
+	case Digits:
+		return f.Width, true
+	case Sortable:
+		return sortableDigits, true
+	case Unix:
+		return unixDigits, true
+	case Week:
+		return len("2021-W46"), true
+	}
+	l, ok := layouts[f.Kind]
+	return len(l), ok
+}
+
+// Append appends the text of a value. delim is the delimiter that strings
+// escape.
+func (f Format) Append(dst []byte, v Value, delim byte) ([]byte, error) {
+	switch f.Kind {
+	case Plain:
+		return appendPlain(dst, v.Text, delim)
+	case Raw:
+		return appendRaw(dst, v.Text)
+	case Digits:
+		return f.appendDigits(dst, v)
+	case Sortable:
+		return appendSortable(dst, v), nil
+	case Native:
+		return f.appendNative(dst, v)
+	}
+	return f.appendTime(dst, v.Time)
+}
+
+func checkString(s string) error {
+	if s == "" {
+		return &Error{Msg: "an empty string in a key", Cure: "give it a value"}
+	}
+	if !utf8.ValidString(s) {
+		return &Error{Msg: "a string that is not valid UTF-8 in a key", Cure: "two of them could become one on the wire; use valid UTF-8, or []byte as a bare key"}
+	}
+	return nil
+}
+
+const upperHex = "0123456789ABCDEF"
+
+func appendEscape(dst []byte, c byte) []byte {
+	return append(dst, '%', upperHex[c>>4], upperHex[c&15])
+}
+
+func appendPlain(dst []byte, s string, delim byte) ([]byte, error) {
+	if err := checkString(s); err != nil {
+		return dst, err
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '%', c == delim, c == '~' && i == 0:
+			dst = appendEscape(dst, c)
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst, nil
+}
+
+func appendRaw(dst []byte, s string) ([]byte, error) {
+	if err := checkString(s); err != nil {
+		return dst, err
+	}
+	if s[0] == '~' {
+		return dst, &Error{Msg: "a raw value that begins with ~", Cure: "such segments are the library's own; drop :raw from the placeholder, so that it is escaped"}
+	}
+	return append(dst, s...), nil
+}
+
+func (f Format) appendDigits(dst []byte, v Value) ([]byte, error) {
+	n := v.Uint
+	if v.Kind == Int {
+		if v.Int < 0 {
+			return dst, &Error{
+				Msg:  "the negative number " + strconv.FormatInt(v.Int, 10) + " does not sort as digits",
+				Cure: "use the format sortable",
+			}
+		}
+		n = uint64(v.Int)
+	}
+	at := len(dst)
+	dst = append(dst, strings.Repeat("0", f.Width)...)
+	for i := len(dst) - 1; i >= at; i-- {
+		dst[i] += byte(n % 10)
+		n /= 10
+	}
+	if n != 0 {
+		return dst[:at], &Error{
+			Msg:  "the number " + v.String() + " has more than " + strconv.Itoa(f.Width) + " digits",
+			Cure: "widen the format (which changes all keys), or use sortable",
+		}
+	}
+	return dst, nil
+}
+
+// appendSortable appends n + 2^63 in 20 digits, so that all integers sort by value.
+func appendSortable(dst []byte, v Value) []byte {
+	hi, lo := uint64(0), uint64(v.Int)^signBit
+	if v.Kind == Uint {
+		lo, hi = bits.Add64(v.Uint, signBit, 0)
+	}
+	q, r := bits.Div64(hi, lo, tenTo19)
+	dst = append(dst, '0'+byte(q))
+	at := len(dst)
+	dst = append(dst, "0000000000000000000"...)
+	for i := len(dst) - 1; i >= at; i-- {
+		dst[i] += byte(r % 10)
+		r /= 10
+	}
+	return dst
+}
+
+func (f Format) appendTime(dst []byte, t time.Time) ([]byte, error) {
+	t = t.UTC()
+	year, week := t.Year(), 0
+	if f.Kind == Week {
+		year, week = t.ISOWeek()
+	}
+	if year < 0 || year > 9999 {
+		return dst, &Error{Msg: "the year " + strconv.Itoa(year) + " in a key", Cure: "keys hold the years 0 to 9999"}
+	}
+	switch f.Kind {
+	case Unix:
+		n := t.Unix()
+		if n < 0 || n > maxUnix {
+			return dst, &Error{
+				Msg:  "the time " + t.Format(time.RFC3339) + " in a key of epoch seconds",
+				Cure: "10 digits hold the years 1970 to 2286; use the format seconds",
+			}
+		}
+		return Format{Kind: Digits, Width: unixDigits}.appendDigits(dst, OfInt(n))
+	case Week:
+		dst, _ = Format{Kind: Digits, Width: 4}.appendDigits(dst, OfInt(int64(year)))
+		dst = append(dst, "-W"...)
+		return Format{Kind: Digits, Width: 2}.appendDigits(dst, OfInt(int64(week)))
+	}
+	return t.AppendFormat(dst, layouts[f.Kind]), nil
+}
+
+// appendNative appends the text of a bare placeholder's value.
+func (f Format) appendNative(dst []byte, v Value) ([]byte, error) {
+	switch v.Kind {
+	case String:
+		if err := checkString(v.Text); err != nil {
+			return dst, err
+		}
+		return append(dst, v.Text...), nil
+	case Bytes:
+		if v.Text == "" {
+			return dst, &Error{Msg: "empty bytes in a key", Cure: "give it a value"}
+		}
+		return append(dst, v.Text...), nil
+	case Int:
+		return strconv.AppendInt(dst, v.Int, 10), nil
+	case Uint:
+		return strconv.AppendUint(dst, v.Uint, 10), nil
+	case Time: // a bare {T:unix}
+		return strconv.AppendInt(dst, v.Time.Unix(), 10), nil
+	}
+	text, ok := Canonical(v.Text)
+	if !ok {
+		return dst, &Error{Msg: strconv.Quote(v.Text) + " is no number of DynamoDB", Cure: "use at most 38 digits, between 1E-130 and 9.9E+125"}
+	}
+	return append(dst, text...), nil
+}

@@ -1,0 +1,95 @@
+package key
+
+import "strings"
+
+// MaxDigits is the number of significant digits of a Number (Developer Guide,
+// "Supported data types and naming rules", Number).
+const MaxDigits = 38
+
+// Canonical returns the one form of a decimal number: no exponent, no sign of
+// zero, no outer zeros. 1, 1.0 and 10E-1 are all "1". ok is false for what is
+// no number, or one that DynamoDB does not take: more than 38 significant
+// digits, or a magnitude outside 1E-130 to 9.99...E+125.
+func Canonical(s string) (text string, ok bool) {
+	neg, digits, exp, ok := Decimal(s)
+	if !ok {
+		return "", false
+	}
+	if digits == "" {
+		return "0", true
+	}
+	// The value is 0.digits x 10^exp; the leading digit has the weight exp-1.
+	if len(digits) > MaxDigits || exp-1 > 125 || exp-1 < -130 {
+		return "", false
+	}
+	var b strings.Builder
+	if neg {
+		b.WriteByte('-')
+	}
+	switch {
+	case exp <= 0:
+		b.WriteString("0.")
+		b.WriteString(strings.Repeat("0", -exp))
+		b.WriteString(digits)
+	case exp >= len(digits):
+		b.WriteString(digits)
+		b.WriteString(strings.Repeat("0", exp-len(digits)))
+	default:
+		b.WriteString(digits[:exp])
+		b.WriteByte('.')
+		b.WriteString(digits[exp:])
+	}
+	return b.String(), true
+}
+
+// Decimal splits a number into its sign, its significant digits without outer
+// zeros, and the exponent exp such that it equals 0.digits x 10^exp.
+func Decimal(s string) (neg bool, digits string, exp int, ok bool) {
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		neg, s = s[0] == '-', s[1:]
+	}
+	mantissa := s
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		mantissa = s[:i]
+		if exp, ok = exponent(s[i+1:]); !ok {
+			return false, "", 0, false
+		}
+	}
+	whole, frac, _ := strings.Cut(mantissa, ".")
+	if whole == "" && frac == "" || !allDigits(whole) || !allDigits(frac) {
+		return false, "", 0, false
+	}
+	digits = whole + frac
+	exp += len(whole)
+	trimmed := strings.TrimLeft(digits, "0")
+	exp -= len(digits) - len(trimmed)
+	return neg, strings.TrimRight(trimmed, "0"), exp, true
+}
+
+func exponent(s string) (n int, ok bool) {
+	neg := strings.HasPrefix(s, "-")
+	if neg || strings.HasPrefix(s, "+") {
+		s = s[1:]
+	}
+	if s == "" || !allDigits(s) {
+		return 0, false
+	}
+	for i := range len(s) {
+		if n = n*10 + int(s[i]-'0'); n > 1000 {
+			n = 1000 // out of range whatever follows
+		}
+	}
+	if neg {
+		n = -n
+	}
+	return n, true
+}
+
+func allDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,118 @@
+package key
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits of key attributes, in bytes (Developer Guide, "Service, account, and
+// table quotas", partition keys and sort keys).
+const (
+	MaxPartition = 2048
+	MaxSort      = 1024
+)
+
+// Scalar is the value of a key attribute. It is comparable, so that it can be
+// a map's key; the zero Scalar is no value.
+type Scalar struct {
+	// Type is 'S', 'N' or 'B', and 0 for no value.
+	Type byte
+	// Text is the string, the number in canonical form, or the bytes.
+	Text string
+}
+
+// String quotes strings, and shows bytes in hexadecimal.
+func (s Scalar) String() string {
+	switch s.Type {
+	case 'S':
+		return strconv.Quote(s.Text)
+	case 'N':
+		return s.Text
+	case 'B':
+		return "0x" + hex(s.Text)
+	}
+	return "-"
+}
+
+// Plain is String without quotes, where no quotes are needed.
+func (s Scalar) Plain() string {
+	if s.Type == 'S' && utf8.ValidString(s.Text) {
+		return s.Text
+	}
+	return s.String()
+}
+
+func hex(s string) string {
+	const digits = "0123456789abcdef"
+	b := make([]byte, 0, 2*len(s))
+	for i := range len(s) {
+		b = append(b, digits[s[i]>>4], digits[s[i]&15])
+	}
+	return string(b)
+}
+
+// CheckSize returns what is wrong with a key value's size: it has at least one
+// byte, and at most limit.
+func (s Scalar) CheckSize(limit int) error {
+	switch {
+	case s.Type == 'N':
+		return nil
+	case len(s.Text) == 0:
+		return &Error{Index: -1, Msg: "the key is empty", Cure: "give it a value"}
+	case len(s.Text) > limit:
+		return &Error{
+			Index: -1, Msg: "the key has " + strconv.Itoa(len(s.Text)) + " bytes, over the limit of " + strconv.Itoa(limit),
+			Cure: "shorten the values in it",
+		}
+	}
+	return nil
+}
+
+// Error is a value that a key cannot hold.
+type Error struct {
+	// Index is the placeholder's, among those of the template; -1 for none.
+	Index int
+	// Msg says what is wrong, Cure what to do.
+	Msg, Cure string
+}
+
+// Error returns the fault and its cure.
+func (e *Error) Error() string { return e.Msg + ": " + e.Cure }
+
+// Compare orders two values of one type as DynamoDB orders sort keys: numbers
+// by value, strings and bytes by their bytes.
+func Compare(a, b Scalar) int {
+	if a.Type != 'N' || b.Type != 'N' {
+		return strings.Compare(a.Text, b.Text)
+	}
+	return compareNumbers(a.Text, b.Text)
+}
+
+func compareNumbers(a, b string) int {
+	negA, digitsA, expA, _ := Decimal(a)
+	negB, digitsB, expB, _ := Decimal(b)
+	signA, signB := sign(negA, digitsA), sign(negB, digitsB)
+	switch {
+	case signA != signB:
+		return cmp.Compare(signA, signB)
+	case signA == 0:
+		return 0
+	}
+	c := cmp.Compare(expA, expB)
+	if c == 0 {
+		c = strings.Compare(digitsA, digitsB)
+	}
+	return c * signA
+}
+
+func sign(neg bool, digits string) int {
+	switch {
+	case digits == "":
+		return 0
+	case neg:
+		return -1
+	}
+	return 1
+}

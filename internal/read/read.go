@@ -1,0 +1,267 @@
+// Package read reads what a selection names, page by page, and tells what it
+// cost.
+package read
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/sel"
+)
+
+// Client is what reading needs of a DynamoDB client.
+type Client interface {
+	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
+	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+}
+
+// Item is an item as it is stored.
+type Item = map[string]types.AttributeValue
+
+// Reader reads the items of one model.
+type Reader struct {
+	Client Client
+	Schema *schema.Entity
+	// Tables are the real names of the schema's tables.
+	Tables []string
+	Now    func() time.Time
+	// Codec decodes.
+	Codec codec.Model
+}
+
+// Options say how to read.
+type Options struct {
+	// Strong asks for strongly consistent reads.
+	Strong bool
+	// Reverse asks for descending sort keys.
+	Reverse bool
+}
+
+// Found is an item that was read.
+type Found struct {
+	Item   Item
+	Table  int
+	PK, SK key.Scalar
+	// Kind is the item's kind, nil for an item that matches no template;
+	// Values are the values of the placeholders in its sort key.
+	Kind   *schema.Item
+	Values []key.Value
+	// Size is its size in bytes.
+	Size int
+	// Expired tells that its time to live is over.
+	Expired bool
+	// Attempt is the staged write that it belongs to, nil for none.
+	Attempt types.AttributeValue
+}
+
+// Usage is what reading took.
+type Usage struct {
+	// Requests is the number of calls.
+	Requests int
+	// Predicted are the RCU computed from the sizes of what was read,
+	// Consumed those that DynamoDB reported.
+	Predicted, Consumed float64
+}
+
+func (u *Usage) add(bytes []int, strong bool, consumed *types.ConsumedCapacity) {
+	for _, n := range bytes {
+		units := cost.ReadUnits(n)
+		if !strong {
+			units /= 2
+		}
+		u.Predicted += units
+	}
+	if consumed != nil {
+		u.Consumed += aws.ToFloat64(consumed.CapacityUnits)
+	}
+}
+
+// Items yields the items of the parts: first those with a known key, then the
+// ranges in their order, each in the order of its sort keys.
+func (r *Reader) Items(ctx context.Context, parts []sel.Part, o Options, u *Usage) iter.Seq2[Found, error] {
+	return func(yield func(Found, error) bool) {
+		var ones, ranges []sel.Part
+		for _, p := range parts {
+			if p.Range.Kind == sel.One {
+				ones = append(ones, p)
+			} else {
+				ranges = append(ranges, p)
+			}
+		}
+		if !r.ones(ctx, ones, o, u, yield) {
+			return
+		}
+		for i, p := range ranges {
+			before := append(slices.Clone(ones), ranges[:i]...)
+			once := func(f Found, err error) bool {
+				return err == nil && contains(before, f) || yield(f, err)
+			}
+			if !r.query(ctx, p, o, u, once) {
+				return
+			}
+		}
+	}
+}
+
+// contains tells whether an item has come with one of the parts.
+func contains(parts []sel.Part, f Found) bool {
+	return slices.ContainsFunc(parts, func(p sel.Part) bool {
+		return p.Table == f.Table && p.PK == f.PK && p.Range.Contains(f.SK)
+	})
+}
+
+// ones reads single items: one with GetItem, several with BatchGetItem.
+func (r *Reader) ones(ctx context.Context, parts []sel.Part, o Options, u *Usage, yield func(Found, error) bool) bool {
+	switch len(parts) {
+	case 0:
+		return true
+	case 1:
+		f, err := r.get(ctx, parts[0], o, u)
+		if err != nil {
+			yield(Found{}, err)
+			return false
+		}
+		return f == nil || yield(*f, nil)
+	}
+	return r.batch(ctx, parts, o, u, yield)
+}
+
+// One reads one item, nil if it is not there.
+func (r *Reader) One(ctx context.Context, table int, pk, sk key.Scalar, o Options, u *Usage) (*Found, error) {
+	return r.get(ctx, sel.Part{Table: table, PK: pk, Range: sel.Range{Kind: sel.One, Low: sk}}, o, u)
+}
+
+func (r *Reader) get(ctx context.Context, p sel.Part, o Options, u *Usage) (*Found, error) {
+	out, err := r.Client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: &r.Tables[p.Table], Key: r.Key(p.Table, p.PK, p.Range.Low),
+		ConsistentRead: &o.Strong, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+	})
+	u.Requests++
+	if err != nil {
+		return nil, r.explain(err, p.Table)
+	}
+	u.add([]int{cost.ItemSize(out.Item)}, o.Strong, out.ConsumedCapacity)
+	if len(out.Item) == 0 {
+		return nil, nil
+	}
+	f, err := r.Found(p.Table, out.Item)
+	return &f, err
+}
+
+// Key returns the primary key of an item.
+func (r *Reader) Key(table int, pk, sk key.Scalar) Item {
+	t := r.Schema.Tables[table]
+	k := Item{t.Hash: codec.ValueOf(pk)}
+	if t.Range != "" {
+		k[t.Range] = codec.ValueOf(sk)
+	}
+	return k
+}
+
+// Found describes an item as read from a table.
+func (r *Reader) Found(table int, item Item) (Found, error) {
+	t := r.Schema.Tables[table]
+	f := Found{Item: item, Table: table, Size: cost.ItemSize(item), Attempt: item[schema.Attempt]}
+	var ok bool
+	if f.PK, ok = codec.ScalarOf(item[t.Hash]); !ok {
+		return f, r.wrongKey(table, t.Hash)
+	}
+	if t.Range != "" {
+		if f.SK, ok = codec.ScalarOf(item[t.Range]); !ok {
+			return f, r.wrongKey(table, t.Range)
+		}
+	}
+	f.Kind, f.Values = r.Schema.Match(table, f.SK)
+	f.Expired = r.Expired(item)
+	return f, nil
+}
+
+// Expired tells whether an item's time to live is over, so that DynamoDB may
+// delete it at any moment.
+func (r *Reader) Expired(item Item) bool {
+	if r.Schema.TTL == "" {
+		return false
+	}
+	n, ok := item[r.Schema.TTL].(*types.AttributeValueMemberN)
+	if !ok {
+		return false
+	}
+	at, err := strconv.ParseFloat(n.Value, 64)
+	return err == nil && int64(at) <= r.Now().Unix()
+}
+
+// query reads a range, over every page.
+func (r *Reader) query(ctx context.Context, p sel.Part, o Options, u *Usage, yield func(Found, error) bool) bool {
+	in := r.Input(p, o)
+	for {
+		out, err := r.Client.Query(ctx, in)
+		u.Requests++
+		if err != nil {
+			yield(Found{}, r.explain(err, p.Table))
+			return false
+		}
+		size := 0
+		found := make([]Found, len(out.Items))
+		for i, item := range out.Items {
+			if found[i], err = r.Found(p.Table, item); err != nil {
+				yield(Found{}, err)
+				return false
+			}
+			size += found[i].Size
+		}
+		u.add([]int{size}, o.Strong, out.ConsumedCapacity)
+		for _, f := range found {
+			if !yield(f, nil) {
+				return false
+			}
+		}
+		if len(out.LastEvaluatedKey) == 0 {
+			return true
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+}
+
+// Input returns the request that reads a range.
+func (r *Reader) Input(p sel.Part, o Options) *dynamodb.QueryInput {
+	t := r.Schema.Tables[p.Table]
+	in := &dynamodb.QueryInput{
+		TableName:                 &r.Tables[p.Table],
+		ConsistentRead:            &o.Strong,
+		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
+		ExpressionAttributeNames:  map[string]string{"#pk": t.Hash},
+		ExpressionAttributeValues: Item{":pk": codec.ValueOf(p.PK)},
+		KeyConditionExpression:    aws.String("#pk = :pk"),
+	}
+	if o.Reverse {
+		in.ScanIndexForward = aws.Bool(false)
+	}
+	condition := func(text string, values ...key.Scalar) {
+		in.KeyConditionExpression = aws.String("#pk = :pk AND " + text)
+		in.ExpressionAttributeNames["#sk"] = t.Range
+		for i, v := range values {
+			in.ExpressionAttributeValues[":sk"+strconv.Itoa(i)] = codec.ValueOf(v)
+		}
+	}
+	switch p.Range.Kind {
+	case sel.One:
+		condition("#sk = :sk0", p.Range.Low)
+	case sel.Prefix:
+		condition("begins_with(#sk, :sk0)", p.Range.Low)
+	case sel.Between:
+		condition("#sk BETWEEN :sk0 AND :sk1", p.Range.Low, p.Range.High)
+	}
+	return in
+}

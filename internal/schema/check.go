@@ -1,0 +1,364 @@
+package schema
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/itemize/itemize/internal/key"
+)
+
+// encodable reports what attributevalue would drop, empty, or not read back.
+func (b *builder) encodable(m *member, t *Type) {
+	b.inside(m, t, map[*Type]bool{})
+}
+
+func (b *builder) inside(m *member, t *Type, seen map[*Type]bool) {
+	if t == nil || t.Marshals || t.Time || seen[t] {
+		return
+	}
+	seen[t] = true
+	switch t.Kind {
+	case Other:
+		b.fault(m.at(), `tag it ddb:"-"`, "attributevalue would drop the %s in it without a word", t.Name)
+	case Interface:
+		if t.Methods {
+			b.fault(m.at(), "use any, or a concrete type", "the interface %s can be written but not read back", t.Name)
+		}
+	case Map:
+		b.mapKey(m, t.Key)
+	case Struct:
+		if len(t.Fields) > 0 && len(b.exported(t)) == 0 {
+			b.fault(m.at(), "give it MarshalDynamoDBAttributeValue and its inverse, or store it in another type", "%s has no exported fields, so that attributevalue would store it empty", t.Name)
+		}
+		for _, f := range t.Fields {
+			b.nestedField(m, t, f, seen)
+		}
+	}
+	b.inside(m, t.Elem, seen)
+}
+
+func (b *builder) nestedField(m *member, t *Type, f *Field, seen map[*Type]bool) {
+	tag := b.parse(t, f)
+	if tag.Present && !(tag.Skip && tag.AV.Ignore) && (f.Exported || f.Name == "_") {
+		b.fault(place{in: t, field: f}, `remove it (to leave the field out, write dynamodbav:"-")`, "a ddb tag means nothing inside the attribute %s", m.Name)
+	}
+	if (f.Exported || f.Embedded) && !tag.AV.Ignore {
+		b.inside(m, f.Type, seen)
+	}
+}
+
+func (b *builder) mapKey(m *member, k *Type) {
+	switch {
+	case k.TextValue != k.UnmarshalsText:
+		b.fault(m.at(), "give it both, on the value and on its pointer", "the map key %s has one of MarshalText and UnmarshalText", k.Name)
+	case k.TextValue, k.Kind == Bool, k.Kind == String, k.Kind == Int, k.Kind == Uint, k.Kind == Float:
+	default:
+		b.fault(m.at(), "use a string or a number", "attributevalue has no map keys of type %s", k.Name)
+	}
+}
+
+// check holds the rules that need the whole layout.
+func (b *builder) check() {
+	b.ownNames()
+	for _, t := range b.e.Tables {
+		b.rangeType(t)
+		b.meetings(t)
+		if t.Index > 0 && !slices.ContainsFunc(b.e.Items, func(it *Item) bool { return it.Table == t }) {
+			b.fault(place{in: b.e.Type, field: t.Field}, "remove it, or add table="+t.Name+" to a field", "no field lies in the table %s", t.Name)
+		}
+	}
+	for _, it := range b.e.Items {
+		b.collisions(it)
+	}
+	if len(b.faults) == 0 {
+		b.flat()
+	}
+}
+
+// ownNames checks the attributes that the library writes by itself.
+func (b *builder) ownNames() {
+	for _, m := range b.blanks {
+		for _, w := range []string{"version", "ttl"} {
+			o, ok := m.tag.Option(w)
+			if !ok {
+				continue
+			}
+			for _, t := range b.e.Tables {
+				if o.Value == t.Hash || o.Value == t.Range {
+					b.fault(m.option(w), "choose another name", "the attribute %q of %s= is a key attribute of the table %s", o.Value, w, t.Name)
+				}
+			}
+			if o.Value == State || o.Value == Attempt || w == "ttl" && (o.Value == DefaultVersion || o.Value == b.e.Version) {
+				b.fault(m.option(w), "choose another name", "the attribute %q of %s= is the library's own", o.Value, w)
+			}
+		}
+	}
+}
+
+// at is where an item's template stands.
+func (b *builder) at(it *Item) place {
+	pl := place{in: b.e.Type, field: it.Decl}
+	if it.Key != nil {
+		pl = place{b.declaring(it.Key.At), it.Key.At, it.Key.Pos, it.Key.End}
+	}
+	return pl
+}
+
+func (b *builder) declaring(f *Field) *Type {
+	for _, m := range slices.Concat(b.blanks, b.fields) {
+		if m.Field == f {
+			return m.in
+		}
+	}
+	return b.e.Type
+}
+
+// rangeType settles the type of a table's sort key: all templates agree.
+func (b *builder) rangeType(t *Table) {
+	var first *Item
+	for _, it := range b.e.Items {
+		if it.Table != t || it.Key == nil || b.badKey[it] {
+			continue
+		}
+		if first == nil {
+			first, t.RangeType = it, it.Key.Template.Type
+		} else if typ := it.Key.Template.Type; typ != t.RangeType {
+			b.fault(b.at(it), "give one of them a text form (a width, or a literal)",
+				"the sort key %q is of type %c, and %q of type %c; the key attribute %s has one type", it.Key.Text, typ, first.Key.Text, t.RangeType, t.Range)
+		}
+	}
+}
+
+// meetings refuses items whose keys some values could make equal (law 4).
+func (b *builder) meetings(t *Table) {
+	var items []*Item
+	for _, it := range b.e.Items {
+		if it.Table == t && it.Key != nil && !b.badKey[it] {
+			items = append(items, it)
+		}
+	}
+	for i, x := range items {
+		for _, y := range items[i+1:] {
+			w, meet := key.Meet(x.Key.Template, y.Key.Template)
+			if !meet {
+				continue
+			}
+			b.fault(b.at(y), "begin one of them with a segment of its own",
+				"the keys of %s and %s can be equal: %s", x.label(), y.label(), witness(w, x.Key, y.Key))
+			b.faults[len(b.faults)-1].Related = x.Decl
+		}
+	}
+}
+
+// label is an item's field and template.
+func (it *Item) label() string {
+	if it.Key == nil {
+		return it.Name
+	}
+	return fmt.Sprintf("%s (%s)", it.Decl.Name, it.Key.Text)
+}
+
+// witness shows the values that make two templates equal.
+func witness(w key.Scalar, x, y *Key) string {
+	text := fmt.Sprintf("both give %s", w)
+	var with []string
+	for _, k := range []*Key{x, y} {
+		values := make([]key.Value, len(k.Sources))
+		if w.Type == 'S' && k.Template.Parse(w, values) {
+			for i, v := range values {
+				with = append(with, fmt.Sprintf("%s = %s", k.Sources[i].Text, v))
+			}
+		}
+	}
+	if len(with) > 0 {
+		text += " with " + strings.Join(with, ", ")
+	}
+	return text
+}
+
+// collisions refuses attributes of one item that have one name, among
+// themselves or with what the library stores.
+func (b *builder) collisions(it *Item) {
+	taken := map[string]string{State: "the library's own", Attempt: "the library's own", DefaultVersion: "the library's own"}
+	if b.e.Version != "" {
+		taken[b.e.Version] = "the item's version"
+	}
+	taken[it.Table.Hash] = "the partition key"
+	if it.Table.Range != "" {
+		taken[it.Table.Range] = "the sort key"
+	}
+	for _, a := range it.Attributes {
+		pl := place{in: b.e.Type, field: a.Field}
+		for t, fields := range b.spreads {
+			if slices.ContainsFunc(fields, func(m *member) bool { return m.Field == a.Field }) {
+				pl.in = t
+			}
+		}
+		if a.Name == b.e.TTL && !b.isExpiry(it, a) {
+			b.fault(pl, "rename one of them, or mark a time field ttl and dynamodbav unixtime",
+				"the attribute %q of %s is the table's TTL attribute, and DynamoDB would delete items by it", a.Name, a.Value.Name)
+			continue
+		}
+		if what, ok := taken[a.Name]; ok {
+			b.fault(pl, `rename it: dynamodbav:"other"`, "the attribute %q of %s is also %s of the item %q", a.Name, a.Value.Name, what, it.Name)
+			continue
+		}
+		taken[a.Name] = "that of " + a.Value.Name
+	}
+}
+
+// isExpiry tells whether the attribute is itself the item's expiry, in epoch seconds.
+func (b *builder) isExpiry(it *Item, a *Attribute) bool {
+	return it.Expiry != nil && a.AV.Has("unixtime") && slices.Equal(it.Expiry.Path, a.Value.Path)
+}
+
+// flat finds out whether singletons' sort keys name fields that the partition
+// key does not give, and checks that an entity of such a model is what lies
+// under one prefix.
+func (b *builder) flat() {
+	for _, it := range b.singletons() {
+		if it.Key == nil {
+			continue
+		}
+		for _, s := range it.Key.Sources {
+			if !b.inPartitionKey(s.Owner) {
+				b.e.Flat = true
+				b.e.Owners[s.Owner].Identity = true
+			}
+		}
+	}
+	if !b.e.Flat {
+		return
+	}
+	b.orderOwners()
+	for _, t := range b.e.Tables {
+		var lead *Item
+		for _, it := range b.e.Items {
+			if it.Table != t {
+				continue
+			}
+			if it.Key == nil {
+				b.fault(b.at(it), "give the table a sort key with the same placeholders", "the item in the table %s would be shared by all entities of a partition", t.Name)
+				continue
+			}
+			if lead == nil {
+				lead = it
+			}
+			b.underPrefix(it, lead)
+		}
+	}
+}
+
+// inPartitionKey tells whether the partition key gives an owner's field in full.
+func (b *builder) inPartitionKey(owner int) bool {
+	return slices.ContainsFunc(b.e.PK.Sources, func(s Source) bool { return s.Owner == owner && s.Lossless })
+}
+
+func (b *builder) singletons() []*Item {
+	return slices.DeleteFunc(slices.Clone(b.e.Items), (*Item).Element)
+}
+
+// orderOwners brings the fields that an entity is known by into the order in
+// which they are given: those of the partition key, then those of the root.
+func (b *builder) orderOwners() {
+	rank := map[int]int{}
+	for _, k := range []*Key{b.e.PK, b.e.Root.Key} {
+		if k == nil {
+			continue
+		}
+		for _, s := range k.Sources {
+			if _, ok := rank[s.Owner]; !ok && s.From == FromOwner {
+				rank[s.Owner] = len(rank)
+			}
+		}
+	}
+	for i := range b.e.Owners {
+		if _, ok := rank[i]; !ok {
+			rank[i] = len(rank)
+		}
+	}
+	owners := make([]*Owner, len(b.e.Owners))
+	for old, now := range rank {
+		owners[now] = b.e.Owners[old]
+	}
+	b.e.Owners = owners
+	for _, k := range b.keys() {
+		for i := range k.Sources {
+			if s := &k.Sources[i]; s.From == FromOwner {
+				s.Owner = rank[s.Owner]
+			}
+		}
+	}
+}
+
+func (b *builder) keys() []*Key {
+	all := []*Key{b.e.PK}
+	for _, it := range b.e.Items {
+		if it.Key != nil {
+			all = append(all, it.Key)
+		}
+	}
+	return all
+}
+
+// underPrefix checks that a flat model's item names all that its entity is
+// known by, in the same leading text as the others of its table.
+func (b *builder) underPrefix(it, lead *Item) {
+	for i, o := range b.e.Owners {
+		inKey := slices.ContainsFunc(it.Key.Sources, func(s Source) bool { return s.From == FromOwner && s.Owner == i })
+		if o.Identity && b.inSortKeys(i) && !b.inPartitionKey(i) && !inKey {
+			how := "{" + o.Name + "}"
+			if it.Element() {
+				how = "{^" + o.Name + "}"
+			}
+			b.fault(b.at(it), "add "+how, "the key of %s does not name %s, which entities of one partition are told apart by", it.label(), o.Name)
+			return
+		}
+	}
+	n := b.e.PrefixParts(it)
+	if b.prefixText(it, n) != b.prefixText(lead, b.e.PrefixParts(lead)) {
+		b.fault(b.at(it), "begin both alike", "the keys of %s and %s begin differently, so that no one query finds an entity", lead.label(), it.label())
+		return
+	}
+	if parts := it.Key.Template.Parts; n < len(parts) && !strings.HasPrefix(parts[n].Text, string(b.e.Delim)) {
+		b.fault(b.at(it), "put the delimiter "+string(b.e.Delim)+" behind it", "the key of %s goes on right behind what its entity is known by, so that entities would mix", it.label())
+	}
+}
+
+// inSortKeys tells whether a singleton's sort key names the owner's field.
+func (b *builder) inSortKeys(owner int) bool {
+	return slices.ContainsFunc(b.singletons(), func(it *Item) bool {
+		return it.Key != nil && slices.ContainsFunc(it.Key.Sources, func(s Source) bool { return s.Owner == owner })
+	})
+}
+
+// PrefixParts returns how many parts of a flat item's template belong to what
+// its entity is known by: all up to the last such placeholder.
+func (e *Entity) PrefixParts(it *Item) int {
+	last, n := 0, 0
+	for i, p := range it.Key.Template.Parts {
+		if p.Format.Kind == key.Literal {
+			continue
+		}
+		if s := it.Key.Sources[n]; s.From == FromOwner && e.Owners[s.Owner].Identity {
+			last = i + 1
+		}
+		n++
+	}
+	return last
+}
+
+func (b *builder) prefixText(it *Item, n int) string {
+	var s strings.Builder
+	i := 0
+	for _, p := range it.Key.Template.Parts[:n] {
+		if p.Format.Kind == key.Literal {
+			s.WriteString(p.Text)
+			continue
+		}
+		fmt.Fprintf(&s, "{%d %v}", it.Key.Sources[i].Owner, p.Format)
+		i++
+	}
+	return s.String()
+}

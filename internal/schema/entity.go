@@ -1,0 +1,183 @@
+package schema
+
+import (
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/tags"
+)
+
+// Names of attributes that the library keeps for itself (save.md).
+const (
+	// DefaultVersion is the attribute of an item's version token.
+	DefaultVersion = "_v"
+	// State is the attribute of a root that is not live.
+	State = "_s"
+	// Attempt is the attribute that ties a staged item to its root.
+	Attempt = "_a"
+)
+
+// Entity is the layout of a model.
+type Entity struct {
+	// Name is the model's type name, without its package.
+	Name string
+	Type *Type
+	// Delim separates the segments of keys.
+	Delim byte
+	// Tables are the tables; the first is the main one.
+	Tables []*Table
+	// PK is the partition key of all tables.
+	PK *Key
+	// Items are the kinds of items, in the order of their first fields.
+	Items []*Item
+	// Root is the item that means that the entity exists.
+	Root *Item
+	// Owners are the model's fields that keys name, those of the partition key
+	// first, in the order of its placeholders.
+	Owners []*Owner
+	// Flat tells that singletons' sort keys name fields, so that a partition
+	// holds many entities.
+	Flat bool
+	// Version is the attribute of the items' versions, "" for none.
+	Version string
+	// TTL is the tables' TTL attribute, "" for none.
+	TTL string
+	// Names are the generated names of segments, by prefix (tags.md, prefix=).
+	Names []SegmentName
+}
+
+// SegmentName renames the generated method of a literal segment.
+type SegmentName struct {
+	Prefix, Name string
+	Field        *Field
+}
+
+// Table is a table of the model.
+type Table struct {
+	// Name is the declared name, Word the satellite's generated name.
+	Name, Word string
+	// Hash and Range are the key attributes; Range is "" for a table without
+	// a sort key.
+	Hash, Range string
+	// HashType and RangeType are the types of the key attributes: 'S', 'N', 'B'.
+	HashType, RangeType byte
+	Index               int
+	// Field is the blank field that declares it, nil for the default.
+	Field *Field
+}
+
+// Key is a key template with the sources of its values.
+type Key struct {
+	Text     string
+	Template *key.Template
+	// Sources are where the placeholders' values come from, in their order.
+	Sources []Source
+	// At is the field whose tag holds the template.
+	At *Field
+	// Pos and End are its place in the raw tag.
+	Pos, End int
+
+	names []string // what its placeholders name
+}
+
+// From says where a placeholder's value lies.
+type From uint8
+
+// The places: a field of the owner, a field of the element, a map's key, and a
+// scalar element itself.
+const (
+	FromOwner From = iota
+	FromElement
+	FromMapKey
+	FromSelf
+)
+
+// Source is where a placeholder's value comes from.
+type Source struct {
+	From From
+	// Owner is the index in Entity.Owners, for FromOwner.
+	Owner int
+	// Value is the field, for FromOwner and FromElement; otherwise it has the
+	// type alone.
+	Value Value
+	// Lossless tells that the key gives the value back in full.
+	Lossless bool
+	// Text is the placeholder as it is written.
+	Text string
+
+	field *Field // whose dynamodbav options apply; nil for a map's key
+}
+
+// Value is a place inside a struct, or the value itself where Path is empty.
+type Value struct {
+	// Name is the Go name: Home.Street for a field of a spread struct.
+	Name string
+	Path []int
+	Type *Type
+}
+
+// Owner is a field of the model that keys name.
+type Owner struct {
+	Value
+	// Identity tells that the field is part of what an entity is known by: it
+	// stands in the partition key, or in a flat model's sort keys.
+	Identity bool
+	// Item is the item that stores the field, nil where keys alone hold it.
+	Item  *Item
+	Field *Field
+}
+
+// Item is a kind of item: a singleton, or the elements of a slice or map.
+type Item struct {
+	Index int
+	// Name names the item in messages: a field, or the last literal segment.
+	Name  string
+	Table *Table
+	// Key is the sort key; nil in a table without one.
+	Key *Key
+	// Field is the slice or map of element items, and the field of a singleton
+	// that consists of just that one spread field. It is nil otherwise.
+	Field *Value
+	// Elem is the type of the elements, without a pointer; nil for singletons.
+	Elem *Type
+	// ElemPointer tells that the elements are pointers.
+	ElemPointer bool
+	// Pointer tells that the singleton is one pointer, present if it is not nil.
+	Pointer bool
+	// Attributes are what is stored beside the keys.
+	Attributes []*Attribute
+	// Expiry is the field that sets the item's expiry, or nil. ExpiryOwner
+	// tells that it is the root's (ttl,all), not the item's own.
+	Expiry      *Value
+	ExpiryOwner bool
+	// Decl is the first field that lies on the item; MethodName is name= of it.
+	Decl       *Field
+	MethodName string
+}
+
+// Element tells whether there is one item per element.
+func (it *Item) Element() bool { return it.Elem != nil }
+
+// Map tells whether the elements are those of a map.
+func (it *Item) Map() bool { return it.Element() && it.Field.Type.Kind == Map }
+
+// Attribute is one attribute of an item.
+type Attribute struct {
+	Name string
+	// Value is the place inside the model (singletons) or the element.
+	Value Value
+	// AV are the dynamodbav options.
+	AV tags.AV
+	// Opaque tells that values are compared as they are encoded.
+	Opaque bool
+	// Field is the declared field, nil for a scalar element.
+	Field *Field
+}
+
+// Attribute returns the index of the attribute with that name, or -1.
+func (it *Item) Attribute(name string) int {
+	for i, a := range it.Attributes {
+		if a.Name == name {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,168 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/itemize/itemize/internal/key"
+)
+
+// Identities returns how many of the owners' fields an entity is known by; they
+// are the first ones.
+func (e *Entity) Identities() int {
+	n := 0
+	for _, o := range e.Owners {
+		if o.Identity {
+			n++
+		}
+	}
+	return n
+}
+
+// PartitionKey returns the partition key of the owners' values.
+func (e *Entity) PartitionKey(owners []key.Value) (key.Scalar, error) {
+	values, err := e.ownerValues(e.PK, owners)
+	if err != nil {
+		return key.Scalar{}, err
+	}
+	pk, err := e.PK.Template.Render(values)
+	return pk, e.keyError(e.PK, err)
+}
+
+// SortKey returns a singleton's sort key, the zero Scalar where its table has
+// none.
+func (e *Entity) SortKey(it *Item, owners []key.Value) (key.Scalar, error) {
+	if it.Key == nil {
+		return key.Scalar{}, nil
+	}
+	values, err := e.ownerValues(it.Key, owners)
+	if err != nil {
+		return key.Scalar{}, err
+	}
+	sk, err := it.Key.Template.Render(values)
+	return sk, e.keyError(it.Key, err)
+}
+
+// EntityPrefix returns the text that the sort keys of a flat model's entity
+// begin with, its delimiter included.
+func (e *Entity) EntityPrefix(it *Item, owners []key.Value) (string, error) {
+	n := e.PrefixParts(it)
+	values := make([]key.Value, 0, len(it.Key.Sources))
+	for _, s := range it.Key.Sources {
+		if s.From == FromOwner && e.Owners[s.Owner].Identity {
+			values = append(values, owners[s.Owner])
+		}
+	}
+	b, err := it.Key.Template.Append(nil, n, values)
+	return string(append(b, e.Delim)), e.keyError(it.Key, err)
+}
+
+func (e *Entity) ownerValues(k *Key, owners []key.Value) ([]key.Value, error) {
+	values := make([]key.Value, len(k.Sources))
+	for i, s := range k.Sources {
+		if s.Owner >= len(owners) {
+			return nil, fmt.Errorf("%s: the key %q needs %s, which was not given", e.Label(), k.Text, s.Value.Name)
+		}
+		values[i] = owners[s.Owner]
+	}
+	return values, nil
+}
+
+// keyError names the model and the field that a value in a key comes from.
+func (e *Entity) keyError(k *Key, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %s: %w", e.Label(), k.SourceName(err), err)
+}
+
+// SourceName names the placeholder that a *key.Error is about.
+func (k *Key) SourceName(err error) string {
+	if ke, ok := err.(*key.Error); ok && ke.Index >= 0 && ke.Index < len(k.Sources) {
+		return fmt.Sprintf("%s in %q", k.Sources[ke.Index].Text, k.Text)
+	}
+	return fmt.Sprintf("%q", k.Text)
+}
+
+// Label is the model's name in messages.
+func (e *Entity) Label() string {
+	if e.Name == "" {
+		return e.Tables[0].Name
+	}
+	return e.Type.Name
+}
+
+// Match finds the item whose template a sort key follows, and the values in the
+// key; nil for none. In a table without a sort key it is the table's one item.
+func (e *Entity) Match(table int, sk key.Scalar) (*Item, []key.Value) {
+	for _, it := range e.Items {
+		if it.Table.Index != table {
+			continue
+		}
+		if it.Key == nil {
+			return it, nil
+		}
+		if !strings.HasPrefix(sk.Text, it.Key.Template.LiteralPrefix()) {
+			continue
+		}
+		values := make([]key.Value, len(it.Key.Sources))
+		if it.Key.Template.Parse(sk, values) {
+			return it, values
+		}
+	}
+	return nil, nil
+}
+
+// IsPrefix tells whether every key of a table that begins with p has p's last
+// segment whole: p ends with the delimiter, or within a time behind a year,
+// month, day, hour, minute or second.
+func (e *Entity) IsPrefix(t *Table, p string) bool {
+	if strings.HasSuffix(p, string(e.Delim)) {
+		return true
+	}
+	for _, it := range e.Items {
+		if it.Table == t && it.Key != nil && it.Key.Template.TimePrefix(p) {
+			return true
+		}
+	}
+	return false
+}
+
+// Format returns the format of a placeholder, by the index of its source.
+func (k *Key) Format(source int) key.Format {
+	n := -1
+	for _, p := range k.Template.Parts {
+		if p.Format.Kind != key.Literal {
+			n++
+		}
+		if n == source {
+			return p.Format
+		}
+	}
+	return key.Format{}
+}
+
+// KeyOf returns the key and the placeholder in it that hold an owner's field
+// best: in full, if one does.
+func (e *Entity) KeyOf(owner int) (k *Key, source int) {
+	keys := []*Key{e.PK}
+	for _, it := range e.Items {
+		if it.Key != nil {
+			keys = append(keys, it.Key)
+		}
+	}
+	for _, candidate := range keys {
+		for i, s := range candidate.Sources {
+			if s.From != FromOwner || s.Owner != owner {
+				continue
+			}
+			if s.Lossless {
+				return candidate, i
+			}
+			if k == nil {
+				k, source = candidate, i
+			}
+		}
+	}
+	return k, source
+}

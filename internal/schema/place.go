@@ -1,0 +1,304 @@
+package schema
+
+import (
+	"slices"
+)
+
+// notYet are options whose behaviour comes later; they are refused, never ignored.
+var notYet = []string{"compress", "chunk", "s3", "preview", "inline"}
+
+// place gives every field without a sort key its place, and checks the options
+// of the fields.
+func (b *builder) place() {
+	for _, m := range b.fields {
+		for _, w := range notYet {
+			if m.tag.Has(w) {
+				b.fault(m.option(w), "", "the option %s is not supported yet", w)
+			}
+		}
+		if m.tag.Has("sk") {
+			b.fieldOptions(m)
+			continue
+		}
+		if b.badTag[m.Field] {
+			continue
+		}
+		switch {
+		case m.tag.Has("table"):
+			b.singleton(m, nil)
+		case b.heldByKey(m):
+		case b.e.Tables[0].Range == "":
+			b.singleton(m, nil)
+		default:
+			b.fault(m.at(), `give it a place (ddb:"sk=TEMPLATE"), or leave it out (ddb:"-")`, "the field has no place")
+		}
+		b.fieldOptions(m)
+	}
+	for i, it := range b.e.Items {
+		it.Index = i
+	}
+}
+
+// heldByKey tells whether a partition key or a singleton's sort key names the field.
+func (b *builder) heldByKey(m *member) bool {
+	names := func(k *Key) bool { return k != nil && slices.Contains(k.names, m.Name) }
+	return names(b.e.PK) || slices.ContainsFunc(b.e.Items, func(it *Item) bool { return !it.Element() && names(it.Key) })
+}
+
+// fieldOptions checks the options that need to know the field's type and item.
+func (b *builder) fieldOptions(m *member) {
+	it := b.onItem[m.Field]
+	if it != nil && it.MethodName == "" {
+		it.MethodName = m.tag.Value("name")
+	}
+	if m.tag.Has("nested") && !m.Type.Spreads() {
+		b.fault(m.option("nested"), "remove it", "nested is for structs, and %s does not encode as one", m.Type.Name)
+	}
+	if m.tag.Has("root") && (it == nil || it.Element()) {
+		b.fault(m.option("root"), "put it on a field of a fixed sort key", "the root is a singleton")
+	}
+	if m.tag.Has("stored") && !slices.ContainsFunc(b.ownerMembers, func(o *member) bool { return o.Field == m.Field }) {
+		b.fault(m.option("stored"), "remove it", "stored is for fields that a key names; this one is stored anyhow")
+	}
+	if m.tag.Has("all") && !m.tag.Has("ttl") {
+		b.fault(m.option("all"), "write ttl,all", "all belongs to ttl")
+	}
+	if m.Type.Kind == Pointer && m.Type.Elem.Kind == Pointer && m.Type.Elem.Elem.Kind == Struct && !m.Type.Elem.Elem.Scalar() {
+		b.fault(m.at(), "use "+m.Type.Elem.Name, "a pointer to a pointer to a struct cannot lie on an item")
+	}
+	if it == nil || !b.isSpread(m) {
+		return
+	}
+	if av := m.tag.AV; av.Name != "" || len(av.Options) > 0 {
+		b.fault(m.avAt(), "remove it, or add ddb option nested to store the struct as one map", "dynamodbav means nothing on a struct whose fields are spread over its item")
+	}
+}
+
+// isSpread tells whether the field's struct gives its fields to the item.
+func (b *builder) isSpread(m *member) bool {
+	it := b.onItem[m.Field]
+	if it != nil && it.Element() {
+		return it.Elem.Spreads()
+	}
+	return m.Type.Spreads() && !m.tag.Has("nested")
+}
+
+// root chooses the root: the item tagged so, or the first singleton of the main table.
+func (b *builder) root() {
+	var tagged []*member
+	for _, m := range slices.Concat(b.blanks, b.fields) {
+		if m.tag.Has("root") {
+			tagged = append(tagged, m)
+		}
+	}
+	for _, m := range tagged {
+		it := b.onItem[m.Field]
+		switch {
+		case it == nil:
+		case b.e.Root == nil:
+			b.e.Root = it
+		case b.e.Root != it:
+			b.fault(m.option("root"), "keep one of them", "a second root; the first is %q", b.e.Root.Name)
+		}
+	}
+	for _, it := range b.e.Items {
+		if b.e.Root == nil && !it.Element() && it.Table.Index == 0 {
+			b.e.Root = it
+		}
+	}
+	switch {
+	case b.e.Root == nil && len(b.faults) > 0: // it may be among them
+	case b.e.Root == nil:
+		b.fault(place{in: b.e.Type}, "give a field a fixed sort key, or add _ struct{} `ddb:\"sk=HEAD,root\"`", "the model has no singleton in its main table that could say that an entity exists")
+	case b.e.Root.Table.Index != 0:
+		b.fault(place{in: b.e.Type, field: b.e.Root.Decl}, "choose a singleton of the main table", "the root %q lies in the further table %s", b.e.Root.Name, b.e.Root.Table.Name)
+	}
+}
+
+// attributes lists what each item stores beside its keys.
+func (b *builder) attributes() {
+	if b.e.Root == nil {
+		return
+	}
+	for i, m := range b.ownerMembers {
+		if b.onItem[m.Field] == nil && b.mustStore(m, nil) {
+			b.onItem[m.Field] = b.e.Root
+		}
+		if b.mustStore(m, b.onItem[m.Field]) {
+			b.e.Owners[i].Item = b.onItem[m.Field]
+		}
+	}
+	for _, m := range b.fields {
+		it := b.onItem[m.Field]
+		switch {
+		case it == nil:
+			b.checkSkipped(m)
+		case it.Element():
+			b.elementAttributes(it, m)
+		case b.isSpread(m):
+			b.spreadAttributes(it, m)
+		default:
+			if slices.Contains(b.ownerMembers, m) && !b.mustStore(m, it) {
+				b.checkSkipped(m)
+				continue
+			}
+			b.attribute(it, m, m.value())
+		}
+	}
+}
+
+// mustStore tells whether a field that keys name is stored as an attribute as
+// well: no key that its item has gives it back in full, or it is asked for.
+func (b *builder) mustStore(m *member, it *Item) bool {
+	full := func(k *Key) bool {
+		return k != nil && slices.ContainsFunc(k.Sources, func(s Source) bool {
+			return s.From == FromOwner && s.field == m.Field && s.Lossless
+		})
+	}
+	held := full(b.e.PK) || b.badPK && slices.Contains(b.e.PK.names, m.Name)
+	for _, other := range b.e.Items {
+		if !other.Element() && (it == nil || it == other) {
+			held = held || full(other.Key)
+		}
+	}
+	return !held || m.tag.Has("stored")
+}
+
+// checkSkipped looks at the tag of a field that a key alone holds.
+func (b *builder) checkSkipped(m *member) {
+	if m.tag.Has("ttl") || m.tag.Has("all") {
+		return // expiry sees to it
+	}
+	if m.tag.Has("nested") {
+		b.fault(m.option("nested"), "remove it", "nothing of the field is stored beside the key")
+	}
+}
+
+func (b *builder) elementAttributes(it *Item, m *member) {
+	if !it.Elem.Spreads() {
+		self := slices.ContainsFunc(it.Key.Sources, func(s Source) bool { return s.From == FromSelf && s.Lossless })
+		if !self || m.tag.Has("stored") {
+			b.attribute(it, m, Value{Name: m.Name, Type: it.Elem})
+		}
+		return
+	}
+	b.notEmpty(m, it.Elem)
+	for _, f := range b.spread(it.Elem) {
+		held := slices.ContainsFunc(it.Key.Sources, func(s Source) bool {
+			return s.From == FromElement && s.field == f.Field && s.Lossless
+		})
+		if named := slices.ContainsFunc(it.Key.Sources, func(s Source) bool { return s.field == f.Field }); f.tag.Has("stored") && !named {
+			b.fault(f.option("stored"), "remove it", "stored is for fields that a key names; this one is stored anyhow")
+		}
+		b.notYetInside(f)
+		if !held || f.tag.Has("stored") {
+			b.attribute(it, f, f.value())
+		}
+	}
+}
+
+func (b *builder) spreadAttributes(it *Item, m *member) {
+	alone := true
+	for f, other := range b.onItem {
+		alone = alone && (other != it || f == m.Field)
+	}
+	if alone {
+		v := m.value()
+		it.Field, it.Pointer = &v, m.Type.Kind == Pointer
+		it.Name = m.Name
+	}
+	b.notEmpty(m, m.Type.deref())
+	for _, f := range b.spread(m.Type.deref()) {
+		if f.tag.Has("stored") {
+			b.fault(f.option("stored"), "remove it", "stored is for fields that a key names; this one is stored anyhow")
+		}
+		b.notYetInside(f)
+		b.attribute(it, f, Value{Name: m.Name + "." + f.Name, Path: slices.Concat(m.path, f.path), Type: f.Type})
+	}
+}
+
+// notEmpty refuses to spread a struct that has fields, but none to store.
+func (b *builder) notEmpty(m *member, t *Type) {
+	if len(t.Fields) > 0 && len(b.exported(t)) == 0 {
+		b.fault(m.at(), "give it MarshalDynamoDBAttributeValue and its inverse, or store it in another type", "the struct %s has no exported fields, so that nothing of it would be stored", t.Name)
+	}
+}
+
+func (b *builder) notYetInside(f *member) {
+	for _, w := range notYet {
+		if f.tag.Has(w) {
+			b.fault(f.option(w), "", "the option %s is not supported yet", w)
+		}
+	}
+}
+
+// attribute adds an attribute to an item. v is where the value lies.
+func (b *builder) attribute(it *Item, m *member, v Value) {
+	if m.tag.AV.Ignore {
+		b.fault(m.avAt(), `write ddb:"-" as well, or drop dynamodbav:"-"`, "the field has a place, but dynamodbav:\"-\" would not store it")
+		return
+	}
+	b.encodable(m, v.Type)
+	it.Attributes = append(it.Attributes, &Attribute{
+		Name: m.avName(), Value: v, AV: m.tag.AV, Opaque: v.Type.Opaque(), Field: m.Field,
+	})
+}
+
+// expiry resolves the ttl options.
+func (b *builder) expiry() {
+	set := func(it *Item, m *member, v Value) {
+		switch {
+		case b.e.TTL == "":
+			b.fault(m.option("ttl"), "add it: _ struct{} `ddb:\"ttl=ATTR\"`", "no blank field names the table's TTL attribute")
+		case !v.Type.deref().Time:
+			b.fault(m.option("ttl"), "use a time.Time", "an expiry is a time, and %s is none", v.Type.Name)
+		case it.Expiry != nil:
+			b.fault(m.option("ttl"), "keep one of them", "a second expiry for the item %q; the first is %s", it.Name, it.Expiry.Name)
+		default:
+			it.Expiry = &v
+		}
+	}
+	for _, m := range b.fields {
+		it := b.onItem[m.Field]
+		switch {
+		case m.tag.Has("ttl") && m.tag.Has("all"):
+			b.expireAll = m
+		case m.tag.Has("ttl") && it == nil:
+			set(b.e.Root, m, m.value())
+		case m.tag.Has("ttl") && !it.Element():
+			set(it, m, m.value())
+		case m.tag.Has("ttl"):
+			b.fault(m.option("ttl"), "put it on a time field of the element", "an expiry is a time, and %s is none", m.Type.Name)
+		}
+		if it != nil && b.isSpread(m) {
+			b.innerExpiry(it, m, set)
+		}
+	}
+	if m := b.expireAll; m != nil {
+		if it := b.onItem[m.Field]; it != nil && it != b.e.Root {
+			b.fault(m.option("all"), "put the field on the root "+b.e.Root.Name, "ttl,all belongs on a field of the root")
+			return
+		}
+		for _, it := range b.e.Items {
+			set(it, m, m.value())
+			it.ExpiryOwner = true
+		}
+	}
+}
+
+func (b *builder) innerExpiry(it *Item, m *member, set func(*Item, *member, Value)) {
+	t := m.Type.deref()
+	if it.Element() {
+		t = it.Elem
+	}
+	for _, f := range b.spread(t) {
+		if !f.tag.Has("ttl") {
+			continue
+		}
+		v := f.value()
+		if !it.Element() {
+			v = Value{Name: m.Name + "." + f.Name, Path: slices.Concat(m.path, f.path), Type: f.Type}
+		}
+		set(it, f, v)
+	}
+}

@@ -1,0 +1,102 @@
+package schema
+
+import (
+	"encoding"
+	"reflect"
+	"time"
+)
+
+// Of builds the schema of a model from its reflected type. The error is a
+// Faults with all that is wrong.
+func Of(t reflect.Type) (*Entity, error) {
+	f := &reflector{types: map[reflect.Type]*Type{}}
+	return Build(f.of(t))
+}
+
+// reflector is the front end on reflect.
+type reflector struct {
+	types map[reflect.Type]*Type
+}
+
+var (
+	timeType        = reflect.TypeFor[time.Time]()
+	textMarshaler   = reflect.TypeFor[encoding.TextMarshaler]()
+	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
+	numberMethods   = reflect.TypeFor[interface {
+		Float64() (float64, error)
+		Int64() (int64, error)
+		String() string
+	}]()
+)
+
+var kinds = map[reflect.Kind]Kind{
+	reflect.Bool: Bool, reflect.String: String,
+	reflect.Int: Int, reflect.Int8: Int, reflect.Int16: Int, reflect.Int32: Int, reflect.Int64: Int,
+	reflect.Uint: Uint, reflect.Uint8: Uint, reflect.Uint16: Uint, reflect.Uint32: Uint, reflect.Uint64: Uint,
+	reflect.Float32: Float, reflect.Float64: Float,
+	reflect.Slice: Slice, reflect.Array: Array, reflect.Map: Map,
+	reflect.Struct: Struct, reflect.Pointer: Pointer, reflect.Interface: Interface,
+}
+
+func (f *reflector) of(rt reflect.Type) *Type {
+	if t := f.types[rt]; t != nil {
+		return t
+	}
+	t := &Type{Kind: kinds[rt.Kind()], Name: rt.String(), Go: rt}
+	if rt.Kind() == reflect.Struct && rt.Name() == "" {
+		t.Name = unnamed
+	}
+	f.types[rt] = t
+	f.methods(t, rt)
+	switch t.Kind {
+	case Int, Uint, Float:
+		t.Bits = rt.Bits()
+	case Interface:
+		t.Methods = rt.NumMethod() > 0
+	case Slice, Array:
+		t.Elem = f.of(rt.Elem())
+		if rt.Elem().Kind() == reflect.Uint8 {
+			t.Kind = Bytes
+		}
+		if rt.Kind() == reflect.Array {
+			t.Len = rt.Len()
+		}
+	case Pointer:
+		t.Elem = f.of(rt.Elem())
+	case Map:
+		t.Key, t.Elem = f.of(rt.Key()), f.of(rt.Elem())
+	case Struct:
+		if !t.Time && !t.Marshals {
+			f.fields(t, rt)
+		}
+	}
+	return t
+}
+
+// methods finds what the type's method set says about its encoding. Like
+// attributevalue it looks at pointer methods of named types only.
+func (f *reflector) methods(t *Type, rt reflect.Type) {
+	t.Time = rt.Kind() == reflect.Struct && rt.ConvertibleTo(timeType)
+	set := rt
+	if rt.Name() != "" && rt.Kind() != reflect.Interface {
+		set = reflect.PointerTo(rt)
+	}
+	if rt.Kind() != reflect.Interface && rt.Kind() != reflect.Pointer {
+		m, ok := set.MethodByName("MarshalDynamoDBAttributeValue")
+		t.Marshals = ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 2
+	}
+	t.Number = rt.Kind() == reflect.String && rt.Implements(numberMethods)
+	t.TextValue = rt.Implements(textMarshaler)
+	t.MarshalsText = set.Implements(textMarshaler)
+	t.UnmarshalsText = set.Implements(textUnmarshaler)
+}
+
+func (f *reflector) fields(t *Type, rt reflect.Type) {
+	for i := range rt.NumField() {
+		sf := rt.Field(i)
+		t.Fields = append(t.Fields, &Field{
+			Name: sf.Name, Index: i, Type: f.of(sf.Type), Raw: string(sf.Tag),
+			Exported: sf.IsExported(), Embedded: sf.Anonymous, Decl: sf,
+		})
+	}
+}

@@ -1,0 +1,425 @@
+package schema
+
+import (
+	"math/big"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+type (
+	wish struct {
+		AddedAt time.Time
+		SKU     string
+		Rank    int
+	}
+	address  struct{ Street, City string }
+	halfText struct{ s string }
+	dropped  struct{ Callback func() }
+	withTags struct {
+		A string `ddb:"sk=X"`
+	}
+	innerTags struct {
+		A string `ddb:"stored"`
+	}
+	innerLarge struct {
+		A string `ddb:"compress=zstd"`
+	}
+	onlyPrivate struct{ a int }
+	left        struct{ Same string }
+	right       struct{ Same string }
+	loop        struct {
+		ID   string `ddb:"pk={ID}"`
+		Next *loop  `ddb:"sk=A"`
+	}
+	box[T any] struct {
+		ID string `ddb:"pk={ID}"`
+		V  T      `ddb:"sk=V"`
+	}
+	stringer interface{ String() string }
+)
+
+func (halfText) MarshalText() ([]byte, error) { return nil, nil }
+
+type (
+	table = struct{}
+	head  = struct{}
+)
+
+// tagged makes a model whose fields A, B, C... have tags that go vet would not pass.
+func tagged(tags ...reflect.StructTag) reflect.Type {
+	fields := []reflect.StructField{
+		{Name: "_", PkgPath: "schema", Type: reflect.TypeFor[struct{}](), Tag: `ddb:"table=models"`},
+		{Name: "ID", Type: reflect.TypeFor[string](), Tag: `ddb:"pk={ID}"`},
+	}
+	for i, tag := range tags {
+		fields = append(fields, reflect.StructField{Name: string(rune('A' + i)), Type: reflect.TypeFor[string](), Tag: tag})
+	}
+	return reflect.StructOf(fields)
+}
+
+// Every text of the faults that tags.md names, each with its cure, and each
+// model's faults all at once.
+func TestRefused(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		model reflect.Type
+		want  []string
+	}{
+		{"unknown options and near misses", reflect.TypeFor[struct {
+			_  table  `ddb:"table=models"`
+			ID string `ddb:"pk={ID}"`
+			A  string `ddb:"skey=X"`
+			B  string `ddb:"sk=X,omitEmpty"`
+			C  string `ddb:"sk=X" dynamodbav:"c,omitEmpty"`
+			D  string `ddb:"sk=X,verion=v"`
+			E  string `ddb:"frobnicate"`
+		}](), []string{
+			`struct.A: unknown option "skey": write sk=TEMPLATE`,
+			`struct.B: unknown option "omitEmpty": write it in the dynamodbav tag: dynamodbav:",omitempty"`,
+			`struct.C: unknown dynamodbav option "omitEmpty", which attributevalue would ignore: write omitempty`,
+			`struct.D: unknown option "verion": write version=ATTR`,
+			`struct.E: unknown option "frobnicate": the options are pk, sk, table, hash, range, index, on, local, project, root, stored, nested, name, prefix, version, noversion, ttl, all, delim, compress, chunk, s3, preview, inline, shards, shardby and -`,
+		}},
+		{"an option twice, a malformed tag, a repeated key", tagged(
+			`ddb:"sk=X,sk=Y"`, `ddb:"sk=X" ddb:"sk=Y"`, `ddb:sk=X`, `ddb:"sk=X"dynamodbav:"d"`, `ddb:"sk=X, root"`,
+		), []string{
+			`struct.A: the option sk stands twice: keep one of them`,
+			`struct.B: the key ddb stands twice in the struct tag: keep one of them`,
+			`struct.C: malformed struct tag at "ddb:sk=X": write key:"value" pairs with one space between them`,
+			`struct.D: malformed struct tag after the key ddb: put a space between the keys`,
+			`struct.E: spaces around the option " root": remove them`,
+		}},
+		{"a field without a place", reflect.TypeFor[struct {
+			_  table  `ddb:"table=models"`
+			ID string `ddb:"pk={ID}"`
+			A  string `ddb:"sk=X"`
+			B  string
+		}](), []string{
+			`struct.B: the field has no place: give it a place (ddb:"sk=TEMPLATE"), or leave it out (ddb:"-")`,
+		}},
+		{"templates that can meet", reflect.TypeFor[struct {
+			_  table    `ddb:"table=models"`
+			ID string   `ddb:"pk={ID}"`
+			H  address  `ddb:"sk=U#Home"`
+			U  []wish   `ddb:"sk=U#{SKU}"`
+			V  []string `ddb:"sk=U#{.}"`
+		}](), []string{
+			`struct.U: the keys of H (U#Home) and U (U#{SKU}) can be equal: both give "U#Home" with {SKU} = "Home": begin one of them with a segment of its own`,
+			`struct.V: the keys of H (U#Home) and V (U#{.}) can be equal: both give "U#Home" with {.} = "Home": begin one of them with a segment of its own`,
+			`struct.V: the keys of U (U#{SKU}) and V (U#{.}) can be equal: both give "U#A" with {SKU} = "A", {.} = "A": begin one of them with a segment of its own`,
+		}},
+		{"adjoining placeholders of variable width", reflect.TypeFor[struct {
+			_  table                   `ddb:"table=models"`
+			ID string                  `ddb:"pk={ID}"`
+			H  string                  `ddb:"sk=HEAD"`
+			W  []struct{ A, B string } `ddb:"sk=W#{A}{B}"`
+			X  []struct{ A, B string } `ddb:"sk=X#{A}-{B}"`
+		}](), []string{
+			`struct.W: two placeholders of variable width adjoin in "W#{A}{B}", so that two pairs of values could make one key: put the delimiter # between them`,
+			`struct.X: two placeholders of variable width adjoin in "X#{A}-{B}", so that two pairs of values could make one key: put the delimiter # between them`,
+		}},
+		{"element templates", reflect.TypeFor[struct {
+			_  table             `ddb:"table=models"`
+			ID string            `ddb:"pk={ID}"`
+			H  string            `ddb:"sk=HEAD"`
+			A  []wish            `ddb:"sk=A#{^ID}"`
+			B  map[string]wish   `ddb:"sk=B#{SKU}"`
+			C  []wish            `ddb:"sk=C#{key}"`
+			D  map[string]string `ddb:"sk=D#{.}"`
+			E  []wish            `ddb:"sk=E#{Nope}"`
+			F  []wish            `ddb:"sk=F#{H}"`
+			G  []string          `ddb:"sk=G#{SKU}"`
+			I  []wish            `ddb:"sk=I#{Rank}"`
+			J  []wish            `ddb:"sk=J#{SKU:raw}#{AddedAt}"`
+			K  []wish            `ddb:"sk=K#{SKU:date}"`
+			L  []wish            `ddb:"sk=L#{SKU:04}"`
+			M  []**wish          `ddb:"sk=M#{SKU}"`
+			N  []wish            `ddb:"sk=N#{Rank:4}"`
+			O  map[time.Time]int `ddb:"sk=O#{key:date}"`
+		}](), []string{
+			`struct.N: unknown format in "{Rank:4}": write the width with a leading zero: 04`,
+			`struct.A: the template "A#{^ID}" names nothing of the element, so that all elements would be one item: add a placeholder such as {Field}`,
+			`struct.B: the template "B#{SKU}" does not hold the map's key, which would be lost: add {key}`,
+			`struct.C: {key} is only for maps: name a field of the element, or use {.}`,
+			`struct.D: {.} is only for slices: use {key}`,
+			`struct.E: {Nope} names no field of the element schema.wish: its fields are AddedAt, SKU, Rank`,
+			`struct.F: {H} names no field of the element schema.wish: write {^H} for the field of struct`,
+			`struct.G: {SKU} names a field, but string has none: use {key} of a map or {.} of a slice of scalars`,
+			`struct.I: the number {Rank} needs a width to sort: write {Rank:010}, or :sortable for any sign`,
+			`struct.J: {SKU:raw} holds delimiters as they are, and so can only be the last placeholder: move it to the end, or drop :raw`,
+			`struct.K: the format of {SKU:date} is only for times, and string is none: remove it`,
+			`struct.L: the format of {SKU:04} is only for integers, and string is none: remove it`,
+			`struct.M: elements that are pointers to pointers cannot be items: use *schema.wish`,
+			`struct.O: the template "O#{key:date}" does not give the map's key back in full: use {key}`,
+		}},
+		{"types in keys", reflect.TypeFor[struct {
+			_ table `ddb:"table=models,pk={A}#{B}#{C}#{D}#{E}#{F}#{G}#{I}"`
+			A float64
+			B bool
+			C []string
+			D map[string]int
+			E *string
+			F int
+			G []byte
+			I halfText
+			H string `ddb:"sk=HEAD"`
+		}](), []string{
+			`struct._: {A} cannot be in a key, being a float64: floats do not compare exactly; use an integer, or attributevalue.Number as a bare key`,
+			`struct._: {B} cannot be in a key, being a bool: use a string or an integer`,
+			`struct._: {C} cannot be in a key, being a []string: use a string, an integer, a time.Time, or a type with MarshalText and UnmarshalText`,
+			`struct._: {D} cannot be in a key, being a map[string]int: use a string, an integer, a time.Time, or a type with MarshalText and UnmarshalText`,
+			`struct._: {E} cannot be in a key, being a *string: a pointer can be nil, and a key always has a value; use string`,
+			`struct._: the number {F} needs a width to sort: write {F:010}, or :sortable for any sign`,
+			`struct._: the bytes {G} cannot be part of a key's text: use it as a bare key, or give it MarshalText`,
+			`struct._: schema.halfText has one of MarshalText and UnmarshalText, and a key needs both: add the other method`,
+		}},
+		{"a string beside a number in one key attribute", reflect.TypeFor[struct {
+			_  table  `ddb:"table=models"`
+			ID string `ddb:"pk={ID}"`
+			N  int    `ddb:"sk={N}"`
+			S  string `ddb:"sk=HEAD"`
+		}](), []string{
+			`struct.S: the sort key "HEAD" is of type S, and "{N}" of type N; the key attribute SK has one type: give one of them a text form (a width, or a literal)`,
+		}},
+		{"attributes that collide", reflect.TypeFor[struct {
+			_  table   `ddb:"table=models,ttl=gone"`
+			ID string  `ddb:"pk={ID}"`
+			A  string  `ddb:"sk=X" dynamodbav:"b"`
+			B  string  `ddb:"sk=X" dynamodbav:"b"`
+			C  string  `ddb:"sk=X" dynamodbav:"PK"`
+			D  string  `ddb:"sk=X" dynamodbav:"_v"`
+			E  string  `ddb:"sk=X" dynamodbav:"_a"`
+			F  string  `ddb:"sk=X" dynamodbav:"gone"`
+			G  address `ddb:"sk=X"`
+			H  string  `ddb:"sk=X" dynamodbav:"City"`
+		}](), []string{
+			`struct.B: the attribute "b" of B is also that of A of the item "X": rename it: dynamodbav:"other"`,
+			`struct.C: the attribute "PK" of C is also the partition key of the item "X": rename it: dynamodbav:"other"`,
+			`struct.D: the attribute "_v" of D is also the item's version of the item "X": rename it: dynamodbav:"other"`,
+			`struct.E: the attribute "_a" of E is also the library's own of the item "X": rename it: dynamodbav:"other"`,
+			`struct.F: the attribute "gone" of F is the table's TTL attribute, and DynamoDB would delete items by it: rename one of them, or mark a time field ttl and dynamodbav unixtime`,
+			`struct.H: the attribute "City" of H is also that of G.City of the item "X": rename it: dynamodbav:"other"`,
+		}},
+		{"partition keys", reflect.TypeFor[struct {
+			_ table  `ddb:"table=models"`
+			A string `ddb:"pk={A}"`
+			B string `ddb:"pk={B}"`
+			C string `ddb:"sk=HEAD"`
+		}](), []string{
+			`struct.B: a second partition key; A has one already: keep one of them`,
+			`struct.B: the field has no place: give it a place (ddb:"sk=TEMPLATE"), or leave it out (ddb:"-")`,
+		}},
+		{"no partition key", reflect.TypeFor[struct {
+			_ table  `ddb:"table=models"`
+			C string `ddb:"sk=HEAD"`
+		}](), []string{
+			`struct: the model has no partition key: add pk=TEMPLATE to the field that identifies an entity`,
+		}},
+		{"a template that is not about its field", reflect.TypeFor[struct {
+			_ table  `ddb:"table=models"`
+			A string `ddb:"pk=A#{C}"`
+			C string `ddb:"sk=HEAD"`
+		}](), []string{
+			`struct.A: the template of pk= does not name its field A: name it in the template, or move pk= to a blank field`,
+			`struct.A: the field has no place: give it a place (ddb:"sk=TEMPLATE"), or leave it out (ddb:"-")`,
+		}},
+		{"no singleton", reflect.TypeFor[struct {
+			_ table    `ddb:"table=models"`
+			A string   `ddb:"pk={A}"`
+			C []string `ddb:"sk=C#{.}"`
+		}](), []string{
+			"struct: the model has no singleton in its main table that could say that an entity exists: give a field a fixed sort key, or add _ struct{} `ddb:\"sk=HEAD,root\"`",
+		}},
+		{"roots", reflect.TypeFor[struct {
+			_ table    `ddb:"table=models"`
+			I string   `ddb:"pk={I}"`
+			A string   `ddb:"sk=A,root"`
+			B string   `ddb:"sk=B,root"`
+			C []string `ddb:"sk=C#{.},root"`
+		}](), []string{
+			`struct.C: the root is a singleton: put it on a field of a fixed sort key`,
+			`struct.B: a second root; the first is "A": keep one of them`,
+			`struct.C: a second root; the first is "A": keep one of them`,
+		}},
+		{"expiries", reflect.TypeFor[struct {
+			_ table     `ddb:"table=models"`
+			I string    `ddb:"pk={I}"`
+			A string    `ddb:"sk=A,ttl"`
+			B time.Time `ddb:"sk=B,ttl"`
+			C time.Time `ddb:"sk=C,all"`
+		}](), []string{
+			`struct.C: all belongs to ttl: write ttl,all`,
+			"struct.A: no blank field names the table's TTL attribute: add it: _ struct{} `ddb:\"ttl=ATTR\"`",
+			"struct.B: no blank field names the table's TTL attribute: add it: _ struct{} `ddb:\"ttl=ATTR\"`",
+		}},
+		{"an expiry that is no time", reflect.TypeFor[struct {
+			_ table     `ddb:"table=models,ttl=gone"`
+			I string    `ddb:"pk={I}"`
+			A string    `ddb:"sk=A,ttl"`
+			B time.Time `ddb:"sk=B,ttl"`
+			C time.Time `ddb:"sk=B,ttl"`
+			D []wish    `ddb:"sk=D#{SKU},ttl"`
+			E time.Time `ddb:"sk=B,ttl,all"`
+		}](), []string{
+			`struct.A: an expiry is a time, and string is none: use a time.Time`,
+			`struct.C: a second expiry for the item "B"; the first is B: keep one of them`,
+			`struct.D: an expiry is a time, and []schema.wish is none: put it on a time field of the element`,
+			`struct.E: ttl,all belongs on a field of the root: put the field on the root A`,
+		}},
+		{"what attributevalue would drop or empty", reflect.TypeFor[struct {
+			_ table               `ddb:"table=models"`
+			I string              `ddb:"pk={I}"`
+			A chan int            `ddb:"sk=A"`
+			B func()              `ddb:"sk=A"`
+			C complex128          `ddb:"sk=A"`
+			D big.Float           `ddb:"sk=D"`
+			E dropped             `ddb:"sk=A"`
+			F map[string]big.Int  `ddb:"sk=A"`
+			G stringer            `ddb:"sk=A"`
+			H map[[2]int]string   `ddb:"sk=A"`
+			J []withTags          `ddb:"sk=A"`
+			K uintptr             `ddb:"sk=A"`
+			L map[halfText]string `ddb:"sk=A"`
+		}](), []string{
+			`struct.A: attributevalue would drop the chan int in it without a word: tag it ddb:"-"`,
+			`struct.B: attributevalue would drop the func() in it without a word: tag it ddb:"-"`,
+			`struct.C: attributevalue would drop the complex128 in it without a word: tag it ddb:"-"`,
+			`struct.D: the struct big.Float has no exported fields, so that nothing of it would be stored: give it MarshalDynamoDBAttributeValue and its inverse, or store it in another type`,
+			`schema.dropped.Callback: attributevalue would drop the func() in it without a word: tag it ddb:"-"`,
+			`struct.F: big.Int has no exported fields, so that attributevalue would store it empty: give it MarshalDynamoDBAttributeValue and its inverse, or store it in another type`,
+			`struct.G: the interface schema.stringer can be written but not read back: use any, or a concrete type`,
+			`struct.H: attributevalue has no map keys of type [2]int: use a string or a number`,
+			`schema.withTags.A: a ddb tag means nothing inside the attribute J: remove it (to leave the field out, write dynamodbav:"-")`,
+			`struct.K: attributevalue would drop the uintptr in it without a word: tag it ddb:"-"`,
+			`struct.L: the map key schema.halfText has one of MarshalText and UnmarshalText: give it both, on the value and on its pointer`,
+		}},
+		{"dynamodbav where it means nothing", reflect.TypeFor[struct {
+			_ table   `ddb:"table=models"`
+			I string  `ddb:"pk={I}" dynamodbav:"-"`
+			A address `ddb:"sk=A" dynamodbav:"home"`
+			B address `ddb:"sk=B" dynamodbav:",omitempty"`
+			C string  `ddb:"sk=C" dynamodbav:"-"`
+			D string  `ddb:"sk=D" dynamodbav:",omitempty,nullempty"`
+			E string  `ddb:"-" dynamodbav:"-"`
+		}](), []string{
+			`struct.D: dynamodbav omitempty and nullempty exclude each other: keep one of them`,
+			`struct.A: dynamodbav means nothing on a struct whose fields are spread over its item: remove it, or add ddb option nested to store the struct as one map`,
+			`struct.B: dynamodbav means nothing on a struct whose fields are spread over its item: remove it, or add ddb option nested to store the struct as one map`,
+			`struct.C: the field has a place, but dynamodbav:"-" would not store it: write ddb:"-" as well, or drop dynamodbav:"-"`,
+		}},
+		{"options inside a spread struct", reflect.TypeFor[struct {
+			_ table      `ddb:"table=models"`
+			I string     `ddb:"pk={I}"`
+			A withTags   `ddb:"sk=A"`
+			B innerTags  `ddb:"sk=B"`
+			C innerLarge `ddb:"sk=C"`
+		}](), []string{
+			`schema.withTags.A: the option sk means nothing inside schema.withTags, whose fields are spread over an item: move it to the field of the model`,
+			`schema.innerTags.A: stored is for fields that a key names; this one is stored anyhow: remove it`,
+			`schema.innerLarge.A: the option compress is not supported yet`,
+		}},
+		{"what comes later", reflect.TypeFor[struct {
+			_ table  `ddb:"table=events_{At:month},shards=200,shardby=I"`
+			_ table  `ddb:"index=byA,hash=A,range=B,pk={A},sk={B},on=A"`
+			I string `ddb:"pk={I}.{shard}"`
+			A string `ddb:"sk=A,compress=zstd"`
+			B string `ddb:"sk=A,chunk"`
+			C string `ddb:"sk=A,s3=bucket,preview=10,inline=8KB"`
+		}](), []string{
+			`struct._: a table that follows the time of its items is not supported yet`,
+			`struct._: the option shards is not supported yet`,
+			`struct._: the option shardby is not supported yet`,
+			`struct._: secondary indexes are not supported yet`,
+			`struct.I: {shard} is not supported yet`,
+			`struct.A: the option compress is not supported yet`,
+			`struct.B: the option chunk is not supported yet`,
+			`struct.C: the option s3 is not supported yet`,
+			`struct.C: the option preview is not supported yet`,
+			`struct.C: the option inline is not supported yet`,
+		}},
+		{"tables", reflect.TypeFor[struct {
+			_ table  `ddb:"table=models,range=-"`
+			_ table  `ddb:"table=prices,range=-,name=Price"`
+			_ table  `ddb:"table=prices,name=Again"`
+			_ table  `ddb:"name=Lonely"`
+			_ table  `ddb:"table=unused,name=Unused"`
+			I string `ddb:"pk={I}"`
+			A string
+			B string   `ddb:"table=nowhere"`
+			C string   `ddb:"table=prices,sk=X"`
+			D string   `ddb:"sk=X"`
+			E []string `ddb:"sk=E#{.}"`
+		}](), []string{
+			`struct._: the table prices is declared twice: name each table once`,
+			`struct._: name= on a blank field names a further table or a segment: add table=NAME, or prefix=SEGMENT`,
+			`struct.C: the table prices has no sort key: remove it, or declare the table with range=ATTR`,
+			`struct.D: the table models has no sort key: remove it, or declare the table with range=ATTR`,
+			`struct.E: the table models has no sort key, and so room for one item only: declare the table with range=ATTR`,
+			"struct.B: the model has no table nowhere: declare it: _ struct{} `ddb:\"table=nowhere,hash=ATTR,range=ATTR,name=Word\"`",
+			`struct._: no field lies in the table prices: remove it, or add table=prices to a field`,
+			`struct._: no field lies in the table unused: remove it, or add table=unused to a field`,
+		}},
+		{"the library's own names", reflect.TypeFor[struct {
+			_ table  `ddb:"table=models,version=SK,ttl=_v"`
+			I string `ddb:"pk=~X#{I}"`
+			A string `ddb:"sk=A#~B"`
+		}](), []string{
+			`struct.I: the key segment "~X" begins with ~, which is the library's own: begin it with another sign`,
+			`struct.A: the key segment "~B" begins with ~, which is the library's own: begin it with another sign`,
+			`struct._: the attribute "SK" of version= is a key attribute of the table models: choose another name`,
+			`struct._: the attribute "_v" of ttl= is the library's own: choose another name`,
+		}},
+		{"embedding", reflect.TypeFor[struct {
+			_ table  `ddb:"table=models"`
+			I string `ddb:"pk={I}"`
+			left
+			right
+			*onlyPrivate
+			A string `ddb:"sk=A"`
+			b string `ddb:"sk=A"`
+		}](), []string{
+			`struct.onlyPrivate: an embedded pointer to an unexported struct cannot be loaded: embed the struct itself, or export its type`,
+			`struct.b: an unexported field cannot be stored: export the field, or remove the tag`,
+			`schema.right.Same: Same is also a field of schema.left at the same depth, and each hides the other: rename one of them, or tag one ddb:"-"`,
+		}},
+		{"an entity is what lies under its prefix", reflect.TypeFor[struct {
+			_ table  `ddb:"table=models,pk=ORDERS"`
+			N int    `ddb:"sk=ORDER#{N:06}#HEAD"`
+			L []wish `ddb:"sk=ORDER#LINE#{Rank:03}"`
+			M []wish `ddb:"sk=ORDER#{^N:06}x{Rank:03}"`
+			O []wish `ddb:"sk=X#{^N:06}#{Rank:03}"`
+		}](), []string{
+			`struct.L: the key of L (ORDER#LINE#{Rank:03}) does not name N, which entities of one partition are told apart by: add {^N}`,
+			`struct.M: the key of M (ORDER#{^N:06}x{Rank:03}) goes on right behind what its entity is known by, so that entities would mix: put the delimiter # behind it`,
+			`struct.O: the keys of N (ORDER#{N:06}#HEAD) and O (X#{^N:06}#{Rank:03}) begin differently, so that no one query finds an entity: begin both alike`,
+		}},
+		{"a struct that contains itself", reflect.TypeFor[loop](), []string{
+			`schema.loop: the type contains itself: break the circle with a key of the other value`,
+		}},
+		{"a generic model", reflect.TypeFor[box[int]](), []string{
+			`schema.box[int]: a generic type cannot be a model: declare a struct for each instance`,
+		}},
+		{"no struct", reflect.TypeFor[string](), []string{
+			`string: a model is a struct whose fields say where they lie: use a struct`,
+		}},
+		{"a model without a name", reflect.TypeFor[struct {
+			I string `ddb:"pk={I}"`
+			A string `ddb:"sk=A"`
+		}](), []string{
+			"struct: the type has no name to call its table by: add _ struct{} `ddb:\"table=NAME\"`",
+		}},
+	} {
+		_, err := Of(c.model)
+		var got []string
+		if err != nil {
+			got = strings.Split(err.Error(), "\n")
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, d)
+		}
+	}
+}

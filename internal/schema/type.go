@@ -1,0 +1,140 @@
+package schema
+
+// Kind is the kind of a Go type, as far as encoding cares.
+type Kind uint8
+
+// The kinds. Bytes is a slice or an array of bytes; Other is what
+// attributevalue drops or empties without a word.
+const (
+	Other Kind = iota
+	Bool
+	Int
+	Uint
+	Float
+	String
+	Bytes
+	Slice
+	Array
+	Map
+	Struct
+	Pointer
+	Interface
+)
+
+var kindNames = [...]string{"other", "bool", "int", "uint", "float", "string", "bytes", "slice", "array", "map", "struct", "pointer", "interface"}
+
+// String returns the kind's name.
+func (k Kind) String() string { return kindNames[k] }
+
+// Type describes a Go type. Two front ends make it: from reflect, and from
+// go/types.
+type Type struct {
+	Kind Kind
+	// Name is the type as Go writes it, with package names: []store.Wish.
+	Name string
+	// Bits is the size of integers and floats.
+	Bits int
+	// Len is the length of arrays.
+	Len int
+	// Key and Elem are the types of a map's keys, and of the elements of
+	// slices, arrays, maps and pointers.
+	Key, Elem *Type
+	// Fields are a struct's fields as declared, embedded ones not expanded.
+	Fields []*Field
+	// Time tells that the type converts to time.Time.
+	Time bool
+	// Number tells of a string type with the methods of a number, as
+	// attributevalue.Number and json.Number have them.
+	Number bool
+	// Marshals tells that the type encodes itself for DynamoDB.
+	Marshals bool
+	// MarshalsText and UnmarshalsText tell of encoding.TextMarshaler and
+	// TextUnmarshaler on the type or its pointer; TextValue that the marshaler
+	// is on the value.
+	MarshalsText, UnmarshalsText, TextValue bool
+	// Methods tells that an interface has methods.
+	Methods bool
+	// Go is the front end's own type: a reflect.Type or a types.Type.
+	Go any
+}
+
+// unnamed is the Name of structs that have none.
+const unnamed = "struct"
+
+// Field is a field of a struct.
+type Field struct {
+	Name     string
+	Index    int
+	Type     *Type
+	Raw      string // the whole tag
+	Exported bool
+	Embedded bool
+	// Decl is the front end's own declaration, for positions.
+	Decl any
+}
+
+// deref returns what a pointer points to, and other types as they are.
+func (t *Type) deref() *Type {
+	if t.Kind == Pointer {
+		return t.Elem
+	}
+	return t
+}
+
+// Scalar tells whether the type does not encode as a map of its fields: it is
+// no struct, or a struct that stands for one value.
+func (t *Type) Scalar() bool { return t.Kind != Struct || t.Time || t.Marshals }
+
+// Spreads tells whether a field of this type is spread over its item: a struct
+// or a pointer to one.
+func (t *Type) Spreads() bool { return !t.Marshals && !t.deref().Scalar() }
+
+// Elements tells whether a field of this type can be one item per element.
+func (t *Type) Elements() bool { return (t.Kind == Slice || t.Kind == Map) && !t.Marshals }
+
+// Opaque tells whether only the encoder knows what a value of the type becomes:
+// a type that encodes itself, or an interface, is somewhere in it.
+func (t *Type) Opaque() bool { return t.contains(map[*Type]bool{}) }
+
+func (t *Type) contains(seen map[*Type]bool) bool {
+	if t == nil || seen[t] {
+		return false
+	}
+	seen[t] = true
+	if t.Marshals || t.Kind == Interface {
+		return true
+	}
+	if t.Time {
+		return false
+	}
+	if t.Key.contains(seen) || t.Elem.contains(seen) || t.Key != nil && t.Key.MarshalsText {
+		return true
+	}
+	for _, f := range t.Fields {
+		if (f.Exported || f.Embedded) && f.Type.contains(seen) {
+			return true
+		}
+	}
+	return false
+}
+
+// recursive tells whether the type contains itself.
+func (t *Type) recursive(open map[*Type]bool) bool {
+	if t == nil || t.Marshals || t.Time {
+		return false
+	}
+	if open[t] {
+		return true
+	}
+	open[t] = true
+	defer delete(open, t)
+	if t.Key.recursive(open) || t.Elem.recursive(open) {
+		return true
+	}
+	for _, f := range t.Fields {
+		if f.Type.recursive(open) {
+			return true
+		}
+	}
+	return false
+}

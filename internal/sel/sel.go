@@ -1,0 +1,179 @@
+// Package sel describes which part of an item collection an operation reads: a
+// selection, as data.
+package sel
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// Kind is the kind of a range of sort keys.
+type Kind uint8
+
+// The kinds of ranges. One is the single item of a table without a sort key, or
+// the item with the sort key Low.
+const (
+	All Kind = iota
+	One
+	Prefix
+	Between
+)
+
+// Range is a range of sort keys in one partition.
+type Range struct {
+	Kind Kind
+	// Low is the key of One, the prefix of Prefix, and the first of Between,
+	// whose last is High. It is the zero Scalar for a table without a sort key.
+	Low, High key.Scalar
+}
+
+// Part is a range in one table.
+type Part struct {
+	// Table is the index of the table in the schema.
+	Table int
+	PK    key.Scalar
+	Range Range
+}
+
+// Spec is a selection.
+type Spec struct {
+	Parts []Part
+	// Owners are the values that the entity is known by, in the order of
+	// schema.Entity.Owners; fewer than all for a query over several entities.
+	Owners []key.Value
+	// Entity tells that all of it belongs to one entity; Whole that it is all
+	// of the entity.
+	Entity, Whole bool
+	// Err is what was wrong with the values; it is reported when the selection
+	// is used.
+	Err error
+}
+
+// Contains tells whether an item's key lies in the selection.
+func (s *Spec) Contains(table int, sk key.Scalar) bool {
+	for _, p := range s.Parts {
+		if p.Table == table && p.Range.Contains(sk) {
+			return true
+		}
+	}
+	return false
+}
+
+// Contains tells whether a sort key lies in the range.
+func (r Range) Contains(sk key.Scalar) bool {
+	switch r.Kind {
+	case One:
+		return r.Low == sk
+	case Prefix:
+		return strings.HasPrefix(sk.Text, r.Low.Text)
+	case Between:
+		return key.Compare(r.Low, sk) <= 0 && key.Compare(sk, r.High) <= 0
+	}
+	return true
+}
+
+// Entity returns the selection of a whole entity, by the values of the owners'
+// fields that identify it. With fewer values, which a flat model allows as long
+// as they give the partition key, it is one of all entities that share them.
+func Entity(e *schema.Entity, owners []key.Value) Spec {
+	s := Spec{Owners: owners, Entity: len(owners) == e.Identities()}
+	s.Whole = s.Entity
+	pk, err := e.PartitionKey(owners)
+	if err == nil {
+		err = pk.CheckSize(key.MaxPartition)
+	}
+	if err != nil {
+		s.Err = err
+		return s
+	}
+	for _, t := range e.Tables {
+		for _, r := range ranges(e, t, owners, &s.Err) {
+			s.Parts = append(s.Parts, Part{Table: t.Index, PK: pk, Range: r})
+		}
+	}
+	return s
+}
+
+// ranges returns where in a table an entity's items lie.
+func ranges(e *schema.Entity, t *schema.Table, owners []key.Value, fail *error) []Range {
+	var items []*schema.Item
+	for _, it := range e.Items {
+		if it.Table == t {
+			items = append(items, it)
+		}
+	}
+	switch {
+	case len(items) == 0:
+		return nil
+	case t.Range == "":
+		return []Range{{Kind: One}}
+	case e.Flat:
+		return flatRanges(e, items, owners, fail)
+	case len(items) == 1 && !items[0].Element():
+		sk, err := e.SortKey(items[0], owners)
+		if err != nil {
+			*fail = err
+		}
+		return []Range{{Kind: One, Low: sk}}
+	}
+	return []Range{{Kind: All}}
+}
+
+// flatRanges returns where an entity of a flat model lies: under its prefix,
+// and, where an item's key is that prefix itself, at that key.
+func flatRanges(e *schema.Entity, items []*schema.Item, owners []key.Value, fail *error) []Range {
+	if len(owners) < e.Identities() {
+		return []Range{{Kind: All}}
+	}
+	var out []Range
+	under := 0
+	for _, it := range items {
+		if e.PrefixParts(it) == len(it.Key.Template.Parts) {
+			sk, err := e.SortKey(it, owners)
+			if err != nil {
+				*fail = err
+			}
+			out = append(out, Range{Kind: One, Low: sk})
+		} else {
+			under++
+		}
+	}
+	if under == 0 {
+		return out
+	}
+	prefix, err := e.EntityPrefix(items[0], owners)
+	if err != nil {
+		*fail = err
+	}
+	return append(out, Range{Kind: Prefix, Low: key.Scalar{Type: 'S', Text: prefix}})
+}
+
+// Join returns the selection of both. Both are of the same entity.
+func (s Spec) Join(t Spec) Spec {
+	switch {
+	case s.Err != nil:
+		return s
+	case t.Err != nil:
+		return t
+	case !sameEntity(s.Owners, t.Owners):
+		s.Err = errors.New("the selections are of different entities: load them one by one")
+		return s
+	}
+	joined := s
+	joined.Parts = slices.Clone(s.Parts)
+	for _, p := range t.Parts {
+		if !slices.Contains(s.Parts, p) {
+			joined.Parts = append(joined.Parts, p)
+		}
+	}
+	joined.Whole = s.Whole || t.Whole
+	return joined
+}
+
+func sameEntity(a, b []key.Value) bool {
+	return slices.EqualFunc(a, b, key.Value.Equal)
+}

@@ -1,0 +1,164 @@
+package mapper
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/sel"
+)
+
+// core is the inside of a mapper. It is not generic: it works on the schema, the
+// codec, and values as pointers in an any.
+type core struct {
+	client Client
+	schema *schema.Entity
+	codec  codec.Model
+	reader *read.Reader
+	// tables are the real names of the schema's tables.
+	tables []string
+	now    func() time.Time
+}
+
+func newCore(client Client, e *schema.Entity, options []Option) *core {
+	var s settings
+	for _, o := range options {
+		o.apply(&s)
+	}
+	c := &core{client: client, schema: e, codec: codec.Reflected(e), now: time.Now}
+	for i, t := range e.Tables {
+		name := t.Name
+		if s.rename != nil {
+			name = s.rename(name)
+		}
+		if i == 0 && s.table != "" {
+			name = s.table
+		}
+		c.tables = append(c.tables, name)
+	}
+	c.reader = &read.Reader{Client: client, Schema: e, Tables: c.tables, Now: func() time.Time { return c.now() }}
+	return c
+}
+
+// selection returns the selection of the entity with these key values.
+func (c *core) selection(args []any) sel.Spec {
+	e := c.schema
+	need := e.Identities()
+	if len(args) > need || len(args) < need && !(e.Flat && len(args) >= pkOwners(e)) {
+		return sel.Spec{Err: fmt.Errorf("%s: Key got %d values, and takes %d: %s", e.Label(), len(args), need, identityNames(e))}
+	}
+	values := make([]key.Value, len(args))
+	for i, a := range args {
+		var err error
+		if values[i], err = codec.OwnerValue(e, i, a); err != nil {
+			return sel.Spec{Err: err}
+		}
+	}
+	return sel.Entity(e, values)
+}
+
+// pkOwners returns how many fields the partition key names.
+func pkOwners(e *schema.Entity) int {
+	n := 0
+	for _, s := range e.PK.Sources {
+		n = max(n, s.Owner+1)
+	}
+	return n
+}
+
+func identityNames(e *schema.Entity) string {
+	text := ""
+	for i, o := range e.Owners[:e.Identities()] {
+		if i > 0 {
+			text += ", "
+		}
+		text += o.Name
+	}
+	return text
+}
+
+// owners returns the values of the fields that keys name, as they are in v.
+func (c *core) owners(v any) ([]key.Value, error) {
+	values := make([]key.Value, len(c.schema.Owners))
+	for i, o := range c.schema.Owners {
+		var err error
+		if values[i], err = c.codec.Owner(v, i); err != nil {
+			return nil, fmt.Errorf("%s.%s: %w", c.schema.Label(), o.Name, err)
+		}
+	}
+	return values, nil
+}
+
+// identity returns those of the owners' values that an entity is known by.
+func (c *core) identity(owners []key.Value) []key.Value { return owners[:c.schema.Identities()] }
+
+// place is an item's place.
+type place struct {
+	table  int
+	pk, sk key.Scalar
+}
+
+// public returns the place as errors and plans show it.
+func (c *core) public(p place) Key {
+	return Key{Table: c.tables[p.table], Partition: p.pk.Plain(), Sort: plainSort(p.sk)}
+}
+
+func plainSort(s key.Scalar) string {
+	if s.Type == 0 {
+		return ""
+	}
+	return s.Plain()
+}
+
+// fieldOf names an item in messages: its field, or the sort key of an item of
+// several fields.
+func fieldOf(it *schema.Item) string { return it.Name }
+
+// sortKey returns the sort key of an item's record. pos is the element's place,
+// for the key of a map.
+func (c *core) sortKey(it *schema.Item, owners []key.Value, rec any, pos codec.Pos) (key.Scalar, error) {
+	if it.Key == nil {
+		return key.Scalar{}, nil
+	}
+	var buf [8]key.Value
+	values := buf[:0]
+	for i, s := range it.Key.Sources {
+		v, err := c.sourceValue(it, i, s, owners, rec, pos)
+		if err != nil {
+			return key.Scalar{}, fmt.Errorf("%s.%s: %s: %w", c.schema.Label(), it.Name, s.Text, err)
+		}
+		values = append(values, v)
+	}
+	sk, err := it.Key.Template.Render(values)
+	if err == nil {
+		err = sk.CheckSize(key.MaxSort)
+	}
+	if err != nil {
+		return key.Scalar{}, fmt.Errorf("%s.%s: %s: %w", c.schema.Label(), it.Name, it.Key.SourceName(err), err)
+	}
+	return sk, nil
+}
+
+func (c *core) sourceValue(it *schema.Item, i int, s schema.Source, owners []key.Value, rec any, pos codec.Pos) (key.Value, error) {
+	switch s.From {
+	case schema.FromOwner:
+		return owners[s.Owner], nil
+	case schema.FromMapKey:
+		return c.codec.Elements(it.Index).MapKey(pos.Key)
+	}
+	return c.codec.Record(it.Index).Key(rec, i)
+}
+
+// partitionKey returns the partition key of the owners' values.
+func (c *core) partitionKey(owners []key.Value) (key.Scalar, error) {
+	pk, err := c.schema.PartitionKey(owners)
+	if err == nil {
+		if err = pk.CheckSize(key.MaxPartition); err != nil {
+			err = fmt.Errorf("%s: %s: %w", c.schema.Label(), c.schema.PK.SourceName(err), err)
+		}
+	}
+	return pk, err
+}

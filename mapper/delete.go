@@ -1,0 +1,269 @@
+package mapper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/sel"
+)
+
+// deletion is a delete of one entity's items.
+type deletion struct {
+	c        *core
+	spec     sel.Spec
+	settings writeSettings
+	t        *tally
+	// d holds the keys, for messages and for what is in doubt.
+	d *diff
+	// root is the root's delete, nil where it is not selected; rest the others.
+	root *change
+	rest []*change
+}
+
+// delete deletes a selection. st is its state where it is a loaded entity.
+func (c *core) delete(ctx context.Context, spec sel.Spec, st *state, settings writeSettings, t *tally) error {
+	del := &deletion{c: c, spec: spec, settings: settings, t: t}
+	if err := del.check(st); err != nil {
+		return err
+	}
+	if st != nil {
+		return del.loaded(ctx, st)
+	}
+	if p := spec.Parts[0]; len(spec.Parts) == 1 && p.Range.Kind == sel.One && !spec.Whole {
+		return del.one(ctx, p)
+	}
+	// What is there is read first. If it changes meanwhile, it is read again.
+	return c.repeat(ctx, func() error {
+		if err := del.read(ctx); err != nil {
+			return err
+		}
+		return del.send(ctx, c.scratch(del.d))
+	})
+}
+
+// check refuses selections and options that make no sense for a delete.
+func (del *deletion) check(st *state) error {
+	c, s := del.c, del.settings
+	refuse := func(text string) error { return fmt.Errorf("%s: %s", c.schema.Label(), text) }
+	switch {
+	case del.spec.Err != nil:
+		return del.spec.Err
+	case !del.spec.Entity:
+		return refuse("the key selects several entities: give all of " + identityNames(c.schema) + " to delete one")
+	case st != nil && st.fresh:
+		return refuse("the entity was never stored: there is nothing to delete")
+	case s.independent && s.staged:
+		return refuse("Independent and Staged exclude each other: choose one")
+	case s.move, s.checkLoaded:
+		return refuse("Move and CheckLoaded mean nothing for a delete: leave them out")
+	}
+	del.d = &diff{c: c, owners: del.spec.Owners}
+	var err error
+	if del.d.pk, err = c.partitionKey(del.spec.Owners); err != nil {
+		return err
+	}
+	root, err := c.rootPlace(&del.spec)
+	if err != nil {
+		return err
+	}
+	if s.staged && !del.spec.Whole {
+		return refuse("Staged deletes a whole entity: select it by its key")
+	}
+	if !del.spec.Whole && del.spec.Contains(root.table, root.sk) {
+		return refuse("the selection includes the root without being the whole entity, whose other items would be left over: select the entity by its key, or leave the root out")
+	}
+	return nil
+}
+
+// one deletes a single item, whatever it holds.
+func (del *deletion) one(ctx context.Context, p sel.Part) error {
+	c := del.c
+	it, _ := c.schema.Match(p.Table, p.Range.Low)
+	if it == nil {
+		return fmt.Errorf("%s: the sort key %s matches no field: items that the model does not know are not deleted", c.schema.Label(), p.Range.Low)
+	}
+	ch := &change{place: place{p.Table, p.PK, p.Range.Low}, kind: KindDelete, item: it}
+	del.t.mode = modeOne
+	if del.settings.exactlyOnce {
+		return c.transact(ctx, c.scratch(del.d), del.d, []*change{ch}, del.t)
+	}
+	return c.single(ctx, c.scratch(del.d), del.d, ch, del.t)
+}
+
+// loaded deletes the items of an entity as they were loaded. The entity can be
+// saved again afterwards, which inserts it.
+func (del *deletion) loaded(ctx context.Context, st *state) error {
+	c := del.c
+	if err := c.resolve(ctx, st, del.t); err != nil {
+		return err
+	}
+	for i, rows := range st.rows {
+		for _, r := range rows {
+			del.add(c.schema.Items[i], r)
+		}
+	}
+	for at, g := range st.ghosts {
+		if it, _ := c.schema.Match(at.table, at.sk); it != nil && g.row != nil {
+			del.add(it, g.row)
+		}
+	}
+	if err := del.send(ctx, st); err != nil {
+		return err
+	}
+	if del.spec.Whole {
+		*st = state{core: c, spec: st.spec, fresh: true, old: c.codec.New(), rows: make([][]*row, len(c.schema.Items))}
+	}
+	return nil
+}
+
+func (del *deletion) add(it *schema.Item, r *row) {
+	ch := &change{place: r.place, kind: KindDelete, item: it, row: r, oldSize: r.size}
+	if it == del.c.schema.Root {
+		del.root = ch
+		return
+	}
+	del.rest = append(del.rest, ch)
+}
+
+// read finds out what is there, strongly consistently.
+func (del *deletion) read(ctx context.Context) error {
+	c := del.c
+	found, err := c.collect(ctx, del.spec, read.Options{Strong: true}, del.t)
+	if err != nil {
+		return err
+	}
+	del.root, del.rest = nil, nil
+	s := &state{spec: del.spec}
+	var root *read.Found
+	for i := range found {
+		f := &found[i]
+		if f.Kind == nil || !c.owned(s, *f) {
+			continue
+		}
+		if f.Kind == c.schema.Root {
+			root = f
+		}
+		del.add(f.Kind, c.rowOf(f))
+	}
+	if !del.spec.Whole {
+		return nil
+	}
+	if root != nil {
+		if st, staged := readStage(root.Item); staged && st.state == deleting {
+			del.settings.staged = true // somebody has begun, and this finishes it
+			return nil
+		}
+	}
+	return c.rootThere(&del.spec, root)
+}
+
+// send sends the deletes the way that the settings and their number ask for.
+func (del *deletion) send(ctx context.Context, s *state) error {
+	c := del.c
+	all := slices.Clone(del.rest)
+	if del.root != nil {
+		all = append(all, del.root) // last, so that what is left is found
+	}
+	steps := []step{{changes: all, transact: true}}
+	switch {
+	case len(all) == 0:
+		del.t.mode = modeNothing
+		return nil
+	case del.settings.staged && del.root != nil, !c.fits(all) && del.root != nil && !del.settings.independent:
+		return del.stage(ctx, s)
+	case len(all) == 1:
+		del.t.mode = modeOne
+		steps[0].transact = del.settings.exactlyOnce
+	case del.settings.independent:
+		del.t.mode = modeIndependent
+		steps = nil
+		for _, ch := range all {
+			steps = append(steps, step{changes: []*change{ch}, transact: del.settings.exactlyOnce})
+		}
+	case c.fits(all):
+		del.t.mode = modeTransaction
+	default:
+		return c.tooMany(all)
+	}
+	return c.steps(ctx, s, del.d, steps, del.t, func(changes []*change) { c.settleDeletes(s, changes) })
+}
+
+// settleDeletes forgets the rows of deleted items.
+func (c *core) settleDeletes(s *state, changes []*change) {
+	for _, ch := range changes {
+		i := ch.item.Index
+		if slices.Contains(s.rows[i], ch.row) {
+			c.settle(s, s.old, nil, []*change{ch})
+		}
+		delete(s.ghosts, ch.place)
+	}
+}
+
+// stage deletes an entity of any size: the root is marked, which makes the entity
+// not found; then the others go, and then the root.
+func (del *deletion) stage(ctx context.Context, s *state) error {
+	c, t := del.c, del.t
+	t.mode = modeStaged
+	st := c.newStage(deleting)
+	mark := *del.root
+	mark.kind = KindUpdate
+	mark.attributes = []assignment{{schema.State, unknownIndex, st.value()}}
+	mark.newSize = mark.oldSize + cost.AttributeSize(schema.State, st.value())
+	if was := mark.row.stage; was != nil {
+		mark.newSize -= cost.AttributeSize(schema.State, was)
+	}
+	if c.schema.Version != "" && mark.row.version == nil {
+		mark.newSize += len(c.schema.Version) + tokenSize
+	}
+	c.prepare(&mark)
+	if err := c.single(ctx, c.scratch(del.d), del.d, &mark, t); err != nil {
+		return err
+	}
+	if err := c.deleteAll(ctx, del.d, del.rest, t); err != nil {
+		return err
+	}
+	last := &change{place: mark.place, kind: KindDelete, item: mark.item, oldSize: mark.newSize}
+	last.row = &row{place: mark.place, version: mark.token, raw: read.Item{schema.State: st.value()}}
+	return c.single(ctx, c.scratch(del.d), del.d, last, t)
+}
+
+// deleteFound deletes items as they were read.
+func (c *core) deleteFound(ctx context.Context, d *diff, found []read.Found, t *tally) error {
+	var all []*change
+	for i := range found {
+		f := &found[i]
+		all = append(all, &change{place: place{f.Table, f.PK, f.SK}, kind: KindDelete, item: f.Kind, row: c.rowOf(f), oldSize: f.Size})
+	}
+	return c.deleteAll(ctx, d, all, t)
+}
+
+// deleteAll deletes items of an entity that is not live any more, several at
+// once. One that was written meanwhile is deleted as it is now.
+func (c *core) deleteAll(ctx context.Context, d *diff, all []*change, t *tally) error {
+	tallies := make([]tally, len(all))
+	defer t.addAll(tallies)
+	return atOnce(ctx, len(all), func(ctx context.Context, i int) error {
+		ch := all[i]
+		for {
+			err := c.single(ctx, c.scratch(d), d, ch, &tallies[i])
+			var conflict *ConflictError
+			if !errors.As(err, &conflict) {
+				return err
+			}
+			stored := conflict.stored[0]
+			if len(stored) == 0 {
+				return nil // gone
+			}
+			f, err := c.reader.Found(ch.table, stored)
+			if err != nil {
+				return err
+			}
+			ch = &change{place: ch.place, kind: KindDelete, item: ch.item, row: c.rowOf(&f), oldSize: f.Size}
+		}
+	})
+}

@@ -1,0 +1,50 @@
+package mapper
+
+import (
+	"fmt"
+
+	"github.com/itemize/itemize/query"
+)
+
+type node[T any] = query.Node[T]
+
+// Entity is a value of the model T, with what is known of its items. It is itself
+// the selection of what it loaded. One goroutine at a time may use it.
+type Entity[T any] struct {
+	_ noCopy
+	// Value is the model's value, to be read and changed freely.
+	Value T
+
+	node[T]
+	state *state
+}
+
+// noCopy lets go vet find copies of entities: the copy would share what is known
+// of the items, and not its changes.
+type noCopy struct{}
+
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}
+
+// Unknown returns how many items of the selection match no field of the model.
+// They are never changed.
+func (e *Entity[T]) Unknown() int {
+	if e.state == nil {
+		return 0
+	}
+	return e.state.unknown
+}
+
+// set gives the entity its state, and its selection.
+func (e *Entity[T]) set(s *state) {
+	e.state = s
+	e.node = query.NewNode[T](s.spec)
+}
+
+// owns refuses an entity that did not come from this mapper.
+func (m *Mapper[T]) owns(e *Entity[T]) error {
+	if e == nil || e.state == nil || e.state.core != m.core {
+		return fmt.Errorf("%s: the entity does not come from this mapper: make it with the mapper's New or Load", m.core.schema.Label())
+	}
+	return nil
+}

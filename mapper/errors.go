@@ -1,0 +1,221 @@
+package mapper
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// ErrNotFound says that the selection includes the root, and that the entity is
+// not there: no root, or one whose insert or delete is not finished.
+var ErrNotFound = errors.New("not found")
+
+// ErrExists says that an insert found its entity there already.
+var ErrExists = errors.New("exists already")
+
+// Key is an item's place, as text: strings as they are, numbers, and bytes in
+// hexadecimal. Sort is empty in a table without a sort key.
+type Key struct {
+	Table     string `json:"table"`
+	Partition string `json:"partition"`
+	Sort      string `json:"sort,omitempty"`
+}
+
+// String returns the key without its table.
+func (k Key) String() string {
+	if k.Sort == "" {
+		return k.Partition
+	}
+	return k.Partition + " " + k.Sort
+}
+
+func joinKeys(keys []Key) string {
+	s := make([]string, len(keys))
+	for i, k := range keys {
+		s[i] = k.String()
+	}
+	return strings.Join(s, ", ")
+}
+
+// ModelError says what is wrong with a model: every fault of it.
+type ModelError struct {
+	Model string
+	// Faults are one line each: type and field, what is wrong, and the cure.
+	Faults []string
+}
+
+// Error returns the faults, one on a line.
+func (e *ModelError) Error() string {
+	return fmt.Sprintf("the model %s cannot be mapped:\n  %s", e.Model, strings.Join(e.Faults, "\n  "))
+}
+
+func modelError(name string, err error) error {
+	var faults schema.Faults
+	if !errors.As(err, &faults) {
+		return err
+	}
+	e := &ModelError{Model: name}
+	for _, f := range faults {
+		e.Faults = append(e.Faults, f.String())
+	}
+	return e
+}
+
+// Conflict says what happened to an item since it was read.
+type Conflict string
+
+// What can happen to an item that a save wants to write.
+const (
+	ConflictChanged Conflict = "changed"
+	ConflictDeleted Conflict = "deleted"
+	ConflictCreated Conflict = "created"
+)
+
+// ItemConflict is an item that someone else has changed.
+type ItemConflict struct {
+	Key Key
+	// Field is the model's field, or the sort key of an item with several.
+	Field    string
+	Conflict Conflict
+}
+
+// ConflictError says that items were changed, deleted or created by someone else
+// since they were read. Nothing was written (Independent aside: see
+// PartialError). Load again and repeat, or use Update, which does so.
+type ConflictError struct {
+	Model string
+	Items []ItemConflict
+
+	stored []read.Item // as they are, one for each item
+}
+
+// Error names each item and what happened to it.
+func (e *ConflictError) Error() string {
+	s := make([]string, len(e.Items))
+	for i, it := range e.Items {
+		s[i] = fmt.Sprintf("%s (%s) was %s", it.Key, it.Field, it.Conflict)
+	}
+	return fmt.Sprintf("%s: conflict: %s by someone else since it was read: load again and repeat the change, or use Update", e.Model, strings.Join(s, ", "))
+}
+
+// existsError is an insert's conflict with what is there.
+type existsError struct{ conflict *ConflictError }
+
+func (e *existsError) Error() string {
+	keys := make([]Key, len(e.conflict.Items))
+	for i, it := range e.conflict.Items {
+		keys[i] = it.Key
+	}
+	return fmt.Sprintf("%s: %s exists already: load it and save the change, or delete it first", e.conflict.Model, joinKeys(keys))
+}
+
+func (e *existsError) Unwrap() []error { return []error{ErrExists, e.conflict} }
+
+// notFoundError tells what was not found, and what is pending there.
+type notFoundError struct {
+	model, key, pending string
+}
+
+func (e *notFoundError) Error() string {
+	if e.pending != "" {
+		return fmt.Sprintf("%s: %s is not found: %s", e.model, e.key, e.pending)
+	}
+	return fmt.Sprintf("%s: %s is not found", e.model, e.key)
+}
+
+func (e *notFoundError) Unwrap() error { return ErrNotFound }
+
+// OutcomeUnknownError says that a write may have been applied or not: no answer
+// came, or one that does not tell. Nothing was applied twice. The entity can be
+// saved again: the next Save finds out first. Items are those in doubt.
+type OutcomeUnknownError struct {
+	Model string
+	Items []Key
+	Err   error
+}
+
+// Error names the items and the cause.
+func (e *OutcomeUnknownError) Error() string {
+	return fmt.Sprintf("%s: it is not known whether %s was written: save again, which finds out first, or load: %v", e.Model, joinKeys(e.Items), e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
+
+// NotLoadedError says that a field was changed whose items were not loaded, so
+// that the save could overwrite what it has not seen.
+type NotLoadedError struct {
+	Model string
+	Field string
+	// Key is the item outside of the selection.
+	Key Key
+}
+
+// Error names the field and the item.
+func (e *NotLoadedError) Error() string {
+	return fmt.Sprintf("%s.%s: its item %s was not loaded, so that its change cannot be saved: load a selection that includes it", e.Model, e.Field, e.Key)
+}
+
+// KeyChangedError says that a field that keys name was changed after the load.
+type KeyChangedError struct {
+	Model    string
+	Field    string
+	Old, New string
+}
+
+// Error names the field with its old and its new value.
+func (e *KeyChangedError) Error() string {
+	return fmt.Sprintf("%s.%s: the key field was changed from %s to %s after the load: load all and save with Move, or make a new entity", e.Model, e.Field, e.Old, e.New)
+}
+
+// AttributeSize is an attribute with its size in bytes, name included.
+type AttributeSize struct {
+	Name  string `json:"name"`
+	Bytes int    `json:"bytes"`
+}
+
+// TooLargeError says that an item would be larger than DynamoDB allows (400 KB:
+// 409,600 bytes, Developer Guide, "Quotas"). Nothing was sent.
+type TooLargeError struct {
+	Model string
+	Field string
+	Key   Key
+	// Size is the item's size and Limit the largest possible, in bytes.
+	Size, Limit int
+	// Heaviest are the attributes that weigh most, the heaviest first.
+	Heaviest []AttributeSize
+}
+
+// Error names the item, its size, and what weighs most in it.
+func (e *TooLargeError) Error() string {
+	s := make([]string, len(e.Heaviest))
+	for i, a := range e.Heaviest {
+		s[i] = fmt.Sprintf("%s %d", a.Name, a.Bytes)
+	}
+	return fmt.Sprintf("%s.%s: the item %s would have %d bytes, over the limit of %d; the heaviest attributes: %s: give them an sk= of their own, or store them elsewhere",
+		e.Model, e.Field, e.Key, e.Size, e.Limit, strings.Join(s, ", "))
+}
+
+// PartialError says that a save one by one (Independent) ended part-way. What was
+// written is settled: the next Save of the entity writes just the rest.
+type PartialError struct {
+	Model string
+	// Written are the items that were written, Rest those that were not; the
+	// first of Rest is the one that failed.
+	Written, Rest []Key
+	Err           error
+}
+
+// Error names what was written and the cause.
+func (e *PartialError) Error() string {
+	return fmt.Sprintf("%s: %d of %d items were written (%s), then %s failed; save again to write the rest: %v",
+		e.Model, len(e.Written), len(e.Written)+len(e.Rest), joinKeys(e.Written), e.Rest[0], e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *PartialError) Unwrap() error { return e.Err }
+
+func isNotFound(err error) bool { return errors.Is(err, ErrNotFound) }

@@ -1,0 +1,162 @@
+package mapper
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// expression collects the placeholders of a request's expressions.
+type expression struct {
+	attributes []string
+	values     []types.AttributeValue
+}
+
+// name returns the placeholder of an attribute's name.
+func (x *expression) name(attribute string) string {
+	i := slices.Index(x.attributes, attribute)
+	if i < 0 {
+		i = len(x.attributes)
+		x.attributes = append(x.attributes, attribute)
+	}
+	return "#" + strconv.Itoa(i)
+}
+
+// value returns the placeholder of a value.
+func (x *expression) value(v types.AttributeValue) string {
+	x.values = append(x.values, v)
+	return ":" + strconv.Itoa(len(x.values)-1)
+}
+
+func (x *expression) names() map[string]string {
+	if len(x.attributes) == 0 {
+		return nil
+	}
+	m := make(map[string]string, len(x.attributes))
+	for i, a := range x.attributes {
+		m["#"+strconv.Itoa(i)] = a
+	}
+	return m
+}
+
+func (x *expression) valueMap() read.Item {
+	if len(x.values) == 0 {
+		return nil
+	}
+	m := make(read.Item, len(x.values))
+	for i, v := range x.values {
+		m[":"+strconv.Itoa(i)] = v
+	}
+	return m
+}
+
+// updateExpression returns the SET and REMOVE of an update: just what changed,
+// the version, and the staged attempt, which a write of an item ends.
+func (c *core) updateExpression(x *expression, ch *change) string {
+	var b strings.Builder
+	clause := func(word, text string, first bool) {
+		if first {
+			b.WriteString(word)
+		} else {
+			b.WriteString(", ")
+		}
+		b.WriteString(text)
+	}
+	for i, a := range ch.attributes {
+		clause("SET ", x.name(a.name)+" = "+x.value(a.value), i == 0)
+	}
+	if c.schema.Version != "" {
+		clause("SET ", x.name(c.schema.Version)+" = "+x.value(ch.token), len(ch.attributes) == 0)
+	}
+	removes := 0
+	remove := func(name string) {
+		if removes == 0 && b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		clause("REMOVE ", x.name(name), removes == 0)
+		removes++
+	}
+	for _, a := range ch.removed {
+		remove(a.name)
+	}
+	if ch.row.attempt != nil && ch.item != c.schema.Root {
+		remove(schema.Attempt)
+	}
+	return b.String()
+}
+
+// condition returns what must be true of the stored item for a change.
+func (c *core) condition(x *expression, ch *change) string {
+	switch {
+	case ch.row == nil && ch.kind == KindDelete:
+		return "" // whatever is there
+	case ch.row == nil:
+		return c.absent(x, ch)
+	}
+	if ch.row.version != nil {
+		return x.name(c.schema.Version) + " = " + x.value(ch.row.version)
+	}
+	// Without a version the old values are what a write is conditional on: of
+	// the attributes that it changes, or of all where it replaces the item.
+	terms := []string{"attribute_exists(" + x.name(c.hash(ch)) + ")"}
+	if c.schema.Version != "" {
+		terms = append(terms, "attribute_not_exists("+x.name(c.schema.Version)+")")
+	}
+	for _, name := range c.guarded(ch) {
+		if v, ok := ch.row.raw[name]; ok {
+			terms = append(terms, x.name(name)+" = "+x.value(v))
+		} else {
+			terms = append(terms, "attribute_not_exists("+x.name(name)+")")
+		}
+	}
+	return strings.Join(terms, " AND ")
+}
+
+func (c *core) hash(ch *change) string { return c.schema.Tables[ch.table].Hash }
+
+// guarded lists the attributes whose old values a change without a version is
+// conditional on.
+func (c *core) guarded(ch *change) []string {
+	var names []string
+	if ch.kind == KindUpdate {
+		for _, a := range append(slices.Clone(ch.attributes), ch.removed...) {
+			names = append(names, a.name)
+		}
+		return names
+	}
+	t := c.schema.Tables[ch.table]
+	for name := range ch.row.raw {
+		if name != t.Hash && name != t.Range {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// absent is the condition of an insert: nothing is there, or what is there is
+// expired, or left over from a staged write that never went live.
+func (c *core) absent(x *expression, ch *change) string {
+	text := "attribute_not_exists(" + x.name(c.hash(ch)) + ")"
+	if c.schema.TTL != "" {
+		text += " OR " + x.name(c.schema.TTL) + " <= " + x.value(epoch(c.now()))
+	}
+	switch g := ch.ghost; {
+	case g == nil, g.expired:
+	case g.stage != nil:
+		text += " OR " + x.name(schema.State) + " = " + x.value(g.stage)
+	case g.attempt != nil:
+		text += " OR " + x.name(schema.Attempt) + " = " + x.value(g.attempt)
+	}
+	return text
+}
+
+func epoch(t time.Time) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(t.Unix(), 10)}
+}

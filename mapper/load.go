@@ -1,0 +1,382 @@
+package mapper
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/sel"
+)
+
+// load reads a selection into v, a pointer to a zero model.
+func (c *core) load(ctx context.Context, spec sel.Spec, v any, strong bool, t *tally) (*state, error) {
+	switch {
+	case spec.Err != nil:
+		return nil, spec.Err
+	case !spec.Entity:
+		return nil, fmt.Errorf("%s: the key selects several entities: give all of %s to load one, or run a query", c.schema.Label(), identityNames(c.schema))
+	}
+	s := &state{core: c, spec: spec, old: c.codec.New(), rows: make([][]*row, len(c.schema.Items)), ghosts: map[place]*ghost{}}
+	if err := c.setIdentity(spec, v); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.pk, err = c.partitionKey(spec.Owners); err != nil {
+		return nil, err
+	}
+	found, err := c.collect(ctx, spec, read.Options{Strong: strong}, t)
+	if err != nil {
+		return nil, err
+	}
+	if found, err = c.alive(ctx, s, found, t); err != nil {
+		return nil, err
+	}
+	if err := c.decode(s, v, found); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// collect reads all items of a selection.
+func (c *core) collect(ctx context.Context, spec sel.Spec, o read.Options, t *tally) ([]read.Found, error) {
+	var found []read.Found
+	var u read.Usage
+	defer func() { t.read(&u) }()
+	for f, err := range c.reader.Items(ctx, spec.Parts, o, &u) {
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, f)
+	}
+	return found, nil
+}
+
+// rootPlace returns where the root of the entity lies.
+func (c *core) rootPlace(spec *sel.Spec) (place, error) {
+	pk, err := c.partitionKey(spec.Owners)
+	if err != nil {
+		return place{}, err
+	}
+	sk, err := c.schema.SortKey(c.schema.Root, spec.Owners)
+	return place{0, pk, sk}, err
+}
+
+// alive leaves out what is stored and not there, and what matches no field. The
+// error is ErrNotFound where the root was selected and is not there, or not live.
+func (c *core) alive(ctx context.Context, s *state, found []read.Found, t *tally) ([]read.Found, error) {
+	rootAt, err := c.rootPlace(&s.spec)
+	if err != nil {
+		return nil, err
+	}
+	wantsRoot := s.spec.Contains(rootAt.table, rootAt.sk)
+	isRoot := func(f read.Found) bool { return f.Kind == c.schema.Root && f.SK == rootAt.sk }
+	var root *read.Found
+	if i := slices.IndexFunc(found, isRoot); i >= 0 {
+		root = &found[i]
+	}
+	// An item of a staged write is there if its root is live with its attempt.
+	live := liveAttempt(root)
+	if slices.ContainsFunc(found, func(f read.Found) bool { return f.Attempt != nil && !codec.SameValue(f.Attempt, live) }) {
+		var u read.Usage
+		fresh, err := c.reader.One(ctx, rootAt.table, rootAt.pk, rootAt.sk, read.Options{Strong: true}, &u)
+		t.read(&u)
+		if err != nil {
+			return nil, err
+		}
+		live = liveAttempt(fresh)
+		if wantsRoot {
+			found = slices.DeleteFunc(found, isRoot)
+			root = fresh
+			if fresh != nil {
+				found = append(found, *fresh)
+			}
+		}
+	}
+	s.attempt = live
+	if wantsRoot {
+		if err := c.rootThere(&s.spec, root); err != nil {
+			return nil, err
+		}
+	}
+	var out []read.Found
+	for _, f := range found {
+		switch {
+		case f.Kind == nil || !c.owned(s, f):
+			s.unknown++
+		case f.Expired, f.Attempt != nil && !codec.SameValue(f.Attempt, live):
+			s.ghosts[place{f.Table, f.PK, f.SK}] = c.ghostOf(&f)
+		default:
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+func (c *core) ghostOf(f *read.Found) *ghost {
+	return &ghost{size: f.Size, attempt: f.Attempt, expired: f.Expired, row: c.rowOf(f)}
+}
+
+// liveAttempt returns the attempt of a root that is live, nil for another.
+func liveAttempt(root *read.Found) types.AttributeValue {
+	if root == nil || root.Item[schema.State] != nil {
+		return nil
+	}
+	return root.Attempt
+}
+
+// rootThere returns ErrNotFound, with what is pending, for a root that is not
+// there or not live.
+func (c *core) rootThere(spec *sel.Spec, root *read.Found) error {
+	missing := &notFoundError{model: c.schema.Label(), key: c.entityName(spec.Owners)}
+	switch {
+	case root == nil:
+		return missing
+	case root.Expired:
+		missing.pending = "its time to live is over"
+		return missing
+	}
+	if st, ok := readStage(root.Item); ok {
+		missing.pending = st.pending()
+		return missing
+	}
+	return nil
+}
+
+// entityName names an entity in messages by its key values.
+func (c *core) entityName(owners []key.Value) string {
+	text := ""
+	for i, v := range c.identity(owners) {
+		if i > 0 {
+			text += ", "
+		}
+		text += c.schema.Owners[i].Name + " " + v.String()
+	}
+	return text
+}
+
+// owned tells whether an item's key names the entity that is loaded, where it
+// names fields of the owner that the selection knows.
+func (c *core) owned(s *state, f read.Found) bool {
+	if f.Kind.Key == nil {
+		return true
+	}
+	for i, src := range f.Kind.Key.Sources {
+		if src.From == schema.FromOwner && src.Owner < len(s.spec.Owners) && !c.sameInKey(f.Kind.Key, i, f.Values[i], s.spec.Owners[src.Owner]) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameInKey tells whether two values give the same text at a placeholder.
+func (c *core) sameInKey(k *schema.Key, source int, a, b key.Value) bool {
+	f := k.Format(source)
+	x, errX := f.Append(nil, a, k.Template.Delim)
+	y, errY := f.Append(nil, b, k.Template.Delim)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+// setIdentity sets the fields that the entity is known by to what its keys say:
+// a date's midnight, if the key holds no more of an instant.
+func (c *core) setIdentity(spec sel.Spec, v any) error {
+	for i, value := range spec.Owners {
+		k, source := c.schema.KeyOf(i)
+		f := k.Format(source)
+		text, err := f.Append(nil, value, k.Template.Delim)
+		if err == nil {
+			value, _ = f.Parse(string(text), k.Template.Delim)
+			err = c.codec.SetOwner(v, i, value)
+		}
+		if err != nil {
+			return fmt.Errorf("%s.%s: %w", c.schema.Label(), c.schema.Owners[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// decode sets the fields of v from the items, and takes the snapshot.
+func (c *core) decode(s *state, v any, found []read.Found) error {
+	elements := make([][]element, len(c.schema.Items))
+	for i := range found {
+		f := &found[i]
+		r := c.rowOf(f)
+		if !f.Kind.Element() {
+			if err := c.decodeItem(f, v, r); err != nil {
+				return err
+			}
+			s.rows[f.Kind.Index] = []*row{r}
+			continue
+		}
+		e, err := c.decodeElement(f, r)
+		if err != nil {
+			return err
+		}
+		elements[f.Kind.Index] = append(elements[f.Kind.Index], e)
+	}
+	if err := c.adoptOwners(s, v, elements); err != nil {
+		return err
+	}
+	for i, it := range c.schema.Items {
+		if it.Element() {
+			c.setElements(s, v, it, elements[i])
+		}
+	}
+	c.snapshot(s, v)
+	return nil
+}
+
+// element is a decoded element.
+type element struct {
+	row    *row
+	rec    any
+	mapKey any
+	owners []key.Value // by source, of those that name the owner
+}
+
+// decodeItem sets an item's attributes in a record.
+func (c *core) decodeItem(f *read.Found, rec any, r *row) error {
+	codec := c.codec.Record(f.Kind.Index)
+	any := false
+	for i, a := range f.Kind.Attributes {
+		value, ok := f.Item[a.Name]
+		if !ok {
+			continue
+		}
+		any = true
+		if err := codec.Decode(rec, i, value); err != nil {
+			return fmt.Errorf("%s.%s: item %s: attribute %q: %w", c.schema.Label(), a.Value.Name, c.public(r.place), a.Name, err)
+		}
+	}
+	// A root is there even when it is empty, so that it does not tell whether
+	// its pointer was nil.
+	if f.Kind != c.schema.Root || any {
+		codec.Allocate(rec)
+	}
+	return nil
+}
+
+func (c *core) decodeElement(f *read.Found, r *row) (element, error) {
+	it := f.Kind
+	elements := c.codec.Elements(it.Index)
+	e := element{row: r, rec: elements.NewElement(), owners: make([]key.Value, len(f.Values))}
+	for i, src := range it.Key.Sources {
+		var err error
+		switch src.From {
+		case schema.FromOwner:
+			e.owners[i] = f.Values[i]
+		case schema.FromMapKey:
+			e.mapKey, err = elements.FromKey(f.Values[i])
+		default:
+			err = c.codec.Record(it.Index).SetKey(e.rec, i, f.Values[i])
+		}
+		if err != nil {
+			return e, fmt.Errorf("%s.%s: item %s: %w", c.schema.Label(), it.Name, c.public(r.place), err)
+		}
+	}
+	return e, c.decodeItem(f, e.rec, r)
+}
+
+// adoptOwners settles the fields of the owner, other than its identity, that
+// element keys name. Where the field's own item was loaded, elements of another
+// value are no elements of this entity; else their keys tell the value, if they
+// agree.
+func (c *core) adoptOwners(s *state, v any, elements [][]element) error {
+	for o := c.schema.Identities(); o < len(c.schema.Owners); o++ {
+		item := c.schema.Owners[o].Item
+		loaded := item != nil && len(s.rows[item.Index]) > 0
+		adopted := false
+		for i, it := range c.schema.Items {
+			for n := 0; it.Element() && n < len(it.Key.Sources); n++ {
+				if src := it.Key.Sources[n]; src.From != schema.FromOwner || src.Owner != o {
+					continue
+				}
+				if !loaded && !adopted && len(elements[i]) > 0 {
+					adopted = true
+					if err := c.codec.SetOwner(v, o, elements[i][0].owners[n]); err != nil {
+						return err
+					}
+				}
+				kept, err := c.keepOwned(v, o, it, n, elements[i])
+				if err != nil {
+					return err
+				}
+				if len(kept) < len(elements[i]) && !loaded {
+					return fmt.Errorf("%s.%s: the keys hold several values of %s, and which is the entity's is not loaded: select the item of %[3]s as well",
+						c.schema.Label(), it.Name, c.schema.Owners[o].Name)
+				}
+				s.unknown += len(elements[i]) - len(kept)
+				elements[i] = kept
+			}
+		}
+	}
+	return nil
+}
+
+// keepOwned returns the elements whose keys hold the owner's value.
+func (c *core) keepOwned(v any, o int, it *schema.Item, source int, all []element) ([]element, error) {
+	value, err := c.codec.Owner(v, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s.%s: %w", c.schema.Label(), c.schema.Owners[o].Name, err)
+	}
+	var kept []element
+	for _, e := range all {
+		if c.sameInKey(it.Key, source, value, e.owners[source]) {
+			kept = append(kept, e)
+		}
+	}
+	return kept, nil
+}
+
+// setElements fills a slice or map with the decoded elements, in the order of
+// their keys.
+func (c *core) setElements(s *state, v any, it *schema.Item, all []element) {
+	slices.SortStableFunc(all, func(a, b element) int { return key.Compare(a.row.sk, b.row.sk) })
+	elements := c.codec.Elements(it.Index)
+	elements.Reset(v, len(all))
+	rows := make([]*row, len(all))
+	for i, e := range all {
+		elements.Append(v, e.mapKey, e.rec)
+		e.row.pos = codec.Pos{Index: i, Key: e.mapKey}
+		rows[i] = e.row
+	}
+	s.rows[it.Index] = rows
+}
+
+// snapshot remembers the values of v as they are stored.
+func (c *core) snapshot(s *state, v any) {
+	c.codec.CloneOwners(s.old, v)
+	for i, it := range c.schema.Items {
+		if it.Element() {
+			c.codec.Elements(i).Clone(s.old, v)
+		} else {
+			c.codec.Record(i).Clone(s.old, v)
+		}
+		for _, r := range s.rows[i] {
+			rec := v
+			if it.Element() {
+				rec = c.codec.Elements(i).At(v, r.pos)
+			}
+			c.keepOpaque(it, r, rec)
+		}
+	}
+}
+
+// keepOpaque keeps what the record's opaque attributes encode to: that, and not
+// the stored form, is what a later value is compared with.
+func (c *core) keepOpaque(it *schema.Item, r *row, rec any) {
+	for i, a := range it.Attributes {
+		if !a.Opaque {
+			continue
+		}
+		av, err := c.codec.Record(it.Index).Encode(rec, i)
+		if err == nil {
+			r.setOpaque(i, av)
+		}
+	}
+}

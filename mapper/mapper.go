@@ -1,0 +1,138 @@
+package mapper
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/query"
+)
+
+type base[T any] = query.Base[T]
+
+// Mapper loads and saves entities of the model T. It is safe for concurrent use.
+type Mapper[T any] struct {
+	base[T]
+	core *core
+}
+
+// New returns a mapper of the model T. The error is a *ModelError with every
+// fault of the model's tags, each with its cure. New does no I/O.
+func New[T any](client Client, options ...Option) (*Mapper[T], error) {
+	t := reflect.TypeFor[T]()
+	e, err := schema.Of(t)
+	if err != nil {
+		return nil, modelError(t.String(), err)
+	}
+	c := newCore(client, e, options)
+	return &Mapper[T]{base: query.NewBase[T](c), core: c}, nil
+}
+
+// New returns an entity that is not stored yet: its first Save inserts it.
+func (m *Mapper[T]) New(value T) *Entity[T] {
+	e := &Entity[T]{Value: value}
+	e.set(m.core.newState(&e.Value))
+	return e
+}
+
+// Key selects a whole entity by the values of the partition key's placeholders,
+// in their order; in a flat model those of the sort key follow. Given fewer, in a
+// flat model, it selects all entities that share them, for a query.
+func (m *Mapper[T]) Key(values ...any) query.Key[T] {
+	return query.NewKey[T](m.core.schema, m.core.selection(values))
+}
+
+// Load reads a selection into an entity. The error is ErrNotFound where the
+// selection includes the root and the entity does not exist. Reads are eventually
+// consistent unless Strong is given.
+//
+// Load costs, in RCU, one for each 4 KB begun of a single item, and of the sum of
+// the items of each page of a prefix or a whole collection; half of that where it
+// is eventually consistent.
+func (m *Mapper[T]) Load(ctx context.Context, s query.Selection[T], options ...ReadOption) (*Entity[T], error) {
+	settings := readSettingsOf(options)
+	e := &Entity[T]{}
+	var t tally
+	state, err := m.core.load(ctx, query.Spec(s), &e.Value, settings.Strong, &t)
+	deliver(settings.Receipt, t.receipt())
+	if err != nil {
+		return nil, err
+	}
+	e.set(state)
+	return e, nil
+}
+
+// Save writes the items of the entity that differ from what was loaded, and
+// nothing else: a new entity is inserted, and fails with ErrExists if it is
+// there. One dirty item is written by one request, at the single price; several
+// in one transaction, at the double price, unless Independent or Staged is given.
+// Each write is conditional on the version that was read; where someone else has
+// changed an item the error is a *ConflictError, and nothing is written. After a
+// Save the entity is up to date.
+//
+// Before anything is sent, Save reports: *NotLoadedError, *KeyChangedError,
+// *TooLargeError, and values that DynamoDB cannot store.
+func (m *Mapper[T]) Save(ctx context.Context, e *Entity[T], options ...WriteOption) (*Receipt, error) {
+	if err := m.owns(e); err != nil {
+		return &Receipt{}, err
+	}
+	var t tally
+	err := m.core.save(ctx, e.state, &e.Value, writeSettingsOf(options), &t)
+	e.set(e.state)
+	return t.receipt(), err
+}
+
+// Plan returns what Save would send, and cost, with the same options. It does no
+// I/O.
+func (m *Mapper[T]) Plan(e *Entity[T], options ...WriteOption) (*Plan, error) {
+	if err := m.owns(e); err != nil {
+		return nil, err
+	}
+	p, err := m.core.planSave(e.state, &e.Value, writeSettingsOf(options))
+	if err != nil {
+		return nil, err
+	}
+	return p.describe(), nil
+}
+
+// Update loads a selection strongly consistently, applies change to the value,
+// and saves it. Where someone else changed one of its items meanwhile, it loads
+// and applies again, until that succeeds or the context ends. An error of change
+// ends it, with nothing written. Where it is not known whether a write was applied
+// (*OutcomeUnknownError), change is not applied again.
+func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], change func(*T) error, options ...WriteOption) (*Receipt, error) {
+	var t tally
+	settings := writeSettingsOf(options)
+	spec := query.Spec(s)
+	err := m.core.repeat(ctx, func() error {
+		var value T
+		state, err := m.core.load(ctx, spec, &value, true, &t)
+		if err != nil {
+			return err
+		}
+		if err := change(&value); err != nil {
+			return err
+		}
+		return m.core.save(ctx, state, &value, settings, &t)
+	})
+	return t.receipt(), err
+}
+
+// Delete deletes the items of a selection: of a whole entity, or of a part
+// without its root. Given an *Entity, it requires that the items are as they were
+// loaded; given another selection, it reads them first, unless it is a single
+// item, which is deleted whatever it holds. The error is ErrNotFound where a whole
+// entity is not there. Items of the collection that no field claims are left
+// alone.
+func (m *Mapper[T]) Delete(ctx context.Context, s query.Selection[T], options ...WriteOption) (*Receipt, error) {
+	var t tally
+	var st *state
+	if e, ok := s.(*Entity[T]); ok {
+		if err := m.owns(e); err != nil {
+			return &Receipt{}, err
+		}
+		st = e.state
+	}
+	err := m.core.delete(ctx, query.Spec(s), st, writeSettingsOf(options), &t)
+	return t.receipt(), err
+}

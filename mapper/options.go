@@ -1,0 +1,93 @@
+package mapper
+
+import (
+	"github.com/itemize/itemize/query"
+)
+
+// Option configures a mapper.
+type Option interface{ apply(*settings) }
+
+type settings struct {
+	table  string
+	rename func(string) string
+}
+
+type optionFunc func(*settings)
+
+func (f optionFunc) apply(s *settings) { f(s) }
+
+// Table sets the real name of the model's main table.
+func Table(name string) Option { return optionFunc(func(s *settings) { s.table = name }) }
+
+// Tables renames every table of the model: it is called with each declared name
+// and returns the real one. Table wins for the main table.
+func Tables(rename func(string) string) Option {
+	return optionFunc(func(s *settings) { s.rename = rename })
+}
+
+// WriteOption is an option of Save, Plan, Update and Delete.
+type WriteOption interface{ apply(*writeSettings) }
+
+type writeSettings struct {
+	independent, staged, exactlyOnce, move, checkLoaded bool
+}
+
+type writeFunc func(*writeSettings)
+
+func (f writeFunc) apply(s *writeSettings) { f(s) }
+
+// Independent writes the dirty items one by one, at the single price, in place of
+// one transaction at the double. The write is not atomic: when it fails part-way
+// the error is a *PartialError, and the next Save writes the rest.
+func Independent() WriteOption { return writeFunc(func(s *writeSettings) { s.independent = true }) }
+
+// Staged makes an insert or a delete of any size appear at once, at the single
+// price plus one unit for each KB of the root: the root is written first, marked
+// as not live, then the other items, then the root goes live. An entity that is
+// not live is not found. An insert or delete that does not fit one transaction is
+// staged without being asked.
+func Staged() WriteOption { return writeFunc(func(s *writeSettings) { s.staged = true }) }
+
+// ExactlyOnce writes a single dirty item in a transaction with a client token, at
+// the double price, so that a lost answer never leaves the outcome unknown.
+func ExactlyOnce() WriteOption { return writeFunc(func(s *writeSettings) { s.exactlyOnce = true }) }
+
+// Move allows fields that keys name to be changed: the entity's items are put
+// under their new keys and deleted under the old ones. All of the entity must be
+// loaded.
+func Move() WriteOption { return writeFunc(func(s *writeSettings) { s.move = true }) }
+
+// CheckLoaded also requires that the loaded items that were not changed are still
+// what they were, at two units for each KB of them.
+func CheckLoaded() WriteOption { return writeFunc(func(s *writeSettings) { s.checkLoaded = true }) }
+
+func writeSettingsOf(options []WriteOption) writeSettings {
+	var s writeSettings
+	for _, o := range options {
+		o.apply(&s)
+	}
+	return s
+}
+
+// ReadOption is an option of Load and of queries.
+type ReadOption = query.ReadOption
+
+type readFunc func(*query.ReadSettings)
+
+// ReadOption applies the option.
+func (f readFunc) ReadOption(s *query.ReadSettings) { f(s) }
+
+// Strong reads strongly consistently, at the double price: a write that was
+// answered before is seen.
+func Strong() ReadOption { return readFunc(func(s *query.ReadSettings) { s.Strong = true }) }
+
+// Receive writes the receipt of a read to r when the read has ended.
+func Receive(r *Receipt) ReadOption { return readFunc(func(s *query.ReadSettings) { s.Receipt = r }) }
+
+func readSettingsOf(options []ReadOption) query.ReadSettings {
+	var s query.ReadSettings
+	for _, o := range options {
+		o.ReadOption(&s)
+	}
+	return s
+}

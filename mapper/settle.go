@@ -1,0 +1,190 @@
+package mapper
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/sel"
+)
+
+// settle remembers changes that are stored now: the rows, and the snapshot of
+// their values.
+func (c *core) settle(s *state, v any, d *diff, changes []*change) {
+	for _, ch := range changes {
+		if ch.kind != KindCheck {
+			delete(s.suspects, ch.place)
+		}
+		if ch.kind != KindDelete && ch.kind != KindCheck {
+			delete(s.ghosts, ch.place)
+		}
+	}
+	touched := map[*schema.Item][]*change{}
+	for _, ch := range changes {
+		if ch.kind != KindCheck {
+			touched[ch.item] = append(touched[ch.item], ch)
+		}
+	}
+	for it, list := range touched {
+		if it.Element() {
+			c.settleElements(s, it, list)
+		} else {
+			c.settleSingleton(s, it, list)
+		}
+	}
+	if s.fresh && len(s.rows[c.schema.Root.Index]) > 0 {
+		s.fresh = false
+		c.arrive(s, v, d)
+	}
+}
+
+// arrive takes over the keys of the value that was saved: those of a new entity
+// when its root is stored, those of one that moved when all of it has.
+func (c *core) arrive(s *state, v any, d *diff) {
+	if s.spec.Whole || s.spec.Err != nil {
+		s.spec = sel.Entity(c.schema, c.identity(d.owners))
+	}
+	s.pk = d.pk
+	c.codec.CloneOwners(s.old, v)
+}
+
+func (c *core) settleSingleton(s *state, it *schema.Item, changes []*change) {
+	record := c.codec.Record(it.Index)
+	for _, ch := range changes {
+		rows := s.rows[it.Index]
+		switch {
+		case ch.kind == KindDelete:
+			rows = slices.DeleteFunc(rows, func(r *row) bool { return r == ch.row })
+			if len(rows) == 0 {
+				record.Clone(s.old, c.codec.New())
+			}
+		case ch.row == nil:
+			// Of an item that moves, the row of the old place stays until it is deleted.
+			rows = append([]*row{c.settleRow(ch)}, rows...)
+			record.Clone(s.old, ch.rec)
+		default:
+			c.settleRow(ch)
+			record.Clone(s.old, ch.rec)
+		}
+		s.rows[it.Index] = rows
+	}
+}
+
+func (c *core) settleElements(s *state, it *schema.Item, changes []*change) {
+	elements, record := c.codec.Elements(it.Index), c.codec.Record(it.Index)
+	clone := func(rec any) any {
+		n := elements.NewElement()
+		record.Clone(n, rec)
+		return n
+	}
+	gone := map[*row]bool{}
+	added := map[*row]any{}
+	for _, ch := range changes {
+		switch {
+		case ch.kind == KindDelete:
+			gone[ch.row] = true
+		case ch.row != nil:
+			r := c.settleRow(ch)
+			elements.Set(s.old, r.pos, clone(ch.rec))
+		default:
+			r := c.settleRow(ch)
+			r.pos.Key, r.order = ch.pos.Key, ch.pos.Index
+			added[r] = clone(ch.rec)
+			s.rows[it.Index] = append(s.rows[it.Index], r)
+		}
+	}
+	if len(gone)+len(added) == 0 {
+		return
+	}
+	// The snapshot is made anew, in the order of the value that was saved.
+	rows := slices.DeleteFunc(s.rows[it.Index], func(r *row) bool { return gone[r] })
+	slices.SortStableFunc(rows, func(a, b *row) int { return a.order - b.order })
+	recs := make([]any, len(rows))
+	for i, r := range rows {
+		if recs[i] = added[r]; recs[i] == nil {
+			recs[i] = elements.At(s.old, r.pos)
+		}
+	}
+	elements.Reset(s.old, len(rows))
+	for i, r := range rows {
+		r.pos.Index = i
+		elements.Append(s.old, r.pos.Key, recs[i])
+	}
+	s.rows[it.Index] = rows
+}
+
+// settleRow returns the row of an item that was written.
+func (c *core) settleRow(ch *change) *row {
+	r := ch.row
+	if r == nil {
+		r = &row{place: ch.place, sizes: make([]int32, len(ch.item.Attributes))}
+	}
+	raw := maps.Clone(r.raw)
+	if raw == nil {
+		raw = c.reader.Key(ch.table, ch.pk, ch.sk)
+	}
+	if ch.kind == KindPut {
+		clear(r.sizes)
+		r.expiry, r.opaque = 0, nil
+		raw = maps.Clone(ch.put)
+	}
+	for _, a := range ch.removed {
+		delete(raw, a.name)
+		r.setStored(ch.item, a)
+	}
+	for _, a := range ch.attributes {
+		raw[a.name] = a.value
+		r.setStored(ch.item, a)
+	}
+	r.size = ch.newSize
+	if ch.item != c.schema.Root {
+		r.attempt = nil
+		delete(raw, schema.Attempt)
+	}
+	if r.version = ch.token; ch.token == nil {
+		r.raw = raw
+	} else {
+		r.raw = nil
+	}
+	return r
+}
+
+// setStored notes an attribute's new value, nil for a removed one.
+func (r *row) setStored(it *schema.Item, a assignment) {
+	n := 0
+	if a.value != nil {
+		n = cost.AttributeSize(a.name, a.value)
+	}
+	switch a.index {
+	case expiryIndex:
+		r.expiry = n
+	case unknownIndex:
+		if r.unknown == nil {
+			r.unknown = read.Item{}
+		}
+		r.unknown[a.name] = a.value
+	default:
+		r.sizes[a.index] = int32(n)
+		if it.Attributes[a.index].Opaque {
+			r.setOpaque(a.index, a.value)
+		}
+	}
+}
+
+// freeze makes a change independent of the value that it came from, so that it
+// can be settled when its outcome is known.
+func (c *core) freeze(ch *change) *change {
+	f := *ch
+	if f.rec == nil {
+		return &f
+	}
+	if ch.item.Element() {
+		f.rec = c.codec.Elements(ch.item.Index).NewElement()
+	} else {
+		f.rec = c.codec.New()
+	}
+	c.codec.Record(ch.item.Index).Clone(f.rec, ch.rec)
+	return &f
+}

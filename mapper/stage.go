@@ -1,0 +1,175 @@
+package mapper
+
+import (
+	"context"
+	"crypto/rand"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// A staged write makes an entity of any size appear, or disappear, at once:
+//
+//   - The root carries a stage (the attribute _s) as long as it is not live: what
+//     is being done, by which attempt, and since when. A root with a stage is not
+//     found.
+//   - The items that an insert puts carry its attempt (_a). They are there if the
+//     live root carries the same attempt; the next write of an item drops it.
+//   - Attempts are random, not numbered: a number would start over once a root is
+//     deleted, and a slow writer's late put could join the next entity.
+//
+// A stage that somebody left behind is taken over, by a write that is conditional
+// on it; what its attempt still sends finds its conditions failed, or becomes an
+// item of an attempt that never goes live.
+
+// The states of a root that is not live.
+const (
+	inserting = "inserting"
+	deleting  = "deleting"
+)
+
+// stage is the stage of a root.
+type stage struct {
+	state   string
+	attempt types.AttributeValue
+	since   time.Time
+}
+
+func (c *core) newStage(state string) stage {
+	b := make([]byte, tokenSize)
+	_, _ = rand.Read(b) // never fails
+	return stage{state, &types.AttributeValueMemberB{Value: b}, c.now()}
+}
+
+// value returns the stage as it is stored.
+func (s stage) value() types.AttributeValue {
+	return &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{
+		"state":   &types.AttributeValueMemberS{Value: s.state},
+		"attempt": s.attempt,
+		"since":   epoch(s.since),
+	}}
+}
+
+// readStage returns the stage of a root; ok is false for a live one.
+func readStage(root read.Item) (s stage, ok bool) {
+	m, ok := root[schema.State].(*types.AttributeValueMemberM)
+	if !ok {
+		return stage{}, root[schema.State] != nil
+	}
+	if state, ok := m.Value["state"].(*types.AttributeValueMemberS); ok {
+		s.state = state.Value
+	}
+	if since, ok := m.Value["since"].(*types.AttributeValueMemberN); ok {
+		n, _ := strconv.ParseInt(since.Value, 10, 64)
+		s.since = time.Unix(n, 0)
+	}
+	s.attempt = m.Value["attempt"]
+	return s, true
+}
+
+// pending describes the stage in messages.
+func (s stage) pending() string {
+	switch s.state {
+	case inserting:
+		return "an insert that began at " + s.since.UTC().Format(time.RFC3339) + " is not finished: insert again to take it over"
+	case deleting:
+		return "a delete that began at " + s.since.UTC().Format(time.RFC3339) + " is not finished: delete again to finish it, or insert"
+	}
+	return "its root is not live"
+}
+
+// leftovers finds out about new items that cannot be put because a staged write
+// has left something in their place. It notes what is none of the live entity, so
+// that a put may replace it, and tells whether there was any.
+func (c *core) leftovers(ctx context.Context, s *state, changes []*change, stored []read.Item, t *tally) (bool, error) {
+	found := false
+	var live types.AttributeValue
+	for i, ch := range changes {
+		attempt := stored[i][schema.Attempt]
+		if ch.row != nil || ch.item == c.schema.Root || attempt == nil {
+			continue
+		}
+		if g := s.ghosts[ch.place]; g != nil && codec.SameValue(g.attempt, attempt) {
+			continue // it has been tried
+		}
+		if !found {
+			root, err := c.readRoot(ctx, s, t)
+			if err != nil {
+				return false, err
+			}
+			live = liveAttempt(root)
+		}
+		if codec.SameValue(attempt, live) {
+			continue
+		}
+		found = true
+		f, err := c.reader.Found(ch.table, stored[i])
+		if err != nil {
+			return false, err
+		}
+		s.ghost(ch.place, c.ghostOf(&f))
+	}
+	return found, nil
+}
+
+// ghost notes what is stored at a place without being there.
+func (s *state) ghost(at place, g *ghost) {
+	if s.ghosts == nil {
+		s.ghosts = map[place]*ghost{}
+	}
+	s.ghosts[at] = g
+}
+
+// readRoot reads the entity's root strongly, nil for none.
+func (c *core) readRoot(ctx context.Context, s *state, t *tally) (*read.Found, error) {
+	at, err := c.rootPlace(&s.spec)
+	if err != nil {
+		return nil, err
+	}
+	var u read.Usage
+	root, err := c.reader.One(ctx, at.table, at.pk, at.sk, read.Options{Strong: true}, &u)
+	t.read(&u)
+	return root, err
+}
+
+// atOnce runs functions at once, a bounded number of them, and returns the first
+// error; the others are canceled by it.
+func atOnce(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan int)
+	done := make(chan struct{})
+	workers := min(n, parallel)
+	for range workers {
+		go func() {
+			defer func() { done <- struct{}{} }()
+			for i := range next {
+				if ctx.Err() != nil {
+					continue
+				}
+				if err := do(ctx, i); err != nil {
+					cancel(err)
+				}
+			}
+		}()
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	for range workers {
+		<-done
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return nil
+}
+
+// parallel bounds the requests of one staged write that are under way at once.
+const parallel = 16

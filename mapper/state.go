@@ -1,0 +1,144 @@
+package mapper
+
+import (
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/sel"
+)
+
+// state is what is known of an entity's items: the snapshot that a save compares
+// with and conditions on.
+type state struct {
+	core *core
+	spec sel.Spec
+	// fresh tells that the entity has never been stored: a save inserts it.
+	fresh bool
+	// old holds the values as they are stored, as far as they are typed; a
+	// pointer to the model.
+	old any
+	pk  key.Scalar
+	// rows are the stored items, by the item's index: at most one of a
+	// singleton; of elements in the order of their snapshot in old.
+	rows [][]*row
+	// ghosts are items that are stored and not there: expired, or left over
+	// from a staged write that never went live.
+	ghosts map[place]*ghost
+	// suspects are writes whose outcome is not known, the latest last.
+	suspects map[place][]suspect
+	// unknown counts items that match no template.
+	unknown int
+	// attempt is that of the live root, nil where it was not staged.
+	attempt types.AttributeValue
+}
+
+// row is one stored item.
+type row struct {
+	place
+	// pos is where the element lies in the snapshot.
+	pos codec.Pos
+	// order is where the element lies in the value that was compared last.
+	order int
+	// version is the item's version, nil for none.
+	version types.AttributeValue
+	// size is the item's size in bytes, sizes those of its attributes, names
+	// included; 0 for an attribute that is not stored.
+	size  int
+	sizes []int32
+	// expiry is the size of the TTL attribute where it is none of the item's
+	// attributes, 0 for none.
+	expiry int
+	// attempt is the staged write that put the item, until it is written again.
+	attempt types.AttributeValue
+	// stage is that of a root that is not live.
+	stage types.AttributeValue
+	// opaque are the stored values of opaque attributes, by index.
+	opaque map[int]types.AttributeValue
+	// unknown are the attributes that the model does not have.
+	unknown read.Item
+	// raw is the whole item, of an item without a version: its values are what
+	// a write is conditional on.
+	raw read.Item
+}
+
+// ghost is an item that is stored and not there.
+type ghost struct {
+	size    int
+	expired bool
+	// attempt is that of a staged item, stage that of a root.
+	attempt, stage types.AttributeValue
+	// row is the item as it was loaded, nil for one that was met later.
+	row *row
+}
+
+// suspect is a write whose outcome is not known, of one item or of several at
+// once, with the keys of its value.
+type suspect struct {
+	changes []*change
+	diff    *diff
+}
+
+// newState returns the state of an entity that is not stored yet.
+func (c *core) newState(v any) *state {
+	s := &state{core: c, fresh: true, old: c.codec.New(), rows: make([][]*row, len(c.schema.Items))}
+	owners, err := c.owners(v)
+	if err != nil {
+		s.spec.Err = err
+		return s
+	}
+	s.spec = sel.Entity(c.schema, c.identity(owners))
+	return s
+}
+
+// scratch returns a state of no entity, for a request whose outcome is nobody's
+// to remember.
+func (c *core) scratch(d *diff) *state {
+	return &state{core: c, spec: sel.Entity(c.schema, c.identity(d.owners)), old: c.codec.New(), rows: make([][]*row, len(c.schema.Items))}
+}
+
+// rowOf describes a stored item.
+func (c *core) rowOf(f *read.Found) *row {
+	r := &row{
+		place: place{f.Table, f.PK, f.SK}, size: f.Size, attempt: f.Attempt,
+		sizes: make([]int32, len(f.Kind.Attributes)),
+	}
+	t := c.schema.Tables[f.Table]
+	for name, v := range f.Item {
+		i := f.Kind.Attribute(name)
+		switch {
+		case i >= 0:
+			r.sizes[i] = int32(cost.AttributeSize(name, v))
+		case name == c.schema.Version && c.schema.Version != "":
+			r.version = v
+		case name == t.Hash, name == t.Range, name == schema.Attempt:
+		case name == schema.State:
+			r.stage = v
+		case name == c.schema.TTL && f.Kind.Expiry != nil:
+			r.expiry = cost.AttributeSize(name, v)
+		default:
+			if r.unknown == nil {
+				r.unknown = read.Item{}
+			}
+			r.unknown[name] = v
+		}
+	}
+	if r.version == nil {
+		r.raw = f.Item
+	}
+	return r
+}
+
+func (r *row) setOpaque(i int, v types.AttributeValue) {
+	if r.opaque == nil {
+		r.opaque = map[int]types.AttributeValue{}
+	}
+	if v == nil {
+		delete(r.opaque, i)
+		return
+	}
+	r.opaque[i] = v
+}

@@ -1,0 +1,148 @@
+package query
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/sel"
+)
+
+// Selection is the part of one entity of the model T that an operation reads.
+// Only this package's types implement it, and those that embed them.
+type Selection[T any] interface{ selection(*T) sel.Spec }
+
+// Spec returns a selection as data. It is for the mapper: its result is of an
+// internal type.
+func Spec[T any](s Selection[T]) sel.Spec {
+	if s == nil {
+		return sel.Spec{Err: fmt.Errorf("the selection is nil: name one with the mapper's Key, or with generated code")}
+	}
+	return s.selection(nil)
+}
+
+// Node is a selection.
+type Node[T any] struct{ spec sel.Spec }
+
+func (n Node[T]) selection(*T) sel.Spec { return n.spec }
+
+// NewNode is for the mapper.
+func NewNode[T any](s sel.Spec) Node[T] { return Node[T]{s} }
+
+// Key is the selection of a whole entity by its key, and the way to its parts.
+type Key[T any] struct {
+	Node[T]
+	schema *schema.Entity
+	table  int
+}
+
+// NewKey is for the mapper.
+func NewKey[T any](e *schema.Entity, s sel.Spec) Key[T] { return Key[T]{Node: Node[T]{s}, schema: e} }
+
+// fail returns a node that reports an error when it is used.
+func (k Key[T]) fail(format string, args ...any) Node[T] {
+	s := k.spec
+	if s.Err == nil {
+		s.Err = fmt.Errorf("%s: %s", k.schema.Label(), fmt.Sprintf(format, args...))
+	}
+	return Node[T]{s}
+}
+
+// narrow returns the node of one range in the key's table.
+func (k Key[T]) narrow(r sel.Range) Node[T] {
+	s := k.spec
+	s.Whole = false
+	for _, p := range k.spec.Parts {
+		if p.Table == k.table {
+			s.Parts = []sel.Part{{Table: k.table, PK: p.PK, Range: r}}
+			break
+		}
+	}
+	return Node[T]{s}
+}
+
+// Table selects the part that lies in a further table of the model, by the name
+// that table= or name= declares, and goes on to its items.
+func (k Key[T]) Table(name string) Key[T] {
+	for _, t := range k.schema.Tables {
+		if t.Name != name && t.Word != name {
+			continue
+		}
+		k.table = t.Index
+		s := k.spec
+		s.Parts, s.Whole = nil, false
+		for _, p := range k.spec.Parts {
+			if p.Table == t.Index {
+				s.Parts = append(s.Parts, p)
+			}
+		}
+		return Key[T]{Node[T]{s}, k.schema, t.Index}
+	}
+	var names []string
+	for _, t := range k.schema.Tables {
+		names = append(names, t.Name)
+	}
+	return Key[T]{k.fail("no table %q: the model's tables are %s", name, strings.Join(names, ", ")), k.schema, 0}
+}
+
+// Prefix selects the items whose sort keys begin with p, which ends at a
+// delimiter, or within a time at a year, month, day or hour ("...#2021-11-"), so
+// that no key is met that only begins alike.
+func (k Key[T]) Prefix(p string) Node[T] {
+	t := k.schema.Tables[k.table]
+	switch {
+	case t.Range == "":
+		return k.fail("the table %q has no sort key, so that nothing can begin with %q: use the key alone", t.Name, p)
+	case t.RangeType != 'S':
+		return k.fail("the sort key of the table %q is of type %c, and only strings have prefixes: use Item", t.Name, t.RangeType)
+	case !k.schema.IsPrefix(t, p):
+		return k.fail("the prefix %q ends within a segment, and would also select keys that only begin alike: end it with the delimiter %c", p, k.schema.Delim)
+	}
+	return k.narrow(sel.Range{Kind: sel.Prefix, Low: key.Scalar{Type: 'S', Text: p}})
+}
+
+// Item selects the one item with a sort key: a string, an integer for a sort key
+// of numbers, or []byte.
+func (k Key[T]) Item(sk any) Node[T] {
+	t := k.schema.Tables[k.table]
+	s, ok := scalarOf(sk)
+	switch {
+	case t.Range == "":
+		return k.fail("the table %q has no sort key: use the key alone", t.Name)
+	case !ok || s.Type != t.RangeType:
+		return k.fail("the sort key of the table %q is of type %c, and got the %T %v", t.Name, t.RangeType, sk, sk)
+	}
+	if err := s.CheckSize(key.MaxSort); err != nil {
+		return k.fail("sort key %.40s: %v", s, err)
+	}
+	return k.narrow(sel.Range{Kind: sel.One, Low: s})
+}
+
+func scalarOf(sk any) (key.Scalar, bool) {
+	switch v := sk.(type) {
+	case string:
+		return key.Scalar{Type: 'S', Text: v}, true
+	case []byte:
+		return key.Scalar{Type: 'B', Text: string(v)}, true
+	case int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64:
+		return key.Scalar{Type: 'N', Text: fmt.Sprint(v)}, true
+	case fmt.Stringer: // attributevalue.Number, json.Number
+		c, ok := key.Canonical(v.String())
+		return key.Scalar{Type: 'N', Text: c}, ok
+	}
+	return key.Scalar{}, false
+}
+
+// Join selects several parts of one entity. Single items among them are read
+// together.
+func Join[T any](selections ...Selection[T]) Selection[T] {
+	if len(selections) == 0 {
+		return Node[T]{sel.Spec{Err: fmt.Errorf("query.Join of no selections: give it at least one")}}
+	}
+	joined := Spec(selections[0])
+	for _, s := range selections[1:] {
+		joined = joined.Join(Spec(s))
+	}
+	return Node[T]{joined}
+}

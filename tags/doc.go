@@ -1,0 +1,63 @@
+// Package tags parses the struct tags of a model: the whole raw tag, the ddb
+// options in it, and the key templates in those.
+//
+// # Grammar
+//
+// A struct tag is a list of key:"value" pairs, separated by spaces. Two keys
+// matter here: ddb says where a field lies, dynamodbav how it is encoded. The
+// whole raw tag is read: a malformed pair or a repeated key is an error,
+// because reflect would lose it without a word.
+//
+//	tag      = "-" | option { "," option }
+//	option   = word | word "=" value
+//	value    = text without a comma | "'" text with "''" for a quote "'"
+//
+// An option is split at its first "=". Spaces around options are refused.
+//
+//	pk=TEMPLATE        the partition key
+//	sk=TEMPLATE        the item that the field lies on
+//	table=NAME         on a blank field: a table of the model; on a field: the satellite it lies in
+//	hash=ATTR          a table's or index's partition key attribute
+//	range=ATTR         a table's or index's sort key attribute; "-" for none
+//	index=NAME         a secondary index
+//	on=ITEM            the item that carries an index's keys
+//	local              the index is a local one
+//	project=LIST       what an index projects: keys, all, or attribute names
+//	root               the item that means that the entity exists
+//	stored             stored as an attribute although a key gives it
+//	nested             a struct as one map attribute
+//	name=WORD          a generated method's name; a further table's name
+//	prefix=SEGMENT     the key segment that name= renames
+//	version=ATTR       the attribute of each item's version
+//	noversion          items have no version
+//	ttl=ATTR           on a blank field: the table's TTL attribute
+//	ttl                on a time field: its item's expiry
+//	all                beside ttl: the expiry of every item
+//	delim=C            the delimiter of key segments
+//	compress=CODEC     gzip, zlib, snappy, zstd, lz4 or lzo
+//	chunk              in parts, in items of their own
+//	s3=BUCKET          as an object
+//	preview=N          the first N bytes stay in the item
+//	inline=SIZE        values below SIZE stay in the item
+//	shards=N           the partition key is spread over N shards
+//	shardby=FIELD      the field a shard is computed from, or random
+//	-                  not stored
+//
+// Blank fields (named _) take the options of tables, indexes and the model;
+// other fields those of items and values. Option.Where says which.
+//
+// A key template is literal text and placeholders:
+//
+//	template    = { literal | placeholder }
+//	literal     = text, with "{{" for "{" and "}}" for "}"
+//	placeholder = "{" ["^"] (field | "key" | "." | "shard") [":" format] "}"
+//	format      = "millis" | "seconds" | "unix" | "date" | "month" | "week" | "year"
+//	            | "raw" | "sortable" | "0" width
+//
+// "^" names a field of the element's owner, "key" a map's key, "." a scalar
+// element itself, and "shard" the number of a shard. What a format may be
+// applied to is the business of the model, not of the grammar.
+//
+// Every node has its offset in the raw tag, in bytes, so that a fault can be
+// shown at its place. All faults of a tag are reported, not the first alone.
+package tags

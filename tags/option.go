@@ -1,0 +1,150 @@
+package tags
+
+import (
+	"slices"
+	"strings"
+)
+
+// Where says which fields an option may stand on.
+type Where uint8
+
+const (
+	// OnBlank is a field named _.
+	OnBlank Where = 1 << iota
+	// OnField is any other field.
+	OnField
+)
+
+// takes says what follows an option's word.
+type takes uint8
+
+const (
+	nothing takes = iota
+	text
+	template
+	number
+	size
+	char
+	codec
+	maybeText // a word on fields, word=value on blank fields
+)
+
+// word is one word of the grammar.
+type word struct {
+	name  string
+	where Where
+	takes takes
+	usage string // how it is written, for messages
+}
+
+var words = []word{
+	{"pk", OnBlank | OnField, template, "pk=TEMPLATE"},
+	{"sk", OnBlank | OnField, template, "sk=TEMPLATE"},
+	{"table", OnBlank | OnField, text, "table=NAME"},
+	{"hash", OnBlank, text, "hash=ATTR"},
+	{"range", OnBlank, text, "range=ATTR"},
+	{"index", OnBlank, text, "index=NAME"},
+	{"on", OnBlank, text, "on=ITEM"},
+	{"local", OnBlank, nothing, "local"},
+	{"project", OnBlank, text, "project=all"},
+	{"root", OnBlank | OnField, nothing, "root"},
+	{"stored", OnField, nothing, "stored"},
+	{"nested", OnField, nothing, "nested"},
+	{"name", OnBlank | OnField, text, "name=Word"},
+	{"prefix", OnBlank, text, "prefix=SEGMENT"},
+	{"version", OnBlank, text, "version=ATTR"},
+	{"noversion", OnBlank, nothing, "noversion"},
+	{"ttl", OnBlank | OnField, maybeText, "ttl"},
+	{"all", OnField, nothing, "all"},
+	{"delim", OnBlank, char, "delim=C"},
+	{"compress", OnField, codec, "compress=zstd"},
+	{"chunk", OnField, nothing, "chunk"},
+	{"s3", OnField, text, "s3=BUCKET"},
+	{"preview", OnField, number, "preview=N"},
+	{"inline", OnField, size, "inline=8KB"},
+	{"shards", OnBlank, number, "shards=N"},
+	{"shardby", OnBlank, text, "shardby=FIELD"},
+}
+
+// Codecs are the values that compress= takes.
+var Codecs = []string{"gzip", "zlib", "snappy", "zstd", "lz4", "lzo"}
+
+func lookup(name string) (word, bool) {
+	i := slices.IndexFunc(words, func(w word) bool { return w.name == name })
+	if i < 0 {
+		return word{}, false
+	}
+	return words[i], true
+}
+
+// synonyms are words that people bring along from other libraries.
+var synonyms = map[string]string{
+	"skey": "sk", "sort": "sk", "sortkey": "sk", "rangekey": "sk",
+	"pkey": "pk", "partition": "pk", "partitionkey": "pk", "hashkey": "pk",
+	"tablename": "table", "gsi": "index", "lsi": "index", "expires": "ttl",
+	"optimistic": "version", "sep": "delim", "delimiter": "delim", "bucket": "s3",
+}
+
+// avWords are the options of attributevalue, which belong into dynamodbav.
+var avWords = []string{
+	"omitempty", "omitemptyelem", "nullempty", "nullemptyelem", "string",
+	"binaryset", "numberset", "stringset", "unixtime",
+}
+
+// cure says what to write in place of an unknown option.
+func cure(name string) string {
+	low := strings.ToLower(name)
+	if slices.Contains(avWords, low) {
+		return "write it in the dynamodbav tag: dynamodbav:\"," + low + "\""
+	}
+	if s, ok := synonyms[low]; ok {
+		w, _ := lookup(s)
+		return "write " + w.usage
+	}
+	if s := nearest(low, wordNames()); s != "" {
+		w, _ := lookup(s)
+		return "write " + w.usage
+	}
+	return "the options are " + strings.Join(wordNames(), ", ") + " and -"
+}
+
+func wordNames() []string {
+	names := make([]string, len(words))
+	for i, w := range words {
+		names[i] = w.name
+	}
+	return names
+}
+
+// nearest returns the candidate at an edit distance of at most a third of the
+// word's length (at least one), or "".
+func nearest(s string, candidates []string) string {
+	best, bestAt := "", max(1, len(s)/3)+1
+	for _, c := range candidates {
+		if d := distance(s, c); d < bestAt {
+			best, bestAt = c, d
+		}
+	}
+	return best
+}
+
+// distance is the Levenshtein distance in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diag := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			sub := diag
+			if a[i] != b[j] {
+				sub++
+			}
+			diag = row[j+1]
+			row[j+1] = min(sub, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
