@@ -10,14 +10,28 @@ import (
 
 // encodable reports what attributevalue would drop, empty, or not read back.
 func (b *builder) encodable(m *member, t *Type) {
-	b.inside(m, t, map[*Type]bool{})
+	b.inside(m, t, true, map[visit]bool{})
 }
 
-func (b *builder) inside(m *member, t *Type, seen map[*Type]bool) {
-	if t == nil || t.Marshals || t.Time || seen[t] {
+// visit is a type inside an attribute, and whether attributevalue can take the
+// address of its values there.
+type visit struct {
+	t           *Type
+	addressable bool
+}
+
+func (b *builder) inside(m *member, t *Type, addressable bool, seen map[visit]bool) {
+	if t == nil || t.Time || seen[visit{t, addressable}] {
 		return
 	}
-	seen[t] = true
+	seen[visit{t, addressable}] = true
+	if t.Marshals {
+		if !addressable && !t.MarshalsValue {
+			b.fault(m.at(), "put the method on the value, or use *"+t.Name,
+				"%s encodes itself by a method on its pointer, which attributevalue does not call for the values of a map", t.Name)
+		}
+		return
+	}
 	switch t.Kind {
 	case Other:
 		b.fault(m.at(), `tag it ddb:"-"`, "attributevalue would drop the %s in it without a word", t.Name)
@@ -25,26 +39,35 @@ func (b *builder) inside(m *member, t *Type, seen map[*Type]bool) {
 		if t.Methods {
 			b.fault(m.at(), "use any, or a concrete type", "the interface %s can be written but not read back", t.Name)
 		}
+	case Pointer:
+		if t.Elem.Kind == Interface {
+			b.fault(m.at(), "use "+t.Elem.Name, "attributevalue would drop the pointer to an interface %s without a word", t.Name)
+			return
+		}
+		addressable = true
+	case Slice:
+		addressable = true
 	case Map:
 		b.mapKey(m, t.Key)
+		addressable = false
 	case Struct:
 		if len(t.Fields) > 0 && len(b.exported(t)) == 0 {
 			b.fault(m.at(), "give it MarshalDynamoDBAttributeValue and its inverse, or store it in another type", "%s has no exported fields, so that attributevalue would store it empty", t.Name)
 		}
 		for _, f := range t.Fields {
-			b.nestedField(m, t, f, seen)
+			b.nestedField(m, t, f, addressable, seen)
 		}
 	}
-	b.inside(m, t.Elem, seen)
+	b.inside(m, t.Elem, addressable, seen)
 }
 
-func (b *builder) nestedField(m *member, t *Type, f *Field, seen map[*Type]bool) {
+func (b *builder) nestedField(m *member, t *Type, f *Field, addressable bool, seen map[visit]bool) {
 	tag := b.parse(t, f)
 	if tag.Present && !(tag.Skip && tag.AV.Ignore) && (f.Exported || f.Name == "_") {
 		b.fault(place{in: t, field: f}, `remove it (to leave the field out, write dynamodbav:"-")`, "a ddb tag means nothing inside the attribute %s", m.Name)
 	}
 	if (f.Exported || f.Embedded) && !tag.AV.Ignore {
-		b.inside(m, f.Type, seen)
+		b.inside(m, f.Type, addressable, seen)
 	}
 }
 

@@ -57,7 +57,7 @@ func (b *builder) fieldOptions(m *member) {
 	if m.tag.Has("root") && (it == nil || it.Element()) {
 		b.fault(m.option("root"), "put it on a field of a fixed sort key", "the root is a singleton")
 	}
-	if m.tag.Has("stored") && !slices.ContainsFunc(b.ownerMembers, func(o *member) bool { return o.Field == m.Field }) {
+	if m.tag.Has("stored") && !slices.ContainsFunc(b.ownerMembers, func(o *member) bool { return o.Field == m.Field }) && !namesItself(it) {
 		b.fault(m.option("stored"), "remove it", "stored is for fields that a key names; this one is stored anyhow")
 	}
 	if m.tag.Has("all") && !m.tag.Has("ttl") {
@@ -72,6 +72,11 @@ func (b *builder) fieldOptions(m *member) {
 	if av := m.tag.AV; av.Name != "" || len(av.Options) > 0 {
 		b.fault(m.avAt(), "remove it, or add ddb option nested to store the struct as one map", "dynamodbav means nothing on a struct whose fields are spread over its item")
 	}
+}
+
+// namesItself tells whether the key holds the scalar elements themselves.
+func namesItself(it *Item) bool {
+	return it != nil && it.Element() && slices.ContainsFunc(it.Key.Sources, func(s Source) bool { return s.From == FromSelf })
 }
 
 // isSpread tells whether the field's struct gives its fields to the item.

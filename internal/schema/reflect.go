@@ -82,13 +82,17 @@ func (f *reflector) methods(t *Type, rt reflect.Type) {
 		set = reflect.PointerTo(rt)
 	}
 	if rt.Kind() != reflect.Interface && rt.Kind() != reflect.Pointer {
-		m, ok := set.MethodByName("MarshalDynamoDBAttributeValue")
-		t.Marshals = ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 2
+		t.Marshals, t.MarshalsValue = marshals(set), marshals(rt)
 	}
 	t.Number = rt.Kind() == reflect.String && rt.Implements(numberMethods)
 	t.TextValue = rt.Implements(textMarshaler)
 	t.MarshalsText = set.Implements(textMarshaler)
 	t.UnmarshalsText = set.Implements(textUnmarshaler)
+}
+
+func marshals(rt reflect.Type) bool {
+	m, ok := rt.MethodByName("MarshalDynamoDBAttributeValue")
+	return ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 2
 }
 
 func (f *reflector) fields(t *Type, rt reflect.Type) {

@@ -40,7 +40,10 @@ type (
 		V  T      `ddb:"sk=V"`
 	}
 	stringer interface{ String() string }
+	point    struct{ x int }
 )
+
+func (*point) MarshalDynamoDBAttributeValue() (any, error) { return nil, nil }
 
 func (halfText) MarshalText() ([]byte, error) { return nil, nil }
 
@@ -284,6 +287,10 @@ func TestRefused(t *testing.T) {
 			J []withTags          `ddb:"sk=A"`
 			K uintptr             `ddb:"sk=A"`
 			L map[halfText]string `ddb:"sk=A"`
+			M *any                `ddb:"sk=A"`
+			N map[string]point    `ddb:"sk=A"`
+			O map[string]*point   `ddb:"sk=A"`
+			P []point             `ddb:"sk=A"`
 		}](), []string{
 			`struct.A: attributevalue would drop the chan int in it without a word: tag it ddb:"-"`,
 			`struct.B: attributevalue would drop the func() in it without a word: tag it ddb:"-"`,
@@ -296,6 +303,8 @@ func TestRefused(t *testing.T) {
 			`schema.withTags.A: a ddb tag means nothing inside the attribute J: remove it (to leave the field out, write dynamodbav:"-")`,
 			`struct.K: attributevalue would drop the uintptr in it without a word: tag it ddb:"-"`,
 			`struct.L: the map key schema.halfText has one of MarshalText and UnmarshalText: give it both, on the value and on its pointer`,
+			`struct.M: attributevalue would drop the pointer to an interface *interface {} without a word: use interface {}`,
+			`struct.N: schema.point encodes itself by a method on its pointer, which attributevalue does not call for the values of a map: put the method on the value, or use *schema.point`,
 		}},
 		{"dynamodbav where it means nothing", reflect.TypeFor[struct {
 			_ table   `ddb:"table=models"`

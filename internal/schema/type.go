@@ -46,8 +46,9 @@ type Type struct {
 	// Number tells of a string type with the methods of a number, as
 	// attributevalue.Number and json.Number have them.
 	Number bool
-	// Marshals tells that the type encodes itself for DynamoDB.
-	Marshals bool
+	// Marshals tells that the type encodes itself for DynamoDB, MarshalsValue
+	// that the method is on the value, not only on its pointer.
+	Marshals, MarshalsValue bool
 	// MarshalsText and UnmarshalsText tell of encoding.TextMarshaler and
 	// TextUnmarshaler on the type or its pointer; TextValue that the marshaler
 	// is on the value.

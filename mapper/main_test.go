@@ -1,0 +1,112 @@
+package mapper
+
+import (
+	"context"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/modeltest"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/sel"
+)
+
+func TestMain(m *testing.M) { enginetest.Run(m) }
+
+// random returns a random source, and prints the seed that makes it again.
+func random(t testing.TB) *rand.Rand {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// fixture is an untyped mapper on the engine, for models made by reflect.
+type fixture struct {
+	testing.TB
+	*core
+	gen *modeltest.Gen
+}
+
+// newFixture returns a mapper of a model type, with tables of its own.
+func newFixture(t testing.TB, r *rand.Rand, model reflect.Type) *fixture {
+	t.Helper()
+	e, err := schema.Of(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{}
+	for _, table := range e.Tables {
+		sort := ""
+		if table.Range != "" {
+			sort = table.Range + ":" + string(table.RangeType)
+		}
+		names[table.Name] = enginetest.Table(t, table.Hash+":"+string(table.HashType), sort)
+	}
+	return fixtureOn(t, r, model, names)
+}
+
+// fixtureOn returns a mapper of a model type on tables that are there.
+func fixtureOn(t testing.TB, r *rand.Rand, model reflect.Type, names map[string]string) *fixture {
+	t.Helper()
+	e, err := schema.Of(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := enginetest.Start(t).Client()
+	c := newCore(client, e, []Option{Tables(func(name string) string { return names[name] })})
+	return &fixture{t, c, modeltest.NewGen(r, e)}
+}
+
+// insert saves a new entity.
+func (f *fixture) insert(v any, options ...WriteOption) (*state, *Receipt, error) {
+	s := f.newState(v)
+	var t tally
+	err := f.save(context.Background(), s, v, writeSettingsOf(options), &t)
+	return s, t.receipt(), err
+}
+
+// mustInsert saves a new entity that has to succeed.
+func (f *fixture) mustInsert(v any, options ...WriteOption) *state {
+	f.Helper()
+	s, _, err := f.insert(v, options...)
+	if err != nil {
+		f.Fatalf("insert %+v: %v", v, err)
+	}
+	return s
+}
+
+// again saves an entity again.
+func (f *fixture) again(s *state, v any, options ...WriteOption) (*Receipt, error) {
+	var t tally
+	err := f.save(context.Background(), s, v, writeSettingsOf(options), &t)
+	return t.receipt(), err
+}
+
+// whole returns the selection of a value's entity.
+func (f *fixture) whole(v any) sel.Spec {
+	owners, err := f.owners(v)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return sel.Entity(f.schema, f.identity(owners))
+}
+
+// read loads the entity of a value.
+func (f *fixture) read(v any) (any, *state, error) {
+	out := f.codec.New()
+	var t tally
+	s, err := f.load(context.Background(), f.whole(v), out, true, &t)
+	return out, s, err
+}
+
+// mustRead loads an entity that has to be there.
+func (f *fixture) mustRead(v any) (any, *state) {
+	f.Helper()
+	out, s, err := f.read(v)
+	if err != nil {
+		f.Fatalf("load %+v: %v", v, err)
+	}
+	return out, s
+}

@@ -1,0 +1,69 @@
+package mapper
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/modeltest"
+	"github.com/itemize/itemize/internal/modeltest/models"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// roundTrip saves a random value and loads it again: it comes back equal, nothing
+// is unknown, and saving what was loaded sends nothing.
+func roundTrip(f *fixture) {
+	f.Helper()
+	v := f.gen.New()
+	s, _, err := f.insert(v)
+	if err != nil {
+		f.Fatalf("%s: insert %+v: %v", f.schema.Label(), v, err)
+	}
+	if r, err := f.again(s, v); err != nil || r.Requests() != 0 {
+		f.Fatalf("%s: a second save of %+v: %v, %v", f.schema.Label(), v, r, err)
+	}
+	got, loaded := f.mustRead(v)
+	f.gen.Normalize(v)
+	f.gen.Normalize(got)
+	if d := cmp.Diff(v, got, modeltest.Options); d != "" {
+		f.Fatalf("%s (-saved +loaded):\n%s", f.schema.Label(), d)
+	}
+	if loaded.unknown > 0 {
+		f.Fatalf("%s: %d items of its own are unknown", f.schema.Label(), loaded.unknown)
+	}
+	if r, err := f.again(loaded, got); err != nil || r.Requests() != 0 {
+		f.Fatalf("%s: saving what was loaded, %+v: %v, %v", f.schema.Label(), got, r, err)
+	}
+}
+
+// Save then Load gives back an equal value, for every model of the family.
+func TestRoundTripFamily(t *testing.T) {
+	r := random(t)
+	for _, m := range models.All {
+		typ := reflect.TypeOf(m).Elem()
+		t.Run(typ.Name(), func(t *testing.T) {
+			f := newFixture(t, r, typ)
+			for range 12 {
+				roundTrip(f)
+			}
+		})
+	}
+}
+
+// Save then Load gives back an equal value, for random models made by reflect.
+func TestRoundTripRandomModels(t *testing.T) {
+	r := random(t)
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	for i := range 200 {
+		typ := modeltest.Type(r, i)
+		if _, err := schema.Of(typ); err != nil {
+			t.Fatalf("%v: %v", typ, err)
+		}
+		f := fixtureOn(t, r, typ, map[string]string{"random": table})
+		for range 2 {
+			roundTrip(f)
+		}
+	}
+}
