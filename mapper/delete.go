@@ -225,11 +225,24 @@ func (del *deletion) stage(ctx context.Context, s *state) error {
 		return err
 	}
 	if err := c.deleteAll(ctx, del.d, del.rest, t); err != nil {
-		return err
+		return del.begun(err)
 	}
 	last := &change{place: mark.place, kind: KindDelete, item: mark.item, oldSize: mark.newSize}
 	last.row = &row{place: mark.place, version: mark.token, raw: read.Item{schema.State: st.value()}}
-	return c.single(ctx, c.scratch(del.d), del.d, last, t)
+	if err := c.single(ctx, c.scratch(del.d), del.d, last, t); err != nil {
+		return del.begun(err)
+	}
+	return nil
+}
+
+// begun is the error of a staged delete that has begun and is not finished: the
+// entity is not found any more.
+func (del *deletion) begun(err error) error {
+	e := &PartialError{Model: del.c.schema.Label(), Written: []Key{del.c.public(del.root.place)}, Err: err}
+	for _, ch := range append(slices.Clone(del.rest), del.root) {
+		e.Rest = append(e.Rest, del.c.public(ch.place))
+	}
+	return e
 }
 
 // deleteFound deletes items as they were read.

@@ -7,8 +7,6 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
@@ -41,28 +39,54 @@ func (c *core) Elements(ctx context.Context, s sel.Spec, elem reflect.Type, o re
 		return fail(err)
 	}
 	return func(yield func(any, error) bool) {
-		st := &state{spec: s}
-		roots := map[string]types.AttributeValue{}
-		for f, err := range c.reader.Items(ctx, s.Parts, o, u) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if f.Kind == nil || f.Expired || !c.isOf(f.Kind, elem) || !c.owned(st, f) {
-				continue
-			}
-			there, err := c.there(ctx, &f, s, roots, u)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if !there {
-				continue
-			}
-			e, err := c.decodeElement(&f, c.rowOf(&f))
-			if !yield(e.rec, err) || err != nil {
-				return
-			}
+		r := &elementReader{c: c, s: s, elem: elem, o: o, u: u, roots: map[string]liveness{}}
+		for r.again = true; r.again; {
+			r.again = false
+			r.read(ctx, yield)
+		}
+	}
+}
+
+// elementReader reads elements of a type, page by page.
+type elementReader struct {
+	c    *core
+	s    sel.Spec
+	elem reflect.Type
+	o    read.Options
+	u    *read.Usage
+	// roots are the roots of staged inserts that were read, by entity.
+	roots   map[string]liveness
+	yielded bool
+	// again tells that the elements have to be read again, from the beginning.
+	again bool
+}
+
+func (r *elementReader) read(ctx context.Context, yield func(any, error) bool) {
+	c, st := r.c, &state{spec: r.s}
+	for f, err := range c.reader.Items(ctx, r.s.Parts, r.o, r.u) {
+		if err == nil && (f.Kind == nil || f.Expired || !c.isOf(f.Kind, r.elem) || !c.owned(st, f)) {
+			continue
+		}
+		there := false
+		if err == nil {
+			there, err = r.there(ctx, &f)
+		}
+		var e element
+		switch {
+		case r.again:
+			return
+		case err == nil && !there:
+			continue
+		case err == nil:
+			e, err = c.decodeElement(&f, c.rowOf(&f))
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		r.yielded = true
+		if !yield(e.rec, nil) {
+			return
 		}
 	}
 }
@@ -125,32 +149,34 @@ func common(r sel.Range) string {
 	return r.Low.Text[:n]
 }
 
-// there tells whether an item is one of the live entity: one of a staged write is
-// if the root is live with its attempt. roots remembers the roots that were read.
-func (c *core) there(ctx context.Context, f *read.Found, s sel.Spec, roots map[string]types.AttributeValue, u *read.Usage) (bool, error) {
+// there tells whether an item is one of the live entity: one of a staged insert
+// is if the root is live with its attempt. A root that went live not long ago may
+// have done so after the item was read, when not all of them were there: then they
+// are read again, strongly.
+func (r *elementReader) there(ctx context.Context, f *read.Found) (bool, error) {
 	if f.Attempt == nil {
 		return true, nil
 	}
-	owners := c.ownersOf(f, s)
+	c := r.c
+	owners := c.ownersOf(f, r.s)
 	name := c.entityName(owners)
-	live, known := roots[name]
+	live, known := r.roots[name]
 	if !known {
-		pk, err := c.partitionKey(owners)
+		var t tally
+		root, err := c.readRoot(ctx, &state{spec: sel.Entity(c.schema, owners)}, &t)
+		r.u.Requests += t.requests
+		r.u.Predicted += t.rcu.Max
+		r.u.Consumed += t.consumed.RCU
 		if err != nil {
 			return false, err
 		}
-		sk, err := c.schema.SortKey(c.schema.Root, owners)
-		if err != nil {
-			return false, err
+		live = livenessOf(root)
+		r.roots[name] = live
+		if live.attempt != nil && !c.old(live) && !r.yielded {
+			r.again, r.o.Strong = true, true
 		}
-		root, err := c.reader.One(ctx, 0, pk, sk, read.Options{Strong: true}, u)
-		if err != nil {
-			return false, err
-		}
-		live = liveAttempt(root)
-		roots[name] = live
 	}
-	return codec.SameValue(f.Attempt, live), nil
+	return codec.SameValue(f.Attempt, live.attempt), nil
 }
 
 // ownersOf returns what an item's entity is known by: from the selection, and

@@ -199,20 +199,22 @@ func (e *TooLargeError) Error() string {
 		e.Model, e.Field, e.Key, e.Size, e.Limit, strings.Join(s, ", "))
 }
 
-// PartialError says that a save one by one (Independent) ended part-way. What was
-// written is settled: the next Save of the entity writes just the rest.
+// PartialError says that what is written one by one ended part-way: a save or a
+// delete with Independent, or a staged delete, whose root was marked so that the
+// entity is not found any more. What was written is settled: the same call again
+// writes just the rest.
 type PartialError struct {
 	Model string
-	// Written are the items that were written, Rest those that were not; the
-	// first of Rest is the one that failed.
+	// Written are the items that were written, Rest those that were not, or that
+	// are not known to be.
 	Written, Rest []Key
 	Err           error
 }
 
-// Error names what was written and the cause.
+// Error names what was written, what was not, and the cause.
 func (e *PartialError) Error() string {
-	return fmt.Sprintf("%s: %d of %d items were written (%s), then %s failed; save again to write the rest: %v",
-		e.Model, len(e.Written), len(e.Written)+len(e.Rest), joinKeys(e.Written), e.Rest[0], e.Err)
+	return fmt.Sprintf("%s: written part-way: %s, but not %s: do it again to write the rest: %v",
+		e.Model, joinKeys(e.Written), joinKeys(e.Rest), e.Err)
 }
 
 // Unwrap returns the cause.

@@ -4,8 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"time"
 
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/key"
@@ -70,37 +69,16 @@ func (c *core) rootPlace(spec *sel.Spec) (place, error) {
 // alive leaves out what is stored and not there, and what matches no field. The
 // error is ErrNotFound where the root was selected and is not there, or not live.
 func (c *core) alive(ctx context.Context, s *state, found []read.Found, t *tally) ([]read.Found, error) {
+	found, live, err := c.staged(ctx, s, found, t)
+	if err != nil {
+		return nil, err
+	}
 	rootAt, err := c.rootPlace(&s.spec)
 	if err != nil {
 		return nil, err
 	}
-	wantsRoot := s.spec.Contains(rootAt.table, rootAt.sk)
-	isRoot := func(f read.Found) bool { return f.Kind == c.schema.Root && f.SK == rootAt.sk }
-	var root *read.Found
-	if i := slices.IndexFunc(found, isRoot); i >= 0 {
-		root = &found[i]
-	}
-	// An item of a staged write is there if its root is live with its attempt.
-	live := liveAttempt(root)
-	if slices.ContainsFunc(found, func(f read.Found) bool { return f.Attempt != nil && !codec.SameValue(f.Attempt, live) }) {
-		var u read.Usage
-		fresh, err := c.reader.One(ctx, rootAt.table, rootAt.pk, rootAt.sk, read.Options{Strong: true}, &u)
-		t.read(&u)
-		if err != nil {
-			return nil, err
-		}
-		live = liveAttempt(fresh)
-		if wantsRoot {
-			found = slices.DeleteFunc(found, isRoot)
-			root = fresh
-			if fresh != nil {
-				found = append(found, *fresh)
-			}
-		}
-	}
-	s.attempt = live
-	if wantsRoot {
-		if err := c.rootThere(&s.spec, root); err != nil {
+	if s.spec.Contains(rootAt.table, rootAt.sk) {
+		if err := c.rootThere(&s.spec, c.rootAmong(found, rootAt)); err != nil {
 			return nil, err
 		}
 	}
@@ -109,7 +87,7 @@ func (c *core) alive(ctx context.Context, s *state, found []read.Found, t *tally
 		switch {
 		case f.Kind == nil || !c.owned(s, f):
 			s.unknown++
-		case f.Expired, f.Attempt != nil && !codec.SameValue(f.Attempt, live):
+		case f.Expired, !c.joined(&f, live):
 			s.ghosts[place{f.Table, f.PK, f.SK}] = c.ghostOf(&f)
 		default:
 			out = append(out, f)
@@ -118,16 +96,96 @@ func (c *core) alive(ctx context.Context, s *state, found []read.Found, t *tally
 	return out, nil
 }
 
-func (c *core) ghostOf(f *read.Found) *ghost {
-	return &ghost{size: f.Size, attempt: f.Attempt, expired: f.Expired, row: c.rowOf(f)}
+func (c *core) rootAmong(found []read.Found, at place) *read.Found {
+	for i := range found {
+		if found[i].Kind == c.schema.Root && found[i].SK == at.sk {
+			return &found[i]
+		}
+	}
+	return nil
 }
 
-// liveAttempt returns the attempt of a root that is live, nil for another.
-func liveAttempt(root *read.Found) types.AttributeValue {
-	if root == nil || root.Item[schema.State] != nil {
-		return nil
+// joined tells whether an item is one of the live entity, as far as staged writes
+// decide it.
+func (c *core) joined(f *read.Found, live liveness) bool {
+	return f.Kind == c.schema.Root || f.Attempt == nil || codec.SameValue(f.Attempt, live.attempt)
+}
+
+// staged finds out which attempt of a staged insert the live root carries, where
+// items carry one. If the items may have been read before the root went live,
+// when not all of them were there, they are read again, strongly.
+func (c *core) staged(ctx context.Context, s *state, found []read.Found, t *tally) ([]read.Found, liveness, error) {
+	rootAt, err := c.rootPlace(&s.spec)
+	if err != nil {
+		return nil, liveness{}, err
 	}
-	return root.Attempt
+	var seen liveness // that of a root which was read before the items
+	for range saveTries {
+		among := c.rootAmong(found, rootAt)
+		live := livenessOf(among)
+		if among == nil {
+			live = seen
+		}
+		foreign, early := c.doubts(found, among, live)
+		if !foreign && !early || live.attempt != nil && codec.SameValue(live.attempt, seen.attempt) {
+			return found, live, nil
+		}
+		root, err := c.readRoot(ctx, s, t)
+		if err != nil {
+			return nil, liveness{}, err
+		}
+		seen = livenessOf(root)
+		switch {
+		case seen.attempt == nil: // not live, or not staged: nothing that carries an attempt is there
+			if among != nil {
+				found = c.replaceRoot(found, rootAt, root)
+			}
+			return found, seen, nil
+		case among != nil && !early && codec.SameValue(live.attempt, seen.attempt), among == nil && c.old(seen):
+			return found, seen, nil
+		}
+		if found, err = c.collect(ctx, s.spec, read.Options{Strong: true}, t); err != nil {
+			return nil, liveness{}, err
+		}
+	}
+	return nil, liveness{}, fmt.Errorf("%s: %s was inserted and deleted again and again while it was read: load it again", c.schema.Label(), c.entityName(s.spec.Owners))
+}
+
+// doubts tells whether items carry another attempt than the live root, and whether
+// items of its attempt may have been read before it went live, when not all of
+// them were there: not if it came with the same answer as they, or is live for long.
+func (c *core) doubts(found []read.Found, root *read.Found, live liveness) (foreign, early bool) {
+	for _, f := range found {
+		switch {
+		case f.Kind == c.schema.Root, f.Attempt == nil:
+		case !codec.SameValue(f.Attempt, live.attempt):
+			foreign = true
+		case !c.old(live) && (root == nil || root.Answer != f.Answer):
+			early = true
+		}
+	}
+	return foreign, early
+}
+
+// old tells whether a root is live for so long that it is for every reader.
+func (c *core) old(l liveness) bool {
+	return l.attempt != nil && l.since.Before(c.now().Add(-stale))
+}
+
+// stale is an age at which a root has been live for every reader: twice as long as
+// DynamoDB accepts a signature, which bounds how far clocks are apart.
+const stale = 30 * time.Minute
+
+func (c *core) replaceRoot(found []read.Found, at place, root *read.Found) []read.Found {
+	found = slices.DeleteFunc(found, func(f read.Found) bool { return f.Kind == c.schema.Root && f.SK == at.sk })
+	if root != nil {
+		found = append(found, *root)
+	}
+	return found
+}
+
+func (c *core) ghostOf(f *read.Found) *ghost {
+	return &ghost{size: f.Size, attempt: f.Attempt, expired: f.Expired, row: c.rowOf(f)}
 }
 
 // rootThere returns ErrNotFound, with what is pending, for a root that is not

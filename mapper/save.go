@@ -225,8 +225,12 @@ const saveTries = 10
 
 // save writes what differs.
 func (c *core) save(ctx context.Context, s *state, v any, settings writeSettings, t *tally) error {
+	was := s.fresh
 	if err := c.resolve(ctx, s, t); err != nil {
 		return err
+	}
+	if was && !s.fresh {
+		settings.staged = false // the insert that was in doubt has succeeded
 	}
 	for try := range saveTries {
 		if try > 0 {

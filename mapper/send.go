@@ -251,23 +251,25 @@ func conflictOf(ch *change, stored read.Item) Conflict {
 func (c *core) unknown(s *state, d *diff, changes []*change, err error) error {
 	e := &OutcomeUnknownError{Model: c.schema.Label(), Err: err}
 	x := suspect{diff: d}
+	var places []place
 	for _, ch := range changes {
 		if ch.kind != KindCheck {
 			x.changes = append(x.changes, c.freeze(ch))
 			e.Items = append(e.Items, c.public(ch.place))
+			places = append(places, ch.place)
 		}
 	}
-	s.suspect(x)
+	s.suspect(x, places...)
 	return e
 }
 
-// suspect notes a write in doubt under each of its places.
-func (s *state) suspect(x suspect) {
+// suspect notes a write in doubt under the places that tell whether it was applied.
+func (s *state) suspect(x suspect, places ...place) {
 	if s.suspects == nil {
 		s.suspects = map[place][]suspect{}
 	}
-	for _, ch := range x.changes {
-		s.suspects[ch.place] = append(s.suspects[ch.place], x)
+	for _, at := range places {
+		s.suspects[at] = append(s.suspects[at], x)
 	}
 }
 

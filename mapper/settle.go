@@ -139,7 +139,10 @@ func (c *core) settleRow(ch *change) *row {
 		r.setStored(ch.item, a)
 	}
 	r.size = ch.newSize
-	if ch.item != c.schema.Root {
+	switch {
+	case ch.kind == KindPut:
+		r.attempt = ch.put[schema.Attempt]
+	case ch.item != c.schema.Root:
 		r.attempt = nil
 		delete(raw, schema.Attempt)
 	}

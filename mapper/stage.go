@@ -19,7 +19,8 @@ import (
 //     is being done, by which attempt, and since when. A root with a stage is not
 //     found.
 //   - The items that an insert puts carry its attempt (_a). They are there if the
-//     live root carries the same attempt; the next write of an item drops it.
+//     live root carries the same attempt, with the time since when; the next write
+//     of an item drops it.
 //   - Attempts are random, not numbered: a number would start over once a root is
 //     deleted, and a slow writer's late put could join the next entity.
 //
@@ -64,12 +65,42 @@ func readStage(root read.Item) (s stage, ok bool) {
 	if state, ok := m.Value["state"].(*types.AttributeValueMemberS); ok {
 		s.state = state.Value
 	}
-	if since, ok := m.Value["since"].(*types.AttributeValueMemberN); ok {
-		n, _ := strconv.ParseInt(since.Value, 10, 64)
-		s.since = time.Unix(n, 0)
-	}
+	s.since = readEpoch(m.Value["since"])
 	s.attempt = m.Value["attempt"]
 	return s, true
+}
+
+// liveness is what a live root of a staged insert carries, in its _a.
+type liveness struct {
+	// attempt is the insert's, nil for a root that is not live or was not staged.
+	attempt types.AttributeValue
+	// since is when it went live, by the writer's clock.
+	since time.Time
+}
+
+func (l liveness) value() types.AttributeValue {
+	return &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"attempt": l.attempt, "since": epoch(l.since)}}
+}
+
+// livenessOf returns the liveness of a root; root is nil for none.
+func livenessOf(root *read.Found) liveness {
+	if root == nil || root.Item[schema.State] != nil || root.Expired {
+		return liveness{}
+	}
+	m, ok := root.Attempt.(*types.AttributeValueMemberM)
+	if !ok {
+		return liveness{}
+	}
+	return liveness{m.Value["attempt"], readEpoch(m.Value["since"])}
+}
+
+func readEpoch(v types.AttributeValue) time.Time {
+	n, ok := v.(*types.AttributeValueMemberN)
+	if !ok {
+		return time.Time{}
+	}
+	seconds, _ := strconv.ParseInt(n.Value, 10, 64)
+	return time.Unix(seconds, 0)
 }
 
 // pending describes the stage in messages.
@@ -102,7 +133,7 @@ func (c *core) leftovers(ctx context.Context, s *state, changes []*change, store
 			if err != nil {
 				return false, err
 			}
-			live = liveAttempt(root)
+			live = livenessOf(root).attempt
 		}
 		if codec.SameValue(attempt, live) {
 			continue

@@ -59,8 +59,9 @@ func (in *stagedInsert) live(claim *change) *change {
 	p := *claim
 	p.kind = KindUpdate
 	p.oldSize = claim.newSize
-	p.newSize = in.root.newSize + cost.AttributeSize(schema.Attempt, in.stage.attempt)
-	p.attributes = []assignment{{schema.Attempt, unknownIndex, in.stage.attempt}}
+	value := liveness{in.stage.attempt, in.c.now()}.value()
+	p.newSize = in.root.newSize + cost.AttributeSize(schema.Attempt, value)
+	p.attributes = []assignment{{schema.Attempt, unknownIndex, value}}
 	p.removed = []assignment{{name: schema.State, index: unknownIndex}}
 	return &p
 }
@@ -103,21 +104,13 @@ func (c *core) insertStaged(ctx context.Context, s *state, v any, d *diff, t *ta
 	if err := in.goLive(ctx, claim); err != nil {
 		return err
 	}
-	in.settle(v)
+	c.settle(s, v, d, in.all())
+	c.arrive(s, v, d)
 	return nil
 }
 
-// settle remembers the whole entity as stored.
-func (in *stagedInsert) settle(v any) {
-	in.c.settle(in.s, v, in.d, append(slices.Clone(in.parts), in.root))
-	in.s.attempt = in.stage.attempt
-	for _, rows := range in.s.rows {
-		for _, r := range rows {
-			r.attempt = in.stage.attempt
-		}
-	}
-	in.c.arrive(in.s, v, in.d)
-}
+// all are the changes as they are stored when the root is live.
+func (in *stagedInsert) all() []*change { return append(slices.Clone(in.parts), in.root) }
 
 // take writes the claim. A stage that was left behind is taken over, and what it
 // left is swept.
@@ -125,7 +118,7 @@ func (in *stagedInsert) take(ctx context.Context, claim *change) error {
 	c := in.c
 	for try := 0; ; try++ {
 		c.prepare(claim)
-		err := c.single(ctx, in.s, in.d, claim, in.t)
+		err := c.single(ctx, in.scratch(), in.d, claim, in.t)
 		var exists *existsError
 		if !errors.As(err, &exists) {
 			if err != nil || claim.ghost == nil {
@@ -223,6 +216,9 @@ func (in *stagedInsert) goLive(ctx context.Context, claim *change) error {
 	}
 	c.prepare(live)
 	err := c.single(ctx, in.scratch(), in.d, live, in.t)
+	in.root.token, in.root.newSize = live.token, live.newSize
+	in.root.put = maps.Clone(in.root.put)
+	in.root.put[schema.Attempt] = live.attributes[0].value
 	var conflict *ConflictError
 	var lost *OutcomeUnknownError
 	switch {
@@ -230,15 +226,12 @@ func (in *stagedInsert) goLive(ctx context.Context, claim *change) error {
 		return in.overtaken(nil)
 	case errors.As(err, &lost):
 		// If the root did go live, then with all of its items.
-		in.root.token = live.token
-		changes := []*change{c.freeze(in.root)}
-		for _, p := range in.parts {
-			changes = append(changes, c.freeze(p))
+		x := suspect{diff: in.d}
+		for _, ch := range in.all() {
+			x.changes = append(x.changes, c.freeze(ch))
 		}
-		in.s.suspect(suspect{changes, in.d})
+		in.s.suspect(x, in.root.place)
 	}
-	in.root.token = live.token
-	in.root.newSize = live.newSize
 	return err
 }
 

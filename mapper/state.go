@@ -32,8 +32,6 @@ type state struct {
 	suspects map[place][]suspect
 	// unknown counts items that match no template.
 	unknown int
-	// attempt is that of the live root, nil where it was not staged.
-	attempt types.AttributeValue
 }
 
 // row is one stored item.

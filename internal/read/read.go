@@ -64,6 +64,8 @@ type Found struct {
 	Expired bool
 	// Attempt is the staged write that it belongs to, nil for none.
 	Attempt types.AttributeValue
+	// Answer is the number of the response that it came with.
+	Answer int
 }
 
 // Usage is what reading took.
@@ -219,6 +221,7 @@ func (r *Reader) query(ctx context.Context, p sel.Part, o Options, u *Usage, yie
 				yield(Found{}, err)
 				return false
 			}
+			found[i].Answer = u.Requests
 			size += found[i].Size
 		}
 		u.add([]int{size}, o.Strong, out.ConsumedCapacity)

@@ -1,0 +1,181 @@
+package mapper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/mapper"
+)
+
+func queryAll(table, pk string) *dynamodb.QueryInput {
+	return &dynamodb.QueryInput{
+		TableName: &table, KeyConditionExpression: aws.String("PK = :pk"), ConsistentRead: aws.Bool(true),
+		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": &types.AttributeValueMemberS{Value: pk}},
+	}
+}
+
+// Law 3, no lost update: the sum of the increments of 16 concurrent writers is
+// exact, on one item and on two together.
+func TestConcurrentWriters(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	const writers, each = 16, 5
+	clean := newAccounts(t, table, &faulty{at: -1}, 5)
+	if _, err := clean.Save(ctx, clean.New(account{ID: "x", Left: "0"})); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			m := newAccounts(t, table, &faulty{at: -1}, 5)
+			for range each {
+				_, err := m.Update(ctx, m.Key("x"), func(a *account) error {
+					a.Counter++
+					if w%2 == 0 {
+						a.Left = fmt.Sprint(len(a.Left), " after ", a.Counter)
+					}
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if a := stored(t, clean, "x"); a == nil || a.Counter != writers*each {
+		t.Errorf("stored %+v; want the counter %d", a, writers*each)
+	}
+}
+
+// storm is a transport on which each request may meet a fault.
+type storm struct {
+	mu   sync.Mutex
+	r    *rand.Rand
+	odds int
+}
+
+func (s *storm) pick() fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.r.IntN(s.odds) > 0 {
+		return none
+	}
+	return []fault{dropRequest, dropAnswer, throttle, serverError}[s.r.IntN(4)]
+}
+
+// Concurrent writers on a network that drops requests and answers: a writer that
+// got no error was counted once, one that got an error was not, and where the
+// outcome is unknown, once or not at all. Nothing is applied twice.
+func TestConcurrentWritersInAStorm(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := newAccounts(t, table, &faulty{at: -1}, 5)
+	for _, options := range [][]mapper.WriteOption{nil, {mapper.ExactlyOnce()}} {
+		id := fmt.Sprint("x", len(options))
+		if _, err := clean.Save(ctx, clean.New(account{ID: id})); err != nil {
+			t.Fatal(err)
+		}
+		seed := rand.Uint64()
+		t.Logf("seed %d", seed)
+		s := &storm{r: rand.New(rand.NewPCG(seed, 0)), odds: 8}
+		var done, unknown, failed atomic.Int64
+		var wg sync.WaitGroup
+		for w := range 8 {
+			wg.Go(func() {
+				m := newAccounts(t, table, &faulty{at: -1, pick: s.pick}, 1+w%3)
+				for range 10 {
+					_, err := m.Update(ctx, m.Key(id), func(a *account) error {
+						a.Counter++
+						return nil
+					}, options...)
+					var lost *mapper.OutcomeUnknownError
+					switch {
+					case err == nil:
+						done.Add(1)
+					case errors.As(err, &lost):
+						unknown.Add(1)
+					default:
+						failed.Add(1)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		a := stored(t, clean, id)
+		low, high := int(done.Load()), int(done.Load()+unknown.Load())
+		t.Logf("%d done, %d unknown, %d failed: %d stored", done.Load(), unknown.Load(), failed.Load(), a.Counter)
+		if a.Counter < low || a.Counter > high {
+			t.Errorf("the counter is %d; want %d to %d", a.Counter, low, high)
+		}
+	}
+}
+
+// One entity saved again and again through a storm, until each save succeeds:
+// what is stored is the last value, whatever happened on the way.
+func TestSaveUntilItSucceeds(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := newAccounts(t, table, &faulty{at: -1}, 5)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	s := &storm{r: r, odds: 4}
+	m := newAccounts(t, table, &faulty{at: -1, pick: s.pick}, 2)
+	for n := range 25 {
+		id := fmt.Sprint(n)
+		e := m.New(version(id, 0))
+		var failures int
+		for round := range 12 {
+			options := [][]mapper.WriteOption{nil, {mapper.Independent()}, {mapper.ExactlyOnce()}}[r.IntN(3)]
+			for try := 0; ; try++ {
+				_, err := m.Save(ctx, e, options...)
+				if err == nil {
+					break
+				}
+				failures++
+				var conflict *mapper.ConflictError
+				if errors.As(err, &conflict) || try > 200 {
+					t.Fatalf("round %d, try %d: %v", round, try, err)
+				}
+				if r.IntN(3) == 0 { // the value may change between tries
+					e.Value.Left += "!"
+				}
+			}
+			if now := stored(t, clean, id); !same(now, sortedCopy(e.Value)) {
+				t.Fatalf("round %d after %d failures: stored %+v, want %+v", round, failures, now, e.Value)
+			}
+			e.Value.Counter++
+			e.Value.Entries = append(e.Value.Entries, entry{100 + round, "more"})
+			if r.IntN(2) == 0 {
+				e.Value.Entries = e.Value.Entries[1:]
+			}
+			e.Value.Right = fmt.Sprint(round)
+		}
+	}
+}
+
+func sortedCopy(a account) *account {
+	byN := map[int]entry{}
+	for _, e := range a.Entries {
+		byN[e.N] = e
+	}
+	out := a
+	out.Entries = nil
+	for n := range 1000 {
+		if e, ok := byN[n]; ok {
+			out.Entries = append(out.Entries, e)
+		}
+	}
+	return &out
+}
