@@ -71,8 +71,8 @@ func texts(b [][]byte) []string {
 func Check(v types.AttributeValue) error { return check(v, 0) }
 
 func check(v types.AttributeValue, depth int) error {
-	if depth > cost.MaxDepth {
-		return fmt.Errorf("lists and maps are nested deeper than %d: store the inner part as JSON, or as items", cost.MaxDepth)
+	if depth >= cost.MaxDepth {
+		return fmt.Errorf("the value is nested deeper than %d levels, itself counted: store the inner part as JSON, or as items", cost.MaxDepth)
 	}
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:

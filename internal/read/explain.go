@@ -34,8 +34,9 @@ func Explain(model, table string, err error) error {
 // table.
 func keySchema(message string) bool {
 	m := strings.ToLower(message)
-	return strings.Contains(m, "key") && (strings.Contains(m, "schema") || strings.Contains(m, "missing the key") ||
-		strings.Contains(m, "type mismatch for key") || strings.Contains(m, "number of conditions on the keys"))
+	return strings.Contains(m, "key") && strings.Contains(m, "schema") || strings.Contains(m, "missing the key") ||
+		strings.Contains(m, "type mismatch for key") || strings.Contains(m, "number of conditions on the keys") ||
+		strings.Contains(m, "does not match schema type")
 }
 
 func (r *Reader) wrongKey(table int, attribute string) error {

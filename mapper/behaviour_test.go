@@ -1,0 +1,479 @@
+package mapper_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+// wantError checks an error's text, and that no request was sent for it.
+func wantError(t *testing.T, receipt *mapper.Receipt, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v\nwant %s", err, want)
+	}
+	if receipt != nil && receipt.Requests() != 0 {
+		t.Errorf("%d requests were sent before: %v", receipt.Requests(), err)
+	}
+}
+
+// Fields that keys name may not change after the load, unless Move is asked for
+// and all is loaded: then all items move, with what the model does not know.
+func TestMove(t *testing.T) {
+	ctx := context.Background()
+	users, r := newUsers(t)
+	must(users.Save(ctx, users.New(someUser("1"))))(t)
+	r.set("USER#1", "U#Information", "unknown", s("kept"))
+	r.set("USER#1", "M#Card#visa", "unknown", s("kept"))
+	r.put(item{"PK": s("USER#1"), "SK": s("X#Unknown"), "a": s("stays")})
+	e := must(users.Load(ctx, users.Key("1")))(t)
+	e.Value.ID = "2"
+	receipt, err := users.Save(ctx, e)
+	var changed *mapper.KeyChangedError
+	if !errors.As(err, &changed) || changed.Field != "ID" || changed.Old != `"1"` || changed.New != `"2"` || receipt.Requests() != 0 {
+		t.Errorf("%v", err)
+	}
+	part := must(users.Load(ctx, users.Key("1").Prefix("U#")))(t)
+	part.Value.ID = "2"
+	receipt, err = users.Save(ctx, part, mapper.Move())
+	wantError(t, receipt, err, "mapper_test.user.ID: Move needs the whole entity, and only a part was loaded: load it by its key")
+
+	plan := must(users.Plan(e, mapper.Move()))(t)
+	receipt = must(users.Save(ctx, e, mapper.Move()))(t)
+	if plan.WCU != receipt.WCU || len(receipt.Items) != 18 || receipt.Requests() != 1 {
+		t.Errorf("%v", receipt)
+	}
+	want := someUser("2")
+	got := must(users.Load(ctx, users.Key("2")))(t)
+	if d := cmp.Diff(want, got.Value, userOptions); d != "" {
+		t.Error(d)
+	}
+	if text(r.get("USER#2", "U#Information")["unknown"]) != "kept" || text(r.get("USER#2", "M#Card#visa")["unknown"]) != "kept" {
+		t.Error("unknown attributes did not move")
+	}
+	if left := r.all("USER#1"); len(left) != 1 || left["X#Unknown"] == nil {
+		t.Errorf("left: %v", left)
+	}
+	if _, err := users.Load(ctx, users.Key("1")); !errors.Is(err, mapper.ErrNotFound) {
+		t.Error(err)
+	}
+	// The entity goes on at its new place.
+	e.Value.Email = "moved"
+	must(users.Save(ctx, e))(t)
+	must(users.Save(ctx, users.New(someUser("3"))))(t)
+	e.Value.ID = "3"
+	_, err = users.Save(ctx, e, mapper.Move())
+	if !errors.Is(err, mapper.ErrExists) {
+		t.Error(err)
+	}
+	// One by one, and interrupted: the next save moves the rest.
+	e.Value.ID = "4"
+	must(users.Save(ctx, e, mapper.Move(), mapper.Independent()))(t)
+	if len(r.all("USER#2")) != 0 || len(r.all("USER#4")) != 9 {
+		t.Errorf("%d left, %d there", len(r.all("USER#2")), len(r.all("USER#4")))
+	}
+}
+
+// Options that contradict each other, or the entity, are refused, never ignored.
+func TestOptionsThatContradict(t *testing.T) {
+	ctx := context.Background()
+	users, _ := newUsers(t)
+	e := users.New(someUser("1"))
+	for _, c := range []struct {
+		options []mapper.WriteOption
+		want    string
+	}{
+		{[]mapper.WriteOption{mapper.Independent(), mapper.Staged()}, "mapper_test.user: Independent and Staged exclude each other: choose one"},
+		{[]mapper.WriteOption{mapper.Independent(), mapper.CheckLoaded()}, "mapper_test.user: Independent and CheckLoaded exclude each other: only a transaction checks other items"},
+		{[]mapper.WriteOption{mapper.Staged(), mapper.CheckLoaded()}, "mapper_test.user: Staged and CheckLoaded exclude each other: only a transaction checks other items"},
+		{[]mapper.WriteOption{mapper.Staged(), mapper.ExactlyOnce()}, "mapper_test.user: Staged and ExactlyOnce exclude each other: choose one"},
+	} {
+		receipt, err := users.Save(ctx, e, c.options...)
+		wantError(t, receipt, err, c.want)
+		_, err = users.Plan(e, c.options...)
+		wantError(t, nil, err, c.want)
+	}
+	receipt, err := users.Delete(ctx, e)
+	wantError(t, receipt, err, "mapper_test.user: the entity was never stored: there is nothing to delete")
+	must(users.Save(ctx, e))(t)
+	e.Value.Email = "x"
+	receipt, err = users.Save(ctx, e, mapper.Staged())
+	wantError(t, receipt, err, "mapper_test.user: Staged is for inserts and deletes: save without it, or with Independent")
+	receipt, err = users.Delete(ctx, e, mapper.CheckLoaded())
+	wantError(t, receipt, err, "mapper_test.user: Move and CheckLoaded mean nothing for a delete: leave them out")
+	receipt, err = users.Delete(ctx, users.Key("1").Prefix("U#Address#"), mapper.Staged())
+	wantError(t, receipt, err, "mapper_test.user: Staged deletes a whole entity: select it by its key")
+	receipt, err = users.Delete(ctx, users.Key("1").Prefix("U#"))
+	wantError(t, receipt, err, "mapper_test.user: the selection includes the root without being the whole entity, whose other items would be left over: select the entity by its key, or leave the root out")
+	receipt, err = users.Delete(ctx, users.Key("1").Item("X#Unknown"))
+	wantError(t, receipt, err, `mapper_test.user: the sort key "X#Unknown" matches no field: items that the model does not know are not deleted`)
+	for i := range 120 {
+		e.Value.Public = append(e.Value.Public, wish{AddedAt: day(1, 1).Add(time.Duration(i) * time.Hour)})
+	}
+	receipt, err = users.Save(ctx, e)
+	wantError(t, receipt, err, "do not fit one transaction (100 items, 4194304 bytes): save with Independent, one by one, or save in parts")
+	receipt = must(users.Save(ctx, e, mapper.Independent()))(t)
+	if receipt.Requests() != 121 || receipt.Consumed.WCU != 121 {
+		t.Errorf("%v", receipt)
+	}
+	other := must(mapper.New[user](enginetest.Start(t).Client()))(t)
+	receipt, err = other.Save(ctx, e)
+	wantError(t, receipt, err, "mapper_test.user: the entity does not come from this mapper: make it with the mapper's New or Load")
+	receipt, err = users.Save(ctx, nil)
+	wantError(t, receipt, err, "does not come from this mapper")
+	receipt, err = users.Save(ctx, &mapper.Entity[user]{})
+	wantError(t, receipt, err, "does not come from this mapper")
+}
+
+// What is wrong with a selection is said when it is used, before any request.
+func TestBadSelections(t *testing.T) {
+	ctx := context.Background()
+	users := must(mapper.New[user](failingClient{}))(t)
+	k := users.Key("1")
+	for want, sel := range map[string]query.Selection[user]{
+		"mapper_test.user: Key got 2 values, and takes 1: ID":                                   users.Key("1", "2"),
+		"mapper_test.user: Key got 0 values, and takes 1: ID":                                   users.Key(),
+		"mapper_test.user: the key field ID takes a string: it got the int 1":                   users.Key(1),
+		"mapper_test.user: the key field ID takes a string: it got nil":                         users.Key(nil),
+		`mapper_test.user: {ID} in "USER#{ID}": an empty string in a key: give it a value`:      users.Key(""),
+		`mapper_test.user: the prefix "U#Add" ends within a segment`:                            k.Prefix("U#Add"),
+		`mapper_test.user: the prefix "M#WishList#Public#2021-1" ends within a segment`:         k.Prefix("M#WishList#Public#2021-1"),
+		`mapper_test.user: no table "cards": the model's tables are users`:                      k.Table("cards"),
+		"mapper_test.user: the sort key of the table \"users\" is of type S, and got the int 7": k.Item(7),
+		"the selections are of different entities: load them one by one":                        query.Join(k, users.Key("2")),
+		"query.Join of no selections: give it at least one":                                     query.Join[user](),
+		"the selection is nil: name one with the mapper's Key, or with generated code":          nil,
+		`mapper_test.user: sort key "": the key is empty: give it a value`:                      k.Item(""),
+	} {
+		_, err := users.Load(ctx, sel)
+		wantError(t, nil, err, want)
+		receipt, err := users.Delete(ctx, sel)
+		wantError(t, receipt, err, want)
+		if sel == nil {
+			continue
+		}
+		_, err = query.Of[wish](sel).Slice(ctx, users)
+		wantError(t, nil, err, want)
+	}
+	for _, p := range []string{"M#", "M#WishList#", "M#WishList#Public#2021-", "M#WishList#Public#2021-11-", "M#WishList#Public#2021-11-14T", "M#WishList#Public#2021-11-14T09:"} {
+		if _, err := users.Load(ctx, k.Prefix(p)); !errors.Is(err, errCalled) {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+}
+
+// Update loads, applies, saves, and on a conflict loads and applies again; an error
+// of the function ends it with nothing written.
+func TestUpdate(t *testing.T) {
+	ctx := context.Background()
+	users, _ := newUsers(t)
+	must(users.Save(ctx, users.New(someUser("1"))))(t)
+	calls := 0
+	receipt, err := users.Update(ctx, users.Key("1").Item("U#Information"), func(u *user) error {
+		if calls++; calls == 1 { // somebody else is quicker
+			e := must(users.Load(ctx, users.Key("1").Item("U#Information")))(t)
+			e.Value.Name = "Quick"
+			must(users.Save(ctx, e))(t)
+		}
+		u.Email = u.Name + "@example.com"
+		return nil
+	})
+	if err != nil || calls != 2 || receipt.Consumed.WCU != 1 || receipt.Consumed.RCU != 2 {
+		t.Errorf("%d calls, %v, %v", calls, receipt, err)
+	}
+	if e := must(users.Load(ctx, users.Key("1")))(t); e.Value.Email != "Quick@example.com" {
+		t.Errorf("stored %q", e.Value.Email)
+	}
+	stop := errors.New("stop")
+	receipt, err = users.Update(ctx, users.Key("1"), func(u *user) error { u.Email = "x"; return stop })
+	if !errors.Is(err, stop) || receipt.Consumed.WCU != 0 {
+		t.Errorf("%v, %v", receipt, err)
+	}
+	if _, err := users.Update(ctx, users.Key("2"), func(*user) error { return nil }); !errors.Is(err, mapper.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+// Deletes of a whole entity, of a part, of one item, and of what is not there.
+func TestDelete(t *testing.T) {
+	ctx := context.Background()
+	users, r := newUsers(t)
+	must(users.Save(ctx, users.New(someUser("1"))))(t)
+	r.put(item{"PK": s("USER#1"), "SK": s("X#Unknown"), "a": s("stays")})
+	receipt := must(users.Delete(ctx, users.Key("1").Item("M#Card#visa")))(t)
+	if receipt.Requests() != 1 || receipt.Consumed.WCU != 1 || receipt.Consumed.RCU != 0 {
+		t.Errorf("%v", receipt)
+	}
+	receipt = must(users.Delete(ctx, users.Key("1").Prefix("M#WishList#")))(t)
+	if receipt.Requests() != 2 || len(receipt.Items) != 4 {
+		t.Errorf("%v", receipt)
+	}
+	e := must(users.Load(ctx, users.Key("1")))(t)
+	if len(e.Value.Public)+len(e.Value.Private) != 0 || len(e.Value.Cards) != 1 {
+		t.Errorf("left %+v", e.Value)
+	}
+	// As it was loaded, or not at all.
+	other := must(users.Load(ctx, users.Key("1")))(t)
+	other.Value.Email = "other"
+	must(users.Save(ctx, other))(t)
+	_, err := users.Delete(ctx, e)
+	wantConflict(t, err, "U#Information", mapper.ConflictChanged)
+	must(users.Delete(ctx, other))(t)
+	if left := r.all("USER#1"); len(left) != 1 || left["X#Unknown"] == nil {
+		t.Errorf("left: %v", left)
+	}
+	_, err = users.Delete(ctx, users.Key("1"))
+	if !errors.Is(err, mapper.ErrNotFound) {
+		t.Error(err)
+	}
+	// A deleted entity can be saved again, which inserts it.
+	must(users.Save(ctx, other))(t)
+	if e := must(users.Load(ctx, users.Key("1")))(t); e.Value.Email != "other" {
+		t.Errorf("%+v", e.Value)
+	}
+	receipt = must(users.Delete(ctx, users.Key("1"), mapper.Independent()))(t)
+	if receipt.Consumed.WCU != float64(len(receipt.Items)) {
+		t.Errorf("%v", receipt)
+	}
+}
+
+// An insert of seven small items: 14 WCU in one transaction, 7 one by one, 8 staged
+// (save.md, Atomicity). The plan shows all three.
+func TestWaysToInsert(t *testing.T) {
+	ctx := context.Background()
+	users, _ := newUsers(t)
+	seven := func(id string) user {
+		u := someUser(id)
+		u.Private, u.Cards = nil, map[string]card{"visa": {"1"}}
+		return u
+	}
+	plan := must(users.Plan(users.New(seven("1"))))(t)
+	want := []mapper.Alternative{
+		{Option: "Independent()", Requests: 7, WCU: cost.Exactly(7)},
+		{Option: "Staged()", Requests: 8, WCU: cost.Exactly(8)},
+	}
+	if plan.Requests() != 1 || plan.WCU != cost.Exactly(14) || !cmp.Equal(plan.Alternatives, want) {
+		t.Errorf("%v", plan)
+	}
+	for id, c := range map[string]struct {
+		option   []mapper.WriteOption
+		requests int
+		wcu      float64
+	}{
+		"1": {nil, 1, 14}, "2": {[]mapper.WriteOption{mapper.Independent()}, 7, 7}, "3": {[]mapper.WriteOption{mapper.Staged()}, 8, 8},
+	} {
+		e := users.New(seven(id))
+		plan := must(users.Plan(e, c.option...))(t)
+		receipt := must(users.Save(ctx, e, c.option...))(t)
+		if plan.Requests() != c.requests || receipt.Requests() != c.requests || plan.WCU.Max != c.wcu || receipt.WCU != plan.WCU {
+			t.Errorf("%s: planned %v, sent %v", id, plan, receipt)
+		}
+		if receipt.Consumed.WCU != c.wcu && (enginetest.ReportsTransactions(t) || id != "1") {
+			t.Errorf("%s: consumed %v", id, receipt.Consumed)
+		}
+	}
+}
+
+// Plans and receipts print as small tables, and encode to JSON with their requests.
+func TestPlanForms(t *testing.T) {
+	ctx := context.Background()
+	users, _ := newUsers(t)
+	e := users.New(user{ID: "1", Email: "a@example.com"})
+	must(users.Save(ctx, e))(t)
+	e.Value.Email = "b@example.com"
+	plan := must(users.Plan(e))(t)
+	table := plan.Items[0].Table
+	want := "one request: 1 request, 1 WCU\n  update  " + table + "  USER#1 U#Information  51 > 51 B  1 WCU  email\n"
+	if plan.String() != want {
+		t.Errorf("%s\nwant\n%s", plan, want)
+	}
+	receipt := must(users.Save(ctx, e))(t)
+	if want := strings.Replace(want, "1 WCU\n", "1 WCU; consumed 1 WCU\n", 1); receipt.String() != want {
+		t.Errorf("%s\nwant\n%s", receipt, want)
+	}
+	b := must(json.Marshal(receipt))(t)
+	var got map[string]any
+	if err := json.Unmarshal(b, &got); err != nil {
+		t.Fatal(err)
+	}
+	wantJSON := map[string]any{
+		"requests": 1.0, "mode": "one request", "wcu": map[string]any{"min": 1.0, "max": 1.0}, "rcu": map[string]any{"min": 0.0, "max": 0.0},
+		"consumed": map[string]any{"wcu": 1.0, "rcu": 0.0},
+		"items": []any{map[string]any{
+			"kind": "update", "table": table, "partition": "USER#1", "sort": "U#Information", "field": "U#Information",
+			"attributes": []any{"email"}, "oldBytes": 51.0, "newBytes": 51.0, "wcu": map[string]any{"min": 1.0, "max": 1.0},
+		}},
+	}
+	if d := cmp.Diff(wantJSON, got); d != "" {
+		t.Error(d)
+	}
+	nothing := must(users.Plan(e))(t)
+	if nothing.String() != "nothing to write: 0 requests, 0 WCU\n" {
+		t.Errorf("%q", nothing)
+	}
+	if b := must(json.Marshal(nothing))(t); string(b) != `{"requests":0,"mode":"nothing to write","items":[],"wcu":{"min":0,"max":0},"rcu":{"min":0,"max":0}}` {
+		t.Errorf("%s", b)
+	}
+}
+
+// A missing table, another key schema, denied access, a foreign item: clear errors
+// or kept data, never a panic.
+func TestWrongSetups(t *testing.T) {
+	ctx := context.Background()
+	engine := enginetest.Start(t)
+	load := func(m *mapper.Mapper[user]) error {
+		_, err := m.Load(ctx, m.Key("1"))
+		_, saveErr := m.Save(ctx, m.New(someUser("1")))
+		if (err == nil) != (saveErr == nil) {
+			t.Errorf("load: %v, save: %v", err, saveErr)
+		}
+		return err
+	}
+	missing := must(mapper.New[user](engine.Client(), mapper.Table("no-such-table")))(t)
+	wantError(t, nil, load(missing), `mapper_test.user: the table "no-such-table" does not exist in this account and Region: create it, or name the right one with mapper.Table`)
+	other := enginetest.Table(t, "Id:S", "")
+	wrong := must(mapper.New[user](engine.Client(), mapper.Table(other)))(t)
+	wantError(t, nil, load(wrong), `mapper_test.user: the key attributes of the table "`+other+`" are not those of the model: declare them with hash= and range=, and with the same types`)
+	number := enginetest.Table(t, "PK:N", "SK:S")
+	wrong = must(mapper.New[user](engine.Client(), mapper.Table(number)))(t)
+	wantError(t, nil, load(wrong), `are not those of the model`)
+	denied := must(mapper.New[user](client(t, &faulty{at: -1, pick: func() fault { return deny }}, 1), mapper.Table("t")))(t)
+	wantError(t, nil, load(denied), `mapper_test.user: access to the table "t" is denied: allow the operation in the caller's IAM policy`)
+
+	users, r := newUsers(t)
+	must(users.Save(ctx, users.New(someUser("1"))))(t)
+	r.set("USER#1", "U#Address#Home", "City", l2(n("7")))
+	_, err := users.Load(ctx, users.Key("1"))
+	wantError(t, nil, err, `mapper_test.user.Home.City: item USER#1 U#Address#Home: attribute "City": unmarshal failed, cannot unmarshal list into Go value type string`)
+	r.set("USER#1", "U#Address#Home", "City", s("C"))
+	r.set("USER#1", "U#Information", "EMAIL", s("not this one"))
+	e := must(users.Load(ctx, users.Key("1")))(t)
+	if e.Value.Email != "a@example.com" {
+		t.Errorf("an attribute that differs in case won: %s", e.Value.Email)
+	}
+}
+
+// Names of attributes match exactly inside of attributes, too.
+func TestExactNamesInside(t *testing.T) {
+	ctx := context.Background()
+	type model struct {
+		_    struct{}           `ddb:"table=exact"`
+		ID   string             `ddb:"pk={ID}"`
+		Home address            `ddb:"sk=HEAD,nested"`
+		List []address          `ddb:"sk=HEAD"`
+		Map  map[string]address `ddb:"sk=HEAD"`
+	}
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[model](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	a := address{"S", "C"}
+	want := model{ID: "1", Home: a, List: []address{a}, Map: map[string]address{"k": a}}
+	must(m.Save(ctx, m.New(want)))(t)
+	r := newRaw(t, table)
+	foreign := item{"Street": s("S"), "City": s("C"), "STREET": s("no"), "city": s("no")}
+	r.set("1", "HEAD", "Home", m2(foreign))
+	r.set("1", "HEAD", "List", l2(m2(foreign)))
+	r.set("1", "HEAD", "Map", m2(item{"k": m2(foreign)}))
+	for range 20 { // maps come in any order
+		got := must(m.Load(ctx, m.Key("1")))(t)
+		if d := cmp.Diff(want, got.Value, cmpopts.IgnoreFields(model{}, "_")); d != "" {
+			t.Fatal(d)
+		}
+	}
+}
+
+// Transactions that collide with others, which neither engine raises, are tried
+// again; so are single writes that do.
+func TestTransactionConflict(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	left := 0
+	tr := &faulty{at: -1, pick: func() fault {
+		if left > 0 {
+			left--
+			return collide
+		}
+		return none
+	}}
+	m := newAccounts(t, table, tr, 1)
+	e := m.New(version("1", 1))
+	for round := range 3 {
+		left = 5
+		receipt, err := m.Save(ctx, e)
+		if err != nil || receipt.Requests() != 6 {
+			t.Fatalf("round %d: %v, %v", round, receipt, err)
+		}
+		e.Value.Counter++
+		if round == 1 {
+			e.Value.Left = "x"
+		}
+	}
+	left = 1000
+	e.Value.Left, e.Value.Right = "y", "y"
+	receipt, err := m.Save(ctx, e)
+	left = 0
+	var unknown *mapper.OutcomeUnknownError
+	if err == nil || errors.As(err, &unknown) || !strings.Contains(err.Error(), "TransactionConflict") {
+		t.Errorf("%v, %v", receipt, err)
+	}
+	must(m.Save(ctx, e))(t)
+}
+
+// Without versions nobody can tell whose write a lost answer was about: the
+// outcome is unknown, and nothing is applied twice.
+func TestLostAnswerWithoutVersions(t *testing.T) {
+	ctx := context.Background()
+	type counter struct {
+		_     struct{} `ddb:"table=counters,noversion"`
+		ID    string   `ddb:"pk={ID}"`
+		Count int      `ddb:"sk=HEAD"`
+	}
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	tr := &faulty{at: -1, fault: dropAnswer}
+	m := must(mapper.New[counter](client(t, tr, 3), mapper.Table(table)))(t)
+	must(m.Save(ctx, m.New(counter{ID: "1"})))(t)
+	calls := 0
+	tr.count, tr.at = 0, 1 // the update, after the read
+	_, err := m.Update(ctx, m.Key("1"), func(c *counter) error { calls++; c.Count++; return nil })
+	var unknown *mapper.OutcomeUnknownError
+	if !errors.As(err, &unknown) || calls != 1 || len(unknown.Items) != 1 || unknown.Items[0].Sort != "HEAD" {
+		t.Errorf("%d calls: %v", calls, err)
+	}
+	if e := must(m.Load(ctx, m.Key("1")))(t); e.Value.Count != 1 {
+		t.Errorf("stored %d", e.Value.Count)
+	}
+}
+
+// A client that cannot be watched may retry unseen: a failed condition is then no
+// proof of a conflict, unless the item shows whose write it holds.
+func TestClientThatCannotBeWatched(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[account](deaf{client(t, &faulty{at: -1}, 3)}, mapper.Table(table)))(t)
+	e := m.New(version("1", 1))
+	must(m.Save(ctx, e))(t)
+	e.Value.Counter = 5
+	must(m.Save(ctx, e))(t)
+	other := must(m.Load(ctx, m.Key("1")))(t)
+	other.Value.Counter = 6
+	must(m.Save(ctx, other))(t)
+	e.Value.Counter = 7
+	_, err := m.Save(ctx, e)
+	var unknown *mapper.OutcomeUnknownError
+	if !errors.As(err, &unknown) {
+		t.Error(err)
+	}
+	if a := stored(t, m, "1"); a.Counter != 6 {
+		t.Errorf("stored %+v", a)
+	}
+}

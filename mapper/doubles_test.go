@@ -1,0 +1,82 @@
+package mapper_test
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/itemize/itemize/mapper"
+)
+
+// failingClient fails every call: for what has to be refused before any.
+type failingClient struct{ mapper.Client }
+
+var errCalled = errors.New("a request was sent")
+
+func (failingClient) GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	return nil, errCalled
+}
+
+func (failingClient) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	return nil, errCalled
+}
+
+func (failingClient) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	return nil, errCalled
+}
+
+func (failingClient) DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	return nil, errCalled
+}
+
+func (failingClient) Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	return nil, errCalled
+}
+
+func (failingClient) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	return nil, errCalled
+}
+
+// deaf is a client that does not pass options on, as a DAX client does not.
+type deaf struct{ c *dynamodb.Client }
+
+func (d deaf) GetItem(ctx context.Context, in *dynamodb.GetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	return d.c.GetItem(ctx, in)
+}
+
+func (d deaf) PutItem(ctx context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	return d.c.PutItem(ctx, in)
+}
+
+func (d deaf) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	return d.c.UpdateItem(ctx, in)
+}
+
+func (d deaf) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	return d.c.DeleteItem(ctx, in)
+}
+
+func (d deaf) Query(ctx context.Context, in *dynamodb.QueryInput, _ ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	return d.c.Query(ctx, in)
+}
+
+func (d deaf) Scan(ctx context.Context, in *dynamodb.ScanInput, _ ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	return d.c.Scan(ctx, in)
+}
+
+func (d deaf) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	return d.c.BatchGetItem(ctx, in)
+}
+
+func (d deaf) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+	return d.c.BatchWriteItem(ctx, in)
+}
+
+func (d deaf) TransactGetItems(ctx context.Context, in *dynamodb.TransactGetItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactGetItemsOutput, error) {
+	return d.c.TransactGetItems(ctx, in)
+}
+
+func (d deaf) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	return d.c.TransactWriteItems(ctx, in)
+}

@@ -1,0 +1,255 @@
+package mapper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+type address struct{ Street, City string }
+
+type wish struct {
+	AddedAt time.Time
+	SKU     string
+	Title   string
+	Price   float64
+}
+
+type card struct{ Last4 string }
+
+// user is the model of the documentation.
+type user struct {
+	_        struct{}        `ddb:"table=users"`
+	ID       string          `ddb:"pk=USER#{ID}"`
+	Email    string          `ddb:"sk=U#Information" dynamodbav:"email"`
+	Name     string          `ddb:"sk=U#Information" dynamodbav:"name,omitempty"`
+	Home     address         `ddb:"sk=U#Address#Home"`
+	Delivery *address        `ddb:"sk=U#Address#Delivery"`
+	Public   []wish          `ddb:"sk=M#WishList#Public#{AddedAt}"`
+	Private  []wish          `ddb:"sk=M#WishList#Private#{AddedAt}"`
+	Cards    map[string]card `ddb:"sk=M#Card#{key}"`
+}
+
+func day(month time.Month, d int) time.Time { return time.Date(2021, month, d, 9, 30, 0, 0, time.UTC) }
+
+func someUser(id string) user {
+	return user{
+		ID: id, Email: "a@example.com", Name: "Ann", Home: address{"Street 1", "Town"}, Delivery: &address{"Street 2", "City"},
+		Public:  []wish{{day(time.October, 1), "p1", "P1", 1}, {day(time.November, 14), "p2", "P2", 2}, {day(time.November, 20), "p3", "P3", 3}},
+		Private: []wish{{day(time.March, 1), "q1", "Q1", 1}},
+		Cards:   map[string]card{"visa": {"1111"}, "amex": {"2222"}},
+	}
+}
+
+func newUsers(t testing.TB) (*mapper.Mapper[user], *raw) {
+	t.Helper()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m, err := mapper.New[user](enginetest.Start(t).Client(), mapper.Table(table))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, newRaw(t, table)
+}
+
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// Law 2: whatever part of an entity is loaded, emptied or replaced, and saved,
+// nothing outside that part changes: items outside the selection, elements outside
+// the range, unknown items, unknown attributes of items that stay.
+func TestPartialSaveLeavesTheRestAlone(t *testing.T) {
+	ctx := context.Background()
+	users, r := newUsers(t)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 0))
+	selections := func(k query.Key[user]) map[string]query.Selection[user] {
+		return map[string]query.Selection[user]{
+			"U#":                          k.Prefix("U#"),
+			"U#Address#":                  k.Prefix("U#Address#"),
+			"M#WishList#":                 k.Prefix("M#WishList#"),
+			"M#WishList#Public#2021-11-":  k.Prefix("M#WishList#Public#2021-11-"),
+			"M#Card#":                     k.Prefix("M#Card#"),
+			"=U#Information":              k.Item("U#Information"),
+			"=M#Card#visa":                k.Item("M#Card#visa"),
+			"=U#Information,=M#Card#amex": query.Join(k.Item("U#Information"), k.Item("M#Card#amex")),
+			"":                            k,
+		}
+	}
+	for i := range 60 {
+		id := fmt.Sprint(i)
+		pk := "USER#" + id
+		must(users.Save(ctx, users.New(someUser(id))))(t)
+		// A newer program's items and attributes, and an older one's.
+		r.put(item{"PK": s(pk), "SK": s("X#Unknown"), "a": s("kept")})
+		r.put(item{"PK": s(pk), "SK": s("M#WishList#Public#not-a-time"), "a": s("kept")})
+		r.put(item{"PK": s(pk), "SK": s("U#AddressBook#1"), "a": s("kept")})
+		for _, sk := range []string{"U#Information", "U#Address#Home", "M#Card#visa", "M#WishList#Public#2021-11-14T09:30:00.000000000Z"} {
+			r.set(pk, sk, "newer", s("kept"))
+		}
+		before := r.all(pk)
+		for name, sel := range selections(users.Key(id)) {
+			e := must(users.Load(ctx, sel))(t)
+			within := func(sk string) bool { return selected(name, sk) }
+			scramble(rnd, &e.Value, within)
+			if _, err := users.Save(ctx, e); err != nil {
+				t.Fatalf("%q: %v", name, err)
+			}
+			after := r.all(pk)
+			for sk, was := range before {
+				now := after[sk]
+				switch {
+				case !within(sk) || unknown(sk):
+					if d := cmp.Diff(was, now); d != "" {
+						t.Fatalf("%q: the item %s, which was not loaded, changed (-before +after):\n%s", name, sk, d)
+					}
+				case now != nil && was["newer"] != now["newer"]:
+					t.Fatalf("%q: the unknown attribute of %s is gone", name, sk)
+				}
+			}
+			before = after
+		}
+	}
+}
+
+func unknown(sk string) bool {
+	return sk == "X#Unknown" || sk == "M#WishList#Public#not-a-time" || sk == "U#AddressBook#1"
+}
+
+// selected tells whether one of the test's selections holds a sort key.
+func selected(name, sk string) bool {
+	for len(name) > 0 && name[0] == '=' {
+		one := name[1:]
+		rest := ""
+		for i := range one {
+			if one[i] == ',' {
+				one, rest = one[:i], one[i+1:]
+				break
+			}
+		}
+		if one == sk {
+			return true
+		}
+		if rest == "" {
+			return false
+		}
+		name = rest
+	}
+	return len(sk) >= len(name) && sk[:len(name)] == name
+}
+
+// scramble changes what lies within the selection.
+func scramble(r *rand.Rand, u *user, within func(string) bool) {
+	if within("U#Information") {
+		u.Email = fmt.Sprint(r.IntN(10))
+	}
+	if within("U#Address#Home") && r.IntN(2) == 0 {
+		u.Home = []address{{}, {"x", fmt.Sprint(r.IntN(3))}}[r.IntN(2)]
+	}
+	if within("U#Address#Delivery") {
+		u.Delivery = []*address{nil, {}, {"y", "z"}}[r.IntN(3)]
+	}
+	switch {
+	case within("M#WishList#Public#2021-10-"):
+		u.Public = u.Public[:r.IntN(len(u.Public)+1)]
+	case within("M#WishList#Public#2021-11-") && len(u.Public) > 0:
+		u.Public[0].Title += "!"
+	}
+	if within("M#Card#visa") && r.IntN(2) == 0 {
+		u.Cards = map[string]card{"visa": {fmt.Sprint(r.IntN(100))}}
+	}
+}
+
+// A field that was changed outside of what was loaded is refused, before any
+// request, and nothing is written.
+func TestNotLoaded(t *testing.T) {
+	ctx := context.Background()
+	users, r := newUsers(t)
+	must(users.Save(ctx, users.New(someUser("1"))))(t)
+	k := users.Key("1")
+	for name, c := range map[string]struct {
+		sel    query.Selection[user]
+		change func(*user)
+		field  string
+		sort   string
+	}{
+		"a singleton":       {k.Prefix("U#Address#"), func(u *user) { u.Email = "x" }, "U#Information", "U#Information"},
+		"a pointer":         {k.Item("U#Information"), func(u *user) { u.Delivery = &address{} }, "Delivery", "U#Address#Delivery"},
+		"an element":        {k.Item("U#Information"), func(u *user) { u.Public = []wish{{AddedAt: day(1, 1)}} }, "Public", "M#WishList#Public#2021-01-01T09:30:00.000000000Z"},
+		"beyond the range":  {k.Prefix("M#WishList#Public#2021-11-"), func(u *user) { u.Public = append(u.Public, wish{AddedAt: day(12, 1)}) }, "Public", "M#WishList#Public#2021-12-01T09:30:00.000000000Z"},
+		"an entry of a map": {k.Item("M#Card#visa"), func(u *user) { u.Cards["amex"] = card{} }, "Cards", "M#Card#amex"},
+	} {
+		e := must(users.Load(ctx, c.sel))(t)
+		before := r.all("USER#1")
+		c.change(&e.Value)
+		receipt, err := users.Save(ctx, e)
+		var not *mapper.NotLoadedError
+		if !errors.As(err, &not) || not.Field != c.field || not.Key.Sort != c.sort || receipt.Requests() != 0 {
+			t.Errorf("%s: %v after %d requests", name, err, receipt.Requests())
+		}
+		if d := cmp.Diff(before, r.all("USER#1")); d != "" {
+			t.Errorf("%s: something was written:\n%s", name, d)
+		}
+	}
+}
+
+// What a part holds is what is loaded, and it costs what just that costs.
+func TestLoadParts(t *testing.T) {
+	ctx := context.Background()
+	users, r := newUsers(t)
+	want := someUser("1")
+	must(users.Save(ctx, users.New(want)))(t)
+	r.put(item{"PK": s("USER#1"), "SK": s("X#Unknown"), "a": s("kept")})
+	k := users.Key("1")
+	for name, c := range map[string]struct {
+		sel      query.Selection[user]
+		want     user
+		unknown  int
+		requests int
+	}{
+		"all":              {k, want, 1, 1},
+		"a prefix":         {k.Prefix("U#Address#"), user{ID: "1", Home: want.Home, Delivery: want.Delivery}, 0, 1},
+		"one item":         {k.Item("U#Information"), user{ID: "1", Email: want.Email, Name: want.Name}, 0, 1},
+		"a month":          {k.Prefix("M#WishList#Public#2021-11-"), user{ID: "1", Public: want.Public[1:]}, 0, 1},
+		"an item, missing": {k.Item("M#Card#none"), user{ID: "1"}, 0, 1},
+		"several items":    {query.Join(k.Item("U#Information"), k.Item("M#Card#visa")), user{ID: "1", Email: want.Email, Name: want.Name, Cards: map[string]card{"visa": {"1111"}}}, 0, 1},
+		"an item twice":    {query.Join(k.Item("M#Card#visa"), k.Prefix("M#Card#")), user{ID: "1", Cards: want.Cards}, 0, 2},
+	} {
+		var receipt mapper.Receipt
+		e, err := users.Load(ctx, c.sel, mapper.Receive(&receipt))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if d := cmp.Diff(c.want, e.Value, userOptions); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+		if e.Unknown() != c.unknown || receipt.Requests() != c.requests {
+			t.Errorf("%s: %d unknown, %d requests", name, e.Unknown(), receipt.Requests())
+		}
+		if c := receipt.Consumed.RCU; c != receipt.RCU.Max && (c > 0 || enginetest.ReportsMisses(t)) {
+			t.Errorf("%s: consumed %v RCU; predicted %v", name, c, receipt.RCU)
+		}
+		// It is itself the selection of what it loaded.
+		again, err := users.Load(ctx, e, mapper.Strong())
+		if err != nil || !cmp.Equal(again.Value, e.Value, userOptions) {
+			t.Errorf("%s: loaded again: %+v, %v", name, again, err)
+		}
+	}
+}
