@@ -201,11 +201,12 @@ func clip(s string) string {
 	if len(s) <= limit {
 		return s
 	}
-	for i := limit; ; i-- {
+	for i := limit; i > limit-utf8.UTFMax; i-- {
 		if utf8.RuneStart(s[i]) {
 			return s[:i] + "..."
 		}
 	}
+	return s[:limit] + "..." // it is not UTF-8
 }
 
 // ddb parses the value of the ddb key.

@@ -1,0 +1,362 @@
+package mapper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/modeltest/models"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+func newMapper[T any](t testing.TB, hash, sort string) *mapper.Mapper[T] {
+	t.Helper()
+	m, err := mapper.New[T](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, hash, sort)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func slice[T, E any](t testing.TB, m *mapper.Mapper[T], q query.Query[T, E]) []E {
+	t.Helper()
+	return must(q.Slice(context.Background(), m))(t)
+}
+
+// An entity of a flat model is known by both keys; a partition holds many, which a
+// query yields in the order of their keys.
+func TestFlatModel(t *testing.T) {
+	ctx := context.Background()
+	threads := newMapper[models.Thread](t, "ForumName:S", "Subject:S")
+	for i := range 5 {
+		must(threads.Save(ctx, threads.New(models.Thread{Forum: "go", Title: fmt.Sprint("t", i), Views: i})))(t)
+	}
+	must(threads.Save(ctx, threads.New(models.Thread{Forum: "java", Title: "t0"})))(t)
+	e := must(threads.Load(ctx, threads.Key("go", "t3")))(t)
+	e.Value.Views = 30
+	if r := must(threads.Save(ctx, e))(t); r.Consumed.WCU != 1 || r.Requests() != 1 {
+		t.Errorf("%v", r)
+	}
+	var views []int
+	for _, th := range slice(t, threads, query.Of[models.Thread](threads.Key("go")).Reverse()) {
+		views = append(views, th.Views)
+	}
+	if !cmp.Equal(views, []int{4, 30, 2, 1, 0}) {
+		t.Errorf("%v", views)
+	}
+	_, err := threads.Load(ctx, threads.Key("go"))
+	wantError(t, nil, err, "models.Thread: the key selects several entities: give all of Forum, Title to load one, or run a query")
+	e.Value.Title = "moved"
+	_, err = threads.Save(ctx, e)
+	var changed *mapper.KeyChangedError
+	if !errors.As(err, &changed) || changed.Field != "Title" {
+		t.Error(err)
+	}
+	must(threads.Save(ctx, e, mapper.Move()))(t)
+	must(threads.Delete(ctx, threads.Key("go", "moved")))(t)
+	if n := len(slice(t, threads, query.Of[models.Thread](threads.Key("go")))); n != 4 {
+		t.Errorf("%d left", n)
+	}
+}
+
+// Keys of numbers sort by value.
+func TestFlatModelWithNumbers(t *testing.T) {
+	ctx := context.Background()
+	readings := newMapper[models.Reading](t, "PK:N", "SK:N")
+	for _, sec := range []int64{9, 10, 100, 99} {
+		must(readings.Save(ctx, readings.New(models.Reading{Sensor: 7, At: time.Unix(sec, 5), Value: float64(sec)})))(t)
+	}
+	var got []float64
+	for _, r := range slice(t, readings, query.Of[models.Reading](readings.Key(7))) {
+		got = append(got, r.Value)
+	}
+	if !cmp.Equal(got, []float64{9, 10, 99, 100}) {
+		t.Errorf("%v", got)
+	}
+	e := must(readings.Load(ctx, readings.Key(7, time.Unix(10, 0))))(t)
+	if !e.Value.At.Equal(time.Unix(10, 5)) {
+		t.Errorf("the instant lost its fraction: %v", e.Value.At)
+	}
+}
+
+// An entity of several items is what lies under its prefix, always a delimited
+// one; a query yields entities, grouped.
+func TestFlatModelOfSeveralItems(t *testing.T) {
+	ctx := context.Background()
+	orders := newMapper[models.Order](t, "PK:S", "SK:S")
+	opts := cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(models.Order{}, "_")}
+	var want []models.Order
+	for i := range 4 {
+		o := models.Order{Customer: "c", N: 10 * i, Status: fmt.Sprint(i), Ship: &models.Address{City: "C"}}
+		for j := range i {
+			o.Lines = append(o.Lines, models.Line{Line: j + 1, SKU: "s", Count: i})
+		}
+		var options []mapper.WriteOption
+		if i%2 == 0 {
+			options = append(options, mapper.Staged())
+		}
+		must(orders.Save(ctx, orders.New(o), options...))(t)
+		want = append(want, o)
+	}
+	got := slice(t, orders, query.Of[models.Order](orders.Key("c")))
+	if d := cmp.Diff(want, got, opts); d != "" {
+		t.Error(d)
+	}
+	e := must(orders.Load(ctx, orders.Key("c", 20)))(t)
+	if d := cmp.Diff(want[2], e.Value, opts); d != "" {
+		t.Error(d)
+	}
+	e.Value.Lines = e.Value.Lines[1:]
+	e.Value.Status = "shipped"
+	if r := must(orders.Save(ctx, e))(t); len(r.Items) != 2 {
+		t.Errorf("%v", r)
+	}
+	lines := slice(t, orders, query.Of[models.Line](orders.Key("c", 30).Prefix("ORDER#000030#LINE#")))
+	if len(lines) != 3 {
+		t.Errorf("%+v", lines)
+	}
+	must(orders.Delete(ctx, orders.Key("c", 20)))(t)
+	if got := slice(t, orders, query.Of[models.Order](orders.Key("c"))); len(got) != 3 {
+		t.Errorf("%d left", len(got))
+	}
+}
+
+// A root whose key is the prefix itself: an entity whose name begins another's is
+// not met with it, also where other names sort between its root and its lines.
+func TestFlatModelPrefixIsRoot(t *testing.T) {
+	ctx := context.Background()
+	bare := newMapper[models.Bare](t, "PK:S", "SK:S")
+	opts := cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(models.Bare{}, "_")}
+	var want []models.Bare
+	for _, name := range []string{"a", "a!", "a#b", "ab", "b"} {
+		b := models.Bare{Name: name, Lines: []models.Line{{Line: 1, SKU: name}, {Line: 2, SKU: name}}}
+		must(bare.Save(ctx, bare.New(b)))(t)
+		want = append(want, b)
+	}
+	for _, w := range want {
+		e := must(bare.Load(ctx, bare.Key(w.Name)))(t)
+		if d := cmp.Diff(w, e.Value, opts); d != "" {
+			t.Errorf("%s: %s", w.Name, d)
+		}
+	}
+	byName := func(all []models.Bare) map[string]models.Bare {
+		m := map[string]models.Bare{}
+		for _, b := range all {
+			m[b.Name] = b
+		}
+		return m
+	}
+	q := query.Of[models.Bare](bare.Key())
+	for _, q := range []query.Query[models.Bare, models.Bare]{q, q.Reverse()} {
+		got := slice(t, bare, q)
+		if d := cmp.Diff(byName(want), byName(got), opts); d != "" || len(got) != len(want) {
+			t.Errorf("%d entities: %s", len(got), d)
+		}
+	}
+}
+
+// Fields of further tables: a price change writes one unit to its own table, and
+// loading reads just the tables asked for (tables.md).
+func TestSatellites(t *testing.T) {
+	ctx := context.Background()
+	names := map[string]string{}
+	for _, n := range []string{"ProductCatalog", "ProductAvailability", "ExtendedProductCatalog"} {
+		names[n] = enginetest.Table(t, "Id:N", "")
+	}
+	products := must(mapper.New[models.Product](enginetest.Start(t).Client(), mapper.Tables(func(n string) string { return names[n] })))(t)
+	text := string(make([]byte, 2900))
+	p := models.Product{ID: 302, Title: "Red Bicycle", Text: text, Price: 125, OnHand: 8, Rating: 3.5, Tracks: map[string]string{"Track1": "3:59"}}
+	must(products.Save(ctx, products.New(p)))(t)
+	e := must(products.Load(ctx, products.Key(302)))(t)
+	if d := cmp.Diff(p, e.Value, cmpopts.IgnoreUnexported(models.Product{}), cmpopts.IgnoreFields(models.Product{}, "_")); d != "" {
+		t.Error(d)
+	}
+	e.Value.Price = 99
+	r := must(products.Save(ctx, e))(t)
+	if r.Consumed.WCU != 1 || len(r.Items) != 1 || r.Items[0].Table != names["ProductAvailability"] {
+		t.Errorf("%v", r)
+	}
+	var receipt mapper.Receipt
+	part := must(products.Load(ctx, products.Key(302).Table("ProductAvailability"), mapper.Receive(&receipt)))(t)
+	if part.Value.Price != 99 || part.Value.Title != "" || receipt.Requests() != 1 || receipt.Consumed.RCU != 0.5 {
+		t.Errorf("%+v, %v", part.Value, &receipt)
+	}
+	part.Value.OnHand = 7
+	must(products.Save(ctx, part))(t)
+	part.Value.Rating = 1
+	_, err := products.Save(ctx, part)
+	var not *mapper.NotLoadedError
+	if !errors.As(err, &not) || not.Key.Table != names["ExtendedProductCatalog"] {
+		t.Error(err)
+	}
+	e = must(products.Load(ctx, products.Key(302)))(t)
+	e.Value.Title, e.Value.OnHand = "Blue", 6 // a transaction over two tables
+	if r := must(products.Save(ctx, e))(t); r.Requests() != 1 || len(r.Items) != 2 {
+		t.Errorf("%v", r)
+	}
+	must(products.Delete(ctx, products.Key(302)))(t)
+	if _, err := products.Load(ctx, products.Key(302)); !errors.Is(err, mapper.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+// Elements in a further table, by a number.
+func TestSatelliteElements(t *testing.T) {
+	ctx := context.Background()
+	names := map[string]string{"forums": enginetest.Table(t, "Name:S", ""), "replies": enginetest.Table(t, "Forum:S", "At:N")}
+	m := must(mapper.New[models.Satellites](enginetest.Start(t).Client(), mapper.Tables(func(n string) string { return names[n] })))(t)
+	v := models.Satellites{Name: "go", About: "x", Replies: []models.Reply{{Seq: 2, Text: "b"}, {Seq: -5, Text: "a"}, {Seq: 10, Text: "c"}}}
+	must(m.Save(ctx, m.New(v)))(t)
+	e := must(m.Load(ctx, m.Key("go")))(t)
+	if r := e.Value.Replies; len(r) != 3 || r[0].Seq != -5 || r[2].Seq != 10 {
+		t.Errorf("%+v", r)
+	}
+	got := slice(t, m, query.Of[models.Reply](m.Key("go").Table("Replies")).Reverse())
+	if len(got) != 3 || got[0].Seq != 10 {
+		t.Errorf("%+v", got)
+	}
+	one := must(m.Load(ctx, m.Key("go").Table("replies").Item(2)))(t)
+	one.Value.Replies[0].Text = "changed"
+	if r := must(m.Save(ctx, one))(t); r.Consumed.WCU != 1 {
+		t.Errorf("%v", r)
+	}
+}
+
+// Items past their time to live are not there, and an insert treats them as absent.
+func TestTimeToLive(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[models.Expiring](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	r := newRaw(t, table)
+	past, future := time.Now().Add(-time.Hour).Truncate(time.Second), time.Now().Add(time.Hour).Truncate(time.Second)
+	v := models.Expiring{ID: "1", Text: "x", Token: "t", Until: &past, Unix: future, Sessions: []models.Session{{Name: "old", Until: past}, {Name: "new", Until: future}, {Name: "never"}}}
+	must(m.Save(ctx, m.New(v)))(t)
+	if g := r.get("1", "S#new")["gone"]; g == nil || r.get("1", "S#never")["gone"] != nil {
+		t.Errorf("the attribute: %v", g)
+	}
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	if e.Value.Token != "" || e.Value.Until != nil || len(e.Value.Sessions) != 2 || e.Value.Sessions[0].Name != "never" || !e.Value.Unix.Equal(future) {
+		t.Errorf("%+v", e.Value)
+	}
+	if rc := must(m.Save(ctx, e))(t); rc.Requests() != 0 {
+		t.Errorf("%v", rc)
+	}
+	// Put over the expired ones; the price is that of the larger.
+	e.Value.Token, e.Value.Until = "t2", &future
+	e.Value.Sessions = append(e.Value.Sessions, models.Session{Name: "old", Until: future, Data: "again"})
+	must(m.Save(ctx, e))(t)
+	e = must(m.Load(ctx, m.Key("1")))(t)
+	if e.Value.Token != "t2" || len(e.Value.Sessions) != 3 {
+		t.Errorf("%+v", e.Value)
+	}
+	// Without having been seen, too.
+	r.set("1", "S#old", "gone", n(fmt.Sprint(past.Unix())))
+	blind := must(m.Load(ctx, m.Key("1").Item("S#old")))(t)
+	r.set("1", "S#new", "gone", n(fmt.Sprint(past.Unix())))
+	blind.Value.Sessions = []models.Session{{Name: "old", Until: future, Data: "blind"}}
+	must(m.Save(ctx, blind))(t)
+	// An expiry that ends removes the attribute.
+	e = must(m.Load(ctx, m.Key("1")))(t)
+	e.Value.Until = nil
+	must(m.Save(ctx, e))(t)
+	if g := r.get("1", "T")["gone"]; g != nil {
+		t.Errorf("still %v", g)
+	}
+}
+
+// ttl,all: the expiry of every item follows a field of the root.
+func TestTimeToLiveOfAll(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[models.ExpiringAll](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	r := newRaw(t, table)
+	future := time.Now().Add(time.Hour).Truncate(time.Second)
+	v := models.ExpiringAll{ID: "1", Text: "x", Until: future, Home: models.Address{City: "C"}, Lines: []models.Line{{Line: 1, SKU: "a"}, {Line: 2, SKU: "b"}}}
+	must(m.Save(ctx, m.New(v)))(t)
+	for sk, it := range r.all("1") {
+		if it["gone"] != float64(future.Unix()) {
+			t.Errorf("%s: %v", sk, it)
+		}
+	}
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	e.Value.Until = future.Add(time.Hour)
+	if rc := must(m.Save(ctx, e))(t); len(rc.Items) != 4 {
+		t.Errorf("%v", rc)
+	}
+	part := must(m.Load(ctx, m.Key("1").Item("A")))(t)
+	part.Value.Until = future
+	_, err := m.Save(ctx, part)
+	var not *mapper.NotLoadedError
+	if !errors.As(err, &not) {
+		t.Errorf("%v", err)
+	}
+	lines := must(m.Load(ctx, m.Key("1").Prefix("L#")))(t)
+	lines.Value.Lines[0].Count = 9 // known: it keeps its expiry
+	must(m.Save(ctx, lines))(t)
+	if it := r.all("1")["L#001"]; it["gone"] != float64(future.Add(time.Hour).Unix()) || it["Count"] != 9.0 {
+		t.Errorf("%v", it)
+	}
+	lines.Value.Lines = append(lines.Value.Lines, models.Line{Line: 3})
+	_, err = m.Save(ctx, lines)
+	if !errors.As(err, &not) {
+		t.Errorf("%v", err)
+	}
+	past := must(m.Load(ctx, m.Key("1")))(t)
+	past.Value.Until = time.Now().Add(-time.Minute)
+	must(m.Save(ctx, past))(t)
+	if _, err := m.Load(ctx, m.Key("1")); !errors.Is(err, mapper.ErrNotFound) {
+		t.Error(err)
+	}
+	must(m.Save(ctx, m.New(v)))(t) // over the expired
+}
+
+// Typed queries yield the elements of their type, over pages, in either order, and
+// refuse selections that hold others.
+func TestQueries(t *testing.T) {
+	ctx := context.Background()
+	users, r := newUsers(t)
+	u := user{ID: "1", Email: "x"}
+	for i := range 60 { // 60 x 40 KB are several pages
+		u.Public = append(u.Public, wish{AddedAt: day(1, 1).AddDate(0, 0, 5*i), SKU: fmt.Sprint(i), Title: string(make([]byte, 40_000))})
+	}
+	e := users.New(u)
+	must(users.Save(ctx, e, mapper.Independent()))(t)
+	r.put(item{"PK": s("USER#1"), "SK": s("M#WishList#Public#unknown")})
+	k := users.Key("1")
+	var receipt mapper.Receipt
+	all := must(query.Of[wish](k.Prefix("M#WishList#")).Slice(ctx, users, mapper.Receive(&receipt)))(t)
+	if len(all) != 60 || all[0].SKU != "0" || receipt.Requests() < 3 || receipt.Consumed.RCU != receipt.RCU.Max {
+		t.Errorf("%d elements, %v", len(all), &receipt)
+	}
+	back := slice(t, users, query.Of[wish](k.Prefix("M#WishList#Public#2021-03-")).Reverse())
+	if len(back) != 6 || !back[0].AddedAt.After(back[5].AddedAt) {
+		t.Errorf("%d elements", len(back))
+	}
+	receipt = mapper.Receipt{}
+	for w, err := range query.Of[wish](k.Prefix("M#WishList#")).All(ctx, users, mapper.Receive(&receipt), mapper.Strong()) {
+		if err != nil || w.SKU == "3" {
+			break
+		}
+	}
+	if receipt.Requests() != 1 {
+		t.Errorf("an abandoned query went on: %v", &receipt)
+	}
+	_, err := query.Of[wish](k).Slice(ctx, users)
+	wantError(t, nil, err, "mapper_test.user: the selection also holds U#Information, which is no mapper_test.wish: narrow it with Prefix")
+	_, err = query.Of[int](k.Prefix("M#")).Slice(ctx, users)
+	wantError(t, nil, err, "which is no int: narrow it with Prefix")
+	_, err = query.Of[wish](k.Prefix("X#")).Slice(ctx, users)
+	wantError(t, nil, err, "mapper_test.user: the selection holds no elements of the type mapper_test.wish: name the type of a slice's or map's elements, without a pointer")
+	_, err = query.Of[user](k).Slice(ctx, users)
+	wantError(t, nil, err, "mapper_test.user: a query over the model itself needs a flat model, whose partitions hold many entities: use Load")
+	if cards := slice(t, users, query.Of[card](k.Prefix("M#Card#"))); len(cards) != 0 {
+		t.Errorf("%v", cards)
+	}
+}
