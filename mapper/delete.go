@@ -142,7 +142,7 @@ func (del *deletion) read(ctx context.Context) error {
 	var root *read.Found
 	for i := range found {
 		f := &found[i]
-		if f.Kind == nil || !c.owned(s, *f) {
+		if f.Kind == nil || !c.owned(s, f) {
 			continue
 		}
 		if f.Kind == c.schema.Root {

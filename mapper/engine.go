@@ -62,33 +62,41 @@ type elementReader struct {
 }
 
 func (r *elementReader) read(ctx context.Context, yield func(any, error) bool) {
-	c, st := r.c, &state{spec: r.s}
-	for f, err := range c.reader.Items(ctx, r.s.Parts, r.o, r.u) {
-		if err == nil && (f.Kind == nil || f.Expired || !c.isOf(f.Kind, r.elem) || !c.owned(st, f)) {
-			continue
-		}
-		there := false
-		if err == nil {
-			there, err = r.there(ctx, &f)
-		}
-		var e element
-		switch {
-		case r.again:
-			return
-		case err == nil && !there:
-			continue
-		case err == nil:
-			e, err = c.decodeElement(&f, c.rowOf(&f))
-		}
+	for page, err := range r.c.reader.Pages(ctx, r.s.Parts, r.o, r.u) {
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		r.yielded = true
-		if !yield(e.rec, nil) {
-			return
+		for i := range page {
+			rec, there, err := r.element(ctx, &page[i])
+			switch {
+			case err != nil:
+				yield(nil, err)
+				return
+			case r.again:
+				return
+			case !there:
+				continue
+			}
+			r.yielded = true
+			if !yield(rec, nil) {
+				return
+			}
 		}
 	}
+}
+
+// element decodes an item, if it is one of the elements asked for, and there.
+func (r *elementReader) element(ctx context.Context, f *read.Found) (rec any, there bool, err error) {
+	c := r.c
+	if f.Kind == nil || f.Expired || !c.isOf(f.Kind, r.elem) || !c.owned(&state{spec: r.s}, f) {
+		return nil, false, nil
+	}
+	if there, err = r.there(ctx, f); err != nil || !there {
+		return nil, false, err
+	}
+	e, err := c.decodeElement(f, c.rowOf(f))
+	return e.rec, true, err
 }
 
 // isOf tells whether an item's elements have a Go type.
@@ -210,13 +218,23 @@ type group struct {
 func (c *core) entities(ctx context.Context, s sel.Spec, o read.Options, u *read.Usage) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
 		var open []*group
-		for f, err := range c.reader.Items(ctx, s.Parts, o, u) {
+		items := func(yield func(read.Found, error) bool) {
+			for page, err := range c.reader.Pages(ctx, s.Parts, o, u) {
+				if err != nil {
+					yield(read.Found{}, err)
+					return
+				}
+				for _, f := range page {
+					if f.Kind != nil && !yield(f, nil) {
+						return
+					}
+				}
+			}
+		}
+		for f, err := range items {
 			if err != nil {
 				yield(nil, err)
 				return
-			}
-			if f.Kind == nil {
-				continue
 			}
 			for len(open) > 0 && open[0].over(f.SK, o.Reverse) {
 				if !c.yieldEntity(ctx, open[0], u, yield) {

@@ -32,10 +32,16 @@ func (k Key) String() string {
 	return k.Partition + " " + k.Sort
 }
 
+// joinKeys lists keys, the first few by name.
 func joinKeys(keys []Key) string {
-	s := make([]string, len(keys))
+	const limit = 5
+	var s []string
 	for i, k := range keys {
-		s[i] = k.String()
+		if i == limit && len(keys) > limit+1 {
+			s = append(s, fmt.Sprintf("and %d more", len(keys)-limit))
+			break
+		}
+		s = append(s, k.String())
 	}
 	return strings.Join(s, ", ")
 }

@@ -47,11 +47,15 @@ func (c *core) collect(ctx context.Context, spec sel.Spec, o read.Options, t *ta
 	var found []read.Found
 	var u read.Usage
 	defer func() { t.read(&u) }()
-	for f, err := range c.reader.Items(ctx, spec.Parts, o, &u) {
-		if err != nil {
+	for page, err := range c.reader.Pages(ctx, spec.Parts, o, &u) {
+		switch {
+		case err != nil:
 			return nil, err
+		case found == nil:
+			found = page
+		default:
+			found = append(found, page...)
 		}
-		found = append(found, f)
 	}
 	return found, nil
 }
@@ -82,18 +86,17 @@ func (c *core) alive(ctx context.Context, s *state, found []read.Found, t *tally
 			return nil, err
 		}
 	}
-	var out []read.Found
-	for _, f := range found {
+	return slices.DeleteFunc(found, func(f read.Found) bool {
 		switch {
-		case f.Kind == nil || !c.owned(s, f):
+		case f.Kind == nil || !c.owned(s, &f):
 			s.unknown++
 		case f.Expired, !c.joined(&f, live):
 			s.ghosts[place{f.Table, f.PK, f.SK}] = c.ghostOf(&f)
 		default:
-			out = append(out, f)
+			return false
 		}
-	}
-	return out, nil
+		return true
+	}), nil
 }
 
 func (c *core) rootAmong(found []read.Found, at place) *read.Found {
@@ -155,8 +158,8 @@ func (c *core) staged(ctx context.Context, s *state, found []read.Found, t *tall
 // items of its attempt may have been read before it went live, when not all of
 // them were there: not if it came with the same answer as they, or is live for long.
 func (c *core) doubts(found []read.Found, root *read.Found, live liveness) (foreign, early bool) {
-	for _, f := range found {
-		switch {
+	for i := range found {
+		switch f := &found[i]; {
 		case f.Kind == c.schema.Root, f.Attempt == nil:
 		case !codec.SameValue(f.Attempt, live.attempt):
 			foreign = true
@@ -220,7 +223,7 @@ func (c *core) entityName(owners []key.Value) string {
 
 // owned tells whether an item's key names the entity that is loaded, where it
 // names fields of the owner that the selection knows.
-func (c *core) owned(s *state, f read.Found) bool {
+func (c *core) owned(s *state, f *read.Found) bool {
 	if f.Kind.Key == nil {
 		return true
 	}
@@ -261,9 +264,10 @@ func (c *core) setIdentity(spec sel.Spec, v any) error {
 // decode sets the fields of v from the items, and takes the snapshot.
 func (c *core) decode(s *state, v any, found []read.Found) error {
 	elements := make([][]element, len(c.schema.Items))
+	rows := make([]row, len(found))
 	for i := range found {
-		f := &found[i]
-		r := c.rowOf(f)
+		f, r := &found[i], &rows[i]
+		c.fillRow(r, f)
 		if !f.Kind.Element() {
 			if err := c.decodeItem(f, v, r); err != nil {
 				return err
@@ -275,7 +279,11 @@ func (c *core) decode(s *state, v any, found []read.Found) error {
 		if err != nil {
 			return err
 		}
-		elements[f.Kind.Index] = append(elements[f.Kind.Index], e)
+		all := &elements[f.Kind.Index]
+		if *all == nil {
+			*all = make([]element, 0, len(found)-i)
+		}
+		*all = append(*all, e)
 	}
 	if err := c.adoptOwners(s, v, elements); err != nil {
 		return err
@@ -294,7 +302,7 @@ type element struct {
 	row    *row
 	rec    any
 	mapKey any
-	owners []key.Value // by source, of those that name the owner
+	values []key.Value // of the placeholders in its key
 }
 
 // decodeItem sets an item's attributes in a record.
@@ -322,12 +330,11 @@ func (c *core) decodeItem(f *read.Found, rec any, r *row) error {
 func (c *core) decodeElement(f *read.Found, r *row) (element, error) {
 	it := f.Kind
 	elements := c.codec.Elements(it.Index)
-	e := element{row: r, rec: elements.NewElement(), owners: make([]key.Value, len(f.Values))}
+	e := element{row: r, rec: elements.NewElement(), values: f.Values}
 	for i, src := range it.Key.Sources {
 		var err error
 		switch src.From {
 		case schema.FromOwner:
-			e.owners[i] = f.Values[i]
 		case schema.FromMapKey:
 			e.mapKey, err = elements.FromKey(f.Values[i])
 		default:
@@ -356,7 +363,7 @@ func (c *core) adoptOwners(s *state, v any, elements [][]element) error {
 				}
 				if !loaded && !adopted && len(elements[i]) > 0 {
 					adopted = true
-					if err := c.codec.SetOwner(v, o, elements[i][0].owners[n]); err != nil {
+					if err := c.codec.SetOwner(v, o, elements[i][0].values[n]); err != nil {
 						return err
 					}
 				}
@@ -384,7 +391,7 @@ func (c *core) keepOwned(v any, o int, it *schema.Item, source int, all []elemen
 	}
 	var kept []element
 	for _, e := range all {
-		if c.sameInKey(it.Key, source, value, e.owners[source]) {
+		if c.sameInKey(it.Key, source, value, e.values[source]) {
 			kept = append(kept, e)
 		}
 	}

@@ -100,16 +100,17 @@ func (c *core) scratch(d *diff) *state {
 
 // rowOf describes a stored item.
 func (c *core) rowOf(f *read.Found) *row {
-	r := &row{
-		place: place{f.Table, f.PK, f.SK}, size: f.Size, attempt: f.Attempt,
-		sizes: make([]int32, len(f.Kind.Attributes)),
-	}
+	r := &row{}
+	c.fillRow(r, f)
+	return r
+}
+
+func (c *core) fillRow(r *row, f *read.Found) {
+	r.place, r.size, r.attempt, r.sizes = place{f.Table, f.PK, f.SK}, f.Size, f.Attempt, f.Sizes
 	t := c.schema.Tables[f.Table]
 	for name, v := range f.Item {
-		i := f.Kind.Attribute(name)
 		switch {
-		case i >= 0:
-			r.sizes[i] = int32(cost.AttributeSize(name, v))
+		case f.Kind.Attribute(name) >= 0:
 		case name == c.schema.Version && c.schema.Version != "":
 			r.version = v
 		case name == t.Hash, name == t.Range, name == schema.Attempt:
@@ -127,7 +128,6 @@ func (c *core) rowOf(f *read.Found) *row {
 	if r.version == nil {
 		r.raw = f.Item
 	}
-	return r
 }
 
 func (r *row) setOpaque(i int, v types.AttributeValue) {

@@ -122,7 +122,16 @@ func (e *elements) equalElement(x, y reflect.Value) bool {
 }
 
 func (e *elements) Clone(dst, src any) {
-	e.Reset(dst, e.Len(src))
+	n := e.Len(src)
+	e.Reset(dst, n)
+	if n > 0 && !e.isMap && !e.pointer {
+		from, to := e.field(src), e.field(dst)
+		to.SetLen(n)
+		for i := range n {
+			e.clone(to.Index(i), from.Index(i))
+		}
+		return
+	}
 	e.Each(src, func(p Pos, rec any) bool {
 		c := e.NewElement()
 		if rec != nil {
@@ -168,7 +177,12 @@ func (e *elements) Append(v any, k any, rec any) {
 		f.SetMapIndex(reflect.ValueOf(k), e.value(rec))
 		return
 	}
-	f.Set(reflect.Append(f, e.value(rec)))
+	n := f.Len()
+	if n == f.Cap() {
+		f.Grow(1)
+	}
+	f.SetLen(n + 1)
+	f.Index(n).Set(e.value(rec))
 }
 
 func (e *elements) Set(v any, p Pos, rec any) {

@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
@@ -61,6 +62,10 @@ func (f keyField) set(v reflect.Value, value key.Value) error {
 	case key.Uint:
 		v.SetUint(value.Uint)
 	case key.Time:
+		if t, ok := v.Addr().Interface().(*time.Time); ok {
+			*t = value.Time
+			return nil
+		}
 		v.Set(reflect.ValueOf(value.Time).Convert(f.typ))
 	case key.Bytes:
 		if v.Kind() == reflect.Array {

@@ -59,7 +59,9 @@ func Decimal(s string) (neg bool, digits string, exp int, ok bool) {
 	if whole == "" && frac == "" || !allDigits(whole) || !allDigits(frac) {
 		return false, "", 0, false
 	}
-	digits = whole + frac
+	if digits = whole; frac != "" {
+		digits += frac
+	}
 	exp += len(whole)
 	trimmed := strings.TrimLeft(digits, "0")
 	exp -= len(digits) - len(trimmed)

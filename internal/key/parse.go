@@ -108,12 +108,38 @@ func (f Format) parseTime(s string) (time.Time, bool) {
 	case Week:
 		return parseWeek(s)
 	}
-	t, err := time.Parse(layouts[f.Kind], s)
-	if err != nil {
-		return time.Time{}, false
+	return parseLayout(s, layouts[f.Kind])
+}
+
+// parseLayout reads a time of one of the layouts, whose fields have fixed places.
+// It takes just what Format gives.
+func parseLayout(s, layout string) (time.Time, bool) {
+	st := state{}
+	for i := range len(s) {
+		var ok bool
+		if st, ok = stepTime(st, s[i], layout); !ok {
+			return time.Time{}, false
+		}
 	}
-	// time.Parse takes some texts that Format would not give (a comma for the point).
-	return t, t.Format(layouts[f.Kind]) == s
+	number := func(from, to, without int) int {
+		if to > len(s) {
+			return without
+		}
+		n := 0
+		for _, c := range []byte(s[from:to]) {
+			n = n*10 + int(c-'0')
+		}
+		return n
+	}
+	nanos := 0
+	switch len(s) {
+	case len("2006-01-02T15:04:05.000Z"):
+		nanos = number(20, 23, 0) * 1e6
+	case len("2006-01-02T15:04:05.000000000Z"):
+		nanos = number(20, 29, 0)
+	}
+	return time.Date(number(0, 4, 0), time.Month(number(5, 7, 1)), number(8, 10, 1),
+		number(11, 13, 0), number(14, 16, 0), number(17, 19, 0), nanos, time.UTC), true
 }
 
 // parseWeek returns the Monday that the ISO week begins with.

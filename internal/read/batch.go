@@ -22,20 +22,24 @@ type place struct {
 
 // batch reads single items with BatchGetItem, and yields them in the order in
 // which they were asked for. Unprocessed keys are asked for again.
-func (r *Reader) batch(ctx context.Context, parts []sel.Part, o Options, u *Usage, yield func(Found, error) bool) bool {
+func (r *Reader) batch(ctx context.Context, parts []sel.Part, o Options, u *Usage, yield func([]Found, error) bool) bool {
 	for len(parts) > 0 {
 		n := min(len(parts), cost.MaxBatchGet)
 		found, err := r.batchOf(ctx, parts[:n], o, u)
 		if err != nil {
-			yield(Found{}, err)
+			yield(nil, err)
 			return false
 		}
+		var page []Found
 		for _, p := range parts[:n] {
 			at := place{p.Table, p.PK, p.Range.Low}
-			if f, ok := found[at]; ok && !yield(f, nil) {
-				return false
+			if f, ok := found[at]; ok {
+				page = append(page, f)
 			}
 			delete(found, at) // asked for twice, it comes once
+		}
+		if !yield(page, nil) {
+			return false
 		}
 		parts = parts[n:]
 	}

@@ -58,8 +58,10 @@ type Found struct {
 	// Values are the values of the placeholders in its sort key.
 	Kind   *schema.Item
 	Values []key.Value
-	// Size is its size in bytes.
-	Size int
+	// Size is its size in bytes; Sizes are those of the kind's attributes, names
+	// included, 0 for one that is not stored.
+	Size  int
+	Sizes []int32
 	// Expired tells that its time to live is over.
 	Expired bool
 	// Attempt is the staged write that it belongs to, nil for none.
@@ -90,10 +92,11 @@ func (u *Usage) add(bytes []int, strong bool, consumed *types.ConsumedCapacity) 
 	}
 }
 
-// Items yields the items of the parts: first those with a known key, then the
-// ranges in their order, each in the order of its sort keys.
-func (r *Reader) Items(ctx context.Context, parts []sel.Part, o Options, u *Usage) iter.Seq2[Found, error] {
-	return func(yield func(Found, error) bool) {
+// Pages yields the items of the parts, answer by answer: first those with a known
+// key, then the ranges in their order, each in the order of its sort keys. The
+// slices are the caller's to keep.
+func (r *Reader) Pages(ctx context.Context, parts []sel.Part, o Options, u *Usage) iter.Seq2[[]Found, error] {
+	return func(yield func([]Found, error) bool) {
 		var ones, ranges []sel.Part
 		for _, p := range parts {
 			if p.Range.Kind == sel.One {
@@ -107,8 +110,11 @@ func (r *Reader) Items(ctx context.Context, parts []sel.Part, o Options, u *Usag
 		}
 		for i, p := range ranges {
 			before := append(slices.Clone(ones), ranges[:i]...)
-			once := func(f Found, err error) bool {
-				return err == nil && contains(before, f) || yield(f, err)
+			once := func(page []Found, err error) bool {
+				if len(before) > 0 {
+					page = slices.DeleteFunc(page, func(f Found) bool { return contains(before, f) })
+				}
+				return yield(page, err)
 			}
 			if !r.query(ctx, p, o, u, once) {
 				return
@@ -125,17 +131,17 @@ func contains(parts []sel.Part, f Found) bool {
 }
 
 // ones reads single items: one with GetItem, several with BatchGetItem.
-func (r *Reader) ones(ctx context.Context, parts []sel.Part, o Options, u *Usage, yield func(Found, error) bool) bool {
+func (r *Reader) ones(ctx context.Context, parts []sel.Part, o Options, u *Usage, yield func([]Found, error) bool) bool {
 	switch len(parts) {
 	case 0:
 		return true
 	case 1:
 		f, err := r.get(ctx, parts[0], o, u)
 		if err != nil {
-			yield(Found{}, err)
+			yield(nil, err)
 			return false
 		}
-		return f == nil || yield(*f, nil)
+		return f == nil || yield([]Found{*f}, nil)
 	}
 	return r.batch(ctx, parts, o, u, yield)
 }
@@ -175,7 +181,7 @@ func (r *Reader) Key(table int, pk, sk key.Scalar) Item {
 // Found describes an item as read from a table.
 func (r *Reader) Found(table int, item Item) (Found, error) {
 	t := r.Schema.Tables[table]
-	f := Found{Item: item, Table: table, Size: cost.ItemSize(item), Attempt: item[schema.Attempt]}
+	f := Found{Item: item, Table: table, Attempt: item[schema.Attempt]}
 	var ok bool
 	if f.PK, ok = codec.ScalarOf(item[t.Hash]); !ok {
 		return f, r.wrongKey(table, t.Hash)
@@ -187,7 +193,24 @@ func (r *Reader) Found(table int, item Item) (Found, error) {
 	}
 	f.Kind, f.Values = r.Schema.Match(table, f.SK)
 	f.Expired = r.Expired(item)
+	f.measure()
 	return f, nil
+}
+
+func (f *Found) measure() {
+	if f.Kind != nil {
+		f.Sizes = make([]int32, len(f.Kind.Attributes))
+	}
+	for name, v := range f.Item {
+		n := cost.AttributeSize(name, v)
+		f.Size += n
+		if f.Kind == nil {
+			continue
+		}
+		if i := f.Kind.Attribute(name); i >= 0 {
+			f.Sizes[i] = int32(n)
+		}
+	}
 }
 
 // Expired tells whether an item's time to live is over, so that DynamoDB may
@@ -205,30 +228,28 @@ func (r *Reader) Expired(item Item) bool {
 }
 
 // query reads a range, over every page.
-func (r *Reader) query(ctx context.Context, p sel.Part, o Options, u *Usage, yield func(Found, error) bool) bool {
+func (r *Reader) query(ctx context.Context, p sel.Part, o Options, u *Usage, yield func([]Found, error) bool) bool {
 	in := r.Input(p, o)
 	for {
 		out, err := r.Client.Query(ctx, in)
 		u.Requests++
 		if err != nil {
-			yield(Found{}, r.explain(err, p.Table))
+			yield(nil, r.explain(err, p.Table))
 			return false
 		}
 		size := 0
-		found := make([]Found, len(out.Items))
+		page := make([]Found, len(out.Items))
 		for i, item := range out.Items {
-			if found[i], err = r.Found(p.Table, item); err != nil {
-				yield(Found{}, err)
+			if page[i], err = r.Found(p.Table, item); err != nil {
+				yield(nil, err)
 				return false
 			}
-			found[i].Answer = u.Requests
-			size += found[i].Size
+			page[i].Answer = u.Requests
+			size += page[i].Size
 		}
 		u.add([]int{size}, o.Strong, out.ConsumedCapacity)
-		for _, f := range found {
-			if !yield(f, nil) {
-				return false
-			}
+		if !yield(page, nil) {
+			return false
 		}
 		if len(out.LastEvaluatedKey) == 0 {
 			return true

@@ -25,6 +25,7 @@ func Build(t *Type) (*Entity, error) {
 	if len(b.faults) > 0 {
 		return nil, b.faults
 	}
+	b.e.settleOwners()
 	return b.e, nil
 }
 

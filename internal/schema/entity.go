@@ -123,6 +123,9 @@ type Owner struct {
 	// Item is the item that stores the field, nil where keys alone hold it.
 	Item  *Item
 	Field *Field
+
+	key    *Key // the key that holds the field best, and where in it
+	source int
 }
 
 // Item is a kind of item: a singleton, or the elements of a slice or map.

@@ -145,24 +145,26 @@ func (k *Key) Format(source int) key.Format {
 // KeyOf returns the key and the placeholder in it that hold an owner's field
 // best: in full, if one does.
 func (e *Entity) KeyOf(owner int) (k *Key, source int) {
+	o := e.Owners[owner]
+	return o.key, o.source
+}
+
+// settleOwners finds, for each owner's field, the key that holds it best.
+func (e *Entity) settleOwners() {
 	keys := []*Key{e.PK}
 	for _, it := range e.Items {
 		if it.Key != nil {
 			keys = append(keys, it.Key)
 		}
 	}
-	for _, candidate := range keys {
-		for i, s := range candidate.Sources {
-			if s.From != FromOwner || s.Owner != owner {
+	for _, k := range keys {
+		for i, s := range k.Sources {
+			if s.From != FromOwner {
 				continue
 			}
-			if s.Lossless {
-				return candidate, i
-			}
-			if k == nil {
-				k, source = candidate, i
+			if o := e.Owners[s.Owner]; o.key == nil || s.Lossless && !o.key.Sources[o.source].Lossless {
+				o.key, o.source = k, i
 			}
 		}
 	}
-	return k, source
 }
