@@ -84,8 +84,10 @@ func localCommand(ctx context.Context, port int) (*exec.Cmd, error) {
 		return nil, err
 	}
 	lib = filepath.Join(lib, "lib")
-	return exec.Command("java", "-Djava.library.path="+lib, "-cp", filepath.Join(lib, "*"),
-		"com.amazonaws.services.dynamodbv2.local.main.ServerRunner", "-inMemory", "-port", strconv.Itoa(port)), nil
+	cmd := exec.Command("java", "-Djava.library.path="+lib, "-cp", filepath.Join(lib, "*"),
+		"com.amazonaws.services.dynamodbv2.local.main.ServerRunner", "-inMemory", "-port", strconv.Itoa(port))
+	cmd.Dir = lib // where it leaves its metadata file
+	return cmd, nil
 }
 
 func dynoxideAvailable(context.Context) error {

@@ -35,3 +35,11 @@ func (e *Engine) CreateTable(ctx context.Context, name, hash, sort string) error
 	}
 	return nil
 }
+
+// DeleteTable deletes a table.
+func (e *Engine) DeleteTable(ctx context.Context, name string) error {
+	if _, err := e.Client().DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
+		return fmt.Errorf("delete the table %s: %w", name, err)
+	}
+	return nil
+}

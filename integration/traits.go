@@ -31,9 +31,7 @@ func (e *Engine) probe() (Traits, error) {
 		return Traits{}, err
 	}
 	client := e.Client()
-	defer func() {
-		_, _ = client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name})
-	}()
+	defer func() { _ = e.DeleteTable(ctx, name) }()
 	item := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "a"}}
 	w, err := client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
 		TransactItems:          []types.TransactWriteItem{{Put: &types.Put{TableName: &name, Item: item}}},

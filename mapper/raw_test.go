@@ -51,14 +51,6 @@ func (r *raw) get(pk, sk string) item {
 	return out.Item
 }
 
-func (r *raw) delete(pk, sk string) {
-	r.Helper()
-	_, err := r.DeleteItem(context.Background(), &dynamodb.DeleteItemInput{TableName: &r.table, Key: item{"PK": s(pk), "SK": s(sk)}})
-	if err != nil {
-		r.Fatal(err)
-	}
-}
-
 // set changes one attribute and nothing else, ignoring versions.
 func (r *raw) set(pk, sk, name string, v types.AttributeValue) {
 	r.Helper()

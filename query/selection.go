@@ -69,7 +69,6 @@ func (k Key[T]) Table(name string) Key[T] {
 		if t.Name != name && t.Word != name {
 			continue
 		}
-		k.table = t.Index
 		s := k.spec
 		s.Parts, s.Whole = nil, false
 		for _, p := range k.spec.Parts {

@@ -33,6 +33,15 @@ func Run(m *testing.M) {
 // finds none fails: behaviour is only shown on a real engine.
 func Start(t testing.TB) *integration.Engine {
 	t.Helper()
+	e, err := Get()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// Get is Start for examples, which have no test to fail.
+func Get() (*integration.Engine, error) {
 	mu.Lock()
 	defer mu.Unlock()
 	if engine == nil && failed == nil {
@@ -41,10 +50,7 @@ func Start(t testing.TB) *integration.Engine {
 			fmt.Fprintln(os.Stderr, "itemize: testing on", engine.Name, "at", engine.Endpoint)
 		}
 	}
-	if failed != nil {
-		t.Fatal(failed)
-	}
-	return engine
+	return engine, failed
 }
 
 // Table creates a table with a name of its own and returns that. Key attributes

@@ -132,7 +132,6 @@ type record struct {
 	item       *schema.Item
 	attributes []attribute
 	keys       []field // by source; unused for owners and map keys
-	expiry     []int
 }
 
 func newRecord(it *schema.Item) *record {

@@ -17,7 +17,7 @@ type (
 		Rank    int
 	}
 	address  struct{ Street, City string }
-	halfText struct{ s string }
+	halfText struct{ _ string }
 	dropped  struct{ Callback func() }
 	withTags struct {
 		A string `ddb:"sk=X"`
@@ -28,7 +28,7 @@ type (
 	innerLarge struct {
 		A string `ddb:"compress=zstd"`
 	}
-	onlyPrivate struct{ a int }
+	onlyPrivate struct{ _ int }
 	left        struct{ Same string }
 	right       struct{ Same string }
 	loop        struct {
@@ -40,17 +40,14 @@ type (
 		V  T      `ddb:"sk=V"`
 	}
 	stringer interface{ String() string }
-	point    struct{ x int }
+	point    struct{ _ int }
 )
 
 func (*point) MarshalDynamoDBAttributeValue() (any, error) { return nil, nil }
 
 func (halfText) MarshalText() ([]byte, error) { return nil, nil }
 
-type (
-	table = struct{}
-	head  = struct{}
-)
+type table = struct{}
 
 // tagged makes a model whose fields A, B, C... have tags that go vet would not pass.
 func tagged(tags ...reflect.StructTag) reflect.Type {

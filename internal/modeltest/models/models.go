@@ -341,17 +341,17 @@ type OwnerKeys struct {
 
 // Product lies in three tables without sort keys.
 type Product struct {
-	_        struct{} `ddb:"table=ProductCatalog,hash=Id,range=-"`
-	_        struct{} `ddb:"table=ProductAvailability,name=Availability"`
-	_        struct{} `ddb:"table=ExtendedProductCatalog,hash=Id,range=-,name=Extended"`
-	ID       int64    `ddb:"pk={ID}"`
-	Title    string
-	Text     string            `dynamodbav:",omitempty"`
-	Price    float64           `ddb:"table=ProductAvailability"`
-	OnHand   int               `ddb:"table=ProductAvailability"`
-	Rating   float64           `ddb:"table=ExtendedProductCatalog"`
-	Tracks   map[string]string `ddb:"table=ExtendedProductCatalog"`
-	internal int
+	_      struct{} `ddb:"table=ProductCatalog,hash=Id,range=-"`
+	_      struct{} `ddb:"table=ProductAvailability,name=Availability"`
+	_      struct{} `ddb:"table=ExtendedProductCatalog,hash=Id,range=-,name=Extended"`
+	ID     int64    `ddb:"pk={ID}"`
+	Title  string
+	Text   string            `dynamodbav:",omitempty"`
+	Price  float64           `ddb:"table=ProductAvailability"`
+	OnHand int               `ddb:"table=ProductAvailability"`
+	Rating float64           `ddb:"table=ExtendedProductCatalog"`
+	Tracks map[string]string `ddb:"table=ExtendedProductCatalog"`
+	Cached map[string]string `ddb:"-"`
 }
 
 // Satellites has items and elements in a further table.

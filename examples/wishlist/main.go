@@ -1,0 +1,83 @@
+// The program wishlist is the article "Use vertical partitioning to scale data
+// efficiently in Amazon DynamoDB" as code: its user, each of its queries in their
+// order, the e-mail address that costs 150 write units to change in one large item
+// and 1 in an item collection, and the update at which the split has paid for
+// itself. It starts a DynamoDB engine, and prints what that reports.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/itemize/itemize/examples/wishlist/store"
+	"github.com/itemize/itemize/integration"
+	"github.com/itemize/itemize/mapper"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := start(ctx, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "wishlist:", err)
+		os.Exit(1)
+	}
+}
+
+// start runs the program on an engine of its own.
+func start(ctx context.Context, w io.Writer) error {
+	engine, err := integration.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer engine.Stop()
+	return run(ctx, w, engine)
+}
+
+// program has the mappers, one for each model.
+type program struct {
+	w         io.Writer
+	users     *mapper.Mapper[store.User]
+	documents *mapper.Mapper[store.Document]
+	profiles  *mapper.Mapper[store.Profile]
+	large     *mapper.Mapper[store.ProfileDocument]
+}
+
+// run runs the program in tables of its own, which it deletes at the end.
+func run(ctx context.Context, w io.Writer, engine *integration.Engine) (err error) {
+	prefix := fmt.Sprintf("wishlist-%d-", time.Now().UnixNano())
+	for name, key := range map[string][2]string{"users": {"PK:S", "SK:S"}, "documents": {"ID:S", ""}} {
+		if err := engine.CreateTable(ctx, prefix+name, key[0], key[1]); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, engine.DeleteTable(context.WithoutCancel(ctx), prefix+name)) }()
+	}
+	p, err := newProgram(w, engine.Client(), mapper.Tables(func(name string) string { return prefix + name }))
+	if err != nil {
+		return err
+	}
+	for _, chapter := range []func(context.Context) error{p.store, p.queries, p.email, p.breakEven} {
+		if err := chapter(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newProgram(w io.Writer, client mapper.Client, tables mapper.Option) (*program, error) {
+	p := &program{w: w}
+	var errs [4]error
+	p.users, errs[0] = mapper.New[store.User](client, tables)
+	p.documents, errs[1] = mapper.New[store.Document](client, tables)
+	p.profiles, errs[2] = mapper.New[store.Profile](client, tables)
+	p.large, errs[3] = mapper.New[store.ProfileDocument](client, tables)
+	return p, errors.Join(errs[:]...)
+}
+
+func (p *program) printf(format string, args ...any) { fmt.Fprintf(p.w, format, args...) }
+
+func (p *program) title(text string) { p.printf("\n%s\n\n", text) }

@@ -1,0 +1,85 @@
+package mapper
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/read"
+)
+
+// Every error names the type, the field, the item and its key, says what is wrong
+// and how to mend it, and is told apart with errors.Is and errors.As.
+func TestErrorTexts(t *testing.T) {
+	key := Key{Table: "users", Partition: "USER#1", Sort: "U#Information"}
+	other := Key{Table: "users", Partition: "USER#1", Sort: "M#Card#visa"}
+	cause := errors.New("cause")
+	conflict := &ConflictError{Model: "store.User", Items: []ItemConflict{{key, "Email", ConflictChanged}, {other, "Cards", ConflictDeleted}}}
+	for _, c := range []struct {
+		err  error
+		want string
+		is   []error
+	}{
+		{&ModelError{Model: "store.User", Faults: []string{"store.User.A: x", "store.User.B: y"}}, "the model store.User cannot be mapped:\n  store.User.A: x\n  store.User.B: y", nil},
+		{&notFoundError{model: "store.User", key: `ID "1"`}, `store.User: ID "1" is not found`, []error{ErrNotFound}},
+		{&notFoundError{model: "store.User", key: `ID "1"`, pending: "p"}, `store.User: ID "1" is not found: p`, []error{ErrNotFound}},
+		{&existsError{&ConflictError{Model: "store.User", Items: []ItemConflict{{Key: key}}}}, "store.User: USER#1 U#Information exists already: load it and save the change, or delete it first", []error{ErrExists}},
+		{conflict, "store.User: conflict: USER#1 U#Information (Email) was changed, USER#1 M#Card#visa (Cards) was deleted by someone else since it was read: load again and repeat the change, or use Update", nil},
+		{
+			&OutcomeUnknownError{Model: "store.User", Items: []Key{key}, Err: cause},
+			"store.User: it is not known whether USER#1 U#Information was written: save again, which finds out first, or load: cause",
+			[]error{cause},
+		},
+		{&NotLoadedError{Model: "store.User", Field: "Email", Key: key}, "store.User.Email: its item USER#1 U#Information was not loaded, so that its change cannot be saved: load a selection that includes it", nil},
+		{&KeyChangedError{Model: "store.User", Field: "ID", Old: `"1"`, New: `"2"`}, `store.User.ID: the key field was changed from "1" to "2" after the load: load all and save with Move, or make a new entity`, nil},
+		{
+			&TooLargeError{Model: "store.User", Field: "Body", Key: key, Size: 409601, Limit: 409600, Heaviest: []AttributeSize{{"Body", 400000}, {"Notes", 9000}}},
+			"store.User.Body: the item USER#1 U#Information would have 409601 bytes, over the limit of 409600; the heaviest attributes: Body 400000, Notes 9000: give them an sk= of their own, or store them elsewhere",
+			nil,
+		},
+		{
+			&PartialError{Model: "store.User", Written: []Key{key}, Rest: []Key{other}, Err: cause},
+			"store.User: written part-way: USER#1 U#Information, but not USER#1 M#Card#visa: do it again to write the rest: cause",
+			[]error{cause},
+		},
+	} {
+		if c.err.Error() != c.want {
+			t.Errorf("%T:\n%s\nwant\n%s", c.err, c.err, c.want)
+		}
+		for _, is := range c.is {
+			if !errors.Is(c.err, is) {
+				t.Errorf("%T is not %v", c.err, is)
+			}
+		}
+	}
+	var as *ConflictError
+	if !errors.As(error(&existsError{conflict}), &as) {
+		t.Error("an insert's conflict does not tell its items")
+	}
+	keys := make([]Key, 9)
+	for i := range keys {
+		keys[i] = key
+	}
+	if got, want := joinKeys(keys[:7]), "USER#1 U#Information, USER#1 U#Information, USER#1 U#Information, USER#1 U#Information, USER#1 U#Information, and 2 more"; got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// A root that is not live says what is pending.
+func TestPendingTexts(t *testing.T) {
+	for state, want := range map[string]string{
+		inserting: "an insert that began at 1970-01-01T00:00:07Z is not finished: insert again to take it over",
+		deleting:  "a delete that began at 1970-01-01T00:00:07Z is not finished: delete again to finish it, or insert",
+		"other":   "its root is not live",
+	} {
+		s := stage{state: state, since: readEpoch(&types.AttributeValueMemberN{Value: "7"})}
+		if got := s.pending(); got != want {
+			t.Errorf("%s: %s", state, got)
+		}
+		back, ok := readStage(read.Item{"_s": stage{state, s.attempt, s.since}.value()})
+		if !ok || back.state != state || !back.since.Equal(s.since) {
+			t.Errorf("%s comes back as %+v", state, back)
+		}
+	}
+}

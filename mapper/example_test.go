@@ -1,0 +1,183 @@
+package mapper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"sync/atomic"
+	"time"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+var exampleTables atomic.Int64
+
+// exampleUsers returns a mapper on an empty table of a DynamoDB engine. A program
+// writes mapper.New[User](dynamodb.NewFromConfig(cfg)).
+func exampleUsers() *mapper.Mapper[user] {
+	engine, err := enginetest.Get()
+	if err != nil {
+		log.Fatal(err)
+	}
+	table := fmt.Sprint("examples-", exampleTables.Add(1))
+	if err := engine.CreateTable(context.Background(), table, "PK:S", "SK:S"); err != nil {
+		log.Fatal(err)
+	}
+	users, err := mapper.New[user](engine.Client(), mapper.Table(table))
+	if err != nil {
+		log.Fatal(err)
+	}
+	return users
+}
+
+// ann has four small items.
+func ann() user {
+	return user{
+		ID: "6297D15", Email: "a@example.com", Home: address{"1 Street", "Town"},
+		Public: []wish{
+			{AddedAt: time.Date(2021, time.October, 3, 0, 0, 0, 0, time.UTC), Title: "A bicycle"},
+			{AddedAt: time.Date(2021, time.November, 14, 0, 0, 0, 0, time.UTC), Title: "A tent"},
+		},
+	}
+}
+
+func Example() {
+	ctx := context.Background()
+	users := exampleUsers()
+	if _, err := users.Save(ctx, users.New(ann())); err != nil {
+		log.Fatal(err)
+	}
+	e, err := users.Load(ctx, users.Key("6297D15"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	e.Value.Email = "b@example.com"
+	receipt, err := users.Save(ctx, e)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(receipt.Requests(), "request,", receipt.Consumed.WCU, "WCU,", receipt.Items[0].Attributes)
+	receipt, err = users.Save(ctx, e)
+	fmt.Println(receipt.Requests(), "requests,", err)
+	// Output:
+	// 1 request, 1 WCU, [email]
+	// 0 requests, <nil>
+}
+
+// A plan shows what a save would cost, and what the other ways would.
+func ExampleMapper_Plan() {
+	users := exampleUsers()
+	plan, err := users.Plan(users.New(ann()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s: %s WCU\n", plan.Mode, plan.WCU)
+	for _, a := range plan.Alternatives {
+		fmt.Printf("%s: %s WCU\n", a.Option, a.WCU)
+	}
+	for _, it := range plan.Items {
+		fmt.Println(it.Kind, it.Sort, it.NewBytes, "bytes")
+	}
+	// Output:
+	// one transaction: 8 WCU
+	// Independent(): 4 WCU
+	// Staged(): 5 WCU
+	// put U#Information 57 bytes
+	// put U#Address#Home 62 bytes
+	// put M#WishList#Public#2021-10-03T00:00:00.000000000Z 97 bytes
+	// put M#WishList#Public#2021-11-14T00:00:00.000000000Z 94 bytes
+}
+
+// A part of an entity is loaded, changed and saved by itself.
+func ExampleMapper_Load_part() {
+	ctx := context.Background()
+	users := exampleUsers()
+	if _, err := users.Save(ctx, users.New(ann())); err != nil {
+		log.Fatal(err)
+	}
+	var receipt mapper.Receipt
+	november := users.Key("6297D15").Prefix("M#WishList#Public#2021-11-")
+	e, err := users.Load(ctx, november, mapper.Receive(&receipt))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d wish, e-mail %q, %v RCU\n", len(e.Value.Public), e.Value.Email, receipt.Consumed.RCU)
+	e.Value.Public = nil // removes November's, and no other
+	if _, err := users.Save(ctx, e); err != nil {
+		log.Fatal(err)
+	}
+	e.Value.Email = "b@example.com"
+	_, err = users.Save(ctx, e)
+	var not *mapper.NotLoadedError
+	fmt.Println(errors.As(err, &not))
+	// Output:
+	// 1 wish, e-mail "", 0.5 RCU
+	// true
+}
+
+// Update loads, applies and saves, again if somebody else is quicker.
+func ExampleMapper_Update() {
+	ctx := context.Background()
+	users := exampleUsers()
+	if _, err := users.Save(ctx, users.New(ann())); err != nil {
+		log.Fatal(err)
+	}
+	receipt, err := users.Update(ctx, users.Key("6297D15").Item("U#Information"), func(u *user) error {
+		u.Name = "Ann"
+		return nil
+	})
+	fmt.Println(receipt.Consumed, err)
+	// Output: {1 1} <nil>
+}
+
+// A query yields the elements of one type, page by page.
+func ExampleMapper_query() {
+	ctx := context.Background()
+	users := exampleUsers()
+	if _, err := users.Save(ctx, users.New(ann())); err != nil {
+		log.Fatal(err)
+	}
+	wishes := query.Of[wish](users.Key("6297D15").Prefix("M#WishList#Public#"))
+	for w, err := range wishes.Reverse().All(ctx, users) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(w.AddedAt.Format(time.DateOnly), w.Title)
+	}
+	// Output:
+	// 2021-11-14 A tent
+	// 2021-10-03 A bicycle
+}
+
+// An insert fails if the entity is there, a save if an item of it was changed.
+func ExampleConflictError() {
+	ctx := context.Background()
+	users := exampleUsers()
+	mine := users.New(ann())
+	if _, err := users.Save(ctx, mine); err != nil {
+		log.Fatal(err)
+	}
+	_, err := users.Save(ctx, users.New(ann()))
+	fmt.Println(errors.Is(err, mapper.ErrExists))
+
+	theirs, err := users.Load(ctx, users.Key("6297D15"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	theirs.Value.Email = "theirs@example.com"
+	if _, err := users.Save(ctx, theirs); err != nil {
+		log.Fatal(err)
+	}
+	mine.Value.Email = "mine@example.com"
+	_, err = users.Save(ctx, mine)
+	var conflict *mapper.ConflictError
+	if errors.As(err, &conflict) {
+		fmt.Println(conflict.Items[0].Key.Sort, conflict.Items[0].Conflict)
+	}
+	// Output:
+	// true
+	// U#Information changed
+}
