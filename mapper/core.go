@@ -120,8 +120,11 @@ func fieldOf(it *schema.Item) string { return it.Name }
 // sortKey returns the sort key of an item's record. pos is the element's place,
 // for the key of a map.
 func (c *core) sortKey(it *schema.Item, owners []key.Value, rec any, pos codec.Pos) (key.Scalar, error) {
-	if it.Key == nil {
+	switch {
+	case it.Key == nil:
 		return key.Scalar{}, nil
+	case it.Key.Fixed.Type != 0:
+		return it.Key.Fixed, nil
 	}
 	var buf [8]key.Value
 	values := buf[:0]

@@ -29,14 +29,39 @@ type diff struct {
 	expiryChanged bool
 
 	changes []*change
-	// same are the stored items that are not written.
-	same []*change
-	errs []error
+	// same are the stored items that are not written, if they are asked for.
+	same     []*change
+	wantSame bool
+	errs     []error
+}
+
+// unchanged tells, without encoding or allocating anything, that a value is as it
+// is stored. It may say no of one that is, never yes of one that is not.
+func (c *core) unchanged(s *state, v any) bool {
+	if s.fresh || !c.codec.SameOwners(v, s.old) {
+		return false
+	}
+	for i, it := range c.schema.Items {
+		if it.Opaque {
+			return false
+		}
+		if it.Element() {
+			if !c.codec.Elements(i).Equal(v, s.old) {
+				return false
+			}
+		} else if !c.codec.Record(i).Equal(v, s.old) {
+			return false
+		}
+	}
+	return true
 }
 
 // diff compares a value with its snapshot. It does no I/O.
 func (c *core) diff(s *state, v any, settings writeSettings) (*diff, error) {
-	d := &diff{c: c, s: s, v: v}
+	d := &diff{c: c, s: s, v: v, wantSame: settings.checkLoaded}
+	if c.unchanged(s, v) {
+		return d, nil
+	}
 	if err := d.identify(settings); err != nil {
 		return nil, err
 	}
@@ -60,6 +85,11 @@ func (d *diff) fail(err error) { d.errs = append(d.errs, err) }
 // identify computes the keys' values, and refuses ones that were changed.
 func (d *diff) identify(settings writeSettings) error {
 	c, s := d.c, d.s
+	same := !s.fresh && c.codec.SameOwners(d.v, s.old)
+	if same && s.owners != nil {
+		d.owners, d.oldOwners, d.pk = s.owners, s.owners, s.pk
+		return nil
+	}
 	var err error
 	if d.owners, err = c.owners(d.v); err != nil {
 		return err
@@ -67,7 +97,10 @@ func (d *diff) identify(settings writeSettings) error {
 	if d.pk, err = c.partitionKey(d.owners); err != nil {
 		return err
 	}
-	if s.fresh || c.codec.SameOwners(d.v, s.old) {
+	if same {
+		s.owners = d.owners
+	}
+	if s.fresh || same {
 		d.oldOwners = d.owners
 		return nil
 	}
@@ -124,6 +157,10 @@ func (d *diff) singleton(it *schema.Item) {
 	}
 	at := place{it.Table.Index, d.pk, sk}
 	record := d.c.codec.Record(it.Index)
+	if rows := d.s.rows[it.Index]; len(rows) == 1 && rows[0].place == at && !it.Opaque && !d.expiryChanged && record.Equal(d.v, d.s.old) {
+		d.keep(it, rows[0], codec.Pos{})
+		return
+	}
 	if !d.covered(at.table, at.sk) {
 		if d.differs(it, nil, d.s.old, d.v) || d.expiryChanged {
 			d.notLoaded(it, at)
@@ -222,13 +259,8 @@ func (d *diff) elements(it *schema.Item) {
 // unchangedElements is the short way for elements that are as they were, in
 // their order: nothing is rendered or encoded, but opaque attributes.
 func (d *diff) unchangedElements(it *schema.Item, elements codec.Elements) bool {
-	if d.s.fresh || d.expiryChanged || d.moves || !elements.Equal(d.v, d.s.old) {
+	if d.s.fresh || d.expiryChanged || d.moves || it.Opaque || !elements.Equal(d.v, d.s.old) {
 		return false
-	}
-	for _, a := range it.Attributes {
-		if a.Opaque {
-			return false
-		}
 	}
 	return true
 }
@@ -285,6 +317,9 @@ func posName(p codec.Pos) string {
 // keep notes an item that is not written.
 func (d *diff) keep(it *schema.Item, r *row, pos codec.Pos) {
 	r.order = pos.Index
+	if !d.wantSame {
+		return
+	}
 	d.same = append(d.same, &change{place: r.place, kind: KindCheck, item: it, row: r, oldSize: r.size, newSize: r.size})
 }
 

@@ -279,7 +279,7 @@ func (c *core) run(ctx context.Context, s *state, v any, p *savePlan, t *tally) 
 		return c.insertStaged(ctx, s, v, p.diff, t)
 	}
 	err := c.steps(ctx, s, p.diff, p.steps, t, func(changes []*change) { c.settle(s, v, p.diff, changes) })
-	if err == nil {
+	if err == nil && len(p.steps) > 0 {
 		c.arrive(s, v, p.diff)
 	}
 	return err

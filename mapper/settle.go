@@ -46,7 +46,7 @@ func (c *core) arrive(s *state, v any, d *diff) {
 	if s.spec.Whole || s.spec.Err != nil {
 		s.spec = sel.Entity(c.schema, c.identity(d.owners))
 	}
-	s.pk = d.pk
+	s.pk, s.owners = d.pk, d.owners
 	c.codec.CloneOwners(s.old, v)
 }
 

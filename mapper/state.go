@@ -22,6 +22,9 @@ type state struct {
 	// pointer to the model.
 	old any
 	pk  key.Scalar
+	// owners are the values in old of the fields that keys name; nil where they
+	// are not at hand.
+	owners []key.Value
 	// rows are the stored items, by the item's index: at most one of a
 	// singleton; of elements in the order of their snapshot in old.
 	rows [][]*row

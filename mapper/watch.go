@@ -1,7 +1,6 @@
 package mapper
 
 import (
-	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -9,46 +8,43 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
-	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// watch learns of one call how often it was sent, and whether an attempt may
-// have been applied without an answer. The SDK retries on its own, and its error
-// tells of the last attempt only.
+// watch learns of one call whether an attempt may have been applied without an
+// answer that says so. The SDK retries on its own, and its error tells of the last
+// attempt only, so the watch looks at each request that is sent.
 type watch struct {
-	// seen tells that the client runs the SDK's middleware.
+	// seen tells that the client takes the options of a call.
 	seen bool
-	// attempts is how often the request was sent, unsure that one of those had
-	// no answer that says that it was not applied.
-	attempts int
-	unsure   bool
+	// unsure tells that a request was sent that was not refused.
+	unsure bool
+
+	client dynamodb.HTTPClient
 }
 
 // option adds the watch to a call.
 func (w *watch) option(o *dynamodb.Options) {
-	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
-		w.seen = true
-		m := middleware.FinalizeMiddlewareFunc("itemizeWatch", w.handle)
-		if stack.Finalize.Insert(m, "Retry", middleware.After) == nil {
-			return nil
-		}
-		return stack.Finalize.Add(m, middleware.Before)
-	})
-}
-
-func (w *watch) handle(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
-	w.attempts++
-	out, metadata, err := next.HandleFinalize(ctx, in)
-	if err != nil && !refused(err) {
-		w.unsure = true
+	if o.HTTPClient != nil {
+		w.seen, w.client, o.HTTPClient = true, o.HTTPClient, w
 	}
-	return out, metadata, err
 }
 
-// lost tells, after an error, whether an attempt may have been applied: one
-// without an answer was seen, or the client cannot be watched, and retries have
-// to be assumed.
+// Do sends a request.
+func (w *watch) Do(r *http.Request) (*http.Response, error) {
+	resp, err := w.client.Do(r)
+	switch {
+	case err != nil:
+		w.unsure = w.unsure || !neverSent(err)
+	default:
+		w.unsure = w.unsure || !refusing(resp.StatusCode)
+	}
+	return resp, err
+}
+
+// lost tells, after an error, whether an attempt may have been applied: a request
+// was sent and not refused, or the client cannot be watched, and retries have to
+// be assumed.
 func (w *watch) lost(err error) bool {
 	if w.seen {
 		return w.unsure
@@ -56,11 +52,20 @@ func (w *watch) lost(err error) bool {
 	return !refused(err) || retried(err)
 }
 
-// refused tells of an answer that says that the request was not applied, or of a
-// connection that was never made.
-func refused(err error) bool {
+// refusing tells of a status that says that the request was not applied.
+func refusing(status int) bool {
+	return status >= 400 && status < 500 && status != http.StatusRequestTimeout
+}
+
+// neverSent tells of a connection that was not made.
+func neverSent(err error) bool {
 	var dial *net.OpError
-	if errors.As(err, &dial) && dial.Op == "dial" {
+	return errors.As(err, &dial) && dial.Op == "dial"
+}
+
+// refused tells of an error that says that the request was not applied.
+func refused(err error) bool {
+	if neverSent(err) {
 		return true
 	}
 	var inProgress *types.TransactionInProgressException
@@ -69,8 +74,7 @@ func refused(err error) bool {
 	}
 	var response *smithyhttp.ResponseError
 	if errors.As(err, &response) {
-		code := response.HTTPStatusCode()
-		return code >= 400 && code < 500 && code != http.StatusRequestTimeout
+		return refusing(response.HTTPStatusCode())
 	}
 	var api smithy.APIError
 	return errors.As(err, &api) && api.ErrorFault() == smithy.FaultClient

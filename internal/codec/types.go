@@ -49,7 +49,12 @@ func opsOf(t *schema.Type, unixTime bool) typeOps {
 	return structOps(t)
 }
 
-func timeOf(v reflect.Value) time.Time { return v.Convert(timeType).Interface().(time.Time) }
+func timeOf(v reflect.Value) time.Time {
+	if v.Type() == timeType && v.CanAddr() {
+		return *v.Addr().Interface().(*time.Time)
+	}
+	return v.Convert(timeType).Interface().(time.Time)
+}
 
 var timeType = reflect.TypeFor[time.Time]()
 

@@ -25,7 +25,7 @@ func Build(t *Type) (*Entity, error) {
 	if len(b.faults) > 0 {
 		return nil, b.faults
 	}
-	b.e.settleOwners()
+	b.e.settle()
 	return b.e, nil
 }
 

@@ -74,6 +74,8 @@ type Key struct {
 	At *Field
 	// Pos and End are its place in the raw tag.
 	Pos, End int
+	// Fixed is the key of a template without placeholders.
+	Fixed key.Scalar
 
 	names []string // what its placeholders name
 }
@@ -145,8 +147,10 @@ type Item struct {
 	ElemPointer bool
 	// Pointer tells that the singleton is one pointer, present if it is not nil.
 	Pointer bool
-	// Attributes are what is stored beside the keys.
+	// Attributes are what is stored beside the keys; Opaque tells that some are
+	// compared as they are encoded.
 	Attributes []*Attribute
+	Opaque     bool
 	// Expiry is the field that sets the item's expiry, or nil. ExpiryOwner
 	// tells that it is the root's (ttl,all), not the item's own.
 	Expiry      *Value

@@ -149,12 +149,20 @@ func (e *Entity) KeyOf(owner int) (k *Key, source int) {
 	return o.key, o.source
 }
 
-// settleOwners finds, for each owner's field, the key that holds it best.
-func (e *Entity) settleOwners() {
+// settle computes what is asked for often: the key that holds an owner's field
+// best, keys without placeholders, and which items have opaque attributes.
+func (e *Entity) settle() {
 	keys := []*Key{e.PK}
 	for _, it := range e.Items {
-		if it.Key != nil {
-			keys = append(keys, it.Key)
+		for _, a := range it.Attributes {
+			it.Opaque = it.Opaque || a.Opaque
+		}
+		if it.Key == nil {
+			continue
+		}
+		keys = append(keys, it.Key)
+		if len(it.Key.Sources) == 0 {
+			it.Key.Fixed, _ = it.Key.Template.Render(nil)
 		}
 	}
 	for _, k := range keys {
