@@ -236,3 +236,15 @@ func (f Format) appendNative(dst []byte, v Value) ([]byte, error) {
 	}
 	return append(dst, text...), nil
 }
+
+var formatNames = [...]string{
+	"literal", "plain", "raw", "digits", "sortable", "nanos", "millis", "seconds", "unix", "date", "month", "week", "year", "native",
+}
+
+// String returns the format's name, with its width.
+func (f Format) String() string {
+	if f.Kind == Digits {
+		return "digits " + strconv.Itoa(f.Width)
+	}
+	return formatNames[f.Kind]
+}

@@ -33,6 +33,11 @@ func (b *builder) inside(m *member, t *Type, addressable bool, seen map[visit]bo
 		return
 	}
 	switch t.Kind {
+	case Bytes:
+		if t.Elem.Name != "uint8" {
+			b.fault(m.at(), "use []byte", "attributevalue panics on %s, whose elements are named bytes", t.Name)
+		}
+		return
 	case Other:
 		b.fault(m.at(), `tag it ddb:"-"`, "attributevalue would drop the %s in it without a word", t.Name)
 	case Interface:
@@ -75,6 +80,8 @@ func (b *builder) mapKey(m *member, k *Type) {
 	switch {
 	case k.TextValue != k.UnmarshalsText:
 		b.fault(m.at(), "give it both, on the value and on its pointer", "the map key %s has one of MarshalText and UnmarshalText", k.Name)
+	case k.Stringer && !k.Number && !k.TextValue:
+		b.fault(m.at(), "give it MarshalText and UnmarshalText, or use another type", "attributevalue writes the map key %s by its String method, which it cannot read back", k.Name)
 	case k.TextValue, k.Kind == Bool, k.Kind == String, k.Kind == Int, k.Kind == Uint, k.Kind == Float:
 	default:
 		b.fault(m.at(), "use a string or a number", "attributevalue has no map keys of type %s", k.Name)

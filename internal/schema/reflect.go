@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding"
+	"fmt"
 	"reflect"
 	"time"
 )
@@ -22,6 +23,7 @@ var (
 	timeType        = reflect.TypeFor[time.Time]()
 	textMarshaler   = reflect.TypeFor[encoding.TextMarshaler]()
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
+	stringMethod    = reflect.TypeFor[fmt.Stringer]()
 	numberMethods   = reflect.TypeFor[interface {
 		Float64() (float64, error)
 		Int64() (int64, error)
@@ -86,6 +88,7 @@ func (f *reflector) methods(t *Type, rt reflect.Type) {
 	}
 	t.Number = rt.Kind() == reflect.String && rt.Implements(numberMethods)
 	t.TextValue = rt.Implements(textMarshaler)
+	t.Stringer = rt.Implements(stringMethod)
 	t.MarshalsText = set.Implements(textMarshaler)
 	t.UnmarshalsText = set.Implements(textUnmarshaler)
 }

@@ -40,6 +40,7 @@ type (
 		V  T      `ddb:"sk=V"`
 	}
 	stringer interface{ String() string }
+	named    uint8
 	point    struct{ _ int }
 )
 
@@ -288,6 +289,8 @@ func TestRefused(t *testing.T) {
 			N map[string]point    `ddb:"sk=A"`
 			O map[string]*point   `ddb:"sk=A"`
 			P []point             `ddb:"sk=A"`
+			Q []named             `ddb:"sk=A"`
+			R map[time.Month]int  `ddb:"sk=A"`
 		}](), []string{
 			`struct.A: attributevalue would drop the chan int in it without a word: tag it ddb:"-"`,
 			`struct.B: attributevalue would drop the func() in it without a word: tag it ddb:"-"`,
@@ -302,6 +305,8 @@ func TestRefused(t *testing.T) {
 			`struct.L: the map key schema.halfText has one of MarshalText and UnmarshalText: give it both, on the value and on its pointer`,
 			`struct.M: attributevalue would drop the pointer to an interface *interface {} without a word: use interface {}`,
 			`struct.N: schema.point encodes itself by a method on its pointer, which attributevalue does not call for the values of a map: put the method on the value, or use *schema.point`,
+			`struct.Q: attributevalue panics on []schema.named, whose elements are named bytes: use []byte`,
+			`struct.R: attributevalue writes the map key time.Month by its String method, which it cannot read back: give it MarshalText and UnmarshalText, or use another type`,
 		}},
 		{"dynamodbav where it means nothing", reflect.TypeFor[struct {
 			_ table   `ddb:"table=models"`

@@ -53,6 +53,8 @@ type Type struct {
 	// TextUnmarshaler on the type or its pointer; TextValue that the marshaler
 	// is on the value.
 	MarshalsText, UnmarshalsText, TextValue bool
+	// Stringer tells of a String method on the value.
+	Stringer bool
 	// Methods tells that an interface has methods.
 	Methods bool
 	// Go is the front end's own type: a reflect.Type or a types.Type.

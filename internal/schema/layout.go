@@ -1,0 +1,174 @@
+package schema
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Layout is a schema as data: all that says where values lie and how they are
+// encoded, and nothing of Go beyond the names of fields.
+type Layout struct {
+	Model        string        `json:"model"`
+	Delim        string        `json:"delim"`
+	Version      string        `json:"version,omitempty"`
+	TTL          string        `json:"ttl,omitempty"`
+	Flat         bool          `json:"flat,omitempty"`
+	Tables       []LayoutTable `json:"tables"`
+	PartitionKey LayoutKey     `json:"partitionKey"`
+	Items        []LayoutItem  `json:"items"`
+}
+
+// LayoutTable is a table with its key attributes and their types (S, N or B).
+type LayoutTable struct {
+	Name      string `json:"name"`
+	Word      string `json:"word,omitempty"`
+	Hash      string `json:"hash"`
+	HashType  string `json:"hashType"`
+	Range     string `json:"range,omitempty"`
+	RangeType string `json:"rangeType,omitempty"`
+}
+
+// LayoutKey is a key template with the sources of its placeholders.
+type LayoutKey struct {
+	Template     string              `json:"template"`
+	Placeholders []LayoutPlaceholder `json:"placeholders,omitempty"`
+}
+
+// LayoutPlaceholder is a placeholder: where its value comes from, its kind, and
+// how it is written.
+type LayoutPlaceholder struct {
+	From   string `json:"from"` // owner, element, key, self
+	Field  string `json:"field,omitempty"`
+	Kind   string `json:"kind"` // string, int, uint, time, bytes, number, text
+	Format string `json:"format"`
+}
+
+// LayoutItem is a kind of item.
+type LayoutItem struct {
+	Name       string            `json:"name"`
+	Table      string            `json:"table"`
+	Kind       string            `json:"kind"` // singleton, slice, map
+	Root       bool              `json:"root,omitempty"`
+	Pointer    bool              `json:"pointer,omitempty"`
+	SortKey    *LayoutKey        `json:"sortKey,omitempty"`
+	Expiry     string            `json:"expiry,omitempty"`
+	ExpiryAll  bool              `json:"expiryAll,omitempty"`
+	Attributes []LayoutAttribute `json:"attributes,omitempty"`
+}
+
+// LayoutAttribute is an attribute: its name, its field, and the type and options
+// that decide its encoding.
+type LayoutAttribute struct {
+	Name    string   `json:"name"`
+	Field   string   `json:"field"`
+	Type    string   `json:"type"`
+	Options []string `json:"options,omitempty"`
+}
+
+// Layout returns the schema as data.
+func (e *Entity) Layout() Layout {
+	l := Layout{Model: e.Name, Delim: string(e.Delim), Version: e.Version, TTL: e.TTL, Flat: e.Flat, PartitionKey: e.PK.layout()}
+	for _, t := range e.Tables {
+		lt := LayoutTable{Name: t.Name, Word: t.Word, Hash: t.Hash, HashType: string(t.HashType)}
+		if t.Range != "" {
+			lt.Range, lt.RangeType = t.Range, string(t.RangeType)
+		}
+		l.Tables = append(l.Tables, lt)
+	}
+	for _, it := range e.Items {
+		l.Items = append(l.Items, it.layout(it == e.Root))
+	}
+	return l
+}
+
+func (it *Item) layout(root bool) LayoutItem {
+	li := LayoutItem{Name: it.Name, Table: it.Table.Name, Kind: "singleton", Root: root, Pointer: it.Pointer, ExpiryAll: it.ExpiryOwner}
+	if it.Element() {
+		li.Kind = it.Field.Type.Kind.String()
+		li.Pointer = it.ElemPointer
+	}
+	if it.Key != nil {
+		k := it.Key.layout()
+		li.SortKey = &k
+	}
+	if it.Expiry != nil {
+		li.Expiry = it.Expiry.Name
+	}
+	for _, a := range it.Attributes {
+		li.Attributes = append(li.Attributes, LayoutAttribute{Name: a.Name, Field: a.Value.Name, Type: a.Value.Type.describe(), Options: a.AV.Options})
+	}
+	return li
+}
+
+var fromNames = [...]string{"owner", "element", "key", "self"}
+
+var keyKinds = [...]string{"none", "string", "int", "uint", "time", "bytes", "number"}
+
+func (k *Key) layout() LayoutKey {
+	l := LayoutKey{Template: k.Text}
+	for i, s := range k.Sources {
+		f := k.Format(i)
+		kind := keyKinds[f.Value]
+		if KeyText(s.Value.Type, f.Value) {
+			kind = "text"
+		}
+		l.Placeholders = append(l.Placeholders, LayoutPlaceholder{From: fromNames[s.From], Field: s.Value.Name, Kind: kind, Format: f.String()})
+	}
+	return l
+}
+
+// Fingerprint identifies a layout: it changes with all that generated code depends
+// on.
+func (e *Entity) Fingerprint() string {
+	b, err := json.Marshal(e.Layout())
+	if err != nil {
+		panic(err) // it holds strings and bools
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:12])
+}
+
+// describe returns a type's structure, without the names of types: what decides
+// how its values are encoded.
+func (t *Type) describe() string {
+	switch {
+	case t.Time:
+		return "time"
+	case t.Marshals:
+		return "marshaler"
+	case t.Number:
+		return "number"
+	}
+	switch t.Kind {
+	case Int, Uint, Float:
+		return fmt.Sprintf("%s%d", t.Kind, t.Bits)
+	case Bytes:
+		if t.Len > 0 {
+			return fmt.Sprintf("[%d]byte", t.Len)
+		}
+		return "bytes"
+	case Slice:
+		return "[]" + t.Elem.describe()
+	case Array:
+		return fmt.Sprintf("[%d]%s", t.Len, t.Elem.describe())
+	case Map:
+		k := t.Key.describe()
+		if t.Key.TextValue {
+			k = "text"
+		}
+		return "map[" + k + "]" + t.Elem.describe()
+	case Pointer:
+		return "*" + t.Elem.describe()
+	case Struct:
+		var fields []string
+		for _, f := range t.EncodedFields() {
+			fields = append(fields, strings.Join(slices.Concat([]string{f.GoName, f.Type.describe(), f.Name}, f.AV.Options), " "))
+		}
+		return "struct{" + strings.Join(fields, "; ") + "}"
+	}
+	return t.Kind.String()
+}

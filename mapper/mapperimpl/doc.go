@@ -1,0 +1,19 @@
+// Package mapperimpl is what generated code needs of the library. It is for code
+// that itemize gen writes, and may change with it: a constant in each generated
+// file stops the compiler where the two do not fit.
+package mapperimpl
+
+// The versions of generated code that this package works with.
+const (
+	MinVersion = 1
+	MaxVersion = 1
+)
+
+// EnforceVersion makes a generated file fail to compile where its version is not
+// between MinVersion and MaxVersion: a negative constant does not fit.
+//
+//	const (
+//		_ = mapperimpl.EnforceVersion(1 - mapperimpl.MinVersion)
+//		_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 1)
+//	)
+type EnforceVersion uint

@@ -1,0 +1,128 @@
+package mapperimpl
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/itemize/itemize/internal/codec"
+)
+
+// SameTime tells whether two times encode alike.
+func SameTime(a, b *time.Time, o Options) bool { return codec.SameTime(*a, *b, o&UnixTime != 0) }
+
+// SameFloat32 tells whether two floats encode alike: zero and minus zero do not.
+func SameFloat32[F ~float32](a, b *F) bool {
+	return math.Float32bits(float32(*a)) == math.Float32bits(float32(*b))
+}
+
+// SameFloat64 tells whether two floats encode alike.
+func SameFloat64[F ~float64](a, b *F) bool {
+	return math.Float64bits(float64(*a)) == math.Float64bits(float64(*b))
+}
+
+// SameBytes tells whether two slices of bytes encode alike: nil and empty do not.
+func SameBytes[B ~[]byte](a, b *B) bool {
+	return (*a == nil) == (*b == nil) && string(*a) == string(*b)
+}
+
+// SameValues tells whether two slices of plain values encode alike.
+func SameValues[S ~[]E, E comparable](a, b *S) bool {
+	return (*a == nil) == (*b == nil) && slices.Equal(*a, *b)
+}
+
+// SameSlice tells whether two slices encode alike.
+func SameSlice[S ~[]E, E any](a, b *S, same func(a, b *E) bool) bool {
+	return (*a == nil) == (*b == nil) && len(*a) == len(*b) && SameElements(*a, *b, same)
+}
+
+// SameElements tells whether the elements of two slices of one length encode alike.
+func SameElements[E any](a, b []E, same func(a, b *E) bool) bool {
+	for i := range a {
+		if !same(&a[i], &b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// SamePlainMap tells whether two maps of plain values encode alike.
+func SamePlainMap[M ~map[K]E, K, E comparable](a, b *M) bool {
+	if (*a == nil) != (*b == nil) || len(*a) != len(*b) {
+		return false
+	}
+	for k, v := range *a {
+		if w, ok := (*b)[k]; !ok || v != w {
+			return false
+		}
+	}
+	return true
+}
+
+// SameMap tells whether two maps encode alike.
+func SameMap[M ~map[K]E, K comparable, E any](a, b *M, same func(a, b *E) bool) bool {
+	if (*a == nil) != (*b == nil) || len(*a) != len(*b) {
+		return false
+	}
+	var p, q E // one pair for all entries
+	for k, v := range *a {
+		w, ok := (*b)[k]
+		if !ok {
+			return false
+		}
+		if p, q = v, w; !same(&p, &q) {
+			return false
+		}
+	}
+	return true
+}
+
+// SamePointer tells whether two pointers' values encode alike.
+func SamePointer[E any](a, b **E, same func(a, b *E) bool) bool {
+	if *a == nil || *b == nil {
+		return *a == *b
+	}
+	return same(*a, *b)
+}
+
+// CloneSlice copies a slice and its elements.
+func CloneSlice[S ~[]E, E any](dst, src *S, clone func(dst, src *E)) {
+	if *src == nil {
+		*dst = nil
+		return
+	}
+	c := make(S, len(*src))
+	for i := range c {
+		clone(&c[i], &(*src)[i])
+	}
+	*dst = c
+}
+
+// CloneMap copies a map and its elements.
+func CloneMap[M ~map[K]E, K comparable, E any](dst, src *M, clone func(dst, src *E)) {
+	if *src == nil {
+		*dst = nil
+		return
+	}
+	c := make(M, len(*src))
+	for k, v := range *src {
+		var e E
+		clone(&e, &v)
+		c[k] = e
+	}
+	*dst = c
+}
+
+// ClonePointer copies a pointer and what it points to.
+func ClonePointer[E any](dst, src **E, clone func(dst, src *E)) {
+	if *src == nil {
+		*dst = nil
+		return
+	}
+	c := new(E)
+	clone(c, *src)
+	*dst = c
+}
+
+// Copy copies a value that holds no slices, maps or pointers.
+func Copy[E any](dst, src *E) { *dst = *src }
