@@ -2,6 +2,7 @@ package mapper
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/itemize/itemize/internal/codec"
@@ -23,7 +24,10 @@ type core struct {
 	now    func() time.Time
 }
 
-func newCore(client Client, e *schema.Entity, options []Option) *core {
+func newCore(client Client, e *schema.Entity, options []Option) (*core, error) {
+	if client == nil {
+		return nil, fmt.Errorf("%s: the client is nil: pass dynamodb.NewFromConfig(cfg), or a client of your own", e.Label())
+	}
 	var s settings
 	for _, o := range options {
 		o.apply(&s)
@@ -34,13 +38,26 @@ func newCore(client Client, e *schema.Entity, options []Option) *core {
 		if s.rename != nil {
 			name = s.rename(name)
 		}
-		if i == 0 && s.table != "" {
-			name = s.table
+		if i == 0 && s.table != nil {
+			name = *s.table
+		}
+		if !isTableName(name) {
+			return nil, fmt.Errorf("%s: %q cannot be the name of a table: DynamoDB takes 3 to 255 letters, digits, '_', '-' and '.', or an ARN", e.Label(), name)
 		}
 		c.tables = append(c.tables, name)
 	}
 	c.reader = &read.Reader{Client: client, Schema: e, Tables: c.tables, Now: func() time.Time { return c.now() }}
-	return c
+	return c, nil
+}
+
+func isTableName(name string) bool {
+	if strings.HasPrefix(name, "arn:") {
+		return true
+	}
+	other := func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.')
+	}
+	return len(name) >= 3 && len(name) <= 255 && !strings.ContainsFunc(name, other)
 }
 
 // selection returns the selection of the entity with these key values.

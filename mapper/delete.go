@@ -27,8 +27,17 @@ type deletion struct {
 
 // delete deletes a selection. st is its state where it is a loaded entity.
 func (c *core) delete(ctx context.Context, spec sel.Spec, st *state, settings writeSettings, t *tally) error {
+	if err := c.deletable(settings); err != nil {
+		return err
+	}
+	if st != nil {
+		if err := c.resolve(ctx, st, t); err != nil {
+			return err
+		}
+		spec = st.spec
+	}
 	del := &deletion{c: c, spec: spec, settings: settings, t: t}
-	if err := del.check(st); err != nil {
+	if err := del.check(); err != nil {
 		return err
 	}
 	if st != nil {
@@ -46,32 +55,40 @@ func (c *core) delete(ctx context.Context, spec sel.Spec, st *state, settings wr
 	})
 }
 
-// check refuses selections and options that make no sense for a delete.
-func (del *deletion) check(st *state) error {
-	c, s := del.c, del.settings
+// deletable refuses options that contradict each other or a delete.
+func (c *core) deletable(s writeSettings) error {
+	refuse := func(text string) error { return fmt.Errorf("%s: %s", c.schema.Label(), text) }
+	switch {
+	case s.independent && s.staged:
+		return refuse("Independent and Staged exclude each other: choose one")
+	case s.staged && s.exactlyOnce:
+		return refuse("Staged and ExactlyOnce exclude each other: choose one")
+	case s.move, s.checkLoaded:
+		return refuse("Move and CheckLoaded mean nothing for a delete: leave them out")
+	}
+	return nil
+}
+
+// check refuses selections that cannot be deleted.
+func (del *deletion) check() error {
+	c := del.c
 	refuse := func(text string) error { return fmt.Errorf("%s: %s", c.schema.Label(), text) }
 	switch {
 	case del.spec.Err != nil:
 		return del.spec.Err
 	case !del.spec.Entity:
 		return refuse("the key selects several entities: give all of " + identityNames(c.schema) + " to delete one")
-	case st != nil && st.fresh:
-		return refuse("the entity was never stored: there is nothing to delete")
-	case s.independent && s.staged:
-		return refuse("Independent and Staged exclude each other: choose one")
-	case s.move, s.checkLoaded:
-		return refuse("Move and CheckLoaded mean nothing for a delete: leave them out")
 	}
 	del.d = &diff{c: c, owners: del.spec.Owners}
 	var err error
 	if del.d.pk, err = c.partitionKey(del.spec.Owners); err != nil {
 		return err
 	}
-	root, err := c.rootPlace(&del.spec)
+	root, err := c.rootPlace(del.spec.Owners)
 	if err != nil {
 		return err
 	}
-	if s.staged && !del.spec.Whole {
+	if del.settings.staged && !del.spec.Whole {
 		return refuse("Staged deletes a whole entity: select it by its key")
 	}
 	if !del.spec.Whole && del.spec.Contains(root.table, root.sk) {
@@ -88,7 +105,7 @@ func (del *deletion) one(ctx context.Context, p sel.Part) error {
 		return fmt.Errorf("%s: the sort key %s matches no field: items that the model does not know are not deleted", c.schema.Label(), p.Range.Low)
 	}
 	ch := &change{place: place{p.Table, p.PK, p.Range.Low}, kind: KindDelete, item: it}
-	del.t.mode = modeOne
+	del.t.mode = ModeOne
 	if del.settings.exactlyOnce {
 		return c.transact(ctx, c.scratch(del.d), del.d, []*change{ch}, del.t)
 	}
@@ -99,8 +116,11 @@ func (del *deletion) one(ctx context.Context, p sel.Part) error {
 // saved again afterwards, which inserts it.
 func (del *deletion) loaded(ctx context.Context, st *state) error {
 	c := del.c
-	if err := c.resolve(ctx, st, del.t); err != nil {
-		return err
+	if st.fresh {
+		if len(st.doubts) > 0 {
+			return c.inDoubt(st.doubts, errLate)
+		}
+		return fmt.Errorf("%s: the entity was never stored: there is nothing to delete", c.schema.Label())
 	}
 	for i, rows := range st.rows {
 		for _, r := range rows {
@@ -111,6 +131,9 @@ func (del *deletion) loaded(ctx context.Context, st *state) error {
 		if it, _ := c.schema.Match(at.table, at.sk); it != nil && g.row != nil {
 			del.add(it, g.row)
 		}
+	}
+	if late := st.late(del.all()); len(late) > 0 {
+		return c.inDoubt(late, errLate)
 	}
 	if err := del.send(ctx, st); err != nil {
 		return err
@@ -162,31 +185,37 @@ func (del *deletion) read(ctx context.Context) error {
 	return c.rootThere(&del.spec, root)
 }
 
+// all are the deletes, the root's last, so that what is left is found.
+func (del *deletion) all() []*change {
+	all := slices.Clone(del.rest)
+	if del.root != nil {
+		all = append(all, del.root)
+	}
+	return all
+}
+
 // send sends the deletes the way that the settings and their number ask for.
 func (del *deletion) send(ctx context.Context, s *state) error {
 	c := del.c
-	all := slices.Clone(del.rest)
-	if del.root != nil {
-		all = append(all, del.root) // last, so that what is left is found
-	}
+	all := del.all()
 	steps := []step{{changes: all, transact: true}}
 	switch {
 	case len(all) == 0:
-		del.t.mode = modeNothing
+		del.t.mode = ModeNothing
 		return nil
-	case del.settings.staged && del.root != nil, !c.fits(all) && del.root != nil && !del.settings.independent:
+	case del.settings.staged && del.root != nil, !c.fits(all) && del.root != nil && !del.settings.independent && !del.settings.exactlyOnce:
 		return del.stage(ctx, s)
 	case len(all) == 1:
-		del.t.mode = modeOne
+		del.t.mode = ModeOne
 		steps[0].transact = del.settings.exactlyOnce
 	case del.settings.independent:
-		del.t.mode = modeIndependent
+		del.t.mode = ModeIndependent
 		steps = nil
 		for _, ch := range all {
 			steps = append(steps, step{changes: []*change{ch}, transact: del.settings.exactlyOnce})
 		}
 	case c.fits(all):
-		del.t.mode = modeTransaction
+		del.t.mode = ModeTransaction
 	default:
 		return c.tooMany(all)
 	}
@@ -198,7 +227,7 @@ func (c *core) settleDeletes(s *state, changes []*change) {
 	for _, ch := range changes {
 		i := ch.item.Index
 		if slices.Contains(s.rows[i], ch.row) {
-			c.settle(s, s.old, nil, []*change{ch})
+			c.settle(s, arrival{}, []*change{ch})
 		}
 		delete(s.ghosts, ch.place)
 	}
@@ -208,7 +237,7 @@ func (c *core) settleDeletes(s *state, changes []*change) {
 // not found; then the others go, and then the root.
 func (del *deletion) stage(ctx context.Context, s *state) error {
 	c, t := del.c, del.t
-	t.mode = modeStaged
+	t.mode = ModeStaged
 	st := c.newStage(deleting)
 	mark := *del.root
 	mark.kind = KindUpdate
@@ -221,9 +250,10 @@ func (del *deletion) stage(ctx context.Context, s *state) error {
 		mark.newSize += len(c.schema.Version) + tokenSize
 	}
 	c.prepare(&mark)
-	if err := c.single(ctx, c.scratch(del.d), del.d, &mark, t); err != nil {
+	if err := c.single(ctx, s, del.d, &mark, t); err != nil {
 		return err
 	}
+	c.settle(s, arrival{}, []*change{&mark}) // so that it can be repeated
 	if err := c.deleteAll(ctx, del.d, del.rest, t); err != nil {
 		return del.begun(err)
 	}

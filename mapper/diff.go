@@ -38,7 +38,7 @@ type diff struct {
 // unchanged tells, without encoding or allocating anything, that a value is as it
 // is stored. It may say no of one that is, never yes of one that is not.
 func (c *core) unchanged(s *state, v any) bool {
-	if s.fresh || !c.codec.SameOwners(v, s.old) {
+	if s.fresh || len(s.doubts) > 0 || s.moving != nil || !c.codec.SameOwners(v, s.old) {
 		return false
 	}
 	for i, it := range c.schema.Items {
@@ -77,6 +77,9 @@ func (c *core) diff(s *state, v any, settings writeSettings) (*diff, error) {
 			d.singleton(it)
 		}
 	}
+	if len(d.errs) == 0 {
+		d.errs = append(d.errs, d.fence())
+	}
 	return d, errors.Join(d.errs...)
 }
 
@@ -86,7 +89,7 @@ func (d *diff) fail(err error) { d.errs = append(d.errs, err) }
 func (d *diff) identify(settings writeSettings) error {
 	c, s := d.c, d.s
 	same := !s.fresh && c.codec.SameOwners(d.v, s.old)
-	if same && s.owners != nil {
+	if same && s.owners != nil && s.moving == nil {
 		d.owners, d.oldOwners, d.pk = s.owners, s.owners, s.pk
 		return nil
 	}
@@ -97,15 +100,22 @@ func (d *diff) identify(settings writeSettings) error {
 	if d.pk, err = c.partitionKey(d.owners); err != nil {
 		return err
 	}
-	if same {
+	switch {
+	case s.moving != nil:
+		d.oldOwners, d.moves = s.moving, true
+	case same:
 		s.owners = d.owners
-	}
-	if s.fresh || same {
+		fallthrough
+	case s.fresh:
 		d.oldOwners = d.owners
 		return nil
+	default:
+		if d.oldOwners, err = c.owners(s.old); err != nil {
+			return err
+		}
 	}
-	if d.oldOwners, err = c.owners(s.old); err != nil {
-		return err
+	if same {
+		return nil // a move that was interrupted goes on, or back
 	}
 	changed := d.changedOwner()
 	if changed < 0 {
@@ -240,9 +250,12 @@ func (d *diff) elements(it *schema.Item) {
 		}
 		return
 	}
+	// Of an entity that moves, an element may be stored at both places.
 	stored := make(map[key.Scalar]*row, len(d.s.rows[it.Index]))
 	for _, r := range d.s.rows[it.Index] {
-		stored[r.sk] = r
+		if stored[r.sk] == nil || r.pk == d.pk {
+			stored[r.sk] = r
+		}
 	}
 	seen := make(map[key.Scalar]codec.Pos, elements.Len(d.v))
 	elements.Each(d.v, func(pos codec.Pos, rec any) bool {
@@ -259,10 +272,7 @@ func (d *diff) elements(it *schema.Item) {
 // unchangedElements is the short way for elements that are as they were, in
 // their order: nothing is rendered or encoded, but opaque attributes.
 func (d *diff) unchangedElements(it *schema.Item, elements codec.Elements) bool {
-	if d.s.fresh || d.expiryChanged || d.moves || it.Opaque || !elements.Equal(d.v, d.s.old) {
-		return false
-	}
-	return true
+	return !d.s.fresh && !d.expiryChanged && !d.moves && !it.Opaque && elements.Equal(d.v, d.s.old)
 }
 
 func (d *diff) element(it *schema.Item, elements codec.Elements, stored map[key.Scalar]*row, seen map[key.Scalar]codec.Pos, pos codec.Pos, rec any) {

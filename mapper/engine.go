@@ -171,7 +171,7 @@ func (r *elementReader) there(ctx context.Context, f *read.Found) (bool, error) 
 	live, known := r.roots[name]
 	if !known {
 		var t tally
-		root, err := c.readRoot(ctx, &state{spec: sel.Entity(c.schema, owners)}, &t)
+		root, err := c.readRoot(ctx, owners, &t)
 		r.u.Requests += t.requests
 		r.u.Predicted += t.rcu.Max
 		r.u.Consumed += t.consumed.RCU

@@ -3,6 +3,7 @@ package mapper
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/itemize/itemize/internal/read"
@@ -24,24 +25,28 @@ type Key struct {
 	Sort      string `json:"sort,omitempty"`
 }
 
-// String returns the key without its table.
+// String returns the two keys, or in a table without a sort key the table and its
+// key.
 func (k Key) String() string {
 	if k.Sort == "" {
-		return k.Partition
+		return k.Table + " " + k.Partition
 	}
 	return k.Partition + " " + k.Sort
 }
 
-// joinKeys lists keys, the first few by name.
 func joinKeys(keys []Key) string {
-	const limit = 5
-	var s []string
+	s := make([]string, len(keys))
 	for i, k := range keys {
-		if i == limit && len(keys) > limit+1 {
-			s = append(s, fmt.Sprintf("and %d more", len(keys)-limit))
-			break
-		}
-		s = append(s, k.String())
+		s[i] = k.String()
+	}
+	return joinFew(s)
+}
+
+// joinFew lists the first few texts, and how many more there are.
+func joinFew(s []string) string {
+	const limit = 5
+	if len(s) > limit+1 {
+		s = append(slices.Clone(s[:limit]), fmt.Sprintf("and %d more", len(s)-limit))
 	}
 	return strings.Join(s, ", ")
 }
@@ -104,18 +109,17 @@ func (e *ConflictError) Error() string {
 	for i, it := range e.Items {
 		s[i] = fmt.Sprintf("%s (%s) was %s", it.Key, it.Field, it.Conflict)
 	}
-	return fmt.Sprintf("%s: conflict: %s by someone else since it was read: load again and repeat the change, or use Update", e.Model, strings.Join(s, ", "))
+	return fmt.Sprintf("%s: conflict: %s by someone else since it was read: load again and repeat the change, or use Update", e.Model, joinFew(s))
 }
 
 // existsError is an insert's conflict with what is there.
-type existsError struct{ conflict *ConflictError }
+type existsError struct {
+	name     string // the entity's, by its key
+	conflict *ConflictError
+}
 
 func (e *existsError) Error() string {
-	keys := make([]Key, len(e.conflict.Items))
-	for i, it := range e.conflict.Items {
-		keys[i] = it.Key
-	}
-	return fmt.Sprintf("%s: %s exists already: load it and save the change, or delete it first", e.conflict.Model, joinKeys(keys))
+	return fmt.Sprintf("%s: %s exists already: load it and save the change, or delete it first", e.conflict.Model, e.name)
 }
 
 func (e *existsError) Unwrap() []error { return []error{ErrExists, e.conflict} }
@@ -208,7 +212,8 @@ func (e *TooLargeError) Error() string {
 // PartialError says that what is written one by one ended part-way: a save or a
 // delete with Independent, or a staged delete, whose root was marked so that the
 // entity is not found any more. What was written is settled: the same call again
-// writes just the rest.
+// writes just the rest. Where Err is a *ConflictError, the entity has to be loaded
+// again first.
 type PartialError struct {
 	Model string
 	// Written are the items that were written, Rest those that were not, or that
@@ -219,8 +224,12 @@ type PartialError struct {
 
 // Error names what was written, what was not, and the cause.
 func (e *PartialError) Error() string {
-	return fmt.Sprintf("%s: written part-way: %s, but not %s: do it again to write the rest: %v",
-		e.Model, joinKeys(e.Written), joinKeys(e.Rest), e.Err)
+	cure := "do it again to write the rest"
+	var conflict *ConflictError
+	if errors.As(e.Err, &conflict) {
+		cure = "load again before the rest is written"
+	}
+	return fmt.Sprintf("%s: written part-way: %s, but not %s: %s: %v", e.Model, joinKeys(e.Written), joinKeys(e.Rest), cure, e.Err)
 }
 
 // Unwrap returns the cause.

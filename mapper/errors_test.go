@@ -24,7 +24,7 @@ func TestErrorTexts(t *testing.T) {
 		{&ModelError{Model: "store.User", Faults: []string{"store.User.A: x", "store.User.B: y"}}, "the model store.User cannot be mapped:\n  store.User.A: x\n  store.User.B: y", nil},
 		{&notFoundError{model: "store.User", key: `ID "1"`}, `store.User: ID "1" is not found`, []error{ErrNotFound}},
 		{&notFoundError{model: "store.User", key: `ID "1"`, pending: "p"}, `store.User: ID "1" is not found: p`, []error{ErrNotFound}},
-		{&existsError{&ConflictError{Model: "store.User", Items: []ItemConflict{{Key: key}}}}, "store.User: USER#1 U#Information exists already: load it and save the change, or delete it first", []error{ErrExists}},
+		{&existsError{`ID "1"`, &ConflictError{Model: "store.User", Items: []ItemConflict{{Key: key}}}}, "store.User: ID \"1\" exists already: load it and save the change, or delete it first", []error{ErrExists}},
 		{conflict, "store.User: conflict: USER#1 U#Information (Email) was changed, USER#1 M#Card#visa (Cards) was deleted by someone else since it was read: load again and repeat the change, or use Update", nil},
 		{
 			&OutcomeUnknownError{Model: "store.User", Items: []Key{key}, Err: cause},
@@ -43,6 +43,11 @@ func TestErrorTexts(t *testing.T) {
 			"store.User: written part-way: USER#1 U#Information, but not USER#1 M#Card#visa: do it again to write the rest: cause",
 			[]error{cause},
 		},
+		{
+			&PartialError{Model: "store.User", Written: []Key{key}, Rest: []Key{other}, Err: conflict},
+			"store.User: written part-way: USER#1 U#Information, but not USER#1 M#Card#visa: load again before the rest is written: " + conflict.Error(),
+			nil,
+		},
 	} {
 		if c.err.Error() != c.want {
 			t.Errorf("%T:\n%s\nwant\n%s", c.err, c.err, c.want)
@@ -54,7 +59,7 @@ func TestErrorTexts(t *testing.T) {
 		}
 	}
 	var as *ConflictError
-	if !errors.As(error(&existsError{conflict}), &as) {
+	if !errors.As(error(&existsError{"", conflict}), &as) {
 		t.Error("an insert's conflict does not tell its items")
 	}
 	keys := make([]Key, 9)

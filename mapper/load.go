@@ -61,12 +61,12 @@ func (c *core) collect(ctx context.Context, spec sel.Spec, o read.Options, t *ta
 }
 
 // rootPlace returns where the root of the entity lies.
-func (c *core) rootPlace(spec *sel.Spec) (place, error) {
-	pk, err := c.partitionKey(spec.Owners)
+func (c *core) rootPlace(identity []key.Value) (place, error) {
+	pk, err := c.partitionKey(identity)
 	if err != nil {
 		return place{}, err
 	}
-	sk, err := c.schema.SortKey(c.schema.Root, spec.Owners)
+	sk, err := c.schema.SortKey(c.schema.Root, identity)
 	return place{0, pk, sk}, err
 }
 
@@ -77,7 +77,7 @@ func (c *core) alive(ctx context.Context, s *state, found []read.Found, t *tally
 	if err != nil {
 		return nil, err
 	}
-	rootAt, err := c.rootPlace(&s.spec)
+	rootAt, err := c.rootPlace(s.spec.Owners)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (c *core) joined(f *read.Found, live liveness) bool {
 // items carry one. If the items may have been read before the root went live,
 // when not all of them were there, they are read again, strongly.
 func (c *core) staged(ctx context.Context, s *state, found []read.Found, t *tally) ([]read.Found, liveness, error) {
-	rootAt, err := c.rootPlace(&s.spec)
+	rootAt, err := c.rootPlace(s.spec.Owners)
 	if err != nil {
 		return nil, liveness{}, err
 	}
@@ -133,7 +133,7 @@ func (c *core) staged(ctx context.Context, s *state, found []read.Found, t *tall
 		if !foreign && !early || live.attempt != nil && codec.SameValue(live.attempt, seen.attempt) {
 			return found, live, nil
 		}
-		root, err := c.readRoot(ctx, s, t)
+		root, err := c.readRoot(ctx, s.spec.Owners, t)
 		if err != nil {
 			return nil, liveness{}, err
 		}

@@ -55,7 +55,10 @@ func fixtureOn(t testing.TB, r *rand.Rand, model reflect.Type, names map[string]
 		t.Fatal(err)
 	}
 	client := enginetest.Start(t).Client()
-	c := newCore(client, e, []Option{Tables(func(name string) string { return names[name] })})
+	c, err := newCore(client, e, []Option{Tables(func(name string) string { return names[name] })})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return &fixture{t, c, modeltest.NewGen(r, e)}
 }
 

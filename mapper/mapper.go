@@ -2,6 +2,7 @@ package mapper
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 
 	"github.com/itemize/itemize/internal/schema"
@@ -24,7 +25,10 @@ func New[T any](client Client, options ...Option) (*Mapper[T], error) {
 	if err != nil {
 		return nil, modelError(t.String(), err)
 	}
-	c := newCore(client, e, options)
+	c, err := newCore(client, e, options)
+	if err != nil {
+		return nil, err
+	}
 	return &Mapper[T]{base: query.NewBase[T](c), core: c}, nil
 }
 
@@ -104,6 +108,9 @@ func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], change fun
 	var t tally
 	settings := writeSettingsOf(options)
 	spec := query.Spec(s)
+	if change == nil {
+		return t.receipt(), fmt.Errorf("%s: Update got no function: pass one that changes the value", m.core.schema.Label())
+	}
 	err := m.core.repeat(ctx, func() error {
 		var value T
 		state, err := m.core.load(ctx, spec, &value, true, &t)
@@ -127,12 +134,16 @@ func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], change fun
 func (m *Mapper[T]) Delete(ctx context.Context, s query.Selection[T], options ...WriteOption) (*Receipt, error) {
 	var t tally
 	var st *state
-	if e, ok := s.(*Entity[T]); ok {
+	e, ok := s.(*Entity[T])
+	if ok {
 		if err := m.owns(e); err != nil {
 			return &Receipt{}, err
 		}
 		st = e.state
 	}
 	err := m.core.delete(ctx, query.Spec(s), st, writeSettingsOf(options), &t)
+	if ok {
+		e.set(st)
+	}
 	return t.receipt(), err
 }

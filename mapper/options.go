@@ -8,7 +8,7 @@ import (
 type Option interface{ apply(*settings) }
 
 type settings struct {
-	table  string
+	table  *string
 	rename func(string) string
 }
 
@@ -17,7 +17,7 @@ type optionFunc func(*settings)
 func (f optionFunc) apply(s *settings) { f(s) }
 
 // Table sets the real name of the model's main table.
-func Table(name string) Option { return optionFunc(func(s *settings) { s.table = name }) }
+func Table(name string) Option { return optionFunc(func(s *settings) { s.table = &name }) }
 
 // Tables renames every table of the model: it is called with each declared name
 // and returns the real one. Table wins for the main table.

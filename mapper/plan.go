@@ -45,11 +45,24 @@ type Alternative struct {
 	WCU      cost.Units `json:"wcu"`
 }
 
+// Mode is a way to send an operation.
+type Mode string
+
+// The modes of plans and receipts.
+const (
+	ModeNothing     Mode = "nothing to write" // nothing differs
+	ModeNone        Mode = "nothing sent"     // an error came before
+	ModeRead        Mode = "read"
+	ModeOne         Mode = "one request"
+	ModeTransaction Mode = "one transaction"
+	ModeIndependent Mode = "one by one"
+	ModeStaged      Mode = "staged"
+)
+
 // Plan is what a save would send and cost.
 type Plan struct {
-	// Mode says how the items are written: "nothing", "one request", "one
-	// transaction", "one by one", "staged".
-	Mode  string     `json:"mode"`
+	// Mode says how the items are written.
+	Mode  Mode       `json:"mode"`
 	Items []ItemPlan `json:"items"`
 	// WCU and RCU are the predicted cost, in capacity units.
 	WCU cost.Units `json:"wcu"`
@@ -76,31 +89,49 @@ func (p Plan) MarshalJSON() ([]byte, error) {
 func (p *Plan) String() string {
 	var b strings.Builder
 	p.head(&b)
-	b.WriteString("\n")
 	p.table(&b)
 	return b.String()
 }
 
 func (p *Plan) head(b *strings.Builder) {
-	fmt.Fprintf(b, "%s: %s, %s WCU", p.Mode, count(p.requests, "request"), p.WCU)
-	if p.RCU.Max > 0 {
-		fmt.Fprintf(b, ", %s RCU", p.RCU)
+	b.WriteString(string(p.Mode))
+	if p.requests > 0 {
+		b.WriteString(": ")
+		if p.requests > 1 || p.Mode == ModeRead {
+			b.WriteString(count(p.requests, "request") + ", ")
+		}
+		b.WriteString(units(p.WCU, p.RCU))
 	}
 	for _, a := range p.Alternatives {
 		fmt.Fprintf(b, "; %s: %s, %s WCU", a.Option, count(a.Requests, "request"), a.WCU)
 	}
 }
 
-func (p *Plan) table(b *strings.Builder) {
-	if len(p.Items) == 0 {
-		return
+// units shows what is not zero of both kinds of units.
+func units(wcu, rcu cost.Units) string {
+	switch {
+	case rcu.Max == 0:
+		return wcu.String() + " WCU"
+	case wcu.Max == 0:
+		return rcu.String() + " RCU"
 	}
-	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	return wcu.String() + " WCU, " + rcu.String() + " RCU"
+}
+
+func (p *Plan) table(b *strings.Builder) {
+	var rows strings.Builder
+	w := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
 	for _, it := range p.Items {
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s WCU\t%s\n", it.Kind, it.Table, it.Key, sizes(it), it.WCU, strings.Join(it.Attributes, ", "))
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s WCU\t%s\n", it.Kind, it.Table, it.keys(), sizes(it), it.WCU, strings.Join(it.Attributes, ", "))
 	}
 	w.Flush()
+	for row := range strings.Lines(rows.String()) {
+		b.WriteString("\n" + strings.TrimRight(row, " \n"))
+	}
 }
+
+// keys returns the item's keys without its table.
+func (it ItemPlan) keys() string { return strings.TrimSuffix(it.Partition+" "+it.Sort, " ") }
 
 func sizes(it ItemPlan) string {
 	switch {
@@ -148,11 +179,9 @@ func (r Receipt) MarshalJSON() ([]byte, error) {
 func (r *Receipt) String() string {
 	var b strings.Builder
 	r.head(&b)
-	fmt.Fprintf(&b, "; consumed %s WCU", cost.Exactly(r.Consumed.WCU))
-	if r.Consumed.RCU > 0 {
-		fmt.Fprintf(&b, ", %s RCU", cost.Exactly(r.Consumed.RCU))
+	if r.requests > 0 {
+		b.WriteString("; consumed " + units(cost.Exactly(r.Consumed.WCU), cost.Exactly(r.Consumed.RCU)))
 	}
-	b.WriteString("\n")
 	r.table(&b)
 	return b.String()
 }

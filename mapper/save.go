@@ -12,20 +12,10 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// The modes of a plan.
-const (
-	modeNothing     = "nothing to write"
-	modeRead        = "read"
-	modeOne         = "one request"
-	modeTransaction = "one transaction"
-	modeIndependent = "one by one"
-	modeStaged      = "staged"
-)
-
 // savePlan is a save as a list of steps.
 type savePlan struct {
 	c     *core
-	mode  string
+	mode  Mode
 	diff  *diff
 	steps []step
 	// checks are the loaded items that have to be unchanged.
@@ -51,7 +41,7 @@ func (c *core) planSave(s *state, v any, settings writeSettings) (*savePlan, err
 	if err != nil {
 		return nil, err
 	}
-	p := &savePlan{c: c, diff: d, mode: modeNothing}
+	p := &savePlan{c: c, diff: d, mode: ModeNothing}
 	if len(d.changes) == 0 {
 		return p, nil
 	}
@@ -63,12 +53,12 @@ func (c *core) planSave(s *state, v any, settings writeSettings) (*savePlan, err
 	case settings.staged && len(d.changes) > 1, d.takesOver():
 		p.stage(d.changes)
 	case len(all) == 1:
-		p.mode = modeOne
+		p.mode = ModeOne
 		p.steps = []step{{changes: all, transact: settings.exactlyOnce}}
 	case settings.independent:
 		p.oneByOne(settings)
 	case c.fits(all):
-		p.mode = modeTransaction
+		p.mode = ModeTransaction
 		p.steps = []step{{changes: all, transact: true}}
 	case s.fresh:
 		p.stage(d.changes)
@@ -92,6 +82,11 @@ func (c *core) compatible(s *state, settings writeSettings) error {
 		return refuse("Staged and ExactlyOnce exclude each other: choose one")
 	case settings.staged && !s.fresh:
 		return refuse("Staged is for inserts and deletes: save without it, or with Independent")
+	}
+	for _, root := range s.rows[c.schema.Root.Index] {
+		if root.stage != nil {
+			return refuse("the entity's delete has begun and is not finished, so that it is not found any more: delete it again, and insert it as a new entity")
+		}
 	}
 	return nil
 }
@@ -118,7 +113,7 @@ func (c *core) tooMany(all []*change) error {
 // fails before anything is written if the entity is there; else puts before
 // deletes, and the root's delete last.
 func (p *savePlan) oneByOne(settings writeSettings) {
-	p.mode = modeIndependent
+	p.mode = ModeIndependent
 	root := p.c.schema.Root
 	rank := func(ch *change) int {
 		switch {
@@ -140,7 +135,7 @@ func (p *savePlan) oneByOne(settings writeSettings) {
 // stage makes the steps of a staged insert: the root, not live; the others; the
 // root again, live.
 func (p *savePlan) stage(changes []*change) {
-	p.mode = modeStaged
+	p.mode = ModeStaged
 	root := p.c.schema.Root
 	var first, rest []*change
 	for _, ch := range changes {
@@ -158,7 +153,7 @@ func (p *savePlan) describe() *Plan {
 	out := &Plan{Mode: p.mode, Items: []ItemPlan{}}
 	var t tally
 	switch p.mode {
-	case modeStaged:
+	case ModeStaged:
 		for _, it := range p.c.stagedItems(p.diff.changes) {
 			t.wrote(it)
 		}
@@ -197,17 +192,17 @@ func (p *savePlan) alternatives() []Alternative {
 	for _, ch := range changes {
 		single += ch.wcu()
 	}
-	ways := map[string]Alternative{
-		modeIndependent: {Option: "Independent()", Requests: len(changes), WCU: cost.Exactly(single)},
+	ways := map[Mode]Alternative{
+		ModeIndependent: {Option: "Independent()", Requests: len(changes), WCU: cost.Exactly(single)},
 	}
 	if p.c.fits(changes) {
-		ways[modeTransaction] = Alternative{Option: "one transaction", Requests: 1, WCU: cost.Exactly(2 * single)}
+		ways[ModeTransaction] = Alternative{Option: "one transaction", Requests: 1, WCU: cost.Exactly(2 * single)}
 	}
 	if p.diff.s.fresh {
-		ways[modeStaged] = Alternative{Option: "Staged()", Requests: len(changes) + 1, WCU: stagedUnits(p.c.stagedItems(changes))}
+		ways[ModeStaged] = Alternative{Option: "Staged()", Requests: len(changes) + 1, WCU: stagedUnits(p.c.stagedItems(changes))}
 	}
 	var out []Alternative
-	for _, mode := range []string{modeIndependent, modeTransaction, modeStaged} {
+	for _, mode := range []Mode{ModeIndependent, ModeTransaction, ModeStaged} {
 		if a, ok := ways[mode]; ok && mode != p.mode {
 			out = append(out, a)
 		}
@@ -243,7 +238,7 @@ func (c *core) save(ctx context.Context, s *state, v any, settings writeSettings
 			return err
 		}
 		t.mode, t.alternatives = p.mode, p.alternatives()
-		err = c.run(ctx, s, v, p, t)
+		err = c.run(ctx, s, p, t)
 		if !errors.Is(err, errRetry) && !c.leftStage(s, p, err) {
 			return err
 		}
@@ -255,7 +250,7 @@ func (c *core) save(ctx context.Context, s *state, v any, settings writeSettings
 // behind. It notes the stage, so that the next plan takes it over.
 func (c *core) leftStage(s *state, p *savePlan, err error) bool {
 	var exists *existsError
-	if !s.fresh || p.mode == modeStaged || !errors.As(err, &exists) {
+	if !s.fresh || p.mode == ModeStaged || !errors.As(err, &exists) {
 		return false
 	}
 	for _, stored := range exists.conflict.stored {
@@ -274,13 +269,19 @@ func (d *diff) takesOver() bool {
 }
 
 // run sends a plan's steps, and settles each when it is written.
-func (c *core) run(ctx context.Context, s *state, v any, p *savePlan, t *tally) error {
-	if p.mode == modeStaged {
-		return c.insertStaged(ctx, s, v, p.diff, t)
+func (c *core) run(ctx context.Context, s *state, p *savePlan, t *tally) error {
+	if p.mode == ModeStaged {
+		return c.insertStaged(ctx, s, p.diff, t)
 	}
-	err := c.steps(ctx, s, p.diff, p.steps, t, func(changes []*change) { c.settle(s, v, p.diff, changes) })
-	if err == nil && len(p.steps) > 0 {
-		c.arrive(s, v, p.diff)
+	d := p.diff
+	err := c.steps(ctx, s, d, p.steps, t, func(changes []*change) {
+		if d.moves && s.moving == nil {
+			s.moving = d.oldOwners
+		}
+		c.settle(s, d.arrival(), changes)
+	})
+	if err == nil && d.owners != nil {
+		c.arrive(s, d.arrival())
 	}
 	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -57,7 +56,7 @@ func (c *core) single(ctx context.Context, s *state, d *diff, ch *change, t *tal
 			return c.failed(ctx, s, d, []*change{ch}, []read.Item{stored}, unsure, err, t)
 		case errors.As(err, &conflict) && round < conflictTries:
 		case !unsure:
-			return c.explain(ch, err)
+			return c.explain([]*change{ch}, err)
 		case ctx.Err() != nil || round >= rounds:
 			return c.unknown(s, d, []*change{ch}, err)
 		default:
@@ -71,7 +70,7 @@ func (c *core) single(ctx context.Context, s *state, d *diff, ch *change, t *tal
 			if unsure {
 				return c.unknown(s, d, []*change{ch}, errors.Join(err, pauseErr))
 			}
-			return c.explain(ch, errors.Join(err, pauseErr))
+			return c.explain([]*change{ch}, errors.Join(err, pauseErr))
 		}
 	}
 }
@@ -187,13 +186,13 @@ func (g *ghost) is(stored read.Item) bool {
 // are, nil for those whose conditions held; unsure tells that an attempt may have
 // been applied before.
 func (c *core) failed(ctx context.Context, s *state, d *diff, changes []*change, stored []read.Item, unsure bool, cause error, t *tally) error {
-	if c.applied(changes, stored, unsure) {
+	if c.wereWritten(changes, stored, unsure) {
 		for _, ch := range changes {
 			t.wrote(c.describe(ch, c.priceOf(ch, len(changes))))
 		}
 		return nil
 	}
-	if c.adopt(s, changes, stored) {
+	if c.adoptStored(s, changes, stored) {
 		return errRetry
 	}
 	if unsure {
@@ -210,17 +209,20 @@ func (c *core) failed(ctx context.Context, s *state, d *diff, changes []*change,
 		rootExists = rootExists || ch.item == c.schema.Root && ch.row == nil
 	}
 	if rootExists {
-		return &existsError{e}
+		return &existsError{c.entityName(d.owners), e}
 	}
-	if found, err := c.leftovers(ctx, s, changes, stored, t); err != nil || found {
-		return errors.Join(err, errRetry)
+	switch found, err := c.leftovers(ctx, s, d, changes, stored, t); {
+	case err != nil:
+		return err
+	case found:
+		return errRetry
 	}
 	return e
 }
 
-// applied tells whether the stored items show that the changes were applied by
+// wereWritten tells whether the stored items show that the changes were applied by
 // an attempt whose answer was lost.
-func (c *core) applied(changes []*change, stored []read.Item, unsure bool) bool {
+func (c *core) wereWritten(changes []*change, stored []read.Item, unsure bool) bool {
 	for i, ch := range changes {
 		if ch.token != nil && c.wrote(ch, stored[i]) {
 			return true
@@ -245,100 +247,6 @@ func conflictOf(ch *change, stored read.Item) Conflict {
 		return ConflictDeleted
 	}
 	return ConflictChanged
-}
-
-// unknown notes writes in doubt, so that the next save finds out about them.
-func (c *core) unknown(s *state, d *diff, changes []*change, err error) error {
-	e := &OutcomeUnknownError{Model: c.schema.Label(), Err: err}
-	x := suspect{diff: d}
-	var places []place
-	for _, ch := range changes {
-		if ch.kind != KindCheck {
-			x.changes = append(x.changes, c.freeze(ch))
-			e.Items = append(e.Items, c.public(ch.place))
-			places = append(places, ch.place)
-		}
-	}
-	s.suspect(x, places...)
-	return e
-}
-
-// suspect notes a write in doubt under the places that tell whether it was applied.
-func (s *state) suspect(x suspect, places ...place) {
-	if s.suspects == nil {
-		s.suspects = map[place][]suspect{}
-	}
-	for _, at := range places {
-		s.suspects[at] = append(s.suspects[at], x)
-	}
-}
-
-// adopt settles earlier writes in doubt that turn out to be what is stored.
-func (c *core) adopt(s *state, changes []*change, stored []read.Item) bool {
-	adopted := false
-	for i, ch := range changes {
-		adopted = c.adoptOne(s, ch.place, stored[i]) || adopted
-	}
-	return adopted
-}
-
-func (c *core) adoptOne(s *state, at place, stored read.Item) bool {
-	for _, x := range s.suspects[at] {
-		for _, ch := range x.changes {
-			if ch.place == at && ch.token != nil && c.wrote(ch, stored) {
-				c.settle(s, x.diff.v, x.diff, x.changes)
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// resolve finds out, before a save, about writes whose outcome is not known.
-// One that was not applied so far stays in mind: it may yet be, until a later
-// write of the item succeeds.
-func (c *core) resolve(ctx context.Context, s *state, t *tally) error {
-	places := slices.Collect(maps.Keys(s.suspects))
-	for _, at := range places {
-		list := s.suspects[at]
-		if len(list) == 0 {
-			continue // settled together with another
-		}
-		stored, err := c.strongly(ctx, at, t)
-		if err != nil {
-			return fmt.Errorf("finding out about a write whose answer was lost: %w", err)
-		}
-		if c.adoptOne(s, at, stored) {
-			continue
-		}
-		last := list[len(list)-1]
-		for _, ch := range last.changes {
-			if ch.place == at && ch.token == nil && c.holds(ch, stored) {
-				c.settle(s, last.diff.v, last.diff, last.changes)
-				break
-			}
-		}
-	}
-	return nil
-}
-
-// holds tells of a write without a token, a delete or one of a model without
-// versions, whether the item is what it would have made of it.
-func (c *core) holds(ch *change, stored read.Item) bool {
-	if ch.kind == KindDelete || len(stored) == 0 {
-		return ch.kind == KindDelete && len(stored) == 0
-	}
-	for _, a := range ch.attributes {
-		if !codec.SameValue(a.value, stored[a.name]) {
-			return false
-		}
-	}
-	for _, a := range ch.removed {
-		if stored[a.name] != nil {
-			return false
-		}
-	}
-	return true
 }
 
 // transact writes changes in one transaction. Its client token makes it safe to
@@ -379,13 +287,13 @@ func (c *core) transact(ctx context.Context, s *state, d *diff, changes []*chang
 			if unsure {
 				return c.unknown(s, d, changes, err)
 			}
-			return c.explain(changes[0], err)
+			return c.explain(changes, err)
 		}
 		if pauseErr := read.Pause(ctx, round); pauseErr != nil {
 			if unsure {
 				return c.unknown(s, d, changes, errors.Join(err, pauseErr))
 			}
-			return c.explain(changes[0], errors.Join(err, pauseErr))
+			return c.explain(changes, errors.Join(err, pauseErr))
 		}
 	}
 }
@@ -422,7 +330,27 @@ func collided(err error) bool {
 	return false
 }
 
-// explain adds the item to a request's error.
-func (c *core) explain(ch *change, err error) error {
-	return fmt.Errorf("%s: %s %s: %w", fieldOf(ch.item), ch.kind, c.public(ch.place), read.Explain(c.schema.Label(), c.tables[ch.table], err))
+// explain adds the items to a request's error: the one, or in a transaction those
+// that it names as the reason.
+func (c *core) explain(changes []*change, err error) error {
+	var canceled *types.TransactionCanceledException
+	if errors.As(err, &canceled) {
+		var blamed []*change
+		for i, r := range canceled.CancellationReasons {
+			if code := aws.ToString(r.Code); i < len(changes) && code != "" && code != "None" {
+				blamed = append(blamed, changes[i])
+			}
+		}
+		if len(blamed) > 0 {
+			changes = blamed
+		}
+	}
+	var tables []string
+	for _, ch := range changes {
+		if !slices.Contains(tables, c.tables[ch.table]) {
+			tables = append(tables, c.tables[ch.table])
+		}
+	}
+	first := changes[0]
+	return read.Explain(fmt.Sprintf("%s.%s: %s %s", c.schema.Label(), fieldOf(first.item), first.kind, c.public(first.place)), tables, err)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/sel"
@@ -12,10 +13,10 @@ import (
 
 // settle remembers changes that are stored now: the rows, and the snapshot of
 // their values.
-func (c *core) settle(s *state, v any, d *diff, changes []*change) {
+func (c *core) settle(s *state, to arrival, changes []*change) {
 	for _, ch := range changes {
 		if ch.kind != KindCheck {
-			delete(s.suspects, ch.place)
+			s.overwritten(ch.place)
 		}
 		if ch.kind != KindDelete && ch.kind != KindCheck {
 			delete(s.ghosts, ch.place)
@@ -36,18 +37,18 @@ func (c *core) settle(s *state, v any, d *diff, changes []*change) {
 	}
 	if s.fresh && len(s.rows[c.schema.Root.Index]) > 0 {
 		s.fresh = false
-		c.arrive(s, v, d)
+		c.arrive(s, to)
 	}
 }
 
 // arrive takes over the keys of the value that was saved: those of a new entity
 // when its root is stored, those of one that moved when all of it has.
-func (c *core) arrive(s *state, v any, d *diff) {
+func (c *core) arrive(s *state, to arrival) {
 	if s.spec.Whole || s.spec.Err != nil {
-		s.spec = sel.Entity(c.schema, c.identity(d.owners))
+		s.spec = sel.Entity(c.schema, c.identity(to.owners))
 	}
-	s.pk, s.owners = d.pk, d.owners
-	c.codec.CloneOwners(s.old, v)
+	s.pk, s.owners, s.moving = to.pk, to.owners, nil
+	c.codec.CloneOwners(s.old, to.v)
 }
 
 func (c *core) settleSingleton(s *state, it *schema.Item, changes []*change) {
@@ -66,7 +67,9 @@ func (c *core) settleSingleton(s *state, it *schema.Item, changes []*change) {
 			record.Clone(s.old, ch.rec)
 		default:
 			c.settleRow(ch)
-			record.Clone(s.old, ch.rec)
+			if ch.rec != nil {
+				record.Clone(s.old, ch.rec)
+			}
 		}
 		s.rows[it.Index] = rows
 	}
@@ -87,7 +90,9 @@ func (c *core) settleElements(s *state, it *schema.Item, changes []*change) {
 			gone[ch.row] = true
 		case ch.row != nil:
 			r := c.settleRow(ch)
-			elements.Set(s.old, r.pos, clone(ch.rec))
+			if ch.rec != nil {
+				elements.Set(s.old, r.pos, clone(ch.rec))
+			}
 		default:
 			r := c.settleRow(ch)
 			r.pos.Key, r.order = ch.pos.Key, ch.pos.Index
@@ -128,14 +133,14 @@ func (c *core) settleRow(ch *change) *row {
 	if ch.kind == KindPut {
 		clear(r.sizes)
 		r.expiry, r.opaque = 0, nil
-		raw = maps.Clone(ch.put)
+		raw = codec.CopyItem(ch.put)
 	}
 	for _, a := range ch.removed {
 		delete(raw, a.name)
 		r.setStored(ch.item, a)
 	}
 	for _, a := range ch.attributes {
-		raw[a.name] = a.value
+		raw[a.name] = codec.Copy(a.value)
 		r.setStored(ch.item, a)
 	}
 	r.size = ch.newSize
@@ -164,10 +169,7 @@ func (r *row) setStored(it *schema.Item, a assignment) {
 	case expiryIndex:
 		r.expiry = n
 	case unknownIndex:
-		if r.unknown == nil {
-			r.unknown = read.Item{}
-		}
-		r.unknown[a.name] = a.value
+		r.setUnknown(a)
 	default:
 		r.sizes[a.index] = int32(n)
 		if it.Attributes[a.index].Opaque {
@@ -176,10 +178,31 @@ func (r *row) setStored(it *schema.Item, a assignment) {
 	}
 }
 
+// setUnknown notes the new value of an attribute that the model does not have: one
+// that the library keeps for itself, or one that moved along with its item.
+func (r *row) setUnknown(a assignment) {
+	switch a.name {
+	case schema.State:
+		r.stage = a.value
+	case schema.Attempt:
+		r.attempt = a.value
+	default:
+		if r.unknown == nil {
+			r.unknown = read.Item{}
+		}
+		r.unknown[a.name] = a.value
+	}
+}
+
 // freeze makes a change independent of the value that it came from, so that it
 // can be settled when its outcome is known.
 func (c *core) freeze(ch *change) *change {
 	f := *ch
+	f.attributes = slices.Clone(ch.attributes)
+	for i := range f.attributes {
+		f.attributes[i].value = codec.Copy(f.attributes[i].value)
+	}
+	f.put = codec.CopyItem(ch.put)
 	if f.rec == nil {
 		return &f
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
 )
@@ -117,7 +118,7 @@ func (s stage) pending() string {
 // leftovers finds out about new items that cannot be put because a staged write
 // has left something in their place. It notes what is none of the live entity, so
 // that a put may replace it, and tells whether there was any.
-func (c *core) leftovers(ctx context.Context, s *state, changes []*change, stored []read.Item, t *tally) (bool, error) {
+func (c *core) leftovers(ctx context.Context, s *state, d *diff, changes []*change, stored []read.Item, t *tally) (bool, error) {
 	found := false
 	var live types.AttributeValue
 	for i, ch := range changes {
@@ -129,7 +130,7 @@ func (c *core) leftovers(ctx context.Context, s *state, changes []*change, store
 			continue // it has been tried
 		}
 		if !found {
-			root, err := c.readRoot(ctx, s, t)
+			root, err := c.readRoot(ctx, c.identity(d.owners), t)
 			if err != nil {
 				return false, err
 			}
@@ -156,9 +157,9 @@ func (s *state) ghost(at place, g *ghost) {
 	s.ghosts[at] = g
 }
 
-// readRoot reads the entity's root strongly, nil for none.
-func (c *core) readRoot(ctx context.Context, s *state, t *tally) (*read.Found, error) {
-	at, err := c.rootPlace(&s.spec)
+// readRoot reads the root of an entity strongly, nil for none.
+func (c *core) readRoot(ctx context.Context, identity []key.Value, t *tally) (*read.Found, error) {
+	at, err := c.rootPlace(identity)
 	if err != nil {
 		return nil, err
 	}

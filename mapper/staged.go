@@ -88,7 +88,7 @@ func stagedUnits(items []ItemPlan) cost.Units {
 
 // insertStaged inserts an entity: the root as a claim, the other items, and then
 // the root goes live.
-func (c *core) insertStaged(ctx context.Context, s *state, v any, d *diff, t *tally) error {
+func (c *core) insertStaged(ctx context.Context, s *state, d *diff, t *tally) error {
 	in := c.newStagedInsert(s, d, t)
 	claim := in.claim()
 	if err := in.take(ctx, claim); err != nil {
@@ -104,8 +104,8 @@ func (c *core) insertStaged(ctx context.Context, s *state, v any, d *diff, t *ta
 	if err := in.goLive(ctx, claim); err != nil {
 		return err
 	}
-	c.settle(s, v, d, in.all())
-	c.arrive(s, v, d)
+	c.settle(s, d.arrival(), in.all())
+	c.arrive(s, d.arrival())
 	return nil
 }
 
@@ -174,7 +174,7 @@ func (in *stagedInsert) putPart(ctx context.Context, ch *change, t *tally) error
 		}
 		// Something of another attempt is there. It is older than ours if our
 		// claim still stands, which was read after it.
-		if err := in.stillOurs(ctx, scratch, t); err != nil {
+		if err := in.stillOurs(ctx, t); err != nil {
 			return err
 		}
 		ch.ghost = scratch.ghosts[ch.place]
@@ -182,8 +182,8 @@ func (in *stagedInsert) putPart(ctx context.Context, ch *change, t *tally) error
 	}
 }
 
-func (in *stagedInsert) stillOurs(ctx context.Context, s *state, t *tally) error {
-	root, err := in.c.readRoot(ctx, s, t)
+func (in *stagedInsert) stillOurs(ctx context.Context, t *tally) error {
+	root, err := in.c.readRoot(ctx, in.c.identity(in.d.owners), t)
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (in *stagedInsert) overtaken(root *read.Found) error {
 	if root != nil {
 		e.stored = []read.Item{root.Item}
 	}
-	return &existsError{e}
+	return &existsError{in.c.entityName(in.d.owners), e}
 }
 
 // goLive makes the root live, on condition that the claim still stands.
@@ -226,11 +226,11 @@ func (in *stagedInsert) goLive(ctx context.Context, claim *change) error {
 		return in.overtaken(nil)
 	case errors.As(err, &lost):
 		// If the root did go live, then with all of its items.
-		x := suspect{diff: in.d}
+		x := &doubt{since: c.now(), tellers: []*change{c.freeze(live)}, whole: true}
 		for _, ch := range in.all() {
 			x.changes = append(x.changes, c.freeze(ch))
 		}
-		in.s.suspect(x, in.root.place)
+		c.remember(in.s, in.d, x)
 	}
 	return err
 }

@@ -31,8 +31,11 @@ type state struct {
 	// ghosts are items that are stored and not there: expired, or left over
 	// from a staged write that never went live.
 	ghosts map[place]*ghost
-	// suspects are writes whose outcome is not known, the latest last.
-	suspects map[place][]suspect
+	// doubts are writes whose outcome is not known, the latest last.
+	doubts []*doubt
+	// moving are the owners' values that the entity had before a Move of which a
+	// part is written; nil where none is under way.
+	moving []key.Value
 	// unknown counts items that match no template.
 	unknown int
 }
@@ -74,13 +77,6 @@ type ghost struct {
 	attempt, stage types.AttributeValue
 	// row is the item as it was loaded, nil for one that was met later.
 	row *row
-}
-
-// suspect is a write whose outcome is not known, of one item or of several at
-// once, with the keys of its value.
-type suspect struct {
-	changes []*change
-	diff    *diff
 }
 
 // newState returns the state of an entity that is not stored yet.
@@ -129,7 +125,7 @@ func (c *core) fillRow(r *row, f *read.Found) {
 		}
 	}
 	if r.version == nil {
-		r.raw = f.Item
+		r.raw = codec.CopyItem(f.Item)
 	}
 }
 
@@ -141,5 +137,5 @@ func (r *row) setOpaque(i int, v types.AttributeValue) {
 		delete(r.opaque, i)
 		return
 	}
-	r.opaque[i] = v
+	r.opaque[i] = codec.Copy(v)
 }

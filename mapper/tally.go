@@ -10,7 +10,7 @@ import (
 
 // tally collects what an operation sends and costs, for its receipt.
 type tally struct {
-	mode         string
+	mode         Mode
 	items        []ItemPlan
 	alternatives []Alternative
 	requests     int
@@ -77,14 +77,14 @@ func (t *tally) receipt() *Receipt {
 	}
 }
 
-func modeOf(requests, items int) string {
+func modeOf(requests, items int) Mode {
 	switch {
 	case requests == 0:
-		return modeNothing
+		return ModeNone
 	case items == 0:
-		return modeRead
+		return ModeRead
 	}
-	return modeOne
+	return ModeOne
 }
 
 // deliver hands a read's receipt to who asked for it with Receive.

@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"reflect"
 
@@ -64,6 +65,11 @@ func (q Query[T, E]) All(ctx context.Context, src Source[T], options ...ReadOpti
 		var settings ReadSettings
 		for _, o := range options {
 			o.ReadOption(&settings)
+		}
+		if src == nil {
+			var zero E
+			yield(zero, errors.New("the query has nothing to run on: pass the model's *mapper.Mapper"))
+			return
 		}
 		engine := src.source(nil)
 		var u read.Usage

@@ -44,7 +44,27 @@ type field struct {
 }
 
 func newField(v schema.Value, kind key.Kind) field {
-	return field{newKeyField(v.Type, kind), v.Path, opsOf(v.Type, false)}
+	f := field{newKeyField(v.Type, kind), v.Path, opsOf(v.Type, false)}
+	if f.text && v.Type.Kind == schema.Struct {
+		f.ops = f.textOps() // its fields are its own business
+	}
+	return f
+}
+
+// textOps compares and copies values by their text.
+func (f keyField) textOps() typeOps {
+	return typeOps{
+		func(a, b reflect.Value) bool {
+			x, errX := f.get(a)
+			y, errY := f.get(b)
+			return errX == nil && errY == nil && x.Text == y.Text
+		},
+		func(dst, src reflect.Value) {
+			if x, err := f.get(src); err != nil || f.set(dst, x) != nil {
+				dst.Set(src) // a value that has no text is reported when its key is made
+			}
+		},
+	}
 }
 
 func (f field) at(v reflect.Value) reflect.Value {
@@ -200,7 +220,7 @@ func (r *record) equal(x, y reflect.Value) bool {
 			return false
 		}
 	}
-	if p := r.item.Pointer; p && walk(x, r.item.Field.Path).IsNil() != walk(y, r.item.Field.Path).IsNil() {
+	if r.item.Pointer && isNil(walk(x, r.item.Field.Path)) != isNil(walk(y, r.item.Field.Path)) {
 		return false
 	}
 	if r.item.Expiry == nil || r.item.ExpiryOwner {
@@ -216,8 +236,8 @@ func (r *record) Clone(dst, src any) { r.clone(valueOf(dst), valueOf(src)) }
 func (r *record) clone(d, s reflect.Value) {
 	if r.item.Pointer {
 		p := walk(s, r.item.Field.Path)
-		if p.IsNil() {
-			walkNew(d, r.item.Field.Path).SetZero()
+		if isNil(p) {
+			clearPointer(d, s, r.item.Field.Path)
 			return
 		}
 		walkNew(d, r.item.Field.Path).Set(reflect.New(p.Type().Elem()))
@@ -229,7 +249,7 @@ func (r *record) clone(d, s reflect.Value) {
 		case a.Opaque:
 		case !v.IsValid():
 			// A nil struct on the way: nothing of it may be left in dst.
-			r.zero(d, a)
+			clearPointer(d, s, a.Value.Path)
 		case len(a.Value.Path) == 0:
 			a.ops.clone(d, v)
 		default:
@@ -248,17 +268,26 @@ func (r *record) clone(d, s reflect.Value) {
 	}
 }
 
-func (r *record) zero(d reflect.Value, a *attribute) {
-	path := a.Value.Path
-	for i := range path {
-		if i > 0 && d.Kind() == reflect.Pointer {
+// isNil tells whether a pointer is nil, or lies in a struct that is.
+func isNil(p reflect.Value) bool { return !p.IsValid() || p.IsNil() }
+
+// clearPointer makes nil in d the pointer on a path, or at its end, that is nil in s.
+func clearPointer(d, s reflect.Value, path []int) {
+	for i := 0; ; i++ {
+		if i > 0 && s.Kind() == reflect.Pointer {
+			if s.IsNil() {
+				d.SetZero()
+				return
+			}
 			if d.IsNil() {
 				return
 			}
-			d.SetZero()
+			s, d = s.Elem(), d.Elem()
+		}
+		if i == len(path) {
 			return
 		}
-		d = d.Field(path[i])
+		s, d = s.Field(path[i]), d.Field(path[i])
 	}
 }
 
@@ -276,12 +305,19 @@ func (r *record) Present(rec any) bool {
 	return false
 }
 
-// isZero tells whether an attribute's field is zero, and with it the pointers
-// on the way.
+// isZero tells whether an attribute's field is zero, and with it the pointers on
+// the way that belong to its item alone. Those of the model's own embedding do not
+// count: other items may have made them.
 func isZero(v reflect.Value, a *attribute) bool {
 	for i, x := range a.Value.Path {
 		if i > 0 && v.Kind() == reflect.Pointer {
-			return v.IsNil()
+			if v.IsNil() {
+				return true
+			}
+			if i >= a.Place {
+				return false
+			}
+			v = v.Elem()
 		}
 		v = v.Field(x)
 	}

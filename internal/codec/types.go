@@ -206,6 +206,7 @@ func structOps(t *schema.Type) typeOps {
 			return true
 		},
 		func(dst, src reflect.Value) {
+			dst.SetZero() // embedded pointers that are nil in src are so in dst
 			for _, f := range fields {
 				if s := walk(src, f.path); s.IsValid() {
 					f.ops.clone(walkNew(dst, f.path), s)

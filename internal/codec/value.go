@@ -2,6 +2,7 @@ package codec
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,7 +14,8 @@ import (
 	"github.com/itemize/itemize/internal/key"
 )
 
-// SameValue tells whether two encoded values are equal. Sets have no order.
+// SameValue tells whether two encoded values are equal. Sets have no order, and
+// numbers may be written in different ways.
 func SameValue(a, b types.AttributeValue) bool {
 	switch a := a.(type) {
 	case nil:
@@ -23,7 +25,7 @@ func SameValue(a, b types.AttributeValue) bool {
 		return ok && a.Value == b.Value
 	case *types.AttributeValueMemberN:
 		b, ok := b.(*types.AttributeValueMemberN)
-		return ok && a.Value == b.Value
+		return ok && (a.Value == b.Value || canonical(a.Value) == canonical(b.Value))
 	case *types.AttributeValueMemberB:
 		b, ok := b.(*types.AttributeValueMemberB)
 		return ok && bytes.Equal(a.Value, b.Value)
@@ -44,7 +46,7 @@ func SameValue(a, b types.AttributeValue) bool {
 		return ok && sameSet(a.Value, b.Value)
 	case *types.AttributeValueMemberNS:
 		b, ok := b.(*types.AttributeValueMemberNS)
-		return ok && sameSet(a.Value, b.Value)
+		return ok && sameSet(canonicals(a.Value), canonicals(b.Value))
 	case *types.AttributeValueMemberBS:
 		b, ok := b.(*types.AttributeValueMemberBS)
 		return ok && sameSet(texts(a.Value), texts(b.Value))
@@ -52,11 +54,40 @@ func SameValue(a, b types.AttributeValue) bool {
 	return false
 }
 
+// SameItem tells whether two items have the same attributes.
+func SameItem(a, b map[string]types.AttributeValue) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name, v := range a {
+		if w, ok := b[name]; !ok || !SameValue(v, w) {
+			return false
+		}
+	}
+	return true
+}
+
 func sameSet(a, b []string) bool {
 	if slices.Equal(a, b) {
 		return true
 	}
 	return len(a) == len(b) && slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// canonical returns the one text of a number, or what is no number as it is.
+func canonical(number string) string {
+	if c, ok := key.Canonical(number); ok {
+		return c
+	}
+	return number
+}
+
+func canonicals(numbers []string) []string {
+	s := make([]string, len(numbers))
+	for i, n := range numbers {
+		s[i] = canonical(n)
+	}
+	return s
 }
 
 func texts(b [][]byte) []string {
@@ -97,7 +128,7 @@ func check(v types.AttributeValue, depth int) error {
 	case *types.AttributeValueMemberSS:
 		return checkSet(v.Value, checkString, func(s string) string { return s })
 	case *types.AttributeValueMemberNS:
-		return checkSet(v.Value, checkNumber, func(s string) string { c, _ := key.Canonical(s); return c })
+		return checkSet(v.Value, checkNumber, canonical)
 	case *types.AttributeValueMemberBS:
 		return checkSet(texts(v.Value), func(string) error { return nil }, func(s string) string { return s })
 	}
@@ -119,6 +150,9 @@ func checkNumber(s string) error {
 }
 
 func checkSet(members []string, check func(string) error, canonical func(string) string) error {
+	if len(members) == 0 {
+		return errors.New("a set cannot be empty: leave the attribute out, with omitempty or as NULL")
+	}
 	seen := make(map[string]bool, len(members))
 	for _, m := range members {
 		if err := check(m); err != nil {

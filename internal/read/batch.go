@@ -3,7 +3,9 @@ package read
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -76,7 +78,7 @@ func (r *Reader) batchOf(ctx context.Context, parts []sel.Part, o Options, u *Us
 		})
 		u.Requests++
 		if err != nil {
-			return nil, r.explain(err, parts[0].Table)
+			return nil, Explain(r.Schema.Label(), slices.Sorted(maps.Keys(tables)), err)
 		}
 		var sizes []int
 		for name, items := range out.Responses {

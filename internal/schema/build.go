@@ -77,6 +77,7 @@ func (b *builder) build() {
 	b.place()
 	b.root()
 	b.attributes()
+	b.nameItems()
 	b.expiry()
 	b.check()
 }

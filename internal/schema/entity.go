@@ -173,6 +173,9 @@ type Attribute struct {
 	Value Value
 	// AV are the dynamodbav options.
 	AV tags.AV
+	// Place is how much of Value.Path leads to the field of the model that gives
+	// the attribute its place: what follows lies in that field's struct.
+	Place int
 	// Opaque tells that values are compared as they are encoded.
 	Opaque bool
 	// Field is the declared field, nil for a scalar element.

@@ -147,7 +147,22 @@ func (b *builder) attributes() {
 				b.checkSkipped(m)
 				continue
 			}
-			b.attribute(it, m, m.value())
+			b.attribute(it, m, m.value(), len(m.path))
+		}
+	}
+}
+
+// nameItems names a singleton after its field, where that is its only one.
+func (b *builder) nameItems() {
+	fields := map[*Item][]*member{}
+	for _, m := range slices.Concat(b.blanks, b.fields) {
+		if it := b.onItem[m.Field]; it != nil {
+			fields[it] = append(fields[it], m)
+		}
+	}
+	for it, all := range fields {
+		if len(all) == 1 && all[0].Name != "_" {
+			it.Name = all[0].Name
 		}
 	}
 }
@@ -183,7 +198,7 @@ func (b *builder) elementAttributes(it *Item, m *member) {
 	if !it.Elem.Spreads() {
 		self := slices.ContainsFunc(it.Key.Sources, func(s Source) bool { return s.From == FromSelf && s.Lossless })
 		if !self || m.tag.Has("stored") {
-			b.attribute(it, m, Value{Name: m.Name, Type: it.Elem})
+			b.attribute(it, m, Value{Name: m.Name, Type: it.Elem}, 0)
 		}
 		return
 	}
@@ -197,7 +212,7 @@ func (b *builder) elementAttributes(it *Item, m *member) {
 		}
 		b.notYetInside(f)
 		if !held || f.tag.Has("stored") {
-			b.attribute(it, f, f.value())
+			b.attribute(it, f, f.value(), 0)
 		}
 	}
 }
@@ -210,7 +225,6 @@ func (b *builder) spreadAttributes(it *Item, m *member) {
 	if alone {
 		v := m.value()
 		it.Field, it.Pointer = &v, m.Type.Kind == Pointer
-		it.Name = m.Name
 	}
 	b.notEmpty(m, m.Type.deref())
 	for _, f := range b.spread(m.Type.deref()) {
@@ -218,7 +232,7 @@ func (b *builder) spreadAttributes(it *Item, m *member) {
 			b.fault(f.option("stored"), "remove it", "stored is for fields that a key names; this one is stored anyhow")
 		}
 		b.notYetInside(f)
-		b.attribute(it, f, Value{Name: m.Name + "." + f.Name, Path: slices.Concat(m.path, f.path), Type: f.Type})
+		b.attribute(it, f, Value{Name: m.Name + "." + f.Name, Path: slices.Concat(m.path, f.path), Type: f.Type}, len(m.path))
 	}
 }
 
@@ -237,15 +251,16 @@ func (b *builder) notYetInside(f *member) {
 	}
 }
 
-// attribute adds an attribute to an item. v is where the value lies.
-func (b *builder) attribute(it *Item, m *member, v Value) {
+// attribute adds an attribute to an item. v is where the value lies, of which place
+// leads to the field with the place.
+func (b *builder) attribute(it *Item, m *member, v Value, place int) {
 	if m.tag.AV.Ignore {
 		b.fault(m.avAt(), `write ddb:"-" as well, or drop dynamodbav:"-"`, "the field has a place, but dynamodbav:\"-\" would not store it")
 		return
 	}
 	b.encodable(m, v.Type)
 	it.Attributes = append(it.Attributes, &Attribute{
-		Name: m.avName(), Value: v, AV: m.tag.AV, Opaque: v.Type.Opaque(), Field: m.Field,
+		Name: m.avName(), Value: v, Place: place, AV: m.tag.AV, Opaque: v.Type.Opaque(), Field: m.Field,
 	})
 }
 
