@@ -34,6 +34,8 @@ type change struct {
 	shown []string
 	// put is the whole item, of a put without its version.
 	put read.Item
+	// unread tells that an item of unknown size may be there.
+	unread bool
 	// oldSize and newSize are the item's sizes in bytes, 0 for none.
 	oldSize, newSize int
 	// token is the version that this write gives the item.
@@ -53,22 +55,28 @@ const (
 	unknownIndex
 )
 
-// wcu returns the price of the change by itself.
-func (ch *change) wcu() float64 {
+// wcu returns the price of the change by itself. Of an item that may be there
+// without having been read it is a bound: one that is deleted unread, and an
+// expired one that a put replaces.
+func (ch *change) wcu() cost.Units {
+	price := cost.Exactly(cost.Put(ch.oldSize, ch.newSize))
 	if ch.kind == KindDelete {
-		return cost.Delete(ch.oldSize)
+		price = cost.Exactly(cost.Delete(ch.oldSize))
 	}
-	return cost.Put(ch.oldSize, ch.newSize)
+	if ch.unread {
+		price.Max = cost.WriteUnits(cost.MaxItem)
+	}
+	return price
 }
 
 // transactWCU returns the price of the change within a transaction.
-func (ch *change) transactWCU() float64 { return 2 * ch.wcu() }
+func (ch *change) transactWCU() cost.Units { return ch.wcu().Times(2) }
 
 // describe returns the change as plans show it.
-func (c *core) describe(ch *change, wcu float64) ItemPlan {
+func (c *core) describe(ch *change, wcu cost.Units) ItemPlan {
 	p := ItemPlan{
 		Kind: ch.kind, Key: c.public(ch.place), Field: fieldOf(ch.item),
-		OldBytes: ch.oldSize, NewBytes: ch.newSize, WCU: cost.Exactly(wcu),
+		OldBytes: ch.oldSize, NewBytes: ch.newSize, WCU: wcu,
 	}
 	p.Attributes = slices.Clone(ch.shown)
 	if ch.shown == nil {

@@ -2,6 +2,7 @@ package mapper
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,7 +31,9 @@ func newCore(client Client, e *schema.Entity, options []Option) (*core, error) {
 	}
 	var s settings
 	for _, o := range options {
-		o.apply(&s)
+		if o != nil {
+			o.apply(&s)
+		}
 	}
 	c := &core{client: client, schema: e, codec: codec.Reflected(e), now: time.Now}
 	for i, t := range e.Tables {
@@ -43,6 +46,9 @@ func newCore(client Client, e *schema.Entity, options []Option) (*core, error) {
 		}
 		if !isTableName(name) {
 			return nil, fmt.Errorf("%s: %q cannot be the name of a table: DynamoDB takes 3 to 255 letters, digits, '_', '-' and '.', or an ARN", e.Label(), name)
+		}
+		if slices.Contains(c.tables, name) {
+			return nil, fmt.Errorf("%s: two of its tables are named %q: give each a name of its own with mapper.Tables", e.Label(), name)
 		}
 		c.tables = append(c.tables, name)
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/sel"
@@ -100,11 +102,14 @@ func (del *deletion) check() error {
 // one deletes a single item, whatever it holds.
 func (del *deletion) one(ctx context.Context, p sel.Part) error {
 	c := del.c
-	it, _ := c.schema.Match(p.Table, p.Range.Low)
+	it, values := c.schema.Match(p.Table, p.Range.Low)
 	if it == nil {
 		return fmt.Errorf("%s: the sort key %s matches no field: items that the model does not know are not deleted", c.schema.Label(), p.Range.Low)
 	}
-	ch := &change{place: place{p.Table, p.PK, p.Range.Low}, kind: KindDelete, item: it}
+	if !c.owned(&state{spec: del.spec}, &read.Found{Kind: it, Values: values}) {
+		return fmt.Errorf("%s: the sort key %s is that of another entity than %s: select it by its own key", c.schema.Label(), p.Range.Low, c.entityName(del.spec.Owners))
+	}
+	ch := &change{place: place{p.Table, p.PK, p.Range.Low}, kind: KindDelete, item: it, unread: true}
 	del.t.mode = ModeOne
 	if del.settings.exactlyOnce {
 		return c.transact(ctx, c.scratch(del.d), del.d, []*change{ch}, del.t)
@@ -163,9 +168,10 @@ func (del *deletion) read(ctx context.Context) error {
 	del.root, del.rest = nil, nil
 	s := &state{spec: del.spec}
 	var root *read.Found
+	known := c.told(found)
 	for i := range found {
 		f := &found[i]
-		if f.Kind == nil || !c.owned(s, f) {
+		if f.Kind == nil || !c.owned(s, f) || f.Attempt == nil && !c.ownedBy(known, f) {
 			continue
 		}
 		if f.Kind == c.schema.Root {
@@ -183,6 +189,40 @@ func (del *deletion) read(ctx context.Context) error {
 		}
 	}
 	return c.rootThere(&del.spec, root)
+}
+
+// told returns the values of the owner's fields that keys name, as far as the items
+// of singletons hold them: by index, with the zero Value for one that is not known.
+func (c *core) told(found []read.Found) []key.Value {
+	v := c.codec.New()
+	there := map[*schema.Item]bool{}
+	for i := range found {
+		f := &found[i]
+		if f.Kind != nil && !f.Kind.Element() {
+			// An item that cannot be decoded tells nothing, and is deleted all the same.
+			there[f.Kind] = c.decodeItem(f, v, c.rowOf(f)) == nil
+		}
+	}
+	known := make([]key.Value, len(c.schema.Owners))
+	for i := c.schema.Identities(); i < len(known); i++ {
+		if there[c.schema.Owners[i].Item] {
+			known[i], _ = c.codec.Owner(v, i)
+		}
+	}
+	return known
+}
+
+// ownedBy tells whether an item's key agrees with the values that are known.
+func (c *core) ownedBy(known []key.Value, f *read.Found) bool {
+	if f.Kind.Key == nil {
+		return true
+	}
+	for i, src := range f.Kind.Key.Sources {
+		if src.From == schema.FromOwner && known[src.Owner].Kind != key.None && !c.sameInKey(f.Kind.Key, i, f.Values[i], known[src.Owner]) {
+			return false
+		}
+	}
+	return true
 }
 
 // all are the deletes, the root's last, so that what is left is found.
@@ -234,35 +274,74 @@ func (c *core) settleDeletes(s *state, changes []*change) {
 }
 
 // stage deletes an entity of any size: the root is marked, which makes the entity
-// not found; then the others go, and then the root.
+// not found; then the others go, and then the root. A delete that was begun, by this
+// program or another, is finished.
 func (del *deletion) stage(ctx context.Context, s *state) error {
 	c, t := del.c, del.t
 	t.mode = ModeStaged
-	st := c.newStage(deleting)
+	root := del.root.row
+	st, begun := readStage(read.Item{schema.State: root.stage})
+	if !begun || st.state != deleting {
+		mark := del.mark()
+		c.prepare(mark)
+		if err := c.single(ctx, s, del.d, mark, t); err != nil {
+			return err
+		}
+		root = &row{place: mark.place, version: mark.token, size: mark.newSize, stage: mark.attributes[0].value}
+		c.settle(s, arrival{}, []*change{mark}) // so that it can be repeated
+		st, _ = readStage(read.Item{schema.State: root.stage})
+	}
+	still := func(ctx context.Context, t *tally) error { return del.stillOurs(ctx, st, t) }
+	err := c.deleteAll(ctx, del.d, del.rest, still, t)
+	if err == nil {
+		last := &change{place: root.place, kind: KindDelete, item: del.root.item, oldSize: root.size}
+		last.row = &row{place: root.place, version: root.version, raw: read.Item{schema.State: root.stage}}
+		err = c.single(ctx, c.scratch(del.d), del.d, last, t)
+	}
+	var conflict *ConflictError
+	switch {
+	case errors.As(err, &conflict), errors.Is(err, errTakenOver):
+		return nil // it was finished by somebody else, or taken over by an insert
+	case err != nil:
+		return del.begun(err)
+	}
+	return nil
+}
+
+// mark returns the update that makes the root not live.
+func (del *deletion) mark() *change {
+	c := del.c
+	value := c.newStage(deleting).value()
 	mark := *del.root
 	mark.kind = KindUpdate
-	mark.attributes = []assignment{{schema.State, unknownIndex, st.value()}}
-	mark.newSize = mark.oldSize + cost.AttributeSize(schema.State, st.value())
+	mark.attributes = []assignment{{schema.State, unknownIndex, value}}
+	mark.newSize = mark.oldSize + cost.AttributeSize(schema.State, value)
 	if was := mark.row.stage; was != nil {
 		mark.newSize -= cost.AttributeSize(schema.State, was)
 	}
 	if c.schema.Version != "" && mark.row.version == nil {
 		mark.newSize += len(c.schema.Version) + tokenSize
 	}
-	c.prepare(&mark)
-	if err := c.single(ctx, s, del.d, &mark, t); err != nil {
+	return &mark
+}
+
+// errTakenOver ends a staged delete whose root an insert has taken over: what is
+// there now is the insert's.
+var errTakenOver = errors.New("an insert has taken over")
+
+// stillOurs returns errTakenOver where the root does not carry the delete's stage
+// any more.
+func (del *deletion) stillOurs(ctx context.Context, st stage, t *tally) error {
+	root, err := del.c.readRoot(ctx, del.c.identity(del.d.owners), t)
+	if err != nil {
 		return err
 	}
-	c.settle(s, arrival{}, []*change{&mark}) // so that it can be repeated
-	if err := c.deleteAll(ctx, del.d, del.rest, t); err != nil {
-		return del.begun(err)
+	if root != nil {
+		if now, ok := readStage(root.Item); ok && codec.SameValue(now.attempt, st.attempt) {
+			return nil
+		}
 	}
-	last := &change{place: mark.place, kind: KindDelete, item: mark.item, oldSize: mark.newSize}
-	last.row = &row{place: mark.place, version: mark.token, raw: read.Item{schema.State: st.value()}}
-	if err := c.single(ctx, c.scratch(del.d), del.d, last, t); err != nil {
-		return del.begun(err)
-	}
-	return nil
+	return errTakenOver
 }
 
 // begun is the error of a staged delete that has begun and is not finished: the
@@ -276,18 +355,20 @@ func (del *deletion) begun(err error) error {
 }
 
 // deleteFound deletes items as they were read.
-func (c *core) deleteFound(ctx context.Context, d *diff, found []read.Found, t *tally) error {
+func (c *core) deleteFound(ctx context.Context, d *diff, found []read.Found, still func(context.Context, *tally) error, t *tally) error {
 	var all []*change
 	for i := range found {
 		f := &found[i]
 		all = append(all, &change{place: place{f.Table, f.PK, f.SK}, kind: KindDelete, item: f.Kind, row: c.rowOf(f), oldSize: f.Size})
 	}
-	return c.deleteAll(ctx, d, all, t)
+	return c.deleteAll(ctx, d, all, still, t)
 }
 
 // deleteAll deletes items of an entity that is not live any more, several at
-// once. One that was written meanwhile is deleted as it is now.
-func (c *core) deleteAll(ctx context.Context, d *diff, all []*change, t *tally) error {
+// once. One that was written meanwhile is deleted as it is now, if still finds then
+// that the entity is still the one to be deleted: what it holds later is conditional
+// on what was seen before.
+func (c *core) deleteAll(ctx context.Context, d *diff, all []*change, still func(context.Context, *tally) error, t *tally) error {
 	tallies := make([]tally, len(all))
 	defer t.addAll(tallies)
 	return atOnce(ctx, len(all), func(ctx context.Context, i int) error {
@@ -301,6 +382,9 @@ func (c *core) deleteAll(ctx context.Context, d *diff, all []*change, t *tally) 
 			stored := conflict.stored[0]
 			if len(stored) == 0 {
 				return nil // gone
+			}
+			if err := still(ctx, &tallies[i]); err != nil {
+				return err
 			}
 			f, err := c.reader.Found(ch.table, stored)
 			if err != nil {

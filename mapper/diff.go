@@ -69,6 +69,9 @@ func (c *core) diff(s *state, v any, settings writeSettings) (*diff, error) {
 		now, _ := c.codec.Record(it.Index).Expiry(v)
 		was, _ := c.codec.Record(it.Index).Expiry(s.old)
 		d.expiryChanged = !s.fresh && now.Unix() != was.Unix()
+		if d.expiryChanged && !s.spec.Whole {
+			return nil, &NotLoadedError{Model: c.schema.Label(), Field: it.Expiry.Name, needs: "every item, whose expiry it is,"}
+		}
 	}
 	for _, it := range c.schema.Items {
 		if it.Element() {
@@ -280,6 +283,10 @@ func (d *diff) element(it *schema.Item, elements codec.Elements, stored map[key.
 		d.fail(fmt.Errorf("%s.%s: %s is nil, and an item has to hold something: remove it", d.c.schema.Label(), it.Name, posName(pos)))
 		return
 	}
+	if o := d.unreadOwner(it); o != "" {
+		d.fail(&NotLoadedError{Model: d.c.schema.Label(), Field: it.Name, needs: o + ","})
+		return
+	}
 	sk, err := d.c.sortKey(it, d.owners, rec, pos)
 	if err != nil {
 		d.fail(fmt.Errorf("%w (%s)", err, posName(pos)))
@@ -334,7 +341,7 @@ func (d *diff) keep(it *schema.Item, r *row, pos codec.Pos) {
 }
 
 func (d *diff) delete(it *schema.Item, r *row) {
-	d.changes = append(d.changes, &change{place: r.place, kind: KindDelete, item: it, row: r, oldSize: r.size})
+	d.add(&change{place: r.place, kind: KindDelete, item: it, row: r, oldSize: r.size})
 }
 
 // encode returns an attribute's value, checked.
@@ -445,6 +452,10 @@ func (d *diff) add(ch *change) {
 		d.fail(d.c.tooLarge(ch))
 		return
 	}
+	if err := d.c.comparable(ch); err != nil {
+		d.fail(err)
+		return
+	}
 	d.changes = append(d.changes, ch)
 }
 
@@ -487,7 +498,22 @@ func (d *diff) put(it *schema.Item, at place, rec any, pos codec.Pos, from *row)
 	if ch.ghost != nil {
 		ch.oldSize = ch.ghost.size
 	}
+	ch.unread = d.s.fresh && ch.ghost == nil && d.c.schema.TTL != ""
 	d.add(ch)
+}
+
+// unreadOwner returns the name of a field of the owner that an item's key names and
+// that was not loaded, "" for none: the key would be that of another item.
+func (d *diff) unreadOwner(it *schema.Item) string {
+	if d.s.unread == nil || it.Key == nil {
+		return ""
+	}
+	for _, src := range it.Key.Sources {
+		if src.From == schema.FromOwner && d.s.unread[src.Owner] {
+			return d.c.schema.Owners[src.Owner].Name
+		}
+	}
+	return ""
 }
 
 // fill encodes all attributes of a put. from holds unknown ones to take along.
@@ -507,7 +533,11 @@ func (d *diff) fill(ch *change, from *row) error {
 		}
 		set(assignment{a.Name, i, av})
 	}
-	set(assignment{d.c.schema.TTL, expiryIndex, d.expiry(ch.item, d.v, ch.rec)})
+	expiry := d.expiry(ch.item, d.v, ch.rec)
+	if ch.row != nil && ch.item.ExpiryOwner && len(d.s.rows[d.c.schema.Root.Index]) == 0 {
+		expiry = ch.row.ttl // the root, which tells it, was not loaded
+	}
+	set(assignment{d.c.schema.TTL, expiryIndex, expiry})
 	if from != nil {
 		for name, v := range from.unknown {
 			set(assignment{name, unknownIndex, v})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/itemize/itemize/internal/codec"
@@ -236,23 +237,40 @@ func (c *core) entities(ctx context.Context, s sel.Spec, o read.Options, u *read
 				yield(nil, err)
 				return
 			}
-			for len(open) > 0 && open[0].over(f.SK, o.Reverse) {
-				if !c.yieldEntity(ctx, open[0], u, yield) {
+			for len(open) > 0 {
+				i := next(open, o.Reverse)
+				if !open[i].over(f.SK, o.Reverse) {
+					break
+				}
+				if !c.yieldEntity(ctx, open[i], u, yield) {
 					return
 				}
-				open = open[1:]
+				open = slices.Delete(open, i, i+1)
 			}
 			if open, err = c.join(open, f, s); err != nil {
 				yield(nil, err)
 				return
 			}
 		}
-		for _, g := range open {
-			if !c.yieldEntity(ctx, g, u, yield) {
+		for len(open) > 0 {
+			i := next(open, o.Reverse)
+			if !c.yieldEntity(ctx, open[i], u, yield) {
 				return
 			}
+			open = slices.Delete(open, i, i+1)
 		}
 	}
+}
+
+// next returns the group that comes next: in the order of the keys of their roots.
+func next(open []*group, reverse bool) int {
+	i := 0
+	for j, g := range open {
+		if reverse == (g.first > open[i].first) && g.first != open[i].first {
+			i = j
+		}
+	}
+	return i
 }
 
 // join adds an item to its entity's group.

@@ -162,10 +162,15 @@ type NotLoadedError struct {
 	Field string
 	// Key is the item outside of the selection.
 	Key Key
+
+	needs string // what else has to be loaded
 }
 
 // Error names the field and the item.
 func (e *NotLoadedError) Error() string {
+	if e.needs != "" {
+		return fmt.Sprintf("%s.%s: its change cannot be saved without %s which was not loaded: load the entity by its key", e.Model, e.Field, e.needs)
+	}
 	return fmt.Sprintf("%s.%s: its item %s was not loaded, so that its change cannot be saved: load a selection that includes it", e.Model, e.Field, e.Key)
 }
 

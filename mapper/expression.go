@@ -1,6 +1,7 @@
 package mapper
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
 )
@@ -116,6 +118,23 @@ func (c *core) condition(x *expression, ch *change) string {
 		}
 	}
 	return strings.Join(terms, " AND ")
+}
+
+// maxTerms is how many attributes a condition can compare: each takes an operator,
+// and one joins it to the next.
+const maxTerms = cost.MaxOperators / 2
+
+// comparable refuses a change of an item without a version that has more attributes
+// than a condition can compare.
+func (c *core) comparable(ch *change) error {
+	if ch.row == nil || ch.row.version != nil {
+		return nil
+	}
+	if n := len(c.guarded(ch)); n+2 > maxTerms {
+		return fmt.Errorf("%s.%s: the item %s has no version, and the %d attributes that its %s has to compare are more than a condition takes (%d): change fewer at once, or let the model's items have versions",
+			c.schema.Label(), fieldOf(ch.item), c.public(ch.place), n, ch.kind, maxTerms-2)
+	}
+	return nil
 }
 
 func (c *core) hash(ch *change) string { return c.schema.Tables[ch.table].Hash }

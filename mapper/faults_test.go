@@ -227,6 +227,14 @@ func scenarios() []scenario {
 			_, err := m.Delete(ctx, m.Key(e.Value.ID), mapper.Staged())
 			return err
 		}, nil, nil},
+		{"delete staged what was loaded", small(), func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
+			_, err := m.Delete(ctx, e, mapper.Staged())
+			return err
+		}, nil, nil},
+		{"update", small(), func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
+			_, err := m.Update(ctx, m.Key(e.Value.ID), func(a *account) error { both(a); return nil })
+			return err
+		}, with(both), nil},
 		{"delete a part", small(), func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
 			_, err := m.Delete(ctx, m.Key(e.Value.ID).Prefix("ENTRY#"))
 			return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,6 +65,46 @@ func TestFlatModel(t *testing.T) {
 	must(threads.Delete(ctx, threads.Key("go", "moved")))(t)
 	if n := len(slice(t, threads, query.Of[models.Thread](threads.Key("go")))); n != 4 {
 		t.Errorf("%d left", n)
+	}
+}
+
+// topic is a flat model whose roots lie at the prefix of their other items.
+type topic struct {
+	_     struct{} `ddb:"table=topics"`
+	Board string   `ddb:"pk=BOARD#{Board}"`
+	Name  string   `ddb:"sk=T#{Name}"`
+	Open  bool     `ddb:"sk=T#{Name}"`
+	Posts []part   `ddb:"sk=T#{^Name}#{N:02}"`
+}
+
+// Other entities' keys may sort between a root and the rest of its items ("A",
+// "A!", "A!#01", "A#01"): entities come in the order of their roots all the same,
+// both ways.
+func TestFlatModelsInterleaved(t *testing.T) {
+	ctx := context.Background()
+	topics := newMapper[topic](t, "PK:S", "SK:S")
+	names := []string{"A", "A!", "A!!", "AA", "B"}
+	for i, name := range names {
+		must(topics.Save(ctx, topics.New(topic{Board: "b", Name: name, Open: true, Posts: []part{{N: 1}, {N: 2}}[:1+i%2]})))(t)
+	}
+	q := query.Of[topic](topics.Key("b"))
+	for _, reverse := range []bool{false, true} {
+		if reverse {
+			q = q.Reverse()
+			slices.Reverse(names)
+		}
+		var got []string
+		for _, v := range slice(t, topics, q) {
+			got = append(got, fmt.Sprint(v.Name, len(v.Posts)))
+		}
+		if len(got) != len(names) {
+			t.Fatalf("%v", got)
+		}
+		for i, name := range names {
+			if !strings.HasPrefix(got[i], name) || len(got[i]) != len(name)+1 {
+				t.Errorf("reverse %v: %v", reverse, got)
+			}
+		}
 	}
 }
 

@@ -163,7 +163,7 @@ func (c *core) doubts(found []read.Found, root *read.Found, live liveness) (fore
 		case f.Kind == c.schema.Root, f.Attempt == nil:
 		case !codec.SameValue(f.Attempt, live.attempt):
 			foreign = true
-		case !c.old(live) && (root == nil || root.Answer != f.Answer):
+		case !c.old(live) && (root == nil || f.Answer == 0 || root.Answer != f.Answer):
 			early = true
 		}
 	}
@@ -288,12 +288,39 @@ func (c *core) decode(s *state, v any, found []read.Found) error {
 	if err := c.adoptOwners(s, v, elements); err != nil {
 		return err
 	}
+	if err := c.checkIdentity(s, v); err != nil {
+		return err
+	}
 	for i, it := range c.schema.Items {
 		if it.Element() {
 			c.setElements(s, v, it, elements[i])
 		}
 	}
 	c.snapshot(s, v)
+	return nil
+}
+
+// checkIdentity refuses an entity whose attributes tell other values of the fields
+// that it is known by than its keys do: its changes would go elsewhere.
+func (c *core) checkIdentity(s *state, v any) error {
+	for o := range c.schema.Identities() {
+		it := c.schema.Owners[o].Item
+		if it == nil || it.Element() || len(s.rows[it.Index]) == 0 {
+			continue
+		}
+		value, err := c.codec.Owner(v, o)
+		if err != nil {
+			return err
+		}
+		for _, k := range append([]*schema.Key{c.schema.PK}, it.Key) {
+			for i := 0; k != nil && i < len(k.Sources); i++ {
+				if src := k.Sources[i]; src.Owner == o && !c.sameInKey(k, i, value, s.spec.Owners[o]) {
+					return fmt.Errorf("%s.%s: item %s: its attribute holds %s, and its key %s: the item was not written by this model; correct one of them",
+						c.schema.Label(), c.schema.Owners[o].Name, c.public(s.rows[it.Index][0].place), value, s.spec.Owners[o])
+				}
+			}
+		}
+	}
 	return nil
 }
 
@@ -356,6 +383,7 @@ func (c *core) adoptOwners(s *state, v any, elements [][]element) error {
 		item := c.schema.Owners[o].Item
 		loaded := item != nil && len(s.rows[item.Index]) > 0
 		adopted := false
+		defer func() { s.markUnread(o, !loaded && !adopted && !c.selected(s, item)) }()
 		for i, it := range c.schema.Items {
 			for n := 0; it.Element() && n < len(it.Key.Sources); n++ {
 				if src := it.Key.Sources[n]; src.From != schema.FromOwner || src.Owner != o {
@@ -381,6 +409,16 @@ func (c *core) adoptOwners(s *state, v any, elements [][]element) error {
 		}
 	}
 	return nil
+}
+
+// selected tells whether a singleton's place lies in the selection, so that it is
+// known even where it is not there.
+func (c *core) selected(s *state, it *schema.Item) bool {
+	if s.spec.Whole || it == nil {
+		return s.spec.Whole
+	}
+	sk, err := c.schema.SortKey(it, s.spec.Owners)
+	return err == nil && s.spec.Contains(it.Table.Index, sk)
 }
 
 // keepOwned returns the elements whose keys hold the owner's value.

@@ -64,7 +64,9 @@ func CheckLoaded() WriteOption { return writeFunc(func(s *writeSettings) { s.che
 func writeSettingsOf(options []WriteOption) writeSettings {
 	var s writeSettings
 	for _, o := range options {
-		o.apply(&s)
+		if o != nil {
+			o.apply(&s)
+		}
 	}
 	return s
 }
@@ -87,7 +89,9 @@ func Receive(r *Receipt) ReadOption { return readFunc(func(s *query.ReadSettings
 func readSettingsOf(options []ReadOption) query.ReadSettings {
 	var s query.ReadSettings
 	for _, o := range options {
-		o.ReadOption(&s)
+		if o != nil {
+			o.ReadOption(&s)
+		}
 	}
 	return s
 }

@@ -105,8 +105,12 @@ func (c *core) tooMany(all []*change) error {
 	for _, ch := range all {
 		bytes += max(ch.oldSize, ch.newSize)
 	}
-	return fmt.Errorf("%s: %d items of %d bytes do not fit one transaction (%d items, %d bytes): save with Independent, one by one, or save in parts",
-		c.schema.Label(), len(all), bytes, cost.MaxTransactItems, cost.MaxTransactBytes)
+	cure := "save with Independent, one by one, or save in parts"
+	if slices.ContainsFunc(all, func(ch *change) bool { return ch.kind == KindCheck }) {
+		cure = "load less, so that less is checked, or save without CheckLoaded"
+	}
+	return fmt.Errorf("%s: %d items of %d bytes do not fit one transaction (%d items, %d bytes): %s",
+		c.schema.Label(), len(all), bytes, cost.MaxTransactItems, cost.MaxTransactBytes, cure)
 }
 
 // oneByOne makes a step of each change: of an insert the root first, so that it
@@ -175,7 +179,7 @@ func (p *savePlan) describe() *Plan {
 }
 
 // price returns what a change costs in its step.
-func (s *step) price(ch *change) float64 {
+func (s *step) price(ch *change) cost.Units {
 	if s.transact {
 		return ch.transactWCU()
 	}
@@ -188,15 +192,15 @@ func (p *savePlan) alternatives() []Alternative {
 	if len(changes) < 2 || len(p.checks) > 0 {
 		return nil
 	}
-	single := 0.0
+	var single cost.Units
 	for _, ch := range changes {
-		single += ch.wcu()
+		single = single.Add(ch.wcu())
 	}
 	ways := map[Mode]Alternative{
-		ModeIndependent: {Option: "Independent()", Requests: len(changes), WCU: cost.Exactly(single)},
+		ModeIndependent: {Option: "Independent()", Requests: len(changes), WCU: single},
 	}
 	if p.c.fits(changes) {
-		ways[ModeTransaction] = Alternative{Option: "one transaction", Requests: 1, WCU: cost.Exactly(2 * single)}
+		ways[ModeTransaction] = Alternative{Option: "one transaction", Requests: 1, WCU: single.Times(2)}
 	}
 	if p.diff.s.fresh {
 		ways[ModeStaged] = Alternative{Option: "Staged()", Requests: len(changes) + 1, WCU: stagedUnits(p.c.stagedItems(changes))}

@@ -232,7 +232,7 @@ func (c *core) wereWritten(changes []*change, stored []read.Item, unsure bool) b
 	return unsure && len(changes) == 1 && only.kind == KindDelete && len(stored[0]) == 0
 }
 
-func (c *core) priceOf(ch *change, together int) float64 {
+func (c *core) priceOf(ch *change, together int) cost.Units {
 	if together > 1 {
 		return ch.transactWCU()
 	}

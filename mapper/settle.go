@@ -132,7 +132,7 @@ func (c *core) settleRow(ch *change) *row {
 	}
 	if ch.kind == KindPut {
 		clear(r.sizes)
-		r.expiry, r.opaque = 0, nil
+		r.ttl, r.expiry, r.opaque = nil, 0, nil
 		raw = codec.CopyItem(ch.put)
 	}
 	for _, a := range ch.removed {
@@ -167,7 +167,7 @@ func (r *row) setStored(it *schema.Item, a assignment) {
 	}
 	switch a.index {
 	case expiryIndex:
-		r.expiry = n
+		r.ttl, r.expiry = a.value, n
 	case unknownIndex:
 		r.setUnknown(a)
 	default:

@@ -139,14 +139,20 @@ func (in *stagedInsert) take(ctx context.Context, claim *change) error {
 
 // sweep deletes what earlier attempts have left of the entity's items.
 func (in *stagedInsert) sweep(ctx context.Context) error {
-	found, err := in.c.collect(ctx, sel.Entity(in.c.schema, in.c.identity(in.d.owners)), read.Options{Strong: true}, in.t)
+	s := &state{spec: sel.Entity(in.c.schema, in.c.identity(in.d.owners))}
+	found, err := in.c.collect(ctx, s.spec, read.Options{Strong: true}, in.t)
 	if err != nil {
 		return err
 	}
 	found = slices.DeleteFunc(found, func(f read.Found) bool {
-		return f.Kind == nil || f.Kind == in.c.schema.Root || codec.SameValue(f.Attempt, in.stage.attempt)
+		switch {
+		case f.Kind == nil, f.Kind == in.c.schema.Root, codec.SameValue(f.Attempt, in.stage.attempt):
+			return true
+		}
+		// What the new entity would not show is left alone.
+		return !in.c.owned(s, &f) || f.Attempt == nil && !in.c.ownedBy(in.d.owners, &f)
 	})
-	return in.c.deleteFound(ctx, in.d, found, in.t)
+	return in.c.deleteFound(ctx, in.d, found, in.stillOurs, in.t)
 }
 
 // putParts puts the other items, several at once, each only where nothing is, or

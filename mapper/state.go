@@ -25,6 +25,9 @@ type state struct {
 	// owners are the values in old of the fields that keys name; nil where they
 	// are not at hand.
 	owners []key.Value
+	// unread are the owners' fields whose values were not loaded, by index: what
+	// old holds of them is no more than zero. Nil stands for none.
+	unread []bool
 	// rows are the stored items, by the item's index: at most one of a
 	// singleton; of elements in the order of their snapshot in old.
 	rows [][]*row
@@ -53,8 +56,9 @@ type row struct {
 	// included; 0 for an attribute that is not stored.
 	size  int
 	sizes []int32
-	// expiry is the size of the TTL attribute where it is none of the item's
-	// attributes, 0 for none.
+	// ttl is the TTL attribute where it is none of the item's attributes, nil for
+	// none, and expiry its size.
+	ttl    types.AttributeValue
 	expiry int
 	// attempt is the staged write that put the item, until it is written again.
 	attempt types.AttributeValue
@@ -97,6 +101,14 @@ func (c *core) scratch(d *diff) *state {
 	return &state{core: c, spec: sel.Entity(c.schema, c.identity(d.owners)), old: c.codec.New(), rows: make([][]*row, len(c.schema.Items))}
 }
 
+// markUnread notes whether an owner's field was not loaded.
+func (s *state) markUnread(owner int, unread bool) {
+	if s.unread == nil {
+		s.unread = make([]bool, len(s.core.schema.Owners))
+	}
+	s.unread[owner] = unread
+}
+
 // rowOf describes a stored item.
 func (c *core) rowOf(f *read.Found) *row {
 	r := &row{}
@@ -116,7 +128,7 @@ func (c *core) fillRow(r *row, f *read.Found) {
 		case name == schema.State:
 			r.stage = v
 		case name == c.schema.TTL && f.Kind.Expiry != nil:
-			r.expiry = cost.AttributeSize(name, v)
+			r.ttl, r.expiry = v, cost.AttributeSize(name, v)
 		default:
 			if r.unknown == nil {
 				r.unknown = read.Item{}

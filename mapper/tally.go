@@ -46,9 +46,8 @@ func (t *tally) wrote(p ItemPlan) {
 // failed adds a write whose condition failed: it is charged, but not reported.
 // It costs at least what the stored item costs to write, and at most what the
 // write would have cost.
-func (t *tally) failed(stored int, wcu float64) {
-	least := min(cost.WriteUnits(stored), wcu)
-	t.wcu = t.wcu.Add(cost.Units{Min: least, Max: max(wcu, least)})
+func (t *tally) failed(stored int, wcu cost.Units) {
+	t.wcu = t.wcu.Add(cost.Units{Min: min(cost.WriteUnits(stored), wcu.Min), Max: wcu.Max})
 }
 
 // charge adds what DynamoDB reports for a write. A transaction that was sent

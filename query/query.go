@@ -64,7 +64,9 @@ func (q Query[T, E]) All(ctx context.Context, src Source[T], options ...ReadOpti
 	return func(yield func(E, error) bool) {
 		var settings ReadSettings
 		for _, o := range options {
-			o.ReadOption(&settings)
+			if o != nil {
+				o.ReadOption(&settings)
+			}
 		}
 		if src == nil {
 			var zero E

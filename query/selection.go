@@ -2,7 +2,9 @@ package query
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
@@ -16,10 +18,14 @@ type Selection[T any] interface{ selection(*T) sel.Spec }
 // Spec returns a selection as data. It is for the mapper: its result is of an
 // internal type.
 func Spec[T any](s Selection[T]) sel.Spec {
-	if s == nil {
+	if v := reflect.ValueOf(s); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return sel.Spec{Err: fmt.Errorf("the selection is nil: name one with the mapper's Key, or with generated code")}
 	}
-	return s.selection(nil)
+	spec := s.selection(nil)
+	if spec.Err == nil && spec.Parts == nil {
+		spec.Err = fmt.Errorf("the selection is empty: name one with the mapper's Key, or with generated code")
+	}
+	return spec
 }
 
 // Node is a selection.
@@ -62,9 +68,16 @@ func (k Key[T]) narrow(r sel.Range) Node[T] {
 	return Node[T]{s}
 }
 
+// known tells whether the key came from a mapper. An empty one is refused when it
+// is used.
+func (k Key[T]) known() bool { return k.schema != nil }
+
 // Table selects the part that lies in a further table of the model, by the name
 // that table= or name= declares, and goes on to its items.
 func (k Key[T]) Table(name string) Key[T] {
+	if !k.known() {
+		return k
+	}
 	for _, t := range k.schema.Tables {
 		if t.Name != name && t.Word != name {
 			continue
@@ -89,12 +102,17 @@ func (k Key[T]) Table(name string) Key[T] {
 // delimiter, or within a time at a year, month, day or hour ("...#2021-11-"), so
 // that no key is met that only begins alike.
 func (k Key[T]) Prefix(p string) Node[T] {
+	if !k.known() {
+		return k.Node
+	}
 	t := k.schema.Tables[k.table]
 	switch {
 	case t.Range == "":
 		return k.fail("the table %q has no sort key, so that nothing can begin with %q: use the key alone", t.Name, p)
 	case t.RangeType != 'S':
 		return k.fail("the sort key of the table %q is of type %c, and only strings have prefixes: use Item", t.Name, t.RangeType)
+	case !utf8.ValidString(p):
+		return k.fail("the prefix %q is not valid UTF-8, and no key is", p)
 	case !k.schema.IsPrefix(t, p):
 		return k.fail("the prefix %q ends within a segment, and would also select keys that only begin alike: end it with the delimiter %c", p, k.schema.Delim)
 	}
@@ -104,6 +122,9 @@ func (k Key[T]) Prefix(p string) Node[T] {
 // Item selects the one item with a sort key: a string, an integer for a sort key
 // of numbers, or []byte.
 func (k Key[T]) Item(sk any) Node[T] {
+	if !k.known() {
+		return k.Node
+	}
 	t := k.schema.Tables[k.table]
 	s, ok := scalarOf(sk)
 	switch {
@@ -111,6 +132,9 @@ func (k Key[T]) Item(sk any) Node[T] {
 		return k.fail("the table %q has no sort key: use the key alone", t.Name)
 	case !ok || s.Type != t.RangeType:
 		return k.fail("the sort key of the table %q is of type %c, and got the %T %v", t.Name, t.RangeType, sk, sk)
+	}
+	if s.Type == 'S' && !utf8.ValidString(s.Text) {
+		return k.fail("the sort key %q is not valid UTF-8, and no key is", s.Text)
 	}
 	if err := s.CheckSize(key.MaxSort); err != nil {
 		return k.fail("sort key %.40s: %v", s, err)

@@ -237,7 +237,7 @@ func (r *record) clone(d, s reflect.Value) {
 	if r.item.Pointer {
 		p := walk(s, r.item.Field.Path)
 		if isNil(p) {
-			clearPointer(d, s, r.item.Field.Path)
+			clearPointer(d, s, r.item.Field.Path, len(r.item.Field.Path))
 			return
 		}
 		walkNew(d, r.item.Field.Path).Set(reflect.New(p.Type().Elem()))
@@ -249,7 +249,7 @@ func (r *record) clone(d, s reflect.Value) {
 		case a.Opaque:
 		case !v.IsValid():
 			// A nil struct on the way: nothing of it may be left in dst.
-			clearPointer(d, s, a.Value.Path)
+			clearPointer(d, s, a.Value.Path, a.Place)
 		case len(a.Value.Path) == 0:
 			a.ops.clone(d, v)
 		default:
@@ -272,10 +272,19 @@ func (r *record) clone(d, s reflect.Value) {
 func isNil(p reflect.Value) bool { return !p.IsValid() || p.IsNil() }
 
 // clearPointer makes nil in d the pointer on a path, or at its end, that is nil in s.
-func clearPointer(d, s reflect.Value, path []int) {
+// One that does not belong to the item alone, which place tells, other items may have
+// made: of what it points to just the field at the end is cleared.
+func clearPointer(d, s reflect.Value, path []int, place int) {
+	whole := d
 	for i := 0; ; i++ {
 		if i > 0 && s.Kind() == reflect.Pointer {
-			if s.IsNil() {
+			switch {
+			case s.IsNil() && i < place:
+				if leaf := walk(whole, path); leaf.IsValid() {
+					leaf.SetZero()
+				}
+				return
+			case s.IsNil():
 				d.SetZero()
 				return
 			}

@@ -169,14 +169,15 @@ func (f Format) parseNative(s string) (Value, bool) {
 		return Value{Kind: Bytes, Text: s}, s != ""
 	case Number:
 		c, ok := Canonical(s)
-		return OfNumber(c), ok
+		return OfNumber(c), ok && s == c
 	case Uint:
 		n, err := strconv.ParseUint(s, 10, 64)
-		return OfUint(n), err == nil && n <= f.Max
+		return OfUint(n), err == nil && n <= f.Max && s == strconv.FormatUint(n, 10)
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
+	ok := err == nil && s == strconv.FormatInt(n, 10)
 	if f.Value == Time {
-		return OfTime(time.Unix(n, 0).UTC()), err == nil
+		return OfTime(time.Unix(n, 0).UTC()), ok
 	}
-	return OfInt(n), err == nil && inRange(n, f.Max)
+	return OfInt(n), ok && inRange(n, f.Max)
 }

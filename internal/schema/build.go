@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -100,6 +101,9 @@ func (b *builder) declarations() {
 			b.mainOptions(m, main, seen)
 		}
 	}
+	if o := cmp.Or(seen["range"], seen["hash"]); o != nil {
+		b.keysDiffer(main, o.at())
+	}
 	for _, m := range b.blanks {
 		if m.tag.Has("name") && !m.tag.Has("prefix") && !m.tag.Has("index") {
 			b.satellite(m)
@@ -147,6 +151,13 @@ func (b *builder) mainOptions(m *member, main *Table, seen map[string]*member) {
 	}
 	if m.tag.Has("sk") != m.tag.Has("root") {
 		b.fault(m.at(), `write _ struct{} `+"`ddb:\"sk=HEAD,root\"`", "a blank field with sk= or root declares a root without fields, and needs both")
+	}
+}
+
+// keysDiffer refuses a table whose two key attributes are one.
+func (b *builder) keysDiffer(t *Table, at place) {
+	if t.Hash == t.Range {
+		b.fault(at, "name them differently, or write range=- for a table without a sort key", "the partition key and the sort key of the table %s are one attribute, %q", t.Name, t.Hash)
 	}
 }
 
@@ -201,6 +212,7 @@ func (b *builder) satellite(m *member) {
 			b.fault(m.option(o.Word), "move it to the blank field of the main table", "the option %s does not go with a further table", o.Word)
 		}
 	}
+	b.keysDiffer(t, m.at())
 	for _, other := range b.e.Tables {
 		if other.Name == t.Name {
 			b.fault(m.option("table"), "name each table once", "the table %s is declared twice", t.Name)

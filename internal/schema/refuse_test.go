@@ -352,6 +352,16 @@ func TestRefused(t *testing.T) {
 			`struct.C: the option preview is not supported yet`,
 			`struct.C: the option inline is not supported yet`,
 		}},
+		{"one key attribute", reflect.TypeFor[struct {
+			_ table  `ddb:"table=models,range=PK"`
+			_ table  `ddb:"table=prices,hash=K,range=K,name=Price"`
+			I string `ddb:"pk={I}"`
+			A string `ddb:"sk=A"`
+			B string `ddb:"table=prices,sk=B"`
+		}](), []string{
+			`struct._: the partition key and the sort key of the table models are one attribute, "PK": name them differently, or write range=- for a table without a sort key`,
+			`struct._: the partition key and the sort key of the table prices are one attribute, "K": name them differently, or write range=- for a table without a sort key`,
+		}},
 		{"tables", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models,range=-"`
 			_ table  `ddb:"table=prices,range=-,name=Price"`

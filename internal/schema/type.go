@@ -1,5 +1,7 @@
 package schema
 
+import "reflect"
+
 // Kind is the kind of a Go type, as far as encoding cares.
 type Kind uint8
 
@@ -76,6 +78,12 @@ type Field struct {
 	Decl any
 }
 
+// ignored tells of a field that nothing is stored of.
+func (f *Field) ignored() bool {
+	tag := reflect.StructTag(f.Raw)
+	return !f.Exported && !f.Embedded || tag.Get("ddb") == "-" || tag.Get("dynamodbav") == "-"
+}
+
 // deref returns what a pointer points to, and other types as they are.
 func (t *Type) deref() *Type {
 	if t.Kind == Pointer {
@@ -114,7 +122,7 @@ func (t *Type) contains(seen map[*Type]bool) bool {
 		return true
 	}
 	for _, f := range t.Fields {
-		if (f.Exported || f.Embedded) && f.Type.contains(seen) {
+		if !f.ignored() && f.Type.contains(seen) {
 			return true
 		}
 	}
@@ -135,7 +143,7 @@ func (t *Type) recursive(open map[*Type]bool) bool {
 		return true
 	}
 	for _, f := range t.Fields {
-		if f.Type.recursive(open) {
+		if !f.ignored() && f.Type.recursive(open) {
 			return true
 		}
 	}

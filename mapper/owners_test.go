@@ -1,0 +1,130 @@
+package mapper_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+// regional names a field of its root in the keys of its elements.
+type regional struct {
+	_      struct{} `ddb:"table=regional"`
+	ID     string   `ddb:"pk=R#{ID}"`
+	Region string   `ddb:"sk=HEAD"`
+	Notes  string   `ddb:"sk=NOTES"`
+	Stock  []stock  `ddb:"sk=STOCK#{^Region}#{SKU}"`
+}
+
+type stock struct {
+	SKU string
+	N   int
+}
+
+// An element's key that names a field of another item cannot be made where that
+// item was not loaded: it would hold the zero value, and lie elsewhere.
+func TestKeysOfFieldsThatWereNotLoaded(t *testing.T) {
+	ctx := context.Background()
+	m := newMapper[regional](t, "PK:S", "SK:S")
+	must(m.Save(ctx, m.New(regional{ID: "1", Region: "eu", Notes: "n"})))(t)
+	must(m.Save(ctx, m.New(regional{ID: "2", Region: "eu", Stock: []stock{{"a", 1}}})))(t)
+
+	e := must(m.Load(ctx, m.Key("1").Prefix("STOCK#")))(t)
+	e.Value.Stock = append(e.Value.Stock, stock{"b", 1})
+	var missing *mapper.NotLoadedError
+	if _, err := m.Save(ctx, e); !errors.As(err, &missing) || !strings.Contains(err.Error(), "Region") {
+		t.Errorf("an element was added without its region: %v", err)
+	}
+	// The keys of what was loaded tell the region, and so does its item.
+	for id, sel := range map[string]query.Selection[regional]{
+		"2": m.Key("2").Prefix("STOCK#"),
+		"1": query.Join(m.Key("1").Prefix("STOCK#"), m.Key("1").Item("HEAD")),
+	} {
+		e := must(m.Load(ctx, sel))(t)
+		e.Value.Stock = append(e.Value.Stock, stock{"b", 2})
+		must(m.Save(ctx, e))(t)
+		whole := must(m.Load(ctx, m.Key(id)))(t)
+		if !slices.Contains(whole.Value.Stock, stock{"b", 2}) {
+			t.Errorf("%s: stored %+v", id, whole.Value)
+		}
+	}
+}
+
+// expiring has all of its items expire with the root.
+type expiring struct {
+	_     struct{}  `ddb:"table=expiring,ttl=exp"`
+	ID    string    `ddb:"pk=E#{ID}"`
+	Until time.Time `ddb:"sk=HEAD,ttl,all"`
+	Parts []part    `ddb:"sk=PART#{N:02}"`
+}
+
+type part struct {
+	N    int
+	Text string
+}
+
+// The expiry of items whose root was not loaded stays, also where an item is put
+// as a whole; and it cannot be changed without all of them.
+func TestExpiryOfItemsWithoutTheirRoot(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[expiring](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	r := newRaw(t, table)
+	until := time.Now().Add(time.Hour).Truncate(time.Second)
+	must(m.Save(ctx, m.New(expiring{ID: "1", Until: until, Parts: []part{{1, strings.Repeat("x", 401_000)}}})))(t)
+	was := r.get("E#1", "PART#01")["exp"]
+	e := must(m.Load(ctx, m.Key("1").Prefix("PART#")))(t)
+	e.Value.Parts[0].Text = strings.Repeat("y", 402_000)
+	must(m.Save(ctx, e))(t)
+	if now := r.get("E#1", "PART#01")["exp"]; text(now) != text(was) {
+		t.Errorf("the expiry was %v, and is %v", text(was), text(now))
+	}
+	e = must(m.Load(ctx, m.Key("1").Item("HEAD")))(t)
+	e.Value.Until = until.Add(time.Hour)
+	var missing *mapper.NotLoadedError
+	if _, err := m.Save(ctx, e); !errors.As(err, &missing) {
+		t.Errorf("the expiry of items that were not loaded was changed: %v", err)
+	}
+}
+
+// What lies under a key that its own attributes contradict is refused, since a
+// save would write elsewhere.
+func TestAttributesThatContradictTheKey(t *testing.T) {
+	ctx := context.Background()
+	type contradicting struct {
+		_    struct{}  `ddb:"table=monthly"`
+		At   time.Time `ddb:"pk=MONTH#{At:month},sk=HEAD"`
+		Name string    `ddb:"sk=HEAD"`
+	}
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[contradicting](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	must(m.Save(ctx, m.New(contradicting{At: day(time.November, 14), Name: "n"})))(t)
+	newRaw(t, table).set("MONTH#2021-11", "HEAD", "At", s("2021-12-24T09:00:00Z"))
+	_, err := m.Load(ctx, m.Key(day(time.November, 1)))
+	if err == nil || !strings.Contains(err.Error(), "2021-12-24") {
+		t.Errorf("loaded an item whose attribute contradicts its key: %v", err)
+	}
+}
+
+// Empty selections, keys and entities are refused with a cure, and never a panic.
+func TestEmptySelections(t *testing.T) {
+	ctx := context.Background()
+	users, _ := newUsers(t)
+	var none *mapper.Entity[user]
+	var key query.Key[user]
+	for name, sel := range map[string]query.Selection[user]{
+		"nil entity": none, "empty entity": &mapper.Entity[user]{}, "empty key": key, "empty node": query.Node[user]{},
+		"prefix of an empty key": key.Prefix("U#"), "item of an empty key": key.Item("U#"), "table of an empty key": key.Table("x"),
+		"no UTF-8": users.Key("1").Prefix("U#\xff#"), "no UTF-8 item": users.Key("1").Item("\xff"),
+	} {
+		if _, err := users.Load(ctx, sel, nil); err == nil {
+			t.Errorf("%s: loaded", name)
+		}
+	}
+}
