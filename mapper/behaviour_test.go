@@ -117,7 +117,7 @@ func TestOptionsThatContradict(t *testing.T) {
 	receipt, err = users.Delete(ctx, users.Key("1").Prefix("U#"))
 	wantError(t, receipt, err, "mapper_test.user: the selection includes the root without being the whole entity, whose other items would be left over: select the entity by its key, or leave the root out")
 	receipt, err = users.Delete(ctx, users.Key("1").Item("X#Unknown"))
-	wantError(t, receipt, err, `mapper_test.user: the sort key "X#Unknown" matches no field: items that the model does not know are not deleted`)
+	wantError(t, receipt, err, `mapper_test.user: no item has the sort key "X#Unknown": the templates are U#Information, U#Address#Home, U#Address#Delivery, M#WishList#Public#{AddedAt}, M#WishList#Private#{AddedAt}, M#Card#{key}`)
 	for i := range 120 {
 		e.Value.Public = append(e.Value.Public, wish{AddedAt: day(1, 1).Add(time.Duration(i) * time.Hour)})
 	}
@@ -476,4 +476,33 @@ func TestClientThatCannotBeWatched(t *testing.T) {
 	if a := stored(t, m, "1"); a.Counter != 6 {
 		t.Errorf("stored %+v", a)
 	}
+}
+
+// What an interface holds and attributevalue would drop without a word is refused.
+func TestInterfacesThatHoldTheUnstorable(t *testing.T) {
+	type open struct {
+		_   struct{} `ddb:"table=open"`
+		ID  string   `ddb:"pk=O#{ID}"`
+		Any any      `ddb:"sk=HEAD"`
+	}
+	m := must(mapper.New[open](failingClient{}))(t)
+	for _, v := range []any{make(chan int), func() {}, complex(1, 2), []any{1, func() {}}, map[string]any{"a": make(chan int)}, struct{ F any }{func() {}}} {
+		if _, err := m.Save(context.Background(), m.New(open{ID: "1", Any: v})); err == nil || !strings.Contains(err.Error(), "cannot store") {
+			t.Errorf("%T: %v", v, err)
+		}
+	}
+}
+
+// Items that a deleted entity left behind keep an insert from succeeding, with a cure
+// that works: a delete by the key.
+func TestItemsLeftBehind(t *testing.T) {
+	ctx := context.Background()
+	users, r := newUsers(t)
+	r.put(item{"PK": s("USER#1"), "SK": s("M#Card#visa"), "Last4": s("1111")})
+	_, err := users.Save(ctx, users.New(someUser("1")))
+	if err == nil || !strings.Contains(err.Error(), "delete it by its key") {
+		t.Fatal(err)
+	}
+	must(users.Delete(ctx, users.Key("1")))(t)
+	must(users.Save(ctx, users.New(someUser("1"))))(t)
 }

@@ -188,6 +188,9 @@ func (del *deletion) read(ctx context.Context) error {
 			return nil
 		}
 	}
+	if root == nil && len(del.rest) > 0 {
+		return nil // left over from an entity: there is something to delete
+	}
 	return c.rootThere(&del.spec, root)
 }
 

@@ -101,6 +101,7 @@ type ConflictError struct {
 	Items []ItemConflict
 
 	stored []read.Item // as they are, one for each item
+	insert bool        // of an entity whose root is not there
 }
 
 // Error names each item and what happened to it.
@@ -108,6 +109,9 @@ func (e *ConflictError) Error() string {
 	s := make([]string, len(e.Items))
 	for i, it := range e.Items {
 		s[i] = fmt.Sprintf("%s (%s) was %s", it.Key, it.Field, it.Conflict)
+	}
+	if e.insert {
+		return fmt.Sprintf("%s: conflict: %s, though the entity is not there: items that are left over from one: delete it by its key, which removes them, and insert again", e.Model, joinFew(s))
 	}
 	return fmt.Sprintf("%s: conflict: %s by someone else since it was read: load again and repeat the change, or use Update", e.Model, joinFew(s))
 }

@@ -198,7 +198,7 @@ func (c *core) failed(ctx context.Context, s *state, d *diff, changes []*change,
 	if unsure {
 		return c.unknown(s, d, changes, cause)
 	}
-	e := &ConflictError{Model: c.schema.Label()}
+	e := &ConflictError{Model: c.schema.Label(), insert: s.fresh}
 	rootExists := false
 	for i, ch := range changes {
 		if stored[i] == nil {

@@ -97,6 +97,7 @@ func (c *core) insertStaged(ctx context.Context, s *state, d *diff, t *tally) er
 	if err := in.putParts(ctx); err != nil {
 		var conflict *ConflictError
 		if errors.As(err, &conflict) {
+			conflict.insert = true
 			in.undo(ctx, claim)
 		}
 		return err

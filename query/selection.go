@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -116,6 +117,9 @@ func (k Key[T]) Prefix(p string) Node[T] {
 	case !k.schema.IsPrefix(t, p):
 		return k.fail("the prefix %q ends within a segment, and would also select keys that only begin alike: end it with the delimiter %c", p, k.schema.Delim)
 	}
+	if !k.begins(t, p) {
+		return k.fail("no item's sort key begins with %q: the templates are %s", p, k.beginnings(t))
+	}
 	return k.narrow(sel.Range{Kind: sel.Prefix, Low: key.Scalar{Type: 'S', Text: p}})
 }
 
@@ -139,7 +143,28 @@ func (k Key[T]) Item(sk any) Node[T] {
 	if err := s.CheckSize(key.MaxSort); err != nil {
 		return k.fail("sort key %.40s: %v", s, err)
 	}
+	if it, _ := k.schema.Match(k.table, s); it == nil {
+		return k.fail("no item has the sort key %s: the templates are %s", s, k.beginnings(t))
+	}
 	return k.narrow(sel.Range{Kind: sel.One, Low: s})
+}
+
+// begins tells whether the key of an item in the table can begin with p.
+func (k Key[T]) begins(t *schema.Table, p string) bool {
+	return slices.ContainsFunc(k.schema.Items, func(it *schema.Item) bool {
+		return it.Table == t && it.Key.Template.CanBegin(p)
+	})
+}
+
+// beginnings lists the templates of a table's sort keys.
+func (k Key[T]) beginnings(t *schema.Table) string {
+	var texts []string
+	for _, it := range k.schema.Items {
+		if it.Table == t && !slices.Contains(texts, it.Key.Text) {
+			texts = append(texts, it.Key.Text)
+		}
+	}
+	return strings.Join(texts, ", ")
 }
 
 func scalarOf(sk any) (key.Scalar, bool) {

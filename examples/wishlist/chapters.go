@@ -41,7 +41,11 @@ func (p *program) items(r *mapper.Receipt) {
 		fmt.Fprintf(w, "  %s\t%s\t%8d B\t%s\n", it.Partition, sort, it.NewBytes, strings.Repeat("#", 1+it.NewBytes/(3*kb)))
 	}
 	w.Flush()
-	p.printf("  %d items, %v WCU to store\n", len(r.Items), r.Consumed.WCU)
+	items := "items"
+	if len(r.Items) == 1 {
+		items = "item"
+	}
+	p.printf("  %d %s, %v WCU to store\n", len(r.Items), items, r.Consumed.WCU)
 }
 
 // queries runs the queries of the article, in its order.

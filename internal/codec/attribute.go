@@ -44,6 +44,11 @@ func newAttribute(a *schema.Attribute) attribute {
 // encode returns the value of the field v, nil where it is omitted.
 func (a *attribute) encode(v reflect.Value) (_ types.AttributeValue, err error) {
 	defer recovered(&err)
+	if a.Opaque {
+		if err := checkDynamic(v); err != nil {
+			return nil, err
+		}
+	}
 	holder := reflect.New(a.view)
 	holder.Elem().Field(0).Set(v)
 	m, err := encoder.Encode(holder.Interface())
