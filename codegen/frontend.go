@@ -3,6 +3,7 @@ package codegen
 import (
 	"go/types"
 	"reflect"
+	"regexp"
 	"strings"
 	"time"
 
@@ -85,8 +86,15 @@ func typeName(t types.Type) string {
 	if _, ok := t.(*types.Struct); ok {
 		return "struct"
 	}
-	return types.TypeString(t, func(p *types.Package) string { return p.Name() })
+	return aliases.ReplaceAllStringFunc(types.TypeString(t, func(p *types.Package) string { return p.Name() }), func(s string) string {
+		return s[:len(s)-len(strings.TrimLeft(s, "[]* "))] + reflected[strings.TrimLeft(s, "[]* ")]
+	})
 }
+
+// reflected are the names that reflect has for the predeclared aliases.
+var reflected = map[string]string{"byte": "uint8", "rune": "int32", "any": "interface {}"}
+
+var aliases = regexp.MustCompile(`(^|[\[\]* ])(byte|rune|any)\b`)
 
 // methods finds what a type's method set says about its encoding.
 func (f *frontend) methods(s *schema.Type, t types.Type) {

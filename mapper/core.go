@@ -25,7 +25,7 @@ type core struct {
 	now    func() time.Time
 }
 
-func newCore(client Client, e *schema.Entity, options []Option) (*core, error) {
+func newCore(client Client, e *schema.Entity, model codec.Model, options []Option) (*core, error) {
 	if client == nil {
 		return nil, fmt.Errorf("%s: the client is nil: pass dynamodb.NewFromConfig(cfg), or a client of your own", e.Label())
 	}
@@ -35,7 +35,7 @@ func newCore(client Client, e *schema.Entity, options []Option) (*core, error) {
 			o.apply(&s)
 		}
 	}
-	c := &core{client: client, schema: e, codec: codec.Reflected(e), now: time.Now}
+	c := &core{client: client, schema: e, codec: model, now: time.Now}
 	for i, t := range e.Tables {
 		name := t.Name
 		if s.rename != nil {

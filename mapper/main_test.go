@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/modeltest"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/sel"
@@ -55,7 +56,7 @@ func fixtureOn(t testing.TB, r *rand.Rand, model reflect.Type, names map[string]
 		t.Fatal(err)
 	}
 	client := enginetest.Start(t).Client()
-	c, err := newCore(client, e, []Option{Tables(func(name string) string { return names[name] })})
+	c, err := newCore(client, e, codec.Reflected(e), []Option{Tables(func(name string) string { return names[name] })})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
 )
 
@@ -19,17 +21,41 @@ type Mapper[T any] struct {
 
 // New returns a mapper of the model T. The error is a *ModelError with every
 // fault of the model's tags, each with its cure. New does no I/O.
+//
+// Where the model has generated code (itemize gen), the mapper works with that, and
+// otherwise by reflection. Both do the same.
 func New[T any](client Client, options ...Option) (*Mapper[T], error) {
 	t := reflect.TypeFor[T]()
 	e, err := schema.Of(t)
 	if err != nil {
 		return nil, modelError(t.String(), err)
 	}
-	c, err := newCore(client, e, options)
+	model, err := codecOf[T](e)
+	if err != nil {
+		return nil, err
+	}
+	return newMapper[T](client, e, model, options)
+}
+
+func newMapper[T any](client Client, e *schema.Entity, model codec.Model, options []Option) (*Mapper[T], error) {
+	c, err := newCore(client, e, model, options)
 	if err != nil {
 		return nil, err
 	}
 	return &Mapper[T]{base: query.NewBase[T](c), core: c}, nil
+}
+
+// codecOf returns the generated codec of a model, if it has one, or one that reflects.
+func codecOf[T any](e *schema.Entity) (codec.Model, error) {
+	generated, ok := any(new(T)).(mapperimpl.Model[T])
+	if !ok {
+		return codec.Reflected(e), nil
+	}
+	g := generated.ItemizeCodec(nil)
+	if g.Layout != e.Fingerprint() {
+		return nil, fmt.Errorf("%s: its generated code was made from another layout of the model: run go generate", e.Label())
+	}
+	return g.Internal(), nil
 }
 
 // New returns an entity that is not stored yet: its first Save inserts it.

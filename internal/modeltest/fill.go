@@ -15,7 +15,6 @@ import (
 
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/modeltest/models"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/tags"
 )
@@ -313,21 +312,27 @@ func limit(f key.Format) uint64 {
 
 // special fills types whose values cannot be any.
 func (g *Gen) special(v reflect.Value) bool {
+	switch v.Type().Name() { // those of package models, and of its generated twin
+	case "Size":
+		v.SetInt(g.R.Int64N(3))
+		return true
+	case "Money":
+		v.FieldByName("Cents").SetInt(g.R.Int64N(1000))
+		v.FieldByName("Currency").SetString(g.text(0))
+		return true
+	case "UUID":
+		reflect.Copy(v, reflect.ValueOf(g.bytes(16)))
+		return true
+	}
 	switch p := v.Addr().Interface().(type) {
-	case *models.Size:
-		*p = models.Size(g.R.IntN(3))
-	case *models.Point:
+	case interface{ SetPoint(x, y int) }:
 		p.SetPoint(g.R.IntN(5), g.R.IntN(5))
-	case *models.Money:
-		p.Cents, p.Currency = g.R.Int64N(1000), g.text(0)
 	case *attributevalue.UnixTime:
 		*p = attributevalue.UnixTime(time.Unix(g.R.Int64N(maxUnix), 0))
 	case *netip.Addr:
 		*p = netip.AddrFrom4([4]byte(g.bytes(4)))
 	case *netip.Prefix:
 		*p = netip.PrefixFrom(netip.AddrFrom4([4]byte(g.bytes(4))), g.R.IntN(33))
-	case *models.UUID:
-		copy(p[:], g.bytes(16))
 	default:
 		return false
 	}

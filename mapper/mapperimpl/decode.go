@@ -240,6 +240,13 @@ func DecodeOpaque(av types.AttributeValue, v any) (err error) {
 	return decoder.Decode(av, v)
 }
 
+// DecodeOpaqueField decodes as a field of a struct, whose tag has options: holder is a
+// pointer to a struct with the field "F".
+func DecodeOpaqueField(av types.AttributeValue, holder any) (err error) {
+	defer recovered(&err)
+	return decoder.Decode(&types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"F": av}}, holder)
+}
+
 // The keys of maps, by type; ok is false for a text that is none.
 
 // ParseStringKey reads a string key.

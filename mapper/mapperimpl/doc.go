@@ -17,3 +17,11 @@ const (
 //		_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 1)
 //	)
 type EnforceVersion uint
+
+// NoMarshaler makes a generated file fail to compile where a type gains a method by
+// which attributevalue encodes it: embedded beside the type, its method of that name
+// is ambiguous then.
+type NoMarshaler struct{}
+
+// MarshalDynamoDBAttributeValue is no marshaler.
+func (NoMarshaler) MarshalDynamoDBAttributeValue() {}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/codec"
 )
 
 // Options are the options of a dynamodbav tag, and what an encoder is told of the
@@ -326,12 +328,17 @@ func EncodePointer[E any](v **E, o Options, enc Encoder[E]) (types.AttributeValu
 // field, whose tag names it "F".
 func EncodeOpaque(field any) (_ types.AttributeValue, err error) {
 	defer recovered(&err)
-	m, err := attributevalue.NewEncoder().Encode(field)
+	if err := codec.CheckDynamic(field); err != nil {
+		return nil, err
+	}
+	m, err := encoder.Encode(field)
 	if err != nil {
 		return nil, err
 	}
 	return m.(*types.AttributeValueMemberM).Value["F"], nil
 }
+
+var encoder = attributevalue.NewEncoder()
 
 func recovered(err *error) {
 	if r := recover(); r != nil {
@@ -341,20 +348,27 @@ func recovered(err *error) {
 
 // Struct collects the attributes of a struct inside an attribute.
 type Struct struct {
-	m   map[string]types.AttributeValue
-	err error
+	m    map[string]types.AttributeValue
+	name string
+	err  error
 }
 
 // NewStruct returns a Struct with room for n attributes.
 func NewStruct(n int) *Struct { return &Struct{m: make(map[string]types.AttributeValue, n)} }
 
+// At names the attribute that Set adds next.
+func (s *Struct) At(name string) *Struct {
+	s.name = name
+	return s
+}
+
 // Set adds an attribute, unless it is left out.
-func (s *Struct) Set(name string, v types.AttributeValue, err error) {
+func (s *Struct) Set(v types.AttributeValue, err error) {
 	switch {
 	case err != nil && s.err == nil:
 		s.err = err
 	case v != nil:
-		s.m[name] = v
+		s.m[s.name] = v
 	}
 }
 

@@ -1,7 +1,9 @@
 package mapperimpl
 
 import (
+	"encoding"
 	"math"
+	"reflect"
 	"slices"
 	"time"
 
@@ -126,3 +128,29 @@ func ClonePointer[E any](dst, src **E, clone func(dst, src *E)) {
 
 // Copy copies a value that holds no slices, maps or pointers.
 func Copy[E any](dst, src *E) { *dst = *src }
+
+// SameExpiry tells whether two records expire at the same second, or both never.
+func SameExpiry[R any](a, b *R, expiry func(*R) (time.Time, bool)) bool {
+	x, expires := expiry(a)
+	y, did := expiry(b)
+	return expires == did && x.Unix() == y.Unix()
+}
+
+// SameText tells whether two values have the same text form.
+func SameText[T any](a, b *T) bool {
+	x, errX := any(a).(encoding.TextMarshaler).MarshalText()
+	y, errY := any(b).(encoding.TextMarshaler).MarshalText()
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+// CloneText copies a value by its text form. One that has none is reported when its
+// key is made.
+func CloneText[T any](dst, src *T) {
+	text, err := any(src).(encoding.TextMarshaler).MarshalText()
+	if err != nil || any(dst).(encoding.TextUnmarshaler).UnmarshalText(text) != nil {
+		*dst = *src
+	}
+}
+
+// IsZero tells whether a value is the zero value of its type.
+func IsZero[E any](v *E) bool { return reflect.ValueOf(v).Elem().IsZero() }

@@ -1,0 +1,103 @@
+package codegen
+
+import (
+	"bytes"
+	"fmt"
+	"go/build/constraint"
+	"go/types"
+	"strings"
+)
+
+// Version is that of the code that is generated; package mapperimpl tells which ones
+// it works with.
+const Version = 1
+
+// Generate returns the files of a package's models: one beside each file that declares
+// some. Where there are diagnostics there are no files.
+func (p *Package) Generate() ([]File, []Diagnostic, error) {
+	if len(p.Diagnostics) > 0 || len(p.Models) == 0 {
+		return nil, p.Diagnostics, nil
+	}
+	g := &generator{p: p, taken: map[string]bool{}}
+	for _, name := range p.types.Scope().Names() {
+		g.taken[name] = true
+	}
+	var out []File
+	for _, f := range p.files {
+		models := p.modelsOf(f)
+		if len(models) == 0 {
+			continue
+		}
+		file, err := g.file(f, models)
+		if err != nil {
+			return nil, nil, err
+		}
+		out = append(out, file)
+	}
+	if len(g.diagnostics) > 0 {
+		return nil, sortDiagnostics(g.diagnostics), nil
+	}
+	return out, nil, nil
+}
+
+func (p *Package) modelsOf(f *sourceFile) []*Model {
+	var out []*Model
+	for _, m := range p.Models {
+		if m.File == f.path {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+type generator struct {
+	p           *Package
+	taken       map[string]bool
+	diagnostics []Diagnostic
+}
+
+func (g *generator) file(f *sourceFile, models []*Model) (File, error) {
+	w := newWriter(g.p.types, f.path, g.taken)
+	w.p("const (")
+	w.p("_ = %s(%d - %s)", w.impl("EnforceVersion"), Version, w.impl("MinVersion"))
+	w.p("_ = %s(%s - %d)", w.impl("EnforceVersion"), w.impl("MaxVersion"), Version)
+	w.p(")\n")
+	done := map[types.Type]bool{}
+	for _, m := range models {
+		w.assertions(m, done)
+	}
+	for _, m := range models {
+		w.codec(m)
+	}
+	content, err := w.content(buildConstraint(f))
+	if err != nil {
+		return File{}, fmt.Errorf("%s: %w", f.path, err)
+	}
+	return File{Path: generatedPath(f.path), Content: content}, nil
+}
+
+// generatedPath returns the path of the file that is generated beside a source file.
+func generatedPath(source string) string {
+	if base, ok := strings.CutSuffix(source, "_test.go"); ok {
+		return base + "_itemize_test.go"
+	}
+	return strings.TrimSuffix(source, ".go") + "_itemize.go"
+}
+
+// buildConstraint returns the //go:build line of a file, "" for none.
+func buildConstraint(f *sourceFile) string {
+	for _, group := range f.ast.Comments {
+		if group.Pos() > f.ast.Package {
+			break
+		}
+		for _, c := range group.List {
+			if constraint.IsGoBuild(c.Text) {
+				return c.Text
+			}
+		}
+	}
+	return ""
+}
+
+// Same tells whether a file's content on disk is what was generated.
+func (f File) Same(content []byte) bool { return bytes.Equal(f.Content, content) }
