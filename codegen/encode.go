@@ -94,7 +94,9 @@ func (w *writer) encode(t *schema.Type, x, o string) string {
 	case schema.Slice:
 		if goType(t).String() == "[][]byte" {
 			// attributevalue makes a set of just this type, whatever the tag says.
-			o += "|" + w.impl("BinarySet")
+			if set := w.impl("BinarySet"); !strings.Contains(o, set) {
+				o += "|" + set
+			}
 		}
 		return fmt.Sprintf("%s(%s, %s, %s)", w.impl("EncodeSlice"), ref(x), o, w.encoder(t.Elem))
 	case schema.Array:

@@ -42,7 +42,6 @@ type writer struct {
 	helpers map[string]string
 	queue   []func()
 	body    bytes.Buffer
-	errs    []string
 }
 
 func newWriter(p *types.Package, source string, taken map[string]bool) *writer {

@@ -246,7 +246,7 @@ func (r *recordWriter) presentAttribute(a *schema.Attribute) {
 
 func (w *writer) notZero(t *schema.Type, x string) string {
 	if t.Time {
-		return fmt.Sprintf("!%s.IsZero()", parenthesized(w.timeRef(t, x)))
+		return fmt.Sprintf("!%s.IsZero()", w.timeValue(t, x))
 	}
 	switch scalar(t) {
 	case "Bool":
@@ -265,7 +265,13 @@ func (w *writer) notZero(t *schema.Type, x string) string {
 	return fmt.Sprintf("!%s(%s)", w.impl("IsZero"), ref(x))
 }
 
-func parenthesized(x string) string { return "(" + x + ")" }
+// timeValue returns a time.Time of an expression.
+func (w *writer) timeValue(t *schema.Type, x string) string {
+	if goType(t).String() == "time.Time" {
+		return x
+	}
+	return fmt.Sprintf("%s(%s)", w.time(), x)
+}
 
 func (r *recordWriter) allocateFunc() {
 	at := r.at(*r.it.Field)
@@ -295,6 +301,6 @@ func (r *recordWriter) expiryFunc(m *Model) {
 	if missing != "" {
 		r.p("if %s {\nreturn %s{}, false\n}", missing, r.time())
 	}
-	r.p("t := *%s", r.timeRef(t, x))
+	r.p("t := %s", r.timeValue(t, x))
 	r.p("return t, !t.IsZero()")
 }

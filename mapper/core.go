@@ -1,6 +1,7 @@
 package mapper
 
 import (
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +24,8 @@ type core struct {
 	// tables are the real names of the schema's tables.
 	tables []string
 	now    func() time.Time
+	// cursorKey signs cursors.
+	cursorKey []byte
 }
 
 func newCore(client Client, e *schema.Entity, model codec.Model, options []Option) (*core, error) {
@@ -36,6 +39,11 @@ func newCore(client Client, e *schema.Entity, model codec.Model, options []Optio
 		}
 	}
 	c := &core{client: client, schema: e, codec: model, now: time.Now}
+	if c.cursorKey = s.cursorKey; c.cursorKey == nil {
+		c.cursorKey = []byte(rand.Text()) // of this mapper alone
+	} else if len(c.cursorKey) < minCursorKey {
+		return nil, fmt.Errorf("%s: the CursorKey has %d bytes: give it %d random ones or more", e.Label(), len(c.cursorKey), minCursorKey)
+	}
 	for i, t := range e.Tables {
 		name := t.Name
 		if s.rename != nil {
@@ -55,6 +63,9 @@ func newCore(client Client, e *schema.Entity, model codec.Model, options []Optio
 	c.reader = &read.Reader{Client: client, Schema: e, Tables: c.tables, Now: func() time.Time { return c.now() }}
 	return c, nil
 }
+
+// minCursorKey is the least size of a key that signs cursors, in bytes.
+const minCursorKey = 16
 
 func isTableName(name string) bool {
 	if strings.HasPrefix(name, "arn:") {
@@ -82,6 +93,9 @@ func (c *core) selection(args []any) sel.Spec {
 	}
 	return sel.Entity(e, values)
 }
+
+// resolved returns a selection with its parts, which generated code leaves to be made.
+func (c *core) resolved(s sel.Spec) sel.Spec { return s.Resolve(c.schema) }
 
 // pkOwners returns how many fields the partition key names.
 func pkOwners(e *schema.Entity) int {

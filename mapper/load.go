@@ -52,9 +52,9 @@ func (c *core) collect(ctx context.Context, spec sel.Spec, o read.Options, t *ta
 		case err != nil:
 			return nil, err
 		case found == nil:
-			found = page
+			found = page.Items
 		default:
-			found = append(found, page...)
+			found = append(found, page.Items...)
 		}
 	}
 	return found, nil

@@ -83,7 +83,7 @@ func (m *Mapper[T]) Load(ctx context.Context, s query.Selection[T], options ...R
 	settings := readSettingsOf(options)
 	e := &Entity[T]{}
 	var t tally
-	state, err := m.core.load(ctx, query.Spec(s), &e.Value, settings.Strong, &t)
+	state, err := m.core.load(ctx, m.core.resolved(query.Spec(s)), &e.Value, settings.Strong, &t)
 	deliver(settings.Receipt, t.receipt())
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (m *Mapper[T]) Plan(e *Entity[T], options ...WriteOption) (*Plan, error) {
 func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], change func(*T) error, options ...WriteOption) (*Receipt, error) {
 	var t tally
 	settings := writeSettingsOf(options)
-	spec := query.Spec(s)
+	spec := m.core.resolved(query.Spec(s))
 	if change == nil {
 		return t.receipt(), fmt.Errorf("%s: Update got no function: pass one that changes the value", m.core.schema.Label())
 	}
@@ -167,7 +167,7 @@ func (m *Mapper[T]) Delete(ctx context.Context, s query.Selection[T], options ..
 		}
 		st = e.state
 	}
-	err := m.core.delete(ctx, query.Spec(s), st, writeSettingsOf(options), &t)
+	err := m.core.delete(ctx, m.core.resolved(query.Spec(s)), st, writeSettingsOf(options), &t)
 	if ok {
 		e.set(st)
 	}

@@ -10,6 +10,8 @@ type Option interface{ apply(*settings) }
 type settings struct {
 	table  *string
 	rename func(string) string
+
+	cursorKey []byte
 }
 
 type optionFunc func(*settings)
@@ -23,6 +25,13 @@ func Table(name string) Option { return optionFunc(func(s *settings) { s.table =
 // and returns the real one. Table wins for the main table.
 func Tables(rename func(string) string) Option {
 	return optionFunc(func(s *settings) { s.rename = rename })
+}
+
+// CursorKey sets the key that signs the cursors of pages (HMAC-SHA-256): random bytes,
+// 16 or more, kept secret. Mappers with the same key take each other's cursors. Without
+// it a mapper has a random key of its own, and its cursors die with it.
+func CursorKey(key []byte) Option {
+	return optionFunc(func(s *settings) { s.cursorKey = append([]byte{}, key...) })
 }
 
 // WriteOption is an option of Save, Plan, Update and Delete.

@@ -21,7 +21,7 @@ type tally struct {
 // read adds what reading took.
 func (t *tally) read(u *read.Usage) {
 	t.requests += u.Requests
-	t.rcu = t.rcu.Add(cost.Exactly(u.Predicted))
+	t.rcu = t.rcu.Add(u.Predicted)
 	t.consumed.RCU += u.Consumed
 }
 

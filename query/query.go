@@ -3,47 +3,27 @@ package query
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"reflect"
 
-	"github.com/itemize/itemize/internal/read"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/itemize/itemize/internal/sel"
 )
 
-// Source is what a query runs on: a *mapper.Mapper[T].
-type Source[T any] interface{ source(*T) Engine }
-
-// Engine is the inside of a mapper, as queries need it.
-type Engine interface {
-	// Elements yields the elements of type E in a selection.
-	Elements(ctx context.Context, s sel.Spec, elem reflect.Type, o read.Options, u *read.Usage) iter.Seq2[any, error]
-	// Done reports the usage of a read to who asked for it.
-	Done(options []ReadOption, u *read.Usage)
-}
-
-// Base makes a mapper a Source, by embedding.
-type Base[T any] struct{ engine Engine }
-
-// NewBase is for the mapper.
-func NewBase[T any](e Engine) Base[T] { return Base[T]{e} }
-
-func (b Base[T]) source(*T) Engine { return b.engine }
-
-// ReadOption is an option of a read: mapper.Strong, mapper.Receive.
-type ReadOption interface{ ReadOption(*ReadSettings) }
-
-// ReadSettings are what read options set. Receipt is whatever mapper.Receive
-// was given.
-type ReadSettings struct {
-	Strong  bool
-	Receipt any
-}
-
 // Query is a typed query over the elements of type E in a selection of the model
-// T. It is a value; its methods return a new one.
+// T. It is a value; its methods return a new one. It is no selection: what a limit or
+// a filter skips must not look absent to a save.
 type Query[T, E any] struct {
-	spec    sel.Spec
-	reverse bool
+	spec       sel.Spec
+	reverse    bool
+	limit      int
+	after      Cursor
+	filter     *expression.ConditionBuilder
+	projection []string
+	err        error
 }
 
 // Of returns the query over the elements of type E in a selection: of the slice
@@ -58,32 +38,98 @@ func (q Query[T, E]) Reverse() Query[T, E] {
 	return q
 }
 
+// Limit returns the query of the first n elements; of Page it is the size. 0 is no
+// limit.
+func (q Query[T, E]) Limit(n int) Query[T, E] {
+	if n < 0 {
+		q.err = fmt.Errorf("the limit %d of a query: give 1 or more, or 0 for none", n)
+	}
+	q.limit = n
+	return q
+}
+
+// After returns the query of what follows a page: its Next. After("") starts over.
+func (q Query[T, E]) After(c Cursor) Query[T, E] {
+	q.after = c
+	return q
+}
+
+// Filter returns the query of the elements that meet a condition on their attributes,
+// by the attributes' names. DynamoDB reads, and charges, what it filters out. A second
+// filter narrows the first.
+func (q Query[T, E]) Filter(c expression.ConditionBuilder) Query[T, E] {
+	if q.filter != nil {
+		c = q.filter.And(c)
+	}
+	q.filter = &c
+	return q
+}
+
+// Project returns the query that reads only these attributes, by their names; the other
+// fields of its elements are zero. What is in the key is always there. It saves
+// transfer, not read units.
+func (q Query[T, E]) Project(attributes ...string) Query[T, E] {
+	q.projection = append([]string{}, attributes...)
+	return q
+}
+
+// request returns the query as the engine takes it.
+func (q Query[T, E]) request(options []ReadOption) (Request, error) {
+	var settings ReadSettings
+	for _, o := range options {
+		if o != nil {
+			o.ReadOption(&settings)
+		}
+	}
+	return Request{
+		Spec: q.spec, Elem: reflect.TypeFor[E](), Strong: settings.Strong, Reverse: q.reverse, Limit: q.limit,
+		Filter: q.filter, Projection: q.projection, After: q.after,
+	}, errors.Join(q.err, q.spec.Err)
+}
+
+// engine returns the inside of the mapper, and the request for it.
+func (q Query[T, E]) engine(src Source[T], options []ReadOption) (Engine, Request, error) {
+	r, err := q.request(options)
+	if v := reflect.ValueOf(src); err == nil && (!v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()) {
+		err = errors.New("the query has nothing to run on: pass the model's *mapper.Mapper")
+	}
+	if err != nil {
+		return nil, r, err
+	}
+	return src.source(nil), r, nil
+}
+
 // All yields the elements in the order of their sort keys, reading page by page
 // as they are asked for. An error ends it.
 func (q Query[T, E]) All(ctx context.Context, src Source[T], options ...ReadOption) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
-		var settings ReadSettings
-		for _, o := range options {
-			if o != nil {
-				o.ReadOption(&settings)
+		for hit, err := range q.hits(ctx, src, options) {
+			var e E
+			if err == nil {
+				e = *hit.Value.(*E)
 			}
-		}
-		if src == nil {
-			var zero E
-			yield(zero, errors.New("the query has nothing to run on: pass the model's *mapper.Mapper"))
-			return
-		}
-		engine := src.source(nil)
-		var u read.Usage
-		defer func() { engine.Done(options, &u) }()
-		o := read.Options{Strong: settings.Strong, Reverse: q.reverse}
-		for v, err := range engine.Elements(ctx, q.spec, reflect.TypeFor[E](), o, &u) {
-			if err != nil {
-				var zero E
-				yield(zero, err)
+			if !yield(e, err) || err != nil {
 				return
 			}
-			if !yield(*v.(*E), nil) {
+		}
+	}
+}
+
+func (q Query[T, E]) hits(ctx context.Context, src Source[T], options []ReadOption) iter.Seq2[Hit, error] {
+	return func(yield func(Hit, error) bool) {
+		engine, r, err := q.engine(src, options)
+		if err != nil {
+			yield(Hit{}, err)
+			return
+		}
+		var u Usage
+		defer func() { engine.Done(options, &u) }()
+		left := r.Limit
+		for hit, err := range engine.Run(ctx, r, &u) {
+			if !yield(hit, err) || err != nil {
+				return
+			}
+			if left--; left == 0 {
 				return
 			}
 		}
@@ -100,4 +146,60 @@ func (q Query[T, E]) Slice(ctx context.Context, src Source[T], options ...ReadOp
 		all = append(all, e)
 	}
 	return all, nil
+}
+
+// Ref is an element with its place.
+type Ref[E any] struct {
+	Value E
+	// Field is the model's field that it lies in, "" for an entity of a flat model.
+	Field string
+	// Table, Partition and Sort are its keys, as text.
+	Table, Partition, Sort string
+}
+
+// Refs is All with each element's field and keys.
+func (q Query[T, E]) Refs(ctx context.Context, src Source[T], options ...ReadOption) iter.Seq2[Ref[E], error] {
+	return func(yield func(Ref[E], error) bool) {
+		for hit, err := range q.hits(ctx, src, options) {
+			if err != nil {
+				yield(Ref[E]{}, err)
+				return
+			}
+			if !yield(Ref[E]{*hit.Value.(*E), hit.Field, hit.Table, hit.Partition, hit.Sort}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Count returns the number of elements. It reads their keys only, which costs the same
+// read units as reading them.
+func (q Query[T, E]) Count(ctx context.Context, src Source[T], options ...ReadOption) (int, error) {
+	engine, r, err := q.engine(src, options)
+	if err != nil {
+		return 0, err
+	}
+	r.KeysOnly = true
+	var u Usage
+	defer func() { engine.Done(options, &u) }()
+	n := 0
+	for _, err := range engine.Run(ctx, r, &u) {
+		if err != nil {
+			return 0, err
+		}
+		if n++; n == q.limit {
+			break
+		}
+	}
+	return n, nil
+}
+
+// Input returns the request that the query begins with: to look at, or to send
+// oneself. It does no I/O.
+func (q Query[T, E]) Input(src Source[T], options ...ReadOption) (*dynamodb.QueryInput, error) {
+	engine, r, err := q.engine(src, options)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Input(r)
 }

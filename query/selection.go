@@ -23,7 +23,7 @@ func Spec[T any](s Selection[T]) sel.Spec {
 		return sel.Spec{Err: fmt.Errorf("the selection is nil: name one with the mapper's Key, or with generated code")}
 	}
 	spec := s.selection(nil)
-	if spec.Err == nil && spec.Parts == nil {
+	if spec.Err == nil && spec.Parts == nil && spec.Targets == nil {
 		spec.Err = fmt.Errorf("the selection is empty: name one with the mapper's Key, or with generated code")
 	}
 	return spec

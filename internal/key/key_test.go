@@ -166,7 +166,7 @@ func truncate(at time.Time, f FormatKind) time.Time {
 	case Month:
 		return time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, time.UTC)
 	case Week:
-		return weekStart(at.ISOWeek())
+		return WeekStart(at.ISOWeek())
 	case Year:
 		return time.Date(at.Year(), 1, 1, 0, 0, 0, 0, time.UTC)
 	}

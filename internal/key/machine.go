@@ -244,7 +244,7 @@ func stepWeek(s state, c byte) (state, bool) {
 
 // weeks returns the number of ISO weeks of a year.
 func weeks(year400 int) int {
-	if _, last := weekStart(2000+year400, 53).ISOWeek(); last == 53 {
+	if _, last := WeekStart(2000+year400, 53).ISOWeek(); last == 53 {
 		return 53
 	}
 	return 52

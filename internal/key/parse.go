@@ -149,12 +149,13 @@ func parseWeek(s string) (time.Time, bool) {
 	}
 	year, _ := strconv.Atoi(s[:4])
 	week, _ := strconv.Atoi(s[6:])
-	t := weekStart(year, week)
+	t := WeekStart(year, week)
 	y, w := t.ISOWeek()
 	return t, y == year && w == week
 }
 
-func weekStart(year, week int) time.Time {
+// WeekStart returns the Monday that an ISO week begins with.
+func WeekStart(year, week int) time.Time {
 	jan4 := time.Date(year, time.January, 4, 0, 0, 0, 0, time.UTC) // always in week 1
 	monday := jan4.AddDate(0, 0, -(int(jan4.Weekday())+6)%7)
 	return monday.AddDate(0, 0, 7*(week-1))

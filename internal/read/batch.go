@@ -24,12 +24,12 @@ type place struct {
 
 // batch reads single items with BatchGetItem, and yields them in the order in
 // which they were asked for. Unprocessed keys are asked for again.
-func (r *Reader) batch(ctx context.Context, parts []sel.Part, o Options, u *Usage, yield func([]Found, error) bool) bool {
+func (r *Reader) batch(ctx context.Context, parts []sel.Part, o Options, u *Usage, yield func(Page, error) bool) bool {
 	for len(parts) > 0 {
 		n := min(len(parts), cost.MaxBatchGet)
 		found, err := r.batchOf(ctx, parts[:n], o, u)
 		if err != nil {
-			yield(nil, err)
+			yield(Page{}, err)
 			return false
 		}
 		var page []Found
@@ -40,7 +40,7 @@ func (r *Reader) batch(ctx context.Context, parts []sel.Part, o Options, u *Usag
 			}
 			delete(found, at) // asked for twice, it comes once
 		}
-		if !yield(page, nil) {
+		if !yield(Page{Items: page}, nil) {
 			return false
 		}
 		parts = parts[n:]
@@ -93,12 +93,12 @@ func (r *Reader) batchOf(ctx context.Context, parts []sel.Part, o Options, u *Us
 		}
 		missing -= len(sizes)
 		for i := range out.ConsumedCapacity {
-			u.add(nil, o.Strong, &out.ConsumedCapacity[i])
+			u.add(nil, o, &out.ConsumedCapacity[i])
 		}
-		u.add(sizes, o.Strong, nil)
+		u.add(sizes, o, nil)
 		want = out.UnprocessedKeys
 	}
-	u.add(make([]int, missing), o.Strong, nil) // a missing item costs as a small one
+	u.add(make([]int, missing), o, nil) // a missing item costs as a small one
 	return found, nil
 }
 

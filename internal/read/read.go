@@ -5,6 +5,8 @@ package read
 import (
 	"context"
 	"iter"
+	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -47,6 +49,27 @@ type Options struct {
 	Strong bool
 	// Reverse asks for descending sort keys.
 	Reverse bool
+	// Limit bounds the items of an answer, 0 for no bound.
+	Limit int
+	// Start is the sort key after which a single range is read, nil for its beginning.
+	Start *key.Scalar
+	// Expr filters and projects; nil for neither. All is read by queries then.
+	Expr *Expression
+}
+
+// Expression is a filter and a projection, with their placeholders.
+type Expression struct {
+	Filter, Projection *string
+	Names              map[string]string
+	Values             Item
+}
+
+// Page is the items of an answer.
+type Page struct {
+	Items []Found
+	// More tells that the range goes on behind Last.
+	More bool
+	Last key.Scalar
 }
 
 // Found is an item that was read.
@@ -74,32 +97,43 @@ type Found struct {
 type Usage struct {
 	// Requests is the number of calls.
 	Requests int
-	// Predicted are the RCU computed from the sizes of what was read,
-	// Consumed those that DynamoDB reported.
-	Predicted, Consumed float64
+	// Predicted are the RCU computed from the sizes of what was read: bounds, where a
+	// filter or projection hides some of it. Consumed are those that DynamoDB reported.
+	Predicted cost.Units
+	Consumed  float64
 }
 
-func (u *Usage) add(bytes []int, strong bool, consumed *types.ConsumedCapacity) {
+func (u *Usage) add(bytes []int, o Options, consumed *types.ConsumedCapacity) {
 	for _, n := range bytes {
-		units := cost.ReadUnits(n)
-		if !strong {
-			units /= 2
+		units := cost.Exactly(cost.ReadUnits(n))
+		if o.Expr != nil {
+			units.Max = max(units.Max, cost.ReadUnits(maxPage))
 		}
-		u.Predicted += units
+		if !o.Strong {
+			units = units.Times(0.5)
+		}
+		u.Predicted = u.Predicted.Add(units)
 	}
 	if consumed != nil {
 		u.Consumed += aws.ToFloat64(consumed.CapacityUnits)
 	}
 }
 
+// maxPage bounds what one answer to a query is charged for: the item that takes it over
+// 1 MB is the last (Developer Guide, "Paginating table query results").
+const maxPage = 1<<20 + cost.MaxItem
+
 // Pages yields the items of the parts, answer by answer: first those with a known
 // key, then the ranges in their order, each in the order of its sort keys. The
 // slices are the caller's to keep.
-func (r *Reader) Pages(ctx context.Context, parts []sel.Part, o Options, u *Usage) iter.Seq2[[]Found, error] {
-	return func(yield func([]Found, error) bool) {
+func (r *Reader) Pages(ctx context.Context, parts []sel.Part, o Options, u *Usage) iter.Seq2[Page, error] {
+	return func(yield func(Page, error) bool) {
 		var ones, ranges []sel.Part
 		for _, p := range parts {
-			if p.Range.Kind == sel.One {
+			if p.Range.Kind == sel.None {
+				continue
+			}
+			if p.Range.Kind == sel.One && o.Expr == nil {
 				ones = append(ones, p)
 			} else {
 				ranges = append(ranges, p)
@@ -110,9 +144,9 @@ func (r *Reader) Pages(ctx context.Context, parts []sel.Part, o Options, u *Usag
 		}
 		for i, p := range ranges {
 			before := append(slices.Clone(ones), ranges[:i]...)
-			once := func(page []Found, err error) bool {
+			once := func(page Page, err error) bool {
 				if len(before) > 0 {
-					page = slices.DeleteFunc(page, func(f Found) bool { return contains(before, f) })
+					page.Items = slices.DeleteFunc(page.Items, func(f Found) bool { return contains(before, f) })
 				}
 				return yield(page, err)
 			}
@@ -131,17 +165,17 @@ func contains(parts []sel.Part, f Found) bool {
 }
 
 // ones reads single items: one with GetItem, several with BatchGetItem.
-func (r *Reader) ones(ctx context.Context, parts []sel.Part, o Options, u *Usage, yield func([]Found, error) bool) bool {
+func (r *Reader) ones(ctx context.Context, parts []sel.Part, o Options, u *Usage, yield func(Page, error) bool) bool {
 	switch len(parts) {
 	case 0:
 		return true
 	case 1:
 		f, err := r.get(ctx, parts[0], o, u)
 		if err != nil {
-			yield(nil, err)
+			yield(Page{}, err)
 			return false
 		}
-		return f == nil || yield([]Found{*f}, nil)
+		return f == nil || yield(Page{Items: []Found{*f}}, nil)
 	}
 	return r.batch(ctx, parts, o, u, yield)
 }
@@ -160,7 +194,7 @@ func (r *Reader) get(ctx context.Context, p sel.Part, o Options, u *Usage) (*Fou
 	if err != nil {
 		return nil, r.explain(err, p.Table)
 	}
-	u.add([]int{cost.ItemSize(out.Item)}, o.Strong, out.ConsumedCapacity)
+	u.add([]int{cost.ItemSize(out.Item)}, o, out.ConsumedCapacity)
 	if len(out.Item) == 0 {
 		return nil, nil
 	}
@@ -228,30 +262,32 @@ func (r *Reader) Expired(item Item) bool {
 }
 
 // query reads a range, over every page.
-func (r *Reader) query(ctx context.Context, p sel.Part, o Options, u *Usage, yield func([]Found, error) bool) bool {
+func (r *Reader) query(ctx context.Context, p sel.Part, o Options, u *Usage, yield func(Page, error) bool) bool {
 	in := r.Input(p, o)
 	for {
 		out, err := r.Client.Query(ctx, in)
 		u.Requests++
 		if err != nil {
-			yield(nil, r.explain(err, p.Table))
+			yield(Page{}, r.explain(err, p.Table))
 			return false
 		}
 		size := 0
 		page := make([]Found, len(out.Items))
 		for i, item := range out.Items {
 			if page[i], err = r.Found(p.Table, item); err != nil {
-				yield(nil, err)
+				yield(Page{}, err)
 				return false
 			}
 			page[i].Answer = u.Requests
 			size += page[i].Size
 		}
-		u.add([]int{size}, o.Strong, out.ConsumedCapacity)
-		if !yield(page, nil) {
+		u.add([]int{size}, o, out.ConsumedCapacity)
+		last, _ := codec.ScalarOf(out.LastEvaluatedKey[r.Schema.Tables[p.Table].Range])
+		more := len(out.LastEvaluatedKey) > 0
+		if !yield(Page{page, more, last}, nil) {
 			return false
 		}
-		if len(out.LastEvaluatedKey) == 0 {
+		if !more {
 			return true
 		}
 		in.ExclusiveStartKey = out.LastEvaluatedKey
@@ -281,11 +317,24 @@ func (r *Reader) Input(p sel.Part, o Options) *dynamodb.QueryInput {
 	}
 	switch p.Range.Kind {
 	case sel.One:
-		condition("#sk = :sk0", p.Range.Low)
+		if t.Range != "" {
+			condition("#sk = :sk0", p.Range.Low)
+		}
 	case sel.Prefix:
 		condition("begins_with(#sk, :sk0)", p.Range.Low)
 	case sel.Between:
 		condition("#sk BETWEEN :sk0 AND :sk1", p.Range.Low, p.Range.High)
+	}
+	if o.Limit > 0 {
+		in.Limit = aws.Int32(int32(min(o.Limit, math.MaxInt32)))
+	}
+	if o.Start != nil {
+		in.ExclusiveStartKey = r.Key(p.Table, p.PK, *o.Start)
+	}
+	if x := o.Expr; x != nil {
+		in.FilterExpression, in.ProjectionExpression = x.Filter, x.Projection
+		maps.Copy(in.ExpressionAttributeNames, x.Names)
+		maps.Copy(in.ExpressionAttributeValues, x.Values)
 	}
 	return in
 }

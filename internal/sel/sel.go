@@ -21,6 +21,8 @@ const (
 	One
 	Prefix
 	Between
+	// None is an empty range: nothing is asked.
+	None
 )
 
 // Range is a range of sort keys in one partition.
@@ -42,6 +44,10 @@ type Part struct {
 // Spec is a selection.
 type Spec struct {
 	Parts []Part
+	// Targets are parts that are to be resolved yet.
+	Targets []Target
+	// Keep filters what the parts hold, nil for no filter. It is for queries.
+	Keep *Filter
 	// Owners are the values that the entity is known by, in the order of
 	// schema.Entity.Owners; fewer than all for a query over several entities.
 	Owners []key.Value
@@ -70,6 +76,8 @@ func (r Range) Contains(sk key.Scalar) bool {
 		return r.Low == sk
 	case Prefix:
 		return strings.HasPrefix(sk.Text, r.Low.Text)
+	case None:
+		return false
 	case Between:
 		return key.Compare(r.Low, sk) <= 0 && key.Compare(sk, r.High) <= 0
 	}
@@ -170,7 +178,11 @@ func (s Spec) Join(t Spec) Spec {
 			joined.Parts = append(joined.Parts, p)
 		}
 	}
+	joined.Targets = append(slices.Clone(s.Targets), t.Targets...)
 	joined.Whole = s.Whole || t.Whole
+	if joined.Keep == nil {
+		joined.Keep = t.Keep
+	}
 	return joined
 }
 

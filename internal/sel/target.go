@@ -1,0 +1,303 @@
+package sel
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// TargetKind is the kind of a target.
+type TargetKind uint8
+
+// The kinds of targets: all of the entity, all of a table, the items of a table whose
+// keys begin with a text, and those whose keys begin with parts of one template.
+const (
+	TargetWhole TargetKind = iota
+	TargetTable
+	TargetPrefix
+	TargetItem
+)
+
+// Target is a part of an entity as generated code names it: by the layout's items and
+// tables, without the layout. Resolve makes Parts of it.
+type Target struct {
+	Kind  TargetKind
+	Table int
+	// Prefix is the beginning of TargetPrefix.
+	Prefix string
+	// Item is the index of the item of TargetItem, Parts how many parts of its template
+	// are given, and Values those of the placeholders among them; of fields that the
+	// entity is known by, its own.
+	Item, Parts int
+	Values      []key.Value
+	// Time narrows the placeholder that follows.
+	Time *Time
+}
+
+// Time is a range of instants, both ends included; the zero Time is no bound.
+type Time struct {
+	// Unit is the calendar period that the range is, which a prefix may stand for.
+	Unit     Unit
+	From, To time.Time
+	// Err is what was wrong with the period.
+	Err error
+}
+
+// Unit is a calendar period.
+type Unit uint8
+
+// The periods.
+const (
+	NoUnit Unit = iota
+	Year
+	Month
+	Day
+	Hour
+	Week
+)
+
+// Filter keeps, of what a range holds, the items whose stored instant lies in it:
+// where the key's format is coarser than its ends.
+type Filter struct {
+	// Item and Source are the placeholder's; Owner is the index of the field that holds
+	// the instant, -1 for one of the element.
+	Item, Source, Owner int
+	From, To            time.Time
+}
+
+// Keeps tells whether an instant lies in the range.
+func (f *Filter) Keeps(t time.Time) bool {
+	return (f.From.IsZero() || !t.Before(f.From)) && (f.To.IsZero() || !t.After(f.To))
+}
+
+// Resolve makes the parts of the targets. A selection that has none stays as it is.
+func (s Spec) Resolve(e *schema.Entity) Spec {
+	if s.Err != nil || len(s.Targets) == 0 {
+		return s
+	}
+	all := s
+	all.Targets, all.Entity = nil, len(s.Owners) == e.Identities()
+	for _, t := range s.Targets {
+		one := s.resolve(e, t)
+		if one.Err != nil {
+			return one
+		}
+		all = all.Join(one)
+	}
+	return all
+}
+
+func (s Spec) resolve(e *schema.Entity, t Target) Spec {
+	whole := Entity(e, s.Owners)
+	if whole.Err != nil || t.Kind == TargetWhole {
+		return whole
+	}
+	out := whole
+	out.Whole, out.Parts = false, nil
+	pk := whole.Parts[0].PK
+	switch t.Kind {
+	case TargetTable:
+		for _, p := range whole.Parts {
+			if p.Table == t.Table {
+				out.Parts = append(out.Parts, p)
+			}
+		}
+	case TargetPrefix:
+		out.Parts = []Part{{Table: t.Table, PK: pk, Range: Range{Kind: Prefix, Low: key.Scalar{Type: 'S', Text: t.Prefix}}}}
+	case TargetItem:
+		r, err := out.itemRange(e, t)
+		if err != nil {
+			out.Err = err
+			return out
+		}
+		out.Parts = []Part{{Table: e.Items[t.Item].Table.Index, PK: pk, Range: r}}
+	}
+	return out
+}
+
+// itemRange renders the parts of a template that are given, and the range that
+// follows.
+func (s *Spec) itemRange(e *schema.Entity, t Target) (Range, error) {
+	it := e.Items[t.Item]
+	if it.Key == nil {
+		return Range{Kind: One}, nil
+	}
+	template := it.Key.Template
+	fail := func(err error) (Range, error) {
+		return Range{}, fmt.Errorf("%s.%s: %s: %w", e.Label(), it.Name, it.Key.SourceName(err), err)
+	}
+	text, err := template.Append(nil, t.Parts, s.values(it.Key, t))
+	if err != nil {
+		return fail(err)
+	}
+	low := key.Scalar{Type: template.Type, Text: string(text)}
+	switch {
+	case t.Time != nil:
+		r, err := s.timeRange(e, it, t, string(text))
+		if err != nil {
+			return fail(err)
+		}
+		return r, nil
+	case t.Parts == len(template.Parts):
+		if err := low.CheckSize(key.MaxSort); err != nil {
+			return fail(err)
+		}
+		return Range{Kind: One, Low: low}, nil
+	case low.Text == "":
+		return Range{Kind: All}, nil
+	}
+	return Range{Kind: Prefix, Low: low}, nil
+}
+
+// values returns the values of all placeholders that are given: the entity's own, and
+// those of the target.
+func (s *Spec) values(k *schema.Key, t Target) []key.Value {
+	var out []key.Value
+	rest := t.Values
+	for _, src := range k.Sources {
+		switch {
+		case src.From == schema.FromOwner && src.Owner < len(s.Owners):
+			out = append(out, s.Owners[src.Owner])
+		case len(rest) > 0:
+			out, rest = append(out, rest[0]), rest[1:]
+		default:
+			return out
+		}
+	}
+	return out
+}
+
+// The first and last instants that a key can hold; those of weeks and of epoch
+// seconds.
+var (
+	first     = time.Date(0, time.January, 1, 0, 0, 0, 0, time.UTC)
+	firstWeek = time.Date(0, time.January, 3, 0, 0, 0, 0, time.UTC)
+	last      = time.Date(9999, time.December, 31, 23, 59, 59, 999_999_999, time.UTC)
+	lastUnix  = time.Unix(9_999_999_999, 0)
+)
+
+func bounds(f key.Format) (time.Time, time.Time) {
+	switch f.Kind {
+	case key.Unix:
+		return time.Unix(0, 0), lastUnix
+	case key.Week:
+		return firstWeek, last
+	}
+	return first, last
+}
+
+var errPeriod = errors.New("no such date")
+
+// timeRange returns the range of a time placeholder behind text: a prefix, for a
+// period that the format writes so; else one BETWEEN of the texts of both ends, and of
+// whatever follows the second.
+func (s *Spec) timeRange(e *schema.Entity, it *schema.Item, t Target, text string) (Range, error) {
+	template := it.Key.Template
+	f, when := template.Parts[t.Parts].Format, *t.Time
+	if when.Err != nil {
+		return Range{}, when.Err
+	}
+	var next string // the literal that follows
+	if t.Parts+1 < len(template.Parts) {
+		next = template.Parts[t.Parts+1].Text
+	}
+	if n, ok := f.PeriodWidth(int(when.Unit)); ok {
+		b, err := f.Append(nil, key.OfTime(when.From), template.Delim)
+		if err != nil {
+			return Range{}, err
+		}
+		if n < len(b) {
+			return Range{Kind: Prefix, Low: key.Scalar{Type: 'S', Text: text + string(b[:n])}}, nil
+		}
+		if next != "" {
+			return Range{Kind: Prefix, Low: key.Scalar{Type: 'S', Text: text + string(b) + next}}, nil
+		}
+		return Range{Kind: One, Low: key.Scalar{Type: 'S', Text: text + string(b)}}, nil
+	}
+	if !when.From.IsZero() && !when.To.IsZero() && when.To.Before(when.From) {
+		return Range{Kind: None}, nil
+	}
+	s.filter(e, it, t, when)
+	low, high := bounds(f)
+	if !when.From.IsZero() {
+		low = when.From
+	}
+	if !when.To.IsZero() {
+		high = when.To
+	}
+	from, err := f.Append(nil, key.OfTime(low), template.Delim)
+	if err != nil {
+		return Range{}, err
+	}
+	to, err := f.Append(nil, key.OfTime(high), template.Delim)
+	if err != nil {
+		return Range{}, err
+	}
+	end := string(to)
+	if next != "" {
+		end = after(end + next[:1])
+	}
+	return Range{
+		Kind: Between,
+		Low:  key.Scalar{Type: template.Type, Text: text + string(from)}, High: key.Scalar{Type: template.Type, Text: text + end},
+	}, nil
+}
+
+// after returns a text that all which begin with s come before.
+func after(s string) string {
+	if c := s[len(s)-1]; c < 0x7e {
+		return s[:len(s)-1] + string(rune(c+1))
+	}
+	return s + "\U0010FFFF"
+}
+
+// filter notes the instants to keep, where the key alone does not tell.
+func (s *Spec) filter(e *schema.Entity, it *schema.Item, t Target, when Time) {
+	n := 0
+	for _, p := range it.Key.Template.Parts[:t.Parts] {
+		if p.Format.Kind != key.Literal {
+			n++
+		}
+	}
+	src := it.Key.Sources[n]
+	if src.Lossless {
+		return
+	}
+	owner := -1
+	if src.From == schema.FromOwner {
+		owner = src.Owner
+	}
+	s.Keep = &Filter{Item: it.Index, Source: n, Owner: owner, From: when.From, To: when.To}
+}
+
+// PeriodOf returns the range of a calendar period in UTC.
+func PeriodOf(unit Unit, year int, month time.Month, day, hour int) *Time {
+	from := time.Date(year, month, day, hour, 0, 0, 0, time.UTC)
+	if from.Year() != year || from.Month() != month || from.Day() != day || from.Hour() != hour {
+		return &Time{Err: fmt.Errorf("%w: %04d-%02d-%02d, hour %d", errPeriod, year, int(month), day, hour)}
+	}
+	next := from
+	switch unit {
+	case Year:
+		next = from.AddDate(1, 0, 0)
+	case Month:
+		next = from.AddDate(0, 1, 0)
+	case Day:
+		next = from.AddDate(0, 0, 1)
+	case Hour:
+		next = from.Add(time.Hour)
+	}
+	return &Time{Unit: unit, From: from, To: next.Add(-1)}
+}
+
+// WeekOf returns the range of an ISO week.
+func WeekOf(year, week int) *Time {
+	from := key.WeekStart(year, week)
+	if y, w := from.ISOWeek(); y != year || w != week {
+		return &Time{Err: fmt.Errorf("%w: week %d of %d", errPeriod, week, year)}
+	}
+	return &Time{Unit: Week, From: from, To: from.AddDate(0, 0, 7).Add(-1)}
+}

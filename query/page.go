@@ -1,0 +1,46 @@
+package query
+
+import (
+	"context"
+	"errors"
+)
+
+// Cursor is a place behind a page, to go on from. It is signed by the mapper, and holds
+// for the query, with its order, filter and projection, and the partition that it came
+// from. "" is the beginning, and the end.
+type Cursor string
+
+// ErrCursor says that a cursor is not one of this query, partition and mapper, or was
+// changed.
+var ErrCursor = errors.New("the cursor is not one of this query")
+
+// Page is a part of a query's result.
+type Page[E any] struct {
+	Items []E
+	// Next is where the next page begins, "" at the end. A page that ends where the
+	// result does may have a Next all the same, behind which there is an empty page.
+	Next Cursor
+	// RCU is what DynamoDB charged for the page.
+	RCU float64
+}
+
+// Page returns the next elements: as many as Limit says, or without one those of one
+// answer of DynamoDB (up to 1 MB). A page of a filtered query may be empty and have a
+// Next. The error is ErrCursor where After got a cursor that is not this query's.
+func (q Query[T, E]) Page(ctx context.Context, src Source[T], options ...ReadOption) (*Page[E], error) {
+	engine, r, err := q.engine(src, options)
+	if err != nil {
+		return nil, err
+	}
+	var u Usage
+	defer func() { engine.Done(options, &u) }()
+	hits, next, err := engine.Page(ctx, r, &u)
+	if err != nil {
+		return nil, err
+	}
+	p := &Page[E]{Next: next, RCU: u.Consumed}
+	for _, h := range hits {
+		p.Items = append(p.Items, *h.Value.(*E))
+	}
+	return p, nil
+}
