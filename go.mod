@@ -21,3 +21,5 @@ require (
 	golang.org/x/mod v0.41.0 // indirect
 	golang.org/x/sync v0.23.0 // indirect
 )
+
+tool github.com/itemize/itemize/cmd/itemize

@@ -1,7 +1,6 @@
 package codegen
 
 import (
-	"bytes"
 	"fmt"
 	"go/build/constraint"
 	"go/types"
@@ -13,8 +12,10 @@ import (
 const Version = 1
 
 // Generate returns the files of a package's models: one beside each file that declares
-// some. Where there are diagnostics there are no files.
-func (p *Package) Generate() ([]File, []Diagnostic, error) {
+// some, and the lock file. lock is the lock file as it was, nil for none; accept takes
+// the keys as they are now, whatever it says. Where there are diagnostics there are no
+// files.
+func (p *Package) Generate(lock []byte, accept bool) ([]File, []Diagnostic, error) {
 	if len(p.Diagnostics) > 0 || len(p.Models) == 0 {
 		return nil, p.Diagnostics, nil
 	}
@@ -34,10 +35,14 @@ func (p *Package) Generate() ([]File, []Diagnostic, error) {
 		}
 		out = append(out, file)
 	}
-	if len(g.diagnostics) > 0 {
+	file, contradictions, err := p.lock(lock, accept)
+	if err != nil {
+		return nil, nil, err
+	}
+	if g.diagnostics = append(g.diagnostics, contradictions...); len(g.diagnostics) > 0 {
 		return nil, sortDiagnostics(g.diagnostics), nil
 	}
-	return out, nil, nil
+	return append(out, file), nil, nil
 }
 
 func (p *Package) modelsOf(f *sourceFile) []*Model {
@@ -67,6 +72,7 @@ func (g *generator) file(f *sourceFile, models []*Model) (File, error) {
 		w.assertions(m, done)
 	}
 	for _, m := range models {
+		g.nodes(w, m)
 		w.codec(m)
 	}
 	content, err := w.content(buildConstraint(f))
@@ -98,6 +104,3 @@ func buildConstraint(f *sourceFile) string {
 	}
 	return ""
 }
-
-// Same tells whether a file's content on disk is what was generated.
-func (f File) Same(content []byte) bool { return bytes.Equal(f.Content, content) }

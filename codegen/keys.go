@@ -18,7 +18,7 @@ func (w *writer) keyValue(t *schema.Type, kind key.Kind, x string) string {
 	case key.Uint:
 		return fmt.Sprintf("%s(%s)", w.impl("UintValue"), x)
 	case key.Time:
-		return fmt.Sprintf("%s(%s(%s))", w.impl("TimeValue"), w.time(), x)
+		return fmt.Sprintf("%s(%s)", w.impl("TimeValue"), w.timeValue(t, x))
 	case key.Number:
 		return fmt.Sprintf("%s(%s)", w.impl("NumberValue"), x)
 	case key.Bytes:
@@ -43,6 +43,10 @@ func (w *writer) setKey(t *schema.Type, kind key.Kind, x string) {
 	case key.Uint:
 		w.p("%s = %s(value.Uint)", x, name)
 	case key.Time:
+		if name == w.time() {
+			w.p("%s = value.Time", x)
+			break
+		}
 		w.p("%s = %s(value.Time)", x, name)
 	case key.Bytes:
 		if isArray(t) {

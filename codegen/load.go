@@ -34,8 +34,11 @@ type Package struct {
 	Diagnostics []Diagnostic
 
 	fset  *token.FileSet
+	find  *finder
 	types *types.Package
 	files []*sourceFile
+	// generated are the paths of the generated files that are there.
+	generated []string
 }
 
 // sourceFile is a parsed file.
@@ -205,6 +208,7 @@ func (l *loader) check(r *packages.Package) (*Package, error) {
 	var files []*ast.File
 	for _, path := range r.GoFiles {
 		if isGenerated(path) {
+			p.generated = append(p.generated, path)
 			continue
 		}
 		f, err := parser.ParseFile(l.fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
@@ -226,7 +230,8 @@ func (l *loader) check(r *packages.Package) (*Package, error) {
 	info := &types.Info{Defs: map[*ast.Ident]types.Object{}}
 	p.types, _ = cfg.Check(r.PkgPath, l.fset, files, info)
 	l.done[r.PkgPath] = p.types
-	(&finder{p: p, info: info, typeError: first}).find()
+	p.find = &finder{p: p, info: info, typeError: first}
+	p.find.find()
 	p.Diagnostics = sortDiagnostics(p.Diagnostics)
 	return p, nil
 }

@@ -260,7 +260,7 @@ func TestSatelliteElements(t *testing.T) {
 	if r := e.Value.Replies; len(r) != 3 || r[0].Seq != -5 || r[2].Seq != 10 {
 		t.Errorf("%+v", r)
 	}
-	got := slice(t, m, query.Of[models.Reply](m.Key("go").Table("Replies")).Reverse())
+	got := slice(t, m, query.Of[models.Reply](m.Key("go").Table("ReplyTable")).Reverse())
 	if len(got) != 3 || got[0].Seq != 10 {
 		t.Errorf("%+v", got)
 	}

@@ -4,7 +4,7 @@ package models
 // so on lie together in the customer's partition. Its prices lie in another table.
 type Order struct {
 	_        struct{} `ddb:"table=shop"`
-	_        struct{} `ddb:"table=prices,range=SK,name=Prices"`
+	_        struct{} `ddb:"table=prices,range=SK,name=PriceTable"`
 	Customer string   `ddb:"pk=CUSTOMER#{Customer}"`
 	N        int      `ddb:"sk=ORDER#{N:06}#HEAD"`
 	Status   string   `ddb:"sk=ORDER#{N:06}#HEAD"`

@@ -3,6 +3,8 @@ package models
 
 import "time"
 
+//go:generate go tool itemize gen
+
 // Player is one item collection for each player: a root, an item of its own for what
 // changes often, one item for each match, and one for each friend.
 type Player struct {

@@ -23,7 +23,6 @@ import (
 	"github.com/itemize/itemize/examples/packages/registry"
 	"github.com/itemize/itemize/integration"
 	"github.com/itemize/itemize/mapper"
-	"github.com/itemize/itemize/query"
 )
 
 //go:embed testdata/express.json
@@ -161,7 +160,7 @@ func (p *program) save(ctx context.Context, w io.Writer, what string, one *mappe
 // month reads the releases of the month before that of the newest.
 func (p *program) month(ctx context.Context, w io.Writer, one *mapper.Entity[registry.Document], _ *mapper.Entity[registry.Package]) error {
 	last := newest(one.Value)
-	month := time.Date(last.Year(), last.Month()-1, 1, 0, 0, 0, 0, time.UTC).Format("2006-01-")
+	month := time.Date(last.Year(), last.Month()-1, 1, 0, 0, 0, 0, time.UTC)
 	var a, b mapper.Receipt
 	d, err := p.documents.Load(ctx, one, mapper.Receive(&a))
 	if err != nil {
@@ -169,17 +168,17 @@ func (p *program) month(ctx context.Context, w io.Writer, one *mapper.Entity[reg
 	}
 	n := 0
 	for _, at := range d.Value.Time {
-		if at.UTC().Format("2006-01-") == month {
+		if at = at.UTC(); at.Year() == month.Year() && at.Month() == month.Month() {
 			n++
 		}
 	}
-	q := query.Of[registry.Release](p.packages.Key(d.Value.Name).Prefix("RELEASE#" + month))
+	q := registry.PackageByName(d.Value.Name).Releases().Month(month.Year(), month.Month())
 	releases, err := q.Slice(ctx, p.packages, mapper.Receive(&b))
 	if err != nil {
 		return err
 	}
 	if len(releases) != n {
-		return fmt.Errorf("%d releases of %s in the document, %d in the collection", n, month, len(releases))
+		return fmt.Errorf("%d releases of %s in the document, %d in the collection", n, month.Format("2006-01"), len(releases))
 	}
 	fmt.Fprintf(w, "  releases of last month (%d)\t%v RCU\t%v RCU\n", n, a.Consumed.RCU, b.Consumed.RCU)
 	return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/examples/wishlist/store"
@@ -48,35 +49,33 @@ func (p *program) items(r *mapper.Receipt) {
 	p.printf("  %d %s, %v WCU to store\n", len(r.Items), items, r.Consumed.WCU)
 }
 
-// queries runs the queries of the article, in its order.
+// queries runs the queries of the article, in its order, and shows what each became.
 func (p *program) queries(ctx context.Context) error {
-	user := p.users.Key(userID)
-	wishes := func(prefix string) query.Query[store.User, store.Wish] {
-		return query.Of[store.Wish](user.Prefix(prefix))
-	}
+	user := store.UserByID(userID)
+	public := user.Public()
 	p.title("The queries of the article, eventually consistent")
 	w := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
 	defer w.Flush()
 	for _, q := range []struct {
-		what, condition string
-		run             func(*mapper.Receipt) (string, error)
+		what string
+		run  func(*mapper.Receipt) (string, error)
 	}{
-		{"all of the user", "", p.load(ctx, user)},
-		{"the user's information", "begins_with U#", p.load(ctx, user.Prefix("U#"))},
-		{"the addresses", "begins_with U#Address#", p.load(ctx, user.Prefix("U#Address#"))},
-		{"one item", "= U#Information", p.load(ctx, user.Item("U#Information"))},
-		{"all wish lists", "begins_with M#WishList#", p.wishes(ctx, wishes("M#WishList#"))},
-		{"the public list", "begins_with M#WishList#Public#", p.wishes(ctx, wishes("M#WishList#Public#"))},
-		{"the same, newest first", "begins_with M#WishList#Public#", p.wishes(ctx, wishes("M#WishList#Public#").Reverse())},
-		{"added in 2021", "begins_with M#WishList#Public#2021-", p.wishes(ctx, wishes("M#WishList#Public#2021-"))},
-		{"added in November 2021", "begins_with M#WishList#Public#2021-11-", p.wishes(ctx, wishes("M#WishList#Public#2021-11-"))},
+		{"all of the user", p.load(ctx, user)},
+		{"the user's information", p.load(ctx, user.U())},
+		{"the addresses", p.load(ctx, user.U().Address())},
+		{"one item", p.load(ctx, user.Information())},
+		{"all wish lists", p.wishes(ctx, user.M().WishList().Query)},
+		{"the public list", p.wishes(ctx, public.Query)},
+		{"the same, newest first", p.wishes(ctx, public.Reverse())},
+		{"added in 2021", p.wishes(ctx, public.Year(2021).Query)},
+		{"added in November 2021", p.wishes(ctx, public.Month(2021, time.November).Query)},
 	} {
 		var r mapper.Receipt
 		found, err := q.run(&r)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "  %s\t%s\t%5.1f RCU\t%s\n", q.what, q.condition, r.Consumed.RCU, found)
+		fmt.Fprintf(w, "  %s\t%5.1f RCU\t%s\n  \t\t%s\n", q.what, r.Consumed.RCU, found, p.asked.last)
 	}
 	return nil
 }
@@ -130,7 +129,7 @@ func (p *program) email(ctx context.Context) error {
 	w := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "  \tread\tchange\trequests\n")
 	var read mapper.Receipt
-	doc, err := p.documents.Load(ctx, p.documents.Key(userID), mapper.Receive(&read))
+	doc, err := p.documents.Load(ctx, store.DocumentByID(userID), mapper.Receive(&read))
 	if err != nil {
 		return err
 	}
@@ -140,7 +139,7 @@ func (p *program) email(ctx context.Context) error {
 		return err
 	}
 	fmt.Fprintf(w, "  one item\t%v RCU\t%v WCU\t%d + %d\n", read.Consumed.RCU, wrote.Consumed.WCU, read.Requests(), wrote.Requests())
-	user, err := p.users.Load(ctx, p.users.Key(userID).Item("U#Information"), mapper.Receive(&read))
+	user, err := p.users.Load(ctx, store.UserByID(userID).Information(), mapper.Receive(&read))
 	if err != nil {
 		return err
 	}

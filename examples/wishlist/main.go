@@ -14,6 +14,8 @@ import (
 	"os/signal"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/itemize/itemize/examples/wishlist/store"
 	"github.com/itemize/itemize/integration"
 	"github.com/itemize/itemize/mapper"
@@ -41,6 +43,7 @@ func start(ctx context.Context, w io.Writer) error {
 // program has the mappers, one for each model.
 type program struct {
 	w         io.Writer
+	asked     *recorder
 	users     *mapper.Mapper[store.User]
 	documents *mapper.Mapper[store.Document]
 	profiles  *mapper.Mapper[store.Profile]
@@ -68,8 +71,9 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine) (err erro
 	return nil
 }
 
-func newProgram(w io.Writer, client mapper.Client, tables mapper.Option) (*program, error) {
-	p := &program{w: w}
+func newProgram(w io.Writer, c *dynamodb.Client, tables mapper.Option) (*program, error) {
+	client := &recorder{Client: c}
+	p := &program{w: w, asked: client}
 	var errs [4]error
 	p.users, errs[0] = mapper.New[store.User](client, tables)
 	p.documents, errs[1] = mapper.New[store.Document](client, tables)

@@ -248,3 +248,20 @@ func (f Format) String() string {
 	}
 	return formatNames[f.Kind]
 }
+
+// Sample returns a value that the format can write.
+func (f Format) Sample() Value {
+	switch f.Value {
+	case Int:
+		return OfInt(1)
+	case Uint:
+		return OfUint(1)
+	case Time:
+		return OfTime(time.Date(2021, time.November, 14, 9, 30, 0, 0, time.UTC))
+	case Bytes:
+		return OfBytes([]byte("x"))
+	case Number:
+		return OfNumber("1")
+	}
+	return OfString("x")
+}

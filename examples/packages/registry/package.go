@@ -4,6 +4,8 @@ package registry
 
 import "time"
 
+//go:generate go tool itemize gen
+
 // Package is one item collection: what changes together lies together. A release
 // is an item of its own, by its time; a tag too, by its name.
 type Package struct {

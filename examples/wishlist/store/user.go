@@ -4,6 +4,8 @@ package store
 
 import "time"
 
+//go:generate go tool itemize gen
+
 // User is one item collection: the user of the article "Use vertical partitioning
 // to scale data efficiently in Amazon DynamoDB". Seven items are fixed, and each
 // wish is one more.

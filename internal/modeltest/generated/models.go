@@ -357,7 +357,7 @@ type Product struct {
 // Satellites has items and elements in a further table.
 type Satellites struct {
 	_       struct{} `ddb:"table=forums,hash=Name,range=-"`
-	_       struct{} `ddb:"table=replies,hash=Forum,range=At,name=Replies"`
+	_       struct{} `ddb:"table=replies,hash=Forum,range=At,name=ReplyTable"`
 	Name    string   `ddb:"pk={Name}"`
 	About   string
 	Count   int

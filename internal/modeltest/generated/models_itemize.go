@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/itemize/itemize/mapper/mapperimpl"
+	"github.com/itemize/itemize/query"
 )
 
 const (
@@ -770,7 +771,7 @@ var _ = struct {
 
 type satellitesLayout_changed_run_go_generate = struct {
 	_       struct{} `ddb:"table=forums,hash=Name,range=-"`
-	_       struct{} `ddb:"table=replies,hash=Forum,range=At,name=Replies"`
+	_       struct{} `ddb:"table=replies,hash=Forum,range=At,name=ReplyTable"`
 	Name    string   `ddb:"pk={Name}"`
 	About   string
 	Count   int
@@ -1189,6 +1190,119 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+type userNode = query.Node[User]
+
+// UserKey is the key of one User, and leads to its parts.
+type UserKey struct{ userNode }
+
+// UserByID selects the User with the partition key USER#{ID}.
+func UserByID(id string) UserKey {
+	return UserKey{mapperimpl.Entity[User](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// UserKeyM is the node of M#.
+type UserKeyM struct {
+	at query.Node[User]
+	userNode
+}
+
+func newUserKeyM(at query.Node[User]) UserKeyM { return UserKeyM{at, at} }
+
+// WishList selects what begins with M#WishList#.
+func (n UserKeyM) WishList() query.Elements[User, Wish] {
+	return query.NewElements[User, Wish](mapperimpl.Prefix(n.at, 0, "M#WishList#"))
+}
+
+// M selects what begins with M#.
+func (n UserKey) M() UserKeyM { return newUserKeyM(mapperimpl.Prefix(n.userNode, 0, "M#")) }
+
+// UserKeyU is the node of U#.
+type UserKeyU struct {
+	at query.Node[User]
+	userNode
+}
+
+func newUserKeyU(at query.Node[User]) UserKeyU { return UserKeyU{at, at} }
+
+// Address selects what begins with U#Address#.
+func (n UserKeyU) Address() query.Node[User] { return mapperimpl.Prefix(n.at, 0, "U#Address#") }
+
+// U selects what begins with U#.
+func (n UserKey) U() UserKeyU { return newUserKeyU(mapperimpl.Prefix(n.userNode, 0, "U#")) }
+
+// Information selects U#Information.
+func (n UserKey) Information() query.Node[User] { return mapperimpl.Items(n.userNode, 0, 1) }
+
+// Home selects U#Address#Home.
+func (n UserKey) Home() query.Node[User] { return mapperimpl.Items(n.userNode, 1, 1) }
+
+// Delivery selects U#Address#Delivery.
+func (n UserKey) Delivery() query.Node[User] { return mapperimpl.Items(n.userNode, 2, 1) }
+
+type userWishElements = query.Elements[User, Wish]
+
+type userWishHours = query.Hours[query.Elements[User, Wish]]
+
+// UserKeyPublic goes on with {AddedAt}.
+type UserKeyPublic struct {
+	at query.Node[User]
+	userWishElements
+	userWishHours
+}
+
+func newUserKeyPublic(at query.Node[User]) UserKeyPublic {
+	return UserKeyPublic{at, query.NewElements[User, Wish](at), mapperimpl.Hours(at, query.NewElements[User, Wish])}
+}
+
+// AddedAt narrows to one {AddedAt}.
+func (n UserKeyPublic) AddedAt(addedAt time.Time) query.Elements[User, Wish] {
+	return query.NewElements[User, Wish](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))
+}
+
+// Public selects M#WishList#Public#{AddedAt}.
+func (n UserKey) Public() UserKeyPublic { return newUserKeyPublic(mapperimpl.Items(n.userNode, 3, 1)) }
+
+// UserKeyPrivate goes on with {AddedAt}.
+type UserKeyPrivate struct {
+	at query.Node[User]
+	userWishElements
+	userWishHours
+}
+
+func newUserKeyPrivate(at query.Node[User]) UserKeyPrivate {
+	return UserKeyPrivate{at, query.NewElements[User, Wish](at), mapperimpl.Hours(at, query.NewElements[User, Wish])}
+}
+
+// AddedAt narrows to one {AddedAt}.
+func (n UserKeyPrivate) AddedAt(addedAt time.Time) query.Elements[User, Wish] {
+	return query.NewElements[User, Wish](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))
+}
+
+// Private selects M#WishList#Private#{AddedAt}.
+func (n UserKey) Private() UserKeyPrivate {
+	return newUserKeyPrivate(mapperimpl.Items(n.userNode, 4, 1))
+}
+
+type userCardElements = query.Elements[User, Card]
+
+// UserKeyCards goes on with {key}.
+type UserKeyCards struct {
+	at query.Node[User]
+	userCardElements
+}
+
+func newUserKeyCards(at query.Node[User]) UserKeyCards {
+	return UserKeyCards{at, query.NewElements[User, Card](at)}
+}
+
+// Key narrows to one {key}.
+func (n UserKeyCards) Key(key string) query.Elements[User, Card] {
+	return query.NewElements[User, Card](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(key))))
+}
+
+// Cards selects M#Card#{key}.
+func (n UserKey) Cards() UserKeyCards { return newUserKeyCards(mapperimpl.Items(n.userNode, 5, 1)) }
+
 func modelsItemizeUserItem0Encode(r *User, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // email
@@ -1508,7 +1622,7 @@ func modelsItemizeUserItem3Clone(dst, src *Wish) {
 func modelsItemizeUserItem3Key(r *Wish, source int) (mapperimpl.Value, error) {
 	switch source {
 	case 0: // {AddedAt}
-		return mapperimpl.TimeValue(time.Time(r.AddedAt))
+		return mapperimpl.TimeValue(r.AddedAt)
 	}
 	return mapperimpl.Value{}, nil
 }
@@ -1516,7 +1630,7 @@ func modelsItemizeUserItem3Key(r *Wish, source int) (mapperimpl.Value, error) {
 func modelsItemizeUserItem3SetKey(r *Wish, source int, value mapperimpl.Value) error {
 	switch source {
 	case 0: // {AddedAt}
-		r.AddedAt = time.Time(value.Time)
+		r.AddedAt = value.Time
 		return nil
 	}
 	return nil
@@ -1595,7 +1709,7 @@ func modelsItemizeUserItem4Clone(dst, src *Wish) {
 func modelsItemizeUserItem4Key(r *Wish, source int) (mapperimpl.Value, error) {
 	switch source {
 	case 0: // {AddedAt}
-		return mapperimpl.TimeValue(time.Time(r.AddedAt))
+		return mapperimpl.TimeValue(r.AddedAt)
 	}
 	return mapperimpl.Value{}, nil
 }
@@ -1603,7 +1717,7 @@ func modelsItemizeUserItem4Key(r *Wish, source int) (mapperimpl.Value, error) {
 func modelsItemizeUserItem4SetKey(r *Wish, source int, value mapperimpl.Value) error {
 	switch source {
 	case 0: // {AddedAt}
-		r.AddedAt = time.Time(value.Time)
+		r.AddedAt = value.Time
 		return nil
 	}
 	return nil
@@ -1726,6 +1840,22 @@ func (*User) ItemizeCodec(*User) *mapperimpl.Codec[User] {
 		},
 	}
 }
+
+type scalarsNode = query.Node[Scalars]
+
+// ScalarsKey is the key of one Scalars, and leads to its parts.
+type ScalarsKey struct{ scalarsNode }
+
+// ScalarsByID selects the Scalars with the partition key {ID}.
+func ScalarsByID(id string) ScalarsKey {
+	return ScalarsKey{mapperimpl.Entity[Scalars](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// A selects A.
+func (n ScalarsKey) A() query.Node[Scalars] { return mapperimpl.Items(n.scalarsNode, 0, 1) }
+
+// B selects B.
+func (n ScalarsKey) B() query.Node[Scalars] { return mapperimpl.Items(n.scalarsNode, 1, 1) }
 
 func modelsItemizeScalarsItem0Encode(r *Scalars, attribute int) (types.AttributeValue, error) {
 	switch attribute {
@@ -1873,7 +2003,7 @@ func modelsItemizeScalarsItem1Present(r *Scalars) bool {
 	if !mapperimpl.IsZero(&r.Array) {
 		return true
 	}
-	if !(&r.Time).IsZero() {
+	if !r.Time.IsZero() {
 		return true
 	}
 	if r.Rune != 0 {
@@ -1918,6 +2048,19 @@ func (*Scalars) ItemizeCodec(*Scalars) *mapperimpl.Codec[Scalars] {
 		},
 	}
 }
+
+type sizedNode = query.Node[Sized]
+
+// SizedKey is the key of one Sized, and leads to its parts.
+type SizedKey struct{ sizedNode }
+
+// SizedByID selects the Sized with the partition key {ID}.
+func SizedByID(id int64) SizedKey {
+	return SizedKey{mapperimpl.Entity[Sized](mapperimpl.Arg(mapperimpl.IntValue(id)))}
+}
+
+// A selects A.
+func (n SizedKey) A() query.Node[Sized] { return mapperimpl.Items(n.sizedNode, 0, 1) }
 
 func modelsItemizeSizedItem0Encode(r *Sized, attribute int) (types.AttributeValue, error) {
 	switch attribute {
@@ -2093,6 +2236,19 @@ func (*Sized) ItemizeCodec(*Sized) *mapperimpl.Codec[Sized] {
 	}
 }
 
+type omittingNode = query.Node[Omitting]
+
+// OmittingKey is the key of one Omitting, and leads to its parts.
+type OmittingKey struct{ omittingNode }
+
+// OmittingByID selects the Omitting with the partition key {ID}.
+func OmittingByID(id string) OmittingKey {
+	return OmittingKey{mapperimpl.Entity[Omitting](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// A selects A.
+func (n OmittingKey) A() query.Node[Omitting] { return mapperimpl.Items(n.omittingNode, 0, 1) }
+
 func modelsItemizeOmittingItem0Encode(r *Omitting, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // String
@@ -2222,7 +2378,7 @@ func modelsItemizeOmittingItem0Present(r *Omitting) bool {
 	if r.Ptr != nil {
 		return true
 	}
-	if !(&r.Time).IsZero() {
+	if !r.Time.IsZero() {
 		return true
 	}
 	if r.Any != nil {
@@ -2266,6 +2422,19 @@ func (*Omitting) ItemizeCodec(*Omitting) *mapperimpl.Codec[Omitting] {
 		},
 	}
 }
+
+type nullingNode = query.Node[Nulling]
+
+// NullingKey is the key of one Nulling, and leads to its parts.
+type NullingKey struct{ nullingNode }
+
+// NullingByID selects the Nulling with the partition key {ID}.
+func NullingByID(id string) NullingKey {
+	return NullingKey{mapperimpl.Entity[Nulling](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// A selects A.
+func (n NullingKey) A() query.Node[Nulling] { return mapperimpl.Items(n.nullingNode, 0, 1) }
 
 func modelsItemizeNullingItem0Encode(r *Nulling, attribute int) (types.AttributeValue, error) {
 	switch attribute {
@@ -2386,6 +2555,19 @@ func (*Nulling) ItemizeCodec(*Nulling) *mapperimpl.Codec[Nulling] {
 	}
 }
 
+type timesNode = query.Node[Times]
+
+// TimesKey is the key of one Times, and leads to its parts.
+type TimesKey struct{ timesNode }
+
+// TimesByID selects the Times with the partition key {ID}.
+func TimesByID(id string) TimesKey {
+	return TimesKey{mapperimpl.Entity[Times](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// A selects A.
+func (n TimesKey) A() query.Node[Times] { return mapperimpl.Items(n.timesNode, 0, 1) }
+
 func modelsItemizeTimesItem0Encode(r *Times, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Plain
@@ -2483,10 +2665,10 @@ func modelsItemizeTimesItem0Clone(dst, src *Times) {
 }
 
 func modelsItemizeTimesItem0Present(r *Times) bool {
-	if !(&r.Plain).IsZero() {
+	if !r.Plain.IsZero() {
 		return true
 	}
-	if !(&r.Unix).IsZero() {
+	if !r.Unix.IsZero() {
 		return true
 	}
 	if r.Ptr != nil {
@@ -2501,7 +2683,7 @@ func modelsItemizeTimesItem0Present(r *Times) bool {
 	if r.Map != nil {
 		return true
 	}
-	if !((*time.Time)(&r.Stamp)).IsZero() {
+	if !time.Time(r.Stamp).IsZero() {
 		return true
 	}
 	if r.Wait != 0 {
@@ -2548,6 +2730,19 @@ func (*Times) ItemizeCodec(*Times) *mapperimpl.Codec[Times] {
 		},
 	}
 }
+
+type quotedNode = query.Node[Quoted]
+
+// QuotedKey is the key of one Quoted, and leads to its parts.
+type QuotedKey struct{ quotedNode }
+
+// QuotedByID selects the Quoted with the partition key {ID}.
+func QuotedByID(id int64) QuotedKey {
+	return QuotedKey{mapperimpl.Entity[Quoted](mapperimpl.Arg(mapperimpl.IntValue(id)))}
+}
+
+// A selects A.
+func (n QuotedKey) A() query.Node[Quoted] { return mapperimpl.Items(n.quotedNode, 0, 1) }
 
 func modelsItemizeQuotedItem0Encode(r *Quoted, attribute int) (types.AttributeValue, error) {
 	switch attribute {
@@ -2668,6 +2863,19 @@ func (*Quoted) ItemizeCodec(*Quoted) *mapperimpl.Codec[Quoted] {
 	}
 }
 
+type setsNode = query.Node[Sets]
+
+// SetsKey is the key of one Sets, and leads to its parts.
+type SetsKey struct{ setsNode }
+
+// SetsByID selects the Sets with the partition key {ID}.
+func SetsByID(id string) SetsKey {
+	return SetsKey{mapperimpl.Entity[Sets](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// A selects A.
+func (n SetsKey) A() query.Node[Sets] { return mapperimpl.Items(n.setsNode, 0, 1) }
+
 func modelsItemizeSetsItem0Encode(r *Sets, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Strings
@@ -2677,7 +2885,7 @@ func modelsItemizeSetsItem0Encode(r *Sets, attribute int) (types.AttributeValue,
 	case 2: // Floats
 		return mapperimpl.EncodeSlice(&r.Floats, mapperimpl.NumberSet|mapperimpl.OmitEmpty, mapperimpl.EncodeFloat64[float64])
 	case 3: // Bytes
-		return mapperimpl.EncodeSlice(&r.Bytes, mapperimpl.BinarySet|mapperimpl.BinarySet, mapperimpl.EncodeBytes[[]byte])
+		return mapperimpl.EncodeSlice(&r.Bytes, mapperimpl.BinarySet, mapperimpl.EncodeBytes[[]byte])
 	case 4: // Plain
 		return mapperimpl.EncodeSlice(&r.Plain, 0|mapperimpl.BinarySet, mapperimpl.EncodeBytes[[]byte])
 	case 5: // n
@@ -2797,6 +3005,19 @@ func (*Sets) ItemizeCodec(*Sets) *mapperimpl.Codec[Sets] {
 		},
 	}
 }
+
+type slicesNode = query.Node[Slices]
+
+// SlicesKey is the key of one Slices, and leads to its parts.
+type SlicesKey struct{ slicesNode }
+
+// SlicesByID selects the Slices with the partition key {ID}.
+func SlicesByID(id string) SlicesKey {
+	return SlicesKey{mapperimpl.Entity[Slices](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// A selects A.
+func (n SlicesKey) A() query.Node[Slices] { return mapperimpl.Items(n.slicesNode, 0, 1) }
 
 func modelsItemizeSlicesItem0Encode(r *Slices, attribute int) (types.AttributeValue, error) {
 	switch attribute {
@@ -2961,6 +3182,19 @@ func (*Slices) ItemizeCodec(*Slices) *mapperimpl.Codec[Slices] {
 	}
 }
 
+type mapsNode = query.Node[Maps]
+
+// MapsKey is the key of one Maps, and leads to its parts.
+type MapsKey struct{ mapsNode }
+
+// MapsByID selects the Maps with the partition key {ID}.
+func MapsByID(id string) MapsKey {
+	return MapsKey{mapperimpl.Entity[Maps](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// A selects A.
+func (n MapsKey) A() query.Node[Maps] { return mapperimpl.Items(n.mapsNode, 0, 1) }
+
 func modelsItemizeMapsItem0Encode(r *Maps, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Strings
@@ -3123,6 +3357,19 @@ func (*Maps) ItemizeCodec(*Maps) *mapperimpl.Codec[Maps] {
 		},
 	}
 }
+
+type pointersNode = query.Node[Pointers]
+
+// PointersKey is the key of one Pointers, and leads to its parts.
+type PointersKey struct{ pointersNode }
+
+// PointersByID selects the Pointers with the partition key {ID}.
+func PointersByID(id string) PointersKey {
+	return PointersKey{mapperimpl.Entity[Pointers](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// A selects A.
+func (n PointersKey) A() query.Node[Pointers] { return mapperimpl.Items(n.pointersNode, 0, 1) }
 
 func modelsItemizePointersItem0Encode(r *Pointers, attribute int) (types.AttributeValue, error) {
 	switch attribute {
@@ -3287,6 +3534,22 @@ func (*Pointers) ItemizeCodec(*Pointers) *mapperimpl.Codec[Pointers] {
 	}
 }
 
+type nestedNode = query.Node[Nested]
+
+// NestedKey is the key of one Nested, and leads to its parts.
+type NestedKey struct{ nestedNode }
+
+// NestedByID selects the Nested with the partition key {ID}.
+func NestedByID(id string) NestedKey {
+	return NestedKey{mapperimpl.Entity[Nested](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// A selects A.
+func (n NestedKey) A() query.Node[Nested] { return mapperimpl.Items(n.nestedNode, 0, 1) }
+
+// B selects B.
+func (n NestedKey) B() query.Node[Nested] { return mapperimpl.Items(n.nestedNode, 1, 1) }
+
 func modelsItemizeNestedItem0Encode(r *Nested, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // home
@@ -3446,6 +3709,24 @@ func (*Nested) ItemizeCodec(*Nested) *mapperimpl.Codec[Nested] {
 	}
 }
 
+type embeddingNode = query.Node[Embedding]
+
+// EmbeddingKey is the key of one Embedding, and leads to its parts.
+type EmbeddingKey struct{ embeddingNode }
+
+// EmbeddingByID selects the Embedding with the partition key {ID}.
+func EmbeddingByID(id string) EmbeddingKey {
+	return EmbeddingKey{mapperimpl.Entity[Embedding](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// BASE selects BASE.
+func (n EmbeddingKey) BASE() query.Node[Embedding] { return mapperimpl.Items(n.embeddingNode, 0, 1) }
+
+// Shadowed selects OWN.
+func (n EmbeddingKey) Shadowed() query.Node[Embedding] {
+	return mapperimpl.Items(n.embeddingNode, 1, 1)
+}
+
 func modelsItemizeEmbeddingItem0Encode(r *Embedding, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // CreatedAt
@@ -3487,7 +3768,7 @@ func modelsItemizeEmbeddingItem0Clone(dst, src *Embedding) {
 }
 
 func modelsItemizeEmbeddingItem0Present(r *Embedding) bool {
-	if !(&r.Base.CreatedAt).IsZero() {
+	if !r.Base.CreatedAt.IsZero() {
 		return true
 	}
 	if r.Base.CreatedBy != "" {
@@ -3570,6 +3851,26 @@ func (*Embedding) ItemizeCodec(*Embedding) *mapperimpl.Codec[Embedding] {
 			mapperimpl.Singleton(mapperimpl.Record[Embedding]{Encode: modelsItemizeEmbeddingItem1Encode, Decode: modelsItemizeEmbeddingItem1Decode, Same: modelsItemizeEmbeddingItem1Same, Equal: modelsItemizeEmbeddingItem1Equal, Clone: modelsItemizeEmbeddingItem1Clone, Present: modelsItemizeEmbeddingItem1Present}),
 		},
 	}
+}
+
+type embeddedPointerNode = query.Node[EmbeddedPointer]
+
+// EmbeddedPointerKey is the key of one EmbeddedPointer, and leads to its parts.
+type EmbeddedPointerKey struct{ embeddedPointerNode }
+
+// EmbeddedPointerByID selects the EmbeddedPointer with the partition key {ID}.
+func EmbeddedPointerByID(id string) EmbeddedPointerKey {
+	return EmbeddedPointerKey{mapperimpl.Entity[EmbeddedPointer](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// AUDIT selects AUDIT.
+func (n EmbeddedPointerKey) AUDIT() query.Node[EmbeddedPointer] {
+	return mapperimpl.Items(n.embeddedPointerNode, 0, 1)
+}
+
+// Text selects OWN.
+func (n EmbeddedPointerKey) Text() query.Node[EmbeddedPointer] {
+	return mapperimpl.Items(n.embeddedPointerNode, 1, 1)
 }
 
 func modelsItemizeEmbeddedPointerItem0Encode(r *EmbeddedPointer, attribute int) (types.AttributeValue, error) {
@@ -3735,6 +4036,31 @@ func (*EmbeddedPointer) ItemizeCodec(*EmbeddedPointer) *mapperimpl.Codec[Embedde
 		},
 	}
 }
+
+type spreadNode = query.Node[Spread]
+
+// SpreadKey is the key of one Spread, and leads to its parts.
+type SpreadKey struct{ spreadNode }
+
+// SpreadByID selects the Spread with the partition key {ID}.
+func SpreadByID(id string) SpreadKey {
+	return SpreadKey{mapperimpl.Entity[Spread](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// Home selects HOME.
+func (n SpreadKey) Home() query.Node[Spread] { return mapperimpl.Items(n.spreadNode, 0, 1) }
+
+// Work selects WORK.
+func (n SpreadKey) Work() query.Node[Spread] { return mapperimpl.Items(n.spreadNode, 1, 1) }
+
+// Deep selects DEEP.
+func (n SpreadKey) Deep() query.Node[Spread] { return mapperimpl.Items(n.spreadNode, 2, 1) }
+
+// Deeper selects DEEPER.
+func (n SpreadKey) Deeper() query.Node[Spread] { return mapperimpl.Items(n.spreadNode, 3, 1) }
+
+// Nothing selects NOTHING.
+func (n SpreadKey) Nothing() query.Node[Spread] { return mapperimpl.Items(n.spreadNode, 4, 1) }
 
 func modelsItemizeSpreadItem0Encode(r *Spread, attribute int) (types.AttributeValue, error) {
 	switch attribute {
@@ -4249,6 +4575,21 @@ func (*Spread) ItemizeCodec(*Spread) *mapperimpl.Codec[Spread] {
 	}
 }
 
+type sharedSpreadNode = query.Node[SharedSpread]
+
+// SharedSpreadKey is the key of one SharedSpread, and leads to its parts.
+type SharedSpreadKey struct{ sharedSpreadNode }
+
+// SharedSpreadByID selects the SharedSpread with the partition key {ID}.
+func SharedSpreadByID(id string) SharedSpreadKey {
+	return SharedSpreadKey{mapperimpl.Entity[SharedSpread](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// A selects A.
+func (n SharedSpreadKey) A() query.Node[SharedSpread] {
+	return mapperimpl.Items(n.sharedSpreadNode, 0, 1)
+}
+
 func modelsItemizeSharedSpreadItem0Encode(r *SharedSpread, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Title
@@ -4424,6 +4765,22 @@ func (*SharedSpread) ItemizeCodec(*SharedSpread) *mapperimpl.Codec[SharedSpread]
 	}
 }
 
+type interfacesNode = query.Node[Interfaces]
+
+// InterfacesKey is the key of one Interfaces, and leads to its parts.
+type InterfacesKey struct{ interfacesNode }
+
+// InterfacesByID selects the Interfaces with the partition key {ID}.
+func InterfacesByID(id string) InterfacesKey {
+	return InterfacesKey{mapperimpl.Entity[Interfaces](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// A selects A.
+func (n InterfacesKey) A() query.Node[Interfaces] { return mapperimpl.Items(n.interfacesNode, 0, 1) }
+
+// B selects B.
+func (n InterfacesKey) B() query.Node[Interfaces] { return mapperimpl.Items(n.interfacesNode, 1, 1) }
+
 func modelsItemizeInterfacesItem0Encode(r *Interfaces, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Any
@@ -4563,6 +4920,25 @@ func (*Interfaces) ItemizeCodec(*Interfaces) *mapperimpl.Codec[Interfaces] {
 	}
 }
 
+type marshalersNode = query.Node[Marshalers]
+
+// MarshalersKey is the key of one Marshalers, and leads to its parts.
+type MarshalersKey struct{ marshalersNode }
+
+// MarshalersByID selects the Marshalers with the partition key {ID}.
+func MarshalersByID(id string) MarshalersKey {
+	return MarshalersKey{mapperimpl.Entity[Marshalers](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// A selects A.
+func (n MarshalersKey) A() query.Node[Marshalers] { return mapperimpl.Items(n.marshalersNode, 0, 1) }
+
+// B selects B.
+func (n MarshalersKey) B() query.Node[Marshalers] { return mapperimpl.Items(n.marshalersNode, 1, 1) }
+
+// In selects C.
+func (n MarshalersKey) In() query.Node[Marshalers] { return mapperimpl.Items(n.marshalersNode, 2, 1) }
+
 func modelsItemizeMarshalersItem0Encode(r *Marshalers, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Point
@@ -4681,7 +5057,7 @@ func modelsItemizeMarshalersItem1Present(r *Marshalers) bool {
 	if !mapperimpl.IsZero(&r.Money) {
 		return true
 	}
-	if !((*time.Time)(&r.Unix)).IsZero() {
+	if !time.Time(r.Unix).IsZero() {
 		return true
 	}
 	return false
@@ -4764,6 +5140,19 @@ func (*Marshalers) ItemizeCodec(*Marshalers) *mapperimpl.Codec[Marshalers] {
 		},
 	}
 }
+
+type decimalsNode = query.Node[Decimals]
+
+// DecimalsKey is the key of one Decimals, and leads to its parts.
+type DecimalsKey struct{ decimalsNode }
+
+// DecimalsByID selects the Decimals with the partition key {ID}.
+func DecimalsByID(id attributevalue.Number) DecimalsKey {
+	return DecimalsKey{mapperimpl.Entity[Decimals](mapperimpl.Arg(mapperimpl.NumberValue(id)))}
+}
+
+// A selects A.
+func (n DecimalsKey) A() query.Node[Decimals] { return mapperimpl.Items(n.decimalsNode, 0, 1) }
 
 func modelsItemizeDecimalsItem0Encode(r *Decimals, attribute int) (types.AttributeValue, error) {
 	switch attribute {
@@ -4872,6 +5261,19 @@ func (*Decimals) ItemizeCodec(*Decimals) *mapperimpl.Codec[Decimals] {
 		},
 	}
 }
+
+type namedTypesNode = query.Node[NamedTypes]
+
+// NamedTypesKey is the key of one NamedTypes, and leads to its parts.
+type NamedTypesKey struct{ namedTypesNode }
+
+// NamedTypesByID selects the NamedTypes with the partition key N#{ID}.
+func NamedTypesByID(id Name) NamedTypesKey {
+	return NamedTypesKey{mapperimpl.Entity[NamedTypes](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// A selects A.
+func (n NamedTypesKey) A() query.Node[NamedTypes] { return mapperimpl.Items(n.namedTypesNode, 0, 1) }
 
 func modelsItemizeNamedTypesItem0Encode(r *NamedTypes, attribute int) (types.AttributeValue, error) {
 	switch attribute {
@@ -4993,7 +5395,7 @@ func modelsItemizeNamedTypesItem0Present(r *NamedTypes) bool {
 	if bool(r.Flag) {
 		return true
 	}
-	if !((*time.Time)(&r.Stamp)).IsZero() {
+	if !time.Time(r.Stamp).IsZero() {
 		return true
 	}
 	if r.Labels != nil {
@@ -5045,6 +5447,215 @@ func (*NamedTypes) ItemizeCodec(*NamedTypes) *mapperimpl.Codec[NamedTypes] {
 			mapperimpl.Singleton(mapperimpl.Record[NamedTypes]{Encode: modelsItemizeNamedTypesItem0Encode, Decode: modelsItemizeNamedTypesItem0Decode, Same: modelsItemizeNamedTypesItem0Same, Equal: modelsItemizeNamedTypesItem0Equal, Clone: modelsItemizeNamedTypesItem0Clone, Present: modelsItemizeNamedTypesItem0Present}),
 		},
 	}
+}
+
+type timeElementsNode = query.Node[TimeElements]
+
+// TimeElementsKey is the key of one TimeElements, and leads to its parts.
+type TimeElementsKey struct{ timeElementsNode }
+
+// TimeElementsByID selects the TimeElements with the partition key {ID}.
+func TimeElementsByID(id string) TimeElementsKey {
+	return TimeElementsKey{mapperimpl.Entity[TimeElements](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// Head selects HEAD.
+func (n TimeElementsKey) Head() query.Node[TimeElements] {
+	return mapperimpl.Items(n.timeElementsNode, 0, 1)
+}
+
+type timeElementsWishElements = query.Elements[TimeElements, Wish]
+
+type timeElementsWishHours = query.Hours[query.Elements[TimeElements, Wish]]
+
+// TimeElementsKeyNanos goes on with {AddedAt}.
+type TimeElementsKeyNanos struct {
+	at query.Node[TimeElements]
+	timeElementsWishElements
+	timeElementsWishHours
+}
+
+func newTimeElementsKeyNanos(at query.Node[TimeElements]) TimeElementsKeyNanos {
+	return TimeElementsKeyNanos{at, query.NewElements[TimeElements, Wish](at), mapperimpl.Hours(at, query.NewElements[TimeElements, Wish])}
+}
+
+// AddedAt narrows to one {AddedAt}.
+func (n TimeElementsKeyNanos) AddedAt(addedAt time.Time) query.Elements[TimeElements, Wish] {
+	return query.NewElements[TimeElements, Wish](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))
+}
+
+// Nanos selects N#{AddedAt}.
+func (n TimeElementsKey) Nanos() TimeElementsKeyNanos {
+	return newTimeElementsKeyNanos(mapperimpl.Items(n.timeElementsNode, 1, 1))
+}
+
+// TimeElementsKeyMillis goes on with {AddedAt:millis}.
+type TimeElementsKeyMillis struct {
+	at query.Node[TimeElements]
+	timeElementsWishElements
+	timeElementsWishHours
+}
+
+func newTimeElementsKeyMillis(at query.Node[TimeElements]) TimeElementsKeyMillis {
+	return TimeElementsKeyMillis{at, query.NewElements[TimeElements, Wish](at), mapperimpl.Hours(at, query.NewElements[TimeElements, Wish])}
+}
+
+// AddedAt narrows to one {AddedAt:millis}.
+func (n TimeElementsKeyMillis) AddedAt(addedAt time.Time) query.Elements[TimeElements, Wish] {
+	return query.NewElements[TimeElements, Wish](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))
+}
+
+// Millis selects M#{AddedAt:millis}.
+func (n TimeElementsKey) Millis() TimeElementsKeyMillis {
+	return newTimeElementsKeyMillis(mapperimpl.Items(n.timeElementsNode, 2, 1))
+}
+
+// TimeElementsKeySeconds goes on with {AddedAt:seconds}.
+type TimeElementsKeySeconds struct {
+	at query.Node[TimeElements]
+	timeElementsWishElements
+	timeElementsWishHours
+}
+
+func newTimeElementsKeySeconds(at query.Node[TimeElements]) TimeElementsKeySeconds {
+	return TimeElementsKeySeconds{at, query.NewElements[TimeElements, Wish](at), mapperimpl.Hours(at, query.NewElements[TimeElements, Wish])}
+}
+
+// TimeElementsKeySecondsAddedAt goes on with {SKU}.
+type TimeElementsKeySecondsAddedAt struct {
+	at query.Node[TimeElements]
+	timeElementsWishElements
+}
+
+func newTimeElementsKeySecondsAddedAt(at query.Node[TimeElements]) TimeElementsKeySecondsAddedAt {
+	return TimeElementsKeySecondsAddedAt{at, query.NewElements[TimeElements, Wish](at)}
+}
+
+// SKU narrows to one {SKU}.
+func (n TimeElementsKeySecondsAddedAt) SKU(sku string) query.Elements[TimeElements, Wish] {
+	return query.NewElements[TimeElements, Wish](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(sku))))
+}
+
+// AddedAt narrows to one {AddedAt:seconds}.
+func (n TimeElementsKeySeconds) AddedAt(addedAt time.Time) TimeElementsKeySecondsAddedAt {
+	return newTimeElementsKeySecondsAddedAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))
+}
+
+// Seconds selects S#{AddedAt:seconds}#{SKU}.
+func (n TimeElementsKey) Seconds() TimeElementsKeySeconds {
+	return newTimeElementsKeySeconds(mapperimpl.Items(n.timeElementsNode, 3, 1))
+}
+
+// TimeElementsKeyUnix goes on with {AddedAt:unix}.
+type TimeElementsKeyUnix struct {
+	at query.Node[TimeElements]
+	timeElementsWishElements
+	timeElementsWishHours
+}
+
+func newTimeElementsKeyUnix(at query.Node[TimeElements]) TimeElementsKeyUnix {
+	return TimeElementsKeyUnix{at, query.NewElements[TimeElements, Wish](at), mapperimpl.Hours(at, query.NewElements[TimeElements, Wish])}
+}
+
+// TimeElementsKeyUnixAddedAt goes on with {SKU}.
+type TimeElementsKeyUnixAddedAt struct {
+	at query.Node[TimeElements]
+	timeElementsWishElements
+}
+
+func newTimeElementsKeyUnixAddedAt(at query.Node[TimeElements]) TimeElementsKeyUnixAddedAt {
+	return TimeElementsKeyUnixAddedAt{at, query.NewElements[TimeElements, Wish](at)}
+}
+
+// SKU narrows to one {SKU}.
+func (n TimeElementsKeyUnixAddedAt) SKU(sku string) query.Elements[TimeElements, Wish] {
+	return query.NewElements[TimeElements, Wish](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(sku))))
+}
+
+// AddedAt narrows to one {AddedAt:unix}.
+func (n TimeElementsKeyUnix) AddedAt(addedAt time.Time) TimeElementsKeyUnixAddedAt {
+	return newTimeElementsKeyUnixAddedAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))
+}
+
+// Unix selects U#{AddedAt:unix}#{SKU}.
+func (n TimeElementsKey) Unix() TimeElementsKeyUnix {
+	return newTimeElementsKeyUnix(mapperimpl.Items(n.timeElementsNode, 4, 1))
+}
+
+type timeElementsWishDays = query.Days[query.Elements[TimeElements, Wish]]
+
+// TimeElementsKeyDates goes on with {AddedAt:date}.
+type TimeElementsKeyDates struct {
+	at query.Node[TimeElements]
+	timeElementsWishElements
+	timeElementsWishDays
+}
+
+func newTimeElementsKeyDates(at query.Node[TimeElements]) TimeElementsKeyDates {
+	return TimeElementsKeyDates{at, query.NewElements[TimeElements, Wish](at), mapperimpl.Days(at, query.NewElements[TimeElements, Wish])}
+}
+
+// TimeElementsKeyDatesAddedAt goes on with {SKU}.
+type TimeElementsKeyDatesAddedAt struct {
+	at query.Node[TimeElements]
+	timeElementsWishElements
+}
+
+func newTimeElementsKeyDatesAddedAt(at query.Node[TimeElements]) TimeElementsKeyDatesAddedAt {
+	return TimeElementsKeyDatesAddedAt{at, query.NewElements[TimeElements, Wish](at)}
+}
+
+// SKU narrows to one {SKU}.
+func (n TimeElementsKeyDatesAddedAt) SKU(sku string) query.Elements[TimeElements, Wish] {
+	return query.NewElements[TimeElements, Wish](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(sku))))
+}
+
+// AddedAt narrows to one {AddedAt:date}.
+func (n TimeElementsKeyDates) AddedAt(addedAt time.Time) TimeElementsKeyDatesAddedAt {
+	return newTimeElementsKeyDatesAddedAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))
+}
+
+// Dates selects D#{AddedAt:date}#{SKU}.
+func (n TimeElementsKey) Dates() TimeElementsKeyDates {
+	return newTimeElementsKeyDates(mapperimpl.Items(n.timeElementsNode, 5, 1))
+}
+
+type timeElementsWishWeeks = query.Weeks[query.Elements[TimeElements, Wish]]
+
+// TimeElementsKeyWeeks goes on with {AddedAt:week}.
+type TimeElementsKeyWeeks struct {
+	at query.Node[TimeElements]
+	timeElementsWishElements
+	timeElementsWishWeeks
+}
+
+func newTimeElementsKeyWeeks(at query.Node[TimeElements]) TimeElementsKeyWeeks {
+	return TimeElementsKeyWeeks{at, query.NewElements[TimeElements, Wish](at), mapperimpl.Weeks(at, query.NewElements[TimeElements, Wish])}
+}
+
+// TimeElementsKeyWeeksAddedAt goes on with {SKU}.
+type TimeElementsKeyWeeksAddedAt struct {
+	at query.Node[TimeElements]
+	timeElementsWishElements
+}
+
+func newTimeElementsKeyWeeksAddedAt(at query.Node[TimeElements]) TimeElementsKeyWeeksAddedAt {
+	return TimeElementsKeyWeeksAddedAt{at, query.NewElements[TimeElements, Wish](at)}
+}
+
+// SKU narrows to one {SKU}.
+func (n TimeElementsKeyWeeksAddedAt) SKU(sku string) query.Elements[TimeElements, Wish] {
+	return query.NewElements[TimeElements, Wish](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(sku))))
+}
+
+// AddedAt narrows to one {AddedAt:week}.
+func (n TimeElementsKeyWeeks) AddedAt(addedAt time.Time) TimeElementsKeyWeeksAddedAt {
+	return newTimeElementsKeyWeeksAddedAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))
+}
+
+// Weeks selects W#{AddedAt:week}#{SKU}.
+func (n TimeElementsKey) Weeks() TimeElementsKeyWeeks {
+	return newTimeElementsKeyWeeks(mapperimpl.Items(n.timeElementsNode, 6, 1))
 }
 
 func modelsItemizeTimeElementsItem0Encode(r *TimeElements, attribute int) (types.AttributeValue, error) {
@@ -5155,7 +5766,7 @@ func modelsItemizeTimeElementsItem1Clone(dst, src *Wish) {
 func modelsItemizeTimeElementsItem1Key(r *Wish, source int) (mapperimpl.Value, error) {
 	switch source {
 	case 0: // {AddedAt}
-		return mapperimpl.TimeValue(time.Time(r.AddedAt))
+		return mapperimpl.TimeValue(r.AddedAt)
 	}
 	return mapperimpl.Value{}, nil
 }
@@ -5163,7 +5774,7 @@ func modelsItemizeTimeElementsItem1Key(r *Wish, source int) (mapperimpl.Value, e
 func modelsItemizeTimeElementsItem1SetKey(r *Wish, source int, value mapperimpl.Value) error {
 	switch source {
 	case 0: // {AddedAt}
-		r.AddedAt = time.Time(value.Time)
+		r.AddedAt = value.Time
 		return nil
 	}
 	return nil
@@ -5249,7 +5860,7 @@ func modelsItemizeTimeElementsItem2Clone(dst, src *Wish) {
 func modelsItemizeTimeElementsItem2Key(r *Wish, source int) (mapperimpl.Value, error) {
 	switch source {
 	case 0: // {AddedAt:millis}
-		return mapperimpl.TimeValue(time.Time(r.AddedAt))
+		return mapperimpl.TimeValue(r.AddedAt)
 	}
 	return mapperimpl.Value{}, nil
 }
@@ -5257,7 +5868,7 @@ func modelsItemizeTimeElementsItem2Key(r *Wish, source int) (mapperimpl.Value, e
 func modelsItemizeTimeElementsItem2SetKey(r *Wish, source int, value mapperimpl.Value) error {
 	switch source {
 	case 0: // {AddedAt:millis}
-		r.AddedAt = time.Time(value.Time)
+		r.AddedAt = value.Time
 		return nil
 	}
 	return nil
@@ -5337,7 +5948,7 @@ func modelsItemizeTimeElementsItem3Clone(dst, src *Wish) {
 func modelsItemizeTimeElementsItem3Key(r *Wish, source int) (mapperimpl.Value, error) {
 	switch source {
 	case 0: // {AddedAt:seconds}
-		return mapperimpl.TimeValue(time.Time(r.AddedAt))
+		return mapperimpl.TimeValue(r.AddedAt)
 	case 1: // {SKU}
 		return mapperimpl.StringValue(r.SKU)
 	}
@@ -5347,7 +5958,7 @@ func modelsItemizeTimeElementsItem3Key(r *Wish, source int) (mapperimpl.Value, e
 func modelsItemizeTimeElementsItem3SetKey(r *Wish, source int, value mapperimpl.Value) error {
 	switch source {
 	case 0: // {AddedAt:seconds}
-		r.AddedAt = time.Time(value.Time)
+		r.AddedAt = value.Time
 		return nil
 	case 1: // {SKU}
 		r.SKU = string(value.Text)
@@ -5430,7 +6041,7 @@ func modelsItemizeTimeElementsItem4Clone(dst, src *Wish) {
 func modelsItemizeTimeElementsItem4Key(r *Wish, source int) (mapperimpl.Value, error) {
 	switch source {
 	case 0: // {AddedAt:unix}
-		return mapperimpl.TimeValue(time.Time(r.AddedAt))
+		return mapperimpl.TimeValue(r.AddedAt)
 	case 1: // {SKU}
 		return mapperimpl.StringValue(r.SKU)
 	}
@@ -5440,7 +6051,7 @@ func modelsItemizeTimeElementsItem4Key(r *Wish, source int) (mapperimpl.Value, e
 func modelsItemizeTimeElementsItem4SetKey(r *Wish, source int, value mapperimpl.Value) error {
 	switch source {
 	case 0: // {AddedAt:unix}
-		r.AddedAt = time.Time(value.Time)
+		r.AddedAt = value.Time
 		return nil
 	case 1: // {SKU}
 		r.SKU = string(value.Text)
@@ -5523,7 +6134,7 @@ func modelsItemizeTimeElementsItem5Clone(dst, src *Wish) {
 func modelsItemizeTimeElementsItem5Key(r *Wish, source int) (mapperimpl.Value, error) {
 	switch source {
 	case 0: // {AddedAt:date}
-		return mapperimpl.TimeValue(time.Time(r.AddedAt))
+		return mapperimpl.TimeValue(r.AddedAt)
 	case 1: // {SKU}
 		return mapperimpl.StringValue(r.SKU)
 	}
@@ -5533,7 +6144,7 @@ func modelsItemizeTimeElementsItem5Key(r *Wish, source int) (mapperimpl.Value, e
 func modelsItemizeTimeElementsItem5SetKey(r *Wish, source int, value mapperimpl.Value) error {
 	switch source {
 	case 0: // {AddedAt:date}
-		r.AddedAt = time.Time(value.Time)
+		r.AddedAt = value.Time
 		return nil
 	case 1: // {SKU}
 		r.SKU = string(value.Text)
@@ -5616,7 +6227,7 @@ func modelsItemizeTimeElementsItem6Clone(dst, src *Wish) {
 func modelsItemizeTimeElementsItem6Key(r *Wish, source int) (mapperimpl.Value, error) {
 	switch source {
 	case 0: // {AddedAt:week}
-		return mapperimpl.TimeValue(time.Time(r.AddedAt))
+		return mapperimpl.TimeValue(r.AddedAt)
 	case 1: // {SKU}
 		return mapperimpl.StringValue(r.SKU)
 	}
@@ -5626,7 +6237,7 @@ func modelsItemizeTimeElementsItem6Key(r *Wish, source int) (mapperimpl.Value, e
 func modelsItemizeTimeElementsItem6SetKey(r *Wish, source int, value mapperimpl.Value) error {
 	switch source {
 	case 0: // {AddedAt:week}
-		r.AddedAt = time.Time(value.Time)
+		r.AddedAt = value.Time
 		return nil
 	case 1: // {SKU}
 		r.SKU = string(value.Text)
@@ -5679,6 +6290,193 @@ func (*TimeElements) ItemizeCodec(*TimeElements) *mapperimpl.Codec[TimeElements]
 			mapperimpl.Slice(modelsItemizeTimeElementsItem6Field, mapperimpl.Record[Wish]{Encode: modelsItemizeTimeElementsItem6Encode, Decode: modelsItemizeTimeElementsItem6Decode, Same: modelsItemizeTimeElementsItem6Same, Equal: modelsItemizeTimeElementsItem6Equal, Clone: modelsItemizeTimeElementsItem6Clone, Key: modelsItemizeTimeElementsItem6Key, SetKey: modelsItemizeTimeElementsItem6SetKey}),
 		},
 	}
+}
+
+type mapElementsNode = query.Node[MapElements]
+
+// MapElementsKey is the key of one MapElements, and leads to its parts.
+type MapElementsKey struct{ mapElementsNode }
+
+// MapElementsByID selects the MapElements with the partition key {ID}.
+func MapElementsByID(id string) MapElementsKey {
+	return MapElementsKey{mapperimpl.Entity[MapElements](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// Head selects HEAD.
+func (n MapElementsKey) Head() query.Node[MapElements] {
+	return mapperimpl.Items(n.mapElementsNode, 0, 1)
+}
+
+type mapElementsCardElements = query.Elements[MapElements, Card]
+
+// MapElementsKeyCards goes on with {key}.
+type MapElementsKeyCards struct {
+	at query.Node[MapElements]
+	mapElementsCardElements
+}
+
+func newMapElementsKeyCards(at query.Node[MapElements]) MapElementsKeyCards {
+	return MapElementsKeyCards{at, query.NewElements[MapElements, Card](at)}
+}
+
+// Key narrows to one {key}.
+func (n MapElementsKeyCards) Key(key string) query.Elements[MapElements, Card] {
+	return query.NewElements[MapElements, Card](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(key))))
+}
+
+// Cards selects C#{key}.
+func (n MapElementsKey) Cards() MapElementsKeyCards {
+	return newMapElementsKeyCards(mapperimpl.Items(n.mapElementsNode, 1, 1))
+}
+
+type mapElementsIntElements = query.Elements[MapElements, int]
+
+// MapElementsKeyCounts goes on with {key:sortable}.
+type MapElementsKeyCounts struct {
+	at query.Node[MapElements]
+	mapElementsIntElements
+}
+
+func newMapElementsKeyCounts(at query.Node[MapElements]) MapElementsKeyCounts {
+	return MapElementsKeyCounts{at, query.NewElements[MapElements, int](at)}
+}
+
+// Key narrows to one {key:sortable}.
+func (n MapElementsKeyCounts) Key(key int) query.Elements[MapElements, int] {
+	return query.NewElements[MapElements, int](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.IntValue(key))))
+}
+
+// Counts selects N#{key:sortable}.
+func (n MapElementsKey) Counts() MapElementsKeyCounts {
+	return newMapElementsKeyCounts(mapperimpl.Items(n.mapElementsNode, 2, 1))
+}
+
+type mapElementsStringElements = query.Elements[MapElements, string]
+
+// MapElementsKeyLevels goes on with {key:03}.
+type MapElementsKeyLevels struct {
+	at query.Node[MapElements]
+	mapElementsStringElements
+}
+
+func newMapElementsKeyLevels(at query.Node[MapElements]) MapElementsKeyLevels {
+	return MapElementsKeyLevels{at, query.NewElements[MapElements, string](at)}
+}
+
+// Key narrows to one {key:03}.
+func (n MapElementsKeyLevels) Key(key Level) query.Elements[MapElements, string] {
+	return query.NewElements[MapElements, string](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.UintValue(key))))
+}
+
+// Levels selects L#{key:03}.
+func (n MapElementsKey) Levels() MapElementsKeyLevels {
+	return newMapElementsKeyLevels(mapperimpl.Items(n.mapElementsNode, 3, 1))
+}
+
+type mapElementsTimeTimeElements = query.Elements[MapElements, time.Time]
+
+// MapElementsKeyTimes goes on with {key}.
+type MapElementsKeyTimes struct {
+	at query.Node[MapElements]
+	mapElementsTimeTimeElements
+}
+
+func newMapElementsKeyTimes(at query.Node[MapElements]) MapElementsKeyTimes {
+	return MapElementsKeyTimes{at, query.NewElements[MapElements, time.Time](at)}
+}
+
+// Key narrows to one {key}.
+func (n MapElementsKeyTimes) Key(key UUID) query.Elements[MapElements, time.Time] {
+	return query.NewElements[MapElements, time.Time](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TextValue(&key))))
+}
+
+// Times selects U#{key}.
+func (n MapElementsKey) Times() MapElementsKeyTimes {
+	return newMapElementsKeyTimes(mapperimpl.Items(n.mapElementsNode, 4, 1))
+}
+
+type mapElementsStringElements2 = query.Elements[MapElements, []string]
+
+// MapElementsKeyLists goes on with {key}.
+type MapElementsKeyLists struct {
+	at query.Node[MapElements]
+	mapElementsStringElements2
+}
+
+func newMapElementsKeyLists(at query.Node[MapElements]) MapElementsKeyLists {
+	return MapElementsKeyLists{at, query.NewElements[MapElements, []string](at)}
+}
+
+// Key narrows to one {key}.
+func (n MapElementsKeyLists) Key(key Name) query.Elements[MapElements, []string] {
+	return query.NewElements[MapElements, []string](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(key))))
+}
+
+// Lists selects S#{key}.
+func (n MapElementsKey) Lists() MapElementsKeyLists {
+	return newMapElementsKeyLists(mapperimpl.Items(n.mapElementsNode, 5, 1))
+}
+
+type mapElementsAnyElements = query.Elements[MapElements, any]
+
+// MapElementsKeyAnys goes on with {key}.
+type MapElementsKeyAnys struct {
+	at query.Node[MapElements]
+	mapElementsAnyElements
+}
+
+func newMapElementsKeyAnys(at query.Node[MapElements]) MapElementsKeyAnys {
+	return MapElementsKeyAnys{at, query.NewElements[MapElements, any](at)}
+}
+
+// Key narrows to one {key}.
+func (n MapElementsKeyAnys) Key(key string) query.Elements[MapElements, any] {
+	return query.NewElements[MapElements, any](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(key))))
+}
+
+// Anys selects A#{key}.
+func (n MapElementsKey) Anys() MapElementsKeyAnys {
+	return newMapElementsKeyAnys(mapperimpl.Items(n.mapElementsNode, 6, 1))
+}
+
+type mapElementsWishElements = query.Elements[MapElements, Wish]
+
+// MapElementsKeyBy goes on with {key}.
+type MapElementsKeyBy struct {
+	at query.Node[MapElements]
+	mapElementsWishElements
+}
+
+func newMapElementsKeyBy(at query.Node[MapElements]) MapElementsKeyBy {
+	return MapElementsKeyBy{at, query.NewElements[MapElements, Wish](at)}
+}
+
+type mapElementsWishHours = query.Hours[query.Elements[MapElements, Wish]]
+
+// MapElementsKeyByKey goes on with {AddedAt}.
+type MapElementsKeyByKey struct {
+	at query.Node[MapElements]
+	mapElementsWishElements
+	mapElementsWishHours
+}
+
+func newMapElementsKeyByKey(at query.Node[MapElements]) MapElementsKeyByKey {
+	return MapElementsKeyByKey{at, query.NewElements[MapElements, Wish](at), mapperimpl.Hours(at, query.NewElements[MapElements, Wish])}
+}
+
+// AddedAt narrows to one {AddedAt}.
+func (n MapElementsKeyByKey) AddedAt(addedAt time.Time) query.Elements[MapElements, Wish] {
+	return query.NewElements[MapElements, Wish](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))
+}
+
+// Key narrows to one {key}.
+func (n MapElementsKeyBy) Key(key string) MapElementsKeyByKey {
+	return newMapElementsKeyByKey(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.StringValue(key))))
+}
+
+// By selects B#{key}#{AddedAt}.
+func (n MapElementsKey) By() MapElementsKeyBy {
+	return newMapElementsKeyBy(mapperimpl.Items(n.mapElementsNode, 7, 1))
 }
 
 func modelsItemizeMapElementsItem0Encode(r *MapElements, attribute int) (types.AttributeValue, error) {
@@ -6147,7 +6945,7 @@ func modelsItemizeMapElementsItem7Clone(dst, src *Wish) {
 func modelsItemizeMapElementsItem7Key(r *Wish, source int) (mapperimpl.Value, error) {
 	switch source {
 	case 1: // {AddedAt}
-		return mapperimpl.TimeValue(time.Time(r.AddedAt))
+		return mapperimpl.TimeValue(r.AddedAt)
 	}
 	return mapperimpl.Value{}, nil
 }
@@ -6155,7 +6953,7 @@ func modelsItemizeMapElementsItem7Key(r *Wish, source int) (mapperimpl.Value, er
 func modelsItemizeMapElementsItem7SetKey(r *Wish, source int, value mapperimpl.Value) error {
 	switch source {
 	case 1: // {AddedAt}
-		r.AddedAt = time.Time(value.Time)
+		r.AddedAt = value.Time
 		return nil
 	}
 	return nil
@@ -6227,6 +7025,199 @@ func (*MapElements) ItemizeCodec(*MapElements) *mapperimpl.Codec[MapElements] {
 			mapperimpl.Map(modelsItemizeMapElementsItem7Field, mapperimpl.Keys[string]{To: func(k string) (mapperimpl.Value, error) { return mapperimpl.StringValue(k) }, From: modelsItemizeMapElementsItem7KeyFrom}, modelsItemizeMapElementsItem7EqualMap, mapperimpl.Record[Wish]{Encode: modelsItemizeMapElementsItem7Encode, Decode: modelsItemizeMapElementsItem7Decode, Same: modelsItemizeMapElementsItem7Same, Equal: modelsItemizeMapElementsItem7Equal, Clone: modelsItemizeMapElementsItem7Clone, Key: modelsItemizeMapElementsItem7Key, SetKey: modelsItemizeMapElementsItem7SetKey}),
 		},
 	}
+}
+
+type scalarElementsNode = query.Node[ScalarElements]
+
+// ScalarElementsKey is the key of one ScalarElements, and leads to its parts.
+type ScalarElementsKey struct{ scalarElementsNode }
+
+// ScalarElementsByID selects the ScalarElements with the partition key {ID}.
+func ScalarElementsByID(id string) ScalarElementsKey {
+	return ScalarElementsKey{mapperimpl.Entity[ScalarElements](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// Head selects HEAD.
+func (n ScalarElementsKey) Head() query.Node[ScalarElements] {
+	return mapperimpl.Items(n.scalarElementsNode, 0, 1)
+}
+
+type scalarElementsStringElements = query.Elements[ScalarElements, string]
+
+// ScalarElementsKeyTags goes on with {.}.
+type ScalarElementsKeyTags struct {
+	at query.Node[ScalarElements]
+	scalarElementsStringElements
+}
+
+func newScalarElementsKeyTags(at query.Node[ScalarElements]) ScalarElementsKeyTags {
+	return ScalarElementsKeyTags{at, query.NewElements[ScalarElements, string](at)}
+}
+
+// Value narrows to one {.}.
+func (n ScalarElementsKeyTags) Value(value string) query.Elements[ScalarElements, string] {
+	return query.NewElements[ScalarElements, string](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(value))))
+}
+
+// Tags selects T#{.}.
+func (n ScalarElementsKey) Tags() ScalarElementsKeyTags {
+	return newScalarElementsKeyTags(mapperimpl.Items(n.scalarElementsNode, 1, 1))
+}
+
+// ScalarElementsKeyRaw goes on with {.:raw}.
+type ScalarElementsKeyRaw struct {
+	at query.Node[ScalarElements]
+	scalarElementsStringElements
+}
+
+func newScalarElementsKeyRaw(at query.Node[ScalarElements]) ScalarElementsKeyRaw {
+	return ScalarElementsKeyRaw{at, query.NewElements[ScalarElements, string](at)}
+}
+
+// Value narrows to one {.:raw}.
+func (n ScalarElementsKeyRaw) Value(value string) query.Elements[ScalarElements, string] {
+	return query.NewElements[ScalarElements, string](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(value))))
+}
+
+// Raw selects R#{.:raw}.
+func (n ScalarElementsKey) Raw() ScalarElementsKeyRaw {
+	return newScalarElementsKeyRaw(mapperimpl.Items(n.scalarElementsNode, 2, 1))
+}
+
+type scalarElementsIntElements = query.Elements[ScalarElements, int]
+
+// ScalarElementsKeyInts goes on with {.:sortable}.
+type ScalarElementsKeyInts struct {
+	at query.Node[ScalarElements]
+	scalarElementsIntElements
+}
+
+func newScalarElementsKeyInts(at query.Node[ScalarElements]) ScalarElementsKeyInts {
+	return ScalarElementsKeyInts{at, query.NewElements[ScalarElements, int](at)}
+}
+
+// Value narrows to one {.:sortable}.
+func (n ScalarElementsKeyInts) Value(value int) query.Elements[ScalarElements, int] {
+	return query.NewElements[ScalarElements, int](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.IntValue(value))))
+}
+
+// Ints selects I#{.:sortable}.
+func (n ScalarElementsKey) Ints() ScalarElementsKeyInts {
+	return newScalarElementsKeyInts(mapperimpl.Items(n.scalarElementsNode, 3, 1))
+}
+
+type scalarElementsUint64Elements = query.Elements[ScalarElements, uint64]
+
+// ScalarElementsKeyUints goes on with {.:020}.
+type ScalarElementsKeyUints struct {
+	at query.Node[ScalarElements]
+	scalarElementsUint64Elements
+}
+
+func newScalarElementsKeyUints(at query.Node[ScalarElements]) ScalarElementsKeyUints {
+	return ScalarElementsKeyUints{at, query.NewElements[ScalarElements, uint64](at)}
+}
+
+// Value narrows to one {.:020}.
+func (n ScalarElementsKeyUints) Value(value uint64) query.Elements[ScalarElements, uint64] {
+	return query.NewElements[ScalarElements, uint64](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.UintValue(value))))
+}
+
+// Uints selects U#{.:020}.
+func (n ScalarElementsKey) Uints() ScalarElementsKeyUints {
+	return newScalarElementsKeyUints(mapperimpl.Items(n.scalarElementsNode, 4, 1))
+}
+
+type scalarElementsTimeTimeElements = query.Elements[ScalarElements, time.Time]
+
+type scalarElementsTimeTimeHours = query.Hours[query.Elements[ScalarElements, time.Time]]
+
+// ScalarElementsKeyTimes goes on with {.}.
+type ScalarElementsKeyTimes struct {
+	at query.Node[ScalarElements]
+	scalarElementsTimeTimeElements
+	scalarElementsTimeTimeHours
+}
+
+func newScalarElementsKeyTimes(at query.Node[ScalarElements]) ScalarElementsKeyTimes {
+	return ScalarElementsKeyTimes{at, query.NewElements[ScalarElements, time.Time](at), mapperimpl.Hours(at, query.NewElements[ScalarElements, time.Time])}
+}
+
+// Value narrows to one {.}.
+func (n ScalarElementsKeyTimes) Value(value time.Time) query.Elements[ScalarElements, time.Time] {
+	return query.NewElements[ScalarElements, time.Time](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(value))))
+}
+
+// Times selects A#{.}.
+func (n ScalarElementsKey) Times() ScalarElementsKeyTimes {
+	return newScalarElementsKeyTimes(mapperimpl.Items(n.scalarElementsNode, 5, 1))
+}
+
+type scalarElementsTimeTimeDays = query.Days[query.Elements[ScalarElements, time.Time]]
+
+// ScalarElementsKeyDays goes on with {.:date}.
+type ScalarElementsKeyDays struct {
+	at query.Node[ScalarElements]
+	scalarElementsTimeTimeElements
+	scalarElementsTimeTimeDays
+}
+
+func newScalarElementsKeyDays(at query.Node[ScalarElements]) ScalarElementsKeyDays {
+	return ScalarElementsKeyDays{at, query.NewElements[ScalarElements, time.Time](at), mapperimpl.Days(at, query.NewElements[ScalarElements, time.Time])}
+}
+
+// Value narrows to one {.:date}.
+func (n ScalarElementsKeyDays) Value(value time.Time) query.Elements[ScalarElements, time.Time] {
+	return query.NewElements[ScalarElements, time.Time](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(value))))
+}
+
+// Days selects D#{.:date}.
+func (n ScalarElementsKey) Days() ScalarElementsKeyDays {
+	return newScalarElementsKeyDays(mapperimpl.Items(n.scalarElementsNode, 6, 1))
+}
+
+type scalarElementsUUIDElements = query.Elements[ScalarElements, UUID]
+
+// ScalarElementsKeyIDs goes on with {.}.
+type ScalarElementsKeyIDs struct {
+	at query.Node[ScalarElements]
+	scalarElementsUUIDElements
+}
+
+func newScalarElementsKeyIDs(at query.Node[ScalarElements]) ScalarElementsKeyIDs {
+	return ScalarElementsKeyIDs{at, query.NewElements[ScalarElements, UUID](at)}
+}
+
+// Value narrows to one {.}.
+func (n ScalarElementsKeyIDs) Value(value UUID) query.Elements[ScalarElements, UUID] {
+	return query.NewElements[ScalarElements, UUID](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TextValue(&value))))
+}
+
+// IDs selects X#{.}.
+func (n ScalarElementsKey) IDs() ScalarElementsKeyIDs {
+	return newScalarElementsKeyIDs(mapperimpl.Items(n.scalarElementsNode, 7, 1))
+}
+
+type scalarElementsSizeElements = query.Elements[ScalarElements, Size]
+
+// ScalarElementsKeySizes goes on with {.}.
+type ScalarElementsKeySizes struct {
+	at query.Node[ScalarElements]
+	scalarElementsSizeElements
+}
+
+func newScalarElementsKeySizes(at query.Node[ScalarElements]) ScalarElementsKeySizes {
+	return ScalarElementsKeySizes{at, query.NewElements[ScalarElements, Size](at)}
+}
+
+// Value narrows to one {.}.
+func (n ScalarElementsKeySizes) Value(value Size) query.Elements[ScalarElements, Size] {
+	return query.NewElements[ScalarElements, Size](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TextValue(&value))))
+}
+
+// Sizes selects Z#{.}.
+func (n ScalarElementsKey) Sizes() ScalarElementsKeySizes {
+	return newScalarElementsKeySizes(mapperimpl.Items(n.scalarElementsNode, 8, 1))
 }
 
 func modelsItemizeScalarElementsItem0Encode(r *ScalarElements, attribute int) (types.AttributeValue, error) {
@@ -6455,7 +7446,7 @@ func modelsItemizeScalarElementsItem5Clone(dst, src *time.Time) {
 func modelsItemizeScalarElementsItem5Key(r *time.Time, source int) (mapperimpl.Value, error) {
 	switch source {
 	case 0: // {.}
-		return mapperimpl.TimeValue(time.Time((*r)))
+		return mapperimpl.TimeValue((*r))
 	}
 	return mapperimpl.Value{}, nil
 }
@@ -6463,7 +7454,7 @@ func modelsItemizeScalarElementsItem5Key(r *time.Time, source int) (mapperimpl.V
 func modelsItemizeScalarElementsItem5SetKey(r *time.Time, source int, value mapperimpl.Value) error {
 	switch source {
 	case 0: // {.}
-		(*r) = time.Time(value.Time)
+		(*r) = value.Time
 		return nil
 	}
 	return nil
@@ -6509,7 +7500,7 @@ func modelsItemizeScalarElementsItem6Clone(dst, src *time.Time) {
 func modelsItemizeScalarElementsItem6Key(r *time.Time, source int) (mapperimpl.Value, error) {
 	switch source {
 	case 0: // {.:date}
-		return mapperimpl.TimeValue(time.Time((*r)))
+		return mapperimpl.TimeValue((*r))
 	}
 	return mapperimpl.Value{}, nil
 }
@@ -6517,7 +7508,7 @@ func modelsItemizeScalarElementsItem6Key(r *time.Time, source int) (mapperimpl.V
 func modelsItemizeScalarElementsItem6SetKey(r *time.Time, source int, value mapperimpl.Value) error {
 	switch source {
 	case 0: // {.:date}
-		(*r) = time.Time(value.Time)
+		(*r) = value.Time
 		return nil
 	}
 	return nil
@@ -6662,6 +7653,63 @@ func (*ScalarElements) ItemizeCodec(*ScalarElements) *mapperimpl.Codec[ScalarEle
 			mapperimpl.Slice(modelsItemizeScalarElementsItem8Field, mapperimpl.Record[Size]{Encode: modelsItemizeScalarElementsItem8Encode, Decode: modelsItemizeScalarElementsItem8Decode, Same: modelsItemizeScalarElementsItem8Same, Equal: modelsItemizeScalarElementsItem8Equal, Clone: modelsItemizeScalarElementsItem8Clone, Key: modelsItemizeScalarElementsItem8Key, SetKey: modelsItemizeScalarElementsItem8SetKey}),
 		},
 	}
+}
+
+type membersNode = query.Node[Members]
+
+// MembersKey is the key of one Members, and leads to its parts.
+type MembersKey struct{ membersNode }
+
+// MembersByID selects the Members with the partition key {ID}.
+func MembersByID(id string) MembersKey {
+	return MembersKey{mapperimpl.Entity[Members](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// Head selects HEAD.
+func (n MembersKey) Head() query.Node[Members] { return mapperimpl.Items(n.membersNode, 0, 1) }
+
+type membersStructElements = query.Elements[Members, struct{}]
+
+// MembersKeyMembers goes on with {key}.
+type MembersKeyMembers struct {
+	at query.Node[Members]
+	membersStructElements
+}
+
+func newMembersKeyMembers(at query.Node[Members]) MembersKeyMembers {
+	return MembersKeyMembers{at, query.NewElements[Members, struct{}](at)}
+}
+
+// Key narrows to one {key}.
+func (n MembersKeyMembers) Key(key string) query.Elements[Members, struct{}] {
+	return query.NewElements[Members, struct{}](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(key))))
+}
+
+// Members selects M#{key}.
+func (n MembersKey) Members() MembersKeyMembers {
+	return newMembersKeyMembers(mapperimpl.Items(n.membersNode, 1, 1))
+}
+
+type membersBoolElements = query.Elements[Members, bool]
+
+// MembersKeyVotes goes on with {key}.
+type MembersKeyVotes struct {
+	at query.Node[Members]
+	membersBoolElements
+}
+
+func newMembersKeyVotes(at query.Node[Members]) MembersKeyVotes {
+	return MembersKeyVotes{at, query.NewElements[Members, bool](at)}
+}
+
+// Key narrows to one {key}.
+func (n MembersKeyVotes) Key(key string) query.Elements[Members, bool] {
+	return query.NewElements[Members, bool](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(key))))
+}
+
+// Votes selects V#{key}.
+func (n MembersKey) Votes() MembersKeyVotes {
+	return newMembersKeyVotes(mapperimpl.Items(n.membersNode, 2, 1))
 }
 
 func modelsItemizeMembersItem0Encode(r *Members, attribute int) (types.AttributeValue, error) {
@@ -6842,6 +7890,127 @@ func (*Members) ItemizeCodec(*Members) *mapperimpl.Codec[Members] {
 	}
 }
 
+type pointerElementsNode = query.Node[PointerElements]
+
+// PointerElementsKey is the key of one PointerElements, and leads to its parts.
+type PointerElementsKey struct{ pointerElementsNode }
+
+// PointerElementsByID selects the PointerElements with the partition key {ID}.
+func PointerElementsByID(id string) PointerElementsKey {
+	return PointerElementsKey{mapperimpl.Entity[PointerElements](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// Head selects HEAD.
+func (n PointerElementsKey) Head() query.Node[PointerElements] {
+	return mapperimpl.Items(n.pointerElementsNode, 0, 1)
+}
+
+type pointerElementsWishElements = query.Elements[PointerElements, Wish]
+
+// PointerElementsKeyWishes goes on with {SKU}.
+type PointerElementsKeyWishes struct {
+	at query.Node[PointerElements]
+	pointerElementsWishElements
+}
+
+func newPointerElementsKeyWishes(at query.Node[PointerElements]) PointerElementsKeyWishes {
+	return PointerElementsKeyWishes{at, query.NewElements[PointerElements, Wish](at)}
+}
+
+type pointerElementsWishHours = query.Hours[query.Elements[PointerElements, Wish]]
+
+// PointerElementsKeyWishesSKU goes on with {AddedAt}.
+type PointerElementsKeyWishesSKU struct {
+	at query.Node[PointerElements]
+	pointerElementsWishElements
+	pointerElementsWishHours
+}
+
+func newPointerElementsKeyWishesSKU(at query.Node[PointerElements]) PointerElementsKeyWishesSKU {
+	return PointerElementsKeyWishesSKU{at, query.NewElements[PointerElements, Wish](at), mapperimpl.Hours(at, query.NewElements[PointerElements, Wish])}
+}
+
+// AddedAt narrows to one {AddedAt}.
+func (n PointerElementsKeyWishesSKU) AddedAt(addedAt time.Time) query.Elements[PointerElements, Wish] {
+	return query.NewElements[PointerElements, Wish](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))
+}
+
+// SKU narrows to one {SKU}.
+func (n PointerElementsKeyWishes) SKU(sku string) PointerElementsKeyWishesSKU {
+	return newPointerElementsKeyWishesSKU(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.StringValue(sku))))
+}
+
+// Wishes selects W#{SKU}#{AddedAt}.
+func (n PointerElementsKey) Wishes() PointerElementsKeyWishes {
+	return newPointerElementsKeyWishes(mapperimpl.Items(n.pointerElementsNode, 1, 1))
+}
+
+type pointerElementsCardElements = query.Elements[PointerElements, Card]
+
+// PointerElementsKeyCards goes on with {key}.
+type PointerElementsKeyCards struct {
+	at query.Node[PointerElements]
+	pointerElementsCardElements
+}
+
+func newPointerElementsKeyCards(at query.Node[PointerElements]) PointerElementsKeyCards {
+	return PointerElementsKeyCards{at, query.NewElements[PointerElements, Card](at)}
+}
+
+// Key narrows to one {key}.
+func (n PointerElementsKeyCards) Key(key string) query.Elements[PointerElements, Card] {
+	return query.NewElements[PointerElements, Card](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(key))))
+}
+
+// Cards selects C#{key}.
+func (n PointerElementsKey) Cards() PointerElementsKeyCards {
+	return newPointerElementsKeyCards(mapperimpl.Items(n.pointerElementsNode, 2, 1))
+}
+
+type pointerElementsIntElements = query.Elements[PointerElements, int]
+
+// PointerElementsKeyInts goes on with {.:sortable}.
+type PointerElementsKeyInts struct {
+	at query.Node[PointerElements]
+	pointerElementsIntElements
+}
+
+func newPointerElementsKeyInts(at query.Node[PointerElements]) PointerElementsKeyInts {
+	return PointerElementsKeyInts{at, query.NewElements[PointerElements, int](at)}
+}
+
+// Value narrows to one {.:sortable}.
+func (n PointerElementsKeyInts) Value(value int) query.Elements[PointerElements, int] {
+	return query.NewElements[PointerElements, int](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.IntValue(value))))
+}
+
+// Ints selects I#{.:sortable}.
+func (n PointerElementsKey) Ints() PointerElementsKeyInts {
+	return newPointerElementsKeyInts(mapperimpl.Items(n.pointerElementsNode, 3, 1))
+}
+
+type pointerElementsStringElements = query.Elements[PointerElements, string]
+
+// PointerElementsKeyTexts goes on with {key}.
+type PointerElementsKeyTexts struct {
+	at query.Node[PointerElements]
+	pointerElementsStringElements
+}
+
+func newPointerElementsKeyTexts(at query.Node[PointerElements]) PointerElementsKeyTexts {
+	return PointerElementsKeyTexts{at, query.NewElements[PointerElements, string](at)}
+}
+
+// Key narrows to one {key}.
+func (n PointerElementsKeyTexts) Key(key string) query.Elements[PointerElements, string] {
+	return query.NewElements[PointerElements, string](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(key))))
+}
+
+// Texts selects T#{key}.
+func (n PointerElementsKey) Texts() PointerElementsKeyTexts {
+	return newPointerElementsKeyTexts(mapperimpl.Items(n.pointerElementsNode, 4, 1))
+}
+
 func modelsItemizePointerElementsItem0Encode(r *PointerElements, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Head
@@ -6946,7 +8115,7 @@ func modelsItemizePointerElementsItem1Key(r *Wish, source int) (mapperimpl.Value
 	case 0: // {SKU}
 		return mapperimpl.StringValue(r.SKU)
 	case 1: // {AddedAt}
-		return mapperimpl.TimeValue(time.Time(r.AddedAt))
+		return mapperimpl.TimeValue(r.AddedAt)
 	}
 	return mapperimpl.Value{}, nil
 }
@@ -6957,7 +8126,7 @@ func modelsItemizePointerElementsItem1SetKey(r *Wish, source int, value mapperim
 		r.SKU = string(value.Text)
 		return nil
 	case 1: // {AddedAt}
-		r.AddedAt = time.Time(value.Time)
+		r.AddedAt = value.Time
 		return nil
 	}
 	return nil
@@ -7178,6 +8347,112 @@ func (*PointerElements) ItemizeCodec(*PointerElements) *mapperimpl.Codec[Pointer
 	}
 }
 
+type compositeNode = query.Node[Composite]
+
+// CompositeKey is the key of one Composite, and leads to its parts.
+type CompositeKey struct{ compositeNode }
+
+// CompositeByTenantRegionN selects the Composite with the partition key {Tenant}#{Region}#{N:06}.
+func CompositeByTenantRegionN(tenant string, region string, nValue int) CompositeKey {
+	return CompositeKey{mapperimpl.Entity[Composite](mapperimpl.Arg(mapperimpl.StringValue(tenant)), mapperimpl.Arg(mapperimpl.StringValue(region)), mapperimpl.Arg(mapperimpl.IntValue(nValue)))}
+}
+
+// HEAD selects HEAD.
+func (n CompositeKey) HEAD() query.Node[Composite] { return mapperimpl.Items(n.compositeNode, 0, 1) }
+
+type compositeEntryElements = query.Elements[Composite, Entry]
+
+// CompositeKeyStats goes on with {List}.
+type CompositeKeyStats struct {
+	at query.Node[Composite]
+	compositeEntryElements
+}
+
+func newCompositeKeyStats(at query.Node[Composite]) CompositeKeyStats {
+	return CompositeKeyStats{at, query.NewElements[Composite, Entry](at)}
+}
+
+type compositeEntryHours = query.Hours[query.Elements[Composite, Entry]]
+
+// CompositeKeyStatsList goes on with {At}.
+type CompositeKeyStatsList struct {
+	at query.Node[Composite]
+	compositeEntryElements
+	compositeEntryHours
+}
+
+func newCompositeKeyStatsList(at query.Node[Composite]) CompositeKeyStatsList {
+	return CompositeKeyStatsList{at, query.NewElements[Composite, Entry](at), mapperimpl.Hours(at, query.NewElements[Composite, Entry])}
+}
+
+// CompositeKeyStatsListAt goes on with {Seq:04}.
+type CompositeKeyStatsListAt struct {
+	at query.Node[Composite]
+	compositeEntryElements
+}
+
+func newCompositeKeyStatsListAt(at query.Node[Composite]) CompositeKeyStatsListAt {
+	return CompositeKeyStatsListAt{at, query.NewElements[Composite, Entry](at)}
+}
+
+// Seq narrows to one {Seq:04}.
+func (n CompositeKeyStatsListAt) Seq(seq uint16) query.Elements[Composite, Entry] {
+	return query.NewElements[Composite, Entry](mapperimpl.Next(n.at, 5, mapperimpl.Arg(mapperimpl.UintValue(seq))))
+}
+
+// At narrows to one {At}.
+func (n CompositeKeyStatsList) At(at time.Time) CompositeKeyStatsListAt {
+	return newCompositeKeyStatsListAt(mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.TimeValue(at))))
+}
+
+// List narrows to one {List}.
+func (n CompositeKeyStats) List(list string) CompositeKeyStatsList {
+	return newCompositeKeyStatsList(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.StringValue(list))))
+}
+
+// Stats selects S#{List}#{At}{Seq:04}.
+func (n CompositeKey) Stats() CompositeKeyStats {
+	return newCompositeKeyStats(mapperimpl.Items(n.compositeNode, 1, 1))
+}
+
+// CompositeKeyTail goes on with {List}.
+type CompositeKeyTail struct {
+	at query.Node[Composite]
+	compositeEntryElements
+}
+
+func newCompositeKeyTail(at query.Node[Composite]) CompositeKeyTail {
+	return CompositeKeyTail{at, query.NewElements[Composite, Entry](at)}
+}
+
+type compositeEntryMonths = query.Months[query.Elements[Composite, Entry]]
+
+// CompositeKeyTailList goes on with {At:month}.
+type CompositeKeyTailList struct {
+	at query.Node[Composite]
+	compositeEntryElements
+	compositeEntryMonths
+}
+
+func newCompositeKeyTailList(at query.Node[Composite]) CompositeKeyTailList {
+	return CompositeKeyTailList{at, query.NewElements[Composite, Entry](at), mapperimpl.Months(at, query.NewElements[Composite, Entry])}
+}
+
+// At narrows to one {At:month}.
+func (n CompositeKeyTailList) At(at time.Time) query.Elements[Composite, Entry] {
+	return query.NewElements[Composite, Entry](mapperimpl.Next(n.at, 6, mapperimpl.Arg(mapperimpl.TimeValue(at))))
+}
+
+// List narrows to one {List}.
+func (n CompositeKeyTail) List(list string) CompositeKeyTailList {
+	return newCompositeKeyTailList(mapperimpl.Next(n.at, 5, mapperimpl.Arg(mapperimpl.StringValue(list))))
+}
+
+// Tail selects T#{Seq:sortable}x{List}#{At:month}.
+func (n CompositeKey) Tail(seq uint16) CompositeKeyTail {
+	return newCompositeKeyTail(mapperimpl.Items(n.compositeNode, 2, 3, mapperimpl.Arg(mapperimpl.UintValue(seq))))
+}
+
 func modelsItemizeCompositeItem0Encode(r *Composite, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Head
@@ -7268,7 +8543,7 @@ func modelsItemizeCompositeItem1Key(r *Entry, source int) (mapperimpl.Value, err
 	case 0: // {List}
 		return mapperimpl.StringValue(r.List)
 	case 1: // {At}
-		return mapperimpl.TimeValue(time.Time(r.At))
+		return mapperimpl.TimeValue(r.At)
 	case 2: // {Seq:04}
 		return mapperimpl.UintValue(r.Seq)
 	}
@@ -7281,7 +8556,7 @@ func modelsItemizeCompositeItem1SetKey(r *Entry, source int, value mapperimpl.Va
 		r.List = string(value.Text)
 		return nil
 	case 1: // {At}
-		r.At = time.Time(value.Time)
+		r.At = value.Time
 		return nil
 	case 2: // {Seq:04}
 		r.Seq = uint16(value.Uint)
@@ -7354,7 +8629,7 @@ func modelsItemizeCompositeItem2Key(r *Entry, source int) (mapperimpl.Value, err
 	case 1: // {List}
 		return mapperimpl.StringValue(r.List)
 	case 2: // {At:month}
-		return mapperimpl.TimeValue(time.Time(r.At))
+		return mapperimpl.TimeValue(r.At)
 	}
 	return mapperimpl.Value{}, nil
 }
@@ -7368,7 +8643,7 @@ func modelsItemizeCompositeItem2SetKey(r *Entry, source int, value mapperimpl.Va
 		r.List = string(value.Text)
 		return nil
 	case 2: // {At:month}
-		r.At = time.Time(value.Time)
+		r.At = value.Time
 		return nil
 	}
 	return nil
@@ -7428,6 +8703,108 @@ func (*Composite) ItemizeCodec(*Composite) *mapperimpl.Codec[Composite] {
 			mapperimpl.Slice(modelsItemizeCompositeItem2Field, mapperimpl.Record[Entry]{Encode: modelsItemizeCompositeItem2Encode, Decode: modelsItemizeCompositeItem2Decode, Same: modelsItemizeCompositeItem2Same, Equal: modelsItemizeCompositeItem2Equal, Clone: modelsItemizeCompositeItem2Clone, Key: modelsItemizeCompositeItem2Key, SetKey: modelsItemizeCompositeItem2SetKey}),
 		},
 	}
+}
+
+type ownerKeysNode = query.Node[OwnerKeys]
+
+// OwnerKeysKey is the key of one OwnerKeys, and leads to its parts.
+type OwnerKeysKey struct{ ownerKeysNode }
+
+// OwnerKeysByID selects the OwnerKeys with the partition key {ID}.
+func OwnerKeysByID(id string) OwnerKeysKey {
+	return OwnerKeysKey{mapperimpl.Entity[OwnerKeys](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// Shard selects HEAD.
+func (n OwnerKeysKey) Shard() query.Node[OwnerKeys] { return mapperimpl.Items(n.ownerKeysNode, 0, 1) }
+
+type ownerKeysEntryElements = query.Elements[OwnerKeys, Entry]
+
+// OwnerKeysKeyRows goes on with {^Shard:02}.
+type OwnerKeysKeyRows struct {
+	at query.Node[OwnerKeys]
+	ownerKeysEntryElements
+}
+
+func newOwnerKeysKeyRows(at query.Node[OwnerKeys]) OwnerKeysKeyRows {
+	return OwnerKeysKeyRows{at, query.NewElements[OwnerKeys, Entry](at)}
+}
+
+// OwnerKeysKeyRowsShard goes on with {Seq:05}.
+type OwnerKeysKeyRowsShard struct {
+	at query.Node[OwnerKeys]
+	ownerKeysEntryElements
+}
+
+func newOwnerKeysKeyRowsShard(at query.Node[OwnerKeys]) OwnerKeysKeyRowsShard {
+	return OwnerKeysKeyRowsShard{at, query.NewElements[OwnerKeys, Entry](at)}
+}
+
+// OwnerKeysKeyRowsShardSeq goes on with {List}.
+type OwnerKeysKeyRowsShardSeq struct {
+	at query.Node[OwnerKeys]
+	ownerKeysEntryElements
+}
+
+func newOwnerKeysKeyRowsShardSeq(at query.Node[OwnerKeys]) OwnerKeysKeyRowsShardSeq {
+	return OwnerKeysKeyRowsShardSeq{at, query.NewElements[OwnerKeys, Entry](at)}
+}
+
+// List narrows to one {List}.
+func (n OwnerKeysKeyRowsShardSeq) List(list string) query.Elements[OwnerKeys, Entry] {
+	return query.NewElements[OwnerKeys, Entry](mapperimpl.Next(n.at, 8, mapperimpl.Arg(mapperimpl.StringValue(list))))
+}
+
+// Seq narrows to one {Seq:05}.
+func (n OwnerKeysKeyRowsShard) Seq(seq uint16) OwnerKeysKeyRowsShardSeq {
+	return newOwnerKeysKeyRowsShardSeq(mapperimpl.Next(n.at, 7, mapperimpl.Arg(mapperimpl.UintValue(seq))))
+}
+
+// Shard narrows to one {^Shard:02}.
+func (n OwnerKeysKeyRows) Shard(shard Level) OwnerKeysKeyRowsShard {
+	return newOwnerKeysKeyRowsShard(mapperimpl.Next(n.at, 5, mapperimpl.Arg(mapperimpl.UintValue(shard))))
+}
+
+// Rows selects R#{^ID}#{^Shard:02}#{Seq:05}#{List}.
+func (n OwnerKeysKey) Rows() OwnerKeysKeyRows {
+	return newOwnerKeysKeyRows(mapperimpl.Items(n.ownerKeysNode, 1, 1))
+}
+
+type ownerKeysIntElements = query.Elements[OwnerKeys, int]
+
+// OwnerKeysKeyCells goes on with {^Shard:sortable}.
+type OwnerKeysKeyCells struct {
+	at query.Node[OwnerKeys]
+	ownerKeysIntElements
+}
+
+func newOwnerKeysKeyCells(at query.Node[OwnerKeys]) OwnerKeysKeyCells {
+	return OwnerKeysKeyCells{at, query.NewElements[OwnerKeys, int](at)}
+}
+
+// OwnerKeysKeyCellsShard goes on with {key}.
+type OwnerKeysKeyCellsShard struct {
+	at query.Node[OwnerKeys]
+	ownerKeysIntElements
+}
+
+func newOwnerKeysKeyCellsShard(at query.Node[OwnerKeys]) OwnerKeysKeyCellsShard {
+	return OwnerKeysKeyCellsShard{at, query.NewElements[OwnerKeys, int](at)}
+}
+
+// Key narrows to one {key}.
+func (n OwnerKeysKeyCellsShard) Key(key string) query.Elements[OwnerKeys, int] {
+	return query.NewElements[OwnerKeys, int](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(key))))
+}
+
+// Shard narrows to one {^Shard:sortable}.
+func (n OwnerKeysKeyCells) Shard(shard Level) OwnerKeysKeyCellsShard {
+	return newOwnerKeysKeyCellsShard(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.UintValue(shard))))
+}
+
+// Cells selects C#{^Shard:sortable}#{key}.
+func (n OwnerKeysKey) Cells() OwnerKeysKeyCells {
+	return newOwnerKeysKeyCells(mapperimpl.Items(n.ownerKeysNode, 2, 1))
 }
 
 func modelsItemizeOwnerKeysItem0Encode(r *OwnerKeys, attribute int) (types.AttributeValue, error) {
@@ -7649,6 +9026,31 @@ func (*OwnerKeys) ItemizeCodec(*OwnerKeys) *mapperimpl.Codec[OwnerKeys] {
 	}
 }
 
+type productNode = query.Node[Product]
+
+// ProductKey is the key of one Product, and leads to its parts.
+type ProductKey struct{ productNode }
+
+// ProductByID selects the Product with the partition key {ID}.
+func ProductByID(id int64) ProductKey {
+	return ProductKey{mapperimpl.Entity[Product](mapperimpl.Arg(mapperimpl.IntValue(id)))}
+}
+
+// Availability selects the part that lies in the table ProductAvailability.
+func (n ProductKey) Availability() query.Node[Product] { return mapperimpl.Table(n.productNode, 1) }
+
+// Extended selects the part that lies in the table ExtendedProductCatalog.
+func (n ProductKey) Extended() query.Node[Product] { return mapperimpl.Table(n.productNode, 2) }
+
+// Title selects the item of the table ProductCatalog.
+func (n ProductKey) Title() query.Node[Product] { return mapperimpl.Items(n.productNode, 0, 0) }
+
+// Price selects the item of the table ProductAvailability.
+func (n ProductKey) Price() query.Node[Product] { return mapperimpl.Items(n.productNode, 1, 0) }
+
+// Rating selects the item of the table ExtendedProductCatalog.
+func (n ProductKey) Rating() query.Node[Product] { return mapperimpl.Items(n.productNode, 2, 0) }
+
 func modelsItemizeProductItem0Encode(r *Product, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Title
@@ -7837,6 +9239,48 @@ func (*Product) ItemizeCodec(*Product) *mapperimpl.Codec[Product] {
 	}
 }
 
+type satellitesNode = query.Node[Satellites]
+
+// SatellitesKey is the key of one Satellites, and leads to its parts.
+type SatellitesKey struct{ satellitesNode }
+
+// SatellitesByName selects the Satellites with the partition key {Name}.
+func SatellitesByName(name string) SatellitesKey {
+	return SatellitesKey{mapperimpl.Entity[Satellites](mapperimpl.Arg(mapperimpl.StringValue(name)))}
+}
+
+// ReplyTable selects the part that lies in the table replies.
+func (n SatellitesKey) ReplyTable() query.Node[Satellites] {
+	return mapperimpl.Table(n.satellitesNode, 1)
+}
+
+type satellitesReplyElements = query.Elements[Satellites, Reply]
+
+// SatellitesKeyReplies goes on with {Seq}.
+type SatellitesKeyReplies struct {
+	at query.Node[Satellites]
+	satellitesReplyElements
+}
+
+func newSatellitesKeyReplies(at query.Node[Satellites]) SatellitesKeyReplies {
+	return SatellitesKeyReplies{at, query.NewElements[Satellites, Reply](at)}
+}
+
+// Seq narrows to one {Seq}.
+func (n SatellitesKeyReplies) Seq(seq int) query.Elements[Satellites, Reply] {
+	return query.NewElements[Satellites, Reply](mapperimpl.Next(n.at, 1, mapperimpl.Arg(mapperimpl.IntValue(seq))))
+}
+
+// Replies selects {Seq}.
+func (n SatellitesKey) Replies() SatellitesKeyReplies {
+	return newSatellitesKeyReplies(mapperimpl.Items(n.satellitesNode, 0, 0))
+}
+
+// About selects the item of the table forums.
+func (n SatellitesKey) About() query.Node[Satellites] {
+	return mapperimpl.Items(n.satellitesNode, 1, 0)
+}
+
 func modelsItemizeSatellitesItem0Encode(r *Reply, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Text
@@ -7978,13 +9422,28 @@ func modelsItemizeSatellitesCloneOwners(dst, src *Satellites) {
 // ItemizeCodec is for the mapper.
 func (*Satellites) ItemizeCodec(*Satellites) *mapperimpl.Codec[Satellites] {
 	return &mapperimpl.Codec[Satellites]{
-		Layout: "198d0d8e69f052a075749d3f",
+		Layout: "69765538ee78d2a2e19e5199",
 		Owners: mapperimpl.Owners[Satellites]{Get: modelsItemizeSatellitesOwner, Set: modelsItemizeSatellitesSetOwner, Same: modelsItemizeSatellitesSameOwners, Clone: modelsItemizeSatellitesCloneOwners},
 		Items: []mapperimpl.Item[Satellites]{
 			mapperimpl.Slice(modelsItemizeSatellitesItem0Field, mapperimpl.Record[Reply]{Encode: modelsItemizeSatellitesItem0Encode, Decode: modelsItemizeSatellitesItem0Decode, Same: modelsItemizeSatellitesItem0Same, Equal: modelsItemizeSatellitesItem0Equal, Clone: modelsItemizeSatellitesItem0Clone, Key: modelsItemizeSatellitesItem0Key, SetKey: modelsItemizeSatellitesItem0SetKey}),
 			mapperimpl.Singleton(mapperimpl.Record[Satellites]{Encode: modelsItemizeSatellitesItem1Encode, Decode: modelsItemizeSatellitesItem1Decode, Same: modelsItemizeSatellitesItem1Same, Equal: modelsItemizeSatellitesItem1Equal, Clone: modelsItemizeSatellitesItem1Clone, Present: modelsItemizeSatellitesItem1Present}),
 		},
 	}
+}
+
+type threadNode = query.Node[Thread]
+
+// ThreadKey is the key of one Thread, and leads to its parts.
+type ThreadKey struct{ threadNode }
+
+// ThreadByForumTitle selects the Thread with the partition key {Forum}.
+func ThreadByForumTitle(forum string, title string) ThreadKey {
+	return ThreadKey{mapperimpl.Entity[Thread](mapperimpl.Arg(mapperimpl.StringValue(forum)), mapperimpl.Arg(mapperimpl.StringValue(title)))}
+}
+
+// ThreadByForum queries all with the partition key {Forum}.
+func ThreadByForum(forum string) query.Query[Thread, Thread] {
+	return query.NewQuery[Thread, Thread](mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.Arg(mapperimpl.StringValue(forum))), 0, 0))
 }
 
 func modelsItemizeThreadItem0Encode(r *Thread, attribute int) (types.AttributeValue, error) {
@@ -8091,6 +9550,36 @@ func (*Thread) ItemizeCodec(*Thread) *mapperimpl.Codec[Thread] {
 	}
 }
 
+type readingNode = query.Node[Reading]
+
+// ReadingKey is the key of one Reading, and leads to its parts.
+type ReadingKey struct{ readingNode }
+
+// ReadingBySensorAt selects the Reading with the partition key {Sensor}.
+func ReadingBySensorAt(sensor int, at time.Time) ReadingKey {
+	return ReadingKey{mapperimpl.Entity[Reading](mapperimpl.Arg(mapperimpl.IntValue(sensor)), mapperimpl.Arg(mapperimpl.TimeValue(at)))}
+}
+
+type readingEntities = query.Query[Reading, Reading]
+
+type readingEntitiesHours = query.Hours[query.Query[Reading, Reading]]
+
+// ReadingQuery is a query that goes on with {At:unix}.
+type ReadingQuery struct {
+	at query.Node[Reading]
+	readingEntities
+	readingEntitiesHours
+}
+
+func newReadingQuery(at query.Node[Reading]) ReadingQuery {
+	return ReadingQuery{at, query.NewQuery[Reading, Reading](at), mapperimpl.Hours(at, query.NewQuery[Reading, Reading])}
+}
+
+// ReadingBySensor queries all with the partition key {Sensor}.
+func ReadingBySensor(sensor int) ReadingQuery {
+	return newReadingQuery(mapperimpl.Items(mapperimpl.Entity[Reading](mapperimpl.Arg(mapperimpl.IntValue(sensor))), 0, 0))
+}
+
 func modelsItemizeReadingItem0Encode(r *Reading, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // At
@@ -8132,7 +9621,7 @@ func modelsItemizeReadingItem0Clone(dst, src *Reading) {
 }
 
 func modelsItemizeReadingItem0Present(r *Reading) bool {
-	if !(&r.At).IsZero() {
+	if !r.At.IsZero() {
 		return true
 	}
 	if !mapperimpl.IsZero(&r.Value) {
@@ -8146,7 +9635,7 @@ func modelsItemizeReadingOwner(v *Reading, i int) (mapperimpl.Value, error) {
 	case 0: // Sensor
 		return mapperimpl.IntValue(v.Sensor)
 	case 1: // At
-		return mapperimpl.TimeValue(time.Time(v.At))
+		return mapperimpl.TimeValue(v.At)
 	}
 	return mapperimpl.Value{}, nil
 }
@@ -8157,7 +9646,7 @@ func modelsItemizeReadingSetOwner(v *Reading, i int, value mapperimpl.Value) err
 		v.Sensor = int(value.Int)
 		return nil
 	case 1: // At
-		v.At = time.Time(value.Time)
+		v.At = value.Time
 		return nil
 	}
 	return nil
@@ -8182,6 +9671,21 @@ func (*Reading) ItemizeCodec(*Reading) *mapperimpl.Codec[Reading] {
 			mapperimpl.Singleton(mapperimpl.Record[Reading]{Encode: modelsItemizeReadingItem0Encode, Decode: modelsItemizeReadingItem0Decode, Same: modelsItemizeReadingItem0Same, Equal: modelsItemizeReadingItem0Equal, Clone: modelsItemizeReadingItem0Clone, Present: modelsItemizeReadingItem0Present}),
 		},
 	}
+}
+
+type chunkNode = query.Node[Chunk]
+
+// ChunkKey is the key of one Chunk, and leads to its parts.
+type ChunkKey struct{ chunkNode }
+
+// ChunkByHashPart selects the Chunk with the partition key {Hash}.
+func ChunkByHashPart(hash []byte, part [4]byte) ChunkKey {
+	return ChunkKey{mapperimpl.Entity[Chunk](mapperimpl.Arg(mapperimpl.BytesValue(hash)), mapperimpl.Arg(mapperimpl.BytesValue(part[:])))}
+}
+
+// ChunkByHash queries all with the partition key {Hash}.
+func ChunkByHash(hash []byte) query.Query[Chunk, Chunk] {
+	return query.NewQuery[Chunk, Chunk](mapperimpl.Items(mapperimpl.Entity[Chunk](mapperimpl.Arg(mapperimpl.BytesValue(hash))), 0, 0))
 }
 
 func modelsItemizeChunkItem0Encode(r *Chunk, attribute int) (types.AttributeValue, error) {
@@ -8264,6 +9768,47 @@ func (*Chunk) ItemizeCodec(*Chunk) *mapperimpl.Codec[Chunk] {
 		},
 	}
 }
+
+type orderNode = query.Node[Order]
+
+// OrderKey is the key of one Order, and leads to its parts.
+type OrderKey struct{ orderNode }
+
+// OrderByCustomerN selects the Order with the partition key CUSTOMER#{Customer}.
+func OrderByCustomerN(customer string, nValue int) OrderKey {
+	return OrderKey{mapperimpl.Entity[Order](mapperimpl.Arg(mapperimpl.StringValue(customer)), mapperimpl.Arg(mapperimpl.IntValue(nValue)))}
+}
+
+// OrderByCustomer queries all with the partition key CUSTOMER#{Customer}.
+func OrderByCustomer(customer string) query.Query[Order, Order] {
+	return query.NewQuery[Order, Order](mapperimpl.Items(mapperimpl.Entity[Order](mapperimpl.Arg(mapperimpl.StringValue(customer))), 0, 1))
+}
+
+// HEAD selects ORDER#{N:06}#HEAD.
+func (n OrderKey) HEAD() query.Node[Order] { return mapperimpl.Items(n.orderNode, 0, 3) }
+
+// Ship selects ORDER#{N:06}#SHIP.
+func (n OrderKey) Ship() query.Node[Order] { return mapperimpl.Items(n.orderNode, 1, 3) }
+
+type orderLineElements = query.Elements[Order, Line]
+
+// OrderKeyLines goes on with {Line:03}.
+type OrderKeyLines struct {
+	at query.Node[Order]
+	orderLineElements
+}
+
+func newOrderKeyLines(at query.Node[Order]) OrderKeyLines {
+	return OrderKeyLines{at, query.NewElements[Order, Line](at)}
+}
+
+// Line narrows to one {Line:03}.
+func (n OrderKeyLines) Line(line int) query.Elements[Order, Line] {
+	return query.NewElements[Order, Line](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.IntValue(line))))
+}
+
+// Lines selects ORDER#{^N:06}#LINE#{Line:03}.
+func (n OrderKey) Lines() OrderKeyLines { return newOrderKeyLines(mapperimpl.Items(n.orderNode, 2, 3)) }
 
 func modelsItemizeOrderItem0Encode(r *Order, attribute int) (types.AttributeValue, error) {
 	switch attribute {
@@ -8540,6 +10085,44 @@ func (*Order) ItemizeCodec(*Order) *mapperimpl.Codec[Order] {
 	}
 }
 
+type bareNode = query.Node[Bare]
+
+// BareKey is the key of one Bare, and leads to its parts.
+type BareKey struct{ bareNode }
+
+// BareByName selects the Bare with the partition key BARE.
+func BareByName(name string) BareKey {
+	return BareKey{mapperimpl.Entity[Bare](mapperimpl.Arg(mapperimpl.StringValue(name)))}
+}
+
+// BareBy queries all with the partition key BARE.
+func BareBy() query.Query[Bare, Bare] {
+	return query.NewQuery[Bare, Bare](mapperimpl.Items(mapperimpl.Entity[Bare](), 0, 1))
+}
+
+// B selects B#{Name}.
+func (n BareKey) B() query.Node[Bare] { return mapperimpl.Items(n.bareNode, 0, 2) }
+
+type bareLineElements = query.Elements[Bare, Line]
+
+// BareKeyLines goes on with {Line:03}.
+type BareKeyLines struct {
+	at query.Node[Bare]
+	bareLineElements
+}
+
+func newBareKeyLines(at query.Node[Bare]) BareKeyLines {
+	return BareKeyLines{at, query.NewElements[Bare, Line](at)}
+}
+
+// Line narrows to one {Line:03}.
+func (n BareKeyLines) Line(line int) query.Elements[Bare, Line] {
+	return query.NewElements[Bare, Line](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.IntValue(line))))
+}
+
+// Lines selects B#{^Name}#{Line:03}.
+func (n BareKey) Lines() BareKeyLines { return newBareKeyLines(mapperimpl.Items(n.bareNode, 1, 1)) }
+
 func modelsItemizeBareItem0Encode(r *Bare, attribute int) (types.AttributeValue, error) {
 	return nil, nil
 }
@@ -8663,6 +10246,19 @@ func (*Bare) ItemizeCodec(*Bare) *mapperimpl.Codec[Bare] {
 	}
 }
 
+type oneTableNode = query.Node[OneTable]
+
+// OneTableKey is the key of one OneTable, and leads to its parts.
+type OneTableKey struct{ oneTableNode }
+
+// OneTableByID selects the OneTable with the partition key ID#{ID}.
+func OneTableByID(id UUID) OneTableKey {
+	return OneTableKey{mapperimpl.Entity[OneTable](mapperimpl.Arg(mapperimpl.TextValue(&id)))}
+}
+
+// Text selects the item of the table single.
+func (n OneTableKey) Text() query.Node[OneTable] { return mapperimpl.Items(n.oneTableNode, 0, 0) }
+
 func modelsItemizeOneTableItem0Encode(r *OneTable, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Text
@@ -8757,6 +10353,44 @@ func (*OneTable) ItemizeCodec(*OneTable) *mapperimpl.Codec[OneTable] {
 			mapperimpl.Singleton(mapperimpl.Record[OneTable]{Encode: modelsItemizeOneTableItem0Encode, Decode: modelsItemizeOneTableItem0Decode, Same: modelsItemizeOneTableItem0Same, Equal: modelsItemizeOneTableItem0Equal, Clone: modelsItemizeOneTableItem0Clone, Present: modelsItemizeOneTableItem0Present}),
 		},
 	}
+}
+
+type noVersionNode = query.Node[NoVersion]
+
+// NoVersionKey is the key of one NoVersion, and leads to its parts.
+type NoVersionKey struct{ noVersionNode }
+
+// NoVersionByID selects the NoVersion with the partition key {ID}.
+func NoVersionByID(id string) NoVersionKey {
+	return NoVersionKey{mapperimpl.Entity[NoVersion](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// A selects A.
+func (n NoVersionKey) A() query.Node[NoVersion] { return mapperimpl.Items(n.noVersionNode, 0, 1) }
+
+// Home selects B.
+func (n NoVersionKey) Home() query.Node[NoVersion] { return mapperimpl.Items(n.noVersionNode, 1, 1) }
+
+type noVersionLineElements = query.Elements[NoVersion, Line]
+
+// NoVersionKeyLines goes on with {Line:03}.
+type NoVersionKeyLines struct {
+	at query.Node[NoVersion]
+	noVersionLineElements
+}
+
+func newNoVersionKeyLines(at query.Node[NoVersion]) NoVersionKeyLines {
+	return NoVersionKeyLines{at, query.NewElements[NoVersion, Line](at)}
+}
+
+// Line narrows to one {Line:03}.
+func (n NoVersionKeyLines) Line(line int) query.Elements[NoVersion, Line] {
+	return query.NewElements[NoVersion, Line](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.IntValue(line))))
+}
+
+// Lines selects L#{Line:03}.
+func (n NoVersionKey) Lines() NoVersionKeyLines {
+	return newNoVersionKeyLines(mapperimpl.Items(n.noVersionNode, 2, 1))
 }
 
 func modelsItemizeNoVersionItem0Encode(r *NoVersion, attribute int) (types.AttributeValue, error) {
@@ -8982,6 +10616,43 @@ func (*NoVersion) ItemizeCodec(*NoVersion) *mapperimpl.Codec[NoVersion] {
 	}
 }
 
+type namedVersionNode = query.Node[NamedVersion]
+
+// NamedVersionKey is the key of one NamedVersion, and leads to its parts.
+type NamedVersionKey struct{ namedVersionNode }
+
+// NamedVersionByID selects the NamedVersion with the partition key {ID}.
+func NamedVersionByID(id string) NamedVersionKey {
+	return NamedVersionKey{mapperimpl.Entity[NamedVersion](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// Text selects A.
+func (n NamedVersionKey) Text() query.Node[NamedVersion] {
+	return mapperimpl.Items(n.namedVersionNode, 0, 1)
+}
+
+type namedVersionLineElements = query.Elements[NamedVersion, Line]
+
+// NamedVersionKeyLines goes on with {Line:03}.
+type NamedVersionKeyLines struct {
+	at query.Node[NamedVersion]
+	namedVersionLineElements
+}
+
+func newNamedVersionKeyLines(at query.Node[NamedVersion]) NamedVersionKeyLines {
+	return NamedVersionKeyLines{at, query.NewElements[NamedVersion, Line](at)}
+}
+
+// Line narrows to one {Line:03}.
+func (n NamedVersionKeyLines) Line(line int) query.Elements[NamedVersion, Line] {
+	return query.NewElements[NamedVersion, Line](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.IntValue(line))))
+}
+
+// Lines selects L#{Line:03}.
+func (n NamedVersionKey) Lines() NamedVersionKeyLines {
+	return newNamedVersionKeyLines(mapperimpl.Items(n.namedVersionNode, 1, 1))
+}
+
 func modelsItemizeNamedVersionItem0Encode(r *NamedVersion, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Text
@@ -9121,6 +10792,47 @@ func (*NamedVersion) ItemizeCodec(*NamedVersion) *mapperimpl.Codec[NamedVersion]
 	}
 }
 
+type expiringNode = query.Node[Expiring]
+
+// ExpiringKey is the key of one Expiring, and leads to its parts.
+type ExpiringKey struct{ expiringNode }
+
+// ExpiringByID selects the Expiring with the partition key {ID}.
+func ExpiringByID(id string) ExpiringKey {
+	return ExpiringKey{mapperimpl.Entity[Expiring](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// Text selects A.
+func (n ExpiringKey) Text() query.Node[Expiring] { return mapperimpl.Items(n.expiringNode, 0, 1) }
+
+// T selects T.
+func (n ExpiringKey) T() query.Node[Expiring] { return mapperimpl.Items(n.expiringNode, 1, 1) }
+
+// Unix selects U.
+func (n ExpiringKey) Unix() query.Node[Expiring] { return mapperimpl.Items(n.expiringNode, 2, 1) }
+
+type expiringSessionElements = query.Elements[Expiring, Session]
+
+// ExpiringKeySessions goes on with {Name}.
+type ExpiringKeySessions struct {
+	at query.Node[Expiring]
+	expiringSessionElements
+}
+
+func newExpiringKeySessions(at query.Node[Expiring]) ExpiringKeySessions {
+	return ExpiringKeySessions{at, query.NewElements[Expiring, Session](at)}
+}
+
+// Name narrows to one {Name}.
+func (n ExpiringKeySessions) Name(name string) query.Elements[Expiring, Session] {
+	return query.NewElements[Expiring, Session](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(name))))
+}
+
+// Sessions selects S#{Name}.
+func (n ExpiringKey) Sessions() ExpiringKeySessions {
+	return newExpiringKeySessions(mapperimpl.Items(n.expiringNode, 3, 1))
+}
+
 func modelsItemizeExpiringItem0Encode(r *Expiring, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Text
@@ -9206,7 +10918,7 @@ func modelsItemizeExpiringItem1Expiry(r *Expiring) (time.Time, bool) {
 	if r.Until == nil {
 		return time.Time{}, false
 	}
-	t := *&(*r.Until)
+	t := (*r.Until)
 	return t, !t.IsZero()
 }
 
@@ -9255,12 +10967,12 @@ func modelsItemizeExpiringItem2Clone(dst, src *Expiring) {
 }
 
 func modelsItemizeExpiringItem2Expiry(r *Expiring) (time.Time, bool) {
-	t := *&r.Unix
+	t := r.Unix
 	return t, !t.IsZero()
 }
 
 func modelsItemizeExpiringItem2Present(r *Expiring) bool {
-	if !(&r.Unix).IsZero() {
+	if !r.Unix.IsZero() {
 		return true
 	}
 	return false
@@ -9311,7 +11023,7 @@ func modelsItemizeExpiringItem3Clone(dst, src *Session) {
 }
 
 func modelsItemizeExpiringItem3Expiry(r *Session) (time.Time, bool) {
-	t := *&r.Until
+	t := r.Until
 	return t, !t.IsZero()
 }
 
@@ -9375,6 +11087,46 @@ func (*Expiring) ItemizeCodec(*Expiring) *mapperimpl.Codec[Expiring] {
 	}
 }
 
+type expiringAllNode = query.Node[ExpiringAll]
+
+// ExpiringAllKey is the key of one ExpiringAll, and leads to its parts.
+type ExpiringAllKey struct{ expiringAllNode }
+
+// ExpiringAllByID selects the ExpiringAll with the partition key {ID}.
+func ExpiringAllByID(id string) ExpiringAllKey {
+	return ExpiringAllKey{mapperimpl.Entity[ExpiringAll](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// A selects A.
+func (n ExpiringAllKey) A() query.Node[ExpiringAll] { return mapperimpl.Items(n.expiringAllNode, 0, 1) }
+
+// Home selects B.
+func (n ExpiringAllKey) Home() query.Node[ExpiringAll] {
+	return mapperimpl.Items(n.expiringAllNode, 1, 1)
+}
+
+type expiringAllLineElements = query.Elements[ExpiringAll, Line]
+
+// ExpiringAllKeyLines goes on with {Line:03}.
+type ExpiringAllKeyLines struct {
+	at query.Node[ExpiringAll]
+	expiringAllLineElements
+}
+
+func newExpiringAllKeyLines(at query.Node[ExpiringAll]) ExpiringAllKeyLines {
+	return ExpiringAllKeyLines{at, query.NewElements[ExpiringAll, Line](at)}
+}
+
+// Line narrows to one {Line:03}.
+func (n ExpiringAllKeyLines) Line(line int) query.Elements[ExpiringAll, Line] {
+	return query.NewElements[ExpiringAll, Line](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.IntValue(line))))
+}
+
+// Lines selects L#{Line:03}.
+func (n ExpiringAllKey) Lines() ExpiringAllKeyLines {
+	return newExpiringAllKeyLines(mapperimpl.Items(n.expiringAllNode, 2, 1))
+}
+
 func modelsItemizeExpiringAllItem0Encode(r *ExpiringAll, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Text
@@ -9416,7 +11168,7 @@ func modelsItemizeExpiringAllItem0Clone(dst, src *ExpiringAll) {
 }
 
 func modelsItemizeExpiringAllItem0Expiry(r *ExpiringAll) (time.Time, bool) {
-	t := *&r.Until
+	t := r.Until
 	return t, !t.IsZero()
 }
 
@@ -9424,7 +11176,7 @@ func modelsItemizeExpiringAllItem0Present(r *ExpiringAll) bool {
 	if r.Text != "" {
 		return true
 	}
-	if !(&r.Until).IsZero() {
+	if !r.Until.IsZero() {
 		return true
 	}
 	return false
@@ -9487,7 +11239,7 @@ func modelsItemizeExpiringAllItem1Clone(dst, src *ExpiringAll) {
 }
 
 func modelsItemizeExpiringAllItem1Expiry(r *ExpiringAll) (time.Time, bool) {
-	t := *&r.Until
+	t := r.Until
 	return t, !t.IsZero()
 }
 
@@ -9612,6 +11364,59 @@ func (*ExpiringAll) ItemizeCodec(*ExpiringAll) *mapperimpl.Codec[ExpiringAll] {
 	}
 }
 
+type slashesNode = query.Node[Slashes]
+
+// SlashesKey is the key of one Slashes, and leads to its parts.
+type SlashesKey struct{ slashesNode }
+
+// SlashesByID selects the Slashes with the partition key s/{ID}.
+func SlashesByID(id string) SlashesKey {
+	return SlashesKey{mapperimpl.Entity[Slashes](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// Text selects a,b/{{c}}.
+func (n SlashesKey) Text() query.Node[Slashes] { return mapperimpl.Items(n.slashesNode, 0, 1) }
+
+type slashesWishElements = query.Elements[Slashes, Wish]
+
+// SlashesKeyLines goes on with {SKU}.
+type SlashesKeyLines struct {
+	at query.Node[Slashes]
+	slashesWishElements
+}
+
+func newSlashesKeyLines(at query.Node[Slashes]) SlashesKeyLines {
+	return SlashesKeyLines{at, query.NewElements[Slashes, Wish](at)}
+}
+
+type slashesWishDays = query.Days[query.Elements[Slashes, Wish]]
+
+// SlashesKeyLinesSKU goes on with {AddedAt:date}.
+type SlashesKeyLinesSKU struct {
+	at query.Node[Slashes]
+	slashesWishElements
+	slashesWishDays
+}
+
+func newSlashesKeyLinesSKU(at query.Node[Slashes]) SlashesKeyLinesSKU {
+	return SlashesKeyLinesSKU{at, query.NewElements[Slashes, Wish](at), mapperimpl.Days(at, query.NewElements[Slashes, Wish])}
+}
+
+// AddedAt narrows to one {AddedAt:date}.
+func (n SlashesKeyLinesSKU) AddedAt(addedAt time.Time) query.Elements[Slashes, Wish] {
+	return query.NewElements[Slashes, Wish](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))
+}
+
+// SKU narrows to one {SKU}.
+func (n SlashesKeyLines) SKU(sku string) SlashesKeyLinesSKU {
+	return newSlashesKeyLinesSKU(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.StringValue(sku))))
+}
+
+// Lines selects l/{SKU}/{AddedAt:date}.
+func (n SlashesKey) Lines() SlashesKeyLines {
+	return newSlashesKeyLines(mapperimpl.Items(n.slashesNode, 1, 1))
+}
+
 func modelsItemizeSlashesItem0Encode(r *Slashes, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Text
@@ -9723,7 +11528,7 @@ func modelsItemizeSlashesItem1Key(r *Wish, source int) (mapperimpl.Value, error)
 	case 0: // {SKU}
 		return mapperimpl.StringValue(r.SKU)
 	case 1: // {AddedAt:date}
-		return mapperimpl.TimeValue(time.Time(r.AddedAt))
+		return mapperimpl.TimeValue(r.AddedAt)
 	}
 	return mapperimpl.Value{}, nil
 }
@@ -9734,7 +11539,7 @@ func modelsItemizeSlashesItem1SetKey(r *Wish, source int, value mapperimpl.Value
 		r.SKU = string(value.Text)
 		return nil
 	case 1: // {AddedAt:date}
-		r.AddedAt = time.Time(value.Time)
+		r.AddedAt = value.Time
 		return nil
 	}
 	return nil
@@ -9779,6 +11584,78 @@ func (*Slashes) ItemizeCodec(*Slashes) *mapperimpl.Codec[Slashes] {
 			mapperimpl.Slice(modelsItemizeSlashesItem1Field, mapperimpl.Record[Wish]{Encode: modelsItemizeSlashesItem1Encode, Decode: modelsItemizeSlashesItem1Decode, Same: modelsItemizeSlashesItem1Same, Equal: modelsItemizeSlashesItem1Equal, Clone: modelsItemizeSlashesItem1Clone, Key: modelsItemizeSlashesItem1Key, SetKey: modelsItemizeSlashesItem1SetKey}),
 		},
 	}
+}
+
+type textKeysNode = query.Node[TextKeys]
+
+// TextKeysKey is the key of one TextKeys, and leads to its parts.
+type TextKeysKey struct{ textKeysNode }
+
+// TextKeysByID selects the TextKeys with the partition key IP#{ID}.
+func TextKeysByID(id netip.Addr) TextKeysKey {
+	return TextKeysKey{mapperimpl.Entity[TextKeys](mapperimpl.Arg(mapperimpl.TextValue(&id)))}
+}
+
+// Size selects HEAD.
+func (n TextKeysKey) Size() query.Node[TextKeys] { return mapperimpl.Items(n.textKeysNode, 0, 1) }
+
+type textKeysNetElements = query.Elements[TextKeys, Net]
+
+// TextKeysKeyNets goes on with {Prefix}.
+type TextKeysKeyNets struct {
+	at query.Node[TextKeys]
+	textKeysNetElements
+}
+
+func newTextKeysKeyNets(at query.Node[TextKeys]) TextKeysKeyNets {
+	return TextKeysKeyNets{at, query.NewElements[TextKeys, Net](at)}
+}
+
+// TextKeysKeyNetsPrefix goes on with {Size}.
+type TextKeysKeyNetsPrefix struct {
+	at query.Node[TextKeys]
+	textKeysNetElements
+}
+
+func newTextKeysKeyNetsPrefix(at query.Node[TextKeys]) TextKeysKeyNetsPrefix {
+	return TextKeysKeyNetsPrefix{at, query.NewElements[TextKeys, Net](at)}
+}
+
+// Size narrows to one {Size}.
+func (n TextKeysKeyNetsPrefix) Size(size Size) query.Elements[TextKeys, Net] {
+	return query.NewElements[TextKeys, Net](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.TextValue(&size))))
+}
+
+// Prefix narrows to one {Prefix}.
+func (n TextKeysKeyNets) Prefix(prefix netip.Prefix) TextKeysKeyNetsPrefix {
+	return newTextKeysKeyNetsPrefix(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TextValue(&prefix))))
+}
+
+// Nets selects N#{Prefix}#{Size}.
+func (n TextKeysKey) Nets() TextKeysKeyNets {
+	return newTextKeysKeyNets(mapperimpl.Items(n.textKeysNode, 1, 1))
+}
+
+type textKeysIntElements = query.Elements[TextKeys, int]
+
+// TextKeysKeyAddrs goes on with {key}.
+type TextKeysKeyAddrs struct {
+	at query.Node[TextKeys]
+	textKeysIntElements
+}
+
+func newTextKeysKeyAddrs(at query.Node[TextKeys]) TextKeysKeyAddrs {
+	return TextKeysKeyAddrs{at, query.NewElements[TextKeys, int](at)}
+}
+
+// Key narrows to one {key}.
+func (n TextKeysKeyAddrs) Key(key netip.Addr) query.Elements[TextKeys, int] {
+	return query.NewElements[TextKeys, int](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TextValue(&key))))
+}
+
+// Addrs selects A#{key}.
+func (n TextKeysKey) Addrs() TextKeysKeyAddrs {
+	return newTextKeysKeyAddrs(mapperimpl.Items(n.textKeysNode, 2, 1))
 }
 
 func modelsItemizeTextKeysItem0Encode(r *TextKeys, attribute int) (types.AttributeValue, error) {
@@ -9973,6 +11850,19 @@ func (*TextKeys) ItemizeCodec(*TextKeys) *mapperimpl.Codec[TextKeys] {
 	}
 }
 
+type binaryKeyNode = query.Node[BinaryKey]
+
+// BinaryKeyKey is the key of one BinaryKey, and leads to its parts.
+type BinaryKeyKey struct{ binaryKeyNode }
+
+// BinaryKeyByID selects the BinaryKey with the partition key {ID}.
+func BinaryKeyByID(id UUID) BinaryKeyKey {
+	return BinaryKeyKey{mapperimpl.Entity[BinaryKey](mapperimpl.Arg(mapperimpl.BytesValue(id[:])))}
+}
+
+// Text selects A.
+func (n BinaryKeyKey) Text() query.Node[BinaryKey] { return mapperimpl.Items(n.binaryKeyNode, 0, 1) }
+
 func modelsItemizeBinaryKeyItem0Encode(r *BinaryKey, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Text
@@ -10046,6 +11936,19 @@ func (*BinaryKey) ItemizeCodec(*BinaryKey) *mapperimpl.Codec[BinaryKey] {
 		},
 	}
 }
+
+type wideNode = query.Node[Wide]
+
+// WideKey is the key of one Wide, and leads to its parts.
+type WideKey struct{ wideNode }
+
+// WideByID selects the Wide with the partition key {ID}.
+func WideByID(id string) WideKey {
+	return WideKey{mapperimpl.Entity[Wide](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// W selects W.
+func (n WideKey) W() query.Node[Wide] { return mapperimpl.Items(n.wideNode, 0, 1) }
 
 func modelsItemizeWideItem0Encode(r *Wide, attribute int) (types.AttributeValue, error) {
 	switch attribute {
@@ -10903,6 +12806,107 @@ func (*Wide) ItemizeCodec(*Wide) *mapperimpl.Codec[Wide] {
 	}
 }
 
+type embeddedElementsNode = query.Node[EmbeddedElements]
+
+// EmbeddedElementsKey is the key of one EmbeddedElements, and leads to its parts.
+type EmbeddedElementsKey struct{ embeddedElementsNode }
+
+// EmbeddedElementsByID selects the EmbeddedElements with the partition key {ID}.
+func EmbeddedElementsByID(id string) EmbeddedElementsKey {
+	return EmbeddedElementsKey{mapperimpl.Entity[EmbeddedElements](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// Head selects HEAD.
+func (n EmbeddedElementsKey) Head() query.Node[EmbeddedElements] {
+	return mapperimpl.Items(n.embeddedElementsNode, 0, 1)
+}
+
+type embeddedElementsStructCommonSeqIntElements = query.Elements[EmbeddedElements, struct {
+	Common
+	Seq int
+}]
+
+// EmbeddedElementsKeyNotes goes on with {Note}.
+type EmbeddedElementsKeyNotes struct {
+	at query.Node[EmbeddedElements]
+	embeddedElementsStructCommonSeqIntElements
+}
+
+func newEmbeddedElementsKeyNotes(at query.Node[EmbeddedElements]) EmbeddedElementsKeyNotes {
+	return EmbeddedElementsKeyNotes{at, query.NewElements[EmbeddedElements, struct {
+		Common
+		Seq int
+	}](at)}
+}
+
+// EmbeddedElementsKeyNotesNote goes on with {Seq:sortable}.
+type EmbeddedElementsKeyNotesNote struct {
+	at query.Node[EmbeddedElements]
+	embeddedElementsStructCommonSeqIntElements
+}
+
+func newEmbeddedElementsKeyNotesNote(at query.Node[EmbeddedElements]) EmbeddedElementsKeyNotesNote {
+	return EmbeddedElementsKeyNotesNote{at, query.NewElements[EmbeddedElements, struct {
+		Common
+		Seq int
+	}](at)}
+}
+
+// Seq narrows to one {Seq:sortable}.
+func (n EmbeddedElementsKeyNotesNote) Seq(seq int) query.Elements[EmbeddedElements, struct {
+	Common
+	Seq int
+}] {
+	return query.NewElements[EmbeddedElements, struct {
+		Common
+		Seq int
+	}](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.IntValue(seq))))
+}
+
+// Note narrows to one {Note}.
+func (n EmbeddedElementsKeyNotes) Note(note string) EmbeddedElementsKeyNotesNote {
+	return newEmbeddedElementsKeyNotesNote(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.StringValue(note))))
+}
+
+// Notes selects N#{Note}#{Seq:sortable}.
+func (n EmbeddedElementsKey) Notes() EmbeddedElementsKeyNotes {
+	return newEmbeddedElementsKeyNotes(mapperimpl.Items(n.embeddedElementsNode, 1, 1))
+}
+
+type embeddedElementsStructCommonTextStringElements = query.Elements[EmbeddedElements, struct {
+	*Common
+	Text string
+}]
+
+// EmbeddedElementsKeyBy goes on with {key}.
+type EmbeddedElementsKeyBy struct {
+	at query.Node[EmbeddedElements]
+	embeddedElementsStructCommonTextStringElements
+}
+
+func newEmbeddedElementsKeyBy(at query.Node[EmbeddedElements]) EmbeddedElementsKeyBy {
+	return EmbeddedElementsKeyBy{at, query.NewElements[EmbeddedElements, struct {
+		*Common
+		Text string
+	}](at)}
+}
+
+// Key narrows to one {key}.
+func (n EmbeddedElementsKeyBy) Key(key string) query.Elements[EmbeddedElements, struct {
+	*Common
+	Text string
+}] {
+	return query.NewElements[EmbeddedElements, struct {
+		*Common
+		Text string
+	}](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(key))))
+}
+
+// By selects B#{key}.
+func (n EmbeddedElementsKey) By() EmbeddedElementsKeyBy {
+	return newEmbeddedElementsKeyBy(mapperimpl.Items(n.embeddedElementsNode, 2, 1))
+}
+
 func modelsItemizeEmbeddedElementsItem0Encode(r *EmbeddedElements, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Head
@@ -11200,6 +13204,41 @@ func (*EmbeddedElements) ItemizeCodec(*EmbeddedElements) *mapperimpl.Codec[Embed
 	}
 }
 
+type sameKeysNode = query.Node[SameKeys]
+
+// SameKeysKey is the key of one SameKeys, and leads to its parts.
+type SameKeysKey struct{ sameKeysNode }
+
+// SameKeysByID selects the SameKeys with the partition key USER#{ID}.
+func SameKeysByID(id string) SameKeysKey {
+	return SameKeysKey{mapperimpl.Entity[SameKeys](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// Text selects USER#{ID}.
+func (n SameKeysKey) Text() query.Node[SameKeys] { return mapperimpl.Items(n.sameKeysNode, 0, 2) }
+
+type sameKeysStringElements = query.Elements[SameKeys, string]
+
+// SameKeysKeyTags goes on with {.}.
+type SameKeysKeyTags struct {
+	at query.Node[SameKeys]
+	sameKeysStringElements
+}
+
+func newSameKeysKeyTags(at query.Node[SameKeys]) SameKeysKeyTags {
+	return SameKeysKeyTags{at, query.NewElements[SameKeys, string](at)}
+}
+
+// Value narrows to one {.}.
+func (n SameKeysKeyTags) Value(value string) query.Elements[SameKeys, string] {
+	return query.NewElements[SameKeys, string](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(value))))
+}
+
+// Tags selects TAG#{.}.
+func (n SameKeysKey) Tags() SameKeysKeyTags {
+	return newSameKeysKeyTags(mapperimpl.Items(n.sameKeysNode, 1, 1))
+}
+
 func modelsItemizeSameKeysItem0Encode(r *SameKeys, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Text
@@ -11317,6 +13356,59 @@ func (*SameKeys) ItemizeCodec(*SameKeys) *mapperimpl.Codec[SameKeys] {
 	}
 }
 
+type lossyNode = query.Node[Lossy]
+
+// LossyKey is the key of one Lossy, and leads to its parts.
+type LossyKey struct{ lossyNode }
+
+// LossyByDay selects the Lossy with the partition key DAY#{Day:date}.
+func LossyByDay(day time.Time) LossyKey {
+	return LossyKey{mapperimpl.Entity[Lossy](mapperimpl.Arg(mapperimpl.TimeValue(day)))}
+}
+
+// HEAD selects HEAD.
+func (n LossyKey) HEAD() query.Node[Lossy] { return mapperimpl.Items(n.lossyNode, 0, 1) }
+
+type lossyWishElements = query.Elements[Lossy, Wish]
+
+type lossyWishHours = query.Hours[query.Elements[Lossy, Wish]]
+
+// LossyKeyEvents goes on with {AddedAt:millis}.
+type LossyKeyEvents struct {
+	at query.Node[Lossy]
+	lossyWishElements
+	lossyWishHours
+}
+
+func newLossyKeyEvents(at query.Node[Lossy]) LossyKeyEvents {
+	return LossyKeyEvents{at, query.NewElements[Lossy, Wish](at), mapperimpl.Hours(at, query.NewElements[Lossy, Wish])}
+}
+
+// LossyKeyEventsAddedAt goes on with {SKU}.
+type LossyKeyEventsAddedAt struct {
+	at query.Node[Lossy]
+	lossyWishElements
+}
+
+func newLossyKeyEventsAddedAt(at query.Node[Lossy]) LossyKeyEventsAddedAt {
+	return LossyKeyEventsAddedAt{at, query.NewElements[Lossy, Wish](at)}
+}
+
+// SKU narrows to one {SKU}.
+func (n LossyKeyEventsAddedAt) SKU(sku string) query.Elements[Lossy, Wish] {
+	return query.NewElements[Lossy, Wish](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(sku))))
+}
+
+// AddedAt narrows to one {AddedAt:millis}.
+func (n LossyKeyEvents) AddedAt(addedAt time.Time) LossyKeyEventsAddedAt {
+	return newLossyKeyEventsAddedAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))
+}
+
+// Events selects E#{AddedAt:millis}#{SKU}.
+func (n LossyKey) Events() LossyKeyEvents {
+	return newLossyKeyEvents(mapperimpl.Items(n.lossyNode, 1, 1))
+}
+
 func modelsItemizeLossyItem0Encode(r *Lossy, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Day
@@ -11358,7 +13450,7 @@ func modelsItemizeLossyItem0Clone(dst, src *Lossy) {
 }
 
 func modelsItemizeLossyItem0Present(r *Lossy) bool {
-	if !(&r.Day).IsZero() {
+	if !r.Day.IsZero() {
 		return true
 	}
 	if r.Text != "" {
@@ -11437,7 +13529,7 @@ func modelsItemizeLossyItem1Clone(dst, src *Wish) {
 func modelsItemizeLossyItem1Key(r *Wish, source int) (mapperimpl.Value, error) {
 	switch source {
 	case 0: // {AddedAt:millis}
-		return mapperimpl.TimeValue(time.Time(r.AddedAt))
+		return mapperimpl.TimeValue(r.AddedAt)
 	case 1: // {SKU}
 		return mapperimpl.StringValue(r.SKU)
 	}
@@ -11447,7 +13539,7 @@ func modelsItemizeLossyItem1Key(r *Wish, source int) (mapperimpl.Value, error) {
 func modelsItemizeLossyItem1SetKey(r *Wish, source int, value mapperimpl.Value) error {
 	switch source {
 	case 0: // {AddedAt:millis}
-		r.AddedAt = time.Time(value.Time)
+		r.AddedAt = value.Time
 		return nil
 	case 1: // {SKU}
 		r.SKU = string(value.Text)
@@ -11463,7 +13555,7 @@ func modelsItemizeLossyItem1Field(v *Lossy, allocate bool) *[]Wish {
 func modelsItemizeLossyOwner(v *Lossy, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // Day
-		return mapperimpl.TimeValue(time.Time(v.Day))
+		return mapperimpl.TimeValue(v.Day)
 	}
 	return mapperimpl.Value{}, nil
 }
@@ -11471,7 +13563,7 @@ func modelsItemizeLossyOwner(v *Lossy, i int) (mapperimpl.Value, error) {
 func modelsItemizeLossySetOwner(v *Lossy, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // Day
-		v.Day = time.Time(value.Time)
+		v.Day = value.Time
 		return nil
 	}
 	return nil
@@ -11496,6 +13588,19 @@ func (*Lossy) ItemizeCodec(*Lossy) *mapperimpl.Codec[Lossy] {
 		},
 	}
 }
+
+type nothingNode = query.Node[Nothing]
+
+// NothingKey is the key of one Nothing, and leads to its parts.
+type NothingKey struct{ nothingNode }
+
+// NothingByID selects the Nothing with the partition key {ID}.
+func NothingByID(id string) NothingKey {
+	return NothingKey{mapperimpl.Entity[Nothing](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// HEAD selects HEAD.
+func (n NothingKey) HEAD() query.Node[Nothing] { return mapperimpl.Items(n.nothingNode, 0, 1) }
 
 func modelsItemizeNothingItem0Encode(r *Nothing, attribute int) (types.AttributeValue, error) {
 	switch attribute {

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/itemize/itemize/codegen"
+)
+
+func (c *command) gen(args []string) error {
+	f, asJSON, tags := c.flags("gen", "Gen writes <file>_itemize.go beside each file with models, and itemize.lock.json\nbeside each package: its layout as data. Nothing is written that is up to date.")
+	check := f.Bool("check", false, "write nothing, show what is out of date, and fail if anything is")
+	accept := f.Bool("accept", false, "accept keys and tables that no longer find what is stored")
+	verbose := f.Bool("v", false, "name the files that are written")
+	if err := parse(f, args); err != nil {
+		return err
+	}
+	packages, err := codegen.Load(c.ctx, codegen.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}, patterns(f)...)
+	if err != nil {
+		return err
+	}
+	var files []codegen.File
+	var faults []codegen.Diagnostic
+	models := 0
+	for _, p := range packages {
+		models += len(p.Models)
+		lock, err := os.ReadFile(p.LockPath())
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		made, diagnostics, err := p.Generate(lock, *accept)
+		if err != nil {
+			return err
+		}
+		files, faults = append(files, made...), append(faults, diagnostics...)
+	}
+	if err := c.report(faults, *asJSON); err != nil {
+		return err
+	}
+	if models == 0 {
+		return fmt.Errorf("no models in %s: a model is a struct with a ddb:\"pk=...\" tag", strings.Join(patterns(f), " "))
+	}
+	stale, err := c.stale(packages, files)
+	if err != nil {
+		return err
+	}
+	if *check {
+		return c.showStale(stale)
+	}
+	for _, s := range stale {
+		if *verbose {
+			fmt.Fprintln(c.stdout, c.rel(s.path))
+		}
+		if err := s.write(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// change is a file that is not what it should be: old is nil for one that is not there,
+// new for one that should not be.
+type change struct {
+	path     string
+	old, new []byte
+}
+
+func (s change) write() error {
+	if s.new == nil {
+		return os.Remove(s.path)
+	}
+	return os.WriteFile(s.path, s.new, 0o644)
+}
+
+// stale lists what is not up to date, files whose models are gone included.
+func (c *command) stale(packages []*codegen.Package, files []codegen.File) ([]change, error) {
+	var out []change
+	made := map[string]bool{}
+	for _, f := range files {
+		made[f.Path] = true
+		old, err := os.ReadFile(f.Path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if err != nil || !bytes.Equal(old, f.Content) {
+			out = append(out, change{f.Path, old, f.Content})
+		}
+	}
+	for _, p := range packages {
+		for _, path := range p.GeneratedFiles() {
+			if made[path] {
+				continue
+			}
+			old, err := os.ReadFile(path)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, change{path, old, nil})
+		}
+	}
+	return out, nil
+}
+
+func (c *command) showStale(stale []change) error {
+	for _, s := range stale {
+		fmt.Fprintf(c.stdout, "%s is out of date: run itemize gen\n%s", c.rel(s.path), difference(s.old, s.new))
+	}
+	if len(stale) > 0 {
+		return errFaults
+	}
+	return nil
+}
+
+// rel returns a path as the user would write it.
+func (c *command) rel(path string) string {
+	dir, err := filepath.Abs(c.dir)
+	if err != nil {
+		return path
+	}
+	if r, err := filepath.Rel(dir, path); err == nil && !strings.HasPrefix(r, "..") {
+		return r
+	}
+	return path
+}
+
+// difference shows the first lines that differ, between the lines that both texts begin
+// and end with.
+func difference(old, new []byte) string {
+	a, b := strings.Split(string(old), "\n"), strings.Split(string(new), "\n")
+	from := 0
+	for from < min(len(a), len(b)) && a[from] == b[from] {
+		from++
+	}
+	end := 0
+	for end < min(len(a), len(b))-from && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "@@ line %d @@\n", from+1)
+	show := func(sign string, lines []string) {
+		const most = 20
+		for i, l := range lines {
+			if i == most {
+				fmt.Fprintf(&out, "%s ... and %d lines more\n", sign, len(lines)-most)
+				return
+			}
+			fmt.Fprintf(&out, "%s%s\n", sign, l)
+		}
+	}
+	show("-", a[from:len(a)-end])
+	show("+", b[from:len(b)-end])
+	return out.String()
+}

@@ -1,0 +1,124 @@
+// The command itemize generates code for models, and checks their tags.
+//
+//	itemize gen [packages]   write <file>_itemize.go beside each model's file
+//	itemize vet [packages]   report faults of tags; also for go vet -vettool
+//
+// In a module that uses itemize:
+//
+//	go get -tool github.com/itemize/itemize/cmd/itemize
+//	go tool itemize gen ./...
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], ".", os.Stdout, os.Stderr))
+}
+
+// The exit codes.
+const (
+	exitOK     = 0
+	exitFaults = 1 // of models, or files that are out of date
+	exitUsage  = 2
+)
+
+var errFaults = errors.New("faults were reported")
+
+const usage = `itemize maps Go structs to DynamoDB item collections.
+
+  itemize gen [flags] [packages]   generate typed keys, queries, patches and codecs
+  itemize vet [flags] [packages]   report what is wrong with the tags of models
+
+Packages are as for go build; the default is the current one. Flags: itemize gen -h.
+`
+
+// command is one word of the command line.
+type command struct {
+	ctx            context.Context
+	dir            string
+	stdout, stderr io.Writer
+}
+
+func run(ctx context.Context, args []string, dir string, stdout, stderr io.Writer) int {
+	c := &command{ctx, dir, stdout, stderr}
+	if len(args) > 0 && isVettool(args) {
+		return vettool()
+	}
+	var err error
+	switch {
+	case len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help":
+		fmt.Fprint(stdout, usage)
+		return exitOK
+	case args[0] == "gen":
+		err = c.gen(args[1:])
+	case args[0] == "vet":
+		err = c.vet(args[1:])
+	default:
+		fmt.Fprintf(stderr, "itemize: no command %q: write gen or vet\n", args[0])
+		return exitUsage
+	}
+	switch {
+	case err == nil || errors.Is(err, flag.ErrHelp):
+		return exitOK
+	case errors.Is(err, errFaults):
+		return exitFaults
+	case errors.As(err, new(usageError)):
+		return exitUsage
+	}
+	fmt.Fprintln(stderr, "itemize:", err)
+	return exitFaults
+}
+
+// usageError is a flag that was wrong, which the flag package has reported.
+type usageError struct{ error }
+
+// flags returns the flags that all commands have.
+func (c *command) flags(name, about string) (f *flag.FlagSet, asJSON *bool, buildTags *string) {
+	f = flag.NewFlagSet("itemize "+name, flag.ContinueOnError)
+	f.SetOutput(c.stderr)
+	f.Usage = func() {
+		fmt.Fprintf(c.stderr, "usage: itemize %s [flags] [packages]\n\n%s\n\n", name, about)
+		f.PrintDefaults()
+	}
+	return f, f.Bool("json", false, "print diagnostics as JSON, one array"), f.String("tags", "", "build `tags`, separated by commas")
+}
+
+func parse(f *flag.FlagSet, args []string) error {
+	if err := f.Parse(args); err != nil && !errors.Is(err, flag.ErrHelp) {
+		return usageError{err}
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+func buildFlags(tags string) []string {
+	if tags == "" {
+		return nil
+	}
+	return []string{"-tags=" + tags}
+}
+
+func patterns(f *flag.FlagSet) []string {
+	if f.NArg() == 0 {
+		return []string{"."}
+	}
+	return f.Args()
+}
+
+// isVettool tells whether the go command runs this program as a vet tool: it asks for
+// its version and flags, and then gives it a configuration.
+func isVettool(args []string) bool {
+	return strings.HasPrefix(args[0], "-V=") || args[0] == "-flags" || strings.HasSuffix(args[len(args)-1], ".cfg")
+}

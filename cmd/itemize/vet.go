@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/token"
+
+	"github.com/itemize/itemize/codegen"
+)
+
+func (c *command) vet(args []string) error {
+	f, asJSON, tags := c.flags("vet", "Vet reports what is wrong with the tags of models, at its place. It runs under\ngo vet as well: go vet -vettool=$(go tool -n itemize) ./...")
+	if err := parse(f, args); err != nil {
+		return err
+	}
+	packages, err := codegen.Load(c.ctx, codegen.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}, patterns(f)...)
+	if err != nil {
+		return err
+	}
+	var faults []codegen.Diagnostic
+	for _, p := range packages {
+		_, diagnostics, err := p.Generate(nil, true)
+		if err != nil {
+			return err
+		}
+		faults = append(faults, diagnostics...)
+	}
+	return c.report(faults, *asJSON)
+}
+
+// report prints diagnostics, and returns errFaults if there are any.
+func (c *command) report(faults []codegen.Diagnostic, asJSON bool) error {
+	if asJSON {
+		return c.reportJSON(faults)
+	}
+	for _, d := range faults {
+		fmt.Fprintf(c.stdout, "%s: %s\n", c.position(d.Pos), d.Message)
+		for _, r := range d.Related {
+			fmt.Fprintf(c.stdout, "\t%s: %s\n", c.position(r.Pos), r.Message)
+		}
+	}
+	if len(faults) > 0 {
+		return errFaults
+	}
+	return nil
+}
+
+func (c *command) position(p token.Position) string {
+	p.Filename = c.rel(p.Filename)
+	return p.String()
+}
+
+// The diagnostics as JSON: an array of these.
+type jsonDiagnostic struct {
+	File      string        `json:"file"`
+	Line      int           `json:"line"`
+	Column    int           `json:"column"`
+	EndLine   int           `json:"endLine,omitempty"`
+	EndColumn int           `json:"endColumn,omitempty"`
+	Message   string        `json:"message"`
+	Related   []jsonRelated `json:"related,omitempty"`
+}
+
+type jsonRelated struct {
+	File    string `json:"file"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+	Message string `json:"message"`
+}
+
+func (c *command) reportJSON(faults []codegen.Diagnostic) error {
+	out := []jsonDiagnostic{}
+	for _, d := range faults {
+		j := jsonDiagnostic{c.rel(d.Pos.Filename), d.Pos.Line, d.Pos.Column, d.End.Line, d.End.Column, d.Message, nil}
+		for _, r := range d.Related {
+			j.Related = append(j.Related, jsonRelated{c.rel(r.Pos.Filename), r.Pos.Line, r.Pos.Column, r.Message})
+		}
+		out = append(out, j)
+	}
+	e := json.NewEncoder(c.stdout)
+	e.SetIndent("", "\t")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(out); err != nil {
+		return err
+	}
+	if len(faults) > 0 {
+		return errFaults
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package codegen
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// LockName is the name of a package's lock file: its models' layouts as data. A later
+// run compares with it, so that keys which would no longer find what is stored are
+// noticed before they are used.
+const LockName = "itemize.lock.json"
+
+// LockPath returns the path of the package's lock file.
+func (p *Package) LockPath() string { return filepath.Join(p.Dir, LockName) }
+
+// GeneratedFiles lists the generated files that the package has.
+func (p *Package) GeneratedFiles() []string { return p.generated }
+
+// lockFile is the content of a lock file.
+type lockFile struct {
+	Version int             `json:"version"`
+	Models  []schema.Layout `json:"models"`
+}
+
+// lock returns the lock file of the package, and what contradicts the one before.
+func (p *Package) lock(old []byte, accept bool) (File, []Diagnostic, error) {
+	now := lockFile{Version: 1}
+	for _, m := range p.Models {
+		now.Models = append(now.Models, m.Schema.Layout())
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent("", "\t")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(now); err != nil {
+		return File{}, nil, err
+	}
+	file := File{Path: p.LockPath(), Content: b.Bytes()}
+	if accept || len(old) == 0 {
+		return file, nil, nil
+	}
+	var before lockFile
+	if err := json.Unmarshal(old, &before); err != nil || before.Version != 1 {
+		return file, nil, fmt.Errorf("%s cannot be read (%v): restore it from your version control, or run itemize gen -accept to write it anew", p.LockPath(), err)
+	}
+	var out []Diagnostic
+	for _, m := range p.Models {
+		i := slices.IndexFunc(before.Models, func(l schema.Layout) bool { return l.Model == m.Schema.Layout().Model })
+		if i < 0 {
+			continue
+		}
+		for _, text := range lost(before.Models[i], m.Schema.Layout()) {
+			d := Diagnostic{Message: m.Schema.Label() + ": " + text + ": migrate what is stored, then run itemize gen -accept"}
+			pos := m.named.Obj().Pos()
+			d.Pos, d.End = p.fset.Position(pos), p.fset.Position(pos)
+			d.End.Column += len(m.Name)
+			d.End.Offset += len(m.Name)
+			out = append(out, d)
+		}
+	}
+	return file, out, nil
+}
+
+// lost lists what of an old layout a new one would no longer find.
+func lost(old, now schema.Layout) []string {
+	var out []string
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if a, b := keyText(old.PartitionKey), keyText(now.PartitionKey); a != b {
+		say("the partition key was %s, and is %s, so that no stored %s is found", a, b, old.Model)
+	}
+	if old.Delim != now.Delim {
+		say("the delimiter was %q, and is %q, so that values in keys are escaped in another way", old.Delim, now.Delim)
+	}
+	if old.Version != now.Version {
+		say("the version attribute was %q, and is %q, so that stored versions are not compared", old.Version, now.Version)
+	}
+	for _, t := range old.Tables {
+		i := slices.IndexFunc(now.Tables, func(x schema.LayoutTable) bool { return x.Name == t.Name })
+		switch {
+		case i < 0:
+			say("the table %s is gone, with what is stored in it", t.Name)
+		case now.Tables[i].Hash != t.Hash || now.Tables[i].Range != t.Range || now.Tables[i].HashType != t.HashType || now.Tables[i].RangeType != t.RangeType:
+			say("the keys of the table %s were %s, and are %s", t.Name, tableKeys(t), tableKeys(now.Tables[i]))
+		}
+	}
+	for _, it := range old.Items {
+		if !slices.ContainsFunc(now.Items, func(x schema.LayoutItem) bool { return x.Table == it.Table && sortKey(x) == sortKey(it) }) {
+			say("no item has the sort key %s any more (it was that of %s), so that what is stored there is not found", sortKey(it), it.Name)
+		}
+	}
+	for _, it := range old.Items {
+		for _, x := range now.Items {
+			if x.Table == it.Table && sortKey(x) == sortKey(it) && x.Root != it.Root && it.Root {
+				say("the root was %s, and another item is it now, which stored entities may not have", it.Name)
+			}
+		}
+	}
+	return out
+}
+
+func tableKeys(t schema.LayoutTable) string {
+	return fmt.Sprintf("%s (%s), %s (%s)", t.Hash, t.HashType, t.Range, t.RangeType)
+}
+
+// keyText returns what decides a key's text: its template, with the kinds and formats of
+// its placeholders.
+func keyText(k schema.LayoutKey) string {
+	text := fmt.Sprintf("%q", shape(k))
+	for _, p := range k.Placeholders {
+		if p.Kind != "string" {
+			text += " " + p.Kind
+		}
+	}
+	return text
+}
+
+// shape is the template without the names of fields: renaming one changes no key.
+func shape(k schema.LayoutKey) string {
+	out, in := "", false
+	n := 0
+	for i := 0; i < len(k.Template); i++ {
+		c := k.Template[i]
+		doubled := i+1 < len(k.Template) && k.Template[i+1] == c && (c == '{' || c == '}')
+		switch {
+		case !in && doubled:
+			out += string(c) + string(c)
+			i++
+		case c == '{':
+			in = true
+		case c == '}' && in:
+			in = false
+			out += "{" + formatOf(k, n) + "}"
+			n++
+		case !in:
+			out += string(c)
+		}
+	}
+	return out
+}
+
+func formatOf(k schema.LayoutKey, n int) string {
+	if n < len(k.Placeholders) {
+		return k.Placeholders[n].Format
+	}
+	return ""
+}
+
+func sortKey(it schema.LayoutItem) string {
+	if it.SortKey == nil {
+		return "of the table's one item"
+	}
+	return keyText(*it.SortKey)
+}
