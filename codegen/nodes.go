@@ -36,6 +36,7 @@ func (g *generator) nodes(w *writer, m *Model) {
 		methods: map[string]map[string]string{}, alias: map[string]string{},
 	}
 	n.keyType()
+	n.patches()
 }
 
 // embed returns the name of an alias of a type, which a node embeds without showing it.
@@ -68,7 +69,7 @@ func (n *nodeWriter) method(typ, name, of string, field *schema.Field) bool {
 	case name == "":
 		n.report(field, fmt.Sprintf("%s: %s gives no name of a method: %s", n.e.Label(), of, cure))
 		return false
-	case slices.Contains(nodeMethods, name):
+	case slices.Contains(nodeMethods, name) && typ != n.m.Name+"Patch":
 		n.report(field, fmt.Sprintf("%s: %s would have the method %s, which every query has: %s", n.e.Label(), of, name, cure))
 		return false
 	}

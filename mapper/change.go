@@ -38,6 +38,8 @@ type change struct {
 	unread bool
 	// oldSize and newSize are the item's sizes in bytes, 0 for none.
 	oldSize, newSize int
+	// patch is what a patch requires, nil for a change that is none of one.
+	patch *itemPatch
 	// token is the version that this write gives the item.
 	token types.AttributeValue
 }
@@ -82,6 +84,11 @@ func (c *core) describe(ch *change, wcu cost.Units) ItemPlan {
 	if ch.shown == nil {
 		for _, a := range append(slices.Clone(ch.attributes), ch.removed...) {
 			p.Attributes = append(p.Attributes, a.name)
+		}
+		if ch.patch != nil {
+			for _, a := range ch.patch.increments {
+				p.Attributes = append(p.Attributes, a.name)
+			}
 		}
 	}
 	slices.Sort(p.Attributes)

@@ -102,6 +102,7 @@ type ConflictError struct {
 
 	stored []read.Item // as they are, one for each item
 	insert bool        // of an entity whose root is not there
+	patch  bool        // whose condition did not hold
 }
 
 // Error names each item and what happened to it.
@@ -109,6 +110,9 @@ func (e *ConflictError) Error() string {
 	s := make([]string, len(e.Items))
 	for i, it := range e.Items {
 		s[i] = fmt.Sprintf("%s (%s) was %s", it.Key, it.Field, it.Conflict)
+	}
+	if e.patch {
+		return fmt.Sprintf("%s: the condition of the patch does not hold for %s", e.Model, joinFew(s))
 	}
 	if e.insert {
 		return fmt.Sprintf("%s: conflict: %s, though the entity is not there: items that are left over from one: delete it by its key, which removes them, and insert again", e.Model, joinFew(s))

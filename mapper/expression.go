@@ -70,11 +70,16 @@ func (c *core) updateExpression(x *expression, ch *change) string {
 		}
 		b.WriteString(text)
 	}
-	for i, a := range ch.attributes {
-		clause("SET ", x.name(a.name)+" = "+x.value(a.value), i == 0)
+	for _, a := range ch.attributes {
+		clause("SET ", x.name(a.name)+" = "+x.value(a.value), b.Len() == 0)
+	}
+	if ch.patch != nil {
+		for _, a := range ch.patch.increments {
+			clause("SET ", x.name(a.name)+" = if_not_exists("+x.name(a.name)+", "+x.value(zero)+") + "+x.value(a.value), b.Len() == 0)
+		}
 	}
 	if c.schema.Version != "" {
-		clause("SET ", x.name(c.schema.Version)+" = "+x.value(ch.token), len(ch.attributes) == 0)
+		clause("SET ", x.name(c.schema.Version)+" = "+x.value(ch.token), b.Len() == 0)
 	}
 	removes := 0
 	remove := func(name string) {
@@ -87,7 +92,7 @@ func (c *core) updateExpression(x *expression, ch *change) string {
 	for _, a := range ch.removed {
 		remove(a.name)
 	}
-	if ch.row.attempt != nil && ch.item != c.schema.Root {
+	if ch.row != nil && ch.row.attempt != nil && ch.item != c.schema.Root {
 		remove(schema.Attempt)
 	}
 	return b.String()
@@ -96,6 +101,8 @@ func (c *core) updateExpression(x *expression, ch *change) string {
 // condition returns what must be true of the stored item for a change.
 func (c *core) condition(x *expression, ch *change) string {
 	switch {
+	case ch.patch != nil:
+		return c.patchCondition(x, ch)
 	case ch.row == nil && ch.kind == KindDelete:
 		return "" // whatever is there
 	case ch.row == nil:
@@ -175,6 +182,8 @@ func (c *core) absent(x *expression, ch *change) string {
 	}
 	return text
 }
+
+var zero = &types.AttributeValueMemberN{Value: "0"}
 
 func epoch(t time.Time) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(t.Unix(), 10)}

@@ -45,6 +45,9 @@ const (
 func (c *core) putInput(ch *change) *dynamodb.PutItemInput {
 	var x expression
 	condition := c.condition(&x, ch)
+	if condition == "" {
+		return &dynamodb.PutItemInput{TableName: &c.tables[ch.table], Item: c.item(ch), ReturnConsumedCapacity: total}
+	}
 	return &dynamodb.PutItemInput{
 		TableName: &c.tables[ch.table], Item: c.item(ch),
 		ConditionExpression: &condition, ExpressionAttributeNames: x.names(), ExpressionAttributeValues: x.valueMap(),
@@ -58,17 +61,22 @@ func (c *core) updateInput(ch *change) *dynamodb.UpdateItemInput {
 	condition := c.condition(&x, ch)
 	return &dynamodb.UpdateItemInput{
 		TableName: &c.tables[ch.table], Key: c.reader.Key(ch.table, ch.pk, ch.sk), UpdateExpression: &update,
-		ConditionExpression: &condition, ExpressionAttributeNames: x.names(), ExpressionAttributeValues: x.valueMap(),
+		ConditionExpression: unlessEmpty(condition), ExpressionAttributeNames: x.names(), ExpressionAttributeValues: x.valueMap(),
 		ReturnConsumedCapacity: total, ReturnValuesOnConditionCheckFailure: allOld,
 	}
 }
 
+// unlessEmpty returns an expression, nil for an empty one.
+func unlessEmpty(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
 func (c *core) deleteInput(ch *change) *dynamodb.DeleteItemInput {
 	var x expression
-	condition := aws.String(c.condition(&x, ch))
-	if *condition == "" {
-		condition = nil
-	}
+	condition := unlessEmpty(c.condition(&x, ch))
 	return &dynamodb.DeleteItemInput{
 		TableName: &c.tables[ch.table], Key: c.reader.Key(ch.table, ch.pk, ch.sk),
 		ConditionExpression: condition, ExpressionAttributeNames: x.names(), ExpressionAttributeValues: x.valueMap(),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -55,6 +56,7 @@ func (c *core) single(ctx context.Context, s *state, d *diff, ch *change, t *tal
 			t.failed(cost.ItemSize(stored), ch.wcu())
 			return c.failed(ctx, s, d, []*change{ch}, []read.Item{stored}, unsure, err, t)
 		case errors.As(err, &conflict) && round < conflictTries:
+		case !unsure && ch.patch != nil && throttled(err) && round < conflictTries:
 		case !unsure:
 			return c.explain([]*change{ch}, err)
 		case ctx.Err() != nil || round >= rounds:
@@ -75,22 +77,31 @@ func (c *core) single(ctx context.Context, s *state, d *diff, ch *change, t *tal
 	}
 }
 
+// throttled tells of an error that the SDK would have sent the request again for.
+func throttled(err error) bool {
+	return retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary
+}
+
 // request sends a change once. With a failed condition it returns what is stored.
 func (c *core) request(ctx context.Context, ch *change, w *watch, t *tally) (stored read.Item, err error) {
 	t.requests++
+	option := w.option
+	if ch.patch != nil && len(ch.patch.increments) > 0 {
+		option = w.once // sent twice, it could count twice
+	}
 	switch ch.kind {
 	case KindPut:
-		out, e := c.client.PutItem(ctx, c.putInput(ch), w.option)
+		out, e := c.client.PutItem(ctx, c.putInput(ch), option)
 		if err = e; err == nil {
 			t.charge(out.ConsumedCapacity)
 		}
 	case KindUpdate:
-		out, e := c.client.UpdateItem(ctx, c.updateInput(ch), w.option)
+		out, e := c.client.UpdateItem(ctx, c.updateInput(ch), option)
 		if err = e; err == nil {
 			t.charge(out.ConsumedCapacity)
 		}
 	default:
-		out, e := c.client.DeleteItem(ctx, c.deleteInput(ch), w.option)
+		out, e := c.client.DeleteItem(ctx, c.deleteInput(ch), option)
 		if err = e; err == nil {
 			t.charge(out.ConsumedCapacity)
 		}
@@ -152,6 +163,8 @@ func (c *core) wrote(ch *change, stored read.Item) bool {
 // isOld tells whether a stored item is as it was before a change.
 func (c *core) isOld(ch *change, stored read.Item) bool {
 	switch {
+	case ch.patch != nil:
+		return false // it was not read
 	case ch.row == nil && ch.kind == KindDelete:
 		return true
 	case ch.row == nil:
@@ -197,6 +210,9 @@ func (c *core) failed(ctx context.Context, s *state, d *diff, changes []*change,
 	}
 	if unsure {
 		return c.unknown(s, d, changes, cause)
+	}
+	if changes[0].patch != nil {
+		return c.patchFailed(changes, stored)
 	}
 	e := &ConflictError{Model: c.schema.Label(), insert: s.fresh}
 	rootExists := false

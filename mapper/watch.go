@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
@@ -28,6 +29,12 @@ func (w *watch) option(o *dynamodb.Options) {
 	if o.HTTPClient != nil {
 		w.seen, w.client, o.HTTPClient = true, o.HTTPClient, w
 	}
+}
+
+// once is option for a request that must not be sent again by the SDK.
+func (w *watch) once(o *dynamodb.Options) {
+	w.option(o)
+	o.Retryer = aws.NopRetryer{}
 }
 
 // Do sends a request.

@@ -4,6 +4,7 @@ package models
 
 import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
 )
@@ -111,6 +112,58 @@ func (n OrderKeyPrices) Line(line int) query.Elements[Order, Price] {
 // Prices selects ORDER#{^N:06}#PRICE#{Line:03}.
 func (n OrderKey) Prices() OrderKeyPrices {
 	return newOrderKeyPrices(mapperimpl.Items(n.orderNode, 2, 3))
+}
+
+type orderPatch = mapper.Patch[Order]
+
+// OrderPatch is changes of one Order that are written without reading it.
+type OrderPatch struct{ orderPatch }
+
+// PatchOrder begins a patch of the Order with the partition key CUSTOMER#{Customer}.
+func PatchOrder(customer string, nValue int) OrderPatch {
+	return OrderPatch{mapper.NewPatch(OrderByCustomerN(customer, nValue).orderNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p OrderPatch) Upsert() OrderPatch {
+	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p OrderPatch) IfEntityExists() OrderPatch {
+	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.IfEntityExists)}
+}
+
+// Status sets Status.
+func (p OrderPatch) Status(value string) OrderPatch {
+	r := new(Order)
+	r.Status = value
+	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveStatus removes the attributes of Status.
+func (p OrderPatch) RemoveStatus() OrderPatch {
+	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.Remove(0, 0))}
+}
+
+// AddLines adds an element to Lines.
+func (p OrderPatch) AddLines(value Line) OrderPatch {
+	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.AddElement(1, &value))}
+}
+
+// RemoveLines removes the element of Lines with that key.
+func (p OrderPatch) RemoveLines(line int) OrderPatch {
+	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.IntValue(line))))}
+}
+
+// AddPrices adds an element to Prices.
+func (p OrderPatch) AddPrices(value Price) OrderPatch {
+	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.AddElement(2, &value))}
+}
+
+// RemovePrices removes the element of Prices with that key.
+func (p OrderPatch) RemovePrices(line int) OrderPatch {
+	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.RemoveElement(2, mapperimpl.Arg(mapperimpl.IntValue(line))))}
 }
 
 func orderItemizeOrderItem0Encode(r *Order, attribute int) (types.AttributeValue, error) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
 )
@@ -260,6 +261,174 @@ func (n PlayerKeyResults) Key(key int) query.Elements[Player, Result] {
 // Results selects RESULT#{key:sortable}.
 func (n PlayerKey) Results() PlayerKeyResults {
 	return newPlayerKeyResults(mapperimpl.Items(n.playerNode, 9, 1))
+}
+
+type playerPatch = mapper.Patch[Player]
+
+// PlayerPatch is changes of one Player that are written without reading it.
+type PlayerPatch struct{ playerPatch }
+
+// PatchPlayer begins a patch of the Player with the partition key PLAYER#{ID}.
+func PatchPlayer(id string) PlayerPatch {
+	return PlayerPatch{mapper.NewPatch(PlayerByID(id).playerNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p PlayerPatch) Upsert() PlayerPatch {
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p PlayerPatch) IfEntityExists() PlayerPatch {
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.IfEntityExists)}
+}
+
+// Name sets Name.
+func (p PlayerPatch) Name(value string) PlayerPatch {
+	r := new(Player)
+	r.Name = value
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveName removes the attributes of Name.
+func (p PlayerPatch) RemoveName() PlayerPatch {
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Joined sets Joined.
+func (p PlayerPatch) Joined(value time.Time) PlayerPatch {
+	r := new(Player)
+	r.Joined = value
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveJoined removes the attributes of Joined.
+func (p PlayerPatch) RemoveJoined() PlayerPatch {
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Badges sets Badges.
+func (p PlayerPatch) Badges(value []string) PlayerPatch {
+	r := new(Player)
+	r.Badges = value
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Set(0, r, 2))}
+}
+
+// RemoveBadges removes the attributes of Badges.
+func (p PlayerPatch) RemoveBadges() PlayerPatch {
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Remove(0, 2))}
+}
+
+// Home sets Home.
+func (p PlayerPatch) Home(value Address) PlayerPatch {
+	r := new(Player)
+	r.Home = value
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Set(0, r, 3))}
+}
+
+// RemoveHome removes the attributes of Home.
+func (p PlayerPatch) RemoveHome() PlayerPatch {
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Remove(0, 3))}
+}
+
+// Score sets Score.
+func (p PlayerPatch) Score(value Score) PlayerPatch {
+	r := new(Player)
+	r.Score = value
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Set(1, r, 0, 1))}
+}
+
+// RemoveScore deletes the item of Score.
+func (p PlayerPatch) RemoveScore() PlayerPatch {
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Delete(1))}
+}
+
+// Avatar sets Avatar.
+func (p PlayerPatch) Avatar(value Avatar) PlayerPatch {
+	r := new(Player)
+	r.Avatar = &value
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Set(2, r, 0, 1))}
+}
+
+// RemoveAvatar deletes the item of Avatar.
+func (p PlayerPatch) RemoveAvatar() PlayerPatch {
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Delete(2))}
+}
+
+// AddMatches adds an element to Matches.
+func (p PlayerPatch) AddMatches(value Match) PlayerPatch {
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.AddElement(3, &value))}
+}
+
+// RemoveMatches removes the element of Matches with that key.
+func (p PlayerPatch) RemoveMatches(start time.Time, id string) PlayerPatch {
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.RemoveElement(3, mapperimpl.Arg(mapperimpl.TimeValue(start)), mapperimpl.Arg(mapperimpl.StringValue(id))))}
+}
+
+// AddFriends adds an element to Friends.
+func (p PlayerPatch) AddFriends(key string, value Friend) PlayerPatch {
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.AddEntry(4, key, &value))}
+}
+
+// RemoveFriends removes the element of Friends with that key.
+func (p PlayerPatch) RemoveFriends(key string) PlayerPatch {
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.RemoveElement(4, mapperimpl.Arg(mapperimpl.StringValue(key))))}
+}
+
+// AddTitles adds an element to Titles.
+func (p PlayerPatch) AddTitles(value string) PlayerPatch {
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.AddElement(5, &value))}
+}
+
+// RemoveTitles removes the element of Titles with that key.
+func (p PlayerPatch) RemoveTitles(value string) PlayerPatch {
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.RemoveElement(5, mapperimpl.Arg(mapperimpl.StringValue(value))))}
+}
+
+// Session sets Session.
+func (p PlayerPatch) Session(value Session) PlayerPatch {
+	r := new(Player)
+	r.Session = &value
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Set(6, r, 0, 1))}
+}
+
+// RemoveSession deletes the item of Session.
+func (p PlayerPatch) RemoveSession() PlayerPatch {
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Delete(6))}
+}
+
+// Notes sets Notes.
+func (p PlayerPatch) Notes(value map[string]string) PlayerPatch {
+	r := new(Player)
+	r.Notes = value
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Set(7, r, 0))}
+}
+
+// RemoveNotes deletes the item of Notes.
+func (p PlayerPatch) RemoveNotes() PlayerPatch {
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Delete(7))}
+}
+
+// Rank sets Rank.
+func (p PlayerPatch) Rank(value int) PlayerPatch {
+	r := new(Player)
+	r.Rank = value
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Set(8, r, 0))}
+}
+
+// RemoveRank deletes the item of Rank.
+func (p PlayerPatch) RemoveRank() PlayerPatch {
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Delete(8))}
+}
+
+// AddResults adds an element to Results.
+func (p PlayerPatch) AddResults(key int, value Result) PlayerPatch {
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.AddEntry(9, key, &value))}
+}
+
+// RemoveResults removes the element of Results with that key.
+func (p PlayerPatch) RemoveResults(key int) PlayerPatch {
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.RemoveElement(9, mapperimpl.Arg(mapperimpl.IntValue(key))))}
 }
 
 func playerItemizePlayerItem0Encode(r *Player, attribute int) (types.AttributeValue, error) {

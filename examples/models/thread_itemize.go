@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
 )
@@ -44,6 +45,62 @@ func ThreadByForumSubject(forum string, subject string) ThreadKey {
 // ThreadByForum queries all with the partition key {Forum}.
 func ThreadByForum(forum string) query.Query[Thread, Thread] {
 	return query.NewQuery[Thread, Thread](mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.Arg(mapperimpl.StringValue(forum))), 0, 0))
+}
+
+type threadPatch = mapper.Patch[Thread]
+
+// ThreadPatch is changes of one Thread that are written without reading it.
+type ThreadPatch struct{ threadPatch }
+
+// PatchThread begins a patch of the Thread with the partition key {Forum}.
+func PatchThread(forum string, subject string) ThreadPatch {
+	return ThreadPatch{mapper.NewPatch(ThreadByForumSubject(forum, subject).threadNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p ThreadPatch) Upsert() ThreadPatch {
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p ThreadPatch) IfEntityExists() ThreadPatch {
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.IfEntityExists)}
+}
+
+// Message sets Message.
+func (p ThreadPatch) Message(value string) ThreadPatch {
+	r := new(Thread)
+	r.Message = value
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveMessage removes the attributes of Message.
+func (p ThreadPatch) RemoveMessage() ThreadPatch {
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Views sets Views.
+func (p ThreadPatch) Views(value int) ThreadPatch {
+	r := new(Thread)
+	r.Views = value
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveViews removes the attributes of Views.
+func (p ThreadPatch) RemoveViews() ThreadPatch {
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Remove(0, 1))}
+}
+
+// LastPost sets LastPost.
+func (p ThreadPatch) LastPost(value time.Time) ThreadPatch {
+	r := new(Thread)
+	r.LastPost = value
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Set(0, r, 2))}
+}
+
+// RemoveLastPost removes the attributes of LastPost.
+func (p ThreadPatch) RemoveLastPost() ThreadPatch {
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Remove(0, 2))}
 }
 
 func threadItemizeThreadItem0Encode(r *Thread, attribute int) (types.AttributeValue, error) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
 )
@@ -169,6 +170,178 @@ func (n PackageKey) Scripts() query.Node[Package] { return mapperimpl.Items(n.pa
 
 // FILES selects FILES.
 func (n PackageKey) FILES() query.Node[Package] { return mapperimpl.Items(n.packageNode, 6, 1) }
+
+type packagePatch = mapper.Patch[Package]
+
+// PackagePatch is changes of one Package that are written without reading it.
+type PackagePatch struct{ packagePatch }
+
+// PatchPackage begins a patch of the Package with the partition key PACKAGE#{Name}.
+func PatchPackage(name string) PackagePatch {
+	return PackagePatch{mapper.NewPatch(PackageByName(name).packageNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p PackagePatch) Upsert() PackagePatch {
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p PackagePatch) IfEntityExists() PackagePatch {
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.IfEntityExists)}
+}
+
+// Description sets Description.
+func (p PackagePatch) Description(value string) PackagePatch {
+	r := new(Package)
+	r.Description = value
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveDescription removes the attributes of Description.
+func (p PackagePatch) RemoveDescription() PackagePatch {
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(0, 0))}
+}
+
+// License sets License.
+func (p PackagePatch) License(value string) PackagePatch {
+	r := new(Package)
+	r.License = value
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveLicense removes the attributes of License.
+func (p PackagePatch) RemoveLicense() PackagePatch {
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(0, 1))}
+}
+
+// Keywords sets Keywords.
+func (p PackagePatch) Keywords(value []string) PackagePatch {
+	r := new(Package)
+	r.Keywords = value
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(0, r, 2))}
+}
+
+// RemoveKeywords removes the attributes of Keywords.
+func (p PackagePatch) RemoveKeywords() PackagePatch {
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(0, 2))}
+}
+
+// AddTags adds an element to Tags.
+func (p PackagePatch) AddTags(key string, value string) PackagePatch {
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.AddEntry(1, key, &value))}
+}
+
+// RemoveTags removes the element of Tags with that key.
+func (p PackagePatch) RemoveTags(key string) PackagePatch {
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.StringValue(key))))}
+}
+
+// AddReleases adds an element to Releases.
+func (p PackagePatch) AddReleases(value Release) PackagePatch {
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.AddElement(2, &value))}
+}
+
+// RemoveReleases removes the element of Releases with that key.
+func (p PackagePatch) RemoveReleases(at time.Time, version string) PackagePatch {
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.RemoveElement(2, mapperimpl.Arg(mapperimpl.TimeValue(at)), mapperimpl.Arg(mapperimpl.StringValue(version))))}
+}
+
+// Dependencies sets Dependencies.
+func (p PackagePatch) Dependencies(value map[string]string) PackagePatch {
+	r := new(Package)
+	r.Dependencies = value
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(3, r, 0))}
+}
+
+// RemoveDependencies removes the attributes of Dependencies.
+func (p PackagePatch) RemoveDependencies() PackagePatch {
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(3, 0))}
+}
+
+// OptionalDependencies sets OptionalDependencies.
+func (p PackagePatch) OptionalDependencies(value map[string]string) PackagePatch {
+	r := new(Package)
+	r.OptionalDependencies = value
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(3, r, 1))}
+}
+
+// RemoveOptionalDependencies removes the attributes of OptionalDependencies.
+func (p PackagePatch) RemoveOptionalDependencies() PackagePatch {
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(3, 1))}
+}
+
+// PeerDependencies sets PeerDependencies.
+func (p PackagePatch) PeerDependencies(value map[string]string) PackagePatch {
+	r := new(Package)
+	r.PeerDependencies = value
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(3, r, 2))}
+}
+
+// RemovePeerDependencies removes the attributes of PeerDependencies.
+func (p PackagePatch) RemovePeerDependencies() PackagePatch {
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(3, 2))}
+}
+
+// Engines sets Engines.
+func (p PackagePatch) Engines(value map[string]string) PackagePatch {
+	r := new(Package)
+	r.Engines = value
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(3, r, 3))}
+}
+
+// RemoveEngines removes the attributes of Engines.
+func (p PackagePatch) RemoveEngines() PackagePatch {
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(3, 3))}
+}
+
+// DevDependencies sets DevDependencies.
+func (p PackagePatch) DevDependencies(value map[string]string) PackagePatch {
+	r := new(Package)
+	r.DevDependencies = value
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(4, r, 0))}
+}
+
+// RemoveDevDependencies deletes the item of DevDependencies.
+func (p PackagePatch) RemoveDevDependencies() PackagePatch {
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Delete(4))}
+}
+
+// Scripts sets Scripts.
+func (p PackagePatch) Scripts(value map[string]string) PackagePatch {
+	r := new(Package)
+	r.Scripts = value
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(5, r, 0))}
+}
+
+// RemoveScripts deletes the item of Scripts.
+func (p PackagePatch) RemoveScripts() PackagePatch {
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Delete(5))}
+}
+
+// Files sets Files.
+func (p PackagePatch) Files(value []string) PackagePatch {
+	r := new(Package)
+	r.Files = value
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(6, r, 0))}
+}
+
+// RemoveFiles removes the attributes of Files.
+func (p PackagePatch) RemoveFiles() PackagePatch {
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(6, 0))}
+}
+
+// Exports sets Exports.
+func (p PackagePatch) Exports(value any) PackagePatch {
+	r := new(Package)
+	r.Exports = value
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(6, r, 1))}
+}
+
+// RemoveExports removes the attributes of Exports.
+func (p PackagePatch) RemoveExports() PackagePatch {
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(6, 1))}
+}
 
 func packageItemizePackageItem0Encode(r *Package, attribute int) (types.AttributeValue, error) {
 	switch attribute {
@@ -605,6 +778,194 @@ func DocumentByName(name string) DocumentKey {
 // Description selects the item of the table documents.
 func (n DocumentKey) Description() query.Node[Document] {
 	return mapperimpl.Items(n.documentNode, 0, 0)
+}
+
+type documentPatch = mapper.Patch[Document]
+
+// DocumentPatch is changes of one Document that are written without reading it.
+type DocumentPatch struct{ documentPatch }
+
+// PatchDocument begins a patch of the Document with the partition key {Name}.
+func PatchDocument(name string) DocumentPatch {
+	return DocumentPatch{mapper.NewPatch(DocumentByName(name).documentNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p DocumentPatch) Upsert() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p DocumentPatch) IfEntityExists() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.IfEntityExists)}
+}
+
+// Description sets Description.
+func (p DocumentPatch) Description(value string) DocumentPatch {
+	r := new(Document)
+	r.Description = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveDescription removes the attributes of Description.
+func (p DocumentPatch) RemoveDescription() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 0))}
+}
+
+// License sets License.
+func (p DocumentPatch) License(value string) DocumentPatch {
+	r := new(Document)
+	r.License = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveLicense removes the attributes of License.
+func (p DocumentPatch) RemoveLicense() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Keywords sets Keywords.
+func (p DocumentPatch) Keywords(value []string) DocumentPatch {
+	r := new(Document)
+	r.Keywords = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 2))}
+}
+
+// RemoveKeywords removes the attributes of Keywords.
+func (p DocumentPatch) RemoveKeywords() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 2))}
+}
+
+// Tags sets Tags.
+func (p DocumentPatch) Tags(value map[string]string) DocumentPatch {
+	r := new(Document)
+	r.Tags = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 3))}
+}
+
+// RemoveTags removes the attributes of Tags.
+func (p DocumentPatch) RemoveTags() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 3))}
+}
+
+// Time sets Time.
+func (p DocumentPatch) Time(value map[string]time.Time) DocumentPatch {
+	r := new(Document)
+	r.Time = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 4))}
+}
+
+// RemoveTime removes the attributes of Time.
+func (p DocumentPatch) RemoveTime() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 4))}
+}
+
+// Versions sets Versions.
+func (p DocumentPatch) Versions(value []string) DocumentPatch {
+	r := new(Document)
+	r.Versions = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 5))}
+}
+
+// RemoveVersions removes the attributes of Versions.
+func (p DocumentPatch) RemoveVersions() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 5))}
+}
+
+// Engines sets Engines.
+func (p DocumentPatch) Engines(value map[string]string) DocumentPatch {
+	r := new(Document)
+	r.Engines = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 6))}
+}
+
+// RemoveEngines removes the attributes of Engines.
+func (p DocumentPatch) RemoveEngines() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 6))}
+}
+
+// Dependencies sets Dependencies.
+func (p DocumentPatch) Dependencies(value map[string]string) DocumentPatch {
+	r := new(Document)
+	r.Dependencies = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 7))}
+}
+
+// RemoveDependencies removes the attributes of Dependencies.
+func (p DocumentPatch) RemoveDependencies() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 7))}
+}
+
+// OptionalDependencies sets OptionalDependencies.
+func (p DocumentPatch) OptionalDependencies(value map[string]string) DocumentPatch {
+	r := new(Document)
+	r.OptionalDependencies = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 8))}
+}
+
+// RemoveOptionalDependencies removes the attributes of OptionalDependencies.
+func (p DocumentPatch) RemoveOptionalDependencies() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 8))}
+}
+
+// PeerDependencies sets PeerDependencies.
+func (p DocumentPatch) PeerDependencies(value map[string]string) DocumentPatch {
+	r := new(Document)
+	r.PeerDependencies = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 9))}
+}
+
+// RemovePeerDependencies removes the attributes of PeerDependencies.
+func (p DocumentPatch) RemovePeerDependencies() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 9))}
+}
+
+// DevDependencies sets DevDependencies.
+func (p DocumentPatch) DevDependencies(value map[string]string) DocumentPatch {
+	r := new(Document)
+	r.DevDependencies = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 10))}
+}
+
+// RemoveDevDependencies removes the attributes of DevDependencies.
+func (p DocumentPatch) RemoveDevDependencies() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 10))}
+}
+
+// Scripts sets Scripts.
+func (p DocumentPatch) Scripts(value map[string]string) DocumentPatch {
+	r := new(Document)
+	r.Scripts = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 11))}
+}
+
+// RemoveScripts removes the attributes of Scripts.
+func (p DocumentPatch) RemoveScripts() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 11))}
+}
+
+// Files sets Files.
+func (p DocumentPatch) Files(value []string) DocumentPatch {
+	r := new(Document)
+	r.Files = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 12))}
+}
+
+// RemoveFiles removes the attributes of Files.
+func (p DocumentPatch) RemoveFiles() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 12))}
+}
+
+// Exports sets Exports.
+func (p DocumentPatch) Exports(value any) DocumentPatch {
+	r := new(Document)
+	r.Exports = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 13))}
+}
+
+// RemoveExports removes the attributes of Exports.
+func (p DocumentPatch) RemoveExports() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 13))}
 }
 
 func packageItemizeDocumentItem0Encode(r *Document, attribute int) (types.AttributeValue, error) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
 )
@@ -269,6 +270,140 @@ func (n UserKeyPrivate) AddedAt(addedAt time.Time) query.Elements[User, Wish] {
 // Private selects M#WishList#Private#{AddedAt}.
 func (n UserKey) Private() UserKeyPrivate {
 	return newUserKeyPrivate(mapperimpl.Items(n.userNode, 8, 1))
+}
+
+type userPatch = mapper.Patch[User]
+
+// UserPatch is changes of one User that are written without reading it.
+type UserPatch struct{ userPatch }
+
+// PatchUser begins a patch of the User with the partition key {ID}.
+func PatchUser(id string) UserPatch {
+	return UserPatch{mapper.NewPatch(UserByID(id).userNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p UserPatch) Upsert() UserPatch { return UserPatch{mapper.With(p.userPatch, mapperimpl.Upsert)} }
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p UserPatch) IfEntityExists() UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.IfEntityExists)}
+}
+
+// Email sets Email.
+func (p UserPatch) Email(value string) UserPatch {
+	r := new(User)
+	r.Email = value
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveEmail removes the attributes of Email.
+func (p UserPatch) RemoveEmail() UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Name sets Name.
+func (p UserPatch) Name(value string) UserPatch {
+	r := new(User)
+	r.Name = value
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveName removes the attributes of Name.
+func (p UserPatch) RemoveName() UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Home sets Home.
+func (p UserPatch) Home(value Address) UserPatch {
+	r := new(User)
+	r.Home = value
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Set(1, r, 0, 1, 2))}
+}
+
+// RemoveHome deletes the item of Home.
+func (p UserPatch) RemoveHome() UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Delete(1))}
+}
+
+// Delivery sets Delivery.
+func (p UserPatch) Delivery(value Address) UserPatch {
+	r := new(User)
+	r.Delivery = &value
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Set(2, r, 0, 1, 2))}
+}
+
+// RemoveDelivery deletes the item of Delivery.
+func (p UserPatch) RemoveDelivery() UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Delete(2))}
+}
+
+// Cart sets Cart.
+func (p UserPatch) Cart(value Cart) UserPatch {
+	r := new(User)
+	r.Cart = value
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Set(3, r, 0))}
+}
+
+// RemoveCart deletes the item of Cart.
+func (p UserPatch) RemoveCart() UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Delete(3))}
+}
+
+// History sets History.
+func (p UserPatch) History(value History) UserPatch {
+	r := new(User)
+	r.History = value
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Set(4, r, 0))}
+}
+
+// RemoveHistory deletes the item of History.
+func (p UserPatch) RemoveHistory() UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Delete(4))}
+}
+
+// Display sets Display.
+func (p UserPatch) Display(value Display) UserPatch {
+	r := new(User)
+	r.Display = value
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Set(5, r, 0, 1))}
+}
+
+// RemoveDisplay deletes the item of Display.
+func (p UserPatch) RemoveDisplay() UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Delete(5))}
+}
+
+// Mail sets Mail.
+func (p UserPatch) Mail(value Mail) UserPatch {
+	r := new(User)
+	r.Mail = value
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Set(6, r, 0, 1))}
+}
+
+// RemoveMail deletes the item of Mail.
+func (p UserPatch) RemoveMail() UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Delete(6))}
+}
+
+// AddPublic adds an element to Public.
+func (p UserPatch) AddPublic(value Wish) UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.AddElement(7, &value))}
+}
+
+// RemovePublic removes the element of Public with that key.
+func (p UserPatch) RemovePublic(addedAt time.Time) UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.RemoveElement(7, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))}
+}
+
+// AddPrivate adds an element to Private.
+func (p UserPatch) AddPrivate(value Wish) UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.AddElement(8, &value))}
+}
+
+// RemovePrivate removes the element of Private with that key.
+func (p UserPatch) RemovePrivate(addedAt time.Time) UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.RemoveElement(8, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))}
 }
 
 func userItemizeUserItem0Encode(r *User, attribute int) (types.AttributeValue, error) {
@@ -881,6 +1016,146 @@ func DocumentByID(id string) DocumentKey {
 // Email selects the item of the table documents.
 func (n DocumentKey) Email() query.Node[Document] { return mapperimpl.Items(n.documentNode, 0, 0) }
 
+type documentPatch = mapper.Patch[Document]
+
+// DocumentPatch is changes of one Document that are written without reading it.
+type DocumentPatch struct{ documentPatch }
+
+// PatchDocument begins a patch of the Document with the partition key {ID}.
+func PatchDocument(id string) DocumentPatch {
+	return DocumentPatch{mapper.NewPatch(DocumentByID(id).documentNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p DocumentPatch) Upsert() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p DocumentPatch) IfEntityExists() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.IfEntityExists)}
+}
+
+// Email sets Email.
+func (p DocumentPatch) Email(value string) DocumentPatch {
+	r := new(Document)
+	r.Email = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveEmail removes the attributes of Email.
+func (p DocumentPatch) RemoveEmail() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Name sets Name.
+func (p DocumentPatch) Name(value string) DocumentPatch {
+	r := new(Document)
+	r.Name = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveName removes the attributes of Name.
+func (p DocumentPatch) RemoveName() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Home sets Home.
+func (p DocumentPatch) Home(value Address) DocumentPatch {
+	r := new(Document)
+	r.Home = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 2))}
+}
+
+// RemoveHome removes the attributes of Home.
+func (p DocumentPatch) RemoveHome() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 2))}
+}
+
+// Delivery sets Delivery.
+func (p DocumentPatch) Delivery(value Address) DocumentPatch {
+	r := new(Document)
+	r.Delivery = &value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 3))}
+}
+
+// RemoveDelivery removes the attributes of Delivery.
+func (p DocumentPatch) RemoveDelivery() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 3))}
+}
+
+// Cart sets Cart.
+func (p DocumentPatch) Cart(value Cart) DocumentPatch {
+	r := new(Document)
+	r.Cart = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 4))}
+}
+
+// RemoveCart removes the attributes of Cart.
+func (p DocumentPatch) RemoveCart() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 4))}
+}
+
+// History sets History.
+func (p DocumentPatch) History(value History) DocumentPatch {
+	r := new(Document)
+	r.History = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 5))}
+}
+
+// RemoveHistory removes the attributes of History.
+func (p DocumentPatch) RemoveHistory() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 5))}
+}
+
+// Display sets Display.
+func (p DocumentPatch) Display(value Display) DocumentPatch {
+	r := new(Document)
+	r.Display = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 6))}
+}
+
+// RemoveDisplay removes the attributes of Display.
+func (p DocumentPatch) RemoveDisplay() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 6))}
+}
+
+// Mail sets Mail.
+func (p DocumentPatch) Mail(value Mail) DocumentPatch {
+	r := new(Document)
+	r.Mail = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 7))}
+}
+
+// RemoveMail removes the attributes of Mail.
+func (p DocumentPatch) RemoveMail() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 7))}
+}
+
+// Public sets Public.
+func (p DocumentPatch) Public(value []Wish) DocumentPatch {
+	r := new(Document)
+	r.Public = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 8))}
+}
+
+// RemovePublic removes the attributes of Public.
+func (p DocumentPatch) RemovePublic() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 8))}
+}
+
+// Private sets Private.
+func (p DocumentPatch) Private(value []Wish) DocumentPatch {
+	r := new(Document)
+	r.Private = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 9))}
+}
+
+// RemovePrivate removes the attributes of Private.
+func (p DocumentPatch) RemovePrivate() DocumentPatch {
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 9))}
+}
+
 func userItemizeDocumentItem0Encode(r *Document, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // email
@@ -1090,6 +1365,48 @@ func (n ProfileKey) Values() ProfileKeyValues {
 	return newProfileKeyValues(mapperimpl.Items(n.profileNode, 1, 1))
 }
 
+type profilePatch = mapper.Patch[Profile]
+
+// ProfilePatch is changes of one Profile that are written without reading it.
+type ProfilePatch struct{ profilePatch }
+
+// PatchProfile begins a patch of the Profile with the partition key PROFILE#{ID}.
+func PatchProfile(id string) ProfilePatch {
+	return ProfilePatch{mapper.NewPatch(ProfileByID(id).profileNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p ProfilePatch) Upsert() ProfilePatch {
+	return ProfilePatch{mapper.With(p.profilePatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p ProfilePatch) IfEntityExists() ProfilePatch {
+	return ProfilePatch{mapper.With(p.profilePatch, mapperimpl.IfEntityExists)}
+}
+
+// Email sets Email.
+func (p ProfilePatch) Email(value string) ProfilePatch {
+	r := new(Profile)
+	r.Email = value
+	return ProfilePatch{mapper.With(p.profilePatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveEmail removes the attributes of Email.
+func (p ProfilePatch) RemoveEmail() ProfilePatch {
+	return ProfilePatch{mapper.With(p.profilePatch, mapperimpl.Remove(0, 0))}
+}
+
+// AddValues adds an element to Values.
+func (p ProfilePatch) AddValues(key string, value string) ProfilePatch {
+	return ProfilePatch{mapper.With(p.profilePatch, mapperimpl.AddEntry(1, key, &value))}
+}
+
+// RemoveValues removes the element of Values with that key.
+func (p ProfilePatch) RemoveValues(key string) ProfilePatch {
+	return ProfilePatch{mapper.With(p.profilePatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.StringValue(key))))}
+}
+
 func userItemizeProfileItem0Encode(r *Profile, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Email
@@ -1236,6 +1553,50 @@ func ProfileDocumentByID(id string) ProfileDocumentKey {
 // Email selects the item of the table documents.
 func (n ProfileDocumentKey) Email() query.Node[ProfileDocument] {
 	return mapperimpl.Items(n.profileDocumentNode, 0, 0)
+}
+
+type profileDocumentPatch = mapper.Patch[ProfileDocument]
+
+// ProfileDocumentPatch is changes of one ProfileDocument that are written without reading it.
+type ProfileDocumentPatch struct{ profileDocumentPatch }
+
+// PatchProfileDocument begins a patch of the ProfileDocument with the partition key PROFILE#{ID}.
+func PatchProfileDocument(id string) ProfileDocumentPatch {
+	return ProfileDocumentPatch{mapper.NewPatch(ProfileDocumentByID(id).profileDocumentNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p ProfileDocumentPatch) Upsert() ProfileDocumentPatch {
+	return ProfileDocumentPatch{mapper.With(p.profileDocumentPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p ProfileDocumentPatch) IfEntityExists() ProfileDocumentPatch {
+	return ProfileDocumentPatch{mapper.With(p.profileDocumentPatch, mapperimpl.IfEntityExists)}
+}
+
+// Email sets Email.
+func (p ProfileDocumentPatch) Email(value string) ProfileDocumentPatch {
+	r := new(ProfileDocument)
+	r.Email = value
+	return ProfileDocumentPatch{mapper.With(p.profileDocumentPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveEmail removes the attributes of Email.
+func (p ProfileDocumentPatch) RemoveEmail() ProfileDocumentPatch {
+	return ProfileDocumentPatch{mapper.With(p.profileDocumentPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Values sets Values.
+func (p ProfileDocumentPatch) Values(value map[string]string) ProfileDocumentPatch {
+	r := new(ProfileDocument)
+	r.Values = value
+	return ProfileDocumentPatch{mapper.With(p.profileDocumentPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveValues removes the attributes of Values.
+func (p ProfileDocumentPatch) RemoveValues() ProfileDocumentPatch {
+	return ProfileDocumentPatch{mapper.With(p.profileDocumentPatch, mapperimpl.Remove(0, 1))}
 }
 
 func userItemizeProfileDocumentItem0Encode(r *ProfileDocument, attribute int) (types.AttributeValue, error) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
 )
@@ -1303,6 +1304,102 @@ func (n UserKeyCards) Key(key string) query.Elements[User, Card] {
 // Cards selects M#Card#{key}.
 func (n UserKey) Cards() UserKeyCards { return newUserKeyCards(mapperimpl.Items(n.userNode, 5, 1)) }
 
+type userPatch = mapper.Patch[User]
+
+// UserPatch is changes of one User that are written without reading it.
+type UserPatch struct{ userPatch }
+
+// PatchUser begins a patch of the User with the partition key USER#{ID}.
+func PatchUser(id string) UserPatch {
+	return UserPatch{mapper.NewPatch(UserByID(id).userNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p UserPatch) Upsert() UserPatch { return UserPatch{mapper.With(p.userPatch, mapperimpl.Upsert)} }
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p UserPatch) IfEntityExists() UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.IfEntityExists)}
+}
+
+// Email sets Email.
+func (p UserPatch) Email(value string) UserPatch {
+	r := new(User)
+	r.Email = value
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveEmail removes the attributes of Email.
+func (p UserPatch) RemoveEmail() UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Name sets Name.
+func (p UserPatch) Name(value string) UserPatch {
+	r := new(User)
+	r.Name = value
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveName removes the attributes of Name.
+func (p UserPatch) RemoveName() UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Home sets Home.
+func (p UserPatch) Home(value Address) UserPatch {
+	r := new(User)
+	r.Home = value
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Set(1, r, 0, 1, 2, 3))}
+}
+
+// RemoveHome deletes the item of Home.
+func (p UserPatch) RemoveHome() UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Delete(1))}
+}
+
+// Delivery sets Delivery.
+func (p UserPatch) Delivery(value Address) UserPatch {
+	r := new(User)
+	r.Delivery = &value
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Set(2, r, 0, 1, 2, 3))}
+}
+
+// RemoveDelivery deletes the item of Delivery.
+func (p UserPatch) RemoveDelivery() UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.Delete(2))}
+}
+
+// AddPublic adds an element to Public.
+func (p UserPatch) AddPublic(value Wish) UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.AddElement(3, &value))}
+}
+
+// RemovePublic removes the element of Public with that key.
+func (p UserPatch) RemovePublic(addedAt time.Time) UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.RemoveElement(3, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))}
+}
+
+// AddPrivate adds an element to Private.
+func (p UserPatch) AddPrivate(value Wish) UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.AddElement(4, &value))}
+}
+
+// RemovePrivate removes the element of Private with that key.
+func (p UserPatch) RemovePrivate(addedAt time.Time) UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.RemoveElement(4, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))}
+}
+
+// AddCards adds an element to Cards.
+func (p UserPatch) AddCards(key string, value Card) UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.AddEntry(5, key, &value))}
+}
+
+// RemoveCards removes the element of Cards with that key.
+func (p UserPatch) RemoveCards(key string) UserPatch {
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.RemoveElement(5, mapperimpl.Arg(mapperimpl.StringValue(key))))}
+}
+
 func modelsItemizeUserItem0Encode(r *User, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // email
@@ -1857,6 +1954,134 @@ func (n ScalarsKey) A() query.Node[Scalars] { return mapperimpl.Items(n.scalarsN
 // B selects B.
 func (n ScalarsKey) B() query.Node[Scalars] { return mapperimpl.Items(n.scalarsNode, 1, 1) }
 
+type scalarsPatch = mapper.Patch[Scalars]
+
+// ScalarsPatch is changes of one Scalars that are written without reading it.
+type ScalarsPatch struct{ scalarsPatch }
+
+// PatchScalars begins a patch of the Scalars with the partition key {ID}.
+func PatchScalars(id string) ScalarsPatch {
+	return ScalarsPatch{mapper.NewPatch(ScalarsByID(id).scalarsNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p ScalarsPatch) Upsert() ScalarsPatch {
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p ScalarsPatch) IfEntityExists() ScalarsPatch {
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.IfEntityExists)}
+}
+
+// String sets String.
+func (p ScalarsPatch) String(value string) ScalarsPatch {
+	r := new(Scalars)
+	r.String = value
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveString removes the attributes of String.
+func (p ScalarsPatch) RemoveString() ScalarsPatch {
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Bool sets Bool.
+func (p ScalarsPatch) Bool(value bool) ScalarsPatch {
+	r := new(Scalars)
+	r.Bool = value
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveBool removes the attributes of Bool.
+func (p ScalarsPatch) RemoveBool() ScalarsPatch {
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Int sets Int.
+func (p ScalarsPatch) Int(value int) ScalarsPatch {
+	r := new(Scalars)
+	r.Int = value
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Set(0, r, 2))}
+}
+
+// RemoveInt removes the attributes of Int.
+func (p ScalarsPatch) RemoveInt() ScalarsPatch {
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Remove(0, 2))}
+}
+
+// Uint sets Uint.
+func (p ScalarsPatch) Uint(value uint) ScalarsPatch {
+	r := new(Scalars)
+	r.Uint = value
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Set(0, r, 3))}
+}
+
+// RemoveUint removes the attributes of Uint.
+func (p ScalarsPatch) RemoveUint() ScalarsPatch {
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Remove(0, 3))}
+}
+
+// Float sets Float.
+func (p ScalarsPatch) Float(value float64) ScalarsPatch {
+	r := new(Scalars)
+	r.Float = value
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Set(0, r, 4))}
+}
+
+// RemoveFloat removes the attributes of Float.
+func (p ScalarsPatch) RemoveFloat() ScalarsPatch {
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Remove(0, 4))}
+}
+
+// Bytes sets Bytes.
+func (p ScalarsPatch) Bytes(value []byte) ScalarsPatch {
+	r := new(Scalars)
+	r.Bytes = value
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Set(1, r, 0))}
+}
+
+// RemoveBytes removes the attributes of Bytes.
+func (p ScalarsPatch) RemoveBytes() ScalarsPatch {
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Remove(1, 0))}
+}
+
+// Array sets Array.
+func (p ScalarsPatch) Array(value [4]byte) ScalarsPatch {
+	r := new(Scalars)
+	r.Array = value
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Set(1, r, 1))}
+}
+
+// RemoveArray removes the attributes of Array.
+func (p ScalarsPatch) RemoveArray() ScalarsPatch {
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Remove(1, 1))}
+}
+
+// Time sets Time.
+func (p ScalarsPatch) Time(value time.Time) ScalarsPatch {
+	r := new(Scalars)
+	r.Time = value
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Set(1, r, 2))}
+}
+
+// RemoveTime removes the attributes of Time.
+func (p ScalarsPatch) RemoveTime() ScalarsPatch {
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Remove(1, 2))}
+}
+
+// Rune sets Rune.
+func (p ScalarsPatch) Rune(value rune) ScalarsPatch {
+	r := new(Scalars)
+	r.Rune = value
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Set(1, r, 3))}
+}
+
+// RemoveRune removes the attributes of Rune.
+func (p ScalarsPatch) RemoveRune() ScalarsPatch {
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Remove(1, 3))}
+}
+
 func modelsItemizeScalarsItem0Encode(r *Scalars, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // String
@@ -2062,6 +2287,146 @@ func SizedByID(id int64) SizedKey {
 // A selects A.
 func (n SizedKey) A() query.Node[Sized] { return mapperimpl.Items(n.sizedNode, 0, 1) }
 
+type sizedPatch = mapper.Patch[Sized]
+
+// SizedPatch is changes of one Sized that are written without reading it.
+type SizedPatch struct{ sizedPatch }
+
+// PatchSized begins a patch of the Sized with the partition key {ID}.
+func PatchSized(id int64) SizedPatch {
+	return SizedPatch{mapper.NewPatch(SizedByID(id).sizedNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p SizedPatch) Upsert() SizedPatch {
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p SizedPatch) IfEntityExists() SizedPatch {
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.IfEntityExists)}
+}
+
+// I8 sets I8.
+func (p SizedPatch) I8(value int8) SizedPatch {
+	r := new(Sized)
+	r.I8 = value
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveI8 removes the attributes of I8.
+func (p SizedPatch) RemoveI8() SizedPatch {
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Remove(0, 0))}
+}
+
+// I16 sets I16.
+func (p SizedPatch) I16(value int16) SizedPatch {
+	r := new(Sized)
+	r.I16 = value
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveI16 removes the attributes of I16.
+func (p SizedPatch) RemoveI16() SizedPatch {
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Remove(0, 1))}
+}
+
+// I32 sets I32.
+func (p SizedPatch) I32(value int32) SizedPatch {
+	r := new(Sized)
+	r.I32 = value
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Set(0, r, 2))}
+}
+
+// RemoveI32 removes the attributes of I32.
+func (p SizedPatch) RemoveI32() SizedPatch {
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Remove(0, 2))}
+}
+
+// I64 sets I64.
+func (p SizedPatch) I64(value int64) SizedPatch {
+	r := new(Sized)
+	r.I64 = value
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Set(0, r, 3))}
+}
+
+// RemoveI64 removes the attributes of I64.
+func (p SizedPatch) RemoveI64() SizedPatch {
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Remove(0, 3))}
+}
+
+// U8 sets U8.
+func (p SizedPatch) U8(value uint8) SizedPatch {
+	r := new(Sized)
+	r.U8 = value
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Set(0, r, 4))}
+}
+
+// RemoveU8 removes the attributes of U8.
+func (p SizedPatch) RemoveU8() SizedPatch {
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Remove(0, 4))}
+}
+
+// U16 sets U16.
+func (p SizedPatch) U16(value uint16) SizedPatch {
+	r := new(Sized)
+	r.U16 = value
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Set(0, r, 5))}
+}
+
+// RemoveU16 removes the attributes of U16.
+func (p SizedPatch) RemoveU16() SizedPatch {
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Remove(0, 5))}
+}
+
+// U32 sets U32.
+func (p SizedPatch) U32(value uint32) SizedPatch {
+	r := new(Sized)
+	r.U32 = value
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Set(0, r, 6))}
+}
+
+// RemoveU32 removes the attributes of U32.
+func (p SizedPatch) RemoveU32() SizedPatch {
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Remove(0, 6))}
+}
+
+// U64 sets U64.
+func (p SizedPatch) U64(value uint64) SizedPatch {
+	r := new(Sized)
+	r.U64 = value
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Set(0, r, 7))}
+}
+
+// RemoveU64 removes the attributes of U64.
+func (p SizedPatch) RemoveU64() SizedPatch {
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Remove(0, 7))}
+}
+
+// F32 sets F32.
+func (p SizedPatch) F32(value float32) SizedPatch {
+	r := new(Sized)
+	r.F32 = value
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Set(0, r, 8))}
+}
+
+// RemoveF32 removes the attributes of F32.
+func (p SizedPatch) RemoveF32() SizedPatch {
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Remove(0, 8))}
+}
+
+// F64 sets F64.
+func (p SizedPatch) F64(value float64) SizedPatch {
+	r := new(Sized)
+	r.F64 = value
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Set(0, r, 9))}
+}
+
+// RemoveF64 removes the attributes of F64.
+func (p SizedPatch) RemoveF64() SizedPatch {
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Remove(0, 9))}
+}
+
 func modelsItemizeSizedItem0Encode(r *Sized, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // I8
@@ -2248,6 +2613,146 @@ func OmittingByID(id string) OmittingKey {
 
 // A selects A.
 func (n OmittingKey) A() query.Node[Omitting] { return mapperimpl.Items(n.omittingNode, 0, 1) }
+
+type omittingPatch = mapper.Patch[Omitting]
+
+// OmittingPatch is changes of one Omitting that are written without reading it.
+type OmittingPatch struct{ omittingPatch }
+
+// PatchOmitting begins a patch of the Omitting with the partition key {ID}.
+func PatchOmitting(id string) OmittingPatch {
+	return OmittingPatch{mapper.NewPatch(OmittingByID(id).omittingNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p OmittingPatch) Upsert() OmittingPatch {
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p OmittingPatch) IfEntityExists() OmittingPatch {
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.IfEntityExists)}
+}
+
+// String sets String.
+func (p OmittingPatch) String(value string) OmittingPatch {
+	r := new(Omitting)
+	r.String = value
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveString removes the attributes of String.
+func (p OmittingPatch) RemoveString() OmittingPatch {
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Int sets Int.
+func (p OmittingPatch) Int(value int) OmittingPatch {
+	r := new(Omitting)
+	r.Int = value
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveInt removes the attributes of Int.
+func (p OmittingPatch) RemoveInt() OmittingPatch {
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Bool sets Bool.
+func (p OmittingPatch) Bool(value bool) OmittingPatch {
+	r := new(Omitting)
+	r.Bool = value
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Set(0, r, 2))}
+}
+
+// RemoveBool removes the attributes of Bool.
+func (p OmittingPatch) RemoveBool() OmittingPatch {
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Remove(0, 2))}
+}
+
+// Float sets Float.
+func (p OmittingPatch) Float(value float32) OmittingPatch {
+	r := new(Omitting)
+	r.Float = value
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Set(0, r, 3))}
+}
+
+// RemoveFloat removes the attributes of Float.
+func (p OmittingPatch) RemoveFloat() OmittingPatch {
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Remove(0, 3))}
+}
+
+// Bytes sets Bytes.
+func (p OmittingPatch) Bytes(value []byte) OmittingPatch {
+	r := new(Omitting)
+	r.Bytes = value
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Set(0, r, 4))}
+}
+
+// RemoveBytes removes the attributes of Bytes.
+func (p OmittingPatch) RemoveBytes() OmittingPatch {
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Remove(0, 4))}
+}
+
+// Slice sets Slice.
+func (p OmittingPatch) Slice(value []string) OmittingPatch {
+	r := new(Omitting)
+	r.Slice = value
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Set(0, r, 5))}
+}
+
+// RemoveSlice removes the attributes of Slice.
+func (p OmittingPatch) RemoveSlice() OmittingPatch {
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Remove(0, 5))}
+}
+
+// Map sets Map.
+func (p OmittingPatch) Map(value map[string]string) OmittingPatch {
+	r := new(Omitting)
+	r.Map = value
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Set(0, r, 6))}
+}
+
+// RemoveMap removes the attributes of Map.
+func (p OmittingPatch) RemoveMap() OmittingPatch {
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Remove(0, 6))}
+}
+
+// Ptr sets Ptr.
+func (p OmittingPatch) Ptr(value string) OmittingPatch {
+	r := new(Omitting)
+	r.Ptr = &value
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Set(0, r, 7))}
+}
+
+// RemovePtr removes the attributes of Ptr.
+func (p OmittingPatch) RemovePtr() OmittingPatch {
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Remove(0, 7))}
+}
+
+// Time sets Time.
+func (p OmittingPatch) Time(value time.Time) OmittingPatch {
+	r := new(Omitting)
+	r.Time = value
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Set(0, r, 8))}
+}
+
+// RemoveTime removes the attributes of Time.
+func (p OmittingPatch) RemoveTime() OmittingPatch {
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Remove(0, 8))}
+}
+
+// Any sets Any.
+func (p OmittingPatch) Any(value any) OmittingPatch {
+	r := new(Omitting)
+	r.Any = value
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Set(0, r, 9))}
+}
+
+// RemoveAny removes the attributes of Any.
+func (p OmittingPatch) RemoveAny() OmittingPatch {
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Remove(0, 9))}
+}
 
 func modelsItemizeOmittingItem0Encode(r *Omitting, attribute int) (types.AttributeValue, error) {
 	switch attribute {
@@ -2436,6 +2941,86 @@ func NullingByID(id string) NullingKey {
 // A selects A.
 func (n NullingKey) A() query.Node[Nulling] { return mapperimpl.Items(n.nullingNode, 0, 1) }
 
+type nullingPatch = mapper.Patch[Nulling]
+
+// NullingPatch is changes of one Nulling that are written without reading it.
+type NullingPatch struct{ nullingPatch }
+
+// PatchNulling begins a patch of the Nulling with the partition key {ID}.
+func PatchNulling(id string) NullingPatch {
+	return NullingPatch{mapper.NewPatch(NullingByID(id).nullingNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p NullingPatch) Upsert() NullingPatch {
+	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p NullingPatch) IfEntityExists() NullingPatch {
+	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.IfEntityExists)}
+}
+
+// String sets String.
+func (p NullingPatch) String(value string) NullingPatch {
+	r := new(Nulling)
+	r.String = value
+	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveString removes the attributes of String.
+func (p NullingPatch) RemoveString() NullingPatch {
+	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Int sets Int.
+func (p NullingPatch) Int(value int) NullingPatch {
+	r := new(Nulling)
+	r.Int = value
+	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveInt removes the attributes of Int.
+func (p NullingPatch) RemoveInt() NullingPatch {
+	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Bytes sets Bytes.
+func (p NullingPatch) Bytes(value []byte) NullingPatch {
+	r := new(Nulling)
+	r.Bytes = value
+	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.Set(0, r, 2))}
+}
+
+// RemoveBytes removes the attributes of Bytes.
+func (p NullingPatch) RemoveBytes() NullingPatch {
+	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.Remove(0, 2))}
+}
+
+// Slice sets Slice.
+func (p NullingPatch) Slice(value []string) NullingPatch {
+	r := new(Nulling)
+	r.Slice = value
+	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.Set(0, r, 3))}
+}
+
+// RemoveSlice removes the attributes of Slice.
+func (p NullingPatch) RemoveSlice() NullingPatch {
+	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.Remove(0, 3))}
+}
+
+// Map sets Map.
+func (p NullingPatch) Map(value map[string]string) NullingPatch {
+	r := new(Nulling)
+	r.Map = value
+	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.Set(0, r, 4))}
+}
+
+// RemoveMap removes the attributes of Map.
+func (p NullingPatch) RemoveMap() NullingPatch {
+	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.Remove(0, 4))}
+}
+
 func modelsItemizeNullingItem0Encode(r *Nulling, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // String
@@ -2567,6 +3152,134 @@ func TimesByID(id string) TimesKey {
 
 // A selects A.
 func (n TimesKey) A() query.Node[Times] { return mapperimpl.Items(n.timesNode, 0, 1) }
+
+type timesPatch = mapper.Patch[Times]
+
+// TimesPatch is changes of one Times that are written without reading it.
+type TimesPatch struct{ timesPatch }
+
+// PatchTimes begins a patch of the Times with the partition key {ID}.
+func PatchTimes(id string) TimesPatch {
+	return TimesPatch{mapper.NewPatch(TimesByID(id).timesNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p TimesPatch) Upsert() TimesPatch {
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p TimesPatch) IfEntityExists() TimesPatch {
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.IfEntityExists)}
+}
+
+// Plain sets Plain.
+func (p TimesPatch) Plain(value time.Time) TimesPatch {
+	r := new(Times)
+	r.Plain = value
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemovePlain removes the attributes of Plain.
+func (p TimesPatch) RemovePlain() TimesPatch {
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Unix sets Unix.
+func (p TimesPatch) Unix(value time.Time) TimesPatch {
+	r := new(Times)
+	r.Unix = value
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveUnix removes the attributes of Unix.
+func (p TimesPatch) RemoveUnix() TimesPatch {
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Ptr sets Ptr.
+func (p TimesPatch) Ptr(value time.Time) TimesPatch {
+	r := new(Times)
+	r.Ptr = &value
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Set(0, r, 2))}
+}
+
+// RemovePtr removes the attributes of Ptr.
+func (p TimesPatch) RemovePtr() TimesPatch {
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Remove(0, 2))}
+}
+
+// UnixPtr sets UnixPtr.
+func (p TimesPatch) UnixPtr(value time.Time) TimesPatch {
+	r := new(Times)
+	r.UnixPtr = &value
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Set(0, r, 3))}
+}
+
+// RemoveUnixPtr removes the attributes of UnixPtr.
+func (p TimesPatch) RemoveUnixPtr() TimesPatch {
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Remove(0, 3))}
+}
+
+// List sets List.
+func (p TimesPatch) List(value []time.Time) TimesPatch {
+	r := new(Times)
+	r.List = value
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Set(0, r, 4))}
+}
+
+// RemoveList removes the attributes of List.
+func (p TimesPatch) RemoveList() TimesPatch {
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Remove(0, 4))}
+}
+
+// Map sets Map.
+func (p TimesPatch) Map(value map[string]time.Time) TimesPatch {
+	r := new(Times)
+	r.Map = value
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Set(0, r, 5))}
+}
+
+// RemoveMap removes the attributes of Map.
+func (p TimesPatch) RemoveMap() TimesPatch {
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Remove(0, 5))}
+}
+
+// Stamp sets Stamp.
+func (p TimesPatch) Stamp(value Stamp) TimesPatch {
+	r := new(Times)
+	r.Stamp = value
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Set(0, r, 6))}
+}
+
+// RemoveStamp removes the attributes of Stamp.
+func (p TimesPatch) RemoveStamp() TimesPatch {
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Remove(0, 6))}
+}
+
+// Wait sets Wait.
+func (p TimesPatch) Wait(value time.Duration) TimesPatch {
+	r := new(Times)
+	r.Wait = value
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Set(0, r, 7))}
+}
+
+// RemoveWait removes the attributes of Wait.
+func (p TimesPatch) RemoveWait() TimesPatch {
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Remove(0, 7))}
+}
+
+// Month sets Month.
+func (p TimesPatch) Month(value time.Month) TimesPatch {
+	r := new(Times)
+	r.Month = value
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Set(0, r, 8))}
+}
+
+// RemoveMonth removes the attributes of Month.
+func (p TimesPatch) RemoveMonth() TimesPatch {
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Remove(0, 8))}
+}
 
 func modelsItemizeTimesItem0Encode(r *Times, attribute int) (types.AttributeValue, error) {
 	switch attribute {
@@ -2744,6 +3457,86 @@ func QuotedByID(id int64) QuotedKey {
 // A selects A.
 func (n QuotedKey) A() query.Node[Quoted] { return mapperimpl.Items(n.quotedNode, 0, 1) }
 
+type quotedPatch = mapper.Patch[Quoted]
+
+// QuotedPatch is changes of one Quoted that are written without reading it.
+type QuotedPatch struct{ quotedPatch }
+
+// PatchQuoted begins a patch of the Quoted with the partition key {ID}.
+func PatchQuoted(id int64) QuotedPatch {
+	return QuotedPatch{mapper.NewPatch(QuotedByID(id).quotedNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p QuotedPatch) Upsert() QuotedPatch {
+	return QuotedPatch{mapper.With(p.quotedPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p QuotedPatch) IfEntityExists() QuotedPatch {
+	return QuotedPatch{mapper.With(p.quotedPatch, mapperimpl.IfEntityExists)}
+}
+
+// Int sets Int.
+func (p QuotedPatch) Int(value int) QuotedPatch {
+	r := new(Quoted)
+	r.Int = value
+	return QuotedPatch{mapper.With(p.quotedPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveInt removes the attributes of Int.
+func (p QuotedPatch) RemoveInt() QuotedPatch {
+	return QuotedPatch{mapper.With(p.quotedPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Uint sets Uint.
+func (p QuotedPatch) Uint(value uint16) QuotedPatch {
+	r := new(Quoted)
+	r.Uint = value
+	return QuotedPatch{mapper.With(p.quotedPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveUint removes the attributes of Uint.
+func (p QuotedPatch) RemoveUint() QuotedPatch {
+	return QuotedPatch{mapper.With(p.quotedPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Float sets Float.
+func (p QuotedPatch) Float(value float64) QuotedPatch {
+	r := new(Quoted)
+	r.Float = value
+	return QuotedPatch{mapper.With(p.quotedPatch, mapperimpl.Set(0, r, 2))}
+}
+
+// RemoveFloat removes the attributes of Float.
+func (p QuotedPatch) RemoveFloat() QuotedPatch {
+	return QuotedPatch{mapper.With(p.quotedPatch, mapperimpl.Remove(0, 2))}
+}
+
+// Ptr sets Ptr.
+func (p QuotedPatch) Ptr(value int) QuotedPatch {
+	r := new(Quoted)
+	r.Ptr = &value
+	return QuotedPatch{mapper.With(p.quotedPatch, mapperimpl.Set(0, r, 3))}
+}
+
+// RemovePtr removes the attributes of Ptr.
+func (p QuotedPatch) RemovePtr() QuotedPatch {
+	return QuotedPatch{mapper.With(p.quotedPatch, mapperimpl.Remove(0, 3))}
+}
+
+// Color sets Color.
+func (p QuotedPatch) Color(value Color) QuotedPatch {
+	r := new(Quoted)
+	r.Color = value
+	return QuotedPatch{mapper.With(p.quotedPatch, mapperimpl.Set(0, r, 4))}
+}
+
+// RemoveColor removes the attributes of Color.
+func (p QuotedPatch) RemoveColor() QuotedPatch {
+	return QuotedPatch{mapper.With(p.quotedPatch, mapperimpl.Remove(0, 4))}
+}
+
 func modelsItemizeQuotedItem0Encode(r *Quoted, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Int
@@ -2875,6 +3668,96 @@ func SetsByID(id string) SetsKey {
 
 // A selects A.
 func (n SetsKey) A() query.Node[Sets] { return mapperimpl.Items(n.setsNode, 0, 1) }
+
+type setsPatch = mapper.Patch[Sets]
+
+// SetsPatch is changes of one Sets that are written without reading it.
+type SetsPatch struct{ setsPatch }
+
+// PatchSets begins a patch of the Sets with the partition key {ID}.
+func PatchSets(id string) SetsPatch {
+	return SetsPatch{mapper.NewPatch(SetsByID(id).setsNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p SetsPatch) Upsert() SetsPatch { return SetsPatch{mapper.With(p.setsPatch, mapperimpl.Upsert)} }
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p SetsPatch) IfEntityExists() SetsPatch {
+	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.IfEntityExists)}
+}
+
+// Strings sets Strings.
+func (p SetsPatch) Strings(value []string) SetsPatch {
+	r := new(Sets)
+	r.Strings = value
+	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveStrings removes the attributes of Strings.
+func (p SetsPatch) RemoveStrings() SetsPatch {
+	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Ints sets Ints.
+func (p SetsPatch) Ints(value []int) SetsPatch {
+	r := new(Sets)
+	r.Ints = value
+	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveInts removes the attributes of Ints.
+func (p SetsPatch) RemoveInts() SetsPatch {
+	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Floats sets Floats.
+func (p SetsPatch) Floats(value []float64) SetsPatch {
+	r := new(Sets)
+	r.Floats = value
+	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.Set(0, r, 2))}
+}
+
+// RemoveFloats removes the attributes of Floats.
+func (p SetsPatch) RemoveFloats() SetsPatch {
+	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.Remove(0, 2))}
+}
+
+// Bytes sets Bytes.
+func (p SetsPatch) Bytes(value [][]byte) SetsPatch {
+	r := new(Sets)
+	r.Bytes = value
+	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.Set(0, r, 3))}
+}
+
+// RemoveBytes removes the attributes of Bytes.
+func (p SetsPatch) RemoveBytes() SetsPatch {
+	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.Remove(0, 3))}
+}
+
+// Plain sets Plain.
+func (p SetsPatch) Plain(value [][]byte) SetsPatch {
+	r := new(Sets)
+	r.Plain = value
+	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.Set(0, r, 4))}
+}
+
+// RemovePlain removes the attributes of Plain.
+func (p SetsPatch) RemovePlain() SetsPatch {
+	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.Remove(0, 4))}
+}
+
+// Names sets Names.
+func (p SetsPatch) Names(value []Name) SetsPatch {
+	r := new(Sets)
+	r.Names = value
+	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.Set(0, r, 5))}
+}
+
+// RemoveNames removes the attributes of Names.
+func (p SetsPatch) RemoveNames() SetsPatch {
+	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.Remove(0, 5))}
+}
 
 func modelsItemizeSetsItem0Encode(r *Sets, attribute int) (types.AttributeValue, error) {
 	switch attribute {
@@ -3018,6 +3901,134 @@ func SlicesByID(id string) SlicesKey {
 
 // A selects A.
 func (n SlicesKey) A() query.Node[Slices] { return mapperimpl.Items(n.slicesNode, 0, 1) }
+
+type slicesPatch = mapper.Patch[Slices]
+
+// SlicesPatch is changes of one Slices that are written without reading it.
+type SlicesPatch struct{ slicesPatch }
+
+// PatchSlices begins a patch of the Slices with the partition key {ID}.
+func PatchSlices(id string) SlicesPatch {
+	return SlicesPatch{mapper.NewPatch(SlicesByID(id).slicesNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p SlicesPatch) Upsert() SlicesPatch {
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p SlicesPatch) IfEntityExists() SlicesPatch {
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.IfEntityExists)}
+}
+
+// Strings sets Strings.
+func (p SlicesPatch) Strings(value []string) SlicesPatch {
+	r := new(Slices)
+	r.Strings = value
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveStrings removes the attributes of Strings.
+func (p SlicesPatch) RemoveStrings() SlicesPatch {
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Nested sets Nested.
+func (p SlicesPatch) Nested(value [][]string) SlicesPatch {
+	r := new(Slices)
+	r.Nested = value
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveNested removes the attributes of Nested.
+func (p SlicesPatch) RemoveNested() SlicesPatch {
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Maps sets Maps.
+func (p SlicesPatch) Maps(value []map[string]int) SlicesPatch {
+	r := new(Slices)
+	r.Maps = value
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Set(0, r, 2))}
+}
+
+// RemoveMaps removes the attributes of Maps.
+func (p SlicesPatch) RemoveMaps() SlicesPatch {
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Remove(0, 2))}
+}
+
+// Array sets Array.
+func (p SlicesPatch) Array(value [3]int) SlicesPatch {
+	r := new(Slices)
+	r.Array = value
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Set(0, r, 3))}
+}
+
+// RemoveArray removes the attributes of Array.
+func (p SlicesPatch) RemoveArray() SlicesPatch {
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Remove(0, 3))}
+}
+
+// Arrays sets Arrays.
+func (p SlicesPatch) Arrays(value [][2]bool) SlicesPatch {
+	r := new(Slices)
+	r.Arrays = value
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Set(0, r, 4))}
+}
+
+// RemoveArrays removes the attributes of Arrays.
+func (p SlicesPatch) RemoveArrays() SlicesPatch {
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Remove(0, 4))}
+}
+
+// Structs sets Structs.
+func (p SlicesPatch) Structs(value []Address) SlicesPatch {
+	r := new(Slices)
+	r.Structs = value
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Set(0, r, 5))}
+}
+
+// RemoveStructs removes the attributes of Structs.
+func (p SlicesPatch) RemoveStructs() SlicesPatch {
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Remove(0, 5))}
+}
+
+// Ptrs sets Ptrs.
+func (p SlicesPatch) Ptrs(value []*Address) SlicesPatch {
+	r := new(Slices)
+	r.Ptrs = value
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Set(0, r, 6))}
+}
+
+// RemovePtrs removes the attributes of Ptrs.
+func (p SlicesPatch) RemovePtrs() SlicesPatch {
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Remove(0, 6))}
+}
+
+// Blobs sets Blobs.
+func (p SlicesPatch) Blobs(value []Blob) SlicesPatch {
+	r := new(Slices)
+	r.Blobs = value
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Set(0, r, 7))}
+}
+
+// RemoveBlobs removes the attributes of Blobs.
+func (p SlicesPatch) RemoveBlobs() SlicesPatch {
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Remove(0, 7))}
+}
+
+// Lines sets Lines.
+func (p SlicesPatch) Lines(value Lines) SlicesPatch {
+	r := new(Slices)
+	r.Lines = value
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Set(0, r, 8))}
+}
+
+// RemoveLines removes the attributes of Lines.
+func (p SlicesPatch) RemoveLines() SlicesPatch {
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Remove(0, 8))}
+}
 
 func modelsItemizeSlicesItem0Encode(r *Slices, attribute int) (types.AttributeValue, error) {
 	switch attribute {
@@ -3195,6 +4206,132 @@ func MapsByID(id string) MapsKey {
 // A selects A.
 func (n MapsKey) A() query.Node[Maps] { return mapperimpl.Items(n.mapsNode, 0, 1) }
 
+type mapsPatch = mapper.Patch[Maps]
+
+// MapsPatch is changes of one Maps that are written without reading it.
+type MapsPatch struct{ mapsPatch }
+
+// PatchMaps begins a patch of the Maps with the partition key {ID}.
+func PatchMaps(id string) MapsPatch {
+	return MapsPatch{mapper.NewPatch(MapsByID(id).mapsNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p MapsPatch) Upsert() MapsPatch { return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Upsert)} }
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p MapsPatch) IfEntityExists() MapsPatch {
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.IfEntityExists)}
+}
+
+// Strings sets Strings.
+func (p MapsPatch) Strings(value map[string]string) MapsPatch {
+	r := new(Maps)
+	r.Strings = value
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveStrings removes the attributes of Strings.
+func (p MapsPatch) RemoveStrings() MapsPatch {
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Ints sets Ints.
+func (p MapsPatch) Ints(value map[int]bool) MapsPatch {
+	r := new(Maps)
+	r.Ints = value
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveInts removes the attributes of Ints.
+func (p MapsPatch) RemoveInts() MapsPatch {
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Floats sets Floats.
+func (p MapsPatch) Floats(value map[float64]string) MapsPatch {
+	r := new(Maps)
+	r.Floats = value
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Set(0, r, 2))}
+}
+
+// RemoveFloats removes the attributes of Floats.
+func (p MapsPatch) RemoveFloats() MapsPatch {
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Remove(0, 2))}
+}
+
+// Bools sets Bools.
+func (p MapsPatch) Bools(value map[bool]int) MapsPatch {
+	r := new(Maps)
+	r.Bools = value
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Set(0, r, 3))}
+}
+
+// RemoveBools removes the attributes of Bools.
+func (p MapsPatch) RemoveBools() MapsPatch {
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Remove(0, 3))}
+}
+
+// Text sets Text.
+func (p MapsPatch) Text(value map[UUID]string) MapsPatch {
+	r := new(Maps)
+	r.Text = value
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Set(0, r, 4))}
+}
+
+// RemoveText removes the attributes of Text.
+func (p MapsPatch) RemoveText() MapsPatch {
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Remove(0, 4))}
+}
+
+// Deep sets Deep.
+func (p MapsPatch) Deep(value map[string]map[string][]int) MapsPatch {
+	r := new(Maps)
+	r.Deep = value
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Set(0, r, 5))}
+}
+
+// RemoveDeep removes the attributes of Deep.
+func (p MapsPatch) RemoveDeep() MapsPatch {
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Remove(0, 5))}
+}
+
+// Ptrs sets Ptrs.
+func (p MapsPatch) Ptrs(value map[uint8]*int) MapsPatch {
+	r := new(Maps)
+	r.Ptrs = value
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Set(0, r, 6))}
+}
+
+// RemovePtrs removes the attributes of Ptrs.
+func (p MapsPatch) RemovePtrs() MapsPatch {
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Remove(0, 6))}
+}
+
+// Structs sets Structs.
+func (p MapsPatch) Structs(value map[Name]Address) MapsPatch {
+	r := new(Maps)
+	r.Structs = value
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Set(0, r, 7))}
+}
+
+// RemoveStructs removes the attributes of Structs.
+func (p MapsPatch) RemoveStructs() MapsPatch {
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Remove(0, 7))}
+}
+
+// Labels sets Labels.
+func (p MapsPatch) Labels(value Labels) MapsPatch {
+	r := new(Maps)
+	r.Labels = value
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Set(0, r, 8))}
+}
+
+// RemoveLabels removes the attributes of Labels.
+func (p MapsPatch) RemoveLabels() MapsPatch {
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Remove(0, 8))}
+}
+
 func modelsItemizeMapsItem0Encode(r *Maps, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Strings
@@ -3370,6 +4507,134 @@ func PointersByID(id string) PointersKey {
 
 // A selects A.
 func (n PointersKey) A() query.Node[Pointers] { return mapperimpl.Items(n.pointersNode, 0, 1) }
+
+type pointersPatch = mapper.Patch[Pointers]
+
+// PointersPatch is changes of one Pointers that are written without reading it.
+type PointersPatch struct{ pointersPatch }
+
+// PatchPointers begins a patch of the Pointers with the partition key {ID}.
+func PatchPointers(id string) PointersPatch {
+	return PointersPatch{mapper.NewPatch(PointersByID(id).pointersNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p PointersPatch) Upsert() PointersPatch {
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p PointersPatch) IfEntityExists() PointersPatch {
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.IfEntityExists)}
+}
+
+// String sets String.
+func (p PointersPatch) String(value string) PointersPatch {
+	r := new(Pointers)
+	r.String = &value
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveString removes the attributes of String.
+func (p PointersPatch) RemoveString() PointersPatch {
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Int sets Int.
+func (p PointersPatch) Int(value int) PointersPatch {
+	r := new(Pointers)
+	r.Int = &value
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveInt removes the attributes of Int.
+func (p PointersPatch) RemoveInt() PointersPatch {
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Bool sets Bool.
+func (p PointersPatch) Bool(value bool) PointersPatch {
+	r := new(Pointers)
+	r.Bool = &value
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Set(0, r, 2))}
+}
+
+// RemoveBool removes the attributes of Bool.
+func (p PointersPatch) RemoveBool() PointersPatch {
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Remove(0, 2))}
+}
+
+// Bytes sets Bytes.
+func (p PointersPatch) Bytes(value []byte) PointersPatch {
+	r := new(Pointers)
+	r.Bytes = &value
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Set(0, r, 3))}
+}
+
+// RemoveBytes removes the attributes of Bytes.
+func (p PointersPatch) RemoveBytes() PointersPatch {
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Remove(0, 3))}
+}
+
+// Slice sets Slice.
+func (p PointersPatch) Slice(value []string) PointersPatch {
+	r := new(Pointers)
+	r.Slice = &value
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Set(0, r, 4))}
+}
+
+// RemoveSlice removes the attributes of Slice.
+func (p PointersPatch) RemoveSlice() PointersPatch {
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Remove(0, 4))}
+}
+
+// Map sets Map.
+func (p PointersPatch) Map(value map[string]int) PointersPatch {
+	r := new(Pointers)
+	r.Map = &value
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Set(0, r, 5))}
+}
+
+// RemoveMap removes the attributes of Map.
+func (p PointersPatch) RemoveMap() PointersPatch {
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Remove(0, 5))}
+}
+
+// Struct sets Struct.
+func (p PointersPatch) Struct(value Address) PointersPatch {
+	r := new(Pointers)
+	r.Struct = &value
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Set(0, r, 6))}
+}
+
+// RemoveStruct removes the attributes of Struct.
+func (p PointersPatch) RemoveStruct() PointersPatch {
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Remove(0, 6))}
+}
+
+// Array sets Array.
+func (p PointersPatch) Array(value [2]string) PointersPatch {
+	r := new(Pointers)
+	r.Array = &value
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Set(0, r, 7))}
+}
+
+// RemoveArray removes the attributes of Array.
+func (p PointersPatch) RemoveArray() PointersPatch {
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Remove(0, 7))}
+}
+
+// Double sets Double.
+func (p PointersPatch) Double(value *int) PointersPatch {
+	r := new(Pointers)
+	r.Double = &value
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Set(0, r, 8))}
+}
+
+// RemoveDouble removes the attributes of Double.
+func (p PointersPatch) RemoveDouble() PointersPatch {
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Remove(0, 8))}
+}
 
 func modelsItemizePointersItem0Encode(r *Pointers, attribute int) (types.AttributeValue, error) {
 	switch attribute {
@@ -3550,6 +4815,104 @@ func (n NestedKey) A() query.Node[Nested] { return mapperimpl.Items(n.nestedNode
 // B selects B.
 func (n NestedKey) B() query.Node[Nested] { return mapperimpl.Items(n.nestedNode, 1, 1) }
 
+type nestedPatch = mapper.Patch[Nested]
+
+// NestedPatch is changes of one Nested that are written without reading it.
+type NestedPatch struct{ nestedPatch }
+
+// PatchNested begins a patch of the Nested with the partition key {ID}.
+func PatchNested(id string) NestedPatch {
+	return NestedPatch{mapper.NewPatch(NestedByID(id).nestedNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p NestedPatch) Upsert() NestedPatch {
+	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p NestedPatch) IfEntityExists() NestedPatch {
+	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.IfEntityExists)}
+}
+
+// Home sets Home.
+func (p NestedPatch) Home(value Address) NestedPatch {
+	r := new(Nested)
+	r.Home = value
+	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveHome removes the attributes of Home.
+func (p NestedPatch) RemoveHome() NestedPatch {
+	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Work sets Work.
+func (p NestedPatch) Work(value Address) NestedPatch {
+	r := new(Nested)
+	r.Work = &value
+	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveWork removes the attributes of Work.
+func (p NestedPatch) RemoveWork() NestedPatch {
+	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Deep sets Deep.
+func (p NestedPatch) Deep(value Deep) NestedPatch {
+	r := new(Nested)
+	r.Deep = value
+	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.Set(1, r, 0))}
+}
+
+// RemoveDeep removes the attributes of Deep.
+func (p NestedPatch) RemoveDeep() NestedPatch {
+	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.Remove(1, 0))}
+}
+
+// Anon sets Anon.
+func (p NestedPatch) Anon(value struct {
+	X int
+	Y int
+}) NestedPatch {
+	r := new(Nested)
+	r.Anon = value
+	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.Set(1, r, 1))}
+}
+
+// RemoveAnon removes the attributes of Anon.
+func (p NestedPatch) RemoveAnon() NestedPatch {
+	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.Remove(1, 1))}
+}
+
+// Many sets Many.
+func (p NestedPatch) Many(value []struct {
+	Name string
+	V    string
+}) NestedPatch {
+	r := new(Nested)
+	r.Many = value
+	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.Set(1, r, 2))}
+}
+
+// RemoveMany removes the attributes of Many.
+func (p NestedPatch) RemoveMany() NestedPatch {
+	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.Remove(1, 2))}
+}
+
+// None sets None.
+func (p NestedPatch) None(value struct{}) NestedPatch {
+	r := new(Nested)
+	r.None = value
+	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.Set(1, r, 3))}
+}
+
+// RemoveNone removes the attributes of None.
+func (p NestedPatch) RemoveNone() NestedPatch {
+	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.Remove(1, 3))}
+}
+
 func modelsItemizeNestedItem0Encode(r *Nested, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // home
@@ -3727,6 +5090,62 @@ func (n EmbeddingKey) Shadowed() query.Node[Embedding] {
 	return mapperimpl.Items(n.embeddingNode, 1, 1)
 }
 
+type embeddingPatch = mapper.Patch[Embedding]
+
+// EmbeddingPatch is changes of one Embedding that are written without reading it.
+type EmbeddingPatch struct{ embeddingPatch }
+
+// PatchEmbedding begins a patch of the Embedding with the partition key {ID}.
+func PatchEmbedding(id string) EmbeddingPatch {
+	return EmbeddingPatch{mapper.NewPatch(EmbeddingByID(id).embeddingNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p EmbeddingPatch) Upsert() EmbeddingPatch {
+	return EmbeddingPatch{mapper.With(p.embeddingPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p EmbeddingPatch) IfEntityExists() EmbeddingPatch {
+	return EmbeddingPatch{mapper.With(p.embeddingPatch, mapperimpl.IfEntityExists)}
+}
+
+// CreatedAt sets CreatedAt.
+func (p EmbeddingPatch) CreatedAt(value time.Time) EmbeddingPatch {
+	r := new(Embedding)
+	r.Base.CreatedAt = value
+	return EmbeddingPatch{mapper.With(p.embeddingPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveCreatedAt removes the attributes of CreatedAt.
+func (p EmbeddingPatch) RemoveCreatedAt() EmbeddingPatch {
+	return EmbeddingPatch{mapper.With(p.embeddingPatch, mapperimpl.Remove(0, 0))}
+}
+
+// CreatedBy sets CreatedBy.
+func (p EmbeddingPatch) CreatedBy(value string) EmbeddingPatch {
+	r := new(Embedding)
+	r.Base.CreatedBy = value
+	return EmbeddingPatch{mapper.With(p.embeddingPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveCreatedBy removes the attributes of CreatedBy.
+func (p EmbeddingPatch) RemoveCreatedBy() EmbeddingPatch {
+	return EmbeddingPatch{mapper.With(p.embeddingPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Shadowed sets Shadowed.
+func (p EmbeddingPatch) Shadowed(value int) EmbeddingPatch {
+	r := new(Embedding)
+	r.Shadowed = value
+	return EmbeddingPatch{mapper.With(p.embeddingPatch, mapperimpl.Set(1, r, 0))}
+}
+
+// RemoveShadowed deletes the item of Shadowed.
+func (p EmbeddingPatch) RemoveShadowed() EmbeddingPatch {
+	return EmbeddingPatch{mapper.With(p.embeddingPatch, mapperimpl.Delete(1))}
+}
+
 func modelsItemizeEmbeddingItem0Encode(r *Embedding, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // CreatedAt
@@ -3871,6 +5290,68 @@ func (n EmbeddedPointerKey) AUDIT() query.Node[EmbeddedPointer] {
 // Text selects OWN.
 func (n EmbeddedPointerKey) Text() query.Node[EmbeddedPointer] {
 	return mapperimpl.Items(n.embeddedPointerNode, 1, 1)
+}
+
+type embeddedPointerPatch = mapper.Patch[EmbeddedPointer]
+
+// EmbeddedPointerPatch is changes of one EmbeddedPointer that are written without reading it.
+type EmbeddedPointerPatch struct{ embeddedPointerPatch }
+
+// PatchEmbeddedPointer begins a patch of the EmbeddedPointer with the partition key {ID}.
+func PatchEmbeddedPointer(id string) EmbeddedPointerPatch {
+	return EmbeddedPointerPatch{mapper.NewPatch(EmbeddedPointerByID(id).embeddedPointerNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p EmbeddedPointerPatch) Upsert() EmbeddedPointerPatch {
+	return EmbeddedPointerPatch{mapper.With(p.embeddedPointerPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p EmbeddedPointerPatch) IfEntityExists() EmbeddedPointerPatch {
+	return EmbeddedPointerPatch{mapper.With(p.embeddedPointerPatch, mapperimpl.IfEntityExists)}
+}
+
+// Reviewer sets Reviewer.
+func (p EmbeddedPointerPatch) Reviewer(value string) EmbeddedPointerPatch {
+	r := new(EmbeddedPointer)
+	if r.Audit == nil {
+		r.Audit = new(Audit)
+	}
+	r.Audit.Reviewer = value
+	return EmbeddedPointerPatch{mapper.With(p.embeddedPointerPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveReviewer removes the attributes of Reviewer.
+func (p EmbeddedPointerPatch) RemoveReviewer() EmbeddedPointerPatch {
+	return EmbeddedPointerPatch{mapper.With(p.embeddedPointerPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Score sets Score.
+func (p EmbeddedPointerPatch) Score(value int) EmbeddedPointerPatch {
+	r := new(EmbeddedPointer)
+	if r.Audit == nil {
+		r.Audit = new(Audit)
+	}
+	r.Audit.Score = value
+	return EmbeddedPointerPatch{mapper.With(p.embeddedPointerPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveScore removes the attributes of Score.
+func (p EmbeddedPointerPatch) RemoveScore() EmbeddedPointerPatch {
+	return EmbeddedPointerPatch{mapper.With(p.embeddedPointerPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Text sets Text.
+func (p EmbeddedPointerPatch) Text(value string) EmbeddedPointerPatch {
+	r := new(EmbeddedPointer)
+	r.Text = value
+	return EmbeddedPointerPatch{mapper.With(p.embeddedPointerPatch, mapperimpl.Set(1, r, 0))}
+}
+
+// RemoveText deletes the item of Text.
+func (p EmbeddedPointerPatch) RemoveText() EmbeddedPointerPatch {
+	return EmbeddedPointerPatch{mapper.With(p.embeddedPointerPatch, mapperimpl.Delete(1))}
 }
 
 func modelsItemizeEmbeddedPointerItem0Encode(r *EmbeddedPointer, attribute int) (types.AttributeValue, error) {
@@ -4061,6 +5542,88 @@ func (n SpreadKey) Deeper() query.Node[Spread] { return mapperimpl.Items(n.sprea
 
 // Nothing selects NOTHING.
 func (n SpreadKey) Nothing() query.Node[Spread] { return mapperimpl.Items(n.spreadNode, 4, 1) }
+
+type spreadPatch = mapper.Patch[Spread]
+
+// SpreadPatch is changes of one Spread that are written without reading it.
+type SpreadPatch struct{ spreadPatch }
+
+// PatchSpread begins a patch of the Spread with the partition key {ID}.
+func PatchSpread(id string) SpreadPatch {
+	return SpreadPatch{mapper.NewPatch(SpreadByID(id).spreadNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p SpreadPatch) Upsert() SpreadPatch {
+	return SpreadPatch{mapper.With(p.spreadPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p SpreadPatch) IfEntityExists() SpreadPatch {
+	return SpreadPatch{mapper.With(p.spreadPatch, mapperimpl.IfEntityExists)}
+}
+
+// Home sets Home.
+func (p SpreadPatch) Home(value Address) SpreadPatch {
+	r := new(Spread)
+	r.Home = value
+	return SpreadPatch{mapper.With(p.spreadPatch, mapperimpl.Set(0, r, 0, 1, 2, 3))}
+}
+
+// RemoveHome removes the attributes of Home.
+func (p SpreadPatch) RemoveHome() SpreadPatch {
+	return SpreadPatch{mapper.With(p.spreadPatch, mapperimpl.Remove(0, 0, 1, 2, 3))}
+}
+
+// Work sets Work.
+func (p SpreadPatch) Work(value Address) SpreadPatch {
+	r := new(Spread)
+	r.Work = &value
+	return SpreadPatch{mapper.With(p.spreadPatch, mapperimpl.Set(1, r, 0, 1, 2, 3))}
+}
+
+// RemoveWork deletes the item of Work.
+func (p SpreadPatch) RemoveWork() SpreadPatch {
+	return SpreadPatch{mapper.With(p.spreadPatch, mapperimpl.Delete(1))}
+}
+
+// Deep sets Deep.
+func (p SpreadPatch) Deep(value Deep) SpreadPatch {
+	r := new(Spread)
+	r.Deep = value
+	return SpreadPatch{mapper.With(p.spreadPatch, mapperimpl.Set(2, r, 0, 1, 2, 3, 4))}
+}
+
+// RemoveDeep deletes the item of Deep.
+func (p SpreadPatch) RemoveDeep() SpreadPatch {
+	return SpreadPatch{mapper.With(p.spreadPatch, mapperimpl.Delete(2))}
+}
+
+// Deeper sets Deeper.
+func (p SpreadPatch) Deeper(value Deeper) SpreadPatch {
+	r := new(Spread)
+	r.Deeper = &value
+	return SpreadPatch{mapper.With(p.spreadPatch, mapperimpl.Set(3, r, 0, 1, 2, 3))}
+}
+
+// RemoveDeeper deletes the item of Deeper.
+func (p SpreadPatch) RemoveDeeper() SpreadPatch {
+	return SpreadPatch{mapper.With(p.spreadPatch, mapperimpl.Delete(3))}
+}
+
+// Nothing sets Nothing.
+func (p SpreadPatch) Nothing(value struct {
+	Opt string "dynamodbav:\",omitempty\""
+}) SpreadPatch {
+	r := new(Spread)
+	r.Nothing = &value
+	return SpreadPatch{mapper.With(p.spreadPatch, mapperimpl.Set(4, r, 0))}
+}
+
+// RemoveNothing deletes the item of Nothing.
+func (p SpreadPatch) RemoveNothing() SpreadPatch {
+	return SpreadPatch{mapper.With(p.spreadPatch, mapperimpl.Delete(4))}
+}
 
 func modelsItemizeSpreadItem0Encode(r *Spread, attribute int) (types.AttributeValue, error) {
 	switch attribute {
@@ -4590,6 +6153,62 @@ func (n SharedSpreadKey) A() query.Node[SharedSpread] {
 	return mapperimpl.Items(n.sharedSpreadNode, 0, 1)
 }
 
+type sharedSpreadPatch = mapper.Patch[SharedSpread]
+
+// SharedSpreadPatch is changes of one SharedSpread that are written without reading it.
+type SharedSpreadPatch struct{ sharedSpreadPatch }
+
+// PatchSharedSpread begins a patch of the SharedSpread with the partition key {ID}.
+func PatchSharedSpread(id string) SharedSpreadPatch {
+	return SharedSpreadPatch{mapper.NewPatch(SharedSpreadByID(id).sharedSpreadNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p SharedSpreadPatch) Upsert() SharedSpreadPatch {
+	return SharedSpreadPatch{mapper.With(p.sharedSpreadPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p SharedSpreadPatch) IfEntityExists() SharedSpreadPatch {
+	return SharedSpreadPatch{mapper.With(p.sharedSpreadPatch, mapperimpl.IfEntityExists)}
+}
+
+// Title sets Title.
+func (p SharedSpreadPatch) Title(value string) SharedSpreadPatch {
+	r := new(SharedSpread)
+	r.Title = value
+	return SharedSpreadPatch{mapper.With(p.sharedSpreadPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveTitle removes the attributes of Title.
+func (p SharedSpreadPatch) RemoveTitle() SharedSpreadPatch {
+	return SharedSpreadPatch{mapper.With(p.sharedSpreadPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Home sets Home.
+func (p SharedSpreadPatch) Home(value Address) SharedSpreadPatch {
+	r := new(SharedSpread)
+	r.Home = value
+	return SharedSpreadPatch{mapper.With(p.sharedSpreadPatch, mapperimpl.Set(0, r, 1, 2, 3, 4))}
+}
+
+// RemoveHome removes the attributes of Home.
+func (p SharedSpreadPatch) RemoveHome() SharedSpreadPatch {
+	return SharedSpreadPatch{mapper.With(p.sharedSpreadPatch, mapperimpl.Remove(0, 1, 2, 3, 4))}
+}
+
+// More sets More.
+func (p SharedSpreadPatch) More(value Common) SharedSpreadPatch {
+	r := new(SharedSpread)
+	r.More = &value
+	return SharedSpreadPatch{mapper.With(p.sharedSpreadPatch, mapperimpl.Set(0, r, 5, 6))}
+}
+
+// RemoveMore removes the attributes of More.
+func (p SharedSpreadPatch) RemoveMore() SharedSpreadPatch {
+	return SharedSpreadPatch{mapper.With(p.sharedSpreadPatch, mapperimpl.Remove(0, 5, 6))}
+}
+
 func modelsItemizeSharedSpreadItem0Encode(r *SharedSpread, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Title
@@ -4781,6 +6400,74 @@ func (n InterfacesKey) A() query.Node[Interfaces] { return mapperimpl.Items(n.in
 // B selects B.
 func (n InterfacesKey) B() query.Node[Interfaces] { return mapperimpl.Items(n.interfacesNode, 1, 1) }
 
+type interfacesPatch = mapper.Patch[Interfaces]
+
+// InterfacesPatch is changes of one Interfaces that are written without reading it.
+type InterfacesPatch struct{ interfacesPatch }
+
+// PatchInterfaces begins a patch of the Interfaces with the partition key {ID}.
+func PatchInterfaces(id string) InterfacesPatch {
+	return InterfacesPatch{mapper.NewPatch(InterfacesByID(id).interfacesNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p InterfacesPatch) Upsert() InterfacesPatch {
+	return InterfacesPatch{mapper.With(p.interfacesPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p InterfacesPatch) IfEntityExists() InterfacesPatch {
+	return InterfacesPatch{mapper.With(p.interfacesPatch, mapperimpl.IfEntityExists)}
+}
+
+// Any sets Any.
+func (p InterfacesPatch) Any(value any) InterfacesPatch {
+	r := new(Interfaces)
+	r.Any = value
+	return InterfacesPatch{mapper.With(p.interfacesPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveAny removes the attributes of Any.
+func (p InterfacesPatch) RemoveAny() InterfacesPatch {
+	return InterfacesPatch{mapper.With(p.interfacesPatch, mapperimpl.Remove(0, 0))}
+}
+
+// List sets List.
+func (p InterfacesPatch) List(value []any) InterfacesPatch {
+	r := new(Interfaces)
+	r.List = value
+	return InterfacesPatch{mapper.With(p.interfacesPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveList removes the attributes of List.
+func (p InterfacesPatch) RemoveList() InterfacesPatch {
+	return InterfacesPatch{mapper.With(p.interfacesPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Map sets Map.
+func (p InterfacesPatch) Map(value map[string]any) InterfacesPatch {
+	r := new(Interfaces)
+	r.Map = value
+	return InterfacesPatch{mapper.With(p.interfacesPatch, mapperimpl.Set(1, r, 0))}
+}
+
+// RemoveMap removes the attributes of Map.
+func (p InterfacesPatch) RemoveMap() InterfacesPatch {
+	return InterfacesPatch{mapper.With(p.interfacesPatch, mapperimpl.Remove(1, 0))}
+}
+
+// Omit sets Omit.
+func (p InterfacesPatch) Omit(value any) InterfacesPatch {
+	r := new(Interfaces)
+	r.Omit = value
+	return InterfacesPatch{mapper.With(p.interfacesPatch, mapperimpl.Set(1, r, 1))}
+}
+
+// RemoveOmit removes the attributes of Omit.
+func (p InterfacesPatch) RemoveOmit() InterfacesPatch {
+	return InterfacesPatch{mapper.With(p.interfacesPatch, mapperimpl.Remove(1, 1))}
+}
+
 func modelsItemizeInterfacesItem0Encode(r *Interfaces, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Any
@@ -4938,6 +6625,110 @@ func (n MarshalersKey) B() query.Node[Marshalers] { return mapperimpl.Items(n.ma
 
 // In selects C.
 func (n MarshalersKey) In() query.Node[Marshalers] { return mapperimpl.Items(n.marshalersNode, 2, 1) }
+
+type marshalersPatch = mapper.Patch[Marshalers]
+
+// MarshalersPatch is changes of one Marshalers that are written without reading it.
+type MarshalersPatch struct{ marshalersPatch }
+
+// PatchMarshalers begins a patch of the Marshalers with the partition key {ID}.
+func PatchMarshalers(id string) MarshalersPatch {
+	return MarshalersPatch{mapper.NewPatch(MarshalersByID(id).marshalersNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p MarshalersPatch) Upsert() MarshalersPatch {
+	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p MarshalersPatch) IfEntityExists() MarshalersPatch {
+	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.IfEntityExists)}
+}
+
+// Point sets Point.
+func (p MarshalersPatch) Point(value Point) MarshalersPatch {
+	r := new(Marshalers)
+	r.Point = value
+	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemovePoint removes the attributes of Point.
+func (p MarshalersPatch) RemovePoint() MarshalersPatch {
+	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Ptr sets Ptr.
+func (p MarshalersPatch) Ptr(value Point) MarshalersPatch {
+	r := new(Marshalers)
+	r.Ptr = &value
+	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemovePtr removes the attributes of Ptr.
+func (p MarshalersPatch) RemovePtr() MarshalersPatch {
+	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Points sets Points.
+func (p MarshalersPatch) Points(value []Point) MarshalersPatch {
+	r := new(Marshalers)
+	r.Points = value
+	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.Set(0, r, 2))}
+}
+
+// RemovePoints removes the attributes of Points.
+func (p MarshalersPatch) RemovePoints() MarshalersPatch {
+	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.Remove(0, 2))}
+}
+
+// Map sets Map.
+func (p MarshalersPatch) Map(value map[string]Money) MarshalersPatch {
+	r := new(Marshalers)
+	r.Map = value
+	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.Set(0, r, 3))}
+}
+
+// RemoveMap removes the attributes of Map.
+func (p MarshalersPatch) RemoveMap() MarshalersPatch {
+	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.Remove(0, 3))}
+}
+
+// Money sets Money.
+func (p MarshalersPatch) Money(value Money) MarshalersPatch {
+	r := new(Marshalers)
+	r.Money = value
+	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.Set(1, r, 0))}
+}
+
+// RemoveMoney removes the attributes of Money.
+func (p MarshalersPatch) RemoveMoney() MarshalersPatch {
+	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.Remove(1, 0))}
+}
+
+// Unix sets Unix.
+func (p MarshalersPatch) Unix(value attributevalue.UnixTime) MarshalersPatch {
+	r := new(Marshalers)
+	r.Unix = value
+	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.Set(1, r, 1))}
+}
+
+// RemoveUnix removes the attributes of Unix.
+func (p MarshalersPatch) RemoveUnix() MarshalersPatch {
+	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.Remove(1, 1))}
+}
+
+// In sets In.
+func (p MarshalersPatch) In(value struct{ P Point }) MarshalersPatch {
+	r := new(Marshalers)
+	r.In = value
+	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.Set(2, r, 0))}
+}
+
+// RemoveIn deletes the item of In.
+func (p MarshalersPatch) RemoveIn() MarshalersPatch {
+	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.Delete(2))}
+}
 
 func modelsItemizeMarshalersItem0Encode(r *Marshalers, attribute int) (types.AttributeValue, error) {
 	switch attribute {
@@ -5154,6 +6945,74 @@ func DecimalsByID(id attributevalue.Number) DecimalsKey {
 // A selects A.
 func (n DecimalsKey) A() query.Node[Decimals] { return mapperimpl.Items(n.decimalsNode, 0, 1) }
 
+type decimalsPatch = mapper.Patch[Decimals]
+
+// DecimalsPatch is changes of one Decimals that are written without reading it.
+type DecimalsPatch struct{ decimalsPatch }
+
+// PatchDecimals begins a patch of the Decimals with the partition key {ID}.
+func PatchDecimals(id attributevalue.Number) DecimalsPatch {
+	return DecimalsPatch{mapper.NewPatch(DecimalsByID(id).decimalsNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p DecimalsPatch) Upsert() DecimalsPatch {
+	return DecimalsPatch{mapper.With(p.decimalsPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p DecimalsPatch) IfEntityExists() DecimalsPatch {
+	return DecimalsPatch{mapper.With(p.decimalsPatch, mapperimpl.IfEntityExists)}
+}
+
+// Number sets Number.
+func (p DecimalsPatch) Number(value attributevalue.Number) DecimalsPatch {
+	r := new(Decimals)
+	r.Number = value
+	return DecimalsPatch{mapper.With(p.decimalsPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveNumber removes the attributes of Number.
+func (p DecimalsPatch) RemoveNumber() DecimalsPatch {
+	return DecimalsPatch{mapper.With(p.decimalsPatch, mapperimpl.Remove(0, 0))}
+}
+
+// JSON sets JSON.
+func (p DecimalsPatch) JSON(value json.Number) DecimalsPatch {
+	r := new(Decimals)
+	r.JSON = value
+	return DecimalsPatch{mapper.With(p.decimalsPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveJSON removes the attributes of JSON.
+func (p DecimalsPatch) RemoveJSON() DecimalsPatch {
+	return DecimalsPatch{mapper.With(p.decimalsPatch, mapperimpl.Remove(0, 1))}
+}
+
+// List sets List.
+func (p DecimalsPatch) List(value []attributevalue.Number) DecimalsPatch {
+	r := new(Decimals)
+	r.List = value
+	return DecimalsPatch{mapper.With(p.decimalsPatch, mapperimpl.Set(0, r, 2))}
+}
+
+// RemoveList removes the attributes of List.
+func (p DecimalsPatch) RemoveList() DecimalsPatch {
+	return DecimalsPatch{mapper.With(p.decimalsPatch, mapperimpl.Remove(0, 2))}
+}
+
+// Set sets Set.
+func (p DecimalsPatch) Set(value []attributevalue.Number) DecimalsPatch {
+	r := new(Decimals)
+	r.Set = value
+	return DecimalsPatch{mapper.With(p.decimalsPatch, mapperimpl.Set(0, r, 3))}
+}
+
+// RemoveSet removes the attributes of Set.
+func (p DecimalsPatch) RemoveSet() DecimalsPatch {
+	return DecimalsPatch{mapper.With(p.decimalsPatch, mapperimpl.Remove(0, 3))}
+}
+
 func modelsItemizeDecimalsItem0Encode(r *Decimals, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Number
@@ -5274,6 +7133,146 @@ func NamedTypesByID(id Name) NamedTypesKey {
 
 // A selects A.
 func (n NamedTypesKey) A() query.Node[NamedTypes] { return mapperimpl.Items(n.namedTypesNode, 0, 1) }
+
+type namedTypesPatch = mapper.Patch[NamedTypes]
+
+// NamedTypesPatch is changes of one NamedTypes that are written without reading it.
+type NamedTypesPatch struct{ namedTypesPatch }
+
+// PatchNamedTypes begins a patch of the NamedTypes with the partition key N#{ID}.
+func PatchNamedTypes(id Name) NamedTypesPatch {
+	return NamedTypesPatch{mapper.NewPatch(NamedTypesByID(id).namedTypesNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p NamedTypesPatch) Upsert() NamedTypesPatch {
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p NamedTypesPatch) IfEntityExists() NamedTypesPatch {
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.IfEntityExists)}
+}
+
+// Color sets Color.
+func (p NamedTypesPatch) Color(value Color) NamedTypesPatch {
+	r := new(NamedTypes)
+	r.Color = value
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveColor removes the attributes of Color.
+func (p NamedTypesPatch) RemoveColor() NamedTypesPatch {
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Level sets Level.
+func (p NamedTypesPatch) Level(value Level) NamedTypesPatch {
+	r := new(NamedTypes)
+	r.Level = value
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveLevel removes the attributes of Level.
+func (p NamedTypesPatch) RemoveLevel() NamedTypesPatch {
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Blob sets Blob.
+func (p NamedTypesPatch) Blob(value Blob) NamedTypesPatch {
+	r := new(NamedTypes)
+	r.Blob = value
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Set(0, r, 2))}
+}
+
+// RemoveBlob removes the attributes of Blob.
+func (p NamedTypesPatch) RemoveBlob() NamedTypesPatch {
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Remove(0, 2))}
+}
+
+// Ratio sets Ratio.
+func (p NamedTypesPatch) Ratio(value Ratio) NamedTypesPatch {
+	r := new(NamedTypes)
+	r.Ratio = value
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Set(0, r, 3))}
+}
+
+// RemoveRatio removes the attributes of Ratio.
+func (p NamedTypesPatch) RemoveRatio() NamedTypesPatch {
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Remove(0, 3))}
+}
+
+// Flag sets Flag.
+func (p NamedTypesPatch) Flag(value Flag) NamedTypesPatch {
+	r := new(NamedTypes)
+	r.Flag = value
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Set(0, r, 4))}
+}
+
+// RemoveFlag removes the attributes of Flag.
+func (p NamedTypesPatch) RemoveFlag() NamedTypesPatch {
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Remove(0, 4))}
+}
+
+// Stamp sets Stamp.
+func (p NamedTypesPatch) Stamp(value Stamp) NamedTypesPatch {
+	r := new(NamedTypes)
+	r.Stamp = value
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Set(0, r, 5))}
+}
+
+// RemoveStamp removes the attributes of Stamp.
+func (p NamedTypesPatch) RemoveStamp() NamedTypesPatch {
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Remove(0, 5))}
+}
+
+// Labels sets Labels.
+func (p NamedTypesPatch) Labels(value Labels) NamedTypesPatch {
+	r := new(NamedTypes)
+	r.Labels = value
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Set(0, r, 6))}
+}
+
+// RemoveLabels removes the attributes of Labels.
+func (p NamedTypesPatch) RemoveLabels() NamedTypesPatch {
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Remove(0, 6))}
+}
+
+// Lines sets Lines.
+func (p NamedTypesPatch) Lines(value Lines) NamedTypesPatch {
+	r := new(NamedTypes)
+	r.Lines = value
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Set(0, r, 7))}
+}
+
+// RemoveLines removes the attributes of Lines.
+func (p NamedTypesPatch) RemoveLines() NamedTypesPatch {
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Remove(0, 7))}
+}
+
+// UUID sets UUID.
+func (p NamedTypesPatch) UUID(value UUID) NamedTypesPatch {
+	r := new(NamedTypes)
+	r.UUID = value
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Set(0, r, 8))}
+}
+
+// RemoveUUID removes the attributes of UUID.
+func (p NamedTypesPatch) RemoveUUID() NamedTypesPatch {
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Remove(0, 8))}
+}
+
+// Size sets Size.
+func (p NamedTypesPatch) Size(value Size) NamedTypesPatch {
+	r := new(NamedTypes)
+	r.Size = value
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Set(0, r, 9))}
+}
+
+// RemoveSize removes the attributes of Size.
+func (p NamedTypesPatch) RemoveSize() NamedTypesPatch {
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Remove(0, 9))}
+}
 
 func modelsItemizeNamedTypesItem0Encode(r *NamedTypes, attribute int) (types.AttributeValue, error) {
 	switch attribute {
@@ -5656,6 +7655,98 @@ func (n TimeElementsKeyWeeks) AddedAt(addedAt time.Time) TimeElementsKeyWeeksAdd
 // Weeks selects W#{AddedAt:week}#{SKU}.
 func (n TimeElementsKey) Weeks() TimeElementsKeyWeeks {
 	return newTimeElementsKeyWeeks(mapperimpl.Items(n.timeElementsNode, 6, 1))
+}
+
+type timeElementsPatch = mapper.Patch[TimeElements]
+
+// TimeElementsPatch is changes of one TimeElements that are written without reading it.
+type TimeElementsPatch struct{ timeElementsPatch }
+
+// PatchTimeElements begins a patch of the TimeElements with the partition key {ID}.
+func PatchTimeElements(id string) TimeElementsPatch {
+	return TimeElementsPatch{mapper.NewPatch(TimeElementsByID(id).timeElementsNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p TimeElementsPatch) Upsert() TimeElementsPatch {
+	return TimeElementsPatch{mapper.With(p.timeElementsPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p TimeElementsPatch) IfEntityExists() TimeElementsPatch {
+	return TimeElementsPatch{mapper.With(p.timeElementsPatch, mapperimpl.IfEntityExists)}
+}
+
+// Head sets Head.
+func (p TimeElementsPatch) Head(value string) TimeElementsPatch {
+	r := new(TimeElements)
+	r.Head = value
+	return TimeElementsPatch{mapper.With(p.timeElementsPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveHead removes the attributes of Head.
+func (p TimeElementsPatch) RemoveHead() TimeElementsPatch {
+	return TimeElementsPatch{mapper.With(p.timeElementsPatch, mapperimpl.Remove(0, 0))}
+}
+
+// AddNanos adds an element to Nanos.
+func (p TimeElementsPatch) AddNanos(value Wish) TimeElementsPatch {
+	return TimeElementsPatch{mapper.With(p.timeElementsPatch, mapperimpl.AddElement(1, &value))}
+}
+
+// RemoveNanos removes the element of Nanos with that key.
+func (p TimeElementsPatch) RemoveNanos(addedAt time.Time) TimeElementsPatch {
+	return TimeElementsPatch{mapper.With(p.timeElementsPatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))}
+}
+
+// AddMillis adds an element to Millis.
+func (p TimeElementsPatch) AddMillis(value Wish) TimeElementsPatch {
+	return TimeElementsPatch{mapper.With(p.timeElementsPatch, mapperimpl.AddElement(2, &value))}
+}
+
+// RemoveMillis removes the element of Millis with that key.
+func (p TimeElementsPatch) RemoveMillis(addedAt time.Time) TimeElementsPatch {
+	return TimeElementsPatch{mapper.With(p.timeElementsPatch, mapperimpl.RemoveElement(2, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))}
+}
+
+// AddSeconds adds an element to Seconds.
+func (p TimeElementsPatch) AddSeconds(value Wish) TimeElementsPatch {
+	return TimeElementsPatch{mapper.With(p.timeElementsPatch, mapperimpl.AddElement(3, &value))}
+}
+
+// RemoveSeconds removes the element of Seconds with that key.
+func (p TimeElementsPatch) RemoveSeconds(addedAt time.Time, sku string) TimeElementsPatch {
+	return TimeElementsPatch{mapper.With(p.timeElementsPatch, mapperimpl.RemoveElement(3, mapperimpl.Arg(mapperimpl.TimeValue(addedAt)), mapperimpl.Arg(mapperimpl.StringValue(sku))))}
+}
+
+// AddUnix adds an element to Unix.
+func (p TimeElementsPatch) AddUnix(value Wish) TimeElementsPatch {
+	return TimeElementsPatch{mapper.With(p.timeElementsPatch, mapperimpl.AddElement(4, &value))}
+}
+
+// RemoveUnix removes the element of Unix with that key.
+func (p TimeElementsPatch) RemoveUnix(addedAt time.Time, sku string) TimeElementsPatch {
+	return TimeElementsPatch{mapper.With(p.timeElementsPatch, mapperimpl.RemoveElement(4, mapperimpl.Arg(mapperimpl.TimeValue(addedAt)), mapperimpl.Arg(mapperimpl.StringValue(sku))))}
+}
+
+// AddDates adds an element to Dates.
+func (p TimeElementsPatch) AddDates(value Wish) TimeElementsPatch {
+	return TimeElementsPatch{mapper.With(p.timeElementsPatch, mapperimpl.AddElement(5, &value))}
+}
+
+// RemoveDates removes the element of Dates with that key.
+func (p TimeElementsPatch) RemoveDates(addedAt time.Time, sku string) TimeElementsPatch {
+	return TimeElementsPatch{mapper.With(p.timeElementsPatch, mapperimpl.RemoveElement(5, mapperimpl.Arg(mapperimpl.TimeValue(addedAt)), mapperimpl.Arg(mapperimpl.StringValue(sku))))}
+}
+
+// AddWeeks adds an element to Weeks.
+func (p TimeElementsPatch) AddWeeks(value Wish) TimeElementsPatch {
+	return TimeElementsPatch{mapper.With(p.timeElementsPatch, mapperimpl.AddElement(6, &value))}
+}
+
+// RemoveWeeks removes the element of Weeks with that key.
+func (p TimeElementsPatch) RemoveWeeks(addedAt time.Time, sku string) TimeElementsPatch {
+	return TimeElementsPatch{mapper.With(p.timeElementsPatch, mapperimpl.RemoveElement(6, mapperimpl.Arg(mapperimpl.TimeValue(addedAt)), mapperimpl.Arg(mapperimpl.StringValue(sku))))}
 }
 
 func modelsItemizeTimeElementsItem0Encode(r *TimeElements, attribute int) (types.AttributeValue, error) {
@@ -6479,6 +8570,108 @@ func (n MapElementsKey) By() MapElementsKeyBy {
 	return newMapElementsKeyBy(mapperimpl.Items(n.mapElementsNode, 7, 1))
 }
 
+type mapElementsPatch = mapper.Patch[MapElements]
+
+// MapElementsPatch is changes of one MapElements that are written without reading it.
+type MapElementsPatch struct{ mapElementsPatch }
+
+// PatchMapElements begins a patch of the MapElements with the partition key {ID}.
+func PatchMapElements(id string) MapElementsPatch {
+	return MapElementsPatch{mapper.NewPatch(MapElementsByID(id).mapElementsNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p MapElementsPatch) Upsert() MapElementsPatch {
+	return MapElementsPatch{mapper.With(p.mapElementsPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p MapElementsPatch) IfEntityExists() MapElementsPatch {
+	return MapElementsPatch{mapper.With(p.mapElementsPatch, mapperimpl.IfEntityExists)}
+}
+
+// Head sets Head.
+func (p MapElementsPatch) Head(value string) MapElementsPatch {
+	r := new(MapElements)
+	r.Head = value
+	return MapElementsPatch{mapper.With(p.mapElementsPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveHead removes the attributes of Head.
+func (p MapElementsPatch) RemoveHead() MapElementsPatch {
+	return MapElementsPatch{mapper.With(p.mapElementsPatch, mapperimpl.Remove(0, 0))}
+}
+
+// AddCards adds an element to Cards.
+func (p MapElementsPatch) AddCards(key string, value Card) MapElementsPatch {
+	return MapElementsPatch{mapper.With(p.mapElementsPatch, mapperimpl.AddEntry(1, key, &value))}
+}
+
+// RemoveCards removes the element of Cards with that key.
+func (p MapElementsPatch) RemoveCards(key string) MapElementsPatch {
+	return MapElementsPatch{mapper.With(p.mapElementsPatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.StringValue(key))))}
+}
+
+// AddCounts adds an element to Counts.
+func (p MapElementsPatch) AddCounts(key int, value int) MapElementsPatch {
+	return MapElementsPatch{mapper.With(p.mapElementsPatch, mapperimpl.AddEntry(2, key, &value))}
+}
+
+// RemoveCounts removes the element of Counts with that key.
+func (p MapElementsPatch) RemoveCounts(key int) MapElementsPatch {
+	return MapElementsPatch{mapper.With(p.mapElementsPatch, mapperimpl.RemoveElement(2, mapperimpl.Arg(mapperimpl.IntValue(key))))}
+}
+
+// AddLevels adds an element to Levels.
+func (p MapElementsPatch) AddLevels(key Level, value string) MapElementsPatch {
+	return MapElementsPatch{mapper.With(p.mapElementsPatch, mapperimpl.AddEntry(3, key, &value))}
+}
+
+// RemoveLevels removes the element of Levels with that key.
+func (p MapElementsPatch) RemoveLevels(key Level) MapElementsPatch {
+	return MapElementsPatch{mapper.With(p.mapElementsPatch, mapperimpl.RemoveElement(3, mapperimpl.Arg(mapperimpl.UintValue(key))))}
+}
+
+// AddTimes adds an element to Times.
+func (p MapElementsPatch) AddTimes(key UUID, value time.Time) MapElementsPatch {
+	return MapElementsPatch{mapper.With(p.mapElementsPatch, mapperimpl.AddEntry(4, key, &value))}
+}
+
+// RemoveTimes removes the element of Times with that key.
+func (p MapElementsPatch) RemoveTimes(key UUID) MapElementsPatch {
+	return MapElementsPatch{mapper.With(p.mapElementsPatch, mapperimpl.RemoveElement(4, mapperimpl.Arg(mapperimpl.TextValue(&key))))}
+}
+
+// AddLists adds an element to Lists.
+func (p MapElementsPatch) AddLists(key Name, value []string) MapElementsPatch {
+	return MapElementsPatch{mapper.With(p.mapElementsPatch, mapperimpl.AddEntry(5, key, &value))}
+}
+
+// RemoveLists removes the element of Lists with that key.
+func (p MapElementsPatch) RemoveLists(key Name) MapElementsPatch {
+	return MapElementsPatch{mapper.With(p.mapElementsPatch, mapperimpl.RemoveElement(5, mapperimpl.Arg(mapperimpl.StringValue(key))))}
+}
+
+// AddAnys adds an element to Anys.
+func (p MapElementsPatch) AddAnys(key string, value any) MapElementsPatch {
+	return MapElementsPatch{mapper.With(p.mapElementsPatch, mapperimpl.AddEntry(6, key, &value))}
+}
+
+// RemoveAnys removes the element of Anys with that key.
+func (p MapElementsPatch) RemoveAnys(key string) MapElementsPatch {
+	return MapElementsPatch{mapper.With(p.mapElementsPatch, mapperimpl.RemoveElement(6, mapperimpl.Arg(mapperimpl.StringValue(key))))}
+}
+
+// AddBy adds an element to By.
+func (p MapElementsPatch) AddBy(key string, value Wish) MapElementsPatch {
+	return MapElementsPatch{mapper.With(p.mapElementsPatch, mapperimpl.AddEntry(7, key, &value))}
+}
+
+// RemoveBy removes the element of By with that key.
+func (p MapElementsPatch) RemoveBy(key string, addedAt time.Time) MapElementsPatch {
+	return MapElementsPatch{mapper.With(p.mapElementsPatch, mapperimpl.RemoveElement(7, mapperimpl.Arg(mapperimpl.StringValue(key)), mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))}
+}
+
 func modelsItemizeMapElementsItem0Encode(r *MapElements, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Head
@@ -7220,6 +9413,118 @@ func (n ScalarElementsKey) Sizes() ScalarElementsKeySizes {
 	return newScalarElementsKeySizes(mapperimpl.Items(n.scalarElementsNode, 8, 1))
 }
 
+type scalarElementsPatch = mapper.Patch[ScalarElements]
+
+// ScalarElementsPatch is changes of one ScalarElements that are written without reading it.
+type ScalarElementsPatch struct{ scalarElementsPatch }
+
+// PatchScalarElements begins a patch of the ScalarElements with the partition key {ID}.
+func PatchScalarElements(id string) ScalarElementsPatch {
+	return ScalarElementsPatch{mapper.NewPatch(ScalarElementsByID(id).scalarElementsNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p ScalarElementsPatch) Upsert() ScalarElementsPatch {
+	return ScalarElementsPatch{mapper.With(p.scalarElementsPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p ScalarElementsPatch) IfEntityExists() ScalarElementsPatch {
+	return ScalarElementsPatch{mapper.With(p.scalarElementsPatch, mapperimpl.IfEntityExists)}
+}
+
+// Head sets Head.
+func (p ScalarElementsPatch) Head(value string) ScalarElementsPatch {
+	r := new(ScalarElements)
+	r.Head = value
+	return ScalarElementsPatch{mapper.With(p.scalarElementsPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveHead removes the attributes of Head.
+func (p ScalarElementsPatch) RemoveHead() ScalarElementsPatch {
+	return ScalarElementsPatch{mapper.With(p.scalarElementsPatch, mapperimpl.Remove(0, 0))}
+}
+
+// AddTags adds an element to Tags.
+func (p ScalarElementsPatch) AddTags(value string) ScalarElementsPatch {
+	return ScalarElementsPatch{mapper.With(p.scalarElementsPatch, mapperimpl.AddElement(1, &value))}
+}
+
+// RemoveTags removes the element of Tags with that key.
+func (p ScalarElementsPatch) RemoveTags(value string) ScalarElementsPatch {
+	return ScalarElementsPatch{mapper.With(p.scalarElementsPatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.StringValue(value))))}
+}
+
+// AddRaw adds an element to Raw.
+func (p ScalarElementsPatch) AddRaw(value string) ScalarElementsPatch {
+	return ScalarElementsPatch{mapper.With(p.scalarElementsPatch, mapperimpl.AddElement(2, &value))}
+}
+
+// RemoveRaw removes the element of Raw with that key.
+func (p ScalarElementsPatch) RemoveRaw(value string) ScalarElementsPatch {
+	return ScalarElementsPatch{mapper.With(p.scalarElementsPatch, mapperimpl.RemoveElement(2, mapperimpl.Arg(mapperimpl.StringValue(value))))}
+}
+
+// AddInts adds an element to Ints.
+func (p ScalarElementsPatch) AddInts(value int) ScalarElementsPatch {
+	return ScalarElementsPatch{mapper.With(p.scalarElementsPatch, mapperimpl.AddElement(3, &value))}
+}
+
+// RemoveInts removes the element of Ints with that key.
+func (p ScalarElementsPatch) RemoveInts(value int) ScalarElementsPatch {
+	return ScalarElementsPatch{mapper.With(p.scalarElementsPatch, mapperimpl.RemoveElement(3, mapperimpl.Arg(mapperimpl.IntValue(value))))}
+}
+
+// AddUints adds an element to Uints.
+func (p ScalarElementsPatch) AddUints(value uint64) ScalarElementsPatch {
+	return ScalarElementsPatch{mapper.With(p.scalarElementsPatch, mapperimpl.AddElement(4, &value))}
+}
+
+// RemoveUints removes the element of Uints with that key.
+func (p ScalarElementsPatch) RemoveUints(value uint64) ScalarElementsPatch {
+	return ScalarElementsPatch{mapper.With(p.scalarElementsPatch, mapperimpl.RemoveElement(4, mapperimpl.Arg(mapperimpl.UintValue(value))))}
+}
+
+// AddTimes adds an element to Times.
+func (p ScalarElementsPatch) AddTimes(value time.Time) ScalarElementsPatch {
+	return ScalarElementsPatch{mapper.With(p.scalarElementsPatch, mapperimpl.AddElement(5, &value))}
+}
+
+// RemoveTimes removes the element of Times with that key.
+func (p ScalarElementsPatch) RemoveTimes(value time.Time) ScalarElementsPatch {
+	return ScalarElementsPatch{mapper.With(p.scalarElementsPatch, mapperimpl.RemoveElement(5, mapperimpl.Arg(mapperimpl.TimeValue(value))))}
+}
+
+// AddDays adds an element to Days.
+func (p ScalarElementsPatch) AddDays(value time.Time) ScalarElementsPatch {
+	return ScalarElementsPatch{mapper.With(p.scalarElementsPatch, mapperimpl.AddElement(6, &value))}
+}
+
+// RemoveDays removes the element of Days with that key.
+func (p ScalarElementsPatch) RemoveDays(value time.Time) ScalarElementsPatch {
+	return ScalarElementsPatch{mapper.With(p.scalarElementsPatch, mapperimpl.RemoveElement(6, mapperimpl.Arg(mapperimpl.TimeValue(value))))}
+}
+
+// AddIDs adds an element to IDs.
+func (p ScalarElementsPatch) AddIDs(value UUID) ScalarElementsPatch {
+	return ScalarElementsPatch{mapper.With(p.scalarElementsPatch, mapperimpl.AddElement(7, &value))}
+}
+
+// RemoveIDs removes the element of IDs with that key.
+func (p ScalarElementsPatch) RemoveIDs(value UUID) ScalarElementsPatch {
+	return ScalarElementsPatch{mapper.With(p.scalarElementsPatch, mapperimpl.RemoveElement(7, mapperimpl.Arg(mapperimpl.TextValue(&value))))}
+}
+
+// AddSizes adds an element to Sizes.
+func (p ScalarElementsPatch) AddSizes(value Size) ScalarElementsPatch {
+	return ScalarElementsPatch{mapper.With(p.scalarElementsPatch, mapperimpl.AddElement(8, &value))}
+}
+
+// RemoveSizes removes the element of Sizes with that key.
+func (p ScalarElementsPatch) RemoveSizes(value Size) ScalarElementsPatch {
+	return ScalarElementsPatch{mapper.With(p.scalarElementsPatch, mapperimpl.RemoveElement(8, mapperimpl.Arg(mapperimpl.TextValue(&value))))}
+}
+
 func modelsItemizeScalarElementsItem0Encode(r *ScalarElements, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Head
@@ -7712,6 +10017,58 @@ func (n MembersKey) Votes() MembersKeyVotes {
 	return newMembersKeyVotes(mapperimpl.Items(n.membersNode, 2, 1))
 }
 
+type membersPatch = mapper.Patch[Members]
+
+// MembersPatch is changes of one Members that are written without reading it.
+type MembersPatch struct{ membersPatch }
+
+// PatchMembers begins a patch of the Members with the partition key {ID}.
+func PatchMembers(id string) MembersPatch {
+	return MembersPatch{mapper.NewPatch(MembersByID(id).membersNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p MembersPatch) Upsert() MembersPatch {
+	return MembersPatch{mapper.With(p.membersPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p MembersPatch) IfEntityExists() MembersPatch {
+	return MembersPatch{mapper.With(p.membersPatch, mapperimpl.IfEntityExists)}
+}
+
+// Head sets Head.
+func (p MembersPatch) Head(value string) MembersPatch {
+	r := new(Members)
+	r.Head = value
+	return MembersPatch{mapper.With(p.membersPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveHead removes the attributes of Head.
+func (p MembersPatch) RemoveHead() MembersPatch {
+	return MembersPatch{mapper.With(p.membersPatch, mapperimpl.Remove(0, 0))}
+}
+
+// AddMembers adds an element to Members.
+func (p MembersPatch) AddMembers(key string, value struct{}) MembersPatch {
+	return MembersPatch{mapper.With(p.membersPatch, mapperimpl.AddEntry(1, key, &value))}
+}
+
+// RemoveMembers removes the element of Members with that key.
+func (p MembersPatch) RemoveMembers(key string) MembersPatch {
+	return MembersPatch{mapper.With(p.membersPatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.StringValue(key))))}
+}
+
+// AddVotes adds an element to Votes.
+func (p MembersPatch) AddVotes(key string, value bool) MembersPatch {
+	return MembersPatch{mapper.With(p.membersPatch, mapperimpl.AddEntry(2, key, &value))}
+}
+
+// RemoveVotes removes the element of Votes with that key.
+func (p MembersPatch) RemoveVotes(key string) MembersPatch {
+	return MembersPatch{mapper.With(p.membersPatch, mapperimpl.RemoveElement(2, mapperimpl.Arg(mapperimpl.StringValue(key))))}
+}
+
 func modelsItemizeMembersItem0Encode(r *Members, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Head
@@ -8009,6 +10366,78 @@ func (n PointerElementsKeyTexts) Key(key string) query.Elements[PointerElements,
 // Texts selects T#{key}.
 func (n PointerElementsKey) Texts() PointerElementsKeyTexts {
 	return newPointerElementsKeyTexts(mapperimpl.Items(n.pointerElementsNode, 4, 1))
+}
+
+type pointerElementsPatch = mapper.Patch[PointerElements]
+
+// PointerElementsPatch is changes of one PointerElements that are written without reading it.
+type PointerElementsPatch struct{ pointerElementsPatch }
+
+// PatchPointerElements begins a patch of the PointerElements with the partition key {ID}.
+func PatchPointerElements(id string) PointerElementsPatch {
+	return PointerElementsPatch{mapper.NewPatch(PointerElementsByID(id).pointerElementsNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p PointerElementsPatch) Upsert() PointerElementsPatch {
+	return PointerElementsPatch{mapper.With(p.pointerElementsPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p PointerElementsPatch) IfEntityExists() PointerElementsPatch {
+	return PointerElementsPatch{mapper.With(p.pointerElementsPatch, mapperimpl.IfEntityExists)}
+}
+
+// Head sets Head.
+func (p PointerElementsPatch) Head(value string) PointerElementsPatch {
+	r := new(PointerElements)
+	r.Head = value
+	return PointerElementsPatch{mapper.With(p.pointerElementsPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveHead removes the attributes of Head.
+func (p PointerElementsPatch) RemoveHead() PointerElementsPatch {
+	return PointerElementsPatch{mapper.With(p.pointerElementsPatch, mapperimpl.Remove(0, 0))}
+}
+
+// AddWishes adds an element to Wishes.
+func (p PointerElementsPatch) AddWishes(value Wish) PointerElementsPatch {
+	return PointerElementsPatch{mapper.With(p.pointerElementsPatch, mapperimpl.AddElement(1, &value))}
+}
+
+// RemoveWishes removes the element of Wishes with that key.
+func (p PointerElementsPatch) RemoveWishes(sku string, addedAt time.Time) PointerElementsPatch {
+	return PointerElementsPatch{mapper.With(p.pointerElementsPatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.StringValue(sku)), mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))}
+}
+
+// AddCards adds an element to Cards.
+func (p PointerElementsPatch) AddCards(key string, value Card) PointerElementsPatch {
+	return PointerElementsPatch{mapper.With(p.pointerElementsPatch, mapperimpl.AddEntry(2, key, &value))}
+}
+
+// RemoveCards removes the element of Cards with that key.
+func (p PointerElementsPatch) RemoveCards(key string) PointerElementsPatch {
+	return PointerElementsPatch{mapper.With(p.pointerElementsPatch, mapperimpl.RemoveElement(2, mapperimpl.Arg(mapperimpl.StringValue(key))))}
+}
+
+// AddInts adds an element to Ints.
+func (p PointerElementsPatch) AddInts(value int) PointerElementsPatch {
+	return PointerElementsPatch{mapper.With(p.pointerElementsPatch, mapperimpl.AddElement(3, &value))}
+}
+
+// RemoveInts removes the element of Ints with that key.
+func (p PointerElementsPatch) RemoveInts(value int) PointerElementsPatch {
+	return PointerElementsPatch{mapper.With(p.pointerElementsPatch, mapperimpl.RemoveElement(3, mapperimpl.Arg(mapperimpl.IntValue(value))))}
+}
+
+// AddTexts adds an element to Texts.
+func (p PointerElementsPatch) AddTexts(key string, value string) PointerElementsPatch {
+	return PointerElementsPatch{mapper.With(p.pointerElementsPatch, mapperimpl.AddEntry(4, key, &value))}
+}
+
+// RemoveTexts removes the element of Texts with that key.
+func (p PointerElementsPatch) RemoveTexts(key string) PointerElementsPatch {
+	return PointerElementsPatch{mapper.With(p.pointerElementsPatch, mapperimpl.RemoveElement(4, mapperimpl.Arg(mapperimpl.StringValue(key))))}
 }
 
 func modelsItemizePointerElementsItem0Encode(r *PointerElements, attribute int) (types.AttributeValue, error) {
@@ -8453,6 +10882,58 @@ func (n CompositeKey) Tail(seq uint16) CompositeKeyTail {
 	return newCompositeKeyTail(mapperimpl.Items(n.compositeNode, 2, 3, mapperimpl.Arg(mapperimpl.UintValue(seq))))
 }
 
+type compositePatch = mapper.Patch[Composite]
+
+// CompositePatch is changes of one Composite that are written without reading it.
+type CompositePatch struct{ compositePatch }
+
+// PatchComposite begins a patch of the Composite with the partition key {Tenant}#{Region}#{N:06}.
+func PatchComposite(tenant string, region string, nValue int) CompositePatch {
+	return CompositePatch{mapper.NewPatch(CompositeByTenantRegionN(tenant, region, nValue).compositeNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p CompositePatch) Upsert() CompositePatch {
+	return CompositePatch{mapper.With(p.compositePatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p CompositePatch) IfEntityExists() CompositePatch {
+	return CompositePatch{mapper.With(p.compositePatch, mapperimpl.IfEntityExists)}
+}
+
+// Head sets Head.
+func (p CompositePatch) Head(value string) CompositePatch {
+	r := new(Composite)
+	r.Head = value
+	return CompositePatch{mapper.With(p.compositePatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveHead removes the attributes of Head.
+func (p CompositePatch) RemoveHead() CompositePatch {
+	return CompositePatch{mapper.With(p.compositePatch, mapperimpl.Remove(0, 0))}
+}
+
+// AddStats adds an element to Stats.
+func (p CompositePatch) AddStats(value Entry) CompositePatch {
+	return CompositePatch{mapper.With(p.compositePatch, mapperimpl.AddElement(1, &value))}
+}
+
+// RemoveStats removes the element of Stats with that key.
+func (p CompositePatch) RemoveStats(list string, at time.Time, seq uint16) CompositePatch {
+	return CompositePatch{mapper.With(p.compositePatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.StringValue(list)), mapperimpl.Arg(mapperimpl.TimeValue(at)), mapperimpl.Arg(mapperimpl.UintValue(seq))))}
+}
+
+// AddTail adds an element to Tail.
+func (p CompositePatch) AddTail(value Entry) CompositePatch {
+	return CompositePatch{mapper.With(p.compositePatch, mapperimpl.AddElement(2, &value))}
+}
+
+// RemoveTail removes the element of Tail with that key.
+func (p CompositePatch) RemoveTail(seq uint16, list string, at time.Time) CompositePatch {
+	return CompositePatch{mapper.With(p.compositePatch, mapperimpl.RemoveElement(2, mapperimpl.Arg(mapperimpl.UintValue(seq)), mapperimpl.Arg(mapperimpl.StringValue(list)), mapperimpl.Arg(mapperimpl.TimeValue(at))))}
+}
+
 func modelsItemizeCompositeItem0Encode(r *Composite, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Head
@@ -8807,6 +11288,48 @@ func (n OwnerKeysKey) Cells() OwnerKeysKeyCells {
 	return newOwnerKeysKeyCells(mapperimpl.Items(n.ownerKeysNode, 2, 1))
 }
 
+type ownerKeysPatch = mapper.Patch[OwnerKeys]
+
+// OwnerKeysPatch is changes of one OwnerKeys that are written without reading it.
+type OwnerKeysPatch struct{ ownerKeysPatch }
+
+// PatchOwnerKeys begins a patch of the OwnerKeys with the partition key {ID}.
+func PatchOwnerKeys(id string) OwnerKeysPatch {
+	return OwnerKeysPatch{mapper.NewPatch(OwnerKeysByID(id).ownerKeysNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p OwnerKeysPatch) Upsert() OwnerKeysPatch {
+	return OwnerKeysPatch{mapper.With(p.ownerKeysPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p OwnerKeysPatch) IfEntityExists() OwnerKeysPatch {
+	return OwnerKeysPatch{mapper.With(p.ownerKeysPatch, mapperimpl.IfEntityExists)}
+}
+
+// Shard sets Shard.
+func (p OwnerKeysPatch) Shard(value Level) OwnerKeysPatch {
+	r := new(OwnerKeys)
+	r.Shard = value
+	return OwnerKeysPatch{mapper.With(p.ownerKeysPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveShard removes the attributes of Shard.
+func (p OwnerKeysPatch) RemoveShard() OwnerKeysPatch {
+	return OwnerKeysPatch{mapper.With(p.ownerKeysPatch, mapperimpl.Remove(0, 0))}
+}
+
+// RemoveRows removes the element of Rows with that key.
+func (p OwnerKeysPatch) RemoveRows(shard Level, seq uint16, list string) OwnerKeysPatch {
+	return OwnerKeysPatch{mapper.With(p.ownerKeysPatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.UintValue(shard)), mapperimpl.Arg(mapperimpl.UintValue(seq)), mapperimpl.Arg(mapperimpl.StringValue(list))))}
+}
+
+// RemoveCells removes the element of Cells with that key.
+func (p OwnerKeysPatch) RemoveCells(shard Level, key string) OwnerKeysPatch {
+	return OwnerKeysPatch{mapper.With(p.ownerKeysPatch, mapperimpl.RemoveElement(2, mapperimpl.Arg(mapperimpl.UintValue(shard)), mapperimpl.Arg(mapperimpl.StringValue(key))))}
+}
+
 func modelsItemizeOwnerKeysItem0Encode(r *OwnerKeys, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Shard
@@ -9051,6 +11574,98 @@ func (n ProductKey) Price() query.Node[Product] { return mapperimpl.Items(n.prod
 // Rating selects the item of the table ExtendedProductCatalog.
 func (n ProductKey) Rating() query.Node[Product] { return mapperimpl.Items(n.productNode, 2, 0) }
 
+type productPatch = mapper.Patch[Product]
+
+// ProductPatch is changes of one Product that are written without reading it.
+type ProductPatch struct{ productPatch }
+
+// PatchProduct begins a patch of the Product with the partition key {ID}.
+func PatchProduct(id int64) ProductPatch {
+	return ProductPatch{mapper.NewPatch(ProductByID(id).productNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p ProductPatch) Upsert() ProductPatch {
+	return ProductPatch{mapper.With(p.productPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p ProductPatch) IfEntityExists() ProductPatch {
+	return ProductPatch{mapper.With(p.productPatch, mapperimpl.IfEntityExists)}
+}
+
+// Title sets Title.
+func (p ProductPatch) Title(value string) ProductPatch {
+	r := new(Product)
+	r.Title = value
+	return ProductPatch{mapper.With(p.productPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveTitle removes the attributes of Title.
+func (p ProductPatch) RemoveTitle() ProductPatch {
+	return ProductPatch{mapper.With(p.productPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Text sets Text.
+func (p ProductPatch) Text(value string) ProductPatch {
+	r := new(Product)
+	r.Text = value
+	return ProductPatch{mapper.With(p.productPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveText removes the attributes of Text.
+func (p ProductPatch) RemoveText() ProductPatch {
+	return ProductPatch{mapper.With(p.productPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Price sets Price.
+func (p ProductPatch) Price(value float64) ProductPatch {
+	r := new(Product)
+	r.Price = value
+	return ProductPatch{mapper.With(p.productPatch, mapperimpl.Set(1, r, 0))}
+}
+
+// RemovePrice removes the attributes of Price.
+func (p ProductPatch) RemovePrice() ProductPatch {
+	return ProductPatch{mapper.With(p.productPatch, mapperimpl.Remove(1, 0))}
+}
+
+// OnHand sets OnHand.
+func (p ProductPatch) OnHand(value int) ProductPatch {
+	r := new(Product)
+	r.OnHand = value
+	return ProductPatch{mapper.With(p.productPatch, mapperimpl.Set(1, r, 1))}
+}
+
+// RemoveOnHand removes the attributes of OnHand.
+func (p ProductPatch) RemoveOnHand() ProductPatch {
+	return ProductPatch{mapper.With(p.productPatch, mapperimpl.Remove(1, 1))}
+}
+
+// Rating sets Rating.
+func (p ProductPatch) Rating(value float64) ProductPatch {
+	r := new(Product)
+	r.Rating = value
+	return ProductPatch{mapper.With(p.productPatch, mapperimpl.Set(2, r, 0))}
+}
+
+// RemoveRating removes the attributes of Rating.
+func (p ProductPatch) RemoveRating() ProductPatch {
+	return ProductPatch{mapper.With(p.productPatch, mapperimpl.Remove(2, 0))}
+}
+
+// Tracks sets Tracks.
+func (p ProductPatch) Tracks(value map[string]string) ProductPatch {
+	r := new(Product)
+	r.Tracks = value
+	return ProductPatch{mapper.With(p.productPatch, mapperimpl.Set(2, r, 1))}
+}
+
+// RemoveTracks removes the attributes of Tracks.
+func (p ProductPatch) RemoveTracks() ProductPatch {
+	return ProductPatch{mapper.With(p.productPatch, mapperimpl.Remove(2, 1))}
+}
+
 func modelsItemizeProductItem0Encode(r *Product, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Title
@@ -9281,6 +11896,60 @@ func (n SatellitesKey) About() query.Node[Satellites] {
 	return mapperimpl.Items(n.satellitesNode, 1, 0)
 }
 
+type satellitesPatch = mapper.Patch[Satellites]
+
+// SatellitesPatch is changes of one Satellites that are written without reading it.
+type SatellitesPatch struct{ satellitesPatch }
+
+// PatchSatellites begins a patch of the Satellites with the partition key {Name}.
+func PatchSatellites(name string) SatellitesPatch {
+	return SatellitesPatch{mapper.NewPatch(SatellitesByName(name).satellitesNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p SatellitesPatch) Upsert() SatellitesPatch {
+	return SatellitesPatch{mapper.With(p.satellitesPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p SatellitesPatch) IfEntityExists() SatellitesPatch {
+	return SatellitesPatch{mapper.With(p.satellitesPatch, mapperimpl.IfEntityExists)}
+}
+
+// AddReplies adds an element to Replies.
+func (p SatellitesPatch) AddReplies(value Reply) SatellitesPatch {
+	return SatellitesPatch{mapper.With(p.satellitesPatch, mapperimpl.AddElement(0, &value))}
+}
+
+// RemoveReplies removes the element of Replies with that key.
+func (p SatellitesPatch) RemoveReplies(seq int) SatellitesPatch {
+	return SatellitesPatch{mapper.With(p.satellitesPatch, mapperimpl.RemoveElement(0, mapperimpl.Arg(mapperimpl.IntValue(seq))))}
+}
+
+// About sets About.
+func (p SatellitesPatch) About(value string) SatellitesPatch {
+	r := new(Satellites)
+	r.About = value
+	return SatellitesPatch{mapper.With(p.satellitesPatch, mapperimpl.Set(1, r, 0))}
+}
+
+// RemoveAbout removes the attributes of About.
+func (p SatellitesPatch) RemoveAbout() SatellitesPatch {
+	return SatellitesPatch{mapper.With(p.satellitesPatch, mapperimpl.Remove(1, 0))}
+}
+
+// Count sets Count.
+func (p SatellitesPatch) Count(value int) SatellitesPatch {
+	r := new(Satellites)
+	r.Count = value
+	return SatellitesPatch{mapper.With(p.satellitesPatch, mapperimpl.Set(1, r, 1))}
+}
+
+// RemoveCount removes the attributes of Count.
+func (p SatellitesPatch) RemoveCount() SatellitesPatch {
+	return SatellitesPatch{mapper.With(p.satellitesPatch, mapperimpl.Remove(1, 1))}
+}
+
 func modelsItemizeSatellitesItem0Encode(r *Reply, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Text
@@ -9446,6 +12115,62 @@ func ThreadByForum(forum string) query.Query[Thread, Thread] {
 	return query.NewQuery[Thread, Thread](mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.Arg(mapperimpl.StringValue(forum))), 0, 0))
 }
 
+type threadPatch = mapper.Patch[Thread]
+
+// ThreadPatch is changes of one Thread that are written without reading it.
+type ThreadPatch struct{ threadPatch }
+
+// PatchThread begins a patch of the Thread with the partition key {Forum}.
+func PatchThread(forum string, title string) ThreadPatch {
+	return ThreadPatch{mapper.NewPatch(ThreadByForumTitle(forum, title).threadNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p ThreadPatch) Upsert() ThreadPatch {
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p ThreadPatch) IfEntityExists() ThreadPatch {
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.IfEntityExists)}
+}
+
+// Views sets Views.
+func (p ThreadPatch) Views(value int) ThreadPatch {
+	r := new(Thread)
+	r.Views = value
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveViews removes the attributes of Views.
+func (p ThreadPatch) RemoveViews() ThreadPatch {
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Answers sets Answers.
+func (p ThreadPatch) Answers(value []string) ThreadPatch {
+	r := new(Thread)
+	r.Answers = value
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveAnswers removes the attributes of Answers.
+func (p ThreadPatch) RemoveAnswers() ThreadPatch {
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Tags sets Tags.
+func (p ThreadPatch) Tags(value []string) ThreadPatch {
+	r := new(Thread)
+	r.Tags = value
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Set(0, r, 2))}
+}
+
+// RemoveTags removes the attributes of Tags.
+func (p ThreadPatch) RemoveTags() ThreadPatch {
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Remove(0, 2))}
+}
+
 func modelsItemizeThreadItem0Encode(r *Thread, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Views
@@ -9580,6 +12305,50 @@ func ReadingBySensor(sensor int) ReadingQuery {
 	return newReadingQuery(mapperimpl.Items(mapperimpl.Entity[Reading](mapperimpl.Arg(mapperimpl.IntValue(sensor))), 0, 0))
 }
 
+type readingPatch = mapper.Patch[Reading]
+
+// ReadingPatch is changes of one Reading that are written without reading it.
+type ReadingPatch struct{ readingPatch }
+
+// PatchReading begins a patch of the Reading with the partition key {Sensor}.
+func PatchReading(sensor int, at time.Time) ReadingPatch {
+	return ReadingPatch{mapper.NewPatch(ReadingBySensorAt(sensor, at).readingNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p ReadingPatch) Upsert() ReadingPatch {
+	return ReadingPatch{mapper.With(p.readingPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p ReadingPatch) IfEntityExists() ReadingPatch {
+	return ReadingPatch{mapper.With(p.readingPatch, mapperimpl.IfEntityExists)}
+}
+
+// At sets At.
+func (p ReadingPatch) At(value time.Time) ReadingPatch {
+	r := new(Reading)
+	r.At = value
+	return ReadingPatch{mapper.With(p.readingPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveAt removes the attributes of At.
+func (p ReadingPatch) RemoveAt() ReadingPatch {
+	return ReadingPatch{mapper.With(p.readingPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Value sets Value.
+func (p ReadingPatch) Value(value float64) ReadingPatch {
+	r := new(Reading)
+	r.Value = value
+	return ReadingPatch{mapper.With(p.readingPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveValue removes the attributes of Value.
+func (p ReadingPatch) RemoveValue() ReadingPatch {
+	return ReadingPatch{mapper.With(p.readingPatch, mapperimpl.Remove(0, 1))}
+}
+
 func modelsItemizeReadingItem0Encode(r *Reading, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // At
@@ -9686,6 +12455,38 @@ func ChunkByHashPart(hash []byte, part [4]byte) ChunkKey {
 // ChunkByHash queries all with the partition key {Hash}.
 func ChunkByHash(hash []byte) query.Query[Chunk, Chunk] {
 	return query.NewQuery[Chunk, Chunk](mapperimpl.Items(mapperimpl.Entity[Chunk](mapperimpl.Arg(mapperimpl.BytesValue(hash))), 0, 0))
+}
+
+type chunkPatch = mapper.Patch[Chunk]
+
+// ChunkPatch is changes of one Chunk that are written without reading it.
+type ChunkPatch struct{ chunkPatch }
+
+// PatchChunk begins a patch of the Chunk with the partition key {Hash}.
+func PatchChunk(hash []byte, part [4]byte) ChunkPatch {
+	return ChunkPatch{mapper.NewPatch(ChunkByHashPart(hash, part).chunkNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p ChunkPatch) Upsert() ChunkPatch {
+	return ChunkPatch{mapper.With(p.chunkPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p ChunkPatch) IfEntityExists() ChunkPatch {
+	return ChunkPatch{mapper.With(p.chunkPatch, mapperimpl.IfEntityExists)}
+}
+
+// Data sets Data.
+func (p ChunkPatch) Data(value []byte) ChunkPatch {
+	r := new(Chunk)
+	r.Data = value
+	return ChunkPatch{mapper.With(p.chunkPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveData removes the attributes of Data.
+func (p ChunkPatch) RemoveData() ChunkPatch {
+	return ChunkPatch{mapper.With(p.chunkPatch, mapperimpl.Remove(0, 0))}
 }
 
 func modelsItemizeChunkItem0Encode(r *Chunk, attribute int) (types.AttributeValue, error) {
@@ -9809,6 +12610,60 @@ func (n OrderKeyLines) Line(line int) query.Elements[Order, Line] {
 
 // Lines selects ORDER#{^N:06}#LINE#{Line:03}.
 func (n OrderKey) Lines() OrderKeyLines { return newOrderKeyLines(mapperimpl.Items(n.orderNode, 2, 3)) }
+
+type orderPatch = mapper.Patch[Order]
+
+// OrderPatch is changes of one Order that are written without reading it.
+type OrderPatch struct{ orderPatch }
+
+// PatchOrder begins a patch of the Order with the partition key CUSTOMER#{Customer}.
+func PatchOrder(customer string, nValue int) OrderPatch {
+	return OrderPatch{mapper.NewPatch(OrderByCustomerN(customer, nValue).orderNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p OrderPatch) Upsert() OrderPatch {
+	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p OrderPatch) IfEntityExists() OrderPatch {
+	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.IfEntityExists)}
+}
+
+// Status sets Status.
+func (p OrderPatch) Status(value string) OrderPatch {
+	r := new(Order)
+	r.Status = value
+	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveStatus removes the attributes of Status.
+func (p OrderPatch) RemoveStatus() OrderPatch {
+	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Ship sets Ship.
+func (p OrderPatch) Ship(value Address) OrderPatch {
+	r := new(Order)
+	r.Ship = &value
+	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.Set(1, r, 0, 1, 2, 3))}
+}
+
+// RemoveShip deletes the item of Ship.
+func (p OrderPatch) RemoveShip() OrderPatch {
+	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.Delete(1))}
+}
+
+// AddLines adds an element to Lines.
+func (p OrderPatch) AddLines(value Line) OrderPatch {
+	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.AddElement(2, &value))}
+}
+
+// RemoveLines removes the element of Lines with that key.
+func (p OrderPatch) RemoveLines(line int) OrderPatch {
+	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.RemoveElement(2, mapperimpl.Arg(mapperimpl.IntValue(line))))}
+}
 
 func modelsItemizeOrderItem0Encode(r *Order, attribute int) (types.AttributeValue, error) {
 	switch attribute {
@@ -10123,6 +12978,34 @@ func (n BareKeyLines) Line(line int) query.Elements[Bare, Line] {
 // Lines selects B#{^Name}#{Line:03}.
 func (n BareKey) Lines() BareKeyLines { return newBareKeyLines(mapperimpl.Items(n.bareNode, 1, 1)) }
 
+type barePatch = mapper.Patch[Bare]
+
+// BarePatch is changes of one Bare that are written without reading it.
+type BarePatch struct{ barePatch }
+
+// PatchBare begins a patch of the Bare with the partition key BARE.
+func PatchBare(name string) BarePatch {
+	return BarePatch{mapper.NewPatch(BareByName(name).bareNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p BarePatch) Upsert() BarePatch { return BarePatch{mapper.With(p.barePatch, mapperimpl.Upsert)} }
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p BarePatch) IfEntityExists() BarePatch {
+	return BarePatch{mapper.With(p.barePatch, mapperimpl.IfEntityExists)}
+}
+
+// AddLines adds an element to Lines.
+func (p BarePatch) AddLines(value Line) BarePatch {
+	return BarePatch{mapper.With(p.barePatch, mapperimpl.AddElement(1, &value))}
+}
+
+// RemoveLines removes the element of Lines with that key.
+func (p BarePatch) RemoveLines(line int) BarePatch {
+	return BarePatch{mapper.With(p.barePatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.IntValue(line))))}
+}
+
 func modelsItemizeBareItem0Encode(r *Bare, attribute int) (types.AttributeValue, error) {
 	return nil, nil
 }
@@ -10259,6 +13142,62 @@ func OneTableByID(id UUID) OneTableKey {
 // Text selects the item of the table single.
 func (n OneTableKey) Text() query.Node[OneTable] { return mapperimpl.Items(n.oneTableNode, 0, 0) }
 
+type oneTablePatch = mapper.Patch[OneTable]
+
+// OneTablePatch is changes of one OneTable that are written without reading it.
+type OneTablePatch struct{ oneTablePatch }
+
+// PatchOneTable begins a patch of the OneTable with the partition key ID#{ID}.
+func PatchOneTable(id UUID) OneTablePatch {
+	return OneTablePatch{mapper.NewPatch(OneTableByID(id).oneTableNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p OneTablePatch) Upsert() OneTablePatch {
+	return OneTablePatch{mapper.With(p.oneTablePatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p OneTablePatch) IfEntityExists() OneTablePatch {
+	return OneTablePatch{mapper.With(p.oneTablePatch, mapperimpl.IfEntityExists)}
+}
+
+// Text sets Text.
+func (p OneTablePatch) Text(value string) OneTablePatch {
+	r := new(OneTable)
+	r.Text = value
+	return OneTablePatch{mapper.With(p.oneTablePatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveText removes the attributes of Text.
+func (p OneTablePatch) RemoveText() OneTablePatch {
+	return OneTablePatch{mapper.With(p.oneTablePatch, mapperimpl.Remove(0, 0))}
+}
+
+// Count sets Count.
+func (p OneTablePatch) Count(value int) OneTablePatch {
+	r := new(OneTable)
+	r.Count = &value
+	return OneTablePatch{mapper.With(p.oneTablePatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveCount removes the attributes of Count.
+func (p OneTablePatch) RemoveCount() OneTablePatch {
+	return OneTablePatch{mapper.With(p.oneTablePatch, mapperimpl.Remove(0, 1))}
+}
+
+// Words sets Words.
+func (p OneTablePatch) Words(value []string) OneTablePatch {
+	r := new(OneTable)
+	r.Words = value
+	return OneTablePatch{mapper.With(p.oneTablePatch, mapperimpl.Set(0, r, 2))}
+}
+
+// RemoveWords removes the attributes of Words.
+func (p OneTablePatch) RemoveWords() OneTablePatch {
+	return OneTablePatch{mapper.With(p.oneTablePatch, mapperimpl.Remove(0, 2))}
+}
+
 func modelsItemizeOneTableItem0Encode(r *OneTable, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Text
@@ -10391,6 +13330,72 @@ func (n NoVersionKeyLines) Line(line int) query.Elements[NoVersion, Line] {
 // Lines selects L#{Line:03}.
 func (n NoVersionKey) Lines() NoVersionKeyLines {
 	return newNoVersionKeyLines(mapperimpl.Items(n.noVersionNode, 2, 1))
+}
+
+type noVersionPatch = mapper.Patch[NoVersion]
+
+// NoVersionPatch is changes of one NoVersion that are written without reading it.
+type NoVersionPatch struct{ noVersionPatch }
+
+// PatchNoVersion begins a patch of the NoVersion with the partition key {ID}.
+func PatchNoVersion(id string) NoVersionPatch {
+	return NoVersionPatch{mapper.NewPatch(NoVersionByID(id).noVersionNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p NoVersionPatch) Upsert() NoVersionPatch {
+	return NoVersionPatch{mapper.With(p.noVersionPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p NoVersionPatch) IfEntityExists() NoVersionPatch {
+	return NoVersionPatch{mapper.With(p.noVersionPatch, mapperimpl.IfEntityExists)}
+}
+
+// Text sets Text.
+func (p NoVersionPatch) Text(value string) NoVersionPatch {
+	r := new(NoVersion)
+	r.Text = value
+	return NoVersionPatch{mapper.With(p.noVersionPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveText removes the attributes of Text.
+func (p NoVersionPatch) RemoveText() NoVersionPatch {
+	return NoVersionPatch{mapper.With(p.noVersionPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Count sets Count.
+func (p NoVersionPatch) Count(value int) NoVersionPatch {
+	r := new(NoVersion)
+	r.Count = value
+	return NoVersionPatch{mapper.With(p.noVersionPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveCount removes the attributes of Count.
+func (p NoVersionPatch) RemoveCount() NoVersionPatch {
+	return NoVersionPatch{mapper.With(p.noVersionPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Home sets Home.
+func (p NoVersionPatch) Home(value Address) NoVersionPatch {
+	r := new(NoVersion)
+	r.Home = value
+	return NoVersionPatch{mapper.With(p.noVersionPatch, mapperimpl.Set(1, r, 0, 1, 2, 3))}
+}
+
+// RemoveHome deletes the item of Home.
+func (p NoVersionPatch) RemoveHome() NoVersionPatch {
+	return NoVersionPatch{mapper.With(p.noVersionPatch, mapperimpl.Delete(1))}
+}
+
+// AddLines adds an element to Lines.
+func (p NoVersionPatch) AddLines(value Line) NoVersionPatch {
+	return NoVersionPatch{mapper.With(p.noVersionPatch, mapperimpl.AddElement(2, &value))}
+}
+
+// RemoveLines removes the element of Lines with that key.
+func (p NoVersionPatch) RemoveLines(line int) NoVersionPatch {
+	return NoVersionPatch{mapper.With(p.noVersionPatch, mapperimpl.RemoveElement(2, mapperimpl.Arg(mapperimpl.IntValue(line))))}
 }
 
 func modelsItemizeNoVersionItem0Encode(r *NoVersion, attribute int) (types.AttributeValue, error) {
@@ -10653,6 +13658,48 @@ func (n NamedVersionKey) Lines() NamedVersionKeyLines {
 	return newNamedVersionKeyLines(mapperimpl.Items(n.namedVersionNode, 1, 1))
 }
 
+type namedVersionPatch = mapper.Patch[NamedVersion]
+
+// NamedVersionPatch is changes of one NamedVersion that are written without reading it.
+type NamedVersionPatch struct{ namedVersionPatch }
+
+// PatchNamedVersion begins a patch of the NamedVersion with the partition key {ID}.
+func PatchNamedVersion(id string) NamedVersionPatch {
+	return NamedVersionPatch{mapper.NewPatch(NamedVersionByID(id).namedVersionNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p NamedVersionPatch) Upsert() NamedVersionPatch {
+	return NamedVersionPatch{mapper.With(p.namedVersionPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p NamedVersionPatch) IfEntityExists() NamedVersionPatch {
+	return NamedVersionPatch{mapper.With(p.namedVersionPatch, mapperimpl.IfEntityExists)}
+}
+
+// Text sets Text.
+func (p NamedVersionPatch) Text(value string) NamedVersionPatch {
+	r := new(NamedVersion)
+	r.Text = value
+	return NamedVersionPatch{mapper.With(p.namedVersionPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveText removes the attributes of Text.
+func (p NamedVersionPatch) RemoveText() NamedVersionPatch {
+	return NamedVersionPatch{mapper.With(p.namedVersionPatch, mapperimpl.Remove(0, 0))}
+}
+
+// AddLines adds an element to Lines.
+func (p NamedVersionPatch) AddLines(value Line) NamedVersionPatch {
+	return NamedVersionPatch{mapper.With(p.namedVersionPatch, mapperimpl.AddElement(1, &value))}
+}
+
+// RemoveLines removes the element of Lines with that key.
+func (p NamedVersionPatch) RemoveLines(line int) NamedVersionPatch {
+	return NamedVersionPatch{mapper.With(p.namedVersionPatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.IntValue(line))))}
+}
+
 func modelsItemizeNamedVersionItem0Encode(r *NamedVersion, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Text
@@ -10831,6 +13878,84 @@ func (n ExpiringKeySessions) Name(name string) query.Elements[Expiring, Session]
 // Sessions selects S#{Name}.
 func (n ExpiringKey) Sessions() ExpiringKeySessions {
 	return newExpiringKeySessions(mapperimpl.Items(n.expiringNode, 3, 1))
+}
+
+type expiringPatch = mapper.Patch[Expiring]
+
+// ExpiringPatch is changes of one Expiring that are written without reading it.
+type ExpiringPatch struct{ expiringPatch }
+
+// PatchExpiring begins a patch of the Expiring with the partition key {ID}.
+func PatchExpiring(id string) ExpiringPatch {
+	return ExpiringPatch{mapper.NewPatch(ExpiringByID(id).expiringNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p ExpiringPatch) Upsert() ExpiringPatch {
+	return ExpiringPatch{mapper.With(p.expiringPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p ExpiringPatch) IfEntityExists() ExpiringPatch {
+	return ExpiringPatch{mapper.With(p.expiringPatch, mapperimpl.IfEntityExists)}
+}
+
+// Text sets Text.
+func (p ExpiringPatch) Text(value string) ExpiringPatch {
+	r := new(Expiring)
+	r.Text = value
+	return ExpiringPatch{mapper.With(p.expiringPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveText removes the attributes of Text.
+func (p ExpiringPatch) RemoveText() ExpiringPatch {
+	return ExpiringPatch{mapper.With(p.expiringPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Token sets Token.
+func (p ExpiringPatch) Token(value string) ExpiringPatch {
+	r := new(Expiring)
+	r.Token = value
+	return ExpiringPatch{mapper.With(p.expiringPatch, mapperimpl.Set(1, r, 0))}
+}
+
+// RemoveToken removes the attributes of Token.
+func (p ExpiringPatch) RemoveToken() ExpiringPatch {
+	return ExpiringPatch{mapper.With(p.expiringPatch, mapperimpl.Remove(1, 0))}
+}
+
+// Until sets Until.
+func (p ExpiringPatch) Until(value time.Time) ExpiringPatch {
+	r := new(Expiring)
+	r.Until = &value
+	return ExpiringPatch{mapper.With(p.expiringPatch, mapperimpl.Set(1, r, 1))}
+}
+
+// RemoveUntil removes the attributes of Until.
+func (p ExpiringPatch) RemoveUntil() ExpiringPatch {
+	return ExpiringPatch{mapper.With(p.expiringPatch, mapperimpl.Remove(1, 1))}
+}
+
+// Unix sets Unix.
+func (p ExpiringPatch) Unix(value time.Time) ExpiringPatch {
+	r := new(Expiring)
+	r.Unix = value
+	return ExpiringPatch{mapper.With(p.expiringPatch, mapperimpl.Set(2, r, 0))}
+}
+
+// RemoveUnix deletes the item of Unix.
+func (p ExpiringPatch) RemoveUnix() ExpiringPatch {
+	return ExpiringPatch{mapper.With(p.expiringPatch, mapperimpl.Delete(2))}
+}
+
+// AddSessions adds an element to Sessions.
+func (p ExpiringPatch) AddSessions(value Session) ExpiringPatch {
+	return ExpiringPatch{mapper.With(p.expiringPatch, mapperimpl.AddElement(3, &value))}
+}
+
+// RemoveSessions removes the element of Sessions with that key.
+func (p ExpiringPatch) RemoveSessions(name string) ExpiringPatch {
+	return ExpiringPatch{mapper.With(p.expiringPatch, mapperimpl.RemoveElement(3, mapperimpl.Arg(mapperimpl.StringValue(name))))}
 }
 
 func modelsItemizeExpiringItem0Encode(r *Expiring, attribute int) (types.AttributeValue, error) {
@@ -11127,6 +14252,67 @@ func (n ExpiringAllKey) Lines() ExpiringAllKeyLines {
 	return newExpiringAllKeyLines(mapperimpl.Items(n.expiringAllNode, 2, 1))
 }
 
+type expiringAllPatch = mapper.Patch[ExpiringAll]
+
+// ExpiringAllPatch is changes of one ExpiringAll that are written without reading it.
+type ExpiringAllPatch struct{ expiringAllPatch }
+
+// PatchExpiringAll begins a patch of the ExpiringAll with the partition key {ID}.
+func PatchExpiringAll(id string) ExpiringAllPatch {
+	return ExpiringAllPatch{mapper.NewPatch(ExpiringAllByID(id).expiringAllNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p ExpiringAllPatch) Upsert() ExpiringAllPatch {
+	return ExpiringAllPatch{mapper.With(p.expiringAllPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p ExpiringAllPatch) IfEntityExists() ExpiringAllPatch {
+	return ExpiringAllPatch{mapper.With(p.expiringAllPatch, mapperimpl.IfEntityExists)}
+}
+
+// Text sets Text.
+func (p ExpiringAllPatch) Text(value string) ExpiringAllPatch {
+	r := new(ExpiringAll)
+	r.Text = value
+	return ExpiringAllPatch{mapper.With(p.expiringAllPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveText removes the attributes of Text.
+func (p ExpiringAllPatch) RemoveText() ExpiringAllPatch {
+	return ExpiringAllPatch{mapper.With(p.expiringAllPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Until sets Until.
+func (p ExpiringAllPatch) Until(value time.Time) ExpiringAllPatch {
+	r := new(ExpiringAll)
+	r.Until = value
+	return ExpiringAllPatch{mapper.With(p.expiringAllPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveUntil removes the attributes of Until.
+func (p ExpiringAllPatch) RemoveUntil() ExpiringAllPatch {
+	return ExpiringAllPatch{mapper.With(p.expiringAllPatch, mapperimpl.Remove(0, 1))}
+}
+
+// Home sets Home.
+func (p ExpiringAllPatch) Home(value Address) ExpiringAllPatch {
+	r := new(ExpiringAll)
+	r.Home = value
+	return ExpiringAllPatch{mapper.With(p.expiringAllPatch, mapperimpl.Set(1, r, 0, 1, 2, 3))}
+}
+
+// RemoveHome deletes the item of Home.
+func (p ExpiringAllPatch) RemoveHome() ExpiringAllPatch {
+	return ExpiringAllPatch{mapper.With(p.expiringAllPatch, mapperimpl.Delete(1))}
+}
+
+// RemoveLines removes the element of Lines with that key.
+func (p ExpiringAllPatch) RemoveLines(line int) ExpiringAllPatch {
+	return ExpiringAllPatch{mapper.With(p.expiringAllPatch, mapperimpl.RemoveElement(2, mapperimpl.Arg(mapperimpl.IntValue(line))))}
+}
+
 func modelsItemizeExpiringAllItem0Encode(r *ExpiringAll, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Text
@@ -11417,6 +14603,48 @@ func (n SlashesKey) Lines() SlashesKeyLines {
 	return newSlashesKeyLines(mapperimpl.Items(n.slashesNode, 1, 1))
 }
 
+type slashesPatch = mapper.Patch[Slashes]
+
+// SlashesPatch is changes of one Slashes that are written without reading it.
+type SlashesPatch struct{ slashesPatch }
+
+// PatchSlashes begins a patch of the Slashes with the partition key s/{ID}.
+func PatchSlashes(id string) SlashesPatch {
+	return SlashesPatch{mapper.NewPatch(SlashesByID(id).slashesNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p SlashesPatch) Upsert() SlashesPatch {
+	return SlashesPatch{mapper.With(p.slashesPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p SlashesPatch) IfEntityExists() SlashesPatch {
+	return SlashesPatch{mapper.With(p.slashesPatch, mapperimpl.IfEntityExists)}
+}
+
+// Text sets Text.
+func (p SlashesPatch) Text(value string) SlashesPatch {
+	r := new(Slashes)
+	r.Text = value
+	return SlashesPatch{mapper.With(p.slashesPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveText removes the attributes of Text.
+func (p SlashesPatch) RemoveText() SlashesPatch {
+	return SlashesPatch{mapper.With(p.slashesPatch, mapperimpl.Remove(0, 0))}
+}
+
+// AddLines adds an element to Lines.
+func (p SlashesPatch) AddLines(value Wish) SlashesPatch {
+	return SlashesPatch{mapper.With(p.slashesPatch, mapperimpl.AddElement(1, &value))}
+}
+
+// RemoveLines removes the element of Lines with that key.
+func (p SlashesPatch) RemoveLines(sku string, addedAt time.Time) SlashesPatch {
+	return SlashesPatch{mapper.With(p.slashesPatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.StringValue(sku)), mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))}
+}
+
 func modelsItemizeSlashesItem0Encode(r *Slashes, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Text
@@ -11658,6 +14886,58 @@ func (n TextKeysKey) Addrs() TextKeysKeyAddrs {
 	return newTextKeysKeyAddrs(mapperimpl.Items(n.textKeysNode, 2, 1))
 }
 
+type textKeysPatch = mapper.Patch[TextKeys]
+
+// TextKeysPatch is changes of one TextKeys that are written without reading it.
+type TextKeysPatch struct{ textKeysPatch }
+
+// PatchTextKeys begins a patch of the TextKeys with the partition key IP#{ID}.
+func PatchTextKeys(id netip.Addr) TextKeysPatch {
+	return TextKeysPatch{mapper.NewPatch(TextKeysByID(id).textKeysNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p TextKeysPatch) Upsert() TextKeysPatch {
+	return TextKeysPatch{mapper.With(p.textKeysPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p TextKeysPatch) IfEntityExists() TextKeysPatch {
+	return TextKeysPatch{mapper.With(p.textKeysPatch, mapperimpl.IfEntityExists)}
+}
+
+// Size sets Size.
+func (p TextKeysPatch) Size(value Size) TextKeysPatch {
+	r := new(TextKeys)
+	r.Size = value
+	return TextKeysPatch{mapper.With(p.textKeysPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveSize removes the attributes of Size.
+func (p TextKeysPatch) RemoveSize() TextKeysPatch {
+	return TextKeysPatch{mapper.With(p.textKeysPatch, mapperimpl.Remove(0, 0))}
+}
+
+// AddNets adds an element to Nets.
+func (p TextKeysPatch) AddNets(value Net) TextKeysPatch {
+	return TextKeysPatch{mapper.With(p.textKeysPatch, mapperimpl.AddElement(1, &value))}
+}
+
+// RemoveNets removes the element of Nets with that key.
+func (p TextKeysPatch) RemoveNets(prefix netip.Prefix, size Size) TextKeysPatch {
+	return TextKeysPatch{mapper.With(p.textKeysPatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.TextValue(&prefix)), mapperimpl.Arg(mapperimpl.TextValue(&size))))}
+}
+
+// AddAddrs adds an element to Addrs.
+func (p TextKeysPatch) AddAddrs(key netip.Addr, value int) TextKeysPatch {
+	return TextKeysPatch{mapper.With(p.textKeysPatch, mapperimpl.AddEntry(2, key, &value))}
+}
+
+// RemoveAddrs removes the element of Addrs with that key.
+func (p TextKeysPatch) RemoveAddrs(key netip.Addr) TextKeysPatch {
+	return TextKeysPatch{mapper.With(p.textKeysPatch, mapperimpl.RemoveElement(2, mapperimpl.Arg(mapperimpl.TextValue(&key))))}
+}
+
 func modelsItemizeTextKeysItem0Encode(r *TextKeys, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Size
@@ -11863,6 +15143,38 @@ func BinaryKeyByID(id UUID) BinaryKeyKey {
 // Text selects A.
 func (n BinaryKeyKey) Text() query.Node[BinaryKey] { return mapperimpl.Items(n.binaryKeyNode, 0, 1) }
 
+type binaryKeyPatch = mapper.Patch[BinaryKey]
+
+// BinaryKeyPatch is changes of one BinaryKey that are written without reading it.
+type BinaryKeyPatch struct{ binaryKeyPatch }
+
+// PatchBinaryKey begins a patch of the BinaryKey with the partition key {ID}.
+func PatchBinaryKey(id UUID) BinaryKeyPatch {
+	return BinaryKeyPatch{mapper.NewPatch(BinaryKeyByID(id).binaryKeyNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p BinaryKeyPatch) Upsert() BinaryKeyPatch {
+	return BinaryKeyPatch{mapper.With(p.binaryKeyPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p BinaryKeyPatch) IfEntityExists() BinaryKeyPatch {
+	return BinaryKeyPatch{mapper.With(p.binaryKeyPatch, mapperimpl.IfEntityExists)}
+}
+
+// Text sets Text.
+func (p BinaryKeyPatch) Text(value string) BinaryKeyPatch {
+	r := new(BinaryKey)
+	r.Text = value
+	return BinaryKeyPatch{mapper.With(p.binaryKeyPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveText removes the attributes of Text.
+func (p BinaryKeyPatch) RemoveText() BinaryKeyPatch {
+	return BinaryKeyPatch{mapper.With(p.binaryKeyPatch, mapperimpl.Remove(0, 0))}
+}
+
 func modelsItemizeBinaryKeyItem0Encode(r *BinaryKey, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Text
@@ -11949,6 +15261,888 @@ func WideByID(id string) WideKey {
 
 // W selects W.
 func (n WideKey) W() query.Node[Wide] { return mapperimpl.Items(n.wideNode, 0, 1) }
+
+type widePatch = mapper.Patch[Wide]
+
+// WidePatch is changes of one Wide that are written without reading it.
+type WidePatch struct{ widePatch }
+
+// PatchWide begins a patch of the Wide with the partition key {ID}.
+func PatchWide(id string) WidePatch {
+	return WidePatch{mapper.NewPatch(WideByID(id).wideNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p WidePatch) Upsert() WidePatch { return WidePatch{mapper.With(p.widePatch, mapperimpl.Upsert)} }
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p WidePatch) IfEntityExists() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.IfEntityExists)}
+}
+
+// A00 sets A00.
+func (p WidePatch) A00(value string) WidePatch {
+	r := new(Wide)
+	r.A00 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveA00 removes the attributes of A00.
+func (p WidePatch) RemoveA00() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 0))}
+}
+
+// A01 sets A01.
+func (p WidePatch) A01(value string) WidePatch {
+	r := new(Wide)
+	r.A01 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveA01 removes the attributes of A01.
+func (p WidePatch) RemoveA01() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 1))}
+}
+
+// A02 sets A02.
+func (p WidePatch) A02(value string) WidePatch {
+	r := new(Wide)
+	r.A02 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 2))}
+}
+
+// RemoveA02 removes the attributes of A02.
+func (p WidePatch) RemoveA02() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 2))}
+}
+
+// A03 sets A03.
+func (p WidePatch) A03(value string) WidePatch {
+	r := new(Wide)
+	r.A03 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 3))}
+}
+
+// RemoveA03 removes the attributes of A03.
+func (p WidePatch) RemoveA03() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 3))}
+}
+
+// A04 sets A04.
+func (p WidePatch) A04(value string) WidePatch {
+	r := new(Wide)
+	r.A04 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 4))}
+}
+
+// RemoveA04 removes the attributes of A04.
+func (p WidePatch) RemoveA04() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 4))}
+}
+
+// A05 sets A05.
+func (p WidePatch) A05(value string) WidePatch {
+	r := new(Wide)
+	r.A05 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 5))}
+}
+
+// RemoveA05 removes the attributes of A05.
+func (p WidePatch) RemoveA05() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 5))}
+}
+
+// A06 sets A06.
+func (p WidePatch) A06(value string) WidePatch {
+	r := new(Wide)
+	r.A06 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 6))}
+}
+
+// RemoveA06 removes the attributes of A06.
+func (p WidePatch) RemoveA06() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 6))}
+}
+
+// A07 sets A07.
+func (p WidePatch) A07(value string) WidePatch {
+	r := new(Wide)
+	r.A07 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 7))}
+}
+
+// RemoveA07 removes the attributes of A07.
+func (p WidePatch) RemoveA07() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 7))}
+}
+
+// A08 sets A08.
+func (p WidePatch) A08(value int) WidePatch {
+	r := new(Wide)
+	r.A08 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 8))}
+}
+
+// RemoveA08 removes the attributes of A08.
+func (p WidePatch) RemoveA08() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 8))}
+}
+
+// A09 sets A09.
+func (p WidePatch) A09(value int) WidePatch {
+	r := new(Wide)
+	r.A09 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 9))}
+}
+
+// RemoveA09 removes the attributes of A09.
+func (p WidePatch) RemoveA09() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 9))}
+}
+
+// A10 sets A10.
+func (p WidePatch) A10(value int) WidePatch {
+	r := new(Wide)
+	r.A10 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 10))}
+}
+
+// RemoveA10 removes the attributes of A10.
+func (p WidePatch) RemoveA10() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 10))}
+}
+
+// A11 sets A11.
+func (p WidePatch) A11(value int) WidePatch {
+	r := new(Wide)
+	r.A11 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 11))}
+}
+
+// RemoveA11 removes the attributes of A11.
+func (p WidePatch) RemoveA11() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 11))}
+}
+
+// A12 sets A12.
+func (p WidePatch) A12(value int) WidePatch {
+	r := new(Wide)
+	r.A12 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 12))}
+}
+
+// RemoveA12 removes the attributes of A12.
+func (p WidePatch) RemoveA12() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 12))}
+}
+
+// A13 sets A13.
+func (p WidePatch) A13(value int) WidePatch {
+	r := new(Wide)
+	r.A13 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 13))}
+}
+
+// RemoveA13 removes the attributes of A13.
+func (p WidePatch) RemoveA13() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 13))}
+}
+
+// A14 sets A14.
+func (p WidePatch) A14(value int) WidePatch {
+	r := new(Wide)
+	r.A14 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 14))}
+}
+
+// RemoveA14 removes the attributes of A14.
+func (p WidePatch) RemoveA14() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 14))}
+}
+
+// A15 sets A15.
+func (p WidePatch) A15(value int) WidePatch {
+	r := new(Wide)
+	r.A15 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 15))}
+}
+
+// RemoveA15 removes the attributes of A15.
+func (p WidePatch) RemoveA15() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 15))}
+}
+
+// A16 sets A16.
+func (p WidePatch) A16(value bool) WidePatch {
+	r := new(Wide)
+	r.A16 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 16))}
+}
+
+// RemoveA16 removes the attributes of A16.
+func (p WidePatch) RemoveA16() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 16))}
+}
+
+// A17 sets A17.
+func (p WidePatch) A17(value bool) WidePatch {
+	r := new(Wide)
+	r.A17 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 17))}
+}
+
+// RemoveA17 removes the attributes of A17.
+func (p WidePatch) RemoveA17() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 17))}
+}
+
+// A18 sets A18.
+func (p WidePatch) A18(value bool) WidePatch {
+	r := new(Wide)
+	r.A18 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 18))}
+}
+
+// RemoveA18 removes the attributes of A18.
+func (p WidePatch) RemoveA18() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 18))}
+}
+
+// A19 sets A19.
+func (p WidePatch) A19(value bool) WidePatch {
+	r := new(Wide)
+	r.A19 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 19))}
+}
+
+// RemoveA19 removes the attributes of A19.
+func (p WidePatch) RemoveA19() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 19))}
+}
+
+// A20 sets A20.
+func (p WidePatch) A20(value bool) WidePatch {
+	r := new(Wide)
+	r.A20 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 20))}
+}
+
+// RemoveA20 removes the attributes of A20.
+func (p WidePatch) RemoveA20() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 20))}
+}
+
+// A21 sets A21.
+func (p WidePatch) A21(value bool) WidePatch {
+	r := new(Wide)
+	r.A21 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 21))}
+}
+
+// RemoveA21 removes the attributes of A21.
+func (p WidePatch) RemoveA21() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 21))}
+}
+
+// A22 sets A22.
+func (p WidePatch) A22(value bool) WidePatch {
+	r := new(Wide)
+	r.A22 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 22))}
+}
+
+// RemoveA22 removes the attributes of A22.
+func (p WidePatch) RemoveA22() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 22))}
+}
+
+// A23 sets A23.
+func (p WidePatch) A23(value bool) WidePatch {
+	r := new(Wide)
+	r.A23 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 23))}
+}
+
+// RemoveA23 removes the attributes of A23.
+func (p WidePatch) RemoveA23() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 23))}
+}
+
+// A24 sets A24.
+func (p WidePatch) A24(value string) WidePatch {
+	r := new(Wide)
+	r.A24 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 24))}
+}
+
+// RemoveA24 removes the attributes of A24.
+func (p WidePatch) RemoveA24() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 24))}
+}
+
+// A25 sets A25.
+func (p WidePatch) A25(value string) WidePatch {
+	r := new(Wide)
+	r.A25 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 25))}
+}
+
+// RemoveA25 removes the attributes of A25.
+func (p WidePatch) RemoveA25() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 25))}
+}
+
+// A26 sets A26.
+func (p WidePatch) A26(value string) WidePatch {
+	r := new(Wide)
+	r.A26 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 26))}
+}
+
+// RemoveA26 removes the attributes of A26.
+func (p WidePatch) RemoveA26() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 26))}
+}
+
+// A27 sets A27.
+func (p WidePatch) A27(value string) WidePatch {
+	r := new(Wide)
+	r.A27 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 27))}
+}
+
+// RemoveA27 removes the attributes of A27.
+func (p WidePatch) RemoveA27() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 27))}
+}
+
+// A28 sets A28.
+func (p WidePatch) A28(value string) WidePatch {
+	r := new(Wide)
+	r.A28 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 28))}
+}
+
+// RemoveA28 removes the attributes of A28.
+func (p WidePatch) RemoveA28() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 28))}
+}
+
+// A29 sets A29.
+func (p WidePatch) A29(value string) WidePatch {
+	r := new(Wide)
+	r.A29 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 29))}
+}
+
+// RemoveA29 removes the attributes of A29.
+func (p WidePatch) RemoveA29() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 29))}
+}
+
+// A30 sets A30.
+func (p WidePatch) A30(value string) WidePatch {
+	r := new(Wide)
+	r.A30 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 30))}
+}
+
+// RemoveA30 removes the attributes of A30.
+func (p WidePatch) RemoveA30() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 30))}
+}
+
+// A31 sets A31.
+func (p WidePatch) A31(value string) WidePatch {
+	r := new(Wide)
+	r.A31 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 31))}
+}
+
+// RemoveA31 removes the attributes of A31.
+func (p WidePatch) RemoveA31() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 31))}
+}
+
+// A32 sets A32.
+func (p WidePatch) A32(value []int) WidePatch {
+	r := new(Wide)
+	r.A32 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 32))}
+}
+
+// RemoveA32 removes the attributes of A32.
+func (p WidePatch) RemoveA32() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 32))}
+}
+
+// A33 sets A33.
+func (p WidePatch) A33(value []int) WidePatch {
+	r := new(Wide)
+	r.A33 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 33))}
+}
+
+// RemoveA33 removes the attributes of A33.
+func (p WidePatch) RemoveA33() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 33))}
+}
+
+// A34 sets A34.
+func (p WidePatch) A34(value []int) WidePatch {
+	r := new(Wide)
+	r.A34 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 34))}
+}
+
+// RemoveA34 removes the attributes of A34.
+func (p WidePatch) RemoveA34() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 34))}
+}
+
+// A35 sets A35.
+func (p WidePatch) A35(value []int) WidePatch {
+	r := new(Wide)
+	r.A35 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 35))}
+}
+
+// RemoveA35 removes the attributes of A35.
+func (p WidePatch) RemoveA35() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 35))}
+}
+
+// A36 sets A36.
+func (p WidePatch) A36(value []int) WidePatch {
+	r := new(Wide)
+	r.A36 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 36))}
+}
+
+// RemoveA36 removes the attributes of A36.
+func (p WidePatch) RemoveA36() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 36))}
+}
+
+// A37 sets A37.
+func (p WidePatch) A37(value []int) WidePatch {
+	r := new(Wide)
+	r.A37 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 37))}
+}
+
+// RemoveA37 removes the attributes of A37.
+func (p WidePatch) RemoveA37() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 37))}
+}
+
+// A38 sets A38.
+func (p WidePatch) A38(value []int) WidePatch {
+	r := new(Wide)
+	r.A38 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 38))}
+}
+
+// RemoveA38 removes the attributes of A38.
+func (p WidePatch) RemoveA38() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 38))}
+}
+
+// A39 sets A39.
+func (p WidePatch) A39(value []int) WidePatch {
+	r := new(Wide)
+	r.A39 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 39))}
+}
+
+// RemoveA39 removes the attributes of A39.
+func (p WidePatch) RemoveA39() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 39))}
+}
+
+// A40 sets A40.
+func (p WidePatch) A40(value int) WidePatch {
+	r := new(Wide)
+	r.A40 = &value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 40))}
+}
+
+// RemoveA40 removes the attributes of A40.
+func (p WidePatch) RemoveA40() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 40))}
+}
+
+// A41 sets A41.
+func (p WidePatch) A41(value int) WidePatch {
+	r := new(Wide)
+	r.A41 = &value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 41))}
+}
+
+// RemoveA41 removes the attributes of A41.
+func (p WidePatch) RemoveA41() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 41))}
+}
+
+// A42 sets A42.
+func (p WidePatch) A42(value int) WidePatch {
+	r := new(Wide)
+	r.A42 = &value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 42))}
+}
+
+// RemoveA42 removes the attributes of A42.
+func (p WidePatch) RemoveA42() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 42))}
+}
+
+// A43 sets A43.
+func (p WidePatch) A43(value int) WidePatch {
+	r := new(Wide)
+	r.A43 = &value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 43))}
+}
+
+// RemoveA43 removes the attributes of A43.
+func (p WidePatch) RemoveA43() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 43))}
+}
+
+// A44 sets A44.
+func (p WidePatch) A44(value int) WidePatch {
+	r := new(Wide)
+	r.A44 = &value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 44))}
+}
+
+// RemoveA44 removes the attributes of A44.
+func (p WidePatch) RemoveA44() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 44))}
+}
+
+// A45 sets A45.
+func (p WidePatch) A45(value int) WidePatch {
+	r := new(Wide)
+	r.A45 = &value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 45))}
+}
+
+// RemoveA45 removes the attributes of A45.
+func (p WidePatch) RemoveA45() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 45))}
+}
+
+// A46 sets A46.
+func (p WidePatch) A46(value int) WidePatch {
+	r := new(Wide)
+	r.A46 = &value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 46))}
+}
+
+// RemoveA46 removes the attributes of A46.
+func (p WidePatch) RemoveA46() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 46))}
+}
+
+// A47 sets A47.
+func (p WidePatch) A47(value int) WidePatch {
+	r := new(Wide)
+	r.A47 = &value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 47))}
+}
+
+// RemoveA47 removes the attributes of A47.
+func (p WidePatch) RemoveA47() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 47))}
+}
+
+// A48 sets A48.
+func (p WidePatch) A48(value any) WidePatch {
+	r := new(Wide)
+	r.A48 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 48))}
+}
+
+// RemoveA48 removes the attributes of A48.
+func (p WidePatch) RemoveA48() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 48))}
+}
+
+// A49 sets A49.
+func (p WidePatch) A49(value any) WidePatch {
+	r := new(Wide)
+	r.A49 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 49))}
+}
+
+// RemoveA49 removes the attributes of A49.
+func (p WidePatch) RemoveA49() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 49))}
+}
+
+// A50 sets A50.
+func (p WidePatch) A50(value any) WidePatch {
+	r := new(Wide)
+	r.A50 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 50))}
+}
+
+// RemoveA50 removes the attributes of A50.
+func (p WidePatch) RemoveA50() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 50))}
+}
+
+// A51 sets A51.
+func (p WidePatch) A51(value any) WidePatch {
+	r := new(Wide)
+	r.A51 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 51))}
+}
+
+// RemoveA51 removes the attributes of A51.
+func (p WidePatch) RemoveA51() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 51))}
+}
+
+// A52 sets A52.
+func (p WidePatch) A52(value any) WidePatch {
+	r := new(Wide)
+	r.A52 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 52))}
+}
+
+// RemoveA52 removes the attributes of A52.
+func (p WidePatch) RemoveA52() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 52))}
+}
+
+// A53 sets A53.
+func (p WidePatch) A53(value any) WidePatch {
+	r := new(Wide)
+	r.A53 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 53))}
+}
+
+// RemoveA53 removes the attributes of A53.
+func (p WidePatch) RemoveA53() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 53))}
+}
+
+// A54 sets A54.
+func (p WidePatch) A54(value any) WidePatch {
+	r := new(Wide)
+	r.A54 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 54))}
+}
+
+// RemoveA54 removes the attributes of A54.
+func (p WidePatch) RemoveA54() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 54))}
+}
+
+// A55 sets A55.
+func (p WidePatch) A55(value any) WidePatch {
+	r := new(Wide)
+	r.A55 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 55))}
+}
+
+// RemoveA55 removes the attributes of A55.
+func (p WidePatch) RemoveA55() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 55))}
+}
+
+// A56 sets A56.
+func (p WidePatch) A56(value []byte) WidePatch {
+	r := new(Wide)
+	r.A56 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 56))}
+}
+
+// RemoveA56 removes the attributes of A56.
+func (p WidePatch) RemoveA56() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 56))}
+}
+
+// A57 sets A57.
+func (p WidePatch) A57(value []byte) WidePatch {
+	r := new(Wide)
+	r.A57 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 57))}
+}
+
+// RemoveA57 removes the attributes of A57.
+func (p WidePatch) RemoveA57() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 57))}
+}
+
+// A58 sets A58.
+func (p WidePatch) A58(value []byte) WidePatch {
+	r := new(Wide)
+	r.A58 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 58))}
+}
+
+// RemoveA58 removes the attributes of A58.
+func (p WidePatch) RemoveA58() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 58))}
+}
+
+// A59 sets A59.
+func (p WidePatch) A59(value []byte) WidePatch {
+	r := new(Wide)
+	r.A59 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 59))}
+}
+
+// RemoveA59 removes the attributes of A59.
+func (p WidePatch) RemoveA59() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 59))}
+}
+
+// A60 sets A60.
+func (p WidePatch) A60(value []byte) WidePatch {
+	r := new(Wide)
+	r.A60 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 60))}
+}
+
+// RemoveA60 removes the attributes of A60.
+func (p WidePatch) RemoveA60() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 60))}
+}
+
+// A61 sets A61.
+func (p WidePatch) A61(value []byte) WidePatch {
+	r := new(Wide)
+	r.A61 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 61))}
+}
+
+// RemoveA61 removes the attributes of A61.
+func (p WidePatch) RemoveA61() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 61))}
+}
+
+// A62 sets A62.
+func (p WidePatch) A62(value []byte) WidePatch {
+	r := new(Wide)
+	r.A62 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 62))}
+}
+
+// RemoveA62 removes the attributes of A62.
+func (p WidePatch) RemoveA62() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 62))}
+}
+
+// A63 sets A63.
+func (p WidePatch) A63(value []byte) WidePatch {
+	r := new(Wide)
+	r.A63 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 63))}
+}
+
+// RemoveA63 removes the attributes of A63.
+func (p WidePatch) RemoveA63() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 63))}
+}
+
+// A64 sets A64.
+func (p WidePatch) A64(value string) WidePatch {
+	r := new(Wide)
+	r.A64 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 64))}
+}
+
+// RemoveA64 removes the attributes of A64.
+func (p WidePatch) RemoveA64() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 64))}
+}
+
+// A65 sets A65.
+func (p WidePatch) A65(value string) WidePatch {
+	r := new(Wide)
+	r.A65 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 65))}
+}
+
+// RemoveA65 removes the attributes of A65.
+func (p WidePatch) RemoveA65() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 65))}
+}
+
+// A66 sets A66.
+func (p WidePatch) A66(value string) WidePatch {
+	r := new(Wide)
+	r.A66 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 66))}
+}
+
+// RemoveA66 removes the attributes of A66.
+func (p WidePatch) RemoveA66() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 66))}
+}
+
+// A67 sets A67.
+func (p WidePatch) A67(value string) WidePatch {
+	r := new(Wide)
+	r.A67 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 67))}
+}
+
+// RemoveA67 removes the attributes of A67.
+func (p WidePatch) RemoveA67() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 67))}
+}
+
+// A68 sets A68.
+func (p WidePatch) A68(value string) WidePatch {
+	r := new(Wide)
+	r.A68 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 68))}
+}
+
+// RemoveA68 removes the attributes of A68.
+func (p WidePatch) RemoveA68() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 68))}
+}
+
+// A69 sets A69.
+func (p WidePatch) A69(value string) WidePatch {
+	r := new(Wide)
+	r.A69 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 69))}
+}
+
+// RemoveA69 removes the attributes of A69.
+func (p WidePatch) RemoveA69() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 69))}
+}
+
+// A70 sets A70.
+func (p WidePatch) A70(value string) WidePatch {
+	r := new(Wide)
+	r.A70 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 70))}
+}
+
+// RemoveA70 removes the attributes of A70.
+func (p WidePatch) RemoveA70() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 70))}
+}
+
+// A71 sets A71.
+func (p WidePatch) A71(value string) WidePatch {
+	r := new(Wide)
+	r.A71 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 71))}
+}
+
+// RemoveA71 removes the attributes of A71.
+func (p WidePatch) RemoveA71() WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 71))}
+}
 
 func modelsItemizeWideItem0Encode(r *Wide, attribute int) (types.AttributeValue, error) {
 	switch attribute {
@@ -12907,6 +17101,64 @@ func (n EmbeddedElementsKey) By() EmbeddedElementsKeyBy {
 	return newEmbeddedElementsKeyBy(mapperimpl.Items(n.embeddedElementsNode, 2, 1))
 }
 
+type embeddedElementsPatch = mapper.Patch[EmbeddedElements]
+
+// EmbeddedElementsPatch is changes of one EmbeddedElements that are written without reading it.
+type EmbeddedElementsPatch struct{ embeddedElementsPatch }
+
+// PatchEmbeddedElements begins a patch of the EmbeddedElements with the partition key {ID}.
+func PatchEmbeddedElements(id string) EmbeddedElementsPatch {
+	return EmbeddedElementsPatch{mapper.NewPatch(EmbeddedElementsByID(id).embeddedElementsNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p EmbeddedElementsPatch) Upsert() EmbeddedElementsPatch {
+	return EmbeddedElementsPatch{mapper.With(p.embeddedElementsPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p EmbeddedElementsPatch) IfEntityExists() EmbeddedElementsPatch {
+	return EmbeddedElementsPatch{mapper.With(p.embeddedElementsPatch, mapperimpl.IfEntityExists)}
+}
+
+// Head sets Head.
+func (p EmbeddedElementsPatch) Head(value string) EmbeddedElementsPatch {
+	r := new(EmbeddedElements)
+	r.Head = value
+	return EmbeddedElementsPatch{mapper.With(p.embeddedElementsPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveHead removes the attributes of Head.
+func (p EmbeddedElementsPatch) RemoveHead() EmbeddedElementsPatch {
+	return EmbeddedElementsPatch{mapper.With(p.embeddedElementsPatch, mapperimpl.Remove(0, 0))}
+}
+
+// AddNotes adds an element to Notes.
+func (p EmbeddedElementsPatch) AddNotes(value struct {
+	Common
+	Seq int
+}) EmbeddedElementsPatch {
+	return EmbeddedElementsPatch{mapper.With(p.embeddedElementsPatch, mapperimpl.AddElement(1, &value))}
+}
+
+// RemoveNotes removes the element of Notes with that key.
+func (p EmbeddedElementsPatch) RemoveNotes(note string, seq int) EmbeddedElementsPatch {
+	return EmbeddedElementsPatch{mapper.With(p.embeddedElementsPatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.StringValue(note)), mapperimpl.Arg(mapperimpl.IntValue(seq))))}
+}
+
+// AddBy adds an element to By.
+func (p EmbeddedElementsPatch) AddBy(key string, value struct {
+	*Common
+	Text string
+}) EmbeddedElementsPatch {
+	return EmbeddedElementsPatch{mapper.With(p.embeddedElementsPatch, mapperimpl.AddEntry(2, key, &value))}
+}
+
+// RemoveBy removes the element of By with that key.
+func (p EmbeddedElementsPatch) RemoveBy(key string) EmbeddedElementsPatch {
+	return EmbeddedElementsPatch{mapper.With(p.embeddedElementsPatch, mapperimpl.RemoveElement(2, mapperimpl.Arg(mapperimpl.StringValue(key))))}
+}
+
 func modelsItemizeEmbeddedElementsItem0Encode(r *EmbeddedElements, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Head
@@ -13239,6 +17491,48 @@ func (n SameKeysKey) Tags() SameKeysKeyTags {
 	return newSameKeysKeyTags(mapperimpl.Items(n.sameKeysNode, 1, 1))
 }
 
+type sameKeysPatch = mapper.Patch[SameKeys]
+
+// SameKeysPatch is changes of one SameKeys that are written without reading it.
+type SameKeysPatch struct{ sameKeysPatch }
+
+// PatchSameKeys begins a patch of the SameKeys with the partition key USER#{ID}.
+func PatchSameKeys(id string) SameKeysPatch {
+	return SameKeysPatch{mapper.NewPatch(SameKeysByID(id).sameKeysNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p SameKeysPatch) Upsert() SameKeysPatch {
+	return SameKeysPatch{mapper.With(p.sameKeysPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p SameKeysPatch) IfEntityExists() SameKeysPatch {
+	return SameKeysPatch{mapper.With(p.sameKeysPatch, mapperimpl.IfEntityExists)}
+}
+
+// Text sets Text.
+func (p SameKeysPatch) Text(value string) SameKeysPatch {
+	r := new(SameKeys)
+	r.Text = value
+	return SameKeysPatch{mapper.With(p.sameKeysPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveText removes the attributes of Text.
+func (p SameKeysPatch) RemoveText() SameKeysPatch {
+	return SameKeysPatch{mapper.With(p.sameKeysPatch, mapperimpl.Remove(0, 0))}
+}
+
+// AddTags adds an element to Tags.
+func (p SameKeysPatch) AddTags(value string) SameKeysPatch {
+	return SameKeysPatch{mapper.With(p.sameKeysPatch, mapperimpl.AddElement(1, &value))}
+}
+
+// RemoveTags removes the element of Tags with that key.
+func (p SameKeysPatch) RemoveTags(value string) SameKeysPatch {
+	return SameKeysPatch{mapper.With(p.sameKeysPatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.StringValue(value))))}
+}
+
 func modelsItemizeSameKeysItem0Encode(r *SameKeys, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Text
@@ -13407,6 +17701,60 @@ func (n LossyKeyEvents) AddedAt(addedAt time.Time) LossyKeyEventsAddedAt {
 // Events selects E#{AddedAt:millis}#{SKU}.
 func (n LossyKey) Events() LossyKeyEvents {
 	return newLossyKeyEvents(mapperimpl.Items(n.lossyNode, 1, 1))
+}
+
+type lossyPatch = mapper.Patch[Lossy]
+
+// LossyPatch is changes of one Lossy that are written without reading it.
+type LossyPatch struct{ lossyPatch }
+
+// PatchLossy begins a patch of the Lossy with the partition key DAY#{Day:date}.
+func PatchLossy(day time.Time) LossyPatch {
+	return LossyPatch{mapper.NewPatch(LossyByDay(day).lossyNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p LossyPatch) Upsert() LossyPatch {
+	return LossyPatch{mapper.With(p.lossyPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p LossyPatch) IfEntityExists() LossyPatch {
+	return LossyPatch{mapper.With(p.lossyPatch, mapperimpl.IfEntityExists)}
+}
+
+// Day sets Day.
+func (p LossyPatch) Day(value time.Time) LossyPatch {
+	r := new(Lossy)
+	r.Day = value
+	return LossyPatch{mapper.With(p.lossyPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveDay removes the attributes of Day.
+func (p LossyPatch) RemoveDay() LossyPatch {
+	return LossyPatch{mapper.With(p.lossyPatch, mapperimpl.Remove(0, 0))}
+}
+
+// Text sets Text.
+func (p LossyPatch) Text(value string) LossyPatch {
+	r := new(Lossy)
+	r.Text = value
+	return LossyPatch{mapper.With(p.lossyPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveText removes the attributes of Text.
+func (p LossyPatch) RemoveText() LossyPatch {
+	return LossyPatch{mapper.With(p.lossyPatch, mapperimpl.Remove(0, 1))}
+}
+
+// AddEvents adds an element to Events.
+func (p LossyPatch) AddEvents(value Wish) LossyPatch {
+	return LossyPatch{mapper.With(p.lossyPatch, mapperimpl.AddElement(1, &value))}
+}
+
+// RemoveEvents removes the element of Events with that key.
+func (p LossyPatch) RemoveEvents(addedAt time.Time, sku string) LossyPatch {
+	return LossyPatch{mapper.With(p.lossyPatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.TimeValue(addedAt)), mapperimpl.Arg(mapperimpl.StringValue(sku))))}
 }
 
 func modelsItemizeLossyItem0Encode(r *Lossy, attribute int) (types.AttributeValue, error) {
@@ -13601,6 +17949,38 @@ func NothingByID(id string) NothingKey {
 
 // HEAD selects HEAD.
 func (n NothingKey) HEAD() query.Node[Nothing] { return mapperimpl.Items(n.nothingNode, 0, 1) }
+
+type nothingPatch = mapper.Patch[Nothing]
+
+// NothingPatch is changes of one Nothing that are written without reading it.
+type NothingPatch struct{ nothingPatch }
+
+// PatchNothing begins a patch of the Nothing with the partition key {ID}.
+func PatchNothing(id string) NothingPatch {
+	return NothingPatch{mapper.NewPatch(NothingByID(id).nothingNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p NothingPatch) Upsert() NothingPatch {
+	return NothingPatch{mapper.With(p.nothingPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p NothingPatch) IfEntityExists() NothingPatch {
+	return NothingPatch{mapper.With(p.nothingPatch, mapperimpl.IfEntityExists)}
+}
+
+// ID sets ID.
+func (p NothingPatch) ID(value string) NothingPatch {
+	r := new(Nothing)
+	r.ID = value
+	return NothingPatch{mapper.With(p.nothingPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveID removes the attributes of ID.
+func (p NothingPatch) RemoveID() NothingPatch {
+	return NothingPatch{mapper.With(p.nothingPatch, mapperimpl.Remove(0, 0))}
+}
 
 func modelsItemizeNothingItem0Encode(r *Nothing, attribute int) (types.AttributeValue, error) {
 	switch attribute {

@@ -1,0 +1,221 @@
+package codegen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// patchMethods are the names that every patch has.
+var patchMethods = []string{"Exec", "Plan", "Upsert", "IfEntityExists"}
+
+// patchWriter writes a model's patches.
+type patchWriter struct {
+	*nodeWriter
+	typ, embedded string
+}
+
+func (n *nodeWriter) patches() {
+	p := &patchWriter{nodeWriter: n}
+	p.typ = n.global(n.m.Name+"Patch", nil, "type")
+	p.embedded = n.embed("Patch", n.use(mapPkg, "mapper")+".Patch["+n.model+"]")
+	n.methods[p.typ] = map[string]string{}
+	for _, m := range patchMethods {
+		n.methods[p.typ][m] = "every patch"
+	}
+	var names, params, args []string
+	for i, o := range n.e.Owners[:n.e.Identities()] {
+		param, _ := n.argument(schema.Source{From: schema.FromOwner, Value: o.Value}, ownerKind(n.e, i))
+		params = append(params, param)
+		args = append(args, n.parameter(identifier(o.Name)))
+		names = append(names, identifier(o.Name))
+	}
+	fn := n.global("Patch"+n.m.Name, nil, "function")
+	n.p("// %s is changes of one %s that are written without reading it.", p.typ, n.m.Name)
+	n.p("type %s struct{ %s }\n", p.typ, p.embedded)
+	n.p("// %s begins a patch of the %s with the partition key %s.", fn, n.m.Name, n.e.PK.Text)
+	n.p("func %s(%s) %s {", fn, strings.Join(params, ", "), p.typ)
+	n.p("return %s{%s.NewPatch(%sBy%s(%s).%s)}\n}\n", p.typ, n.use(mapPkg, "mapper"), n.m.Name, strings.Join(names, ""), strings.Join(args, ", "), n.alias[n.query("Node")+"["+n.model+"]"])
+	p.fixed("Upsert", "makes what the patch changes where it is not there, and replaces what it adds where that is.")
+	p.fixed("IfEntityExists", "requires that the entity is there: its root, which is then part of a transaction.")
+	for _, it := range n.e.Items {
+		if it.Element() {
+			p.element(it)
+		} else {
+			p.singleton(it)
+		}
+	}
+}
+
+func (p *patchWriter) fixed(name, what string) {
+	p.p("// %s %s", name, what)
+	p.p("func (p %s) %s() %s { return %s }\n", p.typ, name, p.typ, p.with(p.impl(name)))
+}
+
+// with returns the expression of the patch with a change.
+func (p *patchWriter) with(change string) string {
+	return fmt.Sprintf("%s{%s.With(p.%s, %s)}", p.typ, p.use(mapPkg, "mapper"), p.embedded, change)
+}
+
+// singleton writes the methods of an item's fields.
+func (p *patchWriter) singleton(it *schema.Item) {
+	for _, f := range p.fields(it) {
+		p.field(it, f)
+	}
+}
+
+// patchField is a field of the model that lies on an item, with its attributes.
+type patchField struct {
+	name       string
+	access     access // to the field
+	typ        *schema.Type
+	attributes []int
+	spread     bool
+	decl       *schema.Field
+}
+
+// fields lists an item's fields in the model, but those that keys name.
+func (p *patchWriter) fields(it *schema.Item) []*patchField {
+	var out []*patchField
+	for i, a := range it.Attributes {
+		if a.Place > 0 {
+			path := a.Value.Path[:a.Place]
+			at := p.access(p.m.named, path)
+			if len(out) > 0 && out[len(out)-1].access.sel == at.sel {
+				out[len(out)-1].attributes = append(out[len(out)-1].attributes, i)
+				continue
+			}
+			out = append(out, &patchField{name: last(at.sel), access: at, typ: fieldType(p.e.Type, path), attributes: []int{i}, spread: true, decl: it.Decl})
+			continue
+		}
+		if !p.isOwner(a.Field) {
+			out = append(out, &patchField{name: last(a.Value.Name), access: p.access(p.m.named, a.Value.Path), typ: a.Value.Type, attributes: []int{i}, decl: a.Field})
+		}
+	}
+	return out
+}
+
+func last(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
+// fieldType returns the type of the field at a path.
+func fieldType(t *schema.Type, path []int) *schema.Type {
+	for _, x := range path {
+		if t.Kind == schema.Pointer {
+			t = t.Elem
+		}
+		t = t.Fields[x].Type
+	}
+	return t
+}
+
+func (p *patchWriter) isOwner(f *schema.Field) bool {
+	for _, o := range p.e.Owners {
+		if o.Field == f {
+			return true
+		}
+	}
+	return false
+}
+
+// field writes the methods of a field: set, remove, increment, if.
+func (p *patchWriter) field(it *schema.Item, f *patchField) {
+	indexes := make([]string, len(f.attributes))
+	for i, a := range f.attributes {
+		indexes[i] = fmt.Sprint(a)
+	}
+	list := strings.Join(indexes, ", ")
+	t, assign := f.typ, "value"
+	if f.spread && t.Kind == schema.Pointer {
+		t, assign = t.Elem, "&value"
+	}
+	typ := p.typOf(t)
+	record := func(method, fn, doc string) {
+		if !p.method(p.typ, method, "the field "+f.name, f.decl) {
+			return
+		}
+		p.p("// %s %s", method, doc)
+		p.p("func (p %s) %s(value %s) %s {\nr := new(%s)", p.typ, method, typ, p.typ, p.model)
+		p.allocate(f.access, "r")
+		p.p("%s = %s", f.access.of("r"), assign)
+		p.p("return %s\n}\n", p.with(fmt.Sprintf("%s(%d, r, %s)", p.impl(fn), it.Index, list)))
+	}
+	record(f.name, "Set", "sets "+f.name+".")
+	p.remove(it, f, list)
+	if f.spread {
+		return
+	}
+	if by, fn := incrementOf(t, it.Attributes[f.attributes[0]]); by != "" && p.method(p.typ, "Increment"+f.name, "the field "+f.name, f.decl) {
+		p.p("// Increment%s adds to %s, which counts from 0 where it is not stored.", f.name, f.name)
+		p.p("func (p %s) Increment%s(by %s) %s {\nreturn %s\n}\n", p.typ, f.name, by, p.typ, p.with(fmt.Sprintf("%s(%d, %s, by)", p.impl(fn), it.Index, list)))
+	}
+	record("If"+f.name, "If", "requires that "+f.name+" is value.")
+}
+
+func (p *patchWriter) typOf(t *schema.Type) string { return p.writer.typ(goType(t)) }
+
+// remove writes the method that removes an attribute, or of a field that has an item to
+// itself that item. The root stays: without it there is no entity.
+func (p *patchWriter) remove(it *schema.Item, f *patchField, list string) {
+	change, doc := fmt.Sprintf("%s(%d, %s)", p.impl("Remove"), it.Index, list), "removes the attributes of "+f.name+"."
+	if f.spread && it != p.e.Root && len(p.fields(it)) == 1 {
+		change, doc = fmt.Sprintf("%s(%d)", p.impl("Delete"), it.Index), "deletes the item of "+f.name+"."
+	}
+	name := "Remove" + f.name
+	if p.method(p.typ, name, "the field "+f.name, f.decl) {
+		p.p("// %s %s", name, doc)
+		p.p("func (p %s) %s() %s { return %s }\n", p.typ, name, p.typ, p.with(change))
+	}
+}
+
+// incrementOf returns the parameter of an increment, "" for a field that is no number.
+func incrementOf(t *schema.Type, a *schema.Attribute) (param, fn string) {
+	switch {
+	case a.AV.Has("string") || t.Time || t.Marshals:
+		return "", ""
+	case t.Kind == schema.Int, t.Kind == schema.Uint:
+		return "int64", "Increment"
+	case t.Kind == schema.Float:
+		return "float64", "IncrementFloat"
+	}
+	return "", ""
+}
+
+// element writes the methods that add and remove an element.
+func (p *patchWriter) element(it *schema.Item) {
+	name := identifier(last(it.Field.Name))
+	elem := p.typOf(it.Elem)
+	if p.addable(it) && p.method(p.typ, "Add"+name, "the field "+name, it.Decl) {
+		p.p("// Add%s adds an element to %s.", name, name)
+		if it.Map() {
+			p.p("func (p %s) Add%s(key %s, value %s) %s {", p.typ, name, p.typOf(it.Field.Type.Key), elem, p.typ)
+			p.p("return %s\n}\n", p.with(fmt.Sprintf("%s(%d, key, &value)", p.impl("AddEntry"), it.Index)))
+		} else {
+			p.p("func (p %s) Add%s(value %s) %s {", p.typ, name, elem, p.typ)
+			p.p("return %s\n}\n", p.with(fmt.Sprintf("%s(%d, &value)", p.impl("AddElement"), it.Index)))
+		}
+	}
+	if !p.method(p.typ, "Remove"+name, "the field "+name, it.Decl) {
+		return
+	}
+	var sources []int
+	for i, src := range it.Key.Sources {
+		if !p.given(src) {
+			sources = append(sources, i)
+		}
+	}
+	params, args := p.arguments(it.Key, sources)
+	p.p("// Remove%s removes the element of %s with that key.", name, name)
+	p.p("func (p %s) Remove%s(%s) %s {", p.typ, name, params, p.typ)
+	p.p("return %s\n}\n", p.with(fmt.Sprintf("%s(%d, %s)", p.impl("RemoveElement"), it.Index, args)))
+}
+
+// addable tells whether a patch knows all that an element's key needs.
+func (p *patchWriter) addable(it *schema.Item) bool {
+	for _, src := range it.Key.Sources {
+		if src.From == schema.FromOwner && !p.given(src) {
+			return false
+		}
+	}
+	return !it.ExpiryOwner
+}
