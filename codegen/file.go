@@ -160,6 +160,9 @@ func (w *writer) content(constraint string) ([]byte, error) {
 	out.WriteString(")\n\n")
 	out.Write(w.body.Bytes())
 	formatted, err := format.Source(out.Bytes())
+	if err == nil {
+		formatted, err = format.Source(formatted) // the first pass may break lines that the second indents
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the generated code is no Go, which is a fault of itemize: %w\n%s", err, out.Bytes())
 	}

@@ -62,7 +62,7 @@ func (n *nodeWriter) flatLevel(name string, l level) (result, make string) {
 	}
 	node := n.query("Node") + "[" + n.model + "]"
 	typ := n.global(name, nil, "type")
-	fields, values := n.embed("Entities", q), fmt.Sprintf(makeQuery, "at")
+	fields, values := q, fmt.Sprintf(makeQuery, "at")
 	if unit != "" {
 		fields += "; " + n.embed("Entities"+unit, fmt.Sprintf("%s[%s]", n.query(unit), q))
 		values += fmt.Sprintf(", %s(at, %s)", n.impl(unit), strings.TrimSuffix(makeQuery, "(%s)"))

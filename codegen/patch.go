@@ -79,7 +79,7 @@ type patchField struct {
 func (p *patchWriter) fields(it *schema.Item) []*patchField {
 	var out []*patchField
 	for i, a := range it.Attributes {
-		if a.Place > 0 {
+		if a.Place > 0 && len(a.Value.Path) > a.Place {
 			path := a.Value.Path[:a.Place]
 			at := p.access(p.m.named, path)
 			if len(out) > 0 && out[len(out)-1].access.sel == at.sel {

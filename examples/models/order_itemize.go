@@ -146,6 +146,13 @@ func (p OrderPatch) RemoveStatus() OrderPatch {
 	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfStatus requires that Status is value.
+func (p OrderPatch) IfStatus(value string) OrderPatch {
+	r := new(Order)
+	r.Status = value
+	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.If(0, r, 0))}
+}
+
 // AddLines adds an element to Lines.
 func (p OrderPatch) AddLines(value Line) OrderPatch {
 	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.AddElement(1, &value))}

@@ -295,6 +295,13 @@ func (p PlayerPatch) RemoveName() PlayerPatch {
 	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfName requires that Name is value.
+func (p PlayerPatch) IfName(value string) PlayerPatch {
+	r := new(Player)
+	r.Name = value
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.If(0, r, 0))}
+}
+
 // Joined sets Joined.
 func (p PlayerPatch) Joined(value time.Time) PlayerPatch {
 	r := new(Player)
@@ -305,6 +312,13 @@ func (p PlayerPatch) Joined(value time.Time) PlayerPatch {
 // RemoveJoined removes the attributes of Joined.
 func (p PlayerPatch) RemoveJoined() PlayerPatch {
 	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IfJoined requires that Joined is value.
+func (p PlayerPatch) IfJoined(value time.Time) PlayerPatch {
+	r := new(Player)
+	r.Joined = value
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.If(0, r, 1))}
 }
 
 // Badges sets Badges.
@@ -319,6 +333,13 @@ func (p PlayerPatch) RemoveBadges() PlayerPatch {
 	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Remove(0, 2))}
 }
 
+// IfBadges requires that Badges is value.
+func (p PlayerPatch) IfBadges(value []string) PlayerPatch {
+	r := new(Player)
+	r.Badges = value
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.If(0, r, 2))}
+}
+
 // Home sets Home.
 func (p PlayerPatch) Home(value Address) PlayerPatch {
 	r := new(Player)
@@ -329,6 +350,13 @@ func (p PlayerPatch) Home(value Address) PlayerPatch {
 // RemoveHome removes the attributes of Home.
 func (p PlayerPatch) RemoveHome() PlayerPatch {
 	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Remove(0, 3))}
+}
+
+// IfHome requires that Home is value.
+func (p PlayerPatch) IfHome(value Address) PlayerPatch {
+	r := new(Player)
+	r.Home = value
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.If(0, r, 3))}
 }
 
 // Score sets Score.
@@ -404,9 +432,16 @@ func (p PlayerPatch) Notes(value map[string]string) PlayerPatch {
 	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Set(7, r, 0))}
 }
 
-// RemoveNotes deletes the item of Notes.
+// RemoveNotes removes the attributes of Notes.
 func (p PlayerPatch) RemoveNotes() PlayerPatch {
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Delete(7))}
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Remove(7, 0))}
+}
+
+// IfNotes requires that Notes is value.
+func (p PlayerPatch) IfNotes(value map[string]string) PlayerPatch {
+	r := new(Player)
+	r.Notes = value
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.If(7, r, 0))}
 }
 
 // Rank sets Rank.
@@ -416,9 +451,21 @@ func (p PlayerPatch) Rank(value int) PlayerPatch {
 	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Set(8, r, 0))}
 }
 
-// RemoveRank deletes the item of Rank.
+// RemoveRank removes the attributes of Rank.
 func (p PlayerPatch) RemoveRank() PlayerPatch {
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Delete(8))}
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Remove(8, 0))}
+}
+
+// IncrementRank adds to Rank, which counts from 0 where it is not stored.
+func (p PlayerPatch) IncrementRank(by int64) PlayerPatch {
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Increment(8, 0, by))}
+}
+
+// IfRank requires that Rank is value.
+func (p PlayerPatch) IfRank(value int) PlayerPatch {
+	r := new(Player)
+	r.Rank = value
+	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.If(8, r, 0))}
 }
 
 // AddResults adds an element to Results.

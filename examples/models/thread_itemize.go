@@ -79,6 +79,13 @@ func (p ThreadPatch) RemoveMessage() ThreadPatch {
 	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfMessage requires that Message is value.
+func (p ThreadPatch) IfMessage(value string) ThreadPatch {
+	r := new(Thread)
+	r.Message = value
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.If(0, r, 0))}
+}
+
 // Views sets Views.
 func (p ThreadPatch) Views(value int) ThreadPatch {
 	r := new(Thread)
@@ -91,6 +98,18 @@ func (p ThreadPatch) RemoveViews() ThreadPatch {
 	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Remove(0, 1))}
 }
 
+// IncrementViews adds to Views, which counts from 0 where it is not stored.
+func (p ThreadPatch) IncrementViews(by int64) ThreadPatch {
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Increment(0, 1, by))}
+}
+
+// IfViews requires that Views is value.
+func (p ThreadPatch) IfViews(value int) ThreadPatch {
+	r := new(Thread)
+	r.Views = value
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.If(0, r, 1))}
+}
+
 // LastPost sets LastPost.
 func (p ThreadPatch) LastPost(value time.Time) ThreadPatch {
 	r := new(Thread)
@@ -101,6 +120,13 @@ func (p ThreadPatch) LastPost(value time.Time) ThreadPatch {
 // RemoveLastPost removes the attributes of LastPost.
 func (p ThreadPatch) RemoveLastPost() ThreadPatch {
 	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Remove(0, 2))}
+}
+
+// IfLastPost requires that LastPost is value.
+func (p ThreadPatch) IfLastPost(value time.Time) ThreadPatch {
+	r := new(Thread)
+	r.LastPost = value
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.If(0, r, 2))}
 }
 
 func threadItemizeThreadItem0Encode(r *Thread, attribute int) (types.AttributeValue, error) {

@@ -203,6 +203,13 @@ func (p PackagePatch) RemoveDescription() PackagePatch {
 	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfDescription requires that Description is value.
+func (p PackagePatch) IfDescription(value string) PackagePatch {
+	r := new(Package)
+	r.Description = value
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.If(0, r, 0))}
+}
+
 // License sets License.
 func (p PackagePatch) License(value string) PackagePatch {
 	r := new(Package)
@@ -215,6 +222,13 @@ func (p PackagePatch) RemoveLicense() PackagePatch {
 	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(0, 1))}
 }
 
+// IfLicense requires that License is value.
+func (p PackagePatch) IfLicense(value string) PackagePatch {
+	r := new(Package)
+	r.License = value
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.If(0, r, 1))}
+}
+
 // Keywords sets Keywords.
 func (p PackagePatch) Keywords(value []string) PackagePatch {
 	r := new(Package)
@@ -225,6 +239,13 @@ func (p PackagePatch) Keywords(value []string) PackagePatch {
 // RemoveKeywords removes the attributes of Keywords.
 func (p PackagePatch) RemoveKeywords() PackagePatch {
 	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(0, 2))}
+}
+
+// IfKeywords requires that Keywords is value.
+func (p PackagePatch) IfKeywords(value []string) PackagePatch {
+	r := new(Package)
+	r.Keywords = value
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.If(0, r, 2))}
 }
 
 // AddTags adds an element to Tags.
@@ -259,6 +280,13 @@ func (p PackagePatch) RemoveDependencies() PackagePatch {
 	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(3, 0))}
 }
 
+// IfDependencies requires that Dependencies is value.
+func (p PackagePatch) IfDependencies(value map[string]string) PackagePatch {
+	r := new(Package)
+	r.Dependencies = value
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.If(3, r, 0))}
+}
+
 // OptionalDependencies sets OptionalDependencies.
 func (p PackagePatch) OptionalDependencies(value map[string]string) PackagePatch {
 	r := new(Package)
@@ -269,6 +297,13 @@ func (p PackagePatch) OptionalDependencies(value map[string]string) PackagePatch
 // RemoveOptionalDependencies removes the attributes of OptionalDependencies.
 func (p PackagePatch) RemoveOptionalDependencies() PackagePatch {
 	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(3, 1))}
+}
+
+// IfOptionalDependencies requires that OptionalDependencies is value.
+func (p PackagePatch) IfOptionalDependencies(value map[string]string) PackagePatch {
+	r := new(Package)
+	r.OptionalDependencies = value
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.If(3, r, 1))}
 }
 
 // PeerDependencies sets PeerDependencies.
@@ -283,6 +318,13 @@ func (p PackagePatch) RemovePeerDependencies() PackagePatch {
 	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(3, 2))}
 }
 
+// IfPeerDependencies requires that PeerDependencies is value.
+func (p PackagePatch) IfPeerDependencies(value map[string]string) PackagePatch {
+	r := new(Package)
+	r.PeerDependencies = value
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.If(3, r, 2))}
+}
+
 // Engines sets Engines.
 func (p PackagePatch) Engines(value map[string]string) PackagePatch {
 	r := new(Package)
@@ -295,6 +337,13 @@ func (p PackagePatch) RemoveEngines() PackagePatch {
 	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(3, 3))}
 }
 
+// IfEngines requires that Engines is value.
+func (p PackagePatch) IfEngines(value map[string]string) PackagePatch {
+	r := new(Package)
+	r.Engines = value
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.If(3, r, 3))}
+}
+
 // DevDependencies sets DevDependencies.
 func (p PackagePatch) DevDependencies(value map[string]string) PackagePatch {
 	r := new(Package)
@@ -302,9 +351,16 @@ func (p PackagePatch) DevDependencies(value map[string]string) PackagePatch {
 	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(4, r, 0))}
 }
 
-// RemoveDevDependencies deletes the item of DevDependencies.
+// RemoveDevDependencies removes the attributes of DevDependencies.
 func (p PackagePatch) RemoveDevDependencies() PackagePatch {
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Delete(4))}
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(4, 0))}
+}
+
+// IfDevDependencies requires that DevDependencies is value.
+func (p PackagePatch) IfDevDependencies(value map[string]string) PackagePatch {
+	r := new(Package)
+	r.DevDependencies = value
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.If(4, r, 0))}
 }
 
 // Scripts sets Scripts.
@@ -314,9 +370,16 @@ func (p PackagePatch) Scripts(value map[string]string) PackagePatch {
 	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(5, r, 0))}
 }
 
-// RemoveScripts deletes the item of Scripts.
+// RemoveScripts removes the attributes of Scripts.
 func (p PackagePatch) RemoveScripts() PackagePatch {
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Delete(5))}
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(5, 0))}
+}
+
+// IfScripts requires that Scripts is value.
+func (p PackagePatch) IfScripts(value map[string]string) PackagePatch {
+	r := new(Package)
+	r.Scripts = value
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.If(5, r, 0))}
 }
 
 // Files sets Files.
@@ -331,6 +394,13 @@ func (p PackagePatch) RemoveFiles() PackagePatch {
 	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(6, 0))}
 }
 
+// IfFiles requires that Files is value.
+func (p PackagePatch) IfFiles(value []string) PackagePatch {
+	r := new(Package)
+	r.Files = value
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.If(6, r, 0))}
+}
+
 // Exports sets Exports.
 func (p PackagePatch) Exports(value any) PackagePatch {
 	r := new(Package)
@@ -341,6 +411,13 @@ func (p PackagePatch) Exports(value any) PackagePatch {
 // RemoveExports removes the attributes of Exports.
 func (p PackagePatch) RemoveExports() PackagePatch {
 	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(6, 1))}
+}
+
+// IfExports requires that Exports is value.
+func (p PackagePatch) IfExports(value any) PackagePatch {
+	r := new(Package)
+	r.Exports = value
+	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.If(6, r, 1))}
 }
 
 func packageItemizePackageItem0Encode(r *Package, attribute int) (types.AttributeValue, error) {
@@ -812,6 +889,13 @@ func (p DocumentPatch) RemoveDescription() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfDescription requires that Description is value.
+func (p DocumentPatch) IfDescription(value string) DocumentPatch {
+	r := new(Document)
+	r.Description = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 0))}
+}
+
 // License sets License.
 func (p DocumentPatch) License(value string) DocumentPatch {
 	r := new(Document)
@@ -822,6 +906,13 @@ func (p DocumentPatch) License(value string) DocumentPatch {
 // RemoveLicense removes the attributes of License.
 func (p DocumentPatch) RemoveLicense() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IfLicense requires that License is value.
+func (p DocumentPatch) IfLicense(value string) DocumentPatch {
+	r := new(Document)
+	r.License = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 1))}
 }
 
 // Keywords sets Keywords.
@@ -836,6 +927,13 @@ func (p DocumentPatch) RemoveKeywords() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 2))}
 }
 
+// IfKeywords requires that Keywords is value.
+func (p DocumentPatch) IfKeywords(value []string) DocumentPatch {
+	r := new(Document)
+	r.Keywords = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 2))}
+}
+
 // Tags sets Tags.
 func (p DocumentPatch) Tags(value map[string]string) DocumentPatch {
 	r := new(Document)
@@ -846,6 +944,13 @@ func (p DocumentPatch) Tags(value map[string]string) DocumentPatch {
 // RemoveTags removes the attributes of Tags.
 func (p DocumentPatch) RemoveTags() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 3))}
+}
+
+// IfTags requires that Tags is value.
+func (p DocumentPatch) IfTags(value map[string]string) DocumentPatch {
+	r := new(Document)
+	r.Tags = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 3))}
 }
 
 // Time sets Time.
@@ -860,6 +965,13 @@ func (p DocumentPatch) RemoveTime() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 4))}
 }
 
+// IfTime requires that Time is value.
+func (p DocumentPatch) IfTime(value map[string]time.Time) DocumentPatch {
+	r := new(Document)
+	r.Time = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 4))}
+}
+
 // Versions sets Versions.
 func (p DocumentPatch) Versions(value []string) DocumentPatch {
 	r := new(Document)
@@ -870,6 +982,13 @@ func (p DocumentPatch) Versions(value []string) DocumentPatch {
 // RemoveVersions removes the attributes of Versions.
 func (p DocumentPatch) RemoveVersions() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 5))}
+}
+
+// IfVersions requires that Versions is value.
+func (p DocumentPatch) IfVersions(value []string) DocumentPatch {
+	r := new(Document)
+	r.Versions = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 5))}
 }
 
 // Engines sets Engines.
@@ -884,6 +1003,13 @@ func (p DocumentPatch) RemoveEngines() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 6))}
 }
 
+// IfEngines requires that Engines is value.
+func (p DocumentPatch) IfEngines(value map[string]string) DocumentPatch {
+	r := new(Document)
+	r.Engines = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 6))}
+}
+
 // Dependencies sets Dependencies.
 func (p DocumentPatch) Dependencies(value map[string]string) DocumentPatch {
 	r := new(Document)
@@ -894,6 +1020,13 @@ func (p DocumentPatch) Dependencies(value map[string]string) DocumentPatch {
 // RemoveDependencies removes the attributes of Dependencies.
 func (p DocumentPatch) RemoveDependencies() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 7))}
+}
+
+// IfDependencies requires that Dependencies is value.
+func (p DocumentPatch) IfDependencies(value map[string]string) DocumentPatch {
+	r := new(Document)
+	r.Dependencies = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 7))}
 }
 
 // OptionalDependencies sets OptionalDependencies.
@@ -908,6 +1041,13 @@ func (p DocumentPatch) RemoveOptionalDependencies() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 8))}
 }
 
+// IfOptionalDependencies requires that OptionalDependencies is value.
+func (p DocumentPatch) IfOptionalDependencies(value map[string]string) DocumentPatch {
+	r := new(Document)
+	r.OptionalDependencies = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 8))}
+}
+
 // PeerDependencies sets PeerDependencies.
 func (p DocumentPatch) PeerDependencies(value map[string]string) DocumentPatch {
 	r := new(Document)
@@ -918,6 +1058,13 @@ func (p DocumentPatch) PeerDependencies(value map[string]string) DocumentPatch {
 // RemovePeerDependencies removes the attributes of PeerDependencies.
 func (p DocumentPatch) RemovePeerDependencies() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 9))}
+}
+
+// IfPeerDependencies requires that PeerDependencies is value.
+func (p DocumentPatch) IfPeerDependencies(value map[string]string) DocumentPatch {
+	r := new(Document)
+	r.PeerDependencies = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 9))}
 }
 
 // DevDependencies sets DevDependencies.
@@ -932,6 +1079,13 @@ func (p DocumentPatch) RemoveDevDependencies() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 10))}
 }
 
+// IfDevDependencies requires that DevDependencies is value.
+func (p DocumentPatch) IfDevDependencies(value map[string]string) DocumentPatch {
+	r := new(Document)
+	r.DevDependencies = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 10))}
+}
+
 // Scripts sets Scripts.
 func (p DocumentPatch) Scripts(value map[string]string) DocumentPatch {
 	r := new(Document)
@@ -942,6 +1096,13 @@ func (p DocumentPatch) Scripts(value map[string]string) DocumentPatch {
 // RemoveScripts removes the attributes of Scripts.
 func (p DocumentPatch) RemoveScripts() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 11))}
+}
+
+// IfScripts requires that Scripts is value.
+func (p DocumentPatch) IfScripts(value map[string]string) DocumentPatch {
+	r := new(Document)
+	r.Scripts = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 11))}
 }
 
 // Files sets Files.
@@ -956,6 +1117,13 @@ func (p DocumentPatch) RemoveFiles() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 12))}
 }
 
+// IfFiles requires that Files is value.
+func (p DocumentPatch) IfFiles(value []string) DocumentPatch {
+	r := new(Document)
+	r.Files = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 12))}
+}
+
 // Exports sets Exports.
 func (p DocumentPatch) Exports(value any) DocumentPatch {
 	r := new(Document)
@@ -966,6 +1134,13 @@ func (p DocumentPatch) Exports(value any) DocumentPatch {
 // RemoveExports removes the attributes of Exports.
 func (p DocumentPatch) RemoveExports() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 13))}
+}
+
+// IfExports requires that Exports is value.
+func (p DocumentPatch) IfExports(value any) DocumentPatch {
+	r := new(Document)
+	r.Exports = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 13))}
 }
 
 func packageItemizeDocumentItem0Encode(r *Document, attribute int) (types.AttributeValue, error) {

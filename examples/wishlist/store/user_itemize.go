@@ -302,6 +302,13 @@ func (p UserPatch) RemoveEmail() UserPatch {
 	return UserPatch{mapper.With(p.userPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfEmail requires that Email is value.
+func (p UserPatch) IfEmail(value string) UserPatch {
+	r := new(User)
+	r.Email = value
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.If(0, r, 0))}
+}
+
 // Name sets Name.
 func (p UserPatch) Name(value string) UserPatch {
 	r := new(User)
@@ -312,6 +319,13 @@ func (p UserPatch) Name(value string) UserPatch {
 // RemoveName removes the attributes of Name.
 func (p UserPatch) RemoveName() UserPatch {
 	return UserPatch{mapper.With(p.userPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IfName requires that Name is value.
+func (p UserPatch) IfName(value string) UserPatch {
+	r := new(User)
+	r.Name = value
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.If(0, r, 1))}
 }
 
 // Home sets Home.
@@ -1048,6 +1062,13 @@ func (p DocumentPatch) RemoveEmail() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfEmail requires that Email is value.
+func (p DocumentPatch) IfEmail(value string) DocumentPatch {
+	r := new(Document)
+	r.Email = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 0))}
+}
+
 // Name sets Name.
 func (p DocumentPatch) Name(value string) DocumentPatch {
 	r := new(Document)
@@ -1058,6 +1079,13 @@ func (p DocumentPatch) Name(value string) DocumentPatch {
 // RemoveName removes the attributes of Name.
 func (p DocumentPatch) RemoveName() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IfName requires that Name is value.
+func (p DocumentPatch) IfName(value string) DocumentPatch {
+	r := new(Document)
+	r.Name = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 1))}
 }
 
 // Home sets Home.
@@ -1072,16 +1100,30 @@ func (p DocumentPatch) RemoveHome() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 2))}
 }
 
-// Delivery sets Delivery.
-func (p DocumentPatch) Delivery(value Address) DocumentPatch {
+// IfHome requires that Home is value.
+func (p DocumentPatch) IfHome(value Address) DocumentPatch {
 	r := new(Document)
-	r.Delivery = &value
+	r.Home = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 2))}
+}
+
+// Delivery sets Delivery.
+func (p DocumentPatch) Delivery(value *Address) DocumentPatch {
+	r := new(Document)
+	r.Delivery = value
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 3))}
 }
 
 // RemoveDelivery removes the attributes of Delivery.
 func (p DocumentPatch) RemoveDelivery() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 3))}
+}
+
+// IfDelivery requires that Delivery is value.
+func (p DocumentPatch) IfDelivery(value *Address) DocumentPatch {
+	r := new(Document)
+	r.Delivery = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 3))}
 }
 
 // Cart sets Cart.
@@ -1096,6 +1138,13 @@ func (p DocumentPatch) RemoveCart() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 4))}
 }
 
+// IfCart requires that Cart is value.
+func (p DocumentPatch) IfCart(value Cart) DocumentPatch {
+	r := new(Document)
+	r.Cart = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 4))}
+}
+
 // History sets History.
 func (p DocumentPatch) History(value History) DocumentPatch {
 	r := new(Document)
@@ -1106,6 +1155,13 @@ func (p DocumentPatch) History(value History) DocumentPatch {
 // RemoveHistory removes the attributes of History.
 func (p DocumentPatch) RemoveHistory() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 5))}
+}
+
+// IfHistory requires that History is value.
+func (p DocumentPatch) IfHistory(value History) DocumentPatch {
+	r := new(Document)
+	r.History = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 5))}
 }
 
 // Display sets Display.
@@ -1120,6 +1176,13 @@ func (p DocumentPatch) RemoveDisplay() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 6))}
 }
 
+// IfDisplay requires that Display is value.
+func (p DocumentPatch) IfDisplay(value Display) DocumentPatch {
+	r := new(Document)
+	r.Display = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 6))}
+}
+
 // Mail sets Mail.
 func (p DocumentPatch) Mail(value Mail) DocumentPatch {
 	r := new(Document)
@@ -1130,6 +1193,13 @@ func (p DocumentPatch) Mail(value Mail) DocumentPatch {
 // RemoveMail removes the attributes of Mail.
 func (p DocumentPatch) RemoveMail() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 7))}
+}
+
+// IfMail requires that Mail is value.
+func (p DocumentPatch) IfMail(value Mail) DocumentPatch {
+	r := new(Document)
+	r.Mail = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 7))}
 }
 
 // Public sets Public.
@@ -1144,6 +1214,13 @@ func (p DocumentPatch) RemovePublic() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 8))}
 }
 
+// IfPublic requires that Public is value.
+func (p DocumentPatch) IfPublic(value []Wish) DocumentPatch {
+	r := new(Document)
+	r.Public = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 8))}
+}
+
 // Private sets Private.
 func (p DocumentPatch) Private(value []Wish) DocumentPatch {
 	r := new(Document)
@@ -1154,6 +1231,13 @@ func (p DocumentPatch) Private(value []Wish) DocumentPatch {
 // RemovePrivate removes the attributes of Private.
 func (p DocumentPatch) RemovePrivate() DocumentPatch {
 	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 9))}
+}
+
+// IfPrivate requires that Private is value.
+func (p DocumentPatch) IfPrivate(value []Wish) DocumentPatch {
+	r := new(Document)
+	r.Private = value
+	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 9))}
 }
 
 func userItemizeDocumentItem0Encode(r *Document, attribute int) (types.AttributeValue, error) {
@@ -1397,6 +1481,13 @@ func (p ProfilePatch) RemoveEmail() ProfilePatch {
 	return ProfilePatch{mapper.With(p.profilePatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfEmail requires that Email is value.
+func (p ProfilePatch) IfEmail(value string) ProfilePatch {
+	r := new(Profile)
+	r.Email = value
+	return ProfilePatch{mapper.With(p.profilePatch, mapperimpl.If(0, r, 0))}
+}
+
 // AddValues adds an element to Values.
 func (p ProfilePatch) AddValues(key string, value string) ProfilePatch {
 	return ProfilePatch{mapper.With(p.profilePatch, mapperimpl.AddEntry(1, key, &value))}
@@ -1587,6 +1678,13 @@ func (p ProfileDocumentPatch) RemoveEmail() ProfileDocumentPatch {
 	return ProfileDocumentPatch{mapper.With(p.profileDocumentPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfEmail requires that Email is value.
+func (p ProfileDocumentPatch) IfEmail(value string) ProfileDocumentPatch {
+	r := new(ProfileDocument)
+	r.Email = value
+	return ProfileDocumentPatch{mapper.With(p.profileDocumentPatch, mapperimpl.If(0, r, 0))}
+}
+
 // Values sets Values.
 func (p ProfileDocumentPatch) Values(value map[string]string) ProfileDocumentPatch {
 	r := new(ProfileDocument)
@@ -1597,6 +1695,13 @@ func (p ProfileDocumentPatch) Values(value map[string]string) ProfileDocumentPat
 // RemoveValues removes the attributes of Values.
 func (p ProfileDocumentPatch) RemoveValues() ProfileDocumentPatch {
 	return ProfileDocumentPatch{mapper.With(p.profileDocumentPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IfValues requires that Values is value.
+func (p ProfileDocumentPatch) IfValues(value map[string]string) ProfileDocumentPatch {
+	r := new(ProfileDocument)
+	r.Values = value
+	return ProfileDocumentPatch{mapper.With(p.profileDocumentPatch, mapperimpl.If(0, r, 1))}
 }
 
 func userItemizeProfileDocumentItem0Encode(r *ProfileDocument, attribute int) (types.AttributeValue, error) {

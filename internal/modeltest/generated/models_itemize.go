@@ -1334,6 +1334,13 @@ func (p UserPatch) RemoveEmail() UserPatch {
 	return UserPatch{mapper.With(p.userPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfEmail requires that Email is value.
+func (p UserPatch) IfEmail(value string) UserPatch {
+	r := new(User)
+	r.Email = value
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.If(0, r, 0))}
+}
+
 // Name sets Name.
 func (p UserPatch) Name(value string) UserPatch {
 	r := new(User)
@@ -1344,6 +1351,13 @@ func (p UserPatch) Name(value string) UserPatch {
 // RemoveName removes the attributes of Name.
 func (p UserPatch) RemoveName() UserPatch {
 	return UserPatch{mapper.With(p.userPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IfName requires that Name is value.
+func (p UserPatch) IfName(value string) UserPatch {
+	r := new(User)
+	r.Name = value
+	return UserPatch{mapper.With(p.userPatch, mapperimpl.If(0, r, 1))}
 }
 
 // Home sets Home.
@@ -1986,6 +2000,13 @@ func (p ScalarsPatch) RemoveString() ScalarsPatch {
 	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfString requires that String is value.
+func (p ScalarsPatch) IfString(value string) ScalarsPatch {
+	r := new(Scalars)
+	r.String = value
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.If(0, r, 0))}
+}
+
 // Bool sets Bool.
 func (p ScalarsPatch) Bool(value bool) ScalarsPatch {
 	r := new(Scalars)
@@ -1996,6 +2017,13 @@ func (p ScalarsPatch) Bool(value bool) ScalarsPatch {
 // RemoveBool removes the attributes of Bool.
 func (p ScalarsPatch) RemoveBool() ScalarsPatch {
 	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IfBool requires that Bool is value.
+func (p ScalarsPatch) IfBool(value bool) ScalarsPatch {
+	r := new(Scalars)
+	r.Bool = value
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.If(0, r, 1))}
 }
 
 // Int sets Int.
@@ -2010,6 +2038,18 @@ func (p ScalarsPatch) RemoveInt() ScalarsPatch {
 	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Remove(0, 2))}
 }
 
+// IncrementInt adds to Int, which counts from 0 where it is not stored.
+func (p ScalarsPatch) IncrementInt(by int64) ScalarsPatch {
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Increment(0, 2, by))}
+}
+
+// IfInt requires that Int is value.
+func (p ScalarsPatch) IfInt(value int) ScalarsPatch {
+	r := new(Scalars)
+	r.Int = value
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.If(0, r, 2))}
+}
+
 // Uint sets Uint.
 func (p ScalarsPatch) Uint(value uint) ScalarsPatch {
 	r := new(Scalars)
@@ -2020,6 +2060,18 @@ func (p ScalarsPatch) Uint(value uint) ScalarsPatch {
 // RemoveUint removes the attributes of Uint.
 func (p ScalarsPatch) RemoveUint() ScalarsPatch {
 	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Remove(0, 3))}
+}
+
+// IncrementUint adds to Uint, which counts from 0 where it is not stored.
+func (p ScalarsPatch) IncrementUint(by int64) ScalarsPatch {
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Increment(0, 3, by))}
+}
+
+// IfUint requires that Uint is value.
+func (p ScalarsPatch) IfUint(value uint) ScalarsPatch {
+	r := new(Scalars)
+	r.Uint = value
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.If(0, r, 3))}
 }
 
 // Float sets Float.
@@ -2034,6 +2086,18 @@ func (p ScalarsPatch) RemoveFloat() ScalarsPatch {
 	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Remove(0, 4))}
 }
 
+// IncrementFloat adds to Float, which counts from 0 where it is not stored.
+func (p ScalarsPatch) IncrementFloat(by float64) ScalarsPatch {
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.IncrementFloat(0, 4, by))}
+}
+
+// IfFloat requires that Float is value.
+func (p ScalarsPatch) IfFloat(value float64) ScalarsPatch {
+	r := new(Scalars)
+	r.Float = value
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.If(0, r, 4))}
+}
+
 // Bytes sets Bytes.
 func (p ScalarsPatch) Bytes(value []byte) ScalarsPatch {
 	r := new(Scalars)
@@ -2044,6 +2108,13 @@ func (p ScalarsPatch) Bytes(value []byte) ScalarsPatch {
 // RemoveBytes removes the attributes of Bytes.
 func (p ScalarsPatch) RemoveBytes() ScalarsPatch {
 	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Remove(1, 0))}
+}
+
+// IfBytes requires that Bytes is value.
+func (p ScalarsPatch) IfBytes(value []byte) ScalarsPatch {
+	r := new(Scalars)
+	r.Bytes = value
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.If(1, r, 0))}
 }
 
 // Array sets Array.
@@ -2058,6 +2129,13 @@ func (p ScalarsPatch) RemoveArray() ScalarsPatch {
 	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Remove(1, 1))}
 }
 
+// IfArray requires that Array is value.
+func (p ScalarsPatch) IfArray(value [4]byte) ScalarsPatch {
+	r := new(Scalars)
+	r.Array = value
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.If(1, r, 1))}
+}
+
 // Time sets Time.
 func (p ScalarsPatch) Time(value time.Time) ScalarsPatch {
 	r := new(Scalars)
@@ -2070,6 +2148,13 @@ func (p ScalarsPatch) RemoveTime() ScalarsPatch {
 	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Remove(1, 2))}
 }
 
+// IfTime requires that Time is value.
+func (p ScalarsPatch) IfTime(value time.Time) ScalarsPatch {
+	r := new(Scalars)
+	r.Time = value
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.If(1, r, 2))}
+}
+
 // Rune sets Rune.
 func (p ScalarsPatch) Rune(value rune) ScalarsPatch {
 	r := new(Scalars)
@@ -2080,6 +2165,18 @@ func (p ScalarsPatch) Rune(value rune) ScalarsPatch {
 // RemoveRune removes the attributes of Rune.
 func (p ScalarsPatch) RemoveRune() ScalarsPatch {
 	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Remove(1, 3))}
+}
+
+// IncrementRune adds to Rune, which counts from 0 where it is not stored.
+func (p ScalarsPatch) IncrementRune(by int64) ScalarsPatch {
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.Increment(1, 3, by))}
+}
+
+// IfRune requires that Rune is value.
+func (p ScalarsPatch) IfRune(value rune) ScalarsPatch {
+	r := new(Scalars)
+	r.Rune = value
+	return ScalarsPatch{mapper.With(p.scalarsPatch, mapperimpl.If(1, r, 3))}
 }
 
 func modelsItemizeScalarsItem0Encode(r *Scalars, attribute int) (types.AttributeValue, error) {
@@ -2319,6 +2416,18 @@ func (p SizedPatch) RemoveI8() SizedPatch {
 	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IncrementI8 adds to I8, which counts from 0 where it is not stored.
+func (p SizedPatch) IncrementI8(by int64) SizedPatch {
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Increment(0, 0, by))}
+}
+
+// IfI8 requires that I8 is value.
+func (p SizedPatch) IfI8(value int8) SizedPatch {
+	r := new(Sized)
+	r.I8 = value
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.If(0, r, 0))}
+}
+
 // I16 sets I16.
 func (p SizedPatch) I16(value int16) SizedPatch {
 	r := new(Sized)
@@ -2329,6 +2438,18 @@ func (p SizedPatch) I16(value int16) SizedPatch {
 // RemoveI16 removes the attributes of I16.
 func (p SizedPatch) RemoveI16() SizedPatch {
 	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IncrementI16 adds to I16, which counts from 0 where it is not stored.
+func (p SizedPatch) IncrementI16(by int64) SizedPatch {
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Increment(0, 1, by))}
+}
+
+// IfI16 requires that I16 is value.
+func (p SizedPatch) IfI16(value int16) SizedPatch {
+	r := new(Sized)
+	r.I16 = value
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.If(0, r, 1))}
 }
 
 // I32 sets I32.
@@ -2343,6 +2464,18 @@ func (p SizedPatch) RemoveI32() SizedPatch {
 	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Remove(0, 2))}
 }
 
+// IncrementI32 adds to I32, which counts from 0 where it is not stored.
+func (p SizedPatch) IncrementI32(by int64) SizedPatch {
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Increment(0, 2, by))}
+}
+
+// IfI32 requires that I32 is value.
+func (p SizedPatch) IfI32(value int32) SizedPatch {
+	r := new(Sized)
+	r.I32 = value
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.If(0, r, 2))}
+}
+
 // I64 sets I64.
 func (p SizedPatch) I64(value int64) SizedPatch {
 	r := new(Sized)
@@ -2353,6 +2486,18 @@ func (p SizedPatch) I64(value int64) SizedPatch {
 // RemoveI64 removes the attributes of I64.
 func (p SizedPatch) RemoveI64() SizedPatch {
 	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Remove(0, 3))}
+}
+
+// IncrementI64 adds to I64, which counts from 0 where it is not stored.
+func (p SizedPatch) IncrementI64(by int64) SizedPatch {
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Increment(0, 3, by))}
+}
+
+// IfI64 requires that I64 is value.
+func (p SizedPatch) IfI64(value int64) SizedPatch {
+	r := new(Sized)
+	r.I64 = value
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.If(0, r, 3))}
 }
 
 // U8 sets U8.
@@ -2367,6 +2512,18 @@ func (p SizedPatch) RemoveU8() SizedPatch {
 	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Remove(0, 4))}
 }
 
+// IncrementU8 adds to U8, which counts from 0 where it is not stored.
+func (p SizedPatch) IncrementU8(by int64) SizedPatch {
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Increment(0, 4, by))}
+}
+
+// IfU8 requires that U8 is value.
+func (p SizedPatch) IfU8(value uint8) SizedPatch {
+	r := new(Sized)
+	r.U8 = value
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.If(0, r, 4))}
+}
+
 // U16 sets U16.
 func (p SizedPatch) U16(value uint16) SizedPatch {
 	r := new(Sized)
@@ -2377,6 +2534,18 @@ func (p SizedPatch) U16(value uint16) SizedPatch {
 // RemoveU16 removes the attributes of U16.
 func (p SizedPatch) RemoveU16() SizedPatch {
 	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Remove(0, 5))}
+}
+
+// IncrementU16 adds to U16, which counts from 0 where it is not stored.
+func (p SizedPatch) IncrementU16(by int64) SizedPatch {
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Increment(0, 5, by))}
+}
+
+// IfU16 requires that U16 is value.
+func (p SizedPatch) IfU16(value uint16) SizedPatch {
+	r := new(Sized)
+	r.U16 = value
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.If(0, r, 5))}
 }
 
 // U32 sets U32.
@@ -2391,6 +2560,18 @@ func (p SizedPatch) RemoveU32() SizedPatch {
 	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Remove(0, 6))}
 }
 
+// IncrementU32 adds to U32, which counts from 0 where it is not stored.
+func (p SizedPatch) IncrementU32(by int64) SizedPatch {
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Increment(0, 6, by))}
+}
+
+// IfU32 requires that U32 is value.
+func (p SizedPatch) IfU32(value uint32) SizedPatch {
+	r := new(Sized)
+	r.U32 = value
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.If(0, r, 6))}
+}
+
 // U64 sets U64.
 func (p SizedPatch) U64(value uint64) SizedPatch {
 	r := new(Sized)
@@ -2401,6 +2582,18 @@ func (p SizedPatch) U64(value uint64) SizedPatch {
 // RemoveU64 removes the attributes of U64.
 func (p SizedPatch) RemoveU64() SizedPatch {
 	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Remove(0, 7))}
+}
+
+// IncrementU64 adds to U64, which counts from 0 where it is not stored.
+func (p SizedPatch) IncrementU64(by int64) SizedPatch {
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Increment(0, 7, by))}
+}
+
+// IfU64 requires that U64 is value.
+func (p SizedPatch) IfU64(value uint64) SizedPatch {
+	r := new(Sized)
+	r.U64 = value
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.If(0, r, 7))}
 }
 
 // F32 sets F32.
@@ -2415,6 +2608,18 @@ func (p SizedPatch) RemoveF32() SizedPatch {
 	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Remove(0, 8))}
 }
 
+// IncrementF32 adds to F32, which counts from 0 where it is not stored.
+func (p SizedPatch) IncrementF32(by float64) SizedPatch {
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.IncrementFloat(0, 8, by))}
+}
+
+// IfF32 requires that F32 is value.
+func (p SizedPatch) IfF32(value float32) SizedPatch {
+	r := new(Sized)
+	r.F32 = value
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.If(0, r, 8))}
+}
+
 // F64 sets F64.
 func (p SizedPatch) F64(value float64) SizedPatch {
 	r := new(Sized)
@@ -2425,6 +2630,18 @@ func (p SizedPatch) F64(value float64) SizedPatch {
 // RemoveF64 removes the attributes of F64.
 func (p SizedPatch) RemoveF64() SizedPatch {
 	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.Remove(0, 9))}
+}
+
+// IncrementF64 adds to F64, which counts from 0 where it is not stored.
+func (p SizedPatch) IncrementF64(by float64) SizedPatch {
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.IncrementFloat(0, 9, by))}
+}
+
+// IfF64 requires that F64 is value.
+func (p SizedPatch) IfF64(value float64) SizedPatch {
+	r := new(Sized)
+	r.F64 = value
+	return SizedPatch{mapper.With(p.sizedPatch, mapperimpl.If(0, r, 9))}
 }
 
 func modelsItemizeSizedItem0Encode(r *Sized, attribute int) (types.AttributeValue, error) {
@@ -2646,6 +2863,13 @@ func (p OmittingPatch) RemoveString() OmittingPatch {
 	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfString requires that String is value.
+func (p OmittingPatch) IfString(value string) OmittingPatch {
+	r := new(Omitting)
+	r.String = value
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.If(0, r, 0))}
+}
+
 // Int sets Int.
 func (p OmittingPatch) Int(value int) OmittingPatch {
 	r := new(Omitting)
@@ -2656,6 +2880,18 @@ func (p OmittingPatch) Int(value int) OmittingPatch {
 // RemoveInt removes the attributes of Int.
 func (p OmittingPatch) RemoveInt() OmittingPatch {
 	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IncrementInt adds to Int, which counts from 0 where it is not stored.
+func (p OmittingPatch) IncrementInt(by int64) OmittingPatch {
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Increment(0, 1, by))}
+}
+
+// IfInt requires that Int is value.
+func (p OmittingPatch) IfInt(value int) OmittingPatch {
+	r := new(Omitting)
+	r.Int = value
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.If(0, r, 1))}
 }
 
 // Bool sets Bool.
@@ -2670,6 +2906,13 @@ func (p OmittingPatch) RemoveBool() OmittingPatch {
 	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Remove(0, 2))}
 }
 
+// IfBool requires that Bool is value.
+func (p OmittingPatch) IfBool(value bool) OmittingPatch {
+	r := new(Omitting)
+	r.Bool = value
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.If(0, r, 2))}
+}
+
 // Float sets Float.
 func (p OmittingPatch) Float(value float32) OmittingPatch {
 	r := new(Omitting)
@@ -2680,6 +2923,18 @@ func (p OmittingPatch) Float(value float32) OmittingPatch {
 // RemoveFloat removes the attributes of Float.
 func (p OmittingPatch) RemoveFloat() OmittingPatch {
 	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Remove(0, 3))}
+}
+
+// IncrementFloat adds to Float, which counts from 0 where it is not stored.
+func (p OmittingPatch) IncrementFloat(by float64) OmittingPatch {
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.IncrementFloat(0, 3, by))}
+}
+
+// IfFloat requires that Float is value.
+func (p OmittingPatch) IfFloat(value float32) OmittingPatch {
+	r := new(Omitting)
+	r.Float = value
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.If(0, r, 3))}
 }
 
 // Bytes sets Bytes.
@@ -2694,6 +2949,13 @@ func (p OmittingPatch) RemoveBytes() OmittingPatch {
 	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Remove(0, 4))}
 }
 
+// IfBytes requires that Bytes is value.
+func (p OmittingPatch) IfBytes(value []byte) OmittingPatch {
+	r := new(Omitting)
+	r.Bytes = value
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.If(0, r, 4))}
+}
+
 // Slice sets Slice.
 func (p OmittingPatch) Slice(value []string) OmittingPatch {
 	r := new(Omitting)
@@ -2704,6 +2966,13 @@ func (p OmittingPatch) Slice(value []string) OmittingPatch {
 // RemoveSlice removes the attributes of Slice.
 func (p OmittingPatch) RemoveSlice() OmittingPatch {
 	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Remove(0, 5))}
+}
+
+// IfSlice requires that Slice is value.
+func (p OmittingPatch) IfSlice(value []string) OmittingPatch {
+	r := new(Omitting)
+	r.Slice = value
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.If(0, r, 5))}
 }
 
 // Map sets Map.
@@ -2718,16 +2987,30 @@ func (p OmittingPatch) RemoveMap() OmittingPatch {
 	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Remove(0, 6))}
 }
 
-// Ptr sets Ptr.
-func (p OmittingPatch) Ptr(value string) OmittingPatch {
+// IfMap requires that Map is value.
+func (p OmittingPatch) IfMap(value map[string]string) OmittingPatch {
 	r := new(Omitting)
-	r.Ptr = &value
+	r.Map = value
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.If(0, r, 6))}
+}
+
+// Ptr sets Ptr.
+func (p OmittingPatch) Ptr(value *string) OmittingPatch {
+	r := new(Omitting)
+	r.Ptr = value
 	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Set(0, r, 7))}
 }
 
 // RemovePtr removes the attributes of Ptr.
 func (p OmittingPatch) RemovePtr() OmittingPatch {
 	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Remove(0, 7))}
+}
+
+// IfPtr requires that Ptr is value.
+func (p OmittingPatch) IfPtr(value *string) OmittingPatch {
+	r := new(Omitting)
+	r.Ptr = value
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.If(0, r, 7))}
 }
 
 // Time sets Time.
@@ -2742,6 +3025,13 @@ func (p OmittingPatch) RemoveTime() OmittingPatch {
 	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Remove(0, 8))}
 }
 
+// IfTime requires that Time is value.
+func (p OmittingPatch) IfTime(value time.Time) OmittingPatch {
+	r := new(Omitting)
+	r.Time = value
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.If(0, r, 8))}
+}
+
 // Any sets Any.
 func (p OmittingPatch) Any(value any) OmittingPatch {
 	r := new(Omitting)
@@ -2752,6 +3042,13 @@ func (p OmittingPatch) Any(value any) OmittingPatch {
 // RemoveAny removes the attributes of Any.
 func (p OmittingPatch) RemoveAny() OmittingPatch {
 	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.Remove(0, 9))}
+}
+
+// IfAny requires that Any is value.
+func (p OmittingPatch) IfAny(value any) OmittingPatch {
+	r := new(Omitting)
+	r.Any = value
+	return OmittingPatch{mapper.With(p.omittingPatch, mapperimpl.If(0, r, 9))}
 }
 
 func modelsItemizeOmittingItem0Encode(r *Omitting, attribute int) (types.AttributeValue, error) {
@@ -2973,6 +3270,13 @@ func (p NullingPatch) RemoveString() NullingPatch {
 	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfString requires that String is value.
+func (p NullingPatch) IfString(value string) NullingPatch {
+	r := new(Nulling)
+	r.String = value
+	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.If(0, r, 0))}
+}
+
 // Int sets Int.
 func (p NullingPatch) Int(value int) NullingPatch {
 	r := new(Nulling)
@@ -2983,6 +3287,18 @@ func (p NullingPatch) Int(value int) NullingPatch {
 // RemoveInt removes the attributes of Int.
 func (p NullingPatch) RemoveInt() NullingPatch {
 	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IncrementInt adds to Int, which counts from 0 where it is not stored.
+func (p NullingPatch) IncrementInt(by int64) NullingPatch {
+	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.Increment(0, 1, by))}
+}
+
+// IfInt requires that Int is value.
+func (p NullingPatch) IfInt(value int) NullingPatch {
+	r := new(Nulling)
+	r.Int = value
+	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.If(0, r, 1))}
 }
 
 // Bytes sets Bytes.
@@ -2997,6 +3313,13 @@ func (p NullingPatch) RemoveBytes() NullingPatch {
 	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.Remove(0, 2))}
 }
 
+// IfBytes requires that Bytes is value.
+func (p NullingPatch) IfBytes(value []byte) NullingPatch {
+	r := new(Nulling)
+	r.Bytes = value
+	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.If(0, r, 2))}
+}
+
 // Slice sets Slice.
 func (p NullingPatch) Slice(value []string) NullingPatch {
 	r := new(Nulling)
@@ -3009,6 +3332,13 @@ func (p NullingPatch) RemoveSlice() NullingPatch {
 	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.Remove(0, 3))}
 }
 
+// IfSlice requires that Slice is value.
+func (p NullingPatch) IfSlice(value []string) NullingPatch {
+	r := new(Nulling)
+	r.Slice = value
+	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.If(0, r, 3))}
+}
+
 // Map sets Map.
 func (p NullingPatch) Map(value map[string]string) NullingPatch {
 	r := new(Nulling)
@@ -3019,6 +3349,13 @@ func (p NullingPatch) Map(value map[string]string) NullingPatch {
 // RemoveMap removes the attributes of Map.
 func (p NullingPatch) RemoveMap() NullingPatch {
 	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.Remove(0, 4))}
+}
+
+// IfMap requires that Map is value.
+func (p NullingPatch) IfMap(value map[string]string) NullingPatch {
+	r := new(Nulling)
+	r.Map = value
+	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.If(0, r, 4))}
 }
 
 func modelsItemizeNullingItem0Encode(r *Nulling, attribute int) (types.AttributeValue, error) {
@@ -3185,6 +3522,13 @@ func (p TimesPatch) RemovePlain() TimesPatch {
 	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfPlain requires that Plain is value.
+func (p TimesPatch) IfPlain(value time.Time) TimesPatch {
+	r := new(Times)
+	r.Plain = value
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.If(0, r, 0))}
+}
+
 // Unix sets Unix.
 func (p TimesPatch) Unix(value time.Time) TimesPatch {
 	r := new(Times)
@@ -3197,10 +3541,17 @@ func (p TimesPatch) RemoveUnix() TimesPatch {
 	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Remove(0, 1))}
 }
 
-// Ptr sets Ptr.
-func (p TimesPatch) Ptr(value time.Time) TimesPatch {
+// IfUnix requires that Unix is value.
+func (p TimesPatch) IfUnix(value time.Time) TimesPatch {
 	r := new(Times)
-	r.Ptr = &value
+	r.Unix = value
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.If(0, r, 1))}
+}
+
+// Ptr sets Ptr.
+func (p TimesPatch) Ptr(value *time.Time) TimesPatch {
+	r := new(Times)
+	r.Ptr = value
 	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Set(0, r, 2))}
 }
 
@@ -3209,16 +3560,30 @@ func (p TimesPatch) RemovePtr() TimesPatch {
 	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Remove(0, 2))}
 }
 
-// UnixPtr sets UnixPtr.
-func (p TimesPatch) UnixPtr(value time.Time) TimesPatch {
+// IfPtr requires that Ptr is value.
+func (p TimesPatch) IfPtr(value *time.Time) TimesPatch {
 	r := new(Times)
-	r.UnixPtr = &value
+	r.Ptr = value
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.If(0, r, 2))}
+}
+
+// UnixPtr sets UnixPtr.
+func (p TimesPatch) UnixPtr(value *time.Time) TimesPatch {
+	r := new(Times)
+	r.UnixPtr = value
 	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Set(0, r, 3))}
 }
 
 // RemoveUnixPtr removes the attributes of UnixPtr.
 func (p TimesPatch) RemoveUnixPtr() TimesPatch {
 	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Remove(0, 3))}
+}
+
+// IfUnixPtr requires that UnixPtr is value.
+func (p TimesPatch) IfUnixPtr(value *time.Time) TimesPatch {
+	r := new(Times)
+	r.UnixPtr = value
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.If(0, r, 3))}
 }
 
 // List sets List.
@@ -3233,6 +3598,13 @@ func (p TimesPatch) RemoveList() TimesPatch {
 	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Remove(0, 4))}
 }
 
+// IfList requires that List is value.
+func (p TimesPatch) IfList(value []time.Time) TimesPatch {
+	r := new(Times)
+	r.List = value
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.If(0, r, 4))}
+}
+
 // Map sets Map.
 func (p TimesPatch) Map(value map[string]time.Time) TimesPatch {
 	r := new(Times)
@@ -3243,6 +3615,13 @@ func (p TimesPatch) Map(value map[string]time.Time) TimesPatch {
 // RemoveMap removes the attributes of Map.
 func (p TimesPatch) RemoveMap() TimesPatch {
 	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Remove(0, 5))}
+}
+
+// IfMap requires that Map is value.
+func (p TimesPatch) IfMap(value map[string]time.Time) TimesPatch {
+	r := new(Times)
+	r.Map = value
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.If(0, r, 5))}
 }
 
 // Stamp sets Stamp.
@@ -3257,6 +3636,13 @@ func (p TimesPatch) RemoveStamp() TimesPatch {
 	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Remove(0, 6))}
 }
 
+// IfStamp requires that Stamp is value.
+func (p TimesPatch) IfStamp(value Stamp) TimesPatch {
+	r := new(Times)
+	r.Stamp = value
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.If(0, r, 6))}
+}
+
 // Wait sets Wait.
 func (p TimesPatch) Wait(value time.Duration) TimesPatch {
 	r := new(Times)
@@ -3269,6 +3655,18 @@ func (p TimesPatch) RemoveWait() TimesPatch {
 	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Remove(0, 7))}
 }
 
+// IncrementWait adds to Wait, which counts from 0 where it is not stored.
+func (p TimesPatch) IncrementWait(by int64) TimesPatch {
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Increment(0, 7, by))}
+}
+
+// IfWait requires that Wait is value.
+func (p TimesPatch) IfWait(value time.Duration) TimesPatch {
+	r := new(Times)
+	r.Wait = value
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.If(0, r, 7))}
+}
+
 // Month sets Month.
 func (p TimesPatch) Month(value time.Month) TimesPatch {
 	r := new(Times)
@@ -3279,6 +3677,18 @@ func (p TimesPatch) Month(value time.Month) TimesPatch {
 // RemoveMonth removes the attributes of Month.
 func (p TimesPatch) RemoveMonth() TimesPatch {
 	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Remove(0, 8))}
+}
+
+// IncrementMonth adds to Month, which counts from 0 where it is not stored.
+func (p TimesPatch) IncrementMonth(by int64) TimesPatch {
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.Increment(0, 8, by))}
+}
+
+// IfMonth requires that Month is value.
+func (p TimesPatch) IfMonth(value time.Month) TimesPatch {
+	r := new(Times)
+	r.Month = value
+	return TimesPatch{mapper.With(p.timesPatch, mapperimpl.If(0, r, 8))}
 }
 
 func modelsItemizeTimesItem0Encode(r *Times, attribute int) (types.AttributeValue, error) {
@@ -3489,6 +3899,13 @@ func (p QuotedPatch) RemoveInt() QuotedPatch {
 	return QuotedPatch{mapper.With(p.quotedPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfInt requires that Int is value.
+func (p QuotedPatch) IfInt(value int) QuotedPatch {
+	r := new(Quoted)
+	r.Int = value
+	return QuotedPatch{mapper.With(p.quotedPatch, mapperimpl.If(0, r, 0))}
+}
+
 // Uint sets Uint.
 func (p QuotedPatch) Uint(value uint16) QuotedPatch {
 	r := new(Quoted)
@@ -3499,6 +3916,13 @@ func (p QuotedPatch) Uint(value uint16) QuotedPatch {
 // RemoveUint removes the attributes of Uint.
 func (p QuotedPatch) RemoveUint() QuotedPatch {
 	return QuotedPatch{mapper.With(p.quotedPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IfUint requires that Uint is value.
+func (p QuotedPatch) IfUint(value uint16) QuotedPatch {
+	r := new(Quoted)
+	r.Uint = value
+	return QuotedPatch{mapper.With(p.quotedPatch, mapperimpl.If(0, r, 1))}
 }
 
 // Float sets Float.
@@ -3513,16 +3937,30 @@ func (p QuotedPatch) RemoveFloat() QuotedPatch {
 	return QuotedPatch{mapper.With(p.quotedPatch, mapperimpl.Remove(0, 2))}
 }
 
-// Ptr sets Ptr.
-func (p QuotedPatch) Ptr(value int) QuotedPatch {
+// IfFloat requires that Float is value.
+func (p QuotedPatch) IfFloat(value float64) QuotedPatch {
 	r := new(Quoted)
-	r.Ptr = &value
+	r.Float = value
+	return QuotedPatch{mapper.With(p.quotedPatch, mapperimpl.If(0, r, 2))}
+}
+
+// Ptr sets Ptr.
+func (p QuotedPatch) Ptr(value *int) QuotedPatch {
+	r := new(Quoted)
+	r.Ptr = value
 	return QuotedPatch{mapper.With(p.quotedPatch, mapperimpl.Set(0, r, 3))}
 }
 
 // RemovePtr removes the attributes of Ptr.
 func (p QuotedPatch) RemovePtr() QuotedPatch {
 	return QuotedPatch{mapper.With(p.quotedPatch, mapperimpl.Remove(0, 3))}
+}
+
+// IfPtr requires that Ptr is value.
+func (p QuotedPatch) IfPtr(value *int) QuotedPatch {
+	r := new(Quoted)
+	r.Ptr = value
+	return QuotedPatch{mapper.With(p.quotedPatch, mapperimpl.If(0, r, 3))}
 }
 
 // Color sets Color.
@@ -3535,6 +3973,13 @@ func (p QuotedPatch) Color(value Color) QuotedPatch {
 // RemoveColor removes the attributes of Color.
 func (p QuotedPatch) RemoveColor() QuotedPatch {
 	return QuotedPatch{mapper.With(p.quotedPatch, mapperimpl.Remove(0, 4))}
+}
+
+// IfColor requires that Color is value.
+func (p QuotedPatch) IfColor(value Color) QuotedPatch {
+	r := new(Quoted)
+	r.Color = value
+	return QuotedPatch{mapper.With(p.quotedPatch, mapperimpl.If(0, r, 4))}
 }
 
 func modelsItemizeQuotedItem0Encode(r *Quoted, attribute int) (types.AttributeValue, error) {
@@ -3699,6 +4144,13 @@ func (p SetsPatch) RemoveStrings() SetsPatch {
 	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfStrings requires that Strings is value.
+func (p SetsPatch) IfStrings(value []string) SetsPatch {
+	r := new(Sets)
+	r.Strings = value
+	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.If(0, r, 0))}
+}
+
 // Ints sets Ints.
 func (p SetsPatch) Ints(value []int) SetsPatch {
 	r := new(Sets)
@@ -3709,6 +4161,13 @@ func (p SetsPatch) Ints(value []int) SetsPatch {
 // RemoveInts removes the attributes of Ints.
 func (p SetsPatch) RemoveInts() SetsPatch {
 	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IfInts requires that Ints is value.
+func (p SetsPatch) IfInts(value []int) SetsPatch {
+	r := new(Sets)
+	r.Ints = value
+	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.If(0, r, 1))}
 }
 
 // Floats sets Floats.
@@ -3723,6 +4182,13 @@ func (p SetsPatch) RemoveFloats() SetsPatch {
 	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.Remove(0, 2))}
 }
 
+// IfFloats requires that Floats is value.
+func (p SetsPatch) IfFloats(value []float64) SetsPatch {
+	r := new(Sets)
+	r.Floats = value
+	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.If(0, r, 2))}
+}
+
 // Bytes sets Bytes.
 func (p SetsPatch) Bytes(value [][]byte) SetsPatch {
 	r := new(Sets)
@@ -3733,6 +4199,13 @@ func (p SetsPatch) Bytes(value [][]byte) SetsPatch {
 // RemoveBytes removes the attributes of Bytes.
 func (p SetsPatch) RemoveBytes() SetsPatch {
 	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.Remove(0, 3))}
+}
+
+// IfBytes requires that Bytes is value.
+func (p SetsPatch) IfBytes(value [][]byte) SetsPatch {
+	r := new(Sets)
+	r.Bytes = value
+	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.If(0, r, 3))}
 }
 
 // Plain sets Plain.
@@ -3747,6 +4220,13 @@ func (p SetsPatch) RemovePlain() SetsPatch {
 	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.Remove(0, 4))}
 }
 
+// IfPlain requires that Plain is value.
+func (p SetsPatch) IfPlain(value [][]byte) SetsPatch {
+	r := new(Sets)
+	r.Plain = value
+	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.If(0, r, 4))}
+}
+
 // Names sets Names.
 func (p SetsPatch) Names(value []Name) SetsPatch {
 	r := new(Sets)
@@ -3757,6 +4237,13 @@ func (p SetsPatch) Names(value []Name) SetsPatch {
 // RemoveNames removes the attributes of Names.
 func (p SetsPatch) RemoveNames() SetsPatch {
 	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.Remove(0, 5))}
+}
+
+// IfNames requires that Names is value.
+func (p SetsPatch) IfNames(value []Name) SetsPatch {
+	r := new(Sets)
+	r.Names = value
+	return SetsPatch{mapper.With(p.setsPatch, mapperimpl.If(0, r, 5))}
 }
 
 func modelsItemizeSetsItem0Encode(r *Sets, attribute int) (types.AttributeValue, error) {
@@ -3934,6 +4421,13 @@ func (p SlicesPatch) RemoveStrings() SlicesPatch {
 	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfStrings requires that Strings is value.
+func (p SlicesPatch) IfStrings(value []string) SlicesPatch {
+	r := new(Slices)
+	r.Strings = value
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.If(0, r, 0))}
+}
+
 // Nested sets Nested.
 func (p SlicesPatch) Nested(value [][]string) SlicesPatch {
 	r := new(Slices)
@@ -3944,6 +4438,13 @@ func (p SlicesPatch) Nested(value [][]string) SlicesPatch {
 // RemoveNested removes the attributes of Nested.
 func (p SlicesPatch) RemoveNested() SlicesPatch {
 	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IfNested requires that Nested is value.
+func (p SlicesPatch) IfNested(value [][]string) SlicesPatch {
+	r := new(Slices)
+	r.Nested = value
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.If(0, r, 1))}
 }
 
 // Maps sets Maps.
@@ -3958,6 +4459,13 @@ func (p SlicesPatch) RemoveMaps() SlicesPatch {
 	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Remove(0, 2))}
 }
 
+// IfMaps requires that Maps is value.
+func (p SlicesPatch) IfMaps(value []map[string]int) SlicesPatch {
+	r := new(Slices)
+	r.Maps = value
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.If(0, r, 2))}
+}
+
 // Array sets Array.
 func (p SlicesPatch) Array(value [3]int) SlicesPatch {
 	r := new(Slices)
@@ -3968,6 +4476,13 @@ func (p SlicesPatch) Array(value [3]int) SlicesPatch {
 // RemoveArray removes the attributes of Array.
 func (p SlicesPatch) RemoveArray() SlicesPatch {
 	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Remove(0, 3))}
+}
+
+// IfArray requires that Array is value.
+func (p SlicesPatch) IfArray(value [3]int) SlicesPatch {
+	r := new(Slices)
+	r.Array = value
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.If(0, r, 3))}
 }
 
 // Arrays sets Arrays.
@@ -3982,6 +4497,13 @@ func (p SlicesPatch) RemoveArrays() SlicesPatch {
 	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Remove(0, 4))}
 }
 
+// IfArrays requires that Arrays is value.
+func (p SlicesPatch) IfArrays(value [][2]bool) SlicesPatch {
+	r := new(Slices)
+	r.Arrays = value
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.If(0, r, 4))}
+}
+
 // Structs sets Structs.
 func (p SlicesPatch) Structs(value []Address) SlicesPatch {
 	r := new(Slices)
@@ -3992,6 +4514,13 @@ func (p SlicesPatch) Structs(value []Address) SlicesPatch {
 // RemoveStructs removes the attributes of Structs.
 func (p SlicesPatch) RemoveStructs() SlicesPatch {
 	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Remove(0, 5))}
+}
+
+// IfStructs requires that Structs is value.
+func (p SlicesPatch) IfStructs(value []Address) SlicesPatch {
+	r := new(Slices)
+	r.Structs = value
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.If(0, r, 5))}
 }
 
 // Ptrs sets Ptrs.
@@ -4006,6 +4535,13 @@ func (p SlicesPatch) RemovePtrs() SlicesPatch {
 	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Remove(0, 6))}
 }
 
+// IfPtrs requires that Ptrs is value.
+func (p SlicesPatch) IfPtrs(value []*Address) SlicesPatch {
+	r := new(Slices)
+	r.Ptrs = value
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.If(0, r, 6))}
+}
+
 // Blobs sets Blobs.
 func (p SlicesPatch) Blobs(value []Blob) SlicesPatch {
 	r := new(Slices)
@@ -4018,6 +4554,13 @@ func (p SlicesPatch) RemoveBlobs() SlicesPatch {
 	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Remove(0, 7))}
 }
 
+// IfBlobs requires that Blobs is value.
+func (p SlicesPatch) IfBlobs(value []Blob) SlicesPatch {
+	r := new(Slices)
+	r.Blobs = value
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.If(0, r, 7))}
+}
+
 // Lines sets Lines.
 func (p SlicesPatch) Lines(value Lines) SlicesPatch {
 	r := new(Slices)
@@ -4028,6 +4571,13 @@ func (p SlicesPatch) Lines(value Lines) SlicesPatch {
 // RemoveLines removes the attributes of Lines.
 func (p SlicesPatch) RemoveLines() SlicesPatch {
 	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.Remove(0, 8))}
+}
+
+// IfLines requires that Lines is value.
+func (p SlicesPatch) IfLines(value Lines) SlicesPatch {
+	r := new(Slices)
+	r.Lines = value
+	return SlicesPatch{mapper.With(p.slicesPatch, mapperimpl.If(0, r, 8))}
 }
 
 func modelsItemizeSlicesItem0Encode(r *Slices, attribute int) (types.AttributeValue, error) {
@@ -4236,6 +4786,13 @@ func (p MapsPatch) RemoveStrings() MapsPatch {
 	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfStrings requires that Strings is value.
+func (p MapsPatch) IfStrings(value map[string]string) MapsPatch {
+	r := new(Maps)
+	r.Strings = value
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.If(0, r, 0))}
+}
+
 // Ints sets Ints.
 func (p MapsPatch) Ints(value map[int]bool) MapsPatch {
 	r := new(Maps)
@@ -4246,6 +4803,13 @@ func (p MapsPatch) Ints(value map[int]bool) MapsPatch {
 // RemoveInts removes the attributes of Ints.
 func (p MapsPatch) RemoveInts() MapsPatch {
 	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IfInts requires that Ints is value.
+func (p MapsPatch) IfInts(value map[int]bool) MapsPatch {
+	r := new(Maps)
+	r.Ints = value
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.If(0, r, 1))}
 }
 
 // Floats sets Floats.
@@ -4260,6 +4824,13 @@ func (p MapsPatch) RemoveFloats() MapsPatch {
 	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Remove(0, 2))}
 }
 
+// IfFloats requires that Floats is value.
+func (p MapsPatch) IfFloats(value map[float64]string) MapsPatch {
+	r := new(Maps)
+	r.Floats = value
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.If(0, r, 2))}
+}
+
 // Bools sets Bools.
 func (p MapsPatch) Bools(value map[bool]int) MapsPatch {
 	r := new(Maps)
@@ -4270,6 +4841,13 @@ func (p MapsPatch) Bools(value map[bool]int) MapsPatch {
 // RemoveBools removes the attributes of Bools.
 func (p MapsPatch) RemoveBools() MapsPatch {
 	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Remove(0, 3))}
+}
+
+// IfBools requires that Bools is value.
+func (p MapsPatch) IfBools(value map[bool]int) MapsPatch {
+	r := new(Maps)
+	r.Bools = value
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.If(0, r, 3))}
 }
 
 // Text sets Text.
@@ -4284,6 +4862,13 @@ func (p MapsPatch) RemoveText() MapsPatch {
 	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Remove(0, 4))}
 }
 
+// IfText requires that Text is value.
+func (p MapsPatch) IfText(value map[UUID]string) MapsPatch {
+	r := new(Maps)
+	r.Text = value
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.If(0, r, 4))}
+}
+
 // Deep sets Deep.
 func (p MapsPatch) Deep(value map[string]map[string][]int) MapsPatch {
 	r := new(Maps)
@@ -4294,6 +4879,13 @@ func (p MapsPatch) Deep(value map[string]map[string][]int) MapsPatch {
 // RemoveDeep removes the attributes of Deep.
 func (p MapsPatch) RemoveDeep() MapsPatch {
 	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Remove(0, 5))}
+}
+
+// IfDeep requires that Deep is value.
+func (p MapsPatch) IfDeep(value map[string]map[string][]int) MapsPatch {
+	r := new(Maps)
+	r.Deep = value
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.If(0, r, 5))}
 }
 
 // Ptrs sets Ptrs.
@@ -4308,6 +4900,13 @@ func (p MapsPatch) RemovePtrs() MapsPatch {
 	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Remove(0, 6))}
 }
 
+// IfPtrs requires that Ptrs is value.
+func (p MapsPatch) IfPtrs(value map[uint8]*int) MapsPatch {
+	r := new(Maps)
+	r.Ptrs = value
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.If(0, r, 6))}
+}
+
 // Structs sets Structs.
 func (p MapsPatch) Structs(value map[Name]Address) MapsPatch {
 	r := new(Maps)
@@ -4320,6 +4919,13 @@ func (p MapsPatch) RemoveStructs() MapsPatch {
 	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Remove(0, 7))}
 }
 
+// IfStructs requires that Structs is value.
+func (p MapsPatch) IfStructs(value map[Name]Address) MapsPatch {
+	r := new(Maps)
+	r.Structs = value
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.If(0, r, 7))}
+}
+
 // Labels sets Labels.
 func (p MapsPatch) Labels(value Labels) MapsPatch {
 	r := new(Maps)
@@ -4330,6 +4936,13 @@ func (p MapsPatch) Labels(value Labels) MapsPatch {
 // RemoveLabels removes the attributes of Labels.
 func (p MapsPatch) RemoveLabels() MapsPatch {
 	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.Remove(0, 8))}
+}
+
+// IfLabels requires that Labels is value.
+func (p MapsPatch) IfLabels(value Labels) MapsPatch {
+	r := new(Maps)
+	r.Labels = value
+	return MapsPatch{mapper.With(p.mapsPatch, mapperimpl.If(0, r, 8))}
 }
 
 func modelsItemizeMapsItem0Encode(r *Maps, attribute int) (types.AttributeValue, error) {
@@ -4529,9 +5142,9 @@ func (p PointersPatch) IfEntityExists() PointersPatch {
 }
 
 // String sets String.
-func (p PointersPatch) String(value string) PointersPatch {
+func (p PointersPatch) String(value *string) PointersPatch {
 	r := new(Pointers)
-	r.String = &value
+	r.String = value
 	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Set(0, r, 0))}
 }
 
@@ -4540,10 +5153,17 @@ func (p PointersPatch) RemoveString() PointersPatch {
 	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Remove(0, 0))}
 }
 
-// Int sets Int.
-func (p PointersPatch) Int(value int) PointersPatch {
+// IfString requires that String is value.
+func (p PointersPatch) IfString(value *string) PointersPatch {
 	r := new(Pointers)
-	r.Int = &value
+	r.String = value
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.If(0, r, 0))}
+}
+
+// Int sets Int.
+func (p PointersPatch) Int(value *int) PointersPatch {
+	r := new(Pointers)
+	r.Int = value
 	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Set(0, r, 1))}
 }
 
@@ -4552,10 +5172,17 @@ func (p PointersPatch) RemoveInt() PointersPatch {
 	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Remove(0, 1))}
 }
 
-// Bool sets Bool.
-func (p PointersPatch) Bool(value bool) PointersPatch {
+// IfInt requires that Int is value.
+func (p PointersPatch) IfInt(value *int) PointersPatch {
 	r := new(Pointers)
-	r.Bool = &value
+	r.Int = value
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.If(0, r, 1))}
+}
+
+// Bool sets Bool.
+func (p PointersPatch) Bool(value *bool) PointersPatch {
+	r := new(Pointers)
+	r.Bool = value
 	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Set(0, r, 2))}
 }
 
@@ -4564,10 +5191,17 @@ func (p PointersPatch) RemoveBool() PointersPatch {
 	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Remove(0, 2))}
 }
 
-// Bytes sets Bytes.
-func (p PointersPatch) Bytes(value []byte) PointersPatch {
+// IfBool requires that Bool is value.
+func (p PointersPatch) IfBool(value *bool) PointersPatch {
 	r := new(Pointers)
-	r.Bytes = &value
+	r.Bool = value
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.If(0, r, 2))}
+}
+
+// Bytes sets Bytes.
+func (p PointersPatch) Bytes(value *[]byte) PointersPatch {
+	r := new(Pointers)
+	r.Bytes = value
 	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Set(0, r, 3))}
 }
 
@@ -4576,10 +5210,17 @@ func (p PointersPatch) RemoveBytes() PointersPatch {
 	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Remove(0, 3))}
 }
 
-// Slice sets Slice.
-func (p PointersPatch) Slice(value []string) PointersPatch {
+// IfBytes requires that Bytes is value.
+func (p PointersPatch) IfBytes(value *[]byte) PointersPatch {
 	r := new(Pointers)
-	r.Slice = &value
+	r.Bytes = value
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.If(0, r, 3))}
+}
+
+// Slice sets Slice.
+func (p PointersPatch) Slice(value *[]string) PointersPatch {
+	r := new(Pointers)
+	r.Slice = value
 	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Set(0, r, 4))}
 }
 
@@ -4588,10 +5229,17 @@ func (p PointersPatch) RemoveSlice() PointersPatch {
 	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Remove(0, 4))}
 }
 
-// Map sets Map.
-func (p PointersPatch) Map(value map[string]int) PointersPatch {
+// IfSlice requires that Slice is value.
+func (p PointersPatch) IfSlice(value *[]string) PointersPatch {
 	r := new(Pointers)
-	r.Map = &value
+	r.Slice = value
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.If(0, r, 4))}
+}
+
+// Map sets Map.
+func (p PointersPatch) Map(value *map[string]int) PointersPatch {
+	r := new(Pointers)
+	r.Map = value
 	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Set(0, r, 5))}
 }
 
@@ -4600,10 +5248,17 @@ func (p PointersPatch) RemoveMap() PointersPatch {
 	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Remove(0, 5))}
 }
 
-// Struct sets Struct.
-func (p PointersPatch) Struct(value Address) PointersPatch {
+// IfMap requires that Map is value.
+func (p PointersPatch) IfMap(value *map[string]int) PointersPatch {
 	r := new(Pointers)
-	r.Struct = &value
+	r.Map = value
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.If(0, r, 5))}
+}
+
+// Struct sets Struct.
+func (p PointersPatch) Struct(value *Address) PointersPatch {
+	r := new(Pointers)
+	r.Struct = value
 	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Set(0, r, 6))}
 }
 
@@ -4612,10 +5267,17 @@ func (p PointersPatch) RemoveStruct() PointersPatch {
 	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Remove(0, 6))}
 }
 
-// Array sets Array.
-func (p PointersPatch) Array(value [2]string) PointersPatch {
+// IfStruct requires that Struct is value.
+func (p PointersPatch) IfStruct(value *Address) PointersPatch {
 	r := new(Pointers)
-	r.Array = &value
+	r.Struct = value
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.If(0, r, 6))}
+}
+
+// Array sets Array.
+func (p PointersPatch) Array(value *[2]string) PointersPatch {
+	r := new(Pointers)
+	r.Array = value
 	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Set(0, r, 7))}
 }
 
@@ -4624,16 +5286,30 @@ func (p PointersPatch) RemoveArray() PointersPatch {
 	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Remove(0, 7))}
 }
 
-// Double sets Double.
-func (p PointersPatch) Double(value *int) PointersPatch {
+// IfArray requires that Array is value.
+func (p PointersPatch) IfArray(value *[2]string) PointersPatch {
 	r := new(Pointers)
-	r.Double = &value
+	r.Array = value
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.If(0, r, 7))}
+}
+
+// Double sets Double.
+func (p PointersPatch) Double(value **int) PointersPatch {
+	r := new(Pointers)
+	r.Double = value
 	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Set(0, r, 8))}
 }
 
 // RemoveDouble removes the attributes of Double.
 func (p PointersPatch) RemoveDouble() PointersPatch {
 	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.Remove(0, 8))}
+}
+
+// IfDouble requires that Double is value.
+func (p PointersPatch) IfDouble(value **int) PointersPatch {
+	r := new(Pointers)
+	r.Double = value
+	return PointersPatch{mapper.With(p.pointersPatch, mapperimpl.If(0, r, 8))}
 }
 
 func modelsItemizePointersItem0Encode(r *Pointers, attribute int) (types.AttributeValue, error) {
@@ -4847,16 +5523,30 @@ func (p NestedPatch) RemoveHome() NestedPatch {
 	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.Remove(0, 0))}
 }
 
-// Work sets Work.
-func (p NestedPatch) Work(value Address) NestedPatch {
+// IfHome requires that Home is value.
+func (p NestedPatch) IfHome(value Address) NestedPatch {
 	r := new(Nested)
-	r.Work = &value
+	r.Home = value
+	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.If(0, r, 0))}
+}
+
+// Work sets Work.
+func (p NestedPatch) Work(value *Address) NestedPatch {
+	r := new(Nested)
+	r.Work = value
 	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.Set(0, r, 1))}
 }
 
 // RemoveWork removes the attributes of Work.
 func (p NestedPatch) RemoveWork() NestedPatch {
 	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IfWork requires that Work is value.
+func (p NestedPatch) IfWork(value *Address) NestedPatch {
+	r := new(Nested)
+	r.Work = value
+	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.If(0, r, 1))}
 }
 
 // Deep sets Deep.
@@ -4869,6 +5559,13 @@ func (p NestedPatch) Deep(value Deep) NestedPatch {
 // RemoveDeep removes the attributes of Deep.
 func (p NestedPatch) RemoveDeep() NestedPatch {
 	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.Remove(1, 0))}
+}
+
+// IfDeep requires that Deep is value.
+func (p NestedPatch) IfDeep(value Deep) NestedPatch {
+	r := new(Nested)
+	r.Deep = value
+	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.If(1, r, 0))}
 }
 
 // Anon sets Anon.
@@ -4886,6 +5583,16 @@ func (p NestedPatch) RemoveAnon() NestedPatch {
 	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.Remove(1, 1))}
 }
 
+// IfAnon requires that Anon is value.
+func (p NestedPatch) IfAnon(value struct {
+	X int
+	Y int
+}) NestedPatch {
+	r := new(Nested)
+	r.Anon = value
+	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.If(1, r, 1))}
+}
+
 // Many sets Many.
 func (p NestedPatch) Many(value []struct {
 	Name string
@@ -4901,6 +5608,16 @@ func (p NestedPatch) RemoveMany() NestedPatch {
 	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.Remove(1, 2))}
 }
 
+// IfMany requires that Many is value.
+func (p NestedPatch) IfMany(value []struct {
+	Name string
+	V    string
+}) NestedPatch {
+	r := new(Nested)
+	r.Many = value
+	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.If(1, r, 2))}
+}
+
 // None sets None.
 func (p NestedPatch) None(value struct{}) NestedPatch {
 	r := new(Nested)
@@ -4911,6 +5628,13 @@ func (p NestedPatch) None(value struct{}) NestedPatch {
 // RemoveNone removes the attributes of None.
 func (p NestedPatch) RemoveNone() NestedPatch {
 	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.Remove(1, 3))}
+}
+
+// IfNone requires that None is value.
+func (p NestedPatch) IfNone(value struct{}) NestedPatch {
+	r := new(Nested)
+	r.None = value
+	return NestedPatch{mapper.With(p.nestedPatch, mapperimpl.If(1, r, 3))}
 }
 
 func modelsItemizeNestedItem0Encode(r *Nested, attribute int) (types.AttributeValue, error) {
@@ -5122,6 +5846,13 @@ func (p EmbeddingPatch) RemoveCreatedAt() EmbeddingPatch {
 	return EmbeddingPatch{mapper.With(p.embeddingPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfCreatedAt requires that CreatedAt is value.
+func (p EmbeddingPatch) IfCreatedAt(value time.Time) EmbeddingPatch {
+	r := new(Embedding)
+	r.Base.CreatedAt = value
+	return EmbeddingPatch{mapper.With(p.embeddingPatch, mapperimpl.If(0, r, 0))}
+}
+
 // CreatedBy sets CreatedBy.
 func (p EmbeddingPatch) CreatedBy(value string) EmbeddingPatch {
 	r := new(Embedding)
@@ -5134,6 +5865,13 @@ func (p EmbeddingPatch) RemoveCreatedBy() EmbeddingPatch {
 	return EmbeddingPatch{mapper.With(p.embeddingPatch, mapperimpl.Remove(0, 1))}
 }
 
+// IfCreatedBy requires that CreatedBy is value.
+func (p EmbeddingPatch) IfCreatedBy(value string) EmbeddingPatch {
+	r := new(Embedding)
+	r.Base.CreatedBy = value
+	return EmbeddingPatch{mapper.With(p.embeddingPatch, mapperimpl.If(0, r, 1))}
+}
+
 // Shadowed sets Shadowed.
 func (p EmbeddingPatch) Shadowed(value int) EmbeddingPatch {
 	r := new(Embedding)
@@ -5141,9 +5879,21 @@ func (p EmbeddingPatch) Shadowed(value int) EmbeddingPatch {
 	return EmbeddingPatch{mapper.With(p.embeddingPatch, mapperimpl.Set(1, r, 0))}
 }
 
-// RemoveShadowed deletes the item of Shadowed.
+// RemoveShadowed removes the attributes of Shadowed.
 func (p EmbeddingPatch) RemoveShadowed() EmbeddingPatch {
-	return EmbeddingPatch{mapper.With(p.embeddingPatch, mapperimpl.Delete(1))}
+	return EmbeddingPatch{mapper.With(p.embeddingPatch, mapperimpl.Remove(1, 0))}
+}
+
+// IncrementShadowed adds to Shadowed, which counts from 0 where it is not stored.
+func (p EmbeddingPatch) IncrementShadowed(by int64) EmbeddingPatch {
+	return EmbeddingPatch{mapper.With(p.embeddingPatch, mapperimpl.Increment(1, 0, by))}
+}
+
+// IfShadowed requires that Shadowed is value.
+func (p EmbeddingPatch) IfShadowed(value int) EmbeddingPatch {
+	r := new(Embedding)
+	r.Shadowed = value
+	return EmbeddingPatch{mapper.With(p.embeddingPatch, mapperimpl.If(1, r, 0))}
 }
 
 func modelsItemizeEmbeddingItem0Encode(r *Embedding, attribute int) (types.AttributeValue, error) {
@@ -5327,6 +6077,16 @@ func (p EmbeddedPointerPatch) RemoveReviewer() EmbeddedPointerPatch {
 	return EmbeddedPointerPatch{mapper.With(p.embeddedPointerPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfReviewer requires that Reviewer is value.
+func (p EmbeddedPointerPatch) IfReviewer(value string) EmbeddedPointerPatch {
+	r := new(EmbeddedPointer)
+	if r.Audit == nil {
+		r.Audit = new(Audit)
+	}
+	r.Audit.Reviewer = value
+	return EmbeddedPointerPatch{mapper.With(p.embeddedPointerPatch, mapperimpl.If(0, r, 0))}
+}
+
 // Score sets Score.
 func (p EmbeddedPointerPatch) Score(value int) EmbeddedPointerPatch {
 	r := new(EmbeddedPointer)
@@ -5342,6 +6102,21 @@ func (p EmbeddedPointerPatch) RemoveScore() EmbeddedPointerPatch {
 	return EmbeddedPointerPatch{mapper.With(p.embeddedPointerPatch, mapperimpl.Remove(0, 1))}
 }
 
+// IncrementScore adds to Score, which counts from 0 where it is not stored.
+func (p EmbeddedPointerPatch) IncrementScore(by int64) EmbeddedPointerPatch {
+	return EmbeddedPointerPatch{mapper.With(p.embeddedPointerPatch, mapperimpl.Increment(0, 1, by))}
+}
+
+// IfScore requires that Score is value.
+func (p EmbeddedPointerPatch) IfScore(value int) EmbeddedPointerPatch {
+	r := new(EmbeddedPointer)
+	if r.Audit == nil {
+		r.Audit = new(Audit)
+	}
+	r.Audit.Score = value
+	return EmbeddedPointerPatch{mapper.With(p.embeddedPointerPatch, mapperimpl.If(0, r, 1))}
+}
+
 // Text sets Text.
 func (p EmbeddedPointerPatch) Text(value string) EmbeddedPointerPatch {
 	r := new(EmbeddedPointer)
@@ -5349,9 +6124,16 @@ func (p EmbeddedPointerPatch) Text(value string) EmbeddedPointerPatch {
 	return EmbeddedPointerPatch{mapper.With(p.embeddedPointerPatch, mapperimpl.Set(1, r, 0))}
 }
 
-// RemoveText deletes the item of Text.
+// RemoveText removes the attributes of Text.
 func (p EmbeddedPointerPatch) RemoveText() EmbeddedPointerPatch {
-	return EmbeddedPointerPatch{mapper.With(p.embeddedPointerPatch, mapperimpl.Delete(1))}
+	return EmbeddedPointerPatch{mapper.With(p.embeddedPointerPatch, mapperimpl.Remove(1, 0))}
+}
+
+// IfText requires that Text is value.
+func (p EmbeddedPointerPatch) IfText(value string) EmbeddedPointerPatch {
+	r := new(EmbeddedPointer)
+	r.Text = value
+	return EmbeddedPointerPatch{mapper.With(p.embeddedPointerPatch, mapperimpl.If(1, r, 0))}
 }
 
 func modelsItemizeEmbeddedPointerItem0Encode(r *EmbeddedPointer, attribute int) (types.AttributeValue, error) {
@@ -6185,6 +6967,13 @@ func (p SharedSpreadPatch) RemoveTitle() SharedSpreadPatch {
 	return SharedSpreadPatch{mapper.With(p.sharedSpreadPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfTitle requires that Title is value.
+func (p SharedSpreadPatch) IfTitle(value string) SharedSpreadPatch {
+	r := new(SharedSpread)
+	r.Title = value
+	return SharedSpreadPatch{mapper.With(p.sharedSpreadPatch, mapperimpl.If(0, r, 0))}
+}
+
 // Home sets Home.
 func (p SharedSpreadPatch) Home(value Address) SharedSpreadPatch {
 	r := new(SharedSpread)
@@ -6432,6 +7221,13 @@ func (p InterfacesPatch) RemoveAny() InterfacesPatch {
 	return InterfacesPatch{mapper.With(p.interfacesPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfAny requires that Any is value.
+func (p InterfacesPatch) IfAny(value any) InterfacesPatch {
+	r := new(Interfaces)
+	r.Any = value
+	return InterfacesPatch{mapper.With(p.interfacesPatch, mapperimpl.If(0, r, 0))}
+}
+
 // List sets List.
 func (p InterfacesPatch) List(value []any) InterfacesPatch {
 	r := new(Interfaces)
@@ -6442,6 +7238,13 @@ func (p InterfacesPatch) List(value []any) InterfacesPatch {
 // RemoveList removes the attributes of List.
 func (p InterfacesPatch) RemoveList() InterfacesPatch {
 	return InterfacesPatch{mapper.With(p.interfacesPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IfList requires that List is value.
+func (p InterfacesPatch) IfList(value []any) InterfacesPatch {
+	r := new(Interfaces)
+	r.List = value
+	return InterfacesPatch{mapper.With(p.interfacesPatch, mapperimpl.If(0, r, 1))}
 }
 
 // Map sets Map.
@@ -6456,6 +7259,13 @@ func (p InterfacesPatch) RemoveMap() InterfacesPatch {
 	return InterfacesPatch{mapper.With(p.interfacesPatch, mapperimpl.Remove(1, 0))}
 }
 
+// IfMap requires that Map is value.
+func (p InterfacesPatch) IfMap(value map[string]any) InterfacesPatch {
+	r := new(Interfaces)
+	r.Map = value
+	return InterfacesPatch{mapper.With(p.interfacesPatch, mapperimpl.If(1, r, 0))}
+}
+
 // Omit sets Omit.
 func (p InterfacesPatch) Omit(value any) InterfacesPatch {
 	r := new(Interfaces)
@@ -6466,6 +7276,13 @@ func (p InterfacesPatch) Omit(value any) InterfacesPatch {
 // RemoveOmit removes the attributes of Omit.
 func (p InterfacesPatch) RemoveOmit() InterfacesPatch {
 	return InterfacesPatch{mapper.With(p.interfacesPatch, mapperimpl.Remove(1, 1))}
+}
+
+// IfOmit requires that Omit is value.
+func (p InterfacesPatch) IfOmit(value any) InterfacesPatch {
+	r := new(Interfaces)
+	r.Omit = value
+	return InterfacesPatch{mapper.With(p.interfacesPatch, mapperimpl.If(1, r, 1))}
 }
 
 func modelsItemizeInterfacesItem0Encode(r *Interfaces, attribute int) (types.AttributeValue, error) {
@@ -6658,16 +7475,30 @@ func (p MarshalersPatch) RemovePoint() MarshalersPatch {
 	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.Remove(0, 0))}
 }
 
-// Ptr sets Ptr.
-func (p MarshalersPatch) Ptr(value Point) MarshalersPatch {
+// IfPoint requires that Point is value.
+func (p MarshalersPatch) IfPoint(value Point) MarshalersPatch {
 	r := new(Marshalers)
-	r.Ptr = &value
+	r.Point = value
+	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.If(0, r, 0))}
+}
+
+// Ptr sets Ptr.
+func (p MarshalersPatch) Ptr(value *Point) MarshalersPatch {
+	r := new(Marshalers)
+	r.Ptr = value
 	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.Set(0, r, 1))}
 }
 
 // RemovePtr removes the attributes of Ptr.
 func (p MarshalersPatch) RemovePtr() MarshalersPatch {
 	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IfPtr requires that Ptr is value.
+func (p MarshalersPatch) IfPtr(value *Point) MarshalersPatch {
+	r := new(Marshalers)
+	r.Ptr = value
+	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.If(0, r, 1))}
 }
 
 // Points sets Points.
@@ -6682,6 +7513,13 @@ func (p MarshalersPatch) RemovePoints() MarshalersPatch {
 	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.Remove(0, 2))}
 }
 
+// IfPoints requires that Points is value.
+func (p MarshalersPatch) IfPoints(value []Point) MarshalersPatch {
+	r := new(Marshalers)
+	r.Points = value
+	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.If(0, r, 2))}
+}
+
 // Map sets Map.
 func (p MarshalersPatch) Map(value map[string]Money) MarshalersPatch {
 	r := new(Marshalers)
@@ -6692,6 +7530,13 @@ func (p MarshalersPatch) Map(value map[string]Money) MarshalersPatch {
 // RemoveMap removes the attributes of Map.
 func (p MarshalersPatch) RemoveMap() MarshalersPatch {
 	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.Remove(0, 3))}
+}
+
+// IfMap requires that Map is value.
+func (p MarshalersPatch) IfMap(value map[string]Money) MarshalersPatch {
+	r := new(Marshalers)
+	r.Map = value
+	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.If(0, r, 3))}
 }
 
 // Money sets Money.
@@ -6706,6 +7551,13 @@ func (p MarshalersPatch) RemoveMoney() MarshalersPatch {
 	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.Remove(1, 0))}
 }
 
+// IfMoney requires that Money is value.
+func (p MarshalersPatch) IfMoney(value Money) MarshalersPatch {
+	r := new(Marshalers)
+	r.Money = value
+	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.If(1, r, 0))}
+}
+
 // Unix sets Unix.
 func (p MarshalersPatch) Unix(value attributevalue.UnixTime) MarshalersPatch {
 	r := new(Marshalers)
@@ -6716,6 +7568,13 @@ func (p MarshalersPatch) Unix(value attributevalue.UnixTime) MarshalersPatch {
 // RemoveUnix removes the attributes of Unix.
 func (p MarshalersPatch) RemoveUnix() MarshalersPatch {
 	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.Remove(1, 1))}
+}
+
+// IfUnix requires that Unix is value.
+func (p MarshalersPatch) IfUnix(value attributevalue.UnixTime) MarshalersPatch {
+	r := new(Marshalers)
+	r.Unix = value
+	return MarshalersPatch{mapper.With(p.marshalersPatch, mapperimpl.If(1, r, 1))}
 }
 
 // In sets In.
@@ -6977,6 +7836,13 @@ func (p DecimalsPatch) RemoveNumber() DecimalsPatch {
 	return DecimalsPatch{mapper.With(p.decimalsPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfNumber requires that Number is value.
+func (p DecimalsPatch) IfNumber(value attributevalue.Number) DecimalsPatch {
+	r := new(Decimals)
+	r.Number = value
+	return DecimalsPatch{mapper.With(p.decimalsPatch, mapperimpl.If(0, r, 0))}
+}
+
 // JSON sets JSON.
 func (p DecimalsPatch) JSON(value json.Number) DecimalsPatch {
 	r := new(Decimals)
@@ -6987,6 +7853,13 @@ func (p DecimalsPatch) JSON(value json.Number) DecimalsPatch {
 // RemoveJSON removes the attributes of JSON.
 func (p DecimalsPatch) RemoveJSON() DecimalsPatch {
 	return DecimalsPatch{mapper.With(p.decimalsPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IfJSON requires that JSON is value.
+func (p DecimalsPatch) IfJSON(value json.Number) DecimalsPatch {
+	r := new(Decimals)
+	r.JSON = value
+	return DecimalsPatch{mapper.With(p.decimalsPatch, mapperimpl.If(0, r, 1))}
 }
 
 // List sets List.
@@ -7001,6 +7874,13 @@ func (p DecimalsPatch) RemoveList() DecimalsPatch {
 	return DecimalsPatch{mapper.With(p.decimalsPatch, mapperimpl.Remove(0, 2))}
 }
 
+// IfList requires that List is value.
+func (p DecimalsPatch) IfList(value []attributevalue.Number) DecimalsPatch {
+	r := new(Decimals)
+	r.List = value
+	return DecimalsPatch{mapper.With(p.decimalsPatch, mapperimpl.If(0, r, 2))}
+}
+
 // Set sets Set.
 func (p DecimalsPatch) Set(value []attributevalue.Number) DecimalsPatch {
 	r := new(Decimals)
@@ -7011,6 +7891,13 @@ func (p DecimalsPatch) Set(value []attributevalue.Number) DecimalsPatch {
 // RemoveSet removes the attributes of Set.
 func (p DecimalsPatch) RemoveSet() DecimalsPatch {
 	return DecimalsPatch{mapper.With(p.decimalsPatch, mapperimpl.Remove(0, 3))}
+}
+
+// IfSet requires that Set is value.
+func (p DecimalsPatch) IfSet(value []attributevalue.Number) DecimalsPatch {
+	r := new(Decimals)
+	r.Set = value
+	return DecimalsPatch{mapper.With(p.decimalsPatch, mapperimpl.If(0, r, 3))}
 }
 
 func modelsItemizeDecimalsItem0Encode(r *Decimals, attribute int) (types.AttributeValue, error) {
@@ -7166,6 +8053,18 @@ func (p NamedTypesPatch) RemoveColor() NamedTypesPatch {
 	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IncrementColor adds to Color, which counts from 0 where it is not stored.
+func (p NamedTypesPatch) IncrementColor(by int64) NamedTypesPatch {
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Increment(0, 0, by))}
+}
+
+// IfColor requires that Color is value.
+func (p NamedTypesPatch) IfColor(value Color) NamedTypesPatch {
+	r := new(NamedTypes)
+	r.Color = value
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.If(0, r, 0))}
+}
+
 // Level sets Level.
 func (p NamedTypesPatch) Level(value Level) NamedTypesPatch {
 	r := new(NamedTypes)
@@ -7176,6 +8075,18 @@ func (p NamedTypesPatch) Level(value Level) NamedTypesPatch {
 // RemoveLevel removes the attributes of Level.
 func (p NamedTypesPatch) RemoveLevel() NamedTypesPatch {
 	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IncrementLevel adds to Level, which counts from 0 where it is not stored.
+func (p NamedTypesPatch) IncrementLevel(by int64) NamedTypesPatch {
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Increment(0, 1, by))}
+}
+
+// IfLevel requires that Level is value.
+func (p NamedTypesPatch) IfLevel(value Level) NamedTypesPatch {
+	r := new(NamedTypes)
+	r.Level = value
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.If(0, r, 1))}
 }
 
 // Blob sets Blob.
@@ -7190,6 +8101,13 @@ func (p NamedTypesPatch) RemoveBlob() NamedTypesPatch {
 	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Remove(0, 2))}
 }
 
+// IfBlob requires that Blob is value.
+func (p NamedTypesPatch) IfBlob(value Blob) NamedTypesPatch {
+	r := new(NamedTypes)
+	r.Blob = value
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.If(0, r, 2))}
+}
+
 // Ratio sets Ratio.
 func (p NamedTypesPatch) Ratio(value Ratio) NamedTypesPatch {
 	r := new(NamedTypes)
@@ -7200,6 +8118,18 @@ func (p NamedTypesPatch) Ratio(value Ratio) NamedTypesPatch {
 // RemoveRatio removes the attributes of Ratio.
 func (p NamedTypesPatch) RemoveRatio() NamedTypesPatch {
 	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Remove(0, 3))}
+}
+
+// IncrementRatio adds to Ratio, which counts from 0 where it is not stored.
+func (p NamedTypesPatch) IncrementRatio(by float64) NamedTypesPatch {
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.IncrementFloat(0, 3, by))}
+}
+
+// IfRatio requires that Ratio is value.
+func (p NamedTypesPatch) IfRatio(value Ratio) NamedTypesPatch {
+	r := new(NamedTypes)
+	r.Ratio = value
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.If(0, r, 3))}
 }
 
 // Flag sets Flag.
@@ -7214,6 +8144,13 @@ func (p NamedTypesPatch) RemoveFlag() NamedTypesPatch {
 	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Remove(0, 4))}
 }
 
+// IfFlag requires that Flag is value.
+func (p NamedTypesPatch) IfFlag(value Flag) NamedTypesPatch {
+	r := new(NamedTypes)
+	r.Flag = value
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.If(0, r, 4))}
+}
+
 // Stamp sets Stamp.
 func (p NamedTypesPatch) Stamp(value Stamp) NamedTypesPatch {
 	r := new(NamedTypes)
@@ -7224,6 +8161,13 @@ func (p NamedTypesPatch) Stamp(value Stamp) NamedTypesPatch {
 // RemoveStamp removes the attributes of Stamp.
 func (p NamedTypesPatch) RemoveStamp() NamedTypesPatch {
 	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Remove(0, 5))}
+}
+
+// IfStamp requires that Stamp is value.
+func (p NamedTypesPatch) IfStamp(value Stamp) NamedTypesPatch {
+	r := new(NamedTypes)
+	r.Stamp = value
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.If(0, r, 5))}
 }
 
 // Labels sets Labels.
@@ -7238,6 +8182,13 @@ func (p NamedTypesPatch) RemoveLabels() NamedTypesPatch {
 	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Remove(0, 6))}
 }
 
+// IfLabels requires that Labels is value.
+func (p NamedTypesPatch) IfLabels(value Labels) NamedTypesPatch {
+	r := new(NamedTypes)
+	r.Labels = value
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.If(0, r, 6))}
+}
+
 // Lines sets Lines.
 func (p NamedTypesPatch) Lines(value Lines) NamedTypesPatch {
 	r := new(NamedTypes)
@@ -7248,6 +8199,13 @@ func (p NamedTypesPatch) Lines(value Lines) NamedTypesPatch {
 // RemoveLines removes the attributes of Lines.
 func (p NamedTypesPatch) RemoveLines() NamedTypesPatch {
 	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Remove(0, 7))}
+}
+
+// IfLines requires that Lines is value.
+func (p NamedTypesPatch) IfLines(value Lines) NamedTypesPatch {
+	r := new(NamedTypes)
+	r.Lines = value
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.If(0, r, 7))}
 }
 
 // UUID sets UUID.
@@ -7262,6 +8220,13 @@ func (p NamedTypesPatch) RemoveUUID() NamedTypesPatch {
 	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Remove(0, 8))}
 }
 
+// IfUUID requires that UUID is value.
+func (p NamedTypesPatch) IfUUID(value UUID) NamedTypesPatch {
+	r := new(NamedTypes)
+	r.UUID = value
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.If(0, r, 8))}
+}
+
 // Size sets Size.
 func (p NamedTypesPatch) Size(value Size) NamedTypesPatch {
 	r := new(NamedTypes)
@@ -7272,6 +8237,18 @@ func (p NamedTypesPatch) Size(value Size) NamedTypesPatch {
 // RemoveSize removes the attributes of Size.
 func (p NamedTypesPatch) RemoveSize() NamedTypesPatch {
 	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Remove(0, 9))}
+}
+
+// IncrementSize adds to Size, which counts from 0 where it is not stored.
+func (p NamedTypesPatch) IncrementSize(by int64) NamedTypesPatch {
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.Increment(0, 9, by))}
+}
+
+// IfSize requires that Size is value.
+func (p NamedTypesPatch) IfSize(value Size) NamedTypesPatch {
+	r := new(NamedTypes)
+	r.Size = value
+	return NamedTypesPatch{mapper.With(p.namedTypesPatch, mapperimpl.If(0, r, 9))}
 }
 
 func modelsItemizeNamedTypesItem0Encode(r *NamedTypes, attribute int) (types.AttributeValue, error) {
@@ -7687,6 +8664,13 @@ func (p TimeElementsPatch) Head(value string) TimeElementsPatch {
 // RemoveHead removes the attributes of Head.
 func (p TimeElementsPatch) RemoveHead() TimeElementsPatch {
 	return TimeElementsPatch{mapper.With(p.timeElementsPatch, mapperimpl.Remove(0, 0))}
+}
+
+// IfHead requires that Head is value.
+func (p TimeElementsPatch) IfHead(value string) TimeElementsPatch {
+	r := new(TimeElements)
+	r.Head = value
+	return TimeElementsPatch{mapper.With(p.timeElementsPatch, mapperimpl.If(0, r, 0))}
 }
 
 // AddNanos adds an element to Nanos.
@@ -8602,6 +9586,13 @@ func (p MapElementsPatch) RemoveHead() MapElementsPatch {
 	return MapElementsPatch{mapper.With(p.mapElementsPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfHead requires that Head is value.
+func (p MapElementsPatch) IfHead(value string) MapElementsPatch {
+	r := new(MapElements)
+	r.Head = value
+	return MapElementsPatch{mapper.With(p.mapElementsPatch, mapperimpl.If(0, r, 0))}
+}
+
 // AddCards adds an element to Cards.
 func (p MapElementsPatch) AddCards(key string, value Card) MapElementsPatch {
 	return MapElementsPatch{mapper.With(p.mapElementsPatch, mapperimpl.AddEntry(1, key, &value))}
@@ -9445,6 +10436,13 @@ func (p ScalarElementsPatch) RemoveHead() ScalarElementsPatch {
 	return ScalarElementsPatch{mapper.With(p.scalarElementsPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfHead requires that Head is value.
+func (p ScalarElementsPatch) IfHead(value string) ScalarElementsPatch {
+	r := new(ScalarElements)
+	r.Head = value
+	return ScalarElementsPatch{mapper.With(p.scalarElementsPatch, mapperimpl.If(0, r, 0))}
+}
+
 // AddTags adds an element to Tags.
 func (p ScalarElementsPatch) AddTags(value string) ScalarElementsPatch {
 	return ScalarElementsPatch{mapper.With(p.scalarElementsPatch, mapperimpl.AddElement(1, &value))}
@@ -10049,6 +11047,13 @@ func (p MembersPatch) RemoveHead() MembersPatch {
 	return MembersPatch{mapper.With(p.membersPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfHead requires that Head is value.
+func (p MembersPatch) IfHead(value string) MembersPatch {
+	r := new(Members)
+	r.Head = value
+	return MembersPatch{mapper.With(p.membersPatch, mapperimpl.If(0, r, 0))}
+}
+
 // AddMembers adds an element to Members.
 func (p MembersPatch) AddMembers(key string, value struct{}) MembersPatch {
 	return MembersPatch{mapper.With(p.membersPatch, mapperimpl.AddEntry(1, key, &value))}
@@ -10398,6 +11403,13 @@ func (p PointerElementsPatch) Head(value string) PointerElementsPatch {
 // RemoveHead removes the attributes of Head.
 func (p PointerElementsPatch) RemoveHead() PointerElementsPatch {
 	return PointerElementsPatch{mapper.With(p.pointerElementsPatch, mapperimpl.Remove(0, 0))}
+}
+
+// IfHead requires that Head is value.
+func (p PointerElementsPatch) IfHead(value string) PointerElementsPatch {
+	r := new(PointerElements)
+	r.Head = value
+	return PointerElementsPatch{mapper.With(p.pointerElementsPatch, mapperimpl.If(0, r, 0))}
 }
 
 // AddWishes adds an element to Wishes.
@@ -10914,6 +11926,13 @@ func (p CompositePatch) RemoveHead() CompositePatch {
 	return CompositePatch{mapper.With(p.compositePatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfHead requires that Head is value.
+func (p CompositePatch) IfHead(value string) CompositePatch {
+	r := new(Composite)
+	r.Head = value
+	return CompositePatch{mapper.With(p.compositePatch, mapperimpl.If(0, r, 0))}
+}
+
 // AddStats adds an element to Stats.
 func (p CompositePatch) AddStats(value Entry) CompositePatch {
 	return CompositePatch{mapper.With(p.compositePatch, mapperimpl.AddElement(1, &value))}
@@ -11308,18 +12327,6 @@ func (p OwnerKeysPatch) IfEntityExists() OwnerKeysPatch {
 	return OwnerKeysPatch{mapper.With(p.ownerKeysPatch, mapperimpl.IfEntityExists)}
 }
 
-// Shard sets Shard.
-func (p OwnerKeysPatch) Shard(value Level) OwnerKeysPatch {
-	r := new(OwnerKeys)
-	r.Shard = value
-	return OwnerKeysPatch{mapper.With(p.ownerKeysPatch, mapperimpl.Set(0, r, 0))}
-}
-
-// RemoveShard removes the attributes of Shard.
-func (p OwnerKeysPatch) RemoveShard() OwnerKeysPatch {
-	return OwnerKeysPatch{mapper.With(p.ownerKeysPatch, mapperimpl.Remove(0, 0))}
-}
-
 // RemoveRows removes the element of Rows with that key.
 func (p OwnerKeysPatch) RemoveRows(shard Level, seq uint16, list string) OwnerKeysPatch {
 	return OwnerKeysPatch{mapper.With(p.ownerKeysPatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.UintValue(shard)), mapperimpl.Arg(mapperimpl.UintValue(seq)), mapperimpl.Arg(mapperimpl.StringValue(list))))}
@@ -11606,6 +12613,13 @@ func (p ProductPatch) RemoveTitle() ProductPatch {
 	return ProductPatch{mapper.With(p.productPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfTitle requires that Title is value.
+func (p ProductPatch) IfTitle(value string) ProductPatch {
+	r := new(Product)
+	r.Title = value
+	return ProductPatch{mapper.With(p.productPatch, mapperimpl.If(0, r, 0))}
+}
+
 // Text sets Text.
 func (p ProductPatch) Text(value string) ProductPatch {
 	r := new(Product)
@@ -11616,6 +12630,13 @@ func (p ProductPatch) Text(value string) ProductPatch {
 // RemoveText removes the attributes of Text.
 func (p ProductPatch) RemoveText() ProductPatch {
 	return ProductPatch{mapper.With(p.productPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IfText requires that Text is value.
+func (p ProductPatch) IfText(value string) ProductPatch {
+	r := new(Product)
+	r.Text = value
+	return ProductPatch{mapper.With(p.productPatch, mapperimpl.If(0, r, 1))}
 }
 
 // Price sets Price.
@@ -11630,6 +12651,18 @@ func (p ProductPatch) RemovePrice() ProductPatch {
 	return ProductPatch{mapper.With(p.productPatch, mapperimpl.Remove(1, 0))}
 }
 
+// IncrementPrice adds to Price, which counts from 0 where it is not stored.
+func (p ProductPatch) IncrementPrice(by float64) ProductPatch {
+	return ProductPatch{mapper.With(p.productPatch, mapperimpl.IncrementFloat(1, 0, by))}
+}
+
+// IfPrice requires that Price is value.
+func (p ProductPatch) IfPrice(value float64) ProductPatch {
+	r := new(Product)
+	r.Price = value
+	return ProductPatch{mapper.With(p.productPatch, mapperimpl.If(1, r, 0))}
+}
+
 // OnHand sets OnHand.
 func (p ProductPatch) OnHand(value int) ProductPatch {
 	r := new(Product)
@@ -11640,6 +12673,18 @@ func (p ProductPatch) OnHand(value int) ProductPatch {
 // RemoveOnHand removes the attributes of OnHand.
 func (p ProductPatch) RemoveOnHand() ProductPatch {
 	return ProductPatch{mapper.With(p.productPatch, mapperimpl.Remove(1, 1))}
+}
+
+// IncrementOnHand adds to OnHand, which counts from 0 where it is not stored.
+func (p ProductPatch) IncrementOnHand(by int64) ProductPatch {
+	return ProductPatch{mapper.With(p.productPatch, mapperimpl.Increment(1, 1, by))}
+}
+
+// IfOnHand requires that OnHand is value.
+func (p ProductPatch) IfOnHand(value int) ProductPatch {
+	r := new(Product)
+	r.OnHand = value
+	return ProductPatch{mapper.With(p.productPatch, mapperimpl.If(1, r, 1))}
 }
 
 // Rating sets Rating.
@@ -11654,6 +12699,18 @@ func (p ProductPatch) RemoveRating() ProductPatch {
 	return ProductPatch{mapper.With(p.productPatch, mapperimpl.Remove(2, 0))}
 }
 
+// IncrementRating adds to Rating, which counts from 0 where it is not stored.
+func (p ProductPatch) IncrementRating(by float64) ProductPatch {
+	return ProductPatch{mapper.With(p.productPatch, mapperimpl.IncrementFloat(2, 0, by))}
+}
+
+// IfRating requires that Rating is value.
+func (p ProductPatch) IfRating(value float64) ProductPatch {
+	r := new(Product)
+	r.Rating = value
+	return ProductPatch{mapper.With(p.productPatch, mapperimpl.If(2, r, 0))}
+}
+
 // Tracks sets Tracks.
 func (p ProductPatch) Tracks(value map[string]string) ProductPatch {
 	r := new(Product)
@@ -11664,6 +12721,13 @@ func (p ProductPatch) Tracks(value map[string]string) ProductPatch {
 // RemoveTracks removes the attributes of Tracks.
 func (p ProductPatch) RemoveTracks() ProductPatch {
 	return ProductPatch{mapper.With(p.productPatch, mapperimpl.Remove(2, 1))}
+}
+
+// IfTracks requires that Tracks is value.
+func (p ProductPatch) IfTracks(value map[string]string) ProductPatch {
+	r := new(Product)
+	r.Tracks = value
+	return ProductPatch{mapper.With(p.productPatch, mapperimpl.If(2, r, 1))}
 }
 
 func modelsItemizeProductItem0Encode(r *Product, attribute int) (types.AttributeValue, error) {
@@ -11938,6 +13002,13 @@ func (p SatellitesPatch) RemoveAbout() SatellitesPatch {
 	return SatellitesPatch{mapper.With(p.satellitesPatch, mapperimpl.Remove(1, 0))}
 }
 
+// IfAbout requires that About is value.
+func (p SatellitesPatch) IfAbout(value string) SatellitesPatch {
+	r := new(Satellites)
+	r.About = value
+	return SatellitesPatch{mapper.With(p.satellitesPatch, mapperimpl.If(1, r, 0))}
+}
+
 // Count sets Count.
 func (p SatellitesPatch) Count(value int) SatellitesPatch {
 	r := new(Satellites)
@@ -11948,6 +13019,18 @@ func (p SatellitesPatch) Count(value int) SatellitesPatch {
 // RemoveCount removes the attributes of Count.
 func (p SatellitesPatch) RemoveCount() SatellitesPatch {
 	return SatellitesPatch{mapper.With(p.satellitesPatch, mapperimpl.Remove(1, 1))}
+}
+
+// IncrementCount adds to Count, which counts from 0 where it is not stored.
+func (p SatellitesPatch) IncrementCount(by int64) SatellitesPatch {
+	return SatellitesPatch{mapper.With(p.satellitesPatch, mapperimpl.Increment(1, 1, by))}
+}
+
+// IfCount requires that Count is value.
+func (p SatellitesPatch) IfCount(value int) SatellitesPatch {
+	r := new(Satellites)
+	r.Count = value
+	return SatellitesPatch{mapper.With(p.satellitesPatch, mapperimpl.If(1, r, 1))}
 }
 
 func modelsItemizeSatellitesItem0Encode(r *Reply, attribute int) (types.AttributeValue, error) {
@@ -12147,6 +13230,18 @@ func (p ThreadPatch) RemoveViews() ThreadPatch {
 	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IncrementViews adds to Views, which counts from 0 where it is not stored.
+func (p ThreadPatch) IncrementViews(by int64) ThreadPatch {
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Increment(0, 0, by))}
+}
+
+// IfViews requires that Views is value.
+func (p ThreadPatch) IfViews(value int) ThreadPatch {
+	r := new(Thread)
+	r.Views = value
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.If(0, r, 0))}
+}
+
 // Answers sets Answers.
 func (p ThreadPatch) Answers(value []string) ThreadPatch {
 	r := new(Thread)
@@ -12159,6 +13254,13 @@ func (p ThreadPatch) RemoveAnswers() ThreadPatch {
 	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Remove(0, 1))}
 }
 
+// IfAnswers requires that Answers is value.
+func (p ThreadPatch) IfAnswers(value []string) ThreadPatch {
+	r := new(Thread)
+	r.Answers = value
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.If(0, r, 1))}
+}
+
 // Tags sets Tags.
 func (p ThreadPatch) Tags(value []string) ThreadPatch {
 	r := new(Thread)
@@ -12169,6 +13271,13 @@ func (p ThreadPatch) Tags(value []string) ThreadPatch {
 // RemoveTags removes the attributes of Tags.
 func (p ThreadPatch) RemoveTags() ThreadPatch {
 	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Remove(0, 2))}
+}
+
+// IfTags requires that Tags is value.
+func (p ThreadPatch) IfTags(value []string) ThreadPatch {
+	r := new(Thread)
+	r.Tags = value
+	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.If(0, r, 2))}
 }
 
 func modelsItemizeThreadItem0Encode(r *Thread, attribute int) (types.AttributeValue, error) {
@@ -12285,14 +13394,12 @@ func ReadingBySensorAt(sensor int, at time.Time) ReadingKey {
 	return ReadingKey{mapperimpl.Entity[Reading](mapperimpl.Arg(mapperimpl.IntValue(sensor)), mapperimpl.Arg(mapperimpl.TimeValue(at)))}
 }
 
-type readingEntities = query.Query[Reading, Reading]
-
 type readingEntitiesHours = query.Hours[query.Query[Reading, Reading]]
 
 // ReadingQuery is a query that goes on with {At:unix}.
 type ReadingQuery struct {
 	at query.Node[Reading]
-	readingEntities
+	query.Query[Reading, Reading]
 	readingEntitiesHours
 }
 
@@ -12325,18 +13432,6 @@ func (p ReadingPatch) IfEntityExists() ReadingPatch {
 	return ReadingPatch{mapper.With(p.readingPatch, mapperimpl.IfEntityExists)}
 }
 
-// At sets At.
-func (p ReadingPatch) At(value time.Time) ReadingPatch {
-	r := new(Reading)
-	r.At = value
-	return ReadingPatch{mapper.With(p.readingPatch, mapperimpl.Set(0, r, 0))}
-}
-
-// RemoveAt removes the attributes of At.
-func (p ReadingPatch) RemoveAt() ReadingPatch {
-	return ReadingPatch{mapper.With(p.readingPatch, mapperimpl.Remove(0, 0))}
-}
-
 // Value sets Value.
 func (p ReadingPatch) Value(value float64) ReadingPatch {
 	r := new(Reading)
@@ -12347,6 +13442,18 @@ func (p ReadingPatch) Value(value float64) ReadingPatch {
 // RemoveValue removes the attributes of Value.
 func (p ReadingPatch) RemoveValue() ReadingPatch {
 	return ReadingPatch{mapper.With(p.readingPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IncrementValue adds to Value, which counts from 0 where it is not stored.
+func (p ReadingPatch) IncrementValue(by float64) ReadingPatch {
+	return ReadingPatch{mapper.With(p.readingPatch, mapperimpl.IncrementFloat(0, 1, by))}
+}
+
+// IfValue requires that Value is value.
+func (p ReadingPatch) IfValue(value float64) ReadingPatch {
+	r := new(Reading)
+	r.Value = value
+	return ReadingPatch{mapper.With(p.readingPatch, mapperimpl.If(0, r, 1))}
 }
 
 func modelsItemizeReadingItem0Encode(r *Reading, attribute int) (types.AttributeValue, error) {
@@ -12487,6 +13594,13 @@ func (p ChunkPatch) Data(value []byte) ChunkPatch {
 // RemoveData removes the attributes of Data.
 func (p ChunkPatch) RemoveData() ChunkPatch {
 	return ChunkPatch{mapper.With(p.chunkPatch, mapperimpl.Remove(0, 0))}
+}
+
+// IfData requires that Data is value.
+func (p ChunkPatch) IfData(value []byte) ChunkPatch {
+	r := new(Chunk)
+	r.Data = value
+	return ChunkPatch{mapper.With(p.chunkPatch, mapperimpl.If(0, r, 0))}
 }
 
 func modelsItemizeChunkItem0Encode(r *Chunk, attribute int) (types.AttributeValue, error) {
@@ -12641,6 +13755,13 @@ func (p OrderPatch) Status(value string) OrderPatch {
 // RemoveStatus removes the attributes of Status.
 func (p OrderPatch) RemoveStatus() OrderPatch {
 	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.Remove(0, 0))}
+}
+
+// IfStatus requires that Status is value.
+func (p OrderPatch) IfStatus(value string) OrderPatch {
+	r := new(Order)
+	r.Status = value
+	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.If(0, r, 0))}
 }
 
 // Ship sets Ship.
@@ -13174,16 +14295,30 @@ func (p OneTablePatch) RemoveText() OneTablePatch {
 	return OneTablePatch{mapper.With(p.oneTablePatch, mapperimpl.Remove(0, 0))}
 }
 
-// Count sets Count.
-func (p OneTablePatch) Count(value int) OneTablePatch {
+// IfText requires that Text is value.
+func (p OneTablePatch) IfText(value string) OneTablePatch {
 	r := new(OneTable)
-	r.Count = &value
+	r.Text = value
+	return OneTablePatch{mapper.With(p.oneTablePatch, mapperimpl.If(0, r, 0))}
+}
+
+// Count sets Count.
+func (p OneTablePatch) Count(value *int) OneTablePatch {
+	r := new(OneTable)
+	r.Count = value
 	return OneTablePatch{mapper.With(p.oneTablePatch, mapperimpl.Set(0, r, 1))}
 }
 
 // RemoveCount removes the attributes of Count.
 func (p OneTablePatch) RemoveCount() OneTablePatch {
 	return OneTablePatch{mapper.With(p.oneTablePatch, mapperimpl.Remove(0, 1))}
+}
+
+// IfCount requires that Count is value.
+func (p OneTablePatch) IfCount(value *int) OneTablePatch {
+	r := new(OneTable)
+	r.Count = value
+	return OneTablePatch{mapper.With(p.oneTablePatch, mapperimpl.If(0, r, 1))}
 }
 
 // Words sets Words.
@@ -13196,6 +14331,13 @@ func (p OneTablePatch) Words(value []string) OneTablePatch {
 // RemoveWords removes the attributes of Words.
 func (p OneTablePatch) RemoveWords() OneTablePatch {
 	return OneTablePatch{mapper.With(p.oneTablePatch, mapperimpl.Remove(0, 2))}
+}
+
+// IfWords requires that Words is value.
+func (p OneTablePatch) IfWords(value []string) OneTablePatch {
+	r := new(OneTable)
+	r.Words = value
+	return OneTablePatch{mapper.With(p.oneTablePatch, mapperimpl.If(0, r, 2))}
 }
 
 func modelsItemizeOneTableItem0Encode(r *OneTable, attribute int) (types.AttributeValue, error) {
@@ -13364,6 +14506,13 @@ func (p NoVersionPatch) RemoveText() NoVersionPatch {
 	return NoVersionPatch{mapper.With(p.noVersionPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfText requires that Text is value.
+func (p NoVersionPatch) IfText(value string) NoVersionPatch {
+	r := new(NoVersion)
+	r.Text = value
+	return NoVersionPatch{mapper.With(p.noVersionPatch, mapperimpl.If(0, r, 0))}
+}
+
 // Count sets Count.
 func (p NoVersionPatch) Count(value int) NoVersionPatch {
 	r := new(NoVersion)
@@ -13374,6 +14523,18 @@ func (p NoVersionPatch) Count(value int) NoVersionPatch {
 // RemoveCount removes the attributes of Count.
 func (p NoVersionPatch) RemoveCount() NoVersionPatch {
 	return NoVersionPatch{mapper.With(p.noVersionPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IncrementCount adds to Count, which counts from 0 where it is not stored.
+func (p NoVersionPatch) IncrementCount(by int64) NoVersionPatch {
+	return NoVersionPatch{mapper.With(p.noVersionPatch, mapperimpl.Increment(0, 1, by))}
+}
+
+// IfCount requires that Count is value.
+func (p NoVersionPatch) IfCount(value int) NoVersionPatch {
+	r := new(NoVersion)
+	r.Count = value
+	return NoVersionPatch{mapper.With(p.noVersionPatch, mapperimpl.If(0, r, 1))}
 }
 
 // Home sets Home.
@@ -13690,6 +14851,13 @@ func (p NamedVersionPatch) RemoveText() NamedVersionPatch {
 	return NamedVersionPatch{mapper.With(p.namedVersionPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfText requires that Text is value.
+func (p NamedVersionPatch) IfText(value string) NamedVersionPatch {
+	r := new(NamedVersion)
+	r.Text = value
+	return NamedVersionPatch{mapper.With(p.namedVersionPatch, mapperimpl.If(0, r, 0))}
+}
+
 // AddLines adds an element to Lines.
 func (p NamedVersionPatch) AddLines(value Line) NamedVersionPatch {
 	return NamedVersionPatch{mapper.With(p.namedVersionPatch, mapperimpl.AddElement(1, &value))}
@@ -13912,6 +15080,13 @@ func (p ExpiringPatch) RemoveText() ExpiringPatch {
 	return ExpiringPatch{mapper.With(p.expiringPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfText requires that Text is value.
+func (p ExpiringPatch) IfText(value string) ExpiringPatch {
+	r := new(Expiring)
+	r.Text = value
+	return ExpiringPatch{mapper.With(p.expiringPatch, mapperimpl.If(0, r, 0))}
+}
+
 // Token sets Token.
 func (p ExpiringPatch) Token(value string) ExpiringPatch {
 	r := new(Expiring)
@@ -13924,16 +15099,30 @@ func (p ExpiringPatch) RemoveToken() ExpiringPatch {
 	return ExpiringPatch{mapper.With(p.expiringPatch, mapperimpl.Remove(1, 0))}
 }
 
-// Until sets Until.
-func (p ExpiringPatch) Until(value time.Time) ExpiringPatch {
+// IfToken requires that Token is value.
+func (p ExpiringPatch) IfToken(value string) ExpiringPatch {
 	r := new(Expiring)
-	r.Until = &value
+	r.Token = value
+	return ExpiringPatch{mapper.With(p.expiringPatch, mapperimpl.If(1, r, 0))}
+}
+
+// Until sets Until.
+func (p ExpiringPatch) Until(value *time.Time) ExpiringPatch {
+	r := new(Expiring)
+	r.Until = value
 	return ExpiringPatch{mapper.With(p.expiringPatch, mapperimpl.Set(1, r, 1))}
 }
 
 // RemoveUntil removes the attributes of Until.
 func (p ExpiringPatch) RemoveUntil() ExpiringPatch {
 	return ExpiringPatch{mapper.With(p.expiringPatch, mapperimpl.Remove(1, 1))}
+}
+
+// IfUntil requires that Until is value.
+func (p ExpiringPatch) IfUntil(value *time.Time) ExpiringPatch {
+	r := new(Expiring)
+	r.Until = value
+	return ExpiringPatch{mapper.With(p.expiringPatch, mapperimpl.If(1, r, 1))}
 }
 
 // Unix sets Unix.
@@ -13943,9 +15132,16 @@ func (p ExpiringPatch) Unix(value time.Time) ExpiringPatch {
 	return ExpiringPatch{mapper.With(p.expiringPatch, mapperimpl.Set(2, r, 0))}
 }
 
-// RemoveUnix deletes the item of Unix.
+// RemoveUnix removes the attributes of Unix.
 func (p ExpiringPatch) RemoveUnix() ExpiringPatch {
-	return ExpiringPatch{mapper.With(p.expiringPatch, mapperimpl.Delete(2))}
+	return ExpiringPatch{mapper.With(p.expiringPatch, mapperimpl.Remove(2, 0))}
+}
+
+// IfUnix requires that Unix is value.
+func (p ExpiringPatch) IfUnix(value time.Time) ExpiringPatch {
+	r := new(Expiring)
+	r.Unix = value
+	return ExpiringPatch{mapper.With(p.expiringPatch, mapperimpl.If(2, r, 0))}
 }
 
 // AddSessions adds an element to Sessions.
@@ -14284,6 +15480,13 @@ func (p ExpiringAllPatch) RemoveText() ExpiringAllPatch {
 	return ExpiringAllPatch{mapper.With(p.expiringAllPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfText requires that Text is value.
+func (p ExpiringAllPatch) IfText(value string) ExpiringAllPatch {
+	r := new(ExpiringAll)
+	r.Text = value
+	return ExpiringAllPatch{mapper.With(p.expiringAllPatch, mapperimpl.If(0, r, 0))}
+}
+
 // Until sets Until.
 func (p ExpiringAllPatch) Until(value time.Time) ExpiringAllPatch {
 	r := new(ExpiringAll)
@@ -14294,6 +15497,13 @@ func (p ExpiringAllPatch) Until(value time.Time) ExpiringAllPatch {
 // RemoveUntil removes the attributes of Until.
 func (p ExpiringAllPatch) RemoveUntil() ExpiringAllPatch {
 	return ExpiringAllPatch{mapper.With(p.expiringAllPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IfUntil requires that Until is value.
+func (p ExpiringAllPatch) IfUntil(value time.Time) ExpiringAllPatch {
+	r := new(ExpiringAll)
+	r.Until = value
+	return ExpiringAllPatch{mapper.With(p.expiringAllPatch, mapperimpl.If(0, r, 1))}
 }
 
 // Home sets Home.
@@ -14635,6 +15845,13 @@ func (p SlashesPatch) RemoveText() SlashesPatch {
 	return SlashesPatch{mapper.With(p.slashesPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfText requires that Text is value.
+func (p SlashesPatch) IfText(value string) SlashesPatch {
+	r := new(Slashes)
+	r.Text = value
+	return SlashesPatch{mapper.With(p.slashesPatch, mapperimpl.If(0, r, 0))}
+}
+
 // AddLines adds an element to Lines.
 func (p SlashesPatch) AddLines(value Wish) SlashesPatch {
 	return SlashesPatch{mapper.With(p.slashesPatch, mapperimpl.AddElement(1, &value))}
@@ -14918,6 +16135,18 @@ func (p TextKeysPatch) RemoveSize() TextKeysPatch {
 	return TextKeysPatch{mapper.With(p.textKeysPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IncrementSize adds to Size, which counts from 0 where it is not stored.
+func (p TextKeysPatch) IncrementSize(by int64) TextKeysPatch {
+	return TextKeysPatch{mapper.With(p.textKeysPatch, mapperimpl.Increment(0, 0, by))}
+}
+
+// IfSize requires that Size is value.
+func (p TextKeysPatch) IfSize(value Size) TextKeysPatch {
+	r := new(TextKeys)
+	r.Size = value
+	return TextKeysPatch{mapper.With(p.textKeysPatch, mapperimpl.If(0, r, 0))}
+}
+
 // AddNets adds an element to Nets.
 func (p TextKeysPatch) AddNets(value Net) TextKeysPatch {
 	return TextKeysPatch{mapper.With(p.textKeysPatch, mapperimpl.AddElement(1, &value))}
@@ -15175,6 +16404,13 @@ func (p BinaryKeyPatch) RemoveText() BinaryKeyPatch {
 	return BinaryKeyPatch{mapper.With(p.binaryKeyPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfText requires that Text is value.
+func (p BinaryKeyPatch) IfText(value string) BinaryKeyPatch {
+	r := new(BinaryKey)
+	r.Text = value
+	return BinaryKeyPatch{mapper.With(p.binaryKeyPatch, mapperimpl.If(0, r, 0))}
+}
+
 func modelsItemizeBinaryKeyItem0Encode(r *BinaryKey, attribute int) (types.AttributeValue, error) {
 	switch attribute {
 	case 0: // Text
@@ -15292,6 +16528,13 @@ func (p WidePatch) RemoveA00() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfA00 requires that A00 is value.
+func (p WidePatch) IfA00(value string) WidePatch {
+	r := new(Wide)
+	r.A00 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 0))}
+}
+
 // A01 sets A01.
 func (p WidePatch) A01(value string) WidePatch {
 	r := new(Wide)
@@ -15302,6 +16545,13 @@ func (p WidePatch) A01(value string) WidePatch {
 // RemoveA01 removes the attributes of A01.
 func (p WidePatch) RemoveA01() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 1))}
+}
+
+// IfA01 requires that A01 is value.
+func (p WidePatch) IfA01(value string) WidePatch {
+	r := new(Wide)
+	r.A01 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 1))}
 }
 
 // A02 sets A02.
@@ -15316,6 +16566,13 @@ func (p WidePatch) RemoveA02() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 2))}
 }
 
+// IfA02 requires that A02 is value.
+func (p WidePatch) IfA02(value string) WidePatch {
+	r := new(Wide)
+	r.A02 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 2))}
+}
+
 // A03 sets A03.
 func (p WidePatch) A03(value string) WidePatch {
 	r := new(Wide)
@@ -15326,6 +16583,13 @@ func (p WidePatch) A03(value string) WidePatch {
 // RemoveA03 removes the attributes of A03.
 func (p WidePatch) RemoveA03() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 3))}
+}
+
+// IfA03 requires that A03 is value.
+func (p WidePatch) IfA03(value string) WidePatch {
+	r := new(Wide)
+	r.A03 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 3))}
 }
 
 // A04 sets A04.
@@ -15340,6 +16604,13 @@ func (p WidePatch) RemoveA04() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 4))}
 }
 
+// IfA04 requires that A04 is value.
+func (p WidePatch) IfA04(value string) WidePatch {
+	r := new(Wide)
+	r.A04 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 4))}
+}
+
 // A05 sets A05.
 func (p WidePatch) A05(value string) WidePatch {
 	r := new(Wide)
@@ -15350,6 +16621,13 @@ func (p WidePatch) A05(value string) WidePatch {
 // RemoveA05 removes the attributes of A05.
 func (p WidePatch) RemoveA05() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 5))}
+}
+
+// IfA05 requires that A05 is value.
+func (p WidePatch) IfA05(value string) WidePatch {
+	r := new(Wide)
+	r.A05 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 5))}
 }
 
 // A06 sets A06.
@@ -15364,6 +16642,13 @@ func (p WidePatch) RemoveA06() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 6))}
 }
 
+// IfA06 requires that A06 is value.
+func (p WidePatch) IfA06(value string) WidePatch {
+	r := new(Wide)
+	r.A06 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 6))}
+}
+
 // A07 sets A07.
 func (p WidePatch) A07(value string) WidePatch {
 	r := new(Wide)
@@ -15374,6 +16659,13 @@ func (p WidePatch) A07(value string) WidePatch {
 // RemoveA07 removes the attributes of A07.
 func (p WidePatch) RemoveA07() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 7))}
+}
+
+// IfA07 requires that A07 is value.
+func (p WidePatch) IfA07(value string) WidePatch {
+	r := new(Wide)
+	r.A07 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 7))}
 }
 
 // A08 sets A08.
@@ -15388,6 +16680,18 @@ func (p WidePatch) RemoveA08() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 8))}
 }
 
+// IncrementA08 adds to A08, which counts from 0 where it is not stored.
+func (p WidePatch) IncrementA08(by int64) WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Increment(0, 8, by))}
+}
+
+// IfA08 requires that A08 is value.
+func (p WidePatch) IfA08(value int) WidePatch {
+	r := new(Wide)
+	r.A08 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 8))}
+}
+
 // A09 sets A09.
 func (p WidePatch) A09(value int) WidePatch {
 	r := new(Wide)
@@ -15398,6 +16702,18 @@ func (p WidePatch) A09(value int) WidePatch {
 // RemoveA09 removes the attributes of A09.
 func (p WidePatch) RemoveA09() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 9))}
+}
+
+// IncrementA09 adds to A09, which counts from 0 where it is not stored.
+func (p WidePatch) IncrementA09(by int64) WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Increment(0, 9, by))}
+}
+
+// IfA09 requires that A09 is value.
+func (p WidePatch) IfA09(value int) WidePatch {
+	r := new(Wide)
+	r.A09 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 9))}
 }
 
 // A10 sets A10.
@@ -15412,6 +16728,18 @@ func (p WidePatch) RemoveA10() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 10))}
 }
 
+// IncrementA10 adds to A10, which counts from 0 where it is not stored.
+func (p WidePatch) IncrementA10(by int64) WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Increment(0, 10, by))}
+}
+
+// IfA10 requires that A10 is value.
+func (p WidePatch) IfA10(value int) WidePatch {
+	r := new(Wide)
+	r.A10 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 10))}
+}
+
 // A11 sets A11.
 func (p WidePatch) A11(value int) WidePatch {
 	r := new(Wide)
@@ -15422,6 +16750,18 @@ func (p WidePatch) A11(value int) WidePatch {
 // RemoveA11 removes the attributes of A11.
 func (p WidePatch) RemoveA11() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 11))}
+}
+
+// IncrementA11 adds to A11, which counts from 0 where it is not stored.
+func (p WidePatch) IncrementA11(by int64) WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Increment(0, 11, by))}
+}
+
+// IfA11 requires that A11 is value.
+func (p WidePatch) IfA11(value int) WidePatch {
+	r := new(Wide)
+	r.A11 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 11))}
 }
 
 // A12 sets A12.
@@ -15436,6 +16776,18 @@ func (p WidePatch) RemoveA12() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 12))}
 }
 
+// IncrementA12 adds to A12, which counts from 0 where it is not stored.
+func (p WidePatch) IncrementA12(by int64) WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Increment(0, 12, by))}
+}
+
+// IfA12 requires that A12 is value.
+func (p WidePatch) IfA12(value int) WidePatch {
+	r := new(Wide)
+	r.A12 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 12))}
+}
+
 // A13 sets A13.
 func (p WidePatch) A13(value int) WidePatch {
 	r := new(Wide)
@@ -15446,6 +16798,18 @@ func (p WidePatch) A13(value int) WidePatch {
 // RemoveA13 removes the attributes of A13.
 func (p WidePatch) RemoveA13() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 13))}
+}
+
+// IncrementA13 adds to A13, which counts from 0 where it is not stored.
+func (p WidePatch) IncrementA13(by int64) WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Increment(0, 13, by))}
+}
+
+// IfA13 requires that A13 is value.
+func (p WidePatch) IfA13(value int) WidePatch {
+	r := new(Wide)
+	r.A13 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 13))}
 }
 
 // A14 sets A14.
@@ -15460,6 +16824,18 @@ func (p WidePatch) RemoveA14() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 14))}
 }
 
+// IncrementA14 adds to A14, which counts from 0 where it is not stored.
+func (p WidePatch) IncrementA14(by int64) WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Increment(0, 14, by))}
+}
+
+// IfA14 requires that A14 is value.
+func (p WidePatch) IfA14(value int) WidePatch {
+	r := new(Wide)
+	r.A14 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 14))}
+}
+
 // A15 sets A15.
 func (p WidePatch) A15(value int) WidePatch {
 	r := new(Wide)
@@ -15470,6 +16846,18 @@ func (p WidePatch) A15(value int) WidePatch {
 // RemoveA15 removes the attributes of A15.
 func (p WidePatch) RemoveA15() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 15))}
+}
+
+// IncrementA15 adds to A15, which counts from 0 where it is not stored.
+func (p WidePatch) IncrementA15(by int64) WidePatch {
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.Increment(0, 15, by))}
+}
+
+// IfA15 requires that A15 is value.
+func (p WidePatch) IfA15(value int) WidePatch {
+	r := new(Wide)
+	r.A15 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 15))}
 }
 
 // A16 sets A16.
@@ -15484,6 +16872,13 @@ func (p WidePatch) RemoveA16() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 16))}
 }
 
+// IfA16 requires that A16 is value.
+func (p WidePatch) IfA16(value bool) WidePatch {
+	r := new(Wide)
+	r.A16 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 16))}
+}
+
 // A17 sets A17.
 func (p WidePatch) A17(value bool) WidePatch {
 	r := new(Wide)
@@ -15494,6 +16889,13 @@ func (p WidePatch) A17(value bool) WidePatch {
 // RemoveA17 removes the attributes of A17.
 func (p WidePatch) RemoveA17() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 17))}
+}
+
+// IfA17 requires that A17 is value.
+func (p WidePatch) IfA17(value bool) WidePatch {
+	r := new(Wide)
+	r.A17 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 17))}
 }
 
 // A18 sets A18.
@@ -15508,6 +16910,13 @@ func (p WidePatch) RemoveA18() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 18))}
 }
 
+// IfA18 requires that A18 is value.
+func (p WidePatch) IfA18(value bool) WidePatch {
+	r := new(Wide)
+	r.A18 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 18))}
+}
+
 // A19 sets A19.
 func (p WidePatch) A19(value bool) WidePatch {
 	r := new(Wide)
@@ -15518,6 +16927,13 @@ func (p WidePatch) A19(value bool) WidePatch {
 // RemoveA19 removes the attributes of A19.
 func (p WidePatch) RemoveA19() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 19))}
+}
+
+// IfA19 requires that A19 is value.
+func (p WidePatch) IfA19(value bool) WidePatch {
+	r := new(Wide)
+	r.A19 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 19))}
 }
 
 // A20 sets A20.
@@ -15532,6 +16948,13 @@ func (p WidePatch) RemoveA20() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 20))}
 }
 
+// IfA20 requires that A20 is value.
+func (p WidePatch) IfA20(value bool) WidePatch {
+	r := new(Wide)
+	r.A20 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 20))}
+}
+
 // A21 sets A21.
 func (p WidePatch) A21(value bool) WidePatch {
 	r := new(Wide)
@@ -15542,6 +16965,13 @@ func (p WidePatch) A21(value bool) WidePatch {
 // RemoveA21 removes the attributes of A21.
 func (p WidePatch) RemoveA21() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 21))}
+}
+
+// IfA21 requires that A21 is value.
+func (p WidePatch) IfA21(value bool) WidePatch {
+	r := new(Wide)
+	r.A21 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 21))}
 }
 
 // A22 sets A22.
@@ -15556,6 +16986,13 @@ func (p WidePatch) RemoveA22() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 22))}
 }
 
+// IfA22 requires that A22 is value.
+func (p WidePatch) IfA22(value bool) WidePatch {
+	r := new(Wide)
+	r.A22 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 22))}
+}
+
 // A23 sets A23.
 func (p WidePatch) A23(value bool) WidePatch {
 	r := new(Wide)
@@ -15566,6 +17003,13 @@ func (p WidePatch) A23(value bool) WidePatch {
 // RemoveA23 removes the attributes of A23.
 func (p WidePatch) RemoveA23() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 23))}
+}
+
+// IfA23 requires that A23 is value.
+func (p WidePatch) IfA23(value bool) WidePatch {
+	r := new(Wide)
+	r.A23 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 23))}
 }
 
 // A24 sets A24.
@@ -15580,6 +17024,13 @@ func (p WidePatch) RemoveA24() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 24))}
 }
 
+// IfA24 requires that A24 is value.
+func (p WidePatch) IfA24(value string) WidePatch {
+	r := new(Wide)
+	r.A24 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 24))}
+}
+
 // A25 sets A25.
 func (p WidePatch) A25(value string) WidePatch {
 	r := new(Wide)
@@ -15590,6 +17041,13 @@ func (p WidePatch) A25(value string) WidePatch {
 // RemoveA25 removes the attributes of A25.
 func (p WidePatch) RemoveA25() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 25))}
+}
+
+// IfA25 requires that A25 is value.
+func (p WidePatch) IfA25(value string) WidePatch {
+	r := new(Wide)
+	r.A25 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 25))}
 }
 
 // A26 sets A26.
@@ -15604,6 +17062,13 @@ func (p WidePatch) RemoveA26() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 26))}
 }
 
+// IfA26 requires that A26 is value.
+func (p WidePatch) IfA26(value string) WidePatch {
+	r := new(Wide)
+	r.A26 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 26))}
+}
+
 // A27 sets A27.
 func (p WidePatch) A27(value string) WidePatch {
 	r := new(Wide)
@@ -15614,6 +17079,13 @@ func (p WidePatch) A27(value string) WidePatch {
 // RemoveA27 removes the attributes of A27.
 func (p WidePatch) RemoveA27() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 27))}
+}
+
+// IfA27 requires that A27 is value.
+func (p WidePatch) IfA27(value string) WidePatch {
+	r := new(Wide)
+	r.A27 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 27))}
 }
 
 // A28 sets A28.
@@ -15628,6 +17100,13 @@ func (p WidePatch) RemoveA28() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 28))}
 }
 
+// IfA28 requires that A28 is value.
+func (p WidePatch) IfA28(value string) WidePatch {
+	r := new(Wide)
+	r.A28 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 28))}
+}
+
 // A29 sets A29.
 func (p WidePatch) A29(value string) WidePatch {
 	r := new(Wide)
@@ -15638,6 +17117,13 @@ func (p WidePatch) A29(value string) WidePatch {
 // RemoveA29 removes the attributes of A29.
 func (p WidePatch) RemoveA29() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 29))}
+}
+
+// IfA29 requires that A29 is value.
+func (p WidePatch) IfA29(value string) WidePatch {
+	r := new(Wide)
+	r.A29 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 29))}
 }
 
 // A30 sets A30.
@@ -15652,6 +17138,13 @@ func (p WidePatch) RemoveA30() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 30))}
 }
 
+// IfA30 requires that A30 is value.
+func (p WidePatch) IfA30(value string) WidePatch {
+	r := new(Wide)
+	r.A30 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 30))}
+}
+
 // A31 sets A31.
 func (p WidePatch) A31(value string) WidePatch {
 	r := new(Wide)
@@ -15662,6 +17155,13 @@ func (p WidePatch) A31(value string) WidePatch {
 // RemoveA31 removes the attributes of A31.
 func (p WidePatch) RemoveA31() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 31))}
+}
+
+// IfA31 requires that A31 is value.
+func (p WidePatch) IfA31(value string) WidePatch {
+	r := new(Wide)
+	r.A31 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 31))}
 }
 
 // A32 sets A32.
@@ -15676,6 +17176,13 @@ func (p WidePatch) RemoveA32() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 32))}
 }
 
+// IfA32 requires that A32 is value.
+func (p WidePatch) IfA32(value []int) WidePatch {
+	r := new(Wide)
+	r.A32 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 32))}
+}
+
 // A33 sets A33.
 func (p WidePatch) A33(value []int) WidePatch {
 	r := new(Wide)
@@ -15686,6 +17193,13 @@ func (p WidePatch) A33(value []int) WidePatch {
 // RemoveA33 removes the attributes of A33.
 func (p WidePatch) RemoveA33() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 33))}
+}
+
+// IfA33 requires that A33 is value.
+func (p WidePatch) IfA33(value []int) WidePatch {
+	r := new(Wide)
+	r.A33 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 33))}
 }
 
 // A34 sets A34.
@@ -15700,6 +17214,13 @@ func (p WidePatch) RemoveA34() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 34))}
 }
 
+// IfA34 requires that A34 is value.
+func (p WidePatch) IfA34(value []int) WidePatch {
+	r := new(Wide)
+	r.A34 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 34))}
+}
+
 // A35 sets A35.
 func (p WidePatch) A35(value []int) WidePatch {
 	r := new(Wide)
@@ -15710,6 +17231,13 @@ func (p WidePatch) A35(value []int) WidePatch {
 // RemoveA35 removes the attributes of A35.
 func (p WidePatch) RemoveA35() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 35))}
+}
+
+// IfA35 requires that A35 is value.
+func (p WidePatch) IfA35(value []int) WidePatch {
+	r := new(Wide)
+	r.A35 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 35))}
 }
 
 // A36 sets A36.
@@ -15724,6 +17252,13 @@ func (p WidePatch) RemoveA36() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 36))}
 }
 
+// IfA36 requires that A36 is value.
+func (p WidePatch) IfA36(value []int) WidePatch {
+	r := new(Wide)
+	r.A36 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 36))}
+}
+
 // A37 sets A37.
 func (p WidePatch) A37(value []int) WidePatch {
 	r := new(Wide)
@@ -15734,6 +17269,13 @@ func (p WidePatch) A37(value []int) WidePatch {
 // RemoveA37 removes the attributes of A37.
 func (p WidePatch) RemoveA37() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 37))}
+}
+
+// IfA37 requires that A37 is value.
+func (p WidePatch) IfA37(value []int) WidePatch {
+	r := new(Wide)
+	r.A37 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 37))}
 }
 
 // A38 sets A38.
@@ -15748,6 +17290,13 @@ func (p WidePatch) RemoveA38() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 38))}
 }
 
+// IfA38 requires that A38 is value.
+func (p WidePatch) IfA38(value []int) WidePatch {
+	r := new(Wide)
+	r.A38 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 38))}
+}
+
 // A39 sets A39.
 func (p WidePatch) A39(value []int) WidePatch {
 	r := new(Wide)
@@ -15760,10 +17309,17 @@ func (p WidePatch) RemoveA39() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 39))}
 }
 
-// A40 sets A40.
-func (p WidePatch) A40(value int) WidePatch {
+// IfA39 requires that A39 is value.
+func (p WidePatch) IfA39(value []int) WidePatch {
 	r := new(Wide)
-	r.A40 = &value
+	r.A39 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 39))}
+}
+
+// A40 sets A40.
+func (p WidePatch) A40(value *int) WidePatch {
+	r := new(Wide)
+	r.A40 = value
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 40))}
 }
 
@@ -15772,10 +17328,17 @@ func (p WidePatch) RemoveA40() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 40))}
 }
 
-// A41 sets A41.
-func (p WidePatch) A41(value int) WidePatch {
+// IfA40 requires that A40 is value.
+func (p WidePatch) IfA40(value *int) WidePatch {
 	r := new(Wide)
-	r.A41 = &value
+	r.A40 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 40))}
+}
+
+// A41 sets A41.
+func (p WidePatch) A41(value *int) WidePatch {
+	r := new(Wide)
+	r.A41 = value
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 41))}
 }
 
@@ -15784,10 +17347,17 @@ func (p WidePatch) RemoveA41() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 41))}
 }
 
-// A42 sets A42.
-func (p WidePatch) A42(value int) WidePatch {
+// IfA41 requires that A41 is value.
+func (p WidePatch) IfA41(value *int) WidePatch {
 	r := new(Wide)
-	r.A42 = &value
+	r.A41 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 41))}
+}
+
+// A42 sets A42.
+func (p WidePatch) A42(value *int) WidePatch {
+	r := new(Wide)
+	r.A42 = value
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 42))}
 }
 
@@ -15796,10 +17366,17 @@ func (p WidePatch) RemoveA42() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 42))}
 }
 
-// A43 sets A43.
-func (p WidePatch) A43(value int) WidePatch {
+// IfA42 requires that A42 is value.
+func (p WidePatch) IfA42(value *int) WidePatch {
 	r := new(Wide)
-	r.A43 = &value
+	r.A42 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 42))}
+}
+
+// A43 sets A43.
+func (p WidePatch) A43(value *int) WidePatch {
+	r := new(Wide)
+	r.A43 = value
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 43))}
 }
 
@@ -15808,10 +17385,17 @@ func (p WidePatch) RemoveA43() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 43))}
 }
 
-// A44 sets A44.
-func (p WidePatch) A44(value int) WidePatch {
+// IfA43 requires that A43 is value.
+func (p WidePatch) IfA43(value *int) WidePatch {
 	r := new(Wide)
-	r.A44 = &value
+	r.A43 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 43))}
+}
+
+// A44 sets A44.
+func (p WidePatch) A44(value *int) WidePatch {
+	r := new(Wide)
+	r.A44 = value
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 44))}
 }
 
@@ -15820,10 +17404,17 @@ func (p WidePatch) RemoveA44() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 44))}
 }
 
-// A45 sets A45.
-func (p WidePatch) A45(value int) WidePatch {
+// IfA44 requires that A44 is value.
+func (p WidePatch) IfA44(value *int) WidePatch {
 	r := new(Wide)
-	r.A45 = &value
+	r.A44 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 44))}
+}
+
+// A45 sets A45.
+func (p WidePatch) A45(value *int) WidePatch {
+	r := new(Wide)
+	r.A45 = value
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 45))}
 }
 
@@ -15832,10 +17423,17 @@ func (p WidePatch) RemoveA45() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 45))}
 }
 
-// A46 sets A46.
-func (p WidePatch) A46(value int) WidePatch {
+// IfA45 requires that A45 is value.
+func (p WidePatch) IfA45(value *int) WidePatch {
 	r := new(Wide)
-	r.A46 = &value
+	r.A45 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 45))}
+}
+
+// A46 sets A46.
+func (p WidePatch) A46(value *int) WidePatch {
+	r := new(Wide)
+	r.A46 = value
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 46))}
 }
 
@@ -15844,16 +17442,30 @@ func (p WidePatch) RemoveA46() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 46))}
 }
 
-// A47 sets A47.
-func (p WidePatch) A47(value int) WidePatch {
+// IfA46 requires that A46 is value.
+func (p WidePatch) IfA46(value *int) WidePatch {
 	r := new(Wide)
-	r.A47 = &value
+	r.A46 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 46))}
+}
+
+// A47 sets A47.
+func (p WidePatch) A47(value *int) WidePatch {
+	r := new(Wide)
+	r.A47 = value
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Set(0, r, 47))}
 }
 
 // RemoveA47 removes the attributes of A47.
 func (p WidePatch) RemoveA47() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 47))}
+}
+
+// IfA47 requires that A47 is value.
+func (p WidePatch) IfA47(value *int) WidePatch {
+	r := new(Wide)
+	r.A47 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 47))}
 }
 
 // A48 sets A48.
@@ -15868,6 +17480,13 @@ func (p WidePatch) RemoveA48() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 48))}
 }
 
+// IfA48 requires that A48 is value.
+func (p WidePatch) IfA48(value any) WidePatch {
+	r := new(Wide)
+	r.A48 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 48))}
+}
+
 // A49 sets A49.
 func (p WidePatch) A49(value any) WidePatch {
 	r := new(Wide)
@@ -15878,6 +17497,13 @@ func (p WidePatch) A49(value any) WidePatch {
 // RemoveA49 removes the attributes of A49.
 func (p WidePatch) RemoveA49() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 49))}
+}
+
+// IfA49 requires that A49 is value.
+func (p WidePatch) IfA49(value any) WidePatch {
+	r := new(Wide)
+	r.A49 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 49))}
 }
 
 // A50 sets A50.
@@ -15892,6 +17518,13 @@ func (p WidePatch) RemoveA50() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 50))}
 }
 
+// IfA50 requires that A50 is value.
+func (p WidePatch) IfA50(value any) WidePatch {
+	r := new(Wide)
+	r.A50 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 50))}
+}
+
 // A51 sets A51.
 func (p WidePatch) A51(value any) WidePatch {
 	r := new(Wide)
@@ -15902,6 +17535,13 @@ func (p WidePatch) A51(value any) WidePatch {
 // RemoveA51 removes the attributes of A51.
 func (p WidePatch) RemoveA51() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 51))}
+}
+
+// IfA51 requires that A51 is value.
+func (p WidePatch) IfA51(value any) WidePatch {
+	r := new(Wide)
+	r.A51 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 51))}
 }
 
 // A52 sets A52.
@@ -15916,6 +17556,13 @@ func (p WidePatch) RemoveA52() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 52))}
 }
 
+// IfA52 requires that A52 is value.
+func (p WidePatch) IfA52(value any) WidePatch {
+	r := new(Wide)
+	r.A52 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 52))}
+}
+
 // A53 sets A53.
 func (p WidePatch) A53(value any) WidePatch {
 	r := new(Wide)
@@ -15926,6 +17573,13 @@ func (p WidePatch) A53(value any) WidePatch {
 // RemoveA53 removes the attributes of A53.
 func (p WidePatch) RemoveA53() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 53))}
+}
+
+// IfA53 requires that A53 is value.
+func (p WidePatch) IfA53(value any) WidePatch {
+	r := new(Wide)
+	r.A53 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 53))}
 }
 
 // A54 sets A54.
@@ -15940,6 +17594,13 @@ func (p WidePatch) RemoveA54() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 54))}
 }
 
+// IfA54 requires that A54 is value.
+func (p WidePatch) IfA54(value any) WidePatch {
+	r := new(Wide)
+	r.A54 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 54))}
+}
+
 // A55 sets A55.
 func (p WidePatch) A55(value any) WidePatch {
 	r := new(Wide)
@@ -15950,6 +17611,13 @@ func (p WidePatch) A55(value any) WidePatch {
 // RemoveA55 removes the attributes of A55.
 func (p WidePatch) RemoveA55() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 55))}
+}
+
+// IfA55 requires that A55 is value.
+func (p WidePatch) IfA55(value any) WidePatch {
+	r := new(Wide)
+	r.A55 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 55))}
 }
 
 // A56 sets A56.
@@ -15964,6 +17632,13 @@ func (p WidePatch) RemoveA56() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 56))}
 }
 
+// IfA56 requires that A56 is value.
+func (p WidePatch) IfA56(value []byte) WidePatch {
+	r := new(Wide)
+	r.A56 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 56))}
+}
+
 // A57 sets A57.
 func (p WidePatch) A57(value []byte) WidePatch {
 	r := new(Wide)
@@ -15974,6 +17649,13 @@ func (p WidePatch) A57(value []byte) WidePatch {
 // RemoveA57 removes the attributes of A57.
 func (p WidePatch) RemoveA57() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 57))}
+}
+
+// IfA57 requires that A57 is value.
+func (p WidePatch) IfA57(value []byte) WidePatch {
+	r := new(Wide)
+	r.A57 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 57))}
 }
 
 // A58 sets A58.
@@ -15988,6 +17670,13 @@ func (p WidePatch) RemoveA58() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 58))}
 }
 
+// IfA58 requires that A58 is value.
+func (p WidePatch) IfA58(value []byte) WidePatch {
+	r := new(Wide)
+	r.A58 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 58))}
+}
+
 // A59 sets A59.
 func (p WidePatch) A59(value []byte) WidePatch {
 	r := new(Wide)
@@ -15998,6 +17687,13 @@ func (p WidePatch) A59(value []byte) WidePatch {
 // RemoveA59 removes the attributes of A59.
 func (p WidePatch) RemoveA59() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 59))}
+}
+
+// IfA59 requires that A59 is value.
+func (p WidePatch) IfA59(value []byte) WidePatch {
+	r := new(Wide)
+	r.A59 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 59))}
 }
 
 // A60 sets A60.
@@ -16012,6 +17708,13 @@ func (p WidePatch) RemoveA60() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 60))}
 }
 
+// IfA60 requires that A60 is value.
+func (p WidePatch) IfA60(value []byte) WidePatch {
+	r := new(Wide)
+	r.A60 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 60))}
+}
+
 // A61 sets A61.
 func (p WidePatch) A61(value []byte) WidePatch {
 	r := new(Wide)
@@ -16022,6 +17725,13 @@ func (p WidePatch) A61(value []byte) WidePatch {
 // RemoveA61 removes the attributes of A61.
 func (p WidePatch) RemoveA61() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 61))}
+}
+
+// IfA61 requires that A61 is value.
+func (p WidePatch) IfA61(value []byte) WidePatch {
+	r := new(Wide)
+	r.A61 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 61))}
 }
 
 // A62 sets A62.
@@ -16036,6 +17746,13 @@ func (p WidePatch) RemoveA62() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 62))}
 }
 
+// IfA62 requires that A62 is value.
+func (p WidePatch) IfA62(value []byte) WidePatch {
+	r := new(Wide)
+	r.A62 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 62))}
+}
+
 // A63 sets A63.
 func (p WidePatch) A63(value []byte) WidePatch {
 	r := new(Wide)
@@ -16046,6 +17763,13 @@ func (p WidePatch) A63(value []byte) WidePatch {
 // RemoveA63 removes the attributes of A63.
 func (p WidePatch) RemoveA63() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 63))}
+}
+
+// IfA63 requires that A63 is value.
+func (p WidePatch) IfA63(value []byte) WidePatch {
+	r := new(Wide)
+	r.A63 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 63))}
 }
 
 // A64 sets A64.
@@ -16060,6 +17784,13 @@ func (p WidePatch) RemoveA64() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 64))}
 }
 
+// IfA64 requires that A64 is value.
+func (p WidePatch) IfA64(value string) WidePatch {
+	r := new(Wide)
+	r.A64 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 64))}
+}
+
 // A65 sets A65.
 func (p WidePatch) A65(value string) WidePatch {
 	r := new(Wide)
@@ -16070,6 +17801,13 @@ func (p WidePatch) A65(value string) WidePatch {
 // RemoveA65 removes the attributes of A65.
 func (p WidePatch) RemoveA65() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 65))}
+}
+
+// IfA65 requires that A65 is value.
+func (p WidePatch) IfA65(value string) WidePatch {
+	r := new(Wide)
+	r.A65 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 65))}
 }
 
 // A66 sets A66.
@@ -16084,6 +17822,13 @@ func (p WidePatch) RemoveA66() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 66))}
 }
 
+// IfA66 requires that A66 is value.
+func (p WidePatch) IfA66(value string) WidePatch {
+	r := new(Wide)
+	r.A66 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 66))}
+}
+
 // A67 sets A67.
 func (p WidePatch) A67(value string) WidePatch {
 	r := new(Wide)
@@ -16094,6 +17839,13 @@ func (p WidePatch) A67(value string) WidePatch {
 // RemoveA67 removes the attributes of A67.
 func (p WidePatch) RemoveA67() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 67))}
+}
+
+// IfA67 requires that A67 is value.
+func (p WidePatch) IfA67(value string) WidePatch {
+	r := new(Wide)
+	r.A67 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 67))}
 }
 
 // A68 sets A68.
@@ -16108,6 +17860,13 @@ func (p WidePatch) RemoveA68() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 68))}
 }
 
+// IfA68 requires that A68 is value.
+func (p WidePatch) IfA68(value string) WidePatch {
+	r := new(Wide)
+	r.A68 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 68))}
+}
+
 // A69 sets A69.
 func (p WidePatch) A69(value string) WidePatch {
 	r := new(Wide)
@@ -16118,6 +17877,13 @@ func (p WidePatch) A69(value string) WidePatch {
 // RemoveA69 removes the attributes of A69.
 func (p WidePatch) RemoveA69() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 69))}
+}
+
+// IfA69 requires that A69 is value.
+func (p WidePatch) IfA69(value string) WidePatch {
+	r := new(Wide)
+	r.A69 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 69))}
 }
 
 // A70 sets A70.
@@ -16132,6 +17898,13 @@ func (p WidePatch) RemoveA70() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 70))}
 }
 
+// IfA70 requires that A70 is value.
+func (p WidePatch) IfA70(value string) WidePatch {
+	r := new(Wide)
+	r.A70 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 70))}
+}
+
 // A71 sets A71.
 func (p WidePatch) A71(value string) WidePatch {
 	r := new(Wide)
@@ -16142,6 +17915,13 @@ func (p WidePatch) A71(value string) WidePatch {
 // RemoveA71 removes the attributes of A71.
 func (p WidePatch) RemoveA71() WidePatch {
 	return WidePatch{mapper.With(p.widePatch, mapperimpl.Remove(0, 71))}
+}
+
+// IfA71 requires that A71 is value.
+func (p WidePatch) IfA71(value string) WidePatch {
+	r := new(Wide)
+	r.A71 = value
+	return WidePatch{mapper.With(p.widePatch, mapperimpl.If(0, r, 71))}
 }
 
 func modelsItemizeWideItem0Encode(r *Wide, attribute int) (types.AttributeValue, error) {
@@ -17133,6 +18913,13 @@ func (p EmbeddedElementsPatch) RemoveHead() EmbeddedElementsPatch {
 	return EmbeddedElementsPatch{mapper.With(p.embeddedElementsPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfHead requires that Head is value.
+func (p EmbeddedElementsPatch) IfHead(value string) EmbeddedElementsPatch {
+	r := new(EmbeddedElements)
+	r.Head = value
+	return EmbeddedElementsPatch{mapper.With(p.embeddedElementsPatch, mapperimpl.If(0, r, 0))}
+}
+
 // AddNotes adds an element to Notes.
 func (p EmbeddedElementsPatch) AddNotes(value struct {
 	Common
@@ -17523,6 +19310,13 @@ func (p SameKeysPatch) RemoveText() SameKeysPatch {
 	return SameKeysPatch{mapper.With(p.sameKeysPatch, mapperimpl.Remove(0, 0))}
 }
 
+// IfText requires that Text is value.
+func (p SameKeysPatch) IfText(value string) SameKeysPatch {
+	r := new(SameKeys)
+	r.Text = value
+	return SameKeysPatch{mapper.With(p.sameKeysPatch, mapperimpl.If(0, r, 0))}
+}
+
 // AddTags adds an element to Tags.
 func (p SameKeysPatch) AddTags(value string) SameKeysPatch {
 	return SameKeysPatch{mapper.With(p.sameKeysPatch, mapperimpl.AddElement(1, &value))}
@@ -17723,18 +19517,6 @@ func (p LossyPatch) IfEntityExists() LossyPatch {
 	return LossyPatch{mapper.With(p.lossyPatch, mapperimpl.IfEntityExists)}
 }
 
-// Day sets Day.
-func (p LossyPatch) Day(value time.Time) LossyPatch {
-	r := new(Lossy)
-	r.Day = value
-	return LossyPatch{mapper.With(p.lossyPatch, mapperimpl.Set(0, r, 0))}
-}
-
-// RemoveDay removes the attributes of Day.
-func (p LossyPatch) RemoveDay() LossyPatch {
-	return LossyPatch{mapper.With(p.lossyPatch, mapperimpl.Remove(0, 0))}
-}
-
 // Text sets Text.
 func (p LossyPatch) Text(value string) LossyPatch {
 	r := new(Lossy)
@@ -17745,6 +19527,13 @@ func (p LossyPatch) Text(value string) LossyPatch {
 // RemoveText removes the attributes of Text.
 func (p LossyPatch) RemoveText() LossyPatch {
 	return LossyPatch{mapper.With(p.lossyPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IfText requires that Text is value.
+func (p LossyPatch) IfText(value string) LossyPatch {
+	r := new(Lossy)
+	r.Text = value
+	return LossyPatch{mapper.With(p.lossyPatch, mapperimpl.If(0, r, 1))}
 }
 
 // AddEvents adds an element to Events.
@@ -17968,18 +19757,6 @@ func (p NothingPatch) Upsert() NothingPatch {
 // IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
 func (p NothingPatch) IfEntityExists() NothingPatch {
 	return NothingPatch{mapper.With(p.nothingPatch, mapperimpl.IfEntityExists)}
-}
-
-// ID sets ID.
-func (p NothingPatch) ID(value string) NothingPatch {
-	r := new(Nothing)
-	r.ID = value
-	return NothingPatch{mapper.With(p.nothingPatch, mapperimpl.Set(0, r, 0))}
-}
-
-// RemoveID removes the attributes of ID.
-func (p NothingPatch) RemoveID() NothingPatch {
-	return NothingPatch{mapper.With(p.nothingPatch, mapperimpl.Remove(0, 0))}
 }
 
 func modelsItemizeNothingItem0Encode(r *Nothing, attribute int) (types.AttributeValue, error) {
@@ -18273,12 +20050,15 @@ func modelsItemizeDecodeStructXIntYInt(av types.AttributeValue, v *struct {
 	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
 		X int
 		Y int
-	}) error { switch name {
-	case "X":
-		return mapperimpl.DecodeInt(av, &v.X, 0)
-	case "Y":
-		return mapperimpl.DecodeInt(av, &v.Y, 0)
-	}; return nil })
+	}) error {
+		switch name {
+		case "X":
+			return mapperimpl.DecodeInt(av, &v.X, 0)
+		case "Y":
+			return mapperimpl.DecodeInt(av, &v.Y, 0)
+		}
+		return nil
+	})
 }
 
 func modelsItemizeDecodeStructNameStringVString(av types.AttributeValue, v *struct {
@@ -18288,12 +20068,15 @@ func modelsItemizeDecodeStructNameStringVString(av types.AttributeValue, v *stru
 	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
 		Name string
 		V    string
-	}) error { switch name {
-	case "Name":
-		return mapperimpl.DecodeString(av, &v.Name, 0)
-	case "V":
-		return mapperimpl.DecodeString(av, &v.V, 0)
-	}; return nil })
+	}) error {
+		switch name {
+		case "Name":
+			return mapperimpl.DecodeString(av, &v.Name, 0)
+		case "V":
+			return mapperimpl.DecodeString(av, &v.V, 0)
+		}
+		return nil
+	})
 }
 
 func modelsItemizeDecodeStruct(av types.AttributeValue, v *struct{}, o mapperimpl.Options) error {

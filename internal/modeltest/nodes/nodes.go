@@ -1,0 +1,70 @@
+// Package nodes has a model with a key of each time format, for tests of typed
+// queries.
+package nodes
+
+import "time"
+
+//go:generate go tool itemize gen
+
+// Log holds the same events under each format.
+type Log struct {
+	_       struct{}    `ddb:"table=logs"`
+	ID      string      `ddb:"pk=LOG#{ID}"`
+	Name    string      `ddb:"sk=HEAD"`
+	Count   int         `ddb:"sk=HEAD"`
+	Nanos   []Event     `ddb:"sk=NANOS#{At}"`
+	Millis  []Event     `ddb:"sk=MILLIS#{At:millis}#{K}"`
+	Seconds []Event     `ddb:"sk=SECONDS#{At:seconds}#{K}"`
+	Unix    []Event     `ddb:"sk=UNIX#{At:unix}#{K}"`
+	Dates   []Event     `ddb:"sk=DATES#{At:date}#{K}"`
+	Months  []Event     `ddb:"sk=MONTHS#{At:month}#{K}"`
+	Weeks   []Event     `ddb:"sk=WEEKS#{At:week}#{K}"`
+	Years   []Event     `ddb:"sk=YEARS#{At:year}#{K}"`
+	Address []Event     `ddb:"sk=U#Address#{K}"`
+	Book    []Event     `ddb:"sk=U#AddressBook#{K}"`
+	Lists   []ListEvent `ddb:"sk=LIST#{List}#{At}"`
+	Extra   *Extra      `ddb:"sk=EXTRA"`
+}
+
+// Event is something that happened.
+type Event struct {
+	At time.Time
+	K  string
+}
+
+// ListEvent is an event of one of several lists.
+type ListEvent struct {
+	List string
+	At   time.Time
+	N    int
+}
+
+// Extra is an item that may not be there.
+type Extra struct {
+	A int
+	B string
+}
+
+// Visit is a flat model: a site's visits by their time, to the second.
+type Visit struct {
+	_    struct{}  `ddb:"table=visits"`
+	Site string    `ddb:"pk=SITE#{Site}"`
+	At   time.Time `ddb:"sk={At:seconds}#{User}"`
+	User string    `ddb:"sk={At:seconds}#{User}"`
+	Page string    `ddb:"sk={At:seconds}#{User}"`
+}
+
+// Ticket is a flat model of several items.
+type Ticket struct {
+	_     struct{} `ddb:"table=tickets"`
+	Queue string   `ddb:"pk=QUEUE#{Queue}"`
+	N     int      `ddb:"sk=T#{N:04}"`
+	Title string   `ddb:"sk=T#{N:04}"`
+	Notes []Note   `ddb:"sk=T#{^N:04}#NOTE#{Line:02}"`
+}
+
+// Note is a line of a ticket.
+type Note struct {
+	Line int
+	Text string
+}
