@@ -89,6 +89,9 @@ func lost(old, now schema.Layout) []string {
 		}
 	}
 	for _, it := range old.Items {
+		if !slices.ContainsFunc(now.Tables, func(t schema.LayoutTable) bool { return t.Name == it.Table }) {
+			continue // it is gone with its table
+		}
 		if !slices.ContainsFunc(now.Items, func(x schema.LayoutItem) bool { return x.Table == it.Table && sortKey(x) == sortKey(it) }) {
 			say("no item has the sort key %s any more (it was that of %s), so that what is stored there is not found", sortKey(it), it.Name)
 		}

@@ -62,8 +62,11 @@ func (n *nodeWriter) global(name string, field *schema.Field, what string) strin
 // method takes a name on a generated type, or reports that it is taken.
 func (n *nodeWriter) method(typ, name, of string, field *schema.Field) bool {
 	cure := "add name=Word to its field"
-	if strings.HasPrefix(of, "the segment") {
+	switch {
+	case strings.HasPrefix(of, "the segment"):
 		cure = "add _ struct{} `ddb:\"prefix=SEGMENT,name=Word\"`"
+	case strings.HasPrefix(of, "the placeholder"):
+		cure = "rename the field"
 	}
 	switch {
 	case name == "":
