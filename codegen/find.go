@@ -111,7 +111,7 @@ func (f *finder) typeSpec(file *sourceFile, ts *ast.TypeSpec) {
 		return
 	}
 	if named.TypeParams().Len() > 0 {
-		f.report(ts.Name.Pos(), ts.Name.End(), typeName(named)+": a generic type cannot be a model: declare a struct for each instance")
+		f.report(ts.Name.Pos(), ts.Name.End(), named.Obj().Pkg().Name()+"."+named.Obj().Name()+": a generic type cannot be a model: declare a struct for each instance")
 		return
 	}
 	front := newFrontend()
