@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/examples/wishlist/store"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -42,16 +43,31 @@ func cannedClient(body string) *dynamodb.Client {
 }
 
 // twenty is a user of 20 items of 7.5 KB each, 150 KB in all.
-func twenty() user {
-	u := user{ID: "6297D15", Email: "a@example.com", Name: "Ann", Home: address{"Street", "Town"}, Delivery: &address{"Street", "City"}, Cards: map[string]card{}}
+func twenty() store.User {
+	large := strings.Repeat("t", 7500)
+	u := store.User{
+		ID: "6297D15", Email: "a@example.com", Name: "Ann", Home: store.Address{Street: "Street"}, Delivery: &store.Address{Street: "Street"},
+		Cart: store.Cart{Lines: large}, History: store.History{Pages: large}, Display: store.Display{Theme: "dark"}, Mail: store.Mail{News: true},
+	}
 	for i := range 12 {
-		u.Public = append(u.Public, wish{AddedAt: day(1, 1).AddDate(0, 0, i), SKU: fmt.Sprint("SKU-", i), Title: strings.Repeat("t", 7500), Price: 12.5})
+		u.Public = append(u.Public, store.Wish{AddedAt: day(1, 1).AddDate(0, 0, i), SKU: fmt.Sprint("SKU-", i), Title: large, Price: 12.5})
 	}
-	for i := range 3 {
-		u.Private = append(u.Private, wish{AddedAt: day(1, 1).AddDate(0, 0, i), SKU: fmt.Sprint("SKU-", i), Title: strings.Repeat("t", 7500), Price: 12.5})
-		u.Cards[fmt.Sprint("card", i)] = card{strings.Repeat("4", 7500)}
-	}
+	u.Private = []store.Wish{{AddedAt: day(1, 1), SKU: "SKU", Title: large, Price: 12.5}}
 	return u
+}
+
+// mappers are the two mappers of a model: with generated code, and by reflection.
+func mappers(b *testing.B, c mapper.Client) map[string]*mapper.Mapper[store.User] {
+	b.Helper()
+	g, err := mapper.New[store.User](c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r, err := mapper.NewReflected[store.User](c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return map[string]*mapper.Mapper[store.User]{"generated": g, "reflected": r}
 }
 
 // BenchmarkSaveOneDirty saves one changed attribute of an entity of 20 items,
@@ -59,23 +75,21 @@ func twenty() user {
 func BenchmarkSaveOneDirty(b *testing.B) {
 	const body = `{"ConsumedCapacity":{"CapacityUnits":1,"TableName":"users"}}`
 	ctx := context.Background()
-	b.Run("itemize", func(b *testing.B) {
-		users, err := mapper.New[user](cannedClient(body))
-		if err != nil {
-			b.Fatal(err)
-		}
-		e := users.New(twenty())
-		if _, err := users.Save(ctx, e, mapper.Independent()); err != nil {
-			b.Fatal(err)
-		}
-		b.ReportAllocs()
-		for i := 0; b.Loop(); i++ {
-			e.Value.Email = emails[i%2]
-			if r, err := users.Save(ctx, e); err != nil || r.Requests() != 1 {
-				b.Fatal(r, err)
+	for name, users := range mappers(b, cannedClient(body)) {
+		b.Run(name, func(b *testing.B) {
+			e := users.New(twenty())
+			if _, err := users.Save(ctx, e, mapper.Independent()); err != nil {
+				b.Fatal(err)
 			}
-		}
-	})
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				e.Value.Email = emails[i%2]
+				if r, err := users.Save(ctx, e); err != nil || r.Requests() != 1 {
+					b.Fatal(r, err)
+				}
+			}
+		})
+	}
 	b.Run("handwritten", func(b *testing.B) {
 		client := cannedClient(body)
 		b.ReportAllocs()
@@ -84,7 +98,7 @@ func BenchmarkSaveOneDirty(b *testing.B) {
 			next := []byte("87654321")
 			_, err := client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 				TableName:        aws.String("users"),
-				Key:              item{"PK": s("USER#6297D15"), "SK": s("U#Information")},
+				Key:              item{"PK": s("6297D15"), "SK": s("U#Information")},
 				UpdateExpression: aws.String("SET #e = :e, #v = :v"), ConditionExpression: aws.String("#v = :o"),
 				ExpressionAttributeNames: map[string]string{"#e": "email", "#v": "_v"},
 				ExpressionAttributeValues: item{
@@ -122,30 +136,28 @@ func BenchmarkLoad(b *testing.B) {
 			if i > 0 {
 				body.WriteByte(',')
 			}
-			fmt.Fprintf(&body, `{"PK":{"S":"USER#1"},"SK":{"S":"M#WishList#Public#%s"},"SKU":{"S":"SKU-%d"},"Title":{"S":%q},"Price":{"N":"12.5"},"_v":{"B":"MTIzNDU2Nzg="}}`,
+			fmt.Fprintf(&body, `{"PK":{"S":"1"},"SK":{"S":"M#WishList#Public#%s"},"SKU":{"S":"SKU-%d"},"Title":{"S":%q},"Price":{"N":"12.5"},"_v":{"B":"MTIzNDU2Nzg="}}`,
 				day(1, 1).AddDate(0, 0, i).Format("2006-01-02T15:04:05.000000000Z"), i, strings.Repeat("t", size))
 		}
 		body.WriteString("]}")
 		client := cannedClient(body.String())
-		b.Run(fmt.Sprintf("itemize/%d bytes", size), func(b *testing.B) {
-			users, err := mapper.New[user](client)
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				e, err := users.Load(ctx, users.Key("1").Prefix("M#WishList#Public#"))
-				if err != nil || len(e.Value.Public) != 20 {
-					b.Fatal(err)
+		for name, users := range mappers(b, client) {
+			b.Run(fmt.Sprintf("%s/%d bytes", name, size), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					e, err := users.Load(ctx, users.Key("1").Prefix("M#WishList#Public#"))
+					if err != nil || len(e.Value.Public) != 20 {
+						b.Fatal(err)
+					}
 				}
-			}
-		})
+			})
+		}
 		b.Run(fmt.Sprintf("handwritten/%d bytes", size), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				out, err := client.Query(ctx, &dynamodb.QueryInput{
 					TableName: aws.String("users"), KeyConditionExpression: aws.String("PK = :p AND begins_with(SK, :s)"),
-					ExpressionAttributeValues: item{":p": s("USER#1"), ":s": s("M#WishList#Public#")},
+					ExpressionAttributeValues: item{":p": s("1"), ":s": s("M#WishList#Public#")},
 					ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
 				})
 				if err != nil {
@@ -158,4 +170,91 @@ func BenchmarkLoad(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkUnchanged saves an entity of 1,000 elements in which nothing has changed:
+// the comparison alone.
+func BenchmarkUnchanged(b *testing.B) {
+	ctx := context.Background()
+	for name, users := range mappers(b, cannedClient(`{}`)) {
+		b.Run(name, func(b *testing.B) {
+			u := twenty()
+			for i := range 1000 {
+				u.Private = append(u.Private, store.Wish{AddedAt: day(1, 1).AddDate(1, 0, i), Title: "t"})
+			}
+			e := users.New(u)
+			if _, err := users.Save(ctx, e, mapper.Independent()); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := users.Unchanged(e); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// plainWish is a wish as attributevalue takes it: with what generated code leaves to
+// the key.
+type plainWish struct {
+	SKU   string
+	Title string
+	Price float64
+	Notes string
+}
+
+// BenchmarkCodec encodes and decodes the attributes of a wish, beside attributevalue.
+func BenchmarkCodec(b *testing.B) {
+	const item = 8 // Public
+	c := mapper.CodecOf[store.User](new(store.User))
+	codec, names := c.Record(item), []string{"SKU", "Title", "Price", "Notes"}
+	wish := store.Wish{SKU: "SKU-1", Title: "A title of some words", Price: 12.5, Notes: "Some notes"}
+	plain := plainWish{wish.SKU, wish.Title, wish.Price, wish.Notes}
+	encoded, err := attributevalue.MarshalMap(&plain)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("encode/generated", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			m := make(map[string]types.AttributeValue, len(names))
+			for i, name := range names {
+				v, err := codec.Encode(&wish, i)
+				if err != nil {
+					b.Fatal(err)
+				}
+				m[name] = v
+			}
+		}
+	})
+	b.Run("encode/attributevalue", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := attributevalue.MarshalMap(&plain); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("decode/generated", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			var w store.Wish
+			for i, name := range names {
+				if err := codec.Decode(&w, i, encoded[name]); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	})
+	b.Run("decode/attributevalue", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			var w plainWish
+			if err := attributevalue.UnmarshalMap(encoded, &w); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

@@ -1,10 +1,12 @@
 package mapper
 
 import (
+	"errors"
 	"reflect"
 
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/mapper/mapperimpl"
 )
 
 // NewReflected is New without generated code.
@@ -14,4 +16,15 @@ func NewReflected[T any](client Client, options ...Option) (*Mapper[T], error) {
 		return nil, err
 	}
 	return newMapper[T](client, e, codec.Reflected(e), options)
+}
+
+// CodecOf returns the codec of a model's generated code.
+func CodecOf[T any](m mapperimpl.Model[T]) codec.Model { return m.ItemizeCodec(nil).Internal() }
+
+// Unchanged returns an error unless an entity is recognized as unchanged.
+func (m *Mapper[T]) Unchanged(e *Entity[T]) error {
+	if !m.core.unchanged(e.state, &e.Value) {
+		return errors.New("it has changed")
+	}
+	return nil
 }
