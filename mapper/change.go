@@ -82,7 +82,11 @@ func (c *core) describe(ch *change, wcu cost.Units) ItemPlan {
 	}
 	p.Attributes = slices.Clone(ch.shown)
 	if ch.shown == nil {
-		for _, a := range append(slices.Clone(ch.attributes), ch.removed...) {
+		p.Attributes = make([]string, 0, len(ch.attributes)+len(ch.removed))
+		for _, a := range ch.attributes {
+			p.Attributes = append(p.Attributes, a.name)
+		}
+		for _, a := range ch.removed {
 			p.Attributes = append(p.Attributes, a.name)
 		}
 		if ch.patch != nil {

@@ -81,7 +81,7 @@ func (c *core) diff(s *state, v any, settings writeSettings) (*diff, error) {
 		}
 	}
 	if len(d.errs) == 0 {
-		d.errs = append(d.errs, d.fence())
+		return d, d.fence()
 	}
 	return d, errors.Join(d.errs...)
 }
@@ -392,12 +392,8 @@ func (d *diff) compare(it *schema.Item, r *row, old, rec any, clear bool) (sets,
 		if err != nil {
 			return nil, nil, err
 		}
-		was := d.storedOpaque(it, r, old, i)
-		if !a.Opaque {
-			was, _ = record.Encode(old, i)
-		}
 		switch {
-		case codec.SameValue(was, now):
+		case (r == nil || !a.Distinct) && codec.SameValue(d.was(it, r, old, i), now):
 		case now != nil:
 			sets = append(sets, assignment{a.Name, i, now})
 		case r == nil || r.sizes[i] > 0:
@@ -413,6 +409,15 @@ func (d *diff) compare(it *schema.Item, r *row, old, rec any, clear bool) (sets,
 		removes = append(removes, assignment{name: d.c.schema.TTL, index: expiryIndex})
 	}
 	return sets, removes, nil
+}
+
+// was returns what an attribute is stored as, or would be.
+func (d *diff) was(it *schema.Item, r *row, old any, i int) types.AttributeValue {
+	if it.Attributes[i].Opaque {
+		return d.storedOpaque(it, r, old, i)
+	}
+	av, _ := d.c.codec.Record(it.Index).Encode(old, i)
+	return av
 }
 
 // update compares a stored item's attributes, and notes those that differ.
@@ -563,6 +568,10 @@ func (d *diff) needsPut(ch *change) bool {
 	// One SET or REMOVE each, and the version, and the attempt.
 	if len(ch.attributes)+len(ch.removed)+2 > cost.MaxOperators {
 		return true
+	}
+	// No assignment is longer than "#1000 = :1000, ".
+	if 16*(len(ch.attributes)+len(ch.removed)+2) < cost.MaxExpression {
+		return false
 	}
 	return len(d.c.updateExpression(&expression{}, ch)) > cost.MaxExpression
 }

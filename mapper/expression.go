@@ -18,22 +18,49 @@ import (
 type expression struct {
 	attributes []string
 	values     []types.AttributeValue
+	// room for those of most expressions
+	fewAttributes [4]string
+	fewValues     [6]types.AttributeValue
 }
 
 // name returns the placeholder of an attribute's name.
 func (x *expression) name(attribute string) string {
 	i := slices.Index(x.attributes, attribute)
+	if x.attributes == nil {
+		x.attributes = x.fewAttributes[:0]
+	}
 	if i < 0 {
 		i = len(x.attributes)
 		x.attributes = append(x.attributes, attribute)
 	}
-	return "#" + strconv.Itoa(i)
+	return placeholder('#', i)
+}
+
+// placeholders are the first ones of names and values, which most expressions do with.
+var placeholders = func() (all [2][32]string) {
+	for i := range all[0] {
+		all[0][i], all[1][i] = "#"+strconv.Itoa(i), ":"+strconv.Itoa(i)
+	}
+	return all
+}()
+
+func placeholder(sign byte, i int) string {
+	switch {
+	case i >= len(placeholders[0]):
+		return string(sign) + strconv.Itoa(i)
+	case sign == '#':
+		return placeholders[0][i]
+	}
+	return placeholders[1][i]
 }
 
 // value returns the placeholder of a value.
 func (x *expression) value(v types.AttributeValue) string {
+	if x.values == nil {
+		x.values = x.fewValues[:0]
+	}
 	x.values = append(x.values, v)
-	return ":" + strconv.Itoa(len(x.values)-1)
+	return placeholder(':', len(x.values)-1)
 }
 
 func (x *expression) names() map[string]string {
@@ -42,7 +69,7 @@ func (x *expression) names() map[string]string {
 	}
 	m := make(map[string]string, len(x.attributes))
 	for i, a := range x.attributes {
-		m["#"+strconv.Itoa(i)] = a
+		m[placeholder('#', i)] = a
 	}
 	return m
 }
@@ -53,7 +80,7 @@ func (x *expression) valueMap() read.Item {
 	}
 	m := make(read.Item, len(x.values))
 	for i, v := range x.values {
-		m[":"+strconv.Itoa(i)] = v
+		m[placeholder(':', i)] = v
 	}
 	return m
 }
@@ -62,31 +89,33 @@ func (x *expression) valueMap() read.Item {
 // the version, and the staged attempt, which a write of an item ends.
 func (c *core) updateExpression(x *expression, ch *change) string {
 	var b strings.Builder
-	clause := func(word, text string, first bool) {
+	clause := func(word string, first bool, text ...string) {
 		if first {
 			b.WriteString(word)
 		} else {
 			b.WriteString(", ")
 		}
-		b.WriteString(text)
+		for _, t := range text {
+			b.WriteString(t)
+		}
 	}
 	for _, a := range ch.attributes {
-		clause("SET ", x.name(a.name)+" = "+x.value(a.value), b.Len() == 0)
+		clause("SET ", b.Len() == 0, x.name(a.name), " = ", x.value(a.value))
 	}
 	if ch.patch != nil {
 		for _, a := range ch.patch.increments {
-			clause("SET ", x.name(a.name)+" = if_not_exists("+x.name(a.name)+", "+x.value(zero)+") + "+x.value(a.value), b.Len() == 0)
+			clause("SET ", b.Len() == 0, x.name(a.name), " = if_not_exists(", x.name(a.name), ", ", x.value(zero), ") + ", x.value(a.value))
 		}
 	}
 	if c.schema.Version != "" {
-		clause("SET ", x.name(c.schema.Version)+" = "+x.value(ch.token), b.Len() == 0)
+		clause("SET ", b.Len() == 0, x.name(c.schema.Version), " = ", x.value(ch.token))
 	}
 	removes := 0
 	remove := func(name string) {
 		if removes == 0 && b.Len() > 0 {
 			b.WriteByte(' ')
 		}
-		clause("REMOVE ", x.name(name), removes == 0)
+		clause("REMOVE ", removes == 0, x.name(name))
 		removes++
 	}
 	for _, a := range ch.removed {

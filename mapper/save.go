@@ -243,7 +243,7 @@ func (c *core) save(ctx context.Context, s *state, v any, settings writeSettings
 		}
 		t.mode, t.alternatives = p.mode, p.alternatives()
 		err = c.run(ctx, s, p, t)
-		if !errors.Is(err, errRetry) && !c.leftStage(s, p, err) {
+		if err == nil || !errors.Is(err, errRetry) && !c.leftStage(s, p, err) {
 			return err
 		}
 	}
@@ -305,6 +305,9 @@ func (c *core) steps(ctx context.Context, s *state, d *diff, steps []step, t *ta
 			return e
 		}
 		settle(st.changes)
+		if i == len(steps)-1 {
+			break
+		}
 		for _, ch := range st.changes {
 			written = append(written, c.public(ch.place))
 		}

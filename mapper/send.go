@@ -106,11 +106,19 @@ func (c *core) request(ctx context.Context, ch *change, w *watch, t *tally) (sto
 			t.charge(out.ConsumedCapacity)
 		}
 	}
-	var failed *types.ConditionalCheckFailedException
-	if errors.As(err, &failed) {
-		stored = orEmpty(failed.Item)
+	if err != nil {
+		stored = storedIn(err)
 	}
 	return stored, err
+}
+
+// storedIn returns the item as it is, of a write whose condition failed.
+func storedIn(err error) read.Item {
+	var failed *types.ConditionalCheckFailedException
+	if !errors.As(err, &failed) {
+		return nil
+	}
+	return orEmpty(failed.Item)
 }
 
 // orEmpty returns an empty item for none: nil stands for a condition that held.

@@ -22,17 +22,14 @@ func (c *core) settle(s *state, to arrival, changes []*change) {
 			delete(s.ghosts, ch.place)
 		}
 	}
-	touched := map[*schema.Item][]*change{}
-	for _, ch := range changes {
-		if ch.kind != KindCheck {
-			touched[ch.item] = append(touched[ch.item], ch)
+	for i, ch := range changes {
+		if ch.kind == KindCheck || slices.ContainsFunc(changes[:i], func(x *change) bool { return x.item == ch.item && x.kind != KindCheck }) {
+			continue // with the first of its kind
 		}
-	}
-	for it, list := range touched {
-		if it.Element() {
-			c.settleElements(s, it, list)
+		if ch.item.Element() {
+			c.settleElements(s, ch.item, ofItem(changes[i:], ch.item))
 		} else {
-			c.settleSingleton(s, it, list)
+			c.settleSingleton(s, ch.item, ofItem(changes[i:], ch.item))
 		}
 	}
 	if s.fresh && len(s.rows[c.schema.Root.Index]) > 0 {
@@ -41,9 +38,26 @@ func (c *core) settle(s *state, to arrival, changes []*change) {
 	}
 }
 
+// ofItem returns the writes of one kind of item.
+func ofItem(changes []*change, it *schema.Item) []*change {
+	if len(changes) == 1 {
+		return changes
+	}
+	var out []*change
+	for _, ch := range changes {
+		if ch.item == it && ch.kind != KindCheck {
+			out = append(out, ch)
+		}
+	}
+	return out
+}
+
 // arrive takes over the keys of the value that was saved: those of a new entity
 // when its root is stored, those of one that moved when all of it has.
 func (c *core) arrive(s *state, to arrival) {
+	if len(s.owners) > 0 && len(to.owners) > 0 && &s.owners[0] == &to.owners[0] && s.moving == nil && s.pk == to.pk {
+		return // they are where they were
+	}
 	if s.spec.Whole || s.spec.Err != nil {
 		s.spec = sel.Entity(c.schema, c.identity(to.owners))
 	}
@@ -126,21 +140,19 @@ func (c *core) settleRow(ch *change) *row {
 	if r == nil {
 		r = &row{place: ch.place, sizes: make([]int32, len(ch.item.Attributes))}
 	}
-	raw := maps.Clone(r.raw)
-	if raw == nil {
-		raw = c.reader.Key(ch.table, ch.pk, ch.sk)
+	if r.version = ch.token; ch.token == nil {
+		r.raw = c.rawAfter(r, ch)
+	} else {
+		r.raw = nil
 	}
 	if ch.kind == KindPut {
 		clear(r.sizes)
 		r.ttl, r.expiry, r.opaque = nil, 0, nil
-		raw = codec.CopyItem(ch.put)
 	}
 	for _, a := range ch.removed {
-		delete(raw, a.name)
 		r.setStored(ch.item, a)
 	}
 	for _, a := range ch.attributes {
-		raw[a.name] = codec.Copy(a.value)
 		r.setStored(ch.item, a)
 	}
 	r.size = ch.newSize
@@ -149,14 +161,29 @@ func (c *core) settleRow(ch *change) *row {
 		r.attempt = ch.put[schema.Attempt]
 	case ch.item != c.schema.Root:
 		r.attempt = nil
-		delete(raw, schema.Attempt)
-	}
-	if r.version = ch.token; ch.token == nil {
-		r.raw = raw
-	} else {
-		r.raw = nil
 	}
 	return r
+}
+
+// rawAfter returns the whole item that a change makes of a row.
+func (c *core) rawAfter(r *row, ch *change) read.Item {
+	raw := maps.Clone(r.raw)
+	switch {
+	case ch.kind == KindPut:
+		raw = codec.CopyItem(ch.put)
+	case raw == nil:
+		raw = c.reader.Key(ch.table, ch.pk, ch.sk)
+	}
+	for _, a := range ch.removed {
+		delete(raw, a.name)
+	}
+	for _, a := range ch.attributes {
+		raw[a.name] = codec.Copy(a.value)
+	}
+	if ch.kind != KindPut && ch.item != c.schema.Root {
+		delete(raw, schema.Attempt)
+	}
+	return raw
 }
 
 // setStored notes an attribute's new value, nil for a removed one.

@@ -178,6 +178,8 @@ type Attribute struct {
 	Place int
 	// Opaque tells that values are compared as they are encoded.
 	Opaque bool
+	// Distinct tells that different values are always encoded differently.
+	Distinct bool
 	// Field is the declared field, nil for a scalar element.
 	Field *Field
 }

@@ -156,6 +156,7 @@ func (e *Entity) settle() {
 	for _, it := range e.Items {
 		for _, a := range it.Attributes {
 			it.Opaque = it.Opaque || a.Opaque
+			a.Distinct = a.Value.Type.distinct()
 		}
 		if it.Key == nil {
 			continue

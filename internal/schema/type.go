@@ -103,6 +103,18 @@ func (t *Type) Spreads() bool { return !t.Marshals && !t.deref().Scalar() }
 // Elements tells whether a field of this type can be one item per element.
 func (t *Type) Elements() bool { return (t.Kind == Slice || t.Kind == Map) && !t.Marshals }
 
+// distinct tells whether different values are always encoded differently.
+func (t *Type) distinct() bool {
+	if t.Marshals || t.Number {
+		return false
+	}
+	switch t.Kind {
+	case Bool, Int, Uint, String:
+		return true
+	}
+	return false
+}
+
 // Opaque tells whether only the encoder knows what a value of the type becomes:
 // a type that encodes itself, or an interface, is somewhere in it.
 func (t *Type) Opaque() bool { return t.contains(map[*Type]bool{}) }
