@@ -41,7 +41,9 @@ func readRefusals(t *testing.T) (cases []refusal, rest string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := func(n ast.Node) string { return string(src[fset.Position(n.Pos()).Offset:fset.Position(n.End()).Offset]) }
+	text := func(n ast.Node) string {
+		return string(src[fset.Position(n.Pos()).Offset:fset.Position(n.End()).Offset])
+	}
 	var out bytes.Buffer
 	for _, d := range f.Decls {
 		fn, ok := d.(*ast.FuncDecl)
