@@ -13,17 +13,17 @@ type Player struct {
 	Name    string            `ddb:"sk=PROFILE"` // the first singleton: the root
 	Joined  time.Time         `ddb:"sk=PROFILE"`
 	Badges  []string          `ddb:"sk=PROFILE" dynamodbav:"badges,omitempty,stringset"`
-	Score   Score             `ddb:"sk=SCORE"`                 // spread: its fields are the item's attributes
-	Avatar  *Avatar           `ddb:"sk=AVATAR"`                // nil: no item
-	Matches []Match           `ddb:"sk=MATCH#{Start}#{ID}"`    // one item for each element
-	Friends map[string]Friend `ddb:"sk=FRIEND#{key}"`          // one item for each entry
-	Titles  []string          `ddb:"sk=TITLE#{.}"`             // one item for each string, all in its key
-	Session *Session          `ddb:"sk=SESSION"`               // expires by itself
-	Notes   map[string]string `ddb:"sk=NOTES"`                 // no placeholder of an entry: one attribute
-	Home    Address           `ddb:"sk=PROFILE,nested"`        // one attribute, a map
-	Cache   []byte            `ddb:"-"`                        // not stored
-	Rank    int               `ddb:"sk=RANK,name=WorldRank"`   // generated code calls it WorldRank
-	Results map[int]Result    `ddb:"sk=RESULT#{key:sortable}"` // keys of any sign, in order
+	Score   Score             `ddb:"sk=STAT#Score"`               // spread: its fields are the item's attributes
+	Avatar  *Avatar           `ddb:"sk=AVATAR"`                   // nil: no item
+	Matches []Match           `ddb:"sk=MATCH#{Start}#{ID}"`       // one item for each element
+	Friends map[string]Friend `ddb:"sk=FRIEND#{key}"`             // one item for each entry
+	Titles  []string          `ddb:"sk=TITLE#{.}"`                // one item for each string, all in its key
+	Session *Session          `ddb:"sk=SESSION"`                  // expires by itself
+	Notes   map[string]string `ddb:"sk=NOTES"`                    // no placeholder of an entry: one attribute
+	Home    Address           `ddb:"sk=PROFILE,nested"`           // one attribute, a map
+	Cache   []byte            `ddb:"-"`                           // not stored
+	Rank    int               `ddb:"sk=STAT#Rank,name=WorldRank"` // generated code calls it WorldRank
+	Results map[int]Result    `ddb:"sk=RESULT#{key:sortable}"`    // keys of any sign, in order
 }
 
 // Score is an item's attributes.

@@ -25,7 +25,7 @@ type playerLayout_changed_run_go_generate = struct {
 	Name    string            `ddb:"sk=PROFILE"`
 	Joined  time.Time         `ddb:"sk=PROFILE"`
 	Badges  []string          `ddb:"sk=PROFILE" dynamodbav:"badges,omitempty,stringset"`
-	Score   Score             `ddb:"sk=SCORE"`
+	Score   Score             `ddb:"sk=STAT#Score"`
 	Avatar  *Avatar           `ddb:"sk=AVATAR"`
 	Matches []Match           `ddb:"sk=MATCH#{Start}#{ID}"`
 	Friends map[string]Friend `ddb:"sk=FRIEND#{key}"`
@@ -34,7 +34,7 @@ type playerLayout_changed_run_go_generate = struct {
 	Notes   map[string]string `ddb:"sk=NOTES"`
 	Home    Address           `ddb:"sk=PROFILE,nested"`
 	Cache   []byte            `ddb:"-"`
-	Rank    int               `ddb:"sk=RANK,name=WorldRank"`
+	Rank    int               `ddb:"sk=STAT#Rank,name=WorldRank"`
 	Results map[int]Result    `ddb:"sk=RESULT#{key:sortable}"`
 }
 
@@ -139,10 +139,13 @@ func PlayerByID(id string) PlayerKey {
 	return PlayerKey{mapperimpl.Entity[Player](mapperimpl.Arg(mapperimpl.StringValue(id)))}
 }
 
+// STAT selects what begins with STAT#.
+func (n PlayerKey) STAT() query.Node[Player] { return mapperimpl.Prefix(n.playerNode, 0, "STAT#") }
+
 // PROFILE selects PROFILE.
 func (n PlayerKey) PROFILE() query.Node[Player] { return mapperimpl.Items(n.playerNode, 0, 1) }
 
-// Score selects SCORE.
+// Score selects STAT#Score.
 func (n PlayerKey) Score() query.Node[Player] { return mapperimpl.Items(n.playerNode, 1, 1) }
 
 // Avatar selects AVATAR.
@@ -238,7 +241,7 @@ func (n PlayerKey) Session() query.Node[Player] { return mapperimpl.Items(n.play
 // Notes selects NOTES.
 func (n PlayerKey) Notes() query.Node[Player] { return mapperimpl.Items(n.playerNode, 7, 1) }
 
-// WorldRank selects RANK.
+// WorldRank selects STAT#Rank.
 func (n PlayerKey) WorldRank() query.Node[Player] { return mapperimpl.Items(n.playerNode, 8, 1) }
 
 type playerResultElements = query.Elements[Player, Result]
@@ -1114,7 +1117,7 @@ func playerItemizePlayerCloneOwners(dst, src *Player) {
 // ItemizeCodec is for the mapper.
 func (*Player) ItemizeCodec(*Player) *mapperimpl.Codec[Player] {
 	return &mapperimpl.Codec[Player]{
-		Layout: "c094012b5bd68fd4efe2bbaa",
+		Layout: "4184278ac556112b3e616c41",
 		Owners: mapperimpl.Owners[Player]{Get: playerItemizePlayerOwner, Set: playerItemizePlayerSetOwner, Same: playerItemizePlayerSameOwners, Clone: playerItemizePlayerCloneOwners},
 		Items: []mapperimpl.Item[Player]{
 			mapperimpl.Singleton(mapperimpl.Record[Player]{Encode: playerItemizePlayerItem0Encode, Decode: playerItemizePlayerItem0Decode, Same: playerItemizePlayerItem0Same, Equal: playerItemizePlayerItem0Equal, Clone: playerItemizePlayerItem0Clone, Present: playerItemizePlayerItem0Present}),
