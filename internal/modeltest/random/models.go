@@ -2,8 +2,9 @@
 package random
 
 import (
-	"github.com/itemize/itemize/internal/modeltest/models"
 	"time"
+
+	"github.com/itemize/itemize/internal/modeltest/models"
 )
 
 // All has a pointer to each model.

@@ -39,26 +39,29 @@ func write(seed uint64, n int, out string) error {
 		fmt.Fprintf(&body, "// %s is a model.\ntype %s %s\n\n", name, name, source(t))
 	}
 	text := body.String()
-	var imports []string
-	for pkg, path := range map[string]string{"time.": "time", "models.": "github.com/itemize/itemize/internal/modeltest/models"} {
-		if strings.Contains(text, pkg) {
-			imports = append(imports, fmt.Sprintf("%q", path))
-		}
+	var imports string
+	if strings.Contains(text, "time.") {
+		imports = "\"time\"\n\n"
+	}
+	if strings.Contains(text, "models.") {
+		imports += "\"github.com/itemize/itemize/internal/modeltest/models\"\n"
 	}
 	all := fmt.Sprintf(`// Package random has models that were drawn at random, with the seed %d.
 package random
 
 import (
-	%s
-)
+	%s)
 
 // All has a pointer to each model.
 var All = []any{%s}
 
-%s`, seed, strings.Join(imports, "\n\t"), strings.Join(names, ", "), text)
-	b, err := format.Source([]byte(all))
-	if err != nil {
-		return err
+%s`, seed, imports, strings.Join(names, ", "), text)
+	b := []byte(all)
+	for range 2 { // the first pass breaks lines that the second aligns
+		var err error
+		if b, err = format.Source(b); err != nil {
+			return err
+		}
 	}
 	return os.WriteFile(out, b, 0o644)
 }
