@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/av"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
@@ -340,7 +340,7 @@ func (del *deletion) stillOurs(ctx context.Context, st stage, t *tally) error {
 		return err
 	}
 	if root != nil {
-		if now, ok := readStage(root.Item); ok && codec.SameValue(now.attempt, st.attempt) {
+		if now, ok := readStage(root.Item); ok && av.Same(now.attempt, st.attempt) {
 			return nil
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/av"
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
@@ -226,7 +227,7 @@ func (d *diff) differs(it *schema.Item, r *row, old, rec any) bool {
 	for i, a := range it.Attributes {
 		if a.Opaque {
 			now, err := record.Encode(rec, i)
-			if err != nil || !codec.SameValue(now, d.storedOpaque(it, r, old, i)) {
+			if err != nil || !av.Same(now, d.storedOpaque(it, r, old, i)) {
 				return true
 			}
 		}
@@ -393,7 +394,7 @@ func (d *diff) compare(it *schema.Item, r *row, old, rec any, clear bool) (sets,
 			return nil, nil, err
 		}
 		switch {
-		case (r == nil || !a.Distinct) && codec.SameValue(d.was(it, r, old, i), now):
+		case (r == nil || !a.Distinct) && av.Same(d.was(it, r, old, i), now):
 		case now != nil:
 			sets = append(sets, assignment{a.Name, i, now})
 		case r == nil || r.sizes[i] > 0:
@@ -402,7 +403,7 @@ func (d *diff) compare(it *schema.Item, r *row, old, rec any, clear bool) (sets,
 	}
 	was, now := d.expiry(it, d.s.old, old), d.expiry(it, d.v, rec)
 	switch {
-	case codec.SameValue(was, now):
+	case av.Same(was, now):
 	case now != nil:
 		sets = append(sets, assignment{d.c.schema.TTL, expiryIndex, now})
 	case r == nil || r.expiry > 0:

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/av"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
 )
@@ -141,10 +141,10 @@ func (c *core) holds(ch *change, stored read.Item) bool {
 	case KindDelete:
 		return len(stored) == 0
 	case KindPut:
-		return codec.SameItem(ch.put, stored)
+		return av.SameItem(ch.put, stored)
 	}
 	for _, a := range ch.attributes {
-		if !codec.SameValue(a.value, stored[a.name]) {
+		if !av.Same(a.value, stored[a.name]) {
 			return false
 		}
 	}

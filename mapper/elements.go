@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/av"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
@@ -171,7 +171,7 @@ func (r *elementReader) there(ctx context.Context, f *read.Found) (bool, error) 
 			r.again, r.o.Strong = true, true
 		}
 	}
-	return codec.SameValue(f.Attempt, live.attempt), nil
+	return av.Same(f.Attempt, live.attempt), nil
 }
 
 // ownersOf returns what an item's entity is known by: from the selection, and

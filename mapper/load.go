@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/itemize/itemize/internal/av"
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
@@ -111,7 +112,7 @@ func (c *core) rootAmong(found []read.Found, at place) *read.Found {
 // joined tells whether an item is one of the live entity, as far as staged writes
 // decide it.
 func (c *core) joined(f *read.Found, live liveness) bool {
-	return f.Kind == c.schema.Root || f.Attempt == nil || codec.SameValue(f.Attempt, live.attempt)
+	return f.Kind == c.schema.Root || f.Attempt == nil || av.Same(f.Attempt, live.attempt)
 }
 
 // staged finds out which attempt of a staged insert the live root carries, where
@@ -130,7 +131,7 @@ func (c *core) staged(ctx context.Context, s *state, found []read.Found, t *tall
 			live = seen
 		}
 		foreign, early := c.doubts(found, among, live)
-		if !foreign && !early || live.attempt != nil && codec.SameValue(live.attempt, seen.attempt) {
+		if !foreign && !early || live.attempt != nil && av.Same(live.attempt, seen.attempt) {
 			return found, live, nil
 		}
 		root, err := c.readRoot(ctx, s.spec.Owners, t)
@@ -144,7 +145,7 @@ func (c *core) staged(ctx context.Context, s *state, found []read.Found, t *tall
 				found = c.replaceRoot(found, rootAt, root)
 			}
 			return found, seen, nil
-		case among != nil && !early && codec.SameValue(live.attempt, seen.attempt), among == nil && c.old(seen):
+		case among != nil && !early && av.Same(live.attempt, seen.attempt), among == nil && c.old(seen):
 			return found, seen, nil
 		}
 		if found, err = c.collect(ctx, s.spec, read.Options{Strong: true}, t); err != nil {
@@ -161,7 +162,7 @@ func (c *core) doubts(found []read.Found, root *read.Found, live liveness) (fore
 	for i := range found {
 		switch f := &found[i]; {
 		case f.Kind == c.schema.Root, f.Attempt == nil:
-		case !codec.SameValue(f.Attempt, live.attempt):
+		case !av.Same(f.Attempt, live.attempt):
 			foreign = true
 		case !c.old(live) && (root == nil || f.Answer == 0 || root.Answer != f.Answer):
 			early = true

@@ -9,6 +9,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/av"
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/modeltest"
 	"github.com/itemize/itemize/internal/modeltest/models"
@@ -140,7 +141,7 @@ func sameItem(a, b read.Item) bool {
 		return false
 	}
 	for name, v := range a {
-		if !codec.SameValue(v, b[name]) {
+		if !av.Same(v, b[name]) {
 			return false
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/av"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
 )
@@ -165,7 +165,7 @@ func (c *core) wrote(ch *change, stored read.Item) bool {
 	if ch.kind == KindDelete {
 		return len(stored) == 0
 	}
-	return ch.token != nil && codec.SameValue(ch.token, stored[c.schema.Version])
+	return ch.token != nil && av.Same(ch.token, stored[c.schema.Version])
 }
 
 // isOld tells whether a stored item is as it was before a change.
@@ -180,12 +180,12 @@ func (c *core) isOld(ch *change, stored read.Item) bool {
 	case len(stored) == 0:
 		return false
 	case ch.row.version != nil:
-		return codec.SameValue(ch.row.version, stored[c.schema.Version])
+		return av.Same(ch.row.version, stored[c.schema.Version])
 	case c.schema.Version != "" && stored[c.schema.Version] != nil:
 		return false
 	}
 	for _, name := range c.guarded(ch) {
-		if !codec.SameValue(ch.row.raw[name], stored[name]) {
+		if !av.Same(ch.row.raw[name], stored[name]) {
 			return false
 		}
 	}
@@ -198,9 +198,9 @@ func (g *ghost) is(stored read.Item) bool {
 	case g == nil:
 		return false
 	case g.stage != nil:
-		return codec.SameValue(stored[schema.State], g.stage)
+		return av.Same(stored[schema.State], g.stage)
 	}
-	return g.attempt != nil && codec.SameValue(stored[schema.Attempt], g.attempt)
+	return g.attempt != nil && av.Same(stored[schema.Attempt], g.attempt)
 }
 
 // failed finds out what failed conditions mean. stored are the items as they

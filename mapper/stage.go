@@ -8,7 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/av"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
@@ -126,7 +126,7 @@ func (c *core) leftovers(ctx context.Context, s *state, d *diff, changes []*chan
 		if ch.row != nil || ch.item == c.schema.Root || attempt == nil {
 			continue
 		}
-		if g := s.ghosts[ch.place]; g != nil && codec.SameValue(g.attempt, attempt) {
+		if g := s.ghosts[ch.place]; g != nil && av.Same(g.attempt, attempt) {
 			continue // it has been tried
 		}
 		if !found {
@@ -136,7 +136,7 @@ func (c *core) leftovers(ctx context.Context, s *state, d *diff, changes []*chan
 			}
 			live = livenessOf(root).attempt
 		}
-		if codec.SameValue(attempt, live) {
+		if av.Same(attempt, live) {
 			continue
 		}
 		found = true

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/av"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/sel"
@@ -147,7 +147,7 @@ func (in *stagedInsert) sweep(ctx context.Context) error {
 	}
 	found = slices.DeleteFunc(found, func(f read.Found) bool {
 		switch {
-		case f.Kind == nil, f.Kind == in.c.schema.Root, codec.SameValue(f.Attempt, in.stage.attempt):
+		case f.Kind == nil, f.Kind == in.c.schema.Root, av.Same(f.Attempt, in.stage.attempt):
 			return true
 		}
 		// What the new entity would not show is left alone.
@@ -195,7 +195,7 @@ func (in *stagedInsert) stillOurs(ctx context.Context, t *tally) error {
 		return err
 	}
 	if root != nil {
-		if st, ok := readStage(root.Item); ok && codec.SameValue(st.attempt, in.stage.attempt) {
+		if st, ok := readStage(root.Item); ok && av.Same(st.attempt, in.stage.attempt) {
 			return nil
 		}
 	}

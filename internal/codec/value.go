@@ -1,102 +1,16 @@
 package codec
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/av"
 	"github.com/itemize/itemize/internal/key"
 )
-
-// SameValue tells whether two encoded values are equal. Sets have no order, and
-// numbers may be written in different ways.
-func SameValue(a, b types.AttributeValue) bool {
-	switch a := a.(type) {
-	case nil:
-		return b == nil
-	case *types.AttributeValueMemberS:
-		b, ok := b.(*types.AttributeValueMemberS)
-		return ok && a.Value == b.Value
-	case *types.AttributeValueMemberN:
-		b, ok := b.(*types.AttributeValueMemberN)
-		return ok && (a.Value == b.Value || canonical(a.Value) == canonical(b.Value))
-	case *types.AttributeValueMemberB:
-		b, ok := b.(*types.AttributeValueMemberB)
-		return ok && bytes.Equal(a.Value, b.Value)
-	case *types.AttributeValueMemberBOOL:
-		b, ok := b.(*types.AttributeValueMemberBOOL)
-		return ok && a.Value == b.Value
-	case *types.AttributeValueMemberNULL:
-		_, ok := b.(*types.AttributeValueMemberNULL)
-		return ok
-	case *types.AttributeValueMemberL:
-		b, ok := b.(*types.AttributeValueMemberL)
-		return ok && slices.EqualFunc(a.Value, b.Value, SameValue)
-	case *types.AttributeValueMemberM:
-		b, ok := b.(*types.AttributeValueMemberM)
-		return ok && maps.EqualFunc(a.Value, b.Value, SameValue)
-	case *types.AttributeValueMemberSS:
-		b, ok := b.(*types.AttributeValueMemberSS)
-		return ok && sameSet(a.Value, b.Value)
-	case *types.AttributeValueMemberNS:
-		b, ok := b.(*types.AttributeValueMemberNS)
-		return ok && sameSet(canonicals(a.Value), canonicals(b.Value))
-	case *types.AttributeValueMemberBS:
-		b, ok := b.(*types.AttributeValueMemberBS)
-		return ok && sameSet(texts(a.Value), texts(b.Value))
-	}
-	return false
-}
-
-// SameItem tells whether two items have the same attributes.
-func SameItem(a, b map[string]types.AttributeValue) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for name, v := range a {
-		if w, ok := b[name]; !ok || !SameValue(v, w) {
-			return false
-		}
-	}
-	return true
-}
-
-func sameSet(a, b []string) bool {
-	if slices.Equal(a, b) {
-		return true
-	}
-	return len(a) == len(b) && slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
-}
-
-// canonical returns the one text of a number, or what is no number as it is.
-func canonical(number string) string {
-	if c, ok := key.Canonical(number); ok {
-		return c
-	}
-	return number
-}
-
-func canonicals(numbers []string) []string {
-	s := make([]string, len(numbers))
-	for i, n := range numbers {
-		s[i] = canonical(n)
-	}
-	return s
-}
-
-func texts(b [][]byte) []string {
-	s := make([]string, len(b))
-	for i := range b {
-		s[i] = string(b[i])
-	}
-	return s
-}
 
 // Check refuses a value that DynamoDB would refuse, or would change on the way.
 func Check(v types.AttributeValue) error { return check(v, 0) }
@@ -128,9 +42,9 @@ func check(v types.AttributeValue, depth int) error {
 	case *types.AttributeValueMemberSS:
 		return checkSet(v.Value, checkString, func(s string) string { return s })
 	case *types.AttributeValueMemberNS:
-		return checkSet(v.Value, checkNumber, canonical)
+		return checkSet(v.Value, checkNumber, av.Canonical)
 	case *types.AttributeValueMemberBS:
-		return checkSet(texts(v.Value), func(string) error { return nil }, func(s string) string { return s })
+		return checkSet(av.Texts(v.Value), func(string) error { return nil }, func(s string) string { return s })
 	}
 	return nil
 }

@@ -1,0 +1,32 @@
+package cost
+
+// Prices are what a Region charges on demand, in US dollars.
+type Prices struct {
+	// Region and Date say where and when they held.
+	Region string `json:"region"`
+	Date   string `json:"date"`
+	// Write, Read and StreamRead are the prices of a million request units.
+	Write      float64 `json:"writePerMillion"`
+	Read       float64 `json:"readPerMillion"`
+	StreamRead float64 `json:"streamReadPerMillion"`
+	// Storage is the price of a GB (2^30 bytes) for a month.
+	Storage float64 `json:"storagePerGBMonth"`
+}
+
+// DefaultPrices returns the prices of us-east-1 on demand, as of 2026-11-20.
+func DefaultPrices() Prices {
+	return Prices{Region: "us-east-1", Date: "2026-11-20", Write: 0.625, Read: 0.125, StreamRead: 0.2, Storage: 0.25}
+}
+
+// itemOverhead is what storage adds for each item, in bytes (Developer Guide, "DynamoDB
+// item sizes and formats").
+const itemOverhead = 100
+
+// Units returns the price of so many write and read request units, in dollars.
+func (p Prices) Units(wcu, rcu float64) float64 { return (wcu*p.Write + rcu*p.Read) / 1e6 }
+
+// Store returns the price of storing items for a month, in dollars: their bytes, and 100
+// for each of them.
+func (p Prices) Store(items, bytes int) float64 {
+	return p.Storage * (float64(bytes) + itemOverhead*float64(items)) / (1 << 30)
+}

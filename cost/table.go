@@ -1,0 +1,233 @@
+package cost
+
+import (
+	"maps"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/av"
+)
+
+// Item is an item as it is stored; nil is none.
+type Item = map[string]types.AttributeValue
+
+// Table is what the costs of a table depend on: its key attributes and its indexes.
+type Table struct {
+	// Hash and Range are the key attributes; Range is "" for none.
+	Hash, Range string
+	Indexes     []Index
+}
+
+// Index is a secondary index.
+type Index struct {
+	Name        string
+	Hash, Range string
+	// All tells that it projects all attributes; else it projects the keys, its own and
+	// the table's, and Attributes.
+	All        bool
+	Attributes []string
+}
+
+// Usage is the units of a request, of the table and of each index apart, as DynamoDB
+// reports them. Units are WCU for writes, RCU for reads.
+type Usage struct {
+	Table   Units            `json:"table"`
+	Indexes map[string]Units `json:"indexes,omitempty"`
+}
+
+// Total returns the sum of the table and its indexes.
+func (u Usage) Total() Units {
+	sum := u.Table
+	for _, n := range u.Indexes {
+		sum = sum.Add(n)
+	}
+	return sum
+}
+
+// Add returns the sum of both, table and indexes apart.
+func (u Usage) Add(v Usage) Usage {
+	sum := Usage{Table: u.Table.Add(v.Table), Indexes: maps.Clone(u.Indexes)}
+	for name, n := range v.Indexes {
+		if sum.Indexes == nil {
+			sum.Indexes = map[string]Units{}
+		}
+		sum.Indexes[name] = sum.Indexes[name].Add(n)
+	}
+	return sum
+}
+
+func (u *Usage) index(name string, n float64) {
+	if n == 0 {
+		return
+	}
+	if u.Indexes == nil {
+		u.Indexes = map[string]Units{}
+	}
+	u.Indexes[name] = u.Indexes[name].Add(Exactly(n))
+}
+
+// Entry returns an item's entry in an index, nil where the item lacks one of its keys.
+func (t Table) Entry(x Index, item Item) Item {
+	if item == nil || item[x.Hash] == nil || x.Range != "" && item[x.Range] == nil {
+		return nil
+	}
+	if x.All {
+		return item
+	}
+	entry := Item{}
+	for _, name := range append([]string{t.Hash, t.Range, x.Hash, x.Range}, x.Attributes...) {
+		if v := item[name]; name != "" && v != nil {
+			entry[name] = v
+		}
+	}
+	return entry
+}
+
+// Put returns the WCU of a write that makes an item of the old one: PutItem or
+// UpdateItem. The table costs the larger of both, also where they are equal; an index
+// costs nothing where its entry stays the same, the entry's size where it comes or goes,
+// the larger where it changes, and both where its key does.
+func (t Table) Put(old, new Item) Usage {
+	u := Usage{Table: Exactly(Put(ItemSize(old), ItemSize(new)))}
+	for _, x := range t.Indexes {
+		u.index(x.Name, t.indexWrite(x, old, new))
+	}
+	return u
+}
+
+// Delete returns the WCU of deleting an item; of none, one unit.
+func (t Table) Delete(old Item) Usage {
+	u := Usage{Table: Exactly(Delete(ItemSize(old)))}
+	for _, x := range t.Indexes {
+		u.index(x.Name, t.indexWrite(x, old, nil))
+	}
+	return u
+}
+
+func (t Table) indexWrite(x Index, old, new Item) float64 {
+	a, b := t.Entry(x, old), t.Entry(x, new)
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return WriteUnits(ItemSize(b))
+	case b == nil:
+		return WriteUnits(ItemSize(a))
+	case !av.Same(a[x.Hash], b[x.Hash]) || x.Range != "" && !av.Same(a[x.Range], b[x.Range]):
+		return WriteUnits(ItemSize(a)) + WriteUnits(ItemSize(b))
+	case av.SameItem(a, b):
+		return 0
+	}
+	return WriteUnits(max(ItemSize(a), ItemSize(b)))
+}
+
+// Expire returns the WCU of a deletion by time to live: none, of the table and of its
+// indexes (Developer Guide, "Using time to live (TTL)"). In a global table the other
+// Regions are charged for the delete that is replicated to them.
+func (t Table) Expire(Item) Usage { return Usage{} }
+
+// Write is one write of a batch or transaction.
+type Write struct {
+	// Old and New are the item before and after; nil for none. A check has both.
+	Old, New Item
+	// Check tells of a condition check of a transaction, which writes nothing.
+	Check bool
+}
+
+// usage returns the usage of a write by itself.
+func (t Table) usage(w Write) Usage {
+	switch {
+	case w.Check:
+		return Usage{Table: Exactly(WriteUnits(ItemSize(w.Old)))}
+	case w.New == nil:
+		return t.Delete(w.Old)
+	}
+	return t.Put(w.Old, w.New)
+}
+
+// BatchWrite returns the WCU of a BatchWriteItem: the sum of its writes.
+func (t Table) BatchWrite(writes ...Write) Usage {
+	var sum Usage
+	for _, w := range writes {
+		sum = sum.Add(t.usage(w))
+	}
+	return sum
+}
+
+// TransactWrite returns the WCU of a TransactWriteItems: of the table twice that of each
+// write, of the indexes once.
+func (t Table) TransactWrite(writes ...Write) Usage {
+	var sum Usage
+	for _, w := range writes {
+		u := t.usage(w)
+		u.Table = u.Table.Times(2)
+		sum = sum.Add(u)
+	}
+	return sum
+}
+
+// Refused returns the WCU of a write whose condition failed on an item: DynamoDB charges
+// it and does not report it. It is what the stored item costs, and at most what the write
+// would have. Indexes cost nothing.
+func (t Table) Refused(old, new Item) Units {
+	least := WriteUnits(ItemSize(old))
+	return Units{least, max(least, Put(ItemSize(old), ItemSize(new)))}
+}
+
+// Consistency is how a read is made.
+type Consistency int
+
+// The consistencies: they cost a half, one and two for each 4 KB begun.
+const (
+	Eventual Consistency = iota
+	Strong
+	Transactional
+)
+
+func (c Consistency) times(n float64) Units {
+	return Exactly(n * [...]float64{0.5, 1, 2}[c])
+}
+
+// Get returns the RCU of reading single items with GetItem, BatchGetItem or
+// TransactGetItems: each is rounded up by itself, and a missing one, nil, costs as a
+// small one.
+func Get(c Consistency, items ...Item) Units {
+	sum := 0.0
+	for _, it := range items {
+		sum += ReadUnits(ItemSize(it))
+	}
+	return c.times(sum)
+}
+
+// Page returns the RCU of one answer of a Query or Scan of a table or index: of the sum of
+// the items that were read, before any filter or projection; with none, one unit.
+func Page(c Consistency, items ...Item) Units {
+	bytes := 0
+	for _, it := range items {
+		bytes += ItemSize(it)
+	}
+	return c.times(ReadUnits(bytes))
+}
+
+// Pages returns the RCU, and the number of answers, of a Query or Scan over items of
+// these sizes in bytes, in their order: an answer ends with the item that takes it over
+// 1 MB (Developer Guide, "Paginating table query results").
+func Pages(c Consistency, sizes ...int) (u Units, answers int) {
+	page := 0
+	flush := func() { u, answers, page = u.Add(c.times(ReadUnits(page))), answers+1, 0 }
+	for _, n := range sizes {
+		if page > 0 && page+n > MaxPage {
+			flush()
+		}
+		page += n
+	}
+	flush()
+	return u, answers
+}
+
+// StreamReads returns the number of GetRecords calls, each one read request unit of a
+// stream, that read records of that many bytes in all: 1 MB or 1,000 records each
+// (Developer Guide, "DynamoDB Streams"). Writing to a stream costs nothing.
+func StreamReads(records, bytes int) int {
+	return max((records+999)/1000, (bytes+MaxPage-1)/MaxPage)
+}
