@@ -1,0 +1,171 @@
+package cost
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Workload is a document, and what is done with it in a month.
+type Workload struct {
+	Name string `json:"name,omitempty"`
+	// Entities is the number of documents, 1 if it is 0.
+	Entities int `json:"entities,omitempty"`
+	// Overhead is what each item has beside its attributes, in bytes: its keys and its
+	// version, with their names; 60 if it is 0.
+	Overhead   int         `json:"overhead,omitempty"`
+	Attributes []Attribute `json:"attributes"`
+	Operations []Operation `json:"operations"`
+}
+
+// defaultOverhead is that of an item with the keys PK and SK of 20 bytes each and a
+// version.
+const defaultOverhead = 60
+
+// Attribute is an attribute of the document, or a part of it that is always handled as
+// a whole.
+type Attribute struct {
+	Name string `json:"name"`
+	// Sizes are its sizes in bytes, name included, in samples of the document: one for
+	// all, or as many as the other attributes have, in the order of the samples. Sizes
+	// are rounded up item by item, so that a mean would mislead.
+	Sizes []int `json:"sizes"`
+}
+
+// Operation is something that is done to one document.
+type Operation struct {
+	Name     string  `json:"name"`
+	PerMonth float64 `json:"perMonth"`
+	// Writes are the attributes that it changes, Reads those that it needs. All tells
+	// that it reads the whole document.
+	Writes []string `json:"writes,omitempty"`
+	Reads  []string `json:"reads,omitempty"`
+	All    bool     `json:"all,omitempty"`
+	// Strong reads cost double. Atomic writes of several items are a transaction, at the
+	// double price.
+	Strong bool `json:"strong,omitempty"`
+	Atomic bool `json:"atomic,omitempty"`
+}
+
+// Layout is a way to store the document: the attributes of each item.
+type Layout struct {
+	Name  string     `json:"name"`
+	Items [][]string `json:"items"`
+}
+
+// Monolith is the layout of one item, and Single that of one for each attribute.
+func (w Workload) Monolith() Layout {
+	all := make([]string, len(w.Attributes))
+	for i, a := range w.Attributes {
+		all[i] = a.Name
+	}
+	return Layout{"monolith", [][]string{all}}
+}
+
+// Single is described at Monolith.
+func (w Workload) Single() Layout {
+	l := Layout{Name: "one item per attribute"}
+	for _, a := range w.Attributes {
+		l.Items = append(l.Items, []string{a.Name})
+	}
+	return l
+}
+
+// Check returns all that is wrong with a workload.
+func (w Workload) Check() error {
+	var errs []error
+	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if len(w.Attributes) == 0 {
+		bad("the workload has no attributes: list them with their sizes")
+	}
+	if len(w.Operations) == 0 {
+		bad("the workload has no operations: say what is read and written, and how often a month")
+	}
+	if w.Entities < 0 || w.Overhead < 0 {
+		bad("%d entities, %d bytes of overhead: give 0 or more", w.Entities, w.Overhead)
+	}
+	seen := map[string]bool{}
+	samples := 1
+	for _, a := range w.Attributes {
+		switch {
+		case a.Name == "":
+			bad("an attribute without a name: give it one")
+		case seen[a.Name]:
+			bad("the attribute %q stands twice: keep one", a.Name)
+		case len(a.Sizes) == 0:
+			bad("the attribute %q has no sizes: give at least one, in bytes", a.Name)
+		case len(a.Sizes) > 1 && samples > 1 && len(a.Sizes) != samples:
+			bad("the attribute %q has %d sizes, and another %d: give each one, or one for each sample", a.Name, len(a.Sizes), samples)
+		case slices.Min(a.Sizes) < 0:
+			bad("the attribute %q has the size %d: give 0 or more", a.Name, slices.Min(a.Sizes))
+		case slices.Max(a.Sizes) > MaxItem:
+			bad("the attribute %q has the size %d, over the limit of an item (%d): compress it, or store it elsewhere", a.Name, slices.Max(a.Sizes), MaxItem)
+		}
+		seen[a.Name] = true
+		samples = max(samples, len(a.Sizes))
+	}
+	for _, op := range w.Operations {
+		if op.PerMonth < 0 || op.PerMonth != op.PerMonth {
+			bad("the operation %q happens %v times a month: give 0 or more", op.Name, op.PerMonth)
+		}
+		if len(op.Writes) == 0 && len(op.Reads) == 0 && !op.All {
+			bad("the operation %q reads and writes nothing: give it writes, reads or all", op.Name)
+		}
+		for _, name := range slices.Concat(op.Writes, op.Reads) {
+			if !seen[name] {
+				bad("the operation %q names the attribute %q, which the workload does not have", op.Name, name)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// checkLayout returns what is wrong with a layout: each attribute lies in one item.
+func (w Workload) checkLayout(l Layout) error {
+	seen := map[string]bool{}
+	for _, it := range l.Items {
+		for _, name := range it {
+			if seen[name] {
+				return fmt.Errorf("the layout %q has the attribute %q twice: keep it in one item", l.Name, name)
+			}
+			seen[name] = true
+		}
+	}
+	var missing []string
+	for _, a := range w.Attributes {
+		if !seen[a.Name] {
+			missing = append(missing, a.Name)
+		}
+		delete(seen, a.Name)
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("the layout %q lacks %s: give each attribute an item", l.Name, strings.Join(missing, ", "))
+	}
+	for name := range seen {
+		return fmt.Errorf("the layout %q has the attribute %q, which the workload does not have", l.Name, name)
+	}
+	return nil
+}
+
+// Tags returns what to write behind the fields of a model so that it has the layout: a
+// line for each attribute.
+func (l Layout) Tags() string {
+	var b strings.Builder
+	for _, it := range l.Items {
+		for _, name := range it {
+			fmt.Fprintf(&b, "%s\t`ddb:\"sk=%s\"`\n", name, segment(it[0]))
+		}
+	}
+	return b.String()
+}
+
+// segment makes a key's segment of an attribute's name.
+func segment(name string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("#{},'\"` ~%", r) {
+			return '-'
+		}
+		return r
+	}, name)
+}
