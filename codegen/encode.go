@@ -20,6 +20,9 @@ func ref(x string) string {
 
 func goType(t *schema.Type) types.Type { return t.Go.(types.Type) }
 
+// byteSlices is the type that attributevalue makes a set of.
+var byteSlices = types.NewSlice(types.NewSlice(types.Typ[types.Uint8]))
+
 // options returns dynamodbav options as generated code writes them.
 func (w *writer) options(av tags.AV) string {
 	var out []string
@@ -92,7 +95,7 @@ func (w *writer) encode(t *schema.Type, x, o string) string {
 	case schema.Bytes:
 		return fmt.Sprintf("%s(%s[:], %s)", w.impl("EncodeByteArray"), x, o)
 	case schema.Slice:
-		if goType(t).String() == "[][]byte" {
+		if types.Identical(goType(t), byteSlices) {
 			// attributevalue makes a set of just this type, whatever the tag says.
 			if set := w.impl("BinarySet"); !strings.Contains(o, set) {
 				o += "|" + set

@@ -31,7 +31,7 @@ func (n *nodeWriter) flatQuery(params, args, names []string) {
 // partition key does not give.
 func (n *nodeWriter) flatStart() level {
 	l := levelAt(n.e.Root, 0)
-	for l.next >= 0 && n.inPK(l.it.Key.Sources[l.next]) {
+	for l.next >= 0 && n.inPK(l.it.Key.Sources[l.next]) { // the value is known in full
 		l = levelAt(l.it, l.parts+1)
 	}
 	return l
@@ -39,7 +39,7 @@ func (n *nodeWriter) flatStart() level {
 
 func (n *nodeWriter) inPK(src schema.Source) bool {
 	for _, s := range n.e.PK.Sources {
-		if src.From == schema.FromOwner && s.Owner == src.Owner {
+		if src.From == schema.FromOwner && s.Owner == src.Owner && s.Lossless {
 			return true
 		}
 	}

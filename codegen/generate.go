@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"go/build/constraint"
 	"go/types"
+	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -62,6 +64,11 @@ type generator struct {
 }
 
 func (g *generator) file(f *sourceFile, models []*Model) (File, error) {
+	path := generatedPath(f.path)
+	if i := slices.IndexFunc(g.p.files, func(x *sourceFile) bool { return x.path == path }); i >= 0 {
+		pos := g.p.fset.Position(g.p.files[i].ast.Package)
+		g.diagnostics = append(g.diagnostics, Diagnostic{Pos: pos, End: pos, Message: "this file has the name of a generated one, and was not generated: rename it"})
+	}
 	w := newWriter(g.p.types, f.path, g.taken)
 	w.p("const (")
 	w.p("_ = %s(%d - %s)", w.impl("EnforceVersion"), Version, w.impl("MinVersion"))
@@ -75,11 +82,11 @@ func (g *generator) file(f *sourceFile, models []*Model) (File, error) {
 		g.nodes(w, m)
 		w.codec(m)
 	}
-	content, err := w.content(buildConstraint(f))
+	content, err := w.content(constraints(f))
 	if err != nil {
 		return File{}, fmt.Errorf("%s: %w", f.path, err)
 	}
-	return File{Path: generatedPath(f.path), Content: content}, nil
+	return File{Path: path, Content: content}, nil
 }
 
 // generatedPath returns the path of the file that is generated beside a source file.
@@ -89,6 +96,41 @@ func generatedPath(source string) string {
 	}
 	return strings.TrimSuffix(source, ".go") + "_itemize.go"
 }
+
+// constraints returns the //go:build line of the file that is generated for a source
+// file: its own, and what the name of the file says, which the generated one's does not.
+func constraints(f *sourceFile) string {
+	line, named := buildConstraint(f), nameConstraint(f.path)
+	switch {
+	case named == "":
+		return line
+	case line == "":
+		return "//go:build " + named
+	}
+	return "//go:build (" + strings.TrimPrefix(line, "//go:build ") + ") && " + named
+}
+
+// nameConstraint returns what the name of a file asks for: model_linux_amd64.go.
+func nameConstraint(path string) string {
+	base := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".go"), "_test")
+	parts := strings.Split(base, "_")
+	known := func(list, word string) bool { return slices.Contains(strings.Fields(list), word) }
+	n := len(parts)
+	switch {
+	case n >= 3 && known(systems, parts[n-2]) && known(architectures, parts[n-1]):
+		return parts[n-2] + " && " + parts[n-1]
+	case n >= 2 && (known(systems, parts[n-1]) || known(architectures, parts[n-1])):
+		return parts[n-1]
+	}
+	return ""
+}
+
+// The words that the go command takes for constraints in the names of files (go help
+// buildconstraint).
+const (
+	systems       = "aix android darwin dragonfly freebsd hurd illumos ios js linux nacl netbsd openbsd plan9 solaris wasip1 windows zos"
+	architectures = "386 amd64 arm arm64 loong64 mips mips64 mips64le mipsle ppc64 ppc64le riscv64 s390x wasm"
+)
 
 // buildConstraint returns the //go:build line of a file, "" for none.
 func buildConstraint(f *sourceFile) string {

@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,9 +49,24 @@ type sourceFile struct {
 	ast  *ast.File
 }
 
-// isGenerated tells of files that this package writes.
-func isGenerated(path string) bool {
+// generatedName tells of the names that generated files have.
+func generatedName(path string) bool {
 	return strings.HasSuffix(path, "_itemize.go") || strings.HasSuffix(path, "_itemize_test.go")
+}
+
+// isGenerated tells of files that this package has written: their name says so, and
+// their first line. What somebody else wrote under such a name is source.
+func isGenerated(path string) bool {
+	if !generatedName(path) {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	line, _ := bufio.NewReader(f).ReadString('\n')
+	return strings.TrimRight(line, "\r\n") == header
 }
 
 // Load loads the packages that match patterns, with their tests. Code that does

@@ -64,13 +64,13 @@ func (c *core) sign(x *search, payload []byte) []byte {
 		Filter             *string
 		Names              map[string]string
 		Values             []string
-		Keep               *sel.Filter
+		Keep               string
 		Projection         []string
 	}{
 		c.schema.Label(), c.tables[part.Table], x.r.Elem.String(),
 		sel.Part{Table: part.Table, Range: sel.Range{Kind: part.Range.Kind}},
 		[]byte(part.PK.String()), []byte(part.Range.Low.String()), []byte(part.Range.High.String()),
-		x.o.Reverse, x.filter(), x.names(), x.values(), x.s.Keep, x.r.Projection,
+		x.o.Reverse, x.filter(), x.names(), x.values(), x.kept(), x.r.Projection,
 	})
 	if err != nil {
 		panic(err) // it holds strings, numbers and times
@@ -80,6 +80,15 @@ func (c *core) sign(x *search, payload []byte) []byte {
 	mac.Write([]byte{0})
 	mac.Write(payload)
 	return mac.Sum(nil)[:macSize]
+}
+
+// kept is the range of instants that the query keeps, in one form for all zones.
+func (x *search) kept() string {
+	k := x.s.Parts[0].Keep
+	if k == nil {
+		return ""
+	}
+	return fmt.Sprint(k.Item, k.Source, k.From.Set, k.From.At.Unix(), k.From.At.Nanosecond(), k.To.Set, k.To.At.Unix(), k.To.At.Nanosecond())
 }
 
 func (x *search) filter() *string {

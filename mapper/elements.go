@@ -75,13 +75,25 @@ func (r *elementReader) element(ctx context.Context, f *read.Found) (rec any, th
 	if err != nil {
 		return nil, false, err
 	}
-	if k := r.s.Keep; k != nil && f.Kind.Index == k.Item {
-		at, err := c.codec.Record(k.Item).Key(e.rec, k.Source)
-		if err != nil || !k.Keeps(at.Time) {
-			return nil, false, err
+	kept, err := r.keeps(f, func(k *sel.Filter) (key.Value, error) { return c.codec.Record(k.Item).Key(e.rec, k.Source) })
+	return e.rec, kept, err
+}
+
+// keeps tells whether one of the parts that an item lies in keeps it: by the instant that
+// it stores, where its key holds less.
+func (x *search) keeps(f *read.Found, instant func(*sel.Filter) (key.Value, error)) (bool, error) {
+	for _, p := range x.s.Parts {
+		if p.Table != f.Table || !p.Range.Contains(f.SK) {
+			continue
+		}
+		if p.Keep == nil || p.Keep.Owner < 0 && p.Keep.Item != f.Kind.Index {
+			return true, nil
+		}
+		if at, err := instant(p.Keep); err != nil || p.Keep.Keeps(at.Time) {
+			return err == nil, err
 		}
 	}
-	return e.rec, true, nil
+	return false, nil
 }
 
 // isOf tells whether an item's elements have a Go type.

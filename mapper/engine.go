@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -58,7 +59,8 @@ func (c *core) newSearch(r query.Request, u *read.Usage) (*search, error) {
 	if x.o.Expr, err = c.expressionOf(r, x.s); err != nil {
 		return nil, err
 	}
-	if r.Filter == nil && x.s.Keep == nil && (!x.flat() || len(c.schema.Items) == 1) {
+	exact := !slices.ContainsFunc(x.s.Parts, func(p sel.Part) bool { return p.Keep != nil })
+	if r.Filter == nil && exact && (!x.flat() || len(c.schema.Items) == 1) {
 		x.o.Limit = r.Limit
 	}
 	if r.After == "" {
@@ -86,6 +88,9 @@ func (x *search) check() error {
 	}
 	if !c.schema.Flat {
 		return fmt.Errorf("%s: a query over the model itself needs a flat model, whose partitions hold many entities: use Load", c.schema.Label())
+	}
+	if x.r.Filter != nil && len(c.schema.Items) > 1 {
+		return fmt.Errorf("%s: a filter looks at the single item, and an entity has several: filter what the query yields", c.schema.Label())
 	}
 	root := false
 	for _, p := range x.s.Parts {

@@ -180,11 +180,9 @@ func (r *entityReader) entity(ctx context.Context, g *group) (any, error) {
 	case err != nil:
 		return nil, err
 	}
-	if k := r.s.Keep; k != nil {
-		at, err := c.codec.Owner(v, k.Owner)
-		if err != nil || !k.Keeps(at.Time) {
-			return nil, err
-		}
+	kept, err := r.keeps(&g.found[0], func(k *sel.Filter) (key.Value, error) { return c.codec.Owner(v, k.Owner) })
+	if err != nil || !kept {
+		return nil, err
 	}
 	return v, nil
 }

@@ -39,6 +39,8 @@ type Part struct {
 	Table int
 	PK    key.Scalar
 	Range Range
+	// Keep filters what the range holds, nil for no filter. It is for queries.
+	Keep *Filter
 }
 
 // Spec is a selection.
@@ -46,8 +48,6 @@ type Spec struct {
 	Parts []Part
 	// Targets are parts that are to be resolved yet.
 	Targets []Target
-	// Keep filters what the parts hold, nil for no filter. It is for queries.
-	Keep *Filter
 	// Owners are the values that the entity is known by, in the order of
 	// schema.Entity.Owners; fewer than all for a query over several entities.
 	Owners []key.Value
@@ -180,9 +180,6 @@ func (s Spec) Join(t Spec) Spec {
 	}
 	joined.Targets = append(slices.Clone(s.Targets), t.Targets...)
 	joined.Whole = s.Whole || t.Whole
-	if joined.Keep == nil {
-		joined.Keep = t.Keep
-	}
 	return joined
 }
 

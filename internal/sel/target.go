@@ -3,6 +3,7 @@ package sel
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/itemize/itemize/internal/key"
@@ -37,14 +38,23 @@ type Target struct {
 	Time *Time
 }
 
-// Time is a range of instants, both ends included; the zero Time is no bound.
+// Time is a range of instants, both ends included.
 type Time struct {
 	// Unit is the calendar period that the range is, which a prefix may stand for.
 	Unit     Unit
-	From, To time.Time
+	From, To Bound
 	// Err is what was wrong with the period.
 	Err error
 }
+
+// Bound is an end of a range; the zero Bound is none.
+type Bound struct {
+	At  time.Time
+	Set bool
+}
+
+// At returns the bound at an instant.
+func At(t time.Time) Bound { return Bound{t, true} }
 
 // Unit is a calendar period.
 type Unit uint8
@@ -65,12 +75,12 @@ type Filter struct {
 	// Item and Source are the placeholder's; Owner is the index of the field that holds
 	// the instant, -1 for one of the element.
 	Item, Source, Owner int
-	From, To            time.Time
+	From, To            Bound
 }
 
 // Keeps tells whether an instant lies in the range.
 func (f *Filter) Keeps(t time.Time) bool {
-	return (f.From.IsZero() || !t.Before(f.From)) && (f.To.IsZero() || !t.After(f.To))
+	return !(f.From.Set && t.Before(f.From.At)) && !(f.To.Set && t.After(f.To.At))
 }
 
 // Resolve makes the parts of the targets. A selection that has none stays as it is.
@@ -108,58 +118,65 @@ func (s Spec) resolve(e *schema.Entity, t Target) Spec {
 	case TargetPrefix:
 		out.Parts = []Part{{Table: t.Table, PK: pk, Range: Range{Kind: Prefix, Low: key.Scalar{Type: 'S', Text: t.Prefix}}}}
 	case TargetItem:
-		r, err := out.itemRange(e, t)
+		p, err := out.itemPart(e, t)
 		if err != nil {
 			out.Err = err
 			return out
 		}
-		out.Parts = []Part{{Table: e.Items[t.Item].Table.Index, PK: pk, Range: r}}
+		p.Table, p.PK = e.Items[t.Item].Table.Index, pk
+		out.Parts = []Part{p}
 	}
 	return out
 }
 
-// itemRange renders the parts of a template that are given, and the range that
+// itemPart renders the parts of a template that are given, and the range that
 // follows.
-func (s *Spec) itemRange(e *schema.Entity, t Target) (Range, error) {
+func (s *Spec) itemPart(e *schema.Entity, t Target) (Part, error) {
 	it := e.Items[t.Item]
 	if it.Key == nil {
-		return Range{Kind: One}, nil
+		return Part{Range: Range{Kind: One}}, nil
 	}
 	template := it.Key.Template
-	fail := func(err error) (Range, error) {
-		return Range{}, fmt.Errorf("%s.%s: %s: %w", e.Label(), it.Name, it.Key.SourceName(err), err)
+	fail := func(err error) (Part, error) {
+		return Part{}, fmt.Errorf("%s.%s: %s: %w", e.Label(), it.Name, it.Key.SourceName(err), err)
 	}
-	text, err := template.Append(nil, t.Parts, s.values(it.Key, t))
+	text, err := template.Append(nil, t.Parts, s.values(e, it.Key, t))
 	if err != nil {
 		return fail(err)
 	}
 	low := key.Scalar{Type: template.Type, Text: string(text)}
 	switch {
 	case t.Time != nil:
-		r, err := s.timeRange(e, it, t, string(text))
+		r, err := timeRange(it, t, string(text))
 		if err != nil {
 			return fail(err)
 		}
-		return r, nil
+		return Part{Range: r, Keep: keep(it, t)}, nil
 	case t.Parts == len(template.Parts):
 		if err := low.CheckSize(key.MaxSort); err != nil {
 			return fail(err)
 		}
-		return Range{Kind: One, Low: low}, nil
+		return Part{Range: Range{Kind: One, Low: low}}, nil
 	case low.Text == "":
-		return Range{Kind: All}, nil
+		return Part{Range: Range{Kind: All}}, nil
 	}
-	return Range{Kind: Prefix, Low: low}, nil
+	return Part{Range: Range{Kind: Prefix, Low: low}}, nil
 }
 
 // values returns the values of all placeholders that are given: the entity's own, and
-// those of the target.
-func (s *Spec) values(k *schema.Key, t Target) []key.Value {
+// those of the target. Of what the partition key holds in part (a date of an instant), a
+// query over many entities knows that part alone.
+func (s *Spec) values(e *schema.Entity, k *schema.Key, t Target) []key.Value {
+	known := func(owner int) bool {
+		return owner < len(s.Owners) && (len(s.Owners) == e.Identities() || slices.ContainsFunc(e.PK.Sources, func(src schema.Source) bool {
+			return src.Owner == owner && src.Lossless
+		}))
+	}
 	var out []key.Value
 	rest := t.Values
 	for _, src := range k.Sources {
 		switch {
-		case src.From == schema.FromOwner && src.Owner < len(s.Owners):
+		case src.From == schema.FromOwner && known(src.Owner):
 			out = append(out, s.Owners[src.Owner])
 		case len(rest) > 0:
 			out, rest = append(out, rest[0]), rest[1:]
@@ -194,56 +211,55 @@ var errPeriod = errors.New("no such date")
 // timeRange returns the range of a time placeholder behind text: a prefix, for a
 // period that the format writes so; else one BETWEEN of the texts of both ends, and of
 // whatever follows the second.
-func (s *Spec) timeRange(e *schema.Entity, it *schema.Item, t Target, text string) (Range, error) {
+func timeRange(it *schema.Item, t Target, text string) (Range, error) {
 	template := it.Key.Template
 	f, when := template.Parts[t.Parts].Format, *t.Time
 	if when.Err != nil {
 		return Range{}, when.Err
 	}
-	var next string // the literal that follows
-	if t.Parts+1 < len(template.Parts) {
-		next = template.Parts[t.Parts+1].Text
+	write := func(at time.Time) (string, error) {
+		b, err := f.Append(nil, key.OfTime(at), template.Delim)
+		return text + string(b), err
 	}
+	scalar := func(text string) key.Scalar { return key.Scalar{Type: template.Type, Text: text} }
+	rest := template.Parts[t.Parts+1:]
 	if n, ok := f.PeriodWidth(int(when.Unit)); ok {
-		b, err := f.Append(nil, key.OfTime(when.From), template.Delim)
-		if err != nil {
+		b, err := write(when.From.At)
+		switch full, _ := f.Fixed(); {
+		case err != nil:
 			return Range{}, err
+		case n < full:
+			return Range{Kind: Prefix, Low: scalar(b[:len(text)+n])}, nil
+		case len(rest) > 0:
+			return Range{Kind: Prefix, Low: scalar(b + rest[0].Text)}, nil
 		}
-		if n < len(b) {
-			return Range{Kind: Prefix, Low: key.Scalar{Type: 'S', Text: text + string(b[:n])}}, nil
-		}
-		if next != "" {
-			return Range{Kind: Prefix, Low: key.Scalar{Type: 'S', Text: text + string(b) + next}}, nil
-		}
-		return Range{Kind: One, Low: key.Scalar{Type: 'S', Text: text + string(b)}}, nil
+		return Range{Kind: One, Low: scalar(b)}, nil
 	}
-	if !when.From.IsZero() && !when.To.IsZero() && when.To.Before(when.From) {
+	low, high := bounds(f)
+	if when.From.Set && when.From.At.After(low) {
+		low = when.From.At
+	}
+	if when.To.Set && when.To.At.Before(high) {
+		high = when.To.At
+	}
+	if high.Before(low) {
 		return Range{Kind: None}, nil
 	}
-	s.filter(e, it, t, when)
-	low, high := bounds(f)
-	if !when.From.IsZero() {
-		low = when.From
-	}
-	if !when.To.IsZero() {
-		high = when.To
-	}
-	from, err := f.Append(nil, key.OfTime(low), template.Delim)
+	from, err := write(low)
 	if err != nil {
 		return Range{}, err
 	}
-	to, err := f.Append(nil, key.OfTime(high), template.Delim)
+	to, err := write(high)
 	if err != nil {
 		return Range{}, err
 	}
-	end := string(to)
-	if next != "" {
-		end = after(end + next[:1])
+	switch {
+	case len(rest) > 0 && rest[0].Text != "":
+		to = after(to + rest[0].Text[:1])
+	case len(rest) > 0:
+		to += "\U0010FFFF"
 	}
-	return Range{
-		Kind: Between,
-		Low:  key.Scalar{Type: template.Type, Text: text + string(from)}, High: key.Scalar{Type: template.Type, Text: text + end},
-	}, nil
+	return Range{Kind: Between, Low: scalar(from), High: scalar(to)}, nil
 }
 
 // after returns a text that all which begin with s come before.
@@ -254,8 +270,8 @@ func after(s string) string {
 	return s + "\U0010FFFF"
 }
 
-// filter notes the instants to keep, where the key alone does not tell.
-func (s *Spec) filter(e *schema.Entity, it *schema.Item, t Target, when Time) {
+// keep returns the filter of the instants, nil where the key alone tells.
+func keep(it *schema.Item, t Target) *Filter {
 	n := 0
 	for _, p := range it.Key.Template.Parts[:t.Parts] {
 		if p.Format.Kind != key.Literal {
@@ -263,14 +279,14 @@ func (s *Spec) filter(e *schema.Entity, it *schema.Item, t Target, when Time) {
 		}
 	}
 	src := it.Key.Sources[n]
-	if src.Lossless {
-		return
+	if _, prefix := it.Key.Format(n).PeriodWidth(int(t.Time.Unit)); src.Lossless || prefix {
+		return nil
 	}
 	owner := -1
 	if src.From == schema.FromOwner {
 		owner = src.Owner
 	}
-	s.Keep = &Filter{Item: it.Index, Source: n, Owner: owner, From: when.From, To: when.To}
+	return &Filter{Item: it.Index, Source: n, Owner: owner, From: t.Time.From, To: t.Time.To}
 }
 
 // PeriodOf returns the range of a calendar period in UTC.
@@ -290,7 +306,7 @@ func PeriodOf(unit Unit, year int, month time.Month, day, hour int) *Time {
 	case Hour:
 		next = from.Add(time.Hour)
 	}
-	return &Time{Unit: unit, From: from, To: next.Add(-1)}
+	return &Time{Unit: unit, From: At(from), To: At(next.Add(-1))}
 }
 
 // WeekOf returns the range of an ISO week.
@@ -299,5 +315,5 @@ func WeekOf(year, week int) *Time {
 	if y, w := from.ISOWeek(); y != year || w != week {
 		return &Time{Err: fmt.Errorf("%w: week %d of %d", errPeriod, week, year)}
 	}
-	return &Time{Unit: Week, From: from, To: from.AddDate(0, 0, 7).Add(-1)}
+	return &Time{Unit: Week, From: At(from), To: At(from.AddDate(0, 0, 7).Add(-1))}
 }
