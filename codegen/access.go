@@ -28,7 +28,9 @@ func (w *writer) access(t types.Type, path []int) access {
 			t = p.Elem()
 		}
 		f := types.Unalias(t).Underlying().(*types.Struct).Field(x)
-		a.sel += "." + f.Name()
+		if !f.Embedded() || f.Exported() || f.Pkg().Path() == w.pkg.Path() || i == len(path)-1 {
+			a.sel += "." + f.Name()
+		}
 		t = f.Type()
 	}
 	return a

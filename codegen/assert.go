@@ -48,7 +48,15 @@ func (a *asserter) reach(t *schema.Type) {
 		a.p("var _ = (*%s)((*%s)(nil))\n", a.typ(named.Underlying()), a.typ(gt))
 	}
 	if ok && t.Kind != schema.Interface && named.Obj().Pkg() != nil {
-		a.p("var _ = struct { *%s; %s }{}.MarshalDynamoDBAttributeValue\n", a.typ(gt), a.impl("NoMarshaler"))
+		a.lacks(t, "NoMarshaler", "MarshalDynamoDBAttributeValue")
+		if !t.Unmarshals {
+			a.lacks(t, "NoUnmarshaler", "UnmarshalDynamoDBAttributeValue")
+		}
+	}
+	if k := t.Key; k != nil && !k.MarshalsText {
+		if _, ok := goType(k).(*types.Named); ok {
+			a.lacks(k, "NoText", "MarshalText")
+		}
 	}
 	a.reach(t.Key)
 	a.reach(t.Elem)
@@ -56,6 +64,15 @@ func (a *asserter) reach(t *schema.Type) {
 		if reached(f) {
 			a.reach(f.Type)
 		}
+	}
+}
+
+// lacks asserts that a type lacks a method, which would be ambiguous beside that of
+// another.
+func (a *asserter) lacks(t *schema.Type, other, method string) {
+	line := fmt.Sprintf("var _ = struct { *%s; %s }{}.%s\n", a.typ(goType(t)), a.impl(other), method)
+	if !strings.Contains(a.body.String(), line) {
+		a.p("%s", line)
 	}
 }
 

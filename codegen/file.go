@@ -45,6 +45,8 @@ type writer struct {
 	helpers map[string]string
 	queue   []func()
 	body    bytes.Buffer
+	// errs are types that cannot be written.
+	errs []string
 }
 
 func newWriter(p *types.Package, source string, taken map[string]bool) *writer {
@@ -68,7 +70,7 @@ func (w *writer) use(path, name string) string {
 		return n
 	}
 	n := name
-	for i := 2; w.taken[n] || w.importsName(n) || token.IsKeyword(n); i++ {
+	for i := 2; w.taken[n] || w.importsName(n) || token.IsKeyword(n) || slices.Contains(locals, n); i++ {
 		n = name + strconv.Itoa(i)
 	}
 	w.imports[path] = n
@@ -94,12 +96,63 @@ func (w *writer) time() string             { return w.use("time", "time") + ".Ti
 
 // typ returns a type as the file writes it.
 func (w *writer) typ(t types.Type) string {
+	w.checkNames(t)
 	return types.TypeString(t, func(p *types.Package) string {
 		if p == w.pkg || p.Path() == w.pkg.Path() {
 			return ""
 		}
 		return w.use(p.Path(), p.Name())
 	})
+}
+
+// checkNames notes a type that the file cannot write: one that another package does not
+// export, or that a name of the generated code would hide.
+func (w *writer) checkNames(t types.Type) {
+	switch t := types.Unalias(t).(type) {
+	case *types.Named:
+		obj := t.Obj()
+		switch {
+		case obj.Pkg() == nil:
+		case obj.Pkg().Path() != w.pkg.Path() && !obj.Exported():
+			w.unnameable(obj.Pkg().Name()+"."+obj.Name(), "another package does not export it")
+		case obj.Pkg().Path() != w.pkg.Path() && !importable(obj.Pkg().Path(), w.pkg.Path()):
+			w.unnameable(obj.Pkg().Name()+"."+obj.Name(), "its package is internal to another")
+		case obj.Pkg().Path() == w.pkg.Path() && slices.Contains(locals, obj.Name()):
+			w.unnameable(obj.Name(), "generated code uses that name itself")
+		}
+		for i := range t.TypeArgs().Len() {
+			w.checkNames(t.TypeArgs().At(i))
+		}
+	case *types.Pointer:
+		w.checkNames(t.Elem())
+	case *types.Slice:
+		w.checkNames(t.Elem())
+	case *types.Array:
+		w.checkNames(t.Elem())
+	case *types.Map:
+		w.checkNames(t.Key())
+		w.checkNames(t.Elem())
+	}
+}
+
+func (w *writer) unnameable(name, why string) {
+	text := fmt.Sprintf("the type %s cannot be written in generated code: %s: declare a type of another name for the field", name, why)
+	if !slices.Contains(w.errs, text) {
+		w.errs = append(w.errs, text)
+	}
+}
+
+// importable tells whether a package may import another, as far as internal packages
+// go.
+func importable(path, by string) bool {
+	i := strings.LastIndex("/"+path+"/", "/internal/")
+	return i < 0 || by == path[:max(i-1, 0)] || strings.HasPrefix(by, path[:i])
+}
+
+// locals are the names that generated functions give to parameters and variables.
+var locals = []string{
+	"a", "allocate", "at", "attribute", "av", "b", "by", "dst", "err", "h", "i", "k", "key", "m", "n", "name", "o", "ok", "p", "r", "s", "source", "src",
+	"t", "v", "value", "x", "y", "new", "nil", "true", "false", "any", "bool", "string", "error", "len", "int",
 }
 
 // helper returns the name of a function of the file that is made once: key says what it
@@ -208,12 +261,16 @@ func lowerFirst(s string) string {
 	return string(runes)
 }
 
-// parameter returns the name of a parameter that stands for a field: one that hides
-// nothing that generated functions use.
-func (w *writer) parameter(field string) string {
+// parameter returns the name of a parameter that stands for a field, and takes it: one
+// that hides nothing, and that no other parameter of the function has.
+func (w *writer) parameter(field string, others *[]string) string {
 	n := lowerFirst(field)
-	if token.IsKeyword(n) || types.Universe.Lookup(n) != nil || w.importsName(n) || slices.Contains([]string{"n", "p", "time", "query", "mapper", "mapperimpl", "types"}, n) {
+	if token.IsKeyword(n) || types.Universe.Lookup(n) != nil || w.taken[n] || w.importsName(n) || slices.Contains([]string{"n", "p", "r", "time", "query", "mapper", "mapperimpl", "types"}, n) {
 		n += "Value"
 	}
+	for i := 2; slices.Contains(*others, n); i++ {
+		n = strings.TrimRight(n, "0123456789") + strconv.Itoa(i)
+	}
+	*others = append(*others, n)
 	return n
 }

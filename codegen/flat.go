@@ -82,7 +82,7 @@ func (n *nodeWriter) flatMethod(typ string, l, after level, src schema.Source, f
 	if !n.method(typ, method, "the placeholder "+src.Text, l.it.Decl) {
 		return
 	}
-	param, arg := n.argument(src, f.Value)
+	param, arg := n.argument(src, f.Value, new([]string))
 	next, makeNext := n.flatLevel(typ+method, after)
 	n.p("// %s narrows to one %s.", method, src.Text)
 	n.p("func (n %s) %s(%s) %s {\nreturn %s\n}\n", typ, method, param, next,

@@ -109,6 +109,7 @@ func (f *frontend) methods(s *schema.Type, t types.Type) {
 	if !types.IsInterface(t) && !pointer {
 		s.Marshals, s.MarshalsValue = marshals(set), marshals(value)
 	}
+	s.Unmarshals = !types.IsInterface(t) && !pointer && unmarshals(set)
 	b, ok := t.Underlying().(*types.Basic)
 	s.Number = ok && b.Kind() == types.String && isNumber(value)
 	s.MarshalsText = has(set, "MarshalText", nil, bytesResult, errorResult)
@@ -135,6 +136,16 @@ func marshals(set *types.MethodSet) bool {
 	}
 	sig := m.Type().(*types.Signature)
 	return sig.Params().Len() == 0 && sig.Results().Len() == 2
+}
+
+// unmarshals tells whether a method set has attributevalue's Unmarshaler.
+func unmarshals(set *types.MethodSet) bool {
+	m := set.Lookup(nil, "UnmarshalDynamoDBAttributeValue")
+	if m == nil {
+		return false
+	}
+	sig := m.Type().(*types.Signature)
+	return sig.Params().Len() == 1 && sig.Results().Len() == 1
 }
 
 // has tells whether a method set has a method with these parameters and results.

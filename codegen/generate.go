@@ -3,6 +3,7 @@ package codegen
 import (
 	"fmt"
 	"go/build/constraint"
+	"go/token"
 	"go/types"
 	"path/filepath"
 	"slices"
@@ -81,6 +82,17 @@ func (g *generator) file(f *sourceFile, models []*Model) (File, error) {
 	for _, m := range models {
 		g.nodes(w, m)
 		w.codec(m)
+		w.flush()
+		for _, text := range w.errs {
+			pos := m.named.Obj().Pos()
+			g.diagnostics = append(g.diagnostics, Diagnostic{
+				Pos: g.p.fset.Position(pos), End: g.p.fset.Position(pos + token.Pos(len(m.Name))), Message: m.Schema.Label() + ": " + text,
+			})
+		}
+		w.errs = nil
+	}
+	if len(g.diagnostics) > 0 {
+		return File{}, nil
 	}
 	content, err := w.content(constraints(f))
 	if err != nil {

@@ -98,9 +98,9 @@ func (n *nodeWriter) report(field *schema.Field, message string) {
 }
 
 // argument returns the parameter and the argument of a placeholder.
-func (n *nodeWriter) argument(src schema.Source, kind key.Kind) (param, arg string) {
+func (n *nodeWriter) argument(src schema.Source, kind key.Kind, others *[]string) (param, arg string) {
 	name := n.sourceName(src)
-	p := n.parameter(name)
+	p := n.parameter(name, others)
 	return p + " " + n.typ(goType(src.Value.Type)), fmt.Sprintf("%s(%s)", n.impl("Arg"), n.keyValue(src.Value.Type, kind, p))
 }
 
@@ -119,9 +119,9 @@ func (n *nodeWriter) sourceName(src schema.Source) string {
 
 // arguments returns the parameters and arguments of several placeholders.
 func (n *nodeWriter) arguments(k *schema.Key, sources []int) (params, args string) {
-	var ps, as []string
+	var ps, as, names []string
 	for _, i := range sources {
-		p, a := n.argument(k.Sources[i], k.Format(i).Value)
+		p, a := n.argument(k.Sources[i], k.Format(i).Value, &names)
 		ps, as = append(ps, p), append(as, a)
 	}
 	return strings.Join(ps, ", "), strings.Join(as, ", ")
@@ -131,10 +131,10 @@ func (n *nodeWriter) arguments(k *schema.Key, sources []int) (params, args strin
 func (n *nodeWriter) keyType() {
 	typ := n.global(n.m.Name+"Key", nil, "type")
 	embedded := n.embed("Node", n.query("Node")+"["+n.model+"]")
-	var names, params, args []string
+	var names, params, args, taken []string
 	for i, o := range n.e.Owners[:n.e.Identities()] {
 		names = append(names, identifier(o.Name))
-		p, a := n.argument(schema.Source{From: schema.FromOwner, Value: o.Value}, ownerKind(n.e, i))
+		p, a := n.argument(schema.Source{From: schema.FromOwner, Value: o.Value}, ownerKind(n.e, i), &taken)
 		params, args = append(params, p), append(args, a)
 	}
 	n.p("// %s is the key of one %s, and leads to its parts.", typ, n.m.Name)
@@ -350,7 +350,7 @@ func (n *nodeWriter) levelType(name string, l level, result, make string) (strin
 	n.p("func %s(at %s[%s]) %s {\nreturn %s{at, %s}\n}\n", ctor, n.query("Node"), n.model, typ, typ, values)
 	method := identifier(n.sourceName(src))
 	if n.method(typ, method, "the placeholder "+src.Text, l.it.Decl) {
-		param, arg := n.argument(src, f.Value)
+		param, arg := n.argument(src, f.Value, new([]string))
 		after := levelAt(l.it, l.parts+1)
 		next, makeNext := n.level(typ+method, after)
 		n.p("// %s narrows to one %s.", method, src.Text)

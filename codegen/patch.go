@@ -2,9 +2,11 @@ package codegen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/tags"
 )
 
 // patchMethods are the names that every patch has.
@@ -24,11 +26,11 @@ func (n *nodeWriter) patches() {
 	for _, m := range patchMethods {
 		n.methods[p.typ][m] = "every patch"
 	}
-	var names, params, args []string
+	var names, params, args, taken []string
 	for i, o := range n.e.Owners[:n.e.Identities()] {
-		param, _ := n.argument(schema.Source{From: schema.FromOwner, Value: o.Value}, ownerKind(n.e, i))
+		param, _ := n.argument(schema.Source{From: schema.FromOwner, Value: o.Value}, ownerKind(n.e, i), &taken)
 		params = append(params, param)
-		args = append(args, n.parameter(identifier(o.Name)))
+		args = append(args, taken[len(taken)-1])
 		names = append(names, identifier(o.Name))
 	}
 	fn := n.global("Patch"+n.m.Name, nil, "function")
@@ -86,27 +88,42 @@ func (p *patchWriter) fields(it *schema.Item) []*patchField {
 				out[len(out)-1].attributes = append(out[len(out)-1].attributes, i)
 				continue
 			}
-			out = append(out, &patchField{name: last(at.sel), access: at, typ: fieldType(p.e.Type, path), attributes: []int{i}, spread: true, decl: it.Decl})
+			decl := fieldAt(p.e.Type, path)
+			out = append(out, &patchField{name: p.fieldName(decl), access: at, typ: decl.Type, attributes: []int{i}, spread: true, decl: decl})
 			continue
 		}
 		if !p.isOwner(a.Field) {
-			out = append(out, &patchField{name: last(a.Value.Name), access: p.access(p.m.named, a.Value.Path), typ: a.Value.Type, attributes: []int{i}, decl: a.Field})
+			out = append(out, &patchField{name: p.fieldName(a.Field), access: p.access(p.m.named, a.Value.Path), typ: a.Value.Type, attributes: []int{i}, decl: a.Field})
 		}
 	}
 	return out
 }
 
-func last(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
 
-// fieldType returns the type of the field at a path.
-func fieldType(t *schema.Type, path []int) *schema.Type {
+// fieldAt returns the field at a path.
+func fieldAt(t *schema.Type, path []int) *schema.Field {
+	var f *schema.Field
 	for _, x := range path {
 		if t.Kind == schema.Pointer {
 			t = t.Elem
 		}
-		t = t.Fields[x].Type
+		f = t.Fields[x]
+		t = f.Type
 	}
-	return t
+	return f
+}
+
+// fieldName is what methods of patches call a field: name= of its tag, or its own. One
+// that every patch has is prefixed by Set.
+func (p *patchWriter) fieldName(f *schema.Field) string {
+	name := f.Name
+	if tag, _ := tags.Parse(f.Raw, tags.OnField); tag.Has("name") {
+		name = tag.Value("name")
+	}
+	if slices.Contains(patchMethods, name) {
+		return "Set" + name
+	}
+	return name
 }
 
 func (p *patchWriter) isOwner(f *schema.Field) bool {
@@ -171,7 +188,7 @@ func (p *patchWriter) remove(it *schema.Item, f *patchField, list string) {
 // incrementOf returns the parameter of an increment, "" for a field that is no number.
 func incrementOf(t *schema.Type, a *schema.Attribute) (param, fn string) {
 	switch {
-	case a.AV.Has("string") || t.Time || t.Marshals:
+	case a.AV.Has("string") || a.AV.Has("nullempty") || t.Time || t.Marshals:
 		return "", ""
 	case t.Kind == schema.Int, t.Kind == schema.Uint:
 		return "int64", "Increment"
@@ -183,7 +200,7 @@ func incrementOf(t *schema.Type, a *schema.Attribute) (param, fn string) {
 
 // element writes the methods that add and remove an element.
 func (p *patchWriter) element(it *schema.Item) {
-	name := identifier(last(it.Field.Name))
+	name := p.fieldName(fieldAt(p.e.Type, it.Field.Path))
 	elem := p.typOf(it.Elem)
 	if p.addable(it) && p.method(p.typ, "Add"+name, "the field "+name, it.Decl) {
 		p.p("// Add%s adds an element to %s.", name, name)

@@ -103,6 +103,9 @@ func (c *core) updateExpression(x *expression, ch *change) string {
 		clause("SET ", b.Len() == 0, x.name(a.name), " = ", x.value(a.value))
 	}
 	if ch.patch != nil {
+		for _, a := range ch.patch.defaults {
+			clause("SET ", b.Len() == 0, x.name(a.name), " = if_not_exists(", x.name(a.name), ", ", x.value(a.value), ")")
+		}
 		for _, a := range ch.patch.increments {
 			clause("SET ", b.Len() == 0, x.name(a.name), " = if_not_exists(", x.name(a.name), ", ", x.value(zero), ") + ", x.value(a.value))
 		}
@@ -121,10 +124,15 @@ func (c *core) updateExpression(x *expression, ch *change) string {
 	for _, a := range ch.removed {
 		remove(a.name)
 	}
-	if ch.row != nil && ch.row.attempt != nil && ch.item != c.schema.Root {
+	if ch.ofAttempt() && ch.item != c.schema.Root {
 		remove(schema.Attempt)
 	}
 	return b.String()
+}
+
+// ofAttempt tells whether the item came with a staged insert, which a write of it ends.
+func (ch *change) ofAttempt() bool {
+	return ch.row != nil && ch.row.attempt != nil || ch.patch != nil && ch.patch.attempt != nil
 }
 
 // condition returns what must be true of the stored item for a change.

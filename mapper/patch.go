@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/av"
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
@@ -78,9 +79,19 @@ type itemPatch struct {
 	// exists and absent are what has to be true of the item; neither, where it is
 	// written either way.
 	exists, absent bool
-	// equals are attributes with the values that they have to have.
-	equals     []assignment
-	increments []assignment
+	// equals are attributes with the values that they have to have, atLeast those that
+	// have to be as large.
+	equals, atLeast []assignment
+	increments      []assignment
+	// defaults are set where the item does not have them: what its key holds in part.
+	defaults []assignment
+	// attempt is the staged insert that the item came with, once its root was seen live.
+	attempt types.AttributeValue
+}
+
+// writes tells whether the patch changes the item.
+func (ch *change) writes() bool {
+	return ch.kind != KindUpdate || len(ch.attributes)+len(ch.removed)+len(ch.patch.increments) > 0
 }
 
 // patching is a patch of one entity.
@@ -150,10 +161,7 @@ func (x *patching) change(p mapperimpl.Change) error {
 	case codec.PatchSet, codec.PatchRemove:
 		return x.set(ch, p)
 	case codec.PatchIncrement:
-		a := it.Attributes[p.Attributes[0]]
-		n := &types.AttributeValueMemberN{Value: p.By}
-		ch.patch.increments = append(ch.patch.increments, assignment{a.Name, p.Attributes[0], n})
-		return codec.Check(n)
+		return x.increment(ch, p)
 	case codec.PatchIf:
 		for _, i := range p.Attributes {
 			v, err := (&diff{c: c}).encode(it, p.Record, i)
@@ -182,6 +190,9 @@ func (x *patching) set(ch *change, p mapperimpl.Change) error {
 				return err
 			}
 		}
+		if slices.ContainsFunc(ch.patch.increments, func(o assignment) bool { return o.name == a.Name }) {
+			return x.twice(a.Value.Name)
+		}
 		x.assign(ch, assignment{a.Name, i, v})
 		if it.Expiry == nil || !slices.Equal(it.Expiry.Path, a.Value.Path) {
 			continue
@@ -200,7 +211,32 @@ func (x *patching) set(ch *change, p mapperimpl.Change) error {
 	return nil
 }
 
+// increment adds an increment. One that would make an unsigned number negative does not
+// meet its condition.
+func (x *patching) increment(ch *change, p mapperimpl.Change) error {
+	a := ch.item.Attributes[p.Attributes[0]]
+	n := &types.AttributeValueMemberN{Value: p.By}
+	if err := codec.Check(n); err != nil {
+		return fmt.Errorf("%s.%s: %w", x.c.schema.Label(), a.Value.Name, err)
+	}
+	if slices.ContainsFunc(slices.Concat(ch.attributes, ch.removed, ch.patch.increments), func(o assignment) bool { return o.name == a.Name }) {
+		return x.twice(a.Value.Name)
+	}
+	ch.patch.increments = append(ch.patch.increments, assignment{a.Name, p.Attributes[0], n})
+	if rest, negative := strings.CutPrefix(p.By, "-"); negative && a.Value.Type.Kind == schema.Uint {
+		ch.patch.atLeast = append(ch.patch.atLeast, assignment{a.Name, p.Attributes[0], &types.AttributeValueMemberN{Value: rest}})
+	}
+	return nil
+}
+
+func (x *patching) twice(field string) error {
+	return fmt.Errorf("%s.%s: the patch increments it and changes it as well: do one of them", x.c.schema.Label(), field)
+}
+
+// assign notes an attribute's new value, the last of several.
 func (x *patching) assign(ch *change, a assignment) {
+	same := func(o assignment) bool { return o.name == a.name }
+	ch.attributes, ch.removed = slices.DeleteFunc(ch.attributes, same), slices.DeleteFunc(ch.removed, same)
 	if a.value == nil {
 		ch.removed = append(ch.removed, a)
 	} else {
@@ -258,6 +294,9 @@ func (x *patching) at(at place, it *schema.Item, kind Kind) (*change, error) {
 	if kind == KindPut && it.ExpiryOwner {
 		return nil, fmt.Errorf("%s.%s: it expires with the root, which a patch does not read: use Update", x.c.schema.Label(), it.Name)
 	}
+	if x.upsert && kind == KindUpdate && it.Expiry != nil {
+		return nil, fmt.Errorf("%s.%s: it can expire, and Upsert would revive what is expired and not deleted yet: use Update", x.c.schema.Label(), it.Name)
+	}
 	ch := &change{place: at, kind: kind, item: it, unread: true, patch: &itemPatch{}}
 	ch.patch.exists, ch.patch.absent = kind != KindPut && !x.upsert, kind == KindPut && !x.upsert
 	x.changes = append(x.changes, ch)
@@ -271,12 +310,18 @@ func (x *patching) finish() error {
 		return fmt.Errorf("%s: the patch changes nothing: call one of its methods before Exec", c.schema.Label())
 	}
 	root := false
+	if !slices.ContainsFunc(x.changes, (*change).writes) {
+		return fmt.Errorf("%s: the patch only checks, and changes nothing: set something", c.schema.Label())
+	}
 	for _, ch := range x.changes {
 		root = root || ch.item == c.schema.Root
-		if len(ch.patch.equals) > 0 {
+		if len(ch.patch.equals)+len(ch.patch.atLeast) > 0 {
 			ch.patch.exists = true
 		}
-		if err := x.size(ch); err != nil {
+		if !ch.writes() {
+			ch.kind = KindCheck
+		}
+		if err := errors.Join(x.fillKeys(ch), x.size(ch)); err != nil {
 			return err
 		}
 	}
@@ -297,9 +342,37 @@ func (x *patching) finish() error {
 	return nil
 }
 
+// fillKeys makes an item that Upsert may create store what the entity is known by, where
+// its key holds that in part.
+func (x *patching) fillKeys(ch *change) error {
+	if !x.upsert || ch.kind != KindUpdate || ch.item.Element() {
+		return nil
+	}
+	v := x.c.codec.New()
+	for i, o := range x.d.owners {
+		if err := x.c.codec.SetOwner(v, i, o); err != nil {
+			return err
+		}
+	}
+	for i, a := range ch.item.Attributes {
+		identity := slices.ContainsFunc(x.c.schema.Owners[:len(x.d.owners)], func(o *schema.Owner) bool { return o.Field == a.Field })
+		if !identity || a.Field == nil {
+			continue
+		}
+		value, err := (&diff{c: x.c}).encode(ch.item, v, i)
+		if err != nil {
+			return err
+		}
+		if value != nil {
+			ch.patch.defaults = append(ch.patch.defaults, assignment{a.Name, i, value})
+		}
+	}
+	return nil
+}
+
 // size computes the least that the item can have after the change.
 func (x *patching) size(ch *change) error {
-	if ch.kind == KindDelete {
+	if ch.kind == KindDelete || ch.kind == KindCheck {
 		return nil
 	}
 	if ch.kind == KindUpdate {
@@ -339,7 +412,51 @@ func (x *patching) send(ctx context.Context, t *tally) error {
 	if !c.fits(x.changes) {
 		return fmt.Errorf("%s: the patch changes %d items, more than a transaction takes (%d): use several patches", c.schema.Label(), len(x.changes), cost.MaxTransactItems)
 	}
-	return c.send(ctx, c.scratch(x.d), x.d, step{changes: x.changes, transact: x.together()}, t)
+	for try := 0; ; try++ {
+		err := c.send(ctx, c.scratch(x.d), x.d, step{changes: x.changes, transact: x.together()}, t)
+		var left *leftError
+		if !errors.As(err, &left) || try == saveTries {
+			return err
+		}
+		if err := x.staged(ctx, left, t); err != nil {
+			return err
+		}
+	}
+}
+
+// leftError says that items belong to a staged insert, live or not.
+type leftError struct {
+	changes []*change
+	stored  []read.Item
+}
+
+func (e *leftError) Error() string { return "items of a staged insert" }
+
+// staged finds out what became of the staged insert that items came with. Those of the
+// live entity are written on condition that they are; others are not there.
+func (x *patching) staged(ctx context.Context, left *leftError, t *tally) error {
+	c := x.c
+	root, err := c.readRoot(ctx, x.d.owners, t)
+	if err != nil {
+		return err
+	}
+	live := livenessOf(root).attempt
+	for i, ch := range left.changes {
+		attempt := left.stored[i][schema.Attempt]
+		switch {
+		case av.Same(attempt, live):
+			if ch.patch.absent {
+				return c.patchFailed([]*change{ch}, []read.Item{{c.hash(ch): codec.ValueOf(ch.pk)}})
+			}
+			ch.patch.attempt = attempt
+		case ch.kind == KindPut:
+			ch.ghost = &ghost{size: cost.ItemSize(left.stored[i]), attempt: attempt}
+			ch.oldSize = ch.ghost.size
+		default:
+			return &notFoundError{model: c.schema.Label(), key: c.public(ch.place).String(), pending: "it was left over by an insert that is not finished: insert the entity"}
+		}
+	}
+	return nil
 }
 
 // patchCondition returns what must be true of the stored item.
@@ -355,8 +472,18 @@ func (c *core) patchCondition(x *expression, ch *change) string {
 			terms = append(terms, "(attribute_not_exists("+x.name(ttl)+") OR "+x.name(ttl)+" > "+x.value(epoch(c.now()))+")")
 		}
 	}
-	if ch.item == c.schema.Root {
+	switch {
+	case ch.item == c.schema.Root:
 		terms = append(terms, "attribute_not_exists("+x.name(schema.State)+")")
+	case p.attempt != nil:
+		terms = append(terms, x.name(schema.Attempt)+" = "+x.value(p.attempt))
+	case ch.ghost != nil:
+		terms = append(terms, "(attribute_not_exists("+x.name(schema.Attempt)+") OR "+x.name(schema.Attempt)+" = "+x.value(ch.ghost.attempt)+")")
+	default:
+		terms = append(terms, "attribute_not_exists("+x.name(schema.Attempt)+")")
+	}
+	for _, a := range p.atLeast {
+		terms = append(terms, x.name(a.name)+" >= "+x.value(a.value))
 	}
 	for _, a := range p.equals {
 		if a.value == nil {
@@ -371,6 +498,9 @@ func (c *core) patchCondition(x *expression, ch *change) string {
 // patchFailed is the error of a patch whose conditions failed. stored are the items as
 // they are, nil for those whose conditions held.
 func (c *core) patchFailed(changes []*change, stored []read.Item) error {
+	if left := c.leftParts(changes, stored); left != nil {
+		return left
+	}
 	e := &ConflictError{Model: c.schema.Label(), patch: true}
 	for i, ch := range changes {
 		if stored[i] == nil {
@@ -388,4 +518,24 @@ func (c *core) patchFailed(changes []*change, stored []read.Item) error {
 		e.Items = append(e.Items, ItemConflict{Key: c.public(ch.place), Field: fieldOf(ch.item), Conflict: ConflictChanged})
 	}
 	return e
+}
+
+// leftParts returns the items that carry a staged insert's attempt which the patch did not
+// reckon with, nil for none.
+func (c *core) leftParts(changes []*change, stored []read.Item) *leftError {
+	var left leftError
+	for i, ch := range changes {
+		attempt := stored[i][schema.Attempt]
+		known := ch.patch.attempt
+		if ch.ghost != nil {
+			known = ch.ghost.attempt
+		}
+		if attempt != nil && ch.item != c.schema.Root && !av.Same(attempt, known) {
+			left.changes, left.stored = append(left.changes, ch), append(left.stored, stored[i])
+		}
+	}
+	if left.changes == nil {
+		return nil
+	}
+	return &left
 }

@@ -247,7 +247,7 @@ func ExamplePlayerKey_Matches_input() {
 func ExamplePatchPlayer() {
 	ctx := context.Background()
 	players := somePlayers(ctx)
-	receipt, err := models.PatchPlayer("ann").IncrementRank(-1).Exec(ctx, players)
+	receipt, err := models.PatchPlayer("ann").IncrementWorldRank(-1).Exec(ctx, players)
 	if err != nil {
 		log.Fatal(err)
 	}

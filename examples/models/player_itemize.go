@@ -45,6 +45,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Player
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type scoreLayout_changed_run_go_generate = struct {
 	Points int `dynamodbav:"points"`
 	Level  int `dynamodbav:"level"`
@@ -57,6 +62,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Score
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type avatarLayout_changed_run_go_generate = struct {
 	Image []byte
 	Type  string
@@ -68,6 +78,11 @@ var _ = struct {
 	*Avatar
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Avatar
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type matchLayout_changed_run_go_generate = struct {
 	Start  time.Time
@@ -82,6 +97,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Match
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type friendLayout_changed_run_go_generate = struct {
 	Since time.Time `dynamodbav:"since,unixtime"`
 }
@@ -92,6 +112,11 @@ var _ = struct {
 	*Friend
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Friend
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type sessionLayout_changed_run_go_generate = struct {
 	Token string
@@ -105,6 +130,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Session
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type addressLayout_changed_run_go_generate = struct {
 	Street string
 	City   string
@@ -117,6 +147,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Address
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type resultLayout_changed_run_go_generate = struct {
 	Wins   int
 	Losses int
@@ -128,6 +163,11 @@ var _ = struct {
 	*Result
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Result
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type playerNode = query.Node[Player]
 
@@ -447,25 +487,25 @@ func (p PlayerPatch) IfNotes(value map[string]string) PlayerPatch {
 	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.If(7, r, 0))}
 }
 
-// Rank sets Rank.
-func (p PlayerPatch) Rank(value int) PlayerPatch {
+// WorldRank sets WorldRank.
+func (p PlayerPatch) WorldRank(value int) PlayerPatch {
 	r := new(Player)
 	r.Rank = value
 	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Set(8, r, 0))}
 }
 
-// RemoveRank removes the attributes of Rank.
-func (p PlayerPatch) RemoveRank() PlayerPatch {
+// RemoveWorldRank removes the attributes of WorldRank.
+func (p PlayerPatch) RemoveWorldRank() PlayerPatch {
 	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Remove(8, 0))}
 }
 
-// IncrementRank adds to Rank, which counts from 0 where it is not stored.
-func (p PlayerPatch) IncrementRank(by int64) PlayerPatch {
+// IncrementWorldRank adds to WorldRank, which counts from 0 where it is not stored.
+func (p PlayerPatch) IncrementWorldRank(by int64) PlayerPatch {
 	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Increment(8, 0, by))}
 }
 
-// IfRank requires that Rank is value.
-func (p PlayerPatch) IfRank(value int) PlayerPatch {
+// IfWorldRank requires that WorldRank is value.
+func (p PlayerPatch) IfWorldRank(value int) PlayerPatch {
 	r := new(Player)
 	r.Rank = value
 	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.If(8, r, 0))}

@@ -32,6 +32,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Thread
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type threadNode = query.Node[Thread]
 
 // ThreadKey is the key of one Thread, and leads to its parts.

@@ -140,6 +140,8 @@ func (t *Type) describe() string {
 		return "time"
 	case t.Marshals:
 		return "marshaler"
+	case t.Unmarshals:
+		return "unmarshaler"
 	case t.Number:
 		return "number"
 	}

@@ -86,6 +86,7 @@ func (f *reflector) methods(t *Type, rt reflect.Type) {
 	if rt.Kind() != reflect.Interface && rt.Kind() != reflect.Pointer {
 		t.Marshals, t.MarshalsValue = marshals(set), marshals(rt)
 	}
+	t.Unmarshals = rt.Kind() != reflect.Interface && rt.Kind() != reflect.Pointer && unmarshals(set)
 	t.Number = rt.Kind() == reflect.String && rt.Implements(numberMethods)
 	t.TextValue = rt.Implements(textMarshaler)
 	t.Stringer = rt.Implements(stringMethod)
@@ -96,6 +97,11 @@ func (f *reflector) methods(t *Type, rt reflect.Type) {
 func marshals(rt reflect.Type) bool {
 	m, ok := rt.MethodByName("MarshalDynamoDBAttributeValue")
 	return ok && m.Type.NumIn() == 1 && m.Type.NumOut() == 2
+}
+
+func unmarshals(rt reflect.Type) bool {
+	m, ok := rt.MethodByName("UnmarshalDynamoDBAttributeValue")
+	return ok && m.Type.NumIn() == 2 && m.Type.NumOut() == 1
 }
 
 func (f *reflector) fields(t *Type, rt reflect.Type) {

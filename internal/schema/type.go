@@ -51,6 +51,8 @@ type Type struct {
 	// Marshals tells that the type encodes itself for DynamoDB, MarshalsValue
 	// that the method is on the value, not only on its pointer.
 	Marshals, MarshalsValue bool
+	// Unmarshals tells that it decodes itself.
+	Unmarshals bool
 	// MarshalsText and UnmarshalsText tell of encoding.TextMarshaler and
 	// TextUnmarshaler on the type or its pointer; TextValue that the marshaler
 	// is on the value.
@@ -115,8 +117,9 @@ func (t *Type) distinct() bool {
 	return false
 }
 
-// Opaque tells whether only the encoder knows what a value of the type becomes:
-// a type that encodes itself, or an interface, is somewhere in it.
+// Opaque tells whether only attributevalue knows what a value of the type becomes, or
+// what becomes of it: a type that encodes or decodes itself, or an interface, is
+// somewhere in it.
 func (t *Type) Opaque() bool { return t.contains(map[*Type]bool{}) }
 
 func (t *Type) contains(seen map[*Type]bool) bool {
@@ -124,7 +127,7 @@ func (t *Type) contains(seen map[*Type]bool) bool {
 		return false
 	}
 	seen[t] = true
-	if t.Marshals || t.Kind == Interface {
+	if t.Marshals || t.Unmarshals || t.Kind == Interface {
 		return true
 	}
 	if t.Time {

@@ -25,3 +25,15 @@ type NoMarshaler struct{}
 
 // MarshalDynamoDBAttributeValue is no marshaler.
 func (NoMarshaler) MarshalDynamoDBAttributeValue() {}
+
+// NoUnmarshaler does the same for the method by which attributevalue decodes.
+type NoUnmarshaler struct{}
+
+// UnmarshalDynamoDBAttributeValue is no unmarshaler.
+func (NoUnmarshaler) UnmarshalDynamoDBAttributeValue() {}
+
+// NoText does the same for the method by which a key of a map becomes text.
+type NoText struct{}
+
+// MarshalText is no text.
+func (NoText) MarshalText() {}

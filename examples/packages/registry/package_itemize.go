@@ -43,6 +43,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Package
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type releaseLayout_changed_run_go_generate = struct {
 	At      time.Time
 	Version string
@@ -55,6 +60,11 @@ var _ = struct {
 	*Release
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Release
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type documentLayout_changed_run_go_generate = struct {
 	_                    struct{}             `ddb:"table=documents,hash=name,range=-"`
@@ -81,6 +91,11 @@ var _ = struct {
 	*Document
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Document
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type packageNode = query.Node[Package]
 

@@ -40,6 +40,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*User
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type addressLayout_changed_run_go_generate = struct {
 	Street  string
 	City    string
@@ -53,6 +58,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Address
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type cartLayout_changed_run_go_generate = struct {
 	Lines string
 }
@@ -64,6 +74,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Cart
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type historyLayout_changed_run_go_generate = struct {
 	Pages string
 }
@@ -74,6 +89,11 @@ var _ = struct {
 	*History
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*History
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type displayLayout_changed_run_go_generate = struct {
 	Theme    string
@@ -87,6 +107,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Display
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type mailLayout_changed_run_go_generate = struct {
 	Offers bool
 	News   bool
@@ -98,6 +123,11 @@ var _ = struct {
 	*Mail
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Mail
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type wishLayout_changed_run_go_generate = struct {
 	AddedAt time.Time
@@ -113,6 +143,11 @@ var _ = struct {
 	*Wish
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Wish
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type documentLayout_changed_run_go_generate = struct {
 	_        struct{} `ddb:"table=documents,hash=ID,range=-"`
@@ -136,6 +171,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Document
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type profileLayout_changed_run_go_generate = struct {
 	_      struct{}          `ddb:"table=users"`
 	ID     string            `ddb:"pk=PROFILE#{ID}"`
@@ -150,6 +190,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Profile
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type profileDocumentLayout_changed_run_go_generate = struct {
 	_      struct{} `ddb:"table=documents,hash=ID,range=-"`
 	ID     string   `ddb:"pk=PROFILE#{ID}"`
@@ -163,6 +208,11 @@ var _ = struct {
 	*ProfileDocument
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*ProfileDocument
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type userNode = query.Node[User]
 
@@ -1414,6 +1464,158 @@ func (*Document) ItemizeCodec(*Document) *mapperimpl.Codec[Document] {
 	}
 }
 
+func userItemizeEncodeAddress(v *Address, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(3)
+	s.At("Street").Set(mapperimpl.EncodeString(&v.Street, 0))
+	s.At("City").Set(mapperimpl.EncodeString(&v.City, 0))
+	s.At("Country").Set(mapperimpl.EncodeString(&v.Country, 0))
+	return s.Value()
+}
+
+func userItemizeEncodeCart(v *Cart, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(1)
+	s.At("Lines").Set(mapperimpl.EncodeString(&v.Lines, 0))
+	return s.Value()
+}
+
+func userItemizeEncodeHistory(v *History, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(1)
+	s.At("Pages").Set(mapperimpl.EncodeString(&v.Pages, 0))
+	return s.Value()
+}
+
+func userItemizeEncodeDisplay(v *Display, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(2)
+	s.At("Theme").Set(mapperimpl.EncodeString(&v.Theme, 0))
+	s.At("Language").Set(mapperimpl.EncodeString(&v.Language, 0))
+	return s.Value()
+}
+
+func userItemizeEncodeMail(v *Mail, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(2)
+	s.At("Offers").Set(mapperimpl.EncodeBool(&v.Offers, 0))
+	s.At("News").Set(mapperimpl.EncodeBool(&v.News, 0))
+	return s.Value()
+}
+
+func userItemizeEncodeWish(v *Wish, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(5)
+	s.At("AddedAt").Set(mapperimpl.EncodeTime(&v.AddedAt, 0))
+	s.At("SKU").Set(mapperimpl.EncodeString(&v.SKU, 0))
+	s.At("Title").Set(mapperimpl.EncodeString(&v.Title, 0))
+	s.At("Price").Set(mapperimpl.EncodeFloat64(&v.Price, 0))
+	s.At("Notes").Set(mapperimpl.EncodeString(&v.Notes, 0))
+	return s.Value()
+}
+
+func userItemizeDecodeAddress(av types.AttributeValue, v *Address, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *Address) error {
+		switch name {
+		case "Street":
+			return mapperimpl.DecodeString(av, &v.Street, 0)
+		case "City":
+			return mapperimpl.DecodeString(av, &v.City, 0)
+		case "Country":
+			return mapperimpl.DecodeString(av, &v.Country, 0)
+		}
+		return nil
+	})
+}
+
+func userItemizeDecodeCart(av types.AttributeValue, v *Cart, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *Cart) error {
+		switch name {
+		case "Lines":
+			return mapperimpl.DecodeString(av, &v.Lines, 0)
+		}
+		return nil
+	})
+}
+
+func userItemizeDecodeHistory(av types.AttributeValue, v *History, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *History) error {
+		switch name {
+		case "Pages":
+			return mapperimpl.DecodeString(av, &v.Pages, 0)
+		}
+		return nil
+	})
+}
+
+func userItemizeDecodeDisplay(av types.AttributeValue, v *Display, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *Display) error {
+		switch name {
+		case "Theme":
+			return mapperimpl.DecodeString(av, &v.Theme, 0)
+		case "Language":
+			return mapperimpl.DecodeString(av, &v.Language, 0)
+		}
+		return nil
+	})
+}
+
+func userItemizeDecodeMail(av types.AttributeValue, v *Mail, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *Mail) error {
+		switch name {
+		case "Offers":
+			return mapperimpl.DecodeBool(av, &v.Offers, 0)
+		case "News":
+			return mapperimpl.DecodeBool(av, &v.News, 0)
+		}
+		return nil
+	})
+}
+
+func userItemizeDecodeWish(av types.AttributeValue, v *Wish, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *Wish) error {
+		switch name {
+		case "AddedAt":
+			return mapperimpl.DecodeTime(av, &v.AddedAt, 0)
+		case "SKU":
+			return mapperimpl.DecodeString(av, &v.SKU, 0)
+		case "Title":
+			return mapperimpl.DecodeString(av, &v.Title, 0)
+		case "Price":
+			return mapperimpl.DecodeFloat64(av, &v.Price, 0)
+		case "Notes":
+			return mapperimpl.DecodeString(av, &v.Notes, 0)
+		}
+		return nil
+	})
+}
+
+func userItemizeSameAddress(a, b *Address) bool {
+	return a.Street == b.Street &&
+		a.City == b.City &&
+		a.Country == b.Country
+}
+
+func userItemizeSameCart(a, b *Cart) bool {
+	return a.Lines == b.Lines
+}
+
+func userItemizeSameHistory(a, b *History) bool {
+	return a.Pages == b.Pages
+}
+
+func userItemizeSameDisplay(a, b *Display) bool {
+	return a.Theme == b.Theme &&
+		a.Language == b.Language
+}
+
+func userItemizeSameMail(a, b *Mail) bool {
+	return a.Offers == b.Offers &&
+		a.News == b.News
+}
+
+func userItemizeSameWish(a, b *Wish) bool {
+	return mapperimpl.SameTime(&a.AddedAt, &b.AddedAt, 0) &&
+		a.SKU == b.SKU &&
+		a.Title == b.Title &&
+		mapperimpl.SameFloat64(&a.Price, &b.Price) &&
+		a.Notes == b.Notes
+}
+
 type profileNode = query.Node[Profile]
 
 // ProfileKey is the key of one Profile, and leads to its parts.
@@ -1788,156 +1990,4 @@ func (*ProfileDocument) ItemizeCodec(*ProfileDocument) *mapperimpl.Codec[Profile
 			mapperimpl.Singleton(mapperimpl.Record[ProfileDocument]{Encode: userItemizeProfileDocumentItem0Encode, Decode: userItemizeProfileDocumentItem0Decode, Same: userItemizeProfileDocumentItem0Same, Equal: userItemizeProfileDocumentItem0Equal, Clone: userItemizeProfileDocumentItem0Clone, Present: userItemizeProfileDocumentItem0Present}),
 		},
 	}
-}
-
-func userItemizeEncodeAddress(v *Address, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(3)
-	s.At("Street").Set(mapperimpl.EncodeString(&v.Street, 0))
-	s.At("City").Set(mapperimpl.EncodeString(&v.City, 0))
-	s.At("Country").Set(mapperimpl.EncodeString(&v.Country, 0))
-	return s.Value()
-}
-
-func userItemizeEncodeCart(v *Cart, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(1)
-	s.At("Lines").Set(mapperimpl.EncodeString(&v.Lines, 0))
-	return s.Value()
-}
-
-func userItemizeEncodeHistory(v *History, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(1)
-	s.At("Pages").Set(mapperimpl.EncodeString(&v.Pages, 0))
-	return s.Value()
-}
-
-func userItemizeEncodeDisplay(v *Display, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(2)
-	s.At("Theme").Set(mapperimpl.EncodeString(&v.Theme, 0))
-	s.At("Language").Set(mapperimpl.EncodeString(&v.Language, 0))
-	return s.Value()
-}
-
-func userItemizeEncodeMail(v *Mail, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(2)
-	s.At("Offers").Set(mapperimpl.EncodeBool(&v.Offers, 0))
-	s.At("News").Set(mapperimpl.EncodeBool(&v.News, 0))
-	return s.Value()
-}
-
-func userItemizeEncodeWish(v *Wish, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(5)
-	s.At("AddedAt").Set(mapperimpl.EncodeTime(&v.AddedAt, 0))
-	s.At("SKU").Set(mapperimpl.EncodeString(&v.SKU, 0))
-	s.At("Title").Set(mapperimpl.EncodeString(&v.Title, 0))
-	s.At("Price").Set(mapperimpl.EncodeFloat64(&v.Price, 0))
-	s.At("Notes").Set(mapperimpl.EncodeString(&v.Notes, 0))
-	return s.Value()
-}
-
-func userItemizeDecodeAddress(av types.AttributeValue, v *Address, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *Address) error {
-		switch name {
-		case "Street":
-			return mapperimpl.DecodeString(av, &v.Street, 0)
-		case "City":
-			return mapperimpl.DecodeString(av, &v.City, 0)
-		case "Country":
-			return mapperimpl.DecodeString(av, &v.Country, 0)
-		}
-		return nil
-	})
-}
-
-func userItemizeDecodeCart(av types.AttributeValue, v *Cart, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *Cart) error {
-		switch name {
-		case "Lines":
-			return mapperimpl.DecodeString(av, &v.Lines, 0)
-		}
-		return nil
-	})
-}
-
-func userItemizeDecodeHistory(av types.AttributeValue, v *History, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *History) error {
-		switch name {
-		case "Pages":
-			return mapperimpl.DecodeString(av, &v.Pages, 0)
-		}
-		return nil
-	})
-}
-
-func userItemizeDecodeDisplay(av types.AttributeValue, v *Display, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *Display) error {
-		switch name {
-		case "Theme":
-			return mapperimpl.DecodeString(av, &v.Theme, 0)
-		case "Language":
-			return mapperimpl.DecodeString(av, &v.Language, 0)
-		}
-		return nil
-	})
-}
-
-func userItemizeDecodeMail(av types.AttributeValue, v *Mail, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *Mail) error {
-		switch name {
-		case "Offers":
-			return mapperimpl.DecodeBool(av, &v.Offers, 0)
-		case "News":
-			return mapperimpl.DecodeBool(av, &v.News, 0)
-		}
-		return nil
-	})
-}
-
-func userItemizeDecodeWish(av types.AttributeValue, v *Wish, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *Wish) error {
-		switch name {
-		case "AddedAt":
-			return mapperimpl.DecodeTime(av, &v.AddedAt, 0)
-		case "SKU":
-			return mapperimpl.DecodeString(av, &v.SKU, 0)
-		case "Title":
-			return mapperimpl.DecodeString(av, &v.Title, 0)
-		case "Price":
-			return mapperimpl.DecodeFloat64(av, &v.Price, 0)
-		case "Notes":
-			return mapperimpl.DecodeString(av, &v.Notes, 0)
-		}
-		return nil
-	})
-}
-
-func userItemizeSameAddress(a, b *Address) bool {
-	return a.Street == b.Street &&
-		a.City == b.City &&
-		a.Country == b.Country
-}
-
-func userItemizeSameCart(a, b *Cart) bool {
-	return a.Lines == b.Lines
-}
-
-func userItemizeSameHistory(a, b *History) bool {
-	return a.Pages == b.Pages
-}
-
-func userItemizeSameDisplay(a, b *Display) bool {
-	return a.Theme == b.Theme &&
-		a.Language == b.Language
-}
-
-func userItemizeSameMail(a, b *Mail) bool {
-	return a.Offers == b.Offers &&
-		a.News == b.News
-}
-
-func userItemizeSameWish(a, b *Wish) bool {
-	return mapperimpl.SameTime(&a.AddedAt, &b.AddedAt, 0) &&
-		a.SKU == b.SKU &&
-		a.Title == b.Title &&
-		mapperimpl.SameFloat64(&a.Price, &b.Price) &&
-		a.Notes == b.Notes
 }

@@ -42,6 +42,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*User
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type addressLayout_changed_run_go_generate = struct {
 	Street string
 	City   string `dynamodbav:"city"`
@@ -55,6 +60,11 @@ var _ = struct {
 	*Address
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Address
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type wishLayout_changed_run_go_generate = struct {
 	AddedAt time.Time
@@ -72,6 +82,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Wish
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type cardLayout_changed_run_go_generate = struct {
 	Last4   string
 	Expires time.Time `dynamodbav:"exp,unixtime"`
@@ -84,6 +99,11 @@ var _ = struct {
 	*Card
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Card
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type scalarsLayout_changed_run_go_generate = struct {
 	ID      string    `ddb:"pk={ID}"`
@@ -106,6 +126,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Scalars
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type sizedLayout_changed_run_go_generate = struct {
 	ID  int64   `ddb:"pk={ID}"`
 	I8  int8    `ddb:"sk=A"`
@@ -126,6 +151,11 @@ var _ = struct {
 	*Sized
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Sized
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type omittingLayout_changed_run_go_generate = struct {
 	ID     string            `ddb:"pk={ID}"`
@@ -148,6 +178,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Omitting
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type nullingLayout_changed_run_go_generate = struct {
 	ID     string            `ddb:"pk={ID}"`
 	String string            `ddb:"sk=A" dynamodbav:",nullempty"`
@@ -163,6 +198,11 @@ var _ = struct {
 	*Nulling
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Nulling
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type timesLayout_changed_run_go_generate = struct {
 	ID      string               `ddb:"pk={ID}"`
@@ -184,6 +224,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Times
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 var _ = (*time.Time)((*Stamp)(nil))
 
 var _ = (*int64)((*time.Duration)(nil))
@@ -193,12 +238,22 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*time.Duration
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 var _ = (*int)((*time.Month)(nil))
 
 var _ = struct {
 	*time.Month
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*time.Month
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type quotedLayout_changed_run_go_generate = struct {
 	ID    int64   `ddb:"pk={ID}" dynamodbav:",string"`
@@ -216,12 +271,22 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Quoted
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 var _ = (*int)((*Color)(nil))
 
 var _ = struct {
 	*Color
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Color
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type setsLayout_changed_run_go_generate = struct {
 	ID      string    `ddb:"pk={ID}"`
@@ -240,12 +305,22 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Sets
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 var _ = (*string)((*Name)(nil))
 
 var _ = struct {
 	*Name
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Name
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type slicesLayout_changed_run_go_generate = struct {
 	ID      string           `ddb:"pk={ID}"`
@@ -267,6 +342,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Slices
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 var _ = (*[]byte)((*Blob)(nil))
 
 var _ = struct {
@@ -274,12 +354,22 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Blob
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 var _ = (*[]string)((*Lines)(nil))
 
 var _ = struct {
 	*Lines
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Lines
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type mapsLayout_changed_run_go_generate = struct {
 	ID      string                      `ddb:"pk={ID}"`
@@ -301,6 +391,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Maps
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 var _ = (*[16]byte)((*UUID)(nil))
 
 var _ = struct {
@@ -308,12 +403,27 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*UUID
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Name
+	mapperimpl.NoText
+}{}.MarshalText
+
 var _ = (*map[string]string)((*Labels)(nil))
 
 var _ = struct {
 	*Labels
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Labels
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type pointersLayout_changed_run_go_generate = struct {
 	ID     string          `ddb:"pk={ID}"`
@@ -334,6 +444,11 @@ var _ = struct {
 	*Pointers
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Pointers
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type nestedLayout_changed_run_go_generate = struct {
 	ID   string   `ddb:"pk={ID}"`
@@ -358,6 +473,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Nested
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type deepLayout_changed_run_go_generate = struct {
 	List  []Address
 	Map   map[string]Address
@@ -373,6 +493,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Deep
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type deeperLayout_changed_run_go_generate = struct {
 	When  time.Time
 	Names []Name `dynamodbav:",stringset,omitempty"`
@@ -387,6 +512,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Deeper
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type embeddingLayout_changed_run_go_generate = struct {
 	Base
 	ID       string `ddb:"pk={ID}"`
@@ -399,6 +529,11 @@ var _ = struct {
 	*Embedding
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Embedding
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type baseLayout_changed_run_go_generate = struct {
 	CreatedAt time.Time `ddb:"sk=BASE"`
@@ -413,6 +548,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Base
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type embeddedPointerLayout_changed_run_go_generate = struct {
 	*Audit
 	ID   string `ddb:"pk={ID}"`
@@ -426,6 +566,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*EmbeddedPointer
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type auditLayout_changed_run_go_generate = struct {
 	Reviewer string `ddb:"sk=AUDIT"`
 	Score    int    `ddb:"sk=AUDIT"`
@@ -437,6 +582,11 @@ var _ = struct {
 	*Audit
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Audit
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type spreadLayout_changed_run_go_generate = struct {
 	ID      string   `ddb:"pk={ID}"`
@@ -456,6 +606,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Spread
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type sharedSpreadLayout_changed_run_go_generate = struct {
 	ID    string  `ddb:"pk={ID}"`
 	Title string  `ddb:"sk=A"`
@@ -470,6 +625,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*SharedSpread
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type commonLayout_changed_run_go_generate = struct {
 	Note string
 	At   time.Time `dynamodbav:"at"`
@@ -481,6 +641,11 @@ var _ = struct {
 	*Common
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Common
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type interfacesLayout_changed_run_go_generate = struct {
 	ID   string         `ddb:"pk={ID}"`
@@ -496,6 +661,11 @@ var _ = struct {
 	*Interfaces
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Interfaces
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type marshalersLayout_changed_run_go_generate = struct {
 	ID     string                  `ddb:"pk={ID}"`
@@ -514,6 +684,11 @@ var _ = struct {
 	*Marshalers
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Marshalers
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 var _ interface {
 	MarshalDynamoDBAttributeValue() (types.AttributeValue, error)
@@ -542,6 +717,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Decimals
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 var _ = (*string)((*attributevalue.Number)(nil))
 
 var _ = struct {
@@ -549,12 +729,22 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*attributevalue.Number
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 var _ = (*string)((*json.Number)(nil))
 
 var _ = struct {
 	*json.Number
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*json.Number
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type namedTypesLayout_changed_run_go_generate = struct {
 	ID     Name   `ddb:"pk=N#{ID}"`
@@ -577,12 +767,22 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*NamedTypes
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 var _ = (*uint8)((*Level)(nil))
 
 var _ = struct {
 	*Level
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Level
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 var _ = (*float64)((*Ratio)(nil))
 
@@ -591,6 +791,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Ratio
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 var _ = (*bool)((*Flag)(nil))
 
 var _ = struct {
@@ -598,12 +803,22 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Flag
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 var _ = (*int)((*Size)(nil))
 
 var _ = struct {
 	*Size
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Size
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type timeElementsLayout_changed_run_go_generate = struct {
 	ID      string `ddb:"pk={ID}"`
@@ -623,6 +838,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*TimeElements
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type mapElementsLayout_changed_run_go_generate = struct {
 	ID     string             `ddb:"pk={ID}"`
 	Head   string             `ddb:"sk=HEAD"`
@@ -641,6 +861,16 @@ var _ = struct {
 	*MapElements
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*MapElements
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Level
+	mapperimpl.NoText
+}{}.MarshalText
 
 var _ interface {
 	encoding.TextMarshaler
@@ -667,6 +897,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*ScalarElements
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 var _ interface {
 	encoding.TextMarshaler
 	encoding.TextUnmarshaler
@@ -686,6 +921,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Members
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type pointerElementsLayout_changed_run_go_generate = struct {
 	ID     string             `ddb:"pk={ID}"`
 	Head   string             `ddb:"sk=HEAD"`
@@ -701,6 +941,11 @@ var _ = struct {
 	*PointerElements
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*PointerElements
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type compositeLayout_changed_run_go_generate = struct {
 	Tenant string   `ddb:"sk=HEAD"`
@@ -719,6 +964,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Composite
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type entryLayout_changed_run_go_generate = struct {
 	List  string
 	At    time.Time
@@ -735,6 +985,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Entry
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type ownerKeysLayout_changed_run_go_generate = struct {
 	ID    string         `ddb:"pk={ID}"`
 	Shard Level          `ddb:"sk=HEAD"`
@@ -748,6 +1003,11 @@ var _ = struct {
 	*OwnerKeys
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*OwnerKeys
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type productLayout_changed_run_go_generate = struct {
 	_      struct{} `ddb:"table=ProductCatalog,hash=Id,range=-"`
@@ -770,6 +1030,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Product
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type satellitesLayout_changed_run_go_generate = struct {
 	_       struct{} `ddb:"table=forums,hash=Name,range=-"`
 	_       struct{} `ddb:"table=replies,hash=Forum,range=At,name=ReplyTable"`
@@ -786,6 +1051,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Satellites
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type replyLayout_changed_run_go_generate = struct {
 	Seq  int
 	Text string
@@ -798,6 +1068,11 @@ var _ = struct {
 	*Reply
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Reply
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type threadLayout_changed_run_go_generate = struct {
 	_       struct{} `ddb:"table=threads,hash=ForumName,range=Subject"`
@@ -815,6 +1090,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Thread
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type readingLayout_changed_run_go_generate = struct {
 	_      struct{}  `ddb:"table=readings"`
 	Sensor int       `ddb:"pk={Sensor}"`
@@ -829,6 +1109,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Reading
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type chunkLayout_changed_run_go_generate = struct {
 	_    struct{} `ddb:"table=chunks"`
 	Hash []byte   `ddb:"pk={Hash}"`
@@ -842,6 +1127,11 @@ var _ = struct {
 	*Chunk
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Chunk
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type orderLayout_changed_run_go_generate = struct {
 	_        struct{} `ddb:"table=orders"`
@@ -859,6 +1149,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Order
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type lineLayout_changed_run_go_generate = struct {
 	Line  int
 	SKU   string
@@ -872,6 +1167,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Line
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type bareLayout_changed_run_go_generate = struct {
 	_     struct{} `ddb:"table=bare,pk=BARE,sk=B#{Name},root"`
 	Name  string
@@ -884,6 +1184,11 @@ var _ = struct {
 	*Bare
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Bare
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type oneTableLayout_changed_run_go_generate = struct {
 	_     struct{} `ddb:"table=single,hash=Key,range=-"`
@@ -899,6 +1204,11 @@ var _ = struct {
 	*OneTable
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*OneTable
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type noVersionLayout_changed_run_go_generate = struct {
 	_     struct{} `ddb:"table=noversion,noversion"`
@@ -916,6 +1226,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*NoVersion
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type namedVersionLayout_changed_run_go_generate = struct {
 	_     struct{} `ddb:"table=named,version=rev"`
 	ID    string   `ddb:"pk={ID}"`
@@ -929,6 +1244,11 @@ var _ = struct {
 	*NamedVersion
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*NamedVersion
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type expiringLayout_changed_run_go_generate = struct {
 	_        struct{}   `ddb:"table=expiring,ttl=gone"`
@@ -947,6 +1267,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Expiring
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type sessionLayout_changed_run_go_generate = struct {
 	Name  string
 	Until time.Time `ddb:"ttl"`
@@ -959,6 +1284,11 @@ var _ = struct {
 	*Session
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Session
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type expiringAllLayout_changed_run_go_generate = struct {
 	_     struct{}  `ddb:"table=expiringall,ttl=gone"`
@@ -976,6 +1306,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*ExpiringAll
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type slashesLayout_changed_run_go_generate = struct {
 	_     struct{} `ddb:"table=slashes,delim=/"`
 	ID    string   `ddb:"pk=s/{ID}"`
@@ -989,6 +1324,11 @@ var _ = struct {
 	*Slashes
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Slashes
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type textKeysLayout_changed_run_go_generate = struct {
 	ID    netip.Addr         `ddb:"pk=IP#{ID}"`
@@ -1005,9 +1345,19 @@ var _ = struct {
 }{}.MarshalDynamoDBAttributeValue
 
 var _ = struct {
+	*TextKeys
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
+var _ = struct {
 	*netip.Addr
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*netip.Addr
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type netLayout_changed_run_go_generate = struct {
 	Prefix netip.Prefix
@@ -1023,9 +1373,19 @@ var _ = struct {
 }{}.MarshalDynamoDBAttributeValue
 
 var _ = struct {
+	*Net
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
+var _ = struct {
 	*netip.Prefix
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*netip.Prefix
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 var _ interface {
 	encoding.TextMarshaler
@@ -1048,6 +1408,11 @@ var _ = struct {
 	*BinaryKey
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*BinaryKey
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type wideLayout_changed_run_go_generate = struct {
 	ID  string `ddb:"pk={ID}"`
@@ -1132,6 +1497,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Wide
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type embeddedElementsLayout_changed_run_go_generate = struct {
 	ID    string `ddb:"pk={ID}"`
 	Head  string `ddb:"sk=HEAD"`
@@ -1152,6 +1522,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*EmbeddedElements
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type sameKeysLayout_changed_run_go_generate = struct {
 	ID   string   `ddb:"pk=USER#{ID}"`
 	Text string   `ddb:"sk=USER#{ID}"`
@@ -1164,6 +1539,11 @@ var _ = struct {
 	*SameKeys
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*SameKeys
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type lossyLayout_changed_run_go_generate = struct {
 	_      struct{}  `ddb:"table=lossy"`
@@ -1179,6 +1559,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Lossy
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type nothingLayout_changed_run_go_generate = struct {
 	_  struct{} `ddb:"table=nothing,sk=HEAD,root"`
 	ID string   `ddb:"pk={ID},stored"`
@@ -1190,6 +1575,11 @@ var _ = struct {
 	*Nothing
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Nothing
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type userNode = query.Node[User]
 
@@ -1950,6 +2340,50 @@ func (*User) ItemizeCodec(*User) *mapperimpl.Codec[User] {
 			mapperimpl.Map(modelsItemizeUserItem5Field, mapperimpl.Keys[string]{To: func(k string) (mapperimpl.Value, error) { return mapperimpl.StringValue(k) }, From: modelsItemizeUserItem5KeyFrom}, modelsItemizeUserItem5EqualMap, mapperimpl.Record[Card]{Encode: modelsItemizeUserItem5Encode, Decode: modelsItemizeUserItem5Decode, Same: modelsItemizeUserItem5Same, Equal: modelsItemizeUserItem5Equal, Clone: modelsItemizeUserItem5Clone}),
 		},
 	}
+}
+
+func modelsItemizeSameString(a, b *string) bool {
+	return (*a) == (*b)
+}
+
+func modelsItemizeEncodeAddress(v *Address, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(4)
+	s.At("Street").Set(mapperimpl.EncodeString(&v.Street, 0))
+	s.At("city").Set(mapperimpl.EncodeString(&v.City, 0))
+	s.At("Zip").Set(mapperimpl.EncodePointer(&v.Zip, 0, mapperimpl.EncodeString[string]))
+	s.At("floor").Set(mapperimpl.EncodeInt(&v.Floor, mapperimpl.OmitEmpty))
+	return s.Value()
+}
+
+func modelsItemizeDecodeAddress(av types.AttributeValue, v *Address, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *Address) error {
+		switch name {
+		case "Street":
+			return mapperimpl.DecodeString(av, &v.Street, 0)
+		case "city":
+			return mapperimpl.DecodeString(av, &v.City, 0)
+		case "Zip":
+			return mapperimpl.DecodePointer(av, &v.Zip, 0, mapperimpl.DecodeString[string])
+		case "floor":
+			return mapperimpl.DecodeInt(av, &v.Floor, mapperimpl.OmitEmpty)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameAddress(a, b *Address) bool {
+	return a.Street == b.Street &&
+		a.City == b.City &&
+		mapperimpl.SamePointer(&a.Zip, &b.Zip, modelsItemizeSameString) &&
+		a.Floor == b.Floor
+}
+
+func modelsItemizeCloneAddress(dst, src *Address) {
+	*dst = Address{}
+	dst.Street = src.Street
+	dst.City = src.City
+	mapperimpl.ClonePointer(&dst.Zip, &src.Zip, mapperimpl.Copy[string])
+	dst.Floor = src.Floor
 }
 
 type scalarsNode = query.Node[Scalars]
@@ -3289,11 +3723,6 @@ func (p NullingPatch) RemoveInt() NullingPatch {
 	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.Remove(0, 1))}
 }
 
-// IncrementInt adds to Int, which counts from 0 where it is not stored.
-func (p NullingPatch) IncrementInt(by int64) NullingPatch {
-	return NullingPatch{mapper.With(p.nullingPatch, mapperimpl.Increment(0, 1, by))}
-}
-
 // IfInt requires that Int is value.
 func (p NullingPatch) IfInt(value int) NullingPatch {
 	r := new(Nulling)
@@ -3854,6 +4283,14 @@ func (*Times) ItemizeCodec(*Times) *mapperimpl.Codec[Times] {
 	}
 }
 
+func modelsItemizeSameTimeTime(a, b *time.Time) bool {
+	return mapperimpl.SameTime(a, b, 0)
+}
+
+func modelsItemizeSameTimeTimeUnixTime(a, b *time.Time) bool {
+	return mapperimpl.SameTime(a, b, mapperimpl.UnixTime)
+}
+
 type quotedNode = query.Node[Quoted]
 
 // QuotedKey is the key of one Quoted, and leads to its parts.
@@ -4099,6 +4536,10 @@ func (*Quoted) ItemizeCodec(*Quoted) *mapperimpl.Codec[Quoted] {
 			mapperimpl.Singleton(mapperimpl.Record[Quoted]{Encode: modelsItemizeQuotedItem0Encode, Decode: modelsItemizeQuotedItem0Decode, Same: modelsItemizeQuotedItem0Same, Equal: modelsItemizeQuotedItem0Equal, Clone: modelsItemizeQuotedItem0Clone, Present: modelsItemizeQuotedItem0Present}),
 		},
 	}
+}
+
+func modelsItemizeSameInt(a, b *int) bool {
+	return (*a) == (*b)
 }
 
 type setsNode = query.Node[Sets]
@@ -4374,6 +4815,18 @@ func (*Sets) ItemizeCodec(*Sets) *mapperimpl.Codec[Sets] {
 			mapperimpl.Singleton(mapperimpl.Record[Sets]{Encode: modelsItemizeSetsItem0Encode, Decode: modelsItemizeSetsItem0Decode, Same: modelsItemizeSetsItem0Same, Equal: modelsItemizeSetsItem0Equal, Clone: modelsItemizeSetsItem0Clone, Present: modelsItemizeSetsItem0Present}),
 		},
 	}
+}
+
+func modelsItemizeSameFloat64(a, b *float64) bool {
+	return mapperimpl.SameFloat64(a, b)
+}
+
+func modelsItemizeSameSliceOfByte(a, b *[]byte) bool {
+	return mapperimpl.SameBytes(a, b)
+}
+
+func modelsItemizeCloneSliceOfByte(dst, src *[]byte) {
+	(*dst) = bytes.Clone((*src))
 }
 
 type slicesNode = query.Node[Slices]
@@ -4743,6 +5196,78 @@ func (*Slices) ItemizeCodec(*Slices) *mapperimpl.Codec[Slices] {
 	}
 }
 
+func modelsItemizeEncodeSliceOfString(v *[]string, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodeSlice(v, o, mapperimpl.EncodeString[string])
+}
+
+func modelsItemizeEncodeMapOfStringToInt(v *map[string]int, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodeMap(v, o, mapperimpl.StringKey[string], mapperimpl.EncodeInt[int])
+}
+
+func modelsItemizeEncodeArrayOf2ToBool(v *[2]bool, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodeArray((*v)[:], o, mapperimpl.EncodeBool[bool])
+}
+
+func modelsItemizeEncodePointerToAddress(v **Address, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodePointer(v, o, modelsItemizeEncodeAddress)
+}
+
+func modelsItemizeDecodeSliceOfString(av types.AttributeValue, v *[]string, o mapperimpl.Options) error {
+	return mapperimpl.DecodeSlice(av, v, o, mapperimpl.DecodeString[string])
+}
+
+func modelsItemizeDecodeMapOfStringToInt(av types.AttributeValue, v *map[string]int, o mapperimpl.Options) error {
+	return mapperimpl.DecodeMap(av, v, o, mapperimpl.ParseStringKey[string], mapperimpl.DecodeInt[int])
+}
+
+func modelsItemizeDecodeArrayOf2ToBool(av types.AttributeValue, v *[2]bool, o mapperimpl.Options) error {
+	return mapperimpl.DecodeArray(av, v, (*v)[:], o, mapperimpl.DecodeBool[bool])
+}
+
+func modelsItemizeDecodePointerToAddress(av types.AttributeValue, v **Address, o mapperimpl.Options) error {
+	return mapperimpl.DecodePointer(av, v, o, modelsItemizeDecodeAddress)
+}
+
+func modelsItemizeSameSliceOfString(a, b *[]string) bool {
+	return mapperimpl.SameValues(a, b)
+}
+
+func modelsItemizeSameMapOfStringToInt(a, b *map[string]int) bool {
+	return mapperimpl.SamePlainMap(a, b)
+}
+
+func modelsItemizeSameArrayOf2ToBool(a, b *[2]bool) bool {
+	return mapperimpl.SameElements((*a)[:], (*b)[:], modelsItemizeSameBool)
+}
+
+func modelsItemizeSamePointerToAddress(a, b **Address) bool {
+	return mapperimpl.SamePointer(a, b, modelsItemizeSameAddress)
+}
+
+func modelsItemizeSameBlob(a, b *Blob) bool {
+	return mapperimpl.SameBytes(a, b)
+}
+
+func modelsItemizeCloneSliceOfString(dst, src *[]string) {
+	(*dst) = slices.Clone((*src))
+}
+
+func modelsItemizeCloneMapOfStringToInt(dst, src *map[string]int) {
+	(*dst) = maps.Clone((*src))
+}
+
+func modelsItemizeClonePointerToAddress(dst, src **Address) {
+	mapperimpl.ClonePointer(dst, src, modelsItemizeCloneAddress)
+}
+
+func modelsItemizeCloneBlob(dst, src *Blob) {
+	(*dst) = bytes.Clone((*src))
+}
+
+func modelsItemizeSameBool(a, b *bool) bool {
+	return (*a) == (*b)
+}
+
 type mapsNode = query.Node[Maps]
 
 // MapsKey is the key of one Maps, and leads to its parts.
@@ -5106,6 +5631,54 @@ func (*Maps) ItemizeCodec(*Maps) *mapperimpl.Codec[Maps] {
 			mapperimpl.Singleton(mapperimpl.Record[Maps]{Encode: modelsItemizeMapsItem0Encode, Decode: modelsItemizeMapsItem0Decode, Same: modelsItemizeMapsItem0Same, Equal: modelsItemizeMapsItem0Equal, Clone: modelsItemizeMapsItem0Clone, Present: modelsItemizeMapsItem0Present}),
 		},
 	}
+}
+
+func modelsItemizeEncodeMapOfStringToSliceOfInt(v *map[string][]int, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodeMap(v, o, mapperimpl.StringKey[string], modelsItemizeEncodeSliceOfInt)
+}
+
+func modelsItemizeEncodePointerToInt(v **int, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodePointer(v, o, mapperimpl.EncodeInt[int])
+}
+
+func modelsItemizeDecodeMapOfStringToSliceOfInt(av types.AttributeValue, v *map[string][]int, o mapperimpl.Options) error {
+	return mapperimpl.DecodeMap(av, v, o, mapperimpl.ParseStringKey[string], modelsItemizeDecodeSliceOfInt)
+}
+
+func modelsItemizeDecodePointerToInt(av types.AttributeValue, v **int, o mapperimpl.Options) error {
+	return mapperimpl.DecodePointer(av, v, o, mapperimpl.DecodeInt[int])
+}
+
+func modelsItemizeSameMapOfStringToSliceOfInt(a, b *map[string][]int) bool {
+	return mapperimpl.SameMap(a, b, modelsItemizeSameSliceOfInt)
+}
+
+func modelsItemizeSamePointerToInt(a, b **int) bool {
+	return mapperimpl.SamePointer(a, b, modelsItemizeSameInt)
+}
+
+func modelsItemizeCloneMapOfStringToSliceOfInt(dst, src *map[string][]int) {
+	mapperimpl.CloneMap(dst, src, modelsItemizeCloneSliceOfInt)
+}
+
+func modelsItemizeClonePointerToInt(dst, src **int) {
+	mapperimpl.ClonePointer(dst, src, mapperimpl.Copy[int])
+}
+
+func modelsItemizeEncodeSliceOfInt(v *[]int, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodeSlice(v, o, mapperimpl.EncodeInt[int])
+}
+
+func modelsItemizeDecodeSliceOfInt(av types.AttributeValue, v *[]int, o mapperimpl.Options) error {
+	return mapperimpl.DecodeSlice(av, v, o, mapperimpl.DecodeInt[int])
+}
+
+func modelsItemizeSameSliceOfInt(a, b *[]int) bool {
+	return mapperimpl.SameValues(a, b)
+}
+
+func modelsItemizeCloneSliceOfInt(dst, src *[]int) {
+	(*dst) = slices.Clone((*src))
 }
 
 type pointersNode = query.Node[Pointers]
@@ -5475,6 +6048,18 @@ func (*Pointers) ItemizeCodec(*Pointers) *mapperimpl.Codec[Pointers] {
 	}
 }
 
+func modelsItemizeEncodeArrayOf2ToString(v *[2]string, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodeArray((*v)[:], o, mapperimpl.EncodeString[string])
+}
+
+func modelsItemizeDecodeArrayOf2ToString(av types.AttributeValue, v *[2]string, o mapperimpl.Options) error {
+	return mapperimpl.DecodeArray(av, v, (*v)[:], o, mapperimpl.DecodeString[string])
+}
+
+func modelsItemizeSameArrayOf2ToString(a, b *[2]string) bool {
+	return mapperimpl.SameElements((*a)[:], (*b)[:], modelsItemizeSameString)
+}
+
 type nestedNode = query.Node[Nested]
 
 // NestedKey is the key of one Nested, and leads to its parts.
@@ -5794,6 +6379,95 @@ func (*Nested) ItemizeCodec(*Nested) *mapperimpl.Codec[Nested] {
 			mapperimpl.Singleton(mapperimpl.Record[Nested]{Encode: modelsItemizeNestedItem1Encode, Decode: modelsItemizeNestedItem1Decode, Same: modelsItemizeNestedItem1Same, Equal: modelsItemizeNestedItem1Equal, Clone: modelsItemizeNestedItem1Clone, Present: modelsItemizeNestedItem1Present}),
 		},
 	}
+}
+
+func modelsItemizeEncodeStructXIntYInt(v *struct {
+	X int
+	Y int
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(2)
+	s.At("X").Set(mapperimpl.EncodeInt(&v.X, 0))
+	s.At("Y").Set(mapperimpl.EncodeInt(&v.Y, 0))
+	return s.Value()
+}
+
+func modelsItemizeEncodeStructNameStringVString(v *struct {
+	Name string
+	V    string
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(2)
+	s.At("Name").Set(mapperimpl.EncodeString(&v.Name, 0))
+	s.At("V").Set(mapperimpl.EncodeString(&v.V, 0))
+	return s.Value()
+}
+
+func modelsItemizeEncodeStruct(v *struct{}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(0)
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructXIntYInt(av types.AttributeValue, v *struct {
+	X int
+	Y int
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		X int
+		Y int
+	}) error {
+		switch name {
+		case "X":
+			return mapperimpl.DecodeInt(av, &v.X, 0)
+		case "Y":
+			return mapperimpl.DecodeInt(av, &v.Y, 0)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeDecodeStructNameStringVString(av types.AttributeValue, v *struct {
+	Name string
+	V    string
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		Name string
+		V    string
+	}) error {
+		switch name {
+		case "Name":
+			return mapperimpl.DecodeString(av, &v.Name, 0)
+		case "V":
+			return mapperimpl.DecodeString(av, &v.V, 0)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeDecodeStruct(av types.AttributeValue, v *struct{}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct{}) error {
+		switch name {
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructXIntYInt(a, b *struct {
+	X int
+	Y int
+}) bool {
+	return a.X == b.X &&
+		a.Y == b.Y
+}
+
+func modelsItemizeSameStructNameStringVString(a, b *struct {
+	Name string
+	V    string
+}) bool {
+	return a.Name == b.Name &&
+		a.V == b.V
+}
+
+func modelsItemizeSameStruct(a, b *struct{}) bool {
+	return true
 }
 
 type embeddingNode = query.Node[Embedding]
@@ -19832,293 +20506,4 @@ func (*Nothing) ItemizeCodec(*Nothing) *mapperimpl.Codec[Nothing] {
 			mapperimpl.Singleton(mapperimpl.Record[Nothing]{Encode: modelsItemizeNothingItem0Encode, Decode: modelsItemizeNothingItem0Decode, Same: modelsItemizeNothingItem0Same, Equal: modelsItemizeNothingItem0Equal, Clone: modelsItemizeNothingItem0Clone, Present: modelsItemizeNothingItem0Present}),
 		},
 	}
-}
-
-func modelsItemizeSameString(a, b *string) bool {
-	return (*a) == (*b)
-}
-
-func modelsItemizeEncodeAddress(v *Address, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(4)
-	s.At("Street").Set(mapperimpl.EncodeString(&v.Street, 0))
-	s.At("city").Set(mapperimpl.EncodeString(&v.City, 0))
-	s.At("Zip").Set(mapperimpl.EncodePointer(&v.Zip, 0, mapperimpl.EncodeString[string]))
-	s.At("floor").Set(mapperimpl.EncodeInt(&v.Floor, mapperimpl.OmitEmpty))
-	return s.Value()
-}
-
-func modelsItemizeDecodeAddress(av types.AttributeValue, v *Address, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *Address) error {
-		switch name {
-		case "Street":
-			return mapperimpl.DecodeString(av, &v.Street, 0)
-		case "city":
-			return mapperimpl.DecodeString(av, &v.City, 0)
-		case "Zip":
-			return mapperimpl.DecodePointer(av, &v.Zip, 0, mapperimpl.DecodeString[string])
-		case "floor":
-			return mapperimpl.DecodeInt(av, &v.Floor, mapperimpl.OmitEmpty)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameAddress(a, b *Address) bool {
-	return a.Street == b.Street &&
-		a.City == b.City &&
-		mapperimpl.SamePointer(&a.Zip, &b.Zip, modelsItemizeSameString) &&
-		a.Floor == b.Floor
-}
-
-func modelsItemizeCloneAddress(dst, src *Address) {
-	*dst = Address{}
-	dst.Street = src.Street
-	dst.City = src.City
-	mapperimpl.ClonePointer(&dst.Zip, &src.Zip, mapperimpl.Copy[string])
-	dst.Floor = src.Floor
-}
-
-func modelsItemizeSameTimeTime(a, b *time.Time) bool {
-	return mapperimpl.SameTime(a, b, 0)
-}
-
-func modelsItemizeSameTimeTimeUnixTime(a, b *time.Time) bool {
-	return mapperimpl.SameTime(a, b, mapperimpl.UnixTime)
-}
-
-func modelsItemizeSameInt(a, b *int) bool {
-	return (*a) == (*b)
-}
-
-func modelsItemizeSameFloat64(a, b *float64) bool {
-	return mapperimpl.SameFloat64(a, b)
-}
-
-func modelsItemizeSameSliceOfByte(a, b *[]byte) bool {
-	return mapperimpl.SameBytes(a, b)
-}
-
-func modelsItemizeCloneSliceOfByte(dst, src *[]byte) {
-	(*dst) = bytes.Clone((*src))
-}
-
-func modelsItemizeEncodeSliceOfString(v *[]string, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodeSlice(v, o, mapperimpl.EncodeString[string])
-}
-
-func modelsItemizeEncodeMapOfStringToInt(v *map[string]int, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodeMap(v, o, mapperimpl.StringKey[string], mapperimpl.EncodeInt[int])
-}
-
-func modelsItemizeEncodeArrayOf2ToBool(v *[2]bool, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodeArray((*v)[:], o, mapperimpl.EncodeBool[bool])
-}
-
-func modelsItemizeEncodePointerToAddress(v **Address, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodePointer(v, o, modelsItemizeEncodeAddress)
-}
-
-func modelsItemizeDecodeSliceOfString(av types.AttributeValue, v *[]string, o mapperimpl.Options) error {
-	return mapperimpl.DecodeSlice(av, v, o, mapperimpl.DecodeString[string])
-}
-
-func modelsItemizeDecodeMapOfStringToInt(av types.AttributeValue, v *map[string]int, o mapperimpl.Options) error {
-	return mapperimpl.DecodeMap(av, v, o, mapperimpl.ParseStringKey[string], mapperimpl.DecodeInt[int])
-}
-
-func modelsItemizeDecodeArrayOf2ToBool(av types.AttributeValue, v *[2]bool, o mapperimpl.Options) error {
-	return mapperimpl.DecodeArray(av, v, (*v)[:], o, mapperimpl.DecodeBool[bool])
-}
-
-func modelsItemizeDecodePointerToAddress(av types.AttributeValue, v **Address, o mapperimpl.Options) error {
-	return mapperimpl.DecodePointer(av, v, o, modelsItemizeDecodeAddress)
-}
-
-func modelsItemizeSameSliceOfString(a, b *[]string) bool {
-	return mapperimpl.SameValues(a, b)
-}
-
-func modelsItemizeSameMapOfStringToInt(a, b *map[string]int) bool {
-	return mapperimpl.SamePlainMap(a, b)
-}
-
-func modelsItemizeSameArrayOf2ToBool(a, b *[2]bool) bool {
-	return mapperimpl.SameElements((*a)[:], (*b)[:], modelsItemizeSameBool)
-}
-
-func modelsItemizeSamePointerToAddress(a, b **Address) bool {
-	return mapperimpl.SamePointer(a, b, modelsItemizeSameAddress)
-}
-
-func modelsItemizeSameBlob(a, b *Blob) bool {
-	return mapperimpl.SameBytes(a, b)
-}
-
-func modelsItemizeCloneSliceOfString(dst, src *[]string) {
-	(*dst) = slices.Clone((*src))
-}
-
-func modelsItemizeCloneMapOfStringToInt(dst, src *map[string]int) {
-	(*dst) = maps.Clone((*src))
-}
-
-func modelsItemizeClonePointerToAddress(dst, src **Address) {
-	mapperimpl.ClonePointer(dst, src, modelsItemizeCloneAddress)
-}
-
-func modelsItemizeCloneBlob(dst, src *Blob) {
-	(*dst) = bytes.Clone((*src))
-}
-
-func modelsItemizeEncodeMapOfStringToSliceOfInt(v *map[string][]int, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodeMap(v, o, mapperimpl.StringKey[string], modelsItemizeEncodeSliceOfInt)
-}
-
-func modelsItemizeEncodePointerToInt(v **int, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodePointer(v, o, mapperimpl.EncodeInt[int])
-}
-
-func modelsItemizeDecodeMapOfStringToSliceOfInt(av types.AttributeValue, v *map[string][]int, o mapperimpl.Options) error {
-	return mapperimpl.DecodeMap(av, v, o, mapperimpl.ParseStringKey[string], modelsItemizeDecodeSliceOfInt)
-}
-
-func modelsItemizeDecodePointerToInt(av types.AttributeValue, v **int, o mapperimpl.Options) error {
-	return mapperimpl.DecodePointer(av, v, o, mapperimpl.DecodeInt[int])
-}
-
-func modelsItemizeSameMapOfStringToSliceOfInt(a, b *map[string][]int) bool {
-	return mapperimpl.SameMap(a, b, modelsItemizeSameSliceOfInt)
-}
-
-func modelsItemizeSamePointerToInt(a, b **int) bool {
-	return mapperimpl.SamePointer(a, b, modelsItemizeSameInt)
-}
-
-func modelsItemizeCloneMapOfStringToSliceOfInt(dst, src *map[string][]int) {
-	mapperimpl.CloneMap(dst, src, modelsItemizeCloneSliceOfInt)
-}
-
-func modelsItemizeClonePointerToInt(dst, src **int) {
-	mapperimpl.ClonePointer(dst, src, mapperimpl.Copy[int])
-}
-
-func modelsItemizeEncodeArrayOf2ToString(v *[2]string, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodeArray((*v)[:], o, mapperimpl.EncodeString[string])
-}
-
-func modelsItemizeDecodeArrayOf2ToString(av types.AttributeValue, v *[2]string, o mapperimpl.Options) error {
-	return mapperimpl.DecodeArray(av, v, (*v)[:], o, mapperimpl.DecodeString[string])
-}
-
-func modelsItemizeSameBool(a, b *bool) bool {
-	return (*a) == (*b)
-}
-
-func modelsItemizeSameArrayOf2ToString(a, b *[2]string) bool {
-	return mapperimpl.SameElements((*a)[:], (*b)[:], modelsItemizeSameString)
-}
-
-func modelsItemizeEncodeStructXIntYInt(v *struct {
-	X int
-	Y int
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(2)
-	s.At("X").Set(mapperimpl.EncodeInt(&v.X, 0))
-	s.At("Y").Set(mapperimpl.EncodeInt(&v.Y, 0))
-	return s.Value()
-}
-
-func modelsItemizeEncodeStructNameStringVString(v *struct {
-	Name string
-	V    string
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(2)
-	s.At("Name").Set(mapperimpl.EncodeString(&v.Name, 0))
-	s.At("V").Set(mapperimpl.EncodeString(&v.V, 0))
-	return s.Value()
-}
-
-func modelsItemizeEncodeStruct(v *struct{}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(0)
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructXIntYInt(av types.AttributeValue, v *struct {
-	X int
-	Y int
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		X int
-		Y int
-	}) error {
-		switch name {
-		case "X":
-			return mapperimpl.DecodeInt(av, &v.X, 0)
-		case "Y":
-			return mapperimpl.DecodeInt(av, &v.Y, 0)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeDecodeStructNameStringVString(av types.AttributeValue, v *struct {
-	Name string
-	V    string
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		Name string
-		V    string
-	}) error {
-		switch name {
-		case "Name":
-			return mapperimpl.DecodeString(av, &v.Name, 0)
-		case "V":
-			return mapperimpl.DecodeString(av, &v.V, 0)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeDecodeStruct(av types.AttributeValue, v *struct{}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct{}) error {
-		switch name {
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructXIntYInt(a, b *struct {
-	X int
-	Y int
-}) bool {
-	return a.X == b.X &&
-		a.Y == b.Y
-}
-
-func modelsItemizeSameStructNameStringVString(a, b *struct {
-	Name string
-	V    string
-}) bool {
-	return a.Name == b.Name &&
-		a.V == b.V
-}
-
-func modelsItemizeSameStruct(a, b *struct{}) bool {
-	return true
-}
-
-func modelsItemizeEncodeSliceOfInt(v *[]int, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodeSlice(v, o, mapperimpl.EncodeInt[int])
-}
-
-func modelsItemizeDecodeSliceOfInt(av types.AttributeValue, v *[]int, o mapperimpl.Options) error {
-	return mapperimpl.DecodeSlice(av, v, o, mapperimpl.DecodeInt[int])
-}
-
-func modelsItemizeSameSliceOfInt(a, b *[]int) bool {
-	return mapperimpl.SameValues(a, b)
-}
-
-func modelsItemizeCloneSliceOfInt(dst, src *[]int) {
-	(*dst) = slices.Clone((*src))
 }

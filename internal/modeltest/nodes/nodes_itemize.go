@@ -42,6 +42,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Log
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type eventLayout_changed_run_go_generate = struct {
 	At time.Time
 	K  string
@@ -53,6 +58,11 @@ var _ = struct {
 	*Event
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Event
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type listEventLayout_changed_run_go_generate = struct {
 	List string
@@ -67,6 +77,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*ListEvent
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type extraLayout_changed_run_go_generate = struct {
 	A int
 	B string
@@ -78,6 +93,11 @@ var _ = struct {
 	*Extra
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Extra
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type visitLayout_changed_run_go_generate = struct {
 	_    struct{}  `ddb:"table=visits"`
@@ -94,6 +114,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Visit
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type ticketLayout_changed_run_go_generate = struct {
 	_     struct{} `ddb:"table=tickets"`
 	Queue string   `ddb:"pk=QUEUE#{Queue}"`
@@ -109,6 +134,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Ticket
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type noteLayout_changed_run_go_generate = struct {
 	Line int
 	Text string
@@ -120,6 +150,11 @@ var _ = struct {
 	*Note
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Note
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type logNode = query.Node[Log]
 

@@ -52,6 +52,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Random0
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type addressLayout_changed_run_go_generate = struct {
 	Street string
 	City   string `dynamodbav:"city"`
@@ -65,6 +70,11 @@ var _ = struct {
 	*models.Address
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*models.Address
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random1Layout_changed_run_go_generate = struct {
 	_  struct{}       `ddb:"table=random"`
@@ -99,6 +109,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Random1
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 var _ = (*[16]byte)((*models.UUID)(nil))
 
 var _ = struct {
@@ -106,9 +121,19 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*models.UUID
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 var _ interface {
 	MarshalDynamoDBAttributeValue() (types.AttributeValue, error)
 } = (*models.Money)(nil)
+
+var _ = struct {
+	*models.Name
+	mapperimpl.NoText
+}{}.MarshalText
 
 var _ = (*string)((*models.Name)(nil))
 
@@ -116,6 +141,11 @@ var _ = struct {
 	*models.Name
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*models.Name
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random2Layout_changed_run_go_generate = struct {
 	_  struct{} `ddb:"table=random"`
@@ -142,6 +172,11 @@ var _ = struct {
 	*Random2
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Random2
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random3Layout_changed_run_go_generate = struct {
 	_  struct{}    `ddb:"table=random"`
@@ -171,6 +206,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Random3
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 var _ interface {
 	MarshalDynamoDBAttributeValue() (types.AttributeValue, error)
 } = (*models.Point)(nil)
@@ -198,12 +238,22 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Random4
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 var _ = (*[]byte)((*models.Blob)(nil))
 
 var _ = struct {
 	*models.Blob
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*models.Blob
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random5Layout_changed_run_go_generate = struct {
 	_  struct{}      `ddb:"table=random"`
@@ -229,12 +279,22 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Random5
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 var _ = (*int)((*models.Color)(nil))
 
 var _ = struct {
 	*models.Color
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*models.Color
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random6Layout_changed_run_go_generate = struct {
 	_  struct{}     `ddb:"table=random"`
@@ -264,6 +324,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Random6
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type random7Layout_changed_run_go_generate = struct {
 	_  struct{} `ddb:"table=random"`
 	ID string   `ddb:"pk=R7#{ID}"`
@@ -284,6 +349,11 @@ var _ = struct {
 	*Random7
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Random7
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random8Layout_changed_run_go_generate = struct {
 	_  struct{}                `ddb:"table=random"`
@@ -318,6 +388,11 @@ var _ = struct {
 	*Random8
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Random8
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random9Layout_changed_run_go_generate = struct {
 	_  struct{} `ddb:"table=random"`
@@ -355,6 +430,11 @@ var _ = struct {
 	*Random9
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Random9
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random10Layout_changed_run_go_generate = struct {
 	_  struct{} `ddb:"table=random"`
@@ -397,6 +477,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Random10
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type random11Layout_changed_run_go_generate = struct {
 	_  struct{}      `ddb:"table=random"`
 	ID string        `ddb:"pk=R11#{ID}"`
@@ -417,6 +502,11 @@ var _ = struct {
 	*Random11
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Random11
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random12Layout_changed_run_go_generate = struct {
 	_  struct{}                        `ddb:"table=random"`
@@ -440,6 +530,11 @@ var _ = struct {
 	*Random12
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Random12
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random13Layout_changed_run_go_generate = struct {
 	_  struct{}                     `ddb:"table=random"`
@@ -469,6 +564,11 @@ var _ = struct {
 	*Random13
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Random13
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random14Layout_changed_run_go_generate = struct {
 	_  struct{}    `ddb:"table=random"`
@@ -508,6 +608,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Random14
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type random15Layout_changed_run_go_generate = struct {
 	_  struct{} `ddb:"table=random"`
 	ID string   `ddb:"pk=R15#{ID}"`
@@ -526,6 +631,11 @@ var _ = struct {
 	*Random15
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Random15
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random16Layout_changed_run_go_generate = struct {
 	_  struct{}                           `ddb:"table=random"`
@@ -550,6 +660,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Random16
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type random17Layout_changed_run_go_generate = struct {
 	_  struct{}       `ddb:"table=random"`
 	ID string         `ddb:"pk=R17#{ID}"`
@@ -567,6 +682,11 @@ var _ = struct {
 	*Random17
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Random17
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random18Layout_changed_run_go_generate = struct {
 	_  struct{}       `ddb:"table=random"`
@@ -610,6 +730,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Random18
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type random19Layout_changed_run_go_generate = struct {
 	_  struct{}              `ddb:"table=random"`
 	ID string                `ddb:"pk=R19#{ID}"`
@@ -639,6 +764,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Random19
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type random20Layout_changed_run_go_generate = struct {
 	_  struct{}          `ddb:"table=random"`
 	ID string            `ddb:"pk=R20#{ID}"`
@@ -656,6 +786,11 @@ var _ = struct {
 	*Random20
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Random20
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random21Layout_changed_run_go_generate = struct {
 	_  struct{}     `ddb:"table=random"`
@@ -696,6 +831,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Random21
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type random22Layout_changed_run_go_generate = struct {
 	_  struct{}                `ddb:"table=random"`
 	ID string                  `ddb:"pk=R22#{ID}"`
@@ -715,6 +855,11 @@ var _ = struct {
 	*Random22
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Random22
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random23Layout_changed_run_go_generate = struct {
 	_  struct{} `ddb:"table=random"`
@@ -742,6 +887,11 @@ var _ = struct {
 	*Random23
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Random23
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random24Layout_changed_run_go_generate = struct {
 	_  struct{} `ddb:"table=random"`
@@ -771,6 +921,11 @@ var _ = struct {
 	*Random24
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Random24
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random25Layout_changed_run_go_generate = struct {
 	_  struct{}    `ddb:"table=random"`
@@ -805,6 +960,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Random25
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type random26Layout_changed_run_go_generate = struct {
 	_  struct{} `ddb:"table=random"`
 	ID string   `ddb:"pk=R26#{ID}"`
@@ -823,6 +983,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Random26
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type random27Layout_changed_run_go_generate = struct {
 	_  struct{}               `ddb:"table=random"`
 	ID string                 `ddb:"pk=R27#{ID}"`
@@ -838,6 +1003,11 @@ var _ = struct {
 	*Random27
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Random27
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random28Layout_changed_run_go_generate = struct {
 	_  struct{}                   `ddb:"table=random"`
@@ -855,6 +1025,11 @@ var _ = struct {
 	*Random28
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Random28
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random29Layout_changed_run_go_generate = struct {
 	_  struct{}              `ddb:"table=random"`
@@ -874,6 +1049,11 @@ var _ = struct {
 	*Random29
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Random29
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random30Layout_changed_run_go_generate = struct {
 	_   struct{}               `ddb:"table=random"`
@@ -906,6 +1086,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Random30
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type random31Layout_changed_run_go_generate = struct {
 	_  struct{}                `ddb:"table=random"`
 	ID string                  `ddb:"pk=R31#{ID}"`
@@ -924,6 +1109,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Random31
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type random32Layout_changed_run_go_generate = struct {
 	_  struct{}                               `ddb:"table=random"`
 	ID string                                 `ddb:"pk=R32#{ID}"`
@@ -939,6 +1129,11 @@ var _ = struct {
 	*Random32
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Random32
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random33Layout_changed_run_go_generate = struct {
 	_  struct{} `ddb:"table=random"`
@@ -964,6 +1159,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Random33
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type random34Layout_changed_run_go_generate = struct {
 	_  struct{}        `ddb:"table=random"`
 	ID string          `ddb:"pk=R34#{ID}"`
@@ -983,6 +1183,11 @@ var _ = struct {
 	*Random34
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Random34
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random35Layout_changed_run_go_generate = struct {
 	_  struct{} `ddb:"table=random"`
@@ -1007,6 +1212,11 @@ var _ = struct {
 	*Random35
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Random35
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random36Layout_changed_run_go_generate = struct {
 	_  struct{}            `ddb:"table=random"`
@@ -1039,6 +1249,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Random36
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type random37Layout_changed_run_go_generate = struct {
 	_   struct{}                             `ddb:"table=random"`
 	ID  string                               `ddb:"pk=R37#{ID}"`
@@ -1067,6 +1282,11 @@ var _ = struct {
 	*Random37
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Random37
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random38Layout_changed_run_go_generate = struct {
 	_   struct{}                `ddb:"table=random"`
@@ -1104,6 +1324,11 @@ var _ = struct {
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
 
+var _ = struct {
+	*Random38
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type random39Layout_changed_run_go_generate = struct {
 	_  struct{}       `ddb:"table=random"`
 	ID string         `ddb:"pk=R39#{ID}"`
@@ -1128,6 +1353,11 @@ var _ = struct {
 	*Random39
 	mapperimpl.NoMarshaler
 }{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Random39
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
 
 type random0Node = query.Node[Random0]
 
@@ -1847,6 +2077,122 @@ func (*Random0) ItemizeCodec(*Random0) *mapperimpl.Codec[Random0] {
 	}
 }
 
+func modelsItemizeEncodeArrayOf2ToUint16(v *[2]uint16, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodeArray((*v)[:], o, mapperimpl.EncodeUint[uint16])
+}
+
+func modelsItemizeDecodeArrayOf2ToUint16(av types.AttributeValue, v *[2]uint16, o mapperimpl.Options) error {
+	return mapperimpl.DecodeArray(av, v, (*v)[:], o, mapperimpl.DecodeUint[uint16])
+}
+
+func modelsItemizeSameBool(a, b *bool) bool {
+	return (*a) == (*b)
+}
+
+func modelsItemizeSameArrayOf2ToUint16(a, b *[2]uint16) bool {
+	return mapperimpl.SameElements((*a)[:], (*b)[:], modelsItemizeSameUint16)
+}
+
+func modelsItemizeEncodeModelsAddress(v *models.Address, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(4)
+	s.At("Street").Set(mapperimpl.EncodeString(&v.Street, 0))
+	s.At("city").Set(mapperimpl.EncodeString(&v.City, 0))
+	s.At("Zip").Set(mapperimpl.EncodePointer(&v.Zip, 0, mapperimpl.EncodeString[string]))
+	s.At("floor").Set(mapperimpl.EncodeInt(&v.Floor, mapperimpl.OmitEmpty))
+	return s.Value()
+}
+
+func modelsItemizeDecodeModelsAddress(av types.AttributeValue, v *models.Address, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *models.Address) error {
+		switch name {
+		case "Street":
+			return mapperimpl.DecodeString(av, &v.Street, 0)
+		case "city":
+			return mapperimpl.DecodeString(av, &v.City, 0)
+		case "Zip":
+			return mapperimpl.DecodePointer(av, &v.Zip, 0, mapperimpl.DecodeString[string])
+		case "floor":
+			return mapperimpl.DecodeInt(av, &v.Floor, mapperimpl.OmitEmpty)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameModelsAddress(a, b *models.Address) bool {
+	return a.Street == b.Street &&
+		a.City == b.City &&
+		mapperimpl.SamePointer(&a.Zip, &b.Zip, modelsItemizeSameString) &&
+		a.Floor == b.Floor
+}
+
+func modelsItemizeCloneModelsAddress(dst, src *models.Address) {
+	*dst = models.Address{}
+	dst.Street = src.Street
+	dst.City = src.City
+	mapperimpl.ClonePointer(&dst.Zip, &src.Zip, mapperimpl.Copy[string])
+	dst.Floor = src.Floor
+}
+
+func modelsItemizeEncodeStructA0Int64A1ModelsAddressDynamodbavN501958087Omitempty(v *struct {
+	A0 int64
+	A1 models.Address "dynamodbav:\"n501958087,omitempty\""
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(2)
+	s.At("A0").Set(mapperimpl.EncodeInt(&v.A0, 0))
+	s.At("n501958087").Set(modelsItemizeEncodeModelsAddress(&v.A1, mapperimpl.OmitEmpty))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0Int64A1ModelsAddressDynamodbavN501958087Omitempty(av types.AttributeValue, v *struct {
+	A0 int64
+	A1 models.Address "dynamodbav:\"n501958087,omitempty\""
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 int64
+		A1 models.Address "dynamodbav:\"n501958087,omitempty\""
+	}) error {
+		switch name {
+		case "A0":
+			return mapperimpl.DecodeInt(av, &v.A0, 0)
+		case "n501958087":
+			return modelsItemizeDecodeModelsAddress(av, &v.A1, mapperimpl.OmitEmpty)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameFloat64(a, b *float64) bool {
+	return mapperimpl.SameFloat64(a, b)
+}
+
+func modelsItemizeSameStructA0Int64A1ModelsAddressDynamodbavN501958087Omitempty(a, b *struct {
+	A0 int64
+	A1 models.Address "dynamodbav:\"n501958087,omitempty\""
+}) bool {
+	return a.A0 == b.A0 &&
+		modelsItemizeSameModelsAddress(&a.A1, &b.A1)
+}
+
+func modelsItemizeCloneStructA0Int64A1ModelsAddressDynamodbavN501958087Omitempty(dst, src *struct {
+	A0 int64
+	A1 models.Address "dynamodbav:\"n501958087,omitempty\""
+}) {
+	*dst = struct {
+		A0 int64
+		A1 models.Address "dynamodbav:\"n501958087,omitempty\""
+	}{}
+	dst.A0 = src.A0
+	modelsItemizeCloneModelsAddress(&dst.A1, &src.A1)
+}
+
+func modelsItemizeSameUint16(a, b *uint16) bool {
+	return (*a) == (*b)
+}
+
+func modelsItemizeSameString(a, b *string) bool {
+	return (*a) == (*b)
+}
+
 type random1Node = query.Node[Random1]
 
 // Random1Key is the key of one Random1, and leads to its parts.
@@ -2481,6 +2827,126 @@ func (*Random1) ItemizeCodec(*Random1) *mapperimpl.Codec[Random1] {
 			mapperimpl.Map(modelsItemizeRandom1Item3Field, mapperimpl.Keys[models.Name]{To: func(k models.Name) (mapperimpl.Value, error) { return mapperimpl.StringValue(k) }, From: modelsItemizeRandom1Item3KeyFrom}, modelsItemizeRandom1Item3EqualMap, mapperimpl.Record[map[string]uint64]{Encode: modelsItemizeRandom1Item3Encode, Decode: modelsItemizeRandom1Item3Decode, Same: modelsItemizeRandom1Item3Same, Equal: modelsItemizeRandom1Item3Equal, Clone: modelsItemizeRandom1Item3Clone}),
 		},
 	}
+}
+
+func modelsItemizeEncodeModelsUUID(v *models.UUID, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodeByteArray((*v)[:], o)
+}
+
+func modelsItemizeEncodeStructA0Float64DynamodbavOmitempty(v *struct {
+	A0 float64 "dynamodbav:\",omitempty\""
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(1)
+	s.At("A0").Set(mapperimpl.EncodeFloat64(&v.A0, mapperimpl.OmitEmpty))
+	return s.Value()
+}
+
+func modelsItemizeDecodeModelsUUID(av types.AttributeValue, v *models.UUID, o mapperimpl.Options) error {
+	return mapperimpl.DecodeByteArray(av, v, (*v)[:], o)
+}
+
+func modelsItemizeDecodeStructA0Float64DynamodbavOmitempty(av types.AttributeValue, v *struct {
+	A0 float64 "dynamodbav:\",omitempty\""
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 float64 "dynamodbav:\",omitempty\""
+	}) error {
+		switch name {
+		case "A0":
+			return mapperimpl.DecodeFloat64(av, &v.A0, mapperimpl.OmitEmpty)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameModelsUUID(a, b *models.UUID) bool {
+	return (*a) == (*b)
+}
+
+func modelsItemizeSameStructA0Float64DynamodbavOmitempty(a, b *struct {
+	A0 float64 "dynamodbav:\",omitempty\""
+}) bool {
+	return mapperimpl.SameFloat64(&a.A0, &b.A0)
+}
+
+func modelsItemizeEncodeStructA0Float64DynamodbavN441710138A1IntDynamodbavString(v *struct {
+	A0 float64 "dynamodbav:\"n441710138\""
+	A1 int     "dynamodbav:\",string\""
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(2)
+	s.At("n441710138").Set(mapperimpl.EncodeFloat64(&v.A0, 0))
+	s.At("A1").Set(mapperimpl.EncodeInt(&v.A1, mapperimpl.AsString))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0Float64DynamodbavN441710138A1IntDynamodbavString(av types.AttributeValue, v *struct {
+	A0 float64 "dynamodbav:\"n441710138\""
+	A1 int     "dynamodbav:\",string\""
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 float64 "dynamodbav:\"n441710138\""
+		A1 int     "dynamodbav:\",string\""
+	}) error {
+		switch name {
+		case "n441710138":
+			return mapperimpl.DecodeFloat64(av, &v.A0, 0)
+		case "A1":
+			return mapperimpl.DecodeInt(av, &v.A1, mapperimpl.AsString)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameSliceOfByte(a, b *[]byte) bool {
+	return mapperimpl.SameBytes(a, b)
+}
+
+func modelsItemizeSameStructA0Float64DynamodbavN441710138A1IntDynamodbavString(a, b *struct {
+	A0 float64 "dynamodbav:\"n441710138\""
+	A1 int     "dynamodbav:\",string\""
+}) bool {
+	return mapperimpl.SameFloat64(&a.A0, &b.A0) &&
+		a.A1 == b.A1
+}
+
+func modelsItemizeCloneSliceOfByte(dst, src *[]byte) {
+	(*dst) = bytes.Clone((*src))
+}
+
+func modelsItemizeEncodeStructA0Int64A1TimeTime(v *struct {
+	A0 int64
+	A1 time.Time
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(2)
+	s.At("A0").Set(mapperimpl.EncodeInt(&v.A0, 0))
+	s.At("A1").Set(mapperimpl.EncodeTime(&v.A1, 0))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0Int64A1TimeTime(av types.AttributeValue, v *struct {
+	A0 int64
+	A1 time.Time
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 int64
+		A1 time.Time
+	}) error {
+		switch name {
+		case "A0":
+			return mapperimpl.DecodeInt(av, &v.A0, 0)
+		case "A1":
+			return mapperimpl.DecodeTime(av, &v.A1, 0)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructA0Int64A1TimeTime(a, b *struct {
+	A0 int64
+	A1 time.Time
+}) bool {
+	return a.A0 == b.A0 &&
+		mapperimpl.SameTime(&a.A1, &b.A1, 0)
 }
 
 type random2Node = query.Node[Random2]
@@ -3444,6 +3910,54 @@ func (*Random3) ItemizeCodec(*Random3) *mapperimpl.Codec[Random3] {
 	}
 }
 
+func modelsItemizeEncodeStructA0SliceOfIntDynamodbavOmitemptyA1MapOfStringToSliceOfByteDynamodbavN673055176(v *struct {
+	A0 []int             "dynamodbav:\",omitempty\""
+	A1 map[string][]byte "dynamodbav:\"n673055176\""
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(2)
+	s.At("A0").Set(mapperimpl.EncodeSlice(&v.A0, mapperimpl.OmitEmpty, mapperimpl.EncodeInt[int]))
+	s.At("n673055176").Set(mapperimpl.EncodeMap(&v.A1, 0, mapperimpl.StringKey[string], mapperimpl.EncodeBytes[[]byte]))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0SliceOfIntDynamodbavOmitemptyA1MapOfStringToSliceOfByteDynamodbavN673055176(av types.AttributeValue, v *struct {
+	A0 []int             "dynamodbav:\",omitempty\""
+	A1 map[string][]byte "dynamodbav:\"n673055176\""
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 []int             "dynamodbav:\",omitempty\""
+		A1 map[string][]byte "dynamodbav:\"n673055176\""
+	}) error {
+		switch name {
+		case "A0":
+			return mapperimpl.DecodeSlice(av, &v.A0, mapperimpl.OmitEmpty, mapperimpl.DecodeInt[int])
+		case "n673055176":
+			return mapperimpl.DecodeMap(av, &v.A1, 0, mapperimpl.ParseStringKey[string], mapperimpl.DecodeBytes[[]byte])
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructA0SliceOfIntDynamodbavOmitemptyA1MapOfStringToSliceOfByteDynamodbavN673055176(a, b *struct {
+	A0 []int             "dynamodbav:\",omitempty\""
+	A1 map[string][]byte "dynamodbav:\"n673055176\""
+}) bool {
+	return mapperimpl.SameValues(&a.A0, &b.A0) &&
+		mapperimpl.SameMap(&a.A1, &b.A1, modelsItemizeSameSliceOfByte)
+}
+
+func modelsItemizeCloneStructA0SliceOfIntDynamodbavOmitemptyA1MapOfStringToSliceOfByteDynamodbavN673055176(dst, src *struct {
+	A0 []int             "dynamodbav:\",omitempty\""
+	A1 map[string][]byte "dynamodbav:\"n673055176\""
+}) {
+	*dst = struct {
+		A0 []int             "dynamodbav:\",omitempty\""
+		A1 map[string][]byte "dynamodbav:\"n673055176\""
+	}{}
+	dst.A0 = slices.Clone(src.A0)
+	mapperimpl.CloneMap(&dst.A1, &src.A1, modelsItemizeCloneSliceOfByte)
+}
+
 type random4Node = query.Node[Random4]
 
 // Random4Key is the key of one Random4, and leads to its parts.
@@ -3779,6 +4293,30 @@ func (*Random4) ItemizeCodec(*Random4) *mapperimpl.Codec[Random4] {
 			}]{Encode: modelsItemizeRandom4Item1Encode, Decode: modelsItemizeRandom4Item1Decode, Same: modelsItemizeRandom4Item1Same, Equal: modelsItemizeRandom4Item1Equal, Clone: modelsItemizeRandom4Item1Clone, Key: modelsItemizeRandom4Item1Key, SetKey: modelsItemizeRandom4Item1SetKey}),
 		},
 	}
+}
+
+func modelsItemizeEncodePointerToModelsBlob(v **models.Blob, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodePointer(v, o, mapperimpl.EncodeBytes[models.Blob])
+}
+
+func modelsItemizeDecodePointerToModelsBlob(av types.AttributeValue, v **models.Blob, o mapperimpl.Options) error {
+	return mapperimpl.DecodePointer(av, v, o, mapperimpl.DecodeBytes[models.Blob])
+}
+
+func modelsItemizeSamePointerToModelsBlob(a, b **models.Blob) bool {
+	return mapperimpl.SamePointer(a, b, modelsItemizeSameModelsBlob)
+}
+
+func modelsItemizeClonePointerToModelsBlob(dst, src **models.Blob) {
+	mapperimpl.ClonePointer(dst, src, modelsItemizeCloneModelsBlob)
+}
+
+func modelsItemizeSameModelsBlob(a, b *models.Blob) bool {
+	return mapperimpl.SameBytes(a, b)
+}
+
+func modelsItemizeCloneModelsBlob(dst, src *models.Blob) {
+	(*dst) = bytes.Clone((*src))
 }
 
 type random5Node = query.Node[Random5]
@@ -4186,6 +4724,70 @@ func (*Random5) ItemizeCodec(*Random5) *mapperimpl.Codec[Random5] {
 			mapperimpl.Map(modelsItemizeRandom5Item2Field, mapperimpl.Keys[models.Name]{To: func(k models.Name) (mapperimpl.Value, error) { return mapperimpl.StringValue(k) }, From: modelsItemizeRandom5Item2KeyFrom}, modelsItemizeRandom5Item2EqualMap, mapperimpl.Record[string]{Encode: modelsItemizeRandom5Item2Encode, Decode: modelsItemizeRandom5Item2Decode, Same: modelsItemizeRandom5Item2Same, Equal: modelsItemizeRandom5Item2Equal, Clone: modelsItemizeRandom5Item2Clone}),
 		},
 	}
+}
+
+func modelsItemizeEncodeStructA0Uint64A1ArrayOf2ToStringDynamodbavN846555444(v *struct {
+	A0 uint64
+	A1 [2]string "dynamodbav:\"n846555444\""
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(2)
+	s.At("A0").Set(mapperimpl.EncodeUint(&v.A0, 0))
+	s.At("n846555444").Set(mapperimpl.EncodeArray(v.A1[:], 0, mapperimpl.EncodeString[string]))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0Uint64A1ArrayOf2ToStringDynamodbavN846555444(av types.AttributeValue, v *struct {
+	A0 uint64
+	A1 [2]string "dynamodbav:\"n846555444\""
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 uint64
+		A1 [2]string "dynamodbav:\"n846555444\""
+	}) error {
+		switch name {
+		case "A0":
+			return mapperimpl.DecodeUint(av, &v.A0, 0)
+		case "n846555444":
+			return mapperimpl.DecodeArray(av, &v.A1, v.A1[:], 0, mapperimpl.DecodeString[string])
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructA0Uint64A1ArrayOf2ToStringDynamodbavN846555444(a, b *struct {
+	A0 uint64
+	A1 [2]string "dynamodbav:\"n846555444\""
+}) bool {
+	return a.A0 == b.A0 &&
+		mapperimpl.SameElements(a.A1[:], b.A1[:], modelsItemizeSameString)
+}
+
+func modelsItemizeEncodeStructA0ModelsColorDynamodbavN700592080Omitempty(v *struct {
+	A0 models.Color "dynamodbav:\"n700592080,omitempty\""
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(1)
+	s.At("n700592080").Set(mapperimpl.EncodeInt(&v.A0, mapperimpl.OmitEmpty))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0ModelsColorDynamodbavN700592080Omitempty(av types.AttributeValue, v *struct {
+	A0 models.Color "dynamodbav:\"n700592080,omitempty\""
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 models.Color "dynamodbav:\"n700592080,omitempty\""
+	}) error {
+		switch name {
+		case "n700592080":
+			return mapperimpl.DecodeInt(av, &v.A0, mapperimpl.OmitEmpty)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructA0ModelsColorDynamodbavN700592080Omitempty(a, b *struct {
+	A0 models.Color "dynamodbav:\"n700592080,omitempty\""
+}) bool {
+	return a.A0 == b.A0
 }
 
 type random6Node = query.Node[Random6]
@@ -4749,6 +5351,94 @@ func (*Random6) ItemizeCodec(*Random6) *mapperimpl.Codec[Random6] {
 	}
 }
 
+func modelsItemizeEncodePointerToUint16(v **uint16, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodePointer(v, o, mapperimpl.EncodeUint[uint16])
+}
+
+func modelsItemizeDecodePointerToUint16(av types.AttributeValue, v **uint16, o mapperimpl.Options) error {
+	return mapperimpl.DecodePointer(av, v, o, mapperimpl.DecodeUint[uint16])
+}
+
+func modelsItemizeSamePointerToUint16(a, b **uint16) bool {
+	return mapperimpl.SamePointer(a, b, modelsItemizeSameUint16)
+}
+
+func modelsItemizeClonePointerToUint16(dst, src **uint16) {
+	mapperimpl.ClonePointer(dst, src, mapperimpl.Copy[uint16])
+}
+
+func modelsItemizeEncodeArrayOf1ToFloat64(v *[1]float64, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodeArray((*v)[:], o, mapperimpl.EncodeFloat64[float64])
+}
+
+func modelsItemizeEncodeStructA0ModelsNameDynamodbavN173576823OmitemptyA1ArrayOf2ToUint64(v *struct {
+	A0 models.Name "dynamodbav:\"n173576823,omitempty\""
+	A1 [2]uint64
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(2)
+	s.At("n173576823").Set(mapperimpl.EncodeString(&v.A0, mapperimpl.OmitEmpty))
+	s.At("A1").Set(mapperimpl.EncodeArray(v.A1[:], 0, mapperimpl.EncodeUint[uint64]))
+	return s.Value()
+}
+
+func modelsItemizeDecodeArrayOf1ToFloat64(av types.AttributeValue, v *[1]float64, o mapperimpl.Options) error {
+	return mapperimpl.DecodeArray(av, v, (*v)[:], o, mapperimpl.DecodeFloat64[float64])
+}
+
+func modelsItemizeDecodeStructA0ModelsNameDynamodbavN173576823OmitemptyA1ArrayOf2ToUint64(av types.AttributeValue, v *struct {
+	A0 models.Name "dynamodbav:\"n173576823,omitempty\""
+	A1 [2]uint64
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 models.Name "dynamodbav:\"n173576823,omitempty\""
+		A1 [2]uint64
+	}) error {
+		switch name {
+		case "n173576823":
+			return mapperimpl.DecodeString(av, &v.A0, mapperimpl.OmitEmpty)
+		case "A1":
+			return mapperimpl.DecodeArray(av, &v.A1, v.A1[:], 0, mapperimpl.DecodeUint[uint64])
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameArrayOf1ToFloat64(a, b *[1]float64) bool {
+	return mapperimpl.SameElements((*a)[:], (*b)[:], modelsItemizeSameFloat64)
+}
+
+func modelsItemizeSameStructA0ModelsNameDynamodbavN173576823OmitemptyA1ArrayOf2ToUint64(a, b *struct {
+	A0 models.Name "dynamodbav:\"n173576823,omitempty\""
+	A1 [2]uint64
+}) bool {
+	return a.A0 == b.A0 &&
+		mapperimpl.SameElements(a.A1[:], b.A1[:], modelsItemizeSameUint64)
+}
+
+func modelsItemizeEncodeStructA0String(v *struct{ A0 string }, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(1)
+	s.At("A0").Set(mapperimpl.EncodeString(&v.A0, 0))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0String(av types.AttributeValue, v *struct{ A0 string }, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct{ A0 string }) error {
+		switch name {
+		case "A0":
+			return mapperimpl.DecodeString(av, &v.A0, 0)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructA0String(a, b *struct{ A0 string }) bool {
+	return a.A0 == b.A0
+}
+
+func modelsItemizeSameUint64(a, b *uint64) bool {
+	return (*a) == (*b)
+}
+
 type random7Node = query.Node[Random7]
 
 // Random7Key is the key of one Random7, and leads to its parts.
@@ -5038,6 +5728,22 @@ func (*Random7) ItemizeCodec(*Random7) *mapperimpl.Codec[Random7] {
 			mapperimpl.Singleton(mapperimpl.Record[Random7]{Encode: modelsItemizeRandom7Item1Encode, Decode: modelsItemizeRandom7Item1Decode, Same: modelsItemizeRandom7Item1Same, Equal: modelsItemizeRandom7Item1Equal, Clone: modelsItemizeRandom7Item1Clone, Present: modelsItemizeRandom7Item1Present}),
 		},
 	}
+}
+
+func modelsItemizeEncodePointerToSliceOfByte(v **[]byte, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodePointer(v, o, mapperimpl.EncodeBytes[[]byte])
+}
+
+func modelsItemizeDecodePointerToSliceOfByte(av types.AttributeValue, v **[]byte, o mapperimpl.Options) error {
+	return mapperimpl.DecodePointer(av, v, o, mapperimpl.DecodeBytes[[]byte])
+}
+
+func modelsItemizeSamePointerToSliceOfByte(a, b **[]byte) bool {
+	return mapperimpl.SamePointer(a, b, modelsItemizeSameSliceOfByte)
+}
+
+func modelsItemizeClonePointerToSliceOfByte(dst, src **[]byte) {
+	mapperimpl.ClonePointer(dst, src, modelsItemizeCloneSliceOfByte)
 }
 
 type random8Node = query.Node[Random8]
@@ -5701,6 +6407,115 @@ func (*Random8) ItemizeCodec(*Random8) *mapperimpl.Codec[Random8] {
 	}
 }
 
+func modelsItemizeEncodeStructA0ArrayOf1ToFloat32(v *struct{ A0 [1]float32 }, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(1)
+	s.At("A0").Set(mapperimpl.EncodeArray(v.A0[:], 0, mapperimpl.EncodeFloat32[float32]))
+	return s.Value()
+}
+
+func modelsItemizeEncodePointerToInt(v **int, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodePointer(v, o, mapperimpl.EncodeInt[int])
+}
+
+func modelsItemizeDecodeStructA0ArrayOf1ToFloat32(av types.AttributeValue, v *struct{ A0 [1]float32 }, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct{ A0 [1]float32 }) error {
+		switch name {
+		case "A0":
+			return mapperimpl.DecodeArray(av, &v.A0, v.A0[:], 0, mapperimpl.DecodeFloat32[float32])
+		}
+		return nil
+	})
+}
+
+func modelsItemizeDecodePointerToInt(av types.AttributeValue, v **int, o mapperimpl.Options) error {
+	return mapperimpl.DecodePointer(av, v, o, mapperimpl.DecodeInt[int])
+}
+
+func modelsItemizeSameStructA0ArrayOf1ToFloat32(a, b *struct{ A0 [1]float32 }) bool {
+	return mapperimpl.SameElements(a.A0[:], b.A0[:], modelsItemizeSameFloat32)
+}
+
+func modelsItemizeSamePointerToInt(a, b **int) bool {
+	return mapperimpl.SamePointer(a, b, modelsItemizeSameInt)
+}
+
+func modelsItemizeClonePointerToInt(dst, src **int) {
+	mapperimpl.ClonePointer(dst, src, mapperimpl.Copy[int])
+}
+
+func modelsItemizeEncodeArrayOf1ToArrayOf3ToByte(v *[1][3]byte, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodeArray((*v)[:], o, modelsItemizeEncodeArrayOf3ToByte)
+}
+
+func modelsItemizeDecodeArrayOf1ToArrayOf3ToByte(av types.AttributeValue, v *[1][3]byte, o mapperimpl.Options) error {
+	return mapperimpl.DecodeArray(av, v, (*v)[:], o, modelsItemizeDecodeArrayOf3ToByte)
+}
+
+func modelsItemizeSameArrayOf1ToArrayOf3ToByte(a, b *[1][3]byte) bool {
+	return mapperimpl.SameElements((*a)[:], (*b)[:], modelsItemizeSameArrayOf3ToByte)
+}
+
+func modelsItemizeSameTimeTime(a, b *time.Time) bool {
+	return mapperimpl.SameTime(a, b, 0)
+}
+
+func modelsItemizeEncodeStructA0SliceOfByteDynamodbavOmitempty(v *struct {
+	A0 []byte "dynamodbav:\",omitempty\""
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(1)
+	s.At("A0").Set(mapperimpl.EncodeBytes(&v.A0, mapperimpl.OmitEmpty))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0SliceOfByteDynamodbavOmitempty(av types.AttributeValue, v *struct {
+	A0 []byte "dynamodbav:\",omitempty\""
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 []byte "dynamodbav:\",omitempty\""
+	}) error {
+		switch name {
+		case "A0":
+			return mapperimpl.DecodeBytes(av, &v.A0, mapperimpl.OmitEmpty)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructA0SliceOfByteDynamodbavOmitempty(a, b *struct {
+	A0 []byte "dynamodbav:\",omitempty\""
+}) bool {
+	return mapperimpl.SameBytes(&a.A0, &b.A0)
+}
+
+func modelsItemizeCloneStructA0SliceOfByteDynamodbavOmitempty(dst, src *struct {
+	A0 []byte "dynamodbav:\",omitempty\""
+}) {
+	*dst = struct {
+		A0 []byte "dynamodbav:\",omitempty\""
+	}{}
+	dst.A0 = bytes.Clone(src.A0)
+}
+
+func modelsItemizeSameFloat32(a, b *float32) bool {
+	return mapperimpl.SameFloat32(a, b)
+}
+
+func modelsItemizeSameInt(a, b *int) bool {
+	return (*a) == (*b)
+}
+
+func modelsItemizeEncodeArrayOf3ToByte(v *[3]byte, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodeByteArray((*v)[:], o)
+}
+
+func modelsItemizeDecodeArrayOf3ToByte(av types.AttributeValue, v *[3]byte, o mapperimpl.Options) error {
+	return mapperimpl.DecodeByteArray(av, v, (*v)[:], o)
+}
+
+func modelsItemizeSameArrayOf3ToByte(a, b *[3]byte) bool {
+	return (*a) == (*b)
+}
+
 type random9Node = query.Node[Random9]
 
 // Random9Key is the key of one Random9, and leads to its parts.
@@ -6287,6 +7102,196 @@ func (*Random9) ItemizeCodec(*Random9) *mapperimpl.Codec[Random9] {
 			}]{Encode: modelsItemizeRandom9Item3Encode, Decode: modelsItemizeRandom9Item3Decode, Same: modelsItemizeRandom9Item3Same, Equal: modelsItemizeRandom9Item3Equal, Clone: modelsItemizeRandom9Item3Clone, Key: modelsItemizeRandom9Item3Key, SetKey: modelsItemizeRandom9Item3SetKey}),
 		},
 	}
+}
+
+func modelsItemizeEncodeStructA0StructA0BoolDynamodbavOmitemptyA1BoolA2Uint16DynamodbavOmitemptyA1StructA0Int8DynamodbavN591070918StringA1StringDynamodbavOmitemptyA2ModelsName(v *struct {
+	A0 struct {
+		A0 bool "dynamodbav:\",omitempty\""
+		A1 bool
+		A2 uint16 "dynamodbav:\",omitempty\""
+	}
+	A1 struct {
+		A0 int8   "dynamodbav:\"n591070918,string\""
+		A1 string "dynamodbav:\",omitempty\""
+		A2 models.Name
+	}
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(2)
+	s.At("A0").Set(modelsItemizeEncodeStructA0BoolDynamodbavOmitemptyA1BoolA2Uint16DynamodbavOmitempty(&v.A0, 0))
+	s.At("A1").Set(modelsItemizeEncodeStructA0Int8DynamodbavN591070918StringA1StringDynamodbavOmitemptyA2ModelsName(&v.A1, 0))
+	return s.Value()
+}
+
+func modelsItemizeEncodeArrayOf2ToModelsBlob(v *[2]models.Blob, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodeArray((*v)[:], o, mapperimpl.EncodeBytes[models.Blob])
+}
+
+func modelsItemizeEncodePointerToString(v **string, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodePointer(v, o, mapperimpl.EncodeString[string])
+}
+
+func modelsItemizeDecodeStructA0StructA0BoolDynamodbavOmitemptyA1BoolA2Uint16DynamodbavOmitemptyA1StructA0Int8DynamodbavN591070918StringA1StringDynamodbavOmitemptyA2ModelsName(av types.AttributeValue, v *struct {
+	A0 struct {
+		A0 bool "dynamodbav:\",omitempty\""
+		A1 bool
+		A2 uint16 "dynamodbav:\",omitempty\""
+	}
+	A1 struct {
+		A0 int8   "dynamodbav:\"n591070918,string\""
+		A1 string "dynamodbav:\",omitempty\""
+		A2 models.Name
+	}
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 struct {
+			A0 bool "dynamodbav:\",omitempty\""
+			A1 bool
+			A2 uint16 "dynamodbav:\",omitempty\""
+		}
+		A1 struct {
+			A0 int8   "dynamodbav:\"n591070918,string\""
+			A1 string "dynamodbav:\",omitempty\""
+			A2 models.Name
+		}
+	}) error {
+		switch name {
+		case "A0":
+			return modelsItemizeDecodeStructA0BoolDynamodbavOmitemptyA1BoolA2Uint16DynamodbavOmitempty(av, &v.A0, 0)
+		case "A1":
+			return modelsItemizeDecodeStructA0Int8DynamodbavN591070918StringA1StringDynamodbavOmitemptyA2ModelsName(av, &v.A1, 0)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeDecodeArrayOf2ToModelsBlob(av types.AttributeValue, v *[2]models.Blob, o mapperimpl.Options) error {
+	return mapperimpl.DecodeArray(av, v, (*v)[:], o, mapperimpl.DecodeBytes[models.Blob])
+}
+
+func modelsItemizeDecodePointerToString(av types.AttributeValue, v **string, o mapperimpl.Options) error {
+	return mapperimpl.DecodePointer(av, v, o, mapperimpl.DecodeString[string])
+}
+
+func modelsItemizeSameStructA0StructA0BoolDynamodbavOmitemptyA1BoolA2Uint16DynamodbavOmitemptyA1StructA0Int8DynamodbavN591070918StringA1StringDynamodbavOmitemptyA2ModelsName(a, b *struct {
+	A0 struct {
+		A0 bool "dynamodbav:\",omitempty\""
+		A1 bool
+		A2 uint16 "dynamodbav:\",omitempty\""
+	}
+	A1 struct {
+		A0 int8   "dynamodbav:\"n591070918,string\""
+		A1 string "dynamodbav:\",omitempty\""
+		A2 models.Name
+	}
+}) bool {
+	return modelsItemizeSameStructA0BoolDynamodbavOmitemptyA1BoolA2Uint16DynamodbavOmitempty(&a.A0, &b.A0) &&
+		modelsItemizeSameStructA0Int8DynamodbavN591070918StringA1StringDynamodbavOmitemptyA2ModelsName(&a.A1, &b.A1)
+}
+
+func modelsItemizeSameArrayOf2ToModelsBlob(a, b *[2]models.Blob) bool {
+	return mapperimpl.SameElements((*a)[:], (*b)[:], modelsItemizeSameModelsBlob)
+}
+
+func modelsItemizeSamePointerToString(a, b **string) bool {
+	return mapperimpl.SamePointer(a, b, modelsItemizeSameString)
+}
+
+func modelsItemizeCloneArrayOf2ToModelsBlob(dst, src *[2]models.Blob) {
+	for i := range *src {
+		modelsItemizeCloneModelsBlob(&(*dst)[i], &(*src)[i])
+	}
+}
+
+func modelsItemizeClonePointerToString(dst, src **string) {
+	mapperimpl.ClonePointer(dst, src, mapperimpl.Copy[string])
+}
+
+func modelsItemizeEncodeStructA0BoolDynamodbavOmitemptyA1BoolA2Uint16DynamodbavOmitempty(v *struct {
+	A0 bool "dynamodbav:\",omitempty\""
+	A1 bool
+	A2 uint16 "dynamodbav:\",omitempty\""
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(3)
+	s.At("A0").Set(mapperimpl.EncodeBool(&v.A0, mapperimpl.OmitEmpty))
+	s.At("A1").Set(mapperimpl.EncodeBool(&v.A1, 0))
+	s.At("A2").Set(mapperimpl.EncodeUint(&v.A2, mapperimpl.OmitEmpty))
+	return s.Value()
+}
+
+func modelsItemizeEncodeStructA0Int8DynamodbavN591070918StringA1StringDynamodbavOmitemptyA2ModelsName(v *struct {
+	A0 int8   "dynamodbav:\"n591070918,string\""
+	A1 string "dynamodbav:\",omitempty\""
+	A2 models.Name
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(3)
+	s.At("n591070918").Set(mapperimpl.EncodeInt(&v.A0, mapperimpl.AsString))
+	s.At("A1").Set(mapperimpl.EncodeString(&v.A1, mapperimpl.OmitEmpty))
+	s.At("A2").Set(mapperimpl.EncodeString(&v.A2, 0))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0BoolDynamodbavOmitemptyA1BoolA2Uint16DynamodbavOmitempty(av types.AttributeValue, v *struct {
+	A0 bool "dynamodbav:\",omitempty\""
+	A1 bool
+	A2 uint16 "dynamodbav:\",omitempty\""
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 bool "dynamodbav:\",omitempty\""
+		A1 bool
+		A2 uint16 "dynamodbav:\",omitempty\""
+	}) error {
+		switch name {
+		case "A0":
+			return mapperimpl.DecodeBool(av, &v.A0, mapperimpl.OmitEmpty)
+		case "A1":
+			return mapperimpl.DecodeBool(av, &v.A1, 0)
+		case "A2":
+			return mapperimpl.DecodeUint(av, &v.A2, mapperimpl.OmitEmpty)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeDecodeStructA0Int8DynamodbavN591070918StringA1StringDynamodbavOmitemptyA2ModelsName(av types.AttributeValue, v *struct {
+	A0 int8   "dynamodbav:\"n591070918,string\""
+	A1 string "dynamodbav:\",omitempty\""
+	A2 models.Name
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 int8   "dynamodbav:\"n591070918,string\""
+		A1 string "dynamodbav:\",omitempty\""
+		A2 models.Name
+	}) error {
+		switch name {
+		case "n591070918":
+			return mapperimpl.DecodeInt(av, &v.A0, mapperimpl.AsString)
+		case "A1":
+			return mapperimpl.DecodeString(av, &v.A1, mapperimpl.OmitEmpty)
+		case "A2":
+			return mapperimpl.DecodeString(av, &v.A2, 0)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructA0BoolDynamodbavOmitemptyA1BoolA2Uint16DynamodbavOmitempty(a, b *struct {
+	A0 bool "dynamodbav:\",omitempty\""
+	A1 bool
+	A2 uint16 "dynamodbav:\",omitempty\""
+}) bool {
+	return a.A0 == b.A0 &&
+		a.A1 == b.A1 &&
+		a.A2 == b.A2
+}
+
+func modelsItemizeSameStructA0Int8DynamodbavN591070918StringA1StringDynamodbavOmitemptyA2ModelsName(a, b *struct {
+	A0 int8   "dynamodbav:\"n591070918,string\""
+	A1 string "dynamodbav:\",omitempty\""
+	A2 models.Name
+}) bool {
+	return a.A0 == b.A0 &&
+		a.A1 == b.A1 &&
+		a.A2 == b.A2
 }
 
 type random10Node = query.Node[Random10]
@@ -7350,6 +8355,65 @@ func (*Random11) ItemizeCodec(*Random11) *mapperimpl.Codec[Random11] {
 	}
 }
 
+func modelsItemizeEncodeStructA0SliceOfByteA1MapOfStringToUint64A2MapOfStringToInt8DynamodbavOmitempty(v *struct {
+	A0 []byte
+	A1 map[string]uint64
+	A2 map[string]int8 "dynamodbav:\",omitempty\""
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(3)
+	s.At("A0").Set(mapperimpl.EncodeBytes(&v.A0, 0))
+	s.At("A1").Set(mapperimpl.EncodeMap(&v.A1, 0, mapperimpl.StringKey[string], mapperimpl.EncodeUint[uint64]))
+	s.At("A2").Set(mapperimpl.EncodeMap(&v.A2, mapperimpl.OmitEmpty, mapperimpl.StringKey[string], mapperimpl.EncodeInt[int8]))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0SliceOfByteA1MapOfStringToUint64A2MapOfStringToInt8DynamodbavOmitempty(av types.AttributeValue, v *struct {
+	A0 []byte
+	A1 map[string]uint64
+	A2 map[string]int8 "dynamodbav:\",omitempty\""
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 []byte
+		A1 map[string]uint64
+		A2 map[string]int8 "dynamodbav:\",omitempty\""
+	}) error {
+		switch name {
+		case "A0":
+			return mapperimpl.DecodeBytes(av, &v.A0, 0)
+		case "A1":
+			return mapperimpl.DecodeMap(av, &v.A1, 0, mapperimpl.ParseStringKey[string], mapperimpl.DecodeUint[uint64])
+		case "A2":
+			return mapperimpl.DecodeMap(av, &v.A2, mapperimpl.OmitEmpty, mapperimpl.ParseStringKey[string], mapperimpl.DecodeInt[int8])
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructA0SliceOfByteA1MapOfStringToUint64A2MapOfStringToInt8DynamodbavOmitempty(a, b *struct {
+	A0 []byte
+	A1 map[string]uint64
+	A2 map[string]int8 "dynamodbav:\",omitempty\""
+}) bool {
+	return mapperimpl.SameBytes(&a.A0, &b.A0) &&
+		mapperimpl.SamePlainMap(&a.A1, &b.A1) &&
+		mapperimpl.SamePlainMap(&a.A2, &b.A2)
+}
+
+func modelsItemizeCloneStructA0SliceOfByteA1MapOfStringToUint64A2MapOfStringToInt8DynamodbavOmitempty(dst, src *struct {
+	A0 []byte
+	A1 map[string]uint64
+	A2 map[string]int8 "dynamodbav:\",omitempty\""
+}) {
+	*dst = struct {
+		A0 []byte
+		A1 map[string]uint64
+		A2 map[string]int8 "dynamodbav:\",omitempty\""
+	}{}
+	dst.A0 = bytes.Clone(src.A0)
+	dst.A1 = maps.Clone(src.A1)
+	dst.A2 = maps.Clone(src.A2)
+}
+
 type random12Node = query.Node[Random12]
 
 // Random12Key is the key of one Random12, and leads to its parts.
@@ -7693,6 +8757,58 @@ func (*Random12) ItemizeCodec(*Random12) *mapperimpl.Codec[Random12] {
 			}]{Encode: modelsItemizeRandom12Item1Encode, Decode: modelsItemizeRandom12Item1Decode, Same: modelsItemizeRandom12Item1Same, Equal: modelsItemizeRandom12Item1Equal, Clone: modelsItemizeRandom12Item1Clone, Key: modelsItemizeRandom12Item1Key, SetKey: modelsItemizeRandom12Item1SetKey}),
 		},
 	}
+}
+
+func modelsItemizeEncodeMapOfStringToTimeTime(v *map[string]time.Time, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodeMap(v, o, mapperimpl.StringKey[string], mapperimpl.EncodeTime)
+}
+
+func modelsItemizeEncodeStructA0StringDynamodbavN790108335A1Int(v *struct {
+	A0 string "dynamodbav:\"n790108335\""
+	A1 int
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(2)
+	s.At("n790108335").Set(mapperimpl.EncodeString(&v.A0, 0))
+	s.At("A1").Set(mapperimpl.EncodeInt(&v.A1, 0))
+	return s.Value()
+}
+
+func modelsItemizeDecodeMapOfStringToTimeTime(av types.AttributeValue, v *map[string]time.Time, o mapperimpl.Options) error {
+	return mapperimpl.DecodeMap(av, v, o, mapperimpl.ParseStringKey[string], mapperimpl.DecodeTime)
+}
+
+func modelsItemizeDecodeStructA0StringDynamodbavN790108335A1Int(av types.AttributeValue, v *struct {
+	A0 string "dynamodbav:\"n790108335\""
+	A1 int
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 string "dynamodbav:\"n790108335\""
+		A1 int
+	}) error {
+		switch name {
+		case "n790108335":
+			return mapperimpl.DecodeString(av, &v.A0, 0)
+		case "A1":
+			return mapperimpl.DecodeInt(av, &v.A1, 0)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameMapOfStringToTimeTime(a, b *map[string]time.Time) bool {
+	return mapperimpl.SameMap(a, b, modelsItemizeSameTimeTime)
+}
+
+func modelsItemizeSameStructA0StringDynamodbavN790108335A1Int(a, b *struct {
+	A0 string "dynamodbav:\"n790108335\""
+	A1 int
+}) bool {
+	return a.A0 == b.A0 &&
+		a.A1 == b.A1
+}
+
+func modelsItemizeCloneMapOfStringToTimeTime(dst, src *map[string]time.Time) {
+	(*dst) = maps.Clone((*src))
 }
 
 type random13Node = query.Node[Random13]
@@ -8297,6 +9413,46 @@ func (*Random13) ItemizeCodec(*Random13) *mapperimpl.Codec[Random13] {
 			mapperimpl.PointerMap(modelsItemizeRandom13Item3Field, mapperimpl.Keys[models.Name]{To: func(k models.Name) (mapperimpl.Value, error) { return mapperimpl.StringValue(k) }, From: modelsItemizeRandom13Item3KeyFrom}, modelsItemizeRandom13Item3EqualMap, mapperimpl.Record[models.Point]{Encode: modelsItemizeRandom13Item3Encode, Decode: modelsItemizeRandom13Item3Decode, Same: modelsItemizeRandom13Item3Same, Equal: modelsItemizeRandom13Item3Equal, Clone: modelsItemizeRandom13Item3Clone}),
 		},
 	}
+}
+
+func modelsItemizeEncodeMapOfStringToUint64(v *map[string]uint64, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodeMap(v, o, mapperimpl.StringKey[string], mapperimpl.EncodeUint[uint64])
+}
+
+func modelsItemizeEncodeMapOfStringToUint16(v *map[string]uint16, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodeMap(v, o, mapperimpl.StringKey[string], mapperimpl.EncodeUint[uint16])
+}
+
+func modelsItemizeDecodeMapOfStringToUint64(av types.AttributeValue, v *map[string]uint64, o mapperimpl.Options) error {
+	return mapperimpl.DecodeMap(av, v, o, mapperimpl.ParseStringKey[string], mapperimpl.DecodeUint[uint64])
+}
+
+func modelsItemizeDecodeMapOfStringToUint16(av types.AttributeValue, v *map[string]uint16, o mapperimpl.Options) error {
+	return mapperimpl.DecodeMap(av, v, o, mapperimpl.ParseStringKey[string], mapperimpl.DecodeUint[uint16])
+}
+
+func modelsItemizeSameMapOfStringToUint64(a, b *map[string]uint64) bool {
+	return mapperimpl.SamePlainMap(a, b)
+}
+
+func modelsItemizeSameMapOfStringToUint16(a, b *map[string]uint16) bool {
+	return mapperimpl.SamePlainMap(a, b)
+}
+
+func modelsItemizeCloneMapOfStringToUint64(dst, src *map[string]uint64) {
+	(*dst) = maps.Clone((*src))
+}
+
+func modelsItemizeCloneMapOfStringToUint16(dst, src *map[string]uint16) {
+	(*dst) = maps.Clone((*src))
+}
+
+func modelsItemizeSameInt64(a, b *int64) bool {
+	return (*a) == (*b)
+}
+
+func modelsItemizeSameModelsColor(a, b *models.Color) bool {
+	return (*a) == (*b)
 }
 
 type random14Node = query.Node[Random14]
@@ -8981,6 +10137,90 @@ func (*Random14) ItemizeCodec(*Random14) *mapperimpl.Codec[Random14] {
 	}
 }
 
+func modelsItemizeEncodeStructA0ArrayOf3ToByteDynamodbavN599508908A1ArrayOf3ToByteA2Float32(v *struct {
+	A0 [3]byte "dynamodbav:\"n599508908\""
+	A1 [3]byte
+	A2 float32
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(3)
+	s.At("n599508908").Set(mapperimpl.EncodeByteArray(v.A0[:], 0))
+	s.At("A1").Set(mapperimpl.EncodeByteArray(v.A1[:], 0))
+	s.At("A2").Set(mapperimpl.EncodeFloat32(&v.A2, 0))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0ArrayOf3ToByteDynamodbavN599508908A1ArrayOf3ToByteA2Float32(av types.AttributeValue, v *struct {
+	A0 [3]byte "dynamodbav:\"n599508908\""
+	A1 [3]byte
+	A2 float32
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 [3]byte "dynamodbav:\"n599508908\""
+		A1 [3]byte
+		A2 float32
+	}) error {
+		switch name {
+		case "n599508908":
+			return mapperimpl.DecodeByteArray(av, &v.A0, v.A0[:], 0)
+		case "A1":
+			return mapperimpl.DecodeByteArray(av, &v.A1, v.A1[:], 0)
+		case "A2":
+			return mapperimpl.DecodeFloat32(av, &v.A2, 0)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructA0ArrayOf3ToByteDynamodbavN599508908A1ArrayOf3ToByteA2Float32(a, b *struct {
+	A0 [3]byte "dynamodbav:\"n599508908\""
+	A1 [3]byte
+	A2 float32
+}) bool {
+	return a.A0 == b.A0 &&
+		a.A1 == b.A1 &&
+		mapperimpl.SameFloat32(&a.A2, &b.A2)
+}
+
+func modelsItemizeEncodeArrayOf1ToUint16(v *[1]uint16, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodeArray((*v)[:], o, mapperimpl.EncodeUint[uint16])
+}
+
+func modelsItemizeEncodeStructA0Uint16DynamodbavN642933580(v *struct {
+	A0 uint16 "dynamodbav:\"n642933580\""
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(1)
+	s.At("n642933580").Set(mapperimpl.EncodeUint(&v.A0, 0))
+	return s.Value()
+}
+
+func modelsItemizeDecodeArrayOf1ToUint16(av types.AttributeValue, v *[1]uint16, o mapperimpl.Options) error {
+	return mapperimpl.DecodeArray(av, v, (*v)[:], o, mapperimpl.DecodeUint[uint16])
+}
+
+func modelsItemizeDecodeStructA0Uint16DynamodbavN642933580(av types.AttributeValue, v *struct {
+	A0 uint16 "dynamodbav:\"n642933580\""
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 uint16 "dynamodbav:\"n642933580\""
+	}) error {
+		switch name {
+		case "n642933580":
+			return mapperimpl.DecodeUint(av, &v.A0, 0)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameArrayOf1ToUint16(a, b *[1]uint16) bool {
+	return mapperimpl.SameElements((*a)[:], (*b)[:], modelsItemizeSameUint16)
+}
+
+func modelsItemizeSameStructA0Uint16DynamodbavN642933580(a, b *struct {
+	A0 uint16 "dynamodbav:\"n642933580\""
+}) bool {
+	return a.A0 == b.A0
+}
+
 type random15Node = query.Node[Random15]
 
 // Random15Key is the key of one Random15, and leads to its parts.
@@ -9277,6 +10517,34 @@ func (*Random15) ItemizeCodec(*Random15) *mapperimpl.Codec[Random15] {
 			mapperimpl.Singleton(mapperimpl.Record[Random15]{Encode: modelsItemizeRandom15Item1Encode, Decode: modelsItemizeRandom15Item1Decode, Same: modelsItemizeRandom15Item1Same, Equal: modelsItemizeRandom15Item1Equal, Clone: modelsItemizeRandom15Item1Clone, Present: modelsItemizeRandom15Item1Present}),
 		},
 	}
+}
+
+func modelsItemizeEncodeStructA0TimeTimeDynamodbavOmitempty(v *struct {
+	A0 time.Time "dynamodbav:\",omitempty\""
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(1)
+	s.At("A0").Set(mapperimpl.EncodeTime(&v.A0, mapperimpl.OmitEmpty))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0TimeTimeDynamodbavOmitempty(av types.AttributeValue, v *struct {
+	A0 time.Time "dynamodbav:\",omitempty\""
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 time.Time "dynamodbav:\",omitempty\""
+	}) error {
+		switch name {
+		case "A0":
+			return mapperimpl.DecodeTime(av, &v.A0, mapperimpl.OmitEmpty)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructA0TimeTimeDynamodbavOmitempty(a, b *struct {
+	A0 time.Time "dynamodbav:\",omitempty\""
+}) bool {
+	return mapperimpl.SameTime(&a.A0, &b.A0, 0)
 }
 
 type random16Node = query.Node[Random16]
@@ -10784,6 +12052,229 @@ func (*Random18) ItemizeCodec(*Random18) *mapperimpl.Codec[Random18] {
 	}
 }
 
+func modelsItemizeEncodeStructA0PointerToModelsUUIDA1StructA0ModelsBlob(v *struct {
+	A0 *models.UUID
+	A1 struct{ A0 models.Blob }
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(2)
+	s.At("A0").Set(mapperimpl.EncodePointer(&v.A0, 0, modelsItemizeEncodeModelsUUID))
+	s.At("A1").Set(modelsItemizeEncodeStructA0ModelsBlob(&v.A1, 0))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0PointerToModelsUUIDA1StructA0ModelsBlob(av types.AttributeValue, v *struct {
+	A0 *models.UUID
+	A1 struct{ A0 models.Blob }
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 *models.UUID
+		A1 struct{ A0 models.Blob }
+	}) error {
+		switch name {
+		case "A0":
+			return mapperimpl.DecodePointer(av, &v.A0, 0, modelsItemizeDecodeModelsUUID)
+		case "A1":
+			return modelsItemizeDecodeStructA0ModelsBlob(av, &v.A1, 0)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructA0PointerToModelsUUIDA1StructA0ModelsBlob(a, b *struct {
+	A0 *models.UUID
+	A1 struct{ A0 models.Blob }
+}) bool {
+	return mapperimpl.SamePointer(&a.A0, &b.A0, modelsItemizeSameModelsUUID) &&
+		modelsItemizeSameStructA0ModelsBlob(&a.A1, &b.A1)
+}
+
+func modelsItemizeCloneStructA0PointerToModelsUUIDA1StructA0ModelsBlob(dst, src *struct {
+	A0 *models.UUID
+	A1 struct{ A0 models.Blob }
+}) {
+	*dst = struct {
+		A0 *models.UUID
+		A1 struct{ A0 models.Blob }
+	}{}
+	mapperimpl.ClonePointer(&dst.A0, &src.A0, mapperimpl.Copy[models.UUID])
+	modelsItemizeCloneStructA0ModelsBlob(&dst.A1, &src.A1)
+}
+
+func modelsItemizeEncodeStructA0StructA0IntDynamodbavOmitemptyA1BoolDynamodbavN61598260OmitemptyA1MapOfStringToUint16DynamodbavN751025362(v *struct {
+	A0 struct {
+		A0 int "dynamodbav:\",omitempty\""
+		A1 bool
+	} "dynamodbav:\"n61598260,omitempty\""
+	A1 map[string]uint16 "dynamodbav:\"n751025362\""
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(2)
+	s.At("n61598260").Set(modelsItemizeEncodeStructA0IntDynamodbavOmitemptyA1Bool(&v.A0, mapperimpl.OmitEmpty))
+	s.At("n751025362").Set(mapperimpl.EncodeMap(&v.A1, 0, mapperimpl.StringKey[string], mapperimpl.EncodeUint[uint16]))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0StructA0IntDynamodbavOmitemptyA1BoolDynamodbavN61598260OmitemptyA1MapOfStringToUint16DynamodbavN751025362(av types.AttributeValue, v *struct {
+	A0 struct {
+		A0 int "dynamodbav:\",omitempty\""
+		A1 bool
+	} "dynamodbav:\"n61598260,omitempty\""
+	A1 map[string]uint16 "dynamodbav:\"n751025362\""
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 struct {
+			A0 int "dynamodbav:\",omitempty\""
+			A1 bool
+		} "dynamodbav:\"n61598260,omitempty\""
+		A1 map[string]uint16 "dynamodbav:\"n751025362\""
+	}) error {
+		switch name {
+		case "n61598260":
+			return modelsItemizeDecodeStructA0IntDynamodbavOmitemptyA1Bool(av, &v.A0, mapperimpl.OmitEmpty)
+		case "n751025362":
+			return mapperimpl.DecodeMap(av, &v.A1, 0, mapperimpl.ParseStringKey[string], mapperimpl.DecodeUint[uint16])
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructA0StructA0IntDynamodbavOmitemptyA1BoolDynamodbavN61598260OmitemptyA1MapOfStringToUint16DynamodbavN751025362(a, b *struct {
+	A0 struct {
+		A0 int "dynamodbav:\",omitempty\""
+		A1 bool
+	} "dynamodbav:\"n61598260,omitempty\""
+	A1 map[string]uint16 "dynamodbav:\"n751025362\""
+}) bool {
+	return modelsItemizeSameStructA0IntDynamodbavOmitemptyA1Bool(&a.A0, &b.A0) &&
+		mapperimpl.SamePlainMap(&a.A1, &b.A1)
+}
+
+func modelsItemizeCloneStructA0StructA0IntDynamodbavOmitemptyA1BoolDynamodbavN61598260OmitemptyA1MapOfStringToUint16DynamodbavN751025362(dst, src *struct {
+	A0 struct {
+		A0 int "dynamodbav:\",omitempty\""
+		A1 bool
+	} "dynamodbav:\"n61598260,omitempty\""
+	A1 map[string]uint16 "dynamodbav:\"n751025362\""
+}) {
+	*dst = struct {
+		A0 struct {
+			A0 int "dynamodbav:\",omitempty\""
+			A1 bool
+		} "dynamodbav:\"n61598260,omitempty\""
+		A1 map[string]uint16 "dynamodbav:\"n751025362\""
+	}{}
+	dst.A0 = src.A0
+	dst.A1 = maps.Clone(src.A1)
+}
+
+func modelsItemizeEncodeStructA0BoolDynamodbavN568981474A1ModelsAddressDynamodbavN281926345(v *struct {
+	A0 bool           "dynamodbav:\"n568981474\""
+	A1 models.Address "dynamodbav:\"n281926345\""
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(2)
+	s.At("n568981474").Set(mapperimpl.EncodeBool(&v.A0, 0))
+	s.At("n281926345").Set(modelsItemizeEncodeModelsAddress(&v.A1, 0))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0BoolDynamodbavN568981474A1ModelsAddressDynamodbavN281926345(av types.AttributeValue, v *struct {
+	A0 bool           "dynamodbav:\"n568981474\""
+	A1 models.Address "dynamodbav:\"n281926345\""
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 bool           "dynamodbav:\"n568981474\""
+		A1 models.Address "dynamodbav:\"n281926345\""
+	}) error {
+		switch name {
+		case "n568981474":
+			return mapperimpl.DecodeBool(av, &v.A0, 0)
+		case "n281926345":
+			return modelsItemizeDecodeModelsAddress(av, &v.A1, 0)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructA0BoolDynamodbavN568981474A1ModelsAddressDynamodbavN281926345(a, b *struct {
+	A0 bool           "dynamodbav:\"n568981474\""
+	A1 models.Address "dynamodbav:\"n281926345\""
+}) bool {
+	return a.A0 == b.A0 &&
+		modelsItemizeSameModelsAddress(&a.A1, &b.A1)
+}
+
+func modelsItemizeCloneStructA0BoolDynamodbavN568981474A1ModelsAddressDynamodbavN281926345(dst, src *struct {
+	A0 bool           "dynamodbav:\"n568981474\""
+	A1 models.Address "dynamodbav:\"n281926345\""
+}) {
+	*dst = struct {
+		A0 bool           "dynamodbav:\"n568981474\""
+		A1 models.Address "dynamodbav:\"n281926345\""
+	}{}
+	dst.A0 = src.A0
+	modelsItemizeCloneModelsAddress(&dst.A1, &src.A1)
+}
+
+func modelsItemizeEncodeStructA0ModelsBlob(v *struct{ A0 models.Blob }, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(1)
+	s.At("A0").Set(mapperimpl.EncodeBytes(&v.A0, 0))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0ModelsBlob(av types.AttributeValue, v *struct{ A0 models.Blob }, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct{ A0 models.Blob }) error {
+		switch name {
+		case "A0":
+			return mapperimpl.DecodeBytes(av, &v.A0, 0)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructA0ModelsBlob(a, b *struct{ A0 models.Blob }) bool {
+	return mapperimpl.SameBytes(&a.A0, &b.A0)
+}
+
+func modelsItemizeCloneStructA0ModelsBlob(dst, src *struct{ A0 models.Blob }) {
+	*dst = struct{ A0 models.Blob }{}
+	dst.A0 = bytes.Clone(src.A0)
+}
+
+func modelsItemizeEncodeStructA0IntDynamodbavOmitemptyA1Bool(v *struct {
+	A0 int "dynamodbav:\",omitempty\""
+	A1 bool
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(2)
+	s.At("A0").Set(mapperimpl.EncodeInt(&v.A0, mapperimpl.OmitEmpty))
+	s.At("A1").Set(mapperimpl.EncodeBool(&v.A1, 0))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0IntDynamodbavOmitemptyA1Bool(av types.AttributeValue, v *struct {
+	A0 int "dynamodbav:\",omitempty\""
+	A1 bool
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 int "dynamodbav:\",omitempty\""
+		A1 bool
+	}) error {
+		switch name {
+		case "A0":
+			return mapperimpl.DecodeInt(av, &v.A0, mapperimpl.OmitEmpty)
+		case "A1":
+			return mapperimpl.DecodeBool(av, &v.A1, 0)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructA0IntDynamodbavOmitemptyA1Bool(a, b *struct {
+	A0 int "dynamodbav:\",omitempty\""
+	A1 bool
+}) bool {
+	return a.A0 == b.A0 &&
+		a.A1 == b.A1
+}
+
 type random19Node = query.Node[Random19]
 
 // Random19Key is the key of one Random19, and leads to its parts.
@@ -11289,6 +12780,102 @@ func (*Random19) ItemizeCodec(*Random19) *mapperimpl.Codec[Random19] {
 	}
 }
 
+func modelsItemizeEncodeStructA0PointerToFloat32(v *struct{ A0 *float32 }, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(1)
+	s.At("A0").Set(mapperimpl.EncodePointer(&v.A0, 0, mapperimpl.EncodeFloat32[float32]))
+	return s.Value()
+}
+
+func modelsItemizeEncodeArrayOf2ToInt(v *[2]int, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodeArray((*v)[:], o, mapperimpl.EncodeInt[int])
+}
+
+func modelsItemizeEncodeStructA0Float64A1StringDynamodbavOmitemptyA2PointerToModelsUUID(v *struct {
+	A0 float64
+	A1 string "dynamodbav:\",omitempty\""
+	A2 *models.UUID
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(3)
+	s.At("A0").Set(mapperimpl.EncodeFloat64(&v.A0, 0))
+	s.At("A1").Set(mapperimpl.EncodeString(&v.A1, mapperimpl.OmitEmpty))
+	s.At("A2").Set(mapperimpl.EncodePointer(&v.A2, 0, modelsItemizeEncodeModelsUUID))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0PointerToFloat32(av types.AttributeValue, v *struct{ A0 *float32 }, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct{ A0 *float32 }) error {
+		switch name {
+		case "A0":
+			return mapperimpl.DecodePointer(av, &v.A0, 0, mapperimpl.DecodeFloat32[float32])
+		}
+		return nil
+	})
+}
+
+func modelsItemizeDecodeArrayOf2ToInt(av types.AttributeValue, v *[2]int, o mapperimpl.Options) error {
+	return mapperimpl.DecodeArray(av, v, (*v)[:], o, mapperimpl.DecodeInt[int])
+}
+
+func modelsItemizeDecodeStructA0Float64A1StringDynamodbavOmitemptyA2PointerToModelsUUID(av types.AttributeValue, v *struct {
+	A0 float64
+	A1 string "dynamodbav:\",omitempty\""
+	A2 *models.UUID
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 float64
+		A1 string "dynamodbav:\",omitempty\""
+		A2 *models.UUID
+	}) error {
+		switch name {
+		case "A0":
+			return mapperimpl.DecodeFloat64(av, &v.A0, 0)
+		case "A1":
+			return mapperimpl.DecodeString(av, &v.A1, mapperimpl.OmitEmpty)
+		case "A2":
+			return mapperimpl.DecodePointer(av, &v.A2, 0, modelsItemizeDecodeModelsUUID)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructA0PointerToFloat32(a, b *struct{ A0 *float32 }) bool {
+	return mapperimpl.SamePointer(&a.A0, &b.A0, modelsItemizeSameFloat32)
+}
+
+func modelsItemizeSameArrayOf2ToInt(a, b *[2]int) bool {
+	return mapperimpl.SameElements((*a)[:], (*b)[:], modelsItemizeSameInt)
+}
+
+func modelsItemizeSameStructA0Float64A1StringDynamodbavOmitemptyA2PointerToModelsUUID(a, b *struct {
+	A0 float64
+	A1 string "dynamodbav:\",omitempty\""
+	A2 *models.UUID
+}) bool {
+	return mapperimpl.SameFloat64(&a.A0, &b.A0) &&
+		a.A1 == b.A1 &&
+		mapperimpl.SamePointer(&a.A2, &b.A2, modelsItemizeSameModelsUUID)
+}
+
+func modelsItemizeCloneStructA0PointerToFloat32(dst, src *struct{ A0 *float32 }) {
+	*dst = struct{ A0 *float32 }{}
+	mapperimpl.ClonePointer(&dst.A0, &src.A0, mapperimpl.Copy[float32])
+}
+
+func modelsItemizeCloneStructA0Float64A1StringDynamodbavOmitemptyA2PointerToModelsUUID(dst, src *struct {
+	A0 float64
+	A1 string "dynamodbav:\",omitempty\""
+	A2 *models.UUID
+}) {
+	*dst = struct {
+		A0 float64
+		A1 string "dynamodbav:\",omitempty\""
+		A2 *models.UUID
+	}{}
+	dst.A0 = src.A0
+	dst.A1 = src.A1
+	mapperimpl.ClonePointer(&dst.A2, &src.A2, mapperimpl.Copy[models.UUID])
+}
+
 type random20Node = query.Node[Random20]
 
 // Random20Key is the key of one Random20, and leads to its parts.
@@ -11603,6 +13190,22 @@ func (*Random20) ItemizeCodec(*Random20) *mapperimpl.Codec[Random20] {
 			mapperimpl.Singleton(mapperimpl.Record[Random20]{Encode: modelsItemizeRandom20Item1Encode, Decode: modelsItemizeRandom20Item1Decode, Same: modelsItemizeRandom20Item1Same, Equal: modelsItemizeRandom20Item1Equal, Clone: modelsItemizeRandom20Item1Clone, Present: modelsItemizeRandom20Item1Present}),
 		},
 	}
+}
+
+func modelsItemizeEncodeMapOfStringToBool(v *map[string]bool, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodeMap(v, o, mapperimpl.StringKey[string], mapperimpl.EncodeBool[bool])
+}
+
+func modelsItemizeDecodeMapOfStringToBool(av types.AttributeValue, v *map[string]bool, o mapperimpl.Options) error {
+	return mapperimpl.DecodeMap(av, v, o, mapperimpl.ParseStringKey[string], mapperimpl.DecodeBool[bool])
+}
+
+func modelsItemizeSameMapOfStringToBool(a, b *map[string]bool) bool {
+	return mapperimpl.SamePlainMap(a, b)
+}
+
+func modelsItemizeCloneMapOfStringToBool(dst, src *map[string]bool) {
+	(*dst) = maps.Clone((*src))
 }
 
 type random21Node = query.Node[Random21]
@@ -12335,6 +13938,130 @@ func (*Random21) ItemizeCodec(*Random21) *mapperimpl.Codec[Random21] {
 	}
 }
 
+func modelsItemizeEncodeStructA0StructA0Uint16A1Int64A2Uint16DynamodbavOmitemptyDynamodbavOmitemptyA1ArrayOf2ToModelsColorDynamodbavOmitemptyA2ModelsNameDynamodbavN388782038(v *struct {
+	A0 struct {
+		A0 uint16
+		A1 int64
+		A2 uint16 "dynamodbav:\",omitempty\""
+	} "dynamodbav:\",omitempty\""
+	A1 [2]models.Color "dynamodbav:\",omitempty\""
+	A2 models.Name     "dynamodbav:\"n388782038\""
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(3)
+	s.At("A0").Set(modelsItemizeEncodeStructA0Uint16A1Int64A2Uint16DynamodbavOmitempty(&v.A0, mapperimpl.OmitEmpty))
+	s.At("A1").Set(mapperimpl.EncodeArray(v.A1[:], mapperimpl.OmitEmpty, mapperimpl.EncodeInt[models.Color]))
+	s.At("n388782038").Set(mapperimpl.EncodeString(&v.A2, 0))
+	return s.Value()
+}
+
+func modelsItemizeEncodePointerToModelsName(v **models.Name, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodePointer(v, o, mapperimpl.EncodeString[models.Name])
+}
+
+func modelsItemizeDecodeStructA0StructA0Uint16A1Int64A2Uint16DynamodbavOmitemptyDynamodbavOmitemptyA1ArrayOf2ToModelsColorDynamodbavOmitemptyA2ModelsNameDynamodbavN388782038(av types.AttributeValue, v *struct {
+	A0 struct {
+		A0 uint16
+		A1 int64
+		A2 uint16 "dynamodbav:\",omitempty\""
+	} "dynamodbav:\",omitempty\""
+	A1 [2]models.Color "dynamodbav:\",omitempty\""
+	A2 models.Name     "dynamodbav:\"n388782038\""
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 struct {
+			A0 uint16
+			A1 int64
+			A2 uint16 "dynamodbav:\",omitempty\""
+		} "dynamodbav:\",omitempty\""
+		A1 [2]models.Color "dynamodbav:\",omitempty\""
+		A2 models.Name     "dynamodbav:\"n388782038\""
+	}) error {
+		switch name {
+		case "A0":
+			return modelsItemizeDecodeStructA0Uint16A1Int64A2Uint16DynamodbavOmitempty(av, &v.A0, mapperimpl.OmitEmpty)
+		case "A1":
+			return mapperimpl.DecodeArray(av, &v.A1, v.A1[:], mapperimpl.OmitEmpty, mapperimpl.DecodeInt[models.Color])
+		case "n388782038":
+			return mapperimpl.DecodeString(av, &v.A2, 0)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeDecodePointerToModelsName(av types.AttributeValue, v **models.Name, o mapperimpl.Options) error {
+	return mapperimpl.DecodePointer(av, v, o, mapperimpl.DecodeString[models.Name])
+}
+
+func modelsItemizeSameStructA0StructA0Uint16A1Int64A2Uint16DynamodbavOmitemptyDynamodbavOmitemptyA1ArrayOf2ToModelsColorDynamodbavOmitemptyA2ModelsNameDynamodbavN388782038(a, b *struct {
+	A0 struct {
+		A0 uint16
+		A1 int64
+		A2 uint16 "dynamodbav:\",omitempty\""
+	} "dynamodbav:\",omitempty\""
+	A1 [2]models.Color "dynamodbav:\",omitempty\""
+	A2 models.Name     "dynamodbav:\"n388782038\""
+}) bool {
+	return modelsItemizeSameStructA0Uint16A1Int64A2Uint16DynamodbavOmitempty(&a.A0, &b.A0) &&
+		mapperimpl.SameElements(a.A1[:], b.A1[:], modelsItemizeSameModelsColor) &&
+		a.A2 == b.A2
+}
+
+func modelsItemizeSamePointerToModelsName(a, b **models.Name) bool {
+	return mapperimpl.SamePointer(a, b, modelsItemizeSameModelsName)
+}
+
+func modelsItemizeClonePointerToModelsName(dst, src **models.Name) {
+	mapperimpl.ClonePointer(dst, src, mapperimpl.Copy[models.Name])
+}
+
+func modelsItemizeEncodeStructA0Uint16A1Int64A2Uint16DynamodbavOmitempty(v *struct {
+	A0 uint16
+	A1 int64
+	A2 uint16 "dynamodbav:\",omitempty\""
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(3)
+	s.At("A0").Set(mapperimpl.EncodeUint(&v.A0, 0))
+	s.At("A1").Set(mapperimpl.EncodeInt(&v.A1, 0))
+	s.At("A2").Set(mapperimpl.EncodeUint(&v.A2, mapperimpl.OmitEmpty))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0Uint16A1Int64A2Uint16DynamodbavOmitempty(av types.AttributeValue, v *struct {
+	A0 uint16
+	A1 int64
+	A2 uint16 "dynamodbav:\",omitempty\""
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 uint16
+		A1 int64
+		A2 uint16 "dynamodbav:\",omitempty\""
+	}) error {
+		switch name {
+		case "A0":
+			return mapperimpl.DecodeUint(av, &v.A0, 0)
+		case "A1":
+			return mapperimpl.DecodeInt(av, &v.A1, 0)
+		case "A2":
+			return mapperimpl.DecodeUint(av, &v.A2, mapperimpl.OmitEmpty)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructA0Uint16A1Int64A2Uint16DynamodbavOmitempty(a, b *struct {
+	A0 uint16
+	A1 int64
+	A2 uint16 "dynamodbav:\",omitempty\""
+}) bool {
+	return a.A0 == b.A0 &&
+		a.A1 == b.A1 &&
+		a.A2 == b.A2
+}
+
+func modelsItemizeSameModelsName(a, b *models.Name) bool {
+	return (*a) == (*b)
+}
+
 type random22Node = query.Node[Random22]
 
 // Random22Key is the key of one Random22, and leads to its parts.
@@ -12716,6 +14443,70 @@ func (*Random22) ItemizeCodec(*Random22) *mapperimpl.Codec[Random22] {
 			mapperimpl.Map(modelsItemizeRandom22Item3Field, mapperimpl.Keys[models.Name]{To: func(k models.Name) (mapperimpl.Value, error) { return mapperimpl.StringValue(k) }, From: modelsItemizeRandom22Item3KeyFrom}, modelsItemizeRandom22Item3EqualMap, mapperimpl.Record[[2]models.Color]{Encode: modelsItemizeRandom22Item3Encode, Decode: modelsItemizeRandom22Item3Decode, Same: modelsItemizeRandom22Item3Same, Equal: modelsItemizeRandom22Item3Equal, Clone: modelsItemizeRandom22Item3Clone}),
 		},
 	}
+}
+
+func modelsItemizeEncodePointerToModelsUUID(v **models.UUID, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodePointer(v, o, modelsItemizeEncodeModelsUUID)
+}
+
+func modelsItemizeDecodePointerToModelsUUID(av types.AttributeValue, v **models.UUID, o mapperimpl.Options) error {
+	return mapperimpl.DecodePointer(av, v, o, modelsItemizeDecodeModelsUUID)
+}
+
+func modelsItemizeSamePointerToModelsUUID(a, b **models.UUID) bool {
+	return mapperimpl.SamePointer(a, b, modelsItemizeSameModelsUUID)
+}
+
+func modelsItemizeClonePointerToModelsUUID(dst, src **models.UUID) {
+	mapperimpl.ClonePointer(dst, src, mapperimpl.Copy[models.UUID])
+}
+
+func modelsItemizeEncodeStructA0MapOfStringToModelsBlobA1ArrayOf1ToModelsUUIDDynamodbavN709099056(v *struct {
+	A0 map[string]models.Blob
+	A1 [1]models.UUID "dynamodbav:\"n709099056\""
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(2)
+	s.At("A0").Set(mapperimpl.EncodeMap(&v.A0, 0, mapperimpl.StringKey[string], mapperimpl.EncodeBytes[models.Blob]))
+	s.At("n709099056").Set(mapperimpl.EncodeArray(v.A1[:], 0, modelsItemizeEncodeModelsUUID))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0MapOfStringToModelsBlobA1ArrayOf1ToModelsUUIDDynamodbavN709099056(av types.AttributeValue, v *struct {
+	A0 map[string]models.Blob
+	A1 [1]models.UUID "dynamodbav:\"n709099056\""
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 map[string]models.Blob
+		A1 [1]models.UUID "dynamodbav:\"n709099056\""
+	}) error {
+		switch name {
+		case "A0":
+			return mapperimpl.DecodeMap(av, &v.A0, 0, mapperimpl.ParseStringKey[string], mapperimpl.DecodeBytes[models.Blob])
+		case "n709099056":
+			return mapperimpl.DecodeArray(av, &v.A1, v.A1[:], 0, modelsItemizeDecodeModelsUUID)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructA0MapOfStringToModelsBlobA1ArrayOf1ToModelsUUIDDynamodbavN709099056(a, b *struct {
+	A0 map[string]models.Blob
+	A1 [1]models.UUID "dynamodbav:\"n709099056\""
+}) bool {
+	return mapperimpl.SameMap(&a.A0, &b.A0, modelsItemizeSameModelsBlob) &&
+		mapperimpl.SameElements(a.A1[:], b.A1[:], modelsItemizeSameModelsUUID)
+}
+
+func modelsItemizeCloneStructA0MapOfStringToModelsBlobA1ArrayOf1ToModelsUUIDDynamodbavN709099056(dst, src *struct {
+	A0 map[string]models.Blob
+	A1 [1]models.UUID "dynamodbav:\"n709099056\""
+}) {
+	*dst = struct {
+		A0 map[string]models.Blob
+		A1 [1]models.UUID "dynamodbav:\"n709099056\""
+	}{}
+	mapperimpl.CloneMap(&dst.A0, &src.A0, modelsItemizeCloneModelsBlob)
+	dst.A1 = src.A1
 }
 
 type random23Node = query.Node[Random23]
@@ -13169,6 +14960,43 @@ func (*Random23) ItemizeCodec(*Random23) *mapperimpl.Codec[Random23] {
 			}]{Encode: modelsItemizeRandom23Item1Encode, Decode: modelsItemizeRandom23Item1Decode, Same: modelsItemizeRandom23Item1Same, Equal: modelsItemizeRandom23Item1Equal, Clone: modelsItemizeRandom23Item1Clone, Key: modelsItemizeRandom23Item1Key, SetKey: modelsItemizeRandom23Item1SetKey}),
 		},
 	}
+}
+
+func modelsItemizeEncodeStructA0PointerToFloat64DynamodbavN594097224(v *struct {
+	A0 *float64 "dynamodbav:\"n594097224\""
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(1)
+	s.At("n594097224").Set(mapperimpl.EncodePointer(&v.A0, 0, mapperimpl.EncodeFloat64[float64]))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0PointerToFloat64DynamodbavN594097224(av types.AttributeValue, v *struct {
+	A0 *float64 "dynamodbav:\"n594097224\""
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 *float64 "dynamodbav:\"n594097224\""
+	}) error {
+		switch name {
+		case "n594097224":
+			return mapperimpl.DecodePointer(av, &v.A0, 0, mapperimpl.DecodeFloat64[float64])
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructA0PointerToFloat64DynamodbavN594097224(a, b *struct {
+	A0 *float64 "dynamodbav:\"n594097224\""
+}) bool {
+	return mapperimpl.SamePointer(&a.A0, &b.A0, modelsItemizeSameFloat64)
+}
+
+func modelsItemizeCloneStructA0PointerToFloat64DynamodbavN594097224(dst, src *struct {
+	A0 *float64 "dynamodbav:\"n594097224\""
+}) {
+	*dst = struct {
+		A0 *float64 "dynamodbav:\"n594097224\""
+	}{}
+	mapperimpl.ClonePointer(&dst.A0, &src.A0, mapperimpl.Copy[float64])
 }
 
 type random24Node = query.Node[Random24]
@@ -13669,6 +15497,78 @@ func (*Random24) ItemizeCodec(*Random24) *mapperimpl.Codec[Random24] {
 			mapperimpl.Map(modelsItemizeRandom24Item2Field, mapperimpl.Keys[models.Name]{To: func(k models.Name) (mapperimpl.Value, error) { return mapperimpl.StringValue(k) }, From: modelsItemizeRandom24Item2KeyFrom}, modelsItemizeRandom24Item2EqualMap, mapperimpl.Record[models.Color]{Encode: modelsItemizeRandom24Item2Encode, Decode: modelsItemizeRandom24Item2Decode, Same: modelsItemizeRandom24Item2Same, Equal: modelsItemizeRandom24Item2Equal, Clone: modelsItemizeRandom24Item2Clone}),
 		},
 	}
+}
+
+func modelsItemizeEncodeStructA0Int64A1BoolA2Float64(v *struct {
+	A0 int64
+	A1 bool
+	A2 float64
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(3)
+	s.At("A0").Set(mapperimpl.EncodeInt(&v.A0, 0))
+	s.At("A1").Set(mapperimpl.EncodeBool(&v.A1, 0))
+	s.At("A2").Set(mapperimpl.EncodeFloat64(&v.A2, 0))
+	return s.Value()
+}
+
+func modelsItemizeEncodeStructA0Float64DynamodbavString(v *struct {
+	A0 float64 "dynamodbav:\",string\""
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(1)
+	s.At("A0").Set(mapperimpl.EncodeFloat64(&v.A0, mapperimpl.AsString))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0Int64A1BoolA2Float64(av types.AttributeValue, v *struct {
+	A0 int64
+	A1 bool
+	A2 float64
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 int64
+		A1 bool
+		A2 float64
+	}) error {
+		switch name {
+		case "A0":
+			return mapperimpl.DecodeInt(av, &v.A0, 0)
+		case "A1":
+			return mapperimpl.DecodeBool(av, &v.A1, 0)
+		case "A2":
+			return mapperimpl.DecodeFloat64(av, &v.A2, 0)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeDecodeStructA0Float64DynamodbavString(av types.AttributeValue, v *struct {
+	A0 float64 "dynamodbav:\",string\""
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 float64 "dynamodbav:\",string\""
+	}) error {
+		switch name {
+		case "A0":
+			return mapperimpl.DecodeFloat64(av, &v.A0, mapperimpl.AsString)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructA0Int64A1BoolA2Float64(a, b *struct {
+	A0 int64
+	A1 bool
+	A2 float64
+}) bool {
+	return a.A0 == b.A0 &&
+		a.A1 == b.A1 &&
+		mapperimpl.SameFloat64(&a.A2, &b.A2)
+}
+
+func modelsItemizeSameStructA0Float64DynamodbavString(a, b *struct {
+	A0 float64 "dynamodbav:\",string\""
+}) bool {
+	return mapperimpl.SameFloat64(&a.A0, &b.A0)
 }
 
 type random25Node = query.Node[Random25]
@@ -14325,6 +16225,67 @@ func (*Random25) ItemizeCodec(*Random25) *mapperimpl.Codec[Random25] {
 				A0 map[string]float64
 			}]{Encode: modelsItemizeRandom25Item3Encode, Decode: modelsItemizeRandom25Item3Decode, Same: modelsItemizeRandom25Item3Same, Equal: modelsItemizeRandom25Item3Equal, Clone: modelsItemizeRandom25Item3Clone, Key: modelsItemizeRandom25Item3Key, SetKey: modelsItemizeRandom25Item3SetKey}),
 		},
+	}
+}
+
+func modelsItemizeEncodeStructA0PointerToBoolA1ArrayOf2ToBoolDynamodbavOmitemptyA2ArrayOf2ToSliceOfByteDynamodbavOmitempty(v *struct {
+	A0 *bool
+	A1 [2]bool   "dynamodbav:\",omitempty\""
+	A2 [2][]byte "dynamodbav:\",omitempty\""
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(3)
+	s.At("A0").Set(mapperimpl.EncodePointer(&v.A0, 0, mapperimpl.EncodeBool[bool]))
+	s.At("A1").Set(mapperimpl.EncodeArray(v.A1[:], mapperimpl.OmitEmpty, mapperimpl.EncodeBool[bool]))
+	s.At("A2").Set(mapperimpl.EncodeArray(v.A2[:], mapperimpl.OmitEmpty, mapperimpl.EncodeBytes[[]byte]))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0PointerToBoolA1ArrayOf2ToBoolDynamodbavOmitemptyA2ArrayOf2ToSliceOfByteDynamodbavOmitempty(av types.AttributeValue, v *struct {
+	A0 *bool
+	A1 [2]bool   "dynamodbav:\",omitempty\""
+	A2 [2][]byte "dynamodbav:\",omitempty\""
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 *bool
+		A1 [2]bool   "dynamodbav:\",omitempty\""
+		A2 [2][]byte "dynamodbav:\",omitempty\""
+	}) error {
+		switch name {
+		case "A0":
+			return mapperimpl.DecodePointer(av, &v.A0, 0, mapperimpl.DecodeBool[bool])
+		case "A1":
+			return mapperimpl.DecodeArray(av, &v.A1, v.A1[:], mapperimpl.OmitEmpty, mapperimpl.DecodeBool[bool])
+		case "A2":
+			return mapperimpl.DecodeArray(av, &v.A2, v.A2[:], mapperimpl.OmitEmpty, mapperimpl.DecodeBytes[[]byte])
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructA0PointerToBoolA1ArrayOf2ToBoolDynamodbavOmitemptyA2ArrayOf2ToSliceOfByteDynamodbavOmitempty(a, b *struct {
+	A0 *bool
+	A1 [2]bool   "dynamodbav:\",omitempty\""
+	A2 [2][]byte "dynamodbav:\",omitempty\""
+}) bool {
+	return mapperimpl.SamePointer(&a.A0, &b.A0, modelsItemizeSameBool) &&
+		mapperimpl.SameElements(a.A1[:], b.A1[:], modelsItemizeSameBool) &&
+		mapperimpl.SameElements(a.A2[:], b.A2[:], modelsItemizeSameSliceOfByte)
+}
+
+func modelsItemizeCloneStructA0PointerToBoolA1ArrayOf2ToBoolDynamodbavOmitemptyA2ArrayOf2ToSliceOfByteDynamodbavOmitempty(dst, src *struct {
+	A0 *bool
+	A1 [2]bool   "dynamodbav:\",omitempty\""
+	A2 [2][]byte "dynamodbav:\",omitempty\""
+}) {
+	*dst = struct {
+		A0 *bool
+		A1 [2]bool   "dynamodbav:\",omitempty\""
+		A2 [2][]byte "dynamodbav:\",omitempty\""
+	}{}
+	mapperimpl.ClonePointer(&dst.A0, &src.A0, mapperimpl.Copy[bool])
+	dst.A1 = src.A1
+	for i := range src.A2 {
+		modelsItemizeCloneSliceOfByte(&dst.A2[i], &src.A2[i])
 	}
 }
 
@@ -15097,6 +17058,38 @@ func (*Random28) ItemizeCodec(*Random28) *mapperimpl.Codec[Random28] {
 	}
 }
 
+func modelsItemizeEncodePointerToModelsAddress(v **models.Address, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodePointer(v, o, modelsItemizeEncodeModelsAddress)
+}
+
+func modelsItemizeEncodeMapOfStringToModelsColor(v *map[string]models.Color, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodeMap(v, o, mapperimpl.StringKey[string], mapperimpl.EncodeInt[models.Color])
+}
+
+func modelsItemizeDecodePointerToModelsAddress(av types.AttributeValue, v **models.Address, o mapperimpl.Options) error {
+	return mapperimpl.DecodePointer(av, v, o, modelsItemizeDecodeModelsAddress)
+}
+
+func modelsItemizeDecodeMapOfStringToModelsColor(av types.AttributeValue, v *map[string]models.Color, o mapperimpl.Options) error {
+	return mapperimpl.DecodeMap(av, v, o, mapperimpl.ParseStringKey[string], mapperimpl.DecodeInt[models.Color])
+}
+
+func modelsItemizeSamePointerToModelsAddress(a, b **models.Address) bool {
+	return mapperimpl.SamePointer(a, b, modelsItemizeSameModelsAddress)
+}
+
+func modelsItemizeSameMapOfStringToModelsColor(a, b *map[string]models.Color) bool {
+	return mapperimpl.SamePlainMap(a, b)
+}
+
+func modelsItemizeClonePointerToModelsAddress(dst, src **models.Address) {
+	mapperimpl.ClonePointer(dst, src, modelsItemizeCloneModelsAddress)
+}
+
+func modelsItemizeCloneMapOfStringToModelsColor(dst, src *map[string]models.Color) {
+	(*dst) = maps.Clone((*src))
+}
+
 type random29Node = query.Node[Random29]
 
 // Random29Key is the key of one Random29, and leads to its parts.
@@ -15480,6 +17473,22 @@ func (*Random29) ItemizeCodec(*Random29) *mapperimpl.Codec[Random29] {
 			mapperimpl.Singleton(mapperimpl.Record[Random29]{Encode: modelsItemizeRandom29Item2Encode, Decode: modelsItemizeRandom29Item2Decode, Same: modelsItemizeRandom29Item2Same, Equal: modelsItemizeRandom29Item2Equal, Clone: modelsItemizeRandom29Item2Clone, Present: modelsItemizeRandom29Item2Present}),
 		},
 	}
+}
+
+func modelsItemizeEncodeMapOfStringToFloat32(v *map[string]float32, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodeMap(v, o, mapperimpl.StringKey[string], mapperimpl.EncodeFloat32[float32])
+}
+
+func modelsItemizeDecodeMapOfStringToFloat32(av types.AttributeValue, v *map[string]float32, o mapperimpl.Options) error {
+	return mapperimpl.DecodeMap(av, v, o, mapperimpl.ParseStringKey[string], mapperimpl.DecodeFloat32[float32])
+}
+
+func modelsItemizeSameMapOfStringToFloat32(a, b *map[string]float32) bool {
+	return mapperimpl.SameMap(a, b, modelsItemizeSameFloat32)
+}
+
+func modelsItemizeCloneMapOfStringToFloat32(dst, src *map[string]float32) {
+	(*dst) = maps.Clone((*src))
 }
 
 type random30Node = query.Node[Random30]
@@ -16929,6 +18938,22 @@ func (*Random32) ItemizeCodec(*Random32) *mapperimpl.Codec[Random32] {
 	}
 }
 
+func modelsItemizeEncodePointerToFloat64(v **float64, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodePointer(v, o, mapperimpl.EncodeFloat64[float64])
+}
+
+func modelsItemizeDecodePointerToFloat64(av types.AttributeValue, v **float64, o mapperimpl.Options) error {
+	return mapperimpl.DecodePointer(av, v, o, mapperimpl.DecodeFloat64[float64])
+}
+
+func modelsItemizeSamePointerToFloat64(a, b **float64) bool {
+	return mapperimpl.SamePointer(a, b, modelsItemizeSameFloat64)
+}
+
+func modelsItemizeClonePointerToFloat64(dst, src **float64) {
+	mapperimpl.ClonePointer(dst, src, mapperimpl.Copy[float64])
+}
+
 type random33Node = query.Node[Random33]
 
 // Random33Key is the key of one Random33, and leads to its parts.
@@ -17288,6 +19313,34 @@ func (*Random33) ItemizeCodec(*Random33) *mapperimpl.Codec[Random33] {
 			mapperimpl.Singleton(mapperimpl.Record[Random33]{Encode: modelsItemizeRandom33Item2Encode, Decode: modelsItemizeRandom33Item2Decode, Same: modelsItemizeRandom33Item2Same, Equal: modelsItemizeRandom33Item2Equal, Clone: modelsItemizeRandom33Item2Clone, Present: modelsItemizeRandom33Item2Present}),
 		},
 	}
+}
+
+func modelsItemizeEncodeArrayOf2ToModelsName(v *[2]models.Name, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodeArray((*v)[:], o, mapperimpl.EncodeString[models.Name])
+}
+
+func modelsItemizeDecodeArrayOf2ToModelsName(av types.AttributeValue, v *[2]models.Name, o mapperimpl.Options) error {
+	return mapperimpl.DecodeArray(av, v, (*v)[:], o, mapperimpl.DecodeString[models.Name])
+}
+
+func modelsItemizeSameArrayOf2ToModelsName(a, b *[2]models.Name) bool {
+	return mapperimpl.SameElements((*a)[:], (*b)[:], modelsItemizeSameModelsName)
+}
+
+func modelsItemizeEncodeMapOfStringToModelsAddress(v *map[string]models.Address, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodeMap(v, o, mapperimpl.StringKey[string], modelsItemizeEncodeModelsAddress)
+}
+
+func modelsItemizeDecodeMapOfStringToModelsAddress(av types.AttributeValue, v *map[string]models.Address, o mapperimpl.Options) error {
+	return mapperimpl.DecodeMap(av, v, o, mapperimpl.ParseStringKey[string], modelsItemizeDecodeModelsAddress)
+}
+
+func modelsItemizeSameMapOfStringToModelsAddress(a, b *map[string]models.Address) bool {
+	return mapperimpl.SameMap(a, b, modelsItemizeSameModelsAddress)
+}
+
+func modelsItemizeCloneMapOfStringToModelsAddress(dst, src *map[string]models.Address) {
+	mapperimpl.CloneMap(dst, src, modelsItemizeCloneModelsAddress)
 }
 
 type random34Node = query.Node[Random34]
@@ -18762,6 +20815,66 @@ func (*Random36) ItemizeCodec(*Random36) *mapperimpl.Codec[Random36] {
 	}
 }
 
+func modelsItemizeEncodePointerToFloat32(v **float32, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodePointer(v, o, mapperimpl.EncodeFloat32[float32])
+}
+
+func modelsItemizeDecodePointerToFloat32(av types.AttributeValue, v **float32, o mapperimpl.Options) error {
+	return mapperimpl.DecodePointer(av, v, o, mapperimpl.DecodeFloat32[float32])
+}
+
+func modelsItemizeSamePointerToFloat32(a, b **float32) bool {
+	return mapperimpl.SamePointer(a, b, modelsItemizeSameFloat32)
+}
+
+func modelsItemizeClonePointerToFloat32(dst, src **float32) {
+	mapperimpl.ClonePointer(dst, src, mapperimpl.Copy[float32])
+}
+
+func modelsItemizeEncodeStructA0BoolDynamodbavN551116204OmitemptyA1Float64DynamodbavStringA2Uint64DynamodbavOmitempty(v *struct {
+	A0 bool    "dynamodbav:\"n551116204,omitempty\""
+	A1 float64 "dynamodbav:\",string\""
+	A2 uint64  "dynamodbav:\",omitempty\""
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(3)
+	s.At("n551116204").Set(mapperimpl.EncodeBool(&v.A0, mapperimpl.OmitEmpty))
+	s.At("A1").Set(mapperimpl.EncodeFloat64(&v.A1, mapperimpl.AsString))
+	s.At("A2").Set(mapperimpl.EncodeUint(&v.A2, mapperimpl.OmitEmpty))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0BoolDynamodbavN551116204OmitemptyA1Float64DynamodbavStringA2Uint64DynamodbavOmitempty(av types.AttributeValue, v *struct {
+	A0 bool    "dynamodbav:\"n551116204,omitempty\""
+	A1 float64 "dynamodbav:\",string\""
+	A2 uint64  "dynamodbav:\",omitempty\""
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 bool    "dynamodbav:\"n551116204,omitempty\""
+		A1 float64 "dynamodbav:\",string\""
+		A2 uint64  "dynamodbav:\",omitempty\""
+	}) error {
+		switch name {
+		case "n551116204":
+			return mapperimpl.DecodeBool(av, &v.A0, mapperimpl.OmitEmpty)
+		case "A1":
+			return mapperimpl.DecodeFloat64(av, &v.A1, mapperimpl.AsString)
+		case "A2":
+			return mapperimpl.DecodeUint(av, &v.A2, mapperimpl.OmitEmpty)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructA0BoolDynamodbavN551116204OmitemptyA1Float64DynamodbavStringA2Uint64DynamodbavOmitempty(a, b *struct {
+	A0 bool    "dynamodbav:\"n551116204,omitempty\""
+	A1 float64 "dynamodbav:\",string\""
+	A2 uint64  "dynamodbav:\",omitempty\""
+}) bool {
+	return a.A0 == b.A0 &&
+		mapperimpl.SameFloat64(&a.A1, &b.A1) &&
+		a.A2 == b.A2
+}
+
 type random37Node = query.Node[Random37]
 
 // Random37Key is the key of one Random37, and leads to its parts.
@@ -19408,6 +21521,50 @@ func (*Random37) ItemizeCodec(*Random37) *mapperimpl.Codec[Random37] {
 			}]{Encode: modelsItemizeRandom37Item3Encode, Decode: modelsItemizeRandom37Item3Decode, Same: modelsItemizeRandom37Item3Same, Equal: modelsItemizeRandom37Item3Equal, Clone: modelsItemizeRandom37Item3Clone}),
 		},
 	}
+}
+
+func modelsItemizeEncodePointerToModelsColor(v **models.Color, o mapperimpl.Options) (types.AttributeValue, error) {
+	return mapperimpl.EncodePointer(v, o, mapperimpl.EncodeInt[models.Color])
+}
+
+func modelsItemizeDecodePointerToModelsColor(av types.AttributeValue, v **models.Color, o mapperimpl.Options) error {
+	return mapperimpl.DecodePointer(av, v, o, mapperimpl.DecodeInt[models.Color])
+}
+
+func modelsItemizeSamePointerToModelsColor(a, b **models.Color) bool {
+	return mapperimpl.SamePointer(a, b, modelsItemizeSameModelsColor)
+}
+
+func modelsItemizeClonePointerToModelsColor(dst, src **models.Color) {
+	mapperimpl.ClonePointer(dst, src, mapperimpl.Copy[models.Color])
+}
+
+func modelsItemizeEncodeStructA0StringDynamodbavN1360529(v *struct {
+	A0 string "dynamodbav:\"n1360529\""
+}, o mapperimpl.Options) (types.AttributeValue, error) {
+	s := mapperimpl.NewStruct(1)
+	s.At("n1360529").Set(mapperimpl.EncodeString(&v.A0, 0))
+	return s.Value()
+}
+
+func modelsItemizeDecodeStructA0StringDynamodbavN1360529(av types.AttributeValue, v *struct {
+	A0 string "dynamodbav:\"n1360529\""
+}, o mapperimpl.Options) error {
+	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
+		A0 string "dynamodbav:\"n1360529\""
+	}) error {
+		switch name {
+		case "n1360529":
+			return mapperimpl.DecodeString(av, &v.A0, 0)
+		}
+		return nil
+	})
+}
+
+func modelsItemizeSameStructA0StringDynamodbavN1360529(a, b *struct {
+	A0 string "dynamodbav:\"n1360529\""
+}) bool {
+	return a.A0 == b.A0
 }
 
 type random38Node = query.Node[Random38]
@@ -20761,1740 +22918,6 @@ func (*Random39) ItemizeCodec(*Random39) *mapperimpl.Codec[Random39] {
 	}
 }
 
-func modelsItemizeEncodeArrayOf2ToUint16(v *[2]uint16, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodeArray((*v)[:], o, mapperimpl.EncodeUint[uint16])
-}
-
-func modelsItemizeDecodeArrayOf2ToUint16(av types.AttributeValue, v *[2]uint16, o mapperimpl.Options) error {
-	return mapperimpl.DecodeArray(av, v, (*v)[:], o, mapperimpl.DecodeUint[uint16])
-}
-
-func modelsItemizeSameBool(a, b *bool) bool {
-	return (*a) == (*b)
-}
-
-func modelsItemizeSameArrayOf2ToUint16(a, b *[2]uint16) bool {
-	return mapperimpl.SameElements((*a)[:], (*b)[:], modelsItemizeSameUint16)
-}
-
-func modelsItemizeEncodeModelsAddress(v *models.Address, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(4)
-	s.At("Street").Set(mapperimpl.EncodeString(&v.Street, 0))
-	s.At("city").Set(mapperimpl.EncodeString(&v.City, 0))
-	s.At("Zip").Set(mapperimpl.EncodePointer(&v.Zip, 0, mapperimpl.EncodeString[string]))
-	s.At("floor").Set(mapperimpl.EncodeInt(&v.Floor, mapperimpl.OmitEmpty))
-	return s.Value()
-}
-
-func modelsItemizeDecodeModelsAddress(av types.AttributeValue, v *models.Address, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *models.Address) error {
-		switch name {
-		case "Street":
-			return mapperimpl.DecodeString(av, &v.Street, 0)
-		case "city":
-			return mapperimpl.DecodeString(av, &v.City, 0)
-		case "Zip":
-			return mapperimpl.DecodePointer(av, &v.Zip, 0, mapperimpl.DecodeString[string])
-		case "floor":
-			return mapperimpl.DecodeInt(av, &v.Floor, mapperimpl.OmitEmpty)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameModelsAddress(a, b *models.Address) bool {
-	return a.Street == b.Street &&
-		a.City == b.City &&
-		mapperimpl.SamePointer(&a.Zip, &b.Zip, modelsItemizeSameString) &&
-		a.Floor == b.Floor
-}
-
-func modelsItemizeCloneModelsAddress(dst, src *models.Address) {
-	*dst = models.Address{}
-	dst.Street = src.Street
-	dst.City = src.City
-	mapperimpl.ClonePointer(&dst.Zip, &src.Zip, mapperimpl.Copy[string])
-	dst.Floor = src.Floor
-}
-
-func modelsItemizeEncodeStructA0Int64A1ModelsAddressDynamodbavN501958087Omitempty(v *struct {
-	A0 int64
-	A1 models.Address "dynamodbav:\"n501958087,omitempty\""
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(2)
-	s.At("A0").Set(mapperimpl.EncodeInt(&v.A0, 0))
-	s.At("n501958087").Set(modelsItemizeEncodeModelsAddress(&v.A1, mapperimpl.OmitEmpty))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0Int64A1ModelsAddressDynamodbavN501958087Omitempty(av types.AttributeValue, v *struct {
-	A0 int64
-	A1 models.Address "dynamodbav:\"n501958087,omitempty\""
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 int64
-		A1 models.Address "dynamodbav:\"n501958087,omitempty\""
-	}) error {
-		switch name {
-		case "A0":
-			return mapperimpl.DecodeInt(av, &v.A0, 0)
-		case "n501958087":
-			return modelsItemizeDecodeModelsAddress(av, &v.A1, mapperimpl.OmitEmpty)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameFloat64(a, b *float64) bool {
-	return mapperimpl.SameFloat64(a, b)
-}
-
-func modelsItemizeSameStructA0Int64A1ModelsAddressDynamodbavN501958087Omitempty(a, b *struct {
-	A0 int64
-	A1 models.Address "dynamodbav:\"n501958087,omitempty\""
-}) bool {
-	return a.A0 == b.A0 &&
-		modelsItemizeSameModelsAddress(&a.A1, &b.A1)
-}
-
-func modelsItemizeCloneStructA0Int64A1ModelsAddressDynamodbavN501958087Omitempty(dst, src *struct {
-	A0 int64
-	A1 models.Address "dynamodbav:\"n501958087,omitempty\""
-}) {
-	*dst = struct {
-		A0 int64
-		A1 models.Address "dynamodbav:\"n501958087,omitempty\""
-	}{}
-	dst.A0 = src.A0
-	modelsItemizeCloneModelsAddress(&dst.A1, &src.A1)
-}
-
-func modelsItemizeEncodeModelsUUID(v *models.UUID, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodeByteArray((*v)[:], o)
-}
-
-func modelsItemizeEncodeStructA0Float64DynamodbavOmitempty(v *struct {
-	A0 float64 "dynamodbav:\",omitempty\""
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(1)
-	s.At("A0").Set(mapperimpl.EncodeFloat64(&v.A0, mapperimpl.OmitEmpty))
-	return s.Value()
-}
-
-func modelsItemizeDecodeModelsUUID(av types.AttributeValue, v *models.UUID, o mapperimpl.Options) error {
-	return mapperimpl.DecodeByteArray(av, v, (*v)[:], o)
-}
-
-func modelsItemizeDecodeStructA0Float64DynamodbavOmitempty(av types.AttributeValue, v *struct {
-	A0 float64 "dynamodbav:\",omitempty\""
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 float64 "dynamodbav:\",omitempty\""
-	}) error {
-		switch name {
-		case "A0":
-			return mapperimpl.DecodeFloat64(av, &v.A0, mapperimpl.OmitEmpty)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameModelsUUID(a, b *models.UUID) bool {
-	return (*a) == (*b)
-}
-
-func modelsItemizeSameStructA0Float64DynamodbavOmitempty(a, b *struct {
-	A0 float64 "dynamodbav:\",omitempty\""
-}) bool {
-	return mapperimpl.SameFloat64(&a.A0, &b.A0)
-}
-
-func modelsItemizeEncodeStructA0Float64DynamodbavN441710138A1IntDynamodbavString(v *struct {
-	A0 float64 "dynamodbav:\"n441710138\""
-	A1 int     "dynamodbav:\",string\""
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(2)
-	s.At("n441710138").Set(mapperimpl.EncodeFloat64(&v.A0, 0))
-	s.At("A1").Set(mapperimpl.EncodeInt(&v.A1, mapperimpl.AsString))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0Float64DynamodbavN441710138A1IntDynamodbavString(av types.AttributeValue, v *struct {
-	A0 float64 "dynamodbav:\"n441710138\""
-	A1 int     "dynamodbav:\",string\""
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 float64 "dynamodbav:\"n441710138\""
-		A1 int     "dynamodbav:\",string\""
-	}) error {
-		switch name {
-		case "n441710138":
-			return mapperimpl.DecodeFloat64(av, &v.A0, 0)
-		case "A1":
-			return mapperimpl.DecodeInt(av, &v.A1, mapperimpl.AsString)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameSliceOfByte(a, b *[]byte) bool {
-	return mapperimpl.SameBytes(a, b)
-}
-
-func modelsItemizeSameStructA0Float64DynamodbavN441710138A1IntDynamodbavString(a, b *struct {
-	A0 float64 "dynamodbav:\"n441710138\""
-	A1 int     "dynamodbav:\",string\""
-}) bool {
-	return mapperimpl.SameFloat64(&a.A0, &b.A0) &&
-		a.A1 == b.A1
-}
-
-func modelsItemizeCloneSliceOfByte(dst, src *[]byte) {
-	(*dst) = bytes.Clone((*src))
-}
-
-func modelsItemizeEncodeStructA0Int64A1TimeTime(v *struct {
-	A0 int64
-	A1 time.Time
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(2)
-	s.At("A0").Set(mapperimpl.EncodeInt(&v.A0, 0))
-	s.At("A1").Set(mapperimpl.EncodeTime(&v.A1, 0))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0Int64A1TimeTime(av types.AttributeValue, v *struct {
-	A0 int64
-	A1 time.Time
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 int64
-		A1 time.Time
-	}) error {
-		switch name {
-		case "A0":
-			return mapperimpl.DecodeInt(av, &v.A0, 0)
-		case "A1":
-			return mapperimpl.DecodeTime(av, &v.A1, 0)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructA0Int64A1TimeTime(a, b *struct {
-	A0 int64
-	A1 time.Time
-}) bool {
-	return a.A0 == b.A0 &&
-		mapperimpl.SameTime(&a.A1, &b.A1, 0)
-}
-
-func modelsItemizeEncodeStructA0SliceOfIntDynamodbavOmitemptyA1MapOfStringToSliceOfByteDynamodbavN673055176(v *struct {
-	A0 []int             "dynamodbav:\",omitempty\""
-	A1 map[string][]byte "dynamodbav:\"n673055176\""
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(2)
-	s.At("A0").Set(mapperimpl.EncodeSlice(&v.A0, mapperimpl.OmitEmpty, mapperimpl.EncodeInt[int]))
-	s.At("n673055176").Set(mapperimpl.EncodeMap(&v.A1, 0, mapperimpl.StringKey[string], mapperimpl.EncodeBytes[[]byte]))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0SliceOfIntDynamodbavOmitemptyA1MapOfStringToSliceOfByteDynamodbavN673055176(av types.AttributeValue, v *struct {
-	A0 []int             "dynamodbav:\",omitempty\""
-	A1 map[string][]byte "dynamodbav:\"n673055176\""
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 []int             "dynamodbav:\",omitempty\""
-		A1 map[string][]byte "dynamodbav:\"n673055176\""
-	}) error {
-		switch name {
-		case "A0":
-			return mapperimpl.DecodeSlice(av, &v.A0, mapperimpl.OmitEmpty, mapperimpl.DecodeInt[int])
-		case "n673055176":
-			return mapperimpl.DecodeMap(av, &v.A1, 0, mapperimpl.ParseStringKey[string], mapperimpl.DecodeBytes[[]byte])
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructA0SliceOfIntDynamodbavOmitemptyA1MapOfStringToSliceOfByteDynamodbavN673055176(a, b *struct {
-	A0 []int             "dynamodbav:\",omitempty\""
-	A1 map[string][]byte "dynamodbav:\"n673055176\""
-}) bool {
-	return mapperimpl.SameValues(&a.A0, &b.A0) &&
-		mapperimpl.SameMap(&a.A1, &b.A1, modelsItemizeSameSliceOfByte)
-}
-
-func modelsItemizeCloneStructA0SliceOfIntDynamodbavOmitemptyA1MapOfStringToSliceOfByteDynamodbavN673055176(dst, src *struct {
-	A0 []int             "dynamodbav:\",omitempty\""
-	A1 map[string][]byte "dynamodbav:\"n673055176\""
-}) {
-	*dst = struct {
-		A0 []int             "dynamodbav:\",omitempty\""
-		A1 map[string][]byte "dynamodbav:\"n673055176\""
-	}{}
-	dst.A0 = slices.Clone(src.A0)
-	mapperimpl.CloneMap(&dst.A1, &src.A1, modelsItemizeCloneSliceOfByte)
-}
-
-func modelsItemizeEncodePointerToModelsBlob(v **models.Blob, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodePointer(v, o, mapperimpl.EncodeBytes[models.Blob])
-}
-
-func modelsItemizeDecodePointerToModelsBlob(av types.AttributeValue, v **models.Blob, o mapperimpl.Options) error {
-	return mapperimpl.DecodePointer(av, v, o, mapperimpl.DecodeBytes[models.Blob])
-}
-
-func modelsItemizeSamePointerToModelsBlob(a, b **models.Blob) bool {
-	return mapperimpl.SamePointer(a, b, modelsItemizeSameModelsBlob)
-}
-
-func modelsItemizeClonePointerToModelsBlob(dst, src **models.Blob) {
-	mapperimpl.ClonePointer(dst, src, modelsItemizeCloneModelsBlob)
-}
-
-func modelsItemizeEncodeStructA0Uint64A1ArrayOf2ToStringDynamodbavN846555444(v *struct {
-	A0 uint64
-	A1 [2]string "dynamodbav:\"n846555444\""
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(2)
-	s.At("A0").Set(mapperimpl.EncodeUint(&v.A0, 0))
-	s.At("n846555444").Set(mapperimpl.EncodeArray(v.A1[:], 0, mapperimpl.EncodeString[string]))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0Uint64A1ArrayOf2ToStringDynamodbavN846555444(av types.AttributeValue, v *struct {
-	A0 uint64
-	A1 [2]string "dynamodbav:\"n846555444\""
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 uint64
-		A1 [2]string "dynamodbav:\"n846555444\""
-	}) error {
-		switch name {
-		case "A0":
-			return mapperimpl.DecodeUint(av, &v.A0, 0)
-		case "n846555444":
-			return mapperimpl.DecodeArray(av, &v.A1, v.A1[:], 0, mapperimpl.DecodeString[string])
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructA0Uint64A1ArrayOf2ToStringDynamodbavN846555444(a, b *struct {
-	A0 uint64
-	A1 [2]string "dynamodbav:\"n846555444\""
-}) bool {
-	return a.A0 == b.A0 &&
-		mapperimpl.SameElements(a.A1[:], b.A1[:], modelsItemizeSameString)
-}
-
-func modelsItemizeEncodeStructA0ModelsColorDynamodbavN700592080Omitempty(v *struct {
-	A0 models.Color "dynamodbav:\"n700592080,omitempty\""
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(1)
-	s.At("n700592080").Set(mapperimpl.EncodeInt(&v.A0, mapperimpl.OmitEmpty))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0ModelsColorDynamodbavN700592080Omitempty(av types.AttributeValue, v *struct {
-	A0 models.Color "dynamodbav:\"n700592080,omitempty\""
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 models.Color "dynamodbav:\"n700592080,omitempty\""
-	}) error {
-		switch name {
-		case "n700592080":
-			return mapperimpl.DecodeInt(av, &v.A0, mapperimpl.OmitEmpty)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructA0ModelsColorDynamodbavN700592080Omitempty(a, b *struct {
-	A0 models.Color "dynamodbav:\"n700592080,omitempty\""
-}) bool {
-	return a.A0 == b.A0
-}
-
-func modelsItemizeEncodePointerToUint16(v **uint16, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodePointer(v, o, mapperimpl.EncodeUint[uint16])
-}
-
-func modelsItemizeDecodePointerToUint16(av types.AttributeValue, v **uint16, o mapperimpl.Options) error {
-	return mapperimpl.DecodePointer(av, v, o, mapperimpl.DecodeUint[uint16])
-}
-
-func modelsItemizeSamePointerToUint16(a, b **uint16) bool {
-	return mapperimpl.SamePointer(a, b, modelsItemizeSameUint16)
-}
-
-func modelsItemizeClonePointerToUint16(dst, src **uint16) {
-	mapperimpl.ClonePointer(dst, src, mapperimpl.Copy[uint16])
-}
-
-func modelsItemizeEncodeArrayOf1ToFloat64(v *[1]float64, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodeArray((*v)[:], o, mapperimpl.EncodeFloat64[float64])
-}
-
-func modelsItemizeEncodeStructA0ModelsNameDynamodbavN173576823OmitemptyA1ArrayOf2ToUint64(v *struct {
-	A0 models.Name "dynamodbav:\"n173576823,omitempty\""
-	A1 [2]uint64
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(2)
-	s.At("n173576823").Set(mapperimpl.EncodeString(&v.A0, mapperimpl.OmitEmpty))
-	s.At("A1").Set(mapperimpl.EncodeArray(v.A1[:], 0, mapperimpl.EncodeUint[uint64]))
-	return s.Value()
-}
-
-func modelsItemizeDecodeArrayOf1ToFloat64(av types.AttributeValue, v *[1]float64, o mapperimpl.Options) error {
-	return mapperimpl.DecodeArray(av, v, (*v)[:], o, mapperimpl.DecodeFloat64[float64])
-}
-
-func modelsItemizeDecodeStructA0ModelsNameDynamodbavN173576823OmitemptyA1ArrayOf2ToUint64(av types.AttributeValue, v *struct {
-	A0 models.Name "dynamodbav:\"n173576823,omitempty\""
-	A1 [2]uint64
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 models.Name "dynamodbav:\"n173576823,omitempty\""
-		A1 [2]uint64
-	}) error {
-		switch name {
-		case "n173576823":
-			return mapperimpl.DecodeString(av, &v.A0, mapperimpl.OmitEmpty)
-		case "A1":
-			return mapperimpl.DecodeArray(av, &v.A1, v.A1[:], 0, mapperimpl.DecodeUint[uint64])
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameArrayOf1ToFloat64(a, b *[1]float64) bool {
-	return mapperimpl.SameElements((*a)[:], (*b)[:], modelsItemizeSameFloat64)
-}
-
-func modelsItemizeSameStructA0ModelsNameDynamodbavN173576823OmitemptyA1ArrayOf2ToUint64(a, b *struct {
-	A0 models.Name "dynamodbav:\"n173576823,omitempty\""
-	A1 [2]uint64
-}) bool {
-	return a.A0 == b.A0 &&
-		mapperimpl.SameElements(a.A1[:], b.A1[:], modelsItemizeSameUint64)
-}
-
-func modelsItemizeEncodeStructA0String(v *struct{ A0 string }, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(1)
-	s.At("A0").Set(mapperimpl.EncodeString(&v.A0, 0))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0String(av types.AttributeValue, v *struct{ A0 string }, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct{ A0 string }) error {
-		switch name {
-		case "A0":
-			return mapperimpl.DecodeString(av, &v.A0, 0)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructA0String(a, b *struct{ A0 string }) bool {
-	return a.A0 == b.A0
-}
-
-func modelsItemizeEncodePointerToSliceOfByte(v **[]byte, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodePointer(v, o, mapperimpl.EncodeBytes[[]byte])
-}
-
-func modelsItemizeDecodePointerToSliceOfByte(av types.AttributeValue, v **[]byte, o mapperimpl.Options) error {
-	return mapperimpl.DecodePointer(av, v, o, mapperimpl.DecodeBytes[[]byte])
-}
-
-func modelsItemizeSameUint64(a, b *uint64) bool {
-	return (*a) == (*b)
-}
-
-func modelsItemizeSamePointerToSliceOfByte(a, b **[]byte) bool {
-	return mapperimpl.SamePointer(a, b, modelsItemizeSameSliceOfByte)
-}
-
-func modelsItemizeClonePointerToSliceOfByte(dst, src **[]byte) {
-	mapperimpl.ClonePointer(dst, src, modelsItemizeCloneSliceOfByte)
-}
-
-func modelsItemizeEncodeStructA0ArrayOf1ToFloat32(v *struct{ A0 [1]float32 }, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(1)
-	s.At("A0").Set(mapperimpl.EncodeArray(v.A0[:], 0, mapperimpl.EncodeFloat32[float32]))
-	return s.Value()
-}
-
-func modelsItemizeEncodePointerToInt(v **int, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodePointer(v, o, mapperimpl.EncodeInt[int])
-}
-
-func modelsItemizeDecodeStructA0ArrayOf1ToFloat32(av types.AttributeValue, v *struct{ A0 [1]float32 }, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct{ A0 [1]float32 }) error {
-		switch name {
-		case "A0":
-			return mapperimpl.DecodeArray(av, &v.A0, v.A0[:], 0, mapperimpl.DecodeFloat32[float32])
-		}
-		return nil
-	})
-}
-
-func modelsItemizeDecodePointerToInt(av types.AttributeValue, v **int, o mapperimpl.Options) error {
-	return mapperimpl.DecodePointer(av, v, o, mapperimpl.DecodeInt[int])
-}
-
-func modelsItemizeSameStructA0ArrayOf1ToFloat32(a, b *struct{ A0 [1]float32 }) bool {
-	return mapperimpl.SameElements(a.A0[:], b.A0[:], modelsItemizeSameFloat32)
-}
-
-func modelsItemizeSamePointerToInt(a, b **int) bool {
-	return mapperimpl.SamePointer(a, b, modelsItemizeSameInt)
-}
-
-func modelsItemizeClonePointerToInt(dst, src **int) {
-	mapperimpl.ClonePointer(dst, src, mapperimpl.Copy[int])
-}
-
-func modelsItemizeEncodeArrayOf1ToArrayOf3ToByte(v *[1][3]byte, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodeArray((*v)[:], o, modelsItemizeEncodeArrayOf3ToByte)
-}
-
-func modelsItemizeDecodeArrayOf1ToArrayOf3ToByte(av types.AttributeValue, v *[1][3]byte, o mapperimpl.Options) error {
-	return mapperimpl.DecodeArray(av, v, (*v)[:], o, modelsItemizeDecodeArrayOf3ToByte)
-}
-
-func modelsItemizeSameArrayOf1ToArrayOf3ToByte(a, b *[1][3]byte) bool {
-	return mapperimpl.SameElements((*a)[:], (*b)[:], modelsItemizeSameArrayOf3ToByte)
-}
-
-func modelsItemizeSameTimeTime(a, b *time.Time) bool {
-	return mapperimpl.SameTime(a, b, 0)
-}
-
-func modelsItemizeEncodeStructA0SliceOfByteDynamodbavOmitempty(v *struct {
-	A0 []byte "dynamodbav:\",omitempty\""
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(1)
-	s.At("A0").Set(mapperimpl.EncodeBytes(&v.A0, mapperimpl.OmitEmpty))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0SliceOfByteDynamodbavOmitempty(av types.AttributeValue, v *struct {
-	A0 []byte "dynamodbav:\",omitempty\""
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 []byte "dynamodbav:\",omitempty\""
-	}) error {
-		switch name {
-		case "A0":
-			return mapperimpl.DecodeBytes(av, &v.A0, mapperimpl.OmitEmpty)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructA0SliceOfByteDynamodbavOmitempty(a, b *struct {
-	A0 []byte "dynamodbav:\",omitempty\""
-}) bool {
-	return mapperimpl.SameBytes(&a.A0, &b.A0)
-}
-
-func modelsItemizeCloneStructA0SliceOfByteDynamodbavOmitempty(dst, src *struct {
-	A0 []byte "dynamodbav:\",omitempty\""
-}) {
-	*dst = struct {
-		A0 []byte "dynamodbav:\",omitempty\""
-	}{}
-	dst.A0 = bytes.Clone(src.A0)
-}
-
-func modelsItemizeEncodeStructA0StructA0BoolDynamodbavOmitemptyA1BoolA2Uint16DynamodbavOmitemptyA1StructA0Int8DynamodbavN591070918StringA1StringDynamodbavOmitemptyA2ModelsName(v *struct {
-	A0 struct {
-		A0 bool "dynamodbav:\",omitempty\""
-		A1 bool
-		A2 uint16 "dynamodbav:\",omitempty\""
-	}
-	A1 struct {
-		A0 int8   "dynamodbav:\"n591070918,string\""
-		A1 string "dynamodbav:\",omitempty\""
-		A2 models.Name
-	}
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(2)
-	s.At("A0").Set(modelsItemizeEncodeStructA0BoolDynamodbavOmitemptyA1BoolA2Uint16DynamodbavOmitempty(&v.A0, 0))
-	s.At("A1").Set(modelsItemizeEncodeStructA0Int8DynamodbavN591070918StringA1StringDynamodbavOmitemptyA2ModelsName(&v.A1, 0))
-	return s.Value()
-}
-
-func modelsItemizeEncodeArrayOf2ToModelsBlob(v *[2]models.Blob, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodeArray((*v)[:], o, mapperimpl.EncodeBytes[models.Blob])
-}
-
-func modelsItemizeEncodePointerToString(v **string, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodePointer(v, o, mapperimpl.EncodeString[string])
-}
-
-func modelsItemizeDecodeStructA0StructA0BoolDynamodbavOmitemptyA1BoolA2Uint16DynamodbavOmitemptyA1StructA0Int8DynamodbavN591070918StringA1StringDynamodbavOmitemptyA2ModelsName(av types.AttributeValue, v *struct {
-	A0 struct {
-		A0 bool "dynamodbav:\",omitempty\""
-		A1 bool
-		A2 uint16 "dynamodbav:\",omitempty\""
-	}
-	A1 struct {
-		A0 int8   "dynamodbav:\"n591070918,string\""
-		A1 string "dynamodbav:\",omitempty\""
-		A2 models.Name
-	}
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 struct {
-			A0 bool "dynamodbav:\",omitempty\""
-			A1 bool
-			A2 uint16 "dynamodbav:\",omitempty\""
-		}
-		A1 struct {
-			A0 int8   "dynamodbav:\"n591070918,string\""
-			A1 string "dynamodbav:\",omitempty\""
-			A2 models.Name
-		}
-	}) error {
-		switch name {
-		case "A0":
-			return modelsItemizeDecodeStructA0BoolDynamodbavOmitemptyA1BoolA2Uint16DynamodbavOmitempty(av, &v.A0, 0)
-		case "A1":
-			return modelsItemizeDecodeStructA0Int8DynamodbavN591070918StringA1StringDynamodbavOmitemptyA2ModelsName(av, &v.A1, 0)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeDecodeArrayOf2ToModelsBlob(av types.AttributeValue, v *[2]models.Blob, o mapperimpl.Options) error {
-	return mapperimpl.DecodeArray(av, v, (*v)[:], o, mapperimpl.DecodeBytes[models.Blob])
-}
-
-func modelsItemizeDecodePointerToString(av types.AttributeValue, v **string, o mapperimpl.Options) error {
-	return mapperimpl.DecodePointer(av, v, o, mapperimpl.DecodeString[string])
-}
-
-func modelsItemizeSameStructA0StructA0BoolDynamodbavOmitemptyA1BoolA2Uint16DynamodbavOmitemptyA1StructA0Int8DynamodbavN591070918StringA1StringDynamodbavOmitemptyA2ModelsName(a, b *struct {
-	A0 struct {
-		A0 bool "dynamodbav:\",omitempty\""
-		A1 bool
-		A2 uint16 "dynamodbav:\",omitempty\""
-	}
-	A1 struct {
-		A0 int8   "dynamodbav:\"n591070918,string\""
-		A1 string "dynamodbav:\",omitempty\""
-		A2 models.Name
-	}
-}) bool {
-	return modelsItemizeSameStructA0BoolDynamodbavOmitemptyA1BoolA2Uint16DynamodbavOmitempty(&a.A0, &b.A0) &&
-		modelsItemizeSameStructA0Int8DynamodbavN591070918StringA1StringDynamodbavOmitemptyA2ModelsName(&a.A1, &b.A1)
-}
-
-func modelsItemizeSameArrayOf2ToModelsBlob(a, b *[2]models.Blob) bool {
-	return mapperimpl.SameElements((*a)[:], (*b)[:], modelsItemizeSameModelsBlob)
-}
-
-func modelsItemizeSamePointerToString(a, b **string) bool {
-	return mapperimpl.SamePointer(a, b, modelsItemizeSameString)
-}
-
-func modelsItemizeCloneArrayOf2ToModelsBlob(dst, src *[2]models.Blob) {
-	for i := range *src {
-		modelsItemizeCloneModelsBlob(&(*dst)[i], &(*src)[i])
-	}
-}
-
-func modelsItemizeClonePointerToString(dst, src **string) {
-	mapperimpl.ClonePointer(dst, src, mapperimpl.Copy[string])
-}
-
-func modelsItemizeSameModelsBlob(a, b *models.Blob) bool {
-	return mapperimpl.SameBytes(a, b)
-}
-
-func modelsItemizeCloneModelsBlob(dst, src *models.Blob) {
-	(*dst) = bytes.Clone((*src))
-}
-
-func modelsItemizeEncodeArrayOf3ToByte(v *[3]byte, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodeByteArray((*v)[:], o)
-}
-
-func modelsItemizeDecodeArrayOf3ToByte(av types.AttributeValue, v *[3]byte, o mapperimpl.Options) error {
-	return mapperimpl.DecodeByteArray(av, v, (*v)[:], o)
-}
-
-func modelsItemizeSameString(a, b *string) bool {
-	return (*a) == (*b)
-}
-
-func modelsItemizeEncodeStructA0SliceOfByteA1MapOfStringToUint64A2MapOfStringToInt8DynamodbavOmitempty(v *struct {
-	A0 []byte
-	A1 map[string]uint64
-	A2 map[string]int8 "dynamodbav:\",omitempty\""
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(3)
-	s.At("A0").Set(mapperimpl.EncodeBytes(&v.A0, 0))
-	s.At("A1").Set(mapperimpl.EncodeMap(&v.A1, 0, mapperimpl.StringKey[string], mapperimpl.EncodeUint[uint64]))
-	s.At("A2").Set(mapperimpl.EncodeMap(&v.A2, mapperimpl.OmitEmpty, mapperimpl.StringKey[string], mapperimpl.EncodeInt[int8]))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0SliceOfByteA1MapOfStringToUint64A2MapOfStringToInt8DynamodbavOmitempty(av types.AttributeValue, v *struct {
-	A0 []byte
-	A1 map[string]uint64
-	A2 map[string]int8 "dynamodbav:\",omitempty\""
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 []byte
-		A1 map[string]uint64
-		A2 map[string]int8 "dynamodbav:\",omitempty\""
-	}) error {
-		switch name {
-		case "A0":
-			return mapperimpl.DecodeBytes(av, &v.A0, 0)
-		case "A1":
-			return mapperimpl.DecodeMap(av, &v.A1, 0, mapperimpl.ParseStringKey[string], mapperimpl.DecodeUint[uint64])
-		case "A2":
-			return mapperimpl.DecodeMap(av, &v.A2, mapperimpl.OmitEmpty, mapperimpl.ParseStringKey[string], mapperimpl.DecodeInt[int8])
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructA0SliceOfByteA1MapOfStringToUint64A2MapOfStringToInt8DynamodbavOmitempty(a, b *struct {
-	A0 []byte
-	A1 map[string]uint64
-	A2 map[string]int8 "dynamodbav:\",omitempty\""
-}) bool {
-	return mapperimpl.SameBytes(&a.A0, &b.A0) &&
-		mapperimpl.SamePlainMap(&a.A1, &b.A1) &&
-		mapperimpl.SamePlainMap(&a.A2, &b.A2)
-}
-
-func modelsItemizeCloneStructA0SliceOfByteA1MapOfStringToUint64A2MapOfStringToInt8DynamodbavOmitempty(dst, src *struct {
-	A0 []byte
-	A1 map[string]uint64
-	A2 map[string]int8 "dynamodbav:\",omitempty\""
-}) {
-	*dst = struct {
-		A0 []byte
-		A1 map[string]uint64
-		A2 map[string]int8 "dynamodbav:\",omitempty\""
-	}{}
-	dst.A0 = bytes.Clone(src.A0)
-	dst.A1 = maps.Clone(src.A1)
-	dst.A2 = maps.Clone(src.A2)
-}
-
-func modelsItemizeEncodeMapOfStringToTimeTime(v *map[string]time.Time, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodeMap(v, o, mapperimpl.StringKey[string], mapperimpl.EncodeTime)
-}
-
-func modelsItemizeEncodeStructA0StringDynamodbavN790108335A1Int(v *struct {
-	A0 string "dynamodbav:\"n790108335\""
-	A1 int
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(2)
-	s.At("n790108335").Set(mapperimpl.EncodeString(&v.A0, 0))
-	s.At("A1").Set(mapperimpl.EncodeInt(&v.A1, 0))
-	return s.Value()
-}
-
-func modelsItemizeDecodeMapOfStringToTimeTime(av types.AttributeValue, v *map[string]time.Time, o mapperimpl.Options) error {
-	return mapperimpl.DecodeMap(av, v, o, mapperimpl.ParseStringKey[string], mapperimpl.DecodeTime)
-}
-
-func modelsItemizeDecodeStructA0StringDynamodbavN790108335A1Int(av types.AttributeValue, v *struct {
-	A0 string "dynamodbav:\"n790108335\""
-	A1 int
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 string "dynamodbav:\"n790108335\""
-		A1 int
-	}) error {
-		switch name {
-		case "n790108335":
-			return mapperimpl.DecodeString(av, &v.A0, 0)
-		case "A1":
-			return mapperimpl.DecodeInt(av, &v.A1, 0)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameMapOfStringToTimeTime(a, b *map[string]time.Time) bool {
-	return mapperimpl.SameMap(a, b, modelsItemizeSameTimeTime)
-}
-
-func modelsItemizeSameStructA0StringDynamodbavN790108335A1Int(a, b *struct {
-	A0 string "dynamodbav:\"n790108335\""
-	A1 int
-}) bool {
-	return a.A0 == b.A0 &&
-		a.A1 == b.A1
-}
-
-func modelsItemizeCloneMapOfStringToTimeTime(dst, src *map[string]time.Time) {
-	(*dst) = maps.Clone((*src))
-}
-
-func modelsItemizeEncodeMapOfStringToUint64(v *map[string]uint64, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodeMap(v, o, mapperimpl.StringKey[string], mapperimpl.EncodeUint[uint64])
-}
-
-func modelsItemizeEncodeMapOfStringToUint16(v *map[string]uint16, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodeMap(v, o, mapperimpl.StringKey[string], mapperimpl.EncodeUint[uint16])
-}
-
-func modelsItemizeDecodeMapOfStringToUint64(av types.AttributeValue, v *map[string]uint64, o mapperimpl.Options) error {
-	return mapperimpl.DecodeMap(av, v, o, mapperimpl.ParseStringKey[string], mapperimpl.DecodeUint[uint64])
-}
-
-func modelsItemizeDecodeMapOfStringToUint16(av types.AttributeValue, v *map[string]uint16, o mapperimpl.Options) error {
-	return mapperimpl.DecodeMap(av, v, o, mapperimpl.ParseStringKey[string], mapperimpl.DecodeUint[uint16])
-}
-
-func modelsItemizeSameMapOfStringToUint64(a, b *map[string]uint64) bool {
-	return mapperimpl.SamePlainMap(a, b)
-}
-
-func modelsItemizeSameMapOfStringToUint16(a, b *map[string]uint16) bool {
-	return mapperimpl.SamePlainMap(a, b)
-}
-
-func modelsItemizeCloneMapOfStringToUint64(dst, src *map[string]uint64) {
-	(*dst) = maps.Clone((*src))
-}
-
-func modelsItemizeCloneMapOfStringToUint16(dst, src *map[string]uint16) {
-	(*dst) = maps.Clone((*src))
-}
-
-func modelsItemizeSameInt64(a, b *int64) bool {
-	return (*a) == (*b)
-}
-
-func modelsItemizeSameModelsColor(a, b *models.Color) bool {
-	return (*a) == (*b)
-}
-
-func modelsItemizeSameFloat32(a, b *float32) bool {
-	return mapperimpl.SameFloat32(a, b)
-}
-
-func modelsItemizeEncodeStructA0ArrayOf3ToByteDynamodbavN599508908A1ArrayOf3ToByteA2Float32(v *struct {
-	A0 [3]byte "dynamodbav:\"n599508908\""
-	A1 [3]byte
-	A2 float32
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(3)
-	s.At("n599508908").Set(mapperimpl.EncodeByteArray(v.A0[:], 0))
-	s.At("A1").Set(mapperimpl.EncodeByteArray(v.A1[:], 0))
-	s.At("A2").Set(mapperimpl.EncodeFloat32(&v.A2, 0))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0ArrayOf3ToByteDynamodbavN599508908A1ArrayOf3ToByteA2Float32(av types.AttributeValue, v *struct {
-	A0 [3]byte "dynamodbav:\"n599508908\""
-	A1 [3]byte
-	A2 float32
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 [3]byte "dynamodbav:\"n599508908\""
-		A1 [3]byte
-		A2 float32
-	}) error {
-		switch name {
-		case "n599508908":
-			return mapperimpl.DecodeByteArray(av, &v.A0, v.A0[:], 0)
-		case "A1":
-			return mapperimpl.DecodeByteArray(av, &v.A1, v.A1[:], 0)
-		case "A2":
-			return mapperimpl.DecodeFloat32(av, &v.A2, 0)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructA0ArrayOf3ToByteDynamodbavN599508908A1ArrayOf3ToByteA2Float32(a, b *struct {
-	A0 [3]byte "dynamodbav:\"n599508908\""
-	A1 [3]byte
-	A2 float32
-}) bool {
-	return a.A0 == b.A0 &&
-		a.A1 == b.A1 &&
-		mapperimpl.SameFloat32(&a.A2, &b.A2)
-}
-
-func modelsItemizeSameInt(a, b *int) bool {
-	return (*a) == (*b)
-}
-
-func modelsItemizeEncodeArrayOf1ToUint16(v *[1]uint16, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodeArray((*v)[:], o, mapperimpl.EncodeUint[uint16])
-}
-
-func modelsItemizeEncodeStructA0Uint16DynamodbavN642933580(v *struct {
-	A0 uint16 "dynamodbav:\"n642933580\""
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(1)
-	s.At("n642933580").Set(mapperimpl.EncodeUint(&v.A0, 0))
-	return s.Value()
-}
-
-func modelsItemizeDecodeArrayOf1ToUint16(av types.AttributeValue, v *[1]uint16, o mapperimpl.Options) error {
-	return mapperimpl.DecodeArray(av, v, (*v)[:], o, mapperimpl.DecodeUint[uint16])
-}
-
-func modelsItemizeDecodeStructA0Uint16DynamodbavN642933580(av types.AttributeValue, v *struct {
-	A0 uint16 "dynamodbav:\"n642933580\""
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 uint16 "dynamodbav:\"n642933580\""
-	}) error {
-		switch name {
-		case "n642933580":
-			return mapperimpl.DecodeUint(av, &v.A0, 0)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameArrayOf3ToByte(a, b *[3]byte) bool {
-	return (*a) == (*b)
-}
-
-func modelsItemizeSameArrayOf1ToUint16(a, b *[1]uint16) bool {
-	return mapperimpl.SameElements((*a)[:], (*b)[:], modelsItemizeSameUint16)
-}
-
-func modelsItemizeSameStructA0Uint16DynamodbavN642933580(a, b *struct {
-	A0 uint16 "dynamodbav:\"n642933580\""
-}) bool {
-	return a.A0 == b.A0
-}
-
-func modelsItemizeEncodeStructA0TimeTimeDynamodbavOmitempty(v *struct {
-	A0 time.Time "dynamodbav:\",omitempty\""
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(1)
-	s.At("A0").Set(mapperimpl.EncodeTime(&v.A0, mapperimpl.OmitEmpty))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0TimeTimeDynamodbavOmitempty(av types.AttributeValue, v *struct {
-	A0 time.Time "dynamodbav:\",omitempty\""
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 time.Time "dynamodbav:\",omitempty\""
-	}) error {
-		switch name {
-		case "A0":
-			return mapperimpl.DecodeTime(av, &v.A0, mapperimpl.OmitEmpty)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructA0TimeTimeDynamodbavOmitempty(a, b *struct {
-	A0 time.Time "dynamodbav:\",omitempty\""
-}) bool {
-	return mapperimpl.SameTime(&a.A0, &b.A0, 0)
-}
-
-func modelsItemizeEncodeStructA0PointerToModelsUUIDA1StructA0ModelsBlob(v *struct {
-	A0 *models.UUID
-	A1 struct{ A0 models.Blob }
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(2)
-	s.At("A0").Set(mapperimpl.EncodePointer(&v.A0, 0, modelsItemizeEncodeModelsUUID))
-	s.At("A1").Set(modelsItemizeEncodeStructA0ModelsBlob(&v.A1, 0))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0PointerToModelsUUIDA1StructA0ModelsBlob(av types.AttributeValue, v *struct {
-	A0 *models.UUID
-	A1 struct{ A0 models.Blob }
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 *models.UUID
-		A1 struct{ A0 models.Blob }
-	}) error {
-		switch name {
-		case "A0":
-			return mapperimpl.DecodePointer(av, &v.A0, 0, modelsItemizeDecodeModelsUUID)
-		case "A1":
-			return modelsItemizeDecodeStructA0ModelsBlob(av, &v.A1, 0)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructA0PointerToModelsUUIDA1StructA0ModelsBlob(a, b *struct {
-	A0 *models.UUID
-	A1 struct{ A0 models.Blob }
-}) bool {
-	return mapperimpl.SamePointer(&a.A0, &b.A0, modelsItemizeSameModelsUUID) &&
-		modelsItemizeSameStructA0ModelsBlob(&a.A1, &b.A1)
-}
-
-func modelsItemizeCloneStructA0PointerToModelsUUIDA1StructA0ModelsBlob(dst, src *struct {
-	A0 *models.UUID
-	A1 struct{ A0 models.Blob }
-}) {
-	*dst = struct {
-		A0 *models.UUID
-		A1 struct{ A0 models.Blob }
-	}{}
-	mapperimpl.ClonePointer(&dst.A0, &src.A0, mapperimpl.Copy[models.UUID])
-	modelsItemizeCloneStructA0ModelsBlob(&dst.A1, &src.A1)
-}
-
-func modelsItemizeEncodeStructA0StructA0IntDynamodbavOmitemptyA1BoolDynamodbavN61598260OmitemptyA1MapOfStringToUint16DynamodbavN751025362(v *struct {
-	A0 struct {
-		A0 int "dynamodbav:\",omitempty\""
-		A1 bool
-	} "dynamodbav:\"n61598260,omitempty\""
-	A1 map[string]uint16 "dynamodbav:\"n751025362\""
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(2)
-	s.At("n61598260").Set(modelsItemizeEncodeStructA0IntDynamodbavOmitemptyA1Bool(&v.A0, mapperimpl.OmitEmpty))
-	s.At("n751025362").Set(mapperimpl.EncodeMap(&v.A1, 0, mapperimpl.StringKey[string], mapperimpl.EncodeUint[uint16]))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0StructA0IntDynamodbavOmitemptyA1BoolDynamodbavN61598260OmitemptyA1MapOfStringToUint16DynamodbavN751025362(av types.AttributeValue, v *struct {
-	A0 struct {
-		A0 int "dynamodbav:\",omitempty\""
-		A1 bool
-	} "dynamodbav:\"n61598260,omitempty\""
-	A1 map[string]uint16 "dynamodbav:\"n751025362\""
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 struct {
-			A0 int "dynamodbav:\",omitempty\""
-			A1 bool
-		} "dynamodbav:\"n61598260,omitempty\""
-		A1 map[string]uint16 "dynamodbav:\"n751025362\""
-	}) error {
-		switch name {
-		case "n61598260":
-			return modelsItemizeDecodeStructA0IntDynamodbavOmitemptyA1Bool(av, &v.A0, mapperimpl.OmitEmpty)
-		case "n751025362":
-			return mapperimpl.DecodeMap(av, &v.A1, 0, mapperimpl.ParseStringKey[string], mapperimpl.DecodeUint[uint16])
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructA0StructA0IntDynamodbavOmitemptyA1BoolDynamodbavN61598260OmitemptyA1MapOfStringToUint16DynamodbavN751025362(a, b *struct {
-	A0 struct {
-		A0 int "dynamodbav:\",omitempty\""
-		A1 bool
-	} "dynamodbav:\"n61598260,omitempty\""
-	A1 map[string]uint16 "dynamodbav:\"n751025362\""
-}) bool {
-	return modelsItemizeSameStructA0IntDynamodbavOmitemptyA1Bool(&a.A0, &b.A0) &&
-		mapperimpl.SamePlainMap(&a.A1, &b.A1)
-}
-
-func modelsItemizeCloneStructA0StructA0IntDynamodbavOmitemptyA1BoolDynamodbavN61598260OmitemptyA1MapOfStringToUint16DynamodbavN751025362(dst, src *struct {
-	A0 struct {
-		A0 int "dynamodbav:\",omitempty\""
-		A1 bool
-	} "dynamodbav:\"n61598260,omitempty\""
-	A1 map[string]uint16 "dynamodbav:\"n751025362\""
-}) {
-	*dst = struct {
-		A0 struct {
-			A0 int "dynamodbav:\",omitempty\""
-			A1 bool
-		} "dynamodbav:\"n61598260,omitempty\""
-		A1 map[string]uint16 "dynamodbav:\"n751025362\""
-	}{}
-	dst.A0 = src.A0
-	dst.A1 = maps.Clone(src.A1)
-}
-
-func modelsItemizeEncodeStructA0BoolDynamodbavN568981474A1ModelsAddressDynamodbavN281926345(v *struct {
-	A0 bool           "dynamodbav:\"n568981474\""
-	A1 models.Address "dynamodbav:\"n281926345\""
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(2)
-	s.At("n568981474").Set(mapperimpl.EncodeBool(&v.A0, 0))
-	s.At("n281926345").Set(modelsItemizeEncodeModelsAddress(&v.A1, 0))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0BoolDynamodbavN568981474A1ModelsAddressDynamodbavN281926345(av types.AttributeValue, v *struct {
-	A0 bool           "dynamodbav:\"n568981474\""
-	A1 models.Address "dynamodbav:\"n281926345\""
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 bool           "dynamodbav:\"n568981474\""
-		A1 models.Address "dynamodbav:\"n281926345\""
-	}) error {
-		switch name {
-		case "n568981474":
-			return mapperimpl.DecodeBool(av, &v.A0, 0)
-		case "n281926345":
-			return modelsItemizeDecodeModelsAddress(av, &v.A1, 0)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructA0BoolDynamodbavN568981474A1ModelsAddressDynamodbavN281926345(a, b *struct {
-	A0 bool           "dynamodbav:\"n568981474\""
-	A1 models.Address "dynamodbav:\"n281926345\""
-}) bool {
-	return a.A0 == b.A0 &&
-		modelsItemizeSameModelsAddress(&a.A1, &b.A1)
-}
-
-func modelsItemizeCloneStructA0BoolDynamodbavN568981474A1ModelsAddressDynamodbavN281926345(dst, src *struct {
-	A0 bool           "dynamodbav:\"n568981474\""
-	A1 models.Address "dynamodbav:\"n281926345\""
-}) {
-	*dst = struct {
-		A0 bool           "dynamodbav:\"n568981474\""
-		A1 models.Address "dynamodbav:\"n281926345\""
-	}{}
-	dst.A0 = src.A0
-	modelsItemizeCloneModelsAddress(&dst.A1, &src.A1)
-}
-
-func modelsItemizeEncodeStructA0PointerToFloat32(v *struct{ A0 *float32 }, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(1)
-	s.At("A0").Set(mapperimpl.EncodePointer(&v.A0, 0, mapperimpl.EncodeFloat32[float32]))
-	return s.Value()
-}
-
-func modelsItemizeEncodeArrayOf2ToInt(v *[2]int, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodeArray((*v)[:], o, mapperimpl.EncodeInt[int])
-}
-
-func modelsItemizeEncodeStructA0Float64A1StringDynamodbavOmitemptyA2PointerToModelsUUID(v *struct {
-	A0 float64
-	A1 string "dynamodbav:\",omitempty\""
-	A2 *models.UUID
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(3)
-	s.At("A0").Set(mapperimpl.EncodeFloat64(&v.A0, 0))
-	s.At("A1").Set(mapperimpl.EncodeString(&v.A1, mapperimpl.OmitEmpty))
-	s.At("A2").Set(mapperimpl.EncodePointer(&v.A2, 0, modelsItemizeEncodeModelsUUID))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0PointerToFloat32(av types.AttributeValue, v *struct{ A0 *float32 }, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct{ A0 *float32 }) error {
-		switch name {
-		case "A0":
-			return mapperimpl.DecodePointer(av, &v.A0, 0, mapperimpl.DecodeFloat32[float32])
-		}
-		return nil
-	})
-}
-
-func modelsItemizeDecodeArrayOf2ToInt(av types.AttributeValue, v *[2]int, o mapperimpl.Options) error {
-	return mapperimpl.DecodeArray(av, v, (*v)[:], o, mapperimpl.DecodeInt[int])
-}
-
-func modelsItemizeDecodeStructA0Float64A1StringDynamodbavOmitemptyA2PointerToModelsUUID(av types.AttributeValue, v *struct {
-	A0 float64
-	A1 string "dynamodbav:\",omitempty\""
-	A2 *models.UUID
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 float64
-		A1 string "dynamodbav:\",omitempty\""
-		A2 *models.UUID
-	}) error {
-		switch name {
-		case "A0":
-			return mapperimpl.DecodeFloat64(av, &v.A0, 0)
-		case "A1":
-			return mapperimpl.DecodeString(av, &v.A1, mapperimpl.OmitEmpty)
-		case "A2":
-			return mapperimpl.DecodePointer(av, &v.A2, 0, modelsItemizeDecodeModelsUUID)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructA0PointerToFloat32(a, b *struct{ A0 *float32 }) bool {
-	return mapperimpl.SamePointer(&a.A0, &b.A0, modelsItemizeSameFloat32)
-}
-
-func modelsItemizeSameArrayOf2ToInt(a, b *[2]int) bool {
-	return mapperimpl.SameElements((*a)[:], (*b)[:], modelsItemizeSameInt)
-}
-
-func modelsItemizeSameStructA0Float64A1StringDynamodbavOmitemptyA2PointerToModelsUUID(a, b *struct {
-	A0 float64
-	A1 string "dynamodbav:\",omitempty\""
-	A2 *models.UUID
-}) bool {
-	return mapperimpl.SameFloat64(&a.A0, &b.A0) &&
-		a.A1 == b.A1 &&
-		mapperimpl.SamePointer(&a.A2, &b.A2, modelsItemizeSameModelsUUID)
-}
-
-func modelsItemizeCloneStructA0PointerToFloat32(dst, src *struct{ A0 *float32 }) {
-	*dst = struct{ A0 *float32 }{}
-	mapperimpl.ClonePointer(&dst.A0, &src.A0, mapperimpl.Copy[float32])
-}
-
-func modelsItemizeCloneStructA0Float64A1StringDynamodbavOmitemptyA2PointerToModelsUUID(dst, src *struct {
-	A0 float64
-	A1 string "dynamodbav:\",omitempty\""
-	A2 *models.UUID
-}) {
-	*dst = struct {
-		A0 float64
-		A1 string "dynamodbav:\",omitempty\""
-		A2 *models.UUID
-	}{}
-	dst.A0 = src.A0
-	dst.A1 = src.A1
-	mapperimpl.ClonePointer(&dst.A2, &src.A2, mapperimpl.Copy[models.UUID])
-}
-
-func modelsItemizeEncodeMapOfStringToBool(v *map[string]bool, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodeMap(v, o, mapperimpl.StringKey[string], mapperimpl.EncodeBool[bool])
-}
-
-func modelsItemizeDecodeMapOfStringToBool(av types.AttributeValue, v *map[string]bool, o mapperimpl.Options) error {
-	return mapperimpl.DecodeMap(av, v, o, mapperimpl.ParseStringKey[string], mapperimpl.DecodeBool[bool])
-}
-
-func modelsItemizeSameMapOfStringToBool(a, b *map[string]bool) bool {
-	return mapperimpl.SamePlainMap(a, b)
-}
-
-func modelsItemizeCloneMapOfStringToBool(dst, src *map[string]bool) {
-	(*dst) = maps.Clone((*src))
-}
-
-func modelsItemizeEncodeStructA0StructA0Uint16A1Int64A2Uint16DynamodbavOmitemptyDynamodbavOmitemptyA1ArrayOf2ToModelsColorDynamodbavOmitemptyA2ModelsNameDynamodbavN388782038(v *struct {
-	A0 struct {
-		A0 uint16
-		A1 int64
-		A2 uint16 "dynamodbav:\",omitempty\""
-	} "dynamodbav:\",omitempty\""
-	A1 [2]models.Color "dynamodbav:\",omitempty\""
-	A2 models.Name     "dynamodbav:\"n388782038\""
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(3)
-	s.At("A0").Set(modelsItemizeEncodeStructA0Uint16A1Int64A2Uint16DynamodbavOmitempty(&v.A0, mapperimpl.OmitEmpty))
-	s.At("A1").Set(mapperimpl.EncodeArray(v.A1[:], mapperimpl.OmitEmpty, mapperimpl.EncodeInt[models.Color]))
-	s.At("n388782038").Set(mapperimpl.EncodeString(&v.A2, 0))
-	return s.Value()
-}
-
-func modelsItemizeEncodePointerToModelsName(v **models.Name, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodePointer(v, o, mapperimpl.EncodeString[models.Name])
-}
-
-func modelsItemizeDecodeStructA0StructA0Uint16A1Int64A2Uint16DynamodbavOmitemptyDynamodbavOmitemptyA1ArrayOf2ToModelsColorDynamodbavOmitemptyA2ModelsNameDynamodbavN388782038(av types.AttributeValue, v *struct {
-	A0 struct {
-		A0 uint16
-		A1 int64
-		A2 uint16 "dynamodbav:\",omitempty\""
-	} "dynamodbav:\",omitempty\""
-	A1 [2]models.Color "dynamodbav:\",omitempty\""
-	A2 models.Name     "dynamodbav:\"n388782038\""
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 struct {
-			A0 uint16
-			A1 int64
-			A2 uint16 "dynamodbav:\",omitempty\""
-		} "dynamodbav:\",omitempty\""
-		A1 [2]models.Color "dynamodbav:\",omitempty\""
-		A2 models.Name     "dynamodbav:\"n388782038\""
-	}) error {
-		switch name {
-		case "A0":
-			return modelsItemizeDecodeStructA0Uint16A1Int64A2Uint16DynamodbavOmitempty(av, &v.A0, mapperimpl.OmitEmpty)
-		case "A1":
-			return mapperimpl.DecodeArray(av, &v.A1, v.A1[:], mapperimpl.OmitEmpty, mapperimpl.DecodeInt[models.Color])
-		case "n388782038":
-			return mapperimpl.DecodeString(av, &v.A2, 0)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeDecodePointerToModelsName(av types.AttributeValue, v **models.Name, o mapperimpl.Options) error {
-	return mapperimpl.DecodePointer(av, v, o, mapperimpl.DecodeString[models.Name])
-}
-
-func modelsItemizeSameStructA0StructA0Uint16A1Int64A2Uint16DynamodbavOmitemptyDynamodbavOmitemptyA1ArrayOf2ToModelsColorDynamodbavOmitemptyA2ModelsNameDynamodbavN388782038(a, b *struct {
-	A0 struct {
-		A0 uint16
-		A1 int64
-		A2 uint16 "dynamodbav:\",omitempty\""
-	} "dynamodbav:\",omitempty\""
-	A1 [2]models.Color "dynamodbav:\",omitempty\""
-	A2 models.Name     "dynamodbav:\"n388782038\""
-}) bool {
-	return modelsItemizeSameStructA0Uint16A1Int64A2Uint16DynamodbavOmitempty(&a.A0, &b.A0) &&
-		mapperimpl.SameElements(a.A1[:], b.A1[:], modelsItemizeSameModelsColor) &&
-		a.A2 == b.A2
-}
-
-func modelsItemizeSamePointerToModelsName(a, b **models.Name) bool {
-	return mapperimpl.SamePointer(a, b, modelsItemizeSameModelsName)
-}
-
-func modelsItemizeClonePointerToModelsName(dst, src **models.Name) {
-	mapperimpl.ClonePointer(dst, src, mapperimpl.Copy[models.Name])
-}
-
-func modelsItemizeEncodePointerToModelsUUID(v **models.UUID, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodePointer(v, o, modelsItemizeEncodeModelsUUID)
-}
-
-func modelsItemizeDecodePointerToModelsUUID(av types.AttributeValue, v **models.UUID, o mapperimpl.Options) error {
-	return mapperimpl.DecodePointer(av, v, o, modelsItemizeDecodeModelsUUID)
-}
-
-func modelsItemizeSamePointerToModelsUUID(a, b **models.UUID) bool {
-	return mapperimpl.SamePointer(a, b, modelsItemizeSameModelsUUID)
-}
-
-func modelsItemizeClonePointerToModelsUUID(dst, src **models.UUID) {
-	mapperimpl.ClonePointer(dst, src, mapperimpl.Copy[models.UUID])
-}
-
-func modelsItemizeEncodeStructA0MapOfStringToModelsBlobA1ArrayOf1ToModelsUUIDDynamodbavN709099056(v *struct {
-	A0 map[string]models.Blob
-	A1 [1]models.UUID "dynamodbav:\"n709099056\""
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(2)
-	s.At("A0").Set(mapperimpl.EncodeMap(&v.A0, 0, mapperimpl.StringKey[string], mapperimpl.EncodeBytes[models.Blob]))
-	s.At("n709099056").Set(mapperimpl.EncodeArray(v.A1[:], 0, modelsItemizeEncodeModelsUUID))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0MapOfStringToModelsBlobA1ArrayOf1ToModelsUUIDDynamodbavN709099056(av types.AttributeValue, v *struct {
-	A0 map[string]models.Blob
-	A1 [1]models.UUID "dynamodbav:\"n709099056\""
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 map[string]models.Blob
-		A1 [1]models.UUID "dynamodbav:\"n709099056\""
-	}) error {
-		switch name {
-		case "A0":
-			return mapperimpl.DecodeMap(av, &v.A0, 0, mapperimpl.ParseStringKey[string], mapperimpl.DecodeBytes[models.Blob])
-		case "n709099056":
-			return mapperimpl.DecodeArray(av, &v.A1, v.A1[:], 0, modelsItemizeDecodeModelsUUID)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructA0MapOfStringToModelsBlobA1ArrayOf1ToModelsUUIDDynamodbavN709099056(a, b *struct {
-	A0 map[string]models.Blob
-	A1 [1]models.UUID "dynamodbav:\"n709099056\""
-}) bool {
-	return mapperimpl.SameMap(&a.A0, &b.A0, modelsItemizeSameModelsBlob) &&
-		mapperimpl.SameElements(a.A1[:], b.A1[:], modelsItemizeSameModelsUUID)
-}
-
-func modelsItemizeCloneStructA0MapOfStringToModelsBlobA1ArrayOf1ToModelsUUIDDynamodbavN709099056(dst, src *struct {
-	A0 map[string]models.Blob
-	A1 [1]models.UUID "dynamodbav:\"n709099056\""
-}) {
-	*dst = struct {
-		A0 map[string]models.Blob
-		A1 [1]models.UUID "dynamodbav:\"n709099056\""
-	}{}
-	mapperimpl.CloneMap(&dst.A0, &src.A0, modelsItemizeCloneModelsBlob)
-	dst.A1 = src.A1
-}
-
-func modelsItemizeEncodeStructA0PointerToFloat64DynamodbavN594097224(v *struct {
-	A0 *float64 "dynamodbav:\"n594097224\""
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(1)
-	s.At("n594097224").Set(mapperimpl.EncodePointer(&v.A0, 0, mapperimpl.EncodeFloat64[float64]))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0PointerToFloat64DynamodbavN594097224(av types.AttributeValue, v *struct {
-	A0 *float64 "dynamodbav:\"n594097224\""
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 *float64 "dynamodbav:\"n594097224\""
-	}) error {
-		switch name {
-		case "n594097224":
-			return mapperimpl.DecodePointer(av, &v.A0, 0, mapperimpl.DecodeFloat64[float64])
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructA0PointerToFloat64DynamodbavN594097224(a, b *struct {
-	A0 *float64 "dynamodbav:\"n594097224\""
-}) bool {
-	return mapperimpl.SamePointer(&a.A0, &b.A0, modelsItemizeSameFloat64)
-}
-
-func modelsItemizeCloneStructA0PointerToFloat64DynamodbavN594097224(dst, src *struct {
-	A0 *float64 "dynamodbav:\"n594097224\""
-}) {
-	*dst = struct {
-		A0 *float64 "dynamodbav:\"n594097224\""
-	}{}
-	mapperimpl.ClonePointer(&dst.A0, &src.A0, mapperimpl.Copy[float64])
-}
-
-func modelsItemizeEncodeStructA0Int64A1BoolA2Float64(v *struct {
-	A0 int64
-	A1 bool
-	A2 float64
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(3)
-	s.At("A0").Set(mapperimpl.EncodeInt(&v.A0, 0))
-	s.At("A1").Set(mapperimpl.EncodeBool(&v.A1, 0))
-	s.At("A2").Set(mapperimpl.EncodeFloat64(&v.A2, 0))
-	return s.Value()
-}
-
-func modelsItemizeEncodeStructA0Float64DynamodbavString(v *struct {
-	A0 float64 "dynamodbav:\",string\""
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(1)
-	s.At("A0").Set(mapperimpl.EncodeFloat64(&v.A0, mapperimpl.AsString))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0Int64A1BoolA2Float64(av types.AttributeValue, v *struct {
-	A0 int64
-	A1 bool
-	A2 float64
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 int64
-		A1 bool
-		A2 float64
-	}) error {
-		switch name {
-		case "A0":
-			return mapperimpl.DecodeInt(av, &v.A0, 0)
-		case "A1":
-			return mapperimpl.DecodeBool(av, &v.A1, 0)
-		case "A2":
-			return mapperimpl.DecodeFloat64(av, &v.A2, 0)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeDecodeStructA0Float64DynamodbavString(av types.AttributeValue, v *struct {
-	A0 float64 "dynamodbav:\",string\""
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 float64 "dynamodbav:\",string\""
-	}) error {
-		switch name {
-		case "A0":
-			return mapperimpl.DecodeFloat64(av, &v.A0, mapperimpl.AsString)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructA0Int64A1BoolA2Float64(a, b *struct {
-	A0 int64
-	A1 bool
-	A2 float64
-}) bool {
-	return a.A0 == b.A0 &&
-		a.A1 == b.A1 &&
-		mapperimpl.SameFloat64(&a.A2, &b.A2)
-}
-
-func modelsItemizeSameStructA0Float64DynamodbavString(a, b *struct {
-	A0 float64 "dynamodbav:\",string\""
-}) bool {
-	return mapperimpl.SameFloat64(&a.A0, &b.A0)
-}
-
-func modelsItemizeEncodeStructA0PointerToBoolA1ArrayOf2ToBoolDynamodbavOmitemptyA2ArrayOf2ToSliceOfByteDynamodbavOmitempty(v *struct {
-	A0 *bool
-	A1 [2]bool   "dynamodbav:\",omitempty\""
-	A2 [2][]byte "dynamodbav:\",omitempty\""
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(3)
-	s.At("A0").Set(mapperimpl.EncodePointer(&v.A0, 0, mapperimpl.EncodeBool[bool]))
-	s.At("A1").Set(mapperimpl.EncodeArray(v.A1[:], mapperimpl.OmitEmpty, mapperimpl.EncodeBool[bool]))
-	s.At("A2").Set(mapperimpl.EncodeArray(v.A2[:], mapperimpl.OmitEmpty, mapperimpl.EncodeBytes[[]byte]))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0PointerToBoolA1ArrayOf2ToBoolDynamodbavOmitemptyA2ArrayOf2ToSliceOfByteDynamodbavOmitempty(av types.AttributeValue, v *struct {
-	A0 *bool
-	A1 [2]bool   "dynamodbav:\",omitempty\""
-	A2 [2][]byte "dynamodbav:\",omitempty\""
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 *bool
-		A1 [2]bool   "dynamodbav:\",omitempty\""
-		A2 [2][]byte "dynamodbav:\",omitempty\""
-	}) error {
-		switch name {
-		case "A0":
-			return mapperimpl.DecodePointer(av, &v.A0, 0, mapperimpl.DecodeBool[bool])
-		case "A1":
-			return mapperimpl.DecodeArray(av, &v.A1, v.A1[:], mapperimpl.OmitEmpty, mapperimpl.DecodeBool[bool])
-		case "A2":
-			return mapperimpl.DecodeArray(av, &v.A2, v.A2[:], mapperimpl.OmitEmpty, mapperimpl.DecodeBytes[[]byte])
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructA0PointerToBoolA1ArrayOf2ToBoolDynamodbavOmitemptyA2ArrayOf2ToSliceOfByteDynamodbavOmitempty(a, b *struct {
-	A0 *bool
-	A1 [2]bool   "dynamodbav:\",omitempty\""
-	A2 [2][]byte "dynamodbav:\",omitempty\""
-}) bool {
-	return mapperimpl.SamePointer(&a.A0, &b.A0, modelsItemizeSameBool) &&
-		mapperimpl.SameElements(a.A1[:], b.A1[:], modelsItemizeSameBool) &&
-		mapperimpl.SameElements(a.A2[:], b.A2[:], modelsItemizeSameSliceOfByte)
-}
-
-func modelsItemizeCloneStructA0PointerToBoolA1ArrayOf2ToBoolDynamodbavOmitemptyA2ArrayOf2ToSliceOfByteDynamodbavOmitempty(dst, src *struct {
-	A0 *bool
-	A1 [2]bool   "dynamodbav:\",omitempty\""
-	A2 [2][]byte "dynamodbav:\",omitempty\""
-}) {
-	*dst = struct {
-		A0 *bool
-		A1 [2]bool   "dynamodbav:\",omitempty\""
-		A2 [2][]byte "dynamodbav:\",omitempty\""
-	}{}
-	mapperimpl.ClonePointer(&dst.A0, &src.A0, mapperimpl.Copy[bool])
-	dst.A1 = src.A1
-	for i := range src.A2 {
-		modelsItemizeCloneSliceOfByte(&dst.A2[i], &src.A2[i])
-	}
-}
-
-func modelsItemizeEncodePointerToModelsAddress(v **models.Address, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodePointer(v, o, modelsItemizeEncodeModelsAddress)
-}
-
-func modelsItemizeEncodeMapOfStringToModelsColor(v *map[string]models.Color, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodeMap(v, o, mapperimpl.StringKey[string], mapperimpl.EncodeInt[models.Color])
-}
-
-func modelsItemizeDecodePointerToModelsAddress(av types.AttributeValue, v **models.Address, o mapperimpl.Options) error {
-	return mapperimpl.DecodePointer(av, v, o, modelsItemizeDecodeModelsAddress)
-}
-
-func modelsItemizeDecodeMapOfStringToModelsColor(av types.AttributeValue, v *map[string]models.Color, o mapperimpl.Options) error {
-	return mapperimpl.DecodeMap(av, v, o, mapperimpl.ParseStringKey[string], mapperimpl.DecodeInt[models.Color])
-}
-
-func modelsItemizeSamePointerToModelsAddress(a, b **models.Address) bool {
-	return mapperimpl.SamePointer(a, b, modelsItemizeSameModelsAddress)
-}
-
-func modelsItemizeSameMapOfStringToModelsColor(a, b *map[string]models.Color) bool {
-	return mapperimpl.SamePlainMap(a, b)
-}
-
-func modelsItemizeClonePointerToModelsAddress(dst, src **models.Address) {
-	mapperimpl.ClonePointer(dst, src, modelsItemizeCloneModelsAddress)
-}
-
-func modelsItemizeCloneMapOfStringToModelsColor(dst, src *map[string]models.Color) {
-	(*dst) = maps.Clone((*src))
-}
-
-func modelsItemizeEncodeMapOfStringToFloat32(v *map[string]float32, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodeMap(v, o, mapperimpl.StringKey[string], mapperimpl.EncodeFloat32[float32])
-}
-
-func modelsItemizeDecodeMapOfStringToFloat32(av types.AttributeValue, v *map[string]float32, o mapperimpl.Options) error {
-	return mapperimpl.DecodeMap(av, v, o, mapperimpl.ParseStringKey[string], mapperimpl.DecodeFloat32[float32])
-}
-
-func modelsItemizeSameMapOfStringToFloat32(a, b *map[string]float32) bool {
-	return mapperimpl.SameMap(a, b, modelsItemizeSameFloat32)
-}
-
-func modelsItemizeCloneMapOfStringToFloat32(dst, src *map[string]float32) {
-	(*dst) = maps.Clone((*src))
-}
-
-func modelsItemizeSameModelsName(a, b *models.Name) bool {
-	return (*a) == (*b)
-}
-
-func modelsItemizeEncodePointerToFloat64(v **float64, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodePointer(v, o, mapperimpl.EncodeFloat64[float64])
-}
-
-func modelsItemizeDecodePointerToFloat64(av types.AttributeValue, v **float64, o mapperimpl.Options) error {
-	return mapperimpl.DecodePointer(av, v, o, mapperimpl.DecodeFloat64[float64])
-}
-
-func modelsItemizeSamePointerToFloat64(a, b **float64) bool {
-	return mapperimpl.SamePointer(a, b, modelsItemizeSameFloat64)
-}
-
-func modelsItemizeClonePointerToFloat64(dst, src **float64) {
-	mapperimpl.ClonePointer(dst, src, mapperimpl.Copy[float64])
-}
-
-func modelsItemizeEncodeArrayOf2ToModelsName(v *[2]models.Name, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodeArray((*v)[:], o, mapperimpl.EncodeString[models.Name])
-}
-
-func modelsItemizeDecodeArrayOf2ToModelsName(av types.AttributeValue, v *[2]models.Name, o mapperimpl.Options) error {
-	return mapperimpl.DecodeArray(av, v, (*v)[:], o, mapperimpl.DecodeString[models.Name])
-}
-
-func modelsItemizeSameArrayOf2ToModelsName(a, b *[2]models.Name) bool {
-	return mapperimpl.SameElements((*a)[:], (*b)[:], modelsItemizeSameModelsName)
-}
-
-func modelsItemizeEncodeMapOfStringToModelsAddress(v *map[string]models.Address, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodeMap(v, o, mapperimpl.StringKey[string], modelsItemizeEncodeModelsAddress)
-}
-
-func modelsItemizeDecodeMapOfStringToModelsAddress(av types.AttributeValue, v *map[string]models.Address, o mapperimpl.Options) error {
-	return mapperimpl.DecodeMap(av, v, o, mapperimpl.ParseStringKey[string], modelsItemizeDecodeModelsAddress)
-}
-
-func modelsItemizeSameMapOfStringToModelsAddress(a, b *map[string]models.Address) bool {
-	return mapperimpl.SameMap(a, b, modelsItemizeSameModelsAddress)
-}
-
-func modelsItemizeCloneMapOfStringToModelsAddress(dst, src *map[string]models.Address) {
-	mapperimpl.CloneMap(dst, src, modelsItemizeCloneModelsAddress)
-}
-
-func modelsItemizeSameUint16(a, b *uint16) bool {
-	return (*a) == (*b)
-}
-
-func modelsItemizeEncodePointerToFloat32(v **float32, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodePointer(v, o, mapperimpl.EncodeFloat32[float32])
-}
-
-func modelsItemizeDecodePointerToFloat32(av types.AttributeValue, v **float32, o mapperimpl.Options) error {
-	return mapperimpl.DecodePointer(av, v, o, mapperimpl.DecodeFloat32[float32])
-}
-
-func modelsItemizeSamePointerToFloat32(a, b **float32) bool {
-	return mapperimpl.SamePointer(a, b, modelsItemizeSameFloat32)
-}
-
-func modelsItemizeClonePointerToFloat32(dst, src **float32) {
-	mapperimpl.ClonePointer(dst, src, mapperimpl.Copy[float32])
-}
-
-func modelsItemizeEncodeStructA0BoolDynamodbavN551116204OmitemptyA1Float64DynamodbavStringA2Uint64DynamodbavOmitempty(v *struct {
-	A0 bool    "dynamodbav:\"n551116204,omitempty\""
-	A1 float64 "dynamodbav:\",string\""
-	A2 uint64  "dynamodbav:\",omitempty\""
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(3)
-	s.At("n551116204").Set(mapperimpl.EncodeBool(&v.A0, mapperimpl.OmitEmpty))
-	s.At("A1").Set(mapperimpl.EncodeFloat64(&v.A1, mapperimpl.AsString))
-	s.At("A2").Set(mapperimpl.EncodeUint(&v.A2, mapperimpl.OmitEmpty))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0BoolDynamodbavN551116204OmitemptyA1Float64DynamodbavStringA2Uint64DynamodbavOmitempty(av types.AttributeValue, v *struct {
-	A0 bool    "dynamodbav:\"n551116204,omitempty\""
-	A1 float64 "dynamodbav:\",string\""
-	A2 uint64  "dynamodbav:\",omitempty\""
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 bool    "dynamodbav:\"n551116204,omitempty\""
-		A1 float64 "dynamodbav:\",string\""
-		A2 uint64  "dynamodbav:\",omitempty\""
-	}) error {
-		switch name {
-		case "n551116204":
-			return mapperimpl.DecodeBool(av, &v.A0, mapperimpl.OmitEmpty)
-		case "A1":
-			return mapperimpl.DecodeFloat64(av, &v.A1, mapperimpl.AsString)
-		case "A2":
-			return mapperimpl.DecodeUint(av, &v.A2, mapperimpl.OmitEmpty)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructA0BoolDynamodbavN551116204OmitemptyA1Float64DynamodbavStringA2Uint64DynamodbavOmitempty(a, b *struct {
-	A0 bool    "dynamodbav:\"n551116204,omitempty\""
-	A1 float64 "dynamodbav:\",string\""
-	A2 uint64  "dynamodbav:\",omitempty\""
-}) bool {
-	return a.A0 == b.A0 &&
-		mapperimpl.SameFloat64(&a.A1, &b.A1) &&
-		a.A2 == b.A2
-}
-
-func modelsItemizeEncodePointerToModelsColor(v **models.Color, o mapperimpl.Options) (types.AttributeValue, error) {
-	return mapperimpl.EncodePointer(v, o, mapperimpl.EncodeInt[models.Color])
-}
-
-func modelsItemizeDecodePointerToModelsColor(av types.AttributeValue, v **models.Color, o mapperimpl.Options) error {
-	return mapperimpl.DecodePointer(av, v, o, mapperimpl.DecodeInt[models.Color])
-}
-
-func modelsItemizeSamePointerToModelsColor(a, b **models.Color) bool {
-	return mapperimpl.SamePointer(a, b, modelsItemizeSameModelsColor)
-}
-
-func modelsItemizeClonePointerToModelsColor(dst, src **models.Color) {
-	mapperimpl.ClonePointer(dst, src, mapperimpl.Copy[models.Color])
-}
-
-func modelsItemizeEncodeStructA0StringDynamodbavN1360529(v *struct {
-	A0 string "dynamodbav:\"n1360529\""
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(1)
-	s.At("n1360529").Set(mapperimpl.EncodeString(&v.A0, 0))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0StringDynamodbavN1360529(av types.AttributeValue, v *struct {
-	A0 string "dynamodbav:\"n1360529\""
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 string "dynamodbav:\"n1360529\""
-	}) error {
-		switch name {
-		case "n1360529":
-			return mapperimpl.DecodeString(av, &v.A0, 0)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructA0StringDynamodbavN1360529(a, b *struct {
-	A0 string "dynamodbav:\"n1360529\""
-}) bool {
-	return a.A0 == b.A0
-}
-
 func modelsItemizeEncodeStructA0ArrayOf2ToArrayOf3ToByteA1MapOfStringToInt64A2SliceOfModelsName(v *struct {
 	A0 [2][3]byte
 	A1 map[string]int64
@@ -22552,197 +22975,4 @@ func modelsItemizeCloneStructA0ArrayOf2ToArrayOf3ToByteA1MapOfStringToInt64A2Sli
 	dst.A0 = src.A0
 	dst.A1 = maps.Clone(src.A1)
 	dst.A2 = slices.Clone(src.A2)
-}
-
-func modelsItemizeEncodeStructA0BoolDynamodbavOmitemptyA1BoolA2Uint16DynamodbavOmitempty(v *struct {
-	A0 bool "dynamodbav:\",omitempty\""
-	A1 bool
-	A2 uint16 "dynamodbav:\",omitempty\""
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(3)
-	s.At("A0").Set(mapperimpl.EncodeBool(&v.A0, mapperimpl.OmitEmpty))
-	s.At("A1").Set(mapperimpl.EncodeBool(&v.A1, 0))
-	s.At("A2").Set(mapperimpl.EncodeUint(&v.A2, mapperimpl.OmitEmpty))
-	return s.Value()
-}
-
-func modelsItemizeEncodeStructA0Int8DynamodbavN591070918StringA1StringDynamodbavOmitemptyA2ModelsName(v *struct {
-	A0 int8   "dynamodbav:\"n591070918,string\""
-	A1 string "dynamodbav:\",omitempty\""
-	A2 models.Name
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(3)
-	s.At("n591070918").Set(mapperimpl.EncodeInt(&v.A0, mapperimpl.AsString))
-	s.At("A1").Set(mapperimpl.EncodeString(&v.A1, mapperimpl.OmitEmpty))
-	s.At("A2").Set(mapperimpl.EncodeString(&v.A2, 0))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0BoolDynamodbavOmitemptyA1BoolA2Uint16DynamodbavOmitempty(av types.AttributeValue, v *struct {
-	A0 bool "dynamodbav:\",omitempty\""
-	A1 bool
-	A2 uint16 "dynamodbav:\",omitempty\""
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 bool "dynamodbav:\",omitempty\""
-		A1 bool
-		A2 uint16 "dynamodbav:\",omitempty\""
-	}) error {
-		switch name {
-		case "A0":
-			return mapperimpl.DecodeBool(av, &v.A0, mapperimpl.OmitEmpty)
-		case "A1":
-			return mapperimpl.DecodeBool(av, &v.A1, 0)
-		case "A2":
-			return mapperimpl.DecodeUint(av, &v.A2, mapperimpl.OmitEmpty)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeDecodeStructA0Int8DynamodbavN591070918StringA1StringDynamodbavOmitemptyA2ModelsName(av types.AttributeValue, v *struct {
-	A0 int8   "dynamodbav:\"n591070918,string\""
-	A1 string "dynamodbav:\",omitempty\""
-	A2 models.Name
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 int8   "dynamodbav:\"n591070918,string\""
-		A1 string "dynamodbav:\",omitempty\""
-		A2 models.Name
-	}) error {
-		switch name {
-		case "n591070918":
-			return mapperimpl.DecodeInt(av, &v.A0, mapperimpl.AsString)
-		case "A1":
-			return mapperimpl.DecodeString(av, &v.A1, mapperimpl.OmitEmpty)
-		case "A2":
-			return mapperimpl.DecodeString(av, &v.A2, 0)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructA0BoolDynamodbavOmitemptyA1BoolA2Uint16DynamodbavOmitempty(a, b *struct {
-	A0 bool "dynamodbav:\",omitempty\""
-	A1 bool
-	A2 uint16 "dynamodbav:\",omitempty\""
-}) bool {
-	return a.A0 == b.A0 &&
-		a.A1 == b.A1 &&
-		a.A2 == b.A2
-}
-
-func modelsItemizeSameStructA0Int8DynamodbavN591070918StringA1StringDynamodbavOmitemptyA2ModelsName(a, b *struct {
-	A0 int8   "dynamodbav:\"n591070918,string\""
-	A1 string "dynamodbav:\",omitempty\""
-	A2 models.Name
-}) bool {
-	return a.A0 == b.A0 &&
-		a.A1 == b.A1 &&
-		a.A2 == b.A2
-}
-
-func modelsItemizeEncodeStructA0ModelsBlob(v *struct{ A0 models.Blob }, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(1)
-	s.At("A0").Set(mapperimpl.EncodeBytes(&v.A0, 0))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0ModelsBlob(av types.AttributeValue, v *struct{ A0 models.Blob }, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct{ A0 models.Blob }) error {
-		switch name {
-		case "A0":
-			return mapperimpl.DecodeBytes(av, &v.A0, 0)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructA0ModelsBlob(a, b *struct{ A0 models.Blob }) bool {
-	return mapperimpl.SameBytes(&a.A0, &b.A0)
-}
-
-func modelsItemizeCloneStructA0ModelsBlob(dst, src *struct{ A0 models.Blob }) {
-	*dst = struct{ A0 models.Blob }{}
-	dst.A0 = bytes.Clone(src.A0)
-}
-
-func modelsItemizeEncodeStructA0IntDynamodbavOmitemptyA1Bool(v *struct {
-	A0 int "dynamodbav:\",omitempty\""
-	A1 bool
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(2)
-	s.At("A0").Set(mapperimpl.EncodeInt(&v.A0, mapperimpl.OmitEmpty))
-	s.At("A1").Set(mapperimpl.EncodeBool(&v.A1, 0))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0IntDynamodbavOmitemptyA1Bool(av types.AttributeValue, v *struct {
-	A0 int "dynamodbav:\",omitempty\""
-	A1 bool
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 int "dynamodbav:\",omitempty\""
-		A1 bool
-	}) error {
-		switch name {
-		case "A0":
-			return mapperimpl.DecodeInt(av, &v.A0, mapperimpl.OmitEmpty)
-		case "A1":
-			return mapperimpl.DecodeBool(av, &v.A1, 0)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructA0IntDynamodbavOmitemptyA1Bool(a, b *struct {
-	A0 int "dynamodbav:\",omitempty\""
-	A1 bool
-}) bool {
-	return a.A0 == b.A0 &&
-		a.A1 == b.A1
-}
-
-func modelsItemizeEncodeStructA0Uint16A1Int64A2Uint16DynamodbavOmitempty(v *struct {
-	A0 uint16
-	A1 int64
-	A2 uint16 "dynamodbav:\",omitempty\""
-}, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(3)
-	s.At("A0").Set(mapperimpl.EncodeUint(&v.A0, 0))
-	s.At("A1").Set(mapperimpl.EncodeInt(&v.A1, 0))
-	s.At("A2").Set(mapperimpl.EncodeUint(&v.A2, mapperimpl.OmitEmpty))
-	return s.Value()
-}
-
-func modelsItemizeDecodeStructA0Uint16A1Int64A2Uint16DynamodbavOmitempty(av types.AttributeValue, v *struct {
-	A0 uint16
-	A1 int64
-	A2 uint16 "dynamodbav:\",omitempty\""
-}, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *struct {
-		A0 uint16
-		A1 int64
-		A2 uint16 "dynamodbav:\",omitempty\""
-	}) error {
-		switch name {
-		case "A0":
-			return mapperimpl.DecodeUint(av, &v.A0, 0)
-		case "A1":
-			return mapperimpl.DecodeInt(av, &v.A1, 0)
-		case "A2":
-			return mapperimpl.DecodeUint(av, &v.A2, mapperimpl.OmitEmpty)
-		}
-		return nil
-	})
-}
-
-func modelsItemizeSameStructA0Uint16A1Int64A2Uint16DynamodbavOmitempty(a, b *struct {
-	A0 uint16
-	A1 int64
-	A2 uint16 "dynamodbav:\",omitempty\""
-}) bool {
-	return a.A0 == b.A0 &&
-		a.A1 == b.A1 &&
-		a.A2 == b.A2
 }
