@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/itemize/itemize/internal/schema"
 )
@@ -29,32 +30,30 @@ type lockFile struct {
 
 // lock returns the lock file of the package, and what contradicts the one before.
 func (p *Package) lock(old []byte, accept bool) (File, []Diagnostic, error) {
+	var before lockFile
+	if len(old) > 0 && !accept {
+		if err := json.Unmarshal(old, &before); err != nil || before.Version != 1 {
+			return File{}, nil, fmt.Errorf("%s cannot be read (%v): restore it from your version control, or run itemize gen -accept to write it anew", p.LockPath(), err)
+		}
+	}
 	now := lockFile{Version: 1}
 	for _, m := range p.Models {
 		now.Models = append(now.Models, m.Schema.Layout())
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetIndent("", "\t")
-	e.SetEscapeHTML(false)
-	if err := e.Encode(now); err != nil {
-		return File{}, nil, err
-	}
-	file := File{Path: p.LockPath(), Content: b.Bytes()}
-	if accept || len(old) == 0 {
-		return file, nil, nil
-	}
-	var before lockFile
-	if err := json.Unmarshal(old, &before); err != nil || before.Version != 1 {
-		return file, nil, fmt.Errorf("%s cannot be read (%v): restore it from your version control, or run itemize gen -accept to write it anew", p.LockPath(), err)
-	}
+	// Models that were not seen stay: other build tags may show them.
+	unseen := slices.DeleteFunc(slices.Clone(before.Models), func(l schema.Layout) bool {
+		return slices.ContainsFunc(now.Models, func(n schema.Layout) bool { return n.Model == l.Model })
+	})
 	var out []Diagnostic
-	for _, m := range p.Models {
-		i := slices.IndexFunc(before.Models, func(l schema.Layout) bool { return l.Model == m.Schema.Layout().Model })
-		if i < 0 {
+	for i, m := range p.Models {
+		was, renamed := formerly(before.Models, unseen, now.Models[i])
+		if was == nil {
 			continue
 		}
-		for _, text := range lost(before.Models[i], m.Schema.Layout()) {
+		if renamed {
+			unseen = slices.DeleteFunc(unseen, func(l schema.Layout) bool { return l.Model == was.Model })
+		}
+		for _, text := range lost(*was, now.Models[i]) {
 			d := Diagnostic{Message: m.Schema.Label() + ": " + text + ": migrate what is stored, then run itemize gen -accept"}
 			pos := m.named.Obj().Pos()
 			d.Pos, d.End = p.fset.Position(pos), p.fset.Position(pos)
@@ -63,7 +62,33 @@ func (p *Package) lock(old []byte, accept bool) (File, []Diagnostic, error) {
 			out = append(out, d)
 		}
 	}
-	return file, out, nil
+	now.Models = append(now.Models, unseen...)
+	slices.SortStableFunc(now.Models, func(a, b schema.Layout) int { return strings.Compare(a.Model, b.Model) })
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent("", "\t")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(now); err != nil {
+		return File{}, nil, err
+	}
+	return File{Path: p.LockPath(), Content: b.Bytes()}, out, nil
+}
+
+// formerly returns the layout that a model had: the one of its name, or of a model that is
+// gone and had its table.
+func formerly(before, unseen []schema.Layout, now schema.Layout) (was *schema.Layout, renamed bool) {
+	for i := range before {
+		if before[i].Model == now.Model {
+			return &before[i], false
+		}
+	}
+	for i := range unseen {
+		if unseen[i].Tables[0].Name == now.Tables[0].Name {
+			l := unseen[i]
+			return &l, true
+		}
+	}
+	return nil, false
 }
 
 // lost lists what of an old layout a new one would no longer find.
@@ -96,12 +121,50 @@ func lost(old, now schema.Layout) []string {
 			say("no item has the sort key %s any more (it was that of %s), so that what is stored there is not found", sortKey(it), it.Name)
 		}
 	}
+	out = append(out, exchanged(old, now)...)
 	for _, it := range old.Items {
 		for _, x := range now.Items {
 			if x.Table == it.Table && sortKey(x) == sortKey(it) && x.Root != it.Root && it.Root {
 				say("the root was %s, and another item is it now, which stored entities may not have", it.Name)
 			}
 		}
+	}
+	return out
+}
+
+// exchanged lists keys that find what is stored, and take it for something else: fields
+// that changed their places in a key, and keys that changed their fields.
+func exchanged(old, now schema.Layout) []string {
+	var out []string
+	places := func(what string, a, b schema.LayoutKey) {
+		if x, y := fields(a), fields(b); keyText(a) == keyText(b) && !slices.Equal(x, y) && slices.Equal(slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(y))) {
+			out = append(out, fmt.Sprintf("the fields in %s were %s, and are %s, so that stored values would be exchanged", what, strings.Join(x, ", "), strings.Join(y, ", ")))
+		}
+	}
+	places("the partition key", old.PartitionKey, now.PartitionKey)
+	for _, it := range old.Items {
+		for _, x := range now.Items {
+			switch {
+			case it.Table != x.Table || it.SortKey == nil || x.SortKey == nil || sortKey(it) != sortKey(x):
+			case it.Name == x.Name:
+				places("the sort key "+it.SortKey.Template, *it.SortKey, *x.SortKey)
+			case hasItem(now, it.Name) && hasItem(old, x.Name):
+				out = append(out, fmt.Sprintf("the sort key %s was that of %s, and is that of %s", sortKey(it), it.Name, x.Name))
+			}
+		}
+	}
+	return out
+}
+
+func hasItem(l schema.Layout, name string) bool {
+	return slices.ContainsFunc(l.Items, func(it schema.LayoutItem) bool { return it.Name == name })
+}
+
+// fields are the names of a key's fields, in their order.
+func fields(k schema.LayoutKey) []string {
+	var out []string
+	for _, p := range k.Placeholders {
+		out = append(out, p.From+" "+p.Field)
 	}
 	return out
 }
@@ -115,8 +178,8 @@ func tableKeys(t schema.LayoutTable) string {
 func keyText(k schema.LayoutKey) string {
 	text := fmt.Sprintf("%q", shape(k))
 	for _, p := range k.Placeholders {
-		if p.Kind != "string" {
-			text += " " + p.Kind
+		if kind := p.Kind; kind != "string" {
+			text += " " + strings.Replace(kind, "uint", "int", 1)
 		}
 	}
 	return text

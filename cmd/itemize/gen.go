@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/itemize/itemize/codegen"
@@ -27,17 +28,24 @@ func (c *command) gen(args []string) error {
 	var files []codegen.File
 	var faults []codegen.Diagnostic
 	models := 0
+	locks := map[string][]byte{} // as they become: a package and its external tests share one
 	for _, p := range packages {
 		models += len(p.Models)
-		lock, err := os.ReadFile(p.LockPath())
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+		lock, seen := locks[p.LockPath()]
+		if !seen {
+			if lock, err = os.ReadFile(p.LockPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
 		}
-		made, diagnostics, err := p.Generate(lock, *accept)
+		made, diagnostics, err := p.Generate(lock, *accept && !seen)
 		if err != nil {
 			return err
 		}
+		files = slices.DeleteFunc(files, func(f codegen.File) bool { return len(made) > 0 && f.Path == p.LockPath() })
 		files, faults = append(files, made...), append(faults, diagnostics...)
+		if len(made) > 0 {
+			locks[p.LockPath()] = made[len(made)-1].Content
+		}
 	}
 	if err := c.report(faults, *asJSON); err != nil {
 		return err

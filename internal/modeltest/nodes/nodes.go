@@ -68,3 +68,28 @@ type Note struct {
 	Line int
 	Text string
 }
+
+// Happening is flat, with a time in both keys: of the day in one, in full in the other.
+type Happening struct {
+	_    struct{}  `ddb:"table=happenings"`
+	At   time.Time `ddb:"pk=DAY#{At:date}"`
+	ID   string    `ddb:"sk={At}#{ID}"`
+	Text string    `ddb:"sk={At}#{ID}"`
+}
+
+// Shelf has a time that another placeholder follows at once, and items that expire.
+type Shelf struct {
+	_       struct{} `ddb:"table=shelves,ttl=gone"`
+	ID      string   `ddb:"pk=SHELF#{ID}"`
+	Name    string   `ddb:"sk=HEAD"`
+	Level   uint     `ddb:"sk=HEAD"`
+	Books   []Event  `ddb:"sk=BOOK#{At:date}{K}"`
+	Session *Session `ddb:"sk=SESSION"`
+	Notes   *Extra   `ddb:"sk=NOTES"`
+}
+
+// Session expires.
+type Session struct {
+	Token string
+	Until time.Time `ddb:"ttl"`
+}

@@ -156,6 +156,64 @@ var _ = struct {
 	mapperimpl.NoUnmarshaler
 }{}.UnmarshalDynamoDBAttributeValue
 
+type happeningLayout_changed_run_go_generate = struct {
+	_    struct{}  `ddb:"table=happenings"`
+	At   time.Time `ddb:"pk=DAY#{At:date}"`
+	ID   string    `ddb:"sk={At}#{ID}"`
+	Text string    `ddb:"sk={At}#{ID}"`
+}
+
+var _ happeningLayout_changed_run_go_generate = Happening{}
+
+var _ = struct {
+	*Happening
+	mapperimpl.NoMarshaler
+}{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Happening
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
+type shelfLayout_changed_run_go_generate = struct {
+	_       struct{} `ddb:"table=shelves,ttl=gone"`
+	ID      string   `ddb:"pk=SHELF#{ID}"`
+	Name    string   `ddb:"sk=HEAD"`
+	Level   uint     `ddb:"sk=HEAD"`
+	Books   []Event  `ddb:"sk=BOOK#{At:date}{K}"`
+	Session *Session `ddb:"sk=SESSION"`
+	Notes   *Extra   `ddb:"sk=NOTES"`
+}
+
+var _ shelfLayout_changed_run_go_generate = Shelf{}
+
+var _ = struct {
+	*Shelf
+	mapperimpl.NoMarshaler
+}{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Shelf
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
+type sessionLayout_changed_run_go_generate = struct {
+	Token string
+	Until time.Time `ddb:"ttl"`
+}
+
+var _ sessionLayout_changed_run_go_generate = Session{}
+
+var _ = struct {
+	*Session
+	mapperimpl.NoMarshaler
+}{}.MarshalDynamoDBAttributeValue
+
+var _ = struct {
+	*Session
+	mapperimpl.NoUnmarshaler
+}{}.UnmarshalDynamoDBAttributeValue
+
 type logNode = query.Node[Log]
 
 // LogKey is the key of one Log, and leads to its parts.
@@ -1934,6 +1992,647 @@ func (*Ticket) ItemizeCodec(*Ticket) *mapperimpl.Codec[Ticket] {
 		Items: []mapperimpl.Item[Ticket]{
 			mapperimpl.Singleton(mapperimpl.Record[Ticket]{Encode: nodesItemizeTicketItem0Encode, Decode: nodesItemizeTicketItem0Decode, Same: nodesItemizeTicketItem0Same, Equal: nodesItemizeTicketItem0Equal, Clone: nodesItemizeTicketItem0Clone, Present: nodesItemizeTicketItem0Present}),
 			mapperimpl.Slice(nodesItemizeTicketItem1Field, mapperimpl.Record[Note]{Encode: nodesItemizeTicketItem1Encode, Decode: nodesItemizeTicketItem1Decode, Same: nodesItemizeTicketItem1Same, Equal: nodesItemizeTicketItem1Equal, Clone: nodesItemizeTicketItem1Clone, Key: nodesItemizeTicketItem1Key, SetKey: nodesItemizeTicketItem1SetKey}),
+		},
+	}
+}
+
+type happeningNode = query.Node[Happening]
+
+// HappeningKey is the key of one Happening, and leads to its parts.
+type HappeningKey struct{ happeningNode }
+
+// HappeningByAtID selects the Happening with the partition key DAY#{At:date}.
+func HappeningByAtID(at time.Time, id string) HappeningKey {
+	return HappeningKey{mapperimpl.Entity[Happening](mapperimpl.Arg(mapperimpl.TimeValue(at)), mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+type happeningEntitiesHours = query.Hours[query.Query[Happening, Happening]]
+
+// HappeningQuery is a query that goes on with {At}.
+type HappeningQuery struct {
+	at query.Node[Happening]
+	query.Query[Happening, Happening]
+	happeningEntitiesHours
+}
+
+func newHappeningQuery(at query.Node[Happening]) HappeningQuery {
+	return HappeningQuery{at, query.NewQuery[Happening, Happening](at), mapperimpl.Hours(at, query.NewQuery[Happening, Happening])}
+}
+
+// At narrows to one {At}.
+func (n HappeningQuery) At(at time.Time) query.Query[Happening, Happening] {
+	return query.NewQuery[Happening, Happening](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(at))))
+}
+
+// HappeningByAt queries all with the partition key DAY#{At:date}.
+func HappeningByAt(at time.Time) HappeningQuery {
+	return newHappeningQuery(mapperimpl.Items(mapperimpl.Entity[Happening](mapperimpl.Arg(mapperimpl.TimeValue(at))), 0, 0))
+}
+
+type happeningPatch = mapper.Patch[Happening]
+
+// HappeningPatch is changes of one Happening that are written without reading it.
+type HappeningPatch struct{ happeningPatch }
+
+// PatchHappening begins a patch of the Happening with the partition key DAY#{At:date}.
+func PatchHappening(at time.Time, id string) HappeningPatch {
+	return HappeningPatch{mapper.NewPatch(HappeningByAtID(at, id).happeningNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p HappeningPatch) Upsert() HappeningPatch {
+	return HappeningPatch{mapper.With(p.happeningPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p HappeningPatch) IfEntityExists() HappeningPatch {
+	return HappeningPatch{mapper.With(p.happeningPatch, mapperimpl.IfEntityExists)}
+}
+
+// Text sets Text.
+func (p HappeningPatch) Text(value string) HappeningPatch {
+	r := new(Happening)
+	r.Text = value
+	return HappeningPatch{mapper.With(p.happeningPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveText removes the attributes of Text.
+func (p HappeningPatch) RemoveText() HappeningPatch {
+	return HappeningPatch{mapper.With(p.happeningPatch, mapperimpl.Remove(0, 0))}
+}
+
+// IfText requires that Text is value.
+func (p HappeningPatch) IfText(value string) HappeningPatch {
+	r := new(Happening)
+	r.Text = value
+	return HappeningPatch{mapper.With(p.happeningPatch, mapperimpl.If(0, r, 0))}
+}
+
+func nodesItemizeHappeningItem0Encode(r *Happening, attribute int) (types.AttributeValue, error) {
+	switch attribute {
+	case 0: // Text
+		return mapperimpl.EncodeString(&r.Text, 0)
+	}
+	return nil, nil
+}
+
+func nodesItemizeHappeningItem0Decode(r *Happening, attribute int, av types.AttributeValue) error {
+	switch attribute {
+	case 0: // Text
+		return mapperimpl.DecodeString(av, &r.Text, 0)
+	}
+	return nil
+}
+
+func nodesItemizeHappeningItem0Same(a, b *Happening, attribute int) bool {
+	switch attribute {
+	case 0: // Text
+		return a.Text == b.Text
+	}
+	return true
+}
+
+func nodesItemizeHappeningItem0Equal(a, b *Happening) bool {
+	return a.Text == b.Text
+}
+
+func nodesItemizeHappeningItem0Clone(dst, src *Happening) {
+	dst.Text = src.Text
+}
+
+func nodesItemizeHappeningItem0Present(r *Happening) bool {
+	if r.Text != "" {
+		return true
+	}
+	return false
+}
+
+func nodesItemizeHappeningOwner(v *Happening, i int) (mapperimpl.Value, error) {
+	switch i {
+	case 0: // At
+		return mapperimpl.TimeValue(v.At)
+	case 1: // ID
+		return mapperimpl.StringValue(v.ID)
+	}
+	return mapperimpl.Value{}, nil
+}
+
+func nodesItemizeHappeningSetOwner(v *Happening, i int, value mapperimpl.Value) error {
+	switch i {
+	case 0: // At
+		v.At = value.Time
+		return nil
+	case 1: // ID
+		v.ID = string(value.Text)
+		return nil
+	}
+	return nil
+}
+
+func nodesItemizeHappeningSameOwners(a, b *Happening) bool {
+	return mapperimpl.SameTime(&a.At, &b.At, 0) &&
+		a.ID == b.ID
+}
+
+func nodesItemizeHappeningCloneOwners(dst, src *Happening) {
+	dst.At = src.At
+	dst.ID = src.ID
+}
+
+// ItemizeCodec is for the mapper.
+func (*Happening) ItemizeCodec(*Happening) *mapperimpl.Codec[Happening] {
+	return &mapperimpl.Codec[Happening]{
+		Layout: "9d4468d6316f4d71e20eef52",
+		Owners: mapperimpl.Owners[Happening]{Get: nodesItemizeHappeningOwner, Set: nodesItemizeHappeningSetOwner, Same: nodesItemizeHappeningSameOwners, Clone: nodesItemizeHappeningCloneOwners},
+		Items: []mapperimpl.Item[Happening]{
+			mapperimpl.Singleton(mapperimpl.Record[Happening]{Encode: nodesItemizeHappeningItem0Encode, Decode: nodesItemizeHappeningItem0Decode, Same: nodesItemizeHappeningItem0Same, Equal: nodesItemizeHappeningItem0Equal, Clone: nodesItemizeHappeningItem0Clone, Present: nodesItemizeHappeningItem0Present}),
+		},
+	}
+}
+
+type shelfNode = query.Node[Shelf]
+
+// ShelfKey is the key of one Shelf, and leads to its parts.
+type ShelfKey struct{ shelfNode }
+
+// ShelfByID selects the Shelf with the partition key SHELF#{ID}.
+func ShelfByID(id string) ShelfKey {
+	return ShelfKey{mapperimpl.Entity[Shelf](mapperimpl.Arg(mapperimpl.StringValue(id)))}
+}
+
+// HEAD selects HEAD.
+func (n ShelfKey) HEAD() query.Node[Shelf] { return mapperimpl.Items(n.shelfNode, 0, 1) }
+
+type shelfEventElements = query.Elements[Shelf, Event]
+
+type shelfEventDays = query.Days[query.Elements[Shelf, Event]]
+
+// ShelfKeyBooks goes on with {At:date}.
+type ShelfKeyBooks struct {
+	at query.Node[Shelf]
+	shelfEventElements
+	shelfEventDays
+}
+
+func newShelfKeyBooks(at query.Node[Shelf]) ShelfKeyBooks {
+	return ShelfKeyBooks{at, query.NewElements[Shelf, Event](at), mapperimpl.Days(at, query.NewElements[Shelf, Event])}
+}
+
+// ShelfKeyBooksAt goes on with {K}.
+type ShelfKeyBooksAt struct {
+	at query.Node[Shelf]
+	shelfEventElements
+}
+
+func newShelfKeyBooksAt(at query.Node[Shelf]) ShelfKeyBooksAt {
+	return ShelfKeyBooksAt{at, query.NewElements[Shelf, Event](at)}
+}
+
+// K narrows to one {K}.
+func (n ShelfKeyBooksAt) K(k string) query.Elements[Shelf, Event] {
+	return query.NewElements[Shelf, Event](mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.StringValue(k))))
+}
+
+// At narrows to one {At:date}.
+func (n ShelfKeyBooks) At(at time.Time) ShelfKeyBooksAt {
+	return newShelfKeyBooksAt(mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(at))))
+}
+
+// Books selects BOOK#{At:date}{K}.
+func (n ShelfKey) Books() ShelfKeyBooks { return newShelfKeyBooks(mapperimpl.Items(n.shelfNode, 1, 1)) }
+
+// Session selects SESSION.
+func (n ShelfKey) Session() query.Node[Shelf] { return mapperimpl.Items(n.shelfNode, 2, 1) }
+
+// Notes selects NOTES.
+func (n ShelfKey) Notes() query.Node[Shelf] { return mapperimpl.Items(n.shelfNode, 3, 1) }
+
+type shelfPatch = mapper.Patch[Shelf]
+
+// ShelfPatch is changes of one Shelf that are written without reading it.
+type ShelfPatch struct{ shelfPatch }
+
+// PatchShelf begins a patch of the Shelf with the partition key SHELF#{ID}.
+func PatchShelf(id string) ShelfPatch {
+	return ShelfPatch{mapper.NewPatch(ShelfByID(id).shelfNode)}
+}
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
+func (p ShelfPatch) Upsert() ShelfPatch {
+	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.Upsert)}
+}
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
+func (p ShelfPatch) IfEntityExists() ShelfPatch {
+	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.IfEntityExists)}
+}
+
+// Name sets Name.
+func (p ShelfPatch) Name(value string) ShelfPatch {
+	r := new(Shelf)
+	r.Name = value
+	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.Set(0, r, 0))}
+}
+
+// RemoveName removes the attributes of Name.
+func (p ShelfPatch) RemoveName() ShelfPatch {
+	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.Remove(0, 0))}
+}
+
+// IfName requires that Name is value.
+func (p ShelfPatch) IfName(value string) ShelfPatch {
+	r := new(Shelf)
+	r.Name = value
+	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.If(0, r, 0))}
+}
+
+// Level sets Level.
+func (p ShelfPatch) Level(value uint) ShelfPatch {
+	r := new(Shelf)
+	r.Level = value
+	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.Set(0, r, 1))}
+}
+
+// RemoveLevel removes the attributes of Level.
+func (p ShelfPatch) RemoveLevel() ShelfPatch {
+	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.Remove(0, 1))}
+}
+
+// IncrementLevel adds to Level, which counts from 0 where it is not stored.
+func (p ShelfPatch) IncrementLevel(by int64) ShelfPatch {
+	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.Increment(0, 1, by))}
+}
+
+// IfLevel requires that Level is value.
+func (p ShelfPatch) IfLevel(value uint) ShelfPatch {
+	r := new(Shelf)
+	r.Level = value
+	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.If(0, r, 1))}
+}
+
+// AddBooks adds an element to Books.
+func (p ShelfPatch) AddBooks(value Event) ShelfPatch {
+	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.AddElement(1, &value))}
+}
+
+// RemoveBooks removes the element of Books with that key.
+func (p ShelfPatch) RemoveBooks(at time.Time, k string) ShelfPatch {
+	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.TimeValue(at)), mapperimpl.Arg(mapperimpl.StringValue(k))))}
+}
+
+// Session sets Session.
+func (p ShelfPatch) Session(value Session) ShelfPatch {
+	r := new(Shelf)
+	r.Session = &value
+	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.Set(2, r, 0, 1))}
+}
+
+// RemoveSession deletes the item of Session.
+func (p ShelfPatch) RemoveSession() ShelfPatch {
+	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.Delete(2))}
+}
+
+// Notes sets Notes.
+func (p ShelfPatch) Notes(value Extra) ShelfPatch {
+	r := new(Shelf)
+	r.Notes = &value
+	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.Set(3, r, 0, 1))}
+}
+
+// RemoveNotes deletes the item of Notes.
+func (p ShelfPatch) RemoveNotes() ShelfPatch {
+	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.Delete(3))}
+}
+
+func nodesItemizeShelfItem0Encode(r *Shelf, attribute int) (types.AttributeValue, error) {
+	switch attribute {
+	case 0: // Name
+		return mapperimpl.EncodeString(&r.Name, 0)
+	case 1: // Level
+		return mapperimpl.EncodeUint(&r.Level, 0)
+	}
+	return nil, nil
+}
+
+func nodesItemizeShelfItem0Decode(r *Shelf, attribute int, av types.AttributeValue) error {
+	switch attribute {
+	case 0: // Name
+		return mapperimpl.DecodeString(av, &r.Name, 0)
+	case 1: // Level
+		return mapperimpl.DecodeUint(av, &r.Level, 0)
+	}
+	return nil
+}
+
+func nodesItemizeShelfItem0Same(a, b *Shelf, attribute int) bool {
+	switch attribute {
+	case 0: // Name
+		return a.Name == b.Name
+	case 1: // Level
+		return a.Level == b.Level
+	}
+	return true
+}
+
+func nodesItemizeShelfItem0Equal(a, b *Shelf) bool {
+	return a.Name == b.Name &&
+		a.Level == b.Level
+}
+
+func nodesItemizeShelfItem0Clone(dst, src *Shelf) {
+	dst.Name = src.Name
+	dst.Level = src.Level
+}
+
+func nodesItemizeShelfItem0Present(r *Shelf) bool {
+	if r.Name != "" {
+		return true
+	}
+	if r.Level != 0 {
+		return true
+	}
+	return false
+}
+
+func nodesItemizeShelfItem1Encode(r *Event, attribute int) (types.AttributeValue, error) {
+	switch attribute {
+	case 0: // At
+		return mapperimpl.EncodeTime(&r.At, 0)
+	}
+	return nil, nil
+}
+
+func nodesItemizeShelfItem1Decode(r *Event, attribute int, av types.AttributeValue) error {
+	switch attribute {
+	case 0: // At
+		return mapperimpl.DecodeTime(av, &r.At, 0)
+	}
+	return nil
+}
+
+func nodesItemizeShelfItem1Same(a, b *Event, attribute int) bool {
+	switch attribute {
+	case 0: // At
+		return mapperimpl.SameTime(&a.At, &b.At, 0)
+	}
+	return true
+}
+
+func nodesItemizeShelfItem1Equal(a, b *Event) bool {
+	return mapperimpl.SameTime(&a.At, &b.At, 0) &&
+		a.K == b.K
+}
+
+func nodesItemizeShelfItem1Clone(dst, src *Event) {
+	dst.At = src.At
+	dst.At = src.At
+	dst.K = src.K
+}
+
+func nodesItemizeShelfItem1Key(r *Event, source int) (mapperimpl.Value, error) {
+	switch source {
+	case 0: // {At:date}
+		return mapperimpl.TimeValue(r.At)
+	case 1: // {K}
+		return mapperimpl.StringValue(r.K)
+	}
+	return mapperimpl.Value{}, nil
+}
+
+func nodesItemizeShelfItem1SetKey(r *Event, source int, value mapperimpl.Value) error {
+	switch source {
+	case 0: // {At:date}
+		r.At = value.Time
+		return nil
+	case 1: // {K}
+		r.K = string(value.Text)
+		return nil
+	}
+	return nil
+}
+
+func nodesItemizeShelfItem1Field(v *Shelf, allocate bool) *[]Event {
+	return &v.Books
+}
+
+func nodesItemizeShelfItem2Encode(r *Shelf, attribute int) (types.AttributeValue, error) {
+	switch attribute {
+	case 0: // Token
+		if r.Session == nil {
+			return nil, nil
+		}
+		return mapperimpl.EncodeString(&r.Session.Token, 0)
+	case 1: // Until
+		if r.Session == nil {
+			return nil, nil
+		}
+		return mapperimpl.EncodeTime(&r.Session.Until, 0)
+	}
+	return nil, nil
+}
+
+func nodesItemizeShelfItem2Decode(r *Shelf, attribute int, av types.AttributeValue) error {
+	switch attribute {
+	case 0: // Token
+		if r.Session == nil {
+			r.Session = new(Session)
+		}
+		return mapperimpl.DecodeString(av, &r.Session.Token, 0)
+	case 1: // Until
+		if r.Session == nil {
+			r.Session = new(Session)
+		}
+		return mapperimpl.DecodeTime(av, &r.Session.Until, 0)
+	}
+	return nil
+}
+
+func nodesItemizeShelfItem2Same(a, b *Shelf, attribute int) bool {
+	switch attribute {
+	case 0: // Token
+		if x, y := a.Session == nil, b.Session == nil; x != y || !x && !(a.Session.Token == b.Session.Token) {
+			return false
+		}
+		return true
+	case 1: // Until
+		if x, y := a.Session == nil, b.Session == nil; x != y || !x && !(mapperimpl.SameTime(&a.Session.Until, &b.Session.Until, 0)) {
+			return false
+		}
+		return true
+	}
+	return true
+}
+
+func nodesItemizeShelfItem2Equal(a, b *Shelf) bool {
+	return nodesItemizeShelfItem2Same(a, b, 0) &&
+		nodesItemizeShelfItem2Same(a, b, 1) &&
+		(a.Session == nil) == (b.Session == nil) &&
+		mapperimpl.SameExpiry(a, b, nodesItemizeShelfItem2Expiry)
+}
+
+func nodesItemizeShelfItem2Clone(dst, src *Shelf) {
+	if src.Session == nil {
+		dst.Session = nil
+		return
+	}
+	dst.Session = new(Session)
+	if src.Session != nil {
+		if dst.Session == nil {
+			dst.Session = new(Session)
+		}
+		dst.Session.Token = src.Session.Token
+	}
+	if src.Session != nil {
+		if dst.Session == nil {
+			dst.Session = new(Session)
+		}
+		dst.Session.Until = src.Session.Until
+	}
+	if src.Session != nil {
+		if dst.Session == nil {
+			dst.Session = new(Session)
+		}
+		dst.Session.Until = src.Session.Until
+	}
+}
+
+func nodesItemizeShelfItem2Expiry(r *Shelf) (time.Time, bool) {
+	if r.Session == nil {
+		return time.Time{}, false
+	}
+	t := r.Session.Until
+	return t, !t.IsZero()
+}
+
+func nodesItemizeShelfItem2Present(r *Shelf) bool {
+	return r.Session != nil
+}
+
+func nodesItemizeShelfItem2Allocate(r *Shelf) {
+	if r.Session == nil {
+		r.Session = new(Session)
+	}
+}
+
+func nodesItemizeShelfItem3Encode(r *Shelf, attribute int) (types.AttributeValue, error) {
+	switch attribute {
+	case 0: // A
+		if r.Notes == nil {
+			return nil, nil
+		}
+		return mapperimpl.EncodeInt(&r.Notes.A, 0)
+	case 1: // B
+		if r.Notes == nil {
+			return nil, nil
+		}
+		return mapperimpl.EncodeString(&r.Notes.B, 0)
+	}
+	return nil, nil
+}
+
+func nodesItemizeShelfItem3Decode(r *Shelf, attribute int, av types.AttributeValue) error {
+	switch attribute {
+	case 0: // A
+		if r.Notes == nil {
+			r.Notes = new(Extra)
+		}
+		return mapperimpl.DecodeInt(av, &r.Notes.A, 0)
+	case 1: // B
+		if r.Notes == nil {
+			r.Notes = new(Extra)
+		}
+		return mapperimpl.DecodeString(av, &r.Notes.B, 0)
+	}
+	return nil
+}
+
+func nodesItemizeShelfItem3Same(a, b *Shelf, attribute int) bool {
+	switch attribute {
+	case 0: // A
+		if x, y := a.Notes == nil, b.Notes == nil; x != y || !x && !(a.Notes.A == b.Notes.A) {
+			return false
+		}
+		return true
+	case 1: // B
+		if x, y := a.Notes == nil, b.Notes == nil; x != y || !x && !(a.Notes.B == b.Notes.B) {
+			return false
+		}
+		return true
+	}
+	return true
+}
+
+func nodesItemizeShelfItem3Equal(a, b *Shelf) bool {
+	return nodesItemizeShelfItem3Same(a, b, 0) &&
+		nodesItemizeShelfItem3Same(a, b, 1) &&
+		(a.Notes == nil) == (b.Notes == nil)
+}
+
+func nodesItemizeShelfItem3Clone(dst, src *Shelf) {
+	if src.Notes == nil {
+		dst.Notes = nil
+		return
+	}
+	dst.Notes = new(Extra)
+	if src.Notes != nil {
+		if dst.Notes == nil {
+			dst.Notes = new(Extra)
+		}
+		dst.Notes.A = src.Notes.A
+	}
+	if src.Notes != nil {
+		if dst.Notes == nil {
+			dst.Notes = new(Extra)
+		}
+		dst.Notes.B = src.Notes.B
+	}
+}
+
+func nodesItemizeShelfItem3Present(r *Shelf) bool {
+	return r.Notes != nil
+}
+
+func nodesItemizeShelfItem3Allocate(r *Shelf) {
+	if r.Notes == nil {
+		r.Notes = new(Extra)
+	}
+}
+
+func nodesItemizeShelfOwner(v *Shelf, i int) (mapperimpl.Value, error) {
+	switch i {
+	case 0: // ID
+		return mapperimpl.StringValue(v.ID)
+	}
+	return mapperimpl.Value{}, nil
+}
+
+func nodesItemizeShelfSetOwner(v *Shelf, i int, value mapperimpl.Value) error {
+	switch i {
+	case 0: // ID
+		v.ID = string(value.Text)
+		return nil
+	}
+	return nil
+}
+
+func nodesItemizeShelfSameOwners(a, b *Shelf) bool {
+	return a.ID == b.ID
+}
+
+func nodesItemizeShelfCloneOwners(dst, src *Shelf) {
+	dst.ID = src.ID
+}
+
+// ItemizeCodec is for the mapper.
+func (*Shelf) ItemizeCodec(*Shelf) *mapperimpl.Codec[Shelf] {
+	return &mapperimpl.Codec[Shelf]{
+		Layout: "bb574af80db6b3c95190c6f4",
+		Owners: mapperimpl.Owners[Shelf]{Get: nodesItemizeShelfOwner, Set: nodesItemizeShelfSetOwner, Same: nodesItemizeShelfSameOwners, Clone: nodesItemizeShelfCloneOwners},
+		Items: []mapperimpl.Item[Shelf]{
+			mapperimpl.Singleton(mapperimpl.Record[Shelf]{Encode: nodesItemizeShelfItem0Encode, Decode: nodesItemizeShelfItem0Decode, Same: nodesItemizeShelfItem0Same, Equal: nodesItemizeShelfItem0Equal, Clone: nodesItemizeShelfItem0Clone, Present: nodesItemizeShelfItem0Present}),
+			mapperimpl.Slice(nodesItemizeShelfItem1Field, mapperimpl.Record[Event]{Encode: nodesItemizeShelfItem1Encode, Decode: nodesItemizeShelfItem1Decode, Same: nodesItemizeShelfItem1Same, Equal: nodesItemizeShelfItem1Equal, Clone: nodesItemizeShelfItem1Clone, Key: nodesItemizeShelfItem1Key, SetKey: nodesItemizeShelfItem1SetKey}),
+			mapperimpl.Singleton(mapperimpl.Record[Shelf]{Encode: nodesItemizeShelfItem2Encode, Decode: nodesItemizeShelfItem2Decode, Same: nodesItemizeShelfItem2Same, Equal: nodesItemizeShelfItem2Equal, Clone: nodesItemizeShelfItem2Clone, Expiry: nodesItemizeShelfItem2Expiry, Present: nodesItemizeShelfItem2Present, Allocate: nodesItemizeShelfItem2Allocate}),
+			mapperimpl.Singleton(mapperimpl.Record[Shelf]{Encode: nodesItemizeShelfItem3Encode, Decode: nodesItemizeShelfItem3Decode, Same: nodesItemizeShelfItem3Same, Equal: nodesItemizeShelfItem3Equal, Clone: nodesItemizeShelfItem3Clone, Present: nodesItemizeShelfItem3Present, Allocate: nodesItemizeShelfItem3Allocate}),
 		},
 	}
 }
