@@ -99,7 +99,6 @@ func (p *patchWriter) fields(it *schema.Item) []*patchField {
 	return out
 }
 
-
 // fieldAt returns the field at a path.
 func fieldAt(t *schema.Type, path []int) *schema.Field {
 	var f *schema.Field

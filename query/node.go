@@ -34,7 +34,9 @@ func NewRange[R any](narrow func(sel.Time) R) Range[R] { return Range[R]{narrow}
 
 // Between returns what lies between two instants, both included. Where to is before
 // from it is empty, and asks nothing.
-func (r Range[R]) Between(from, to time.Time) R { return r.narrow(sel.Time{From: sel.At(from), To: sel.At(to)}) }
+func (r Range[R]) Between(from, to time.Time) R {
+	return r.narrow(sel.Time{From: sel.At(from), To: sel.At(to)})
+}
 
 // Since returns what lies at an instant or after it.
 func (r Range[R]) Since(at time.Time) R { return r.narrow(sel.Time{From: sel.At(at)}) }

@@ -16,7 +16,7 @@ import (
 
 func main() {
 	seed := flag.Uint64("seed", 1, "of the random source")
-	n := flag.Int("n", 40, "number of models")
+	n := flag.Int("n", 25, "number of models")
 	out := flag.String("o", "models.go", "the file to write")
 	flag.Parse()
 	if err := write(*seed, *n, *out); err != nil {
