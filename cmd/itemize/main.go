@@ -2,6 +2,7 @@
 //
 //	itemize gen [packages]   write <file>_itemize.go beside each model's file
 //	itemize vet [packages]   report faults of tags; also for go vet -vettool
+//	itemize cost ...         sizes, units, forecasts, the best layout, capacity
 //
 // In a module that uses itemize:
 //
@@ -39,6 +40,7 @@ const usage = `itemize maps Go structs to DynamoDB item collections.
 
   itemize gen [flags] [packages]   generate typed keys, queries, patches and codecs
   itemize vet [flags] [packages]   report what is wrong with the tags of models
+  itemize cost ...                 sizes, units, forecasts, layouts, capacity
 
 Packages are as for go build; the default is the current one. Flags: itemize gen -h.
 `
@@ -64,8 +66,10 @@ func run(ctx context.Context, args []string, dir string, stdout, stderr io.Write
 		err = c.gen(args[1:])
 	case args[0] == "vet":
 		err = c.vet(args[1:])
+	case args[0] == "cost":
+		err = c.cost(args[1:])
 	default:
-		fmt.Fprintf(stderr, "itemize: no command %q: write gen or vet\n", args[0])
+		fmt.Fprintf(stderr, "itemize: no command %q: write gen, vet or cost\n", args[0])
 		return exitUsage
 	}
 	switch {
