@@ -91,7 +91,7 @@ func typedMap(m map[string]any) (Item, error) {
 func typedValue(v any) (types.AttributeValue, error) {
 	o, ok := v.(map[string]any)
 	if !ok || len(o) != 1 {
-		return nil, fmt.Errorf("%v is no value of DynamoDB: write {\"S\":\"text\"}, {\"N\":\"1\"} ...", v)
+		return nil, fmt.Errorf("%v is no value of DynamoDB: write {\"S\":\"text\"} or {\"N\":\"1\"}, for example", v)
 	}
 	for name, v := range o {
 		switch x := v.(type) {
@@ -161,7 +161,7 @@ func typedList(name string, all []any) (types.AttributeValue, error) {
 		}
 		return bs, nil
 	}
-	return nil, fmt.Errorf("the type %s does not hold a list", name)
+	return nil, fmt.Errorf("the type %s is no list", name)
 }
 
 // Measure returns the attributes of documents with their sizes in each of them, in bytes:

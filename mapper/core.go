@@ -26,6 +26,7 @@ type core struct {
 	now    func() time.Time
 	// cursorKey signs cursors.
 	cursorKey []byte
+	observers []Observer
 }
 
 func newCore(client Client, e *schema.Entity, model codec.Model, options []Option) (*core, error) {
@@ -39,6 +40,7 @@ func newCore(client Client, e *schema.Entity, model codec.Model, options []Optio
 		}
 	}
 	c := &core{client: client, schema: e, codec: model, now: time.Now}
+	c.observers = s.observers
 	if c.cursorKey = s.cursorKey; c.cursorKey == nil {
 		c.cursorKey = []byte(rand.Text()) // of this mapper alone
 	} else if len(c.cursorKey) < minCursorKey {

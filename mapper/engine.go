@@ -125,7 +125,9 @@ func (x *search) hits(ctx context.Context, yield func(hit) bool, pageEnd func(re
 // Run yields what a request asks for.
 func (c *core) Run(ctx context.Context, r query.Request, u *read.Usage) iter.Seq2[query.Hit, error] {
 	return func(yield func(query.Hit, error) bool) {
+		ctx, end := c.observe(ctx, OpQuery)
 		x, err := c.newSearch(r, u)
+		defer func() { end(tallyOf(u), err) }()
 		if err == nil {
 			err = x.hits(ctx, func(h hit) bool { return yield(c.publicHit(h), nil) }, func(read.Page) bool { return true })
 		}
@@ -146,6 +148,20 @@ func (c *core) publicHit(h hit) query.Hit {
 
 // Page returns the hits of one page, and the cursor behind them.
 func (c *core) Page(ctx context.Context, r query.Request, u *read.Usage) ([]query.Hit, query.Cursor, error) {
+	ctx, end := c.observe(ctx, OpQuery)
+	hits, next, err := c.page(ctx, r, u)
+	end(tallyOf(u), err)
+	return hits, next, err
+}
+
+// tallyOf returns what a query took.
+func tallyOf(u *read.Usage) *tally {
+	var t tally
+	t.read(u)
+	return &t
+}
+
+func (c *core) page(ctx context.Context, r query.Request, u *read.Usage) ([]query.Hit, query.Cursor, error) {
 	x, err := c.newSearch(r, u)
 	if err != nil {
 		return nil, "", err

@@ -83,7 +83,9 @@ func (m *Mapper[T]) Load(ctx context.Context, s query.Selection[T], options ...R
 	settings := readSettingsOf(options)
 	e := &Entity[T]{}
 	var t tally
+	ctx, end := m.core.observe(ctx, OpLoad)
 	state, err := m.core.load(ctx, m.core.resolved(query.Spec(s)), &e.Value, settings.Strong, &t)
+	end(&t, err)
 	deliver(settings.Receipt, t.receipt())
 	if err != nil {
 		return nil, err
@@ -107,7 +109,9 @@ func (m *Mapper[T]) Save(ctx context.Context, e *Entity[T], options ...WriteOpti
 		return &Receipt{}, err
 	}
 	var t tally
+	ctx, end := m.core.observe(ctx, OpSave)
 	err := m.core.save(ctx, e.state, &e.Value, writeSettingsOf(options), &t)
+	end(&t, err)
 	e.set(e.state)
 	return t.receipt(), err
 }
@@ -137,6 +141,7 @@ func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], change fun
 	if change == nil {
 		return t.receipt(), fmt.Errorf("%s: Update got no function: pass one that changes the value", m.core.schema.Label())
 	}
+	ctx, end := m.core.observe(ctx, OpUpdate)
 	err := m.core.repeat(ctx, func() error {
 		var value T
 		state, err := m.core.load(ctx, spec, &value, true, &t)
@@ -148,6 +153,7 @@ func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], change fun
 		}
 		return m.core.save(ctx, state, &value, settings, &t)
 	})
+	end(&t, err)
 	return t.receipt(), err
 }
 
@@ -167,7 +173,9 @@ func (m *Mapper[T]) Delete(ctx context.Context, s query.Selection[T], options ..
 		}
 		st = e.state
 	}
+	ctx, end := m.core.observe(ctx, OpDelete)
 	err := m.core.delete(ctx, m.core.resolved(query.Spec(s)), st, writeSettingsOf(options), &t)
+	end(&t, err)
 	if ok {
 		e.set(st)
 	}

@@ -12,6 +12,7 @@ type settings struct {
 	rename func(string) string
 
 	cursorKey []byte
+	observers []Observer
 }
 
 type optionFunc func(*settings)

@@ -50,11 +50,13 @@ func (p Patch[T]) Exec(ctx context.Context, m *Mapper[T], options ...WriteOption
 	if m == nil {
 		return t.receipt(), errors.New("the patch has nothing to run on: pass the model's *mapper.Mapper")
 	}
+	ctx, end := m.core.observe(ctx, OpPatch)
 	x, err := m.core.planPatch(m.core.resolved(query.Spec(p.node)), p.changes, writeSettingsOf(options))
 	if err == nil {
 		t.mode = x.mode()
 		err = x.send(ctx, &t)
 	}
+	end(&t, err)
 	return t.receipt(), err
 }
 

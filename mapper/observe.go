@@ -1,0 +1,136 @@
+package mapper
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/itemize/itemize/cost"
+)
+
+// Operation is a kind of call of a mapper.
+type Operation string
+
+// The operations that are observed.
+const (
+	OpLoad   Operation = "Load"
+	OpQuery  Operation = "Query"
+	OpSave   Operation = "Save"
+	OpUpdate Operation = "Update"
+	OpDelete Operation = "Delete"
+	OpPatch  Operation = "Patch"
+)
+
+// Observer is told of each call of a mapper: Begin before it, and the function that it
+// returns after it, with the receipt of what was sent, also where err is not nil. The
+// context that it returns is that of the call. Calls come from many goroutines.
+type Observer interface {
+	Begin(ctx context.Context, model string, op Operation) (context.Context, func(r *Receipt, err error))
+}
+
+// Observe adds an observer: a *Totals, or that of module otel.
+func Observe(o Observer) Option {
+	return optionFunc(func(s *settings) {
+		if o != nil {
+			s.observers = append(s.observers, o)
+		}
+	})
+}
+
+// observe begins a call.
+func (c *core) observe(ctx context.Context, op Operation) (context.Context, func(t *tally, err error)) {
+	if len(c.observers) == 0 {
+		return ctx, func(*tally, error) {}
+	}
+	ends := make([]func(*Receipt, error), len(c.observers))
+	for i, o := range c.observers {
+		ctx, ends[i] = o.Begin(ctx, c.schema.Label(), op)
+	}
+	return ctx, func(t *tally, err error) {
+		for _, end := range slices.Backward(ends) {
+			end(t.receipt(), err)
+		}
+	}
+}
+
+// Totals adds up what mappers send and spend. It is an Observer, and may be that of many
+// mappers; its zero value is ready.
+type Totals struct {
+	mu   sync.Mutex
+	rows map[totalKey]*Total
+}
+
+type totalKey struct {
+	model string
+	op    Operation
+	item  string
+}
+
+// Total is what calls of one kind have sent and spent.
+type Total struct {
+	Model     string    `json:"model"`
+	Operation Operation `json:"operation"`
+	// Item is the kind of item that was written, by its field; "" for the calls as a
+	// whole.
+	Item string `json:"item,omitempty"`
+	// Calls is the number of calls, of an item that of its writes, and Errors how many
+	// calls ended in an error.
+	Calls  int `json:"calls"`
+	Errors int `json:"errors"`
+	// Requests is the number of requests to DynamoDB.
+	Requests int `json:"requests"`
+	// WCU and RCU are the units as predicted.
+	WCU cost.Units `json:"wcu"`
+	RCU cost.Units `json:"rcu"`
+	// Consumed is what DynamoDB reported, of calls as a whole.
+	Consumed Consumed `json:"consumed"`
+}
+
+// Begin is for the mapper.
+func (t *Totals) Begin(ctx context.Context, model string, op Operation) (context.Context, func(*Receipt, error)) {
+	return ctx, func(r *Receipt, err error) { t.add(model, op, r, err) }
+}
+
+func (t *Totals) row(k totalKey) *Total {
+	if t.rows == nil {
+		t.rows = map[totalKey]*Total{}
+	}
+	if t.rows[k] == nil {
+		t.rows[k] = &Total{Model: k.model, Operation: k.op, Item: k.item}
+	}
+	return t.rows[k]
+}
+
+func (t *Totals) add(model string, op Operation, r *Receipt, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	row := t.row(totalKey{model, op, ""})
+	row.Calls++
+	if err != nil {
+		row.Errors++
+	}
+	row.Requests += r.Requests()
+	row.WCU, row.RCU = row.WCU.Add(r.WCU), row.RCU.Add(r.RCU)
+	row.Consumed.WCU += r.Consumed.WCU
+	row.Consumed.RCU += r.Consumed.RCU
+	for _, it := range r.Items {
+		item := t.row(totalKey{model, op, it.Field})
+		item.Calls++
+		item.WCU = item.WCU.Add(it.WCU)
+	}
+}
+
+// Rows returns the totals so far, by model, operation and item.
+func (t *Totals) Rows() []Total {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []Total
+	for _, row := range t.rows {
+		out = append(out, *row)
+	}
+	slices.SortFunc(out, func(a, b Total) int {
+		return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Item, b.Item))
+	})
+	return out
+}

@@ -1,0 +1,63 @@
+package mapper_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+// Totals add up every operation, of all goroutines, by model, operation and item.
+func TestTotals(t *testing.T) {
+	ctx := context.Background()
+	var totals mapper.Totals
+	m := must(mapper.New[user](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S")), mapper.Observe(&totals)))(t)
+	var wg sync.WaitGroup
+	for _, id := range []string{"1", "2", "3", "4"} {
+		wg.Go(func() {
+			e := m.New(someUser(id))
+			if _, err := m.Save(ctx, e, mapper.Independent()); err != nil {
+				t.Error(err)
+			}
+			e.Value.Email = "new@example.com"
+			if _, err := m.Save(ctx, e); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	must(m.Load(ctx, m.Key("1")))(t)
+	if _, err := m.Load(ctx, m.Key("none")); !errors.Is(err, mapper.ErrNotFound) {
+		t.Error(err)
+	}
+	must(query.Of[wish](m.Key("1").Prefix("M#WishList#")).Slice(ctx, m))(t)
+	must(m.Update(ctx, m.Key("1"), func(u *user) error { u.Name = "x"; return nil }))(t)
+	must(m.Delete(ctx, m.Key("1").Item("M#Card#visa")))(t)
+	got := map[mapper.Operation]mapper.Total{}
+	information := 0
+	for _, row := range totals.Rows() {
+		if row.Item == "" {
+			got[row.Operation] = row
+		} else if row.Item == "U#Information" && row.Operation == mapper.OpSave {
+			information = row.Calls
+		}
+		if row.Item == "" && (!row.WCU.Contains(row.Consumed.WCU) || !row.RCU.Contains(row.Consumed.RCU)) && row.Operation != mapper.OpLoad {
+			t.Errorf("%+v", row)
+		}
+	}
+	if s := got[mapper.OpSave]; s.Calls != 8 || s.Errors != 0 || s.Consumed.WCU != 40 || information != 8 {
+		t.Errorf("%+v, %d writes of the information", s, information)
+	}
+	if l := got[mapper.OpLoad]; l.Calls != 2 || l.Errors != 1 || l.Requests != 2 {
+		t.Errorf("%+v", l)
+	}
+	for _, op := range []mapper.Operation{mapper.OpQuery, mapper.OpUpdate, mapper.OpDelete} {
+		if got[op].Calls != 1 {
+			t.Errorf("%s: %+v", op, got[op])
+		}
+	}
+}
