@@ -1,0 +1,95 @@
+// Package otel exports what mappers do to OpenTelemetry: a span for each call, and metrics
+// of requests and capacity units. It is a module of its own, so that the module that
+// mappers are in stays small.
+//
+//	observer, err := otel.New(otelapi.GetTracerProvider(), otelapi.GetMeterProvider())
+//	users, err := mapper.New[User](client, mapper.Observe(observer))
+//
+// Spans are named by the operation and the model ("Save store.User"). Spans and metrics
+// have the attributes db.system.name ("aws.dynamodb") and db.operation.name, as the
+// semantic conventions have them, and itemize.model.
+//
+// The metrics are counters: itemize.calls, itemize.errors and itemize.requests, and in
+// capacity units itemize.wcu.predicted, itemize.rcu.predicted (the upper bounds of what was
+// predicted), itemize.wcu.consumed and itemize.rcu.consumed; and the histogram
+// db.client.operation.duration, in seconds.
+package otel
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/itemize/itemize/mapper"
+)
+
+const scope = "github.com/itemize/itemize/otel"
+
+// observer is a mapper.Observer.
+type observer struct {
+	tracer                 trace.Tracer
+	calls, errs, requests  metric.Int64Counter
+	wcu, rcu, usedW, usedR metric.Float64Counter
+	duration               metric.Float64Histogram
+}
+
+// New returns an observer for mapper.Observe. The error is one of the meter provider.
+func New(t trace.TracerProvider, m metric.MeterProvider) (mapper.Observer, error) {
+	meter := m.Meter(scope)
+	o := &observer{tracer: t.Tracer(scope)}
+	var errs []error
+	count := func(name, about string) metric.Int64Counter {
+		c, err := meter.Int64Counter(name, metric.WithDescription(about))
+		errs = append(errs, err)
+		return c
+	}
+	units := func(name, about string) metric.Float64Counter {
+		c, err := meter.Float64Counter(name, metric.WithDescription(about), metric.WithUnit("{capacity_unit}"))
+		errs = append(errs, err)
+		return c
+	}
+	o.calls = count("itemize.calls", "Calls of mappers")
+	o.errs = count("itemize.errors", "Calls that ended in an error")
+	o.requests = count("itemize.requests", "Requests to DynamoDB")
+	o.wcu = units("itemize.wcu.predicted", "Write capacity units as predicted, at most")
+	o.rcu = units("itemize.rcu.predicted", "Read capacity units as predicted, at most")
+	o.usedW = units("itemize.wcu.consumed", "Write capacity units as DynamoDB reported them")
+	o.usedR = units("itemize.rcu.consumed", "Read capacity units as DynamoDB reported them")
+	var err error
+	o.duration, err = meter.Float64Histogram("db.client.operation.duration", metric.WithUnit("s"), metric.WithDescription("Duration of calls of mappers"))
+	return o, errors.Join(append(errs, err)...)
+}
+
+// Begin starts a span.
+func (o *observer) Begin(ctx context.Context, model string, op mapper.Operation) (context.Context, func(*mapper.Receipt, error)) {
+	attributes := []attribute.KeyValue{
+		attribute.String("db.system.name", "aws.dynamodb"), attribute.String("db.operation.name", string(op)), attribute.String("itemize.model", model),
+	}
+	start := time.Now()
+	ctx, span := o.tracer.Start(ctx, string(op)+" "+model, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attributes...))
+	return ctx, func(r *mapper.Receipt, err error) {
+		with := metric.WithAttributes(attributes...)
+		o.calls.Add(ctx, 1, with)
+		o.requests.Add(ctx, int64(r.Requests()), with)
+		o.wcu.Add(ctx, r.WCU.Max, with)
+		o.rcu.Add(ctx, r.RCU.Max, with)
+		o.usedW.Add(ctx, r.Consumed.WCU, with)
+		o.usedR.Add(ctx, r.Consumed.RCU, with)
+		o.duration.Record(ctx, time.Since(start).Seconds(), with)
+		span.SetAttributes(
+			attribute.Int("itemize.requests", r.Requests()), attribute.Int("itemize.items", len(r.Items)),
+			attribute.Float64("itemize.wcu.consumed", r.Consumed.WCU), attribute.Float64("itemize.rcu.consumed", r.Consumed.RCU),
+		)
+		if err != nil {
+			o.errs.Add(ctx, 1, with)
+			span.RecordError(err)
+			span.SetStatus(codes.Error, err.Error())
+		}
+		span.End()
+	}
+}

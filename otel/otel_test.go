@@ -1,0 +1,67 @@
+package otel_test
+
+import (
+	"context"
+	"testing"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/itemize/itemize/examples/models"
+	"github.com/itemize/itemize/integration"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/otel"
+)
+
+// Each call of a mapper on a real engine is a span and a count, with the units that the
+// engine reported.
+func TestExport(t *testing.T) {
+	ctx := context.Background()
+	engine, err := integration.Start(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { engine.Stop() })
+	if err := engine.CreateTable(ctx, "threads", "Forum:S", "Subject:S"); err != nil {
+		t.Fatal(err)
+	}
+	spans := tracetest.NewSpanRecorder()
+	reader := metric.NewManualReader()
+	o, err := otel.New(trace.NewTracerProvider(trace.WithSpanProcessor(spans)), metric.NewMeterProvider(metric.WithReader(reader)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	threads, err := mapper.New[models.Thread](engine.Client(), mapper.Observe(o))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := threads.Save(ctx, threads.New(models.Thread{Forum: "f", Subject: "s", Views: 1})); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := threads.Load(ctx, models.ThreadByForumSubject("f", "none")); err == nil {
+		t.Fatal("found")
+	}
+	ended := spans.Ended()
+	if len(ended) != 2 || ended[0].Name() != "Save models.Thread" || ended[1].Status().Description == "" {
+		t.Errorf("%v", ended)
+	}
+	var data metricdata.ResourceMetrics
+	if err := reader.Collect(ctx, &data); err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	for _, m := range data.ScopeMetrics[0].Metrics {
+		if sum, ok := m.Data.(metricdata.Sum[float64]); ok && m.Name == "itemize.wcu.consumed" {
+			for _, p := range sum.DataPoints {
+				op, _ := p.Attributes.Value(attribute.Key("db.operation.name"))
+				found = found || op.AsString() == "Save" && p.Value == 1
+			}
+		}
+	}
+	if !found {
+		t.Errorf("no unit of the save among %+v", data.ScopeMetrics)
+	}
+}
