@@ -112,7 +112,11 @@ func (e *ConflictError) Error() string {
 		s[i] = fmt.Sprintf("%s (%s) was %s", it.Key, it.Field, it.Conflict)
 	}
 	if e.patch {
-		return fmt.Sprintf("%s: the condition of the patch does not hold for %s", e.Model, joinFew(s))
+		keys := make([]Key, len(e.Items))
+		for i, it := range e.Items {
+			keys[i] = it.Key
+		}
+		return fmt.Sprintf("%s: the condition of the patch does not hold for %s", e.Model, joinKeys(keys))
 	}
 	if e.insert {
 		return fmt.Sprintf("%s: conflict: %s, though the entity is not there: items that are left over from one: delete it by its key, which removes them, and insert again", e.Model, joinFew(s))

@@ -151,6 +151,11 @@ func (k Key[T]) Item(sk any) Node[T] {
 
 // begins tells whether the key of an item in the table can begin with p.
 func (k Key[T]) begins(t *schema.Table, p string) bool {
+	for _, it := range k.schema.Items {
+		if it.Table == t && strings.HasPrefix(it.Key.Template.LiteralPrefix(), p) {
+			return true
+		}
+	}
 	return slices.ContainsFunc(k.schema.Items, func(it *schema.Item) bool {
 		return it.Table == t && it.Key.Template.CanBegin(p)
 	})

@@ -1,5 +1,7 @@
 package key
 
+import "strings"
+
 // Meet decides whether two templates can give the same key, and returns the
 // shortest such key that it meets. Strings are taken to hold any text.
 func Meet(a, b *Template) (witness Scalar, meet bool) {
@@ -130,6 +132,12 @@ var anyByte = func() string {
 
 // CanBegin tells whether a key of the template can begin with a text.
 func (t *Template) CanBegin(text string) bool {
+	switch lit := t.LiteralPrefix(); {
+	case strings.HasPrefix(lit, text):
+		return true
+	case !strings.HasPrefix(text, lit):
+		return false
+	}
 	m := machine{t}
 	now := m.closure(map[state]bool{{}: true})
 	for i := range len(text) {

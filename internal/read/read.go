@@ -212,8 +212,35 @@ func (r *Reader) Key(table int, pk, sk key.Scalar) Item {
 	return k
 }
 
+// slab is memory for what is known of the items of one answer, given out in parts.
+type slab struct {
+	values []key.Value
+	sizes  []int32
+	items  int // of the answer
+}
+
+func (s *slab) roomForValues(n int) []key.Value {
+	if len(s.values) < n {
+		s.values = make([]key.Value, max(n, n*s.items))
+	}
+	out := s.values[:n:n]
+	s.values = s.values[n:]
+	return out
+}
+
+func (s *slab) roomForSizes(n int) []int32 {
+	if len(s.sizes) < n {
+		s.sizes = make([]int32, max(n, n*s.items))
+	}
+	out := s.sizes[:n:n]
+	s.sizes = s.sizes[n:]
+	return out
+}
+
 // Found describes an item as read from a table.
-func (r *Reader) Found(table int, item Item) (Found, error) {
+func (r *Reader) Found(table int, item Item) (Found, error) { return r.found(table, item, &slab{}) }
+
+func (r *Reader) found(table int, item Item, s *slab) (Found, error) {
 	t := r.Schema.Tables[table]
 	f := Found{Item: item, Table: table, Attempt: item[schema.Attempt]}
 	var ok bool
@@ -225,15 +252,15 @@ func (r *Reader) Found(table int, item Item) (Found, error) {
 			return f, r.wrongKey(table, t.Range)
 		}
 	}
-	f.Kind, f.Values = r.Schema.Match(table, f.SK)
+	f.Kind, f.Values = r.Schema.MatchIn(table, f.SK, s.roomForValues)
 	f.Expired = r.Expired(item)
-	f.measure()
+	f.measure(s)
 	return f, nil
 }
 
-func (f *Found) measure() {
+func (f *Found) measure(s *slab) {
 	if f.Kind != nil {
-		f.Sizes = make([]int32, len(f.Kind.Attributes))
+		f.Sizes = s.roomForSizes(len(f.Kind.Attributes))
 	}
 	for name, v := range f.Item {
 		n := cost.AttributeSize(name, v)
@@ -273,8 +300,9 @@ func (r *Reader) query(ctx context.Context, p sel.Part, o Options, u *Usage, yie
 		}
 		size := 0
 		page := make([]Found, len(out.Items))
+		room := &slab{items: len(out.Items)}
 		for i, item := range out.Items {
-			if page[i], err = r.Found(p.Table, item); err != nil {
+			if page[i], err = r.found(p.Table, item, room); err != nil {
 				yield(Page{}, err)
 				return false
 			}

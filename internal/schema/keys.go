@@ -95,6 +95,11 @@ func (e *Entity) Label() string {
 // Match finds the item whose template a sort key follows, and the values in the
 // key; nil for none. In a table without a sort key it is the table's one item.
 func (e *Entity) Match(table int, sk key.Scalar) (*Item, []key.Value) {
+	return e.MatchIn(table, sk, func(n int) []key.Value { return make([]key.Value, n) })
+}
+
+// MatchIn is Match with the values in memory that room gives.
+func (e *Entity) MatchIn(table int, sk key.Scalar, room func(n int) []key.Value) (*Item, []key.Value) {
 	for _, it := range e.Items {
 		if it.Table.Index != table {
 			continue
@@ -105,7 +110,7 @@ func (e *Entity) Match(table int, sk key.Scalar) (*Item, []key.Value) {
 		if !strings.HasPrefix(sk.Text, it.Key.Template.LiteralPrefix()) {
 			continue
 		}
-		values := make([]key.Value, len(it.Key.Sources))
+		values := room(len(it.Key.Sources))
 		if it.Key.Template.Parse(sk, values) {
 			return it, values
 		}

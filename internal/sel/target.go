@@ -293,7 +293,11 @@ func keep(it *schema.Item, t Target) *Filter {
 func PeriodOf(unit Unit, year int, month time.Month, day, hour int) *Time {
 	from := time.Date(year, month, day, hour, 0, 0, 0, time.UTC)
 	if from.Year() != year || from.Month() != month || from.Day() != day || from.Hour() != hour {
-		return &Time{Err: fmt.Errorf("%w: %04d-%02d-%02d, hour %d", errPeriod, year, int(month), day, hour)}
+		text := fmt.Sprintf("%04d-%02d-%02d", year, int(month), day)
+		if unit == Hour {
+			text += fmt.Sprintf(", hour %d", hour)
+		}
+		return &Time{Err: fmt.Errorf("%w: %s", errPeriod, text)}
 	}
 	next := from
 	switch unit {
