@@ -71,7 +71,7 @@ func (r *elementReader) element(ctx context.Context, f *read.Found) (rec any, th
 	if there, err = r.there(ctx, f); err != nil || !there {
 		return nil, false, err
 	}
-	e, err := c.decodeElement(f, c.rowOf(f))
+	e, err := c.decodeElement(f, c.rowOf(f), c.codec.Elements(f.Kind.Index).NewElement())
 	if err != nil {
 		return nil, false, err
 	}

@@ -266,6 +266,7 @@ func (c *core) setIdentity(spec sel.Spec, v any) error {
 func (c *core) decode(s *state, v any, found []read.Found) error {
 	elements := make([][]element, len(c.schema.Items))
 	rows := make([]row, len(found))
+	room := c.roomFor(found)
 	for i := range found {
 		f, r := &found[i], &rows[i]
 		c.fillRow(r, f)
@@ -276,7 +277,10 @@ func (c *core) decode(s *state, v any, found []read.Found) error {
 			s.rows[f.Kind.Index] = []*row{r}
 			continue
 		}
-		e, err := c.decodeElement(f, r)
+		free := &room[f.Kind.Index]
+		rec := (*free)[0]
+		*free = (*free)[1:]
+		e, err := c.decodeElement(f, r, rec)
 		if err != nil {
 			return err
 		}
@@ -325,6 +329,23 @@ func (c *core) checkIdentity(s *state, v any) error {
 	return nil
 }
 
+// roomFor returns new elements for the items that are elements, by the item's index.
+func (c *core) roomFor(found []read.Found) [][]any {
+	counts := make([]int, len(c.schema.Items))
+	for i := range found {
+		if found[i].Kind.Element() {
+			counts[found[i].Kind.Index]++
+		}
+	}
+	room := make([][]any, len(counts))
+	for i, n := range counts {
+		if n > 0 {
+			room[i] = c.codec.Elements(i).NewElements(n)
+		}
+	}
+	return room
+}
+
 // element is a decoded element.
 type element struct {
 	row    *row
@@ -355,10 +376,11 @@ func (c *core) decodeItem(f *read.Found, rec any, r *row) error {
 	return nil
 }
 
-func (c *core) decodeElement(f *read.Found, r *row) (element, error) {
+// decodeElement sets an element, rec, from an item.
+func (c *core) decodeElement(f *read.Found, r *row, rec any) (element, error) {
 	it := f.Kind
 	elements := c.codec.Elements(it.Index)
-	e := element{row: r, rec: elements.NewElement(), values: f.Values}
+	e := element{row: r, rec: rec, values: f.Values}
 	for i, src := range it.Key.Sources {
 		var err error
 		switch src.From {

@@ -84,8 +84,10 @@ type Elements interface {
 	Equal(a, b any) bool
 	// Clone copies all elements, as Record.Clone does.
 	Clone(dst, src any)
-	// NewElement returns a pointer to a new zero element.
+	// NewElement returns a pointer to a new zero element, and NewElements those of so
+	// many, which lie side by side.
 	NewElement() any
+	NewElements(n int) []any
 	// Reset makes the field empty (nil for none), with room for n elements;
 	// records that At returned before stay valid.
 	Reset(v any, n int)

@@ -144,6 +144,15 @@ func (e *elements) Clone(dst, src any) {
 
 func (e *elements) NewElement() any { return reflect.New(e.elem).Interface() }
 
+func (e *elements) NewElements(n int) []any {
+	all := reflect.MakeSlice(reflect.SliceOf(e.elem), n, n)
+	out := make([]any, n)
+	for i := range out {
+		out[i] = all.Index(i).Addr().Interface()
+	}
+	return out
+}
+
 func (e *elements) Reset(v any, n int) {
 	if n == 0 {
 		if f := e.field(v); f.IsValid() {

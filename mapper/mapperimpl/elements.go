@@ -113,6 +113,16 @@ func (s *slice[T, S, X, E]) Clone(dst, src any) {
 
 func (s *slice[T, S, X, E]) NewElement() any { return new(E) }
 
+func (s *slice[T, S, X, E]) NewElements(n int) []any { return newElements[E](n) }
+
+func newElements[E any](n int) []any {
+	all, out := make([]E, n), make([]any, n)
+	for i := range out {
+		out[i] = &all[i]
+	}
+	return out
+}
+
 func (s *slice[T, S, X, E]) Reset(v any, n int) {
 	p := s.field(v.(*T), n > 0)
 	switch {
@@ -186,6 +196,8 @@ func (m *entries[T, M, K, X, E]) Clone(dst, src any) {
 }
 
 func (m *entries[T, M, K, X, E]) NewElement() any { return new(E) }
+
+func (m *entries[T, M, K, X, E]) NewElements(n int) []any { return newElements[E](n) }
 
 func (m *entries[T, M, K, X, E]) Reset(v any, n int) {
 	p := m.field(v.(*T), n > 0)
