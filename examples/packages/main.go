@@ -1,6 +1,7 @@
 // The program packages stores the documents of a package registry twice, each as
 // one item and as an item collection, and compares: bytes, and what a new release,
-// a moved tag and the releases of a month cost. It starts a DynamoDB engine, and
+// a moved tag and the releases of a month cost; and what a month would cost in several
+// layouts, the best one among them. It starts a DynamoDB engine, and
 // prints what that reports.
 //
 //	go run ./examples/packages [FILE.json ...]
@@ -118,7 +119,10 @@ func (p *program) compare(ctx context.Context, d registry.Document) error {
 			return err
 		}
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return forecast(p.w, d)
 }
 
 func sizeOf(r *mapper.Receipt) (n int) {

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/examples/packages/registry"
+)
+
+// workload is what is done with a package in a month: 30 releases, 60 moved tags, and
+// 100,000 reads of its head. Of the releases the one that is written stands apart from
+// the others, which an item collection leaves alone.
+func workload(d registry.Document) (cost.Workload, error) {
+	p := d.Package()
+	size := func(name string, v any) (cost.Attribute, error) {
+		av, err := attributevalue.Marshal(v)
+		return cost.Attribute{Name: name, Sizes: []int{cost.AttributeSize(name, av)}}, err
+	}
+	slices.SortFunc(p.Releases, func(a, b registry.Release) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Version, b.Version)) })
+	release := p.Releases[0]
+	w := cost.Workload{Name: d.Name, Operations: []cost.Operation{
+		{Name: "a new release", PerMonth: 30, Writes: []string{"release"}},
+		{Name: "a moved tag", PerMonth: 60, Writes: []string{"tags"}},
+		{Name: "read the head", PerMonth: 100_000, Reads: []string{"description", "license", "keywords"}},
+	}}
+	for _, a := range []struct {
+		name  string
+		value any
+	}{
+		{"description", d.Description}, {"license", d.License}, {"keywords", d.Keywords}, {"tags", d.Tags}, {"release", release},
+		{"other releases", p.Releases[1:]}, {"dependencies", d.Dependencies}, {"devDependencies", d.DevDependencies}, {"scripts", d.Scripts},
+		{"files", d.Files}, {"exports", d.Exports},
+	} {
+		attribute, err := size(a.name, a.value)
+		if err != nil {
+			return w, err
+		}
+		w.Attributes = append(w.Attributes, attribute)
+	}
+	return w, nil
+}
+
+// handMade is the layout of registry.Package.
+var handMade = cost.Layout{Name: "this example's", Items: [][]string{
+	{"description", "license", "keywords"}, {"tags"}, {"release"}, {"other releases"}, {"dependencies"}, {"devDependencies"}, {"scripts"}, {"files", "exports"},
+}}
+
+// forecast prints what a month costs in several layouts.
+func forecast(w io.Writer, d registry.Document) error {
+	load, err := workload(d)
+	if err != nil {
+		return err
+	}
+	advice, err := load.Advise(cost.DefaultPrices())
+	if err != nil {
+		return err
+	}
+	all, err := load.Forecast(cost.DefaultPrices(), load.Monolith(), handMade, advice.Best.Layout, load.Single())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\n  a month: 30 releases, 60 moved tags, 100,000 reads of the head\n\n")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, f := range all {
+		items := "items"
+		if len(f.Items) == 1 {
+			items = "item"
+		}
+		fmt.Fprintf(t, "  %s\t%d %s\t%.0f WCU\t%.0f RCU\t$%.5f\n", f.Layout.Name, len(f.Items), items, f.WCU, f.RCU, f.Total)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	var groups []string
+	for _, it := range advice.Best.Layout.Items {
+		groups = append(groups, strings.Join(it, " + "))
+	}
+	fmt.Fprintf(w, "\n  advised: %s\n", strings.Join(groups, "; "))
+	return nil
+}
