@@ -127,16 +127,7 @@ func (del *deletion) loaded(ctx context.Context, st *state) error {
 		}
 		return fmt.Errorf("%s: the entity was never stored: there is nothing to delete", c.schema.Label())
 	}
-	for i, rows := range st.rows {
-		for _, r := range rows {
-			del.add(c.schema.Items[i], r)
-		}
-	}
-	for at, g := range st.ghosts {
-		if it, _ := c.schema.Match(at.table, at.sk); it != nil && g.row != nil {
-			del.add(it, g.row)
-		}
-	}
+	del.take(st)
 	if late := st.late(del.all()); len(late) > 0 {
 		return c.inDoubt(late, errLate)
 	}
@@ -147,6 +138,27 @@ func (del *deletion) loaded(ctx context.Context, st *state) error {
 		*st = state{core: c, spec: st.spec, fresh: true, old: c.codec.New(), rows: make([][]*row, len(c.schema.Items))}
 	}
 	return nil
+}
+
+// take adds the deletes of a state's items.
+func (del *deletion) take(st *state) {
+	for i, rows := range st.rows {
+		for _, r := range rows {
+			del.add(del.c.schema.Items[i], r)
+		}
+	}
+	for at, g := range st.ghosts {
+		if it, _ := del.c.schema.Match(at.table, at.sk); it != nil && g.row != nil {
+			del.add(it, g.row)
+		}
+	}
+}
+
+// staged tells whether deletes are staged: where that is asked for, or they do not fit a
+// transaction.
+func (del *deletion) staged(all []*change) bool {
+	s := del.settings
+	return del.root != nil && (s.staged || !del.c.fits(all) && !s.independent && !s.exactlyOnce)
 }
 
 func (del *deletion) add(it *schema.Item, r *row) {
@@ -246,7 +258,7 @@ func (del *deletion) send(ctx context.Context, s *state) error {
 	case len(all) == 0:
 		del.t.mode = ModeNothing
 		return nil
-	case del.settings.staged && del.root != nil, !c.fits(all) && del.root != nil && !del.settings.independent && !del.settings.exactlyOnce:
+	case del.staged(all):
 		return del.stage(ctx, s)
 	case len(all) == 1:
 		del.t.mode = ModeOne

@@ -34,9 +34,17 @@ func workload(d registry.Document) (cost.Workload, error) {
 		name  string
 		value any
 	}{
-		{"description", d.Description}, {"license", d.License}, {"keywords", d.Keywords}, {"tags", d.Tags}, {"release", release},
-		{"other releases", p.Releases[1:]}, {"dependencies", d.Dependencies}, {"devDependencies", d.DevDependencies}, {"scripts", d.Scripts},
-		{"files", d.Files}, {"exports", d.Exports},
+		{"description", d.Description},
+		{"license", d.License},
+		{"keywords", d.Keywords},
+		{"tags", d.Tags},
+		{"release", release},
+		{"other releases", p.Releases[1:]},
+		{"dependencies", d.Dependencies},
+		{"devDependencies", d.DevDependencies},
+		{"scripts", d.Scripts},
+		{"files", d.Files},
+		{"exports", d.Exports},
 	} {
 		attribute, err := size(a.name, a.value)
 		if err != nil {

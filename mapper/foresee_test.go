@@ -1,0 +1,48 @@
+package mapper_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+// What is planned for loads and deletes is what they then take: exactly where the items
+// are known, within the bounds where they are not.
+func TestPlansOfLoadsAndDeletes(t *testing.T) {
+	ctx := context.Background()
+	users, _ := newUsers(t)
+	exact := enginetest.ReportsTransactions(t)
+	for id, options := range map[string][]mapper.WriteOption{"1": nil, "2": {mapper.Independent()}, "3": {mapper.Staged()}} {
+		must(users.Save(ctx, users.New(someUser(id))))(t)
+		k := users.Key(id)
+		for name, s := range map[string]query.Selection[user]{
+			"all": k, "a prefix": k.Prefix("U#"), "an item": k.Item("U#Information"), "two": query.Join(k.Item("U#Information"), k.Item("M#Card#visa")),
+		} {
+			for _, read := range [][]mapper.ReadOption{nil, {mapper.Strong()}} {
+				bounds := must(users.PlanLoad(s, read...))(t)
+				var r mapper.Receipt
+				e := must(users.Load(ctx, s, append(read, mapper.Receive(&r))...))(t)
+				plan := must(users.PlanLoad(e, read...))(t)
+				if !bounds.RCU.Contains(r.Consumed.RCU) || bounds.Requests() != r.Requests() || !plan.RCU.Known() || plan.RCU.Min != r.Consumed.RCU || plan.Requests() != r.Requests() {
+					t.Errorf("%s: bounds %v, planned %v, %v", name, bounds, plan, &r)
+				}
+			}
+		}
+		e := must(users.Load(ctx, k))(t)
+		plan := must(users.PlanDelete(e, options...))(t)
+		r := must(users.Delete(ctx, e, options...))(t)
+		if plan.WCU != r.WCU || plan.Requests() != r.Requests() || plan.Mode != r.Mode || exact && plan.WCU.Min != r.Consumed.WCU {
+			t.Errorf("planned %v\n%v", plan, r)
+		}
+	}
+	one := must(users.PlanDelete(users.Key("1").Item("M#Card#visa")))(t)
+	if one.WCU.Min != 1 || one.WCU.Max != 400 || one.Requests() != 1 {
+		t.Errorf("%v", one)
+	}
+	if _, err := users.PlanDelete(users.Key("1")); err == nil {
+		t.Error("planned what is not known")
+	}
+}
