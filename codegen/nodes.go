@@ -26,7 +26,7 @@ type nodeWriter struct {
 
 // nodeMethods are the names that nodes and queries have themselves.
 var nodeMethods = []string{
-	"All", "Slice", "Page", "After", "Count", "Input", "Limit", "Refs", "Reverse", "Filter", "Project",
+	"All", "Slice", "Page", "After", "Count", "Input", "Plan", "Limit", "Refs", "Reverse", "Filter", "Project",
 	"Between", "Since", "Before", "Year", "Month", "Day", "Hour", "Week", "Query",
 }
 

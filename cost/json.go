@@ -36,6 +36,25 @@ func ItemFromJSON(text []byte) (Item, error) {
 
 var typeNames = []string{"S", "N", "B", "BOOL", "NULL", "L", "M", "SS", "NS", "BS"}
 
+// ItemsFromJSON reads the items of a file: one item, or the output of a scan or query of a
+// table (aws dynamodb scan --table-name ...), which has them under "Items".
+func ItemsFromJSON(text []byte) ([]Item, error) {
+	var scan struct{ Items []json.RawMessage }
+	if err := json.Unmarshal(text, &scan); err != nil || scan.Items == nil {
+		item, err := ItemFromJSON(text)
+		return []Item{item}, err
+	}
+	var out []Item
+	for i, raw := range scan.Items {
+		item, err := ItemFromJSON(raw)
+		if err != nil {
+			return nil, fmt.Errorf("item %d: %w", i, err)
+		}
+		out = append(out, item)
+	}
+	return out, nil
+}
+
 // typed tells whether all attributes are objects with one of DynamoDB's types.
 func typed(m map[string]any) bool {
 	for _, v := range m {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/sel"
 	"github.com/itemize/itemize/query"
 )
@@ -65,6 +66,32 @@ func (c *core) foresee(part sel.Part, st *state) (cost.Units, int) {
 		add(at, g.size)
 	}
 	return cost.Pages(cost.Strong, sizes...)
+}
+
+// Foresee returns what a query would take.
+func (c *core) Foresee(r query.Request) (*query.Plan, error) {
+	x, err := c.newSearch(r, &read.Usage{})
+	if err != nil {
+		return nil, err
+	}
+	times := 0.5
+	if r.Strong {
+		times = 1
+	}
+	p := &query.Plan{}
+	for _, part := range x.s.Parts {
+		if part.Range.Kind == sel.None {
+			continue
+		}
+		u, answers := c.foresee(part, nil)
+		p.Requests += answers
+		if x.o.Limit > 0 {
+			// An answer of so many items is of at most so many bytes.
+			u.Max = min(u.Max, cost.ReadUnits(x.o.Limit*cost.MaxItem))
+		}
+		p.RCU = p.RCU.Add(u.Times(times))
+	}
+	return p, nil
 }
 
 // PlanDelete returns what Delete would send, and cost. It does no I/O: it is for an

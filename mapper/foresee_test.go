@@ -38,6 +38,16 @@ func TestPlansOfLoadsAndDeletes(t *testing.T) {
 			t.Errorf("planned %v\n%v", plan, r)
 		}
 	}
+	q := query.Of[wish](users.Key("2").Prefix("M#WishList#"))
+	must(users.Save(ctx, users.New(someUser("2"))))(t)
+	var r mapper.Receipt
+	must(q.Slice(ctx, users, mapper.Strong(), mapper.Receive(&r)))(t)
+	if p := must(q.Plan(users, mapper.Strong()))(t); !p.RCU.Contains(r.Consumed.RCU) || p.Requests != r.Requests() {
+		t.Errorf("%+v, %v", p, &r)
+	}
+	if p := must(q.Limit(1).Plan(users))(t); p.RCU.Max != 50 {
+		t.Errorf("%+v", p)
+	}
 	one := must(users.PlanDelete(users.Key("1").Item("M#Card#visa")))(t)
 	if one.WCU.Min != 1 || one.WCU.Max != 400 || one.Requests() != 1 {
 		t.Errorf("%v", one)

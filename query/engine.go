@@ -47,6 +47,8 @@ type Engine interface {
 	Page(ctx context.Context, r Request, u *Usage) ([]Hit, Cursor, error)
 	// Input returns the first request.
 	Input(r Request) (*dynamodb.QueryInput, error)
+	// Foresee returns what a request would take, without I/O.
+	Foresee(r Request) (*Plan, error)
 	// Done reports the usage of a read to who asked for it.
 	Done(options []ReadOption, u *Usage)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/sel"
 )
 
@@ -192,6 +193,24 @@ func (q Query[T, E]) Count(ctx context.Context, src Source[T], options ...ReadOp
 		}
 	}
 	return n, nil
+}
+
+// Plan is what a query would send, and cost.
+type Plan struct {
+	// Requests is the least number of requests.
+	Requests int `json:"requests"`
+	// RCU are the bounds of the first answer, in capacity units: what is stored is not
+	// known without reading it.
+	RCU cost.Units `json:"rcu"`
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (q Query[T, E]) Plan(src Source[T], options ...ReadOption) (*Plan, error) {
+	engine, r, err := q.engine(src, options)
+	if err != nil {
+		return nil, err
+	}
+	return engine.Foresee(r)
 }
 
 // Input returns the request that the query begins with: to look at, or to send

@@ -19,7 +19,8 @@ const costUsage = `usage: itemize cost item|plan|measure|forecast|advise|capacit
 
   item FILE            the size of an item, by attribute, and what it costs to write and read
   plan OLD NEW         what a write costs that makes the item OLD the item NEW; "-" is none
-  measure FILE...      the attributes of documents with their sizes: the beginning of a workload
+  measure FILE...      the attributes of documents with their sizes: the beginning of a workload;
+                       a file may be the output of aws dynamodb scan
   forecast FILE        a workload's price a month: as one item, as its layouts, one item per attribute
   advise FILE          the best layout of a workload, with the tags to write
   capacity             partitions, shares, burst, load and hot keys: see its flags
@@ -185,11 +186,15 @@ func (c *command) costMeasure(args []string) error {
 	}
 	var items []cost.Item
 	for _, f := range files {
-		item, err := c.readItem(f)
+		b, err := c.read(f)
 		if err != nil {
 			return err
 		}
-		items = append(items, item)
+		all, err := cost.ItemsFromJSON(b)
+		if err != nil {
+			return fmt.Errorf("%s: %w", f, err)
+		}
+		items = append(items, all...)
 	}
 	w := cost.Workload{Attributes: cost.Measure(items...), Operations: []cost.Operation{}}
 	if asJSON {
