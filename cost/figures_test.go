@@ -31,6 +31,14 @@ func TestWorkedFigures(t *testing.T) {
 		}
 		return float64(n)
 	}
+	eventually := func(bytes int) float64 { u, _ := Pages(Eventual, bytes); return u.Min }
+	after := func(s Split, n int, split bool) float64 {
+		whole, parts := s.After(n)
+		if split {
+			return parts
+		}
+		return whole
+	}
 	hundred := slices.Repeat([]int{512}, 100)
 	thirty := load(20_000_000, 1024, 30*time.Minute)
 	for _, c := range []struct {
@@ -39,7 +47,19 @@ func TestWorkedFigures(t *testing.T) {
 	}{
 		{"vertical-partitioning", "150 KB of data, change one attribute: 150 write units", WriteUnits(150 << 10), 150},
 		{"vertical-partitioning", "the same as an item of under 1 KB: 1", WriteUnits(200), 1},
-		{"vertical-partitioning", "reading 150 KB eventually consistently: 19 (the text says 37.5)", Page(Eventual).Min * math.Ceil(150.0/4), 19},
+		{"vertical-partitioning", "reading 150 KB eventually consistently: 19 (the text says 37.5)", eventually(150 << 10), 19},
+		{"vertical-partitioning", "the same principle applies to an item of 250 KB", eventually(250 << 10), 31.5},
+		{"vertical-partitioning", "... and to 350 KB", eventually(350 << 10), 44},
+		{"vertical-partitioning", "to read the e-mail address now: 0.5 RCU", eventually(200), 0.5},
+		{"vertical-partitioning", "125 bytes of data: 1 WCU", WriteUnits(125), 1},
+		{"vertical-partitioning", "after one update the large item has cost 100", after(Split{Whole: 50 << 10, Parts: hundred}, 1, false), 100},
+		{"vertical-partitioning", "... and the partitioned model 101", after(Split{Whole: 50 << 10, Parts: hundred}, 1, true), 101},
+		{"guidelines-for-items", "an item of 3 KB: updating 300 bytes of it costs three", Put(3<<10, 3<<10), 3},
+		{"guidelines-for-items", "in a table of their own: one write capacity unit", Put(300, 300), 1},
+		{"guidelines-for-tables", "20 million items of 1 KB: 20 million write capacity units", load(20_000_000, 1024, time.Second), 20_000_000},
+		{"guidelines-for-tables", "... resulting in 20 GB: 2 partitions by size", math.Ceil(parts(Capacity{Bytes: 20_000_000 * 1024}).BySize), 2},
+		{"large-objects", "a sample event of 420 KB: 20 KB over the maximum", 420<<10 - MaxItem, 20 << 10},
+		{"large-objects", "any single attribute is retrieved for 0.5 RCU", eventually(1023), 0.5},
 		{"vertical-partitioning", "50 KB as one item", WriteUnits(50 << 10), 50},
 		{"vertical-partitioning", "100 key-value pairs written one by one: 100 units", func() float64 { _, s := Split{Whole: 50 << 10, Parts: hundred}.After(0); return s }(), 100},
 		{"vertical-partitioning", "break even after the next update (the text): at the second", breakEven(Split{Whole: 50 << 10, Parts: hundred}), 2},
