@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/itemize/itemize/internal/schema"
@@ -95,8 +96,8 @@ func formerly(before, unseen []schema.Layout, now schema.Layout) (was *schema.La
 func lost(old, now schema.Layout) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	if a, b := keyText(old.PartitionKey), keyText(now.PartitionKey); a != b {
-		say("the partition key was %s, and is %s, so that no stored %s is found", a, b, old.Model)
+	if keyText(old.PartitionKey) != keyText(now.PartitionKey) {
+		say("the partition key was %q, and is %q, so that no stored %s is found", old.PartitionKey.Template, now.PartitionKey.Template, old.Model)
 	}
 	if old.Delim != now.Delim {
 		say("the delimiter was %q, and is %q, so that values in keys are escaped in another way", old.Delim, now.Delim)
@@ -118,7 +119,7 @@ func lost(old, now schema.Layout) []string {
 			continue // it is gone with its table
 		}
 		if !slices.ContainsFunc(now.Items, func(x schema.LayoutItem) bool { return x.Table == it.Table && sortKey(x) == sortKey(it) }) {
-			say("no item has the sort key %s any more (it was that of %s), so that what is stored there is not found", sortKey(it), it.Name)
+			say("no item has the sort key %s any more (it was that of %s), so that what is stored there is not found", template(it), it.Name)
 		}
 	}
 	out = append(out, exchanged(old, now)...)
@@ -149,7 +150,7 @@ func exchanged(old, now schema.Layout) []string {
 			case it.Name == x.Name:
 				places("the sort key "+it.SortKey.Template, *it.SortKey, *x.SortKey)
 			case hasItem(now, it.Name) && hasItem(old, x.Name):
-				out = append(out, fmt.Sprintf("the sort key %s was that of %s, and is that of %s", sortKey(it), it.Name, x.Name))
+				out = append(out, fmt.Sprintf("the sort key %s was that of %s, and is that of %s", template(it), it.Name, x.Name))
 			}
 		}
 	}
@@ -214,6 +215,14 @@ func formatOf(k schema.LayoutKey, n int) string {
 		return k.Placeholders[n].Format
 	}
 	return ""
+}
+
+// template is an item's sort key as messages show it.
+func template(it schema.LayoutItem) string {
+	if it.SortKey == nil {
+		return "of the table's one item"
+	}
+	return strconv.Quote(it.SortKey.Template)
 }
 
 func sortKey(it schema.LayoutItem) string {

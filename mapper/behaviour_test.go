@@ -506,3 +506,16 @@ func TestItemsLeftBehind(t *testing.T) {
 	must(users.Delete(ctx, users.Key("1")))(t)
 	must(users.Save(ctx, users.New(someUser("1"))))(t)
 }
+
+// A loaded entity that somebody has deleted meanwhile is not found, rather than in
+// conflict.
+func TestDeleteOfWhatIsGone(t *testing.T) {
+	ctx := context.Background()
+	users, _ := newUsers(t)
+	must(users.Save(ctx, users.New(someUser("1"))))(t)
+	e := must(users.Load(ctx, users.Key("1")))(t)
+	must(users.Delete(ctx, users.Key("1")))(t)
+	if _, err := users.Delete(ctx, e); !errors.Is(err, mapper.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+}

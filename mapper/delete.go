@@ -132,12 +132,26 @@ func (del *deletion) loaded(ctx context.Context, st *state) error {
 		return c.inDoubt(late, errLate)
 	}
 	if err := del.send(ctx, st); err != nil {
-		return err
+		return del.gone(err)
 	}
 	if del.spec.Whole {
 		*st = state{core: c, spec: st.spec, fresh: true, old: c.codec.New(), rows: make([][]*row, len(c.schema.Items))}
 	}
 	return nil
+}
+
+// gone makes a conflict with somebody who has deleted the whole entity ErrNotFound.
+func (del *deletion) gone(err error) error {
+	var conflict *ConflictError
+	if !errors.As(err, &conflict) || !del.spec.Whole || len(conflict.Items) < len(del.all()) {
+		return err
+	}
+	for _, it := range conflict.Items {
+		if it.Conflict != ConflictDeleted {
+			return err
+		}
+	}
+	return &notFoundError{model: del.c.schema.Label(), key: del.c.entityName(del.spec.Owners)}
 }
 
 // take adds the deletes of a state's items.
