@@ -89,6 +89,7 @@ func (x *expression) valueMap() read.Item {
 // the version, and the staged attempt, which a write of an item ends.
 func (c *core) updateExpression(x *expression, ch *change) string {
 	var b strings.Builder
+	b.Grow(64) // most expressions are shorter
 	clause := func(word string, first bool, text ...string) {
 		if first {
 			b.WriteString(word)
