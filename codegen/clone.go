@@ -45,7 +45,11 @@ func (r *recordWriter) ifThere(at access, copy func()) {
 // own.
 func (r *recordWriter) clonePointer() {
 	at := r.at(*r.it.Field)
-	r.nilSteps(at, len(r.it.Field.Path), func() { r.p("%s = nil", at.of("dst")) }, true)
+	for _, p := range at.ptrs {
+		r.p("if src%s == nil {", p.sel)
+		r.nilIn("dst", at.ptrs, at.of("dst")+" = nil")
+		r.p("return\n}")
+	}
 	r.p("if %s == nil {", at.of("src"))
 	r.nilIn("dst", at.ptrs, at.of("dst")+" = nil")
 	r.p("return\n}")
@@ -74,22 +78,6 @@ func (r *recordWriter) cloneAttribute(a *schema.Attribute) {
 	r.allocate(at, "dst")
 	r.clone(a.Value.Type, at.of("dst"), at.of("src"))
 	r.p("}")
-}
-
-// nilSteps writes the returns for structs on the way that are nil in src.
-func (r *recordWriter) nilSteps(at access, _ int, clear func(), leave bool) {
-	for _, p := range at.ptrs {
-		r.p("if src%s == nil {", p.sel)
-		if there := at.there("dst"); there != "" {
-			r.p("if %s {", there)
-			clear()
-			r.p("}")
-		}
-		if leave {
-			r.p("return")
-		}
-		r.p("}")
-	}
 }
 
 // nilIn writes an assignment that needs pointers to be there.

@@ -120,7 +120,7 @@ func (r *recordWriter) decodeFunc() {
 func (r *recordWriter) opaqueDecode(a *schema.Attribute, at access) {
 	if a.AV.Has("string") {
 		r.p("var h struct { F %s `dynamodbav:\"F,string\"` }", r.typ(goType(a.Value.Type)))
-		r.p("if err := %s(av, &h, %q); err != nil {\nreturn err\n}", r.impl("DecodeOpaqueField"), "F")
+		r.p("if err := %s(av, &h); err != nil {\nreturn err\n}", r.impl("DecodeOpaqueField"))
 		r.p("%s = h.F\nreturn nil", at.of("r"))
 		return
 	}
