@@ -76,7 +76,7 @@ func (a *asserter) lacks(t *schema.Type, other, method string) {
 	}
 }
 
-// reached tells whether generated code has to do with a field.
+// reached reports whether generated code has to do with a field.
 func reached(f *schema.Field) bool {
 	return (f.Exported || f.Embedded) && !strings.Contains(f.Raw, `ddb:"-"`) && !strings.Contains(f.Raw, `dynamodbav:"-"`)
 }

@@ -22,7 +22,7 @@ func (r *recordWriter) cloneFunc() {
 			r.cloneKey(*src, i)
 		}
 	}
-	if e := r.it.Expiry; e != nil && !r.it.ExpiryOwner {
+	if e := r.it.Expiry; e != nil && !r.it.ExpiryOfRoot {
 		at := r.at(*e)
 		r.ifThere(at, func() { r.clone(e.Type, at.of("dst"), at.of("src")) })
 	}

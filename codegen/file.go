@@ -142,7 +142,7 @@ func (w *writer) unnameable(name, why string) {
 	}
 }
 
-// importable tells whether a package may import another, as far as internal packages
+// importable reports whether a package may import another, as far as internal packages
 // go.
 func importable(path, by string) bool {
 	i := strings.LastIndex("/"+path+"/", "/internal/")

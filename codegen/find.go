@@ -134,7 +134,7 @@ func (f *finder) typeSpec(file *sourceFile, ts *ast.TypeSpec) {
 	}
 }
 
-// isModel tells whether a struct says where it lies: it, or a struct that it
+// isModel reports whether a struct says where it lies: it, or a struct that it
 // embeds, has a partition key, a table, or a sort key beside a root.
 func isModel(st *types.Struct, seen map[*types.Struct]bool) bool {
 	if seen[st] {

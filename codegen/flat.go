@@ -17,7 +17,7 @@ func (n *nodeWriter) flatQuery(params, args, names []string) {
 	}
 	pk := 0
 	for _, s := range n.e.PK.Sources {
-		pk = max(pk, s.Owner+1)
+		pk = max(pk, s.KeyField+1)
 	}
 	fn := n.global(n.m.Name+"By"+strings.Join(names[:pk], ""), nil, "function")
 	result, make := n.flatLevel(n.m.Name+"Query", n.flatStart())
@@ -39,7 +39,7 @@ func (n *nodeWriter) flatStart() level {
 
 func (n *nodeWriter) inPK(src schema.Source) bool {
 	for _, s := range n.e.PK.Sources {
-		if src.From == schema.FromOwner && s.Owner == src.Owner && s.Lossless {
+		if src.From == schema.FromModel && s.KeyField == src.KeyField && s.Lossless {
 			return true
 		}
 	}

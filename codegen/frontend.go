@@ -127,7 +127,7 @@ func isNumber(set *types.MethodSet) bool {
 	return has(set, "Float64", nil, "float64", errorResult) && has(set, "Int64", nil, "int64", errorResult) && has(set, "String", nil, "string")
 }
 
-// marshals tells whether a method set has attributevalue's Marshaler. Its result
+// marshals reports whether a method set has attributevalue's Marshaler. Its result
 // types are not looked at, so that nothing of AWS is needed here.
 func marshals(set *types.MethodSet) bool {
 	m := set.Lookup(nil, "MarshalDynamoDBAttributeValue")
@@ -138,7 +138,7 @@ func marshals(set *types.MethodSet) bool {
 	return sig.Params().Len() == 0 && sig.Results().Len() == 2
 }
 
-// unmarshals tells whether a method set has attributevalue's Unmarshaler.
+// unmarshals reports whether a method set has attributevalue's Unmarshaler.
 func unmarshals(set *types.MethodSet) bool {
 	m := set.Lookup(nil, "UnmarshalDynamoDBAttributeValue")
 	if m == nil {
@@ -148,7 +148,7 @@ func unmarshals(set *types.MethodSet) bool {
 	return sig.Params().Len() == 1 && sig.Results().Len() == 1
 }
 
-// has tells whether a method set has a method with these parameters and results.
+// has reports whether a method set has a method with these parameters and results.
 func has(set *types.MethodSet, name string, params []string, results ...string) bool {
 	m := set.Lookup(nil, name)
 	if m == nil {
@@ -170,7 +170,7 @@ func same(tuple *types.Tuple, want []string) bool {
 	return true
 }
 
-// isTime tells whether a type converts to time.Time: it is that, or has it as its
+// isTime reports whether a type converts to time.Time: it is that, or has it as its
 // underlying type.
 func isTime(t types.Type) bool {
 	st, ok := t.Underlying().(*types.Struct)

@@ -158,35 +158,35 @@ func (r *recordWriter) mapEqual() string {
 	return fn
 }
 
-// owners writes how the fields of the model that keys name are read and set, and
+// keyFields writes how the fields of the model that keys name are read and set, and
 // returns the expression for the codec.
-func (w *writer) owners(m *Model, fn string) string {
+func (w *writer) keyFields(m *Model, fn string) string {
 	e := m.Schema
 	model := w.typ(m.named)
 	r := &recordWriter{writer: w, fn: fn, rec: model, root: m.named}
-	w.p("func %sOwner(v *%s, i int) (%s, error) {\nswitch i {", fn, model, w.impl("Value"))
-	for i, o := range e.Owners {
+	w.p("func %sKeyField(v *%s, i int) (%s, error) {\nswitch i {", fn, model, w.impl("Value"))
+	for i, o := range e.KeyFields {
 		at := w.access(m.named, o.Path)
 		w.p("case %d: // %s", i, o.Name)
 		if missing := at.missing("v"); missing != "" {
 			w.p("if %s {\nreturn %s{}, %s\n}", missing, w.impl("Value"), w.impl("ErrNilStruct"))
 		}
-		w.p("return %s", w.keyValue(o.Type, ownerKind(e, i), at.of("v")))
+		w.p("return %s", w.keyValue(o.Type, keyFieldKind(e, i), at.of("v")))
 	}
 	w.p("}\nreturn %s{}, nil\n}\n", w.impl("Value"))
-	w.p("func %sSetOwner(v *%s, i int, value %s) error {\nswitch i {", fn, model, w.impl("Value"))
-	for i, o := range e.Owners {
+	w.p("func %sSetKeyField(v *%s, i int, value %s) error {\nswitch i {", fn, model, w.impl("Value"))
+	for i, o := range e.KeyFields {
 		at := w.access(m.named, o.Path)
 		w.p("case %d: // %s", i, o.Name)
 		w.allocate(at, "v")
-		w.setKey(o.Type, ownerKind(e, i), at.of("v"))
+		w.setKey(o.Type, keyFieldKind(e, i), at.of("v"))
 	}
 	w.p("}\nreturn nil\n}\n")
-	w.p("func %sSameOwners(a, b *%s) bool {", fn, model)
+	w.p("func %sSameKeyFields(a, b *%s) bool {", fn, model)
 	var terms []string
-	for i, o := range e.Owners {
+	for i, o := range e.KeyFields {
 		at := w.access(m.named, o.Path)
-		same := r.sameKey(schema.Source{Value: o.Value}, ownerKind(e, i), at)
+		same := r.sameKey(schema.Source{Value: o.Value}, keyFieldKind(e, i), at)
 		if len(at.ptrs) > 0 {
 			w.sameBehind(at, same)
 			continue
@@ -194,11 +194,11 @@ func (w *writer) owners(m *Model, fn string) string {
 		terms = append(terms, same)
 	}
 	w.p("return %s\n}\n", conjunction(terms))
-	w.p("func %sCloneOwners(dst, src *%s) {", fn, model)
-	for i, o := range e.Owners {
+	w.p("func %sCloneKeyFields(dst, src *%s) {", fn, model)
+	for i, o := range e.KeyFields {
 		at := w.access(m.named, o.Path)
 		r.ifThere(at, func() {
-			if schema.KeyText(o.Type, ownerKind(e, i)) && o.Type.Kind == schema.Struct {
+			if schema.KeyText(o.Type, keyFieldKind(e, i)) && o.Type.Kind == schema.Struct {
 				w.p("%s(%s, %s)", w.impl("CloneText"), ref(at.of("dst")), ref(at.of("src")))
 				return
 			}
@@ -206,11 +206,11 @@ func (w *writer) owners(m *Model, fn string) string {
 		})
 	}
 	w.p("}\n")
-	return fmt.Sprintf("%[1]s[%[2]s]{Get: %[3]sOwner, Set: %[3]sSetOwner, Same: %[3]sSameOwners, Clone: %[3]sCloneOwners}", w.impl("Owners"), model, fn)
+	return fmt.Sprintf("%[1]s[%[2]s]{Get: %[3]sKeyField, Set: %[3]sSetKeyField, Same: %[3]sSameKeyFields, Clone: %[3]sCloneKeyFields}", w.impl("KeyFields"), model, fn)
 }
 
-// ownerKind is the kind of value that keys hold of an owner's field.
-func ownerKind(e *schema.Entity, owner int) key.Kind {
+// keyFieldKind is the kind of value that keys hold of an owner's field.
+func keyFieldKind(e *schema.Entity, owner int) key.Kind {
 	k, source := e.KeyOf(owner)
 	return k.Format(source).Value
 }

@@ -132,9 +132,9 @@ func (n *nodeWriter) keyType() {
 	typ := n.global(n.m.Name+"Key", nil, "type")
 	embedded := n.embed("Node", n.query("Node")+"["+n.model+"]")
 	var names, params, args, taken []string
-	for i, o := range n.e.Owners[:n.e.Identities()] {
+	for i, o := range n.e.KeyFields[:n.e.Identities()] {
 		names = append(names, identifier(o.Name))
-		p, a := n.argument(schema.Source{From: schema.FromOwner, Value: o.Value}, ownerKind(n.e, i), &taken)
+		p, a := n.argument(schema.Source{From: schema.FromModel, Value: o.Value}, keyFieldKind(n.e, i), &taken)
 		params, args = append(params, p), append(args, a)
 	}
 	n.p("// %s is the key of one %s, and leads to its parts.", typ, n.m.Name)
@@ -265,7 +265,7 @@ func (n *nodeWriter) itemName(it *schema.Item) string {
 	return ""
 }
 
-// isField tells whether an item is called by a field of the model.
+// isField reports whether an item is called by a field of the model.
 func (n *nodeWriter) isField(name string) bool {
 	for _, it := range n.e.Items {
 		if it.Field != nil && it.Field.Name == name {
@@ -303,7 +303,7 @@ func templateText(it *schema.Item) string {
 
 // given tells of a placeholder that the entity's key gives already.
 func (n *nodeWriter) given(src schema.Source) bool {
-	return src.From == schema.FromOwner && n.e.Owners[src.Owner].Identity
+	return src.From == schema.FromModel && n.e.KeyFields[src.KeyField].Identity
 }
 
 // level writes the type of a node at a level, if it needs one of its own, and what hangs
@@ -381,7 +381,7 @@ func rangeOf(f key.Format) string {
 	return ""
 }
 
-// only tells whether no items but elements of its type lie at a level. The placeholders
+// only reports whether no items but elements of its type lie at a level. The placeholders
 // are tried with a sample; what they make at run time is checked then.
 func (n *nodeWriter) only(l level) bool {
 	if l.it.Key == nil || l.parts == 0 && l.it.Key.Template.Type != 'S' {
@@ -408,7 +408,7 @@ func (n *nodeWriter) in(t *schema.Table) []*schema.Item {
 	return out
 }
 
-// elementsOnly tells whether all items whose keys can begin with a text are elements of
+// elementsOnly reports whether all items whose keys can begin with a text are elements of
 // one type, that of like.
 func (n *nodeWriter) elementsOnly(t *schema.Table, text string, like *schema.Item) bool {
 	for _, it := range n.in(t) {

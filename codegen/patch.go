@@ -27,8 +27,8 @@ func (n *nodeWriter) patches() {
 		n.methods[p.typ][m] = "every patch"
 	}
 	var names, params, args, taken []string
-	for i, o := range n.e.Owners[:n.e.Identities()] {
-		param, _ := n.argument(schema.Source{From: schema.FromOwner, Value: o.Value}, ownerKind(n.e, i), &taken)
+	for i, o := range n.e.KeyFields[:n.e.Identities()] {
+		param, _ := n.argument(schema.Source{From: schema.FromModel, Value: o.Value}, keyFieldKind(n.e, i), &taken)
 		params = append(params, param)
 		args = append(args, taken[len(taken)-1])
 		names = append(names, identifier(o.Name))
@@ -92,7 +92,7 @@ func (p *patchWriter) fields(it *schema.Item) []*patchField {
 			out = append(out, &patchField{name: p.fieldName(decl), access: at, typ: decl.Type, attributes: []int{i}, spread: true, decl: decl})
 			continue
 		}
-		if !p.isOwner(a.Field) {
+		if !p.isKeyField(a.Field) {
 			out = append(out, &patchField{name: p.fieldName(a.Field), access: p.access(p.m.named, a.Value.Path), typ: a.Value.Type, attributes: []int{i}, decl: a.Field})
 		}
 	}
@@ -125,8 +125,8 @@ func (p *patchWriter) fieldName(f *schema.Field) string {
 	return name
 }
 
-func (p *patchWriter) isOwner(f *schema.Field) bool {
-	for _, o := range p.e.Owners {
+func (p *patchWriter) isKeyField(f *schema.Field) bool {
+	for _, o := range p.e.KeyFields {
 		if o.Field == f {
 			return true
 		}
@@ -226,12 +226,12 @@ func (p *patchWriter) element(it *schema.Item) {
 	p.p("return %s\n}\n", p.with(fmt.Sprintf("%s(%d, %s)", p.impl("RemoveElement"), it.Index, args)))
 }
 
-// addable tells whether a patch knows all that an element's key needs.
+// addable reports whether a patch knows all that an element's key needs.
 func (p *patchWriter) addable(it *schema.Item) bool {
 	for _, src := range it.Key.Sources {
-		if src.From == schema.FromOwner && !p.given(src) {
+		if src.From == schema.FromModel && !p.given(src) {
 			return false
 		}
 	}
-	return !it.ExpiryOwner
+	return !it.ExpiryOfRoot
 }

@@ -27,12 +27,12 @@ func (w *writer) codec(m *Model) {
 	for i, it := range m.Schema.Items {
 		records[i] = w.item(m, it, fn+fmt.Sprintf("Item%d", i))
 	}
-	owners := w.owners(m, fn)
+	keyFields := w.keyFields(m, fn)
 	w.p("// ItemizeCodec is for the mapper.")
 	w.p("func (*%s) ItemizeCodec(*%s) *%s[%s] {", model, model, w.impl("Codec"), model)
 	w.p("return &%s[%s]{", w.impl("Codec"), model)
 	w.p("Layout: %q,", m.Schema.Fingerprint())
-	w.p("Owners: %s,", owners)
+	w.p("KeyFields: %s,", keyFields)
 	w.p("Items: []%s[%s]{\n%s,\n},", w.impl("Item"), model, strings.Join(records, ",\n"))
 	w.p("}\n}\n")
 }
@@ -180,7 +180,7 @@ func (r *recordWriter) equalFunc() {
 		}
 		terms = append(terms, fmt.Sprintf("(%s) == (%s)", x, y))
 	}
-	if r.it.Expiry != nil && !r.it.ExpiryOwner {
+	if r.it.Expiry != nil && !r.it.ExpiryOfRoot {
 		terms = append(terms, fmt.Sprintf("%s(a, b, %sExpiry)", r.impl("SameExpiry"), r.fn))
 	}
 	r.p("return %s\n}\n", conjunction(terms))
@@ -284,7 +284,7 @@ func (r *recordWriter) expiryFunc(m *Model) {
 	e := r.it.Expiry
 	r.p("func %sExpiry(r *%s) (%s, bool) {", r.fn, r.rec, r.time())
 	defer r.p("}\n")
-	if r.it.ExpiryOwner && r.it.Element() {
+	if r.it.ExpiryOfRoot && r.it.Element() {
 		r.p("return %s{}, false // that of the root", r.time())
 		return
 	}

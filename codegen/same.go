@@ -9,7 +9,7 @@ import (
 	"github.com/itemize/itemize/tags"
 )
 
-// plain tells whether values of a type can be copied by assignment: no slice, map or
+// plain reports whether values of a type can be copied by assignment: no slice, map or
 // pointer is in them.
 func plain(t *schema.Type) bool {
 	if t.Time {
@@ -47,7 +47,7 @@ func embedsPointer(t types.Type) bool {
 	return false
 }
 
-// comparable tells whether == compares values of a type as their encodings.
+// comparable reports whether == compares values of a type as their encodings.
 func comparable(t *schema.Type) bool {
 	switch scalar(t) {
 	case "Bool", "Int", "Uint", "String", "Number":
@@ -56,7 +56,7 @@ func comparable(t *schema.Type) bool {
 	return t.Kind == schema.Bytes && isArray(t)
 }
 
-// same returns an expression that tells whether a and b encode alike.
+// same returns an expression that reports whether a and b encode alike.
 func (w *writer) same(t *schema.Type, a, b string, av tags.AV) string {
 	call := func(fn string, more ...string) string {
 		text := fmt.Sprintf("%s(%s, %s", w.impl(fn), ref(a), ref(b))

@@ -71,7 +71,7 @@ func (w Workload) Advise(p Prices) (*Advice, error) {
 	return a, nil
 }
 
-// separable tells whether each operation costs what its items do: it reads no whole, nor
+// separable reports whether each operation costs what its items do: it reads no whole, nor
 // several attributes, and writes no several items in a transaction.
 func (m *model) separable() bool {
 	for _, op := range m.ops {

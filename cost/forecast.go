@@ -112,7 +112,7 @@ func (m *model) size(sample int, set uint) int {
 	return n
 }
 
-// fits tells whether an item is within the limit in every sample.
+// fits reports whether an item is within the limit in every sample.
 func (m *model) fits(set uint) bool {
 	for s := range m.sizes {
 		if m.size(s, set) > MaxItem {

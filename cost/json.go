@@ -55,7 +55,7 @@ func ItemsFromJSON(text []byte) ([]Item, error) {
 	return out, nil
 }
 
-// typed tells whether all attributes are objects with one of DynamoDB's types.
+// typed reports whether all attributes are objects with one of DynamoDB's types.
 func typed(m map[string]any) bool {
 	for _, v := range m {
 		o, ok := v.(map[string]any)

@@ -1,5 +1,7 @@
 package cost
 
+import "github.com/itemize/itemize/internal/attr"
+
 // Limits of the service (Developer Guide, "Quotas in Amazon DynamoDB").
 const (
 	// MaxItem is the size of an item, in bytes, names and values included.
@@ -8,7 +10,7 @@ const (
 	MaxPartitionKey = 2048
 	MaxSortKey      = 1024
 	// MaxDepth is how deep lists and maps may be nested.
-	MaxDepth = 32
+	MaxDepth = attr.MaxDepth
 	// MaxExpression is the length of an expression, in bytes.
 	MaxExpression = 4096
 	// MaxOperators is the number of operators in an update expression.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/av"
+	"github.com/itemize/itemize/internal/attr"
 )
 
 // Item is an item as it is stored; nil is none.
@@ -113,9 +113,9 @@ func (t Table) indexWrite(x Index, old, new Item) float64 {
 		return WriteUnits(ItemSize(b))
 	case b == nil:
 		return WriteUnits(ItemSize(a))
-	case !av.Same(a[x.Hash], b[x.Hash]) || x.Range != "" && !av.Same(a[x.Range], b[x.Range]):
+	case !attr.Same(a[x.Hash], b[x.Hash]) || x.Range != "" && !attr.Same(a[x.Range], b[x.Range]):
 		return WriteUnits(ItemSize(a)) + WriteUnits(ItemSize(b))
-	case av.SameItem(a, b):
+	case attr.SameItem(a, b):
 		return 0
 	}
 	return WriteUnits(max(ItemSize(a), ItemSize(b)))

@@ -20,7 +20,7 @@ type Units struct {
 // Exactly returns units that are known.
 func Exactly(n float64) Units { return Units{n, n} }
 
-// Known tells whether the units are known exactly.
+// Known reports whether the units are known exactly.
 func (u Units) Known() bool { return u.Min == u.Max }
 
 // Add returns the sum.
@@ -29,7 +29,7 @@ func (u Units) Add(v Units) Units { return Units{u.Min + v.Min, u.Max + v.Max} }
 // Times returns the units n times.
 func (u Units) Times(n float64) Units { return Units{u.Min * n, u.Max * n} }
 
-// Contains tells whether n lies within the bounds.
+// Contains reports whether n lies within the bounds.
 func (u Units) Contains(n float64) bool { return u.Min <= n && n <= u.Max }
 
 // String returns the number, or "min to max".

@@ -11,7 +11,7 @@ import (
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/sel"
+	"github.com/itemize/itemize/internal/selection"
 )
 
 // core is the inside of a mapper. It is not generic: it works on the schema, the
@@ -80,37 +80,37 @@ func isTableName(name string) bool {
 }
 
 // selection returns the selection of the entity with these key values.
-func (c *core) selection(args []any) sel.Spec {
+func (c *core) selection(args []any) selection.Selection {
 	e := c.schema
 	need := e.Identities()
-	if len(args) > need || len(args) < need && !(e.Flat && len(args) >= pkOwners(e)) {
-		return sel.Spec{Err: fmt.Errorf("%s: Key got %d values, and takes %d: %s", e.Label(), len(args), need, identityNames(e))}
+	if len(args) > need || len(args) < need && !(e.Flat && len(args) >= partitionKeyFields(e)) {
+		return selection.Selection{Err: fmt.Errorf("%s: Key got %d values, and takes %d: %s", e.Label(), len(args), need, identityNames(e))}
 	}
 	values := make([]key.Value, len(args))
 	for i, a := range args {
 		var err error
-		if values[i], err = codec.OwnerValue(e, i, a); err != nil {
-			return sel.Spec{Err: err}
+		if values[i], err = codec.KeyFieldValue(e, i, a); err != nil {
+			return selection.Selection{Err: err}
 		}
 	}
-	return sel.Entity(e, values)
+	return selection.Entity(e, values)
 }
 
 // resolved returns a selection with its parts, which generated code leaves to be made.
-func (c *core) resolved(s sel.Spec) sel.Spec { return s.Resolve(c.schema) }
+func (c *core) resolved(s selection.Selection) selection.Selection { return s.Resolve(c.schema) }
 
-// pkOwners returns how many fields the partition key names.
-func pkOwners(e *schema.Entity) int {
+// partitionKeyFields returns how many fields the partition key names.
+func partitionKeyFields(e *schema.Entity) int {
 	n := 0
 	for _, s := range e.PK.Sources {
-		n = max(n, s.Owner+1)
+		n = max(n, s.KeyField+1)
 	}
 	return n
 }
 
 func identityNames(e *schema.Entity) string {
 	text := ""
-	for i, o := range e.Owners[:e.Identities()] {
+	for i, o := range e.KeyFields[:e.Identities()] {
 		if i > 0 {
 			text += ", "
 		}
@@ -119,20 +119,20 @@ func identityNames(e *schema.Entity) string {
 	return text
 }
 
-// owners returns the values of the fields that keys name, as they are in v.
-func (c *core) owners(v any) ([]key.Value, error) {
-	values := make([]key.Value, len(c.schema.Owners))
-	for i, o := range c.schema.Owners {
+// keyFields returns the values of the fields that keys name, as they are in v.
+func (c *core) keyFields(v any) ([]key.Value, error) {
+	values := make([]key.Value, len(c.schema.KeyFields))
+	for i, o := range c.schema.KeyFields {
 		var err error
-		if values[i], err = c.codec.Owner(v, i); err != nil {
+		if values[i], err = c.codec.KeyField(v, i); err != nil {
 			return nil, fmt.Errorf("%s.%s: %w", c.schema.Label(), o.Name, err)
 		}
 	}
 	return values, nil
 }
 
-// identity returns those of the owners' values that an entity is known by.
-func (c *core) identity(owners []key.Value) []key.Value { return owners[:c.schema.Identities()] }
+// identity returns those of the keyFields' values that an entity is known by.
+func (c *core) identity(keyFields []key.Value) []key.Value { return keyFields[:c.schema.Identities()] }
 
 // place is an item's place.
 type place struct {
@@ -158,7 +158,7 @@ func fieldOf(it *schema.Item) string { return it.Name }
 
 // sortKey returns the sort key of an item's record. pos is the element's place,
 // for the key of a map.
-func (c *core) sortKey(it *schema.Item, owners []key.Value, rec any, pos codec.Pos) (key.Scalar, error) {
+func (c *core) sortKey(it *schema.Item, keyFields []key.Value, rec any, pos codec.Pos) (key.Scalar, error) {
 	switch {
 	case it.Key == nil:
 		return key.Scalar{}, nil
@@ -168,7 +168,7 @@ func (c *core) sortKey(it *schema.Item, owners []key.Value, rec any, pos codec.P
 	var buf [8]key.Value
 	values := buf[:0]
 	for i, s := range it.Key.Sources {
-		v, err := c.sourceValue(it, i, s, owners, rec, pos)
+		v, err := c.sourceValue(it, i, s, keyFields, rec, pos)
 		if err != nil {
 			return key.Scalar{}, fmt.Errorf("%s.%s: %s: %w", c.schema.Label(), it.Name, s.Text, err)
 		}
@@ -184,19 +184,19 @@ func (c *core) sortKey(it *schema.Item, owners []key.Value, rec any, pos codec.P
 	return sk, nil
 }
 
-func (c *core) sourceValue(it *schema.Item, i int, s schema.Source, owners []key.Value, rec any, pos codec.Pos) (key.Value, error) {
+func (c *core) sourceValue(it *schema.Item, i int, s schema.Source, keyFields []key.Value, rec any, pos codec.Pos) (key.Value, error) {
 	switch s.From {
-	case schema.FromOwner:
-		return owners[s.Owner], nil
+	case schema.FromModel:
+		return keyFields[s.KeyField], nil
 	case schema.FromMapKey:
 		return c.codec.Elements(it.Index).MapKey(pos.Key)
 	}
 	return c.codec.Record(it.Index).Key(rec, i)
 }
 
-// partitionKey returns the partition key of the owners' values.
-func (c *core) partitionKey(owners []key.Value) (key.Scalar, error) {
-	pk, err := c.schema.PartitionKey(owners)
+// partitionKey returns the partition key of the keyFields' values.
+func (c *core) partitionKey(keyFields []key.Value) (key.Scalar, error) {
+	pk, err := c.schema.PartitionKey(keyFields)
 	if err == nil {
 		if err = pk.CheckSize(key.MaxPartition); err != nil {
 			err = fmt.Errorf("%s: %s: %w", c.schema.Label(), c.schema.PK.SourceName(err), err)

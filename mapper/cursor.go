@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/sel"
+	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/query"
 )
 
@@ -58,7 +58,7 @@ func (c *core) sign(x *search, payload []byte) []byte {
 	part := x.s.Parts[0]
 	about, err := json.Marshal(struct {
 		Model, Table, Elem string
-		Part               sel.Part
+		Part               selection.Part
 		PK, Low, High      []byte // not through strings: they may be any bytes
 		Reverse            bool
 		Filter             *string
@@ -68,7 +68,7 @@ func (c *core) sign(x *search, payload []byte) []byte {
 		Projection         []string
 	}{
 		c.schema.Label(), c.tables[part.Table], x.r.Elem.String(),
-		sel.Part{Table: part.Table, Range: sel.Range{Kind: part.Range.Kind}},
+		selection.Part{Table: part.Table, Range: selection.Range{Kind: part.Range.Kind}},
 		[]byte(part.PK.String()), []byte(part.Range.Low.String()), []byte(part.Range.High.String()),
 		x.o.Reverse, x.filter(), x.names(), x.values(), x.kept(), x.r.Projection,
 	})

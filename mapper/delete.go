@@ -7,17 +7,17 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/av"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/sel"
+	"github.com/itemize/itemize/internal/selection"
 )
 
 // deletion is a delete of one entity's items.
 type deletion struct {
 	c        *core
-	spec     sel.Spec
+	spec     selection.Selection
 	settings writeSettings
 	t        *tally
 	// d holds the keys, for messages and for what is in doubt.
@@ -28,7 +28,7 @@ type deletion struct {
 }
 
 // delete deletes a selection. st is its state where it is a loaded entity.
-func (c *core) delete(ctx context.Context, spec sel.Spec, st *state, settings writeSettings, t *tally) error {
+func (c *core) delete(ctx context.Context, spec selection.Selection, st *state, settings writeSettings, t *tally) error {
 	if err := c.deletable(settings); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (c *core) delete(ctx context.Context, spec sel.Spec, st *state, settings wr
 	if st != nil {
 		return del.loaded(ctx, st)
 	}
-	if p := spec.Parts[0]; len(spec.Parts) == 1 && p.Range.Kind == sel.One && !spec.Whole {
+	if p := spec.Parts[0]; len(spec.Parts) == 1 && p.Range.Kind == selection.One && !spec.Whole {
 		return del.one(ctx, p)
 	}
 	// What is there is read first. If it changes meanwhile, it is read again.
@@ -81,12 +81,12 @@ func (del *deletion) check() error {
 	case !del.spec.Entity:
 		return refuse("the key selects several entities: give all of " + identityNames(c.schema) + " to delete one")
 	}
-	del.d = &diff{c: c, owners: del.spec.Owners}
+	del.d = &diff{c: c, keyFields: del.spec.Identity}
 	var err error
-	if del.d.pk, err = c.partitionKey(del.spec.Owners); err != nil {
+	if del.d.pk, err = c.partitionKey(del.spec.Identity); err != nil {
 		return err
 	}
-	root, err := c.rootPlace(del.spec.Owners)
+	root, err := c.rootPlace(del.spec.Identity)
 	if err != nil {
 		return err
 	}
@@ -100,14 +100,14 @@ func (del *deletion) check() error {
 }
 
 // one deletes a single item, whatever it holds.
-func (del *deletion) one(ctx context.Context, p sel.Part) error {
+func (del *deletion) one(ctx context.Context, p selection.Part) error {
 	c := del.c
 	it, values := c.schema.Match(p.Table, p.Range.Low)
 	if it == nil {
 		return fmt.Errorf("%s: the sort key %s matches no field: items that the model does not know are not deleted", c.schema.Label(), p.Range.Low)
 	}
 	if !c.owned(&state{spec: del.spec}, &read.Found{Kind: it, Values: values}) {
-		return fmt.Errorf("%s: the sort key %s is that of another entity than %s: select it by its own key", c.schema.Label(), p.Range.Low, c.entityName(del.spec.Owners))
+		return fmt.Errorf("%s: the sort key %s is that of another entity than %s: select it by its own key", c.schema.Label(), p.Range.Low, c.entityName(del.spec.Identity))
 	}
 	ch := &change{place: place{p.Table, p.PK, p.Range.Low}, kind: KindDelete, item: it, unread: true}
 	del.t.mode = ModeOne
@@ -151,7 +151,7 @@ func (del *deletion) gone(err error) error {
 			return err
 		}
 	}
-	return &notFoundError{model: del.c.schema.Label(), key: del.c.entityName(del.spec.Owners)}
+	return &notFoundError{model: del.c.schema.Label(), key: del.c.entityName(del.spec.Identity)}
 }
 
 // take adds the deletes of a state's items.
@@ -168,7 +168,7 @@ func (del *deletion) take(st *state) {
 	}
 }
 
-// staged tells whether deletes are staged: where that is asked for, or they do not fit a
+// staged reports whether deletes are staged: where that is asked for, or they do not fit a
 // transaction.
 func (del *deletion) staged(all []*change) bool {
 	s := del.settings
@@ -232,22 +232,22 @@ func (c *core) told(found []read.Found) []key.Value {
 			there[f.Kind] = c.decodeItem(f, v, c.rowOf(f)) == nil
 		}
 	}
-	known := make([]key.Value, len(c.schema.Owners))
+	known := make([]key.Value, len(c.schema.KeyFields))
 	for i := c.schema.Identities(); i < len(known); i++ {
-		if there[c.schema.Owners[i].Item] {
-			known[i], _ = c.codec.Owner(v, i)
+		if there[c.schema.KeyFields[i].Item] {
+			known[i], _ = c.codec.KeyField(v, i)
 		}
 	}
 	return known
 }
 
-// ownedBy tells whether an item's key agrees with the values that are known.
+// ownedBy reports whether an item's key agrees with the values that are known.
 func (c *core) ownedBy(known []key.Value, f *read.Found) bool {
 	if f.Kind.Key == nil {
 		return true
 	}
 	for i, src := range f.Kind.Key.Sources {
-		if src.From == schema.FromOwner && known[src.Owner].Kind != key.None && !c.sameInKey(f.Kind.Key, i, f.Values[i], known[src.Owner]) {
+		if src.From == schema.FromModel && known[src.KeyField].Kind != key.None && !c.sameInKey(f.Kind.Key, i, f.Values[i], known[src.KeyField]) {
 			return false
 		}
 	}
@@ -361,12 +361,12 @@ var errTakenOver = errors.New("an insert has taken over")
 // stillOurs returns errTakenOver where the root does not carry the delete's stage
 // any more.
 func (del *deletion) stillOurs(ctx context.Context, st stage, t *tally) error {
-	root, err := del.c.readRoot(ctx, del.c.identity(del.d.owners), t)
+	root, err := del.c.readRoot(ctx, del.c.identity(del.d.keyFields), t)
 	if err != nil {
 		return err
 	}
 	if root != nil {
-		if now, ok := readStage(root.Item); ok && av.Same(now.attempt, st.attempt) {
+		if now, ok := readStage(root.Item); ok && attr.Same(now.attempt, st.attempt) {
 			return nil
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/av"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
@@ -20,9 +20,9 @@ type diff struct {
 	c *core
 	s *state
 	v any
-	// owners are the values of the fields that keys name, oldOwners as stored
+	// keyFields are the values of the fields that keys name, oldKeyFields as stored
 	// where they differ.
-	owners, oldOwners []key.Value
+	keyFields, oldKeyFields []key.Value
 	pk                key.Scalar
 	// moves tells that a key field was changed.
 	moves bool
@@ -39,7 +39,7 @@ type diff struct {
 // unchanged tells, without encoding or allocating anything, that a value is as it
 // is stored. It may say no of one that is, never yes of one that is not.
 func (c *core) unchanged(s *state, v any) bool {
-	if s.fresh || len(s.doubts) > 0 || s.moving != nil || !c.codec.SameOwners(v, s.old) {
+	if s.fresh || len(s.doubts) > 0 || s.moving != nil || !c.codec.SameKeyFields(v, s.old) {
 		return false
 	}
 	for i, it := range c.schema.Items {
@@ -66,7 +66,7 @@ func (c *core) diff(s *state, v any, settings writeSettings) (*diff, error) {
 	if err := d.identify(settings); err != nil {
 		return nil, err
 	}
-	if it := c.schema.Root; it.ExpiryOwner {
+	if it := c.schema.Root; it.ExpiryOfRoot {
 		now, _ := c.codec.Record(it.Index).Expiry(v)
 		was, _ := c.codec.Record(it.Index).Expiry(s.old)
 		d.expiryChanged = !s.fresh && now.Unix() != was.Unix()
@@ -92,43 +92,43 @@ func (d *diff) fail(err error) { d.errs = append(d.errs, err) }
 // identify computes the keys' values, and refuses ones that were changed.
 func (d *diff) identify(settings writeSettings) error {
 	c, s := d.c, d.s
-	same := !s.fresh && c.codec.SameOwners(d.v, s.old)
-	if same && s.owners != nil && s.moving == nil {
-		d.owners, d.oldOwners, d.pk = s.owners, s.owners, s.pk
+	same := !s.fresh && c.codec.SameKeyFields(d.v, s.old)
+	if same && s.keyFields != nil && s.moving == nil {
+		d.keyFields, d.oldKeyFields, d.pk = s.keyFields, s.keyFields, s.pk
 		return nil
 	}
 	var err error
-	if d.owners, err = c.owners(d.v); err != nil {
+	if d.keyFields, err = c.keyFields(d.v); err != nil {
 		return err
 	}
-	if d.pk, err = c.partitionKey(d.owners); err != nil {
+	if d.pk, err = c.partitionKey(d.keyFields); err != nil {
 		return err
 	}
 	switch {
 	case s.moving != nil:
-		d.oldOwners, d.moves = s.moving, true
+		d.oldKeyFields, d.moves = s.moving, true
 	case same:
-		s.owners = d.owners
+		s.keyFields = d.keyFields
 		fallthrough
 	case s.fresh:
-		d.oldOwners = d.owners
+		d.oldKeyFields = d.keyFields
 		return nil
 	default:
-		if d.oldOwners, err = c.owners(s.old); err != nil {
+		if d.oldKeyFields, err = c.keyFields(s.old); err != nil {
 			return err
 		}
 	}
 	if same {
 		return nil // a move that was interrupted goes on, or back
 	}
-	changed := d.changedOwner()
+	changed := d.changedKeyField()
 	if changed < 0 {
 		return nil
 	}
 	d.moves = true
-	o := c.schema.Owners[changed]
+	o := c.schema.KeyFields[changed]
 	if !settings.move {
-		return &KeyChangedError{Model: c.schema.Label(), Field: o.Name, Old: d.oldOwners[changed].String(), New: d.owners[changed].String()}
+		return &KeyChangedError{Model: c.schema.Label(), Field: o.Name, Old: d.oldKeyFields[changed].String(), New: d.keyFields[changed].String()}
 	}
 	if !s.spec.Whole {
 		return fmt.Errorf("%s.%s: Move needs the whole entity, and only a part was loaded: load it by its key", c.schema.Label(), o.Name)
@@ -136,8 +136,8 @@ func (d *diff) identify(settings writeSettings) error {
 	return nil
 }
 
-// changedOwner returns the first field whose change changes a key, -1 for none.
-func (d *diff) changedOwner() int {
+// changedKeyField returns the first field whose change changes a key, -1 for none.
+func (d *diff) changedKeyField() int {
 	keys := []*schema.Key{d.c.schema.PK}
 	for _, it := range d.c.schema.Items {
 		if it.Key != nil {
@@ -146,15 +146,15 @@ func (d *diff) changedOwner() int {
 	}
 	for _, k := range keys {
 		for i, src := range k.Sources {
-			if src.From == schema.FromOwner && !d.c.sameInKey(k, i, d.owners[src.Owner], d.oldOwners[src.Owner]) {
-				return src.Owner
+			if src.From == schema.FromModel && !d.c.sameInKey(k, i, d.keyFields[src.KeyField], d.oldKeyFields[src.KeyField]) {
+				return src.KeyField
 			}
 		}
 	}
 	return -1
 }
 
-// covered tells whether a save may write the item at a place.
+// covered reports whether a save may write the item at a place.
 func (d *diff) covered(table int, sk key.Scalar) bool {
 	return d.s.fresh || d.s.spec.Whole || d.s.spec.Contains(table, sk)
 }
@@ -164,7 +164,7 @@ func (d *diff) notLoaded(it *schema.Item, at place) {
 }
 
 func (d *diff) singleton(it *schema.Item) {
-	sk, err := d.c.sortKey(it, d.owners, d.v, codec.Pos{})
+	sk, err := d.c.sortKey(it, d.keyFields, d.v, codec.Pos{})
 	if err != nil {
 		d.fail(err)
 		return
@@ -216,7 +216,7 @@ func (d *diff) stored(it *schema.Item, at place) (r *row, away []*row) {
 	return r, away
 }
 
-// differs tells whether an item's attributes are not as they are stored.
+// differs reports whether an item's attributes are not as they are stored.
 func (d *diff) differs(it *schema.Item, r *row, old, rec any) bool {
 	record := d.c.codec.Record(it.Index)
 	if !record.Equal(old, rec) {
@@ -227,7 +227,7 @@ func (d *diff) differs(it *schema.Item, r *row, old, rec any) bool {
 	for i, a := range it.Attributes {
 		if a.Opaque {
 			now, err := record.Encode(rec, i)
-			if err != nil || !av.Same(now, d.storedOpaque(it, r, old, i)) {
+			if err != nil || !attr.Same(now, d.storedOpaque(it, r, old, i)) {
 				return true
 			}
 		}
@@ -284,11 +284,11 @@ func (d *diff) element(it *schema.Item, elements codec.Elements, stored map[key.
 		d.fail(fmt.Errorf("%s.%s: %s is nil, and an item has to hold something: remove it", d.c.schema.Label(), it.Name, posName(pos)))
 		return
 	}
-	if o := d.unreadOwner(it); o != "" {
+	if o := d.unreadKeyField(it); o != "" {
 		d.fail(&NotLoadedError{Model: d.c.schema.Label(), Field: it.Name, needs: o + ","})
 		return
 	}
-	sk, err := d.c.sortKey(it, d.owners, rec, pos)
+	sk, err := d.c.sortKey(it, d.keyFields, rec, pos)
 	if err != nil {
 		d.fail(fmt.Errorf("%w (%s)", err, posName(pos)))
 		return
@@ -318,7 +318,7 @@ func (d *diff) moved(it *schema.Item, stored map[key.Scalar]*row, rec any, pos c
 	if !d.moves {
 		return nil
 	}
-	sk, err := d.c.sortKey(it, d.oldOwners, rec, pos)
+	sk, err := d.c.sortKey(it, d.oldKeyFields, rec, pos)
 	if err != nil {
 		return nil
 	}
@@ -349,7 +349,7 @@ func (d *diff) delete(it *schema.Item, r *row) {
 func (d *diff) encode(it *schema.Item, rec any, i int) (types.AttributeValue, error) {
 	av, err := d.c.codec.Record(it.Index).Encode(rec, i)
 	if err == nil {
-		err = codec.Check(av)
+		err = attr.Check(av)
 	}
 	if err != nil {
 		a := it.Attributes[i]
@@ -365,7 +365,7 @@ func (d *diff) expiry(it *schema.Item, v, rec any) types.AttributeValue {
 		return nil
 	}
 	record := d.c.codec.Record(it.Index)
-	if it.ExpiryOwner {
+	if it.ExpiryOfRoot {
 		record, rec = d.c.codec.Record(d.c.schema.Root.Index), v
 	}
 	at, ok := record.Expiry(rec)
@@ -394,7 +394,7 @@ func (d *diff) compare(it *schema.Item, r *row, old, rec any, clear bool) (sets,
 			return nil, nil, err
 		}
 		switch {
-		case (r == nil || !a.Distinct) && av.Same(d.was(it, r, old, i), now):
+		case (r == nil || !a.Distinct) && attr.Same(d.was(it, r, old, i), now):
 		case now != nil:
 			sets = append(sets, assignment{a.Name, i, now})
 		case r == nil || r.sizes[i] > 0:
@@ -403,7 +403,7 @@ func (d *diff) compare(it *schema.Item, r *row, old, rec any, clear bool) (sets,
 	}
 	was, now := d.expiry(it, d.s.old, old), d.expiry(it, d.v, rec)
 	switch {
-	case av.Same(was, now):
+	case attr.Same(was, now):
 	case now != nil:
 		sets = append(sets, assignment{d.c.schema.TTL, expiryIndex, now})
 	case r == nil || r.expiry > 0:
@@ -493,7 +493,7 @@ func (d *diff) versionGrowth(it *schema.Item, r *row) int {
 // put notes a new item. from is the row that it moves away from, or nil.
 func (d *diff) put(it *schema.Item, at place, rec any, pos codec.Pos, from *row) {
 	ch := &change{place: at, kind: KindPut, item: it, rec: rec, pos: pos, ghost: d.s.ghosts[at]}
-	if it.ExpiryOwner && !d.s.fresh && len(d.s.rows[d.c.schema.Root.Index]) == 0 {
+	if it.ExpiryOfRoot && !d.s.fresh && len(d.s.rows[d.c.schema.Root.Index]) == 0 {
 		d.notLoaded(d.c.schema.Root, at)
 		return
 	}
@@ -508,15 +508,15 @@ func (d *diff) put(it *schema.Item, at place, rec any, pos codec.Pos, from *row)
 	d.add(ch)
 }
 
-// unreadOwner returns the name of a field of the owner that an item's key names and
+// unreadKeyField returns the name of a field of the owner that an item's key names and
 // that was not loaded, "" for none: the key would be that of another item.
-func (d *diff) unreadOwner(it *schema.Item) string {
+func (d *diff) unreadKeyField(it *schema.Item) string {
 	if d.s.unread == nil || it.Key == nil {
 		return ""
 	}
 	for _, src := range it.Key.Sources {
-		if src.From == schema.FromOwner && d.s.unread[src.Owner] {
-			return d.c.schema.Owners[src.Owner].Name
+		if src.From == schema.FromModel && d.s.unread[src.KeyField] {
+			return d.c.schema.KeyFields[src.KeyField].Name
 		}
 	}
 	return ""
@@ -540,7 +540,7 @@ func (d *diff) fill(ch *change, from *row) error {
 		set(assignment{a.Name, i, av})
 	}
 	expiry := d.expiry(ch.item, d.v, ch.rec)
-	if ch.row != nil && ch.item.ExpiryOwner && len(d.s.rows[d.c.schema.Root.Index]) == 0 {
+	if ch.row != nil && ch.item.ExpiryOfRoot && len(d.s.rows[d.c.schema.Root.Index]) == 0 {
 		expiry = ch.row.ttl // the root, which tells it, was not loaded
 	}
 	set(assignment{d.c.schema.TTL, expiryIndex, expiry})
@@ -560,7 +560,7 @@ func (d *diff) fill(ch *change, from *row) error {
 // been seen to refuse there what Put accepts (cost.md, Limits).
 const updateGate = 400_000
 
-// needsPut tells whether an update has to be a put of the whole item: its
+// needsPut reports whether an update has to be a put of the whole item: its
 // expression would be over a limit, or the item is near its own.
 func (d *diff) needsPut(ch *change) bool {
 	if ch.newSize > updateGate && ch.newSize <= cost.MaxItem {

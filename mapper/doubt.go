@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/itemize/itemize/internal/av"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
 )
@@ -17,7 +17,7 @@ type doubt struct {
 	// changes are independent of the value that they came from, and so is to.
 	changes []*change
 	to      arrival
-	// tellers are the changes whose items tell whether the write was applied.
+	// tellers are the changes whose items report whether the write was applied.
 	tellers []*change
 	// whole tells that it is all of what a save writes.
 	whole bool
@@ -48,17 +48,17 @@ func (c *core) remember(s *state, d *diff, x *doubt) {
 	x.to = d.arrival()
 	if d.v != nil {
 		x.to.v = c.codec.New()
-		c.codec.CloneOwners(x.to.v, d.v)
+		c.codec.CloneKeyFields(x.to.v, d.v)
 	}
 	s.doubts = append(s.doubts, x)
 }
 
-// touches tells whether the write is of an item at a place.
+// touches reports whether the write is of an item at a place.
 func (x *doubt) touches(at place) bool {
 	return slices.ContainsFunc(x.changes, func(ch *change) bool { return ch.place == at })
 }
 
-// touchedBy tells whether changes write one of the items, which ends the doubt.
+// touchedBy reports whether changes write one of the items, which ends the doubt.
 func (x *doubt) touchedBy(changes []*change) bool {
 	return slices.ContainsFunc(changes, func(ch *change) bool { return x.touches(ch.place) })
 }
@@ -141,10 +141,10 @@ func (c *core) holds(ch *change, stored read.Item) bool {
 	case KindDelete:
 		return len(stored) == 0
 	case KindPut:
-		return av.SameItem(ch.put, stored)
+		return attr.SameItem(ch.put, stored)
 	}
 	for _, a := range ch.attributes {
-		if !av.Same(a.value, stored[a.name]) {
+		if !attr.Same(a.value, stored[a.name]) {
 			return false
 		}
 	}
@@ -221,8 +221,8 @@ func (d *diff) versioned(at place) *row {
 // arrival is the keys of a value that was saved.
 type arrival struct {
 	v      any
-	owners []key.Value
+	keyFields []key.Value
 	pk     key.Scalar
 }
 
-func (d *diff) arrival() arrival { return arrival{d.v, d.owners, d.pk} }
+func (d *diff) arrival() arrival { return arrival{d.v, d.keyFields, d.pk} }

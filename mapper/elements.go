@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/itemize/itemize/internal/av"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/sel"
+	"github.com/itemize/itemize/internal/selection"
 )
 
 // elementReader reads elements of a type, page by page.
@@ -75,18 +75,18 @@ func (r *elementReader) element(ctx context.Context, f *read.Found) (rec any, th
 	if err != nil {
 		return nil, false, err
 	}
-	kept, err := r.keeps(f, func(k *sel.Filter) (key.Value, error) { return c.codec.Record(k.Item).Key(e.rec, k.Source) })
+	kept, err := r.keeps(f, func(k *selection.Filter) (key.Value, error) { return c.codec.Record(k.Item).Key(e.rec, k.Source) })
 	return e.rec, kept, err
 }
 
-// keeps tells whether one of the parts that an item lies in keeps it: by the instant that
+// keeps reports whether one of the parts that an item lies in keeps it: by the instant that
 // it stores, where its key holds less.
-func (x *search) keeps(f *read.Found, instant func(*sel.Filter) (key.Value, error)) (bool, error) {
+func (x *search) keeps(f *read.Found, instant func(*selection.Filter) (key.Value, error)) (bool, error) {
 	for _, p := range x.s.Parts {
 		if p.Table != f.Table || !p.Range.Contains(f.SK) {
 			continue
 		}
-		if p.Keep == nil || p.Keep.Owner < 0 && p.Keep.Item != f.Kind.Index {
+		if p.Keep == nil || p.Keep.KeyField < 0 && p.Keep.Item != f.Kind.Index {
 			return true, nil
 		}
 		if at, err := instant(p.Keep); err != nil || p.Keep.Keeps(at.Time) {
@@ -96,14 +96,14 @@ func (x *search) keeps(f *read.Found, instant func(*sel.Filter) (key.Value, erro
 	return false, nil
 }
 
-// isOf tells whether an item's elements have a Go type.
+// isOf reports whether an item's elements have a Go type.
 func (c *core) isOf(it *schema.Item, elem reflect.Type) bool {
 	return it.Element() && it.Elem.Go == elem
 }
 
 // onlyElements refuses a selection that can hold items other than the elements
 // of a type, or none of them.
-func (c *core) onlyElements(s sel.Spec, elem reflect.Type) error {
+func (c *core) onlyElements(s selection.Selection, elem reflect.Type) error {
 	some := false
 	for _, it := range c.schema.Items {
 		if !c.canHold(s, it) {
@@ -115,7 +115,7 @@ func (c *core) onlyElements(s sel.Spec, elem reflect.Type) error {
 		some = true
 	}
 	for _, p := range s.Parts {
-		some = some || p.Range.Kind == sel.None
+		some = some || p.Range.Kind == selection.None
 	}
 	if !some {
 		return fmt.Errorf("%s: the selection holds no elements of the type %s: name the type of a slice's or map's elements, without a pointer", c.schema.Label(), elem)
@@ -123,17 +123,17 @@ func (c *core) onlyElements(s sel.Spec, elem reflect.Type) error {
 	return nil
 }
 
-// canHold tells whether items of a kind can lie in a selection.
-func (c *core) canHold(s sel.Spec, it *schema.Item) bool {
+// canHold reports whether items of a kind can lie in a selection.
+func (c *core) canHold(s selection.Selection, it *schema.Item) bool {
 	for _, p := range s.Parts {
 		if p.Table != it.Table.Index {
 			continue
 		}
 		switch {
-		case p.Range.Kind == sel.None:
-		case it.Key == nil, p.Range.Kind == sel.All:
+		case p.Range.Kind == selection.None:
+		case it.Key == nil, p.Range.Kind == selection.All:
 			return true
-		case p.Range.Kind == sel.One:
+		case p.Range.Kind == selection.One:
 			if kind, _ := c.schema.Match(p.Table, p.Range.Low); kind == it {
 				return true
 			}
@@ -147,8 +147,8 @@ func (c *core) canHold(s sel.Spec, it *schema.Item) bool {
 }
 
 // common returns what all keys of a range begin with.
-func common(r sel.Range) string {
-	if r.Kind == sel.Prefix {
+func common(r selection.Range) string {
+	if r.Kind == selection.Prefix {
 		return r.Low.Text
 	}
 	n := 0
@@ -158,7 +158,7 @@ func common(r sel.Range) string {
 	return r.Low.Text[:n]
 }
 
-// there tells whether an item is one of the live entity: one of a staged insert
+// there reports whether an item is one of the live entity: one of a staged insert
 // is if the root is live with its attempt. A root that went live not long ago may
 // have done so after the item was read, when not all of them were there: then they
 // are read again, strongly.
@@ -167,12 +167,12 @@ func (r *elementReader) there(ctx context.Context, f *read.Found) (bool, error) 
 		return true, nil
 	}
 	c := r.c
-	owners := c.ownersOf(f, r.s)
-	name := c.entityName(owners)
+	keyFields := c.identityOf(f, r.s)
+	name := c.entityName(keyFields)
 	live, known := r.roots[name]
 	if !known {
 		var t tally
-		root, err := c.readRoot(ctx, owners, &t)
+		root, err := c.readRoot(ctx, keyFields, &t)
 		r.add(&t)
 		if err != nil {
 			return false, err
@@ -183,21 +183,21 @@ func (r *elementReader) there(ctx context.Context, f *read.Found) (bool, error) 
 			r.again, r.o.Strong = true, true
 		}
 	}
-	return av.Same(f.Attempt, live.attempt), nil
+	return attr.Same(f.Attempt, live.attempt), nil
 }
 
-// ownersOf returns what an item's entity is known by: from the selection, and
+// identityOf returns what an item's entity is known by: from the selection, and
 // where that names several entities from the item's keys.
-func (c *core) ownersOf(f *read.Found, s sel.Spec) []key.Value {
-	owners := make([]key.Value, c.schema.Identities())
-	copy(owners, s.Owners)
+func (c *core) identityOf(f *read.Found, s selection.Selection) []key.Value {
+	keyFields := make([]key.Value, c.schema.Identities())
+	copy(keyFields, s.Identity)
 	if f.Kind.Key == nil {
-		return owners
+		return keyFields
 	}
 	for i, src := range f.Kind.Key.Sources {
-		if src.From == schema.FromOwner && src.Owner < len(owners) && (src.Lossless || owners[src.Owner].Kind == key.None) {
-			owners[src.Owner] = f.Values[i]
+		if src.From == schema.FromModel && src.KeyField < len(keyFields) && (src.Lossless || keyFields[src.KeyField].Kind == key.None) {
+			keyFields[src.KeyField] = f.Values[i]
 		}
 	}
-	return owners
+	return keyFields
 }

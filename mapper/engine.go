@@ -12,7 +12,7 @@ import (
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/sel"
+	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/query"
 )
 
@@ -41,7 +41,7 @@ type position struct {
 type search struct {
 	c  *core
 	r  query.Request
-	s  sel.Spec
+	s  selection.Selection
 	o  read.Options
 	u  *read.Usage
 	at *position // where it begins, nil for the beginning
@@ -59,7 +59,7 @@ func (c *core) newSearch(r query.Request, u *read.Usage) (*search, error) {
 	if x.o.Expr, err = c.expressionOf(r, x.s); err != nil {
 		return nil, err
 	}
-	exact := !slices.ContainsFunc(x.s.Parts, func(p sel.Part) bool { return p.Keep != nil })
+	exact := !slices.ContainsFunc(x.s.Parts, func(p selection.Part) bool { return p.Keep != nil })
 	if r.Filter == nil && exact && (!x.flat() || len(c.schema.Items) == 1) {
 		x.o.Limit = r.Limit
 	}
@@ -77,7 +77,7 @@ func (c *core) newSearch(r query.Request, u *read.Usage) (*search, error) {
 	return x, nil
 }
 
-// flat tells whether the search is for entities of a flat model.
+// flat reports whether the search is for entities of a flat model.
 func (x *search) flat() bool { return x.r.Elem == x.c.schema.Type.Go }
 
 // check refuses a selection that does not hold what is asked for, or more than that.
@@ -97,7 +97,7 @@ func (x *search) check() error {
 		if p.Table != 0 {
 			return fmt.Errorf("%s: the entities have items in several tables, which one query cannot read: Load them one by one", c.schema.Label())
 		}
-		root = root || p.Range.Kind == sel.None
+		root = root || p.Range.Kind == selection.None
 	}
 	if !root && !c.canHold(x.s, c.schema.Root) {
 		return fmt.Errorf("%s: the selection cannot hold %s, the root, without which no entity is found: select more", c.schema.Label(), c.schema.Root.Name)
@@ -203,7 +203,7 @@ func (c *core) Input(r query.Request) (*dynamodb.QueryInput, error) {
 	if err := x.single("Input"); err != nil {
 		return nil, err
 	}
-	if x.s.Parts[0].Range.Kind == sel.None {
+	if x.s.Parts[0].Range.Kind == selection.None {
 		return nil, errors.New("the range ends before it begins, so that nothing is asked")
 	}
 	return c.reader.Input(x.s.Parts[0], x.o), nil

@@ -7,13 +7,13 @@ import (
 
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/sel"
+	"github.com/itemize/itemize/internal/selection"
 )
 
 // group is the items of one entity of a flat model, while they come.
 type group struct {
 	name   string
-	owners []key.Value
+	keyFields []key.Value
 	prefix string
 	first  string     // the smallest key that an item of it can have
 	at     key.Scalar // that of the item that came first
@@ -123,15 +123,15 @@ const lastRune = "\U0010FFFF"
 // join adds an item to its entity's group, unless it was yielded on an earlier page.
 func (r *entityReader) join(f read.Found) error {
 	c := r.c
-	owners := c.ownersOf(&f, r.s)
-	name := c.entityName(owners)
+	keyFields := c.identityOf(&f, r.s)
+	name := c.entityName(keyFields)
 	for _, g := range r.open {
 		if g.name == name {
 			g.found = append(g.found, f)
 			return nil
 		}
 	}
-	prefix, err := c.schema.EntityPrefix(f.Kind, owners)
+	prefix, err := c.schema.EntityPrefix(f.Kind, keyFields)
 	if err != nil {
 		return err
 	}
@@ -139,11 +139,11 @@ func (r *entityReader) join(f read.Found) error {
 	if p := r.search.at; p != nil && p.After != "" && (first == p.After || r.o.Reverse == (first > p.After)) {
 		return nil
 	}
-	r.open = append(r.open, &group{name: name, owners: owners, prefix: prefix, first: first, at: f.SK, table: f.Table, pk: f.PK, found: []read.Found{f}})
+	r.open = append(r.open, &group{name: name, keyFields: keyFields, prefix: prefix, first: first, at: f.SK, table: f.Table, pk: f.PK, found: []read.Found{f}})
 	return nil
 }
 
-// over tells whether no item of the group can come any more at a key.
+// over reports whether no item of the group can come any more at a key.
 func (g *group) over(sk key.Scalar, reverse bool) bool {
 	if sk.Type != 'S' {
 		return true // a bare key: one item each
@@ -164,7 +164,7 @@ func (r *entityReader) entity(ctx context.Context, g *group) (any, error) {
 	defer func() { r.add(&t) }()
 	v := c.codec.New()
 	st := &state{
-		core: c, spec: sel.Entity(c.schema, g.owners), old: c.codec.New(),
+		core: c, spec: selection.Entity(c.schema, g.keyFields), old: c.codec.New(),
 		rows: make([][]*row, len(c.schema.Items)), ghosts: map[place]*ghost{},
 	}
 	found, err := c.alive(ctx, st, g.found, &t)
@@ -180,7 +180,7 @@ func (r *entityReader) entity(ctx context.Context, g *group) (any, error) {
 	case err != nil:
 		return nil, err
 	}
-	kept, err := r.keeps(&g.found[0], func(k *sel.Filter) (key.Value, error) { return c.codec.Owner(v, k.Owner) })
+	kept, err := r.keeps(&g.found[0], func(k *selection.Filter) (key.Value, error) { return c.codec.KeyField(v, k.KeyField) })
 	if err != nil || !kept {
 		return nil, err
 	}

@@ -131,7 +131,7 @@ func (c *core) updateExpression(x *expression, ch *change) string {
 	return b.String()
 }
 
-// ofAttempt tells whether the item came with a staged insert, which a write of it ends.
+// ofAttempt reports whether the item came with a staged insert, which a write of it ends.
 func (ch *change) ofAttempt() bool {
 	return ch.row != nil && ch.row.attempt != nil || ch.patch != nil && ch.patch.attempt != nil
 }

@@ -168,7 +168,7 @@ type scenario struct {
 	// do does it, and after is what is stored then; nil for nothing.
 	do    func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error
 	after *account
-	// between tells whether a state that is stored after a failure is one that
+	// between reports whether a state that is stored after a failure is one that
 	// an operation that is not atomic may leave; nil for one that is.
 	between func(account) bool
 }

@@ -8,12 +8,12 @@ import (
 
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/sel"
+	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/query"
 )
 
 // expressionOf builds a request's filter and projection, nil for neither.
-func (c *core) expressionOf(r query.Request, s sel.Spec) (*read.Expression, error) {
+func (c *core) expressionOf(r query.Request, s selection.Selection) (*read.Expression, error) {
 	projection := r.Projection
 	if r.KeysOnly {
 		projection = []string{}
@@ -40,7 +40,7 @@ func (c *core) expressionOf(r query.Request, s sel.Spec) (*read.Expression, erro
 }
 
 // needed adds to a projection what tells that an item is there, and whose.
-func (c *core) needed(s sel.Spec, names []string) []string {
+func (c *core) needed(s selection.Selection, names []string) []string {
 	out := slices.Clone(names)
 	add := func(name string) {
 		if name != "" && !slices.Contains(out, name) {
@@ -65,10 +65,10 @@ func (c *core) needed(s sel.Spec, names []string) []string {
 	return out
 }
 
-// names tells whether a key names a field, so that its attribute holds what the key may
+// names reports whether a key names a field, so that its attribute holds what the key may
 // have lost.
 func (c *core) names(it *schema.Item, f *schema.Field) bool {
-	if slices.ContainsFunc(c.schema.Owners, func(o *schema.Owner) bool { return f != nil && o.Field == f }) {
+	if slices.ContainsFunc(c.schema.KeyFields, func(o *schema.KeyField) bool { return f != nil && o.Field == f }) {
 		return true
 	}
 	return it.Key != nil && slices.ContainsFunc(it.Key.Sources, func(s schema.Source) bool {

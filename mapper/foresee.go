@@ -5,7 +5,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/sel"
+	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/query"
 )
 
@@ -28,12 +28,12 @@ func (m *Mapper[T]) PlanLoad(s query.Selection[T], options ...ReadOption) (*Plan
 	}
 	ones := 0
 	for _, part := range spec.Parts {
-		if part.Range.Kind == sel.None {
+		if part.Range.Kind == selection.None {
 			continue
 		}
 		u, answers := m.core.foresee(part, st)
 		p.RCU = p.RCU.Add(u.Times(times))
-		if part.Range.Kind == sel.One {
+		if part.Range.Kind == selection.One {
 			ones++
 		} else {
 			p.requests += answers
@@ -44,8 +44,8 @@ func (m *Mapper[T]) PlanLoad(s query.Selection[T], options ...ReadOption) (*Plan
 }
 
 // foresee returns the units of reading a part strongly, and the number of answers.
-func (c *core) foresee(part sel.Part, st *state) (cost.Units, int) {
-	if st == nil && part.Range.Kind == sel.One {
+func (c *core) foresee(part selection.Part, st *state) (cost.Units, int) {
+	if st == nil && part.Range.Kind == selection.One {
 		return cost.Units{Min: 1, Max: cost.ReadUnits(cost.MaxItem)}, 1
 	}
 	if st == nil {
@@ -80,7 +80,7 @@ func (c *core) Foresee(r query.Request) (*query.Plan, error) {
 	}
 	p := &query.Plan{}
 	for _, part := range x.s.Parts {
-		if part.Range.Kind == sel.None {
+		if part.Range.Kind == selection.None {
 			continue
 		}
 		u, answers := c.foresee(part, nil)
@@ -116,7 +116,7 @@ func (m *Mapper[T]) PlanDelete(s query.Selection[T], options ...WriteOption) (*P
 	switch parts := del.spec.Parts; {
 	case loaded:
 		del.take(e.state)
-	case len(parts) == 1 && parts[0].Range.Kind == sel.One && !del.spec.Whole:
+	case len(parts) == 1 && parts[0].Range.Kind == selection.One && !del.spec.Whole:
 		it, _ := c.schema.Match(parts[0].Table, parts[0].Range.Low)
 		if it == nil {
 			return nil, fmt.Errorf("%s: the sort key %s matches no field", c.schema.Label(), parts[0].Range.Low)

@@ -6,16 +6,16 @@ import (
 	"slices"
 	"time"
 
-	"github.com/itemize/itemize/internal/av"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/sel"
+	"github.com/itemize/itemize/internal/selection"
 )
 
 // load reads a selection into v, a pointer to a zero model.
-func (c *core) load(ctx context.Context, spec sel.Spec, v any, strong bool, t *tally) (*state, error) {
+func (c *core) load(ctx context.Context, spec selection.Selection, v any, strong bool, t *tally) (*state, error) {
 	switch {
 	case spec.Err != nil:
 		return nil, spec.Err
@@ -27,7 +27,7 @@ func (c *core) load(ctx context.Context, spec sel.Spec, v any, strong bool, t *t
 		return nil, err
 	}
 	var err error
-	if s.pk, err = c.partitionKey(spec.Owners); err != nil {
+	if s.pk, err = c.partitionKey(spec.Identity); err != nil {
 		return nil, err
 	}
 	found, err := c.collect(ctx, spec, read.Options{Strong: strong}, t)
@@ -44,7 +44,7 @@ func (c *core) load(ctx context.Context, spec sel.Spec, v any, strong bool, t *t
 }
 
 // collect reads all items of a selection.
-func (c *core) collect(ctx context.Context, spec sel.Spec, o read.Options, t *tally) ([]read.Found, error) {
+func (c *core) collect(ctx context.Context, spec selection.Selection, o read.Options, t *tally) ([]read.Found, error) {
 	var found []read.Found
 	var u read.Usage
 	defer func() { t.read(&u) }()
@@ -78,7 +78,7 @@ func (c *core) alive(ctx context.Context, s *state, found []read.Found, t *tally
 	if err != nil {
 		return nil, err
 	}
-	rootAt, err := c.rootPlace(s.spec.Owners)
+	rootAt, err := c.rootPlace(s.spec.Identity)
 	if err != nil {
 		return nil, err
 	}
@@ -109,17 +109,17 @@ func (c *core) rootAmong(found []read.Found, at place) *read.Found {
 	return nil
 }
 
-// joined tells whether an item is one of the live entity, as far as staged writes
+// joined reports whether an item is one of the live entity, as far as staged writes
 // decide it.
 func (c *core) joined(f *read.Found, live liveness) bool {
-	return f.Kind == c.schema.Root || f.Attempt == nil || av.Same(f.Attempt, live.attempt)
+	return f.Kind == c.schema.Root || f.Attempt == nil || attr.Same(f.Attempt, live.attempt)
 }
 
 // staged finds out which attempt of a staged insert the live root carries, where
 // items carry one. If the items may have been read before the root went live,
 // when not all of them were there, they are read again, strongly.
 func (c *core) staged(ctx context.Context, s *state, found []read.Found, t *tally) ([]read.Found, liveness, error) {
-	rootAt, err := c.rootPlace(s.spec.Owners)
+	rootAt, err := c.rootPlace(s.spec.Identity)
 	if err != nil {
 		return nil, liveness{}, err
 	}
@@ -131,10 +131,10 @@ func (c *core) staged(ctx context.Context, s *state, found []read.Found, t *tall
 			live = seen
 		}
 		foreign, early := c.doubts(found, among, live)
-		if !foreign && !early || live.attempt != nil && av.Same(live.attempt, seen.attempt) {
+		if !foreign && !early || live.attempt != nil && attr.Same(live.attempt, seen.attempt) {
 			return found, live, nil
 		}
-		root, err := c.readRoot(ctx, s.spec.Owners, t)
+		root, err := c.readRoot(ctx, s.spec.Identity, t)
 		if err != nil {
 			return nil, liveness{}, err
 		}
@@ -145,24 +145,24 @@ func (c *core) staged(ctx context.Context, s *state, found []read.Found, t *tall
 				found = c.replaceRoot(found, rootAt, root)
 			}
 			return found, seen, nil
-		case among != nil && !early && av.Same(live.attempt, seen.attempt), among == nil && c.old(seen):
+		case among != nil && !early && attr.Same(live.attempt, seen.attempt), among == nil && c.old(seen):
 			return found, seen, nil
 		}
 		if found, err = c.collect(ctx, s.spec, read.Options{Strong: true}, t); err != nil {
 			return nil, liveness{}, err
 		}
 	}
-	return nil, liveness{}, fmt.Errorf("%s: %s was inserted and deleted again and again while it was read: load it again", c.schema.Label(), c.entityName(s.spec.Owners))
+	return nil, liveness{}, fmt.Errorf("%s: %s was inserted and deleted again and again while it was read: load it again", c.schema.Label(), c.entityName(s.spec.Identity))
 }
 
-// doubts tells whether items carry another attempt than the live root, and whether
+// doubts reports whether items carry another attempt than the live root, and whether
 // items of its attempt may have been read before it went live, when not all of
 // them were there: not if it came with the same answer as they, or is live for long.
 func (c *core) doubts(found []read.Found, root *read.Found, live liveness) (foreign, early bool) {
 	for i := range found {
 		switch f := &found[i]; {
 		case f.Kind == c.schema.Root, f.Attempt == nil:
-		case !av.Same(f.Attempt, live.attempt):
+		case !attr.Same(f.Attempt, live.attempt):
 			foreign = true
 		case !c.old(live) && (root == nil || f.Answer == 0 || root.Answer != f.Answer):
 			early = true
@@ -171,7 +171,7 @@ func (c *core) doubts(found []read.Found, root *read.Found, live liveness) (fore
 	return foreign, early
 }
 
-// old tells whether a root is live for so long that it is for every reader.
+// old reports whether a root is live for so long that it is for every reader.
 func (c *core) old(l liveness) bool {
 	return l.attempt != nil && l.since.Before(c.now().Add(-stale))
 }
@@ -194,8 +194,8 @@ func (c *core) ghostOf(f *read.Found) *ghost {
 
 // rootThere returns ErrNotFound, with what is pending, for a root that is not
 // there or not live.
-func (c *core) rootThere(spec *sel.Spec, root *read.Found) error {
-	missing := &notFoundError{model: c.schema.Label(), key: c.entityName(spec.Owners)}
+func (c *core) rootThere(spec *selection.Selection, root *read.Found) error {
+	missing := &notFoundError{model: c.schema.Label(), key: c.entityName(spec.Identity)}
 	switch {
 	case root == nil:
 		return missing
@@ -211,32 +211,32 @@ func (c *core) rootThere(spec *sel.Spec, root *read.Found) error {
 }
 
 // entityName names an entity in messages by its key values.
-func (c *core) entityName(owners []key.Value) string {
+func (c *core) entityName(keyFields []key.Value) string {
 	text := ""
-	for i, v := range c.identity(owners) {
+	for i, v := range c.identity(keyFields) {
 		if i > 0 {
 			text += ", "
 		}
-		text += c.schema.Owners[i].Name + " " + v.String()
+		text += c.schema.KeyFields[i].Name + " " + v.String()
 	}
 	return text
 }
 
-// owned tells whether an item's key names the entity that is loaded, where it
+// owned reports whether an item's key names the entity that is loaded, where it
 // names fields of the owner that the selection knows.
 func (c *core) owned(s *state, f *read.Found) bool {
 	if f.Kind.Key == nil {
 		return true
 	}
 	for i, src := range f.Kind.Key.Sources {
-		if src.From == schema.FromOwner && src.Owner < len(s.spec.Owners) && !c.sameInKey(f.Kind.Key, i, f.Values[i], s.spec.Owners[src.Owner]) {
+		if src.From == schema.FromModel && src.KeyField < len(s.spec.Identity) && !c.sameInKey(f.Kind.Key, i, f.Values[i], s.spec.Identity[src.KeyField]) {
 			return false
 		}
 	}
 	return true
 }
 
-// sameInKey tells whether two values give the same text at a placeholder.
+// sameInKey reports whether two values give the same text at a placeholder.
 func (c *core) sameInKey(k *schema.Key, source int, a, b key.Value) bool {
 	f := k.Format(source)
 	x, errX := f.Append(nil, a, k.Template.Delim)
@@ -246,17 +246,17 @@ func (c *core) sameInKey(k *schema.Key, source int, a, b key.Value) bool {
 
 // setIdentity sets the fields that the entity is known by to what its keys say:
 // a date's midnight, if the key holds no more of an instant.
-func (c *core) setIdentity(spec sel.Spec, v any) error {
-	for i, value := range spec.Owners {
+func (c *core) setIdentity(spec selection.Selection, v any) error {
+	for i, value := range spec.Identity {
 		k, source := c.schema.KeyOf(i)
 		f := k.Format(source)
 		text, err := f.Append(nil, value, k.Template.Delim)
 		if err == nil {
 			value, _ = f.Parse(string(text), k.Template.Delim)
-			err = c.codec.SetOwner(v, i, value)
+			err = c.codec.SetKeyField(v, i, value)
 		}
 		if err != nil {
-			return fmt.Errorf("%s.%s: %w", c.schema.Label(), c.schema.Owners[i].Name, err)
+			return fmt.Errorf("%s.%s: %w", c.schema.Label(), c.schema.KeyFields[i].Name, err)
 		}
 	}
 	return nil
@@ -290,7 +290,7 @@ func (c *core) decode(s *state, v any, found []read.Found) error {
 		}
 		*all = append(*all, e)
 	}
-	if err := c.adoptOwners(s, v, elements); err != nil {
+	if err := c.adoptKeyFields(s, v, elements); err != nil {
 		return err
 	}
 	if err := c.checkIdentity(s, v); err != nil {
@@ -309,19 +309,19 @@ func (c *core) decode(s *state, v any, found []read.Found) error {
 // that it is known by than its keys do: its changes would go elsewhere.
 func (c *core) checkIdentity(s *state, v any) error {
 	for o := range c.schema.Identities() {
-		it := c.schema.Owners[o].Item
+		it := c.schema.KeyFields[o].Item
 		if it == nil || it.Element() || len(s.rows[it.Index]) == 0 {
 			continue
 		}
-		value, err := c.codec.Owner(v, o)
+		value, err := c.codec.KeyField(v, o)
 		if err != nil {
 			return err
 		}
 		for _, k := range append([]*schema.Key{c.schema.PK}, it.Key) {
 			for i := 0; k != nil && i < len(k.Sources); i++ {
-				if src := k.Sources[i]; src.Owner == o && !c.sameInKey(k, i, value, s.spec.Owners[o]) {
+				if src := k.Sources[i]; src.KeyField == o && !c.sameInKey(k, i, value, s.spec.Identity[o]) {
 					return fmt.Errorf("%s.%s: item %s: its attribute holds %s, and its key %s: the item was not written by this model; correct one of them",
-						c.schema.Label(), c.schema.Owners[o].Name, c.public(s.rows[it.Index][0].place), value, s.spec.Owners[o])
+						c.schema.Label(), c.schema.KeyFields[o].Name, c.public(s.rows[it.Index][0].place), value, s.spec.Identity[o])
 				}
 			}
 		}
@@ -384,7 +384,7 @@ func (c *core) decodeElement(f *read.Found, r *row, rec any) (element, error) {
 	for i, src := range it.Key.Sources {
 		var err error
 		switch src.From {
-		case schema.FromOwner:
+		case schema.FromModel:
 		case schema.FromMapKey:
 			e.mapKey, err = elements.FromKey(f.Values[i])
 		default:
@@ -397,24 +397,24 @@ func (c *core) decodeElement(f *read.Found, r *row, rec any) (element, error) {
 	return e, c.decodeItem(f, e.rec, r)
 }
 
-// adoptOwners settles the fields of the owner, other than its identity, that
+// adoptKeyFields settles the fields of the owner, other than its identity, that
 // element keys name. Where the field's own item was loaded, elements of another
 // value are no elements of this entity; else their keys tell the value, if they
 // agree.
-func (c *core) adoptOwners(s *state, v any, elements [][]element) error {
-	for o := c.schema.Identities(); o < len(c.schema.Owners); o++ {
-		item := c.schema.Owners[o].Item
+func (c *core) adoptKeyFields(s *state, v any, elements [][]element) error {
+	for o := c.schema.Identities(); o < len(c.schema.KeyFields); o++ {
+		item := c.schema.KeyFields[o].Item
 		loaded := item != nil && len(s.rows[item.Index]) > 0
 		adopted := false
 		defer func() { s.markUnread(o, !loaded && !adopted && !c.selected(s, item)) }()
 		for i, it := range c.schema.Items {
 			for n := 0; it.Element() && n < len(it.Key.Sources); n++ {
-				if src := it.Key.Sources[n]; src.From != schema.FromOwner || src.Owner != o {
+				if src := it.Key.Sources[n]; src.From != schema.FromModel || src.KeyField != o {
 					continue
 				}
 				if !loaded && !adopted && len(elements[i]) > 0 {
 					adopted = true
-					if err := c.codec.SetOwner(v, o, elements[i][0].values[n]); err != nil {
+					if err := c.codec.SetKeyField(v, o, elements[i][0].values[n]); err != nil {
 						return err
 					}
 				}
@@ -424,7 +424,7 @@ func (c *core) adoptOwners(s *state, v any, elements [][]element) error {
 				}
 				if len(kept) < len(elements[i]) && !loaded {
 					return fmt.Errorf("%s.%s: the keys hold several values of %s, and which is the entity's is not loaded: select the item of %[3]s as well",
-						c.schema.Label(), it.Name, c.schema.Owners[o].Name)
+						c.schema.Label(), it.Name, c.schema.KeyFields[o].Name)
 				}
 				s.unknown += len(elements[i]) - len(kept)
 				elements[i] = kept
@@ -434,21 +434,21 @@ func (c *core) adoptOwners(s *state, v any, elements [][]element) error {
 	return nil
 }
 
-// selected tells whether a singleton's place lies in the selection, so that it is
+// selected reports whether a singleton's place lies in the selection, so that it is
 // known even where it is not there.
 func (c *core) selected(s *state, it *schema.Item) bool {
 	if s.spec.Whole || it == nil {
 		return s.spec.Whole
 	}
-	sk, err := c.schema.SortKey(it, s.spec.Owners)
+	sk, err := c.schema.SortKey(it, s.spec.Identity)
 	return err == nil && s.spec.Contains(it.Table.Index, sk)
 }
 
 // keepOwned returns the elements whose keys hold the owner's value.
 func (c *core) keepOwned(v any, o int, it *schema.Item, source int, all []element) ([]element, error) {
-	value, err := c.codec.Owner(v, o)
+	value, err := c.codec.KeyField(v, o)
 	if err != nil {
-		return nil, fmt.Errorf("%s.%s: %w", c.schema.Label(), c.schema.Owners[o].Name, err)
+		return nil, fmt.Errorf("%s.%s: %w", c.schema.Label(), c.schema.KeyFields[o].Name, err)
 	}
 	var kept []element
 	for _, e := range all {
@@ -476,7 +476,7 @@ func (c *core) setElements(s *state, v any, it *schema.Item, all []element) {
 
 // snapshot remembers the values of v as they are stored.
 func (c *core) snapshot(s *state, v any) {
-	c.codec.CloneOwners(s.old, v)
+	c.codec.CloneKeyFields(s.old, v)
 	for i, it := range c.schema.Items {
 		if it.Element() {
 			c.codec.Elements(i).Clone(s.old, v)

@@ -10,7 +10,7 @@ import (
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/modeltest"
 	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/sel"
+	"github.com/itemize/itemize/internal/selection"
 )
 
 func TestMain(m *testing.M) { enginetest.Run(m) }
@@ -89,12 +89,12 @@ func (f *fixture) again(s *state, v any, options ...WriteOption) (*Receipt, erro
 }
 
 // whole returns the selection of a value's entity.
-func (f *fixture) whole(v any) sel.Spec {
-	owners, err := f.owners(v)
+func (f *fixture) whole(v any) selection.Selection {
+	keyFields, err := f.keyFields(v)
 	if err != nil {
 		f.Fatal(err)
 	}
-	return sel.Entity(f.schema, f.identity(owners))
+	return selection.Entity(f.schema, f.identity(keyFields))
 }
 
 // read loads the entity of a value.

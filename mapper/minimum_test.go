@@ -9,7 +9,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/av"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/modeltest"
 	"github.com/itemize/itemize/internal/modeltest/models"
@@ -21,17 +21,17 @@ import (
 // measured against. It knows nothing of snapshots and differences.
 func (f *fixture) itemsOf(v any) map[place]read.Item {
 	f.Helper()
-	owners, err := f.owners(v)
+	keyFields, err := f.keyFields(v)
 	if err != nil {
 		f.Fatal(err)
 	}
-	pk, err := f.partitionKey(owners)
+	pk, err := f.partitionKey(keyFields)
 	if err != nil {
 		f.Fatal(err)
 	}
 	items := map[place]read.Item{}
 	add := func(it *schema.Item, rec any, pos codec.Pos) {
-		sk, err := f.sortKey(it, owners, rec, pos)
+		sk, err := f.sortKey(it, keyFields, rec, pos)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func sameItem(a, b read.Item) bool {
 		return false
 	}
 	for name, v := range a {
-		if !av.Same(v, b[name]) {
+		if !attr.Same(v, b[name]) {
 			return false
 		}
 	}

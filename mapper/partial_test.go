@@ -132,7 +132,7 @@ func unknown(sk string) bool {
 	return sk == "X#Unknown" || sk == "M#WishList#Public#not-a-time" || sk == "U#AddressBook#1"
 }
 
-// selected tells whether one of the test's selections holds a sort key.
+// selected reports whether one of the test's selections holds a sort key.
 func selected(name, sk string) bool {
 	for len(name) > 0 && name[0] == '=' {
 		one := name[1:]

@@ -10,12 +10,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/av"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/sel"
+	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
 )
@@ -91,7 +91,7 @@ type itemPatch struct {
 	attempt types.AttributeValue
 }
 
-// writes tells whether the patch changes the item.
+// writes reports whether the patch changes the item.
 func (ch *change) writes() bool {
 	return ch.kind != KindUpdate || len(ch.attributes)+len(ch.removed)+len(ch.patch.increments) > 0
 }
@@ -107,17 +107,17 @@ type patching struct {
 }
 
 // planPatch makes a patch's item changes. It does no I/O.
-func (c *core) planPatch(spec sel.Spec, all []mapperimpl.Change, settings writeSettings) (*patching, error) {
+func (c *core) planPatch(spec selection.Selection, all []mapperimpl.Change, settings writeSettings) (*patching, error) {
 	if spec.Err != nil {
 		return nil, spec.Err
 	}
-	x := &patching{c: c, exactly: settings.exactlyOnce, d: &diff{c: c, owners: spec.Owners}}
+	x := &patching{c: c, exactly: settings.exactlyOnce, d: &diff{c: c, keyFields: spec.Identity}}
 	settings.exactlyOnce = false
 	if settings != (writeSettings{}) {
 		return nil, fmt.Errorf("%s: a patch takes ExactlyOnce only: leave the other options out", c.schema.Label())
 	}
 	var err error
-	if x.d.pk, err = c.partitionKey(spec.Owners); err != nil {
+	if x.d.pk, err = c.partitionKey(spec.Identity); err != nil {
 		return nil, err
 	}
 	var errs []error
@@ -199,7 +199,7 @@ func (x *patching) set(ch *change, p mapperimpl.Change) error {
 		if it.Expiry == nil || !slices.Equal(it.Expiry.Path, a.Value.Path) {
 			continue
 		}
-		if it.ExpiryOwner {
+		if it.ExpiryOfRoot {
 			return fmt.Errorf("%s.%s: it is the expiry of every item, which a patch does not read: use Update", c.schema.Label(), a.Value.Name)
 		}
 		var expiry types.AttributeValue
@@ -218,7 +218,7 @@ func (x *patching) set(ch *change, p mapperimpl.Change) error {
 func (x *patching) increment(ch *change, p mapperimpl.Change) error {
 	a := ch.item.Attributes[p.Attributes[0]]
 	n := &types.AttributeValueMemberN{Value: p.By}
-	if err := codec.Check(n); err != nil {
+	if err := attr.Check(n); err != nil {
 		return fmt.Errorf("%s.%s: %w", x.c.schema.Label(), a.Value.Name, err)
 	}
 	if slices.ContainsFunc(slices.Concat(ch.attributes, ch.removed, ch.patch.increments), func(o assignment) bool { return o.name == a.Name }) {
@@ -253,22 +253,22 @@ func (x *patching) place(it *schema.Item, p mapperimpl.Change) (place, error) {
 	if it.Key == nil {
 		return at, nil
 	}
-	owners := make([]key.Value, len(c.schema.Owners))
-	copy(owners, x.d.owners)
+	keyFields := make([]key.Value, len(c.schema.KeyFields))
+	copy(keyFields, x.d.keyFields)
 	for _, src := range it.Key.Sources {
-		if src.From == schema.FromOwner && src.Owner >= len(x.d.owners) && p.Kind != codec.PatchRemoveElement {
+		if src.From == schema.FromModel && src.KeyField >= len(x.d.keyFields) && p.Kind != codec.PatchRemoveElement {
 			return at, fmt.Errorf("%s.%s: its key names %s, which a patch does not know: use Update", c.schema.Label(), it.Name, src.Text)
 		}
 	}
 	var err error
 	if p.Kind != codec.PatchRemoveElement {
-		at.sk, err = c.sortKey(it, owners, p.Record, p.Pos)
+		at.sk, err = c.sortKey(it, keyFields, p.Record, p.Pos)
 		return at, err
 	}
 	values, rest := make([]key.Value, 0, len(it.Key.Sources)), p.Values
 	for _, src := range it.Key.Sources {
-		if src.From == schema.FromOwner && src.Owner < len(x.d.owners) {
-			values = append(values, x.d.owners[src.Owner])
+		if src.From == schema.FromModel && src.KeyField < len(x.d.keyFields) {
+			values = append(values, x.d.keyFields[src.KeyField])
 			continue
 		}
 		values, rest = append(values, rest[0]), rest[1:]
@@ -293,7 +293,7 @@ func (x *patching) at(at place, it *schema.Item, kind Kind) (*change, error) {
 			return nil, fmt.Errorf("%s.%s: the patch changes %s twice in ways that exclude each other: use two patches", x.c.schema.Label(), it.Name, x.c.public(at))
 		}
 	}
-	if kind == KindPut && it.ExpiryOwner {
+	if kind == KindPut && it.ExpiryOfRoot {
 		return nil, fmt.Errorf("%s.%s: it expires with the root, which a patch does not read: use Update", x.c.schema.Label(), it.Name)
 	}
 	if x.upsert && kind == KindUpdate && it.Expiry != nil {
@@ -336,7 +336,7 @@ func (x *patching) finish() error {
 		}
 		return nil
 	}
-	at, err := c.rootPlace(x.d.owners)
+	at, err := c.rootPlace(x.d.keyFields)
 	if err != nil {
 		return err
 	}
@@ -351,13 +351,13 @@ func (x *patching) fillKeys(ch *change) error {
 		return nil
 	}
 	v := x.c.codec.New()
-	for i, o := range x.d.owners {
-		if err := x.c.codec.SetOwner(v, i, o); err != nil {
+	for i, o := range x.d.keyFields {
+		if err := x.c.codec.SetKeyField(v, i, o); err != nil {
 			return err
 		}
 	}
 	for i, a := range ch.item.Attributes {
-		identity := slices.ContainsFunc(x.c.schema.Owners[:len(x.d.owners)], func(o *schema.Owner) bool { return o.Field == a.Field })
+		identity := slices.ContainsFunc(x.c.schema.KeyFields[:len(x.d.keyFields)], func(o *schema.KeyField) bool { return o.Field == a.Field })
 		if !identity || a.Field == nil {
 			continue
 		}
@@ -438,7 +438,7 @@ func (e *leftError) Error() string { return "items of a staged insert" }
 // live entity are written on condition that they are; others are not there.
 func (x *patching) staged(ctx context.Context, left *leftError, t *tally) error {
 	c := x.c
-	root, err := c.readRoot(ctx, x.d.owners, t)
+	root, err := c.readRoot(ctx, x.d.keyFields, t)
 	if err != nil {
 		return err
 	}
@@ -446,9 +446,9 @@ func (x *patching) staged(ctx context.Context, left *leftError, t *tally) error 
 	for i, ch := range left.changes {
 		attempt := left.stored[i][schema.Attempt]
 		switch {
-		case av.Same(attempt, live):
+		case attr.Same(attempt, live):
 			if ch.patch.absent {
-				return c.patchFailed([]*change{ch}, []read.Item{{c.hash(ch): codec.ValueOf(ch.pk)}})
+				return c.patchFailed([]*change{ch}, []read.Item{{c.hash(ch): attr.ValueOf(ch.pk)}})
 			}
 			ch.patch.attempt = attempt
 		case ch.kind == KindPut:
@@ -532,7 +532,7 @@ func (c *core) leftParts(changes []*change, stored []read.Item) *leftError {
 		if ch.ghost != nil {
 			known = ch.ghost.attempt
 		}
-		if attempt != nil && ch.item != c.schema.Root && !av.Same(attempt, known) {
+		if attempt != nil && ch.item != c.schema.Root && !attr.Same(attempt, known) {
 			left.changes, left.stored = append(left.changes, ch), append(left.stored, stored[i])
 		}
 	}

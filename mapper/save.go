@@ -91,7 +91,7 @@ func (c *core) compatible(s *state, settings writeSettings) error {
 	return nil
 }
 
-// fits tells whether changes fit one transaction.
+// fits reports whether changes fit one transaction.
 func (c *core) fits(all []*change) bool {
 	bytes := 0
 	for _, ch := range all {
@@ -250,7 +250,7 @@ func (c *core) save(ctx context.Context, s *state, v any, settings writeSettings
 	return fmt.Errorf("%s: the items kept changing while they were saved: load again", c.schema.Label())
 }
 
-// leftStage tells whether an insert failed on a root that a staged write has left
+// leftStage reports whether an insert failed on a root that a staged write has left
 // behind. It notes the stage, so that the next plan takes it over.
 func (c *core) leftStage(s *state, p *savePlan, err error) bool {
 	var exists *existsError
@@ -267,7 +267,7 @@ func (c *core) leftStage(s *state, p *savePlan, err error) bool {
 	return false
 }
 
-// takesOver tells whether an insert finds a root that is not live.
+// takesOver reports whether an insert finds a root that is not live.
 func (d *diff) takesOver() bool {
 	return d.s.fresh && slices.ContainsFunc(d.changes, func(ch *change) bool { return ch.ghost != nil && ch.ghost.stage != nil })
 }
@@ -280,11 +280,11 @@ func (c *core) run(ctx context.Context, s *state, p *savePlan, t *tally) error {
 	d := p.diff
 	err := c.steps(ctx, s, d, p.steps, t, func(changes []*change) {
 		if d.moves && s.moving == nil {
-			s.moving = d.oldOwners
+			s.moving = d.oldKeyFields
 		}
 		c.settle(s, d.arrival(), changes)
 	})
-	if err == nil && d.owners != nil {
+	if err == nil && d.keyFields != nil {
 		c.arrive(s, d.arrival())
 	}
 	return err

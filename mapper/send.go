@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/av"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
 )
@@ -159,16 +159,16 @@ func (c *core) strongly(ctx context.Context, p place, t *tally) (read.Item, erro
 	return f.Item, err
 }
 
-// wrote tells whether a stored item is what a change has made of it: it holds
+// wrote reports whether a stored item is what a change has made of it: it holds
 // the change's own token, or is gone.
 func (c *core) wrote(ch *change, stored read.Item) bool {
 	if ch.kind == KindDelete {
 		return len(stored) == 0
 	}
-	return ch.token != nil && av.Same(ch.token, stored[c.schema.Version])
+	return ch.token != nil && attr.Same(ch.token, stored[c.schema.Version])
 }
 
-// isOld tells whether a stored item is as it was before a change.
+// isOld reports whether a stored item is as it was before a change.
 func (c *core) isOld(ch *change, stored read.Item) bool {
 	switch {
 	case ch.patch != nil:
@@ -180,27 +180,27 @@ func (c *core) isOld(ch *change, stored read.Item) bool {
 	case len(stored) == 0:
 		return false
 	case ch.row.version != nil:
-		return av.Same(ch.row.version, stored[c.schema.Version])
+		return attr.Same(ch.row.version, stored[c.schema.Version])
 	case c.schema.Version != "" && stored[c.schema.Version] != nil:
 		return false
 	}
 	for _, name := range c.guarded(ch) {
-		if !av.Same(ch.row.raw[name], stored[name]) {
+		if !attr.Same(ch.row.raw[name], stored[name]) {
 			return false
 		}
 	}
 	return true
 }
 
-// is tells whether a stored item is the ghost that was met.
+// is reports whether a stored item is the ghost that was met.
 func (g *ghost) is(stored read.Item) bool {
 	switch {
 	case g == nil:
 		return false
 	case g.stage != nil:
-		return av.Same(stored[schema.State], g.stage)
+		return attr.Same(stored[schema.State], g.stage)
 	}
-	return g.attempt != nil && av.Same(stored[schema.Attempt], g.attempt)
+	return g.attempt != nil && attr.Same(stored[schema.Attempt], g.attempt)
 }
 
 // failed finds out what failed conditions mean. stored are the items as they
@@ -233,7 +233,7 @@ func (c *core) failed(ctx context.Context, s *state, d *diff, changes []*change,
 		rootExists = rootExists || ch.item == c.schema.Root && ch.row == nil
 	}
 	if rootExists {
-		return &existsError{c.entityName(d.owners), e}
+		return &existsError{c.entityName(d.keyFields), e}
 	}
 	switch found, err := c.leftovers(ctx, s, d, changes, stored, t); {
 	case err != nil:
@@ -244,7 +244,7 @@ func (c *core) failed(ctx context.Context, s *state, d *diff, changes []*change,
 	return e
 }
 
-// wereWritten tells whether the stored items show that the changes were applied by
+// wereWritten reports whether the stored items show that the changes were applied by
 // an attempt whose answer was lost.
 func (c *core) wereWritten(changes []*change, stored []read.Item, unsure bool) bool {
 	for i, ch := range changes {

@@ -5,10 +5,10 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/sel"
+	"github.com/itemize/itemize/internal/selection"
 )
 
 // settle remembers changes that are stored now: the rows, and the snapshot of
@@ -55,14 +55,14 @@ func ofItem(changes []*change, it *schema.Item) []*change {
 // arrive takes over the keys of the value that was saved: those of a new entity
 // when its root is stored, those of one that moved when all of it has.
 func (c *core) arrive(s *state, to arrival) {
-	if len(s.owners) > 0 && len(to.owners) > 0 && &s.owners[0] == &to.owners[0] && s.moving == nil && s.pk == to.pk {
+	if len(s.keyFields) > 0 && len(to.keyFields) > 0 && &s.keyFields[0] == &to.keyFields[0] && s.moving == nil && s.pk == to.pk {
 		return // they are where they were
 	}
 	if s.spec.Whole || s.spec.Err != nil {
-		s.spec = sel.Entity(c.schema, c.identity(to.owners))
+		s.spec = selection.Entity(c.schema, c.identity(to.keyFields))
 	}
-	s.pk, s.owners, s.moving = to.pk, to.owners, nil
-	c.codec.CloneOwners(s.old, to.v)
+	s.pk, s.keyFields, s.moving = to.pk, to.keyFields, nil
+	c.codec.CloneKeyFields(s.old, to.v)
 }
 
 func (c *core) settleSingleton(s *state, it *schema.Item, changes []*change) {
@@ -170,7 +170,7 @@ func (c *core) rawAfter(r *row, ch *change) read.Item {
 	raw := maps.Clone(r.raw)
 	switch {
 	case ch.kind == KindPut:
-		raw = codec.CopyItem(ch.put)
+		raw = attr.CopyItem(ch.put)
 	case raw == nil:
 		raw = c.reader.Key(ch.table, ch.pk, ch.sk)
 	}
@@ -178,7 +178,7 @@ func (c *core) rawAfter(r *row, ch *change) read.Item {
 		delete(raw, a.name)
 	}
 	for _, a := range ch.attributes {
-		raw[a.name] = codec.Copy(a.value)
+		raw[a.name] = attr.Copy(a.value)
 	}
 	if ch.kind != KindPut && ch.item != c.schema.Root {
 		delete(raw, schema.Attempt)
@@ -227,9 +227,9 @@ func (c *core) freeze(ch *change) *change {
 	f := *ch
 	f.attributes = slices.Clone(ch.attributes)
 	for i := range f.attributes {
-		f.attributes[i].value = codec.Copy(f.attributes[i].value)
+		f.attributes[i].value = attr.Copy(f.attributes[i].value)
 	}
-	f.put = codec.CopyItem(ch.put)
+	f.put = attr.CopyItem(ch.put)
 	if f.rec == nil {
 		return &f
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/av"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
@@ -117,7 +117,7 @@ func (s stage) pending() string {
 
 // leftovers finds out about new items that cannot be put because a staged write
 // has left something in their place. It notes what is none of the live entity, so
-// that a put may replace it, and tells whether there was any.
+// that a put may replace it, and reports whether there was any.
 func (c *core) leftovers(ctx context.Context, s *state, d *diff, changes []*change, stored []read.Item, t *tally) (bool, error) {
 	found := false
 	var live types.AttributeValue
@@ -126,17 +126,17 @@ func (c *core) leftovers(ctx context.Context, s *state, d *diff, changes []*chan
 		if ch.row != nil || ch.item == c.schema.Root || attempt == nil {
 			continue
 		}
-		if g := s.ghosts[ch.place]; g != nil && av.Same(g.attempt, attempt) {
+		if g := s.ghosts[ch.place]; g != nil && attr.Same(g.attempt, attempt) {
 			continue // it has been tried
 		}
 		if !found {
-			root, err := c.readRoot(ctx, c.identity(d.owners), t)
+			root, err := c.readRoot(ctx, c.identity(d.keyFields), t)
 			if err != nil {
 				return false, err
 			}
 			live = livenessOf(root).attempt
 		}
-		if av.Same(attempt, live) {
+		if attr.Same(attempt, live) {
 			continue
 		}
 		found = true

@@ -7,10 +7,10 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/av"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/sel"
+	"github.com/itemize/itemize/internal/selection"
 )
 
 // stagedInsert is an insert under way.
@@ -140,18 +140,18 @@ func (in *stagedInsert) take(ctx context.Context, claim *change) error {
 
 // sweep deletes what earlier attempts have left of the entity's items.
 func (in *stagedInsert) sweep(ctx context.Context) error {
-	s := &state{spec: sel.Entity(in.c.schema, in.c.identity(in.d.owners))}
+	s := &state{spec: selection.Entity(in.c.schema, in.c.identity(in.d.keyFields))}
 	found, err := in.c.collect(ctx, s.spec, read.Options{Strong: true}, in.t)
 	if err != nil {
 		return err
 	}
 	found = slices.DeleteFunc(found, func(f read.Found) bool {
 		switch {
-		case f.Kind == nil, f.Kind == in.c.schema.Root, av.Same(f.Attempt, in.stage.attempt):
+		case f.Kind == nil, f.Kind == in.c.schema.Root, attr.Same(f.Attempt, in.stage.attempt):
 			return true
 		}
 		// What the new entity would not show is left alone.
-		return !in.c.owned(s, &f) || f.Attempt == nil && !in.c.ownedBy(in.d.owners, &f)
+		return !in.c.owned(s, &f) || f.Attempt == nil && !in.c.ownedBy(in.d.keyFields, &f)
 	})
 	return in.c.deleteFound(ctx, in.d, found, in.stillOurs, in.t)
 }
@@ -190,12 +190,12 @@ func (in *stagedInsert) putPart(ctx context.Context, ch *change, t *tally) error
 }
 
 func (in *stagedInsert) stillOurs(ctx context.Context, t *tally) error {
-	root, err := in.c.readRoot(ctx, in.c.identity(in.d.owners), t)
+	root, err := in.c.readRoot(ctx, in.c.identity(in.d.keyFields), t)
 	if err != nil {
 		return err
 	}
 	if root != nil {
-		if st, ok := readStage(root.Item); ok && av.Same(st.attempt, in.stage.attempt) {
+		if st, ok := readStage(root.Item); ok && attr.Same(st.attempt, in.stage.attempt) {
 			return nil
 		}
 	}
@@ -210,7 +210,7 @@ func (in *stagedInsert) overtaken(root *read.Found) error {
 	if root != nil {
 		e.stored = []read.Item{root.Item}
 	}
-	return &existsError{in.c.entityName(in.d.owners), e}
+	return &existsError{in.c.entityName(in.d.keyFields), e}
 }
 
 // goLive makes the root live, on condition that the claim still stands.

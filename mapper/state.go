@@ -4,28 +4,29 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/sel"
+	"github.com/itemize/itemize/internal/selection"
 )
 
 // state is what is known of an entity's items: the snapshot that a save compares
 // with and conditions on.
 type state struct {
 	core *core
-	spec sel.Spec
+	spec selection.Selection
 	// fresh tells that the entity has never been stored: a save inserts it.
 	fresh bool
 	// old holds the values as they are stored, as far as they are typed; a
 	// pointer to the model.
 	old any
 	pk  key.Scalar
-	// owners are the values in old of the fields that keys name; nil where they
+	// keyFields are the values in old of the fields that keys name; nil where they
 	// are not at hand.
-	owners []key.Value
-	// unread are the owners' fields whose values were not loaded, by index: what
+	keyFields []key.Value
+	// unread are the keyFields' fields whose values were not loaded, by index: what
 	// old holds of them is no more than zero. Nil stands for none.
 	unread []bool
 	// rows are the stored items, by the item's index: at most one of a
@@ -36,7 +37,7 @@ type state struct {
 	ghosts map[place]*ghost
 	// doubts are writes whose outcome is not known, the latest last.
 	doubts []*doubt
-	// moving are the owners' values that the entity had before a Move of which a
+	// moving are the keyFields' values that the entity had before a Move of which a
 	// part is written; nil where none is under way.
 	moving []key.Value
 	// unknown counts items that match no template.
@@ -86,25 +87,25 @@ type ghost struct {
 // newState returns the state of an entity that is not stored yet.
 func (c *core) newState(v any) *state {
 	s := &state{core: c, fresh: true, old: c.codec.New(), rows: make([][]*row, len(c.schema.Items))}
-	owners, err := c.owners(v)
+	keyFields, err := c.keyFields(v)
 	if err != nil {
 		s.spec.Err = err
 		return s
 	}
-	s.spec = sel.Entity(c.schema, c.identity(owners))
+	s.spec = selection.Entity(c.schema, c.identity(keyFields))
 	return s
 }
 
 // scratch returns a state of no entity, for a request whose outcome is nobody's
 // to remember.
 func (c *core) scratch(d *diff) *state {
-	return &state{core: c, spec: sel.Entity(c.schema, c.identity(d.owners)), old: c.codec.New(), rows: make([][]*row, len(c.schema.Items))}
+	return &state{core: c, spec: selection.Entity(c.schema, c.identity(d.keyFields)), old: c.codec.New(), rows: make([][]*row, len(c.schema.Items))}
 }
 
 // markUnread notes whether an owner's field was not loaded.
 func (s *state) markUnread(owner int, unread bool) {
 	if s.unread == nil {
-		s.unread = make([]bool, len(s.core.schema.Owners))
+		s.unread = make([]bool, len(s.core.schema.KeyFields))
 	}
 	s.unread[owner] = unread
 }
@@ -137,7 +138,7 @@ func (c *core) fillRow(r *row, f *read.Found) {
 		}
 	}
 	if r.version == nil {
-		r.raw = codec.CopyItem(f.Item)
+		r.raw = attr.CopyItem(f.Item)
 	}
 }
 
@@ -149,5 +150,5 @@ func (r *row) setOpaque(i int, v types.AttributeValue) {
 		delete(r.opaque, i)
 		return
 	}
-	r.opaque[i] = codec.Copy(v)
+	r.opaque[i] = attr.Copy(v)
 }

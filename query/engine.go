@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/sel"
+	"github.com/itemize/itemize/internal/selection"
 )
 
 // Source is what a query runs on: a *mapper.Mapper[T].
@@ -20,7 +20,7 @@ type Usage = read.Usage
 
 // Request is a query without its types. It is for the mapper.
 type Request struct {
-	Spec            sel.Spec
+	Spec            selection.Selection
 	Elem            reflect.Type
 	Strong, Reverse bool
 	// Limit is the number of elements that are wanted, 0 for all.

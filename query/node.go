@@ -3,7 +3,7 @@ package query
 import (
 	"time"
 
-	"github.com/itemize/itemize/internal/sel"
+	"github.com/itemize/itemize/internal/selection"
 )
 
 // Elements is a node whose items are all elements of one type: a selection, and a
@@ -27,29 +27,31 @@ func NewQuery[T, E any](n Node[T]) Query[T, E] { return Query[T, E]{spec: n.spec
 // of instants, as a single condition on the key. Where the key holds less of an instant
 // than the ends of the range, the stored instant decides; a selection of such a range
 // still covers all that the keys do.
-type Range[R any] struct{ narrow func(sel.Time) R }
+type Range[R any] struct{ narrow func(selection.Time) R }
 
 // NewRange is for generated code.
-func NewRange[R any](narrow func(sel.Time) R) Range[R] { return Range[R]{narrow} }
+func NewRange[R any](narrow func(selection.Time) R) Range[R] { return Range[R]{narrow} }
 
 // Between returns what lies between two instants, both included. Where to is before
 // from it is empty, and asks nothing.
 func (r Range[R]) Between(from, to time.Time) R {
-	return r.narrow(sel.Time{From: sel.At(from), To: sel.At(to)})
+	return r.narrow(selection.Time{From: selection.At(from), To: selection.At(to)})
 }
 
 // Since returns what lies at an instant or after it.
-func (r Range[R]) Since(at time.Time) R { return r.narrow(sel.Time{From: sel.At(at)}) }
+func (r Range[R]) Since(at time.Time) R { return r.narrow(selection.Time{From: selection.At(at)}) }
 
 // Before returns what lies before an instant.
-func (r Range[R]) Before(at time.Time) R { return r.narrow(sel.Time{To: sel.At(at.Add(-1))}) }
+func (r Range[R]) Before(at time.Time) R {
+	return r.narrow(selection.Time{To: selection.At(at.Add(-1))})
+}
 
 // Years is a Range by years.
 type Years[R any] struct{ Range[R] }
 
 // Year returns what lies in a year, in UTC.
 func (r Years[R]) Year(year int) R {
-	return r.narrow(*sel.PeriodOf(sel.Year, year, time.January, 1, 0))
+	return r.narrow(*selection.PeriodOf(selection.Year, year, time.January, 1, 0))
 }
 
 // Months is a Range by years and months.
@@ -57,7 +59,7 @@ type Months[R any] struct{ Years[R] }
 
 // Month returns what lies in a month, in UTC.
 func (r Months[R]) Month(year int, month time.Month) R {
-	return r.narrow(*sel.PeriodOf(sel.Month, year, month, 1, 0))
+	return r.narrow(*selection.PeriodOf(selection.Month, year, month, 1, 0))
 }
 
 // Days is a Range by years, months and days.
@@ -65,7 +67,7 @@ type Days[R any] struct{ Months[R] }
 
 // Day returns what lies on a day, in UTC.
 func (r Days[R]) Day(year int, month time.Month, day int) R {
-	return r.narrow(*sel.PeriodOf(sel.Day, year, month, day, 0))
+	return r.narrow(*selection.PeriodOf(selection.Day, year, month, day, 0))
 }
 
 // Hours is a Range by years, months, days and hours.
@@ -73,11 +75,11 @@ type Hours[R any] struct{ Days[R] }
 
 // Hour returns what lies in an hour, in UTC.
 func (r Hours[R]) Hour(year int, month time.Month, day, hour int) R {
-	return r.narrow(*sel.PeriodOf(sel.Hour, year, month, day, hour))
+	return r.narrow(*selection.PeriodOf(selection.Hour, year, month, day, hour))
 }
 
 // Weeks is a Range by years and weeks.
 type Weeks[R any] struct{ Years[R] }
 
 // Week returns what lies in an ISO 8601 week, which begins on Monday, in UTC.
-func (r Weeks[R]) Week(year, week int) R { return r.narrow(*sel.WeekOf(year, week)) }
+func (r Weeks[R]) Week(year, week int) R { return r.narrow(*selection.WeekOf(year, week)) }

@@ -11,14 +11,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/sel"
+	"github.com/itemize/itemize/internal/selection"
 )
 
 // Query is a typed query over the elements of type E in a selection of the model
 // T. It is a value; its methods return a new one. It is no selection: what a limit or
 // a filter skips must not look absent to a save.
 type Query[T, E any] struct {
-	spec       sel.Spec
+	spec       selection.Selection
 	reverse    bool
 	limit      int
 	after      Cursor

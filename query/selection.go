@@ -9,18 +9,18 @@ import (
 
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/sel"
+	"github.com/itemize/itemize/internal/selection"
 )
 
 // Selection is the part of one entity of the model T that an operation reads.
 // Only this package's types implement it, and those that embed them.
-type Selection[T any] interface{ selection(*T) sel.Spec }
+type Selection[T any] interface{ selection(*T) selection.Selection }
 
 // Spec returns a selection as data. It is for the mapper: its result is of an
 // internal type.
-func Spec[T any](s Selection[T]) sel.Spec {
+func Spec[T any](s Selection[T]) selection.Selection {
 	if v := reflect.ValueOf(s); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return sel.Spec{Err: fmt.Errorf("the selection is nil: name one with the mapper's Key, or with generated code")}
+		return selection.Selection{Err: fmt.Errorf("the selection is nil: name one with the mapper's Key, or with generated code")}
 	}
 	spec := s.selection(nil)
 	if spec.Err == nil && spec.Parts == nil && spec.Targets == nil {
@@ -30,12 +30,12 @@ func Spec[T any](s Selection[T]) sel.Spec {
 }
 
 // Node is a selection.
-type Node[T any] struct{ spec sel.Spec }
+type Node[T any] struct{ spec selection.Selection }
 
-func (n Node[T]) selection(*T) sel.Spec { return n.spec }
+func (n Node[T]) selection(*T) selection.Selection { return n.spec }
 
 // NewNode is for the mapper.
-func NewNode[T any](s sel.Spec) Node[T] { return Node[T]{s} }
+func NewNode[T any](s selection.Selection) Node[T] { return Node[T]{s} }
 
 // Key is the selection of a whole entity by its key, and the way to its parts.
 type Key[T any] struct {
@@ -45,7 +45,9 @@ type Key[T any] struct {
 }
 
 // NewKey is for the mapper.
-func NewKey[T any](e *schema.Entity, s sel.Spec) Key[T] { return Key[T]{Node: Node[T]{s}, schema: e} }
+func NewKey[T any](e *schema.Entity, s selection.Selection) Key[T] {
+	return Key[T]{Node: Node[T]{s}, schema: e}
+}
 
 // fail returns a node that reports an error when it is used.
 func (k Key[T]) fail(format string, args ...any) Node[T] {
@@ -57,19 +59,19 @@ func (k Key[T]) fail(format string, args ...any) Node[T] {
 }
 
 // narrow returns the node of one range in the key's table.
-func (k Key[T]) narrow(r sel.Range) Node[T] {
+func (k Key[T]) narrow(r selection.Range) Node[T] {
 	s := k.spec
 	s.Whole = false
 	for _, p := range k.spec.Parts {
 		if p.Table == k.table {
-			s.Parts = []sel.Part{{Table: k.table, PK: p.PK, Range: r}}
+			s.Parts = []selection.Part{{Table: k.table, PK: p.PK, Range: r}}
 			break
 		}
 	}
 	return Node[T]{s}
 }
 
-// known tells whether the key came from a mapper. An empty one is refused when it
+// known reports whether the key came from a mapper. An empty one is refused when it
 // is used.
 func (k Key[T]) known() bool { return k.schema != nil }
 
@@ -120,7 +122,7 @@ func (k Key[T]) Prefix(p string) Node[T] {
 	if !k.begins(t, p) {
 		return k.fail("no item's sort key begins with %q: the templates are %s", p, k.beginnings(t))
 	}
-	return k.narrow(sel.Range{Kind: sel.Prefix, Low: key.Scalar{Type: 'S', Text: p}})
+	return k.narrow(selection.Range{Kind: selection.Prefix, Low: key.Scalar{Type: 'S', Text: p}})
 }
 
 // Item selects the one item with a sort key: a string, an integer for a sort key
@@ -146,10 +148,10 @@ func (k Key[T]) Item(sk any) Node[T] {
 	if it, _ := k.schema.Match(k.table, s); it == nil {
 		return k.fail("no item has the sort key %s: the templates are %s", s, k.beginnings(t))
 	}
-	return k.narrow(sel.Range{Kind: sel.One, Low: s})
+	return k.narrow(selection.Range{Kind: selection.One, Low: s})
 }
 
-// begins tells whether the key of an item in the table can begin with p.
+// begins reports whether the key of an item in the table can begin with p.
 func (k Key[T]) begins(t *schema.Table, p string) bool {
 	for _, it := range k.schema.Items {
 		if it.Table == t && strings.HasPrefix(it.Key.Template.LiteralPrefix(), p) {
@@ -191,7 +193,7 @@ func scalarOf(sk any) (key.Scalar, bool) {
 // together.
 func Join[T any](selections ...Selection[T]) Selection[T] {
 	if len(selections) == 0 {
-		return Node[T]{sel.Spec{Err: fmt.Errorf("query.Join of no selections: give it at least one")}}
+		return Node[T]{selection.Selection{Err: fmt.Errorf("query.Join of no selections: give it at least one")}}
 	}
 	joined := Spec(selections[0])
 	for _, s := range selections[1:] {

@@ -18,7 +18,7 @@ type AV struct {
 	Pos, End int
 }
 
-// Has tells whether the option is set.
+// Has reports whether the option is set.
 func (a AV) Has(option string) bool { return slices.Contains(a.Options, option) }
 
 // av parses the value of the dynamodbav key. attributevalue passes over what it

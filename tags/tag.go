@@ -11,7 +11,7 @@ import (
 type Tag struct {
 	// Raw is the whole tag as it stands in the source, without the back quotes.
 	Raw string
-	// Present tells whether the tag has a ddb key.
+	// Present reports whether the tag has a ddb key.
 	Present bool
 	// Skip tells that the tag is ddb:"-": the field is not stored.
 	Skip bool
@@ -44,7 +44,7 @@ func (t *Tag) Option(word string) (Option, bool) {
 	return Option{}, false
 }
 
-// Has tells whether the tag has the option.
+// Has reports whether the tag has the option.
 func (t *Tag) Has(word string) bool {
 	_, ok := t.Option(word)
 	return ok
@@ -383,7 +383,7 @@ func (p *parser) checkKind(o *Option, w word, value span) {
 	}
 }
 
-// isDelim tells whether c can be the delimiter: ASCII, printable, and nothing
+// isDelim reports whether c can be the delimiter: ASCII, printable, and nothing
 // that values escape or templates need for themselves.
 func isDelim(c byte) bool {
 	return c > ' ' && c < 0x7f && !isAlnum(c) && !strings.ContainsRune("%{}~'\"`\\", rune(c))

@@ -88,7 +88,7 @@ func TestTemplatesParse(t *testing.T) {
 		{`ddb:"sk=O'Brien"`, []Part{{Literal: "O'Brien", Pos: 8, End: 15}}},
 		{`ddb:"sk={{x}}"`, []Part{{Literal: "{x}", Pos: 8, End: 13}}},
 		{`ddb:"sk={^N:06}#{key}{.:raw}"`, []Part{
-			{Name: "N", Owner: true, Format: "06", Pos: 8, End: 15},
+			{Name: "N", KeyField: true, Format: "06", Pos: 8, End: 15},
 			{Literal: "#", Pos: 15, End: 16},
 			{Name: "key", Pos: 16, End: 21},
 			{Name: ".", Format: "raw", Pos: 21, End: 28},

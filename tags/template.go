@@ -22,8 +22,8 @@ type Part struct {
 	Literal string
 	// Name is the field, "key", "." or "shard"; "" for a literal.
 	Name string
-	// Owner tells that the name is the owner's: {^Name}.
-	Owner bool
+	// KeyField tells that the name is the owner's: {^Name}.
+	KeyField bool
 	// Format is the text behind the colon.
 	Format string
 	// Pos and End are the part's place in the raw tag, in bytes.
@@ -36,7 +36,7 @@ func (p Part) String() string {
 		return strings.NewReplacer("{", "{{", "}", "}}").Replace(p.Literal)
 	}
 	s := "{"
-	if p.Owner {
+	if p.KeyField {
 		s += "^"
 	}
 	s += p.Name
@@ -116,7 +116,7 @@ func (p *parser) template(s span) *Template {
 func (p *parser) placeholder(s span) Part {
 	body := s.text[1 : len(s.text)-1]
 	part := Part{Pos: s.pos(0), End: s.pos(len(s.text))}
-	body, part.Owner = strings.CutPrefix(body, "^")
+	body, part.KeyField = strings.CutPrefix(body, "^")
 	var hasFormat bool
 	part.Name, part.Format, hasFormat = strings.Cut(body, ":")
 	special := part.Name == "key" || part.Name == "." || part.Name == "shard"
@@ -125,7 +125,7 @@ func (p *parser) placeholder(s span) Part {
 		p.fault(part.Pos, part.End, "write the name of an exported field, {key}, {.} or {shard}",
 			"%q is no placeholder", s.text)
 		part.Name = "?"
-	case special && part.Owner:
+	case special && part.KeyField:
 		p.fault(part.Pos, part.End, "write {"+part.Name+"}", "^ goes with a field's name only, not with %q", s.text)
 	}
 	if hasFormat && !isFormat(part.Format) {
@@ -150,7 +150,7 @@ func formatCure(f string) string {
 	return "the formats are " + strings.Join(formats, ", ") + ", and a width of 1 to " + strconv.Itoa(MaxWidth) + " digits such as 06"
 }
 
-// isExported tells whether s is an exported Go identifier.
+// isExported reports whether s is an exported Go identifier.
 func isExported(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
 	return token.IsIdentifier(s) && unicode.IsUpper(r)

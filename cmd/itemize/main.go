@@ -121,7 +121,7 @@ func patterns(f *flag.FlagSet) []string {
 	return f.Args()
 }
 
-// isVettool tells whether the go command runs this program as a vet tool: it asks for
+// isVettool reports whether the go command runs this program as a vet tool: it asks for
 // its version and flags, and then gives it a configuration.
 func isVettool(args []string) bool {
 	return strings.HasPrefix(args[0], "-V=") || args[0] == "-flags" || strings.HasSuffix(args[len(args)-1], ".cfg")

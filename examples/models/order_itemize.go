@@ -345,7 +345,7 @@ func orderItemizeOrderItem2Field(v *Order, allocate bool) *[]Price {
 	return &v.Prices
 }
 
-func orderItemizeOrderOwner(v *Order, i int) (mapperimpl.Value, error) {
+func orderItemizeOrderKeyField(v *Order, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // Customer
 		return mapperimpl.StringValue(v.Customer)
@@ -355,7 +355,7 @@ func orderItemizeOrderOwner(v *Order, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func orderItemizeOrderSetOwner(v *Order, i int, value mapperimpl.Value) error {
+func orderItemizeOrderSetKeyField(v *Order, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // Customer
 		v.Customer = string(value.Text)
@@ -367,12 +367,12 @@ func orderItemizeOrderSetOwner(v *Order, i int, value mapperimpl.Value) error {
 	return nil
 }
 
-func orderItemizeOrderSameOwners(a, b *Order) bool {
+func orderItemizeOrderSameKeyFields(a, b *Order) bool {
 	return a.Customer == b.Customer &&
 		a.N == b.N
 }
 
-func orderItemizeOrderCloneOwners(dst, src *Order) {
+func orderItemizeOrderCloneKeyFields(dst, src *Order) {
 	dst.Customer = src.Customer
 	dst.N = src.N
 }
@@ -380,8 +380,8 @@ func orderItemizeOrderCloneOwners(dst, src *Order) {
 // ItemizeCodec is for the mapper.
 func (*Order) ItemizeCodec(*Order) *mapperimpl.Codec[Order] {
 	return &mapperimpl.Codec[Order]{
-		Layout: "46ebe32960a310cc336030c8",
-		Owners: mapperimpl.Owners[Order]{Get: orderItemizeOrderOwner, Set: orderItemizeOrderSetOwner, Same: orderItemizeOrderSameOwners, Clone: orderItemizeOrderCloneOwners},
+		Layout:    "0d78140696bacd69f15c03f2",
+		KeyFields: mapperimpl.KeyFields[Order]{Get: orderItemizeOrderKeyField, Set: orderItemizeOrderSetKeyField, Same: orderItemizeOrderSameKeyFields, Clone: orderItemizeOrderCloneKeyFields},
 		Items: []mapperimpl.Item[Order]{
 			mapperimpl.Singleton(mapperimpl.Record[Order]{Encode: orderItemizeOrderItem0Encode, Decode: orderItemizeOrderItem0Decode, Same: orderItemizeOrderItem0Same, Equal: orderItemizeOrderItem0Equal, Clone: orderItemizeOrderItem0Clone, Present: orderItemizeOrderItem0Present}),
 			mapperimpl.Slice(orderItemizeOrderItem1Field, mapperimpl.Record[Line]{Encode: orderItemizeOrderItem1Encode, Decode: orderItemizeOrderItem1Decode, Same: orderItemizeOrderItem1Same, Equal: orderItemizeOrderItem1Equal, Clone: orderItemizeOrderItem1Clone, Key: orderItemizeOrderItem1Key, SetKey: orderItemizeOrderItem1SetKey}),

@@ -1129,7 +1129,7 @@ func playerItemizePlayerItem9EqualMap(a, b map[int]Result) bool {
 	return true
 }
 
-func playerItemizePlayerOwner(v *Player, i int) (mapperimpl.Value, error) {
+func playerItemizePlayerKeyField(v *Player, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -1137,7 +1137,7 @@ func playerItemizePlayerOwner(v *Player, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func playerItemizePlayerSetOwner(v *Player, i int, value mapperimpl.Value) error {
+func playerItemizePlayerSetKeyField(v *Player, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -1146,19 +1146,19 @@ func playerItemizePlayerSetOwner(v *Player, i int, value mapperimpl.Value) error
 	return nil
 }
 
-func playerItemizePlayerSameOwners(a, b *Player) bool {
+func playerItemizePlayerSameKeyFields(a, b *Player) bool {
 	return a.ID == b.ID
 }
 
-func playerItemizePlayerCloneOwners(dst, src *Player) {
+func playerItemizePlayerCloneKeyFields(dst, src *Player) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Player) ItemizeCodec(*Player) *mapperimpl.Codec[Player] {
 	return &mapperimpl.Codec[Player]{
-		Layout: "4184278ac556112b3e616c41",
-		Owners: mapperimpl.Owners[Player]{Get: playerItemizePlayerOwner, Set: playerItemizePlayerSetOwner, Same: playerItemizePlayerSameOwners, Clone: playerItemizePlayerCloneOwners},
+		Layout:    "12c5334ac440ae918399048f",
+		KeyFields: mapperimpl.KeyFields[Player]{Get: playerItemizePlayerKeyField, Set: playerItemizePlayerSetKeyField, Same: playerItemizePlayerSameKeyFields, Clone: playerItemizePlayerCloneKeyFields},
 		Items: []mapperimpl.Item[Player]{
 			mapperimpl.Singleton(mapperimpl.Record[Player]{Encode: playerItemizePlayerItem0Encode, Decode: playerItemizePlayerItem0Decode, Same: playerItemizePlayerItem0Same, Equal: playerItemizePlayerItem0Equal, Clone: playerItemizePlayerItem0Clone, Present: playerItemizePlayerItem0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Player]{Encode: playerItemizePlayerItem1Encode, Decode: playerItemizePlayerItem1Decode, Same: playerItemizePlayerItem1Same, Equal: playerItemizePlayerItem1Equal, Clone: playerItemizePlayerItem1Clone, Present: playerItemizePlayerItem1Present}),

@@ -195,7 +195,7 @@ func threadItemizeThreadItem0Present(r *Thread) bool {
 	return false
 }
 
-func threadItemizeThreadOwner(v *Thread, i int) (mapperimpl.Value, error) {
+func threadItemizeThreadKeyField(v *Thread, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // Forum
 		return mapperimpl.StringValue(v.Forum)
@@ -205,7 +205,7 @@ func threadItemizeThreadOwner(v *Thread, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func threadItemizeThreadSetOwner(v *Thread, i int, value mapperimpl.Value) error {
+func threadItemizeThreadSetKeyField(v *Thread, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // Forum
 		v.Forum = string(value.Text)
@@ -217,12 +217,12 @@ func threadItemizeThreadSetOwner(v *Thread, i int, value mapperimpl.Value) error
 	return nil
 }
 
-func threadItemizeThreadSameOwners(a, b *Thread) bool {
+func threadItemizeThreadSameKeyFields(a, b *Thread) bool {
 	return a.Forum == b.Forum &&
 		a.Subject == b.Subject
 }
 
-func threadItemizeThreadCloneOwners(dst, src *Thread) {
+func threadItemizeThreadCloneKeyFields(dst, src *Thread) {
 	dst.Forum = src.Forum
 	dst.Subject = src.Subject
 }
@@ -230,8 +230,8 @@ func threadItemizeThreadCloneOwners(dst, src *Thread) {
 // ItemizeCodec is for the mapper.
 func (*Thread) ItemizeCodec(*Thread) *mapperimpl.Codec[Thread] {
 	return &mapperimpl.Codec[Thread]{
-		Layout: "5451763907f3bf9006e46bf3",
-		Owners: mapperimpl.Owners[Thread]{Get: threadItemizeThreadOwner, Set: threadItemizeThreadSetOwner, Same: threadItemizeThreadSameOwners, Clone: threadItemizeThreadCloneOwners},
+		Layout:    "4a9966508173b18a3f164dd0",
+		KeyFields: mapperimpl.KeyFields[Thread]{Get: threadItemizeThreadKeyField, Set: threadItemizeThreadSetKeyField, Same: threadItemizeThreadSameKeyFields, Clone: threadItemizeThreadCloneKeyFields},
 		Items: []mapperimpl.Item[Thread]{
 			mapperimpl.Singleton(mapperimpl.Record[Thread]{Encode: threadItemizeThreadItem0Encode, Decode: threadItemizeThreadItem0Decode, Same: threadItemizeThreadItem0Same, Equal: threadItemizeThreadItem0Equal, Clone: threadItemizeThreadItem0Clone, Present: threadItemizeThreadItem0Present}),
 		},

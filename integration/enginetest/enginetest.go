@@ -70,12 +70,12 @@ func Table(t testing.TB, hash, sort string) string {
 	return name
 }
 
-// ReportsTransactions tells whether the engine reports the capacity of
+// ReportsTransactions reports whether the engine reports the capacity of
 // transactions as DynamoDB does. DynamoDB Local does not (it reports 4 units for
 // small items, however many): there the predicted units are not compared.
 func ReportsTransactions(t testing.TB) bool { return traits(t).Transactions }
 
-// ReportsMisses tells whether the engine reports the capacity of missing keys and
+// ReportsMisses reports whether the engine reports the capacity of missing keys and
 // empty answers as DynamoDB does; DynamoDB Local reports none.
 func ReportsMisses(t testing.TB) bool { return traits(t).Misses }
 

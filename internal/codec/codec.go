@@ -20,14 +20,14 @@ import (
 type Model interface {
 	// New returns a pointer to a new zero value.
 	New() any
-	// Owner returns the value of a field that keys name, by its index in
-	// schema.Entity.Owners. SetOwner sets it from a key.
-	Owner(v any, i int) (key.Value, error)
-	SetOwner(v any, i int, value key.Value) error
-	// SameOwners tells whether all such fields are equal in both values.
-	SameOwners(a, b any) bool
-	// CloneOwners copies them.
-	CloneOwners(dst, src any)
+	// KeyField returns the value of a field that keys name, by its index in
+	// schema.Entity.KeyFields. SetKeyField sets it from a key.
+	KeyField(v any, i int) (key.Value, error)
+	SetKeyField(v any, i int, value key.Value) error
+	// SameKeyFields reports whether all such fields are equal in both values.
+	SameKeyFields(a, b any) bool
+	// CloneKeyFields copies them.
+	CloneKeyFields(dst, src any)
 	// Record returns the codec of the item's records.
 	Record(item int) Record
 	// Elements returns the codec of the item's slice or map, nil for a singleton.
@@ -41,11 +41,11 @@ type Record interface {
 	Encode(rec any, attribute int) (types.AttributeValue, error)
 	// Decode sets an attribute's field.
 	Decode(rec any, attribute int, value types.AttributeValue) error
-	// Same tells whether an attribute's fields are equal, without encoding
+	// Same reports whether an attribute's fields are equal, without encoding
 	// them. It may say no for two that encode alike, never yes for two that do
 	// not. It is not asked of opaque attributes.
 	Same(a, b any, attribute int) bool
-	// Equal tells whether all but opaque attributes are Same, and the fields
+	// Equal reports whether all but opaque attributes are Same, and the fields
 	// that the key names and that set the expiry are.
 	Equal(a, b any) bool
 	// Clone copies, so that no later change of src shows in dst, what Equal
@@ -79,7 +79,7 @@ type Elements interface {
 	Each(v any, yield func(Pos, any) bool)
 	// At returns the record at a place.
 	At(v any, p Pos) any
-	// Equal tells whether both have the same elements, by Record.Equal, in the
+	// Equal reports whether both have the same elements, by Record.Equal, in the
 	// same places.
 	Equal(a, b any) bool
 	// Clone copies all elements, as Record.Clone does.

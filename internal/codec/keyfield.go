@@ -82,12 +82,12 @@ func (f keyField) set(v reflect.Value, value key.Value) error {
 	return nil
 }
 
-// OwnerValue returns the key value of an argument that stands for a field that
+// KeyFieldValue returns the key value of an argument that stands for a field that
 // keys name: a value of the field's type, or one that converts to it without
 // loss.
-func OwnerValue(e *schema.Entity, owner int, arg any) (key.Value, error) {
-	o := e.Owners[owner]
-	f := newKeyField(o.Type, ownerKind(e, owner))
+func KeyFieldValue(e *schema.Entity, owner int, arg any) (key.Value, error) {
+	o := e.KeyFields[owner]
+	f := newKeyField(o.Type, keyFieldKind(e, owner))
 	v, err := convert(arg, f)
 	if err != nil {
 		return key.Value{}, fmt.Errorf("%s: the key field %s takes a %s: %w", e.Label(), o.Name, f.typ, err)

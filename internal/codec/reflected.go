@@ -15,8 +15,8 @@ import (
 // Reflected returns the codec of a schema that was built from reflect.
 func Reflected(e *schema.Entity) Model {
 	m := &model{typ: e.Type.Go.(reflect.Type)}
-	for i, o := range e.Owners {
-		m.owners = append(m.owners, newField(o.Value, ownerKind(e, i)))
+	for i, o := range e.KeyFields {
+		m.keyFields = append(m.keyFields, newField(o.Value, keyFieldKind(e, i)))
 	}
 	for _, it := range e.Items {
 		r := newRecord(it)
@@ -30,8 +30,8 @@ func Reflected(e *schema.Entity) Model {
 	return m
 }
 
-// ownerKind is the kind of value that keys hold of an owner's field.
-func ownerKind(e *schema.Entity, owner int) key.Kind {
+// keyFieldKind is the kind of value that keys hold of an owner's field.
+func keyFieldKind(e *schema.Entity, owner int) key.Kind {
 	k, source := e.KeyOf(owner)
 	return k.Format(source).Value
 }
@@ -106,7 +106,7 @@ func (f field) clone(dst, src reflect.Value) {
 
 type model struct {
 	typ      reflect.Type
-	owners   []field
+	keyFields   []field
 	records  []*record
 	elements []*elements
 }
@@ -115,15 +115,15 @@ func valueOf(v any) reflect.Value { return reflect.ValueOf(v).Elem() }
 
 func (m *model) New() any { return reflect.New(m.typ).Interface() }
 
-func (m *model) Owner(v any, i int) (key.Value, error) { return m.owners[i].getFrom(valueOf(v)) }
+func (m *model) KeyField(v any, i int) (key.Value, error) { return m.keyFields[i].getFrom(valueOf(v)) }
 
-func (m *model) SetOwner(v any, i int, value key.Value) error {
-	return m.owners[i].setIn(valueOf(v), value)
+func (m *model) SetKeyField(v any, i int, value key.Value) error {
+	return m.keyFields[i].setIn(valueOf(v), value)
 }
 
-func (m *model) SameOwners(a, b any) bool {
+func (m *model) SameKeyFields(a, b any) bool {
 	x, y := valueOf(a), valueOf(b)
-	for _, f := range m.owners {
+	for _, f := range m.keyFields {
 		if !f.same(x, y) {
 			return false
 		}
@@ -131,9 +131,9 @@ func (m *model) SameOwners(a, b any) bool {
 	return true
 }
 
-func (m *model) CloneOwners(dst, src any) {
+func (m *model) CloneKeyFields(dst, src any) {
 	d, s := valueOf(dst), valueOf(src)
-	for _, f := range m.owners {
+	for _, f := range m.keyFields {
 		f.clone(d, s)
 	}
 }
@@ -151,7 +151,7 @@ func (m *model) Elements(item int) Elements {
 type record struct {
 	item       *schema.Item
 	attributes []attribute
-	keys       []field // by source; unused for owners and map keys
+	keys       []field // by source; unused for keyFields and map keys
 }
 
 func newRecord(it *schema.Item) *record {
@@ -223,7 +223,7 @@ func (r *record) equal(x, y reflect.Value) bool {
 	if r.item.Pointer && isNil(walk(x, r.item.Field.Path)) != isNil(walk(y, r.item.Field.Path)) {
 		return false
 	}
-	if r.item.Expiry == nil || r.item.ExpiryOwner {
+	if r.item.Expiry == nil || r.item.ExpiryOfRoot {
 		return true
 	}
 	at, ok := r.expiresAt(x)
@@ -261,14 +261,14 @@ func (r *record) clone(d, s reflect.Value) {
 			f.clone(d, s)
 		}
 	}
-	if e := r.item.Expiry; e != nil && !r.item.ExpiryOwner {
+	if e := r.item.Expiry; e != nil && !r.item.ExpiryOfRoot {
 		if v := walk(s, e.Path); v.IsValid() {
 			opsOf(e.Type, false).clone(walkNew(d, e.Path), v)
 		}
 	}
 }
 
-// isNil tells whether a pointer is nil, or lies in a struct that is.
+// isNil reports whether a pointer is nil, or lies in a struct that is.
 func isNil(p reflect.Value) bool { return !p.IsValid() || p.IsNil() }
 
 // clearPointer makes nil in d the pointer on a path, or at its end, that is nil in s.
@@ -314,7 +314,7 @@ func (r *record) Present(rec any) bool {
 	return false
 }
 
-// isZero tells whether an attribute's field is zero, and with it the pointers on
+// isZero reports whether an attribute's field is zero, and with it the pointers on
 // the way that belong to its item alone. Those of the model's own embedding do not
 // count: other items may have made them.
 func isZero(v reflect.Value, a *attribute) bool {

@@ -58,7 +58,7 @@ func timeOf(v reflect.Value) time.Time {
 
 var timeType = reflect.TypeFor[time.Time]()
 
-// SameTime tells whether two times encode alike: as text with nanoseconds and
+// SameTime reports whether two times encode alike: as text with nanoseconds and
 // the zone's offset in minutes, or as epoch seconds.
 func SameTime(a, b time.Time, unixTime bool) bool {
 	if unixTime {

@@ -62,7 +62,7 @@ const (
 	tenTo19        = 10_000_000_000_000_000_000
 )
 
-// IsTime tells whether the format is one of a time.
+// IsTime reports whether the format is one of a time.
 func (f Format) IsTime() bool { return f.Kind >= Nanos && f.Kind <= Year }
 
 // Fixed returns the width of a format whose texts all have the same width.

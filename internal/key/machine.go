@@ -24,7 +24,7 @@ type machine struct{ t *Template }
 
 func (m machine) format(s state) Format { return m.t.Parts[s.part].Format }
 
-// done tells whether the part is consumed, so that the next may begin.
+// done reports whether the part is consumed, so that the next may begin.
 func (m machine) done(s state) bool {
 	p := m.t.Parts[s.part]
 	switch p.Format.Kind {

@@ -130,7 +130,7 @@ var anyByte = func() string {
 	return string(order)
 }()
 
-// CanBegin tells whether a key of the template can begin with a text.
+// CanBegin reports whether a key of the template can begin with a text.
 func (t *Template) CanBegin(text string) bool {
 	switch lit := t.LiteralPrefix(); {
 	case strings.HasPrefix(lit, text):

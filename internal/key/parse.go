@@ -91,7 +91,7 @@ func (f Format) parseSortable(s string) (Value, bool) {
 	return OfInt(n), hi == 0 && inRange(n, f.Max)
 }
 
-// inRange tells whether n fits the signed type whose largest value is limit.
+// inRange reports whether n fits the signed type whose largest value is limit.
 func inRange(n int64, limit uint64) bool {
 	return n >= 0 && uint64(n) <= limit || n < 0 && uint64(^n) <= limit
 }

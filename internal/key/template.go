@@ -166,7 +166,7 @@ func (t *Template) Ambiguous() int {
 	return -1
 }
 
-// TimePrefix tells whether a text is the beginning of a key that ends within
+// TimePrefix reports whether a text is the beginning of a key that ends within
 // one of its times, behind the sign that follows a year, month, day or hour.
 func (t *Template) TimePrefix(p string) bool {
 	rest := p
@@ -193,7 +193,7 @@ func (t *Template) TimePrefix(p string) bool {
 	return false
 }
 
-// partial tells whether a text is the beginning of one of the format's times,
+// partial reports whether a text is the beginning of one of the format's times,
 // up to and with the sign behind a number.
 func (f Format) partial(s string) bool {
 	layout, ok := layouts[f.Kind]

@@ -66,7 +66,7 @@ func (v Value) String() string {
 	return "-"
 }
 
-// Equal tells whether two values are equal: times as instants, numbers by their
+// Equal reports whether two values are equal: times as instants, numbers by their
 // canonical form.
 func (v Value) Equal(w Value) bool {
 	if v.Kind != w.Kind {

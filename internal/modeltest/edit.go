@@ -11,10 +11,10 @@ import (
 // removed, changed and reordered, or now and then nothing. Its keys stay.
 func (g *Gen) Edit(v any) {
 	other := g.New()
-	for i := range g.Schema.Owners {
-		value, err := g.codec.Owner(v, i)
+	for i := range g.Schema.KeyFields {
+		value, err := g.codec.KeyField(v, i)
 		if err == nil {
-			err = g.codec.SetOwner(other, i, value)
+			err = g.codec.SetKeyField(other, i, value)
 		}
 		if err != nil {
 			panic(err)
@@ -38,7 +38,7 @@ func (g *Gen) editSingleton(v, other any, it *schema.Item) {
 	switch g.R.IntN(4) {
 	case 0: // all of it
 		for _, x := range it.Attributes {
-			if !g.isOwner(x) {
+			if !g.isKeyField(x) {
 				move(a, b, x.Value.Path)
 			}
 		}
@@ -47,7 +47,7 @@ func (g *Gen) editSingleton(v, other any, it *schema.Item) {
 		}
 	case 1: // nothing of it
 		for _, x := range it.Attributes {
-			if f := look(a, x.Value.Path); f.IsValid() && !g.isOwner(x) {
+			if f := look(a, x.Value.Path); f.IsValid() && !g.isKeyField(x) {
 				f.SetZero()
 			}
 		}
@@ -56,7 +56,7 @@ func (g *Gen) editSingleton(v, other any, it *schema.Item) {
 		}
 	default: // one attribute
 		if n := len(it.Attributes); n > 0 {
-			if x := it.Attributes[g.R.IntN(n)]; !g.isOwner(x) {
+			if x := it.Attributes[g.R.IntN(n)]; !g.isKeyField(x) {
 				move(a, b, x.Value.Path)
 			}
 		}

@@ -37,7 +37,7 @@ func (g *Gen) New() any {
 	v := g.codec.New()
 	root := reflect.ValueOf(v).Elem()
 	for again := true; again; {
-		for i, o := range g.Schema.Owners {
+		for i, o := range g.Schema.KeyFields {
 			k, source := g.Schema.KeyOf(i)
 			g.key(at(root, o.Path), o.Type, k.Format(source))
 		}
@@ -54,23 +54,23 @@ func (g *Gen) New() any {
 	return v
 }
 
-// taken tells whether an entity with the key of v was made before.
+// taken reports whether an entity with the key of v was made before.
 func (g *Gen) taken(v any) bool {
-	var owners []key.Value
-	for i := range g.Schema.Owners {
-		value, err := g.codec.Owner(v, i)
+	var keyFields []key.Value
+	for i := range g.Schema.KeyFields {
+		value, err := g.codec.KeyField(v, i)
 		if err != nil {
 			panic(err)
 		}
-		owners = append(owners, value)
+		keyFields = append(keyFields, value)
 	}
-	pk, err := g.Schema.PartitionKey(owners)
+	pk, err := g.Schema.PartitionKey(keyFields)
 	if err != nil {
 		panic(err)
 	}
 	name := pk.String()
 	if g.Schema.Flat {
-		sk, err := g.Schema.SortKey(g.Schema.Root, owners)
+		sk, err := g.Schema.SortKey(g.Schema.Root, keyFields)
 		if err != nil {
 			panic(err)
 		}
@@ -92,7 +92,7 @@ func (g *Gen) singleton(root reflect.Value, it *schema.Item) {
 	}
 	for _, a := range it.Attributes {
 		switch {
-		case g.isOwner(a):
+		case g.isKeyField(a):
 		case a.Name == g.Schema.TTL:
 			g.future(at(root, a.Value.Path))
 		default:
@@ -104,8 +104,8 @@ func (g *Gen) singleton(root reflect.Value, it *schema.Item) {
 	}
 }
 
-func (g *Gen) isOwner(a *schema.Attribute) bool {
-	return slices.ContainsFunc(g.Schema.Owners, func(o *schema.Owner) bool { return slices.Equal(o.Path, a.Value.Path) })
+func (g *Gen) isKeyField(a *schema.Attribute) bool {
+	return slices.ContainsFunc(g.Schema.KeyFields, func(o *schema.KeyField) bool { return slices.Equal(o.Path, a.Value.Path) })
 }
 
 // future sets an expiry to years from now, or to none.
@@ -184,7 +184,7 @@ func (g *Gen) fillElement(rec reflect.Value, it *schema.Item) {
 		}
 		g.Value(f, a.Value.Type, a.AV)
 	}
-	if e := it.Expiry; e != nil && !it.ExpiryOwner {
+	if e := it.Expiry; e != nil && !it.ExpiryOfRoot {
 		g.future(at(rec, e.Path))
 	}
 }
@@ -220,8 +220,8 @@ func (g *Gen) SortKey(v any, it *schema.Item, p codec.Pos, rec any) key.Scalar {
 		var value key.Value
 		var err error
 		switch s.From {
-		case schema.FromOwner:
-			value, err = g.codec.Owner(v, s.Owner)
+		case schema.FromModel:
+			value, err = g.codec.KeyField(v, s.KeyField)
 		case schema.FromMapKey:
 			value, err = g.codec.Elements(it.Index).MapKey(p.Key)
 		default:

@@ -70,7 +70,7 @@ func (p *pair) clone(v any) any {
 		c   codec.Model
 		dst any
 	}{{p.reflected, x}, {p.generated, y}} {
-		to.c.CloneOwners(to.dst, v)
+		to.c.CloneKeyFields(to.dst, v)
 		for i, it := range p.schema.Items {
 			if it.Element() {
 				to.c.Elements(i).Clone(to.dst, v)
@@ -98,15 +98,15 @@ func (p *pair) equal(what string, x, y any) {
 // compare asks both codecs everything about two values.
 func (p *pair) compare(a, b any) {
 	p.Helper()
-	p.equal("SameOwners", p.reflected.SameOwners(a, b), p.generated.SameOwners(a, b))
-	for i := range p.schema.Owners {
-		x, errX := p.reflected.Owner(a, i)
-		y, errY := p.generated.Owner(a, i)
-		p.equal("Owner", [2]any{x, errText(errX)}, [2]any{y, errText(errY)})
+	p.equal("SameKeyFields", p.reflected.SameKeyFields(a, b), p.generated.SameKeyFields(a, b))
+	for i := range p.schema.KeyFields {
+		x, errX := p.reflected.KeyField(a, i)
+		y, errY := p.generated.KeyField(a, i)
+		p.equal("KeyField", [2]any{x, errText(errX)}, [2]any{y, errText(errY)})
 		if errX == nil {
 			u, v := p.reflected.New(), p.generated.New()
-			p.equal("SetOwner", errText(p.reflected.SetOwner(u, i, x)), errText(p.generated.SetOwner(v, i, x)))
-			p.equal("SetOwner", u, v)
+			p.equal("SetKeyField", errText(p.reflected.SetKeyField(u, i, x)), errText(p.generated.SetKeyField(v, i, x)))
+			p.equal("SetKeyField", u, v)
 		}
 	}
 	for i, it := range p.schema.Items {
@@ -139,7 +139,7 @@ func (p *pair) record(i int, it *schema.Item, a, b any) {
 	p.Helper()
 	x, y := p.reflected.Record(i), p.generated.Record(i)
 	p.equal("Equal "+it.Name, x.Equal(a, b), y.Equal(a, b))
-	if !it.Element() || !it.ExpiryOwner {
+	if !it.Element() || !it.ExpiryOfRoot {
 		atX, okX := x.Expiry(a)
 		atY, okY := y.Expiry(a)
 		p.equal("Expiry", [2]any{atX, okX}, [2]any{atY, okY})

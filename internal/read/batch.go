@@ -13,7 +13,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/sel"
+	"github.com/itemize/itemize/internal/selection"
 )
 
 // place is an item's place in a batch.
@@ -24,7 +24,7 @@ type place struct {
 
 // batch reads single items with BatchGetItem, and yields them in the order in
 // which they were asked for. Unprocessed keys are asked for again.
-func (r *Reader) batch(ctx context.Context, parts []sel.Part, o Options, u *Usage, yield func(Page, error) bool) bool {
+func (r *Reader) batch(ctx context.Context, parts []selection.Part, o Options, u *Usage, yield func(Page, error) bool) bool {
 	for len(parts) > 0 {
 		n := min(len(parts), cost.MaxBatchGet)
 		found, err := r.batchOf(ctx, parts[:n], o, u)
@@ -48,7 +48,7 @@ func (r *Reader) batch(ctx context.Context, parts []sel.Part, o Options, u *Usag
 	return true
 }
 
-func (r *Reader) batchOf(ctx context.Context, parts []sel.Part, o Options, u *Usage) (map[place]Found, error) {
+func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options, u *Usage) (map[place]Found, error) {
 	tables := map[string]int{}
 	want := map[string]types.KeysAndAttributes{}
 	asked := map[place]bool{}

@@ -16,10 +16,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/sel"
+	"github.com/itemize/itemize/internal/selection"
 )
 
 // Client is what reading needs of a DynamoDB client.
@@ -126,14 +127,14 @@ const maxPage = 1<<20 + cost.MaxItem
 // Pages yields the items of the parts, answer by answer: first those with a known
 // key, then the ranges in their order, each in the order of its sort keys. The
 // slices are the caller's to keep.
-func (r *Reader) Pages(ctx context.Context, parts []sel.Part, o Options, u *Usage) iter.Seq2[Page, error] {
+func (r *Reader) Pages(ctx context.Context, parts []selection.Part, o Options, u *Usage) iter.Seq2[Page, error] {
 	return func(yield func(Page, error) bool) {
-		var ones, ranges []sel.Part
+		var ones, ranges []selection.Part
 		for _, p := range parts {
-			if p.Range.Kind == sel.None {
+			if p.Range.Kind == selection.None {
 				continue
 			}
-			if p.Range.Kind == sel.One && o.Expr == nil {
+			if p.Range.Kind == selection.One && o.Expr == nil {
 				ones = append(ones, p)
 			} else {
 				ranges = append(ranges, p)
@@ -157,15 +158,15 @@ func (r *Reader) Pages(ctx context.Context, parts []sel.Part, o Options, u *Usag
 	}
 }
 
-// contains tells whether an item has come with one of the parts.
-func contains(parts []sel.Part, f Found) bool {
-	return slices.ContainsFunc(parts, func(p sel.Part) bool {
+// contains reports whether an item has come with one of the parts.
+func contains(parts []selection.Part, f Found) bool {
+	return slices.ContainsFunc(parts, func(p selection.Part) bool {
 		return p.Table == f.Table && p.PK == f.PK && p.Range.Contains(f.SK)
 	})
 }
 
 // ones reads single items: one with GetItem, several with BatchGetItem.
-func (r *Reader) ones(ctx context.Context, parts []sel.Part, o Options, u *Usage, yield func(Page, error) bool) bool {
+func (r *Reader) ones(ctx context.Context, parts []selection.Part, o Options, u *Usage, yield func(Page, error) bool) bool {
 	switch len(parts) {
 	case 0:
 		return true
@@ -182,10 +183,10 @@ func (r *Reader) ones(ctx context.Context, parts []sel.Part, o Options, u *Usage
 
 // One reads one item, nil if it is not there.
 func (r *Reader) One(ctx context.Context, table int, pk, sk key.Scalar, o Options, u *Usage) (*Found, error) {
-	return r.get(ctx, sel.Part{Table: table, PK: pk, Range: sel.Range{Kind: sel.One, Low: sk}}, o, u)
+	return r.get(ctx, selection.Part{Table: table, PK: pk, Range: selection.Range{Kind: selection.One, Low: sk}}, o, u)
 }
 
-func (r *Reader) get(ctx context.Context, p sel.Part, o Options, u *Usage) (*Found, error) {
+func (r *Reader) get(ctx context.Context, p selection.Part, o Options, u *Usage) (*Found, error) {
 	out, err := r.Client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &r.Tables[p.Table], Key: r.Key(p.Table, p.PK, p.Range.Low),
 		ConsistentRead: &o.Strong, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
@@ -205,9 +206,9 @@ func (r *Reader) get(ctx context.Context, p sel.Part, o Options, u *Usage) (*Fou
 // Key returns the primary key of an item.
 func (r *Reader) Key(table int, pk, sk key.Scalar) Item {
 	t := r.Schema.Tables[table]
-	k := Item{t.Hash: codec.ValueOf(pk)}
+	k := Item{t.Hash: attr.ValueOf(pk)}
 	if t.Range != "" {
-		k[t.Range] = codec.ValueOf(sk)
+		k[t.Range] = attr.ValueOf(sk)
 	}
 	return k
 }
@@ -244,11 +245,11 @@ func (r *Reader) found(table int, item Item, s *slab) (Found, error) {
 	t := r.Schema.Tables[table]
 	f := Found{Item: item, Table: table, Attempt: item[schema.Attempt]}
 	var ok bool
-	if f.PK, ok = codec.ScalarOf(item[t.Hash]); !ok {
+	if f.PK, ok = attr.ScalarOf(item[t.Hash]); !ok {
 		return f, r.wrongKey(table, t.Hash)
 	}
 	if t.Range != "" {
-		if f.SK, ok = codec.ScalarOf(item[t.Range]); !ok {
+		if f.SK, ok = attr.ScalarOf(item[t.Range]); !ok {
 			return f, r.wrongKey(table, t.Range)
 		}
 	}
@@ -274,7 +275,7 @@ func (f *Found) measure(s *slab) {
 	}
 }
 
-// Expired tells whether an item's time to live is over, so that DynamoDB may
+// Expired reports whether an item's time to live is over, so that DynamoDB may
 // delete it at any moment.
 func (r *Reader) Expired(item Item) bool {
 	if r.Schema.TTL == "" {
@@ -289,7 +290,7 @@ func (r *Reader) Expired(item Item) bool {
 }
 
 // query reads a range, over every page.
-func (r *Reader) query(ctx context.Context, p sel.Part, o Options, u *Usage, yield func(Page, error) bool) bool {
+func (r *Reader) query(ctx context.Context, p selection.Part, o Options, u *Usage, yield func(Page, error) bool) bool {
 	in := r.Input(p, o)
 	for {
 		out, err := r.Client.Query(ctx, in)
@@ -310,7 +311,7 @@ func (r *Reader) query(ctx context.Context, p sel.Part, o Options, u *Usage, yie
 			size += page[i].Size
 		}
 		u.add([]int{size}, o, out.ConsumedCapacity)
-		last, _ := codec.ScalarOf(out.LastEvaluatedKey[r.Schema.Tables[p.Table].Range])
+		last, _ := attr.ScalarOf(out.LastEvaluatedKey[r.Schema.Tables[p.Table].Range])
 		more := len(out.LastEvaluatedKey) > 0
 		if !yield(Page{page, more, last}, nil) {
 			return false
@@ -323,14 +324,14 @@ func (r *Reader) query(ctx context.Context, p sel.Part, o Options, u *Usage, yie
 }
 
 // Input returns the request that reads a range.
-func (r *Reader) Input(p sel.Part, o Options) *dynamodb.QueryInput {
+func (r *Reader) Input(p selection.Part, o Options) *dynamodb.QueryInput {
 	t := r.Schema.Tables[p.Table]
 	in := &dynamodb.QueryInput{
 		TableName:                 &r.Tables[p.Table],
 		ConsistentRead:            &o.Strong,
 		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
 		ExpressionAttributeNames:  map[string]string{"#pk": t.Hash},
-		ExpressionAttributeValues: Item{":pk": codec.ValueOf(p.PK)},
+		ExpressionAttributeValues: Item{":pk": attr.ValueOf(p.PK)},
 		KeyConditionExpression:    aws.String("#pk = :pk"),
 	}
 	if o.Reverse {
@@ -340,17 +341,17 @@ func (r *Reader) Input(p sel.Part, o Options) *dynamodb.QueryInput {
 		in.KeyConditionExpression = aws.String("#pk = :pk AND " + text)
 		in.ExpressionAttributeNames["#sk"] = t.Range
 		for i, v := range values {
-			in.ExpressionAttributeValues[":sk"+strconv.Itoa(i)] = codec.ValueOf(v)
+			in.ExpressionAttributeValues[":sk"+strconv.Itoa(i)] = attr.ValueOf(v)
 		}
 	}
 	switch p.Range.Kind {
-	case sel.One:
+	case selection.One:
 		if t.Range != "" {
 			condition("#sk = :sk0", p.Range.Low)
 		}
-	case sel.Prefix:
+	case selection.Prefix:
 		condition("begins_with(#sk, :sk0)", p.Range.Low)
-	case sel.Between:
+	case selection.Between:
 		condition("#sk BETWEEN :sk0 AND :sk1", p.Range.Low, p.Range.High)
 	}
 	if o.Limit > 0 {

@@ -20,7 +20,7 @@ func Build(t *Type) (*Entity, error) {
 		badTag:  map[*Field]bool{},
 		badKey:  map[*Item]bool{},
 
-		ownerKinds: map[int]key.Kind{},
+		keyFieldKinds: map[int]key.Kind{},
 	}
 	b.build()
 	if len(b.faults) > 0 {
@@ -37,8 +37,8 @@ type builder struct {
 	spreads      map[*Type][]*member
 	fields       []*member // the model's, promoted ones included
 	blanks       []*member
-	ownerMembers []*member // parallel to e.Owners
-	ownerKinds   map[int]key.Kind
+	keyFieldMembers []*member // parallel to e.KeyFields
+	keyFieldKinds   map[int]key.Kind
 	onItem       map[*Field]*Item
 	// bad are fields whose tags have faults, and items whose keys have: what
 	// follows from those is not reported as well.
@@ -246,7 +246,7 @@ func (b *builder) partitionKey() {
 	b.e.PK = b.key(m, o, scope{})
 	b.badPK = len(b.faults) > faults
 	for _, s := range b.e.PK.Sources {
-		b.e.Owners[s.Owner].Identity = true
+		b.e.KeyFields[s.KeyField].Identity = true
 	}
 	if m.Name != "_" && !slices.ContainsFunc(o.Template.Parts, func(p tags.Part) bool { return p.Name == m.Name }) {
 		b.fault(m.option("pk"), "name it in the template, or move pk= to a blank field", "the template of pk= does not name its field %s", m.Name)

@@ -238,7 +238,7 @@ func (b *builder) collisions(it *Item) {
 	}
 }
 
-// isExpiry tells whether the attribute is itself the item's expiry, in epoch seconds.
+// isExpiry reports whether the attribute is itself the item's expiry, in epoch seconds.
 func (b *builder) isExpiry(it *Item, a *Attribute) bool {
 	return it.Expiry != nil && a.AV.Has("unixtime") && slices.Equal(it.Expiry.Path, a.Value.Path)
 }
@@ -252,16 +252,16 @@ func (b *builder) flat() {
 			continue
 		}
 		for _, s := range it.Key.Sources {
-			if !b.inPartitionKey(s.Owner) {
+			if !b.inPartitionKey(s.KeyField) {
 				b.e.Flat = true
-				b.e.Owners[s.Owner].Identity = true
+				b.e.KeyFields[s.KeyField].Identity = true
 			}
 		}
 	}
 	if !b.e.Flat {
 		return
 	}
-	b.orderOwners()
+	b.orderKeyFields()
 	for _, t := range b.e.Tables {
 		var lead *Item
 		for _, it := range b.e.Items {
@@ -280,43 +280,43 @@ func (b *builder) flat() {
 	}
 }
 
-// inPartitionKey tells whether the partition key gives an owner's field in full.
+// inPartitionKey reports whether the partition key gives an owner's field in full.
 func (b *builder) inPartitionKey(owner int) bool {
-	return slices.ContainsFunc(b.e.PK.Sources, func(s Source) bool { return s.Owner == owner && s.Lossless })
+	return slices.ContainsFunc(b.e.PK.Sources, func(s Source) bool { return s.KeyField == owner && s.Lossless })
 }
 
 func (b *builder) singletons() []*Item {
 	return slices.DeleteFunc(slices.Clone(b.e.Items), (*Item).Element)
 }
 
-// orderOwners brings the fields that an entity is known by into the order in
+// orderKeyFields brings the fields that an entity is known by into the order in
 // which they are given: those of the partition key, then those of the root.
-func (b *builder) orderOwners() {
+func (b *builder) orderKeyFields() {
 	rank := map[int]int{}
 	for _, k := range []*Key{b.e.PK, b.e.Root.Key} {
 		if k == nil {
 			continue
 		}
 		for _, s := range k.Sources {
-			if _, ok := rank[s.Owner]; !ok && s.From == FromOwner {
-				rank[s.Owner] = len(rank)
+			if _, ok := rank[s.KeyField]; !ok && s.From == FromModel {
+				rank[s.KeyField] = len(rank)
 			}
 		}
 	}
-	for i := range b.e.Owners {
+	for i := range b.e.KeyFields {
 		if _, ok := rank[i]; !ok {
 			rank[i] = len(rank)
 		}
 	}
-	owners := make([]*Owner, len(b.e.Owners))
+	keyFields := make([]*KeyField, len(b.e.KeyFields))
 	for old, now := range rank {
-		owners[now] = b.e.Owners[old]
+		keyFields[now] = b.e.KeyFields[old]
 	}
-	b.e.Owners = owners
+	b.e.KeyFields = keyFields
 	for _, k := range b.keys() {
 		for i := range k.Sources {
-			if s := &k.Sources[i]; s.From == FromOwner {
-				s.Owner = rank[s.Owner]
+			if s := &k.Sources[i]; s.From == FromModel {
+				s.KeyField = rank[s.KeyField]
 			}
 		}
 	}
@@ -335,8 +335,8 @@ func (b *builder) keys() []*Key {
 // underPrefix checks that a flat model's item names all that its entity is
 // known by, in the same leading text as the others of its table.
 func (b *builder) underPrefix(it, lead *Item) {
-	for i, o := range b.e.Owners {
-		inKey := slices.ContainsFunc(it.Key.Sources, func(s Source) bool { return s.From == FromOwner && s.Owner == i })
+	for i, o := range b.e.KeyFields {
+		inKey := slices.ContainsFunc(it.Key.Sources, func(s Source) bool { return s.From == FromModel && s.KeyField == i })
 		if o.Identity && b.inSortKeys(i) && !b.inPartitionKey(i) && !inKey {
 			how := "{" + o.Name + "}"
 			if it.Element() {
@@ -356,10 +356,10 @@ func (b *builder) underPrefix(it, lead *Item) {
 	}
 }
 
-// inSortKeys tells whether a singleton's sort key names the owner's field.
+// inSortKeys reports whether a singleton's sort key names the owner's field.
 func (b *builder) inSortKeys(owner int) bool {
 	return slices.ContainsFunc(b.singletons(), func(it *Item) bool {
-		return it.Key != nil && slices.ContainsFunc(it.Key.Sources, func(s Source) bool { return s.Owner == owner })
+		return it.Key != nil && slices.ContainsFunc(it.Key.Sources, func(s Source) bool { return s.KeyField == owner })
 	})
 }
 
@@ -371,7 +371,7 @@ func (e *Entity) PrefixParts(it *Item) int {
 		if p.Format.Kind == key.Literal {
 			continue
 		}
-		if s := it.Key.Sources[n]; s.From == FromOwner && e.Owners[s.Owner].Identity {
+		if s := it.Key.Sources[n]; s.From == FromModel && e.KeyFields[s.KeyField].Identity {
 			last = i + 1
 		}
 		n++
@@ -387,7 +387,7 @@ func (b *builder) prefixText(it *Item, n int) string {
 			s.WriteString(p.Text)
 			continue
 		}
-		fmt.Fprintf(&s, "{%d %v}", it.Key.Sources[i].Owner, p.Format)
+		fmt.Fprintf(&s, "{%d %v}", it.Key.Sources[i].KeyField, p.Format)
 		i++
 	}
 	return s.String()

@@ -30,9 +30,9 @@ type Entity struct {
 	Items []*Item
 	// Root is the item that means that the entity exists.
 	Root *Item
-	// Owners are the model's fields that keys name, those of the partition key
+	// KeyFields are the model's fields that keys name, those of the partition key
 	// first, in the order of its placeholders.
-	Owners []*Owner
+	KeyFields []*KeyField
 	// Flat tells that singletons' sort keys name fields, so that a partition
 	// holds many entities.
 	Flat bool
@@ -86,7 +86,7 @@ type From uint8
 // The places: a field of the owner, a field of the element, a map's key, and a
 // scalar element itself.
 const (
-	FromOwner From = iota
+	FromModel From = iota
 	FromElement
 	FromMapKey
 	FromSelf
@@ -95,9 +95,9 @@ const (
 // Source is where a placeholder's value comes from.
 type Source struct {
 	From From
-	// Owner is the index in Entity.Owners, for FromOwner.
-	Owner int
-	// Value is the field, for FromOwner and FromElement; otherwise it has the
+	// KeyField is the index in Entity.KeyFields, for FromModel.
+	KeyField int
+	// Value is the field, for FromModel and FromElement; otherwise it has the
 	// type alone.
 	Value Value
 	// Lossless tells that the key gives the value back in full.
@@ -116,8 +116,8 @@ type Value struct {
 	Type *Type
 }
 
-// Owner is a field of the model that keys name.
-type Owner struct {
+// KeyField is a field of the model that keys name.
+type KeyField struct {
 	Value
 	// Identity tells that the field is part of what an entity is known by: it
 	// stands in the partition key, or in a flat model's sort keys.
@@ -151,19 +151,19 @@ type Item struct {
 	// compared as they are encoded.
 	Attributes []*Attribute
 	Opaque     bool
-	// Expiry is the field that sets the item's expiry, or nil. ExpiryOwner
+	// Expiry is the field that sets the item's expiry, or nil. ExpiryOfRoot
 	// tells that it is the root's (ttl,all), not the item's own.
 	Expiry      *Value
-	ExpiryOwner bool
+	ExpiryOfRoot bool
 	// Decl is the first field that lies on the item; MethodName is name= of it.
 	Decl       *Field
 	MethodName string
 }
 
-// Element tells whether there is one item per element.
+// Element reports whether there is one item per element.
 func (it *Item) Element() bool { return it.Elem != nil }
 
-// Map tells whether the elements are those of a map.
+// Map reports whether the elements are those of a map.
 func (it *Item) Map() bool { return it.Element() && it.Field.Type.Kind == Map }
 
 // Attribute is one attribute of an item.

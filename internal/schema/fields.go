@@ -57,7 +57,7 @@ func (b *builder) parse(in *Type, f *Field) *tags.Tag {
 	return t
 }
 
-// expands tells whether an embedded field gives its fields to the struct around
+// expands reports whether an embedded field gives its fields to the struct around
 // it: a struct without a place or a name of its own.
 func expands(f *Field, t *tags.Tag, placed bool) bool {
 	return f.Embedded && f.Type.Spreads() && t.AV.Name == "" && !t.AV.Ignore && !t.Skip && !placed

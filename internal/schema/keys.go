@@ -7,11 +7,11 @@ import (
 	"github.com/itemize/itemize/internal/key"
 )
 
-// Identities returns how many of the owners' fields an entity is known by; they
+// Identities returns how many of the keyFields' fields an entity is known by; they
 // are the first ones.
 func (e *Entity) Identities() int {
 	n := 0
-	for _, o := range e.Owners {
+	for _, o := range e.KeyFields {
 		if o.Identity {
 			n++
 		}
@@ -19,9 +19,9 @@ func (e *Entity) Identities() int {
 	return n
 }
 
-// PartitionKey returns the partition key of the owners' values.
-func (e *Entity) PartitionKey(owners []key.Value) (key.Scalar, error) {
-	values, err := e.ownerValues(e.PK, owners)
+// PartitionKey returns the partition key of the keyFields' values.
+func (e *Entity) PartitionKey(keyFields []key.Value) (key.Scalar, error) {
+	values, err := e.keyFieldValues(e.PK, keyFields)
 	if err != nil {
 		return key.Scalar{}, err
 	}
@@ -31,11 +31,11 @@ func (e *Entity) PartitionKey(owners []key.Value) (key.Scalar, error) {
 
 // SortKey returns a singleton's sort key, the zero Scalar where its table has
 // none.
-func (e *Entity) SortKey(it *Item, owners []key.Value) (key.Scalar, error) {
+func (e *Entity) SortKey(it *Item, keyFields []key.Value) (key.Scalar, error) {
 	if it.Key == nil {
 		return key.Scalar{}, nil
 	}
-	values, err := e.ownerValues(it.Key, owners)
+	values, err := e.keyFieldValues(it.Key, keyFields)
 	if err != nil {
 		return key.Scalar{}, err
 	}
@@ -45,25 +45,25 @@ func (e *Entity) SortKey(it *Item, owners []key.Value) (key.Scalar, error) {
 
 // EntityPrefix returns the text that the sort keys of a flat model's entity
 // begin with, its delimiter included.
-func (e *Entity) EntityPrefix(it *Item, owners []key.Value) (string, error) {
+func (e *Entity) EntityPrefix(it *Item, keyFields []key.Value) (string, error) {
 	n := e.PrefixParts(it)
 	values := make([]key.Value, 0, len(it.Key.Sources))
 	for _, s := range it.Key.Sources {
-		if s.From == FromOwner && e.Owners[s.Owner].Identity {
-			values = append(values, owners[s.Owner])
+		if s.From == FromModel && e.KeyFields[s.KeyField].Identity {
+			values = append(values, keyFields[s.KeyField])
 		}
 	}
 	b, err := it.Key.Template.Append(nil, n, values)
 	return string(append(b, e.Delim)), e.keyError(it.Key, err)
 }
 
-func (e *Entity) ownerValues(k *Key, owners []key.Value) ([]key.Value, error) {
+func (e *Entity) keyFieldValues(k *Key, keyFields []key.Value) ([]key.Value, error) {
 	values := make([]key.Value, len(k.Sources))
 	for i, s := range k.Sources {
-		if s.Owner >= len(owners) {
+		if s.KeyField >= len(keyFields) {
 			return nil, fmt.Errorf("%s: the key %q needs %s, which was not given", e.Label(), k.Text, s.Value.Name)
 		}
-		values[i] = owners[s.Owner]
+		values[i] = keyFields[s.KeyField]
 	}
 	return values, nil
 }
@@ -118,7 +118,7 @@ func (e *Entity) MatchIn(table int, sk key.Scalar, room func(n int) []key.Value)
 	return nil, nil
 }
 
-// IsPrefix tells whether every key of a table that begins with p has p's last
+// IsPrefix reports whether every key of a table that begins with p has p's last
 // segment whole: p ends with the delimiter, or within a time behind a year,
 // month, day, hour, minute or second.
 func (e *Entity) IsPrefix(t *Table, p string) bool {
@@ -150,7 +150,7 @@ func (k *Key) Format(source int) key.Format {
 // KeyOf returns the key and the placeholder in it that hold an owner's field
 // best: in full, if one does.
 func (e *Entity) KeyOf(owner int) (k *Key, source int) {
-	o := e.Owners[owner]
+	o := e.KeyFields[owner]
 	return o.key, o.source
 }
 
@@ -173,10 +173,10 @@ func (e *Entity) settle() {
 	}
 	for _, k := range keys {
 		for i, s := range k.Sources {
-			if s.From != FromOwner {
+			if s.From != FromModel {
 				continue
 			}
-			if o := e.Owners[s.Owner]; o.key == nil || s.Lossless && !o.key.Sources[o.source].Lossless {
+			if o := e.KeyFields[s.KeyField]; o.key == nil || s.Lossless && !o.key.Sources[o.source].Lossless {
 				o.key, o.source = k, i
 			}
 		}

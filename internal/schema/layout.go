@@ -86,7 +86,7 @@ func (e *Entity) Layout() Layout {
 }
 
 func (it *Item) layout(root bool) LayoutItem {
-	li := LayoutItem{Name: it.Name, Table: it.Table.Name, Kind: "singleton", Root: root, Pointer: it.Pointer, ExpiryAll: it.ExpiryOwner}
+	li := LayoutItem{Name: it.Name, Table: it.Table.Name, Kind: "singleton", Root: root, Pointer: it.Pointer, ExpiryAll: it.ExpiryOfRoot}
 	if it.Element() {
 		li.Kind = it.Field.Type.Kind.String()
 		li.Pointer = it.ElemPointer
@@ -104,7 +104,7 @@ func (it *Item) layout(root bool) LayoutItem {
 	return li
 }
 
-var fromNames = [...]string{"owner", "element", "key", "self"}
+var fromNames = [...]string{"model", "element", "key", "self"}
 
 var keyKinds = [...]string{"none", "string", "int", "uint", "time", "bytes", "number"}
 

@@ -39,7 +39,7 @@ func (b *builder) place() {
 	}
 }
 
-// heldByKey tells whether a partition key or a singleton's sort key names the field.
+// heldByKey reports whether a partition key or a singleton's sort key names the field.
 func (b *builder) heldByKey(m *member) bool {
 	names := func(k *Key) bool { return k != nil && slices.Contains(k.names, m.Name) }
 	return names(b.e.PK) || slices.ContainsFunc(b.e.Items, func(it *Item) bool { return !it.Element() && names(it.Key) })
@@ -57,7 +57,7 @@ func (b *builder) fieldOptions(m *member) {
 	if m.tag.Has("root") && (it == nil || it.Element()) {
 		b.fault(m.option("root"), "put it on a field of a fixed sort key", "the root is a singleton")
 	}
-	if m.tag.Has("stored") && !slices.ContainsFunc(b.ownerMembers, func(o *member) bool { return o.Field == m.Field }) && !namesItself(it) {
+	if m.tag.Has("stored") && !slices.ContainsFunc(b.keyFieldMembers, func(o *member) bool { return o.Field == m.Field }) && !namesItself(it) {
 		b.fault(m.option("stored"), "remove it", "stored is for fields that a key names; this one is stored anyhow")
 	}
 	if m.tag.Has("all") && !m.tag.Has("ttl") {
@@ -74,12 +74,12 @@ func (b *builder) fieldOptions(m *member) {
 	}
 }
 
-// namesItself tells whether the key holds the scalar elements themselves.
+// namesItself reports whether the key holds the scalar elements themselves.
 func namesItself(it *Item) bool {
 	return it != nil && it.Element() && slices.ContainsFunc(it.Key.Sources, func(s Source) bool { return s.From == FromSelf })
 }
 
-// isSpread tells whether the field's struct gives its fields to the item.
+// isSpread reports whether the field's struct gives its fields to the item.
 func (b *builder) isSpread(m *member) bool {
 	it := b.onItem[m.Field]
 	if it != nil && it.Element() {
@@ -125,12 +125,12 @@ func (b *builder) attributes() {
 	if b.e.Root == nil {
 		return
 	}
-	for i, m := range b.ownerMembers {
+	for i, m := range b.keyFieldMembers {
 		if b.onItem[m.Field] == nil && b.mustStore(m, nil) {
 			b.onItem[m.Field] = b.e.Root
 		}
 		if b.mustStore(m, b.onItem[m.Field]) {
-			b.e.Owners[i].Item = b.onItem[m.Field]
+			b.e.KeyFields[i].Item = b.onItem[m.Field]
 		}
 	}
 	for _, m := range b.fields {
@@ -143,7 +143,7 @@ func (b *builder) attributes() {
 		case b.isSpread(m):
 			b.spreadAttributes(it, m)
 		default:
-			if slices.Contains(b.ownerMembers, m) && !b.mustStore(m, it) {
+			if slices.Contains(b.keyFieldMembers, m) && !b.mustStore(m, it) {
 				b.checkSkipped(m)
 				continue
 			}
@@ -167,12 +167,12 @@ func (b *builder) nameItems() {
 	}
 }
 
-// mustStore tells whether a field that keys name is stored as an attribute as
+// mustStore reports whether a field that keys name is stored as an attribute as
 // well: no key that its item has gives it back in full, or it is asked for.
 func (b *builder) mustStore(m *member, it *Item) bool {
 	full := func(k *Key) bool {
 		return k != nil && slices.ContainsFunc(k.Sources, func(s Source) bool {
-			return s.From == FromOwner && s.field == m.Field && s.Lossless
+			return s.From == FromModel && s.field == m.Field && s.Lossless
 		})
 	}
 	held := full(b.e.PK) || b.badPK && slices.Contains(b.e.PK.names, m.Name)
@@ -301,7 +301,7 @@ func (b *builder) expiry() {
 		}
 		for _, it := range b.e.Items {
 			set(it, m, m.value())
-			it.ExpiryOwner = true
+			it.ExpiryOfRoot = true
 		}
 	}
 }

@@ -79,7 +79,7 @@ func (b *builder) literals(at place, parts []tags.Part) {
 
 // source finds what a placeholder names.
 func (b *builder) source(at place, p tags.Part, sc scope) (Source, bool) {
-	if sc.elem && !p.Owner {
+	if sc.elem && !p.KeyField {
 		return b.elementSource(at, p, sc)
 	}
 	switch {
@@ -89,7 +89,7 @@ func (b *builder) source(at place, p tags.Part, sc scope) (Source, bool) {
 	case p.Name == "key" || p.Name == ".":
 		b.fault(at, "name a field of the model", "%s is only for the elements of slices and maps", p)
 		return Source{}, false
-	case p.Owner && !sc.elem:
+	case p.KeyField && !sc.elem:
 		b.fault(at, "write {"+p.Name+"}", "%s is only for the elements of slices and maps", p)
 		return Source{}, false
 	}
@@ -98,7 +98,7 @@ func (b *builder) source(at place, p tags.Part, sc scope) (Source, bool) {
 		b.fault(at, "the fields are "+names(b.fields), "%s names no field of %s", p, b.e.Type.Name)
 		return Source{}, false
 	}
-	return Source{From: FromOwner, Owner: b.owner(m), Value: m.value(), field: m.Field}, true
+	return Source{From: FromModel, KeyField: b.owner(m), Value: m.value(), field: m.Field}, true
 }
 
 func (b *builder) elementSource(at place, p tags.Part, sc scope) (Source, bool) {
@@ -143,13 +143,13 @@ func names(all []*member) string {
 	return strings.Join(s, ", ")
 }
 
-// owner returns the index in Owners of a field that a key names.
+// owner returns the index in KeyFields of a field that a key names.
 func (b *builder) owner(m *member) int {
-	i := slices.IndexFunc(b.e.Owners, func(o *Owner) bool { return o.Field == m.Field })
+	i := slices.IndexFunc(b.e.KeyFields, func(o *KeyField) bool { return o.Field == m.Field })
 	if i < 0 {
-		i = len(b.e.Owners)
-		b.e.Owners = append(b.e.Owners, &Owner{Value: m.value(), Field: m.Field})
-		b.ownerMembers = append(b.ownerMembers, m)
+		i = len(b.e.KeyFields)
+		b.e.KeyFields = append(b.e.KeyFields, &KeyField{Value: m.value(), Field: m.Field})
+		b.keyFieldMembers = append(b.keyFieldMembers, m)
 	}
 	return i
 }
@@ -225,11 +225,11 @@ func (b *builder) format(at place, p tags.Part, src *Source, bare, last bool) (k
 	if KeyText(t, f.Value) && t.MarshalsText != t.UnmarshalsText {
 		return refuse("add the other method", "%s has one of MarshalText and UnmarshalText, and a key needs both", t.Name)
 	}
-	if src.From == FromOwner {
-		if k, ok := b.ownerKinds[src.Owner]; ok && k != f.Value {
+	if src.From == FromModel {
+		if k, ok := b.keyFieldKinds[src.KeyField]; ok && k != f.Value {
 			return refuse("write it the same way everywhere", "%s stands in one key as text and in another as a number", src.Value.Name)
 		}
-		b.ownerKinds[src.Owner] = f.Value
+		b.keyFieldKinds[src.KeyField] = f.Value
 	}
 	return f, true
 }
@@ -301,7 +301,7 @@ func nativeType(f key.Format, av tags.AV) byte {
 	return 'S'
 }
 
-// KeyText tells whether a key holds a value of this type as the text that its
+// KeyText reports whether a key holds a value of this type as the text that its
 // MarshalText gives, where kind is the kind of value that the key holds.
 func KeyText(t *Type, kind key.Kind) bool {
 	return kind == key.String && t.Kind != String

@@ -94,18 +94,18 @@ func (t *Type) deref() *Type {
 	return t
 }
 
-// Scalar tells whether the type does not encode as a map of its fields: it is
+// Scalar reports whether the type does not encode as a map of its fields: it is
 // no struct, or a struct that stands for one value.
 func (t *Type) Scalar() bool { return t.Kind != Struct || t.Time || t.Marshals }
 
-// Spreads tells whether a field of this type is spread over its item: a struct
+// Spreads reports whether a field of this type is spread over its item: a struct
 // or a pointer to one.
 func (t *Type) Spreads() bool { return !t.Marshals && !t.deref().Scalar() }
 
-// Elements tells whether a field of this type can be one item per element.
+// Elements reports whether a field of this type can be one item per element.
 func (t *Type) Elements() bool { return (t.Kind == Slice || t.Kind == Map) && !t.Marshals }
 
-// distinct tells whether different values are always encoded differently.
+// distinct reports whether different values are always encoded differently.
 func (t *Type) distinct() bool {
 	if t.Marshals || t.Number {
 		return false
@@ -117,7 +117,7 @@ func (t *Type) distinct() bool {
 	return false
 }
 
-// Opaque tells whether only attributevalue knows what a value of the type becomes, or
+// Opaque reports whether only attributevalue knows what a value of the type becomes, or
 // what becomes of it: a type that encodes or decodes itself, or an interface, is
 // somewhere in it.
 func (t *Type) Opaque() bool { return t.contains(map[*Type]bool{}) }
@@ -144,7 +144,7 @@ func (t *Type) contains(seen map[*Type]bool) bool {
 	return false
 }
 
-// recursive tells whether the type contains itself.
+// recursive reports whether the type contains itself.
 func (t *Type) recursive(open map[*Type]bool) bool {
 	if t == nil || t.Marshals || t.Time {
 		return false

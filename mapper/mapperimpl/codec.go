@@ -17,14 +17,14 @@ type Model[T any] interface{ ItemizeCodec(*T) *Codec[T] }
 type Codec[T any] struct {
 	// Layout is the fingerprint of the layout that the code was generated from.
 	Layout string
-	Owners Owners[T]
+	KeyFields KeyFields[T]
 	// Items are in the order of the layout's items.
 	Items []Item[T]
 }
 
-// Owners reads and writes the model's fields that keys name, by their index in the
+// KeyFields reads and writes the model's fields that keys name, by their index in the
 // layout.
-type Owners[T any] struct {
+type KeyFields[T any] struct {
 	Get   func(v *T, i int) (Value, error)
 	Set   func(v *T, i int, value Value) error
 	Same  func(a, b *T) bool
@@ -66,10 +66,10 @@ func (c *Codec[T]) Internal() codec.Model { return &model[T]{c} }
 type model[T any] struct{ c *Codec[T] }
 
 func (m *model[T]) New() any                             { return new(T) }
-func (m *model[T]) Owner(v any, i int) (Value, error)    { return m.c.Owners.Get(v.(*T), i) }
-func (m *model[T]) SetOwner(v any, i int, x Value) error { return m.c.Owners.Set(v.(*T), i, x) }
-func (m *model[T]) SameOwners(a, b any) bool             { return m.c.Owners.Same(a.(*T), b.(*T)) }
-func (m *model[T]) CloneOwners(dst, src any)             { m.c.Owners.Clone(dst.(*T), src.(*T)) }
+func (m *model[T]) KeyField(v any, i int) (Value, error)    { return m.c.KeyFields.Get(v.(*T), i) }
+func (m *model[T]) SetKeyField(v any, i int, x Value) error { return m.c.KeyFields.Set(v.(*T), i, x) }
+func (m *model[T]) SameKeyFields(a, b any) bool             { return m.c.KeyFields.Same(a.(*T), b.(*T)) }
+func (m *model[T]) CloneKeyFields(dst, src any)             { m.c.KeyFields.Clone(dst.(*T), src.(*T)) }
 func (m *model[T]) Record(item int) codec.Record         { return m.c.Items[item].record }
 func (m *model[T]) Elements(item int) codec.Elements     { return m.c.Items[item].elements }
 

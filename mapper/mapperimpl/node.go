@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/sel"
+	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/query"
 )
 
@@ -32,36 +32,36 @@ func arguments(args []Argument) ([]key.Value, error) {
 // Entity returns the node of an entity, by the fields that it is known by; of all that
 // share them, where a flat model is given fewer.
 func Entity[T any](args ...Argument) query.Node[T] {
-	owners, err := arguments(args)
-	return query.NewNode[T](sel.Spec{Owners: owners, Err: err, Targets: []sel.Target{{Kind: sel.TargetWhole}}})
+	keyFields, err := arguments(args)
+	return query.NewNode[T](selection.Selection{Identity: keyFields, Err: err, Targets: []selection.Target{{Kind: selection.TargetWhole}}})
 }
 
 // target returns a node with another target.
-func target[T any](n query.Node[T], t sel.Target, args []Argument) query.Node[T] {
+func target[T any](n query.Node[T], t selection.Target, args []Argument) query.Node[T] {
 	s := query.Spec(n)
 	values, err := arguments(args)
 	if s.Err == nil {
 		s.Err = err
 	}
 	t.Values = append(t.Values, values...)
-	s.Targets = []sel.Target{t}
+	s.Targets = []selection.Target{t}
 	return query.NewNode[T](s)
 }
 
 // Table returns the node of an entity's part in one table, by its index in the layout.
 func Table[T any](n query.Node[T], table int) query.Node[T] {
-	return target(n, sel.Target{Kind: sel.TargetTable, Table: table}, nil)
+	return target(n, selection.Target{Kind: selection.TargetTable, Table: table}, nil)
 }
 
 // Prefix returns the node of the items of a table whose keys begin with a text.
 func Prefix[T any](n query.Node[T], table int, prefix string) query.Node[T] {
-	return target(n, sel.Target{Kind: sel.TargetPrefix, Table: table, Prefix: prefix}, nil)
+	return target(n, selection.Target{Kind: selection.TargetPrefix, Table: table, Prefix: prefix}, nil)
 }
 
 // Items returns the node of the items whose keys begin with the first parts of one
 // item's template: all of them for a single item.
 func Items[T any](n query.Node[T], item, parts int, args ...Argument) query.Node[T] {
-	return target(n, sel.Target{Kind: sel.TargetItem, Item: item, Parts: parts}, args)
+	return target(n, selection.Target{Kind: selection.TargetItem, Item: item, Parts: parts}, args)
 }
 
 // Next goes on in the template of a node that Items returned.
@@ -77,12 +77,12 @@ func Next[T any](n query.Node[T], parts int, args ...Argument) query.Node[T] {
 
 // Times returns the ranges of the time that follows a node's parts.
 func Times[T, R any](n query.Node[T], wrap func(query.Node[T]) R) query.Range[R] {
-	return query.NewRange(func(when sel.Time) R {
+	return query.NewRange(func(when selection.Time) R {
 		s := query.Spec(n)
 		if len(s.Targets) == 1 {
 			t := s.Targets[0]
 			t.Time = &when
-			s.Targets = []sel.Target{t}
+			s.Targets = []selection.Target{t}
 		}
 		return wrap(query.NewNode[T](s))
 	})

@@ -10,35 +10,35 @@ import (
 	"github.com/itemize/itemize/internal/codec"
 )
 
-// SameTime tells whether two times encode alike.
+// SameTime reports whether two times encode alike.
 func SameTime(a, b *time.Time, o Options) bool { return codec.SameTime(*a, *b, o&UnixTime != 0) }
 
-// SameFloat32 tells whether two floats encode alike: zero and minus zero do not.
+// SameFloat32 reports whether two floats encode alike: zero and minus zero do not.
 func SameFloat32[F ~float32](a, b *F) bool {
 	return math.Float32bits(float32(*a)) == math.Float32bits(float32(*b))
 }
 
-// SameFloat64 tells whether two floats encode alike.
+// SameFloat64 reports whether two floats encode alike.
 func SameFloat64[F ~float64](a, b *F) bool {
 	return math.Float64bits(float64(*a)) == math.Float64bits(float64(*b))
 }
 
-// SameBytes tells whether two slices of bytes encode alike: nil and empty do not.
+// SameBytes reports whether two slices of bytes encode alike: nil and empty do not.
 func SameBytes[B ~[]byte](a, b *B) bool {
 	return (*a == nil) == (*b == nil) && string(*a) == string(*b)
 }
 
-// SameValues tells whether two slices of plain values encode alike.
+// SameValues reports whether two slices of plain values encode alike.
 func SameValues[S ~[]E, E comparable](a, b *S) bool {
 	return (*a == nil) == (*b == nil) && slices.Equal(*a, *b)
 }
 
-// SameSlice tells whether two slices encode alike.
+// SameSlice reports whether two slices encode alike.
 func SameSlice[S ~[]E, E any](a, b *S, same func(a, b *E) bool) bool {
 	return (*a == nil) == (*b == nil) && len(*a) == len(*b) && SameElements(*a, *b, same)
 }
 
-// SameElements tells whether the elements of two slices of one length encode alike.
+// SameElements reports whether the elements of two slices of one length encode alike.
 func SameElements[E any](a, b []E, same func(a, b *E) bool) bool {
 	for i := range a {
 		if !same(&a[i], &b[i]) {
@@ -48,7 +48,7 @@ func SameElements[E any](a, b []E, same func(a, b *E) bool) bool {
 	return true
 }
 
-// SamePlainMap tells whether two maps of plain values encode alike.
+// SamePlainMap reports whether two maps of plain values encode alike.
 func SamePlainMap[M ~map[K]E, K, E comparable](a, b *M) bool {
 	if (*a == nil) != (*b == nil) || len(*a) != len(*b) {
 		return false
@@ -61,7 +61,7 @@ func SamePlainMap[M ~map[K]E, K, E comparable](a, b *M) bool {
 	return true
 }
 
-// SameMap tells whether two maps encode alike.
+// SameMap reports whether two maps encode alike.
 func SameMap[M ~map[K]E, K comparable, E any](a, b *M, same func(a, b *E) bool) bool {
 	if (*a == nil) != (*b == nil) || len(*a) != len(*b) {
 		return false
@@ -79,7 +79,7 @@ func SameMap[M ~map[K]E, K comparable, E any](a, b *M, same func(a, b *E) bool) 
 	return true
 }
 
-// SamePointer tells whether two pointers' values encode alike.
+// SamePointer reports whether two pointers' values encode alike.
 func SamePointer[E any](a, b **E, same func(a, b *E) bool) bool {
 	if *a == nil || *b == nil {
 		return *a == *b
@@ -129,14 +129,14 @@ func ClonePointer[E any](dst, src **E, clone func(dst, src *E)) {
 // Copy copies a value that holds no slices, maps or pointers.
 func Copy[E any](dst, src *E) { *dst = *src }
 
-// SameExpiry tells whether two records expire at the same second, or both never.
+// SameExpiry reports whether two records expire at the same second, or both never.
 func SameExpiry[R any](a, b *R, expiry func(*R) (time.Time, bool)) bool {
 	x, expires := expiry(a)
 	y, did := expiry(b)
 	return expires == did && x.Unix() == y.Unix()
 }
 
-// SameText tells whether two values have the same text form.
+// SameText reports whether two values have the same text form.
 func SameText[T any](a, b *T) bool {
 	x, errX := any(a).(encoding.TextMarshaler).MarshalText()
 	y, errY := any(b).(encoding.TextMarshaler).MarshalText()
@@ -152,5 +152,5 @@ func CloneText[T any](dst, src *T) {
 	}
 }
 
-// IsZero tells whether a value is the zero value of its type.
+// IsZero reports whether a value is the zero value of its type.
 func IsZero[E any](v *E) bool { return reflect.ValueOf(v).Elem().IsZero() }

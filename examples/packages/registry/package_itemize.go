@@ -815,7 +815,7 @@ func packageItemizePackageItem6Present(r *Package) bool {
 	return false
 }
 
-func packageItemizePackageOwner(v *Package, i int) (mapperimpl.Value, error) {
+func packageItemizePackageKeyField(v *Package, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // Name
 		return mapperimpl.StringValue(v.Name)
@@ -823,7 +823,7 @@ func packageItemizePackageOwner(v *Package, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func packageItemizePackageSetOwner(v *Package, i int, value mapperimpl.Value) error {
+func packageItemizePackageSetKeyField(v *Package, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // Name
 		v.Name = string(value.Text)
@@ -832,19 +832,19 @@ func packageItemizePackageSetOwner(v *Package, i int, value mapperimpl.Value) er
 	return nil
 }
 
-func packageItemizePackageSameOwners(a, b *Package) bool {
+func packageItemizePackageSameKeyFields(a, b *Package) bool {
 	return a.Name == b.Name
 }
 
-func packageItemizePackageCloneOwners(dst, src *Package) {
+func packageItemizePackageCloneKeyFields(dst, src *Package) {
 	dst.Name = src.Name
 }
 
 // ItemizeCodec is for the mapper.
 func (*Package) ItemizeCodec(*Package) *mapperimpl.Codec[Package] {
 	return &mapperimpl.Codec[Package]{
-		Layout: "145b9061284abfc4b329d681",
-		Owners: mapperimpl.Owners[Package]{Get: packageItemizePackageOwner, Set: packageItemizePackageSetOwner, Same: packageItemizePackageSameOwners, Clone: packageItemizePackageCloneOwners},
+		Layout:    "afd65c8603ef85e7aacb496d",
+		KeyFields: mapperimpl.KeyFields[Package]{Get: packageItemizePackageKeyField, Set: packageItemizePackageSetKeyField, Same: packageItemizePackageSameKeyFields, Clone: packageItemizePackageCloneKeyFields},
 		Items: []mapperimpl.Item[Package]{
 			mapperimpl.Singleton(mapperimpl.Record[Package]{Encode: packageItemizePackageItem0Encode, Decode: packageItemizePackageItem0Decode, Same: packageItemizePackageItem0Same, Equal: packageItemizePackageItem0Equal, Clone: packageItemizePackageItem0Clone, Present: packageItemizePackageItem0Present}),
 			mapperimpl.Map(packageItemizePackageItem1Field, mapperimpl.Keys[string]{To: func(k string) (mapperimpl.Value, error) { return mapperimpl.StringValue(k) }, From: packageItemizePackageItem1KeyFrom}, packageItemizePackageItem1EqualMap, mapperimpl.Record[string]{Encode: packageItemizePackageItem1Encode, Decode: packageItemizePackageItem1Decode, Same: packageItemizePackageItem1Same, Equal: packageItemizePackageItem1Equal, Clone: packageItemizePackageItem1Clone}),
@@ -1340,7 +1340,7 @@ func packageItemizeDocumentItem0Present(r *Document) bool {
 	return false
 }
 
-func packageItemizeDocumentOwner(v *Document, i int) (mapperimpl.Value, error) {
+func packageItemizeDocumentKeyField(v *Document, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // Name
 		return mapperimpl.StringValue(v.Name)
@@ -1348,7 +1348,7 @@ func packageItemizeDocumentOwner(v *Document, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func packageItemizeDocumentSetOwner(v *Document, i int, value mapperimpl.Value) error {
+func packageItemizeDocumentSetKeyField(v *Document, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // Name
 		v.Name = string(value.Text)
@@ -1357,19 +1357,19 @@ func packageItemizeDocumentSetOwner(v *Document, i int, value mapperimpl.Value) 
 	return nil
 }
 
-func packageItemizeDocumentSameOwners(a, b *Document) bool {
+func packageItemizeDocumentSameKeyFields(a, b *Document) bool {
 	return a.Name == b.Name
 }
 
-func packageItemizeDocumentCloneOwners(dst, src *Document) {
+func packageItemizeDocumentCloneKeyFields(dst, src *Document) {
 	dst.Name = src.Name
 }
 
 // ItemizeCodec is for the mapper.
 func (*Document) ItemizeCodec(*Document) *mapperimpl.Codec[Document] {
 	return &mapperimpl.Codec[Document]{
-		Layout: "c1b8b4e0328b3e99591e261b",
-		Owners: mapperimpl.Owners[Document]{Get: packageItemizeDocumentOwner, Set: packageItemizeDocumentSetOwner, Same: packageItemizeDocumentSameOwners, Clone: packageItemizeDocumentCloneOwners},
+		Layout:    "b5fd8390cf9948b684ac86c3",
+		KeyFields: mapperimpl.KeyFields[Document]{Get: packageItemizeDocumentKeyField, Set: packageItemizeDocumentSetKeyField, Same: packageItemizeDocumentSameKeyFields, Clone: packageItemizeDocumentCloneKeyFields},
 		Items: []mapperimpl.Item[Document]{
 			mapperimpl.Singleton(mapperimpl.Record[Document]{Encode: packageItemizeDocumentItem0Encode, Decode: packageItemizeDocumentItem0Decode, Same: packageItemizeDocumentItem0Same, Equal: packageItemizeDocumentItem0Equal, Clone: packageItemizeDocumentItem0Clone, Present: packageItemizeDocumentItem0Present}),
 		},

@@ -1023,7 +1023,7 @@ func userItemizeUserItem8Field(v *User, allocate bool) *[]Wish {
 	return &v.Private
 }
 
-func userItemizeUserOwner(v *User, i int) (mapperimpl.Value, error) {
+func userItemizeUserKeyField(v *User, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -1031,7 +1031,7 @@ func userItemizeUserOwner(v *User, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func userItemizeUserSetOwner(v *User, i int, value mapperimpl.Value) error {
+func userItemizeUserSetKeyField(v *User, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -1040,19 +1040,19 @@ func userItemizeUserSetOwner(v *User, i int, value mapperimpl.Value) error {
 	return nil
 }
 
-func userItemizeUserSameOwners(a, b *User) bool {
+func userItemizeUserSameKeyFields(a, b *User) bool {
 	return a.ID == b.ID
 }
 
-func userItemizeUserCloneOwners(dst, src *User) {
+func userItemizeUserCloneKeyFields(dst, src *User) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*User) ItemizeCodec(*User) *mapperimpl.Codec[User] {
 	return &mapperimpl.Codec[User]{
-		Layout: "df703f0e44aa6f8dad36bdbc",
-		Owners: mapperimpl.Owners[User]{Get: userItemizeUserOwner, Set: userItemizeUserSetOwner, Same: userItemizeUserSameOwners, Clone: userItemizeUserCloneOwners},
+		Layout:    "f6f73bd1de68c45ba7c4ad55",
+		KeyFields: mapperimpl.KeyFields[User]{Get: userItemizeUserKeyField, Set: userItemizeUserSetKeyField, Same: userItemizeUserSameKeyFields, Clone: userItemizeUserCloneKeyFields},
 		Items: []mapperimpl.Item[User]{
 			mapperimpl.Singleton(mapperimpl.Record[User]{Encode: userItemizeUserItem0Encode, Decode: userItemizeUserItem0Decode, Same: userItemizeUserItem0Same, Equal: userItemizeUserItem0Equal, Clone: userItemizeUserItem0Clone, Present: userItemizeUserItem0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[User]{Encode: userItemizeUserItem1Encode, Decode: userItemizeUserItem1Decode, Same: userItemizeUserItem1Same, Equal: userItemizeUserItem1Equal, Clone: userItemizeUserItem1Clone, Present: userItemizeUserItem1Present}),
@@ -1428,7 +1428,7 @@ func userItemizeDocumentItem0Present(r *Document) bool {
 	return false
 }
 
-func userItemizeDocumentOwner(v *Document, i int) (mapperimpl.Value, error) {
+func userItemizeDocumentKeyField(v *Document, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -1436,7 +1436,7 @@ func userItemizeDocumentOwner(v *Document, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func userItemizeDocumentSetOwner(v *Document, i int, value mapperimpl.Value) error {
+func userItemizeDocumentSetKeyField(v *Document, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -1445,19 +1445,19 @@ func userItemizeDocumentSetOwner(v *Document, i int, value mapperimpl.Value) err
 	return nil
 }
 
-func userItemizeDocumentSameOwners(a, b *Document) bool {
+func userItemizeDocumentSameKeyFields(a, b *Document) bool {
 	return a.ID == b.ID
 }
 
-func userItemizeDocumentCloneOwners(dst, src *Document) {
+func userItemizeDocumentCloneKeyFields(dst, src *Document) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Document) ItemizeCodec(*Document) *mapperimpl.Codec[Document] {
 	return &mapperimpl.Codec[Document]{
-		Layout: "0f18a6d221a9ba6672f396ce",
-		Owners: mapperimpl.Owners[Document]{Get: userItemizeDocumentOwner, Set: userItemizeDocumentSetOwner, Same: userItemizeDocumentSameOwners, Clone: userItemizeDocumentCloneOwners},
+		Layout:    "9455d3df667a6b51977009d2",
+		KeyFields: mapperimpl.KeyFields[Document]{Get: userItemizeDocumentKeyField, Set: userItemizeDocumentSetKeyField, Same: userItemizeDocumentSameKeyFields, Clone: userItemizeDocumentCloneKeyFields},
 		Items: []mapperimpl.Item[Document]{
 			mapperimpl.Singleton(mapperimpl.Record[Document]{Encode: userItemizeDocumentItem0Encode, Decode: userItemizeDocumentItem0Decode, Same: userItemizeDocumentItem0Same, Equal: userItemizeDocumentItem0Equal, Clone: userItemizeDocumentItem0Clone, Present: userItemizeDocumentItem0Present}),
 		},
@@ -1796,7 +1796,7 @@ func userItemizeProfileItem1EqualMap(a, b map[string]string) bool {
 	return true
 }
 
-func userItemizeProfileOwner(v *Profile, i int) (mapperimpl.Value, error) {
+func userItemizeProfileKeyField(v *Profile, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -1804,7 +1804,7 @@ func userItemizeProfileOwner(v *Profile, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func userItemizeProfileSetOwner(v *Profile, i int, value mapperimpl.Value) error {
+func userItemizeProfileSetKeyField(v *Profile, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -1813,19 +1813,19 @@ func userItemizeProfileSetOwner(v *Profile, i int, value mapperimpl.Value) error
 	return nil
 }
 
-func userItemizeProfileSameOwners(a, b *Profile) bool {
+func userItemizeProfileSameKeyFields(a, b *Profile) bool {
 	return a.ID == b.ID
 }
 
-func userItemizeProfileCloneOwners(dst, src *Profile) {
+func userItemizeProfileCloneKeyFields(dst, src *Profile) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Profile) ItemizeCodec(*Profile) *mapperimpl.Codec[Profile] {
 	return &mapperimpl.Codec[Profile]{
-		Layout: "75dd1bd8c8b3406a63062c33",
-		Owners: mapperimpl.Owners[Profile]{Get: userItemizeProfileOwner, Set: userItemizeProfileSetOwner, Same: userItemizeProfileSameOwners, Clone: userItemizeProfileCloneOwners},
+		Layout:    "55deafb566e3cbac744e7cb5",
+		KeyFields: mapperimpl.KeyFields[Profile]{Get: userItemizeProfileKeyField, Set: userItemizeProfileSetKeyField, Same: userItemizeProfileSameKeyFields, Clone: userItemizeProfileCloneKeyFields},
 		Items: []mapperimpl.Item[Profile]{
 			mapperimpl.Singleton(mapperimpl.Record[Profile]{Encode: userItemizeProfileItem0Encode, Decode: userItemizeProfileItem0Decode, Same: userItemizeProfileItem0Same, Equal: userItemizeProfileItem0Equal, Clone: userItemizeProfileItem0Clone, Present: userItemizeProfileItem0Present}),
 			mapperimpl.Map(userItemizeProfileItem1Field, mapperimpl.Keys[string]{To: func(k string) (mapperimpl.Value, error) { return mapperimpl.StringValue(k) }, From: userItemizeProfileItem1KeyFrom}, userItemizeProfileItem1EqualMap, mapperimpl.Record[string]{Encode: userItemizeProfileItem1Encode, Decode: userItemizeProfileItem1Decode, Same: userItemizeProfileItem1Same, Equal: userItemizeProfileItem1Equal, Clone: userItemizeProfileItem1Clone}),
@@ -1956,7 +1956,7 @@ func userItemizeProfileDocumentItem0Present(r *ProfileDocument) bool {
 	return false
 }
 
-func userItemizeProfileDocumentOwner(v *ProfileDocument, i int) (mapperimpl.Value, error) {
+func userItemizeProfileDocumentKeyField(v *ProfileDocument, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -1964,7 +1964,7 @@ func userItemizeProfileDocumentOwner(v *ProfileDocument, i int) (mapperimpl.Valu
 	return mapperimpl.Value{}, nil
 }
 
-func userItemizeProfileDocumentSetOwner(v *ProfileDocument, i int, value mapperimpl.Value) error {
+func userItemizeProfileDocumentSetKeyField(v *ProfileDocument, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -1973,19 +1973,19 @@ func userItemizeProfileDocumentSetOwner(v *ProfileDocument, i int, value mapperi
 	return nil
 }
 
-func userItemizeProfileDocumentSameOwners(a, b *ProfileDocument) bool {
+func userItemizeProfileDocumentSameKeyFields(a, b *ProfileDocument) bool {
 	return a.ID == b.ID
 }
 
-func userItemizeProfileDocumentCloneOwners(dst, src *ProfileDocument) {
+func userItemizeProfileDocumentCloneKeyFields(dst, src *ProfileDocument) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*ProfileDocument) ItemizeCodec(*ProfileDocument) *mapperimpl.Codec[ProfileDocument] {
 	return &mapperimpl.Codec[ProfileDocument]{
-		Layout: "ed9bbd97de7c12e5ace784c4",
-		Owners: mapperimpl.Owners[ProfileDocument]{Get: userItemizeProfileDocumentOwner, Set: userItemizeProfileDocumentSetOwner, Same: userItemizeProfileDocumentSameOwners, Clone: userItemizeProfileDocumentCloneOwners},
+		Layout:    "d7c5715045baf84b685457be",
+		KeyFields: mapperimpl.KeyFields[ProfileDocument]{Get: userItemizeProfileDocumentKeyField, Set: userItemizeProfileDocumentSetKeyField, Same: userItemizeProfileDocumentSameKeyFields, Clone: userItemizeProfileDocumentCloneKeyFields},
 		Items: []mapperimpl.Item[ProfileDocument]{
 			mapperimpl.Singleton(mapperimpl.Record[ProfileDocument]{Encode: userItemizeProfileDocumentItem0Encode, Decode: userItemizeProfileDocumentItem0Decode, Same: userItemizeProfileDocumentItem0Same, Equal: userItemizeProfileDocumentItem0Equal, Clone: userItemizeProfileDocumentItem0Clone, Present: userItemizeProfileDocumentItem0Present}),
 		},

@@ -2301,7 +2301,7 @@ func modelsItemizeUserItem5EqualMap(a, b map[string]Card) bool {
 	return true
 }
 
-func modelsItemizeUserOwner(v *User, i int) (mapperimpl.Value, error) {
+func modelsItemizeUserKeyField(v *User, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -2309,7 +2309,7 @@ func modelsItemizeUserOwner(v *User, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeUserSetOwner(v *User, i int, value mapperimpl.Value) error {
+func modelsItemizeUserSetKeyField(v *User, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -2318,19 +2318,19 @@ func modelsItemizeUserSetOwner(v *User, i int, value mapperimpl.Value) error {
 	return nil
 }
 
-func modelsItemizeUserSameOwners(a, b *User) bool {
+func modelsItemizeUserSameKeyFields(a, b *User) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeUserCloneOwners(dst, src *User) {
+func modelsItemizeUserCloneKeyFields(dst, src *User) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*User) ItemizeCodec(*User) *mapperimpl.Codec[User] {
 	return &mapperimpl.Codec[User]{
-		Layout: "bedd6388aa4c020e66f977af",
-		Owners: mapperimpl.Owners[User]{Get: modelsItemizeUserOwner, Set: modelsItemizeUserSetOwner, Same: modelsItemizeUserSameOwners, Clone: modelsItemizeUserCloneOwners},
+		Layout:    "08987dfc4fe13d64d054f452",
+		KeyFields: mapperimpl.KeyFields[User]{Get: modelsItemizeUserKeyField, Set: modelsItemizeUserSetKeyField, Same: modelsItemizeUserSameKeyFields, Clone: modelsItemizeUserCloneKeyFields},
 		Items: []mapperimpl.Item[User]{
 			mapperimpl.Singleton(mapperimpl.Record[User]{Encode: modelsItemizeUserItem0Encode, Decode: modelsItemizeUserItem0Decode, Same: modelsItemizeUserItem0Same, Equal: modelsItemizeUserItem0Equal, Clone: modelsItemizeUserItem0Clone, Present: modelsItemizeUserItem0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[User]{Encode: modelsItemizeUserItem1Encode, Decode: modelsItemizeUserItem1Decode, Same: modelsItemizeUserItem1Same, Equal: modelsItemizeUserItem1Equal, Clone: modelsItemizeUserItem1Clone, Present: modelsItemizeUserItem1Present}),
@@ -2768,7 +2768,7 @@ func modelsItemizeScalarsItem1Present(r *Scalars) bool {
 	return false
 }
 
-func modelsItemizeScalarsOwner(v *Scalars, i int) (mapperimpl.Value, error) {
+func modelsItemizeScalarsKeyField(v *Scalars, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -2776,7 +2776,7 @@ func modelsItemizeScalarsOwner(v *Scalars, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeScalarsSetOwner(v *Scalars, i int, value mapperimpl.Value) error {
+func modelsItemizeScalarsSetKeyField(v *Scalars, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -2785,19 +2785,19 @@ func modelsItemizeScalarsSetOwner(v *Scalars, i int, value mapperimpl.Value) err
 	return nil
 }
 
-func modelsItemizeScalarsSameOwners(a, b *Scalars) bool {
+func modelsItemizeScalarsSameKeyFields(a, b *Scalars) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeScalarsCloneOwners(dst, src *Scalars) {
+func modelsItemizeScalarsCloneKeyFields(dst, src *Scalars) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Scalars) ItemizeCodec(*Scalars) *mapperimpl.Codec[Scalars] {
 	return &mapperimpl.Codec[Scalars]{
-		Layout: "498c8f9f389941f85bc615a5",
-		Owners: mapperimpl.Owners[Scalars]{Get: modelsItemizeScalarsOwner, Set: modelsItemizeScalarsSetOwner, Same: modelsItemizeScalarsSameOwners, Clone: modelsItemizeScalarsCloneOwners},
+		Layout:    "e3bb8217e83a34a6143d6958",
+		KeyFields: mapperimpl.KeyFields[Scalars]{Get: modelsItemizeScalarsKeyField, Set: modelsItemizeScalarsSetKeyField, Same: modelsItemizeScalarsSameKeyFields, Clone: modelsItemizeScalarsCloneKeyFields},
 		Items: []mapperimpl.Item[Scalars]{
 			mapperimpl.Singleton(mapperimpl.Record[Scalars]{Encode: modelsItemizeScalarsItem0Encode, Decode: modelsItemizeScalarsItem0Decode, Same: modelsItemizeScalarsItem0Same, Equal: modelsItemizeScalarsItem0Equal, Clone: modelsItemizeScalarsItem0Clone, Present: modelsItemizeScalarsItem0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Scalars]{Encode: modelsItemizeScalarsItem1Encode, Decode: modelsItemizeScalarsItem1Decode, Same: modelsItemizeScalarsItem1Same, Equal: modelsItemizeScalarsItem1Equal, Clone: modelsItemizeScalarsItem1Clone, Present: modelsItemizeScalarsItem1Present}),
@@ -3216,7 +3216,7 @@ func modelsItemizeSizedItem0Present(r *Sized) bool {
 	return false
 }
 
-func modelsItemizeSizedOwner(v *Sized, i int) (mapperimpl.Value, error) {
+func modelsItemizeSizedKeyField(v *Sized, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.IntValue(v.ID)
@@ -3224,7 +3224,7 @@ func modelsItemizeSizedOwner(v *Sized, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeSizedSetOwner(v *Sized, i int, value mapperimpl.Value) error {
+func modelsItemizeSizedSetKeyField(v *Sized, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = int64(value.Int)
@@ -3233,19 +3233,19 @@ func modelsItemizeSizedSetOwner(v *Sized, i int, value mapperimpl.Value) error {
 	return nil
 }
 
-func modelsItemizeSizedSameOwners(a, b *Sized) bool {
+func modelsItemizeSizedSameKeyFields(a, b *Sized) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeSizedCloneOwners(dst, src *Sized) {
+func modelsItemizeSizedCloneKeyFields(dst, src *Sized) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Sized) ItemizeCodec(*Sized) *mapperimpl.Codec[Sized] {
 	return &mapperimpl.Codec[Sized]{
-		Layout: "6f3ba82063e0cfac764368ce",
-		Owners: mapperimpl.Owners[Sized]{Get: modelsItemizeSizedOwner, Set: modelsItemizeSizedSetOwner, Same: modelsItemizeSizedSameOwners, Clone: modelsItemizeSizedCloneOwners},
+		Layout:    "933176ada7097f7d788b296b",
+		KeyFields: mapperimpl.KeyFields[Sized]{Get: modelsItemizeSizedKeyField, Set: modelsItemizeSizedSetKeyField, Same: modelsItemizeSizedSameKeyFields, Clone: modelsItemizeSizedCloneKeyFields},
 		Items: []mapperimpl.Item[Sized]{
 			mapperimpl.Singleton(mapperimpl.Record[Sized]{Encode: modelsItemizeSizedItem0Encode, Decode: modelsItemizeSizedItem0Decode, Same: modelsItemizeSizedItem0Same, Equal: modelsItemizeSizedItem0Equal, Clone: modelsItemizeSizedItem0Clone, Present: modelsItemizeSizedItem0Present}),
 		},
@@ -3623,7 +3623,7 @@ func modelsItemizeOmittingItem0Present(r *Omitting) bool {
 	return false
 }
 
-func modelsItemizeOmittingOwner(v *Omitting, i int) (mapperimpl.Value, error) {
+func modelsItemizeOmittingKeyField(v *Omitting, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -3631,7 +3631,7 @@ func modelsItemizeOmittingOwner(v *Omitting, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeOmittingSetOwner(v *Omitting, i int, value mapperimpl.Value) error {
+func modelsItemizeOmittingSetKeyField(v *Omitting, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -3640,19 +3640,19 @@ func modelsItemizeOmittingSetOwner(v *Omitting, i int, value mapperimpl.Value) e
 	return nil
 }
 
-func modelsItemizeOmittingSameOwners(a, b *Omitting) bool {
+func modelsItemizeOmittingSameKeyFields(a, b *Omitting) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeOmittingCloneOwners(dst, src *Omitting) {
+func modelsItemizeOmittingCloneKeyFields(dst, src *Omitting) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Omitting) ItemizeCodec(*Omitting) *mapperimpl.Codec[Omitting] {
 	return &mapperimpl.Codec[Omitting]{
-		Layout: "b84822946d5dc10fdf60c3ef",
-		Owners: mapperimpl.Owners[Omitting]{Get: modelsItemizeOmittingOwner, Set: modelsItemizeOmittingSetOwner, Same: modelsItemizeOmittingSameOwners, Clone: modelsItemizeOmittingCloneOwners},
+		Layout:    "e35405ecbf2f65dd11ace517",
+		KeyFields: mapperimpl.KeyFields[Omitting]{Get: modelsItemizeOmittingKeyField, Set: modelsItemizeOmittingSetKeyField, Same: modelsItemizeOmittingSameKeyFields, Clone: modelsItemizeOmittingCloneKeyFields},
 		Items: []mapperimpl.Item[Omitting]{
 			mapperimpl.Singleton(mapperimpl.Record[Omitting]{Encode: modelsItemizeOmittingItem0Encode, Decode: modelsItemizeOmittingItem0Decode, Same: modelsItemizeOmittingItem0Same, Equal: modelsItemizeOmittingItem0Equal, Clone: modelsItemizeOmittingItem0Clone, Present: modelsItemizeOmittingItem0Present}),
 		},
@@ -3870,7 +3870,7 @@ func modelsItemizeNullingItem0Present(r *Nulling) bool {
 	return false
 }
 
-func modelsItemizeNullingOwner(v *Nulling, i int) (mapperimpl.Value, error) {
+func modelsItemizeNullingKeyField(v *Nulling, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -3878,7 +3878,7 @@ func modelsItemizeNullingOwner(v *Nulling, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeNullingSetOwner(v *Nulling, i int, value mapperimpl.Value) error {
+func modelsItemizeNullingSetKeyField(v *Nulling, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -3887,19 +3887,19 @@ func modelsItemizeNullingSetOwner(v *Nulling, i int, value mapperimpl.Value) err
 	return nil
 }
 
-func modelsItemizeNullingSameOwners(a, b *Nulling) bool {
+func modelsItemizeNullingSameKeyFields(a, b *Nulling) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeNullingCloneOwners(dst, src *Nulling) {
+func modelsItemizeNullingCloneKeyFields(dst, src *Nulling) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Nulling) ItemizeCodec(*Nulling) *mapperimpl.Codec[Nulling] {
 	return &mapperimpl.Codec[Nulling]{
-		Layout: "2414ec7a5ab41a1bc9e683f6",
-		Owners: mapperimpl.Owners[Nulling]{Get: modelsItemizeNullingOwner, Set: modelsItemizeNullingSetOwner, Same: modelsItemizeNullingSameOwners, Clone: modelsItemizeNullingCloneOwners},
+		Layout:    "4bfc82755b57291dc7f8483c",
+		KeyFields: mapperimpl.KeyFields[Nulling]{Get: modelsItemizeNullingKeyField, Set: modelsItemizeNullingSetKeyField, Same: modelsItemizeNullingSameKeyFields, Clone: modelsItemizeNullingCloneKeyFields},
 		Items: []mapperimpl.Item[Nulling]{
 			mapperimpl.Singleton(mapperimpl.Record[Nulling]{Encode: modelsItemizeNullingItem0Encode, Decode: modelsItemizeNullingItem0Decode, Same: modelsItemizeNullingItem0Same, Equal: modelsItemizeNullingItem0Equal, Clone: modelsItemizeNullingItem0Clone, Present: modelsItemizeNullingItem0Present}),
 		},
@@ -4247,7 +4247,7 @@ func modelsItemizeTimesItem0Present(r *Times) bool {
 	return false
 }
 
-func modelsItemizeTimesOwner(v *Times, i int) (mapperimpl.Value, error) {
+func modelsItemizeTimesKeyField(v *Times, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -4255,7 +4255,7 @@ func modelsItemizeTimesOwner(v *Times, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeTimesSetOwner(v *Times, i int, value mapperimpl.Value) error {
+func modelsItemizeTimesSetKeyField(v *Times, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -4264,19 +4264,19 @@ func modelsItemizeTimesSetOwner(v *Times, i int, value mapperimpl.Value) error {
 	return nil
 }
 
-func modelsItemizeTimesSameOwners(a, b *Times) bool {
+func modelsItemizeTimesSameKeyFields(a, b *Times) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeTimesCloneOwners(dst, src *Times) {
+func modelsItemizeTimesCloneKeyFields(dst, src *Times) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Times) ItemizeCodec(*Times) *mapperimpl.Codec[Times] {
 	return &mapperimpl.Codec[Times]{
-		Layout: "83c9f0a803d3e9e70dfe0f1b",
-		Owners: mapperimpl.Owners[Times]{Get: modelsItemizeTimesOwner, Set: modelsItemizeTimesSetOwner, Same: modelsItemizeTimesSameOwners, Clone: modelsItemizeTimesCloneOwners},
+		Layout:    "387575b6f11cd43482ae740a",
+		KeyFields: mapperimpl.KeyFields[Times]{Get: modelsItemizeTimesKeyField, Set: modelsItemizeTimesSetKeyField, Same: modelsItemizeTimesSameKeyFields, Clone: modelsItemizeTimesCloneKeyFields},
 		Items: []mapperimpl.Item[Times]{
 			mapperimpl.Singleton(mapperimpl.Record[Times]{Encode: modelsItemizeTimesItem0Encode, Decode: modelsItemizeTimesItem0Decode, Same: modelsItemizeTimesItem0Same, Equal: modelsItemizeTimesItem0Equal, Clone: modelsItemizeTimesItem0Clone, Present: modelsItemizeTimesItem0Present}),
 		},
@@ -4502,7 +4502,7 @@ func modelsItemizeQuotedItem0Present(r *Quoted) bool {
 	return false
 }
 
-func modelsItemizeQuotedOwner(v *Quoted, i int) (mapperimpl.Value, error) {
+func modelsItemizeQuotedKeyField(v *Quoted, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.IntValue(v.ID)
@@ -4510,7 +4510,7 @@ func modelsItemizeQuotedOwner(v *Quoted, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeQuotedSetOwner(v *Quoted, i int, value mapperimpl.Value) error {
+func modelsItemizeQuotedSetKeyField(v *Quoted, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = int64(value.Int)
@@ -4519,19 +4519,19 @@ func modelsItemizeQuotedSetOwner(v *Quoted, i int, value mapperimpl.Value) error
 	return nil
 }
 
-func modelsItemizeQuotedSameOwners(a, b *Quoted) bool {
+func modelsItemizeQuotedSameKeyFields(a, b *Quoted) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeQuotedCloneOwners(dst, src *Quoted) {
+func modelsItemizeQuotedCloneKeyFields(dst, src *Quoted) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Quoted) ItemizeCodec(*Quoted) *mapperimpl.Codec[Quoted] {
 	return &mapperimpl.Codec[Quoted]{
-		Layout: "8621dc4a67d8301921fbe962",
-		Owners: mapperimpl.Owners[Quoted]{Get: modelsItemizeQuotedOwner, Set: modelsItemizeQuotedSetOwner, Same: modelsItemizeQuotedSameOwners, Clone: modelsItemizeQuotedCloneOwners},
+		Layout:    "3d8d2c6e0c71d9f38f37048d",
+		KeyFields: mapperimpl.KeyFields[Quoted]{Get: modelsItemizeQuotedKeyField, Set: modelsItemizeQuotedSetKeyField, Same: modelsItemizeQuotedSameKeyFields, Clone: modelsItemizeQuotedCloneKeyFields},
 		Items: []mapperimpl.Item[Quoted]{
 			mapperimpl.Singleton(mapperimpl.Record[Quoted]{Encode: modelsItemizeQuotedItem0Encode, Decode: modelsItemizeQuotedItem0Decode, Same: modelsItemizeQuotedItem0Same, Equal: modelsItemizeQuotedItem0Equal, Clone: modelsItemizeQuotedItem0Clone, Present: modelsItemizeQuotedItem0Present}),
 		},
@@ -4781,7 +4781,7 @@ func modelsItemizeSetsItem0Present(r *Sets) bool {
 	return false
 }
 
-func modelsItemizeSetsOwner(v *Sets, i int) (mapperimpl.Value, error) {
+func modelsItemizeSetsKeyField(v *Sets, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -4789,7 +4789,7 @@ func modelsItemizeSetsOwner(v *Sets, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeSetsSetOwner(v *Sets, i int, value mapperimpl.Value) error {
+func modelsItemizeSetsSetKeyField(v *Sets, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -4798,19 +4798,19 @@ func modelsItemizeSetsSetOwner(v *Sets, i int, value mapperimpl.Value) error {
 	return nil
 }
 
-func modelsItemizeSetsSameOwners(a, b *Sets) bool {
+func modelsItemizeSetsSameKeyFields(a, b *Sets) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeSetsCloneOwners(dst, src *Sets) {
+func modelsItemizeSetsCloneKeyFields(dst, src *Sets) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Sets) ItemizeCodec(*Sets) *mapperimpl.Codec[Sets] {
 	return &mapperimpl.Codec[Sets]{
-		Layout: "8185b9243ce61cae54930d32",
-		Owners: mapperimpl.Owners[Sets]{Get: modelsItemizeSetsOwner, Set: modelsItemizeSetsSetOwner, Same: modelsItemizeSetsSameOwners, Clone: modelsItemizeSetsCloneOwners},
+		Layout:    "ea8f9b8f97a5c208703cf0af",
+		KeyFields: mapperimpl.KeyFields[Sets]{Get: modelsItemizeSetsKeyField, Set: modelsItemizeSetsSetKeyField, Same: modelsItemizeSetsSameKeyFields, Clone: modelsItemizeSetsCloneKeyFields},
 		Items: []mapperimpl.Item[Sets]{
 			mapperimpl.Singleton(mapperimpl.Record[Sets]{Encode: modelsItemizeSetsItem0Encode, Decode: modelsItemizeSetsItem0Decode, Same: modelsItemizeSetsItem0Same, Equal: modelsItemizeSetsItem0Equal, Clone: modelsItemizeSetsItem0Clone, Present: modelsItemizeSetsItem0Present}),
 		},
@@ -5160,7 +5160,7 @@ func modelsItemizeSlicesItem0Present(r *Slices) bool {
 	return false
 }
 
-func modelsItemizeSlicesOwner(v *Slices, i int) (mapperimpl.Value, error) {
+func modelsItemizeSlicesKeyField(v *Slices, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -5168,7 +5168,7 @@ func modelsItemizeSlicesOwner(v *Slices, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeSlicesSetOwner(v *Slices, i int, value mapperimpl.Value) error {
+func modelsItemizeSlicesSetKeyField(v *Slices, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -5177,19 +5177,19 @@ func modelsItemizeSlicesSetOwner(v *Slices, i int, value mapperimpl.Value) error
 	return nil
 }
 
-func modelsItemizeSlicesSameOwners(a, b *Slices) bool {
+func modelsItemizeSlicesSameKeyFields(a, b *Slices) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeSlicesCloneOwners(dst, src *Slices) {
+func modelsItemizeSlicesCloneKeyFields(dst, src *Slices) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Slices) ItemizeCodec(*Slices) *mapperimpl.Codec[Slices] {
 	return &mapperimpl.Codec[Slices]{
-		Layout: "50bcbd31aeba1f50cd5a9924",
-		Owners: mapperimpl.Owners[Slices]{Get: modelsItemizeSlicesOwner, Set: modelsItemizeSlicesSetOwner, Same: modelsItemizeSlicesSameOwners, Clone: modelsItemizeSlicesCloneOwners},
+		Layout:    "11a340929a4c41cca8da89eb",
+		KeyFields: mapperimpl.KeyFields[Slices]{Get: modelsItemizeSlicesKeyField, Set: modelsItemizeSlicesSetKeyField, Same: modelsItemizeSlicesSameKeyFields, Clone: modelsItemizeSlicesCloneKeyFields},
 		Items: []mapperimpl.Item[Slices]{
 			mapperimpl.Singleton(mapperimpl.Record[Slices]{Encode: modelsItemizeSlicesItem0Encode, Decode: modelsItemizeSlicesItem0Decode, Same: modelsItemizeSlicesItem0Same, Equal: modelsItemizeSlicesItem0Equal, Clone: modelsItemizeSlicesItem0Clone, Present: modelsItemizeSlicesItem0Present}),
 		},
@@ -5597,7 +5597,7 @@ func modelsItemizeMapsItem0Present(r *Maps) bool {
 	return false
 }
 
-func modelsItemizeMapsOwner(v *Maps, i int) (mapperimpl.Value, error) {
+func modelsItemizeMapsKeyField(v *Maps, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -5605,7 +5605,7 @@ func modelsItemizeMapsOwner(v *Maps, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeMapsSetOwner(v *Maps, i int, value mapperimpl.Value) error {
+func modelsItemizeMapsSetKeyField(v *Maps, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -5614,19 +5614,19 @@ func modelsItemizeMapsSetOwner(v *Maps, i int, value mapperimpl.Value) error {
 	return nil
 }
 
-func modelsItemizeMapsSameOwners(a, b *Maps) bool {
+func modelsItemizeMapsSameKeyFields(a, b *Maps) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeMapsCloneOwners(dst, src *Maps) {
+func modelsItemizeMapsCloneKeyFields(dst, src *Maps) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Maps) ItemizeCodec(*Maps) *mapperimpl.Codec[Maps] {
 	return &mapperimpl.Codec[Maps]{
-		Layout: "fcbbcfe8770ca9e9a15d9ce4",
-		Owners: mapperimpl.Owners[Maps]{Get: modelsItemizeMapsOwner, Set: modelsItemizeMapsSetOwner, Same: modelsItemizeMapsSameOwners, Clone: modelsItemizeMapsCloneOwners},
+		Layout:    "0660cc5d40375db4faee22f8",
+		KeyFields: mapperimpl.KeyFields[Maps]{Get: modelsItemizeMapsKeyField, Set: modelsItemizeMapsSetKeyField, Same: modelsItemizeMapsSameKeyFields, Clone: modelsItemizeMapsCloneKeyFields},
 		Items: []mapperimpl.Item[Maps]{
 			mapperimpl.Singleton(mapperimpl.Record[Maps]{Encode: modelsItemizeMapsItem0Encode, Decode: modelsItemizeMapsItem0Decode, Same: modelsItemizeMapsItem0Same, Equal: modelsItemizeMapsItem0Equal, Clone: modelsItemizeMapsItem0Clone, Present: modelsItemizeMapsItem0Present}),
 		},
@@ -6012,7 +6012,7 @@ func modelsItemizePointersItem0Present(r *Pointers) bool {
 	return false
 }
 
-func modelsItemizePointersOwner(v *Pointers, i int) (mapperimpl.Value, error) {
+func modelsItemizePointersKeyField(v *Pointers, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -6020,7 +6020,7 @@ func modelsItemizePointersOwner(v *Pointers, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizePointersSetOwner(v *Pointers, i int, value mapperimpl.Value) error {
+func modelsItemizePointersSetKeyField(v *Pointers, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -6029,19 +6029,19 @@ func modelsItemizePointersSetOwner(v *Pointers, i int, value mapperimpl.Value) e
 	return nil
 }
 
-func modelsItemizePointersSameOwners(a, b *Pointers) bool {
+func modelsItemizePointersSameKeyFields(a, b *Pointers) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizePointersCloneOwners(dst, src *Pointers) {
+func modelsItemizePointersCloneKeyFields(dst, src *Pointers) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Pointers) ItemizeCodec(*Pointers) *mapperimpl.Codec[Pointers] {
 	return &mapperimpl.Codec[Pointers]{
-		Layout: "550fa24a900db8cb9580e3a1",
-		Owners: mapperimpl.Owners[Pointers]{Get: modelsItemizePointersOwner, Set: modelsItemizePointersSetOwner, Same: modelsItemizePointersSameOwners, Clone: modelsItemizePointersCloneOwners},
+		Layout:    "be17f2ea9a6241522ad09eb2",
+		KeyFields: mapperimpl.KeyFields[Pointers]{Get: modelsItemizePointersKeyField, Set: modelsItemizePointersSetKeyField, Same: modelsItemizePointersSameKeyFields, Clone: modelsItemizePointersCloneKeyFields},
 		Items: []mapperimpl.Item[Pointers]{
 			mapperimpl.Singleton(mapperimpl.Record[Pointers]{Encode: modelsItemizePointersItem0Encode, Decode: modelsItemizePointersItem0Decode, Same: modelsItemizePointersItem0Same, Equal: modelsItemizePointersItem0Equal, Clone: modelsItemizePointersItem0Clone, Present: modelsItemizePointersItem0Present}),
 		},
@@ -6344,7 +6344,7 @@ func modelsItemizeNestedItem1Present(r *Nested) bool {
 	return false
 }
 
-func modelsItemizeNestedOwner(v *Nested, i int) (mapperimpl.Value, error) {
+func modelsItemizeNestedKeyField(v *Nested, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -6352,7 +6352,7 @@ func modelsItemizeNestedOwner(v *Nested, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeNestedSetOwner(v *Nested, i int, value mapperimpl.Value) error {
+func modelsItemizeNestedSetKeyField(v *Nested, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -6361,19 +6361,19 @@ func modelsItemizeNestedSetOwner(v *Nested, i int, value mapperimpl.Value) error
 	return nil
 }
 
-func modelsItemizeNestedSameOwners(a, b *Nested) bool {
+func modelsItemizeNestedSameKeyFields(a, b *Nested) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeNestedCloneOwners(dst, src *Nested) {
+func modelsItemizeNestedCloneKeyFields(dst, src *Nested) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Nested) ItemizeCodec(*Nested) *mapperimpl.Codec[Nested] {
 	return &mapperimpl.Codec[Nested]{
-		Layout: "33d04b7369adad570b4d78d6",
-		Owners: mapperimpl.Owners[Nested]{Get: modelsItemizeNestedOwner, Set: modelsItemizeNestedSetOwner, Same: modelsItemizeNestedSameOwners, Clone: modelsItemizeNestedCloneOwners},
+		Layout:    "413919f1f5d5ab8aaa669f7a",
+		KeyFields: mapperimpl.KeyFields[Nested]{Get: modelsItemizeNestedKeyField, Set: modelsItemizeNestedSetKeyField, Same: modelsItemizeNestedSameKeyFields, Clone: modelsItemizeNestedCloneKeyFields},
 		Items: []mapperimpl.Item[Nested]{
 			mapperimpl.Singleton(mapperimpl.Record[Nested]{Encode: modelsItemizeNestedItem0Encode, Decode: modelsItemizeNestedItem0Decode, Same: modelsItemizeNestedItem0Same, Equal: modelsItemizeNestedItem0Equal, Clone: modelsItemizeNestedItem0Clone, Present: modelsItemizeNestedItem0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Nested]{Encode: modelsItemizeNestedItem1Encode, Decode: modelsItemizeNestedItem1Decode, Same: modelsItemizeNestedItem1Same, Equal: modelsItemizeNestedItem1Equal, Clone: modelsItemizeNestedItem1Clone, Present: modelsItemizeNestedItem1Present}),
@@ -6659,7 +6659,7 @@ func modelsItemizeEmbeddingItem1Present(r *Embedding) bool {
 	return false
 }
 
-func modelsItemizeEmbeddingOwner(v *Embedding, i int) (mapperimpl.Value, error) {
+func modelsItemizeEmbeddingKeyField(v *Embedding, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -6667,7 +6667,7 @@ func modelsItemizeEmbeddingOwner(v *Embedding, i int) (mapperimpl.Value, error) 
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeEmbeddingSetOwner(v *Embedding, i int, value mapperimpl.Value) error {
+func modelsItemizeEmbeddingSetKeyField(v *Embedding, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -6676,19 +6676,19 @@ func modelsItemizeEmbeddingSetOwner(v *Embedding, i int, value mapperimpl.Value)
 	return nil
 }
 
-func modelsItemizeEmbeddingSameOwners(a, b *Embedding) bool {
+func modelsItemizeEmbeddingSameKeyFields(a, b *Embedding) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeEmbeddingCloneOwners(dst, src *Embedding) {
+func modelsItemizeEmbeddingCloneKeyFields(dst, src *Embedding) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Embedding) ItemizeCodec(*Embedding) *mapperimpl.Codec[Embedding] {
 	return &mapperimpl.Codec[Embedding]{
-		Layout: "d1ea59b8723697321a3842c2",
-		Owners: mapperimpl.Owners[Embedding]{Get: modelsItemizeEmbeddingOwner, Set: modelsItemizeEmbeddingSetOwner, Same: modelsItemizeEmbeddingSameOwners, Clone: modelsItemizeEmbeddingCloneOwners},
+		Layout:    "d4eac0712595dd64ac60f82a",
+		KeyFields: mapperimpl.KeyFields[Embedding]{Get: modelsItemizeEmbeddingKeyField, Set: modelsItemizeEmbeddingSetKeyField, Same: modelsItemizeEmbeddingSameKeyFields, Clone: modelsItemizeEmbeddingCloneKeyFields},
 		Items: []mapperimpl.Item[Embedding]{
 			mapperimpl.Singleton(mapperimpl.Record[Embedding]{Encode: modelsItemizeEmbeddingItem0Encode, Decode: modelsItemizeEmbeddingItem0Decode, Same: modelsItemizeEmbeddingItem0Same, Equal: modelsItemizeEmbeddingItem0Equal, Clone: modelsItemizeEmbeddingItem0Clone, Present: modelsItemizeEmbeddingItem0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Embedding]{Encode: modelsItemizeEmbeddingItem1Encode, Decode: modelsItemizeEmbeddingItem1Decode, Same: modelsItemizeEmbeddingItem1Same, Equal: modelsItemizeEmbeddingItem1Equal, Clone: modelsItemizeEmbeddingItem1Clone, Present: modelsItemizeEmbeddingItem1Present}),
@@ -6937,7 +6937,7 @@ func modelsItemizeEmbeddedPointerItem1Present(r *EmbeddedPointer) bool {
 	return false
 }
 
-func modelsItemizeEmbeddedPointerOwner(v *EmbeddedPointer, i int) (mapperimpl.Value, error) {
+func modelsItemizeEmbeddedPointerKeyField(v *EmbeddedPointer, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -6945,7 +6945,7 @@ func modelsItemizeEmbeddedPointerOwner(v *EmbeddedPointer, i int) (mapperimpl.Va
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeEmbeddedPointerSetOwner(v *EmbeddedPointer, i int, value mapperimpl.Value) error {
+func modelsItemizeEmbeddedPointerSetKeyField(v *EmbeddedPointer, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -6954,19 +6954,19 @@ func modelsItemizeEmbeddedPointerSetOwner(v *EmbeddedPointer, i int, value mappe
 	return nil
 }
 
-func modelsItemizeEmbeddedPointerSameOwners(a, b *EmbeddedPointer) bool {
+func modelsItemizeEmbeddedPointerSameKeyFields(a, b *EmbeddedPointer) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeEmbeddedPointerCloneOwners(dst, src *EmbeddedPointer) {
+func modelsItemizeEmbeddedPointerCloneKeyFields(dst, src *EmbeddedPointer) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*EmbeddedPointer) ItemizeCodec(*EmbeddedPointer) *mapperimpl.Codec[EmbeddedPointer] {
 	return &mapperimpl.Codec[EmbeddedPointer]{
-		Layout: "5eb4b3cbd4d1bb69f14066aa",
-		Owners: mapperimpl.Owners[EmbeddedPointer]{Get: modelsItemizeEmbeddedPointerOwner, Set: modelsItemizeEmbeddedPointerSetOwner, Same: modelsItemizeEmbeddedPointerSameOwners, Clone: modelsItemizeEmbeddedPointerCloneOwners},
+		Layout:    "daca2bc48ec203f730bcb334",
+		KeyFields: mapperimpl.KeyFields[EmbeddedPointer]{Get: modelsItemizeEmbeddedPointerKeyField, Set: modelsItemizeEmbeddedPointerSetKeyField, Same: modelsItemizeEmbeddedPointerSameKeyFields, Clone: modelsItemizeEmbeddedPointerCloneKeyFields},
 		Items: []mapperimpl.Item[EmbeddedPointer]{
 			mapperimpl.Singleton(mapperimpl.Record[EmbeddedPointer]{Encode: modelsItemizeEmbeddedPointerItem0Encode, Decode: modelsItemizeEmbeddedPointerItem0Decode, Same: modelsItemizeEmbeddedPointerItem0Same, Equal: modelsItemizeEmbeddedPointerItem0Equal, Clone: modelsItemizeEmbeddedPointerItem0Clone, Present: modelsItemizeEmbeddedPointerItem0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[EmbeddedPointer]{Encode: modelsItemizeEmbeddedPointerItem1Encode, Decode: modelsItemizeEmbeddedPointerItem1Decode, Same: modelsItemizeEmbeddedPointerItem1Same, Equal: modelsItemizeEmbeddedPointerItem1Equal, Clone: modelsItemizeEmbeddedPointerItem1Clone, Present: modelsItemizeEmbeddedPointerItem1Present}),
@@ -7554,7 +7554,7 @@ func modelsItemizeSpreadItem4Allocate(r *Spread) {
 	}
 }
 
-func modelsItemizeSpreadOwner(v *Spread, i int) (mapperimpl.Value, error) {
+func modelsItemizeSpreadKeyField(v *Spread, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -7562,7 +7562,7 @@ func modelsItemizeSpreadOwner(v *Spread, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeSpreadSetOwner(v *Spread, i int, value mapperimpl.Value) error {
+func modelsItemizeSpreadSetKeyField(v *Spread, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -7571,19 +7571,19 @@ func modelsItemizeSpreadSetOwner(v *Spread, i int, value mapperimpl.Value) error
 	return nil
 }
 
-func modelsItemizeSpreadSameOwners(a, b *Spread) bool {
+func modelsItemizeSpreadSameKeyFields(a, b *Spread) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeSpreadCloneOwners(dst, src *Spread) {
+func modelsItemizeSpreadCloneKeyFields(dst, src *Spread) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Spread) ItemizeCodec(*Spread) *mapperimpl.Codec[Spread] {
 	return &mapperimpl.Codec[Spread]{
-		Layout: "20de43313fde1da9a59c2062",
-		Owners: mapperimpl.Owners[Spread]{Get: modelsItemizeSpreadOwner, Set: modelsItemizeSpreadSetOwner, Same: modelsItemizeSpreadSameOwners, Clone: modelsItemizeSpreadCloneOwners},
+		Layout:    "bb09affbd12981f17e8ba979",
+		KeyFields: mapperimpl.KeyFields[Spread]{Get: modelsItemizeSpreadKeyField, Set: modelsItemizeSpreadSetKeyField, Same: modelsItemizeSpreadSameKeyFields, Clone: modelsItemizeSpreadCloneKeyFields},
 		Items: []mapperimpl.Item[Spread]{
 			mapperimpl.Singleton(mapperimpl.Record[Spread]{Encode: modelsItemizeSpreadItem0Encode, Decode: modelsItemizeSpreadItem0Decode, Same: modelsItemizeSpreadItem0Same, Equal: modelsItemizeSpreadItem0Equal, Clone: modelsItemizeSpreadItem0Clone, Present: modelsItemizeSpreadItem0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Spread]{Encode: modelsItemizeSpreadItem1Encode, Decode: modelsItemizeSpreadItem1Decode, Same: modelsItemizeSpreadItem1Same, Equal: modelsItemizeSpreadItem1Equal, Clone: modelsItemizeSpreadItem1Clone, Present: modelsItemizeSpreadItem1Present, Allocate: modelsItemizeSpreadItem1Allocate}),
@@ -7811,7 +7811,7 @@ func modelsItemizeSharedSpreadItem0Present(r *SharedSpread) bool {
 	return false
 }
 
-func modelsItemizeSharedSpreadOwner(v *SharedSpread, i int) (mapperimpl.Value, error) {
+func modelsItemizeSharedSpreadKeyField(v *SharedSpread, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -7819,7 +7819,7 @@ func modelsItemizeSharedSpreadOwner(v *SharedSpread, i int) (mapperimpl.Value, e
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeSharedSpreadSetOwner(v *SharedSpread, i int, value mapperimpl.Value) error {
+func modelsItemizeSharedSpreadSetKeyField(v *SharedSpread, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -7828,19 +7828,19 @@ func modelsItemizeSharedSpreadSetOwner(v *SharedSpread, i int, value mapperimpl.
 	return nil
 }
 
-func modelsItemizeSharedSpreadSameOwners(a, b *SharedSpread) bool {
+func modelsItemizeSharedSpreadSameKeyFields(a, b *SharedSpread) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeSharedSpreadCloneOwners(dst, src *SharedSpread) {
+func modelsItemizeSharedSpreadCloneKeyFields(dst, src *SharedSpread) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*SharedSpread) ItemizeCodec(*SharedSpread) *mapperimpl.Codec[SharedSpread] {
 	return &mapperimpl.Codec[SharedSpread]{
-		Layout: "83a921564ead46e390c9537f",
-		Owners: mapperimpl.Owners[SharedSpread]{Get: modelsItemizeSharedSpreadOwner, Set: modelsItemizeSharedSpreadSetOwner, Same: modelsItemizeSharedSpreadSameOwners, Clone: modelsItemizeSharedSpreadCloneOwners},
+		Layout:    "c25977f33366ca30ac711b6d",
+		KeyFields: mapperimpl.KeyFields[SharedSpread]{Get: modelsItemizeSharedSpreadKeyField, Set: modelsItemizeSharedSpreadSetKeyField, Same: modelsItemizeSharedSpreadSameKeyFields, Clone: modelsItemizeSharedSpreadCloneKeyFields},
 		Items: []mapperimpl.Item[SharedSpread]{
 			mapperimpl.Singleton(mapperimpl.Record[SharedSpread]{Encode: modelsItemizeSharedSpreadItem0Encode, Decode: modelsItemizeSharedSpreadItem0Decode, Same: modelsItemizeSharedSpreadItem0Same, Equal: modelsItemizeSharedSpreadItem0Equal, Clone: modelsItemizeSharedSpreadItem0Clone, Present: modelsItemizeSharedSpreadItem0Present}),
 		},
@@ -8061,7 +8061,7 @@ func modelsItemizeInterfacesItem1Present(r *Interfaces) bool {
 	return false
 }
 
-func modelsItemizeInterfacesOwner(v *Interfaces, i int) (mapperimpl.Value, error) {
+func modelsItemizeInterfacesKeyField(v *Interfaces, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -8069,7 +8069,7 @@ func modelsItemizeInterfacesOwner(v *Interfaces, i int) (mapperimpl.Value, error
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeInterfacesSetOwner(v *Interfaces, i int, value mapperimpl.Value) error {
+func modelsItemizeInterfacesSetKeyField(v *Interfaces, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -8078,19 +8078,19 @@ func modelsItemizeInterfacesSetOwner(v *Interfaces, i int, value mapperimpl.Valu
 	return nil
 }
 
-func modelsItemizeInterfacesSameOwners(a, b *Interfaces) bool {
+func modelsItemizeInterfacesSameKeyFields(a, b *Interfaces) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeInterfacesCloneOwners(dst, src *Interfaces) {
+func modelsItemizeInterfacesCloneKeyFields(dst, src *Interfaces) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Interfaces) ItemizeCodec(*Interfaces) *mapperimpl.Codec[Interfaces] {
 	return &mapperimpl.Codec[Interfaces]{
-		Layout: "b31307b4b50c0a2fd94a7715",
-		Owners: mapperimpl.Owners[Interfaces]{Get: modelsItemizeInterfacesOwner, Set: modelsItemizeInterfacesSetOwner, Same: modelsItemizeInterfacesSameOwners, Clone: modelsItemizeInterfacesCloneOwners},
+		Layout:    "b91889a425bac1221ccd7c4a",
+		KeyFields: mapperimpl.KeyFields[Interfaces]{Get: modelsItemizeInterfacesKeyField, Set: modelsItemizeInterfacesSetKeyField, Same: modelsItemizeInterfacesSameKeyFields, Clone: modelsItemizeInterfacesCloneKeyFields},
 		Items: []mapperimpl.Item[Interfaces]{
 			mapperimpl.Singleton(mapperimpl.Record[Interfaces]{Encode: modelsItemizeInterfacesItem0Encode, Decode: modelsItemizeInterfacesItem0Decode, Same: modelsItemizeInterfacesItem0Same, Equal: modelsItemizeInterfacesItem0Equal, Clone: modelsItemizeInterfacesItem0Clone, Present: modelsItemizeInterfacesItem0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Interfaces]{Encode: modelsItemizeInterfacesItem1Encode, Decode: modelsItemizeInterfacesItem1Decode, Same: modelsItemizeInterfacesItem1Same, Equal: modelsItemizeInterfacesItem1Equal, Clone: modelsItemizeInterfacesItem1Clone, Present: modelsItemizeInterfacesItem1Present}),
@@ -8427,7 +8427,7 @@ func modelsItemizeMarshalersItem2Present(r *Marshalers) bool {
 	return false
 }
 
-func modelsItemizeMarshalersOwner(v *Marshalers, i int) (mapperimpl.Value, error) {
+func modelsItemizeMarshalersKeyField(v *Marshalers, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -8435,7 +8435,7 @@ func modelsItemizeMarshalersOwner(v *Marshalers, i int) (mapperimpl.Value, error
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeMarshalersSetOwner(v *Marshalers, i int, value mapperimpl.Value) error {
+func modelsItemizeMarshalersSetKeyField(v *Marshalers, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -8444,19 +8444,19 @@ func modelsItemizeMarshalersSetOwner(v *Marshalers, i int, value mapperimpl.Valu
 	return nil
 }
 
-func modelsItemizeMarshalersSameOwners(a, b *Marshalers) bool {
+func modelsItemizeMarshalersSameKeyFields(a, b *Marshalers) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeMarshalersCloneOwners(dst, src *Marshalers) {
+func modelsItemizeMarshalersCloneKeyFields(dst, src *Marshalers) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Marshalers) ItemizeCodec(*Marshalers) *mapperimpl.Codec[Marshalers] {
 	return &mapperimpl.Codec[Marshalers]{
-		Layout: "c984f740d27b7b32bd5c2d65",
-		Owners: mapperimpl.Owners[Marshalers]{Get: modelsItemizeMarshalersOwner, Set: modelsItemizeMarshalersSetOwner, Same: modelsItemizeMarshalersSameOwners, Clone: modelsItemizeMarshalersCloneOwners},
+		Layout:    "66605ad9c77197c135d51b74",
+		KeyFields: mapperimpl.KeyFields[Marshalers]{Get: modelsItemizeMarshalersKeyField, Set: modelsItemizeMarshalersSetKeyField, Same: modelsItemizeMarshalersSameKeyFields, Clone: modelsItemizeMarshalersCloneKeyFields},
 		Items: []mapperimpl.Item[Marshalers]{
 			mapperimpl.Singleton(mapperimpl.Record[Marshalers]{Encode: modelsItemizeMarshalersItem0Encode, Decode: modelsItemizeMarshalersItem0Decode, Same: modelsItemizeMarshalersItem0Same, Equal: modelsItemizeMarshalersItem0Equal, Clone: modelsItemizeMarshalersItem0Clone, Present: modelsItemizeMarshalersItem0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Marshalers]{Encode: modelsItemizeMarshalersItem1Encode, Decode: modelsItemizeMarshalersItem1Decode, Same: modelsItemizeMarshalersItem1Same, Equal: modelsItemizeMarshalersItem1Equal, Clone: modelsItemizeMarshalersItem1Clone, Present: modelsItemizeMarshalersItem1Present}),
@@ -8646,7 +8646,7 @@ func modelsItemizeDecimalsItem0Present(r *Decimals) bool {
 	return false
 }
 
-func modelsItemizeDecimalsOwner(v *Decimals, i int) (mapperimpl.Value, error) {
+func modelsItemizeDecimalsKeyField(v *Decimals, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.NumberValue(v.ID)
@@ -8654,7 +8654,7 @@ func modelsItemizeDecimalsOwner(v *Decimals, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeDecimalsSetOwner(v *Decimals, i int, value mapperimpl.Value) error {
+func modelsItemizeDecimalsSetKeyField(v *Decimals, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = attributevalue.Number(value.Text)
@@ -8663,19 +8663,19 @@ func modelsItemizeDecimalsSetOwner(v *Decimals, i int, value mapperimpl.Value) e
 	return nil
 }
 
-func modelsItemizeDecimalsSameOwners(a, b *Decimals) bool {
+func modelsItemizeDecimalsSameKeyFields(a, b *Decimals) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeDecimalsCloneOwners(dst, src *Decimals) {
+func modelsItemizeDecimalsCloneKeyFields(dst, src *Decimals) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Decimals) ItemizeCodec(*Decimals) *mapperimpl.Codec[Decimals] {
 	return &mapperimpl.Codec[Decimals]{
-		Layout: "1a0f612e273b5a824f3876f5",
-		Owners: mapperimpl.Owners[Decimals]{Get: modelsItemizeDecimalsOwner, Set: modelsItemizeDecimalsSetOwner, Same: modelsItemizeDecimalsSameOwners, Clone: modelsItemizeDecimalsCloneOwners},
+		Layout:    "a65d9003b8e3f31afc15bea5",
+		KeyFields: mapperimpl.KeyFields[Decimals]{Get: modelsItemizeDecimalsKeyField, Set: modelsItemizeDecimalsSetKeyField, Same: modelsItemizeDecimalsSameKeyFields, Clone: modelsItemizeDecimalsCloneKeyFields},
 		Items: []mapperimpl.Item[Decimals]{
 			mapperimpl.Singleton(mapperimpl.Record[Decimals]{Encode: modelsItemizeDecimalsItem0Encode, Decode: modelsItemizeDecimalsItem0Decode, Same: modelsItemizeDecimalsItem0Same, Equal: modelsItemizeDecimalsItem0Equal, Clone: modelsItemizeDecimalsItem0Clone, Present: modelsItemizeDecimalsItem0Present}),
 		},
@@ -9063,7 +9063,7 @@ func modelsItemizeNamedTypesItem0Present(r *NamedTypes) bool {
 	return false
 }
 
-func modelsItemizeNamedTypesOwner(v *NamedTypes, i int) (mapperimpl.Value, error) {
+func modelsItemizeNamedTypesKeyField(v *NamedTypes, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -9071,7 +9071,7 @@ func modelsItemizeNamedTypesOwner(v *NamedTypes, i int) (mapperimpl.Value, error
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeNamedTypesSetOwner(v *NamedTypes, i int, value mapperimpl.Value) error {
+func modelsItemizeNamedTypesSetKeyField(v *NamedTypes, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = Name(value.Text)
@@ -9080,19 +9080,19 @@ func modelsItemizeNamedTypesSetOwner(v *NamedTypes, i int, value mapperimpl.Valu
 	return nil
 }
 
-func modelsItemizeNamedTypesSameOwners(a, b *NamedTypes) bool {
+func modelsItemizeNamedTypesSameKeyFields(a, b *NamedTypes) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeNamedTypesCloneOwners(dst, src *NamedTypes) {
+func modelsItemizeNamedTypesCloneKeyFields(dst, src *NamedTypes) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*NamedTypes) ItemizeCodec(*NamedTypes) *mapperimpl.Codec[NamedTypes] {
 	return &mapperimpl.Codec[NamedTypes]{
-		Layout: "da1ce08615c827ded1409ac8",
-		Owners: mapperimpl.Owners[NamedTypes]{Get: modelsItemizeNamedTypesOwner, Set: modelsItemizeNamedTypesSetOwner, Same: modelsItemizeNamedTypesSameOwners, Clone: modelsItemizeNamedTypesCloneOwners},
+		Layout:    "39a3bada54bf03fdfcacd3b9",
+		KeyFields: mapperimpl.KeyFields[NamedTypes]{Get: modelsItemizeNamedTypesKeyField, Set: modelsItemizeNamedTypesSetKeyField, Same: modelsItemizeNamedTypesSameKeyFields, Clone: modelsItemizeNamedTypesCloneKeyFields},
 		Items: []mapperimpl.Item[NamedTypes]{
 			mapperimpl.Singleton(mapperimpl.Record[NamedTypes]{Encode: modelsItemizeNamedTypesItem0Encode, Decode: modelsItemizeNamedTypesItem0Decode, Same: modelsItemizeNamedTypesItem0Same, Equal: modelsItemizeNamedTypesItem0Equal, Clone: modelsItemizeNamedTypesItem0Clone, Present: modelsItemizeNamedTypesItem0Present}),
 		},
@@ -9999,7 +9999,7 @@ func modelsItemizeTimeElementsItem6Field(v *TimeElements, allocate bool) *[]Wish
 	return &v.Weeks
 }
 
-func modelsItemizeTimeElementsOwner(v *TimeElements, i int) (mapperimpl.Value, error) {
+func modelsItemizeTimeElementsKeyField(v *TimeElements, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -10007,7 +10007,7 @@ func modelsItemizeTimeElementsOwner(v *TimeElements, i int) (mapperimpl.Value, e
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeTimeElementsSetOwner(v *TimeElements, i int, value mapperimpl.Value) error {
+func modelsItemizeTimeElementsSetKeyField(v *TimeElements, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -10016,19 +10016,19 @@ func modelsItemizeTimeElementsSetOwner(v *TimeElements, i int, value mapperimpl.
 	return nil
 }
 
-func modelsItemizeTimeElementsSameOwners(a, b *TimeElements) bool {
+func modelsItemizeTimeElementsSameKeyFields(a, b *TimeElements) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeTimeElementsCloneOwners(dst, src *TimeElements) {
+func modelsItemizeTimeElementsCloneKeyFields(dst, src *TimeElements) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*TimeElements) ItemizeCodec(*TimeElements) *mapperimpl.Codec[TimeElements] {
 	return &mapperimpl.Codec[TimeElements]{
-		Layout: "43a4f28a2ba790839e96769f",
-		Owners: mapperimpl.Owners[TimeElements]{Get: modelsItemizeTimeElementsOwner, Set: modelsItemizeTimeElementsSetOwner, Same: modelsItemizeTimeElementsSameOwners, Clone: modelsItemizeTimeElementsCloneOwners},
+		Layout:    "77e055012620aa0ac35aa2ce",
+		KeyFields: mapperimpl.KeyFields[TimeElements]{Get: modelsItemizeTimeElementsKeyField, Set: modelsItemizeTimeElementsSetKeyField, Same: modelsItemizeTimeElementsSameKeyFields, Clone: modelsItemizeTimeElementsCloneKeyFields},
 		Items: []mapperimpl.Item[TimeElements]{
 			mapperimpl.Singleton(mapperimpl.Record[TimeElements]{Encode: modelsItemizeTimeElementsItem0Encode, Decode: modelsItemizeTimeElementsItem0Decode, Same: modelsItemizeTimeElementsItem0Same, Equal: modelsItemizeTimeElementsItem0Equal, Clone: modelsItemizeTimeElementsItem0Clone, Present: modelsItemizeTimeElementsItem0Present}),
 			mapperimpl.Slice(modelsItemizeTimeElementsItem1Field, mapperimpl.Record[Wish]{Encode: modelsItemizeTimeElementsItem1Encode, Decode: modelsItemizeTimeElementsItem1Decode, Same: modelsItemizeTimeElementsItem1Same, Equal: modelsItemizeTimeElementsItem1Equal, Clone: modelsItemizeTimeElementsItem1Clone, Key: modelsItemizeTimeElementsItem1Key, SetKey: modelsItemizeTimeElementsItem1SetKey}),
@@ -10842,7 +10842,7 @@ func modelsItemizeMapElementsItem7EqualMap(a, b map[string]Wish) bool {
 	return true
 }
 
-func modelsItemizeMapElementsOwner(v *MapElements, i int) (mapperimpl.Value, error) {
+func modelsItemizeMapElementsKeyField(v *MapElements, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -10850,7 +10850,7 @@ func modelsItemizeMapElementsOwner(v *MapElements, i int) (mapperimpl.Value, err
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeMapElementsSetOwner(v *MapElements, i int, value mapperimpl.Value) error {
+func modelsItemizeMapElementsSetKeyField(v *MapElements, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -10859,19 +10859,19 @@ func modelsItemizeMapElementsSetOwner(v *MapElements, i int, value mapperimpl.Va
 	return nil
 }
 
-func modelsItemizeMapElementsSameOwners(a, b *MapElements) bool {
+func modelsItemizeMapElementsSameKeyFields(a, b *MapElements) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeMapElementsCloneOwners(dst, src *MapElements) {
+func modelsItemizeMapElementsCloneKeyFields(dst, src *MapElements) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*MapElements) ItemizeCodec(*MapElements) *mapperimpl.Codec[MapElements] {
 	return &mapperimpl.Codec[MapElements]{
-		Layout: "15aaa0fa48e1810a50b4df7c",
-		Owners: mapperimpl.Owners[MapElements]{Get: modelsItemizeMapElementsOwner, Set: modelsItemizeMapElementsSetOwner, Same: modelsItemizeMapElementsSameOwners, Clone: modelsItemizeMapElementsCloneOwners},
+		Layout:    "a39076c75993082386ac8d77",
+		KeyFields: mapperimpl.KeyFields[MapElements]{Get: modelsItemizeMapElementsKeyField, Set: modelsItemizeMapElementsSetKeyField, Same: modelsItemizeMapElementsSameKeyFields, Clone: modelsItemizeMapElementsCloneKeyFields},
 		Items: []mapperimpl.Item[MapElements]{
 			mapperimpl.Singleton(mapperimpl.Record[MapElements]{Encode: modelsItemizeMapElementsItem0Encode, Decode: modelsItemizeMapElementsItem0Decode, Same: modelsItemizeMapElementsItem0Same, Equal: modelsItemizeMapElementsItem0Equal, Clone: modelsItemizeMapElementsItem0Clone, Present: modelsItemizeMapElementsItem0Present}),
 			mapperimpl.Map(modelsItemizeMapElementsItem1Field, mapperimpl.Keys[string]{To: func(k string) (mapperimpl.Value, error) { return mapperimpl.StringValue(k) }, From: modelsItemizeMapElementsItem1KeyFrom}, modelsItemizeMapElementsItem1EqualMap, mapperimpl.Record[Card]{Encode: modelsItemizeMapElementsItem1Encode, Decode: modelsItemizeMapElementsItem1Decode, Same: modelsItemizeMapElementsItem1Same, Equal: modelsItemizeMapElementsItem1Equal, Clone: modelsItemizeMapElementsItem1Clone}),
@@ -11588,7 +11588,7 @@ func modelsItemizeScalarElementsItem8Field(v *ScalarElements, allocate bool) *[]
 	return &v.Sizes
 }
 
-func modelsItemizeScalarElementsOwner(v *ScalarElements, i int) (mapperimpl.Value, error) {
+func modelsItemizeScalarElementsKeyField(v *ScalarElements, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -11596,7 +11596,7 @@ func modelsItemizeScalarElementsOwner(v *ScalarElements, i int) (mapperimpl.Valu
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeScalarElementsSetOwner(v *ScalarElements, i int, value mapperimpl.Value) error {
+func modelsItemizeScalarElementsSetKeyField(v *ScalarElements, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -11605,19 +11605,19 @@ func modelsItemizeScalarElementsSetOwner(v *ScalarElements, i int, value mapperi
 	return nil
 }
 
-func modelsItemizeScalarElementsSameOwners(a, b *ScalarElements) bool {
+func modelsItemizeScalarElementsSameKeyFields(a, b *ScalarElements) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeScalarElementsCloneOwners(dst, src *ScalarElements) {
+func modelsItemizeScalarElementsCloneKeyFields(dst, src *ScalarElements) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*ScalarElements) ItemizeCodec(*ScalarElements) *mapperimpl.Codec[ScalarElements] {
 	return &mapperimpl.Codec[ScalarElements]{
-		Layout: "dbd9bc782a1764ef545abc39",
-		Owners: mapperimpl.Owners[ScalarElements]{Get: modelsItemizeScalarElementsOwner, Set: modelsItemizeScalarElementsSetOwner, Same: modelsItemizeScalarElementsSameOwners, Clone: modelsItemizeScalarElementsCloneOwners},
+		Layout:    "76f3198e5924d67ece953c99",
+		KeyFields: mapperimpl.KeyFields[ScalarElements]{Get: modelsItemizeScalarElementsKeyField, Set: modelsItemizeScalarElementsSetKeyField, Same: modelsItemizeScalarElementsSameKeyFields, Clone: modelsItemizeScalarElementsCloneKeyFields},
 		Items: []mapperimpl.Item[ScalarElements]{
 			mapperimpl.Singleton(mapperimpl.Record[ScalarElements]{Encode: modelsItemizeScalarElementsItem0Encode, Decode: modelsItemizeScalarElementsItem0Decode, Same: modelsItemizeScalarElementsItem0Same, Equal: modelsItemizeScalarElementsItem0Equal, Clone: modelsItemizeScalarElementsItem0Clone, Present: modelsItemizeScalarElementsItem0Present}),
 			mapperimpl.Slice(modelsItemizeScalarElementsItem1Field, mapperimpl.Record[string]{Encode: modelsItemizeScalarElementsItem1Encode, Decode: modelsItemizeScalarElementsItem1Decode, Same: modelsItemizeScalarElementsItem1Same, Equal: modelsItemizeScalarElementsItem1Equal, Clone: modelsItemizeScalarElementsItem1Clone, Key: modelsItemizeScalarElementsItem1Key, SetKey: modelsItemizeScalarElementsItem1SetKey}),
@@ -11888,7 +11888,7 @@ func modelsItemizeMembersItem2EqualMap(a, b map[string]bool) bool {
 	return true
 }
 
-func modelsItemizeMembersOwner(v *Members, i int) (mapperimpl.Value, error) {
+func modelsItemizeMembersKeyField(v *Members, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -11896,7 +11896,7 @@ func modelsItemizeMembersOwner(v *Members, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeMembersSetOwner(v *Members, i int, value mapperimpl.Value) error {
+func modelsItemizeMembersSetKeyField(v *Members, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -11905,19 +11905,19 @@ func modelsItemizeMembersSetOwner(v *Members, i int, value mapperimpl.Value) err
 	return nil
 }
 
-func modelsItemizeMembersSameOwners(a, b *Members) bool {
+func modelsItemizeMembersSameKeyFields(a, b *Members) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeMembersCloneOwners(dst, src *Members) {
+func modelsItemizeMembersCloneKeyFields(dst, src *Members) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Members) ItemizeCodec(*Members) *mapperimpl.Codec[Members] {
 	return &mapperimpl.Codec[Members]{
-		Layout: "892566b003a6f7252f5c30ce",
-		Owners: mapperimpl.Owners[Members]{Get: modelsItemizeMembersOwner, Set: modelsItemizeMembersSetOwner, Same: modelsItemizeMembersSameOwners, Clone: modelsItemizeMembersCloneOwners},
+		Layout:    "959697b5e2574fc163431356",
+		KeyFields: mapperimpl.KeyFields[Members]{Get: modelsItemizeMembersKeyField, Set: modelsItemizeMembersSetKeyField, Same: modelsItemizeMembersSameKeyFields, Clone: modelsItemizeMembersCloneKeyFields},
 		Items: []mapperimpl.Item[Members]{
 			mapperimpl.Singleton(mapperimpl.Record[Members]{Encode: modelsItemizeMembersItem0Encode, Decode: modelsItemizeMembersItem0Decode, Same: modelsItemizeMembersItem0Same, Equal: modelsItemizeMembersItem0Equal, Clone: modelsItemizeMembersItem0Clone, Present: modelsItemizeMembersItem0Present}),
 			mapperimpl.Map(modelsItemizeMembersItem1Field, mapperimpl.Keys[string]{To: func(k string) (mapperimpl.Value, error) { return mapperimpl.StringValue(k) }, From: modelsItemizeMembersItem1KeyFrom}, modelsItemizeMembersItem1EqualMap, mapperimpl.Record[struct{}]{Encode: modelsItemizeMembersItem1Encode, Decode: modelsItemizeMembersItem1Decode, Same: modelsItemizeMembersItem1Same, Equal: modelsItemizeMembersItem1Equal, Clone: modelsItemizeMembersItem1Clone}),
@@ -12422,7 +12422,7 @@ func modelsItemizePointerElementsItem4EqualMap(a, b map[string]*string) bool {
 	return true
 }
 
-func modelsItemizePointerElementsOwner(v *PointerElements, i int) (mapperimpl.Value, error) {
+func modelsItemizePointerElementsKeyField(v *PointerElements, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -12430,7 +12430,7 @@ func modelsItemizePointerElementsOwner(v *PointerElements, i int) (mapperimpl.Va
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizePointerElementsSetOwner(v *PointerElements, i int, value mapperimpl.Value) error {
+func modelsItemizePointerElementsSetKeyField(v *PointerElements, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -12439,19 +12439,19 @@ func modelsItemizePointerElementsSetOwner(v *PointerElements, i int, value mappe
 	return nil
 }
 
-func modelsItemizePointerElementsSameOwners(a, b *PointerElements) bool {
+func modelsItemizePointerElementsSameKeyFields(a, b *PointerElements) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizePointerElementsCloneOwners(dst, src *PointerElements) {
+func modelsItemizePointerElementsCloneKeyFields(dst, src *PointerElements) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*PointerElements) ItemizeCodec(*PointerElements) *mapperimpl.Codec[PointerElements] {
 	return &mapperimpl.Codec[PointerElements]{
-		Layout: "f057e018708d4651e3f6eeb9",
-		Owners: mapperimpl.Owners[PointerElements]{Get: modelsItemizePointerElementsOwner, Set: modelsItemizePointerElementsSetOwner, Same: modelsItemizePointerElementsSameOwners, Clone: modelsItemizePointerElementsCloneOwners},
+		Layout:    "77237d01157cf48621c0a6f5",
+		KeyFields: mapperimpl.KeyFields[PointerElements]{Get: modelsItemizePointerElementsKeyField, Set: modelsItemizePointerElementsSetKeyField, Same: modelsItemizePointerElementsSameKeyFields, Clone: modelsItemizePointerElementsCloneKeyFields},
 		Items: []mapperimpl.Item[PointerElements]{
 			mapperimpl.Singleton(mapperimpl.Record[PointerElements]{Encode: modelsItemizePointerElementsItem0Encode, Decode: modelsItemizePointerElementsItem0Decode, Same: modelsItemizePointerElementsItem0Same, Equal: modelsItemizePointerElementsItem0Equal, Clone: modelsItemizePointerElementsItem0Clone, Present: modelsItemizePointerElementsItem0Present}),
 			mapperimpl.PointerSlice(modelsItemizePointerElementsItem1Field, mapperimpl.Record[Wish]{Encode: modelsItemizePointerElementsItem1Encode, Decode: modelsItemizePointerElementsItem1Decode, Same: modelsItemizePointerElementsItem1Same, Equal: modelsItemizePointerElementsItem1Equal, Clone: modelsItemizePointerElementsItem1Clone, Key: modelsItemizePointerElementsItem1Key, SetKey: modelsItemizePointerElementsItem1SetKey}),
@@ -12827,7 +12827,7 @@ func modelsItemizeCompositeItem2Field(v *Composite, allocate bool) *[]Entry {
 	return &v.Tail
 }
 
-func modelsItemizeCompositeOwner(v *Composite, i int) (mapperimpl.Value, error) {
+func modelsItemizeCompositeKeyField(v *Composite, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // Tenant
 		return mapperimpl.StringValue(v.Tenant)
@@ -12839,7 +12839,7 @@ func modelsItemizeCompositeOwner(v *Composite, i int) (mapperimpl.Value, error) 
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeCompositeSetOwner(v *Composite, i int, value mapperimpl.Value) error {
+func modelsItemizeCompositeSetKeyField(v *Composite, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // Tenant
 		v.Tenant = string(value.Text)
@@ -12854,13 +12854,13 @@ func modelsItemizeCompositeSetOwner(v *Composite, i int, value mapperimpl.Value)
 	return nil
 }
 
-func modelsItemizeCompositeSameOwners(a, b *Composite) bool {
+func modelsItemizeCompositeSameKeyFields(a, b *Composite) bool {
 	return a.Tenant == b.Tenant &&
 		a.Region == b.Region &&
 		a.N == b.N
 }
 
-func modelsItemizeCompositeCloneOwners(dst, src *Composite) {
+func modelsItemizeCompositeCloneKeyFields(dst, src *Composite) {
 	dst.Tenant = src.Tenant
 	dst.Region = src.Region
 	dst.N = src.N
@@ -12869,8 +12869,8 @@ func modelsItemizeCompositeCloneOwners(dst, src *Composite) {
 // ItemizeCodec is for the mapper.
 func (*Composite) ItemizeCodec(*Composite) *mapperimpl.Codec[Composite] {
 	return &mapperimpl.Codec[Composite]{
-		Layout: "648d41679f70ad68abe64d32",
-		Owners: mapperimpl.Owners[Composite]{Get: modelsItemizeCompositeOwner, Set: modelsItemizeCompositeSetOwner, Same: modelsItemizeCompositeSameOwners, Clone: modelsItemizeCompositeCloneOwners},
+		Layout:    "555cc3bc4fff6e1d3ac212d7",
+		KeyFields: mapperimpl.KeyFields[Composite]{Get: modelsItemizeCompositeKeyField, Set: modelsItemizeCompositeSetKeyField, Same: modelsItemizeCompositeSameKeyFields, Clone: modelsItemizeCompositeCloneKeyFields},
 		Items: []mapperimpl.Item[Composite]{
 			mapperimpl.Singleton(mapperimpl.Record[Composite]{Encode: modelsItemizeCompositeItem0Encode, Decode: modelsItemizeCompositeItem0Decode, Same: modelsItemizeCompositeItem0Same, Equal: modelsItemizeCompositeItem0Equal, Clone: modelsItemizeCompositeItem0Clone, Present: modelsItemizeCompositeItem0Present}),
 			mapperimpl.Slice(modelsItemizeCompositeItem1Field, mapperimpl.Record[Entry]{Encode: modelsItemizeCompositeItem1Encode, Decode: modelsItemizeCompositeItem1Decode, Same: modelsItemizeCompositeItem1Same, Equal: modelsItemizeCompositeItem1Equal, Clone: modelsItemizeCompositeItem1Clone, Key: modelsItemizeCompositeItem1Key, SetKey: modelsItemizeCompositeItem1SetKey}),
@@ -13185,7 +13185,7 @@ func modelsItemizeOwnerKeysItem2EqualMap(a, b map[string]int) bool {
 	return true
 }
 
-func modelsItemizeOwnerKeysOwner(v *OwnerKeys, i int) (mapperimpl.Value, error) {
+func modelsItemizeOwnerKeysKeyField(v *OwnerKeys, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -13195,7 +13195,7 @@ func modelsItemizeOwnerKeysOwner(v *OwnerKeys, i int) (mapperimpl.Value, error) 
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeOwnerKeysSetOwner(v *OwnerKeys, i int, value mapperimpl.Value) error {
+func modelsItemizeOwnerKeysSetKeyField(v *OwnerKeys, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -13207,12 +13207,12 @@ func modelsItemizeOwnerKeysSetOwner(v *OwnerKeys, i int, value mapperimpl.Value)
 	return nil
 }
 
-func modelsItemizeOwnerKeysSameOwners(a, b *OwnerKeys) bool {
+func modelsItemizeOwnerKeysSameKeyFields(a, b *OwnerKeys) bool {
 	return a.ID == b.ID &&
 		a.Shard == b.Shard
 }
 
-func modelsItemizeOwnerKeysCloneOwners(dst, src *OwnerKeys) {
+func modelsItemizeOwnerKeysCloneKeyFields(dst, src *OwnerKeys) {
 	dst.ID = src.ID
 	dst.Shard = src.Shard
 }
@@ -13220,8 +13220,8 @@ func modelsItemizeOwnerKeysCloneOwners(dst, src *OwnerKeys) {
 // ItemizeCodec is for the mapper.
 func (*OwnerKeys) ItemizeCodec(*OwnerKeys) *mapperimpl.Codec[OwnerKeys] {
 	return &mapperimpl.Codec[OwnerKeys]{
-		Layout: "a1db689b727790cd0fba7cb8",
-		Owners: mapperimpl.Owners[OwnerKeys]{Get: modelsItemizeOwnerKeysOwner, Set: modelsItemizeOwnerKeysSetOwner, Same: modelsItemizeOwnerKeysSameOwners, Clone: modelsItemizeOwnerKeysCloneOwners},
+		Layout:    "8bebd51a0fbabb41d0f8a500",
+		KeyFields: mapperimpl.KeyFields[OwnerKeys]{Get: modelsItemizeOwnerKeysKeyField, Set: modelsItemizeOwnerKeysSetKeyField, Same: modelsItemizeOwnerKeysSameKeyFields, Clone: modelsItemizeOwnerKeysCloneKeyFields},
 		Items: []mapperimpl.Item[OwnerKeys]{
 			mapperimpl.Singleton(mapperimpl.Record[OwnerKeys]{Encode: modelsItemizeOwnerKeysItem0Encode, Decode: modelsItemizeOwnerKeysItem0Decode, Same: modelsItemizeOwnerKeysItem0Same, Equal: modelsItemizeOwnerKeysItem0Equal, Clone: modelsItemizeOwnerKeysItem0Clone, Present: modelsItemizeOwnerKeysItem0Present}),
 			mapperimpl.Slice(modelsItemizeOwnerKeysItem1Field, mapperimpl.Record[Entry]{Encode: modelsItemizeOwnerKeysItem1Encode, Decode: modelsItemizeOwnerKeysItem1Decode, Same: modelsItemizeOwnerKeysItem1Same, Equal: modelsItemizeOwnerKeysItem1Equal, Clone: modelsItemizeOwnerKeysItem1Clone, Key: modelsItemizeOwnerKeysItem1Key, SetKey: modelsItemizeOwnerKeysItem1SetKey}),
@@ -13554,7 +13554,7 @@ func modelsItemizeProductItem2Present(r *Product) bool {
 	return false
 }
 
-func modelsItemizeProductOwner(v *Product, i int) (mapperimpl.Value, error) {
+func modelsItemizeProductKeyField(v *Product, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.IntValue(v.ID)
@@ -13562,7 +13562,7 @@ func modelsItemizeProductOwner(v *Product, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeProductSetOwner(v *Product, i int, value mapperimpl.Value) error {
+func modelsItemizeProductSetKeyField(v *Product, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = int64(value.Int)
@@ -13571,19 +13571,19 @@ func modelsItemizeProductSetOwner(v *Product, i int, value mapperimpl.Value) err
 	return nil
 }
 
-func modelsItemizeProductSameOwners(a, b *Product) bool {
+func modelsItemizeProductSameKeyFields(a, b *Product) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeProductCloneOwners(dst, src *Product) {
+func modelsItemizeProductCloneKeyFields(dst, src *Product) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Product) ItemizeCodec(*Product) *mapperimpl.Codec[Product] {
 	return &mapperimpl.Codec[Product]{
-		Layout: "c03fd1b37d2f088bd9d264ab",
-		Owners: mapperimpl.Owners[Product]{Get: modelsItemizeProductOwner, Set: modelsItemizeProductSetOwner, Same: modelsItemizeProductSameOwners, Clone: modelsItemizeProductCloneOwners},
+		Layout:    "996b18dc78380cb48cc1ff4f",
+		KeyFields: mapperimpl.KeyFields[Product]{Get: modelsItemizeProductKeyField, Set: modelsItemizeProductSetKeyField, Same: modelsItemizeProductSameKeyFields, Clone: modelsItemizeProductCloneKeyFields},
 		Items: []mapperimpl.Item[Product]{
 			mapperimpl.Singleton(mapperimpl.Record[Product]{Encode: modelsItemizeProductItem0Encode, Decode: modelsItemizeProductItem0Decode, Same: modelsItemizeProductItem0Same, Equal: modelsItemizeProductItem0Equal, Clone: modelsItemizeProductItem0Clone, Present: modelsItemizeProductItem0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Product]{Encode: modelsItemizeProductItem1Encode, Decode: modelsItemizeProductItem1Decode, Same: modelsItemizeProductItem1Same, Equal: modelsItemizeProductItem1Equal, Clone: modelsItemizeProductItem1Clone, Present: modelsItemizeProductItem1Present}),
@@ -13820,7 +13820,7 @@ func modelsItemizeSatellitesItem1Present(r *Satellites) bool {
 	return false
 }
 
-func modelsItemizeSatellitesOwner(v *Satellites, i int) (mapperimpl.Value, error) {
+func modelsItemizeSatellitesKeyField(v *Satellites, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // Name
 		return mapperimpl.StringValue(v.Name)
@@ -13828,7 +13828,7 @@ func modelsItemizeSatellitesOwner(v *Satellites, i int) (mapperimpl.Value, error
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeSatellitesSetOwner(v *Satellites, i int, value mapperimpl.Value) error {
+func modelsItemizeSatellitesSetKeyField(v *Satellites, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // Name
 		v.Name = string(value.Text)
@@ -13837,19 +13837,19 @@ func modelsItemizeSatellitesSetOwner(v *Satellites, i int, value mapperimpl.Valu
 	return nil
 }
 
-func modelsItemizeSatellitesSameOwners(a, b *Satellites) bool {
+func modelsItemizeSatellitesSameKeyFields(a, b *Satellites) bool {
 	return a.Name == b.Name
 }
 
-func modelsItemizeSatellitesCloneOwners(dst, src *Satellites) {
+func modelsItemizeSatellitesCloneKeyFields(dst, src *Satellites) {
 	dst.Name = src.Name
 }
 
 // ItemizeCodec is for the mapper.
 func (*Satellites) ItemizeCodec(*Satellites) *mapperimpl.Codec[Satellites] {
 	return &mapperimpl.Codec[Satellites]{
-		Layout: "69765538ee78d2a2e19e5199",
-		Owners: mapperimpl.Owners[Satellites]{Get: modelsItemizeSatellitesOwner, Set: modelsItemizeSatellitesSetOwner, Same: modelsItemizeSatellitesSameOwners, Clone: modelsItemizeSatellitesCloneOwners},
+		Layout:    "c11f8f2ef69337985836e89f",
+		KeyFields: mapperimpl.KeyFields[Satellites]{Get: modelsItemizeSatellitesKeyField, Set: modelsItemizeSatellitesSetKeyField, Same: modelsItemizeSatellitesSameKeyFields, Clone: modelsItemizeSatellitesCloneKeyFields},
 		Items: []mapperimpl.Item[Satellites]{
 			mapperimpl.Slice(modelsItemizeSatellitesItem0Field, mapperimpl.Record[Reply]{Encode: modelsItemizeSatellitesItem0Encode, Decode: modelsItemizeSatellitesItem0Decode, Same: modelsItemizeSatellitesItem0Same, Equal: modelsItemizeSatellitesItem0Equal, Clone: modelsItemizeSatellitesItem0Clone, Key: modelsItemizeSatellitesItem0Key, SetKey: modelsItemizeSatellitesItem0SetKey}),
 			mapperimpl.Singleton(mapperimpl.Record[Satellites]{Encode: modelsItemizeSatellitesItem1Encode, Decode: modelsItemizeSatellitesItem1Decode, Same: modelsItemizeSatellitesItem1Same, Equal: modelsItemizeSatellitesItem1Equal, Clone: modelsItemizeSatellitesItem1Clone, Present: modelsItemizeSatellitesItem1Present}),
@@ -14015,7 +14015,7 @@ func modelsItemizeThreadItem0Present(r *Thread) bool {
 	return false
 }
 
-func modelsItemizeThreadOwner(v *Thread, i int) (mapperimpl.Value, error) {
+func modelsItemizeThreadKeyField(v *Thread, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // Forum
 		return mapperimpl.StringValue(v.Forum)
@@ -14025,7 +14025,7 @@ func modelsItemizeThreadOwner(v *Thread, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeThreadSetOwner(v *Thread, i int, value mapperimpl.Value) error {
+func modelsItemizeThreadSetKeyField(v *Thread, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // Forum
 		v.Forum = string(value.Text)
@@ -14037,12 +14037,12 @@ func modelsItemizeThreadSetOwner(v *Thread, i int, value mapperimpl.Value) error
 	return nil
 }
 
-func modelsItemizeThreadSameOwners(a, b *Thread) bool {
+func modelsItemizeThreadSameKeyFields(a, b *Thread) bool {
 	return a.Forum == b.Forum &&
 		a.Title == b.Title
 }
 
-func modelsItemizeThreadCloneOwners(dst, src *Thread) {
+func modelsItemizeThreadCloneKeyFields(dst, src *Thread) {
 	dst.Forum = src.Forum
 	dst.Title = src.Title
 }
@@ -14050,8 +14050,8 @@ func modelsItemizeThreadCloneOwners(dst, src *Thread) {
 // ItemizeCodec is for the mapper.
 func (*Thread) ItemizeCodec(*Thread) *mapperimpl.Codec[Thread] {
 	return &mapperimpl.Codec[Thread]{
-		Layout: "4060b10839ac0d90f135d3f4",
-		Owners: mapperimpl.Owners[Thread]{Get: modelsItemizeThreadOwner, Set: modelsItemizeThreadSetOwner, Same: modelsItemizeThreadSameOwners, Clone: modelsItemizeThreadCloneOwners},
+		Layout:    "1f359ee0bf6397941dd2f004",
+		KeyFields: mapperimpl.KeyFields[Thread]{Get: modelsItemizeThreadKeyField, Set: modelsItemizeThreadSetKeyField, Same: modelsItemizeThreadSameKeyFields, Clone: modelsItemizeThreadCloneKeyFields},
 		Items: []mapperimpl.Item[Thread]{
 			mapperimpl.Singleton(mapperimpl.Record[Thread]{Encode: modelsItemizeThreadItem0Encode, Decode: modelsItemizeThreadItem0Decode, Same: modelsItemizeThreadItem0Same, Equal: modelsItemizeThreadItem0Equal, Clone: modelsItemizeThreadItem0Clone, Present: modelsItemizeThreadItem0Present}),
 		},
@@ -14180,7 +14180,7 @@ func modelsItemizeReadingItem0Present(r *Reading) bool {
 	return false
 }
 
-func modelsItemizeReadingOwner(v *Reading, i int) (mapperimpl.Value, error) {
+func modelsItemizeReadingKeyField(v *Reading, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // Sensor
 		return mapperimpl.IntValue(v.Sensor)
@@ -14190,7 +14190,7 @@ func modelsItemizeReadingOwner(v *Reading, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeReadingSetOwner(v *Reading, i int, value mapperimpl.Value) error {
+func modelsItemizeReadingSetKeyField(v *Reading, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // Sensor
 		v.Sensor = int(value.Int)
@@ -14202,12 +14202,12 @@ func modelsItemizeReadingSetOwner(v *Reading, i int, value mapperimpl.Value) err
 	return nil
 }
 
-func modelsItemizeReadingSameOwners(a, b *Reading) bool {
+func modelsItemizeReadingSameKeyFields(a, b *Reading) bool {
 	return a.Sensor == b.Sensor &&
 		mapperimpl.SameTime(&a.At, &b.At, 0)
 }
 
-func modelsItemizeReadingCloneOwners(dst, src *Reading) {
+func modelsItemizeReadingCloneKeyFields(dst, src *Reading) {
 	dst.Sensor = src.Sensor
 	dst.At = src.At
 }
@@ -14215,8 +14215,8 @@ func modelsItemizeReadingCloneOwners(dst, src *Reading) {
 // ItemizeCodec is for the mapper.
 func (*Reading) ItemizeCodec(*Reading) *mapperimpl.Codec[Reading] {
 	return &mapperimpl.Codec[Reading]{
-		Layout: "b250c64ec37558506771cae7",
-		Owners: mapperimpl.Owners[Reading]{Get: modelsItemizeReadingOwner, Set: modelsItemizeReadingSetOwner, Same: modelsItemizeReadingSameOwners, Clone: modelsItemizeReadingCloneOwners},
+		Layout:    "63b0eee30effb892d10a5295",
+		KeyFields: mapperimpl.KeyFields[Reading]{Get: modelsItemizeReadingKeyField, Set: modelsItemizeReadingSetKeyField, Same: modelsItemizeReadingSameKeyFields, Clone: modelsItemizeReadingCloneKeyFields},
 		Items: []mapperimpl.Item[Reading]{
 			mapperimpl.Singleton(mapperimpl.Record[Reading]{Encode: modelsItemizeReadingItem0Encode, Decode: modelsItemizeReadingItem0Decode, Same: modelsItemizeReadingItem0Same, Equal: modelsItemizeReadingItem0Equal, Clone: modelsItemizeReadingItem0Clone, Present: modelsItemizeReadingItem0Present}),
 		},
@@ -14316,7 +14316,7 @@ func modelsItemizeChunkItem0Present(r *Chunk) bool {
 	return false
 }
 
-func modelsItemizeChunkOwner(v *Chunk, i int) (mapperimpl.Value, error) {
+func modelsItemizeChunkKeyField(v *Chunk, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // Hash
 		return mapperimpl.BytesValue(v.Hash)
@@ -14326,7 +14326,7 @@ func modelsItemizeChunkOwner(v *Chunk, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeChunkSetOwner(v *Chunk, i int, value mapperimpl.Value) error {
+func modelsItemizeChunkSetKeyField(v *Chunk, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // Hash
 		v.Hash = []byte(value.Text)
@@ -14337,12 +14337,12 @@ func modelsItemizeChunkSetOwner(v *Chunk, i int, value mapperimpl.Value) error {
 	return nil
 }
 
-func modelsItemizeChunkSameOwners(a, b *Chunk) bool {
+func modelsItemizeChunkSameKeyFields(a, b *Chunk) bool {
 	return mapperimpl.SameBytes(&a.Hash, &b.Hash) &&
 		a.Part == b.Part
 }
 
-func modelsItemizeChunkCloneOwners(dst, src *Chunk) {
+func modelsItemizeChunkCloneKeyFields(dst, src *Chunk) {
 	dst.Hash = bytes.Clone(src.Hash)
 	dst.Part = src.Part
 }
@@ -14350,8 +14350,8 @@ func modelsItemizeChunkCloneOwners(dst, src *Chunk) {
 // ItemizeCodec is for the mapper.
 func (*Chunk) ItemizeCodec(*Chunk) *mapperimpl.Codec[Chunk] {
 	return &mapperimpl.Codec[Chunk]{
-		Layout: "b322a0e99f616acedff93fb1",
-		Owners: mapperimpl.Owners[Chunk]{Get: modelsItemizeChunkOwner, Set: modelsItemizeChunkSetOwner, Same: modelsItemizeChunkSameOwners, Clone: modelsItemizeChunkCloneOwners},
+		Layout:    "d6c2a44d2e29ef7812264feb",
+		KeyFields: mapperimpl.KeyFields[Chunk]{Get: modelsItemizeChunkKeyField, Set: modelsItemizeChunkSetKeyField, Same: modelsItemizeChunkSameKeyFields, Clone: modelsItemizeChunkCloneKeyFields},
 		Items: []mapperimpl.Item[Chunk]{
 			mapperimpl.Singleton(mapperimpl.Record[Chunk]{Encode: modelsItemizeChunkItem0Encode, Decode: modelsItemizeChunkItem0Decode, Same: modelsItemizeChunkItem0Same, Equal: modelsItemizeChunkItem0Equal, Clone: modelsItemizeChunkItem0Clone, Present: modelsItemizeChunkItem0Present}),
 		},
@@ -14690,7 +14690,7 @@ func modelsItemizeOrderItem2Field(v *Order, allocate bool) *[]Line {
 	return &v.Lines
 }
 
-func modelsItemizeOrderOwner(v *Order, i int) (mapperimpl.Value, error) {
+func modelsItemizeOrderKeyField(v *Order, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // Customer
 		return mapperimpl.StringValue(v.Customer)
@@ -14700,7 +14700,7 @@ func modelsItemizeOrderOwner(v *Order, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeOrderSetOwner(v *Order, i int, value mapperimpl.Value) error {
+func modelsItemizeOrderSetKeyField(v *Order, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // Customer
 		v.Customer = string(value.Text)
@@ -14712,12 +14712,12 @@ func modelsItemizeOrderSetOwner(v *Order, i int, value mapperimpl.Value) error {
 	return nil
 }
 
-func modelsItemizeOrderSameOwners(a, b *Order) bool {
+func modelsItemizeOrderSameKeyFields(a, b *Order) bool {
 	return a.Customer == b.Customer &&
 		a.N == b.N
 }
 
-func modelsItemizeOrderCloneOwners(dst, src *Order) {
+func modelsItemizeOrderCloneKeyFields(dst, src *Order) {
 	dst.Customer = src.Customer
 	dst.N = src.N
 }
@@ -14725,8 +14725,8 @@ func modelsItemizeOrderCloneOwners(dst, src *Order) {
 // ItemizeCodec is for the mapper.
 func (*Order) ItemizeCodec(*Order) *mapperimpl.Codec[Order] {
 	return &mapperimpl.Codec[Order]{
-		Layout: "3220880641a072823c4bd194",
-		Owners: mapperimpl.Owners[Order]{Get: modelsItemizeOrderOwner, Set: modelsItemizeOrderSetOwner, Same: modelsItemizeOrderSameOwners, Clone: modelsItemizeOrderCloneOwners},
+		Layout:    "7e56bf6e3397983eb9a8af1d",
+		KeyFields: mapperimpl.KeyFields[Order]{Get: modelsItemizeOrderKeyField, Set: modelsItemizeOrderSetKeyField, Same: modelsItemizeOrderSameKeyFields, Clone: modelsItemizeOrderCloneKeyFields},
 		Items: []mapperimpl.Item[Order]{
 			mapperimpl.Singleton(mapperimpl.Record[Order]{Encode: modelsItemizeOrderItem0Encode, Decode: modelsItemizeOrderItem0Decode, Same: modelsItemizeOrderItem0Same, Equal: modelsItemizeOrderItem0Equal, Clone: modelsItemizeOrderItem0Clone, Present: modelsItemizeOrderItem0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Order]{Encode: modelsItemizeOrderItem1Encode, Decode: modelsItemizeOrderItem1Decode, Same: modelsItemizeOrderItem1Same, Equal: modelsItemizeOrderItem1Equal, Clone: modelsItemizeOrderItem1Clone, Present: modelsItemizeOrderItem1Present, Allocate: modelsItemizeOrderItem1Allocate}),
@@ -14887,7 +14887,7 @@ func modelsItemizeBareItem1Field(v *Bare, allocate bool) *[]Line {
 	return &v.Lines
 }
 
-func modelsItemizeBareOwner(v *Bare, i int) (mapperimpl.Value, error) {
+func modelsItemizeBareKeyField(v *Bare, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // Name
 		return mapperimpl.StringValue(v.Name)
@@ -14895,7 +14895,7 @@ func modelsItemizeBareOwner(v *Bare, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeBareSetOwner(v *Bare, i int, value mapperimpl.Value) error {
+func modelsItemizeBareSetKeyField(v *Bare, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // Name
 		v.Name = string(value.Text)
@@ -14904,19 +14904,19 @@ func modelsItemizeBareSetOwner(v *Bare, i int, value mapperimpl.Value) error {
 	return nil
 }
 
-func modelsItemizeBareSameOwners(a, b *Bare) bool {
+func modelsItemizeBareSameKeyFields(a, b *Bare) bool {
 	return a.Name == b.Name
 }
 
-func modelsItemizeBareCloneOwners(dst, src *Bare) {
+func modelsItemizeBareCloneKeyFields(dst, src *Bare) {
 	dst.Name = src.Name
 }
 
 // ItemizeCodec is for the mapper.
 func (*Bare) ItemizeCodec(*Bare) *mapperimpl.Codec[Bare] {
 	return &mapperimpl.Codec[Bare]{
-		Layout: "67bff8f508d8003f9fff99e2",
-		Owners: mapperimpl.Owners[Bare]{Get: modelsItemizeBareOwner, Set: modelsItemizeBareSetOwner, Same: modelsItemizeBareSameOwners, Clone: modelsItemizeBareCloneOwners},
+		Layout:    "6ae0308d8e380327cf844ed8",
+		KeyFields: mapperimpl.KeyFields[Bare]{Get: modelsItemizeBareKeyField, Set: modelsItemizeBareSetKeyField, Same: modelsItemizeBareSameKeyFields, Clone: modelsItemizeBareCloneKeyFields},
 		Items: []mapperimpl.Item[Bare]{
 			mapperimpl.Singleton(mapperimpl.Record[Bare]{Encode: modelsItemizeBareItem0Encode, Decode: modelsItemizeBareItem0Decode, Same: modelsItemizeBareItem0Same, Equal: modelsItemizeBareItem0Equal, Clone: modelsItemizeBareItem0Clone, Present: modelsItemizeBareItem0Present}),
 			mapperimpl.Slice(modelsItemizeBareItem1Field, mapperimpl.Record[Line]{Encode: modelsItemizeBareItem1Encode, Decode: modelsItemizeBareItem1Decode, Same: modelsItemizeBareItem1Same, Equal: modelsItemizeBareItem1Equal, Clone: modelsItemizeBareItem1Clone, Key: modelsItemizeBareItem1Key, SetKey: modelsItemizeBareItem1SetKey}),
@@ -15075,7 +15075,7 @@ func modelsItemizeOneTableItem0Present(r *OneTable) bool {
 	return false
 }
 
-func modelsItemizeOneTableOwner(v *OneTable, i int) (mapperimpl.Value, error) {
+func modelsItemizeOneTableKeyField(v *OneTable, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.TextValue(&v.ID)
@@ -15083,7 +15083,7 @@ func modelsItemizeOneTableOwner(v *OneTable, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeOneTableSetOwner(v *OneTable, i int, value mapperimpl.Value) error {
+func modelsItemizeOneTableSetKeyField(v *OneTable, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		return mapperimpl.SetText(&v.ID, value)
@@ -15091,19 +15091,19 @@ func modelsItemizeOneTableSetOwner(v *OneTable, i int, value mapperimpl.Value) e
 	return nil
 }
 
-func modelsItemizeOneTableSameOwners(a, b *OneTable) bool {
+func modelsItemizeOneTableSameKeyFields(a, b *OneTable) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeOneTableCloneOwners(dst, src *OneTable) {
+func modelsItemizeOneTableCloneKeyFields(dst, src *OneTable) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*OneTable) ItemizeCodec(*OneTable) *mapperimpl.Codec[OneTable] {
 	return &mapperimpl.Codec[OneTable]{
-		Layout: "bf94e450111fb4c1cf9883a7",
-		Owners: mapperimpl.Owners[OneTable]{Get: modelsItemizeOneTableOwner, Set: modelsItemizeOneTableSetOwner, Same: modelsItemizeOneTableSameOwners, Clone: modelsItemizeOneTableCloneOwners},
+		Layout:    "34c1b22b7b7e90885222fe26",
+		KeyFields: mapperimpl.KeyFields[OneTable]{Get: modelsItemizeOneTableKeyField, Set: modelsItemizeOneTableSetKeyField, Same: modelsItemizeOneTableSameKeyFields, Clone: modelsItemizeOneTableCloneKeyFields},
 		Items: []mapperimpl.Item[OneTable]{
 			mapperimpl.Singleton(mapperimpl.Record[OneTable]{Encode: modelsItemizeOneTableItem0Encode, Decode: modelsItemizeOneTableItem0Decode, Same: modelsItemizeOneTableItem0Same, Equal: modelsItemizeOneTableItem0Equal, Clone: modelsItemizeOneTableItem0Clone, Present: modelsItemizeOneTableItem0Present}),
 		},
@@ -15418,7 +15418,7 @@ func modelsItemizeNoVersionItem2Field(v *NoVersion, allocate bool) *[]Line {
 	return &v.Lines
 }
 
-func modelsItemizeNoVersionOwner(v *NoVersion, i int) (mapperimpl.Value, error) {
+func modelsItemizeNoVersionKeyField(v *NoVersion, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -15426,7 +15426,7 @@ func modelsItemizeNoVersionOwner(v *NoVersion, i int) (mapperimpl.Value, error) 
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeNoVersionSetOwner(v *NoVersion, i int, value mapperimpl.Value) error {
+func modelsItemizeNoVersionSetKeyField(v *NoVersion, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -15435,19 +15435,19 @@ func modelsItemizeNoVersionSetOwner(v *NoVersion, i int, value mapperimpl.Value)
 	return nil
 }
 
-func modelsItemizeNoVersionSameOwners(a, b *NoVersion) bool {
+func modelsItemizeNoVersionSameKeyFields(a, b *NoVersion) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeNoVersionCloneOwners(dst, src *NoVersion) {
+func modelsItemizeNoVersionCloneKeyFields(dst, src *NoVersion) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*NoVersion) ItemizeCodec(*NoVersion) *mapperimpl.Codec[NoVersion] {
 	return &mapperimpl.Codec[NoVersion]{
-		Layout: "7356299cef43f890ebc5658a",
-		Owners: mapperimpl.Owners[NoVersion]{Get: modelsItemizeNoVersionOwner, Set: modelsItemizeNoVersionSetOwner, Same: modelsItemizeNoVersionSameOwners, Clone: modelsItemizeNoVersionCloneOwners},
+		Layout:    "1839b66cca00e83f0197e2ee",
+		KeyFields: mapperimpl.KeyFields[NoVersion]{Get: modelsItemizeNoVersionKeyField, Set: modelsItemizeNoVersionSetKeyField, Same: modelsItemizeNoVersionSameKeyFields, Clone: modelsItemizeNoVersionCloneKeyFields},
 		Items: []mapperimpl.Item[NoVersion]{
 			mapperimpl.Singleton(mapperimpl.Record[NoVersion]{Encode: modelsItemizeNoVersionItem0Encode, Decode: modelsItemizeNoVersionItem0Decode, Same: modelsItemizeNoVersionItem0Same, Equal: modelsItemizeNoVersionItem0Equal, Clone: modelsItemizeNoVersionItem0Clone, Present: modelsItemizeNoVersionItem0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[NoVersion]{Encode: modelsItemizeNoVersionItem1Encode, Decode: modelsItemizeNoVersionItem1Decode, Same: modelsItemizeNoVersionItem1Same, Equal: modelsItemizeNoVersionItem1Equal, Clone: modelsItemizeNoVersionItem1Clone, Present: modelsItemizeNoVersionItem1Present}),
@@ -15644,7 +15644,7 @@ func modelsItemizeNamedVersionItem1Field(v *NamedVersion, allocate bool) *[]Line
 	return &v.Lines
 }
 
-func modelsItemizeNamedVersionOwner(v *NamedVersion, i int) (mapperimpl.Value, error) {
+func modelsItemizeNamedVersionKeyField(v *NamedVersion, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -15652,7 +15652,7 @@ func modelsItemizeNamedVersionOwner(v *NamedVersion, i int) (mapperimpl.Value, e
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeNamedVersionSetOwner(v *NamedVersion, i int, value mapperimpl.Value) error {
+func modelsItemizeNamedVersionSetKeyField(v *NamedVersion, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -15661,19 +15661,19 @@ func modelsItemizeNamedVersionSetOwner(v *NamedVersion, i int, value mapperimpl.
 	return nil
 }
 
-func modelsItemizeNamedVersionSameOwners(a, b *NamedVersion) bool {
+func modelsItemizeNamedVersionSameKeyFields(a, b *NamedVersion) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeNamedVersionCloneOwners(dst, src *NamedVersion) {
+func modelsItemizeNamedVersionCloneKeyFields(dst, src *NamedVersion) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*NamedVersion) ItemizeCodec(*NamedVersion) *mapperimpl.Codec[NamedVersion] {
 	return &mapperimpl.Codec[NamedVersion]{
-		Layout: "18c0070ab7fdafaa387790df",
-		Owners: mapperimpl.Owners[NamedVersion]{Get: modelsItemizeNamedVersionOwner, Set: modelsItemizeNamedVersionSetOwner, Same: modelsItemizeNamedVersionSameOwners, Clone: modelsItemizeNamedVersionCloneOwners},
+		Layout:    "7eed13c4b85f2b0c3589cc67",
+		KeyFields: mapperimpl.KeyFields[NamedVersion]{Get: modelsItemizeNamedVersionKeyField, Set: modelsItemizeNamedVersionSetKeyField, Same: modelsItemizeNamedVersionSameKeyFields, Clone: modelsItemizeNamedVersionCloneKeyFields},
 		Items: []mapperimpl.Item[NamedVersion]{
 			mapperimpl.Singleton(mapperimpl.Record[NamedVersion]{Encode: modelsItemizeNamedVersionItem0Encode, Decode: modelsItemizeNamedVersionItem0Decode, Same: modelsItemizeNamedVersionItem0Same, Equal: modelsItemizeNamedVersionItem0Equal, Clone: modelsItemizeNamedVersionItem0Clone, Present: modelsItemizeNamedVersionItem0Present}),
 			mapperimpl.Slice(modelsItemizeNamedVersionItem1Field, mapperimpl.Record[Line]{Encode: modelsItemizeNamedVersionItem1Encode, Decode: modelsItemizeNamedVersionItem1Decode, Same: modelsItemizeNamedVersionItem1Same, Equal: modelsItemizeNamedVersionItem1Equal, Clone: modelsItemizeNamedVersionItem1Clone, Key: modelsItemizeNamedVersionItem1Key, SetKey: modelsItemizeNamedVersionItem1SetKey}),
@@ -16043,7 +16043,7 @@ func modelsItemizeExpiringItem3Field(v *Expiring, allocate bool) *[]Session {
 	return &v.Sessions
 }
 
-func modelsItemizeExpiringOwner(v *Expiring, i int) (mapperimpl.Value, error) {
+func modelsItemizeExpiringKeyField(v *Expiring, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -16051,7 +16051,7 @@ func modelsItemizeExpiringOwner(v *Expiring, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeExpiringSetOwner(v *Expiring, i int, value mapperimpl.Value) error {
+func modelsItemizeExpiringSetKeyField(v *Expiring, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -16060,19 +16060,19 @@ func modelsItemizeExpiringSetOwner(v *Expiring, i int, value mapperimpl.Value) e
 	return nil
 }
 
-func modelsItemizeExpiringSameOwners(a, b *Expiring) bool {
+func modelsItemizeExpiringSameKeyFields(a, b *Expiring) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeExpiringCloneOwners(dst, src *Expiring) {
+func modelsItemizeExpiringCloneKeyFields(dst, src *Expiring) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Expiring) ItemizeCodec(*Expiring) *mapperimpl.Codec[Expiring] {
 	return &mapperimpl.Codec[Expiring]{
-		Layout: "63d7194cd649b55c5d920eef",
-		Owners: mapperimpl.Owners[Expiring]{Get: modelsItemizeExpiringOwner, Set: modelsItemizeExpiringSetOwner, Same: modelsItemizeExpiringSameOwners, Clone: modelsItemizeExpiringCloneOwners},
+		Layout:    "a01c0ccf6b264f33c8e168df",
+		KeyFields: mapperimpl.KeyFields[Expiring]{Get: modelsItemizeExpiringKeyField, Set: modelsItemizeExpiringSetKeyField, Same: modelsItemizeExpiringSameKeyFields, Clone: modelsItemizeExpiringCloneKeyFields},
 		Items: []mapperimpl.Item[Expiring]{
 			mapperimpl.Singleton(mapperimpl.Record[Expiring]{Encode: modelsItemizeExpiringItem0Encode, Decode: modelsItemizeExpiringItem0Decode, Same: modelsItemizeExpiringItem0Same, Equal: modelsItemizeExpiringItem0Equal, Clone: modelsItemizeExpiringItem0Clone, Present: modelsItemizeExpiringItem0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Expiring]{Encode: modelsItemizeExpiringItem1Encode, Decode: modelsItemizeExpiringItem1Decode, Same: modelsItemizeExpiringItem1Same, Equal: modelsItemizeExpiringItem1Equal, Clone: modelsItemizeExpiringItem1Clone, Expiry: modelsItemizeExpiringItem1Expiry, Present: modelsItemizeExpiringItem1Present}),
@@ -16396,7 +16396,7 @@ func modelsItemizeExpiringAllItem2Field(v *ExpiringAll, allocate bool) *[]Line {
 	return &v.Lines
 }
 
-func modelsItemizeExpiringAllOwner(v *ExpiringAll, i int) (mapperimpl.Value, error) {
+func modelsItemizeExpiringAllKeyField(v *ExpiringAll, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -16404,7 +16404,7 @@ func modelsItemizeExpiringAllOwner(v *ExpiringAll, i int) (mapperimpl.Value, err
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeExpiringAllSetOwner(v *ExpiringAll, i int, value mapperimpl.Value) error {
+func modelsItemizeExpiringAllSetKeyField(v *ExpiringAll, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -16413,19 +16413,19 @@ func modelsItemizeExpiringAllSetOwner(v *ExpiringAll, i int, value mapperimpl.Va
 	return nil
 }
 
-func modelsItemizeExpiringAllSameOwners(a, b *ExpiringAll) bool {
+func modelsItemizeExpiringAllSameKeyFields(a, b *ExpiringAll) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeExpiringAllCloneOwners(dst, src *ExpiringAll) {
+func modelsItemizeExpiringAllCloneKeyFields(dst, src *ExpiringAll) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*ExpiringAll) ItemizeCodec(*ExpiringAll) *mapperimpl.Codec[ExpiringAll] {
 	return &mapperimpl.Codec[ExpiringAll]{
-		Layout: "bad5c933f3e2019ffef5f458",
-		Owners: mapperimpl.Owners[ExpiringAll]{Get: modelsItemizeExpiringAllOwner, Set: modelsItemizeExpiringAllSetOwner, Same: modelsItemizeExpiringAllSameOwners, Clone: modelsItemizeExpiringAllCloneOwners},
+		Layout:    "a9b2eb6083ffd27edf0add47",
+		KeyFields: mapperimpl.KeyFields[ExpiringAll]{Get: modelsItemizeExpiringAllKeyField, Set: modelsItemizeExpiringAllSetKeyField, Same: modelsItemizeExpiringAllSameKeyFields, Clone: modelsItemizeExpiringAllCloneKeyFields},
 		Items: []mapperimpl.Item[ExpiringAll]{
 			mapperimpl.Singleton(mapperimpl.Record[ExpiringAll]{Encode: modelsItemizeExpiringAllItem0Encode, Decode: modelsItemizeExpiringAllItem0Decode, Same: modelsItemizeExpiringAllItem0Same, Equal: modelsItemizeExpiringAllItem0Equal, Clone: modelsItemizeExpiringAllItem0Clone, Expiry: modelsItemizeExpiringAllItem0Expiry, Present: modelsItemizeExpiringAllItem0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[ExpiringAll]{Encode: modelsItemizeExpiringAllItem1Encode, Decode: modelsItemizeExpiringAllItem1Decode, Same: modelsItemizeExpiringAllItem1Same, Equal: modelsItemizeExpiringAllItem1Equal, Clone: modelsItemizeExpiringAllItem1Clone, Expiry: modelsItemizeExpiringAllItem1Expiry, Present: modelsItemizeExpiringAllItem1Present}),
@@ -16668,7 +16668,7 @@ func modelsItemizeSlashesItem1Field(v *Slashes, allocate bool) *[]Wish {
 	return &v.Lines
 }
 
-func modelsItemizeSlashesOwner(v *Slashes, i int) (mapperimpl.Value, error) {
+func modelsItemizeSlashesKeyField(v *Slashes, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -16676,7 +16676,7 @@ func modelsItemizeSlashesOwner(v *Slashes, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeSlashesSetOwner(v *Slashes, i int, value mapperimpl.Value) error {
+func modelsItemizeSlashesSetKeyField(v *Slashes, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -16685,19 +16685,19 @@ func modelsItemizeSlashesSetOwner(v *Slashes, i int, value mapperimpl.Value) err
 	return nil
 }
 
-func modelsItemizeSlashesSameOwners(a, b *Slashes) bool {
+func modelsItemizeSlashesSameKeyFields(a, b *Slashes) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeSlashesCloneOwners(dst, src *Slashes) {
+func modelsItemizeSlashesCloneKeyFields(dst, src *Slashes) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Slashes) ItemizeCodec(*Slashes) *mapperimpl.Codec[Slashes] {
 	return &mapperimpl.Codec[Slashes]{
-		Layout: "d93e24794716cadeac573620",
-		Owners: mapperimpl.Owners[Slashes]{Get: modelsItemizeSlashesOwner, Set: modelsItemizeSlashesSetOwner, Same: modelsItemizeSlashesSameOwners, Clone: modelsItemizeSlashesCloneOwners},
+		Layout:    "c1b48b10a3e14b5fa7c0a6f2",
+		KeyFields: mapperimpl.KeyFields[Slashes]{Get: modelsItemizeSlashesKeyField, Set: modelsItemizeSlashesSetKeyField, Same: modelsItemizeSlashesSameKeyFields, Clone: modelsItemizeSlashesCloneKeyFields},
 		Items: []mapperimpl.Item[Slashes]{
 			mapperimpl.Singleton(mapperimpl.Record[Slashes]{Encode: modelsItemizeSlashesItem0Encode, Decode: modelsItemizeSlashesItem0Decode, Same: modelsItemizeSlashesItem0Same, Equal: modelsItemizeSlashesItem0Equal, Clone: modelsItemizeSlashesItem0Clone, Present: modelsItemizeSlashesItem0Present}),
 			mapperimpl.Slice(modelsItemizeSlashesItem1Field, mapperimpl.Record[Wish]{Encode: modelsItemizeSlashesItem1Encode, Decode: modelsItemizeSlashesItem1Decode, Same: modelsItemizeSlashesItem1Same, Equal: modelsItemizeSlashesItem1Equal, Clone: modelsItemizeSlashesItem1Clone, Key: modelsItemizeSlashesItem1Key, SetKey: modelsItemizeSlashesItem1SetKey}),
@@ -16996,7 +16996,7 @@ func modelsItemizeTextKeysItem2EqualMap(a, b map[netip.Addr]int) bool {
 	return true
 }
 
-func modelsItemizeTextKeysOwner(v *TextKeys, i int) (mapperimpl.Value, error) {
+func modelsItemizeTextKeysKeyField(v *TextKeys, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.TextValue(&v.ID)
@@ -17004,7 +17004,7 @@ func modelsItemizeTextKeysOwner(v *TextKeys, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeTextKeysSetOwner(v *TextKeys, i int, value mapperimpl.Value) error {
+func modelsItemizeTextKeysSetKeyField(v *TextKeys, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		return mapperimpl.SetText(&v.ID, value)
@@ -17012,19 +17012,19 @@ func modelsItemizeTextKeysSetOwner(v *TextKeys, i int, value mapperimpl.Value) e
 	return nil
 }
 
-func modelsItemizeTextKeysSameOwners(a, b *TextKeys) bool {
+func modelsItemizeTextKeysSameKeyFields(a, b *TextKeys) bool {
 	return mapperimpl.SameText(&a.ID, &b.ID)
 }
 
-func modelsItemizeTextKeysCloneOwners(dst, src *TextKeys) {
+func modelsItemizeTextKeysCloneKeyFields(dst, src *TextKeys) {
 	mapperimpl.CloneText(&dst.ID, &src.ID)
 }
 
 // ItemizeCodec is for the mapper.
 func (*TextKeys) ItemizeCodec(*TextKeys) *mapperimpl.Codec[TextKeys] {
 	return &mapperimpl.Codec[TextKeys]{
-		Layout: "92378529e868275547d66377",
-		Owners: mapperimpl.Owners[TextKeys]{Get: modelsItemizeTextKeysOwner, Set: modelsItemizeTextKeysSetOwner, Same: modelsItemizeTextKeysSameOwners, Clone: modelsItemizeTextKeysCloneOwners},
+		Layout:    "444e7ed7f92bc88ac891a924",
+		KeyFields: mapperimpl.KeyFields[TextKeys]{Get: modelsItemizeTextKeysKeyField, Set: modelsItemizeTextKeysSetKeyField, Same: modelsItemizeTextKeysSameKeyFields, Clone: modelsItemizeTextKeysCloneKeyFields},
 		Items: []mapperimpl.Item[TextKeys]{
 			mapperimpl.Singleton(mapperimpl.Record[TextKeys]{Encode: modelsItemizeTextKeysItem0Encode, Decode: modelsItemizeTextKeysItem0Decode, Same: modelsItemizeTextKeysItem0Same, Equal: modelsItemizeTextKeysItem0Equal, Clone: modelsItemizeTextKeysItem0Clone, Present: modelsItemizeTextKeysItem0Present}),
 			mapperimpl.Slice(modelsItemizeTextKeysItem1Field, mapperimpl.Record[Net]{Encode: modelsItemizeTextKeysItem1Encode, Decode: modelsItemizeTextKeysItem1Decode, Same: modelsItemizeTextKeysItem1Same, Equal: modelsItemizeTextKeysItem1Equal, Clone: modelsItemizeTextKeysItem1Clone, Key: modelsItemizeTextKeysItem1Key, SetKey: modelsItemizeTextKeysItem1SetKey}),
@@ -17124,7 +17124,7 @@ func modelsItemizeBinaryKeyItem0Present(r *BinaryKey) bool {
 	return false
 }
 
-func modelsItemizeBinaryKeyOwner(v *BinaryKey, i int) (mapperimpl.Value, error) {
+func modelsItemizeBinaryKeyKeyField(v *BinaryKey, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.BytesValue(v.ID[:])
@@ -17132,7 +17132,7 @@ func modelsItemizeBinaryKeyOwner(v *BinaryKey, i int) (mapperimpl.Value, error) 
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeBinaryKeySetOwner(v *BinaryKey, i int, value mapperimpl.Value) error {
+func modelsItemizeBinaryKeySetKeyField(v *BinaryKey, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		return mapperimpl.SetByteArray(v.ID[:], value, "models.UUID")
@@ -17140,19 +17140,19 @@ func modelsItemizeBinaryKeySetOwner(v *BinaryKey, i int, value mapperimpl.Value)
 	return nil
 }
 
-func modelsItemizeBinaryKeySameOwners(a, b *BinaryKey) bool {
+func modelsItemizeBinaryKeySameKeyFields(a, b *BinaryKey) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeBinaryKeyCloneOwners(dst, src *BinaryKey) {
+func modelsItemizeBinaryKeyCloneKeyFields(dst, src *BinaryKey) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*BinaryKey) ItemizeCodec(*BinaryKey) *mapperimpl.Codec[BinaryKey] {
 	return &mapperimpl.Codec[BinaryKey]{
-		Layout: "f3dd45ed3798c55cbf33927f",
-		Owners: mapperimpl.Owners[BinaryKey]{Get: modelsItemizeBinaryKeyOwner, Set: modelsItemizeBinaryKeySetOwner, Same: modelsItemizeBinaryKeySameOwners, Clone: modelsItemizeBinaryKeyCloneOwners},
+		Layout:    "8354e8aa2cc09034a5f7a91e",
+		KeyFields: mapperimpl.KeyFields[BinaryKey]{Get: modelsItemizeBinaryKeyKeyField, Set: modelsItemizeBinaryKeySetKeyField, Same: modelsItemizeBinaryKeySameKeyFields, Clone: modelsItemizeBinaryKeyCloneKeyFields},
 		Items: []mapperimpl.Item[BinaryKey]{
 			mapperimpl.Singleton(mapperimpl.Record[BinaryKey]{Encode: modelsItemizeBinaryKeyItem0Encode, Decode: modelsItemizeBinaryKeyItem0Decode, Same: modelsItemizeBinaryKeyItem0Same, Equal: modelsItemizeBinaryKeyItem0Equal, Clone: modelsItemizeBinaryKeyItem0Clone, Present: modelsItemizeBinaryKeyItem0Present}),
 		},
@@ -19418,7 +19418,7 @@ func modelsItemizeWideItem0Present(r *Wide) bool {
 	return false
 }
 
-func modelsItemizeWideOwner(v *Wide, i int) (mapperimpl.Value, error) {
+func modelsItemizeWideKeyField(v *Wide, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -19426,7 +19426,7 @@ func modelsItemizeWideOwner(v *Wide, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeWideSetOwner(v *Wide, i int, value mapperimpl.Value) error {
+func modelsItemizeWideSetKeyField(v *Wide, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -19435,19 +19435,19 @@ func modelsItemizeWideSetOwner(v *Wide, i int, value mapperimpl.Value) error {
 	return nil
 }
 
-func modelsItemizeWideSameOwners(a, b *Wide) bool {
+func modelsItemizeWideSameKeyFields(a, b *Wide) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeWideCloneOwners(dst, src *Wide) {
+func modelsItemizeWideCloneKeyFields(dst, src *Wide) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Wide) ItemizeCodec(*Wide) *mapperimpl.Codec[Wide] {
 	return &mapperimpl.Codec[Wide]{
-		Layout: "4bfee22b7025cef9c4ee78e9",
-		Owners: mapperimpl.Owners[Wide]{Get: modelsItemizeWideOwner, Set: modelsItemizeWideSetOwner, Same: modelsItemizeWideSameOwners, Clone: modelsItemizeWideCloneOwners},
+		Layout:    "e6207e636151e8c049ed0d4b",
+		KeyFields: mapperimpl.KeyFields[Wide]{Get: modelsItemizeWideKeyField, Set: modelsItemizeWideSetKeyField, Same: modelsItemizeWideSameKeyFields, Clone: modelsItemizeWideCloneKeyFields},
 		Items: []mapperimpl.Item[Wide]{
 			mapperimpl.Singleton(mapperimpl.Record[Wide]{Encode: modelsItemizeWideItem0Encode, Decode: modelsItemizeWideItem0Decode, Same: modelsItemizeWideItem0Same, Equal: modelsItemizeWideItem0Equal, Clone: modelsItemizeWideItem0Clone, Present: modelsItemizeWideItem0Present}),
 		},
@@ -19873,7 +19873,7 @@ func modelsItemizeEmbeddedElementsItem2EqualMap(a, b map[string]struct {
 	return true
 }
 
-func modelsItemizeEmbeddedElementsOwner(v *EmbeddedElements, i int) (mapperimpl.Value, error) {
+func modelsItemizeEmbeddedElementsKeyField(v *EmbeddedElements, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -19881,7 +19881,7 @@ func modelsItemizeEmbeddedElementsOwner(v *EmbeddedElements, i int) (mapperimpl.
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeEmbeddedElementsSetOwner(v *EmbeddedElements, i int, value mapperimpl.Value) error {
+func modelsItemizeEmbeddedElementsSetKeyField(v *EmbeddedElements, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -19890,19 +19890,19 @@ func modelsItemizeEmbeddedElementsSetOwner(v *EmbeddedElements, i int, value map
 	return nil
 }
 
-func modelsItemizeEmbeddedElementsSameOwners(a, b *EmbeddedElements) bool {
+func modelsItemizeEmbeddedElementsSameKeyFields(a, b *EmbeddedElements) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeEmbeddedElementsCloneOwners(dst, src *EmbeddedElements) {
+func modelsItemizeEmbeddedElementsCloneKeyFields(dst, src *EmbeddedElements) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*EmbeddedElements) ItemizeCodec(*EmbeddedElements) *mapperimpl.Codec[EmbeddedElements] {
 	return &mapperimpl.Codec[EmbeddedElements]{
-		Layout: "be11407de9ce49b090e446f3",
-		Owners: mapperimpl.Owners[EmbeddedElements]{Get: modelsItemizeEmbeddedElementsOwner, Set: modelsItemizeEmbeddedElementsSetOwner, Same: modelsItemizeEmbeddedElementsSameOwners, Clone: modelsItemizeEmbeddedElementsCloneOwners},
+		Layout:    "c2bef1f90fdee7abead1bf68",
+		KeyFields: mapperimpl.KeyFields[EmbeddedElements]{Get: modelsItemizeEmbeddedElementsKeyField, Set: modelsItemizeEmbeddedElementsSetKeyField, Same: modelsItemizeEmbeddedElementsSameKeyFields, Clone: modelsItemizeEmbeddedElementsCloneKeyFields},
 		Items: []mapperimpl.Item[EmbeddedElements]{
 			mapperimpl.Singleton(mapperimpl.Record[EmbeddedElements]{Encode: modelsItemizeEmbeddedElementsItem0Encode, Decode: modelsItemizeEmbeddedElementsItem0Decode, Same: modelsItemizeEmbeddedElementsItem0Same, Equal: modelsItemizeEmbeddedElementsItem0Equal, Clone: modelsItemizeEmbeddedElementsItem0Clone, Present: modelsItemizeEmbeddedElementsItem0Present}),
 			mapperimpl.Slice(modelsItemizeEmbeddedElementsItem1Field, mapperimpl.Record[struct {
@@ -20081,7 +20081,7 @@ func modelsItemizeSameKeysItem1Field(v *SameKeys, allocate bool) *[]string {
 	return &v.Tags
 }
 
-func modelsItemizeSameKeysOwner(v *SameKeys, i int) (mapperimpl.Value, error) {
+func modelsItemizeSameKeysKeyField(v *SameKeys, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -20089,7 +20089,7 @@ func modelsItemizeSameKeysOwner(v *SameKeys, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeSameKeysSetOwner(v *SameKeys, i int, value mapperimpl.Value) error {
+func modelsItemizeSameKeysSetKeyField(v *SameKeys, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -20098,19 +20098,19 @@ func modelsItemizeSameKeysSetOwner(v *SameKeys, i int, value mapperimpl.Value) e
 	return nil
 }
 
-func modelsItemizeSameKeysSameOwners(a, b *SameKeys) bool {
+func modelsItemizeSameKeysSameKeyFields(a, b *SameKeys) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeSameKeysCloneOwners(dst, src *SameKeys) {
+func modelsItemizeSameKeysCloneKeyFields(dst, src *SameKeys) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*SameKeys) ItemizeCodec(*SameKeys) *mapperimpl.Codec[SameKeys] {
 	return &mapperimpl.Codec[SameKeys]{
-		Layout: "9fc2a1c08d91ede68583ed7c",
-		Owners: mapperimpl.Owners[SameKeys]{Get: modelsItemizeSameKeysOwner, Set: modelsItemizeSameKeysSetOwner, Same: modelsItemizeSameKeysSameOwners, Clone: modelsItemizeSameKeysCloneOwners},
+		Layout:    "ff2bdedd708df1f1204b7b81",
+		KeyFields: mapperimpl.KeyFields[SameKeys]{Get: modelsItemizeSameKeysKeyField, Set: modelsItemizeSameKeysSetKeyField, Same: modelsItemizeSameKeysSameKeyFields, Clone: modelsItemizeSameKeysCloneKeyFields},
 		Items: []mapperimpl.Item[SameKeys]{
 			mapperimpl.Singleton(mapperimpl.Record[SameKeys]{Encode: modelsItemizeSameKeysItem0Encode, Decode: modelsItemizeSameKeysItem0Decode, Same: modelsItemizeSameKeysItem0Same, Equal: modelsItemizeSameKeysItem0Equal, Clone: modelsItemizeSameKeysItem0Clone, Present: modelsItemizeSameKeysItem0Present}),
 			mapperimpl.Slice(modelsItemizeSameKeysItem1Field, mapperimpl.Record[string]{Encode: modelsItemizeSameKeysItem1Encode, Decode: modelsItemizeSameKeysItem1Decode, Same: modelsItemizeSameKeysItem1Same, Equal: modelsItemizeSameKeysItem1Equal, Clone: modelsItemizeSameKeysItem1Clone, Key: modelsItemizeSameKeysItem1Key, SetKey: modelsItemizeSameKeysItem1SetKey}),
@@ -20363,7 +20363,7 @@ func modelsItemizeLossyItem1Field(v *Lossy, allocate bool) *[]Wish {
 	return &v.Events
 }
 
-func modelsItemizeLossyOwner(v *Lossy, i int) (mapperimpl.Value, error) {
+func modelsItemizeLossyKeyField(v *Lossy, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // Day
 		return mapperimpl.TimeValue(v.Day)
@@ -20371,7 +20371,7 @@ func modelsItemizeLossyOwner(v *Lossy, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeLossySetOwner(v *Lossy, i int, value mapperimpl.Value) error {
+func modelsItemizeLossySetKeyField(v *Lossy, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // Day
 		v.Day = value.Time
@@ -20380,19 +20380,19 @@ func modelsItemizeLossySetOwner(v *Lossy, i int, value mapperimpl.Value) error {
 	return nil
 }
 
-func modelsItemizeLossySameOwners(a, b *Lossy) bool {
+func modelsItemizeLossySameKeyFields(a, b *Lossy) bool {
 	return mapperimpl.SameTime(&a.Day, &b.Day, 0)
 }
 
-func modelsItemizeLossyCloneOwners(dst, src *Lossy) {
+func modelsItemizeLossyCloneKeyFields(dst, src *Lossy) {
 	dst.Day = src.Day
 }
 
 // ItemizeCodec is for the mapper.
 func (*Lossy) ItemizeCodec(*Lossy) *mapperimpl.Codec[Lossy] {
 	return &mapperimpl.Codec[Lossy]{
-		Layout: "d434510dc81e4189845b608c",
-		Owners: mapperimpl.Owners[Lossy]{Get: modelsItemizeLossyOwner, Set: modelsItemizeLossySetOwner, Same: modelsItemizeLossySameOwners, Clone: modelsItemizeLossyCloneOwners},
+		Layout:    "238cd458938d41d3eaf1eb40",
+		KeyFields: mapperimpl.KeyFields[Lossy]{Get: modelsItemizeLossyKeyField, Set: modelsItemizeLossySetKeyField, Same: modelsItemizeLossySameKeyFields, Clone: modelsItemizeLossyCloneKeyFields},
 		Items: []mapperimpl.Item[Lossy]{
 			mapperimpl.Singleton(mapperimpl.Record[Lossy]{Encode: modelsItemizeLossyItem0Encode, Decode: modelsItemizeLossyItem0Decode, Same: modelsItemizeLossyItem0Same, Equal: modelsItemizeLossyItem0Equal, Clone: modelsItemizeLossyItem0Clone, Present: modelsItemizeLossyItem0Present}),
 			mapperimpl.Slice(modelsItemizeLossyItem1Field, mapperimpl.Record[Wish]{Encode: modelsItemizeLossyItem1Encode, Decode: modelsItemizeLossyItem1Decode, Same: modelsItemizeLossyItem1Same, Equal: modelsItemizeLossyItem1Equal, Clone: modelsItemizeLossyItem1Clone, Key: modelsItemizeLossyItem1Key, SetKey: modelsItemizeLossyItem1SetKey}),
@@ -20472,7 +20472,7 @@ func modelsItemizeNothingItem0Present(r *Nothing) bool {
 	return false
 }
 
-func modelsItemizeNothingOwner(v *Nothing, i int) (mapperimpl.Value, error) {
+func modelsItemizeNothingKeyField(v *Nothing, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -20480,7 +20480,7 @@ func modelsItemizeNothingOwner(v *Nothing, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeNothingSetOwner(v *Nothing, i int, value mapperimpl.Value) error {
+func modelsItemizeNothingSetKeyField(v *Nothing, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -20489,19 +20489,19 @@ func modelsItemizeNothingSetOwner(v *Nothing, i int, value mapperimpl.Value) err
 	return nil
 }
 
-func modelsItemizeNothingSameOwners(a, b *Nothing) bool {
+func modelsItemizeNothingSameKeyFields(a, b *Nothing) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeNothingCloneOwners(dst, src *Nothing) {
+func modelsItemizeNothingCloneKeyFields(dst, src *Nothing) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Nothing) ItemizeCodec(*Nothing) *mapperimpl.Codec[Nothing] {
 	return &mapperimpl.Codec[Nothing]{
-		Layout: "7bd4b16212ac3fea78fcc88a",
-		Owners: mapperimpl.Owners[Nothing]{Get: modelsItemizeNothingOwner, Set: modelsItemizeNothingSetOwner, Same: modelsItemizeNothingSameOwners, Clone: modelsItemizeNothingCloneOwners},
+		Layout:    "5aaeeb5e57f9fcaa042721ab",
+		KeyFields: mapperimpl.KeyFields[Nothing]{Get: modelsItemizeNothingKeyField, Set: modelsItemizeNothingSetKeyField, Same: modelsItemizeNothingSameKeyFields, Clone: modelsItemizeNothingCloneKeyFields},
 		Items: []mapperimpl.Item[Nothing]{
 			mapperimpl.Singleton(mapperimpl.Record[Nothing]{Encode: modelsItemizeNothingItem0Encode, Decode: modelsItemizeNothingItem0Decode, Same: modelsItemizeNothingItem0Same, Equal: modelsItemizeNothingItem0Equal, Clone: modelsItemizeNothingItem0Clone, Present: modelsItemizeNothingItem0Present}),
 		},

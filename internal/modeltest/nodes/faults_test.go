@@ -107,7 +107,7 @@ func TestFaultsOfPatches(t *testing.T) {
 	}
 }
 
-// patched tells whether a log is what a patch makes of it.
+// patched reports whether a log is what a patch makes of it.
 func patched(name string, l Log) bool {
 	count := map[string]int{"increment": 6, "set": 6, "set and add": 6, "if, and another": 6, "add": 5, "add and check": 5, "remove": 5}
 	events := map[string]int{"set and add": 1, "if, and another": 1, "add": 1, "add and check": 1}

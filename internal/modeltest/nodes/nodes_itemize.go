@@ -1549,7 +1549,7 @@ func nodesItemizeLogItem12Allocate(r *Log) {
 	}
 }
 
-func nodesItemizeLogOwner(v *Log, i int) (mapperimpl.Value, error) {
+func nodesItemizeLogKeyField(v *Log, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -1557,7 +1557,7 @@ func nodesItemizeLogOwner(v *Log, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func nodesItemizeLogSetOwner(v *Log, i int, value mapperimpl.Value) error {
+func nodesItemizeLogSetKeyField(v *Log, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -1566,19 +1566,19 @@ func nodesItemizeLogSetOwner(v *Log, i int, value mapperimpl.Value) error {
 	return nil
 }
 
-func nodesItemizeLogSameOwners(a, b *Log) bool {
+func nodesItemizeLogSameKeyFields(a, b *Log) bool {
 	return a.ID == b.ID
 }
 
-func nodesItemizeLogCloneOwners(dst, src *Log) {
+func nodesItemizeLogCloneKeyFields(dst, src *Log) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Log) ItemizeCodec(*Log) *mapperimpl.Codec[Log] {
 	return &mapperimpl.Codec[Log]{
-		Layout: "980586e7c36ea643aeac9f72",
-		Owners: mapperimpl.Owners[Log]{Get: nodesItemizeLogOwner, Set: nodesItemizeLogSetOwner, Same: nodesItemizeLogSameOwners, Clone: nodesItemizeLogCloneOwners},
+		Layout:    "b57df883bc149b7e67f37682",
+		KeyFields: mapperimpl.KeyFields[Log]{Get: nodesItemizeLogKeyField, Set: nodesItemizeLogSetKeyField, Same: nodesItemizeLogSameKeyFields, Clone: nodesItemizeLogCloneKeyFields},
 		Items: []mapperimpl.Item[Log]{
 			mapperimpl.Singleton(mapperimpl.Record[Log]{Encode: nodesItemizeLogItem0Encode, Decode: nodesItemizeLogItem0Decode, Same: nodesItemizeLogItem0Same, Equal: nodesItemizeLogItem0Equal, Clone: nodesItemizeLogItem0Clone, Present: nodesItemizeLogItem0Present}),
 			mapperimpl.Slice(nodesItemizeLogItem1Field, mapperimpl.Record[Event]{Encode: nodesItemizeLogItem1Encode, Decode: nodesItemizeLogItem1Decode, Same: nodesItemizeLogItem1Same, Equal: nodesItemizeLogItem1Equal, Clone: nodesItemizeLogItem1Clone, Key: nodesItemizeLogItem1Key, SetKey: nodesItemizeLogItem1SetKey}),
@@ -1719,7 +1719,7 @@ func nodesItemizeVisitItem0Present(r *Visit) bool {
 	return false
 }
 
-func nodesItemizeVisitOwner(v *Visit, i int) (mapperimpl.Value, error) {
+func nodesItemizeVisitKeyField(v *Visit, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // Site
 		return mapperimpl.StringValue(v.Site)
@@ -1731,7 +1731,7 @@ func nodesItemizeVisitOwner(v *Visit, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func nodesItemizeVisitSetOwner(v *Visit, i int, value mapperimpl.Value) error {
+func nodesItemizeVisitSetKeyField(v *Visit, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // Site
 		v.Site = string(value.Text)
@@ -1746,13 +1746,13 @@ func nodesItemizeVisitSetOwner(v *Visit, i int, value mapperimpl.Value) error {
 	return nil
 }
 
-func nodesItemizeVisitSameOwners(a, b *Visit) bool {
+func nodesItemizeVisitSameKeyFields(a, b *Visit) bool {
 	return a.Site == b.Site &&
 		mapperimpl.SameTime(&a.At, &b.At, 0) &&
 		a.User == b.User
 }
 
-func nodesItemizeVisitCloneOwners(dst, src *Visit) {
+func nodesItemizeVisitCloneKeyFields(dst, src *Visit) {
 	dst.Site = src.Site
 	dst.At = src.At
 	dst.User = src.User
@@ -1761,8 +1761,8 @@ func nodesItemizeVisitCloneOwners(dst, src *Visit) {
 // ItemizeCodec is for the mapper.
 func (*Visit) ItemizeCodec(*Visit) *mapperimpl.Codec[Visit] {
 	return &mapperimpl.Codec[Visit]{
-		Layout: "a11604ad40547b283dbf8219",
-		Owners: mapperimpl.Owners[Visit]{Get: nodesItemizeVisitOwner, Set: nodesItemizeVisitSetOwner, Same: nodesItemizeVisitSameOwners, Clone: nodesItemizeVisitCloneOwners},
+		Layout:    "93a2e1f56e971f4d743dd970",
+		KeyFields: mapperimpl.KeyFields[Visit]{Get: nodesItemizeVisitKeyField, Set: nodesItemizeVisitSetKeyField, Same: nodesItemizeVisitSameKeyFields, Clone: nodesItemizeVisitCloneKeyFields},
 		Items: []mapperimpl.Item[Visit]{
 			mapperimpl.Singleton(mapperimpl.Record[Visit]{Encode: nodesItemizeVisitItem0Encode, Decode: nodesItemizeVisitItem0Decode, Same: nodesItemizeVisitItem0Same, Equal: nodesItemizeVisitItem0Equal, Clone: nodesItemizeVisitItem0Clone, Present: nodesItemizeVisitItem0Present}),
 		},
@@ -1952,7 +1952,7 @@ func nodesItemizeTicketItem1Field(v *Ticket, allocate bool) *[]Note {
 	return &v.Notes
 }
 
-func nodesItemizeTicketOwner(v *Ticket, i int) (mapperimpl.Value, error) {
+func nodesItemizeTicketKeyField(v *Ticket, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // Queue
 		return mapperimpl.StringValue(v.Queue)
@@ -1962,7 +1962,7 @@ func nodesItemizeTicketOwner(v *Ticket, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func nodesItemizeTicketSetOwner(v *Ticket, i int, value mapperimpl.Value) error {
+func nodesItemizeTicketSetKeyField(v *Ticket, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // Queue
 		v.Queue = string(value.Text)
@@ -1974,12 +1974,12 @@ func nodesItemizeTicketSetOwner(v *Ticket, i int, value mapperimpl.Value) error 
 	return nil
 }
 
-func nodesItemizeTicketSameOwners(a, b *Ticket) bool {
+func nodesItemizeTicketSameKeyFields(a, b *Ticket) bool {
 	return a.Queue == b.Queue &&
 		a.N == b.N
 }
 
-func nodesItemizeTicketCloneOwners(dst, src *Ticket) {
+func nodesItemizeTicketCloneKeyFields(dst, src *Ticket) {
 	dst.Queue = src.Queue
 	dst.N = src.N
 }
@@ -1987,8 +1987,8 @@ func nodesItemizeTicketCloneOwners(dst, src *Ticket) {
 // ItemizeCodec is for the mapper.
 func (*Ticket) ItemizeCodec(*Ticket) *mapperimpl.Codec[Ticket] {
 	return &mapperimpl.Codec[Ticket]{
-		Layout: "eb718b093fede4fefff79a53",
-		Owners: mapperimpl.Owners[Ticket]{Get: nodesItemizeTicketOwner, Set: nodesItemizeTicketSetOwner, Same: nodesItemizeTicketSameOwners, Clone: nodesItemizeTicketCloneOwners},
+		Layout:    "375be5a587d0f3c19d9a94c8",
+		KeyFields: mapperimpl.KeyFields[Ticket]{Get: nodesItemizeTicketKeyField, Set: nodesItemizeTicketSetKeyField, Same: nodesItemizeTicketSameKeyFields, Clone: nodesItemizeTicketCloneKeyFields},
 		Items: []mapperimpl.Item[Ticket]{
 			mapperimpl.Singleton(mapperimpl.Record[Ticket]{Encode: nodesItemizeTicketItem0Encode, Decode: nodesItemizeTicketItem0Decode, Same: nodesItemizeTicketItem0Same, Equal: nodesItemizeTicketItem0Equal, Clone: nodesItemizeTicketItem0Clone, Present: nodesItemizeTicketItem0Present}),
 			mapperimpl.Slice(nodesItemizeTicketItem1Field, mapperimpl.Record[Note]{Encode: nodesItemizeTicketItem1Encode, Decode: nodesItemizeTicketItem1Decode, Same: nodesItemizeTicketItem1Same, Equal: nodesItemizeTicketItem1Equal, Clone: nodesItemizeTicketItem1Clone, Key: nodesItemizeTicketItem1Key, SetKey: nodesItemizeTicketItem1SetKey}),
@@ -2107,7 +2107,7 @@ func nodesItemizeHappeningItem0Present(r *Happening) bool {
 	return false
 }
 
-func nodesItemizeHappeningOwner(v *Happening, i int) (mapperimpl.Value, error) {
+func nodesItemizeHappeningKeyField(v *Happening, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // At
 		return mapperimpl.TimeValue(v.At)
@@ -2117,7 +2117,7 @@ func nodesItemizeHappeningOwner(v *Happening, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func nodesItemizeHappeningSetOwner(v *Happening, i int, value mapperimpl.Value) error {
+func nodesItemizeHappeningSetKeyField(v *Happening, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // At
 		v.At = value.Time
@@ -2129,12 +2129,12 @@ func nodesItemizeHappeningSetOwner(v *Happening, i int, value mapperimpl.Value) 
 	return nil
 }
 
-func nodesItemizeHappeningSameOwners(a, b *Happening) bool {
+func nodesItemizeHappeningSameKeyFields(a, b *Happening) bool {
 	return mapperimpl.SameTime(&a.At, &b.At, 0) &&
 		a.ID == b.ID
 }
 
-func nodesItemizeHappeningCloneOwners(dst, src *Happening) {
+func nodesItemizeHappeningCloneKeyFields(dst, src *Happening) {
 	dst.At = src.At
 	dst.ID = src.ID
 }
@@ -2142,8 +2142,8 @@ func nodesItemizeHappeningCloneOwners(dst, src *Happening) {
 // ItemizeCodec is for the mapper.
 func (*Happening) ItemizeCodec(*Happening) *mapperimpl.Codec[Happening] {
 	return &mapperimpl.Codec[Happening]{
-		Layout: "9d4468d6316f4d71e20eef52",
-		Owners: mapperimpl.Owners[Happening]{Get: nodesItemizeHappeningOwner, Set: nodesItemizeHappeningSetOwner, Same: nodesItemizeHappeningSameOwners, Clone: nodesItemizeHappeningCloneOwners},
+		Layout:    "eda316199a8aef30db4a7ff4",
+		KeyFields: mapperimpl.KeyFields[Happening]{Get: nodesItemizeHappeningKeyField, Set: nodesItemizeHappeningSetKeyField, Same: nodesItemizeHappeningSameKeyFields, Clone: nodesItemizeHappeningCloneKeyFields},
 		Items: []mapperimpl.Item[Happening]{
 			mapperimpl.Singleton(mapperimpl.Record[Happening]{Encode: nodesItemizeHappeningItem0Encode, Decode: nodesItemizeHappeningItem0Decode, Same: nodesItemizeHappeningItem0Same, Equal: nodesItemizeHappeningItem0Equal, Clone: nodesItemizeHappeningItem0Clone, Present: nodesItemizeHappeningItem0Present}),
 		},
@@ -2598,7 +2598,7 @@ func nodesItemizeShelfItem3Allocate(r *Shelf) {
 	}
 }
 
-func nodesItemizeShelfOwner(v *Shelf, i int) (mapperimpl.Value, error) {
+func nodesItemizeShelfKeyField(v *Shelf, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -2606,7 +2606,7 @@ func nodesItemizeShelfOwner(v *Shelf, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func nodesItemizeShelfSetOwner(v *Shelf, i int, value mapperimpl.Value) error {
+func nodesItemizeShelfSetKeyField(v *Shelf, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -2615,19 +2615,19 @@ func nodesItemizeShelfSetOwner(v *Shelf, i int, value mapperimpl.Value) error {
 	return nil
 }
 
-func nodesItemizeShelfSameOwners(a, b *Shelf) bool {
+func nodesItemizeShelfSameKeyFields(a, b *Shelf) bool {
 	return a.ID == b.ID
 }
 
-func nodesItemizeShelfCloneOwners(dst, src *Shelf) {
+func nodesItemizeShelfCloneKeyFields(dst, src *Shelf) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Shelf) ItemizeCodec(*Shelf) *mapperimpl.Codec[Shelf] {
 	return &mapperimpl.Codec[Shelf]{
-		Layout: "bb574af80db6b3c95190c6f4",
-		Owners: mapperimpl.Owners[Shelf]{Get: nodesItemizeShelfOwner, Set: nodesItemizeShelfSetOwner, Same: nodesItemizeShelfSameOwners, Clone: nodesItemizeShelfCloneOwners},
+		Layout:    "3b640092e5266f7fee16a26a",
+		KeyFields: mapperimpl.KeyFields[Shelf]{Get: nodesItemizeShelfKeyField, Set: nodesItemizeShelfSetKeyField, Same: nodesItemizeShelfSameKeyFields, Clone: nodesItemizeShelfCloneKeyFields},
 		Items: []mapperimpl.Item[Shelf]{
 			mapperimpl.Singleton(mapperimpl.Record[Shelf]{Encode: nodesItemizeShelfItem0Encode, Decode: nodesItemizeShelfItem0Decode, Same: nodesItemizeShelfItem0Same, Equal: nodesItemizeShelfItem0Equal, Clone: nodesItemizeShelfItem0Clone, Present: nodesItemizeShelfItem0Present}),
 			mapperimpl.Slice(nodesItemizeShelfItem1Field, mapperimpl.Record[Event]{Encode: nodesItemizeShelfItem1Encode, Decode: nodesItemizeShelfItem1Decode, Same: nodesItemizeShelfItem1Same, Equal: nodesItemizeShelfItem1Equal, Clone: nodesItemizeShelfItem1Clone, Key: nodesItemizeShelfItem1Key, SetKey: nodesItemizeShelfItem1SetKey}),

@@ -1594,7 +1594,7 @@ func modelsItemizeRandom0Item3Field(v *Random0, allocate bool) *[]*struct {
 	return &v.F9
 }
 
-func modelsItemizeRandom0Owner(v *Random0, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom0KeyField(v *Random0, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -1602,7 +1602,7 @@ func modelsItemizeRandom0Owner(v *Random0, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom0SetOwner(v *Random0, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom0SetKeyField(v *Random0, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -1611,19 +1611,19 @@ func modelsItemizeRandom0SetOwner(v *Random0, i int, value mapperimpl.Value) err
 	return nil
 }
 
-func modelsItemizeRandom0SameOwners(a, b *Random0) bool {
+func modelsItemizeRandom0SameKeyFields(a, b *Random0) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom0CloneOwners(dst, src *Random0) {
+func modelsItemizeRandom0CloneKeyFields(dst, src *Random0) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random0) ItemizeCodec(*Random0) *mapperimpl.Codec[Random0] {
 	return &mapperimpl.Codec[Random0]{
-		Layout: "10e6b556c26999a30e5892b6",
-		Owners: mapperimpl.Owners[Random0]{Get: modelsItemizeRandom0Owner, Set: modelsItemizeRandom0SetOwner, Same: modelsItemizeRandom0SameOwners, Clone: modelsItemizeRandom0CloneOwners},
+		Layout:    "85c59cd4188cdd6e918ec7c8",
+		KeyFields: mapperimpl.KeyFields[Random0]{Get: modelsItemizeRandom0KeyField, Set: modelsItemizeRandom0SetKeyField, Same: modelsItemizeRandom0SameKeyFields, Clone: modelsItemizeRandom0CloneKeyFields},
 		Items: []mapperimpl.Item[Random0]{
 			mapperimpl.Singleton(mapperimpl.Record[Random0]{Encode: modelsItemizeRandom0Item0Encode, Decode: modelsItemizeRandom0Item0Decode, Same: modelsItemizeRandom0Item0Same, Equal: modelsItemizeRandom0Item0Equal, Clone: modelsItemizeRandom0Item0Clone, Present: modelsItemizeRandom0Item0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Random0]{Encode: modelsItemizeRandom0Item1Encode, Decode: modelsItemizeRandom0Item1Decode, Same: modelsItemizeRandom0Item1Same, Equal: modelsItemizeRandom0Item1Equal, Clone: modelsItemizeRandom0Item1Clone, Present: modelsItemizeRandom0Item1Present}),
@@ -2351,7 +2351,7 @@ func modelsItemizeRandom1Item3EqualMap(a, b map[models.Name]map[string]uint64) b
 	return true
 }
 
-func modelsItemizeRandom1Owner(v *Random1, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom1KeyField(v *Random1, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -2359,7 +2359,7 @@ func modelsItemizeRandom1Owner(v *Random1, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom1SetOwner(v *Random1, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom1SetKeyField(v *Random1, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -2368,19 +2368,19 @@ func modelsItemizeRandom1SetOwner(v *Random1, i int, value mapperimpl.Value) err
 	return nil
 }
 
-func modelsItemizeRandom1SameOwners(a, b *Random1) bool {
+func modelsItemizeRandom1SameKeyFields(a, b *Random1) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom1CloneOwners(dst, src *Random1) {
+func modelsItemizeRandom1CloneKeyFields(dst, src *Random1) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random1) ItemizeCodec(*Random1) *mapperimpl.Codec[Random1] {
 	return &mapperimpl.Codec[Random1]{
-		Layout: "829b954708dab69a9d8bb867",
-		Owners: mapperimpl.Owners[Random1]{Get: modelsItemizeRandom1Owner, Set: modelsItemizeRandom1SetOwner, Same: modelsItemizeRandom1SameOwners, Clone: modelsItemizeRandom1CloneOwners},
+		Layout:    "29fda77b3e9724bc8d7f5c50",
+		KeyFields: mapperimpl.KeyFields[Random1]{Get: modelsItemizeRandom1KeyField, Set: modelsItemizeRandom1SetKeyField, Same: modelsItemizeRandom1SameKeyFields, Clone: modelsItemizeRandom1CloneKeyFields},
 		Items: []mapperimpl.Item[Random1]{
 			mapperimpl.Singleton(mapperimpl.Record[Random1]{Encode: modelsItemizeRandom1Item0Encode, Decode: modelsItemizeRandom1Item0Decode, Same: modelsItemizeRandom1Item0Same, Equal: modelsItemizeRandom1Item0Equal, Clone: modelsItemizeRandom1Item0Clone, Present: modelsItemizeRandom1Item0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Random1]{Encode: modelsItemizeRandom1Item1Encode, Decode: modelsItemizeRandom1Item1Decode, Same: modelsItemizeRandom1Item1Same, Equal: modelsItemizeRandom1Item1Equal, Clone: modelsItemizeRandom1Item1Clone, Present: modelsItemizeRandom1Item1Present}),
@@ -2975,7 +2975,7 @@ func modelsItemizeRandom2Item2EqualMap(a, b map[string]struct {
 	return true
 }
 
-func modelsItemizeRandom2Owner(v *Random2, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom2KeyField(v *Random2, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -2983,7 +2983,7 @@ func modelsItemizeRandom2Owner(v *Random2, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom2SetOwner(v *Random2, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom2SetKeyField(v *Random2, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -2992,19 +2992,19 @@ func modelsItemizeRandom2SetOwner(v *Random2, i int, value mapperimpl.Value) err
 	return nil
 }
 
-func modelsItemizeRandom2SameOwners(a, b *Random2) bool {
+func modelsItemizeRandom2SameKeyFields(a, b *Random2) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom2CloneOwners(dst, src *Random2) {
+func modelsItemizeRandom2CloneKeyFields(dst, src *Random2) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random2) ItemizeCodec(*Random2) *mapperimpl.Codec[Random2] {
 	return &mapperimpl.Codec[Random2]{
-		Layout: "1d489fd31e4521257a6f0a7e",
-		Owners: mapperimpl.Owners[Random2]{Get: modelsItemizeRandom2Owner, Set: modelsItemizeRandom2SetOwner, Same: modelsItemizeRandom2SameOwners, Clone: modelsItemizeRandom2CloneOwners},
+		Layout:    "3be04d5d47ff83d298d5c5a2",
+		KeyFields: mapperimpl.KeyFields[Random2]{Get: modelsItemizeRandom2KeyField, Set: modelsItemizeRandom2SetKeyField, Same: modelsItemizeRandom2SameKeyFields, Clone: modelsItemizeRandom2CloneKeyFields},
 		Items: []mapperimpl.Item[Random2]{
 			mapperimpl.Singleton(mapperimpl.Record[Random2]{Encode: modelsItemizeRandom2Item0Encode, Decode: modelsItemizeRandom2Item0Decode, Same: modelsItemizeRandom2Item0Same, Equal: modelsItemizeRandom2Item0Equal, Clone: modelsItemizeRandom2Item0Clone, Present: modelsItemizeRandom2Item0Present}),
 			mapperimpl.Map(modelsItemizeRandom2Item1Field, mapperimpl.Keys[string]{To: func(k string) (mapperimpl.Value, error) { return mapperimpl.StringValue(k) }, From: modelsItemizeRandom2Item1KeyFrom}, modelsItemizeRandom2Item1EqualMap, mapperimpl.Record[struct {
@@ -3440,7 +3440,7 @@ func modelsItemizeRandom3Item2Present(r *Random3) bool {
 	return false
 }
 
-func modelsItemizeRandom3Owner(v *Random3, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom3KeyField(v *Random3, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -3448,7 +3448,7 @@ func modelsItemizeRandom3Owner(v *Random3, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom3SetOwner(v *Random3, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom3SetKeyField(v *Random3, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -3457,19 +3457,19 @@ func modelsItemizeRandom3SetOwner(v *Random3, i int, value mapperimpl.Value) err
 	return nil
 }
 
-func modelsItemizeRandom3SameOwners(a, b *Random3) bool {
+func modelsItemizeRandom3SameKeyFields(a, b *Random3) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom3CloneOwners(dst, src *Random3) {
+func modelsItemizeRandom3CloneKeyFields(dst, src *Random3) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random3) ItemizeCodec(*Random3) *mapperimpl.Codec[Random3] {
 	return &mapperimpl.Codec[Random3]{
-		Layout: "21a428d2e924c7f9be6b5343",
-		Owners: mapperimpl.Owners[Random3]{Get: modelsItemizeRandom3Owner, Set: modelsItemizeRandom3SetOwner, Same: modelsItemizeRandom3SameOwners, Clone: modelsItemizeRandom3CloneOwners},
+		Layout:    "23e802f84fc146b8085124ec",
+		KeyFields: mapperimpl.KeyFields[Random3]{Get: modelsItemizeRandom3KeyField, Set: modelsItemizeRandom3SetKeyField, Same: modelsItemizeRandom3SameKeyFields, Clone: modelsItemizeRandom3CloneKeyFields},
 		Items: []mapperimpl.Item[Random3]{
 			mapperimpl.Singleton(mapperimpl.Record[Random3]{Encode: modelsItemizeRandom3Item0Encode, Decode: modelsItemizeRandom3Item0Decode, Same: modelsItemizeRandom3Item0Same, Equal: modelsItemizeRandom3Item0Equal, Clone: modelsItemizeRandom3Item0Clone, Present: modelsItemizeRandom3Item0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Random3]{Encode: modelsItemizeRandom3Item1Encode, Decode: modelsItemizeRandom3Item1Decode, Same: modelsItemizeRandom3Item1Same, Equal: modelsItemizeRandom3Item1Equal, Clone: modelsItemizeRandom3Item1Clone, Present: modelsItemizeRandom3Item1Present}),
@@ -3822,7 +3822,7 @@ func modelsItemizeRandom4Item1Field(v *Random4, allocate bool) *[]*struct {
 	return &v.F4
 }
 
-func modelsItemizeRandom4Owner(v *Random4, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom4KeyField(v *Random4, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -3830,7 +3830,7 @@ func modelsItemizeRandom4Owner(v *Random4, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom4SetOwner(v *Random4, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom4SetKeyField(v *Random4, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -3839,19 +3839,19 @@ func modelsItemizeRandom4SetOwner(v *Random4, i int, value mapperimpl.Value) err
 	return nil
 }
 
-func modelsItemizeRandom4SameOwners(a, b *Random4) bool {
+func modelsItemizeRandom4SameKeyFields(a, b *Random4) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom4CloneOwners(dst, src *Random4) {
+func modelsItemizeRandom4CloneKeyFields(dst, src *Random4) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random4) ItemizeCodec(*Random4) *mapperimpl.Codec[Random4] {
 	return &mapperimpl.Codec[Random4]{
-		Layout: "5109c2a18926f2dd81dd5830",
-		Owners: mapperimpl.Owners[Random4]{Get: modelsItemizeRandom4Owner, Set: modelsItemizeRandom4SetOwner, Same: modelsItemizeRandom4SameOwners, Clone: modelsItemizeRandom4CloneOwners},
+		Layout:    "05228ac916c5adf63e16e49b",
+		KeyFields: mapperimpl.KeyFields[Random4]{Get: modelsItemizeRandom4KeyField, Set: modelsItemizeRandom4SetKeyField, Same: modelsItemizeRandom4SameKeyFields, Clone: modelsItemizeRandom4CloneKeyFields},
 		Items: []mapperimpl.Item[Random4]{
 			mapperimpl.Singleton(mapperimpl.Record[Random4]{Encode: modelsItemizeRandom4Item0Encode, Decode: modelsItemizeRandom4Item0Decode, Same: modelsItemizeRandom4Item0Same, Equal: modelsItemizeRandom4Item0Equal, Clone: modelsItemizeRandom4Item0Clone, Present: modelsItemizeRandom4Item0Present}),
 			mapperimpl.PointerSlice(modelsItemizeRandom4Item1Field, mapperimpl.Record[struct {
@@ -4256,7 +4256,7 @@ func modelsItemizeRandom5Item2EqualMap(a, b map[models.Name]string) bool {
 	return true
 }
 
-func modelsItemizeRandom5Owner(v *Random5, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom5KeyField(v *Random5, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -4264,7 +4264,7 @@ func modelsItemizeRandom5Owner(v *Random5, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom5SetOwner(v *Random5, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom5SetKeyField(v *Random5, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -4273,19 +4273,19 @@ func modelsItemizeRandom5SetOwner(v *Random5, i int, value mapperimpl.Value) err
 	return nil
 }
 
-func modelsItemizeRandom5SameOwners(a, b *Random5) bool {
+func modelsItemizeRandom5SameKeyFields(a, b *Random5) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom5CloneOwners(dst, src *Random5) {
+func modelsItemizeRandom5CloneKeyFields(dst, src *Random5) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random5) ItemizeCodec(*Random5) *mapperimpl.Codec[Random5] {
 	return &mapperimpl.Codec[Random5]{
-		Layout: "6cde5f1c76e623cc55a322db",
-		Owners: mapperimpl.Owners[Random5]{Get: modelsItemizeRandom5Owner, Set: modelsItemizeRandom5SetOwner, Same: modelsItemizeRandom5SameOwners, Clone: modelsItemizeRandom5CloneOwners},
+		Layout:    "f766b8062a08fce9b3db32f0",
+		KeyFields: mapperimpl.KeyFields[Random5]{Get: modelsItemizeRandom5KeyField, Set: modelsItemizeRandom5SetKeyField, Same: modelsItemizeRandom5SameKeyFields, Clone: modelsItemizeRandom5CloneKeyFields},
 		Items: []mapperimpl.Item[Random5]{
 			mapperimpl.Singleton(mapperimpl.Record[Random5]{Encode: modelsItemizeRandom5Item0Encode, Decode: modelsItemizeRandom5Item0Decode, Same: modelsItemizeRandom5Item0Same, Equal: modelsItemizeRandom5Item0Equal, Clone: modelsItemizeRandom5Item0Clone, Present: modelsItemizeRandom5Item0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Random5]{Encode: modelsItemizeRandom5Item1Encode, Decode: modelsItemizeRandom5Item1Decode, Same: modelsItemizeRandom5Item1Same, Equal: modelsItemizeRandom5Item1Equal, Clone: modelsItemizeRandom5Item1Clone, Present: modelsItemizeRandom5Item1Present}),
@@ -4874,7 +4874,7 @@ func modelsItemizeRandom6Item3Field(v *Random6, allocate bool) *[]*struct {
 	return &v.F8
 }
 
-func modelsItemizeRandom6Owner(v *Random6, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom6KeyField(v *Random6, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -4882,7 +4882,7 @@ func modelsItemizeRandom6Owner(v *Random6, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom6SetOwner(v *Random6, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom6SetKeyField(v *Random6, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -4891,19 +4891,19 @@ func modelsItemizeRandom6SetOwner(v *Random6, i int, value mapperimpl.Value) err
 	return nil
 }
 
-func modelsItemizeRandom6SameOwners(a, b *Random6) bool {
+func modelsItemizeRandom6SameKeyFields(a, b *Random6) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom6CloneOwners(dst, src *Random6) {
+func modelsItemizeRandom6CloneKeyFields(dst, src *Random6) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random6) ItemizeCodec(*Random6) *mapperimpl.Codec[Random6] {
 	return &mapperimpl.Codec[Random6]{
-		Layout: "08ae6347a8aa2ec3966f8223",
-		Owners: mapperimpl.Owners[Random6]{Get: modelsItemizeRandom6Owner, Set: modelsItemizeRandom6SetOwner, Same: modelsItemizeRandom6SameOwners, Clone: modelsItemizeRandom6CloneOwners},
+		Layout:    "f40618dcaf588cddb43d44ee",
+		KeyFields: mapperimpl.KeyFields[Random6]{Get: modelsItemizeRandom6KeyField, Set: modelsItemizeRandom6SetKeyField, Same: modelsItemizeRandom6SameKeyFields, Clone: modelsItemizeRandom6CloneKeyFields},
 		Items: []mapperimpl.Item[Random6]{
 			mapperimpl.Singleton(mapperimpl.Record[Random6]{Encode: modelsItemizeRandom6Item0Encode, Decode: modelsItemizeRandom6Item0Decode, Same: modelsItemizeRandom6Item0Same, Equal: modelsItemizeRandom6Item0Equal, Clone: modelsItemizeRandom6Item0Clone, Present: modelsItemizeRandom6Item0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Random6]{Encode: modelsItemizeRandom6Item1Encode, Decode: modelsItemizeRandom6Item1Decode, Same: modelsItemizeRandom6Item1Same, Equal: modelsItemizeRandom6Item1Equal, Clone: modelsItemizeRandom6Item1Clone, Present: modelsItemizeRandom6Item1Present}),
@@ -5261,7 +5261,7 @@ func modelsItemizeRandom7Item1Present(r *Random7) bool {
 	return false
 }
 
-func modelsItemizeRandom7Owner(v *Random7, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom7KeyField(v *Random7, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -5269,7 +5269,7 @@ func modelsItemizeRandom7Owner(v *Random7, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom7SetOwner(v *Random7, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom7SetKeyField(v *Random7, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -5278,19 +5278,19 @@ func modelsItemizeRandom7SetOwner(v *Random7, i int, value mapperimpl.Value) err
 	return nil
 }
 
-func modelsItemizeRandom7SameOwners(a, b *Random7) bool {
+func modelsItemizeRandom7SameKeyFields(a, b *Random7) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom7CloneOwners(dst, src *Random7) {
+func modelsItemizeRandom7CloneKeyFields(dst, src *Random7) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random7) ItemizeCodec(*Random7) *mapperimpl.Codec[Random7] {
 	return &mapperimpl.Codec[Random7]{
-		Layout: "fb24b79943817d6de6bcbca7",
-		Owners: mapperimpl.Owners[Random7]{Get: modelsItemizeRandom7Owner, Set: modelsItemizeRandom7SetOwner, Same: modelsItemizeRandom7SameOwners, Clone: modelsItemizeRandom7CloneOwners},
+		Layout:    "15a0ea098f6c82adf52f45ca",
+		KeyFields: mapperimpl.KeyFields[Random7]{Get: modelsItemizeRandom7KeyField, Set: modelsItemizeRandom7SetKeyField, Same: modelsItemizeRandom7SameKeyFields, Clone: modelsItemizeRandom7CloneKeyFields},
 		Items: []mapperimpl.Item[Random7]{
 			mapperimpl.Singleton(mapperimpl.Record[Random7]{Encode: modelsItemizeRandom7Item0Encode, Decode: modelsItemizeRandom7Item0Decode, Same: modelsItemizeRandom7Item0Same, Equal: modelsItemizeRandom7Item0Equal, Clone: modelsItemizeRandom7Item0Clone, Present: modelsItemizeRandom7Item0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Random7]{Encode: modelsItemizeRandom7Item1Encode, Decode: modelsItemizeRandom7Item1Decode, Same: modelsItemizeRandom7Item1Same, Equal: modelsItemizeRandom7Item1Equal, Clone: modelsItemizeRandom7Item1Clone, Present: modelsItemizeRandom7Item1Present}),
@@ -5929,7 +5929,7 @@ func modelsItemizeRandom8Item3EqualMap(a, b map[string]struct {
 	return true
 }
 
-func modelsItemizeRandom8Owner(v *Random8, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom8KeyField(v *Random8, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -5937,7 +5937,7 @@ func modelsItemizeRandom8Owner(v *Random8, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom8SetOwner(v *Random8, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom8SetKeyField(v *Random8, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -5946,19 +5946,19 @@ func modelsItemizeRandom8SetOwner(v *Random8, i int, value mapperimpl.Value) err
 	return nil
 }
 
-func modelsItemizeRandom8SameOwners(a, b *Random8) bool {
+func modelsItemizeRandom8SameKeyFields(a, b *Random8) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom8CloneOwners(dst, src *Random8) {
+func modelsItemizeRandom8CloneKeyFields(dst, src *Random8) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random8) ItemizeCodec(*Random8) *mapperimpl.Codec[Random8] {
 	return &mapperimpl.Codec[Random8]{
-		Layout: "0c8d86d02c7ca2e3a8043e23",
-		Owners: mapperimpl.Owners[Random8]{Get: modelsItemizeRandom8Owner, Set: modelsItemizeRandom8SetOwner, Same: modelsItemizeRandom8SameOwners, Clone: modelsItemizeRandom8CloneOwners},
+		Layout:    "d012cb82d73bbcb6a9c6fd57",
+		KeyFields: mapperimpl.KeyFields[Random8]{Get: modelsItemizeRandom8KeyField, Set: modelsItemizeRandom8SetKeyField, Same: modelsItemizeRandom8SameKeyFields, Clone: modelsItemizeRandom8CloneKeyFields},
 		Items: []mapperimpl.Item[Random8]{
 			mapperimpl.Singleton(mapperimpl.Record[Random8]{Encode: modelsItemizeRandom8Item0Encode, Decode: modelsItemizeRandom8Item0Decode, Same: modelsItemizeRandom8Item0Same, Equal: modelsItemizeRandom8Item0Equal, Clone: modelsItemizeRandom8Item0Clone, Present: modelsItemizeRandom8Item0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Random8]{Encode: modelsItemizeRandom8Item1Encode, Decode: modelsItemizeRandom8Item1Decode, Same: modelsItemizeRandom8Item1Same, Equal: modelsItemizeRandom8Item1Equal, Clone: modelsItemizeRandom8Item1Clone, Present: modelsItemizeRandom8Item1Present}),
@@ -6627,7 +6627,7 @@ func modelsItemizeRandom9Item3Field(v *Random9, allocate bool) *[]struct {
 	return &v.F9
 }
 
-func modelsItemizeRandom9Owner(v *Random9, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom9KeyField(v *Random9, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -6635,7 +6635,7 @@ func modelsItemizeRandom9Owner(v *Random9, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom9SetOwner(v *Random9, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom9SetKeyField(v *Random9, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -6644,19 +6644,19 @@ func modelsItemizeRandom9SetOwner(v *Random9, i int, value mapperimpl.Value) err
 	return nil
 }
 
-func modelsItemizeRandom9SameOwners(a, b *Random9) bool {
+func modelsItemizeRandom9SameKeyFields(a, b *Random9) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom9CloneOwners(dst, src *Random9) {
+func modelsItemizeRandom9CloneKeyFields(dst, src *Random9) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random9) ItemizeCodec(*Random9) *mapperimpl.Codec[Random9] {
 	return &mapperimpl.Codec[Random9]{
-		Layout: "1f8e7ca142ffc86b92401b28",
-		Owners: mapperimpl.Owners[Random9]{Get: modelsItemizeRandom9Owner, Set: modelsItemizeRandom9SetOwner, Same: modelsItemizeRandom9SameOwners, Clone: modelsItemizeRandom9CloneOwners},
+		Layout:    "66d7309b48382dc44436aeac",
+		KeyFields: mapperimpl.KeyFields[Random9]{Get: modelsItemizeRandom9KeyField, Set: modelsItemizeRandom9SetKeyField, Same: modelsItemizeRandom9SameKeyFields, Clone: modelsItemizeRandom9CloneKeyFields},
 		Items: []mapperimpl.Item[Random9]{
 			mapperimpl.Singleton(mapperimpl.Record[Random9]{Encode: modelsItemizeRandom9Item0Encode, Decode: modelsItemizeRandom9Item0Decode, Same: modelsItemizeRandom9Item0Same, Equal: modelsItemizeRandom9Item0Equal, Clone: modelsItemizeRandom9Item0Clone, Present: modelsItemizeRandom9Item0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Random9]{Encode: modelsItemizeRandom9Item1Encode, Decode: modelsItemizeRandom9Item1Decode, Same: modelsItemizeRandom9Item1Same, Equal: modelsItemizeRandom9Item1Equal, Clone: modelsItemizeRandom9Item1Clone, Present: modelsItemizeRandom9Item1Present}),
@@ -7585,7 +7585,7 @@ func modelsItemizeRandom10Item3Field(v *Random10, allocate bool) *[]*struct {
 	return &v.F9
 }
 
-func modelsItemizeRandom10Owner(v *Random10, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom10KeyField(v *Random10, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -7593,7 +7593,7 @@ func modelsItemizeRandom10Owner(v *Random10, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom10SetOwner(v *Random10, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom10SetKeyField(v *Random10, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -7602,19 +7602,19 @@ func modelsItemizeRandom10SetOwner(v *Random10, i int, value mapperimpl.Value) e
 	return nil
 }
 
-func modelsItemizeRandom10SameOwners(a, b *Random10) bool {
+func modelsItemizeRandom10SameKeyFields(a, b *Random10) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom10CloneOwners(dst, src *Random10) {
+func modelsItemizeRandom10CloneKeyFields(dst, src *Random10) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random10) ItemizeCodec(*Random10) *mapperimpl.Codec[Random10] {
 	return &mapperimpl.Codec[Random10]{
-		Layout: "450d106ccdffa9a7ece194e7",
-		Owners: mapperimpl.Owners[Random10]{Get: modelsItemizeRandom10Owner, Set: modelsItemizeRandom10SetOwner, Same: modelsItemizeRandom10SameOwners, Clone: modelsItemizeRandom10CloneOwners},
+		Layout:    "823d4fa31daa6c49aafdbe72",
+		KeyFields: mapperimpl.KeyFields[Random10]{Get: modelsItemizeRandom10KeyField, Set: modelsItemizeRandom10SetKeyField, Same: modelsItemizeRandom10SameKeyFields, Clone: modelsItemizeRandom10CloneKeyFields},
 		Items: []mapperimpl.Item[Random10]{
 			mapperimpl.Singleton(mapperimpl.Record[Random10]{Encode: modelsItemizeRandom10Item0Encode, Decode: modelsItemizeRandom10Item0Decode, Same: modelsItemizeRandom10Item0Same, Equal: modelsItemizeRandom10Item0Equal, Clone: modelsItemizeRandom10Item0Clone, Present: modelsItemizeRandom10Item0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Random10]{Encode: modelsItemizeRandom10Item1Encode, Decode: modelsItemizeRandom10Item1Decode, Same: modelsItemizeRandom10Item1Same, Equal: modelsItemizeRandom10Item1Equal, Clone: modelsItemizeRandom10Item1Clone, Present: modelsItemizeRandom10Item1Present}),
@@ -7886,7 +7886,7 @@ func modelsItemizeRandom11Item1Present(r *Random11) bool {
 	return false
 }
 
-func modelsItemizeRandom11Owner(v *Random11, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom11KeyField(v *Random11, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -7894,7 +7894,7 @@ func modelsItemizeRandom11Owner(v *Random11, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom11SetOwner(v *Random11, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom11SetKeyField(v *Random11, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -7903,19 +7903,19 @@ func modelsItemizeRandom11SetOwner(v *Random11, i int, value mapperimpl.Value) e
 	return nil
 }
 
-func modelsItemizeRandom11SameOwners(a, b *Random11) bool {
+func modelsItemizeRandom11SameKeyFields(a, b *Random11) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom11CloneOwners(dst, src *Random11) {
+func modelsItemizeRandom11CloneKeyFields(dst, src *Random11) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random11) ItemizeCodec(*Random11) *mapperimpl.Codec[Random11] {
 	return &mapperimpl.Codec[Random11]{
-		Layout: "b02cfa745d304b095cd96953",
-		Owners: mapperimpl.Owners[Random11]{Get: modelsItemizeRandom11Owner, Set: modelsItemizeRandom11SetOwner, Same: modelsItemizeRandom11SameOwners, Clone: modelsItemizeRandom11CloneOwners},
+		Layout:    "f43f35f65c8cacef6dbac65f",
+		KeyFields: mapperimpl.KeyFields[Random11]{Get: modelsItemizeRandom11KeyField, Set: modelsItemizeRandom11SetKeyField, Same: modelsItemizeRandom11SameKeyFields, Clone: modelsItemizeRandom11CloneKeyFields},
 		Items: []mapperimpl.Item[Random11]{
 			mapperimpl.Singleton(mapperimpl.Record[Random11]{Encode: modelsItemizeRandom11Item0Encode, Decode: modelsItemizeRandom11Item0Decode, Same: modelsItemizeRandom11Item0Same, Equal: modelsItemizeRandom11Item0Equal, Clone: modelsItemizeRandom11Item0Clone, Present: modelsItemizeRandom11Item0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Random11]{Encode: modelsItemizeRandom11Item1Encode, Decode: modelsItemizeRandom11Item1Decode, Same: modelsItemizeRandom11Item1Same, Equal: modelsItemizeRandom11Item1Equal, Clone: modelsItemizeRandom11Item1Clone, Present: modelsItemizeRandom11Item1Present}),
@@ -8286,7 +8286,7 @@ func modelsItemizeRandom12Item1Field(v *Random12, allocate bool) *[]struct {
 	return &v.F5
 }
 
-func modelsItemizeRandom12Owner(v *Random12, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom12KeyField(v *Random12, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -8294,7 +8294,7 @@ func modelsItemizeRandom12Owner(v *Random12, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom12SetOwner(v *Random12, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom12SetKeyField(v *Random12, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -8303,19 +8303,19 @@ func modelsItemizeRandom12SetOwner(v *Random12, i int, value mapperimpl.Value) e
 	return nil
 }
 
-func modelsItemizeRandom12SameOwners(a, b *Random12) bool {
+func modelsItemizeRandom12SameKeyFields(a, b *Random12) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom12CloneOwners(dst, src *Random12) {
+func modelsItemizeRandom12CloneKeyFields(dst, src *Random12) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random12) ItemizeCodec(*Random12) *mapperimpl.Codec[Random12] {
 	return &mapperimpl.Codec[Random12]{
-		Layout: "cd69a5416480bb157e56a75f",
-		Owners: mapperimpl.Owners[Random12]{Get: modelsItemizeRandom12Owner, Set: modelsItemizeRandom12SetOwner, Same: modelsItemizeRandom12SameOwners, Clone: modelsItemizeRandom12CloneOwners},
+		Layout:    "593a50071347878a605b2dbc",
+		KeyFields: mapperimpl.KeyFields[Random12]{Get: modelsItemizeRandom12KeyField, Set: modelsItemizeRandom12SetKeyField, Same: modelsItemizeRandom12SameKeyFields, Clone: modelsItemizeRandom12CloneKeyFields},
 		Items: []mapperimpl.Item[Random12]{
 			mapperimpl.Singleton(mapperimpl.Record[Random12]{Encode: modelsItemizeRandom12Item0Encode, Decode: modelsItemizeRandom12Item0Decode, Same: modelsItemizeRandom12Item0Same, Equal: modelsItemizeRandom12Item0Equal, Clone: modelsItemizeRandom12Item0Clone, Present: modelsItemizeRandom12Item0Present}),
 			mapperimpl.Slice(modelsItemizeRandom12Item1Field, mapperimpl.Record[struct {
@@ -8940,7 +8940,7 @@ func modelsItemizeRandom13Item3EqualMap(a, b map[models.Name]*models.Point) bool
 	return true
 }
 
-func modelsItemizeRandom13Owner(v *Random13, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom13KeyField(v *Random13, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -8948,7 +8948,7 @@ func modelsItemizeRandom13Owner(v *Random13, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom13SetOwner(v *Random13, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom13SetKeyField(v *Random13, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -8957,19 +8957,19 @@ func modelsItemizeRandom13SetOwner(v *Random13, i int, value mapperimpl.Value) e
 	return nil
 }
 
-func modelsItemizeRandom13SameOwners(a, b *Random13) bool {
+func modelsItemizeRandom13SameKeyFields(a, b *Random13) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom13CloneOwners(dst, src *Random13) {
+func modelsItemizeRandom13CloneKeyFields(dst, src *Random13) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random13) ItemizeCodec(*Random13) *mapperimpl.Codec[Random13] {
 	return &mapperimpl.Codec[Random13]{
-		Layout: "6b54ad45f21f33b3357520da",
-		Owners: mapperimpl.Owners[Random13]{Get: modelsItemizeRandom13Owner, Set: modelsItemizeRandom13SetOwner, Same: modelsItemizeRandom13SameOwners, Clone: modelsItemizeRandom13CloneOwners},
+		Layout:    "7f05fce4d38c7f0fc899cb49",
+		KeyFields: mapperimpl.KeyFields[Random13]{Get: modelsItemizeRandom13KeyField, Set: modelsItemizeRandom13SetKeyField, Same: modelsItemizeRandom13SameKeyFields, Clone: modelsItemizeRandom13CloneKeyFields},
 		Items: []mapperimpl.Item[Random13]{
 			mapperimpl.Singleton(mapperimpl.Record[Random13]{Encode: modelsItemizeRandom13Item0Encode, Decode: modelsItemizeRandom13Item0Decode, Same: modelsItemizeRandom13Item0Same, Equal: modelsItemizeRandom13Item0Equal, Clone: modelsItemizeRandom13Item0Clone, Present: modelsItemizeRandom13Item0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Random13]{Encode: modelsItemizeRandom13Item1Encode, Decode: modelsItemizeRandom13Item1Decode, Same: modelsItemizeRandom13Item1Same, Equal: modelsItemizeRandom13Item1Equal, Clone: modelsItemizeRandom13Item1Clone, Present: modelsItemizeRandom13Item1Present}),
@@ -9660,7 +9660,7 @@ func modelsItemizeRandom14Item3EqualMap(a, b map[string]struct {
 	return true
 }
 
-func modelsItemizeRandom14Owner(v *Random14, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom14KeyField(v *Random14, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -9668,7 +9668,7 @@ func modelsItemizeRandom14Owner(v *Random14, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom14SetOwner(v *Random14, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom14SetKeyField(v *Random14, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -9677,19 +9677,19 @@ func modelsItemizeRandom14SetOwner(v *Random14, i int, value mapperimpl.Value) e
 	return nil
 }
 
-func modelsItemizeRandom14SameOwners(a, b *Random14) bool {
+func modelsItemizeRandom14SameKeyFields(a, b *Random14) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom14CloneOwners(dst, src *Random14) {
+func modelsItemizeRandom14CloneKeyFields(dst, src *Random14) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random14) ItemizeCodec(*Random14) *mapperimpl.Codec[Random14] {
 	return &mapperimpl.Codec[Random14]{
-		Layout: "c24123594315c61b6075f986",
-		Owners: mapperimpl.Owners[Random14]{Get: modelsItemizeRandom14Owner, Set: modelsItemizeRandom14SetOwner, Same: modelsItemizeRandom14SameOwners, Clone: modelsItemizeRandom14CloneOwners},
+		Layout:    "b13b4b180f4e268861115bed",
+		KeyFields: mapperimpl.KeyFields[Random14]{Get: modelsItemizeRandom14KeyField, Set: modelsItemizeRandom14SetKeyField, Same: modelsItemizeRandom14SameKeyFields, Clone: modelsItemizeRandom14CloneKeyFields},
 		Items: []mapperimpl.Item[Random14]{
 			mapperimpl.Singleton(mapperimpl.Record[Random14]{Encode: modelsItemizeRandom14Item0Encode, Decode: modelsItemizeRandom14Item0Decode, Same: modelsItemizeRandom14Item0Same, Equal: modelsItemizeRandom14Item0Equal, Clone: modelsItemizeRandom14Item0Clone, Present: modelsItemizeRandom14Item0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Random14]{Encode: modelsItemizeRandom14Item1Encode, Decode: modelsItemizeRandom14Item1Decode, Same: modelsItemizeRandom14Item1Same, Equal: modelsItemizeRandom14Item1Equal, Clone: modelsItemizeRandom14Item1Clone, Present: modelsItemizeRandom14Item1Present}),
@@ -10050,7 +10050,7 @@ func modelsItemizeRandom15Item1Present(r *Random15) bool {
 	return false
 }
 
-func modelsItemizeRandom15Owner(v *Random15, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom15KeyField(v *Random15, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -10058,7 +10058,7 @@ func modelsItemizeRandom15Owner(v *Random15, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom15SetOwner(v *Random15, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom15SetKeyField(v *Random15, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -10067,19 +10067,19 @@ func modelsItemizeRandom15SetOwner(v *Random15, i int, value mapperimpl.Value) e
 	return nil
 }
 
-func modelsItemizeRandom15SameOwners(a, b *Random15) bool {
+func modelsItemizeRandom15SameKeyFields(a, b *Random15) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom15CloneOwners(dst, src *Random15) {
+func modelsItemizeRandom15CloneKeyFields(dst, src *Random15) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random15) ItemizeCodec(*Random15) *mapperimpl.Codec[Random15] {
 	return &mapperimpl.Codec[Random15]{
-		Layout: "18015585e2adae339284aa4b",
-		Owners: mapperimpl.Owners[Random15]{Get: modelsItemizeRandom15Owner, Set: modelsItemizeRandom15SetOwner, Same: modelsItemizeRandom15SameOwners, Clone: modelsItemizeRandom15CloneOwners},
+		Layout:    "9810248eacd61cf835dbf0ca",
+		KeyFields: mapperimpl.KeyFields[Random15]{Get: modelsItemizeRandom15KeyField, Set: modelsItemizeRandom15SetKeyField, Same: modelsItemizeRandom15SameKeyFields, Clone: modelsItemizeRandom15CloneKeyFields},
 		Items: []mapperimpl.Item[Random15]{
 			mapperimpl.Singleton(mapperimpl.Record[Random15]{Encode: modelsItemizeRandom15Item0Encode, Decode: modelsItemizeRandom15Item0Decode, Same: modelsItemizeRandom15Item0Same, Equal: modelsItemizeRandom15Item0Equal, Clone: modelsItemizeRandom15Item0Clone, Present: modelsItemizeRandom15Item0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Random15]{Encode: modelsItemizeRandom15Item1Encode, Decode: modelsItemizeRandom15Item1Decode, Same: modelsItemizeRandom15Item1Same, Equal: modelsItemizeRandom15Item1Equal, Clone: modelsItemizeRandom15Item1Clone, Present: modelsItemizeRandom15Item1Present}),
@@ -10577,7 +10577,7 @@ func modelsItemizeRandom16Item2Field(v *Random16, allocate bool) *[]*struct {
 	return &v.F7
 }
 
-func modelsItemizeRandom16Owner(v *Random16, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom16KeyField(v *Random16, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -10585,7 +10585,7 @@ func modelsItemizeRandom16Owner(v *Random16, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom16SetOwner(v *Random16, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom16SetKeyField(v *Random16, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -10594,19 +10594,19 @@ func modelsItemizeRandom16SetOwner(v *Random16, i int, value mapperimpl.Value) e
 	return nil
 }
 
-func modelsItemizeRandom16SameOwners(a, b *Random16) bool {
+func modelsItemizeRandom16SameKeyFields(a, b *Random16) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom16CloneOwners(dst, src *Random16) {
+func modelsItemizeRandom16CloneKeyFields(dst, src *Random16) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random16) ItemizeCodec(*Random16) *mapperimpl.Codec[Random16] {
 	return &mapperimpl.Codec[Random16]{
-		Layout: "84e53a992dbc337f6b51efe8",
-		Owners: mapperimpl.Owners[Random16]{Get: modelsItemizeRandom16Owner, Set: modelsItemizeRandom16SetOwner, Same: modelsItemizeRandom16SameOwners, Clone: modelsItemizeRandom16CloneOwners},
+		Layout:    "0198809754e1c74b0e74a8f4",
+		KeyFields: mapperimpl.KeyFields[Random16]{Get: modelsItemizeRandom16KeyField, Set: modelsItemizeRandom16SetKeyField, Same: modelsItemizeRandom16SameKeyFields, Clone: modelsItemizeRandom16CloneKeyFields},
 		Items: []mapperimpl.Item[Random16]{
 			mapperimpl.Singleton(mapperimpl.Record[Random16]{Encode: modelsItemizeRandom16Item0Encode, Decode: modelsItemizeRandom16Item0Decode, Same: modelsItemizeRandom16Item0Same, Equal: modelsItemizeRandom16Item0Equal, Clone: modelsItemizeRandom16Item0Clone, Present: modelsItemizeRandom16Item0Present}),
 			mapperimpl.Map(modelsItemizeRandom16Item1Field, mapperimpl.Keys[models.Name]{To: func(k models.Name) (mapperimpl.Value, error) { return mapperimpl.StringValue(k) }, From: modelsItemizeRandom16Item1KeyFrom}, modelsItemizeRandom16Item1EqualMap, mapperimpl.Record[map[string]float32]{Encode: modelsItemizeRandom16Item1Encode, Decode: modelsItemizeRandom16Item1Decode, Same: modelsItemizeRandom16Item1Same, Equal: modelsItemizeRandom16Item1Equal, Clone: modelsItemizeRandom16Item1Clone}),
@@ -10859,7 +10859,7 @@ func modelsItemizeRandom17Item1Field(v *Random17, allocate bool) *[]struct {
 	return &v.F3
 }
 
-func modelsItemizeRandom17Owner(v *Random17, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom17KeyField(v *Random17, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -10867,7 +10867,7 @@ func modelsItemizeRandom17Owner(v *Random17, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom17SetOwner(v *Random17, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom17SetKeyField(v *Random17, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -10876,19 +10876,19 @@ func modelsItemizeRandom17SetOwner(v *Random17, i int, value mapperimpl.Value) e
 	return nil
 }
 
-func modelsItemizeRandom17SameOwners(a, b *Random17) bool {
+func modelsItemizeRandom17SameKeyFields(a, b *Random17) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom17CloneOwners(dst, src *Random17) {
+func modelsItemizeRandom17CloneKeyFields(dst, src *Random17) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random17) ItemizeCodec(*Random17) *mapperimpl.Codec[Random17] {
 	return &mapperimpl.Codec[Random17]{
-		Layout: "79b865c331dd6238e52c6df6",
-		Owners: mapperimpl.Owners[Random17]{Get: modelsItemizeRandom17Owner, Set: modelsItemizeRandom17SetOwner, Same: modelsItemizeRandom17SameOwners, Clone: modelsItemizeRandom17CloneOwners},
+		Layout:    "d065174dd59750b749be1479",
+		KeyFields: mapperimpl.KeyFields[Random17]{Get: modelsItemizeRandom17KeyField, Set: modelsItemizeRandom17SetKeyField, Same: modelsItemizeRandom17SameKeyFields, Clone: modelsItemizeRandom17CloneKeyFields},
 		Items: []mapperimpl.Item[Random17]{
 			mapperimpl.Singleton(mapperimpl.Record[Random17]{Encode: modelsItemizeRandom17Item0Encode, Decode: modelsItemizeRandom17Item0Decode, Same: modelsItemizeRandom17Item0Same, Equal: modelsItemizeRandom17Item0Equal, Clone: modelsItemizeRandom17Item0Clone, Present: modelsItemizeRandom17Item0Present}),
 			mapperimpl.Slice(modelsItemizeRandom17Item1Field, mapperimpl.Record[struct {
@@ -11575,7 +11575,7 @@ func modelsItemizeRandom18Item3EqualMap(a, b map[string]struct {
 	return true
 }
 
-func modelsItemizeRandom18Owner(v *Random18, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom18KeyField(v *Random18, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -11583,7 +11583,7 @@ func modelsItemizeRandom18Owner(v *Random18, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom18SetOwner(v *Random18, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom18SetKeyField(v *Random18, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -11592,19 +11592,19 @@ func modelsItemizeRandom18SetOwner(v *Random18, i int, value mapperimpl.Value) e
 	return nil
 }
 
-func modelsItemizeRandom18SameOwners(a, b *Random18) bool {
+func modelsItemizeRandom18SameKeyFields(a, b *Random18) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom18CloneOwners(dst, src *Random18) {
+func modelsItemizeRandom18CloneKeyFields(dst, src *Random18) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random18) ItemizeCodec(*Random18) *mapperimpl.Codec[Random18] {
 	return &mapperimpl.Codec[Random18]{
-		Layout: "7a0606a58c9f5cf70a1a1a40",
-		Owners: mapperimpl.Owners[Random18]{Get: modelsItemizeRandom18Owner, Set: modelsItemizeRandom18SetOwner, Same: modelsItemizeRandom18SameOwners, Clone: modelsItemizeRandom18CloneOwners},
+		Layout:    "1efed7677e82c95f5620eabd",
+		KeyFields: mapperimpl.KeyFields[Random18]{Get: modelsItemizeRandom18KeyField, Set: modelsItemizeRandom18SetKeyField, Same: modelsItemizeRandom18SameKeyFields, Clone: modelsItemizeRandom18CloneKeyFields},
 		Items: []mapperimpl.Item[Random18]{
 			mapperimpl.Singleton(mapperimpl.Record[Random18]{Encode: modelsItemizeRandom18Item0Encode, Decode: modelsItemizeRandom18Item0Decode, Same: modelsItemizeRandom18Item0Same, Equal: modelsItemizeRandom18Item0Equal, Clone: modelsItemizeRandom18Item0Clone, Present: modelsItemizeRandom18Item0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Random18]{Encode: modelsItemizeRandom18Item1Encode, Decode: modelsItemizeRandom18Item1Decode, Same: modelsItemizeRandom18Item1Same, Equal: modelsItemizeRandom18Item1Equal, Clone: modelsItemizeRandom18Item1Clone, Present: modelsItemizeRandom18Item1Present}),
@@ -12302,7 +12302,7 @@ func modelsItemizeRandom19Item2EqualMap(a, b map[string]struct {
 	return true
 }
 
-func modelsItemizeRandom19Owner(v *Random19, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom19KeyField(v *Random19, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -12310,7 +12310,7 @@ func modelsItemizeRandom19Owner(v *Random19, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom19SetOwner(v *Random19, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom19SetKeyField(v *Random19, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -12319,19 +12319,19 @@ func modelsItemizeRandom19SetOwner(v *Random19, i int, value mapperimpl.Value) e
 	return nil
 }
 
-func modelsItemizeRandom19SameOwners(a, b *Random19) bool {
+func modelsItemizeRandom19SameKeyFields(a, b *Random19) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom19CloneOwners(dst, src *Random19) {
+func modelsItemizeRandom19CloneKeyFields(dst, src *Random19) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random19) ItemizeCodec(*Random19) *mapperimpl.Codec[Random19] {
 	return &mapperimpl.Codec[Random19]{
-		Layout: "3dbc5928aa2b94f809504585",
-		Owners: mapperimpl.Owners[Random19]{Get: modelsItemizeRandom19Owner, Set: modelsItemizeRandom19SetOwner, Same: modelsItemizeRandom19SameOwners, Clone: modelsItemizeRandom19CloneOwners},
+		Layout:    "10f39210fb93bbd239b3edfe",
+		KeyFields: mapperimpl.KeyFields[Random19]{Get: modelsItemizeRandom19KeyField, Set: modelsItemizeRandom19SetKeyField, Same: modelsItemizeRandom19SameKeyFields, Clone: modelsItemizeRandom19CloneKeyFields},
 		Items: []mapperimpl.Item[Random19]{
 			mapperimpl.Singleton(mapperimpl.Record[Random19]{Encode: modelsItemizeRandom19Item0Encode, Decode: modelsItemizeRandom19Item0Decode, Same: modelsItemizeRandom19Item0Same, Equal: modelsItemizeRandom19Item0Equal, Clone: modelsItemizeRandom19Item0Clone, Present: modelsItemizeRandom19Item0Present}),
 			mapperimpl.Slice(modelsItemizeRandom19Item1Field, mapperimpl.Record[struct {
@@ -12723,7 +12723,7 @@ func modelsItemizeRandom20Item1Present(r *Random20) bool {
 	return false
 }
 
-func modelsItemizeRandom20Owner(v *Random20, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom20KeyField(v *Random20, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -12731,7 +12731,7 @@ func modelsItemizeRandom20Owner(v *Random20, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom20SetOwner(v *Random20, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom20SetKeyField(v *Random20, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -12740,19 +12740,19 @@ func modelsItemizeRandom20SetOwner(v *Random20, i int, value mapperimpl.Value) e
 	return nil
 }
 
-func modelsItemizeRandom20SameOwners(a, b *Random20) bool {
+func modelsItemizeRandom20SameKeyFields(a, b *Random20) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom20CloneOwners(dst, src *Random20) {
+func modelsItemizeRandom20CloneKeyFields(dst, src *Random20) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random20) ItemizeCodec(*Random20) *mapperimpl.Codec[Random20] {
 	return &mapperimpl.Codec[Random20]{
-		Layout: "488022ab1d940f09f34b71fb",
-		Owners: mapperimpl.Owners[Random20]{Get: modelsItemizeRandom20Owner, Set: modelsItemizeRandom20SetOwner, Same: modelsItemizeRandom20SameOwners, Clone: modelsItemizeRandom20CloneOwners},
+		Layout:    "1edb058cf63288a4537d4f04",
+		KeyFields: mapperimpl.KeyFields[Random20]{Get: modelsItemizeRandom20KeyField, Set: modelsItemizeRandom20SetKeyField, Same: modelsItemizeRandom20SameKeyFields, Clone: modelsItemizeRandom20CloneKeyFields},
 		Items: []mapperimpl.Item[Random20]{
 			mapperimpl.Singleton(mapperimpl.Record[Random20]{Encode: modelsItemizeRandom20Item0Encode, Decode: modelsItemizeRandom20Item0Decode, Same: modelsItemizeRandom20Item0Same, Equal: modelsItemizeRandom20Item0Equal, Clone: modelsItemizeRandom20Item0Clone, Present: modelsItemizeRandom20Item0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Random20]{Encode: modelsItemizeRandom20Item1Encode, Decode: modelsItemizeRandom20Item1Decode, Same: modelsItemizeRandom20Item1Same, Equal: modelsItemizeRandom20Item1Equal, Clone: modelsItemizeRandom20Item1Clone, Present: modelsItemizeRandom20Item1Present}),
@@ -13454,7 +13454,7 @@ func modelsItemizeRandom21Item4EqualMap(a, b map[string]struct {
 	return true
 }
 
-func modelsItemizeRandom21Owner(v *Random21, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom21KeyField(v *Random21, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -13462,7 +13462,7 @@ func modelsItemizeRandom21Owner(v *Random21, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom21SetOwner(v *Random21, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom21SetKeyField(v *Random21, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -13471,19 +13471,19 @@ func modelsItemizeRandom21SetOwner(v *Random21, i int, value mapperimpl.Value) e
 	return nil
 }
 
-func modelsItemizeRandom21SameOwners(a, b *Random21) bool {
+func modelsItemizeRandom21SameKeyFields(a, b *Random21) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom21CloneOwners(dst, src *Random21) {
+func modelsItemizeRandom21CloneKeyFields(dst, src *Random21) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random21) ItemizeCodec(*Random21) *mapperimpl.Codec[Random21] {
 	return &mapperimpl.Codec[Random21]{
-		Layout: "df81bbee8b4e4002db01e854",
-		Owners: mapperimpl.Owners[Random21]{Get: modelsItemizeRandom21Owner, Set: modelsItemizeRandom21SetOwner, Same: modelsItemizeRandom21SameOwners, Clone: modelsItemizeRandom21CloneOwners},
+		Layout:    "3dbac7392f5ce5f4f0f16072",
+		KeyFields: mapperimpl.KeyFields[Random21]{Get: modelsItemizeRandom21KeyField, Set: modelsItemizeRandom21SetKeyField, Same: modelsItemizeRandom21SameKeyFields, Clone: modelsItemizeRandom21CloneKeyFields},
 		Items: []mapperimpl.Item[Random21]{
 			mapperimpl.Singleton(mapperimpl.Record[Random21]{Encode: modelsItemizeRandom21Item0Encode, Decode: modelsItemizeRandom21Item0Decode, Same: modelsItemizeRandom21Item0Same, Equal: modelsItemizeRandom21Item0Equal, Clone: modelsItemizeRandom21Item0Clone, Present: modelsItemizeRandom21Item0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Random21]{Encode: modelsItemizeRandom21Item1Encode, Decode: modelsItemizeRandom21Item1Decode, Same: modelsItemizeRandom21Item1Same, Equal: modelsItemizeRandom21Item1Equal, Clone: modelsItemizeRandom21Item1Clone, Present: modelsItemizeRandom21Item1Present}),
@@ -13974,7 +13974,7 @@ func modelsItemizeRandom22Item3EqualMap(a, b map[models.Name][2]models.Color) bo
 	return true
 }
 
-func modelsItemizeRandom22Owner(v *Random22, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom22KeyField(v *Random22, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -13982,7 +13982,7 @@ func modelsItemizeRandom22Owner(v *Random22, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom22SetOwner(v *Random22, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom22SetKeyField(v *Random22, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -13991,19 +13991,19 @@ func modelsItemizeRandom22SetOwner(v *Random22, i int, value mapperimpl.Value) e
 	return nil
 }
 
-func modelsItemizeRandom22SameOwners(a, b *Random22) bool {
+func modelsItemizeRandom22SameKeyFields(a, b *Random22) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom22CloneOwners(dst, src *Random22) {
+func modelsItemizeRandom22CloneKeyFields(dst, src *Random22) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random22) ItemizeCodec(*Random22) *mapperimpl.Codec[Random22] {
 	return &mapperimpl.Codec[Random22]{
-		Layout: "9eb377cc41dd33d6dd02e64a",
-		Owners: mapperimpl.Owners[Random22]{Get: modelsItemizeRandom22Owner, Set: modelsItemizeRandom22SetOwner, Same: modelsItemizeRandom22SameOwners, Clone: modelsItemizeRandom22CloneOwners},
+		Layout:    "442ba1da629a47cf77ea40b1",
+		KeyFields: mapperimpl.KeyFields[Random22]{Get: modelsItemizeRandom22KeyField, Set: modelsItemizeRandom22SetKeyField, Same: modelsItemizeRandom22SameKeyFields, Clone: modelsItemizeRandom22CloneKeyFields},
 		Items: []mapperimpl.Item[Random22]{
 			mapperimpl.Singleton(mapperimpl.Record[Random22]{Encode: modelsItemizeRandom22Item0Encode, Decode: modelsItemizeRandom22Item0Decode, Same: modelsItemizeRandom22Item0Same, Equal: modelsItemizeRandom22Item0Equal, Clone: modelsItemizeRandom22Item0Clone, Present: modelsItemizeRandom22Item0Present}),
 			mapperimpl.Singleton(mapperimpl.Record[Random22]{Encode: modelsItemizeRandom22Item1Encode, Decode: modelsItemizeRandom22Item1Decode, Same: modelsItemizeRandom22Item1Same, Equal: modelsItemizeRandom22Item1Equal, Clone: modelsItemizeRandom22Item1Clone, Present: modelsItemizeRandom22Item1Present}),
@@ -14484,7 +14484,7 @@ func modelsItemizeRandom23Item1Field(v *Random23, allocate bool) *[]*struct {
 	return &v.F5
 }
 
-func modelsItemizeRandom23Owner(v *Random23, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom23KeyField(v *Random23, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -14492,7 +14492,7 @@ func modelsItemizeRandom23Owner(v *Random23, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom23SetOwner(v *Random23, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom23SetKeyField(v *Random23, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -14501,19 +14501,19 @@ func modelsItemizeRandom23SetOwner(v *Random23, i int, value mapperimpl.Value) e
 	return nil
 }
 
-func modelsItemizeRandom23SameOwners(a, b *Random23) bool {
+func modelsItemizeRandom23SameKeyFields(a, b *Random23) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom23CloneOwners(dst, src *Random23) {
+func modelsItemizeRandom23CloneKeyFields(dst, src *Random23) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random23) ItemizeCodec(*Random23) *mapperimpl.Codec[Random23] {
 	return &mapperimpl.Codec[Random23]{
-		Layout: "305ac0f515e71a907d12293e",
-		Owners: mapperimpl.Owners[Random23]{Get: modelsItemizeRandom23Owner, Set: modelsItemizeRandom23SetOwner, Same: modelsItemizeRandom23SameOwners, Clone: modelsItemizeRandom23CloneOwners},
+		Layout:    "3d0afa9a8c74e02ea539160b",
+		KeyFields: mapperimpl.KeyFields[Random23]{Get: modelsItemizeRandom23KeyField, Set: modelsItemizeRandom23SetKeyField, Same: modelsItemizeRandom23SameKeyFields, Clone: modelsItemizeRandom23CloneKeyFields},
 		Items: []mapperimpl.Item[Random23]{
 			mapperimpl.Singleton(mapperimpl.Record[Random23]{Encode: modelsItemizeRandom23Item0Encode, Decode: modelsItemizeRandom23Item0Decode, Same: modelsItemizeRandom23Item0Same, Equal: modelsItemizeRandom23Item0Equal, Clone: modelsItemizeRandom23Item0Clone, Present: modelsItemizeRandom23Item0Present}),
 			mapperimpl.PointerSlice(modelsItemizeRandom23Item1Field, mapperimpl.Record[struct {
@@ -15024,7 +15024,7 @@ func modelsItemizeRandom24Item2EqualMap(a, b map[models.Name]models.Color) bool 
 	return true
 }
 
-func modelsItemizeRandom24Owner(v *Random24, i int) (mapperimpl.Value, error) {
+func modelsItemizeRandom24KeyField(v *Random24, i int) (mapperimpl.Value, error) {
 	switch i {
 	case 0: // ID
 		return mapperimpl.StringValue(v.ID)
@@ -15032,7 +15032,7 @@ func modelsItemizeRandom24Owner(v *Random24, i int) (mapperimpl.Value, error) {
 	return mapperimpl.Value{}, nil
 }
 
-func modelsItemizeRandom24SetOwner(v *Random24, i int, value mapperimpl.Value) error {
+func modelsItemizeRandom24SetKeyField(v *Random24, i int, value mapperimpl.Value) error {
 	switch i {
 	case 0: // ID
 		v.ID = string(value.Text)
@@ -15041,19 +15041,19 @@ func modelsItemizeRandom24SetOwner(v *Random24, i int, value mapperimpl.Value) e
 	return nil
 }
 
-func modelsItemizeRandom24SameOwners(a, b *Random24) bool {
+func modelsItemizeRandom24SameKeyFields(a, b *Random24) bool {
 	return a.ID == b.ID
 }
 
-func modelsItemizeRandom24CloneOwners(dst, src *Random24) {
+func modelsItemizeRandom24CloneKeyFields(dst, src *Random24) {
 	dst.ID = src.ID
 }
 
 // ItemizeCodec is for the mapper.
 func (*Random24) ItemizeCodec(*Random24) *mapperimpl.Codec[Random24] {
 	return &mapperimpl.Codec[Random24]{
-		Layout: "b40116e26dae3700a7412299",
-		Owners: mapperimpl.Owners[Random24]{Get: modelsItemizeRandom24Owner, Set: modelsItemizeRandom24SetOwner, Same: modelsItemizeRandom24SameOwners, Clone: modelsItemizeRandom24CloneOwners},
+		Layout:    "c52cf534251083089d42e95e",
+		KeyFields: mapperimpl.KeyFields[Random24]{Get: modelsItemizeRandom24KeyField, Set: modelsItemizeRandom24SetKeyField, Same: modelsItemizeRandom24SameKeyFields, Clone: modelsItemizeRandom24CloneKeyFields},
 		Items: []mapperimpl.Item[Random24]{
 			mapperimpl.Singleton(mapperimpl.Record[Random24]{Encode: modelsItemizeRandom24Item0Encode, Decode: modelsItemizeRandom24Item0Decode, Same: modelsItemizeRandom24Item0Same, Equal: modelsItemizeRandom24Item0Equal, Clone: modelsItemizeRandom24Item0Clone, Present: modelsItemizeRandom24Item0Present}),
 			mapperimpl.Map(modelsItemizeRandom24Item1Field, mapperimpl.Keys[string]{To: func(k string) (mapperimpl.Value, error) { return mapperimpl.StringValue(k) }, From: modelsItemizeRandom24Item1KeyFrom}, modelsItemizeRandom24Item1EqualMap, mapperimpl.Record[struct {

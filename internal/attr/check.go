@@ -1,4 +1,4 @@
-package codec
+package attr
 
 import (
 	"errors"
@@ -7,17 +7,19 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/av"
 	"github.com/itemize/itemize/internal/key"
 )
+
+// MaxDepth is how deep lists and maps may be nested (Developer Guide, "Quotas in
+// Amazon DynamoDB").
+const MaxDepth = 32
 
 // Check refuses a value that DynamoDB would refuse, or would change on the way.
 func Check(v types.AttributeValue) error { return check(v, 0) }
 
 func check(v types.AttributeValue, depth int) error {
-	if depth >= cost.MaxDepth {
-		return fmt.Errorf("the value is nested deeper than %d levels, itself counted: store the inner part as JSON, or as items", cost.MaxDepth)
+	if depth >= MaxDepth {
+		return fmt.Errorf("the value is nested deeper than %d levels, itself counted: store the inner part as JSON, or as items", MaxDepth)
 	}
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
@@ -42,9 +44,9 @@ func check(v types.AttributeValue, depth int) error {
 	case *types.AttributeValueMemberSS:
 		return checkSet(v.Value, checkString, func(s string) string { return s })
 	case *types.AttributeValueMemberNS:
-		return checkSet(v.Value, checkNumber, av.Canonical)
+		return checkSet(v.Value, checkNumber, Canonical)
 	case *types.AttributeValueMemberBS:
-		return checkSet(av.Texts(v.Value), func(string) error { return nil }, func(s string) string { return s })
+		return checkSet(Texts(v.Value), func(string) error { return nil }, func(s string) string { return s })
 	}
 	return nil
 }

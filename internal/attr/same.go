@@ -1,5 +1,5 @@
-// Package av compares attribute values.
-package av
+// Package attr compares attribute values.
+package attr
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"github.com/itemize/itemize/internal/key"
 )
 
-// Same tells whether two encoded values are equal. Sets have no order, and
+// Same reports whether two encoded values are equal. Sets have no order, and
 // numbers may be written in different ways.
 func Same(a, b types.AttributeValue) bool {
 	switch a := a.(type) {
@@ -51,7 +51,7 @@ func Same(a, b types.AttributeValue) bool {
 	return false
 }
 
-// SameItem tells whether two items have the same attributes.
+// SameItem reports whether two items have the same attributes.
 func SameItem(a, b map[string]types.AttributeValue) bool {
 	if len(a) != len(b) {
 		return false

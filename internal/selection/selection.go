@@ -1,6 +1,6 @@
-// Package sel describes which part of an item collection an operation reads: a
+// Package selection describes which part of an item collection an operation reads: a
 // selection, as data.
-package sel
+package selection
 
 import (
 	"errors"
@@ -43,14 +43,14 @@ type Part struct {
 	Keep *Filter
 }
 
-// Spec is a selection.
-type Spec struct {
+// Selection is a selection.
+type Selection struct {
 	Parts []Part
 	// Targets are parts that are to be resolved yet.
 	Targets []Target
-	// Owners are the values that the entity is known by, in the order of
-	// schema.Entity.Owners; fewer than all for a query over several entities.
-	Owners []key.Value
+	// KeyFields are the values that the entity is known by, in the order of
+	// schema.Entity.KeyFields; fewer than all for a query over several entities.
+	Identity []key.Value
 	// Entity tells that all of it belongs to one entity; Whole that it is all
 	// of the entity.
 	Entity, Whole bool
@@ -59,8 +59,8 @@ type Spec struct {
 	Err error
 }
 
-// Contains tells whether an item's key lies in the selection.
-func (s *Spec) Contains(table int, sk key.Scalar) bool {
+// Contains reports whether an item's key lies in the selection.
+func (s *Selection) Contains(table int, sk key.Scalar) bool {
 	for _, p := range s.Parts {
 		if p.Table == table && p.Range.Contains(sk) {
 			return true
@@ -69,7 +69,7 @@ func (s *Spec) Contains(table int, sk key.Scalar) bool {
 	return false
 }
 
-// Contains tells whether a sort key lies in the range.
+// Contains reports whether a sort key lies in the range.
 func (r Range) Contains(sk key.Scalar) bool {
 	switch r.Kind {
 	case One:
@@ -84,13 +84,13 @@ func (r Range) Contains(sk key.Scalar) bool {
 	return true
 }
 
-// Entity returns the selection of a whole entity, by the values of the owners'
+// Entity returns the selection of a whole entity, by the values of the keyFields'
 // fields that identify it. With fewer values, which a flat model allows as long
 // as they give the partition key, it is one of all entities that share them.
-func Entity(e *schema.Entity, owners []key.Value) Spec {
-	s := Spec{Owners: owners, Entity: len(owners) == e.Identities()}
+func Entity(e *schema.Entity, keyFields []key.Value) Selection {
+	s := Selection{Identity: keyFields, Entity: len(keyFields) == e.Identities()}
 	s.Whole = s.Entity
-	pk, err := e.PartitionKey(owners)
+	pk, err := e.PartitionKey(keyFields)
 	if err == nil {
 		err = pk.CheckSize(key.MaxPartition)
 	}
@@ -99,7 +99,7 @@ func Entity(e *schema.Entity, owners []key.Value) Spec {
 		return s
 	}
 	for _, t := range e.Tables {
-		for _, r := range ranges(e, t, owners, &s.Err) {
+		for _, r := range ranges(e, t, keyFields, &s.Err) {
 			s.Parts = append(s.Parts, Part{Table: t.Index, PK: pk, Range: r})
 		}
 	}
@@ -107,7 +107,7 @@ func Entity(e *schema.Entity, owners []key.Value) Spec {
 }
 
 // ranges returns where in a table an entity's items lie.
-func ranges(e *schema.Entity, t *schema.Table, owners []key.Value, fail *error) []Range {
+func ranges(e *schema.Entity, t *schema.Table, keyFields []key.Value, fail *error) []Range {
 	var items []*schema.Item
 	for _, it := range e.Items {
 		if it.Table == t {
@@ -120,9 +120,9 @@ func ranges(e *schema.Entity, t *schema.Table, owners []key.Value, fail *error) 
 	case t.Range == "":
 		return []Range{{Kind: One}}
 	case e.Flat:
-		return flatRanges(e, items, owners, fail)
+		return flatRanges(e, items, keyFields, fail)
 	case len(items) == 1 && !items[0].Element():
-		sk, err := e.SortKey(items[0], owners)
+		sk, err := e.SortKey(items[0], keyFields)
 		if err != nil {
 			*fail = err
 		}
@@ -133,15 +133,15 @@ func ranges(e *schema.Entity, t *schema.Table, owners []key.Value, fail *error) 
 
 // flatRanges returns where an entity of a flat model lies: under its prefix,
 // and, where an item's key is that prefix itself, at that key.
-func flatRanges(e *schema.Entity, items []*schema.Item, owners []key.Value, fail *error) []Range {
-	if len(owners) < e.Identities() {
+func flatRanges(e *schema.Entity, items []*schema.Item, keyFields []key.Value, fail *error) []Range {
+	if len(keyFields) < e.Identities() {
 		return []Range{{Kind: All}}
 	}
 	var out []Range
 	under := 0
 	for _, it := range items {
 		if e.PrefixParts(it) == len(it.Key.Template.Parts) {
-			sk, err := e.SortKey(it, owners)
+			sk, err := e.SortKey(it, keyFields)
 			if err != nil {
 				*fail = err
 			}
@@ -153,7 +153,7 @@ func flatRanges(e *schema.Entity, items []*schema.Item, owners []key.Value, fail
 	if under == 0 {
 		return out
 	}
-	prefix, err := e.EntityPrefix(items[0], owners)
+	prefix, err := e.EntityPrefix(items[0], keyFields)
 	if err != nil {
 		*fail = err
 	}
@@ -161,13 +161,13 @@ func flatRanges(e *schema.Entity, items []*schema.Item, owners []key.Value, fail
 }
 
 // Join returns the selection of both. Both are of the same entity.
-func (s Spec) Join(t Spec) Spec {
+func (s Selection) Join(t Selection) Selection {
 	switch {
 	case s.Err != nil:
 		return s
 	case t.Err != nil:
 		return t
-	case !sameEntity(s.Owners, t.Owners):
+	case !sameEntity(s.Identity, t.Identity):
 		s.Err = errors.New("the selections are of different entities: load them one by one")
 		return s
 	}

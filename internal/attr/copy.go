@@ -1,4 +1,4 @@
-package codec
+package attr
 
 import (
 	"maps"

@@ -1,4 +1,4 @@
-package sel
+package selection
 
 import (
 	"errors"
@@ -72,24 +72,24 @@ const (
 // Filter keeps, of what a range holds, the items whose stored instant lies in it:
 // where the key's format is coarser than its ends.
 type Filter struct {
-	// Item and Source are the placeholder's; Owner is the index of the field that holds
+	// Item and Source are the placeholder's; KeyField is the index of the field that holds
 	// the instant, -1 for one of the element.
-	Item, Source, Owner int
+	Item, Source, KeyField int
 	From, To            Bound
 }
 
-// Keeps tells whether an instant lies in the range.
+// Keeps reports whether an instant lies in the range.
 func (f *Filter) Keeps(t time.Time) bool {
 	return !(f.From.Set && t.Before(f.From.At)) && !(f.To.Set && t.After(f.To.At))
 }
 
 // Resolve makes the parts of the targets. A selection that has none stays as it is.
-func (s Spec) Resolve(e *schema.Entity) Spec {
+func (s Selection) Resolve(e *schema.Entity) Selection {
 	if s.Err != nil || len(s.Targets) == 0 {
 		return s
 	}
 	all := s
-	all.Targets, all.Entity = nil, len(s.Owners) == e.Identities()
+	all.Targets, all.Entity = nil, len(s.Identity) == e.Identities()
 	for _, t := range s.Targets {
 		one := s.resolve(e, t)
 		if one.Err != nil {
@@ -100,8 +100,8 @@ func (s Spec) Resolve(e *schema.Entity) Spec {
 	return all
 }
 
-func (s Spec) resolve(e *schema.Entity, t Target) Spec {
-	whole := Entity(e, s.Owners)
+func (s Selection) resolve(e *schema.Entity, t Target) Selection {
+	whole := Entity(e, s.Identity)
 	if whole.Err != nil || t.Kind == TargetWhole {
 		return whole
 	}
@@ -131,7 +131,7 @@ func (s Spec) resolve(e *schema.Entity, t Target) Spec {
 
 // itemPart renders the parts of a template that are given, and the range that
 // follows.
-func (s *Spec) itemPart(e *schema.Entity, t Target) (Part, error) {
+func (s *Selection) itemPart(e *schema.Entity, t Target) (Part, error) {
 	it := e.Items[t.Item]
 	if it.Key == nil {
 		return Part{Range: Range{Kind: One}}, nil
@@ -166,18 +166,18 @@ func (s *Spec) itemPart(e *schema.Entity, t Target) (Part, error) {
 // values returns the values of all placeholders that are given: the entity's own, and
 // those of the target. Of what the partition key holds in part (a date of an instant), a
 // query over many entities knows that part alone.
-func (s *Spec) values(e *schema.Entity, k *schema.Key, t Target) []key.Value {
+func (s *Selection) values(e *schema.Entity, k *schema.Key, t Target) []key.Value {
 	known := func(owner int) bool {
-		return owner < len(s.Owners) && (len(s.Owners) == e.Identities() || slices.ContainsFunc(e.PK.Sources, func(src schema.Source) bool {
-			return src.Owner == owner && src.Lossless
+		return owner < len(s.Identity) && (len(s.Identity) == e.Identities() || slices.ContainsFunc(e.PK.Sources, func(src schema.Source) bool {
+			return src.KeyField == owner && src.Lossless
 		}))
 	}
 	var out []key.Value
 	rest := t.Values
 	for _, src := range k.Sources {
 		switch {
-		case src.From == schema.FromOwner && known(src.Owner):
-			out = append(out, s.Owners[src.Owner])
+		case src.From == schema.FromModel && known(src.KeyField):
+			out = append(out, s.Identity[src.KeyField])
 		case len(rest) > 0:
 			out, rest = append(out, rest[0]), rest[1:]
 		default:
@@ -283,10 +283,10 @@ func keep(it *schema.Item, t Target) *Filter {
 		return nil
 	}
 	owner := -1
-	if src.From == schema.FromOwner {
-		owner = src.Owner
+	if src.From == schema.FromModel {
+		owner = src.KeyField
 	}
-	return &Filter{Item: it.Index, Source: n, Owner: owner, From: t.Time.From, To: t.Time.To}
+	return &Filter{Item: it.Index, Source: n, KeyField: owner, From: t.Time.From, To: t.Time.To}
 }
 
 // PeriodOf returns the range of a calendar period in UTC.
