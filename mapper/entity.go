@@ -32,19 +32,19 @@ func (e *Entity[T]) Unknown() int {
 	if e.state == nil {
 		return 0
 	}
-	return e.state.unknown
+	return e.state.Unknown
 }
 
 // set gives the entity its state, and its selection.
 func (e *Entity[T]) set(s *state) {
 	e.state = s
-	e.node = query.NewNode[T](s.spec)
+	e.node = query.NewNode[T](s.Selection)
 }
 
 // owns refuses an entity that did not come from this mapper.
 func (m *Mapper[T]) owns(e *Entity[T]) error {
-	if e == nil || e.state == nil || e.state.core != m.core {
-		return fmt.Errorf("%s: the entity does not come from this mapper: make it with the mapper's New or Load", m.core.schema.Label())
+	if e == nil || e.state == nil || e.state.engine != m.engine {
+		return fmt.Errorf("%s: the entity does not come from this mapper: make it with the mapper's New or Load", m.engine.model.Label())
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
 )
 
@@ -100,9 +99,8 @@ type ConflictError struct {
 	Model string
 	Items []ItemConflict
 
-	stored []read.Item // as they are, one for each item
-	insert bool        // of an entity whose root is not there
-	patch  bool        // whose condition did not hold
+	insert bool // of an entity whose root is not there
+	patch  bool // whose condition did not hold
 }
 
 // Error names each item and what happened to it.
@@ -251,5 +249,3 @@ func (e *PartialError) Error() string {
 
 // Unwrap returns the cause.
 func (e *PartialError) Unwrap() error { return e.Err }
-
-func isNotFound(err error) bool { return errors.Is(err, ErrNotFound) }

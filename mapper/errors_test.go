@@ -3,10 +3,6 @@ package mapper
 import (
 	"errors"
 	"testing"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/itemize/itemize/internal/read"
 )
 
 // Every error names the type, the field, the item and its key, says what is wrong
@@ -68,23 +64,5 @@ func TestErrorTexts(t *testing.T) {
 	}
 	if got, want := joinKeys(keys[:7]), "USER#1 U#Information, USER#1 U#Information, USER#1 U#Information, USER#1 U#Information, USER#1 U#Information, and 2 more"; got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
-	}
-}
-
-// A root that is not live says what is pending.
-func TestPendingTexts(t *testing.T) {
-	for state, want := range map[string]string{
-		inserting: "an insert that began at 1970-01-01T00:00:07Z is not finished: insert again to take it over",
-		deleting:  "a delete that began at 1970-01-01T00:00:07Z is not finished: delete again to finish it, or insert",
-		"other":   "its root is not live",
-	} {
-		s := stage{state: state, since: readEpoch(&types.AttributeValueMemberN{Value: "7"})}
-		if got := s.pending(); got != want {
-			t.Errorf("%s: %s", state, got)
-		}
-		back, ok := readStage(read.Item{"_s": stage{state, s.attempt, s.since}.value()})
-		if !ok || back.state != state || !back.since.Equal(s.since) {
-			t.Errorf("%s comes back as %+v", state, back)
-		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 
+	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/mapper/mapperimpl"
@@ -23,7 +24,7 @@ func CodecOf[T any](m mapperimpl.Model[T]) codec.Model { return m.ItemizeCodec(n
 
 // Unchanged returns an error unless an entity is recognized as unchanged.
 func (m *Mapper[T]) Unchanged(e *Entity[T]) error {
-	if !m.core.unchanged(e.state, &e.Value) {
+	if !change.Unchanged(e.state.Snapshot, e.state.doubts, &e.Value) {
 		return errors.New("it has changed")
 	}
 	return nil

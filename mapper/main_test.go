@@ -8,9 +8,11 @@ import (
 
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/modeltest"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/snapshot"
 )
 
 func TestMain(m *testing.M) { enginetest.Run(m) }
@@ -26,7 +28,8 @@ func random(t testing.TB) *rand.Rand {
 // fixture is an untyped mapper on the engine, for models made by reflect.
 type fixture struct {
 	testing.TB
-	*core
+	*engine
+	*model.Model
 	gen *modeltest.Gen
 }
 
@@ -56,16 +59,16 @@ func fixtureOn(t testing.TB, r *rand.Rand, model reflect.Type, names map[string]
 		t.Fatal(err)
 	}
 	client := enginetest.Start(t).Client()
-	c, err := newCore(client, e, codec.Reflected(e), []Option{Tables(func(name string) string { return names[name] })})
+	c, err := newEngine(client, e, codec.Reflected(e), []Option{Tables(func(name string) string { return names[name] })})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &fixture{t, c, modeltest.NewGen(r, e)}
+	return &fixture{t, c, c.model, modeltest.NewGen(r, e)}
 }
 
 // insert saves a new entity.
 func (f *fixture) insert(v any, options ...WriteOption) (*state, *Receipt, error) {
-	s := f.newState(v)
+	s := &state{Snapshot: snapshot.New(f.Model, v), engine: f.engine}
 	var t tally
 	err := f.save(context.Background(), s, v, writeSettingsOf(options), &t)
 	return s, t.receipt(), err
@@ -90,16 +93,16 @@ func (f *fixture) again(s *state, v any, options ...WriteOption) (*Receipt, erro
 
 // whole returns the selection of a value's entity.
 func (f *fixture) whole(v any) selection.Selection {
-	keyFields, err := f.keyFields(v)
+	keyFields, err := f.KeyFields(v)
 	if err != nil {
 		f.Fatal(err)
 	}
-	return selection.Entity(f.schema, f.identity(keyFields))
+	return selection.Entity(f.Schema, f.Identity(keyFields))
 }
 
 // read loads the entity of a value.
 func (f *fixture) read(v any) (any, *state, error) {
-	out := f.codec.New()
+	out := f.Codec.New()
 	var t tally
 	s, err := f.load(context.Background(), f.whole(v), out, true, &t)
 	return out, s, err
@@ -114,3 +117,6 @@ func (f *fixture) mustRead(v any) (any, *state) {
 	}
 	return out, s
 }
+
+// Errorf is the test's, not the model's.
+func (f *fixture) Errorf(format string, args ...any) { f.Helper(); f.TB.Errorf(format, args...) }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/snapshot"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
 )
@@ -16,7 +18,7 @@ type base[T any] = query.Base[T]
 // Mapper loads and saves entities of the model T. It is safe for concurrent use.
 type Mapper[T any] struct {
 	base[T]
-	core *core
+	engine *engine
 }
 
 // New returns a mapper of the model T. The error is a *ModelError with every
@@ -38,11 +40,11 @@ func New[T any](client Client, options ...Option) (*Mapper[T], error) {
 }
 
 func newMapper[T any](client Client, e *schema.Entity, model codec.Model, options []Option) (*Mapper[T], error) {
-	c, err := newCore(client, e, model, options)
+	g, err := newEngine(client, e, model, options)
 	if err != nil {
 		return nil, err
 	}
-	return &Mapper[T]{base: query.NewBase[T](c), core: c}, nil
+	return &Mapper[T]{base: query.NewBase[T](g), engine: g}, nil
 }
 
 // codecOf returns the generated codec of a model, if it has one, or one that reflects.
@@ -58,10 +60,15 @@ func codecOf[T any](e *schema.Entity) (codec.Model, error) {
 	return g.Internal(), nil
 }
 
+// resolved returns a selection with its parts, which generated code leaves to be made.
+func (m *Mapper[T]) resolved(s query.Selection[T]) selection.Selection {
+	return query.Spec(s).Resolve(m.engine.model.Schema)
+}
+
 // New returns an entity that is not stored yet: its first Save inserts it.
 func (m *Mapper[T]) New(value T) *Entity[T] {
 	e := &Entity[T]{Value: value}
-	e.set(m.core.newState(&e.Value))
+	e.set(&state{Snapshot: snapshot.New(m.engine.model, &e.Value), engine: m.engine})
 	return e
 }
 
@@ -69,7 +76,7 @@ func (m *Mapper[T]) New(value T) *Entity[T] {
 // in their order; in a flat model those of the sort key follow. Given fewer, in a
 // flat model, it selects all entities that share them, for a query.
 func (m *Mapper[T]) Key(values ...any) query.Key[T] {
-	return query.NewKey[T](m.core.schema, m.core.selection(values))
+	return query.NewKey[T](m.engine.model.Schema, m.engine.model.Select(values))
 }
 
 // Load reads a selection into an entity. The error is ErrNotFound where the
@@ -83,8 +90,8 @@ func (m *Mapper[T]) Load(ctx context.Context, s query.Selection[T], options ...R
 	settings := readSettingsOf(options)
 	e := &Entity[T]{}
 	var t tally
-	ctx, end := m.core.observe(ctx, OpLoad)
-	state, err := m.core.load(ctx, m.core.resolved(query.Spec(s)), &e.Value, settings.Strong, &t)
+	ctx, end := m.engine.observe(ctx, OpLoad)
+	state, err := m.engine.load(ctx, m.resolved(s), &e.Value, settings.Strong, &t)
 	end(&t, err)
 	deliver(settings.Receipt, t.receipt())
 	if err != nil {
@@ -109,8 +116,8 @@ func (m *Mapper[T]) Save(ctx context.Context, e *Entity[T], options ...WriteOpti
 		return &Receipt{}, err
 	}
 	var t tally
-	ctx, end := m.core.observe(ctx, OpSave)
-	err := m.core.save(ctx, e.state, &e.Value, writeSettingsOf(options), &t)
+	ctx, end := m.engine.observe(ctx, OpSave)
+	err := m.engine.save(ctx, e.state, &e.Value, writeSettingsOf(options), &t)
 	end(&t, err)
 	e.set(e.state)
 	return t.receipt(), err
@@ -122,11 +129,18 @@ func (m *Mapper[T]) Plan(e *Entity[T], options ...WriteOption) (*Plan, error) {
 	if err := m.owns(e); err != nil {
 		return nil, err
 	}
-	p, err := m.core.planSave(e.state, &e.Value, writeSettingsOf(options))
+	settings := writeSettingsOf(options)
+	d, err := m.engine.diff(e.state, &e.Value, settings)
 	if err != nil {
 		return nil, err
 	}
-	return p.describe(), nil
+	p, err := arrange(e.state, d, settings)
+	if err != nil {
+		return nil, err
+	}
+	out := planOf(p)
+	out.Alternatives = alternatives(p, e.state, d)
+	return out, nil
 }
 
 // Update loads a selection strongly consistently, applies change to the value,
@@ -137,21 +151,21 @@ func (m *Mapper[T]) Plan(e *Entity[T], options ...WriteOption) (*Plan, error) {
 func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], change func(*T) error, options ...WriteOption) (*Receipt, error) {
 	var t tally
 	settings := writeSettingsOf(options)
-	spec := m.core.resolved(query.Spec(s))
+	spec := m.resolved(s)
 	if change == nil {
-		return t.receipt(), fmt.Errorf("%s: Update got no function: pass one that changes the value", m.core.schema.Label())
+		return t.receipt(), fmt.Errorf("%s: Update got no function: pass one that changes the value", m.engine.model.Label())
 	}
-	ctx, end := m.core.observe(ctx, OpUpdate)
-	err := m.core.repeat(ctx, func() error {
+	ctx, end := m.engine.observe(ctx, OpUpdate)
+	err := m.engine.repeat(ctx, func() error {
 		var value T
-		state, err := m.core.load(ctx, spec, &value, true, &t)
+		state, err := m.engine.load(ctx, spec, &value, true, &t)
 		if err != nil {
 			return err
 		}
 		if err := change(&value); err != nil {
 			return err
 		}
-		return m.core.save(ctx, state, &value, settings, &t)
+		return m.engine.save(ctx, state, &value, settings, &t)
 	})
 	end(&t, err)
 	return t.receipt(), err
@@ -173,8 +187,8 @@ func (m *Mapper[T]) Delete(ctx context.Context, s query.Selection[T], options ..
 		}
 		st = e.state
 	}
-	ctx, end := m.core.observe(ctx, OpDelete)
-	err := m.core.delete(ctx, m.core.resolved(query.Spec(s)), st, writeSettingsOf(options), &t)
+	ctx, end := m.engine.observe(ctx, OpDelete)
+	err := m.engine.delete(ctx, m.resolved(s), st, writeSettingsOf(options), &t)
 	end(&t, err)
 	if ok {
 		e.set(st)

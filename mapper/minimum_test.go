@@ -11,60 +11,77 @@ import (
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/modeltest"
 	"github.com/itemize/itemize/internal/modeltest/models"
-	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
 )
 
 // itemsOf encodes every item of a value in full: the oracle that saves are
 // measured against. It knows nothing of snapshots and differences.
-func (f *fixture) itemsOf(v any) map[place]read.Item {
+func (f *fixture) itemsOf(v any) map[item.Place]item.Attributes {
 	f.Helper()
-	keyFields, err := f.keyFields(v)
+	keyFields, err := f.KeyFields(v)
 	if err != nil {
 		f.Fatal(err)
 	}
-	pk, err := f.partitionKey(keyFields)
+	pk, err := f.PartitionKey(keyFields)
 	if err != nil {
 		f.Fatal(err)
 	}
-	items := map[place]read.Item{}
+	items := map[item.Place]item.Attributes{}
 	add := func(it *schema.Item, rec any, pos codec.Pos) {
-		sk, err := f.sortKey(it, keyFields, rec, pos)
+		sk, err := f.SortKey(model.Record{Item: it, Value: rec, Pos: pos}, keyFields)
 		if err != nil {
 			f.Fatal(err)
 		}
-		at := place{it.Table.Index, pk, sk}
-		item := f.reader.Key(at.table, at.pk, at.sk)
+		at := f.Place(it, pk, sk)
+		stored := at.Key()
 		for i, a := range it.Attributes {
-			av, err := f.codec.Record(it.Index).Encode(rec, i)
+			av, err := f.Codec.Record(it.Index).Encode(rec, i)
 			if err != nil {
 				f.Fatal(err)
 			}
 			if av != nil {
-				item[a.Name] = av
+				stored[a.Name] = av
 			}
 		}
-		d := &diff{c: f.core}
-		if av := d.expiry(it, v, rec); av != nil {
-			item[f.schema.TTL] = av
+		if av := f.expiry(it, v, rec); av != nil {
+			stored[f.Schema.TTL] = av
 		}
-		items[at] = item
+		items[at] = stored
 	}
-	for _, it := range f.schema.Items {
+	for _, it := range f.Schema.Items {
 		if !it.Element() {
-			if it == f.schema.Root || f.codec.Record(it.Index).Present(v) {
+			if it == f.Schema.Root || f.Codec.Record(it.Index).Present(v) {
 				add(it, v, codec.Pos{})
 			}
 			continue
 		}
-		f.codec.Elements(it.Index).Each(v, func(pos codec.Pos, rec any) bool {
+		f.Codec.Elements(it.Index).Each(v, func(pos codec.Pos, rec any) bool {
 			add(it, rec, pos)
 			return true
 		})
 	}
 	return items
+}
+
+// expiry returns the value of the TTL attribute that is set by a field of another item, or
+// that is stored nowhere else.
+func (f *fixture) expiry(it *schema.Item, v, rec any) types.AttributeValue {
+	if it.Expiry == nil || it.Attribute(f.Schema.TTL) >= 0 {
+		return nil
+	}
+	record := f.Codec.Record(it.Index)
+	if it.ExpiryOfRoot {
+		record, rec = f.Codec.Record(f.Schema.Root.Index), v
+	}
+	at, ok := record.Expiry(rec)
+	if !ok {
+		return nil
+	}
+	return item.Epoch(at)
 }
 
 // least is the least that a save can be.
@@ -77,41 +94,37 @@ type least struct {
 }
 
 // minimum returns how many items differ, and the WCU of writing just those.
-func (f *fixture) minimum(old, new map[place]read.Item) least {
+func (f *fixture) minimum(old, new map[item.Place]item.Attributes) least {
 	l := least{sure: true}
-	add := func(old, new read.Item) {
+	add := func(old, new item.Attributes) {
 		a, b := f.size(old), f.size(new)
 		units := cost.Put(a, b)
 		l.dirty++
 		l.wcu += units
 		l.sure = l.sure && units == cost.Put(a+numbers(old), b+numbers(new))
 	}
-	for at, item := range new {
-		if was, ok := old[at]; !ok || !sameItem(was, item) {
-			add(old[at], item)
+	for at, is := range new {
+		if was, ok := old[at]; !ok || !sameItem(was, is) {
+			add(old[at], is)
 		}
 	}
-	for at, item := range old {
+	for at, was := range old {
 		if new[at] == nil {
-			add(item, nil)
+			add(was, nil)
 		}
 	}
 	return l
 }
 
-func (f *fixture) size(item read.Item) int {
-	if item == nil {
+func (f *fixture) size(a item.Attributes) int {
+	if a == nil {
 		return 0
 	}
-	n := cost.ItemSize(item)
-	if f.schema.Version != "" {
-		n += len(f.schema.Version) + tokenSize
-	}
-	return n
+	return cost.ItemSize(a) + f.Reserved.VersionSize()
 }
 
 // numbers counts the numbers in an item.
-func numbers(item read.Item) int {
+func numbers(a item.Attributes) int {
 	n := 0
 	var walk func(types.AttributeValue)
 	walk = func(v types.AttributeValue) {
@@ -130,13 +143,13 @@ func numbers(item read.Item) int {
 			}
 		}
 	}
-	for _, v := range item {
+	for _, v := range a {
 		walk(v)
 	}
 	return n
 }
 
-func sameItem(a, b read.Item) bool {
+func sameItem(a, b item.Attributes) bool {
 	if len(a) != len(b) {
 		return false
 	}
@@ -172,31 +185,35 @@ func checkMinimum(f *fixture, edits int) (none, one, several int) {
 		if dirty > 1 {
 			wcu *= 2 // for atomicity
 		}
-		p, err := f.planSave(s, v, writeSettings{})
+		d, err := f.diff(s, v, writeSettings{})
 		if err != nil {
-			f.Fatalf("%s: plan: %v", f.schema.Label(), err)
+			f.Fatalf("%s: plan: %v", f.Schema.Label(), err)
 		}
-		plan := p.describe()
+		p, err := arrange(s, d, writeSettings{})
+		if err != nil {
+			f.Fatalf("%s: plan: %v", f.Schema.Label(), err)
+		}
+		plan := planOf(p)
 		receipt, err := f.again(s, v)
 		if err != nil {
-			f.Fatalf("%s: save: %v", f.schema.Label(), err)
+			f.Fatalf("%s: save: %v", f.Schema.Label(), err)
 		}
 		if len(plan.Items) != dirty || plan.Requests() != requests || plan.WCU != cost.Exactly(wcu) {
-			f.Fatalf("%s: %d items differ, %v WCU; planned %v", f.schema.Label(), dirty, wcu, plan)
+			f.Fatalf("%s: %d items differ, %v WCU; planned %v", f.Schema.Label(), dirty, wcu, plan)
 		}
 		if receipt.Requests() != requests || receipt.WCU != cost.Exactly(wcu) {
-			f.Fatalf("%s: %d items differ, %v WCU; sent %v", f.schema.Label(), dirty, wcu, receipt)
+			f.Fatalf("%s: %d items differ, %v WCU; sent %v", f.Schema.Label(), dirty, wcu, receipt)
 		}
 		exact := enginetest.ReportsTransactions(f) || dirty <= 1 && l.sure
 		if exact && receipt.Consumed.WCU != wcu {
-			f.Fatalf("%s: %v WCU; the engine reports %v", f.schema.Label(), wcu, receipt)
+			f.Fatalf("%s: %v WCU; the engine reports %v", f.Schema.Label(), wcu, receipt)
 		}
 	}
 	got, _ := f.mustRead(v)
 	f.gen.Normalize(v)
 	f.gen.Normalize(got)
 	if d := cmp.Diff(v, got, modeltest.Options); d != "" {
-		f.Fatalf("%s (-saved +loaded):\n%s", f.schema.Label(), d)
+		f.Fatalf("%s (-saved +loaded):\n%s", f.Schema.Label(), d)
 	}
 	return none, one, several
 }

@@ -39,13 +39,13 @@ func Observe(o Observer) Option {
 }
 
 // observe begins a call.
-func (c *core) observe(ctx context.Context, op Operation) (context.Context, func(t *tally, err error)) {
-	if len(c.observers) == 0 {
+func (g *engine) observe(ctx context.Context, op Operation) (context.Context, func(t *tally, err error)) {
+	if len(g.observers) == 0 {
 		return ctx, func(*tally, error) {}
 	}
-	ends := make([]func(*Receipt, error), len(c.observers))
-	for i, o := range c.observers {
-		ctx, ends[i] = o.Begin(ctx, c.schema.Label(), op)
+	ends := make([]func(*Receipt, error), len(g.observers))
+	for i, o := range g.observers {
+		ctx, ends[i] = o.Begin(ctx, g.model.Label(), op)
 	}
 	return ctx, func(t *tally, err error) {
 		for _, end := range slices.Backward(ends) {

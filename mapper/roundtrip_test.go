@@ -19,22 +19,22 @@ func roundTrip(f *fixture) {
 	v := f.gen.New()
 	s, _, err := f.insert(v)
 	if err != nil {
-		f.Fatalf("%s: insert %+v: %v", f.schema.Label(), v, err)
+		f.Fatalf("%s: insert %+v: %v", f.Schema.Label(), v, err)
 	}
 	if r, err := f.again(s, v); err != nil || r.Requests() != 0 {
-		f.Fatalf("%s: a second save of %+v: %v, %v", f.schema.Label(), v, r, err)
+		f.Fatalf("%s: a second save of %+v: %v, %v", f.Schema.Label(), v, r, err)
 	}
 	got, loaded := f.mustRead(v)
 	f.gen.Normalize(v)
 	f.gen.Normalize(got)
 	if d := cmp.Diff(v, got, modeltest.Options); d != "" {
-		f.Fatalf("%s (-saved +loaded):\n%s", f.schema.Label(), d)
+		f.Fatalf("%s (-saved +loaded):\n%s", f.Schema.Label(), d)
 	}
-	if loaded.unknown > 0 {
-		f.Fatalf("%s: %d items of its own are unknown", f.schema.Label(), loaded.unknown)
+	if loaded.Unknown > 0 {
+		f.Fatalf("%s: %d items of its own are unknown", f.Schema.Label(), loaded.Unknown)
 	}
 	if r, err := f.again(loaded, got); err != nil || r.Requests() != 0 {
-		f.Fatalf("%s: saving what was loaded, %+v: %v, %v", f.schema.Label(), got, r, err)
+		f.Fatalf("%s: saving what was loaded, %+v: %v, %v", f.Schema.Label(), got, r, err)
 	}
 }
 

@@ -1,316 +1,250 @@
 package mapper
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
-	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/change"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/retry"
+	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/snapshot"
+	"github.com/itemize/itemize/internal/staging"
+	"github.com/itemize/itemize/internal/write"
 )
 
-// savePlan is a save as a list of steps.
-type savePlan struct {
-	c     *core
-	mode  Mode
-	diff  *diff
-	steps []step
-	// checks are the loaded items that have to be unchanged.
-	checks []*change
-}
+// A save goes its way in four steps: what differs, how it is sent, the sending, and what
+// is stored then. Where the outcome shows that what was known of the items is not true any
+// more, it goes round again.
 
-// step is one request of a save, or in a staged write several at once.
-type step struct {
-	// changes are written by one transaction where there are several, or where
-	// transact asks for it.
-	changes  []*change
-	transact bool
-	// stage writes changes one by one and at once, as part of a staged insert.
-	stage bool
-}
-
-// planSave decides how a save is sent. It does no I/O.
-func (c *core) planSave(s *state, v any, settings writeSettings) (*savePlan, error) {
-	if err := c.compatible(s, settings); err != nil {
-		return nil, err
-	}
-	d, err := c.diff(s, v, settings)
-	if err != nil {
-		return nil, err
-	}
-	p := &savePlan{c: c, diff: d, mode: ModeNothing}
-	if len(d.changes) == 0 {
-		return p, nil
-	}
-	if settings.checkLoaded {
-		p.checks = d.same
-	}
-	all := slices.Concat(d.changes, p.checks)
-	switch {
-	case settings.staged && len(d.changes) > 1, d.takesOver():
-		p.stage(d.changes)
-	case len(all) == 1:
-		p.mode = ModeOne
-		p.steps = []step{{changes: all, transact: settings.exactlyOnce}}
-	case settings.independent:
-		p.oneByOne(settings)
-	case c.fits(all):
-		p.mode = ModeTransaction
-		p.steps = []step{{changes: all, transact: true}}
-	case s.fresh:
-		p.stage(d.changes)
-	default:
-		return nil, c.tooMany(all)
-	}
-	return p, nil
-}
-
-// compatible refuses options that contradict each other or the entity.
-func (c *core) compatible(s *state, settings writeSettings) error {
-	refuse := func(text string) error { return fmt.Errorf("%s: %s", c.schema.Label(), text) }
-	switch {
-	case settings.independent && settings.staged:
-		return refuse("Independent and Staged exclude each other: choose one")
-	case settings.independent && settings.checkLoaded:
-		return refuse("Independent and CheckLoaded exclude each other: only a transaction checks other items")
-	case settings.staged && settings.checkLoaded:
-		return refuse("Staged and CheckLoaded exclude each other: only a transaction checks other items")
-	case settings.staged && settings.exactlyOnce:
-		return refuse("Staged and ExactlyOnce exclude each other: choose one")
-	case settings.staged && !s.fresh:
-		return refuse("Staged is for inserts and deletes: save without it, or with Independent")
-	}
-	for _, root := range s.rows[c.schema.Root.Index] {
-		if root.stage != nil {
-			return refuse("the entity's delete has begun and is not finished, so that it is not found any more: delete it again, and insert it as a new entity")
-		}
-	}
-	return nil
-}
-
-// fits reports whether changes fit one transaction.
-func (c *core) fits(all []*change) bool {
-	bytes := 0
-	for _, ch := range all {
-		bytes += max(ch.oldSize, ch.newSize)
-	}
-	return len(all) <= cost.MaxTransactItems && bytes <= cost.MaxTransactBytes
-}
-
-func (c *core) tooMany(all []*change) error {
-	bytes := 0
-	for _, ch := range all {
-		bytes += max(ch.oldSize, ch.newSize)
-	}
-	cure := "save with Independent, one by one, or save in parts"
-	if slices.ContainsFunc(all, func(ch *change) bool { return ch.kind == KindCheck }) {
-		cure = "load less, so that less is checked, or save without CheckLoaded"
-	}
-	return fmt.Errorf("%s: %d items of %d bytes do not fit one transaction (%d items, %d bytes): %s",
-		c.schema.Label(), len(all), bytes, cost.MaxTransactItems, cost.MaxTransactBytes, cure)
-}
-
-// oneByOne makes a step of each change: of an insert the root first, so that it
-// fails before anything is written if the entity is there; else puts before
-// deletes, and the root's delete last.
-func (p *savePlan) oneByOne(settings writeSettings) {
-	p.mode = ModeIndependent
-	root := p.c.schema.Root
-	rank := func(ch *change) int {
-		switch {
-		case ch.kind == KindDelete && ch.item == root:
-			return 3
-		case ch.kind == KindDelete:
-			return 2
-		case ch.item == root && ch.row == nil:
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(p.diff.changes, func(a, b *change) int { return cmp.Compare(rank(a), rank(b)) })
-	for _, ch := range p.diff.changes {
-		p.steps = append(p.steps, step{changes: []*change{ch}, transact: settings.exactlyOnce})
-	}
-}
-
-// stage makes the steps of a staged insert: the root, not live; the others; the
-// root again, live.
-func (p *savePlan) stage(changes []*change) {
-	p.mode = ModeStaged
-	root := p.c.schema.Root
-	var first, rest []*change
-	for _, ch := range changes {
-		if ch.item == root {
-			first = append(first, ch)
-		} else {
-			rest = append(rest, ch)
-		}
-	}
-	p.steps = []step{{changes: first, stage: true}, {changes: rest, stage: true}, {changes: first, stage: true}}
-}
-
-// describe returns the plan as the caller sees it.
-func (p *savePlan) describe() *Plan {
-	out := &Plan{Mode: p.mode, Items: []ItemPlan{}}
-	var t tally
-	switch p.mode {
-	case ModeStaged:
-		for _, it := range p.c.stagedItems(p.diff.changes) {
-			t.wrote(it)
-		}
-		out.requests = len(p.diff.changes) + 1
-	default:
-		for _, st := range p.steps {
-			for _, ch := range st.changes {
-				t.wrote(p.c.describe(ch, st.price(ch)))
-			}
-		}
-		out.requests = len(p.steps)
-	}
-	if t.items != nil {
-		out.Items = t.items
-	}
-	out.WCU = t.wcu
-	out.Alternatives = p.alternatives()
-	return out
-}
-
-// price returns what a change costs in its step.
-func (s *step) price(ch *change) cost.Units {
-	if s.transact {
-		return ch.transactWCU()
-	}
-	return ch.wcu()
-}
-
-// alternatives are the other ways to save the same changes.
-func (p *savePlan) alternatives() []Alternative {
-	changes := p.diff.changes
-	if len(changes) < 2 || len(p.checks) > 0 {
-		return nil
-	}
-	var single cost.Units
-	for _, ch := range changes {
-		single = single.Add(ch.wcu())
-	}
-	ways := map[Mode]Alternative{
-		ModeIndependent: {Option: "Independent()", Requests: len(changes), WCU: single},
-	}
-	if p.c.fits(changes) {
-		ways[ModeTransaction] = Alternative{Option: "one transaction", Requests: 1, WCU: single.Times(2)}
-	}
-	if p.diff.s.fresh {
-		ways[ModeStaged] = Alternative{Option: "Staged()", Requests: len(changes) + 1, WCU: stagedUnits(p.c.stagedItems(changes))}
-	}
-	var out []Alternative
-	for _, mode := range []Mode{ModeIndependent, ModeTransaction, ModeStaged} {
-		if a, ok := ways[mode]; ok && mode != p.mode {
-			out = append(out, a)
-		}
-	}
-	return out
-}
-
-// errRetry says that what is known of the items has changed, so that the save
-// has to be planned again.
-var errRetry = errors.New("plan again")
-
-// saveTries bounds how often a save is planned again because items turned out to
-// be the entity's own, or leftovers.
+// saveTries bounds how often a save is planned again because items turned out to be the
+// entity's own, or leftovers.
 const saveTries = 10
 
 // save writes what differs.
-func (c *core) save(ctx context.Context, s *state, v any, settings writeSettings, t *tally) error {
-	was := s.fresh
-	if err := c.resolve(ctx, s, t); err != nil {
+func (g *engine) save(ctx context.Context, s *state, v any, settings writeSettings, t *tally) error {
+	wasFresh := s.Fresh
+	if err := g.settle(ctx, s, t); err != nil {
 		return err
 	}
-	if was && !s.fresh {
+	if wasFresh && !s.Fresh {
 		settings.staged = false // the insert that was in doubt has succeeded
 	}
 	for try := range saveTries {
 		if try > 0 {
-			if err := read.Pause(ctx, try); err != nil {
-				return fmt.Errorf("%s: %w", c.schema.Label(), err)
+			if err := retry.Pause(ctx, try); err != nil {
+				return fmt.Errorf("%s: %w", g.model.Label(), err)
 			}
 		}
-		p, err := c.planSave(s, v, settings)
+		d, err := g.diff(s, v, settings)
 		if err != nil {
 			return err
 		}
-		t.mode, t.alternatives = p.mode, p.alternatives()
-		err = c.run(ctx, s, p, t)
-		if err == nil || !errors.Is(err, errRetry) && !c.leftStage(s, p, err) {
+		plan, err := arrange(s, d, settings)
+		if err != nil {
+			return err
+		}
+		t.mode, t.alternatives = Mode(plan.Mode), alternatives(plan, s, d)
+		again, err := g.send(ctx, s, d, plan, t)
+		if !again {
 			return err
 		}
 	}
-	return fmt.Errorf("%s: the items kept changing while they were saved: load again", c.schema.Label())
+	return g.model.Errorf("the items kept changing while they were saved: load again")
 }
 
-// leftStage reports whether an insert failed on a root that a staged write has left
-// behind. It notes the stage, so that the next plan takes it over.
-func (c *core) leftStage(s *state, p *savePlan, err error) bool {
-	var exists *existsError
-	if !s.fresh || p.mode == ModeStaged || !errors.As(err, &exists) {
+// diff compares a value with what is known of it. It does no I/O.
+func (g *engine) diff(s *state, v any, settings writeSettings) (*change.Diff, error) {
+	if err := g.compatible(s, settings); err != nil {
+		return nil, err
+	}
+	d, err := change.Of(s.Snapshot, s.doubts, v, change.Options{Move: settings.move, Checks: settings.checkLoaded})
+	return d, g.public(err)
+}
+
+// arrange decides how a diff is sent. It does no I/O.
+func arrange(s *state, d *change.Diff, settings writeSettings) (*write.Plan, error) {
+	return write.Arrange(change.Requests(d.Changes), change.Requests(d.Checks), s.choice(d, settings))
+}
+
+// choice is what the caller has asked for, and what the entity allows.
+func (s *state) choice(d *change.Diff, settings writeSettings) write.Choice {
+	c := write.Choice{Independent: settings.independent, Staged: settings.staged, ExactlyOnce: settings.exactlyOnce}
+	if s.Fresh {
+		c.Stage = staging.InsertSteps(s.Model.Now())
+	}
+	for _, ch := range d.Changes {
+		// An insert finds a root that is not live.
+		c.Unfinished = c.Unfinished || s.Fresh && ch.Expect.Instead != nil && ch.Expect.Instead.Stage != nil
+	}
+	return c
+}
+
+// compatible refuses options that contradict each other or the entity.
+func (g *engine) compatible(s *state, o writeSettings) error {
+	refuse := func(text string) error { return g.model.Errorf("%s", text) }
+	switch {
+	case o.independent && o.staged:
+		return refuse("Independent and Staged exclude each other: choose one")
+	case o.independent && o.checkLoaded:
+		return refuse("Independent and CheckLoaded exclude each other: only a transaction checks other items")
+	case o.staged && o.checkLoaded:
+		return refuse("Staged and CheckLoaded exclude each other: only a transaction checks other items")
+	case o.staged && o.exactlyOnce:
+		return refuse("Staged and ExactlyOnce exclude each other: choose one")
+	case o.staged && !s.Fresh:
+		return refuse("Staged is for inserts and deletes: save without it, or with Independent")
+	}
+	if root := s.Root(); root != nil && root.Header.Stage != nil {
+		return refuse("the entity's delete has begun and is not finished, so that it is not found any more: delete it again, and insert it as a new entity")
+	}
+	return nil
+}
+
+// send sends a plan, and applies each step when it is written. again reports that what is
+// known of the items has changed, so that the save has to be planned again.
+func (g *engine) send(ctx context.Context, s *state, d *change.Diff, plan *write.Plan, t *tally) (again bool, err error) {
+	if plan.Mode == write.Staged {
+		return g.insert(ctx, s, d, plan, t)
+	}
+	for i := range plan.Steps {
+		st := &plan.Steps[i]
+		o := g.sender.Send(ctx, st, &t.Tally)
+		if !o.OK() {
+			again, err := g.stopped(ctx, s, d, &o, t)
+			if again {
+				return true, nil
+			}
+			return false, g.partial(plan, i, err)
+		}
+		if d.Moves && s.Moving == nil {
+			s.Moving = d.Old
+		}
+		s.apply(d.Keys, st.Requests)
+	}
+	if d.Keys.KeyFields != nil {
+		s.Arrive(d.Keys)
+	}
+	return false, nil
+}
+
+// apply notes requests that are stored now.
+func (s *state) apply(keys snapshot.Keys, requests []*write.Request) {
+	effects := change.Effects(requests)
+	s.doubts = s.doubts.Overwritten(effects)
+	s.Apply(keys, effects)
+}
+
+// partial is the error of a plan that ended at a step: of the first it is the step's own.
+func (g *engine) partial(plan *write.Plan, at int, err error) error {
+	if at == 0 {
+		return err
+	}
+	e := &PartialError{Model: g.model.Label(), Err: err}
+	for i, st := range plan.Steps {
+		if i < at {
+			e.Written = append(e.Written, keysOf(st.Requests)...)
+		} else {
+			e.Rest = append(e.Rest, keyOf(st.Requests[0].Place))
+		}
+	}
+	return e
+}
+
+// stopped finds out what to do about a step that was not written: to plan again, where the
+// items turned out to hold an earlier write of this entity, or leftovers; or to report it.
+func (g *engine) stopped(ctx context.Context, s *state, d *change.Diff, o *write.Outcome, t *tally) (again bool, err error) {
+	switch o.State {
+	case write.Unknown:
+		return false, g.unknown(s, d, o)
+	case write.Failed:
+		return false, o.Err
+	}
+	switch {
+	case g.adoptStored(s, o):
+		return true, nil
+	case o.Unsure:
+		return false, g.unknown(s, d, o)
+	}
+	refusal := g.refusal(s, d.Keys.KeyFields, o)
+	if errors.Is(refusal, ErrExists) {
+		return s.takeOver(o), refusal
+	}
+	left, err := g.leftBehind(ctx, s, d, o, t)
+	if err != nil {
+		return false, err
+	}
+	return left, refusal
+}
+
+// takeOver notes a root that a staged write has left behind, so that the next plan takes
+// it over. It reports whether there is one.
+func (s *state) takeOver(o *write.Outcome) bool {
+	if !s.Fresh {
 		return false
 	}
-	for _, stored := range exists.conflict.stored {
-		if left, ok := readStage(stored); ok {
-			root := slices.IndexFunc(p.diff.changes, func(ch *change) bool { return ch.item == c.schema.Root })
-			s.ghost(p.diff.changes[root].place, &ghost{size: cost.ItemSize(stored), attempt: left.attempt, stage: stored[schema.State]})
+	for i, r := range o.Requests {
+		if !r.Root || o.Stored[i] == nil {
+			continue
+		}
+		h := r.Reserved.Header(o.Stored[i])
+		if left, ok := h.ReadStage(); ok {
+			s.Hide(r.Place, &snapshot.Hidden{Hidden: item.Hidden{Size: attr.ItemSize(o.Stored[i]), Attempt: left.Attempt, Stage: h.Stage}})
 			return true
 		}
 	}
 	return false
 }
 
-// takesOver reports whether an insert finds a root that is not live.
-func (d *diff) takesOver() bool {
-	return d.s.fresh && slices.ContainsFunc(d.changes, func(ch *change) bool { return ch.ghost != nil && ch.ghost.stage != nil })
+// leftBehind notes what staged writes have left in the place of new items, so that the
+// next plan replaces it. It reports whether there is any.
+func (g *engine) leftBehind(ctx context.Context, s *state, d *change.Diff, o *write.Outcome, t *tally) (bool, error) {
+	e, err := g.entity(selection.Selection{Identity: g.model.Identity(d.Keys.KeyFields)}, nil)
+	if err != nil {
+		return false, err
+	}
+	left, err := g.protocol.LeftBehind(ctx, e, o, s.HiddenAt, &t.Tally)
+	for _, f := range left {
+		s.Hide(f.Place, &snapshot.Hidden{Hidden: f.HiddenOf(), Stored: storedOf(g.model, &f)})
+	}
+	return len(left) > 0, err
 }
 
-// run sends a plan's steps, and settles each when it is written.
-func (c *core) run(ctx context.Context, s *state, p *savePlan, t *tally) error {
-	if p.mode == ModeStaged {
-		return c.insertStaged(ctx, s, p.diff, t)
+// storedOf describes an item that was read, nil for one that the model does not know.
+func storedOf(m *model.Model, f *item.Image) *snapshot.Stored {
+	if f.Kind == nil {
+		return nil
 	}
-	d := p.diff
-	err := c.steps(ctx, s, d, p.steps, t, func(changes []*change) {
-		if d.moves && s.moving == nil {
-			s.moving = d.oldKeyFields
-		}
-		c.settle(s, d.arrival(), changes)
+	return snapshot.StoredOf(m, f)
+}
+
+// insert sends the plan of a staged insert.
+func (g *engine) insert(ctx context.Context, s *state, d *change.Diff, plan *write.Plan, t *tally) (again bool, err error) {
+	identity := g.model.Identity(d.Keys.KeyFields)
+	e, err := g.entity(selection.Entity(g.model.Schema, identity), func(f *item.Image) bool {
+		return change.Belongs(g.model, f, identity, d.Keys.KeyFields)
 	})
-	if err == nil && d.keyFields != nil {
-		c.arrive(s, d.arrival())
+	if err != nil {
+		return false, err
 	}
-	return err
-}
-
-// steps sends steps one after the other, and settles each when it is written.
-func (c *core) steps(ctx context.Context, s *state, d *diff, steps []step, t *tally, settle func([]*change)) error {
-	var written []Key
-	for i, st := range steps {
-		if err := c.send(ctx, s, d, st, t); err != nil {
-			if len(written) == 0 || errors.Is(err, errRetry) {
-				return err
-			}
-			e := &PartialError{Model: c.schema.Label(), Written: written, Err: err}
-			for _, rest := range steps[i:] {
-				e.Rest = append(e.Rest, c.public(rest.changes[0].place))
-			}
-			return e
+	r := g.protocol.Insert(ctx, e, plan, &t.Tally)
+	switch r.State {
+	case write.Written:
+		s.apply(d.Keys, r.Applied)
+		s.Arrive(d.Keys)
+		return false, nil
+	case write.Unknown:
+		if r.Doubt != nil {
+			x := change.NewDoubt(g.model, r.Doubt, d.Keys, r.Tellers)
+			x.Whole = true
+			s.doubts = append(s.doubts, x)
 		}
-		settle(st.changes)
-		if i == len(steps)-1 {
-			break
-		}
-		for _, ch := range st.changes {
-			written = append(written, c.public(ch.place))
-		}
+		return false, outcomeUnknown(g.model.Label(), placesOf(r.Requests), r.Err)
+	case write.Rejected:
+		return false, g.refusal(s, d.Keys.KeyFields, &r.Outcome)
 	}
-	return nil
+	return false, r.Err
 }

@@ -80,3 +80,7 @@ func (x *Expression) Values() map[string]types.AttributeValue {
 	}
 	return m
 }
+
+// Condition is a condition on an item: it writes itself into an expression, and returns
+// its text.
+type Condition func(x *Expression) string

@@ -1,76 +1,65 @@
 package read
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/explain"
+	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/internal/selection"
 )
 
-// place is an item's place in a batch.
-type place struct {
-	table  int
-	pk, sk key.Scalar
-}
-
-// batch reads single items with BatchGetItem, and yields them in the order in
-// which they were asked for. Unprocessed keys are asked for again.
-func (r *Reader) batch(ctx context.Context, parts []selection.Part, o Options, u *Usage, yield func(Page, error) bool) bool {
+// batch reads single items with BatchGetItem, and yields them in the order of their
+// sort keys. Unprocessed keys are asked for again.
+func (r *Reader) batch(ctx context.Context, parts []selection.Part, o Options, u *Usage, yield func(Page, error) bool) {
+	parts = slices.Clone(parts)
+	slices.SortStableFunc(parts, func(a, b selection.Part) int {
+		c := key.Compare(a.Range.Low, b.Range.Low)
+		if o.Reverse {
+			c = -c
+		}
+		return cmp.Or(c, cmp.Compare(a.Table, b.Table))
+	})
 	for len(parts) > 0 {
 		n := min(len(parts), cost.MaxBatchGet)
 		found, err := r.batchOf(ctx, parts[:n], o, u)
 		if err != nil {
 			yield(Page{}, err)
-			return false
+			return
 		}
-		var page []Found
+		var page []item.Image
 		for _, p := range parts[:n] {
-			at := place{p.Table, p.PK, p.Range.Low}
+			at := r.place(p, p.Range.Low)
 			if f, ok := found[at]; ok {
 				page = append(page, f)
 			}
 			delete(found, at) // asked for twice, it comes once
 		}
 		if !yield(Page{Items: page}, nil) {
-			return false
+			return
 		}
 		parts = parts[n:]
 	}
-	return true
 }
 
-func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options, u *Usage) (map[place]Found, error) {
-	tables := map[string]int{}
-	want := map[string]types.KeysAndAttributes{}
-	asked := map[place]bool{}
-	for _, p := range parts {
-		at := place{p.Table, p.PK, p.Range.Low}
-		if asked[at] {
-			continue
-		}
-		asked[at] = true
-		name := r.Tables[p.Table]
-		tables[name] = p.Table
-		k := want[name]
-		k.ConsistentRead = &o.Strong
-		k.Keys = append(k.Keys, r.Key(p.Table, p.PK, p.Range.Low))
-		want[name] = k
-	}
-	found := map[place]Found{}
-	missing := len(asked)
+// batchOf reads up to 100 items, by their places.
+func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options, u *Usage) (map[item.Place]item.Image, error) {
+	tables, want, asked := r.batchKeys(parts, o)
+	found := map[item.Place]item.Image{}
+	missing := asked
 	for try := 0; len(want) > 0; try++ {
 		if try > 0 {
-			if err := Pause(ctx, try); err != nil {
-				return nil, fmt.Errorf("%s: reading a batch, with keys still unprocessed: %w", r.Schema.Label(), err)
+			if err := retry.Pause(ctx, try); err != nil {
+				return nil, fmt.Errorf("%s: reading a batch, with keys still unprocessed: %w", r.Label, err)
 			}
 		}
 		out, err := r.Client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
@@ -78,16 +67,16 @@ func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options,
 		})
 		u.Requests++
 		if err != nil {
-			return nil, Explain(r.Schema.Label(), slices.Sorted(maps.Keys(tables)), err)
+			return nil, explain.Error(r.Label, slices.Sorted(maps.Keys(tables)), err)
 		}
 		var sizes []int
 		for name, items := range out.Responses {
-			for _, item := range items {
-				f, err := r.Found(tables[name], item)
-				if err != nil {
-					return nil, err
-				}
-				found[place{f.Table, f.PK, f.SK}] = f
+			images, err := r.Describe(tables[name], items)
+			if err != nil {
+				return nil, err
+			}
+			for _, f := range images {
+				found[f.Place] = f
 				sizes = append(sizes, f.Size)
 			}
 		}
@@ -102,24 +91,23 @@ func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options,
 	return found, nil
 }
 
-const (
-	firstPause = 10 * time.Millisecond
-	longPause  = time.Second
-)
-
-// Pause waits before a further try, the longer the more there were, with full
-// jitter; it returns early with the context's error.
-func Pause(ctx context.Context, try int) error {
-	limit := longPause
-	if try < 7 {
-		limit = min(limit, firstPause<<try)
+// batchKeys returns what a batch asks for, each key once: the indexes of the tables by
+// their names, the keys, and how many.
+func (r *Reader) batchKeys(parts []selection.Part, o Options) (tables map[string]int, want map[string]types.KeysAndAttributes, n int) {
+	tables, want = map[string]int{}, map[string]types.KeysAndAttributes{}
+	asked := map[item.Place]bool{}
+	for _, p := range parts {
+		at := r.place(p, p.Range.Low)
+		if asked[at] {
+			continue
+		}
+		asked[at] = true
+		name := at.Table.Name
+		tables[name] = p.Table
+		k := want[name]
+		k.ConsistentRead = &o.Strong
+		k.Keys = append(k.Keys, at.Key())
+		want[name] = k
 	}
-	timer := time.NewTimer(rand.N(limit))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return tables, want, len(asked)
 }

@@ -186,3 +186,15 @@ func (s Selection) Join(t Selection) Selection {
 func sameEntity(a, b []key.Value) bool {
 	return slices.EqualFunc(a, b, key.Value.Equal)
 }
+
+// Common returns what all keys of a range begin with.
+func (r Range) Common() string {
+	if r.Kind == Prefix {
+		return r.Low.Text
+	}
+	n := 0
+	for n < min(len(r.Low.Text), len(r.High.Text)) && r.Low.Text[n] == r.High.Text[n] {
+		n++
+	}
+	return r.Low.Text[:n]
+}

@@ -1,0 +1,97 @@
+// Package change says what has to be written: of a snapshot and a value ([Diff]), of a
+// patch ([Patch]), of a selection to remove ([Deletion]). It is pure: no client, no
+// context, no clock but the model's.
+package change
+
+import (
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/snapshot"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// Change is one item that is written or checked: the request, and what it makes of the
+// snapshot.
+type Change struct {
+	write.Request
+	Item *schema.Item
+	// Stored is what is stored; nil for a new item.
+	Stored *snapshot.Stored
+	// Record is what is stored by it, nil for a delete; Pos its place in the value.
+	Record any
+	Pos    codec.Pos
+}
+
+// start returns a change of an item.
+func start(m *model.Model, kind write.Kind, it *schema.Item, at item.Place) *Change {
+	ch := &Change{Item: it}
+	ch.Kind, ch.Place, ch.Label, ch.Field = kind, at, m.Label(), it.Name
+	ch.Root, ch.Reserved, ch.Ref = m.IsRoot(it), m.Reserved, ch
+	return ch
+}
+
+// of returns a change of a stored item.
+func of(m *model.Model, kind write.Kind, it *schema.Item, r *snapshot.Stored) *Change {
+	ch := start(m, kind, it, r.Place)
+	ch.Stored, ch.OldSize, ch.Header = r, r.Size, r.Header
+	return ch
+}
+
+// expectStored requires that the item is as it was read: by its version, or without one by
+// its old values: of the attributes that an update changes, or of all.
+func (ch *Change) expectStored() {
+	r := ch.Stored
+	if r.Header.Version != nil {
+		ch.Expect.Version = r.Header.Version
+		return
+	}
+	var names []string
+	if ch.Kind == write.Update {
+		names = make([]string, 0, len(ch.Set)+len(ch.Remove))
+		for _, list := range [][]item.Assignment{ch.Set, ch.Remove} {
+			for _, a := range list {
+				names = append(names, a.Name)
+			}
+		}
+	}
+	ch.Expect.Old = write.OldValues(ch.Place, r.Raw, names)
+}
+
+// dropAttempt makes an update of an item that came with a staged insert end that: what is
+// written later belongs to the live entity.
+func (ch *Change) dropAttempt(m *model.Model) {
+	if ch.Stored.Header.Attempt != nil && !m.KeepsAttempt(ch.Item) {
+		ch.Remove = append(ch.Remove, item.DropAttempt)
+	}
+}
+
+// effect returns what a request has made of the change's item, once it is applied: the
+// change's own, or one that was made of it.
+func (ch *Change) effect(r *write.Request) snapshot.Effect {
+	return snapshot.Effect{
+		Place: r.Place, Item: ch.Item, Stored: ch.Stored, Record: ch.Record, Pos: ch.Pos,
+		Gone: r.Kind == write.Delete, Put: r.Put, Set: r.Set, Removed: r.Remove, Version: r.Token, Size: r.NewSize,
+	}
+}
+
+// Effects returns what the requests of changes have made, checks and others' aside.
+func Effects(requests []*write.Request) []snapshot.Effect {
+	effects := make([]snapshot.Effect, 0, len(requests))
+	for _, r := range requests {
+		if ch, ok := r.Ref.(*Change); ok && r.Writes() {
+			effects = append(effects, ch.effect(r))
+		}
+	}
+	return effects
+}
+
+// Requests returns the requests of changes.
+func Requests(changes []*Change) []*write.Request {
+	requests := make([]*write.Request, len(changes))
+	for i, ch := range changes {
+		requests[i] = &ch.Request
+	}
+	return requests
+}

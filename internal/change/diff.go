@@ -1,0 +1,188 @@
+package change
+
+import (
+	"errors"
+
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/snapshot"
+)
+
+// Options say what a diff may do, and is asked for.
+type Options struct {
+	// Move allows key fields to be changed.
+	Move bool
+	// Checks asks for the stored items that are not written.
+	Checks bool
+}
+
+// Diff is the difference between a value and what is stored of it.
+type Diff struct {
+	Changes []*Change
+	// Checks are the stored items that are not written, if they were asked for.
+	Checks []*Change
+	// Keys are those of the value; Old are the key fields' values as stored. Moves reports
+	// that they differ.
+	Keys  snapshot.Keys
+	Old   []key.Value
+	Moves bool
+}
+
+// Faults are all that is wrong with a value, one error each.
+type Faults []error
+
+func (f Faults) Error() string { return errors.Join(f...).Error() }
+
+// Unwrap returns the faults.
+func (f Faults) Unwrap() []error { return f }
+
+// Unchanged reports, without encoding or allocating anything, that a value is as it is
+// stored. It may say no of one that is, never yes of one that is not.
+func Unchanged(s *snapshot.Snapshot, doubts Doubts, v any) bool {
+	c := s.Model.Codec
+	if s.Fresh || len(doubts) > 0 || s.Moving != nil || !c.SameKeyFields(v, s.Old) {
+		return false
+	}
+	for i, it := range s.Model.Schema.Items {
+		switch {
+		case it.Opaque:
+			return false
+		case it.Element():
+			if !c.Elements(i).Equal(v, s.Old) {
+				return false
+			}
+		default:
+			if !c.Record(i).Equal(v, s.Old) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// differ compares a value with its snapshot.
+type differ struct {
+	Diff
+	m *model.Model
+	s *snapshot.Snapshot
+	v any
+	o Options
+	// expiryChanged reports that the expiry of all items (ttl,all) did.
+	expiryChanged bool
+	faults        Faults
+}
+
+// Of compares a value with its snapshot. It does no I/O. The error is a single fault, or
+// Faults.
+func Of(s *snapshot.Snapshot, doubts Doubts, v any, o Options) (*Diff, error) {
+	d := &differ{m: s.Model, s: s, v: v, o: o}
+	d.Keys.Value = v
+	if Unchanged(s, doubts, v) {
+		return &d.Diff, nil
+	}
+	if err := d.identify(); err != nil {
+		return nil, err
+	}
+	if err := d.compareExpiry(); err != nil {
+		return nil, err
+	}
+	for _, it := range d.m.Schema.Items {
+		if it.Element() {
+			d.elements(it)
+		} else {
+			d.singleton(it)
+		}
+	}
+	if len(d.faults) > 0 {
+		return nil, d.faults
+	}
+	return &d.Diff, d.fence(doubts)
+}
+
+func (d *differ) fail(err error) { d.faults = append(d.faults, err) }
+
+// compareExpiry finds out whether the expiry of every item has changed.
+func (d *differ) compareExpiry() error {
+	it := d.m.Root()
+	if !it.ExpiryOfRoot {
+		return nil
+	}
+	now, _ := d.m.Codec.Record(it.Index).Expiry(d.v)
+	was, _ := d.m.Codec.Record(it.Index).Expiry(d.s.Old)
+	d.expiryChanged = !d.s.Fresh && now.Unix() != was.Unix()
+	if d.expiryChanged && !d.s.Selection.Whole {
+		return &NotLoaded{Field: it.Expiry.Name, Needs: "every item, whose expiry it is,"}
+	}
+	return nil
+}
+
+// identify computes the keys' values, and refuses ones that were changed.
+func (d *differ) identify() error {
+	m, s := d.m, d.s
+	same := !s.Fresh && m.Codec.SameKeyFields(d.v, s.Old)
+	if same && s.KeyFields != nil && s.Moving == nil {
+		d.Keys.KeyFields, d.Old, d.Keys.PK = s.KeyFields, s.KeyFields, s.PK
+		return nil
+	}
+	var err error
+	if d.Keys.KeyFields, err = m.KeyFields(d.v); err != nil {
+		return err
+	}
+	if d.Keys.PK, err = m.PartitionKey(d.Keys.KeyFields); err != nil {
+		return err
+	}
+	switch {
+	case s.Moving != nil:
+		d.Old, d.Moves = s.Moving, true
+	case same:
+		s.KeyFields = d.Keys.KeyFields
+		fallthrough
+	case s.Fresh:
+		d.Old = d.Keys.KeyFields
+		return nil
+	default:
+		if d.Old, err = m.KeyFields(s.Old); err != nil {
+			return err
+		}
+	}
+	if same {
+		return nil // a move that was interrupted goes on, or back
+	}
+	return d.move()
+}
+
+// move finds out whether a key has changed, and whether that is allowed.
+func (d *differ) move() error {
+	changed := d.changedKeyField()
+	if changed < 0 {
+		return nil
+	}
+	d.Moves = true
+	o := d.m.Schema.KeyFields[changed]
+	if !d.o.Move {
+		return &KeyChanged{Field: o.Name, Old: d.Old[changed].String(), New: d.Keys.KeyFields[changed].String()}
+	}
+	if !d.s.Selection.Whole {
+		return d.movePart(o)
+	}
+	return nil
+}
+
+// changedKeyField returns the first field whose change changes a key, -1 for none.
+func (d *differ) changedKeyField() int {
+	keys := []*schema.Key{d.m.Schema.PK}
+	for _, it := range d.m.Schema.Items {
+		if it.Key != nil {
+			keys = append(keys, it.Key)
+		}
+	}
+	for _, k := range keys {
+		for i, src := range k.Sources {
+			if src.From == schema.FromModel && !d.m.SameInKey(k, i, d.Keys.KeyFields[src.KeyField], d.Old[src.KeyField]) {
+				return src.KeyField
+			}
+		}
+	}
+	return -1
+}

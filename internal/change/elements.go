@@ -1,0 +1,107 @@
+package change
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/snapshot"
+)
+
+// elementDiff compares a slice or map.
+type elementDiff struct {
+	*differ
+	it     *schema.Item
+	stored map[key.Scalar]*snapshot.Stored
+	seen   map[key.Scalar]codec.Pos
+}
+
+// elements compares a slice or map.
+func (d *differ) elements(it *schema.Item) {
+	elements := d.m.Codec.Elements(it.Index)
+	if d.unchangedElements(it, elements) {
+		for _, r := range d.s.Items[it.Index] {
+			d.keep(it, r, r.Pos)
+		}
+		return
+	}
+	all := d.s.Items[it.Index]
+	x := &elementDiff{d, it, make(map[key.Scalar]*snapshot.Stored, len(all)), make(map[key.Scalar]codec.Pos, elements.Len(d.v))}
+	for _, r := range all {
+		// Of an entity that moves, an element may be stored at both places.
+		if x.stored[r.SK] == nil || r.PK == d.Keys.PK {
+			x.stored[r.SK] = r
+		}
+	}
+	elements.Each(d.v, func(pos codec.Pos, rec any) bool {
+		x.element(model.Record{Item: it, Value: rec, Pos: pos})
+		return true
+	})
+	for _, r := range all {
+		if _, ok := x.seen[r.SK]; !ok || r.PK != d.Keys.PK {
+			d.delete(it, r)
+		}
+	}
+}
+
+// unchangedElements is the short way for elements that are as they were, in their order:
+// nothing is rendered or encoded, but opaque attributes.
+func (d *differ) unchangedElements(it *schema.Item, elements codec.Elements) bool {
+	return !d.s.Fresh && !d.expiryChanged && !d.Moves && !it.Opaque && elements.Equal(d.v, d.s.Old)
+}
+
+func (x *elementDiff) element(rec model.Record) {
+	if rec.Value == nil {
+		x.fail(fmt.Errorf("%s.%s: %s is nil, and an item has to hold something: remove it", x.m.Label(), x.it.Name, posName(rec.Pos)))
+		return
+	}
+	if field := x.s.Unread(x.it); field != "" {
+		x.fail(&NotLoaded{Field: x.it.Name, Needs: field + ","})
+		return
+	}
+	sk, err := x.m.SortKey(rec, x.Keys.KeyFields)
+	if err != nil {
+		x.fail(fmt.Errorf("%w (%s)", err, posName(rec.Pos)))
+		return
+	}
+	if first, ok := x.seen[sk]; ok {
+		x.fail(fmt.Errorf("%s.%s: %s and %s have one key, %s: make a field that the template names differ", x.m.Label(), x.it.Name, posName(first), posName(rec.Pos), sk))
+		return
+	}
+	x.seen[sk] = rec.Pos
+	at := x.m.Place(x.it, x.Keys.PK, sk)
+	r := x.stored[sk]
+	switch {
+	case r != nil && r.Place == at:
+		x.update(rec, r, x.m.Codec.Elements(x.it.Index).At(x.s.Old, r.Pos))
+	case !x.s.Covers(x.it, sk):
+		x.fail(&NotLoaded{Field: x.it.Name, At: at})
+	case r != nil: // the same sort key, in the partition that it moves away from
+		x.put(rec, at, r)
+	default:
+		x.put(rec, at, x.moved(rec))
+	}
+}
+
+// moved returns the stored item of an element whose key changed with its entity's, so that
+// attributes that the model does not know move with it.
+func (x *elementDiff) moved(rec model.Record) *snapshot.Stored {
+	if !x.Moves {
+		return nil
+	}
+	sk, err := x.m.SortKey(rec, x.Old)
+	if err != nil {
+		return nil
+	}
+	return x.stored[sk]
+}
+
+func posName(p codec.Pos) string {
+	if p.Key != nil {
+		return fmt.Sprintf("the entry %v", p.Key)
+	}
+	return "the element " + strconv.Itoa(p.Index)
+}

@@ -1,0 +1,85 @@
+package change
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// NotLoaded says that a field was changed whose items were not loaded.
+type NotLoaded struct {
+	Field string
+	// At is the item outside of the selection, Needs what else has to be loaded; one of
+	// them is set.
+	At    item.Place
+	Needs string
+}
+
+func (e *NotLoaded) Error() string { return fmt.Sprintf("%s was changed and not loaded", e.Field) }
+
+// KeyChanged says that a field that keys name was changed.
+type KeyChanged struct{ Field, Old, New string }
+
+func (e *KeyChanged) Error() string {
+	return fmt.Sprintf("%s was changed from %s to %s, and keys name it", e.Field, e.Old, e.New)
+}
+
+// TooLarge says that an item would be over the limit.
+type TooLarge struct {
+	Field string
+	At    item.Place
+	Size  int
+	// Heaviest are the attributes that weigh most, the heaviest first.
+	Heaviest []Weight
+}
+
+// Weight is an attribute's size in bytes.
+type Weight struct {
+	Name  string
+	Bytes int
+}
+
+func (e *TooLarge) Error() string { return fmt.Sprintf("%s would have %d bytes", e.Field, e.Size) }
+
+// check refuses an item over the limit.
+func (ch *Change) check() error {
+	if ch.NewSize <= cost.MaxItem {
+		return nil
+	}
+	e := &TooLarge{Field: ch.Field, At: ch.Place, Size: ch.NewSize}
+	add := func(name string, n int) {
+		if n > 0 {
+			e.Heaviest = append(e.Heaviest, Weight{name, n})
+		}
+	}
+	written := map[string]bool{}
+	for _, a := range ch.Set {
+		written[a.Name] = true
+		add(a.Name, attr.AttributeSize(a.Name, a.Value))
+	}
+	if ch.Stored != nil {
+		for i, n := range ch.Stored.Sizes {
+			if name := ch.Item.Attributes[i].Name; !written[name] {
+				add(name, int(n))
+			}
+		}
+		for name, v := range ch.Stored.Unknown {
+			add(name, attr.AttributeSize(name, v))
+		}
+	}
+	slices.SortFunc(e.Heaviest, func(a, b Weight) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name))
+	})
+	e.Heaviest = e.Heaviest[:min(len(e.Heaviest), 3)]
+	return e
+}
+
+// MovePart says that a key field of an entity was changed of which only a part was loaded.
+func (d *differ) movePart(o *schema.KeyField) error {
+	return fmt.Errorf("%s.%s: Move needs the whole entity, and only a part was loaded: load it by its key", d.m.Label(), o.Name)
+}

@@ -1,0 +1,256 @@
+package change
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/snapshot"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// encode returns an attribute's value, checked.
+func encode(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeValue, error) {
+	v, err := m.Codec.Record(it.Index).Encode(rec, i)
+	if err == nil {
+		err = attr.Check(v)
+	}
+	if err != nil {
+		a := it.Attributes[i]
+		return nil, fmt.Errorf("%s.%s: attribute %q: %w", m.Label(), a.Value.Name, a.Name, err)
+	}
+	return v, nil
+}
+
+// expiryOf returns the value of the TTL attribute that the library itself sets on an item,
+// nil for none. v is the model's value that it belongs to.
+func expiryOf(m *model.Model, it *schema.Item, v, rec any) types.AttributeValue {
+	if it.Expiry == nil || it.Attribute(m.Reserved.TTL) >= 0 {
+		return nil
+	}
+	record := m.Codec.Record(it.Index)
+	if it.ExpiryOfRoot {
+		record, rec = m.Codec.Record(m.Root().Index), v
+	}
+	at, ok := record.Expiry(rec)
+	if !ok {
+		return nil
+	}
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(at.Unix(), 10)}
+}
+
+// compare returns the attributes that differ from what is stored.
+func (d *differ) compare(rec model.Record, r *snapshot.Stored, old any) (sets, removes []item.Assignment, err error) {
+	it := rec.Item
+	record := d.m.Codec.Record(it.Index)
+	for i, a := range it.Attributes {
+		if !a.Opaque && record.Same(old, rec.Value, i) {
+			continue
+		}
+		now, err := encode(d.m, it, rec.Value, i)
+		if err != nil {
+			return nil, nil, err
+		}
+		switch {
+		case (r == nil || !a.Distinct) && attr.Same(d.was(it, r, old, i), now):
+		case now != nil:
+			sets = append(sets, item.Assignment{Name: a.Name, Index: i, Value: now})
+		case r == nil || r.Sizes[i] > 0:
+			removes = append(removes, item.Assignment{Name: a.Name, Index: i})
+		}
+	}
+	sets, removes = d.expiry(rec, r, old, sets, removes)
+	return sets, removes, nil
+}
+
+// expiry adds the change of the item's expiry.
+func (d *differ) expiry(rec model.Record, r *snapshot.Stored, old any, sets, removes []item.Assignment) ([]item.Assignment, []item.Assignment) {
+	was, now := expiryOf(d.m, rec.Item, d.s.Old, old), expiryOf(d.m, rec.Item, d.v, rec.Value)
+	a := item.Assignment{Name: d.m.Reserved.TTL, Index: item.Expiry, Value: now}
+	switch {
+	case attr.Same(was, now):
+	case now != nil:
+		sets = append(sets, a)
+	case r == nil || r.Expiry > 0:
+		removes = append(removes, a)
+	}
+	return sets, removes
+}
+
+// was returns what an attribute is stored as, or would be: of an opaque one its value in
+// the stored item, or without one what the snapshot's zero value encodes to.
+func (d *differ) was(it *schema.Item, r *snapshot.Stored, old any, i int) types.AttributeValue {
+	if it.Attributes[i].Opaque && r != nil {
+		return r.Opaque[i]
+	}
+	v, _ := d.m.Codec.Record(it.Index).Encode(old, i)
+	return v
+}
+
+// update compares a stored item's attributes, and notes those that differ.
+func (d *differ) update(rec model.Record, r *snapshot.Stored, old any) {
+	sets, removes, err := d.compare(rec, r, old)
+	if err != nil {
+		d.fail(err)
+		return
+	}
+	d.write(rec, r, sets, removes)
+}
+
+// clear removes all of the item's attributes that the model knows, and leaves others.
+func (d *differ) clear(rec model.Record, r *snapshot.Stored) {
+	var removes []item.Assignment
+	for i, a := range rec.Item.Attributes {
+		if r.Sizes[i] > 0 {
+			removes = append(removes, item.Assignment{Name: a.Name, Index: i})
+		}
+	}
+	sets, removes := d.expiry(rec, r, d.s.Old, nil, removes)
+	d.write(rec, r, sets, removes)
+}
+
+// write notes the update of a stored item, or where that would not do its replacement.
+func (d *differ) write(rec model.Record, r *snapshot.Stored, sets, removes []item.Assignment) {
+	if len(sets)+len(removes) == 0 {
+		d.keep(rec.Item, r, rec.Pos)
+		return
+	}
+	r.Order = rec.Pos.Index
+	ch := of(d.m, write.Update, rec.Item, r)
+	ch.Record, ch.Pos, ch.Set, ch.Remove = rec.Value, rec.Pos, sets, removes
+	ch.NewSize = r.Size + d.m.Reserved.Grows(r.Header, !d.m.KeepsAttempt(rec.Item))
+	for _, a := range sets {
+		ch.NewSize += attr.AttributeSize(a.Name, a.Value) - r.StoredSize(a.Index)
+	}
+	for _, a := range removes {
+		ch.NewSize -= r.StoredSize(a.Index)
+	}
+	if needsPut(&ch.Request) {
+		if err := d.replace(ch); err != nil {
+			d.fail(err)
+			return
+		}
+	}
+	ch.expectStored()
+	if ch.Kind == write.Update {
+		ch.dropAttempt(d.m)
+	}
+	d.add(ch)
+}
+
+// put notes a new item. from is the stored item that it moves away from, or nil.
+func (d *differ) put(rec model.Record, at item.Place, from *snapshot.Stored) {
+	it := rec.Item
+	if it.ExpiryOfRoot && !d.s.Fresh && d.s.Root() == nil {
+		d.fail(&NotLoaded{Field: d.m.Root().Name, At: at})
+		return
+	}
+	ch := start(d.m, write.Put, it, at)
+	ch.Record, ch.Pos, ch.New = rec.Value, rec.Pos, true
+	if err := fill(d.m, ch, d.v, expiryOf(d.m, it, d.v, rec.Value), from); err != nil {
+		d.fail(err)
+		return
+	}
+	ch.Expect = write.Expect{Absent: true, Instead: d.s.HiddenAt(at)}
+	if ch.Expect.Instead != nil {
+		ch.OldSize = ch.Expect.Instead.Size
+	}
+	ch.Unread = d.s.Fresh && ch.Expect.Instead == nil && d.m.Reserved.TTL != ""
+	d.add(ch)
+}
+
+// fill encodes all attributes of a put. from holds unknown ones to take along.
+func fill(m *model.Model, ch *Change, v any, expiry types.AttributeValue, from *snapshot.Stored) error {
+	ch.Set = nil
+	ch.Put = ch.Key()
+	set := func(a item.Assignment) {
+		if a.Value != nil {
+			ch.Set = append(ch.Set, a)
+			ch.Put[a.Name] = a.Value
+		}
+	}
+	for i, a := range ch.Item.Attributes {
+		value, err := encode(m, ch.Item, ch.Record, i)
+		if err != nil {
+			return err
+		}
+		set(item.Assignment{Name: a.Name, Index: i, Value: value})
+	}
+	set(item.Assignment{Name: m.Reserved.TTL, Index: item.Expiry, Value: expiry})
+	if from != nil {
+		for name, value := range from.Unknown {
+			set(item.Assignment{Name: name, Index: item.Unlisted, Value: value})
+		}
+	}
+	ch.NewSize = attr.ItemSize(ch.Put) + m.Reserved.VersionSize()
+	return nil
+}
+
+// updateGate is the size near the limit from which UpdateItem is avoided: it has been
+// seen to refuse there what Put accepts (cost.md, Limits).
+const updateGate = 400_000
+
+// needsPut reports whether an update has to be a put of the whole item: its expression
+// would be over a limit, or the item is near its own.
+func needsPut(r *write.Request) bool {
+	if r.NewSize > updateGate && r.NewSize <= cost.MaxItem {
+		return true
+	}
+	// One SET or REMOVE each, and the version, and the attempt.
+	if len(r.Set)+len(r.Remove)+2 > cost.MaxOperators {
+		return true
+	}
+	// No assignment is longer than "#1000 = :1000, ".
+	if 16*(len(r.Set)+len(r.Remove)+2) < cost.MaxExpression {
+		return false
+	}
+	return len(r.UpdateExpression(&attr.Expression{})) > cost.MaxExpression
+}
+
+// replace makes an update a put of the whole item, on its version.
+func (d *differ) replace(ch *Change) error {
+	changed, removed := slices.Clone(ch.Set), ch.Remove
+	expiry := expiryOf(d.m, ch.Item, d.v, ch.Record)
+	if ch.Item.ExpiryOfRoot && d.s.Root() == nil && ch.Stored.Expiry > 0 {
+		expiry = ch.Stored.Header.Expiry // the root, which tells it, was not loaded
+	}
+	if err := fill(d.m, ch, d.v, expiry, ch.Stored); err != nil {
+		return err
+	}
+	if d.m.KeepsAttempt(ch.Item) && ch.Stored.Header.Attempt != nil {
+		ch.NewSize += item.AssignAttempt(ch.Stored.Header.Attempt).Into(ch.Put)
+	}
+	// What was cleared is not put again.
+	for _, a := range removed {
+		if v, ok := ch.Put[a.Name]; ok {
+			ch.NewSize -= attr.AttributeSize(a.Name, v)
+			delete(ch.Put, a.Name)
+			ch.Set = slices.DeleteFunc(ch.Set, func(x item.Assignment) bool { return x.Name == a.Name })
+		}
+	}
+	ch.Kind, ch.Remove = write.Put, removed
+	for _, a := range append(changed, removed...) {
+		ch.Shown = append(ch.Shown, a.Name)
+	}
+	return nil
+}
+
+// comparable refuses a change of an item without a version that has more attributes than
+// a condition can compare.
+func comparable(ch *Change) error {
+	if ch.Expect.Old == nil {
+		return nil
+	}
+	if n := len(ch.Expect.Old.Values); n+2 > write.MaxTerms {
+		return fmt.Errorf("%s.%s: the item %s has no version, and the %d attributes that its %s has to compare are more than a condition takes (%d): change fewer at once, or let the model's items have versions",
+			ch.Label, ch.Field, ch.Place, n, ch.Kind, write.MaxTerms-2)
+	}
+	return nil
+}

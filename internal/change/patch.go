@@ -1,0 +1,381 @@
+package change
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// Patch is changes of one entity that are written without reading it.
+type Patch struct {
+	m        *model.Model
+	Identity []key.Value
+	pk       key.Scalar
+	upsert   bool
+	entity   bool
+	Items    []*PatchItem
+}
+
+// PatchItem is what a patch does with one item.
+type PatchItem struct {
+	*Change
+	// Absent requires that the item is not there, Exists that it is; where neither is set
+	// it is written either way.
+	Absent, Exists bool
+	// where are the conditions that the caller gave.
+	where []attr.Condition
+	// attempt is the staged insert that the item came with, once its root was seen live;
+	// hidden is what was left over in its place.
+	attempt types.AttributeValue
+	hidden  *item.Hidden
+}
+
+// NewPatch makes a patch's item changes. It does no I/O.
+func NewPatch(m *model.Model, sel selection.Selection, all []codec.PatchChange) (*Patch, error) {
+	if sel.Err != nil {
+		return nil, sel.Err
+	}
+	x := &Patch{m: m, Identity: sel.Identity}
+	var err error
+	if x.pk, err = m.PartitionKey(sel.Identity); err != nil {
+		return nil, err
+	}
+	for _, p := range all {
+		x.upsert = x.upsert || p.Kind == codec.PatchUpsert
+		x.entity = x.entity || p.Kind == codec.PatchIfEntity
+	}
+	var errs []error
+	for _, p := range all {
+		if p.Kind != codec.PatchUpsert && p.Kind != codec.PatchIfEntity {
+			errs = append(errs, x.change(p))
+		}
+	}
+	errs = append(errs, x.finish())
+	return x, errors.Join(errs...)
+}
+
+// Requests returns the patch's requests.
+func (x *Patch) Requests() []*write.Request {
+	requests := make([]*write.Request, len(x.Items))
+	for i, p := range x.Items {
+		requests[i] = &p.Request
+	}
+	return requests
+}
+
+// change adds one change.
+func (x *Patch) change(p codec.PatchChange) error {
+	it := x.m.Schema.Items[p.Item]
+	if p.Err != nil {
+		return p.Err
+	}
+	at, err := x.place(it, p)
+	if err != nil {
+		return err
+	}
+	kind := write.Update
+	switch p.Kind {
+	case codec.PatchAdd:
+		kind = write.Put
+	case codec.PatchRemoveElement, codec.PatchDelete:
+		kind = write.Delete
+	}
+	ch, err := x.at(at, it, kind)
+	if err != nil {
+		return err
+	}
+	switch p.Kind {
+	case codec.PatchSet, codec.PatchRemove:
+		return x.set(ch, p)
+	case codec.PatchIncrement:
+		return x.increment(ch, p)
+	case codec.PatchIf:
+		for _, i := range p.Attributes {
+			v, err := encode(x.m, it, p.Record, i)
+			if err != nil {
+				return err
+			}
+			ch.where = append(ch.where, write.Equals(item.Assignment{Name: it.Attributes[i].Name, Index: i, Value: v}))
+		}
+	case codec.PatchAdd:
+		ch.Record, ch.Pos = p.Record, p.Pos
+		return fill(x.m, ch.Change, nil, expiryOf(x.m, it, nil, p.Record), nil)
+	}
+	return nil
+}
+
+// set adds attributes that are set or removed, and with a field that sets the item's
+// expiry that.
+func (x *Patch) set(ch *PatchItem, p codec.PatchChange) error {
+	m, it := x.m, ch.Item
+	for _, i := range p.Attributes {
+		a := it.Attributes[i]
+		var v types.AttributeValue
+		if p.Kind == codec.PatchSet {
+			var err error
+			if v, err = encode(m, it, p.Record, i); err != nil {
+				return err
+			}
+		}
+		if slices.ContainsFunc(ch.Increments, func(o item.Assignment) bool { return o.Name == a.Name }) {
+			return x.twice(a.Value.Name)
+		}
+		ch.assign(item.Assignment{Name: a.Name, Index: i, Value: v})
+		if it.Expiry == nil || !slices.Equal(it.Expiry.Path, a.Value.Path) {
+			continue
+		}
+		if it.ExpiryOfRoot {
+			return fmt.Errorf("%s.%s: it is the expiry of every item, which a patch does not read: use Update", m.Label(), a.Value.Name)
+		}
+		var expiry types.AttributeValue
+		if p.Kind == codec.PatchSet {
+			expiry = expiryOf(m, it, nil, p.Record)
+		}
+		if it.Attribute(m.Reserved.TTL) < 0 {
+			ch.assign(item.Assignment{Name: m.Reserved.TTL, Index: item.Expiry, Value: expiry})
+		}
+	}
+	return nil
+}
+
+// increment adds an increment. One that would make an unsigned number negative does not
+// meet its condition.
+func (x *Patch) increment(ch *PatchItem, p codec.PatchChange) error {
+	i := p.Attributes[0]
+	a := ch.Item.Attributes[i]
+	n := &types.AttributeValueMemberN{Value: p.By}
+	if err := attr.Check(n); err != nil {
+		return fmt.Errorf("%s.%s: %w", x.m.Label(), a.Value.Name, err)
+	}
+	if slices.ContainsFunc(slices.Concat(ch.Set, ch.Remove, ch.Increments), func(o item.Assignment) bool { return o.Name == a.Name }) {
+		return x.twice(a.Value.Name)
+	}
+	ch.Increments = append(ch.Increments, item.Assignment{Name: a.Name, Index: i, Value: n})
+	if rest, negative := strings.CutPrefix(p.By, "-"); negative && a.Value.Type.Kind == schema.Uint {
+		ch.where = append(ch.where, write.AtLeast(item.Assignment{Name: a.Name, Index: i, Value: &types.AttributeValueMemberN{Value: rest}}))
+	}
+	return nil
+}
+
+func (x *Patch) twice(field string) error {
+	return fmt.Errorf("%s.%s: the patch increments it and changes it as well: do one of them", x.m.Label(), field)
+}
+
+// assign notes an attribute's new value, the last of several.
+func (ch *PatchItem) assign(a item.Assignment) {
+	same := func(o item.Assignment) bool { return o.Name == a.Name }
+	ch.Set, ch.Remove = slices.DeleteFunc(ch.Set, same), slices.DeleteFunc(ch.Remove, same)
+	if a.Value == nil {
+		ch.Remove = append(ch.Remove, a)
+	} else {
+		ch.Set = append(ch.Set, a)
+	}
+}
+
+// place returns where the item of a change lies.
+func (x *Patch) place(it *schema.Item, p codec.PatchChange) (item.Place, error) {
+	m := x.m
+	at := m.Place(it, x.pk, key.Scalar{})
+	if it.Key == nil {
+		return at, nil
+	}
+	keyFields := make([]key.Value, len(m.Schema.KeyFields))
+	copy(keyFields, x.Identity)
+	for _, src := range it.Key.Sources {
+		if src.From == schema.FromModel && src.KeyField >= len(x.Identity) && p.Kind != codec.PatchRemoveElement {
+			return at, fmt.Errorf("%s.%s: its key names %s, which a patch does not know: use Update", m.Label(), it.Name, src.Text)
+		}
+	}
+	var err error
+	if p.Kind != codec.PatchRemoveElement {
+		at.SK, err = m.SortKey(model.Record{Item: it, Value: p.Record, Pos: p.Pos}, keyFields)
+		return at, err
+	}
+	values, rest := make([]key.Value, 0, len(it.Key.Sources)), p.Values
+	for _, src := range it.Key.Sources {
+		if src.From == schema.FromModel && src.KeyField < len(x.Identity) {
+			values = append(values, x.Identity[src.KeyField])
+			continue
+		}
+		values, rest = append(values, rest[0]), rest[1:]
+	}
+	at.SK, err = m.Render(it, values)
+	return at, err
+}
+
+// at returns the change of a place, made if there is none yet.
+func (x *Patch) at(at item.Place, it *schema.Item, kind write.Kind) (*PatchItem, error) {
+	for _, ch := range x.Items {
+		switch {
+		case ch.Place != at:
+		case ch.Kind == kind && kind == write.Update:
+			return ch, nil
+		default:
+			return nil, fmt.Errorf("%s.%s: the patch changes %s twice in ways that exclude each other: use two patches", x.m.Label(), it.Name, at)
+		}
+	}
+	if kind == write.Put && it.ExpiryOfRoot {
+		return nil, fmt.Errorf("%s.%s: it expires with the root, which a patch does not read: use Update", x.m.Label(), it.Name)
+	}
+	if x.upsert && kind == write.Update && it.Expiry != nil {
+		return nil, fmt.Errorf("%s.%s: it can expire, and Upsert would revive what is expired and not deleted yet: use Update", x.m.Label(), it.Name)
+	}
+	ch := &PatchItem{Change: start(x.m, kind, it, at)}
+	ch.Unread = true
+	ch.Exists, ch.Absent = kind != write.Put && !x.upsert, kind == write.Put && !x.upsert
+	x.Items = append(x.Items, ch)
+	return ch, nil
+}
+
+// changes reports whether the patch changes the item.
+func (ch *PatchItem) changes() bool {
+	return ch.Kind != write.Update || len(ch.Set)+len(ch.Remove)+len(ch.Increments) > 0
+}
+
+// finish checks the changes, computes their sizes, and adds the condition on the entity.
+func (x *Patch) finish() error {
+	if len(x.Items) == 0 {
+		return x.m.Errorf("the patch changes nothing: call one of its methods before Exec")
+	}
+	if !slices.ContainsFunc(x.Items, (*PatchItem).changes) {
+		return x.m.Errorf("the patch only checks, and changes nothing: set something")
+	}
+	root := false
+	for _, ch := range x.Items {
+		root = root || ch.Root
+		ch.Exists = ch.Exists || len(ch.where) > 0 || x.entity && ch.Root
+		if !ch.changes() {
+			ch.Kind = write.Check
+		}
+		if err := errors.Join(x.fillKeys(ch), x.size(ch)); err != nil {
+			return err
+		}
+	}
+	if x.entity && !root {
+		at, err := x.m.RootPlace(x.Identity)
+		if err != nil {
+			return err
+		}
+		check := &PatchItem{Change: start(x.m, write.Check, x.m.Root(), at), Exists: true}
+		check.Unread = true
+		x.Items = append(x.Items, check)
+	}
+	for _, ch := range x.Items {
+		ch.expect()
+	}
+	return nil
+}
+
+// expect sets what must be true of the stored item.
+func (ch *PatchItem) expect() {
+	ch.Expect = write.Expect{Blind: true}
+	if ch.Absent {
+		ch.Expect.Absent, ch.Expect.Instead = true, ch.hidden
+		return
+	}
+	ch.Expect.Present = ch.Exists
+	ch.Expect.Terms = append([]attr.Condition{ch.ours()}, ch.where...)
+}
+
+// ours requires an item of the live entity, as far as staged writes decide it.
+func (ch *PatchItem) ours() attr.Condition {
+	switch {
+	case ch.Root:
+		return item.NoStage
+	case ch.attempt != nil:
+		return func(x *attr.Expression) string { return item.AttemptIs(x, ch.attempt) }
+	case ch.hidden != nil:
+		return func(x *attr.Expression) string {
+			return "(" + item.NoAttempt(x) + " OR " + item.AttemptIs(x, ch.hidden.Attempt) + ")"
+		}
+	}
+	return item.NoAttempt
+}
+
+// Stray returns the indexes of the items that carry a staged insert's attempt which the
+// patch did not reckon with. stored are the items as they are.
+func (x *Patch) Stray(stored []item.Attributes) []int {
+	var stray []int
+	for i, ch := range x.Items {
+		attempt := x.m.Reserved.Header(stored[i]).Attempt
+		known := ch.attempt
+		if ch.hidden != nil {
+			known = ch.hidden.Attempt
+		}
+		if attempt != nil && !ch.Root && !attr.Same(attempt, known) {
+			stray = append(stray, i)
+		}
+	}
+	return stray
+}
+
+// OfLive makes the patch reckon with an item that came with the live entity.
+func (ch *PatchItem) OfLive(attempt types.AttributeValue) {
+	ch.attempt = attempt
+	if ch.Kind == write.Update {
+		ch.Remove = append(ch.Remove, item.DropAttempt)
+	}
+	ch.expect()
+}
+
+// Replacing makes the patch put its item in place of what was left over.
+func (ch *PatchItem) Replacing(h item.Hidden) {
+	ch.hidden, ch.OldSize = &h, h.Size
+	ch.expect()
+}
+
+// fillKeys makes an item that Upsert may create store what the entity is known by, where
+// its key holds that in part.
+func (x *Patch) fillKeys(ch *PatchItem) error {
+	m := x.m
+	if !x.upsert || ch.Kind != write.Update || ch.Item.Element() {
+		return nil
+	}
+	v := m.Codec.New()
+	for i, o := range x.Identity {
+		if err := m.Codec.SetKeyField(v, i, o); err != nil {
+			return err
+		}
+	}
+	for i, a := range ch.Item.Attributes {
+		identity := slices.ContainsFunc(m.Schema.KeyFields[:len(x.Identity)], func(o *schema.KeyField) bool { return o.Field == a.Field })
+		if !identity || a.Field == nil {
+			continue
+		}
+		value, err := encode(m, ch.Item, v, i)
+		if err != nil {
+			return err
+		}
+		if value != nil {
+			ch.Defaults = append(ch.Defaults, item.Assignment{Name: a.Name, Index: i, Value: value})
+		}
+	}
+	return nil
+}
+
+// size computes the least that the item can have after the change.
+func (x *Patch) size(ch *PatchItem) error {
+	if ch.Kind == write.Delete || ch.Kind == write.Check {
+		return nil
+	}
+	if ch.Kind == write.Update {
+		ch.NewSize = ch.KeySize() + x.m.Reserved.VersionSize()
+		for _, a := range slices.Concat(ch.Set, ch.Increments) {
+			ch.NewSize += attr.AttributeSize(a.Name, a.Value)
+		}
+	}
+	ch.Unread = ch.Kind == write.Update || !ch.Absent || x.m.Reserved.TTL != ""
+	return ch.check()
+}

@@ -1,0 +1,112 @@
+package change
+
+import (
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/snapshot"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// singleton compares the fields of a singleton.
+func (d *differ) singleton(it *schema.Item) {
+	rec := model.Record{Item: it, Value: d.v}
+	sk, err := d.m.SortKey(rec, d.Keys.KeyFields)
+	if err != nil {
+		d.fail(err)
+		return
+	}
+	at := d.m.Place(it, d.Keys.PK, sk)
+	record := d.m.Codec.Record(it.Index)
+	if all := d.s.Items[it.Index]; len(all) == 1 && all[0].Place == at && !it.Opaque && !d.expiryChanged && record.Equal(d.v, d.s.Old) {
+		d.keep(it, all[0], codec.Pos{})
+		return
+	}
+	if !d.s.Covers(it, sk) {
+		if d.differs(it, nil) || d.expiryChanged {
+			d.fail(&NotLoaded{Field: it.Name, At: at})
+		}
+		return
+	}
+	r, away := d.stored(it, at)
+	for _, old := range away {
+		d.delete(it, old)
+	}
+	present := d.m.Present(it, d.v)
+	switch {
+	case r == nil && !present:
+	case r == nil && len(away) > 0:
+		d.put(rec, at, away[0])
+	case r == nil:
+		d.put(rec, at, nil)
+	case present || !d.differs(it, r):
+		d.update(rec, r, d.s.Old)
+	case len(r.Unknown) > 0 && !it.Pointer:
+		d.clear(rec, r)
+	default:
+		d.delete(it, r)
+	}
+}
+
+// stored returns a singleton's stored item at a place, and those of places that the entity
+// moves away from.
+func (d *differ) stored(it *schema.Item, at item.Place) (r *snapshot.Stored, away []*snapshot.Stored) {
+	for _, x := range d.s.Items[it.Index] {
+		if x.Place == at {
+			r = x
+		} else {
+			away = append(away, x)
+		}
+	}
+	return r, away
+}
+
+// differs reports whether a singleton's attributes are not as they are stored.
+func (d *differ) differs(it *schema.Item, r *snapshot.Stored) bool {
+	record, old := d.m.Codec.Record(it.Index), d.s.Old
+	if !record.Equal(old, d.v) {
+		// The comparison of typed values may be too strict: encode and see.
+		sets, removes, _ := d.compare(model.Record{Item: it, Value: d.v}, r, old)
+		return len(sets)+len(removes) > 0 || r != nil && record.Present(old) != record.Present(d.v)
+	}
+	for i, a := range it.Attributes {
+		if a.Opaque {
+			now, err := record.Encode(d.v, i)
+			if err != nil || !attr.Same(now, d.was(it, r, old, i)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// keep notes an item that is not written.
+func (d *differ) keep(it *schema.Item, r *snapshot.Stored, pos codec.Pos) {
+	r.Order = pos.Index
+	if !d.o.Checks {
+		return
+	}
+	ch := of(d.m, write.Check, it, r)
+	ch.NewSize = r.Size
+	ch.expectStored()
+	d.Checks = append(d.Checks, ch)
+}
+
+func (d *differ) delete(it *schema.Item, r *snapshot.Stored) {
+	ch := of(d.m, write.Delete, it, r)
+	ch.expectStored()
+	d.add(ch)
+}
+
+// add notes a change, unless its item would be too large, or cannot be compared.
+func (d *differ) add(ch *Change) {
+	for _, err := range []error{ch.check(), comparable(ch)} {
+		if err != nil {
+			d.fail(err)
+			return
+		}
+	}
+	d.Changes = append(d.Changes, ch)
+}

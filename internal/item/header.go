@@ -1,0 +1,118 @@
+package item
+
+import (
+	"crypto/rand"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// Reserved names the attributes that the library keeps for itself on the items of one
+// model. This package alone reads and writes them (save.md):
+//
+//   - the version, a token that is new at each write of the item and compared by the next;
+//   - the expiry: the tables' TTL attribute, in epoch seconds;
+//   - the stage (_s) of a root that is not live;
+//   - the attempt (_a) of an item that a staged insert has put, and of the live root that
+//     it belongs to.
+type Reserved struct {
+	// Version is "" for a model without versions, TTL for one whose items do not expire.
+	Version, TTL string
+}
+
+// ReservedOf returns the names of a model.
+func ReservedOf(e *schema.Entity) Reserved { return Reserved{Version: e.Version, TTL: e.TTL} }
+
+// Header is what an item holds under the reserved names, nil for what is not stored.
+type Header struct{ Version, Expiry, Stage, Attempt types.AttributeValue }
+
+// Header returns an item's header.
+func (r Reserved) Header(a Attributes) Header {
+	h := Header{Stage: a[schema.State], Attempt: a[schema.Attempt]}
+	if r.Version != "" {
+		h.Version = a[r.Version]
+	}
+	if r.TTL != "" {
+		h.Expiry = a[r.TTL]
+	}
+	return h
+}
+
+// Has reports whether a name is reserved. The TTL attribute may be one of the model's own
+// as well.
+func (r Reserved) Has(name string) bool {
+	return name == schema.State || name == schema.Attempt || name != "" && (name == r.Version || name == r.TTL)
+}
+
+// Names lists the names that tell whether an item is there.
+func (r Reserved) Names() []string {
+	names := []string{schema.Attempt, schema.State}
+	if r.TTL != "" {
+		names = append(names, r.TTL)
+	}
+	return names
+}
+
+// Expired reports whether an item's time to live is over, so that DynamoDB may delete it
+// at any moment.
+func (r Reserved) Expired(a Attributes, now time.Time) bool {
+	if r.TTL == "" {
+		return false
+	}
+	n, ok := a[r.TTL].(*types.AttributeValueMemberN)
+	if !ok {
+		return false
+	}
+	at, err := strconv.ParseFloat(n.Value, 64)
+	return err == nil && int64(at) <= now.Unix()
+}
+
+// TokenSize is the size of a version token in bytes. Tokens are random: 2^64 of them,
+// compared with the one that was read only.
+const TokenSize = 8
+
+// NewToken returns a new version, or attempt.
+func NewToken() types.AttributeValue {
+	b := make([]byte, TokenSize)
+	_, _ = rand.Read(b) // never fails
+	return &types.AttributeValueMemberB{Value: b}
+}
+
+// VersionSize is what a version adds to an item, in bytes: 0 without versions.
+func (r Reserved) VersionSize() int {
+	if r.Version == "" {
+		return 0
+	}
+	return len(r.Version) + TokenSize
+}
+
+// Grows returns by how many bytes a write of the item changes its header: it gives the
+// item a version, and with drop it takes the attempt away.
+func (r Reserved) Grows(h Header, drop bool) int {
+	n := r.VersionSize()
+	if n > 0 && h.Version != nil {
+		n -= attr.AttributeSize(r.Version, h.Version)
+	}
+	if drop && h.Attempt != nil {
+		n -= attr.AttributeSize(schema.Attempt, h.Attempt)
+	}
+	return n
+}
+
+// Epoch returns an instant as the TTL attribute holds it.
+func Epoch(t time.Time) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(t.Unix(), 10)}
+}
+
+func readEpoch(v types.AttributeValue) time.Time {
+	n, ok := v.(*types.AttributeValueMemberN)
+	if !ok {
+		return time.Time{}
+	}
+	seconds, _ := strconv.ParseInt(n.Value, 10, 64)
+	return time.Unix(seconds, 0)
+}

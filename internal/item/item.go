@@ -1,0 +1,119 @@
+// Package item knows items as they are stored: where they lie, what they hold, and the
+// attributes that the library keeps for itself.
+package item
+
+import (
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// Attributes are all that an item holds, by name.
+type Attributes = map[string]types.AttributeValue
+
+// Table is a table as requests name it.
+type Table struct {
+	// Name is the real name, Hash and Range the key attributes; Range is "" for a table
+	// without a sort key.
+	Name, Hash, Range string
+}
+
+// Place is where an item lies. Two places are the same item's if they are equal.
+type Place struct {
+	Table  *Table
+	PK, SK key.Scalar
+}
+
+// Key returns the item's primary key, as requests take it.
+func (p Place) Key() Attributes {
+	k := make(Attributes, 2)
+	k[p.Table.Hash] = attr.ValueOf(p.PK)
+	if p.Table.Range != "" {
+		k[p.Table.Range] = attr.ValueOf(p.SK)
+	}
+	return k
+}
+
+// KeySize returns the size of the primary key in bytes, names included.
+func (p Place) KeySize() int {
+	n := len(p.Table.Hash) + size(p.PK)
+	if p.Table.Range != "" {
+		n += len(p.Table.Range) + size(p.SK)
+	}
+	return n
+}
+
+func size(s key.Scalar) int {
+	if s.Type == 'N' {
+		return attr.NumberSize(s.Text)
+	}
+	return len(s.Text)
+}
+
+// Sort returns the sort key as text, "" where the table has none.
+func (p Place) Sort() string {
+	if p.SK.Type == 0 {
+		return ""
+	}
+	return p.SK.Plain()
+}
+
+// String returns the two keys, or in a table without a sort key the table and its key.
+func (p Place) String() string {
+	if sk := p.Sort(); sk != "" {
+		return p.PK.Plain() + " " + sk
+	}
+	return p.Table.Name + " " + p.PK.Plain()
+}
+
+// Image is an item as it was read.
+type Image struct {
+	Place
+	Attributes Attributes
+	Header     Header
+	// Kind is the model's kind of item, nil for an item that matches no template, or is
+	// nobody's; Values are those of the placeholders in its sort key.
+	Kind   *schema.Item
+	Values []key.Value
+	// Size is its size in bytes; Sizes are those of the kind's attributes, names
+	// included, 0 for one that is not stored.
+	Size  int
+	Sizes []int32
+	// Expired reports that its time to live is over.
+	Expired bool
+	// Answer is the number of the response that it came with.
+	Answer int
+}
+
+// Is reports whether the image is that of the item at a place.
+func (i *Image) Is(p Place) bool { return i.Place == p }
+
+// Assignment is an attribute with its new value.
+type Assignment struct {
+	Name string
+	// Index is the attribute's index in the item's kind; Expiry or Unlisted for another.
+	Index int
+	Value types.AttributeValue
+}
+
+// The indexes of attributes that a kind of item does not list.
+const (
+	Expiry = -1 - iota
+	Unlisted
+)
+
+// Into sets the assignment in an item, and returns its size in bytes.
+func (a Assignment) Into(to Attributes) int {
+	to[a.Name] = a.Value
+	return attr.AttributeSize(a.Name, a.Value)
+}
+
+// Size returns the attribute's size in bytes, 0 for one without a value.
+func (a Assignment) Size() int {
+	if a.Value == nil {
+		return 0
+	}
+	return attr.AttributeSize(a.Name, a.Value)
+}

@@ -1,0 +1,98 @@
+package model
+
+import (
+	"fmt"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+)
+
+// Room is memory for what is known of the items of one answer, given out in parts.
+type Room struct {
+	// Items is how many there are.
+	Items  int
+	values []key.Value
+	sizes  []int32
+}
+
+func (s *Room) forValues(n int) []key.Value {
+	if len(s.values) < n {
+		s.values = make([]key.Value, max(n, n*s.Items))
+	}
+	out := s.values[:n:n]
+	s.values = s.values[n:]
+	return out
+}
+
+func (s *Room) forSizes(n int) []int32 {
+	if len(s.sizes) < n {
+		s.sizes = make([]int32, max(n, n*s.Items))
+	}
+	out := s.sizes[:n:n]
+	s.sizes = s.sizes[n:]
+	return out
+}
+
+// Describe makes images of the items of one answer, as they were read from a table.
+func (m *Model) Describe(table int, items []item.Attributes) ([]item.Image, error) {
+	room := &Room{Items: len(items)}
+	images := make([]item.Image, len(items))
+	for i, a := range items {
+		if err := m.describe(&images[i], table, a, room); err != nil {
+			return nil, err
+		}
+	}
+	return images, nil
+}
+
+// Image describes one item.
+func (m *Model) Image(table int, a item.Attributes) (item.Image, error) {
+	var img item.Image
+	err := m.describe(&img, table, a, &Room{})
+	return img, err
+}
+
+// ImageIn is Image for an item of one of the model's tables.
+func (m *Model) ImageIn(t *item.Table, a item.Attributes) (item.Image, error) {
+	return m.Image(m.TableIndex(t), a)
+}
+
+func (m *Model) describe(img *item.Image, table int, a item.Attributes, room *Room) error {
+	t := m.Tables[table]
+	img.Table, img.Attributes, img.Header = t, a, m.Reserved.Header(a)
+	var ok bool
+	if img.PK, ok = attr.ScalarOf(a[t.Hash]); !ok {
+		return m.wrongKey(t, t.Hash)
+	}
+	if t.Range != "" {
+		if img.SK, ok = attr.ScalarOf(a[t.Range]); !ok {
+			return m.wrongKey(t, t.Range)
+		}
+	}
+	img.Kind, img.Values = m.Schema.MatchIn(table, img.SK, room.forValues)
+	img.Expired = m.Reserved.Expired(a, m.Now())
+	measure(img, room)
+	return nil
+}
+
+func measure(img *item.Image, room *Room) {
+	if img.Kind != nil {
+		img.Sizes = room.forSizes(len(img.Kind.Attributes))
+	}
+	for name, v := range img.Attributes {
+		n := attr.AttributeSize(name, v)
+		img.Size += n
+		if img.Kind == nil {
+			continue
+		}
+		if i := img.Kind.Attribute(name); i >= 0 {
+			img.Sizes[i] = int32(n)
+		}
+	}
+}
+
+func (m *Model) wrongKey(t *item.Table, attribute string) error {
+	return fmt.Errorf("%s: an item of the table %q has no key attribute %q: declare the table's own with hash= and range=",
+		m.Label(), t.Name, attribute)
+}

@@ -1,0 +1,134 @@
+package model
+
+import (
+	"fmt"
+
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// Record is one record of a kind of item: the model's value for a singleton, an element
+// for others, with its place in the slice or map.
+type Record struct {
+	Item  *schema.Item
+	Value any
+	Pos   codec.Pos
+}
+
+// Place returns where an item lies, by its kind and its keys.
+func (m *Model) Place(it *schema.Item, pk, sk key.Scalar) item.Place {
+	return item.Place{Table: m.Tables[it.Table.Index], PK: pk, SK: sk}
+}
+
+// At returns a place in a table, by the table's index.
+func (m *Model) At(table int, pk, sk key.Scalar) item.Place {
+	return item.Place{Table: m.Tables[table], PK: pk, SK: sk}
+}
+
+// TableIndex returns the index of a table of the model, -1 for another.
+func (m *Model) TableIndex(t *item.Table) int {
+	for i, x := range m.Tables {
+		if x == t {
+			return i
+		}
+	}
+	return -1
+}
+
+// PartitionKey returns the partition key of the key fields' values.
+func (m *Model) PartitionKey(keyFields []key.Value) (key.Scalar, error) {
+	pk, err := m.Schema.PartitionKey(keyFields)
+	if err == nil {
+		if err = pk.CheckSize(key.MaxPartition); err != nil {
+			err = fmt.Errorf("%s: %s: %w", m.Label(), m.Schema.PK.SourceName(err), err)
+		}
+	}
+	return pk, err
+}
+
+// SortKey returns the sort key of a record, the zero Scalar where its table has none.
+func (m *Model) SortKey(r Record, keyFields []key.Value) (key.Scalar, error) {
+	it := r.Item
+	switch {
+	case it.Key == nil:
+		return key.Scalar{}, nil
+	case it.Key.Fixed.Type != 0:
+		return it.Key.Fixed, nil
+	}
+	var buf [8]key.Value
+	values := buf[:0]
+	for i, s := range it.Key.Sources {
+		v, err := m.sourceValue(r, i, s, keyFields)
+		if err != nil {
+			return key.Scalar{}, fmt.Errorf("%s.%s: %s: %w", m.Label(), it.Name, s.Text, err)
+		}
+		values = append(values, v)
+	}
+	return m.Render(it, values)
+}
+
+// Render returns the sort key of the values of its placeholders.
+func (m *Model) Render(it *schema.Item, values []key.Value) (key.Scalar, error) {
+	sk, err := it.Key.Template.Render(values)
+	if err == nil {
+		err = sk.CheckSize(key.MaxSort)
+	}
+	if err != nil {
+		return key.Scalar{}, fmt.Errorf("%s.%s: %s: %w", m.Label(), it.Name, it.Key.SourceName(err), err)
+	}
+	return sk, nil
+}
+
+func (m *Model) sourceValue(r Record, i int, s schema.Source, keyFields []key.Value) (key.Value, error) {
+	switch s.From {
+	case schema.FromModel:
+		return keyFields[s.KeyField], nil
+	case schema.FromMapKey:
+		return m.Codec.Elements(r.Item.Index).MapKey(r.Pos.Key)
+	}
+	return m.Codec.Record(r.Item.Index).Key(r.Value, i)
+}
+
+// SameInKey reports whether two values give the same text at a placeholder.
+func (m *Model) SameInKey(k *schema.Key, source int, a, b key.Value) bool {
+	f := k.Format(source)
+	x, errX := f.Append(nil, a, k.Template.Delim)
+	y, errY := f.Append(nil, b, k.Template.Delim)
+	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+// Agrees reports whether an item's key agrees with the key fields' values, as far as
+// both are known: values may be fewer, or hold zero Values.
+func (m *Model) Agrees(img *item.Image, keyFields []key.Value) bool {
+	k := img.Kind.Key
+	if k == nil {
+		return true
+	}
+	for i, src := range k.Sources {
+		if src.From != schema.FromModel || src.KeyField >= len(keyFields) || keyFields[src.KeyField].Kind == key.None {
+			continue
+		}
+		if !m.SameInKey(k, i, img.Values[i], keyFields[src.KeyField]) {
+			return false
+		}
+	}
+	return true
+}
+
+// IdentityOf returns what an item's entity is known by: from the selection that it was
+// found with, and where that names several entities from the item's keys.
+func (m *Model) IdentityOf(img *item.Image, known []key.Value) []key.Value {
+	identity := make([]key.Value, m.Schema.Identities())
+	copy(identity, known)
+	if img.Kind.Key == nil {
+		return identity
+	}
+	for i, src := range img.Kind.Key.Sources {
+		if src.From == schema.FromModel && src.KeyField < len(identity) && (src.Lossless || identity[src.KeyField].Kind == key.None) {
+			identity[src.KeyField] = img.Values[i]
+		}
+	}
+	return identity
+}

@@ -1,0 +1,111 @@
+// Package model is a model as one mapper has it: its schema, its codec, and the real
+// tables; where its items lie, and what an item that was read is.
+package model
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/selection"
+)
+
+// Model is a model.
+type Model struct {
+	Schema *schema.Entity
+	Codec  codec.Model
+	// Tables are those of the schema, by their real names.
+	Tables   []*item.Table
+	Reserved item.Reserved
+	Now      func() time.Time
+}
+
+// New returns a model, with the real names of its tables.
+func New(e *schema.Entity, c codec.Model, tables []string) *Model {
+	m := &Model{Schema: e, Codec: c, Reserved: item.ReservedOf(e), Now: time.Now}
+	for i, t := range e.Tables {
+		m.Tables = append(m.Tables, &item.Table{Name: tables[i], Hash: t.Hash, Range: t.Range})
+	}
+	return m
+}
+
+// Time returns the time by the model's clock.
+func (m *Model) Time() time.Time { return m.Now() }
+
+// Label is the model's name in messages.
+func (m *Model) Label() string { return m.Schema.Label() }
+
+// Errorf returns an error about the model.
+func (m *Model) Errorf(format string, args ...any) error {
+	return fmt.Errorf("%s: %w", m.Label(), fmt.Errorf(format, args...))
+}
+
+// KeyFields returns the values of the fields that keys name, as they are in v.
+func (m *Model) KeyFields(v any) ([]key.Value, error) {
+	values := make([]key.Value, len(m.Schema.KeyFields))
+	for i, o := range m.Schema.KeyFields {
+		var err error
+		if values[i], err = m.Codec.KeyField(v, i); err != nil {
+			return nil, fmt.Errorf("%s.%s: %w", m.Label(), o.Name, err)
+		}
+	}
+	return values, nil
+}
+
+// Identity returns those of the key fields' values that an entity is known by.
+func (m *Model) Identity(keyFields []key.Value) []key.Value {
+	return keyFields[:m.Schema.Identities()]
+}
+
+// IdentityNames lists the fields that an entity is known by.
+func (m *Model) IdentityNames() string {
+	text := ""
+	for i, o := range m.Schema.KeyFields[:m.Schema.Identities()] {
+		if i > 0 {
+			text += ", "
+		}
+		text += o.Name
+	}
+	return text
+}
+
+// EntityName names an entity in messages by its key values.
+func (m *Model) EntityName(identity []key.Value) string {
+	text := ""
+	for i, v := range m.Identity(identity) {
+		if i > 0 {
+			text += ", "
+		}
+		text += m.Schema.KeyFields[i].Name + " " + v.String()
+	}
+	return text
+}
+
+// Select returns the selection of the entity with these key values.
+func (m *Model) Select(args []any) selection.Selection {
+	e := m.Schema
+	need := e.Identities()
+	if len(args) > need || len(args) < need && !(e.Flat && len(args) >= partitionKeyFields(e)) {
+		return selection.Selection{Err: m.Errorf("Key got %d values, and takes %d: %s", len(args), need, m.IdentityNames())}
+	}
+	values := make([]key.Value, len(args))
+	for i, a := range args {
+		var err error
+		if values[i], err = codec.KeyFieldValue(e, i, a); err != nil {
+			return selection.Selection{Err: err}
+		}
+	}
+	return selection.Entity(e, values)
+}
+
+// partitionKeyFields returns how many fields the partition key names.
+func partitionKeyFields(e *schema.Entity) int {
+	n := 0
+	for _, s := range e.PK.Sources {
+		n = max(n, s.KeyField+1)
+	}
+	return n
+}

@@ -1,0 +1,53 @@
+package model
+
+import (
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/selection"
+)
+
+// The root is the singleton that is written even when it is empty: present and live, it
+// means that the entity exists. What an item's being the root means for it is here, and
+// nowhere else.
+
+// Root returns the kind of the root.
+func (m *Model) Root() *schema.Item { return m.Schema.Root }
+
+// IsRoot reports whether items of a kind are roots.
+func (m *Model) IsRoot(it *schema.Item) bool { return it == m.Schema.Root }
+
+// RootPlace returns where the root of an entity lies.
+func (m *Model) RootPlace(identity []key.Value) (item.Place, error) {
+	pk, err := m.PartitionKey(identity)
+	if err != nil {
+		return item.Place{}, err
+	}
+	sk, err := m.Schema.SortKey(m.Root(), identity)
+	return m.Place(m.Root(), pk, sk), err
+}
+
+// SelectsRoot reports whether a selection includes the root of its entity.
+func (m *Model) SelectsRoot(s *selection.Selection) (bool, error) {
+	at, err := m.RootPlace(s.Identity)
+	return err == nil && s.Contains(m.Root().Table.Index, at.SK), err
+}
+
+// RootAmong returns the root among images, nil for none.
+func (m *Model) RootAmong(images []item.Image, at item.Place) *item.Image {
+	for i := range images {
+		if m.IsRoot(images[i].Kind) && images[i].SK == at.SK {
+			return &images[i]
+		}
+	}
+	return nil
+}
+
+// KeepsAttempt reports whether a write of such an item leaves its attempt in place: that
+// of the root is what the parts refer to.
+func (m *Model) KeepsAttempt(it *schema.Item) bool { return m.IsRoot(it) }
+
+// Present reports whether there is anything to store of a singleton.
+func (m *Model) Present(it *schema.Item, v any) bool {
+	return m.IsRoot(it) || m.Codec.Record(it.Index).Present(v)
+}

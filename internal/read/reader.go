@@ -1,0 +1,189 @@
+package read
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"math"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/explain"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/selection"
+)
+
+// Client is what reading needs of a DynamoDB client.
+type Client interface {
+	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
+	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+}
+
+// Reader reads items of tables from DynamoDB.
+type Reader struct {
+	Client Client
+	// Label names the model in messages.
+	Label string
+	// Tables are those that parts name by their index.
+	Tables []*item.Table
+	// Describe makes images of the items of one answer.
+	Describe func(table int, items []item.Attributes) ([]item.Image, error)
+}
+
+// Expression is a filter and a projection, with their placeholders.
+type Expression struct {
+	Filter, Projection *string
+	Names              map[string]string
+	Values             item.Attributes
+}
+
+// Ranges yields the items of the parts in several sequences: those with a known key
+// first, then each range in the order of its sort keys.
+func (r *Reader) Ranges(ctx context.Context, parts []selection.Part, o Options, u *Usage) []iter.Seq2[Page, error] {
+	var ones []selection.Part
+	var ranges []iter.Seq2[Page, error]
+	for _, p := range parts {
+		switch {
+		case p.Range.Kind == selection.None:
+		case p.Range.Kind == selection.One && o.Expr == nil:
+			ones = append(ones, p)
+		default:
+			ranges = append(ranges, func(yield func(Page, error) bool) { r.query(ctx, p, o, u, yield) })
+		}
+	}
+	if len(ones) == 0 {
+		return ranges
+	}
+	single := func(yield func(Page, error) bool) { r.ones(ctx, ones, o, u, yield) }
+	return append([]iter.Seq2[Page, error]{single}, ranges...)
+}
+
+// ones reads single items: one with GetItem, several with BatchGetItem.
+func (r *Reader) ones(ctx context.Context, parts []selection.Part, o Options, u *Usage, yield func(Page, error) bool) {
+	if len(parts) > 1 {
+		r.batch(ctx, parts, o, u, yield)
+		return
+	}
+	f, err := r.get(ctx, parts[0], o, u)
+	switch {
+	case err != nil:
+		yield(Page{}, err)
+	case f != nil:
+		yield(Page{Items: []item.Image{*f}}, nil)
+	}
+}
+
+// One reads one item, nil if it is not there.
+func (r *Reader) One(ctx context.Context, at item.Place, o Options, u *Usage) (*item.Image, error) {
+	for i, t := range r.Tables {
+		if t == at.Table {
+			return r.get(ctx, selection.Part{Table: i, PK: at.PK, Range: selection.Range{Kind: selection.One, Low: at.SK}}, o, u)
+		}
+	}
+	panic("a place in no table of the reader")
+}
+
+func (r *Reader) place(p selection.Part, sk key.Scalar) item.Place {
+	return item.Place{Table: r.Tables[p.Table], PK: p.PK, SK: sk}
+}
+
+func (r *Reader) get(ctx context.Context, p selection.Part, o Options, u *Usage) (*item.Image, error) {
+	out, err := r.Client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: &r.Tables[p.Table].Name, Key: r.place(p, p.Range.Low).Key(),
+		ConsistentRead: &o.Strong, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+	})
+	u.Requests++
+	if err != nil {
+		return nil, explain.Error(r.Label, []string{r.Tables[p.Table].Name}, err)
+	}
+	u.add([]int{attr.ItemSize(out.Item)}, o, out.ConsumedCapacity)
+	if len(out.Item) == 0 {
+		return nil, nil
+	}
+	images, err := r.Describe(p.Table, []item.Attributes{out.Item})
+	if err != nil {
+		return nil, err
+	}
+	return &images[0], nil
+}
+
+// query reads a range, over every page.
+func (r *Reader) query(ctx context.Context, p selection.Part, o Options, u *Usage, yield func(Page, error) bool) {
+	in := r.Input(p, o)
+	for {
+		out, err := r.Client.Query(ctx, in)
+		u.Requests++
+		if err != nil {
+			yield(Page{}, explain.Error(r.Label, []string{r.Tables[p.Table].Name}, err))
+			return
+		}
+		page, err := r.Describe(p.Table, out.Items)
+		if err != nil {
+			yield(Page{}, err)
+			return
+		}
+		size := 0
+		for i := range page {
+			page[i].Answer = u.Requests
+			size += page[i].Size
+		}
+		u.add([]int{size}, o, out.ConsumedCapacity)
+		last, _ := attr.ScalarOf(out.LastEvaluatedKey[r.Tables[p.Table].Range])
+		more := len(out.LastEvaluatedKey) > 0
+		if !yield(Page{page, more, last}, nil) || !more {
+			return
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+}
+
+// Input returns the request that reads a range.
+func (r *Reader) Input(p selection.Part, o Options) *dynamodb.QueryInput {
+	t := r.Tables[p.Table]
+	in := &dynamodb.QueryInput{
+		TableName:                 &t.Name,
+		ConsistentRead:            &o.Strong,
+		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
+		ExpressionAttributeNames:  map[string]string{"#pk": t.Hash},
+		ExpressionAttributeValues: item.Attributes{":pk": attr.ValueOf(p.PK)},
+		KeyConditionExpression:    aws.String("#pk = :pk"),
+	}
+	if o.Reverse {
+		in.ScanIndexForward = aws.Bool(false)
+	}
+	condition := func(text string, values ...key.Scalar) {
+		in.KeyConditionExpression = aws.String("#pk = :pk AND " + text)
+		in.ExpressionAttributeNames["#sk"] = t.Range
+		for i, v := range values {
+			in.ExpressionAttributeValues[":sk"+strconv.Itoa(i)] = attr.ValueOf(v)
+		}
+	}
+	switch p.Range.Kind {
+	case selection.One:
+		if t.Range != "" {
+			condition("#sk = :sk0", p.Range.Low)
+		}
+	case selection.Prefix:
+		condition("begins_with(#sk, :sk0)", p.Range.Low)
+	case selection.Between:
+		condition("#sk BETWEEN :sk0 AND :sk1", p.Range.Low, p.Range.High)
+	}
+	if o.Limit > 0 {
+		in.Limit = aws.Int32(int32(min(o.Limit, math.MaxInt32)))
+	}
+	if o.Start != nil {
+		in.ExclusiveStartKey = r.place(p, *o.Start).Key()
+	}
+	if x := o.Expr; x != nil {
+		in.FilterExpression, in.ProjectionExpression = x.Filter, x.Projection
+		maps.Copy(in.ExpressionAttributeNames, x.Names)
+		maps.Copy(in.ExpressionAttributeValues, x.Values)
+	}
+	return in
+}

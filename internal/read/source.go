@@ -1,0 +1,83 @@
+// Package read reads what a selection names: images of items, answer by answer, from a
+// [Source], and what it cost. Several ranges come one after the other ([Pages]), or
+// merged in the order of their sort keys ([Merged]).
+package read
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/selection"
+)
+
+// Source is where images of items come from: a [Reader], or whatever else has them.
+type Source interface {
+	// Ranges yields the items of the parts in several sequences, each in the order of its
+	// sort keys, answer by answer. An item that lies in several parts may come with each.
+	// The slices in the pages are the caller's to keep.
+	Ranges(ctx context.Context, parts []selection.Part, o Options, u *Usage) []iter.Seq2[Page, error]
+}
+
+// Options say how to read.
+type Options struct {
+	// Strong asks for strongly consistent reads.
+	Strong bool
+	// Reverse asks for descending sort keys.
+	Reverse bool
+	// Limit bounds the items of an answer, 0 for no bound.
+	Limit int
+	// Start is the sort key after which a single range is read, nil for its beginning.
+	Start *key.Scalar
+	// Expr filters and projects; nil for neither. All is read by queries then.
+	Expr *Expression
+}
+
+// Page is the items of an answer.
+type Page struct {
+	Items []item.Image
+	// More reports that the range goes on behind Last.
+	More bool
+	Last key.Scalar
+}
+
+// Pages yields the items of the parts, range by range, each item once.
+func Pages(ctx context.Context, src Source, parts []selection.Part, o Options, u *Usage) iter.Seq2[Page, error] {
+	ranges := src.Ranges(ctx, parts, o, u)
+	if len(ranges) == 1 {
+		return ranges[0]
+	}
+	return func(yield func(Page, error) bool) {
+		seen := map[item.Place]bool{}
+		for _, r := range ranges {
+			for page, err := range r {
+				page.Items = slices.DeleteFunc(page.Items, func(f item.Image) bool {
+					again := seen[f.Place]
+					seen[f.Place] = true
+					return again
+				})
+				if !yield(page, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Collect returns all items of the parts.
+func Collect(ctx context.Context, src Source, parts []selection.Part, o Options, u *Usage) ([]item.Image, error) {
+	var all []item.Image
+	for page, err := range Pages(ctx, src, parts, o, u) {
+		switch {
+		case err != nil:
+			return nil, err
+		case all == nil:
+			all = page.Items
+		default:
+			all = append(all, page.Items...)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,38 @@
+package read
+
+import (
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/cost"
+)
+
+// Usage is what reading took.
+type Usage struct {
+	// Requests is the number of calls.
+	Requests int
+	// Predicted are the RCU computed from the sizes of what was read: bounds, where a
+	// filter or projection hides some of it. Consumed are those that DynamoDB reported.
+	Predicted cost.Units
+	Consumed  float64
+}
+
+func (u *Usage) add(bytes []int, o Options, consumed *types.ConsumedCapacity) {
+	for _, n := range bytes {
+		units := cost.Exactly(cost.ReadUnits(n))
+		if o.Expr != nil {
+			units.Max = max(units.Max, cost.ReadUnits(maxPage))
+		}
+		if !o.Strong {
+			units = units.Times(0.5)
+		}
+		u.Predicted = u.Predicted.Add(units)
+	}
+	if consumed != nil {
+		u.Consumed += aws.ToFloat64(consumed.CapacityUnits)
+	}
+}
+
+// maxPage bounds what one answer to a query is charged for: the item that takes it over
+// 1 MB is the last (Developer Guide, "Paginating table query results").
+const maxPage = 1<<20 + cost.MaxItem

@@ -1,0 +1,126 @@
+package search
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/selection"
+)
+
+// ErrCursor says that a cursor is not one of this query, partition and mapper, or was
+// changed.
+var ErrCursor = errors.New("the cursor is not one of this query")
+
+// macSize is how much of the signature a cursor carries, in bytes.
+const macSize = 16
+
+// sealCursor returns the cursor of a position: its JSON and a signature over that and
+// over the query, in URL-safe base64. The partition is not in it: a cursor can never
+// lead into another.
+func (x *Search) sealCursor(p Position) string {
+	b, err := json.Marshal(cursorPosition{string(p.Start.Type), []byte(p.Start.Text), []byte(p.After)})
+	if err != nil {
+		panic(err) // it holds bytes
+	}
+	return base64.RawURLEncoding.EncodeToString(append(b, x.sign(b)...))
+}
+
+// cursorPosition is a position as cursors hold it: keys may be any bytes.
+type cursorPosition struct {
+	Type  string `json:"t"`
+	Start []byte `json:"s"`
+	After []byte `json:"a,omitempty"`
+}
+
+func (x *Search) openCursor(cursor string) (Position, error) {
+	refuse := func() (Position, error) {
+		return Position{}, fmt.Errorf("%s: %w: use the Next of a page of the same query, in the same partition, of a mapper with the same CursorKey", x.Model.Label(), ErrCursor)
+	}
+	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(b) < macSize {
+		return refuse()
+	}
+	b, mac := b[:len(b)-macSize], b[len(b)-macSize:]
+	if !hmac.Equal(mac, x.sign(b)) {
+		return refuse()
+	}
+	var p cursorPosition
+	if err := json.Unmarshal(b, &p); err != nil || len(p.Type) != 1 {
+		return refuse()
+	}
+	return Position{Start: key.Scalar{Type: p.Type[0], Text: string(p.Start)}, After: string(p.After)}, nil
+}
+
+// sign returns the signature of a cursor: it covers what the query asks for and where.
+func (x *Search) sign(payload []byte) []byte {
+	part := x.s.Parts[0]
+	about, err := json.Marshal(struct {
+		Model, Table, Elem string
+		Part               selection.Part
+		PK, Low, High      []byte // not through strings: they may be any bytes
+		Reverse            bool
+		Filter             *string
+		Names              map[string]string
+		Values             []string
+		Keep               string
+		Projection         []string
+	}{
+		x.Model.Label(), x.Model.Tables[part.Table].Name, x.r.Elem.String(),
+		selection.Part{Table: part.Table, Range: selection.Range{Kind: part.Range.Kind}},
+		[]byte(part.PK.String()), []byte(part.Range.Low.String()), []byte(part.Range.High.String()),
+		x.o.Reverse, x.filter(), x.names(), x.values(), x.kept(), x.r.Projection,
+	})
+	if err != nil {
+		panic(err) // it holds strings, numbers and times
+	}
+	mac := hmac.New(sha256.New, x.CursorKey)
+	mac.Write(about)
+	mac.Write([]byte{0})
+	mac.Write(payload)
+	return mac.Sum(nil)[:macSize]
+}
+
+// kept is the range of instants that the query keeps, in one form for all zones.
+func (x *Search) kept() string {
+	k := x.s.Parts[0].Keep
+	if k == nil {
+		return ""
+	}
+	return fmt.Sprint(k.Item, k.Source, k.From.Set, k.From.At.Unix(), k.From.At.Nanosecond(), k.To.Set, k.To.At.Unix(), k.To.At.Nanosecond())
+}
+
+func (x *Search) filter() *string {
+	if x.o.Expr == nil {
+		return nil
+	}
+	return x.o.Expr.Filter
+}
+
+func (x *Search) names() map[string]string {
+	if x.o.Expr == nil {
+		return nil
+	}
+	return x.o.Expr.Names
+}
+
+func (x *Search) values() []string {
+	if x.o.Expr == nil {
+		return nil
+	}
+	var out []string
+	for name, v := range x.o.Expr.Values {
+		b, err := json.Marshal(v)
+		if err != nil {
+			panic(err) // attribute values hold strings, bytes and bools
+		}
+		out = append(out, fmt.Sprintf("%s %T %s", name, v, b))
+	}
+	slices.Sort(out)
+	return out
+}

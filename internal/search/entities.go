@@ -1,0 +1,190 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// group is the items of one entity of a flat model, while they come.
+type group struct {
+	name     string
+	identity []key.Value
+	prefix   string
+	first    string     // the smallest key that an item of it can have
+	at       item.Place // that of the item that came first
+	found    []item.Image
+}
+
+// entityReader yields the entities of a flat model, in the order of their keys. Items
+// of one entity come together but for a root whose key is the prefix itself: other
+// entities' keys may sort between it and the rest.
+type entityReader struct {
+	*Search
+	open []*group
+	// bare reports that some item's key is the prefix itself.
+	bare  bool
+	yield func(Hit) bool
+}
+
+// entities searches for entities.
+func (x *Search) entities(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
+	r := &entityReader{Search: x, yield: yield}
+	for _, it := range x.Model.Schema.Items {
+		r.bare = r.bare || x.Model.Schema.PrefixParts(it) == len(it.Key.Template.Parts)
+	}
+	all := func(*group) bool { return true }
+	for page, err := range read.Merged(ctx, x.Reader, x.s.Parts, x.o, x.u) {
+		if err != nil {
+			return err
+		}
+		if more, err := r.page(ctx, page); err != nil || !more {
+			return err
+		}
+		if !page.More {
+			if more, err := r.emit(ctx, all); err != nil || !more {
+				return err
+			}
+		}
+		if !pageEnd(page) {
+			return nil
+		}
+	}
+	_, err := r.emit(ctx, all)
+	return err
+}
+
+// page adds the items of a page to their groups, and yields those that are over.
+func (r *entityReader) page(ctx context.Context, page read.Page) (more bool, err error) {
+	for _, f := range page.Items {
+		if f.Kind == nil {
+			continue
+		}
+		if more, err := r.emit(ctx, func(g *group) bool { return g.over(f.SK, r.o.Reverse) }); err != nil || !more {
+			return false, err
+		}
+		if err := r.join(f); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// emit yields the groups that come next, as long as they are over.
+func (r *entityReader) emit(ctx context.Context, over func(*group) bool) (more bool, err error) {
+	for len(r.open) > 0 {
+		i := r.next()
+		g := r.open[i]
+		if !over(g) {
+			break
+		}
+		r.open = slices.Delete(r.open, i, i+1)
+		v, err := r.decode(ctx, g)
+		if err != nil {
+			return false, err
+		}
+		if v != nil && !r.yield(Hit{Value: v, At: g.at, next: r.behind(g)}) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// next returns the open group that comes next: in the order of the keys of their roots.
+func (r *entityReader) next() int {
+	i := 0
+	for j, g := range r.open {
+		if g.first != r.open[i].first && r.o.Reverse == (g.first > r.open[i].first) {
+			i = j
+		}
+	}
+	return i
+}
+
+// behind returns where to go on behind a group, with all items of those that are open
+// yet.
+func (r *entityReader) behind(g *group) Position {
+	text := func(s string) key.Scalar { return key.Scalar{Type: 'S', Text: s} }
+	p := Position{Start: g.at.SK, After: g.first}
+	switch {
+	case g.at.SK.Type != 'S':
+		p.After = ""
+	case r.o.Reverse && len(r.open) > 0:
+		p.Start = text(slices.MaxFunc(r.open, func(a, b *group) int { return strings.Compare(a.prefix, b.prefix) }).prefix + lastRune)
+	case r.o.Reverse:
+		p.Start = text(g.first)
+	case r.bare:
+		p.Start = text(g.first)
+	default:
+		p.Start = text(g.prefix + lastRune)
+	}
+	return p
+}
+
+// lastRune sorts behind all that a key can go on with.
+const lastRune = "\U0010FFFF"
+
+// join adds an item to its entity's group, unless it was yielded on an earlier page.
+func (r *entityReader) join(f item.Image) error {
+	m := r.Model
+	identity := m.IdentityOf(&f, r.s.Identity)
+	name := m.EntityName(identity)
+	for _, g := range r.open {
+		if g.name == name {
+			g.found = append(g.found, f)
+			return nil
+		}
+	}
+	prefix, err := m.Schema.EntityPrefix(f.Kind, identity)
+	if err != nil {
+		return err
+	}
+	first := strings.TrimSuffix(prefix, string(m.Schema.Delim))
+	if p := r.Search.at; p != nil && p.After != "" && (first == p.After || r.o.Reverse == (first > p.After)) {
+		return nil
+	}
+	r.open = append(r.open, &group{name: name, identity: identity, prefix: prefix, first: first, at: f.Place, found: []item.Image{f}})
+	return nil
+}
+
+// over reports whether no item of the group can come any more at a key.
+func (g *group) over(sk key.Scalar, reverse bool) bool {
+	if sk.Type != 'S' {
+		return true // a bare key: one item each
+	}
+	if strings.HasPrefix(sk.Text, g.prefix) || sk.Text == g.first {
+		return false
+	}
+	if reverse {
+		return sk.Text < g.first
+	}
+	return sk.Text > g.prefix
+}
+
+// decode makes the value of a group, nil for items without a live root, which are no
+// entity.
+func (r *entityReader) decode(ctx context.Context, g *group) (any, error) {
+	var t write.Tally
+	defer func() { r.add(&t) }()
+	v := r.Model.Codec.New()
+	_, err := r.Load(ctx, selection.Entity(r.Model.Schema, g.identity), g.found, v, &t)
+	var missing *NotFound
+	switch {
+	case errors.As(err, &missing):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	kept, err := r.keeps(&g.found[0], func(k *selection.Filter) (key.Value, error) { return r.Model.Codec.KeyField(v, k.KeyField) })
+	if err != nil || !kept {
+		return nil, err
+	}
+	return v, nil
+}

@@ -1,0 +1,204 @@
+// Package search runs queries: it reads the items of a selection in the order of their
+// sort keys, leaves out what is not there, and yields the elements or entities that they
+// are, with the place where each search goes on.
+package search
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+
+	exp "github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/staging"
+)
+
+// Request is what a search looks for.
+type Request struct {
+	Selection selection.Selection
+	// Elem is the type of the elements, or the model's own for entities.
+	Elem            reflect.Type
+	Strong, Reverse bool
+	// Limit is the number of hits that are wanted, 0 for all.
+	Limit      int
+	Filter     *exp.ConditionBuilder
+	Projection []string
+	// KeysOnly asks for no more than what tells that an element is there.
+	KeysOnly bool
+	// After is the cursor to go on behind, "" for none.
+	After string
+}
+
+// Hit is an element or entity that was found.
+type Hit struct {
+	// Value is a pointer to it.
+	Value any
+	Item  *schema.Item // nil for an entity
+	At    item.Place
+	// next is where the search goes on behind it.
+	next Position
+}
+
+// Position is a place in a range.
+type Position struct {
+	// Start is the sort key to read on from, itself excluded.
+	Start key.Scalar
+	// After is the last entity that was yielded, of a flat model: entities up to it that
+	// are met again are passed over.
+	After string
+}
+
+// Engine runs searches over one model.
+type Engine struct {
+	Model    *model.Model
+	Reader   *read.Reader
+	Protocol *staging.Protocol
+	// CursorKey signs cursors.
+	CursorKey []byte
+}
+
+// Search is a request under way.
+type Search struct {
+	*Engine
+	r  Request
+	s  selection.Selection
+	o  read.Options
+	u  *read.Usage
+	at *Position // where it begins, nil for the beginning
+}
+
+// New returns the search for a request, checked. What it takes is added to u.
+func (e *Engine) New(r Request, u *read.Usage) (*Search, error) {
+	x := &Search{Engine: e, r: r, s: r.Selection.Resolve(e.Model.Schema), u: u, o: read.Options{Strong: r.Strong, Reverse: r.Reverse}}
+	if x.s.Err != nil {
+		return nil, x.s.Err
+	}
+	if err := x.check(); err != nil {
+		return nil, err
+	}
+	var err error
+	if x.o.Expr, err = x.expression(); err != nil {
+		return nil, err
+	}
+	exact := !slices.ContainsFunc(x.s.Parts, func(p selection.Part) bool { return p.Keep != nil })
+	if r.Filter == nil && exact && (!x.flat() || len(e.Model.Schema.Items) == 1) {
+		x.o.Limit = r.Limit
+	}
+	if r.After == "" {
+		return x, nil
+	}
+	if err := x.Single("After"); err != nil {
+		return nil, err
+	}
+	p, err := x.openCursor(r.After)
+	if err != nil {
+		return nil, err
+	}
+	x.at, x.o.Start = &p, &p.Start
+	return x, nil
+}
+
+// Parts returns what is read, and Options how.
+func (x *Search) Parts() []selection.Part { return x.s.Parts }
+
+// Options returns how the search reads.
+func (x *Search) Options() read.Options { return x.o }
+
+// flat reports whether the search is for entities of a flat model.
+func (x *Search) flat() bool { return x.r.Elem == x.Model.Schema.Type.Go }
+
+// check refuses a selection that does not hold what is asked for, or more than that.
+func (x *Search) check() error {
+	m := x.Model
+	if !x.flat() {
+		return x.onlyElements()
+	}
+	if !m.Schema.Flat {
+		return m.Errorf("a query over the model itself needs a flat model, whose partitions hold many entities: use Load")
+	}
+	if x.r.Filter != nil && len(m.Schema.Items) > 1 {
+		return m.Errorf("a filter looks at the single item, and an entity has several: filter what the query yields")
+	}
+	root := false
+	for _, p := range x.s.Parts {
+		if p.Table != 0 {
+			return m.Errorf("the entities have items in several tables, which one query cannot read: Load them one by one")
+		}
+		root = root || p.Range.Kind == selection.None
+	}
+	if !root && !x.canHold(m.Root()) {
+		return m.Errorf("the selection cannot hold %s, the root, without which no entity is found: select more", m.Root().Name)
+	}
+	return nil
+}
+
+// Single refuses what needs one range to go on in.
+func (x *Search) Single(what string) error {
+	if len(x.s.Parts) != 1 {
+		return x.Model.Errorf("%s needs a query of one range, and this one has %d: use All", what, len(x.s.Parts))
+	}
+	return nil
+}
+
+// Hits runs the search. With each hit it calls yield, which returns false to end it.
+func (x *Search) Hits(ctx context.Context, yield func(Hit) bool) error {
+	return x.hits(ctx, yield, func(read.Page) bool { return true })
+}
+
+// hits runs the search; pageEnd is called at the end of each answer, and may end it too.
+func (x *Search) hits(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
+	if x.flat() {
+		return x.entities(ctx, yield, pageEnd)
+	}
+	return x.elements(ctx, yield, pageEnd)
+}
+
+// Page returns the hits of one page, and the cursor behind them.
+func (x *Search) Page(ctx context.Context) (hits []Hit, cursor string, err error) {
+	var next *Position
+	full := false
+	err = x.hits(ctx, func(h Hit) bool {
+		hits = append(hits, h)
+		next, full = &h.next, len(hits) == x.r.Limit
+		return !full
+	}, func(p read.Page) bool {
+		switch {
+		case !p.More:
+			next = nil
+		case x.r.Limit == 0 && (!x.flat() || len(hits) > 0):
+			if !x.flat() {
+				next = &Position{Start: p.Last}
+			}
+			return false
+		}
+		return true
+	})
+	if err != nil || next == nil {
+		return hits, "", err
+	}
+	return hits, x.sealCursor(*next), nil
+}
+
+// entity returns an entity as the protocol of staged writes needs it.
+func (e *Engine) entity(identity []key.Value) (*staging.Entity, error) {
+	return EntityOf(e.Model, selection.Selection{Identity: identity})
+}
+
+// EntityOf returns the entity of a selection as the protocol of staged writes needs it.
+func EntityOf(m *model.Model, s selection.Selection) (*staging.Entity, error) {
+	root, err := m.RootPlace(s.Identity)
+	if err != nil {
+		return nil, err
+	}
+	return &staging.Entity{
+		Name: fmt.Sprintf("%s: %s", m.Label(), m.EntityName(s.Identity)), Label: m.Label(), Reserved: m.Reserved,
+		Root: root, Parts: s.Parts, IsRoot: func(f *item.Image) bool { return m.IsRoot(f.Kind) },
+	}, nil
+}

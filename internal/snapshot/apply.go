@@ -1,0 +1,252 @@
+package snapshot
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/selection"
+)
+
+// Effect is what a write that was applied has made of one item.
+type Effect struct {
+	item.Place
+	Item *schema.Item
+	// Stored is the item as it was known, nil for a new one.
+	Stored *Stored
+	// Record is what is stored now, nil where no record changed or the item is gone; Pos
+	// its place in the value.
+	Record any
+	Pos    codec.Pos
+	// Gone reports that the item was deleted.
+	Gone bool
+	// Put is the whole item of one that was put, without its version; of others nil.
+	Put item.Attributes
+	// Set and Removed are the attributes that have a new value, or none any more.
+	Set, Removed []item.Assignment
+	Version      types.AttributeValue
+	// Size is the item's size in bytes.
+	Size int
+}
+
+// Keys are the keys of a value that was saved.
+type Keys struct {
+	Value     any
+	KeyFields []key.Value
+	PK        key.Scalar
+}
+
+// Apply notes what is stored now: the items, and the snapshot of their values.
+func (s *Snapshot) Apply(keys Keys, effects []Effect) {
+	for i := range effects {
+		if !effects[i].Gone {
+			delete(s.Hidden, effects[i].Place)
+		}
+	}
+	for i := range effects {
+		it := effects[i].Item
+		if slices.ContainsFunc(effects[:i], func(e Effect) bool { return e.Item == it }) {
+			continue // with the first of its kind
+		}
+		if it.Element() {
+			s.applyElements(it, ofItem(effects[i:], it))
+		} else {
+			s.applySingleton(it, ofItem(effects[i:], it))
+		}
+	}
+	if s.Fresh && s.Root() != nil {
+		s.Fresh = false
+		s.Arrive(keys)
+	}
+}
+
+// ofItem returns the effects on one kind of item.
+func ofItem(effects []Effect, it *schema.Item) []Effect {
+	if len(effects) == 1 {
+		return effects
+	}
+	var out []Effect
+	for i := range effects {
+		if effects[i].Item == it {
+			out = append(out, effects[i])
+		}
+	}
+	return out
+}
+
+// Arrive takes over the keys of the value that was saved: those of a new entity when its
+// root is stored, those of one that moved when all of it has.
+func (s *Snapshot) Arrive(to Keys) {
+	same := len(s.KeyFields) > 0 && len(to.KeyFields) > 0 && &s.KeyFields[0] == &to.KeyFields[0]
+	if same && s.Moving == nil && s.PK == to.PK {
+		return // they are where they were
+	}
+	if s.Selection.Whole || s.Selection.Err != nil {
+		s.Selection = selection.Entity(s.Model.Schema, s.Model.Identity(to.KeyFields))
+	}
+	s.PK, s.KeyFields, s.Moving = to.PK, to.KeyFields, nil
+	s.Model.Codec.CloneKeyFields(s.Old, to.Value)
+}
+
+// Forget drops items that were deleted, of which no value is known.
+func (s *Snapshot) Forget(effects []Effect) {
+	for i := range effects {
+		e := &effects[i]
+		if slices.Contains(s.Items[e.Item.Index], e.Stored) {
+			s.Apply(Keys{}, effects[i:i+1])
+		}
+		delete(s.Hidden, e.Place)
+	}
+}
+
+func (s *Snapshot) applySingleton(it *schema.Item, effects []Effect) {
+	record := s.Model.Codec.Record(it.Index)
+	for i := range effects {
+		e := &effects[i]
+		items := s.Items[it.Index]
+		switch {
+		case e.Gone:
+			items = slices.DeleteFunc(items, func(r *Stored) bool { return r == e.Stored })
+			if len(items) == 0 {
+				record.Clone(s.Old, s.Model.Codec.New())
+			}
+		case e.Stored == nil:
+			// Of an item that moves, that of the old place stays until it is deleted.
+			items = append([]*Stored{s.stored(e)}, items...)
+			record.Clone(s.Old, e.Record)
+		default:
+			s.stored(e)
+			if e.Record != nil {
+				record.Clone(s.Old, e.Record)
+			}
+		}
+		s.Items[it.Index] = items
+	}
+}
+
+func (s *Snapshot) applyElements(it *schema.Item, effects []Effect) {
+	elements, record := s.Model.Codec.Elements(it.Index), s.Model.Codec.Record(it.Index)
+	clone := func(rec any) any {
+		n := elements.NewElement()
+		record.Clone(n, rec)
+		return n
+	}
+	gone := map[*Stored]bool{}
+	added := map[*Stored]any{}
+	for i := range effects {
+		e := &effects[i]
+		switch {
+		case e.Gone:
+			gone[e.Stored] = true
+		case e.Stored != nil:
+			r := s.stored(e)
+			if e.Record != nil {
+				elements.Set(s.Old, r.Pos, clone(e.Record))
+			}
+		default:
+			r := s.stored(e)
+			r.Pos.Key, r.Order = e.Pos.Key, e.Pos.Index
+			added[r] = clone(e.Record)
+			s.Items[it.Index] = append(s.Items[it.Index], r)
+		}
+	}
+	if len(gone)+len(added) > 0 {
+		s.rebuild(it, gone, added)
+	}
+}
+
+// rebuild makes the values of a slice or map anew, in the order of the value that was
+// saved.
+func (s *Snapshot) rebuild(it *schema.Item, gone map[*Stored]bool, added map[*Stored]any) {
+	elements := s.Model.Codec.Elements(it.Index)
+	items := slices.DeleteFunc(s.Items[it.Index], func(r *Stored) bool { return gone[r] })
+	slices.SortStableFunc(items, func(a, b *Stored) int { return a.Order - b.Order })
+	recs := make([]any, len(items))
+	for i, r := range items {
+		if recs[i] = added[r]; recs[i] == nil {
+			recs[i] = elements.At(s.Old, r.Pos)
+		}
+	}
+	elements.Reset(s.Old, len(items))
+	for i, r := range items {
+		r.Pos.Index = i
+		elements.Append(s.Old, r.Pos.Key, recs[i])
+	}
+	s.Items[it.Index] = items
+}
+
+// stored returns what is known of an item that was written.
+func (s *Snapshot) stored(e *Effect) *Stored {
+	r := e.Stored
+	if r == nil {
+		r = &Stored{Place: e.Place, Sizes: make([]int32, len(e.Item.Attributes))}
+	}
+	r.Header.Version = e.Version
+	if e.Version == nil {
+		r.Raw = rawAfter(r, e)
+	} else {
+		r.Raw = nil
+	}
+	if e.Put != nil {
+		clear(r.Sizes)
+		r.Header.Expiry, r.Expiry, r.Opaque = nil, 0, nil
+	}
+	for _, a := range e.Removed {
+		r.set(e.Item, a)
+	}
+	for _, a := range e.Set {
+		r.set(e.Item, a)
+	}
+	if e.Put != nil {
+		r.Header.Attempt = s.Model.Reserved.Header(e.Put).Attempt
+	}
+	r.Size = e.Size
+	return r
+}
+
+// rawAfter returns the whole item that an effect makes of one.
+func rawAfter(r *Stored, e *Effect) item.Attributes {
+	raw := maps.Clone(r.Raw)
+	switch {
+	case e.Put != nil:
+		raw = attr.CopyItem(e.Put)
+	case raw == nil:
+		raw = e.Key()
+	}
+	for _, a := range e.Removed {
+		delete(raw, a.Name)
+	}
+	for _, a := range e.Set {
+		raw[a.Name] = attr.Copy(a.Value)
+	}
+	return raw
+}
+
+// set notes an attribute's new value, nil for a removed one.
+func (r *Stored) set(it *schema.Item, a item.Assignment) {
+	n := 0
+	if a.Value != nil {
+		n = attr.AttributeSize(a.Name, a.Value)
+	}
+	switch {
+	case a.Index == item.Expiry:
+		r.Header.Expiry, r.Expiry = a.Value, n
+	case a.Index >= 0:
+		r.Sizes[a.Index] = int32(n)
+		if it.Attributes[a.Index].Opaque {
+			r.setOpaque(a.Index, a.Value)
+		}
+	case r.Header.Set(a):
+	default: // one that moved along with its item
+		if r.Unknown == nil {
+			r.Unknown = item.Attributes{}
+		}
+		r.Unknown[a.Name] = a.Value
+	}
+}

@@ -1,0 +1,199 @@
+package snapshot
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// Element is a decoded element.
+type Element struct {
+	Stored *Stored
+	Record any
+	MapKey any
+	values []key.Value // of the placeholders in its key
+}
+
+// Identify sets the fields of v that the entity is known by to what its keys say: a
+// date's midnight, if the key holds no more of an instant.
+func (s *Snapshot) Identify(v any) error {
+	m := s.Model
+	for i, value := range s.Selection.Identity {
+		k, source := m.Schema.KeyOf(i)
+		f := k.Format(source)
+		text, err := f.Append(nil, value, k.Template.Delim)
+		if err == nil {
+			value, _ = f.Parse(string(text), k.Template.Delim)
+			err = m.Codec.SetKeyField(v, i, value)
+		}
+		if err != nil {
+			return fmt.Errorf("%s.%s: %w", m.Label(), m.Schema.KeyFields[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// Decode sets the fields of v from the items, and remembers them.
+func (s *Snapshot) Decode(v any, images []item.Image) error {
+	m := s.Model
+	elements := make([][]Element, len(m.Schema.Items))
+	all := make([]Stored, len(images))
+	room := roomFor(m, images)
+	for i := range images {
+		f, r := &images[i], &all[i]
+		r.fill(m, f)
+		if !f.Kind.Element() {
+			if err := DecodeItem(m, f, v); err != nil {
+				return err
+			}
+			s.Items[f.Kind.Index] = []*Stored{r}
+			continue
+		}
+		free := &room[f.Kind.Index]
+		e, err := decodeElement(m, f, r, (*free)[0])
+		if err != nil {
+			return err
+		}
+		*free = (*free)[1:]
+		list := &elements[f.Kind.Index]
+		if *list == nil {
+			*list = make([]Element, 0, len(images)-i)
+		}
+		*list = append(*list, e)
+	}
+	if err := s.adoptKeyFields(v, elements); err != nil {
+		return err
+	}
+	if err := s.checkIdentity(v); err != nil {
+		return err
+	}
+	for i, it := range m.Schema.Items {
+		if it.Element() {
+			s.setElements(v, it, elements[i])
+		}
+	}
+	s.remember(v)
+	return nil
+}
+
+// roomFor returns new elements for the items that are elements, by the index of their
+// kind.
+func roomFor(m *model.Model, images []item.Image) [][]any {
+	counts := make([]int, len(m.Schema.Items))
+	for i := range images {
+		if images[i].Kind.Element() {
+			counts[images[i].Kind.Index]++
+		}
+	}
+	room := make([][]any, len(counts))
+	for i, n := range counts {
+		if n > 0 {
+			room[i] = m.Codec.Elements(i).NewElements(n)
+		}
+	}
+	return room
+}
+
+// DecodeItem sets an item's attributes in a record.
+func DecodeItem(m *model.Model, f *item.Image, rec any) error {
+	codec := m.Codec.Record(f.Kind.Index)
+	any := false
+	for i, a := range f.Kind.Attributes {
+		value, ok := f.Attributes[a.Name]
+		if !ok {
+			continue
+		}
+		any = true
+		if err := codec.Decode(rec, i, value); err != nil {
+			return fmt.Errorf("%s.%s: item %s: attribute %q: %w", m.Label(), a.Value.Name, f.Place, a.Name, err)
+		}
+	}
+	// A root is there even when it is empty, so that it does not tell whether its pointer
+	// was nil.
+	if !m.IsRoot(f.Kind) || any {
+		codec.Allocate(rec)
+	}
+	return nil
+}
+
+// DecodeElement makes an element of an item.
+func DecodeElement(m *model.Model, f *item.Image) (any, error) {
+	e, err := decodeElement(m, f, nil, m.Codec.Elements(f.Kind.Index).NewElement())
+	return e.Record, err
+}
+
+// decodeElement sets an element, rec, from an item.
+func decodeElement(m *model.Model, f *item.Image, r *Stored, rec any) (Element, error) {
+	it := f.Kind
+	elements := m.Codec.Elements(it.Index)
+	e := Element{Stored: r, Record: rec, values: f.Values}
+	for i, src := range it.Key.Sources {
+		var err error
+		switch src.From {
+		case schema.FromModel:
+		case schema.FromMapKey:
+			e.MapKey, err = elements.FromKey(f.Values[i])
+		default:
+			err = m.Codec.Record(it.Index).SetKey(rec, i, f.Values[i])
+		}
+		if err != nil {
+			return e, fmt.Errorf("%s.%s: item %s: %w", m.Label(), it.Name, f.Place, err)
+		}
+	}
+	return e, DecodeItem(m, f, rec)
+}
+
+// setElements fills a slice or map with the decoded elements, in the order of their keys.
+func (s *Snapshot) setElements(v any, it *schema.Item, all []Element) {
+	slices.SortStableFunc(all, func(a, b Element) int { return key.Compare(a.Stored.SK, b.Stored.SK) })
+	elements := s.Model.Codec.Elements(it.Index)
+	elements.Reset(v, len(all))
+	items := make([]*Stored, len(all))
+	for i, e := range all {
+		elements.Append(v, e.MapKey, e.Record)
+		e.Stored.Pos = codec.Pos{Index: i, Key: e.MapKey}
+		items[i] = e.Stored
+	}
+	s.Items[it.Index] = items
+}
+
+// remember takes the snapshot of the values of v as they are stored.
+func (s *Snapshot) remember(v any) {
+	c := s.Model.Codec
+	c.CloneKeyFields(s.Old, v)
+	for i, it := range s.Model.Schema.Items {
+		if it.Element() {
+			c.Elements(i).Clone(s.Old, v)
+		} else {
+			c.Record(i).Clone(s.Old, v)
+		}
+		if !it.Opaque {
+			continue
+		}
+		for _, r := range s.Items[i] {
+			rec := v
+			if it.Element() {
+				rec = c.Elements(i).At(v, r.Pos)
+			}
+			s.keepOpaque(it, r, rec)
+		}
+	}
+}
+
+// keepOpaque keeps what the record's opaque attributes encode to: that, and not the
+// stored form, is what a later value is compared with.
+func (s *Snapshot) keepOpaque(it *schema.Item, r *Stored, rec any) {
+	for i, a := range it.Attributes {
+		if !a.Opaque {
+			continue
+		}
+		if v, err := s.Model.Codec.Record(it.Index).Encode(rec, i); err == nil {
+			r.setOpaque(i, v)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package snapshot
+
+import (
+	"fmt"
+
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// adoptKeyFields decides about the key fields, other than the entity's identity, that
+// keys of elements name. Where the field's own item was loaded, elements of another value
+// are no elements of this entity; else their keys tell the value, if they agree.
+func (s *Snapshot) adoptKeyFields(v any, elements [][]Element) error {
+	m := s.Model
+	for o := m.Schema.Identities(); o < len(m.Schema.KeyFields); o++ {
+		stored := m.Schema.KeyFields[o].Item
+		a := &adoption{s: s, v: v, field: o, loaded: stored != nil && len(s.Items[stored.Index]) > 0}
+		err := a.all(elements)
+		s.markUnread(o, !a.loaded && !a.adopted && !s.selected(stored))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// adoption is one key field's.
+type adoption struct {
+	s     *Snapshot
+	v     any
+	field int
+	// loaded reports that the field's own item was, adopted that an element has told it.
+	loaded, adopted bool
+}
+
+func (a *adoption) all(elements [][]Element) error {
+	for i, it := range a.s.Model.Schema.Items {
+		for n := 0; it.Element() && n < len(it.Key.Sources); n++ {
+			if src := it.Key.Sources[n]; src.From != schema.FromModel || src.KeyField != a.field {
+				continue
+			}
+			kept, err := a.keep(it, n, elements[i])
+			if err != nil {
+				return err
+			}
+			elements[i] = kept
+		}
+	}
+	return nil
+}
+
+// keep returns the elements whose keys hold the field's value at a placeholder.
+func (a *adoption) keep(it *schema.Item, source int, all []Element) ([]Element, error) {
+	m, name := a.s.Model, a.s.Model.Schema.KeyFields[a.field].Name
+	if !a.loaded && !a.adopted && len(all) > 0 {
+		a.adopted = true
+		if err := m.Codec.SetKeyField(a.v, a.field, all[0].values[source]); err != nil {
+			return nil, err
+		}
+	}
+	value, err := m.Codec.KeyField(a.v, a.field)
+	if err != nil {
+		return nil, fmt.Errorf("%s.%s: %w", m.Label(), name, err)
+	}
+	var kept []Element
+	for _, e := range all {
+		if m.SameInKey(it.Key, source, value, e.values[source]) {
+			kept = append(kept, e)
+		}
+	}
+	if len(kept) < len(all) && !a.loaded {
+		return nil, fmt.Errorf("%s.%s: the keys hold several values of %s, and which is the entity's is not loaded: select the item of %[3]s as well",
+			m.Label(), it.Name, name)
+	}
+	a.s.Unknown += len(all) - len(kept)
+	return kept, nil
+}
+
+// markUnread notes whether a key field was not loaded.
+func (s *Snapshot) markUnread(field int, unread bool) {
+	if s.unread == nil {
+		s.unread = make([]bool, len(s.Model.Schema.KeyFields))
+	}
+	s.unread[field] = unread
+}
+
+// selected reports whether a singleton's place lies in the selection, so that it is known
+// even where it is not there.
+func (s *Snapshot) selected(it *schema.Item) bool {
+	if s.Selection.Whole || it == nil {
+		return s.Selection.Whole
+	}
+	sk, err := s.Model.Schema.SortKey(it, s.Selection.Identity)
+	return err == nil && s.Selection.Contains(it.Table.Index, sk)
+}
+
+// checkIdentity refuses an entity whose attributes tell other values of the fields that
+// it is known by than its keys do: its changes would go elsewhere.
+func (s *Snapshot) checkIdentity(v any) error {
+	m := s.Model
+	for o := range m.Schema.Identities() {
+		it := m.Schema.KeyFields[o].Item
+		if it == nil || it.Element() || len(s.Items[it.Index]) == 0 {
+			continue
+		}
+		value, err := m.Codec.KeyField(v, o)
+		if err != nil {
+			return err
+		}
+		for _, k := range []*schema.Key{m.Schema.PK, it.Key} {
+			for i := 0; k != nil && i < len(k.Sources); i++ {
+				if src := k.Sources[i]; src.KeyField == o && !m.SameInKey(k, i, value, s.Selection.Identity[o]) {
+					return fmt.Errorf("%s.%s: item %s: its attribute holds %s, and its key %s: the item was not written by this model; correct one of them",
+						m.Label(), m.Schema.KeyFields[o].Name, s.Items[it.Index][0].Place, value, s.Selection.Identity[o])
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Told returns the values of the key fields, as far as the items of singletons hold them:
+// by index, with the zero Value for one that is not known.
+func Told(m *model.Model, images []item.Image) []key.Value {
+	v := m.Codec.New()
+	there := map[*schema.Item]bool{}
+	for i := range images {
+		if f := &images[i]; f.Kind != nil && !f.Kind.Element() {
+			// An item that cannot be decoded tells nothing, and is deleted all the same.
+			there[f.Kind] = DecodeItem(m, f, v) == nil
+		}
+	}
+	known := make([]key.Value, len(m.Schema.KeyFields))
+	for i := m.Schema.Identities(); i < len(known); i++ {
+		if there[m.Schema.KeyFields[i].Item] {
+			known[i], _ = m.Codec.KeyField(v, i)
+		}
+	}
+	return known
+}

@@ -1,0 +1,229 @@
+// Package snapshot is what was read of one entity, and the values that gave: what a save
+// compares with and conditions on. [Snapshot.Decode] makes it of images, [Snapshot.Apply]
+// keeps it up with what was written. It does no I/O and knows no requests.
+package snapshot
+
+import (
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/selection"
+)
+
+// Snapshot is what is known of an entity's items.
+type Snapshot struct {
+	Model     *model.Model
+	Selection selection.Selection
+	// Fresh reports that the entity has never been stored: a save inserts it.
+	Fresh bool
+	// Old holds the values as they are stored, as far as they are typed; a pointer to the
+	// model.
+	Old any
+	PK  key.Scalar
+	// KeyFields are the values in Old of the fields that keys name; nil where they are not
+	// at hand.
+	KeyFields []key.Value
+	// Items are the stored items, by the index of their kind: at most one of a singleton;
+	// of elements in the order of their values in Old.
+	Items [][]*Stored
+	// Hidden are items that are stored and not there: expired, or left over from a staged
+	// write that never went live.
+	Hidden map[item.Place]*Hidden
+	// Moving are the key fields' values that the entity had before a move of which a part
+	// is written; nil where none is under way.
+	Moving []key.Value
+	// Unknown counts items that match no template.
+	Unknown int
+
+	// unread are the key fields whose values were not loaded, by index: what Old holds of
+	// them is no more than zero. Nil stands for none.
+	unread []bool
+}
+
+// Stored is one stored item.
+type Stored struct {
+	item.Place
+	Header item.Header
+	// Pos is where the element lies in Old; Order where it lies in the value that was
+	// compared last.
+	Pos   codec.Pos
+	Order int
+	// Size is the item's size in bytes, Sizes those of its attributes, names included; 0
+	// for an attribute that is not stored. Expiry is that of the TTL attribute where it is
+	// none of them.
+	Size   int
+	Sizes  []int32
+	Expiry int
+	// Opaque are the stored values of opaque attributes, by index.
+	Opaque map[int]types.AttributeValue
+	// Unknown are the attributes that the model does not have.
+	Unknown item.Attributes
+	// Raw is the whole item, of an item without a version: its values are what a write is
+	// conditional on.
+	Raw item.Attributes
+}
+
+// Hidden is an item that is stored and not there.
+type Hidden struct {
+	item.Hidden
+	// Stored is the item as it was loaded, nil for one that was met later.
+	Stored *Stored
+}
+
+// New returns the snapshot of an entity that is not stored yet.
+func New(m *model.Model, v any) *Snapshot {
+	s := &Snapshot{Model: m, Fresh: true}
+	s.clear()
+	keyFields, err := m.KeyFields(v)
+	if err != nil {
+		s.Selection.Err = err
+		return s
+	}
+	s.Selection = selection.Entity(m.Schema, m.Identity(keyFields))
+	return s
+}
+
+// Loaded returns the snapshot of a selection of which nothing has been decoded yet.
+func Loaded(m *model.Model, sel selection.Selection) (*Snapshot, error) {
+	s := &Snapshot{Model: m, Selection: sel}
+	s.clear()
+	var err error
+	s.PK, err = m.PartitionKey(sel.Identity)
+	return s, err
+}
+
+func (s *Snapshot) clear() {
+	s.Old, s.Items = s.Model.Codec.New(), make([][]*Stored, len(s.Model.Schema.Items))
+}
+
+// Reset makes it the snapshot of an entity whose items were all deleted.
+func (s *Snapshot) Reset() {
+	*s = Snapshot{Model: s.Model, Selection: s.Selection, Fresh: true}
+	s.clear()
+}
+
+// Root returns the stored root, nil for none.
+func (s *Snapshot) Root() *Stored {
+	if all := s.Items[s.Model.Root().Index]; len(all) > 0 {
+		return all[0]
+	}
+	return nil
+}
+
+// Versioned returns the stored item at a place, nil unless it has a version.
+func (s *Snapshot) Versioned(at item.Place) *Stored {
+	for _, all := range s.Items {
+		for _, r := range all {
+			if r.Place == at && r.Header.Version != nil {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+// Covers reports whether a save may write the item at a place.
+func (s *Snapshot) Covers(it *schema.Item, sk key.Scalar) bool {
+	return s.Fresh || s.Selection.Whole || s.Selection.Contains(it.Table.Index, sk)
+}
+
+// Unread returns the name of a key field that the key of a kind of item names and that
+// was not loaded, "" for none: the key would be that of another item.
+func (s *Snapshot) Unread(it *schema.Item) string {
+	if s.unread == nil || it.Key == nil {
+		return ""
+	}
+	for _, src := range it.Key.Sources {
+		if src.From == schema.FromModel && s.unread[src.KeyField] {
+			return s.Model.Schema.KeyFields[src.KeyField].Name
+		}
+	}
+	return ""
+}
+
+// Hide notes what is stored at a place without being there.
+func (s *Snapshot) Hide(at item.Place, h *Hidden) {
+	if s.Hidden == nil {
+		s.Hidden = map[item.Place]*Hidden{}
+	}
+	s.Hidden[at] = h
+}
+
+// HiddenAt returns what is hidden at a place, nil for nothing known.
+func (s *Snapshot) HiddenAt(at item.Place) *item.Hidden {
+	if h := s.Hidden[at]; h != nil {
+		return &h.Hidden
+	}
+	return nil
+}
+
+// StoredOf describes an item that was read.
+func StoredOf(m *model.Model, f *item.Image) *Stored {
+	r := &Stored{}
+	r.fill(m, f)
+	return r
+}
+
+func (r *Stored) fill(m *model.Model, f *item.Image) {
+	r.Place, r.Header, r.Size, r.Sizes = f.Place, f.Header, f.Size, f.Sizes
+	for name, v := range f.Attributes {
+		switch {
+		case f.Kind.Attribute(name) >= 0, name == f.Table.Hash, name == f.Table.Range:
+		case name == m.Reserved.TTL && f.Kind.Expiry != nil:
+			r.Expiry = attr.AttributeSize(name, v)
+		case m.Reserved.Has(name) && name != m.Reserved.TTL:
+		default:
+			if r.Unknown == nil {
+				r.Unknown = item.Attributes{}
+			}
+			r.Unknown[name] = v
+		}
+	}
+	if r.Header.Version == nil {
+		r.Raw = attr.CopyItem(f.Attributes)
+	}
+}
+
+func (r *Stored) setOpaque(i int, v types.AttributeValue) {
+	if r.Opaque == nil {
+		r.Opaque = map[int]types.AttributeValue{}
+	}
+	if v == nil {
+		delete(r.Opaque, i)
+		return
+	}
+	r.Opaque[i] = attr.Copy(v)
+}
+
+// StoredSize returns the size of a stored attribute by its index in an assignment.
+func (r *Stored) StoredSize(index int) int {
+	if index == item.Expiry {
+		return r.Expiry
+	}
+	return int(r.Sizes[index])
+}
+
+// SizesIn returns the sizes of the items that are known to lie in a part, hidden ones
+// included.
+func (s *Snapshot) SizesIn(p selection.Part) []int {
+	var sizes []int
+	add := func(at item.Place, size int) {
+		if at.Table == s.Model.Tables[p.Table] && at.PK == p.PK && p.Range.Contains(at.SK) {
+			sizes = append(sizes, size)
+		}
+	}
+	for _, all := range s.Items {
+		for _, r := range all {
+			add(r.Place, r.Size)
+		}
+	}
+	for at, h := range s.Hidden {
+		add(at, h.Size)
+	}
+	return sizes
+}

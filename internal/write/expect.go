@@ -1,0 +1,175 @@
+package write
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+)
+
+// Expect is what has to be true of a stored item for a request to be applied. The zero
+// Expect is nothing.
+type Expect struct {
+	// Absent requires that nothing is there, or what may be replaced: what is expired, or
+	// Instead.
+	Absent  bool
+	Instead *item.Hidden
+	// Version requires the version that was read.
+	Version types.AttributeValue
+	// Old requires an item without a version, whose old values are these; an assignment
+	// without a value requires that the attribute is absent.
+	Old *Old
+	// Present requires that the item is there, and not expired.
+	Present bool
+	// Terms are further conditions.
+	Terms []attr.Condition
+	// Blind reports that the item was not read, so that nothing tells whether it is as it
+	// was.
+	Blind bool
+}
+
+// Old are values that were read.
+type Old struct{ Values []item.Assignment }
+
+// OldValues returns the values of these attributes in an item that was read, or of all
+// but its keys where names is nil.
+func OldValues(at item.Place, stored item.Attributes, names []string) *Old {
+	if names == nil {
+		for name := range stored {
+			if name != at.Table.Hash && name != at.Table.Range {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+	}
+	old := &Old{}
+	for _, name := range names {
+		old.Values = append(old.Values, item.Assignment{Name: name, Index: item.Unlisted, Value: stored[name]})
+	}
+	return old
+}
+
+// MaxTerms is how many attributes a condition can compare: each takes an operator, and
+// one joins it to the next.
+const MaxTerms = cost.MaxOperators / 2
+
+// render returns the condition of a request, "" for none.
+func (r *Request) render(x *attr.Expression, now time.Time) string {
+	e := &r.Expect
+	switch {
+	case e.Absent:
+		return r.absent(x, now)
+	case e.Version != nil:
+		return x.Name(r.Reserved.Version) + " = " + x.Value(e.Version)
+	}
+	var terms []string
+	switch {
+	case e.Old != nil:
+		terms = append(terms, "attribute_exists("+x.Name(r.Table.Hash)+")")
+		if r.Reserved.Version != "" {
+			terms = append(terms, "attribute_not_exists("+x.Name(r.Reserved.Version)+")")
+		}
+		for _, a := range e.Old.Values {
+			terms = append(terms, equals(x, a))
+		}
+	case e.Present:
+		terms = append(terms, "attribute_exists("+x.Name(r.Table.Hash)+")")
+		if r.Reserved.TTL != "" {
+			terms = append(terms, r.Reserved.Unexpired(x, now))
+		}
+	}
+	for _, t := range e.Terms {
+		terms = append(terms, t(x))
+	}
+	return strings.Join(terms, " AND ")
+}
+
+// absent is the condition of an insert: nothing is there, or what is there may be
+// replaced.
+func (r *Request) absent(x *attr.Expression, now time.Time) string {
+	text := "attribute_not_exists(" + x.Name(r.Table.Hash) + ")"
+	if r.Reserved.TTL != "" {
+		text += " OR " + r.Reserved.ExpiredBy(x, now)
+	}
+	if term := r.Expect.Instead.Term(x); term != "" {
+		text += " OR " + term
+	}
+	return text
+}
+
+func equals(x *attr.Expression, a item.Assignment) string {
+	if a.Value == nil {
+		return "attribute_not_exists(" + x.Name(a.Name) + ")"
+	}
+	return x.Name(a.Name) + " = " + x.Value(a.Value)
+}
+
+// Equals requires that an attribute has a value, or is absent where there is none.
+func Equals(a item.Assignment) attr.Condition {
+	return func(x *attr.Expression) string { return equals(x, a) }
+}
+
+// AtLeast requires that a number is as large.
+func AtLeast(a item.Assignment) attr.Condition {
+	return func(x *attr.Expression) string { return x.Name(a.Name) + " >= " + x.Value(a.Value) }
+}
+
+// Before reports whether a stored item is as it was before the request.
+func (r *Request) Before(stored item.Attributes, now time.Time) bool {
+	e := &r.Expect
+	switch {
+	case e.Blind:
+		return false // it was not read
+	case e.Absent:
+		return len(stored) == 0 || r.Reserved.Expired(stored, now) || e.Instead.Is(r.Reserved.Header(stored))
+	case e.Version == nil && e.Old == nil:
+		return true
+	case len(stored) == 0:
+		return false
+	case e.Version != nil:
+		return attr.Same(e.Version, r.Reserved.Header(stored).Version)
+	case r.Reserved.Header(stored).Version != nil:
+		return false
+	}
+	for _, a := range e.Old.Values {
+		if !attr.Same(a.Value, stored[a.Name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Wrote reports whether a stored item is what the request has made of it: it holds the
+// request's own version, or is gone.
+func (r *Request) Wrote(stored item.Attributes) bool {
+	if r.Kind == Delete {
+		return len(stored) == 0
+	}
+	return r.Token != nil && attr.Same(r.Token, r.Reserved.Header(stored).Version)
+}
+
+// Holds reports of a write without a version whether the item is what it makes of it.
+func (r *Request) Holds(stored item.Attributes) bool {
+	switch r.Kind {
+	case Delete:
+		return len(stored) == 0
+	case Put:
+		return attr.SameItem(r.Put, stored)
+	}
+	for _, a := range r.Set {
+		if !attr.Same(a.Value, stored[a.Name]) {
+			return false
+		}
+	}
+	for _, a := range r.Remove {
+		if stored[a.Name] != nil {
+			return false
+		}
+	}
+	return len(stored) > 0
+}

@@ -1,0 +1,139 @@
+package write
+
+import (
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+)
+
+const (
+	total  = types.ReturnConsumedCapacityTotal
+	allOld = types.ReturnValuesOnConditionCheckFailureAllOld
+)
+
+// UpdateExpression returns the SET and REMOVE of an update: just what changes, and the
+// version.
+func (r *Request) UpdateExpression(x *attr.Expression) string {
+	var b strings.Builder
+	b.Grow(64) // most expressions are shorter
+	clause := func(word string, first bool, text ...string) {
+		if first {
+			b.WriteString(word)
+		} else {
+			b.WriteString(", ")
+		}
+		for _, t := range text {
+			b.WriteString(t)
+		}
+	}
+	for _, a := range r.Set {
+		clause("SET ", b.Len() == 0, x.Name(a.Name), " = ", x.Value(a.Value))
+	}
+	for _, a := range r.Defaults {
+		clause("SET ", b.Len() == 0, x.Name(a.Name), " = if_not_exists(", x.Name(a.Name), ", ", x.Value(a.Value), ")")
+	}
+	for _, a := range r.Increments {
+		clause("SET ", b.Len() == 0, x.Name(a.Name), " = if_not_exists(", x.Name(a.Name), ", ", x.Value(zero), ") + ", x.Value(a.Value))
+	}
+	if r.Reserved.Version != "" {
+		clause("SET ", b.Len() == 0, x.Name(r.Reserved.Version), " = ", x.Value(r.Token))
+	}
+	for i, a := range r.Remove {
+		if i == 0 && b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		clause("REMOVE ", i == 0, x.Name(a.Name))
+	}
+	return b.String()
+}
+
+var zero = &types.AttributeValueMemberN{Value: "0"}
+
+// whole returns the whole item of a put.
+func (r *Request) whole() item.Attributes {
+	a := maps.Clone(r.Put)
+	if r.Token != nil {
+		a[r.Reserved.Version] = r.Token
+	}
+	return a
+}
+
+// unlessEmpty returns an expression, nil for an empty one.
+func unlessEmpty(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func (r *Request) putInput(now time.Time) *dynamodb.PutItemInput {
+	var x attr.Expression
+	condition := r.render(&x, now)
+	in := &dynamodb.PutItemInput{TableName: &r.Table.Name, Item: r.whole(), ReturnConsumedCapacity: total}
+	if condition != "" {
+		in.ConditionExpression, in.ReturnValuesOnConditionCheckFailure = &condition, allOld
+		in.ExpressionAttributeNames, in.ExpressionAttributeValues = x.Names(), x.Values()
+	}
+	return in
+}
+
+func (r *Request) updateInput(now time.Time) *dynamodb.UpdateItemInput {
+	var x attr.Expression
+	update := r.UpdateExpression(&x)
+	condition := r.render(&x, now)
+	return &dynamodb.UpdateItemInput{
+		TableName: &r.Table.Name, Key: r.Key(), UpdateExpression: &update,
+		ConditionExpression: unlessEmpty(condition), ExpressionAttributeNames: x.Names(), ExpressionAttributeValues: x.Values(),
+		ReturnConsumedCapacity: total, ReturnValuesOnConditionCheckFailure: allOld,
+	}
+}
+
+func (r *Request) deleteInput(now time.Time) *dynamodb.DeleteItemInput {
+	var x attr.Expression
+	condition := unlessEmpty(r.render(&x, now))
+	return &dynamodb.DeleteItemInput{
+		TableName: &r.Table.Name, Key: r.Key(),
+		ConditionExpression: condition, ExpressionAttributeNames: x.Names(), ExpressionAttributeValues: x.Values(),
+		ReturnConsumedCapacity: total, ReturnValuesOnConditionCheckFailure: allOld,
+	}
+}
+
+// transactItem returns the request as an item of a transaction.
+func (r *Request) transactItem(now time.Time) types.TransactWriteItem {
+	table := &r.Table.Name
+	switch r.Kind {
+	case Put:
+		in := r.putInput(now)
+		return types.TransactWriteItem{Put: &types.Put{
+			TableName: table, Item: in.Item, ConditionExpression: in.ConditionExpression,
+			ExpressionAttributeNames: in.ExpressionAttributeNames, ExpressionAttributeValues: in.ExpressionAttributeValues,
+			ReturnValuesOnConditionCheckFailure: allOld,
+		}}
+	case Update:
+		in := r.updateInput(now)
+		return types.TransactWriteItem{Update: &types.Update{
+			TableName: table, Key: in.Key, UpdateExpression: in.UpdateExpression, ConditionExpression: in.ConditionExpression,
+			ExpressionAttributeNames: in.ExpressionAttributeNames, ExpressionAttributeValues: in.ExpressionAttributeValues,
+			ReturnValuesOnConditionCheckFailure: allOld,
+		}}
+	case Delete:
+		in := r.deleteInput(now)
+		return types.TransactWriteItem{Delete: &types.Delete{
+			TableName: table, Key: in.Key, ConditionExpression: in.ConditionExpression,
+			ExpressionAttributeNames: in.ExpressionAttributeNames, ExpressionAttributeValues: in.ExpressionAttributeValues,
+			ReturnValuesOnConditionCheckFailure: allOld,
+		}}
+	}
+	in := r.deleteInput(now) // a check has the condition of a delete: the item is as it was
+	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+		TableName: table, Key: in.Key, ConditionExpression: in.ConditionExpression,
+		ExpressionAttributeNames: in.ExpressionAttributeNames, ExpressionAttributeValues: in.ExpressionAttributeValues,
+		ReturnValuesOnConditionCheckFailure: allOld,
+	}}
+}

@@ -1,0 +1,33 @@
+package write
+
+import "github.com/itemize/itemize/internal/item"
+
+// State is what became of requests.
+type State uint8
+
+// The states. Written and Rejected are known for sure. Unknown says that they may have
+// been applied, and Failed that they were not.
+const (
+	Written State = iota
+	Rejected
+	Unknown
+	Failed
+)
+
+// Outcome is what became of the requests of a step.
+type Outcome struct {
+	State State
+	// Requests are those that it is about.
+	Requests []*Request
+	// Stored are, of Rejected, the items as they are, one for each request: nil where its
+	// condition held, empty for an item that is not there.
+	Stored []item.Attributes
+	// Unsure reports of Rejected that an earlier attempt may have been applied, and
+	// overwritten since.
+	Unsure bool
+	// Err is the cause, nil of Written.
+	Err error
+}
+
+// OK reports whether the requests were applied.
+func (o *Outcome) OK() bool { return o.State == Written }

@@ -1,0 +1,198 @@
+package write
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/itemize/itemize/cost"
+)
+
+// Mode is a way to send requests.
+type Mode string
+
+// The modes.
+const (
+	Nothing     Mode = "nothing to write"
+	One         Mode = "one request"
+	Transaction Mode = "one transaction"
+	OneByOne    Mode = "one by one"
+	Staged      Mode = "staged"
+)
+
+// Step is requests that are sent before the next step's.
+type Step struct {
+	Requests []*Request
+	// Together sends them as one transaction; otherwise each is a call of its own, and
+	// where there are several they are under way at once.
+	Together bool
+}
+
+// Units returns the price of a request of the step, in WCU.
+func (s *Step) Units(r *Request) cost.Units {
+	if s.Together {
+		return r.Units().Times(2)
+	}
+	return r.Units()
+}
+
+// Plan is what is sent: steps, one after the other.
+type Plan struct {
+	Mode  Mode
+	Steps []Step
+}
+
+// Calls returns the number of calls to DynamoDB.
+func (p *Plan) Calls() int {
+	n := 0
+	for i := range p.Steps {
+		if p.Steps[i].Together {
+			n++
+		} else {
+			n += len(p.Steps[i].Requests)
+		}
+	}
+	return n
+}
+
+// Items calls yield with each request in its order, and its price in WCU.
+func (p *Plan) Items(yield func(r *Request, wcu cost.Units)) {
+	for i := range p.Steps {
+		for _, r := range p.Steps[i].Requests {
+			yield(r, p.Steps[i].Units(r))
+		}
+	}
+}
+
+// Units returns the price of the plan, in WCU.
+func (p *Plan) Units() cost.Units {
+	var sum cost.Units
+	p.Items(func(_ *Request, wcu cost.Units) { sum = sum.Add(wcu) })
+	return sum
+}
+
+// Choice is what the caller has asked for, and what the requests allow.
+type Choice struct {
+	Independent, Staged, ExactlyOnce bool
+	// Stage makes the steps of a staged write of the requests; it is nil where they cannot
+	// be staged, which inserts and deletes of whole entities can.
+	Stage func([]*Request) []Step
+	// Delete reports that the requests delete an entity.
+	Delete bool
+	// Unfinished reports that a staged write has been left behind there, which only
+	// another can take over.
+	Unfinished bool
+}
+
+// Arrange decides how requests are sent, together with checks of other items. It is the
+// one place where that is decided. The error says that they do not fit one transaction,
+// and what to choose.
+func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
+	all := slices.Concat(requests, checks)
+	for _, r := range all {
+		r.Prepare()
+	}
+	switch {
+	case len(requests) == 0:
+		return &Plan{Mode: Nothing}, nil
+	case c.staged(requests, all):
+		return &Plan{Staged, c.Stage(requests)}, nil
+	case len(all) == 1:
+		return &Plan{One, []Step{{all, c.ExactlyOnce}}}, nil
+	case c.Independent:
+		return oneByOne(requests, c.ExactlyOnce), nil
+	case Fits(all):
+		return &Plan{Transaction, []Step{{all, true}}}, nil
+	}
+	return nil, tooMany(all)
+}
+
+// staged reports whether the requests are staged: where that is asked for, or they take
+// over what was left behind, or they do not fit a transaction.
+func (c *Choice) staged(requests, all []*Request) bool {
+	switch {
+	case c.Stage == nil:
+		return false
+	case c.Unfinished, c.Staged && (c.Delete || len(requests) > 1):
+		return true
+	}
+	return !Fits(all) && !c.Independent && !(c.Delete && c.ExactlyOnce)
+}
+
+// oneByOne makes a step of each request: of an insert the root first, so that it fails
+// before anything is written if the entity is there; else puts before deletes, and the
+// root's delete last, so that what is left is found.
+func oneByOne(requests []*Request, exactlyOnce bool) *Plan {
+	rank := func(r *Request) int {
+		switch {
+		case r.Kind == Delete && r.Root:
+			return 3
+		case r.Kind == Delete:
+			return 2
+		case r.Root && r.New:
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(requests, func(a, b *Request) int { return cmp.Compare(rank(a), rank(b)) })
+	p := &Plan{Mode: OneByOne}
+	for i := range requests {
+		p.Steps = append(p.Steps, Step{requests[i : i+1], exactlyOnce})
+	}
+	return p
+}
+
+// Fits reports whether requests fit one transaction.
+func Fits(all []*Request) bool {
+	return len(all) <= cost.MaxTransactItems && bytesOf(all) <= cost.MaxTransactBytes
+}
+
+func bytesOf(all []*Request) int {
+	n := 0
+	for _, r := range all {
+		n += r.bytes()
+	}
+	return n
+}
+
+func tooMany(all []*Request) error {
+	cure := "save with Independent, one by one, or save in parts"
+	if slices.ContainsFunc(all, func(r *Request) bool { return r.Kind == Check }) {
+		cure = "load less, so that less is checked, or save without CheckLoaded"
+	}
+	return fmt.Errorf("%s: %d items of %d bytes do not fit one transaction (%d items, %d bytes): %s",
+		all[0].Label, len(all), bytesOf(all), cost.MaxTransactItems, cost.MaxTransactBytes, cure)
+}
+
+// Alternative is another way to send the same requests.
+type Alternative struct {
+	Mode  Mode
+	Calls int
+	WCU   cost.Units
+}
+
+// Alternatives returns the other ways to send requests that are planned in one mode.
+func Alternatives(mode Mode, requests []*Request, c Choice) []Alternative {
+	if len(requests) < 2 {
+		return nil
+	}
+	var single cost.Units
+	for _, r := range requests {
+		single = single.Add(r.Units())
+	}
+	var out []Alternative
+	add := func(m Mode, calls int, wcu cost.Units) {
+		if m != mode {
+			out = append(out, Alternative{m, calls, wcu})
+		}
+	}
+	add(OneByOne, len(requests), single)
+	if Fits(requests) {
+		add(Transaction, 1, single.Times(2))
+	}
+	if c.Stage != nil && !c.Delete {
+		staged := Plan{Staged, c.Stage(requests)}
+		add(Staged, staged.Calls(), staged.Units())
+	}
+	return out
+}

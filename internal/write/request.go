@@ -1,0 +1,101 @@
+// Package write arranges requests into plans, prices them, sends them, and tells what
+// became of them when answers were lost.
+//
+// A [Plan] is data: it can be made, shown and tested without a client, and what is sent
+// is the plan itself. Nothing here knows of models: a request may be that of a field, or
+// of something that no model has.
+package write
+
+import (
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/item"
+)
+
+// Kind is what a request does with an item.
+type Kind string
+
+// The kinds. A check requires that an item is as expected, and writes nothing.
+const (
+	Put    Kind = "put"
+	Update Kind = "update"
+	Delete Kind = "delete"
+	Check  Kind = "check"
+)
+
+// Request writes, or checks, one item.
+type Request struct {
+	Kind Kind
+	item.Place
+	// Label and Field name what the item belongs to, in messages and plans.
+	Label, Field string
+	// Root reports that the item is its entity's root, New that it is not stored yet.
+	Root, New bool
+	Reserved  item.Reserved
+	// Header is what the stored item held under the reserved names when it was read.
+	Header item.Header
+	// Expect is what has to be true of the stored item.
+	Expect Expect
+	// Put is the whole item of a put, without its version.
+	Put item.Attributes
+	// Set are the attributes that a put or update sets, Remove those that an update
+	// removes; Increments are added to, Defaults set where they are absent.
+	Set, Remove, Increments, Defaults []item.Assignment
+	// Shown are the names of the attributes that plans show, nil for those of the above.
+	Shown []string
+	// Token is the version that the write gives the item, nil for none.
+	Token types.AttributeValue
+	// OldSize and NewSize are the item's sizes in bytes, 0 for none. Unread reports that an
+	// item of unknown size may be there.
+	OldSize, NewSize int
+	Unread           bool
+	// Ref is whose the request is; it is not looked at.
+	Ref any
+}
+
+// Prepare gives the request a new version to write.
+func (r *Request) Prepare() {
+	if r.Reserved.Version != "" && (r.Kind == Put || r.Kind == Update) {
+		r.Token = item.NewToken()
+	}
+}
+
+// Writes reports whether the request changes the item.
+func (r *Request) Writes() bool { return r.Kind != Check }
+
+// Units returns the price of the request by itself, in WCU. Of an item that may be there
+// without having been read it is a bound: one that is deleted unread, and an expired one
+// that a put replaces.
+func (r *Request) Units() cost.Units {
+	price := cost.Exactly(cost.Put(r.OldSize, r.NewSize))
+	if r.Kind == Delete {
+		price = cost.Exactly(cost.Delete(r.OldSize))
+	}
+	if r.Unread {
+		price.Max = cost.WriteUnits(cost.MaxItem)
+	}
+	return price
+}
+
+// Attributes returns the sorted names of the attributes that plans show.
+func (r *Request) Attributes() []string {
+	names := slices.Clone(r.Shown)
+	if r.Shown == nil {
+		names = make([]string, 0, len(r.Set)+len(r.Remove)+len(r.Increments))
+		for _, list := range [][]item.Assignment{r.Set, r.Remove, r.Increments} {
+			for _, a := range list {
+				if a != item.DropAttempt {
+					names = append(names, a.Name)
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// bytes is what the request counts for in a transaction.
+func (r *Request) bytes() int { return max(r.OldSize, r.NewSize) }

@@ -1,0 +1,231 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	pause "github.com/itemize/itemize/internal/retry"
+)
+
+// Client is what writing needs of a DynamoDB client.
+type Client interface {
+	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
+	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
+	UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error)
+	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
+	TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
+}
+
+// Sender sends steps.
+type Sender struct {
+	Client Client
+	Now    func() time.Time
+}
+
+// rounds bounds how often a write whose answer was lost is sent again, beyond the SDK's
+// own retries; conflictTries how often one that collided with a transaction is.
+const (
+	rounds        = 3
+	conflictTries = 12
+)
+
+// Send sends a step: one request, or a transaction.
+func (s *Sender) Send(ctx context.Context, st *Step, t *Tally) Outcome {
+	if st.Together {
+		return s.transact(ctx, st, t)
+	}
+	return s.One(ctx, st.Requests[0], t)
+}
+
+// One sends one request, as a plain conditional call.
+func (s *Sender) One(ctx context.Context, r *Request, t *Tally) Outcome {
+	w := &try{s: s, t: t, requests: []*Request{r}}
+	for {
+		stored, err := w.call(ctx, r)
+		if err == nil {
+			t.wrote(r, r.Units())
+			return w.written()
+		}
+		var failed *types.ConditionalCheckFailedException
+		if errors.As(err, &failed) {
+			t.failed(attr.ItemSize(stored), r.Units())
+			return w.rejected([]item.Attributes{stored}, err)
+		}
+		if done, o := w.again(ctx, r, err); done {
+			return o
+		}
+	}
+}
+
+// try is one step that is being sent, as often as it takes.
+type try struct {
+	s        *Sender
+	t        *Tally
+	requests []*Request
+	// unsure reports that an attempt may have been applied without an answer that says so.
+	unsure bool
+	round  int
+}
+
+func (w *try) written() Outcome { return Outcome{State: Written, Requests: w.requests} }
+
+// rejected tells what failed conditions mean. stored are the items as they are, nil for
+// those whose conditions held.
+func (w *try) rejected(stored []item.Attributes, err error) Outcome {
+	if w.wereWritten(stored) {
+		for _, r := range w.requests {
+			w.t.wrote(r, price(r, len(w.requests)))
+		}
+		return w.written()
+	}
+	return Outcome{State: Rejected, Requests: w.requests, Stored: stored, Unsure: w.unsure, Err: err}
+}
+
+func price(r *Request, together int) cost.Units {
+	if together > 1 {
+		return r.Units().Times(2)
+	}
+	return r.Units()
+}
+
+// wereWritten reports whether the stored items show that the requests were applied by an
+// attempt whose answer was lost.
+func (w *try) wereWritten(stored []item.Attributes) bool {
+	for i, r := range w.requests {
+		if r.Token != nil && r.Wrote(stored[i]) {
+			return true
+		}
+	}
+	only := w.requests[0]
+	return w.unsure && len(w.requests) == 1 && only.Kind == Delete && len(stored[0]) == 0
+}
+
+// failure is the outcome of a request that is not sent again.
+func (w *try) failure(err error) Outcome {
+	o := Outcome{State: Failed, Requests: w.requests, Err: explained(w.requests, err)}
+	if w.unsure {
+		o.State, o.Err = Unknown, err
+	}
+	return o
+}
+
+// again decides, after an error that no condition explains, whether a request is sent
+// again, and waits before that.
+func (w *try) again(ctx context.Context, r *Request, err error) (done bool, o Outcome) {
+	var conflict *types.TransactionConflictException
+	switch {
+	case errors.As(err, &conflict) && w.round < conflictTries:
+	case !w.unsure && r.Expect.Blind && throttled(err) && w.round < conflictTries:
+	case !w.unsure, ctx.Err() != nil, w.round >= rounds:
+		return true, w.failure(err)
+	default:
+		if done, o := w.look(ctx, r); done {
+			return true, o
+		}
+	}
+	w.round++
+	if pauseErr := pause.Pause(ctx, w.round); pauseErr != nil {
+		return true, w.failure(errors.Join(err, pauseErr))
+	}
+	return false, Outcome{}
+}
+
+// throttled reports an error that the SDK would have sent the request again for.
+func throttled(err error) bool {
+	return retry.IsErrorThrottles(retry.DefaultThrottles).IsErrorThrottle(err) == aws.TrueTernary
+}
+
+// call sends a request once. With a failed condition it returns what is stored.
+func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err error) {
+	w.t.Requests++
+	var watch watch
+	option := watch.option
+	if len(r.Increments) > 0 {
+		option = watch.once // sent twice, it could count twice
+	}
+	c, now := w.s.Client, w.s.Now()
+	switch r.Kind {
+	case Put:
+		out, e := c.PutItem(ctx, r.putInput(now), option)
+		if err = e; err == nil {
+			w.t.charge(out.ConsumedCapacity)
+		}
+	case Update:
+		out, e := c.UpdateItem(ctx, r.updateInput(now), option)
+		if err = e; err == nil {
+			w.t.charge(out.ConsumedCapacity)
+		}
+	default:
+		out, e := c.DeleteItem(ctx, r.deleteInput(now), option)
+		if err = e; err == nil {
+			w.t.charge(out.ConsumedCapacity)
+		}
+	}
+	if err == nil {
+		return nil, nil
+	}
+	w.unsure = w.unsure || watch.lost(err)
+	return storedIn(err), err
+}
+
+// storedIn returns the item as it is, of a write whose condition failed.
+func storedIn(err error) item.Attributes {
+	var failed *types.ConditionalCheckFailedException
+	if !errors.As(err, &failed) {
+		return nil
+	}
+	return orEmpty(failed.Item)
+}
+
+// orEmpty returns an empty item for none: nil stands for a condition that held.
+func orEmpty(a item.Attributes) item.Attributes {
+	if a == nil {
+		return item.Attributes{}
+	}
+	return a
+}
+
+var errLost = errors.New("an answer was lost, and the item has been written since")
+
+// look reads, strongly, the item of a request whose answer was lost. It is done where
+// the item tells what became of it, and not where the item is still as it was before, so
+// that the request may be sent again.
+func (w *try) look(ctx context.Context, r *Request) (done bool, o Outcome) {
+	stored, err := w.s.Stored(ctx, r, w.t)
+	switch {
+	case err != nil:
+		return true, Outcome{State: Unknown, Requests: w.requests, Err: err}
+	case r.Wrote(stored):
+		w.t.wrote(r, r.Units())
+		return true, w.written()
+	case r.Before(stored, w.s.Now()):
+		return false, o
+	}
+	return true, w.rejected([]item.Attributes{orEmpty(stored)}, errLost)
+}
+
+// Stored reads a request's item strongly, nil for none.
+func (s *Sender) Stored(ctx context.Context, r *Request, t *Tally) (item.Attributes, error) {
+	out, err := s.Client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: &r.Table.Name, Key: r.Key(), ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: total,
+	})
+	if err != nil {
+		t.AddRead(1, cost.Units{}, 0)
+		return nil, explainRead(r, err)
+	}
+	consumed := 0.0
+	if out.ConsumedCapacity != nil {
+		consumed = aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)
+	}
+	t.AddRead(1, cost.Exactly(cost.ReadUnits(attr.ItemSize(out.Item))), consumed)
+	return out.Item, nil
+}

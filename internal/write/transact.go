@@ -1,0 +1,135 @@
+package write
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/explain"
+	"github.com/itemize/itemize/internal/item"
+	pause "github.com/itemize/itemize/internal/retry"
+)
+
+// tokenLife is how long a client token makes a transaction idempotent (API Reference,
+// TransactWriteItems).
+const tokenLife = 10 * time.Minute
+
+// transact sends a step as one transaction. Its client token makes it safe to send again
+// for ten minutes, whatever became of the answer.
+func (s *Sender) transact(ctx context.Context, st *Step, t *Tally) Outcome {
+	w := &try{s: s, t: t, requests: st.Requests}
+	in := &dynamodb.TransactWriteItemsInput{ClientRequestToken: aws.String(rand.Text()), ReturnConsumedCapacity: total}
+	for _, r := range st.Requests {
+		in.TransactItems = append(in.TransactItems, r.transactItem(s.Now()))
+	}
+	for started := time.Now(); ; {
+		err := w.callAll(ctx, in, st)
+		if err == nil {
+			return w.written()
+		}
+		if stored, failed := w.reasons(err, st); failed {
+			w.unsure = w.unsure && time.Since(started) > tokenLife
+			return w.rejected(stored, err)
+		}
+		w.round++
+		if !(collided(err) && w.round < conflictTries || w.unsure && w.round < rounds) {
+			return w.failure(err)
+		}
+		if pauseErr := pause.Pause(ctx, w.round); pauseErr != nil {
+			return w.failure(errors.Join(err, pauseErr))
+		}
+	}
+}
+
+// callAll sends a transaction once.
+func (w *try) callAll(ctx context.Context, in *dynamodb.TransactWriteItemsInput, st *Step) error {
+	var watch watch
+	w.t.Requests++
+	out, err := w.s.Client.TransactWriteItems(ctx, in, watch.option)
+	if err != nil {
+		w.unsure = w.unsure || watch.lost(err)
+		return err
+	}
+	for i := range out.ConsumedCapacity {
+		w.t.charge(&out.ConsumedCapacity[i])
+	}
+	for _, r := range st.Requests {
+		w.t.wrote(r, st.Units(r))
+	}
+	return nil
+}
+
+// reasons returns the stored items of the requests whose conditions failed. An item that
+// is not there is an empty, not a nil one.
+func (w *try) reasons(err error, st *Step) (stored []item.Attributes, failed bool) {
+	var canceled *types.TransactionCanceledException
+	if !errors.As(err, &canceled) {
+		return nil, false
+	}
+	stored = make([]item.Attributes, len(st.Requests))
+	for i, r := range canceled.CancellationReasons {
+		if i < len(stored) && aws.ToString(r.Code) == "ConditionalCheckFailed" {
+			failed = true
+			stored[i] = orEmpty(r.Item)
+		}
+	}
+	for i, r := range st.Requests {
+		if failed {
+			w.t.failed(attr.ItemSize(stored[i]), st.Units(r))
+		}
+	}
+	return stored, failed
+}
+
+// collided reports a transaction that was canceled because of another, or of throttling,
+// and may succeed when it is sent again.
+func collided(err error) bool {
+	var canceled *types.TransactionCanceledException
+	if !errors.As(err, &canceled) {
+		return false
+	}
+	for _, r := range canceled.CancellationReasons {
+		switch aws.ToString(r.Code) {
+		case "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded":
+			return true
+		}
+	}
+	return false
+}
+
+// explained adds the items to the error of a step: the one, or in a transaction those
+// that it names as the reason.
+func explained(requests []*Request, err error) error {
+	var canceled *types.TransactionCanceledException
+	if errors.As(err, &canceled) {
+		var blamed []*Request
+		for i, r := range canceled.CancellationReasons {
+			if code := aws.ToString(r.Code); i < len(requests) && code != "" && code != "None" {
+				blamed = append(blamed, requests[i])
+			}
+		}
+		if len(blamed) > 0 {
+			requests = blamed
+		}
+	}
+	var tables []string
+	for _, r := range requests {
+		if !slices.Contains(tables, r.Table.Name) {
+			tables = append(tables, r.Table.Name)
+		}
+	}
+	first := requests[0]
+	return explain.Error(fmt.Sprintf("%s.%s: %s %s", first.Label, first.Field, first.Kind, first.Place), tables, err)
+}
+
+func explainRead(r *Request, err error) error {
+	return explain.Error(r.Label, []string{r.Table.Name}, err)
+}

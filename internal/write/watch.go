@@ -1,0 +1,98 @@
+package write
+
+import (
+	"errors"
+	"net"
+	"net/http"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// watch learns of one call whether an attempt may have been applied without an
+// answer that says so. The SDK retries on its own, and its error tells of the last
+// attempt only, so the watch looks at each request that is sent.
+type watch struct {
+	// seen tells that the client takes the options of a call.
+	seen bool
+	// unsure tells that a request was sent that was not refused.
+	unsure bool
+
+	client dynamodb.HTTPClient
+}
+
+// option adds the watch to a call.
+func (w *watch) option(o *dynamodb.Options) {
+	if o.HTTPClient != nil {
+		w.seen, w.client, o.HTTPClient = true, o.HTTPClient, w
+	}
+}
+
+// once is option for a request that must not be sent again by the SDK.
+func (w *watch) once(o *dynamodb.Options) {
+	w.option(o)
+	o.Retryer = aws.NopRetryer{}
+}
+
+// Do sends a request.
+func (w *watch) Do(r *http.Request) (*http.Response, error) {
+	resp, err := w.client.Do(r)
+	switch {
+	case err != nil:
+		w.unsure = w.unsure || !neverSent(err)
+	default:
+		w.unsure = w.unsure || !refusing(resp.StatusCode)
+	}
+	return resp, err
+}
+
+// lost tells, after an error, whether an attempt may have been applied: a request
+// was sent and not refused, or the client cannot be watched, and retries have to
+// be assumed.
+func (w *watch) lost(err error) bool {
+	if w.seen {
+		return w.unsure
+	}
+	return !refused(err) || retried(err)
+}
+
+// refusing tells of a status that says that the request was not applied.
+func refusing(status int) bool {
+	return status >= 400 && status < 500 && status != http.StatusRequestTimeout
+}
+
+// neverSent tells of a connection that was not made.
+func neverSent(err error) bool {
+	var dial *net.OpError
+	return errors.As(err, &dial) && dial.Op == "dial"
+}
+
+// refused tells of an error that says that the request was not applied.
+func refused(err error) bool {
+	if neverSent(err) {
+		return true
+	}
+	var inProgress *types.TransactionInProgressException
+	if errors.As(err, &inProgress) {
+		return false // an earlier attempt is still at work
+	}
+	var response *smithyhttp.ResponseError
+	if errors.As(err, &response) {
+		return refusing(response.HTTPStatusCode())
+	}
+	var api smithy.APIError
+	return errors.As(err, &api) && api.ErrorFault() == smithy.FaultClient
+}
+
+// retried tells of answers that a client which retries can get after an attempt
+// that was applied: a failed condition, and what it tries again after.
+func retried(err error) bool {
+	var condition *types.ConditionalCheckFailedException
+	var throughput *types.ProvisionedThroughputExceededException
+	var limit *types.RequestLimitExceeded
+	var throttled *types.ThrottlingException
+	return errors.As(err, &condition) || errors.As(err, &throughput) || errors.As(err, &limit) || errors.As(err, &throttled)
+}

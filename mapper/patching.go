@@ -1,0 +1,134 @@
+package mapper
+
+import (
+	"context"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/change"
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/write"
+	"github.com/itemize/itemize/query"
+)
+
+// patching is a patch under way.
+type patching struct {
+	*change.Patch
+	g           *engine
+	sel         selection.Selection
+	exactlyOnce bool
+}
+
+// patching makes a patch's changes. It does no I/O.
+func (m *Mapper[T]) patching(n query.Node[T], changes []codec.PatchChange, options []WriteOption) (*patching, error) {
+	g, settings := m.engine, writeSettingsOf(options)
+	x := &patching{g: g, sel: m.resolved(n), exactlyOnce: settings.exactlyOnce}
+	settings.exactlyOnce = false
+	if x.sel.Err == nil && settings != (writeSettings{}) {
+		return nil, g.model.Errorf("a patch takes ExactlyOnce only: leave the other options out")
+	}
+	var err error
+	if x.Patch, err = change.NewPatch(g.model, x.sel, changes); err != nil {
+		return nil, g.public(err)
+	}
+	return x, nil
+}
+
+// plan arranges the patch's requests: one, or a transaction.
+func (x *patching) plan() (*write.Plan, error) {
+	requests := x.Requests()
+	if !write.Fits(requests) {
+		return nil, x.g.model.Errorf("the patch changes %d items, more than a transaction takes (%d): use several patches", len(requests), cost.MaxTransactItems)
+	}
+	return write.Arrange(requests, nil, write.Choice{ExactlyOnce: x.exactlyOnce})
+}
+
+// send sends the patch. Where staged inserts have put or left items in its way, it goes
+// round again.
+func (x *patching) send(ctx context.Context, t *tally) error {
+	for try := 0; ; try++ {
+		plan, err := x.plan()
+		if err != nil {
+			return err
+		}
+		t.mode = Mode(plan.Mode)
+		o := x.g.sender.Send(ctx, &plan.Steps[0], &t.Tally)
+		switch {
+		case o.OK():
+			return nil
+		case o.State == write.Unknown, o.State == write.Rejected && o.Unsure:
+			return outcomeUnknown(x.g.model.Label(), placesOf(o.Requests), o.Err)
+		case o.State == write.Failed:
+			return o.Err
+		}
+		stray := x.Stray(o.Stored)
+		switch {
+		case len(stray) == 0:
+			return x.refusal(o.Stored)
+		case try == saveTries:
+			return x.g.model.Errorf("items of a staged insert kept coming in the way of the patch: do it again")
+		}
+		if err := x.reckon(ctx, stray, o.Stored, t); err != nil {
+			return err
+		}
+	}
+}
+
+// reckon finds out what became of the staged insert that items came with. Those of the
+// live entity are written on condition that they are; others are not there.
+func (x *patching) reckon(ctx context.Context, stray []int, stored []item.Attributes, t *tally) error {
+	e, err := x.g.entity(x.sel, nil)
+	if err != nil {
+		return err
+	}
+	root, err := x.g.protocol.ReadRoot(ctx, e, &t.Tally)
+	if err != nil {
+		return err
+	}
+	live := item.LivenessOf(root)
+	for _, i := range stray {
+		ch := x.Items[i]
+		attempt := ch.Reserved.Header(stored[i]).Attempt
+		switch {
+		case attr.Same(attempt, live.Attempt) && ch.Absent:
+			return x.refused(ch)
+		case attr.Same(attempt, live.Attempt):
+			ch.OfLive(attempt)
+		case ch.Kind == write.Put:
+			ch.Replacing(item.Hidden{Size: attr.ItemSize(stored[i]), Attempt: attempt})
+		default:
+			return notFound(x.g.model.Label(), ch.Place.String(), "it was left over by an insert that is not finished: insert the entity")
+		}
+	}
+	return nil
+}
+
+// refusal is the error of a patch whose conditions failed. stored are the items as they
+// are, nil for those whose conditions held.
+func (x *patching) refusal(stored []item.Attributes) error {
+	e := &ConflictError{Model: x.g.model.Label(), patch: true}
+	for i, ch := range x.Items {
+		if stored[i] == nil {
+			continue
+		}
+		gone := len(stored[i]) == 0 || x.g.model.Reserved.Expired(stored[i], x.g.model.Now()) ||
+			ch.Root && x.g.model.Reserved.Header(stored[i]).Stage != nil
+		switch {
+		case gone:
+			return notFound(x.g.model.Label(), ch.Place.String(), "")
+		case ch.Absent:
+			return x.refused(ch)
+		}
+		e.Items = append(e.Items, ItemConflict{Key: keyOf(ch.Place), Field: ch.Field, Conflict: ConflictChanged})
+	}
+	return e
+}
+
+// refused is the error of an element that is there already.
+func (x *patching) refused(ch *change.PatchItem) error {
+	e := &ConflictError{Model: x.g.model.Label(), patch: true}
+	e.Items = []ItemConflict{{Key: keyOf(ch.Place), Field: ch.Field, Conflict: ConflictCreated}}
+	return &existsError{ch.Place.String(), e}
+}

@@ -1,0 +1,84 @@
+package mapper
+
+import (
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/change"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// tally collects what an operation sends and costs, for its receipt.
+type tally struct {
+	write.Tally
+	mode         Mode
+	alternatives []Alternative
+}
+
+// tallyOf returns what a read took.
+func tallyOf(u *read.Usage) *tally {
+	var t tally
+	t.AddRead(u.Requests, u.Predicted, u.Consumed)
+	return &t
+}
+
+func (t *tally) receipt() *Receipt {
+	mode := t.mode
+	if mode == "" {
+		mode = modeOf(t.Requests, len(t.Items))
+	}
+	r := &Receipt{
+		Plan:     Plan{Mode: mode, WCU: t.WCU, RCU: t.RCU, Alternatives: t.alternatives, requests: t.Requests},
+		Consumed: Consumed{WCU: t.ConsumedWCU, RCU: t.ConsumedRCU},
+	}
+	for _, d := range t.Items {
+		r.Items = append(r.Items, describe(d.Request, d.WCU))
+	}
+	return r
+}
+
+func modeOf(requests, items int) Mode {
+	switch {
+	case requests == 0:
+		return ModeNone
+	case items == 0:
+		return ModeRead
+	}
+	return ModeOne
+}
+
+// describe returns a request as plans show it.
+func describe(r *write.Request, wcu cost.Units) ItemPlan {
+	return ItemPlan{
+		Kind: Kind(r.Kind), Key: keyOf(r.Place), Field: r.Field, Attributes: r.Attributes(),
+		OldBytes: r.OldSize, NewBytes: r.NewSize, WCU: wcu,
+	}
+}
+
+// planOf returns a plan of writes as callers see it.
+func planOf(p *write.Plan) *Plan {
+	out := &Plan{Mode: Mode(p.Mode), Items: []ItemPlan{}, WCU: p.Units(), requests: p.Calls()}
+	p.Items(func(r *write.Request, wcu cost.Units) { out.Items = append(out.Items, describe(r, wcu)) })
+	return out
+}
+
+// options are the calls that choose a mode.
+var options = map[write.Mode]string{write.OneByOne: "Independent()", write.Transaction: "one transaction", write.Staged: "Staged()"}
+
+// alternatives returns the other ways to send what a diff has found.
+func alternatives(p *write.Plan, s *state, d *change.Diff) []Alternative {
+	if len(d.Checks) > 0 {
+		return nil
+	}
+	var out []Alternative
+	for _, a := range write.Alternatives(p.Mode, change.Requests(d.Changes), s.choice(d, writeSettings{})) {
+		out = append(out, Alternative{Option: options[a.Mode], Requests: a.Calls, WCU: a.WCU})
+	}
+	return out
+}
+
+// deliver hands a read's receipt to who asked for it with Receive.
+func deliver(to any, r *Receipt) {
+	if p, ok := to.(*Receipt); ok && p != nil {
+		*p = *r
+	}
+}
