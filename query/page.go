@@ -2,7 +2,8 @@ package query
 
 import (
 	"context"
-	"errors"
+
+	"github.com/itemize/itemize/internal/search"
 )
 
 // Cursor is a place behind a page, to go on from. It is signed by the mapper, and holds
@@ -12,7 +13,7 @@ type Cursor string
 
 // ErrCursor says that a cursor is not one of this query, partition and mapper, or was
 // changed.
-var ErrCursor = errors.New("the cursor is not one of this query")
+var ErrCursor = search.ErrCursor
 
 // Page is a part of a query's result.
 type Page[E any] struct {

@@ -105,10 +105,10 @@ func (f field) clone(dst, src reflect.Value) {
 }
 
 type model struct {
-	typ      reflect.Type
-	keyFields   []field
-	records  []*record
-	elements []*elements
+	typ       reflect.Type
+	keyFields []field
+	records   []*record
+	elements  []*elements
 }
 
 func valueOf(v any) reflect.Value { return reflect.ValueOf(v).Elem() }

@@ -75,7 +75,7 @@ type Filter struct {
 	// Item and Source are the placeholder's; KeyField is the index of the field that holds
 	// the instant, -1 for one of the element.
 	Item, Source, KeyField int
-	From, To            Bound
+	From, To               Bound
 }
 
 // Keeps reports whether an instant lies in the range.

@@ -40,7 +40,7 @@ type Entity struct {
 	// Name names it in messages, Label its model.
 	Name, Label string
 	Reserved    item.Reserved
-	Root item.Place
+	Root        item.Place
 	// Parts are where its items lie.
 	Parts []selection.Part
 	// IsRoot reports whether an item is a root, Belongs whether it is one that the entity

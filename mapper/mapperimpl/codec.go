@@ -16,7 +16,7 @@ type Model[T any] interface{ ItemizeCodec(*T) *Codec[T] }
 // Codec is the generated codec of a model.
 type Codec[T any] struct {
 	// Layout is the fingerprint of the layout that the code was generated from.
-	Layout string
+	Layout    string
 	KeyFields KeyFields[T]
 	// Items are in the order of the layout's items.
 	Items []Item[T]
@@ -65,13 +65,13 @@ func (c *Codec[T]) Internal() codec.Model { return &model[T]{c} }
 
 type model[T any] struct{ c *Codec[T] }
 
-func (m *model[T]) New() any                             { return new(T) }
+func (m *model[T]) New() any                                { return new(T) }
 func (m *model[T]) KeyField(v any, i int) (Value, error)    { return m.c.KeyFields.Get(v.(*T), i) }
 func (m *model[T]) SetKeyField(v any, i int, x Value) error { return m.c.KeyFields.Set(v.(*T), i, x) }
 func (m *model[T]) SameKeyFields(a, b any) bool             { return m.c.KeyFields.Same(a.(*T), b.(*T)) }
 func (m *model[T]) CloneKeyFields(dst, src any)             { m.c.KeyFields.Clone(dst.(*T), src.(*T)) }
-func (m *model[T]) Record(item int) codec.Record         { return m.c.Items[item].record }
-func (m *model[T]) Elements(item int) codec.Elements     { return m.c.Items[item].elements }
+func (m *model[T]) Record(item int) codec.Record            { return m.c.Items[item].record }
+func (m *model[T]) Elements(item int) codec.Elements        { return m.c.Items[item].elements }
 
 // record makes a Record a codec.Record.
 type record[R any] struct{ r Record[R] }
