@@ -72,6 +72,13 @@ func Move() WriteOption { return writeFunc(func(s *writeSettings) { s.move = tru
 func CheckLoaded() WriteOption { return writeFunc(func(s *writeSettings) { s.checkLoaded = true }) }
 
 func writeSettingsOf(options []WriteOption) writeSettings {
+	if len(options) == 0 {
+		return writeSettings{}
+	}
+	return applied(options)
+}
+
+func applied(options []WriteOption) writeSettings {
 	var s writeSettings
 	for _, o := range options {
 		if o != nil {

@@ -66,7 +66,7 @@ var options = map[write.Mode]string{write.OneByOne: "Independent()", write.Trans
 
 // alternatives returns the other ways to send what a diff has found.
 func alternatives(p *write.Plan, s *state, d *change.Diff) []Alternative {
-	if len(d.Checks) > 0 {
+	if len(d.Changes) < 2 || len(d.Checks) > 0 {
 		return nil
 	}
 	var out []Alternative

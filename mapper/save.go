@@ -134,7 +134,9 @@ func (g *engine) send(ctx context.Context, s *state, d *change.Diff, plan *write
 // apply notes requests that are stored now.
 func (s *state) apply(keys snapshot.Keys, requests []*write.Request) {
 	effects := change.Effects(requests)
-	s.doubts = s.doubts.Overwritten(effects)
+	if len(s.doubts) > 0 {
+		s.doubts = s.doubts.Overwritten(effects)
+	}
 	s.Apply(keys, effects)
 }
 

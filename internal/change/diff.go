@@ -71,13 +71,14 @@ type differ struct {
 	// expiryChanged reports that the expiry of all items (ttl,all) did.
 	expiryChanged bool
 	faults        Faults
+	few           [1]*Change // room for those of most saves
 }
 
 // Of compares a value with its snapshot. It does no I/O. The error is a single fault, or
 // Faults.
 func Of(s *snapshot.Snapshot, doubts Doubts, v any, o Options) (*Diff, error) {
 	d := &differ{m: s.Model, s: s, v: v, o: o}
-	d.Keys.Value = v
+	d.Keys.Value, d.Changes = v, d.few[:0]
 	if Unchanged(s, doubts, v) {
 		return &d.Diff, nil
 	}

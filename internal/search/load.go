@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"slices"
 
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/selection"
@@ -51,17 +50,18 @@ func (e *Engine) alive(ctx context.Context, s *snapshot.Snapshot, found []item.I
 			return nil, err
 		}
 	}
-	return slices.DeleteFunc(found, func(f item.Image) bool {
-		switch {
-		case f.Kind == nil || !m.Agrees(&f, s.Selection.Identity):
+	kept := found[:0]
+	for i := range found {
+		switch f := &found[i]; {
+		case f.Kind == nil || !m.Agrees(f, s.Selection.Identity):
 			s.Unknown++
-		case f.Expired, !entity.Joined(&f, live):
-			s.Hide(f.Place, &snapshot.Hidden{Hidden: f.HiddenOf(), Stored: snapshot.StoredOf(m, &f)})
+		case f.Expired, !entity.Joined(f, live):
+			s.Hide(f.Place, &snapshot.Hidden{Hidden: f.HiddenOf(), Stored: snapshot.StoredOf(m, f)})
 		default:
-			return false
+			kept = append(kept, *f)
 		}
-		return true
-	}), nil
+	}
+	return kept, nil
 }
 
 // RootThere returns a *NotFound, with what is pending, for a root that is not there or not

@@ -67,7 +67,7 @@ func (p *Protocol) doubts(e *Entity, found []item.Image, live item.Liveness) (fo
 }
 
 func (e *Entity) replaceRoot(found []item.Image, root *item.Image) []item.Image {
-	found = slices.DeleteFunc(found, func(f item.Image) bool { return e.IsRoot(&f) && f.SK == e.Root.SK })
+	found = slices.DeleteFunc(found, func(f item.Image) bool { return e.isRoot(&f) })
 	if root != nil {
 		found = append(found, *root)
 	}

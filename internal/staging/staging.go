@@ -10,7 +10,6 @@ package staging
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/itemize/itemize/internal/attr"
@@ -88,12 +87,15 @@ func (p *Protocol) standing(ctx context.Context, e *Entity, st item.Stage, t *wr
 
 // rootAmong returns the root among images, nil for none.
 func (e *Entity) rootAmong(images []item.Image) *item.Image {
-	i := slices.IndexFunc(images, func(f item.Image) bool { return e.IsRoot(&f) && f.SK == e.Root.SK })
-	if i < 0 {
-		return nil
+	for i := range images {
+		if f := &images[i]; e.isRoot(f) {
+			return f
+		}
 	}
-	return &images[i]
+	return nil
 }
+
+func (e *Entity) isRoot(f *item.Image) bool { return e.IsRoot(f) && f.SK == e.Root.SK }
 
 // Joined reports whether an item is one of the live entity, as far as staged writes decide
 // it.

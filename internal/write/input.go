@@ -83,15 +83,25 @@ func (r *Request) putInput(now time.Time) *dynamodb.PutItemInput {
 	return in
 }
 
+// updateCall is an UpdateItem with what it refers to, side by side in memory.
+type updateCall struct {
+	in                dynamodb.UpdateItemInput
+	x                 attr.Expression
+	update, condition string
+}
+
 func (r *Request) updateInput(now time.Time) *dynamodb.UpdateItemInput {
-	var x attr.Expression
-	update := r.UpdateExpression(&x)
-	condition := r.render(&x, now)
-	return &dynamodb.UpdateItemInput{
-		TableName: &r.Table.Name, Key: r.Key(), UpdateExpression: &update,
-		ConditionExpression: unlessEmpty(condition), ExpressionAttributeNames: x.Names(), ExpressionAttributeValues: x.Values(),
+	var c updateCall
+	c.update = r.UpdateExpression(&c.x)
+	c.in = dynamodb.UpdateItemInput{
+		TableName: &r.Table.Name, Key: r.Key(), UpdateExpression: &c.update,
 		ReturnConsumedCapacity: total, ReturnValuesOnConditionCheckFailure: allOld,
 	}
+	if c.condition = r.render(&c.x, now); c.condition != "" {
+		c.in.ConditionExpression = &c.condition
+	}
+	c.in.ExpressionAttributeNames, c.in.ExpressionAttributeValues = c.x.Names(), c.x.Values()
+	return &c.in
 }
 
 func (r *Request) deleteInput(now time.Time) *dynamodb.DeleteItemInput {

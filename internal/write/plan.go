@@ -88,7 +88,10 @@ type Choice struct {
 // one place where that is decided. The error says that they do not fit one transaction,
 // and what to choose.
 func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
-	all := slices.Concat(requests, checks)
+	all := requests
+	if len(checks) > 0 {
+		all = slices.Concat(requests, checks)
+	}
 	for _, r := range all {
 		r.Prepare()
 	}
@@ -98,13 +101,23 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 	case c.staged(requests, all):
 		return &Plan{Staged, c.Stage(requests)}, nil
 	case len(all) == 1:
-		return &Plan{One, []Step{{all, c.ExactlyOnce}}}, nil
+		return single(all, c.ExactlyOnce), nil
 	case c.Independent:
 		return oneByOne(requests, c.ExactlyOnce), nil
 	case Fits(all):
 		return &Plan{Transaction, []Step{{all, true}}}, nil
 	}
 	return nil, tooMany(all)
+}
+
+// single returns the plan of one request.
+func single(only []*Request, exactlyOnce bool) *Plan {
+	p := &struct {
+		Plan
+		step [1]Step
+	}{Plan{Mode: One}, [1]Step{{only, exactlyOnce}}}
+	p.Steps = p.step[:]
+	return &p.Plan
 }
 
 // staged reports whether the requests are staged: where that is asked for, or they take

@@ -43,12 +43,16 @@ func (s *Sender) Send(ctx context.Context, st *Step, t *Tally) Outcome {
 	if st.Together {
 		return s.transact(ctx, st, t)
 	}
-	return s.One(ctx, st.Requests[0], t)
+	return s.one(ctx, st.Requests, t)
 }
 
 // One sends one request, as a plain conditional call.
 func (s *Sender) One(ctx context.Context, r *Request, t *Tally) Outcome {
-	w := &try{s: s, t: t, requests: []*Request{r}}
+	return s.one(ctx, []*Request{r}, t)
+}
+
+func (s *Sender) one(ctx context.Context, only []*Request, t *Tally) Outcome {
+	w, r := &try{s: s, t: t, requests: only}, only[0]
 	for {
 		stored, err := w.call(ctx, r)
 		if err == nil {

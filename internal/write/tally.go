@@ -16,6 +16,8 @@ type Tally struct {
 	WCU, RCU cost.Units
 	// ConsumedWCU and ConsumedRCU are those that DynamoDB reported.
 	ConsumedWCU, ConsumedRCU float64
+
+	few [1]Done // room for those of most operations
 }
 
 // Done is a request that was applied, with its price in WCU.
@@ -45,6 +47,9 @@ func (t *Tally) AddRead(requests int, predicted cost.Units, consumed float64) {
 
 // wrote adds a request that was applied, at a price.
 func (t *Tally) wrote(r *Request, wcu cost.Units) {
+	if t.Items == nil {
+		t.Items = t.few[:0]
+	}
 	t.Items = append(t.Items, Done{r, wcu})
 	t.WCU = t.WCU.Add(wcu)
 }
