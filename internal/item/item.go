@@ -20,6 +20,14 @@ type Table struct {
 	Name, Hash, Range string
 }
 
+// KeyAttributes returns how many attributes the primary key has.
+func (t *Table) KeyAttributes() int {
+	if t.Range == "" {
+		return 1
+	}
+	return 2
+}
+
 // Place is where an item lies. Two places are the same item's if they are equal.
 type Place struct {
 	Table  *Table
@@ -81,6 +89,8 @@ type Image struct {
 	// included, 0 for one that is not stored.
 	Size  int
 	Sizes []int32
+	// Listed is how many of its attributes the kind lists.
+	Listed int
 	// Expired reports that its time to live is over.
 	Expired bool
 	// Answer is the number of the response that it came with.

@@ -88,6 +88,7 @@ func measure(img *item.Image, room *Room) {
 		}
 		if i := img.Kind.Attribute(name); i >= 0 {
 			img.Sizes[i] = int32(n)
+			img.Listed++
 		}
 	}
 }

@@ -5,7 +5,6 @@ package search
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -198,7 +197,7 @@ func EntityOf(m *model.Model, s selection.Selection) (*staging.Entity, error) {
 		return nil, err
 	}
 	return &staging.Entity{
-		Name: fmt.Sprintf("%s: %s", m.Label(), m.EntityName(s.Identity)), Label: m.Label(), Reserved: m.Reserved,
+		Name: func() string { return m.Label() + ": " + m.EntityName(s.Identity) }, Label: m.Label(), Reserved: m.Reserved,
 		Root: root, Parts: s.Parts, IsRoot: func(f *item.Image) bool { return m.IsRoot(f.Kind) },
 	}, nil
 }

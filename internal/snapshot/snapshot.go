@@ -171,11 +171,30 @@ func StoredOf(m *model.Model, f *item.Image) *Stored {
 
 func (r *Stored) fill(m *model.Model, f *item.Image) {
 	r.Place, r.Header, r.Size, r.Sizes = f.Place, f.Header, f.Size, f.Sizes
+	known := f.Listed + f.Table.KeyAttributes()
+	for _, v := range []types.AttributeValue{f.Header.Version, f.Header.Stage, f.Header.Attempt} {
+		if v != nil {
+			known++
+		}
+	}
+	if h := f.Header.Expiry; h != nil && f.Kind.Expiry != nil && f.Kind.Attribute(m.Reserved.TTL) < 0 {
+		r.Expiry = attr.AttributeSize(m.Reserved.TTL, h)
+		known++
+	}
+	if known < len(f.Attributes) {
+		r.keepUnknown(m, f)
+	}
+	if r.Header.Version == nil {
+		r.Raw = attr.CopyItem(f.Attributes)
+	}
+}
+
+// keepUnknown keeps the attributes that the model does not have.
+func (r *Stored) keepUnknown(m *model.Model, f *item.Image) {
 	for name, v := range f.Attributes {
 		switch {
 		case f.Kind.Attribute(name) >= 0, name == f.Table.Hash, name == f.Table.Range:
 		case name == m.Reserved.TTL && f.Kind.Expiry != nil:
-			r.Expiry = attr.AttributeSize(name, v)
 		case m.Reserved.Has(name) && name != m.Reserved.TTL:
 		default:
 			if r.Unknown == nil {
@@ -183,9 +202,6 @@ func (r *Stored) fill(m *model.Model, f *item.Image) {
 			}
 			r.Unknown[name] = v
 		}
-	}
-	if r.Header.Version == nil {
-		r.Raw = attr.CopyItem(f.Attributes)
 	}
 }
 

@@ -46,7 +46,7 @@ func (p *Protocol) Alive(ctx context.Context, e *Entity, parts []selection.Part,
 			return nil, item.Liveness{}, err
 		}
 	}
-	return nil, item.Liveness{}, fmt.Errorf("%s was inserted and deleted again and again while it was read: load it again", e.Name)
+	return nil, item.Liveness{}, fmt.Errorf("%s was inserted and deleted again and again while it was read: load it again", e.Name())
 }
 
 // doubts reports whether items carry another attempt than the live root, and whether

@@ -36,10 +36,11 @@ type Protocol struct {
 
 // Entity is an entity as the protocol needs it.
 type Entity struct {
-	// Name names it in messages, Label its model.
-	Name, Label string
-	Reserved    item.Reserved
-	Root        item.Place
+	// Name names it in messages; Label is its model's.
+	Name     func() string
+	Label    string
+	Reserved item.Reserved
+	Root     item.Place
 	// Parts are where its items lie.
 	Parts []selection.Part
 	// IsRoot reports whether an item is a root, Belongs whether it is one that the entity
