@@ -97,9 +97,6 @@ func newGenerator(p *Package) *generator {
 // nameStructure takes the names of what is generated for a struct.
 func (g *generator) nameStructure(s *structure) {
 	word := s.name()
-	if s.named() == nil {
-		word = s.hint
-	}
 	s.form = g.names.declare(lowerFirst(word) + "Form")
 	if s.compared {
 		s.same, s.clone = g.names.declare("same"+upperFirst(word)), g.names.declare("clone"+upperFirst(word))

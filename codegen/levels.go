@@ -90,6 +90,9 @@ func (n *nodeWriter) levelType(name string, l level, whole, part result, add boo
 	if whole.calls != "" {
 		word = typeWord(goType(l.it.Elem))
 		suffix = word + "Elements"
+		if strings.HasPrefix(whole.calls, "Add") {
+			suffix = word + "Items"
+		}
 		t.brought = append(t.brought, whole.calls)
 	}
 	t.fields = []code{{"at ", n.node()}, {n.embed(suffix, whole.typ)}}

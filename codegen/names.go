@@ -78,10 +78,10 @@ func upperFirst(s string) string {
 func typeWord(t types.Type) string {
 	text := types.TypeString(t, func(*types.Package) string { return "" })
 	r := strings.NewReplacer("[]", " slice of ", "*", " pointer to ", "map[", " map of ", "]", " ", "[", " ")
-	if word := identifier("X " + r.Replace(text)); len(text) < 60 {
-		return word[1:]
+	if strings.Contains(text, "struct{") {
+		return "Struct"
 	}
-	return "Struct"
+	return identifier("X " + r.Replace(text))[1:]
 }
 
 // parameter returns the name of a parameter that stands for a field, and takes it: one

@@ -45,8 +45,14 @@ const (
 	items
 )
 
-// name returns what a struct is called in names: its type's name.
-func (s *structure) name() string { return typeWord(goType(s.t)) }
+// name returns what a struct is called in names: its type's name, or of a struct without
+// one that of the field that holds it.
+func (s *structure) name() string {
+	if s.named() == nil {
+		return s.hint
+	}
+	return typeWord(goType(s.t))
+}
 
 // structures are the structs of a package's models.
 type structures struct {
@@ -169,12 +175,12 @@ func (s *structures) mark(t *schema.Type, path []int, u use) {
 	for i, x := range path {
 		t = deref(t)
 		in := s.of(t)
+		s.hint = in.name() + upperFirst(t.Fields[x].Name)
 		if i == len(path)-1 {
 			in.uses[x] |= u
 			return
 		}
 		in.uses[x] |= way
-		s.hint = in.name() + upperFirst(t.Fields[x].Name)
 		t = t.Fields[x].Type
 	}
 }

@@ -48,7 +48,7 @@ func (n OrderKey) Prices() OrderKeyPrices {
 // Calls: Line; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type OrderKeyLines struct {
 	at query.Node[Order]
-	orderLineElements
+	orderLineItems
 }
 
 func newOrderKeyLines(at query.Node[Order]) OrderKeyLines {
@@ -66,7 +66,7 @@ func (n OrderKeyLines) Line(line int) mapper.ElementNode[Order, Line] {
 // Calls: Line; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type OrderKeyPrices struct {
 	at query.Node[Order]
-	orderPriceElements
+	orderPriceItems
 }
 
 func newOrderKeyPrices(at query.Node[Order]) OrderKeyPrices {
@@ -81,9 +81,9 @@ func (n OrderKeyPrices) Line(line int) mapper.ElementNode[Order, Price] {
 
 type orderNode = mapper.EntityNode[Order]
 
-type orderLineElements = mapper.ElementsNode[Order, Line]
+type orderLineItems = mapper.ElementsNode[Order, Line]
 
-type orderPriceElements = mapper.ElementsNode[Order, Price]
+type orderPriceItems = mapper.ElementsNode[Order, Price]
 
 // OrderFields are the stored fields of an Order: for patches, conditions, filters and projections.
 var OrderFields = struct {

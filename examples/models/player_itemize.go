@@ -80,7 +80,7 @@ func (n PlayerKey) Results() PlayerKeyResults {
 // Filter, Project, Limit, Reverse, After.
 type PlayerKeyMatches struct {
 	at query.Node[Player]
-	playerMatchElements
+	playerMatchItems
 	playerMatchHours
 }
 
@@ -100,7 +100,7 @@ func (n PlayerKeyMatches) Start(start time.Time) PlayerKeyMatchesStart {
 // Calls: ID; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type PlayerKeyMatchesStart struct {
 	at query.Node[Player]
-	playerMatchElements2
+	playerMatchElements
 }
 
 func newPlayerKeyMatchesStart(at query.Node[Player]) PlayerKeyMatchesStart {
@@ -118,7 +118,7 @@ func (n PlayerKeyMatchesStart) ID(id string) mapper.ElementNode[Player, Match] {
 // Calls: Key; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type PlayerKeyFriends struct {
 	at query.Node[Player]
-	playerFriendElements
+	playerFriendItems
 }
 
 func newPlayerKeyFriends(at query.Node[Player]) PlayerKeyFriends {
@@ -138,7 +138,7 @@ func (n PlayerKeyFriends) Key(key string) mapper.ElementNode[Player, Friend] {
 // Calls: Value; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type PlayerKeyTitles struct {
 	at query.Node[Player]
-	playerStringElements
+	playerStringItems
 }
 
 func newPlayerKeyTitles(at query.Node[Player]) PlayerKeyTitles {
@@ -158,7 +158,7 @@ func (n PlayerKeyTitles) Value(value string) mapper.ElementNode[Player, string] 
 // Calls: Key; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type PlayerKeyResults struct {
 	at query.Node[Player]
-	playerResultElements
+	playerResultItems
 }
 
 func newPlayerKeyResults(at query.Node[Player]) PlayerKeyResults {
@@ -173,17 +173,17 @@ func (n PlayerKeyResults) Key(key int) mapper.ElementNode[Player, Result] {
 
 type playerNode = mapper.EntityNode[Player]
 
-type playerMatchElements = mapper.ElementsNode[Player, Match]
+type playerMatchItems = mapper.ElementsNode[Player, Match]
 
 type playerMatchHours = query.Hours[query.Elements[Player, Match]]
 
-type playerMatchElements2 = query.Elements[Player, Match]
+type playerMatchElements = query.Elements[Player, Match]
 
-type playerFriendElements = mapper.EntriesNode[Player, string, Friend]
+type playerFriendItems = mapper.EntriesNode[Player, string, Friend]
 
-type playerStringElements = mapper.ElementsNode[Player, string]
+type playerStringItems = mapper.ElementsNode[Player, string]
 
-type playerResultElements = mapper.EntriesNode[Player, int, Result]
+type playerResultItems = mapper.EntriesNode[Player, int, Result]
 
 // PlayerFields are the stored fields of a Player: for patches, conditions, filters and projections.
 var PlayerFields = struct {

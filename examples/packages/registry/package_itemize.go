@@ -61,7 +61,7 @@ func (n PackageKey) FILES() mapper.ItemNode[Package, Package] {
 // Calls: Key; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type PackageKeyTags struct {
 	at query.Node[Package]
-	packageStringElements
+	packageStringItems
 }
 
 func newPackageKeyTags(at query.Node[Package]) PackageKeyTags {
@@ -82,7 +82,7 @@ func (n PackageKeyTags) Key(key string) mapper.ElementNode[Package, string] {
 // Project, Limit, Reverse, After.
 type PackageKeyReleases struct {
 	at query.Node[Package]
-	packageReleaseElements
+	packageReleaseItems
 	packageReleaseHours
 }
 
@@ -102,7 +102,7 @@ func (n PackageKeyReleases) At(atValue time.Time) PackageKeyReleasesAt {
 // Calls: Version; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type PackageKeyReleasesAt struct {
 	at query.Node[Package]
-	packageReleaseElements2
+	packageReleaseElements
 }
 
 func newPackageKeyReleasesAt(at query.Node[Package]) PackageKeyReleasesAt {
@@ -119,13 +119,13 @@ func (n PackageKeyReleasesAt) Version(version string) mapper.ElementNode[Package
 
 type packageNode = mapper.EntityNode[Package]
 
-type packageStringElements = mapper.EntriesNode[Package, string, string]
+type packageStringItems = mapper.EntriesNode[Package, string, string]
 
-type packageReleaseElements = mapper.ElementsNode[Package, Release]
+type packageReleaseItems = mapper.ElementsNode[Package, Release]
 
 type packageReleaseHours = query.Hours[query.Elements[Package, Release]]
 
-type packageReleaseElements2 = query.Elements[Package, Release]
+type packageReleaseElements = query.Elements[Package, Release]
 
 // DocumentByName selects the Document with the partition key {Name}.
 func DocumentByName(name string) DocumentKey {

@@ -100,7 +100,7 @@ func (n UserKeyU) Address() query.Node[User] { return mapperimpl.Prefix(n.userPa
 // Filter, Project, Limit, Reverse, After.
 type UserKeyPublic struct {
 	at query.Node[User]
-	userWishElements
+	userWishItems
 	userWishHours
 }
 
@@ -122,7 +122,7 @@ func (n UserKeyPublic) AddedAt(addedAt time.Time) mapper.ElementNode[User, Wish]
 // Filter, Project, Limit, Reverse, After.
 type UserKeyPrivate struct {
 	at query.Node[User]
-	userWishElements
+	userWishItems
 	userWishHours
 }
 
@@ -142,7 +142,7 @@ type userNode = mapper.EntityNode[User]
 
 type userPart = query.Node[User]
 
-type userWishElements = mapper.ElementsNode[User, Wish]
+type userWishItems = mapper.ElementsNode[User, Wish]
 
 type userWishHours = query.Hours[query.Elements[User, Wish]]
 
@@ -188,7 +188,7 @@ func (n ProfileKey) Values() ProfileKeyValues {
 // Calls: Key; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type ProfileKeyValues struct {
 	at query.Node[Profile]
-	profileStringElements
+	profileStringItems
 }
 
 func newProfileKeyValues(at query.Node[Profile]) ProfileKeyValues {
@@ -205,7 +205,7 @@ func (n ProfileKeyValues) Key(key string) mapper.ElementNode[Profile, string] {
 
 type profileNode = mapper.EntityNode[Profile]
 
-type profileStringElements = mapper.EntriesNode[Profile, string, string]
+type profileStringItems = mapper.EntriesNode[Profile, string, string]
 
 // ProfileDocumentByID selects the ProfileDocument with the partition key PROFILE#{ID}.
 func ProfileDocumentByID(id string) ProfileDocumentKey {
