@@ -1,4 +1,4 @@
-package codec
+package form
 
 import (
 	"fmt"
@@ -8,14 +8,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 )
 
-// CheckDynamic returns an error for what interfaces in v hold and attributevalue would
-// drop without a word. The static types are checked with the model; this is for the
-// dynamic ones.
-func CheckDynamic(v any) error { return checkDynamic(reflect.ValueOf(v)) }
-
-func checkDynamic(v reflect.Value) error {
+// checkDynamic returns an error for what interfaces in v hold and attributevalue would
+// drop without a word, and for what has no end. The static types are checked with the
+// model; this is for the dynamic ones. depth counts the steps that led to v.
+func checkDynamic(v reflect.Value, depth int) error {
 	if !v.IsValid() {
 		return nil
+	}
+	if depth > maxHops {
+		return errDeep
 	}
 	switch v.Interface().(type) {
 	case attributevalue.Marshaler, time.Time:
@@ -25,19 +26,19 @@ func checkDynamic(v reflect.Value) error {
 	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
 		return fmt.Errorf("an interface in it holds a %s, which DynamoDB cannot store: take it out", v.Type())
 	case reflect.Interface, reflect.Pointer:
-		return checkDynamic(v.Elem())
+		return checkDynamic(v.Elem(), depth+1)
 	case reflect.Slice, reflect.Array:
 		if v.Type().Elem().Kind() == reflect.Uint8 {
 			return nil
 		}
 		for i := range v.Len() {
-			if err := checkDynamic(v.Index(i)); err != nil {
+			if err := checkDynamic(v.Index(i), depth+1); err != nil {
 				return err
 			}
 		}
 	case reflect.Map:
 		for it := v.MapRange(); it.Next(); {
-			if err := checkDynamic(it.Value()); err != nil {
+			if err := checkDynamic(it.Value(), depth+1); err != nil {
 				return err
 			}
 		}
@@ -46,7 +47,7 @@ func checkDynamic(v reflect.Value) error {
 			if f := v.Type().Field(i); !f.IsExported() || f.Tag.Get("dynamodbav") == "-" {
 				continue
 			}
-			if err := checkDynamic(v.Field(i)); err != nil {
+			if err := checkDynamic(v.Field(i), depth+1); err != nil {
 				return err
 			}
 		}
