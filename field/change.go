@@ -1,29 +1,25 @@
 package field
 
-import "github.com/itemize/itemize/internal/form"
+import "github.com/itemize/itemize/internal/codec"
 
 // Change is a change of a record of the type R, for a patch.
-type Change[R any] struct{ patch Patch }
+type Change[R any] struct{ change codec.PatchChange }
 
 // Untyped returns the change without its type. It is for the library.
-func (c Change[R]) Untyped() Patch { return c.patch }
+func (c Change[R]) Untyped() codec.PatchChange { return c.change }
 
-// Kind is the kind of a change.
-type Kind uint8
-
-// The kinds of changes.
-const (
-	SetField Kind = iota
-	RemoveField
-	IncrementField
-)
-
-// Patch is a change without its type. It is for the library.
-type Patch struct {
-	Kind Kind
-	Row  form.Row
-	// Apply sets the field of a record.
-	Apply func(rec any)
-	// By is what a number is incremented by.
-	By string
+// change returns a change of the field.
+func (h Value[R, V]) change(kind codec.PatchKind) codec.PatchChange {
+	return codec.PatchChange{Kind: kind, Field: h.row.Name}
 }
+
+// Set sets the field.
+func (h Value[R, V]) Set(v V) Change[R] {
+	c := h.change(codec.PatchSet)
+	c.Apply = func(rec any) { h.put(h.row.At(rec), &v) }
+	return Change[R]{c}
+}
+
+// Remove removes the field's attribute. Of a struct that has an item to itself it deletes
+// the item.
+func (h Value[R, V]) Remove() Change[R] { return Change[R]{h.change(codec.PatchRemove)} }

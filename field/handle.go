@@ -56,14 +56,6 @@ func (h Value[R, V]) field() condition.Field {
 	return condition.Field{Name: h.row.Name, Attribute: h.row.Attribute()}
 }
 
-// Set sets the field.
-func (h Value[R, V]) Set(v V) Change[R] {
-	return Change[R]{Patch{Kind: SetField, Row: h.row, Apply: func(rec any) { h.put(h.row.At(rec), &v) }}}
-}
-
-// Remove removes the field's attribute.
-func (h Value[R, V]) Remove() Change[R] { return Change[R]{Patch{Kind: RemoveField, Row: h.row}} }
-
 // Equal is the condition that the field is v.
 func (h Value[R, V]) Equal(v V) Condition[R] { return h.compare(" = ", v) }
 

@@ -3,7 +3,9 @@ package field
 import (
 	"reflect"
 	"strconv"
+	"strings"
 
+	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/form"
 )
 
@@ -43,18 +45,34 @@ type number = form.Number
 type Number[R any, V number] struct{ ordered[R, V] }
 
 // Increment adds to the field, which counts from 0 where it is not stored.
-func (h Number[R, V]) Increment(by V) Change[R] {
-	v := reflect.ValueOf(by)
-	text := ""
+func (h Number[R, V]) Increment(by V) Change[R] { return h.add(decimal(by)) }
+
+// Decrement subtracts from the field. Of an unsigned field it requires that it is as
+// large.
+func (h Number[R, V]) Decrement(by V) Change[R] {
+	text := decimal(by)
+	if rest, negative := strings.CutPrefix(text, "-"); negative {
+		return h.add(rest)
+	}
+	return h.add("-" + text)
+}
+
+func (h Number[R, V]) add(by string) Change[R] {
+	c := h.change(codec.PatchIncrement)
+	c.By = by
+	return Change[R]{c}
+}
+
+// decimal returns a number as text.
+func decimal[V number](n V) string {
+	v := reflect.ValueOf(n)
 	switch {
 	case v.CanInt():
-		text = strconv.FormatInt(v.Int(), 10)
+		return strconv.FormatInt(v.Int(), 10)
 	case v.CanUint():
-		text = strconv.FormatUint(v.Uint(), 10)
-	default:
-		text = strconv.FormatFloat(v.Float(), 'f', -1, v.Type().Bits())
+		return strconv.FormatUint(v.Uint(), 10)
 	}
-	return Change[R]{Patch{Kind: IncrementField, Row: h.row, By: text}}
+	return strconv.FormatFloat(v.Float(), 'f', -1, v.Type().Bits())
 }
 
 // Bool is the handle of a bool.

@@ -65,7 +65,7 @@ func (c *core) sign(x *search, payload []byte) []byte {
 		Names              map[string]string
 		Values             []string
 		Keep               string
-		Projection         []string
+		Projection         []query.Projected
 	}{
 		c.schema.Label(), c.tables[part.Table], x.r.Elem.String(),
 		selection.Part{Table: part.Table, Range: selection.Range{Kind: part.Range.Kind}},

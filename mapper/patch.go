@@ -154,15 +154,11 @@ func newItemPatch[T, R any](n query.Node[T], item codec.PatchChange, changes []f
 	return p
 }
 
-var patchKinds = [...]codec.PatchKind{
-	field.SetField: codec.PatchSet, field.RemoveField: codec.PatchRemove, field.IncrementField: codec.PatchIncrement,
-}
-
 // patchChange returns the change of a field of an item.
-func patchChange(item codec.PatchChange, c field.Patch) codec.PatchChange {
-	item.Kind, item.Field, item.Apply, item.By = patchKinds[c.Kind], c.Row.Name, c.Apply, c.By
-	if c.Row.Name == "" {
-		item.Err = errors.New("the patch has a change without a field: make changes with the fields' handles")
+func patchChange(item, change codec.PatchChange) codec.PatchChange {
+	change.Item, change.Part, change.Values = item.Item, item.Part, item.Values
+	if change.Field == "" {
+		change.Err = errors.New("the patch has a change without a field: make changes with the fields' handles")
 	}
-	return item
+	return change
 }

@@ -12,79 +12,22 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/condition"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
-	"github.com/itemize/itemize/mapper/mapperimpl"
-	"github.com/itemize/itemize/query"
 )
-
-// Patch is changes of one entity that are written without reading it first. Generated
-// code makes patches (PatchUser), with a method for each change.
-//
-// All changes of one item are one request, at the price of that item; of several items
-// one transaction, at the double price. What a set, a removal or an increment changes
-// has to be there (ErrNotFound), and what is added must not be (ErrExists): Upsert makes
-// a patch write either way. Since nothing is read, nothing tells how large the items are:
-// the plan's units are bounds, the receipt's Consumed what it was.
-type Patch[T any] struct {
-	node    query.Node[T]
-	changes []mapperimpl.Change
-}
-
-// NewPatch is for generated code.
-func NewPatch[T any](n query.Node[T]) Patch[T] { return Patch[T]{node: n} }
-
-// With is for generated code: the patch with one more change.
-func With[T any](p Patch[T], c mapperimpl.Change) Patch[T] {
-	p.changes = append(slices.Clone(p.changes), c)
-	return p
-}
-
-// Exec writes the patch. An increment whose answer was lost is never sent again: the
-// error is an *OutcomeUnknownError, which ExactlyOnce avoids, at the double price. The
-// other options of writes mean nothing here and are refused.
-func (p Patch[T]) Exec(ctx context.Context, m *Mapper[T], options ...WriteOption) (*Receipt, error) {
-	var t tally
-	if m == nil {
-		return t.receipt(), errors.New("the patch has nothing to run on: pass the model's *mapper.Mapper")
-	}
-	ctx, end := m.core.observe(ctx, OpPatch)
-	x, err := m.core.planPatch(m.core.resolved(query.Spec(p.node)), p.changes, writeSettingsOf(options))
-	if err == nil {
-		t.mode = x.mode()
-		err = x.send(ctx, &t)
-	}
-	end(&t, err)
-	return t.receipt(), err
-}
-
-// Plan returns what Exec would send, and cost. It does no I/O.
-func (p Patch[T]) Plan(m *Mapper[T], options ...WriteOption) (*Plan, error) {
-	if m == nil {
-		return nil, errors.New("the patch has nothing to run on: pass the model's *mapper.Mapper")
-	}
-	x, err := m.core.planPatch(m.core.resolved(query.Spec(p.node)), p.changes, writeSettingsOf(options))
-	if err != nil {
-		return nil, err
-	}
-	var t tally
-	for _, ch := range x.changes {
-		t.wrote(m.core.describe(ch, x.price(ch)))
-	}
-	return &Plan{Mode: x.mode(), Items: t.items, WCU: t.wcu, requests: min(1, len(x.changes))}, nil
-}
 
 // itemPatch is what a patch requires of an item, and does beyond setting attributes.
 type itemPatch struct {
 	// exists and absent are what has to be true of the item; neither, where it is
 	// written either way.
 	exists, absent bool
-	// equals are attributes with the values that they have to have, atLeast those that
-	// have to be as large.
-	equals, atLeast []assignment
-	increments      []assignment
+	// conditions have to hold; atLeast are attributes that have to be as large.
+	conditions []condition.Condition
+	atLeast    []assignment
+	increments []assignment
 	// defaults are set where the item does not have them: what its key holds in part.
 	defaults []assignment
 	// attempt is the staged insert that the item came with, once its root was seen live.
@@ -107,7 +50,7 @@ type patching struct {
 }
 
 // planPatch makes a patch's item changes. It does no I/O.
-func (c *core) planPatch(spec selection.Selection, all []mapperimpl.Change, settings writeSettings) (*patching, error) {
+func (c *core) planPatch(spec selection.Selection, all []codec.PatchChange, settings writeSettings) (*patching, error) {
 	if spec.Err != nil {
 		return nil, spec.Err
 	}
@@ -139,10 +82,13 @@ func (c *core) planPatch(spec selection.Selection, all []mapperimpl.Change, sett
 }
 
 // change adds one change.
-func (x *patching) change(p mapperimpl.Change) error {
-	c, it := x.c, x.c.schema.Items[p.Item]
+func (x *patching) change(p codec.PatchChange) error {
 	if p.Err != nil {
-		return p.Err
+		return fmt.Errorf("%s: %w", x.c.schema.Label(), p.Err)
+	}
+	it, attributes, err := x.c.target(&p)
+	if err != nil {
+		return err
 	}
 	at, err := x.place(it, p)
 	if err != nil {
@@ -161,34 +107,32 @@ func (x *patching) change(p mapperimpl.Change) error {
 	}
 	switch p.Kind {
 	case codec.PatchSet, codec.PatchRemove:
-		return x.set(ch, p)
+		return x.set(ch, p, attributes)
 	case codec.PatchIncrement:
-		return x.increment(ch, p)
+		return x.increment(ch, p, attributes[0])
 	case codec.PatchIf:
-		for _, i := range p.Attributes {
-			v, err := (&diff{c: c}).encode(it, p.Record, i)
-			if err != nil {
-				return err
-			}
-			ch.patch.equals = append(ch.patch.equals, assignment{it.Attributes[i].Name, i, v})
-		}
+		ch.patch.conditions = append(ch.patch.conditions, p.Condition)
 	case codec.PatchAdd:
 		ch.rec, ch.pos = p.Record, p.Pos
-		return (&diff{c: c, v: c.codec.New()}).fill(ch, nil)
+		return (&diff{c: x.c, v: x.c.codec.New()}).fill(ch, nil)
 	}
 	return nil
 }
 
 // set adds attributes that are set or removed, and with a field that sets the item's
 // expiry that.
-func (x *patching) set(ch *change, p mapperimpl.Change) error {
+func (x *patching) set(ch *change, p codec.PatchChange, attributes []int) error {
 	c, it := x.c, ch.item
-	for _, i := range p.Attributes {
+	var rec any
+	if p.Kind == codec.PatchSet {
+		rec = c.patched(it, p)
+	}
+	for _, i := range attributes {
 		a := it.Attributes[i]
 		var v types.AttributeValue
-		if p.Kind == codec.PatchSet {
+		if rec != nil {
 			var err error
-			if v, err = (&diff{c: c}).encode(it, p.Record, i); err != nil {
+			if v, err = (&diff{c: c}).encode(it, rec, i); err != nil {
 				return err
 			}
 		}
@@ -203,8 +147,8 @@ func (x *patching) set(ch *change, p mapperimpl.Change) error {
 			return fmt.Errorf("%s.%s: it is the expiry of every item, which a patch does not read: use Update", c.schema.Label(), a.Value.Name)
 		}
 		var expiry types.AttributeValue
-		if p.Kind == codec.PatchSet {
-			expiry = (&diff{c: c, s: &state{}}).expiry(it, nil, p.Record)
+		if rec != nil {
+			expiry = (&diff{c: c, s: &state{}}).expiry(it, nil, rec)
 		}
 		if it.Attribute(c.schema.TTL) < 0 {
 			x.assign(ch, assignment{c.schema.TTL, expiryIndex, expiry})
@@ -215,8 +159,11 @@ func (x *patching) set(ch *change, p mapperimpl.Change) error {
 
 // increment adds an increment. One that would make an unsigned number negative does not
 // meet its condition.
-func (x *patching) increment(ch *change, p mapperimpl.Change) error {
-	a := ch.item.Attributes[p.Attributes[0]]
+func (x *patching) increment(ch *change, p codec.PatchChange, i int) error {
+	a := ch.item.Attributes[i]
+	if a.AV.Has("string") || a.AV.Has("nullempty") {
+		return fmt.Errorf("%s.%s: what is stored of it may be no number, which DynamoDB would not increment: use Update", x.c.schema.Label(), a.Value.Name)
+	}
 	n := &types.AttributeValueMemberN{Value: p.By}
 	if err := attr.Check(n); err != nil {
 		return fmt.Errorf("%s.%s: %w", x.c.schema.Label(), a.Value.Name, err)
@@ -224,9 +171,9 @@ func (x *patching) increment(ch *change, p mapperimpl.Change) error {
 	if slices.ContainsFunc(slices.Concat(ch.attributes, ch.removed, ch.patch.increments), func(o assignment) bool { return o.name == a.Name }) {
 		return x.twice(a.Value.Name)
 	}
-	ch.patch.increments = append(ch.patch.increments, assignment{a.Name, p.Attributes[0], n})
+	ch.patch.increments = append(ch.patch.increments, assignment{a.Name, i, n})
 	if rest, negative := strings.CutPrefix(p.By, "-"); negative && a.Value.Type.Kind == schema.Uint {
-		ch.patch.atLeast = append(ch.patch.atLeast, assignment{a.Name, p.Attributes[0], &types.AttributeValueMemberN{Value: rest}})
+		ch.patch.atLeast = append(ch.patch.atLeast, assignment{a.Name, i, &types.AttributeValueMemberN{Value: rest}})
 	}
 	return nil
 }
@@ -247,7 +194,7 @@ func (x *patching) assign(ch *change, a assignment) {
 }
 
 // place returns where the item of a change lies.
-func (x *patching) place(it *schema.Item, p mapperimpl.Change) (place, error) {
+func (x *patching) place(it *schema.Item, p codec.PatchChange) (place, error) {
 	c := x.c
 	at := place{table: it.Table.Index, pk: x.d.pk}
 	if it.Key == nil {
@@ -256,12 +203,12 @@ func (x *patching) place(it *schema.Item, p mapperimpl.Change) (place, error) {
 	keyFields := make([]key.Value, len(c.schema.KeyFields))
 	copy(keyFields, x.d.keyFields)
 	for _, src := range it.Key.Sources {
-		if src.From == schema.FromModel && src.KeyField >= len(x.d.keyFields) && p.Kind != codec.PatchRemoveElement {
+		if src.From == schema.FromModel && src.KeyField >= len(x.d.keyFields) && p.Values == nil {
 			return at, fmt.Errorf("%s.%s: its key names %s, which a patch does not know: use Update", c.schema.Label(), it.Name, src.Text)
 		}
 	}
 	var err error
-	if p.Kind != codec.PatchRemoveElement {
+	if p.Values == nil {
 		at.sk, err = c.sortKey(it, keyFields, p.Record, p.Pos)
 		return at, err
 	}
@@ -270,6 +217,9 @@ func (x *patching) place(it *schema.Item, p mapperimpl.Change) (place, error) {
 		if src.From == schema.FromModel && src.KeyField < len(x.d.keyFields) {
 			values = append(values, x.d.keyFields[src.KeyField])
 			continue
+		}
+		if len(rest) == 0 {
+			return at, fmt.Errorf("%s.%s: the patch names several elements: name one, by its whole key", c.schema.Label(), it.Name)
 		}
 		values, rest = append(values, rest[0]), rest[1:]
 	}
@@ -296,11 +246,12 @@ func (x *patching) at(at place, it *schema.Item, kind Kind) (*change, error) {
 	if kind == KindPut && it.ExpiryOfRoot {
 		return nil, fmt.Errorf("%s.%s: it expires with the root, which a patch does not read: use Update", x.c.schema.Label(), it.Name)
 	}
-	if x.upsert && kind == KindUpdate && it.Expiry != nil {
+	if x.upsert && kind == KindUpdate && !it.Element() && it.Expiry != nil {
 		return nil, fmt.Errorf("%s.%s: it can expire, and Upsert would revive what is expired and not deleted yet: use Update", x.c.schema.Label(), it.Name)
 	}
 	ch := &change{place: at, kind: kind, item: it, unread: true, patch: &itemPatch{}}
-	ch.patch.exists, ch.patch.absent = kind != KindPut && !x.upsert, kind == KindPut && !x.upsert
+	half := kind == KindUpdate && it.Element() // what Upsert would make of it
+	ch.patch.exists, ch.patch.absent = kind != KindPut && (!x.upsert || half), kind == KindPut && !x.upsert
 	x.changes = append(x.changes, ch)
 	return ch, nil
 }
@@ -317,7 +268,7 @@ func (x *patching) finish() error {
 	}
 	for _, ch := range x.changes {
 		root = root || ch.item == c.schema.Root
-		if len(ch.patch.equals)+len(ch.patch.atLeast) > 0 {
+		if len(ch.patch.conditions)+len(ch.patch.atLeast) > 0 {
 			ch.patch.exists = true
 		}
 		if !ch.writes() {
@@ -391,6 +342,15 @@ func (x *patching) size(ch *change) error {
 		return x.c.tooLarge(ch)
 	}
 	return nil
+}
+
+// describe returns the plan.
+func (x *patching) describe() *Plan {
+	var t tally
+	for _, ch := range x.changes {
+		t.wrote(x.c.describe(ch, x.price(ch)))
+	}
+	return &Plan{Mode: x.mode(), Items: t.items, WCU: t.wcu, requests: min(1, len(x.changes))}
 }
 
 func (x *patching) together() bool { return x.exactly || len(x.changes) > 1 }
@@ -487,15 +447,17 @@ func (c *core) patchCondition(x *expression, ch *change) string {
 	for _, a := range p.atLeast {
 		terms = append(terms, x.name(a.name)+" >= "+x.value(a.value))
 	}
-	for _, a := range p.equals {
-		if a.value == nil {
-			terms = append(terms, "attribute_not_exists("+x.name(a.name)+")")
-		} else {
-			terms = append(terms, x.name(a.name)+" = "+x.value(a.value))
-		}
+	for _, given := range p.conditions {
+		terms = append(terms, given.Term(placeholdersOf{x}))
 	}
 	return strings.Join(terms, " AND ")
 }
+
+// placeholdersOf makes an expression what conditions are rendered into.
+type placeholdersOf struct{ x *expression }
+
+func (p placeholdersOf) Name(attribute string) string        { return p.x.name(attribute) }
+func (p placeholdersOf) Value(v types.AttributeValue) string { return p.x.value(v) }
 
 // patchFailed is the error of a patch whose conditions failed. stored are the items as
 // they are, nil for those whose conditions held.

@@ -5,9 +5,9 @@ import (
 	"iter"
 	"reflect"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/itemize/itemize/internal/condition"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/selection"
 )
@@ -24,13 +24,18 @@ type Request struct {
 	Elem            reflect.Type
 	Strong, Reverse bool
 	// Limit is the number of elements that are wanted, 0 for all.
-	Limit      int
-	Filter     *expression.ConditionBuilder
-	Projection []string
+	Limit int
+	// Filter are conditions that all have to hold.
+	Filter     []condition.Condition
+	Projection []Projected
 	// KeysOnly asks for no more than what tells that an element is there.
 	KeysOnly bool
 	After    Cursor
 }
+
+// Projected is a field that a query reads, by its name in Go, "" where only its attribute
+// is known. It is for the mapper.
+type Projected struct{ Field, Attribute string }
 
 // Hit is an element that was found. It is for the mapper.
 type Hit struct {

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/field"
+	"github.com/itemize/itemize/internal/condition"
 	"github.com/itemize/itemize/internal/selection"
 )
 
@@ -22,8 +24,8 @@ type Query[T, E any] struct {
 	reverse    bool
 	limit      int
 	after      Cursor
-	filter     *expression.ConditionBuilder
-	projection []string
+	filter     []condition.Condition
+	projection []Projected
 	err        error
 }
 
@@ -55,22 +57,25 @@ func (q Query[T, E]) After(c Cursor) Query[T, E] {
 	return q
 }
 
-// Filter returns the query of the elements that meet a condition on their attributes,
-// by the attributes' names. DynamoDB reads, and charges, what it filters out. A second
-// filter narrows the first.
-func (q Query[T, E]) Filter(c expression.ConditionBuilder) Query[T, E] {
-	if q.filter != nil {
-		c = q.filter.And(c)
+// Filter returns the query of the elements that meet all conditions. DynamoDB reads, and
+// charges, what it filters out. A second filter narrows the first.
+func (q Query[T, E]) Filter(conditions ...field.Condition[E]) Query[T, E] {
+	q.filter = slices.Clone(q.filter)
+	for _, c := range conditions {
+		q.filter = append(q.filter, c.Untyped())
+		q.err = errors.Join(q.err, c.Untyped().Err)
 	}
-	q.filter = &c
 	return q
 }
 
-// Project returns the query that reads only these attributes, by their names; the other
-// fields of its elements are zero. What is in the key is always there. It saves
-// transfer, not read units.
-func (q Query[T, E]) Project(attributes ...string) Query[T, E] {
-	q.projection = append([]string{}, attributes...)
+// Project returns the query that reads only these fields; the other fields of its elements
+// are zero. What is in the key is always there. It saves transfer, not read units.
+func (q Query[T, E]) Project(fields ...field.Of[E]) Query[T, E] {
+	q.projection = []Projected{}
+	for _, f := range fields {
+		row := f.Row(nil)
+		q.projection = append(q.projection, Projected{row.Name, row.Attribute()})
+	}
 	return q
 }
 
