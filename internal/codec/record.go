@@ -120,7 +120,7 @@ func (r *record) Equal(a, b any) bool {
 
 // sameExpiry compares the fields that set the items' own expiry.
 func (r *record) sameExpiry(a, b any) bool {
-	if r.item.Expiry == nil || r.item.ExpiryOfRoot {
+	if !r.expires() {
 		return true
 	}
 	at, ok := r.Expiry(a)
@@ -156,8 +156,11 @@ func (r *record) Clone(dst, src any) {
 	r.cloneExpiry(dst, src)
 }
 
+// expires reports whether a field sets the items' own expiry.
+func (r *record) expires() bool { return r.item.Expiry != nil && !r.item.ExpiryOfRoot }
+
 func (r *record) cloneExpiry(dst, src any) {
-	if e := r.item.Expiry; e != nil && !r.item.ExpiryOfRoot {
+	if r.expires() {
 		if p := r.expiry.At(src); p != nil {
 			r.expiryForm.Clone(r.expiry.Make(dst), p)
 		}

@@ -93,7 +93,23 @@ func SliceOf[S ~[]E, E any](elem Typed[E]) Typed[S] {
 			s := p.(*S)
 			*s = append(*s, *new(E))
 		},
+		equal: func(a, b any) (equal, known bool) {
+			same, ok := elem.form.equal.(func(a, b *E) bool)
+			return ok && equalElements(*a.(*S), *b.(*S), same), ok
+		},
 	})}
+}
+
+func equalElements[E any](a, b []E, same func(a, b *E) bool) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !same(&a[i], &b[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 // ArrayOf returns the form of an array A of E; at returns it as a slice.
@@ -141,7 +157,7 @@ func MapOf[M ~map[K]E, K comparable, E any](elem Typed[E]) Typed[M] {
 
 // PointerOf returns the form of a pointer.
 func PointerOf[E any](elem Typed[E]) Typed[*E] {
-	return Typed[*E]{pointerForm(typed[*E](), &Pointer{
+	f := pointerForm(typed[*E](), &Pointer{
 		Elem: elem.form,
 		load: func(p any) any {
 			if e := *p.(**E); e != nil {
@@ -156,7 +172,8 @@ func PointerOf[E any](elem Typed[E]) Typed[*E] {
 			}
 			*p.(**E) = e.(*E)
 		},
-	})}
+	})
+	return Typed[*E]{f}
 }
 
 // OpaqueOf returns the form of a type that only attributevalue knows how to encode.
@@ -187,6 +204,7 @@ func StructOf[R any](funcs Funcs[R], rows ...TypedRow[R]) Typed[R] {
 	structForm(f, func() *schema.Type { return schema.TypeOf(f.Type) }, all)
 	if same := funcs.Same; same != nil {
 		f.same = func(a, b any, _ Options) bool { return same(a.(*R), b.(*R)) }
+		f.equal = same
 	}
 	if clone := funcs.Clone; clone != nil {
 		f.clone = func(dst, src any) { clone(dst.(*R), src.(*R)) }

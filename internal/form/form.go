@@ -30,6 +30,9 @@ type Form struct {
 	// isZero is nil where reflect says it.
 	isZero func(p any) bool
 
+	// equal is nil, or a func(a, b *V) bool that compares elements as items: nil pointers
+	// are not equal.
+	equal any
 	inKey inKey
 	// time returns a value of a type that converts to time.Time as one.
 	time func(p any) *time.Time

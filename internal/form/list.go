@@ -21,6 +21,9 @@ type List struct {
 	make  func(p any, length, room int)
 	// grow appends a zero element.
 	grow func(p any)
+	// equal is nil, or compares two slices by the function that their elements have for
+	// that; known is false where they have none.
+	equal func(a, b any) (equal, known bool)
 }
 
 // listForm completes the form of a slice or array.
@@ -183,6 +186,15 @@ func (l *List) Len(p any) int { return l.len(p) }
 
 // At returns a pointer to an element.
 func (l *List) At(p any, i int) any { return l.at(p, i) }
+
+// Equal reports whether two slices have the same elements, by the function that is given
+// with the elements' type; known is false where there is none.
+func (l *List) Equal(a, b any) (equal, known bool) {
+	if l.equal == nil {
+		return false, false
+	}
+	return l.equal(a, b)
+}
 
 // Reset makes a slice empty, with room for n elements: nil for none.
 func (l *List) Reset(p any, n int) {

@@ -11,8 +11,8 @@ func Reflected(t *schema.Type) *Form { return make(reflector).of(t) }
 
 // reflectedOf is Reflected of a type that is described here.
 func reflectedOf(t reflect.Type) *Form {
-	if f := builtin(t); f != nil {
-		return f
+	if b, ok := builtins[t]; ok {
+		return b.form
 	}
 	return Reflected(schema.TypeOf(t))
 }
@@ -28,36 +28,13 @@ func (r reflector) of(t *schema.Type) *Form {
 		return f
 	}
 	typ := t.Go.(reflect.Type)
-	f := builtin(typ)
-	if f == nil {
-		f = untyped(typ)
+	if b, ok := builtins[typ]; ok {
+		return b.form
 	}
+	f := untyped(typ)
 	r[t] = f
-	if f.encode == nil {
-		r.complete(f, t)
-	}
+	r.complete(f, t)
 	return f
-}
-
-// builtin returns the form of the types that most fields have, nil for others.
-func builtin(t reflect.Type) *Form {
-	switch reflect.Zero(reflect.PointerTo(t)).Interface().(type) {
-	case *string:
-		return StringOf[string]().form
-	case *bool:
-		return BoolOf[bool]().form
-	case *int:
-		return NumericOf[int]().form
-	case *int64:
-		return NumericOf[int64]().form
-	case *float64:
-		return NumericOf[float64]().form
-	case *[]byte:
-		return BytesOf[[]byte]().form
-	case *[]string:
-		return SliceOf[[]string](StringOf[string]()).form
-	}
-	return nil
 }
 
 // complete gives a form what its kind of type does.
@@ -247,7 +224,9 @@ func reflectedPointer(f *Form, elem *Form) {
 func reflectedRow(field reflect.StructField, f *Form) Row {
 	typ, i := field.Type, field.Index[0]
 	at := func(p any) any { return reflect.ValueOf(p).Elem().Field(i).Addr().Interface() }
-	if !field.IsExported() {
+	if b, ok := builtins[typ]; ok {
+		at = b.at(field.Offset)
+	} else if !field.IsExported() {
 		at = func(p any) any {
 			return reflect.NewAt(typ, reflect.ValueOf(p).Elem().Field(i).Addr().UnsafePointer()).Interface()
 		}
