@@ -72,7 +72,7 @@ func (n *nodeWriter) flatLevel(name string, l level) result {
 	n.global(name, "type")
 	t := n.declare(name, fmt.Sprintf("%s is a query that goes on with %s.", name, src.Text))
 	t.brought = []string{queryCalls}
-	t.fields = []code{{"at ", n.node()}, {n.embed("Entities", q.typ)}}
+	t.fields = []code{{"at ", n.node()}, q.typ}
 	if unit != "" {
 		t.fields = append(t.fields, code{n.embed("Entities"+unit, of(queryOf(unit), q.typ))})
 		t.brought = append([]string{rangeCalls[unit]}, t.brought...)

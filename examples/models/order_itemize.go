@@ -111,14 +111,14 @@ var PriceFields = struct {
 var orderForm = mapperimpl.Struct(mapperimpl.Funcs[Order]{},
 	mapperimpl.Field("Customer", "", func(v *Order) *string { return &v.Customer }, mapperimpl.String[string]()),
 	mapperimpl.Field("N", "", func(v *Order) *int { return &v.N }, mapperimpl.Int[int]()),
-	OrderFields.Status,
+	OrderFields.Status.Row(nil),
 	mapperimpl.Field("Lines", "", func(v *Order) *[]Line { return &v.Lines }, mapperimpl.Slice[[]Line](lineForm)),
 	mapperimpl.Field("Prices", "", func(v *Order) *[]Price { return &v.Prices }, mapperimpl.Slice[[]Price](priceForm)),
 )
 
 var lineForm = mapperimpl.Struct(mapperimpl.Funcs[Line]{Same: sameLine, Clone: cloneLine},
 	mapperimpl.Field("Line", "", func(v *Line) *int { return &v.Line }, mapperimpl.Int[int]()),
-	LineFields.SKU, LineFields.Count,
+	LineFields.SKU.Row(nil), LineFields.Count.Row(nil),
 )
 
 func sameLine(a, b *Line) bool {
@@ -133,7 +133,7 @@ func cloneLine(dst, src *Line) {
 
 var priceForm = mapperimpl.Struct(mapperimpl.Funcs[Price]{Same: samePrice, Clone: clonePrice},
 	mapperimpl.Field("Line", "", func(v *Price) *int { return &v.Line }, mapperimpl.Int[int]()),
-	PriceFields.Cents,
+	PriceFields.Cents.Row(nil),
 )
 
 func samePrice(a, b *Price) bool {

@@ -275,7 +275,8 @@ var ResultFields = struct {
 
 var playerForm = mapperimpl.Struct(mapperimpl.Funcs[Player]{},
 	mapperimpl.Field("ID", "", func(v *Player) *string { return &v.ID }, mapperimpl.String[string]()),
-	PlayerFields.Name, PlayerFields.Joined, PlayerFields.Badges, PlayerFields.Score, PlayerFields.Avatar,
+	PlayerFields.Name.Row(nil), PlayerFields.Joined.Row(nil), PlayerFields.Badges.Row(nil),
+	PlayerFields.Score.Row(nil), PlayerFields.Avatar.Row(nil),
 	mapperimpl.Field(
 		"Matches", "", func(v *Player) *[]Match { return &v.Matches }, mapperimpl.Slice[[]Match](matchForm),
 	),
@@ -287,7 +288,7 @@ var playerForm = mapperimpl.Struct(mapperimpl.Funcs[Player]{},
 		"Titles", "", func(v *Player) *[]string { return &v.Titles },
 		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
 	),
-	PlayerFields.Session, PlayerFields.Notes, PlayerFields.Home, PlayerFields.Rank,
+	PlayerFields.Session.Row(nil), PlayerFields.Notes.Row(nil), PlayerFields.Home.Row(nil), PlayerFields.Rank.Row(nil),
 	mapperimpl.Field(
 		"Results", "", func(v *Player) *map[int]Result { return &v.Results },
 		mapperimpl.Map[map[int]Result](resultForm),
@@ -295,7 +296,7 @@ var playerForm = mapperimpl.Struct(mapperimpl.Funcs[Player]{},
 )
 
 var addressForm = mapperimpl.Struct(mapperimpl.Funcs[Address]{Same: sameAddress, Clone: cloneAddress},
-	AddressFields.Street, AddressFields.City,
+	AddressFields.Street.Row(nil), AddressFields.City.Row(nil),
 )
 
 func sameAddress(a, b *Address) bool {
@@ -308,17 +309,17 @@ func cloneAddress(dst, src *Address) {
 }
 
 var scoreForm = mapperimpl.Struct(mapperimpl.Funcs[Score]{},
-	ScoreFields.Points, ScoreFields.Level,
+	ScoreFields.Points.Row(nil), ScoreFields.Level.Row(nil),
 )
 
 var avatarForm = mapperimpl.Struct(mapperimpl.Funcs[Avatar]{},
-	AvatarFields.Image, AvatarFields.Type,
+	AvatarFields.Image.Row(nil), AvatarFields.Type.Row(nil),
 )
 
 var matchForm = mapperimpl.Struct(mapperimpl.Funcs[Match]{Same: sameMatch, Clone: cloneMatch},
 	mapperimpl.Field("Start", "", func(v *Match) *time.Time { return &v.Start }, mapperimpl.Time[time.Time]()),
 	mapperimpl.Field("ID", "", func(v *Match) *string { return &v.ID }, mapperimpl.String[string]()),
-	MatchFields.Points,
+	MatchFields.Points.Row(nil),
 )
 
 func sameMatch(a, b *Match) bool {
@@ -332,7 +333,7 @@ func cloneMatch(dst, src *Match) {
 }
 
 var friendForm = mapperimpl.Struct(mapperimpl.Funcs[Friend]{Same: sameFriend, Clone: cloneFriend},
-	FriendFields.Since,
+	FriendFields.Since.Row(nil),
 )
 
 func sameFriend(a, b *Friend) bool {
@@ -344,11 +345,11 @@ func cloneFriend(dst, src *Friend) {
 }
 
 var sessionForm = mapperimpl.Struct(mapperimpl.Funcs[Session]{},
-	SessionFields.Token, SessionFields.Until,
+	SessionFields.Token.Row(nil), SessionFields.Until.Row(nil),
 )
 
 var resultForm = mapperimpl.Struct(mapperimpl.Funcs[Result]{Same: sameResult, Clone: cloneResult},
-	ResultFields.Wins, ResultFields.Losses,
+	ResultFields.Wins.Row(nil), ResultFields.Losses.Row(nil),
 )
 
 func sameResult(a, b *Result) bool {

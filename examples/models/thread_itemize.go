@@ -51,7 +51,7 @@ var ThreadFields = struct {
 var threadForm = mapperimpl.Struct(mapperimpl.Funcs[Thread]{},
 	mapperimpl.Field("Forum", "", func(v *Thread) *string { return &v.Forum }, mapperimpl.String[string]()),
 	mapperimpl.Field("Subject", "", func(v *Thread) *string { return &v.Subject }, mapperimpl.String[string]()),
-	ThreadFields.Message, ThreadFields.Views, ThreadFields.LastPost,
+	ThreadFields.Message.Row(nil), ThreadFields.Views.Row(nil), ThreadFields.LastPost.Row(nil),
 )
 
 // ItemizeCodec is for the mapper.

@@ -275,7 +275,7 @@ var DocumentFields = struct {
 
 var packageForm = mapperimpl.Struct(mapperimpl.Funcs[Package]{},
 	mapperimpl.Field("Name", "", func(v *Package) *string { return &v.Name }, mapperimpl.String[string]()),
-	PackageFields.Description, PackageFields.License, PackageFields.Keywords,
+	PackageFields.Description.Row(nil), PackageFields.License.Row(nil), PackageFields.Keywords.Row(nil),
 	mapperimpl.Field(
 		"Tags", "", func(v *Package) *map[string]string { return &v.Tags },
 		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
@@ -283,15 +283,15 @@ var packageForm = mapperimpl.Struct(mapperimpl.Funcs[Package]{},
 	mapperimpl.Field(
 		"Releases", "", func(v *Package) *[]Release { return &v.Releases }, mapperimpl.Slice[[]Release](releaseForm),
 	),
-	PackageFields.Dependencies, PackageFields.OptionalDependencies, PackageFields.PeerDependencies,
-	PackageFields.DevDependencies, PackageFields.Engines, PackageFields.Scripts, PackageFields.Files,
-	PackageFields.Exports,
+	PackageFields.Dependencies.Row(nil), PackageFields.OptionalDependencies.Row(nil),
+	PackageFields.PeerDependencies.Row(nil), PackageFields.DevDependencies.Row(nil), PackageFields.Engines.Row(nil),
+	PackageFields.Scripts.Row(nil), PackageFields.Files.Row(nil), PackageFields.Exports.Row(nil),
 )
 
 var releaseForm = mapperimpl.Struct(mapperimpl.Funcs[Release]{Same: sameRelease, Clone: cloneRelease},
 	mapperimpl.Field("At", "", func(v *Release) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
 	mapperimpl.Field("Version", "", func(v *Release) *string { return &v.Version }, mapperimpl.String[string]()),
-	ReleaseFields.Listed,
+	ReleaseFields.Listed.Row(nil),
 )
 
 func sameRelease(a, b *Release) bool {
@@ -306,10 +306,12 @@ func cloneRelease(dst, src *Release) {
 
 var documentForm = mapperimpl.Struct(mapperimpl.Funcs[Document]{},
 	mapperimpl.Field("Name", "", func(v *Document) *string { return &v.Name }, mapperimpl.String[string]()),
-	DocumentFields.Description, DocumentFields.License, DocumentFields.Keywords, DocumentFields.Tags,
-	DocumentFields.Time, DocumentFields.Versions, DocumentFields.Engines, DocumentFields.Dependencies,
-	DocumentFields.OptionalDependencies, DocumentFields.PeerDependencies, DocumentFields.DevDependencies,
-	DocumentFields.Scripts, DocumentFields.Files, DocumentFields.Exports,
+	DocumentFields.Description.Row(nil), DocumentFields.License.Row(nil), DocumentFields.Keywords.Row(nil),
+	DocumentFields.Tags.Row(nil), DocumentFields.Time.Row(nil), DocumentFields.Versions.Row(nil),
+	DocumentFields.Engines.Row(nil), DocumentFields.Dependencies.Row(nil),
+	DocumentFields.OptionalDependencies.Row(nil), DocumentFields.PeerDependencies.Row(nil),
+	DocumentFields.DevDependencies.Row(nil), DocumentFields.Scripts.Row(nil), DocumentFields.Files.Row(nil),
+	DocumentFields.Exports.Row(nil),
 )
 
 // ItemizeCodec is for the mapper.

@@ -355,14 +355,14 @@ var ProfileDocumentFields = struct {
 
 var userForm = mapperimpl.Struct(mapperimpl.Funcs[User]{},
 	mapperimpl.Field("ID", "", func(v *User) *string { return &v.ID }, mapperimpl.String[string]()),
-	UserFields.Email, UserFields.Name, UserFields.Home, UserFields.Delivery, UserFields.Cart, UserFields.History,
-	UserFields.Display, UserFields.Mail,
+	UserFields.Email.Row(nil), UserFields.Name.Row(nil), UserFields.Home.Row(nil), UserFields.Delivery.Row(nil),
+	UserFields.Cart.Row(nil), UserFields.History.Row(nil), UserFields.Display.Row(nil), UserFields.Mail.Row(nil),
 	mapperimpl.Field("Public", "", func(v *User) *[]Wish { return &v.Public }, mapperimpl.Slice[[]Wish](wishForm)),
 	mapperimpl.Field("Private", "", func(v *User) *[]Wish { return &v.Private }, mapperimpl.Slice[[]Wish](wishForm)),
 )
 
 var addressForm = mapperimpl.Struct(mapperimpl.Funcs[Address]{Same: sameAddress, Clone: cloneAddress},
-	AddressFields.Street, AddressFields.City, AddressFields.Country,
+	AddressFields.Street.Row(nil), AddressFields.City.Row(nil), AddressFields.Country.Row(nil),
 )
 
 func sameAddress(a, b *Address) bool {
@@ -376,7 +376,7 @@ func cloneAddress(dst, src *Address) {
 }
 
 var cartForm = mapperimpl.Struct(mapperimpl.Funcs[Cart]{Same: sameCart, Clone: cloneCart},
-	CartFields.Lines,
+	CartFields.Lines.Row(nil),
 )
 
 func sameCart(a, b *Cart) bool {
@@ -388,7 +388,7 @@ func cloneCart(dst, src *Cart) {
 }
 
 var historyForm = mapperimpl.Struct(mapperimpl.Funcs[History]{Same: sameHistory, Clone: cloneHistory},
-	HistoryFields.Pages,
+	HistoryFields.Pages.Row(nil),
 )
 
 func sameHistory(a, b *History) bool {
@@ -400,7 +400,7 @@ func cloneHistory(dst, src *History) {
 }
 
 var displayForm = mapperimpl.Struct(mapperimpl.Funcs[Display]{Same: sameDisplay, Clone: cloneDisplay},
-	DisplayFields.Theme, DisplayFields.Language,
+	DisplayFields.Theme.Row(nil), DisplayFields.Language.Row(nil),
 )
 
 func sameDisplay(a, b *Display) bool {
@@ -413,7 +413,7 @@ func cloneDisplay(dst, src *Display) {
 }
 
 var mailForm = mapperimpl.Struct(mapperimpl.Funcs[Mail]{Same: sameMail, Clone: cloneMail},
-	MailFields.Offers, MailFields.News,
+	MailFields.Offers.Row(nil), MailFields.News.Row(nil),
 )
 
 func sameMail(a, b *Mail) bool {
@@ -426,7 +426,8 @@ func cloneMail(dst, src *Mail) {
 }
 
 var wishForm = mapperimpl.Struct(mapperimpl.Funcs[Wish]{Same: sameWish, Clone: cloneWish},
-	WishFields.AddedAt, WishFields.SKU, WishFields.Title, WishFields.Price, WishFields.Notes,
+	WishFields.AddedAt.Row(nil), WishFields.SKU.Row(nil), WishFields.Title.Row(nil), WishFields.Price.Row(nil),
+	WishFields.Notes.Row(nil),
 )
 
 func sameWish(a, b *Wish) bool {
@@ -443,14 +444,15 @@ func cloneWish(dst, src *Wish) {
 
 var documentForm = mapperimpl.Struct(mapperimpl.Funcs[Document]{},
 	mapperimpl.Field("ID", "", func(v *Document) *string { return &v.ID }, mapperimpl.String[string]()),
-	DocumentFields.Email, DocumentFields.Name, DocumentFields.Home, DocumentFields.Delivery, DocumentFields.Cart,
-	DocumentFields.History, DocumentFields.Display, DocumentFields.Mail, DocumentFields.Public,
-	DocumentFields.Private,
+	DocumentFields.Email.Row(nil), DocumentFields.Name.Row(nil), DocumentFields.Home.Row(nil),
+	DocumentFields.Delivery.Row(nil), DocumentFields.Cart.Row(nil), DocumentFields.History.Row(nil),
+	DocumentFields.Display.Row(nil), DocumentFields.Mail.Row(nil), DocumentFields.Public.Row(nil),
+	DocumentFields.Private.Row(nil),
 )
 
 var profileForm = mapperimpl.Struct(mapperimpl.Funcs[Profile]{},
 	mapperimpl.Field("ID", "", func(v *Profile) *string { return &v.ID }, mapperimpl.String[string]()),
-	ProfileFields.Email,
+	ProfileFields.Email.Row(nil),
 	mapperimpl.Field(
 		"Values", "", func(v *Profile) *map[string]string { return &v.Values },
 		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
@@ -459,7 +461,7 @@ var profileForm = mapperimpl.Struct(mapperimpl.Funcs[Profile]{},
 
 var profileDocumentForm = mapperimpl.Struct(mapperimpl.Funcs[ProfileDocument]{},
 	mapperimpl.Field("ID", "", func(v *ProfileDocument) *string { return &v.ID }, mapperimpl.String[string]()),
-	ProfileDocumentFields.Email, ProfileDocumentFields.Values,
+	ProfileDocumentFields.Email.Row(nil), ProfileDocumentFields.Values.Row(nil),
 )
 
 // ItemizeCodec is for the mapper.

@@ -16,9 +16,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
@@ -29,53 +29,74 @@ import (
 
 // Requests requires that mappers of two models plan the same, and send the same requests,
 // for inserts, edits and deletes of random values. The models are one and the same, with
-// generated code and without.
+// generated code and without: copies of one source.
 func Requests[G, R any](t *testing.T, seed uint64) {
 	t.Helper()
-	generated, reflected := record[G](t, seed), record[R](t, seed)
-	if d := cmp.Diff(reflected, generated); d != "" {
-		t.Fatalf("(-reflected +generated):\n%s", d)
+	g, r := newSide[G](t), newSide[R](t)
+	e, err := schema.Of(reflect.TypeFor[R]())
+	if err != nil {
+		t.Fatal(err)
 	}
-	if len(generated) < 10 {
-		t.Errorf("only %d requests, plans and errors", len(generated))
+	gen := modeltest.NewGen(rand.New(rand.NewPCG(seed, 0)), e)
+	for range 10 {
+		v := gen.New().(*R)
+		// The types have the same fields, and so values the same place in memory.
+		twin := (*G)(unsafe.Pointer(v))
+		x, y := g.mapper.New(*twin), r.mapper.New(*v)
+		for n := range 5 {
+			if n > 0 {
+				gen.Edit(v)
+				x.Value, y.Value = *twin, *v
+			}
+			same(t, "Plan", g.plan(x), r.plan(y))
+			same(t, "Save", g.save(x), r.save(y))
+		}
+		same(t, "Delete", g.remove(x), r.remove(y))
+	}
+	// Entries of maps come in any order.
+	slices.Sort(g.tape.requests)
+	slices.Sort(r.tape.requests)
+	same(t, "requests", g.tape.requests, r.tape.requests)
+	if len(r.tape.requests) < 10 {
+		t.Errorf("only %d requests", len(r.tape.requests))
 	}
 }
 
-// record lists what a mapper plans and sends.
-func record[T any](t *testing.T, seed uint64) []string {
+func same(t *testing.T, what string, generated, reflected any) {
 	t.Helper()
-	var x tape
+	if d := cmp.Diff(reflected, generated); d != "" {
+		t.Fatalf("%s (-reflected +generated):\n%s", what, d)
+	}
+}
+
+// side is a mapper whose requests are kept.
+type side[T any] struct {
+	mapper *mapper.Mapper[T]
+	tape   *tape
+}
+
+func newSide[T any](t *testing.T) side[T] {
+	t.Helper()
+	x := &tape{}
 	m, err := mapper.New[T](x.client(), mapper.CursorKey(make([]byte, 16)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := schema.Of(reflect.TypeFor[T]())
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, gen := context.Background(), modeltest.NewGen(rand.New(rand.NewPCG(seed, 0)), e)
-	note := func(what string, err error) { x.notes = append(x.notes, what+" "+fmt.Sprint(err)) }
-	for range 10 {
-		v := gen.New().(*T)
-		entity := m.New(*v)
-		for n := range 5 {
-			if n > 0 {
-				gen.Edit(v)
-				entity.Value = *v
-			}
-			x.notes = append(x.notes, plan(m, entity))
-			_, err := m.Save(ctx, entity, mapper.Independent())
-			note("Save", err)
-		}
-		_, err := m.Delete(ctx, entity, mapper.Independent())
-		note("Delete", err)
-	}
-	slices.Sort(x.notes) // entries of maps come in any order
-	return x.notes
+	return side[T]{m, x}
 }
 
-func plan[T any](m *mapper.Mapper[T], e *mapper.Entity[T]) string {
-	p, err := m.Plan(e, mapper.Independent())
+func (s side[T]) save(e *mapper.Entity[T]) string {
+	_, err := s.mapper.Save(context.Background(), e, mapper.Independent())
+	return fmt.Sprint(err)
+}
+
+func (s side[T]) remove(e *mapper.Entity[T]) string {
+	_, err := s.mapper.Delete(context.Background(), e, mapper.Independent())
+	return fmt.Sprint(err)
+}
+
+func (s side[T]) plan(e *mapper.Entity[T]) string {
+	p, err := s.mapper.Plan(e, mapper.Independent())
 	if err != nil {
 		return err.Error()
 	}
@@ -88,7 +109,7 @@ func plan[T any](m *mapper.Mapper[T], e *mapper.Entity[T]) string {
 }
 
 // tape is a transport that keeps the requests, and answers that all went well.
-type tape struct{ notes []string }
+type tape struct{ requests []string }
 
 // Do keeps a request.
 func (x *tape) Do(r *http.Request) (*http.Response, error) {
@@ -104,7 +125,7 @@ func (x *tape) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.notes = append(x.notes, r.Header.Get("X-Amz-Target")+" "+changing.ReplaceAllString(string(sorted), "TOKEN"))
+	x.requests = append(x.requests, r.Header.Get("X-Amz-Target")+" "+changing.ReplaceAllString(string(sorted), "TOKEN"))
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
 		Body: io.NopCloser(bytes.NewReader([]byte("{}"))), Request: r,
@@ -117,6 +138,8 @@ var changing = regexp.MustCompile(`"B":"[A-Za-z0-9+/]{11}="|"ClientRequestToken"
 func (x *tape) client() *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		Region: "us-east-1", HTTPClient: x, Retryer: aws.NopRetryer{},
-		Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "id", SecretAccessKey: "secret"}, nil
+		}),
 	})
 }

@@ -496,7 +496,7 @@ type VisitKey struct{ visitNode }
 // Project, Limit, Reverse, After.
 type VisitQuery struct {
 	at query.Node[Visit]
-	visitEntities
+	query.Query[Visit, Visit]
 	visitEntitiesHours
 }
 
@@ -511,8 +511,6 @@ func (n VisitQuery) At(atValue time.Time) query.Query[Visit, Visit] {
 }
 
 type visitNode = mapper.EntityNode[Visit]
-
-type visitEntities = query.Query[Visit, Visit]
 
 type visitEntitiesHours = query.Hours[query.Query[Visit, Visit]]
 
@@ -601,7 +599,7 @@ type HappeningKey struct{ happeningNode }
 // Project, Limit, Reverse, After.
 type HappeningQuery struct {
 	at query.Node[Happening]
-	happeningEntities
+	query.Query[Happening, Happening]
 	happeningEntitiesHours
 }
 
@@ -617,8 +615,6 @@ func (n HappeningQuery) At(atValue time.Time) query.Query[Happening, Happening] 
 }
 
 type happeningNode = mapper.EntityNode[Happening]
-
-type happeningEntities = query.Query[Happening, Happening]
 
 type happeningEntitiesHours = query.Hours[query.Query[Happening, Happening]]
 
@@ -789,7 +785,7 @@ var SessionFields = struct {
 
 var logForm = mapperimpl.Struct(mapperimpl.Funcs[Log]{},
 	mapperimpl.Field("ID", "", func(v *Log) *string { return &v.ID }, mapperimpl.String[string]()),
-	LogFields.Name, LogFields.Count,
+	LogFields.Name.Row(nil), LogFields.Count.Row(nil),
 	mapperimpl.Field("Nanos", "", func(v *Log) *[]Event { return &v.Nanos }, mapperimpl.Slice[[]Event](eventForm)),
 	mapperimpl.Field("Millis", "", func(v *Log) *[]Event { return &v.Millis }, mapperimpl.Slice[[]Event](eventForm)),
 	mapperimpl.Field("Seconds", "", func(v *Log) *[]Event { return &v.Seconds }, mapperimpl.Slice[[]Event](eventForm)),
@@ -803,11 +799,11 @@ var logForm = mapperimpl.Struct(mapperimpl.Funcs[Log]{},
 	mapperimpl.Field(
 		"Lists", "", func(v *Log) *[]ListEvent { return &v.Lists }, mapperimpl.Slice[[]ListEvent](listEventForm),
 	),
-	LogFields.Extra,
+	LogFields.Extra.Row(nil),
 )
 
 var eventForm = mapperimpl.Struct(mapperimpl.Funcs[Event]{Same: sameEvent, Clone: cloneEvent},
-	EventFields.At, EventFields.K,
+	EventFields.At.Row(nil), EventFields.K.Row(nil),
 )
 
 func sameEvent(a, b *Event) bool {
@@ -822,7 +818,7 @@ func cloneEvent(dst, src *Event) {
 var listEventForm = mapperimpl.Struct(mapperimpl.Funcs[ListEvent]{Same: sameListEvent, Clone: cloneListEvent},
 	mapperimpl.Field("List", "", func(v *ListEvent) *string { return &v.List }, mapperimpl.String[string]()),
 	mapperimpl.Field("At", "", func(v *ListEvent) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
-	ListEventFields.N,
+	ListEventFields.N.Row(nil),
 )
 
 func sameListEvent(a, b *ListEvent) bool {
@@ -836,26 +832,26 @@ func cloneListEvent(dst, src *ListEvent) {
 }
 
 var extraForm = mapperimpl.Struct(mapperimpl.Funcs[Extra]{},
-	ExtraFields.A, ExtraFields.B,
+	ExtraFields.A.Row(nil), ExtraFields.B.Row(nil),
 )
 
 var visitForm = mapperimpl.Struct(mapperimpl.Funcs[Visit]{},
 	mapperimpl.Field("Site", "", func(v *Visit) *string { return &v.Site }, mapperimpl.String[string]()),
-	VisitFields.At,
+	VisitFields.At.Row(nil),
 	mapperimpl.Field("User", "", func(v *Visit) *string { return &v.User }, mapperimpl.String[string]()),
-	VisitFields.Page,
+	VisitFields.Page.Row(nil),
 )
 
 var ticketForm = mapperimpl.Struct(mapperimpl.Funcs[Ticket]{},
 	mapperimpl.Field("Queue", "", func(v *Ticket) *string { return &v.Queue }, mapperimpl.String[string]()),
 	mapperimpl.Field("N", "", func(v *Ticket) *int { return &v.N }, mapperimpl.Int[int]()),
-	TicketFields.Title,
+	TicketFields.Title.Row(nil),
 	mapperimpl.Field("Notes", "", func(v *Ticket) *[]Note { return &v.Notes }, mapperimpl.Slice[[]Note](noteForm)),
 )
 
 var noteForm = mapperimpl.Struct(mapperimpl.Funcs[Note]{Same: sameNote, Clone: cloneNote},
 	mapperimpl.Field("Line", "", func(v *Note) *int { return &v.Line }, mapperimpl.Int[int]()),
-	NoteFields.Text,
+	NoteFields.Text.Row(nil),
 )
 
 func sameNote(a, b *Note) bool {
@@ -870,18 +866,18 @@ func cloneNote(dst, src *Note) {
 var happeningForm = mapperimpl.Struct(mapperimpl.Funcs[Happening]{},
 	mapperimpl.Field("At", "", func(v *Happening) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
 	mapperimpl.Field("ID", "", func(v *Happening) *string { return &v.ID }, mapperimpl.String[string]()),
-	HappeningFields.Text,
+	HappeningFields.Text.Row(nil),
 )
 
 var shelfForm = mapperimpl.Struct(mapperimpl.Funcs[Shelf]{},
 	mapperimpl.Field("ID", "", func(v *Shelf) *string { return &v.ID }, mapperimpl.String[string]()),
-	ShelfFields.Name, ShelfFields.Level,
+	ShelfFields.Name.Row(nil), ShelfFields.Level.Row(nil),
 	mapperimpl.Field("Books", "", func(v *Shelf) *[]Event { return &v.Books }, mapperimpl.Slice[[]Event](eventForm)),
-	ShelfFields.Session, ShelfFields.Notes,
+	ShelfFields.Session.Row(nil), ShelfFields.Notes.Row(nil),
 )
 
 var sessionForm = mapperimpl.Struct(mapperimpl.Funcs[Session]{},
-	SessionFields.Token, SessionFields.Until,
+	SessionFields.Token.Row(nil), SessionFields.Until.Row(nil),
 )
 
 // ItemizeCodec is for the mapper.
