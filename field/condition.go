@@ -1,9 +1,6 @@
 package field
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/itemize/itemize/internal/condition"
@@ -12,19 +9,6 @@ import (
 
 // Condition is a condition on a record of the type R: on the attributes of its item.
 type Condition[R any] struct{ condition condition.Condition }
-
-// maxIn is how many values DynamoDB takes in an IN.
-const maxIn = 100
-
-var (
-	errOmitted = errors.New("the value is left out when it is stored (omitempty), so that nothing stored can be compared with it: use Absent or Exists")
-	errIn      = fmt.Errorf("In takes 1 to %d values", maxIn)
-)
-
-// failed is a condition that cannot be. The error comes when it is used.
-func (h Value[R, V]) failed(err error) Condition[R] {
-	return Condition[R]{condition.Failed(fmt.Errorf("the condition on %s: %w", h.row.Name, err))}
-}
 
 // And returns the condition that this one and the others hold.
 func (c Condition[R]) And(others ...Condition[R]) Condition[R] { return And(c, others...) }

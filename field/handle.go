@@ -1,49 +1,49 @@
 package field
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/condition"
 	"github.com/itemize/itemize/internal/form"
 )
 
-// Of is any handle of a field of the struct R.
-type Of[R any] interface {
-	// Row returns the field as a row of its struct's table. It is for the library.
-	Row(*R) form.Row
-}
-
-// Value is the handle of a field of the type V: what all handles can do.
-type Value[R, V any] struct {
+// handle is what the handles of all types are: their methods only add the types, since
+// each is compiled once for every field of every model.
+type handle struct {
 	row     form.Row
 	options form.Options
-	// put sets the field to a value, where a pointer to it is what is stored.
-	put func(p any, v *V)
+	// pointer says that the field is a pointer to the handle's values.
+	pointer bool
 }
 
-// newValue returns the handle of a field of the type V.
-func newValue[R, V any](name, tag string, at func(*R) *V, f form.Typed[V]) Value[R, V] {
-	return Value[R, V]{
-		row: form.RowOf(name, tag, at, f), options: optionsOf(tag),
-		put: func(p any, v *V) { *p.(*V) = *v },
+// newHandle returns the handle of a row.
+func newHandle(r form.Row) handle {
+	words := strings.Split(r.Tag, ",")
+	return handle{row: r, options: form.OptionsOf(words[1:])}
+}
+
+// put sets the field at p to the value at v.
+func (h *handle) put(p, v any) {
+	if !h.pointer {
+		h.row.Form.Assign(p, v)
+		return
 	}
+	to := h.row.Form.Pointer
+	c := to.Elem.New()
+	to.Elem.Assign(c, v)
+	to.Store(p, c)
 }
 
-func optionsOf(tag string) form.Options {
-	words := strings.Split(tag, ",")
-	return form.OptionsOf(words[1:])
-}
-
-// Row returns the field as a row of its struct's table. It is for the library.
-func (h Value[R, V]) Row(*R) form.Row { return h.row }
-
-// encode returns a value as the field is stored, nil where it is left out.
-func (h Value[R, V]) encode(v V) (types.AttributeValue, error) {
+// encode returns the value at v as the field is stored, nil where it is left out.
+func (h *handle) encode(v any) (types.AttributeValue, error) {
 	p := h.row.Form.New()
-	h.put(p, &v)
+	h.put(p, v)
 	av, err := h.row.Form.Encode(p, h.options)
 	if err == nil {
 		err = attr.Check(av)
@@ -51,45 +51,58 @@ func (h Value[R, V]) encode(v V) (types.AttributeValue, error) {
 	return av, err
 }
 
-// field returns what a condition on the field is about.
-func (h Value[R, V]) field() condition.Field {
-	return condition.Field{Name: h.row.Name, Attribute: h.row.Attribute()}
+// given is encode for a condition that needs a value.
+func (h *handle) given(v any) (types.AttributeValue, error) {
+	av, err := h.encode(v)
+	if err == nil && av == nil {
+		err = errOmitted
+	}
+	return av, err
 }
 
-// Equal is the condition that the field is v.
-func (h Value[R, V]) Equal(v V) Condition[R] { return h.compare(" = ", v) }
+var (
+	errOmitted = errors.New("the value is left out when it is stored (omitempty), so that nothing stored can be compared with it: use Absent or Exists")
+	errIn      = fmt.Errorf("In takes 1 to %d values", maxIn)
+)
 
-// NotEqual is the condition that the field is not v.
-func (h Value[R, V]) NotEqual(v V) Condition[R] { return h.compare(" <> ", v) }
+// maxIn is how many values DynamoDB takes in an IN.
+const maxIn = 100
+
+// condition returns a condition on the field.
+func (h *handle) condition(render func(x condition.Expression, name string) string) condition.Condition {
+	return condition.New(condition.Field{Name: h.row.Name, Attribute: h.row.Attribute()}, render)
+}
+
+// failed is a condition that cannot be. The error comes when it is used.
+func (h *handle) failed(err error) condition.Condition {
+	return condition.Failed(fmt.Errorf("the condition on %s: %w", h.row.Name, err))
+}
 
 // compare compares the field's attribute with a value. One that is left out is there
 // where the attribute is not.
-func (h Value[R, V]) compare(operator string, v V) Condition[R] {
+func (h *handle) compare(operator string, v any) condition.Condition {
 	av, err := h.encode(v)
 	switch {
 	case err != nil:
 		return h.failed(err)
 	case av == nil && operator == " = ":
-		return h.Absent()
+		return h.call("attribute_not_exists")
 	case av == nil && operator == " <> ":
-		return h.Exists()
+		return h.call("attribute_exists")
 	case av == nil:
 		return h.failed(errOmitted)
 	}
 	return h.condition(func(x condition.Expression, name string) string { return name + operator + x.Value(av) })
 }
 
-// In is the condition that the field is one of the values: up to 100.
-func (h Value[R, V]) In(values ...V) Condition[R] {
+// in is the condition that the field is one of the values.
+func (h *handle) in(values []any) condition.Condition {
 	if len(values) == 0 || len(values) > maxIn {
 		return h.failed(errIn)
 	}
 	all := make([]types.AttributeValue, len(values))
 	for i, v := range values {
-		av, err := h.encode(v)
-		if err == nil && av == nil {
-			err = errOmitted
-		}
+		av, err := h.given(v)
 		if err != nil {
 			return h.failed(err)
 		}
@@ -104,47 +117,51 @@ func (h Value[R, V]) In(values ...V) Condition[R] {
 	})
 }
 
-// Exists is the condition that the field's attribute is there.
-func (h Value[R, V]) Exists() Condition[R] {
-	return h.condition(func(_ condition.Expression, name string) string { return "attribute_exists(" + name + ")" })
-}
-
-// Absent is the condition that the field's attribute is not there.
-func (h Value[R, V]) Absent() Condition[R] {
-	return h.condition(func(_ condition.Expression, name string) string { return "attribute_not_exists(" + name + ")" })
-}
-
-func (h Value[R, V]) condition(render func(x condition.Expression, name string) string) Condition[R] {
-	return Condition[R]{condition.New(h.field(), render)}
-}
-
 // between is the condition that the field lies between two values, both included.
-func (h Value[R, V]) between(low, high V) Condition[R] {
-	from, errFrom := h.encode(low)
-	to, errTo := h.encode(high)
-	switch {
-	case errFrom != nil:
-		return h.failed(errFrom)
-	case errTo != nil:
-		return h.failed(errTo)
-	case from == nil || to == nil:
-		return h.failed(errOmitted)
+func (h *handle) between(low, high any) condition.Condition {
+	from, err := h.given(low)
+	if err != nil {
+		return h.failed(err)
+	}
+	to, err := h.given(high)
+	if err != nil {
+		return h.failed(err)
 	}
 	return h.condition(func(x condition.Expression, name string) string {
 		return name + " BETWEEN " + x.Value(from) + " AND " + x.Value(to)
 	})
 }
 
-// call is the condition that a function of the attribute and a value holds.
-func (h Value[R, V]) call(function string, v V) Condition[R] {
-	av, err := h.encode(v)
-	if err == nil && av == nil {
-		err = errOmitted
-	}
-	if err != nil {
-		return h.failed(err)
+// call is the condition that a function of the attribute and of values holds.
+func (h *handle) call(function string, arguments ...any) condition.Condition {
+	var values []types.AttributeValue
+	for _, v := range arguments {
+		av, err := h.given(v)
+		if err != nil {
+			return h.failed(err)
+		}
+		values = append(values, av)
 	}
 	return h.condition(func(x condition.Expression, name string) string {
-		return function + "(" + name + ", " + x.Value(av) + ")"
+		text := function + "(" + name
+		for _, av := range values {
+			text += ", " + x.Value(av)
+		}
+		return text + ")"
 	})
+}
+
+// set returns the change of the field to the value at v.
+func (h handle) set(v any) codec.PatchChange {
+	return codec.PatchChange{Kind: codec.PatchSet, Field: h.row.Name, Apply: func(rec any) { h.put(h.row.At(rec), v) }}
+}
+
+// remove returns the removal of the field's attribute.
+func (h *handle) remove() codec.PatchChange {
+	return codec.PatchChange{Kind: codec.PatchRemove, Field: h.row.Name}
+}
+
+// increment returns the change of a number by another.
+func (h *handle) increment(by string) codec.PatchChange {
+	return codec.PatchChange{Kind: codec.PatchIncrement, Field: h.row.Name, By: by}
 }

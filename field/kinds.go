@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/form"
 )
 
@@ -15,28 +14,32 @@ type value[R, V any] = Value[R, V]
 type ordered[R, V any] struct{ value[R, V] }
 
 // Less is the condition that the field is less than v.
-func (h ordered[R, V]) Less(v V) Condition[R] { return h.compare(" < ", v) }
+func (h ordered[R, V]) Less(v V) Condition[R] { return Condition[R]{h.compare(" < ", &v)} }
 
 // LessOrEqual is the condition that the field is at most v.
-func (h ordered[R, V]) LessOrEqual(v V) Condition[R] { return h.compare(" <= ", v) }
+func (h ordered[R, V]) LessOrEqual(v V) Condition[R] { return Condition[R]{h.compare(" <= ", &v)} }
 
 // Greater is the condition that the field is greater than v.
-func (h ordered[R, V]) Greater(v V) Condition[R] { return h.compare(" > ", v) }
+func (h ordered[R, V]) Greater(v V) Condition[R] { return Condition[R]{h.compare(" > ", &v)} }
 
 // GreaterOrEqual is the condition that the field is at least v.
-func (h ordered[R, V]) GreaterOrEqual(v V) Condition[R] { return h.compare(" >= ", v) }
+func (h ordered[R, V]) GreaterOrEqual(v V) Condition[R] { return Condition[R]{h.compare(" >= ", &v)} }
 
 // Between is the condition that the field lies between two values, both included.
-func (h ordered[R, V]) Between(low, high V) Condition[R] { return h.between(low, high) }
+func (h ordered[R, V]) Between(low, high V) Condition[R] { return Condition[R]{h.between(&low, &high)} }
 
 // String is the handle of a string.
 type String[R any, V ~string] struct{ ordered[R, V] }
 
 // BeginsWith is the condition that the field begins with a text.
-func (h String[R, V]) BeginsWith(prefix V) Condition[R] { return h.call("begins_with", prefix) }
+func (h String[R, V]) BeginsWith(prefix V) Condition[R] {
+	return Condition[R]{h.call("begins_with", &prefix)}
+}
 
 // Contains is the condition that the field contains a text.
-func (h String[R, V]) Contains(text V) Condition[R] { return h.call("contains", text) }
+func (h String[R, V]) Contains(text V) Condition[R] {
+	return Condition[R]{h.call("contains", &text)}
+}
 
 // number are the types of numbers.
 type number = form.Number
@@ -45,27 +48,17 @@ type number = form.Number
 type Number[R any, V number] struct{ ordered[R, V] }
 
 // Increment adds to the field, which counts from 0 where it is not stored.
-func (h Number[R, V]) Increment(by V) Change[R] { return h.add(decimal(by)) }
+func (h Number[R, V]) Increment(by V) Change[R] { return Change[R]{h.increment(decimal(&by))} }
 
 // Decrement subtracts from the field. Of an unsigned field it requires that it is as
 // large.
 func (h Number[R, V]) Decrement(by V) Change[R] {
-	text := decimal(by)
-	if rest, negative := strings.CutPrefix(text, "-"); negative {
-		return h.add(rest)
-	}
-	return h.add("-" + text)
+	return Change[R]{h.increment(negative(decimal(&by)))}
 }
 
-func (h Number[R, V]) add(by string) Change[R] {
-	c := h.change(codec.PatchIncrement)
-	c.By = by
-	return Change[R]{c}
-}
-
-// decimal returns a number as text.
-func decimal[V number](n V) string {
-	v := reflect.ValueOf(n)
+// decimal returns the number at p as text.
+func decimal(p any) string {
+	v := reflect.ValueOf(p).Elem()
 	switch {
 	case v.CanInt():
 		return strconv.FormatInt(v.Int(), 10)
@@ -73,6 +66,14 @@ func decimal[V number](n V) string {
 		return strconv.FormatUint(v.Uint(), 10)
 	}
 	return strconv.FormatFloat(v.Float(), 'f', -1, v.Type().Bits())
+}
+
+// negative returns the text of a number with the other sign.
+func negative(text string) string {
+	if rest, ok := strings.CutPrefix(text, "-"); ok {
+		return rest
+	}
+	return "-" + text
 }
 
 // Bool is the handle of a bool.
@@ -127,8 +128,7 @@ func NewStruct[R, S any](name, tag string, at func(*R) *S, f form.Typed[S]) Stru
 
 // NewStructPointer is for generated code.
 func NewStructPointer[R, S any](name, tag string, at func(*R) **S, f form.Typed[S]) Struct[R, S] {
-	return Struct[R, S]{value[R, S]{
-		row: form.RowOf(name, tag, at, form.PointerOf(f)), options: optionsOf(tag),
-		put: func(p any, v *S) { c := *v; *p.(**S) = &c },
-	}}
+	h := newHandle(form.NewRow(name, tag, at, form.PointerOf(f)))
+	h.pointer = true
+	return Struct[R, S]{value[R, S]{h}}
 }
