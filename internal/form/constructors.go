@@ -195,13 +195,9 @@ type Funcs[R any] struct {
 }
 
 // StructOf returns the form of a struct.
-func StructOf[R any](funcs Funcs[R], rows ...TypedRow[R]) Typed[R] {
+func StructOf[R any](funcs Funcs[R], rows ...Row) Typed[R] {
 	f := typed[R]()
-	all := make([]Row, len(rows))
-	for i, r := range rows {
-		all[i] = r.Row(nil)
-	}
-	structForm(f, func() *schema.Type { return schema.TypeOf(f.Type) }, all)
+	structForm(f, func() *schema.Type { return schema.TypeOf(f.Type) }, rows)
 	if same := funcs.Same; same != nil {
 		f.same = func(a, b any, _ Options) bool { return same(a.(*R), b.(*R)) }
 		f.equal = same
@@ -213,16 +209,8 @@ func StructOf[R any](funcs Funcs[R], rows ...TypedRow[R]) Typed[R] {
 	return Typed[R]{f}
 }
 
-// NewRow returns the row of a field.
-func NewRow[R, V any](name, tag string, at func(*R) *V, f Typed[V]) TypedRow[R] {
-	return row[R]{RowOf(name, tag, at, f)}
-}
-
-// RowOf is NewRow without the type.
-func RowOf[R, V any](name, tag string, at func(*R) *V, f Typed[V]) Row {
+// NewRow returns the row of a field. Rows have no type of their own, since each instance
+// of one is compiled with all of its methods.
+func NewRow[R, V any](name, tag string, at func(*R) *V, f Typed[V]) Row {
 	return Row{name, tag, func(p any) any { return at(p.(*R)) }, f.form}
 }
-
-type row[R any] struct{ row Row }
-
-func (r row[R]) Row(*R) Row { return r.row }

@@ -112,7 +112,7 @@ var innerForm = form.StructOf(form.Funcs[inner]{},
 	form.NewRow("Zip", ",omitempty", func(v *inner) **int { return &v.Zip }, form.PointerOf(form.NumericOf[int]())),
 	form.NewRow("At", "", func(v *inner) *time.Time { return &v.At }, form.TimeOf[time.Time]()))
 
-func typedRow[V any](name string, at func(*kitchen) *V, f form.Typed[V]) form.TypedRow[kitchen] {
+func typedRow[V any](name string, at func(*kitchen) *V, f form.Typed[V]) form.Row {
 	return form.NewRow(name, "", at, f)
 }
 

@@ -13,10 +13,6 @@ func (t Typed[V]) Define(of Typed[V]) { *t.form = *of.form }
 // Recursive returns the form of a type that contains itself, to be defined later.
 func Recursive[V any]() Typed[V] { return Typed[V]{&Form{}} }
 
-// TypedRow is a field of the struct R as a row of its table. Rows are made by
-// generated code, and fields' handles are rows.
-type TypedRow[R any] interface{ Row(*R) Row }
-
 // Integer types, and floats.
 type (
 	Signed interface {

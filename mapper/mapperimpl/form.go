@@ -6,9 +6,9 @@ import "github.com/itemize/itemize/internal/form"
 // and copied.
 type Form[V any] = form.Typed[V]
 
-// Row is a field of the struct R in the table of its type: made by Field, or a handle
+// Row is a field in the table of a struct: made by Field, or by the method Row of a handle
 // of package field.
-type Row[R any] = form.TypedRow[R]
+type Row = form.Row
 
 // Funcs are the functions that compare and copy values of a struct. Without them its
 // fields are compared and copied one by one.
@@ -67,7 +67,7 @@ func Opaque[V any]() Form[V] { return form.OpaqueOf[V]() }
 func Text[V any]() Form[V] { return form.TextOf[V]() }
 
 // Struct is the form of a struct: the table of its fields.
-func Struct[R any](f Funcs[R], rows ...Row[R]) Form[R] { return form.StructOf(f, rows...) }
+func Struct[R any](f Funcs[R], rows ...Row) Form[R] { return form.StructOf(f, rows...) }
 
 // Recursive is the form of a struct that contains itself; its method Define is called
 // in init.
@@ -76,6 +76,6 @@ func Recursive[R any]() Form[R] { return form.Recursive[R]() }
 // Field is a row without a handle: a field that keys alone hold, an embedded struct, a
 // slice or map whose elements are items. name is the field's name in Go, tag the value of
 // its dynamodbav tag.
-func Field[R, V any](name, tag string, at func(*R) *V, f Form[V]) Row[R] {
+func Field[R, V any](name, tag string, at func(*R) *V, f Form[V]) Row {
 	return form.NewRow(name, tag, at, f)
 }
