@@ -299,7 +299,7 @@ func (g *generator) tableOf(w *writer, s *structure) {
 	for _, r := range g.rows(s) {
 		f := s.t.Fields[r.index]
 		if r.handle != nil {
-			handles = append(handles, s.handles+"."+f.Name)
+			handles = append(handles, s.handles+"."+f.Name+".Row(nil)")
 			continue
 		}
 		flush()
