@@ -90,18 +90,18 @@ func NewElementNode[T, E any](n query.Node[T], item int) ElementNode[T, E] {
 
 // Patch changes fields of the element, which has to be there.
 func (n ElementNode[T, E]) Patch(changes ...field.Change[E]) ItemPatch[T, E] {
-	return newItemPatch(n.node, codec.PatchChange{Item: n.item, Values: n.values()}, changes)
+	return newItemPatch(n.node, codec.PatchChange{Item: n.item, Values: valuesOf(n.node)}, changes)
 }
 
 // Delete deletes the element, which has to be there.
 func (n ElementNode[T, E]) Delete() Patch[T] {
-	return newPatch(n.node, codec.PatchChange{Kind: codec.PatchRemoveElement, Item: n.item, Values: n.values()})
+	return newPatch(n.node, codec.PatchChange{Kind: codec.PatchRemoveElement, Item: n.item, Values: valuesOf(n.node)})
 }
 
-// values are those of the placeholders that name the element.
-func (n ElementNode[T, E]) values() []key.Value {
+// valuesOf returns the values of the placeholders that name a node's element.
+func valuesOf[T any](n query.Node[T]) []key.Value {
 	values := []key.Value{}
-	if s := query.Spec(n.node); len(s.Targets) == 1 {
+	if s := query.Spec(n); len(s.Targets) == 1 {
 		values = append(values, s.Targets[0].Values...)
 	}
 	return values

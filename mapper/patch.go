@@ -8,6 +8,7 @@ import (
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/condition"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/query"
@@ -24,63 +25,37 @@ import (
 // has to be there (ErrNotFound), and what is added must not be (ErrExists): Upsert makes
 // a patch write either way. Since nothing is read, nothing tells how large the items are:
 // the plan's units are bounds, the receipt's Consumed what it was.
-type Patch[T any] struct {
-	// nodes are of the entity; all of them have to be of one.
-	nodes   []query.Node[T]
-	changes []codec.PatchChange
-}
+type Patch[T any] struct{ is patch }
 
 // SomePatch is a patch of an entity of the model T: Patch, or what embeds it.
-type SomePatch[T any] interface{ patchOf(*T) Patch[T] }
+type SomePatch[T any] interface{ patchOf(*T) patch }
 
-func (p Patch[T]) patchOf(*T) Patch[T] { return p }
-
-func newPatch[T any](n query.Node[T], changes ...codec.PatchChange) Patch[T] {
-	return Patch[T]{[]query.Node[T]{n}, changes}
-}
-
-// with returns the patch with more changes.
-func (p Patch[T]) with(changes ...codec.PatchChange) Patch[T] {
-	p.changes = slices.Concat(p.changes, changes)
-	return p
-}
+func (p Patch[T]) patchOf(*T) patch { return p.is }
 
 // And returns the patch together with other patches of the same entity.
 func (p Patch[T]) And(others ...SomePatch[T]) Patch[T] {
 	for _, o := range others {
-		other := o.patchOf(nil)
-		p.nodes = slices.Concat(p.nodes, other.nodes)
-		p = p.with(other.changes...)
+		p.is = p.is.and(o.patchOf(nil))
 	}
 	return p
 }
 
 // Upsert makes what the patch changes where it is not there, and replaces what it adds
 // where that is. A change of an element still requires it.
-func (p Patch[T]) Upsert() Patch[T] { return p.with(codec.PatchChange{Kind: codec.PatchUpsert}) }
+func (p Patch[T]) Upsert() Patch[T] { return Patch[T]{p.is.with(codec.PatchUpsert)} }
 
 // IfEntityExists requires that the entity is there: its root, which is then part of a
 // transaction.
-func (p Patch[T]) IfEntityExists() Patch[T] {
-	return p.with(codec.PatchChange{Kind: codec.PatchIfEntity})
-}
+func (p Patch[T]) IfEntityExists() Patch[T] { return Patch[T]{p.is.with(codec.PatchIfEntity)} }
 
 // Exec writes the patch. An increment whose answer was lost is never sent again: the
 // error is an *OutcomeUnknownError, which ExactlyOnce avoids, at the double price. The
 // other options of writes mean nothing here and are refused.
 func (p Patch[T]) Exec(ctx context.Context, m *Mapper[T], options ...WriteOption) (*Receipt, error) {
-	var t tally
 	if m == nil {
-		return t.receipt(), errNoMapper
+		return &Receipt{}, errNoMapper
 	}
-	ctx, end := m.core.observe(ctx, OpPatch)
-	x, err := m.core.planPatch(p.selection(m.core), p.changes, writeSettingsOf(options))
-	if err == nil {
-		t.mode = x.mode()
-		err = x.send(ctx, &t)
-	}
-	end(&t, err)
-	return t.receipt(), err
+	return m.core.patch(ctx, p.is, writeSettingsOf(options))
 }
 
 // Plan returns what Exec would send, and cost. It does no I/O.
@@ -88,33 +63,10 @@ func (p Patch[T]) Plan(m *Mapper[T], options ...WriteOption) (*Plan, error) {
 	if m == nil {
 		return nil, errNoMapper
 	}
-	x, err := m.core.planPatch(p.selection(m.core), p.changes, writeSettingsOf(options))
-	if err != nil {
-		return nil, err
-	}
-	return x.describe(), nil
+	return m.core.planOfPatch(p.is, writeSettingsOf(options))
 }
 
 var errNoMapper = errors.New("the patch has nothing to run on: pass the model's *mapper.Mapper")
-
-// selection is that of the entity.
-func (p Patch[T]) selection(c *core) selection.Selection {
-	if len(p.nodes) == 0 {
-		return selection.Selection{Err: fmt.Errorf("%s: the patch is empty: make one with a node of generated code", c.schema.Label())}
-	}
-	s := c.resolved(query.Spec(p.nodes[0]))
-	for _, n := range p.nodes[1:] {
-		other := c.resolved(query.Spec(n))
-		switch {
-		case s.Err != nil:
-		case other.Err != nil:
-			s.Err = other.Err
-		case !slices.EqualFunc(s.Identity, other.Identity, key.Value.Equal):
-			s.Err = fmt.Errorf("%s: And takes patches of one entity: write another's with a patch of its own", c.schema.Label())
-		}
-	}
-	return s
-}
 
 // ItemPatch is a patch of one item, or of one entity's fields, whose record is an R.
 type ItemPatch[T, R any] struct {
@@ -126,22 +78,20 @@ type ItemPatch[T, R any] struct {
 // If requires that conditions hold of what is stored.
 func (p ItemPatch[T, R]) If(conditions ...field.Condition[R]) ItemPatch[T, R] {
 	for _, c := range conditions {
-		change := p.item
-		change.Kind, change.Condition = codec.PatchIf, c.Untyped()
-		p.Patch = p.with(change)
+		p.is = p.is.onlyIf(p.item, c.Untyped())
 	}
 	return p
 }
 
 // Upsert is described at [Patch.Upsert].
 func (p ItemPatch[T, R]) Upsert() ItemPatch[T, R] {
-	p.Patch = p.Patch.Upsert()
+	p.is = p.is.with(codec.PatchUpsert)
 	return p
 }
 
 // IfEntityExists is described at [Patch.IfEntityExists].
 func (p ItemPatch[T, R]) IfEntityExists() ItemPatch[T, R] {
-	p.Patch = p.Patch.IfEntityExists()
+	p.is = p.is.with(codec.PatchIfEntity)
 	return p
 }
 
@@ -149,16 +99,85 @@ func (p ItemPatch[T, R]) IfEntityExists() ItemPatch[T, R] {
 func newItemPatch[T, R any](n query.Node[T], item codec.PatchChange, changes []field.Change[R]) ItemPatch[T, R] {
 	p := ItemPatch[T, R]{newPatch(n), item}
 	for _, c := range changes {
-		p.changes = append(p.changes, patchChange(item, c.Untyped()))
+		p.is = p.is.change(item, c.Untyped())
 	}
 	return p
 }
 
-// patchChange returns the change of a field of an item.
-func patchChange(item, change codec.PatchChange) codec.PatchChange {
-	change.Item, change.Part, change.Values = item.Item, item.Part, item.Values
-	if change.Field == "" {
-		change.Err = errors.New("the patch has a change without a field: make changes with the fields' handles")
+// newPatch returns the patch of an entity that a node is of.
+func newPatch[T any](n query.Node[T], changes ...codec.PatchChange) Patch[T] {
+	return Patch[T]{patch{[]selection.Selection{query.Spec(n)}, changes}}
+}
+
+// patch is a patch without the type of its model.
+type patch struct {
+	// nodes are of the entity; all of them have to be of one.
+	nodes   []selection.Selection
+	changes []codec.PatchChange
+}
+
+// and returns the patch together with another.
+func (p patch) and(other patch) patch {
+	return patch{slices.Concat(p.nodes, other.nodes), slices.Concat(p.changes, other.changes)}
+}
+
+// with returns the patch with a requirement of its own.
+func (p patch) with(kind codec.PatchKind) patch {
+	return p.and(patch{nil, []codec.PatchChange{{Kind: kind}}})
+}
+
+// onlyIf returns the patch with a condition on an item.
+func (p patch) onlyIf(item codec.PatchChange, c condition.Condition) patch {
+	item.Kind, item.Condition = codec.PatchIf, c
+	return p.and(patch{nil, []codec.PatchChange{item}})
+}
+
+// change returns the patch with the change of a field of an item.
+func (p patch) change(item, c codec.PatchChange) patch {
+	c.Item, c.Part, c.Values = item.Item, item.Part, item.Values
+	if c.Field == "" {
+		c.Err = errors.New("the patch has a change without a field: make changes with the fields' handles")
 	}
-	return change
+	return p.and(patch{nil, []codec.PatchChange{c}})
+}
+
+// selection is that of the entity.
+func (p patch) selection(c *core) selection.Selection {
+	if len(p.nodes) == 0 {
+		return selection.Selection{Err: fmt.Errorf("%s: the patch is empty: make one with a node of generated code", c.schema.Label())}
+	}
+	s := c.resolved(p.nodes[0])
+	for _, n := range p.nodes[1:] {
+		other := c.resolved(n)
+		switch {
+		case s.Err != nil:
+		case other.Err != nil:
+			s.Err = other.Err
+		case !slices.EqualFunc(s.Identity, other.Identity, key.Value.Equal):
+			s.Err = fmt.Errorf("%s: And takes patches of one entity: write another's with a patch of its own", c.schema.Label())
+		}
+	}
+	return s
+}
+
+// patch writes a patch.
+func (c *core) patch(ctx context.Context, p patch, settings writeSettings) (*Receipt, error) {
+	var t tally
+	ctx, end := c.observe(ctx, OpPatch)
+	x, err := c.planPatch(p.selection(c), p.changes, settings)
+	if err == nil {
+		t.mode = x.mode()
+		err = x.send(ctx, &t)
+	}
+	end(&t, err)
+	return t.receipt(), err
+}
+
+// planOfPatch returns what writing a patch would send.
+func (c *core) planOfPatch(p patch, settings writeSettings) (*Plan, error) {
+	x, err := c.planPatch(p.selection(c), p.changes, settings)
+	if err != nil {
+		return nil, err
+	}
+	return x.describe(), nil
 }
