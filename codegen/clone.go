@@ -1,103 +1,137 @@
 package codegen
 
 import (
-	"fmt"
+	"go/types"
 
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// cloneFunc copies what equalFunc compares.
-func (r *recordWriter) cloneFunc() {
-	r.p("func %sClone(dst, src *%s) {", r.fn, r.rec)
-	if r.it.Pointer {
-		r.clonePointer()
+// plain reports whether values of a type can be copied by assignment: no slice, map or
+// pointer is in them.
+func plain(t *schema.Type) bool {
+	if t.Time {
+		return true
 	}
-	for _, a := range r.it.Attributes {
-		if !a.Opaque {
-			r.cloneAttribute(a)
+	switch t.Kind {
+	case schema.Slice, schema.Map, schema.Pointer, schema.Interface:
+		return false
+	case schema.Bytes:
+		return isArray(t)
+	case schema.Array:
+		return plain(t.Elem)
+	case schema.Struct:
+		for _, f := range t.EncodedFields() {
+			if !plain(f.Type) {
+				return false
+			}
 		}
+		return !embedsPointer(goType(t))
 	}
-	for i, src := range r.named() {
-		if src != nil {
-			r.cloneKey(*src, i)
-		}
-	}
-	if e := r.it.Expiry; e != nil && !r.it.ExpiryOfRoot {
-		at := r.at(*e)
-		r.ifThere(at, func() { r.clone(e.Type, at.of("dst"), at.of("src")) })
-	}
-	r.p("}\n")
+	return true
 }
 
-// ifThere writes a copy that happens where all pointers on the way are there in src.
-func (r *recordWriter) ifThere(at access, copy func()) {
-	if there := at.there("src"); there != "" {
-		r.p("if %s {", there)
-		r.allocate(at, "dst")
-		copy()
-		r.p("}")
+func embedsPointer(t types.Type) bool {
+	st := t.Underlying().(*types.Struct)
+	for i := range st.NumFields() {
+		f := st.Field(i)
+		if _, ok := types.Unalias(f.Type()).(*types.Pointer); ok && f.Embedded() {
+			return true
+		}
+		if inner, ok := types.Unalias(f.Type()).Underlying().(*types.Struct); ok && f.Embedded() && embedsPointer(inner) {
+			return true
+		}
+	}
+	return false
+}
+
+// cloneOf writes the function that copies what sameOf compares.
+func (g *generator) cloneOf(w *writer, s *structure) {
+	t := goType(s.t)
+	w.p("func ", s.clone, "(dst, src *", t, ") {")
+	leaves := g.leaves(s)
+	if g.wholly(s, leaves) {
+		w.p("*dst = *src\n}\n")
 		return
 	}
-	copy()
-}
-
-// clonePointer copies whether the item's pointer is nil, and gives dst a struct of its
-// own.
-func (r *recordWriter) clonePointer() {
-	at := r.at(*r.it.Field)
-	for _, p := range at.ptrs {
-		r.p("if src%s == nil {", p.sel)
-		r.nilIn("dst", at.ptrs, at.of("dst")+" = nil")
-		r.p("return\n}")
-	}
-	r.p("if %s == nil {", at.of("src"))
-	r.nilIn("dst", at.ptrs, at.of("dst")+" = nil")
-	r.p("return\n}")
-	r.allocate(at, "dst")
-	r.p("%s = new(%s)", at.of("dst"), r.typ(goType(r.it.Field.Type.Elem)))
-}
-
-// cloneAttribute copies an attribute's field, or that a struct on the way is nil.
-func (r *recordWriter) cloneAttribute(a *schema.Attribute) {
-	at := r.at(a.Value)
-	if r.it.Pointer || len(at.ptrs) == 0 {
-		r.ifThere(at, func() { r.clone(a.Value.Type, at.of("dst"), at.of("src")) })
-		return
-	}
-	r.p("switch {")
-	for i, p := range at.ptrs {
-		r.p("case src%s == nil:", p.sel)
-		if p.depth < a.Place {
-			// Other items may have made the struct: just the field is cleared.
-			r.nilIn("dst", at.ptrs, fmt.Sprintf("%s = *new(%s)", at.of("dst"), r.typ(goType(a.Value.Type))))
-			continue
+	w.p("*dst = ", t, "{}")
+	for _, l := range leaves {
+		if len(l.ptrs) > 0 {
+			w.p("if !(", l.missing("src"), ") {")
+			for _, p := range l.ptrs {
+				w.p("if dst", p.sel, " == nil {\ndst", p.sel, " = new(", p.to, ")\n}")
+			}
 		}
-		r.nilIn("dst", at.ptrs[:i], "dst"+p.sel+" = nil")
-	}
-	r.p("default:")
-	r.allocate(at, "dst")
-	r.clone(a.Value.Type, at.of("dst"), at.of("src"))
-	r.p("}")
-}
-
-// nilIn writes an assignment that needs pointers to be there.
-func (r *recordWriter) nilIn(root string, ptrs []pointer, statement string) {
-	if cond := (access{ptrs: ptrs}).there(root); cond != "" {
-		r.p("if %s {\n%s\n}", cond, statement)
-		return
-	}
-	r.p("%s", statement)
-}
-
-// cloneKey copies a field that the key names; a struct that has a text by that.
-func (r *recordWriter) cloneKey(src schema.Source, i int) {
-	at := r.at(src.Value)
-	t := src.Value.Type
-	r.ifThere(at, func() {
-		if schema.KeyText(t, r.it.Key.Format(i).Value) && t.Kind == schema.Struct {
-			r.p("%s(%s, %s)", r.impl("CloneText"), ref(at.of("dst")), ref(at.of("src")))
-			return
+		if l.text {
+			w.p(call(impl("CloneText"), "&dst"+l.sel, "&src"+l.sel))
+		} else {
+			w.p(g.clone(l.t, "dst"+l.sel, "src"+l.sel))
 		}
-		r.clone(t, at.of("dst"), at.of("src"))
-	})
+		if len(l.ptrs) > 0 {
+			w.p("}")
+		}
+	}
+	w.p("}\n")
+}
+
+// wholly reports whether a struct's values are copied by assignment: all its fields are
+// stored, and plain.
+func (g *generator) wholly(s *structure, leaves []leaf) bool {
+	if len(leaves) != len(s.t.Fields) {
+		return false
+	}
+	for _, l := range leaves {
+		if l.text || !plain(l.t) || len(l.ptrs) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// clone returns statements that copy src to dst.
+func (g *generator) clone(t *schema.Type, dst, src string) code {
+	switch {
+	case leafy(t):
+		return code{dst, " = ", src}
+	case t.Kind == schema.Bytes:
+		return code{dst, " = ", call(std("bytes", "Clone"), src)}
+	}
+	switch t.Kind {
+	case schema.Slice:
+		if leafy(t.Elem) {
+			return code{dst, " = ", call(std("slices", "Clone"), src)}
+		}
+		return call(impl("CloneSlice"), ref(dst), ref(src), g.cloner(t.Elem))
+	case schema.Array:
+		if leafy(t.Elem) {
+			return code{dst, " = ", src}
+		}
+		return code{"for i := range ", src, " {\n", g.clone(t.Elem, dst+"[i]", src+"[i]"), "\n}"}
+	case schema.Map:
+		if leafy(t.Elem) {
+			return code{dst, " = ", call(std("maps", "Clone"), src)}
+		}
+		return call(impl("CloneMap"), ref(dst), ref(src), g.cloner(t.Elem))
+	case schema.Pointer:
+		return call(impl("ClonePointer"), ref(dst), ref(src), g.cloner(t.Elem))
+	}
+	return call(g.structures.byKey[typeKey(goType(t))].clone, ref(dst), ref(src))
+}
+
+// leafy reports whether a type's values have no parts that are copied one by one.
+func leafy(t *schema.Type) bool {
+	return plain(t) && (t.Time || t.Kind != schema.Struct && t.Kind != schema.Array)
+}
+
+// cloner returns a function that copies values of a type.
+func (g *generator) cloner(t *schema.Type) code {
+	switch {
+	case isTable(t):
+		return code{g.structures.byKey[typeKey(goType(t))].clone}
+	case leafy(t):
+		return of(impl("Copy"), goType(t))
+	}
+	if r := g.structures.recursive[typeKey(goType(t))]; r != nil {
+		return code{recursiveName("clone", r)}
+	}
+	return code{"func(dst, src *", goType(t), ") { ", g.clone(t, "(*dst)", "(*src)"), " }"}
 }

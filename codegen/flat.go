@@ -11,7 +11,7 @@ import (
 // flatQuery writes the function that returns a query over the entities of a partition of
 // a flat model. One whose entities lie in several tables has none: one query cannot read
 // them.
-func (n *nodeWriter) flatQuery(params, args, names []string) {
+func (n *nodeWriter) flatQuery(params, args []any, names []string) {
 	if len(n.e.Tables) > 1 {
 		return
 	}
@@ -19,12 +19,16 @@ func (n *nodeWriter) flatQuery(params, args, names []string) {
 	for _, s := range n.e.PK.Sources {
 		pk = max(pk, s.KeyField+1)
 	}
-	fn := n.global(n.m.Name+"By"+strings.Join(names[:pk], ""), nil, "function")
-	result, make := n.flatLevel(n.m.Name+"Query", n.flatStart())
-	n.p("// %s queries all with the partition key %s.", fn, n.e.PK.Text)
-	n.p("func %s(%s) %s {", fn, strings.Join(params[:pk], ", "), result)
-	at := fmt.Sprintf("%s[%s](%s)", n.impl("Entity"), n.model, strings.Join(args[:pk], ", "))
-	n.p("return %s\n}\n", fmt.Sprintf(make, fmt.Sprintf("%s(%s, %d, %d)", n.impl("Items"), at, n.e.Root.Index, n.flatStart().parts)))
+	fn := n.global(n.m.Name+"By"+strings.Join(names[:pk], ""), "function")
+	r := n.flatLevel(n.m.Name+"Query", n.flatStart())
+	doc := fmt.Sprintf("%s queries all with the partition key %s.", fn, n.e.PK.Text)
+	if r.calls != "" {
+		doc += " Calls: " + r.calls + "."
+	}
+	n.w.comment(doc)
+	n.w.p("func ", fn, "(", list(params[:pk]...), ") ", r.typ, " {")
+	at := call(of(impl("Entity"), n.model()), args[:pk]...)
+	n.w.p("return ", r.make(call(impl("Items"), at, n.e.Root.Index, n.flatStart().parts)), "\n}\n")
 }
 
 // flatStart is the level of the root's template before its first placeholder that the
@@ -46,45 +50,46 @@ func (n *nodeWriter) inPK(src schema.Source) bool {
 	return false
 }
 
-// flatLevel writes the type of a query at a level of the root's template, as level does
+// flatLevel makes the type of a query at a level of the root's template, as level does
 // for nodes.
-func (n *nodeWriter) flatLevel(name string, l level) (result, make string) {
-	q := fmt.Sprintf("%s[%s, %[2]s]", n.query("Query"), n.model)
-	makeQuery := fmt.Sprintf("%s[%s, %[2]s](%%s)", n.query("NewQuery"), n.model)
+func (n *nodeWriter) flatLevel(name string, l level) result {
+	args := list(n.model(), n.model())
+	q := result{
+		typ:   of(queryOf("Query"), args),
+		make:  func(at code) code { return call(of(queryOf("NewQuery"), args), at) },
+		fn:    of(queryOf("NewQuery"), args),
+		calls: queryCalls,
+	}
 	if l.next < 0 {
-		return q, makeQuery
+		return q
 	}
 	src, f := l.it.Key.Sources[l.next], l.it.Key.Format(l.next)
 	after := levelAt(l.it, l.parts+1)
 	unit := rangeOf(f)
 	if unit == "" && after.next < 0 {
-		return q, makeQuery // narrowed, it would be one entity
+		return q // narrowed, it would be one entity
 	}
-	node := n.query("Node") + "[" + n.model + "]"
-	typ := n.global(name, nil, "type")
-	fields, values := q, fmt.Sprintf(makeQuery, "at")
+	n.global(name, "type")
+	t := n.declare(name, fmt.Sprintf("%s is a query that goes on with %s.", name, src.Text))
+	t.brought = []string{queryCalls}
+	t.fields = []code{{"at ", n.node()}, q.typ}
 	if unit != "" {
-		fields += "; " + n.embed("Entities"+unit, fmt.Sprintf("%s[%s]", n.query(unit), q))
-		values += fmt.Sprintf(", %s(at, %s)", n.impl(unit), strings.TrimSuffix(makeQuery, "(%s)"))
+		t.fields = append(t.fields, code{n.embed("Entities"+unit, of(queryOf(unit), q.typ))})
+		t.brought = append([]string{rangeCalls[unit]}, t.brought...)
 	}
-	n.p("// %s is a query that goes on with %s.", typ, src.Text)
-	n.p("type %s struct { at %s; %s }\n", typ, node, fields)
-	ctor := n.declare("new" + typ)
-	n.p("func %s(at %s) %s {\nreturn %s{at, %s}\n}\n", ctor, node, typ, typ, values)
 	if after.next >= 0 {
-		n.flatMethod(typ, l, after, src, f)
+		n.flatMethod(t, after, src, f)
 	}
-	return typ, ctor + "(%s)"
+	ctor := n.g.names.declare("new" + upperFirst(name))
+	n.constructor(ctor, t, q, q, unit)
+	return result{typ: code{name}, own: t, make: func(at code) code { return call(ctor, at) }}
 }
 
-func (n *nodeWriter) flatMethod(typ string, l, after level, src schema.Source, f key.Format) {
-	method := identifier(n.sourceName(src))
-	if !n.method(typ, method, "the placeholder "+src.Text, l.it.Decl) {
-		return
-	}
+func (n *nodeWriter) flatMethod(t *nodeType, after level, src schema.Source, f key.Format) {
+	method := identifier(sourceName(src))
 	param, arg := n.argument(src, f.Value, new([]string))
-	next, makeNext := n.flatLevel(typ+method, after)
-	n.p("// %s narrows to one %s.", method, src.Text)
-	n.p("func (n %s) %s(%s) %s {\nreturn %s\n}\n", typ, method, param, next,
-		fmt.Sprintf(makeNext, fmt.Sprintf("%s(n.at, %d, %s)", n.impl("Next"), after.parts, arg)))
+	m := &nodeMethod{name: method, doc: fmt.Sprintf("%s narrows to one %s.", method, src.Text), params: param}
+	m.result = n.flatLevel(t.name+method, after)
+	m.body = m.result.make(call(impl("Next"), "n.at", after.parts, arg))
+	n.method(t, m, "the placeholder "+src.Text, n.e.Root.Decl)
 }

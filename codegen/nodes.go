@@ -10,81 +10,201 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// nodeWriter writes a model's nodes: the key functions, and the methods that lead from
-// a key to its items.
+// nodeWriter makes a model's nodes: the key functions, and the methods that lead from a
+// key to its items.
 type nodeWriter struct {
-	*writer
-	g      *generator
-	m      *Model
-	e      *schema.Entity
-	model  string
-	prefix string // of the names of types
-	// methods are the names that each type has, with where they come from.
-	methods map[string]map[string]string
-	alias   map[string]string
+	g *generator
+	w *writer
+	m *Model
+	e *schema.Entity
+	// types are the nodes' types, in the order in which they are written.
+	types []*nodeType
+	alias map[string]string
+	// aliases are what nodes embed, so that they do not show it.
+	aliases []code
 }
 
-// nodeMethods are the names that nodes and queries have themselves.
-var nodeMethods = []string{
-	"All", "Slice", "Page", "After", "Count", "Input", "Plan", "Limit", "Refs", "Reverse", "Filter", "Project",
-	"Between", "Since", "Before", "Year", "Month", "Day", "Hour", "Week", "Query",
+// result is what a method of a node returns.
+type result struct {
+	typ code
+	// make returns the expression that makes it of a query.Node, and fn the function that
+	// does, nil for none.
+	make func(at code) code
+	fn   code
+	// calls are those that the type has, if the library declares it; own is the type, if
+	// the file does.
+	calls string
+	own   *nodeType
 }
 
-func (g *generator) nodes(w *writer, m *Model) {
-	n := &nodeWriter{
-		writer: w, g: g, m: m, e: m.Schema, model: w.typ(m.named), prefix: m.Name,
-		methods: map[string]map[string]string{}, alias: map[string]string{},
+// nodeType is a type that the file declares for a node.
+type nodeType struct {
+	name, doc string
+	fields    []code
+	methods   []*nodeMethod
+	brought   []string // calls of what it embeds
+	taken     map[string]string
+	// constructor is the function that makes it, nil where a literal does.
+	constructor code
+}
+
+type nodeMethod struct {
+	name, doc string
+	params    code
+	result    result
+	body      code
+}
+
+// The calls that the library's nodes have.
+const (
+	queryCalls  = "All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After"
+	itemCalls   = "Patch, Delete"
+	entityCalls = "Patch"
+)
+
+// rangeCalls are those of a time's ranges.
+var rangeCalls = map[string]string{
+	"Years": "Year, Between, Since, Before", "Months": "Year, Month, Between, Since, Before", "Weeks": "Year, Week, Between, Since, Before",
+	"Days": "Year, Month, Day, Between, Since, Before", "Hours": "Year, Month, Day, Hour, Between, Since, Before",
+}
+
+// queryMethods are the names that queries have themselves, and nodeMethods those of
+// nodes that patch.
+var (
+	queryMethods = []string{
+		"All", "Slice", "Page", "After", "Count", "Input", "Plan", "Limit", "Refs", "Reverse", "Filter", "Project",
+		"Between", "Since", "Before", "Year", "Month", "Day", "Hour", "Week", "Query",
 	}
+	nodeMethods = []string{"Patch", "Delete", "Add", "Node", "Elements"}
+)
+
+// nodes writes a model's nodes.
+func (g *generator) nodes(w *writer, m *Model) {
+	n := &nodeWriter{g: g, w: w, m: m, e: m.Schema, alias: map[string]string{}}
 	n.keyType()
-	n.patches()
+	for _, t := range n.types {
+		n.write(t)
+	}
+	for _, a := range n.aliases {
+		w.p(a)
+	}
+}
+
+// write writes a type, and its methods.
+func (n *nodeWriter) write(t *nodeType) {
+	own := make([]string, len(t.methods))
+	for i, m := range t.methods {
+		own[i] = m.name
+	}
+	calls := t.brought
+	if len(own) > 0 {
+		calls = append([]string{strings.Join(own, ", ")}, calls...)
+	}
+	n.w.comment(t.doc)
+	n.w.p("//")
+	n.w.comment("Calls: " + strings.Join(calls, "; ") + ".")
+	if len(t.fields) == 1 {
+		n.w.p("type ", t.name, " struct{ ", t.fields[0], " }\n")
+	} else {
+		n.w.p("type ", t.name, " struct {")
+		for _, f := range t.fields {
+			n.w.p(f)
+		}
+		n.w.p("}\n")
+	}
+	if t.constructor != nil {
+		n.w.p(t.constructor)
+	}
+	for _, m := range t.methods {
+		doc := m.doc
+		if m.result.calls != "" {
+			doc += " Calls: " + m.result.calls + "."
+		}
+		n.w.comment(doc)
+		n.w.p("func (n ", t.name, ") ", m.name, "(", m.params, ") ", m.result.typ, " { return ", m.body, " }\n")
+	}
+}
+
+func (n *nodeWriter) model() code { return code{goType(n.e.Type)} }
+
+// node is the type of a node that is nothing else.
+func (n *nodeWriter) node() code { return of(queryOf("Node"), n.model()) }
+
+func (n *nodeWriter) plain() result {
+	return result{typ: n.node(), make: func(at code) code { return at }}
+}
+
+// elements is a query over elements of a type.
+func (n *nodeWriter) elements(elem *schema.Type) result {
+	args := list(n.model(), goType(elem))
+	return result{
+		typ:   of(queryOf("Elements"), args),
+		make:  func(at code) code { return call(of(queryOf("NewElements"), args), at) },
+		fn:    of(queryOf("NewElements"), args),
+		calls: queryCalls,
+	}
+}
+
+// itemResult is one of the mapper's nodes of an item.
+func (n *nodeWriter) itemResult(kind, calls string, it *schema.Item, args ...any) result {
+	types := list(append([]any{n.model()}, args...)...)
+	return result{
+		typ:   of(mapperOf(kind), types),
+		make:  func(at code) code { return call(of(mapperOf("New"+kind), types), at, it.Index) },
+		calls: calls,
+	}
 }
 
 // embed returns the name of an alias of a type, which a node embeds without showing it.
-func (n *nodeWriter) embed(suffix, typ string) string {
-	if a, ok := n.alias[typ]; ok {
+func (n *nodeWriter) embed(suffix string, typ code) string {
+	text := n.w.text(typ)
+	if a, ok := n.alias[text]; ok {
 		return a
 	}
-	a := n.declare(lowerFirst(n.m.Name) + suffix)
-	n.alias[typ] = a
-	n.p("type %s = %s\n", a, typ)
+	a := n.g.names.declare(lowerFirst(n.m.Name) + suffix)
+	n.alias[text] = a
+	n.aliases = append(n.aliases, code{"type ", a, " = ", typ, "\n"})
 	return a
 }
 
+// declare begins a type of the file.
+func (n *nodeWriter) declare(name, doc string) *nodeType {
+	t := &nodeType{name: name, doc: doc, taken: map[string]string{}}
+	n.types = append(n.types, t)
+	return t
+}
+
 // global takes a name of the package, or reports that it is taken.
-func (n *nodeWriter) global(name string, field *schema.Field, what string) string {
-	if n.taken[name] {
-		n.report(field, fmt.Sprintf("%s: the generated %s %s is declared already in the package: rename that, or the model", n.m.Schema.Label(), what, name))
-	}
-	n.taken[name] = true
+func (n *nodeWriter) global(name, what string) string {
+	n.g.global(n.m, name, what)
 	return name
 }
 
-// method takes a name on a generated type, or reports that it is taken.
-func (n *nodeWriter) method(typ, name, of string, field *schema.Field) bool {
+// method adds a method to a type, or reports that its name is taken.
+func (n *nodeWriter) method(t *nodeType, m *nodeMethod, from string, field *schema.Field) {
 	cure := "add name=Word to its field"
 	switch {
-	case strings.HasPrefix(of, "the segment"):
+	case strings.HasPrefix(from, "the segment"):
 		cure = "add _ struct{} `ddb:\"prefix=SEGMENT,name=Word\"`"
-	case strings.HasPrefix(of, "the placeholder"):
+	case strings.HasPrefix(from, "the placeholder"):
 		cure = "rename the field"
 	}
-	switch {
-	case name == "":
-		n.report(field, fmt.Sprintf("%s: %s gives no name of a method: %s", n.e.Label(), of, cure))
-		return false
-	case slices.Contains(nodeMethods, name) && typ != n.m.Name+"Patch":
-		n.report(field, fmt.Sprintf("%s: %s would have the method %s, which every query has: %s", n.e.Label(), of, name, cure))
-		return false
+	report := func(format string, args ...any) {
+		n.report(field, fmt.Sprintf("%s: %s: %s", n.e.Label(), fmt.Sprintf(format, args...), cure))
 	}
-	if n.methods[typ] == nil {
-		n.methods[typ] = map[string]string{}
+	switch other, ok := t.taken[m.name]; {
+	case m.name == "":
+		report("%s gives no name of a method", from)
+	case slices.Contains(queryMethods, m.name):
+		report("%s would have the method %s, which every query has", from, m.name)
+	case slices.Contains(nodeMethods, m.name):
+		report("%s would have the method %s, which nodes have themselves", from, m.name)
+	case ok:
+		report("%s and %s would both have the method %s", other, from, m.name)
+	default:
+		t.taken[m.name] = from
+		t.methods = append(t.methods, m)
 	}
-	if other, ok := n.methods[typ][name]; ok {
-		n.report(field, fmt.Sprintf("%s: %s and %s would both have the method %s: %s", n.e.Label(), other, of, name, cure))
-		return false
-	}
-	n.methods[typ][name] = of
-	return true
 }
 
 func (n *nodeWriter) report(field *schema.Field, message string) {
@@ -93,20 +213,18 @@ func (n *nodeWriter) report(field *schema.Field, message string) {
 	if field != nil {
 		pos, end = n.g.p.find.place(field, 0, 0)
 	}
-	fset := n.g.p.fset
-	n.g.diagnostics = append(n.g.diagnostics, Diagnostic{Pos: fset.Position(pos), End: fset.Position(end), Message: message})
+	n.g.report(pos, end, message)
 }
 
 // argument returns the parameter and the argument of a placeholder.
-func (n *nodeWriter) argument(src schema.Source, kind key.Kind, others *[]string) (param, arg string) {
-	name := n.sourceName(src)
-	p := n.parameter(name, others)
-	return p + " " + n.typ(goType(src.Value.Type)), fmt.Sprintf("%s(%s)", n.impl("Arg"), n.keyValue(src.Value.Type, kind, p))
+func (n *nodeWriter) argument(src schema.Source, kind key.Kind, others *[]string) (param, arg code) {
+	p := n.g.names.parameter(sourceName(src), others)
+	return code{p, " ", goType(src.Value.Type)}, call(impl("Arg"), keyValue(src.Value.Type, kind, p))
 }
 
 // sourceName is what a placeholder is called: its field, Key of a map, Value of a
 // scalar element.
-func (n *nodeWriter) sourceName(src schema.Source) string {
+func sourceName(src schema.Source) string {
 	switch src.From {
 	case schema.FromMapKey:
 		return "Key"
@@ -118,107 +236,54 @@ func (n *nodeWriter) sourceName(src schema.Source) string {
 }
 
 // arguments returns the parameters and arguments of several placeholders.
-func (n *nodeWriter) arguments(k *schema.Key, sources []int) (params, args string) {
-	var ps, as, names []string
+func (n *nodeWriter) arguments(k *schema.Key, sources []int) (params, args []any) {
+	var taken []string
 	for _, i := range sources {
-		p, a := n.argument(k.Sources[i], k.Format(i).Value, &names)
-		ps, as = append(ps, p), append(as, a)
+		p, a := n.argument(k.Sources[i], k.Format(i).Value, &taken)
+		params, args = append(params, p), append(args, a)
 	}
-	return strings.Join(ps, ", "), strings.Join(as, ", ")
+	return params, args
 }
 
-// keyType writes the functions that make a key, and its type with all that hangs on it.
+// keyType makes the functions that make a key, and its type with all that hangs on it.
 func (n *nodeWriter) keyType() {
-	typ := n.global(n.m.Name+"Key", nil, "type")
-	embedded := n.embed("Node", n.query("Node")+"["+n.model+"]")
-	var names, params, args, taken []string
+	typ := n.global(n.m.Name+"Key", "type")
+	entity := code{mapperOf("EntityNode"), "[", n.model(), "]"}
+	embedded := n.embed("Node", entity)
+	var names []string
+	var params, args []any
+	var taken []string
 	for i, o := range n.e.KeyFields[:n.e.Identities()] {
 		names = append(names, identifier(o.Name))
 		p, a := n.argument(schema.Source{From: schema.FromModel, Value: o.Value}, keyFieldKind(n.e, i), &taken)
 		params, args = append(params, p), append(args, a)
 	}
-	n.p("// %s is the key of one %s, and leads to its parts.", typ, n.m.Name)
-	n.p("type %s struct{ %s }\n", typ, embedded)
-	fn := n.global(n.m.Name+"By"+strings.Join(names, ""), nil, "function")
-	n.p("// %s selects the %s with the partition key %s.", fn, n.m.Name, n.e.PK.Text)
-	n.p("func %s(%s) %s {", fn, strings.Join(params, ", "), typ)
-	n.p("return %s{%s[%s](%s)}\n}\n", typ, n.impl("Entity"), n.model, strings.Join(args, ", "))
+	fn := n.global(n.m.Name+"By"+strings.Join(names, ""), "function")
+	n.w.comment(fmt.Sprintf("%s selects the %s with the partition key %s.", fn, n.m.Name, n.e.PK.Text))
+	n.w.p("func ", fn, "(", list(params...), ") ", typ, " {")
+	n.w.p("return ", typ, "{", call(mapperOf("NewEntityNode"), call(of(impl("Entity"), n.model()), args...)), "}\n}\n")
+	t := n.declare(typ, fmt.Sprintf("%s is the key of one %s, and leads to its parts.", typ, n.m.Name))
+	t.fields, t.brought = []code{{embedded}}, []string{entityCalls}
+	self := code{"n.", embedded, ".Node"}
 	if n.e.Flat {
 		n.flatQuery(params, args, names)
 	} else {
-		n.segments(typ, embedded)
+		for _, s := range n.tree() {
+			n.segment(t, self, s)
+		}
 	}
-	for _, t := range n.e.Tables[1:] {
-		n.satellite(typ, embedded, t)
+	for _, table := range n.e.Tables[1:] {
+		m := &nodeMethod{name: table.Word, doc: fmt.Sprintf("%s selects the part that lies in the table %s.", table.Word, table.Name)}
+		m.result, m.body = n.plain(), call(impl("Table"), self, table.Index)
+		n.method(t, m, "the table "+table.Name, table.Field)
 	}
 	for _, it := range n.e.Items {
-		n.item(typ, embedded, it)
+		n.item(t, self, it)
 	}
 }
 
-func (n *nodeWriter) satellite(typ, embedded string, t *schema.Table) {
-	if !n.method(typ, t.Word, "the table "+t.Name, t.Field) {
-		return
-	}
-	n.p("// %s selects the part that lies in the table %s.", t.Word, t.Name)
-	n.p("func (n %s) %s() %s { return %s(n.%s, %d) }\n", typ, t.Word, n.query("Node")+"["+n.model+"]", n.impl("Table"), embedded, t.Index)
-}
-
-// level is a place in an item's template: so many parts are given.
-type level struct {
-	it    *schema.Item
-	parts int
-	// next is the source of the placeholder that follows, -1 at the end.
-	next int
-}
-
-// levelAt returns the level with parts given, and the literals that follow them.
-func levelAt(it *schema.Item, parts int) level {
-	if it.Key == nil {
-		return level{it, 0, -1}
-	}
-	all := it.Key.Template.Parts
-	for parts < len(all) && all[parts].Format.Kind == key.Literal {
-		parts++
-	}
-	l := level{it, parts, -1}
-	if parts == len(all) {
-		return l
-	}
-	l.next = 0
-	for _, p := range all[:parts] {
-		if p.Format.Kind != key.Literal {
-			l.next++
-		}
-	}
-	return l
-}
-
-// base returns the level behind the last literal segment of an item's template, and the
-// placeholders before it.
-func base(it *schema.Item) (level, []int) {
-	if it.Key == nil {
-		return level{it, 0, -1}, nil
-	}
-	t := it.Key.Template
-	last := 0
-	for i, p := range t.Parts {
-		if p.Format.Kind == key.Literal && strings.Trim(p.Text, string(t.Delim)) != "" {
-			last = i + 1
-		}
-	}
-	l := levelAt(it, last)
-	var before []int
-	for i := range it.Key.Sources {
-		if l.next < 0 || i < l.next {
-			before = append(before, i)
-		}
-	}
-	return l, before
-}
-
-// item writes the method of an item on the key, and the levels behind it.
-func (n *nodeWriter) item(typ, embedded string, it *schema.Item) {
+// item makes the method of an item on the key, and the levels behind it.
+func (n *nodeWriter) item(t *nodeType, self code, it *schema.Item) {
 	l, before := base(it)
 	if !it.Element() {
 		l, before = level{it, len(partsOf(it)), -1}, nil
@@ -231,18 +296,67 @@ func (n *nodeWriter) item(typ, embedded string, it *schema.Item) {
 	if name == "" && (it.Key == nil || it == n.e.Root) {
 		return // the key, or the table, selects just that
 	}
-	if !n.method(typ, name, "the item "+it.Name, it.Decl) {
-		return
-	}
-	var params, args string
+	var params, args []any
 	if len(before) > 0 {
 		params, args = n.arguments(it.Key, before)
-		args = ", " + args
 	}
-	at := fmt.Sprintf("%s(n.%s, %d, %d%s)", n.impl("Items"), embedded, it.Index, l.parts, args)
-	result, make := n.level(typ+name, l)
-	n.p("// %s selects %s.", name, templateText(it))
-	n.p("func (n %s) %s(%s) %s { return %s }\n", typ, name, params, result, fmt.Sprintf(make, at))
+	at := call(impl("Items"), append([]any{self, it.Index, l.parts}, args...)...)
+	m := &nodeMethod{name: name, doc: fmt.Sprintf("%s selects %s.", name, templateText(it)), params: list(params...)}
+	if it.Element() {
+		m.result = n.level(t.name+name, l, len(before) == 0 && n.addable(it))
+	} else {
+		m.result = n.singleton(it, len(before) == 0)
+	}
+	m.body = m.result.make(at)
+	n.method(t, m, "the item "+it.Name, it.Decl)
+	if it.Element() && len(before) > 0 && n.addable(it) {
+		n.method(t, n.adder("Add"+name, self, it), "the item "+it.Name, it.Decl)
+	}
+}
+
+// singleton is the node of an item that is no element.
+func (n *nodeWriter) singleton(it *schema.Item, given bool) result {
+	calls := itemCalls
+	if it == n.e.Root {
+		calls = entityCalls // to delete it alone is refused
+	}
+	switch {
+	case !given:
+		return n.plain()
+	case it.Field != nil:
+		return n.itemResult("ItemNode", calls, it, goType(deref(it.Field.Type)))
+	}
+	return n.itemResult("ItemNode", calls, it, n.model())
+}
+
+// addable reports whether a patch knows all that an element's key needs.
+func (n *nodeWriter) addable(it *schema.Item) bool {
+	for _, src := range it.Key.Sources {
+		if src.From == schema.FromModel && !n.given(src) {
+			return false
+		}
+	}
+	return !it.ExpiryOfRoot
+}
+
+// adder is a method that adds an element, of a node that is no query.
+func (n *nodeWriter) adder(name string, at code, it *schema.Item) *nodeMethod {
+	m := &nodeMethod{name: name, doc: name + " adds an element.", params: code{"v ", goType(it.Elem)}}
+	args := code{"v"}
+	if it.Map() {
+		m.params, args = code{"k ", goType(it.Field.Type.Key), ", v ", goType(it.Elem)}, code{"k, v"}
+	}
+	m.result = result{typ: of(mapperOf("Patch"), n.model())}
+	m.body = code{n.added(it).make(at), ".Add(", args, ")"}
+	return m
+}
+
+// added is the node of all elements of an item, which adds some.
+func (n *nodeWriter) added(it *schema.Item) result {
+	if it.Map() {
+		return n.itemResult("EntriesNode", "Add; "+queryCalls, it, goType(it.Field.Type.Key), goType(it.Elem))
+	}
+	return n.itemResult("ElementsNode", "Add; "+queryCalls, it, goType(it.Elem))
 }
 
 // itemName returns the name of an item's method: what name= says, its field, or of an
@@ -301,120 +415,7 @@ func templateText(it *schema.Item) string {
 	return it.Key.Text
 }
 
-// given tells of a placeholder that the entity's key gives already.
+// given reports whether the entity's key gives a placeholder already.
 func (n *nodeWriter) given(src schema.Source) bool {
 	return src.From == schema.FromModel && n.e.KeyFields[src.KeyField].Identity
-}
-
-// level writes the type of a node at a level, if it needs one of its own, and what hangs
-// on it. It returns the type, and the format of an expression that makes it of a node.
-func (n *nodeWriter) level(name string, l level) (result, make string) {
-	for l.next >= 0 && n.given(l.it.Key.Sources[l.next]) {
-		l = levelAt(l.it, l.parts+1)
-	}
-	plainNode := n.query("Node") + "[" + n.model + "]"
-	result, make = plainNode, "%s"
-	if l.it.Element() && n.only(l) {
-		elem := n.typ(goType(l.it.Elem))
-		result = fmt.Sprintf("%s[%s, %s]", n.query("Elements"), n.model, elem)
-		make = fmt.Sprintf("%s[%s, %s](%%s)", n.query("NewElements"), n.model, elem)
-	}
-	if l.next < 0 {
-		return result, make
-	}
-	return n.levelType(name, l, result, make)
-}
-
-// levelType writes the type of a node before a placeholder.
-func (n *nodeWriter) levelType(name string, l level, result, make string) (string, string) {
-	typ := n.declare(name)
-	suffix := "Node"
-	if result != n.query("Node")+"["+n.model+"]" {
-		suffix = identifier(n.typ(goType(l.it.Elem))) + "Elements"
-	}
-	embedded := n.embed(suffix, result)
-	src, f := l.it.Key.Sources[l.next], l.it.Key.Format(l.next)
-	fields, values := embedded, fmt.Sprintf(make, "at")
-	if unit := rangeOf(f); unit != "" {
-		wrap := fmt.Sprintf("func(n %s[%s]) %s { return %s }", n.query("Node"), n.model, result, fmt.Sprintf(make, "n"))
-		if make != "%s" {
-			wrap = strings.TrimSuffix(make, "(%s)")
-		}
-		ranges := n.embed(strings.TrimSuffix(suffix, "Elements")+unit, fmt.Sprintf("%s[%s]", n.query(unit), result))
-		fields += "; " + ranges
-		values += fmt.Sprintf(", %s(at, %s)", n.impl(unit), wrap)
-	}
-	n.p("// %s goes on with %s.", typ, src.Text)
-	n.p("type %s struct { at %s[%s]; %s }\n", typ, n.query("Node"), n.model, fields)
-	ctor := n.declare("new" + typ)
-	n.p("func %s(at %s[%s]) %s {\nreturn %s{at, %s}\n}\n", ctor, n.query("Node"), n.model, typ, typ, values)
-	method := identifier(n.sourceName(src))
-	if n.method(typ, method, "the placeholder "+src.Text, l.it.Decl) {
-		param, arg := n.argument(src, f.Value, new([]string))
-		after := levelAt(l.it, l.parts+1)
-		next, makeNext := n.level(typ+method, after)
-		n.p("// %s narrows to one %s.", method, src.Text)
-		n.p("func (n %s) %s(%s) %s {\nreturn %s\n}\n", typ, method, param, next,
-			fmt.Sprintf(makeNext, fmt.Sprintf("%s(n.at, %d, %s)", n.impl("Next"), after.parts, arg)))
-	}
-	return typ, ctor + "(%s)"
-}
-
-// rangeOf returns the name of the ranges of a time's format, "" for another.
-func rangeOf(f key.Format) string {
-	switch f.Kind {
-	case key.Nanos, key.Millis, key.Seconds, key.Unix:
-		return "Hours"
-	case key.Date:
-		return "Days"
-	case key.Month:
-		return "Months"
-	case key.Week:
-		return "Weeks"
-	case key.Year:
-		return "Years"
-	case key.Native:
-		if f.Value == key.Time {
-			return "Hours"
-		}
-	}
-	return ""
-}
-
-// only reports whether no items but elements of its type lie at a level. The placeholders
-// are tried with a sample; what they make at run time is checked then.
-func (n *nodeWriter) only(l level) bool {
-	if l.it.Key == nil || l.parts == 0 && l.it.Key.Template.Type != 'S' {
-		return len(n.in(l.it.Table)) == 1
-	}
-	values := make([]key.Value, len(l.it.Key.Sources))
-	for i := range values {
-		values[i] = l.it.Key.Format(i).Sample()
-	}
-	text, err := l.it.Key.Template.Append(nil, l.parts, values)
-	if err != nil {
-		return false
-	}
-	return n.elementsOnly(l.it.Table, string(text), l.it)
-}
-
-func (n *nodeWriter) in(t *schema.Table) []*schema.Item {
-	var out []*schema.Item
-	for _, it := range n.e.Items {
-		if it.Table == t {
-			out = append(out, it)
-		}
-	}
-	return out
-}
-
-// elementsOnly reports whether all items whose keys can begin with a text are elements of
-// one type, that of like.
-func (n *nodeWriter) elementsOnly(t *schema.Table, text string, like *schema.Item) bool {
-	for _, it := range n.in(t) {
-		if it.Key.Template.CanBegin(text) && (!it.Element() || goType(it.Elem) != goType(like.Elem)) {
-			return false
-		}
-	}
-	return true
 }

@@ -1,210 +1,191 @@
 package codegen
 
 import (
-	"fmt"
 	"go/types"
 	"slices"
+	"strings"
 
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/tags"
 )
 
-// plain reports whether values of a type can be copied by assignment: no slice, map or
-// pointer is in them.
-func plain(t *schema.Type) bool {
-	if t.Time {
-		return true
-	}
-	switch t.Kind {
-	case schema.Slice, schema.Map, schema.Pointer, schema.Interface:
-		return false
-	case schema.Bytes:
-		return isArray(t)
-	case schema.Array:
-		return plain(t.Elem)
-	case schema.Struct:
-		for _, f := range t.EncodedFields() {
-			if !plain(f.Type) {
-				return false
-			}
-		}
-		return !embedsPointer(goType(t))
-	}
-	return true
+// leaf is a field of a struct, or of one that it embeds, that is compared and copied.
+type leaf struct {
+	route
+	t    *schema.Type
+	av   tags.AV
+	text bool // by its text
 }
 
-func embedsPointer(t types.Type) bool {
-	st := t.Underlying().(*types.Struct)
-	for i := range st.NumFields() {
-		f := st.Field(i)
-		if _, ok := types.Unalias(f.Type()).(*types.Pointer); ok && f.Embedded() {
-			return true
-		}
-		if inner, ok := types.Unalias(f.Type()).Underlying().(*types.Struct); ok && f.Embedded() && embedsPointer(inner) {
-			return true
+// route is how a field inside a struct is reached, by names.
+type route struct {
+	sel  string // ".Home.Street"
+	ptrs []pointer
+}
+
+// pointer is a pointer on the way: it has to be there for what follows.
+type pointer struct {
+	sel string // ".Home"
+	to  types.Type
+}
+
+// missing returns the condition that a pointer on the way is not there.
+func (w route) missing(root string) string {
+	var terms []string
+	for _, p := range w.ptrs {
+		terms = append(terms, root+p.sel+" == nil")
+	}
+	return strings.Join(terms, " || ")
+}
+
+// leaves lists the fields that a struct's values are compared by.
+func (g *generator) leaves(s *structure) []leaf {
+	var out []leaf
+	var walk func(in *structure, at route)
+	walk = func(in *structure, at route) {
+		for i, f := range in.t.Fields {
+			u, here := in.uses[i], at
+			if !g.unnameable(f) {
+				here.sel += "." + f.Name
+			}
+			switch {
+			case u == 0 || u&items != 0:
+			case in.expanded(i):
+				t := f.Type
+				if t.Kind == schema.Pointer {
+					t = t.Elem
+					here.ptrs = append(slices.Clone(at.ptrs), pointer{here.sel, goType(t)})
+				}
+				walk(g.structures.byKey[typeKey(goType(t))], here)
+			case u&keyed != 0:
+				if u&text != 0 && f.Type.Kind == schema.Struct {
+					out = append(out, leaf{here, f.Type, tags.AV{}, true})
+				}
+				if !u.byText(f.Type) && (!f.Type.Opaque() || f.Type.Kind != schema.Struct) {
+					out = append(out, leaf{here, f.Type, tags.AV{}, false})
+				}
+			case !f.Type.Opaque():
+				out = append(out, leaf{here, f.Type, tagOf(f).AV, false})
+			}
 		}
 	}
-	return false
+	walk(s, route{})
+	return out
+}
+
+// sameOf writes the function that compares two values of a struct.
+func (g *generator) sameOf(w *writer, s *structure) {
+	w.p("func ", s.same, "(a, b *", goType(s.t), ") bool {")
+	var terms []code
+	for _, l := range g.leaves(s) {
+		same := call(impl("SameText"), "&a"+l.sel, "&b"+l.sel)
+		if !l.text {
+			same = g.same(l.t, "a"+l.sel, "b"+l.sel, l.av)
+		}
+		if len(l.ptrs) > 0 {
+			w.p("if x, y := ", l.missing("a"), ", ", l.missing("b"), "; x != y || !x && !(", same, ") {")
+			w.p("return false\n}")
+			continue
+		}
+		terms = append(terms, same)
+	}
+	w.p("return ", conjunction(terms), "\n}\n")
+}
+
+func conjunction(terms []code) code {
+	if len(terms) == 0 {
+		return code{"true"}
+	}
+	out := terms[0]
+	for _, t := range terms[1:] {
+		out = code{out, " &&\n", t}
+	}
+	return out
 }
 
 // comparable reports whether == compares values of a type as their encodings.
 func comparable(t *schema.Type) bool {
-	switch scalar(t) {
-	case "Bool", "Int", "Uint", "String", "Number":
-		return true
+	switch t.Kind {
+	case schema.Bool, schema.Int, schema.Uint, schema.String:
+		return !t.Time
 	}
 	return t.Kind == schema.Bytes && isArray(t)
 }
 
 // same returns an expression that reports whether a and b encode alike.
-func (w *writer) same(t *schema.Type, a, b string, av tags.AV) string {
-	call := func(fn string, more ...string) string {
-		text := fmt.Sprintf("%s(%s, %s", w.impl(fn), ref(a), ref(b))
-		for _, m := range more {
-			text += ", " + m
-		}
-		return text + ")"
+func (g *generator) same(t *schema.Type, a, b string, av tags.AV) code {
+	fn := func(name string, more ...any) code {
+		return call(impl(name), append([]any{ref(a), ref(b)}, more...)...)
 	}
 	switch {
 	case t.Time:
-		o := "0"
+		name := "SameTime"
 		if av.Has("unixtime") {
-			o = w.impl("UnixTime")
+			name = "SameUnixTime"
 		}
-		return fmt.Sprintf("%s(%s, %s, %s)", w.impl("SameTime"), w.timeRef(t, a), w.timeRef(t, b), o)
+		return call(impl(name), timeRef(t, a), timeRef(t, b))
 	case comparable(t):
-		return a + " == " + b
+		return code{a, " == ", b}
 	}
 	switch t.Kind {
 	case schema.Float:
-		return call("Same" + scalar(t))
+		if t.Bits == 32 {
+			return fn("SameFloat32")
+		}
+		return fn("SameFloat64")
 	case schema.Bytes:
-		return call("SameBytes")
+		return fn("SameBytes")
 	case schema.Slice:
 		if comparable(t.Elem) {
-			return call("SameValues")
+			return fn("SameValues")
 		}
-		return call("SameSlice", w.comparer(t.Elem, tags.AV{}))
+		return fn("SameSlice", g.comparer(t.Elem, tags.AV{}))
 	case schema.Array:
-		return fmt.Sprintf("%s(%s[:], %s[:], %s)", w.impl("SameElements"), a, b, w.comparer(t.Elem, tags.AV{}))
+		return call(impl("SameElements"), a+"[:]", b+"[:]", g.comparer(t.Elem, tags.AV{}))
 	case schema.Map:
 		if comparable(t.Elem) {
-			return call("SamePlainMap")
+			return fn("SamePlainMap")
 		}
-		return call("SameMap", w.comparer(t.Elem, tags.AV{}))
+		return fn("SameMap", g.comparer(t.Elem, tags.AV{}))
 	case schema.Pointer:
-		return call("SamePointer", w.comparer(t.Elem, av))
+		return fn("SamePointer", g.comparer(t.Elem, av))
 	}
-	return fmt.Sprintf("%s(%s, %s)", w.comparer(t, tags.AV{}), ref(a), ref(b))
+	return call(g.structures.byKey[typeKey(goType(t))].same, ref(a), ref(b))
 }
 
 // comparer returns a function that compares values of a type.
-func (w *writer) comparer(t *schema.Type, av tags.AV) string {
-	name := w.typ(goType(t))
-	key, suffix := "same "+name, helperName(name)
-	if av.Has("unixtime") {
-		key, suffix = key+" unixtime", suffix+"UnixTime"
-	}
-	return w.helper(key, "Same"+suffix, func(fn string) {
-		w.p("func %s(a, b *%s) bool {", fn, name)
-		if t.Kind == schema.Struct && !t.Time {
-			w.sameStruct(t)
-		} else {
-			w.p("return %s", w.same(t, "(*a)", "(*b)", av))
-		}
-		w.p("}\n")
-	})
-}
-
-func (w *writer) sameStruct(t *schema.Type) {
-	var terms []string
-	for _, f := range t.EncodedFields() {
-		a := w.access(goType(t), f.Path)
-		same := w.same(f.Type, a.of("a"), a.of("b"), f.AV)
-		if len(a.ptrs) == 0 {
-			terms = append(terms, same)
-			continue
-		}
-		w.sameBehind(a, same)
-	}
-	w.p("return %s", conjunction(terms))
-}
-
-// sameBehind writes the comparison of a field behind pointers, which returns where it
-// finds a difference.
-func (w *writer) sameBehind(a access, same string) {
-	w.p("if x, y := %s, %s; x != y || !x && !(%s) {\nreturn false\n}", a.missing("a"), a.missing("b"), same)
-}
-
-func conjunction(terms []string) string {
-	if len(terms) == 0 {
-		return "true"
-	}
-	text := terms[0]
-	for i, t := range terms[1:] {
-		if !slices.Contains(terms[:i+1], t) {
-			text += " &&\n" + t
-		}
-	}
-	return text
-}
-
-// clone writes the copy of src to dst.
-func (w *writer) clone(t *schema.Type, dst, src string) {
+func (g *generator) comparer(t *schema.Type, av tags.AV) code {
 	switch {
-	case plain(t):
-		w.p("%s = %s", dst, src)
-		return
-	case t.Kind == schema.Bytes:
-		w.p("%s = %s.Clone(%s)", dst, w.use("bytes", "bytes"), src)
-		return
+	case isTable(t):
+		return code{g.structures.byKey[typeKey(goType(t))].same}
+	case t.Time && !av.Has("unixtime") && goType(t).String() == "time.Time":
+		return code{impl("SameTime")}
+	case t.Kind == schema.Float && t.Bits == 64:
+		return of(impl("SameFloat64"), goType(t))
 	}
-	switch t.Kind {
-	case schema.Slice:
-		if plain(t.Elem) {
-			w.p("%s = %s.Clone(%s)", dst, w.use("slices", "slices"), src)
-			return
-		}
-		w.p("%s(%s, %s, %s)", w.impl("CloneSlice"), ref(dst), ref(src), w.cloner(t.Elem))
-	case schema.Array:
-		w.p("for i := range %s {\n%s(%s, %s)\n}", src, w.cloner(t.Elem), ref(dst+"[i]"), ref(src+"[i]"))
-	case schema.Map:
-		if plain(t.Elem) {
-			w.p("%s = %s.Clone(%s)", dst, w.use("maps", "maps"), src)
-			return
-		}
-		w.p("%s(%s, %s, %s)", w.impl("CloneMap"), ref(dst), ref(src), w.cloner(t.Elem))
-	case schema.Pointer:
-		w.p("%s(%s, %s, %s)", w.impl("ClonePointer"), ref(dst), ref(src), w.cloner(t.Elem))
-	default:
-		w.p("%s(%s, %s)", w.cloner(t), ref(dst), ref(src))
+	if r := g.structures.recursive[typeKey(goType(t))]; r != nil {
+		return code{recursiveName("same", r)}
 	}
+	return code{"func(a, b *", goType(t), ") bool { return ", g.same(t, "(*a)", "(*b)", av), " }"}
 }
 
-// cloner returns a function that copies values of a type.
-func (w *writer) cloner(t *schema.Type) string {
-	name := w.typ(goType(t))
-	if plain(t) {
-		return fmt.Sprintf("%s[%s]", w.impl("Copy"), name)
+// recursiveName is what the function of a type that contains itself is called.
+func recursiveName(what string, r *recursion) string {
+	return what + upperFirst(strings.TrimSuffix(r.form, "Form"))
+}
+
+// ref returns a pointer to an addressable expression.
+func ref(x string) string {
+	if p, ok := strings.CutPrefix(x, "(*"); ok && strings.HasSuffix(p, ")") && !strings.ContainsAny(p[:len(p)-1], "(). ") {
+		return p[:len(p)-1]
 	}
-	return w.helper("clone "+name, "Clone"+helperName(name), func(fn string) {
-		w.p("func %s(dst, src *%s) {", fn, name)
-		if t.Kind == schema.Struct {
-			w.p("*dst = %s{}", name)
-			for _, f := range t.EncodedFields() {
-				a := w.access(goType(t), f.Path)
-				if cond := a.there("src"); cond != "" {
-					w.p("if %s {", cond)
-					w.allocate(a, "dst")
-					w.clone(f.Type, a.of("dst"), a.of("src"))
-					w.p("}")
-					continue
-				}
-				w.clone(f.Type, a.of("dst"), a.of("src"))
-			}
-		} else {
-			w.clone(t, "(*dst)", "(*src)")
-		}
-		w.p("}\n")
-	})
+	return "&" + x
+}
+
+// timeRef returns a *time.Time of an expression.
+func timeRef(t *schema.Type, x string) code {
+	if goType(t).String() == "time.Time" {
+		return code{ref(x)}
+	}
+	return code{"(*", std("time", "Time"), ")(", ref(x), ")"}
 }

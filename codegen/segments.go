@@ -63,42 +63,41 @@ func parentText(text string) string {
 	return text[:strings.LastIndexByte(text[:len(text)-1], text[len(text)-1])+1]
 }
 
-// segments writes the methods of shared segments, nested as the keys are.
-func (n *nodeWriter) segments(typ, embedded string) {
-	for _, s := range n.tree() {
-		n.segment(typ, embedded, s)
-	}
-}
-
-func (n *nodeWriter) segment(typ, embedded string, s *segment) {
-	name, field := n.segmentName(s.text), s.items[0].Decl
-	if !n.method(typ, name, fmt.Sprintf("the segment %q", s.text), field) {
-		return
-	}
-	node := n.query("Node") + "[" + n.model + "]"
-	result, make := node, "%s"
-	if it := s.items[0]; it.Element() && n.elementsOnly(it.Table, s.text, it) {
-		elem := n.typ(goType(it.Elem))
-		result = fmt.Sprintf("%s[%s, %s]", n.query("Elements"), n.model, elem)
-		make = fmt.Sprintf("%s[%s, %s](%%s)", n.query("NewElements"), n.model, elem)
+// segment makes the method of a shared segment, nested as the keys are.
+func (n *nodeWriter) segment(t *nodeType, self code, s *segment) {
+	name := n.segmentName(s.text)
+	m := &nodeMethod{name: name, doc: fmt.Sprintf("%s selects what begins with %s.", name, s.text), result: n.plain()}
+	it := s.items[0]
+	if it.Element() && n.elementsOnly(it.Table, s.text, it) {
+		m.result = n.elements(it.Elem)
 	}
 	if len(s.children) > 0 {
-		inner := n.declare(typ + name)
-		embeds := embedded
-		if result != node {
-			embeds = n.embed(identifier(n.typ(goType(s.items[0].Elem)))+"Elements", result)
-		}
-		n.p("// %s is the node of %s.", inner, s.text)
-		n.p("type %s struct{ at %s; %s }\n", inner, node, embeds)
-		ctor := n.declare("new" + inner)
-		n.p("func %s(at %s) %s { return %s{at, %s} }\n", ctor, node, inner, inner, fmt.Sprintf(make, "at"))
-		result, make = inner, ctor+"(%s)"
-		for _, c := range s.children {
-			n.segment(inner, "at", c)
-		}
+		m.result = n.segmentType(t.name+name, s, m.result)
 	}
-	n.p("// %s selects what begins with %s.", name, s.text)
-	n.p("func (n %s) %s() %s { return %s }\n", typ, name, result, fmt.Sprintf(make, fmt.Sprintf("%s(n.%s, 0, %q)", n.impl("Prefix"), embedded, s.text)))
+	m.body = m.result.make(call(impl("Prefix"), self, 0, quoted(s.text)))
+	n.method(t, m, fmt.Sprintf("the segment %q", s.text), it.Decl)
+}
+
+// segmentType makes the type of a segment that has others below it.
+func (n *nodeWriter) segmentType(name string, s *segment, whole result) result {
+	t := n.declare(n.g.names.declare(name), fmt.Sprintf("%s is the node of %s.", name, s.text))
+	inner := code{"n.at"}
+	if whole.calls != "" {
+		elements := n.embed(typeWord(goType(s.items[0].Elem))+"Elements", whole.typ)
+		t.fields, t.brought = []code{{"at ", n.node()}, {elements}}, []string{whole.calls}
+	} else {
+		part := n.embed("Part", whole.typ)
+		t.fields, inner = []code{{part}}, code{"n.", part}
+	}
+	for _, c := range s.children {
+		n.segment(t, inner, c)
+	}
+	return result{typ: code{t.name}, own: t, make: func(at code) code {
+		if whole.calls == "" {
+			return code{t.name, "{", at, "}"}
+		}
+		return code{t.name, "{", at, ", ", whole.make(at), "}"}
+	}}
 }
 
 // segmentName returns the name of a segment's method: what prefix= says, or the text of

@@ -20,7 +20,13 @@ func NewReflected[T any](client Client, options ...Option) (*Mapper[T], error) {
 }
 
 // CodecOf returns the codec of a model's generated code.
-func CodecOf[T any](m mapperimpl.Model[T]) codec.Model { return m.ItemizeCodec(nil).Internal() }
+func CodecOf[T any](m mapperimpl.Model[T]) codec.Model {
+	e, err := schema.Of(reflect.TypeFor[T]())
+	if err != nil {
+		panic(err)
+	}
+	return codec.New(e, m.ItemizeCodec(nil).Internal())
+}
 
 // Unchanged returns an error unless an entity is recognized as unchanged.
 func (m *Mapper[T]) Unchanged(e *Entity[T]) error {

@@ -57,7 +57,7 @@ func codecOf[T any](e *schema.Entity) (codec.Model, error) {
 	if g.Layout != e.Fingerprint() {
 		return nil, fmt.Errorf("%s: its generated code was made from another layout of the model: run go generate", e.Label())
 	}
-	return g.Internal(), nil
+	return codec.New(e, g.Internal()), nil
 }
 
 // resolved returns a selection with its parts, which generated code leaves to be made.

@@ -1,6 +1,7 @@
 package mapper
 
 import (
+	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/query"
 )
 
@@ -91,20 +92,20 @@ func applied(options []WriteOption) writeSettings {
 // ReadOption is an option of Load and of queries.
 type ReadOption = query.ReadOption
 
-type readFunc func(*query.ReadSettings)
+type readFunc func(*search.Settings)
 
 // ReadOption applies the option.
-func (f readFunc) ReadOption(s *query.ReadSettings) { f(s) }
+func (f readFunc) ReadOption(s *search.Settings) { f(s) }
 
 // Strong reads strongly consistently, at the double price: a write that was
 // answered before is seen.
-func Strong() ReadOption { return readFunc(func(s *query.ReadSettings) { s.Strong = true }) }
+func Strong() ReadOption { return readFunc(func(s *search.Settings) { s.Strong = true }) }
 
 // Receive writes the receipt of a read to r when the read has ended.
-func Receive(r *Receipt) ReadOption { return readFunc(func(s *query.ReadSettings) { s.Receipt = r }) }
+func Receive(r *Receipt) ReadOption { return readFunc(func(s *search.Settings) { s.Receipt = r }) }
 
-func readSettingsOf(options []ReadOption) query.ReadSettings {
-	var s query.ReadSettings
+func readSettingsOf(options []ReadOption) search.Settings {
+	var s search.Settings
 	for _, o := range options {
 		if o != nil {
 			o.ReadOption(&s)

@@ -5,42 +5,165 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/itemize/itemize/mapper/mapperimpl"
+	"github.com/itemize/itemize/field"
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/condition"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/query"
 )
 
-// Patch is changes of one entity that are written without reading it first. Generated
-// code makes patches (PatchUser), with a method for each change.
+// Patch is changes of one entity that are written without reading it first. The nodes of
+// generated code make patches, with the handles of the model's fields:
+//
+//	id := store.UserByID("6297D15")
+//	id.Patch(store.UserFields.Email.Set("d@example.com")).And(id.Public().Add(wish)).Exec(ctx, users)
 //
 // All changes of one item are one request, at the price of that item; of several items
 // one transaction, at the double price. What a set, a removal or an increment changes
 // has to be there (ErrNotFound), and what is added must not be (ErrExists): Upsert makes
 // a patch write either way. Since nothing is read, nothing tells how large the items are:
 // the plan's units are bounds, the receipt's Consumed what it was.
-type Patch[T any] struct {
-	node    query.Node[T]
-	changes []mapperimpl.Change
-}
+type Patch[T any] struct{ is patch }
 
-// NewPatch is for generated code.
-func NewPatch[T any](n query.Node[T]) Patch[T] { return Patch[T]{node: n} }
+// SomePatch is a patch of an entity of the model T: Patch, or what embeds it.
+type SomePatch[T any] interface{ patchOf(*T) patch }
 
-// With is for generated code: the patch with one more change.
-func With[T any](p Patch[T], c mapperimpl.Change) Patch[T] {
-	p.changes = append(slices.Clone(p.changes), c)
+func (p Patch[T]) patchOf(*T) patch { return p.is }
+
+// And returns the patch together with other patches of the same entity.
+func (p Patch[T]) And(others ...SomePatch[T]) Patch[T] {
+	for _, o := range others {
+		p.is = p.is.and(o.patchOf(nil))
+	}
 	return p
 }
+
+// Upsert makes what the patch changes where it is not there, and replaces what it adds
+// where that is. A change of an element still requires it.
+func (p Patch[T]) Upsert() Patch[T] { return Patch[T]{p.is.with(codec.PatchUpsert)} }
+
+// IfEntityExists requires that the entity is there: its root, which is then part of a
+// transaction.
+func (p Patch[T]) IfEntityExists() Patch[T] { return Patch[T]{p.is.with(codec.PatchIfEntity)} }
 
 // Exec writes the patch. An increment whose answer was lost is never sent again: the
 // error is an *OutcomeUnknownError, which ExactlyOnce avoids, at the double price. The
 // other options of writes mean nothing here and are refused.
 func (p Patch[T]) Exec(ctx context.Context, m *Mapper[T], options ...WriteOption) (*Receipt, error) {
-	var t tally
 	if m == nil {
-		return t.receipt(), errors.New("the patch has nothing to run on: pass the model's *mapper.Mapper")
+		return &Receipt{}, errNoMapper
 	}
-	ctx, end := m.engine.observe(ctx, OpPatch)
-	x, err := m.patching(p.node, p.changes, options)
+	return m.engine.patch(ctx, p.is, writeSettingsOf(options))
+}
+
+// Plan returns what Exec would send, and cost. It does no I/O.
+func (p Patch[T]) Plan(m *Mapper[T], options ...WriteOption) (*Plan, error) {
+	if m == nil {
+		return nil, errNoMapper
+	}
+	return m.engine.planOfPatch(p.is, writeSettingsOf(options))
+}
+
+var errNoMapper = errors.New("the patch has nothing to run on: pass the model's *mapper.Mapper")
+
+// ItemPatch is a patch of one item, or of one entity's fields, whose record is an R.
+type ItemPatch[T, R any] struct {
+	Patch[T]
+	// item is what the conditions of If are about.
+	item codec.PatchChange
+}
+
+// If requires that conditions hold of what is stored.
+func (p ItemPatch[T, R]) If(conditions ...field.Condition[R]) ItemPatch[T, R] {
+	for _, c := range conditions {
+		p.is = p.is.onlyIf(p.item, c.Untyped())
+	}
+	return p
+}
+
+// Upsert is described at [Patch.Upsert].
+func (p ItemPatch[T, R]) Upsert() ItemPatch[T, R] {
+	p.is = p.is.with(codec.PatchUpsert)
+	return p
+}
+
+// IfEntityExists is described at [Patch.IfEntityExists].
+func (p ItemPatch[T, R]) IfEntityExists() ItemPatch[T, R] {
+	p.is = p.is.with(codec.PatchIfEntity)
+	return p
+}
+
+// newItemPatch returns the patch of an item's fields.
+func newItemPatch[T, R any](n query.Node[T], item codec.PatchChange, changes []field.Change[R]) ItemPatch[T, R] {
+	p := ItemPatch[T, R]{newPatch(n), item}
+	for _, c := range changes {
+		p.is = p.is.change(item, c.Untyped())
+	}
+	return p
+}
+
+// newPatch returns the patch of an entity that a node is of.
+func newPatch[T any](n query.Node[T], changes ...codec.PatchChange) Patch[T] {
+	return Patch[T]{patch{[]selection.Selection{query.Spec(n)}, changes}}
+}
+
+// patch is a patch without the type of its model.
+type patch struct {
+	// nodes are of the entity; all of them have to be of one.
+	nodes   []selection.Selection
+	changes []codec.PatchChange
+}
+
+// and returns the patch together with another.
+func (p patch) and(other patch) patch {
+	return patch{slices.Concat(p.nodes, other.nodes), slices.Concat(p.changes, other.changes)}
+}
+
+// with returns the patch with a requirement of its own.
+func (p patch) with(kind codec.PatchKind) patch {
+	return p.and(patch{nil, []codec.PatchChange{{Kind: kind}}})
+}
+
+// onlyIf returns the patch with a condition on an item.
+func (p patch) onlyIf(item codec.PatchChange, c condition.Condition) patch {
+	item.Kind, item.Condition = codec.PatchIf, c
+	return p.and(patch{nil, []codec.PatchChange{item}})
+}
+
+// change returns the patch with the change of a field of an item.
+func (p patch) change(item, c codec.PatchChange) patch {
+	c.Item, c.Part, c.Values = item.Item, item.Part, item.Values
+	if c.Field == "" {
+		c.Err = errors.New("the patch has a change without a field: make changes with the fields' handles")
+	}
+	return p.and(patch{nil, []codec.PatchChange{c}})
+}
+
+// selection is that of the entity.
+func (p patch) selection(g *engine) selection.Selection {
+	if len(p.nodes) == 0 {
+		return selection.Selection{Err: g.model.Errorf("the patch is empty: make one with a node of generated code")}
+	}
+	s := p.nodes[0].Resolve(g.model.Schema)
+	for _, n := range p.nodes[1:] {
+		other := n.Resolve(g.model.Schema)
+		switch {
+		case s.Err != nil:
+		case other.Err != nil:
+			s.Err = other.Err
+		case !slices.EqualFunc(s.Identity, other.Identity, key.Value.Equal):
+			s.Err = g.model.Errorf("And takes patches of one entity: write another's with a patch of its own")
+		}
+	}
+	return s
+}
+
+// patch writes a patch.
+func (g *engine) patch(ctx context.Context, p patch, settings writeSettings) (*Receipt, error) {
+	var t tally
+	ctx, end := g.observe(ctx, OpPatch)
+	x, err := g.patching(p, settings)
 	if err == nil {
 		err = x.send(ctx, &t)
 	}
@@ -48,12 +171,9 @@ func (p Patch[T]) Exec(ctx context.Context, m *Mapper[T], options ...WriteOption
 	return t.receipt(), err
 }
 
-// Plan returns what Exec would send, and cost. It does no I/O.
-func (p Patch[T]) Plan(m *Mapper[T], options ...WriteOption) (*Plan, error) {
-	if m == nil {
-		return nil, errors.New("the patch has nothing to run on: pass the model's *mapper.Mapper")
-	}
-	x, err := m.patching(p.node, p.changes, options)
+// planOfPatch returns what writing a patch would send.
+func (g *engine) planOfPatch(p patch, settings writeSettings) (*Plan, error) {
+	x, err := g.patching(p, settings)
 	if err != nil {
 		return nil, err
 	}

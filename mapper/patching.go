@@ -6,11 +6,9 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/change"
-	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/write"
-	"github.com/itemize/itemize/query"
 )
 
 // patching is a patch under way.
@@ -22,15 +20,14 @@ type patching struct {
 }
 
 // patching makes a patch's changes. It does no I/O.
-func (m *Mapper[T]) patching(n query.Node[T], changes []codec.PatchChange, options []WriteOption) (*patching, error) {
-	g, settings := m.engine, writeSettingsOf(options)
-	x := &patching{g: g, sel: m.resolved(n), exactlyOnce: settings.exactlyOnce}
+func (g *engine) patching(p patch, settings writeSettings) (*patching, error) {
+	x := &patching{g: g, sel: p.selection(g), exactlyOnce: settings.exactlyOnce}
 	settings.exactlyOnce = false
 	if x.sel.Err == nil && settings != (writeSettings{}) {
 		return nil, g.model.Errorf("a patch takes ExactlyOnce only: leave the other options out")
 	}
 	var err error
-	if x.Patch, err = change.NewPatch(g.model, x.sel, changes); err != nil {
+	if x.Patch, err = change.NewPatch(g.model, x.sel, p.changes); err != nil {
 		return nil, g.public(err)
 	}
 	return x, nil

@@ -4,6 +4,7 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/query"
 )
@@ -57,26 +58,26 @@ func (g *engine) unitsOf(part selection.Part, s *state) (cost.Units, int) {
 	return cost.Pages(cost.Strong, s.SizesIn(part)...)
 }
 
-// Foresee returns what a query would take.
-func (g *engine) Foresee(r query.Request) (*query.Plan, error) {
-	x, err := g.search.New(requestOf(r), &read.Usage{})
+// PlanQuery returns the least number of requests of a query, and the units of the first
+// answers.
+func (g *engine) PlanQuery(r search.Request) (requests int, rcu cost.Units, err error) {
+	x, err := g.search.New(r, &read.Usage{})
 	if err != nil {
-		return nil, err
+		return 0, rcu, err
 	}
-	p := &query.Plan{}
 	for _, part := range x.Parts() {
 		if part.Range.Kind == selection.None {
 			continue
 		}
 		u, answers := g.unitsOf(part, nil)
-		p.Requests += answers
+		requests += answers
 		if limit := x.Options().Limit; limit > 0 {
 			// An answer of so many items is of at most so many bytes.
 			u.Max = min(u.Max, cost.ReadUnits(limit*cost.MaxItem))
 		}
-		p.RCU = p.RCU.Add(u.Times(consistency(r.Strong)))
+		rcu = rcu.Add(u.Times(consistency(r.Strong)))
 	}
-	return p, nil
+	return requests, rcu, nil
 }
 
 // PlanDelete returns what Delete would send, and cost. It does no I/O: it is for an

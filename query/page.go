@@ -29,17 +29,16 @@ type Page[E any] struct {
 // answer of DynamoDB (up to 1 MB). A page of a filtered query may be empty and have a
 // Next. The error is ErrCursor where After got a cursor that is not this query's.
 func (q Query[T, E]) Page(ctx context.Context, src Source[T], options ...ReadOption) (*Page[E], error) {
-	engine, r, err := q.engine(src, options)
+	x, err := q.on(src, options)
 	if err != nil {
 		return nil, err
 	}
-	var u Usage
-	defer func() { engine.Done(options, &u) }()
-	hits, next, err := engine.Page(ctx, r, &u)
+	defer x.end()
+	hits, next, err := x.Runner.Page(ctx, x.request, &x.usage)
 	if err != nil {
 		return nil, err
 	}
-	p := &Page[E]{Next: next, RCU: u.Consumed}
+	p := &Page[E]{Next: Cursor(next), RCU: x.usage.Consumed}
 	for _, h := range hits {
 		p.Items = append(p.Items, *h.Value.(*E))
 	}

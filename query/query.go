@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/field"
+	"github.com/itemize/itemize/internal/condition"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/selection"
 )
 
@@ -22,8 +26,8 @@ type Query[T, E any] struct {
 	reverse    bool
 	limit      int
 	after      Cursor
-	filter     *expression.ConditionBuilder
-	projection []string
+	filter     []condition.Condition
+	projection []search.Projected
 	err        error
 }
 
@@ -55,50 +59,60 @@ func (q Query[T, E]) After(c Cursor) Query[T, E] {
 	return q
 }
 
-// Filter returns the query of the elements that meet a condition on their attributes,
-// by the attributes' names. DynamoDB reads, and charges, what it filters out. A second
-// filter narrows the first.
-func (q Query[T, E]) Filter(c expression.ConditionBuilder) Query[T, E] {
-	if q.filter != nil {
-		c = q.filter.And(c)
+// Filter returns the query of the elements that meet all conditions. DynamoDB reads, and
+// charges, what it filters out. A second filter narrows the first.
+func (q Query[T, E]) Filter(conditions ...field.Condition[E]) Query[T, E] {
+	q.filter = slices.Clone(q.filter)
+	for _, c := range conditions {
+		q.filter = append(q.filter, c.Untyped())
+		q.err = errors.Join(q.err, c.Untyped().Err)
 	}
-	q.filter = &c
 	return q
 }
 
-// Project returns the query that reads only these attributes, by their names; the other
-// fields of its elements are zero. What is in the key is always there. It saves
-// transfer, not read units.
-func (q Query[T, E]) Project(attributes ...string) Query[T, E] {
-	q.projection = append([]string{}, attributes...)
+// Project returns the query that reads only these fields; the other fields of its elements
+// are zero. What is in the key is always there. It saves transfer, not read units.
+func (q Query[T, E]) Project(fields ...field.Of[E]) Query[T, E] {
+	q.projection = []search.Projected{}
+	for _, f := range fields {
+		row := f.Row(nil)
+		q.projection = append(q.projection, search.Projected{Field: row.Name, Attribute: row.Attribute()})
+	}
 	return q
 }
 
-// request returns the query as the engine takes it.
-func (q Query[T, E]) request(options []ReadOption) (Request, error) {
-	var settings ReadSettings
+// run is a query that is about to run.
+type run struct {
+	search.Runner
+	request  search.Request
+	settings search.Settings
+	usage    read.Usage
+}
+
+// on returns the query as it runs on a mapper.
+func (q Query[T, E]) on(src Source[T], options []ReadOption) (*run, error) {
+	var x run
 	for _, o := range options {
 		if o != nil {
-			o.ReadOption(&settings)
+			o.ReadOption(&x.settings)
 		}
 	}
-	return Request{
-		Spec: q.spec, Elem: reflect.TypeFor[E](), Strong: settings.Strong, Reverse: q.reverse, Limit: q.limit,
-		Filter: q.filter, Projection: q.projection, After: q.after,
-	}, errors.Join(q.err, q.spec.Err)
+	if err := errors.Join(q.err, q.spec.Err); err != nil {
+		return nil, err
+	}
+	if v := reflect.ValueOf(src); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, errors.New("the query has nothing to run on: pass the model's *mapper.Mapper")
+	}
+	x.Runner = src.source(nil)
+	x.request = search.Request{
+		Selection: q.spec, Elem: reflect.TypeFor[E](), Strong: x.settings.Strong, Reverse: q.reverse, Limit: q.limit,
+		Filter: q.filter, Projection: q.projection, After: string(q.after),
+	}
+	return &x, nil
 }
 
-// engine returns the inside of the mapper, and the request for it.
-func (q Query[T, E]) engine(src Source[T], options []ReadOption) (Engine, Request, error) {
-	r, err := q.request(options)
-	if v := reflect.ValueOf(src); err == nil && (!v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()) {
-		err = errors.New("the query has nothing to run on: pass the model's *mapper.Mapper")
-	}
-	if err != nil {
-		return nil, r, err
-	}
-	return src.source(nil), r, nil
-}
+// end delivers the receipt.
+func (x *run) end() { x.Deliver(x.settings, &x.usage) }
 
 // All yields the elements in the order of their sort keys, reading page by page
 // as they are asked for. An error ends it.
@@ -116,17 +130,16 @@ func (q Query[T, E]) All(ctx context.Context, src Source[T], options ...ReadOpti
 	}
 }
 
-func (q Query[T, E]) hits(ctx context.Context, src Source[T], options []ReadOption) iter.Seq2[Hit, error] {
-	return func(yield func(Hit, error) bool) {
-		engine, r, err := q.engine(src, options)
+func (q Query[T, E]) hits(ctx context.Context, src Source[T], options []ReadOption) iter.Seq2[search.Hit, error] {
+	return func(yield func(search.Hit, error) bool) {
+		x, err := q.on(src, options)
 		if err != nil {
-			yield(Hit{}, err)
+			yield(search.Hit{}, err)
 			return
 		}
-		var u Usage
-		defer func() { engine.Done(options, &u) }()
-		left := r.Limit
-		for hit, err := range engine.Run(ctx, r, &u) {
+		defer x.end()
+		left := x.request.Limit
+		for hit, err := range x.Run(ctx, x.request, &x.usage) {
 			if !yield(hit, err) || err != nil {
 				return
 			}
@@ -166,7 +179,8 @@ func (q Query[T, E]) Refs(ctx context.Context, src Source[T], options ...ReadOpt
 				yield(Ref[E]{}, err)
 				return
 			}
-			if !yield(Ref[E]{*hit.Value.(*E), hit.Field, hit.Table, hit.Partition, hit.Sort}, nil) {
+			at := hit.At
+			if !yield(Ref[E]{*hit.Value.(*E), hit.Field(), at.Table.Name, at.PK.Plain(), at.Sort()}, nil) {
 				return
 			}
 		}
@@ -176,15 +190,14 @@ func (q Query[T, E]) Refs(ctx context.Context, src Source[T], options ...ReadOpt
 // Count returns the number of elements. It reads their keys only, which costs the same
 // read units as reading them.
 func (q Query[T, E]) Count(ctx context.Context, src Source[T], options ...ReadOption) (int, error) {
-	engine, r, err := q.engine(src, options)
+	x, err := q.on(src, options)
 	if err != nil {
 		return 0, err
 	}
-	r.KeysOnly = true
-	var u Usage
-	defer func() { engine.Done(options, &u) }()
+	x.request.KeysOnly = true
+	defer x.end()
 	n := 0
-	for _, err := range engine.Run(ctx, r, &u) {
+	for _, err := range x.Run(ctx, x.request, &x.usage) {
 		if err != nil {
 			return 0, err
 		}
@@ -206,19 +219,23 @@ type Plan struct {
 
 // Plan returns what the query would send, and cost. It does no I/O.
 func (q Query[T, E]) Plan(src Source[T], options ...ReadOption) (*Plan, error) {
-	engine, r, err := q.engine(src, options)
+	x, err := q.on(src, options)
 	if err != nil {
 		return nil, err
 	}
-	return engine.Foresee(r)
+	var p Plan
+	if p.Requests, p.RCU, err = x.PlanQuery(x.request); err != nil {
+		return nil, err
+	}
+	return &p, nil
 }
 
 // Input returns the request that the query begins with: to look at, or to send
 // oneself. It does no I/O.
 func (q Query[T, E]) Input(src Source[T], options ...ReadOption) (*dynamodb.QueryInput, error) {
-	engine, r, err := q.engine(src, options)
+	x, err := q.on(src, options)
 	if err != nil {
 		return nil, err
 	}
-	return engine.Input(r)
+	return x.Runner.Input(x.request)
 }

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/itemize/itemize/examples/models"
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/mapper"
@@ -129,7 +127,7 @@ func ExamplePlayerKey_Matches() {
 	show("since the 14th", matches.Since(at(time.November, 14, 0)).Query)
 	show("before the 14th", matches.Before(at(time.November, 14, 0)).Query)
 	show("between", matches.Between(at(time.November, 14, 9), at(time.December, 1, 0)).Query)
-	show("20 points or more", matches.Filter(expression.Name("Points").GreaterThanEqual(expression.Value(20))))
+	show("20 points or more", matches.Filter(models.MatchFields.Points.GreaterOrEqual(20)))
 	// Output:
 	// all: m1 m2 m3 m4
 	// newest two: m4 m3
@@ -244,28 +242,27 @@ func ExamplePlayerKey_Matches_input() {
 }
 
 // Changes without reading first: one item is one request, several are a transaction.
-func ExamplePatchPlayer() {
+func ExamplePlayerKey_patch() {
 	ctx := context.Background()
 	players := somePlayers(ctx)
-	receipt, err := models.PatchPlayer("ann").IncrementWorldRank(-1).Exec(ctx, players)
+	ann, fields := models.PlayerByID("ann"), models.PlayerFields
+	receipt, err := ann.Patch(fields.Rank.Increment(-1)).Exec(ctx, players)
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(receipt.Requests(), "request,", receipt.Consumed.WCU, "WCU,", receipt.Consumed.RCU, "RCU")
-	_, err = models.PatchPlayer("ann").
-		Score(models.Score{Points: 1, Level: 1}).
-		AddTitles("Veteran").
-		RemoveFriends("eve").
+	_, err = ann.Patch(fields.Score.Set(models.Score{Points: 1, Level: 1})).
+		And(ann.Titles().Add("Veteran"), ann.Friends().Key("eve").Delete()).
 		IfEntityExists().
 		Exec(ctx, players)
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, err = models.PatchPlayer("nobody").Name("x").Exec(ctx, players)
+	_, err = models.PlayerByID("nobody").Patch(fields.Name.Set("x")).Exec(ctx, players)
 	fmt.Println(errors.Is(err, mapper.ErrNotFound))
-	_, err = models.PatchPlayer("ann").AddTitles("Veteran").Exec(ctx, players)
+	_, err = ann.Titles().Add("Veteran").Exec(ctx, players)
 	fmt.Println(errors.Is(err, mapper.ErrExists))
-	plan, err := models.PatchPlayer("ann").Name("Anna").IfName("Ann").Plan(players)
+	plan, err := ann.Patch(fields.Name.Set("Anna")).If(fields.Name.Equal("Ann")).Plan(players)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -3,16 +3,152 @@
 package models
 
 import (
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
 )
 
-const (
-	_ = mapperimpl.EnforceVersion(1 - mapperimpl.MinVersion)
-	_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 1)
+// OrderByCustomerN selects the Order with the partition key CUSTOMER#{Customer}.
+func OrderByCustomerN(customer string, nValue int) OrderKey {
+	return OrderKey{
+		mapper.NewEntityNode(
+			mapperimpl.Entity[Order](
+				mapperimpl.Arg(mapperimpl.StringValue(customer)), mapperimpl.Arg(mapperimpl.IntValue(nValue)),
+			),
+		),
+	}
+}
+
+// OrderKey is the key of one Order, and leads to its parts.
+//
+// Calls: PriceTable, HEAD, Lines, Prices; Patch.
+type OrderKey struct{ orderNode }
+
+// PriceTable selects the part that lies in the table prices.
+func (n OrderKey) PriceTable() query.Node[Order] { return mapperimpl.Table(n.orderNode.Node, 1) }
+
+// HEAD selects ORDER#{N:06}#HEAD. Calls: Patch.
+func (n OrderKey) HEAD() mapper.ItemNode[Order, Order] {
+	return mapper.NewItemNode[Order, Order](mapperimpl.Items(n.orderNode.Node, 0, 3), 0)
+}
+
+// Lines selects ORDER#{^N:06}#LINE#{Line:03}.
+func (n OrderKey) Lines() OrderKeyLines {
+	return newOrderKeyLines(mapperimpl.Items(n.orderNode.Node, 1, 3))
+}
+
+// Prices selects ORDER#{^N:06}#PRICE#{Line:03}.
+func (n OrderKey) Prices() OrderKeyPrices {
+	return newOrderKeyPrices(mapperimpl.Items(n.orderNode.Node, 2, 3))
+}
+
+// OrderKeyLines goes on with {Line:03}.
+//
+// Calls: Line; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+type OrderKeyLines struct {
+	at query.Node[Order]
+	orderLineItems
+}
+
+func newOrderKeyLines(at query.Node[Order]) OrderKeyLines {
+	return OrderKeyLines{at, mapper.NewElementsNode[Order, Line](at, 1)}
+}
+
+// Line narrows to one {Line:03}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
+// Limit, Reverse, After.
+func (n OrderKeyLines) Line(line int) mapper.ElementNode[Order, Line] {
+	return mapper.NewElementNode[Order, Line](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.IntValue(line))), 1)
+}
+
+// OrderKeyPrices goes on with {Line:03}.
+//
+// Calls: Line; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+type OrderKeyPrices struct {
+	at query.Node[Order]
+	orderPriceItems
+}
+
+func newOrderKeyPrices(at query.Node[Order]) OrderKeyPrices {
+	return OrderKeyPrices{at, mapper.NewElementsNode[Order, Price](at, 2)}
+}
+
+// Line narrows to one {Line:03}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
+// Limit, Reverse, After.
+func (n OrderKeyPrices) Line(line int) mapper.ElementNode[Order, Price] {
+	return mapper.NewElementNode[Order, Price](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.IntValue(line))), 2)
+}
+
+type orderNode = mapper.EntityNode[Order]
+
+type orderLineItems = mapper.ElementsNode[Order, Line]
+
+type orderPriceItems = mapper.ElementsNode[Order, Price]
+
+// OrderFields are the stored fields of an Order: for patches, conditions, filters and projections.
+var OrderFields = struct {
+	Status field.String[Order, string]
+}{
+	Status: field.NewString("Status", "", func(v *Order) *string { return &v.Status }),
+}
+
+// LineFields are the stored fields of a Line: for patches, conditions, filters and projections.
+var LineFields = struct {
+	SKU   field.String[Line, string]
+	Count field.Number[Line, int]
+}{
+	SKU:   field.NewString("SKU", "", func(v *Line) *string { return &v.SKU }),
+	Count: field.NewNumber("Count", "", func(v *Line) *int { return &v.Count }),
+}
+
+// PriceFields are the stored fields of a Price: for patches, conditions, filters and projections.
+var PriceFields = struct {
+	Cents field.Number[Price, int]
+}{
+	Cents: field.NewNumber("Cents", "", func(v *Price) *int { return &v.Cents }),
+}
+
+var orderForm = mapperimpl.Struct(mapperimpl.Funcs[Order]{},
+	mapperimpl.Field("Customer", "", func(v *Order) *string { return &v.Customer }, mapperimpl.String[string]()),
+	mapperimpl.Field("N", "", func(v *Order) *int { return &v.N }, mapperimpl.Int[int]()),
+	OrderFields.Status.Row(nil),
+	mapperimpl.Field("Lines", "", func(v *Order) *[]Line { return &v.Lines }, mapperimpl.Slice[[]Line](lineForm)),
+	mapperimpl.Field("Prices", "", func(v *Order) *[]Price { return &v.Prices }, mapperimpl.Slice[[]Price](priceForm)),
 )
+
+var lineForm = mapperimpl.Struct(mapperimpl.Funcs[Line]{Same: sameLine, Clone: cloneLine},
+	mapperimpl.Field("Line", "", func(v *Line) *int { return &v.Line }, mapperimpl.Int[int]()),
+	LineFields.SKU.Row(nil), LineFields.Count.Row(nil),
+)
+
+func sameLine(a, b *Line) bool {
+	return a.Line == b.Line &&
+		a.SKU == b.SKU &&
+		a.Count == b.Count
+}
+
+func cloneLine(dst, src *Line) {
+	*dst = *src
+}
+
+var priceForm = mapperimpl.Struct(mapperimpl.Funcs[Price]{Same: samePrice, Clone: clonePrice},
+	mapperimpl.Field("Line", "", func(v *Price) *int { return &v.Line }, mapperimpl.Int[int]()),
+	PriceFields.Cents.Row(nil),
+)
+
+func samePrice(a, b *Price) bool {
+	return a.Line == b.Line &&
+		a.Cents == b.Cents
+}
+
+func clonePrice(dst, src *Price) {
+	*dst = *src
+}
+
+// ItemizeCodec is for the mapper.
+func (*Order) ItemizeCodec(*Order) *mapperimpl.Codec[Order] {
+	return &mapperimpl.Codec[Order]{Layout: "0d78140696bacd69f15c03f2", Table: orderForm}
+}
 
 type orderLayout_changed_run_go_generate = struct {
 	_        struct{} `ddb:"table=shop"`
@@ -26,15 +162,10 @@ type orderLayout_changed_run_go_generate = struct {
 
 var _ orderLayout_changed_run_go_generate = Order{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Order
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Order
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type lineLayout_changed_run_go_generate = struct {
 	Line  int
@@ -44,15 +175,10 @@ type lineLayout_changed_run_go_generate = struct {
 
 var _ lineLayout_changed_run_go_generate = Line{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Line
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Line
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type priceLayout_changed_run_go_generate = struct {
 	Line  int
@@ -61,331 +187,12 @@ type priceLayout_changed_run_go_generate = struct {
 
 var _ priceLayout_changed_run_go_generate = Price{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Price
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
-var _ = struct {
-	*Price
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
-
-type orderNode = query.Node[Order]
-
-// OrderKey is the key of one Order, and leads to its parts.
-type OrderKey struct{ orderNode }
-
-// OrderByCustomerN selects the Order with the partition key CUSTOMER#{Customer}.
-func OrderByCustomerN(customer string, nValue int) OrderKey {
-	return OrderKey{mapperimpl.Entity[Order](mapperimpl.Arg(mapperimpl.StringValue(customer)), mapperimpl.Arg(mapperimpl.IntValue(nValue)))}
-}
-
-// PriceTable selects the part that lies in the table prices.
-func (n OrderKey) PriceTable() query.Node[Order] { return mapperimpl.Table(n.orderNode, 1) }
-
-// HEAD selects ORDER#{N:06}#HEAD.
-func (n OrderKey) HEAD() query.Node[Order] { return mapperimpl.Items(n.orderNode, 0, 3) }
-
-type orderLineElements = query.Elements[Order, Line]
-
-// OrderKeyLines goes on with {Line:03}.
-type OrderKeyLines struct {
-	at query.Node[Order]
-	orderLineElements
-}
-
-func newOrderKeyLines(at query.Node[Order]) OrderKeyLines {
-	return OrderKeyLines{at, query.NewElements[Order, Line](at)}
-}
-
-// Line narrows to one {Line:03}.
-func (n OrderKeyLines) Line(line int) query.Elements[Order, Line] {
-	return query.NewElements[Order, Line](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.IntValue(line))))
-}
-
-// Lines selects ORDER#{^N:06}#LINE#{Line:03}.
-func (n OrderKey) Lines() OrderKeyLines { return newOrderKeyLines(mapperimpl.Items(n.orderNode, 1, 3)) }
-
-type orderPriceElements = query.Elements[Order, Price]
-
-// OrderKeyPrices goes on with {Line:03}.
-type OrderKeyPrices struct {
-	at query.Node[Order]
-	orderPriceElements
-}
-
-func newOrderKeyPrices(at query.Node[Order]) OrderKeyPrices {
-	return OrderKeyPrices{at, query.NewElements[Order, Price](at)}
-}
-
-// Line narrows to one {Line:03}.
-func (n OrderKeyPrices) Line(line int) query.Elements[Order, Price] {
-	return query.NewElements[Order, Price](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.IntValue(line))))
-}
-
-// Prices selects ORDER#{^N:06}#PRICE#{Line:03}.
-func (n OrderKey) Prices() OrderKeyPrices {
-	return newOrderKeyPrices(mapperimpl.Items(n.orderNode, 2, 3))
-}
-
-type orderPatch = mapper.Patch[Order]
-
-// OrderPatch is changes of one Order that are written without reading it.
-type OrderPatch struct{ orderPatch }
-
-// PatchOrder begins a patch of the Order with the partition key CUSTOMER#{Customer}.
-func PatchOrder(customer string, nValue int) OrderPatch {
-	return OrderPatch{mapper.NewPatch(OrderByCustomerN(customer, nValue).orderNode)}
-}
-
-// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
-func (p OrderPatch) Upsert() OrderPatch {
-	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.Upsert)}
-}
-
-// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
-func (p OrderPatch) IfEntityExists() OrderPatch {
-	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.IfEntityExists)}
-}
-
-// Status sets Status.
-func (p OrderPatch) Status(value string) OrderPatch {
-	r := new(Order)
-	r.Status = value
-	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.Set(0, r, 0))}
-}
-
-// RemoveStatus removes the attributes of Status.
-func (p OrderPatch) RemoveStatus() OrderPatch {
-	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.Remove(0, 0))}
-}
-
-// IfStatus requires that Status is value.
-func (p OrderPatch) IfStatus(value string) OrderPatch {
-	r := new(Order)
-	r.Status = value
-	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.If(0, r, 0))}
-}
-
-// AddLines adds an element to Lines.
-func (p OrderPatch) AddLines(value Line) OrderPatch {
-	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.AddElement(1, &value))}
-}
-
-// RemoveLines removes the element of Lines with that key.
-func (p OrderPatch) RemoveLines(line int) OrderPatch {
-	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.IntValue(line))))}
-}
-
-// AddPrices adds an element to Prices.
-func (p OrderPatch) AddPrices(value Price) OrderPatch {
-	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.AddElement(2, &value))}
-}
-
-// RemovePrices removes the element of Prices with that key.
-func (p OrderPatch) RemovePrices(line int) OrderPatch {
-	return OrderPatch{mapper.With(p.orderPatch, mapperimpl.RemoveElement(2, mapperimpl.Arg(mapperimpl.IntValue(line))))}
-}
-
-func orderItemizeOrderItem0Encode(r *Order, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Status
-		return mapperimpl.EncodeString(&r.Status, 0)
-	}
-	return nil, nil
-}
-
-func orderItemizeOrderItem0Decode(r *Order, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Status
-		return mapperimpl.DecodeString(av, &r.Status, 0)
-	}
-	return nil
-}
-
-func orderItemizeOrderItem0Same(a, b *Order, attribute int) bool {
-	switch attribute {
-	case 0: // Status
-		return a.Status == b.Status
-	}
-	return true
-}
-
-func orderItemizeOrderItem0Equal(a, b *Order) bool {
-	return a.Status == b.Status
-}
-
-func orderItemizeOrderItem0Clone(dst, src *Order) {
-	dst.Status = src.Status
-}
-
-func orderItemizeOrderItem0Present(r *Order) bool {
-	if r.Status != "" {
-		return true
-	}
-	return false
-}
-
-func orderItemizeOrderItem1Encode(r *Line, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // SKU
-		return mapperimpl.EncodeString(&r.SKU, 0)
-	case 1: // Count
-		return mapperimpl.EncodeInt(&r.Count, 0)
-	}
-	return nil, nil
-}
-
-func orderItemizeOrderItem1Decode(r *Line, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // SKU
-		return mapperimpl.DecodeString(av, &r.SKU, 0)
-	case 1: // Count
-		return mapperimpl.DecodeInt(av, &r.Count, 0)
-	}
-	return nil
-}
-
-func orderItemizeOrderItem1Same(a, b *Line, attribute int) bool {
-	switch attribute {
-	case 0: // SKU
-		return a.SKU == b.SKU
-	case 1: // Count
-		return a.Count == b.Count
-	}
-	return true
-}
-
-func orderItemizeOrderItem1Equal(a, b *Line) bool {
-	return a.SKU == b.SKU &&
-		a.Count == b.Count &&
-		a.Line == b.Line
-}
-
-func orderItemizeOrderItem1Clone(dst, src *Line) {
-	dst.SKU = src.SKU
-	dst.Count = src.Count
-	dst.Line = src.Line
-}
-
-func orderItemizeOrderItem1Key(r *Line, source int) (mapperimpl.Value, error) {
-	switch source {
-	case 1: // {Line:03}
-		return mapperimpl.IntValue(r.Line)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func orderItemizeOrderItem1SetKey(r *Line, source int, value mapperimpl.Value) error {
-	switch source {
-	case 1: // {Line:03}
-		r.Line = int(value.Int)
-		return nil
-	}
-	return nil
-}
-
-func orderItemizeOrderItem1Field(v *Order, allocate bool) *[]Line {
-	return &v.Lines
-}
-
-func orderItemizeOrderItem2Encode(r *Price, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Cents
-		return mapperimpl.EncodeInt(&r.Cents, 0)
-	}
-	return nil, nil
-}
-
-func orderItemizeOrderItem2Decode(r *Price, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Cents
-		return mapperimpl.DecodeInt(av, &r.Cents, 0)
-	}
-	return nil
-}
-
-func orderItemizeOrderItem2Same(a, b *Price, attribute int) bool {
-	switch attribute {
-	case 0: // Cents
-		return a.Cents == b.Cents
-	}
-	return true
-}
-
-func orderItemizeOrderItem2Equal(a, b *Price) bool {
-	return a.Cents == b.Cents &&
-		a.Line == b.Line
-}
-
-func orderItemizeOrderItem2Clone(dst, src *Price) {
-	dst.Cents = src.Cents
-	dst.Line = src.Line
-}
-
-func orderItemizeOrderItem2Key(r *Price, source int) (mapperimpl.Value, error) {
-	switch source {
-	case 1: // {Line:03}
-		return mapperimpl.IntValue(r.Line)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func orderItemizeOrderItem2SetKey(r *Price, source int, value mapperimpl.Value) error {
-	switch source {
-	case 1: // {Line:03}
-		r.Line = int(value.Int)
-		return nil
-	}
-	return nil
-}
-
-func orderItemizeOrderItem2Field(v *Order, allocate bool) *[]Price {
-	return &v.Prices
-}
-
-func orderItemizeOrderKeyField(v *Order, i int) (mapperimpl.Value, error) {
-	switch i {
-	case 0: // Customer
-		return mapperimpl.StringValue(v.Customer)
-	case 1: // N
-		return mapperimpl.IntValue(v.N)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func orderItemizeOrderSetKeyField(v *Order, i int, value mapperimpl.Value) error {
-	switch i {
-	case 0: // Customer
-		v.Customer = string(value.Text)
-		return nil
-	case 1: // N
-		v.N = int(value.Int)
-		return nil
-	}
-	return nil
-}
-
-func orderItemizeOrderSameKeyFields(a, b *Order) bool {
-	return a.Customer == b.Customer &&
-		a.N == b.N
-}
-
-func orderItemizeOrderCloneKeyFields(dst, src *Order) {
-	dst.Customer = src.Customer
-	dst.N = src.N
-}
-
-// ItemizeCodec is for the mapper.
-func (*Order) ItemizeCodec(*Order) *mapperimpl.Codec[Order] {
-	return &mapperimpl.Codec[Order]{
-		Layout:    "0d78140696bacd69f15c03f2",
-		KeyFields: mapperimpl.KeyFields[Order]{Get: orderItemizeOrderKeyField, Set: orderItemizeOrderSetKeyField, Same: orderItemizeOrderSameKeyFields, Clone: orderItemizeOrderCloneKeyFields},
-		Items: []mapperimpl.Item[Order]{
-			mapperimpl.Singleton(mapperimpl.Record[Order]{Encode: orderItemizeOrderItem0Encode, Decode: orderItemizeOrderItem0Decode, Same: orderItemizeOrderItem0Same, Equal: orderItemizeOrderItem0Equal, Clone: orderItemizeOrderItem0Clone, Present: orderItemizeOrderItem0Present}),
-			mapperimpl.Slice(orderItemizeOrderItem1Field, mapperimpl.Record[Line]{Encode: orderItemizeOrderItem1Encode, Decode: orderItemizeOrderItem1Decode, Same: orderItemizeOrderItem1Same, Equal: orderItemizeOrderItem1Equal, Clone: orderItemizeOrderItem1Clone, Key: orderItemizeOrderItem1Key, SetKey: orderItemizeOrderItem1SetKey}),
-			mapperimpl.Slice(orderItemizeOrderItem2Field, mapperimpl.Record[Price]{Encode: orderItemizeOrderItem2Encode, Decode: orderItemizeOrderItem2Decode, Same: orderItemizeOrderItem2Same, Equal: orderItemizeOrderItem2Equal, Clone: orderItemizeOrderItem2Clone, Key: orderItemizeOrderItem2Key, SetKey: orderItemizeOrderItem2SetKey}),
-		},
-	}
-}
+const (
+	_ = mapperimpl.EnforceVersion(2 - mapperimpl.MinVersion)
+	_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 2)
+)

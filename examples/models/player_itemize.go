@@ -3,21 +3,368 @@
 package models
 
 import (
-	"bytes"
-	"maps"
-	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
 )
 
-const (
-	_ = mapperimpl.EnforceVersion(1 - mapperimpl.MinVersion)
-	_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 1)
+// PlayerByID selects the Player with the partition key PLAYER#{ID}.
+func PlayerByID(id string) PlayerKey {
+	return PlayerKey{mapper.NewEntityNode(mapperimpl.Entity[Player](mapperimpl.Arg(mapperimpl.StringValue(id))))}
+}
+
+// PlayerKey is the key of one Player, and leads to its parts.
+//
+// Calls: STAT, PROFILE, Score, Avatar, Matches, Friends, Titles, Session, Notes, WorldRank, Results; Patch.
+type PlayerKey struct{ playerNode }
+
+// STAT selects what begins with STAT#.
+func (n PlayerKey) STAT() query.Node[Player] { return mapperimpl.Prefix(n.playerNode.Node, 0, "STAT#") }
+
+// PROFILE selects PROFILE. Calls: Patch.
+func (n PlayerKey) PROFILE() mapper.ItemNode[Player, Player] {
+	return mapper.NewItemNode[Player, Player](mapperimpl.Items(n.playerNode.Node, 0, 1), 0)
+}
+
+// Score selects STAT#Score. Calls: Patch, Delete.
+func (n PlayerKey) Score() mapper.ItemNode[Player, Score] {
+	return mapper.NewItemNode[Player, Score](mapperimpl.Items(n.playerNode.Node, 1, 1), 1)
+}
+
+// Avatar selects AVATAR. Calls: Patch, Delete.
+func (n PlayerKey) Avatar() mapper.ItemNode[Player, Avatar] {
+	return mapper.NewItemNode[Player, Avatar](mapperimpl.Items(n.playerNode.Node, 2, 1), 2)
+}
+
+// Matches selects MATCH#{Start}#{ID}.
+func (n PlayerKey) Matches() PlayerKeyMatches {
+	return newPlayerKeyMatches(mapperimpl.Items(n.playerNode.Node, 3, 1))
+}
+
+// Friends selects FRIEND#{key}.
+func (n PlayerKey) Friends() PlayerKeyFriends {
+	return newPlayerKeyFriends(mapperimpl.Items(n.playerNode.Node, 4, 1))
+}
+
+// Titles selects TITLE#{.}.
+func (n PlayerKey) Titles() PlayerKeyTitles {
+	return newPlayerKeyTitles(mapperimpl.Items(n.playerNode.Node, 5, 1))
+}
+
+// Session selects SESSION. Calls: Patch, Delete.
+func (n PlayerKey) Session() mapper.ItemNode[Player, Session] {
+	return mapper.NewItemNode[Player, Session](mapperimpl.Items(n.playerNode.Node, 6, 1), 6)
+}
+
+// Notes selects NOTES. Calls: Patch, Delete.
+func (n PlayerKey) Notes() mapper.ItemNode[Player, Player] {
+	return mapper.NewItemNode[Player, Player](mapperimpl.Items(n.playerNode.Node, 7, 1), 7)
+}
+
+// WorldRank selects STAT#Rank. Calls: Patch, Delete.
+func (n PlayerKey) WorldRank() mapper.ItemNode[Player, Player] {
+	return mapper.NewItemNode[Player, Player](mapperimpl.Items(n.playerNode.Node, 8, 1), 8)
+}
+
+// Results selects RESULT#{key:sortable}.
+func (n PlayerKey) Results() PlayerKeyResults {
+	return newPlayerKeyResults(mapperimpl.Items(n.playerNode.Node, 9, 1))
+}
+
+// PlayerKeyMatches goes on with {Start}.
+//
+// Calls: Start; Year, Month, Day, Hour, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input;
+// Filter, Project, Limit, Reverse, After.
+type PlayerKeyMatches struct {
+	at query.Node[Player]
+	playerMatchItems
+	playerMatchHours
+}
+
+func newPlayerKeyMatches(at query.Node[Player]) PlayerKeyMatches {
+	return PlayerKeyMatches{
+		at, mapper.NewElementsNode[Player, Match](at, 3), mapperimpl.Hours(at, query.NewElements[Player, Match]),
+	}
+}
+
+// Start narrows to one {Start}.
+func (n PlayerKeyMatches) Start(start time.Time) PlayerKeyMatchesStart {
+	return newPlayerKeyMatchesStart(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(start))))
+}
+
+// PlayerKeyMatchesStart goes on with {ID}.
+//
+// Calls: ID; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+type PlayerKeyMatchesStart struct {
+	at query.Node[Player]
+	playerMatchElements
+}
+
+func newPlayerKeyMatchesStart(at query.Node[Player]) PlayerKeyMatchesStart {
+	return PlayerKeyMatchesStart{at, query.NewElements[Player, Match](at)}
+}
+
+// ID narrows to one {ID}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After.
+func (n PlayerKeyMatchesStart) ID(id string) mapper.ElementNode[Player, Match] {
+	return mapper.NewElementNode[Player, Match](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(id))), 3)
+}
+
+// PlayerKeyFriends goes on with {key}.
+//
+// Calls: Key; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+type PlayerKeyFriends struct {
+	at query.Node[Player]
+	playerFriendItems
+}
+
+func newPlayerKeyFriends(at query.Node[Player]) PlayerKeyFriends {
+	return PlayerKeyFriends{at, mapper.NewEntriesNode[Player, string, Friend](at, 4)}
+}
+
+// Key narrows to one {key}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After.
+func (n PlayerKeyFriends) Key(key string) mapper.ElementNode[Player, Friend] {
+	return mapper.NewElementNode[Player, Friend](
+		mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(key))), 4,
+	)
+}
+
+// PlayerKeyTitles goes on with {.}.
+//
+// Calls: Value; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+type PlayerKeyTitles struct {
+	at query.Node[Player]
+	playerStringItems
+}
+
+func newPlayerKeyTitles(at query.Node[Player]) PlayerKeyTitles {
+	return PlayerKeyTitles{at, mapper.NewElementsNode[Player, string](at, 5)}
+}
+
+// Value narrows to one {.}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After.
+func (n PlayerKeyTitles) Value(value string) mapper.ElementNode[Player, string] {
+	return mapper.NewElementNode[Player, string](
+		mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(value))), 5,
+	)
+}
+
+// PlayerKeyResults goes on with {key:sortable}.
+//
+// Calls: Key; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+type PlayerKeyResults struct {
+	at query.Node[Player]
+	playerResultItems
+}
+
+func newPlayerKeyResults(at query.Node[Player]) PlayerKeyResults {
+	return PlayerKeyResults{at, mapper.NewEntriesNode[Player, int, Result](at, 9)}
+}
+
+// Key narrows to one {key:sortable}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
+// Limit, Reverse, After.
+func (n PlayerKeyResults) Key(key int) mapper.ElementNode[Player, Result] {
+	return mapper.NewElementNode[Player, Result](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.IntValue(key))), 9)
+}
+
+type playerNode = mapper.EntityNode[Player]
+
+type playerMatchItems = mapper.ElementsNode[Player, Match]
+
+type playerMatchHours = query.Hours[query.Elements[Player, Match]]
+
+type playerMatchElements = query.Elements[Player, Match]
+
+type playerFriendItems = mapper.EntriesNode[Player, string, Friend]
+
+type playerStringItems = mapper.ElementsNode[Player, string]
+
+type playerResultItems = mapper.EntriesNode[Player, int, Result]
+
+// PlayerFields are the stored fields of a Player: for patches, conditions, filters and projections.
+var PlayerFields = struct {
+	Name    field.String[Player, string]
+	Joined  field.Time[Player, time.Time]
+	Badges  field.Value[Player, []string]
+	Score   field.Struct[Player, Score]
+	Avatar  field.Struct[Player, Avatar]
+	Session field.Struct[Player, Session]
+	Notes   field.Value[Player, map[string]string]
+	Home    field.Struct[Player, Address]
+	Rank    field.Number[Player, int]
+}{
+	Name:   field.NewString("Name", "", func(v *Player) *string { return &v.Name }),
+	Joined: field.NewTime("Joined", "", func(v *Player) *time.Time { return &v.Joined }),
+	Badges: field.NewValue(
+		"Badges", "badges,omitempty,stringset", func(v *Player) *[]string { return &v.Badges },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
+	),
+	Score:   field.NewStruct("Score", "", func(v *Player) *Score { return &v.Score }, scoreForm),
+	Avatar:  field.NewStructPointer("Avatar", "", func(v *Player) **Avatar { return &v.Avatar }, avatarForm),
+	Session: field.NewStructPointer("Session", "", func(v *Player) **Session { return &v.Session }, sessionForm),
+	Notes: field.NewValue(
+		"Notes", "", func(v *Player) *map[string]string { return &v.Notes },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	Home: field.NewStruct("Home", "", func(v *Player) *Address { return &v.Home }, addressForm),
+	Rank: field.NewNumber("Rank", "", func(v *Player) *int { return &v.Rank }),
+}
+
+// AddressFields are the stored fields of an Address: for patches, conditions, filters and projections.
+var AddressFields = struct {
+	Street field.String[Address, string]
+	City   field.String[Address, string]
+}{
+	Street: field.NewString("Street", "", func(v *Address) *string { return &v.Street }),
+	City:   field.NewString("City", "", func(v *Address) *string { return &v.City }),
+}
+
+// ScoreFields are the stored fields of a Score: for patches, conditions, filters and projections.
+var ScoreFields = struct {
+	Points field.Number[Score, int]
+	Level  field.Number[Score, int]
+}{
+	Points: field.NewNumber("Points", "points", func(v *Score) *int { return &v.Points }),
+	Level:  field.NewNumber("Level", "level", func(v *Score) *int { return &v.Level }),
+}
+
+// AvatarFields are the stored fields of an Avatar: for patches, conditions, filters and projections.
+var AvatarFields = struct {
+	Image field.Bytes[Avatar, []byte]
+	Type  field.String[Avatar, string]
+}{
+	Image: field.NewBytes("Image", "", func(v *Avatar) *[]byte { return &v.Image }),
+	Type:  field.NewString("Type", "", func(v *Avatar) *string { return &v.Type }),
+}
+
+// MatchFields are the stored fields of a Match: for patches, conditions, filters and projections.
+var MatchFields = struct {
+	Points field.Number[Match, int]
+}{
+	Points: field.NewNumber("Points", "", func(v *Match) *int { return &v.Points }),
+}
+
+// FriendFields are the stored fields of a Friend: for patches, conditions, filters and projections.
+var FriendFields = struct {
+	Since field.Time[Friend, time.Time]
+}{
+	Since: field.NewTime("Since", "since,unixtime", func(v *Friend) *time.Time { return &v.Since }),
+}
+
+// SessionFields are the stored fields of a Session: for patches, conditions, filters and projections.
+var SessionFields = struct {
+	Token field.String[Session, string]
+	Until field.Time[Session, time.Time]
+}{
+	Token: field.NewString("Token", "", func(v *Session) *string { return &v.Token }),
+	Until: field.NewTime("Until", "until", func(v *Session) *time.Time { return &v.Until }),
+}
+
+// ResultFields are the stored fields of a Result: for patches, conditions, filters and projections.
+var ResultFields = struct {
+	Wins   field.Number[Result, int]
+	Losses field.Number[Result, int]
+}{
+	Wins:   field.NewNumber("Wins", "", func(v *Result) *int { return &v.Wins }),
+	Losses: field.NewNumber("Losses", "", func(v *Result) *int { return &v.Losses }),
+}
+
+var playerForm = mapperimpl.Struct(mapperimpl.Funcs[Player]{},
+	mapperimpl.Field("ID", "", func(v *Player) *string { return &v.ID }, mapperimpl.String[string]()),
+	PlayerFields.Name.Row(nil), PlayerFields.Joined.Row(nil), PlayerFields.Badges.Row(nil),
+	PlayerFields.Score.Row(nil), PlayerFields.Avatar.Row(nil),
+	mapperimpl.Field(
+		"Matches", "", func(v *Player) *[]Match { return &v.Matches }, mapperimpl.Slice[[]Match](matchForm),
+	),
+	mapperimpl.Field(
+		"Friends", "", func(v *Player) *map[string]Friend { return &v.Friends },
+		mapperimpl.Map[map[string]Friend](friendForm),
+	),
+	mapperimpl.Field(
+		"Titles", "", func(v *Player) *[]string { return &v.Titles },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
+	),
+	PlayerFields.Session.Row(nil), PlayerFields.Notes.Row(nil), PlayerFields.Home.Row(nil), PlayerFields.Rank.Row(nil),
+	mapperimpl.Field(
+		"Results", "", func(v *Player) *map[int]Result { return &v.Results },
+		mapperimpl.Map[map[int]Result](resultForm),
+	),
 )
+
+var addressForm = mapperimpl.Struct(mapperimpl.Funcs[Address]{Same: sameAddress, Clone: cloneAddress},
+	AddressFields.Street.Row(nil), AddressFields.City.Row(nil),
+)
+
+func sameAddress(a, b *Address) bool {
+	return a.Street == b.Street &&
+		a.City == b.City
+}
+
+func cloneAddress(dst, src *Address) {
+	*dst = *src
+}
+
+var scoreForm = mapperimpl.Struct(mapperimpl.Funcs[Score]{},
+	ScoreFields.Points.Row(nil), ScoreFields.Level.Row(nil),
+)
+
+var avatarForm = mapperimpl.Struct(mapperimpl.Funcs[Avatar]{},
+	AvatarFields.Image.Row(nil), AvatarFields.Type.Row(nil),
+)
+
+var matchForm = mapperimpl.Struct(mapperimpl.Funcs[Match]{Same: sameMatch, Clone: cloneMatch},
+	mapperimpl.Field("Start", "", func(v *Match) *time.Time { return &v.Start }, mapperimpl.Time[time.Time]()),
+	mapperimpl.Field("ID", "", func(v *Match) *string { return &v.ID }, mapperimpl.String[string]()),
+	MatchFields.Points.Row(nil),
+)
+
+func sameMatch(a, b *Match) bool {
+	return mapperimpl.SameTime(&a.Start, &b.Start) &&
+		a.ID == b.ID &&
+		a.Points == b.Points
+}
+
+func cloneMatch(dst, src *Match) {
+	*dst = *src
+}
+
+var friendForm = mapperimpl.Struct(mapperimpl.Funcs[Friend]{Same: sameFriend, Clone: cloneFriend},
+	FriendFields.Since.Row(nil),
+)
+
+func sameFriend(a, b *Friend) bool {
+	return mapperimpl.SameUnixTime(&a.Since, &b.Since)
+}
+
+func cloneFriend(dst, src *Friend) {
+	*dst = *src
+}
+
+var sessionForm = mapperimpl.Struct(mapperimpl.Funcs[Session]{},
+	SessionFields.Token.Row(nil), SessionFields.Until.Row(nil),
+)
+
+var resultForm = mapperimpl.Struct(mapperimpl.Funcs[Result]{Same: sameResult, Clone: cloneResult},
+	ResultFields.Wins.Row(nil), ResultFields.Losses.Row(nil),
+)
+
+func sameResult(a, b *Result) bool {
+	return a.Wins == b.Wins &&
+		a.Losses == b.Losses
+}
+
+func cloneResult(dst, src *Result) {
+	*dst = *src
+}
+
+// ItemizeCodec is for the mapper.
+func (*Player) ItemizeCodec(*Player) *mapperimpl.Codec[Player] {
+	return &mapperimpl.Codec[Player]{Layout: "12c5334ac440ae918399048f", Table: playerForm}
+}
 
 type playerLayout_changed_run_go_generate = struct {
 	_       struct{}          `ddb:"table=players,ttl=expires"`
@@ -40,15 +387,10 @@ type playerLayout_changed_run_go_generate = struct {
 
 var _ playerLayout_changed_run_go_generate = Player{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Player
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Player
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type scoreLayout_changed_run_go_generate = struct {
 	Points int `dynamodbav:"points"`
@@ -57,15 +399,10 @@ type scoreLayout_changed_run_go_generate = struct {
 
 var _ scoreLayout_changed_run_go_generate = Score{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Score
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Score
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type avatarLayout_changed_run_go_generate = struct {
 	Image []byte
@@ -74,15 +411,10 @@ type avatarLayout_changed_run_go_generate = struct {
 
 var _ avatarLayout_changed_run_go_generate = Avatar{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Avatar
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Avatar
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type matchLayout_changed_run_go_generate = struct {
 	Start  time.Time
@@ -92,15 +424,10 @@ type matchLayout_changed_run_go_generate = struct {
 
 var _ matchLayout_changed_run_go_generate = Match{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Match
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Match
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type friendLayout_changed_run_go_generate = struct {
 	Since time.Time `dynamodbav:"since,unixtime"`
@@ -108,15 +435,10 @@ type friendLayout_changed_run_go_generate = struct {
 
 var _ friendLayout_changed_run_go_generate = Friend{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Friend
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Friend
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type sessionLayout_changed_run_go_generate = struct {
 	Token string
@@ -125,15 +447,10 @@ type sessionLayout_changed_run_go_generate = struct {
 
 var _ sessionLayout_changed_run_go_generate = Session{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Session
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Session
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type addressLayout_changed_run_go_generate = struct {
 	Street string
@@ -142,15 +459,10 @@ type addressLayout_changed_run_go_generate = struct {
 
 var _ addressLayout_changed_run_go_generate = Address{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Address
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Address
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type resultLayout_changed_run_go_generate = struct {
 	Wins   int
@@ -159,1041 +471,12 @@ type resultLayout_changed_run_go_generate = struct {
 
 var _ resultLayout_changed_run_go_generate = Result{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Result
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Result
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
-
-type playerNode = query.Node[Player]
-
-// PlayerKey is the key of one Player, and leads to its parts.
-type PlayerKey struct{ playerNode }
-
-// PlayerByID selects the Player with the partition key PLAYER#{ID}.
-func PlayerByID(id string) PlayerKey {
-	return PlayerKey{mapperimpl.Entity[Player](mapperimpl.Arg(mapperimpl.StringValue(id)))}
-}
-
-// STAT selects what begins with STAT#.
-func (n PlayerKey) STAT() query.Node[Player] { return mapperimpl.Prefix(n.playerNode, 0, "STAT#") }
-
-// PROFILE selects PROFILE.
-func (n PlayerKey) PROFILE() query.Node[Player] { return mapperimpl.Items(n.playerNode, 0, 1) }
-
-// Score selects STAT#Score.
-func (n PlayerKey) Score() query.Node[Player] { return mapperimpl.Items(n.playerNode, 1, 1) }
-
-// Avatar selects AVATAR.
-func (n PlayerKey) Avatar() query.Node[Player] { return mapperimpl.Items(n.playerNode, 2, 1) }
-
-type playerMatchElements = query.Elements[Player, Match]
-
-type playerMatchHours = query.Hours[query.Elements[Player, Match]]
-
-// PlayerKeyMatches goes on with {Start}.
-type PlayerKeyMatches struct {
-	at query.Node[Player]
-	playerMatchElements
-	playerMatchHours
-}
-
-func newPlayerKeyMatches(at query.Node[Player]) PlayerKeyMatches {
-	return PlayerKeyMatches{at, query.NewElements[Player, Match](at), mapperimpl.Hours(at, query.NewElements[Player, Match])}
-}
-
-// PlayerKeyMatchesStart goes on with {ID}.
-type PlayerKeyMatchesStart struct {
-	at query.Node[Player]
-	playerMatchElements
-}
-
-func newPlayerKeyMatchesStart(at query.Node[Player]) PlayerKeyMatchesStart {
-	return PlayerKeyMatchesStart{at, query.NewElements[Player, Match](at)}
-}
-
-// ID narrows to one {ID}.
-func (n PlayerKeyMatchesStart) ID(id string) query.Elements[Player, Match] {
-	return query.NewElements[Player, Match](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(id))))
-}
-
-// Start narrows to one {Start}.
-func (n PlayerKeyMatches) Start(start time.Time) PlayerKeyMatchesStart {
-	return newPlayerKeyMatchesStart(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(start))))
-}
-
-// Matches selects MATCH#{Start}#{ID}.
-func (n PlayerKey) Matches() PlayerKeyMatches {
-	return newPlayerKeyMatches(mapperimpl.Items(n.playerNode, 3, 1))
-}
-
-type playerFriendElements = query.Elements[Player, Friend]
-
-// PlayerKeyFriends goes on with {key}.
-type PlayerKeyFriends struct {
-	at query.Node[Player]
-	playerFriendElements
-}
-
-func newPlayerKeyFriends(at query.Node[Player]) PlayerKeyFriends {
-	return PlayerKeyFriends{at, query.NewElements[Player, Friend](at)}
-}
-
-// Key narrows to one {key}.
-func (n PlayerKeyFriends) Key(key string) query.Elements[Player, Friend] {
-	return query.NewElements[Player, Friend](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(key))))
-}
-
-// Friends selects FRIEND#{key}.
-func (n PlayerKey) Friends() PlayerKeyFriends {
-	return newPlayerKeyFriends(mapperimpl.Items(n.playerNode, 4, 1))
-}
-
-type playerStringElements = query.Elements[Player, string]
-
-// PlayerKeyTitles goes on with {.}.
-type PlayerKeyTitles struct {
-	at query.Node[Player]
-	playerStringElements
-}
-
-func newPlayerKeyTitles(at query.Node[Player]) PlayerKeyTitles {
-	return PlayerKeyTitles{at, query.NewElements[Player, string](at)}
-}
-
-// Value narrows to one {.}.
-func (n PlayerKeyTitles) Value(value string) query.Elements[Player, string] {
-	return query.NewElements[Player, string](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(value))))
-}
-
-// Titles selects TITLE#{.}.
-func (n PlayerKey) Titles() PlayerKeyTitles {
-	return newPlayerKeyTitles(mapperimpl.Items(n.playerNode, 5, 1))
-}
-
-// Session selects SESSION.
-func (n PlayerKey) Session() query.Node[Player] { return mapperimpl.Items(n.playerNode, 6, 1) }
-
-// Notes selects NOTES.
-func (n PlayerKey) Notes() query.Node[Player] { return mapperimpl.Items(n.playerNode, 7, 1) }
-
-// WorldRank selects STAT#Rank.
-func (n PlayerKey) WorldRank() query.Node[Player] { return mapperimpl.Items(n.playerNode, 8, 1) }
-
-type playerResultElements = query.Elements[Player, Result]
-
-// PlayerKeyResults goes on with {key:sortable}.
-type PlayerKeyResults struct {
-	at query.Node[Player]
-	playerResultElements
-}
-
-func newPlayerKeyResults(at query.Node[Player]) PlayerKeyResults {
-	return PlayerKeyResults{at, query.NewElements[Player, Result](at)}
-}
-
-// Key narrows to one {key:sortable}.
-func (n PlayerKeyResults) Key(key int) query.Elements[Player, Result] {
-	return query.NewElements[Player, Result](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.IntValue(key))))
-}
-
-// Results selects RESULT#{key:sortable}.
-func (n PlayerKey) Results() PlayerKeyResults {
-	return newPlayerKeyResults(mapperimpl.Items(n.playerNode, 9, 1))
-}
-
-type playerPatch = mapper.Patch[Player]
-
-// PlayerPatch is changes of one Player that are written without reading it.
-type PlayerPatch struct{ playerPatch }
-
-// PatchPlayer begins a patch of the Player with the partition key PLAYER#{ID}.
-func PatchPlayer(id string) PlayerPatch {
-	return PlayerPatch{mapper.NewPatch(PlayerByID(id).playerNode)}
-}
-
-// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
-func (p PlayerPatch) Upsert() PlayerPatch {
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Upsert)}
-}
-
-// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
-func (p PlayerPatch) IfEntityExists() PlayerPatch {
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.IfEntityExists)}
-}
-
-// Name sets Name.
-func (p PlayerPatch) Name(value string) PlayerPatch {
-	r := new(Player)
-	r.Name = value
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Set(0, r, 0))}
-}
-
-// RemoveName removes the attributes of Name.
-func (p PlayerPatch) RemoveName() PlayerPatch {
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Remove(0, 0))}
-}
-
-// IfName requires that Name is value.
-func (p PlayerPatch) IfName(value string) PlayerPatch {
-	r := new(Player)
-	r.Name = value
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.If(0, r, 0))}
-}
-
-// Joined sets Joined.
-func (p PlayerPatch) Joined(value time.Time) PlayerPatch {
-	r := new(Player)
-	r.Joined = value
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Set(0, r, 1))}
-}
-
-// RemoveJoined removes the attributes of Joined.
-func (p PlayerPatch) RemoveJoined() PlayerPatch {
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Remove(0, 1))}
-}
-
-// IfJoined requires that Joined is value.
-func (p PlayerPatch) IfJoined(value time.Time) PlayerPatch {
-	r := new(Player)
-	r.Joined = value
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.If(0, r, 1))}
-}
-
-// Badges sets Badges.
-func (p PlayerPatch) Badges(value []string) PlayerPatch {
-	r := new(Player)
-	r.Badges = value
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Set(0, r, 2))}
-}
-
-// RemoveBadges removes the attributes of Badges.
-func (p PlayerPatch) RemoveBadges() PlayerPatch {
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Remove(0, 2))}
-}
-
-// IfBadges requires that Badges is value.
-func (p PlayerPatch) IfBadges(value []string) PlayerPatch {
-	r := new(Player)
-	r.Badges = value
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.If(0, r, 2))}
-}
-
-// Home sets Home.
-func (p PlayerPatch) Home(value Address) PlayerPatch {
-	r := new(Player)
-	r.Home = value
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Set(0, r, 3))}
-}
-
-// RemoveHome removes the attributes of Home.
-func (p PlayerPatch) RemoveHome() PlayerPatch {
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Remove(0, 3))}
-}
-
-// IfHome requires that Home is value.
-func (p PlayerPatch) IfHome(value Address) PlayerPatch {
-	r := new(Player)
-	r.Home = value
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.If(0, r, 3))}
-}
-
-// Score sets Score.
-func (p PlayerPatch) Score(value Score) PlayerPatch {
-	r := new(Player)
-	r.Score = value
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Set(1, r, 0, 1))}
-}
-
-// RemoveScore deletes the item of Score.
-func (p PlayerPatch) RemoveScore() PlayerPatch {
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Delete(1))}
-}
-
-// Avatar sets Avatar.
-func (p PlayerPatch) Avatar(value Avatar) PlayerPatch {
-	r := new(Player)
-	r.Avatar = &value
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Set(2, r, 0, 1))}
-}
-
-// RemoveAvatar deletes the item of Avatar.
-func (p PlayerPatch) RemoveAvatar() PlayerPatch {
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Delete(2))}
-}
-
-// AddMatches adds an element to Matches.
-func (p PlayerPatch) AddMatches(value Match) PlayerPatch {
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.AddElement(3, &value))}
-}
-
-// RemoveMatches removes the element of Matches with that key.
-func (p PlayerPatch) RemoveMatches(start time.Time, id string) PlayerPatch {
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.RemoveElement(3, mapperimpl.Arg(mapperimpl.TimeValue(start)), mapperimpl.Arg(mapperimpl.StringValue(id))))}
-}
-
-// AddFriends adds an element to Friends.
-func (p PlayerPatch) AddFriends(key string, value Friend) PlayerPatch {
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.AddEntry(4, key, &value))}
-}
-
-// RemoveFriends removes the element of Friends with that key.
-func (p PlayerPatch) RemoveFriends(key string) PlayerPatch {
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.RemoveElement(4, mapperimpl.Arg(mapperimpl.StringValue(key))))}
-}
-
-// AddTitles adds an element to Titles.
-func (p PlayerPatch) AddTitles(value string) PlayerPatch {
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.AddElement(5, &value))}
-}
-
-// RemoveTitles removes the element of Titles with that key.
-func (p PlayerPatch) RemoveTitles(value string) PlayerPatch {
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.RemoveElement(5, mapperimpl.Arg(mapperimpl.StringValue(value))))}
-}
-
-// Session sets Session.
-func (p PlayerPatch) Session(value Session) PlayerPatch {
-	r := new(Player)
-	r.Session = &value
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Set(6, r, 0, 1))}
-}
-
-// RemoveSession deletes the item of Session.
-func (p PlayerPatch) RemoveSession() PlayerPatch {
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Delete(6))}
-}
-
-// Notes sets Notes.
-func (p PlayerPatch) Notes(value map[string]string) PlayerPatch {
-	r := new(Player)
-	r.Notes = value
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Set(7, r, 0))}
-}
-
-// RemoveNotes removes the attributes of Notes.
-func (p PlayerPatch) RemoveNotes() PlayerPatch {
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Remove(7, 0))}
-}
-
-// IfNotes requires that Notes is value.
-func (p PlayerPatch) IfNotes(value map[string]string) PlayerPatch {
-	r := new(Player)
-	r.Notes = value
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.If(7, r, 0))}
-}
-
-// WorldRank sets WorldRank.
-func (p PlayerPatch) WorldRank(value int) PlayerPatch {
-	r := new(Player)
-	r.Rank = value
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Set(8, r, 0))}
-}
-
-// RemoveWorldRank removes the attributes of WorldRank.
-func (p PlayerPatch) RemoveWorldRank() PlayerPatch {
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Remove(8, 0))}
-}
-
-// IncrementWorldRank adds to WorldRank, which counts from 0 where it is not stored.
-func (p PlayerPatch) IncrementWorldRank(by int64) PlayerPatch {
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.Increment(8, 0, by))}
-}
-
-// IfWorldRank requires that WorldRank is value.
-func (p PlayerPatch) IfWorldRank(value int) PlayerPatch {
-	r := new(Player)
-	r.Rank = value
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.If(8, r, 0))}
-}
-
-// AddResults adds an element to Results.
-func (p PlayerPatch) AddResults(key int, value Result) PlayerPatch {
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.AddEntry(9, key, &value))}
-}
-
-// RemoveResults removes the element of Results with that key.
-func (p PlayerPatch) RemoveResults(key int) PlayerPatch {
-	return PlayerPatch{mapper.With(p.playerPatch, mapperimpl.RemoveElement(9, mapperimpl.Arg(mapperimpl.IntValue(key))))}
-}
-
-func playerItemizePlayerItem0Encode(r *Player, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Name
-		return mapperimpl.EncodeString(&r.Name, 0)
-	case 1: // Joined
-		return mapperimpl.EncodeTime(&r.Joined, 0)
-	case 2: // badges
-		return mapperimpl.EncodeSlice(&r.Badges, mapperimpl.OmitEmpty|mapperimpl.StringSet, mapperimpl.EncodeString[string])
-	case 3: // Home
-		return playerItemizeEncodeAddress(&r.Home, 0)
-	}
-	return nil, nil
-}
-
-func playerItemizePlayerItem0Decode(r *Player, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Name
-		return mapperimpl.DecodeString(av, &r.Name, 0)
-	case 1: // Joined
-		return mapperimpl.DecodeTime(av, &r.Joined, 0)
-	case 2: // badges
-		return mapperimpl.DecodeSlice(av, &r.Badges, mapperimpl.OmitEmpty|mapperimpl.StringSet, mapperimpl.DecodeString[string])
-	case 3: // Home
-		return playerItemizeDecodeAddress(av, &r.Home, 0)
-	}
-	return nil
-}
-
-func playerItemizePlayerItem0Same(a, b *Player, attribute int) bool {
-	switch attribute {
-	case 0: // Name
-		return a.Name == b.Name
-	case 1: // Joined
-		return mapperimpl.SameTime(&a.Joined, &b.Joined, 0)
-	case 2: // badges
-		return mapperimpl.SameValues(&a.Badges, &b.Badges)
-	case 3: // Home
-		return playerItemizeSameAddress(&a.Home, &b.Home)
-	}
-	return true
-}
-
-func playerItemizePlayerItem0Equal(a, b *Player) bool {
-	return a.Name == b.Name &&
-		mapperimpl.SameTime(&a.Joined, &b.Joined, 0) &&
-		mapperimpl.SameValues(&a.Badges, &b.Badges) &&
-		playerItemizeSameAddress(&a.Home, &b.Home)
-}
-
-func playerItemizePlayerItem0Clone(dst, src *Player) {
-	dst.Name = src.Name
-	dst.Joined = src.Joined
-	dst.Badges = slices.Clone(src.Badges)
-	dst.Home = src.Home
-}
-
-func playerItemizePlayerItem0Present(r *Player) bool {
-	if r.Name != "" {
-		return true
-	}
-	if !r.Joined.IsZero() {
-		return true
-	}
-	if r.Badges != nil {
-		return true
-	}
-	if !mapperimpl.IsZero(&r.Home) {
-		return true
-	}
-	return false
-}
-
-func playerItemizePlayerItem1Encode(r *Player, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // points
-		return mapperimpl.EncodeInt(&r.Score.Points, 0)
-	case 1: // level
-		return mapperimpl.EncodeInt(&r.Score.Level, 0)
-	}
-	return nil, nil
-}
-
-func playerItemizePlayerItem1Decode(r *Player, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // points
-		return mapperimpl.DecodeInt(av, &r.Score.Points, 0)
-	case 1: // level
-		return mapperimpl.DecodeInt(av, &r.Score.Level, 0)
-	}
-	return nil
-}
-
-func playerItemizePlayerItem1Same(a, b *Player, attribute int) bool {
-	switch attribute {
-	case 0: // points
-		return a.Score.Points == b.Score.Points
-	case 1: // level
-		return a.Score.Level == b.Score.Level
-	}
-	return true
-}
-
-func playerItemizePlayerItem1Equal(a, b *Player) bool {
-	return a.Score.Points == b.Score.Points &&
-		a.Score.Level == b.Score.Level
-}
-
-func playerItemizePlayerItem1Clone(dst, src *Player) {
-	dst.Score.Points = src.Score.Points
-	dst.Score.Level = src.Score.Level
-}
-
-func playerItemizePlayerItem1Present(r *Player) bool {
-	if r.Score.Points != 0 {
-		return true
-	}
-	if r.Score.Level != 0 {
-		return true
-	}
-	return false
-}
-
-func playerItemizePlayerItem2Encode(r *Player, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Image
-		if r.Avatar == nil {
-			return nil, nil
-		}
-		return mapperimpl.EncodeBytes(&r.Avatar.Image, 0)
-	case 1: // Type
-		if r.Avatar == nil {
-			return nil, nil
-		}
-		return mapperimpl.EncodeString(&r.Avatar.Type, 0)
-	}
-	return nil, nil
-}
-
-func playerItemizePlayerItem2Decode(r *Player, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Image
-		if r.Avatar == nil {
-			r.Avatar = new(Avatar)
-		}
-		return mapperimpl.DecodeBytes(av, &r.Avatar.Image, 0)
-	case 1: // Type
-		if r.Avatar == nil {
-			r.Avatar = new(Avatar)
-		}
-		return mapperimpl.DecodeString(av, &r.Avatar.Type, 0)
-	}
-	return nil
-}
-
-func playerItemizePlayerItem2Same(a, b *Player, attribute int) bool {
-	switch attribute {
-	case 0: // Image
-		if x, y := a.Avatar == nil, b.Avatar == nil; x != y || !x && !(mapperimpl.SameBytes(&a.Avatar.Image, &b.Avatar.Image)) {
-			return false
-		}
-		return true
-	case 1: // Type
-		if x, y := a.Avatar == nil, b.Avatar == nil; x != y || !x && !(a.Avatar.Type == b.Avatar.Type) {
-			return false
-		}
-		return true
-	}
-	return true
-}
-
-func playerItemizePlayerItem2Equal(a, b *Player) bool {
-	return playerItemizePlayerItem2Same(a, b, 0) &&
-		playerItemizePlayerItem2Same(a, b, 1) &&
-		(a.Avatar == nil) == (b.Avatar == nil)
-}
-
-func playerItemizePlayerItem2Clone(dst, src *Player) {
-	if src.Avatar == nil {
-		dst.Avatar = nil
-		return
-	}
-	dst.Avatar = new(Avatar)
-	if src.Avatar != nil {
-		if dst.Avatar == nil {
-			dst.Avatar = new(Avatar)
-		}
-		dst.Avatar.Image = bytes.Clone(src.Avatar.Image)
-	}
-	if src.Avatar != nil {
-		if dst.Avatar == nil {
-			dst.Avatar = new(Avatar)
-		}
-		dst.Avatar.Type = src.Avatar.Type
-	}
-}
-
-func playerItemizePlayerItem2Present(r *Player) bool {
-	return r.Avatar != nil
-}
-
-func playerItemizePlayerItem2Allocate(r *Player) {
-	if r.Avatar == nil {
-		r.Avatar = new(Avatar)
-	}
-}
-
-func playerItemizePlayerItem3Encode(r *Match, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Points
-		return mapperimpl.EncodeInt(&r.Points, 0)
-	}
-	return nil, nil
-}
-
-func playerItemizePlayerItem3Decode(r *Match, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Points
-		return mapperimpl.DecodeInt(av, &r.Points, 0)
-	}
-	return nil
-}
-
-func playerItemizePlayerItem3Same(a, b *Match, attribute int) bool {
-	switch attribute {
-	case 0: // Points
-		return a.Points == b.Points
-	}
-	return true
-}
-
-func playerItemizePlayerItem3Equal(a, b *Match) bool {
-	return a.Points == b.Points &&
-		mapperimpl.SameTime(&a.Start, &b.Start, 0) &&
-		a.ID == b.ID
-}
-
-func playerItemizePlayerItem3Clone(dst, src *Match) {
-	dst.Points = src.Points
-	dst.Start = src.Start
-	dst.ID = src.ID
-}
-
-func playerItemizePlayerItem3Key(r *Match, source int) (mapperimpl.Value, error) {
-	switch source {
-	case 0: // {Start}
-		return mapperimpl.TimeValue(r.Start)
-	case 1: // {ID}
-		return mapperimpl.StringValue(r.ID)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func playerItemizePlayerItem3SetKey(r *Match, source int, value mapperimpl.Value) error {
-	switch source {
-	case 0: // {Start}
-		r.Start = value.Time
-		return nil
-	case 1: // {ID}
-		r.ID = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func playerItemizePlayerItem3Field(v *Player, allocate bool) *[]Match {
-	return &v.Matches
-}
-
-func playerItemizePlayerItem4Encode(r *Friend, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // since
-		return mapperimpl.EncodeTime(&r.Since, mapperimpl.UnixTime)
-	}
-	return nil, nil
-}
-
-func playerItemizePlayerItem4Decode(r *Friend, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // since
-		return mapperimpl.DecodeTime(av, &r.Since, mapperimpl.UnixTime)
-	}
-	return nil
-}
-
-func playerItemizePlayerItem4Same(a, b *Friend, attribute int) bool {
-	switch attribute {
-	case 0: // since
-		return mapperimpl.SameTime(&a.Since, &b.Since, mapperimpl.UnixTime)
-	}
-	return true
-}
-
-func playerItemizePlayerItem4Equal(a, b *Friend) bool {
-	return mapperimpl.SameTime(&a.Since, &b.Since, mapperimpl.UnixTime)
-}
-
-func playerItemizePlayerItem4Clone(dst, src *Friend) {
-	dst.Since = src.Since
-}
-
-func playerItemizePlayerItem4Field(v *Player, allocate bool) *map[string]Friend {
-	return &v.Friends
-}
-
-func playerItemizePlayerItem4KeyFrom(value mapperimpl.Value) (k string, err error) {
-	err = func() error {
-		k = string(value.Text)
-		return nil
-	}()
-	return k, err
-}
-
-func playerItemizePlayerItem4EqualMap(a, b map[string]Friend) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for k, x := range a {
-		y, ok := b[k]
-		if !ok || !playerItemizePlayerItem4Equal(&x, &y) {
-			return false
-		}
-	}
-	return true
-}
-
-func playerItemizePlayerItem5Encode(r *string, attribute int) (types.AttributeValue, error) {
-	return nil, nil
-}
-
-func playerItemizePlayerItem5Decode(r *string, attribute int, av types.AttributeValue) error {
-	return nil
-}
-
-func playerItemizePlayerItem5Same(a, b *string, attribute int) bool {
-	return true
-}
-
-func playerItemizePlayerItem5Equal(a, b *string) bool {
-	return (*a) == (*b)
-}
-
-func playerItemizePlayerItem5Clone(dst, src *string) {
-	(*dst) = (*src)
-}
-
-func playerItemizePlayerItem5Key(r *string, source int) (mapperimpl.Value, error) {
-	switch source {
-	case 0: // {.}
-		return mapperimpl.StringValue((*r))
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func playerItemizePlayerItem5SetKey(r *string, source int, value mapperimpl.Value) error {
-	switch source {
-	case 0: // {.}
-		(*r) = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func playerItemizePlayerItem5Field(v *Player, allocate bool) *[]string {
-	return &v.Titles
-}
-
-func playerItemizePlayerItem6Encode(r *Player, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Token
-		if r.Session == nil {
-			return nil, nil
-		}
-		return mapperimpl.EncodeString(&r.Session.Token, 0)
-	case 1: // until
-		if r.Session == nil {
-			return nil, nil
-		}
-		return mapperimpl.EncodeTime(&r.Session.Until, 0)
-	}
-	return nil, nil
-}
-
-func playerItemizePlayerItem6Decode(r *Player, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Token
-		if r.Session == nil {
-			r.Session = new(Session)
-		}
-		return mapperimpl.DecodeString(av, &r.Session.Token, 0)
-	case 1: // until
-		if r.Session == nil {
-			r.Session = new(Session)
-		}
-		return mapperimpl.DecodeTime(av, &r.Session.Until, 0)
-	}
-	return nil
-}
-
-func playerItemizePlayerItem6Same(a, b *Player, attribute int) bool {
-	switch attribute {
-	case 0: // Token
-		if x, y := a.Session == nil, b.Session == nil; x != y || !x && !(a.Session.Token == b.Session.Token) {
-			return false
-		}
-		return true
-	case 1: // until
-		if x, y := a.Session == nil, b.Session == nil; x != y || !x && !(mapperimpl.SameTime(&a.Session.Until, &b.Session.Until, 0)) {
-			return false
-		}
-		return true
-	}
-	return true
-}
-
-func playerItemizePlayerItem6Equal(a, b *Player) bool {
-	return playerItemizePlayerItem6Same(a, b, 0) &&
-		playerItemizePlayerItem6Same(a, b, 1) &&
-		(a.Session == nil) == (b.Session == nil) &&
-		mapperimpl.SameExpiry(a, b, playerItemizePlayerItem6Expiry)
-}
-
-func playerItemizePlayerItem6Clone(dst, src *Player) {
-	if src.Session == nil {
-		dst.Session = nil
-		return
-	}
-	dst.Session = new(Session)
-	if src.Session != nil {
-		if dst.Session == nil {
-			dst.Session = new(Session)
-		}
-		dst.Session.Token = src.Session.Token
-	}
-	if src.Session != nil {
-		if dst.Session == nil {
-			dst.Session = new(Session)
-		}
-		dst.Session.Until = src.Session.Until
-	}
-	if src.Session != nil {
-		if dst.Session == nil {
-			dst.Session = new(Session)
-		}
-		dst.Session.Until = src.Session.Until
-	}
-}
-
-func playerItemizePlayerItem6Expiry(r *Player) (time.Time, bool) {
-	if r.Session == nil {
-		return time.Time{}, false
-	}
-	t := r.Session.Until
-	return t, !t.IsZero()
-}
-
-func playerItemizePlayerItem6Present(r *Player) bool {
-	return r.Session != nil
-}
-
-func playerItemizePlayerItem6Allocate(r *Player) {
-	if r.Session == nil {
-		r.Session = new(Session)
-	}
-}
-
-func playerItemizePlayerItem7Encode(r *Player, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Notes
-		return mapperimpl.EncodeMap(&r.Notes, 0, mapperimpl.StringKey[string], mapperimpl.EncodeString[string])
-	}
-	return nil, nil
-}
-
-func playerItemizePlayerItem7Decode(r *Player, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Notes
-		return mapperimpl.DecodeMap(av, &r.Notes, 0, mapperimpl.ParseStringKey[string], mapperimpl.DecodeString[string])
-	}
-	return nil
-}
-
-func playerItemizePlayerItem7Same(a, b *Player, attribute int) bool {
-	switch attribute {
-	case 0: // Notes
-		return mapperimpl.SamePlainMap(&a.Notes, &b.Notes)
-	}
-	return true
-}
-
-func playerItemizePlayerItem7Equal(a, b *Player) bool {
-	return mapperimpl.SamePlainMap(&a.Notes, &b.Notes)
-}
-
-func playerItemizePlayerItem7Clone(dst, src *Player) {
-	dst.Notes = maps.Clone(src.Notes)
-}
-
-func playerItemizePlayerItem7Present(r *Player) bool {
-	if r.Notes != nil {
-		return true
-	}
-	return false
-}
-
-func playerItemizePlayerItem8Encode(r *Player, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Rank
-		return mapperimpl.EncodeInt(&r.Rank, 0)
-	}
-	return nil, nil
-}
-
-func playerItemizePlayerItem8Decode(r *Player, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Rank
-		return mapperimpl.DecodeInt(av, &r.Rank, 0)
-	}
-	return nil
-}
-
-func playerItemizePlayerItem8Same(a, b *Player, attribute int) bool {
-	switch attribute {
-	case 0: // Rank
-		return a.Rank == b.Rank
-	}
-	return true
-}
-
-func playerItemizePlayerItem8Equal(a, b *Player) bool {
-	return a.Rank == b.Rank
-}
-
-func playerItemizePlayerItem8Clone(dst, src *Player) {
-	dst.Rank = src.Rank
-}
-
-func playerItemizePlayerItem8Present(r *Player) bool {
-	if r.Rank != 0 {
-		return true
-	}
-	return false
-}
-
-func playerItemizePlayerItem9Encode(r *Result, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Wins
-		return mapperimpl.EncodeInt(&r.Wins, 0)
-	case 1: // Losses
-		return mapperimpl.EncodeInt(&r.Losses, 0)
-	}
-	return nil, nil
-}
-
-func playerItemizePlayerItem9Decode(r *Result, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Wins
-		return mapperimpl.DecodeInt(av, &r.Wins, 0)
-	case 1: // Losses
-		return mapperimpl.DecodeInt(av, &r.Losses, 0)
-	}
-	return nil
-}
-
-func playerItemizePlayerItem9Same(a, b *Result, attribute int) bool {
-	switch attribute {
-	case 0: // Wins
-		return a.Wins == b.Wins
-	case 1: // Losses
-		return a.Losses == b.Losses
-	}
-	return true
-}
-
-func playerItemizePlayerItem9Equal(a, b *Result) bool {
-	return a.Wins == b.Wins &&
-		a.Losses == b.Losses
-}
-
-func playerItemizePlayerItem9Clone(dst, src *Result) {
-	dst.Wins = src.Wins
-	dst.Losses = src.Losses
-}
-
-func playerItemizePlayerItem9Field(v *Player, allocate bool) *map[int]Result {
-	return &v.Results
-}
-
-func playerItemizePlayerItem9KeyFrom(value mapperimpl.Value) (k int, err error) {
-	err = func() error {
-		k = int(value.Int)
-		return nil
-	}()
-	return k, err
-}
-
-func playerItemizePlayerItem9EqualMap(a, b map[int]Result) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for k, x := range a {
-		y, ok := b[k]
-		if !ok || !playerItemizePlayerItem9Equal(&x, &y) {
-			return false
-		}
-	}
-	return true
-}
-
-func playerItemizePlayerKeyField(v *Player, i int) (mapperimpl.Value, error) {
-	switch i {
-	case 0: // ID
-		return mapperimpl.StringValue(v.ID)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func playerItemizePlayerSetKeyField(v *Player, i int, value mapperimpl.Value) error {
-	switch i {
-	case 0: // ID
-		v.ID = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func playerItemizePlayerSameKeyFields(a, b *Player) bool {
-	return a.ID == b.ID
-}
-
-func playerItemizePlayerCloneKeyFields(dst, src *Player) {
-	dst.ID = src.ID
-}
-
-// ItemizeCodec is for the mapper.
-func (*Player) ItemizeCodec(*Player) *mapperimpl.Codec[Player] {
-	return &mapperimpl.Codec[Player]{
-		Layout:    "12c5334ac440ae918399048f",
-		KeyFields: mapperimpl.KeyFields[Player]{Get: playerItemizePlayerKeyField, Set: playerItemizePlayerSetKeyField, Same: playerItemizePlayerSameKeyFields, Clone: playerItemizePlayerCloneKeyFields},
-		Items: []mapperimpl.Item[Player]{
-			mapperimpl.Singleton(mapperimpl.Record[Player]{Encode: playerItemizePlayerItem0Encode, Decode: playerItemizePlayerItem0Decode, Same: playerItemizePlayerItem0Same, Equal: playerItemizePlayerItem0Equal, Clone: playerItemizePlayerItem0Clone, Present: playerItemizePlayerItem0Present}),
-			mapperimpl.Singleton(mapperimpl.Record[Player]{Encode: playerItemizePlayerItem1Encode, Decode: playerItemizePlayerItem1Decode, Same: playerItemizePlayerItem1Same, Equal: playerItemizePlayerItem1Equal, Clone: playerItemizePlayerItem1Clone, Present: playerItemizePlayerItem1Present}),
-			mapperimpl.Singleton(mapperimpl.Record[Player]{Encode: playerItemizePlayerItem2Encode, Decode: playerItemizePlayerItem2Decode, Same: playerItemizePlayerItem2Same, Equal: playerItemizePlayerItem2Equal, Clone: playerItemizePlayerItem2Clone, Present: playerItemizePlayerItem2Present, Allocate: playerItemizePlayerItem2Allocate}),
-			mapperimpl.Slice(playerItemizePlayerItem3Field, mapperimpl.Record[Match]{Encode: playerItemizePlayerItem3Encode, Decode: playerItemizePlayerItem3Decode, Same: playerItemizePlayerItem3Same, Equal: playerItemizePlayerItem3Equal, Clone: playerItemizePlayerItem3Clone, Key: playerItemizePlayerItem3Key, SetKey: playerItemizePlayerItem3SetKey}),
-			mapperimpl.Map(playerItemizePlayerItem4Field, mapperimpl.Keys[string]{To: func(k string) (mapperimpl.Value, error) { return mapperimpl.StringValue(k) }, From: playerItemizePlayerItem4KeyFrom}, playerItemizePlayerItem4EqualMap, mapperimpl.Record[Friend]{Encode: playerItemizePlayerItem4Encode, Decode: playerItemizePlayerItem4Decode, Same: playerItemizePlayerItem4Same, Equal: playerItemizePlayerItem4Equal, Clone: playerItemizePlayerItem4Clone}),
-			mapperimpl.Slice(playerItemizePlayerItem5Field, mapperimpl.Record[string]{Encode: playerItemizePlayerItem5Encode, Decode: playerItemizePlayerItem5Decode, Same: playerItemizePlayerItem5Same, Equal: playerItemizePlayerItem5Equal, Clone: playerItemizePlayerItem5Clone, Key: playerItemizePlayerItem5Key, SetKey: playerItemizePlayerItem5SetKey}),
-			mapperimpl.Singleton(mapperimpl.Record[Player]{Encode: playerItemizePlayerItem6Encode, Decode: playerItemizePlayerItem6Decode, Same: playerItemizePlayerItem6Same, Equal: playerItemizePlayerItem6Equal, Clone: playerItemizePlayerItem6Clone, Expiry: playerItemizePlayerItem6Expiry, Present: playerItemizePlayerItem6Present, Allocate: playerItemizePlayerItem6Allocate}),
-			mapperimpl.Singleton(mapperimpl.Record[Player]{Encode: playerItemizePlayerItem7Encode, Decode: playerItemizePlayerItem7Decode, Same: playerItemizePlayerItem7Same, Equal: playerItemizePlayerItem7Equal, Clone: playerItemizePlayerItem7Clone, Present: playerItemizePlayerItem7Present}),
-			mapperimpl.Singleton(mapperimpl.Record[Player]{Encode: playerItemizePlayerItem8Encode, Decode: playerItemizePlayerItem8Decode, Same: playerItemizePlayerItem8Same, Equal: playerItemizePlayerItem8Equal, Clone: playerItemizePlayerItem8Clone, Present: playerItemizePlayerItem8Present}),
-			mapperimpl.Map(playerItemizePlayerItem9Field, mapperimpl.Keys[int]{To: func(k int) (mapperimpl.Value, error) { return mapperimpl.IntValue(k) }, From: playerItemizePlayerItem9KeyFrom}, playerItemizePlayerItem9EqualMap, mapperimpl.Record[Result]{Encode: playerItemizePlayerItem9Encode, Decode: playerItemizePlayerItem9Decode, Same: playerItemizePlayerItem9Same, Equal: playerItemizePlayerItem9Equal, Clone: playerItemizePlayerItem9Clone}),
-		},
-	}
-}
-
-func playerItemizeEncodeAddress(v *Address, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(2)
-	s.At("Street").Set(mapperimpl.EncodeString(&v.Street, 0))
-	s.At("City").Set(mapperimpl.EncodeString(&v.City, 0))
-	return s.Value()
-}
-
-func playerItemizeDecodeAddress(av types.AttributeValue, v *Address, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *Address) error {
-		switch name {
-		case "Street":
-			return mapperimpl.DecodeString(av, &v.Street, 0)
-		case "City":
-			return mapperimpl.DecodeString(av, &v.City, 0)
-		}
-		return nil
-	})
-}
-
-func playerItemizeSameAddress(a, b *Address) bool {
-	return a.Street == b.Street &&
-		a.City == b.City
-}
+	mapperimpl.NoMethods
+}{}
+
+const (
+	_ = mapperimpl.EnforceVersion(2 - mapperimpl.MinVersion)
+	_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 2)
+)

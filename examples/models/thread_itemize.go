@@ -5,16 +5,59 @@ package models
 import (
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
 )
 
-const (
-	_ = mapperimpl.EnforceVersion(1 - mapperimpl.MinVersion)
-	_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 1)
+// ThreadByForumSubject selects the Thread with the partition key {Forum}.
+func ThreadByForumSubject(forum string, subject string) ThreadKey {
+	return ThreadKey{
+		mapper.NewEntityNode(
+			mapperimpl.Entity[Thread](
+				mapperimpl.Arg(mapperimpl.StringValue(forum)), mapperimpl.Arg(mapperimpl.StringValue(subject)),
+			),
+		),
+	}
+}
+
+// ThreadByForum queries all with the partition key {Forum}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter,
+// Project, Limit, Reverse, After.
+func ThreadByForum(forum string) query.Query[Thread, Thread] {
+	return query.NewQuery[Thread, Thread](
+		mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.Arg(mapperimpl.StringValue(forum))), 0, 0),
+	)
+}
+
+// ThreadKey is the key of one Thread, and leads to its parts.
+//
+// Calls: Patch.
+type ThreadKey struct{ threadNode }
+
+type threadNode = mapper.EntityNode[Thread]
+
+// ThreadFields are the stored fields of a Thread: for patches, conditions, filters and projections.
+var ThreadFields = struct {
+	Message  field.String[Thread, string]
+	Views    field.Number[Thread, int]
+	LastPost field.Time[Thread, time.Time]
+}{
+	Message:  field.NewString("Message", "", func(v *Thread) *string { return &v.Message }),
+	Views:    field.NewNumber("Views", "", func(v *Thread) *int { return &v.Views }),
+	LastPost: field.NewTime("LastPost", "", func(v *Thread) *time.Time { return &v.LastPost }),
+}
+
+var threadForm = mapperimpl.Struct(mapperimpl.Funcs[Thread]{},
+	mapperimpl.Field("Forum", "", func(v *Thread) *string { return &v.Forum }, mapperimpl.String[string]()),
+	mapperimpl.Field("Subject", "", func(v *Thread) *string { return &v.Subject }, mapperimpl.String[string]()),
+	ThreadFields.Message.Row(nil), ThreadFields.Views.Row(nil), ThreadFields.LastPost.Row(nil),
 )
+
+// ItemizeCodec is for the mapper.
+func (*Thread) ItemizeCodec(*Thread) *mapperimpl.Codec[Thread] {
+	return &mapperimpl.Codec[Thread]{Layout: "4a9966508173b18a3f164dd0", Table: threadForm}
+}
 
 type threadLayout_changed_run_go_generate = struct {
 	_        struct{}  `ddb:"table=threads,hash=Forum,range=Subject"`
@@ -27,213 +70,12 @@ type threadLayout_changed_run_go_generate = struct {
 
 var _ threadLayout_changed_run_go_generate = Thread{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Thread
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
-var _ = struct {
-	*Thread
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
-
-type threadNode = query.Node[Thread]
-
-// ThreadKey is the key of one Thread, and leads to its parts.
-type ThreadKey struct{ threadNode }
-
-// ThreadByForumSubject selects the Thread with the partition key {Forum}.
-func ThreadByForumSubject(forum string, subject string) ThreadKey {
-	return ThreadKey{mapperimpl.Entity[Thread](mapperimpl.Arg(mapperimpl.StringValue(forum)), mapperimpl.Arg(mapperimpl.StringValue(subject)))}
-}
-
-// ThreadByForum queries all with the partition key {Forum}.
-func ThreadByForum(forum string) query.Query[Thread, Thread] {
-	return query.NewQuery[Thread, Thread](mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.Arg(mapperimpl.StringValue(forum))), 0, 0))
-}
-
-type threadPatch = mapper.Patch[Thread]
-
-// ThreadPatch is changes of one Thread that are written without reading it.
-type ThreadPatch struct{ threadPatch }
-
-// PatchThread begins a patch of the Thread with the partition key {Forum}.
-func PatchThread(forum string, subject string) ThreadPatch {
-	return ThreadPatch{mapper.NewPatch(ThreadByForumSubject(forum, subject).threadNode)}
-}
-
-// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
-func (p ThreadPatch) Upsert() ThreadPatch {
-	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Upsert)}
-}
-
-// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
-func (p ThreadPatch) IfEntityExists() ThreadPatch {
-	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.IfEntityExists)}
-}
-
-// Message sets Message.
-func (p ThreadPatch) Message(value string) ThreadPatch {
-	r := new(Thread)
-	r.Message = value
-	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Set(0, r, 0))}
-}
-
-// RemoveMessage removes the attributes of Message.
-func (p ThreadPatch) RemoveMessage() ThreadPatch {
-	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Remove(0, 0))}
-}
-
-// IfMessage requires that Message is value.
-func (p ThreadPatch) IfMessage(value string) ThreadPatch {
-	r := new(Thread)
-	r.Message = value
-	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.If(0, r, 0))}
-}
-
-// Views sets Views.
-func (p ThreadPatch) Views(value int) ThreadPatch {
-	r := new(Thread)
-	r.Views = value
-	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Set(0, r, 1))}
-}
-
-// RemoveViews removes the attributes of Views.
-func (p ThreadPatch) RemoveViews() ThreadPatch {
-	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Remove(0, 1))}
-}
-
-// IncrementViews adds to Views, which counts from 0 where it is not stored.
-func (p ThreadPatch) IncrementViews(by int64) ThreadPatch {
-	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Increment(0, 1, by))}
-}
-
-// IfViews requires that Views is value.
-func (p ThreadPatch) IfViews(value int) ThreadPatch {
-	r := new(Thread)
-	r.Views = value
-	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.If(0, r, 1))}
-}
-
-// LastPost sets LastPost.
-func (p ThreadPatch) LastPost(value time.Time) ThreadPatch {
-	r := new(Thread)
-	r.LastPost = value
-	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Set(0, r, 2))}
-}
-
-// RemoveLastPost removes the attributes of LastPost.
-func (p ThreadPatch) RemoveLastPost() ThreadPatch {
-	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.Remove(0, 2))}
-}
-
-// IfLastPost requires that LastPost is value.
-func (p ThreadPatch) IfLastPost(value time.Time) ThreadPatch {
-	r := new(Thread)
-	r.LastPost = value
-	return ThreadPatch{mapper.With(p.threadPatch, mapperimpl.If(0, r, 2))}
-}
-
-func threadItemizeThreadItem0Encode(r *Thread, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Message
-		return mapperimpl.EncodeString(&r.Message, 0)
-	case 1: // Views
-		return mapperimpl.EncodeInt(&r.Views, 0)
-	case 2: // LastPost
-		return mapperimpl.EncodeTime(&r.LastPost, 0)
-	}
-	return nil, nil
-}
-
-func threadItemizeThreadItem0Decode(r *Thread, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Message
-		return mapperimpl.DecodeString(av, &r.Message, 0)
-	case 1: // Views
-		return mapperimpl.DecodeInt(av, &r.Views, 0)
-	case 2: // LastPost
-		return mapperimpl.DecodeTime(av, &r.LastPost, 0)
-	}
-	return nil
-}
-
-func threadItemizeThreadItem0Same(a, b *Thread, attribute int) bool {
-	switch attribute {
-	case 0: // Message
-		return a.Message == b.Message
-	case 1: // Views
-		return a.Views == b.Views
-	case 2: // LastPost
-		return mapperimpl.SameTime(&a.LastPost, &b.LastPost, 0)
-	}
-	return true
-}
-
-func threadItemizeThreadItem0Equal(a, b *Thread) bool {
-	return a.Message == b.Message &&
-		a.Views == b.Views &&
-		mapperimpl.SameTime(&a.LastPost, &b.LastPost, 0)
-}
-
-func threadItemizeThreadItem0Clone(dst, src *Thread) {
-	dst.Message = src.Message
-	dst.Views = src.Views
-	dst.LastPost = src.LastPost
-}
-
-func threadItemizeThreadItem0Present(r *Thread) bool {
-	if r.Message != "" {
-		return true
-	}
-	if r.Views != 0 {
-		return true
-	}
-	if !r.LastPost.IsZero() {
-		return true
-	}
-	return false
-}
-
-func threadItemizeThreadKeyField(v *Thread, i int) (mapperimpl.Value, error) {
-	switch i {
-	case 0: // Forum
-		return mapperimpl.StringValue(v.Forum)
-	case 1: // Subject
-		return mapperimpl.StringValue(v.Subject)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func threadItemizeThreadSetKeyField(v *Thread, i int, value mapperimpl.Value) error {
-	switch i {
-	case 0: // Forum
-		v.Forum = string(value.Text)
-		return nil
-	case 1: // Subject
-		v.Subject = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func threadItemizeThreadSameKeyFields(a, b *Thread) bool {
-	return a.Forum == b.Forum &&
-		a.Subject == b.Subject
-}
-
-func threadItemizeThreadCloneKeyFields(dst, src *Thread) {
-	dst.Forum = src.Forum
-	dst.Subject = src.Subject
-}
-
-// ItemizeCodec is for the mapper.
-func (*Thread) ItemizeCodec(*Thread) *mapperimpl.Codec[Thread] {
-	return &mapperimpl.Codec[Thread]{
-		Layout:    "4a9966508173b18a3f164dd0",
-		KeyFields: mapperimpl.KeyFields[Thread]{Get: threadItemizeThreadKeyField, Set: threadItemizeThreadSetKeyField, Same: threadItemizeThreadSameKeyFields, Clone: threadItemizeThreadCloneKeyFields},
-		Items: []mapperimpl.Item[Thread]{
-			mapperimpl.Singleton(mapperimpl.Record[Thread]{Encode: threadItemizeThreadItem0Encode, Decode: threadItemizeThreadItem0Decode, Same: threadItemizeThreadItem0Same, Equal: threadItemizeThreadItem0Equal, Clone: threadItemizeThreadItem0Clone, Present: threadItemizeThreadItem0Present}),
-		},
-	}
-}
+const (
+	_ = mapperimpl.EnforceVersion(2 - mapperimpl.MinVersion)
+	_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 2)
+)

@@ -77,9 +77,12 @@ func (x *Patch) Requests() []*write.Request {
 
 // change adds one change.
 func (x *Patch) change(p codec.PatchChange) error {
-	it := x.m.Schema.Items[p.Item]
 	if p.Err != nil {
-		return p.Err
+		return fmt.Errorf("%s: %w", x.m.Label(), p.Err)
+	}
+	it, attributes, err := x.target(&p)
+	if err != nil {
+		return err
 	}
 	at, err := x.place(it, p)
 	if err != nil {
@@ -98,17 +101,11 @@ func (x *Patch) change(p codec.PatchChange) error {
 	}
 	switch p.Kind {
 	case codec.PatchSet, codec.PatchRemove:
-		return x.set(ch, p)
+		return x.set(ch, p, attributes)
 	case codec.PatchIncrement:
-		return x.increment(ch, p)
+		return x.increment(ch, p, attributes[0])
 	case codec.PatchIf:
-		for _, i := range p.Attributes {
-			v, err := encode(x.m, it, p.Record, i)
-			if err != nil {
-				return err
-			}
-			ch.where = append(ch.where, write.Equals(item.Assignment{Name: it.Attributes[i].Name, Index: i, Value: v}))
-		}
+		ch.where = append(ch.where, func(e *attr.Expression) string { return p.Condition.Term(e) })
 	case codec.PatchAdd:
 		ch.Record, ch.Pos = p.Record, p.Pos
 		return fill(x.m, ch.Change, nil, expiryOf(x.m, it, nil, p.Record), nil)
@@ -118,14 +115,18 @@ func (x *Patch) change(p codec.PatchChange) error {
 
 // set adds attributes that are set or removed, and with a field that sets the item's
 // expiry that.
-func (x *Patch) set(ch *PatchItem, p codec.PatchChange) error {
+func (x *Patch) set(ch *PatchItem, p codec.PatchChange, attributes []int) error {
 	m, it := x.m, ch.Item
-	for _, i := range p.Attributes {
+	var rec any
+	if p.Kind == codec.PatchSet {
+		rec = x.patched(it, p)
+	}
+	for _, i := range attributes {
 		a := it.Attributes[i]
 		var v types.AttributeValue
-		if p.Kind == codec.PatchSet {
+		if rec != nil {
 			var err error
-			if v, err = encode(m, it, p.Record, i); err != nil {
+			if v, err = encode(m, it, rec, i); err != nil {
 				return err
 			}
 		}
@@ -140,8 +141,8 @@ func (x *Patch) set(ch *PatchItem, p codec.PatchChange) error {
 			return fmt.Errorf("%s.%s: it is the expiry of every item, which a patch does not read: use Update", m.Label(), a.Value.Name)
 		}
 		var expiry types.AttributeValue
-		if p.Kind == codec.PatchSet {
-			expiry = expiryOf(m, it, nil, p.Record)
+		if rec != nil {
+			expiry = expiryOf(m, it, nil, rec)
 		}
 		if it.Attribute(m.Reserved.TTL) < 0 {
 			ch.assign(item.Assignment{Name: m.Reserved.TTL, Index: item.Expiry, Value: expiry})
@@ -152,9 +153,11 @@ func (x *Patch) set(ch *PatchItem, p codec.PatchChange) error {
 
 // increment adds an increment. One that would make an unsigned number negative does not
 // meet its condition.
-func (x *Patch) increment(ch *PatchItem, p codec.PatchChange) error {
-	i := p.Attributes[0]
+func (x *Patch) increment(ch *PatchItem, p codec.PatchChange, i int) error {
 	a := ch.Item.Attributes[i]
+	if a.AV.Has("string") || a.AV.Has("nullempty") {
+		return fmt.Errorf("%s.%s: what is stored of it may be no number, which DynamoDB would not increment: use Update", x.m.Label(), a.Value.Name)
+	}
 	n := &types.AttributeValueMemberN{Value: p.By}
 	if err := attr.Check(n); err != nil {
 		return fmt.Errorf("%s.%s: %w", x.m.Label(), a.Value.Name, err)
@@ -191,28 +194,36 @@ func (x *Patch) place(it *schema.Item, p codec.PatchChange) (item.Place, error) 
 	if it.Key == nil {
 		return at, nil
 	}
+	var err error
+	if p.Values != nil {
+		at.SK, err = x.elementKey(it, p.Values)
+		return at, err
+	}
 	keyFields := make([]key.Value, len(m.Schema.KeyFields))
 	copy(keyFields, x.Identity)
 	for _, src := range it.Key.Sources {
-		if src.From == schema.FromModel && src.KeyField >= len(x.Identity) && p.Kind != codec.PatchRemoveElement {
+		if src.From == schema.FromModel && src.KeyField >= len(x.Identity) {
 			return at, fmt.Errorf("%s.%s: its key names %s, which a patch does not know: use Update", m.Label(), it.Name, src.Text)
 		}
 	}
-	var err error
-	if p.Kind != codec.PatchRemoveElement {
-		at.SK, err = m.SortKey(model.Record{Item: it, Value: p.Record, Pos: p.Pos}, keyFields)
-		return at, err
-	}
-	values, rest := make([]key.Value, 0, len(it.Key.Sources)), p.Values
+	at.SK, err = m.SortKey(model.Record{Item: it, Value: p.Record, Pos: p.Pos}, keyFields)
+	return at, err
+}
+
+// elementKey returns the sort key of an element that a node names by its placeholders.
+func (x *Patch) elementKey(it *schema.Item, given []key.Value) (key.Scalar, error) {
+	values := make([]key.Value, 0, len(it.Key.Sources))
 	for _, src := range it.Key.Sources {
 		if src.From == schema.FromModel && src.KeyField < len(x.Identity) {
 			values = append(values, x.Identity[src.KeyField])
 			continue
 		}
-		values, rest = append(values, rest[0]), rest[1:]
+		if len(given) == 0 {
+			return key.Scalar{}, fmt.Errorf("%s.%s: the patch names several elements: name one, by its whole key", x.m.Label(), it.Name)
+		}
+		values, given = append(values, given[0]), given[1:]
 	}
-	at.SK, err = m.Render(it, values)
-	return at, err
+	return x.m.Render(it, values)
 }
 
 // at returns the change of a place, made if there is none yet.
@@ -229,12 +240,13 @@ func (x *Patch) at(at item.Place, it *schema.Item, kind write.Kind) (*PatchItem,
 	if kind == write.Put && it.ExpiryOfRoot {
 		return nil, fmt.Errorf("%s.%s: it expires with the root, which a patch does not read: use Update", x.m.Label(), it.Name)
 	}
-	if x.upsert && kind == write.Update && it.Expiry != nil {
+	if x.upsert && kind == write.Update && !it.Element() && it.Expiry != nil {
 		return nil, fmt.Errorf("%s.%s: it can expire, and Upsert would revive what is expired and not deleted yet: use Update", x.m.Label(), it.Name)
 	}
 	ch := &PatchItem{Change: start(x.m, kind, it, at)}
 	ch.Unread = true
-	ch.Exists, ch.Absent = kind != write.Put && !x.upsert, kind == write.Put && !x.upsert
+	half := kind == write.Update && it.Element() // what Upsert would make of it
+	ch.Exists, ch.Absent = kind != write.Put && (!x.upsert || half), kind == write.Put && !x.upsert
 	x.Items = append(x.Items, ch)
 	return ch, nil
 }

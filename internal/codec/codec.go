@@ -3,17 +3,22 @@
 // The mapper's inside is not generic: it works on a schema, on values (an any
 // that holds a *T), and on records. A record is what one item's attributes lie
 // in: the model itself for a singleton, one element for an element item, as an
-// any that holds a pointer. The interfaces here are all that the mapper needs of
-// a model's type. Reflected implements them with reflect and attributevalue;
-// generated code does so without.
+// any that holds a pointer.
+//
+// One machine does it for all models: the schema says where each attribute lies, and the
+// model's table (package form) how to reach it and what its type does. Generated code
+// gives the table; Reflected makes it by reflect.
 package codec
 
 import (
+	"reflect"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/form"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
 )
 
 // Model is the codec of a model.
@@ -51,10 +56,13 @@ type Record interface {
 	// Clone copies, so that no later change of src shows in dst, what Equal
 	// compares.
 	Clone(dst, src any)
-	// Present tells of a singleton whether there is anything to store.
+	// Present reports of a singleton whether there is anything to store.
 	Present(rec any) bool
 	// Allocate makes the struct of a singleton that is a pointer.
 	Allocate(rec any)
+	// Part returns the struct of a singleton that consists of one spread field,
+	// made where it is a pointer.
+	Part(rec any) any
 	// Expiry returns the time at which the item expires; ok is false where it
 	// does not.
 	Expiry(rec any) (at time.Time, ok bool)
@@ -99,3 +107,66 @@ type Elements interface {
 	MapKey(k any) (key.Value, error)
 	FromKey(value key.Value) (k any, err error)
 }
+
+// Reflected returns the codec of a schema that was built from reflect.
+func Reflected(e *schema.Entity) Model { return New(e, form.Reflected(e.Type)) }
+
+// New returns the codec of a schema that was built from reflect, with the table of the
+// model's type.
+func New(e *schema.Entity, table *form.Form) Model {
+	if table.Type != e.Type.Go.(reflect.Type) {
+		return Reflected(e) // a table of another type is no use
+	}
+	m := &model{table: table}
+	for i, o := range e.KeyFields {
+		m.keyFields = append(m.keyFields, newPlace(table, o.Value, keyFieldKind(e, i)))
+	}
+	for _, it := range e.Items {
+		if !it.Element() {
+			m.records = append(m.records, newRecord(it, table))
+			m.elements = append(m.elements, nil)
+			continue
+		}
+		r, all := newElements(it, table)
+		m.records, m.elements = append(m.records, r), append(m.elements, all)
+	}
+	return m
+}
+
+// keyFieldKind is the kind of value that keys hold of a key field.
+func keyFieldKind(e *schema.Entity, i int) key.Kind {
+	k, source := e.KeyOf(i)
+	return k.Format(source).Value
+}
+
+type model struct {
+	table     *form.Form
+	keyFields []place
+	records   []*record
+	elements  []Elements
+}
+
+func (m *model) New() any { return m.table.New() }
+
+func (m *model) KeyField(v any, i int) (key.Value, error) { return m.keyFields[i].get(v) }
+
+func (m *model) SetKeyField(v any, i int, value key.Value) error { return m.keyFields[i].set(v, value) }
+
+func (m *model) SameKeyFields(a, b any) bool {
+	for i := range m.keyFields {
+		if !m.keyFields[i].same(a, b) {
+			return false
+		}
+	}
+	return true
+}
+
+func (m *model) CloneKeyFields(dst, src any) {
+	for i := range m.keyFields {
+		m.keyFields[i].clone(dst, src)
+	}
+}
+
+func (m *model) Record(item int) Record { return m.records[item] }
+
+func (m *model) Elements(item int) Elements { return m.elements[item] }

@@ -1,211 +1,234 @@
 package codec
 
 import (
-	"reflect"
-
+	"github.com/itemize/itemize/internal/form"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// elements is the reflected Elements, of a slice or a map.
-type elements struct {
-	*record
-	path    []int
-	typ     reflect.Type // of the field
-	elem    reflect.Type // of the records
-	pointer bool
-	isMap   bool
-	mapKey  keyField
-}
-
-func newElements(it *schema.Item, r *record) *elements {
-	e := &elements{
-		record: r, path: it.Field.Path, typ: it.Field.Type.Go.(reflect.Type),
-		elem: it.Elem.Go.(reflect.Type), pointer: it.ElemPointer, isMap: it.Map(),
+// newElements returns the codecs of an item's records, and of the slice or map that they
+// lie in.
+func newElements(it *schema.Item, table *form.Form) (*record, Elements) {
+	path, field := table.Path(it.Field.Path)
+	c := collection{path: path, field: field}
+	if it.Map() {
+		c.holds = field.Entries.Elem
+	} else {
+		c.holds = field.List.Elem
 	}
+	c.elem = c.holds
+	if it.ElemPointer {
+		c.elem = c.holds.Pointer.Elem
+	}
+	c.record = newRecord(it, c.elem)
+	if !it.Map() {
+		return c.record, &slice{c, field.List}
+	}
+	m := &entries{collection: c, Entries: field.Entries}
 	for i, src := range it.Key.Sources {
 		if src.From == schema.FromMapKey {
-			e.mapKey = newKeyField(src.Value.Type, it.Key.Format(i).Value)
+			m.key = place{form: field.Entries.Key, kind: it.Key.Format(i).Value}
+			m.key.text = schema.KeyText(src.Value.Type, m.key.kind)
 		}
 	}
-	return e
+	return c.record, m
 }
 
-func (e *elements) field(v any) reflect.Value { return walk(valueOf(v), e.path) }
+// collection is what the codecs of slices and maps share.
+type collection struct {
+	path  form.Path
+	field *form.Form
+	// holds is the form of what the slice or map holds: elements, or pointers to them;
+	// elem that of the elements.
+	holds, elem *form.Form
+	record      *record
+}
 
-func (e *elements) Len(v any) int {
-	f := e.field(v)
-	if !f.IsValid() {
-		return 0
+func (c *collection) NewElement() any         { return c.elem.New() }
+func (c *collection) NewElements(n int) []any { return c.elem.NewN(n) }
+
+// rec returns the record of what the collection holds at p, nil for a nil pointer.
+func (c *collection) rec(p any) any {
+	if c.holds != c.elem {
+		return c.holds.Pointer.Load(p)
 	}
-	return f.Len()
+	return p
 }
 
-// rec returns a record for an element: a pointer to it. Elements of maps are
-// copied, since they have no address.
-func (e *elements) rec(v reflect.Value) any {
-	switch {
-	case e.pointer && v.IsNil():
-		return nil
-	case e.pointer:
-		return v.Interface()
-	case v.CanAddr():
-		return v.Addr().Interface()
-	}
-	c := reflect.New(e.elem)
-	c.Elem().Set(v)
-	return c.Interface()
-}
-
-func (e *elements) Each(v any, yield func(Pos, any) bool) {
-	f := e.field(v)
-	if !f.IsValid() {
+// put sets what the collection holds at p: to the record, or a pointer to it.
+func (c *collection) put(p, rec any) {
+	if c.holds != c.elem {
+		c.holds.Pointer.Store(p, rec)
 		return
 	}
-	if e.isMap {
-		for it := f.MapRange(); it.Next(); {
-			if !yield(Pos{Key: it.Key().Interface()}, e.rec(it.Value())) {
-				return
-			}
-		}
+	c.elem.Assign(p, rec)
+}
+
+// equal compares what two collections hold. Nil elements are not equal: they are
+// reported, not compared.
+func (c *collection) equal(p, q any) bool {
+	x, y := c.rec(p), c.rec(q)
+	return x != nil && y != nil && c.record.Equal(x, y)
+}
+
+// slice is the codec of a slice.
+type slice struct {
+	collection
+	list *form.List
+}
+
+func (s *slice) Len(v any) int {
+	if p := s.path.At(v); p != nil {
+		return s.list.Len(p)
+	}
+	return 0
+}
+
+func (s *slice) Each(v any, yield func(Pos, any) bool) {
+	p := s.path.At(v)
+	if p == nil {
 		return
 	}
-	for i := range f.Len() {
-		if !yield(Pos{Index: i}, e.rec(f.Index(i))) {
+	for i := range s.list.Len(p) {
+		if !yield(Pos{Index: i}, s.rec(s.list.At(p, i))) {
 			return
 		}
 	}
 }
 
-func (e *elements) At(v any, p Pos) any {
-	if e.isMap {
-		return e.rec(e.field(v).MapIndex(reflect.ValueOf(p.Key)))
-	}
-	return e.rec(e.field(v).Index(p.Index))
-}
+func (s *slice) At(v any, at Pos) any { return s.rec(s.list.At(s.path.At(v), at.Index)) }
 
-func (e *elements) Equal(a, b any) bool {
-	x, y := e.field(a), e.field(b)
-	if !x.IsValid() || !y.IsValid() {
-		return e.Len(a) == e.Len(b)
-	}
-	if x.Len() != y.Len() {
+func (s *slice) Equal(a, b any) bool {
+	n := s.Len(a)
+	if n != s.Len(b) {
 		return false
 	}
-	if e.isMap {
-		for it := x.MapRange(); it.Next(); {
-			if !e.equalElement(it.Value(), y.MapIndex(it.Key())) {
-				return false
-			}
-		}
+	if n == 0 {
 		return true
 	}
-	for i := range x.Len() {
-		if !e.equalElement(x.Index(i), y.Index(i)) {
+	p, q := s.path.At(a), s.path.At(b)
+	if s.record.wholeRecords && !s.record.expires() {
+		if equal, known := s.list.Equal(p, q); known {
+			return equal
+		}
+	}
+	for i := range n {
+		if !s.equal(s.list.At(p, i), s.list.At(q, i)) {
 			return false
 		}
 	}
 	return true
 }
 
-func (e *elements) equalElement(x, y reflect.Value) bool {
-	if !y.IsValid() {
-		return false
-	}
-	if e.pointer {
-		if x.IsNil() || y.IsNil() {
-			return false // nil elements are reported, not compared
-		}
-		x, y = x.Elem(), y.Elem()
-	}
-	return e.equal(x, y)
-}
-
-func (e *elements) Clone(dst, src any) {
-	n := e.Len(src)
-	e.Reset(dst, n)
-	if n > 0 && !e.isMap && !e.pointer {
-		from, to := e.field(src), e.field(dst)
-		to.SetLen(n)
-		for i := range n {
-			e.clone(to.Index(i), from.Index(i))
-		}
+func (s *slice) Clone(dst, src any) {
+	n := s.Len(src)
+	s.Reset(dst, n)
+	if n == 0 {
 		return
 	}
-	e.Each(src, func(p Pos, rec any) bool {
-		c := e.NewElement()
-		if rec != nil {
-			e.record.Clone(c, rec)
+	from, to := s.path.At(src), s.path.Make(dst)
+	var copies []any
+	if s.holds != s.elem {
+		copies = s.elem.NewN(n) // side by side, though the slice holds pointers
+	}
+	for i := range n {
+		p := s.list.Append(to)
+		c := p
+		if copies != nil {
+			c = copies[i]
+			s.put(p, c)
 		}
-		e.Append(dst, p.Key, c)
+		if e := s.rec(s.list.At(from, i)); e != nil {
+			s.record.Clone(c, e)
+		}
+	}
+}
+
+func (s *slice) Reset(v any, n int) {
+	if n > 0 {
+		s.list.Reset(s.path.Make(v), n)
+	} else if p := s.path.At(v); p != nil {
+		s.list.Reset(p, 0)
+	}
+}
+
+func (s *slice) Append(v, _, rec any) { s.put(s.list.Append(s.path.Make(v)), rec) }
+
+func (s *slice) Set(v any, at Pos, rec any) { s.put(s.list.At(s.path.At(v), at.Index), rec) }
+
+func (s *slice) MapKey(any) (key.Value, error)  { return key.Value{}, nil }
+func (s *slice) FromKey(key.Value) (any, error) { return nil, nil }
+
+// entries is the codec of a map.
+type entries struct {
+	collection
+	*form.Entries
+	key place
+}
+
+func (m *entries) Len(v any) int {
+	if p := m.path.At(v); p != nil {
+		return m.Entries.Len(p)
+	}
+	return 0
+}
+
+func (m *entries) Each(v any, yield func(Pos, any) bool) {
+	p := m.path.At(v)
+	if p == nil {
+		return
+	}
+	m.Entries.Each(p, func(k, e any) bool { return yield(Pos{Key: k}, m.rec(e)) })
+}
+
+func (m *entries) At(v any, at Pos) any { return m.rec(m.Entries.At(m.path.At(v), at.Key)) }
+
+func (m *entries) Equal(a, b any) bool {
+	p, q := m.path.At(a), m.path.At(b)
+	if p == nil || q == nil {
+		return m.Len(a) == m.Len(b)
+	}
+	return m.Entries.Equal(p, q, m.equal)
+}
+
+func (m *entries) Clone(dst, src any) {
+	m.Reset(dst, m.Len(src))
+	m.Each(src, func(at Pos, rec any) bool {
+		c := m.elem.New()
+		if rec != nil {
+			m.record.Clone(c, rec)
+		}
+		m.Append(dst, at.Key, c)
 		return true
 	})
 }
 
-func (e *elements) NewElement() any { return reflect.New(e.elem).Interface() }
-
-func (e *elements) NewElements(n int) []any {
-	all := reflect.MakeSlice(reflect.SliceOf(e.elem), n, n)
-	out := make([]any, n)
-	for i := range out {
-		out[i] = all.Index(i).Addr().Interface()
+func (m *entries) Reset(v any, n int) {
+	if n > 0 {
+		m.Entries.Reset(m.path.Make(v), n)
+	} else if p := m.path.At(v); p != nil {
+		m.Entries.Reset(p, 0)
 	}
-	return out
 }
 
-func (e *elements) Reset(v any, n int) {
-	if n == 0 {
-		if f := e.field(v); f.IsValid() {
-			f.SetZero()
-		}
-		return
+func (m *entries) Append(v, k, rec any) { m.Entries.Put(m.path.Make(v), k, m.held(rec)) }
+
+func (m *entries) Set(v any, at Pos, rec any) { m.Entries.Put(m.path.At(v), at.Key, m.held(rec)) }
+
+// held returns a pointer to what the map holds for a record.
+func (m *entries) held(rec any) any {
+	if m.holds == m.elem {
+		return rec
 	}
-	f := walkNew(valueOf(v), e.path)
-	if e.isMap {
-		f.Set(reflect.MakeMapWithSize(e.typ, n))
-		return
-	}
-	f.Set(reflect.MakeSlice(e.typ, 0, n))
+	p := m.holds.New()
+	m.holds.Pointer.Store(p, rec)
+	return p
 }
 
-// value is what the field holds for a record: the pointer, or what it points to.
-func (e *elements) value(rec any) reflect.Value {
-	v := reflect.ValueOf(rec)
-	if e.pointer {
-		return v
-	}
-	return v.Elem()
-}
+func (m *entries) MapKey(k any) (key.Value, error) { return m.key.get(m.Box(k)) }
 
-func (e *elements) Append(v any, k any, rec any) {
-	f := walkNew(valueOf(v), e.path)
-	if e.isMap {
-		if f.IsNil() {
-			f.Set(reflect.MakeMap(e.typ))
-		}
-		f.SetMapIndex(reflect.ValueOf(k), e.value(rec))
-		return
-	}
-	n := f.Len()
-	if n == f.Cap() {
-		f.Grow(1)
-	}
-	f.SetLen(n + 1)
-	f.Index(n).Set(e.value(rec))
-}
-
-func (e *elements) Set(v any, p Pos, rec any) {
-	if e.isMap {
-		e.field(v).SetMapIndex(reflect.ValueOf(p.Key), e.value(rec))
-		return
-	}
-	e.field(v).Index(p.Index).Set(e.value(rec))
-}
-
-func (e *elements) MapKey(k any) (key.Value, error) { return e.mapKey.get(reflect.ValueOf(k)) }
-
-func (e *elements) FromKey(value key.Value) (any, error) {
-	k := reflect.New(e.typ.Key()).Elem()
-	err := e.mapKey.set(k, value)
-	return k.Interface(), err
+func (m *entries) FromKey(value key.Value) (any, error) {
+	k := m.Entries.Key.New()
+	err := m.key.set(k, value)
+	return m.Unbox(k), err
 }

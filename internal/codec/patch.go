@@ -1,13 +1,16 @@
 package codec
 
-import "github.com/itemize/itemize/internal/key"
+import (
+	"github.com/itemize/itemize/internal/condition"
+	"github.com/itemize/itemize/internal/key"
+)
 
 // PatchKind is the kind of a patch's change.
 type PatchKind uint8
 
-// The kinds: attributes set and removed, a number incremented, an element put and
-// deleted, an item deleted; a condition that an attribute has a value; that items are
-// made where there are none; that the entity is there.
+// The kinds: a field set and removed, a number incremented, an element put and deleted, an
+// item deleted; conditions; that items are made where there are none; that the entity is
+// there.
 const (
 	PatchSet PatchKind = iota
 	PatchRemove
@@ -20,20 +23,29 @@ const (
 	PatchIfEntity
 )
 
+// OfField is the Item of a change of the item that the field lies on.
+const OfField = -1
+
 // PatchChange is one change of a patch.
 type PatchChange struct {
 	Kind PatchKind
-	// Item is the item's index in the layout, Attributes those of its attributes.
-	Item       int
-	Attributes []int
-	// Record holds the new values: a pointer to the model, or to an element.
-	Record any
-	// Pos is the place of an added entry of a map.
-	Pos Pos
+	// Item is the item's index in the layout, or OfField.
+	Item int
+	// Part says that the field is one of the struct that a singleton consists of.
+	Part bool
+	// Field is the name in Go of the field that is set, removed or incremented.
+	Field string
+	// Apply sets the field of a record, or of its part.
+	Apply func(rec any)
 	// By is what a number is incremented by, as text.
 	By string
+	// Condition is that of PatchIf.
+	Condition condition.Condition
+	// Record is an added element, and Pos its place in a map.
+	Record any
+	Pos    Pos
 	// Values are those of the placeholders in an element's key, of fields that the
-	// entity is known by aside.
+	// entity is known by aside. They are set for changes of one element.
 	Values []key.Value
 	Err    error
 }

@@ -25,11 +25,12 @@ type Gen struct {
 	Schema *schema.Entity
 	codec  codec.Model
 	used   map[string]bool // keys of entities, each used once
+	depth  int             // of the value that is made
 }
 
 // NewGen returns a generator for a model's schema.
 func NewGen(r *rand.Rand, e *schema.Entity) *Gen {
-	return &Gen{r, e, codec.Reflected(e), map[string]bool{}}
+	return &Gen{R: r, Schema: e, codec: codec.Reflected(e), used: map[string]bool{}}
 }
 
 // New returns a pointer to a random value of the model.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/form"
 	"github.com/itemize/itemize/internal/schema"
 )
 
@@ -35,7 +36,7 @@ func generatedCodec(t *testing.T, model any, e *schema.Entity) codec.Model {
 		layout, _ := json.MarshalIndent(e.Layout(), "", " ")
 		t.Fatalf("the generated code has the layout %s, and the model %s: %s", got, e.Fingerprint(), layout)
 	}
-	return c.MethodByName("Internal").Call(nil)[0].Interface().(codec.Model)
+	return codec.New(e, c.MethodByName("Internal").Call(nil)[0].Interface().(*form.Form))
 }
 
 // Parity is law 8 for one model, given by a pointer to it: whatever the mapper asks of a

@@ -11,9 +11,14 @@ import (
 	"github.com/itemize/itemize/tags"
 )
 
+// maxDepth is how deep values of types that contain themselves get.
+const maxDepth = 7
+
 // Value sets a field to a random value that attributevalue can bring back.
 func (g *Gen) Value(v reflect.Value, t *schema.Type, av tags.AV) {
-	if g.R.IntN(8) == 0 && !t.Number && !t.Marshals {
+	g.depth++
+	defer func() { g.depth-- }()
+	if g.R.IntN(8) == 0 && !t.Number && !t.Marshals || g.depth > maxDepth && v.Kind() != reflect.Struct {
 		v.SetZero()
 		return
 	}

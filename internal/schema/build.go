@@ -65,7 +65,7 @@ func (b *builder) build() {
 	case isGeneric(t.Name):
 		b.fault(whole, "declare a struct for each instance", "a generic type cannot be a model")
 		return
-	case t.recursive(map[*Type]bool{}):
+	case t.recursive():
 		b.fault(whole, "break the circle with a key of the other value", "the type contains itself")
 		return
 	}

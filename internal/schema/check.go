@@ -45,6 +45,10 @@ func (b *builder) inside(m *member, t *Type, addressable bool, seen map[visit]bo
 			b.fault(m.at(), "use any, or a concrete type", "the interface %s can be written but not read back", t.Name)
 		}
 	case Pointer:
+		if t.endless() {
+			b.fault(m.at(), "use a struct with a pointer in it", "%s points to itself, so that it holds no value", t.Name)
+			return
+		}
 		if t.Elem.Kind == Interface {
 			b.fault(m.at(), "use "+t.Elem.Name, "attributevalue would drop the pointer to an interface %s without a word", t.Name)
 			return
@@ -70,6 +74,10 @@ func (b *builder) nestedField(m *member, t *Type, f *Field, addressable bool, se
 	tag := b.parse(t, f)
 	if tag.Present && !(tag.Skip && tag.AV.Ignore) && (f.Exported || f.Name == "_") {
 		b.fault(place{in: t, field: f}, `remove it (to leave the field out, write dynamodbav:"-")`, "a ddb tag means nothing inside the attribute %s", m.Name)
+	}
+	if f.Embedded && f.Type.Spreads() && tag.AV.Name == "" && !tag.AV.Ignore && t.embeds(t, map[*Type]bool{}) {
+		b.embedsItself(t, f)
+		return
 	}
 	if (f.Exported || f.Embedded) && !tag.AV.Ignore {
 		b.inside(m, f.Type, addressable, seen)

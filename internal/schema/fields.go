@@ -87,6 +87,8 @@ func (b *builder) members(t *Type, model bool) (fields, blanks []*member) {
 					if m.tag.Present {
 						blanks = append(blanks, m)
 					}
+				case expands(f, m.tag, model && m.tag.Present) && l.t.embeds(l.t, map[*Type]bool{}):
+					b.embedsItself(l.t, f)
 				case expands(f, m.tag, model && m.tag.Present):
 					if f.Type.Kind == Pointer && !f.Exported {
 						b.fault(m.at(), "embed the struct itself, or export its type", "an embedded pointer to an unexported struct cannot be loaded")
@@ -108,12 +110,21 @@ func (b *builder) members(t *Type, model bool) (fields, blanks []*member) {
 	return fields, blanks
 }
 
+// embedsItself refuses a struct that embeds itself, at the embedded field.
+func (b *builder) embedsItself(t *Type, f *Field) {
+	if b.badTag[f] {
+		return // reported already
+	}
+	b.badTag[f] = true
+	b.fault(place{in: t, field: f}, "give the field a name", "%s embeds itself", t.Name)
+}
+
 // exported lists the exported names of a struct, promoted ones included.
 func (b *builder) exported(t *Type) []string {
 	var names []string
 	for _, f := range t.Fields {
 		switch {
-		case f.Embedded && f.Type.Spreads() && !f.Type.recursive(map[*Type]bool{}):
+		case f.Embedded && f.Type.Spreads() && !f.Type.deref().embeds(f.Type.deref(), map[*Type]bool{}):
 			names = append(names, b.exported(f.Type.deref())...)
 		case f.Exported:
 			names = append(names, f.Name)

@@ -133,8 +133,12 @@ func (e *Entity) Fingerprint() string {
 }
 
 // describe returns a type's structure, without the names of types: what decides
-// how its values are encoded.
-func (t *Type) describe() string {
+// how its values are encoded. A type inside itself is written as the number of declared
+// types around it that lead back to it.
+func (t *Type) describe() string { return t.inside(nil) }
+
+// inside is describe inside other types, the outermost first.
+func (t *Type) inside(around []*Type) string {
 	switch {
 	case t.Time:
 		return "time"
@@ -145,6 +149,12 @@ func (t *Type) describe() string {
 	case t.Number:
 		return "number"
 	}
+	if t.declared() {
+		if i := slices.Index(around, t); i >= 0 {
+			return fmt.Sprintf("recursive%d", len(around)-i)
+		}
+		around = append(around[:len(around):len(around)], t)
+	}
 	switch t.Kind {
 	case Int, Uint, Float:
 		return fmt.Sprintf("%s%d", t.Kind, t.Bits)
@@ -154,23 +164,28 @@ func (t *Type) describe() string {
 		}
 		return "bytes"
 	case Slice:
-		return "[]" + t.Elem.describe()
+		return "[]" + t.Elem.inside(around)
 	case Array:
-		return fmt.Sprintf("[%d]%s", t.Len, t.Elem.describe())
+		return fmt.Sprintf("[%d]%s", t.Len, t.Elem.inside(around))
 	case Map:
-		k := t.Key.describe()
+		k := t.Key.inside(around)
 		if t.Key.TextValue {
 			k = "text"
 		}
-		return "map[" + k + "]" + t.Elem.describe()
+		return "map[" + k + "]" + t.Elem.inside(around)
 	case Pointer:
-		return "*" + t.Elem.describe()
+		return "*" + t.Elem.inside(around)
 	case Struct:
 		var fields []string
 		for _, f := range t.EncodedFields() {
-			fields = append(fields, strings.Join(slices.Concat([]string{f.GoName, f.Type.describe(), f.Name}, f.AV.Options), " "))
+			fields = append(fields, strings.Join(slices.Concat([]string{f.GoName, f.Type.inside(around), f.Name}, f.AV.Options), " "))
 		}
 		return "struct{" + strings.Join(fields, "; ") + "}"
 	}
 	return t.Kind.String()
+}
+
+// declared reports whether the type has a name of its own.
+func (t *Type) declared() bool {
+	return t.Name != unnamed && !strings.HasPrefix(t.Name, "*") && !strings.HasPrefix(t.Name, "[") && !strings.HasPrefix(t.Name, "map[")
 }

@@ -10,9 +10,11 @@ import (
 // Of builds the schema of a model from its reflected type. The error is a
 // Faults with all that is wrong.
 func Of(t reflect.Type) (*Entity, error) {
-	f := &reflector{types: map[reflect.Type]*Type{}}
-	return Build(f.of(t))
+	return Build(TypeOf(t))
 }
+
+// TypeOf describes a type.
+func TypeOf(t reflect.Type) *Type { return (&reflector{types: map[reflect.Type]*Type{}}).of(t) }
 
 // reflector is the front end on reflect.
 type reflector struct {

@@ -418,6 +418,16 @@ func TestRefused(t *testing.T) {
 			`struct.M: the key of M (ORDER#{^N:06}x{Rank:03}) goes on right behind what its entity is known by, so that entities would mix: put the delimiter # behind it`,
 			`struct.O: the keys of N (ORDER#{N:06}#HEAD) and O (X#{^N:06}#{Rank:03}) begin differently, so that no one query finds an entity: begin both alike`,
 		}},
+		{"types inside attributes that have no end, or embed themselves", reflect.TypeFor[struct {
+			_  table     `ddb:"table=models"`
+			ID string    `ddb:"pk={ID}"`
+			A  endless   `ddb:"sk=A"`
+			B  embedding `ddb:"sk=B,nested"`
+			C  embedding `ddb:"sk=C"`
+		}](), []string{
+			`struct.A: schema.endless points to itself, so that it holds no value: use a struct with a pointer in it`,
+			`schema.embedding.embedding: schema.embedding embeds itself: give the field a name`,
+		}},
 		{"a struct that contains itself", reflect.TypeFor[loop](), []string{
 			`schema.loop: the type contains itself: break the circle with a key of the other value`,
 		}},
@@ -442,5 +452,42 @@ func TestRefused(t *testing.T) {
 		if d := cmp.Diff(c.want, got); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, d)
 		}
+	}
+}
+
+type endless *endless
+
+type embedding struct {
+	*embedding
+	X int
+}
+
+// tree contains itself, inside an attribute.
+type tree struct {
+	Name     string
+	Children []tree
+	Next     *tree
+	By       map[string]forest
+}
+
+type forest []forest
+
+// Types that contain themselves may lie inside attributes.
+func TestRecursiveTypes(t *testing.T) {
+	e, err := Of(reflect.TypeFor[struct {
+		_     table  `ddb:"table=models"`
+		ID    string `ddb:"pk={ID}"`
+		Tree  tree   `ddb:"sk=HEAD,nested"`
+		Other []tree `ddb:"sk=T#{Name}"`
+	}]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "struct{Name string Name; Children []recursive1 Children; Next *recursive1 Next; By map[string][]recursive1 By}"
+	if got := e.Items[0].Attributes[0].Value.Type.describe(); got != want {
+		t.Errorf("described as %s, want %s", got, want)
+	}
+	if n := len(e.Items[1].Attributes); n != 3 {
+		t.Errorf("an element has %d attributes, want 3", n)
 	}
 }

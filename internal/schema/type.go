@@ -144,21 +144,61 @@ func (t *Type) contains(seen map[*Type]bool) bool {
 	return false
 }
 
-// recursive reports whether the type contains itself.
-func (t *Type) recursive(open map[*Type]bool) bool {
-	if t == nil || t.Marshals || t.Time {
+// reaches reports whether the type is to, or has it somewhere in what is stored of it.
+func (t *Type) reaches(to *Type, seen map[*Type]bool) bool {
+	switch {
+	case t == nil || seen[t]:
 		return false
-	}
-	if open[t] {
+	case t == to:
 		return true
 	}
-	open[t] = true
-	defer delete(open, t)
-	if t.Key.recursive(open) || t.Elem.recursive(open) {
+	seen[t] = true
+	if t.Key.reaches(to, seen) || t.Elem.reaches(to, seen) {
 		return true
 	}
 	for _, f := range t.Fields {
-		if !f.ignored() && f.Type.recursive(open) {
+		if !f.ignored() && f.Type.reaches(to, seen) {
+			return true
+		}
+	}
+	return false
+}
+
+// recursive reports whether the type contains itself.
+func (t *Type) recursive() bool {
+	seen := map[*Type]bool{}
+	if t.Key.reaches(t, seen) || t.Elem.reaches(t, seen) {
+		return true
+	}
+	for _, f := range t.Fields {
+		if !f.ignored() && f.Type.reaches(t, seen) {
+			return true
+		}
+	}
+	return false
+}
+
+// endless reports whether the type is pointers that lead back to it, which no value is at
+// the end of.
+func (t *Type) endless() bool {
+	seen := map[*Type]bool{}
+	for ; t.Kind == Pointer; t = t.Elem {
+		if seen[t] {
+			return true
+		}
+		seen[t] = true
+	}
+	return false
+}
+
+// embeds reports whether the struct embeds another, or one that does.
+func (t *Type) embeds(other *Type, seen map[*Type]bool) bool {
+	if seen[t] {
+		return false
+	}
+	seen[t] = true
+	for _, f := range t.Fields {
+		if f.Embedded && f.Type.Spreads() && (f.Type.deref() == other || f.Type.deref().embeds(other, seen)) {
 			return true
 		}
 	}

@@ -69,7 +69,7 @@ func (x *Search) sign(payload []byte) []byte {
 		Names              map[string]string
 		Values             []string
 		Keep               string
-		Projection         []string
+		Projection         []Projected
 	}{
 		x.Model.Label(), x.Model.Tables[part.Table].Name, x.r.Elem.String(),
 		selection.Part{Table: part.Table, Range: selection.Range{Kind: part.Range.Kind}},

@@ -3,50 +3,102 @@ package search
 import (
 	"fmt"
 	"slices"
+	"strings"
 
-	exp "github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/condition"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
 )
 
 // expression builds the request's filter and projection, nil for neither.
-func (x *Search) expression() (*read.Expression, error) {
-	projection := x.r.Projection
-	if x.r.KeysOnly {
-		projection = []string{}
-	}
-	if x.r.Filter == nil && projection == nil {
+func (s *Search) expression() (*read.Expression, error) {
+	r := &s.r
+	if len(r.Filter) == 0 && r.Projection == nil && !r.KeysOnly {
 		return nil, nil
 	}
-	b := exp.NewBuilder()
-	if x.r.Filter != nil {
-		b = b.WithFilter(*x.r.Filter)
-	}
-	if projection != nil {
-		var list exp.ProjectionBuilder
-		for _, name := range x.needed(projection) {
-			list = list.AddNames(exp.NameNoDotSplit(name))
+	var x attr.Expression
+	e := &read.Expression{}
+	if len(r.Filter) > 0 {
+		terms := make([]string, len(r.Filter))
+		for i, f := range r.Filter {
+			if err := s.filterable(f); err != nil {
+				return nil, err
+			}
+			terms[i] = f.Term(&x)
 		}
-		b = b.WithProjection(list)
+		text := strings.Join(terms, " AND ")
+		e.Filter = &text
 	}
-	e, err := b.Build()
-	if err != nil {
-		return nil, fmt.Errorf("%s: the query's filter or projection: %w", x.Model.Label(), err)
+	if r.Projection != nil || r.KeysOnly {
+		var wanted []string
+		if !r.KeysOnly {
+			wanted = s.projected()
+		}
+		names := s.needed(wanted)
+		for i, name := range names {
+			names[i] = x.Name(name)
+		}
+		text := strings.Join(names, ", ")
+		e.Projection = &text
 	}
-	return &read.Expression{Filter: e.Filter(), Projection: e.Projection(), Names: e.Names(), Values: e.Values()}, nil
+	e.Names, e.Values = x.Names(), x.Values()
+	return e, nil
+}
+
+// filterable refuses a filter on a field that lies in several attributes.
+func (s *Search) filterable(f condition.Condition) error {
+	for _, field := range f.Fields {
+		if names := s.attributesIn(field.Name); field.Name != "" && (len(names) != 1 || names[0] != field.Attribute) {
+			return fmt.Errorf("%s: the filter names %s, which no item stores in one attribute %q", s.Model.Label(), field.Name, field.Attribute)
+		}
+	}
+	return nil
+}
+
+// projected returns the attributes of the fields that are asked for.
+func (s *Search) projected() []string {
+	var names []string
+	for _, p := range s.r.Projection {
+		of := s.attributesIn(p.Field)
+		if p.Field == "" || len(of) == 0 {
+			of = []string{p.Attribute} // in the key, or by its name
+		}
+		for _, name := range of {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// attributesIn lists the attributes that what is asked for stores a field in.
+func (s *Search) attributesIn(field string) []string {
+	var names []string
+	for _, it := range s.Model.Schema.Items {
+		if it.Element() && it.Elem.Go != s.r.Elem || !it.Element() && s.Model.Schema.Type.Go != s.r.Elem {
+			continue
+		}
+		for _, a := range it.Attributes {
+			if (a.Value.Name == field || strings.HasPrefix(a.Value.Name, field+".")) && !slices.Contains(names, a.Name) {
+				names = append(names, a.Name)
+			}
+		}
+	}
+	return names
 }
 
 // needed adds to a projection what tells that an item is there, and whose.
-func (x *Search) needed(names []string) []string {
-	m := x.Model
+func (s *Search) needed(names []string) []string {
+	m := s.Model
 	out := slices.Clone(names)
 	add := func(name string) {
 		if name != "" && !slices.Contains(out, name) {
 			out = append(out, name)
 		}
 	}
-	for _, p := range x.s.Parts {
+	for _, p := range s.s.Parts {
 		add(m.Tables[p.Table].Hash)
 		add(m.Tables[p.Table].Range)
 	}
@@ -55,7 +107,7 @@ func (x *Search) needed(names []string) []string {
 	}
 	for _, it := range m.Schema.Items {
 		for _, a := range it.Attributes {
-			if x.inKey(it, a.Field) {
+			if s.inKey(it, a.Field) {
 				add(a.Name)
 			}
 		}
@@ -65,11 +117,11 @@ func (x *Search) needed(names []string) []string {
 
 // inKey reports whether a key names a field, so that its attribute holds what the key may
 // have lost.
-func (x *Search) inKey(it *schema.Item, f *schema.Field) bool {
-	if slices.ContainsFunc(x.Model.Schema.KeyFields, func(o *schema.KeyField) bool { return f != nil && o.Field == f }) {
+func (s *Search) inKey(it *schema.Item, f *schema.Field) bool {
+	if slices.ContainsFunc(s.Model.Schema.KeyFields, func(o *schema.KeyField) bool { return f != nil && o.Field == f }) {
 		return true
 	}
-	return it.Key != nil && slices.ContainsFunc(it.Key.Sources, func(s schema.Source) bool {
-		return s.From == schema.FromElement && f != nil && s.Value.Name == f.Name
+	return it.Key != nil && slices.ContainsFunc(it.Key.Sources, func(src schema.Source) bool {
+		return src.From == schema.FromElement && f != nil && src.Value.Name == f.Name
 	})
 }

@@ -8,8 +8,7 @@ import (
 	"reflect"
 	"slices"
 
-	exp "github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
+	"github.com/itemize/itemize/internal/condition"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
@@ -26,14 +25,19 @@ type Request struct {
 	Elem            reflect.Type
 	Strong, Reverse bool
 	// Limit is the number of hits that are wanted, 0 for all.
-	Limit      int
-	Filter     *exp.ConditionBuilder
-	Projection []string
+	Limit int
+	// Filter are conditions that all have to hold.
+	Filter     []condition.Condition
+	Projection []Projected
 	// KeysOnly asks for no more than what tells that an element is there.
 	KeysOnly bool
 	// After is the cursor to go on behind, "" for none.
 	After string
 }
+
+// Projected is a field that a search reads, by its name in Go, "" where only its attribute
+// is known.
+type Projected struct{ Field, Attribute string }
 
 // Hit is an element or entity that was found.
 type Hit struct {
@@ -43,6 +47,14 @@ type Hit struct {
 	At    item.Place
 	// next is where the search goes on behind it.
 	next Position
+}
+
+// Field returns the model's field that the hit lies in, "" for an entity.
+func (h *Hit) Field() string {
+	if h.Item == nil {
+		return ""
+	}
+	return h.Item.Name
 }
 
 // Position is a place in a range.
@@ -87,7 +99,7 @@ func (e *Engine) New(r Request, u *read.Usage) (*Search, error) {
 		return nil, err
 	}
 	exact := !slices.ContainsFunc(x.s.Parts, func(p selection.Part) bool { return p.Keep != nil })
-	if r.Filter == nil && exact && (!x.flat() || len(e.Model.Schema.Items) == 1) {
+	if len(r.Filter) == 0 && exact && (!x.flat() || len(e.Model.Schema.Items) == 1) {
 		x.o.Limit = r.Limit
 	}
 	if r.After == "" {
@@ -122,7 +134,7 @@ func (x *Search) check() error {
 	if !m.Schema.Flat {
 		return m.Errorf("a query over the model itself needs a flat model, whose partitions hold many entities: use Load")
 	}
-	if x.r.Filter != nil && len(m.Schema.Items) > 1 {
+	if len(x.r.Filter) > 0 && len(m.Schema.Items) > 1 {
 		return m.Errorf("a filter looks at the single item, and an entity has several: filter what the query yields")
 	}
 	root := false

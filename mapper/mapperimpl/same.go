@@ -3,15 +3,17 @@ package mapperimpl
 import (
 	"encoding"
 	"math"
-	"reflect"
 	"slices"
 	"time"
 
-	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/form"
 )
 
-// SameTime reports whether two times encode alike.
-func SameTime(a, b *time.Time, o Options) bool { return codec.SameTime(*a, *b, o&UnixTime != 0) }
+// SameTime reports whether two times encode alike as text.
+func SameTime(a, b *time.Time) bool { return form.SameTime(a, b, false) }
+
+// SameUnixTime reports whether two times encode alike as epoch seconds.
+func SameUnixTime(a, b *time.Time) bool { return form.SameTime(a, b, true) }
 
 // SameFloat32 reports whether two floats encode alike: zero and minus zero do not.
 func SameFloat32[F ~float32](a, b *F) bool {
@@ -129,13 +131,6 @@ func ClonePointer[E any](dst, src **E, clone func(dst, src *E)) {
 // Copy copies a value that holds no slices, maps or pointers.
 func Copy[E any](dst, src *E) { *dst = *src }
 
-// SameExpiry reports whether two records expire at the same second, or both never.
-func SameExpiry[R any](a, b *R, expiry func(*R) (time.Time, bool)) bool {
-	x, expires := expiry(a)
-	y, did := expiry(b)
-	return expires == did && x.Unix() == y.Unix()
-}
-
 // SameText reports whether two values have the same text form.
 func SameText[T any](a, b *T) bool {
 	x, errX := any(a).(encoding.TextMarshaler).MarshalText()
@@ -151,6 +146,3 @@ func CloneText[T any](dst, src *T) {
 		*dst = *src
 	}
 }
-
-// IsZero reports whether a value is the zero value of its type.
-func IsZero[E any](v *E) bool { return reflect.ValueOf(v).Elem().IsZero() }

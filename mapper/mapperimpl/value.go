@@ -2,8 +2,6 @@ package mapperimpl
 
 import (
 	"encoding"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/itemize/itemize/internal/key"
@@ -34,21 +32,4 @@ func BytesValue[B ~[]byte](v B) (Value, error) { return key.OfBytes(v), nil }
 func TextValue(v encoding.TextMarshaler) (Value, error) {
 	b, err := v.MarshalText()
 	return key.OfString(string(b)), err
-}
-
-// ErrNilStruct is the error of a field in an embedded struct that is nil.
-var ErrNilStruct = errors.New("the embedded struct that holds it is nil")
-
-// SetByteArray sets an array of bytes, given as a slice of it.
-func SetByteArray(v []byte, value Value, typ string) error {
-	if len(value.Text) != len(v) {
-		return fmt.Errorf("%d bytes in a key of %s", len(value.Text), typ)
-	}
-	copy(v, value.Text)
-	return nil
-}
-
-// SetText sets a value with a text form.
-func SetText(v encoding.TextUnmarshaler, value Value) error {
-	return v.UnmarshalText([]byte(value.Text))
 }

@@ -3,20 +3,326 @@
 package registry
 
 import (
-	"maps"
-	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
 )
 
-const (
-	_ = mapperimpl.EnforceVersion(1 - mapperimpl.MinVersion)
-	_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 1)
+// PackageByName selects the Package with the partition key PACKAGE#{Name}.
+func PackageByName(name string) PackageKey {
+	return PackageKey{mapper.NewEntityNode(mapperimpl.Entity[Package](mapperimpl.Arg(mapperimpl.StringValue(name))))}
+}
+
+// PackageKey is the key of one Package, and leads to its parts.
+//
+// Calls: HEAD, Tags, Releases, DEPENDENCIES, DevDependencies, Scripts, FILES; Patch.
+type PackageKey struct{ packageNode }
+
+// HEAD selects HEAD. Calls: Patch.
+func (n PackageKey) HEAD() mapper.ItemNode[Package, Package] {
+	return mapper.NewItemNode[Package, Package](mapperimpl.Items(n.packageNode.Node, 0, 1), 0)
+}
+
+// Tags selects TAG#{key}.
+func (n PackageKey) Tags() PackageKeyTags {
+	return newPackageKeyTags(mapperimpl.Items(n.packageNode.Node, 1, 1))
+}
+
+// Releases selects RELEASE#{At}#{Version}.
+func (n PackageKey) Releases() PackageKeyReleases {
+	return newPackageKeyReleases(mapperimpl.Items(n.packageNode.Node, 2, 1))
+}
+
+// DEPENDENCIES selects DEPENDENCIES. Calls: Patch, Delete.
+func (n PackageKey) DEPENDENCIES() mapper.ItemNode[Package, Package] {
+	return mapper.NewItemNode[Package, Package](mapperimpl.Items(n.packageNode.Node, 3, 1), 3)
+}
+
+// DevDependencies selects DEPENDENCIES#DEV. Calls: Patch, Delete.
+func (n PackageKey) DevDependencies() mapper.ItemNode[Package, Package] {
+	return mapper.NewItemNode[Package, Package](mapperimpl.Items(n.packageNode.Node, 4, 1), 4)
+}
+
+// Scripts selects SCRIPTS. Calls: Patch, Delete.
+func (n PackageKey) Scripts() mapper.ItemNode[Package, Package] {
+	return mapper.NewItemNode[Package, Package](mapperimpl.Items(n.packageNode.Node, 5, 1), 5)
+}
+
+// FILES selects FILES. Calls: Patch, Delete.
+func (n PackageKey) FILES() mapper.ItemNode[Package, Package] {
+	return mapper.NewItemNode[Package, Package](mapperimpl.Items(n.packageNode.Node, 6, 1), 6)
+}
+
+// PackageKeyTags goes on with {key}.
+//
+// Calls: Key; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+type PackageKeyTags struct {
+	at query.Node[Package]
+	packageStringItems
+}
+
+func newPackageKeyTags(at query.Node[Package]) PackageKeyTags {
+	return PackageKeyTags{at, mapper.NewEntriesNode[Package, string, string](at, 1)}
+}
+
+// Key narrows to one {key}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After.
+func (n PackageKeyTags) Key(key string) mapper.ElementNode[Package, string] {
+	return mapper.NewElementNode[Package, string](
+		mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(key))), 1,
+	)
+}
+
+// PackageKeyReleases goes on with {At}.
+//
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter,
+// Project, Limit, Reverse, After.
+type PackageKeyReleases struct {
+	at query.Node[Package]
+	packageReleaseItems
+	packageReleaseHours
+}
+
+func newPackageKeyReleases(at query.Node[Package]) PackageKeyReleases {
+	return PackageKeyReleases{
+		at, mapper.NewElementsNode[Package, Release](at, 2), mapperimpl.Hours(at, query.NewElements[Package, Release]),
+	}
+}
+
+// At narrows to one {At}.
+func (n PackageKeyReleases) At(atValue time.Time) PackageKeyReleasesAt {
+	return newPackageKeyReleasesAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+}
+
+// PackageKeyReleasesAt goes on with {Version}.
+//
+// Calls: Version; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+type PackageKeyReleasesAt struct {
+	at query.Node[Package]
+	packageReleaseElements
+}
+
+func newPackageKeyReleasesAt(at query.Node[Package]) PackageKeyReleasesAt {
+	return PackageKeyReleasesAt{at, query.NewElements[Package, Release](at)}
+}
+
+// Version narrows to one {Version}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
+// Limit, Reverse, After.
+func (n PackageKeyReleasesAt) Version(version string) mapper.ElementNode[Package, Release] {
+	return mapper.NewElementNode[Package, Release](
+		mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(version))), 2,
+	)
+}
+
+type packageNode = mapper.EntityNode[Package]
+
+type packageStringItems = mapper.EntriesNode[Package, string, string]
+
+type packageReleaseItems = mapper.ElementsNode[Package, Release]
+
+type packageReleaseHours = query.Hours[query.Elements[Package, Release]]
+
+type packageReleaseElements = query.Elements[Package, Release]
+
+// DocumentByName selects the Document with the partition key {Name}.
+func DocumentByName(name string) DocumentKey {
+	return DocumentKey{mapper.NewEntityNode(mapperimpl.Entity[Document](mapperimpl.Arg(mapperimpl.StringValue(name))))}
+}
+
+// DocumentKey is the key of one Document, and leads to its parts.
+//
+// Calls: Description; Patch.
+type DocumentKey struct{ documentNode }
+
+// Description selects the item of the table documents. Calls: Patch.
+func (n DocumentKey) Description() mapper.ItemNode[Document, Document] {
+	return mapper.NewItemNode[Document, Document](mapperimpl.Items(n.documentNode.Node, 0, 0), 0)
+}
+
+type documentNode = mapper.EntityNode[Document]
+
+// PackageFields are the stored fields of a Package: for patches, conditions, filters and projections.
+var PackageFields = struct {
+	Description          field.String[Package, string]
+	License              field.String[Package, string]
+	Keywords             field.Value[Package, []string]
+	Dependencies         field.Value[Package, map[string]string]
+	OptionalDependencies field.Value[Package, map[string]string]
+	PeerDependencies     field.Value[Package, map[string]string]
+	DevDependencies      field.Value[Package, map[string]string]
+	Engines              field.Value[Package, map[string]string]
+	Scripts              field.Value[Package, map[string]string]
+	Files                field.Value[Package, []string]
+	Exports              field.Value[Package, any]
+}{
+	Description: field.NewString("Description", "", func(v *Package) *string { return &v.Description }),
+	License:     field.NewString("License", "", func(v *Package) *string { return &v.License }),
+	Keywords: field.NewValue(
+		"Keywords", ",omitempty", func(v *Package) *[]string { return &v.Keywords },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
+	),
+	Dependencies: field.NewValue(
+		"Dependencies", "run,omitempty", func(v *Package) *map[string]string { return &v.Dependencies },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	OptionalDependencies: field.NewValue(
+		"OptionalDependencies", "optional,omitempty",
+		func(v *Package) *map[string]string { return &v.OptionalDependencies },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	PeerDependencies: field.NewValue(
+		"PeerDependencies", "peer,omitempty", func(v *Package) *map[string]string { return &v.PeerDependencies },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	DevDependencies: field.NewValue(
+		"DevDependencies", "dev,omitempty", func(v *Package) *map[string]string { return &v.DevDependencies },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	Engines: field.NewValue(
+		"Engines", "engines,omitempty", func(v *Package) *map[string]string { return &v.Engines },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	Scripts: field.NewValue(
+		"Scripts", "", func(v *Package) *map[string]string { return &v.Scripts },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	Files: field.NewValue(
+		"Files", ",omitempty", func(v *Package) *[]string { return &v.Files },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
+	),
+	Exports: field.NewValue(
+		"Exports", ",omitempty", func(v *Package) *any { return &v.Exports }, mapperimpl.Opaque[any](),
+	),
+}
+
+// ReleaseFields are the stored fields of a Release: for patches, conditions, filters and projections.
+var ReleaseFields = struct {
+	Listed field.Bool[Release, bool]
+}{
+	Listed: field.NewBool("Listed", "", func(v *Release) *bool { return &v.Listed }),
+}
+
+// DocumentFields are the stored fields of a Document: for patches, conditions, filters and projections.
+var DocumentFields = struct {
+	Description          field.String[Document, string]
+	License              field.String[Document, string]
+	Keywords             field.Value[Document, []string]
+	Tags                 field.Value[Document, map[string]string]
+	Time                 field.Value[Document, map[string]time.Time]
+	Versions             field.Value[Document, []string]
+	Engines              field.Value[Document, map[string]string]
+	Dependencies         field.Value[Document, map[string]string]
+	OptionalDependencies field.Value[Document, map[string]string]
+	PeerDependencies     field.Value[Document, map[string]string]
+	DevDependencies      field.Value[Document, map[string]string]
+	Scripts              field.Value[Document, map[string]string]
+	Files                field.Value[Document, []string]
+	Exports              field.Value[Document, any]
+}{
+	Description: field.NewString("Description", "", func(v *Document) *string { return &v.Description }),
+	License:     field.NewString("License", "", func(v *Document) *string { return &v.License }),
+	Keywords: field.NewValue(
+		"Keywords", ",omitempty", func(v *Document) *[]string { return &v.Keywords },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
+	),
+	Tags: field.NewValue(
+		"Tags", "", func(v *Document) *map[string]string { return &v.Tags },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	Time: field.NewValue(
+		"Time", "", func(v *Document) *map[string]time.Time { return &v.Time },
+		mapperimpl.Map[map[string]time.Time](mapperimpl.Time[time.Time]()),
+	),
+	Versions: field.NewValue(
+		"Versions", "", func(v *Document) *[]string { return &v.Versions },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
+	),
+	Engines: field.NewValue(
+		"Engines", ",omitempty", func(v *Document) *map[string]string { return &v.Engines },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	Dependencies: field.NewValue(
+		"Dependencies", ",omitempty", func(v *Document) *map[string]string { return &v.Dependencies },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	OptionalDependencies: field.NewValue(
+		"OptionalDependencies", ",omitempty", func(v *Document) *map[string]string { return &v.OptionalDependencies },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	PeerDependencies: field.NewValue(
+		"PeerDependencies", ",omitempty", func(v *Document) *map[string]string { return &v.PeerDependencies },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	DevDependencies: field.NewValue(
+		"DevDependencies", ",omitempty", func(v *Document) *map[string]string { return &v.DevDependencies },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	Scripts: field.NewValue(
+		"Scripts", ",omitempty", func(v *Document) *map[string]string { return &v.Scripts },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	Files: field.NewValue(
+		"Files", ",omitempty", func(v *Document) *[]string { return &v.Files },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
+	),
+	Exports: field.NewValue(
+		"Exports", ",omitempty", func(v *Document) *any { return &v.Exports }, mapperimpl.Opaque[any](),
+	),
+}
+
+var packageForm = mapperimpl.Struct(mapperimpl.Funcs[Package]{},
+	mapperimpl.Field("Name", "", func(v *Package) *string { return &v.Name }, mapperimpl.String[string]()),
+	PackageFields.Description.Row(nil), PackageFields.License.Row(nil), PackageFields.Keywords.Row(nil),
+	mapperimpl.Field(
+		"Tags", "", func(v *Package) *map[string]string { return &v.Tags },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field(
+		"Releases", "", func(v *Package) *[]Release { return &v.Releases }, mapperimpl.Slice[[]Release](releaseForm),
+	),
+	PackageFields.Dependencies.Row(nil), PackageFields.OptionalDependencies.Row(nil),
+	PackageFields.PeerDependencies.Row(nil), PackageFields.DevDependencies.Row(nil), PackageFields.Engines.Row(nil),
+	PackageFields.Scripts.Row(nil), PackageFields.Files.Row(nil), PackageFields.Exports.Row(nil),
 )
+
+var releaseForm = mapperimpl.Struct(mapperimpl.Funcs[Release]{Same: sameRelease, Clone: cloneRelease},
+	mapperimpl.Field("At", "", func(v *Release) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
+	mapperimpl.Field("Version", "", func(v *Release) *string { return &v.Version }, mapperimpl.String[string]()),
+	ReleaseFields.Listed.Row(nil),
+)
+
+func sameRelease(a, b *Release) bool {
+	return mapperimpl.SameTime(&a.At, &b.At) &&
+		a.Version == b.Version &&
+		a.Listed == b.Listed
+}
+
+func cloneRelease(dst, src *Release) {
+	*dst = *src
+}
+
+var documentForm = mapperimpl.Struct(mapperimpl.Funcs[Document]{},
+	mapperimpl.Field("Name", "", func(v *Document) *string { return &v.Name }, mapperimpl.String[string]()),
+	DocumentFields.Description.Row(nil), DocumentFields.License.Row(nil), DocumentFields.Keywords.Row(nil),
+	DocumentFields.Tags.Row(nil), DocumentFields.Time.Row(nil), DocumentFields.Versions.Row(nil),
+	DocumentFields.Engines.Row(nil), DocumentFields.Dependencies.Row(nil),
+	DocumentFields.OptionalDependencies.Row(nil), DocumentFields.PeerDependencies.Row(nil),
+	DocumentFields.DevDependencies.Row(nil), DocumentFields.Scripts.Row(nil), DocumentFields.Files.Row(nil),
+	DocumentFields.Exports.Row(nil),
+)
+
+// ItemizeCodec is for the mapper.
+func (*Package) ItemizeCodec(*Package) *mapperimpl.Codec[Package] {
+	return &mapperimpl.Codec[Package]{Layout: "afd65c8603ef85e7aacb496d", Table: packageForm}
+}
+
+// ItemizeCodec is for the mapper.
+func (*Document) ItemizeCodec(*Document) *mapperimpl.Codec[Document] {
+	return &mapperimpl.Codec[Document]{Layout: "b5fd8390cf9948b684ac86c3", Table: documentForm}
+}
 
 type packageLayout_changed_run_go_generate = struct {
 	_                    struct{}          `ddb:"table=packages"`
@@ -38,15 +344,10 @@ type packageLayout_changed_run_go_generate = struct {
 
 var _ packageLayout_changed_run_go_generate = Package{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Package
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Package
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type releaseLayout_changed_run_go_generate = struct {
 	At      time.Time
@@ -56,15 +357,10 @@ type releaseLayout_changed_run_go_generate = struct {
 
 var _ releaseLayout_changed_run_go_generate = Release{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Release
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Release
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type documentLayout_changed_run_go_generate = struct {
 	_                    struct{}             `ddb:"table=documents,hash=name,range=-"`
@@ -87,1295 +383,12 @@ type documentLayout_changed_run_go_generate = struct {
 
 var _ documentLayout_changed_run_go_generate = Document{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Document
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Document
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
-
-type packageNode = query.Node[Package]
-
-// PackageKey is the key of one Package, and leads to its parts.
-type PackageKey struct{ packageNode }
-
-// PackageByName selects the Package with the partition key PACKAGE#{Name}.
-func PackageByName(name string) PackageKey {
-	return PackageKey{mapperimpl.Entity[Package](mapperimpl.Arg(mapperimpl.StringValue(name)))}
-}
-
-// HEAD selects HEAD.
-func (n PackageKey) HEAD() query.Node[Package] { return mapperimpl.Items(n.packageNode, 0, 1) }
-
-type packageStringElements = query.Elements[Package, string]
-
-// PackageKeyTags goes on with {key}.
-type PackageKeyTags struct {
-	at query.Node[Package]
-	packageStringElements
-}
-
-func newPackageKeyTags(at query.Node[Package]) PackageKeyTags {
-	return PackageKeyTags{at, query.NewElements[Package, string](at)}
-}
-
-// Key narrows to one {key}.
-func (n PackageKeyTags) Key(key string) query.Elements[Package, string] {
-	return query.NewElements[Package, string](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(key))))
-}
-
-// Tags selects TAG#{key}.
-func (n PackageKey) Tags() PackageKeyTags {
-	return newPackageKeyTags(mapperimpl.Items(n.packageNode, 1, 1))
-}
-
-type packageReleaseElements = query.Elements[Package, Release]
-
-type packageReleaseHours = query.Hours[query.Elements[Package, Release]]
-
-// PackageKeyReleases goes on with {At}.
-type PackageKeyReleases struct {
-	at query.Node[Package]
-	packageReleaseElements
-	packageReleaseHours
-}
-
-func newPackageKeyReleases(at query.Node[Package]) PackageKeyReleases {
-	return PackageKeyReleases{at, query.NewElements[Package, Release](at), mapperimpl.Hours(at, query.NewElements[Package, Release])}
-}
-
-// PackageKeyReleasesAt goes on with {Version}.
-type PackageKeyReleasesAt struct {
-	at query.Node[Package]
-	packageReleaseElements
-}
-
-func newPackageKeyReleasesAt(at query.Node[Package]) PackageKeyReleasesAt {
-	return PackageKeyReleasesAt{at, query.NewElements[Package, Release](at)}
-}
-
-// Version narrows to one {Version}.
-func (n PackageKeyReleasesAt) Version(version string) query.Elements[Package, Release] {
-	return query.NewElements[Package, Release](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(version))))
-}
-
-// At narrows to one {At}.
-func (n PackageKeyReleases) At(at time.Time) PackageKeyReleasesAt {
-	return newPackageKeyReleasesAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(at))))
-}
-
-// Releases selects RELEASE#{At}#{Version}.
-func (n PackageKey) Releases() PackageKeyReleases {
-	return newPackageKeyReleases(mapperimpl.Items(n.packageNode, 2, 1))
-}
-
-// DEPENDENCIES selects DEPENDENCIES.
-func (n PackageKey) DEPENDENCIES() query.Node[Package] { return mapperimpl.Items(n.packageNode, 3, 1) }
-
-// DevDependencies selects DEPENDENCIES#DEV.
-func (n PackageKey) DevDependencies() query.Node[Package] {
-	return mapperimpl.Items(n.packageNode, 4, 1)
-}
-
-// Scripts selects SCRIPTS.
-func (n PackageKey) Scripts() query.Node[Package] { return mapperimpl.Items(n.packageNode, 5, 1) }
-
-// FILES selects FILES.
-func (n PackageKey) FILES() query.Node[Package] { return mapperimpl.Items(n.packageNode, 6, 1) }
-
-type packagePatch = mapper.Patch[Package]
-
-// PackagePatch is changes of one Package that are written without reading it.
-type PackagePatch struct{ packagePatch }
-
-// PatchPackage begins a patch of the Package with the partition key PACKAGE#{Name}.
-func PatchPackage(name string) PackagePatch {
-	return PackagePatch{mapper.NewPatch(PackageByName(name).packageNode)}
-}
-
-// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
-func (p PackagePatch) Upsert() PackagePatch {
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Upsert)}
-}
-
-// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
-func (p PackagePatch) IfEntityExists() PackagePatch {
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.IfEntityExists)}
-}
-
-// Description sets Description.
-func (p PackagePatch) Description(value string) PackagePatch {
-	r := new(Package)
-	r.Description = value
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(0, r, 0))}
-}
-
-// RemoveDescription removes the attributes of Description.
-func (p PackagePatch) RemoveDescription() PackagePatch {
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(0, 0))}
-}
-
-// IfDescription requires that Description is value.
-func (p PackagePatch) IfDescription(value string) PackagePatch {
-	r := new(Package)
-	r.Description = value
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.If(0, r, 0))}
-}
-
-// License sets License.
-func (p PackagePatch) License(value string) PackagePatch {
-	r := new(Package)
-	r.License = value
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(0, r, 1))}
-}
-
-// RemoveLicense removes the attributes of License.
-func (p PackagePatch) RemoveLicense() PackagePatch {
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(0, 1))}
-}
-
-// IfLicense requires that License is value.
-func (p PackagePatch) IfLicense(value string) PackagePatch {
-	r := new(Package)
-	r.License = value
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.If(0, r, 1))}
-}
-
-// Keywords sets Keywords.
-func (p PackagePatch) Keywords(value []string) PackagePatch {
-	r := new(Package)
-	r.Keywords = value
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(0, r, 2))}
-}
-
-// RemoveKeywords removes the attributes of Keywords.
-func (p PackagePatch) RemoveKeywords() PackagePatch {
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(0, 2))}
-}
-
-// IfKeywords requires that Keywords is value.
-func (p PackagePatch) IfKeywords(value []string) PackagePatch {
-	r := new(Package)
-	r.Keywords = value
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.If(0, r, 2))}
-}
-
-// AddTags adds an element to Tags.
-func (p PackagePatch) AddTags(key string, value string) PackagePatch {
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.AddEntry(1, key, &value))}
-}
-
-// RemoveTags removes the element of Tags with that key.
-func (p PackagePatch) RemoveTags(key string) PackagePatch {
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.StringValue(key))))}
-}
-
-// AddReleases adds an element to Releases.
-func (p PackagePatch) AddReleases(value Release) PackagePatch {
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.AddElement(2, &value))}
-}
-
-// RemoveReleases removes the element of Releases with that key.
-func (p PackagePatch) RemoveReleases(at time.Time, version string) PackagePatch {
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.RemoveElement(2, mapperimpl.Arg(mapperimpl.TimeValue(at)), mapperimpl.Arg(mapperimpl.StringValue(version))))}
-}
-
-// Dependencies sets Dependencies.
-func (p PackagePatch) Dependencies(value map[string]string) PackagePatch {
-	r := new(Package)
-	r.Dependencies = value
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(3, r, 0))}
-}
-
-// RemoveDependencies removes the attributes of Dependencies.
-func (p PackagePatch) RemoveDependencies() PackagePatch {
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(3, 0))}
-}
-
-// IfDependencies requires that Dependencies is value.
-func (p PackagePatch) IfDependencies(value map[string]string) PackagePatch {
-	r := new(Package)
-	r.Dependencies = value
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.If(3, r, 0))}
-}
-
-// OptionalDependencies sets OptionalDependencies.
-func (p PackagePatch) OptionalDependencies(value map[string]string) PackagePatch {
-	r := new(Package)
-	r.OptionalDependencies = value
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(3, r, 1))}
-}
-
-// RemoveOptionalDependencies removes the attributes of OptionalDependencies.
-func (p PackagePatch) RemoveOptionalDependencies() PackagePatch {
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(3, 1))}
-}
-
-// IfOptionalDependencies requires that OptionalDependencies is value.
-func (p PackagePatch) IfOptionalDependencies(value map[string]string) PackagePatch {
-	r := new(Package)
-	r.OptionalDependencies = value
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.If(3, r, 1))}
-}
-
-// PeerDependencies sets PeerDependencies.
-func (p PackagePatch) PeerDependencies(value map[string]string) PackagePatch {
-	r := new(Package)
-	r.PeerDependencies = value
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(3, r, 2))}
-}
-
-// RemovePeerDependencies removes the attributes of PeerDependencies.
-func (p PackagePatch) RemovePeerDependencies() PackagePatch {
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(3, 2))}
-}
-
-// IfPeerDependencies requires that PeerDependencies is value.
-func (p PackagePatch) IfPeerDependencies(value map[string]string) PackagePatch {
-	r := new(Package)
-	r.PeerDependencies = value
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.If(3, r, 2))}
-}
-
-// Engines sets Engines.
-func (p PackagePatch) Engines(value map[string]string) PackagePatch {
-	r := new(Package)
-	r.Engines = value
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(3, r, 3))}
-}
-
-// RemoveEngines removes the attributes of Engines.
-func (p PackagePatch) RemoveEngines() PackagePatch {
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(3, 3))}
-}
-
-// IfEngines requires that Engines is value.
-func (p PackagePatch) IfEngines(value map[string]string) PackagePatch {
-	r := new(Package)
-	r.Engines = value
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.If(3, r, 3))}
-}
-
-// DevDependencies sets DevDependencies.
-func (p PackagePatch) DevDependencies(value map[string]string) PackagePatch {
-	r := new(Package)
-	r.DevDependencies = value
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(4, r, 0))}
-}
-
-// RemoveDevDependencies removes the attributes of DevDependencies.
-func (p PackagePatch) RemoveDevDependencies() PackagePatch {
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(4, 0))}
-}
-
-// IfDevDependencies requires that DevDependencies is value.
-func (p PackagePatch) IfDevDependencies(value map[string]string) PackagePatch {
-	r := new(Package)
-	r.DevDependencies = value
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.If(4, r, 0))}
-}
-
-// Scripts sets Scripts.
-func (p PackagePatch) Scripts(value map[string]string) PackagePatch {
-	r := new(Package)
-	r.Scripts = value
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(5, r, 0))}
-}
-
-// RemoveScripts removes the attributes of Scripts.
-func (p PackagePatch) RemoveScripts() PackagePatch {
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(5, 0))}
-}
-
-// IfScripts requires that Scripts is value.
-func (p PackagePatch) IfScripts(value map[string]string) PackagePatch {
-	r := new(Package)
-	r.Scripts = value
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.If(5, r, 0))}
-}
-
-// Files sets Files.
-func (p PackagePatch) Files(value []string) PackagePatch {
-	r := new(Package)
-	r.Files = value
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(6, r, 0))}
-}
-
-// RemoveFiles removes the attributes of Files.
-func (p PackagePatch) RemoveFiles() PackagePatch {
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(6, 0))}
-}
-
-// IfFiles requires that Files is value.
-func (p PackagePatch) IfFiles(value []string) PackagePatch {
-	r := new(Package)
-	r.Files = value
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.If(6, r, 0))}
-}
-
-// Exports sets Exports.
-func (p PackagePatch) Exports(value any) PackagePatch {
-	r := new(Package)
-	r.Exports = value
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Set(6, r, 1))}
-}
-
-// RemoveExports removes the attributes of Exports.
-func (p PackagePatch) RemoveExports() PackagePatch {
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.Remove(6, 1))}
-}
-
-// IfExports requires that Exports is value.
-func (p PackagePatch) IfExports(value any) PackagePatch {
-	r := new(Package)
-	r.Exports = value
-	return PackagePatch{mapper.With(p.packagePatch, mapperimpl.If(6, r, 1))}
-}
-
-func packageItemizePackageItem0Encode(r *Package, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Description
-		return mapperimpl.EncodeString(&r.Description, 0)
-	case 1: // License
-		return mapperimpl.EncodeString(&r.License, 0)
-	case 2: // Keywords
-		return mapperimpl.EncodeSlice(&r.Keywords, mapperimpl.OmitEmpty, mapperimpl.EncodeString[string])
-	}
-	return nil, nil
-}
-
-func packageItemizePackageItem0Decode(r *Package, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Description
-		return mapperimpl.DecodeString(av, &r.Description, 0)
-	case 1: // License
-		return mapperimpl.DecodeString(av, &r.License, 0)
-	case 2: // Keywords
-		return mapperimpl.DecodeSlice(av, &r.Keywords, mapperimpl.OmitEmpty, mapperimpl.DecodeString[string])
-	}
-	return nil
-}
-
-func packageItemizePackageItem0Same(a, b *Package, attribute int) bool {
-	switch attribute {
-	case 0: // Description
-		return a.Description == b.Description
-	case 1: // License
-		return a.License == b.License
-	case 2: // Keywords
-		return mapperimpl.SameValues(&a.Keywords, &b.Keywords)
-	}
-	return true
-}
-
-func packageItemizePackageItem0Equal(a, b *Package) bool {
-	return a.Description == b.Description &&
-		a.License == b.License &&
-		mapperimpl.SameValues(&a.Keywords, &b.Keywords)
-}
-
-func packageItemizePackageItem0Clone(dst, src *Package) {
-	dst.Description = src.Description
-	dst.License = src.License
-	dst.Keywords = slices.Clone(src.Keywords)
-}
-
-func packageItemizePackageItem0Present(r *Package) bool {
-	if r.Description != "" {
-		return true
-	}
-	if r.License != "" {
-		return true
-	}
-	if r.Keywords != nil {
-		return true
-	}
-	return false
-}
-
-func packageItemizePackageItem1Encode(r *string, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Tags
-		return mapperimpl.EncodeString(r, 0)
-	}
-	return nil, nil
-}
-
-func packageItemizePackageItem1Decode(r *string, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Tags
-		return mapperimpl.DecodeString(av, r, 0)
-	}
-	return nil
-}
-
-func packageItemizePackageItem1Same(a, b *string, attribute int) bool {
-	switch attribute {
-	case 0: // Tags
-		return (*a) == (*b)
-	}
-	return true
-}
-
-func packageItemizePackageItem1Equal(a, b *string) bool {
-	return (*a) == (*b)
-}
-
-func packageItemizePackageItem1Clone(dst, src *string) {
-	(*dst) = (*src)
-}
-
-func packageItemizePackageItem1Field(v *Package, allocate bool) *map[string]string {
-	return &v.Tags
-}
-
-func packageItemizePackageItem1KeyFrom(value mapperimpl.Value) (k string, err error) {
-	err = func() error {
-		k = string(value.Text)
-		return nil
-	}()
-	return k, err
-}
-
-func packageItemizePackageItem1EqualMap(a, b map[string]string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for k, x := range a {
-		y, ok := b[k]
-		if !ok || !packageItemizePackageItem1Equal(&x, &y) {
-			return false
-		}
-	}
-	return true
-}
-
-func packageItemizePackageItem2Encode(r *Release, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Listed
-		return mapperimpl.EncodeBool(&r.Listed, 0)
-	}
-	return nil, nil
-}
-
-func packageItemizePackageItem2Decode(r *Release, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Listed
-		return mapperimpl.DecodeBool(av, &r.Listed, 0)
-	}
-	return nil
-}
-
-func packageItemizePackageItem2Same(a, b *Release, attribute int) bool {
-	switch attribute {
-	case 0: // Listed
-		return a.Listed == b.Listed
-	}
-	return true
-}
-
-func packageItemizePackageItem2Equal(a, b *Release) bool {
-	return a.Listed == b.Listed &&
-		mapperimpl.SameTime(&a.At, &b.At, 0) &&
-		a.Version == b.Version
-}
-
-func packageItemizePackageItem2Clone(dst, src *Release) {
-	dst.Listed = src.Listed
-	dst.At = src.At
-	dst.Version = src.Version
-}
-
-func packageItemizePackageItem2Key(r *Release, source int) (mapperimpl.Value, error) {
-	switch source {
-	case 0: // {At}
-		return mapperimpl.TimeValue(r.At)
-	case 1: // {Version}
-		return mapperimpl.StringValue(r.Version)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func packageItemizePackageItem2SetKey(r *Release, source int, value mapperimpl.Value) error {
-	switch source {
-	case 0: // {At}
-		r.At = value.Time
-		return nil
-	case 1: // {Version}
-		r.Version = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func packageItemizePackageItem2Field(v *Package, allocate bool) *[]Release {
-	return &v.Releases
-}
-
-func packageItemizePackageItem3Encode(r *Package, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // run
-		return mapperimpl.EncodeMap(&r.Dependencies, mapperimpl.OmitEmpty, mapperimpl.StringKey[string], mapperimpl.EncodeString[string])
-	case 1: // optional
-		return mapperimpl.EncodeMap(&r.OptionalDependencies, mapperimpl.OmitEmpty, mapperimpl.StringKey[string], mapperimpl.EncodeString[string])
-	case 2: // peer
-		return mapperimpl.EncodeMap(&r.PeerDependencies, mapperimpl.OmitEmpty, mapperimpl.StringKey[string], mapperimpl.EncodeString[string])
-	case 3: // engines
-		return mapperimpl.EncodeMap(&r.Engines, mapperimpl.OmitEmpty, mapperimpl.StringKey[string], mapperimpl.EncodeString[string])
-	}
-	return nil, nil
-}
-
-func packageItemizePackageItem3Decode(r *Package, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // run
-		return mapperimpl.DecodeMap(av, &r.Dependencies, mapperimpl.OmitEmpty, mapperimpl.ParseStringKey[string], mapperimpl.DecodeString[string])
-	case 1: // optional
-		return mapperimpl.DecodeMap(av, &r.OptionalDependencies, mapperimpl.OmitEmpty, mapperimpl.ParseStringKey[string], mapperimpl.DecodeString[string])
-	case 2: // peer
-		return mapperimpl.DecodeMap(av, &r.PeerDependencies, mapperimpl.OmitEmpty, mapperimpl.ParseStringKey[string], mapperimpl.DecodeString[string])
-	case 3: // engines
-		return mapperimpl.DecodeMap(av, &r.Engines, mapperimpl.OmitEmpty, mapperimpl.ParseStringKey[string], mapperimpl.DecodeString[string])
-	}
-	return nil
-}
-
-func packageItemizePackageItem3Same(a, b *Package, attribute int) bool {
-	switch attribute {
-	case 0: // run
-		return mapperimpl.SamePlainMap(&a.Dependencies, &b.Dependencies)
-	case 1: // optional
-		return mapperimpl.SamePlainMap(&a.OptionalDependencies, &b.OptionalDependencies)
-	case 2: // peer
-		return mapperimpl.SamePlainMap(&a.PeerDependencies, &b.PeerDependencies)
-	case 3: // engines
-		return mapperimpl.SamePlainMap(&a.Engines, &b.Engines)
-	}
-	return true
-}
-
-func packageItemizePackageItem3Equal(a, b *Package) bool {
-	return mapperimpl.SamePlainMap(&a.Dependencies, &b.Dependencies) &&
-		mapperimpl.SamePlainMap(&a.OptionalDependencies, &b.OptionalDependencies) &&
-		mapperimpl.SamePlainMap(&a.PeerDependencies, &b.PeerDependencies) &&
-		mapperimpl.SamePlainMap(&a.Engines, &b.Engines)
-}
-
-func packageItemizePackageItem3Clone(dst, src *Package) {
-	dst.Dependencies = maps.Clone(src.Dependencies)
-	dst.OptionalDependencies = maps.Clone(src.OptionalDependencies)
-	dst.PeerDependencies = maps.Clone(src.PeerDependencies)
-	dst.Engines = maps.Clone(src.Engines)
-}
-
-func packageItemizePackageItem3Present(r *Package) bool {
-	if r.Dependencies != nil {
-		return true
-	}
-	if r.OptionalDependencies != nil {
-		return true
-	}
-	if r.PeerDependencies != nil {
-		return true
-	}
-	if r.Engines != nil {
-		return true
-	}
-	return false
-}
-
-func packageItemizePackageItem4Encode(r *Package, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // dev
-		return mapperimpl.EncodeMap(&r.DevDependencies, mapperimpl.OmitEmpty, mapperimpl.StringKey[string], mapperimpl.EncodeString[string])
-	}
-	return nil, nil
-}
-
-func packageItemizePackageItem4Decode(r *Package, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // dev
-		return mapperimpl.DecodeMap(av, &r.DevDependencies, mapperimpl.OmitEmpty, mapperimpl.ParseStringKey[string], mapperimpl.DecodeString[string])
-	}
-	return nil
-}
-
-func packageItemizePackageItem4Same(a, b *Package, attribute int) bool {
-	switch attribute {
-	case 0: // dev
-		return mapperimpl.SamePlainMap(&a.DevDependencies, &b.DevDependencies)
-	}
-	return true
-}
-
-func packageItemizePackageItem4Equal(a, b *Package) bool {
-	return mapperimpl.SamePlainMap(&a.DevDependencies, &b.DevDependencies)
-}
-
-func packageItemizePackageItem4Clone(dst, src *Package) {
-	dst.DevDependencies = maps.Clone(src.DevDependencies)
-}
-
-func packageItemizePackageItem4Present(r *Package) bool {
-	if r.DevDependencies != nil {
-		return true
-	}
-	return false
-}
-
-func packageItemizePackageItem5Encode(r *Package, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Scripts
-		return mapperimpl.EncodeMap(&r.Scripts, 0, mapperimpl.StringKey[string], mapperimpl.EncodeString[string])
-	}
-	return nil, nil
-}
-
-func packageItemizePackageItem5Decode(r *Package, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Scripts
-		return mapperimpl.DecodeMap(av, &r.Scripts, 0, mapperimpl.ParseStringKey[string], mapperimpl.DecodeString[string])
-	}
-	return nil
-}
-
-func packageItemizePackageItem5Same(a, b *Package, attribute int) bool {
-	switch attribute {
-	case 0: // Scripts
-		return mapperimpl.SamePlainMap(&a.Scripts, &b.Scripts)
-	}
-	return true
-}
-
-func packageItemizePackageItem5Equal(a, b *Package) bool {
-	return mapperimpl.SamePlainMap(&a.Scripts, &b.Scripts)
-}
-
-func packageItemizePackageItem5Clone(dst, src *Package) {
-	dst.Scripts = maps.Clone(src.Scripts)
-}
-
-func packageItemizePackageItem5Present(r *Package) bool {
-	if r.Scripts != nil {
-		return true
-	}
-	return false
-}
-
-func packageItemizePackageItem6Encode(r *Package, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Files
-		return mapperimpl.EncodeSlice(&r.Files, mapperimpl.OmitEmpty, mapperimpl.EncodeString[string])
-	case 1: // Exports
-		return mapperimpl.EncodeOpaque(&struct {
-			F any `dynamodbav:"F,omitempty"`
-		}{r.Exports})
-	}
-	return nil, nil
-}
-
-func packageItemizePackageItem6Decode(r *Package, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Files
-		return mapperimpl.DecodeSlice(av, &r.Files, mapperimpl.OmitEmpty, mapperimpl.DecodeString[string])
-	case 1: // Exports
-		return mapperimpl.DecodeOpaque(av, &r.Exports)
-	}
-	return nil
-}
-
-func packageItemizePackageItem6Same(a, b *Package, attribute int) bool {
-	switch attribute {
-	case 0: // Files
-		return mapperimpl.SameValues(&a.Files, &b.Files)
-	case 1: // Exports
-		return false
-	}
-	return true
-}
-
-func packageItemizePackageItem6Equal(a, b *Package) bool {
-	return mapperimpl.SameValues(&a.Files, &b.Files)
-}
-
-func packageItemizePackageItem6Clone(dst, src *Package) {
-	dst.Files = slices.Clone(src.Files)
-}
-
-func packageItemizePackageItem6Present(r *Package) bool {
-	if r.Files != nil {
-		return true
-	}
-	if r.Exports != nil {
-		return true
-	}
-	return false
-}
-
-func packageItemizePackageKeyField(v *Package, i int) (mapperimpl.Value, error) {
-	switch i {
-	case 0: // Name
-		return mapperimpl.StringValue(v.Name)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func packageItemizePackageSetKeyField(v *Package, i int, value mapperimpl.Value) error {
-	switch i {
-	case 0: // Name
-		v.Name = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func packageItemizePackageSameKeyFields(a, b *Package) bool {
-	return a.Name == b.Name
-}
-
-func packageItemizePackageCloneKeyFields(dst, src *Package) {
-	dst.Name = src.Name
-}
-
-// ItemizeCodec is for the mapper.
-func (*Package) ItemizeCodec(*Package) *mapperimpl.Codec[Package] {
-	return &mapperimpl.Codec[Package]{
-		Layout:    "afd65c8603ef85e7aacb496d",
-		KeyFields: mapperimpl.KeyFields[Package]{Get: packageItemizePackageKeyField, Set: packageItemizePackageSetKeyField, Same: packageItemizePackageSameKeyFields, Clone: packageItemizePackageCloneKeyFields},
-		Items: []mapperimpl.Item[Package]{
-			mapperimpl.Singleton(mapperimpl.Record[Package]{Encode: packageItemizePackageItem0Encode, Decode: packageItemizePackageItem0Decode, Same: packageItemizePackageItem0Same, Equal: packageItemizePackageItem0Equal, Clone: packageItemizePackageItem0Clone, Present: packageItemizePackageItem0Present}),
-			mapperimpl.Map(packageItemizePackageItem1Field, mapperimpl.Keys[string]{To: func(k string) (mapperimpl.Value, error) { return mapperimpl.StringValue(k) }, From: packageItemizePackageItem1KeyFrom}, packageItemizePackageItem1EqualMap, mapperimpl.Record[string]{Encode: packageItemizePackageItem1Encode, Decode: packageItemizePackageItem1Decode, Same: packageItemizePackageItem1Same, Equal: packageItemizePackageItem1Equal, Clone: packageItemizePackageItem1Clone}),
-			mapperimpl.Slice(packageItemizePackageItem2Field, mapperimpl.Record[Release]{Encode: packageItemizePackageItem2Encode, Decode: packageItemizePackageItem2Decode, Same: packageItemizePackageItem2Same, Equal: packageItemizePackageItem2Equal, Clone: packageItemizePackageItem2Clone, Key: packageItemizePackageItem2Key, SetKey: packageItemizePackageItem2SetKey}),
-			mapperimpl.Singleton(mapperimpl.Record[Package]{Encode: packageItemizePackageItem3Encode, Decode: packageItemizePackageItem3Decode, Same: packageItemizePackageItem3Same, Equal: packageItemizePackageItem3Equal, Clone: packageItemizePackageItem3Clone, Present: packageItemizePackageItem3Present}),
-			mapperimpl.Singleton(mapperimpl.Record[Package]{Encode: packageItemizePackageItem4Encode, Decode: packageItemizePackageItem4Decode, Same: packageItemizePackageItem4Same, Equal: packageItemizePackageItem4Equal, Clone: packageItemizePackageItem4Clone, Present: packageItemizePackageItem4Present}),
-			mapperimpl.Singleton(mapperimpl.Record[Package]{Encode: packageItemizePackageItem5Encode, Decode: packageItemizePackageItem5Decode, Same: packageItemizePackageItem5Same, Equal: packageItemizePackageItem5Equal, Clone: packageItemizePackageItem5Clone, Present: packageItemizePackageItem5Present}),
-			mapperimpl.Singleton(mapperimpl.Record[Package]{Encode: packageItemizePackageItem6Encode, Decode: packageItemizePackageItem6Decode, Same: packageItemizePackageItem6Same, Equal: packageItemizePackageItem6Equal, Clone: packageItemizePackageItem6Clone, Present: packageItemizePackageItem6Present}),
-		},
-	}
-}
-
-type documentNode = query.Node[Document]
-
-// DocumentKey is the key of one Document, and leads to its parts.
-type DocumentKey struct{ documentNode }
-
-// DocumentByName selects the Document with the partition key {Name}.
-func DocumentByName(name string) DocumentKey {
-	return DocumentKey{mapperimpl.Entity[Document](mapperimpl.Arg(mapperimpl.StringValue(name)))}
-}
-
-// Description selects the item of the table documents.
-func (n DocumentKey) Description() query.Node[Document] {
-	return mapperimpl.Items(n.documentNode, 0, 0)
-}
-
-type documentPatch = mapper.Patch[Document]
-
-// DocumentPatch is changes of one Document that are written without reading it.
-type DocumentPatch struct{ documentPatch }
-
-// PatchDocument begins a patch of the Document with the partition key {Name}.
-func PatchDocument(name string) DocumentPatch {
-	return DocumentPatch{mapper.NewPatch(DocumentByName(name).documentNode)}
-}
-
-// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
-func (p DocumentPatch) Upsert() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Upsert)}
-}
-
-// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
-func (p DocumentPatch) IfEntityExists() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.IfEntityExists)}
-}
-
-// Description sets Description.
-func (p DocumentPatch) Description(value string) DocumentPatch {
-	r := new(Document)
-	r.Description = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 0))}
-}
-
-// RemoveDescription removes the attributes of Description.
-func (p DocumentPatch) RemoveDescription() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 0))}
-}
-
-// IfDescription requires that Description is value.
-func (p DocumentPatch) IfDescription(value string) DocumentPatch {
-	r := new(Document)
-	r.Description = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 0))}
-}
-
-// License sets License.
-func (p DocumentPatch) License(value string) DocumentPatch {
-	r := new(Document)
-	r.License = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 1))}
-}
-
-// RemoveLicense removes the attributes of License.
-func (p DocumentPatch) RemoveLicense() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 1))}
-}
-
-// IfLicense requires that License is value.
-func (p DocumentPatch) IfLicense(value string) DocumentPatch {
-	r := new(Document)
-	r.License = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 1))}
-}
-
-// Keywords sets Keywords.
-func (p DocumentPatch) Keywords(value []string) DocumentPatch {
-	r := new(Document)
-	r.Keywords = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 2))}
-}
-
-// RemoveKeywords removes the attributes of Keywords.
-func (p DocumentPatch) RemoveKeywords() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 2))}
-}
-
-// IfKeywords requires that Keywords is value.
-func (p DocumentPatch) IfKeywords(value []string) DocumentPatch {
-	r := new(Document)
-	r.Keywords = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 2))}
-}
-
-// Tags sets Tags.
-func (p DocumentPatch) Tags(value map[string]string) DocumentPatch {
-	r := new(Document)
-	r.Tags = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 3))}
-}
-
-// RemoveTags removes the attributes of Tags.
-func (p DocumentPatch) RemoveTags() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 3))}
-}
-
-// IfTags requires that Tags is value.
-func (p DocumentPatch) IfTags(value map[string]string) DocumentPatch {
-	r := new(Document)
-	r.Tags = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 3))}
-}
-
-// Time sets Time.
-func (p DocumentPatch) Time(value map[string]time.Time) DocumentPatch {
-	r := new(Document)
-	r.Time = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 4))}
-}
-
-// RemoveTime removes the attributes of Time.
-func (p DocumentPatch) RemoveTime() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 4))}
-}
-
-// IfTime requires that Time is value.
-func (p DocumentPatch) IfTime(value map[string]time.Time) DocumentPatch {
-	r := new(Document)
-	r.Time = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 4))}
-}
-
-// Versions sets Versions.
-func (p DocumentPatch) Versions(value []string) DocumentPatch {
-	r := new(Document)
-	r.Versions = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 5))}
-}
-
-// RemoveVersions removes the attributes of Versions.
-func (p DocumentPatch) RemoveVersions() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 5))}
-}
-
-// IfVersions requires that Versions is value.
-func (p DocumentPatch) IfVersions(value []string) DocumentPatch {
-	r := new(Document)
-	r.Versions = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 5))}
-}
-
-// Engines sets Engines.
-func (p DocumentPatch) Engines(value map[string]string) DocumentPatch {
-	r := new(Document)
-	r.Engines = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 6))}
-}
-
-// RemoveEngines removes the attributes of Engines.
-func (p DocumentPatch) RemoveEngines() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 6))}
-}
-
-// IfEngines requires that Engines is value.
-func (p DocumentPatch) IfEngines(value map[string]string) DocumentPatch {
-	r := new(Document)
-	r.Engines = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 6))}
-}
-
-// Dependencies sets Dependencies.
-func (p DocumentPatch) Dependencies(value map[string]string) DocumentPatch {
-	r := new(Document)
-	r.Dependencies = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 7))}
-}
-
-// RemoveDependencies removes the attributes of Dependencies.
-func (p DocumentPatch) RemoveDependencies() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 7))}
-}
-
-// IfDependencies requires that Dependencies is value.
-func (p DocumentPatch) IfDependencies(value map[string]string) DocumentPatch {
-	r := new(Document)
-	r.Dependencies = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 7))}
-}
-
-// OptionalDependencies sets OptionalDependencies.
-func (p DocumentPatch) OptionalDependencies(value map[string]string) DocumentPatch {
-	r := new(Document)
-	r.OptionalDependencies = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 8))}
-}
-
-// RemoveOptionalDependencies removes the attributes of OptionalDependencies.
-func (p DocumentPatch) RemoveOptionalDependencies() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 8))}
-}
-
-// IfOptionalDependencies requires that OptionalDependencies is value.
-func (p DocumentPatch) IfOptionalDependencies(value map[string]string) DocumentPatch {
-	r := new(Document)
-	r.OptionalDependencies = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 8))}
-}
-
-// PeerDependencies sets PeerDependencies.
-func (p DocumentPatch) PeerDependencies(value map[string]string) DocumentPatch {
-	r := new(Document)
-	r.PeerDependencies = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 9))}
-}
-
-// RemovePeerDependencies removes the attributes of PeerDependencies.
-func (p DocumentPatch) RemovePeerDependencies() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 9))}
-}
-
-// IfPeerDependencies requires that PeerDependencies is value.
-func (p DocumentPatch) IfPeerDependencies(value map[string]string) DocumentPatch {
-	r := new(Document)
-	r.PeerDependencies = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 9))}
-}
-
-// DevDependencies sets DevDependencies.
-func (p DocumentPatch) DevDependencies(value map[string]string) DocumentPatch {
-	r := new(Document)
-	r.DevDependencies = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 10))}
-}
-
-// RemoveDevDependencies removes the attributes of DevDependencies.
-func (p DocumentPatch) RemoveDevDependencies() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 10))}
-}
-
-// IfDevDependencies requires that DevDependencies is value.
-func (p DocumentPatch) IfDevDependencies(value map[string]string) DocumentPatch {
-	r := new(Document)
-	r.DevDependencies = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 10))}
-}
-
-// Scripts sets Scripts.
-func (p DocumentPatch) Scripts(value map[string]string) DocumentPatch {
-	r := new(Document)
-	r.Scripts = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 11))}
-}
-
-// RemoveScripts removes the attributes of Scripts.
-func (p DocumentPatch) RemoveScripts() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 11))}
-}
-
-// IfScripts requires that Scripts is value.
-func (p DocumentPatch) IfScripts(value map[string]string) DocumentPatch {
-	r := new(Document)
-	r.Scripts = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 11))}
-}
-
-// Files sets Files.
-func (p DocumentPatch) Files(value []string) DocumentPatch {
-	r := new(Document)
-	r.Files = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 12))}
-}
-
-// RemoveFiles removes the attributes of Files.
-func (p DocumentPatch) RemoveFiles() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 12))}
-}
-
-// IfFiles requires that Files is value.
-func (p DocumentPatch) IfFiles(value []string) DocumentPatch {
-	r := new(Document)
-	r.Files = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 12))}
-}
-
-// Exports sets Exports.
-func (p DocumentPatch) Exports(value any) DocumentPatch {
-	r := new(Document)
-	r.Exports = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 13))}
-}
-
-// RemoveExports removes the attributes of Exports.
-func (p DocumentPatch) RemoveExports() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 13))}
-}
-
-// IfExports requires that Exports is value.
-func (p DocumentPatch) IfExports(value any) DocumentPatch {
-	r := new(Document)
-	r.Exports = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 13))}
-}
-
-func packageItemizeDocumentItem0Encode(r *Document, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Description
-		return mapperimpl.EncodeString(&r.Description, 0)
-	case 1: // License
-		return mapperimpl.EncodeString(&r.License, 0)
-	case 2: // Keywords
-		return mapperimpl.EncodeSlice(&r.Keywords, mapperimpl.OmitEmpty, mapperimpl.EncodeString[string])
-	case 3: // Tags
-		return mapperimpl.EncodeMap(&r.Tags, 0, mapperimpl.StringKey[string], mapperimpl.EncodeString[string])
-	case 4: // Time
-		return mapperimpl.EncodeMap(&r.Time, 0, mapperimpl.StringKey[string], mapperimpl.EncodeTime)
-	case 5: // Versions
-		return mapperimpl.EncodeSlice(&r.Versions, 0, mapperimpl.EncodeString[string])
-	case 6: // Engines
-		return mapperimpl.EncodeMap(&r.Engines, mapperimpl.OmitEmpty, mapperimpl.StringKey[string], mapperimpl.EncodeString[string])
-	case 7: // Dependencies
-		return mapperimpl.EncodeMap(&r.Dependencies, mapperimpl.OmitEmpty, mapperimpl.StringKey[string], mapperimpl.EncodeString[string])
-	case 8: // OptionalDependencies
-		return mapperimpl.EncodeMap(&r.OptionalDependencies, mapperimpl.OmitEmpty, mapperimpl.StringKey[string], mapperimpl.EncodeString[string])
-	case 9: // PeerDependencies
-		return mapperimpl.EncodeMap(&r.PeerDependencies, mapperimpl.OmitEmpty, mapperimpl.StringKey[string], mapperimpl.EncodeString[string])
-	case 10: // DevDependencies
-		return mapperimpl.EncodeMap(&r.DevDependencies, mapperimpl.OmitEmpty, mapperimpl.StringKey[string], mapperimpl.EncodeString[string])
-	case 11: // Scripts
-		return mapperimpl.EncodeMap(&r.Scripts, mapperimpl.OmitEmpty, mapperimpl.StringKey[string], mapperimpl.EncodeString[string])
-	case 12: // Files
-		return mapperimpl.EncodeSlice(&r.Files, mapperimpl.OmitEmpty, mapperimpl.EncodeString[string])
-	case 13: // Exports
-		return mapperimpl.EncodeOpaque(&struct {
-			F any `dynamodbav:"F,omitempty"`
-		}{r.Exports})
-	}
-	return nil, nil
-}
-
-func packageItemizeDocumentItem0Decode(r *Document, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Description
-		return mapperimpl.DecodeString(av, &r.Description, 0)
-	case 1: // License
-		return mapperimpl.DecodeString(av, &r.License, 0)
-	case 2: // Keywords
-		return mapperimpl.DecodeSlice(av, &r.Keywords, mapperimpl.OmitEmpty, mapperimpl.DecodeString[string])
-	case 3: // Tags
-		return mapperimpl.DecodeMap(av, &r.Tags, 0, mapperimpl.ParseStringKey[string], mapperimpl.DecodeString[string])
-	case 4: // Time
-		return mapperimpl.DecodeMap(av, &r.Time, 0, mapperimpl.ParseStringKey[string], mapperimpl.DecodeTime)
-	case 5: // Versions
-		return mapperimpl.DecodeSlice(av, &r.Versions, 0, mapperimpl.DecodeString[string])
-	case 6: // Engines
-		return mapperimpl.DecodeMap(av, &r.Engines, mapperimpl.OmitEmpty, mapperimpl.ParseStringKey[string], mapperimpl.DecodeString[string])
-	case 7: // Dependencies
-		return mapperimpl.DecodeMap(av, &r.Dependencies, mapperimpl.OmitEmpty, mapperimpl.ParseStringKey[string], mapperimpl.DecodeString[string])
-	case 8: // OptionalDependencies
-		return mapperimpl.DecodeMap(av, &r.OptionalDependencies, mapperimpl.OmitEmpty, mapperimpl.ParseStringKey[string], mapperimpl.DecodeString[string])
-	case 9: // PeerDependencies
-		return mapperimpl.DecodeMap(av, &r.PeerDependencies, mapperimpl.OmitEmpty, mapperimpl.ParseStringKey[string], mapperimpl.DecodeString[string])
-	case 10: // DevDependencies
-		return mapperimpl.DecodeMap(av, &r.DevDependencies, mapperimpl.OmitEmpty, mapperimpl.ParseStringKey[string], mapperimpl.DecodeString[string])
-	case 11: // Scripts
-		return mapperimpl.DecodeMap(av, &r.Scripts, mapperimpl.OmitEmpty, mapperimpl.ParseStringKey[string], mapperimpl.DecodeString[string])
-	case 12: // Files
-		return mapperimpl.DecodeSlice(av, &r.Files, mapperimpl.OmitEmpty, mapperimpl.DecodeString[string])
-	case 13: // Exports
-		return mapperimpl.DecodeOpaque(av, &r.Exports)
-	}
-	return nil
-}
-
-func packageItemizeDocumentItem0Same(a, b *Document, attribute int) bool {
-	switch attribute {
-	case 0: // Description
-		return a.Description == b.Description
-	case 1: // License
-		return a.License == b.License
-	case 2: // Keywords
-		return mapperimpl.SameValues(&a.Keywords, &b.Keywords)
-	case 3: // Tags
-		return mapperimpl.SamePlainMap(&a.Tags, &b.Tags)
-	case 4: // Time
-		return mapperimpl.SameMap(&a.Time, &b.Time, packageItemizeSameTimeTime)
-	case 5: // Versions
-		return mapperimpl.SameValues(&a.Versions, &b.Versions)
-	case 6: // Engines
-		return mapperimpl.SamePlainMap(&a.Engines, &b.Engines)
-	case 7: // Dependencies
-		return mapperimpl.SamePlainMap(&a.Dependencies, &b.Dependencies)
-	case 8: // OptionalDependencies
-		return mapperimpl.SamePlainMap(&a.OptionalDependencies, &b.OptionalDependencies)
-	case 9: // PeerDependencies
-		return mapperimpl.SamePlainMap(&a.PeerDependencies, &b.PeerDependencies)
-	case 10: // DevDependencies
-		return mapperimpl.SamePlainMap(&a.DevDependencies, &b.DevDependencies)
-	case 11: // Scripts
-		return mapperimpl.SamePlainMap(&a.Scripts, &b.Scripts)
-	case 12: // Files
-		return mapperimpl.SameValues(&a.Files, &b.Files)
-	case 13: // Exports
-		return false
-	}
-	return true
-}
-
-func packageItemizeDocumentItem0Equal(a, b *Document) bool {
-	return a.Description == b.Description &&
-		a.License == b.License &&
-		mapperimpl.SameValues(&a.Keywords, &b.Keywords) &&
-		mapperimpl.SamePlainMap(&a.Tags, &b.Tags) &&
-		mapperimpl.SameMap(&a.Time, &b.Time, packageItemizeSameTimeTime) &&
-		mapperimpl.SameValues(&a.Versions, &b.Versions) &&
-		mapperimpl.SamePlainMap(&a.Engines, &b.Engines) &&
-		mapperimpl.SamePlainMap(&a.Dependencies, &b.Dependencies) &&
-		mapperimpl.SamePlainMap(&a.OptionalDependencies, &b.OptionalDependencies) &&
-		mapperimpl.SamePlainMap(&a.PeerDependencies, &b.PeerDependencies) &&
-		mapperimpl.SamePlainMap(&a.DevDependencies, &b.DevDependencies) &&
-		mapperimpl.SamePlainMap(&a.Scripts, &b.Scripts) &&
-		mapperimpl.SameValues(&a.Files, &b.Files)
-}
-
-func packageItemizeDocumentItem0Clone(dst, src *Document) {
-	dst.Description = src.Description
-	dst.License = src.License
-	dst.Keywords = slices.Clone(src.Keywords)
-	dst.Tags = maps.Clone(src.Tags)
-	dst.Time = maps.Clone(src.Time)
-	dst.Versions = slices.Clone(src.Versions)
-	dst.Engines = maps.Clone(src.Engines)
-	dst.Dependencies = maps.Clone(src.Dependencies)
-	dst.OptionalDependencies = maps.Clone(src.OptionalDependencies)
-	dst.PeerDependencies = maps.Clone(src.PeerDependencies)
-	dst.DevDependencies = maps.Clone(src.DevDependencies)
-	dst.Scripts = maps.Clone(src.Scripts)
-	dst.Files = slices.Clone(src.Files)
-}
-
-func packageItemizeDocumentItem0Present(r *Document) bool {
-	if r.Description != "" {
-		return true
-	}
-	if r.License != "" {
-		return true
-	}
-	if r.Keywords != nil {
-		return true
-	}
-	if r.Tags != nil {
-		return true
-	}
-	if r.Time != nil {
-		return true
-	}
-	if r.Versions != nil {
-		return true
-	}
-	if r.Engines != nil {
-		return true
-	}
-	if r.Dependencies != nil {
-		return true
-	}
-	if r.OptionalDependencies != nil {
-		return true
-	}
-	if r.PeerDependencies != nil {
-		return true
-	}
-	if r.DevDependencies != nil {
-		return true
-	}
-	if r.Scripts != nil {
-		return true
-	}
-	if r.Files != nil {
-		return true
-	}
-	if r.Exports != nil {
-		return true
-	}
-	return false
-}
-
-func packageItemizeDocumentKeyField(v *Document, i int) (mapperimpl.Value, error) {
-	switch i {
-	case 0: // Name
-		return mapperimpl.StringValue(v.Name)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func packageItemizeDocumentSetKeyField(v *Document, i int, value mapperimpl.Value) error {
-	switch i {
-	case 0: // Name
-		v.Name = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func packageItemizeDocumentSameKeyFields(a, b *Document) bool {
-	return a.Name == b.Name
-}
-
-func packageItemizeDocumentCloneKeyFields(dst, src *Document) {
-	dst.Name = src.Name
-}
-
-// ItemizeCodec is for the mapper.
-func (*Document) ItemizeCodec(*Document) *mapperimpl.Codec[Document] {
-	return &mapperimpl.Codec[Document]{
-		Layout:    "b5fd8390cf9948b684ac86c3",
-		KeyFields: mapperimpl.KeyFields[Document]{Get: packageItemizeDocumentKeyField, Set: packageItemizeDocumentSetKeyField, Same: packageItemizeDocumentSameKeyFields, Clone: packageItemizeDocumentCloneKeyFields},
-		Items: []mapperimpl.Item[Document]{
-			mapperimpl.Singleton(mapperimpl.Record[Document]{Encode: packageItemizeDocumentItem0Encode, Decode: packageItemizeDocumentItem0Decode, Same: packageItemizeDocumentItem0Same, Equal: packageItemizeDocumentItem0Equal, Clone: packageItemizeDocumentItem0Clone, Present: packageItemizeDocumentItem0Present}),
-		},
-	}
-}
-
-func packageItemizeSameTimeTime(a, b *time.Time) bool {
-	return mapperimpl.SameTime(a, b, 0)
-}
+	mapperimpl.NoMethods
+}{}
+
+const (
+	_ = mapperimpl.EnforceVersion(2 - mapperimpl.MinVersion)
+	_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 2)
+)

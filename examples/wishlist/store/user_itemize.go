@@ -3,20 +3,486 @@
 package store
 
 import (
-	"maps"
-	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
 )
 
-const (
-	_ = mapperimpl.EnforceVersion(1 - mapperimpl.MinVersion)
-	_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 1)
+// UserByID selects the User with the partition key {ID}.
+func UserByID(id string) UserKey {
+	return UserKey{mapper.NewEntityNode(mapperimpl.Entity[User](mapperimpl.Arg(mapperimpl.StringValue(id))))}
+}
+
+// UserKey is the key of one User, and leads to its parts.
+//
+// Calls: M, P, U, Information, Home, Delivery, Cart, History, Display, Mail, Public, Private; Patch.
+type UserKey struct{ userNode }
+
+// M selects what begins with M#.
+func (n UserKey) M() UserKeyM { return UserKeyM{mapperimpl.Prefix(n.userNode.Node, 0, "M#")} }
+
+// P selects what begins with P#.
+func (n UserKey) P() query.Node[User] { return mapperimpl.Prefix(n.userNode.Node, 0, "P#") }
+
+// U selects what begins with U#.
+func (n UserKey) U() UserKeyU { return UserKeyU{mapperimpl.Prefix(n.userNode.Node, 0, "U#")} }
+
+// Information selects U#Information. Calls: Patch.
+func (n UserKey) Information() mapper.ItemNode[User, User] {
+	return mapper.NewItemNode[User, User](mapperimpl.Items(n.userNode.Node, 0, 1), 0)
+}
+
+// Home selects U#Address#Home. Calls: Patch, Delete.
+func (n UserKey) Home() mapper.ItemNode[User, Address] {
+	return mapper.NewItemNode[User, Address](mapperimpl.Items(n.userNode.Node, 1, 1), 1)
+}
+
+// Delivery selects U#Address#Delivery. Calls: Patch, Delete.
+func (n UserKey) Delivery() mapper.ItemNode[User, Address] {
+	return mapper.NewItemNode[User, Address](mapperimpl.Items(n.userNode.Node, 2, 1), 2)
+}
+
+// Cart selects M#Cart. Calls: Patch, Delete.
+func (n UserKey) Cart() mapper.ItemNode[User, Cart] {
+	return mapper.NewItemNode[User, Cart](mapperimpl.Items(n.userNode.Node, 3, 1), 3)
+}
+
+// History selects M#History. Calls: Patch, Delete.
+func (n UserKey) History() mapper.ItemNode[User, History] {
+	return mapper.NewItemNode[User, History](mapperimpl.Items(n.userNode.Node, 4, 1), 4)
+}
+
+// Display selects P#Display. Calls: Patch, Delete.
+func (n UserKey) Display() mapper.ItemNode[User, Display] {
+	return mapper.NewItemNode[User, Display](mapperimpl.Items(n.userNode.Node, 5, 1), 5)
+}
+
+// Mail selects P#Mail. Calls: Patch, Delete.
+func (n UserKey) Mail() mapper.ItemNode[User, Mail] {
+	return mapper.NewItemNode[User, Mail](mapperimpl.Items(n.userNode.Node, 6, 1), 6)
+}
+
+// Public selects M#WishList#Public#{AddedAt}.
+func (n UserKey) Public() UserKeyPublic {
+	return newUserKeyPublic(mapperimpl.Items(n.userNode.Node, 7, 1))
+}
+
+// Private selects M#WishList#Private#{AddedAt}.
+func (n UserKey) Private() UserKeyPrivate {
+	return newUserKeyPrivate(mapperimpl.Items(n.userNode.Node, 8, 1))
+}
+
+// UserKeyM is the node of M#.
+//
+// Calls: WishList.
+type UserKeyM struct{ userPart }
+
+// WishList selects what begins with M#WishList#. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
+// Limit, Reverse, After.
+func (n UserKeyM) WishList() query.Elements[User, Wish] {
+	return query.NewElements[User, Wish](mapperimpl.Prefix(n.userPart, 0, "M#WishList#"))
+}
+
+// UserKeyU is the node of U#.
+//
+// Calls: Address.
+type UserKeyU struct{ userPart }
+
+// Address selects what begins with U#Address#.
+func (n UserKeyU) Address() query.Node[User] { return mapperimpl.Prefix(n.userPart, 0, "U#Address#") }
+
+// UserKeyPublic goes on with {AddedAt}.
+//
+// Calls: AddedAt; Year, Month, Day, Hour, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input;
+// Filter, Project, Limit, Reverse, After.
+type UserKeyPublic struct {
+	at query.Node[User]
+	userWishItems
+	userWishHours
+}
+
+func newUserKeyPublic(at query.Node[User]) UserKeyPublic {
+	return UserKeyPublic{
+		at, mapper.NewElementsNode[User, Wish](at, 7), mapperimpl.Hours(at, query.NewElements[User, Wish]),
+	}
+}
+
+// AddedAt narrows to one {AddedAt}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
+// Limit, Reverse, After.
+func (n UserKeyPublic) AddedAt(addedAt time.Time) mapper.ElementNode[User, Wish] {
+	return mapper.NewElementNode[User, Wish](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))), 7)
+}
+
+// UserKeyPrivate goes on with {AddedAt}.
+//
+// Calls: AddedAt; Year, Month, Day, Hour, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input;
+// Filter, Project, Limit, Reverse, After.
+type UserKeyPrivate struct {
+	at query.Node[User]
+	userWishItems
+	userWishHours
+}
+
+func newUserKeyPrivate(at query.Node[User]) UserKeyPrivate {
+	return UserKeyPrivate{
+		at, mapper.NewElementsNode[User, Wish](at, 8), mapperimpl.Hours(at, query.NewElements[User, Wish]),
+	}
+}
+
+// AddedAt narrows to one {AddedAt}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
+// Limit, Reverse, After.
+func (n UserKeyPrivate) AddedAt(addedAt time.Time) mapper.ElementNode[User, Wish] {
+	return mapper.NewElementNode[User, Wish](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))), 8)
+}
+
+type userNode = mapper.EntityNode[User]
+
+type userPart = query.Node[User]
+
+type userWishItems = mapper.ElementsNode[User, Wish]
+
+type userWishHours = query.Hours[query.Elements[User, Wish]]
+
+// DocumentByID selects the Document with the partition key {ID}.
+func DocumentByID(id string) DocumentKey {
+	return DocumentKey{mapper.NewEntityNode(mapperimpl.Entity[Document](mapperimpl.Arg(mapperimpl.StringValue(id))))}
+}
+
+// DocumentKey is the key of one Document, and leads to its parts.
+//
+// Calls: Email; Patch.
+type DocumentKey struct{ documentNode }
+
+// Email selects the item of the table documents. Calls: Patch.
+func (n DocumentKey) Email() mapper.ItemNode[Document, Document] {
+	return mapper.NewItemNode[Document, Document](mapperimpl.Items(n.documentNode.Node, 0, 0), 0)
+}
+
+type documentNode = mapper.EntityNode[Document]
+
+// ProfileByID selects the Profile with the partition key PROFILE#{ID}.
+func ProfileByID(id string) ProfileKey {
+	return ProfileKey{mapper.NewEntityNode(mapperimpl.Entity[Profile](mapperimpl.Arg(mapperimpl.StringValue(id))))}
+}
+
+// ProfileKey is the key of one Profile, and leads to its parts.
+//
+// Calls: Email, Values; Patch.
+type ProfileKey struct{ profileNode }
+
+// Email selects EMAIL. Calls: Patch.
+func (n ProfileKey) Email() mapper.ItemNode[Profile, Profile] {
+	return mapper.NewItemNode[Profile, Profile](mapperimpl.Items(n.profileNode.Node, 0, 1), 0)
+}
+
+// Values selects VALUE#{key}.
+func (n ProfileKey) Values() ProfileKeyValues {
+	return newProfileKeyValues(mapperimpl.Items(n.profileNode.Node, 1, 1))
+}
+
+// ProfileKeyValues goes on with {key}.
+//
+// Calls: Key; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+type ProfileKeyValues struct {
+	at query.Node[Profile]
+	profileStringItems
+}
+
+func newProfileKeyValues(at query.Node[Profile]) ProfileKeyValues {
+	return ProfileKeyValues{at, mapper.NewEntriesNode[Profile, string, string](at, 1)}
+}
+
+// Key narrows to one {key}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After.
+func (n ProfileKeyValues) Key(key string) mapper.ElementNode[Profile, string] {
+	return mapper.NewElementNode[Profile, string](
+		mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(key))), 1,
+	)
+}
+
+type profileNode = mapper.EntityNode[Profile]
+
+type profileStringItems = mapper.EntriesNode[Profile, string, string]
+
+// ProfileDocumentByID selects the ProfileDocument with the partition key PROFILE#{ID}.
+func ProfileDocumentByID(id string) ProfileDocumentKey {
+	return ProfileDocumentKey{
+		mapper.NewEntityNode(mapperimpl.Entity[ProfileDocument](mapperimpl.Arg(mapperimpl.StringValue(id)))),
+	}
+}
+
+// ProfileDocumentKey is the key of one ProfileDocument, and leads to its parts.
+//
+// Calls: Email; Patch.
+type ProfileDocumentKey struct{ profileDocumentNode }
+
+// Email selects the item of the table documents. Calls: Patch.
+func (n ProfileDocumentKey) Email() mapper.ItemNode[ProfileDocument, ProfileDocument] {
+	return mapper.NewItemNode[ProfileDocument, ProfileDocument](mapperimpl.Items(n.profileDocumentNode.Node, 0, 0), 0)
+}
+
+type profileDocumentNode = mapper.EntityNode[ProfileDocument]
+
+// UserFields are the stored fields of a User: for patches, conditions, filters and projections.
+var UserFields = struct {
+	Email    field.String[User, string]
+	Name     field.String[User, string]
+	Home     field.Struct[User, Address]
+	Delivery field.Struct[User, Address]
+	Cart     field.Struct[User, Cart]
+	History  field.Struct[User, History]
+	Display  field.Struct[User, Display]
+	Mail     field.Struct[User, Mail]
+}{
+	Email:    field.NewString("Email", "email", func(v *User) *string { return &v.Email }),
+	Name:     field.NewString("Name", "name", func(v *User) *string { return &v.Name }),
+	Home:     field.NewStruct("Home", "", func(v *User) *Address { return &v.Home }, addressForm),
+	Delivery: field.NewStructPointer("Delivery", "", func(v *User) **Address { return &v.Delivery }, addressForm),
+	Cart:     field.NewStruct("Cart", "", func(v *User) *Cart { return &v.Cart }, cartForm),
+	History:  field.NewStruct("History", "", func(v *User) *History { return &v.History }, historyForm),
+	Display:  field.NewStruct("Display", "", func(v *User) *Display { return &v.Display }, displayForm),
+	Mail:     field.NewStruct("Mail", "", func(v *User) *Mail { return &v.Mail }, mailForm),
+}
+
+// AddressFields are the stored fields of an Address: for patches, conditions, filters and projections.
+var AddressFields = struct {
+	Street  field.String[Address, string]
+	City    field.String[Address, string]
+	Country field.String[Address, string]
+}{
+	Street:  field.NewString("Street", "", func(v *Address) *string { return &v.Street }),
+	City:    field.NewString("City", "", func(v *Address) *string { return &v.City }),
+	Country: field.NewString("Country", "", func(v *Address) *string { return &v.Country }),
+}
+
+// CartFields are the stored fields of a Cart: for patches, conditions, filters and projections.
+var CartFields = struct {
+	Lines field.String[Cart, string]
+}{
+	Lines: field.NewString("Lines", "", func(v *Cart) *string { return &v.Lines }),
+}
+
+// HistoryFields are the stored fields of a History: for patches, conditions, filters and projections.
+var HistoryFields = struct {
+	Pages field.String[History, string]
+}{
+	Pages: field.NewString("Pages", "", func(v *History) *string { return &v.Pages }),
+}
+
+// DisplayFields are the stored fields of a Display: for patches, conditions, filters and projections.
+var DisplayFields = struct {
+	Theme    field.String[Display, string]
+	Language field.String[Display, string]
+}{
+	Theme:    field.NewString("Theme", "", func(v *Display) *string { return &v.Theme }),
+	Language: field.NewString("Language", "", func(v *Display) *string { return &v.Language }),
+}
+
+// MailFields are the stored fields of a Mail: for patches, conditions, filters and projections.
+var MailFields = struct {
+	Offers field.Bool[Mail, bool]
+	News   field.Bool[Mail, bool]
+}{
+	Offers: field.NewBool("Offers", "", func(v *Mail) *bool { return &v.Offers }),
+	News:   field.NewBool("News", "", func(v *Mail) *bool { return &v.News }),
+}
+
+// WishFields are the stored fields of a Wish: for patches, conditions, filters and projections.
+var WishFields = struct {
+	AddedAt field.Time[Wish, time.Time]
+	SKU     field.String[Wish, string]
+	Title   field.String[Wish, string]
+	Price   field.Number[Wish, float64]
+	Notes   field.String[Wish, string]
+}{
+	AddedAt: field.NewTime("AddedAt", "", func(v *Wish) *time.Time { return &v.AddedAt }),
+	SKU:     field.NewString("SKU", "", func(v *Wish) *string { return &v.SKU }),
+	Title:   field.NewString("Title", "", func(v *Wish) *string { return &v.Title }),
+	Price:   field.NewNumber("Price", "", func(v *Wish) *float64 { return &v.Price }),
+	Notes:   field.NewString("Notes", "", func(v *Wish) *string { return &v.Notes }),
+}
+
+// DocumentFields are the stored fields of a Document: for patches, conditions, filters and projections.
+var DocumentFields = struct {
+	Email    field.String[Document, string]
+	Name     field.String[Document, string]
+	Home     field.Struct[Document, Address]
+	Delivery field.Struct[Document, Address]
+	Cart     field.Struct[Document, Cart]
+	History  field.Struct[Document, History]
+	Display  field.Struct[Document, Display]
+	Mail     field.Struct[Document, Mail]
+	Public   field.Value[Document, []Wish]
+	Private  field.Value[Document, []Wish]
+}{
+	Email:    field.NewString("Email", "email", func(v *Document) *string { return &v.Email }),
+	Name:     field.NewString("Name", "name", func(v *Document) *string { return &v.Name }),
+	Home:     field.NewStruct("Home", "", func(v *Document) *Address { return &v.Home }, addressForm),
+	Delivery: field.NewStructPointer("Delivery", "", func(v *Document) **Address { return &v.Delivery }, addressForm),
+	Cart:     field.NewStruct("Cart", "", func(v *Document) *Cart { return &v.Cart }, cartForm),
+	History:  field.NewStruct("History", "", func(v *Document) *History { return &v.History }, historyForm),
+	Display:  field.NewStruct("Display", "", func(v *Document) *Display { return &v.Display }, displayForm),
+	Mail:     field.NewStruct("Mail", "", func(v *Document) *Mail { return &v.Mail }, mailForm),
+	Public: field.NewValue(
+		"Public", "", func(v *Document) *[]Wish { return &v.Public }, mapperimpl.Slice[[]Wish](wishForm),
+	),
+	Private: field.NewValue(
+		"Private", "", func(v *Document) *[]Wish { return &v.Private }, mapperimpl.Slice[[]Wish](wishForm),
+	),
+}
+
+// ProfileFields are the stored fields of a Profile: for patches, conditions, filters and projections.
+var ProfileFields = struct {
+	Email field.String[Profile, string]
+}{
+	Email: field.NewString("Email", "", func(v *Profile) *string { return &v.Email }),
+}
+
+// ProfileDocumentFields are the stored fields of a ProfileDocument: for patches, conditions, filters and projections.
+var ProfileDocumentFields = struct {
+	Email  field.String[ProfileDocument, string]
+	Values field.Value[ProfileDocument, map[string]string]
+}{
+	Email: field.NewString("Email", "", func(v *ProfileDocument) *string { return &v.Email }),
+	Values: field.NewValue(
+		"Values", "", func(v *ProfileDocument) *map[string]string { return &v.Values },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+}
+
+var userForm = mapperimpl.Struct(mapperimpl.Funcs[User]{},
+	mapperimpl.Field("ID", "", func(v *User) *string { return &v.ID }, mapperimpl.String[string]()),
+	UserFields.Email.Row(nil), UserFields.Name.Row(nil), UserFields.Home.Row(nil), UserFields.Delivery.Row(nil),
+	UserFields.Cart.Row(nil), UserFields.History.Row(nil), UserFields.Display.Row(nil), UserFields.Mail.Row(nil),
+	mapperimpl.Field("Public", "", func(v *User) *[]Wish { return &v.Public }, mapperimpl.Slice[[]Wish](wishForm)),
+	mapperimpl.Field("Private", "", func(v *User) *[]Wish { return &v.Private }, mapperimpl.Slice[[]Wish](wishForm)),
 )
+
+var addressForm = mapperimpl.Struct(mapperimpl.Funcs[Address]{Same: sameAddress, Clone: cloneAddress},
+	AddressFields.Street.Row(nil), AddressFields.City.Row(nil), AddressFields.Country.Row(nil),
+)
+
+func sameAddress(a, b *Address) bool {
+	return a.Street == b.Street &&
+		a.City == b.City &&
+		a.Country == b.Country
+}
+
+func cloneAddress(dst, src *Address) {
+	*dst = *src
+}
+
+var cartForm = mapperimpl.Struct(mapperimpl.Funcs[Cart]{Same: sameCart, Clone: cloneCart},
+	CartFields.Lines.Row(nil),
+)
+
+func sameCart(a, b *Cart) bool {
+	return a.Lines == b.Lines
+}
+
+func cloneCart(dst, src *Cart) {
+	*dst = *src
+}
+
+var historyForm = mapperimpl.Struct(mapperimpl.Funcs[History]{Same: sameHistory, Clone: cloneHistory},
+	HistoryFields.Pages.Row(nil),
+)
+
+func sameHistory(a, b *History) bool {
+	return a.Pages == b.Pages
+}
+
+func cloneHistory(dst, src *History) {
+	*dst = *src
+}
+
+var displayForm = mapperimpl.Struct(mapperimpl.Funcs[Display]{Same: sameDisplay, Clone: cloneDisplay},
+	DisplayFields.Theme.Row(nil), DisplayFields.Language.Row(nil),
+)
+
+func sameDisplay(a, b *Display) bool {
+	return a.Theme == b.Theme &&
+		a.Language == b.Language
+}
+
+func cloneDisplay(dst, src *Display) {
+	*dst = *src
+}
+
+var mailForm = mapperimpl.Struct(mapperimpl.Funcs[Mail]{Same: sameMail, Clone: cloneMail},
+	MailFields.Offers.Row(nil), MailFields.News.Row(nil),
+)
+
+func sameMail(a, b *Mail) bool {
+	return a.Offers == b.Offers &&
+		a.News == b.News
+}
+
+func cloneMail(dst, src *Mail) {
+	*dst = *src
+}
+
+var wishForm = mapperimpl.Struct(mapperimpl.Funcs[Wish]{Same: sameWish, Clone: cloneWish},
+	WishFields.AddedAt.Row(nil), WishFields.SKU.Row(nil), WishFields.Title.Row(nil), WishFields.Price.Row(nil),
+	WishFields.Notes.Row(nil),
+)
+
+func sameWish(a, b *Wish) bool {
+	return mapperimpl.SameTime(&a.AddedAt, &b.AddedAt) &&
+		a.SKU == b.SKU &&
+		a.Title == b.Title &&
+		mapperimpl.SameFloat64(&a.Price, &b.Price) &&
+		a.Notes == b.Notes
+}
+
+func cloneWish(dst, src *Wish) {
+	*dst = *src
+}
+
+var documentForm = mapperimpl.Struct(mapperimpl.Funcs[Document]{},
+	mapperimpl.Field("ID", "", func(v *Document) *string { return &v.ID }, mapperimpl.String[string]()),
+	DocumentFields.Email.Row(nil), DocumentFields.Name.Row(nil), DocumentFields.Home.Row(nil),
+	DocumentFields.Delivery.Row(nil), DocumentFields.Cart.Row(nil), DocumentFields.History.Row(nil),
+	DocumentFields.Display.Row(nil), DocumentFields.Mail.Row(nil), DocumentFields.Public.Row(nil),
+	DocumentFields.Private.Row(nil),
+)
+
+var profileForm = mapperimpl.Struct(mapperimpl.Funcs[Profile]{},
+	mapperimpl.Field("ID", "", func(v *Profile) *string { return &v.ID }, mapperimpl.String[string]()),
+	ProfileFields.Email.Row(nil),
+	mapperimpl.Field(
+		"Values", "", func(v *Profile) *map[string]string { return &v.Values },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+)
+
+var profileDocumentForm = mapperimpl.Struct(mapperimpl.Funcs[ProfileDocument]{},
+	mapperimpl.Field("ID", "", func(v *ProfileDocument) *string { return &v.ID }, mapperimpl.String[string]()),
+	ProfileDocumentFields.Email.Row(nil), ProfileDocumentFields.Values.Row(nil),
+)
+
+// ItemizeCodec is for the mapper.
+func (*User) ItemizeCodec(*User) *mapperimpl.Codec[User] {
+	return &mapperimpl.Codec[User]{Layout: "f6f73bd1de68c45ba7c4ad55", Table: userForm}
+}
+
+// ItemizeCodec is for the mapper.
+func (*Document) ItemizeCodec(*Document) *mapperimpl.Codec[Document] {
+	return &mapperimpl.Codec[Document]{Layout: "9455d3df667a6b51977009d2", Table: documentForm}
+}
+
+// ItemizeCodec is for the mapper.
+func (*Profile) ItemizeCodec(*Profile) *mapperimpl.Codec[Profile] {
+	return &mapperimpl.Codec[Profile]{Layout: "55deafb566e3cbac744e7cb5", Table: profileForm}
+}
+
+// ItemizeCodec is for the mapper.
+func (*ProfileDocument) ItemizeCodec(*ProfileDocument) *mapperimpl.Codec[ProfileDocument] {
+	return &mapperimpl.Codec[ProfileDocument]{Layout: "d7c5715045baf84b685457be", Table: profileDocumentForm}
+}
 
 type userLayout_changed_run_go_generate = struct {
 	_        struct{} `ddb:"table=users"`
@@ -35,15 +501,10 @@ type userLayout_changed_run_go_generate = struct {
 
 var _ userLayout_changed_run_go_generate = User{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*User
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*User
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type addressLayout_changed_run_go_generate = struct {
 	Street  string
@@ -53,15 +514,10 @@ type addressLayout_changed_run_go_generate = struct {
 
 var _ addressLayout_changed_run_go_generate = Address{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Address
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Address
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type cartLayout_changed_run_go_generate = struct {
 	Lines string
@@ -69,15 +525,10 @@ type cartLayout_changed_run_go_generate = struct {
 
 var _ cartLayout_changed_run_go_generate = Cart{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Cart
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Cart
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type historyLayout_changed_run_go_generate = struct {
 	Pages string
@@ -85,15 +536,10 @@ type historyLayout_changed_run_go_generate = struct {
 
 var _ historyLayout_changed_run_go_generate = History{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*History
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*History
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type displayLayout_changed_run_go_generate = struct {
 	Theme    string
@@ -102,15 +548,10 @@ type displayLayout_changed_run_go_generate = struct {
 
 var _ displayLayout_changed_run_go_generate = Display{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Display
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Display
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type mailLayout_changed_run_go_generate = struct {
 	Offers bool
@@ -119,15 +560,10 @@ type mailLayout_changed_run_go_generate = struct {
 
 var _ mailLayout_changed_run_go_generate = Mail{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Mail
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Mail
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type wishLayout_changed_run_go_generate = struct {
 	AddedAt time.Time
@@ -139,15 +575,10 @@ type wishLayout_changed_run_go_generate = struct {
 
 var _ wishLayout_changed_run_go_generate = Wish{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Wish
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Wish
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type documentLayout_changed_run_go_generate = struct {
 	_        struct{} `ddb:"table=documents,hash=ID,range=-"`
@@ -166,15 +597,10 @@ type documentLayout_changed_run_go_generate = struct {
 
 var _ documentLayout_changed_run_go_generate = Document{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Document
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Document
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type profileLayout_changed_run_go_generate = struct {
 	_      struct{}          `ddb:"table=users"`
@@ -185,15 +611,10 @@ type profileLayout_changed_run_go_generate = struct {
 
 var _ profileLayout_changed_run_go_generate = Profile{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Profile
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Profile
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type profileDocumentLayout_changed_run_go_generate = struct {
 	_      struct{} `ddb:"table=documents,hash=ID,range=-"`
@@ -204,1790 +625,12 @@ type profileDocumentLayout_changed_run_go_generate = struct {
 
 var _ profileDocumentLayout_changed_run_go_generate = ProfileDocument{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*ProfileDocument
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*ProfileDocument
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
-
-type userNode = query.Node[User]
-
-// UserKey is the key of one User, and leads to its parts.
-type UserKey struct{ userNode }
-
-// UserByID selects the User with the partition key {ID}.
-func UserByID(id string) UserKey {
-	return UserKey{mapperimpl.Entity[User](mapperimpl.Arg(mapperimpl.StringValue(id)))}
-}
-
-// UserKeyM is the node of M#.
-type UserKeyM struct {
-	at query.Node[User]
-	userNode
-}
-
-func newUserKeyM(at query.Node[User]) UserKeyM { return UserKeyM{at, at} }
-
-// WishList selects what begins with M#WishList#.
-func (n UserKeyM) WishList() query.Elements[User, Wish] {
-	return query.NewElements[User, Wish](mapperimpl.Prefix(n.at, 0, "M#WishList#"))
-}
-
-// M selects what begins with M#.
-func (n UserKey) M() UserKeyM { return newUserKeyM(mapperimpl.Prefix(n.userNode, 0, "M#")) }
-
-// P selects what begins with P#.
-func (n UserKey) P() query.Node[User] { return mapperimpl.Prefix(n.userNode, 0, "P#") }
-
-// UserKeyU is the node of U#.
-type UserKeyU struct {
-	at query.Node[User]
-	userNode
-}
-
-func newUserKeyU(at query.Node[User]) UserKeyU { return UserKeyU{at, at} }
-
-// Address selects what begins with U#Address#.
-func (n UserKeyU) Address() query.Node[User] { return mapperimpl.Prefix(n.at, 0, "U#Address#") }
-
-// U selects what begins with U#.
-func (n UserKey) U() UserKeyU { return newUserKeyU(mapperimpl.Prefix(n.userNode, 0, "U#")) }
-
-// Information selects U#Information.
-func (n UserKey) Information() query.Node[User] { return mapperimpl.Items(n.userNode, 0, 1) }
-
-// Home selects U#Address#Home.
-func (n UserKey) Home() query.Node[User] { return mapperimpl.Items(n.userNode, 1, 1) }
-
-// Delivery selects U#Address#Delivery.
-func (n UserKey) Delivery() query.Node[User] { return mapperimpl.Items(n.userNode, 2, 1) }
-
-// Cart selects M#Cart.
-func (n UserKey) Cart() query.Node[User] { return mapperimpl.Items(n.userNode, 3, 1) }
-
-// History selects M#History.
-func (n UserKey) History() query.Node[User] { return mapperimpl.Items(n.userNode, 4, 1) }
-
-// Display selects P#Display.
-func (n UserKey) Display() query.Node[User] { return mapperimpl.Items(n.userNode, 5, 1) }
-
-// Mail selects P#Mail.
-func (n UserKey) Mail() query.Node[User] { return mapperimpl.Items(n.userNode, 6, 1) }
-
-type userWishElements = query.Elements[User, Wish]
-
-type userWishHours = query.Hours[query.Elements[User, Wish]]
-
-// UserKeyPublic goes on with {AddedAt}.
-type UserKeyPublic struct {
-	at query.Node[User]
-	userWishElements
-	userWishHours
-}
-
-func newUserKeyPublic(at query.Node[User]) UserKeyPublic {
-	return UserKeyPublic{at, query.NewElements[User, Wish](at), mapperimpl.Hours(at, query.NewElements[User, Wish])}
-}
-
-// AddedAt narrows to one {AddedAt}.
-func (n UserKeyPublic) AddedAt(addedAt time.Time) query.Elements[User, Wish] {
-	return query.NewElements[User, Wish](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))
-}
-
-// Public selects M#WishList#Public#{AddedAt}.
-func (n UserKey) Public() UserKeyPublic { return newUserKeyPublic(mapperimpl.Items(n.userNode, 7, 1)) }
-
-// UserKeyPrivate goes on with {AddedAt}.
-type UserKeyPrivate struct {
-	at query.Node[User]
-	userWishElements
-	userWishHours
-}
-
-func newUserKeyPrivate(at query.Node[User]) UserKeyPrivate {
-	return UserKeyPrivate{at, query.NewElements[User, Wish](at), mapperimpl.Hours(at, query.NewElements[User, Wish])}
-}
-
-// AddedAt narrows to one {AddedAt}.
-func (n UserKeyPrivate) AddedAt(addedAt time.Time) query.Elements[User, Wish] {
-	return query.NewElements[User, Wish](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))
-}
-
-// Private selects M#WishList#Private#{AddedAt}.
-func (n UserKey) Private() UserKeyPrivate {
-	return newUserKeyPrivate(mapperimpl.Items(n.userNode, 8, 1))
-}
-
-type userPatch = mapper.Patch[User]
-
-// UserPatch is changes of one User that are written without reading it.
-type UserPatch struct{ userPatch }
-
-// PatchUser begins a patch of the User with the partition key {ID}.
-func PatchUser(id string) UserPatch {
-	return UserPatch{mapper.NewPatch(UserByID(id).userNode)}
-}
-
-// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
-func (p UserPatch) Upsert() UserPatch { return UserPatch{mapper.With(p.userPatch, mapperimpl.Upsert)} }
-
-// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
-func (p UserPatch) IfEntityExists() UserPatch {
-	return UserPatch{mapper.With(p.userPatch, mapperimpl.IfEntityExists)}
-}
-
-// Email sets Email.
-func (p UserPatch) Email(value string) UserPatch {
-	r := new(User)
-	r.Email = value
-	return UserPatch{mapper.With(p.userPatch, mapperimpl.Set(0, r, 0))}
-}
-
-// RemoveEmail removes the attributes of Email.
-func (p UserPatch) RemoveEmail() UserPatch {
-	return UserPatch{mapper.With(p.userPatch, mapperimpl.Remove(0, 0))}
-}
-
-// IfEmail requires that Email is value.
-func (p UserPatch) IfEmail(value string) UserPatch {
-	r := new(User)
-	r.Email = value
-	return UserPatch{mapper.With(p.userPatch, mapperimpl.If(0, r, 0))}
-}
-
-// Name sets Name.
-func (p UserPatch) Name(value string) UserPatch {
-	r := new(User)
-	r.Name = value
-	return UserPatch{mapper.With(p.userPatch, mapperimpl.Set(0, r, 1))}
-}
-
-// RemoveName removes the attributes of Name.
-func (p UserPatch) RemoveName() UserPatch {
-	return UserPatch{mapper.With(p.userPatch, mapperimpl.Remove(0, 1))}
-}
-
-// IfName requires that Name is value.
-func (p UserPatch) IfName(value string) UserPatch {
-	r := new(User)
-	r.Name = value
-	return UserPatch{mapper.With(p.userPatch, mapperimpl.If(0, r, 1))}
-}
-
-// Home sets Home.
-func (p UserPatch) Home(value Address) UserPatch {
-	r := new(User)
-	r.Home = value
-	return UserPatch{mapper.With(p.userPatch, mapperimpl.Set(1, r, 0, 1, 2))}
-}
-
-// RemoveHome deletes the item of Home.
-func (p UserPatch) RemoveHome() UserPatch {
-	return UserPatch{mapper.With(p.userPatch, mapperimpl.Delete(1))}
-}
-
-// Delivery sets Delivery.
-func (p UserPatch) Delivery(value Address) UserPatch {
-	r := new(User)
-	r.Delivery = &value
-	return UserPatch{mapper.With(p.userPatch, mapperimpl.Set(2, r, 0, 1, 2))}
-}
-
-// RemoveDelivery deletes the item of Delivery.
-func (p UserPatch) RemoveDelivery() UserPatch {
-	return UserPatch{mapper.With(p.userPatch, mapperimpl.Delete(2))}
-}
-
-// Cart sets Cart.
-func (p UserPatch) Cart(value Cart) UserPatch {
-	r := new(User)
-	r.Cart = value
-	return UserPatch{mapper.With(p.userPatch, mapperimpl.Set(3, r, 0))}
-}
-
-// RemoveCart deletes the item of Cart.
-func (p UserPatch) RemoveCart() UserPatch {
-	return UserPatch{mapper.With(p.userPatch, mapperimpl.Delete(3))}
-}
-
-// History sets History.
-func (p UserPatch) History(value History) UserPatch {
-	r := new(User)
-	r.History = value
-	return UserPatch{mapper.With(p.userPatch, mapperimpl.Set(4, r, 0))}
-}
-
-// RemoveHistory deletes the item of History.
-func (p UserPatch) RemoveHistory() UserPatch {
-	return UserPatch{mapper.With(p.userPatch, mapperimpl.Delete(4))}
-}
-
-// Display sets Display.
-func (p UserPatch) Display(value Display) UserPatch {
-	r := new(User)
-	r.Display = value
-	return UserPatch{mapper.With(p.userPatch, mapperimpl.Set(5, r, 0, 1))}
-}
-
-// RemoveDisplay deletes the item of Display.
-func (p UserPatch) RemoveDisplay() UserPatch {
-	return UserPatch{mapper.With(p.userPatch, mapperimpl.Delete(5))}
-}
-
-// Mail sets Mail.
-func (p UserPatch) Mail(value Mail) UserPatch {
-	r := new(User)
-	r.Mail = value
-	return UserPatch{mapper.With(p.userPatch, mapperimpl.Set(6, r, 0, 1))}
-}
-
-// RemoveMail deletes the item of Mail.
-func (p UserPatch) RemoveMail() UserPatch {
-	return UserPatch{mapper.With(p.userPatch, mapperimpl.Delete(6))}
-}
-
-// AddPublic adds an element to Public.
-func (p UserPatch) AddPublic(value Wish) UserPatch {
-	return UserPatch{mapper.With(p.userPatch, mapperimpl.AddElement(7, &value))}
-}
-
-// RemovePublic removes the element of Public with that key.
-func (p UserPatch) RemovePublic(addedAt time.Time) UserPatch {
-	return UserPatch{mapper.With(p.userPatch, mapperimpl.RemoveElement(7, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))}
-}
-
-// AddPrivate adds an element to Private.
-func (p UserPatch) AddPrivate(value Wish) UserPatch {
-	return UserPatch{mapper.With(p.userPatch, mapperimpl.AddElement(8, &value))}
-}
-
-// RemovePrivate removes the element of Private with that key.
-func (p UserPatch) RemovePrivate(addedAt time.Time) UserPatch {
-	return UserPatch{mapper.With(p.userPatch, mapperimpl.RemoveElement(8, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))))}
-}
-
-func userItemizeUserItem0Encode(r *User, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // email
-		return mapperimpl.EncodeString(&r.Email, 0)
-	case 1: // name
-		return mapperimpl.EncodeString(&r.Name, 0)
-	}
-	return nil, nil
-}
-
-func userItemizeUserItem0Decode(r *User, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // email
-		return mapperimpl.DecodeString(av, &r.Email, 0)
-	case 1: // name
-		return mapperimpl.DecodeString(av, &r.Name, 0)
-	}
-	return nil
-}
-
-func userItemizeUserItem0Same(a, b *User, attribute int) bool {
-	switch attribute {
-	case 0: // email
-		return a.Email == b.Email
-	case 1: // name
-		return a.Name == b.Name
-	}
-	return true
-}
-
-func userItemizeUserItem0Equal(a, b *User) bool {
-	return a.Email == b.Email &&
-		a.Name == b.Name
-}
-
-func userItemizeUserItem0Clone(dst, src *User) {
-	dst.Email = src.Email
-	dst.Name = src.Name
-}
-
-func userItemizeUserItem0Present(r *User) bool {
-	if r.Email != "" {
-		return true
-	}
-	if r.Name != "" {
-		return true
-	}
-	return false
-}
-
-func userItemizeUserItem1Encode(r *User, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Street
-		return mapperimpl.EncodeString(&r.Home.Street, 0)
-	case 1: // City
-		return mapperimpl.EncodeString(&r.Home.City, 0)
-	case 2: // Country
-		return mapperimpl.EncodeString(&r.Home.Country, 0)
-	}
-	return nil, nil
-}
-
-func userItemizeUserItem1Decode(r *User, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Street
-		return mapperimpl.DecodeString(av, &r.Home.Street, 0)
-	case 1: // City
-		return mapperimpl.DecodeString(av, &r.Home.City, 0)
-	case 2: // Country
-		return mapperimpl.DecodeString(av, &r.Home.Country, 0)
-	}
-	return nil
-}
-
-func userItemizeUserItem1Same(a, b *User, attribute int) bool {
-	switch attribute {
-	case 0: // Street
-		return a.Home.Street == b.Home.Street
-	case 1: // City
-		return a.Home.City == b.Home.City
-	case 2: // Country
-		return a.Home.Country == b.Home.Country
-	}
-	return true
-}
-
-func userItemizeUserItem1Equal(a, b *User) bool {
-	return a.Home.Street == b.Home.Street &&
-		a.Home.City == b.Home.City &&
-		a.Home.Country == b.Home.Country
-}
-
-func userItemizeUserItem1Clone(dst, src *User) {
-	dst.Home.Street = src.Home.Street
-	dst.Home.City = src.Home.City
-	dst.Home.Country = src.Home.Country
-}
-
-func userItemizeUserItem1Present(r *User) bool {
-	if r.Home.Street != "" {
-		return true
-	}
-	if r.Home.City != "" {
-		return true
-	}
-	if r.Home.Country != "" {
-		return true
-	}
-	return false
-}
-
-func userItemizeUserItem2Encode(r *User, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Street
-		if r.Delivery == nil {
-			return nil, nil
-		}
-		return mapperimpl.EncodeString(&r.Delivery.Street, 0)
-	case 1: // City
-		if r.Delivery == nil {
-			return nil, nil
-		}
-		return mapperimpl.EncodeString(&r.Delivery.City, 0)
-	case 2: // Country
-		if r.Delivery == nil {
-			return nil, nil
-		}
-		return mapperimpl.EncodeString(&r.Delivery.Country, 0)
-	}
-	return nil, nil
-}
-
-func userItemizeUserItem2Decode(r *User, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Street
-		if r.Delivery == nil {
-			r.Delivery = new(Address)
-		}
-		return mapperimpl.DecodeString(av, &r.Delivery.Street, 0)
-	case 1: // City
-		if r.Delivery == nil {
-			r.Delivery = new(Address)
-		}
-		return mapperimpl.DecodeString(av, &r.Delivery.City, 0)
-	case 2: // Country
-		if r.Delivery == nil {
-			r.Delivery = new(Address)
-		}
-		return mapperimpl.DecodeString(av, &r.Delivery.Country, 0)
-	}
-	return nil
-}
-
-func userItemizeUserItem2Same(a, b *User, attribute int) bool {
-	switch attribute {
-	case 0: // Street
-		if x, y := a.Delivery == nil, b.Delivery == nil; x != y || !x && !(a.Delivery.Street == b.Delivery.Street) {
-			return false
-		}
-		return true
-	case 1: // City
-		if x, y := a.Delivery == nil, b.Delivery == nil; x != y || !x && !(a.Delivery.City == b.Delivery.City) {
-			return false
-		}
-		return true
-	case 2: // Country
-		if x, y := a.Delivery == nil, b.Delivery == nil; x != y || !x && !(a.Delivery.Country == b.Delivery.Country) {
-			return false
-		}
-		return true
-	}
-	return true
-}
-
-func userItemizeUserItem2Equal(a, b *User) bool {
-	return userItemizeUserItem2Same(a, b, 0) &&
-		userItemizeUserItem2Same(a, b, 1) &&
-		userItemizeUserItem2Same(a, b, 2) &&
-		(a.Delivery == nil) == (b.Delivery == nil)
-}
-
-func userItemizeUserItem2Clone(dst, src *User) {
-	if src.Delivery == nil {
-		dst.Delivery = nil
-		return
-	}
-	dst.Delivery = new(Address)
-	if src.Delivery != nil {
-		if dst.Delivery == nil {
-			dst.Delivery = new(Address)
-		}
-		dst.Delivery.Street = src.Delivery.Street
-	}
-	if src.Delivery != nil {
-		if dst.Delivery == nil {
-			dst.Delivery = new(Address)
-		}
-		dst.Delivery.City = src.Delivery.City
-	}
-	if src.Delivery != nil {
-		if dst.Delivery == nil {
-			dst.Delivery = new(Address)
-		}
-		dst.Delivery.Country = src.Delivery.Country
-	}
-}
-
-func userItemizeUserItem2Present(r *User) bool {
-	return r.Delivery != nil
-}
-
-func userItemizeUserItem2Allocate(r *User) {
-	if r.Delivery == nil {
-		r.Delivery = new(Address)
-	}
-}
-
-func userItemizeUserItem3Encode(r *User, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Lines
-		return mapperimpl.EncodeString(&r.Cart.Lines, 0)
-	}
-	return nil, nil
-}
-
-func userItemizeUserItem3Decode(r *User, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Lines
-		return mapperimpl.DecodeString(av, &r.Cart.Lines, 0)
-	}
-	return nil
-}
-
-func userItemizeUserItem3Same(a, b *User, attribute int) bool {
-	switch attribute {
-	case 0: // Lines
-		return a.Cart.Lines == b.Cart.Lines
-	}
-	return true
-}
-
-func userItemizeUserItem3Equal(a, b *User) bool {
-	return a.Cart.Lines == b.Cart.Lines
-}
-
-func userItemizeUserItem3Clone(dst, src *User) {
-	dst.Cart.Lines = src.Cart.Lines
-}
-
-func userItemizeUserItem3Present(r *User) bool {
-	if r.Cart.Lines != "" {
-		return true
-	}
-	return false
-}
-
-func userItemizeUserItem4Encode(r *User, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Pages
-		return mapperimpl.EncodeString(&r.History.Pages, 0)
-	}
-	return nil, nil
-}
-
-func userItemizeUserItem4Decode(r *User, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Pages
-		return mapperimpl.DecodeString(av, &r.History.Pages, 0)
-	}
-	return nil
-}
-
-func userItemizeUserItem4Same(a, b *User, attribute int) bool {
-	switch attribute {
-	case 0: // Pages
-		return a.History.Pages == b.History.Pages
-	}
-	return true
-}
-
-func userItemizeUserItem4Equal(a, b *User) bool {
-	return a.History.Pages == b.History.Pages
-}
-
-func userItemizeUserItem4Clone(dst, src *User) {
-	dst.History.Pages = src.History.Pages
-}
-
-func userItemizeUserItem4Present(r *User) bool {
-	if r.History.Pages != "" {
-		return true
-	}
-	return false
-}
-
-func userItemizeUserItem5Encode(r *User, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Theme
-		return mapperimpl.EncodeString(&r.Display.Theme, 0)
-	case 1: // Language
-		return mapperimpl.EncodeString(&r.Display.Language, 0)
-	}
-	return nil, nil
-}
-
-func userItemizeUserItem5Decode(r *User, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Theme
-		return mapperimpl.DecodeString(av, &r.Display.Theme, 0)
-	case 1: // Language
-		return mapperimpl.DecodeString(av, &r.Display.Language, 0)
-	}
-	return nil
-}
-
-func userItemizeUserItem5Same(a, b *User, attribute int) bool {
-	switch attribute {
-	case 0: // Theme
-		return a.Display.Theme == b.Display.Theme
-	case 1: // Language
-		return a.Display.Language == b.Display.Language
-	}
-	return true
-}
-
-func userItemizeUserItem5Equal(a, b *User) bool {
-	return a.Display.Theme == b.Display.Theme &&
-		a.Display.Language == b.Display.Language
-}
-
-func userItemizeUserItem5Clone(dst, src *User) {
-	dst.Display.Theme = src.Display.Theme
-	dst.Display.Language = src.Display.Language
-}
-
-func userItemizeUserItem5Present(r *User) bool {
-	if r.Display.Theme != "" {
-		return true
-	}
-	if r.Display.Language != "" {
-		return true
-	}
-	return false
-}
-
-func userItemizeUserItem6Encode(r *User, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Offers
-		return mapperimpl.EncodeBool(&r.Mail.Offers, 0)
-	case 1: // News
-		return mapperimpl.EncodeBool(&r.Mail.News, 0)
-	}
-	return nil, nil
-}
-
-func userItemizeUserItem6Decode(r *User, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Offers
-		return mapperimpl.DecodeBool(av, &r.Mail.Offers, 0)
-	case 1: // News
-		return mapperimpl.DecodeBool(av, &r.Mail.News, 0)
-	}
-	return nil
-}
-
-func userItemizeUserItem6Same(a, b *User, attribute int) bool {
-	switch attribute {
-	case 0: // Offers
-		return a.Mail.Offers == b.Mail.Offers
-	case 1: // News
-		return a.Mail.News == b.Mail.News
-	}
-	return true
-}
-
-func userItemizeUserItem6Equal(a, b *User) bool {
-	return a.Mail.Offers == b.Mail.Offers &&
-		a.Mail.News == b.Mail.News
-}
-
-func userItemizeUserItem6Clone(dst, src *User) {
-	dst.Mail.Offers = src.Mail.Offers
-	dst.Mail.News = src.Mail.News
-}
-
-func userItemizeUserItem6Present(r *User) bool {
-	if bool(r.Mail.Offers) {
-		return true
-	}
-	if bool(r.Mail.News) {
-		return true
-	}
-	return false
-}
-
-func userItemizeUserItem7Encode(r *Wish, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // SKU
-		return mapperimpl.EncodeString(&r.SKU, 0)
-	case 1: // Title
-		return mapperimpl.EncodeString(&r.Title, 0)
-	case 2: // Price
-		return mapperimpl.EncodeFloat64(&r.Price, 0)
-	case 3: // Notes
-		return mapperimpl.EncodeString(&r.Notes, 0)
-	}
-	return nil, nil
-}
-
-func userItemizeUserItem7Decode(r *Wish, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // SKU
-		return mapperimpl.DecodeString(av, &r.SKU, 0)
-	case 1: // Title
-		return mapperimpl.DecodeString(av, &r.Title, 0)
-	case 2: // Price
-		return mapperimpl.DecodeFloat64(av, &r.Price, 0)
-	case 3: // Notes
-		return mapperimpl.DecodeString(av, &r.Notes, 0)
-	}
-	return nil
-}
-
-func userItemizeUserItem7Same(a, b *Wish, attribute int) bool {
-	switch attribute {
-	case 0: // SKU
-		return a.SKU == b.SKU
-	case 1: // Title
-		return a.Title == b.Title
-	case 2: // Price
-		return mapperimpl.SameFloat64(&a.Price, &b.Price)
-	case 3: // Notes
-		return a.Notes == b.Notes
-	}
-	return true
-}
-
-func userItemizeUserItem7Equal(a, b *Wish) bool {
-	return a.SKU == b.SKU &&
-		a.Title == b.Title &&
-		mapperimpl.SameFloat64(&a.Price, &b.Price) &&
-		a.Notes == b.Notes &&
-		mapperimpl.SameTime(&a.AddedAt, &b.AddedAt, 0)
-}
-
-func userItemizeUserItem7Clone(dst, src *Wish) {
-	dst.SKU = src.SKU
-	dst.Title = src.Title
-	dst.Price = src.Price
-	dst.Notes = src.Notes
-	dst.AddedAt = src.AddedAt
-}
-
-func userItemizeUserItem7Key(r *Wish, source int) (mapperimpl.Value, error) {
-	switch source {
-	case 0: // {AddedAt}
-		return mapperimpl.TimeValue(r.AddedAt)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func userItemizeUserItem7SetKey(r *Wish, source int, value mapperimpl.Value) error {
-	switch source {
-	case 0: // {AddedAt}
-		r.AddedAt = value.Time
-		return nil
-	}
-	return nil
-}
-
-func userItemizeUserItem7Field(v *User, allocate bool) *[]Wish {
-	return &v.Public
-}
-
-func userItemizeUserItem8Encode(r *Wish, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // SKU
-		return mapperimpl.EncodeString(&r.SKU, 0)
-	case 1: // Title
-		return mapperimpl.EncodeString(&r.Title, 0)
-	case 2: // Price
-		return mapperimpl.EncodeFloat64(&r.Price, 0)
-	case 3: // Notes
-		return mapperimpl.EncodeString(&r.Notes, 0)
-	}
-	return nil, nil
-}
-
-func userItemizeUserItem8Decode(r *Wish, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // SKU
-		return mapperimpl.DecodeString(av, &r.SKU, 0)
-	case 1: // Title
-		return mapperimpl.DecodeString(av, &r.Title, 0)
-	case 2: // Price
-		return mapperimpl.DecodeFloat64(av, &r.Price, 0)
-	case 3: // Notes
-		return mapperimpl.DecodeString(av, &r.Notes, 0)
-	}
-	return nil
-}
-
-func userItemizeUserItem8Same(a, b *Wish, attribute int) bool {
-	switch attribute {
-	case 0: // SKU
-		return a.SKU == b.SKU
-	case 1: // Title
-		return a.Title == b.Title
-	case 2: // Price
-		return mapperimpl.SameFloat64(&a.Price, &b.Price)
-	case 3: // Notes
-		return a.Notes == b.Notes
-	}
-	return true
-}
-
-func userItemizeUserItem8Equal(a, b *Wish) bool {
-	return a.SKU == b.SKU &&
-		a.Title == b.Title &&
-		mapperimpl.SameFloat64(&a.Price, &b.Price) &&
-		a.Notes == b.Notes &&
-		mapperimpl.SameTime(&a.AddedAt, &b.AddedAt, 0)
-}
-
-func userItemizeUserItem8Clone(dst, src *Wish) {
-	dst.SKU = src.SKU
-	dst.Title = src.Title
-	dst.Price = src.Price
-	dst.Notes = src.Notes
-	dst.AddedAt = src.AddedAt
-}
-
-func userItemizeUserItem8Key(r *Wish, source int) (mapperimpl.Value, error) {
-	switch source {
-	case 0: // {AddedAt}
-		return mapperimpl.TimeValue(r.AddedAt)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func userItemizeUserItem8SetKey(r *Wish, source int, value mapperimpl.Value) error {
-	switch source {
-	case 0: // {AddedAt}
-		r.AddedAt = value.Time
-		return nil
-	}
-	return nil
-}
-
-func userItemizeUserItem8Field(v *User, allocate bool) *[]Wish {
-	return &v.Private
-}
-
-func userItemizeUserKeyField(v *User, i int) (mapperimpl.Value, error) {
-	switch i {
-	case 0: // ID
-		return mapperimpl.StringValue(v.ID)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func userItemizeUserSetKeyField(v *User, i int, value mapperimpl.Value) error {
-	switch i {
-	case 0: // ID
-		v.ID = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func userItemizeUserSameKeyFields(a, b *User) bool {
-	return a.ID == b.ID
-}
-
-func userItemizeUserCloneKeyFields(dst, src *User) {
-	dst.ID = src.ID
-}
-
-// ItemizeCodec is for the mapper.
-func (*User) ItemizeCodec(*User) *mapperimpl.Codec[User] {
-	return &mapperimpl.Codec[User]{
-		Layout:    "f6f73bd1de68c45ba7c4ad55",
-		KeyFields: mapperimpl.KeyFields[User]{Get: userItemizeUserKeyField, Set: userItemizeUserSetKeyField, Same: userItemizeUserSameKeyFields, Clone: userItemizeUserCloneKeyFields},
-		Items: []mapperimpl.Item[User]{
-			mapperimpl.Singleton(mapperimpl.Record[User]{Encode: userItemizeUserItem0Encode, Decode: userItemizeUserItem0Decode, Same: userItemizeUserItem0Same, Equal: userItemizeUserItem0Equal, Clone: userItemizeUserItem0Clone, Present: userItemizeUserItem0Present}),
-			mapperimpl.Singleton(mapperimpl.Record[User]{Encode: userItemizeUserItem1Encode, Decode: userItemizeUserItem1Decode, Same: userItemizeUserItem1Same, Equal: userItemizeUserItem1Equal, Clone: userItemizeUserItem1Clone, Present: userItemizeUserItem1Present}),
-			mapperimpl.Singleton(mapperimpl.Record[User]{Encode: userItemizeUserItem2Encode, Decode: userItemizeUserItem2Decode, Same: userItemizeUserItem2Same, Equal: userItemizeUserItem2Equal, Clone: userItemizeUserItem2Clone, Present: userItemizeUserItem2Present, Allocate: userItemizeUserItem2Allocate}),
-			mapperimpl.Singleton(mapperimpl.Record[User]{Encode: userItemizeUserItem3Encode, Decode: userItemizeUserItem3Decode, Same: userItemizeUserItem3Same, Equal: userItemizeUserItem3Equal, Clone: userItemizeUserItem3Clone, Present: userItemizeUserItem3Present}),
-			mapperimpl.Singleton(mapperimpl.Record[User]{Encode: userItemizeUserItem4Encode, Decode: userItemizeUserItem4Decode, Same: userItemizeUserItem4Same, Equal: userItemizeUserItem4Equal, Clone: userItemizeUserItem4Clone, Present: userItemizeUserItem4Present}),
-			mapperimpl.Singleton(mapperimpl.Record[User]{Encode: userItemizeUserItem5Encode, Decode: userItemizeUserItem5Decode, Same: userItemizeUserItem5Same, Equal: userItemizeUserItem5Equal, Clone: userItemizeUserItem5Clone, Present: userItemizeUserItem5Present}),
-			mapperimpl.Singleton(mapperimpl.Record[User]{Encode: userItemizeUserItem6Encode, Decode: userItemizeUserItem6Decode, Same: userItemizeUserItem6Same, Equal: userItemizeUserItem6Equal, Clone: userItemizeUserItem6Clone, Present: userItemizeUserItem6Present}),
-			mapperimpl.Slice(userItemizeUserItem7Field, mapperimpl.Record[Wish]{Encode: userItemizeUserItem7Encode, Decode: userItemizeUserItem7Decode, Same: userItemizeUserItem7Same, Equal: userItemizeUserItem7Equal, Clone: userItemizeUserItem7Clone, Key: userItemizeUserItem7Key, SetKey: userItemizeUserItem7SetKey}),
-			mapperimpl.Slice(userItemizeUserItem8Field, mapperimpl.Record[Wish]{Encode: userItemizeUserItem8Encode, Decode: userItemizeUserItem8Decode, Same: userItemizeUserItem8Same, Equal: userItemizeUserItem8Equal, Clone: userItemizeUserItem8Clone, Key: userItemizeUserItem8Key, SetKey: userItemizeUserItem8SetKey}),
-		},
-	}
-}
-
-type documentNode = query.Node[Document]
-
-// DocumentKey is the key of one Document, and leads to its parts.
-type DocumentKey struct{ documentNode }
-
-// DocumentByID selects the Document with the partition key {ID}.
-func DocumentByID(id string) DocumentKey {
-	return DocumentKey{mapperimpl.Entity[Document](mapperimpl.Arg(mapperimpl.StringValue(id)))}
-}
-
-// Email selects the item of the table documents.
-func (n DocumentKey) Email() query.Node[Document] { return mapperimpl.Items(n.documentNode, 0, 0) }
-
-type documentPatch = mapper.Patch[Document]
-
-// DocumentPatch is changes of one Document that are written without reading it.
-type DocumentPatch struct{ documentPatch }
-
-// PatchDocument begins a patch of the Document with the partition key {ID}.
-func PatchDocument(id string) DocumentPatch {
-	return DocumentPatch{mapper.NewPatch(DocumentByID(id).documentNode)}
-}
-
-// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
-func (p DocumentPatch) Upsert() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Upsert)}
-}
-
-// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
-func (p DocumentPatch) IfEntityExists() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.IfEntityExists)}
-}
-
-// Email sets Email.
-func (p DocumentPatch) Email(value string) DocumentPatch {
-	r := new(Document)
-	r.Email = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 0))}
-}
-
-// RemoveEmail removes the attributes of Email.
-func (p DocumentPatch) RemoveEmail() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 0))}
-}
-
-// IfEmail requires that Email is value.
-func (p DocumentPatch) IfEmail(value string) DocumentPatch {
-	r := new(Document)
-	r.Email = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 0))}
-}
-
-// Name sets Name.
-func (p DocumentPatch) Name(value string) DocumentPatch {
-	r := new(Document)
-	r.Name = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 1))}
-}
-
-// RemoveName removes the attributes of Name.
-func (p DocumentPatch) RemoveName() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 1))}
-}
-
-// IfName requires that Name is value.
-func (p DocumentPatch) IfName(value string) DocumentPatch {
-	r := new(Document)
-	r.Name = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 1))}
-}
-
-// Home sets Home.
-func (p DocumentPatch) Home(value Address) DocumentPatch {
-	r := new(Document)
-	r.Home = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 2))}
-}
-
-// RemoveHome removes the attributes of Home.
-func (p DocumentPatch) RemoveHome() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 2))}
-}
-
-// IfHome requires that Home is value.
-func (p DocumentPatch) IfHome(value Address) DocumentPatch {
-	r := new(Document)
-	r.Home = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 2))}
-}
-
-// Delivery sets Delivery.
-func (p DocumentPatch) Delivery(value *Address) DocumentPatch {
-	r := new(Document)
-	r.Delivery = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 3))}
-}
-
-// RemoveDelivery removes the attributes of Delivery.
-func (p DocumentPatch) RemoveDelivery() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 3))}
-}
-
-// IfDelivery requires that Delivery is value.
-func (p DocumentPatch) IfDelivery(value *Address) DocumentPatch {
-	r := new(Document)
-	r.Delivery = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 3))}
-}
-
-// Cart sets Cart.
-func (p DocumentPatch) Cart(value Cart) DocumentPatch {
-	r := new(Document)
-	r.Cart = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 4))}
-}
-
-// RemoveCart removes the attributes of Cart.
-func (p DocumentPatch) RemoveCart() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 4))}
-}
-
-// IfCart requires that Cart is value.
-func (p DocumentPatch) IfCart(value Cart) DocumentPatch {
-	r := new(Document)
-	r.Cart = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 4))}
-}
-
-// History sets History.
-func (p DocumentPatch) History(value History) DocumentPatch {
-	r := new(Document)
-	r.History = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 5))}
-}
-
-// RemoveHistory removes the attributes of History.
-func (p DocumentPatch) RemoveHistory() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 5))}
-}
-
-// IfHistory requires that History is value.
-func (p DocumentPatch) IfHistory(value History) DocumentPatch {
-	r := new(Document)
-	r.History = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 5))}
-}
-
-// Display sets Display.
-func (p DocumentPatch) Display(value Display) DocumentPatch {
-	r := new(Document)
-	r.Display = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 6))}
-}
-
-// RemoveDisplay removes the attributes of Display.
-func (p DocumentPatch) RemoveDisplay() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 6))}
-}
-
-// IfDisplay requires that Display is value.
-func (p DocumentPatch) IfDisplay(value Display) DocumentPatch {
-	r := new(Document)
-	r.Display = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 6))}
-}
-
-// Mail sets Mail.
-func (p DocumentPatch) Mail(value Mail) DocumentPatch {
-	r := new(Document)
-	r.Mail = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 7))}
-}
-
-// RemoveMail removes the attributes of Mail.
-func (p DocumentPatch) RemoveMail() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 7))}
-}
-
-// IfMail requires that Mail is value.
-func (p DocumentPatch) IfMail(value Mail) DocumentPatch {
-	r := new(Document)
-	r.Mail = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 7))}
-}
-
-// Public sets Public.
-func (p DocumentPatch) Public(value []Wish) DocumentPatch {
-	r := new(Document)
-	r.Public = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 8))}
-}
-
-// RemovePublic removes the attributes of Public.
-func (p DocumentPatch) RemovePublic() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 8))}
-}
-
-// IfPublic requires that Public is value.
-func (p DocumentPatch) IfPublic(value []Wish) DocumentPatch {
-	r := new(Document)
-	r.Public = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 8))}
-}
-
-// Private sets Private.
-func (p DocumentPatch) Private(value []Wish) DocumentPatch {
-	r := new(Document)
-	r.Private = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Set(0, r, 9))}
-}
-
-// RemovePrivate removes the attributes of Private.
-func (p DocumentPatch) RemovePrivate() DocumentPatch {
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.Remove(0, 9))}
-}
-
-// IfPrivate requires that Private is value.
-func (p DocumentPatch) IfPrivate(value []Wish) DocumentPatch {
-	r := new(Document)
-	r.Private = value
-	return DocumentPatch{mapper.With(p.documentPatch, mapperimpl.If(0, r, 9))}
-}
-
-func userItemizeDocumentItem0Encode(r *Document, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // email
-		return mapperimpl.EncodeString(&r.Email, 0)
-	case 1: // name
-		return mapperimpl.EncodeString(&r.Name, 0)
-	case 2: // Home
-		return userItemizeEncodeAddress(&r.Home, 0)
-	case 3: // Delivery
-		return mapperimpl.EncodePointer(&r.Delivery, 0, userItemizeEncodeAddress)
-	case 4: // Cart
-		return userItemizeEncodeCart(&r.Cart, 0)
-	case 5: // History
-		return userItemizeEncodeHistory(&r.History, 0)
-	case 6: // Display
-		return userItemizeEncodeDisplay(&r.Display, 0)
-	case 7: // Mail
-		return userItemizeEncodeMail(&r.Mail, 0)
-	case 8: // Public
-		return mapperimpl.EncodeSlice(&r.Public, 0, userItemizeEncodeWish)
-	case 9: // Private
-		return mapperimpl.EncodeSlice(&r.Private, 0, userItemizeEncodeWish)
-	}
-	return nil, nil
-}
-
-func userItemizeDocumentItem0Decode(r *Document, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // email
-		return mapperimpl.DecodeString(av, &r.Email, 0)
-	case 1: // name
-		return mapperimpl.DecodeString(av, &r.Name, 0)
-	case 2: // Home
-		return userItemizeDecodeAddress(av, &r.Home, 0)
-	case 3: // Delivery
-		return mapperimpl.DecodePointer(av, &r.Delivery, 0, userItemizeDecodeAddress)
-	case 4: // Cart
-		return userItemizeDecodeCart(av, &r.Cart, 0)
-	case 5: // History
-		return userItemizeDecodeHistory(av, &r.History, 0)
-	case 6: // Display
-		return userItemizeDecodeDisplay(av, &r.Display, 0)
-	case 7: // Mail
-		return userItemizeDecodeMail(av, &r.Mail, 0)
-	case 8: // Public
-		return mapperimpl.DecodeSlice(av, &r.Public, 0, userItemizeDecodeWish)
-	case 9: // Private
-		return mapperimpl.DecodeSlice(av, &r.Private, 0, userItemizeDecodeWish)
-	}
-	return nil
-}
-
-func userItemizeDocumentItem0Same(a, b *Document, attribute int) bool {
-	switch attribute {
-	case 0: // email
-		return a.Email == b.Email
-	case 1: // name
-		return a.Name == b.Name
-	case 2: // Home
-		return userItemizeSameAddress(&a.Home, &b.Home)
-	case 3: // Delivery
-		return mapperimpl.SamePointer(&a.Delivery, &b.Delivery, userItemizeSameAddress)
-	case 4: // Cart
-		return userItemizeSameCart(&a.Cart, &b.Cart)
-	case 5: // History
-		return userItemizeSameHistory(&a.History, &b.History)
-	case 6: // Display
-		return userItemizeSameDisplay(&a.Display, &b.Display)
-	case 7: // Mail
-		return userItemizeSameMail(&a.Mail, &b.Mail)
-	case 8: // Public
-		return mapperimpl.SameSlice(&a.Public, &b.Public, userItemizeSameWish)
-	case 9: // Private
-		return mapperimpl.SameSlice(&a.Private, &b.Private, userItemizeSameWish)
-	}
-	return true
-}
-
-func userItemizeDocumentItem0Equal(a, b *Document) bool {
-	return a.Email == b.Email &&
-		a.Name == b.Name &&
-		userItemizeSameAddress(&a.Home, &b.Home) &&
-		mapperimpl.SamePointer(&a.Delivery, &b.Delivery, userItemizeSameAddress) &&
-		userItemizeSameCart(&a.Cart, &b.Cart) &&
-		userItemizeSameHistory(&a.History, &b.History) &&
-		userItemizeSameDisplay(&a.Display, &b.Display) &&
-		userItemizeSameMail(&a.Mail, &b.Mail) &&
-		mapperimpl.SameSlice(&a.Public, &b.Public, userItemizeSameWish) &&
-		mapperimpl.SameSlice(&a.Private, &b.Private, userItemizeSameWish)
-}
-
-func userItemizeDocumentItem0Clone(dst, src *Document) {
-	dst.Email = src.Email
-	dst.Name = src.Name
-	dst.Home = src.Home
-	mapperimpl.ClonePointer(&dst.Delivery, &src.Delivery, mapperimpl.Copy[Address])
-	dst.Cart = src.Cart
-	dst.History = src.History
-	dst.Display = src.Display
-	dst.Mail = src.Mail
-	dst.Public = slices.Clone(src.Public)
-	dst.Private = slices.Clone(src.Private)
-}
-
-func userItemizeDocumentItem0Present(r *Document) bool {
-	if r.Email != "" {
-		return true
-	}
-	if r.Name != "" {
-		return true
-	}
-	if !mapperimpl.IsZero(&r.Home) {
-		return true
-	}
-	if r.Delivery != nil {
-		return true
-	}
-	if !mapperimpl.IsZero(&r.Cart) {
-		return true
-	}
-	if !mapperimpl.IsZero(&r.History) {
-		return true
-	}
-	if !mapperimpl.IsZero(&r.Display) {
-		return true
-	}
-	if !mapperimpl.IsZero(&r.Mail) {
-		return true
-	}
-	if r.Public != nil {
-		return true
-	}
-	if r.Private != nil {
-		return true
-	}
-	return false
-}
-
-func userItemizeDocumentKeyField(v *Document, i int) (mapperimpl.Value, error) {
-	switch i {
-	case 0: // ID
-		return mapperimpl.StringValue(v.ID)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func userItemizeDocumentSetKeyField(v *Document, i int, value mapperimpl.Value) error {
-	switch i {
-	case 0: // ID
-		v.ID = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func userItemizeDocumentSameKeyFields(a, b *Document) bool {
-	return a.ID == b.ID
-}
-
-func userItemizeDocumentCloneKeyFields(dst, src *Document) {
-	dst.ID = src.ID
-}
-
-// ItemizeCodec is for the mapper.
-func (*Document) ItemizeCodec(*Document) *mapperimpl.Codec[Document] {
-	return &mapperimpl.Codec[Document]{
-		Layout:    "9455d3df667a6b51977009d2",
-		KeyFields: mapperimpl.KeyFields[Document]{Get: userItemizeDocumentKeyField, Set: userItemizeDocumentSetKeyField, Same: userItemizeDocumentSameKeyFields, Clone: userItemizeDocumentCloneKeyFields},
-		Items: []mapperimpl.Item[Document]{
-			mapperimpl.Singleton(mapperimpl.Record[Document]{Encode: userItemizeDocumentItem0Encode, Decode: userItemizeDocumentItem0Decode, Same: userItemizeDocumentItem0Same, Equal: userItemizeDocumentItem0Equal, Clone: userItemizeDocumentItem0Clone, Present: userItemizeDocumentItem0Present}),
-		},
-	}
-}
-
-func userItemizeEncodeAddress(v *Address, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(3)
-	s.At("Street").Set(mapperimpl.EncodeString(&v.Street, 0))
-	s.At("City").Set(mapperimpl.EncodeString(&v.City, 0))
-	s.At("Country").Set(mapperimpl.EncodeString(&v.Country, 0))
-	return s.Value()
-}
-
-func userItemizeEncodeCart(v *Cart, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(1)
-	s.At("Lines").Set(mapperimpl.EncodeString(&v.Lines, 0))
-	return s.Value()
-}
-
-func userItemizeEncodeHistory(v *History, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(1)
-	s.At("Pages").Set(mapperimpl.EncodeString(&v.Pages, 0))
-	return s.Value()
-}
-
-func userItemizeEncodeDisplay(v *Display, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(2)
-	s.At("Theme").Set(mapperimpl.EncodeString(&v.Theme, 0))
-	s.At("Language").Set(mapperimpl.EncodeString(&v.Language, 0))
-	return s.Value()
-}
-
-func userItemizeEncodeMail(v *Mail, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(2)
-	s.At("Offers").Set(mapperimpl.EncodeBool(&v.Offers, 0))
-	s.At("News").Set(mapperimpl.EncodeBool(&v.News, 0))
-	return s.Value()
-}
-
-func userItemizeEncodeWish(v *Wish, o mapperimpl.Options) (types.AttributeValue, error) {
-	s := mapperimpl.NewStruct(5)
-	s.At("AddedAt").Set(mapperimpl.EncodeTime(&v.AddedAt, 0))
-	s.At("SKU").Set(mapperimpl.EncodeString(&v.SKU, 0))
-	s.At("Title").Set(mapperimpl.EncodeString(&v.Title, 0))
-	s.At("Price").Set(mapperimpl.EncodeFloat64(&v.Price, 0))
-	s.At("Notes").Set(mapperimpl.EncodeString(&v.Notes, 0))
-	return s.Value()
-}
-
-func userItemizeDecodeAddress(av types.AttributeValue, v *Address, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *Address) error {
-		switch name {
-		case "Street":
-			return mapperimpl.DecodeString(av, &v.Street, 0)
-		case "City":
-			return mapperimpl.DecodeString(av, &v.City, 0)
-		case "Country":
-			return mapperimpl.DecodeString(av, &v.Country, 0)
-		}
-		return nil
-	})
-}
-
-func userItemizeDecodeCart(av types.AttributeValue, v *Cart, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *Cart) error {
-		switch name {
-		case "Lines":
-			return mapperimpl.DecodeString(av, &v.Lines, 0)
-		}
-		return nil
-	})
-}
-
-func userItemizeDecodeHistory(av types.AttributeValue, v *History, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *History) error {
-		switch name {
-		case "Pages":
-			return mapperimpl.DecodeString(av, &v.Pages, 0)
-		}
-		return nil
-	})
-}
-
-func userItemizeDecodeDisplay(av types.AttributeValue, v *Display, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *Display) error {
-		switch name {
-		case "Theme":
-			return mapperimpl.DecodeString(av, &v.Theme, 0)
-		case "Language":
-			return mapperimpl.DecodeString(av, &v.Language, 0)
-		}
-		return nil
-	})
-}
-
-func userItemizeDecodeMail(av types.AttributeValue, v *Mail, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *Mail) error {
-		switch name {
-		case "Offers":
-			return mapperimpl.DecodeBool(av, &v.Offers, 0)
-		case "News":
-			return mapperimpl.DecodeBool(av, &v.News, 0)
-		}
-		return nil
-	})
-}
-
-func userItemizeDecodeWish(av types.AttributeValue, v *Wish, o mapperimpl.Options) error {
-	return mapperimpl.DecodeStruct(av, v, o, func(name string, av types.AttributeValue, v *Wish) error {
-		switch name {
-		case "AddedAt":
-			return mapperimpl.DecodeTime(av, &v.AddedAt, 0)
-		case "SKU":
-			return mapperimpl.DecodeString(av, &v.SKU, 0)
-		case "Title":
-			return mapperimpl.DecodeString(av, &v.Title, 0)
-		case "Price":
-			return mapperimpl.DecodeFloat64(av, &v.Price, 0)
-		case "Notes":
-			return mapperimpl.DecodeString(av, &v.Notes, 0)
-		}
-		return nil
-	})
-}
-
-func userItemizeSameAddress(a, b *Address) bool {
-	return a.Street == b.Street &&
-		a.City == b.City &&
-		a.Country == b.Country
-}
-
-func userItemizeSameCart(a, b *Cart) bool {
-	return a.Lines == b.Lines
-}
-
-func userItemizeSameHistory(a, b *History) bool {
-	return a.Pages == b.Pages
-}
-
-func userItemizeSameDisplay(a, b *Display) bool {
-	return a.Theme == b.Theme &&
-		a.Language == b.Language
-}
-
-func userItemizeSameMail(a, b *Mail) bool {
-	return a.Offers == b.Offers &&
-		a.News == b.News
-}
-
-func userItemizeSameWish(a, b *Wish) bool {
-	return mapperimpl.SameTime(&a.AddedAt, &b.AddedAt, 0) &&
-		a.SKU == b.SKU &&
-		a.Title == b.Title &&
-		mapperimpl.SameFloat64(&a.Price, &b.Price) &&
-		a.Notes == b.Notes
-}
-
-type profileNode = query.Node[Profile]
-
-// ProfileKey is the key of one Profile, and leads to its parts.
-type ProfileKey struct{ profileNode }
-
-// ProfileByID selects the Profile with the partition key PROFILE#{ID}.
-func ProfileByID(id string) ProfileKey {
-	return ProfileKey{mapperimpl.Entity[Profile](mapperimpl.Arg(mapperimpl.StringValue(id)))}
-}
-
-// Email selects EMAIL.
-func (n ProfileKey) Email() query.Node[Profile] { return mapperimpl.Items(n.profileNode, 0, 1) }
-
-type profileStringElements = query.Elements[Profile, string]
-
-// ProfileKeyValues goes on with {key}.
-type ProfileKeyValues struct {
-	at query.Node[Profile]
-	profileStringElements
-}
-
-func newProfileKeyValues(at query.Node[Profile]) ProfileKeyValues {
-	return ProfileKeyValues{at, query.NewElements[Profile, string](at)}
-}
-
-// Key narrows to one {key}.
-func (n ProfileKeyValues) Key(key string) query.Elements[Profile, string] {
-	return query.NewElements[Profile, string](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(key))))
-}
-
-// Values selects VALUE#{key}.
-func (n ProfileKey) Values() ProfileKeyValues {
-	return newProfileKeyValues(mapperimpl.Items(n.profileNode, 1, 1))
-}
-
-type profilePatch = mapper.Patch[Profile]
-
-// ProfilePatch is changes of one Profile that are written without reading it.
-type ProfilePatch struct{ profilePatch }
-
-// PatchProfile begins a patch of the Profile with the partition key PROFILE#{ID}.
-func PatchProfile(id string) ProfilePatch {
-	return ProfilePatch{mapper.NewPatch(ProfileByID(id).profileNode)}
-}
-
-// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
-func (p ProfilePatch) Upsert() ProfilePatch {
-	return ProfilePatch{mapper.With(p.profilePatch, mapperimpl.Upsert)}
-}
-
-// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
-func (p ProfilePatch) IfEntityExists() ProfilePatch {
-	return ProfilePatch{mapper.With(p.profilePatch, mapperimpl.IfEntityExists)}
-}
-
-// Email sets Email.
-func (p ProfilePatch) Email(value string) ProfilePatch {
-	r := new(Profile)
-	r.Email = value
-	return ProfilePatch{mapper.With(p.profilePatch, mapperimpl.Set(0, r, 0))}
-}
-
-// RemoveEmail removes the attributes of Email.
-func (p ProfilePatch) RemoveEmail() ProfilePatch {
-	return ProfilePatch{mapper.With(p.profilePatch, mapperimpl.Remove(0, 0))}
-}
-
-// IfEmail requires that Email is value.
-func (p ProfilePatch) IfEmail(value string) ProfilePatch {
-	r := new(Profile)
-	r.Email = value
-	return ProfilePatch{mapper.With(p.profilePatch, mapperimpl.If(0, r, 0))}
-}
-
-// AddValues adds an element to Values.
-func (p ProfilePatch) AddValues(key string, value string) ProfilePatch {
-	return ProfilePatch{mapper.With(p.profilePatch, mapperimpl.AddEntry(1, key, &value))}
-}
-
-// RemoveValues removes the element of Values with that key.
-func (p ProfilePatch) RemoveValues(key string) ProfilePatch {
-	return ProfilePatch{mapper.With(p.profilePatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.StringValue(key))))}
-}
-
-func userItemizeProfileItem0Encode(r *Profile, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Email
-		return mapperimpl.EncodeString(&r.Email, 0)
-	}
-	return nil, nil
-}
-
-func userItemizeProfileItem0Decode(r *Profile, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Email
-		return mapperimpl.DecodeString(av, &r.Email, 0)
-	}
-	return nil
-}
-
-func userItemizeProfileItem0Same(a, b *Profile, attribute int) bool {
-	switch attribute {
-	case 0: // Email
-		return a.Email == b.Email
-	}
-	return true
-}
-
-func userItemizeProfileItem0Equal(a, b *Profile) bool {
-	return a.Email == b.Email
-}
-
-func userItemizeProfileItem0Clone(dst, src *Profile) {
-	dst.Email = src.Email
-}
-
-func userItemizeProfileItem0Present(r *Profile) bool {
-	if r.Email != "" {
-		return true
-	}
-	return false
-}
-
-func userItemizeProfileItem1Encode(r *string, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Values
-		return mapperimpl.EncodeString(r, 0)
-	}
-	return nil, nil
-}
-
-func userItemizeProfileItem1Decode(r *string, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Values
-		return mapperimpl.DecodeString(av, r, 0)
-	}
-	return nil
-}
-
-func userItemizeProfileItem1Same(a, b *string, attribute int) bool {
-	switch attribute {
-	case 0: // Values
-		return (*a) == (*b)
-	}
-	return true
-}
-
-func userItemizeProfileItem1Equal(a, b *string) bool {
-	return (*a) == (*b)
-}
-
-func userItemizeProfileItem1Clone(dst, src *string) {
-	(*dst) = (*src)
-}
-
-func userItemizeProfileItem1Field(v *Profile, allocate bool) *map[string]string {
-	return &v.Values
-}
-
-func userItemizeProfileItem1KeyFrom(value mapperimpl.Value) (k string, err error) {
-	err = func() error {
-		k = string(value.Text)
-		return nil
-	}()
-	return k, err
-}
-
-func userItemizeProfileItem1EqualMap(a, b map[string]string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for k, x := range a {
-		y, ok := b[k]
-		if !ok || !userItemizeProfileItem1Equal(&x, &y) {
-			return false
-		}
-	}
-	return true
-}
-
-func userItemizeProfileKeyField(v *Profile, i int) (mapperimpl.Value, error) {
-	switch i {
-	case 0: // ID
-		return mapperimpl.StringValue(v.ID)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func userItemizeProfileSetKeyField(v *Profile, i int, value mapperimpl.Value) error {
-	switch i {
-	case 0: // ID
-		v.ID = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func userItemizeProfileSameKeyFields(a, b *Profile) bool {
-	return a.ID == b.ID
-}
-
-func userItemizeProfileCloneKeyFields(dst, src *Profile) {
-	dst.ID = src.ID
-}
-
-// ItemizeCodec is for the mapper.
-func (*Profile) ItemizeCodec(*Profile) *mapperimpl.Codec[Profile] {
-	return &mapperimpl.Codec[Profile]{
-		Layout:    "55deafb566e3cbac744e7cb5",
-		KeyFields: mapperimpl.KeyFields[Profile]{Get: userItemizeProfileKeyField, Set: userItemizeProfileSetKeyField, Same: userItemizeProfileSameKeyFields, Clone: userItemizeProfileCloneKeyFields},
-		Items: []mapperimpl.Item[Profile]{
-			mapperimpl.Singleton(mapperimpl.Record[Profile]{Encode: userItemizeProfileItem0Encode, Decode: userItemizeProfileItem0Decode, Same: userItemizeProfileItem0Same, Equal: userItemizeProfileItem0Equal, Clone: userItemizeProfileItem0Clone, Present: userItemizeProfileItem0Present}),
-			mapperimpl.Map(userItemizeProfileItem1Field, mapperimpl.Keys[string]{To: func(k string) (mapperimpl.Value, error) { return mapperimpl.StringValue(k) }, From: userItemizeProfileItem1KeyFrom}, userItemizeProfileItem1EqualMap, mapperimpl.Record[string]{Encode: userItemizeProfileItem1Encode, Decode: userItemizeProfileItem1Decode, Same: userItemizeProfileItem1Same, Equal: userItemizeProfileItem1Equal, Clone: userItemizeProfileItem1Clone}),
-		},
-	}
-}
-
-type profileDocumentNode = query.Node[ProfileDocument]
-
-// ProfileDocumentKey is the key of one ProfileDocument, and leads to its parts.
-type ProfileDocumentKey struct{ profileDocumentNode }
-
-// ProfileDocumentByID selects the ProfileDocument with the partition key PROFILE#{ID}.
-func ProfileDocumentByID(id string) ProfileDocumentKey {
-	return ProfileDocumentKey{mapperimpl.Entity[ProfileDocument](mapperimpl.Arg(mapperimpl.StringValue(id)))}
-}
-
-// Email selects the item of the table documents.
-func (n ProfileDocumentKey) Email() query.Node[ProfileDocument] {
-	return mapperimpl.Items(n.profileDocumentNode, 0, 0)
-}
-
-type profileDocumentPatch = mapper.Patch[ProfileDocument]
-
-// ProfileDocumentPatch is changes of one ProfileDocument that are written without reading it.
-type ProfileDocumentPatch struct{ profileDocumentPatch }
-
-// PatchProfileDocument begins a patch of the ProfileDocument with the partition key PROFILE#{ID}.
-func PatchProfileDocument(id string) ProfileDocumentPatch {
-	return ProfileDocumentPatch{mapper.NewPatch(ProfileDocumentByID(id).profileDocumentNode)}
-}
-
-// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
-func (p ProfileDocumentPatch) Upsert() ProfileDocumentPatch {
-	return ProfileDocumentPatch{mapper.With(p.profileDocumentPatch, mapperimpl.Upsert)}
-}
-
-// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
-func (p ProfileDocumentPatch) IfEntityExists() ProfileDocumentPatch {
-	return ProfileDocumentPatch{mapper.With(p.profileDocumentPatch, mapperimpl.IfEntityExists)}
-}
-
-// Email sets Email.
-func (p ProfileDocumentPatch) Email(value string) ProfileDocumentPatch {
-	r := new(ProfileDocument)
-	r.Email = value
-	return ProfileDocumentPatch{mapper.With(p.profileDocumentPatch, mapperimpl.Set(0, r, 0))}
-}
-
-// RemoveEmail removes the attributes of Email.
-func (p ProfileDocumentPatch) RemoveEmail() ProfileDocumentPatch {
-	return ProfileDocumentPatch{mapper.With(p.profileDocumentPatch, mapperimpl.Remove(0, 0))}
-}
-
-// IfEmail requires that Email is value.
-func (p ProfileDocumentPatch) IfEmail(value string) ProfileDocumentPatch {
-	r := new(ProfileDocument)
-	r.Email = value
-	return ProfileDocumentPatch{mapper.With(p.profileDocumentPatch, mapperimpl.If(0, r, 0))}
-}
-
-// Values sets Values.
-func (p ProfileDocumentPatch) Values(value map[string]string) ProfileDocumentPatch {
-	r := new(ProfileDocument)
-	r.Values = value
-	return ProfileDocumentPatch{mapper.With(p.profileDocumentPatch, mapperimpl.Set(0, r, 1))}
-}
-
-// RemoveValues removes the attributes of Values.
-func (p ProfileDocumentPatch) RemoveValues() ProfileDocumentPatch {
-	return ProfileDocumentPatch{mapper.With(p.profileDocumentPatch, mapperimpl.Remove(0, 1))}
-}
-
-// IfValues requires that Values is value.
-func (p ProfileDocumentPatch) IfValues(value map[string]string) ProfileDocumentPatch {
-	r := new(ProfileDocument)
-	r.Values = value
-	return ProfileDocumentPatch{mapper.With(p.profileDocumentPatch, mapperimpl.If(0, r, 1))}
-}
-
-func userItemizeProfileDocumentItem0Encode(r *ProfileDocument, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Email
-		return mapperimpl.EncodeString(&r.Email, 0)
-	case 1: // Values
-		return mapperimpl.EncodeMap(&r.Values, 0, mapperimpl.StringKey[string], mapperimpl.EncodeString[string])
-	}
-	return nil, nil
-}
-
-func userItemizeProfileDocumentItem0Decode(r *ProfileDocument, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Email
-		return mapperimpl.DecodeString(av, &r.Email, 0)
-	case 1: // Values
-		return mapperimpl.DecodeMap(av, &r.Values, 0, mapperimpl.ParseStringKey[string], mapperimpl.DecodeString[string])
-	}
-	return nil
-}
-
-func userItemizeProfileDocumentItem0Same(a, b *ProfileDocument, attribute int) bool {
-	switch attribute {
-	case 0: // Email
-		return a.Email == b.Email
-	case 1: // Values
-		return mapperimpl.SamePlainMap(&a.Values, &b.Values)
-	}
-	return true
-}
-
-func userItemizeProfileDocumentItem0Equal(a, b *ProfileDocument) bool {
-	return a.Email == b.Email &&
-		mapperimpl.SamePlainMap(&a.Values, &b.Values)
-}
-
-func userItemizeProfileDocumentItem0Clone(dst, src *ProfileDocument) {
-	dst.Email = src.Email
-	dst.Values = maps.Clone(src.Values)
-}
-
-func userItemizeProfileDocumentItem0Present(r *ProfileDocument) bool {
-	if r.Email != "" {
-		return true
-	}
-	if r.Values != nil {
-		return true
-	}
-	return false
-}
-
-func userItemizeProfileDocumentKeyField(v *ProfileDocument, i int) (mapperimpl.Value, error) {
-	switch i {
-	case 0: // ID
-		return mapperimpl.StringValue(v.ID)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func userItemizeProfileDocumentSetKeyField(v *ProfileDocument, i int, value mapperimpl.Value) error {
-	switch i {
-	case 0: // ID
-		v.ID = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func userItemizeProfileDocumentSameKeyFields(a, b *ProfileDocument) bool {
-	return a.ID == b.ID
-}
-
-func userItemizeProfileDocumentCloneKeyFields(dst, src *ProfileDocument) {
-	dst.ID = src.ID
-}
-
-// ItemizeCodec is for the mapper.
-func (*ProfileDocument) ItemizeCodec(*ProfileDocument) *mapperimpl.Codec[ProfileDocument] {
-	return &mapperimpl.Codec[ProfileDocument]{
-		Layout:    "d7c5715045baf84b685457be",
-		KeyFields: mapperimpl.KeyFields[ProfileDocument]{Get: userItemizeProfileDocumentKeyField, Set: userItemizeProfileDocumentSetKeyField, Same: userItemizeProfileDocumentSameKeyFields, Clone: userItemizeProfileDocumentCloneKeyFields},
-		Items: []mapperimpl.Item[ProfileDocument]{
-			mapperimpl.Singleton(mapperimpl.Record[ProfileDocument]{Encode: userItemizeProfileDocumentItem0Encode, Decode: userItemizeProfileDocumentItem0Decode, Same: userItemizeProfileDocumentItem0Same, Equal: userItemizeProfileDocumentItem0Equal, Clone: userItemizeProfileDocumentItem0Clone, Present: userItemizeProfileDocumentItem0Present}),
-		},
-	}
-}
+	mapperimpl.NoMethods
+}{}
+
+const (
+	_ = mapperimpl.EnforceVersion(2 - mapperimpl.MinVersion)
+	_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 2)
+)

@@ -15,7 +15,7 @@ var All = []any{
 	&Decimals{}, &NamedTypes{}, &TimeElements{}, &MapElements{}, &ScalarElements{}, &Members{}, &PointerElements{},
 	&Composite{}, &OwnerKeys{}, &Product{}, &Satellites{}, &Thread{}, &Reading{}, &Chunk{}, &Order{}, &Bare{},
 	&OneTable{}, &NoVersion{}, &NamedVersion{}, &Expiring{}, &ExpiringAll{}, &Slashes{}, &TextKeys{}, &BinaryKey{},
-	&Wide{}, &EmbeddedElements{}, &SameKeys{}, &Lossy{}, &Nothing{},
+	&Wide{}, &EmbeddedElements{}, &SameKeys{}, &Lossy{}, &Nothing{}, &Trees{},
 }
 
 // User is the model of the documentation.
@@ -553,3 +553,24 @@ type Nothing struct {
 	_  struct{} `ddb:"table=nothing,sk=HEAD,root"`
 	ID string   `ddb:"pk={ID},stored"`
 }
+
+// Trees has types that contain themselves.
+type Trees struct {
+	_     struct{} `ddb:"table=trees"`
+	ID    string   `ddb:"pk=TREE#{ID}"`
+	Root  Node     `ddb:"sk=HEAD,nested"`
+	List  []*Node  `ddb:"sk=HEAD" dynamodbav:",omitempty"`
+	Paths Paths    `ddb:"sk=HEAD"`
+	Nodes []Node   `ddb:"sk=NODE#{Name}"`
+}
+
+// Node is a node of a tree.
+type Node struct {
+	Name     string
+	Children []Node `dynamodbav:"children,omitempty"`
+	Next     *Node
+	By       map[string]Node
+}
+
+// Paths are paths that part.
+type Paths map[string]Paths

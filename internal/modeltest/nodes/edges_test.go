@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -91,7 +90,7 @@ func TestEdgesOfRanges(t *testing.T) {
 		t.Errorf("%d in 1960", got)
 	}
 	tickets := newMapper[Ticket](t)
-	if _, err := TicketByQueue("q").Filter(expression.Name("Title").Equal(expression.Value("x"))).Slice(ctx, tickets); err == nil || !strings.Contains(err.Error(), "an entity has several") {
+	if _, err := TicketByQueue("q").Filter(TicketFields.Title.Equal("x")).Slice(ctx, tickets); err == nil || !strings.Contains(err.Error(), "an entity has several") {
 		t.Errorf("%v", err)
 	}
 }
@@ -104,22 +103,26 @@ func TestEdgesOfPatches(t *testing.T) {
 	client := enginetest.Start(t).Client()
 	m := must(mapper.New[Shelf](client, mapper.Table(table)))(t)
 	must(m.Save(ctx, m.New(Shelf{ID: "1", Name: "n", Level: 3, Session: &Session{"old", time.Now().Add(-time.Hour)}})))(t)
-	p := PatchShelf("1")
-	if _, err := p.Session(Session{Token: "new"}).Upsert().Exec(ctx, m); err == nil || !strings.Contains(err.Error(), "it can expire") {
+	p, f := ShelfByID("1"), ShelfFields
+	if _, err := p.Patch(f.Session.Set(Session{Token: "new"})).Upsert().Exec(ctx, m); err == nil || !strings.Contains(err.Error(), "it can expire") {
 		t.Errorf("%v", err)
 	}
-	if _, err := p.Session(Session{Token: "new"}).Exec(ctx, m); !errors.Is(err, mapper.ErrNotFound) {
+	if _, err := p.Patch(f.Session.Set(Session{Token: "new"})).Exec(ctx, m); !errors.Is(err, mapper.ErrNotFound) {
 		t.Errorf("an expired item was patched: %v", err)
 	}
 	var conflict *mapper.ConflictError
-	if _, err := p.IncrementLevel(-4).Exec(ctx, m); !errors.As(err, &conflict) {
+	if _, err := p.Patch(f.Level.Decrement(4)).Exec(ctx, m); !errors.As(err, &conflict) {
 		t.Errorf("%v", err)
 	}
-	must(p.IncrementLevel(-3).Name("a").Name("b").Exec(ctx, m))(t)
+	must(p.Patch(f.Level.Decrement(3), f.Name.Set("a"), f.Name.Set("b")).Exec(ctx, m))(t)
 	if e := must(m.Load(ctx, ShelfByID("1")))(t); e.Value.Name != "b" || e.Value.Level != 0 {
 		t.Errorf("%+v", e.Value)
 	}
-	for name, p := range map[string]ShelfPatch{"set, incremented": p.Level(1).IncrementLevel(1), "twice": p.IncrementLevel(1).IncrementLevel(1), "only checks": p.IfName("b")} {
+	for name, p := range map[string]patch[Shelf]{
+		"set, incremented": p.Patch(f.Level.Set(1), f.Level.Increment(1)),
+		"twice":            p.Patch(f.Level.Increment(1), f.Level.Increment(1)),
+		"only checks":      p.Patch().If(f.Name.Equal("b")),
+	} {
 		if r, err := p.Exec(ctx, m); err == nil || r.Requests() != 0 {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -136,7 +139,7 @@ func TestEdgesOfPatches(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, err := PatchShelf(id).Notes(Extra{2, "y"}).Exec(ctx, m)
+		_, err := ShelfByID(id).Patch(f.Notes.Set(Extra{2, "y"})).Exec(ctx, m)
 		if live && err != nil || !live && !errors.Is(err, mapper.ErrNotFound) {
 			t.Errorf("live %v: %v", live, err)
 		}
@@ -147,7 +150,7 @@ func TestEdgesOfPatches(t *testing.T) {
 	// Upsert of what is known by a part of a time stores the time.
 	happenings := newMapper[Happening](t)
 	at := time.Date(2021, time.November, 14, 9, 30, 0, 0, time.UTC)
-	must(PatchHappening(at, "x").Text("t").Upsert().Exec(ctx, happenings))(t)
+	must(HappeningByAtID(at, "x").Patch(HappeningFields.Text.Set("t")).Upsert().Exec(ctx, happenings))(t)
 	if e := must(happenings.Load(ctx, HappeningByAtID(at, "x")))(t); !e.Value.At.Equal(at) {
 		t.Errorf("%v", e.Value.At)
 	}

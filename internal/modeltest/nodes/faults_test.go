@@ -56,17 +56,20 @@ func TestFaultsOfPatches(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[Log](enginetest.Start(t).Client(), mapper.Table(table)))(t)
 	added := Event{K: "x"}
-	patches := map[string]func(LogPatch) LogPatch{
-		"increment":       func(p LogPatch) LogPatch { return p.IncrementCount(1) },
-		"set":             func(p LogPatch) LogPatch { return p.Count(6) },
-		"set and add":     func(p LogPatch) LogPatch { return p.IncrementCount(1).AddAddress(added) },
-		"if, and another": func(p LogPatch) LogPatch { return p.IfCount(5).Count(6).AddAddress(added) },
-		"add":             func(p LogPatch) LogPatch { return p.AddAddress(added) },
-		"add and check":   func(p LogPatch) LogPatch { return p.AddAddress(added).IfEntityExists() },
-		"remove":          func(p LogPatch) LogPatch { return p.RemoveBook("y") },
+	count := LogFields.Count
+	patches := map[string]func(LogKey) patch[Log]{
+		"increment":   func(p LogKey) patch[Log] { return p.Patch(count.Increment(1)) },
+		"set":         func(p LogKey) patch[Log] { return p.Patch(count.Set(6)) },
+		"set and add": func(p LogKey) patch[Log] { return p.Patch(count.Increment(1)).And(p.Address().Add(added)) },
+		"if, and another": func(p LogKey) patch[Log] {
+			return p.Patch(count.Set(6)).If(count.Equal(5)).And(p.Address().Add(added))
+		},
+		"add":           func(p LogKey) patch[Log] { return p.Address().Add(added) },
+		"add and check": func(p LogKey) patch[Log] { return p.Address().Add(added).IfEntityExists() },
+		"remove":        func(p LogKey) patch[Log] { return p.Book().K("y").Delete() },
 	}
 	id := 0
-	for name, patch := range patches {
+	for name, patchOf := range patches {
 		for _, exactly := range []bool{false, true} {
 			for _, kind := range []string{"request lost", "answer lost", "throttled"} {
 				for at := range 4 {
@@ -86,7 +89,7 @@ func TestFaultsOfPatches(t *testing.T) {
 					if exactly {
 						options = append(options, mapper.ExactlyOnce())
 					}
-					_, err := patch(PatchLog(key)).Exec(ctx, m, options...)
+					_, err := patchOf(LogByID(key)).Exec(ctx, m, options...)
 					now := must(clean.Load(ctx, LogByID(key), mapper.Strong()))(t).Value
 					changed := now.Count != 5 || len(now.Address) > 0 || len(now.Book) == 0
 					whole := patched(name, now)

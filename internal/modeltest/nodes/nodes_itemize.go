@@ -5,16 +5,905 @@ package nodes
 import (
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
 )
 
-const (
-	_ = mapperimpl.EnforceVersion(1 - mapperimpl.MinVersion)
-	_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 1)
+// LogByID selects the Log with the partition key LOG#{ID}.
+func LogByID(id string) LogKey {
+	return LogKey{mapper.NewEntityNode(mapperimpl.Entity[Log](mapperimpl.Arg(mapperimpl.StringValue(id))))}
+}
+
+// LogKey is the key of one Log, and leads to its parts.
+//
+// Calls: U, HEAD, Nanos, Millis, Seconds, Unix, Dates, Months, Weeks, Years, Address, Book, Lists, Extra; Patch.
+type LogKey struct{ logNode }
+
+// U selects what begins with U#. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
+// After.
+func (n LogKey) U() query.Elements[Log, Event] {
+	return query.NewElements[Log, Event](mapperimpl.Prefix(n.logNode.Node, 0, "U#"))
+}
+
+// HEAD selects HEAD. Calls: Patch.
+func (n LogKey) HEAD() mapper.ItemNode[Log, Log] {
+	return mapper.NewItemNode[Log, Log](mapperimpl.Items(n.logNode.Node, 0, 1), 0)
+}
+
+// Nanos selects NANOS#{At}.
+func (n LogKey) Nanos() LogKeyNanos { return newLogKeyNanos(mapperimpl.Items(n.logNode.Node, 1, 1)) }
+
+// Millis selects MILLIS#{At:millis}#{K}.
+func (n LogKey) Millis() LogKeyMillis { return newLogKeyMillis(mapperimpl.Items(n.logNode.Node, 2, 1)) }
+
+// Seconds selects SECONDS#{At:seconds}#{K}.
+func (n LogKey) Seconds() LogKeySeconds {
+	return newLogKeySeconds(mapperimpl.Items(n.logNode.Node, 3, 1))
+}
+
+// Unix selects UNIX#{At:unix}#{K}.
+func (n LogKey) Unix() LogKeyUnix { return newLogKeyUnix(mapperimpl.Items(n.logNode.Node, 4, 1)) }
+
+// Dates selects DATES#{At:date}#{K}.
+func (n LogKey) Dates() LogKeyDates { return newLogKeyDates(mapperimpl.Items(n.logNode.Node, 5, 1)) }
+
+// Months selects MONTHS#{At:month}#{K}.
+func (n LogKey) Months() LogKeyMonths { return newLogKeyMonths(mapperimpl.Items(n.logNode.Node, 6, 1)) }
+
+// Weeks selects WEEKS#{At:week}#{K}.
+func (n LogKey) Weeks() LogKeyWeeks { return newLogKeyWeeks(mapperimpl.Items(n.logNode.Node, 7, 1)) }
+
+// Years selects YEARS#{At:year}#{K}.
+func (n LogKey) Years() LogKeyYears { return newLogKeyYears(mapperimpl.Items(n.logNode.Node, 8, 1)) }
+
+// Address selects U#Address#{K}.
+func (n LogKey) Address() LogKeyAddress {
+	return newLogKeyAddress(mapperimpl.Items(n.logNode.Node, 9, 1))
+}
+
+// Book selects U#AddressBook#{K}.
+func (n LogKey) Book() LogKeyBook { return newLogKeyBook(mapperimpl.Items(n.logNode.Node, 10, 1)) }
+
+// Lists selects LIST#{List}#{At}.
+func (n LogKey) Lists() LogKeyLists { return newLogKeyLists(mapperimpl.Items(n.logNode.Node, 11, 1)) }
+
+// Extra selects EXTRA. Calls: Patch, Delete.
+func (n LogKey) Extra() mapper.ItemNode[Log, Extra] {
+	return mapper.NewItemNode[Log, Extra](mapperimpl.Items(n.logNode.Node, 12, 1), 12)
+}
+
+// LogKeyNanos goes on with {At}.
+//
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter,
+// Project, Limit, Reverse, After.
+type LogKeyNanos struct {
+	at query.Node[Log]
+	logEventItems
+	logEventHours
+}
+
+func newLogKeyNanos(at query.Node[Log]) LogKeyNanos {
+	return LogKeyNanos{
+		at, mapper.NewElementsNode[Log, Event](at, 1), mapperimpl.Hours(at, query.NewElements[Log, Event]),
+	}
+}
+
+// At narrows to one {At}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After.
+func (n LogKeyNanos) At(atValue time.Time) mapper.ElementNode[Log, Event] {
+	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(atValue))), 1)
+}
+
+// LogKeyMillis goes on with {At:millis}.
+//
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter,
+// Project, Limit, Reverse, After.
+type LogKeyMillis struct {
+	at query.Node[Log]
+	logEventItems
+	logEventHours
+}
+
+func newLogKeyMillis(at query.Node[Log]) LogKeyMillis {
+	return LogKeyMillis{
+		at, mapper.NewElementsNode[Log, Event](at, 2), mapperimpl.Hours(at, query.NewElements[Log, Event]),
+	}
+}
+
+// At narrows to one {At:millis}.
+func (n LogKeyMillis) At(atValue time.Time) LogKeyMillisAt {
+	return newLogKeyMillisAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+}
+
+// LogKeyMillisAt goes on with {K}.
+//
+// Calls: K; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+type LogKeyMillisAt struct {
+	at query.Node[Log]
+	logEventElements
+}
+
+func newLogKeyMillisAt(at query.Node[Log]) LogKeyMillisAt {
+	return LogKeyMillisAt{at, query.NewElements[Log, Event](at)}
+}
+
+// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After.
+func (n LogKeyMillisAt) K(k string) mapper.ElementNode[Log, Event] {
+	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))), 2)
+}
+
+// LogKeySeconds goes on with {At:seconds}.
+//
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter,
+// Project, Limit, Reverse, After.
+type LogKeySeconds struct {
+	at query.Node[Log]
+	logEventItems
+	logEventHours
+}
+
+func newLogKeySeconds(at query.Node[Log]) LogKeySeconds {
+	return LogKeySeconds{
+		at, mapper.NewElementsNode[Log, Event](at, 3), mapperimpl.Hours(at, query.NewElements[Log, Event]),
+	}
+}
+
+// At narrows to one {At:seconds}.
+func (n LogKeySeconds) At(atValue time.Time) LogKeySecondsAt {
+	return newLogKeySecondsAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+}
+
+// LogKeySecondsAt goes on with {K}.
+//
+// Calls: K; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+type LogKeySecondsAt struct {
+	at query.Node[Log]
+	logEventElements
+}
+
+func newLogKeySecondsAt(at query.Node[Log]) LogKeySecondsAt {
+	return LogKeySecondsAt{at, query.NewElements[Log, Event](at)}
+}
+
+// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After.
+func (n LogKeySecondsAt) K(k string) mapper.ElementNode[Log, Event] {
+	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))), 3)
+}
+
+// LogKeyUnix goes on with {At:unix}.
+//
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter,
+// Project, Limit, Reverse, After.
+type LogKeyUnix struct {
+	at query.Node[Log]
+	logEventItems
+	logEventHours
+}
+
+func newLogKeyUnix(at query.Node[Log]) LogKeyUnix {
+	return LogKeyUnix{
+		at, mapper.NewElementsNode[Log, Event](at, 4), mapperimpl.Hours(at, query.NewElements[Log, Event]),
+	}
+}
+
+// At narrows to one {At:unix}.
+func (n LogKeyUnix) At(atValue time.Time) LogKeyUnixAt {
+	return newLogKeyUnixAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+}
+
+// LogKeyUnixAt goes on with {K}.
+//
+// Calls: K; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+type LogKeyUnixAt struct {
+	at query.Node[Log]
+	logEventElements
+}
+
+func newLogKeyUnixAt(at query.Node[Log]) LogKeyUnixAt {
+	return LogKeyUnixAt{at, query.NewElements[Log, Event](at)}
+}
+
+// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After.
+func (n LogKeyUnixAt) K(k string) mapper.ElementNode[Log, Event] {
+	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))), 4)
+}
+
+// LogKeyDates goes on with {At:date}.
+//
+// Calls: At; Year, Month, Day, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter,
+// Project, Limit, Reverse, After.
+type LogKeyDates struct {
+	at query.Node[Log]
+	logEventItems
+	logEventDays
+}
+
+func newLogKeyDates(at query.Node[Log]) LogKeyDates {
+	return LogKeyDates{
+		at, mapper.NewElementsNode[Log, Event](at, 5), mapperimpl.Days(at, query.NewElements[Log, Event]),
+	}
+}
+
+// At narrows to one {At:date}.
+func (n LogKeyDates) At(atValue time.Time) LogKeyDatesAt {
+	return newLogKeyDatesAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+}
+
+// LogKeyDatesAt goes on with {K}.
+//
+// Calls: K; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+type LogKeyDatesAt struct {
+	at query.Node[Log]
+	logEventElements
+}
+
+func newLogKeyDatesAt(at query.Node[Log]) LogKeyDatesAt {
+	return LogKeyDatesAt{at, query.NewElements[Log, Event](at)}
+}
+
+// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After.
+func (n LogKeyDatesAt) K(k string) mapper.ElementNode[Log, Event] {
+	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))), 5)
+}
+
+// LogKeyMonths goes on with {At:month}.
+//
+// Calls: At; Year, Month, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
+// Limit, Reverse, After.
+type LogKeyMonths struct {
+	at query.Node[Log]
+	logEventItems
+	logEventMonths
+}
+
+func newLogKeyMonths(at query.Node[Log]) LogKeyMonths {
+	return LogKeyMonths{
+		at, mapper.NewElementsNode[Log, Event](at, 6), mapperimpl.Months(at, query.NewElements[Log, Event]),
+	}
+}
+
+// At narrows to one {At:month}.
+func (n LogKeyMonths) At(atValue time.Time) LogKeyMonthsAt {
+	return newLogKeyMonthsAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+}
+
+// LogKeyMonthsAt goes on with {K}.
+//
+// Calls: K; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+type LogKeyMonthsAt struct {
+	at query.Node[Log]
+	logEventElements
+}
+
+func newLogKeyMonthsAt(at query.Node[Log]) LogKeyMonthsAt {
+	return LogKeyMonthsAt{at, query.NewElements[Log, Event](at)}
+}
+
+// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After.
+func (n LogKeyMonthsAt) K(k string) mapper.ElementNode[Log, Event] {
+	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))), 6)
+}
+
+// LogKeyWeeks goes on with {At:week}.
+//
+// Calls: At; Year, Week, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
+// Limit, Reverse, After.
+type LogKeyWeeks struct {
+	at query.Node[Log]
+	logEventItems
+	logEventWeeks
+}
+
+func newLogKeyWeeks(at query.Node[Log]) LogKeyWeeks {
+	return LogKeyWeeks{
+		at, mapper.NewElementsNode[Log, Event](at, 7), mapperimpl.Weeks(at, query.NewElements[Log, Event]),
+	}
+}
+
+// At narrows to one {At:week}.
+func (n LogKeyWeeks) At(atValue time.Time) LogKeyWeeksAt {
+	return newLogKeyWeeksAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+}
+
+// LogKeyWeeksAt goes on with {K}.
+//
+// Calls: K; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+type LogKeyWeeksAt struct {
+	at query.Node[Log]
+	logEventElements
+}
+
+func newLogKeyWeeksAt(at query.Node[Log]) LogKeyWeeksAt {
+	return LogKeyWeeksAt{at, query.NewElements[Log, Event](at)}
+}
+
+// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After.
+func (n LogKeyWeeksAt) K(k string) mapper.ElementNode[Log, Event] {
+	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))), 7)
+}
+
+// LogKeyYears goes on with {At:year}.
+//
+// Calls: At; Year, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After.
+type LogKeyYears struct {
+	at query.Node[Log]
+	logEventItems
+	logEventYears
+}
+
+func newLogKeyYears(at query.Node[Log]) LogKeyYears {
+	return LogKeyYears{
+		at, mapper.NewElementsNode[Log, Event](at, 8), mapperimpl.Years(at, query.NewElements[Log, Event]),
+	}
+}
+
+// At narrows to one {At:year}.
+func (n LogKeyYears) At(atValue time.Time) LogKeyYearsAt {
+	return newLogKeyYearsAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+}
+
+// LogKeyYearsAt goes on with {K}.
+//
+// Calls: K; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+type LogKeyYearsAt struct {
+	at query.Node[Log]
+	logEventElements
+}
+
+func newLogKeyYearsAt(at query.Node[Log]) LogKeyYearsAt {
+	return LogKeyYearsAt{at, query.NewElements[Log, Event](at)}
+}
+
+// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After.
+func (n LogKeyYearsAt) K(k string) mapper.ElementNode[Log, Event] {
+	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))), 8)
+}
+
+// LogKeyAddress goes on with {K}.
+//
+// Calls: K; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+type LogKeyAddress struct {
+	at query.Node[Log]
+	logEventItems
+}
+
+func newLogKeyAddress(at query.Node[Log]) LogKeyAddress {
+	return LogKeyAddress{at, mapper.NewElementsNode[Log, Event](at, 9)}
+}
+
+// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After.
+func (n LogKeyAddress) K(k string) mapper.ElementNode[Log, Event] {
+	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(k))), 9)
+}
+
+// LogKeyBook goes on with {K}.
+//
+// Calls: K; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+type LogKeyBook struct {
+	at query.Node[Log]
+	logEventItems
+}
+
+func newLogKeyBook(at query.Node[Log]) LogKeyBook {
+	return LogKeyBook{at, mapper.NewElementsNode[Log, Event](at, 10)}
+}
+
+// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After.
+func (n LogKeyBook) K(k string) mapper.ElementNode[Log, Event] {
+	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(k))), 10)
+}
+
+// LogKeyLists goes on with {List}.
+//
+// Calls: List; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+type LogKeyLists struct {
+	at query.Node[Log]
+	logListEventItems
+}
+
+func newLogKeyLists(at query.Node[Log]) LogKeyLists {
+	return LogKeyLists{at, mapper.NewElementsNode[Log, ListEvent](at, 11)}
+}
+
+// List narrows to one {List}.
+func (n LogKeyLists) List(list string) LogKeyListsList {
+	return newLogKeyListsList(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.StringValue(list))))
+}
+
+// LogKeyListsList goes on with {At}.
+//
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Slice, Page, Count, Plan, Input; Filter,
+// Project, Limit, Reverse, After.
+type LogKeyListsList struct {
+	at query.Node[Log]
+	logListEventElements
+	logListEventHours
+}
+
+func newLogKeyListsList(at query.Node[Log]) LogKeyListsList {
+	return LogKeyListsList{
+		at, query.NewElements[Log, ListEvent](at), mapperimpl.Hours(at, query.NewElements[Log, ListEvent]),
+	}
+}
+
+// At narrows to one {At}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After.
+func (n LogKeyListsList) At(atValue time.Time) mapper.ElementNode[Log, ListEvent] {
+	return mapper.NewElementNode[Log, ListEvent](
+		mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.TimeValue(atValue))), 11,
+	)
+}
+
+type logNode = mapper.EntityNode[Log]
+
+type logEventItems = mapper.ElementsNode[Log, Event]
+
+type logEventHours = query.Hours[query.Elements[Log, Event]]
+
+type logEventElements = query.Elements[Log, Event]
+
+type logEventDays = query.Days[query.Elements[Log, Event]]
+
+type logEventMonths = query.Months[query.Elements[Log, Event]]
+
+type logEventWeeks = query.Weeks[query.Elements[Log, Event]]
+
+type logEventYears = query.Years[query.Elements[Log, Event]]
+
+type logListEventItems = mapper.ElementsNode[Log, ListEvent]
+
+type logListEventElements = query.Elements[Log, ListEvent]
+
+type logListEventHours = query.Hours[query.Elements[Log, ListEvent]]
+
+// VisitBySiteAtUser selects the Visit with the partition key SITE#{Site}.
+func VisitBySiteAtUser(site string, atValue time.Time, user string) VisitKey {
+	return VisitKey{
+		mapper.NewEntityNode(
+			mapperimpl.Entity[Visit](
+				mapperimpl.Arg(mapperimpl.StringValue(site)), mapperimpl.Arg(mapperimpl.TimeValue(atValue)),
+				mapperimpl.Arg(mapperimpl.StringValue(user)),
+			),
+		),
+	}
+}
+
+// VisitBySite queries all with the partition key SITE#{Site}.
+func VisitBySite(site string) VisitQuery {
+	return newVisitQuery(mapperimpl.Items(mapperimpl.Entity[Visit](mapperimpl.Arg(mapperimpl.StringValue(site))), 0, 0))
+}
+
+// VisitKey is the key of one Visit, and leads to its parts.
+//
+// Calls: Patch.
+type VisitKey struct{ visitNode }
+
+// VisitQuery is a query that goes on with {At:seconds}.
+//
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Slice, Page, Count, Plan, Input; Filter,
+// Project, Limit, Reverse, After.
+type VisitQuery struct {
+	at query.Node[Visit]
+	query.Query[Visit, Visit]
+	visitEntitiesHours
+}
+
+func newVisitQuery(at query.Node[Visit]) VisitQuery {
+	return VisitQuery{at, query.NewQuery[Visit, Visit](at), mapperimpl.Hours(at, query.NewQuery[Visit, Visit])}
+}
+
+// At narrows to one {At:seconds}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
+// After.
+func (n VisitQuery) At(atValue time.Time) query.Query[Visit, Visit] {
+	return query.NewQuery[Visit, Visit](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+}
+
+type visitNode = mapper.EntityNode[Visit]
+
+type visitEntitiesHours = query.Hours[query.Query[Visit, Visit]]
+
+// TicketByQueueN selects the Ticket with the partition key QUEUE#{Queue}.
+func TicketByQueueN(queue string, nValue int) TicketKey {
+	return TicketKey{
+		mapper.NewEntityNode(
+			mapperimpl.Entity[Ticket](
+				mapperimpl.Arg(mapperimpl.StringValue(queue)), mapperimpl.Arg(mapperimpl.IntValue(nValue)),
+			),
+		),
+	}
+}
+
+// TicketByQueue queries all with the partition key QUEUE#{Queue}. Calls: All, Refs, Slice, Page, Count, Plan, Input;
+// Filter, Project, Limit, Reverse, After.
+func TicketByQueue(queue string) query.Query[Ticket, Ticket] {
+	return query.NewQuery[Ticket, Ticket](
+		mapperimpl.Items(mapperimpl.Entity[Ticket](mapperimpl.Arg(mapperimpl.StringValue(queue))), 0, 1),
+	)
+}
+
+// TicketKey is the key of one Ticket, and leads to its parts.
+//
+// Calls: T, Notes; Patch.
+type TicketKey struct{ ticketNode }
+
+// T selects T#{N:04}. Calls: Patch.
+func (n TicketKey) T() mapper.ItemNode[Ticket, Ticket] {
+	return mapper.NewItemNode[Ticket, Ticket](mapperimpl.Items(n.ticketNode.Node, 0, 2), 0)
+}
+
+// Notes selects T#{^N:04}#NOTE#{Line:02}.
+func (n TicketKey) Notes() TicketKeyNotes {
+	return newTicketKeyNotes(mapperimpl.Items(n.ticketNode.Node, 1, 3))
+}
+
+// TicketKeyNotes goes on with {Line:02}.
+//
+// Calls: Line; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+type TicketKeyNotes struct {
+	at query.Node[Ticket]
+	ticketNoteItems
+}
+
+func newTicketKeyNotes(at query.Node[Ticket]) TicketKeyNotes {
+	return TicketKeyNotes{at, mapper.NewElementsNode[Ticket, Note](at, 1)}
+}
+
+// Line narrows to one {Line:02}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
+// Limit, Reverse, After.
+func (n TicketKeyNotes) Line(line int) mapper.ElementNode[Ticket, Note] {
+	return mapper.NewElementNode[Ticket, Note](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.IntValue(line))), 1)
+}
+
+type ticketNode = mapper.EntityNode[Ticket]
+
+type ticketNoteItems = mapper.ElementsNode[Ticket, Note]
+
+// HappeningByAtID selects the Happening with the partition key DAY#{At:date}.
+func HappeningByAtID(atValue time.Time, id string) HappeningKey {
+	return HappeningKey{
+		mapper.NewEntityNode(
+			mapperimpl.Entity[Happening](
+				mapperimpl.Arg(mapperimpl.TimeValue(atValue)), mapperimpl.Arg(mapperimpl.StringValue(id)),
+			),
+		),
+	}
+}
+
+// HappeningByAt queries all with the partition key DAY#{At:date}.
+func HappeningByAt(atValue time.Time) HappeningQuery {
+	return newHappeningQuery(
+		mapperimpl.Items(mapperimpl.Entity[Happening](mapperimpl.Arg(mapperimpl.TimeValue(atValue))), 0, 0),
+	)
+}
+
+// HappeningKey is the key of one Happening, and leads to its parts.
+//
+// Calls: Patch.
+type HappeningKey struct{ happeningNode }
+
+// HappeningQuery is a query that goes on with {At}.
+//
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Slice, Page, Count, Plan, Input; Filter,
+// Project, Limit, Reverse, After.
+type HappeningQuery struct {
+	at query.Node[Happening]
+	query.Query[Happening, Happening]
+	happeningEntitiesHours
+}
+
+func newHappeningQuery(at query.Node[Happening]) HappeningQuery {
+	return HappeningQuery{
+		at, query.NewQuery[Happening, Happening](at), mapperimpl.Hours(at, query.NewQuery[Happening, Happening]),
+	}
+}
+
+// At narrows to one {At}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+func (n HappeningQuery) At(atValue time.Time) query.Query[Happening, Happening] {
+	return query.NewQuery[Happening, Happening](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+}
+
+type happeningNode = mapper.EntityNode[Happening]
+
+type happeningEntitiesHours = query.Hours[query.Query[Happening, Happening]]
+
+// ShelfByID selects the Shelf with the partition key SHELF#{ID}.
+func ShelfByID(id string) ShelfKey {
+	return ShelfKey{mapper.NewEntityNode(mapperimpl.Entity[Shelf](mapperimpl.Arg(mapperimpl.StringValue(id))))}
+}
+
+// ShelfKey is the key of one Shelf, and leads to its parts.
+//
+// Calls: HEAD, Books, Session, Notes; Patch.
+type ShelfKey struct{ shelfNode }
+
+// HEAD selects HEAD. Calls: Patch.
+func (n ShelfKey) HEAD() mapper.ItemNode[Shelf, Shelf] {
+	return mapper.NewItemNode[Shelf, Shelf](mapperimpl.Items(n.shelfNode.Node, 0, 1), 0)
+}
+
+// Books selects BOOK#{At:date}{K}.
+func (n ShelfKey) Books() ShelfKeyBooks {
+	return newShelfKeyBooks(mapperimpl.Items(n.shelfNode.Node, 1, 1))
+}
+
+// Session selects SESSION. Calls: Patch, Delete.
+func (n ShelfKey) Session() mapper.ItemNode[Shelf, Session] {
+	return mapper.NewItemNode[Shelf, Session](mapperimpl.Items(n.shelfNode.Node, 2, 1), 2)
+}
+
+// Notes selects NOTES. Calls: Patch, Delete.
+func (n ShelfKey) Notes() mapper.ItemNode[Shelf, Extra] {
+	return mapper.NewItemNode[Shelf, Extra](mapperimpl.Items(n.shelfNode.Node, 3, 1), 3)
+}
+
+// ShelfKeyBooks goes on with {At:date}.
+//
+// Calls: At; Year, Month, Day, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter,
+// Project, Limit, Reverse, After.
+type ShelfKeyBooks struct {
+	at query.Node[Shelf]
+	shelfEventItems
+	shelfEventDays
+}
+
+func newShelfKeyBooks(at query.Node[Shelf]) ShelfKeyBooks {
+	return ShelfKeyBooks{
+		at, mapper.NewElementsNode[Shelf, Event](at, 1), mapperimpl.Days(at, query.NewElements[Shelf, Event]),
+	}
+}
+
+// At narrows to one {At:date}.
+func (n ShelfKeyBooks) At(atValue time.Time) ShelfKeyBooksAt {
+	return newShelfKeyBooksAt(mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+}
+
+// ShelfKeyBooksAt goes on with {K}.
+//
+// Calls: K; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+type ShelfKeyBooksAt struct {
+	at query.Node[Shelf]
+	shelfEventElements
+}
+
+func newShelfKeyBooksAt(at query.Node[Shelf]) ShelfKeyBooksAt {
+	return ShelfKeyBooksAt{at, query.NewElements[Shelf, Event](at)}
+}
+
+// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After.
+func (n ShelfKeyBooksAt) K(k string) mapper.ElementNode[Shelf, Event] {
+	return mapper.NewElementNode[Shelf, Event](mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.StringValue(k))), 1)
+}
+
+type shelfNode = mapper.EntityNode[Shelf]
+
+type shelfEventItems = mapper.ElementsNode[Shelf, Event]
+
+type shelfEventDays = query.Days[query.Elements[Shelf, Event]]
+
+type shelfEventElements = query.Elements[Shelf, Event]
+
+// LogFields are the stored fields of a Log: for patches, conditions, filters and projections.
+var LogFields = struct {
+	Name  field.String[Log, string]
+	Count field.Number[Log, int]
+	Extra field.Struct[Log, Extra]
+}{
+	Name:  field.NewString("Name", "", func(v *Log) *string { return &v.Name }),
+	Count: field.NewNumber("Count", "", func(v *Log) *int { return &v.Count }),
+	Extra: field.NewStructPointer("Extra", "", func(v *Log) **Extra { return &v.Extra }, extraForm),
+}
+
+// EventFields are the stored fields of an Event: for patches, conditions, filters and projections.
+var EventFields = struct {
+	At field.Time[Event, time.Time]
+	K  field.String[Event, string]
+}{
+	At: field.NewTime("At", "", func(v *Event) *time.Time { return &v.At }),
+	K:  field.NewString("K", "", func(v *Event) *string { return &v.K }),
+}
+
+// ListEventFields are the stored fields of a ListEvent: for patches, conditions, filters and projections.
+var ListEventFields = struct {
+	N field.Number[ListEvent, int]
+}{
+	N: field.NewNumber("N", "", func(v *ListEvent) *int { return &v.N }),
+}
+
+// ExtraFields are the stored fields of an Extra: for patches, conditions, filters and projections.
+var ExtraFields = struct {
+	A field.Number[Extra, int]
+	B field.String[Extra, string]
+}{
+	A: field.NewNumber("A", "", func(v *Extra) *int { return &v.A }),
+	B: field.NewString("B", "", func(v *Extra) *string { return &v.B }),
+}
+
+// VisitFields are the stored fields of a Visit: for patches, conditions, filters and projections.
+var VisitFields = struct {
+	At   field.Time[Visit, time.Time]
+	Page field.String[Visit, string]
+}{
+	At:   field.NewTime("At", "", func(v *Visit) *time.Time { return &v.At }),
+	Page: field.NewString("Page", "", func(v *Visit) *string { return &v.Page }),
+}
+
+// TicketFields are the stored fields of a Ticket: for patches, conditions, filters and projections.
+var TicketFields = struct {
+	Title field.String[Ticket, string]
+}{
+	Title: field.NewString("Title", "", func(v *Ticket) *string { return &v.Title }),
+}
+
+// NoteFields are the stored fields of a Note: for patches, conditions, filters and projections.
+var NoteFields = struct {
+	Text field.String[Note, string]
+}{
+	Text: field.NewString("Text", "", func(v *Note) *string { return &v.Text }),
+}
+
+// HappeningFields are the stored fields of a Happening: for patches, conditions, filters and projections.
+var HappeningFields = struct {
+	Text field.String[Happening, string]
+}{
+	Text: field.NewString("Text", "", func(v *Happening) *string { return &v.Text }),
+}
+
+// ShelfFields are the stored fields of a Shelf: for patches, conditions, filters and projections.
+var ShelfFields = struct {
+	Name    field.String[Shelf, string]
+	Level   field.Number[Shelf, uint]
+	Session field.Struct[Shelf, Session]
+	Notes   field.Struct[Shelf, Extra]
+}{
+	Name:    field.NewString("Name", "", func(v *Shelf) *string { return &v.Name }),
+	Level:   field.NewNumber("Level", "", func(v *Shelf) *uint { return &v.Level }),
+	Session: field.NewStructPointer("Session", "", func(v *Shelf) **Session { return &v.Session }, sessionForm),
+	Notes:   field.NewStructPointer("Notes", "", func(v *Shelf) **Extra { return &v.Notes }, extraForm),
+}
+
+// SessionFields are the stored fields of a Session: for patches, conditions, filters and projections.
+var SessionFields = struct {
+	Token field.String[Session, string]
+	Until field.Time[Session, time.Time]
+}{
+	Token: field.NewString("Token", "", func(v *Session) *string { return &v.Token }),
+	Until: field.NewTime("Until", "", func(v *Session) *time.Time { return &v.Until }),
+}
+
+var logForm = mapperimpl.Struct(mapperimpl.Funcs[Log]{},
+	mapperimpl.Field("ID", "", func(v *Log) *string { return &v.ID }, mapperimpl.String[string]()),
+	LogFields.Name.Row(nil), LogFields.Count.Row(nil),
+	mapperimpl.Field("Nanos", "", func(v *Log) *[]Event { return &v.Nanos }, mapperimpl.Slice[[]Event](eventForm)),
+	mapperimpl.Field("Millis", "", func(v *Log) *[]Event { return &v.Millis }, mapperimpl.Slice[[]Event](eventForm)),
+	mapperimpl.Field("Seconds", "", func(v *Log) *[]Event { return &v.Seconds }, mapperimpl.Slice[[]Event](eventForm)),
+	mapperimpl.Field("Unix", "", func(v *Log) *[]Event { return &v.Unix }, mapperimpl.Slice[[]Event](eventForm)),
+	mapperimpl.Field("Dates", "", func(v *Log) *[]Event { return &v.Dates }, mapperimpl.Slice[[]Event](eventForm)),
+	mapperimpl.Field("Months", "", func(v *Log) *[]Event { return &v.Months }, mapperimpl.Slice[[]Event](eventForm)),
+	mapperimpl.Field("Weeks", "", func(v *Log) *[]Event { return &v.Weeks }, mapperimpl.Slice[[]Event](eventForm)),
+	mapperimpl.Field("Years", "", func(v *Log) *[]Event { return &v.Years }, mapperimpl.Slice[[]Event](eventForm)),
+	mapperimpl.Field("Address", "", func(v *Log) *[]Event { return &v.Address }, mapperimpl.Slice[[]Event](eventForm)),
+	mapperimpl.Field("Book", "", func(v *Log) *[]Event { return &v.Book }, mapperimpl.Slice[[]Event](eventForm)),
+	mapperimpl.Field(
+		"Lists", "", func(v *Log) *[]ListEvent { return &v.Lists }, mapperimpl.Slice[[]ListEvent](listEventForm),
+	),
+	LogFields.Extra.Row(nil),
 )
+
+var eventForm = mapperimpl.Struct(mapperimpl.Funcs[Event]{Same: sameEvent, Clone: cloneEvent},
+	EventFields.At.Row(nil), EventFields.K.Row(nil),
+)
+
+func sameEvent(a, b *Event) bool {
+	return mapperimpl.SameTime(&a.At, &b.At) &&
+		a.K == b.K
+}
+
+func cloneEvent(dst, src *Event) {
+	*dst = *src
+}
+
+var listEventForm = mapperimpl.Struct(mapperimpl.Funcs[ListEvent]{Same: sameListEvent, Clone: cloneListEvent},
+	mapperimpl.Field("List", "", func(v *ListEvent) *string { return &v.List }, mapperimpl.String[string]()),
+	mapperimpl.Field("At", "", func(v *ListEvent) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
+	ListEventFields.N.Row(nil),
+)
+
+func sameListEvent(a, b *ListEvent) bool {
+	return a.List == b.List &&
+		mapperimpl.SameTime(&a.At, &b.At) &&
+		a.N == b.N
+}
+
+func cloneListEvent(dst, src *ListEvent) {
+	*dst = *src
+}
+
+var extraForm = mapperimpl.Struct(mapperimpl.Funcs[Extra]{},
+	ExtraFields.A.Row(nil), ExtraFields.B.Row(nil),
+)
+
+var visitForm = mapperimpl.Struct(mapperimpl.Funcs[Visit]{},
+	mapperimpl.Field("Site", "", func(v *Visit) *string { return &v.Site }, mapperimpl.String[string]()),
+	VisitFields.At.Row(nil),
+	mapperimpl.Field("User", "", func(v *Visit) *string { return &v.User }, mapperimpl.String[string]()),
+	VisitFields.Page.Row(nil),
+)
+
+var ticketForm = mapperimpl.Struct(mapperimpl.Funcs[Ticket]{},
+	mapperimpl.Field("Queue", "", func(v *Ticket) *string { return &v.Queue }, mapperimpl.String[string]()),
+	mapperimpl.Field("N", "", func(v *Ticket) *int { return &v.N }, mapperimpl.Int[int]()),
+	TicketFields.Title.Row(nil),
+	mapperimpl.Field("Notes", "", func(v *Ticket) *[]Note { return &v.Notes }, mapperimpl.Slice[[]Note](noteForm)),
+)
+
+var noteForm = mapperimpl.Struct(mapperimpl.Funcs[Note]{Same: sameNote, Clone: cloneNote},
+	mapperimpl.Field("Line", "", func(v *Note) *int { return &v.Line }, mapperimpl.Int[int]()),
+	NoteFields.Text.Row(nil),
+)
+
+func sameNote(a, b *Note) bool {
+	return a.Line == b.Line &&
+		a.Text == b.Text
+}
+
+func cloneNote(dst, src *Note) {
+	*dst = *src
+}
+
+var happeningForm = mapperimpl.Struct(mapperimpl.Funcs[Happening]{},
+	mapperimpl.Field("At", "", func(v *Happening) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
+	mapperimpl.Field("ID", "", func(v *Happening) *string { return &v.ID }, mapperimpl.String[string]()),
+	HappeningFields.Text.Row(nil),
+)
+
+var shelfForm = mapperimpl.Struct(mapperimpl.Funcs[Shelf]{},
+	mapperimpl.Field("ID", "", func(v *Shelf) *string { return &v.ID }, mapperimpl.String[string]()),
+	ShelfFields.Name.Row(nil), ShelfFields.Level.Row(nil),
+	mapperimpl.Field("Books", "", func(v *Shelf) *[]Event { return &v.Books }, mapperimpl.Slice[[]Event](eventForm)),
+	ShelfFields.Session.Row(nil), ShelfFields.Notes.Row(nil),
+)
+
+var sessionForm = mapperimpl.Struct(mapperimpl.Funcs[Session]{},
+	SessionFields.Token.Row(nil), SessionFields.Until.Row(nil),
+)
+
+// ItemizeCodec is for the mapper.
+func (*Log) ItemizeCodec(*Log) *mapperimpl.Codec[Log] {
+	return &mapperimpl.Codec[Log]{Layout: "b57df883bc149b7e67f37682", Table: logForm}
+}
+
+// ItemizeCodec is for the mapper.
+func (*Visit) ItemizeCodec(*Visit) *mapperimpl.Codec[Visit] {
+	return &mapperimpl.Codec[Visit]{Layout: "93a2e1f56e971f4d743dd970", Table: visitForm}
+}
+
+// ItemizeCodec is for the mapper.
+func (*Ticket) ItemizeCodec(*Ticket) *mapperimpl.Codec[Ticket] {
+	return &mapperimpl.Codec[Ticket]{Layout: "375be5a587d0f3c19d9a94c8", Table: ticketForm}
+}
+
+// ItemizeCodec is for the mapper.
+func (*Happening) ItemizeCodec(*Happening) *mapperimpl.Codec[Happening] {
+	return &mapperimpl.Codec[Happening]{Layout: "eda316199a8aef30db4a7ff4", Table: happeningForm}
+}
+
+// ItemizeCodec is for the mapper.
+func (*Shelf) ItemizeCodec(*Shelf) *mapperimpl.Codec[Shelf] {
+	return &mapperimpl.Codec[Shelf]{Layout: "3b640092e5266f7fee16a26a", Table: shelfForm}
+}
 
 type logLayout_changed_run_go_generate = struct {
 	_       struct{}    `ddb:"table=logs"`
@@ -37,15 +926,10 @@ type logLayout_changed_run_go_generate = struct {
 
 var _ logLayout_changed_run_go_generate = Log{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Log
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Log
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type eventLayout_changed_run_go_generate = struct {
 	At time.Time
@@ -54,15 +938,10 @@ type eventLayout_changed_run_go_generate = struct {
 
 var _ eventLayout_changed_run_go_generate = Event{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Event
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Event
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type listEventLayout_changed_run_go_generate = struct {
 	List string
@@ -72,15 +951,10 @@ type listEventLayout_changed_run_go_generate = struct {
 
 var _ listEventLayout_changed_run_go_generate = ListEvent{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*ListEvent
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*ListEvent
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type extraLayout_changed_run_go_generate = struct {
 	A int
@@ -89,15 +963,10 @@ type extraLayout_changed_run_go_generate = struct {
 
 var _ extraLayout_changed_run_go_generate = Extra{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Extra
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Extra
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type visitLayout_changed_run_go_generate = struct {
 	_    struct{}  `ddb:"table=visits"`
@@ -109,15 +978,10 @@ type visitLayout_changed_run_go_generate = struct {
 
 var _ visitLayout_changed_run_go_generate = Visit{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Visit
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Visit
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type ticketLayout_changed_run_go_generate = struct {
 	_     struct{} `ddb:"table=tickets"`
@@ -129,15 +993,10 @@ type ticketLayout_changed_run_go_generate = struct {
 
 var _ ticketLayout_changed_run_go_generate = Ticket{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Ticket
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Ticket
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type noteLayout_changed_run_go_generate = struct {
 	Line int
@@ -146,15 +1005,10 @@ type noteLayout_changed_run_go_generate = struct {
 
 var _ noteLayout_changed_run_go_generate = Note{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Note
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Note
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type happeningLayout_changed_run_go_generate = struct {
 	_    struct{}  `ddb:"table=happenings"`
@@ -165,15 +1019,10 @@ type happeningLayout_changed_run_go_generate = struct {
 
 var _ happeningLayout_changed_run_go_generate = Happening{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Happening
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Happening
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type shelfLayout_changed_run_go_generate = struct {
 	_       struct{} `ddb:"table=shelves,ttl=gone"`
@@ -187,15 +1036,10 @@ type shelfLayout_changed_run_go_generate = struct {
 
 var _ shelfLayout_changed_run_go_generate = Shelf{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Shelf
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Shelf
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
+	mapperimpl.NoMethods
+}{}
 
 type sessionLayout_changed_run_go_generate = struct {
 	Token string
@@ -204,2435 +1048,12 @@ type sessionLayout_changed_run_go_generate = struct {
 
 var _ sessionLayout_changed_run_go_generate = Session{}
 
-var _ = struct {
+var _ mapperimpl.LacksMethods = struct {
 	*Session
-	mapperimpl.NoMarshaler
-}{}.MarshalDynamoDBAttributeValue
-
-var _ = struct {
-	*Session
-	mapperimpl.NoUnmarshaler
-}{}.UnmarshalDynamoDBAttributeValue
-
-type logNode = query.Node[Log]
-
-// LogKey is the key of one Log, and leads to its parts.
-type LogKey struct{ logNode }
-
-// LogByID selects the Log with the partition key LOG#{ID}.
-func LogByID(id string) LogKey {
-	return LogKey{mapperimpl.Entity[Log](mapperimpl.Arg(mapperimpl.StringValue(id)))}
-}
-
-// U selects what begins with U#.
-func (n LogKey) U() query.Elements[Log, Event] {
-	return query.NewElements[Log, Event](mapperimpl.Prefix(n.logNode, 0, "U#"))
-}
-
-// HEAD selects HEAD.
-func (n LogKey) HEAD() query.Node[Log] { return mapperimpl.Items(n.logNode, 0, 1) }
-
-type logEventElements = query.Elements[Log, Event]
-
-type logEventHours = query.Hours[query.Elements[Log, Event]]
-
-// LogKeyNanos goes on with {At}.
-type LogKeyNanos struct {
-	at query.Node[Log]
-	logEventElements
-	logEventHours
-}
-
-func newLogKeyNanos(at query.Node[Log]) LogKeyNanos {
-	return LogKeyNanos{at, query.NewElements[Log, Event](at), mapperimpl.Hours(at, query.NewElements[Log, Event])}
-}
-
-// At narrows to one {At}.
-func (n LogKeyNanos) At(at time.Time) query.Elements[Log, Event] {
-	return query.NewElements[Log, Event](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(at))))
-}
-
-// Nanos selects NANOS#{At}.
-func (n LogKey) Nanos() LogKeyNanos { return newLogKeyNanos(mapperimpl.Items(n.logNode, 1, 1)) }
-
-// LogKeyMillis goes on with {At:millis}.
-type LogKeyMillis struct {
-	at query.Node[Log]
-	logEventElements
-	logEventHours
-}
-
-func newLogKeyMillis(at query.Node[Log]) LogKeyMillis {
-	return LogKeyMillis{at, query.NewElements[Log, Event](at), mapperimpl.Hours(at, query.NewElements[Log, Event])}
-}
-
-// LogKeyMillisAt goes on with {K}.
-type LogKeyMillisAt struct {
-	at query.Node[Log]
-	logEventElements
-}
-
-func newLogKeyMillisAt(at query.Node[Log]) LogKeyMillisAt {
-	return LogKeyMillisAt{at, query.NewElements[Log, Event](at)}
-}
-
-// K narrows to one {K}.
-func (n LogKeyMillisAt) K(k string) query.Elements[Log, Event] {
-	return query.NewElements[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))))
-}
-
-// At narrows to one {At:millis}.
-func (n LogKeyMillis) At(at time.Time) LogKeyMillisAt {
-	return newLogKeyMillisAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(at))))
-}
-
-// Millis selects MILLIS#{At:millis}#{K}.
-func (n LogKey) Millis() LogKeyMillis { return newLogKeyMillis(mapperimpl.Items(n.logNode, 2, 1)) }
-
-// LogKeySeconds goes on with {At:seconds}.
-type LogKeySeconds struct {
-	at query.Node[Log]
-	logEventElements
-	logEventHours
-}
-
-func newLogKeySeconds(at query.Node[Log]) LogKeySeconds {
-	return LogKeySeconds{at, query.NewElements[Log, Event](at), mapperimpl.Hours(at, query.NewElements[Log, Event])}
-}
-
-// LogKeySecondsAt goes on with {K}.
-type LogKeySecondsAt struct {
-	at query.Node[Log]
-	logEventElements
-}
-
-func newLogKeySecondsAt(at query.Node[Log]) LogKeySecondsAt {
-	return LogKeySecondsAt{at, query.NewElements[Log, Event](at)}
-}
-
-// K narrows to one {K}.
-func (n LogKeySecondsAt) K(k string) query.Elements[Log, Event] {
-	return query.NewElements[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))))
-}
-
-// At narrows to one {At:seconds}.
-func (n LogKeySeconds) At(at time.Time) LogKeySecondsAt {
-	return newLogKeySecondsAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(at))))
-}
-
-// Seconds selects SECONDS#{At:seconds}#{K}.
-func (n LogKey) Seconds() LogKeySeconds { return newLogKeySeconds(mapperimpl.Items(n.logNode, 3, 1)) }
-
-// LogKeyUnix goes on with {At:unix}.
-type LogKeyUnix struct {
-	at query.Node[Log]
-	logEventElements
-	logEventHours
-}
-
-func newLogKeyUnix(at query.Node[Log]) LogKeyUnix {
-	return LogKeyUnix{at, query.NewElements[Log, Event](at), mapperimpl.Hours(at, query.NewElements[Log, Event])}
-}
-
-// LogKeyUnixAt goes on with {K}.
-type LogKeyUnixAt struct {
-	at query.Node[Log]
-	logEventElements
-}
-
-func newLogKeyUnixAt(at query.Node[Log]) LogKeyUnixAt {
-	return LogKeyUnixAt{at, query.NewElements[Log, Event](at)}
-}
-
-// K narrows to one {K}.
-func (n LogKeyUnixAt) K(k string) query.Elements[Log, Event] {
-	return query.NewElements[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))))
-}
-
-// At narrows to one {At:unix}.
-func (n LogKeyUnix) At(at time.Time) LogKeyUnixAt {
-	return newLogKeyUnixAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(at))))
-}
-
-// Unix selects UNIX#{At:unix}#{K}.
-func (n LogKey) Unix() LogKeyUnix { return newLogKeyUnix(mapperimpl.Items(n.logNode, 4, 1)) }
-
-type logEventDays = query.Days[query.Elements[Log, Event]]
-
-// LogKeyDates goes on with {At:date}.
-type LogKeyDates struct {
-	at query.Node[Log]
-	logEventElements
-	logEventDays
-}
-
-func newLogKeyDates(at query.Node[Log]) LogKeyDates {
-	return LogKeyDates{at, query.NewElements[Log, Event](at), mapperimpl.Days(at, query.NewElements[Log, Event])}
-}
-
-// LogKeyDatesAt goes on with {K}.
-type LogKeyDatesAt struct {
-	at query.Node[Log]
-	logEventElements
-}
-
-func newLogKeyDatesAt(at query.Node[Log]) LogKeyDatesAt {
-	return LogKeyDatesAt{at, query.NewElements[Log, Event](at)}
-}
-
-// K narrows to one {K}.
-func (n LogKeyDatesAt) K(k string) query.Elements[Log, Event] {
-	return query.NewElements[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))))
-}
-
-// At narrows to one {At:date}.
-func (n LogKeyDates) At(at time.Time) LogKeyDatesAt {
-	return newLogKeyDatesAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(at))))
-}
-
-// Dates selects DATES#{At:date}#{K}.
-func (n LogKey) Dates() LogKeyDates { return newLogKeyDates(mapperimpl.Items(n.logNode, 5, 1)) }
-
-type logEventMonths = query.Months[query.Elements[Log, Event]]
-
-// LogKeyMonths goes on with {At:month}.
-type LogKeyMonths struct {
-	at query.Node[Log]
-	logEventElements
-	logEventMonths
-}
-
-func newLogKeyMonths(at query.Node[Log]) LogKeyMonths {
-	return LogKeyMonths{at, query.NewElements[Log, Event](at), mapperimpl.Months(at, query.NewElements[Log, Event])}
-}
-
-// LogKeyMonthsAt goes on with {K}.
-type LogKeyMonthsAt struct {
-	at query.Node[Log]
-	logEventElements
-}
-
-func newLogKeyMonthsAt(at query.Node[Log]) LogKeyMonthsAt {
-	return LogKeyMonthsAt{at, query.NewElements[Log, Event](at)}
-}
-
-// K narrows to one {K}.
-func (n LogKeyMonthsAt) K(k string) query.Elements[Log, Event] {
-	return query.NewElements[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))))
-}
-
-// At narrows to one {At:month}.
-func (n LogKeyMonths) At(at time.Time) LogKeyMonthsAt {
-	return newLogKeyMonthsAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(at))))
-}
-
-// Months selects MONTHS#{At:month}#{K}.
-func (n LogKey) Months() LogKeyMonths { return newLogKeyMonths(mapperimpl.Items(n.logNode, 6, 1)) }
-
-type logEventWeeks = query.Weeks[query.Elements[Log, Event]]
-
-// LogKeyWeeks goes on with {At:week}.
-type LogKeyWeeks struct {
-	at query.Node[Log]
-	logEventElements
-	logEventWeeks
-}
-
-func newLogKeyWeeks(at query.Node[Log]) LogKeyWeeks {
-	return LogKeyWeeks{at, query.NewElements[Log, Event](at), mapperimpl.Weeks(at, query.NewElements[Log, Event])}
-}
-
-// LogKeyWeeksAt goes on with {K}.
-type LogKeyWeeksAt struct {
-	at query.Node[Log]
-	logEventElements
-}
-
-func newLogKeyWeeksAt(at query.Node[Log]) LogKeyWeeksAt {
-	return LogKeyWeeksAt{at, query.NewElements[Log, Event](at)}
-}
-
-// K narrows to one {K}.
-func (n LogKeyWeeksAt) K(k string) query.Elements[Log, Event] {
-	return query.NewElements[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))))
-}
-
-// At narrows to one {At:week}.
-func (n LogKeyWeeks) At(at time.Time) LogKeyWeeksAt {
-	return newLogKeyWeeksAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(at))))
-}
-
-// Weeks selects WEEKS#{At:week}#{K}.
-func (n LogKey) Weeks() LogKeyWeeks { return newLogKeyWeeks(mapperimpl.Items(n.logNode, 7, 1)) }
-
-type logEventYears = query.Years[query.Elements[Log, Event]]
-
-// LogKeyYears goes on with {At:year}.
-type LogKeyYears struct {
-	at query.Node[Log]
-	logEventElements
-	logEventYears
-}
-
-func newLogKeyYears(at query.Node[Log]) LogKeyYears {
-	return LogKeyYears{at, query.NewElements[Log, Event](at), mapperimpl.Years(at, query.NewElements[Log, Event])}
-}
-
-// LogKeyYearsAt goes on with {K}.
-type LogKeyYearsAt struct {
-	at query.Node[Log]
-	logEventElements
-}
-
-func newLogKeyYearsAt(at query.Node[Log]) LogKeyYearsAt {
-	return LogKeyYearsAt{at, query.NewElements[Log, Event](at)}
-}
-
-// K narrows to one {K}.
-func (n LogKeyYearsAt) K(k string) query.Elements[Log, Event] {
-	return query.NewElements[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))))
-}
-
-// At narrows to one {At:year}.
-func (n LogKeyYears) At(at time.Time) LogKeyYearsAt {
-	return newLogKeyYearsAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(at))))
-}
-
-// Years selects YEARS#{At:year}#{K}.
-func (n LogKey) Years() LogKeyYears { return newLogKeyYears(mapperimpl.Items(n.logNode, 8, 1)) }
-
-// LogKeyAddress goes on with {K}.
-type LogKeyAddress struct {
-	at query.Node[Log]
-	logEventElements
-}
-
-func newLogKeyAddress(at query.Node[Log]) LogKeyAddress {
-	return LogKeyAddress{at, query.NewElements[Log, Event](at)}
-}
-
-// K narrows to one {K}.
-func (n LogKeyAddress) K(k string) query.Elements[Log, Event] {
-	return query.NewElements[Log, Event](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(k))))
-}
-
-// Address selects U#Address#{K}.
-func (n LogKey) Address() LogKeyAddress { return newLogKeyAddress(mapperimpl.Items(n.logNode, 9, 1)) }
-
-// LogKeyBook goes on with {K}.
-type LogKeyBook struct {
-	at query.Node[Log]
-	logEventElements
-}
-
-func newLogKeyBook(at query.Node[Log]) LogKeyBook {
-	return LogKeyBook{at, query.NewElements[Log, Event](at)}
-}
-
-// K narrows to one {K}.
-func (n LogKeyBook) K(k string) query.Elements[Log, Event] {
-	return query.NewElements[Log, Event](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(k))))
-}
-
-// Book selects U#AddressBook#{K}.
-func (n LogKey) Book() LogKeyBook { return newLogKeyBook(mapperimpl.Items(n.logNode, 10, 1)) }
-
-type logListEventElements = query.Elements[Log, ListEvent]
-
-// LogKeyLists goes on with {List}.
-type LogKeyLists struct {
-	at query.Node[Log]
-	logListEventElements
-}
-
-func newLogKeyLists(at query.Node[Log]) LogKeyLists {
-	return LogKeyLists{at, query.NewElements[Log, ListEvent](at)}
-}
-
-type logListEventHours = query.Hours[query.Elements[Log, ListEvent]]
-
-// LogKeyListsList goes on with {At}.
-type LogKeyListsList struct {
-	at query.Node[Log]
-	logListEventElements
-	logListEventHours
-}
-
-func newLogKeyListsList(at query.Node[Log]) LogKeyListsList {
-	return LogKeyListsList{at, query.NewElements[Log, ListEvent](at), mapperimpl.Hours(at, query.NewElements[Log, ListEvent])}
-}
-
-// At narrows to one {At}.
-func (n LogKeyListsList) At(at time.Time) query.Elements[Log, ListEvent] {
-	return query.NewElements[Log, ListEvent](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.TimeValue(at))))
-}
-
-// List narrows to one {List}.
-func (n LogKeyLists) List(list string) LogKeyListsList {
-	return newLogKeyListsList(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.StringValue(list))))
-}
-
-// Lists selects LIST#{List}#{At}.
-func (n LogKey) Lists() LogKeyLists { return newLogKeyLists(mapperimpl.Items(n.logNode, 11, 1)) }
-
-// Extra selects EXTRA.
-func (n LogKey) Extra() query.Node[Log] { return mapperimpl.Items(n.logNode, 12, 1) }
-
-type logPatch = mapper.Patch[Log]
-
-// LogPatch is changes of one Log that are written without reading it.
-type LogPatch struct{ logPatch }
-
-// PatchLog begins a patch of the Log with the partition key LOG#{ID}.
-func PatchLog(id string) LogPatch {
-	return LogPatch{mapper.NewPatch(LogByID(id).logNode)}
-}
-
-// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
-func (p LogPatch) Upsert() LogPatch { return LogPatch{mapper.With(p.logPatch, mapperimpl.Upsert)} }
-
-// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
-func (p LogPatch) IfEntityExists() LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.IfEntityExists)}
-}
-
-// Name sets Name.
-func (p LogPatch) Name(value string) LogPatch {
-	r := new(Log)
-	r.Name = value
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.Set(0, r, 0))}
-}
-
-// RemoveName removes the attributes of Name.
-func (p LogPatch) RemoveName() LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.Remove(0, 0))}
-}
-
-// IfName requires that Name is value.
-func (p LogPatch) IfName(value string) LogPatch {
-	r := new(Log)
-	r.Name = value
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.If(0, r, 0))}
-}
-
-// Count sets Count.
-func (p LogPatch) Count(value int) LogPatch {
-	r := new(Log)
-	r.Count = value
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.Set(0, r, 1))}
-}
-
-// RemoveCount removes the attributes of Count.
-func (p LogPatch) RemoveCount() LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.Remove(0, 1))}
-}
-
-// IncrementCount adds to Count, which counts from 0 where it is not stored.
-func (p LogPatch) IncrementCount(by int64) LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.Increment(0, 1, by))}
-}
-
-// IfCount requires that Count is value.
-func (p LogPatch) IfCount(value int) LogPatch {
-	r := new(Log)
-	r.Count = value
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.If(0, r, 1))}
-}
-
-// AddNanos adds an element to Nanos.
-func (p LogPatch) AddNanos(value Event) LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.AddElement(1, &value))}
-}
-
-// RemoveNanos removes the element of Nanos with that key.
-func (p LogPatch) RemoveNanos(at time.Time) LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.TimeValue(at))))}
-}
-
-// AddMillis adds an element to Millis.
-func (p LogPatch) AddMillis(value Event) LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.AddElement(2, &value))}
-}
-
-// RemoveMillis removes the element of Millis with that key.
-func (p LogPatch) RemoveMillis(at time.Time, k string) LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.RemoveElement(2, mapperimpl.Arg(mapperimpl.TimeValue(at)), mapperimpl.Arg(mapperimpl.StringValue(k))))}
-}
-
-// AddSeconds adds an element to Seconds.
-func (p LogPatch) AddSeconds(value Event) LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.AddElement(3, &value))}
-}
-
-// RemoveSeconds removes the element of Seconds with that key.
-func (p LogPatch) RemoveSeconds(at time.Time, k string) LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.RemoveElement(3, mapperimpl.Arg(mapperimpl.TimeValue(at)), mapperimpl.Arg(mapperimpl.StringValue(k))))}
-}
-
-// AddUnix adds an element to Unix.
-func (p LogPatch) AddUnix(value Event) LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.AddElement(4, &value))}
-}
-
-// RemoveUnix removes the element of Unix with that key.
-func (p LogPatch) RemoveUnix(at time.Time, k string) LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.RemoveElement(4, mapperimpl.Arg(mapperimpl.TimeValue(at)), mapperimpl.Arg(mapperimpl.StringValue(k))))}
-}
-
-// AddDates adds an element to Dates.
-func (p LogPatch) AddDates(value Event) LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.AddElement(5, &value))}
-}
-
-// RemoveDates removes the element of Dates with that key.
-func (p LogPatch) RemoveDates(at time.Time, k string) LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.RemoveElement(5, mapperimpl.Arg(mapperimpl.TimeValue(at)), mapperimpl.Arg(mapperimpl.StringValue(k))))}
-}
-
-// AddMonths adds an element to Months.
-func (p LogPatch) AddMonths(value Event) LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.AddElement(6, &value))}
-}
-
-// RemoveMonths removes the element of Months with that key.
-func (p LogPatch) RemoveMonths(at time.Time, k string) LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.RemoveElement(6, mapperimpl.Arg(mapperimpl.TimeValue(at)), mapperimpl.Arg(mapperimpl.StringValue(k))))}
-}
-
-// AddWeeks adds an element to Weeks.
-func (p LogPatch) AddWeeks(value Event) LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.AddElement(7, &value))}
-}
-
-// RemoveWeeks removes the element of Weeks with that key.
-func (p LogPatch) RemoveWeeks(at time.Time, k string) LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.RemoveElement(7, mapperimpl.Arg(mapperimpl.TimeValue(at)), mapperimpl.Arg(mapperimpl.StringValue(k))))}
-}
-
-// AddYears adds an element to Years.
-func (p LogPatch) AddYears(value Event) LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.AddElement(8, &value))}
-}
-
-// RemoveYears removes the element of Years with that key.
-func (p LogPatch) RemoveYears(at time.Time, k string) LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.RemoveElement(8, mapperimpl.Arg(mapperimpl.TimeValue(at)), mapperimpl.Arg(mapperimpl.StringValue(k))))}
-}
-
-// AddAddress adds an element to Address.
-func (p LogPatch) AddAddress(value Event) LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.AddElement(9, &value))}
-}
-
-// RemoveAddress removes the element of Address with that key.
-func (p LogPatch) RemoveAddress(k string) LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.RemoveElement(9, mapperimpl.Arg(mapperimpl.StringValue(k))))}
-}
-
-// AddBook adds an element to Book.
-func (p LogPatch) AddBook(value Event) LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.AddElement(10, &value))}
-}
-
-// RemoveBook removes the element of Book with that key.
-func (p LogPatch) RemoveBook(k string) LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.RemoveElement(10, mapperimpl.Arg(mapperimpl.StringValue(k))))}
-}
-
-// AddLists adds an element to Lists.
-func (p LogPatch) AddLists(value ListEvent) LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.AddElement(11, &value))}
-}
-
-// RemoveLists removes the element of Lists with that key.
-func (p LogPatch) RemoveLists(list string, at time.Time) LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.RemoveElement(11, mapperimpl.Arg(mapperimpl.StringValue(list)), mapperimpl.Arg(mapperimpl.TimeValue(at))))}
-}
-
-// Extra sets Extra.
-func (p LogPatch) Extra(value Extra) LogPatch {
-	r := new(Log)
-	r.Extra = &value
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.Set(12, r, 0, 1))}
-}
-
-// RemoveExtra deletes the item of Extra.
-func (p LogPatch) RemoveExtra() LogPatch {
-	return LogPatch{mapper.With(p.logPatch, mapperimpl.Delete(12))}
-}
-
-func nodesItemizeLogItem0Encode(r *Log, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Name
-		return mapperimpl.EncodeString(&r.Name, 0)
-	case 1: // Count
-		return mapperimpl.EncodeInt(&r.Count, 0)
-	}
-	return nil, nil
-}
-
-func nodesItemizeLogItem0Decode(r *Log, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Name
-		return mapperimpl.DecodeString(av, &r.Name, 0)
-	case 1: // Count
-		return mapperimpl.DecodeInt(av, &r.Count, 0)
-	}
-	return nil
-}
-
-func nodesItemizeLogItem0Same(a, b *Log, attribute int) bool {
-	switch attribute {
-	case 0: // Name
-		return a.Name == b.Name
-	case 1: // Count
-		return a.Count == b.Count
-	}
-	return true
-}
-
-func nodesItemizeLogItem0Equal(a, b *Log) bool {
-	return a.Name == b.Name &&
-		a.Count == b.Count
-}
-
-func nodesItemizeLogItem0Clone(dst, src *Log) {
-	dst.Name = src.Name
-	dst.Count = src.Count
-}
-
-func nodesItemizeLogItem0Present(r *Log) bool {
-	if r.Name != "" {
-		return true
-	}
-	if r.Count != 0 {
-		return true
-	}
-	return false
-}
-
-func nodesItemizeLogItem1Encode(r *Event, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // K
-		return mapperimpl.EncodeString(&r.K, 0)
-	}
-	return nil, nil
-}
-
-func nodesItemizeLogItem1Decode(r *Event, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // K
-		return mapperimpl.DecodeString(av, &r.K, 0)
-	}
-	return nil
-}
-
-func nodesItemizeLogItem1Same(a, b *Event, attribute int) bool {
-	switch attribute {
-	case 0: // K
-		return a.K == b.K
-	}
-	return true
-}
-
-func nodesItemizeLogItem1Equal(a, b *Event) bool {
-	return a.K == b.K &&
-		mapperimpl.SameTime(&a.At, &b.At, 0)
-}
-
-func nodesItemizeLogItem1Clone(dst, src *Event) {
-	dst.K = src.K
-	dst.At = src.At
-}
-
-func nodesItemizeLogItem1Key(r *Event, source int) (mapperimpl.Value, error) {
-	switch source {
-	case 0: // {At}
-		return mapperimpl.TimeValue(r.At)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func nodesItemizeLogItem1SetKey(r *Event, source int, value mapperimpl.Value) error {
-	switch source {
-	case 0: // {At}
-		r.At = value.Time
-		return nil
-	}
-	return nil
-}
-
-func nodesItemizeLogItem1Field(v *Log, allocate bool) *[]Event {
-	return &v.Nanos
-}
-
-func nodesItemizeLogItem2Encode(r *Event, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.EncodeTime(&r.At, 0)
-	}
-	return nil, nil
-}
-
-func nodesItemizeLogItem2Decode(r *Event, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.DecodeTime(av, &r.At, 0)
-	}
-	return nil
-}
-
-func nodesItemizeLogItem2Same(a, b *Event, attribute int) bool {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.SameTime(&a.At, &b.At, 0)
-	}
-	return true
-}
-
-func nodesItemizeLogItem2Equal(a, b *Event) bool {
-	return mapperimpl.SameTime(&a.At, &b.At, 0) &&
-		a.K == b.K
-}
-
-func nodesItemizeLogItem2Clone(dst, src *Event) {
-	dst.At = src.At
-	dst.At = src.At
-	dst.K = src.K
-}
-
-func nodesItemizeLogItem2Key(r *Event, source int) (mapperimpl.Value, error) {
-	switch source {
-	case 0: // {At:millis}
-		return mapperimpl.TimeValue(r.At)
-	case 1: // {K}
-		return mapperimpl.StringValue(r.K)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func nodesItemizeLogItem2SetKey(r *Event, source int, value mapperimpl.Value) error {
-	switch source {
-	case 0: // {At:millis}
-		r.At = value.Time
-		return nil
-	case 1: // {K}
-		r.K = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func nodesItemizeLogItem2Field(v *Log, allocate bool) *[]Event {
-	return &v.Millis
-}
-
-func nodesItemizeLogItem3Encode(r *Event, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.EncodeTime(&r.At, 0)
-	}
-	return nil, nil
-}
-
-func nodesItemizeLogItem3Decode(r *Event, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.DecodeTime(av, &r.At, 0)
-	}
-	return nil
-}
-
-func nodesItemizeLogItem3Same(a, b *Event, attribute int) bool {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.SameTime(&a.At, &b.At, 0)
-	}
-	return true
-}
-
-func nodesItemizeLogItem3Equal(a, b *Event) bool {
-	return mapperimpl.SameTime(&a.At, &b.At, 0) &&
-		a.K == b.K
-}
-
-func nodesItemizeLogItem3Clone(dst, src *Event) {
-	dst.At = src.At
-	dst.At = src.At
-	dst.K = src.K
-}
-
-func nodesItemizeLogItem3Key(r *Event, source int) (mapperimpl.Value, error) {
-	switch source {
-	case 0: // {At:seconds}
-		return mapperimpl.TimeValue(r.At)
-	case 1: // {K}
-		return mapperimpl.StringValue(r.K)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func nodesItemizeLogItem3SetKey(r *Event, source int, value mapperimpl.Value) error {
-	switch source {
-	case 0: // {At:seconds}
-		r.At = value.Time
-		return nil
-	case 1: // {K}
-		r.K = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func nodesItemizeLogItem3Field(v *Log, allocate bool) *[]Event {
-	return &v.Seconds
-}
-
-func nodesItemizeLogItem4Encode(r *Event, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.EncodeTime(&r.At, 0)
-	}
-	return nil, nil
-}
-
-func nodesItemizeLogItem4Decode(r *Event, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.DecodeTime(av, &r.At, 0)
-	}
-	return nil
-}
-
-func nodesItemizeLogItem4Same(a, b *Event, attribute int) bool {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.SameTime(&a.At, &b.At, 0)
-	}
-	return true
-}
-
-func nodesItemizeLogItem4Equal(a, b *Event) bool {
-	return mapperimpl.SameTime(&a.At, &b.At, 0) &&
-		a.K == b.K
-}
-
-func nodesItemizeLogItem4Clone(dst, src *Event) {
-	dst.At = src.At
-	dst.At = src.At
-	dst.K = src.K
-}
-
-func nodesItemizeLogItem4Key(r *Event, source int) (mapperimpl.Value, error) {
-	switch source {
-	case 0: // {At:unix}
-		return mapperimpl.TimeValue(r.At)
-	case 1: // {K}
-		return mapperimpl.StringValue(r.K)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func nodesItemizeLogItem4SetKey(r *Event, source int, value mapperimpl.Value) error {
-	switch source {
-	case 0: // {At:unix}
-		r.At = value.Time
-		return nil
-	case 1: // {K}
-		r.K = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func nodesItemizeLogItem4Field(v *Log, allocate bool) *[]Event {
-	return &v.Unix
-}
-
-func nodesItemizeLogItem5Encode(r *Event, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.EncodeTime(&r.At, 0)
-	}
-	return nil, nil
-}
-
-func nodesItemizeLogItem5Decode(r *Event, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.DecodeTime(av, &r.At, 0)
-	}
-	return nil
-}
-
-func nodesItemizeLogItem5Same(a, b *Event, attribute int) bool {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.SameTime(&a.At, &b.At, 0)
-	}
-	return true
-}
-
-func nodesItemizeLogItem5Equal(a, b *Event) bool {
-	return mapperimpl.SameTime(&a.At, &b.At, 0) &&
-		a.K == b.K
-}
-
-func nodesItemizeLogItem5Clone(dst, src *Event) {
-	dst.At = src.At
-	dst.At = src.At
-	dst.K = src.K
-}
-
-func nodesItemizeLogItem5Key(r *Event, source int) (mapperimpl.Value, error) {
-	switch source {
-	case 0: // {At:date}
-		return mapperimpl.TimeValue(r.At)
-	case 1: // {K}
-		return mapperimpl.StringValue(r.K)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func nodesItemizeLogItem5SetKey(r *Event, source int, value mapperimpl.Value) error {
-	switch source {
-	case 0: // {At:date}
-		r.At = value.Time
-		return nil
-	case 1: // {K}
-		r.K = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func nodesItemizeLogItem5Field(v *Log, allocate bool) *[]Event {
-	return &v.Dates
-}
-
-func nodesItemizeLogItem6Encode(r *Event, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.EncodeTime(&r.At, 0)
-	}
-	return nil, nil
-}
-
-func nodesItemizeLogItem6Decode(r *Event, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.DecodeTime(av, &r.At, 0)
-	}
-	return nil
-}
-
-func nodesItemizeLogItem6Same(a, b *Event, attribute int) bool {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.SameTime(&a.At, &b.At, 0)
-	}
-	return true
-}
-
-func nodesItemizeLogItem6Equal(a, b *Event) bool {
-	return mapperimpl.SameTime(&a.At, &b.At, 0) &&
-		a.K == b.K
-}
-
-func nodesItemizeLogItem6Clone(dst, src *Event) {
-	dst.At = src.At
-	dst.At = src.At
-	dst.K = src.K
-}
-
-func nodesItemizeLogItem6Key(r *Event, source int) (mapperimpl.Value, error) {
-	switch source {
-	case 0: // {At:month}
-		return mapperimpl.TimeValue(r.At)
-	case 1: // {K}
-		return mapperimpl.StringValue(r.K)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func nodesItemizeLogItem6SetKey(r *Event, source int, value mapperimpl.Value) error {
-	switch source {
-	case 0: // {At:month}
-		r.At = value.Time
-		return nil
-	case 1: // {K}
-		r.K = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func nodesItemizeLogItem6Field(v *Log, allocate bool) *[]Event {
-	return &v.Months
-}
-
-func nodesItemizeLogItem7Encode(r *Event, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.EncodeTime(&r.At, 0)
-	}
-	return nil, nil
-}
-
-func nodesItemizeLogItem7Decode(r *Event, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.DecodeTime(av, &r.At, 0)
-	}
-	return nil
-}
-
-func nodesItemizeLogItem7Same(a, b *Event, attribute int) bool {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.SameTime(&a.At, &b.At, 0)
-	}
-	return true
-}
-
-func nodesItemizeLogItem7Equal(a, b *Event) bool {
-	return mapperimpl.SameTime(&a.At, &b.At, 0) &&
-		a.K == b.K
-}
-
-func nodesItemizeLogItem7Clone(dst, src *Event) {
-	dst.At = src.At
-	dst.At = src.At
-	dst.K = src.K
-}
-
-func nodesItemizeLogItem7Key(r *Event, source int) (mapperimpl.Value, error) {
-	switch source {
-	case 0: // {At:week}
-		return mapperimpl.TimeValue(r.At)
-	case 1: // {K}
-		return mapperimpl.StringValue(r.K)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func nodesItemizeLogItem7SetKey(r *Event, source int, value mapperimpl.Value) error {
-	switch source {
-	case 0: // {At:week}
-		r.At = value.Time
-		return nil
-	case 1: // {K}
-		r.K = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func nodesItemizeLogItem7Field(v *Log, allocate bool) *[]Event {
-	return &v.Weeks
-}
-
-func nodesItemizeLogItem8Encode(r *Event, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.EncodeTime(&r.At, 0)
-	}
-	return nil, nil
-}
-
-func nodesItemizeLogItem8Decode(r *Event, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.DecodeTime(av, &r.At, 0)
-	}
-	return nil
-}
-
-func nodesItemizeLogItem8Same(a, b *Event, attribute int) bool {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.SameTime(&a.At, &b.At, 0)
-	}
-	return true
-}
-
-func nodesItemizeLogItem8Equal(a, b *Event) bool {
-	return mapperimpl.SameTime(&a.At, &b.At, 0) &&
-		a.K == b.K
-}
-
-func nodesItemizeLogItem8Clone(dst, src *Event) {
-	dst.At = src.At
-	dst.At = src.At
-	dst.K = src.K
-}
-
-func nodesItemizeLogItem8Key(r *Event, source int) (mapperimpl.Value, error) {
-	switch source {
-	case 0: // {At:year}
-		return mapperimpl.TimeValue(r.At)
-	case 1: // {K}
-		return mapperimpl.StringValue(r.K)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func nodesItemizeLogItem8SetKey(r *Event, source int, value mapperimpl.Value) error {
-	switch source {
-	case 0: // {At:year}
-		r.At = value.Time
-		return nil
-	case 1: // {K}
-		r.K = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func nodesItemizeLogItem8Field(v *Log, allocate bool) *[]Event {
-	return &v.Years
-}
-
-func nodesItemizeLogItem9Encode(r *Event, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.EncodeTime(&r.At, 0)
-	}
-	return nil, nil
-}
-
-func nodesItemizeLogItem9Decode(r *Event, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.DecodeTime(av, &r.At, 0)
-	}
-	return nil
-}
-
-func nodesItemizeLogItem9Same(a, b *Event, attribute int) bool {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.SameTime(&a.At, &b.At, 0)
-	}
-	return true
-}
-
-func nodesItemizeLogItem9Equal(a, b *Event) bool {
-	return mapperimpl.SameTime(&a.At, &b.At, 0) &&
-		a.K == b.K
-}
-
-func nodesItemizeLogItem9Clone(dst, src *Event) {
-	dst.At = src.At
-	dst.K = src.K
-}
-
-func nodesItemizeLogItem9Key(r *Event, source int) (mapperimpl.Value, error) {
-	switch source {
-	case 0: // {K}
-		return mapperimpl.StringValue(r.K)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func nodesItemizeLogItem9SetKey(r *Event, source int, value mapperimpl.Value) error {
-	switch source {
-	case 0: // {K}
-		r.K = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func nodesItemizeLogItem9Field(v *Log, allocate bool) *[]Event {
-	return &v.Address
-}
-
-func nodesItemizeLogItem10Encode(r *Event, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.EncodeTime(&r.At, 0)
-	}
-	return nil, nil
-}
-
-func nodesItemizeLogItem10Decode(r *Event, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.DecodeTime(av, &r.At, 0)
-	}
-	return nil
-}
-
-func nodesItemizeLogItem10Same(a, b *Event, attribute int) bool {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.SameTime(&a.At, &b.At, 0)
-	}
-	return true
-}
-
-func nodesItemizeLogItem10Equal(a, b *Event) bool {
-	return mapperimpl.SameTime(&a.At, &b.At, 0) &&
-		a.K == b.K
-}
-
-func nodesItemizeLogItem10Clone(dst, src *Event) {
-	dst.At = src.At
-	dst.K = src.K
-}
-
-func nodesItemizeLogItem10Key(r *Event, source int) (mapperimpl.Value, error) {
-	switch source {
-	case 0: // {K}
-		return mapperimpl.StringValue(r.K)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func nodesItemizeLogItem10SetKey(r *Event, source int, value mapperimpl.Value) error {
-	switch source {
-	case 0: // {K}
-		r.K = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func nodesItemizeLogItem10Field(v *Log, allocate bool) *[]Event {
-	return &v.Book
-}
-
-func nodesItemizeLogItem11Encode(r *ListEvent, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // N
-		return mapperimpl.EncodeInt(&r.N, 0)
-	}
-	return nil, nil
-}
-
-func nodesItemizeLogItem11Decode(r *ListEvent, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // N
-		return mapperimpl.DecodeInt(av, &r.N, 0)
-	}
-	return nil
-}
-
-func nodesItemizeLogItem11Same(a, b *ListEvent, attribute int) bool {
-	switch attribute {
-	case 0: // N
-		return a.N == b.N
-	}
-	return true
-}
-
-func nodesItemizeLogItem11Equal(a, b *ListEvent) bool {
-	return a.N == b.N &&
-		a.List == b.List &&
-		mapperimpl.SameTime(&a.At, &b.At, 0)
-}
-
-func nodesItemizeLogItem11Clone(dst, src *ListEvent) {
-	dst.N = src.N
-	dst.List = src.List
-	dst.At = src.At
-}
-
-func nodesItemizeLogItem11Key(r *ListEvent, source int) (mapperimpl.Value, error) {
-	switch source {
-	case 0: // {List}
-		return mapperimpl.StringValue(r.List)
-	case 1: // {At}
-		return mapperimpl.TimeValue(r.At)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func nodesItemizeLogItem11SetKey(r *ListEvent, source int, value mapperimpl.Value) error {
-	switch source {
-	case 0: // {List}
-		r.List = string(value.Text)
-		return nil
-	case 1: // {At}
-		r.At = value.Time
-		return nil
-	}
-	return nil
-}
-
-func nodesItemizeLogItem11Field(v *Log, allocate bool) *[]ListEvent {
-	return &v.Lists
-}
-
-func nodesItemizeLogItem12Encode(r *Log, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // A
-		if r.Extra == nil {
-			return nil, nil
-		}
-		return mapperimpl.EncodeInt(&r.Extra.A, 0)
-	case 1: // B
-		if r.Extra == nil {
-			return nil, nil
-		}
-		return mapperimpl.EncodeString(&r.Extra.B, 0)
-	}
-	return nil, nil
-}
-
-func nodesItemizeLogItem12Decode(r *Log, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // A
-		if r.Extra == nil {
-			r.Extra = new(Extra)
-		}
-		return mapperimpl.DecodeInt(av, &r.Extra.A, 0)
-	case 1: // B
-		if r.Extra == nil {
-			r.Extra = new(Extra)
-		}
-		return mapperimpl.DecodeString(av, &r.Extra.B, 0)
-	}
-	return nil
-}
-
-func nodesItemizeLogItem12Same(a, b *Log, attribute int) bool {
-	switch attribute {
-	case 0: // A
-		if x, y := a.Extra == nil, b.Extra == nil; x != y || !x && !(a.Extra.A == b.Extra.A) {
-			return false
-		}
-		return true
-	case 1: // B
-		if x, y := a.Extra == nil, b.Extra == nil; x != y || !x && !(a.Extra.B == b.Extra.B) {
-			return false
-		}
-		return true
-	}
-	return true
-}
-
-func nodesItemizeLogItem12Equal(a, b *Log) bool {
-	return nodesItemizeLogItem12Same(a, b, 0) &&
-		nodesItemizeLogItem12Same(a, b, 1) &&
-		(a.Extra == nil) == (b.Extra == nil)
-}
-
-func nodesItemizeLogItem12Clone(dst, src *Log) {
-	if src.Extra == nil {
-		dst.Extra = nil
-		return
-	}
-	dst.Extra = new(Extra)
-	if src.Extra != nil {
-		if dst.Extra == nil {
-			dst.Extra = new(Extra)
-		}
-		dst.Extra.A = src.Extra.A
-	}
-	if src.Extra != nil {
-		if dst.Extra == nil {
-			dst.Extra = new(Extra)
-		}
-		dst.Extra.B = src.Extra.B
-	}
-}
-
-func nodesItemizeLogItem12Present(r *Log) bool {
-	return r.Extra != nil
-}
-
-func nodesItemizeLogItem12Allocate(r *Log) {
-	if r.Extra == nil {
-		r.Extra = new(Extra)
-	}
-}
-
-func nodesItemizeLogKeyField(v *Log, i int) (mapperimpl.Value, error) {
-	switch i {
-	case 0: // ID
-		return mapperimpl.StringValue(v.ID)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func nodesItemizeLogSetKeyField(v *Log, i int, value mapperimpl.Value) error {
-	switch i {
-	case 0: // ID
-		v.ID = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func nodesItemizeLogSameKeyFields(a, b *Log) bool {
-	return a.ID == b.ID
-}
-
-func nodesItemizeLogCloneKeyFields(dst, src *Log) {
-	dst.ID = src.ID
-}
-
-// ItemizeCodec is for the mapper.
-func (*Log) ItemizeCodec(*Log) *mapperimpl.Codec[Log] {
-	return &mapperimpl.Codec[Log]{
-		Layout:    "b57df883bc149b7e67f37682",
-		KeyFields: mapperimpl.KeyFields[Log]{Get: nodesItemizeLogKeyField, Set: nodesItemizeLogSetKeyField, Same: nodesItemizeLogSameKeyFields, Clone: nodesItemizeLogCloneKeyFields},
-		Items: []mapperimpl.Item[Log]{
-			mapperimpl.Singleton(mapperimpl.Record[Log]{Encode: nodesItemizeLogItem0Encode, Decode: nodesItemizeLogItem0Decode, Same: nodesItemizeLogItem0Same, Equal: nodesItemizeLogItem0Equal, Clone: nodesItemizeLogItem0Clone, Present: nodesItemizeLogItem0Present}),
-			mapperimpl.Slice(nodesItemizeLogItem1Field, mapperimpl.Record[Event]{Encode: nodesItemizeLogItem1Encode, Decode: nodesItemizeLogItem1Decode, Same: nodesItemizeLogItem1Same, Equal: nodesItemizeLogItem1Equal, Clone: nodesItemizeLogItem1Clone, Key: nodesItemizeLogItem1Key, SetKey: nodesItemizeLogItem1SetKey}),
-			mapperimpl.Slice(nodesItemizeLogItem2Field, mapperimpl.Record[Event]{Encode: nodesItemizeLogItem2Encode, Decode: nodesItemizeLogItem2Decode, Same: nodesItemizeLogItem2Same, Equal: nodesItemizeLogItem2Equal, Clone: nodesItemizeLogItem2Clone, Key: nodesItemizeLogItem2Key, SetKey: nodesItemizeLogItem2SetKey}),
-			mapperimpl.Slice(nodesItemizeLogItem3Field, mapperimpl.Record[Event]{Encode: nodesItemizeLogItem3Encode, Decode: nodesItemizeLogItem3Decode, Same: nodesItemizeLogItem3Same, Equal: nodesItemizeLogItem3Equal, Clone: nodesItemizeLogItem3Clone, Key: nodesItemizeLogItem3Key, SetKey: nodesItemizeLogItem3SetKey}),
-			mapperimpl.Slice(nodesItemizeLogItem4Field, mapperimpl.Record[Event]{Encode: nodesItemizeLogItem4Encode, Decode: nodesItemizeLogItem4Decode, Same: nodesItemizeLogItem4Same, Equal: nodesItemizeLogItem4Equal, Clone: nodesItemizeLogItem4Clone, Key: nodesItemizeLogItem4Key, SetKey: nodesItemizeLogItem4SetKey}),
-			mapperimpl.Slice(nodesItemizeLogItem5Field, mapperimpl.Record[Event]{Encode: nodesItemizeLogItem5Encode, Decode: nodesItemizeLogItem5Decode, Same: nodesItemizeLogItem5Same, Equal: nodesItemizeLogItem5Equal, Clone: nodesItemizeLogItem5Clone, Key: nodesItemizeLogItem5Key, SetKey: nodesItemizeLogItem5SetKey}),
-			mapperimpl.Slice(nodesItemizeLogItem6Field, mapperimpl.Record[Event]{Encode: nodesItemizeLogItem6Encode, Decode: nodesItemizeLogItem6Decode, Same: nodesItemizeLogItem6Same, Equal: nodesItemizeLogItem6Equal, Clone: nodesItemizeLogItem6Clone, Key: nodesItemizeLogItem6Key, SetKey: nodesItemizeLogItem6SetKey}),
-			mapperimpl.Slice(nodesItemizeLogItem7Field, mapperimpl.Record[Event]{Encode: nodesItemizeLogItem7Encode, Decode: nodesItemizeLogItem7Decode, Same: nodesItemizeLogItem7Same, Equal: nodesItemizeLogItem7Equal, Clone: nodesItemizeLogItem7Clone, Key: nodesItemizeLogItem7Key, SetKey: nodesItemizeLogItem7SetKey}),
-			mapperimpl.Slice(nodesItemizeLogItem8Field, mapperimpl.Record[Event]{Encode: nodesItemizeLogItem8Encode, Decode: nodesItemizeLogItem8Decode, Same: nodesItemizeLogItem8Same, Equal: nodesItemizeLogItem8Equal, Clone: nodesItemizeLogItem8Clone, Key: nodesItemizeLogItem8Key, SetKey: nodesItemizeLogItem8SetKey}),
-			mapperimpl.Slice(nodesItemizeLogItem9Field, mapperimpl.Record[Event]{Encode: nodesItemizeLogItem9Encode, Decode: nodesItemizeLogItem9Decode, Same: nodesItemizeLogItem9Same, Equal: nodesItemizeLogItem9Equal, Clone: nodesItemizeLogItem9Clone, Key: nodesItemizeLogItem9Key, SetKey: nodesItemizeLogItem9SetKey}),
-			mapperimpl.Slice(nodesItemizeLogItem10Field, mapperimpl.Record[Event]{Encode: nodesItemizeLogItem10Encode, Decode: nodesItemizeLogItem10Decode, Same: nodesItemizeLogItem10Same, Equal: nodesItemizeLogItem10Equal, Clone: nodesItemizeLogItem10Clone, Key: nodesItemizeLogItem10Key, SetKey: nodesItemizeLogItem10SetKey}),
-			mapperimpl.Slice(nodesItemizeLogItem11Field, mapperimpl.Record[ListEvent]{Encode: nodesItemizeLogItem11Encode, Decode: nodesItemizeLogItem11Decode, Same: nodesItemizeLogItem11Same, Equal: nodesItemizeLogItem11Equal, Clone: nodesItemizeLogItem11Clone, Key: nodesItemizeLogItem11Key, SetKey: nodesItemizeLogItem11SetKey}),
-			mapperimpl.Singleton(mapperimpl.Record[Log]{Encode: nodesItemizeLogItem12Encode, Decode: nodesItemizeLogItem12Decode, Same: nodesItemizeLogItem12Same, Equal: nodesItemizeLogItem12Equal, Clone: nodesItemizeLogItem12Clone, Present: nodesItemizeLogItem12Present, Allocate: nodesItemizeLogItem12Allocate}),
-		},
-	}
-}
-
-type visitNode = query.Node[Visit]
-
-// VisitKey is the key of one Visit, and leads to its parts.
-type VisitKey struct{ visitNode }
-
-// VisitBySiteAtUser selects the Visit with the partition key SITE#{Site}.
-func VisitBySiteAtUser(site string, at time.Time, user string) VisitKey {
-	return VisitKey{mapperimpl.Entity[Visit](mapperimpl.Arg(mapperimpl.StringValue(site)), mapperimpl.Arg(mapperimpl.TimeValue(at)), mapperimpl.Arg(mapperimpl.StringValue(user)))}
-}
-
-type visitEntitiesHours = query.Hours[query.Query[Visit, Visit]]
-
-// VisitQuery is a query that goes on with {At:seconds}.
-type VisitQuery struct {
-	at query.Node[Visit]
-	query.Query[Visit, Visit]
-	visitEntitiesHours
-}
-
-func newVisitQuery(at query.Node[Visit]) VisitQuery {
-	return VisitQuery{at, query.NewQuery[Visit, Visit](at), mapperimpl.Hours(at, query.NewQuery[Visit, Visit])}
-}
-
-// At narrows to one {At:seconds}.
-func (n VisitQuery) At(at time.Time) query.Query[Visit, Visit] {
-	return query.NewQuery[Visit, Visit](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(at))))
-}
-
-// VisitBySite queries all with the partition key SITE#{Site}.
-func VisitBySite(site string) VisitQuery {
-	return newVisitQuery(mapperimpl.Items(mapperimpl.Entity[Visit](mapperimpl.Arg(mapperimpl.StringValue(site))), 0, 0))
-}
-
-type visitPatch = mapper.Patch[Visit]
-
-// VisitPatch is changes of one Visit that are written without reading it.
-type VisitPatch struct{ visitPatch }
-
-// PatchVisit begins a patch of the Visit with the partition key SITE#{Site}.
-func PatchVisit(site string, at time.Time, user string) VisitPatch {
-	return VisitPatch{mapper.NewPatch(VisitBySiteAtUser(site, at, user).visitNode)}
-}
-
-// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
-func (p VisitPatch) Upsert() VisitPatch {
-	return VisitPatch{mapper.With(p.visitPatch, mapperimpl.Upsert)}
-}
-
-// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
-func (p VisitPatch) IfEntityExists() VisitPatch {
-	return VisitPatch{mapper.With(p.visitPatch, mapperimpl.IfEntityExists)}
-}
-
-// Page sets Page.
-func (p VisitPatch) Page(value string) VisitPatch {
-	r := new(Visit)
-	r.Page = value
-	return VisitPatch{mapper.With(p.visitPatch, mapperimpl.Set(0, r, 1))}
-}
-
-// RemovePage removes the attributes of Page.
-func (p VisitPatch) RemovePage() VisitPatch {
-	return VisitPatch{mapper.With(p.visitPatch, mapperimpl.Remove(0, 1))}
-}
-
-// IfPage requires that Page is value.
-func (p VisitPatch) IfPage(value string) VisitPatch {
-	r := new(Visit)
-	r.Page = value
-	return VisitPatch{mapper.With(p.visitPatch, mapperimpl.If(0, r, 1))}
-}
-
-func nodesItemizeVisitItem0Encode(r *Visit, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.EncodeTime(&r.At, 0)
-	case 1: // Page
-		return mapperimpl.EncodeString(&r.Page, 0)
-	}
-	return nil, nil
-}
-
-func nodesItemizeVisitItem0Decode(r *Visit, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.DecodeTime(av, &r.At, 0)
-	case 1: // Page
-		return mapperimpl.DecodeString(av, &r.Page, 0)
-	}
-	return nil
-}
-
-func nodesItemizeVisitItem0Same(a, b *Visit, attribute int) bool {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.SameTime(&a.At, &b.At, 0)
-	case 1: // Page
-		return a.Page == b.Page
-	}
-	return true
-}
-
-func nodesItemizeVisitItem0Equal(a, b *Visit) bool {
-	return mapperimpl.SameTime(&a.At, &b.At, 0) &&
-		a.Page == b.Page
-}
-
-func nodesItemizeVisitItem0Clone(dst, src *Visit) {
-	dst.At = src.At
-	dst.Page = src.Page
-}
-
-func nodesItemizeVisitItem0Present(r *Visit) bool {
-	if !r.At.IsZero() {
-		return true
-	}
-	if r.Page != "" {
-		return true
-	}
-	return false
-}
-
-func nodesItemizeVisitKeyField(v *Visit, i int) (mapperimpl.Value, error) {
-	switch i {
-	case 0: // Site
-		return mapperimpl.StringValue(v.Site)
-	case 1: // At
-		return mapperimpl.TimeValue(v.At)
-	case 2: // User
-		return mapperimpl.StringValue(v.User)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func nodesItemizeVisitSetKeyField(v *Visit, i int, value mapperimpl.Value) error {
-	switch i {
-	case 0: // Site
-		v.Site = string(value.Text)
-		return nil
-	case 1: // At
-		v.At = value.Time
-		return nil
-	case 2: // User
-		v.User = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func nodesItemizeVisitSameKeyFields(a, b *Visit) bool {
-	return a.Site == b.Site &&
-		mapperimpl.SameTime(&a.At, &b.At, 0) &&
-		a.User == b.User
-}
-
-func nodesItemizeVisitCloneKeyFields(dst, src *Visit) {
-	dst.Site = src.Site
-	dst.At = src.At
-	dst.User = src.User
-}
-
-// ItemizeCodec is for the mapper.
-func (*Visit) ItemizeCodec(*Visit) *mapperimpl.Codec[Visit] {
-	return &mapperimpl.Codec[Visit]{
-		Layout:    "93a2e1f56e971f4d743dd970",
-		KeyFields: mapperimpl.KeyFields[Visit]{Get: nodesItemizeVisitKeyField, Set: nodesItemizeVisitSetKeyField, Same: nodesItemizeVisitSameKeyFields, Clone: nodesItemizeVisitCloneKeyFields},
-		Items: []mapperimpl.Item[Visit]{
-			mapperimpl.Singleton(mapperimpl.Record[Visit]{Encode: nodesItemizeVisitItem0Encode, Decode: nodesItemizeVisitItem0Decode, Same: nodesItemizeVisitItem0Same, Equal: nodesItemizeVisitItem0Equal, Clone: nodesItemizeVisitItem0Clone, Present: nodesItemizeVisitItem0Present}),
-		},
-	}
-}
-
-type ticketNode = query.Node[Ticket]
-
-// TicketKey is the key of one Ticket, and leads to its parts.
-type TicketKey struct{ ticketNode }
-
-// TicketByQueueN selects the Ticket with the partition key QUEUE#{Queue}.
-func TicketByQueueN(queue string, nValue int) TicketKey {
-	return TicketKey{mapperimpl.Entity[Ticket](mapperimpl.Arg(mapperimpl.StringValue(queue)), mapperimpl.Arg(mapperimpl.IntValue(nValue)))}
-}
-
-// TicketByQueue queries all with the partition key QUEUE#{Queue}.
-func TicketByQueue(queue string) query.Query[Ticket, Ticket] {
-	return query.NewQuery[Ticket, Ticket](mapperimpl.Items(mapperimpl.Entity[Ticket](mapperimpl.Arg(mapperimpl.StringValue(queue))), 0, 1))
-}
-
-// T selects T#{N:04}.
-func (n TicketKey) T() query.Node[Ticket] { return mapperimpl.Items(n.ticketNode, 0, 2) }
-
-type ticketNoteElements = query.Elements[Ticket, Note]
-
-// TicketKeyNotes goes on with {Line:02}.
-type TicketKeyNotes struct {
-	at query.Node[Ticket]
-	ticketNoteElements
-}
-
-func newTicketKeyNotes(at query.Node[Ticket]) TicketKeyNotes {
-	return TicketKeyNotes{at, query.NewElements[Ticket, Note](at)}
-}
-
-// Line narrows to one {Line:02}.
-func (n TicketKeyNotes) Line(line int) query.Elements[Ticket, Note] {
-	return query.NewElements[Ticket, Note](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.IntValue(line))))
-}
-
-// Notes selects T#{^N:04}#NOTE#{Line:02}.
-func (n TicketKey) Notes() TicketKeyNotes {
-	return newTicketKeyNotes(mapperimpl.Items(n.ticketNode, 1, 3))
-}
-
-type ticketPatch = mapper.Patch[Ticket]
-
-// TicketPatch is changes of one Ticket that are written without reading it.
-type TicketPatch struct{ ticketPatch }
-
-// PatchTicket begins a patch of the Ticket with the partition key QUEUE#{Queue}.
-func PatchTicket(queue string, nValue int) TicketPatch {
-	return TicketPatch{mapper.NewPatch(TicketByQueueN(queue, nValue).ticketNode)}
-}
-
-// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
-func (p TicketPatch) Upsert() TicketPatch {
-	return TicketPatch{mapper.With(p.ticketPatch, mapperimpl.Upsert)}
-}
-
-// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
-func (p TicketPatch) IfEntityExists() TicketPatch {
-	return TicketPatch{mapper.With(p.ticketPatch, mapperimpl.IfEntityExists)}
-}
-
-// Title sets Title.
-func (p TicketPatch) Title(value string) TicketPatch {
-	r := new(Ticket)
-	r.Title = value
-	return TicketPatch{mapper.With(p.ticketPatch, mapperimpl.Set(0, r, 0))}
-}
-
-// RemoveTitle removes the attributes of Title.
-func (p TicketPatch) RemoveTitle() TicketPatch {
-	return TicketPatch{mapper.With(p.ticketPatch, mapperimpl.Remove(0, 0))}
-}
-
-// IfTitle requires that Title is value.
-func (p TicketPatch) IfTitle(value string) TicketPatch {
-	r := new(Ticket)
-	r.Title = value
-	return TicketPatch{mapper.With(p.ticketPatch, mapperimpl.If(0, r, 0))}
-}
-
-// AddNotes adds an element to Notes.
-func (p TicketPatch) AddNotes(value Note) TicketPatch {
-	return TicketPatch{mapper.With(p.ticketPatch, mapperimpl.AddElement(1, &value))}
-}
-
-// RemoveNotes removes the element of Notes with that key.
-func (p TicketPatch) RemoveNotes(line int) TicketPatch {
-	return TicketPatch{mapper.With(p.ticketPatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.IntValue(line))))}
-}
-
-func nodesItemizeTicketItem0Encode(r *Ticket, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Title
-		return mapperimpl.EncodeString(&r.Title, 0)
-	}
-	return nil, nil
-}
-
-func nodesItemizeTicketItem0Decode(r *Ticket, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Title
-		return mapperimpl.DecodeString(av, &r.Title, 0)
-	}
-	return nil
-}
-
-func nodesItemizeTicketItem0Same(a, b *Ticket, attribute int) bool {
-	switch attribute {
-	case 0: // Title
-		return a.Title == b.Title
-	}
-	return true
-}
-
-func nodesItemizeTicketItem0Equal(a, b *Ticket) bool {
-	return a.Title == b.Title
-}
-
-func nodesItemizeTicketItem0Clone(dst, src *Ticket) {
-	dst.Title = src.Title
-}
-
-func nodesItemizeTicketItem0Present(r *Ticket) bool {
-	if r.Title != "" {
-		return true
-	}
-	return false
-}
-
-func nodesItemizeTicketItem1Encode(r *Note, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Text
-		return mapperimpl.EncodeString(&r.Text, 0)
-	}
-	return nil, nil
-}
-
-func nodesItemizeTicketItem1Decode(r *Note, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Text
-		return mapperimpl.DecodeString(av, &r.Text, 0)
-	}
-	return nil
-}
-
-func nodesItemizeTicketItem1Same(a, b *Note, attribute int) bool {
-	switch attribute {
-	case 0: // Text
-		return a.Text == b.Text
-	}
-	return true
-}
-
-func nodesItemizeTicketItem1Equal(a, b *Note) bool {
-	return a.Text == b.Text &&
-		a.Line == b.Line
-}
-
-func nodesItemizeTicketItem1Clone(dst, src *Note) {
-	dst.Text = src.Text
-	dst.Line = src.Line
-}
-
-func nodesItemizeTicketItem1Key(r *Note, source int) (mapperimpl.Value, error) {
-	switch source {
-	case 1: // {Line:02}
-		return mapperimpl.IntValue(r.Line)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func nodesItemizeTicketItem1SetKey(r *Note, source int, value mapperimpl.Value) error {
-	switch source {
-	case 1: // {Line:02}
-		r.Line = int(value.Int)
-		return nil
-	}
-	return nil
-}
-
-func nodesItemizeTicketItem1Field(v *Ticket, allocate bool) *[]Note {
-	return &v.Notes
-}
-
-func nodesItemizeTicketKeyField(v *Ticket, i int) (mapperimpl.Value, error) {
-	switch i {
-	case 0: // Queue
-		return mapperimpl.StringValue(v.Queue)
-	case 1: // N
-		return mapperimpl.IntValue(v.N)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func nodesItemizeTicketSetKeyField(v *Ticket, i int, value mapperimpl.Value) error {
-	switch i {
-	case 0: // Queue
-		v.Queue = string(value.Text)
-		return nil
-	case 1: // N
-		v.N = int(value.Int)
-		return nil
-	}
-	return nil
-}
-
-func nodesItemizeTicketSameKeyFields(a, b *Ticket) bool {
-	return a.Queue == b.Queue &&
-		a.N == b.N
-}
-
-func nodesItemizeTicketCloneKeyFields(dst, src *Ticket) {
-	dst.Queue = src.Queue
-	dst.N = src.N
-}
-
-// ItemizeCodec is for the mapper.
-func (*Ticket) ItemizeCodec(*Ticket) *mapperimpl.Codec[Ticket] {
-	return &mapperimpl.Codec[Ticket]{
-		Layout:    "375be5a587d0f3c19d9a94c8",
-		KeyFields: mapperimpl.KeyFields[Ticket]{Get: nodesItemizeTicketKeyField, Set: nodesItemizeTicketSetKeyField, Same: nodesItemizeTicketSameKeyFields, Clone: nodesItemizeTicketCloneKeyFields},
-		Items: []mapperimpl.Item[Ticket]{
-			mapperimpl.Singleton(mapperimpl.Record[Ticket]{Encode: nodesItemizeTicketItem0Encode, Decode: nodesItemizeTicketItem0Decode, Same: nodesItemizeTicketItem0Same, Equal: nodesItemizeTicketItem0Equal, Clone: nodesItemizeTicketItem0Clone, Present: nodesItemizeTicketItem0Present}),
-			mapperimpl.Slice(nodesItemizeTicketItem1Field, mapperimpl.Record[Note]{Encode: nodesItemizeTicketItem1Encode, Decode: nodesItemizeTicketItem1Decode, Same: nodesItemizeTicketItem1Same, Equal: nodesItemizeTicketItem1Equal, Clone: nodesItemizeTicketItem1Clone, Key: nodesItemizeTicketItem1Key, SetKey: nodesItemizeTicketItem1SetKey}),
-		},
-	}
-}
-
-type happeningNode = query.Node[Happening]
-
-// HappeningKey is the key of one Happening, and leads to its parts.
-type HappeningKey struct{ happeningNode }
-
-// HappeningByAtID selects the Happening with the partition key DAY#{At:date}.
-func HappeningByAtID(at time.Time, id string) HappeningKey {
-	return HappeningKey{mapperimpl.Entity[Happening](mapperimpl.Arg(mapperimpl.TimeValue(at)), mapperimpl.Arg(mapperimpl.StringValue(id)))}
-}
-
-type happeningEntitiesHours = query.Hours[query.Query[Happening, Happening]]
-
-// HappeningQuery is a query that goes on with {At}.
-type HappeningQuery struct {
-	at query.Node[Happening]
-	query.Query[Happening, Happening]
-	happeningEntitiesHours
-}
-
-func newHappeningQuery(at query.Node[Happening]) HappeningQuery {
-	return HappeningQuery{at, query.NewQuery[Happening, Happening](at), mapperimpl.Hours(at, query.NewQuery[Happening, Happening])}
-}
-
-// At narrows to one {At}.
-func (n HappeningQuery) At(at time.Time) query.Query[Happening, Happening] {
-	return query.NewQuery[Happening, Happening](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(at))))
-}
-
-// HappeningByAt queries all with the partition key DAY#{At:date}.
-func HappeningByAt(at time.Time) HappeningQuery {
-	return newHappeningQuery(mapperimpl.Items(mapperimpl.Entity[Happening](mapperimpl.Arg(mapperimpl.TimeValue(at))), 0, 0))
-}
-
-type happeningPatch = mapper.Patch[Happening]
-
-// HappeningPatch is changes of one Happening that are written without reading it.
-type HappeningPatch struct{ happeningPatch }
-
-// PatchHappening begins a patch of the Happening with the partition key DAY#{At:date}.
-func PatchHappening(at time.Time, id string) HappeningPatch {
-	return HappeningPatch{mapper.NewPatch(HappeningByAtID(at, id).happeningNode)}
-}
-
-// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
-func (p HappeningPatch) Upsert() HappeningPatch {
-	return HappeningPatch{mapper.With(p.happeningPatch, mapperimpl.Upsert)}
-}
-
-// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
-func (p HappeningPatch) IfEntityExists() HappeningPatch {
-	return HappeningPatch{mapper.With(p.happeningPatch, mapperimpl.IfEntityExists)}
-}
-
-// Text sets Text.
-func (p HappeningPatch) Text(value string) HappeningPatch {
-	r := new(Happening)
-	r.Text = value
-	return HappeningPatch{mapper.With(p.happeningPatch, mapperimpl.Set(0, r, 0))}
-}
-
-// RemoveText removes the attributes of Text.
-func (p HappeningPatch) RemoveText() HappeningPatch {
-	return HappeningPatch{mapper.With(p.happeningPatch, mapperimpl.Remove(0, 0))}
-}
-
-// IfText requires that Text is value.
-func (p HappeningPatch) IfText(value string) HappeningPatch {
-	r := new(Happening)
-	r.Text = value
-	return HappeningPatch{mapper.With(p.happeningPatch, mapperimpl.If(0, r, 0))}
-}
-
-func nodesItemizeHappeningItem0Encode(r *Happening, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Text
-		return mapperimpl.EncodeString(&r.Text, 0)
-	}
-	return nil, nil
-}
-
-func nodesItemizeHappeningItem0Decode(r *Happening, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Text
-		return mapperimpl.DecodeString(av, &r.Text, 0)
-	}
-	return nil
-}
-
-func nodesItemizeHappeningItem0Same(a, b *Happening, attribute int) bool {
-	switch attribute {
-	case 0: // Text
-		return a.Text == b.Text
-	}
-	return true
-}
-
-func nodesItemizeHappeningItem0Equal(a, b *Happening) bool {
-	return a.Text == b.Text
-}
-
-func nodesItemizeHappeningItem0Clone(dst, src *Happening) {
-	dst.Text = src.Text
-}
-
-func nodesItemizeHappeningItem0Present(r *Happening) bool {
-	if r.Text != "" {
-		return true
-	}
-	return false
-}
-
-func nodesItemizeHappeningKeyField(v *Happening, i int) (mapperimpl.Value, error) {
-	switch i {
-	case 0: // At
-		return mapperimpl.TimeValue(v.At)
-	case 1: // ID
-		return mapperimpl.StringValue(v.ID)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func nodesItemizeHappeningSetKeyField(v *Happening, i int, value mapperimpl.Value) error {
-	switch i {
-	case 0: // At
-		v.At = value.Time
-		return nil
-	case 1: // ID
-		v.ID = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func nodesItemizeHappeningSameKeyFields(a, b *Happening) bool {
-	return mapperimpl.SameTime(&a.At, &b.At, 0) &&
-		a.ID == b.ID
-}
-
-func nodesItemizeHappeningCloneKeyFields(dst, src *Happening) {
-	dst.At = src.At
-	dst.ID = src.ID
-}
-
-// ItemizeCodec is for the mapper.
-func (*Happening) ItemizeCodec(*Happening) *mapperimpl.Codec[Happening] {
-	return &mapperimpl.Codec[Happening]{
-		Layout:    "eda316199a8aef30db4a7ff4",
-		KeyFields: mapperimpl.KeyFields[Happening]{Get: nodesItemizeHappeningKeyField, Set: nodesItemizeHappeningSetKeyField, Same: nodesItemizeHappeningSameKeyFields, Clone: nodesItemizeHappeningCloneKeyFields},
-		Items: []mapperimpl.Item[Happening]{
-			mapperimpl.Singleton(mapperimpl.Record[Happening]{Encode: nodesItemizeHappeningItem0Encode, Decode: nodesItemizeHappeningItem0Decode, Same: nodesItemizeHappeningItem0Same, Equal: nodesItemizeHappeningItem0Equal, Clone: nodesItemizeHappeningItem0Clone, Present: nodesItemizeHappeningItem0Present}),
-		},
-	}
-}
-
-type shelfNode = query.Node[Shelf]
-
-// ShelfKey is the key of one Shelf, and leads to its parts.
-type ShelfKey struct{ shelfNode }
-
-// ShelfByID selects the Shelf with the partition key SHELF#{ID}.
-func ShelfByID(id string) ShelfKey {
-	return ShelfKey{mapperimpl.Entity[Shelf](mapperimpl.Arg(mapperimpl.StringValue(id)))}
-}
-
-// HEAD selects HEAD.
-func (n ShelfKey) HEAD() query.Node[Shelf] { return mapperimpl.Items(n.shelfNode, 0, 1) }
-
-type shelfEventElements = query.Elements[Shelf, Event]
-
-type shelfEventDays = query.Days[query.Elements[Shelf, Event]]
-
-// ShelfKeyBooks goes on with {At:date}.
-type ShelfKeyBooks struct {
-	at query.Node[Shelf]
-	shelfEventElements
-	shelfEventDays
-}
-
-func newShelfKeyBooks(at query.Node[Shelf]) ShelfKeyBooks {
-	return ShelfKeyBooks{at, query.NewElements[Shelf, Event](at), mapperimpl.Days(at, query.NewElements[Shelf, Event])}
-}
-
-// ShelfKeyBooksAt goes on with {K}.
-type ShelfKeyBooksAt struct {
-	at query.Node[Shelf]
-	shelfEventElements
-}
-
-func newShelfKeyBooksAt(at query.Node[Shelf]) ShelfKeyBooksAt {
-	return ShelfKeyBooksAt{at, query.NewElements[Shelf, Event](at)}
-}
-
-// K narrows to one {K}.
-func (n ShelfKeyBooksAt) K(k string) query.Elements[Shelf, Event] {
-	return query.NewElements[Shelf, Event](mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.StringValue(k))))
-}
-
-// At narrows to one {At:date}.
-func (n ShelfKeyBooks) At(at time.Time) ShelfKeyBooksAt {
-	return newShelfKeyBooksAt(mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(at))))
-}
-
-// Books selects BOOK#{At:date}{K}.
-func (n ShelfKey) Books() ShelfKeyBooks { return newShelfKeyBooks(mapperimpl.Items(n.shelfNode, 1, 1)) }
-
-// Session selects SESSION.
-func (n ShelfKey) Session() query.Node[Shelf] { return mapperimpl.Items(n.shelfNode, 2, 1) }
-
-// Notes selects NOTES.
-func (n ShelfKey) Notes() query.Node[Shelf] { return mapperimpl.Items(n.shelfNode, 3, 1) }
-
-type shelfPatch = mapper.Patch[Shelf]
-
-// ShelfPatch is changes of one Shelf that are written without reading it.
-type ShelfPatch struct{ shelfPatch }
-
-// PatchShelf begins a patch of the Shelf with the partition key SHELF#{ID}.
-func PatchShelf(id string) ShelfPatch {
-	return ShelfPatch{mapper.NewPatch(ShelfByID(id).shelfNode)}
-}
-
-// Upsert makes what the patch changes where it is not there, and replaces what it adds where that is.
-func (p ShelfPatch) Upsert() ShelfPatch {
-	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.Upsert)}
-}
-
-// IfEntityExists requires that the entity is there: its root, which is then part of a transaction.
-func (p ShelfPatch) IfEntityExists() ShelfPatch {
-	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.IfEntityExists)}
-}
-
-// Name sets Name.
-func (p ShelfPatch) Name(value string) ShelfPatch {
-	r := new(Shelf)
-	r.Name = value
-	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.Set(0, r, 0))}
-}
-
-// RemoveName removes the attributes of Name.
-func (p ShelfPatch) RemoveName() ShelfPatch {
-	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.Remove(0, 0))}
-}
-
-// IfName requires that Name is value.
-func (p ShelfPatch) IfName(value string) ShelfPatch {
-	r := new(Shelf)
-	r.Name = value
-	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.If(0, r, 0))}
-}
-
-// Level sets Level.
-func (p ShelfPatch) Level(value uint) ShelfPatch {
-	r := new(Shelf)
-	r.Level = value
-	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.Set(0, r, 1))}
-}
-
-// RemoveLevel removes the attributes of Level.
-func (p ShelfPatch) RemoveLevel() ShelfPatch {
-	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.Remove(0, 1))}
-}
-
-// IncrementLevel adds to Level, which counts from 0 where it is not stored.
-func (p ShelfPatch) IncrementLevel(by int64) ShelfPatch {
-	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.Increment(0, 1, by))}
-}
-
-// IfLevel requires that Level is value.
-func (p ShelfPatch) IfLevel(value uint) ShelfPatch {
-	r := new(Shelf)
-	r.Level = value
-	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.If(0, r, 1))}
-}
-
-// AddBooks adds an element to Books.
-func (p ShelfPatch) AddBooks(value Event) ShelfPatch {
-	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.AddElement(1, &value))}
-}
-
-// RemoveBooks removes the element of Books with that key.
-func (p ShelfPatch) RemoveBooks(at time.Time, k string) ShelfPatch {
-	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.RemoveElement(1, mapperimpl.Arg(mapperimpl.TimeValue(at)), mapperimpl.Arg(mapperimpl.StringValue(k))))}
-}
-
-// Session sets Session.
-func (p ShelfPatch) Session(value Session) ShelfPatch {
-	r := new(Shelf)
-	r.Session = &value
-	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.Set(2, r, 0, 1))}
-}
-
-// RemoveSession deletes the item of Session.
-func (p ShelfPatch) RemoveSession() ShelfPatch {
-	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.Delete(2))}
-}
-
-// Notes sets Notes.
-func (p ShelfPatch) Notes(value Extra) ShelfPatch {
-	r := new(Shelf)
-	r.Notes = &value
-	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.Set(3, r, 0, 1))}
-}
-
-// RemoveNotes deletes the item of Notes.
-func (p ShelfPatch) RemoveNotes() ShelfPatch {
-	return ShelfPatch{mapper.With(p.shelfPatch, mapperimpl.Delete(3))}
-}
-
-func nodesItemizeShelfItem0Encode(r *Shelf, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Name
-		return mapperimpl.EncodeString(&r.Name, 0)
-	case 1: // Level
-		return mapperimpl.EncodeUint(&r.Level, 0)
-	}
-	return nil, nil
-}
-
-func nodesItemizeShelfItem0Decode(r *Shelf, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Name
-		return mapperimpl.DecodeString(av, &r.Name, 0)
-	case 1: // Level
-		return mapperimpl.DecodeUint(av, &r.Level, 0)
-	}
-	return nil
-}
-
-func nodesItemizeShelfItem0Same(a, b *Shelf, attribute int) bool {
-	switch attribute {
-	case 0: // Name
-		return a.Name == b.Name
-	case 1: // Level
-		return a.Level == b.Level
-	}
-	return true
-}
-
-func nodesItemizeShelfItem0Equal(a, b *Shelf) bool {
-	return a.Name == b.Name &&
-		a.Level == b.Level
-}
-
-func nodesItemizeShelfItem0Clone(dst, src *Shelf) {
-	dst.Name = src.Name
-	dst.Level = src.Level
-}
-
-func nodesItemizeShelfItem0Present(r *Shelf) bool {
-	if r.Name != "" {
-		return true
-	}
-	if r.Level != 0 {
-		return true
-	}
-	return false
-}
-
-func nodesItemizeShelfItem1Encode(r *Event, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.EncodeTime(&r.At, 0)
-	}
-	return nil, nil
-}
-
-func nodesItemizeShelfItem1Decode(r *Event, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.DecodeTime(av, &r.At, 0)
-	}
-	return nil
-}
-
-func nodesItemizeShelfItem1Same(a, b *Event, attribute int) bool {
-	switch attribute {
-	case 0: // At
-		return mapperimpl.SameTime(&a.At, &b.At, 0)
-	}
-	return true
-}
-
-func nodesItemizeShelfItem1Equal(a, b *Event) bool {
-	return mapperimpl.SameTime(&a.At, &b.At, 0) &&
-		a.K == b.K
-}
-
-func nodesItemizeShelfItem1Clone(dst, src *Event) {
-	dst.At = src.At
-	dst.At = src.At
-	dst.K = src.K
-}
-
-func nodesItemizeShelfItem1Key(r *Event, source int) (mapperimpl.Value, error) {
-	switch source {
-	case 0: // {At:date}
-		return mapperimpl.TimeValue(r.At)
-	case 1: // {K}
-		return mapperimpl.StringValue(r.K)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func nodesItemizeShelfItem1SetKey(r *Event, source int, value mapperimpl.Value) error {
-	switch source {
-	case 0: // {At:date}
-		r.At = value.Time
-		return nil
-	case 1: // {K}
-		r.K = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func nodesItemizeShelfItem1Field(v *Shelf, allocate bool) *[]Event {
-	return &v.Books
-}
-
-func nodesItemizeShelfItem2Encode(r *Shelf, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // Token
-		if r.Session == nil {
-			return nil, nil
-		}
-		return mapperimpl.EncodeString(&r.Session.Token, 0)
-	case 1: // Until
-		if r.Session == nil {
-			return nil, nil
-		}
-		return mapperimpl.EncodeTime(&r.Session.Until, 0)
-	}
-	return nil, nil
-}
-
-func nodesItemizeShelfItem2Decode(r *Shelf, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // Token
-		if r.Session == nil {
-			r.Session = new(Session)
-		}
-		return mapperimpl.DecodeString(av, &r.Session.Token, 0)
-	case 1: // Until
-		if r.Session == nil {
-			r.Session = new(Session)
-		}
-		return mapperimpl.DecodeTime(av, &r.Session.Until, 0)
-	}
-	return nil
-}
-
-func nodesItemizeShelfItem2Same(a, b *Shelf, attribute int) bool {
-	switch attribute {
-	case 0: // Token
-		if x, y := a.Session == nil, b.Session == nil; x != y || !x && !(a.Session.Token == b.Session.Token) {
-			return false
-		}
-		return true
-	case 1: // Until
-		if x, y := a.Session == nil, b.Session == nil; x != y || !x && !(mapperimpl.SameTime(&a.Session.Until, &b.Session.Until, 0)) {
-			return false
-		}
-		return true
-	}
-	return true
-}
-
-func nodesItemizeShelfItem2Equal(a, b *Shelf) bool {
-	return nodesItemizeShelfItem2Same(a, b, 0) &&
-		nodesItemizeShelfItem2Same(a, b, 1) &&
-		(a.Session == nil) == (b.Session == nil) &&
-		mapperimpl.SameExpiry(a, b, nodesItemizeShelfItem2Expiry)
-}
-
-func nodesItemizeShelfItem2Clone(dst, src *Shelf) {
-	if src.Session == nil {
-		dst.Session = nil
-		return
-	}
-	dst.Session = new(Session)
-	if src.Session != nil {
-		if dst.Session == nil {
-			dst.Session = new(Session)
-		}
-		dst.Session.Token = src.Session.Token
-	}
-	if src.Session != nil {
-		if dst.Session == nil {
-			dst.Session = new(Session)
-		}
-		dst.Session.Until = src.Session.Until
-	}
-	if src.Session != nil {
-		if dst.Session == nil {
-			dst.Session = new(Session)
-		}
-		dst.Session.Until = src.Session.Until
-	}
-}
-
-func nodesItemizeShelfItem2Expiry(r *Shelf) (time.Time, bool) {
-	if r.Session == nil {
-		return time.Time{}, false
-	}
-	t := r.Session.Until
-	return t, !t.IsZero()
-}
-
-func nodesItemizeShelfItem2Present(r *Shelf) bool {
-	return r.Session != nil
-}
-
-func nodesItemizeShelfItem2Allocate(r *Shelf) {
-	if r.Session == nil {
-		r.Session = new(Session)
-	}
-}
-
-func nodesItemizeShelfItem3Encode(r *Shelf, attribute int) (types.AttributeValue, error) {
-	switch attribute {
-	case 0: // A
-		if r.Notes == nil {
-			return nil, nil
-		}
-		return mapperimpl.EncodeInt(&r.Notes.A, 0)
-	case 1: // B
-		if r.Notes == nil {
-			return nil, nil
-		}
-		return mapperimpl.EncodeString(&r.Notes.B, 0)
-	}
-	return nil, nil
-}
-
-func nodesItemizeShelfItem3Decode(r *Shelf, attribute int, av types.AttributeValue) error {
-	switch attribute {
-	case 0: // A
-		if r.Notes == nil {
-			r.Notes = new(Extra)
-		}
-		return mapperimpl.DecodeInt(av, &r.Notes.A, 0)
-	case 1: // B
-		if r.Notes == nil {
-			r.Notes = new(Extra)
-		}
-		return mapperimpl.DecodeString(av, &r.Notes.B, 0)
-	}
-	return nil
-}
-
-func nodesItemizeShelfItem3Same(a, b *Shelf, attribute int) bool {
-	switch attribute {
-	case 0: // A
-		if x, y := a.Notes == nil, b.Notes == nil; x != y || !x && !(a.Notes.A == b.Notes.A) {
-			return false
-		}
-		return true
-	case 1: // B
-		if x, y := a.Notes == nil, b.Notes == nil; x != y || !x && !(a.Notes.B == b.Notes.B) {
-			return false
-		}
-		return true
-	}
-	return true
-}
-
-func nodesItemizeShelfItem3Equal(a, b *Shelf) bool {
-	return nodesItemizeShelfItem3Same(a, b, 0) &&
-		nodesItemizeShelfItem3Same(a, b, 1) &&
-		(a.Notes == nil) == (b.Notes == nil)
-}
-
-func nodesItemizeShelfItem3Clone(dst, src *Shelf) {
-	if src.Notes == nil {
-		dst.Notes = nil
-		return
-	}
-	dst.Notes = new(Extra)
-	if src.Notes != nil {
-		if dst.Notes == nil {
-			dst.Notes = new(Extra)
-		}
-		dst.Notes.A = src.Notes.A
-	}
-	if src.Notes != nil {
-		if dst.Notes == nil {
-			dst.Notes = new(Extra)
-		}
-		dst.Notes.B = src.Notes.B
-	}
-}
-
-func nodesItemizeShelfItem3Present(r *Shelf) bool {
-	return r.Notes != nil
-}
-
-func nodesItemizeShelfItem3Allocate(r *Shelf) {
-	if r.Notes == nil {
-		r.Notes = new(Extra)
-	}
-}
-
-func nodesItemizeShelfKeyField(v *Shelf, i int) (mapperimpl.Value, error) {
-	switch i {
-	case 0: // ID
-		return mapperimpl.StringValue(v.ID)
-	}
-	return mapperimpl.Value{}, nil
-}
-
-func nodesItemizeShelfSetKeyField(v *Shelf, i int, value mapperimpl.Value) error {
-	switch i {
-	case 0: // ID
-		v.ID = string(value.Text)
-		return nil
-	}
-	return nil
-}
-
-func nodesItemizeShelfSameKeyFields(a, b *Shelf) bool {
-	return a.ID == b.ID
-}
-
-func nodesItemizeShelfCloneKeyFields(dst, src *Shelf) {
-	dst.ID = src.ID
-}
-
-// ItemizeCodec is for the mapper.
-func (*Shelf) ItemizeCodec(*Shelf) *mapperimpl.Codec[Shelf] {
-	return &mapperimpl.Codec[Shelf]{
-		Layout:    "3b640092e5266f7fee16a26a",
-		KeyFields: mapperimpl.KeyFields[Shelf]{Get: nodesItemizeShelfKeyField, Set: nodesItemizeShelfSetKeyField, Same: nodesItemizeShelfSameKeyFields, Clone: nodesItemizeShelfCloneKeyFields},
-		Items: []mapperimpl.Item[Shelf]{
-			mapperimpl.Singleton(mapperimpl.Record[Shelf]{Encode: nodesItemizeShelfItem0Encode, Decode: nodesItemizeShelfItem0Decode, Same: nodesItemizeShelfItem0Same, Equal: nodesItemizeShelfItem0Equal, Clone: nodesItemizeShelfItem0Clone, Present: nodesItemizeShelfItem0Present}),
-			mapperimpl.Slice(nodesItemizeShelfItem1Field, mapperimpl.Record[Event]{Encode: nodesItemizeShelfItem1Encode, Decode: nodesItemizeShelfItem1Decode, Same: nodesItemizeShelfItem1Same, Equal: nodesItemizeShelfItem1Equal, Clone: nodesItemizeShelfItem1Clone, Key: nodesItemizeShelfItem1Key, SetKey: nodesItemizeShelfItem1SetKey}),
-			mapperimpl.Singleton(mapperimpl.Record[Shelf]{Encode: nodesItemizeShelfItem2Encode, Decode: nodesItemizeShelfItem2Decode, Same: nodesItemizeShelfItem2Same, Equal: nodesItemizeShelfItem2Equal, Clone: nodesItemizeShelfItem2Clone, Expiry: nodesItemizeShelfItem2Expiry, Present: nodesItemizeShelfItem2Present, Allocate: nodesItemizeShelfItem2Allocate}),
-			mapperimpl.Singleton(mapperimpl.Record[Shelf]{Encode: nodesItemizeShelfItem3Encode, Decode: nodesItemizeShelfItem3Decode, Same: nodesItemizeShelfItem3Same, Equal: nodesItemizeShelfItem3Equal, Clone: nodesItemizeShelfItem3Clone, Present: nodesItemizeShelfItem3Present, Allocate: nodesItemizeShelfItem3Allocate}),
-		},
-	}
-}
+	mapperimpl.NoMethods
+}{}
+
+const (
+	_ = mapperimpl.EnforceVersion(2 - mapperimpl.MinVersion)
+	_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 2)
+)

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/integration/enginetest"
@@ -410,8 +409,8 @@ func TestFilterAndProjection(t *testing.T) {
 		list = append(list, ListEvent{"l", instants()[i], i})
 	}
 	must(logs.Save(ctx, logs.New(Log{ID: "1", Name: "n", Lists: list})))(t)
-	q := LogByID("1").Lists().Filter(expression.Name("N").GreaterThanEqual(expression.Value(10)))
-	got := must(q.Filter(expression.Name("N").LessThan(expression.Value(20))).Slice(ctx, logs))(t)
+	q := LogByID("1").Lists().Filter(ListEventFields.N.GreaterOrEqual(10))
+	got := must(q.Filter(ListEventFields.N.Less(20)).Slice(ctx, logs))(t)
 	if len(got) != 10 {
 		t.Errorf("%v", got)
 	}
@@ -461,7 +460,7 @@ func TestCursors(t *testing.T) {
 	refused("another partition", LogByID("2").Address().Limit(1).After(c), logs)
 	refused("another list", LogByID("1").Book().After(c), logs)
 	refused("the other order", q.Reverse().After(c), logs)
-	refused("a filter", q.Filter(expression.Name("K").AttributeExists()).After(c), logs)
+	refused("a filter", q.Filter(EventFields.At.Exists()).After(c), logs)
 	refused("another key", q.After(c), mk(mapper.CursorKey([]byte("another key, as long"))))
 	refused("a mapper's own key", q.After(c), mk())
 	refused("no base64", q.After("!!"), logs)
@@ -475,6 +474,11 @@ func TestCursors(t *testing.T) {
 	}
 }
 
+// patch is any patch.
+type patch[T any] interface {
+	Exec(ctx context.Context, m *mapper.Mapper[T], options ...mapper.WriteOption) (*mapper.Receipt, error)
+}
+
 // Patches write without reading, one item by one request, and say what was not as
 // required.
 func TestPatches(t *testing.T) {
@@ -482,49 +486,49 @@ func TestPatches(t *testing.T) {
 	logs := newMapper[Log](t)
 	at := instants()[0]
 	must(logs.Save(ctx, logs.New(Log{ID: "1", Name: "n", Count: 5, Address: []Event{{at, "a"}}})))(t)
-	p := PatchLog("1")
-	r := must(p.Name("m").IncrementCount(3).Exec(ctx, logs))(t)
+	p, f := LogByID("1"), LogFields
+	r := must(p.Patch(f.Name.Set("m"), f.Count.Increment(3)).Exec(ctx, logs))(t)
 	if r.Requests() != 1 || r.Consumed.WCU != 1 || r.Consumed.RCU != 0 || !r.WCU.Contains(1) {
 		t.Errorf("%v", r)
 	}
-	r = must(p.IncrementCount(-1).AddAddress(Event{at, "b"}).RemoveAddress("a").Exec(ctx, logs))(t)
+	r = must(p.Patch(f.Count.Increment(-1)).And(p.Address().Add(Event{at, "b"}), p.Address().K("a").Delete()).Exec(ctx, logs))(t)
 	if r.Requests() != 1 || r.Mode != mapper.ModeTransaction {
 		t.Errorf("%v", r)
 	}
-	must(p.Extra(Extra{1, "b"}).Upsert().Exec(ctx, logs))(t)
-	must(p.IfName("m").RemoveName().Exec(ctx, logs, mapper.ExactlyOnce()))(t)
+	must(p.Patch(f.Extra.Set(Extra{1, "b"})).Upsert().Exec(ctx, logs))(t)
+	must(p.Patch(f.Name.Remove()).If(f.Name.Equal("m")).Exec(ctx, logs, mapper.ExactlyOnce()))(t)
 	e := must(logs.Load(ctx, LogByID("1")))(t)
 	if e.Value.Name != "" || e.Value.Count != 7 || len(e.Value.Address) != 1 || e.Value.Address[0].K != "b" || *e.Value.Extra != (Extra{1, "b"}) {
 		t.Errorf("%+v %+v", e.Value, e.Value.Extra)
 	}
-	must(p.RemoveExtra().Exec(ctx, logs))(t)
+	must(p.Patch(f.Extra.Remove()).Exec(ctx, logs))(t)
 	for name, c := range map[string]struct {
-		p    LogPatch
+		p    patch[Log]
 		want error
 	}{
-		"no such entity":       {PatchLog("2").Name("x"), mapper.ErrNotFound},
-		"no such item":         {p.Extra(Extra{}), mapper.ErrNotFound},
-		"no such element":      {p.RemoveAddress("zzz"), mapper.ErrNotFound},
-		"there already":        {p.AddAddress(Event{at, "b"}), mapper.ErrExists},
-		"one of two":           {p.Name("y").AddAddress(Event{at, "b"}), mapper.ErrExists},
-		"an entity's absence":  {PatchLog("2").AddAddress(Event{at, "b"}).IfEntityExists(), mapper.ErrNotFound},
-		"deleted, incremented": {PatchLog("3").IncrementCount(1), mapper.ErrNotFound},
+		"no such entity":       {LogByID("2").Patch(f.Name.Set("x")), mapper.ErrNotFound},
+		"no such item":         {p.Patch(f.Extra.Set(Extra{})), mapper.ErrNotFound},
+		"no such element":      {p.Address().K("zzz").Delete(), mapper.ErrNotFound},
+		"there already":        {p.Address().Add(Event{at, "b"}), mapper.ErrExists},
+		"one of two":           {p.Patch(f.Name.Set("y")).And(p.Address().Add(Event{at, "b"})), mapper.ErrExists},
+		"an entity's absence":  {LogByID("2").Address().Add(Event{at, "b"}).IfEntityExists(), mapper.ErrNotFound},
+		"deleted, incremented": {LogByID("3").Patch(f.Count.Increment(1)), mapper.ErrNotFound},
 	} {
 		if _, err := c.p.Exec(ctx, logs); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	var conflict *mapper.ConflictError
-	if _, err := p.IfCount(1).Name("z").Exec(ctx, logs); !errors.As(err, &conflict) {
+	if _, err := p.Patch(f.Name.Set("z")).If(f.Count.Equal(1)).Exec(ctx, logs); !errors.As(err, &conflict) {
 		t.Errorf("%v", err)
 	}
-	for name, p := range map[string]LogPatch{
-		"changes nothing":  p,
-		"twice":            p.AddAddress(Event{at, "x"}).RemoveAddress("x"),
-		"an empty value":   p.AddAddress(Event{at, ""}),
-		"an empty id":      PatchLog("").Name("x"),
-		"exclude each":     p.Extra(Extra{}).RemoveExtra(),
-		"bytes of a value": p.Name(strings.Repeat("x", 400<<10+1)),
+	for name, p := range map[string]patch[Log]{
+		"changes nothing":  p.Patch(),
+		"twice":            p.Address().Add(Event{at, "x"}).And(p.Address().K("x").Delete()),
+		"an empty value":   p.Address().Add(Event{at, ""}),
+		"an empty id":      LogByID("").Patch(f.Name.Set("x")),
+		"exclude each":     p.Patch(f.Extra.Set(Extra{}), f.Extra.Remove()),
+		"bytes of a value": p.Patch(f.Name.Set(strings.Repeat("x", 400<<10+1))),
 	} {
 		if r, err := p.Exec(ctx, logs); err == nil || r.Requests() != 0 {
 			t.Errorf("%s: %v, %v", name, r, err)
@@ -532,11 +536,11 @@ func TestPatches(t *testing.T) {
 	}
 	// A save that was based on what the patch has changed is a conflict: it has a version.
 	e.Value.Count = 100
-	must(p.IncrementCount(1).Exec(ctx, logs))(t)
+	must(p.Patch(f.Count.Increment(1)).Exec(ctx, logs))(t)
 	if _, err := logs.Save(ctx, e); !errors.As(err, &conflict) {
 		t.Errorf("a patch was overwritten: %v", err)
 	}
-	plan := must(p.Name("x").Plan(logs))(t)
+	plan := must(p.Patch(f.Name.Set("x")).Plan(logs))(t)
 	if plan.Requests() != 1 || plan.WCU.Min != 1 || plan.WCU.Max != 400 {
 		t.Errorf("%v", plan)
 	}

@@ -1,0 +1,55 @@
+package field
+
+import (
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/itemize/itemize/internal/condition"
+	"github.com/itemize/itemize/internal/form"
+)
+
+// Condition is a condition on a record of the type R: on the attributes of its item.
+type Condition[R any] struct{ condition condition.Condition }
+
+// And returns the condition that this one and the others hold.
+func (c Condition[R]) And(others ...Condition[R]) Condition[R] { return And(c, others...) }
+
+// Or returns the condition that this one holds, or one of the others.
+func (c Condition[R]) Or(others ...Condition[R]) Condition[R] { return Or(c, others...) }
+
+// And returns the condition that all conditions hold.
+func And[R any](first Condition[R], others ...Condition[R]) Condition[R] {
+	return Condition[R]{condition.And(untyped(first, others)...)}
+}
+
+// Or returns the condition that one of the conditions holds.
+func Or[R any](first Condition[R], others ...Condition[R]) Condition[R] {
+	return Condition[R]{condition.Or(untyped(first, others)...)}
+}
+
+// Not returns the condition that c does not hold.
+func Not[R any](c Condition[R]) Condition[R] { return Condition[R]{condition.Not(c.condition)} }
+
+// Raw returns a condition that was built with the SDK's package expression, by the names
+// of attributes.
+func Raw[R any](c expression.ConditionBuilder) Condition[R] {
+	return Condition[R]{condition.Raw(c)}
+}
+
+func untyped[R any](first Condition[R], others []Condition[R]) []condition.Condition {
+	all := []condition.Condition{first.condition}
+	for _, o := range others {
+		all = append(all, o.condition)
+	}
+	return all
+}
+
+// Untyped returns the condition without its type. It is for the library.
+func (c Condition[R]) Untyped() condition.Condition { return c.condition }
+
+// Named returns the handle of an attribute by its name, for projections of models without
+// generated code.
+func Named[R any](attribute string) Of[R] { return named[R](attribute) }
+
+type named[R any] string
+
+func (n named[R]) Row(*R) form.Row { return form.Row{Tag: string(n)} }

@@ -1,0 +1,239 @@
+package field_test
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/field"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/mapper/mapperimpl"
+)
+
+type title string
+
+type wish struct {
+	Title   title
+	Price   float64
+	Count   uint8
+	Done    bool
+	AddedAt time.Time
+	Until   time.Time
+	Hash    []byte
+	Tags    []string
+	Note    *string
+	Home    address
+	Other   *address
+	Number  attributevalue.Number
+	Text    int
+}
+
+type address struct{ City string }
+
+var addressForm = mapperimpl.Struct(mapperimpl.Funcs[address]{},
+	field.NewString("City", "", func(a *address) *string { return &a.City }).Row(nil))
+
+// wishes are handles as generated code declares them.
+var wishes = struct {
+	Title   field.String[wish, title]
+	Price   field.Number[wish, float64]
+	Count   field.Number[wish, uint8]
+	Done    field.Bool[wish, bool]
+	AddedAt field.Time[wish, time.Time]
+	Until   field.Time[wish, time.Time]
+	Hash    field.Bytes[wish, []byte]
+	Tags    field.Value[wish, []string]
+	Note    field.Value[wish, *string]
+	Home    field.Struct[wish, address]
+	Other   field.Struct[wish, address]
+	Number  field.Value[wish, attributevalue.Number]
+	Text    field.Number[wish, int]
+}{
+	Title:   field.NewString("Title", "title,omitempty", func(w *wish) *title { return &w.Title }),
+	Price:   field.NewNumber("Price", "", func(w *wish) *float64 { return &w.Price }),
+	Count:   field.NewNumber("Count", ",omitempty", func(w *wish) *uint8 { return &w.Count }),
+	Done:    field.NewBool("Done", "", func(w *wish) *bool { return &w.Done }),
+	AddedAt: field.NewTime("AddedAt", "", func(w *wish) *time.Time { return &w.AddedAt }),
+	Until:   field.NewTime("Until", "until,unixtime", func(w *wish) *time.Time { return &w.Until }),
+	Hash:    field.NewBytes("Hash", "", func(w *wish) *[]byte { return &w.Hash }),
+	Tags:    field.NewValue("Tags", ",stringset", func(w *wish) *[]string { return &w.Tags }, mapperimpl.Slice[[]string](mapperimpl.String[string]())),
+	Note:    field.NewValue("Note", "", func(w *wish) **string { return &w.Note }, mapperimpl.Pointer(mapperimpl.String[string]())),
+	Home:    field.NewStruct("Home", "", func(w *wish) *address { return &w.Home }, addressForm),
+	Other:   field.NewStructPointer("Other", "", func(w *wish) **address { return &w.Other }, addressForm),
+	Number:  field.NewValue("Number", "", func(w *wish) *attributevalue.Number { return &w.Number }, mapperimpl.Number[attributevalue.Number]()),
+	Text:    field.NewNumber("Text", ",string", func(w *wish) *int { return &w.Text }),
+}
+
+// rendered shows a condition with its placeholders replaced.
+func rendered(c field.Condition[wish]) string {
+	u := c.Untyped()
+	if u.Err != nil {
+		return "error: " + u.Err.Error()
+	}
+	var x attr.Expression
+	text := u.Text(&x)
+	var pairs []string
+	for p, name := range x.Names() {
+		pairs = append(pairs, p, name)
+	}
+	for p, v := range x.Values() {
+		pairs = append(pairs, p, value(v))
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+func value(v types.AttributeValue) string {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return fmt.Sprintf("%q", v.Value)
+	case *types.AttributeValueMemberN:
+		return v.Value
+	case *types.AttributeValueMemberB:
+		return fmt.Sprintf("%x", v.Value)
+	case *types.AttributeValueMemberBOOL:
+		return fmt.Sprint(v.Value)
+	case *types.AttributeValueMemberNULL:
+		return "NULL"
+	case *types.AttributeValueMemberSS:
+		return fmt.Sprint(v.Value)
+	case *types.AttributeValueMemberM:
+		return fmt.Sprintf("{City: %s}", value(v.Value["City"]))
+	}
+	return fmt.Sprintf("%T", v)
+}
+
+func TestConditions(t *testing.T) {
+	w, at := wishes, time.Date(2021, 11, 14, 1, 2, 3, 0, time.UTC)
+	note := "n"
+	for _, c := range []struct {
+		condition field.Condition[wish]
+		want      string
+	}{
+		{w.Title.Equal("a"), `title = "a"`},
+		{w.Title.Equal(""), `attribute_not_exists(title)`},
+		{w.Title.NotEqual("a"), `title <> "a"`},
+		{w.Title.NotEqual(""), `attribute_exists(title)`},
+		{w.Title.In("a", "b"), `title IN ("a", "b")`},
+		{w.Title.Exists(), `attribute_exists(title)`},
+		{w.Title.Absent(), `attribute_not_exists(title)`},
+		{w.Title.BeginsWith("a"), `begins_with(title, "a")`},
+		{w.Title.Contains("a"), `contains(title, "a")`},
+		{w.Title.Less("b"), `title < "b"`},
+		{w.Price.LessOrEqual(1.5), `Price <= 1.5`},
+		{w.Price.Greater(20), `Price > 20`},
+		{w.Price.GreaterOrEqual(-20), `Price >= -20`},
+		{w.Price.Between(1, 2), `Price BETWEEN 1 AND 2`},
+		{w.Count.Equal(7), `Count = 7`},
+		{w.Done.Equal(false), `Done = false`},
+		{w.AddedAt.Greater(at), `AddedAt > "2021-11-14T01:02:03Z"`},
+		{w.Until.Less(at), `until < 1636851723`},
+		{w.Hash.Equal([]byte{1, 2}), `Hash = 0102`},
+		{w.Hash.Equal(nil), `Hash = NULL`},
+		{w.Tags.Equal([]string{"a", "b"}), `Tags = [a b]`},
+		{w.Note.Equal(&note), `Note = "n"`},
+		{w.Note.Equal(nil), `Note = NULL`},
+		{w.Home.Equal(address{"Rome"}), `Home = {City: "Rome"}`},
+		{w.Other.Equal(address{"Rome"}), `Other = {City: "Rome"}`},
+		{w.Number.Equal("12"), `Number = 12`},
+		{w.Text.Equal(12), `Text = "12"`},
+
+		{w.Price.Greater(1).And(w.Done.Equal(true)), `Price > 1 AND Done = true`},
+		{w.Price.Greater(1).Or(w.Done.Equal(true), w.Title.Exists()), `Price > 1 OR Done = true OR attribute_exists(title)`},
+		{field.And(w.Price.Greater(1), field.Or(w.Done.Equal(true), w.Title.Exists())), `Price > 1 AND (Done = true OR attribute_exists(title))`},
+		{field.And(w.Price.Greater(1)), `Price > 1`},
+		{field.Not(w.Price.Greater(1).And(w.Done.Equal(true))), `NOT (Price > 1 AND Done = true)`},
+		{field.Not(w.Done.Equal(true)).And(w.Price.Less(5)), `NOT (Done = true) AND Price < 5`},
+		{field.Raw[wish](expression.Name("Price").GreaterThan(expression.Value(5))), `Price > 5`},
+		{
+			field.And(w.Price.Less(9), field.Raw[wish](expression.Name("Home.City").Equal(expression.Value("Rome")).And(expression.Name("Price").AttributeExists()))),
+			`Price < 9 AND ((Home.City = "Rome") AND (attribute_exists (Price)))`,
+		},
+
+		{w.Title.Less(""), `error: the condition on Title: the value is left out when it is stored (omitempty), so that nothing stored can be compared with it: use Absent or Exists`},
+		{w.Title.In(), `error: the condition on Title: In takes 1 to 100 values`},
+		{w.Title.In("a", ""), `error: the condition on Title: the value is left out when it is stored (omitempty), so that nothing stored can be compared with it: use Absent or Exists`},
+		{w.Price.Equal(math.NaN()), `error: the condition on Price: "NaN" is no number of DynamoDB: it takes up to 38 digits, between 1E-130 and 9.9E+125, and no NaN or infinity`},
+		{field.And(w.Price.Less(9), w.Count.Between(0, 1)), `error: the condition on Count: the value is left out when it is stored (omitempty), so that nothing stored can be compared with it: use Absent or Exists`},
+		{field.Not(w.Title.Equal("\xff")), `error: the condition on Title: the string "\xff" is not valid UTF-8, and would be changed on the wire: store it as []byte`},
+	} {
+		if got := rendered(c.condition); got != c.want {
+			t.Errorf("rendered %s\nwant     %s", got, c.want)
+		}
+	}
+}
+
+func TestChanges(t *testing.T) {
+	w, note := wishes, "n"
+	for _, c := range []struct {
+		change field.Change[wish]
+		field  string
+		want   wish
+	}{
+		{w.Title.Set("a"), "Title", wish{Title: "a"}},
+		{w.Price.Set(2.5), "Price", wish{Price: 2.5}},
+		{w.Note.Set(&note), "Note", wish{Note: &note}},
+		{w.Home.Set(address{"Rome"}), "Home", wish{Home: address{"Rome"}}},
+		{w.Other.Set(address{"Rome"}), "Other", wish{Other: &address{"Rome"}}},
+		{w.Tags.Set([]string{"a"}), "Tags", wish{Tags: []string{"a"}}},
+	} {
+		u := c.change.Untyped()
+		var got wish
+		u.Apply(&got)
+		if u.Kind != codec.PatchSet || u.Field != c.field || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: the change made %+v of kind %d, want %+v", u.Field, got, u.Kind, c.want)
+		}
+	}
+	for _, c := range []struct {
+		change field.Change[wish]
+		by     string
+	}{
+		{w.Price.Increment(0.1), "0.1"}, {w.Price.Decrement(1), "-1"}, {w.Price.Decrement(-1), "1"},
+		{w.Count.Increment(3), "3"}, {w.Count.Decrement(3), "-3"}, {w.Text.Increment(-4), "-4"},
+	} {
+		if u := c.change.Untyped(); u.Kind != codec.PatchIncrement || u.By != c.by {
+			t.Errorf("%s: increments by %s, want %s", u.Field, u.By, c.by)
+		}
+	}
+	if u := w.Title.Remove().Untyped(); u.Kind != codec.PatchRemove || u.Field != "Title" {
+		t.Errorf("the removal is %+v", u)
+	}
+}
+
+// Handles are rows, and what a projection names.
+func TestRows(t *testing.T) {
+	rows := []field.Of[wish]{wishes.Title, wishes.Price, wishes.Other, field.Named[wish]("stored")}
+	var got []string
+	for _, r := range rows {
+		row := r.Row(nil)
+		got = append(got, row.Name+":"+row.Attribute())
+	}
+	if want := []string{"Title:title", "Price:Price", "Other:Other", ":stored"}; !slices.Equal(got, want) {
+		t.Errorf("rows %q, want %q", got, want)
+	}
+	var w wish
+	if p := wishes.Title.Row(nil).At(&w); p != &w.Title {
+		t.Errorf("the title is at %p, want %p", p, &w.Title)
+	}
+	var _ []mapperimpl.Row = []mapperimpl.Row{wishes.Title.Row(nil), wishes.Home.Row(nil)}
+}
+
+// A value that is changed after a change was made does not change it.
+func TestSetTakesTheValue(t *testing.T) {
+	a := address{"Rome"}
+	c := wishes.Other.Set(a).Untyped()
+	var v, w wish
+	c.Apply(&v)
+	v.Other.City = "Oslo"
+	if c.Apply(&w); w.Other.City != "Rome" {
+		t.Errorf("the second record has %+v", w.Other)
+	}
+}

@@ -1,0 +1,66 @@
+package field
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/itemize/itemize/internal/form"
+)
+
+// number are the types of numbers.
+type number = form.Number
+
+// Number is the handle of an integer or a float.
+type Number[R any, V number] struct{ value[R, V] }
+
+// NewNumber is for generated code.
+func NewNumber[R any, V number](name, tag string, at func(*R) *V) Number[R, V] {
+	return Number[R, V]{newValue(name, tag, at, form.NumericOf[V]())}
+}
+
+// Increment adds to the field, which counts from 0 where it is not stored.
+func (h Number[R, V]) Increment(by V) Change[R] { return Change[R]{h.is.increment(decimal(&by))} }
+
+// Decrement subtracts from the field. Of an unsigned field it requires that it is as
+// large.
+func (h Number[R, V]) Decrement(by V) Change[R] {
+	return Change[R]{h.is.increment(negative(decimal(&by)))}
+}
+
+// Less is the condition that the field is less than v.
+func (h Number[R, V]) Less(v V) Condition[R] { return Condition[R]{h.is.compare(" < ", &v)} }
+
+// LessOrEqual is the condition that the field is at most v.
+func (h Number[R, V]) LessOrEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" <= ", &v)} }
+
+// Greater is the condition that the field is greater than v.
+func (h Number[R, V]) Greater(v V) Condition[R] { return Condition[R]{h.is.compare(" > ", &v)} }
+
+// GreaterOrEqual is the condition that the field is at least v.
+func (h Number[R, V]) GreaterOrEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" >= ", &v)} }
+
+// Between is the condition that the field lies between two values, both included.
+func (h Number[R, V]) Between(low, high V) Condition[R] {
+	return Condition[R]{h.is.between(&low, &high)}
+}
+
+// decimal returns the number at p as text.
+func decimal(p any) string {
+	v := reflect.ValueOf(p).Elem()
+	switch {
+	case v.CanInt():
+		return strconv.FormatInt(v.Int(), 10)
+	case v.CanUint():
+		return strconv.FormatUint(v.Uint(), 10)
+	}
+	return strconv.FormatFloat(v.Float(), 'f', -1, v.Type().Bits())
+}
+
+// negative returns the text of a number with the other sign.
+func negative(text string) string {
+	if rest, ok := strings.CutPrefix(text, "-"); ok {
+		return rest
+	}
+	return "-" + text
+}

@@ -1,0 +1,48 @@
+package field
+
+import "github.com/itemize/itemize/internal/form"
+
+// Of is any handle of a field of the struct R.
+type Of[R any] interface {
+	// Row returns the field as a row of its struct's table. It is for generated code.
+	Row(*R) form.Row
+}
+
+// Value is the handle of a field of the type V: what all handles can do.
+type Value[R, V any] struct{ is handle }
+
+// newValue returns the handle of a field of the type V.
+func newValue[R, V any](name, tag string, at func(*R) *V, f form.Typed[V]) Value[R, V] {
+	return Value[R, V]{newHandle(form.NewRow(name, tag, at, f))}
+}
+
+// Row returns the field as a row of its struct's table. It is for generated code.
+func (h Value[R, V]) Row(*R) form.Row { return h.is.row }
+
+// Set sets the field.
+func (h Value[R, V]) Set(v V) Change[R] { return Change[R]{h.is.set(&v)} }
+
+// Remove removes the field's attribute. Of a struct that has an item to itself it deletes
+// the item.
+func (h Value[R, V]) Remove() Change[R] { return Change[R]{h.is.remove()} }
+
+// Equal is the condition that the field is v.
+func (h Value[R, V]) Equal(v V) Condition[R] { return Condition[R]{h.is.compare(" = ", &v)} }
+
+// NotEqual is the condition that the field is not v.
+func (h Value[R, V]) NotEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" <> ", &v)} }
+
+// In is the condition that the field is one of the values: up to 100.
+func (h Value[R, V]) In(values ...V) Condition[R] {
+	all := make([]any, len(values))
+	for i := range values {
+		all[i] = &values[i]
+	}
+	return Condition[R]{h.is.in(all)}
+}
+
+// Exists is the condition that the field's attribute is there.
+func (h Value[R, V]) Exists() Condition[R] { return Condition[R]{h.is.call("attribute_exists")} }
+
+// Absent is the condition that the field's attribute is not there.
+func (h Value[R, V]) Absent() Condition[R] { return Condition[R]{h.is.call("attribute_not_exists")} }

@@ -1,0 +1,172 @@
+package change
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/condition"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// target returns the item that a patch's change is about, and the attributes of the field
+// that it changes. The removal of a spread struct that has an item to itself becomes the
+// item's deletion.
+func (x *Patch) target(p *codec.PatchChange) (*schema.Item, []int, error) {
+	switch p.Kind {
+	case codec.PatchIf:
+		it, err := x.targetOfCondition(p)
+		return it, nil, err
+	case codec.PatchDelete:
+		if it := x.m.Schema.Items[p.Item]; it == x.m.Root() {
+			return nil, nil, fmt.Errorf("%s.%s: it is the root, without which there is no entity: use the mapper's Delete", x.m.Label(), it.Name)
+		}
+		return x.m.Schema.Items[p.Item], nil, nil
+	case codec.PatchAdd, codec.PatchRemoveElement:
+		return x.m.Schema.Items[p.Item], nil, nil
+	}
+	it, attributes, err := x.attributesOf(p, p.Field)
+	if err != nil {
+		return nil, nil, err
+	}
+	spread := len(attributes) != 1 || it.Attributes[attributes[0]].Value.Name != x.fieldName(it, p, p.Field)
+	switch {
+	case p.Kind == codec.PatchIncrement && spread:
+		return nil, nil, fmt.Errorf("%s.%s: it is no number", x.m.Label(), p.Field)
+	case p.Kind == codec.PatchRemove && spread && it != x.m.Root() && x.alone(it, attributes):
+		p.Kind = codec.PatchDelete
+	}
+	return it, attributes, nil
+}
+
+// fieldName is what attributes of an item are called by the field's name.
+func (x *Patch) fieldName(it *schema.Item, p *codec.PatchChange, field string) string {
+	if p.Part && it.Field != nil {
+		return it.Field.Name + "." + field
+	}
+	return field
+}
+
+// attributesOf finds the item that a field lies on, and its attributes there: several of
+// a struct that is spread.
+func (x *Patch) attributesOf(p *codec.PatchChange, field string) (*schema.Item, []int, error) {
+	items := x.m.Schema.Items
+	if p.Item != codec.OfField {
+		items = items[p.Item : p.Item+1]
+	}
+	for _, it := range items {
+		if it.Element() && p.Item == codec.OfField {
+			continue
+		}
+		name := x.fieldName(it, p, field)
+		var found []int
+		for i, a := range it.Attributes {
+			if a.Value.Name != name && !strings.HasPrefix(a.Value.Name, name+".") {
+				continue
+			}
+			if x.inKey(it, a) {
+				return nil, nil, fmt.Errorf("%s.%s: keys name it, so that a patch cannot change it: use Update", x.m.Label(), a.Value.Name)
+			}
+			found = append(found, i)
+		}
+		if found != nil {
+			return it, found, nil
+		}
+	}
+	if p.Item != codec.OfField {
+		return nil, nil, fmt.Errorf("%s.%s: it stores no field %s", x.m.Label(), items[0].Name, field)
+	}
+	return nil, nil, fmt.Errorf("%s.%s: it lies on no item that a patch of the entity knows: use the node of the item", x.m.Label(), field)
+}
+
+// inKey reports whether a key names an attribute's field.
+func (x *Patch) inKey(it *schema.Item, a *schema.Attribute) bool {
+	if a.Field == nil {
+		return false
+	}
+	if slices.ContainsFunc(x.m.Schema.KeyFields, func(o *schema.KeyField) bool { return o.Field == a.Field }) {
+		return true
+	}
+	return it.Element() && slices.ContainsFunc(it.Key.Sources, func(s schema.Source) bool {
+		return s.From == schema.FromElement && slices.Equal(s.Value.Path, a.Value.Path)
+	})
+}
+
+// alone reports whether an item stores nothing but these attributes, and what keys name.
+func (x *Patch) alone(it *schema.Item, attributes []int) bool {
+	for i, a := range it.Attributes {
+		if !slices.Contains(attributes, i) && !x.inKey(it, a) {
+			return false
+		}
+	}
+	return true
+}
+
+// patched returns a record in which the change's field is set.
+func (x *Patch) patched(it *schema.Item, p codec.PatchChange) any {
+	if it.Element() {
+		rec := x.m.Codec.Elements(it.Index).NewElement()
+		p.Apply(rec)
+		return rec
+	}
+	rec := x.m.Codec.New()
+	if p.Part {
+		p.Apply(x.m.Codec.Record(it.Index).Part(rec))
+	} else {
+		p.Apply(rec)
+	}
+	return rec
+}
+
+// targetOfCondition returns the item that a condition is about: the one given, or the one
+// that all its fields lie on; of an expression given in the SDK's terms the root.
+func (x *Patch) targetOfCondition(p *codec.PatchChange) (*schema.Item, error) {
+	if err := p.Condition.Err; err != nil {
+		return nil, fmt.Errorf("%s: %w", x.m.Label(), err)
+	}
+	var item *schema.Item
+	switch {
+	case p.Item != codec.OfField:
+		item = x.m.Schema.Items[p.Item]
+	case p.Condition.Raw:
+		item = x.m.Root()
+	}
+	for _, f := range p.Condition.Fields {
+		if f.Name == "" {
+			continue // named by its attribute
+		}
+		it, err := x.itemOfField(p, f)
+		switch {
+		case err != nil:
+			return nil, err
+		case item != nil && it != item:
+			return nil, fmt.Errorf("%s: a condition names fields of two items, %s and %s: give a condition for each", x.m.Label(), item.Name, it.Name)
+		}
+		item = it
+	}
+	if item == nil {
+		return nil, fmt.Errorf("%s: a condition is about no field", x.m.Label())
+	}
+	return item, nil
+}
+
+// itemOfField returns the item that stores a field in the one attribute that a condition
+// names.
+func (x *Patch) itemOfField(p *codec.PatchChange, f condition.Field) (*schema.Item, error) {
+	for _, it := range x.m.Schema.Items {
+		if p.Item == codec.OfField && it.Element() || p.Item != codec.OfField && it.Index != p.Item {
+			continue
+		}
+		name := x.fieldName(it, p, f.Name)
+		for _, a := range it.Attributes {
+			switch {
+			case a.Value.Name == name && a.Name == f.Attribute:
+				return it, nil
+			case strings.HasPrefix(a.Value.Name, name+"."):
+				return nil, fmt.Errorf("%s.%s: it lies in several attributes: give conditions on its fields, on the node of its item", x.m.Label(), f.Name)
+			}
+		}
+	}
+	return nil, fmt.Errorf("%s.%s: no item of the patch stores it in an attribute %q", x.m.Label(), f.Name, f.Attribute)
+}

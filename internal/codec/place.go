@@ -1,0 +1,63 @@
+package codec
+
+import (
+	"errors"
+
+	"github.com/itemize/itemize/internal/form"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// place is a field that a key names: the way to it, and how it stands in the key.
+type place struct {
+	path form.Path
+	form *form.Form
+	kind key.Kind
+	text bool // through MarshalText and UnmarshalText
+	// byText says that the value is compared and copied by its text: the fields of such
+	// a struct are its own business.
+	byText bool
+}
+
+func newPlace(root *form.Form, v schema.Value, kind key.Kind) place {
+	path, f := root.Path(v.Path)
+	text := schema.KeyText(v.Type, kind)
+	return place{path, f, kind, text, text && v.Type.Kind == schema.Struct}
+}
+
+var errNilStruct = errors.New("the embedded struct that holds it is nil")
+
+func (x *place) get(v any) (key.Value, error) {
+	p := x.path.At(v)
+	if p == nil {
+		return key.Value{}, errNilStruct
+	}
+	return x.form.KeyValue(p, x.kind, x.text)
+}
+
+func (x *place) set(v any, value key.Value) error {
+	return x.form.SetKeyValue(x.path.Make(v), value, x.text)
+}
+
+func (x *place) same(a, b any) bool {
+	p, q := x.path.At(a), x.path.At(b)
+	if p == nil || q == nil {
+		return p == nil && q == nil
+	}
+	if x.byText {
+		return x.form.SameText(p, q)
+	}
+	return x.form.Same(p, q, 0)
+}
+
+func (x *place) clone(dst, src any) {
+	p := x.path.At(src)
+	if p == nil {
+		return
+	}
+	if q := x.path.Make(dst); x.byText {
+		x.form.CloneText(q, p)
+	} else {
+		x.form.Clone(q, p)
+	}
+}

@@ -1,0 +1,245 @@
+package codec
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/form"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// record is the codec of one item's records.
+type record struct {
+	item       *schema.Item
+	root       *form.Form // of the records
+	attributes []attribute
+	keys       []place // by source; unused for those that are no fields of the element
+	// pointer is the field of a singleton that is one pointer.
+	pointer      form.Path
+	pointerForm  *form.Form
+	expiry       form.Path
+	expiryForm   *form.Form
+	part         form.Path
+	partForm     *form.Form
+	wholeRecords bool // the form's functions compare and copy whole records
+}
+
+// attribute is one attribute: the way to its field, and the field's form.
+type attribute struct {
+	*schema.Attribute
+	path    form.Path
+	form    *form.Form
+	options form.Options
+}
+
+func newRecord(it *schema.Item, root *form.Form) *record {
+	r := &record{item: it, root: root}
+	for _, a := range it.Attributes {
+		x := attribute{Attribute: a, options: form.OptionsOf(a.AV.Options)}
+		x.path, x.form = root.Path(a.Value.Path)
+		if a.Opaque {
+			x.form = form.Opaque(x.form, a.AV.Options, form.NamesOf(a.Value.Type))
+		}
+		r.attributes = append(r.attributes, x)
+	}
+	if it.Expiry != nil && (!it.ExpiryOfRoot || !it.Element()) {
+		r.expiry, r.expiryForm = root.Path(it.Expiry.Path)
+	}
+	if it.Element() {
+		for i, src := range it.Key.Sources {
+			if !r.named(i) {
+				r.keys = append(r.keys, place{})
+				continue
+			}
+			r.keys = append(r.keys, newPlace(root, src.Value, it.Key.Format(i).Value))
+		}
+		r.wholeRecords = root.Table != nil && root.Table.Compared
+		return r
+	}
+	if it.Field != nil {
+		r.part, r.partForm = root.Path(it.Field.Path)
+		if it.Pointer {
+			r.pointer, r.pointerForm = r.part, r.partForm
+		}
+	}
+	return r
+}
+
+// named reports whether a placeholder names a field of the element, or it itself.
+func (r *record) named(source int) bool {
+	from := r.item.Key.Sources[source].From
+	return from == schema.FromElement || from == schema.FromSelf
+}
+
+func (r *record) Encode(rec any, i int) (types.AttributeValue, error) {
+	a := &r.attributes[i]
+	p := a.path.At(rec)
+	if p == nil {
+		return nil, nil
+	}
+	return a.form.Encode(p, a.options)
+}
+
+func (r *record) Decode(rec any, i int, value types.AttributeValue) error {
+	a := &r.attributes[i]
+	return a.form.Decode(a.path.Make(rec), value, a.options)
+}
+
+func (r *record) Same(a, b any, i int) bool { return r.attributes[i].same(a, b) }
+
+func (x *attribute) same(a, b any) bool {
+	p, q := x.path.At(a), x.path.At(b)
+	if p == nil || q == nil {
+		return p == nil && q == nil
+	}
+	return x.form.Same(p, q, x.options)
+}
+
+func (r *record) Equal(a, b any) bool {
+	if r.wholeRecords {
+		return r.root.Same(a, b, 0) && r.sameExpiry(a, b)
+	}
+	for i := range r.attributes {
+		if x := &r.attributes[i]; !x.Opaque && !x.same(a, b) {
+			return false
+		}
+	}
+	for i := range r.keys {
+		if r.named(i) && !r.keys[i].same(a, b) {
+			return false
+		}
+	}
+	if r.pointerForm != nil && r.isNil(a) != r.isNil(b) {
+		return false
+	}
+	return r.sameExpiry(a, b)
+}
+
+// sameExpiry compares the fields that set the items' own expiry.
+func (r *record) sameExpiry(a, b any) bool {
+	if !r.expires() {
+		return true
+	}
+	at, ok := r.Expiry(a)
+	was, had := r.Expiry(b)
+	return ok == had && at.Unix() == was.Unix()
+}
+
+// isNil reports whether the singleton's pointer is nil, or lies in a struct that is.
+func (r *record) isNil(rec any) bool {
+	p := r.pointer.At(rec)
+	return p == nil || r.pointerForm.Pointer.Load(p) == nil
+}
+
+func (r *record) Clone(dst, src any) {
+	if r.wholeRecords {
+		r.root.Clone(dst, src)
+		r.cloneExpiry(dst, src)
+		return
+	}
+	if r.pointerForm != nil && !r.clonePointer(dst, src) {
+		return
+	}
+	for i := range r.attributes {
+		if x := &r.attributes[i]; !x.Opaque {
+			x.clone(dst, src)
+		}
+	}
+	for i := range r.keys {
+		if r.named(i) {
+			r.keys[i].clone(dst, src)
+		}
+	}
+	r.cloneExpiry(dst, src)
+}
+
+// expires reports whether a field sets the items' own expiry.
+func (r *record) expires() bool { return r.item.Expiry != nil && !r.item.ExpiryOfRoot }
+
+func (r *record) cloneExpiry(dst, src any) {
+	if r.expires() {
+		if p := r.expiry.At(src); p != nil {
+			r.expiryForm.Clone(r.expiry.Make(dst), p)
+		}
+	}
+}
+
+// clonePointer copies whether the item's pointer is nil, and gives dst a struct of its
+// own. It reports whether there is one.
+func (r *record) clonePointer(dst, src any) bool {
+	if !r.isNil(src) {
+		r.pointerForm.Pointer.Store(r.pointer.Make(dst), r.pointerForm.Pointer.Elem.New())
+		return true
+	}
+	if p := r.pointer.At(dst); p != nil {
+		r.pointerForm.Clear(p)
+	}
+	return false
+}
+
+func (x *attribute) clone(dst, src any) {
+	if p := x.path.At(src); p != nil {
+		x.form.Clone(x.path.Make(dst), p)
+		return
+	}
+	// A nil struct on the way: nothing of it may be left in dst.
+	x.path.ClearAs(dst, src, x.Place, x.form)
+}
+
+func (r *record) Present(rec any) bool {
+	if r.pointerForm != nil {
+		return !r.isNil(rec)
+	}
+	for i := range r.attributes {
+		x := &r.attributes[i]
+		present, decided := x.path.Present(rec, x.Place)
+		if !decided {
+			present = !x.form.IsZero(x.path.At(rec))
+		}
+		if present {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *record) Allocate(rec any) {
+	if r.pointerForm != nil {
+		r.pointerForm.Pointer.Allocate(r.pointer.Make(rec))
+	}
+}
+
+func (r *record) Part(rec any) any {
+	p := r.part.Make(rec)
+	if r.pointerForm != nil {
+		return r.pointerForm.Pointer.Allocate(p)
+	}
+	return p
+}
+
+func (r *record) Expiry(rec any) (time.Time, bool) {
+	if r.expiryForm == nil {
+		return time.Time{}, false
+	}
+	p, f := r.expiry.At(rec), r.expiryForm
+	if p != nil && f.Pointer != nil {
+		p, f = f.Pointer.Load(p), f.Pointer.Elem
+	}
+	if p == nil {
+		return time.Time{}, false
+	}
+	t := *f.Time(p)
+	return t, !t.IsZero()
+}
+
+func (r *record) Key(rec any, source int) (key.Value, error) { return r.keys[source].get(rec) }
+
+func (r *record) SetKey(rec any, source int, value key.Value) error {
+	if err := r.keys[source].set(rec, value); err != nil {
+		return fmt.Errorf("%s: %w", r.item.Key.Sources[source].Text, err)
+	}
+	return nil
+}

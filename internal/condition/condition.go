@@ -1,0 +1,92 @@
+// Package condition holds conditions on the attributes of an item, as they are rendered
+// into an expression of DynamoDB.
+package condition
+
+import (
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Expression gives the placeholders of names and values: an *attr.Expression.
+type Expression interface {
+	Name(attribute string) string
+	Value(v types.AttributeValue) string
+}
+
+// Field is a field that a condition is about.
+type Field struct {
+	// Name is the field's name in Go, "" where only its attribute is known.
+	Name string
+	// Attribute is the name of the attribute.
+	Attribute string
+}
+
+// Condition is a condition on the attributes of one item.
+type Condition struct {
+	Fields []Field
+	// Raw says that it was given as an expression.
+	Raw bool
+	// Err is what is wrong with it.
+	Err error
+	// joined says that its text is several terms, which stand in parentheses beside
+	// others.
+	joined bool
+	render func(x Expression) string
+}
+
+// New returns the condition on a field, which render gives with the placeholder of its
+// attribute.
+func New(f Field, render func(x Expression, name string) string) Condition {
+	return Condition{Fields: []Field{f}, render: func(x Expression) string { return render(x, x.Name(f.Attribute)) }}
+}
+
+// Failed returns a condition that something is wrong with.
+func Failed(err error) Condition { return Condition{Err: err} }
+
+// Text renders the condition as it stands alone. It is not asked of one with an Err.
+func (c Condition) Text(x Expression) string { return c.render(x) }
+
+// Term renders the condition as it stands beside others.
+func (c Condition) Term(x Expression) string {
+	if c.joined {
+		return "(" + c.render(x) + ")"
+	}
+	return c.render(x)
+}
+
+// And returns the condition that all hold.
+func And(all ...Condition) Condition { return join(" AND ", all) }
+
+// Or returns the condition that one of them holds.
+func Or(all ...Condition) Condition { return join(" OR ", all) }
+
+func join(word string, all []Condition) Condition {
+	if len(all) == 1 {
+		return all[0]
+	}
+	c := Condition{joined: true}
+	for _, o := range all {
+		c.Fields = append(c.Fields, o.Fields...)
+		c.Raw = c.Raw || o.Raw
+		if c.Err == nil {
+			c.Err = o.Err
+		}
+	}
+	c.render = func(x Expression) string {
+		terms := make([]string, len(all))
+		for i, o := range all {
+			terms[i] = o.Term(x)
+		}
+		return strings.Join(terms, word)
+	}
+	return c
+}
+
+// Not returns the condition that c does not hold.
+func Not(c Condition) Condition {
+	n := c
+	n.joined = false
+	n.render = func(x Expression) string { return "NOT (" + c.Text(x) + ")" }
+	return n
+}

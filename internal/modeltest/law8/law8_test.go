@@ -1,0 +1,167 @@
+package law8
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/itemize/itemize/codegen"
+	"github.com/itemize/itemize/internal/modeltest/models"
+)
+
+// The random models: ITEMIZE_RANDOM_SEED and ITEMIZE_RANDOM_MODELS draw others, and more
+// of them.
+const (
+	seedVariable  = "ITEMIZE_RANDOM_SEED"
+	countVariable = "ITEMIZE_RANDOM_MODELS"
+)
+
+// Law 8: for the models of the family and for random ones, whatever the mapper asks of a
+// codec, reflection and generated code answer the same; and for those of the family the
+// mappers send the same requests.
+func TestReflectionAndGeneratedCodeAgree(t *testing.T) {
+	// Where internal packages can be imported, and ./... does not look.
+	if err := os.MkdirAll("testdata", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("testdata", "generated")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	family(t, filepath.Join(dir, "models"))
+	drawn(t, filepath.Join(dir, "random"))
+	packages := []string{"./" + filepath.Join(dir, "models"), "./" + filepath.Join(dir, "random")}
+	generate(t, packages)
+	for _, command := range [][]string{{"vet"}, {"test", "-count=1"}} {
+		if out, err := exec.Command("go", append(command, packages...)...).CombinedOutput(); err != nil {
+			t.Errorf("go %s: %v\n%s", command[0], err, out)
+		}
+	}
+}
+
+// family copies the models of the family to a directory, with tests.
+func family(t *testing.T, dir string) {
+	t.Helper()
+	sources, err := filepath.Glob("../models/*.go")
+	if err != nil || len(sources) == 0 {
+		t.Fatal("the models are not there:", err)
+	}
+	for _, path := range sources {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(dir, filepath.Base(path)), b)
+	}
+	var names []string
+	for _, model := range models.All {
+		names = append(names, reflect.TypeOf(model).Elem().Name())
+	}
+	tests := testSource("models", names, 60, "\n\t\"github.com/itemize/itemize/internal/modeltest/law8\"\n\tplain \""+modelsPath+"\"")
+	tests += "\nfunc TestRequests(t *testing.T) {\n\tseed := rand.Uint64()\n\tt.Logf(\"seed %d\", seed)\n"
+	for _, name := range names {
+		tests += fmt.Sprintf("\tt.Run(%q, func(t *testing.T) { law8.Requests[%s, plain.%s](t, seed) })\n", name, name, name)
+	}
+	write(t, filepath.Join(dir, "law8_test.go"), []byte(tests+"}\n"))
+}
+
+// drawn writes random models to a directory, with tests.
+func drawn(t *testing.T, dir string) {
+	t.Helper()
+	seed, count := number(t, seedVariable, 1), number(t, countVariable, 25)
+	t.Logf("random models: %s=%d %s=%d", seedVariable, seed, countVariable, count)
+	source, names, err := randomModels(seed, int(count))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "models.go"), source)
+	write(t, filepath.Join(dir, "law8_test.go"), []byte(testSource("random", names, 20, "")))
+}
+
+func number(t *testing.T, variable string, otherwise uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(variable)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// testSource returns a test file of the models with these names, each with so many values.
+func testSource(pkg string, names []string, values int, imports string) string {
+	var all strings.Builder
+	for _, name := range names {
+		fmt.Fprintf(&all, "\tt.Run(%q, func(t *testing.T) { modeltest.Parity(t, seed, &%s{}, %d) })\n", name, name, values)
+	}
+	return fmt.Sprintf(`package %s
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"%s"%s
+)
+
+func TestParity(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %%d", seed)
+%s}
+`, pkg, here, imports, all.String())
+}
+
+func write(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// generate writes the generated files of packages.
+func generate(t *testing.T, packages []string) {
+	t.Helper()
+	loaded, err := codegen.Load(context.Background(), codegen.Config{}, packages...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(loaded) != len(packages) {
+		t.Fatalf("%d packages were loaded", len(loaded))
+	}
+	for _, p := range loaded {
+		files, diagnostics, err := p.Generate(nil, false)
+		if err != nil || len(diagnostics) > 0 || len(files) == 0 {
+			t.Fatal(err, diagnostics)
+		}
+		for _, f := range files {
+			write(t, f.Path, f.Content)
+		}
+	}
+}
+
+// Two draws with one seed are the same, and with another differ.
+func TestRandomModels(t *testing.T) {
+	seed := rand.Uint64()
+	a, _, errA := randomModels(seed, 5)
+	b, _, errB := randomModels(seed, 5)
+	c, _, errC := randomModels(seed+1, 5)
+	if errA != nil || errB != nil || errC != nil {
+		t.Fatal(errA, errB, errC)
+	}
+	if string(a) != string(b) || string(a) == string(c) {
+		t.Error("the models do not follow from the seed")
+	}
+}

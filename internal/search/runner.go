@@ -1,0 +1,33 @@
+package search
+
+import (
+	"context"
+	"iter"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/read"
+)
+
+// Runner is the inside of a mapper, as queries need it.
+type Runner interface {
+	// Run yields the hits that a request asks for.
+	Run(ctx context.Context, r Request, u *read.Usage) iter.Seq2[Hit, error]
+	// Page returns those of one page, and the cursor behind them.
+	Page(ctx context.Context, r Request, u *read.Usage) ([]Hit, string, error)
+	// Input returns the first request.
+	Input(r Request) (*dynamodb.QueryInput, error)
+	// PlanQuery returns the least number of requests, and the units of the first answers,
+	// without I/O.
+	PlanQuery(r Request) (requests int, rcu cost.Units, err error)
+	// Deliver hands the receipt of a read to who asked for it.
+	Deliver(s Settings, u *read.Usage)
+}
+
+// Settings are what the options of reads set. Receipt is whatever mapper.Receive was
+// given.
+type Settings struct {
+	Strong  bool
+	Receipt any
+}

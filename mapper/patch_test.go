@@ -1,0 +1,241 @@
+package mapper_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/examples/wishlist/store"
+	"github.com/itemize/itemize/field"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+// recorder answers writes, and keeps what they ask for as text.
+type recorder struct {
+	mapper.Client
+	requests []string
+}
+
+func (c *recorder) PutItem(_ context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	c.note("put "+place(in.Item), "", in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+	return &dynamodb.PutItemOutput{}, nil
+}
+
+func (c *recorder) UpdateItem(_ context.Context, in *dynamodb.UpdateItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	c.note("update "+place(in.Key), *in.UpdateExpression, in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+	return &dynamodb.UpdateItemOutput{}, nil
+}
+
+func (c *recorder) DeleteItem(_ context.Context, in *dynamodb.DeleteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	c.note("delete "+place(in.Key), "", in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+	return &dynamodb.DeleteItemOutput{}, nil
+}
+
+func (c *recorder) TransactWriteItems(_ context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	for _, w := range in.TransactItems {
+		switch {
+		case w.Put != nil:
+			c.note("put "+place(w.Put.Item), "", w.Put.ConditionExpression, w.Put.ExpressionAttributeNames, w.Put.ExpressionAttributeValues)
+		case w.Update != nil:
+			c.note("update "+place(w.Update.Key), *w.Update.UpdateExpression, w.Update.ConditionExpression, w.Update.ExpressionAttributeNames, w.Update.ExpressionAttributeValues)
+		case w.Delete != nil:
+			c.note("delete "+place(w.Delete.Key), "", w.Delete.ConditionExpression, w.Delete.ExpressionAttributeNames, w.Delete.ExpressionAttributeValues)
+		default:
+			c.note("check "+place(w.ConditionCheck.Key), "", w.ConditionCheck.ConditionExpression, w.ConditionCheck.ExpressionAttributeNames, w.ConditionCheck.ExpressionAttributeValues)
+		}
+	}
+	return &dynamodb.TransactWriteItemsOutput{}, nil
+}
+
+func place(item map[string]types.AttributeValue) string {
+	return item["PK"].(*types.AttributeValueMemberS).Value + "|" + item["SK"].(*types.AttributeValueMemberS).Value
+}
+
+// note keeps a request, its placeholders replaced, and versions as TOKEN.
+func (c *recorder) note(what, update string, condition *string, names map[string]string, values map[string]types.AttributeValue) {
+	text := ""
+	if update != "" {
+		text += " " + update
+	}
+	if condition != nil {
+		text += " IF " + *condition
+	}
+	var pairs []string
+	for _, p := range slices.Sorted(maps.Keys(names)) {
+		pairs = append(pairs, p, names[p])
+	}
+	for p, v := range values {
+		pairs = append(pairs, p, shown(v))
+	}
+	c.requests = append(c.requests, what+strings.NewReplacer(pairs...).Replace(text))
+}
+
+func shown(v types.AttributeValue) string {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return v.Value
+	case *types.AttributeValueMemberN:
+		return v.Value
+	case *types.AttributeValueMemberB:
+		return "TOKEN"
+	case *types.AttributeValueMemberBOOL:
+		return fmt.Sprint(v.Value)
+	}
+	return fmt.Sprintf("%T", v)
+}
+
+type execer interface {
+	Exec(context.Context, *mapper.Mapper[store.User], ...mapper.WriteOption) (*mapper.Receipt, error)
+	Plan(*mapper.Mapper[store.User], ...mapper.WriteOption) (*mapper.Plan, error)
+}
+
+// What patches send.
+func TestPatchRequests(t *testing.T) {
+	u, w, a := store.UserFields, store.WishFields, store.AddressFields
+	id := store.UserByID("x")
+	at := day(11, 14)
+	const (
+		there    = " IF attribute_exists(PK) AND attribute_not_exists(_s)"
+		part     = " IF attribute_exists(PK) AND attribute_not_exists(_a)"
+		home     = "x|U#Address#Home"
+		wish     = "x|M#WishList#Public#2021-11-14T09:30:00.000000000Z"
+		token    = "_v = TOKEN"
+		absentIf = " IF attribute_not_exists(PK)"
+	)
+	for _, c := range []struct {
+		name  string
+		patch execer
+		want  []string
+	}{
+		{"set", id.Patch(u.Email.Set("a")), []string{"update x|U#Information SET email = a, " + token + there}},
+		{"the last set wins", id.Patch(u.Email.Set("a"), u.Email.Set("b")), []string{"update x|U#Information SET email = b, " + token + there}},
+		{"remove", id.Information().Patch(u.Name.Remove()), []string{"update x|U#Information SET " + token + " REMOVE name" + there}},
+		{"a field of a spread struct", id.Home().Patch(a.City.Set("Rome")), []string{"update " + home + " SET City = Rome, " + token + part}},
+		{"a spread struct", id.Patch(u.Home.Set(store.Address{City: "Rome"})), []string{"update " + home + " SET Street = , City = Rome, Country = , " + token + part}},
+		{"a spread pointer", id.Delivery().Patch(a.City.Set("Rome")), []string{"update x|U#Address#Delivery SET City = Rome, " + token + part}},
+		{"a spread struct removed", id.Patch(u.Home.Remove()), []string{"delete " + home + part}},
+		{"an item deleted", id.Delivery().Delete(), []string{"delete x|U#Address#Delivery" + part}},
+		{"an element", id.Public().AddedAt(at).Patch(w.Price.Set(9.5), w.Notes.Remove()), []string{"update " + wish + " SET Price = 9.5, " + token + " REMOVE Notes" + part}},
+		{"an increment", id.Public().AddedAt(at).Patch(w.Price.Increment(0.5)), []string{"update " + wish + " SET Price = if_not_exists(Price, 0) + 0.5, " + token + part}},
+		{"an element is never made in part", id.Public().AddedAt(at).Patch(w.Price.Set(9.5)).Upsert(), []string{"update " + wish + " SET Price = 9.5, " + token + part}},
+		{"an element added", id.Public().Add(store.Wish{AddedAt: at}), []string{"put " + wish + absentIf}},
+		{"an element deleted", id.Public().AddedAt(at).Delete(), []string{"delete " + wish + part}},
+		{"upsert", id.Home().Patch(a.City.Set("Rome")).Upsert(), []string{"update " + home + " SET City = Rome, " + token + " IF attribute_not_exists(_a)"}},
+		{
+			"conditions", id.Public().AddedAt(at).Patch(w.Price.Set(1)).If(w.Price.Greater(20).Or(w.Notes.Absent()), w.Title.BeginsWith("A")),
+			[]string{"update " + wish + " SET Price = 1, " + token + part + " AND (Price > 20 OR attribute_not_exists(Notes)) AND begins_with(Title, A)"},
+		},
+		{
+			"a condition on the entity", id.Patch(u.Email.Set("a")).If(u.Name.Equal("Ann")),
+			[]string{"update x|U#Information SET email = a, " + token + there + " AND name = Ann"},
+		},
+		{
+			"a condition on another item", id.Home().Patch(a.City.Set("Rome")).And(id.Patch().If(u.Name.Equal("Ann"))),
+			[]string{"update " + home + " SET City = Rome, " + token + part, "check x|U#Information" + there + " AND name = Ann"},
+		},
+		{
+			"raw", id.Patch(u.Email.Set("a")).If(field.Raw[store.User](expression.Name("email").Equal(expression.Value("b")))),
+			[]string{"update x|U#Information SET email = a, " + token + there + " AND (email = b)"},
+		},
+		{
+			"the entity exists", id.Home().Patch(a.City.Set("Rome")).IfEntityExists(),
+			[]string{"update " + home + " SET City = Rome, " + token + part, "check x|U#Information" + there},
+		},
+		{
+			"several", id.Patch(u.Email.Set("a")).And(id.Home().Patch(a.City.Set("Rome")), id.Public().Add(store.Wish{AddedAt: at})),
+			[]string{"update x|U#Information SET email = a, " + token + there, "update " + home + " SET City = Rome, " + token + part, "put " + wish + absentIf},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			client := &recorder{}
+			users, err := mapper.New[store.User](client)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan, err := c.patch.Plan(users)
+			if err != nil || len(plan.Items) != len(c.want) {
+				b, _ := json.Marshal(plan)
+				t.Errorf("the plan is %s, %v", b, err)
+			}
+			if _, err := c.patch.Exec(context.Background(), users); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(client.requests, c.want) {
+				t.Errorf("sent\n%s\nwant\n%s", strings.Join(client.requests, "\n"), strings.Join(c.want, "\n"))
+			}
+		})
+	}
+}
+
+// What patches refuse, before anything is sent.
+func TestPatchRefused(t *testing.T) {
+	u, a := store.UserFields, store.AddressFields
+	id := store.UserByID("x")
+	for _, c := range []struct {
+		patch execer
+		want  string
+	}{
+		{id.Patch(), "store.User: the patch changes nothing"},
+		{mapper.Patch[store.User]{}, "store.User: the patch is empty"},
+		{id.Patch().If(u.Name.Equal("Ann")), "store.User: the patch only checks"},
+		{id.Patch(field.Change[store.User]{}), "the patch has a change without a field"},
+		{id.Patch(u.Name.Set("a")).And(store.UserByID("y").Patch(u.Name.Set("b"))), "And takes patches of one entity"},
+		{id.Patch(u.Name.Set("a")).If(u.Home.Equal(store.Address{})), "store.User.Home: it lies in several attributes"},
+		{id.Patch(u.Name.Set("a")).If(u.Name.Equal("\xff")), "the condition on Name: the string"},
+		{id.Patch(u.Home.Set(store.Address{City: "\xff"})), `attribute "City": the string`},
+		{id.Home().Patch(a.City.Set("Rome")).And(id.Home().Delete()), "in ways that exclude each other"},
+		{mapper.NewItemNode[store.User, store.User](id.Information().Node, 0).Delete(), "it is the root"},
+	} {
+		users, err := mapper.New[store.User](failingClient{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.patch.Plan(users)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("refused with %v, want %s", err, c.want)
+		}
+		if _, err := c.patch.Exec(context.Background(), users); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("Exec: refused with %v, want %s", err, c.want)
+		}
+	}
+}
+
+// What filters and projections ask for.
+func TestFilterAndProject(t *testing.T) {
+	w := store.WishFields
+	users, err := mapper.New[store.User](failingClient{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := store.UserByID("x").Public()
+	in, err := q.Filter(w.Price.Greater(10).Or(w.Notes.Exists())).Filter(w.Title.Contains("a")).Project(w.Title, w.AddedAt).Input(users)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := *in.FilterExpression, "(#0 > :0 OR attribute_exists(#1)) AND contains(#2, :1)"; got != want {
+		t.Errorf("the filter is %s, want %s", got, want)
+	}
+	var names []string
+	for _, p := range strings.Split(*in.ProjectionExpression, ", ") {
+		names = append(names, in.ExpressionAttributeNames[p])
+	}
+	if want := []string{"Title", "AddedAt", "PK", "SK", "_a", "_s"}; !slices.Equal(names, want) {
+		t.Errorf("the projection is %q, want %q", names, want)
+	}
+	named, err := query.Of[store.Wish](users.Key("x").Prefix("M#WishList#")).Project(field.Named[store.Wish]("Title")).Input(users)
+	if err != nil || named.ExpressionAttributeNames["#0"] != "Title" {
+		t.Errorf("the projection is %v, %v", named, err)
+	}
+	if _, err := q.Filter(w.Title.Equal("\xff")).Input(users); err == nil || !strings.Contains(err.Error(), "not valid UTF-8") {
+		t.Errorf("a filter that cannot be gave %v", err)
+	}
+}

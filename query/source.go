@@ -1,0 +1,20 @@
+package query
+
+import "github.com/itemize/itemize/internal/search"
+
+// Source is what a query runs on: a *mapper.Mapper[T].
+type Source[T any] interface{ source(*T) search.Runner }
+
+// Base makes a mapper a Source, by embedding. For the mapper.
+type Base[T any] struct{ runner search.Runner }
+
+// NewBase is described at Base. For the mapper.
+func NewBase[T any](r search.Runner) Base[T] { return Base[T]{r} }
+
+func (b Base[T]) source(*T) search.Runner { return b.runner }
+
+// ReadOption is an option of a read: mapper.Strong, mapper.Receive.
+type ReadOption interface {
+	// ReadOption applies the option. For the mapper.
+	ReadOption(*search.Settings)
+}
