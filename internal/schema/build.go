@@ -31,15 +31,15 @@ func Build(t *Type) (*Entity, error) {
 }
 
 type builder struct {
-	e            *Entity
-	faults       Faults
-	parsed       map[*Field]*tags.Tag
-	spreads      map[*Type][]*member
-	fields       []*member // the model's, promoted ones included
-	blanks       []*member
+	e               *Entity
+	faults          Faults
+	parsed          map[*Field]*tags.Tag
+	spreads         map[*Type][]*member
+	fields          []*member // the model's, promoted ones included
+	blanks          []*member
 	keyFieldMembers []*member // parallel to e.KeyFields
 	keyFieldKinds   map[int]key.Kind
-	onItem       map[*Field]*Item
+	onItem          map[*Field]*Item
 	// bad are fields whose tags have faults, and items whose keys have: what
 	// follows from those is not reported as well.
 	badTag    map[*Field]bool

@@ -153,7 +153,7 @@ type Item struct {
 	Opaque     bool
 	// Expiry is the field that sets the item's expiry, or nil. ExpiryOfRoot
 	// tells that it is the root's (ttl,all), not the item's own.
-	Expiry      *Value
+	Expiry       *Value
 	ExpiryOfRoot bool
 	// Decl is the first field that lies on the item; MethodName is name= of it.
 	Decl       *Field
