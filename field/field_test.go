@@ -196,8 +196,12 @@ func TestChanges(t *testing.T) {
 		change field.Change[wish]
 		by     string
 	}{
-		{w.Price.Increment(0.1), "0.1"}, {w.Price.Decrement(1), "-1"}, {w.Price.Decrement(-1), "1"},
-		{w.Count.Increment(3), "3"}, {w.Count.Decrement(3), "-3"}, {w.Text.Increment(-4), "-4"},
+		{w.Price.Increment(0.1), "0.1"},
+		{w.Price.Decrement(1), "-1"},
+		{w.Price.Decrement(-1), "1"},
+		{w.Count.Increment(3), "3"},
+		{w.Count.Decrement(3), "-3"},
+		{w.Text.Increment(-4), "-4"},
 	} {
 		if u := c.change.Untyped(); u.Kind != codec.PatchIncrement || u.By != c.by {
 			t.Errorf("%s: increments by %s, want %s", u.Field, u.By, c.by)

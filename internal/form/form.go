@@ -15,7 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Form is all that is known of a Go type.
+// Form is all that is known of a Go type: a function for each thing that is done with its
+// values. Those of composite types call those of their parts.
 type Form struct {
 	// Type is the type of the values.
 	Type reflect.Type

@@ -57,16 +57,6 @@ func (x Path) Make(p any) any {
 	return p
 }
 
-// Through reports whether pointers lie on the way.
-func (x Path) Through() bool {
-	for _, s := range x.steps {
-		if s.pointer != nil {
-			return true
-		}
-	}
-	return false
-}
-
 // Present reports of a way through pointers which of them decides whether something is
 // at its end: decided says that one does, and present what. The pointers among the first
 // place steps do not decide by being there, since other items may have made them.

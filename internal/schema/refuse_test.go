@@ -422,11 +422,11 @@ func TestRefused(t *testing.T) {
 			_  table     `ddb:"table=models"`
 			ID string    `ddb:"pk={ID}"`
 			A  endless   `ddb:"sk=A"`
-			B  embedding `ddb:"sk=B,nested"`
-			C  embedding `ddb:"sk=C"`
+			B  Embedding `ddb:"sk=B,nested"`
+			C  Embedding `ddb:"sk=C"`
 		}](), []string{
 			`struct.A: schema.endless points to itself, so that it holds no value: use a struct with a pointer in it`,
-			`schema.embedding.embedding: schema.embedding embeds itself: give the field a name`,
+			`schema.Embedding.Embedding: schema.Embedding embeds itself: give the field a name`,
 		}},
 		{"a struct that contains itself", reflect.TypeFor[loop](), []string{
 			`schema.loop: the type contains itself: break the circle with a key of the other value`,
@@ -457,8 +457,8 @@ func TestRefused(t *testing.T) {
 
 type endless *endless
 
-type embedding struct {
-	*embedding
+type Embedding struct {
+	*Embedding
 	X int
 }
 
