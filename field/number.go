@@ -20,28 +20,28 @@ func NewNumber[R any, V number](name, tag string, at func(*R) *V) Number[R, V] {
 }
 
 // Increment adds to the field, which counts from 0 where it is not stored.
-func (h Number[R, V]) Increment(by V) Change[R] { return Change[R]{h.is.increment(decimal(&by))} }
+func (h *Number[R, V]) Increment(by V) Change[R] { return Change[R]{h.is.increment(decimal(&by))} }
 
 // Decrement subtracts from the field. Of an unsigned field it requires that it is as
 // large.
-func (h Number[R, V]) Decrement(by V) Change[R] {
+func (h *Number[R, V]) Decrement(by V) Change[R] {
 	return Change[R]{h.is.increment(negative(decimal(&by)))}
 }
 
 // Less is the condition that the field is less than v.
-func (h Number[R, V]) Less(v V) Condition[R] { return Condition[R]{h.is.compare(" < ", &v)} }
+func (h *Number[R, V]) Less(v V) Condition[R] { return Condition[R]{h.is.compare(" < ", &v)} }
 
 // LessOrEqual is the condition that the field is at most v.
-func (h Number[R, V]) LessOrEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" <= ", &v)} }
+func (h *Number[R, V]) LessOrEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" <= ", &v)} }
 
 // Greater is the condition that the field is greater than v.
-func (h Number[R, V]) Greater(v V) Condition[R] { return Condition[R]{h.is.compare(" > ", &v)} }
+func (h *Number[R, V]) Greater(v V) Condition[R] { return Condition[R]{h.is.compare(" > ", &v)} }
 
 // GreaterOrEqual is the condition that the field is at least v.
-func (h Number[R, V]) GreaterOrEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" >= ", &v)} }
+func (h *Number[R, V]) GreaterOrEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" >= ", &v)} }
 
 // Between is the condition that the field lies between two values, both included.
-func (h Number[R, V]) Between(low, high V) Condition[R] {
+func (h *Number[R, V]) Between(low, high V) Condition[R] {
 	return Condition[R]{h.is.between(&low, &high)}
 }
 

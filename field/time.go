@@ -13,16 +13,16 @@ func NewTime[R, V any](name, tag string, at func(*R) *V) Time[R, V] {
 }
 
 // Less is the condition that the field is less than v.
-func (h Time[R, V]) Less(v V) Condition[R] { return Condition[R]{h.is.compare(" < ", &v)} }
+func (h *Time[R, V]) Less(v V) Condition[R] { return Condition[R]{h.is.compare(" < ", &v)} }
 
 // LessOrEqual is the condition that the field is at most v.
-func (h Time[R, V]) LessOrEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" <= ", &v)} }
+func (h *Time[R, V]) LessOrEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" <= ", &v)} }
 
 // Greater is the condition that the field is greater than v.
-func (h Time[R, V]) Greater(v V) Condition[R] { return Condition[R]{h.is.compare(" > ", &v)} }
+func (h *Time[R, V]) Greater(v V) Condition[R] { return Condition[R]{h.is.compare(" > ", &v)} }
 
 // GreaterOrEqual is the condition that the field is at least v.
-func (h Time[R, V]) GreaterOrEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" >= ", &v)} }
+func (h *Time[R, V]) GreaterOrEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" >= ", &v)} }
 
 // Between is the condition that the field lies between two values, both included.
-func (h Time[R, V]) Between(low, high V) Condition[R] { return Condition[R]{h.is.between(&low, &high)} }
+func (h *Time[R, V]) Between(low, high V) Condition[R] { return Condition[R]{h.is.between(&low, &high)} }

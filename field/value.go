@@ -20,20 +20,20 @@ func newValue[R, V any](name, tag string, at func(*R) *V, f form.Typed[V]) Value
 func (h Value[R, V]) Row(*R) form.Row { return h.is.row }
 
 // Set sets the field.
-func (h Value[R, V]) Set(v V) Change[R] { return Change[R]{h.is.set(&v)} }
+func (h *Value[R, V]) Set(v V) Change[R] { return Change[R]{h.is.set(&v)} }
 
 // Remove removes the field's attribute. Of a struct that has an item to itself it deletes
 // the item.
-func (h Value[R, V]) Remove() Change[R] { return Change[R]{h.is.remove()} }
+func (h *Value[R, V]) Remove() Change[R] { return Change[R]{h.is.remove()} }
 
 // Equal is the condition that the field is v.
-func (h Value[R, V]) Equal(v V) Condition[R] { return Condition[R]{h.is.compare(" = ", &v)} }
+func (h *Value[R, V]) Equal(v V) Condition[R] { return Condition[R]{h.is.compare(" = ", &v)} }
 
 // NotEqual is the condition that the field is not v.
-func (h Value[R, V]) NotEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" <> ", &v)} }
+func (h *Value[R, V]) NotEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" <> ", &v)} }
 
 // In is the condition that the field is one of the values: up to 100.
-func (h Value[R, V]) In(values ...V) Condition[R] {
+func (h *Value[R, V]) In(values ...V) Condition[R] {
 	all := make([]any, len(values))
 	for i := range values {
 		all[i] = &values[i]
@@ -42,7 +42,7 @@ func (h Value[R, V]) In(values ...V) Condition[R] {
 }
 
 // Exists is the condition that the field's attribute is there.
-func (h Value[R, V]) Exists() Condition[R] { return Condition[R]{h.is.call("attribute_exists")} }
+func (h *Value[R, V]) Exists() Condition[R] { return Condition[R]{h.is.call("attribute_exists")} }
 
 // Absent is the condition that the field's attribute is not there.
-func (h Value[R, V]) Absent() Condition[R] { return Condition[R]{h.is.call("attribute_not_exists")} }
+func (h *Value[R, V]) Absent() Condition[R] { return Condition[R]{h.is.call("attribute_not_exists")} }

@@ -22,6 +22,7 @@ import (
 	"go/token"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -30,6 +31,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 	"unicode"
 	"unicode/utf8"
 )
@@ -349,24 +351,29 @@ func whatFilesKnow(code []source) []knowledge {
 
 // reader looks for what a file knows of.
 type reader struct {
-	file   *ast.File
-	schema string // the name of package schema in the file: "" in itself, "-" where it is not imported
+	file     *ast.File
+	schema   string              // the name of package schema in the file, "" where it is not imported
+	within   bool                // whether the file is of package schema
+	selected map[*ast.Ident]bool // the names after a dot
 }
 
 // newReader returns the reader of a file.
 func newReader(s source) reader {
-	r := reader{s.syntax, "-"}
-	if path.Dir(s.name) == "internal/schema" {
-		r.schema = ""
-	}
+	r := reader{file: s.syntax, within: path.Dir(s.name) == "internal/schema", selected: map[*ast.Ident]bool{}}
 	for _, i := range s.syntax.Imports {
-		if p, _ := strconv.Unquote(i.Path.Value); strings.HasSuffix(p, "/internal/schema") {
+		if p, err := strconv.Unquote(i.Path.Value); err == nil && strings.HasSuffix(p, "/internal/schema") {
 			r.schema = "schema"
 			if i.Name != nil {
 				r.schema = i.Name.Name
 			}
 		}
 	}
+	ast.Inspect(s.syntax, func(n ast.Node) bool {
+		if x, ok := n.(*ast.SelectorExpr); ok {
+			r.selected[x.Sel] = true
+		}
+		return true
+	})
 	return r
 }
 
@@ -374,16 +381,262 @@ func newReader(s source) reader {
 func (r reader) finds(match func(reader, ast.Node) bool) bool {
 	found := false
 	ast.Inspect(r.file, func(n ast.Node) bool {
-		if found || n == nil {
-			return false
-		}
-		found = match(r, n)
-		if s, ok := n.(*ast.SelectorExpr); ok && r.schema == "" && !found {
-			// The name of a field or method is no constant of the package.
-			found = match(r, s.Sel) && !r.isOwn(s.Sel) || (reader{s2f(s.X), r.schema}).finds(match)
-			return false
-		}
-		return true
+		found = found || n != nil && match(r, n)
+		return !found
 	})
 	return found
+}
+
+// constant reports whether a node is a constant of package schema.
+func (r reader) constant(n ast.Node, name string) bool {
+	switch n := n.(type) {
+	case *ast.SelectorExpr:
+		x, ok := n.X.(*ast.Ident)
+		return ok && r.schema != "" && x.Name == r.schema && n.Sel.Name == name
+	case *ast.Ident:
+		return r.within && n.Name == name && !r.selected[n]
+	}
+	return false
+}
+
+// isString reports whether a node is a literal of a string.
+func isString(n ast.Node, want string) bool {
+	l, ok := n.(*ast.BasicLit)
+	if !ok || l.Kind != token.STRING {
+		return false
+	}
+	text, err := strconv.Unquote(l.Value)
+	return err == nil && text == want
+}
+
+// isNamed reports whether a node is a name.
+func isNamed(n ast.Node, name string) bool {
+	x, ok := n.(*ast.Ident)
+	return ok && x.Name == name
+}
+
+// isRootCall reports whether a node is a call .Root().
+func isRootCall(n ast.Node) bool {
+	c, ok := n.(*ast.CallExpr)
+	if !ok || len(c.Args) > 0 {
+		return false
+	}
+	x, ok := c.Fun.(*ast.SelectorExpr)
+	return ok && x.Sel.Name == "Root"
+}
+
+// isField reports whether a node selects a field of something whose name ends in one of
+// some words.
+func isField(n ast.Node, field string, words ...string) bool {
+	x, ok := n.(*ast.SelectorExpr)
+	if !ok || x.Sel.Name != field {
+		return false
+	}
+	of := ""
+	switch x := x.X.(type) {
+	case *ast.Ident:
+		of = x.Name
+	case *ast.SelectorExpr:
+		of = x.Sel.Name
+	}
+	return slices.ContainsFunc(words, func(w string) bool { return strings.HasSuffix(of, w) })
+}
+
+// countLines counts the lines of the Go files that git tracks.
+func countLines(root string) (lines, error) {
+	git := exec.Command("git", "-C", root, "ls-files", "-z", "--", "*.go")
+	git.Stderr = os.Stderr
+	out, err := git.Output()
+	if err != nil {
+		return lines{}, fmt.Errorf("git ls-files: %w", err)
+	}
+	l := lines{Generated: []fileLines{}}
+	tracked := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	for _, name := range slices.Compact(tracked) { // a file in conflict is listed more than once
+		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
+		if os.IsNotExist(err) {
+			continue // deleted, but not yet for git
+		}
+		if err != nil {
+			return lines{}, err
+		}
+		n := bytes.Count(text, []byte("\n"))
+		if len(text) > 0 && text[len(text)-1] != '\n' {
+			n++
+		}
+		l.All += n
+		if isGenerated(text) {
+			l.Generated = append(l.Generated, fileLines{name, n})
+			l.Sum += n
+		}
+	}
+	return l, nil
+}
+
+// namesForOthers returns the exported names of public packages that are documented to be
+// there for other packages only.
+func namesForOthers(code []source) []names {
+	var all []names
+	for _, folder := range publicFolders {
+		var found []string
+		for _, s := range code {
+			if path.Dir(s.name) != folder {
+				continue
+			}
+			for _, d := range s.syntax.Decls {
+				documented(d, func(name string, docs ...*ast.CommentGroup) {
+					if isExported(name) && slices.ContainsFunc(docs, isForOthers) {
+						found = append(found, name)
+					}
+				})
+			}
+		}
+		slices.Sort(found)
+		all = append(all, names{folder, listOf(found)})
+	}
+	return all
+}
+
+// isExported reports whether a name is exported, and for that of a method also its type.
+func isExported(name string) bool {
+	for part := range strings.SplitSeq(name, ".") {
+		if !ast.IsExported(part) {
+			return false
+		}
+	}
+	return true
+}
+
+// isForOthers reports whether a comment says that something is there for other packages.
+func isForOthers(doc *ast.CommentGroup) bool {
+	return forOthers.MatchString(strings.Join(strings.Fields(doc.Text()), " "))
+}
+
+// documented calls a function with each name of a declaration and its comments: methods
+// are named after their types, and the comment of a group is one of each of its names.
+func documented(d ast.Decl, add func(name string, docs ...*ast.CommentGroup)) {
+	if f, ok := d.(*ast.FuncDecl); ok {
+		add(declared(f), f.Doc)
+		return
+	}
+	g, ok := d.(*ast.GenDecl)
+	if !ok {
+		return
+	}
+	for _, spec := range g.Specs {
+		switch x := spec.(type) {
+		case *ast.ValueSpec:
+			for _, n := range x.Names {
+				add(n.Name, g.Doc, x.Doc, x.Comment)
+			}
+		case *ast.TypeSpec:
+			add(x.Name.Name, g.Doc, x.Doc, x.Comment)
+			i, ok := x.Type.(*ast.InterfaceType)
+			if !ok {
+				continue
+			}
+			for _, m := range i.Methods.List {
+				for _, n := range m.Names {
+					add(x.Name.Name+"."+n.Name, m.Doc, m.Comment)
+				}
+			}
+		}
+	}
+}
+
+// internalTests returns the internal packages with their numbers of test functions, and
+// those without any.
+func internalTests(all []source) (list[testCount], list[string]) {
+	counts := map[string]int{}
+	for _, s := range all {
+		folder := path.Dir(s.name)
+		if !slices.Contains(strings.Split(folder, "/"), "internal") {
+			continue
+		}
+		counts[folder] += 0 // a package without tests is one too
+		for _, d := range s.syntax.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && s.test && !s.generated && isTest(f) {
+				counts[folder]++
+			}
+		}
+	}
+	var packages []testCount
+	var untested []string
+	for _, folder := range slices.Sorted(maps.Keys(counts)) {
+		packages = append(packages, testCount{folder, counts[folder]})
+		if counts[folder] == 0 {
+			untested = append(untested, folder)
+		}
+	}
+	return listOf(packages), listOf(untested)
+}
+
+// isTest reports whether go test runs a function of a test file as a test: TestMain,
+// benchmarks, examples and fuzz tests are none.
+func isTest(f *ast.FuncDecl) bool {
+	rest, ok := strings.CutPrefix(f.Name.Name, "Test")
+	first, _ := utf8.DecodeRuneInString(rest)
+	if !ok || f.Recv != nil || unicode.IsLower(first) || f.Type.Params.NumFields() != 1 {
+		return false
+	}
+	p, ok := f.Type.Params.List[0].Type.(*ast.StarExpr)
+	if !ok {
+		return false
+	}
+	x, ok := p.X.(*ast.SelectorExpr)
+	return ok && x.Sel.Name == "T"
+}
+
+// print writes the figures as a table or as JSON.
+func (f *figures) print(w io.Writer, asJSON bool) error {
+	if asJSON {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(f)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	f.table(t)
+	return t.Flush()
+}
+
+// table writes the figures to a writer that aligns columns at tabs.
+func (f *figures) table(w io.Writer) {
+	fmt.Fprintf(w, "1. functions over %d lines: %d\n", maxLines, f.Long.Count)
+	for _, x := range f.Long.Entries {
+		fmt.Fprintf(w, "  %s\t%s\t%d\n", x.At, x.Name, x.N)
+	}
+	fmt.Fprintf(w, "   functions with more than %d parameters: %d\n", maxParameters, f.Wide.Count)
+	for _, x := range f.Wide.Entries {
+		fmt.Fprintf(w, "  %s\t%s\t%d\n", x.At, x.Name, x.N)
+	}
+	fmt.Fprintf(w, "\n2. types with most methods\n")
+	for _, x := range f.Types.Entries {
+		fmt.Fprintf(w, "  %s\t%d\tin %d files\n", x.Type, x.Methods, x.Files)
+	}
+	fmt.Fprintf(w, "\n3. files that know\n")
+	for _, x := range f.Knows {
+		fmt.Fprintf(w, "  %s: %d\n", x.Of, x.Files.Count)
+		for _, name := range x.Files.Entries {
+			fmt.Fprintf(w, "    %s\n", name)
+		}
+	}
+	fmt.Fprintf(w, "\n4. generated lines: %d of %d Go lines\n", f.Lines.Sum, f.Lines.All)
+	for _, x := range f.Lines.Generated {
+		fmt.Fprintf(w, "  %s\t%d\n", x.File, x.Lines)
+	}
+	fmt.Fprintf(w, "\n5. exported names for other packages only\n")
+	for _, x := range f.ForOthers {
+		fmt.Fprintf(w, "  %s: %d\n", x.Package, x.Names.Count)
+		for _, name := range x.Names.Entries {
+			fmt.Fprintf(w, "    %s\n", name)
+		}
+	}
+	fmt.Fprintf(w, "\n6. internal packages: %d, without test functions: %d\n", f.Tests.Count, f.Untested.Count)
+	for _, x := range f.Tests.Entries {
+		fmt.Fprintf(w, "  %s\t%d\n", x.Package, x.Tests)
+	}
+	fmt.Fprintf(w, "   without test functions\n")
+	for _, name := range f.Untested.Entries {
+		fmt.Fprintf(w, "  %s\n", name)
+	}
 }
