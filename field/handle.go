@@ -69,7 +69,7 @@ var (
 const maxIn = 100
 
 // condition returns a condition on the field.
-func (h *handle) condition(render func(x condition.Expression, name string) string) condition.Condition {
+func (h *handle) condition(render func(x *attr.Expression, name string) string) condition.Condition {
 	return condition.New(condition.Field{Name: h.row.Name, Attribute: h.row.Attribute()}, render)
 }
 
@@ -92,7 +92,7 @@ func (h *handle) compare(operator string, v any) condition.Condition {
 	case av == nil:
 		return h.failed(errOmitted)
 	}
-	return h.condition(func(x condition.Expression, name string) string { return name + operator + x.Value(av) })
+	return h.condition(func(x *attr.Expression, name string) string { return name + operator + x.Value(av) })
 }
 
 // in is the condition that the field is one of the values.
@@ -108,7 +108,7 @@ func (h *handle) in(values []any) condition.Condition {
 		}
 		all[i] = av
 	}
-	return h.condition(func(x condition.Expression, name string) string {
+	return h.condition(func(x *attr.Expression, name string) string {
 		texts := make([]string, len(all))
 		for i, av := range all {
 			texts[i] = x.Value(av)
@@ -127,7 +127,7 @@ func (h *handle) between(low, high any) condition.Condition {
 	if err != nil {
 		return h.failed(err)
 	}
-	return h.condition(func(x condition.Expression, name string) string {
+	return h.condition(func(x *attr.Expression, name string) string {
 		return name + " BETWEEN " + x.Value(from) + " AND " + x.Value(to)
 	})
 }
@@ -142,7 +142,7 @@ func (h *handle) call(function string, arguments ...any) condition.Condition {
 		}
 		values = append(values, av)
 	}
-	return h.condition(func(x condition.Expression, name string) string {
+	return h.condition(func(x *attr.Expression, name string) string {
 		text := function + "(" + name
 		for _, av := range values {
 			text += ", " + x.Value(av)

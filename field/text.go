@@ -20,7 +20,9 @@ func (h *String[R, V]) LessOrEqual(v V) Condition[R] { return Condition[R]{h.is.
 func (h *String[R, V]) Greater(v V) Condition[R] { return Condition[R]{h.is.compare(" > ", &v)} }
 
 // GreaterOrEqual is the condition that the field is at least v.
-func (h *String[R, V]) GreaterOrEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" >= ", &v)} }
+func (h *String[R, V]) GreaterOrEqual(v V) Condition[R] {
+	return Condition[R]{h.is.compare(" >= ", &v)}
+}
 
 // Between is the condition that the field lies between two values, both included.
 func (h *String[R, V]) Between(low, high V) Condition[R] {

@@ -25,4 +25,6 @@ func (h *Time[R, V]) Greater(v V) Condition[R] { return Condition[R]{h.is.compar
 func (h *Time[R, V]) GreaterOrEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" >= ", &v)} }
 
 // Between is the condition that the field lies between two values, both included.
-func (h *Time[R, V]) Between(low, high V) Condition[R] { return Condition[R]{h.is.between(&low, &high)} }
+func (h *Time[R, V]) Between(low, high V) Condition[R] {
+	return Condition[R]{h.is.between(&low, &high)}
+}

@@ -321,77 +321,106 @@ func (c *command) costAdvise(args []string) error {
 	return nil
 }
 
+// capacityAsked is what cost capacity is asked.
+type capacityAsked struct {
+	size, rcu, wcu, share, skew float64
+	keys, items, bytes          int
+	in                          time.Duration
+}
+
+func (a *capacityAsked) flags(f *flag.FlagSet) {
+	f.Float64Var(&a.size, "size", 0, "size of the table in `GB`")
+	f.Float64Var(&a.rcu, "rcu", 0, "read capacity, a second")
+	f.Float64Var(&a.wcu, "wcu", 0, "write capacity, a second")
+	f.Float64Var(&a.share, "share", 0, "share of the busiest key, 0 to 1")
+	f.IntVar(&a.keys, "keys", 0, "number of partition keys, for -skew")
+	f.Float64Var(&a.skew, "skew", 0, "how uneven the keys are: the key of rank k gets a share of 1/k^skew")
+	f.IntVar(&a.items, "items", 0, "number of items to load, for -in")
+	f.IntVar(&a.bytes, "bytes", 1024, "their size")
+	f.DurationVar(&a.in, "in", 0, "time to load them in: 30m")
+}
+
+// capacityAnswer is what it answers.
+type capacityAnswer struct {
+	Load       float64          `json:"loadWcu,omitempty"`
+	Partitions cost.Partitions  `json:"partitions"`
+	AfterLoad  *cost.Partitions `json:"afterLoad,omitempty"`
+	Hot        *cost.HotKey     `json:"hot,omitempty"`
+}
+
+// answer computes the answer.
+func (a *capacityAsked) answer() (out capacityAnswer, err error) {
+	table := cost.Capacity{Bytes: a.size * (1 << 30), RCU: a.rcu, WCU: a.wcu}
+	if a.items > 0 || a.in > 0 {
+		if out.Load, out.AfterLoad, err = a.afterLoad(table); err != nil {
+			return out, err
+		}
+	}
+	if out.Partitions, err = table.Partitions(); err != nil {
+		return out, err
+	}
+	if a.keys == 0 && a.share == 0 {
+		return out, nil
+	}
+	var h cost.HotKey
+	if a.share != 0 {
+		h, err = table.Hot(a.share)
+	} else {
+		h, err = table.Hottest(a.keys, a.skew)
+	}
+	out.Hot = &h
+	return out, err
+}
+
+// afterLoad returns the write capacity that loading takes, and the partitions that the
+// table has after it, with its own capacity.
+func (a *capacityAsked) afterLoad(table cost.Capacity) (wcu float64, p *cost.Partitions, err error) {
+	if wcu, err = cost.LoadIn(a.items, a.bytes, a.in); err != nil {
+		return 0, nil, err
+	}
+	load := table
+	load.WCU = max(load.WCU, wcu)
+	load.Bytes = max(load.Bytes, float64(a.items)*float64(a.bytes))
+	after, err := load.Partitions()
+	if err != nil {
+		return 0, nil, err
+	}
+	after.RCU, after.WCU = table.RCU/float64(after.Count), table.WCU/float64(after.Count)
+	after.BurstRCU, after.BurstWCU = after.RCU*cost.Burst.Seconds(), after.WCU*cost.Burst.Seconds()
+	return wcu, &after, nil
+}
+
 func (c *command) costCapacity(args []string) error {
-	var size, rcu, wcu, share, skew float64
-	var keys, items, bytes int
-	var in time.Duration
-	_, asJSON, err := c.costFlags("capacity", args, 0, 0, func(f *flag.FlagSet) {
-		f.Float64Var(&size, "size", 0, "size of the table in `GB`")
-		f.Float64Var(&rcu, "rcu", 0, "read capacity, a second")
-		f.Float64Var(&wcu, "wcu", 0, "write capacity, a second")
-		f.Float64Var(&share, "share", 0, "share of the busiest key, 0 to 1")
-		f.IntVar(&keys, "keys", 0, "number of partition keys, for -skew")
-		f.Float64Var(&skew, "skew", 0, "how uneven the keys are: the key of rank k gets a share of 1/k^skew")
-		f.IntVar(&items, "items", 0, "number of items to load, for -in")
-		f.IntVar(&bytes, "bytes", 1024, "their size")
-		f.DurationVar(&in, "in", 0, "time to load them in: 30m")
-	})
+	var a capacityAsked
+	_, asJSON, err := c.costFlags("capacity", args, 0, 0, a.flags)
 	if err != nil {
 		return err
 	}
-	table := cost.Capacity{Bytes: size * (1 << 30), RCU: rcu, WCU: wcu}
-	out := struct {
-		Load       float64          `json:"loadWcu,omitempty"`
-		Partitions cost.Partitions  `json:"partitions"`
-		AfterLoad  *cost.Partitions `json:"afterLoad,omitempty"`
-		Hot        *cost.HotKey     `json:"hot,omitempty"`
-	}{}
-	if items > 0 || in > 0 {
-		if out.Load, err = cost.LoadIn(items, bytes, in); err != nil {
-			return err
-		}
-		load := table
-		load.WCU = max(load.WCU, out.Load)
-		load.Bytes = max(load.Bytes, float64(items)*float64(bytes))
-		p, err := load.Partitions()
-		if err != nil {
-			return err
-		}
-		p.RCU, p.WCU = table.RCU/float64(p.Count), table.WCU/float64(p.Count)
-		p.BurstRCU, p.BurstWCU = p.RCU*cost.Burst.Seconds(), p.WCU*cost.Burst.Seconds()
-		out.AfterLoad = &p
-	}
-	if out.Partitions, err = table.Partitions(); err != nil {
+	out, err := a.answer()
+	if err != nil {
 		return err
-	}
-	if keys > 0 || share != 0 {
-		var h cost.HotKey
-		if share != 0 {
-			h, err = table.Hot(share)
-		} else {
-			h, err = table.Hottest(keys, skew)
-		}
-		if err != nil {
-			return err
-		}
-		out.Hot = &h
 	}
 	if asJSON {
 		return c.printJSON(out)
 	}
 	c.showPartitions("the table", out.Partitions)
 	if out.AfterLoad != nil {
-		fmt.Fprintf(c.stdout, "to load %d items of %d bytes in %v: %.0f WCU\n", items, bytes, in, out.Load)
+		fmt.Fprintf(c.stdout, "to load %d items of %d bytes in %v: %.0f WCU\n", a.items, a.bytes, a.in, out.Load)
 		c.showPartitions("after it, with the table's own capacity", *out.AfterLoad)
 	}
-	if h := out.Hot; h != nil {
-		fmt.Fprintf(c.stdout, "the busiest key: %.2f%% of the requests, %.0f RCU, %.0f WCU", 100*h.Share, h.RCU, h.WCU)
-		if h.Throttled {
-			fmt.Fprintf(c.stdout, "; more than a partition serves: spread its writes over %d keys and its reads over %d", h.WriteShards, h.ReadShards)
-		}
-		fmt.Fprintln(c.stdout)
-	}
+	c.showHot(out.Hot)
 	return nil
+}
+
+func (c *command) showHot(h *cost.HotKey) {
+	if h == nil {
+		return
+	}
+	fmt.Fprintf(c.stdout, "the busiest key: %.2f%% of the requests, %.0f RCU, %.0f WCU", 100*h.Share, h.RCU, h.WCU)
+	if h.Throttled {
+		fmt.Fprintf(c.stdout, "; more than a partition serves: spread its writes over %d keys and its reads over %d", h.WriteShards, h.ReadShards)
+	}
+	fmt.Fprintln(c.stdout)
 }
 
 func (c *command) showPartitions(what string, p cost.Partitions) {

@@ -5,14 +5,8 @@ package condition
 import (
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/itemize/itemize/internal/attr"
 )
-
-// Expression gives the placeholders of names and values: an *attr.Expression.
-type Expression interface {
-	Name(attribute string) string
-	Value(v types.AttributeValue) string
-}
 
 // Field is a field that a condition is about.
 type Field struct {
@@ -32,23 +26,23 @@ type Condition struct {
 	// joined says that its text is several terms, which stand in parentheses beside
 	// others.
 	joined bool
-	render func(x Expression) string
+	render func(x *attr.Expression) string
 }
 
 // New returns the condition on a field, which render gives with the placeholder of its
 // attribute.
-func New(f Field, render func(x Expression, name string) string) Condition {
-	return Condition{Fields: []Field{f}, render: func(x Expression) string { return render(x, x.Name(f.Attribute)) }}
+func New(f Field, render func(x *attr.Expression, name string) string) Condition {
+	return Condition{Fields: []Field{f}, render: func(x *attr.Expression) string { return render(x, x.Name(f.Attribute)) }}
 }
 
 // Failed returns a condition that something is wrong with.
 func Failed(err error) Condition { return Condition{Err: err} }
 
 // Text renders the condition as it stands alone. It is not asked of one with an Err.
-func (c Condition) Text(x Expression) string { return c.render(x) }
+func (c Condition) Text(x *attr.Expression) string { return c.render(x) }
 
 // Term renders the condition as it stands beside others.
-func (c Condition) Term(x Expression) string {
+func (c Condition) Term(x *attr.Expression) string {
 	if c.joined {
 		return "(" + c.render(x) + ")"
 	}
@@ -73,7 +67,7 @@ func join(word string, all []Condition) Condition {
 			c.Err = o.Err
 		}
 	}
-	c.render = func(x Expression) string {
+	c.render = func(x *attr.Expression) string {
 		terms := make([]string, len(all))
 		for i, o := range all {
 			terms[i] = o.Term(x)
@@ -87,6 +81,6 @@ func join(word string, all []Condition) Condition {
 func Not(c Condition) Condition {
 	n := c
 	n.joined = false
-	n.render = func(x Expression) string { return "NOT (" + c.Text(x) + ")" }
+	n.render = func(x *attr.Expression) string { return "NOT (" + c.Text(x) + ")" }
 	return n
 }

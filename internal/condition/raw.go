@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/itemize/itemize/internal/attr"
 )
 
 // Raw returns a condition that was built with the SDK's package expression. Its
@@ -21,7 +22,7 @@ func Raw(b expression.ConditionBuilder) Condition {
 		c.Fields = append(c.Fields, Field{Attribute: name})
 	}
 	text := *e.Condition()
-	c.render = func(x Expression) string {
+	c.render = func(x *attr.Expression) string {
 		seen := map[string]string{} // a value that stands twice is one value
 		return replace(text, func(placeholder string) string {
 			if to, ok := seen[placeholder]; ok {

@@ -26,11 +26,7 @@ func (g *Gen) Value(v reflect.Value, t *schema.Type, av tags.AV) {
 		return
 	}
 	if t.Time {
-		at := time.Unix(g.R.Int64N(maxUnix)-1e9, g.R.Int64N(1e9)).In(time.FixedZone("", 60*(g.R.IntN(1400)-700)))
-		if av.Has("unixtime") {
-			at = time.Unix(g.R.Int64N(maxUnix), 0)
-		}
-		v.Set(reflect.ValueOf(at).Convert(v.Type()))
+		g.time(v, av)
 		return
 	}
 	switch t.Kind {
@@ -75,6 +71,14 @@ func (g *Gen) Value(v reflect.Value, t *schema.Type, av tags.AV) {
 			g.Value(at(v, f.Path), f.Type, f.AV)
 		}
 	}
+}
+
+func (g *Gen) time(v reflect.Value, av tags.AV) {
+	at := time.Unix(g.R.Int64N(maxUnix)-1e9, g.R.Int64N(1e9)).In(time.FixedZone("", 60*(g.R.IntN(1400)-700)))
+	if av.Has("unixtime") {
+		at = time.Unix(g.R.Int64N(maxUnix), 0)
+	}
+	v.Set(reflect.ValueOf(at).Convert(v.Type()))
 }
 
 func (g *Gen) float(v reflect.Value, bits int) {

@@ -222,16 +222,26 @@ func (b *builder) format(at place, p tags.Part, src *Source, bare, last bool) (k
 	default:
 		f.Kind = key.Plain
 	}
-	if KeyText(t, f.Value) && t.MarshalsText != t.UnmarshalsText {
-		return refuse("add the other method", "%s has one of MarshalText and UnmarshalText, and a key needs both", t.Name)
+	return f, b.readable(at, src, f.Value)
+}
+
+// readable refuses a value that a key could not give back, or that stands in keys as
+// values of two kinds.
+func (b *builder) readable(at place, src *Source, kind key.Kind) bool {
+	t := src.Value.Type
+	if KeyText(t, kind) && t.MarshalsText != t.UnmarshalsText {
+		b.fault(at, "add the other method", "%s has one of MarshalText and UnmarshalText, and a key needs both", t.Name)
+		return false
 	}
-	if src.From == FromModel {
-		if k, ok := b.keyFieldKinds[src.KeyField]; ok && k != f.Value {
-			return refuse("write it the same way everywhere", "%s stands in one key as text and in another as a number", src.Value.Name)
-		}
-		b.keyFieldKinds[src.KeyField] = f.Value
+	if src.From != FromModel {
+		return true
 	}
-	return f, true
+	if k, ok := b.keyFieldKinds[src.KeyField]; ok && k != kind {
+		b.fault(at, "write it the same way everywhere", "%s stands in one key as text and in another as a number", src.Value.Name)
+		return false
+	}
+	b.keyFieldKinds[src.KeyField] = kind
+	return true
 }
 
 var timeFormats = map[string]key.FormatKind{

@@ -109,11 +109,6 @@ func equals(x *attr.Expression, a item.Assignment) string {
 	return x.Name(a.Name) + " = " + x.Value(a.Value)
 }
 
-// Equals requires that an attribute has a value, or is absent where there is none.
-func Equals(a item.Assignment) attr.Condition {
-	return func(x *attr.Expression) string { return equals(x, a) }
-}
-
 // AtLeast requires that a number is as large.
 func AtLeast(a item.Assignment) attr.Condition {
 	return func(x *attr.Expression) string { return x.Name(a.Name) + " >= " + x.Value(a.Value) }
