@@ -31,8 +31,13 @@ func InsertSteps(now time.Time) func([]*write.Request) []write.Step {
 		goLive.NewSize = root.NewSize + live.Size()
 		goLive.Prepare()
 		expectClaim(&goLive, claim)
-		return []write.Step{{Requests: []*write.Request{claim}}, {Requests: parts}, {Requests: []*write.Request{&goLive}}}
+		return []write.Step{step(claim), step(parts...), step(&goLive)}
 	}
+}
+
+// step returns the step of requests that are sent at once.
+func step(requests ...*write.Request) write.Step {
+	return write.Step{Requests: requests, How: write.Each}
 }
 
 // with returns the put of an item with one more attribute, which plans do not show.
@@ -69,14 +74,14 @@ func DeleteSteps(now time.Time) func([]*write.Request) []write.Step {
 		last := *root
 		if st, begun := root.Header.ReadStage(); begun && st.State == item.Deleting {
 			expectMark(&last, root.Header)
-			return []write.Step{{Requests: rest}, {Requests: []*write.Request{&last}}}
+			return []write.Step{step(rest...), step(&last)}
 		}
 		mark := markOf(root, item.NewStage(item.Deleting, now))
 		header := root.Header
 		header.Version, header.Stage = mark.Token, mark.Set[0].Value
 		last.OldSize = mark.NewSize
 		expectMark(&last, header)
-		return []write.Step{{Requests: []*write.Request{mark}}, {Requests: rest}, {Requests: []*write.Request{&last}}}
+		return []write.Step{step(mark), step(rest...), step(&last)}
 	}
 }
 

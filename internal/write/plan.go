@@ -20,22 +20,6 @@ const (
 	Staged      Mode = "staged"
 )
 
-// Step is requests that are sent before the next step's.
-type Step struct {
-	Requests []*Request
-	// Together sends them as one transaction; otherwise each is a call of its own, and
-	// where there are several they are under way at once.
-	Together bool
-}
-
-// Units returns the price of a request of the step, in WCU.
-func (s *Step) Units(r *Request) cost.Units {
-	if s.Together {
-		return r.Units().Times(2)
-	}
-	return r.Units()
-}
-
 // Plan is what is sent: steps, one after the other.
 type Plan struct {
 	Mode  Mode
@@ -46,11 +30,7 @@ type Plan struct {
 func (p *Plan) Calls() int {
 	n := 0
 	for i := range p.Steps {
-		if p.Steps[i].Together {
-			n++
-		} else {
-			n += len(p.Steps[i].Requests)
-		}
+		n += p.Steps[i].How.calls(len(p.Steps[i].Requests))
 	}
 	return n
 }
@@ -101,21 +81,29 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 	case c.staged(requests, all):
 		return &Plan{Staged, c.Stage(requests)}, nil
 	case len(all) == 1:
-		return single(all, c.ExactlyOnce), nil
+		return single(all, alone(c.ExactlyOnce)), nil
 	case c.Independent:
-		return oneByOne(requests, c.ExactlyOnce), nil
+		return oneByOne(requests, alone(c.ExactlyOnce)), nil
 	case Fits(all):
-		return &Plan{Transaction, []Step{{all, true}}}, nil
+		return &Plan{Transaction, []Step{{all, Together}}}, nil
 	}
 	return nil, tooMany(all)
 }
 
+// alone is how a single request is sent.
+func alone(exactlyOnce bool) *How {
+	if exactlyOnce {
+		return Together
+	}
+	return Each
+}
+
 // single returns the plan of one request.
-func single(only []*Request, exactlyOnce bool) *Plan {
+func single(only []*Request, how *How) *Plan {
 	p := &struct {
 		Plan
 		step [1]Step
-	}{Plan{Mode: One}, [1]Step{{only, exactlyOnce}}}
+	}{Plan{Mode: One}, [1]Step{{only, how}}}
 	p.Steps = p.step[:]
 	return &p.Plan
 }
@@ -135,7 +123,7 @@ func (c *Choice) staged(requests, all []*Request) bool {
 // oneByOne makes a step of each request: of an insert the root first, so that it fails
 // before anything is written if the entity is there; else puts before deletes, and the
 // root's delete last, so that what is left is found.
-func oneByOne(requests []*Request, exactlyOnce bool) *Plan {
+func oneByOne(requests []*Request, how *How) *Plan {
 	rank := func(r *Request) int {
 		switch {
 		case r.Kind == Delete && r.Root:
@@ -150,7 +138,7 @@ func oneByOne(requests []*Request, exactlyOnce bool) *Plan {
 	slices.SortStableFunc(requests, func(a, b *Request) int { return cmp.Compare(rank(a), rank(b)) })
 	p := &Plan{Mode: OneByOne}
 	for i := range requests {
-		p.Steps = append(p.Steps, Step{requests[i : i+1], exactlyOnce})
+		p.Steps = append(p.Steps, Step{requests[i : i+1], how})
 	}
 	return p
 }

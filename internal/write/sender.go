@@ -38,12 +38,20 @@ const (
 	conflictTries = 12
 )
 
-// Send sends a step: one request, or a transaction.
+// Send sends a step. The outcome is that of all its requests, or of those that were not
+// written.
 func (s *Sender) Send(ctx context.Context, st *Step, t *Tally) Outcome {
-	if st.Together {
-		return s.transact(ctx, st, t)
+	return st.How.send(ctx, s, st, t)
+}
+
+// each sends each request by itself, until one is not written.
+func (s *Sender) each(ctx context.Context, st *Step, t *Tally) Outcome {
+	for i := range st.Requests {
+		if o := s.one(ctx, st.Requests[i:i+1], t); !o.OK() || len(st.Requests) == 1 {
+			return o
+		}
 	}
-	return s.one(ctx, st.Requests, t)
+	return Outcome{State: Written, Requests: st.Requests}
 }
 
 // One sends one request, as a plain conditional call.

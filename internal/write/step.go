@@ -1,0 +1,39 @@
+package write
+
+import (
+	"context"
+
+	"github.com/itemize/itemize/cost"
+)
+
+// Step is requests that are sent before the next step's.
+type Step struct {
+	Requests []*Request
+	How      *How
+}
+
+// How is a way to send the requests of a step. A further way is one more How.
+type How struct {
+	// calls returns the number of calls to DynamoDB that so many requests take.
+	calls func(requests int) int
+	// times is by what the price of each request is multiplied.
+	times float64
+	send  func(ctx context.Context, s *Sender, st *Step, t *Tally) Outcome
+}
+
+// The ways. Each makes a call of each request; Together makes one transaction of all.
+var (
+	Each = &How{
+		calls: func(n int) int { return n },
+		times: 1,
+		send:  func(ctx context.Context, s *Sender, st *Step, t *Tally) Outcome { return s.each(ctx, st, t) },
+	}
+	Together = &How{
+		calls: func(int) int { return 1 },
+		times: 2,
+		send:  func(ctx context.Context, s *Sender, st *Step, t *Tally) Outcome { return s.transact(ctx, st, t) },
+	}
+)
+
+// Units returns the price of a request of the step, in WCU.
+func (s *Step) Units(r *Request) cost.Units { return r.Units().Times(s.How.times) }
