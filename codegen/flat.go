@@ -82,7 +82,7 @@ func (n *nodeWriter) flatLevel(name string, l level) result {
 	}
 	ctor := n.g.names.declare("new" + upperFirst(name))
 	n.constructor(ctor, t, q, q, unit)
-	return result{typ: code{name}, own: t, make: func(at code) code { return call(ctor, at) }}
+	return result{typ: code{name}, make: func(at code) code { return call(ctor, at) }}
 }
 
 func (n *nodeWriter) flatMethod(t *nodeType, after level, src schema.Source, f key.Format) {

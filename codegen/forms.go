@@ -108,25 +108,25 @@ func (g *generator) rowForm(s *structure, i int) code {
 	return g.form(t)
 }
 
-// elementsForm returns the form of a slice or map of items, whose elements may hold what
-// is opaque inside an attribute.
+// elementsForm returns the form of a slice or map of items.
 func (g *generator) elementsForm(t *schema.Type) code {
-	elem := t.Elem
-	var inner code
-	switch {
-	case isTable(elem):
-		inner = g.table(elem)
-	case elem.Kind == schema.Pointer && isTable(elem.Elem):
-		inner = call(impl("Pointer"), g.table(elem.Elem))
-	case elem.Opaque():
-		inner = call(of(impl("Opaque"), goType(elem)))
-	default:
-		inner = g.form(elem)
+	inner := g.elementForm(deref(t.Elem))
+	if t.Elem.Kind == schema.Pointer {
+		inner = call(impl("Pointer"), inner)
 	}
 	if t.Kind == schema.Map {
 		return call(of(impl("Map"), goType(t)), inner)
 	}
 	return call(of(impl("Slice"), goType(t)), inner)
+}
+
+// elementForm returns the form of an element, which may hold what is opaque inside an
+// attribute.
+func (g *generator) elementForm(t *schema.Type) code {
+	if isTable(t) {
+		return g.table(t)
+	}
+	return g.form(t)
 }
 
 // at returns the function that leads from a struct to its field.

@@ -115,7 +115,7 @@ func (n *nodeWriter) levelType(name string, l level, whole, part result, add boo
 	ctor := "new" + upperFirst(t.name)
 	ctor = n.g.names.declare(ctor)
 	n.constructor(ctor, t, whole, part, unit)
-	return result{typ: code{t.name}, own: t, make: func(at code) code { return call(ctor, at) }}
+	return result{typ: code{t.name}, make: func(at code) code { return call(ctor, at) }}
 }
 
 // constructor writes the function that makes a node's type of a node.

@@ -31,10 +31,8 @@ type result struct {
 	// does, nil for none.
 	make func(at code) code
 	fn   code
-	// calls are those that the type has, if the library declares it; own is the type, if
-	// the file does.
+	// calls are those that the type has, if the library declares it.
 	calls string
-	own   *nodeType
 }
 
 // nodeType is a type that the file declares for a node.

@@ -92,7 +92,7 @@ func (n *nodeWriter) segmentType(name string, s *segment, whole result) result {
 	for _, c := range s.children {
 		n.segment(t, inner, c)
 	}
-	return result{typ: code{t.name}, own: t, make: func(at code) code {
+	return result{typ: code{t.name}, make: func(at code) code {
 		if whole.calls == "" {
 			return code{t.name, "{", at, "}"}
 		}
