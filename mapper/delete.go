@@ -30,7 +30,7 @@ func (g *engine) delete(ctx context.Context, sel selection.Selection, s *state, 
 		return err
 	}
 	if s != nil {
-		if err := g.settle(ctx, s, t); err != nil {
+		if err := g.findOut(ctx, s, t); err != nil {
 			return err
 		}
 		sel = s.Selection
@@ -144,7 +144,7 @@ func (del *deleting) plan() (*write.Plan, error) {
 	o := del.settings
 	c := write.Choice{Independent: o.independent, Staged: o.staged, ExactlyOnce: o.exactlyOnce, Delete: true, Unfinished: del.Begun}
 	if del.Root != nil {
-		c.Stage = staging.DeleteSteps(del.g.model.Now())
+		c.Steps = staging.DeleteSteps(del.g.model.Now())
 	}
 	return write.Arrange(change.Requests(del.All()), nil, c)
 }

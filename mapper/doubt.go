@@ -38,9 +38,9 @@ func (g *engine) adoptStored(s *state, o *write.Outcome) bool {
 	return adopted
 }
 
-// settle finds out, before a write, about those in doubt, the latest first. One that was
+// findOut finds out, before a write, about those in doubt, the latest first. One that was
 // not applied so far stays in mind, since it may yet be.
-func (g *engine) settle(ctx context.Context, s *state, t *tally) error {
+func (g *engine) findOut(ctx context.Context, s *state, t *tally) error {
 	for _, x := range slices.Backward(slices.Clone(s.doubts)) {
 		if !slices.Contains(s.doubts, x) {
 			continue // settled together with another

@@ -27,7 +27,7 @@ const saveTries = 10
 // save writes what differs.
 func (g *engine) save(ctx context.Context, s *state, v any, settings writeSettings, t *tally) error {
 	wasFresh := s.Fresh
-	if err := g.settle(ctx, s, t); err != nil {
+	if err := g.findOut(ctx, s, t); err != nil {
 		return err
 	}
 	if wasFresh && !s.Fresh {
@@ -74,7 +74,7 @@ func arrange(s *state, d *change.Diff, settings writeSettings) (*write.Plan, err
 func (s *state) choice(d *change.Diff, settings writeSettings) write.Choice {
 	c := write.Choice{Independent: settings.independent, Staged: settings.staged, ExactlyOnce: settings.exactlyOnce}
 	if s.Fresh {
-		c.Stage = staging.InsertSteps(s.Model.Now())
+		c.Steps = staging.InsertSteps(s.Model.Now())
 	}
 	for _, ch := range d.Changes {
 		// An insert finds a root that is not live.

@@ -26,7 +26,7 @@ func Build(t *Type) (*Entity, error) {
 	if len(b.faults) > 0 {
 		return nil, b.faults
 	}
-	b.e.settle()
+	b.e.finish()
 	return b.e, nil
 }
 

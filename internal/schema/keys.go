@@ -154,9 +154,9 @@ func (e *Entity) KeyOf(owner int) (k *Key, source int) {
 	return o.key, o.source
 }
 
-// settle computes what is asked for often: the key that holds an owner's field
+// finish computes what is asked for often: the key that holds an owner's field
 // best, keys without placeholders, and which items have opaque attributes.
-func (e *Entity) settle() {
+func (e *Entity) finish() {
 	keys := []*Key{e.PK}
 	for _, it := range e.Items {
 		for _, a := range it.Attributes {

@@ -169,7 +169,7 @@ func (r *elementReader) there(ctx context.Context, f *item.Image) (bool, error) 
 		}
 		live = item.LivenessOf(root)
 		r.roots[name] = live
-		if live.Attempt != nil && !r.Protocol.Settled(live) && !r.yielded {
+		if live.Attempt != nil && !r.Protocol.LongLive(live) && !r.yielded {
 			r.again, r.o.Strong = true, true
 		}
 	}

@@ -24,7 +24,7 @@ func (p *Protocol) Alive(ctx context.Context, e *Entity, parts []selection.Part,
 		if among == nil {
 			live = seen
 		}
-		foreign, early := p.doubts(e, found, live)
+		foreign, early := p.uncertain(e, found, live)
 		if !foreign && !early || live.Attempt != nil && attr.Same(live.Attempt, seen.Attempt) {
 			return found, live, nil
 		}
@@ -39,7 +39,7 @@ func (p *Protocol) Alive(ctx context.Context, e *Entity, parts []selection.Part,
 				found = e.replaceRoot(found, root)
 			}
 			return found, seen, nil
-		case among != nil && !early && attr.Same(live.Attempt, seen.Attempt), among == nil && p.Settled(seen):
+		case among != nil && !early && attr.Same(live.Attempt, seen.Attempt), among == nil && p.LongLive(seen):
 			return found, seen, nil
 		}
 		if found, err = p.Collect(ctx, parts, read.Options{Strong: true}, t); err != nil {
@@ -49,17 +49,17 @@ func (p *Protocol) Alive(ctx context.Context, e *Entity, parts []selection.Part,
 	return nil, item.Liveness{}, fmt.Errorf("%s was inserted and deleted again and again while it was read: load it again", e.Name())
 }
 
-// doubts reports whether items carry another attempt than the live root, and whether
+// uncertain reports whether items carry another attempt than the live root, and whether
 // items of its attempt may have been read before it went live, when not all of them were
 // there: not if it came with the same answer as they, or is live for long.
-func (p *Protocol) doubts(e *Entity, found []item.Image, live item.Liveness) (foreign, early bool) {
+func (p *Protocol) uncertain(e *Entity, found []item.Image, live item.Liveness) (foreign, early bool) {
 	root := e.rootAmong(found)
 	for i := range found {
 		switch f := &found[i]; {
 		case e.IsRoot(f), f.Header.Attempt == nil:
 		case !attr.Same(f.Header.Attempt, live.Attempt):
 			foreign = true
-		case !p.Settled(live) && (root == nil || f.Answer == 0 || root.Answer != f.Answer):
+		case !p.LongLive(live) && (root == nil || f.Answer == 0 || root.Answer != f.Answer):
 			early = true
 		}
 	}

@@ -66,7 +66,7 @@ type insert struct {
 func (p *Protocol) Insert(ctx context.Context, e *Entity, plan *write.Plan, t *write.Tally) Result {
 	in := &insert{p: p, e: e, claim: plan.Steps[0].Requests[0], parts: plan.Steps[1].Requests, live: plan.Steps[2].Requests[0], t: t}
 	in.stage, _ = in.claim.Reserved.Header(in.claim.Put).ReadStage()
-	if err := in.take(ctx); err != nil {
+	if err := in.claimRoot(ctx); err != nil {
 		return Result{Outcome: outcomeOf(err)}
 	}
 	if err := in.putParts(ctx); err != nil {
@@ -80,15 +80,15 @@ func (p *Protocol) Insert(ctx context.Context, e *Entity, plan *write.Plan, t *w
 	switch o.State {
 	case write.Unknown:
 		// If the root did go live, then with all of its items.
-		return Result{Outcome: o, Doubt: settled(plan), Tellers: []*write.Request{in.live}}
+		return Result{Outcome: o, Doubt: stored(plan), Tellers: []*write.Request{in.live}}
 	case write.Written:
-		return Result{Outcome: o, Applied: settled(plan)}
+		return Result{Outcome: o, Applied: stored(plan)}
 	}
 	return Result{Outcome: o}
 }
 
-// take writes the claim.
-func (in *insert) take(ctx context.Context) error {
+// claimRoot writes the claim.
+func (in *insert) claimRoot(ctx context.Context) error {
 	for try := 0; ; try++ {
 		o := in.p.Sender.One(ctx, in.claim, in.t)
 		if o.State != write.Rejected || o.Unsure {

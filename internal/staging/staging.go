@@ -56,8 +56,8 @@ const tries = 10
 // DynamoDB accepts a signature, which bounds how far clocks are apart.
 const stale = 30 * time.Minute
 
-// Settled reports whether a root is live for so long that it is for every reader.
-func (p *Protocol) Settled(l item.Liveness) bool {
+// LongLive reports whether a root is live for so long that it is for every reader.
+func (p *Protocol) LongLive(l item.Liveness) bool {
 	return l.Attempt != nil && l.Since.Before(p.Now().Add(-stale))
 }
 

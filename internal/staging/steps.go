@@ -140,9 +140,9 @@ func undoOf(put *write.Request) *write.Request {
 	return &r
 }
 
-// settled returns the requests of a staged insert as they are stored when the root is
+// stored returns the requests of a staged insert as they are stored when the root is
 // live.
-func settled(plan *write.Plan) []*write.Request {
+func stored(plan *write.Plan) []*write.Request {
 	claim, live := plan.Steps[0].Requests[0], plan.Steps[2].Requests[0]
 	root := with(claim, live.Set[0])
 	delete(root.Put, item.EndStage.Name)

@@ -54,9 +54,9 @@ func (p *Plan) Units() cost.Units {
 // Choice is what the caller has asked for, and what the requests allow.
 type Choice struct {
 	Independent, Staged, ExactlyOnce bool
-	// Stage makes the steps of a staged write of the requests; it is nil where they cannot
+	// Steps makes the steps of a staged write of the requests; it is nil where they cannot
 	// be staged, which inserts and deletes of whole entities can.
-	Stage func([]*Request) []Step
+	Steps func([]*Request) []Step
 	// Delete reports that the requests delete an entity.
 	Delete bool
 	// Unfinished reports that a staged write has been left behind there, which only
@@ -79,7 +79,7 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 	case len(requests) == 0:
 		return &Plan{Mode: Nothing}, nil
 	case c.staged(requests, all):
-		return &Plan{Staged, c.Stage(requests)}, nil
+		return &Plan{Staged, c.Steps(requests)}, nil
 	case len(all) == 1:
 		return single(all, alone(c.ExactlyOnce)), nil
 	case c.Independent:
@@ -112,7 +112,7 @@ func single(only []*Request, how *How) *Plan {
 // over what was left behind, or they do not fit a transaction.
 func (c *Choice) staged(requests, all []*Request) bool {
 	switch {
-	case c.Stage == nil:
+	case c.Steps == nil:
 		return false
 	case c.Unfinished, c.Staged && (c.Delete || len(requests) > 1):
 		return true
@@ -191,8 +191,8 @@ func Alternatives(mode Mode, requests []*Request, c Choice) []Alternative {
 	if Fits(requests) {
 		add(Transaction, 1, single.Times(2))
 	}
-	if c.Stage != nil && !c.Delete {
-		staged := Plan{Staged, c.Stage(requests)}
+	if c.Steps != nil && !c.Delete {
+		staged := Plan{Staged, c.Steps(requests)}
 		add(Staged, staged.Calls(), staged.Units())
 	}
 	return out
