@@ -54,7 +54,7 @@
 //	format      = "millis" | "seconds" | "unix" | "date" | "month" | "week" | "year"
 //	            | "raw" | "sortable" | "0" width
 //
-// "^" names a field of the element's owner, "key" a map's key, "." a scalar
+// "^" names a field of the model that the element is of, "key" a map's key, "." a scalar
 // element itself, and "shard" the number of a shard. What a format may be
 // applied to is the business of the model, not of the grammar.
 //

@@ -22,7 +22,7 @@ type Part struct {
 	Literal string
 	// Name is the field, "key", "." or "shard"; "" for a literal.
 	Name string
-	// KeyField tells that the name is the owner's: {^Name}.
+	// KeyField tells that the name is the model's: {^Name}.
 	KeyField bool
 	// Format is the text behind the colon.
 	Format string

@@ -288,9 +288,9 @@ func (b *builder) flat() {
 	}
 }
 
-// inPartitionKey reports whether the partition key gives an owner's field in full.
-func (b *builder) inPartitionKey(owner int) bool {
-	return slices.ContainsFunc(b.e.PK.Sources, func(s Source) bool { return s.KeyField == owner && s.Lossless })
+// inPartitionKey reports whether the partition key gives a key field in full.
+func (b *builder) inPartitionKey(field int) bool {
+	return slices.ContainsFunc(b.e.PK.Sources, func(s Source) bool { return s.KeyField == field && s.Lossless })
 }
 
 func (b *builder) singletons() []*Item {
@@ -364,10 +364,10 @@ func (b *builder) underPrefix(it, lead *Item) {
 	}
 }
 
-// inSortKeys reports whether a singleton's sort key names the owner's field.
-func (b *builder) inSortKeys(owner int) bool {
+// inSortKeys reports whether a singleton's sort key names the key field.
+func (b *builder) inSortKeys(field int) bool {
 	return slices.ContainsFunc(b.singletons(), func(it *Item) bool {
-		return it.Key != nil && slices.ContainsFunc(it.Key.Sources, func(s Source) bool { return s.KeyField == owner })
+		return it.Key != nil && slices.ContainsFunc(it.Key.Sources, func(s Source) bool { return s.KeyField == field })
 	})
 }
 

@@ -83,7 +83,7 @@ type Key struct {
 // From says where a placeholder's value lies.
 type From uint8
 
-// The places: a field of the owner, a field of the element, a map's key, and a
+// The places: a field of the model, a field of the element, a map's key, and a
 // scalar element itself.
 const (
 	FromModel From = iota

@@ -7,7 +7,7 @@ import (
 	"github.com/itemize/itemize/internal/key"
 )
 
-// Identities returns how many of the keyFields' fields an entity is known by; they
+// Identities returns how many of the key fields an entity is known by; they
 // are the first ones.
 func (e *Entity) Identities() int {
 	n := 0
@@ -19,7 +19,7 @@ func (e *Entity) Identities() int {
 	return n
 }
 
-// PartitionKey returns the partition key of the keyFields' values.
+// PartitionKey returns the partition key of the key fields' values.
 func (e *Entity) PartitionKey(keyFields []key.Value) (key.Scalar, error) {
 	values, err := e.keyFieldValues(e.PK, keyFields)
 	if err != nil {
@@ -147,14 +147,14 @@ func (k *Key) Format(source int) key.Format {
 	return key.Format{}
 }
 
-// KeyOf returns the key and the placeholder in it that hold an owner's field
+// KeyOf returns the key and the placeholder in it that hold a key field
 // best: in full, if one does.
-func (e *Entity) KeyOf(owner int) (k *Key, source int) {
-	o := e.KeyFields[owner]
+func (e *Entity) KeyOf(field int) (k *Key, source int) {
+	o := e.KeyFields[field]
 	return o.key, o.source
 }
 
-// finish computes what is asked for often: the key that holds an owner's field
+// finish computes what is asked for often: the key that holds a key field
 // best, keys without placeholders, and which items have opaque attributes.
 func (e *Entity) finish() {
 	keys := []*Key{e.PK}

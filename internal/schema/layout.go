@@ -41,7 +41,7 @@ type LayoutKey struct {
 // LayoutPlaceholder is a placeholder: where its value comes from, its kind, and
 // how it is written.
 type LayoutPlaceholder struct {
-	From   string `json:"from"` // owner, element, key, self
+	From   string `json:"from"` // model, element, key, self
 	Field  string `json:"field,omitempty"`
 	Kind   string `json:"kind"` // string, int, uint, time, bytes, number, text
 	Format string `json:"format"`

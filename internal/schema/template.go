@@ -98,7 +98,7 @@ func (b *builder) source(at place, p tags.Part, sc scope) (Source, bool) {
 		b.fault(at, "the fields are "+names(b.fields), "%s names no field of %s", p, b.e.Type.Name)
 		return Source{}, false
 	}
-	return Source{From: FromModel, KeyField: b.owner(m), Value: m.value(), field: m.Field}, true
+	return Source{From: FromModel, KeyField: b.keyField(m), Value: m.value(), field: m.Field}, true
 }
 
 func (b *builder) elementSource(at place, p tags.Part, sc scope) (Source, bool) {
@@ -143,8 +143,8 @@ func names(all []*member) string {
 	return strings.Join(s, ", ")
 }
 
-// owner returns the index in KeyFields of a field that a key names.
-func (b *builder) owner(m *member) int {
+// keyField returns the index in KeyFields of a field that a key names.
+func (b *builder) keyField(m *member) int {
 	i := slices.IndexFunc(b.e.KeyFields, func(o *KeyField) bool { return o.Field == m.Field })
 	if i < 0 {
 		i = len(b.e.KeyFields)

@@ -167,9 +167,9 @@ func (s *Selection) itemPart(e *schema.Entity, t Target) (Part, error) {
 // those of the target. Of what the partition key holds in part (a date of an instant), a
 // query over many entities knows that part alone.
 func (s *Selection) values(e *schema.Entity, k *schema.Key, t Target) []key.Value {
-	known := func(owner int) bool {
-		return owner < len(s.Identity) && (len(s.Identity) == e.Identities() || slices.ContainsFunc(e.PK.Sources, func(src schema.Source) bool {
-			return src.KeyField == owner && src.Lossless
+	known := func(field int) bool {
+		return field < len(s.Identity) && (len(s.Identity) == e.Identities() || slices.ContainsFunc(e.PK.Sources, func(src schema.Source) bool {
+			return src.KeyField == field && src.Lossless
 		}))
 	}
 	var out []key.Value
@@ -282,11 +282,11 @@ func keep(it *schema.Item, t Target) *Filter {
 	if _, prefix := it.Key.Format(n).PeriodWidth(int(t.Time.Unit)); src.Lossless || prefix {
 		return nil
 	}
-	owner := -1
+	field := -1
 	if src.From == schema.FromModel {
-		owner = src.KeyField
+		field = src.KeyField
 	}
-	return &Filter{Item: it.Index, Source: n, KeyField: owner, From: t.Time.From, To: t.Time.To}
+	return &Filter{Item: it.Index, Source: n, KeyField: field, From: t.Time.From, To: t.Time.To}
 }
 
 // PeriodOf returns the range of a calendar period in UTC.

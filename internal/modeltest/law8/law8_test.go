@@ -2,6 +2,7 @@ package law8
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/itemize/itemize/codegen"
 	"github.com/itemize/itemize/internal/modeltest/models"
@@ -27,15 +29,7 @@ const (
 // codec, reflection and generated code answer the same; and for those of the family the
 // mappers send the same requests.
 func TestReflectionAndGeneratedCodeAgree(t *testing.T) {
-	// Where internal packages can be imported, and ./... does not look.
-	if err := os.MkdirAll("testdata", 0o755); err != nil {
-		t.Fatal(err)
-	}
-	dir, err := os.MkdirTemp("testdata", "generated")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := folder(t)
 	family(t, filepath.Join(dir, "models"))
 	drawn(t, filepath.Join(dir, "random"))
 	packages := []string{"./" + filepath.Join(dir, "models"), "./" + filepath.Join(dir, "random")}
@@ -46,6 +40,29 @@ func TestReflectionAndGeneratedCodeAgree(t *testing.T) {
 			t.Errorf("go %s: %v\n%s", command[0], err, out)
 		}
 	}
+}
+
+// folder returns a new folder where internal packages can be imported, and ./... does not
+// look. It has the same name each time, for the sake of the build's cache, unless another
+// run is using that.
+func folder(t *testing.T) string {
+	t.Helper()
+	if err := os.MkdirAll("testdata", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join("testdata", "generated")
+	if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > time.Hour {
+		_ = os.RemoveAll(dir) // left behind by a run that was killed
+	}
+	err := os.Mkdir(dir, 0o755)
+	if errors.Is(err, os.ErrExist) {
+		dir, err = os.MkdirTemp("testdata", "generated")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 // family copies the models of the family to a directory, with tests.
