@@ -43,7 +43,7 @@ func untyped[R any](first Condition[R], others []Condition[R]) []condition.Condi
 	return all
 }
 
-// Untyped returns the condition without its type. It is for the library.
+// Untyped returns the condition without its type. For the mapper.
 func (c Condition[R]) Untyped() condition.Condition { return c.condition }
 
 // Named returns the handle of an attribute by its name, for projections of models without

@@ -14,7 +14,7 @@ type number = form.Number
 // Number is the handle of an integer or a float.
 type Number[R any, V number] struct{ value[R, V] }
 
-// NewNumber is for generated code.
+// NewNumber returns the handle of a number. For generated code.
 func NewNumber[R any, V number](name, tag string, at func(*R) *V) Number[R, V] {
 	return Number[R, V]{newValue(name, tag, at, form.NumericOf[V]())}
 }

@@ -5,7 +5,7 @@ import "github.com/itemize/itemize/internal/form"
 // String is the handle of a string.
 type String[R any, V ~string] struct{ value[R, V] }
 
-// NewString is for generated code.
+// NewString returns the handle of a string. For generated code.
 func NewString[R any, V ~string](name, tag string, at func(*R) *V) String[R, V] {
 	return String[R, V]{newValue(name, tag, at, form.StringOf[V]())}
 }
@@ -42,7 +42,7 @@ func (h *String[R, V]) Contains(text V) Condition[R] {
 // Bytes is the handle of a slice of bytes.
 type Bytes[R any, V ~[]byte] struct{ value[R, V] }
 
-// NewBytes is for generated code.
+// NewBytes returns the handle of a slice of bytes. For generated code.
 func NewBytes[R any, V ~[]byte](name, tag string, at func(*R) *V) Bytes[R, V] {
 	return Bytes[R, V]{newValue(name, tag, at, form.BytesOf[V]())}
 }

@@ -7,7 +7,7 @@ import "github.com/itemize/itemize/internal/form"
 // of the instants where all have the same zone and as many digits of a second.
 type Time[R, V any] struct{ value[R, V] }
 
-// NewTime is for generated code.
+// NewTime returns the handle of a time. For generated code.
 func NewTime[R, V any](name, tag string, at func(*R) *V) Time[R, V] {
 	return Time[R, V]{newValue(name, tag, at, form.TimeOf[V]())}
 }

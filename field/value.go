@@ -4,7 +4,7 @@ import "github.com/itemize/itemize/internal/form"
 
 // Of is any handle of a field of the struct R.
 type Of[R any] interface {
-	// Row returns the field as a row of its struct's table. It is for generated code.
+	// Row returns the field as a row of its struct's table. For generated code.
 	Row(*R) form.Row
 }
 
@@ -16,7 +16,7 @@ func newValue[R, V any](name, tag string, at func(*R) *V, f form.Typed[V]) Value
 	return Value[R, V]{newHandle(form.NewRow(name, tag, at, f))}
 }
 
-// Row returns the field as a row of its struct's table. It is for generated code.
+// Row returns the field as a row of its struct's table. For generated code.
 func (h Value[R, V]) Row(*R) form.Row { return h.is.row }
 
 // Set sets the field.

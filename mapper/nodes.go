@@ -12,7 +12,7 @@ import (
 // EntityNode selects a whole entity.
 type EntityNode[T any] struct{ query.Node[T] }
 
-// NewEntityNode is for generated code, as are the functions that follow.
+// NewEntityNode returns the node of a whole entity. For generated code.
 func NewEntityNode[T any](n query.Node[T]) EntityNode[T] { return EntityNode[T]{n} }
 
 // Patch changes fields of the entity. Each change goes to the item that its field lies
@@ -28,7 +28,7 @@ type ItemNode[T, R any] struct {
 	item int
 }
 
-// NewItemNode is for generated code: item is the item's index in the layout.
+// NewItemNode returns the node of one item, by its index in the layout. For generated code.
 func NewItemNode[T, R any](n query.Node[T], item int) ItemNode[T, R] { return ItemNode[T, R]{n, item} }
 
 // Patch changes fields of the item.
@@ -49,7 +49,7 @@ type ElementsNode[T, E any] struct {
 	item int
 }
 
-// NewElementsNode is for generated code.
+// NewElementsNode returns the node of a slice. For generated code.
 func NewElementsNode[T, E any](n query.Node[T], item int) ElementsNode[T, E] {
 	return ElementsNode[T, E]{query.NewElements[T, E](n), n, item}
 }
@@ -66,7 +66,7 @@ type EntriesNode[T any, K comparable, E any] struct {
 	item int
 }
 
-// NewEntriesNode is for generated code.
+// NewEntriesNode returns the node of a map. For generated code.
 func NewEntriesNode[T any, K comparable, E any](n query.Node[T], item int) EntriesNode[T, K, E] {
 	return EntriesNode[T, K, E]{query.NewElements[T, E](n), n, item}
 }
@@ -83,7 +83,8 @@ type ElementNode[T, E any] struct {
 	item int
 }
 
-// NewElementNode is for generated code: n has the values of all placeholders.
+// NewElementNode returns the node of one element: n has the values of all placeholders.
+// For generated code.
 func NewElementNode[T, E any](n query.Node[T], item int) ElementNode[T, E] {
 	return ElementNode[T, E]{query.NewElements[T, E](n), n, item}
 }

@@ -87,7 +87,7 @@ type Total struct {
 	Consumed Consumed `json:"consumed"`
 }
 
-// Begin is for the mapper.
+// Begin begins to watch a call. For the mapper.
 func (t *Totals) Begin(ctx context.Context, model string, op Operation) (context.Context, func(*Receipt, error)) {
 	return ctx, func(r *Receipt, err error) { t.add(model, op, r, err) }
 }

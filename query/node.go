@@ -15,12 +15,12 @@ type Elements[T, E any] struct {
 
 type node[T any] = Node[T]
 
-// NewElements is for generated code.
+// NewElements returns the node of elements. For generated code.
 func NewElements[T, E any](n Node[T]) Elements[T, E] {
 	return Elements[T, E]{n, Query[T, E]{spec: n.spec}}
 }
 
-// NewQuery is for generated code.
+// NewQuery returns the query over the entities of a flat model. For generated code.
 func NewQuery[T, E any](n Node[T]) Query[T, E] { return Query[T, E]{spec: n.spec} }
 
 // Range is a node before a time in the sort key. Its methods return what lies in a range
@@ -29,7 +29,7 @@ func NewQuery[T, E any](n Node[T]) Query[T, E] { return Query[T, E]{spec: n.spec
 // still covers all that the keys do.
 type Range[R any] struct{ narrow func(selection.Time) R }
 
-// NewRange is for generated code.
+// NewRange returns the ranges that narrow makes. For generated code.
 func NewRange[R any](narrow func(selection.Time) R) Range[R] { return Range[R]{narrow} }
 
 // Between returns what lies between two instants, both included. Where to is before

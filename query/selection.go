@@ -16,8 +16,7 @@ import (
 // Only this package's types implement it, and those that embed them.
 type Selection[T any] interface{ selection(*T) selection.Selection }
 
-// Spec returns a selection as data. It is for the mapper: its result is of an
-// internal type.
+// Spec returns a selection as data. For the mapper.
 func Spec[T any](s Selection[T]) selection.Selection {
 	if v := reflect.ValueOf(s); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return selection.Selection{Err: fmt.Errorf("the selection is nil: name one with the mapper's Key, or with generated code")}
@@ -34,7 +33,7 @@ type Node[T any] struct{ spec selection.Selection }
 
 func (n Node[T]) selection(*T) selection.Selection { return n.spec }
 
-// NewNode is for the mapper.
+// NewNode returns the node of a selection. For the mapper.
 func NewNode[T any](s selection.Selection) Node[T] { return Node[T]{s} }
 
 // Key is the selection of a whole entity by its key, and the way to its parts.
@@ -44,7 +43,7 @@ type Key[T any] struct {
 	table  int
 }
 
-// NewKey is for the mapper.
+// NewKey returns the key of an entity. For the mapper.
 func NewKey[T any](e *schema.Entity, s selection.Selection) Key[T] {
 	return Key[T]{Node: Node[T]{s}, schema: e}
 }

@@ -8,7 +8,7 @@ type Source[T any] interface{ source(*T) search.Runner }
 // Base makes a mapper a Source, by embedding. For the mapper.
 type Base[T any] struct{ runner search.Runner }
 
-// NewBase is described at Base. For the mapper.
+// NewBase returns the base of a mapper that works with r. For the mapper.
 func NewBase[T any](r search.Runner) Base[T] { return Base[T]{r} }
 
 func (b Base[T]) source(*T) search.Runner { return b.runner }
