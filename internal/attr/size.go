@@ -1,6 +1,8 @@
 package attr
 
 import (
+	"strings"
+
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/key"
@@ -71,6 +73,9 @@ func ValueSize(v types.AttributeValue) int {
 // conformance suite; a rule of digits aligned in pairs, which DynamoDB Local
 // follows, gives one byte more for some numbers, such as 120 and 0.012.
 func NumberSize(number string) int {
+	if n, ok := plainSize(number); ok {
+		return n
+	}
 	neg, digits, exp, ok := key.Decimal(number)
 	if !ok {
 		return 1 + len(number)
@@ -85,4 +90,32 @@ func NumberSize(number string) int {
 		n++
 	}
 	return n
+}
+
+// plainSize is NumberSize for what most numbers are written like: digits with a sign or
+// without, and a point or none. It allocates nothing.
+func plainSize(number string) (n int, ok bool) {
+	if len(number) > key.MaxDigits {
+		return 0, false
+	}
+	digits, negative := strings.CutPrefix(number, "-")
+	left, right, point := strings.Cut(digits, ".")
+	if left == "" || point && right == "" || !key.AllDigits(left) || !key.AllDigits(right) {
+		return 0, false
+	}
+	left, right = strings.TrimLeft(left, "0"), strings.TrimRight(right, "0")
+	switch {
+	case right == "":
+		left = strings.TrimRight(left, "0")
+	case left == "":
+		right = strings.TrimLeft(right, "0")
+	}
+	if left == "" && right == "" {
+		return 1, true
+	}
+	n = 1 + (len(left)+1)/2 + (len(right)+1)/2
+	if negative {
+		n++
+	}
+	return n, true
 }

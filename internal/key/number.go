@@ -56,7 +56,7 @@ func Decimal(s string) (neg bool, digits string, exp int, ok bool) {
 		}
 	}
 	whole, frac, _ := strings.Cut(mantissa, ".")
-	if whole == "" && frac == "" || !allDigits(whole) || !allDigits(frac) {
+	if whole == "" && frac == "" || !AllDigits(whole) || !AllDigits(frac) {
 		return false, "", 0, false
 	}
 	if digits = whole; frac != "" {
@@ -73,7 +73,7 @@ func exponent(s string) (n int, ok bool) {
 	if neg || strings.HasPrefix(s, "+") {
 		s = s[1:]
 	}
-	if s == "" || !allDigits(s) {
+	if s == "" || !AllDigits(s) {
 		return 0, false
 	}
 	for i := range len(s) {
@@ -87,7 +87,8 @@ func exponent(s string) (n int, ok bool) {
 	return n, true
 }
 
-func allDigits(s string) bool {
+// AllDigits reports whether a text has nothing but digits.
+func AllDigits(s string) bool {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
 			return false

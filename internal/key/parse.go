@@ -59,7 +59,7 @@ func parsePlain(s string, delim byte) (string, bool) {
 func unhex(c byte) byte { return byte(strings.IndexByte(upperHex, c)) }
 
 func (f Format) parseDigits(s string) (Value, bool) {
-	if len(s) != f.Width || !allDigits(s) {
+	if len(s) != f.Width || !AllDigits(s) {
 		return Value{}, false
 	}
 	n, err := strconv.ParseUint(s, 10, 64)
@@ -73,7 +73,7 @@ func (f Format) parseDigits(s string) (Value, bool) {
 }
 
 func (f Format) parseSortable(s string) (Value, bool) {
-	if len(s) != sortableDigits || !allDigits(s) {
+	if len(s) != sortableDigits || !AllDigits(s) {
 		return Value{}, false
 	}
 	low, err := strconv.ParseUint(s[1:], 10, 64)
@@ -104,7 +104,7 @@ func (f Format) parseTime(s string) (time.Time, bool) {
 	switch f.Kind {
 	case Unix:
 		n, err := strconv.ParseUint(s, 10, 64)
-		return time.Unix(int64(n), 0).UTC(), err == nil && allDigits(s)
+		return time.Unix(int64(n), 0).UTC(), err == nil && AllDigits(s)
 	case Week:
 		return parseWeek(s)
 	}
@@ -144,7 +144,7 @@ func parseLayout(s, layout string) (time.Time, bool) {
 
 // parseWeek returns the Monday that the ISO week begins with.
 func parseWeek(s string) (time.Time, bool) {
-	if !allDigits(s[:4]) || s[4:6] != "-W" || !allDigits(s[6:]) {
+	if !AllDigits(s[:4]) || s[4:6] != "-W" || !AllDigits(s[6:]) {
 		return time.Time{}, false
 	}
 	year, _ := strconv.Atoi(s[:4])
