@@ -183,7 +183,7 @@ func (del *deleting) stopped(ctx context.Context, o *write.Outcome) error {
 	d := &change.Diff{Keys: snapshot.Keys{KeyFields: del.Selection.Identity}}
 	again, err := del.g.stopped(ctx, s, d, o, del.t)
 	if again {
-		return fmt.Errorf("%s: %w", del.g.model.Label(), errAgain)
+		return del.g.model.Errorf("%w", errAgain)
 	}
 	return err
 }

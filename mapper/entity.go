@@ -1,8 +1,6 @@
 package mapper
 
 import (
-	"fmt"
-
 	"github.com/itemize/itemize/query"
 )
 
@@ -44,7 +42,7 @@ func (e *Entity[T]) set(s *state) {
 // owns refuses an entity that did not come from this mapper.
 func (m *Mapper[T]) owns(e *Entity[T]) error {
 	if e == nil || e.state == nil || e.state.engine != m.engine {
-		return fmt.Errorf("%s: the entity does not come from this mapper: make it with the mapper's New or Load", m.engine.model.Label())
+		return m.engine.model.Errorf("the entity does not come from this mapper: make it with the mapper's New or Load")
 	}
 	return nil
 }

@@ -153,7 +153,7 @@ func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], change fun
 	settings := writeSettingsOf(options)
 	spec := m.resolved(s)
 	if change == nil {
-		return t.receipt(), fmt.Errorf("%s: Update got no function: pass one that changes the value", m.engine.model.Label())
+		return t.receipt(), m.engine.model.Errorf("Update got no function: pass one that changes the value")
 	}
 	ctx, end := m.engine.observe(ctx, OpUpdate)
 	err := m.engine.repeat(ctx, func() error {

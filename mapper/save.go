@@ -3,7 +3,6 @@ package mapper
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/change"
@@ -36,7 +35,7 @@ func (g *engine) save(ctx context.Context, s *state, v any, settings writeSettin
 	for try := range saveTries {
 		if try > 0 {
 			if err := retry.Pause(ctx, try); err != nil {
-				return fmt.Errorf("%s: %w", g.model.Label(), err)
+				return g.model.Errorf("%w", err)
 			}
 		}
 		d, err := g.diff(s, v, settings)

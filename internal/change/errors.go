@@ -81,5 +81,5 @@ func (ch *Change) check() error {
 
 // MovePart says that a key field of an entity was changed of which only a part was loaded.
 func (d *differ) movePart(o *schema.KeyField) error {
-	return fmt.Errorf("%s.%s: Move needs the whole entity, and only a part was loaded: load it by its key", d.m.Label(), o.Name)
+	return d.m.FieldErrorf(o.Name, "Move needs the whole entity, and only a part was loaded: load it by its key")
 }

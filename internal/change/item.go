@@ -24,7 +24,7 @@ func encode(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeVal
 	}
 	if err != nil {
 		a := it.Attributes[i]
-		return nil, fmt.Errorf("%s.%s: attribute %q: %w", m.Label(), a.Value.Name, a.Name, err)
+		return nil, m.FieldErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
 	}
 	return v, nil
 }

@@ -2,7 +2,6 @@ package change
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -78,7 +77,7 @@ func (x *Patch) Requests() []*write.Request {
 // change adds one change.
 func (x *Patch) change(p codec.PatchChange) error {
 	if p.Err != nil {
-		return fmt.Errorf("%s: %w", x.m.Label(), p.Err)
+		return x.m.Errorf("%w", p.Err)
 	}
 	it, attributes, err := x.target(&p)
 	if err != nil {
@@ -138,7 +137,7 @@ func (x *Patch) set(ch *PatchItem, p codec.PatchChange, attributes []int) error 
 			continue
 		}
 		if it.ExpiryOfRoot {
-			return fmt.Errorf("%s.%s: it is the expiry of every item, which a patch does not read: use Update", m.Label(), a.Value.Name)
+			return m.FieldErrorf(a.Value.Name, "it is the expiry of every item, which a patch does not read: use Update")
 		}
 		var expiry types.AttributeValue
 		if rec != nil {
@@ -156,11 +155,11 @@ func (x *Patch) set(ch *PatchItem, p codec.PatchChange, attributes []int) error 
 func (x *Patch) increment(ch *PatchItem, p codec.PatchChange, i int) error {
 	a := ch.Item.Attributes[i]
 	if a.AV.Has("string") || a.AV.Has("nullempty") {
-		return fmt.Errorf("%s.%s: what is stored of it may be no number, which DynamoDB would not increment: use Update", x.m.Label(), a.Value.Name)
+		return x.m.FieldErrorf(a.Value.Name, "what is stored of it may be no number, which DynamoDB would not increment: use Update")
 	}
 	n := &types.AttributeValueMemberN{Value: p.By}
 	if err := attr.Check(n); err != nil {
-		return fmt.Errorf("%s.%s: %w", x.m.Label(), a.Value.Name, err)
+		return x.m.FieldErrorf(a.Value.Name, "%w", err)
 	}
 	if slices.ContainsFunc(slices.Concat(ch.Set, ch.Remove, ch.Increments), func(o item.Assignment) bool { return o.Name == a.Name }) {
 		return x.twice(a.Value.Name)
@@ -173,7 +172,7 @@ func (x *Patch) increment(ch *PatchItem, p codec.PatchChange, i int) error {
 }
 
 func (x *Patch) twice(field string) error {
-	return fmt.Errorf("%s.%s: the patch increments it and changes it as well: do one of them", x.m.Label(), field)
+	return x.m.FieldErrorf(field, "the patch increments it and changes it as well: do one of them")
 }
 
 // assign notes an attribute's new value, the last of several.
@@ -203,7 +202,7 @@ func (x *Patch) place(it *schema.Item, p codec.PatchChange) (item.Place, error) 
 	copy(keyFields, x.Identity)
 	for _, src := range it.Key.Sources {
 		if src.From == schema.FromModel && src.KeyField >= len(x.Identity) {
-			return at, fmt.Errorf("%s.%s: its key names %s, which a patch does not know: use Update", m.Label(), it.Name, src.Text)
+			return at, m.FieldErrorf(it.Name, "its key names %s, which a patch does not know: use Update", src.Text)
 		}
 	}
 	at.SK, err = m.SortKey(model.Record{Item: it, Value: p.Record, Pos: p.Pos}, keyFields)
@@ -219,7 +218,7 @@ func (x *Patch) elementKey(it *schema.Item, given []key.Value) (key.Scalar, erro
 			continue
 		}
 		if len(given) == 0 {
-			return key.Scalar{}, fmt.Errorf("%s.%s: the patch names several elements: name one, by its whole key", x.m.Label(), it.Name)
+			return key.Scalar{}, x.m.FieldErrorf(it.Name, "the patch names several elements: name one, by its whole key")
 		}
 		values, given = append(values, given[0]), given[1:]
 	}
@@ -234,14 +233,14 @@ func (x *Patch) at(at item.Place, it *schema.Item, kind write.Kind) (*PatchItem,
 		case ch.Kind == kind && kind == write.Update:
 			return ch, nil
 		default:
-			return nil, fmt.Errorf("%s.%s: the patch changes %s twice in ways that exclude each other: use two patches", x.m.Label(), it.Name, at)
+			return nil, x.m.FieldErrorf(it.Name, "the patch changes %s twice in ways that exclude each other: use two patches", at)
 		}
 	}
 	if kind == write.Put && it.ExpiryOfRoot {
-		return nil, fmt.Errorf("%s.%s: it expires with the root, which a patch does not read: use Update", x.m.Label(), it.Name)
+		return nil, x.m.FieldErrorf(it.Name, "it expires with the root, which a patch does not read: use Update")
 	}
 	if x.upsert && kind == write.Update && !it.Element() && it.Expiry != nil {
-		return nil, fmt.Errorf("%s.%s: it can expire, and Upsert would revive what is expired and not deleted yet: use Update", x.m.Label(), it.Name)
+		return nil, x.m.FieldErrorf(it.Name, "it can expire, and Upsert would revive what is expired and not deleted yet: use Update")
 	}
 	ch := &PatchItem{Change: start(x.m, kind, it, at)}
 	ch.Unread = true

@@ -1,7 +1,6 @@
 package change
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -20,7 +19,7 @@ func (x *Patch) target(p *codec.PatchChange) (*schema.Item, []int, error) {
 		return it, nil, err
 	case codec.PatchDelete:
 		if it := x.m.Schema.Items[p.Item]; it == x.m.Root() {
-			return nil, nil, fmt.Errorf("%s.%s: it is the root, without which there is no entity: use the mapper's Delete", x.m.Label(), it.Name)
+			return nil, nil, x.m.FieldErrorf(it.Name, "it is the root, without which there is no entity: use the mapper's Delete")
 		}
 		return x.m.Schema.Items[p.Item], nil, nil
 	case codec.PatchAdd, codec.PatchRemoveElement:
@@ -33,7 +32,7 @@ func (x *Patch) target(p *codec.PatchChange) (*schema.Item, []int, error) {
 	spread := len(attributes) != 1 || it.Attributes[attributes[0]].Value.Name != x.fieldName(it, p, p.Field)
 	switch {
 	case p.Kind == codec.PatchIncrement && spread:
-		return nil, nil, fmt.Errorf("%s.%s: it is no number", x.m.Label(), p.Field)
+		return nil, nil, x.m.FieldErrorf(p.Field, "it is no number")
 	case p.Kind == codec.PatchRemove && spread && it != x.m.Root() && x.alone(it, attributes):
 		p.Kind = codec.PatchDelete
 	}
@@ -66,7 +65,7 @@ func (x *Patch) attributesOf(p *codec.PatchChange, field string) (*schema.Item, 
 				continue
 			}
 			if x.inKey(it, a) {
-				return nil, nil, fmt.Errorf("%s.%s: keys name it, so that a patch cannot change it: use Update", x.m.Label(), a.Value.Name)
+				return nil, nil, x.m.FieldErrorf(a.Value.Name, "keys name it, so that a patch cannot change it: use Update")
 			}
 			found = append(found, i)
 		}
@@ -75,9 +74,9 @@ func (x *Patch) attributesOf(p *codec.PatchChange, field string) (*schema.Item, 
 		}
 	}
 	if p.Item != codec.OfField {
-		return nil, nil, fmt.Errorf("%s.%s: it stores no field %s", x.m.Label(), items[0].Name, field)
+		return nil, nil, x.m.FieldErrorf(items[0].Name, "it stores no field %s", field)
 	}
-	return nil, nil, fmt.Errorf("%s.%s: it lies on no item that a patch of the entity knows: use the node of the item", x.m.Label(), field)
+	return nil, nil, x.m.FieldErrorf(field, "it lies on no item that a patch of the entity knows: use the node of the item")
 }
 
 // inKey reports whether a key names an attribute's field.
@@ -123,7 +122,7 @@ func (x *Patch) patched(it *schema.Item, p codec.PatchChange) any {
 // that all its fields lie on; of an expression given in the SDK's terms the root.
 func (x *Patch) targetOfCondition(p *codec.PatchChange) (*schema.Item, error) {
 	if err := p.Condition.Err; err != nil {
-		return nil, fmt.Errorf("%s: %w", x.m.Label(), err)
+		return nil, x.m.Errorf("%w", err)
 	}
 	var item *schema.Item
 	switch {
@@ -141,12 +140,12 @@ func (x *Patch) targetOfCondition(p *codec.PatchChange) (*schema.Item, error) {
 		case err != nil:
 			return nil, err
 		case item != nil && it != item:
-			return nil, fmt.Errorf("%s: a condition names fields of two items, %s and %s: give a condition for each", x.m.Label(), item.Name, it.Name)
+			return nil, x.m.Errorf("a condition names fields of two items, %s and %s: give a condition for each", item.Name, it.Name)
 		}
 		item = it
 	}
 	if item == nil {
-		return nil, fmt.Errorf("%s: a condition is about no field", x.m.Label())
+		return nil, x.m.Errorf("a condition is about no field")
 	}
 	return item, nil
 }
@@ -164,9 +163,9 @@ func (x *Patch) itemOfField(p *codec.PatchChange, f condition.Field) (*schema.It
 			case a.Value.Name == name && a.Name == f.Attribute:
 				return it, nil
 			case strings.HasPrefix(a.Value.Name, name+"."):
-				return nil, fmt.Errorf("%s.%s: it lies in several attributes: give conditions on its fields, on the node of its item", x.m.Label(), f.Name)
+				return nil, x.m.FieldErrorf(f.Name, "it lies in several attributes: give conditions on its fields, on the node of its item")
 			}
 		}
 	}
-	return nil, fmt.Errorf("%s.%s: no item of the patch stores it in an attribute %q", x.m.Label(), f.Name, f.Attribute)
+	return nil, x.m.FieldErrorf(f.Name, "no item of the patch stores it in an attribute %q", f.Attribute)
 }

@@ -1,8 +1,6 @@
 package model
 
 import (
-	"fmt"
-
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
@@ -94,6 +92,5 @@ func measure(img *item.Image, room *Room) {
 }
 
 func (m *Model) wrongKey(t *item.Table, attribute string) error {
-	return fmt.Errorf("%s: an item of the table %q has no key attribute %q: declare the table's own with hash= and range=",
-		m.Label(), t.Name, attribute)
+	return m.Errorf("an item of the table %q has no key attribute %q: declare the table's own with hash= and range=", t.Name, attribute)
 }

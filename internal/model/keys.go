@@ -1,8 +1,6 @@
 package model
 
 import (
-	"fmt"
-
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
@@ -42,7 +40,7 @@ func (m *Model) PartitionKey(keyFields []key.Value) (key.Scalar, error) {
 	pk, err := m.Schema.PartitionKey(keyFields)
 	if err == nil {
 		if err = pk.CheckSize(key.MaxPartition); err != nil {
-			err = fmt.Errorf("%s: %s: %w", m.Label(), m.Schema.PK.SourceName(err), err)
+			err = m.Errorf("%s: %w", m.Schema.PK.SourceName(err), err)
 		}
 	}
 	return pk, err
@@ -62,7 +60,7 @@ func (m *Model) SortKey(r Record, keyFields []key.Value) (key.Scalar, error) {
 	for i, s := range it.Key.Sources {
 		v, err := m.sourceValue(r, i, s, keyFields)
 		if err != nil {
-			return key.Scalar{}, fmt.Errorf("%s.%s: %s: %w", m.Label(), it.Name, s.Text, err)
+			return key.Scalar{}, m.FieldErrorf(it.Name, "%s: %w", s.Text, err)
 		}
 		values = append(values, v)
 	}
@@ -76,7 +74,7 @@ func (m *Model) Render(it *schema.Item, values []key.Value) (key.Scalar, error) 
 		err = sk.CheckSize(key.MaxSort)
 	}
 	if err != nil {
-		return key.Scalar{}, fmt.Errorf("%s.%s: %s: %w", m.Label(), it.Name, it.Key.SourceName(err), err)
+		return key.Scalar{}, m.FieldErrorf(it.Name, "%s: %w", it.Key.SourceName(err), err)
 	}
 	return sk, nil
 }

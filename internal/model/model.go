@@ -43,13 +43,18 @@ func (m *Model) Errorf(format string, args ...any) error {
 	return fmt.Errorf("%s: %w", m.Label(), fmt.Errorf(format, args...))
 }
 
+// FieldErrorf returns an error about a field of the model, or an item that fields share.
+func (m *Model) FieldErrorf(field, format string, args ...any) error {
+	return fmt.Errorf("%s.%s: %w", m.Label(), field, fmt.Errorf(format, args...))
+}
+
 // KeyFields returns the values of the fields that keys name, as they are in v.
 func (m *Model) KeyFields(v any) ([]key.Value, error) {
 	values := make([]key.Value, len(m.Schema.KeyFields))
 	for i, o := range m.Schema.KeyFields {
 		var err error
 		if values[i], err = m.Codec.KeyField(v, i); err != nil {
-			return nil, fmt.Errorf("%s.%s: %w", m.Label(), o.Name, err)
+			return nil, m.FieldErrorf(o.Name, "%w", err)
 		}
 	}
 	return values, nil

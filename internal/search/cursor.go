@@ -40,7 +40,7 @@ type cursorPosition struct {
 
 func (x *Search) openCursor(cursor string) (Position, error) {
 	refuse := func() (Position, error) {
-		return Position{}, fmt.Errorf("%s: %w: use the Next of a page of the same query, in the same partition, of a mapper with the same CursorKey", x.Model.Label(), ErrCursor)
+		return Position{}, x.Model.Errorf("%w: use the Next of a page of the same query, in the same partition, of a mapper with the same CursorKey", ErrCursor)
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || len(b) < macSize {

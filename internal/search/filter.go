@@ -1,7 +1,6 @@
 package search
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -50,7 +49,7 @@ func (s *Search) expression() (*read.Expression, error) {
 func (s *Search) filterable(f condition.Condition) error {
 	for _, field := range f.Fields {
 		if names := s.attributesIn(field.Name); field.Name != "" && (len(names) != 1 || names[0] != field.Attribute) {
-			return fmt.Errorf("%s: the filter names %s, which no item stores in one attribute %q", s.Model.Label(), field.Name, field.Attribute)
+			return s.Model.Errorf("the filter names %s, which no item stores in one attribute %q", field.Name, field.Attribute)
 		}
 	}
 	return nil

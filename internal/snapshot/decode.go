@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/itemize/itemize/internal/codec"
@@ -32,7 +31,7 @@ func (s *Snapshot) Identify(v any) error {
 			err = m.Codec.SetKeyField(v, i, value)
 		}
 		if err != nil {
-			return fmt.Errorf("%s.%s: %w", m.Label(), m.Schema.KeyFields[i].Name, err)
+			return m.FieldErrorf(m.Schema.KeyFields[i].Name, "%w", err)
 		}
 	}
 	return nil
@@ -110,7 +109,7 @@ func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 		}
 		any = true
 		if err := codec.Decode(rec, i, value); err != nil {
-			return fmt.Errorf("%s.%s: item %s: attribute %q: %w", m.Label(), a.Value.Name, f.Place, a.Name, err)
+			return m.FieldErrorf(a.Value.Name, "item %s: attribute %q: %w", f.Place, a.Name, err)
 		}
 	}
 	// A root is there even when it is empty, so that it does not tell whether its pointer
@@ -142,7 +141,7 @@ func decodeElement(m *model.Model, f *item.Image, r *Stored, rec any) (Element, 
 			err = m.Codec.Record(it.Index).SetKey(rec, i, f.Values[i])
 		}
 		if err != nil {
-			return e, fmt.Errorf("%s.%s: item %s: %w", m.Label(), it.Name, f.Place, err)
+			return e, m.FieldErrorf(it.Name, "item %s: %w", f.Place, err)
 		}
 	}
 	return e, DecodeItem(m, f, rec)

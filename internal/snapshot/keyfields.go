@@ -1,8 +1,6 @@
 package snapshot
 
 import (
-	"fmt"
-
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
@@ -62,7 +60,7 @@ func (a *adoption) keep(it *schema.Item, source int, all []Element) ([]Element, 
 	}
 	value, err := m.Codec.KeyField(a.v, a.field)
 	if err != nil {
-		return nil, fmt.Errorf("%s.%s: %w", m.Label(), name, err)
+		return nil, m.FieldErrorf(name, "%w", err)
 	}
 	var kept []Element
 	for _, e := range all {
@@ -71,8 +69,7 @@ func (a *adoption) keep(it *schema.Item, source int, all []Element) ([]Element, 
 		}
 	}
 	if len(kept) < len(all) && !a.loaded {
-		return nil, fmt.Errorf("%s.%s: the keys hold several values of %s, and which is the entity's is not loaded: select the item of %[3]s as well",
-			m.Label(), it.Name, name)
+		return nil, m.FieldErrorf(it.Name, "the keys hold several values of %s, and which is the entity's is not loaded: select the item of %[1]s as well", name)
 	}
 	a.s.Unknown += len(all) - len(kept)
 	return kept, nil
@@ -112,8 +109,7 @@ func (s *Snapshot) checkIdentity(v any) error {
 		for _, k := range []*schema.Key{m.Schema.PK, it.Key} {
 			for i := 0; k != nil && i < len(k.Sources); i++ {
 				if src := k.Sources[i]; src.KeyField == o && !m.SameInKey(k, i, value, s.Selection.Identity[o]) {
-					return fmt.Errorf("%s.%s: item %s: its attribute holds %s, and its key %s: the item was not written by this model; correct one of them",
-						m.Label(), m.Schema.KeyFields[o].Name, s.Items[it.Index][0].Place, value, s.Selection.Identity[o])
+					return m.FieldErrorf(m.Schema.KeyFields[o].Name, "item %s: its attribute holds %s, and its key %s: the item was not written by this model; correct one of them", s.Items[it.Index][0].Place, value, s.Selection.Identity[o])
 				}
 			}
 		}
