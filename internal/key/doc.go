@@ -4,5 +4,5 @@
 // a Template, a list of literals and placeholders, each placeholder with a
 // Format. Rendering is injective and Parse is its inverse (law 4 of the
 // design): two lists of values never give the same text, and a text gives its
-// values back. Meet decides whether two templates can ever give the same text.
+// values back. Overlap decides whether two templates can ever give the same text.
 package key

@@ -249,18 +249,18 @@ func TestMeet(t *testing.T) {
 		{"an entity's head and its lines", tmpl(lit("ORDER#"), digits(6), lit("#HEAD")), tmpl(lit("ORDER#"), digits(6), lit("#LINE#"), digits(3)), ""},
 		{"a bare string meets all", tmpl(ph(Native)), tmpl(lit("HEAD")), "HEAD"},
 	} {
-		got, meet := Meet(c.a, c.b)
+		got, meet := Overlap(c.a, c.b)
 		if meet != (c.want != "") || got.Text != c.want {
 			t.Errorf("%s: %q, %v; want %q", c.name, got.Text, meet, c.want)
 		}
-		back, meetBack := Meet(c.b, c.a)
+		back, meetBack := Overlap(c.b, c.a)
 		if meetBack != meet {
 			t.Errorf("%s: not symmetric: %v", c.name, back)
 		}
 	}
 }
 
-// Meet agrees with rendering: a random key of one template is found in the
+// Overlap agrees with rendering: a random key of one template is found in the
 // other exactly if that parses it, and a witness parses in both.
 func TestMeetAgreesWithParse(t *testing.T) {
 	seed := rand.Uint64()
@@ -274,7 +274,7 @@ func TestMeetAgreesWithParse(t *testing.T) {
 			s, _ := a.Render(values)
 			b = tmpl(lit(s.Text))
 		}
-		w, meet := Meet(a, b)
+		w, meet := Overlap(a, b)
 		if meet {
 			met++
 			if !a.Parse(w, make([]Value, a.Placeholders())) || !b.Parse(w, make([]Value, b.Placeholders())) {
@@ -283,7 +283,7 @@ func TestMeetAgreesWithParse(t *testing.T) {
 			continue
 		}
 		if s, err := a.Render(values); err == nil && b.Parse(s, make([]Value, b.Placeholders())) {
-			t.Fatalf("%+v and %+v meet in %q, which Meet did not find", a, b, s.Text)
+			t.Fatalf("%+v and %+v meet in %q, which Overlap did not find", a, b, s.Text)
 		}
 	}
 	if met == 0 {

@@ -178,7 +178,7 @@ func (b *builder) meetings(t *Table) {
 	}
 	for i, x := range items {
 		for _, y := range items[i+1:] {
-			w, meet := key.Meet(x.Key.Template, y.Key.Template)
+			w, meet := key.Overlap(x.Key.Template, y.Key.Template)
 			if !meet {
 				continue
 			}

@@ -2,9 +2,9 @@ package key
 
 import "strings"
 
-// Meet decides whether two templates can give the same key, and returns the
+// Overlap decides whether two templates can give the same key, and returns the
 // shortest such key that it meets. Strings are taken to hold any text.
-func Meet(a, b *Template) (witness Scalar, meet bool) {
+func Overlap(a, b *Template) (witness Scalar, meet bool) {
 	if a.Type != b.Type {
 		return Scalar{}, false
 	}
