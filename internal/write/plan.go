@@ -39,7 +39,7 @@ func (p *Plan) Calls() int {
 func (p *Plan) Items(yield func(r *Request, wcu cost.Units)) {
 	for i := range p.Steps {
 		for _, r := range p.Steps[i].Requests {
-			yield(r, p.Steps[i].Units(r))
+			yield(r, p.Steps[i].How.Units(r))
 		}
 	}
 }
@@ -85,10 +85,13 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 	case c.Independent:
 		return oneByOne(requests, alone(c.ExactlyOnce)), nil
 	case Fits(all):
-		return &Plan{Transaction, []Step{{all, Together}}}, nil
+		return together(all), nil
 	}
 	return nil, tooMany(all)
 }
+
+// together returns the plan of one transaction.
+func together(all []*Request) *Plan { return &Plan{Transaction, []Step{{all, Together}}} }
 
 // alone is how a single request is sent.
 func alone(exactlyOnce bool) *How {
@@ -177,23 +180,18 @@ func Alternatives(mode Mode, requests []*Request, c Choice) []Alternative {
 	if len(requests) < 2 {
 		return nil
 	}
-	var single cost.Units
-	for _, r := range requests {
-		single = single.Add(r.Units())
-	}
 	var out []Alternative
-	add := func(m Mode, calls int, wcu cost.Units) {
-		if m != mode {
-			out = append(out, Alternative{m, calls, wcu})
+	add := func(p *Plan) {
+		if p.Mode != mode {
+			out = append(out, Alternative{p.Mode, p.Calls(), p.Units()})
 		}
 	}
-	add(OneByOne, len(requests), single)
+	add(oneByOne(slices.Clone(requests), Each))
 	if Fits(requests) {
-		add(Transaction, 1, single.Times(2))
+		add(together(requests))
 	}
-	if c.Steps != nil && !c.Delete {
-		staged := Plan{Staged, c.Steps(requests)}
-		add(Staged, staged.Calls(), staged.Units())
+	if c.Steps != nil && !c.Delete && mode != Staged {
+		add(&Plan{Staged, c.Steps(requests)})
 	}
 	return out
 }

@@ -38,8 +38,8 @@ const (
 	conflictTries = 12
 )
 
-// Send sends a step. The outcome is that of all its requests, or of those that were not
-// written.
+// Send sends a step. The outcome is that of all its requests, or of the one that failed:
+// those behind it were not sent.
 func (s *Sender) Send(ctx context.Context, st *Step, t *Tally) Outcome {
 	return st.How.send(ctx, s, st, t)
 }
@@ -60,11 +60,11 @@ func (s *Sender) One(ctx context.Context, r *Request, t *Tally) Outcome {
 }
 
 func (s *Sender) one(ctx context.Context, only []*Request, t *Tally) Outcome {
-	w, r := &try{s: s, t: t, requests: only}, only[0]
+	w, r := &try{s: s, t: t, requests: only, how: Each}, only[0]
 	for {
 		stored, err := w.call(ctx, r)
 		if err == nil {
-			t.wrote(r, r.Units())
+			w.wrote(r)
 			return w.written()
 		}
 		var failed *types.ConditionalCheckFailedException
@@ -83,6 +83,7 @@ type try struct {
 	s        *Sender
 	t        *Tally
 	requests []*Request
+	how      *How
 	// unsure reports that an attempt may have been applied without an answer that says so.
 	unsure bool
 	round  int
@@ -95,19 +96,15 @@ func (w *try) written() Outcome { return Outcome{State: Written, Requests: w.req
 func (w *try) rejected(stored []item.Attributes, err error) Outcome {
 	if w.wereWritten(stored) {
 		for _, r := range w.requests {
-			w.t.wrote(r, price(r, len(w.requests)))
+			w.wrote(r)
 		}
 		return w.written()
 	}
 	return Outcome{State: Rejected, Requests: w.requests, Stored: stored, Unsure: w.unsure, Err: err}
 }
 
-func price(r *Request, together int) cost.Units {
-	if together > 1 {
-		return r.Units().Times(2)
-	}
-	return r.Units()
-}
+// wrote adds a request that was applied to the tally.
+func (w *try) wrote(r *Request) { w.t.wrote(r, w.how.Units(r)) }
 
 // wereWritten reports whether the stored items show that the requests were applied by an
 // attempt whose answer was lost.
@@ -217,7 +214,7 @@ func (w *try) look(ctx context.Context, r *Request) (done bool, o Outcome) {
 	case err != nil:
 		return true, Outcome{State: Unknown, Requests: w.requests, Err: err}
 	case r.Wrote(stored):
-		w.t.wrote(r, r.Units())
+		w.wrote(r)
 		return true, w.written()
 	case r.Before(stored, w.s.Now()):
 		return false, o

@@ -12,7 +12,8 @@ type Step struct {
 	How      *How
 }
 
-// How is a way to send the requests of a step. A further way is one more How.
+// How is a way to send the requests of a step. A further way is one more How in this
+// package: plans, prices and Send need nothing else.
 type How struct {
 	// calls returns the number of calls to DynamoDB that so many requests take.
 	calls func(requests int) int
@@ -35,5 +36,5 @@ var (
 	}
 )
 
-// Units returns the price of a request of the step, in WCU.
-func (s *Step) Units(r *Request) cost.Units { return r.Units().Times(s.How.times) }
+// Units returns the price of a request that is sent so, in WCU.
+func (h *How) Units(r *Request) cost.Units { return r.Units().Times(h.times) }

@@ -25,7 +25,7 @@ const tokenLife = 10 * time.Minute
 // transact sends a step as one transaction. Its client token makes it safe to send again
 // for ten minutes, whatever became of the answer.
 func (s *Sender) transact(ctx context.Context, st *Step, t *Tally) Outcome {
-	w := &try{s: s, t: t, requests: st.Requests}
+	w := &try{s: s, t: t, requests: st.Requests, how: st.How}
 	in := &dynamodb.TransactWriteItemsInput{ClientRequestToken: aws.String(rand.Text()), ReturnConsumedCapacity: total}
 	for _, r := range st.Requests {
 		in.TransactItems = append(in.TransactItems, r.transactItem(s.Now()))
@@ -62,7 +62,7 @@ func (w *try) callAll(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
 		w.t.charge(&out.ConsumedCapacity[i])
 	}
 	for _, r := range st.Requests {
-		w.t.wrote(r, st.Units(r))
+		w.wrote(r)
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func (w *try) reasons(err error, st *Step) (stored []item.Attributes, failed boo
 	}
 	for i, r := range st.Requests {
 		if failed {
-			w.t.failed(attr.ItemSize(stored[i]), st.Units(r))
+			w.t.failed(attr.ItemSize(stored[i]), w.how.Units(r))
 		}
 	}
 	return stored, failed
