@@ -13,10 +13,7 @@ func (g *generator) form(t *schema.Type) code {
 	switch {
 	case t.Opaque():
 		return call(of(impl("Opaque"), gt))
-	case t.Time:
-		return call(of(impl("Time"), gt))
-	case t.Number:
-		return call(of(impl("Number"), gt))
+	case t.Kind == schema.Struct && t.Time:
 	case t.Kind == schema.Struct:
 		return code{g.structures.byKey[typeKey(gt)].form}
 	}
@@ -29,6 +26,9 @@ func (g *generator) form(t *schema.Type) code {
 // unnamedForm returns the form of a type by its kind.
 func (g *generator) unnamedForm(t *schema.Type) code {
 	gt := goType(t)
+	if l, ok := t.Leaf(); ok {
+		return call(of(impl(l.Form), gt))
+	}
 	switch t.Kind {
 	case schema.Bytes:
 		if isArray(t) {
@@ -45,11 +45,7 @@ func (g *generator) unnamedForm(t *schema.Type) code {
 	case schema.Pointer:
 		return call(impl("Pointer"), g.form(t.Elem))
 	}
-	return call(of(impl(scalarForms[t.Kind]), gt))
-}
-
-var scalarForms = map[schema.Kind]string{
-	schema.Bool: "Bool", schema.Int: "Int", schema.Uint: "Uint", schema.Float: "Float", schema.String: "String",
+	panic("a kind of type without a form: " + t.Name)
 }
 
 // handle is how a field's handle is declared and made.
@@ -69,17 +65,11 @@ func (g *generator) handleOf(t *schema.Type, spread bool) handle {
 	case (spread || !t.Opaque()) && isTable(t):
 		return handle{"Struct", "NewStruct", gt, g.table(t)}
 	case t.Opaque():
-	case t.Time:
-		return handle{"Time", "NewTime", gt, nil}
-	case t.Number:
-	case t.Kind == schema.Bool:
-		return handle{"Bool", "NewBool", gt, nil}
-	case t.Kind == schema.Int, t.Kind == schema.Uint, t.Kind == schema.Float:
-		return handle{"Number", "NewNumber", gt, nil}
-	case t.Kind == schema.String:
-		return handle{"String", "NewString", gt, nil}
 	case t.Kind == schema.Bytes && !isArray(t):
 		return handle{"Bytes", "NewBytes", gt, nil}
+	}
+	if l, ok := t.Leaf(); ok && !t.Opaque() && l.Handle != "Value" {
+		return handle{l.Handle, "New" + l.Handle, gt, nil}
 	}
 	return handle{"Value", "NewValue", gt, g.form(t)}
 }

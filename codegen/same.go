@@ -105,11 +105,8 @@ func conjunction(terms []code) code {
 
 // comparable reports whether == compares values of a type as their encodings.
 func comparable(t *schema.Type) bool {
-	switch t.Kind {
-	case schema.Bool, schema.Int, schema.Uint, schema.String:
-		return !t.Time
-	}
-	return t.Kind == schema.Bytes && isArray(t)
+	l, _ := t.Leaf()
+	return l.Comparable || t.Kind == schema.Bytes && isArray(t)
 }
 
 // same returns an expression that reports whether a and b encode alike.

@@ -37,42 +37,49 @@ func (r reflector) of(t *schema.Type) *Form {
 	return f
 }
 
-// complete gives a form what its kind of type does.
-func (r reflector) complete(f *Form, t *schema.Type) {
-	switch {
-	case t.Time:
-		timeForm(f, timeOf(f.Type))
-		return
-	case t.Marshals, t.Unmarshals:
-		opaqueForm(f)
-		return
-	case t.Number:
-		numberForm(f, texts)
-		return
-	}
-	switch t.Kind {
-	case schema.Bool:
+// reflectedLeaves are the forms of types without parts, by the names that package schema
+// gives them.
+var reflectedLeaves = map[string]func(f *Form, t *schema.Type){
+	"Time":   func(f *Form, _ *schema.Type) { timeForm(f, timeOf(f.Type)) },
+	"Number": func(f *Form, _ *schema.Type) { numberForm(f, texts) },
+	"String": func(f *Form, _ *schema.Type) { stringForm(f, texts) },
+	"Bool": func(f *Form, _ *schema.Type) {
 		boolForm(f, access[bool]{
 			func(p any) bool { return reflect.ValueOf(p).Elem().Bool() },
 			func(p any, b bool) { reflect.ValueOf(p).Elem().SetBool(b) },
 		})
-	case schema.Int:
+	},
+	"Int": func(f *Form, t *schema.Type) {
 		intForm(f, t.Bits, access[int64]{
 			func(p any) int64 { return reflect.ValueOf(p).Elem().Int() },
 			func(p any, n int64) { reflect.ValueOf(p).Elem().SetInt(n) },
 		})
-	case schema.Uint:
+	},
+	"Uint": func(f *Form, t *schema.Type) {
 		uintForm(f, t.Bits, access[uint64]{
 			func(p any) uint64 { return reflect.ValueOf(p).Elem().Uint() },
 			func(p any, n uint64) { reflect.ValueOf(p).Elem().SetUint(n) },
 		})
-	case schema.Float:
+	},
+	"Float": func(f *Form, t *schema.Type) {
 		floatForm(f, t.Bits, access[float64]{
 			func(p any) float64 { return reflect.ValueOf(p).Elem().Float() },
 			func(p any, n float64) { reflect.ValueOf(p).Elem().SetFloat(n) },
 		})
-	case schema.String:
-		stringForm(f, texts)
+	},
+}
+
+// complete gives a form what its kind of type does.
+func (r reflector) complete(f *Form, t *schema.Type) {
+	if l, ok := t.Leaf(); ok {
+		reflectedLeaves[l.Form](f, t)
+		return
+	}
+	if t.Marshals || t.Unmarshals {
+		opaqueForm(f)
+		return
+	}
+	switch t.Kind {
 	case schema.Bytes:
 		reflectedBytes(f)
 	case schema.Slice:

@@ -107,14 +107,8 @@ func (t *Type) Elements() bool { return (t.Kind == Slice || t.Kind == Map) && !t
 
 // distinct reports whether different values are always encoded differently.
 func (t *Type) distinct() bool {
-	if t.Marshals || t.Number {
-		return false
-	}
-	switch t.Kind {
-	case Bool, Int, Uint, String:
-		return true
-	}
-	return false
+	l, _ := t.Leaf()
+	return l.Distinct
 }
 
 // Opaque reports whether only attributevalue knows what a value of the type becomes, or

@@ -47,7 +47,7 @@ func (s *Sender) Send(ctx context.Context, st *Step, t *Tally) Outcome {
 // each sends each request by itself, until one is not written.
 func (s *Sender) each(ctx context.Context, st *Step, t *Tally) Outcome {
 	for i := range st.Requests {
-		if o := s.one(ctx, st.Requests[i:i+1], t); !o.OK() || len(st.Requests) == 1 {
+		if o := s.one(ctx, st.Requests[i:i+1], st.How, t); !o.OK() || len(st.Requests) == 1 {
 			return o
 		}
 	}
@@ -56,11 +56,11 @@ func (s *Sender) each(ctx context.Context, st *Step, t *Tally) Outcome {
 
 // One sends one request, as a plain conditional call.
 func (s *Sender) One(ctx context.Context, r *Request, t *Tally) Outcome {
-	return s.one(ctx, []*Request{r}, t)
+	return s.one(ctx, []*Request{r}, Each, t)
 }
 
-func (s *Sender) one(ctx context.Context, only []*Request, t *Tally) Outcome {
-	w, r := &try{s: s, t: t, requests: only, how: Each}, only[0]
+func (s *Sender) one(ctx context.Context, only []*Request, how *How, t *Tally) Outcome {
+	w, r := &try{s: s, t: t, requests: only, how: how}, only[0]
 	for {
 		stored, err := w.call(ctx, r)
 		if err == nil {

@@ -1,0 +1,35 @@
+package schema
+
+// Leaf is what hangs on a type whose values have no parts. A further one is a row here, and
+// a form of that name: its function in internal/form, which reflection finds by the name
+// and generated code through package mapperimpl.
+type Leaf struct {
+	// Form is the name of its form, Handle that of its handle in package field.
+	Form, Handle string
+	// Comparable reports that == compares values as their encodings, Distinct that
+	// different values are always encoded differently.
+	Comparable, Distinct bool
+}
+
+var leaves = map[Kind]Leaf{
+	Bool:   {Form: "Bool", Handle: "Bool", Comparable: true, Distinct: true},
+	Int:    {Form: "Int", Handle: "Number", Comparable: true, Distinct: true},
+	Uint:   {Form: "Uint", Handle: "Number", Comparable: true, Distinct: true},
+	Float:  {Form: "Float", Handle: "Number"},
+	String: {Form: "String", Handle: "String", Comparable: true, Distinct: true},
+}
+
+// Leaf returns what hangs on the type; ok is false for one with parts, or that encodes
+// itself, of which only the comparison counts (of keys).
+func (t *Type) Leaf() (l Leaf, ok bool) {
+	switch {
+	case t.Time:
+		return Leaf{Form: "Time", Handle: "Time"}, true
+	case t.Marshals, t.Unmarshals:
+		return Leaf{Comparable: leaves[t.Kind].Comparable}, false
+	case t.Number:
+		return Leaf{Form: "Number", Handle: "Value", Comparable: true}, true
+	}
+	l, ok = leaves[t.Kind]
+	return l, ok
+}
