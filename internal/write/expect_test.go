@@ -51,29 +51,35 @@ func TestConditions(t *testing.T) {
 		{"absent or expired", ttl, write.Expect{Absent: true}, "attribute_not_exists(PK) OR ttl <= 1700000000"},
 		{"absent or a part left over", versioned, write.Expect{Absent: true, Instead: left}, "attribute_not_exists(PK) OR _a = b'old'"},
 		{
-			"absent or a root left over", ttl, write.Expect{Absent: true, Instead: &item.Hidden{Stage: stage.Value()}},
+			"absent or a root left over", ttl,
+			write.Expect{Absent: true, Instead: &item.Hidden{Stage: stage.Value()}},
 			"attribute_not_exists(PK) OR ttl <= 1700000000 OR _s = {attempt: b'x', since: 1700000000, state: 'inserting'}",
 		},
 		{"absent or what is expired", ttl, write.Expect{Absent: true, Instead: &item.Hidden{Expired: true, Attempt: B("old")}}, "attribute_not_exists(PK) OR ttl <= 1700000000"},
 		{"the version", versioned, write.Expect{Version: B("v1")}, "_v = b'v1'"},
 		{"the version, whatever its form", ttl, write.Expect{Version: N("7")}, "_v = 7"},
 		{
-			"old values", versioned, write.Expect{Old: &write.Old{Values: []item.Assignment{{Name: "a", Value: S("x")}, {Name: "b"}}}},
+			"old values", versioned,
+			write.Expect{Old: &write.Old{Values: []item.Assignment{{Name: "a", Value: S("x")}, {Name: "b"}}}},
 			"attribute_exists(PK) AND attribute_not_exists(_v) AND a = 'x' AND attribute_not_exists(b)",
 		},
 		{
-			"old values without versions", item.Reserved{}, write.Expect{Old: &write.Old{Values: []item.Assignment{{Name: "a", Value: S("x")}}}},
+			"old values without versions",
+			item.Reserved{},
+			write.Expect{Old: &write.Old{Values: []item.Assignment{{Name: "a", Value: S("x")}}}},
 			"attribute_exists(PK) AND a = 'x'",
 		},
 		{"present", versioned, write.Expect{Present: true}, "attribute_exists(PK)"},
 		{
-			"present and not expired", ttl, write.Expect{Present: true},
+			"present and not expired", ttl,
+			write.Expect{Present: true},
 			"attribute_exists(PK) AND (attribute_not_exists(ttl) OR ttl > 1700000000)",
 		},
 		{"terms", versioned, write.Expect{Terms: []attr.Condition{term("a"), term("b")}}, "a = 1 AND b = 1"},
 		{"present with terms", versioned, write.Expect{Present: true, Blind: true, Terms: []attr.Condition{item.NoAttempt}}, "attribute_exists(PK) AND attribute_not_exists(_a)"},
 		{
-			"values", versioned, write.Expect{Terms: []attr.Condition{
+			"values", versioned,
+			write.Expect{Terms: []attr.Condition{
 				write.Equals(item.Assignment{Name: "a", Value: S("x")}), write.Equals(item.Assignment{Name: "b"}), write.AtLeast(item.Assignment{Name: "n", Value: N("3")}),
 			}},
 			"a = 'x' AND attribute_not_exists(b) AND n >= 3",

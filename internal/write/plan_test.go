@@ -106,24 +106,39 @@ func TestArrange(t *testing.T) {
 		{"a delete that fits", requests{remove("B"), root(remove("A"))}, nil, choice{Stage: staging, Delete: true}, "one transaction: delete B+delete A!"},
 
 		{
-			"one by one: puts before deletes, in their order", requests{remove("A"), update("B"), put("C"), remove("D")}, nil,
-			choice{Independent: true}, "one by one: update B; put C; delete A; delete D",
+			"one by one: puts before deletes, in their order",
+			requests{remove("A"), update("B"), put("C"), remove("D")},
+			nil,
+			choice{Independent: true},
+			"one by one: update B; put C; delete A; delete D",
 		},
 		{
-			"one by one: an insert's root first", requests{put("A"), root(put("B")), put("C")}, nil,
-			choice{Independent: true, Stage: staging}, "one by one: put B; put A; put C",
+			"one by one: an insert's root first",
+			requests{put("A"), root(put("B")), put("C")},
+			nil,
+			choice{Independent: true, Stage: staging},
+			"one by one: put B; put A; put C",
 		},
 		{
-			"one by one: an update's root in its order", requests{update("A"), root(update("B"))}, nil,
-			choice{Independent: true}, "one by one: update A; update B",
+			"one by one: an update's root in its order",
+			requests{update("A"), root(update("B"))},
+			nil,
+			choice{Independent: true},
+			"one by one: update A; update B",
 		},
 		{
-			"one by one: a root's delete last", requests{root(remove("A")), remove("B"), put("C")}, nil,
-			choice{Independent: true, Delete: true, Stage: staging}, "one by one: put C; delete B; delete A",
+			"one by one: a root's delete last",
+			requests{root(remove("A")), remove("B"), put("C")},
+			nil,
+			choice{Independent: true, Delete: true, Stage: staging},
+			"one by one: put C; delete B; delete A",
 		},
 		{
-			"one by one, exactly once", requests{update("A"), update("B")}, nil,
-			choice{Independent: true, ExactlyOnce: true}, "one by one: update A!; update B!",
+			"one by one, exactly once",
+			requests{update("A"), update("B")},
+			nil,
+			choice{Independent: true, ExactlyOnce: true},
+			"one by one: update A!; update B!",
 		},
 
 		{"an insert, staged", requests{root(put("A")), put("B")}, nil, choice{Staged: true, Stage: staging}, "staged: put A; put B"},
@@ -159,7 +174,9 @@ func TestArrangeTooMany(t *testing.T) {
 	}{
 		{"a hundred items fit", many(100, 10), nil, choice{}, write.Transaction, 1, ""},
 		{
-			"one more does not", many(101, 10), nil, choice{}, "", 0,
+			"one more does not", many(101, 10), nil,
+			choice{},
+			"", 0,
 			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): save with Independent, one by one, or save in parts",
 		},
 		{"one by one", many(101, 10), nil, choice{Independent: true}, write.OneByOne, 101, ""},
@@ -167,12 +184,16 @@ func TestArrangeTooMany(t *testing.T) {
 		{"independent rather than staged", many(101, 10), nil, choice{Independent: true, Stage: staging}, write.OneByOne, 101, ""},
 		{"a delete", many(101, 10), nil, choice{Delete: true, Stage: staging}, write.Staged, 2, ""},
 		{
-			"a delete, exactly once", many(101, 10), nil, choice{Delete: true, ExactlyOnce: true, Stage: staging}, "", 0,
+			"a delete, exactly once", many(101, 10), nil,
+			choice{Delete: true, ExactlyOnce: true, Stage: staging},
+			"", 0,
 			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): save with Independent, one by one, or save in parts",
 		},
 		{"4 MB fit", many(16, 4<<20/16), nil, choice{}, write.Transaction, 1, ""},
 		{
-			"more do not", many(16, 4<<20/16+1), nil, choice{}, "", 0,
+			"more do not", many(16, 4<<20/16+1), nil,
+			choice{},
+			"", 0,
 			"Thing: 16 items of 4194320 bytes do not fit one transaction (100 items, 4194304 bytes): save with Independent, one by one, or save in parts",
 		},
 		{"more, staged by itself", many(16, 4<<20/16+1), nil, choice{Stage: staging}, write.Staged, 2, ""},
@@ -183,7 +204,9 @@ func TestArrangeTooMany(t *testing.T) {
 					r.Kind = write.Check
 				}
 				return all
-			}(), choice{}, "", 0,
+			}(),
+			choice{},
+			"", 0,
 			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): load less, so that less is checked, or save without CheckLoaded",
 		},
 	} {
