@@ -3,6 +3,7 @@
 package testmodel
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -118,7 +119,25 @@ var Now = time.Unix(1_700_000_000, 0)
 // declared names.
 func Of[T any](t testing.TB) *model.Model {
 	t.Helper()
-	e, err := schema.Of(reflect.TypeFor[T]())
+	return of(t, reflect.TypeFor[T]())
+}
+
+// Wide returns a model whose root has n numbers, F000 and so on.
+func Wide(t testing.TB, n int) *model.Model {
+	t.Helper()
+	fields := []reflect.StructField{
+		{Name: "_", PkgPath: "testmodel", Type: reflect.TypeFor[struct{}](), Tag: `ddb:"table=wide"`},
+		{Name: "ID", Type: reflect.TypeFor[string](), Tag: `ddb:"pk={ID}"`},
+	}
+	for i := range n {
+		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("F%03d", i), Type: reflect.TypeFor[int](), Tag: `ddb:"sk=HEAD"`})
+	}
+	return of(t, reflect.StructOf(fields))
+}
+
+func of(t testing.TB, typ reflect.Type) *model.Model {
+	t.Helper()
+	e, err := schema.Of(typ)
 	if err != nil {
 		t.Fatal(err)
 	}
