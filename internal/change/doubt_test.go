@@ -106,7 +106,7 @@ func TestApplied(t *testing.T) {
 	}{
 		{"an own version", x, map[string]item.Attributes{"HEAD": token(0), "LINE#a": token(2)}, true},
 		{"another's first, an own behind", x, map[string]item.Attributes{"HEAD": {"_v": B("other")}, "LINE#a": token(2)}, true},
-		{"as before", x, map[string]item.Attributes{"HEAD": {"_v": B("v-HEAD")}, "LINE#a": token(2)}, false},
+		{"as before", x, map[string]item.Attributes{"HEAD": {"_v": B("v-HEAD")}, "LINE#a": {"_v": B("v-LINE#a")}}, false},
 		{"all written by others", x, map[string]item.Attributes{"HEAD": {"_v": B("other")}, "LINE#a": {"_v": B("other")}}, false},
 		{"nothing there", x, nil, false},
 		{"values, all as written", y, map[string]item.Attributes{"HEAD": {"Count": N("2")}}, true},
