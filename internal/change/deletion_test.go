@@ -1,0 +1,174 @@
+package change_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/itemize/itemize/internal/change"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/snapshot"
+	. "github.com/itemize/itemize/internal/testmodel"
+	"github.com/itemize/itemize/internal/write"
+)
+
+func single(sel selection.Selection, sk string) selection.Selection {
+	sel.Whole = false
+	sel.Parts[0].Range = selection.Range{Kind: selection.One, Low: Text(sk)}
+	return sel
+}
+
+// A selection is deleted whole or without its root; everything else is refused with what
+// to select.
+func TestNewDeletion(t *testing.T) {
+	m, topics := Of[Shop](t), Of[Topic](t)
+	for _, c := range []struct {
+		name   string
+		make   func() (*change.Deletion, error)
+		single bool
+		err    string
+	}{
+		{"an entity", func() (*change.Deletion, error) { return change.NewDeletion(m, whole(m, "1"), false) }, false, ""},
+		{"an entity, staged", func() (*change.Deletion, error) { return change.NewDeletion(m, whole(m, "1"), true) }, false, ""},
+		{"a part", func() (*change.Deletion, error) { return change.NewDeletion(m, part(m, "1", "LINE#"), false) }, false, ""},
+		{"one item", func() (*change.Deletion, error) { return change.NewDeletion(m, single(whole(m, "1"), "LINE#a"), false) }, true, ""},
+		{
+			"a part, staged", func() (*change.Deletion, error) { return change.NewDeletion(m, part(m, "1", "LINE#"), true) }, false,
+			"Staged deletes a whole entity",
+		},
+		{
+			"the root alone", func() (*change.Deletion, error) { return change.NewDeletion(m, single(whole(m, "1"), "HEAD"), false) }, false,
+			"the selection includes the root without being the whole entity",
+		},
+		{
+			"many entities", func() (*change.Deletion, error) { return change.NewDeletion(topics, whole(topics, "b"), false) }, false,
+			"the key selects several entities: give all of Board, Name to delete one",
+		},
+		{"a wrong key", func() (*change.Deletion, error) { return change.NewDeletion(m, whole(m, 1.5), false) }, false, "the key field ID takes a string"},
+	} {
+		del, err := c.make()
+		switch {
+		case c.err != "":
+			if err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		default:
+			if _, ok := del.Single(); ok != c.single {
+				t.Errorf("%s: a single item: %v", c.name, ok)
+			}
+		}
+	}
+}
+
+// The items of a loaded entity are deleted as they were loaded, hidden ones included, the
+// root last.
+func TestDeletionOfLoaded(t *testing.T) {
+	m := Of[Shop](t)
+	s, _ := load[Shop](t, m, whole(m, "1"), shop()[:4]...)
+	hidden := Images(t, m, stored("LINE#z", item.Attributes{"_a": B("x")}))[0]
+	s.Hide(hidden.Place, &snapshot.Hidden{Hidden: hidden.HiddenOf(), Stored: snapshot.StoredOf(m, &hidden)})
+	s.Hide(m.At(0, Text("SHOP#1"), Text("LINE#y")), &snapshot.Hidden{})
+	del, err := change.NewDeletion(m, s.Selection, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		del.Loaded(s) // a second time, it is the same
+	}
+	want := lines("delete PLAN if b'v-PLAN'", "delete ADDRESS if b'v-ADDRESS'", "delete LINE#a if b'v-LINE#a'", "delete LINE#z if b'v-LINE#z'", "delete HEAD if b'v-HEAD'")
+	if got := show(del.All()); got != want || del.Root.SK.Text != "HEAD" {
+		t.Error(got)
+	}
+}
+
+// Of items that were read only the entity's own are deleted: an item that the model does
+// not know, or another entity's, stays.
+func TestDeletionOfFound(t *testing.T) {
+	m := Of[Topic](t)
+	topic := func(sk string, more item.Attributes) item.Attributes {
+		a := Item("BOARD#b", sk, more)
+		a["_v"] = B("v")
+		return a
+	}
+	deleting := item.NewStage(item.Deleting, Now).Value()
+	for _, c := range []struct {
+		name  string
+		items []item.Attributes
+		want  string
+		root  bool
+		begun bool
+	}{
+		{"nothing", nil, "", false, false},
+		{
+			"its own",
+			[]item.Attributes{topic("T#n", nil), topic("T#n#001", nil), topic("T#o", nil), topic("T#o#001", nil), topic("X", nil)},
+			lines("delete BOARD#b T#n#001 if b'v'", "delete BOARD#b T#n if b'v'"), true, false,
+		},
+		{"without a root", []item.Attributes{topic("T#n#001", item.Attributes{"_a": B("x")})}, "delete BOARD#b T#n#001 if b'v'", false, false},
+		{"begun", []item.Attributes{topic("T#n", item.Attributes{"_s": deleting}), topic("T#n#001", nil)}, lines("delete BOARD#b T#n#001 if b'v'", "delete BOARD#b T#n if b'v'"), true, true},
+		{"an insert that is not finished", []item.Attributes{topic("T#n", item.Attributes{"_s": item.NewStage(item.Inserting, Now).Value()})}, "delete BOARD#b T#n if b'v'", true, false},
+	} {
+		del, err := change.NewDeletion(m, whole(m, "b", "n"), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		root := del.Found(Images(t, m, c.items...))
+		if got := show(del.All()); got != c.want || (root != nil) != c.root || del.Begun != c.begun {
+			t.Errorf("%s: %s, root %v, begun %v", c.name, got, root, del.Begun)
+		}
+	}
+}
+
+// A single item is deleted whatever it holds, at a price that is a bound, unless it is
+// nobody's or another entity's.
+func TestBlindDelete(t *testing.T) {
+	m := Of[Topic](t)
+	for _, c := range []struct{ sk, err string }{
+		{"T#n#001", ""},
+		{"X", `the sort key "X" matches no field`},
+		{"T#o#001", `the sort key "T#o#001" is that of another entity than Board "b", Name "n"`},
+	} {
+		sel := single(whole(m, "b", "n"), c.sk)
+		sel.Parts = sel.Parts[:1]
+		del, err := change.NewDeletion(m, sel, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, _ := del.Single()
+		err = del.Blind(p)
+		switch {
+		case c.err != "":
+			if err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%s: %v", c.sk, err)
+			}
+		case err != nil:
+			t.Errorf("%s: %v", c.sk, err)
+		default:
+			r := del.Rest[0]
+			if e := r.Expect; r.Kind != write.Delete || e.Absent || e.Present || e.Version != nil || e.Old != nil || !r.Unread || r.Units().Max != 400 {
+				t.Errorf("%s: %+v", c.sk, r.Request)
+			}
+		}
+	}
+}
+
+// Items of another value of a field that the keys name, which is told by the root, are not
+// the entity's, unless a staged insert has put them.
+func TestBelongs(t *testing.T) {
+	m := Of[Ledger](t)
+	images := Images(t, m,
+		Item("1", "HEAD", item.Attributes{"Year": S("2026")}), Item("1", "E#2026#001", nil), Item("1", "E#2025#001", nil),
+		Item("1", "E#2025#002", item.Attributes{"_a": B("x")}), Item("1", "?", nil))
+	known := snapshot.Told(m, images)
+	var got []string
+	for i := range images {
+		if change.Belongs(m, &images[i], whole(m, "1").Identity, known) {
+			got = append(got, images[i].SK.Text)
+		}
+	}
+	if text := strings.Join(got, " "); text != "HEAD E#2026#001 E#2025#002" {
+		t.Error(text)
+	}
+}

@@ -1,0 +1,211 @@
+package change_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/itemize/itemize/internal/change"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/snapshot"
+	. "github.com/itemize/itemize/internal/testmodel"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// edited makes a loaded shop, and the doubt about an edit of it.
+func edited(t *testing.T, m *model.Model, edit func(v *Shop)) (*snapshot.Snapshot, *Shop, *change.Doubt) {
+	t.Helper()
+	s, v := load[Shop](t, m, whole(m, "1"), shop()...)
+	edit(v)
+	d, err := change.Of(s, nil, v, change.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests := change.Requests(d.Changes)
+	for _, r := range requests {
+		r.Prepare()
+	}
+	return s, v, change.NewDoubt(m, requests, d.Keys, nil)
+}
+
+// A doubt is told by the version that it gave an item, and of several by the latest.
+func TestToldBy(t *testing.T) {
+	m := Of[Shop](t)
+	_, _, first := edited(t, m, func(v *Shop) { v.Visits = 10 })
+	_, _, second := edited(t, m, func(v *Shop) { v.Visits, v.Plan = 20, nil })
+	doubts := change.Doubts{first, second}
+	at := first.Changes[0].Place
+	for _, c := range []struct {
+		name   string
+		at     item.Place
+		stored item.Attributes
+		want   *change.Doubt
+	}{
+		{"the first", at, item.Attributes{"_v": first.Changes[0].Token}, first},
+		{"the second", at, item.Attributes{"_v": second.Changes[0].Token}, second},
+		{"another's", at, item.Attributes{"_v": B("other")}, nil},
+		{"nothing there", at, nil, nil},
+		{"a deleted item tells nothing", second.Changes[1].Place, nil, nil},
+		{"at another place", second.Changes[1].Place, item.Attributes{"_v": first.Changes[0].Token}, nil},
+	} {
+		if got := doubts.ToldBy(c.at, c.stored); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+	same := *first
+	if got := (change.Doubts{first, &same}).ToldBy(at, item.Attributes{"_v": first.Changes[0].Token}); got != &same {
+		t.Error("of two it is not the latest")
+	}
+}
+
+// A write of an item ends the doubts about it, since their conditions cannot hold any more;
+// those that no change touches may still be applied late.
+func TestOverwrittenAndLate(t *testing.T) {
+	m := Of[Shop](t)
+	_, _, head := edited(t, m, func(v *Shop) { v.Visits = 10 })
+	_, _, both := edited(t, m, func(v *Shop) { v.Visits, v.Lines[0].Count = 20, 9 })
+	_, _, line := edited(t, m, func(v *Shop) { v.Lines[0].Count = 8 })
+	_, _, plan := edited(t, m, func(v *Shop) { v.Plan = nil })
+	doubts := change.Doubts{head, both, line, plan}
+	if late := doubts.Late(head.Changes); len(late) != 2 || late[0] != line || late[1] != plan {
+		t.Errorf("%d doubts are late", len(late))
+	}
+	if late := doubts.Late(nil); len(late) != 4 {
+		t.Errorf("without changes %d doubts are late", len(late))
+	}
+	rest := append(change.Doubts{}, doubts...).Overwritten([]snapshot.Effect{{Place: line.Changes[0].Place}})
+	if len(rest) != 2 || rest[0] != head || rest[1] != plan {
+		t.Errorf("%d doubts are left", len(rest))
+	}
+	if rest := append(change.Doubts{}, doubts...).Without(both); len(rest) != 3 || rest[1] != line {
+		t.Errorf("without one, %d are left", len(rest))
+	}
+	if places := doubts.Places(); len(places) != 5 || places[0] != head.Changes[0].Place {
+		t.Errorf("places: %v", places)
+	}
+}
+
+// A doubt is settled by what is stored: one of its versions says that it was applied, an
+// item that is as before that it was not.
+func TestApplied(t *testing.T) {
+	m, plain := Of[Shop](t), Of[Plain](t)
+	_, _, x := edited(t, m, func(v *Shop) { v.Visits, v.Lines[0].Count, v.Plan = 10, 9, nil })
+	token := func(i int) item.Attributes { return item.Attributes{"_v": x.Changes[i].Token} }
+	s, v := load[Plain](t, plain, whole(plain, "1"), Item("1", "HEAD", item.Attributes{"Name": S("n"), "Count": N("1")}), Item("1", "SIDE", item.Attributes{"Side": S("left")}))
+	v.Count, v.Side = 2, ""
+	d, err := change.Of(s, nil, v, change.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := change.NewDoubt(plain, change.Requests(d.Changes), d.Keys, nil)
+	for _, c := range []struct {
+		name  string
+		x     *change.Doubt
+		items map[string]item.Attributes
+		want  bool
+	}{
+		{"an own version", x, map[string]item.Attributes{"HEAD": token(0), "LINE#a": token(2)}, true},
+		{"another's first, an own behind", x, map[string]item.Attributes{"HEAD": {"_v": B("other")}, "LINE#a": token(2)}, true},
+		{"as before", x, map[string]item.Attributes{"HEAD": {"_v": B("v-HEAD")}, "LINE#a": {"_v": B("v-LINE#a")}}, false},
+		{"all written by others", x, map[string]item.Attributes{"HEAD": {"_v": B("other")}, "LINE#a": {"_v": B("other")}}, false},
+		{"nothing there", x, nil, false},
+		{"values, all as written", y, map[string]item.Attributes{"HEAD": {"Count": N("2")}}, true},
+		{"values, one is not", y, map[string]item.Attributes{"HEAD": {"Count": N("2")}, "SIDE": {"Side": S("left")}}, false},
+		{"values, as before", y, map[string]item.Attributes{"HEAD": {"Count": N("1")}, "SIDE": {"Side": S("left")}}, false},
+	} {
+		got, err := c.x.Applied(Now, func(r *write.Request) (item.Attributes, error) { return c.items[r.SK.Text], nil })
+		if err != nil || got != c.want {
+			t.Errorf("%s: %v %v", c.name, got, err)
+		}
+	}
+	broken := errors.New("broken")
+	if _, err := x.Applied(Now, func(*write.Request) (item.Attributes, error) { return nil, broken }); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+}
+
+// A doubt is independent of the value that it came from: what is edited later is not what
+// was sent.
+func TestDoubtIsFrozen(t *testing.T) {
+	m := Of[Shop](t)
+	s, v, x := edited(t, m, func(v *Shop) { v.Lines[0].Text, v.Notes[0].Text, v.ID = "sent", "sent", "1" })
+	v.Lines[0].Text, v.Notes[0].Text, v.ID = "later", "later", "2"
+	if got := x.Changes[0].Record.(*Line).Text + x.Changes[1].Record.(*Note).Text + x.Keys.Value.(*Shop).ID; got != "sentsent1" {
+		t.Errorf("the doubt holds %s", got)
+	}
+	v.ID = "1"
+	s.Apply(x.Keys, change.Effects(change.Requests(x.Changes)))
+	d, err := change.Of(s, nil, v, change.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := lines("update LINE#a Text='later' if "+Show(x.Changes[0].Token), "update NOTE#007 Text='later' if "+Show(x.Changes[1].Token))
+	if got := show(d.Changes); got != want {
+		t.Errorf("applied, the rest is %s", got)
+	}
+}
+
+// A save while a write is in doubt leaves nothing that could be applied after it: it gives
+// an item of the doubt a new version, unless it writes one anyway.
+func TestFence(t *testing.T) {
+	m := Of[Shop](t)
+	fence := "update HEAD if b'v-HEAD'"
+	for _, c := range []struct {
+		name        string
+		doubt, edit func(v *Shop)
+		want        string
+	}{
+		{"taken back", func(v *Shop) { v.Visits = 10 }, func(*Shop) {}, fence},
+		{"another item is written", func(v *Shop) { v.Visits = 10 }, func(v *Shop) { v.Lines[0].Count = 9 }, lines("update LINE#a Count=9 if b'v-LINE#a'", fence)},
+		{"the item itself is written", func(v *Shop) { v.Visits = 10 }, func(v *Shop) { v.Visits = 20 }, "update HEAD Visits=20 if b'v-HEAD'"},
+		{"of two items one is written", func(v *Shop) { v.Visits, v.Plan = 10, nil }, func(v *Shop) { v.Plan = nil }, "delete PLAN if b'v-PLAN'"},
+		{"of two items none is", func(v *Shop) { v.Visits, v.Plan = 10, nil }, func(*Shop) {}, fence},
+		{"a delete taken back", func(v *Shop) { v.Plan = nil }, func(*Shop) {}, "update PLAN if b'v-PLAN'"},
+	} {
+		s, _, x := edited(t, m, c.doubt)
+		_, v := load[Shop](t, m, whole(m, "1"), shop()...)
+		c.edit(v)
+		d, err := change.Of(s, change.Doubts{x}, v, change.Options{})
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got := show(d.Changes); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
+		}
+		apply(s, d)
+		if again, err := change.Of(s, nil, v, change.Options{}); err != nil || len(again.Changes) > 0 {
+			t.Errorf("%s: written, it is still changed: %s %v", c.name, show(again.Changes), err)
+		}
+	}
+}
+
+// One fence keeps out all doubts about its item.
+func TestOneFenceForAll(t *testing.T) {
+	m := Of[Shop](t)
+	s, _, x := edited(t, m, func(v *Shop) { v.Visits = 10 })
+	_, _, y := edited(t, m, func(v *Shop) { v.Visits, v.Plan = 20, nil })
+	_, v := load[Shop](t, m, whole(m, "1"), shop()...)
+	d, err := change.Of(s, change.Doubts{x, y}, v, change.Options{})
+	if err != nil || show(d.Changes) != "update HEAD if b'v-HEAD'" {
+		t.Errorf("%v", err)
+	}
+}
+
+// The put of an item that is not there cannot be fenced off: until it is too late for it,
+// nothing may be saved that leaves it out.
+func TestCannotBeFenced(t *testing.T) {
+	m := Of[Shop](t)
+	s, _, x := edited(t, m, func(v *Shop) { v.Lines = append(v.Lines, Line{SKU: "new"}) })
+	_, v := load[Shop](t, m, whole(m, "1"), shop()...)
+	_, err := change.Of(s, change.Doubts{x}, v, change.Options{})
+	var open *change.InDoubt
+	if !errors.As(err, &open) || !errors.Is(open.Err, change.ErrLate) || len(open.Places) != 1 || open.Places[0].SK.Text != "LINE#new" {
+		t.Errorf("%v", err)
+	}
+	v.Lines = append(v.Lines, Line{SKU: "new", Count: 5})
+	d, err := change.Of(s, change.Doubts{x}, v, change.Options{})
+	if err != nil || show(d.Changes) != "put LINE#new Count=5 Text='' if absent" {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,129 @@
+package change_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/itemize/itemize/internal/change"
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/schema"
+	. "github.com/itemize/itemize/internal/testmodel"
+)
+
+// of returns the index of the item with that sort key's beginning, and of one of its
+// attributes.
+func of(m *model.Model, field, attribute string) (it, a int) {
+	it = slices.IndexFunc(m.Schema.Items, func(x *schema.Item) bool { return strings.HasPrefix(x.Key.Text, field) })
+	return it, m.Schema.Items[it].Attribute(attribute)
+}
+
+// A patch's requests require what they assume of the stored items, and mark nothing as
+// known that was not read.
+func TestNewPatch(t *testing.T) {
+	m := Of[Shop](t)
+	head, name := of(m, "HEAD", "Name")
+	_, visits := of(m, "HEAD", "Visits")
+	line, _ := of(m, "LINE", "")
+	plan, _ := of(m, "PLAN", "")
+	set := codec.PatchChange{Kind: codec.PatchSet, Item: head, Attributes: []int{name}, Record: &Shop{Name: "n"}}
+	drop := codec.PatchChange{Kind: codec.PatchRemove, Item: head, Attributes: []int{name}}
+	count := codec.PatchChange{Kind: codec.PatchIncrement, Item: head, Attributes: []int{visits}, By: "2"}
+	add := codec.PatchChange{Kind: codec.PatchAdd, Item: line, Record: &Line{SKU: "a"}}
+	gone := codec.PatchChange{Kind: codec.PatchDelete, Item: plan}
+	upsert, entity := codec.PatchChange{Kind: codec.PatchUpsert}, codec.PatchChange{Kind: codec.PatchIfEntity}
+	condition := codec.PatchChange{Kind: codec.PatchIf, Item: head, Attributes: []int{visits}, Record: &Shop{Visits: 7}}
+	for _, c := range []struct {
+		name string
+		all  []codec.PatchChange
+		want []string
+		err  string
+	}{
+		{"set", []codec.PatchChange{set}, []string{"update HEAD: Name='n' | attribute_exists(PK) AND attribute_not_exists(_s)"}, ""},
+		{"removed", []codec.PatchChange{drop}, []string{"update HEAD: -Name | attribute_exists(PK) AND attribute_not_exists(_s)"}, ""},
+		{"the last of several", []codec.PatchChange{set, drop}, []string{"update HEAD: -Name | attribute_exists(PK) AND attribute_not_exists(_s)"}, ""},
+		{"incremented", []codec.PatchChange{count}, []string{"update HEAD: Visits+2 | attribute_exists(PK) AND attribute_not_exists(_s)"}, ""},
+		{"on a condition", []codec.PatchChange{set, condition}, []string{"update HEAD: Name='n' | attribute_exists(PK) AND attribute_not_exists(_s) AND Visits = 7"}, ""},
+		{"added", []codec.PatchChange{add}, []string{"put LINE#a: Count=0 Text='' | attribute_not_exists(PK)"}, ""},
+		{"deleted", []codec.PatchChange{gone}, []string{"delete PLAN: | attribute_exists(PK) AND attribute_not_exists(_a)"}, ""},
+		{"upserted", []codec.PatchChange{set, upsert}, []string{"update HEAD: Name='n' | attribute_not_exists(_s)"}, ""},
+		{
+			"if the entity is there",
+			[]codec.PatchChange{add, entity},
+			[]string{"put LINE#a: Count=0 Text='' | attribute_not_exists(PK)", "check HEAD: | attribute_exists(PK) AND attribute_not_exists(_s)"},
+			"",
+		},
+		{"nothing", nil, nil, "the patch changes nothing"},
+		{"a condition alone", []codec.PatchChange{condition}, nil, "the patch only checks, and changes nothing"},
+		{"set and incremented", []codec.PatchChange{count, {Kind: codec.PatchSet, Item: head, Attributes: []int{visits}, Record: &Shop{}}}, nil, "the patch increments it and changes it as well"},
+		{"added twice", []codec.PatchChange{add, add}, nil, "the patch changes SHOP#1 LINE#a twice in ways that exclude each other"},
+	} {
+		x, err := change.NewPatch(m, whole(m, "1"), c.all)
+		if c.err != "" {
+			if err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		var got []string
+		for _, r := range x.Requests() {
+			text := string(r.Kind) + " " + r.SK.Text + ":"
+			for _, a := range r.Set {
+				text += " " + a.Name + "=" + Show(a.Value)
+			}
+			for _, a := range r.Remove {
+				text += " -" + a.Name
+			}
+			for _, a := range r.Increments {
+				text += " " + a.Name + "+" + Show(a.Value)
+			}
+			got = append(got, text+" | "+rendered(t, r))
+			if !r.Expect.Blind {
+				t.Errorf("%s: %s is not blind", c.name, r.Place)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s:\n got %s\nwant %s", c.name, strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+		}
+	}
+}
+
+// An item that a staged insert put is met again as what it is: the live entity's is
+// written on condition of its attempt, what was left over is replaced.
+func TestStray(t *testing.T) {
+	m := Of[Shop](t)
+	plan, tier := of(m, "PLAN", "Tier")
+	line, _ := of(m, "LINE", "")
+	x, err := change.NewPatch(m, whole(m, "1"), []codec.PatchChange{
+		{Kind: codec.PatchSet, Item: plan, Attributes: []int{tier}, Record: &Shop{Plan: &Plan{Tier: "t"}}},
+		{Kind: codec.PatchAdd, Item: line, Record: &Line{SKU: "a"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := []item.Attributes{{"_a": B("live")}, {"_a": B("old")}}
+	if stray := x.Stray(stored); !slices.Equal(stray, []int{0, 1}) {
+		t.Errorf("stray: %v", stray)
+	}
+	x.Items[0].OfLive(B("live"))
+	x.Items[1].Replacing(item.Hidden{Size: 3000, Attempt: B("old")})
+	if stray := x.Stray(stored); len(stray) > 0 {
+		t.Errorf("still stray: %v", stray)
+	}
+	update, put := x.Items[0], x.Items[1]
+	if got := rendered(t, &update.Request); got != "attribute_exists(PK) AND _a = b'live'" || !slices.Contains(update.Remove, item.DropAttempt) {
+		t.Errorf("%s, removed %v", got, update.Remove)
+	}
+	if got := rendered(t, &put.Request); got != "attribute_not_exists(PK) OR _a = b'old'" || put.OldSize != 3000 {
+		t.Errorf("%s", got)
+	}
+	if stray := x.Stray([]item.Attributes{nil, {"_a": B("other")}}); !slices.Equal(stray, []int{1}) {
+		t.Errorf("stray: %v", stray)
+	}
+}

@@ -1,0 +1,342 @@
+package write_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/item"
+	. "github.com/itemize/itemize/internal/testmodel"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// things is a table that belongs to no model.
+var things = &item.Table{Name: "things", Hash: "PK", Range: "SK"}
+
+var versioned = item.Reserved{Version: "_v"}
+
+// request returns a request of a kind for an item of some bytes.
+func request(kind write.Kind, sk string, bytes int) *write.Request {
+	r := &write.Request{
+		Kind: kind, Place: item.Place{Table: things, PK: Text("p"), SK: Text(sk)}, Label: "Thing", Field: sk,
+		Reserved: versioned, OldSize: bytes, NewSize: bytes,
+	}
+	switch kind {
+	case write.Put:
+		r.New, r.OldSize, r.Put, r.Expect.Absent = true, 0, r.Key(), true
+	case write.Delete:
+		r.NewSize = 0
+	}
+	return r
+}
+
+func put(sk string) *write.Request    { return request(write.Put, sk, 100) }
+func update(sk string) *write.Request { return request(write.Update, sk, 100) }
+func remove(sk string) *write.Request { return request(write.Delete, sk, 100) }
+func check(sk string) *write.Request  { return request(write.Check, sk, 100) }
+
+func root(r *write.Request) *write.Request {
+	r.Root = true
+	return r
+}
+
+func many(n, bytes int) []*write.Request {
+	var all []*write.Request
+	for i := range n {
+		all = append(all, request(write.Update, fmt.Sprintf("I%03d", i), bytes))
+	}
+	return all
+}
+
+// shape describes a plan: its mode, and its steps with "+" between the requests of one and
+// "!" behind one that is sent as a transaction.
+func shape(p *write.Plan) string {
+	var steps []string
+	for _, st := range p.Steps {
+		var names []string
+		for _, r := range st.Requests {
+			names = append(names, string(r.Kind)+" "+r.Field)
+		}
+		step := strings.Join(names, "+")
+		if st.Together {
+			step += "!"
+		}
+		steps = append(steps, step)
+	}
+	return string(p.Mode) + ": " + strings.Join(steps, "; ")
+}
+
+// staging makes steps that show what they were made of.
+func staging(requests []*write.Request) []write.Step {
+	return []write.Step{{Requests: requests[:1]}, {Requests: requests[1:]}}
+}
+
+type (
+	requests = []*write.Request
+	choice   = write.Choice
+)
+
+// Which mode is chosen, by what the caller asked for and what the requests allow: nothing
+// but this table says so.
+func TestArrange(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		requests, checks requests
+		choice           choice
+		want             string
+	}{
+		{"nothing", nil, nil, choice{}, "nothing to write: "},
+		{"nothing, whatever is asked for", nil, nil, choice{Independent: true, Staged: true, ExactlyOnce: true, Stage: staging, Delete: true}, "nothing to write: "},
+		{"checks alone write nothing", nil, requests{check("A")}, choice{}, "nothing to write: "},
+
+		{"one", requests{update("A")}, nil, choice{}, "one request: update A"},
+		{"one, independent", requests{update("A")}, nil, choice{Independent: true}, "one request: update A"},
+		{"one, exactly once", requests{update("A")}, nil, choice{ExactlyOnce: true}, "one request: update A!"},
+		{"one insert, staged", requests{root(put("A"))}, nil, choice{Staged: true, Stage: staging}, "one request: put A"},
+		{"one that cannot be staged", requests{update("A")}, nil, choice{Staged: true}, "one request: update A"},
+		{"one with a check", requests{update("A")}, requests{check("B")}, choice{}, "one transaction: update A+check B!"},
+
+		{"several", requests{update("A"), put("B")}, nil, choice{}, "one transaction: update A+put B!"},
+		{"several, exactly once", requests{update("A"), put("B")}, nil, choice{ExactlyOnce: true}, "one transaction: update A+put B!"},
+		{"several with checks", requests{update("A"), put("B")}, requests{check("C"), check("D")}, choice{}, "one transaction: update A+put B+check C+check D!"},
+		{"an insert that fits", requests{root(put("A")), put("B")}, nil, choice{Stage: staging}, "one transaction: put A+put B!"},
+		{"a delete that fits", requests{remove("B"), root(remove("A"))}, nil, choice{Stage: staging, Delete: true}, "one transaction: delete B+delete A!"},
+
+		{
+			"one by one: puts before deletes, in their order",
+			requests{remove("A"), update("B"), put("C"), remove("D")},
+			nil,
+			choice{Independent: true},
+			"one by one: update B; put C; delete A; delete D",
+		},
+		{
+			"one by one: an insert's root first",
+			requests{put("A"), root(put("B")), put("C")},
+			nil,
+			choice{Independent: true, Stage: staging},
+			"one by one: put B; put A; put C",
+		},
+		{
+			"one by one: an update's root in its order",
+			requests{update("A"), root(update("B"))},
+			nil,
+			choice{Independent: true},
+			"one by one: update A; update B",
+		},
+		{
+			"one by one: a root's delete last",
+			requests{root(remove("A")), remove("B"), put("C")},
+			nil,
+			choice{Independent: true, Delete: true, Stage: staging},
+			"one by one: put C; delete B; delete A",
+		},
+		{
+			"one by one, exactly once",
+			requests{update("A"), update("B")},
+			nil,
+			choice{Independent: true, ExactlyOnce: true},
+			"one by one: update A!; update B!",
+		},
+
+		{"an insert, staged", requests{root(put("A")), put("B")}, nil, choice{Staged: true, Stage: staging}, "staged: put A; put B"},
+		{"a delete, staged", requests{root(remove("A")), remove("B")}, nil, choice{Staged: true, Delete: true, Stage: staging}, "staged: delete A; delete B"},
+		{"a delete of one item, staged", requests{root(remove("A"))}, nil, choice{Staged: true, Delete: true, Stage: staging}, "staged: delete A; "},
+		{"staged, and nothing to stage", requests{update("A"), update("B")}, nil, choice{Staged: true}, "one transaction: update A+update B!"},
+		{"an insert in the way of an unfinished one", requests{root(put("A"))}, nil, choice{Unfinished: true, Stage: staging}, "staged: put A; "},
+		{"an unfinished one, independent", requests{root(put("A")), put("B")}, nil, choice{Unfinished: true, Independent: true, Stage: staging}, "staged: put A; put B"},
+		{"a delete that has begun", requests{root(remove("A"))}, nil, choice{Unfinished: true, Delete: true, Stage: staging}, "staged: delete A; "},
+	} {
+		p, err := write.Arrange(c.requests, c.checks, c.choice)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got := shape(p); got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+// What does not fit a transaction is staged where that is possible, sent one by one where
+// that is asked for, and otherwise refused with what to do instead.
+func TestArrangeTooMany(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		requests requests
+		checks   requests
+		choice   choice
+		mode     write.Mode
+		steps    int
+		err      string
+	}{
+		{"a hundred items fit", many(100, 10), nil, choice{}, write.Transaction, 1, ""},
+		{
+			"one more does not", many(101, 10), nil,
+			choice{},
+			"", 0,
+			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): save with Independent, one by one, or save in parts",
+		},
+		{"one by one", many(101, 10), nil, choice{Independent: true}, write.OneByOne, 101, ""},
+		{"staged by itself", many(101, 10), nil, choice{Stage: staging}, write.Staged, 2, ""},
+		{"independent rather than staged", many(101, 10), nil, choice{Independent: true, Stage: staging}, write.OneByOne, 101, ""},
+		{"a delete", many(101, 10), nil, choice{Delete: true, Stage: staging}, write.Staged, 2, ""},
+		{
+			"a delete, exactly once", many(101, 10), nil,
+			choice{Delete: true, ExactlyOnce: true, Stage: staging},
+			"", 0,
+			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): save with Independent, one by one, or save in parts",
+		},
+		{"4 MB fit", many(16, 4<<20/16), nil, choice{}, write.Transaction, 1, ""},
+		{
+			"more do not", many(16, 4<<20/16+1), nil,
+			choice{},
+			"", 0,
+			"Thing: 16 items of 4194320 bytes do not fit one transaction (100 items, 4194304 bytes): save with Independent, one by one, or save in parts",
+		},
+		{"more, staged by itself", many(16, 4<<20/16+1), nil, choice{Stage: staging}, write.Staged, 2, ""},
+		{
+			"with checks", many(60, 10), func() requests {
+				all := many(41, 10)
+				for _, r := range all {
+					r.Kind = write.Check
+				}
+				return all
+			}(),
+			choice{},
+			"", 0,
+			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): load less, so that less is checked, or save without CheckLoaded",
+		},
+	} {
+		p, err := write.Arrange(c.requests, c.checks, c.choice)
+		if text := fmt.Sprint(err); c.err == "" && err != nil || c.err != "" && text != c.err {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if p != nil && (p.Mode != c.mode || len(p.Steps) != c.steps) {
+			t.Errorf("%s: %s in %d steps, want %s in %d", c.name, p.Mode, len(p.Steps), c.mode, c.steps)
+		}
+	}
+}
+
+// Every write of an item with versions gets a new one, each its own; checks, deletes and
+// items without versions get none.
+func TestArrangeGivesVersions(t *testing.T) {
+	a, b, d, k, plain := put("A"), update("B"), remove("D"), check("K"), put("P")
+	plain.Reserved = item.Reserved{}
+	if _, err := write.Arrange(requests{a, b, d, plain}, requests{k}, choice{}); err != nil {
+		t.Fatal(err)
+	}
+	if a.Token == nil || b.Token == nil || Show(a.Token) == Show(b.Token) {
+		t.Errorf("the put has %v, the update %v", a.Token, b.Token)
+	}
+	if d.Token != nil || k.Token != nil || plain.Token != nil {
+		t.Errorf("the delete has %v, the check %v, the plain item %v", d.Token, k.Token, plain.Token)
+	}
+	first := Show(a.Token)
+	if _, err := write.Arrange(requests{a}, nil, choice{}); err != nil || Show(a.Token) == first {
+		t.Errorf("arranged again, the version is the same: %v", err)
+	}
+}
+
+// The price of a request follows the sizes before and after, with bounds where an unread
+// item may be there.
+func TestUnits(t *testing.T) {
+	sized := func(kind write.Kind, old, now int, unread bool) *write.Request {
+		return &write.Request{Kind: kind, OldSize: old, NewSize: now, Unread: unread}
+	}
+	for _, c := range []struct {
+		name string
+		r    *write.Request
+		want string
+	}{
+		{"a small put", sized(write.Put, 0, 100, false), "1"},
+		{"a put of 1 KB", sized(write.Put, 0, 1024, false), "1"},
+		{"a put of more", sized(write.Put, 0, 1025, false), "2"},
+		{"a put in place of a larger item", sized(write.Put, 5000, 100, false), "5"},
+		{"an update that shrinks", sized(write.Update, 3000, 100, false), "3"},
+		{"an update that grows", sized(write.Update, 100, 3000, false), "3"},
+		{"a delete", sized(write.Delete, 3000, 0, false), "3"},
+		{"a delete unread", sized(write.Delete, 0, 0, true), "1 to 400"},
+		{"a put where something expired may be", sized(write.Put, 0, 2000, true), "2 to 400"},
+		{"a check", sized(write.Check, 3000, 3000, false), "3"},
+	} {
+		if got := c.r.Units().String(); got != c.want {
+			t.Errorf("%s costs %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// A plan's calls, items and price are those of its steps: a transaction is one call at the
+// double price.
+func TestPlanPrices(t *testing.T) {
+	all := func() requests { return requests{put("A"), request(write.Update, "B", 2000), remove("C")} }
+	for _, c := range []struct {
+		name   string
+		choice choice
+		calls  int
+		wcu    string
+		items  string
+	}{
+		{"together", choice{}, 1, "8", "A 2, B 4, C 2"},
+		{"one by one", choice{Independent: true}, 3, "4", "A 1, B 2, C 1"},
+		{"each a transaction", choice{Independent: true, ExactlyOnce: true}, 3, "8", "A 2, B 4, C 2"},
+		{"staged", choice{Staged: true, Stage: staging}, 3, "4", "A 1, B 2, C 1"},
+	} {
+		p, err := write.Arrange(all(), nil, c.choice)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var items []string
+		p.Items(func(r *write.Request, wcu cost.Units) { items = append(items, r.Field+" "+wcu.String()) })
+		if got := strings.Join(items, ", "); p.Calls() != c.calls || p.Units().String() != c.wcu || got != c.items {
+			t.Errorf("%s: %d calls, %s WCU: %s", c.name, p.Calls(), p.Units(), got)
+		}
+	}
+}
+
+// The alternatives of a plan are the modes that it is not sent in and could be, with their
+// calls and prices.
+func TestAlternatives(t *testing.T) {
+	two := requests{put("A"), request(write.Update, "B", 2000)}
+	for _, c := range []struct {
+		name     string
+		mode     write.Mode
+		requests requests
+		choice   choice
+		want     []write.Alternative
+	}{
+		{"one request has none", write.One, requests{put("A")}, choice{Stage: staging}, nil},
+		{"a transaction", write.Transaction, two, choice{}, []write.Alternative{{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)}}},
+		{"one by one", write.OneByOne, two, choice{}, []write.Alternative{{Mode: write.Transaction, Calls: 1, WCU: cost.Exactly(6)}}},
+		{"an insert", write.Transaction, two, choice{Stage: staging}, []write.Alternative{
+			{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)}, {Mode: write.Staged, Calls: 2, WCU: cost.Exactly(3)},
+		}},
+		{"a delete is not staged for its price", write.Transaction, two, choice{Stage: staging, Delete: true}, []write.Alternative{
+			{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)},
+		}},
+		{"too many for a transaction", write.OneByOne, many(101, 10), choice{}, nil},
+	} {
+		if diff := cmp.Diff(c.want, write.Alternatives(c.mode, c.requests, c.choice)); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
+}
+
+// Plans show the attributes that a request changes, sorted, or those that it was told to
+// show; what ends a staged insert's attempt is shown by none.
+func TestAttributes(t *testing.T) {
+	r := update("A")
+	r.Set = []item.Assignment{{Name: "z", Value: S("1")}, {Name: "b", Value: S("1")}}
+	r.Remove = []item.Assignment{{Name: "c"}, item.DropAttempt}
+	r.Increments = []item.Assignment{{Name: "a", Value: N("1")}}
+	if got := strings.Join(r.Attributes(), " "); got != "a b c z" {
+		t.Errorf("shown: %s", got)
+	}
+	r.Shown = []string{"y", "x"}
+	if got := strings.Join(r.Attributes(), " "); got != "x y" || r.Shown[0] != "y" {
+		t.Errorf("shown: %s, and the request's own %v", got, r.Shown)
+	}
+}
