@@ -3,6 +3,7 @@ package mapper_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -237,5 +238,23 @@ func TestFilterAndProject(t *testing.T) {
 	}
 	if _, err := q.Filter(w.Title.Equal("\xff")).Input(users); err == nil || !strings.Contains(err.Error(), "not valid UTF-8") {
 		t.Errorf("a filter that cannot be gave %v", err)
+	}
+}
+
+// What is too large is a *TooLargeError in a patch as well, and one item that is written
+// exactly once is a transaction.
+func TestPatchErrorsAndModes(t *testing.T) {
+	users, err := mapper.New[store.User](&recorder{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := store.UserByID("1").Patch(store.UserFields.Email.Set(strings.Repeat("x", 410_000)))
+	var tooLarge *mapper.TooLargeError
+	if _, err := large.Plan(users); !errors.As(err, &tooLarge) {
+		t.Errorf("%T: %v", err, err)
+	}
+	p, err := store.UserByID("1").Patch(store.UserFields.Email.Set("a")).Plan(users, mapper.ExactlyOnce())
+	if err != nil || p.Mode != mapper.ModeTransaction || p.Requests() != 1 || p.WCU.Min != 2 {
+		t.Error(p, err)
 	}
 }

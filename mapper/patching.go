@@ -39,7 +39,11 @@ func (x *patching) plan() (*write.Plan, error) {
 	if !write.Fits(requests) {
 		return nil, x.g.model.Errorf("the patch changes %d items, more than a transaction takes (%d): use several patches", len(requests), cost.MaxTransactItems)
 	}
-	return write.Arrange(requests, nil, write.Choice{ExactlyOnce: x.exactlyOnce})
+	plan, err := write.Arrange(requests, nil, write.Choice{ExactlyOnce: x.exactlyOnce})
+	if err == nil && x.exactlyOnce {
+		plan.Mode = write.Transaction
+	}
+	return plan, err
 }
 
 // send sends the patch. Where staged inserts have put or left items in its way, it goes

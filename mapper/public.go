@@ -41,12 +41,6 @@ func placesOf(requests []*write.Request) []item.Place {
 func (g *engine) public(err error) error {
 	label := g.model.Label()
 	switch e := err.(type) {
-	case change.Faults:
-		all := make([]error, len(e))
-		for i := range e {
-			all[i] = g.public(e[i])
-		}
-		return errors.Join(all...)
 	case *change.NotLoaded:
 		return g.notLoaded(e)
 	case *change.KeyChanged:
@@ -61,6 +55,12 @@ func (g *engine) public(err error) error {
 		return outcomeUnknown(label, e.Places, e.Err)
 	case *search.NotFound:
 		return notFound(label, e.Name, e.Pending)
+	case change.Faults:
+		all := make([]error, len(e))
+		for i := range e {
+			all[i] = g.public(e[i])
+		}
+		return errors.Join(all...)
 	}
 	return err
 }

@@ -70,7 +70,7 @@ func (del *Deletion) Blind(p selection.Part) error {
 
 // Loaded replaces the deletes by those of an entity's items as they were loaded.
 func (del *Deletion) Loaded(s *snapshot.Snapshot) {
-	del.Root, del.Rest = nil, nil
+	del.Root, del.Rest, del.Begun = nil, nil, false
 	for i, all := range s.Items {
 		for _, r := range all {
 			del.add(del.m.Schema.Items[i], r)
@@ -89,7 +89,7 @@ func (del *Deletion) Loaded(s *snapshot.Snapshot) {
 // Found replaces the deletes by those of items as they were read. It returns the root,
 // nil for none.
 func (del *Deletion) Found(images []item.Image) *item.Image {
-	del.Root, del.Rest = nil, nil
+	del.Root, del.Rest, del.Begun = nil, nil, false
 	var root *item.Image
 	known := snapshot.Told(del.m, images)
 	for i := range images {

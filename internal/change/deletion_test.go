@@ -172,3 +172,23 @@ func TestBelongs(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// What a second reading finds does not keep what the first one said.
+func TestFoundAgain(t *testing.T) {
+	m := Of[Shop](t)
+	del, err := change.NewDeletion(m, whole(m, "1"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := item.Attributes{"PK": S("SHOP#1"), "SK": S("HEAD"), "_s": item.NewStage(item.Deleting, Now).Value()}
+	img, err := m.Image(0, begun)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if del.Found([]item.Image{img}); !del.Begun {
+		t.Fatal("the delete that has begun is not noticed")
+	}
+	if del.Found(nil); del.Begun || del.Root != nil {
+		t.Error("the second reading found nothing, and the delete is still taken for begun")
+	}
+}

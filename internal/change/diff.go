@@ -34,6 +34,14 @@ type Faults []error
 
 func (f Faults) Error() string { return errors.Join(f...).Error() }
 
+// and returns the faults with one more, if there is one.
+func (f Faults) and(err error) Faults {
+	if err == nil {
+		return f
+	}
+	return append(f, err)
+}
+
 // Unwrap returns the faults.
 func (f Faults) Unwrap() []error { return f }
 

@@ -140,7 +140,8 @@ func (x *Doubt) Applied(now time.Time, look func(*write.Request) (item.Attribute
 			return false, err
 		case versioned && r.Wrote(stored):
 			return true, nil
-		case versioned && r.Before(stored, now), !versioned && !r.Holds(stored):
+		case versioned && r.Before(stored, now) && !r.Expect.Absent, !versioned && !r.Holds(stored):
+			// An item that is absent may have been put, and deleted since.
 			return false, nil
 		}
 	}

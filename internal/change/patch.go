@@ -1,7 +1,7 @@
 package change
 
 import (
-	"errors"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -55,14 +55,16 @@ func NewPatch(m *model.Model, sel selection.Selection, all []codec.PatchChange) 
 		x.upsert = x.upsert || p.Kind == codec.PatchUpsert
 		x.entity = x.entity || p.Kind == codec.PatchIfEntity
 	}
-	var errs []error
+	var faults Faults
 	for _, p := range all {
 		if p.Kind != codec.PatchUpsert && p.Kind != codec.PatchIfEntity {
-			errs = append(errs, x.change(p))
+			faults = faults.and(x.change(p))
 		}
 	}
-	errs = append(errs, x.finish())
-	return x, errors.Join(errs...)
+	if faults = faults.and(x.finish()); len(faults) > 0 {
+		return nil, faults
+	}
+	return x, nil
 }
 
 // Requests returns the patch's requests.
@@ -270,7 +272,7 @@ func (x *Patch) finish() error {
 		if !ch.changes() {
 			ch.Kind = write.Check
 		}
-		if err := errors.Join(x.fillKeys(ch), x.size(ch)); err != nil {
+		if err := cmp.Or(x.fillKeys(ch), x.size(ch)); err != nil {
 			return err
 		}
 	}
@@ -335,7 +337,7 @@ func (x *Patch) Stray(stored []item.Attributes) []int {
 // OfLive makes the patch reckon with an item that came with the live entity.
 func (ch *PatchItem) OfLive(attempt types.AttributeValue) {
 	ch.attempt = attempt
-	if ch.Kind == write.Update {
+	if ch.Kind == write.Update && !slices.Contains(ch.Remove, item.DropAttempt) {
 		ch.Remove = append(ch.Remove, item.DropAttempt)
 	}
 	ch.expect()

@@ -5,36 +5,34 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/condition"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/schema"
 	. "github.com/itemize/itemize/internal/testmodel"
 )
 
-// of returns the index of the item with that sort key's beginning, and of one of its
-// attributes.
-func of(m *model.Model, field, attribute string) (it, a int) {
-	it = slices.IndexFunc(m.Schema.Items, func(x *schema.Item) bool { return strings.HasPrefix(x.Key.Text, field) })
-	return it, m.Schema.Items[it].Attribute(attribute)
+// of returns the index of the item whose sort key begins so.
+func of(m *model.Model, begin string) int {
+	return slices.IndexFunc(m.Schema.Items, func(x *schema.Item) bool { return strings.HasPrefix(x.Key.Text, begin) })
 }
 
 // A patch's requests require what they assume of the stored items, and mark nothing as
 // known that was not read.
 func TestNewPatch(t *testing.T) {
 	m := Of[Shop](t)
-	head, name := of(m, "HEAD", "Name")
-	_, visits := of(m, "HEAD", "Visits")
-	line, _ := of(m, "LINE", "")
-	plan, _ := of(m, "PLAN", "")
-	set := codec.PatchChange{Kind: codec.PatchSet, Item: head, Attributes: []int{name}, Record: &Shop{Name: "n"}}
-	drop := codec.PatchChange{Kind: codec.PatchRemove, Item: head, Attributes: []int{name}}
-	count := codec.PatchChange{Kind: codec.PatchIncrement, Item: head, Attributes: []int{visits}, By: "2"}
+	head, line, plan := of(m, "HEAD"), of(m, "LINE"), of(m, "PLAN")
+	set := codec.PatchChange{Kind: codec.PatchSet, Item: head, Field: "Name", Apply: func(v any) { v.(*Shop).Name = "n" }}
+	drop := codec.PatchChange{Kind: codec.PatchRemove, Item: head, Field: "Name"}
+	count := codec.PatchChange{Kind: codec.PatchIncrement, Item: head, Field: "Visits", By: "2"}
 	add := codec.PatchChange{Kind: codec.PatchAdd, Item: line, Record: &Line{SKU: "a"}}
 	gone := codec.PatchChange{Kind: codec.PatchDelete, Item: plan}
 	upsert, entity := codec.PatchChange{Kind: codec.PatchUpsert}, codec.PatchChange{Kind: codec.PatchIfEntity}
-	condition := codec.PatchChange{Kind: codec.PatchIf, Item: head, Attributes: []int{visits}, Record: &Shop{Visits: 7}}
+	seven := condition.New(condition.Field{Name: "Visits", Attribute: "Visits"}, func(x *attr.Expression, name string) string { return name + " = " + x.Value(N("7")) })
+	when := codec.PatchChange{Kind: codec.PatchIf, Item: head, Condition: seven}
 	for _, c := range []struct {
 		name string
 		all  []codec.PatchChange
@@ -45,7 +43,7 @@ func TestNewPatch(t *testing.T) {
 		{"removed", []codec.PatchChange{drop}, []string{"update HEAD: -Name | attribute_exists(PK) AND attribute_not_exists(_s)"}, ""},
 		{"the last of several", []codec.PatchChange{set, drop}, []string{"update HEAD: -Name | attribute_exists(PK) AND attribute_not_exists(_s)"}, ""},
 		{"incremented", []codec.PatchChange{count}, []string{"update HEAD: Visits+2 | attribute_exists(PK) AND attribute_not_exists(_s)"}, ""},
-		{"on a condition", []codec.PatchChange{set, condition}, []string{"update HEAD: Name='n' | attribute_exists(PK) AND attribute_not_exists(_s) AND Visits = 7"}, ""},
+		{"on a condition", []codec.PatchChange{set, when}, []string{"update HEAD: Name='n' | attribute_exists(PK) AND attribute_not_exists(_s) AND Visits = 7"}, ""},
 		{"added", []codec.PatchChange{add}, []string{"put LINE#a: Count=0 Text='' | attribute_not_exists(PK)"}, ""},
 		{"deleted", []codec.PatchChange{gone}, []string{"delete PLAN: | attribute_exists(PK) AND attribute_not_exists(_a)"}, ""},
 		{"upserted", []codec.PatchChange{set, upsert}, []string{"update HEAD: Name='n' | attribute_not_exists(_s)"}, ""},
@@ -56,8 +54,8 @@ func TestNewPatch(t *testing.T) {
 			"",
 		},
 		{"nothing", nil, nil, "the patch changes nothing"},
-		{"a condition alone", []codec.PatchChange{condition}, nil, "the patch only checks, and changes nothing"},
-		{"set and incremented", []codec.PatchChange{count, {Kind: codec.PatchSet, Item: head, Attributes: []int{visits}, Record: &Shop{}}}, nil, "the patch increments it and changes it as well"},
+		{"a condition alone", []codec.PatchChange{when}, nil, "the patch only checks, and changes nothing"},
+		{"set and incremented", []codec.PatchChange{count, {Kind: codec.PatchSet, Item: head, Field: "Visits", Apply: func(any) {}}}, nil, "the patch increments it and changes it as well"},
 		{"added twice", []codec.PatchChange{add, add}, nil, "the patch changes SHOP#1 LINE#a twice in ways that exclude each other"},
 	} {
 		x, err := change.NewPatch(m, whole(m, "1"), c.all)
@@ -98,10 +96,9 @@ func TestNewPatch(t *testing.T) {
 // written on condition of its attempt, what was left over is replaced.
 func TestStray(t *testing.T) {
 	m := Of[Shop](t)
-	plan, tier := of(m, "PLAN", "Tier")
-	line, _ := of(m, "LINE", "")
+	plan, line := of(m, "PLAN"), of(m, "LINE")
 	x, err := change.NewPatch(m, whole(m, "1"), []codec.PatchChange{
-		{Kind: codec.PatchSet, Item: plan, Attributes: []int{tier}, Record: &Shop{Plan: &Plan{Tier: "t"}}},
+		{Kind: codec.PatchSet, Item: plan, Part: true, Field: "Tier", Apply: func(v any) { v.(*Plan).Tier = "t" }},
 		{Kind: codec.PatchAdd, Item: line, Record: &Line{SKU: "a"}},
 	})
 	if err != nil {

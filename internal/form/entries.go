@@ -81,6 +81,7 @@ func (m *Entries) decode(p any, av types.AttributeValue, o Options) error {
 	}
 	k := m.Key.New()
 	for name := range from.Value {
+		m.Key.Clear(k)
 		if !m.text.set(k, name) {
 			return fallback(p, av, o)
 		}
@@ -91,6 +92,7 @@ func (m *Entries) decode(p any, av types.AttributeValue, o Options) error {
 		if err := m.Elem.decode(e, av, 0); err != nil {
 			return err
 		}
+		m.Key.Clear(k)
 		m.text.set(k, name)
 		m.put(p, k, e)
 	}

@@ -1,6 +1,7 @@
 package form_test
 
 import (
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -342,5 +343,29 @@ func TestAllocations(t *testing.T) {
 	a, b := &inner{City: "Rome", Zip: &zip}, &inner{City: "Rome", Zip: &zip}
 	if n := testing.AllocsPerRun(100, func() { f.Same(a, b, 0) }); n != 0 {
 		t.Errorf("comparing allocates %v times", n)
+	}
+}
+
+// onceKey is a map's key whose text can be read into a fresh value only.
+type onceKey struct{ s string }
+
+func (k onceKey) MarshalText() ([]byte, error) { return []byte(k.s), nil }
+
+func (k *onceKey) UnmarshalText(b []byte) error {
+	k.s += string(b)
+	return nil
+}
+
+// Each key of a map is read into a value of its own.
+func TestKeysAreReadOneByOne(t *testing.T) {
+	f := form.Reflected(schema.TypeOf(reflect.TypeFor[map[onceKey]int]()))
+	want := map[onceKey]int{{"a"}: 1, {"b"}: 2, {"c"}: 3}
+	av, err := f.Encode(&want, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[onceKey]int
+	if err := f.Decode(&got, av, 0); err != nil || !maps.Equal(got, want) {
+		t.Error(got, err)
 	}
 }

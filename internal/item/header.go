@@ -68,7 +68,7 @@ func (r Reserved) Expired(a Attributes, now time.Time) bool {
 		return false
 	}
 	at, err := strconv.ParseFloat(n.Value, 64)
-	return err == nil && int64(at) <= now.Unix()
+	return err == nil && at <= float64(now.Unix())
 }
 
 // TokenSize is the size of a version token in bytes. Tokens are random: 2^64 of them,

@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"context"
 	"iter"
 
@@ -99,16 +100,19 @@ func (m *merger) first() *input {
 		if len(in.items) == 0 {
 			continue
 		}
-		if best == nil || m.before(in.items[0].SK, best.items[0].SK) {
+		if best == nil || m.before(in.items[0].Place, best.items[0].Place) {
 			best = in
 		}
 	}
 	return best
 }
 
-func (m *merger) before(a, b key.Scalar) bool {
+// before compares the sort keys; those that are equal by table and partition, so that one
+// item that comes from several ranges comes from them one after the other.
+func (m *merger) before(a, b item.Place) bool {
+	c := key.Compare(a.SK, b.SK)
 	if m.reverse {
-		a, b = b, a
+		c = -c
 	}
-	return key.Compare(a, b) < 0
+	return cmp.Or(c, cmp.Compare(a.Table.Name, b.Table.Name), key.Compare(a.PK, b.PK)) < 0
 }

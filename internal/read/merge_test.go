@@ -199,6 +199,11 @@ func TestMergedTables(t *testing.T) {
 	if got, err := keysOf(read.Merged(context.Background(), src, parts, read.Options{}, &read.Usage{})); err != nil || got != "a a b c" {
 		t.Errorf("%s %v", got, err)
 	}
+	// A third range, over what the first one holds, adds nothing.
+	parts = append(parts, selection.Part{Table: 0, PK: Text("p"), Range: prefix("a")})
+	if got, err := keysOf(read.Merged(context.Background(), src, parts, read.Options{}, &read.Usage{})); err != nil || got != "a a b c" {
+		t.Errorf("%s %v", got, err)
+	}
 }
 
 // Merging holds a page of each range in memory: nothing is read before it is needed.

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/condition"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read"
@@ -79,7 +80,7 @@ func show(hits []search.Hit) string {
 // holds anything else is refused with what to do.
 func TestCheck(t *testing.T) {
 	shops, topics := Of[Shop](t), Of[Topic](t)
-	filter := exp.Name("x").Equal(exp.Value(1))
+	filter := []condition.Condition{condition.Raw(exp.Name("x").Equal(exp.Value(1)))}
 	all := selection.Range{Kind: selection.All}
 	none := selection.Range{Kind: selection.None}
 	for _, c := range []struct {
@@ -98,7 +99,7 @@ func TestCheck(t *testing.T) {
 		{"entities that are not flat", shops, search.Request{Selection: ranged(shops, "1", all), Elem: reflect.TypeFor[Shop]()}, "a query over the model itself needs a flat model"},
 		{"entities", topics, search.Request{Selection: topics.Select([]any{"b"}), Elem: topicType}, ""},
 		{"entities by a prefix", topics, search.Request{Selection: ranged(topics, "b", prefix("T#a")), Elem: topicType}, ""},
-		{"entities, filtered", topics, search.Request{Selection: topics.Select([]any{"b"}), Elem: topicType, Filter: &filter}, "a filter looks at the single item, and an entity has several"},
+		{"entities, filtered", topics, search.Request{Selection: topics.Select([]any{"b"}), Elem: topicType, Filter: filter}, "a filter looks at the single item, and an entity has several"},
 		{"entities without their roots", topics, search.Request{Selection: ranged(topics, "b", prefix("U#")), Elem: topicType}, "the root, without which no entity is found: select more"},
 		{"a wrong key", shops, search.Request{Selection: shops.Select(nil), Elem: lineType}, "Key got 0 values"},
 		{"after a cursor, in two ranges", shops, search.Request{Selection: ranged(shops, "1", prefix("LINE#a"), prefix("LINE#b")), Elem: lineType, After: "x"}, "After needs a query of one range, and this one has 2: use All"},
@@ -113,11 +114,11 @@ func TestCheck(t *testing.T) {
 // The limit of a page is that of the request only where every item that is read is a hit.
 func TestLimit(t *testing.T) {
 	shops, topics := Of[Shop](t), Of[Topic](t)
-	filter := exp.Name("x").Equal(exp.Value(1))
+	filter := []condition.Condition{condition.Raw(exp.Name("x").Equal(exp.Value(1)))}
 	kept := lines(shops)
 	kept.Selection.Parts[0].Keep = &selection.Filter{}
 	filtered := lines(shops)
-	filtered.Filter = &filter
+	filtered.Filter = filter
 	for _, c := range []struct {
 		name string
 		m    *model.Model
@@ -145,7 +146,7 @@ func TestProjection(t *testing.T) {
 		r    func(r *search.Request)
 		want string
 	}{
-		{func(r *search.Request) { r.Projection = []string{"Text"} }, "Text, PK, SK, _a, _s"},
+		{func(r *search.Request) { r.Projection = []search.Projected{{Field: "Text", Attribute: "Text"}} }, "Text, PK, SK, _a, _s"},
 		{func(r *search.Request) { r.KeysOnly = true }, "PK, SK, _a, _s"},
 	} {
 		r := lines(m)
@@ -315,13 +316,12 @@ func TestPageOfEntities(t *testing.T) {
 // refused, so that nobody reads by it what he may not.
 func TestCursors(t *testing.T) {
 	m := Of[Shop](t)
-	filter := func(n int) *exp.ConditionBuilder {
-		c := exp.Name("Count").Equal(exp.Value(n))
-		return &c
+	filter := func(n int) []condition.Condition {
+		return []condition.Condition{condition.Raw(exp.Name("Count").Equal(exp.Value(n)))}
 	}
 	base := func() search.Request {
 		r := lines(m)
-		r.Filter, r.Projection = filter(1), []string{"Text"}
+		r.Filter, r.Projection = filter(1), []search.Projected{{Field: "Text", Attribute: "Text"}}
 		return r
 	}
 	x, err := engine(m, &Client{Answers: []Answer{Page("LINE#b", line("a", nil))}}).New(base(), &read.Usage{})
@@ -347,12 +347,14 @@ func TestCursors(t *testing.T) {
 		"another kind of range": func(_ *search.Engine, r *search.Request) {
 			r.Selection = ranged(m, "1", selection.Range{Kind: selection.One, Low: Text("LINE#a")})
 		},
-		"another direction":  func(_ *search.Engine, r *search.Request) { r.Reverse = true },
-		"another filter":     func(_ *search.Engine, r *search.Request) { r.Filter = filter(2) },
-		"no filter":          func(_ *search.Engine, r *search.Request) { r.Filter = nil },
-		"another projection": func(_ *search.Engine, r *search.Request) { r.Projection = []string{"Count"} },
-		"keys only":          func(_ *search.Engine, r *search.Request) { r.KeysOnly = true },
-		"another key":        func(e *search.Engine, _ *search.Request) { e.CursorKey = []byte("another key of16") },
+		"another direction": func(_ *search.Engine, r *search.Request) { r.Reverse = true },
+		"another filter":    func(_ *search.Engine, r *search.Request) { r.Filter = filter(2) },
+		"no filter":         func(_ *search.Engine, r *search.Request) { r.Filter = nil },
+		"another projection": func(_ *search.Engine, r *search.Request) {
+			r.Projection = []search.Projected{{Field: "Count", Attribute: "Count"}}
+		},
+		"keys only":   func(_ *search.Engine, r *search.Request) { r.KeysOnly = true },
+		"another key": func(e *search.Engine, _ *search.Request) { e.CursorKey = []byte("another key of16") },
 		"instants that are kept": func(_ *search.Engine, r *search.Request) {
 			r.Selection.Parts[0].Keep = &selection.Filter{Item: 1}
 		},

@@ -188,6 +188,7 @@ func (in *insert) putPart(ctx context.Context, r *write.Request, t *write.Tally)
 
 // goLive makes the root live, on condition that the claim still stands.
 func (in *insert) goLive(ctx context.Context) error {
+	in.live.Set = []item.Assignment{item.Liveness{Attempt: in.stage.Attempt, Since: in.p.Now()}.Assign()}
 	o := in.p.Sender.One(ctx, in.live, in.t)
 	if o.State == write.Rejected && !o.Unsure {
 		return in.overtaken(nil)

@@ -52,7 +52,7 @@ func inserting(t *testing.T, m *model.Model, v any) *write.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := write.Arrange(change.Requests(d.Changes), nil, write.Choice{Staged: true, Stage: staging.InsertSteps(Now)})
+	p, err := write.Arrange(change.Requests(d.Changes), nil, write.Choice{Staged: true, Steps: staging.InsertSteps(Now)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func deleting(t *testing.T, m *model.Model, items ...item.Attributes) *write.Pla
 		t.Fatal(err)
 	}
 	del.Found(Images(t, m, items...))
-	p, err := write.Arrange(change.Requests(del.All()), nil, write.Choice{Staged: true, Delete: true, Stage: staging.DeleteSteps(Now)})
+	p, err := write.Arrange(change.Requests(del.All()), nil, write.Choice{Staged: true, Delete: true, Steps: staging.DeleteSteps(Now)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestInsertSteps(t *testing.T) {
 		t.Fatalf("%d steps", len(steps))
 	}
 	for _, st := range steps {
-		if st.Together {
+		if st.How == write.Together {
 			t.Error("a step is a transaction")
 		}
 	}
@@ -616,7 +616,7 @@ func TestDelete(t *testing.T) {
 }
 
 // A root is settled when it is live for so long that every reader sees it so.
-func TestSettled(t *testing.T) {
+func TestLongLive(t *testing.T) {
 	p := &staging.Protocol{Now: func() time.Time { return Now }}
 	var attempt types.AttributeValue = B("x")
 	for _, c := range []struct {
@@ -629,7 +629,7 @@ func TestSettled(t *testing.T) {
 		{item.Liveness{Attempt: attempt, Since: Now.Add(-31 * time.Minute)}, true},
 		{item.Liveness{Since: Now.Add(-time.Hour)}, false},
 	} {
-		if got := p.Settled(c.l); got != c.want {
+		if got := p.LongLive(c.l); got != c.want {
 			t.Errorf("%+v: %v", c.l, got)
 		}
 	}

@@ -90,10 +90,7 @@ func markOf(root *write.Request, st item.Stage) *write.Request {
 	mark := *root
 	a := st.Assign()
 	mark.Kind, mark.Set = write.Update, []item.Assignment{a}
-	mark.NewSize = root.OldSize + a.Size() - item.Assignment{Name: a.Name, Value: root.Header.Stage}.Size()
-	if root.Header.Version == nil {
-		mark.NewSize += root.Reserved.VersionSize()
-	}
+	mark.NewSize = root.OldSize + root.Reserved.Grows(root.Header, false) + a.Size() - item.Assignment{Name: a.Name, Value: root.Header.Stage}.Size()
 	if root.Expect.Version == nil {
 		mark.Expect.Old = &write.Old{Values: []item.Assignment{{Name: a.Name, Index: item.Unlisted, Value: root.Header.Stage}}}
 	}

@@ -26,7 +26,7 @@ type Expect struct {
 	Old *Old
 	// Present requires that the item is there, and not expired.
 	Present bool
-	// Terms are further conditions.
+	// Terms are further conditions. One that holds an OR stands in parentheses of its own.
 	Terms []attr.Condition
 	// Blind reports that the item was not read, so that nothing tells whether it is as it
 	// was.
@@ -62,13 +62,17 @@ const MaxTerms = cost.MaxOperators / 2
 func (r *Request) render(x *attr.Expression, now time.Time) string {
 	e := &r.Expect
 	switch {
-	case e.Absent:
-		return r.absent(x, now)
-	case e.Version != nil:
+	case e.Version != nil && len(e.Terms) == 0:
 		return x.Name(r.Reserved.Version) + " = " + x.Value(e.Version)
+	case e.Absent && len(e.Terms) == 0:
+		return r.absent(x, now)
 	}
 	var terms []string
 	switch {
+	case e.Absent:
+		terms = append(terms, "("+r.absent(x, now)+")")
+	case e.Version != nil:
+		terms = append(terms, x.Name(r.Reserved.Version)+" = "+x.Value(e.Version))
 	case e.Old != nil:
 		terms = append(terms, "attribute_exists("+x.Name(r.Table.Hash)+")")
 		if r.Reserved.Version != "" {

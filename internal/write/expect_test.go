@@ -76,13 +76,13 @@ func TestConditions(t *testing.T) {
 			"attribute_exists(PK) AND (attribute_not_exists(ttl) OR ttl > 1700000000)",
 		},
 		{"terms", versioned, write.Expect{Terms: []attr.Condition{term("a"), term("b")}}, "a = 1 AND b = 1"},
+		{"a version with terms", versioned, write.Expect{Version: B("v1"), Terms: []attr.Condition{term("a")}}, "_v = b'v1' AND a = 1"},
+		{"absent with terms", ttl, write.Expect{Absent: true, Terms: []attr.Condition{term("a")}}, "(attribute_not_exists(PK) OR ttl <= 1700000000) AND a = 1"},
 		{"present with terms", versioned, write.Expect{Present: true, Blind: true, Terms: []attr.Condition{item.NoAttempt}}, "attribute_exists(PK) AND attribute_not_exists(_a)"},
 		{
 			"values", versioned,
-			write.Expect{Terms: []attr.Condition{
-				write.Equals(item.Assignment{Name: "a", Value: S("x")}), write.Equals(item.Assignment{Name: "b"}), write.AtLeast(item.Assignment{Name: "n", Value: N("3")}),
-			}},
-			"a = 'x' AND attribute_not_exists(b) AND n >= 3",
+			write.Expect{Terms: []attr.Condition{write.AtLeast(item.Assignment{Name: "n", Value: N("3")})}},
+			"n >= 3",
 		},
 	} {
 		for _, kind := range []write.Kind{write.Put, write.Update, write.Delete} {
@@ -110,7 +110,7 @@ func TestConditionsInTransactions(t *testing.T) {
 		r.Prepare()
 	}
 	c := &Client{Answers: []Answer{OK()}}
-	if o := sender(c).Send(context.Background(), &write.Step{Requests: all, Together: true}, &write.Tally{}); !o.OK() {
+	if o := sender(c).Send(context.Background(), &write.Step{Requests: all, How: write.Together}, &write.Tally{}); !o.OK() {
 		t.Fatal(o.Err)
 	}
 	in := c.Calls()[0].Input.(*dynamodb.TransactWriteItemsInput)

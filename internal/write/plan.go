@@ -138,6 +138,7 @@ func oneByOne(requests []*Request, how *How) *Plan {
 		}
 		return 1
 	}
+	requests = slices.Clone(requests)
 	slices.SortStableFunc(requests, func(a, b *Request) int { return cmp.Compare(rank(a), rank(b)) })
 	p := &Plan{Mode: OneByOne}
 	for i := range requests {
@@ -186,7 +187,7 @@ func Alternatives(mode Mode, requests []*Request, c Choice) []Alternative {
 			out = append(out, Alternative{p.Mode, p.Calls(), p.Units()})
 		}
 	}
-	add(oneByOne(slices.Clone(requests), Each))
+	add(oneByOne(requests, Each))
 	if Fits(requests) {
 		add(together(requests))
 	}

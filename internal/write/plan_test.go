@@ -61,7 +61,7 @@ func shape(p *write.Plan) string {
 			names = append(names, string(r.Kind)+" "+r.Field)
 		}
 		step := strings.Join(names, "+")
-		if st.Together {
+		if st.How == write.Together {
 			step += "!"
 		}
 		steps = append(steps, step)
@@ -71,7 +71,7 @@ func shape(p *write.Plan) string {
 
 // staging makes steps that show what they were made of.
 func staging(requests []*write.Request) []write.Step {
-	return []write.Step{{Requests: requests[:1]}, {Requests: requests[1:]}}
+	return []write.Step{{Requests: requests[:1], How: write.Each}, {Requests: requests[1:], How: write.Each}}
 }
 
 type (
@@ -89,21 +89,21 @@ func TestArrange(t *testing.T) {
 		want             string
 	}{
 		{"nothing", nil, nil, choice{}, "nothing to write: "},
-		{"nothing, whatever is asked for", nil, nil, choice{Independent: true, Staged: true, ExactlyOnce: true, Stage: staging, Delete: true}, "nothing to write: "},
+		{"nothing, whatever is asked for", nil, nil, choice{Independent: true, Staged: true, ExactlyOnce: true, Steps: staging, Delete: true}, "nothing to write: "},
 		{"checks alone write nothing", nil, requests{check("A")}, choice{}, "nothing to write: "},
 
 		{"one", requests{update("A")}, nil, choice{}, "one request: update A"},
 		{"one, independent", requests{update("A")}, nil, choice{Independent: true}, "one request: update A"},
 		{"one, exactly once", requests{update("A")}, nil, choice{ExactlyOnce: true}, "one request: update A!"},
-		{"one insert, staged", requests{root(put("A"))}, nil, choice{Staged: true, Stage: staging}, "one request: put A"},
+		{"one insert, staged", requests{root(put("A"))}, nil, choice{Staged: true, Steps: staging}, "one request: put A"},
 		{"one that cannot be staged", requests{update("A")}, nil, choice{Staged: true}, "one request: update A"},
 		{"one with a check", requests{update("A")}, requests{check("B")}, choice{}, "one transaction: update A+check B!"},
 
 		{"several", requests{update("A"), put("B")}, nil, choice{}, "one transaction: update A+put B!"},
 		{"several, exactly once", requests{update("A"), put("B")}, nil, choice{ExactlyOnce: true}, "one transaction: update A+put B!"},
 		{"several with checks", requests{update("A"), put("B")}, requests{check("C"), check("D")}, choice{}, "one transaction: update A+put B+check C+check D!"},
-		{"an insert that fits", requests{root(put("A")), put("B")}, nil, choice{Stage: staging}, "one transaction: put A+put B!"},
-		{"a delete that fits", requests{remove("B"), root(remove("A"))}, nil, choice{Stage: staging, Delete: true}, "one transaction: delete B+delete A!"},
+		{"an insert that fits", requests{root(put("A")), put("B")}, nil, choice{Steps: staging}, "one transaction: put A+put B!"},
+		{"a delete that fits", requests{remove("B"), root(remove("A"))}, nil, choice{Steps: staging, Delete: true}, "one transaction: delete B+delete A!"},
 
 		{
 			"one by one: puts before deletes, in their order",
@@ -116,7 +116,7 @@ func TestArrange(t *testing.T) {
 			"one by one: an insert's root first",
 			requests{put("A"), root(put("B")), put("C")},
 			nil,
-			choice{Independent: true, Stage: staging},
+			choice{Independent: true, Steps: staging},
 			"one by one: put B; put A; put C",
 		},
 		{
@@ -130,7 +130,7 @@ func TestArrange(t *testing.T) {
 			"one by one: a root's delete last",
 			requests{root(remove("A")), remove("B"), put("C")},
 			nil,
-			choice{Independent: true, Delete: true, Stage: staging},
+			choice{Independent: true, Delete: true, Steps: staging},
 			"one by one: put C; delete B; delete A",
 		},
 		{
@@ -141,13 +141,13 @@ func TestArrange(t *testing.T) {
 			"one by one: update A!; update B!",
 		},
 
-		{"an insert, staged", requests{root(put("A")), put("B")}, nil, choice{Staged: true, Stage: staging}, "staged: put A; put B"},
-		{"a delete, staged", requests{root(remove("A")), remove("B")}, nil, choice{Staged: true, Delete: true, Stage: staging}, "staged: delete A; delete B"},
-		{"a delete of one item, staged", requests{root(remove("A"))}, nil, choice{Staged: true, Delete: true, Stage: staging}, "staged: delete A; "},
+		{"an insert, staged", requests{root(put("A")), put("B")}, nil, choice{Staged: true, Steps: staging}, "staged: put A; put B"},
+		{"a delete, staged", requests{root(remove("A")), remove("B")}, nil, choice{Staged: true, Delete: true, Steps: staging}, "staged: delete A; delete B"},
+		{"a delete of one item, staged", requests{root(remove("A"))}, nil, choice{Staged: true, Delete: true, Steps: staging}, "staged: delete A; "},
 		{"staged, and nothing to stage", requests{update("A"), update("B")}, nil, choice{Staged: true}, "one transaction: update A+update B!"},
-		{"an insert in the way of an unfinished one", requests{root(put("A"))}, nil, choice{Unfinished: true, Stage: staging}, "staged: put A; "},
-		{"an unfinished one, independent", requests{root(put("A")), put("B")}, nil, choice{Unfinished: true, Independent: true, Stage: staging}, "staged: put A; put B"},
-		{"a delete that has begun", requests{root(remove("A"))}, nil, choice{Unfinished: true, Delete: true, Stage: staging}, "staged: delete A; "},
+		{"an insert in the way of an unfinished one", requests{root(put("A"))}, nil, choice{Unfinished: true, Steps: staging}, "staged: put A; "},
+		{"an unfinished one, independent", requests{root(put("A")), put("B")}, nil, choice{Unfinished: true, Independent: true, Steps: staging}, "staged: put A; put B"},
+		{"a delete that has begun", requests{root(remove("A"))}, nil, choice{Unfinished: true, Delete: true, Steps: staging}, "staged: delete A; "},
 	} {
 		p, err := write.Arrange(c.requests, c.checks, c.choice)
 		if err != nil {
@@ -180,12 +180,12 @@ func TestArrangeTooMany(t *testing.T) {
 			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): save with Independent, one by one, or save in parts",
 		},
 		{"one by one", many(101, 10), nil, choice{Independent: true}, write.OneByOne, 101, ""},
-		{"staged by itself", many(101, 10), nil, choice{Stage: staging}, write.Staged, 2, ""},
-		{"independent rather than staged", many(101, 10), nil, choice{Independent: true, Stage: staging}, write.OneByOne, 101, ""},
-		{"a delete", many(101, 10), nil, choice{Delete: true, Stage: staging}, write.Staged, 2, ""},
+		{"staged by itself", many(101, 10), nil, choice{Steps: staging}, write.Staged, 2, ""},
+		{"independent rather than staged", many(101, 10), nil, choice{Independent: true, Steps: staging}, write.OneByOne, 101, ""},
+		{"a delete", many(101, 10), nil, choice{Delete: true, Steps: staging}, write.Staged, 2, ""},
 		{
 			"a delete, exactly once", many(101, 10), nil,
-			choice{Delete: true, ExactlyOnce: true, Stage: staging},
+			choice{Delete: true, ExactlyOnce: true, Steps: staging},
 			"", 0,
 			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): save with Independent, one by one, or save in parts",
 		},
@@ -196,7 +196,7 @@ func TestArrangeTooMany(t *testing.T) {
 			"", 0,
 			"Thing: 16 items of 4194320 bytes do not fit one transaction (100 items, 4194304 bytes): save with Independent, one by one, or save in parts",
 		},
-		{"more, staged by itself", many(16, 4<<20/16+1), nil, choice{Stage: staging}, write.Staged, 2, ""},
+		{"more, staged by itself", many(16, 4<<20/16+1), nil, choice{Steps: staging}, write.Staged, 2, ""},
 		{
 			"with checks", many(60, 10), func() requests {
 				all := many(41, 10)
@@ -283,7 +283,7 @@ func TestPlanPrices(t *testing.T) {
 		{"together", choice{}, 1, "8", "A 2, B 4, C 2"},
 		{"one by one", choice{Independent: true}, 3, "4", "A 1, B 2, C 1"},
 		{"each a transaction", choice{Independent: true, ExactlyOnce: true}, 3, "8", "A 2, B 4, C 2"},
-		{"staged", choice{Staged: true, Stage: staging}, 3, "4", "A 1, B 2, C 1"},
+		{"staged", choice{Staged: true, Steps: staging}, 3, "4", "A 1, B 2, C 1"},
 	} {
 		p, err := write.Arrange(all(), nil, c.choice)
 		if err != nil {
@@ -308,13 +308,13 @@ func TestAlternatives(t *testing.T) {
 		choice   choice
 		want     []write.Alternative
 	}{
-		{"one request has none", write.One, requests{put("A")}, choice{Stage: staging}, nil},
+		{"one request has none", write.One, requests{put("A")}, choice{Steps: staging}, nil},
 		{"a transaction", write.Transaction, two, choice{}, []write.Alternative{{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)}}},
 		{"one by one", write.OneByOne, two, choice{}, []write.Alternative{{Mode: write.Transaction, Calls: 1, WCU: cost.Exactly(6)}}},
-		{"an insert", write.Transaction, two, choice{Stage: staging}, []write.Alternative{
+		{"an insert", write.Transaction, two, choice{Steps: staging}, []write.Alternative{
 			{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)}, {Mode: write.Staged, Calls: 2, WCU: cost.Exactly(3)},
 		}},
-		{"a delete is not staged for its price", write.Transaction, two, choice{Stage: staging, Delete: true}, []write.Alternative{
+		{"a delete is not staged for its price", write.Transaction, two, choice{Steps: staging, Delete: true}, []write.Alternative{
 			{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)},
 		}},
 		{"too many for a transaction", write.OneByOne, many(101, 10), choice{}, nil},

@@ -301,7 +301,7 @@ func TestErrorsNameTheItem(t *testing.T) {
 // empty one for an item that is not there, and nil for those whose conditions held.
 func TestTransactions(t *testing.T) {
 	step := func() *write.Step {
-		return &write.Step{Requests: requests{loaded(update("A")), prepared(put("B")), loaded(check("C"))}, Together: true}
+		return &write.Step{Requests: requests{loaded(update("A")), prepared(put("B")), loaded(check("C"))}, How: write.Together}
 	}
 	fine := Because("None", nil)
 	failed := func(stored item.Attributes) types.CancellationReason {
@@ -359,7 +359,7 @@ func TestClientTokenExpires(t *testing.T) {
 			lost := Dropped()
 			lost.Do = func(Call) { time.Sleep(pause) }
 			client := &Client{Answers: script(lost, Canceled(Because("ConditionalCheckFailed", theirs)))}
-			st := &write.Step{Requests: requests{loaded(update("A"))}, Together: true}
+			st := &write.Step{Requests: requests{loaded(update("A"))}, How: write.Together}
 			if got := describe(sender(client).Send(context.Background(), st, &write.Tally{})); got != want {
 				t.Errorf("after %v: %s", pause, got)
 			}
@@ -371,7 +371,7 @@ func TestClientTokenExpires(t *testing.T) {
 func TestTransactionErrors(t *testing.T) {
 	other := loaded(update("B"))
 	other.Table = &item.Table{Name: "others", Hash: "PK", Range: "SK"}
-	st := &write.Step{Requests: requests{loaded(update("A")), other}, Together: true}
+	st := &write.Step{Requests: requests{loaded(update("A")), other}, How: write.Together}
 	client := &Client{Answers: script(Canceled(Because("None", nil), Because("ValidationError", nil)))}
 	o := sender(client).Send(context.Background(), st, &write.Tally{})
 	if got := o.Err.Error(); !strings.HasPrefix(got, `Thing.B: update p B: the table "others"`) {
@@ -396,7 +396,7 @@ func TestTransactionContextEnds(t *testing.T) {
 		lost := Dropped()
 		lost.Do = func(Call) { cancel() }
 		client := &Client{Answers: script(lost)}
-		st := &write.Step{Requests: requests{loaded(update("A")), loaded(update("B"))}, Together: true}
+		st := &write.Step{Requests: requests{loaded(update("A")), loaded(update("B"))}, How: write.Together}
 		o := sender(client).Send(ctx, st, &write.Tally{})
 		if describe(o) != "unknown" || !errors.Is(o.Err, context.Canceled) || !errors.Is(o.Err, ErrDropped) {
 			t.Errorf("%s: %v", describe(o), o.Err)
@@ -418,41 +418,41 @@ func TestTally(t *testing.T) {
 		want    write.Tally
 	}{
 		{
-			"written", &write.Step{Requests: requests{loaded(big(write.Update))}},
+			"written", &write.Step{Requests: requests{loaded(big(write.Update))}, How: write.Each},
 			script(Answer{Out: &dynamodb.UpdateItemOutput{ConsumedCapacity: consumed(3)}}),
 			write.Tally{Requests: 1, WCU: cost.Exactly(3), ConsumedWCU: 3},
 		},
 		{
-			"refused: what is stored is charged, at most what would have been written", &write.Step{Requests: requests{loaded(big(write.Update))}},
+			"refused: what is stored is charged, at most what would have been written", &write.Step{Requests: requests{loaded(big(write.Update))}, How: write.Each},
 			script(Refused(stored)),
 			write.Tally{Requests: 1, WCU: cost.Units{Min: 2, Max: 3}},
 		},
 		{
-			"lost, and written", &write.Step{Requests: requests{loaded(big(write.Update))}},
+			"lost, and written", &write.Step{Requests: requests{loaded(big(write.Update))}, How: write.Each},
 			script(Dropped(), Answer{Out: &dynamodb.GetItemOutput{Item: own, ConsumedCapacity: consumed(1)}}),
 			write.Tally{Requests: 2, WCU: cost.Exactly(3), RCU: cost.Exactly(1), ConsumedRCU: 1},
 		},
 		{
-			"the read fails", &write.Step{Requests: requests{loaded(big(write.Update))}},
+			"the read fails", &write.Step{Requests: requests{loaded(big(write.Update))}, How: write.Each},
 			script(Dropped(), Failed("AccessDeniedException")),
 			write.Tally{Requests: 2},
 		},
 		{
-			"a transaction", &write.Step{Requests: requests{loaded(big(write.Update)), loaded(update("B"))}, Together: true},
+			"a transaction", &write.Step{Requests: requests{loaded(big(write.Update)), loaded(update("B"))}, How: write.Together},
 			script(Answer{Out: &dynamodb.TransactWriteItemsOutput{ConsumedCapacity: []types.ConsumedCapacity{
 				{CapacityUnits: aws.Float64(8), WriteCapacityUnits: aws.Float64(8)},
 			}}}),
 			write.Tally{Requests: 1, WCU: cost.Exactly(8), ConsumedWCU: 8},
 		},
 		{
-			"a transaction that was applied before", &write.Step{Requests: requests{loaded(big(write.Update)), loaded(update("B"))}, Together: true},
+			"a transaction that was applied before", &write.Step{Requests: requests{loaded(big(write.Update)), loaded(update("B"))}, How: write.Together},
 			script(Dropped(), Answer{Out: &dynamodb.TransactWriteItemsOutput{ConsumedCapacity: []types.ConsumedCapacity{
 				{CapacityUnits: aws.Float64(4), ReadCapacityUnits: aws.Float64(4)},
 			}}}),
 			write.Tally{Requests: 2, WCU: cost.Exactly(8), ConsumedRCU: 4},
 		},
 		{
-			"a transaction refused", &write.Step{Requests: requests{loaded(big(write.Update)), loaded(update("B"))}, Together: true},
+			"a transaction refused", &write.Step{Requests: requests{loaded(big(write.Update)), loaded(update("B"))}, How: write.Together},
 			script(Canceled(Because("ConditionalCheckFailed", stored), Because("None", nil))),
 			write.Tally{Requests: 1, WCU: cost.Units{Min: 3, Max: 8}},
 		},
