@@ -6,7 +6,7 @@
 //	node.Patch(w.Price.Set(9.5)).If(w.Price.Greater(20)).Exec(ctx, users)
 //	node.Filter(w.Price.Greater(10)).Project(w.Title, w.Price).All(ctx, users)
 //
-// A handle belongs to its struct: a Condition[Wish] fits queries and patches of wishes
+// A handle belongs to its struct: a [Condition] of wishes fits queries and patches of wishes
 // only. Values are encoded as the field is stored, with the options of its tag. What no
-// handle can say, Raw takes from the SDK's package expression.
+// handle can say, [Raw] takes from the SDK's package expression.
 package field

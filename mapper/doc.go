@@ -17,21 +17,21 @@
 //
 // # Loading
 //
-// Load reads a selection, all of an entity or a part of it, into an Entity. What
+// [Mapper.Load] reads a selection, all of an entity or a part of it, into an [Entity]. What
 // was not loaded is never changed or removed by a save: items outside the
 // selection, items and attributes that the model does not know. Reads are
-// eventually consistent unless Strong is given. DynamoDB's Query is
+// eventually consistent unless [Strong] is given. DynamoDB's Query is
 // read-committed: a load of several items may see somebody else's transaction half
-// applied. What is saved is protected item by item; CheckLoaded protects the rest.
+// applied. What is saved is protected item by item; [CheckLoaded] protects the rest.
 //
 // # Saving
 //
-// Save compares the value with what was loaded, item by item and attribute by
+// [Mapper.Save] compares the value with what was loaded, item by item and attribute by
 // attribute, and writes what differs: an UpdateItem of just the changed
 // attributes, a Put of a new item, a Delete of one that is gone. An unchanged
 // entity sends nothing. One dirty item is one request at the single price; several
-// are one transaction at the double, or with Independent requests of their own at
-// the single. Plan tells, without I/O, what a save would send and cost; the Receipt
+// are one transaction at the double, or with [Independent] requests of their own at
+// the single. [Mapper.Plan] tells, without I/O, what a save would send and cost; the [Receipt]
 // what it sent, and what DynamoDB charged.
 //
 // Changed means: attributevalue would encode it differently. Nil and empty differ
@@ -39,12 +39,17 @@
 // order is that of their keys. An item whose fields are all zero is no item, unless
 // it is the root, which means that the entity exists.
 //
+// # Writing without reading
+//
+// A [Patch] changes fields of one entity without reading it first: the nodes of generated
+// code make patches, with the handles of package field.
+//
 // # Versions
 //
 // Every item has a version, an opaque token of eight random bytes (_v, or as
 // version= names it), new at each write and compared by the next one: no update is
 // lost. Items that were stored without one are guarded by their old values. A
-// failed comparison is a *ConflictError; Update loads and applies again. Tokens
+// failed comparison is a *[ConflictError]; [Mapper.Update] loads and applies again. Tokens
 // order the writes of one Region: in a global table, writes of two Regions at once
 // both succeed, and the last one wins, as without the library.
 //
@@ -52,13 +57,13 @@
 //
 // Where a request may have been applied although no answer came, the item's
 // version tells whose write it holds. If that does not tell either, the error is an
-// *OutcomeUnknownError; nothing is applied twice, and the next Save of the entity
-// finds out first. ExactlyOnce removes the doubt, at the double price.
+// *[OutcomeUnknownError]; nothing is applied twice, and the next [Mapper.Save] of the entity
+// finds out first. [ExactlyOnce] removes the doubt, at the double price.
 //
 // # Entities of any size
 //
 // Inserts and deletes that do not fit one transaction (100 items, 4 MB), and those
-// with Staged, go in steps: the root is written first, with a mark that keeps the
+// with [Staged], go in steps: the root is written first, with a mark that keeps the
 // entity from being found, then the other items, then the root again. A program
 // that dies on the way leaves something that nobody finds, and that the next insert
 // or delete of the entity takes over. See docs/saving.md.

@@ -1,7 +1,7 @@
 // Package query says what to read of an item collection: selections, which an
 // entity is loaded by, and typed queries over the elements in them.
 //
-// A Selection is part of one entity of the model T: all of it, a prefix of its
+// A [Selection] is part of one entity of the model T: all of it, a prefix of its
 // sort keys, or one item. Generated code makes selections; without it,
 // Mapper.Key does:
 //
@@ -9,8 +9,8 @@
 //	users.Key("6297D15").Prefix("U#Address#")  // the items whose sort keys begin so
 //	users.Key("6297D15").Item("U#Information") // one item
 //
-// A Query yields the elements of a selection as values of their type E, page by
-// page, and never more than a page in memory:
+// A [Query] yields the elements of a selection as values of their type E, in the order of
+// their sort keys, page by page, and never more than a page of each range in memory:
 //
 //	q := query.Of[store.Wish](users.Key("6297D15").Prefix("M#WishList#Public#2021-"))
 //	for wish, err := range q.Reverse().All(ctx, users) { ... }
