@@ -15,7 +15,7 @@ import (
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/patch"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 )
 
@@ -188,7 +188,7 @@ func TestChanges(t *testing.T) {
 		u := c.change.Untyped()
 		var got wish
 		u.Apply(&got)
-		if u.Kind != codec.PatchSet || u.Field != c.field || !reflect.DeepEqual(got, c.want) {
+		if u.Kind != patch.Set || u.Field != c.field || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: the change made %+v of kind %d, want %+v", u.Field, got, u.Kind, c.want)
 		}
 	}
@@ -203,11 +203,11 @@ func TestChanges(t *testing.T) {
 		{w.Count.Decrement(3), "-3"},
 		{w.Text.Increment(-4), "-4"},
 	} {
-		if u := c.change.Untyped(); u.Kind != codec.PatchIncrement || u.By != c.by {
+		if u := c.change.Untyped(); u.Kind != patch.Increment || u.By != c.by {
 			t.Errorf("%s: increments by %s, want %s", u.Field, u.By, c.by)
 		}
 	}
-	if u := w.Title.Remove().Untyped(); u.Kind != codec.PatchRemove || u.Field != "Title" {
+	if u := w.Title.Remove().Untyped(); u.Kind != patch.Remove || u.Field != "Title" {
 		t.Errorf("the removal is %+v", u)
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/condition"
 	"github.com/itemize/itemize/internal/form"
+	"github.com/itemize/itemize/internal/patch"
 )
 
 // handle is what the handles of all types are: their methods only add the types, since
@@ -152,16 +152,16 @@ func (h *handle) call(function string, arguments ...any) condition.Condition {
 }
 
 // set returns the change of the field to the value at v.
-func (h handle) set(v any) codec.PatchChange {
-	return codec.PatchChange{Kind: codec.PatchSet, Field: h.row.Name, Apply: func(rec any) { h.put(h.row.At(rec), v) }}
+func (h handle) set(v any) patch.Change {
+	return patch.Change{Kind: patch.Set, Field: h.row.Name, Apply: func(rec any) { h.put(h.row.At(rec), v) }}
 }
 
 // remove returns the removal of the field's attribute.
-func (h *handle) remove() codec.PatchChange {
-	return codec.PatchChange{Kind: codec.PatchRemove, Field: h.row.Name}
+func (h *handle) remove() patch.Change {
+	return patch.Change{Kind: patch.Remove, Field: h.row.Name}
 }
 
 // increment returns the change of a number by another.
-func (h *handle) increment(by string) codec.PatchChange {
-	return codec.PatchChange{Kind: codec.PatchIncrement, Field: h.row.Name, By: by}
+func (h *handle) increment(by string) patch.Change {
+	return patch.Change{Kind: patch.Increment, Field: h.row.Name, By: by}
 }

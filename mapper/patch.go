@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/condition"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/patch"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/query"
 )
@@ -24,12 +24,12 @@ import (
 // has to be there (ErrNotFound), and what is added must not be (ErrExists): Upsert makes
 // a patch write either way. Since nothing is read, nothing tells how large the items are:
 // the plan's units are bounds, the receipt's Consumed what it was.
-type Patch[T any] struct{ is patch }
+type Patch[T any] struct{ is entityPatch }
 
 // SomePatch is a patch of an entity of the model T: Patch, or what embeds it.
-type SomePatch[T any] interface{ patchOf(*T) patch }
+type SomePatch[T any] interface{ patchOf(*T) entityPatch }
 
-func (p Patch[T]) patchOf(*T) patch { return p.is }
+func (p Patch[T]) patchOf(*T) entityPatch { return p.is }
 
 // And returns the patch together with other patches of the same entity.
 func (p Patch[T]) And(others ...SomePatch[T]) Patch[T] {
@@ -41,11 +41,11 @@ func (p Patch[T]) And(others ...SomePatch[T]) Patch[T] {
 
 // Upsert makes what the patch changes where it is not there, and replaces what it adds
 // where that is. A change of an element still requires it.
-func (p Patch[T]) Upsert() Patch[T] { return Patch[T]{p.is.with(codec.PatchUpsert)} }
+func (p Patch[T]) Upsert() Patch[T] { return Patch[T]{p.is.with(patch.Upsert)} }
 
 // IfEntityExists requires that the entity is there: its root, which is then part of a
 // transaction.
-func (p Patch[T]) IfEntityExists() Patch[T] { return Patch[T]{p.is.with(codec.PatchIfEntity)} }
+func (p Patch[T]) IfEntityExists() Patch[T] { return Patch[T]{p.is.with(patch.IfEntity)} }
 
 // Exec writes the patch. An increment whose answer was lost is never sent again: the
 // error is an *OutcomeUnknownError, which ExactlyOnce avoids, at the double price. The
@@ -71,7 +71,7 @@ var errNoMapper = errors.New("the patch has nothing to run on: pass the model's 
 type ItemPatch[T, R any] struct {
 	Patch[T]
 	// item is what the conditions of If are about.
-	item codec.PatchChange
+	item patch.Change
 }
 
 // If requires that conditions hold of what is stored.
@@ -84,18 +84,18 @@ func (p ItemPatch[T, R]) If(conditions ...field.Condition[R]) ItemPatch[T, R] {
 
 // Upsert is described at [Patch.Upsert].
 func (p ItemPatch[T, R]) Upsert() ItemPatch[T, R] {
-	p.is = p.is.with(codec.PatchUpsert)
+	p.is = p.is.with(patch.Upsert)
 	return p
 }
 
 // IfEntityExists is described at [Patch.IfEntityExists].
 func (p ItemPatch[T, R]) IfEntityExists() ItemPatch[T, R] {
-	p.is = p.is.with(codec.PatchIfEntity)
+	p.is = p.is.with(patch.IfEntity)
 	return p
 }
 
 // newItemPatch returns the patch of an item's fields.
-func newItemPatch[T, R any](n query.Node[T], item codec.PatchChange, changes []field.Change[R]) ItemPatch[T, R] {
+func newItemPatch[T, R any](n query.Node[T], item patch.Change, changes []field.Change[R]) ItemPatch[T, R] {
 	p := ItemPatch[T, R]{newPatch(n), item}
 	for _, c := range changes {
 		p.is = p.is.change(item, c.Untyped())
@@ -104,44 +104,44 @@ func newItemPatch[T, R any](n query.Node[T], item codec.PatchChange, changes []f
 }
 
 // newPatch returns the patch of an entity that a node is of.
-func newPatch[T any](n query.Node[T], changes ...codec.PatchChange) Patch[T] {
-	return Patch[T]{patch{[]selection.Selection{query.Spec(n)}, changes}}
+func newPatch[T any](n query.Node[T], changes ...patch.Change) Patch[T] {
+	return Patch[T]{entityPatch{[]selection.Selection{query.Spec(n)}, changes}}
 }
 
-// patch is a patch without the type of its model.
-type patch struct {
+// entityPatch is a patch without the type of its model.
+type entityPatch struct {
 	// nodes are of the entity; all of them have to be of one.
 	nodes   []selection.Selection
-	changes []codec.PatchChange
+	changes []patch.Change
 }
 
 // and returns the patch together with another.
-func (p patch) and(other patch) patch {
-	return patch{slices.Concat(p.nodes, other.nodes), slices.Concat(p.changes, other.changes)}
+func (p entityPatch) and(other entityPatch) entityPatch {
+	return entityPatch{slices.Concat(p.nodes, other.nodes), slices.Concat(p.changes, other.changes)}
 }
 
 // with returns the patch with a requirement of its own.
-func (p patch) with(kind codec.PatchKind) patch {
-	return p.and(patch{nil, []codec.PatchChange{{Kind: kind}}})
+func (p entityPatch) with(kind patch.Kind) entityPatch {
+	return p.and(entityPatch{nil, []patch.Change{{Kind: kind}}})
 }
 
 // onlyIf returns the patch with a condition on an item.
-func (p patch) onlyIf(item codec.PatchChange, c condition.Condition) patch {
-	item.Kind, item.Condition = codec.PatchIf, c
-	return p.and(patch{nil, []codec.PatchChange{item}})
+func (p entityPatch) onlyIf(item patch.Change, c condition.Condition) entityPatch {
+	item.Kind, item.Condition = patch.If, c
+	return p.and(entityPatch{nil, []patch.Change{item}})
 }
 
 // change returns the patch with the change of a field of an item.
-func (p patch) change(item, c codec.PatchChange) patch {
+func (p entityPatch) change(item, c patch.Change) entityPatch {
 	c.Item, c.Part, c.Values = item.Item, item.Part, item.Values
 	if c.Field == "" {
 		c.Err = errors.New("the patch has a change without a field: make changes with the fields' handles")
 	}
-	return p.and(patch{nil, []codec.PatchChange{c}})
+	return p.and(entityPatch{nil, []patch.Change{c}})
 }
 
 // selection is that of the entity.
-func (p patch) selection(g *engine) selection.Selection {
+func (p entityPatch) selection(g *engine) selection.Selection {
 	if len(p.nodes) == 0 {
 		return selection.Selection{Err: g.model.Errorf("the patch is empty: make one with a node of generated code")}
 	}
@@ -160,7 +160,7 @@ func (p patch) selection(g *engine) selection.Selection {
 }
 
 // patch writes a patch.
-func (g *engine) patch(ctx context.Context, p patch, settings writeSettings) (*Receipt, error) {
+func (g *engine) patch(ctx context.Context, p entityPatch, settings writeSettings) (*Receipt, error) {
 	var t tally
 	ctx, end := g.observe(ctx, OpPatch)
 	x, err := g.patching(p, settings)
@@ -172,7 +172,7 @@ func (g *engine) patch(ctx context.Context, p patch, settings writeSettings) (*R
 }
 
 // planOfPatch returns what writing a patch would send.
-func (g *engine) planOfPatch(p patch, settings writeSettings) (*Plan, error) {
+func (g *engine) planOfPatch(p entityPatch, settings writeSettings) (*Plan, error) {
 	x, err := g.patching(p, settings)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ type patching struct {
 }
 
 // patching makes a patch's changes. It does no I/O.
-func (g *engine) patching(p patch, settings writeSettings) (*patching, error) {
+func (g *engine) patching(p entityPatch, settings writeSettings) (*patching, error) {
 	x := &patching{g: g, sel: p.selection(g), exactlyOnce: settings.exactlyOnce}
 	settings.exactlyOnce = false
 	if x.sel.Err == nil && settings != (writeSettings{}) {

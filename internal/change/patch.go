@@ -8,10 +8,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/patch"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/write"
@@ -42,7 +42,7 @@ type PatchItem struct {
 }
 
 // NewPatch makes a patch's item changes. It does no I/O.
-func NewPatch(m *model.Model, sel selection.Selection, all []codec.PatchChange) (*Patch, error) {
+func NewPatch(m *model.Model, sel selection.Selection, all []patch.Change) (*Patch, error) {
 	if sel.Err != nil {
 		return nil, sel.Err
 	}
@@ -52,12 +52,12 @@ func NewPatch(m *model.Model, sel selection.Selection, all []codec.PatchChange) 
 		return nil, err
 	}
 	for _, p := range all {
-		x.upsert = x.upsert || p.Kind == codec.PatchUpsert
-		x.entity = x.entity || p.Kind == codec.PatchIfEntity
+		x.upsert = x.upsert || p.Kind == patch.Upsert
+		x.entity = x.entity || p.Kind == patch.IfEntity
 	}
 	var faults Faults
 	for _, p := range all {
-		if p.Kind != codec.PatchUpsert && p.Kind != codec.PatchIfEntity {
+		if p.Kind != patch.Upsert && p.Kind != patch.IfEntity {
 			faults = faults.and(x.change(p))
 		}
 	}
@@ -77,7 +77,7 @@ func (x *Patch) Requests() []*write.Request {
 }
 
 // change adds one change.
-func (x *Patch) change(p codec.PatchChange) error {
+func (x *Patch) change(p patch.Change) error {
 	if p.Err != nil {
 		return x.m.Errorf("%w", p.Err)
 	}
@@ -91,9 +91,9 @@ func (x *Patch) change(p codec.PatchChange) error {
 	}
 	kind := write.Update
 	switch p.Kind {
-	case codec.PatchAdd:
+	case patch.Add:
 		kind = write.Put
-	case codec.PatchRemoveElement, codec.PatchDelete:
+	case patch.RemoveElement, patch.Delete:
 		kind = write.Delete
 	}
 	ch, err := x.at(at, it, kind)
@@ -101,13 +101,13 @@ func (x *Patch) change(p codec.PatchChange) error {
 		return err
 	}
 	switch p.Kind {
-	case codec.PatchSet, codec.PatchRemove:
+	case patch.Set, patch.Remove:
 		return x.set(ch, p, attributes)
-	case codec.PatchIncrement:
+	case patch.Increment:
 		return x.increment(ch, p, attributes[0])
-	case codec.PatchIf:
+	case patch.If:
 		ch.where = append(ch.where, func(e *attr.Expression) string { return p.Condition.Term(e) })
-	case codec.PatchAdd:
+	case patch.Add:
 		ch.Record, ch.Pos = p.Record, p.Pos
 		return fill(x.m, ch.Change, nil, expiryOf(x.m, it, nil, p.Record), nil)
 	}
@@ -116,10 +116,10 @@ func (x *Patch) change(p codec.PatchChange) error {
 
 // set adds attributes that are set or removed, and with a field that sets the item's
 // expiry that.
-func (x *Patch) set(ch *PatchItem, p codec.PatchChange, attributes []int) error {
+func (x *Patch) set(ch *PatchItem, p patch.Change, attributes []int) error {
 	m, it := x.m, ch.Item
 	var rec any
-	if p.Kind == codec.PatchSet {
+	if p.Kind == patch.Set {
 		rec = x.patched(it, p)
 	}
 	for _, i := range attributes {
@@ -154,7 +154,7 @@ func (x *Patch) set(ch *PatchItem, p codec.PatchChange, attributes []int) error 
 
 // increment adds an increment. One that would make an unsigned number negative does not
 // meet its condition.
-func (x *Patch) increment(ch *PatchItem, p codec.PatchChange, i int) error {
+func (x *Patch) increment(ch *PatchItem, p patch.Change, i int) error {
 	a := ch.Item.Attributes[i]
 	if a.AV.Has("string") || a.AV.Has("nullempty") {
 		return x.m.FieldErrorf(a.Value.Name, "what is stored of it may be no number, which DynamoDB would not increment: use Update")
@@ -189,7 +189,7 @@ func (ch *PatchItem) assign(a item.Assignment) {
 }
 
 // place returns where the item of a change lies.
-func (x *Patch) place(it *schema.Item, p codec.PatchChange) (item.Place, error) {
+func (x *Patch) place(it *schema.Item, p patch.Change) (item.Place, error) {
 	m := x.m
 	at := m.Place(it, x.pk, key.Scalar{})
 	if it.Key == nil {

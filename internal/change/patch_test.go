@@ -7,10 +7,10 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/change"
-	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/condition"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/patch"
 	"github.com/itemize/itemize/internal/schema"
 	. "github.com/itemize/itemize/internal/testmodel"
 )
@@ -25,38 +25,38 @@ func of(m *model.Model, begin string) int {
 func TestNewPatch(t *testing.T) {
 	m := Of[Shop](t)
 	head, line, plan := of(m, "HEAD"), of(m, "LINE"), of(m, "PLAN")
-	set := codec.PatchChange{Kind: codec.PatchSet, Item: head, Field: "Name", Apply: func(v any) { v.(*Shop).Name = "n" }}
-	drop := codec.PatchChange{Kind: codec.PatchRemove, Item: head, Field: "Name"}
-	count := codec.PatchChange{Kind: codec.PatchIncrement, Item: head, Field: "Visits", By: "2"}
-	add := codec.PatchChange{Kind: codec.PatchAdd, Item: line, Record: &Line{SKU: "a"}}
-	gone := codec.PatchChange{Kind: codec.PatchDelete, Item: plan}
-	upsert, entity := codec.PatchChange{Kind: codec.PatchUpsert}, codec.PatchChange{Kind: codec.PatchIfEntity}
+	set := patch.Change{Kind: patch.Set, Item: head, Field: "Name", Apply: func(v any) { v.(*Shop).Name = "n" }}
+	drop := patch.Change{Kind: patch.Remove, Item: head, Field: "Name"}
+	count := patch.Change{Kind: patch.Increment, Item: head, Field: "Visits", By: "2"}
+	add := patch.Change{Kind: patch.Add, Item: line, Record: &Line{SKU: "a"}}
+	gone := patch.Change{Kind: patch.Delete, Item: plan}
+	upsert, entity := patch.Change{Kind: patch.Upsert}, patch.Change{Kind: patch.IfEntity}
 	seven := condition.New(condition.Field{Name: "Visits", Attribute: "Visits"}, func(x *attr.Expression, name string) string { return name + " = " + x.Value(N("7")) })
-	when := codec.PatchChange{Kind: codec.PatchIf, Item: head, Condition: seven}
+	when := patch.Change{Kind: patch.If, Item: head, Condition: seven}
 	for _, c := range []struct {
 		name string
-		all  []codec.PatchChange
+		all  []patch.Change
 		want []string
 		err  string
 	}{
-		{"set", []codec.PatchChange{set}, []string{"update HEAD: Name='n' | attribute_exists(PK) AND attribute_not_exists(_s)"}, ""},
-		{"removed", []codec.PatchChange{drop}, []string{"update HEAD: -Name | attribute_exists(PK) AND attribute_not_exists(_s)"}, ""},
-		{"the last of several", []codec.PatchChange{set, drop}, []string{"update HEAD: -Name | attribute_exists(PK) AND attribute_not_exists(_s)"}, ""},
-		{"incremented", []codec.PatchChange{count}, []string{"update HEAD: Visits+2 | attribute_exists(PK) AND attribute_not_exists(_s)"}, ""},
-		{"on a condition", []codec.PatchChange{set, when}, []string{"update HEAD: Name='n' | attribute_exists(PK) AND attribute_not_exists(_s) AND Visits = 7"}, ""},
-		{"added", []codec.PatchChange{add}, []string{"put LINE#a: Count=0 Text='' | attribute_not_exists(PK)"}, ""},
-		{"deleted", []codec.PatchChange{gone}, []string{"delete PLAN: | attribute_exists(PK) AND attribute_not_exists(_a)"}, ""},
-		{"upserted", []codec.PatchChange{set, upsert}, []string{"update HEAD: Name='n' | attribute_not_exists(_s)"}, ""},
+		{"set", []patch.Change{set}, []string{"update HEAD: Name='n' | attribute_exists(PK) AND attribute_not_exists(_s)"}, ""},
+		{"removed", []patch.Change{drop}, []string{"update HEAD: -Name | attribute_exists(PK) AND attribute_not_exists(_s)"}, ""},
+		{"the last of several", []patch.Change{set, drop}, []string{"update HEAD: -Name | attribute_exists(PK) AND attribute_not_exists(_s)"}, ""},
+		{"incremented", []patch.Change{count}, []string{"update HEAD: Visits+2 | attribute_exists(PK) AND attribute_not_exists(_s)"}, ""},
+		{"on a condition", []patch.Change{set, when}, []string{"update HEAD: Name='n' | attribute_exists(PK) AND attribute_not_exists(_s) AND Visits = 7"}, ""},
+		{"added", []patch.Change{add}, []string{"put LINE#a: Count=0 Text='' | attribute_not_exists(PK)"}, ""},
+		{"deleted", []patch.Change{gone}, []string{"delete PLAN: | attribute_exists(PK) AND attribute_not_exists(_a)"}, ""},
+		{"upserted", []patch.Change{set, upsert}, []string{"update HEAD: Name='n' | attribute_not_exists(_s)"}, ""},
 		{
 			"if the entity is there",
-			[]codec.PatchChange{add, entity},
+			[]patch.Change{add, entity},
 			[]string{"put LINE#a: Count=0 Text='' | attribute_not_exists(PK)", "check HEAD: | attribute_exists(PK) AND attribute_not_exists(_s)"},
 			"",
 		},
 		{"nothing", nil, nil, "the patch changes nothing"},
-		{"a condition alone", []codec.PatchChange{when}, nil, "the patch only checks, and changes nothing"},
-		{"set and incremented", []codec.PatchChange{count, {Kind: codec.PatchSet, Item: head, Field: "Visits", Apply: func(any) {}}}, nil, "the patch increments it and changes it as well"},
-		{"added twice", []codec.PatchChange{add, add}, nil, "the patch changes SHOP#1 LINE#a twice in ways that exclude each other"},
+		{"a condition alone", []patch.Change{when}, nil, "the patch only checks, and changes nothing"},
+		{"set and incremented", []patch.Change{count, {Kind: patch.Set, Item: head, Field: "Visits", Apply: func(any) {}}}, nil, "the patch increments it and changes it as well"},
+		{"added twice", []patch.Change{add, add}, nil, "the patch changes SHOP#1 LINE#a twice in ways that exclude each other"},
 	} {
 		x, err := change.NewPatch(m, whole(m, "1"), c.all)
 		if c.err != "" {
@@ -97,9 +97,9 @@ func TestNewPatch(t *testing.T) {
 func TestStray(t *testing.T) {
 	m := Of[Shop](t)
 	plan, line := of(m, "PLAN"), of(m, "LINE")
-	x, err := change.NewPatch(m, whole(m, "1"), []codec.PatchChange{
-		{Kind: codec.PatchSet, Item: plan, Part: true, Field: "Tier", Apply: func(v any) { v.(*Plan).Tier = "t" }},
-		{Kind: codec.PatchAdd, Item: line, Record: &Line{SKU: "a"}},
+	x, err := change.NewPatch(m, whole(m, "1"), []patch.Change{
+		{Kind: patch.Set, Item: plan, Part: true, Field: "Tier", Apply: func(v any) { v.(*Plan).Tier = "t" }},
+		{Kind: patch.Add, Item: line, Record: &Line{SKU: "a"}},
 	})
 	if err != nil {
 		t.Fatal(err)

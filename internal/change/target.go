@@ -4,25 +4,25 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/condition"
+	"github.com/itemize/itemize/internal/patch"
 	"github.com/itemize/itemize/internal/schema"
 )
 
 // target returns the item that a patch's change is about, and the attributes of the field
 // that it changes. The removal of a spread struct that has an item to itself becomes the
 // item's deletion.
-func (x *Patch) target(p *codec.PatchChange) (*schema.Item, []int, error) {
+func (x *Patch) target(p *patch.Change) (*schema.Item, []int, error) {
 	switch p.Kind {
-	case codec.PatchIf:
+	case patch.If:
 		it, err := x.targetOfCondition(p)
 		return it, nil, err
-	case codec.PatchDelete:
+	case patch.Delete:
 		if it := x.m.Schema.Items[p.Item]; it == x.m.Root() {
 			return nil, nil, x.m.FieldErrorf(it.Name, "it is the root, without which there is no entity: use the mapper's Delete")
 		}
 		return x.m.Schema.Items[p.Item], nil, nil
-	case codec.PatchAdd, codec.PatchRemoveElement:
+	case patch.Add, patch.RemoveElement:
 		return x.m.Schema.Items[p.Item], nil, nil
 	}
 	it, attributes, err := x.attributesOf(p, p.Field)
@@ -31,16 +31,16 @@ func (x *Patch) target(p *codec.PatchChange) (*schema.Item, []int, error) {
 	}
 	spread := len(attributes) != 1 || it.Attributes[attributes[0]].Value.Name != x.fieldName(it, p, p.Field)
 	switch {
-	case p.Kind == codec.PatchIncrement && spread:
+	case p.Kind == patch.Increment && spread:
 		return nil, nil, x.m.FieldErrorf(p.Field, "it is no number")
-	case p.Kind == codec.PatchRemove && spread && it != x.m.Root() && x.alone(it, attributes):
-		p.Kind = codec.PatchDelete
+	case p.Kind == patch.Remove && spread && it != x.m.Root() && x.alone(it, attributes):
+		p.Kind = patch.Delete
 	}
 	return it, attributes, nil
 }
 
 // fieldName is what attributes of an item are called by the field's name.
-func (x *Patch) fieldName(it *schema.Item, p *codec.PatchChange, field string) string {
+func (x *Patch) fieldName(it *schema.Item, p *patch.Change, field string) string {
 	if p.Part && it.Field != nil {
 		return it.Field.Name + "." + field
 	}
@@ -49,13 +49,13 @@ func (x *Patch) fieldName(it *schema.Item, p *codec.PatchChange, field string) s
 
 // attributesOf finds the item that a field lies on, and its attributes there: several of
 // a struct that is spread.
-func (x *Patch) attributesOf(p *codec.PatchChange, field string) (*schema.Item, []int, error) {
+func (x *Patch) attributesOf(p *patch.Change, field string) (*schema.Item, []int, error) {
 	items := x.m.Schema.Items
-	if p.Item != codec.OfField {
+	if p.Item != patch.OfField {
 		items = items[p.Item : p.Item+1]
 	}
 	for _, it := range items {
-		if it.Element() && p.Item == codec.OfField {
+		if it.Element() && p.Item == patch.OfField {
 			continue
 		}
 		name := x.fieldName(it, p, field)
@@ -73,7 +73,7 @@ func (x *Patch) attributesOf(p *codec.PatchChange, field string) (*schema.Item, 
 			return it, found, nil
 		}
 	}
-	if p.Item != codec.OfField {
+	if p.Item != patch.OfField {
 		return nil, nil, x.m.FieldErrorf(items[0].Name, "it stores no field %s", field)
 	}
 	return nil, nil, x.m.FieldErrorf(field, "it lies on no item that a patch of the entity knows: use the node of the item")
@@ -103,7 +103,7 @@ func (x *Patch) alone(it *schema.Item, attributes []int) bool {
 }
 
 // patched returns a record in which the change's field is set.
-func (x *Patch) patched(it *schema.Item, p codec.PatchChange) any {
+func (x *Patch) patched(it *schema.Item, p patch.Change) any {
 	if it.Element() {
 		rec := x.m.Codec.Elements(it.Index).NewElement()
 		p.Apply(rec)
@@ -120,13 +120,13 @@ func (x *Patch) patched(it *schema.Item, p codec.PatchChange) any {
 
 // targetOfCondition returns the item that a condition is about: the one given, or the one
 // that all its fields lie on; of an expression given in the SDK's terms the root.
-func (x *Patch) targetOfCondition(p *codec.PatchChange) (*schema.Item, error) {
+func (x *Patch) targetOfCondition(p *patch.Change) (*schema.Item, error) {
 	if err := p.Condition.Err; err != nil {
 		return nil, x.m.Errorf("%w", err)
 	}
 	var item *schema.Item
 	switch {
-	case p.Item != codec.OfField:
+	case p.Item != patch.OfField:
 		item = x.m.Schema.Items[p.Item]
 	case p.Condition.Raw:
 		item = x.m.Root()
@@ -152,9 +152,9 @@ func (x *Patch) targetOfCondition(p *codec.PatchChange) (*schema.Item, error) {
 
 // itemOfField returns the item that stores a field in the one attribute that a condition
 // names.
-func (x *Patch) itemOfField(p *codec.PatchChange, f condition.Field) (*schema.Item, error) {
+func (x *Patch) itemOfField(p *patch.Change, f condition.Field) (*schema.Item, error) {
 	for _, it := range x.m.Schema.Items {
-		if p.Item == codec.OfField && it.Element() || p.Item != codec.OfField && it.Index != p.Item {
+		if p.Item == patch.OfField && it.Element() || p.Item != patch.OfField && it.Index != p.Item {
 			continue
 		}
 		name := x.fieldName(it, p, f.Name)
