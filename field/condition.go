@@ -27,7 +27,7 @@ func Or[R any](first Condition[R], others ...Condition[R]) Condition[R] {
 }
 
 // Not returns the condition that c does not hold.
-func Not[R any](c Condition[R]) Condition[R] { return Condition[R]{condition.Not(c.condition)} }
+func Not[R any](c Condition[R]) Condition[R] { return Condition[R]{condition.Not(c.Untyped())} }
 
 // Raw returns a condition that was built with the SDK's package expression, by the names
 // of attributes.
@@ -36,15 +36,15 @@ func Raw[R any](c expression.ConditionBuilder) Condition[R] {
 }
 
 func untyped[R any](first Condition[R], others []Condition[R]) []condition.Condition {
-	all := []condition.Condition{first.condition}
+	all := []condition.Condition{first.Untyped()}
 	for _, o := range others {
-		all = append(all, o.condition)
+		all = append(all, o.Untyped())
 	}
 	return all
 }
 
 // Untyped returns the condition without its type. For the mapper.
-func (c Condition[R]) Untyped() condition.Condition { return c.condition }
+func (c Condition[R]) Untyped() condition.Condition { return c.condition.Checked() }
 
 // Named returns the handle of an attribute by its name, for projections of models without
 // generated code.

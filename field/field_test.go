@@ -241,3 +241,17 @@ func TestSetTakesTheValue(t *testing.T) {
 		t.Errorf("the second record has %+v", w.Other)
 	}
 }
+
+// A condition or a handle that nobody made is an error, and no panic.
+func TestNothingMade(t *testing.T) {
+	type record struct{ S string }
+	var none field.Condition[record]
+	var handle field.String[record, string]
+	for name, c := range map[string]field.Condition[record]{
+		"zero": none, "not zero": field.Not(none), "zero or zero": none.Or(none), "no field": handle.Equal("a"), "no field, there": handle.Exists(),
+	} {
+		if c.Untyped().Err == nil {
+			t.Error(name)
+		}
+	}
+}

@@ -42,6 +42,9 @@ func (h *handle) put(p, v any) {
 
 // encode returns the value at v as the field is stored, nil where it is left out.
 func (h *handle) encode(v any) (types.AttributeValue, error) {
+	if h.row.Form == nil {
+		return nil, errNoField
+	}
 	p := h.row.Form.New()
 	h.put(p, v)
 	av, err := h.row.Form.Encode(p, h.options)
@@ -62,6 +65,7 @@ func (h *handle) given(v any) (types.AttributeValue, error) {
 
 var (
 	errOmitted = errors.New("the value is left out when it is stored (omitempty), so that nothing stored can be compared with it: use Absent or Exists")
+	errNoField = errors.New("the handle is of no field: take those of generated code")
 	errIn      = fmt.Errorf("In takes 1 to %d values", maxIn)
 )
 
@@ -70,6 +74,9 @@ const maxIn = 100
 
 // condition returns a condition on the field.
 func (h *handle) condition(render func(x *attr.Expression, name string) string) condition.Condition {
+	if h.row.Form == nil {
+		return h.failed(errNoField)
+	}
 	return condition.New(condition.Field{Name: h.row.Name, Attribute: h.row.Attribute()}, render)
 }
 

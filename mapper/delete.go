@@ -193,9 +193,7 @@ func (del *deleting) applied(requests []*write.Request) {
 	if del.s == nil {
 		return
 	}
-	effects := change.Effects(requests)
-	del.s.doubts = del.s.doubts.Overwritten(effects)
-	del.s.Forget(effects)
+	del.s.doubts = del.s.doubts.Overwritten(del.s.Forget(change.Effects(requests)))
 }
 
 // staged deletes an entity of any size.

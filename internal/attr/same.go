@@ -1,4 +1,5 @@
-// Package attr compares attribute values.
+// Package attr knows attribute values: it compares, copies, checks and measures them, and
+// names them in expressions.
 package attr
 
 import (

@@ -140,8 +140,7 @@ func (x *Doubt) Applied(now time.Time, look func(*write.Request) (item.Attribute
 			return false, err
 		case versioned && r.Wrote(stored):
 			return true, nil
-		case versioned && r.Before(stored, now) && !r.Expect.Absent, !versioned && !r.Holds(stored):
-			// An item that is absent may have been put, and deleted since.
+		case versioned && r.Before(stored, now), !versioned && !r.Holds(stored):
 			return false, nil
 		}
 	}
@@ -176,7 +175,7 @@ func (d *differ) fence(doubts Doubts) error {
 		r := d.s.Versioned(x.Changes[i].Place)
 		bump := of(d.m, write.Update, x.Changes[i].Item, r)
 		bump.NewSize = r.Size + d.m.Reserved.Grows(r.Header, !d.m.KeepsAttempt(bump.Item))
-		bump.Shown = []string{d.m.Reserved.Version}
+		bump.Shown = []string{d.m.Reserved.AssignVersion(nil).Name}
 		bump.expectStored()
 		bump.dropAttempt(d.m)
 		d.Changes = append(d.Changes, bump)

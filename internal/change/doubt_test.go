@@ -209,21 +209,3 @@ func TestCannotBeFenced(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
-
-// A transaction that was applied is recognized by any of its items, whichever comes first:
-// one that it put may have been deleted since.
-func TestAppliedByAnyTeller(t *testing.T) {
-	own := B("own")
-	put := &write.Request{Kind: write.Put, Token: own, Expect: write.Expect{Absent: true}, Reserved: item.Reserved{Version: "_v"}}
-	update := &write.Request{Kind: write.Update, Token: own, Expect: write.Expect{Version: B("old")}, Reserved: item.Reserved{Version: "_v"}}
-	x := &change.Doubt{Tellers: []*write.Request{put, update}}
-	applied, err := x.Applied(Now, func(r *write.Request) (item.Attributes, error) {
-		if r == put {
-			return nil, nil
-		}
-		return item.Attributes{"_v": own}, nil
-	})
-	if err != nil || !applied {
-		t.Error(applied, err)
-	}
-}

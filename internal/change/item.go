@@ -32,7 +32,7 @@ func encode(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeVal
 // expiryOf returns the value of the TTL attribute that the library itself sets on an item,
 // nil for none. v is the model's value that it belongs to.
 func expiryOf(m *model.Model, it *schema.Item, v, rec any) types.AttributeValue {
-	if it.Expiry == nil || it.Attribute(m.Reserved.TTL) >= 0 {
+	if it.Expiry == nil || m.Reserved.ListsExpiry(it) {
 		return nil
 	}
 	record := m.Codec.Record(it.Index)
@@ -73,7 +73,7 @@ func (d *differ) compare(rec model.Record, r *snapshot.Stored, old any) (sets, r
 // expiry adds the change of the item's expiry.
 func (d *differ) expiry(rec model.Record, r *snapshot.Stored, old any, sets, removes []item.Assignment) ([]item.Assignment, []item.Assignment) {
 	was, now := expiryOf(d.m, rec.Item, d.s.Old, old), expiryOf(d.m, rec.Item, d.v, rec.Value)
-	a := item.Assignment{Name: d.m.Reserved.TTL, Index: item.Expiry, Value: now}
+	a := d.m.Reserved.AssignExpiry(now)
 	switch {
 	case attr.Same(was, now):
 	case now != nil:
@@ -162,7 +162,7 @@ func (d *differ) put(rec model.Record, at item.Place, from *snapshot.Stored) {
 	if ch.Expect.Instead != nil {
 		ch.OldSize = ch.Expect.Instead.Size
 	}
-	ch.Unread = d.s.Fresh && ch.Expect.Instead == nil && d.m.Reserved.TTL != ""
+	ch.Unread = d.s.Fresh && ch.Expect.Instead == nil && d.m.Reserved.Expires()
 	d.add(ch)
 }
 
@@ -183,7 +183,7 @@ func fill(m *model.Model, ch *Change, v any, expiry types.AttributeValue, from *
 		}
 		set(item.Assignment{Name: a.Name, Index: i, Value: value})
 	}
-	set(item.Assignment{Name: m.Reserved.TTL, Index: item.Expiry, Value: expiry})
+	set(m.Reserved.AssignExpiry(expiry))
 	if from != nil {
 		for name, value := range from.Unknown {
 			set(item.Assignment{Name: name, Index: item.Unlisted, Value: value})

@@ -145,8 +145,8 @@ func (x *Patch) set(ch *PatchItem, p patch.Change, attributes []int) error {
 		if rec != nil {
 			expiry = expiryOf(m, it, nil, rec)
 		}
-		if it.Attribute(m.Reserved.TTL) < 0 {
-			ch.assign(item.Assignment{Name: m.Reserved.TTL, Index: item.Expiry, Value: expiry})
+		if !m.Reserved.ListsExpiry(it) {
+			ch.assign(m.Reserved.AssignExpiry(expiry))
 		}
 	}
 	return nil
@@ -389,6 +389,6 @@ func (x *Patch) size(ch *PatchItem) error {
 			ch.NewSize += attr.AttributeSize(a.Name, a.Value)
 		}
 	}
-	ch.Unread = ch.Kind == write.Update || !ch.Absent || x.m.Reserved.TTL != ""
+	ch.Unread = ch.Kind == write.Update || !ch.Absent || x.m.Reserved.Expires()
 	return ch.check()
 }

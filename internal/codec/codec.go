@@ -82,10 +82,10 @@ type Pos struct {
 // pointer to the model.
 type Elements interface {
 	Len(v any) int
-	// Each yields every element's place and record, which is nil for a nil
+	// Each yields every element's inKey and record, which is nil for a nil
 	// pointer. Maps come in any order.
 	Each(v any, yield func(Pos, any) bool)
-	// At returns the record at a place.
+	// At returns the record at a inKey.
 	At(v any, p Pos) any
 	// Equal reports whether both have the same elements, by Record.Equal, in the
 	// same places.
@@ -101,7 +101,7 @@ type Elements interface {
 	Reset(v any, n int)
 	// Append adds an element, at the map's key k.
 	Append(v any, k any, rec any)
-	// Set replaces the element at a place.
+	// Set replaces the element at a inKey.
 	Set(v any, p Pos, rec any)
 	// MapKey returns the map's key as a key's value, and back.
 	MapKey(k any) (key.Value, error)
@@ -119,7 +119,7 @@ func New(e *schema.Entity, table *form.Form) Model {
 	}
 	m := &model{table: table}
 	for i, o := range e.KeyFields {
-		m.keyFields = append(m.keyFields, newPlace(table, o.Value, keyFieldKind(e, i)))
+		m.keyFields = append(m.keyFields, newInKey(table, o.Value, keyFieldKind(e, i)))
 	}
 	for _, it := range e.Items {
 		if !it.Element() {
@@ -141,7 +141,7 @@ func keyFieldKind(e *schema.Entity, i int) key.Kind {
 
 type model struct {
 	table     *form.Form
-	keyFields []place
+	keyFields []inKey
 	records   []*record
 	elements  []Elements
 }

@@ -27,7 +27,7 @@ func newElements(it *schema.Item, table *form.Form) (*record, Elements) {
 	m := &entries{collection: c, Entries: field.Entries}
 	for i, src := range it.Key.Sources {
 		if src.From == schema.FromMapKey {
-			m.key = place{form: field.Entries.Key, kind: it.Key.Format(i).Value}
+			m.key = inKey{form: field.Entries.Key, kind: it.Key.Format(i).Value}
 			m.key.text = schema.KeyText(src.Value.Type, m.key.kind)
 		}
 	}
@@ -163,7 +163,7 @@ func (s *slice) FromKey(key.Value) (any, error) { return nil, nil }
 type entries struct {
 	collection
 	*form.Entries
-	key place
+	key inKey
 }
 
 func (m *entries) Len(v any) int {

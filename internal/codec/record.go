@@ -16,7 +16,7 @@ type record struct {
 	item       *schema.Item
 	root       *form.Form // of the records
 	attributes []attribute
-	keys       []place // by source; unused for those that are no fields of the element
+	keys       []inKey // by source; unused for those that are no fields of the element
 	// pointer is the field of a singleton that is one pointer.
 	pointer      form.Path
 	pointerForm  *form.Form
@@ -51,10 +51,10 @@ func newRecord(it *schema.Item, root *form.Form) *record {
 	if it.Element() {
 		for i, src := range it.Key.Sources {
 			if !r.named(i) {
-				r.keys = append(r.keys, place{})
+				r.keys = append(r.keys, inKey{})
 				continue
 			}
-			r.keys = append(r.keys, newPlace(root, src.Value, it.Key.Format(i).Value))
+			r.keys = append(r.keys, newInKey(root, src.Value, it.Key.Format(i).Value))
 		}
 		r.wholeRecords = root.Table != nil && root.Table.Compared
 		return r

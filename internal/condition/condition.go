@@ -3,6 +3,7 @@
 package condition
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/itemize/itemize/internal/attr"
@@ -37,6 +38,16 @@ func New(f Field, render func(x *attr.Expression, name string) string) Condition
 
 // Failed returns a condition that something is wrong with.
 func Failed(err error) Condition { return Condition{Err: err} }
+
+// Checked returns the condition, or a failed one for the zero Condition.
+func (c Condition) Checked() Condition {
+	if c.render == nil && c.Err == nil {
+		return Failed(errEmpty)
+	}
+	return c
+}
+
+var errEmpty = errors.New("the condition is empty: make conditions with the fields' handles")
 
 // Text renders the condition as it stands alone. It is not asked of one with an Err.
 func (c Condition) Text(x *attr.Expression) string { return c.render(x) }

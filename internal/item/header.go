@@ -42,10 +42,10 @@ func (r Reserved) Header(a Attributes) Header {
 	return h
 }
 
-// Has reports whether a name is reserved. The TTL attribute may be one of the model's own
-// as well.
-func (r Reserved) Has(name string) bool {
-	return name == schema.State || name == schema.Attempt || name != "" && (name == r.Version || name == r.TTL)
+// Has reports whether a name is reserved on items of a kind: the TTL attribute is where
+// the kind has an expiry.
+func (r Reserved) Has(name string, it *schema.Item) bool {
+	return name == schema.State || name == schema.Attempt || name != "" && (name == r.Version || name == r.TTL && it.Expiry != nil)
 }
 
 // Names lists the names that tell whether an item is there.
@@ -102,6 +102,36 @@ func (r Reserved) Grows(h Header, drop bool) int {
 	}
 	return n
 }
+
+// Versions reports whether the items have versions, and Expires whether they may expire.
+func (r Reserved) Versions() bool { return r.Version != "" }
+
+// Expires is described at Versions.
+func (r Reserved) Expires() bool { return r.TTL != "" }
+
+// VersionIs requires the version that was read.
+func (r Reserved) VersionIs(x *attr.Expression, version types.AttributeValue) string {
+	return x.Name(r.Version) + " = " + x.Value(version)
+}
+
+// NoVersion requires an item without one.
+func (r Reserved) NoVersion(x *attr.Expression) string {
+	return "attribute_not_exists(" + x.Name(r.Version) + ")"
+}
+
+// AssignVersion returns the assignment of a version, and AssignExpiry that of an expiry,
+// nil for none.
+func (r Reserved) AssignVersion(v types.AttributeValue) Assignment {
+	return Assignment{r.Version, Unlisted, v}
+}
+
+// AssignExpiry is described at AssignVersion.
+func (r Reserved) AssignExpiry(v types.AttributeValue) Assignment {
+	return Assignment{r.TTL, Expiry, v}
+}
+
+// ListsExpiry reports whether the TTL attribute is one of a kind's own.
+func (r Reserved) ListsExpiry(it *schema.Item) bool { return it.Attribute(r.TTL) >= 0 }
 
 // Epoch returns an instant as the TTL attribute holds it.
 func Epoch(t time.Time) types.AttributeValue {

@@ -51,12 +51,16 @@ func TestHeader(t *testing.T) {
 	if h := (Reserved{}).Header(a); h.Version != nil || h.Expiry != nil || h.Stage == nil || h.Attempt == nil {
 		t.Errorf("%+v", h)
 	}
+	kind := &schema.Item{Expiry: &schema.Value{}}
 	for name, want := range map[string]bool{"_v": true, "ttl": true, "_s": true, "_a": true, "x": false, "": false} {
-		if all.Has(name) != want {
+		if all.Has(name, kind) != want {
 			t.Errorf("%s: %v", name, !want)
 		}
 	}
-	if (Reserved{}).Has("") || (Reserved{}).Has("_v") {
+	if all.Has("ttl", &schema.Item{}) {
+		t.Error("the TTL attribute is reserved on items that do not expire")
+	}
+	if (Reserved{}).Has("", kind) || (Reserved{}).Has("_v", kind) {
 		t.Error("a model without versions reserves their name")
 	}
 	if got := len(all.Names()) - len((Reserved{}).Names()); got != 1 {

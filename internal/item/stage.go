@@ -53,7 +53,7 @@ func (s Stage) Assign() Assignment { return Assignment{schema.State, Unlisted, s
 // Is reports whether two stages are of one attempt.
 func (s Stage) Is(o Stage) bool { return attr.Same(s.Attempt, o.Attempt) }
 
-// Stage returns the stage of a root; ok is false for a live one.
+// ReadStage returns the stage of a root; ok is false for a live one.
 func (h Header) ReadStage() (s Stage, ok bool) {
 	m, ok := h.Stage.(*types.AttributeValueMemberM)
 	if !ok {

@@ -43,12 +43,12 @@ type Part struct {
 	Keep *Filter
 }
 
-// Selection is a selection.
+// Selection is what part of an item collection is meant.
 type Selection struct {
 	Parts []Part
 	// Targets are parts that are to be resolved yet.
 	Targets []Target
-	// KeyFields are the values that the entity is known by, in the order of
+	// Identity are the values that the entity is known by, in the order of
 	// schema.Entity.KeyFields; fewer than all for a query over several entities.
 	Identity []key.Value
 	// Entity tells that all of it belongs to one entity; Whole that it is all
@@ -84,8 +84,8 @@ func (r Range) Contains(sk key.Scalar) bool {
 	return true
 }
 
-// Entity returns the selection of a whole entity, by the values of the keyFields'
-// fields that identify it. With fewer values, which a flat model allows as long
+// Entity returns the selection of a whole entity, by the values of the key fields
+// that identify it. With fewer values, which a flat model allows as long
 // as they give the partition key, it is one of all entities that share them.
 func Entity(e *schema.Entity, keyFields []key.Value) Selection {
 	s := Selection{Identity: keyFields, Entity: len(keyFields) == e.Identities()}

@@ -94,15 +94,19 @@ func (s *Snapshot) Arrive(to Keys) {
 	s.Model.Codec.CloneKeyFields(s.Old, to.Value)
 }
 
-// Forget drops items that were deleted, of which no value is known.
-func (s *Snapshot) Forget(effects []Effect) {
+// Forget drops items that were deleted. It returns the effects on those that were there:
+// the others were hidden.
+func (s *Snapshot) Forget(effects []Effect) []Effect {
+	var there []Effect
 	for i := range effects {
 		e := &effects[i]
 		if slices.Contains(s.Items[e.Item.Index], e.Stored) {
 			s.Apply(Keys{}, effects[i:i+1])
+			there = append(there, *e)
 		}
 		delete(s.Hidden, e.Place)
 	}
+	return there
 }
 
 func (s *Snapshot) applySingleton(it *schema.Item, effects []Effect) {

@@ -177,8 +177,8 @@ func (r *Stored) fill(m *model.Model, f *item.Image) {
 			known++
 		}
 	}
-	if h := f.Header.Expiry; h != nil && f.Kind.Expiry != nil && f.Kind.Attribute(m.Reserved.TTL) < 0 {
-		r.Expiry = attr.AttributeSize(m.Reserved.TTL, h)
+	if h := f.Header.Expiry; h != nil && f.Kind.Expiry != nil && !m.Reserved.ListsExpiry(f.Kind) {
+		r.Expiry = m.Reserved.AssignExpiry(h).Size()
 		known++
 	}
 	if known < len(f.Attributes) {
@@ -194,8 +194,7 @@ func (r *Stored) keepUnknown(m *model.Model, f *item.Image) {
 	for name, v := range f.Attributes {
 		switch {
 		case f.Kind.Attribute(name) >= 0, name == f.Table.Hash, name == f.Table.Range:
-		case name == m.Reserved.TTL && f.Kind.Expiry != nil:
-		case m.Reserved.Has(name) && name != m.Reserved.TTL:
+		case m.Reserved.Has(name, f.Kind):
 		default:
 			if r.Unknown == nil {
 				r.Unknown = item.Attributes{}

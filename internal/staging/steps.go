@@ -14,14 +14,9 @@ import (
 func InsertSteps(now time.Time) func([]*write.Request) []write.Step {
 	return func(requests []*write.Request) []write.Step {
 		stage := item.NewStage(item.Inserting, now)
-		var root *write.Request
-		var parts []*write.Request
-		for _, r := range requests {
-			if r.Root {
-				root = r
-			} else {
-				parts = append(parts, with(r, item.AssignAttempt(stage.Attempt)))
-			}
+		root, parts := split(requests)
+		for i := range parts {
+			parts[i] = with(parts[i], item.AssignAttempt(stage.Attempt))
 		}
 		claim := with(root, stage.Assign())
 		live := item.Liveness{Attempt: stage.Attempt, Since: now}.Assign()
@@ -33,6 +28,18 @@ func InsertSteps(now time.Time) func([]*write.Request) []write.Step {
 		expectClaim(&goLive, claim)
 		return []write.Step{step(claim), step(parts...), step(&goLive)}
 	}
+}
+
+// split returns the request of the root, and those of the other items.
+func split(requests []*write.Request) (root *write.Request, rest []*write.Request) {
+	for _, r := range requests {
+		if r.Root {
+			root = r
+		} else {
+			rest = append(rest, r)
+		}
+	}
+	return root, rest
 }
 
 // step returns the step of requests that are sent at once.
@@ -62,15 +69,7 @@ func expectClaim(goLive, claim *write.Request) {
 // somebody's delete has begun, that is finished.
 func DeleteSteps(now time.Time) func([]*write.Request) []write.Step {
 	return func(requests []*write.Request) []write.Step {
-		var root *write.Request
-		var rest []*write.Request
-		for _, r := range requests {
-			if r.Root {
-				root = r
-			} else {
-				rest = append(rest, r)
-			}
-		}
+		root, rest := split(requests)
 		last := *root
 		if st, begun := root.Header.ReadStage(); begun && st.State == item.Deleting {
 			expectMark(&last, root.Header)

@@ -63,7 +63,7 @@ func (r *Request) render(x *attr.Expression, now time.Time) string {
 	e := &r.Expect
 	switch {
 	case e.Version != nil && len(e.Terms) == 0:
-		return x.Name(r.Reserved.Version) + " = " + x.Value(e.Version)
+		return r.Reserved.VersionIs(x, e.Version)
 	case e.Absent && len(e.Terms) == 0:
 		return r.absent(x, now)
 	}
@@ -72,18 +72,18 @@ func (r *Request) render(x *attr.Expression, now time.Time) string {
 	case e.Absent:
 		terms = append(terms, "("+r.absent(x, now)+")")
 	case e.Version != nil:
-		terms = append(terms, x.Name(r.Reserved.Version)+" = "+x.Value(e.Version))
+		terms = append(terms, r.Reserved.VersionIs(x, e.Version))
 	case e.Old != nil:
 		terms = append(terms, "attribute_exists("+x.Name(r.Table.Hash)+")")
-		if r.Reserved.Version != "" {
-			terms = append(terms, "attribute_not_exists("+x.Name(r.Reserved.Version)+")")
+		if r.Reserved.Versions() {
+			terms = append(terms, r.Reserved.NoVersion(x))
 		}
 		for _, a := range e.Old.Values {
 			terms = append(terms, equals(x, a))
 		}
 	case e.Present:
 		terms = append(terms, "attribute_exists("+x.Name(r.Table.Hash)+")")
-		if r.Reserved.TTL != "" {
+		if r.Reserved.Expires() {
 			terms = append(terms, r.Reserved.Unexpired(x, now))
 		}
 	}
@@ -97,7 +97,7 @@ func (r *Request) render(x *attr.Expression, now time.Time) string {
 // replaced.
 func (r *Request) absent(x *attr.Expression, now time.Time) string {
 	text := "attribute_not_exists(" + x.Name(r.Table.Hash) + ")"
-	if r.Reserved.TTL != "" {
+	if r.Reserved.Expires() {
 		text += " OR " + r.Reserved.ExpiredBy(x, now)
 	}
 	if term := r.Expect.Instead.Term(x); term != "" {

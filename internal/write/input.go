@@ -41,8 +41,9 @@ func (r *Request) UpdateExpression(x *attr.Expression) string {
 	for _, a := range r.Increments {
 		clause("SET ", b.Len() == 0, x.Name(a.Name), " = if_not_exists(", x.Name(a.Name), ", ", x.Value(zero), ") + ", x.Value(a.Value))
 	}
-	if r.Reserved.Version != "" {
-		clause("SET ", b.Len() == 0, x.Name(r.Reserved.Version), " = ", x.Value(r.Token))
+	if r.Reserved.Versions() {
+		a := r.Reserved.AssignVersion(r.Token)
+		clause("SET ", b.Len() == 0, x.Name(a.Name), " = ", x.Value(a.Value))
 	}
 	for i, a := range r.Remove {
 		if i == 0 && b.Len() > 0 {
@@ -59,7 +60,7 @@ var zero = &types.AttributeValueMemberN{Value: "0"}
 func (r *Request) whole() item.Attributes {
 	a := maps.Clone(r.Put)
 	if r.Token != nil {
-		a[r.Reserved.Version] = r.Token
+		r.Reserved.AssignVersion(r.Token).Into(a)
 	}
 	return a
 }

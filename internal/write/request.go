@@ -58,7 +58,7 @@ type Request struct {
 
 // Prepare gives the request a new version to write.
 func (r *Request) Prepare() {
-	if r.Reserved.Version != "" && (r.Kind == Put || r.Kind == Update) {
+	if r.Reserved.Versions() && (r.Kind == Put || r.Kind == Update) {
 		r.Token = item.NewToken()
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// place is a field that a key names: the way to it, and how it stands in the key.
-type place struct {
+// inKey is a field that a key names: the way to it, and how it stands in the key.
+type inKey struct {
 	path form.Path
 	form *form.Form
 	kind key.Kind
@@ -19,15 +19,15 @@ type place struct {
 	byText bool
 }
 
-func newPlace(root *form.Form, v schema.Value, kind key.Kind) place {
+func newInKey(root *form.Form, v schema.Value, kind key.Kind) inKey {
 	path, f := root.Path(v.Path)
 	text := schema.KeyText(v.Type, kind)
-	return place{path, f, kind, text, text && v.Type.Kind == schema.Struct}
+	return inKey{path, f, kind, text, text && v.Type.Kind == schema.Struct}
 }
 
 var errNilStruct = errors.New("the embedded struct that holds it is nil")
 
-func (x *place) get(v any) (key.Value, error) {
+func (x *inKey) get(v any) (key.Value, error) {
 	p := x.path.At(v)
 	if p == nil {
 		return key.Value{}, errNilStruct
@@ -35,11 +35,11 @@ func (x *place) get(v any) (key.Value, error) {
 	return x.form.KeyValue(p, x.kind, x.text)
 }
 
-func (x *place) set(v any, value key.Value) error {
+func (x *inKey) set(v any, value key.Value) error {
 	return x.form.SetKeyValue(x.path.Make(v), value, x.text)
 }
 
-func (x *place) same(a, b any) bool {
+func (x *inKey) same(a, b any) bool {
 	p, q := x.path.At(a), x.path.At(b)
 	if p == nil || q == nil {
 		return p == nil && q == nil
@@ -50,7 +50,7 @@ func (x *place) same(a, b any) bool {
 	return x.form.Same(p, q, 0)
 }
 
-func (x *place) clone(dst, src any) {
+func (x *inKey) clone(dst, src any) {
 	p := x.path.At(src)
 	if p == nil {
 		return
