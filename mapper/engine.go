@@ -26,6 +26,7 @@ type engine struct {
 	model     *model.Model
 	search    *search.Engine
 	protocol  *staging.Protocol
+	reader    *read.Reader
 	sender    *write.Sender
 	observers []Observer
 }
@@ -63,8 +64,8 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option)
 	sender := &write.Sender{Client: client, Now: m.Time}
 	protocol := &staging.Protocol{Reader: reader, Sender: sender, Now: m.Time, Describe: m.ImageIn}
 	return &engine{
-		model: m, sender: sender, protocol: protocol, observers: s.observers,
-		search: &search.Engine{Model: m, Reader: reader, Protocol: protocol, CursorKey: cursorKey},
+		model: m, reader: reader, sender: sender, protocol: protocol, observers: s.observers,
+		search: &search.Engine{Model: m, Source: reader, Protocol: protocol, CursorKey: cursorKey},
 	}, nil
 }
 

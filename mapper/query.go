@@ -60,7 +60,7 @@ func (g *engine) Input(r search.Request) (*dynamodb.QueryInput, error) {
 	if x.Parts()[0].Range.Kind == selection.None {
 		return nil, errors.New("the range ends before it begins, so that nothing is asked")
 	}
-	return g.search.Reader.Input(x.Parts()[0], x.Options()), nil
+	return g.reader.Input(x.Parts()[0], x.Options()), nil
 }
 
 // Deliver hands the receipt of a read to who asked for it.

@@ -173,7 +173,7 @@ func (d *differ) move() error {
 		return &KeyChanged{Field: o.Name, Old: d.Old[changed].String(), New: d.Keys.KeyFields[changed].String()}
 	}
 	if !d.s.Selection.Whole {
-		return d.movePart(o)
+		return d.m.FieldErrorf(o.Name, "Move needs the whole entity, and only a part was loaded: load it by its key")
 	}
 	return nil
 }

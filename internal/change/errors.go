@@ -8,7 +8,6 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/schema"
 )
 
 // NotLoaded says that a field was changed whose items were not loaded.
@@ -77,9 +76,4 @@ func (ch *Change) check() error {
 	})
 	e.Heaviest = e.Heaviest[:min(len(e.Heaviest), 3)]
 	return e
-}
-
-// MovePart says that a key field of an entity was changed of which only a part was loaded.
-func (d *differ) movePart(o *schema.KeyField) error {
-	return d.m.FieldErrorf(o.Name, "Move needs the whole entity, and only a part was loaded: load it by its key")
 }

@@ -154,7 +154,7 @@ func (d *differ) put(rec model.Record, at item.Place, from *snapshot.Stored) {
 	}
 	ch := start(d.m, write.Put, it, at)
 	ch.Record, ch.Pos, ch.New = rec.Value, rec.Pos, true
-	if err := fill(d.m, ch, d.v, expiryOf(d.m, it, d.v, rec.Value), from); err != nil {
+	if err := fill(d.m, ch, expiryOf(d.m, it, d.v, rec.Value), from); err != nil {
 		d.fail(err)
 		return
 	}
@@ -167,7 +167,7 @@ func (d *differ) put(rec model.Record, at item.Place, from *snapshot.Stored) {
 }
 
 // fill encodes all attributes of a put. from holds unknown ones to take along.
-func fill(m *model.Model, ch *Change, v any, expiry types.AttributeValue, from *snapshot.Stored) error {
+func fill(m *model.Model, ch *Change, expiry types.AttributeValue, from *snapshot.Stored) error {
 	ch.Set = nil
 	ch.Put = ch.Key()
 	set := func(a item.Assignment) {
@@ -221,7 +221,7 @@ func (d *differ) replace(ch *Change) error {
 	if ch.Item.ExpiryOfRoot && d.s.Root() == nil && ch.Stored.Expiry > 0 {
 		expiry = ch.Stored.Header.Expiry // the root, which tells it, was not loaded
 	}
-	if err := fill(d.m, ch, d.v, expiry, ch.Stored); err != nil {
+	if err := fill(d.m, ch, expiry, ch.Stored); err != nil {
 		return err
 	}
 	if d.m.KeepsAttempt(ch.Item) && ch.Stored.Header.Attempt != nil {

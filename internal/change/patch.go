@@ -109,7 +109,7 @@ func (x *Patch) change(p patch.Change) error {
 		ch.where = append(ch.where, func(e *attr.Expression) string { return p.Condition.Term(e) })
 	case patch.Add:
 		ch.Record, ch.Pos = p.Record, p.Pos
-		return fill(x.m, ch.Change, nil, expiryOf(x.m, it, nil, p.Record), nil)
+		return fill(x.m, ch.Change, expiryOf(x.m, it, nil, p.Record), nil)
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func (x *Search) elements(ctx context.Context, yield func(Hit) bool, pageEnd fun
 }
 
 func (r *elementReader) read(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
-	for page, err := range read.Merged(ctx, r.Reader, r.s.Parts, r.o, r.u) {
+	for page, err := range read.Merged(ctx, r.Source, r.s.Parts, r.o, r.u) {
 		if err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ func (x *Search) entities(ctx context.Context, yield func(Hit) bool, pageEnd fun
 		r.bare = r.bare || x.Model.Schema.PrefixParts(it) == len(it.Key.Template.Parts)
 	}
 	all := func(*group) bool { return true }
-	for page, err := range read.Merged(ctx, x.Reader, x.s.Parts, x.o, x.u) {
+	for page, err := range read.Merged(ctx, x.Source, x.s.Parts, x.o, x.u) {
 		if err != nil {
 			return err
 		}

@@ -69,7 +69,7 @@ type Position struct {
 // Engine runs searches over one model.
 type Engine struct {
 	Model    *model.Model
-	Reader   *read.Reader
+	Source   read.Source
 	Protocol *staging.Protocol
 	// CursorKey signs cursors.
 	CursorKey []byte
