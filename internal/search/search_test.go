@@ -25,7 +25,7 @@ import (
 func engine(m *model.Model, c *Client) *search.Engine {
 	r := &read.Reader{Client: c, Label: m.Label(), Tables: m.Tables, Describe: m.Describe}
 	return &search.Engine{
-		Model: m, Reader: r, CursorKey: []byte("0123456789abcdef"),
+		Model: m, Source: r, CursorKey: []byte("0123456789abcdef"),
 		Protocol: &staging.Protocol{Reader: r, Sender: &write.Sender{Client: c, Now: m.Now}, Describe: m.ImageIn, Now: m.Now},
 	}
 }
