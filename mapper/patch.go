@@ -34,14 +34,18 @@ func (p Patch[T]) patchOf(*T) entityPatch { return p.is }
 // And returns the patch together with other patches of the same entity.
 func (p Patch[T]) And(others ...SomePatch[T]) Patch[T] {
 	for _, o := range others {
+		if o == nil {
+			o = Patch[T]{entityPatch{nil, []patch.Change{{Err: errors.New("And got nil in place of a patch")}}}}
+		}
 		p.is = p.is.and(o.patchOf(nil))
 	}
 	return p
 }
 
-// Upsert makes what the patch changes where it is not there, and replaces what it adds
-// where that is. A change of an element still requires it.
-func (p Patch[T]) Upsert() Patch[T] { return Patch[T]{p.is.with(patch.Upsert)} }
+// Upsert makes what the patch changes so far where it is not there, and replaces what it
+// adds where that is; what And joins to it afterwards still requires what it did. A change
+// of an element still requires it.
+func (p Patch[T]) Upsert() Patch[T] { return Patch[T]{p.is.upsert()} }
 
 // IfEntityExists requires that the entity is there: its root, which is then part of a
 // transaction.
@@ -51,7 +55,7 @@ func (p Patch[T]) IfEntityExists() Patch[T] { return Patch[T]{p.is.with(patch.If
 // error is an *OutcomeUnknownError, which ExactlyOnce avoids, at the double price. The
 // other options of writes mean nothing here and are refused.
 func (p Patch[T]) Exec(ctx context.Context, m *Mapper[T], options ...WriteOption) (*Receipt, error) {
-	if m == nil {
+	if m == nil || m.engine == nil {
 		return &Receipt{}, errNoMapper
 	}
 	return m.engine.patch(ctx, p.is, writeSettingsOf(options))
@@ -59,7 +63,7 @@ func (p Patch[T]) Exec(ctx context.Context, m *Mapper[T], options ...WriteOption
 
 // Plan returns what Exec would send, and cost. It does no I/O.
 func (p Patch[T]) Plan(m *Mapper[T], options ...WriteOption) (*Plan, error) {
-	if m == nil {
+	if m == nil || m.engine == nil {
 		return nil, errNoMapper
 	}
 	return m.engine.planOfPatch(p.is, writeSettingsOf(options))
@@ -84,7 +88,7 @@ func (p ItemPatch[T, R]) If(conditions ...field.Condition[R]) ItemPatch[T, R] {
 
 // Upsert is described at [Patch.Upsert].
 func (p ItemPatch[T, R]) Upsert() ItemPatch[T, R] {
-	p.is = p.is.with(patch.Upsert)
+	p.is = p.is.upsert()
 	return p
 }
 
@@ -123,6 +127,15 @@ func (p entityPatch) and(other entityPatch) entityPatch {
 // with returns the patch with a requirement of its own.
 func (p entityPatch) with(kind patch.Kind) entityPatch {
 	return p.and(entityPatch{nil, []patch.Change{{Kind: kind}}})
+}
+
+// upsert returns the patch whose changes so far write either way.
+func (p entityPatch) upsert() entityPatch {
+	p.changes = slices.Clone(p.changes)
+	for i := range p.changes {
+		p.changes[i].Upsert = true
+	}
+	return p
 }
 
 // onlyIf returns the patch with a condition on an item.

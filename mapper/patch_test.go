@@ -258,3 +258,56 @@ func TestPatchErrorsAndModes(t *testing.T) {
 		t.Error(p, err)
 	}
 }
+
+// What is passed as nothing is an error, and no panic.
+func TestPatchOfNothing(t *testing.T) {
+	users, err := mapper.New[store.User](&recorder{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, set := context.Background(), store.UserByID("1").Patch(store.UserFields.Email.Set("a"))
+	if _, err := set.And(nil).Exec(ctx, users); err == nil || strings.Contains(err.Error(), "changes nothing") {
+		t.Error(err)
+	}
+	if _, err := set.Exec(ctx, &mapper.Mapper[store.User]{}); err == nil {
+		t.Error("a mapper that New did not make")
+	}
+	for _, q := range []query.Query[store.User, store.Wish]{
+		store.UserByID("1").Public().Project(nil),
+		store.UserKeyPublic{}.Year(2021).Reverse(),
+		store.UserByID("1").Public().Filter(field.Condition[store.Wish]{}),
+	} {
+		if _, err := q.Slice(ctx, users); err == nil {
+			t.Error("a query of nothing")
+		}
+	}
+	if _, err := store.UserByID("1").Public().Slice(ctx, &mapper.Mapper[store.User]{}); err == nil {
+		t.Error("a query of a mapper that New did not make")
+	}
+}
+
+// Upsert concerns the patch that it is called on, and nothing that And joins to it.
+func TestUpsertStaysWithItsPatch(t *testing.T) {
+	client := &recorder{}
+	users, err := mapper.New[store.User](client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := store.UserByID("1")
+	add := id.Public().Add(store.Wish{AddedAt: day(1, 1)})
+	for _, p := range []mapper.SomePatch[store.User]{
+		add.And(id.Patch(store.UserFields.Email.Set("a")).Upsert()),
+		id.Patch(store.UserFields.Email.Set("a")).Upsert().And(add),
+	} {
+		client.requests = nil
+		if _, err := add.And(p).Exec(context.Background(), users); err == nil {
+			t.Error("an element is added twice")
+		}
+	}
+	if _, err := id.Patch(store.UserFields.Email.Set("a")).Upsert().And(add).Exec(context.Background(), users); err != nil {
+		t.Fatal(err)
+	}
+	if text := strings.Join(client.requests, "\n"); !strings.Contains(text, "attribute_not_exists(PK)") {
+		t.Error(text)
+	}
+}

@@ -32,18 +32,27 @@ type Range[R any] struct{ narrow func(selection.Time) R }
 // NewRange returns the ranges that narrow makes. For generated code.
 func NewRange[R any](narrow func(selection.Time) R) Range[R] { return Range[R]{narrow} }
 
+// narrowed returns the range; of a Range that no node has made the zero R, whose use is an
+// error.
+func (r Range[R]) narrowed(t selection.Time) (none R) {
+	if r.narrow == nil {
+		return none
+	}
+	return r.narrow(t)
+}
+
 // Between returns what lies between two instants, both included. Where to is before
 // from it is empty, and asks nothing.
 func (r Range[R]) Between(from, to time.Time) R {
-	return r.narrow(selection.Time{From: selection.At(from), To: selection.At(to)})
+	return r.narrowed(selection.Time{From: selection.At(from), To: selection.At(to)})
 }
 
 // Since returns what lies at an instant or after it.
-func (r Range[R]) Since(at time.Time) R { return r.narrow(selection.Time{From: selection.At(at)}) }
+func (r Range[R]) Since(at time.Time) R { return r.narrowed(selection.Time{From: selection.At(at)}) }
 
 // Before returns what lies before an instant.
 func (r Range[R]) Before(at time.Time) R {
-	return r.narrow(selection.Time{To: selection.At(at.Add(-1))})
+	return r.narrowed(selection.Time{To: selection.At(at.Add(-1))})
 }
 
 // Years is a Range by years.
@@ -51,7 +60,7 @@ type Years[R any] struct{ Range[R] }
 
 // Year returns what lies in a year, in UTC.
 func (r Years[R]) Year(year int) R {
-	return r.narrow(*selection.PeriodOf(selection.Year, year, time.January, 1, 0))
+	return r.narrowed(*selection.PeriodOf(selection.Year, year, time.January, 1, 0))
 }
 
 // Months is a Range by years and months.
@@ -59,7 +68,7 @@ type Months[R any] struct{ Years[R] }
 
 // Month returns what lies in a month, in UTC.
 func (r Months[R]) Month(year int, month time.Month) R {
-	return r.narrow(*selection.PeriodOf(selection.Month, year, month, 1, 0))
+	return r.narrowed(*selection.PeriodOf(selection.Month, year, month, 1, 0))
 }
 
 // Days is a Range by years, months and days.
@@ -67,7 +76,7 @@ type Days[R any] struct{ Months[R] }
 
 // Day returns what lies on a day, in UTC.
 func (r Days[R]) Day(year int, month time.Month, day int) R {
-	return r.narrow(*selection.PeriodOf(selection.Day, year, month, day, 0))
+	return r.narrowed(*selection.PeriodOf(selection.Day, year, month, day, 0))
 }
 
 // Hours is a Range by years, months, days and hours.
@@ -75,11 +84,11 @@ type Hours[R any] struct{ Days[R] }
 
 // Hour returns what lies in an hour, in UTC.
 func (r Hours[R]) Hour(year int, month time.Month, day, hour int) R {
-	return r.narrow(*selection.PeriodOf(selection.Hour, year, month, day, hour))
+	return r.narrowed(*selection.PeriodOf(selection.Hour, year, month, day, hour))
 }
 
 // Weeks is a Range by years and weeks.
 type Weeks[R any] struct{ Years[R] }
 
 // Week returns what lies in an ISO 8601 week, which begins on Monday, in UTC.
-func (r Weeks[R]) Week(year, week int) R { return r.narrow(*selection.WeekOf(year, week)) }
+func (r Weeks[R]) Week(year, week int) R { return r.narrowed(*selection.WeekOf(year, week)) }

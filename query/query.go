@@ -75,6 +75,10 @@ func (q Query[T, E]) Filter(conditions ...field.Condition[E]) Query[T, E] {
 func (q Query[T, E]) Project(fields ...field.Of[E]) Query[T, E] {
 	q.projection = []search.Projected{}
 	for _, f := range fields {
+		if f == nil {
+			q.err = errors.Join(q.err, errors.New("Project got nil in place of a field's handle"))
+			continue
+		}
 		row := f.Row(nil)
 		q.projection = append(q.projection, search.Projected{Field: row.Name, Attribute: row.Attribute()})
 	}
@@ -101,15 +105,19 @@ func (q Query[T, E]) on(src Source[T], options []ReadOption) (*run, error) {
 		return nil, err
 	}
 	if v := reflect.ValueOf(src); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, errors.New("the query has nothing to run on: pass the model's *mapper.Mapper")
+		return nil, errNothing
 	}
-	x.Runner = src.source(nil)
+	if x.Runner = src.source(nil); x.Runner == nil {
+		return nil, errNothing
+	}
 	x.request = search.Request{
 		Selection: q.spec, Elem: reflect.TypeFor[E](), Strong: x.settings.Strong, Reverse: q.reverse, Limit: q.limit,
 		Filter: q.filter, Projection: q.projection, After: string(q.after),
 	}
 	return &x, nil
 }
+
+var errNothing = errors.New("the query has nothing to run on: pass the model's *mapper.Mapper")
 
 // end delivers the receipt.
 func (x *run) end() { x.Deliver(x.settings, &x.usage) }

@@ -22,7 +22,6 @@ type Patch struct {
 	m        *model.Model
 	Identity []key.Value
 	pk       key.Scalar
-	upsert   bool
 	entity   bool
 	Items    []*PatchItem
 }
@@ -33,6 +32,8 @@ type PatchItem struct {
 	// Absent requires that the item is not there, Exists that it is; where neither is set
 	// it is written either way.
 	Absent, Exists bool
+	// upsert reports that all changes of the item are of patches with Upsert.
+	upsert bool
 	// where are the conditions that the caller gave.
 	where []attr.Condition
 	// attempt is the staged insert that the item came with, once its root was seen live;
@@ -52,17 +53,19 @@ func NewPatch(m *model.Model, sel selection.Selection, all []patch.Change) (*Pat
 		return nil, err
 	}
 	for _, p := range all {
-		x.upsert = x.upsert || p.Kind == patch.Upsert
 		x.entity = x.entity || p.Kind == patch.IfEntity
 	}
 	var faults Faults
 	for _, p := range all {
-		if p.Kind != patch.Upsert && p.Kind != patch.IfEntity {
+		if p.Kind != patch.IfEntity {
 			faults = faults.and(x.change(p))
 		}
 	}
-	if faults = faults.and(x.finish()); len(faults) > 0 {
+	if len(faults) > 0 {
 		return nil, faults
+	}
+	if err := x.finish(); err != nil {
+		return nil, Faults{err}
 	}
 	return x, nil
 }
@@ -96,7 +99,7 @@ func (x *Patch) change(p patch.Change) error {
 	case patch.RemoveElement, patch.Delete:
 		kind = write.Delete
 	}
-	ch, err := x.at(at, it, kind)
+	ch, err := x.at(at, p, it, kind)
 	if err != nil {
 		return err
 	}
@@ -228,11 +231,13 @@ func (x *Patch) elementKey(it *schema.Item, given []key.Value) (key.Scalar, erro
 }
 
 // at returns the change of a place, made if there is none yet.
-func (x *Patch) at(at item.Place, it *schema.Item, kind write.Kind) (*PatchItem, error) {
+func (x *Patch) at(at item.Place, p patch.Change, it *schema.Item, kind write.Kind) (*PatchItem, error) {
+	either := p.Upsert || p.Kind == patch.If // a condition asks for nothing beside itself
 	for _, ch := range x.Items {
 		switch {
 		case ch.Place != at:
 		case ch.Kind == kind && kind == write.Update:
+			ch.upsert = ch.upsert && either
 			return ch, nil
 		default:
 			return nil, x.m.FieldErrorf(it.Name, "the patch changes %s twice in ways that exclude each other: use two patches", at)
@@ -241,15 +246,25 @@ func (x *Patch) at(at item.Place, it *schema.Item, kind write.Kind) (*PatchItem,
 	if kind == write.Put && it.ExpiryOfRoot {
 		return nil, x.m.FieldErrorf(it.Name, "it expires with the root, which a patch does not read: use Update")
 	}
-	if x.upsert && kind == write.Update && !it.Element() && it.Expiry != nil {
-		return nil, x.m.FieldErrorf(it.Name, "it can expire, and Upsert would revive what is expired and not deleted yet: use Update")
-	}
-	ch := &PatchItem{Change: start(x.m, kind, it, at)}
+	ch := &PatchItem{Change: start(x.m, kind, it, at), upsert: either}
 	ch.Unread = true
-	half := kind == write.Update && it.Element() // what Upsert would make of it
-	ch.Exists, ch.Absent = kind != write.Put && (!x.upsert || half), kind == write.Put && !x.upsert
 	x.Items = append(x.Items, ch)
 	return ch, nil
+}
+
+// require decides whether the item has to be there, or not to be there.
+func (x *Patch) require(ch *PatchItem) error {
+	half := ch.Kind == write.Update && ch.Item.Element() // what Upsert would make of it
+	ch.Exists = ch.Kind != write.Put && (!ch.upsert || half) || len(ch.where) > 0 || x.entity && ch.Root
+	ch.Absent = ch.Kind == write.Put && !ch.upsert
+	if !ch.changes() {
+		ch.Kind = write.Check
+		return nil
+	}
+	if ch.upsert && ch.Kind == write.Update && !half && ch.Item.Expiry != nil {
+		return x.m.FieldErrorf(ch.Field, "it can expire, and Upsert would revive what is expired and not deleted yet: use Update")
+	}
+	return nil
 }
 
 // changes reports whether the patch changes the item.
@@ -268,11 +283,7 @@ func (x *Patch) finish() error {
 	root := false
 	for _, ch := range x.Items {
 		root = root || ch.Root
-		ch.Exists = ch.Exists || len(ch.where) > 0 || x.entity && ch.Root
-		if !ch.changes() {
-			ch.Kind = write.Check
-		}
-		if err := cmp.Or(x.fillKeys(ch), x.size(ch)); err != nil {
+		if err := cmp.Or(x.require(ch), x.fillKeys(ch), x.size(ch)); err != nil {
 			return err
 		}
 	}
@@ -353,7 +364,7 @@ func (ch *PatchItem) Replacing(h item.Hidden) {
 // its key holds that in part.
 func (x *Patch) fillKeys(ch *PatchItem) error {
 	m := x.m
-	if !x.upsert || ch.Kind != write.Update || ch.Item.Element() {
+	if !ch.upsert || ch.Kind != write.Update || ch.Item.Element() {
 		return nil
 	}
 	v := m.Codec.New()

@@ -30,7 +30,9 @@ func TestNewPatch(t *testing.T) {
 	count := patch.Change{Kind: patch.Increment, Item: head, Field: "Visits", By: "2"}
 	add := patch.Change{Kind: patch.Add, Item: line, Record: &Line{SKU: "a"}}
 	gone := patch.Change{Kind: patch.Delete, Item: plan}
-	upsert, entity := patch.Change{Kind: patch.Upsert}, patch.Change{Kind: patch.IfEntity}
+	entity := patch.Change{Kind: patch.IfEntity}
+	either, addEither := set, add
+	either.Upsert, addEither.Upsert = true, true
 	seven := condition.New(condition.Field{Name: "Visits", Attribute: "Visits"}, func(x *attr.Expression, name string) string { return name + " = " + x.Value(N("7")) })
 	when := patch.Change{Kind: patch.If, Item: head, Condition: seven}
 	for _, c := range []struct {
@@ -46,7 +48,15 @@ func TestNewPatch(t *testing.T) {
 		{"on a condition", []patch.Change{set, when}, []string{"update HEAD: Name='n' | attribute_exists(PK) AND attribute_not_exists(_s) AND Visits = 7"}, ""},
 		{"added", []patch.Change{add}, []string{"put LINE#a: Count=0 Text='' | attribute_not_exists(PK)"}, ""},
 		{"deleted", []patch.Change{gone}, []string{"delete PLAN: | attribute_exists(PK) AND attribute_not_exists(_a)"}, ""},
-		{"upserted", []patch.Change{set, upsert}, []string{"update HEAD: Name='n' | attribute_not_exists(_s)"}, ""},
+		{"upserted", []patch.Change{either}, []string{"update HEAD: Name='n' | attribute_not_exists(_s)"}, ""},
+		{
+			"upserted beside another that is not",
+			[]patch.Change{either, add},
+			[]string{"update HEAD: Name='n' | attribute_not_exists(_s)", "put LINE#a: Count=0 Text='' | attribute_not_exists(PK)"},
+			"",
+		},
+		{"upserted in part", []patch.Change{either, count}, []string{"update HEAD: Name='n' Visits+2 | attribute_exists(PK) AND attribute_not_exists(_s)"}, ""},
+		{"added either way", []patch.Change{addEither}, []string{"put LINE#a: Count=0 Text='' | attribute_not_exists(_a)"}, ""},
 		{
 			"if the entity is there",
 			[]patch.Change{add, entity},

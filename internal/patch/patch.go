@@ -13,8 +13,7 @@ import (
 type Kind uint8
 
 // The kinds: a field set and removed, a number incremented, an element put and deleted, an
-// item deleted; conditions; that items are made where there are none; that the entity is
-// there.
+// item deleted; conditions; that the entity is there.
 const (
 	Set Kind = iota
 	Remove
@@ -23,7 +22,6 @@ const (
 	RemoveElement
 	Delete
 	If
-	Upsert
 	IfEntity
 )
 
@@ -51,5 +49,7 @@ type Change struct {
 	// Values are those of the placeholders in an element's key, of fields that the
 	// entity is known by aside. They are set for changes of one element.
 	Values []key.Value
+	// Upsert says that the item is written whether it is there or not.
+	Upsert bool
 	Err    error
 }
