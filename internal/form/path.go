@@ -2,7 +2,11 @@ package form
 
 // Path is the way from a struct to a field in it, perhaps through structs and pointers.
 // The empty Path ends where it begins.
-type Path struct{ steps []step }
+type Path struct {
+	steps []step
+	// direct is the way where no pointer lies on it, nil for another.
+	direct func(p any) any
+}
 
 // step is one field on the way. pointer is set where it is a pointer that the way goes
 // through.
@@ -28,11 +32,27 @@ func (f *Form) Path(indexes []int) (Path, *Form) {
 		}
 		x.steps = append(x.steps, s)
 	}
+	x.direct = direct(x.steps)
 	return x, f
 }
 
+// direct returns the way as one function, nil where pointers lie on it.
+func direct(steps []step) func(p any) any {
+	switch {
+	case len(steps) == 1 && steps[0].pointer == nil:
+		return steps[0].at
+	case len(steps) == 2 && steps[0].pointer == nil && steps[1].pointer == nil:
+		first, second := steps[0].at, steps[1].at
+		return func(p any) any { return second(first(p)) }
+	}
+	return nil
+}
+
 // At returns a pointer to the field, nil where a pointer on the way is nil.
-func (x Path) At(p any) any {
+func (x *Path) At(p any) any {
+	if x.direct != nil {
+		return x.direct(p)
+	}
 	for i := range x.steps {
 		s := &x.steps[i]
 		p = s.at(p)
