@@ -74,7 +74,7 @@ func TestExpired(t *testing.T) {
 	for _, c := range []struct {
 		ttl  types.AttributeValue
 		want bool
-	}{{nil, false}, {number("999"), true}, {number("1000"), true}, {number("1001"), false}, {number("1E2"), true}, {text("1"), false}, {number("0"), true}} {
+	}{{nil, false}, {number("999"), true}, {number("1000"), true}, {number("1000.5"), false}, {number("1001"), false}, {number("1E2"), true}, {text("1"), false}, {number("0"), true}} {
 		if got := (Reserved{TTL: "ttl"}).Expired(Attributes{"ttl": c.ttl}, now); got != c.want {
 			t.Errorf("%v: %v", c.ttl, got)
 		}
