@@ -209,22 +209,6 @@ func Page(c Consistency, items ...Item) Units {
 	return c.times(ReadUnits(bytes))
 }
 
-// Pages returns the RCU, and the number of answers, of a Query or Scan over items of
-// these sizes in bytes, in their order: an answer ends with the item that takes it over
-// 1 MB (Developer Guide, "Paginating table query results").
-func Pages(c Consistency, sizes ...int) (u Units, answers int) {
-	page := 0
-	flush := func() { u, answers, page = u.Add(c.times(ReadUnits(page))), answers+1, 0 }
-	for _, n := range sizes {
-		if page > 0 && page+n > MaxPage {
-			flush()
-		}
-		page += n
-	}
-	flush()
-	return u, answers
-}
-
 // StreamReads returns the number of GetRecords calls, each one read request unit of a
 // stream, that read records of that many bytes in all: 1 MB or 1,000 records each
 // (Developer Guide, "DynamoDB Streams"). Writing to a stream costs nothing.
