@@ -2,7 +2,6 @@ package cost
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"math/bits"
 	"math/rand/v2"
@@ -32,19 +31,11 @@ const (
 // where whole-document reads and transactions tie items together; beyond, it is the best
 // that a search with restarts finds, with a lower bound to judge it by.
 func (w Workload) Advise(p Prices) (*Advice, error) {
-	if err := w.Check(); err != nil {
+	if err := errors.Join(w.Check(), p.Check()); err != nil {
 		return nil, err
 	}
 	n := len(w.Attributes)
-	if n > 62 {
-		return nil, fmt.Errorf("%d attributes: join those that are always used together, to 62 or fewer", n)
-	}
 	m := newModel(w, p)
-	for i, a := range w.Attributes {
-		if !m.fits(1 << i) {
-			return nil, fmt.Errorf("the attribute %q does not fit an item of %d bytes: compress it, or store it elsewhere", a.Name, MaxItem)
-		}
-	}
 	a := &Advice{}
 	if m.fits(m.all()) {
 		today := m.sum([]uint{m.all()})

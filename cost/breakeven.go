@@ -59,3 +59,17 @@ func (s Split) BreakEven() (update int, ok bool, err error) {
 	}
 	return int((split-whole)/saved) + 1, true, nil
 }
+
+// BreakEven returns after how many months the layout of f has cost less in all than that
+// of g, and stays so, both written anew at first; 0 is from the first write on. It is false
+// where that never comes.
+func (f Forecast) BreakEven(g Forecast) (months float64, ok bool) {
+	more, saved := f.Insert-g.Insert, g.Total-f.Total
+	switch {
+	case f.NotStorable != "" || g.NotStorable != "" || saved < 0 || more >= 0 && saved == 0:
+		return 0, false
+	case more <= 0:
+		return 0, true
+	}
+	return more / saved, true
+}

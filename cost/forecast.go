@@ -1,15 +1,23 @@
 package cost
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
+	"strconv"
 )
 
 // Forecast is what a layout costs in a month.
 type Forecast struct {
 	Layout Layout `json:"layout"`
+	// NotStorable says why DynamoDB does not take the layout's items, "" if it does. Such a
+	// forecast has no units and no prices.
+	NotStorable string `json:"notStorable,omitempty"`
 	// Items are the mean sizes of the layout's items, in bytes.
 	Items []int `json:"items"`
+	// Insert is the price of writing all entities at first, in dollars, without
+	// transactions.
+	Insert float64 `json:"insert"`
 	// WCU and RCU are the units of a month, of all entities.
 	WCU float64 `json:"wcu"`
 	RCU float64 `json:"rcu"`
@@ -23,7 +31,12 @@ type Forecast struct {
 
 // OperationCost is what an operation costs in a month, and once.
 type OperationCost struct {
-	Name    string  `json:"name"`
+	Name string `json:"name"`
+	// PerDocument is how often it is done to one entity in a month, and Times to all.
+	PerDocument float64 `json:"timesPerDocument"`
+	Times       float64 `json:"timesInAll"`
+	// WCU and RCU are the units of a month, of all entities; OnceWCU and OnceRCU those of
+	// doing it once.
 	WCU     float64 `json:"wcu"`
 	RCU     float64 `json:"rcu"`
 	OnceWCU float64 `json:"onceWcu"`
@@ -31,9 +44,11 @@ type OperationCost struct {
 }
 
 // Forecast returns what layouts cost in a month, in their order. Of a read of several
-// items it takes the cheaper of BatchGetItem and a Query of the whole.
+// items it takes the cheaper of BatchGetItem and a Query of the whole, in answers of 1 MB
+// over the items in the layout's order. A layout with an item over the limit is not
+// storable: its forecast says why.
 func (w Workload) Forecast(p Prices, layouts ...Layout) ([]Forecast, error) {
-	if err := w.Check(); err != nil {
+	if err := errors.Join(w.Check(), p.Check()); err != nil {
 		return nil, err
 	}
 	m := newModel(w, p)
@@ -42,11 +57,7 @@ func (w Workload) Forecast(p Prices, layouts ...Layout) ([]Forecast, error) {
 		if err := w.checkLayout(l); err != nil {
 			return nil, err
 		}
-		f, err := m.forecast(l)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, f)
+		out = append(out, m.forecast(l))
 	}
 	return out, nil
 }
@@ -67,10 +78,7 @@ type modelOp struct {
 }
 
 func newModel(w Workload, p Prices) *model {
-	m := &model{w: w, p: p, index: map[string]int{}, perItem: w.Overhead}
-	if m.perItem == 0 {
-		m.perItem = defaultOverhead
-	}
+	m := &model{w: w, p: p, index: map[string]int{}, perItem: w.perItem()}
 	if m.w.Entities == 0 {
 		m.w.Entities = 1
 	}
@@ -112,15 +120,17 @@ func (m *model) size(sample int, set uint) int {
 	return n
 }
 
-// fits reports whether an item is within the limit in every sample.
-func (m *model) fits(set uint) bool {
+// largest returns the largest size of an item with a set of attributes.
+func (m *model) largest(set uint) int {
+	most := 0
 	for s := range m.sizes {
-		if m.size(s, set) > MaxItem {
-			return false
-		}
+		most = max(most, m.size(s, set))
 	}
-	return true
+	return most
 }
+
+// fits reports whether an item is within the limit in every sample.
+func (m *model) fits(set uint) bool { return m.largest(set) <= MaxItem }
 
 func times(strong bool) float64 {
 	if strong {
@@ -134,10 +144,11 @@ func times(strong bool) float64 {
 func (m *model) once(op modelOp, items []uint) (wcu, rcu float64) {
 	for s := range m.sizes {
 		var write, get, touched float64
-		whole, read := 0, 0
+		var whole pages
+		read := 0
 		for _, set := range items {
 			n := m.size(s, set)
-			whole += n
+			whole.add(n)
 			if set&op.writes != 0 {
 				write += WriteUnits(n)
 				touched++
@@ -151,9 +162,8 @@ func (m *model) once(op modelOp, items []uint) (wcu, rcu float64) {
 			write *= 2
 		}
 		wcu += write
-		query, _ := Pages(Strong, whole)
-		if op.All || read > 1 && query.Min < get {
-			get = query.Min
+		if query := whole.end(); op.All || read > 1 && query < get {
+			get = query
 		}
 		rcu += get * times(op.Strong)
 	}
@@ -161,40 +171,74 @@ func (m *model) once(op modelOp, items []uint) (wcu, rcu float64) {
 	return wcu / n, rcu / n
 }
 
-func (m *model) forecast(l Layout) (Forecast, error) {
+func (m *model) forecast(l Layout) Forecast {
 	items := make([]uint, len(l.Items))
 	for i, names := range l.Items {
 		items[i] = m.set(names)
-		if !m.fits(items[i]) {
-			return Forecast{}, fmt.Errorf("the layout %q has an item over the limit of %d bytes, with %v: split it", l.Name, MaxItem, names)
+	}
+	f := Forecast{Items: m.means(items), Operations: []OperationCost{}}
+	if f.NotStorable = m.tooLarge(l, items); f.NotStorable == "" {
+		f = m.sum(items)
+	}
+	f.Layout = l
+	return f
+}
+
+// tooLarge says which item of a layout is over the limit, "" if none is.
+func (m *model) tooLarge(l Layout, items []uint) string {
+	for i, set := range items {
+		if m.fits(set) {
+			continue
+		}
+		names := strconv.Quote(l.Items[i][0])
+		if more := len(l.Items[i]) - 1; more > 0 {
+			names += fmt.Sprintf(" and %d more", more)
+		}
+		return fmt.Sprintf("the item with %s has up to %d bytes, and DynamoDB takes %d: split it", names, m.largest(set), MaxItem)
+	}
+	return ""
+}
+
+// means returns the mean sizes of items, over the samples.
+func (m *model) means(items []uint) []int {
+	out := make([]int, len(items))
+	for i, set := range items {
+		for s := range m.sizes {
+			out[i] += m.size(s, set)
+		}
+		out[i] /= len(m.sizes)
+	}
+	return out
+}
+
+// insert returns the WCU of writing the items of one entity: the mean over the samples.
+func (m *model) insert(items []uint) float64 {
+	wcu := 0.0
+	for s := range m.sizes {
+		for _, set := range items {
+			wcu += WriteUnits(m.size(s, set))
 		}
 	}
-	f := m.sum(items)
-	f.Layout = l
-	return f, nil
+	return wcu / float64(len(m.sizes))
 }
 
 // sum returns the forecast of items.
 func (m *model) sum(items []uint) Forecast {
-	var f Forecast
+	entities := float64(m.w.Entities)
+	f := Forecast{Items: m.means(items), Insert: m.p.Units(m.insert(items)*entities, 0)}
 	bytes := 0
-	for _, set := range items {
-		n := 0
-		for s := range m.sizes {
-			n += m.size(s, set)
-		}
-		f.Items = append(f.Items, n/len(m.sizes))
-		bytes += n / len(m.sizes)
+	for _, n := range f.Items {
+		bytes += n
 	}
 	for _, op := range m.ops {
 		wcu, rcu := m.once(op, items)
-		n := op.PerMonth * float64(m.w.Entities)
-		f.Operations = append(f.Operations, OperationCost{op.Name, wcu * n, rcu * n, wcu, rcu})
+		n := op.PerMonth * entities
+		f.Operations = append(f.Operations, OperationCost{op.Name, op.PerMonth, n, wcu * n, rcu * n, wcu, rcu})
 		f.WCU += wcu * n
 		f.RCU += rcu * n
 	}
 	f.Requests = m.p.Units(f.WCU, f.RCU)
-	f.Storage = m.p.Store(len(items)*m.w.Entities, bytes*m.w.Entities)
+	f.Storage = m.p.Store(len(items), bytes) * entities
 	f.Total = f.Requests + f.Storage
 	return f
 }

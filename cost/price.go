@@ -1,5 +1,11 @@
 package cost
 
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
 // Prices are what a Region charges on demand, in US dollars.
 type Prices struct {
 	// Region and Date say where and when they held.
@@ -16,6 +22,20 @@ type Prices struct {
 // DefaultPrices returns the prices of us-east-1 on demand, as of 2026-11-20.
 func DefaultPrices() Prices {
 	return Prices{Region: "us-east-1", Date: "2026-11-20", Write: 0.625, Read: 0.125, StreamRead: 0.2, Storage: 0.25}
+}
+
+// Check returns all that is wrong with prices.
+func (p Prices) Check() error {
+	var errs []error
+	for _, c := range []struct {
+		name  string
+		price float64
+	}{{"writePerMillion", p.Write}, {"readPerMillion", p.Read}, {"streamReadPerMillion", p.StreamRead}, {"storagePerGBMonth", p.Storage}} {
+		if c.price < 0 || math.IsNaN(c.price) || math.IsInf(c.price, 0) {
+			errs = append(errs, fmt.Errorf("the price %s is %v: give dollars, 0 or more", c.name, c.price))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // itemOverhead is what storage adds for each item, in bytes (Developer Guide, "DynamoDB

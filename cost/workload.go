@@ -3,6 +3,7 @@ package cost
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -23,6 +24,17 @@ type Workload struct {
 // version.
 const defaultOverhead = 60
 
+// perItem is the overhead, or what stands for it.
+func (w Workload) perItem() int {
+	if w.Overhead == 0 {
+		return defaultOverhead
+	}
+	return w.Overhead
+}
+
+// maxAttributes is how many a workload may have: sets of them are the bits of a word.
+const maxAttributes = 62
+
 // Attribute is an attribute of the document, or a part of it that is always handled as
 // a whole.
 type Attribute struct {
@@ -35,7 +47,9 @@ type Attribute struct {
 
 // Operation is something that is done to one document.
 type Operation struct {
-	Name     string  `json:"name"`
+	Name string `json:"name"`
+	// PerMonth is how often it is done to one document in a month: a forecast multiplies it
+	// by Workload.Entities.
 	PerMonth float64 `json:"perMonth"`
 	// Writes are the attributes that it changes, Reads those that it needs. All tells
 	// that it reads the whole document.
@@ -85,6 +99,9 @@ func (w Workload) Check() error {
 	if w.Entities < 0 || w.Overhead < 0 {
 		bad("%d entities, %d bytes of overhead: give 0 or more", w.Entities, w.Overhead)
 	}
+	if n := len(w.Attributes); n > maxAttributes {
+		bad("%d attributes: join those that are always used together, to %d or fewer", n, maxAttributes)
+	}
 	seen := map[string]bool{}
 	samples := 1
 	for _, a := range w.Attributes {
@@ -99,14 +116,14 @@ func (w Workload) Check() error {
 			bad("the attribute %q has %d sizes, and another %d: give each one, or one for each sample", a.Name, len(a.Sizes), samples)
 		case slices.Min(a.Sizes) < 0:
 			bad("the attribute %q has the size %d: give 0 or more", a.Name, slices.Min(a.Sizes))
-		case slices.Max(a.Sizes) > MaxItem:
-			bad("the attribute %q has the size %d, over the limit of an item (%d): compress it, or store it elsewhere", a.Name, slices.Max(a.Sizes), MaxItem)
+		case slices.Max(a.Sizes)+w.perItem() > MaxItem:
+			bad("the attribute %q has the size %d, with %d bytes of keys over the limit of an item (%d): give its parts as attributes, compress it, or store it elsewhere", a.Name, slices.Max(a.Sizes), w.perItem(), MaxItem)
 		}
 		seen[a.Name] = true
 		samples = max(samples, len(a.Sizes))
 	}
 	for _, op := range w.Operations {
-		if op.PerMonth < 0 || op.PerMonth != op.PerMonth {
+		if op.PerMonth < 0 || math.IsNaN(op.PerMonth) || math.IsInf(op.PerMonth, 0) {
 			bad("the operation %q happens %v times a month: give 0 or more", op.Name, op.PerMonth)
 		}
 		if len(op.Writes) == 0 && len(op.Reads) == 0 && !op.All {
@@ -125,6 +142,9 @@ func (w Workload) Check() error {
 func (w Workload) checkLayout(l Layout) error {
 	seen := map[string]bool{}
 	for _, it := range l.Items {
+		if len(it) == 0 {
+			return fmt.Errorf("the layout %q has an item without attributes: leave it out", l.Name)
+		}
 		for _, name := range it {
 			if seen[name] {
 				return fmt.Errorf("the layout %q has the attribute %q twice: keep it in one item", l.Name, name)
