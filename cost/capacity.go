@@ -43,16 +43,52 @@ type Partitions struct {
 
 // Partitions returns how a table of that size and throughput is spread.
 func (c Capacity) Partitions() (Partitions, error) {
-	for what, n := range map[string]float64{"size": c.Bytes, "read capacity": c.RCU, "write capacity": c.WCU} {
-		if n < 0 || math.IsNaN(n) || math.IsInf(n, 0) {
-			return Partitions{}, fmt.Errorf("the %s %v: give a number of 0 or more", what, n)
+	if err := c.check(); err != nil {
+		return Partitions{}, err
+	}
+	p := Partitions{BySize: c.Bytes / PartitionBytes, ByThroughput: c.partitionsBusy()}
+	p.Count = max(1, int(math.Ceil(math.Max(p.BySize, p.ByThroughput))))
+	return p.share(c), nil
+}
+
+// maxAsked is far beyond any table, in bytes and in units.
+const maxAsked = 1e18
+
+func (c Capacity) check() error {
+	var errs []error
+	for _, x := range []struct {
+		what string
+		n    float64
+	}{{"size in bytes", c.Bytes}, {"read capacity", c.RCU}, {"write capacity", c.WCU}} {
+		if x.n < 0 || x.n > maxAsked || math.IsNaN(x.n) {
+			errs = append(errs, fmt.Errorf("the %s %v: give a number of 0 or more, up to %v", x.what, x.n, maxAsked))
 		}
 	}
-	p := Partitions{BySize: c.Bytes / PartitionBytes, ByThroughput: c.RCU/PartitionRCU + c.WCU/PartitionWCU}
-	p.Count = max(1, int(math.Ceil(math.Max(p.BySize, p.ByThroughput))))
+	return errors.Join(errs...)
+}
+
+// partitionsBusy returns how many partitions the throughput keeps busy. Reads and writes
+// share them; the quotient comes last, so that it is whole where it should be.
+func (c Capacity) partitionsBusy() float64 {
+	return (c.RCU*PartitionWCU + c.WCU*PartitionRCU) / (PartitionRCU * PartitionWCU)
+}
+
+// share sets each partition's share of a capacity.
+func (p Partitions) share(c Capacity) Partitions {
 	p.RCU, p.WCU = c.RCU/float64(p.Count), c.WCU/float64(p.Count)
 	p.BurstRCU, p.BurstWCU = p.RCU*Burst.Seconds(), p.WCU*Burst.Seconds()
-	return p, nil
+	return p
+}
+
+// Then returns how the table is spread after its capacity was changed to c. It never has
+// fewer partitions than before: they then share less (Developer Guide, "Consider Workload
+// Uniformity When Adjusting Provisioned Throughput").
+func (p Partitions) Then(c Capacity) (Partitions, error) {
+	next, err := c.Partitions()
+	if err != nil || next.Count >= p.Count {
+		return next, err
+	}
+	return p.share(c), nil
 }
 
 // LoadIn returns the WCU that load items of that many bytes each in a time.
@@ -72,31 +108,41 @@ func LoadIn(items, bytes int, in time.Duration) (float64, error) {
 type HotKey struct {
 	// Share is the part of the requests that go to it, 0 to 1.
 	Share float64 `json:"share"`
-	RCU   float64 `json:"rcu"`
-	WCU   float64 `json:"wcu"`
-	// Throttled tells that no partition serves that.
+	// RCU and WCU are what it is asked for, a second.
+	RCU float64 `json:"rcu"`
+	WCU float64 `json:"wcu"`
+	// Throttled tells that this is more than one partition serves, of reads and writes
+	// together.
 	Throttled bool `json:"throttled"`
-	// WriteShards and ReadShards are over how many keys its writes and reads have to be
-	// spread.
-	WriteShards int `json:"writeShards"`
-	ReadShards  int `json:"readShards"`
+	// Shards is over how many keys its items have to be spread, so that each is asked for
+	// no more than a partition serves: reads and writes share it, so that one number holds
+	// for both.
+	Shards int `json:"shards"`
+	// Keys is the number of keys, this one included, that are asked for more than a
+	// partition serves, where the other keys are known.
+	Keys int `json:"keys"`
 }
 
 // Hottest returns what the busiest of the keys gets of a workload whose requests are
 // spread over them by Zipf's law: the key of rank k gets a share of 1/k^skew. A skew of 0
-// is even.
+// is even. It takes as long for any number of keys.
 func (c Capacity) Hottest(keys int, skew float64) (HotKey, error) {
 	switch {
 	case keys < 1:
-		return HotKey{}, errors.New("a workload over no keys: give 1 or more")
+		return HotKey{}, fmt.Errorf("a workload over %d keys: give 1 or more", keys)
 	case skew < 0 || math.IsNaN(skew) || math.IsInf(skew, 0):
 		return HotKey{}, fmt.Errorf("the skew %v: give 0 for even, about 1 for usual", skew)
 	}
-	sum := 0.0
-	for k := 1; k <= keys; k++ {
-		sum += math.Pow(float64(k), -skew)
+	h, err := c.Hot(1 / zipfSum(keys, skew))
+	if err != nil || !h.Throttled {
+		return h, err
 	}
-	return c.Hot(1 / sum)
+	// The key of rank k asks for 1/k^skew of what the first one does.
+	h.Keys = keys
+	if first := math.Ceil(math.Pow(h.busy(), 1/skew)) - 1; first < float64(keys) {
+		h.Keys = max(1, int(first))
+	}
+	return h, nil
 }
 
 // Hot returns what a key with that share of the requests, 0 to 1, asks of its partition.
@@ -104,9 +150,23 @@ func (c Capacity) Hot(share float64) (HotKey, error) {
 	if share < 0 || share > 1 || math.IsNaN(share) {
 		return HotKey{}, fmt.Errorf("the share %v: give a number from 0 to 1", share)
 	}
+	if err := c.check(); err != nil {
+		return HotKey{}, err
+	}
 	h := HotKey{Share: share, RCU: c.RCU * share, WCU: c.WCU * share}
-	h.WriteShards = max(1, int(math.Ceil(h.WCU/PartitionWCU)))
-	h.ReadShards = max(1, int(math.Ceil(h.RCU/PartitionRCU)))
-	h.Throttled = h.RCU/PartitionRCU+h.WCU/PartitionWCU > 1
+	h.Shards = max(1, int(math.Ceil(h.busy())))
+	if h.Throttled = h.Shards > 1; h.Throttled {
+		h.Keys = 1
+	}
 	return h, nil
+}
+
+// busy returns how many partitions the key would keep busy. What is a millionth over a
+// whole number is rounding of the share.
+func (h HotKey) busy() float64 {
+	n := Capacity{RCU: h.RCU, WCU: h.WCU}.partitionsBusy()
+	if whole := math.Round(n); math.Abs(n-whole) < 1e-6*whole {
+		return whole
+	}
+	return n
 }

@@ -4,16 +4,20 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // ItemFromJSON reads an item: as DynamoDB's own JSON ({"PK":{"S":"a"}}), or as a plain
 // JSON object, whose numbers become N, arrays L and objects M, as attributevalue would
-// have it.
+// have it. It refuses values that DynamoDB would refuse; the size it leaves to CheckItem,
+// so that documents can be read that are yet to be split.
 func ItemFromJSON(text []byte) (Item, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -21,20 +25,35 @@ func ItemFromJSON(text []byte) (Item, error) {
 	if err := d.Decode(&m); err != nil {
 		return nil, fmt.Errorf("the item is no JSON object: %w", err)
 	}
-	if d.More() {
-		return nil, fmt.Errorf("more than one JSON object: give one item")
+	if m == nil {
+		return nil, errors.New("the item is no JSON object: it is null")
 	}
-	if typed(m) {
-		return typedMap(m)
+	if _, err := d.Token(); err != io.EOF {
+		return nil, errors.New("text after the item: give one item")
 	}
 	item := Item{}
-	for name, v := range m {
-		item[name] = plain(v)
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		v, err := value(m[name], typed(m))
+		if err != nil {
+			return nil, fmt.Errorf("attribute %q: %w", name, err)
+		}
+		item[name] = v
 	}
 	return item, nil
 }
 
-var typeNames = []string{"S", "N", "B", "BOOL", "NULL", "L", "M", "SS", "NS", "BS"}
+// value reads an attribute's value and checks it.
+func value(v any, typed bool) (types.AttributeValue, error) {
+	if !typed {
+		out := plain(v)
+		return out, checkValue(out)
+	}
+	out, err := typedValue(v)
+	if err != nil {
+		return nil, err
+	}
+	return out, checkValue(out)
+}
 
 // ItemsFromJSON reads the items of a file: one item, or the output of a scan or query of a
 // table (aws dynamodb scan --table-name ...), which has them under "Items".
@@ -54,6 +73,8 @@ func ItemsFromJSON(text []byte) ([]Item, error) {
 	}
 	return out, nil
 }
+
+var typeNames = []string{"S", "N", "B", "BOOL", "NULL", "L", "M", "SS", "NS", "BS"}
 
 // typed reports whether all attributes are objects with one of DynamoDB's types.
 func typed(m map[string]any) bool {
@@ -100,87 +121,123 @@ func typedMap(m map[string]any) (Item, error) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		v, err := typedValue(m[name])
 		if err != nil {
-			return nil, fmt.Errorf("attribute %q: %w", name, err)
+			return nil, fmt.Errorf("%q: %w", name, err)
 		}
 		item[name] = v
 	}
 	return item, nil
 }
 
+// typedValue reads a value of DynamoDB's own JSON: an object of a type and what it holds.
 func typedValue(v any) (types.AttributeValue, error) {
 	o, ok := v.(map[string]any)
 	if !ok || len(o) != 1 {
 		return nil, fmt.Errorf("%v is no value of DynamoDB: write {\"S\":\"text\"} or {\"N\":\"1\"}, for example", v)
 	}
 	for name, v := range o {
-		switch x := v.(type) {
-		case string:
-			return typedText(name, x)
-		case bool:
-			if name == "NULL" {
-				return &types.AttributeValueMemberNULL{Value: x}, nil
-			}
-			return &types.AttributeValueMemberBOOL{Value: x}, nil
-		case []any:
-			return typedList(name, x)
-		case map[string]any:
-			m, err := typedMap(x)
-			return &types.AttributeValueMemberM{Value: m}, err
+		switch name {
+		case "S", "N", "B":
+			return typedText(name, v)
+		case "BOOL", "NULL":
+			return typedBool(name, v)
+		case "L", "M":
+			return typedDocument(name, v)
+		case "SS", "NS", "BS":
+			return typedSet(name, v)
 		}
+		return nil, fmt.Errorf("%q is no type of DynamoDB: write one of %s", name, strings.Join(typeNames, ", "))
 	}
-	return nil, fmt.Errorf("%v is no value of DynamoDB", v)
+	return nil, nil // an object of one member has one
 }
 
-func typedText(name, s string) (types.AttributeValue, error) {
-	switch name {
-	case "S":
+// holds returns the error of a value that its type does not hold.
+func holds(name, what string, v any) error {
+	text, _ := json.Marshal(v)
+	return fmt.Errorf("%s holds %s, not %.40s", name, what, text)
+}
+
+func typedText(name string, v any) (types.AttributeValue, error) {
+	s, ok := v.(string)
+	if number, is := v.(json.Number); is && name == "N" {
+		return nil, fmt.Errorf("%w: write {\"N\":\"%s\"}", holds(name, "a text", v), number)
+	}
+	switch {
+	case !ok:
+		return nil, holds(name, "a text", v)
+	case name == "S":
 		return &types.AttributeValueMemberS{Value: s}, nil
-	case "N":
+	case name == "N":
 		return &types.AttributeValueMemberN{Value: s}, nil
-	case "B":
-		b, err := base64.StdEncoding.DecodeString(s)
-		return &types.AttributeValueMemberB{Value: b}, err
 	}
-	return nil, fmt.Errorf("the type %s does not hold a text", name)
+	b, err := base64.StdEncoding.DecodeString(s)
+	if err != nil {
+		return nil, holds(name, "base64", v)
+	}
+	return &types.AttributeValueMemberB{Value: b}, nil
 }
 
-func typedList(name string, all []any) (types.AttributeValue, error) {
-	if name == "L" {
-		l := &types.AttributeValueMemberL{}
-		for _, e := range all {
-			v, err := typedValue(e)
-			if err != nil {
-				return nil, err
-			}
-			l.Value = append(l.Value, v)
-		}
-		return l, nil
+func typedBool(name string, v any) (types.AttributeValue, error) {
+	is, ok := v.(bool)
+	switch {
+	case name == "BOOL" && ok:
+		return &types.AttributeValueMemberBOOL{Value: is}, nil
+	case name == "BOOL":
+		return nil, holds(name, "true or false", v)
+	case !is:
+		return nil, holds(name, "true", v)
 	}
-	var texts []string
-	for _, e := range all {
-		s, ok := e.(string)
+	return &types.AttributeValueMemberNULL{Value: true}, nil
+}
+
+func typedDocument(name string, v any) (types.AttributeValue, error) {
+	if name == "M" {
+		o, ok := v.(map[string]any)
 		if !ok {
-			return nil, fmt.Errorf("a set of %T: its members are texts", e)
+			return nil, holds(name, "an object", v)
 		}
-		texts = append(texts, s)
+		m, err := typedMap(o)
+		return &types.AttributeValueMemberM{Value: m}, err
+	}
+	all, ok := v.([]any)
+	if !ok {
+		return nil, holds(name, "an array", v)
+	}
+	l := &types.AttributeValueMemberL{}
+	for _, e := range all {
+		v, err := typedValue(e)
+		if err != nil {
+			return nil, err
+		}
+		l.Value = append(l.Value, v)
+	}
+	return l, nil
+}
+
+func typedSet(name string, v any) (types.AttributeValue, error) {
+	all, ok := v.([]any)
+	texts := make([]string, len(all))
+	for i, e := range all {
+		s, is := e.(string)
+		texts[i], ok = s, ok && is
+	}
+	if !ok {
+		return nil, holds(name, "an array of texts", v)
 	}
 	switch name {
 	case "SS":
 		return &types.AttributeValueMemberSS{Value: texts}, nil
 	case "NS":
 		return &types.AttributeValueMemberNS{Value: texts}, nil
-	case "BS":
-		bs := &types.AttributeValueMemberBS{}
-		for _, s := range texts {
-			b, err := base64.StdEncoding.DecodeString(s)
-			if err != nil {
-				return nil, err
-			}
-			bs.Value = append(bs.Value, b)
-		}
-		return bs, nil
 	}
-	return nil, fmt.Errorf("the type %s is no list", name)
+	bs := &types.AttributeValueMemberBS{}
+	for _, s := range texts {
+		b, err := base64.StdEncoding.DecodeString(s)
+		if err != nil {
+			return nil, holds(name, "base64", s)
+		}
+		bs.Value = append(bs.Value, b)
+	}
+	return bs, nil
 }
 
 // Measure returns the attributes of documents with their sizes in each of them, in bytes:

@@ -15,12 +15,22 @@ const (
 	MaxExpression = 4096
 	// MaxOperators is the number of operators in an update expression.
 	MaxOperators = 300
+	// MaxIn is the number of values that IN compares with in an expression.
+	MaxIn = 100
 	// MaxTransactItems and MaxTransactBytes bound a transaction.
 	MaxTransactItems = 100
 	MaxTransactBytes = 4 << 20
-	// MaxBatchWrite and MaxBatchGet are the numbers of items in a batch.
+	// MaxBatchWrite and MaxBatchGet are the numbers of items in a batch, and MaxBatchBytes
+	// bounds either: DynamoDB refuses a BatchWriteItem beyond it, and answers a BatchGetItem
+	// up to it, the rest as unprocessed keys.
 	MaxBatchWrite = 25
 	MaxBatchGet   = 100
-	// MaxPage is what one Query or Scan reads at most, in bytes.
+	MaxBatchBytes = 16 << 20
+	// MaxPage is the size in bytes at which an answer of a Query or Scan ends, with the item
+	// that reaches it: see Pages.
 	MaxPage = 1 << 20
+	// MaxCollection is the size in bytes of an item collection, the items of one partition
+	// key value and their entries in local secondary indexes, in a table that has such an
+	// index; without one it has no limit.
+	MaxCollection = 10 << 30
 )

@@ -2,8 +2,8 @@ package main
 
 import (
 	_ "embed"
-	"fmt"
 	"html/template"
+	"math"
 	"os"
 
 	"github.com/itemize/itemize/cost"
@@ -17,65 +17,42 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 		if most == 0 {
 			return 0
 		}
-		return 100 * n / most
+		return math.Round(1000*n/most) / 10
 	},
-	"float": func(n int) float64 { return float64(n) },
-	"wcu":   cost.WriteUnits,
-	"rcu":   cost.ReadUnits,
+	"float":   func(n int) float64 { return float64(n) },
+	"plural":  plural,
+	"number":  number,
+	"dollars": dollars,
+	"spent":   spent,
+	"short":   short,
+	"px":      func(n float64) float64 { return math.Round(n*10) / 10 },
+	"times":   timesOf,
+	"wcu":     cost.WriteUnits,
+	"rcu":     cost.ReadUnits,
 }).Parse(pageText))
 
-// line is a layout's price over a year: what storing it at first costs, and each month.
-type line struct {
-	Name   string
-	Points string // of an SVG polyline, 600 wide and 200 high
-	Class  int
-	End    float64
-}
-
-const colors = 6 // of the page's style
-
-// lines draws the forecasts over twelve months.
-func lines(w cost.Workload, p cost.Prices, all []cost.Forecast) []line {
-	insert := func(f cost.Forecast) float64 {
-		wcu := 0.0
-		for _, n := range f.Items {
-			wcu += cost.WriteUnits(n)
-		}
-		return p.Units(wcu*float64(max(1, w.Entities)), 0)
+// short returns the beginning of a name that is too long for a label.
+func short(name string) string {
+	const most = 26
+	if r := []rune(name); len(r) > most {
+		return string(r[:most-1]) + "…"
 	}
-	most := 0.0
-	for _, f := range all {
-		most = max(most, insert(f)+12*f.Total)
-	}
-	var out []line
-	for i, f := range all {
-		l := line{Name: f.Layout.Name, Class: i % colors, End: insert(f) + 12*f.Total}
-		for _, month := range []float64{0, 12} {
-			y := 200.0
-			if most > 0 {
-				y -= (insert(f) + month*f.Total) / most * 190
-			}
-			l.Points += fmt.Sprintf("%.1f,%.1f ", month/12*600, y)
-		}
-		out = append(out, l)
-	}
-	return out
+	return name
 }
 
 // pageData is what the page shows.
 type pageData struct {
-	Workload  cost.Workload
-	Prices    cost.Prices
-	Forecasts []cost.Forecast
-	MaxTotal  float64
-	MaxItem   float64
-	Lines     []line
+	forecastAnswer
+	Operations []cost.Operation
+	MaxTotal   float64
+	MaxItem    float64
+	Chart      *chart
 }
 
 // writePage writes a forecast as one page that needs nothing else.
-func writePage(path string, w cost.Workload, p cost.Prices, all []cost.Forecast) error {
-	d := pageData{Workload: w, Prices: p, Forecasts: all, Lines: lines(w, p, all)}
-	for _, f := range all {
+func writePage(path string, a forecastAnswer, ops []cost.Operation) error {
+	d := pageData{forecastAnswer: a, Operations: ops, Chart: newChart(a.Forecasts)}
+	for _, f := range a.Forecasts {
 		d.MaxTotal = max(d.MaxTotal, f.Total)
 		for _, n := range f.Items {
 			d.MaxItem = max(d.MaxItem, float64(n))

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -38,6 +39,8 @@ func TestMain(m *testing.M) {
 //	edit FILE /OLD/NEW/   replace text in a file
 //	unchanged       the last command has changed no file
 //	absent FILE     a file is not there
+//	contains FILE TEXT    a file has the text
+//	document FILE KB...   write a JSON object with texts of so many KB: a0, a1, ...
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -163,6 +166,14 @@ func (s *script) command(n int, line string) {
 		if d := cmp.Diff(s.before, s.files()); d != "" {
 			fail("files changed:\n%s", d)
 		}
+	case "contains":
+		name, text, _ := strings.Cut(args, " ")
+		if data, err := os.ReadFile(filepath.Join(s.dir, name)); err != nil || !bytes.Contains(data, []byte(text)) {
+			fail("it is not there (%v)", err)
+		}
+	case "document":
+		name, sizes, _ := strings.Cut(args, " ")
+		s.document(name, strings.Fields(sizes))
 	case "absent":
 		if _, err := os.Stat(filepath.Join(s.dir, args)); err == nil {
 			fail("it is there")
@@ -170,6 +181,20 @@ func (s *script) command(n int, line string) {
 	default:
 		fail("no such command of scripts")
 	}
+}
+
+// document writes a JSON object with texts of so many KB.
+func (s *script) document(name string, sizes []string) {
+	s.Helper()
+	var fields []string
+	for i, text := range sizes {
+		kb, err := strconv.Atoi(text)
+		if err != nil {
+			s.Fatal(err)
+		}
+		fields = append(fields, fmt.Sprintf(`"a%d": "%s"`, i, strings.Repeat("x", kb<<10)))
+	}
+	s.write(name, []byte("{"+strings.Join(fields, ", ")+"}"))
 }
 
 // files returns the content and time of all files.

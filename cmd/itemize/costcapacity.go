@@ -1,0 +1,146 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"time"
+
+	"github.com/itemize/itemize/cost"
+)
+
+// capacityAsked is what cost capacity is asked.
+type capacityAsked struct {
+	size, rcu, wcu, share, skew float64
+	keys, items, bytes          int
+	in                          time.Duration
+}
+
+func (a *capacityAsked) flags(f *flag.FlagSet) {
+	f.Float64Var(&a.size, "size", 0, "size of the table in `GB`")
+	f.Float64Var(&a.rcu, "rcu", 0, "read capacity, a second")
+	f.Float64Var(&a.wcu, "wcu", 0, "write capacity, a second")
+	f.Float64Var(&a.share, "share", 0, "share of the busiest key, 0 to 1")
+	f.IntVar(&a.keys, "keys", 0, "number of partition keys, for -skew")
+	f.Float64Var(&a.skew, "skew", 0, "how uneven the keys are: the key of rank k gets a share of 1/k^skew")
+	f.IntVar(&a.items, "items", 0, "number of items to load, for -in")
+	f.IntVar(&a.bytes, "bytes", 1024, "their size")
+	f.DurationVar(&a.in, "in", 0, "time to load them in: 30m")
+}
+
+// capacityAnswer is what it answers.
+type capacityAnswer struct {
+	Load       float64          `json:"loadWcu,omitempty"`
+	Partitions cost.Partitions  `json:"partitions"`
+	AfterLoad  *cost.Partitions `json:"afterLoad,omitempty"`
+	Hot        *cost.HotKey     `json:"hot,omitempty"`
+}
+
+// check refuses flags that mean nothing together.
+func (a *capacityAsked) check() error {
+	var errs []error
+	if a.skew != 0 && a.keys == 0 {
+		errs = append(errs, errors.New("-skew without -keys: say over how many partition keys"))
+	}
+	if a.share != 0 && a.keys != 0 {
+		errs = append(errs, errors.New("-share and -keys: give the busiest key's share, or the keys that it follows from"))
+	}
+	if a.in != 0 && a.items == 0 {
+		errs = append(errs, errors.New("-in without -items: say how many items to load"))
+	}
+	return errors.Join(errs...)
+}
+
+// answer computes the answer.
+func (a *capacityAsked) answer() (out capacityAnswer, err error) {
+	table := cost.Capacity{Bytes: a.size * (1 << 30), RCU: a.rcu, WCU: a.wcu}
+	if a.items != 0 {
+		if out.Load, out.AfterLoad, err = a.afterLoad(table); err != nil {
+			return out, err
+		}
+	}
+	if out.Partitions, err = table.Partitions(); err != nil {
+		return out, err
+	}
+	if a.keys == 0 && a.share == 0 {
+		return out, nil
+	}
+	var h cost.HotKey
+	if a.share != 0 {
+		h, err = table.Hot(a.share)
+	} else {
+		h, err = table.Hottest(a.keys, a.skew)
+	}
+	out.Hot = &h
+	return out, err
+}
+
+// afterLoad returns the write capacity that loading takes, and the partitions that the
+// table has after it, with its own capacity.
+func (a *capacityAsked) afterLoad(table cost.Capacity) (wcu float64, p *cost.Partitions, err error) {
+	if wcu, err = cost.LoadIn(a.items, a.bytes, a.in); err != nil {
+		return 0, nil, err
+	}
+	table.Bytes = max(table.Bytes, float64(a.items)*float64(a.bytes))
+	load := table
+	load.WCU = max(load.WCU, wcu)
+	loaded, err := load.Partitions()
+	if err != nil {
+		return 0, nil, err
+	}
+	after, err := loaded.Then(table)
+	return wcu, &after, err
+}
+
+func (c *command) costCapacity(args []string) error {
+	var a capacityAsked
+	_, asJSON, err := c.costFlags("capacity", args, 0, 0, a.flags)
+	if err != nil {
+		return err
+	}
+	if err := a.check(); err != nil {
+		return err
+	}
+	out, err := a.answer()
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return c.printJSON(out)
+	}
+	c.showPartitions("the table", out.Partitions)
+	if out.AfterLoad != nil {
+		fmt.Fprintf(c.stdout, "to load %s of %s in %v: %s WCU\n", plural(a.items, "item"), plural(a.bytes, "byte"), a.in, number(out.Load))
+		c.showPartitions("after it, with the table's own capacity", *out.AfterLoad)
+	}
+	if out.Hot != nil {
+		c.showHot(*out.Hot)
+	}
+	return nil
+}
+
+// showHot tells what the busiest key is asked for, and what to do about it.
+func (c *command) showHot(h cost.HotKey) {
+	fmt.Fprintf(c.stdout, "the busiest key: %s%% of the requests", number(100*h.Share))
+	switch {
+	case h.Share > 0 && h.RCU == 0 && h.WCU == 0:
+		fmt.Fprintf(c.stdout, "; a partition serves it up to %s RCU or %s WCU of the table: -rcu and -wcu tell of yours",
+			number(cost.PartitionRCU/h.Share), number(cost.PartitionWCU/h.Share))
+	case !h.Throttled:
+		fmt.Fprintf(c.stdout, ", %s RCU, %s WCU; a partition serves it", number(h.RCU), number(h.WCU))
+	default:
+		fmt.Fprintf(c.stdout, ", %s RCU, %s WCU; more than a partition serves: spread it over %s", number(h.RCU), number(h.WCU), plural(h.Shards, "key"))
+		if h.WCU <= cost.PartitionWCU {
+			fmt.Fprint(c.stdout, ", or cache its reads")
+		}
+	}
+	if h.Keys > 1 {
+		fmt.Fprintf(c.stdout, "; of %s this is too much, the busiest: spread each", plural(h.Keys, "key"))
+	}
+	fmt.Fprintln(c.stdout)
+}
+
+func (c *command) showPartitions(what string, p cost.Partitions) {
+	fmt.Fprintf(c.stdout, "%s: %s (%s by size, %s by throughput), each %s RCU and %s WCU; a burst of %s and %s\n",
+		what, plural(p.Count, "partition"), number(p.BySize), number(p.ByThroughput), number(p.RCU), number(p.WCU), number(p.BurstRCU), number(p.BurstWCU))
+}

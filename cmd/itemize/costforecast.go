@@ -1,0 +1,259 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/itemize/itemize/cost"
+)
+
+// workloadFile is a workload with the layouts to compare.
+type workloadFile struct {
+	cost.Workload
+	Layouts []cost.Layout   `json:"layouts"`
+	Prices  json.RawMessage `json:"prices"`
+}
+
+// workload is what a file says, with its prices and where they are from.
+type workload struct {
+	cost.Workload
+	layouts []cost.Layout
+	prices  cost.Prices
+	basis   string
+}
+
+func (c *command) workload(path string) (workload, error) {
+	b, err := c.read(path)
+	if err != nil {
+		return workload{}, err
+	}
+	var f workloadFile
+	if err := decode(b, &f); err != nil {
+		return workload{}, fmt.Errorf("%s is no workload: %w (itemize cost measure -json FILE... begins one)", path, err)
+	}
+	w := workload{Workload: f.Workload, layouts: f.Layouts}
+	if w.prices, w.basis, err = prices(f.Prices); err != nil {
+		return workload{}, fmt.Errorf("%s: prices: %w", path, err)
+	}
+	if err := errors.Join(w.Check(), w.prices.Check()); err != nil {
+		return workload{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return w, nil
+}
+
+// decode reads one JSON value, which is all there is, and has no unknown fields.
+func decode(text []byte, into any) error {
+	d := json.NewDecoder(strings.NewReader(string(text)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return fmt.Errorf("text after its end, at byte %d: give one workload", d.InputOffset())
+	}
+	return nil
+}
+
+// prices returns the default prices with those in place that are given, and says where
+// they hold.
+func prices(given json.RawMessage) (p cost.Prices, basis string, err error) {
+	p = cost.DefaultPrices()
+	defaults := fmt.Sprintf("of %s, on demand, %s", p.Region, p.Date)
+	if given == nil {
+		return p, "prices " + defaults, nil
+	}
+	p.Region, p.Date = "", ""
+	if err := decode(given, &p); err != nil {
+		return p, "", err
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(given, &fields); err != nil {
+		return p, "", err
+	}
+	basis = "prices as given"
+	if where := strings.Trim(p.Region+", "+p.Date, ", "); where != "" {
+		basis += ", " + where
+	}
+	var missing []string
+	for _, name := range []string{"writePerMillion", "readPerMillion", "storagePerGBMonth"} {
+		if fields[name] == nil {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) > 0 {
+		basis += "; " + strings.Join(missing, ", ") + " " + defaults
+	}
+	return p, basis, nil
+}
+
+// breakEven tells from when on a layout has cost less than another.
+type breakEven struct {
+	Layout string `json:"layout"`
+	Than   string `json:"than"`
+	// Months is nil where it never does.
+	Months *float64 `json:"months"`
+}
+
+// breakEvens compares layouts with the first that is storable: today's, as a rule.
+func breakEvens(all []cost.Forecast) []breakEven {
+	out := []breakEven{}
+	var first *cost.Forecast
+	for _, f := range all {
+		switch {
+		case f.NotStorable != "":
+		case first == nil:
+			first = &f
+		default:
+			b := breakEven{Layout: f.Layout.Name, Than: first.Layout.Name}
+			if months, ok := f.BreakEven(*first); ok {
+				b.Months = &months
+			}
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+func (b breakEven) String() string {
+	switch {
+	case b.Months == nil:
+		return fmt.Sprintf("%s does not come to cost less than %s", b.Layout, b.Than)
+	case *b.Months == 0:
+		return fmt.Sprintf("%s costs less than %s from the first write on", b.Layout, b.Than)
+	}
+	return fmt.Sprintf("%s has cost less than %s after %s", b.Layout, b.Than, span(*b.Months))
+}
+
+// forecastAnswer is what cost forecast prints as JSON.
+type forecastAnswer struct {
+	Name      string          `json:"name,omitempty"`
+	Documents int             `json:"documents"`
+	Prices    cost.Prices     `json:"prices"`
+	Basis     string          `json:"basis"`
+	Forecasts []cost.Forecast `json:"forecasts"`
+	BreakEven []breakEven     `json:"breakEven"`
+}
+
+func (w workload) answer(all []cost.Forecast) forecastAnswer {
+	return forecastAnswer{w.Name, max(1, w.Entities), w.prices, w.basis, all, breakEvens(all)}
+}
+
+func (c *command) costForecast(args []string) error {
+	var page string
+	files, asJSON, err := c.costFlags("forecast", args, 1, 1, func(f *flag.FlagSet) {
+		f.StringVar(&page, "html", "", "also write a page to `FILE`")
+	})
+	if err != nil {
+		return err
+	}
+	w, err := c.workload(files[0])
+	if err != nil {
+		return err
+	}
+	layouts := append([]cost.Layout{w.Monolith()}, w.layouts...)
+	all, err := w.Forecast(w.prices, append(layouts, w.Single())...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", files[0], err)
+	}
+	answer := w.answer(all)
+	if page != "" {
+		if !filepath.IsAbs(page) {
+			page = filepath.Join(c.dir, page)
+		}
+		if err := writePage(page, answer, w.Operations); err != nil {
+			return err
+		}
+	}
+	if asJSON {
+		return c.printJSON(answer)
+	}
+	c.showForecasts(answer, w.Operations)
+	return nil
+}
+
+// showForecasts prints forecasts as a table, and what each operation costs once.
+func (c *command) showForecasts(a forecastAnswer, ops []cost.Operation) {
+	most := 0.0
+	for _, f := range a.Forecasts {
+		most = max(most, f.Total)
+	}
+	t := c.table()
+	fmt.Fprintf(t, "  layout\titems\tfirst write\tWCU\tRCU\trequests\tstorage\ta month\t\n")
+	for _, f := range a.Forecasts {
+		if f.NotStorable != "" {
+			fmt.Fprintf(t, "  %s\t%d\t-\t-\t-\t-\t-\tnot storable\t\n", f.Layout.Name, len(f.Items))
+			continue
+		}
+		fmt.Fprintf(t, "  %s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", f.Layout.Name, len(f.Items), dollars(f.Insert),
+			number(f.WCU), number(f.RCU), dollars(f.Requests), dollars(f.Storage), dollars(f.Total), bar(f.Total, most))
+	}
+	t.Flush()
+	fmt.Fprintf(c.stdout, "\n  of %s; perMonth is per document\n", plural(a.Documents, "document"))
+	for _, f := range a.Forecasts {
+		if f.NotStorable != "" {
+			fmt.Fprintf(c.stdout, "  %s is not storable: %s\n", f.Layout.Name, f.NotStorable)
+		}
+	}
+	for _, b := range a.BreakEven {
+		fmt.Fprintf(c.stdout, "  %s\n", b)
+	}
+	for i, op := range ops {
+		fmt.Fprintf(c.stdout, "\n  %s, a month: %s\n", op.Name, timesOf(op, a.Documents))
+		c.showOperation(a.Forecasts, i)
+	}
+	fmt.Fprintf(c.stdout, "\n  %s\n", a.Basis)
+}
+
+// timesOf says how often an operation is done.
+func timesOf(op cost.Operation, documents int) string {
+	if documents == 1 {
+		return number(op.PerMonth)
+	}
+	return fmt.Sprintf("%s per document, %s in all", number(op.PerMonth), number(op.PerMonth*float64(documents)))
+}
+
+func (c *command) showOperation(all []cost.Forecast, i int) {
+	t := c.table()
+	for _, f := range all {
+		if f.NotStorable == "" {
+			o := f.Operations[i]
+			fmt.Fprintf(t, "    %s\t%s WCU\t%s RCU\n", f.Layout.Name, number(o.OnceWCU), number(o.OnceRCU))
+		}
+	}
+	t.Flush()
+}
+
+func (c *command) costAdvise(args []string) error {
+	files, asJSON, err := c.costFlags("advise", args, 1, 1, nil)
+	if err != nil {
+		return err
+	}
+	w, err := c.workload(files[0])
+	if err != nil {
+		return err
+	}
+	a, err := w.Advise(w.prices)
+	if err != nil {
+		return fmt.Errorf("%s: %w", files[0], err)
+	}
+	if asJSON {
+		return c.printJSON(a)
+	}
+	layouts, err := w.Forecast(w.prices, append([]cost.Layout{w.Monolith()}, w.layouts...)...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", files[0], err)
+	}
+	c.showForecasts(w.answer(append(layouts, a.Best)), w.Operations)
+	if a.Exact {
+		fmt.Fprintf(c.stdout, "  no layout costs less\n")
+	} else {
+		fmt.Fprintf(c.stdout, "  no layout costs less than %s; this is the best that was found\n", dollars(a.Bound))
+	}
+	fmt.Fprintf(c.stdout, "\n%s", a.Best.Layout.Tags())
+	return nil
+}

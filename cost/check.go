@@ -1,0 +1,96 @@
+package cost
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+)
+
+// CheckItem returns why DynamoDB would refuse an item, whatever its table: its values, or
+// its size.
+func CheckItem(item Item) error {
+	if len(item) == 0 {
+		return errors.New("the item has no attributes: give it at least its key's")
+	}
+	largest := ""
+	for _, name := range slices.Sorted(maps.Keys(item)) {
+		if name == "" {
+			return fmt.Errorf("an attribute without a name, of %s: give it one", bytesOf(ValueSize(item[name])))
+		}
+		if err := checkValue(item[name]); err != nil {
+			return fmt.Errorf("attribute %q: %w", name, err)
+		}
+		if largest == "" || AttributeSize(name, item[name]) > AttributeSize(largest, item[largest]) {
+			largest = name
+		}
+	}
+	if n := ItemSize(item); n > MaxItem {
+		return fmt.Errorf("the item has %d bytes, and DynamoDB takes %d; the largest attribute is %q with %d: split the item, or compress that",
+			n, MaxItem, largest, AttributeSize(largest, item[largest]))
+	}
+	return nil
+}
+
+func bytesOf(n int) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// checkValue returns why DynamoDB would refuse a value.
+func checkValue(v types.AttributeValue) error {
+	if null, ok := v.(*types.AttributeValueMemberNULL); ok && !null.Value {
+		return errors.New("NULL false is no value of DynamoDB: give true")
+	}
+	return attr.Check(v)
+}
+
+// CheckWrite returns why no write makes of the old item the new one; nil is none. Both
+// have the table's key, the same, since a write changes none.
+func (t Table) CheckWrite(old, new Item) error {
+	if old == nil && new == nil {
+		return errors.New("neither an old item nor a new one: give one of them")
+	}
+	for _, key := range []struct {
+		name  string
+		limit int
+	}{{t.Hash, MaxPartitionKey}, {t.Range, MaxSortKey}} {
+		if key.name == "" {
+			continue
+		}
+		if err := errors.Join(checkKey("old", old, key.name, key.limit), checkKey("new", new, key.name, key.limit)); err != nil {
+			return err
+		}
+		if old != nil && new != nil && !attr.Same(old[key.name], new[key.name]) {
+			return fmt.Errorf("the key differs in %s: a write changes no key; to move an item is a delete and an insert, priced one by one", key.name)
+		}
+	}
+	return nil
+}
+
+// checkKey returns what is wrong with a key attribute of an item, if there is one.
+func checkKey(which string, item Item, name string, limit int) error {
+	if item == nil {
+		return nil
+	}
+	v, ok := item[name]
+	if !ok {
+		return fmt.Errorf("the %s item lacks the key attribute %s: add it", which, name)
+	}
+	if _, ok := attr.ScalarOf(v); !ok {
+		return fmt.Errorf("the key attribute %s of the %s item is no string, number or binary: give one", name, which)
+	}
+	switch n := ValueSize(v); {
+	case n == 0:
+		return fmt.Errorf("the key attribute %s of the %s item is empty: give it a value", name, which)
+	case n > limit:
+		return fmt.Errorf("the key attribute %s of the %s item has %d bytes, and DynamoDB takes %d: shorten it", name, which, n, limit)
+	}
+	return nil
+}

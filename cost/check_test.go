@@ -1,0 +1,100 @@
+package cost
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+// What DynamoDB refuses of an item or of a write is refused, with its place and a cure.
+func TestCheckItem(t *testing.T) {
+	if err := CheckItem(Item{"PK": text("a"), "v": text(strings.Repeat("x", MaxItem-4))}); err != nil {
+		t.Error(err)
+	}
+	for want, item := range map[string]Item{
+		`the item has 409601 bytes, and DynamoDB takes 409600; the largest attribute is "v" with 409598: split the item, or compress that`: {
+			"PK": text("a"), "v": text(strings.Repeat("x", MaxItem-3)),
+		},
+		`attribute "n": "abc" is no number of DynamoDB`:              {"n": &types.AttributeValueMemberN{Value: "abc"}},
+		`attribute "s": the set has the member "a" twice`:            {"s": &types.AttributeValueMemberSS{Value: []string{"a", "b", "a"}}},
+		`the item has no attributes: give it at least its key's`:     {},
+		`an attribute without a name, of 1 byte: give it one`:        {"": text("a")},
+		`attribute "z": NULL false is no value of DynamoDB: give tr`: {"z": &types.AttributeValueMemberNULL{}},
+	} {
+		if err := CheckItem(item); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
+// A write keeps the item's key: with another it would be a write of another item.
+func TestCheckWrite(t *testing.T) {
+	table := Table{Hash: "PK", Range: "SK"}
+	item := func(pk, sk string) Item { return Item{"PK": text(pk), "SK": text(sk)} }
+	for _, c := range []struct {
+		want     string
+		table    Table
+		old, new Item
+	}{
+		{"", table, item("a", "b"), item("a", "b")},
+		{"", table, nil, item("a", "b")},
+		{"", table, item("a", "b"), nil},
+		{"", Table{Hash: "PK"}, item("a", "b"), item("a", "c")},
+		{"the key differs in PK: a write changes no key", table, item("a", "b"), item("x", "b")},
+		{"the key differs in SK", table, item("a", "b"), item("a", "c")},
+		{"the new item lacks the key attribute SK", table, item("a", "b"), Item{"PK": text("a")}},
+		{"the old item lacks the key attribute PK", table, Item{"SK": text("b")}, nil},
+		{"the key attribute PK of the new item is empty", table, nil, item("", "b")},
+		{"the key attribute SK of the new item has 1025 bytes, and DynamoDB takes 1024", table, nil, item("a", strings.Repeat("x", 1025))},
+		{"the key attribute PK of the new item is no string, number or binary", table, nil, Item{"PK": &types.AttributeValueMemberBOOL{}, "SK": text("b")}},
+		{"neither an old item nor a new one", table, nil, nil},
+	} {
+		err := c.table.CheckWrite(c.old, c.new)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v", c.want, err)
+		}
+	}
+}
+
+// A file that is no item, or one that DynamoDB would refuse, is refused with the place.
+func TestItemFromJSONRefuses(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"a":{"N":"abc"}}`:             `attribute "a": "abc" is no number of DynamoDB`,
+		`{"a":{"M":{"b":{"N":"x"}}}}`:   `attribute "a"`,
+		`{"a":1e999}`:                   `attribute "a": "1e999" is no number of DynamoDB`,
+		`{"a":{"SS":["x","x"]}}`:        `attribute "a": the set has the member "x" twice: keep it once`,
+		`{"a":{"NS":["1","1.0"]}}`:      `attribute "a": the set has the member "1.0" twice`,
+		`{"a":{"BS":["AA==","AA=="]}}`:  `twice`,
+		`{"a":{"SS":[]}}`:               `a set cannot be empty`,
+		`{"a":{"S":true}}`:              `attribute "a": S holds a text, not true`,
+		`{"a":{"S":{"b":{"S":"c"}}}}`:   `attribute "a": S holds a text`,
+		`{"a":{"N":5}}`:                 `attribute "a": N holds a text, not 5: write {"N":"5"}`,
+		`{"a":{"BOOL":"true"}}`:         `attribute "a": BOOL holds true or false`,
+		`{"a":{"NULL":false}}`:          `attribute "a": NULL holds true`,
+		`{"a":{"L":{}}}`:                `attribute "a": L holds an array`,
+		`{"a":{"M":[]}}`:                `attribute "a": M holds an object`,
+		`{"a":{"B":"%"}}`:               `attribute "a": B holds base64`,
+		`{"a":{"SS":[1]}}`:              `attribute "a": SS holds an array of texts`,
+		`{"a":{"BS":["%"]}}`:            `attribute "a": BS holds base64`,
+		`{"a":{"L":[{"X":"1"}]}}`:       `attribute "a": "X" is no type of DynamoDB`,
+		`{"a":{"L":["x"]}}`:             `attribute "a": x is no value of DynamoDB`,
+		`null`:                          `no JSON object`,
+		`[1]`:                           `no JSON object`,
+		`{"a":1} {"b":1}`:               `text after the item: give one item`,
+		`{"a":1}}`:                      `text after the item`,
+		`{"a":1} x`:                     `text after the item`,
+		`{"Items":[{"a":{"N":"abc"}}]}`: `item 0: attribute "a": "abc" is no number`,
+	} {
+		if _, err := ItemsFromJSON([]byte(in)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %s", in, err, want)
+		}
+	}
+	const all = `{"a":{"S":"x"},"b":{"N":"1"},"c":{"B":"AA=="},"d":{"BOOL":false},"e":{"NULL":true},"f":{"L":[{"S":"x"}]},"g":{"M":{"h":{"S":"x"}}},"i":{"SS":["x"]},"j":{"NS":["1"]},"k":{"BS":["AA=="]}}`
+	item, err := ItemFromJSON([]byte(all + "\n"))
+	if err != nil || len(item) != 10 {
+		t.Error(item, err)
+	}
+}
