@@ -29,7 +29,9 @@ const (
 // Advise returns the layout with the least price a month. It is exact for up to 16
 // attributes where each operation's cost is the sum over its items, and for up to 10
 // where whole-document reads and transactions tie items together; beyond, it is the best
-// that a search with restarts finds, with a lower bound to judge it by.
+// that a search with restarts finds, with a lower bound to judge it by. Items are taken to
+// lie in the order of their first attributes, which of a document over 1 MB decides where
+// the answers of a Query end.
 func (w Workload) Advise(p Prices) (*Advice, error) {
 	if err := errors.Join(w.Check(), p.Check()); err != nil {
 		return nil, err

@@ -243,7 +243,7 @@ func TestFiguresOfLargeObjects(t *testing.T) {
 	if wcu != 421 || whole.Min != 53 || answers != 1 || preview != 50 {
 		t.Errorf("420 KB in two parts: %v WCU, %v RCU in %d answers, the first part alone %v", wcu, whole, answers, preview)
 	}
-	for _, c := range [][2]int{{-1, 0}, {0, -1}, {1, MaxItem}} {
+	for _, c := range [][2]int{{-1, 0}, {0, -1}, {1, MaxItem}, {math.MaxInt, 0}} {
 		if _, err := PartSizes(c[0], c[1]); err == nil {
 			t.Error(c)
 		}

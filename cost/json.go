@@ -31,28 +31,21 @@ func ItemFromJSON(text []byte) (Item, error) {
 	if _, err := d.Token(); err != io.EOF {
 		return nil, errors.New("text after the item: give one item")
 	}
-	item := Item{}
+	item, read := Item{}, plainValue
+	if typed(m) {
+		read = typedValue
+	}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		v, err := value(m[name], typed(m))
+		v, err := read(m[name])
+		if err == nil {
+			err = checkValue(v)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("attribute %q: %w", name, err)
 		}
 		item[name] = v
 	}
 	return item, nil
-}
-
-// value reads an attribute's value and checks it.
-func value(v any, typed bool) (types.AttributeValue, error) {
-	if !typed {
-		out := plain(v)
-		return out, checkValue(out)
-	}
-	out, err := typedValue(v)
-	if err != nil {
-		return nil, err
-	}
-	return out, checkValue(out)
 }
 
 // ItemsFromJSON reads the items of a file: one item, or the output of a scan or query of a
@@ -91,6 +84,8 @@ func typed(m map[string]any) bool {
 	}
 	return len(m) > 0
 }
+
+func plainValue(v any) (types.AttributeValue, error) { return plain(v), nil }
 
 func plain(v any) types.AttributeValue {
 	switch v := v.(type) {

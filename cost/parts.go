@@ -4,11 +4,13 @@ import "fmt"
 
 // PartSizes returns the sizes of the items that hold a value of so many bytes in parts:
 // as few as the limit of an item allows, each full but for the last, with overhead bytes
-// of keys and names.
+// of keys and names. Values of more than 1 TB are refused.
 func PartSizes(bytes, overhead int) ([]int, error) {
 	switch {
 	case bytes < 0 || overhead < 0:
 		return nil, fmt.Errorf("a value of %d bytes in parts with %d more each: give 0 or more of both", bytes, overhead)
+	case bytes > 1<<40:
+		return nil, fmt.Errorf("a value of %d bytes in parts: up to 1 TB is counted; store it elsewhere", bytes)
 	case overhead >= MaxItem:
 		return nil, fmt.Errorf("parts with %d bytes beside the value: an item has at most %d", overhead, MaxItem)
 	}

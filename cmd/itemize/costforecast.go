@@ -37,6 +37,11 @@ func (c *command) workload(path string) (workload, error) {
 		return workload{}, fmt.Errorf("%s is no workload: %w (itemize cost measure -json FILE... begins one)", path, err)
 	}
 	w := workload{Workload: f.Workload, layouts: f.Layouts}
+	for i := range w.layouts {
+		if w.layouts[i].Name == "" {
+			w.layouts[i].Name = fmt.Sprint("layout ", i+1)
+		}
+	}
 	if w.prices, w.basis, err = prices(f.Prices); err != nil {
 		return workload{}, fmt.Errorf("%s: prices: %w", path, err)
 	}
@@ -64,17 +69,19 @@ func decode(text []byte, into any) error {
 func prices(given json.RawMessage) (p cost.Prices, basis string, err error) {
 	p = cost.DefaultPrices()
 	defaults := fmt.Sprintf("of %s, on demand, %s", p.Region, p.Date)
-	if given == nil {
-		return p, "prices " + defaults, nil
-	}
-	p.Region, p.Date = "", ""
-	if err := decode(given, &p); err != nil {
-		return p, "", err
-	}
 	var fields map[string]any
-	if err := json.Unmarshal(given, &fields); err != nil {
+	if given != nil {
+		if err = decode(given, &p); err == nil {
+			err = json.Unmarshal(given, &fields)
+		}
+	}
+	if err != nil {
 		return p, "", err
 	}
+	if len(fields) == 0 {
+		return cost.DefaultPrices(), "prices " + defaults, nil
+	}
+	p.Region, p.Date = text(fields["region"]), text(fields["date"])
 	basis = "prices as given"
 	if where := strings.Trim(p.Region+", "+p.Date, ", "); where != "" {
 		basis += ", " + where
@@ -89,6 +96,12 @@ func prices(given json.RawMessage) (p cost.Prices, basis string, err error) {
 		basis += "; " + strings.Join(missing, ", ") + " " + defaults
 	}
 	return p, basis, nil
+}
+
+// text returns a string, "" for what is none.
+func text(v any) string {
+	s, _ := v.(string)
+	return s
 }
 
 // breakEven tells from when on a layout has cost less than another.
