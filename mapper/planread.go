@@ -1,6 +1,8 @@
 package mapper
 
 import (
+	"context"
+
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/read"
@@ -9,34 +11,59 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// PlanLoad returns what Load of a selection would send, and cost in RCU. It does no I/O. Of
-// an *Entity it is exact, as long as the items are those that were loaded; of another
-// selection it is bounds: of a range, those of its first answer.
+// PlanLoad returns what Load of a selection would send, and cost in RCU. It does no I/O.
+//
+// Of an *Entity that was loaded it is exact, as long as what is stored are the items that
+// were loaded and saved, among them those that match no field or are hidden: but for a range
+// whose last item takes an answer to 1 MB, where it is bounds, and for the number of
+// requests of BatchGetItem for more than 1 MB of a partition, which may be larger. Of a new
+// entity that was saved it knows the items that were written. Of another selection it is
+// bounds: of a range, those of its first answer.
 func (m *Mapper[T]) PlanLoad(s query.Selection[T], options ...ReadOption) (*Plan, error) {
 	sel := m.resolved(s)
 	if sel.Err != nil {
 		return nil, sel.Err
 	}
-	p := &Plan{Mode: ModeRead, Items: []ItemPlan{}}
-	var st *state
+	strong := readSettingsOf(options).Strong
 	if e, ok := s.(*Entity[T]); ok && e.state != nil && !e.state.Fresh {
-		st = e.state
+		return m.engine.rehearse(e.state, sel, strong)
 	}
+	p := &Plan{Mode: ModeRead, Items: []ItemPlan{}}
 	ones := 0
 	for _, part := range sel.Parts {
 		if part.Range.Kind == selection.None {
 			continue
 		}
-		u, answers := m.engine.unitsOf(part, st)
-		p.RCU = p.RCU.Add(u.Times(consistency(readSettingsOf(options).Strong)))
+		p.RCU = p.RCU.Add(m.engine.unread(part).Times(consistency(strong)))
 		if part.Range.Kind == selection.One {
 			ones++
 		} else {
-			p.requests += answers
+			p.requests++
 		}
 	}
 	p.requests += (ones + cost.MaxBatchGet - 1) / cost.MaxBatchGet
 	return p, nil
+}
+
+// rehearse plans the load of an entity: it runs the load's own protocol on the items that
+// are known, from memory, so that it sends what that sends.
+func (g *engine) rehearse(s *state, sel selection.Selection, strong bool) (*Plan, error) {
+	ctx := context.Background()
+	e, err := g.entity(sel, nil)
+	if err != nil {
+		return nil, err
+	}
+	var t tally
+	protocol := *g.protocol
+	protocol.Reader = &read.Recalled{Tables: g.model.Tables, Images: s.Images()}
+	found, err := protocol.Collect(ctx, sel.Parts, read.Options{Strong: strong}, &t.Tally)
+	if err != nil {
+		return nil, err
+	}
+	if _, _, err := protocol.Alive(ctx, e, sel.Parts, found, &t.Tally); err != nil {
+		return nil, err
+	}
+	return &Plan{Mode: ModeRead, Items: []ItemPlan{}, RCU: t.RCU, requests: t.Requests}, nil
 }
 
 // consistency is what a read costs of the units of a strong one.
@@ -47,15 +74,17 @@ func consistency(strong bool) float64 {
 	return 0.5
 }
 
-// unitsOf returns the units of reading a part strongly, and the number of answers.
-func (g *engine) unitsOf(part selection.Part, s *state) (cost.Units, int) {
-	if s == nil && part.Range.Kind == selection.One {
-		return cost.Units{Min: 1, Max: cost.ReadUnits(cost.MaxItem)}, 1
+// unread returns the units of reading a part strongly of which nothing is known, in one
+// answer.
+func (g *engine) unread(part selection.Part) cost.Units {
+	if part.Range.Kind != selection.One {
+		return cost.Units{Min: 1, Expected: 1, Max: cost.ReadUnits(cost.MaxPage + cost.MaxItem), If: "the range holds more"}
 	}
-	if s == nil {
-		return cost.Units{Min: 1, Max: cost.ReadUnits(cost.MaxPage + cost.MaxItem)}, 1
+	u := cost.Units{Min: 1, Expected: 1, Max: cost.ReadUnits(cost.MaxItem), If: "the item is larger"}
+	if it, _ := g.model.Schema.Match(part.Table, part.Range.Low); it != nil {
+		u.Expected = cost.ReadUnits(g.typical.size(it))
 	}
-	return cost.Pages(cost.Strong, s.SizesIn(part)...)
+	return u
 }
 
 // PlanQuery returns the least number of requests of a query, and the units of the first
@@ -69,8 +98,8 @@ func (g *engine) PlanQuery(r search.Request) (requests int, rcu cost.Units, err 
 		if part.Range.Kind == selection.None {
 			continue
 		}
-		u, answers := g.unitsOf(part, nil)
-		requests += answers
+		u := g.unread(part)
+		requests++
 		if limit := x.Options().Limit; limit > 0 {
 			// An answer of so many items is of at most so many bytes.
 			u.Max = min(u.Max, cost.ReadUnits(limit*cost.MaxItem))
@@ -105,7 +134,7 @@ func (m *Mapper[T]) PlanDelete(s query.Selection[T], options ...WriteOption) (*P
 	case loaded:
 		deletion.Loaded(e.state.Snapshot)
 	case single:
-		if err := deletion.Blind(part); err != nil {
+		if err := g.blind(deletion, part); err != nil {
 			return nil, err
 		}
 	default:

@@ -27,8 +27,13 @@ func (t *tally) receipt() *Receipt {
 		mode = modeOf(t.Requests, len(t.Items))
 	}
 	r := &Receipt{
-		Plan:     Plan{Mode: mode, WCU: t.WCU, RCU: t.RCU, Alternatives: t.alternatives, requests: t.Requests},
-		Consumed: Consumed{WCU: t.ConsumedWCU, RCU: t.ConsumedRCU},
+		Plan:     Plan{Mode: mode, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, Alternatives: t.alternatives, requests: t.Requests},
+		Refused:  t.Refused,
+		Consumed: Consumed{WCU: t.ConsumedWCU, RCU: t.ConsumedRCU, Indexes: t.Indexes},
+		wcu:      t.WCU,
+	}
+	if n := r.indexes(); n > 0 {
+		r.WCU = r.WCU.Add(cost.Units{Max: n, If: "the table has indexes that the model does not declare"})
 	}
 	for _, d := range t.Items {
 		r.Items = append(r.Items, describe(d.Request, d.WCU))
