@@ -238,23 +238,22 @@ func (r *Receipt) String() string {
 // other, it says which is whose.
 func (r *Receipt) charged(b *strings.Builder) {
 	predicted, consumed := units(r.wcu, r.RCU), units(cost.Exactly(r.Consumed.WCU), cost.Exactly(r.Consumed.RCU))
-	indexes := r.indexes()
-	if r.wcu.Contains(r.Consumed.WCU-indexes) && r.RCU.Contains(r.Consumed.RCU) {
+	if len(r.Consumed.Indexes) > 0 {
+		consumed += " by table and indexes that the model does not declare:"
+		for i, name := range slices.Sorted(maps.Keys(r.Consumed.Indexes)) {
+			if i > 0 {
+				consumed += ","
+			}
+			consumed += " " + name + " " + cost.Exactly(r.Consumed.Indexes[name]).String()
+		}
+	}
+	if r.wcu.Contains(r.Consumed.WCU-r.indexes()) && r.RCU.Contains(r.Consumed.RCU) {
 		b.WriteString(predicted)
 		r.others(b)
 		b.WriteString("; consumed " + consumed)
 	} else {
 		b.WriteString("predicted " + predicted + "; the engine reported " + consumed)
 		r.others(b)
-	}
-	if indexes > 0 {
-		b.WriteString(" by table and indexes that the model does not declare:")
-		for i, name := range slices.Sorted(maps.Keys(r.Consumed.Indexes)) {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			b.WriteString(" " + name + " " + cost.Exactly(r.Consumed.Indexes[name]).String())
-		}
 	}
 	if r.Refused.Max > 0 {
 		b.WriteString("; refused writes, which are charged and not reported: " + r.Refused.String() + " WCU")
