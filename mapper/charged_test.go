@@ -267,10 +267,23 @@ func TestMisreports(t *testing.T) {
 	if strings.Count(r.String(), "reported") != 1 {
 		t.Errorf("%v", r)
 	}
+	var read mapper.Receipt
+	must(users.Load(ctx, users.Key("1").Item("U#Information"), mapper.Receive(&read)))(t)
+	if read.String() != "read: 1 request, predicted 0.5 RCU; the engine reported 0 RCU" {
+		t.Errorf("%v", &read)
+	}
 }
 
-// misreporting reports two units for every transaction.
+// misreporting reports two units for every transaction, and none for what is read.
 type misreporting struct{ mapper.Client }
+
+func (c *misreporting) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	out, err := c.Client.GetItem(ctx, in, o...)
+	if err == nil {
+		out.ConsumedCapacity = nil
+	}
+	return out, err
+}
 
 func (c *misreporting) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	out, err := c.Client.TransactWriteItems(ctx, in, o...)

@@ -117,10 +117,15 @@ func (p *Plan) others(b *strings.Builder) {
 
 // units shows what is not zero of both kinds of units.
 func units(wcu, rcu cost.Units) string {
+	return kinds(wcu.Max > 0 || rcu.Max == 0, rcu.Max > 0, wcu, rcu)
+}
+
+// kinds shows one kind of units, or both.
+func kinds(writes, reads bool, wcu, rcu cost.Units) string {
 	switch {
-	case rcu.Max == 0:
+	case !reads:
 		return wcu.String() + " WCU"
-	case wcu.Max == 0:
+	case !writes:
 		return rcu.String() + " RCU"
 	}
 	return wcu.String() + " WCU, " + rcu.String() + " RCU"
@@ -237,7 +242,10 @@ func (r *Receipt) String() string {
 // charged shows what was predicted, and what was reported. Where the one is not within the
 // other, it says which is whose.
 func (r *Receipt) charged(b *strings.Builder) {
-	predicted, consumed := units(r.wcu, r.RCU), units(cost.Exactly(r.Consumed.WCU), cost.Exactly(r.Consumed.RCU))
+	reads := r.RCU.Max > 0 || r.Consumed.RCU > 0
+	writes := r.wcu.Max > 0 || r.Consumed.WCU > 0 || !reads
+	predicted := kinds(writes, reads, r.wcu, r.RCU)
+	consumed := kinds(writes, reads, cost.Exactly(r.Consumed.WCU), cost.Exactly(r.Consumed.RCU))
 	if len(r.Consumed.Indexes) > 0 {
 		consumed += " by table and indexes that the model does not declare:"
 		for i, name := range slices.Sorted(maps.Keys(r.Consumed.Indexes)) {
