@@ -249,6 +249,14 @@ func TestExpectedPatch(t *testing.T) {
 	if plan := must(with(mapper.TypicalSize("U#Information", 9000)).PlanLoad(reader.Key("1").Item("U#Information")))(t); plan.RCU.Expected != 1.5 {
 		t.Errorf("%v", plan)
 	}
+	if plan := must(reader.PlanLoad(reader.Key("2"), mapper.Strong()))(t); plan.String() != "read: 1 request, 1 (up to 356 if the range holds more) RCU" {
+		t.Errorf("%v", plan)
+	}
+	must(m.Save(ctx, m.New(store.User{ID: "2", Cart: store.Cart{Lines: filler(90_000)}})))(t)
+	must(reader.Load(ctx, reader.Key("2")))(t)
+	if plan := must(reader.PlanLoad(reader.Key("3"), mapper.Strong()))(t); plan.RCU.Expected != 7 {
+		t.Errorf("%v", plan)
+	}
 	_, err := mapper.New[store.User](enginetest.Start(t).Client(), mapper.TypicalSize("none", 1))
 	wantError(t, nil, err, `TypicalSize of "none", which is no kind of item of the model: name one of U#Information`)
 	_, err = mapper.New[store.User](enginetest.Start(t).Client(), mapper.TypicalSize("U#Information", -1))

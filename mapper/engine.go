@@ -29,7 +29,7 @@ type engine struct {
 	reader    *read.Reader
 	sender    *write.Sender
 	observers []Observer
-	typical   typical
+	typical   *typical
 	// ended is called at the end of each call, with what it took.
 	ended func(*tally, error)
 }

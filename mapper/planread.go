@@ -34,7 +34,7 @@ func (m *Mapper[T]) PlanLoad(s query.Selection[T], options ...ReadOption) (*Plan
 		if part.Range.Kind == selection.None {
 			continue
 		}
-		p.RCU = p.RCU.Add(m.engine.unread(part).Times(consistency(strong)))
+		p.RCU = p.RCU.Add(m.engine.unread(part, sel.Whole).Times(consistency(strong)))
 		if part.Range.Kind == selection.One {
 			ones++
 		} else {
@@ -75,14 +75,18 @@ func consistency(strong bool) float64 {
 }
 
 // unread returns the units of reading a part strongly of which nothing is known, in one
-// answer.
-func (g *engine) unread(part selection.Part) cost.Units {
+// answer. whole reports that it is part of a whole entity.
+func (g *engine) unread(part selection.Part, whole bool) cost.Units {
+	u := cost.Units{Min: 1, Expected: 1, Max: cost.ReadUnits(cost.MaxPage + cost.MaxItem), If: "the range holds more"}
 	if part.Range.Kind != selection.One {
-		return cost.Units{Min: 1, Expected: 1, Max: cost.ReadUnits(cost.MaxPage + cost.MaxItem), If: "the range holds more"}
+		if whole {
+			u.Expected = min(cost.ReadUnits(g.typical.entity(part.Table)), u.Max)
+		}
+		return u
 	}
-	u := cost.Units{Min: 1, Expected: 1, Max: cost.ReadUnits(cost.MaxItem), If: "the item is larger"}
+	u.Max, u.If = cost.ReadUnits(cost.MaxItem), "the item is larger"
 	if it, _ := g.model.Schema.Match(part.Table, part.Range.Low); it != nil {
-		u.Expected = cost.ReadUnits(g.typical.size(it))
+		u.Expected = cost.ReadUnits(g.typical.item(it))
 	}
 	return u
 }
@@ -98,7 +102,7 @@ func (g *engine) PlanQuery(r search.Request) (requests int, rcu cost.Units, err 
 		if part.Range.Kind == selection.None {
 			continue
 		}
-		u := g.unread(part)
+		u := g.unread(part, false)
 		requests++
 		if limit := x.Options().Limit; limit > 0 {
 			// An answer of so many items is of at most so many bytes.

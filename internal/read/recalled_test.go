@@ -50,8 +50,11 @@ func TestRecalled(t *testing.T) {
 		{"pages", []int{390_000, 390_000, 390_000, 100}, list(prefix("a")), 2, cost.Exactly(286 + 1), "a00@1 a01@1 a02@1 a03@2"},
 		{"a page of 1 MB", []int{1 << 19, 1 << 19, 100}, list(prefix("a")), 2, cost.Exactly(256 + 1), "a00@1 a01@1 a02@2"},
 		{
-			"pages that end with the range", []int{1 << 19, 1 << 19}, list(prefix("a")), 1,
-			cost.Units{Min: 256, Expected: 256, Max: 257, If: "an empty answer follows the last item"}, "a00@1 a01@1",
+			"pages that end with the range",
+			[]int{1 << 19, 1 << 19},
+			list(prefix("a")), 1,
+			cost.Units{Min: 256, Expected: 256, Max: 257, If: "an empty answer follows the last item"},
+			"a00@1 a01@1",
 		},
 		{"an item in two ranges", []int{5000}, list(one("a00"), prefix("a"), prefix("a0")), 3, cost.Exactly(6), "a00@0"},
 	} {
