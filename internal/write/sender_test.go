@@ -465,7 +465,10 @@ func TestTally(t *testing.T) {
 		{
 			"a transaction that was applied before", &write.Step{Requests: requests{loaded(big(write.Update)), loaded(update("B"))}, How: write.Together},
 			script(Dropped(), Answer{Out: &dynamodb.TransactWriteItemsOutput{ConsumedCapacity: []types.ConsumedCapacity{
-				{CapacityUnits: aws.Float64(4), ReadCapacityUnits: aws.Float64(4)},
+				{
+					CapacityUnits: aws.Float64(4), ReadCapacityUnits: aws.Float64(4),
+					GlobalSecondaryIndexes: map[string]types.Capacity{"byName": {CapacityUnits: aws.Float64(1), ReadCapacityUnits: aws.Float64(1)}},
+				},
 			}}}),
 			write.Tally{Requests: 2, WCU: cost.Exactly(8), ConsumedRCU: 4},
 		},

@@ -74,20 +74,25 @@ func (t *Tally) charge(c *types.ConsumedCapacity) (table float64) {
 	if c == nil {
 		return 0
 	}
-	table = aws.ToFloat64(c.CapacityUnits)
-	if writes, reads := aws.ToFloat64(c.WriteCapacityUnits), aws.ToFloat64(c.ReadCapacityUnits); writes+reads > 0 {
-		t.ConsumedRCU += reads
-		table = writes
-	}
+	table = writes(c.CapacityUnits, c.WriteCapacityUnits, c.ReadCapacityUnits)
 	t.ConsumedWCU += table
+	t.ConsumedRCU += aws.ToFloat64(c.ReadCapacityUnits)
 	for _, all := range []map[string]types.Capacity{c.GlobalSecondaryIndexes, c.LocalSecondaryIndexes} {
 		for name, x := range all {
-			n := aws.ToFloat64(x.CapacityUnits)
+			n := writes(x.CapacityUnits, x.WriteCapacityUnits, x.ReadCapacityUnits)
 			table -= n
 			t.index(aws.ToString(c.TableName)+"/"+name, n)
 		}
 	}
 	return table
+}
+
+// writes returns the write units of what is reported, which only transactions tell apart.
+func writes(all, writes, reads *float64) float64 {
+	if aws.ToFloat64(writes)+aws.ToFloat64(reads) > 0 {
+		return aws.ToFloat64(writes)
+	}
+	return aws.ToFloat64(all)
 }
 
 func (t *Tally) index(name string, n float64) {
