@@ -179,6 +179,10 @@ func TestIndexesStandApart(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", r, want)
 	}
 	e.Value.Name = filler(2000)
+	plan := must(m.Plan(e, mapper.ExactlyOnce()))(t)
+	if first, _, _ := strings.Cut(plan.String(), "\n"); first != "one request: 6 (up to 16 if the table has indexes that the model does not declare) WCU" {
+		t.Errorf("%v", plan)
+	}
 	r = must(m.Save(ctx, e, mapper.ExactlyOnce()))(t)
 	if len(r.Consumed.Indexes) != 2 || r.WCU.Min != 6 || r.WCU.Known() || enginetest.ReportsTransactions(t) && (r.Consumed.WCU != 12 || r.Consumed.Indexes[name+"/own"] != 3) {
 		t.Errorf("in a transaction: %v", r)
@@ -186,6 +190,14 @@ func TestIndexesStandApart(t *testing.T) {
 	e.Value.Home = address{"Street", "Town"} // an item without the indexes' key
 	if r = must(m.Save(ctx, e))(t); !r.WCU.Known() || r.Consumed.Indexes != nil {
 		t.Errorf("%v", r)
+	}
+	e.Value.Email = "b"
+	e.Value.Home.City = "City"
+	if plan := must(m.Plan(e))(t); plan.WCU.Min != 6 || plan.WCU.Known() || len(plan.Alternatives) != 1 || plan.Alternatives[0].WCU.Known() {
+		t.Errorf("%v", plan)
+	}
+	if other := must(mapper.New[user](client, mapper.Table(name)))(t); !must(other.Plan(other.New(e.Value)))(t).WCU.Known() {
+		t.Error("a mapper knows of indexes that it has not met")
 	}
 	if total := totals.Rows()[0]; total.WCU.Expected != 10 || len(total.Consumed.Indexes) != 2 {
 		t.Errorf("%+v", total)

@@ -30,6 +30,7 @@ type engine struct {
 	sender    *write.Sender
 	observers []Observer
 	typical   *typical
+	indexes   indexes
 	// ended is called at the end of each call, with what it took.
 	ended func(*tally, error)
 }
@@ -74,7 +75,10 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option)
 		model: m, reader: reader, sender: sender, protocol: protocol, observers: s.observers, typical: typical,
 		search: &search.Engine{Model: m, Source: reader, Protocol: protocol, CursorKey: cursorKey},
 	}
-	g.ended = func(t *tally, _ error) { g.typical.wrote(t.Items) }
+	g.ended = func(t *tally, _ error) {
+		g.typical.wrote(t.Items)
+		g.indexes.saw(t.Indexes)
+	}
 	return g, nil
 }
 

@@ -193,7 +193,7 @@ func checkMinimum(f *fixture, edits int) (none, one, several int) {
 		if err != nil {
 			f.Fatalf("%s: plan: %v", f.Schema.Label(), err)
 		}
-		plan := planOf(p)
+		plan := f.planOf(p)
 		receipt, err := f.again(s, v)
 		if err != nil {
 			f.Fatalf("%s: save: %v", f.Schema.Label(), err)

@@ -195,5 +195,5 @@ func (g *engine) planOfPatch(p entityPatch, settings writeSettings) (*Plan, erro
 	if err != nil {
 		return nil, err
 	}
-	return planOf(plan), nil
+	return g.planOf(plan), nil
 }

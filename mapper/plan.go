@@ -66,8 +66,8 @@ type Plan struct {
 	// Mode says how the items are written.
 	Mode  Mode       `json:"mode"`
 	Items []ItemPlan `json:"items"`
-	// WCU and RCU are the predicted cost, in capacity units, of the tables. What a table's
-	// indexes take is not part of it: a model declares none.
+	// WCU and RCU are the predicted cost, in capacity units, of the tables. A model does not
+	// declare their indexes: once the mapper has met some, Max includes what they may take.
 	WCU cost.Units `json:"wcu"`
 	RCU cost.Units `json:"rcu"`
 	// Alternatives are the other ways and their costs.
@@ -176,7 +176,7 @@ type Consumed struct {
 	WCU float64 `json:"wcu"`
 	RCU float64 `json:"rcu"`
 	// Indexes are the WCU among them that secondary indexes took, by "table/index"; nil for
-	// none. No plan has them: a model does not declare the indexes of its tables.
+	// none. Predicted are those of the table alone: a model does not declare indexes.
 	Indexes map[string]float64 `json:"indexes,omitempty"`
 }
 

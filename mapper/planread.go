@@ -148,5 +148,5 @@ func (m *Mapper[T]) PlanDelete(s query.Selection[T], options ...WriteOption) (*P
 	if err != nil {
 		return nil, err
 	}
-	return planOf(plan), nil
+	return g.planOf(plan), nil
 }

@@ -33,7 +33,7 @@ func (t *tally) receipt() *Receipt {
 		wcu:      t.WCU,
 	}
 	if n := r.indexes(); n > 0 {
-		r.WCU = r.WCU.Add(cost.Units{Max: n, If: "the table has indexes that the model does not declare"})
+		r.WCU = r.WCU.Add(cost.Units{Max: n, If: undeclared})
 	}
 	for _, d := range t.Items {
 		r.Items = append(r.Items, describe(d.Request, d.WCU))
@@ -60,8 +60,8 @@ func describe(r *write.Request, wcu cost.Units) ItemPlan {
 }
 
 // planOf returns a plan of writes as callers see it.
-func planOf(p *write.Plan) *Plan {
-	out := &Plan{Mode: Mode(p.Mode), Items: []ItemPlan{}, WCU: p.Units(), requests: p.Calls()}
+func (g *engine) planOf(p *write.Plan) *Plan {
+	out := &Plan{Mode: Mode(p.Mode), Items: []ItemPlan{}, WCU: p.Units().Add(g.indexes.of(p)), requests: p.Calls()}
 	p.Items(func(r *write.Request, wcu cost.Units) { out.Items = append(out.Items, describe(r, wcu)) })
 	return out
 }
@@ -74,9 +74,13 @@ func alternatives(p *write.Plan, s *state, d *change.Diff) []Alternative {
 	if len(d.Changes) < 2 || len(d.Checks) > 0 {
 		return nil
 	}
+	indexes := s.engine.indexes.of(p)
 	var out []Alternative
 	for _, a := range write.Alternatives(p.Mode, change.Requests(d.Changes), s.choice(d, writeSettings{})) {
-		out = append(out, Alternative{Option: options[a.Mode], Requests: a.Calls, WCU: a.WCU})
+		if a.Mode == write.Staged {
+			indexes = indexes.Times(2) // the root is written twice
+		}
+		out = append(out, Alternative{Option: options[a.Mode], Requests: a.Calls, WCU: a.WCU.Add(indexes)})
 	}
 	return out
 }
