@@ -48,22 +48,39 @@ func (m *Mapper[T]) PlanLoad(s query.Selection[T], options ...ReadOption) (*Plan
 // rehearse plans the load of an entity: it runs the load's own protocol on the items that
 // are known, from memory, so that it sends what that sends.
 func (g *engine) rehearse(s *state, sel selection.Selection, strong bool) (*Plan, error) {
-	ctx := context.Background()
+	recalled := &read.Recalled{Tables: g.model.Tables, Images: s.Images()}
+	t, err := g.loadFrom(recalled, sel, strong)
+	if err != nil {
+		return nil, err
+	}
+	recalled.Trailing = true
+	most, err := g.loadFrom(recalled, sel, strong)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Mode: ModeRead, Items: []ItemPlan{}, RCU: t.RCU, requests: t.Requests}
+	if p.RCU.Max = most.RCU.Max; p.RCU.Max > t.RCU.Max {
+		p.RCU.If = "an empty answer follows the last item"
+	}
+	return p, nil
+}
+
+// loadFrom loads a selection from memory, as [engine.load] does from the tables: the two have
+// to read the same way.
+func (g *engine) loadFrom(r *read.Recalled, sel selection.Selection, strong bool) (*tally, error) {
+	ctx, protocol := context.Background(), *g.protocol
+	protocol.Reader = r
 	e, err := g.entity(sel, nil)
 	if err != nil {
 		return nil, err
 	}
 	var t tally
-	protocol := *g.protocol
-	protocol.Reader = &read.Recalled{Tables: g.model.Tables, Images: s.Images()}
 	found, err := protocol.Collect(ctx, sel.Parts, read.Options{Strong: strong}, &t.Tally)
 	if err != nil {
 		return nil, err
 	}
-	if _, _, err := protocol.Alive(ctx, e, sel.Parts, found, &t.Tally); err != nil {
-		return nil, err
-	}
-	return &Plan{Mode: ModeRead, Items: []ItemPlan{}, RCU: t.RCU, requests: t.Requests}, nil
+	_, _, err = protocol.Alive(ctx, e, sel.Parts, found, &t.Tally)
+	return &t, err
 }
 
 // consistency is what a read costs of the units of a strong one.

@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -19,12 +20,15 @@ type Recalled struct {
 	// Tables are those that parts name by their index.
 	Tables []*item.Table
 	Images []item.Image
+	// Trailing has an empty answer follow a range whose last item takes an answer to 1 MB.
+	// Whether one does is not documented.
+	Trailing bool
 }
 
 // maxBatch is what one BatchGetItem returns at most, in bytes.
 const maxBatch = 16 << 20
 
-// Ranges yields the items as a Reader would. Options other than Strong mean nothing here.
+// Ranges yields the items as a Reader would. Of the options it knows Strong and Reverse.
 func (r *Recalled) Ranges(_ context.Context, parts []selection.Part, o Options, u *Usage) []iter.Seq2[Page, error] {
 	var ones []selection.Part
 	var ranges []iter.Seq2[Page, error]
@@ -40,11 +44,7 @@ func (r *Recalled) Ranges(_ context.Context, parts []selection.Part, o Options, 
 	if len(ones) == 0 {
 		return ranges
 	}
-	single := func(yield func(Page, error) bool) {
-		if page := r.ones(ones, o, u); len(page) > 0 {
-			yield(Page{Items: page}, nil)
-		}
-	}
+	single := func(yield func(Page, error) bool) { r.ones(ones, o, u, yield) }
 	return append([]iter.Seq2[Page, error]{single}, ranges...)
 }
 
@@ -65,40 +65,58 @@ func (r *Recalled) at(at item.Place) (f *item.Image, size int) {
 	return nil, 0
 }
 
-// ones returns single items: as GetItem would, or BatchGetItem, whose answers end before
-// the item that would take them over 16 MB.
-func (r *Recalled) ones(parts []selection.Part, o Options, u *Usage) []item.Image {
+// inOrder compares sort keys in the order in which they are read.
+func (o *Options) inOrder(a, b key.Scalar) int {
+	if o.Reverse {
+		return key.Compare(b, a)
+	}
+	return key.Compare(a, b)
+}
+
+// ones yields single items: as GetItem would, or BatchGetItem.
+func (r *Recalled) ones(parts []selection.Part, o Options, u *Usage, yield func(Page, error) bool) {
 	parts = slices.Clone(parts)
-	slices.SortStableFunc(parts, func(a, b selection.Part) int { return key.Compare(a.Range.Low, b.Range.Low) })
-	var page []item.Image
+	slices.SortStableFunc(parts, func(a, b selection.Part) int {
+		return cmp.Or(o.inOrder(a.Range.Low, b.Range.Low), cmp.Compare(a.Table, b.Table))
+	})
+	single := len(parts) == 1
 	for len(parts) > 0 {
 		n := min(len(parts), cost.MaxBatchGet)
-		asked := map[item.Place]bool{}
-		bytes := 0
-		u.Requests++
-		for _, p := range parts[:n] {
-			at := item.Place{Table: r.Tables[p.Table], PK: p.PK, SK: p.Range.Low}
-			if asked[at] {
-				continue
-			}
-			asked[at] = true
-			f, size := r.at(at)
-			if f != nil {
-				page = append(page, *f)
-			}
-			if bytes += size; bytes > maxBatch {
-				u.Requests, bytes = u.Requests+1, size
-			}
-			u.add([]int{size}, o, nil)
-		}
+		page := r.batch(parts[:n], o, u)
 		parts = parts[n:]
+		if single && len(page) == 0 || !yield(Page{Items: page}, nil) {
+			return
+		}
+	}
+}
+
+// batch returns up to 100 items. An answer ends before the item that would take it over 16
+// MB; the rest is asked for again.
+func (r *Recalled) batch(parts []selection.Part, o Options, u *Usage) []item.Image {
+	var page []item.Image
+	asked := map[item.Place]bool{}
+	bytes := 0
+	u.Requests++
+	for _, p := range parts {
+		at := item.Place{Table: r.Tables[p.Table], PK: p.PK, SK: p.Range.Low}
+		if asked[at] {
+			continue
+		}
+		asked[at] = true
+		f, size := r.at(at)
+		if f != nil {
+			page = append(page, *f)
+		}
+		if bytes += size; bytes > maxBatch {
+			u.Requests, bytes = u.Requests+1, size
+		}
+		u.add([]int{size}, o, nil)
 	}
 	return page
 }
 
 // query yields a range as Query would: in the order of the sort keys, each answer with the
-// item that takes it to 1 MB as its last. Where that is the range's last as well, it is not
-// documented whether an empty answer follows.
+// item that takes it to 1 MB as its last.
 func (r *Recalled) query(p selection.Part, o Options, u *Usage, yield func(Page, error) bool) {
 	var all []item.Image
 	for _, f := range r.Images {
@@ -106,7 +124,7 @@ func (r *Recalled) query(p selection.Part, o Options, u *Usage, yield func(Page,
 			all = append(all, f)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b item.Image) int { return key.Compare(a.SK, b.SK) })
+	slices.SortStableFunc(all, func(a, b item.Image) int { return o.inOrder(a.SK, b.SK) })
 	for more := true; more; {
 		u.Requests++
 		n, size := 0, 0
@@ -117,23 +135,11 @@ func (r *Recalled) query(p selection.Part, o Options, u *Usage, yield func(Page,
 		u.add([]int{size}, o, nil)
 		page := Page{Items: all[:n:n]}
 		all = all[n:]
-		switch more = len(all) > 0; {
-		case more:
+		if more = len(all) > 0 || r.Trailing && size >= cost.MaxPage; more {
 			page.More, page.Last = true, page.Items[n-1].SK
-		case size >= cost.MaxPage:
-			u.mayFollow(o)
 		}
 		if !yield(page, nil) {
 			return
 		}
 	}
-}
-
-// mayFollow adds an empty answer that may follow.
-func (u *Usage) mayFollow(o Options) {
-	empty := cost.Units{Max: cost.ReadUnits(0), If: "an empty answer follows the last item"}
-	if !o.Strong {
-		empty = empty.Times(0.5)
-	}
-	u.Predicted = u.Predicted.Add(empty)
 }

@@ -3,6 +3,7 @@ package read_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/itemize/itemize/cost"
@@ -49,13 +50,7 @@ func TestRecalled(t *testing.T) {
 		{"a batch over 16 MB", many, each, 2, cost.Exactly(60 * 98), "60"},
 		{"pages", []int{390_000, 390_000, 390_000, 100}, list(prefix("a")), 2, cost.Exactly(286 + 1), "a00@1 a01@1 a02@1 a03@2"},
 		{"a page of 1 MB", []int{1 << 19, 1 << 19, 100}, list(prefix("a")), 2, cost.Exactly(256 + 1), "a00@1 a01@1 a02@2"},
-		{
-			"pages that end with the range",
-			[]int{1 << 19, 1 << 19},
-			list(prefix("a")), 1,
-			cost.Units{Min: 256, Expected: 256, Max: 257, If: "an empty answer follows the last item"},
-			"a00@1 a01@1",
-		},
+		{"a page of 1 MB that ends with the range", []int{1 << 19, 1 << 19}, list(prefix("a")), 1, cost.Exactly(256), "a00@1 a01@1"},
 		{"an item in two ranges", []int{5000}, list(one("a00"), prefix("a"), prefix("a0")), 3, cost.Exactly(6), "a00@0"},
 	} {
 		for _, strong := range []bool{true, false} {
@@ -83,7 +78,25 @@ func TestRecalled(t *testing.T) {
 			}
 		}
 	}
-	r := recalled(5000)
+	for want, r := range map[string]*read.Recalled{"2 requests, 257": recalled(1<<19, 1<<19), "1 request, 1": recalled(100)} {
+		r.Trailing = true
+		var u read.Usage
+		if _, err := read.Collect(context.Background(), r, ranges(prefix("a")), read.Options{Strong: true}, &u); err != nil || !strings.HasPrefix(want, fmt.Sprint(u.Requests, " request")) || !strings.HasSuffix(want, " "+u.Predicted.String()) {
+			t.Errorf("%+v, want %s: %v", u, want, err)
+		}
+	}
+	r := recalled(800_000, 300_000, 300_000)
+	for reverse, want := range map[bool]string{false: "a00@1 a01@1 a02@2", true: "a02@1 a01@1 a00@1"} {
+		found, err := read.Collect(context.Background(), r, ranges(prefix("a")), read.Options{Reverse: reverse}, &read.Usage{})
+		var got []string
+		for _, f := range found {
+			got = append(got, fmt.Sprintf("%s@%d", f.SK.Text, f.Answer))
+		}
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%v: %s, want %s: %v", reverse, got, want, err)
+		}
+	}
+	r = recalled(5000)
 	var u read.Usage
 	if f, err := r.One(context.Background(), r.Images[0].Place, read.Options{Strong: true}, &u); err != nil || f.Size != 5000 || u.Requests != 1 || u.Predicted != cost.Exactly(2) {
 		t.Errorf("%+v, %+v, %v", f, u, err)
