@@ -178,7 +178,7 @@ func TestIndexesStandApart(t *testing.T) {
 	if !strings.HasPrefix(r.String(), want) {
 		t.Errorf("%s\nwant\n%s", r, want)
 	}
-	e.Value.Name = filler(2000)
+	e.Value.Name = filler(1900)
 	plan := must(m.Plan(e, mapper.ExactlyOnce()))(t)
 	if first, _, _ := strings.Cut(plan.String(), "\n"); first != "one request: 6 (up to 16 if the table has indexes that the model does not declare) WCU" {
 		t.Errorf("%v", plan)

@@ -70,7 +70,11 @@ func (f *fixture) checkRehearsals(r *rand.Rand, rounds int) (plans int) {
 	ctx := context.Background()
 	for range rounds {
 		v := f.gen.New()
-		s, _, err := f.insert(v, []WriteOption{Independent(), Staged()}[r.IntN(2)])
+		option := Independent()
+		if f.Reserved.Versions() && r.IntN(2) == 0 {
+			option = Staged()
+		}
+		s, _, err := f.insert(v, option)
 		if err != nil {
 			f.Fatalf("insert %+v: %v", v, err)
 		}

@@ -8,9 +8,10 @@ func (s *Snapshot) NoteOther(f *item.Image) {
 }
 
 // Images returns the items that are known to be stored, hidden ones and others included,
-// without what they hold: with what it takes to plan how they are read again.
+// each once, without what they hold: with what it takes to plan how they are read again.
 func (s *Snapshot) Images() []item.Image {
 	var all []item.Image
+	noted := map[item.Place]bool{}
 	for i, stored := range s.Items {
 		for _, r := range stored {
 			all = append(all, item.Image{Place: r.Place, Header: r.Header, Kind: s.Model.Schema.Items[i], Size: r.Size})
@@ -22,7 +23,10 @@ func (s *Snapshot) Images() []item.Image {
 		all = append(all, item.Image{Place: at, Header: header, Kind: kind, Size: h.Size, Expired: h.Expired})
 	}
 	for _, o := range s.Others {
-		all = append(all, item.Image{Place: o.Place, Header: o.Header, Kind: o.Kind, Size: o.Size})
+		if !noted[o.Place] {
+			noted[o.Place] = true
+			all = append(all, item.Image{Place: o.Place, Header: o.Header, Kind: o.Kind, Size: o.Size})
+		}
 	}
 	return all
 }
