@@ -8,6 +8,8 @@ import (
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/staging"
+	"github.com/itemize/itemize/internal/write"
 	"github.com/itemize/itemize/query"
 )
 
@@ -26,7 +28,7 @@ func (m *Mapper[T]) PlanLoad(s query.Selection[T], options ...ReadOption) (*Plan
 	}
 	strong := readSettingsOf(options).Strong
 	if e, ok := s.(*Entity[T]); ok && e.state != nil && !e.state.Fresh {
-		return m.engine.rehearse(e.state, sel, strong)
+		return m.engine.planLoad(e.state, sel, strong)
 	}
 	p := &Plan{Mode: ModeRead, Items: []ItemPlan{}}
 	ones := 0
@@ -45,42 +47,41 @@ func (m *Mapper[T]) PlanLoad(s query.Selection[T], options ...ReadOption) (*Plan
 	return p, nil
 }
 
-// rehearse plans the load of an entity: it runs the load's own protocol on the items that
-// are known, from memory, so that it sends what that sends.
-func (g *engine) rehearse(s *state, sel selection.Selection, strong bool) (*Plan, error) {
-	recalled := &read.Recalled{Tables: g.model.Tables, Images: s.Images()}
-	t, err := g.loadFrom(recalled, sel, strong)
-	if err != nil {
-		return nil, err
+// planLoad plans the load of an entity whose items are known.
+func (g *engine) planLoad(s *state, sel selection.Selection, strong bool) (*Plan, error) {
+	return g.rehearse(s, sel, func(p *staging.Protocol, e *staging.Entity, t *write.Tally) error {
+		// What engine.load does: the two have to read the same way.
+		found, err := p.Collect(context.Background(), sel.Parts, read.Options{Strong: strong}, t)
+		if err != nil {
+			return err
+		}
+		_, _, err = p.Alive(context.Background(), e, sel.Parts, found, t)
+		return err
+	})
+}
+
+// rehearse returns what reading takes: it runs the protocol that reads on the items that are
+// known, from memory, so that it sends what that sends.
+func (g *engine) rehearse(s *state, sel selection.Selection, reads func(*staging.Protocol, *staging.Entity, *write.Tally) error) (*Plan, error) {
+	images := s.Images()
+	var tallies [2]write.Tally
+	for i, trailing := range []bool{false, true} {
+		protocol := *g.protocol
+		protocol.Reader = &read.Recalled{Tables: g.model.Tables, Images: images, Trailing: trailing}
+		e, err := g.entity(sel, nil)
+		if err != nil {
+			return nil, err
+		}
+		if err := reads(&protocol, e, &tallies[i]); err != nil {
+			return nil, err
+		}
 	}
-	recalled.Trailing = true
-	most, err := g.loadFrom(recalled, sel, strong)
-	if err != nil {
-		return nil, err
-	}
-	p := &Plan{Mode: ModeRead, Items: []ItemPlan{}, RCU: t.RCU, requests: t.Requests}
-	if p.RCU.Max = most.RCU.Max; p.RCU.Max > t.RCU.Max {
+	least, most := &tallies[0], &tallies[1]
+	p := &Plan{Mode: ModeRead, Items: []ItemPlan{}, RCU: least.RCU, requests: least.Requests}
+	if p.RCU.Max = most.RCU.Max; p.RCU.Max > least.RCU.Max {
 		p.RCU.If = "an empty answer follows the last item"
 	}
 	return p, nil
-}
-
-// loadFrom loads a selection from memory, as [engine.load] does from the tables: the two have
-// to read the same way.
-func (g *engine) loadFrom(r *read.Recalled, sel selection.Selection, strong bool) (*tally, error) {
-	ctx, protocol := context.Background(), *g.protocol
-	protocol.Reader = r
-	e, err := g.entity(sel, nil)
-	if err != nil {
-		return nil, err
-	}
-	var t tally
-	found, err := protocol.Collect(ctx, sel.Parts, read.Options{Strong: strong}, &t.Tally)
-	if err != nil {
-		return nil, err
-	}
-	_, _, err = protocol.Alive(ctx, e, sel.Parts, found, &t.Tally)
-	return &t, err
 }
 
 // consistency is what a read costs of the units of a strong one.

@@ -81,7 +81,7 @@ func (f *fixture) checkRehearsals(r *rand.Rand, rounds int) (plans int) {
 		whole, stored := f.whole(v), s.Images()
 		check := func(s *state, sel selection.Selection, strong bool) {
 			f.Helper()
-			plan, err := f.rehearse(s, sel, strong)
+			plan, err := f.planLoad(s, sel, strong)
 			if err != nil {
 				f.Fatalf("%s: %v", f.Schema.Label(), err)
 			}
