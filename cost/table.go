@@ -171,7 +171,7 @@ func (t Table) TransactWrite(writes ...Write) Usage {
 // would have. Indexes cost nothing.
 func (t Table) Refused(old, new Item) Units {
 	least := WriteUnits(ItemSize(old))
-	return Units{least, max(least, Put(ItemSize(old), ItemSize(new)))}
+	return Units{Min: least, Expected: least, Max: max(least, Put(ItemSize(old), ItemSize(new)))}
 }
 
 // Consistency is how a read is made.

@@ -308,11 +308,11 @@ func TestPlanForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantJSON := map[string]any{
-		"requests": 1.0, "mode": "one request", "wcu": map[string]any{"min": 1.0, "max": 1.0}, "rcu": map[string]any{"min": 0.0, "max": 0.0},
+		"requests": 1.0, "mode": "one request", "wcu": map[string]any{"min": 1.0, "expected": 1.0, "max": 1.0}, "rcu": map[string]any{"min": 0.0, "expected": 0.0, "max": 0.0},
 		"consumed": map[string]any{"wcu": 1.0, "rcu": 0.0},
 		"items": []any{map[string]any{
 			"kind": "update", "table": table, "partition": "USER#1", "sort": "U#Information", "field": "U#Information",
-			"attributes": []any{"email"}, "oldBytes": 51.0, "newBytes": 51.0, "wcu": map[string]any{"min": 1.0, "max": 1.0},
+			"attributes": []any{"email"}, "oldBytes": 51.0, "newBytes": 51.0, "wcu": map[string]any{"min": 1.0, "expected": 1.0, "max": 1.0},
 		}},
 	}
 	if d := cmp.Diff(wantJSON, got); d != "" {
@@ -322,7 +322,7 @@ func TestPlanForms(t *testing.T) {
 	if nothing.String() != "nothing to write" {
 		t.Errorf("%q", nothing)
 	}
-	if b := must(json.Marshal(nothing))(t); string(b) != `{"requests":0,"mode":"nothing to write","items":[],"wcu":{"min":0,"max":0},"rcu":{"min":0,"max":0}}` {
+	if b := must(json.Marshal(nothing))(t); string(b) != `{"requests":0,"mode":"nothing to write","items":[],"wcu":{"min":0,"expected":0,"max":0},"rcu":{"min":0,"expected":0,"max":0}}` {
 		t.Errorf("%s", b)
 	}
 }

@@ -44,7 +44,7 @@ func (g *engine) delete(ctx context.Context, sel selection.Selection, s *state, 
 		return del.loaded(ctx)
 	}
 	if p, ok := del.Single(); ok {
-		if err := del.Blind(p); err != nil {
+		if err := g.blind(deletion, p); err != nil {
 			return err
 		}
 		return del.send(ctx)

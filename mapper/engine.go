@@ -29,6 +29,10 @@ type engine struct {
 	reader    *read.Reader
 	sender    *write.Sender
 	observers []Observer
+	typical   *typical
+	indexes   indexes
+	// ended is called at the end of each call, with what it took.
+	ended func(*tally, error)
 }
 
 // state is what is known of an entity: the snapshot of what was read, and the writes whose
@@ -60,13 +64,22 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option)
 		return nil, fmt.Errorf("%s: the CursorKey has %d bytes: give it %d random ones or more", e.Label(), len(cursorKey), minCursorKey)
 	}
 	m := model.New(e, c, tables)
+	typical, err := typicalOf(m, s.typical)
+	if err != nil {
+		return nil, err
+	}
 	reader := &read.Reader{Client: client, Label: m.Label(), Tables: m.Tables, Describe: m.Describe}
 	sender := &write.Sender{Client: client, Now: m.Time}
 	protocol := &staging.Protocol{Reader: reader, Sender: sender, Now: m.Time, Describe: m.ImageIn}
-	return &engine{
-		model: m, reader: reader, sender: sender, protocol: protocol, observers: s.observers,
+	g := &engine{
+		model: m, reader: reader, sender: sender, protocol: protocol, observers: s.observers, typical: typical,
 		search: &search.Engine{Model: m, Source: reader, Protocol: protocol, CursorKey: cursorKey},
-	}, nil
+	}
+	g.ended = func(t *tally, _ error) {
+		g.typical.wrote(t.Items)
+		g.indexes.saw(t.Indexes)
+	}
+	return g, nil
 }
 
 // minCursorKey is the least size of a key that signs cursors, in bytes.
@@ -130,5 +143,6 @@ func (g *engine) load(ctx context.Context, sel selection.Selection, v any, stron
 	if err != nil {
 		return nil, g.public(err)
 	}
+	g.typical.sawAll(s)
 	return &state{Snapshot: s, engine: g}, nil
 }

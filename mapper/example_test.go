@@ -129,8 +129,8 @@ func ExampleMapper_Update() {
 		u.Name = "Ann"
 		return nil
 	})
-	fmt.Println(receipt.Consumed, err)
-	// Output: {1 1} <nil>
+	fmt.Println(receipt.Consumed.WCU, "WCU,", receipt.Consumed.RCU, "RCU", err)
+	// Output: 1 WCU, 1 RCU <nil>
 }
 
 // A query yields the elements of one type, page by page.

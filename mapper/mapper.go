@@ -138,7 +138,7 @@ func (m *Mapper[T]) Plan(e *Entity[T], options ...WriteOption) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := planOf(p)
+	out := m.engine.planOf(p)
 	out.Alternatives = alternatives(p, e.state, d)
 	return out, nil
 }

@@ -3,6 +3,7 @@ package mapper
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -41,13 +42,14 @@ func Observe(o Observer) Option {
 // observe begins a call.
 func (g *engine) observe(ctx context.Context, op Operation) (context.Context, func(t *tally, err error)) {
 	if len(g.observers) == 0 {
-		return ctx, func(*tally, error) {}
+		return ctx, g.ended
 	}
 	ends := make([]func(*Receipt, error), len(g.observers))
 	for i, o := range g.observers {
 		ctx, ends[i] = o.Begin(ctx, g.model.Label(), op)
 	}
 	return ctx, func(t *tally, err error) {
+		g.ended(t, err)
 		for _, end := range slices.Backward(ends) {
 			end(t.receipt(), err)
 		}
@@ -80,7 +82,7 @@ type Total struct {
 	Errors int `json:"errors"`
 	// Requests is the number of requests to DynamoDB.
 	Requests int `json:"requests"`
-	// WCU and RCU are the units as predicted.
+	// WCU and RCU are the units as predicted: least, expected and most.
 	WCU cost.Units `json:"wcu"`
 	RCU cost.Units `json:"rcu"`
 	// Consumed is what DynamoDB reported, of calls as a whole.
@@ -112,8 +114,7 @@ func (t *Totals) add(model string, op Operation, r *Receipt, err error) {
 	}
 	row.Requests += r.Requests()
 	row.WCU, row.RCU = row.WCU.Add(r.WCU), row.RCU.Add(r.RCU)
-	row.Consumed.WCU += r.Consumed.WCU
-	row.Consumed.RCU += r.Consumed.RCU
+	row.Consumed.add(r.Consumed)
 	for _, it := range r.Items {
 		item := t.row(totalKey{model, op, it.Field})
 		item.Calls++
@@ -127,7 +128,9 @@ func (t *Totals) Rows() []Total {
 	defer t.mu.Unlock()
 	var out []Total
 	for _, row := range t.rows {
-		out = append(out, *row)
+		r := *row
+		r.Consumed.Indexes = maps.Clone(r.Consumed.Indexes)
+		out = append(out, r)
 	}
 	slices.SortFunc(out, func(a, b Total) int {
 		return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Item, b.Item))

@@ -14,6 +14,7 @@ type settings struct {
 
 	cursorKey []byte
 	observers []Observer
+	typical   map[string]int
 }
 
 type optionFunc func(*settings)
@@ -34,6 +35,18 @@ func Tables(rename func(string) string) Option {
 // it a mapper has a random key of its own, and its cursors die with it.
 func CursorKey(key []byte) Option {
 	return optionFunc(func(s *settings) { s.cursorKey = append([]byte{}, key...) })
+}
+
+// TypicalSize tells how large items of a kind usually are, in bytes, by the name that plans
+// give as their Field: what the plan of a patch expects, which reads nothing. Without it, and
+// later, a mapper goes by the items that it has read and written.
+func TypicalSize(field string, bytes int) Option {
+	return optionFunc(func(s *settings) {
+		if s.typical == nil {
+			s.typical = map[string]int{}
+		}
+		s.typical[field] = bytes
+	})
 }
 
 // WriteOption is an option of Save, Plan, Update and Delete.

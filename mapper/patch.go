@@ -23,7 +23,8 @@ import (
 // one transaction, at the double price. What a set, a removal or an increment changes
 // has to be there (ErrNotFound), and what is added must not be (ErrExists): Upsert makes
 // a patch write either way. Since nothing is read, nothing tells how large the items are:
-// the plan's units are bounds, the receipt's Consumed what it was.
+// the plan's units are what such items have cost lately (see [TypicalSize]), with bounds,
+// the receipt's Consumed what it was.
 type Patch[T any] struct{ is entityPatch }
 
 // SomePatch is a patch of an entity of the model T: Patch, or what embeds it.
@@ -194,5 +195,5 @@ func (g *engine) planOfPatch(p entityPatch, settings writeSettings) (*Plan, erro
 	if err != nil {
 		return nil, err
 	}
-	return planOf(plan), nil
+	return g.planOf(plan), nil
 }

@@ -30,6 +30,9 @@ func (g *engine) patching(p entityPatch, settings writeSettings) (*patching, err
 	if x.Patch, err = change.NewPatch(g.model, x.sel, p.changes); err != nil {
 		return nil, g.public(err)
 	}
+	for _, ch := range x.Items {
+		g.typical.expect(ch.Change)
+	}
 	return x, nil
 }
 

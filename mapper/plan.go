@@ -3,6 +3,8 @@ package mapper
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -33,7 +35,7 @@ type ItemPlan struct {
 	// OldBytes and NewBytes are the item's sizes before and after, 0 for none.
 	OldBytes int `json:"oldBytes"`
 	NewBytes int `json:"newBytes"`
-	// WCU is what the write costs.
+	// WCU is what the write costs, in the table.
 	WCU cost.Units `json:"wcu"`
 }
 
@@ -64,7 +66,8 @@ type Plan struct {
 	// Mode says how the items are written.
 	Mode  Mode       `json:"mode"`
 	Items []ItemPlan `json:"items"`
-	// WCU and RCU are the predicted cost, in capacity units.
+	// WCU and RCU are the predicted cost, in capacity units, of the tables. A model does not
+	// declare their indexes: once the mapper has met some, Max includes what they may take.
 	WCU cost.Units `json:"wcu"`
 	RCU cost.Units `json:"rcu"`
 	// Alternatives are the other ways and their costs.
@@ -102,6 +105,11 @@ func (p *Plan) head(b *strings.Builder) {
 		}
 		b.WriteString(units(p.WCU, p.RCU))
 	}
+	p.others(b)
+}
+
+// others adds the alternatives.
+func (p *Plan) others(b *strings.Builder) {
 	for _, a := range p.Alternatives {
 		fmt.Fprintf(b, "; %s: %s, %s WCU", a.Option, count(a.Requests, "request"), a.WCU)
 	}
@@ -109,10 +117,15 @@ func (p *Plan) head(b *strings.Builder) {
 
 // units shows what is not zero of both kinds of units.
 func units(wcu, rcu cost.Units) string {
+	return kinds(wcu.Max > 0 || rcu.Max == 0, rcu.Max > 0, wcu, rcu)
+}
+
+// kinds shows one kind of units, or both.
+func kinds(writes, reads bool, wcu, rcu cost.Units) string {
 	switch {
-	case rcu.Max == 0:
+	case !reads:
 		return wcu.String() + " WCU"
-	case wcu.Max == 0:
+	case !writes:
 		return rcu.String() + " RCU"
 	}
 	return wcu.String() + " WCU, " + rcu.String() + " RCU"
@@ -122,12 +135,18 @@ func (p *Plan) table(b *strings.Builder) {
 	var rows strings.Builder
 	w := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
 	for _, it := range p.Items {
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s WCU\t%s\n", it.Kind, it.Table, it.keys(), sizes(it), it.WCU, strings.Join(it.Attributes, ", "))
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s WCU\t%s\n", it.Kind, it.Table, it.keys(), sizes(it), plain(it.WCU), strings.Join(it.Attributes, ", "))
 	}
 	w.Flush()
 	for row := range strings.Lines(rows.String()) {
 		b.WriteString("\n" + strings.TrimRight(row, " \n"))
 	}
+}
+
+// plain returns units without what may make them more, which the first line says.
+func plain(u cost.Units) cost.Units {
+	u.If = ""
+	return u
 }
 
 // keys returns the item's keys without its table.
@@ -153,16 +172,43 @@ func count(n int, what string) string {
 // Consumed is what DynamoDB charged, as its answers reported it. Failed requests
 // are charged too, but not reported.
 type Consumed struct {
+	// WCU and RCU are all units, of tables and indexes.
 	WCU float64 `json:"wcu"`
 	RCU float64 `json:"rcu"`
+	// Indexes are the WCU among them that secondary indexes took, by "table/index"; nil for
+	// none. Predicted are those of the table alone: a model does not declare indexes.
+	Indexes map[string]float64 `json:"indexes,omitempty"`
+}
+
+// add adds what another call consumed.
+func (c *Consumed) add(o Consumed) {
+	c.WCU += o.WCU
+	c.RCU += o.RCU
+	for name, n := range o.Indexes {
+		if c.Indexes == nil {
+			c.Indexes = map[string]float64{}
+		}
+		c.Indexes[name] += n
+	}
 }
 
 // Receipt is what an operation sent, what it was predicted to cost, and what
 // DynamoDB charged for it. It comes with an error as well, and then shows what
 // was sent up to it.
+//
+// Its WCU are those of the items that were written, and of what was refused. Where the
+// tables turned out to have indexes, they are no longer known: Max includes what those took.
 type Receipt struct {
 	Plan
-	Consumed Consumed `json:"consumed"`
+	// Refused is what of WCU are writes whose condition failed: DynamoDB charges them by the
+	// size of the item that is there, and does not report it, so that it is no part of
+	// Consumed.
+	Refused  cost.Units `json:"refused,omitzero"`
+	Consumed Consumed   `json:"consumed"`
+
+	// wcu are the units that are predicted to be reported: of the tables, without what was
+	// refused.
+	wcu cost.Units
 }
 
 // MarshalJSON keeps the fields of the plan beside those of the receipt.
@@ -171,17 +217,62 @@ func (r Receipt) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Requests int `json:"requests"`
 		fields
-		Consumed Consumed `json:"consumed"`
-	}{r.requests, fields(r.Plan), r.Consumed})
+		Refused  cost.Units `json:"refused,omitzero"`
+		Consumed Consumed   `json:"consumed"`
+	}{r.requests, fields(r.Plan), r.Refused, r.Consumed})
 }
 
 // String shows the receipt as a small table.
 func (r *Receipt) String() string {
 	var b strings.Builder
-	r.head(&b)
+	b.WriteString(string(r.Mode))
 	if r.requests > 0 {
-		b.WriteString("; consumed " + units(cost.Exactly(r.Consumed.WCU), cost.Exactly(r.Consumed.RCU)))
+		b.WriteString(": ")
+		if r.requests > 1 || r.Mode == ModeRead {
+			b.WriteString(count(r.requests, "request") + ", ")
+		}
+		r.charged(&b)
+	} else {
+		r.others(&b)
 	}
 	r.table(&b)
 	return b.String()
+}
+
+// charged shows what was predicted, and what was reported. Where the one is not within the
+// other, it says which is whose.
+func (r *Receipt) charged(b *strings.Builder) {
+	reads := r.RCU.Max > 0 || r.Consumed.RCU > 0
+	writes := r.wcu.Max > 0 || r.Consumed.WCU > 0 || !reads
+	predicted := kinds(writes, reads, r.wcu, r.RCU)
+	consumed := kinds(writes, reads, cost.Exactly(r.Consumed.WCU), cost.Exactly(r.Consumed.RCU))
+	if len(r.Consumed.Indexes) > 0 {
+		consumed += " by table and indexes that the model does not declare:"
+		for i, name := range slices.Sorted(maps.Keys(r.Consumed.Indexes)) {
+			if i > 0 {
+				consumed += ","
+			}
+			consumed += " " + name + " " + cost.Exactly(r.Consumed.Indexes[name]).String()
+		}
+	}
+	if r.wcu.Contains(r.Consumed.WCU-r.indexes()) && r.RCU.Contains(r.Consumed.RCU) {
+		b.WriteString(predicted)
+		r.others(b)
+		b.WriteString("; consumed " + consumed)
+	} else {
+		b.WriteString("predicted " + predicted + "; the engine reported " + consumed)
+		r.others(b)
+	}
+	if r.Refused.Max > 0 {
+		b.WriteString("; refused writes, which are charged and not reported: " + r.Refused.String() + " WCU")
+	}
+}
+
+// indexes returns the WCU that indexes took.
+func (r *Receipt) indexes() float64 {
+	sum := 0.0
+	for _, n := range r.Consumed.Indexes {
+		sum += n
+	}
+	return sum
 }

@@ -1,41 +1,86 @@
 package mapper
 
 import (
+	"context"
+
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/staging"
+	"github.com/itemize/itemize/internal/write"
 	"github.com/itemize/itemize/query"
 )
 
-// PlanLoad returns what Load of a selection would send, and cost in RCU. It does no I/O. Of
-// an *Entity it is exact, as long as the items are those that were loaded; of another
-// selection it is bounds: of a range, those of its first answer.
+// PlanLoad returns what Load of a selection would send, and cost in RCU. It does no I/O.
+//
+// Of an *Entity that was loaded it is exact, as long as what is stored are the items that
+// were loaded and saved, among them those that match no field or are hidden: but for a range
+// whose last item takes an answer to 1 MB, where it is bounds, and for the number of
+// requests of BatchGetItem for more than 1 MB of a partition, which may be larger. Of a new
+// entity that was saved it knows the items that were written. Of another selection it is
+// bounds: of a range, those of its first answer.
 func (m *Mapper[T]) PlanLoad(s query.Selection[T], options ...ReadOption) (*Plan, error) {
 	sel := m.resolved(s)
 	if sel.Err != nil {
 		return nil, sel.Err
 	}
-	p := &Plan{Mode: ModeRead, Items: []ItemPlan{}}
-	var st *state
+	strong := readSettingsOf(options).Strong
 	if e, ok := s.(*Entity[T]); ok && e.state != nil && !e.state.Fresh {
-		st = e.state
+		return m.engine.planLoad(e.state, sel, strong)
 	}
+	p := &Plan{Mode: ModeRead, Items: []ItemPlan{}}
 	ones := 0
 	for _, part := range sel.Parts {
 		if part.Range.Kind == selection.None {
 			continue
 		}
-		u, answers := m.engine.unitsOf(part, st)
-		p.RCU = p.RCU.Add(u.Times(consistency(readSettingsOf(options).Strong)))
+		p.RCU = p.RCU.Add(m.engine.unread(part, sel.Whole).Times(consistency(strong)))
 		if part.Range.Kind == selection.One {
 			ones++
 		} else {
-			p.requests += answers
+			p.requests++
 		}
 	}
 	p.requests += (ones + cost.MaxBatchGet - 1) / cost.MaxBatchGet
+	return p, nil
+}
+
+// planLoad plans the load of an entity whose items are known.
+func (g *engine) planLoad(s *state, sel selection.Selection, strong bool) (*Plan, error) {
+	return g.rehearse(s, sel, func(p *staging.Protocol, e *staging.Entity, t *write.Tally) error {
+		// What engine.load does: the two have to read the same way.
+		found, err := p.Collect(context.Background(), sel.Parts, read.Options{Strong: strong}, t)
+		if err != nil {
+			return err
+		}
+		_, _, err = p.Alive(context.Background(), e, sel.Parts, found, t)
+		return err
+	})
+}
+
+// rehearse returns what reading takes: it runs the protocol that reads on the items that are
+// known, from memory, so that it sends what that sends.
+func (g *engine) rehearse(s *state, sel selection.Selection, reads func(*staging.Protocol, *staging.Entity, *write.Tally) error) (*Plan, error) {
+	images := s.Images()
+	var tallies [2]write.Tally
+	for i, trailing := range []bool{false, true} {
+		protocol := *g.protocol
+		protocol.Reader = &read.Recalled{Tables: g.model.Tables, Images: images, Trailing: trailing}
+		e, err := g.entity(sel, nil)
+		if err != nil {
+			return nil, err
+		}
+		if err := reads(&protocol, e, &tallies[i]); err != nil {
+			return nil, err
+		}
+	}
+	least, most := &tallies[0], &tallies[1]
+	p := &Plan{Mode: ModeRead, Items: []ItemPlan{}, RCU: least.RCU, requests: least.Requests}
+	if p.RCU.Max = most.RCU.Max; p.RCU.Max > least.RCU.Max {
+		p.RCU.If = "an empty answer follows the last item"
+	}
 	return p, nil
 }
 
@@ -47,15 +92,21 @@ func consistency(strong bool) float64 {
 	return 0.5
 }
 
-// unitsOf returns the units of reading a part strongly, and the number of answers.
-func (g *engine) unitsOf(part selection.Part, s *state) (cost.Units, int) {
-	if s == nil && part.Range.Kind == selection.One {
-		return cost.Units{Min: 1, Max: cost.ReadUnits(cost.MaxItem)}, 1
+// unread returns the units of reading a part strongly of which nothing is known, in one
+// answer. whole reports that it is part of a whole entity.
+func (g *engine) unread(part selection.Part, whole bool) cost.Units {
+	u := cost.Units{Min: 1, Expected: 1, Max: cost.ReadUnits(cost.MaxPage + cost.MaxItem), If: "the range holds more"}
+	if part.Range.Kind != selection.One {
+		if whole {
+			u.Expected = min(cost.ReadUnits(g.typical.entity(part.Table)), u.Max)
+		}
+		return u
 	}
-	if s == nil {
-		return cost.Units{Min: 1, Max: cost.ReadUnits(cost.MaxPage + cost.MaxItem)}, 1
+	u.Max, u.If = cost.ReadUnits(cost.MaxItem), "the item is larger"
+	if it, _ := g.model.Schema.Match(part.Table, part.Range.Low); it != nil {
+		u.Expected = cost.ReadUnits(g.typical.item(it))
 	}
-	return cost.Pages(cost.Strong, s.SizesIn(part)...)
+	return u
 }
 
 // PlanQuery returns the least number of requests of a query, and the units of the first
@@ -69,8 +120,8 @@ func (g *engine) PlanQuery(r search.Request) (requests int, rcu cost.Units, err 
 		if part.Range.Kind == selection.None {
 			continue
 		}
-		u, answers := g.unitsOf(part, nil)
-		requests += answers
+		u := g.unread(part, false)
+		requests++
 		if limit := x.Options().Limit; limit > 0 {
 			// An answer of so many items is of at most so many bytes.
 			u.Max = min(u.Max, cost.ReadUnits(limit*cost.MaxItem))
@@ -105,7 +156,7 @@ func (m *Mapper[T]) PlanDelete(s query.Selection[T], options ...WriteOption) (*P
 	case loaded:
 		deletion.Loaded(e.state.Snapshot)
 	case single:
-		if err := deletion.Blind(part); err != nil {
+		if err := g.blind(deletion, part); err != nil {
 			return nil, err
 		}
 	default:
@@ -115,5 +166,5 @@ func (m *Mapper[T]) PlanDelete(s query.Selection[T], options ...WriteOption) (*P
 	if err != nil {
 		return nil, err
 	}
-	return planOf(plan), nil
+	return g.planOf(plan), nil
 }

@@ -27,8 +27,13 @@ func (t *tally) receipt() *Receipt {
 		mode = modeOf(t.Requests, len(t.Items))
 	}
 	r := &Receipt{
-		Plan:     Plan{Mode: mode, WCU: t.WCU, RCU: t.RCU, Alternatives: t.alternatives, requests: t.Requests},
-		Consumed: Consumed{WCU: t.ConsumedWCU, RCU: t.ConsumedRCU},
+		Plan:     Plan{Mode: mode, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, Alternatives: t.alternatives, requests: t.Requests},
+		Refused:  t.Refused,
+		Consumed: Consumed{WCU: t.ConsumedWCU, RCU: t.ConsumedRCU, Indexes: t.Indexes},
+		wcu:      t.WCU,
+	}
+	if n := r.indexes(); n > 0 {
+		r.WCU = r.WCU.Add(cost.Units{Max: n, If: undeclared})
 	}
 	for _, d := range t.Items {
 		r.Items = append(r.Items, describe(d.Request, d.WCU))
@@ -55,8 +60,8 @@ func describe(r *write.Request, wcu cost.Units) ItemPlan {
 }
 
 // planOf returns a plan of writes as callers see it.
-func planOf(p *write.Plan) *Plan {
-	out := &Plan{Mode: Mode(p.Mode), Items: []ItemPlan{}, WCU: p.Units(), requests: p.Calls()}
+func (g *engine) planOf(p *write.Plan) *Plan {
+	out := &Plan{Mode: Mode(p.Mode), Items: []ItemPlan{}, WCU: p.Units().Add(g.indexes.of(p)), requests: p.Calls()}
 	p.Items(func(r *write.Request, wcu cost.Units) { out.Items = append(out.Items, describe(r, wcu)) })
 	return out
 }
@@ -69,9 +74,13 @@ func alternatives(p *write.Plan, s *state, d *change.Diff) []Alternative {
 	if len(d.Changes) < 2 || len(d.Checks) > 0 {
 		return nil
 	}
+	indexes := s.engine.indexes.of(p)
 	var out []Alternative
 	for _, a := range write.Alternatives(p.Mode, change.Requests(d.Changes), s.choice(d, writeSettings{})) {
-		out = append(out, Alternative{Option: options[a.Mode], Requests: a.Calls, WCU: a.WCU})
+		if a.Mode == write.Staged {
+			indexes = indexes.Times(2) // the root is written twice
+		}
+		out = append(out, Alternative{Option: options[a.Mode], Requests: a.Calls, WCU: a.WCU.Add(indexes)})
 	}
 	return out
 }

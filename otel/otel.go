@@ -9,10 +9,13 @@
 // have the attributes db.system.name ("aws.dynamodb") and db.operation.name, as the
 // semantic conventions have them, and itemize.model.
 //
-// The metrics are counters: itemize.calls, itemize.errors and itemize.requests, and in
-// capacity units itemize.wcu.predicted, itemize.rcu.predicted (the upper bounds of what was
-// predicted), itemize.wcu.consumed and itemize.rcu.consumed; and the histogram
-// db.client.operation.duration, in seconds.
+// The metrics are counters: itemize.calls, itemize.errors and itemize.requests; in capacity
+// units, what was predicted: itemize.wcu.least, itemize.wcu.expected and itemize.wcu.most,
+// which differ where the price was not known, and the same of itemize.rcu; what DynamoDB
+// reported: itemize.wcu.consumed, itemize.rcu.consumed, and itemize.wcu.indexes, which is the
+// part of the first that indexes took; and itemize.wcu.refused, the part of
+// itemize.wcu.expected that are writes whose condition failed, which DynamoDB charges and
+// does not report. The histogram db.client.operation.duration is in seconds.
 package otel
 
 import (
@@ -25,6 +28,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -32,10 +36,20 @@ const scope = "github.com/itemize/itemize/otel"
 
 // observer is a mapper.Observer.
 type observer struct {
-	tracer                 trace.Tracer
-	calls, errs, requests  metric.Int64Counter
-	wcu, rcu, usedW, usedR metric.Float64Counter
-	duration               metric.Float64Histogram
+	tracer                       trace.Tracer
+	calls, errs, requests        metric.Int64Counter
+	wcu, rcu                     predicted
+	usedW, usedR, usedX, refused metric.Float64Counter
+	duration                     metric.Float64Histogram
+}
+
+// predicted are the counters of one kind of units.
+type predicted struct{ least, expected, most metric.Float64Counter }
+
+func (p predicted) add(ctx context.Context, u cost.Units, with metric.MeasurementOption) {
+	p.least.Add(ctx, u.Min, with)
+	p.expected.Add(ctx, u.Expected, with)
+	p.most.Add(ctx, u.Max, with)
 }
 
 // New returns an observer for mapper.Observe. The error is one of the meter provider.
@@ -56,10 +70,18 @@ func New(t trace.TracerProvider, m metric.MeterProvider) (mapper.Observer, error
 	o.calls = count("itemize.calls", "Calls of mappers")
 	o.errs = count("itemize.errors", "Calls that ended in an error")
 	o.requests = count("itemize.requests", "Requests to DynamoDB")
-	o.wcu = units("itemize.wcu.predicted", "Write capacity units as predicted, at most")
-	o.rcu = units("itemize.rcu.predicted", "Read capacity units as predicted, at most")
+	of := func(name, about string) predicted {
+		return predicted{
+			units(name+".least", about+" as predicted, at least"),
+			units(name+".expected", about+" as predicted, if nothing unlikely is in the way"),
+			units(name+".most", about+" as predicted, at most"),
+		}
+	}
+	o.wcu, o.rcu = of("itemize.wcu", "Write capacity units"), of("itemize.rcu", "Read capacity units")
 	o.usedW = units("itemize.wcu.consumed", "Write capacity units as DynamoDB reported them")
 	o.usedR = units("itemize.rcu.consumed", "Read capacity units as DynamoDB reported them")
+	o.usedX = units("itemize.wcu.indexes", "Write capacity units that indexes took, as DynamoDB reported them")
+	o.refused = units("itemize.wcu.refused", "Write capacity units of refused writes, which DynamoDB charges and does not report, as expected")
 	var err error
 	o.duration, err = meter.Float64Histogram("db.client.operation.duration", metric.WithUnit("s"), metric.WithDescription("Duration of calls of mappers"))
 	return o, errors.Join(append(errs, err)...)
@@ -76,10 +98,14 @@ func (o *observer) Begin(ctx context.Context, model string, op mapper.Operation)
 		with := metric.WithAttributes(attributes...)
 		o.calls.Add(ctx, 1, with)
 		o.requests.Add(ctx, int64(r.Requests()), with)
-		o.wcu.Add(ctx, r.WCU.Max, with)
-		o.rcu.Add(ctx, r.RCU.Max, with)
+		o.wcu.add(ctx, r.WCU, with)
+		o.rcu.add(ctx, r.RCU, with)
 		o.usedW.Add(ctx, r.Consumed.WCU, with)
 		o.usedR.Add(ctx, r.Consumed.RCU, with)
+		o.refused.Add(ctx, r.Refused.Expected, with)
+		for _, n := range r.Consumed.Indexes {
+			o.usedX.Add(ctx, n, with)
+		}
 		o.duration.Record(ctx, time.Since(start).Seconds(), with)
 		span.SetAttributes(
 			attribute.Int("itemize.requests", r.Requests()), attribute.Int("itemize.items", len(r.Items)),

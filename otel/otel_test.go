@@ -16,8 +16,8 @@ import (
 	"github.com/itemize/itemize/otel"
 )
 
-// Each call of a mapper on a real engine is a span and a count, with the units that the
-// engine reported.
+// Each call of a mapper on a real engine is a span and a count, with the units that were
+// predicted, least, expected and most, and those that the engine reported.
 func TestExport(t *testing.T) {
 	ctx := context.Background()
 	engine, err := integration.Start(ctx)
@@ -44,24 +44,33 @@ func TestExport(t *testing.T) {
 	if _, err := threads.Load(ctx, models.ThreadByForumSubject("f", "none")); err == nil {
 		t.Fatal("found")
 	}
+	if _, err := models.ThreadByForumSubject("f", "s").Patch(models.ThreadFields.Views.Increment(1)).Exec(ctx, threads); err != nil {
+		t.Fatal(err)
+	}
 	ended := spans.Ended()
-	if len(ended) != 2 || ended[0].Name() != "Save models.Thread" || ended[1].Status().Description == "" {
+	if len(ended) != 3 || ended[0].Name() != "Save models.Thread" || ended[1].Status().Description == "" {
 		t.Errorf("%v", ended)
 	}
 	var data metricdata.ResourceMetrics
 	if err := reader.Collect(ctx, &data); err != nil {
 		t.Fatal(err)
 	}
-	found := false
+	got := map[string]float64{}
 	for _, m := range data.ScopeMetrics[0].Metrics {
-		if sum, ok := m.Data.(metricdata.Sum[float64]); ok && m.Name == "itemize.wcu.consumed" {
+		if sum, ok := m.Data.(metricdata.Sum[float64]); ok {
 			for _, p := range sum.DataPoints {
 				op, _ := p.Attributes.Value(attribute.Key("db.operation.name"))
-				found = found || op.AsString() == "Save" && p.Value == 1
+				got[op.AsString()+" "+m.Name] = p.Value
 			}
 		}
 	}
-	if !found {
-		t.Errorf("no unit of the save among %+v", data.ScopeMetrics)
+	for name, want := range map[string]float64{
+		"Save itemize.wcu.least": 1, "Save itemize.wcu.expected": 1, "Save itemize.wcu.most": 1, "Save itemize.wcu.consumed": 1,
+		"Load itemize.rcu.least": 0.5, "Load itemize.rcu.expected": 0.5, "Load itemize.rcu.most": 0.5, "Patch itemize.wcu.least": 1,
+		"Patch itemize.wcu.expected": 1, "Patch itemize.wcu.most": 400, "Patch itemize.wcu.consumed": 1, "Patch itemize.wcu.refused": 0,
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %v, want %v", name, got[name], want)
+		}
 	}
 }

@@ -220,8 +220,8 @@ func (q Query[T, E]) Count(ctx context.Context, src Source[T], options ...ReadOp
 type Plan struct {
 	// Requests is the least number of requests.
 	Requests int `json:"requests"`
-	// RCU are the bounds of the first answer, in capacity units: what is stored is not
-	// known without reading it.
+	// RCU are the units of the first answer, with their bounds: what is stored is not known
+	// without reading it.
 	RCU cost.Units `json:"rcu"`
 }
 

@@ -266,12 +266,12 @@ func ExamplePlayerKey_patch() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(plan.WCU, "WCU, since the item is not read")
+	fmt.Println("WCU:", plan.WCU)
 	// Output:
 	// 1 request, 1 WCU, 0 RCU
 	// true
 	// true
-	// 1 to 400 WCU, since the item is not read
+	// WCU: 1 (up to 400 if the item is larger)
 }
 
 // Of a flat model the partition key makes a query over entities, and both keys one

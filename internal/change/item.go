@@ -162,7 +162,7 @@ func (d *differ) put(rec model.Record, at item.Place, from *snapshot.Stored) {
 	if ch.Expect.Instead != nil {
 		ch.OldSize = ch.Expect.Instead.Size
 	}
-	ch.Unread = d.s.Fresh && ch.Expect.Instead == nil && d.m.Reserved.Expires()
+	ch.Unread = d.m.Reserved.Expires()
 	d.add(ch)
 }
 

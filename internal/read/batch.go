@@ -13,7 +13,6 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/internal/selection"
 )
@@ -23,11 +22,7 @@ import (
 func (r *Reader) batch(ctx context.Context, parts []selection.Part, o Options, u *Usage, yield func(Page, error) bool) {
 	parts = slices.Clone(parts)
 	slices.SortStableFunc(parts, func(a, b selection.Part) int {
-		c := key.Compare(a.Range.Low, b.Range.Low)
-		if o.Reverse {
-			c = -c
-		}
-		return cmp.Or(c, cmp.Compare(a.Table, b.Table))
+		return cmp.Or(o.inOrder(a.Range.Low, b.Range.Low), cmp.Compare(a.Table, b.Table))
 	})
 	for len(parts) > 0 {
 		n := min(len(parts), cost.MaxBatchGet)

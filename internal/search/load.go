@@ -45,7 +45,11 @@ func (e *Engine) alive(ctx context.Context, s *snapshot.Snapshot, found []item.I
 	if err != nil {
 		return nil, err
 	}
-	if s.Selection.Contains(m.Root().Table.Index, entity.Root.SK) {
+	selected := s.Selection.Contains(m.Root().Table.Index, entity.Root.SK)
+	if root := entity.Asked; root != nil && !selected {
+		s.NoteOther(root)
+	}
+	if selected {
 		if err := e.RootThere(s.Selection, m.RootAmong(found, entity.Root)); err != nil {
 			return nil, err
 		}
@@ -55,6 +59,7 @@ func (e *Engine) alive(ctx context.Context, s *snapshot.Snapshot, found []item.I
 		switch f := &found[i]; {
 		case f.Kind == nil || !m.Agrees(f, s.Selection.Identity):
 			s.Unknown++
+			s.NoteOther(f)
 		case f.Expired, !entity.Joined(f, live):
 			s.Hide(f.Place, &snapshot.Hidden{Hidden: f.HiddenOf(), Stored: snapshot.StoredOf(m, f)})
 		default:

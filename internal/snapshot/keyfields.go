@@ -66,7 +66,10 @@ func (a *adoption) keep(it *schema.Item, source int, all []Element) ([]Element, 
 	for _, e := range all {
 		if m.SameInKey(it.Key, source, value, e.values[source]) {
 			kept = append(kept, e)
+			continue
 		}
+		r := e.Stored
+		a.s.Others = append(a.s.Others, Other{r.Place, it, r.Header, r.Size})
 	}
 	if len(kept) < len(all) && !a.loaded {
 		return nil, m.FieldErrorf(it.Name, "the keys hold several values of %s, and which is the entity's is not loaded: select the item of %[1]s as well", name)

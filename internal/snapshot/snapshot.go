@@ -39,6 +39,9 @@ type Snapshot struct {
 	Moving []key.Value
 	// Unknown counts items that match no template.
 	Unknown int
+	// Others are the items that were read and are none of the entity's: those that Unknown
+	// counts, and a root that was read beside the selection. They tell what reading costs.
+	Others []Other
 
 	// unread are the key fields whose values were not loaded, by index: what Old holds of
 	// them is no more than zero. Nil stands for none.
@@ -73,6 +76,14 @@ type Hidden struct {
 	item.Hidden
 	// Stored is the item as it was loaded, nil for one that was met later.
 	Stored *Stored
+}
+
+// Other is an item that was read and is none of the entity's.
+type Other struct {
+	item.Place
+	Kind   *schema.Item
+	Header item.Header
+	Size   int
 }
 
 // New returns the snapshot of an entity that is not stored yet.
@@ -221,24 +232,4 @@ func (r *Stored) StoredSize(index int) int {
 		return r.Expiry
 	}
 	return int(r.Sizes[index])
-}
-
-// SizesIn returns the sizes of the items that are known to lie in a part, hidden ones
-// included.
-func (s *Snapshot) SizesIn(p selection.Part) []int {
-	var sizes []int
-	add := func(at item.Place, size int) {
-		if at.Table == s.Model.Tables[p.Table] && at.PK == p.PK && p.Range.Contains(at.SK) {
-			sizes = append(sizes, size)
-		}
-	}
-	for _, all := range s.Items {
-		for _, r := range all {
-			add(r.Place, r.Size)
-		}
-	}
-	for at, h := range s.Hidden {
-		add(at, h.Size)
-	}
-	return sizes
 }

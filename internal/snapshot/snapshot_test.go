@@ -303,11 +303,14 @@ func TestHidden(t *testing.T) {
 	if s.HiddenAt(s.Root().Place) != nil {
 		t.Error("the root is hidden")
 	}
-	if got := s.SizesIn(s.Selection.Parts[0]); len(got) != 3 {
-		t.Errorf("sizes: %v", got)
+	s.NoteOther(&item.Image{Place: item.Place{Table: at.Table, PK: at.PK, SK: Text("ZZZ")}, Size: 7})
+	var recalled []string
+	for _, f := range s.Images() {
+		recalled = append(recalled, fmt.Sprintf("%s %d %v", f.SK.Text, f.Size, f.Expired))
 	}
-	if got := s.SizesIn(ranged(s.Selection, prefix("STEP#")).Parts[0]); len(got) != 2 {
-		t.Errorf("sizes of the steps: %v", got)
+	slices.Sort(recalled)
+	if want := fmt.Sprintf("HEAD %d false, STEP#001 %d true, STEP#002 %d false, ZZZ 7 false", s.Root().Size, images[0].Size, images[1].Size); strings.Join(recalled, ", ") != want {
+		t.Errorf("recalled %s, want %s", strings.Join(recalled, ", "), want)
 	}
 	s.Apply(snapshot.Keys{}, []snapshot.Effect{{Place: at, Item: kind(m, "STEP"), Record: &Step{N: 1}, Put: at.Key(), Version: B("w"), Size: 20}})
 	if s.HiddenAt(at) != nil || s.HiddenAt(images[1].Place) == nil {

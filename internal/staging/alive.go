@@ -32,6 +32,7 @@ func (p *Protocol) Alive(ctx context.Context, e *Entity, parts []selection.Part,
 		if err != nil {
 			return nil, item.Liveness{}, err
 		}
+		e.Asked = root
 		seen = item.LivenessOf(root)
 		switch {
 		case seen.Attempt == nil: // not live, or not staged: nothing that carries an attempt is there

@@ -47,6 +47,9 @@ type Entity struct {
 	// would show, or that was left over from it.
 	IsRoot  func(*item.Image) bool
 	Belongs func(*item.Image) bool
+	// Asked is the root as Alive has read it by itself last, nil where it did not, or where
+	// there is none.
+	Asked *item.Image
 }
 
 // tries bounds how often something is begun again because somebody else came between.

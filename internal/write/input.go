@@ -13,8 +13,10 @@ import (
 )
 
 const (
-	total  = types.ReturnConsumedCapacityTotal
-	allOld = types.ReturnValuesOnConditionCheckFailureAllOld
+	// byIndex asks for what the table and each of its indexes took, which costs nothing.
+	byIndex = types.ReturnConsumedCapacityIndexes
+	total   = types.ReturnConsumedCapacityTotal
+	allOld  = types.ReturnValuesOnConditionCheckFailureAllOld
 )
 
 // UpdateExpression returns the SET and REMOVE of an update: just what changes, and the
@@ -76,7 +78,7 @@ func unlessEmpty(text string) *string {
 func (r *Request) putInput(now time.Time) *dynamodb.PutItemInput {
 	var x attr.Expression
 	condition := r.render(&x, now)
-	in := &dynamodb.PutItemInput{TableName: &r.Table.Name, Item: r.whole(), ReturnConsumedCapacity: total}
+	in := &dynamodb.PutItemInput{TableName: &r.Table.Name, Item: r.whole(), ReturnConsumedCapacity: byIndex}
 	if condition != "" {
 		in.ConditionExpression, in.ReturnValuesOnConditionCheckFailure = &condition, allOld
 		in.ExpressionAttributeNames, in.ExpressionAttributeValues = x.Names(), x.Values()
@@ -96,7 +98,7 @@ func (r *Request) updateInput(now time.Time) *dynamodb.UpdateItemInput {
 	c.update = r.UpdateExpression(&c.x)
 	c.in = dynamodb.UpdateItemInput{
 		TableName: &r.Table.Name, Key: r.Key(), UpdateExpression: &c.update,
-		ReturnConsumedCapacity: total, ReturnValuesOnConditionCheckFailure: allOld,
+		ReturnConsumedCapacity: byIndex, ReturnValuesOnConditionCheckFailure: allOld,
 	}
 	if c.condition = r.render(&c.x, now); c.condition != "" {
 		c.in.ConditionExpression = &c.condition
@@ -111,7 +113,7 @@ func (r *Request) deleteInput(now time.Time) *dynamodb.DeleteItemInput {
 	return &dynamodb.DeleteItemInput{
 		TableName: &r.Table.Name, Key: r.Key(),
 		ConditionExpression: condition, ExpressionAttributeNames: x.Names(), ExpressionAttributeValues: x.Values(),
-		ReturnConsumedCapacity: total, ReturnValuesOnConditionCheckFailure: allOld,
+		ReturnConsumedCapacity: byIndex, ReturnValuesOnConditionCheckFailure: allOld,
 	}
 }
 

@@ -245,7 +245,19 @@ func TestArrangeGivesVersions(t *testing.T) {
 // item may be there.
 func TestUnits(t *testing.T) {
 	sized := func(kind write.Kind, old, now int, unread bool) *write.Request {
-		return &write.Request{Kind: kind, OldSize: old, NewSize: now, Unread: unread}
+		return &write.Request{Kind: kind, Place: item.Place{Table: &item.Table{Hash: "PK"}}, OldSize: old, NewSize: now, Unread: unread}
+	}
+	guarded := func(r *write.Request, e write.Expect) *write.Request {
+		r.Expect = e
+		return r
+	}
+	absent := func(r *write.Request) *write.Request { return guarded(r, write.Expect{Absent: true}) }
+	likely := func(r *write.Request, bytes int) *write.Request {
+		r.Likely = bytes
+		return r
+	}
+	old := func(bytes int) *write.Old {
+		return &write.Old{Values: []item.Assignment{{Name: "a", Value: S(strings.Repeat("x", bytes))}}}
 	}
 	for _, c := range []struct {
 		name string
@@ -259,9 +271,16 @@ func TestUnits(t *testing.T) {
 		{"an update that shrinks", sized(write.Update, 3000, 100, false), "3"},
 		{"an update that grows", sized(write.Update, 100, 3000, false), "3"},
 		{"a delete", sized(write.Delete, 3000, 0, false), "3"},
-		{"a delete unread", sized(write.Delete, 0, 0, true), "1 to 400"},
-		{"a put where something expired may be", sized(write.Put, 0, 2000, true), "2 to 400"},
+		{"a delete unread", sized(write.Delete, 0, 0, true), "1 (up to 400 if the item is larger)"},
+		{"a put over what is there", sized(write.Put, 0, 2000, true), "2 (up to 400 if the item is larger)"},
+		{"an update whose item is likely to be larger", likely(sized(write.Update, 0, 100, true), 9000), "9 (1 to 400 if the item is larger)"},
+		{"a put where something expired may be", absent(sized(write.Put, 0, 2000, true)), "2 (up to 400 if an expired item lies there)"},
+		{"a put in place of leftovers that may go", absent(sized(write.Put, 5000, 2000, false)), "5 (at least 2)"},
 		{"a check", sized(write.Check, 3000, 3000, false), "3"},
+		{"an update of a version", guarded(sized(write.Update, 5000, 5000, false), write.Expect{Version: B("v")}), "5"},
+		{"one of old values", guarded(sized(write.Update, 5000, 5100, false), write.Expect{Old: old(3000)}), "5 (3 to 400 if others have enlarged the item)"},
+		{"a put of old values", guarded(sized(write.Put, 3000, 5000, false), write.Expect{Old: old(2900)}), "5 (up to 400 if others have enlarged the item)"},
+		{"a delete of old values", guarded(sized(write.Delete, 3000, 0, false), write.Expect{Old: old(2900)}), "3 (up to 400 if others have enlarged the item)"},
 	} {
 		if got := c.r.Units().String(); got != c.want {
 			t.Errorf("%s costs %s, want %s", c.name, got, c.want)

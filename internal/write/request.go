@@ -49,9 +49,11 @@ type Request struct {
 	// Token is the version that the write gives the item, nil for none.
 	Token types.AttributeValue
 	// OldSize and NewSize are the item's sizes in bytes, 0 for none. Unread reports that an
-	// item of unknown size may be there.
+	// item of unknown size may be there; Likely is the size that it is likely to have, 0
+	// where nothing tells.
 	OldSize, NewSize int
 	Unread           bool
+	Likely           int
 	// Ref is whose the request is; it is not looked at.
 	Ref any
 }
@@ -66,18 +68,56 @@ func (r *Request) Prepare() {
 // Writes reports whether the request changes the item.
 func (r *Request) Writes() bool { return r.Kind != Check }
 
-// Units returns the price of the request by itself, in WCU. Of an item that may be there
-// without having been read it is a bound: one that is deleted unread, and an expired one
-// that a put replaces.
+// Units returns the price of the request by itself, in WCU. It is exact where the request
+// requires the version that was read, or that nothing is there. Else it is bounds: an item
+// that was not read may be of any size, and so may one without a version, whose other
+// attributes somebody may have changed.
 func (r *Request) Units() cost.Units {
 	price := cost.Exactly(cost.Put(r.OldSize, r.NewSize))
-	if r.Kind == Delete {
-		price = cost.Exactly(cost.Delete(r.OldSize))
-	}
-	if r.Unread {
-		price.Max = cost.WriteUnits(cost.MaxItem)
+	e := &r.Expect
+	switch {
+	case e.Absent:
+		price.Min = cost.Put(0, r.NewSize)
+		if r.Unread {
+			price.Max, price.If = most, "an expired item lies there"
+		}
+	case r.Unread:
+		price.Expected = cost.Put(r.Likely, r.NewSize)
+		price.Max, price.If = most, "the item is larger"
+	case e.Version == nil && e.Old != nil:
+		price.Min = cost.WriteUnits(r.guarded())
+		price.Max, price.If = most, "others have enlarged the item"
 	}
 	return price
+}
+
+// most is the price of the largest item.
+var most = cost.WriteUnits(cost.MaxItem)
+
+// guarded is the least size that the item has, before or after the request, if its old
+// values are as expected.
+func (r *Request) guarded() int {
+	sizeOf := func(all []item.Assignment) int {
+		n := r.KeySize()
+		for i := range all {
+			n += all[i].Size()
+		}
+		return n
+	}
+	old := sizeOf(r.Expect.Old.Values)
+	if r.Kind == Put {
+		return max(old, r.NewSize)
+	}
+	return max(old, sizeOf(r.Set))
+}
+
+// Refused returns the price of the request, in WCU, if its condition failed on an item of
+// that many bytes, 0 for none. DynamoDB charges what the item costs that is there, or one
+// unit (Developer Guide, "DynamoDB read and write operations"), and does not report it; a
+// larger item that would have been written is taken as the bound.
+func (r *Request) Refused(stored int) cost.Units {
+	least := cost.WriteUnits(stored)
+	return cost.Units{Min: least, Expected: least, Max: max(least, cost.WriteUnits(r.NewSize))}
 }
 
 // Attributes returns the sorted names of the attributes that plans show.

@@ -69,7 +69,7 @@ func (s *Sender) one(ctx context.Context, only []*Request, how *How, t *Tally) O
 		}
 		var failed *types.ConditionalCheckFailedException
 		if errors.As(err, &failed) {
-			t.failed(attr.ItemSize(stored), r.Units())
+			t.failed(r.Refused(attr.ItemSize(stored)))
 			return w.rejected([]item.Attributes{stored}, err)
 		}
 		if done, o := w.again(ctx, r, err); done {
@@ -87,6 +87,8 @@ type try struct {
 	// unsure reports that an attempt may have been applied without an answer that says so.
 	unsure bool
 	round  int
+	// table is what the table took for the only request, as DynamoDB reported it.
+	table float64
 }
 
 func (w *try) written() Outcome { return Outcome{State: Written, Requests: w.requests} }
@@ -104,7 +106,7 @@ func (w *try) rejected(stored []item.Attributes, err error) Outcome {
 }
 
 // wrote adds a request that was applied to the tally.
-func (w *try) wrote(r *Request) { w.t.wrote(r, w.how.Units(r)) }
+func (w *try) wrote(r *Request) { w.t.wrote(r, w.how.Units(r), w.table) }
 
 // wereWritten reports whether the stored items show that the requests were applied by an
 // attempt whose answer was lost.
@@ -166,17 +168,17 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 	case Put:
 		out, e := c.PutItem(ctx, r.putInput(now), option)
 		if err = e; err == nil {
-			w.t.charge(out.ConsumedCapacity)
+			w.table = w.t.charge(out.ConsumedCapacity)
 		}
 	case Update:
 		out, e := c.UpdateItem(ctx, r.updateInput(now), option)
 		if err = e; err == nil {
-			w.t.charge(out.ConsumedCapacity)
+			w.table = w.t.charge(out.ConsumedCapacity)
 		}
 	default:
 		out, e := c.DeleteItem(ctx, r.deleteInput(now), option)
 		if err = e; err == nil {
-			w.t.charge(out.ConsumedCapacity)
+			w.table = w.t.charge(out.ConsumedCapacity)
 		}
 	}
 	if err == nil {

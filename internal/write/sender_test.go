@@ -3,6 +3,7 @@ package write_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -411,6 +412,13 @@ func TestTally(t *testing.T) {
 	consumed := func(units float64) *types.ConsumedCapacity { return &types.ConsumedCapacity{CapacityUnits: &units} }
 	big := func(kind write.Kind) *write.Request { return request(kind, "A", 3000) }
 	stored := Item("p", "A", item.Attributes{"_v": B("theirs"), "text": S(strings.Repeat("x", 1500))})
+	larger := Item("p", "A", item.Attributes{"_v": B("theirs"), "text": S(strings.Repeat("x", 300_500))})
+	units := func(n float64) map[string]types.Capacity {
+		return map[string]types.Capacity{"byName": {CapacityUnits: &n}}
+	}
+	indexed := consumed(9)
+	indexed.TableName, indexed.GlobalSecondaryIndexes = aws.String("things"), units(4)
+	indexed.LocalSecondaryIndexes = map[string]types.Capacity{"byTime": {CapacityUnits: aws.Float64(2)}, "byAge": {CapacityUnits: aws.Float64(0)}}
 	for _, c := range []struct {
 		name    string
 		step    *write.Step
@@ -425,7 +433,17 @@ func TestTally(t *testing.T) {
 		{
 			"refused: what is stored is charged, at most what would have been written", &write.Step{Requests: requests{loaded(big(write.Update))}, How: write.Each},
 			script(Refused(stored)),
-			write.Tally{Requests: 1, WCU: cost.Units{Min: 2, Max: 3}},
+			write.Tally{Requests: 1, Refused: cost.Units{Min: 2, Expected: 2, Max: 3}},
+		},
+		{
+			"refused by a larger item", &write.Step{Requests: requests{loaded(big(write.Update))}, How: write.Each},
+			script(Refused(larger)),
+			write.Tally{Requests: 1, Refused: cost.Exactly(294)},
+		},
+		{
+			"refused by none", &write.Step{Requests: requests{loaded(big(write.Delete))}, How: write.Each},
+			script(Refused(nil), Stored(nil)),
+			write.Tally{Requests: 1, Refused: cost.Exactly(1)},
 		},
 		{
 			"lost, and written", &write.Step{Requests: requests{loaded(big(write.Update))}, How: write.Each},
@@ -447,20 +465,33 @@ func TestTally(t *testing.T) {
 		{
 			"a transaction that was applied before", &write.Step{Requests: requests{loaded(big(write.Update)), loaded(update("B"))}, How: write.Together},
 			script(Dropped(), Answer{Out: &dynamodb.TransactWriteItemsOutput{ConsumedCapacity: []types.ConsumedCapacity{
-				{CapacityUnits: aws.Float64(4), ReadCapacityUnits: aws.Float64(4)},
+				{
+					CapacityUnits: aws.Float64(4), ReadCapacityUnits: aws.Float64(4),
+					GlobalSecondaryIndexes: map[string]types.Capacity{"byName": {CapacityUnits: aws.Float64(1), ReadCapacityUnits: aws.Float64(1)}},
+				},
 			}}}),
 			write.Tally{Requests: 2, WCU: cost.Exactly(8), ConsumedRCU: 4},
 		},
 		{
 			"a transaction refused", &write.Step{Requests: requests{loaded(big(write.Update)), loaded(update("B"))}, How: write.Together},
 			script(Canceled(Because("ConditionalCheckFailed", stored), Because("None", nil))),
-			write.Tally{Requests: 1, WCU: cost.Units{Min: 3, Max: 8}},
+			write.Tally{Requests: 1, Refused: cost.Units{Min: 3, Expected: 6, Max: 8}},
+		},
+		{
+			"a transaction refused by a larger item", &write.Step{Requests: requests{loaded(big(write.Update)), loaded(update("B"))}, How: write.Together},
+			script(Canceled(Because("ConditionalCheckFailed", larger), Because("None", nil))),
+			write.Tally{Requests: 1, Refused: cost.Units{Min: 295, Expected: 590, Max: 590}},
+		},
+		{
+			"indexes beside the table", &write.Step{Requests: requests{loaded(big(write.Update))}, How: write.Each},
+			script(Answer{Out: &dynamodb.UpdateItemOutput{ConsumedCapacity: indexed}}),
+			write.Tally{Requests: 1, WCU: cost.Exactly(3), ConsumedWCU: 9, Indexes: map[string]float64{"things/byName": 4, "things/byTime": 2}},
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var got write.Tally
 			o := sender(&Client{Answers: c.answers}).Send(context.Background(), c.step, &got)
-			if got.Requests != c.want.Requests || got.WCU != c.want.WCU || got.RCU != c.want.RCU || got.ConsumedWCU != c.want.ConsumedWCU || got.ConsumedRCU != c.want.ConsumedRCU {
+			if got.Requests != c.want.Requests || got.WCU != c.want.WCU || got.RCU != c.want.RCU || got.Refused != c.want.Refused || !maps.Equal(got.Indexes, c.want.Indexes) || got.ConsumedWCU != c.want.ConsumedWCU || got.ConsumedRCU != c.want.ConsumedRCU {
 				t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 			}
 			n := 0

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
 )
 
 // Step is requests that are sent before the next step's.
@@ -38,3 +40,18 @@ var (
 
 // Units returns the price of a request that is sent so, in WCU.
 func (h *How) Units(r *Request) cost.Units { return r.Units().Times(h.times) }
+
+// refused returns the price of a request that was not applied, in WCU. stored is the item
+// that its condition failed on, nil where that held, and another's did not. What a
+// transaction is charged that was canceled is not documented: between one time and twice
+// that of a single write.
+func (h *How) refused(r *Request, stored item.Attributes) cost.Units {
+	u := r.Units()
+	if stored != nil {
+		u = r.Refused(attr.ItemSize(stored))
+	}
+	once := u.Min
+	u = u.Times(h.times)
+	u.Min = once
+	return u
+}

@@ -12,10 +12,13 @@ import (
 type Tally struct {
 	Items    []Done
 	Requests int
-	// WCU and RCU are the units as predicted.
-	WCU, RCU cost.Units
-	// ConsumedWCU and ConsumedRCU are those that DynamoDB reported.
+	// WCU and RCU are the units as predicted, of what was applied; Refused are the WCU of
+	// writes whose condition failed, which DynamoDB charges and does not report.
+	WCU, RCU, Refused cost.Units
+	// ConsumedWCU and ConsumedRCU are those that DynamoDB reported; Indexes are the WCU
+	// among them that indexes took, by "table/index".
 	ConsumedWCU, ConsumedRCU float64
+	Indexes                  map[string]float64
 
 	few [1]Done // room for those of most operations
 }
@@ -24,6 +27,9 @@ type Tally struct {
 type Done struct {
 	*Request
 	WCU cost.Units
+	// Table is what the table took for it alone, as DynamoDB reported it; 0 where nothing
+	// tells.
+	Table float64
 }
 
 // AddAll adds the tallies of requests that were sent at once, in their order.
@@ -32,9 +38,12 @@ func (t *Tally) AddAll(all []Tally) {
 		u := &all[i]
 		t.Items = append(t.Items, u.Items...)
 		t.Requests += u.Requests
-		t.WCU, t.RCU = t.WCU.Add(u.WCU), t.RCU.Add(u.RCU)
+		t.WCU, t.RCU, t.Refused = t.WCU.Add(u.WCU), t.RCU.Add(u.RCU), t.Refused.Add(u.Refused)
 		t.ConsumedWCU += u.ConsumedWCU
 		t.ConsumedRCU += u.ConsumedRCU
+		for name, n := range u.Indexes {
+			t.index(name, n)
+		}
 	}
 }
 
@@ -45,33 +54,53 @@ func (t *Tally) AddRead(requests int, predicted cost.Units, consumed float64) {
 	t.ConsumedRCU += consumed
 }
 
-// wrote adds a request that was applied, at a price.
-func (t *Tally) wrote(r *Request, wcu cost.Units) {
+// wrote adds a request that was applied, at a price; table is what was reported for it
+// alone.
+func (t *Tally) wrote(r *Request, wcu cost.Units, table float64) {
 	if t.Items == nil {
 		t.Items = t.few[:0]
 	}
-	t.Items = append(t.Items, Done{r, wcu})
+	t.Items = append(t.Items, Done{r, wcu, table})
 	t.WCU = t.WCU.Add(wcu)
 }
 
-// failed adds a write whose condition failed: it is charged, but not reported. It costs
-// at least what the stored item costs to write, and at most what the write would have
-// cost.
-func (t *Tally) failed(stored int, wcu cost.Units) {
-	t.WCU = t.WCU.Add(cost.Units{Min: min(cost.WriteUnits(stored), wcu.Min), Max: wcu.Max})
+// failed adds a write that was refused, with what is charged for it.
+func (t *Tally) failed(wcu cost.Units) { t.Refused = t.Refused.Add(wcu) }
+
+// charge adds what DynamoDB reports for a write, and returns the WCU among it that are the
+// table's. A transaction that was sent twice under one token is charged as a read the
+// second time.
+func (t *Tally) charge(c *types.ConsumedCapacity) (table float64) {
+	if c == nil {
+		return 0
+	}
+	table = writes(c.CapacityUnits, c.WriteCapacityUnits, c.ReadCapacityUnits)
+	t.ConsumedWCU += table
+	t.ConsumedRCU += aws.ToFloat64(c.ReadCapacityUnits)
+	for _, all := range []map[string]types.Capacity{c.GlobalSecondaryIndexes, c.LocalSecondaryIndexes} {
+		for name, x := range all {
+			n := writes(x.CapacityUnits, x.WriteCapacityUnits, x.ReadCapacityUnits)
+			table -= n
+			t.index(aws.ToString(c.TableName)+"/"+name, n)
+		}
+	}
+	return table
 }
 
-// charge adds what DynamoDB reports for a write. A transaction that was sent twice under
-// one token is charged as a read the second time.
-func (t *Tally) charge(c *types.ConsumedCapacity) {
-	if c == nil {
+// writes returns the write units of what is reported, which only transactions tell apart.
+func writes(all, writes, reads *float64) float64 {
+	if aws.ToFloat64(writes)+aws.ToFloat64(reads) > 0 {
+		return aws.ToFloat64(writes)
+	}
+	return aws.ToFloat64(all)
+}
+
+func (t *Tally) index(name string, n float64) {
+	if n == 0 {
 		return
 	}
-	units, reads := aws.ToFloat64(c.CapacityUnits), aws.ToFloat64(c.ReadCapacityUnits)
-	if writes := aws.ToFloat64(c.WriteCapacityUnits); writes+reads > 0 {
-		t.ConsumedWCU += writes
-		t.ConsumedRCU += reads
-		return
+	if t.Indexes == nil {
+		t.Indexes = map[string]float64{}
 	}
-	t.ConsumedWCU += units
+	t.Indexes[name] += n
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/item"
 	pause "github.com/itemize/itemize/internal/retry"
@@ -26,7 +25,7 @@ const tokenLife = 10 * time.Minute
 // for ten minutes, whatever became of the answer.
 func (s *Sender) transact(ctx context.Context, st *Step, t *Tally) Outcome {
 	w := &try{s: s, t: t, requests: st.Requests, how: st.How}
-	in := &dynamodb.TransactWriteItemsInput{ClientRequestToken: aws.String(rand.Text()), ReturnConsumedCapacity: total}
+	in := &dynamodb.TransactWriteItemsInput{ClientRequestToken: aws.String(rand.Text()), ReturnConsumedCapacity: byIndex}
 	for _, r := range st.Requests {
 		in.TransactItems = append(in.TransactItems, r.transactItem(s.Now()))
 	}
@@ -83,7 +82,7 @@ func (w *try) reasons(err error, st *Step) (stored []item.Attributes, failed boo
 	}
 	for i, r := range st.Requests {
 		if failed {
-			w.t.failed(attr.ItemSize(stored[i]), w.how.Units(r))
+			w.t.failed(w.how.refused(r, stored[i]))
 		}
 	}
 	return stored, failed

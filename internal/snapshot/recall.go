@@ -1,0 +1,32 @@
+package snapshot
+
+import "github.com/itemize/itemize/internal/item"
+
+// NoteOther notes an item that was read and is none of the entity's.
+func (s *Snapshot) NoteOther(f *item.Image) {
+	s.Others = append(s.Others, Other{f.Place, f.Kind, f.Header, f.Size})
+}
+
+// Images returns the items that are known to be stored, hidden ones and others included,
+// each once, without what they hold: with what it takes to plan how they are read again.
+func (s *Snapshot) Images() []item.Image {
+	var all []item.Image
+	noted := map[item.Place]bool{}
+	for i, stored := range s.Items {
+		for _, r := range stored {
+			all = append(all, item.Image{Place: r.Place, Header: r.Header, Kind: s.Model.Schema.Items[i], Size: r.Size})
+		}
+	}
+	for at, h := range s.Hidden {
+		kind, _ := s.Model.Schema.Match(s.Model.TableIndex(at.Table), at.SK)
+		header := item.Header{Attempt: h.Attempt, Stage: h.Stage}
+		all = append(all, item.Image{Place: at, Header: header, Kind: kind, Size: h.Size, Expired: h.Expired})
+	}
+	for _, o := range s.Others {
+		if !noted[o.Place] {
+			noted[o.Place] = true
+			all = append(all, item.Image{Place: o.Place, Header: o.Header, Kind: o.Kind, Size: o.Size})
+		}
+	}
+	return all
+}

@@ -1,0 +1,314 @@
+package mapper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/examples/wishlist/store"
+	"github.com/itemize/itemize/integration"
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/modeltest/models"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+func filler(bytes int) string { return strings.Repeat("x", bytes) }
+
+// A refused write is charged what the item costs that is there, however large it has
+// become, in a transaction twice that: the receipt says so, apart from what is reported.
+func TestRefusedWritesAreCharged(t *testing.T) {
+	ctx := context.Background()
+	users, raw := newUsers(t)
+	must(users.Save(ctx, users.New(someUser("1"))))(t)
+	refused := func(name string, want cost.Units, r *mapper.Receipt, err error) {
+		t.Helper()
+		var conflict *mapper.ConflictError
+		if !errors.As(err, &conflict) && !errors.Is(err, mapper.ErrExists) {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if r.Refused != want || r.WCU != want || r.Consumed.WCU != 0 {
+			t.Errorf("%s: %v, want %v", name, r, want)
+		}
+		if text := "; refused writes, which are charged and not reported: " + want.String() + " WCU"; !strings.Contains(r.String(), text) {
+			t.Errorf("%s: %v", name, r)
+		}
+	}
+	late := must(users.Load(ctx, users.Key("1")))(t)
+	must(users.Update(ctx, users.Key("1").Item("U#Information"), func(u *user) error { u.Name = filler(300_000); return nil }))(t)
+	late.Value.Email = "late@example.com"
+	r, err := users.Save(ctx, late)
+	refused("an update", cost.Exactly(294), r, err)
+	r, err = users.Save(ctx, late, mapper.ExactlyOnce())
+	refused("one in a transaction", cost.Units{Min: 294, Expected: 588, Max: 588}, r, err)
+	r, err = users.Save(ctx, users.New(user{ID: "1"}))
+	refused("an insert over a large root", cost.Exactly(294), r, err)
+	late.Value.Home.City = "Elsewhere"
+	r, err = users.Save(ctx, late)
+	refused("one of two", cost.Units{Min: 295, Expected: 590, Max: 590}, r, err)
+	r, err = users.Delete(ctx, late, mapper.Independent())
+	if r.Refused.Expected != 294 || !errors.As(err, new(*mapper.PartialError)) {
+		t.Errorf("a delete: %v, %v", r, err)
+	}
+	raw.put(item{"PK": s("USER#2"), "SK": s("U#Information"), "name": s(filler(100_000))})
+	if r, err = users.Save(ctx, users.New(user{ID: "2", Email: filler(200_000)})); r.Refused != (cost.Units{Min: 98, Expected: 98, Max: 196}) {
+		t.Errorf("a larger item that is not written: %v, %v", r, err)
+	}
+}
+
+// pagesOf has elements of any size before and behind the root, in the order of their keys.
+type pagesOf struct {
+	_    struct{}          `ddb:"table=pages"`
+	ID   string            `ddb:"pk={ID}"`
+	Text string            `ddb:"sk=N"`
+	Last map[string]string `ddb:"sk=Z#{key}"`
+	Tens map[string]string `ddb:"sk=A#{key}"`
+}
+
+// A load over several pages is planned exactly: an answer ends with the item that takes it
+// to 1 MB, in the order of the sort keys, of which items that the model does not know are
+// part.
+func TestPlanOfLoadOverPages(t *testing.T) {
+	if e := enginetest.Start(t); e.Name == integration.Dynoxide {
+		t.Skip("dynoxide ends an answer before the item that would take it over 1 MB, DynamoDB after it")
+	}
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[pagesOf](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	e := m.New(pagesOf{ID: "1", Last: map[string]string{"1": filler(390_000), "2": filler(300_000)}, Tens: map[string]string{"1": filler(390_000), "2": filler(10_000), "3": filler(390_000)}})
+	must(m.Save(ctx, e))(t)
+	r := newRaw(t, table)
+	r.put(item{"PK": s("1"), "SK": s("B"), "x": s(filler(350_000))})
+	r.put(item{"PK": s("1"), "SK": s("zz"), "x": s(filler(150_000))})
+	check := func(name string, sel query.Selection[pagesOf], requests int) {
+		t.Helper()
+		e := must(m.Load(ctx, sel))(t)
+		plan := must(m.PlanLoad(e))(t)
+		var r mapper.Receipt
+		must(m.Load(ctx, e, mapper.Receive(&r)))(t)
+		if !plan.RCU.Known() || plan.RCU != r.RCU || plan.RCU.Min != r.Consumed.RCU || plan.Requests() != r.Requests() || r.Requests() != requests {
+			t.Errorf("%s: planned %v, sent %v, want %d requests", name, plan, &r, requests)
+		}
+	}
+	check("all", m.Key("1"), 2)
+	check("joined", query.Join(m.Key("1"), m.Key("1").Prefix("A#"), m.Key("1").Item("N"), m.Key("1").Item("Z#1")), 4)
+	must(m.Update(ctx, m.Key("1"), func(p *pagesOf) error { p.Tens["2"] = filler(60_000); return nil }))(t)
+	check("grown", m.Key("1"), 2)
+	must(m.Save(ctx, m.New(pagesOf{ID: "2", Tens: map[string]string{"1": filler(390_000), "2": filler(390_000), "3": filler(390_000)}})))(t)
+	part := must(m.Load(ctx, m.Key("2").Prefix("A#")))(t)
+	if p := must(m.PlanLoad(part))(t); p.RCU.Known() || p.RCU.Max != p.RCU.Min+0.5 || p.Requests() != 1 {
+		t.Errorf("an answer that the last item takes to 1 MB: %v", p)
+	}
+}
+
+// What is not guarded may have been enlarged by others: such a price is a bound, and what is
+// expected is what is known.
+func TestUnguardedItemsAreBounds(t *testing.T) {
+	ctx := context.Background()
+	type counter struct {
+		_     struct{} `ddb:"table=counters,noversion"`
+		ID    string   `ddb:"pk={ID}"`
+		Count int      `ddb:"sk=HEAD"`
+		Notes string   `ddb:"sk=HEAD"`
+	}
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[counter](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	must(m.Save(ctx, m.New(counter{ID: "1", Count: 1, Notes: filler(3000)})))(t)
+	for _, c := range []struct {
+		notes    int
+		consumed float64
+	}{{41_000, 41}, {10, 3}, {3000, 3}} {
+		e := must(m.Load(ctx, m.Key("1")))(t)
+		newRaw(t, table).set("1", "HEAD", "Notes", s(filler(c.notes)))
+		e.Value.Count++
+		plan := must(m.Plan(e))(t)
+		r := must(m.Save(ctx, e))(t)
+		if r.WCU != plan.WCU || !plan.WCU.Contains(r.Consumed.WCU) || plan.WCU.Max != 400 || plan.WCU.Min != 1 || plan.WCU.If != "others have enlarged the item" {
+			t.Errorf("%d bytes of notes: planned %v, %v", c.notes, plan, r)
+		}
+		newRaw(t, table).set("1", "HEAD", "Notes", s(filler(3000)))
+	}
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	newRaw(t, table).set("1", "HEAD", "more", s(filler(5000)))
+	plan := must(m.PlanDelete(e))(t)
+	r := must(m.Delete(ctx, e))(t)
+	if r.Consumed.WCU != 8 || plan.WCU != (cost.Units{Min: 3, Expected: 3, Max: 400, If: "others have enlarged the item"}) {
+		t.Errorf("planned %v, %v", plan, r)
+	}
+}
+
+// What a table's indexes take stands apart in the receipt, which no longer calls the price
+// known: a model does not declare them.
+func TestIndexesStandApart(t *testing.T) {
+	ctx := context.Background()
+	client := enginetest.Start(t).Client()
+	name := fmt.Sprintf("indexed-%d", time.Now().UnixNano())
+	key := func(attribute string, kind types.KeyType) types.KeySchemaElement {
+		return types.KeySchemaElement{AttributeName: &attribute, KeyType: kind}
+	}
+	all := &types.Projection{ProjectionType: types.ProjectionTypeAll}
+	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
+		TableName: &name, BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{
+			{AttributeName: aws.String("PK"), AttributeType: "S"}, {AttributeName: aws.String("SK"), AttributeType: "S"}, {AttributeName: aws.String("email"), AttributeType: "S"},
+		},
+		KeySchema:              []types.KeySchemaElement{key("PK", "HASH"), key("SK", "RANGE")},
+		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{IndexName: aws.String("byEmail"), KeySchema: []types.KeySchemaElement{key("email", "HASH")}, Projection: all}},
+		LocalSecondaryIndexes:  []types.LocalSecondaryIndex{{IndexName: aws.String("own"), KeySchema: []types.KeySchemaElement{key("PK", "HASH"), key("email", "RANGE")}, Projection: all}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var totals mapper.Totals
+	m := must(mapper.New[user](client, mapper.Table(name), mapper.Observe(&totals)))(t)
+	e := m.New(user{ID: "1", Email: "a", Name: filler(2500)})
+	r := must(m.Save(ctx, e))(t)
+	if c := r.Consumed; c.WCU != 9 || len(c.Indexes) != 2 || c.Indexes[name+"/byEmail"] != 3 || c.Indexes[name+"/own"] != 3 || r.WCU.Known() || r.WCU.Expected != 3 || !r.WCU.Contains(9) {
+		t.Errorf("%+v", r)
+	}
+	want := "one request: 3 WCU; consumed 9 WCU by table and indexes that the model does not declare: " + name + "/byEmail 3, " + name + "/own 3\n"
+	if !strings.HasPrefix(r.String(), want) {
+		t.Errorf("%s\nwant\n%s", r, want)
+	}
+	e.Value.Name = filler(1900)
+	plan := must(m.Plan(e, mapper.ExactlyOnce()))(t)
+	if first, _, _ := strings.Cut(plan.String(), "\n"); first != "one request: 6 (up to 16 if the table has indexes that the model does not declare) WCU" {
+		t.Errorf("%v", plan)
+	}
+	r = must(m.Save(ctx, e, mapper.ExactlyOnce()))(t)
+	if len(r.Consumed.Indexes) != 2 || r.WCU.Min != 6 || r.WCU.Known() || enginetest.ReportsTransactions(t) && (r.Consumed.WCU != 12 || r.Consumed.Indexes[name+"/own"] != 3) {
+		t.Errorf("in a transaction: %v", r)
+	}
+	e.Value.Home = address{"Street", "Town"} // an item without the indexes' key
+	if r = must(m.Save(ctx, e))(t); !r.WCU.Known() || r.Consumed.Indexes != nil {
+		t.Errorf("%v", r)
+	}
+	e.Value.Email = "b"
+	e.Value.Home.City = "City"
+	if plan := must(m.Plan(e))(t); plan.WCU.Min != 6 || plan.WCU.Known() || len(plan.Alternatives) != 1 || plan.Alternatives[0].WCU.Known() {
+		t.Errorf("%v", plan)
+	}
+	if other := must(mapper.New[user](client, mapper.Table(name)))(t); !must(other.Plan(other.New(e.Value)))(t).WCU.Known() {
+		t.Error("a mapper knows of indexes that it has not met")
+	}
+	if total := totals.Rows()[0]; total.WCU.Expected != 10 || len(total.Consumed.Indexes) != 2 {
+		t.Errorf("%+v", total)
+	}
+}
+
+// An insert that may meet an expired item expects none, and says what it costs if there is
+// one.
+func TestExpectedInsert(t *testing.T) {
+	ctx := context.Background()
+	m := newMapper[models.ExpiringAll](t, "PK:S", "SK:S")
+	e := m.New(models.ExpiringAll{ID: "1", Until: time.Now().Add(time.Hour), Text: "t"})
+	plan := must(m.Plan(e))(t)
+	if text, _, _ := strings.Cut(plan.String(), "\n"); text != "one request: 1 (up to 400 if an expired item lies there) WCU" {
+		t.Errorf("%v", plan)
+	}
+	if r := must(m.Save(ctx, e))(t); r.WCU != plan.WCU || r.Consumed.WCU != 1 {
+		t.Errorf("%v", r)
+	}
+	e.Value.Text = "changed"
+	if plan := must(m.Plan(e))(t); plan.WCU != cost.Exactly(1) {
+		t.Errorf("%v", plan)
+	}
+}
+
+// What a patch is expected to cost is what the mapper has seen of such items, read, written
+// or patched; a hint stands in for that.
+func TestExpectedPatch(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	with := func(options ...mapper.Option) *mapper.Mapper[store.User] {
+		t.Helper()
+		return must(mapper.New[store.User](enginetest.Start(t).Client(), append(options, mapper.Table(table))...))(t)
+	}
+	u := store.UserFields
+	patch := store.UserByID("1").Patch(u.Email.Set("b@example.com"))
+	expect := func(name string, m *mapper.Mapper[store.User], want string) {
+		t.Helper()
+		plan := must(patch.Plan(m))(t)
+		if text, _, _ := strings.Cut(plan.String(), "\n"); text != "one request: "+want+" if the item is larger) WCU" {
+			t.Errorf("%s: %v", name, plan)
+		}
+	}
+	m := with()
+	expect("nothing is known", m, "1 (up to 400")
+	expect("a hint", with(mapper.TypicalSize("U#Information", 5000)), "5 (1 to 400")
+	must(m.Save(ctx, m.New(store.User{ID: "1", Email: filler(3500)})))(t)
+	expect("written", m, "4 (1 to 400")
+	reader := with()
+	must(reader.Load(ctx, reader.Key("1")))(t)
+	expect("read", reader, "4 (1 to 400")
+	patcher := with()
+	if r := must(patch.Exec(ctx, patcher))(t); r.Consumed.WCU != 4 || r.WCU.Expected != 1 || !r.WCU.Contains(4) {
+		t.Errorf("%v", r)
+	}
+	expect("patched", patcher, "4 (1 to 400")
+	hinted := with(mapper.TypicalSize("Cart", 3500))
+	if plan := must(hinted.PlanDelete(hinted.Key("1").Item("M#Cart")))(t); plan.WCU.Expected != 4 || plan.WCU.Max != 400 {
+		t.Errorf("%v", plan)
+	}
+	if plan := must(with(mapper.TypicalSize("U#Information", 9000)).PlanLoad(reader.Key("1").Item("U#Information")))(t); plan.RCU.Expected != 1.5 {
+		t.Errorf("%v", plan)
+	}
+	if plan := must(reader.PlanLoad(reader.Key("2"), mapper.Strong()))(t); plan.String() != "read: 1 request, 1 (up to 356 if the range holds more) RCU" {
+		t.Errorf("%v", plan)
+	}
+	must(m.Save(ctx, m.New(store.User{ID: "2", Cart: store.Cart{Lines: filler(90_000)}})))(t)
+	must(reader.Load(ctx, reader.Key("2")))(t)
+	if plan := must(reader.PlanLoad(reader.Key("3"), mapper.Strong()))(t); plan.RCU.Expected != 7 {
+		t.Errorf("%v", plan)
+	}
+	_, err := mapper.New[store.User](enginetest.Start(t).Client(), mapper.TypicalSize("none", 1))
+	wantError(t, nil, err, `TypicalSize of "none", which is no kind of item of the model: name one of U#Information`)
+	_, err = mapper.New[store.User](enginetest.Start(t).Client(), mapper.TypicalSize("U#Information", -1))
+	wantError(t, nil, err, "an item has at most 409600")
+}
+
+// A receipt of an engine that reports something else than was predicted says once which
+// figure is whose.
+func TestMisreports(t *testing.T) {
+	ctx := context.Background()
+	users := must(mapper.New[user](&misreporting{Client: enginetest.Start(t).Client()}, mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	r := must(users.Save(ctx, users.New(user{ID: "1", Email: "a", Home: address{"Street", "Town"}})))(t)
+	if text, _, _ := strings.Cut(r.String(), "\n"); text != "one transaction: predicted 4 WCU; the engine reported 2 WCU; Independent(): 2 requests, 2 WCU; Staged(): 3 requests, 3 WCU" {
+		t.Errorf("%v", r)
+	}
+	if strings.Count(r.String(), "reported") != 1 {
+		t.Errorf("%v", r)
+	}
+	var read mapper.Receipt
+	must(users.Load(ctx, users.Key("1").Item("U#Information"), mapper.Receive(&read)))(t)
+	if read.String() != "read: 1 request, predicted 0.5 RCU; the engine reported 0 RCU" {
+		t.Errorf("%v", &read)
+	}
+}
+
+// misreporting reports two units for every transaction, and none for what is read.
+type misreporting struct{ mapper.Client }
+
+func (c *misreporting) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	out, err := c.Client.GetItem(ctx, in, o...)
+	if err == nil {
+		out.ConsumedCapacity = nil
+	}
+	return out, err
+}
+
+func (c *misreporting) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	out, err := c.Client.TransactWriteItems(ctx, in, o...)
+	if err == nil {
+		out.ConsumedCapacity = []types.ConsumedCapacity{{CapacityUnits: aws.Float64(2), WriteCapacityUnits: aws.Float64(2)}}
+	}
+	return out, err
+}

@@ -1,0 +1,106 @@
+package mapper
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/modeltest"
+	"github.com/itemize/itemize/internal/modeltest/models"
+	"github.com/itemize/itemize/internal/read"
+)
+
+// checkReceipts has two actors change one entity in turn, so that some of their writes are
+// refused: what is reported lies within what was predicted of what was applied, and what is
+// refused costs what is stored. It returns how many writes were applied, and how many
+// refused.
+func (f *fixture) checkReceipts(r *rand.Rand, rounds int) (applied, refused int) {
+	ctx := context.Background()
+	v := f.gen.New()
+	f.mustInsert(v)
+	for range rounds {
+		values, states := make([]any, 2), make([]*state, 2)
+		for i := range values {
+			values[i] = f.Codec.New()
+			var t tally
+			s, err := f.load(ctx, f.whole(v), values[i], true, &t)
+			if err != nil {
+				f.Fatalf("%s: %v", f.Schema.Label(), err)
+			}
+			states[i] = s
+		}
+		for i, s := range states {
+			f.gen.Edit(values[i])
+			option := []WriteOption{Independent(), ExactlyOnce(), nil}[r.IntN(3)]
+			receipt, err := f.again(s, values[i], option)
+			predicted, reported := receipt.wcu, receipt.Consumed.WCU
+			if !predicted.Contains(reported) || predicted.Expected < predicted.Min || predicted.Expected > predicted.Max {
+				f.Errorf("%s: %v, %v", f.Schema.Label(), receipt, err)
+			}
+			var conflict *ConflictError
+			if errors.As(err, &conflict) && conflict.Model != "" && receipt.Refused.Max == 0 {
+				f.Errorf("%s: refused, and not charged: %v, %v", f.Schema.Label(), receipt, err)
+			}
+			applied += len(receipt.Items)
+			if receipt.Refused.Max > 0 {
+				refused++
+				f.checkRefused(v, receipt, err)
+			}
+		}
+	}
+	return applied, refused
+}
+
+// checkRefused compares the units of a write that was refused on one item with those of the
+// item that is there.
+func (f *fixture) checkRefused(v any, r *Receipt, err error) {
+	f.Helper()
+	var conflict *ConflictError
+	if !errors.As(err, &conflict) || len(conflict.Items) != 1 || len(r.Items) > 0 || r.Mode != ModeOne {
+		return
+	}
+	found, err := read.Collect(context.Background(), f.reader, f.whole(v).Parts, read.Options{Strong: true}, &read.Usage{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	var stored item.Attributes
+	for _, img := range found {
+		if keyOf(img.Place) == conflict.Items[0].Key {
+			stored = img.Attributes
+		}
+	}
+	want := float64(max(1, (attr.ItemSize(stored)+1023)/1024))
+	if r.Refused.Expected != want && r.Refused.Expected != 2*want || !r.Refused.Contains(r.Refused.Expected) {
+		f.Errorf("%s: %v, want %v WCU for what was refused", f.Schema.Label(), r, want)
+	}
+}
+
+// Whoever else writes, a receipt's prediction holds.
+func TestReceiptsHold(t *testing.T) {
+	if !enginetest.ReportsTransactions(t) {
+		t.Skip("the engine misreports transactions")
+	}
+	r := random(t)
+	applied, refused := 0, 0
+	check := func(f *fixture, rounds int) {
+		a, n := f.checkReceipts(r, rounds)
+		applied, refused = applied+a, refused+n
+	}
+	for _, m := range models.All {
+		typ := reflect.TypeOf(m).Elem()
+		t.Run(typ.Name(), func(t *testing.T) { check(newFixture(t, r, typ), 8) })
+	}
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	for i := range 40 {
+		check(fixtureOn(t, r, modeltest.Type(r, i), map[string]string{"random": table}), 4)
+	}
+	t.Logf("%d items written, %d saves refused", applied, refused)
+	if applied < 500 || refused < 50 {
+		t.Error("too few: the test proves little")
+	}
+}
