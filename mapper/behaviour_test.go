@@ -51,7 +51,7 @@ func TestMove(t *testing.T) {
 
 	plan := must(users.Plan(e, mapper.Move()))(t)
 	receipt = must(users.Save(ctx, e, mapper.Move()))(t)
-	if plan.WCU != receipt.WCU || len(receipt.Items) != 18 || receipt.Requests() != 1 {
+	if plan.WCU != receipt.WCU || !plan.RCU.Contains(receipt.Consumed.RCU) || len(receipt.Items) != 18 || receipt.Requests() != 2 || len(receipt.LeftBehind) > 0 {
 		t.Errorf("%v", receipt)
 	}
 	want := someUser("2")
@@ -77,12 +77,15 @@ func TestMove(t *testing.T) {
 	if !errors.Is(err, mapper.ErrExists) {
 		t.Error(err)
 	}
-	// One by one, and interrupted: the next save moves the rest.
+	// It moves at once, or not.
 	e.Value.ID = "4"
-	must(users.Save(ctx, e, mapper.Move(), mapper.Independent()))(t)
-	if len(r.all("USER#2")) != 0 || len(r.all("USER#4")) != 9 {
-		t.Errorf("%d left, %d there", len(r.all("USER#2")), len(r.all("USER#4")))
+	receipt, err = users.Save(ctx, e, mapper.Move(), mapper.Independent())
+	wantError(t, receipt, err, "mapper_test.user: Independent and Move exclude each other: an entity moves at once, or not")
+	for i := range 100 {
+		e.Value.Public = append(e.Value.Public, wish{AddedAt: day(12, 1).Add(time.Duration(i) * time.Hour)})
 	}
+	receipt, err = users.Save(ctx, e, mapper.Move())
+	wantError(t, receipt, err, "an entity moves at once, or not: insert a copy under the new key, with Staged, and delete the old one")
 }
 
 // Options that contradict each other, or the entity, are refused, never ignored.
@@ -294,7 +297,7 @@ func TestPlanForms(t *testing.T) {
 	e.Value.Email = "b@example.com"
 	plan := must(users.Plan(e))(t)
 	table := plan.Items[0].Table
-	want := "one request: 1 WCU\n  update  " + table + "  USER#1 U#Information  51 > 51 B  1 WCU  email"
+	want := "one request: 1 WCU\n  update  " + table + "  USER#1 U#Information  61 > 61 B  1 WCU  email"
 	if plan.String() != want {
 		t.Errorf("%s\nwant\n%s", plan, want)
 	}
@@ -312,7 +315,7 @@ func TestPlanForms(t *testing.T) {
 		"consumed": map[string]any{"wcu": 1.0, "rcu": 0.0},
 		"items": []any{map[string]any{
 			"kind": "update", "table": table, "partition": "USER#1", "sort": "U#Information", "field": "U#Information",
-			"attributes": []any{"email"}, "oldBytes": 51.0, "newBytes": 51.0, "wcu": map[string]any{"min": 1.0, "expected": 1.0, "max": 1.0},
+			"attributes": []any{"email"}, "oldBytes": 61.0, "newBytes": 61.0, "wcu": map[string]any{"min": 1.0, "expected": 1.0, "max": 1.0},
 		}},
 	}
 	if d := cmp.Diff(wantJSON, got); d != "" {

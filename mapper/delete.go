@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/itemize/itemize/internal/change"
+	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/internal/selection"
@@ -47,7 +49,7 @@ func (g *engine) delete(ctx context.Context, sel selection.Selection, s *state, 
 		if err := g.blind(deletion, p); err != nil {
 			return err
 		}
-		return del.send(ctx)
+		return g.again(func() error { return del.send(ctx) })
 	}
 	// What is there is read first. If it changes meanwhile, it is read again.
 	return g.repeat(ctx, func() error {
@@ -88,11 +90,16 @@ func (del *deleting) loaded(ctx context.Context) error {
 func (del *deleting) once(ctx context.Context) error {
 	s, g := del.s, del.g
 	del.Loaded(s.Snapshot)
+	if err := del.Check(); err != nil {
+		return err
+	}
 	if late := s.doubts.Late(del.All()); len(late) > 0 {
 		return outcomeUnknown(g.model.Label(), late.Places(), change.ErrLate)
 	}
 	if err := del.send(ctx); err != nil {
-		return del.gone(err)
+		if err = del.gone(err); err != nil {
+			return err
+		}
 	}
 	if del.Selection.Whole {
 		s.Reset()
@@ -122,31 +129,64 @@ func (del *deleting) gone(err error) error {
 			return err
 		}
 	}
+	if len(del.s.doubts) > 0 {
+		return nil // an own delete that arrived late
+	}
 	return notFound(del.g.model.Label(), del.g.model.EntityName(del.Selection.Identity), "")
 }
 
 // read finds out what is there, strongly consistently.
 func (del *deleting) read(ctx context.Context) error {
 	g := del.g
-	found, err := g.protocol.Collect(ctx, del.Selection.Parts, read.Options{Strong: true}, &del.t.Tally)
+	e, err := g.entity(del.Selection, nil)
 	if err != nil {
 		return err
 	}
-	root := del.Found(found)
-	if !del.Selection.Whole || del.Begun || root == nil && len(del.Rest) > 0 {
-		return nil // what is left over from an entity is something to delete as well
+	if !del.Selection.Whole {
+		r, err := g.protocol.Read(ctx, e, read.Options{Strong: true}, &del.t.Tally)
+		if err != nil {
+			return err
+		}
+		del.Found(slices.DeleteFunc(r.Items, func(f item.Image) bool { return !r.Joined(&f) }))
+		return nil
 	}
-	return g.public(g.search.RootThere(del.Selection, root))
+	found, err := g.protocol.Remains(ctx, e, &del.t.Tally)
+	if err != nil {
+		return err
+	}
+	if root := del.Found(found); root != nil || len(del.Rest) == 0 {
+		return del.known(root)
+	}
+	return nil // what is left over from an entity is something to delete as well
+}
+
+// known returns ErrNotFound of an entity that is not there and has left nothing.
+func (del *deleting) known(root *item.Image) error {
+	if root != nil && (!root.Header.Live() || root.Expired && len(del.Rest) > 0) {
+		return nil // somebody has begun something, or it has left something: this ends it
+	}
+	return del.g.public(del.g.search.RootThere(del.Selection, root))
 }
 
 // plan arranges the deletes. It does no I/O.
 func (del *deleting) plan() (*write.Plan, error) {
 	o := del.settings
-	c := write.Choice{Independent: o.independent, Staged: o.staged, ExactlyOnce: o.exactlyOnce, Delete: true, Unfinished: del.Begun}
-	if del.Root != nil {
-		c.Steps = staging.DeleteSteps(del.g.model.Now())
+	c := write.Choice{Independent: o.independent, Staged: o.staged, ExactlyOnce: o.exactlyOnce, Delete: true}
+	if del.repeated() {
+		c.Independent, c.Staged, c.ExactlyOnce = false, true, false // it goes on as it was begun
+	}
+	if del.Selection.Whole && del.g.model.Reserved.Versions() {
+		c.Steps = del.steps
 	}
 	return write.Arrange(change.Requests(del.All()), nil, c)
+}
+
+// steps makes the steps of a staged delete. Where what is left over has no root, one is put.
+func (del *deleting) steps(requests []*write.Request) []write.Step {
+	if del.Root == nil {
+		requests = append(slices.Clone(requests), &del.Absent().Request)
+	}
+	return staging.DeleteSteps(del.g.model.Now())(requests)
 }
 
 // send sends the deletes.
@@ -176,6 +216,9 @@ var errAgain = errors.New("the items kept changing while they were deleted: dele
 
 // stopped finds out what to do about a step that was not written.
 func (del *deleting) stopped(ctx context.Context, o *write.Outcome) error {
+	if _, single := del.Single(); single && o.State == write.Rejected && del.s == nil {
+		return del.inTheWay(ctx, o)
+	}
 	s := del.s
 	if s == nil {
 		s = &state{Snapshot: &snapshot.Snapshot{Model: del.g.model}, engine: del.g}
@@ -188,12 +231,41 @@ func (del *deleting) stopped(ctx context.Context, o *write.Outcome) error {
 	return err
 }
 
+// inTheWay finds out about an item that is deleted unread, and that a staged insert has put:
+// it is the live entity's, or left over, or of what somebody is doing.
+func (del *deleting) inTheWay(ctx context.Context, o *write.Outcome) error {
+	e, err := del.g.entity(del.Selection, nil)
+	if err != nil {
+		return err
+	}
+	root, err := del.g.protocol.ReadRoot(ctx, e, &del.t.Tally)
+	if err != nil {
+		return err
+	}
+	r, stored := o.Requests[0], o.Stored[0]
+	h := r.Reserved.Header(stored)
+	if !r.Expect.Blind || len(stored) == 0 || h.Stage == nil { // it has changed since it was looked at
+		r.Expect = change.Unread
+		return del.g.model.Errorf("%w", errAgain)
+	}
+	if pending := staging.Pending(root); pending != "" && staging.Holds(root, h.Incarnation) {
+		return &ConflictError{Model: del.g.model.Label(), pending: pending, Items: []ItemConflict{{Key: keyOf(r.Place), Field: r.Field, Conflict: ConflictCreated}}}
+	}
+	r.Expect = write.Expect{Version: h.Version} // as it is now
+	if h.Version == nil {
+		r.Expect.Old = write.SomeOldValues(r.Place, stored)
+	}
+	return del.g.model.Errorf("%w", errAgain)
+}
+
 // applied forgets items that were deleted.
 func (del *deleting) applied(requests []*write.Request) {
 	if del.s == nil {
 		return
 	}
-	del.s.doubts = del.s.doubts.Overwritten(del.s.Forget(change.Effects(requests)))
+	effects := change.Effects(requests)
+	del.s.Forget(effects)
+	del.s.doubts = del.s.doubts.Overwritten(effects)
 }
 
 // staged deletes an entity of any size.
@@ -202,25 +274,58 @@ func (del *deleting) staged(ctx context.Context, plan *write.Plan) error {
 	if err != nil {
 		return err
 	}
+	e.Belongs = del.Belongs
+	repeated := del.repeated()
+	if del.s != nil && !repeated {
+		if err := del.unchanged(ctx, e); err != nil {
+			return err
+		}
+	}
 	r := del.g.protocol.Delete(ctx, e, plan, &del.t.Tally)
-	begun := len(plan.Steps) == 2 || len(r.Applied) > 0
-	if del.s != nil && len(r.Applied) > 0 {
-		del.s.apply(snapshot.Keys{}, r.Applied) // so that it can be repeated
+	for _, at := range r.Others {
+		del.t.alsoDeleted = append(del.t.alsoDeleted, keyOf(at))
 	}
-	if r.OK() {
+	switch begun := len(r.Applied) > 0; {
+	case r.OK(), repeated && r.State == write.Rejected && !begun: // what it marked is never live again
 		return nil
-	}
-	if !begun {
+	case !begun && r.State == write.Rejected && plan.Steps[0].Requests[0].Kind == write.Put:
+		at := plan.Steps[0].Requests[0]
+		return &ConflictError{Model: del.g.model.Label(), Items: []ItemConflict{{Key: keyOf(at.Place), Field: at.Field, Conflict: ConflictCreated}}}
+	case !begun:
 		return del.stopped(ctx, &r.Outcome)
+	case del.s != nil:
+		del.s.apply(snapshot.Keys{}, r.Applied) // so that it can be repeated
 	}
 	err = r.Err
 	if r.State == write.Unknown {
 		err = outcomeUnknown(del.g.model.Label(), placesOf(r.Requests), r.Err)
 	}
+	mark := plan.Steps[0].Requests[0]
 	return &PartialError{
-		Model: del.g.model.Label(), Written: []Key{keyOf(del.Root.Place)},
-		Rest: keysOf(change.Requests(append(append([]*change.Change{}, del.Rest...), del.Root))), Err: err,
+		Model: del.g.model.Label(), Written: []Key{keyOf(mark.Place)},
+		Rest: append(keysOf(change.Requests(del.Rest)), keyOf(mark.Place)), Err: err,
 	}
+}
+
+// repeated reports whether a staged delete of the loaded entity has begun before.
+func (del *deleting) repeated() bool {
+	return del.s != nil && del.Root != nil && !del.Root.Header.Live()
+}
+
+// unchanged returns a conflict unless a loaded entity is as it was loaded.
+func (del *deleting) unchanged(ctx context.Context, e *staging.Entity) error {
+	found, err := del.g.protocol.Remains(ctx, e, &del.t.Tally)
+	if err != nil {
+		return err
+	}
+	conflict := &ConflictError{Model: del.g.model.Label()}
+	for _, d := range del.Differences(found) {
+		conflict.Items = append(conflict.Items, ItemConflict{Key: keyOf(d.Place), Field: d.Field, Conflict: Conflict(d.What)})
+	}
+	if len(conflict.Items) == 0 {
+		return nil
+	}
+	return del.gone(conflict)
 }
 
 // updateTries bounds how often an operation is repeated because of conflicts. The pauses

@@ -55,10 +55,13 @@
 //
 // # When answers are lost
 //
-// Where a request may have been applied although no answer came, the item's
-// version tells whose write it holds. If that does not tell either, the error is an
-// *[OutcomeUnknownError]; nothing is applied twice, and the next [Mapper.Save] of the entity
-// finds out first. [ExactlyOnce] removes the doubt, at the double price.
+// Where a request may have been applied although no answer came, the item's version tells
+// whose write it holds. If that does not tell either, the error is an *[OutcomeUnknownError],
+// and the next [Mapper.Save] of the entity finds out first. An update or delete of a loaded
+// item, an increment and a transaction are never applied twice; the put of something new may
+// come back after somebody has removed it, and a patch may undo a newer one: the table in
+// docs/saving.md says what is promised, exactly. [ExactlyOnce] removes the doubt, at the
+// double price.
 //
 // # Entities of any size
 //
@@ -66,5 +69,6 @@
 // with [Staged], go in steps: the root is written first, with a mark that keeps the
 // entity from being found, then the other items, then the root again. A program
 // that dies on the way leaves something that nobody finds, and that the next insert
-// or delete of the entity takes over. See docs/saving.md.
+// or delete of the entity takes over. Each insert gives its items an incarnation (_a), so
+// that what is left of an entity never joins the next one of its key. See docs/saving.md.
 package mapper

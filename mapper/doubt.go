@@ -45,7 +45,7 @@ func (g *engine) findOut(ctx context.Context, s *state, t *tally) error {
 		if !slices.Contains(s.doubts, x) {
 			continue // settled together with another
 		}
-		applied, err := x.Applied(g.model.Now(), func(r *write.Request) (item.Attributes, error) {
+		applied, err := x.Applied(func(r *write.Request) (item.Attributes, error) {
 			return g.sender.Stored(ctx, r, &t.Tally)
 		})
 		switch {

@@ -135,11 +135,7 @@ func (g *engine) load(ctx context.Context, sel selection.Selection, v any, stron
 	case !sel.Entity:
 		return nil, g.model.Errorf("the key selects several entities: give all of %s to load one, or run a query", g.model.IdentityNames())
 	}
-	found, err := g.protocol.Collect(ctx, sel.Parts, read.Options{Strong: strong}, &t.Tally)
-	if err != nil {
-		return nil, err
-	}
-	s, err := g.search.Load(ctx, sel, found, v, &t.Tally)
+	s, err := g.search.Load(ctx, sel, v, read.Options{Strong: strong}, &t.Tally)
 	if err != nil {
 		return nil, g.public(err)
 	}

@@ -101,6 +101,8 @@ type ConflictError struct {
 
 	insert bool // of an entity whose root is not there
 	patch  bool // whose condition did not hold
+	// pending is what somebody is doing with the entity, "" for nothing.
+	pending string
 }
 
 // Error names each item and what happened to it.
@@ -108,6 +110,9 @@ func (e *ConflictError) Error() string {
 	s := make([]string, len(e.Items))
 	for i, it := range e.Items {
 		s[i] = fmt.Sprintf("%s (%s) was %s", it.Key, it.Field, it.Conflict)
+	}
+	if e.pending != "" {
+		return fmt.Sprintf("%s: conflict: %s: %s", e.Model, joinFew(s), e.pending)
 	}
 	if e.patch {
 		keys := make([]Key, len(e.Items))
@@ -149,7 +154,7 @@ func (e *notFoundError) Error() string {
 func (e *notFoundError) Unwrap() error { return ErrNotFound }
 
 // OutcomeUnknownError says that a write may have been applied or not: no answer
-// came, or one that does not tell. Nothing was applied twice. The entity can be
+// came, or one that does not tell. The entity can be
 // saved again: the next Save finds out first. Items are those in doubt.
 type OutcomeUnknownError struct {
 	Model string
@@ -228,7 +233,8 @@ func (e *TooLargeError) Error() string {
 // delete with Independent, or a staged delete, whose root was marked so that the
 // entity is not found any more. What was written is settled: the same call again
 // writes just the rest. Where Err is a *ConflictError, the entity has to be loaded
-// again first.
+// again first. A save with Move that has moved all and could not look for what is left
+// behind has an empty Rest.
 type PartialError struct {
 	Model string
 	// Written are the items that were written, Rest those that were not, or that
@@ -239,6 +245,9 @@ type PartialError struct {
 
 // Error names what was written, what was not, and the cause.
 func (e *PartialError) Error() string {
+	if len(e.Rest) == 0 {
+		return fmt.Sprintf("%s: written: %s: %v", e.Model, joinKeys(e.Written), e.Err)
+	}
 	cure := "do it again to write the rest"
 	var conflict *ConflictError
 	if errors.As(e.Err, &conflict) {

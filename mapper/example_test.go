@@ -85,10 +85,10 @@ func ExampleMapper_Plan() {
 	// one transaction: 8 WCU
 	// Independent(): 4 WCU
 	// Staged(): 5 WCU
-	// put U#Information 57 bytes
-	// put U#Address#Home 62 bytes
-	// put M#WishList#Public#2021-10-03T00:00:00.000000000Z 97 bytes
-	// put M#WishList#Public#2021-11-14T00:00:00.000000000Z 94 bytes
+	// put U#Information 67 bytes
+	// put U#Address#Home 72 bytes
+	// put M#WishList#Public#2021-10-03T00:00:00.000000000Z 107 bytes
+	// put M#WishList#Public#2021-11-14T00:00:00.000000000Z 104 bytes
 }
 
 // A part of an entity is loaded, changed and saved by itself.

@@ -177,7 +177,7 @@ func TestWhatBecomesZero(t *testing.T) {
 	delete(e.Value.Cards, "visa")
 	must(users.Save(ctx, e))(t)
 	home := r.get("USER#1", "U#Address#Home")
-	if len(home) != 4 || home["newer"] == nil || home["_v"] == nil {
+	if len(home) != 5 || home["_a"] == nil || home["newer"] == nil || home["_v"] == nil {
 		t.Errorf("home: %v", home)
 	}
 	if d, c := r.get("USER#1", "U#Address#Delivery"), r.get("USER#1", "M#Card#visa"); d != nil || c != nil {

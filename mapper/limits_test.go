@@ -40,8 +40,8 @@ func newDocuments(t testing.TB) (*mapper.Mapper[document], *raw) {
 func TestItemSizeLimit(t *testing.T) {
 	ctx := context.Background()
 	docs, r := newDocuments(t)
-	// PK 2+1, SK 2+4, Title 5, Body 4, Notes 5, _v 2+8.
-	const rest = 2 + 1 + 2 + 4 + 5 + 4 + 5 + 2 + 8
+	// PK 2+1, SK 2+4, Title 5, Body 4, Notes 5, _v 2+8, _a 2+8.
+	const rest = 2 + 1 + 2 + 4 + 5 + 4 + 5 + 2 + 8 + 2 + 8
 	fit := strings.Repeat("x", 409_600-rest)
 	e := docs.New(document{ID: "1", Body: fit})
 	receipt := must(docs.Save(ctx, e))(t)

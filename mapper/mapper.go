@@ -140,6 +140,7 @@ func (m *Mapper[T]) Plan(e *Entity[T], options ...WriteOption) (*Plan, error) {
 	}
 	out := m.engine.planOf(p)
 	out.Alternatives = alternatives(p, e.state, d)
+	m.engine.planReads(d, out)
 	return out, nil
 }
 

@@ -120,7 +120,8 @@ func (f *fixture) size(a item.Attributes) int {
 	if a == nil {
 		return 0
 	}
-	return cost.ItemSize(a) + f.Reserved.VersionSize()
+	const incarnation = 2 + 8 // _a, and eight random bytes
+	return cost.ItemSize(a) + f.Reserved.VersionSize() + incarnation
 }
 
 // numbers counts the numbers in an item.

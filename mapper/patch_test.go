@@ -105,8 +105,8 @@ func TestPatchRequests(t *testing.T) {
 	id := store.UserByID("x")
 	at := day(11, 14)
 	const (
-		there    = " IF attribute_exists(PK) AND attribute_not_exists(_s)"
-		part     = " IF attribute_exists(PK) AND attribute_not_exists(_a)"
+		there    = " IF attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = live)"
+		part     = " IF attribute_exists(PK) AND attribute_not_exists(_s)"
 		home     = "x|U#Address#Home"
 		wish     = "x|M#WishList#Public#2021-11-14T09:30:00.000000000Z"
 		token    = "_v = TOKEN"
@@ -130,7 +130,7 @@ func TestPatchRequests(t *testing.T) {
 		{"an element is never made in part", id.Public().AddedAt(at).Patch(w.Price.Set(9.5)).Upsert(), []string{"update " + wish + " SET Price = 9.5, " + token + part}},
 		{"an element added", id.Public().Add(store.Wish{AddedAt: at}), []string{"put " + wish + absentIf}},
 		{"an element deleted", id.Public().AddedAt(at).Delete(), []string{"delete " + wish + part}},
-		{"upsert", id.Home().Patch(a.City.Set("Rome")).Upsert(), []string{"update " + home + " SET City = Rome, " + token + " IF attribute_not_exists(_a)"}},
+		{"upsert", id.Home().Patch(a.City.Set("Rome")).Upsert(), []string{"update " + home + " SET City = Rome, " + token + " IF attribute_not_exists(_s)"}},
 		{
 			"conditions", id.Public().AddedAt(at).Patch(w.Price.Set(1)).If(w.Price.Greater(20).Or(w.Notes.Absent()), w.Title.BeginsWith("A")),
 			[]string{"update " + wish + " SET Price = 1, " + token + part + " AND (Price > 20 OR attribute_not_exists(Notes)) AND begins_with(Title, A)"},

@@ -3,11 +3,13 @@ package mapper
 import (
 	"context"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/staging"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -62,7 +64,7 @@ func (x *patching) send(ctx context.Context, t *tally) error {
 		switch {
 		case o.OK():
 			return nil
-		case o.State == write.Unknown, o.State == write.Rejected && o.Unsure:
+		case o.State == write.Unknown, o.State == write.Rejected && o.Unsure && !(o.Assumed && len(x.Stray(o.Stored)) > 0):
 			return outcomeUnknown(x.g.model.Label(), placesOf(o.Requests), o.Err)
 		case o.State == write.Failed:
 			return o.Err
@@ -91,22 +93,38 @@ func (x *patching) reckon(ctx context.Context, stray []int, stored []item.Attrib
 	if err != nil {
 		return err
 	}
-	live := item.LivenessOf(root)
+	var live types.AttributeValue
+	if staging.Pending(root) == "" && root != nil {
+		live = root.Header.Incarnation
+	}
 	for _, i := range stray {
 		ch := x.Items[i]
-		attempt := ch.Reserved.Header(stored[i]).Attempt
-		switch {
-		case attr.Same(attempt, live.Attempt) && ch.Absent:
+		incarnation := ch.Reserved.Header(stored[i]).Incarnation
+		switch of := incarnation != nil && staging.Holds(root, incarnation); {
+		case incarnation == nil && ch.Absent:
 			return x.refused(ch)
-		case attr.Same(attempt, live.Attempt):
-			ch.OfLive(attempt)
-		case ch.Kind == write.Put:
-			ch.Replacing(item.Hidden{Size: attr.ItemSize(stored[i]), Attempt: attempt})
+		case incarnation == nil:
+			ch.Plain()
+		case of && live == nil:
+			return x.pending(ch, root)
+		case of && ch.Absent:
+			return x.refused(ch)
+		case of:
+			ch.OfLive(incarnation)
+		case ch.Upserts():
+			ch.Replacing(ch.Reserved.HiddenOf(stored[i]), live)
 		default:
-			return notFound(x.g.model.Label(), ch.Place.String(), "it was left over by an insert that is not finished: insert the entity")
+			return notFound(x.g.model.Label(), ch.Place.String(), "what is there was left over by an entity that is no more")
 		}
 	}
 	return nil
+}
+
+// pending is the error of an item that belongs to what somebody is doing.
+func (x *patching) pending(ch *change.PatchItem, root *item.Image) error {
+	e := &ConflictError{Model: x.g.model.Label(), patch: true, pending: staging.Pending(root)}
+	e.Items = []ItemConflict{{Key: keyOf(ch.Place), Field: ch.Field, Conflict: ConflictCreated}}
+	return e
 }
 
 // refusal is the error of a patch whose conditions failed. stored are the items as they
@@ -118,10 +136,10 @@ func (x *patching) refusal(stored []item.Attributes) error {
 			continue
 		}
 		gone := len(stored[i]) == 0 || x.g.model.Reserved.Expired(stored[i], x.g.model.Now()) ||
-			ch.Root && x.g.model.Reserved.Header(stored[i]).Stage != nil
+			ch.Root && !x.g.model.Reserved.Header(stored[i]).Live()
 		switch {
 		case gone:
-			return notFound(x.g.model.Label(), ch.Place.String(), "")
+			return notFound(x.g.model.Label(), ch.Place.String(), x.g.pending(ch, stored[i]))
 		case ch.Absent:
 			return x.refused(ch)
 		}
@@ -135,4 +153,12 @@ func (x *patching) refused(ch *change.PatchItem) error {
 	e := &ConflictError{Model: x.g.model.Label(), patch: true}
 	e.Items = []ItemConflict{{Key: keyOf(ch.Place), Field: ch.Field, Conflict: ConflictCreated}}
 	return &existsError{ch.Place.String(), e}
+}
+
+// pending says what is being done to an entity by its root as it is stored, "" for nothing.
+func (g *engine) pending(ch *change.PatchItem, stored item.Attributes) string {
+	if h := g.model.Reserved.Header(stored); ch.Root && len(stored) > 0 && !h.Live() {
+		return h.ReadStage().Pending()
+	}
+	return ""
 }

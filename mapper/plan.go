@@ -205,6 +205,12 @@ type Receipt struct {
 	// Consumed.
 	Refused  cost.Units `json:"refused,omitzero"`
 	Consumed Consumed   `json:"consumed"`
+	// LeftBehind are, of a save with Move, the items that somebody added under the old key
+	// meanwhile: they stay there, and are nobody's.
+	LeftBehind []Key `json:"leftBehind,omitempty"`
+	// AlsoDeleted are, of a staged delete, the items that somebody wrote after it had compared
+	// the entity with what was loaded, or read it: they went with it.
+	AlsoDeleted []Key `json:"alsoDeleted,omitempty"`
 
 	// wcu are the units that are predicted to be reported: of the tables, without what was
 	// refused.
@@ -217,9 +223,11 @@ func (r Receipt) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Requests int `json:"requests"`
 		fields
-		Refused  cost.Units `json:"refused,omitzero"`
-		Consumed Consumed   `json:"consumed"`
-	}{r.requests, fields(r.Plan), r.Refused, r.Consumed})
+		Refused     cost.Units `json:"refused,omitzero"`
+		Consumed    Consumed   `json:"consumed"`
+		LeftBehind  []Key      `json:"leftBehind,omitempty"`
+		AlsoDeleted []Key      `json:"alsoDeleted,omitempty"`
+	}{r.requests, fields(r.Plan), r.Refused, r.Consumed, r.LeftBehind, r.AlsoDeleted})
 }
 
 // String shows the receipt as a small table.

@@ -51,11 +51,7 @@ func (m *Mapper[T]) PlanLoad(s query.Selection[T], options ...ReadOption) (*Plan
 func (g *engine) planLoad(s *state, sel selection.Selection, strong bool) (*Plan, error) {
 	return g.rehearse(s, sel, func(p *staging.Protocol, e *staging.Entity, t *write.Tally) error {
 		// What engine.load does: the two have to read the same way.
-		found, err := p.Collect(context.Background(), sel.Parts, read.Options{Strong: strong}, t)
-		if err != nil {
-			return err
-		}
-		_, _, err = p.Alive(context.Background(), e, sel.Parts, found, t)
+		_, err := p.Read(context.Background(), e, read.Options{Strong: strong}, t)
 		return err
 	})
 }
@@ -82,6 +78,19 @@ func (g *engine) rehearse(s *state, sel selection.Selection, reads func(*staging
 		p.RCU.If = "an empty answer follows the last item"
 	}
 	return p, nil
+}
+
+// planReads adds what a save reads: the root, where nothing that was loaded tells the
+// incarnation of an entity to which something is added, and the old key of one that moves.
+func (g *engine) planReads(d *change.Diff, out *Plan) {
+	if d.Untold {
+		root := cost.Units{Min: 1, Expected: cost.ReadUnits(g.typical.item(g.model.Root())), Max: cost.ReadUnits(cost.MaxItem), If: "the root is larger"}
+		out.RCU, out.requests = out.RCU.Add(root), out.requests+1
+	}
+	if d.RootMoves && len(d.Changes) > 0 {
+		empty := cost.Units{Min: 1, Expected: 1, Max: cost.ReadUnits(cost.MaxPage + cost.MaxItem), If: "something was added under the old key"}
+		out.RCU, out.requests = out.RCU.Add(empty), out.requests+1
+	}
 }
 
 // consistency is what a read costs of the units of a strong one.
@@ -166,5 +175,29 @@ func (m *Mapper[T]) PlanDelete(s query.Selection[T], options ...WriteOption) (*P
 	if err != nil {
 		return nil, err
 	}
-	return g.planOf(plan), nil
+	out := g.planOf(plan)
+	if loaded && plan.Mode == write.Staged {
+		err = g.rehearseDelete(e.state, sel, out)
+	}
+	return out, err
+}
+
+// rehearseDelete adds to the plan of a staged delete what it reads: all items before the mark,
+// all of them behind it, and the root.
+func (g *engine) rehearseDelete(s *state, sel selection.Selection, out *Plan) error {
+	reads, err := g.rehearse(s, sel, func(p *staging.Protocol, e *staging.Entity, t *write.Tally) error {
+		ctx := context.Background()
+		for range 2 {
+			if _, err := p.Remains(ctx, e, t); err != nil {
+				return err
+			}
+		}
+		_, err := p.ReadRoot(ctx, e, t)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	out.RCU, out.requests = out.RCU.Add(reads.RCU), out.requests+reads.requests
+	return nil
 }

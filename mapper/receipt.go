@@ -12,6 +12,8 @@ type tally struct {
 	write.Tally
 	mode         Mode
 	alternatives []Alternative
+	// leftBehind and alsoDeleted are described at Receipt.
+	leftBehind, alsoDeleted []Key
 }
 
 // tallyOf returns what a read took.
@@ -31,6 +33,8 @@ func (t *tally) receipt() *Receipt {
 		Refused:  t.Refused,
 		Consumed: Consumed{WCU: t.ConsumedWCU, RCU: t.ConsumedRCU, Indexes: t.Indexes},
 		wcu:      t.WCU,
+
+		LeftBehind: t.leftBehind, AlsoDeleted: t.alsoDeleted,
 	}
 	if n := r.indexes(); n > 0 {
 		r.WCU = r.WCU.Add(cost.Units{Max: n, If: undeclared})
@@ -71,7 +75,7 @@ var options = map[write.Mode]string{write.OneByOne: "Independent()", write.Trans
 
 // alternatives returns the other ways to send what a diff has found.
 func alternatives(p *write.Plan, s *state, d *change.Diff) []Alternative {
-	if len(d.Changes) < 2 || len(d.Checks) > 0 {
+	if len(d.Changes) < 2 || len(d.Checks) > 0 || d.Moves {
 		return nil
 	}
 	indexes := s.engine.indexes.of(p)

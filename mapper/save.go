@@ -3,11 +3,10 @@ package mapper
 import (
 	"context"
 	"errors"
+	"fmt"
 
-	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
@@ -26,19 +25,25 @@ const saveTries = 10
 // save writes what differs.
 func (g *engine) save(ctx context.Context, s *state, v any, settings writeSettings, t *tally) error {
 	wasFresh := s.Fresh
+	s.Hidden = nil
 	if err := g.findOut(ctx, s, t); err != nil {
 		return err
 	}
-	if wasFresh && !s.Fresh {
-		settings.staged = false // the insert that was in doubt has succeeded
-	}
-	for try := range saveTries {
+	for try, tries := 0, saveTries; try < tries; try++ {
+		if wasFresh && !s.Fresh {
+			settings.staged = false // the insert that was in doubt has succeeded
+		}
 		if try > 0 {
 			if err := retry.Pause(ctx, try); err != nil {
 				return g.model.Errorf("%w", err)
 			}
 		}
 		d, err := g.diff(s, v, settings)
+		if err == nil && d.Untold {
+			if err = g.tell(ctx, s, t); err == nil {
+				d, err = g.diff(s, v, settings)
+			}
+		}
 		if err != nil {
 			return err
 		}
@@ -51,8 +56,27 @@ func (g *engine) save(ctx context.Context, s *state, v any, settings writeSettin
 		if !again {
 			return err
 		}
+		tries = max(tries, saveTries+len(d.Changes)) // each item may have something in its way
 	}
 	return g.model.Errorf("the items kept changing while they were saved: load again")
+}
+
+// tell reads the root of an entity to which something is added, where nothing that was loaded
+// tells its incarnation.
+func (g *engine) tell(ctx context.Context, s *state, t *tally) error {
+	e, err := g.entity(s.Selection, nil)
+	if err != nil {
+		return err
+	}
+	root, err := g.protocol.ReadRoot(ctx, e, &t.Tally)
+	if err != nil {
+		return err
+	}
+	if err := g.search.RootThere(s.Selection, root); err != nil {
+		return g.public(err)
+	}
+	s.Tell(root.Header.Incarnation)
+	return nil
 }
 
 // diff compares a value with what is known of it. It does no I/O.
@@ -71,13 +95,9 @@ func arrange(s *state, d *change.Diff, settings writeSettings) (*write.Plan, err
 
 // choice is what the caller has asked for, and what the entity allows.
 func (s *state) choice(d *change.Diff, settings writeSettings) write.Choice {
-	c := write.Choice{Independent: settings.independent, Staged: settings.staged, ExactlyOnce: settings.exactlyOnce}
-	if s.Fresh {
+	c := write.Choice{Independent: settings.independent, Staged: settings.staged, ExactlyOnce: settings.exactlyOnce, Move: d.Moves}
+	if s.Fresh && s.Model.Reserved.Versions() {
 		c.Steps = staging.InsertSteps(s.Model.Now())
-	}
-	for _, ch := range d.Changes {
-		// An insert finds a root that is not live.
-		c.Unfinished = c.Unfinished || s.Fresh && ch.Expect.Instead != nil && ch.Expect.Instead.Stage != nil
 	}
 	return c
 }
@@ -94,10 +114,14 @@ func (g *engine) compatible(s *state, o writeSettings) error {
 		return refuse("Staged and CheckLoaded exclude each other: only a transaction checks other items")
 	case o.staged && o.exactlyOnce:
 		return refuse("Staged and ExactlyOnce exclude each other: choose one")
+	case o.independent && o.move:
+		return refuse("Independent and Move exclude each other: an entity moves at once, or not")
+	case o.staged && !s.Model.Reserved.Versions():
+		return refuse("Staged needs versions, which the model does without (noversion): save with Independent, or let its items have versions")
 	case o.staged && !s.Fresh:
 		return refuse("Staged is for inserts and deletes: save without it, or with Independent")
 	}
-	if root := s.Root(); root != nil && root.Header.Stage != nil {
+	if root := s.Root(); root != nil && !root.Header.Live() {
 		return refuse("the entity's delete has begun and is not finished, so that it is not found any more: delete it again, and insert it as a new entity")
 	}
 	return nil
@@ -119,15 +143,37 @@ func (g *engine) send(ctx context.Context, s *state, d *change.Diff, plan *write
 			}
 			return false, g.partial(plan, i, err)
 		}
-		if d.Moves && s.Moving == nil {
-			s.Moving = d.Old
-		}
 		s.apply(d.Keys, st.Requests)
 	}
 	if d.Keys.KeyFields != nil {
 		s.Arrive(d.Keys)
 	}
+	if d.RootMoves {
+		return false, g.lookBack(ctx, d, t)
+	}
 	return false, nil
+}
+
+// lookBack notes what somebody has added under an entity's old key while it moved away.
+func (g *engine) lookBack(ctx context.Context, d *change.Diff, t *tally) error {
+	sel := selection.Entity(g.model.Schema, g.model.Identity(d.Old))
+	e, err := g.entity(sel, nil)
+	var found []item.Image
+	if err == nil {
+		found, err = g.protocol.Remains(ctx, e, &t.Tally)
+	}
+	if err != nil {
+		return &PartialError{
+			Model: g.model.Label(), Written: keysOf(change.Requests(d.Changes)),
+			Err: fmt.Errorf("it has moved, and what somebody may have added under its old key meanwhile could not be read: %w", err),
+		}
+	}
+	for i := range found {
+		if f := &found[i]; change.Belongs(g.model, f, sel.Identity, sel.Identity) {
+			t.leftBehind = append(t.leftBehind, keyOf(f.Place))
+		}
+	}
+	return nil
 }
 
 // apply notes requests that are stored now.
@@ -167,59 +213,56 @@ func (g *engine) stopped(ctx context.Context, s *state, d *change.Diff, o *write
 	switch {
 	case g.adoptStored(s, o):
 		return true, nil
-	case o.Unsure:
+	case o.Unsure && !o.Assumed:
 		return false, g.unknown(s, d, o)
 	}
+	again, err = g.refused(ctx, s, d, o, t)
+	if o.Unsure && !again {
+		return false, g.unknown(s, d, o)
+	}
+	return again, err
+}
+
+// refused finds out what stands in the way of a step, and whether it may be replaced.
+func (g *engine) refused(ctx context.Context, s *state, d *change.Diff, o *write.Outcome, t *tally) (again bool, err error) {
 	refusal := g.refusal(s, d.Keys.KeyFields, o)
 	if errors.Is(refusal, ErrExists) {
 		return s.takeOver(o), refusal
 	}
-	left, err := g.leftBehind(ctx, s, d, o, t)
+	dead, err := g.dead(ctx, s, d, o, t)
 	if err != nil {
 		return false, err
 	}
-	return left, refusal
+	return dead, refusal
 }
 
-// takeOver notes a root that a staged write has left behind, so that the next plan takes
+// takeOver notes a root that a staged write has left unfinished, so that the next plan takes
 // it over. It reports whether there is one.
 func (s *state) takeOver(o *write.Outcome) bool {
-	if !s.Fresh {
-		return false
-	}
 	for i, r := range o.Requests {
 		if !r.Root || o.Stored[i] == nil {
 			continue
 		}
-		h := r.Reserved.Header(o.Stored[i])
-		if left, ok := h.ReadStage(); ok {
-			s.Hide(r.Place, &snapshot.Hidden{Hidden: item.Hidden{Size: attr.ItemSize(o.Stored[i]), Attempt: left.Attempt, Stage: h.Stage}})
+		if h := r.Reserved.Header(o.Stored[i]); len(o.Stored[i]) == 0 || !h.Live() && !s.HiddenAt(r.Place).Is(h) {
+			s.Hide(r.Place, r.Reserved.HiddenOf(o.Stored[i]))
 			return true
 		}
 	}
 	return false
 }
 
-// leftBehind notes what staged writes have left in the place of new items, so that the
+// dead notes what entities that are no more have left in the place of new items, so that the
 // next plan replaces it. It reports whether there is any.
-func (g *engine) leftBehind(ctx context.Context, s *state, d *change.Diff, o *write.Outcome, t *tally) (bool, error) {
+func (g *engine) dead(ctx context.Context, s *state, d *change.Diff, o *write.Outcome, t *tally) (bool, error) {
 	e, err := g.entity(selection.Selection{Identity: g.model.Identity(d.Keys.KeyFields)}, nil)
 	if err != nil {
 		return false, err
 	}
-	left, err := g.protocol.LeftBehind(ctx, e, o, s.HiddenAt, &t.Tally)
-	for _, f := range left {
-		s.Hide(f.Place, &snapshot.Hidden{Hidden: f.HiddenOf(), Stored: storedOf(g.model, &f)})
+	dead, err := g.protocol.Dead(ctx, e, o, s.HiddenAt, &t.Tally)
+	for i, h := range dead {
+		s.Hide(o.Requests[i].Place, h)
 	}
-	return len(left) > 0, err
-}
-
-// storedOf describes an item that was read, nil for one that the model does not know.
-func storedOf(m *model.Model, f *item.Image) *snapshot.Stored {
-	if f.Kind == nil {
-		return nil
-	}
-	return snapshot.StoredOf(m, f)
+	return len(dead) > 0, err
 }
 
 // insert sends the plan of a staged insert.
@@ -245,7 +288,21 @@ func (g *engine) insert(ctx context.Context, s *state, d *change.Diff, plan *wri
 		}
 		return false, outcomeUnknown(g.model.Label(), placesOf(r.Requests), r.Err)
 	case write.Rejected:
-		return false, g.refusal(s, d.Keys.KeyFields, &r.Outcome)
+		if g.adoptStored(s, &r.Outcome) {
+			return true, nil
+		}
+		return false, g.overtaken(g.refusal(s, d.Keys.KeyFields, &r.Outcome), &r.Outcome)
 	}
 	return false, r.Err
+}
+
+// overtaken tells an insert whose claim somebody else took over from one whose entity exists.
+func (g *engine) overtaken(refusal error, o *write.Outcome) error {
+	r, stored := o.Requests[0], o.Stored[0]
+	var conflict *ConflictError
+	if !r.Root || !errors.As(refusal, &conflict) || len(stored) > 0 && r.Reserved.Header(stored).Live() {
+		return refusal
+	}
+	conflict.pending = "somebody else has begun to insert or delete it meanwhile: insert again"
+	return conflict
 }

@@ -59,11 +59,11 @@ func (ch *Change) expectStored() {
 	ch.Expect.Old = write.OldValues(ch.Place, r.Raw, names)
 }
 
-// dropAttempt makes an update of an item that came with a staged insert end that: what is
-// written later belongs to the live entity.
-func (ch *Change) dropAttempt(m *model.Model) {
-	if ch.Stored.Header.Attempt != nil && !m.KeepsAttempt(ch.Item) {
-		ch.Remove = append(ch.Remove, item.DropAttempt)
+// dropMark makes an update take the mark of a staged insert away: who loaded the item knows
+// that its entity is live.
+func (ch *Change) dropMark(m *model.Model) {
+	if ch.Stored.Header.Stage != nil && m.DropsMark(ch.Item) {
+		ch.Remove = append(ch.Remove, item.DropMark)
 	}
 }
 

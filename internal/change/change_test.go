@@ -383,45 +383,6 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// A move of which a part is written goes on with the next save, or back.
-func TestMoveInterrupted(t *testing.T) {
-	m := Of[Shop](t)
-	for _, c := range []struct{ to, want string }{
-		{"2", lines("delete HEAD if b'v-HEAD'", "delete LINE#a if b'v-LINE#a'", "put SHOP#2 LINE#a Count=1 Text='one' if absent")},
-		{"1", lines("delete SHOP#2 HEAD if version")},
-	} {
-		s, v := load[Shop](t, m, whole(m, "1"),
-			stored("HEAD", item.Attributes{"Name": S("n"), "Open": Bool(true), "Visits": N("1")}),
-			stored("LINE#a", item.Attributes{"Count": N("1"), "Text": S("one")}))
-		v.ID = "2"
-		d, err := change.Of(s, nil, v, change.Options{Move: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		first := slices.IndexFunc(d.Changes, func(ch *change.Change) bool { return ch.Kind == write.Put && ch.Root })
-		r := &d.Changes[first].Request
-		r.Prepare()
-		s.Moving = d.Old
-		s.Apply(d.Keys, change.Effects([]*write.Request{r}))
-		v.ID = c.to
-		d, err = change.Of(s, nil, v, change.Options{Move: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := strings.ReplaceAll(show(d.Changes), Show(r.Token), "version")
-		a, b := strings.Split(got, "\n"), strings.Split(c.want, "\n")
-		slices.Sort(a)
-		slices.Sort(b)
-		if !slices.Equal(a, b) {
-			t.Errorf("on to %s: %s", c.to, got)
-		}
-		apply(s, d)
-		if again, err := change.Of(s, nil, v, change.Options{}); err != nil || len(again.Changes) > 0 {
-			t.Errorf("on to %s, it is still changed: %v", c.to, err)
-		}
-	}
-}
-
 // An item over the limit is refused, with the attributes that weigh most.
 func TestTooLarge(t *testing.T) {
 	m := Of[Shop](t)
@@ -695,24 +656,24 @@ func TestExpiryOfAll(t *testing.T) {
 	}
 }
 
-// An item that came with a staged insert loses its mark when it is written; the root keeps
-// what its parts refer to.
-func TestWritingEndsTheAttempt(t *testing.T) {
+// An item that came with a staged insert loses its mark when it is saved, and keeps its
+// incarnation; the root keeps its stage.
+func TestSavingDropsTheMark(t *testing.T) {
 	m := Of[Shop](t)
-	live := item.Liveness{Attempt: B("x"), Since: Now}.Assign().Value
-	head := stored("HEAD", item.Attributes{"Name": S("n"), "Open": Bool(true), "Visits": N("1"), "_a": live})
-	line := stored("LINE#a", item.Attributes{"Count": N("1"), "Text": S("one"), "_a": B("x")})
+	live := item.NewStage(item.Live, Now).Value()
+	head := stored("HEAD", item.Attributes{"Name": S("n"), "Open": Bool(true), "Visits": N("1"), "_a": B("x"), "_s": live})
+	line := stored("LINE#a", item.Attributes{"Count": N("1"), "Text": S("one"), "_a": B("x"), "_s": Bool(true)})
 	s, v := load[Shop](t, m, whole(m, "1"), head, line)
 	v.Visits, v.Lines[0].Count = 2, 2
 	d, err := change.Of(s, nil, v, change.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := show(d.Changes); got != lines("update HEAD Visits=2 if b'v-HEAD'", "update LINE#a Count=2 -_a if b'v-LINE#a'") {
+	if got := show(d.Changes); got != lines("update HEAD Visits=2 if b'v-HEAD'", "update LINE#a Count=2 -_s if b'v-LINE#a'") {
 		t.Error(got)
 	}
 	v.Name = strings.Repeat("x", 405_000)
-	if d, err = change.Of(s, nil, v, change.Options{}); err != nil || !attr.Same(d.Changes[0].Put["_a"], live) {
+	if d, err = change.Of(s, nil, v, change.Options{}); err != nil || !attr.Same(d.Changes[0].Put["_s"], live) || Show(d.Changes[0].Put["_a"]) != "b'x'" {
 		t.Errorf("a put of the root: %v", err)
 	}
 }
@@ -723,7 +684,7 @@ func TestInPlaceOfHidden(t *testing.T) {
 	s, v := load[Shop](t, m, whole(m, "1"), shop()...)
 	v.Lines = append(v.Lines, Line{SKU: "d"})
 	at := m.Place(m.Schema.Items[0], Text("SHOP#1"), Text("LINE#d"))
-	s.Hide(at, &snapshot.Hidden{Hidden: item.Hidden{Size: 5000, Attempt: B("x")}})
+	s.Hide(at, &item.Hidden{Size: 5000, Header: item.Header{Version: B("x")}})
 	d, err := change.Of(s, nil, v, change.Options{})
 	if err != nil || show(d.Changes) != "put LINE#d Count=0 Text='' if absent or left over" || d.Changes[0].OldSize != 5000 {
 		t.Fatalf("%v: %s", err, show(d.Changes))
@@ -745,12 +706,6 @@ func TestUnchanged(t *testing.T) {
 	if change.Unchanged(s, change.Doubts{{}}, v) {
 		t.Error("a write is in doubt")
 	}
-	s.Moving = s.KeyFields
-	s.Moving = append(s.Moving, s.Selection.Identity...)
-	if change.Unchanged(s, nil, v) {
-		t.Error("a move is under way")
-	}
-	s.Moving = nil
 	v.User = "w"
 	if change.Unchanged(s, nil, v) {
 		t.Error("it has changed")

@@ -3,6 +3,7 @@ package change
 import (
 	"slices"
 
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
@@ -19,8 +20,8 @@ type Deletion struct {
 	// Root is the root's delete, nil where it is not selected; Rest the others.
 	Root *Change
 	Rest []*Change
-	// Begun reports that somebody's delete of the entity has begun and is not finished.
-	Begun bool
+	// known are the values of the key fields, as far as what was read tells them.
+	known []key.Value
 }
 
 // NewDeletion returns the removal of a selection. It refuses those that cannot be deleted:
@@ -52,6 +53,10 @@ func (del *Deletion) Single() (p selection.Part, ok bool) {
 	return s.Parts[0], true
 }
 
+// Unread is what the delete of a single item expects, whatever the item holds: that no staged
+// insert has put it.
+var Unread = write.Expect{Blind: true, Terms: []attr.Condition{item.Unstaged}}
+
 // Blind adds the delete of a single item, whatever it holds.
 func (del *Deletion) Blind(p selection.Part) error {
 	m := del.m
@@ -64,24 +69,18 @@ func (del *Deletion) Blind(p selection.Part) error {
 	}
 	ch := start(m, write.Delete, it, m.Place(it, p.PK, p.Range.Low))
 	ch.Unread = true
+	ch.Expect = Unread
 	del.Rest = append(del.Rest, ch)
 	return nil
 }
 
 // Loaded replaces the deletes by those of an entity's items as they were loaded.
 func (del *Deletion) Loaded(s *snapshot.Snapshot) {
-	del.Root, del.Rest, del.Begun = nil, nil, false
+	del.Root, del.Rest = nil, nil
+	del.known, _ = del.m.KeyFields(s.Old) // as far as they were loaded
 	for i, all := range s.Items {
 		for _, r := range all {
 			del.add(del.m.Schema.Items[i], r)
-		}
-	}
-	for at, h := range s.Hidden {
-		if h.Stored == nil {
-			continue
-		}
-		if it, _ := del.m.Schema.Match(del.m.TableIndex(at.Table), at.SK); it != nil {
-			del.add(it, h.Stored)
 		}
 	}
 }
@@ -89,12 +88,12 @@ func (del *Deletion) Loaded(s *snapshot.Snapshot) {
 // Found replaces the deletes by those of items as they were read. It returns the root,
 // nil for none.
 func (del *Deletion) Found(images []item.Image) *item.Image {
-	del.Root, del.Rest, del.Begun = nil, nil, false
+	del.Root, del.Rest = nil, nil
 	var root *item.Image
-	known := snapshot.Told(del.m, images)
+	del.known = snapshot.Told(del.m, images)
 	for i := range images {
 		f := &images[i]
-		if !Belongs(del.m, f, del.Selection.Identity, known) {
+		if !del.Belongs(f) {
 			continue
 		}
 		if del.m.IsRoot(f.Kind) {
@@ -102,18 +101,82 @@ func (del *Deletion) Found(images []item.Image) *item.Image {
 		}
 		del.add(f.Kind, snapshot.StoredOf(del.m, f))
 	}
-	if root != nil && del.Selection.Whole {
-		st, staged := root.Header.ReadStage()
-		del.Begun = staged && st.State == item.Deleting
+	for _, ch := range del.All() {
+		if old := ch.Expect.Old; old != nil { // it was read to be deleted: some of its values will do
+			ch.Expect.Old = write.SomeOldValues(ch.Place, ch.Stored.Raw)
+		}
 	}
 	return root
 }
 
+// Absent returns the delete of a root that is not there.
+func (del *Deletion) Absent() *Change {
+	at, err := del.m.RootPlace(del.Selection.Identity)
+	if err != nil {
+		panic(err) // it was checked before anything was read
+	}
+	return start(del.m, write.Delete, del.m.Root(), at)
+}
+
+// Difference is an item of a loaded entity that is not as it was loaded.
+type Difference struct {
+	item.Place
+	Field string
+	// What is "changed", "deleted" or "created".
+	What string
+}
+
+// Differences compares what is stored with the loaded entity that is to be deleted.
+func (del *Deletion) Differences(found []item.Image) []Difference {
+	var out []Difference
+	now := make(map[item.Place]*item.Image, len(found))
+	for i := range found {
+		now[found[i].Place] = &found[i]
+	}
+	for _, ch := range del.All() {
+		f := now[ch.Place]
+		delete(now, ch.Place)
+		switch {
+		case f == nil || f.Expired:
+			out = append(out, Difference{ch.Place, ch.Field, "deleted"})
+		case !ch.Before(f.Attributes, del.m.Now()):
+			out = append(out, Difference{ch.Place, ch.Field, "changed"})
+		}
+	}
+	for i := range found {
+		f := &found[i]
+		h := f.Header
+		if now[f.Place] == nil || f.Expired || !del.Belongs(f) {
+			continue
+		}
+		if h.Incarnation == nil || del.Root != nil && attr.Same(h.Incarnation, del.Root.Header.Incarnation) {
+			out = append(out, Difference{f.Place, f.Kind.Name, "created"})
+		}
+	}
+	return out
+}
+
+// Belongs reports whether an item is one that the delete removes.
+func (del *Deletion) Belongs(f *item.Image) bool {
+	return Belongs(del.m, f, del.Selection.Identity, del.known)
+}
+
+// Check refuses the delete of an item without a version that has more attributes than a
+// condition can compare.
+func (del *Deletion) Check() error {
+	for _, ch := range del.All() {
+		if err := comparable(ch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Belongs reports whether an item is one of an entity, or was left over from one: its key
-// agrees with the identity, and unless a staged insert has put it with the other key
-// fields' values, as far as they are known.
+// agrees with the identity, and of one without an incarnation the other key
+// fields' values as well, as far as they are known.
 func Belongs(m *model.Model, f *item.Image, identity, known []key.Value) bool {
-	return f.Kind != nil && m.Agrees(f, identity) && (f.Header.Attempt != nil || m.Agrees(f, known))
+	return f.Kind != nil && m.Agrees(f, identity) && (f.Header.Incarnation != nil || m.Agrees(f, known))
 }
 
 func (del *Deletion) add(it *schema.Item, r *snapshot.Stored) {

@@ -62,14 +62,10 @@ func TestNewDeletion(t *testing.T) {
 	}
 }
 
-// The items of a loaded entity are deleted as they were loaded, hidden ones included, the
-// root last.
+// The items of a loaded entity are deleted as they were loaded, the root last.
 func TestDeletionOfLoaded(t *testing.T) {
 	m := Of[Shop](t)
 	s, _ := load[Shop](t, m, whole(m, "1"), shop()[:4]...)
-	hidden := Images(t, m, stored("LINE#z", item.Attributes{"_a": B("x")}))[0]
-	s.Hide(hidden.Place, &snapshot.Hidden{Hidden: hidden.HiddenOf(), Stored: snapshot.StoredOf(m, &hidden)})
-	s.Hide(m.At(0, Text("SHOP#1"), Text("LINE#y")), &snapshot.Hidden{})
 	del, err := change.NewDeletion(m, s.Selection, false)
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +73,7 @@ func TestDeletionOfLoaded(t *testing.T) {
 	for range 2 {
 		del.Loaded(s) // a second time, it is the same
 	}
-	want := lines("delete PLAN if b'v-PLAN'", "delete ADDRESS if b'v-ADDRESS'", "delete LINE#a if b'v-LINE#a'", "delete LINE#z if b'v-LINE#z'", "delete HEAD if b'v-HEAD'")
+	want := lines("delete PLAN if b'v-PLAN'", "delete ADDRESS if b'v-ADDRESS'", "delete LINE#a if b'v-LINE#a'", "delete HEAD if b'v-HEAD'")
 	if got := show(del.All()); got != want || del.Root.SK.Text != "HEAD" {
 		t.Error(got)
 	}
@@ -98,25 +94,24 @@ func TestDeletionOfFound(t *testing.T) {
 		items []item.Attributes
 		want  string
 		root  bool
-		begun bool
 	}{
-		{"nothing", nil, "", false, false},
+		{"nothing", nil, "", false},
 		{
 			"its own",
 			[]item.Attributes{topic("T#n", nil), topic("T#n#001", nil), topic("T#o", nil), topic("T#o#001", nil), topic("X", nil)},
-			lines("delete BOARD#b T#n#001 if b'v'", "delete BOARD#b T#n if b'v'"), true, false,
+			lines("delete BOARD#b T#n#001 if b'v'", "delete BOARD#b T#n if b'v'"), true,
 		},
-		{"without a root", []item.Attributes{topic("T#n#001", item.Attributes{"_a": B("x")})}, "delete BOARD#b T#n#001 if b'v'", false, false},
-		{"begun", []item.Attributes{topic("T#n", item.Attributes{"_s": deleting}), topic("T#n#001", nil)}, lines("delete BOARD#b T#n#001 if b'v'", "delete BOARD#b T#n if b'v'"), true, true},
-		{"an insert that is not finished", []item.Attributes{topic("T#n", item.Attributes{"_s": item.NewStage(item.Inserting, Now).Value()})}, "delete BOARD#b T#n if b'v'", true, false},
+		{"without a root", []item.Attributes{topic("T#n#001", item.Attributes{"_a": B("x")})}, "delete BOARD#b T#n#001 if b'v'", false},
+		{"begun", []item.Attributes{topic("T#n", item.Attributes{"_s": deleting}), topic("T#n#001", nil)}, lines("delete BOARD#b T#n#001 if b'v'", "delete BOARD#b T#n if b'v'"), true},
+		{"an insert that is not finished", []item.Attributes{topic("T#n", item.Attributes{"_s": item.NewStage(item.Inserting, Now).Value()})}, "delete BOARD#b T#n if b'v'", true},
 	} {
 		del, err := change.NewDeletion(m, whole(m, "b", "n"), false)
 		if err != nil {
 			t.Fatal(err)
 		}
 		root := del.Found(Images(t, m, c.items...))
-		if got := show(del.All()); got != c.want || (root != nil) != c.root || del.Begun != c.begun {
-			t.Errorf("%s: %s, root %v, begun %v", c.name, got, root, del.Begun)
+		if got := show(del.All()); got != c.want || (root != nil) != c.root {
+			t.Errorf("%s: %s, root %v", c.name, got, root)
 		}
 	}
 }
@@ -155,7 +150,7 @@ func TestBlindDelete(t *testing.T) {
 }
 
 // Items of another value of a field that the keys name, which is told by the root, are not
-// the entity's, unless a staged insert has put them.
+// the entity's, unless they carry an incarnation: then they are left over.
 func TestBelongs(t *testing.T) {
 	m := Of[Ledger](t)
 	images := Images(t, m,
@@ -185,10 +180,10 @@ func TestFoundAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if del.Found([]item.Image{img}); !del.Begun {
-		t.Fatal("the delete that has begun is not noticed")
+	if del.Found([]item.Image{img}); del.Root == nil {
+		t.Fatal("the root is not noticed")
 	}
-	if del.Found(nil); del.Begun || del.Root != nil {
-		t.Error("the second reading found nothing, and the delete is still taken for begun")
+	if del.Found(nil); del.Root != nil {
+		t.Error("the second reading found nothing, and the root is still there")
 	}
 }

@@ -3,6 +3,8 @@ package change
 import (
 	"errors"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/schema"
@@ -27,6 +29,11 @@ type Diff struct {
 	Keys  snapshot.Keys
 	Old   []key.Value
 	Moves bool
+	// RootMoves reports that the root does as well: another key field may only move elements.
+	RootMoves bool
+	// Untold reports that something new is put and that nothing which was loaded tells the
+	// entity's incarnation: the root has to be read first.
+	Untold bool
 }
 
 // Faults are all that is wrong with a value, one error each.
@@ -49,7 +56,7 @@ func (f Faults) Unwrap() []error { return f }
 // stored. It may say no of one that is, never yes of one that is not.
 func Unchanged(s *snapshot.Snapshot, doubts Doubts, v any) bool {
 	c := s.Model.Codec
-	if s.Fresh || len(doubts) > 0 || s.Moving != nil || !c.SameKeyFields(v, s.Old) {
+	if s.Fresh || len(doubts) > 0 || !c.SameKeyFields(v, s.Old) {
 		return false
 	}
 	for i, it := range s.Model.Schema.Items {
@@ -78,8 +85,10 @@ type differ struct {
 	o Options
 	// expiryChanged reports that the expiry of all items (ttl,all) did.
 	expiryChanged bool
-	faults        Faults
-	few           [1]*Change // room for those of most saves
+	// incarnation is what new items carry; nil until the first.
+	incarnation types.AttributeValue
+	faults      Faults
+	few         [1]*Change // room for those of most saves
 }
 
 // Of compares a value with its snapshot. It does no I/O. The error is a single fault, or
@@ -130,7 +139,7 @@ func (d *differ) compareExpiry() error {
 func (d *differ) identify() error {
 	m, s := d.m, d.s
 	same := !s.Fresh && m.Codec.SameKeyFields(d.v, s.Old)
-	if same && s.KeyFields != nil && s.Moving == nil {
+	if same && s.KeyFields != nil {
 		d.Keys.KeyFields, d.Old, d.Keys.PK = s.KeyFields, s.KeyFields, s.PK
 		return nil
 	}
@@ -142,8 +151,6 @@ func (d *differ) identify() error {
 		return err
 	}
 	switch {
-	case s.Moving != nil:
-		d.Old, d.Moves = s.Moving, true
 	case same:
 		s.KeyFields = d.Keys.KeyFields
 		fallthrough
@@ -156,7 +163,7 @@ func (d *differ) identify() error {
 		}
 	}
 	if same {
-		return nil // a move that was interrupted goes on, or back
+		return nil
 	}
 	return d.move()
 }
@@ -171,6 +178,11 @@ func (d *differ) move() error {
 	o := d.m.Schema.KeyFields[changed]
 	if !d.o.Move {
 		return &KeyChanged{Field: o.Name, Old: d.Old[changed].String(), New: d.Keys.KeyFields[changed].String()}
+	}
+	from, _ := d.m.RootPlace(d.m.Identity(d.Old)) // where it was loaded from
+	to, err := d.m.RootPlace(d.m.Identity(d.Keys.KeyFields))
+	if d.RootMoves = from != to; err != nil {
+		return err
 	}
 	if !d.s.Selection.Whole {
 		return d.m.FieldErrorf(o.Name, "Move needs the whole entity, and only a part was loaded: load it by its key")

@@ -116,35 +116,42 @@ func (d Doubts) Late(changes []*Change) Doubts {
 	return late
 }
 
-// ToldBy returns the latest doubt whose version a stored item has, nil for none.
+// ToldBy returns the latest doubt that a stored item shows to have been applied, nil for
+// none.
 func (d Doubts) ToldBy(at item.Place, stored item.Attributes) *Doubt {
 	for _, x := range slices.Backward(d) {
-		if slices.ContainsFunc(x.Tellers, func(r *write.Request) bool { return r.Place == at && r.Token != nil && r.Wrote(stored) }) {
+		if stored != nil && slices.ContainsFunc(x.Tellers, func(r *write.Request) bool { return r.Place == at && x.told(r, stored) }) {
 			return x
 		}
 	}
 	return nil
 }
 
-// Applied finds out whether the write was applied: one of its items has the version that
-// it gave it or, where it gives none, all are what it makes of them. look reads an item.
-func (x *Doubt) Applied(now time.Time, look func(*write.Request) (item.Attributes, error)) (bool, error) {
-	versioned := slices.ContainsFunc(x.Tellers, func(r *write.Request) bool { return r.Token != nil })
+// told reports whether the item of one of its requests shows that the write was applied: a
+// single delete, once its item is gone, has done what it was to do.
+func (x *Doubt) told(r *write.Request, stored item.Attributes) bool {
+	return (r.Tells() || r.Kind == write.Delete && len(x.Tellers) == 1) && r.Wrote(stored)
+}
+
+// Applied finds out whether the write was applied: one of its items shows it or, where
+// nothing tells it from others' writes, all are what it makes of them. look reads an item.
+func (x *Doubt) Applied(look func(*write.Request) (item.Attributes, error)) (bool, error) {
+	tells := slices.ContainsFunc(x.Tellers, (*write.Request).Tells)
 	for _, r := range x.Tellers {
-		if versioned && r.Token == nil {
+		if tells && !r.Tells() {
 			continue
 		}
 		stored, err := look(r)
 		switch {
 		case err != nil:
 			return false, err
-		case versioned && r.Wrote(stored):
+		case tells && r.Wrote(stored):
 			return true, nil
-		case versioned && r.Before(stored, now), !versioned && !r.Holds(stored):
+		case !tells && !r.Holds(stored):
 			return false, nil
 		}
 	}
-	return !versioned, nil
+	return !tells, nil
 }
 
 // InDoubt says that the outcome of writes is still not known.
@@ -174,10 +181,11 @@ func (d *differ) fence(doubts Doubts) error {
 		}
 		r := d.s.Versioned(x.Changes[i].Place)
 		bump := of(d.m, write.Update, x.Changes[i].Item, r)
-		bump.NewSize = r.Size + d.m.Reserved.Grows(r.Header, !d.m.KeepsAttempt(bump.Item))
+		bump.NewSize = r.Size + d.m.Reserved.Grows(r.Header, d.m.DropsMark(bump.Item))
 		bump.Shown = []string{d.m.Reserved.AssignVersion(nil).Name}
 		bump.expectStored()
-		bump.dropAttempt(d.m)
+		bump.dropMark(d.m)
+		d.Checks = slices.DeleteFunc(d.Checks, func(ch *Change) bool { return ch.Place == bump.Place })
 		d.Changes = append(d.Changes, bump)
 	}
 	if len(open) > 0 {

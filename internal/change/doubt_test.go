@@ -113,13 +113,13 @@ func TestApplied(t *testing.T) {
 		{"values, one is not", y, map[string]item.Attributes{"HEAD": {"Count": N("2")}, "SIDE": {"Side": S("left")}}, false},
 		{"values, as before", y, map[string]item.Attributes{"HEAD": {"Count": N("1")}, "SIDE": {"Side": S("left")}}, false},
 	} {
-		got, err := c.x.Applied(Now, func(r *write.Request) (item.Attributes, error) { return c.items[r.SK.Text], nil })
+		got, err := c.x.Applied(func(r *write.Request) (item.Attributes, error) { return c.items[r.SK.Text], nil })
 		if err != nil || got != c.want {
 			t.Errorf("%s: %v %v", c.name, got, err)
 		}
 	}
 	broken := errors.New("broken")
-	if _, err := x.Applied(Now, func(*write.Request) (item.Attributes, error) { return nil, broken }); !errors.Is(err, broken) {
+	if _, err := x.Applied(func(*write.Request) (item.Attributes, error) { return nil, broken }); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 }

@@ -125,7 +125,7 @@ func (d *differ) write(rec model.Record, r *snapshot.Stored, sets, removes []ite
 	r.Order = rec.Pos.Index
 	ch := of(d.m, write.Update, rec.Item, r)
 	ch.Record, ch.Pos, ch.Set, ch.Remove = rec.Value, rec.Pos, sets, removes
-	ch.NewSize = r.Size + d.m.Reserved.Grows(r.Header, !d.m.KeepsAttempt(rec.Item))
+	ch.NewSize = r.Size + d.m.Reserved.Grows(r.Header, d.m.DropsMark(rec.Item))
 	for _, a := range sets {
 		ch.NewSize += attr.AttributeSize(a.Name, a.Value) - r.StoredSize(a.Index)
 	}
@@ -140,7 +140,7 @@ func (d *differ) write(rec model.Record, r *snapshot.Stored, sets, removes []ite
 	}
 	ch.expectStored()
 	if ch.Kind == write.Update {
-		ch.dropAttempt(d.m)
+		ch.dropMark(d.m)
 	}
 	d.add(ch)
 }
@@ -158,12 +158,32 @@ func (d *differ) put(rec model.Record, at item.Place, from *snapshot.Stored) {
 		d.fail(err)
 		return
 	}
+	d.incarnate(ch)
 	ch.Expect = write.Expect{Absent: true, Instead: d.s.HiddenAt(at)}
 	if ch.Expect.Instead != nil {
 		ch.OldSize = ch.Expect.Instead.Size
 	}
 	ch.Unread = d.m.Reserved.Expires()
 	d.add(ch)
+}
+
+// incarnate gives a new item its entity's incarnation: that of what was loaded, or of an
+// entity that is new at its place one of its own.
+func (d *differ) incarnate(ch *Change) {
+	fresh := d.s.Fresh || d.RootMoves
+	if d.incarnation == nil && fresh {
+		d.incarnation = item.NewToken()
+	} else if d.incarnation == nil {
+		var told bool
+		d.incarnation, told = d.s.Incarnation()
+		d.Untold = !told
+	}
+	if d.incarnation != nil {
+		ch.NewSize += item.AssignIncarnation(d.incarnation).Into(ch.Put)
+	}
+	if fresh && ch.Root {
+		ch.Incarnation = d.incarnation
+	}
 }
 
 // fill encodes all attributes of a put. from holds unknown ones to take along.
@@ -224,8 +244,12 @@ func (d *differ) replace(ch *Change) error {
 	if err := fill(d.m, ch, expiry, ch.Stored); err != nil {
 		return err
 	}
-	if d.m.KeepsAttempt(ch.Item) && ch.Stored.Header.Attempt != nil {
-		ch.NewSize += item.AssignAttempt(ch.Stored.Header.Attempt).Into(ch.Put)
+	h := ch.Stored.Header
+	if h.Incarnation != nil {
+		ch.NewSize += item.AssignIncarnation(h.Incarnation).Into(ch.Put)
+	}
+	if h.Stage != nil && !d.m.DropsMark(ch.Item) {
+		ch.NewSize += item.Assignment{Name: item.DropMark.Name, Value: h.Stage}.Into(ch.Put)
 	}
 	// What was cleared is not put again.
 	for _, a := range removed {

@@ -2,6 +2,7 @@ package change
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -36,10 +37,12 @@ type PatchItem struct {
 	upsert bool
 	// where are the conditions that the caller gave.
 	where []attr.Condition
-	// attempt is the staged insert that the item came with, once its root was seen live;
+	// incarnation is that of the live entity that a staged insert has put the item with;
 	// hidden is what was left over in its place.
-	attempt types.AttributeValue
-	hidden  *item.Hidden
+	incarnation types.AttributeValue
+	hidden      *item.Hidden
+	// plain is the request as it is where nothing is in the way.
+	plain *write.Request
 }
 
 // NewPatch makes a patch's item changes. It does no I/O.
@@ -305,7 +308,7 @@ func (x *Patch) finish() error {
 // expect sets what must be true of the stored item.
 func (ch *PatchItem) expect() {
 	ch.Expect = write.Expect{Blind: true}
-	if ch.Absent {
+	if ch.Absent || ch.hidden != nil {
 		ch.Expect.Absent, ch.Expect.Instead = true, ch.hidden
 		return
 	}
@@ -317,28 +320,26 @@ func (ch *PatchItem) expect() {
 func (ch *PatchItem) ours() attr.Condition {
 	switch {
 	case ch.Root:
-		return item.NoStage
-	case ch.attempt != nil:
-		return func(x *attr.Expression) string { return item.AttemptIs(x, ch.attempt) }
-	case ch.hidden != nil:
-		return func(x *attr.Expression) string {
-			return "(" + item.NoAttempt(x) + " OR " + item.AttemptIs(x, ch.hidden.Attempt) + ")"
-		}
+		return item.LiveRoot
+	case ch.incarnation != nil:
+		return func(x *attr.Expression) string { return item.IncarnationIs(x, ch.incarnation) }
 	}
-	return item.NoAttempt
+	return item.Unstaged
 }
 
-// Stray returns the indexes of the items that carry a staged insert's attempt which the
-// patch did not reckon with. stored are the items as they are.
+// Stray returns the indexes of the items in whose way is something that may not be the live
+// entity's, and that the patch did not reckon with: what a staged insert has put, and of
+// something new any other item. stored are the items as they are.
 func (x *Patch) Stray(stored []item.Attributes) []int {
 	var stray []int
 	for i, ch := range x.Items {
-		attempt := x.m.Reserved.Header(stored[i]).Attempt
-		known := ch.attempt
-		if ch.hidden != nil {
-			known = ch.hidden.Attempt
-		}
-		if attempt != nil && !ch.Root && !attr.Same(attempt, known) {
+		h := x.m.Reserved.Header(stored[i])
+		switch {
+		case stored[i] == nil, ch.Root, ch.hidden.Is(h):
+		case ch.hidden != nil: // what was to be replaced is no more
+			stray = append(stray, i)
+		case h.Incarnation == nil, attr.Same(h.Incarnation, ch.incarnation):
+		case ch.Absent, h.Stage != nil:
 			stray = append(stray, i)
 		}
 	}
@@ -346,18 +347,55 @@ func (x *Patch) Stray(stored []item.Attributes) []int {
 }
 
 // OfLive makes the patch reckon with an item that came with the live entity.
-func (ch *PatchItem) OfLive(attempt types.AttributeValue) {
-	ch.attempt = attempt
-	if ch.Kind == write.Update && !slices.Contains(ch.Remove, item.DropAttempt) {
-		ch.Remove = append(ch.Remove, item.DropAttempt)
+func (ch *PatchItem) OfLive(incarnation types.AttributeValue) {
+	ch.Plain()
+	ch.incarnation = incarnation
+	if ch.Kind == write.Put {
+		ch.carry(incarnation)
 	}
 	ch.expect()
 }
 
-// Replacing makes the patch put its item in place of what was left over.
-func (ch *PatchItem) Replacing(h item.Hidden) {
-	ch.hidden, ch.OldSize = &h, h.Size
+// Plain makes the patch what it was before it met something in its way.
+func (ch *PatchItem) Plain() {
+	if ch.plain != nil {
+		ch.Request = *ch.plain
+	}
+	ch.incarnation, ch.hidden = nil, nil
 	ch.expect()
+}
+
+// Upserts reports whether the patch makes the item where it is not there.
+func (ch *PatchItem) Upserts() bool { return ch.Kind == write.Put || ch.upsert && !ch.Item.Element() }
+
+// Replacing makes the patch put its item in place of what was left over, with the
+// incarnation of the live entity, nil where there is none.
+func (ch *PatchItem) Replacing(h *item.Hidden, incarnation types.AttributeValue) {
+	ch.Plain()
+	before := ch.Request
+	before.Put = maps.Clone(ch.Put)
+	ch.plain = &before
+	if ch.Kind == write.Update {
+		ch.Put = ch.Key()
+		for _, list := range [][]item.Assignment{ch.Defaults, ch.Increments, ch.Set} {
+			for _, a := range list {
+				a.Into(ch.Put)
+			}
+		}
+		ch.Kind = write.Put
+	}
+	ch.hidden, ch.OldSize = h, h.Size
+	ch.carry(incarnation)
+	ch.expect()
+}
+
+// carry gives the item that is put an incarnation.
+func (ch *PatchItem) carry(incarnation types.AttributeValue) {
+	if incarnation == nil {
+		return
+	}
+	item.AssignIncarnation(incarnation).Into(ch.Put)
+	ch.NewSize = attr.ItemSize(ch.Put) + ch.Reserved.VersionSize()
 }
 
 // fillKeys makes an item that Upsert may create store what the entity is known by, where

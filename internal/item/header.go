@@ -16,9 +16,8 @@ import (
 //
 //   - the version, a token that is new at each write of the item and compared by the next;
 //   - the expiry: the tables' TTL attribute, in epoch seconds;
-//   - the stage (_s) of a root that is not live;
-//   - the attempt (_a) of an item that a staged insert has put, and of the live root that
-//     it belongs to.
+//   - the incarnation (_a) of the entity that an item is of;
+//   - the stage (_s) of a root, and the mark of an item that a staged insert has put.
 type Reserved struct {
 	// Version is "" for a model without versions, TTL for one whose items do not expire.
 	Version, TTL string
@@ -28,11 +27,11 @@ type Reserved struct {
 func ReservedOf(e *schema.Entity) Reserved { return Reserved{Version: e.Version, TTL: e.TTL} }
 
 // Header is what an item holds under the reserved names, nil for what is not stored.
-type Header struct{ Version, Expiry, Stage, Attempt types.AttributeValue }
+type Header struct{ Version, Expiry, Stage, Incarnation types.AttributeValue }
 
 // Header returns an item's header.
 func (r Reserved) Header(a Attributes) Header {
-	h := Header{Stage: a[schema.State], Attempt: a[schema.Attempt]}
+	h := Header{Stage: a[schema.State], Incarnation: a[schema.Incarnation]}
 	if r.Version != "" {
 		h.Version = a[r.Version]
 	}
@@ -45,12 +44,12 @@ func (r Reserved) Header(a Attributes) Header {
 // Has reports whether a name is reserved on items of a kind: the TTL attribute is where
 // the kind has an expiry.
 func (r Reserved) Has(name string, it *schema.Item) bool {
-	return name == schema.State || name == schema.Attempt || name != "" && (name == r.Version || name == r.TTL && it.Expiry != nil)
+	return name == schema.State || name == schema.Incarnation || name != "" && (name == r.Version || name == r.TTL && it.Expiry != nil)
 }
 
 // Names lists the names that tell whether an item is there.
 func (r Reserved) Names() []string {
-	names := []string{schema.Attempt, schema.State}
+	names := []string{schema.Incarnation, schema.State}
 	if r.TTL != "" {
 		names = append(names, r.TTL)
 	}
@@ -75,7 +74,7 @@ func (r Reserved) Expired(a Attributes, now time.Time) bool {
 // compared with the one that was read only.
 const TokenSize = 8
 
-// NewToken returns a new version, or attempt.
+// NewToken returns a new version, or incarnation.
 func NewToken() types.AttributeValue {
 	b := make([]byte, TokenSize)
 	_, _ = rand.Read(b) // never fails
@@ -91,14 +90,14 @@ func (r Reserved) VersionSize() int {
 }
 
 // Grows returns by how many bytes a write of the item changes its header: it gives the
-// item a version, and with drop it takes the attempt away.
+// item a version, and with drop it takes the mark of a staged insert away.
 func (r Reserved) Grows(h Header, drop bool) int {
 	n := r.VersionSize()
 	if n > 0 && h.Version != nil {
 		n -= attr.AttributeSize(r.Version, h.Version)
 	}
-	if drop && h.Attempt != nil {
-		n -= attr.AttributeSize(schema.Attempt, h.Attempt)
+	if drop && h.Stage != nil {
+		n -= attr.AttributeSize(schema.State, h.Stage)
 	}
 	return n
 }

@@ -6,41 +6,40 @@ import (
 	"github.com/itemize/itemize/internal/attr"
 )
 
-// Hidden is an item that is stored and not there: expired, or left over from a staged
-// write that never went live. An insert may replace it.
+// Hidden is an item that is stored and not there, as it was found: the root of a staged write
+// that is not finished, or an item of an entity that is no more. A put may replace it, as
+// long as it is what was found.
 type Hidden struct {
-	Size    int
-	Expired bool
-	// Attempt is that of a part, Stage that of a root.
-	Attempt, Stage types.AttributeValue
+	Size   int
+	Header Header
 }
 
-// HiddenOf returns what is known of a hidden item.
-func (i *Image) HiddenOf() Hidden {
-	return Hidden{Size: i.Size, Attempt: i.Header.Attempt, Expired: i.Expired}
+// HiddenOf returns what is known of an item in the way of a put.
+func (r Reserved) HiddenOf(stored Attributes) *Hidden {
+	return &Hidden{Size: attr.ItemSize(stored), Header: r.Header(stored)}
 }
 
-// Is reports whether a stored item is the one that was met.
+// Is reports whether a stored item is the one that was found.
 func (h *Hidden) Is(stored Header) bool {
+	if h == nil {
+		return false
+	}
+	same := func(a, b types.AttributeValue) bool { return a != nil && attr.Same(a, b) }
+	if h.Header.Version != nil {
+		return same(h.Header.Version, stored.Version)
+	}
+	return stored.Version == nil && same(h.Header.Incarnation, stored.Incarnation)
+}
+
+// Instead requires what was found: its version, or of an item without one its incarnation.
+func (r Reserved) Instead(x *attr.Expression, h *Hidden) string {
 	switch {
 	case h == nil:
-		return false
-	case h.Stage != nil:
-		return attr.Same(stored.Stage, h.Stage)
-	}
-	return h.Attempt != nil && attr.Same(stored.Attempt, h.Attempt)
-}
-
-// Term requires that what is stored is the hidden item, "" for one that only its
-// expiry tells.
-func (h *Hidden) Term(x *attr.Expression) string {
-	switch {
-	case h == nil, h.Expired:
 		return ""
-	case h.Stage != nil:
-		return StageIs(x, h.Stage)
-	case h.Attempt != nil:
-		return AttemptIs(x, h.Attempt)
+	case h.Header.Version != nil:
+		return r.VersionIs(x, h.Header.Version)
+	case h.Header.Incarnation != nil:
+		return IncarnationIs(x, h.Header.Incarnation)
 	}
 	return ""
 }

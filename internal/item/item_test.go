@@ -45,10 +45,10 @@ func TestPlace(t *testing.T) {
 func TestHeader(t *testing.T) {
 	a := Attributes{"_v": bytes("v"), "ttl": number("5"), "_s": text("s"), "_a": bytes("a")}
 	all := Reserved{Version: "_v", TTL: "ttl"}
-	if h := all.Header(a); h.Version == nil || h.Expiry == nil || h.Stage == nil || h.Attempt == nil {
+	if h := all.Header(a); h.Version == nil || h.Expiry == nil || h.Stage == nil || h.Incarnation == nil {
 		t.Errorf("%+v", h)
 	}
-	if h := (Reserved{}).Header(a); h.Version != nil || h.Expiry != nil || h.Stage == nil || h.Attempt == nil {
+	if h := (Reserved{}).Header(a); h.Version != nil || h.Expiry != nil || h.Stage == nil || h.Incarnation == nil {
 		t.Errorf("%+v", h)
 	}
 	kind := &schema.Item{Expiry: &schema.Value{}}
@@ -84,9 +84,10 @@ func TestExpired(t *testing.T) {
 	}
 }
 
-// A write changes the size of a header by the version that it adds or replaces, and the
-// attempt that it drops.
+// A write changes the size of a header by the version that it adds or replaces, and the mark
+// of a staged insert that it drops. The incarnation stays.
 func TestGrows(t *testing.T) {
+	marked := Header{Version: NewToken(), Stage: MarkStaged.Value, Incarnation: NewToken()}
 	for _, c := range []struct {
 		name     string
 		reserved Reserved
@@ -97,8 +98,9 @@ func TestGrows(t *testing.T) {
 		{"the first version", Reserved{Version: "_v"}, Header{}, false, 10},
 		{"the next", Reserved{Version: "_v"}, Header{Version: NewToken()}, false, 0},
 		{"in place of a longer one", Reserved{Version: "_v"}, Header{Version: text("0123456789")}, false, -2},
-		{"dropping the attempt", Reserved{Version: "_v"}, Header{Version: NewToken(), Attempt: NewToken()}, true, -10},
-		{"keeping it", Reserved{Version: "_v"}, Header{Version: NewToken(), Attempt: NewToken()}, false, 0},
+		{"dropping the mark", Reserved{Version: "_v"}, marked, true, -MarkStaged.Size()},
+		{"dropping none", Reserved{Version: "_v"}, Header{Version: NewToken(), Incarnation: NewToken()}, true, 0},
+		{"keeping it", Reserved{Version: "_v"}, marked, false, 0},
 		{"without versions", Reserved{}, Header{Version: NewToken()}, false, 0},
 	} {
 		if got := c.reserved.Grows(c.h, c.drop); got != c.want {
@@ -110,87 +112,67 @@ func TestGrows(t *testing.T) {
 	}
 }
 
-// A hidden item is recognized by its stage or its attempt, and can be named in a
-// condition, unless only its expiry hides it.
+// What was found in the way of a put is recognized, and named in a condition, by its version
+// alone: another version is another item, of the same incarnation too. Only an item without
+// a version is known by its incarnation; one with neither is not replaced.
 func TestHidden(t *testing.T) {
-	stage := Stage{Inserting, bytes("x"), time.Unix(7, 0)}
+	r := Reserved{Version: "_v"}
+	item := func(version, incarnation string) Attributes {
+		a := Attributes{}
+		if version != "" {
+			a["_v"] = bytes(version)
+		}
+		if incarnation != "" {
+			a["_a"] = bytes(incarnation)
+		}
+		return a
+	}
 	for _, c := range []struct {
-		name   string
-		h      *Hidden
-		stored Header
-		is     bool
-		term   string
+		name          string
+		found, stored Attributes
+		is            bool
+		term          string
 	}{
-		{"nothing", nil, Header{}, false, ""},
-		{"a part", &Hidden{Attempt: bytes("x")}, Header{Attempt: bytes("x")}, true, "#0 = :0"},
-		{"another part", &Hidden{Attempt: bytes("x")}, Header{Attempt: bytes("y")}, false, "#0 = :0"},
-		{"a part that was written since", &Hidden{Attempt: bytes("x")}, Header{}, false, "#0 = :0"},
-		{"a root", &Hidden{Stage: stage.Value(), Attempt: bytes("x")}, Header{Stage: stage.Value()}, true, "#0 = :0"},
-		{"another root", &Hidden{Stage: stage.Value()}, Header{Stage: text("other")}, false, "#0 = :0"},
-		{"an expired item", &Hidden{Expired: true}, Header{}, false, ""},
-		{"an expired part", &Hidden{Expired: true, Attempt: bytes("x")}, Header{Attempt: bytes("x")}, true, ""},
+		{"the same", item("v", "x"), item("v", "x"), true, "#0 = :0 _v"},
+		{"written since", item("v", "x"), item("w", "x"), false, "#0 = :0 _v"},
+		{"gone", item("v", "x"), nil, false, "#0 = :0 _v"},
+		{"its version lost", item("v", "x"), item("", "x"), false, "#0 = :0 _v"},
+		{"without a version", item("", "x"), item("", "x"), true, "#0 = :0 _a"},
+		{"without a version, and of another", item("", "x"), item("", "y"), false, "#0 = :0 _a"},
+		{"without a version, and written since", item("", "x"), item("v", "x"), false, "#0 = :0 _a"},
+		{"with neither", item("", ""), item("", ""), false, ""},
 	} {
 		var x attr.Expression
-		if got := c.h.Is(c.stored); got != c.is {
-			t.Errorf("%s: %v", c.name, got)
+		h := r.HiddenOf(c.found)
+		if got := h.Is(r.Header(c.stored)); got != c.is || h.Size != attr.ItemSize(c.found) {
+			t.Errorf("%s: %v, of %d bytes", c.name, got, h.Size)
 		}
-		if got := c.h.Term(&x); got != c.term {
+		got := r.Instead(&x, h)
+		for _, name := range x.Names() {
+			got += " " + name
+		}
+		if got != c.term {
 			t.Errorf("%s: %q", c.name, got)
 		}
 	}
-	img := Image{Size: 5, Expired: true, Header: Header{Attempt: bytes("x"), Stage: text("s")}}
-	if h := img.HiddenOf(); h.Size != 5 || !h.Expired || !attr.Same(h.Attempt, bytes("x")) || h.Stage != nil {
-		t.Errorf("%+v", h)
-	}
-}
-
-// A root is live with an attempt only if it went live with one: not while it carries a
-// stage, is expired, or is none.
-func TestLivenessOf(t *testing.T) {
-	l := Liveness{bytes("x"), time.Unix(7, 0)}
-	live := Header{Attempt: l.Assign().Value}
-	if got := LivenessOf(&Image{Header: live}); !attr.Same(got.Attempt, l.Attempt) || !got.Since.Equal(l.Since) {
-		t.Errorf("%+v", got)
-	}
-	staged := live
-	staged.Stage = NewStage(Deleting, l.Since).Value()
-	for name, root := range map[string]*Image{
-		"none": nil, "not staged": {}, "not live": {Header: staged}, "expired": {Header: live, Expired: true}, "a part's": {Header: Header{Attempt: bytes("x")}},
-	} {
-		if got := LivenessOf(root); got.Attempt != nil {
-			t.Errorf("%s: %+v", name, got)
-		}
-	}
-}
-
-// A stage of a form that is not known is a stage all the same: its root is not live.
-func TestStageOfAnotherForm(t *testing.T) {
-	if _, ok := (Header{}).ReadStage(); ok {
-		t.Error("no stage is one")
-	}
-	for _, v := range []types.AttributeValue{text("x"), &types.AttributeValueMemberM{}} {
-		st, ok := Header{Stage: v}.ReadStage()
-		if !ok || st.Pending() != "its root is not live" {
-			t.Errorf("%v: %+v", v, st)
-		}
-	}
-	if a, b := NewStage(Inserting, time.Now()), NewStage(Inserting, time.Now()); a.Is(b) || !a.Is(a) {
-		t.Error("two stages are of one attempt")
+	var none *Hidden
+	if none.Is(Header{}) || r.Instead(new(attr.Expression), none) != "" {
+		t.Error("nothing was found, and is recognized")
 	}
 }
 
 // Assignments know their size, and change a header where they are to it.
 func TestAssignments(t *testing.T) {
 	var h Header
-	stage, attempt := NewStage(Inserting, time.Unix(7, 0)).Assign(), AssignAttempt(bytes("x"))
-	if !h.Set(stage) || !h.Set(attempt) || h.Set(Assignment{Name: "x", Value: text("y")}) || h.Stage == nil || h.Attempt == nil {
+	stage, incarnation := NewStage(Inserting, time.Unix(7, 0)).Assign(), AssignIncarnation(bytes("x"))
+	if !h.Set(stage) || !h.Set(incarnation) || h.Set(Assignment{Name: "x", Value: text("y")}) || h.Stage == nil || h.Incarnation == nil {
 		t.Errorf("%+v", h)
 	}
-	if !h.Set(EndStage) || !h.Set(DropAttempt) || h.Stage != nil || h.Attempt != nil {
+	if !h.Set(DropMark) || h.Stage != nil || h.Incarnation == nil {
 		t.Errorf("%+v", h)
 	}
 	to := Attributes{}
-	if n := attempt.Into(to); n != attempt.Size() || n != attr.ItemSize(to) || DropAttempt.Size() != 0 || to[schema.Attempt] == nil {
+	if n := incarnation.Into(to); n != incarnation.Size() || n != attr.ItemSize(to) || DropMark.Size() != 0 || to[schema.Incarnation] == nil {
 		t.Errorf("%d bytes: %v", n, to)
 	}
 }

@@ -9,62 +9,80 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// A staged write makes an entity of any size appear, or disappear, at once:
+// An entity has an incarnation, random, that its root and its items carry (_a): an item is
+// the entity's if it carries the root's, or none. A staged write makes an entity of any size
+// appear, or disappear, at once (_s):
 //
-//   - The root carries a stage as long as it is not live: what is being done, by which
-//     attempt, and since when. A root with a stage is not found.
-//   - The items that an insert puts carry its attempt. They are there if the live root
-//     carries the same attempt, with the time since when; the next write of an item drops
-//     it.
-//   - Attempts are random, not numbered: a number would start over once a root is deleted,
-//     and a slow writer's late put could join the next entity.
+//   - The root carries a stage: what is being done, and since when. It is live without one,
+//     or where that is Live. A root that is not live is not found.
+//   - The items that a staged insert puts are marked as staged. The next save of one, which
+//     knows the entity live, takes the mark away.
 
-// State is what is being done to an entity whose root is not live.
+// State is what is being done to an entity.
 type State string
 
 // The states.
 const (
 	Inserting State = "inserting"
 	Deleting  State = "deleting"
+	Live      State = "live"
 )
 
-// Stage is the stage of a root that is not live.
+// Stage is the stage of a root.
 type Stage struct {
-	State   State
-	Attempt types.AttributeValue
-	Since   time.Time
+	State State
+	// By tells one delete from another, nil of others.
+	By    types.AttributeValue
+	Since time.Time
 }
 
-// NewStage returns a stage with an attempt of its own.
-func NewStage(s State, now time.Time) Stage { return Stage{s, NewToken(), now} }
+// NewStage returns a stage that begins now.
+func NewStage(s State, now time.Time) Stage {
+	st := Stage{State: s, Since: now}
+	if s == Deleting {
+		st.By = NewToken()
+	}
+	return st
+}
 
 // Value returns the stage as it is stored.
 func (s Stage) Value() types.AttributeValue {
-	return &types.AttributeValueMemberM{Value: Attributes{
-		"state":   &types.AttributeValueMemberS{Value: string(s.State)},
-		"attempt": s.Attempt,
-		"since":   Epoch(s.Since),
-	}}
+	m := Attributes{stateName: &types.AttributeValueMemberS{Value: string(s.State)}, "since": Epoch(s.Since)}
+	if s.By != nil {
+		m["by"] = s.By
+	}
+	return &types.AttributeValueMemberM{Value: m}
 }
+
+const stateName = "state"
 
 // Assign returns the assignment of the stage to its attribute.
 func (s Stage) Assign() Assignment { return Assignment{schema.State, Unlisted, s.Value()} }
 
-// Is reports whether two stages are of one attempt.
-func (s Stage) Is(o Stage) bool { return attr.Same(s.Attempt, o.Attempt) }
-
-// ReadStage returns the stage of a root; ok is false for a live one.
-func (h Header) ReadStage() (s Stage, ok bool) {
+// ReadStage returns the stage of a root, the zero Stage for one without.
+func (h Header) ReadStage() Stage {
+	var s Stage
 	m, ok := h.Stage.(*types.AttributeValueMemberM)
 	if !ok {
-		return Stage{}, h.Stage != nil
+		return s
 	}
-	if state, ok := m.Value["state"].(*types.AttributeValueMemberS); ok {
+	if state, ok := m.Value[stateName].(*types.AttributeValueMemberS); ok {
 		s.State = State(state.Value)
 	}
-	s.Since = readEpoch(m.Value["since"])
-	s.Attempt = m.Value["attempt"]
-	return s, true
+	s.By, s.Since = m.Value["by"], readEpoch(m.Value["since"])
+	return s
+}
+
+// Live reports whether a root is live, as far as its stage decides it.
+func (h Header) Live() bool { return h.Stage == nil || h.ReadStage().State == Live }
+
+// LiveSince returns when a root went live, by the clock of who did that; the zero time for
+// one that was not staged.
+func (h Header) LiveSince() time.Time {
+	if s := h.ReadStage(); s.State == Live {
+		return s.Since
+	}
+	return time.Time{}
 }
 
 // Pending describes the stage in messages.
@@ -78,41 +96,17 @@ func (s Stage) Pending() string {
 	return "its root is not live"
 }
 
-// Liveness is what a live root of a staged insert carries.
-type Liveness struct {
-	// Attempt is the insert's, nil for a root that is not live or was not staged.
-	Attempt types.AttributeValue
-	// Since is when it went live, by the writer's clock.
-	Since time.Time
+// AssignIncarnation returns the assignment of an incarnation, which changes nothing of what
+// the model lists.
+func AssignIncarnation(a types.AttributeValue) Assignment {
+	return Assignment{schema.Incarnation, Unlisted, a}
 }
 
-// Assign returns the assignment of the liveness to its attribute.
-func (l Liveness) Assign() Assignment {
-	return Assignment{schema.Attempt, Unlisted, &types.AttributeValueMemberM{Value: Attributes{"attempt": l.Attempt, "since": Epoch(l.Since)}}}
-}
-
-// LivenessOf returns the liveness of a root; root is nil for none.
-func LivenessOf(root *Image) Liveness {
-	if root == nil || root.Header.Stage != nil || root.Expired {
-		return Liveness{}
-	}
-	m, ok := root.Header.Attempt.(*types.AttributeValueMemberM)
-	if !ok {
-		return Liveness{}
-	}
-	return Liveness{m.Value["attempt"], readEpoch(m.Value["since"])}
-}
-
-// AssignAttempt returns the assignment of an attempt to a part that a staged insert puts.
-func AssignAttempt(attempt types.AttributeValue) Assignment {
-	return Assignment{schema.Attempt, Unlisted, attempt}
-}
-
-// DropAttempt is the removal of the attempt, which the next write of a part makes.
-var DropAttempt = Assignment{Name: schema.Attempt, Index: Unlisted}
-
-// EndStage is the removal of the stage, with which a root goes live.
-var EndStage = Assignment{Name: schema.State, Index: Unlisted}
+// MarkStaged is the mark of an item that a staged insert puts, and DropMark its removal.
+var (
+	MarkStaged = Assignment{schema.State, Unlisted, &types.AttributeValueMemberBOOL{Value: true}}
+	DropMark   = Assignment{Name: schema.State, Index: Unlisted}
+)
 
 // Set notes in a header the new value of a reserved attribute; it reports whether the
 // assignment is to one.
@@ -120,8 +114,8 @@ func (h *Header) Set(a Assignment) bool {
 	switch a.Name {
 	case schema.State:
 		h.Stage = a.Value
-	case schema.Attempt:
-		h.Attempt = a.Value
+	case schema.Incarnation:
+		h.Incarnation = a.Value
 	default:
 		return false
 	}
@@ -130,22 +124,21 @@ func (h *Header) Set(a Assignment) bool {
 
 // Conditions on reserved attributes, rendered into an expression.
 
-// NoStage requires a root that is live.
-func NoStage(x *attr.Expression) string { return "attribute_not_exists(" + x.Name(schema.State) + ")" }
-
-// NoAttempt requires an item that no staged insert has put, or that was written since.
-func NoAttempt(x *attr.Expression) string {
-	return "attribute_not_exists(" + x.Name(schema.Attempt) + ")"
+// LiveRoot requires a root that is live.
+func LiveRoot(x *attr.Expression) string {
+	name := x.Name(schema.State)
+	return "(attribute_not_exists(" + name + ") OR " + name + "." + x.Name(stateName) + " = " +
+		x.Value(&types.AttributeValueMemberS{Value: string(Live)}) + ")"
 }
 
-// AttemptIs requires the attempt of an item.
-func AttemptIs(x *attr.Expression, attempt types.AttributeValue) string {
-	return x.Name(schema.Attempt) + " = " + x.Value(attempt)
+// Unstaged requires an item that no staged insert has put, or that was saved since.
+func Unstaged(x *attr.Expression) string {
+	return "attribute_not_exists(" + x.Name(schema.State) + ")"
 }
 
-// StageIs requires the stage of a root.
-func StageIs(x *attr.Expression, stage types.AttributeValue) string {
-	return x.Name(schema.State) + " = " + x.Value(stage)
+// IncarnationIs requires the incarnation of an item.
+func IncarnationIs(x *attr.Expression, incarnation types.AttributeValue) string {
+	return x.Name(schema.Incarnation) + " = " + x.Value(incarnation)
 }
 
 // Unexpired requires that an item's time to live is not over.

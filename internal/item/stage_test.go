@@ -1,25 +1,88 @@
 package item
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
 )
 
-// A root that is not live says what is pending, and comes back as it was stored.
-func TestPendingTexts(t *testing.T) {
-	for state, want := range map[State]string{
-		Inserting: "an insert that began at 1970-01-01T00:00:07Z is not finished: insert again to take it over",
-		Deleting:  "a delete that began at 1970-01-01T00:00:07Z is not finished: delete again to finish it, or insert",
-		"other":   "its root is not live",
+// A root is live without a stage, or with that of one that went live; one that is staged
+// says what is pending. Each comes back as it was stored.
+func TestStages(t *testing.T) {
+	since := time.Unix(7, 0)
+	for state, c := range map[State]struct {
+		live    bool
+		pending string
+	}{
+		Inserting: {false, "an insert that began at 1970-01-01T00:00:07Z is not finished: insert again to take it over"},
+		Deleting:  {false, "a delete that began at 1970-01-01T00:00:07Z is not finished: delete again to finish it, or insert"},
+		Live:      {true, "its root is not live"},
+		"other":   {false, "its root is not live"},
 	} {
-		s := Stage{State: state, Since: readEpoch(&types.AttributeValueMemberN{Value: "7"})}
-		if got := s.Pending(); got != want {
-			t.Errorf("%s: %s", state, got)
+		s := NewStage(state, since)
+		h := Header{Stage: s.Value()}
+		back := h.ReadStage()
+		if back.State != state || !back.Since.Equal(since) || (back.By == nil) != (s.By == nil) || h.Live() != c.live || s.Pending() != c.pending {
+			t.Errorf("%s comes back as %+v, live %v: %s", state, back, h.Live(), s.Pending())
 		}
-		back, ok := Header{Stage: s.Value()}.ReadStage()
-		if !ok || back.State != state || !back.Since.Equal(s.Since) {
-			t.Errorf("%s comes back as %+v", state, back)
+		if got := h.LiveSince(); c.live != got.Equal(since) {
+			t.Errorf("%s is live since %v", state, got)
+		}
+	}
+	if !(Header{}).Live() || !(Header{}).LiveSince().IsZero() {
+		t.Error("a root that was not staged is not live, or since some time")
+	}
+}
+
+// Each delete is told from every other; an insert is told by its incarnation, not its stage.
+func TestDeletesAreTold(t *testing.T) {
+	a, b := NewStage(Deleting, time.Unix(7, 0)), NewStage(Deleting, time.Unix(7, 0))
+	back := Header{Stage: a.Value()}.ReadStage()
+	if attr.Same(a.By, b.By) || !attr.Same(back.By, a.By) {
+		t.Errorf("%v, %v, read as %v", a.By, b.By, back.By)
+	}
+	if NewStage(Inserting, a.Since).By != nil {
+		t.Error("an insert's stage has what tells deletes")
+	}
+}
+
+// A stage of a form that is not known is a stage all the same: its root is not live. So is
+// the mark of a part.
+func TestStageOfAnotherForm(t *testing.T) {
+	for _, v := range []types.AttributeValue{text("x"), &types.AttributeValueMemberM{}, MarkStaged.Value} {
+		h := Header{Stage: v}
+		if h.Live() || !h.LiveSince().IsZero() || h.ReadStage().Pending() != "its root is not live" {
+			t.Errorf("%v: %+v", v, h.ReadStage())
+		}
+	}
+}
+
+// The conditions on what the library reserves, as they are written.
+func TestReservedConditions(t *testing.T) {
+	r := Reserved{Version: "_v", TTL: "ttl"}
+	for want, condition := range map[string]attr.Condition{
+		"(attribute_not_exists(#0) OR #0.#1 = :0) _s state": LiveRoot,
+		"attribute_not_exists(#0) _s":                       Unstaged,
+		"#0 = :0 _a":                                        func(x *attr.Expression) string { return IncarnationIs(x, bytes("x")) },
+		"(attribute_not_exists(#0) OR #0 > :0) ttl":         func(x *attr.Expression) string { return r.Unexpired(x, time.Unix(7, 0)) },
+		"#0 <= :0 ttl":                                      func(x *attr.Expression) string { return r.ExpiredBy(x, time.Unix(7, 0)) },
+	} {
+		var x attr.Expression
+		got := condition(&x)
+		var names []string
+		for _, name := range x.Names() {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			got += " " + name
+		}
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

@@ -21,11 +21,13 @@ type Model struct {
 	Tables   []*item.Table
 	Reserved item.Reserved
 	Now      func() time.Time
+	// RootLast reports that the root is the last of an entity's items in its partition.
+	RootLast bool
 }
 
 // New returns a model, with the real names of its tables.
 func New(e *schema.Entity, c codec.Model, tables []string) *Model {
-	m := &Model{Schema: e, Codec: c, Reserved: item.ReservedOf(e), Now: time.Now}
+	m := &Model{Schema: e, Codec: c, Reserved: item.ReservedOf(e), Now: time.Now, RootLast: rootLast(e)}
 	for i, t := range e.Tables {
 		m.Tables = append(m.Tables, &item.Table{Name: tables[i], Hash: t.Hash, Range: t.Range})
 	}

@@ -167,7 +167,7 @@ func TestSelect(t *testing.T) {
 // The root is known by its kind and its place, and is there even when it is empty.
 func TestRoot(t *testing.T) {
 	m := Of[Shop](t)
-	if !m.IsRoot(m.Schema.Items[0]) || m.IsRoot(m.Schema.Items[1]) || !m.KeepsAttempt(m.Root()) {
+	if !m.IsRoot(m.Schema.Items[0]) || m.IsRoot(m.Schema.Items[1]) || m.DropsMark(m.Root()) {
 		t.Error("the root is another")
 	}
 	if !m.Present(m.Root(), &Shop{}) || m.Present(m.Schema.Items[1], &Shop{}) || !m.Present(m.Schema.Items[1], &Shop{Plan: &Plan{}}) {

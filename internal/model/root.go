@@ -1,6 +1,8 @@
 package model
 
 import (
+	"strings"
+
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
@@ -27,6 +29,30 @@ func (m *Model) RootPlace(identity []key.Value) (item.Place, error) {
 	return m.Place(m.Root(), pk, sk), err
 }
 
+// rootLast reports whether the root sorts behind the other items of its partition, as far as
+// the literal parts of the keys tell.
+func rootLast(e *schema.Entity) bool {
+	root := e.Root
+	for _, it := range e.Items {
+		if it.Table == root.Table && (it.Key == nil || it != root && literal(it) > literal(root)) {
+			return false
+		}
+	}
+	return true
+}
+
+// literal returns an item's template with its placeholders left out.
+func literal(it *schema.Item) string {
+	var b strings.Builder
+	for _, p := range it.Key.Template.Parts {
+		b.WriteString(p.Text)
+		if p.Text == "" {
+			b.WriteByte(0)
+		}
+	}
+	return b.String()
+}
+
 // SelectsRoot reports whether a selection includes the root of its entity.
 func (m *Model) SelectsRoot(s *selection.Selection) (bool, error) {
 	at, err := m.RootPlace(s.Identity)
@@ -43,9 +69,9 @@ func (m *Model) RootAmong(images []item.Image, at item.Place) *item.Image {
 	return nil
 }
 
-// KeepsAttempt reports whether a write of such an item leaves its attempt in place: that
-// of the root is what the parts refer to.
-func (m *Model) KeepsAttempt(it *schema.Item) bool { return m.IsRoot(it) }
+// DropsMark reports whether a save of such an item takes the mark of a staged insert away:
+// that of the root is its stage.
+func (m *Model) DropsMark(it *schema.Item) bool { return !m.IsRoot(it) }
 
 // Present reports whether there is anything to store of a singleton.
 func (m *Model) Present(it *schema.Item, v any) bool {

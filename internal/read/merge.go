@@ -100,18 +100,19 @@ func (m *merger) first() *input {
 		if len(in.items) == 0 {
 			continue
 		}
-		if best == nil || m.before(in.items[0].Place, best.items[0].Place) {
+		if best == nil || Before(in.items[0].Place, best.items[0].Place, m.reverse) {
 			best = in
 		}
 	}
 	return best
 }
 
-// before compares the sort keys; those that are equal by table and partition, so that one
-// item that comes from several ranges comes from them one after the other.
-func (m *merger) before(a, b item.Place) bool {
+// Before reports whether one place comes before another where ranges are merged: by the sort
+// keys, those that are equal by table and partition, so that one item that comes from several
+// ranges comes from them one after the other.
+func Before(a, b item.Place, reverse bool) bool {
 	c := key.Compare(a.SK, b.SK)
-	if m.reverse {
+	if reverse {
 		c = -c
 	}
 	return cmp.Or(c, cmp.Compare(a.Table.Name, b.Table.Name), key.Compare(a.PK, b.PK)) < 0

@@ -12,9 +12,20 @@ const (
 	longPause  = time.Second
 )
 
+type inOrder struct{}
+
+// InOrder returns a context in which nothing waits and nothing runs at once: for tests that
+// decide themselves what comes after what.
+func InOrder(ctx context.Context) context.Context { return context.WithValue(ctx, inOrder{}, true) }
+
+func isInOrder(ctx context.Context) bool { return ctx.Value(inOrder{}) != nil }
+
 // Pause waits before a further try, the longer the more there were, with full
 // jitter; it returns early with the context's error.
 func Pause(ctx context.Context, try int) error {
+	if isInOrder(ctx) {
+		return ctx.Err()
+	}
 	limit := longPause
 	if try < 7 {
 		limit = min(limit, firstPause<<try)
@@ -40,6 +51,9 @@ func AtOnce(ctx context.Context, n int, do func(ctx context.Context, i int) erro
 	next := make(chan int)
 	done := make(chan struct{})
 	workers := min(n, Parallel)
+	if isInOrder(ctx) {
+		workers = min(n, 1)
+	}
 	for range workers {
 		go func() {
 			defer func() { done <- struct{}{} }()

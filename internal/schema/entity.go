@@ -9,10 +9,10 @@ import (
 const (
 	// DefaultVersion is the attribute of an item's version token.
 	DefaultVersion = "_v"
-	// State is the attribute of a root that is not live.
+	// State is the attribute of what a staged write does, or has done, with an item.
 	State = "_s"
-	// Attempt is the attribute that ties a staged item to its root.
-	Attempt = "_a"
+	// Incarnation is the attribute that ties an item to the entity that it is of.
+	Incarnation = "_a"
 )
 
 // Entity is the layout of a model.

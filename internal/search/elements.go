@@ -2,6 +2,10 @@ package search
 
 import (
 	"context"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
@@ -10,66 +14,172 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
+	"github.com/itemize/itemize/internal/staging"
 	"github.com/itemize/itemize/internal/write"
 )
 
 // elementReader reads elements of a type, page by page.
 type elementReader struct {
 	*Search
-	// roots are the roots of staged inserts that were read, by entity.
-	roots   map[string]item.Liveness
-	yielded bool
-	// again reports that the elements have to be read again, from the beginning.
+	began time.Time
+	// entities are those whose items were met, by name; last is that of the last item.
+	entities map[string]*entity
+	last     *entity
+	// passed is the place that was passed last, for when pages are read again.
+	passed *item.Place
+}
+
+// entity is what a search knows of an entity whose items it meets.
+type entity struct {
+	identity []key.Value
+	// incarnation is that of the item that was met first.
+	incarnation types.AttributeValue
+	// doubtful reports that the items do not all look alike; asked that the root has been
+	// read since, and then it decides which of them are there.
+	doubtful, asked bool
+	// again reports that the items were read again because of it.
 	again bool
+	root  staging.Reading
 }
 
 // elements searches for elements.
 func (x *Search) elements(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
-	r := &elementReader{Search: x, roots: map[string]item.Liveness{}}
+	r := &elementReader{Search: x, began: x.Model.Now(), entities: map[string]*entity{}}
 	for {
-		r.again = false
-		if err := r.read(ctx, yield, pageEnd); err != nil || !r.again {
+		again, err := r.read(ctx, yield, pageEnd)
+		if err != nil || !again {
 			return err
 		}
+		r.o.Strong = true
 	}
 }
 
-func (r *elementReader) read(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
-	for page, err := range read.Merged(ctx, r.Source, r.s.Parts, r.o, r.u) {
-		if err != nil {
+// unchanged returns an error unless the entities that were read again are those that they were
+// before: what was yielded may be a part of one otherwise.
+func (r *elementReader) unchanged(ctx context.Context) error {
+	for name, e := range r.entities {
+		if !e.again {
+			continue
+		}
+		was := e.root
+		if err := r.askRoot(ctx, e); err != nil {
 			return err
 		}
-		for i := range page.Items {
-			f := &page.Items[i]
-			rec, there, err := r.element(ctx, f)
-			switch {
-			case err != nil:
-				return err
-			case r.again:
-				return nil
-			case !there:
-				continue
-			}
-			r.yielded = true
-			if !yield(Hit{Value: rec, Item: f.Kind, At: f.Place, next: Position{Start: f.SK}}) {
-				return nil
-			}
-		}
-		if !pageEnd(page) {
-			return nil
+		if !was.Same(&e.root) {
+			return r.Model.Errorf("%s was inserted or deleted while it was queried: query again", name)
 		}
 	}
 	return nil
 }
 
-// element decodes an item, if it is one of the elements asked for, and there.
-func (r *elementReader) element(ctx context.Context, f *item.Image) (rec any, there bool, err error) {
-	m := r.Model
-	if f.Kind == nil || f.Expired || !r.isOf(f.Kind) || !m.Agrees(f, r.s.Identity) {
-		return nil, false, nil
+// read reads the pages; again reports that they have to be read again from where it was.
+func (r *elementReader) read(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) (again bool, err error) {
+	for page, err := range read.Merged(ctx, r.Source, r.s.Parts, r.o, r.u) {
+		if err != nil {
+			return false, err
+		}
+		items := r.ahead(page.Items)
+		if again, err = r.ask(ctx, items, page.More); again || err != nil {
+			return again, err
+		}
+		for i := range items {
+			f := &items[i]
+			rec, there, err := r.element(f)
+			if err != nil {
+				return false, err
+			}
+			r.passed = &f.Place
+			if there && !yield(Hit{Value: rec, Item: f.Kind, At: f.Place, next: Position{Start: f.SK}}) {
+				return false, nil
+			}
+		}
+		if !pageEnd(page) {
+			return false, nil
+		}
 	}
-	if there, err = r.there(ctx, f); err != nil || !there {
-		return nil, false, err
+	return false, r.unchanged(ctx)
+}
+
+// ahead returns the items of a page that have not been passed.
+func (r *elementReader) ahead(items []item.Image) []item.Image {
+	for r.passed != nil && len(items) > 0 && !read.Before(*r.passed, items[0].Place, r.o.Reverse) {
+		items = items[1:]
+	}
+	return items
+}
+
+// ask reads the roots of the entities that need it, before any of a page's items is yielded:
+// whose items do not all look alike, and whose items go on behind the page. again reports that
+// one went live so shortly before that the page may be older, or may have changed.
+func (r *elementReader) ask(ctx context.Context, items []item.Image, more bool) (again bool, err error) {
+	var doubtful []*entity
+	for i := range items {
+		f := &items[i]
+		if !r.wanted(f) {
+			continue
+		}
+		e := r.entityOf(f)
+		if e.doubtful && !e.asked && !slices.Contains(doubtful, e) {
+			doubtful = append(doubtful, e)
+		}
+	}
+	if e := r.last; more && r.o.Limit == 0 && e != nil && !e.asked && !e.doubtful {
+		doubtful = append(doubtful, e)
+	}
+	for _, e := range doubtful {
+		if err := r.askRoot(ctx, e); err != nil {
+			return false, err
+		}
+		since := e.root.LiveSince()
+		e.again = e.root.Live() && (since.IsZero() && e.doubtful || staging.Young(since, r.began))
+		again = again || e.again
+	}
+	return again, nil
+}
+
+func (r *elementReader) askRoot(ctx context.Context, e *entity) error {
+	at, err := r.Engine.entity(e.identity)
+	if err != nil {
+		return err
+	}
+	var t write.Tally
+	defer func() { r.add(&t) }()
+	e.root.Root, err = r.Protocol.ReadRoot(ctx, at, &t)
+	e.asked, e.root.Asked = true, true
+	return err
+}
+
+// entityOf returns the entity of an item, and notes what the item tells of it.
+func (r *elementReader) entityOf(f *item.Image) *entity {
+	h := f.Header
+	if e := r.last; e != nil && h.Stage == nil && h.Incarnation != nil && attr.Same(h.Incarnation, e.incarnation) {
+		return e
+	}
+	identity := r.Model.IdentityOf(f, r.s.Identity)
+	name := r.Model.EntityName(identity)
+	e := r.entities[name]
+	if e == nil {
+		e = &entity{identity: identity}
+		r.entities[name] = e
+	}
+	if e.incarnation == nil {
+		e.incarnation = h.Incarnation
+	}
+	e.doubtful = e.doubtful || h.Stage != nil || h.Incarnation != nil && !attr.Same(h.Incarnation, e.incarnation)
+	r.last = e
+	return e
+}
+
+// wanted reports whether an item is one of the elements asked for, if its entity is there.
+func (r *elementReader) wanted(f *item.Image) bool {
+	return f.Kind != nil && !f.Expired && r.isOf(f.Kind) && r.Model.Agrees(f, r.s.Identity)
+}
+
+// element decodes an item, if it is one of the elements asked for, and there.
+func (r *elementReader) element(f *item.Image) (rec any, there bool, err error) {
+	m := r.Model
+	if !r.wanted(f) || !r.entityOf(f).root.Joined(f) {
+		return nil, false, nil
 	}
 	if rec, err = snapshot.DecodeElement(m, f); err != nil {
 		return nil, false, err
@@ -143,37 +253,6 @@ func (x *Search) canHold(it *schema.Item) bool {
 		}
 	}
 	return false
-}
-
-// there reports whether an item is one of the live entity: one of a staged insert is if
-// the root is live with its attempt. A root that went live not long ago may have done so
-// after the item was read, when not all of them were there: then they are read again,
-// strongly.
-func (r *elementReader) there(ctx context.Context, f *item.Image) (bool, error) {
-	if f.Header.Attempt == nil {
-		return true, nil
-	}
-	identity := r.Model.IdentityOf(f, r.s.Identity)
-	name := r.Model.EntityName(identity)
-	live, known := r.roots[name]
-	if !known {
-		e, err := r.entity(identity)
-		if err != nil {
-			return false, err
-		}
-		var t write.Tally
-		root, err := r.Protocol.ReadRoot(ctx, e, &t)
-		r.add(&t)
-		if err != nil {
-			return false, err
-		}
-		live = item.LivenessOf(root)
-		r.roots[name] = live
-		if live.Attempt != nil && !r.Protocol.LongLive(live) && !r.yielded {
-			r.again, r.o.Strong = true, true
-		}
-	}
-	return attr.Same(f.Header.Attempt, live.Attempt), nil
 }
 
 // add adds what an inner read took.

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/staging"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -21,6 +23,8 @@ type group struct {
 	first    string     // the smallest key that an item of it can have
 	at       item.Place // that of the item that came first
 	found    []item.Image
+	// crossed reports that a page ended while items of it could still come.
+	crossed bool
 }
 
 // entityReader yields the entities of a flat model, in the order of their keys. Items
@@ -28,7 +32,8 @@ type group struct {
 // entities' keys may sort between it and the rest.
 type entityReader struct {
 	*Search
-	open []*group
+	began time.Time
+	open  []*group
 	// bare reports that some item's key is the prefix itself.
 	bare  bool
 	yield func(Hit) bool
@@ -36,7 +41,7 @@ type entityReader struct {
 
 // entities searches for entities.
 func (x *Search) entities(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
-	r := &entityReader{Search: x, yield: yield}
+	r := &entityReader{Search: x, yield: yield, began: x.Model.Now()}
 	for _, it := range x.Model.Schema.Items {
 		r.bare = r.bare || x.Model.Schema.PrefixParts(it) == len(it.Key.Template.Parts)
 	}
@@ -47,6 +52,9 @@ func (x *Search) entities(ctx context.Context, yield func(Hit) bool, pageEnd fun
 		}
 		if more, err := r.page(ctx, page); err != nil || !more {
 			return err
+		}
+		for _, g := range r.open {
+			g.crossed = g.crossed || page.More && !g.over(page.Last, r.o.Reverse)
 		}
 		if !page.More {
 			if more, err := r.emit(ctx, all); err != nil || !more {
@@ -174,7 +182,7 @@ func (r *entityReader) decode(ctx context.Context, g *group) (any, error) {
 	var t write.Tally
 	defer func() { r.add(&t) }()
 	v := r.Model.Codec.New()
-	_, err := r.Load(ctx, selection.Entity(r.Model.Schema, g.identity), g.found, v, &t)
+	err := r.settle(ctx, g, v, &t)
 	var missing *NotFound
 	switch {
 	case errors.As(err, &missing):
@@ -187,4 +195,19 @@ func (r *entityReader) decode(ctx context.Context, g *group) (any, error) {
 		return nil, err
 	}
 	return v, nil
+}
+
+// settle decodes a group's items, or what is there when they are read again.
+func (r *entityReader) settle(ctx context.Context, g *group, v any, t *write.Tally) error {
+	sel := selection.Entity(r.Model.Schema, g.identity)
+	e, err := EntityOf(r.Model, sel)
+	if err != nil {
+		return err
+	}
+	reading, err := r.Protocol.Among(ctx, e, g.found, staging.How{Strong: r.o.Strong, Paged: g.crossed, Began: r.began}, t)
+	if err != nil {
+		return err
+	}
+	_, err = r.Engine.decode(sel, e, reading, v)
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
 	"github.com/itemize/itemize/internal/staging"
@@ -18,55 +19,58 @@ type NotFound struct {
 
 func (e *NotFound) Error() string { return e.Name + " is not found" }
 
-// Load makes the snapshot of one entity of the items that were found, and sets the fields
-// of v. The error is a *NotFound where the root was selected and is not there, or not live.
-func (e *Engine) Load(ctx context.Context, sel selection.Selection, found []item.Image, v any, t *write.Tally) (*snapshot.Snapshot, error) {
+// Load reads a selection of one entity, makes its snapshot, and sets the fields of v. The
+// error is a *NotFound where the root was selected and is not there, or not live.
+func (e *Engine) Load(ctx context.Context, sel selection.Selection, v any, o read.Options, t *write.Tally) (*snapshot.Snapshot, error) {
+	entity, err := EntityOf(e.Model, sel)
+	if err != nil {
+		return nil, err
+	}
+	r, err := e.Protocol.Read(ctx, entity, o, t)
+	if err != nil {
+		return nil, err
+	}
+	return e.decode(sel, entity, r, v)
+}
+
+// decode makes the snapshot of what was read of an entity, and sets the fields of v.
+func (e *Engine) decode(sel selection.Selection, entity *staging.Entity, r *staging.Reading, v any) (*snapshot.Snapshot, error) {
 	s, err := snapshot.Loaded(e.Model, sel)
 	if err != nil {
 		return nil, err
 	}
-	if found, err = e.alive(ctx, s, found, t); err != nil {
-		return nil, err
+	if entity.WithRoot {
+		if err := e.RootThere(sel, r.Root); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.Identify(v); err != nil {
 		return nil, err
 	}
-	return s, s.Decode(v, found)
+	return s, s.Decode(v, e.kept(s, r))
 }
 
-// alive leaves out what is stored and not there, and what matches no field.
-func (e *Engine) alive(ctx context.Context, s *snapshot.Snapshot, found []item.Image, t *write.Tally) ([]item.Image, error) {
-	m := e.Model
-	entity, err := EntityOf(m, s.Selection)
-	if err != nil {
-		return nil, err
-	}
-	found, live, err := e.Protocol.Alive(ctx, entity, s.Selection.Parts, found, t)
-	if err != nil {
-		return nil, err
-	}
-	selected := s.Selection.Contains(m.Root().Table.Index, entity.Root.SK)
-	if root := entity.Asked; root != nil && !selected {
-		s.NoteOther(root)
-	}
-	if selected {
-		if err := e.RootThere(s.Selection, m.RootAmong(found, entity.Root)); err != nil {
-			return nil, err
-		}
-	}
-	kept := found[:0]
-	for i := range found {
-		switch f := &found[i]; {
-		case f.Kind == nil || !m.Agrees(f, s.Selection.Identity):
+// kept leaves out what is stored and not there, and what matches no field.
+func (e *Engine) kept(s *snapshot.Snapshot, r *staging.Reading) []item.Image {
+	kept := r.Items[:0]
+	for i := range r.Items {
+		switch f := &r.Items[i]; {
+		case f.Kind == nil || !e.Model.Agrees(f, s.Selection.Identity):
 			s.Unknown++
 			s.NoteOther(f)
-		case f.Expired, !entity.Joined(f, live):
-			s.Hide(f.Place, &snapshot.Hidden{Hidden: f.HiddenOf(), Stored: snapshot.StoredOf(m, f)})
+		case f.Expired, !r.Joined(f):
+			s.NoteOther(f)
 		default:
 			kept = append(kept, *f)
 		}
 	}
-	return kept, nil
+	if r.Asked && r.Root != nil {
+		s.Tell(r.Root.Header.Incarnation)
+		if !s.Selection.Contains(e.Model.Root().Table.Index, r.Root.SK) {
+			s.NoteOther(r.Root)
+		}
+	}
+	return kept
 }
 
 // RootThere returns a *NotFound, with what is pending, for a root that is not there or not

@@ -208,8 +208,11 @@ func EntityOf(m *model.Model, s selection.Selection) (*staging.Entity, error) {
 	if err != nil {
 		return nil, err
 	}
+	table := m.Root().Table.Index
 	return &staging.Entity{
 		Name: func() string { return m.Label() + ": " + m.EntityName(s.Identity) }, Label: m.Label(), Reserved: m.Reserved,
-		Root: root, Parts: s.Parts, IsRoot: func(f *item.Image) bool { return m.IsRoot(f.Kind) },
+		Root: root, RootLast: m.RootLast, Parts: s.Parts, WithRoot: s.Contains(table, root.SK),
+		RootIn: func(p selection.Part) bool { return p.Table == table && p.PK == root.PK && p.Range.Contains(root.SK) },
+		IsRoot: func(f *item.Image) bool { return m.IsRoot(f.Kind) },
 	}, nil
 }

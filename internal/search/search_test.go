@@ -6,7 +6,9 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	exp "github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -17,6 +19,7 @@ import (
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/snapshot"
 	"github.com/itemize/itemize/internal/staging"
 	. "github.com/itemize/itemize/internal/testmodel"
 	"github.com/itemize/itemize/internal/write"
@@ -162,45 +165,228 @@ func TestProjection(t *testing.T) {
 	}
 }
 
-// Elements are yielded in the order of their keys, without what is not there.
+// of is what an item of an incarnation carries; live what a root that went live does, young
+// just now or an hour ago, and marked what a staged insert has put.
+func of(incarnation string) item.Attributes { return item.Attributes{"_a": B(incarnation)} }
+
+func live(incarnation string, young bool) item.Attributes {
+	since := Now
+	if !young {
+		since = Now.Add(-time.Hour)
+	}
+	a := of(incarnation)
+	item.NewStage(item.Live, since).Assign().Into(a)
+	return a
+}
+
+func marked(incarnation string) item.Attributes {
+	a := of(incarnation)
+	item.MarkStaged.Into(a)
+	return a
+}
+
+func head(more item.Attributes) Answer { return Stored(Item("SHOP#1", "HEAD", more)) }
+
+// readsOf describes the reads that were sent: "q" is a query, "r" a read of the root, with a
+// capital if it is strongly consistent.
+func readsOf(c *Client) (text string) {
+	for _, call := range c.Calls() {
+		switch in := call.Input.(type) {
+		case *dynamodb.QueryInput:
+			text += map[bool]string{false: "q", true: "Q"}[aws.ToBool(in.ConsistentRead)]
+		case *dynamodb.GetItemInput:
+			text += map[bool]string{false: "r", true: "R"}[aws.ToBool(in.ConsistentRead)]
+		default:
+			text += call.Name
+		}
+	}
+	return text
+}
+
+// Elements are yielded in the order of their keys, each once, without what is not there: the
+// root decides that where the items do not all look alike, or go on behind the page, and it
+// is read before any of them is yielded.
 func TestElements(t *testing.T) {
 	m := Of[Shop](t)
-	root := Item("SHOP#1", "HEAD", item.Attributes{"_a": item.Liveness{Attempt: B("x"), Since: Now}.Assign().Value})
-	c := &Client{Answers: []Answer{
-		Page("LINE#c", line("a", nil), line("b", item.Attributes{"_a": B("old")}), line("c", item.Attributes{"Text": S("t")})),
-		Stored(root), Page("", line("d", item.Attributes{"_a": B("x")})),
-	}}
-	var u read.Usage
-	x, err := engine(m, c).New(lines(m), &u)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var hits []search.Hit
-	if err := x.Hits(context.Background(), func(h search.Hit) bool { hits = append(hits, h); return true }); err != nil {
-		t.Fatal(err)
-	}
-	if got := show(hits); got != "a c d" || hits[1].Value.(*Line).Text != "t" || hits[1].At.SK.Text != "LINE#c" || u.Requests != 3 {
-		t.Errorf("%s with %d requests", got, u.Requests)
+	claim := of("x")
+	item.NewStage(item.Inserting, Now).Assign().Into(claim)
+	for _, c := range []struct {
+		name    string
+		answers []Answer
+		limit   int
+		reads   string
+		want    string
+	}{
+		{"alike, on one page", []Answer{Page("", line("a", of("x")), line("b", nil), line("c", of("x")))}, 0, "q", "a b c"},
+		{"nothing", []Answer{Page("")}, 0, "q", ""},
+		{
+			"alike, on two pages",
+			[]Answer{Page("LINE#a", line("a", of("x"))), head(of("x")), Page("", line("b", of("x")))},
+			0,
+			"qRq", "a b",
+		},
+		{
+			"inserted again between two pages",
+			[]Answer{Page("LINE#a", line("a", of("x"))), head(of("x")), Page("", line("b", of("y")))},
+			0,
+			"qRq", "a",
+		},
+		{
+			"two pages of an entity that is gone",
+			[]Answer{Page("LINE#a", line("a", of("x"))), head(nil), Page("", line("b", nil), line("c", of("x")))},
+			0,
+			"qRq", "b",
+		},
+		{
+			"two pages of one that went live just now",
+			[]Answer{Page("LINE#b", line("b", marked("x"))), head(live("x", true)), Page("LINE#b", line("a", marked("x")), line("b", marked("x"))), Page("", line("c", marked("x"))), head(live("x", true))},
+			0,
+			"qRQQR", "a b c",
+		},
+		{"staged, and live for long", []Answer{Page("", line("a", marked("x")), line("b", of("x"))), head(live("x", false))}, 0, "qR", "a b"},
+		{
+			"staged, and live just now",
+			[]Answer{Page("", line("b", marked("x"))), head(live("x", true)), Page("", line("a", marked("x")), line("b", marked("x"))), head(live("x", true))},
+			0,
+			"qRQR", "a b",
+		},
+		{"of a claim", []Answer{Page("", line("a", marked("x")), line("b", nil)), head(claim)}, 0, "qR", "b"},
+		{"of nothing", []Answer{Page("", line("a", marked("x")), line("b", nil)), Stored(nil)}, 0, "qR", "b"},
+		{
+			"mixed, not staged",
+			[]Answer{Page("", line("a", of("x")), line("b", of("y"))), head(of("y")), Page("", line("b", of("y")), line("c", of("y"))), head(of("y"))},
+			0,
+			"qRQR", "b c",
+		},
+		{
+			"mixed from the second page on, which was asked for",
+			[]Answer{
+				Page("LINE#a", line("a", of("x"))), head(live("x", false)), Page("", line("b", of("y")), line("c", marked("x"))),
+			},
+			0,
+			"qRq", "a c",
+		},
+		{
+			"with a limit, mixed when some have been yielded",
+			[]Answer{
+				Page("LINE#b", line("a", of("x")), line("b", of("x"))), Page("LINE#c", line("c", of("y"))), head(of("y")),
+				Page("LINE#b", line("a", of("x")), line("b", of("x"))), Page("", line("b2", of("y")), line("c", of("y"))),
+				head(of("y")),
+			},
+			5,
+			"qqRQQR", "a b b2 c",
+		},
+		{
+			"with a limit, staged when some have been yielded",
+			[]Answer{
+				Page("LINE#b", line("a", of("x")), line("b", of("x"))), Page("", line("c", marked("x"))), head(live("x", true)),
+				Page("", line("a", of("x")), line("b", of("x")), line("bb", marked("x")), line("c", marked("x"))),
+				head(live("x", true)),
+			},
+			5,
+			"qqRQR", "a b bb c",
+		},
+	} {
+		client := &Client{Answers: c.answers}
+		var u read.Usage
+		r := lines(m)
+		r.Limit = c.limit
+		x, err := engine(m, client).New(r, &u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var hits []search.Hit
+		err = x.Hits(context.Background(), func(h search.Hit) bool {
+			hits = append(hits, h)
+			if at := strings.Index(c.reads, "R"); c.limit == 0 && len(client.Calls()) <= at {
+				t.Errorf("%s: yielded before the root was asked", c.name)
+			}
+			return true
+		})
+		if got := show(hits); err != nil || got != c.want || readsOf(client) != c.reads || u.Requests != len(c.reads) {
+			t.Errorf("%s: %s, with the reads %s, counted %d: %v", c.name, got, readsOf(client), u.Requests, err)
+		}
 	}
 }
 
-// Elements of a root that went live just now may have been read before: they are read
-// again, strongly, unless some were yielded.
-func TestElementsReadAgain(t *testing.T) {
+// What an element holds comes with it, and where it lies.
+func TestElementsAreDecoded(t *testing.T) {
 	m := Of[Shop](t)
-	root := Item("SHOP#1", "HEAD", item.Attributes{"_a": item.Liveness{Attempt: B("x"), Since: Now}.Assign().Value})
-	staged := item.Attributes{"_a": B("x")}
-	c := &Client{Answers: []Answer{Page("", line("b", staged)), Stored(root), Page("", line("a", staged), line("b", staged))}}
-	x, err := engine(m, c).New(lines(m), &read.Usage{})
+	x, err := engine(m, &Client{Answers: []Answer{Page("", line("c", item.Attributes{"Text": S("t")}))}}).New(lines(m), &read.Usage{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var hits []search.Hit
-	if err := x.Hits(context.Background(), func(h search.Hit) bool { hits = append(hits, h); return true }); err != nil {
+	err = x.Hits(context.Background(), func(h search.Hit) bool { hits = append(hits, h); return true })
+	if err != nil || len(hits) != 1 || hits[0].Value.(*Line).Text != "t" || hits[0].At.SK.Text != "LINE#c" || hits[0].Field() != "Lines" {
+		t.Errorf("%+v: %v", hits, err)
+	}
+}
+
+// A search ends when its reader has had enough, also while it is read again.
+func TestElementsEnd(t *testing.T) {
+	m := Of[Shop](t)
+	client := &Client{Answers: []Answer{Page("", line("a", marked("x"))), head(live("x", true)), Page("LINE#b", line("a", marked("x")), line("b", marked("x")))}}
+	x, err := engine(m, client).New(lines(m), &read.Usage{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got := show(hits); got != "a b" || strings.Join(c.Names(), " ") != "Query GetItem HEAD Query" || !*c.Calls()[2].Input.(*dynamodb.QueryInput).ConsistentRead {
-		t.Errorf("%s after %v", got, c.Names())
+	var hits []search.Hit
+	err = x.Hits(context.Background(), func(h search.Hit) bool { hits = append(hits, h); return len(hits) < 1 })
+	if err != nil || show(hits) != "a" || readsOf(client) != "qRQ" {
+		t.Errorf("%s, with the reads %s: %v", show(hits), readsOf(client), err)
+	}
+}
+
+// What a search cannot find out is an error: of the pages, of the root, and when it reads
+// again.
+func TestElementsFail(t *testing.T) {
+	m := Of[Shop](t)
+	denied := Failed("AccessDeniedException")
+	for _, answers := range [][]Answer{
+		{denied},
+		{Page("", line("a", marked("x"))), denied},
+		{Page("", line("a", marked("x"))), head(live("x", true)), denied},
+	} {
+		client := &Client{Answers: answers}
+		x, err := engine(m, client).New(lines(m), &read.Usage{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = x.Hits(context.Background(), func(search.Hit) bool { t.Error("a hit"); return true })
+		if err == nil || client.Left() > 0 {
+			t.Errorf("%s: %v", readsOf(client), err)
+		}
+	}
+}
+
+// A page that has to be read again begins where its cursor says, and yields nothing twice.
+func TestPageReadAgain(t *testing.T) {
+	m := Of[Shop](t)
+	r := lines(m)
+	r.Limit = 2
+	x, err := engine(m, &Client{Answers: []Answer{Page("LINE#b", line("a", of("x")), line("b", of("x")))}}).New(r, &read.Usage{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, r.After, err = x.Page(context.Background()); err != nil || r.After == "" {
+		t.Fatalf("%q: %v", r.After, err)
+	}
+	client := &Client{Answers: []Answer{
+		Page("LINE#c", line("c", of("x"))), Page("", line("d", marked("x"))), head(live("x", true)),
+		Page("LINE#c", line("c", of("x"))), Page("", line("d", marked("x"))),
+	}}
+	if x, err = engine(m, client).New(r, &read.Usage{}); err != nil {
+		t.Fatal(err)
+	}
+	hits, _, err := x.Page(context.Background())
+	if err != nil || show(hits) != "c d" || readsOf(client) != "qqRQQ" {
+		t.Errorf("%s, with the reads %s: %v", show(hits), readsOf(client), err)
+	}
+	for _, i := range []int{0, 3} {
+		if in := client.Calls()[i].Input.(*dynamodb.QueryInput); Show(in.ExclusiveStartKey["SK"]) != "'LINE#b'" {
+			t.Errorf("the query %d begins behind %v", i, in.ExclusiveStartKey)
+		}
 	}
 }
 
@@ -216,6 +402,7 @@ func TestEntities(t *testing.T) {
 	c := &Client{Answers: []Answer{
 		Page("T#a#001", topic("a", nil), topic("a!", nil), topic("a!#001", nil), topic("a#001", nil)),
 		Page("", topic("a#002", nil), topic("b#001", nil), topic("c", item.Attributes{"_s": item.NewStage(item.Inserting, Now).Value()}), topic("d", nil), Item("BOARD#b", "X", nil)),
+		Stored(topic("a", nil)), // its items came with two answers
 	}}
 	x, err := engine(m, c).New(search.Request{Selection: m.Select([]any{"b"}), Elem: topicType}, &read.Usage{})
 	if err != nil {
@@ -227,6 +414,56 @@ func TestEntities(t *testing.T) {
 	}
 	if got := show(hits); got != "a++ a!+ d" {
 		t.Error(got)
+	}
+}
+
+// Of an entity of a flat model those items are there that are of its root's incarnation. It
+// is read again, by itself, where its root went live just now, and its root is read again
+// where its items came with several answers.
+func TestEntitiesOfIncarnations(t *testing.T) {
+	m := Of[Topic](t)
+	for _, c := range []struct {
+		name    string
+		answers []Answer
+		reads   string
+		want    string
+	}{
+		{"left over", []Answer{Page("", topic("a", of("x")), topic("a#001", of("x")), topic("a#002", of("y")), topic("b#001", of("y")))}, "q", "a+"},
+		{"live for long", []Answer{Page("", topic("a", live("x", false)), topic("a#001", marked("x")))}, "q", "a+"},
+		{
+			"live just now", []Answer{
+				Page("", topic("a", live("x", true)), topic("a#001", marked("x")), topic("b", nil)),
+				Page("", topic("a#001", marked("x")), topic("a#002", marked("x"))), Stored(topic("a", live("x", true))),
+			}, "qQR", "a++ b",
+		},
+		{
+			"live just now, and deleted", []Answer{
+				Page("", topic("a", live("x", true)), topic("a#001", marked("x")), topic("b", nil)), Page(""), Stored(nil),
+			}, "qQR", "b",
+		},
+		{
+			"in two answers", []Answer{
+				Page("T#a#001", topic("a", of("x")), topic("a#001", of("x"))), Page("", topic("a#002", of("x")), topic("b", nil)), Stored(topic("a", of("x"))),
+			}, "qqR", "a++ b",
+		},
+		{
+			"in two answers, inserted again between", []Answer{
+				Page("T#a#001", topic("a", of("x")), topic("a#001", of("x"))), Page("", topic("a#002", of("y"))), Stored(topic("a", of("y"))),
+				Page("", topic("a#002", of("y"))), Stored(topic("a", of("y"))),
+			}, "qqRQR", "a+",
+		},
+	} {
+		client := &Client{Answers: c.answers}
+		var u read.Usage
+		x, err := engine(m, client).New(search.Request{Selection: m.Select([]any{"b"}), Elem: topicType}, &u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var hits []search.Hit
+		err = x.Hits(context.Background(), func(h search.Hit) bool { hits = append(hits, h); return true })
+		if got := show(hits); err != nil || got != c.want || readsOf(client) != c.reads || u.Requests != len(c.reads) {
+			t.Errorf("%s: %s, with the reads %s, counted %d: %v", c.name, got, readsOf(client), u.Requests, err)
+		}
 	}
 }
 
@@ -242,7 +479,7 @@ func TestPage(t *testing.T) {
 		next   string // where the cursor goes on, "" for none
 	}{
 		{"the end", 0, []Answer{Page("", line("a", nil), line("b", nil))}, "a b", ""},
-		{"an answer's end", 0, []Answer{Page("LINE#b", line("a", nil), line("b", nil))}, "a b", "LINE#b"},
+		{"an answer's end", 0, []Answer{Page("LINE#b", line("a", nil), line("b", nil)), head(nil)}, "a b", "LINE#b"},
 		{"an answer of nothing", 0, []Answer{Page("LINE#b")}, "", "LINE#b"},
 		{"the limit", 2, []Answer{Page("LINE#b", line("a", nil), line("b", nil))}, "a b", "LINE#b"},
 		{"less than the limit", 3, []Answer{Page("", line("a", nil))}, "a", ""},
@@ -324,7 +561,7 @@ func TestCursors(t *testing.T) {
 		r.Filter, r.Projection = filter(1), []search.Projected{{Field: "Text", Attribute: "Text"}}
 		return r
 	}
-	x, err := engine(m, &Client{Answers: []Answer{Page("LINE#b", line("a", nil))}}).New(base(), &read.Usage{})
+	x, err := engine(m, &Client{Answers: []Answer{Page("LINE#b", line("a", nil)), head(nil)}}).New(base(), &read.Usage{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -388,13 +625,17 @@ func TestCursors(t *testing.T) {
 func TestLoad(t *testing.T) {
 	m := Of[Session](t)
 	sel := m.Select([]any{"1"})
-	head := Item("1", "HEAD", item.Attributes{"User": S("u"), "_v": B("v")})
-	images := Images(t, m, head, Item("1", "STEP#001", item.Attributes{"_v": B("v")}), Item("1", "STEP#002", item.Attributes{"expires": N("5"), "_v": B("v")}), Item("1", "OTHER", nil))
-	e := engine(m, &Client{})
+	root := Item("1", "HEAD", item.Attributes{"User": S("u"), "_v": B("v"), "_a": B("x")})
+	load := func(sel selection.Selection, v *Session, answers ...Answer) (*snapshot.Snapshot, error) {
+		return engine(m, &Client{Answers: answers}).Load(context.Background(), sel, v, read.Options{}, &write.Tally{})
+	}
 	var v Session
-	s, err := e.Load(context.Background(), sel, images, &v, &write.Tally{})
-	if err != nil || v.ID != "1" || v.User != "u" || len(v.Steps) != 1 || s.Unknown != 1 || len(s.Hidden) != 1 {
+	s, err := load(sel, &v, Page("", root, Item("1", "OTHER", nil), Item("1", "STEP#001", of("x")), Item("1", "STEP#002", item.Attributes{"expires": N("5")}), Item("1", "STEP#003", of("y"))))
+	if err != nil || v.ID != "1" || v.User != "u" || len(v.Steps) != 1 || s.Unknown != 1 || len(s.Hidden) != 0 {
 		t.Errorf("%+v of %+v: %v", v, s, err)
+	}
+	if incarnation, told := s.Incarnation(); !told || Show(incarnation) != "b'x'" {
+		t.Errorf("of the incarnation %v, %v", incarnation, told)
 	}
 	for name, c := range map[string]struct {
 		more item.Attributes
@@ -404,18 +645,65 @@ func TestLoad(t *testing.T) {
 		"a claim":  {item.Attributes{"_s": item.NewStage(item.Inserting, Now).Value()}, "an insert that began at"},
 		"a delete": {item.Attributes{"_s": item.NewStage(item.Deleting, Now).Value()}, "a delete that began at"},
 	} {
-		_, err := e.Load(context.Background(), sel, Images(t, m, Item("1", "HEAD", c.more)), new(Session), &write.Tally{})
+		_, err := load(sel, new(Session), Page("", Item("1", "HEAD", c.more)))
 		var missing *search.NotFound
 		if !errors.As(err, &missing) || !strings.HasPrefix(missing.Pending, c.want) || missing.Name != `ID "1"` {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	var missing *search.NotFound
-	if _, err := e.Load(context.Background(), sel, nil, new(Session), &write.Tally{}); !errors.As(err, &missing) || missing.Pending != "" {
+	if _, err := load(sel, new(Session), Page("")); !errors.As(err, &missing) || missing.Pending != "" {
 		t.Errorf("nothing: %v", err)
 	}
 	steps := ranged(m, "1", prefix("STEP#"))
-	if _, err := e.Load(context.Background(), steps, nil, new(Session), &write.Tally{}); err != nil {
+	if _, err := load(steps, new(Session), Page("")); err != nil {
 		t.Errorf("a part of nothing: %v", err)
+	}
+	s, err = load(steps, new(Session), Page("", Item("1", "STEP#001", marked("x"))), Stored(root), Page(""), Stored(root))
+	if incarnation, told := s.Incarnation(); err != nil || !told || Show(incarnation) != "b'x'" {
+		t.Errorf("a part whose root was read is of the incarnation %v, %v: %v", incarnation, told, err)
+	}
+	if _, err := load(sel, new(Session), Failed("AccessDeniedException")); err == nil || errors.As(err, &missing) {
+		t.Errorf("denied: %v", err)
+	}
+}
+
+// What is left out of a load in front of its root changes nothing of what is behind it.
+func TestLoadInFrontOfTheRoot(t *testing.T) {
+	m := Of[Shop](t)
+	for _, in := range []item.Attributes{Item("SHOP#1", "A", nil), Item("SHOP#1", "ADDRESS", of("y"))} {
+		client := &Client{Answers: []Answer{Page("", in, Item("SHOP#1", "HEAD", live("x", false)), line("a", marked("x")), line("b", nil), line("c", marked("x")), line("d", marked("y")), line("e", of("x")))}}
+		var v Shop
+		s, err := engine(m, client).Load(context.Background(), m.Select([]any{"1"}), &v, read.Options{}, &write.Tally{})
+		var got []string
+		for _, l := range v.Lines {
+			got = append(got, l.SKU)
+		}
+		if incarnation, _ := s.Incarnation(); err != nil || strings.Join(got, " ") != "a b c e" || Show(incarnation) != "b'x'" {
+			t.Errorf("%s: %v of %v: %v", Show(in["SK"]), got, incarnation, err)
+		}
+	}
+}
+
+// Tail is a model whose root sorts last.
+type Tail struct {
+	_     struct{} `ddb:"table=tails"`
+	ID    string   `ddb:"pk={ID}"`
+	Lines []Line   `ddb:"sk=LINE#{SKU}"`
+	Name  string   `ddb:"sk=ROOT,root"`
+}
+
+// A root that sorts last is read first, backwards; what is loaded is in its order all the
+// same.
+func TestLoadBackwards(t *testing.T) {
+	m := Of[Tail](t)
+	client := &Client{Answers: []Answer{Page("", Item("1", "ROOT", nil), Item("1", "LINE#b", nil), Item("1", "LINE#a", nil))}}
+	var v Tail
+	_, err := engine(m, client).Load(context.Background(), m.Select([]any{"1"}), &v, read.Options{}, &write.Tally{})
+	if in := client.Calls()[0].Input.(*dynamodb.QueryInput); err != nil || aws.ToBool(in.ScanIndexForward) || in.ScanIndexForward == nil {
+		t.Errorf("%v: %v", in.ScanIndexForward, err)
+	}
+	if len(v.Lines) != 2 || v.Lines[0].SKU != "a" {
+		t.Errorf("%+v", v.Lines)
 	}
 }

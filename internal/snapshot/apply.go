@@ -84,29 +84,21 @@ func ofItem(effects []Effect, it *schema.Item) []Effect {
 // root is stored, those of one that moved when all of it has.
 func (s *Snapshot) Arrive(to Keys) {
 	same := len(s.KeyFields) > 0 && len(to.KeyFields) > 0 && &s.KeyFields[0] == &to.KeyFields[0]
-	if same && s.Moving == nil && s.PK == to.PK {
+	if same && s.PK == to.PK {
 		return // they are where they were
 	}
 	if s.Selection.Whole || s.Selection.Err != nil {
 		s.Selection = selection.Entity(s.Model.Schema, s.Model.Identity(to.KeyFields))
 	}
-	s.PK, s.KeyFields, s.Moving = to.PK, to.KeyFields, nil
+	s.PK, s.KeyFields = to.PK, to.KeyFields
 	s.Model.Codec.CloneKeyFields(s.Old, to.Value)
 }
 
-// Forget drops items that were deleted. It returns the effects on those that were there:
-// the others were hidden.
-func (s *Snapshot) Forget(effects []Effect) []Effect {
-	var there []Effect
+// Forget drops items that were deleted.
+func (s *Snapshot) Forget(effects []Effect) {
 	for i := range effects {
-		e := &effects[i]
-		if slices.Contains(s.Items[e.Item.Index], e.Stored) {
-			s.Apply(Keys{}, effects[i:i+1])
-			there = append(there, *e)
-		}
-		delete(s.Hidden, e.Place)
+		s.Apply(Keys{}, effects[i:i+1])
 	}
-	return there
 }
 
 func (s *Snapshot) applySingleton(it *schema.Item, effects []Effect) {
@@ -208,7 +200,8 @@ func (s *Snapshot) stored(e *Effect) *Stored {
 		r.set(e.Item, a)
 	}
 	if e.Put != nil {
-		r.Header.Attempt = s.Model.Reserved.Header(e.Put).Attempt
+		h := s.Model.Reserved.Header(e.Put)
+		r.Header.Incarnation, r.Header.Stage = h.Incarnation, h.Stage
 	}
 	r.Size = e.Size
 	return r

@@ -17,11 +17,6 @@ func (s *Snapshot) Images() []item.Image {
 			all = append(all, item.Image{Place: r.Place, Header: r.Header, Kind: s.Model.Schema.Items[i], Size: r.Size})
 		}
 	}
-	for at, h := range s.Hidden {
-		kind, _ := s.Model.Schema.Match(s.Model.TableIndex(at.Table), at.SK)
-		header := item.Header{Attempt: h.Attempt, Stage: h.Stage}
-		all = append(all, item.Image{Place: at, Header: header, Kind: kind, Size: h.Size, Expired: h.Expired})
-	}
 	for _, o := range s.Others {
 		if !noted[o.Place] {
 			noted[o.Place] = true

@@ -31,17 +31,18 @@ type Snapshot struct {
 	// Items are the stored items, by the index of their kind: at most one of a singleton;
 	// of elements in the order of their values in Old.
 	Items [][]*Stored
-	// Hidden are items that are stored and not there: expired, or left over from a staged
-	// write that never went live.
-	Hidden map[item.Place]*Hidden
-	// Moving are the key fields' values that the entity had before a move of which a part
-	// is written; nil where none is under way.
-	Moving []key.Value
+	// Hidden are items that are in the way of a save and may be replaced; they are not
+	// remembered beyond it.
+	Hidden map[item.Place]*item.Hidden
 	// Unknown counts items that match no template.
 	Unknown int
 	// Others are the items that were read and are none of the entity's: those that Unknown
 	// counts, and a root that was read beside the selection. They tell what reading costs.
 	Others []Other
+
+	// incarnation is the entity's, if told.
+	incarnation types.AttributeValue
+	told        bool
 
 	// unread are the key fields whose values were not loaded, by index: what Old holds of
 	// them is no more than zero. Nil stands for none.
@@ -69,13 +70,6 @@ type Stored struct {
 	// Raw is the whole item, of an item without a version: its values are what a write is
 	// conditional on.
 	Raw item.Attributes
-}
-
-// Hidden is an item that is stored and not there.
-type Hidden struct {
-	item.Hidden
-	// Stored is the item as it was loaded, nil for one that was met later.
-	Stored *Stored
 }
 
 // Other is an item that was read and is none of the entity's.
@@ -157,20 +151,36 @@ func (s *Snapshot) Unread(it *schema.Item) string {
 	return ""
 }
 
+// Incarnation returns that of the entity, as far as what was read tells it: nil of one whose
+// root has none.
+func (s *Snapshot) Incarnation() (incarnation types.AttributeValue, told bool) {
+	if root := s.Root(); root != nil {
+		return root.Header.Incarnation, true
+	}
+	for _, all := range s.Items {
+		for _, r := range all {
+			if r.Header.Incarnation != nil {
+				return r.Header.Incarnation, true
+			}
+		}
+	}
+	return s.incarnation, s.told
+}
+
+// Tell notes the incarnation of the entity's root.
+func (s *Snapshot) Tell(incarnation types.AttributeValue) { s.incarnation, s.told = incarnation, true }
+
 // Hide notes what is stored at a place without being there.
-func (s *Snapshot) Hide(at item.Place, h *Hidden) {
+func (s *Snapshot) Hide(at item.Place, h *item.Hidden) {
 	if s.Hidden == nil {
-		s.Hidden = map[item.Place]*Hidden{}
+		s.Hidden = map[item.Place]*item.Hidden{}
 	}
 	s.Hidden[at] = h
 }
 
 // HiddenAt returns what is hidden at a place, nil for nothing known.
 func (s *Snapshot) HiddenAt(at item.Place) *item.Hidden {
-	if h := s.Hidden[at]; h != nil {
-		return &h.Hidden
-	}
-	return nil
+	return s.Hidden[at]
 }
 
 // StoredOf describes an item that was read.
@@ -183,7 +193,7 @@ func StoredOf(m *model.Model, f *item.Image) *Stored {
 func (r *Stored) fill(m *model.Model, f *item.Image) {
 	r.Place, r.Header, r.Size, r.Sizes = f.Place, f.Header, f.Size, f.Sizes
 	known := f.Listed + f.Table.KeyAttributes()
-	for _, v := range []types.AttributeValue{f.Header.Version, f.Header.Stage, f.Header.Attempt} {
+	for _, v := range []types.AttributeValue{f.Header.Version, f.Header.Stage, f.Header.Incarnation} {
 		if v != nil {
 			known++
 		}

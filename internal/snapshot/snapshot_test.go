@@ -133,7 +133,7 @@ func TestStored(t *testing.T) {
 	if r.Size != attr.ItemSize(a) || r.StoredSize(it.Attribute("Name")) != 10 || r.StoredSize(it.Attribute("Open")) != 0 || r.Raw != nil {
 		t.Errorf("%+v", r)
 	}
-	if len(r.Unknown) != 1 || Show(r.Unknown["colour"]) != "'red'" || Show(r.Header.Attempt) != "b'x'" {
+	if len(r.Unknown) != 1 || Show(r.Unknown["colour"]) != "'red'" || Show(r.Header.Incarnation) != "b'x'" {
 		t.Errorf("unknown %v, header %+v", r.Unknown, r.Header)
 	}
 	if s.Versioned(r.Place) != r || s.Versioned(m.At(0, s.PK, Text("PLAN"))) != nil {
@@ -282,7 +282,8 @@ func TestCovers(t *testing.T) {
 	}
 }
 
-// What is hidden is known by its place, and counts for the sizes of a part.
+// What is hidden is known by its place, until it is written; what was read beside the entity
+// is known by its size.
 func TestHidden(t *testing.T) {
 	m := Of[Session](t)
 	s, _, err := decode[Session](t, m, whole(m, "1"), Item("1", "HEAD", item.Attributes{"_v": B("v")}))
@@ -294,10 +295,10 @@ func TestHidden(t *testing.T) {
 		t.Fatalf("expired: %v, %v", images[0].Expired, images[1].Expired)
 	}
 	for i := range images {
-		s.Hide(images[i].Place, &snapshot.Hidden{Hidden: images[i].HiddenOf()})
+		s.Hide(images[i].Place, m.Reserved.HiddenOf(images[i].Attributes))
 	}
 	at := images[0].Place
-	if h := s.HiddenAt(at); h == nil || !h.Expired || h.Size != images[0].Size {
+	if h := s.HiddenAt(at); h == nil || h.Size != images[0].Size {
 		t.Errorf("%+v", h)
 	}
 	if s.HiddenAt(s.Root().Place) != nil {
@@ -309,7 +310,7 @@ func TestHidden(t *testing.T) {
 		recalled = append(recalled, fmt.Sprintf("%s %d %v", f.SK.Text, f.Size, f.Expired))
 	}
 	slices.Sort(recalled)
-	if want := fmt.Sprintf("HEAD %d false, STEP#001 %d true, STEP#002 %d false, ZZZ 7 false", s.Root().Size, images[0].Size, images[1].Size); strings.Join(recalled, ", ") != want {
+	if want := fmt.Sprintf("HEAD %d false, ZZZ 7 false", s.Root().Size); strings.Join(recalled, ", ") != want {
 		t.Errorf("recalled %s, want %s", strings.Join(recalled, ", "), want)
 	}
 	s.Apply(snapshot.Keys{}, []snapshot.Effect{{Place: at, Item: kind(m, "STEP"), Record: &Step{N: 1}, Put: at.Key(), Version: B("w"), Size: 20}})
@@ -387,7 +388,7 @@ func TestApplyPut(t *testing.T) {
 		Place: r.Place, Item: it, Stored: r, Record: v, Put: whole, Version: B("w"), Size: 99,
 		Set: []item.Assignment{setOf(it, "Name", "long"), {Name: "colour", Index: item.Unlisted, Value: S("blue")}},
 	}})
-	if s.Root() != r || r.StoredSize(it.Attribute("Name")) != 8 || r.StoredSize(it.Attribute("Visits")) != 0 || r.Header.Attempt != nil || r.Size != 99 {
+	if s.Root() != r || r.StoredSize(it.Attribute("Name")) != 8 || r.StoredSize(it.Attribute("Visits")) != 0 || r.Header.Incarnation != nil || r.Size != 99 {
 		t.Errorf("%+v", r)
 	}
 	if Show(r.Unknown["colour"]) != "'blue'" || s.Old.(*Shop).Name != "long" {
@@ -407,9 +408,9 @@ func TestApplyWithoutRecord(t *testing.T) {
 	r := s.Root()
 	stage := item.NewStage(item.Deleting, Now)
 	s.Apply(snapshot.Keys{}, []snapshot.Effect{{
-		Place: r.Place, Item: it, Stored: r, Set: []item.Assignment{stage.Assign()}, Removed: []item.Assignment{{Name: "Name", Index: it.Attribute("Name")}, item.DropAttempt}, Version: B("w"), Size: 30,
+		Place: r.Place, Item: it, Stored: r, Set: []item.Assignment{stage.Assign()}, Removed: []item.Assignment{{Name: "Name", Index: it.Attribute("Name")}, {Name: "_a", Index: item.Unlisted}}, Version: B("w"), Size: 30,
 	}})
-	if st, ok := r.Header.ReadStage(); !ok || !st.Is(stage) || r.Header.Attempt != nil || r.StoredSize(it.Attribute("Name")) != 0 || Show(r.Header.Version) != "b'w'" {
+	if st := r.Header.ReadStage(); st.State != item.Deleting || !attr.Same(st.By, stage.By) || r.Header.Incarnation != nil || r.StoredSize(it.Attribute("Name")) != 0 || Show(r.Header.Version) != "b'w'" {
 		t.Errorf("%+v", r)
 	}
 	if s.Old.(*Shop).Name != "n" {
@@ -474,10 +475,10 @@ func TestReset(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Hide(s.Root().Place, &snapshot.Hidden{})
-	s.Moving = s.Selection.Identity
+	s.Hide(s.Root().Place, &item.Hidden{})
+	s.Tell(B("x"))
 	s.Reset()
-	if !s.Fresh || s.Root() != nil || len(s.Hidden) > 0 || s.Moving != nil || s.KeyFields != nil || s.Selection.Identity[0].Text != "1" {
+	if !s.Fresh || s.Root() != nil || len(s.Hidden) > 0 || told(s) || s.KeyFields != nil || s.Selection.Identity[0].Text != "1" {
 		t.Errorf("%+v", s)
 	}
 	if diff := cmp.Diff(&Shop{}, s.Old, options); diff != "" {
@@ -485,7 +486,44 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// Items that were deleted are forgotten, loaded and hidden ones; others stay.
+func told(s *snapshot.Snapshot) bool {
+	_, told := s.Incarnation()
+	return told
+}
+
+// The incarnation of an entity is its root's, or that of any item; of a part without either
+// it has to be told.
+func TestIncarnation(t *testing.T) {
+	m := Of[Shop](t)
+	for _, c := range []struct {
+		name  string
+		items []item.Attributes
+		want  string
+		told  bool
+	}{
+		{"of the root", []item.Attributes{stored("HEAD", item.Attributes{"_a": B("x")}), line("a", "one")}, "b'x'", true},
+		{"of a root without", []item.Attributes{stored("HEAD", nil)}, "-", true},
+		{"of a line", []item.Attributes{line("a", "one"), stored("LINE#b", item.Attributes{"_a": B("y")})}, "b'y'", true},
+		{"of nothing", nil, "-", false},
+	} {
+		s, _, err := decode[Shop](t, m, whole(m, "1"), c.items...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, told := s.Incarnation()
+		if got := "-"; told != c.told || a != nil && Show(a) != c.want || a == nil && c.want != got {
+			t.Errorf("%s: %v, %v", c.name, a, told)
+		}
+		if !c.told {
+			s.Tell(B("z"))
+			if a, told := s.Incarnation(); !told || Show(a) != "b'z'" {
+				t.Errorf("%s: %v, %v when it is told", c.name, a, told)
+			}
+		}
+	}
+}
+
+// Items that were deleted are forgotten; others stay.
 func TestForget(t *testing.T) {
 	m := Of[Shop](t)
 	it := kind(m, "LINE")
@@ -493,16 +531,13 @@ func TestForget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hidden := m.At(0, Text("SHOP#1"), Text("LINE#z"))
-	s.Hide(hidden, &snapshot.Hidden{Stored: &snapshot.Stored{Place: hidden}})
 	all := slices.Clone(s.Items[it.Index])
 	s.Forget([]snapshot.Effect{
 		{Place: all[1].Place, Item: it, Stored: all[1], Gone: true},
-		{Place: hidden, Item: it, Stored: s.Hidden[hidden].Stored, Gone: true},
 	})
 	old := s.Old.(*Shop)
-	if diff := cmp.Diff([]Line{lineOf("a", 1, "one"), lineOf("c", 1, "three")}, old.Lines); diff != "" || len(s.Hidden) > 0 || s.Root() == nil {
-		t.Errorf("%s %v", diff, s.Hidden)
+	if diff := cmp.Diff([]Line{lineOf("a", 1, "one"), lineOf("c", 1, "three")}, old.Lines); diff != "" || s.Root() == nil {
+		t.Error(diff)
 	}
 	s.Forget([]snapshot.Effect{{Place: s.Root().Place, Item: m.Root(), Stored: s.Root(), Gone: true}})
 	if s.Root() != nil || old.Name != "" {

@@ -3,94 +3,152 @@ package staging
 import (
 	"context"
 	"errors"
+	"sync"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/write"
 )
 
-// errTakenOver ends a staged delete whose root an insert has taken over: what is there now
-// is the insert's.
-var errTakenOver = errors.New("an insert has taken over")
+// errOver ends a delete whose mark is gone: what it marked is never live again, and what is
+// there now is not its business.
+var errOver = errors.New("the delete is over")
 
-// Delete sends the plan of a staged delete. What it marked is applied even where the
-// outcome is not good: the entity is not found any more, and the delete can be repeated.
+// Remains reads, strongly, what is there to delete, whatever it is of. The root is as it was
+// after what was read before it: where none is, none was put meanwhile.
+func (p *Protocol) Remains(ctx context.Context, e *Entity, t *write.Tally) ([]item.Image, error) {
+	for range tries {
+		c, err := p.collect(ctx, e, reading{Options: read.Options{Strong: true}}, t)
+		if err != nil || !e.WithRoot || c.root != nil || !c.paged && len(e.Parts) == 1 {
+			return c.list(), err
+		}
+		root, err := p.ReadRoot(ctx, e, t)
+		if err != nil || root == nil {
+			return c.items, err
+		}
+	}
+	return nil, errors.New(e.Name() + " was inserted and deleted again and again while it was read: delete it again")
+}
+
+func (c *collected) list() []item.Image {
+	if c == nil {
+		return nil
+	}
+	return c.items
+}
+
+// deletion is a staged delete under way.
+type deletion struct {
+	p *Protocol
+	e *Entity
+	// by tells this delete from others.
+	by types.AttributeValue
+	t  *write.Tally
+	// planned are the deletes of the plan, by their places.
+	planned map[item.Place]*write.Request
+	mu      sync.Mutex
+	others  []item.Place
+}
+
+// Delete sends the plan of a staged delete: the mark, which is never taken back, then the
+// others, as they are found after that, then the root. What it marked is applied even where
+// the outcome is not good: the entity is not found any more, and the delete can be repeated.
 func (p *Protocol) Delete(ctx context.Context, e *Entity, plan *write.Plan, t *write.Tally) Result {
+	mark, last := plan.Steps[0].Requests[0], plan.Steps[2].Requests[0]
 	var result Result
-	steps := plan.Steps
-	if len(steps) == 3 {
-		mark := steps[0].Requests[0]
-		if result.Outcome = p.Sender.One(ctx, mark, t); !result.OK() {
-			return result
-		}
-		result.Applied = []*write.Request{mark}
-		steps = steps[1:]
+	if result.Outcome = p.Sender.One(ctx, mark, t); !result.OK() {
+		return result
 	}
-	last := steps[1].Requests[0]
-	stage, _ := last.Header.ReadStage()
-	still := func(ctx context.Context, t *write.Tally) error {
-		ok, err := p.standing(ctx, e, stage, t)
-		if err == nil && !ok {
-			err = errTakenOver
-		}
-		return err
+	result.Applied = []*write.Request{mark}
+	d := &deletion{p: p, e: e, by: last.Header.ReadStage().By, t: t, planned: map[item.Place]*write.Request{}}
+	for _, r := range plan.Steps[1].Requests {
+		d.planned[r.Place] = r
 	}
-	err := p.deleteAll(ctx, e, steps[0].Requests, still, t)
+	err := d.parts(ctx)
+	result.Others = d.others
 	if err == nil {
-		if o := p.Sender.One(ctx, last, t); o.State != write.Rejected || o.Unsure {
+		if o := p.Sender.One(ctx, last, t); o.State != write.Rejected {
 			err = unless(o)
-		} // else it was finished by somebody else, or taken over
+		} // else somebody else has finished it, or taken it over
 	}
-	if errors.Is(err, errTakenOver) {
+	if errors.Is(err, errOver) {
 		err = nil
 	}
-	result.Outcome = write.Outcome{State: write.Written}
-	if err != nil {
-		result.Outcome = outcomeOf(err)
-	}
+	result.Outcome = outcomeOf(err)
 	return result
 }
 
-// deleteAll deletes items of an entity that is not live any more, several at once. One
-// that was written meanwhile is deleted as it is now, if still finds then that the entity
-// is still the one to be deleted: what it holds later is conditional on what was seen
-// before.
-func (p *Protocol) deleteAll(ctx context.Context, e *Entity, all []*write.Request, still func(context.Context, *write.Tally) error, t *write.Tally) error {
-	return p.atOnce(ctx, len(all), t, func(ctx context.Context, i int, t *write.Tally) error {
-		return p.deleteOne(ctx, e, all[i], still, t)
+// parts deletes the items as they are now. That the mark still stands, read after them, says
+// that no other insert can have put any of them.
+func (d *deletion) parts(ctx context.Context) error {
+	c, err := d.p.collect(ctx, d.e, reading{Options: read.Options{Strong: true}}, d.t)
+	if err != nil {
+		return err
+	}
+	if err := d.standing(ctx, d.t); err != nil {
+		return err
+	}
+	var all []*write.Request
+	for i := range c.items {
+		if f := &c.items[i]; !d.e.isRoot(f) && d.e.Belongs(f) {
+			all = append(all, d.e.deleteOf(f))
+		}
+	}
+	return d.p.atOnce(ctx, len(all), d.t, func(ctx context.Context, i int, t *write.Tally) error {
+		return d.one(ctx, all[i], t)
 	})
 }
 
-func (p *Protocol) deleteOne(ctx context.Context, e *Entity, r *write.Request, still func(context.Context, *write.Tally) error, t *write.Tally) error {
+// standing returns errOver unless the mark stands.
+func (d *deletion) standing(ctx context.Context, t *write.Tally) error {
+	root, err := d.p.ReadRoot(ctx, d.e, t)
+	switch {
+	case err != nil:
+		return err
+	case root == nil:
+		return errOver
+	}
+	if s := root.Header.ReadStage(); s.State != item.Deleting || !attr.Same(s.By, d.by) {
+		return errOver
+	}
+	return nil
+}
+
+// one deletes an item as it was read. One that was written since is deleted as it is now, if
+// the mark, read after it, still stands.
+func (d *deletion) one(ctx context.Context, r *write.Request, t *write.Tally) error {
 	for {
-		o := p.Sender.One(ctx, r, t)
-		if o.State != write.Rejected || o.Unsure {
+		o := d.p.Sender.One(ctx, r, t)
+		if o.OK() {
+			d.deleted(r)
+		}
+		if o.State != write.Rejected {
 			return unless(o)
 		}
 		stored := o.Stored[0]
 		if len(stored) == 0 {
 			return nil // gone
 		}
-		if err := still(ctx, t); err != nil {
+		if err := d.standing(ctx, t); err != nil {
 			return err
 		}
-		f, err := p.Describe(r.Table, stored)
+		f, err := d.p.Describe(r.Table, stored)
 		if err != nil {
 			return err
 		}
-		r = e.deleteOf(&f)
+		r = d.e.deleteOf(&f)
 	}
 }
 
-// Pending describes what is being done to an entity by its root, "" for nothing.
-func Pending(root *item.Image) string {
-	switch {
-	case root == nil:
-	case root.Expired:
-		return "its time to live is over"
-	default:
-		if st, ok := root.Header.ReadStage(); ok {
-			return st.Pending()
-		}
+// deleted notes what is gone and was not planned as it was.
+func (d *deletion) deleted(r *write.Request) {
+	if p := d.planned[r.Place]; p != nil && attr.Same(p.Header.Version, r.Header.Version) {
+		return
 	}
-	return ""
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.others = append(d.others, r.Place)
 }

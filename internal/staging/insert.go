@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/internal/write"
 )
@@ -19,6 +20,9 @@ type Result struct {
 	// Doubt are those that are stored if the tellers are: an insert whose going live was
 	// not answered.
 	Doubt, Tellers []*write.Request
+	// Others are the items that a delete has removed though its plan does not name them as
+	// they were: what somebody has written meanwhile.
+	Others []item.Place
 }
 
 // stopped is an outcome on its way out of requests that are sent at once.
@@ -50,27 +54,38 @@ func outcomeOf(err error) write.Outcome {
 	return write.Outcome{State: write.Failed, Err: err}
 }
 
+// invisible makes an outcome that is not known a failure: whether a claim or a part was put
+// or not, the entity did not appear, and will not.
+func invisible(err error) error {
+	var s *stopped
+	if errors.As(err, &s) && s.State == write.Unknown {
+		s.State = write.Failed
+	}
+	return err
+}
+
 // insert is a staged insert under way.
 type insert struct {
 	p     *Protocol
 	e     *Entity
 	claim *write.Request
-	stage item.Stage
 	parts []*write.Request
-	live  *write.Request
-	t     *write.Tally
+	// put are the parts that this insert has put for sure.
+	put  []bool
+	live *write.Request
+	t    *write.Tally
 }
 
-// Insert sends the plan of a staged insert. A stage that was left behind is taken over,
-// and what it left is swept.
+// Insert sends the plan of a staged insert. A root that was left unfinished is taken over,
+// by its version. It deletes nothing that it did not put itself.
 func (p *Protocol) Insert(ctx context.Context, e *Entity, plan *write.Plan, t *write.Tally) Result {
 	in := &insert{p: p, e: e, claim: plan.Steps[0].Requests[0], parts: plan.Steps[1].Requests, live: plan.Steps[2].Requests[0], t: t}
-	in.stage, _ = in.claim.Reserved.Header(in.claim.Put).ReadStage()
+	in.put = make([]bool, len(in.parts))
 	if err := in.claimRoot(ctx); err != nil {
-		return Result{Outcome: outcomeOf(err)}
+		return Result{Outcome: outcomeOf(invisible(err))}
 	}
 	if err := in.putParts(ctx); err != nil {
-		o := outcomeOf(err)
+		o := outcomeOf(invisible(err))
 		if o.State == write.Rejected {
 			in.undo(ctx)
 		}
@@ -87,122 +102,170 @@ func (p *Protocol) Insert(ctx context.Context, e *Entity, plan *write.Plan, t *w
 	return Result{Outcome: o}
 }
 
-// claimRoot writes the claim.
+// claimRoot writes the claim. It is never sent twice: a copy that arrives late could bring
+// back a claim whose parts somebody has removed. Each attempt has a version of its own, and
+// an attempt whose answer was lost is known by that.
 func (in *insert) claimRoot(ctx context.Context) error {
+	var lost []types.AttributeValue
 	for try := 0; ; try++ {
-		o := in.p.Sender.One(ctx, in.claim, in.t)
-		if o.State != write.Rejected || o.Unsure {
-			if !o.OK() || in.claim.Expect.Instead == nil {
-				return unless(o)
+		o, watched := in.p.Sender.Once(ctx, in.claim, in.t)
+		switch {
+		case o.OK() && !watched:
+			return in.claimAgain(ctx)
+		case o.OK():
+			expectClaim(in.live, in.claim)
+			return nil
+		case o.State == write.Failed, try == tries:
+			return &stopped{write.Outcome{State: write.Failed, Requests: o.Requests, Err: o.Err}}
+		case o.State == write.Unknown:
+			lost = append(lost, in.claim.Token)
+			if err := retry.Pause(ctx, try); err != nil {
+				return &stopped{write.Outcome{State: write.Failed, Requests: o.Requests, Err: errors.Join(o.Err, err)}}
 			}
-			return in.sweep(ctx)
+		default:
+			done, err := in.inTheWay(o, lost)
+			switch {
+			case done && !watched:
+				return in.claimAgain(ctx)
+			case done || err != nil:
+				return err
+			}
 		}
-		stored := o.Stored[0]
-		left, ok := in.claim.Reserved.Header(stored).ReadStage()
-		if !ok || try == tries {
-			return unless(o)
-		}
-		// The claim replaces the stage that it has seen, and no other.
-		in.claim.Expect.Instead = &item.Hidden{
-			Size: attr.ItemSize(stored), Attempt: left.Attempt, Stage: in.claim.Reserved.Header(stored).Stage,
-		}
-		in.claim.OldSize = in.claim.Expect.Instead.Size
 		in.claim.Prepare()
-		expectClaim(in.live, in.claim)
 	}
 }
 
-// sweep deletes what earlier attempts have left of the entity's items. What the new entity
-// would not show is left alone.
-func (in *insert) sweep(ctx context.Context) error {
-	found, err := in.p.Collect(ctx, in.e.Parts, read.Options{Strong: true}, in.t)
-	if err != nil {
-		return err
-	}
-	var left []*write.Request
-	for i := range found {
-		f := &found[i]
-		if f.Kind != nil && !in.e.IsRoot(f) && !attr.Same(f.Header.Attempt, in.stage.Attempt) && in.e.Belongs(f) {
-			left = append(left, in.e.deleteOf(f))
+// inTheWay finds out about what keeps the claim from being put: an earlier attempt, which is
+// done then; what somebody left unfinished, which the next attempt replaces; or an entity.
+func (in *insert) inTheWay(o write.Outcome, lost []types.AttributeValue) (done bool, err error) {
+	stored := o.Stored[0]
+	h := in.claim.Reserved.Header(stored)
+	for _, token := range lost {
+		if attr.Same(token, h.Version) {
+			in.claim.Token = token
+			expectClaim(in.live, in.claim)
+			return true, nil
 		}
 	}
-	return in.p.deleteAll(ctx, in.e, left, in.stillOurs, in.t)
+	if len(stored) > 0 && h.Live() {
+		o.Unsure = false // a claim that was put is not this
+		return false, unless(o)
+	}
+	in.claim.Expect.Instead, in.claim.OldSize = nil, 0
+	if len(stored) > 0 {
+		in.claim.Expect.Instead = in.claim.Reserved.HiddenOf(stored)
+		in.claim.OldSize = in.claim.Expect.Instead.Size
+	}
+	return false, nil
 }
 
-// stillOurs returns an error unless the claim stands.
-func (in *insert) stillOurs(ctx context.Context, t *write.Tally) error {
+// claimAgain gives a claim that a client which cannot be watched may have sent twice a
+// version that no late copy can bring back: by a transaction, which is applied once.
+func (in *insert) claimAgain(ctx context.Context) error {
+	again := *in.claim
+	again.Kind, again.Put, again.Set, again.New, again.Ref = write.Update, nil, nil, false, nil
+	again.Expect = write.Expect{Version: in.claim.Token}
+	again.Header, again.OldSize = in.claim.Reserved.Header(in.claim.Put), in.claim.NewSize
+	again.Prepare()
+	o := in.p.Sender.Send(ctx, &write.Step{Requests: []*write.Request{&again}, How: write.Together}, in.t)
+	if !o.OK() {
+		return in.overtaken(o)
+	}
+	in.claim.Token = again.Token
+	expectClaim(in.live, in.claim)
+	return nil
+}
+
+// overtaken is the outcome of an insert whose claim does not stand any more.
+func (in *insert) overtaken(o write.Outcome) error {
+	if o.State != write.Rejected {
+		return unless(o)
+	}
+	return &stopped{write.Outcome{State: write.Rejected, Requests: []*write.Request{in.claim}, Stored: []item.Attributes{o.Stored[0]}}}
+}
+
+// incarnation is that of the entity that is inserted.
+func (in *insert) incarnation() types.AttributeValue {
+	return in.claim.Reserved.Header(in.claim.Put).Incarnation
+}
+
+// standing returns an error unless the claim stands.
+func (in *insert) standing(ctx context.Context, t *write.Tally) error {
 	root, err := in.p.ReadRoot(ctx, in.e, t)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if root == nil {
-		return in.overtaken(nil)
-	}
-	if now, ok := root.Header.ReadStage(); ok && now.Is(in.stage) {
+	case isOf(root, in.incarnation()) && root.Header.ReadStage().State == item.Inserting:
 		return nil
 	}
-	return in.overtaken(root.Attributes)
-}
-
-// overtaken is the outcome of an insert whose claim somebody else took over.
-func (in *insert) overtaken(root item.Attributes) error {
-	if root == nil {
-		root = item.Attributes{}
+	stored := item.Attributes{}
+	if root != nil {
+		stored = root.Attributes
 	}
-	return &stopped{write.Outcome{State: write.Rejected, Requests: []*write.Request{in.claim}, Stored: []item.Attributes{root}}}
+	return in.overtaken(write.Outcome{State: write.Rejected, Stored: []item.Attributes{stored}})
 }
 
-// putParts puts the other items, several at once, each only where nothing is, or
-// something of an attempt that is over.
+// putParts puts the other items, several at once, each only where nothing is, or what is
+// left of an entity that is no more.
 func (in *insert) putParts(ctx context.Context) error {
 	return in.p.atOnce(ctx, len(in.parts), in.t, func(ctx context.Context, i int, t *write.Tally) error {
-		return in.putPart(ctx, in.parts[i], t)
+		return in.putPart(ctx, i, t)
 	})
 }
 
-func (in *insert) putPart(ctx context.Context, r *write.Request, t *write.Tally) error {
-	known := func(item.Place) *item.Hidden { return r.Expect.Instead }
+func (in *insert) putPart(ctx context.Context, i int, t *write.Tally) error {
+	r := in.parts[i]
 	for try := 0; ; try++ {
 		o := in.p.Sender.One(ctx, r, t)
-		if o.State != write.Rejected || o.Unsure || try == tries {
+		if o.State != write.Rejected || try == tries {
+			in.put[i] = o.OK()
 			return unless(o)
 		}
-		left, err := in.p.LeftBehind(ctx, in.e, &o, known, t)
+		stored := o.Stored[0]
+		h := r.Reserved.Header(stored)
 		switch {
-		case err != nil:
-			return err
-		case len(left) == 0:
+		case h.Incarnation != nil && attr.Same(h.Incarnation, in.incarnation()):
+			return nil // put by an attempt whose answer was lost, and changed since
+		case len(stored) == 0:
+			r.Expect.Instead, r.OldSize = nil, 0
+		case h.Incarnation == nil:
+			o.Unsure = false // a part that was put is not this
 			return unless(o)
+		default:
+			// It is of another incarnation. If our claim stands, which is read after it, that
+			// is no more.
+			if err := in.standing(ctx, t); err != nil {
+				return err
+			}
+			r.Expect.Instead = r.Reserved.HiddenOf(stored)
+			r.OldSize = r.Expect.Instead.Size
 		}
-		// Something of another attempt is there. It is older than ours if our claim still
-		// stands, which was read after it.
-		if err := in.stillOurs(ctx, t); err != nil {
-			return err
-		}
-		f := left[0]
-		h := f.HiddenOf()
-		r.Expect.Instead, r.OldSize = &h, h.Size
 		r.Prepare()
 	}
 }
 
-// goLive makes the root live, on condition that the claim still stands.
+// goLive makes the root live, on condition of the claim's version.
 func (in *insert) goLive(ctx context.Context) error {
-	in.live.Set = []item.Assignment{item.Liveness{Attempt: in.stage.Attempt, Since: in.p.Now()}.Assign()}
+	since := item.NewStage(item.Live, in.p.Now()).Assign()
+	in.live.NewSize += since.Size() - in.live.Set[0].Size()
+	in.live.Set = []item.Assignment{since}
 	o := in.p.Sender.One(ctx, in.live, in.t)
 	if o.State == write.Rejected && !o.Unsure {
-		return in.overtaken(nil)
+		return in.overtaken(o)
 	}
 	return unless(o)
 }
 
 // undo removes, as far as it can, what an insert that cannot succeed has put. What stays
-// is found by nobody, and swept by the next insert.
+// is found by nobody.
 func (in *insert) undo(ctx context.Context) {
 	err := in.p.atOnce(ctx, len(in.parts), in.t, func(ctx context.Context, i int, t *write.Tally) error {
+		if !in.put[i] {
+			return nil
+		}
 		o := in.p.Sender.One(ctx, undoOf(in.parts[i]), t)
 		if o.State == write.Rejected && !o.Unsure {
-			return nil // it was not put, or is somebody else's
+			return nil // somebody has changed it since
 		}
 		return unless(o)
 	})

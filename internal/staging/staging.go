@@ -1,16 +1,18 @@
-// Package staging is the protocol of staged inserts and deletes, by which an entity of
-// any size appears, or disappears, at once: for readers, who leave out what is not live
-// ([Protocol.Alive]), and for writers ([Protocol.Insert], [Protocol.Delete]). What is
-// stored for it is in package item.
+// Package staging is the protocol by which an entity of any size appears, or disappears, at
+// once: for readers, who leave out what is not live ([Protocol.Read]), and for writers
+// ([Protocol.Insert], [Protocol.Delete]). What is stored for it is in package item, what
+// each clause is for in the specification beside this package (spec/README.md).
 //
-// A stage that somebody left behind is taken over, by a write that is conditional on it;
-// what its attempt still sends finds its conditions failed, or becomes an item of an
-// attempt that never goes live.
+// A root that somebody left unfinished may be taken over at any time, by a write that is
+// conditional on its version. What the overtaken one still sends finds its conditions failed,
+// or becomes an item of an incarnation that never goes live.
 package staging
 
 import (
 	"context"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
@@ -41,15 +43,17 @@ type Entity struct {
 	Label    string
 	Reserved item.Reserved
 	Root     item.Place
-	// Parts are where its items lie.
-	Parts []selection.Part
+	// RootLast reports that the root is the last of the entity's items in its partition.
+	RootLast bool
+	// Parts are where the items lie, and WithRoot reports that the root is among them.
+	Parts    []selection.Part
+	WithRoot bool
+	// RootIn reports whether the root lies in a part.
+	RootIn func(selection.Part) bool
 	// IsRoot reports whether an item is a root, Belongs whether it is one that the entity
 	// would show, or that was left over from it.
 	IsRoot  func(*item.Image) bool
 	Belongs func(*item.Image) bool
-	// Asked is the root as Alive has read it by itself last, nil where it did not, or where
-	// there is none.
-	Asked *item.Image
 }
 
 // tries bounds how often something is begun again because somebody else came between.
@@ -59,11 +63,6 @@ const tries = 10
 // DynamoDB accepts a signature, which bounds how far clocks are apart.
 const stale = 30 * time.Minute
 
-// LongLive reports whether a root is live for so long that it is for every reader.
-func (p *Protocol) LongLive(l item.Liveness) bool {
-	return l.Attempt != nil && l.Since.Before(p.Now().Add(-stale))
-}
-
 // ReadRoot reads the root of an entity strongly, nil for none.
 func (p *Protocol) ReadRoot(ctx context.Context, e *Entity, t *write.Tally) (*item.Image, error) {
 	var u read.Usage
@@ -72,37 +71,29 @@ func (p *Protocol) ReadRoot(ctx context.Context, e *Entity, t *write.Tally) (*it
 	return root, err
 }
 
-// Collect reads all items of parts.
-func (p *Protocol) Collect(ctx context.Context, parts []selection.Part, o read.Options, t *write.Tally) ([]item.Image, error) {
-	var u read.Usage
-	defer func() { t.AddRead(u.Requests, u.Predicted, u.Consumed) }()
-	return read.Collect(ctx, p.Reader, parts, o, &u)
+// isLive reports whether a root is there and live.
+func isLive(root *item.Image) bool { return root != nil && !root.Expired && root.Header.Live() }
+
+// sameEntity reports whether two roots are of one live incarnation.
+func sameEntity(a, b *item.Image) bool {
+	return isLive(a) && isLive(b) && attr.Same(a.Header.Incarnation, b.Header.Incarnation)
 }
 
-// standing reports whether the entity's root carries a stage.
-func (p *Protocol) standing(ctx context.Context, e *Entity, st item.Stage, t *write.Tally) (bool, error) {
-	root, err := p.ReadRoot(ctx, e, t)
-	if err != nil || root == nil {
-		return false, err
-	}
-	now, ok := root.Header.ReadStage()
-	return ok && now.Is(st), nil
-}
-
-// rootAmong returns the root among images, nil for none.
-func (e *Entity) rootAmong(images []item.Image) *item.Image {
-	for i := range images {
-		if f := &images[i]; e.isRoot(f) {
-			return f
-		}
-	}
-	return nil
+// isOf reports whether an item or root carries an incarnation.
+func isOf(f *item.Image, incarnation types.AttributeValue) bool {
+	return f != nil && incarnation != nil && attr.Same(f.Header.Incarnation, incarnation)
 }
 
 func (e *Entity) isRoot(f *item.Image) bool { return e.IsRoot(f) && f.SK == e.Root.SK }
 
-// Joined reports whether an item is one of the live entity, as far as staged writes decide
-// it.
-func (e *Entity) Joined(f *item.Image, live item.Liveness) bool {
-	return e.IsRoot(f) || f.Header.Attempt == nil || attr.Same(f.Header.Attempt, live.Attempt)
+// Pending describes what is being done to an entity by its root, "" for nothing.
+func Pending(root *item.Image) string {
+	switch {
+	case root == nil:
+	case root.Expired:
+		return "its time to live is over"
+	case !root.Header.Live():
+		return root.Header.ReadStage().Pending()
+	}
+	return ""
 }

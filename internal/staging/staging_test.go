@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/search"
+	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
 	"github.com/itemize/itemize/internal/staging"
 	. "github.com/itemize/itemize/internal/testmodel"
@@ -26,16 +27,19 @@ import (
 // entity returns the entity of a model with that key, as the protocol needs it.
 func entity(t *testing.T, m *model.Model, values ...any) *staging.Entity {
 	t.Helper()
-	sel := m.Select(values)
-	root, err := m.RootPlace(sel.Identity)
+	return entityOf(t, m, m.Select(values))
+}
+
+// entityOf returns that of a selection.
+func entityOf(t *testing.T, m *model.Model, sel selection.Selection) *staging.Entity {
+	t.Helper()
+	e, err := search.EntityOf(m, sel)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &staging.Entity{
-		Name: func() string { return "shop 1" }, Label: m.Label(), Reserved: m.Reserved, Root: root, Parts: sel.Parts,
-		IsRoot:  func(f *item.Image) bool { return m.IsRoot(f.Kind) },
-		Belongs: func(f *item.Image) bool { return change.Belongs(m, f, sel.Identity, nil) },
-	}
+	e.Name = func() string { return "shop 1" }
+	e.Belongs = func(f *item.Image) bool { return change.Belongs(m, f, sel.Identity, sel.Identity) }
+	return e
 }
 
 func protocol(m *model.Model, c *Client) *staging.Protocol {
@@ -45,54 +49,72 @@ func protocol(m *model.Model, c *Client) *staging.Protocol {
 	}
 }
 
-// inserting returns the plan of a staged insert.
-func inserting(t *testing.T, m *model.Model, v any) *write.Plan {
-	t.Helper()
-	d, err := change.Of(snapshot.New(m, v), nil, v, change.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := write.Arrange(change.Requests(d.Changes), nil, write.Choice{Staged: true, Steps: staging.InsertSteps(Now)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
+// newShop is what inserts insert: the root and the lines a and b.
 func newShop() *Shop { return &Shop{ID: "1", Name: "n", Lines: []Line{{SKU: "a"}, {SKU: "b"}}} }
 
-// deleting returns the plan of a staged delete of items.
-func deleting(t *testing.T, m *model.Model, items ...item.Attributes) *write.Plan {
+// inserts returns the requests of its insert, of the incarnation x.
+func inserts(t *testing.T, m *model.Model) []*write.Request {
 	t.Helper()
-	sel := m.Select([]any{"1"})
-	del, err := change.NewDeletion(m, sel, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	del.Found(Images(t, m, items...))
-	p, err := write.Arrange(change.Requests(del.All()), nil, write.Choice{Staged: true, Delete: true, Steps: staging.DeleteSteps(Now)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-func stored(sk string, more item.Attributes) item.Attributes {
-	a := Item("SHOP#1", sk, more)
-	a["_v"] = B("v-" + sk)
-	return a
-}
-
-// An insert's steps are the root as a claim, the parts with its attempt, and the root going
-// live on condition of the claim; the requests that they are made of stay as they were.
-func TestInsertSteps(t *testing.T) {
-	m := Of[Shop](t)
 	v := newShop()
 	d, err := change.Of(snapshot.New(m, v), nil, v, change.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	requests := change.Requests(d.Changes)
+	for _, r := range requests {
+		item.AssignIncarnation(B("x-------")).Into(r.Put)
+		if r.Root {
+			r.Incarnation = B("x-------")
+		}
+	}
+	return requests
+}
+
+// inserting returns the plan of its staged insert.
+func inserting(t *testing.T, m *model.Model) *write.Plan {
+	t.Helper()
+	p, err := write.Arrange(inserts(t, m), nil, write.Choice{Staged: true, Steps: staging.InsertSteps(Now)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// deleting returns the plan of a staged delete of items.
+func deleting(t *testing.T, m *model.Model, items ...item.Attributes) *write.Plan {
+	t.Helper()
+	del, err := change.NewDeletion(m, m.Select([]any{"1"}), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := del.Found(Images(t, m, items...))
+	requests := change.Requests(del.All())
+	if root == nil {
+		requests = append(requests, &del.Absent().Request)
+	}
+	p, err := write.Arrange(requests, nil, write.Choice{Staged: true, Delete: true, Steps: staging.DeleteSteps(Now)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// stored is an item as it is stored, with a version that names it.
+func stored(sk string, more item.Attributes) item.Attributes {
+	a := Item("SHOP#1", sk, more)
+	a["_v"] = B("v-" + sk)
+	return a
+}
+
+// one is the item of a text; see parse.
+func one(text string) item.Attributes { return parse(text)[0] }
+
+// An insert's steps are the root as a claim, the parts with a mark, all of one incarnation,
+// and the root going live on condition of the claim; the requests that they are made of stay
+// as they were.
+func TestInsertSteps(t *testing.T) {
+	m := Of[Shop](t)
+	requests := inserts(t, m)
 	for _, r := range requests {
 		r.Prepare()
 	}
@@ -106,108 +128,87 @@ func TestInsertSteps(t *testing.T) {
 		}
 	}
 	claim, live := steps[0].Requests[0], steps[2].Requests[0]
-	stage, ok := m.Reserved.Header(claim.Put).ReadStage()
-	if !ok || stage.State != item.Inserting || !stage.Since.Equal(Now) || claim.Put["_a"] != nil || !claim.Expect.Absent || claim.Kind != write.Put {
+	stage := m.Reserved.Header(claim.Put).ReadStage()
+	if stage.State != item.Inserting || !stage.Since.Equal(Now) || Show(claim.Put["_a"]) != "b'x-------'" || !claim.Expect.Absent || claim.Kind != write.Put {
 		t.Errorf("the claim: %+v, stage %+v", claim, stage)
 	}
-	for _, r := range steps[1].Requests {
-		if !attr.Same(r.Put["_a"], stage.Attempt) || r.Put["_s"] != nil || !r.Expect.Absent || r.Root {
+	if claim.Incarnation != nil || live.Incarnation == nil {
+		t.Errorf("a claim is told by %v, a live root by %v", claim.Incarnation, live.Incarnation)
+	}
+	for _, r := range append(steps[1].Requests, claim) {
+		if r != claim && (Show(r.Put["_a"]) != "b'x-------'" || !attr.Same(r.Put["_s"], item.MarkStaged.Value) || !r.Expect.Absent || r.Root) {
 			t.Errorf("the part %s: %+v", r.Place, r)
 		}
 		if want := attr.ItemSize(r.Put) + m.Reserved.VersionSize(); r.NewSize != want {
-			t.Errorf("the part %s has %d bytes, and is sized as %d", r.Place, want, r.NewSize)
+			t.Errorf("%s has %d bytes, and is sized as %d", r.Place, want, r.NewSize)
 		}
 	}
-	liveness := item.Liveness{Attempt: stage.Attempt, Since: Now}.Assign()
-	if live.Kind != write.Update || live.Put != nil || len(live.Set) != 1 || !attr.Same(live.Set[0].Value, liveness.Value) || len(live.Remove) != 1 || live.Remove[0].Name != "_s" {
+	if live.Kind != write.Update || live.Put != nil || len(live.Set) != 1 || len(live.Remove) != 0 || live.New {
 		t.Errorf("going live: %+v", live)
+	}
+	if s := (item.Header{Stage: live.Set[0].Value}).ReadStage(); s.State != item.Live || !s.Since.Equal(Now) {
+		t.Errorf("going live: %+v", s)
 	}
 	if !attr.Same(live.Expect.Version, claim.Token) || live.Expect.Absent || attr.Same(live.Token, claim.Token) {
 		t.Errorf("going live, on condition of %v, with %v; the claim's %v", live.Expect.Version, live.Token, claim.Token)
 	}
-	if want := attr.ItemSize(claim.Put) + m.Reserved.VersionSize(); claim.NewSize != want || live.OldSize != want {
-		t.Errorf("the claim has %d bytes, and is sized as %d and %d", want, claim.NewSize, live.OldSize)
-	}
-	final := attr.ItemSize(requests[0].Put) + m.Reserved.VersionSize() + liveness.Size()
-	if live.NewSize != final {
-		t.Errorf("the live root has %d bytes, and is sized as %d", final, live.NewSize)
+	if final := attr.ItemSize(requests[0].Put) + m.Reserved.VersionSize() + live.Set[0].Size(); live.NewSize != final || live.OldSize != claim.NewSize {
+		t.Errorf("the root goes from %d bytes to %d, sized as %d to %d", claim.NewSize, final, live.OldSize, live.NewSize)
 	}
 	for _, r := range requests {
-		if r.Put["_s"] != nil || r.Put["_a"] != nil {
+		if r.Put["_s"] != nil {
 			t.Errorf("the request of %s has been changed: %v", r.Place, r.Put)
 		}
 	}
-	again := staging.InsertSteps(Now)(requests)[0].Requests[0]
-	if other, _ := m.Reserved.Header(again.Put).ReadStage(); other.Is(stage) {
-		t.Error("two inserts have one attempt")
-	}
 }
 
-// Without versions the claim is known by its stage.
-func TestInsertStepsWithoutVersion(t *testing.T) {
-	m := Of[Plain](t)
-	live := inserting(t, m, &Plain{ID: "1", Name: "n", Side: "left"}).Steps[2].Requests[0]
-	if live.Token != nil || live.Expect.Version != nil || live.Expect.Old == nil || len(live.Expect.Old.Values) != 2 ||
-		live.Expect.Old.Values[0].Name != "_a" || live.Expect.Old.Values[0].Value != nil || live.Expect.Old.Values[1].Name != "_s" || live.Expect.Old.Values[1].Value == nil {
-		t.Errorf("%+v", live.Expect)
-	}
-}
-
-// A delete's steps are the root's mark on condition of what was read, the others, and the
-// root on condition of the mark.
+// A delete's steps are the root's mark on condition of what was read, which tells this delete
+// from others and leaves the incarnation, the others, and the root on condition of the mark.
+// So it is with a root that somebody has left unfinished: inserting, or deleting.
 func TestDeleteSteps(t *testing.T) {
 	m := Of[Shop](t)
-	head := stored("HEAD", item.Attributes{"Name": S("n")})
-	head["_v"] = B("of another length") // than the versions itemize makes
-	steps := deleting(t, m, head, stored("LINE#a", nil), stored("LINE#b", nil)).Steps
-	if len(steps) != 3 || len(steps[1].Requests) != 2 {
-		t.Fatalf("%d steps", len(steps))
-	}
-	mark, last := steps[0].Requests[0], steps[2].Requests[0]
-	stage, ok := item.Header{Stage: mark.Set[0].Value}.ReadStage()
-	if !ok || stage.State != item.Deleting || mark.Kind != write.Update || Show(mark.Expect.Version) != "b'of another length'" || mark.Token == nil {
-		t.Errorf("the mark: %+v", mark)
-	}
-	if last.Kind != write.Delete || !attr.Same(last.Expect.Version, mark.Token) || last.OldSize != mark.NewSize {
-		t.Errorf("the root: %+v", last)
-	}
-	head["_s"], head["_v"] = mark.Set[0].Value, mark.Token
-	if n := attr.ItemSize(head); n != mark.NewSize {
-		t.Errorf("the marked root has %d bytes, and is sized as %d", n, mark.NewSize)
-	}
-	for _, r := range steps[1].Requests {
-		if want := "b'v-" + r.SK.Text + "'"; Show(r.Expect.Version) != want || r.Kind != write.Delete {
-			t.Errorf("%s: %+v", r.Place, r.Expect)
+	for _, text := range []string{"HEAD", "HEAD:x", "HEAD=x", "HEAD*x", "HEAD-x"} {
+		head := one(text)
+		head["Name"], head["_v"] = S("n"), B("of another length") // than the versions itemize makes
+		steps := deleting(t, m, head, one("a:x"), one("b")).Steps
+		if len(steps) != 3 || len(steps[1].Requests) != 2 {
+			t.Fatalf("%s: %d steps", text, len(steps))
+		}
+		mark, last := steps[0].Requests[0], steps[2].Requests[0]
+		stage := item.Header{Stage: mark.Set[0].Value}.ReadStage()
+		if stage.State != item.Deleting || mark.Kind != write.Update || Show(mark.Expect.Version) != "b'of another length'" || mark.Token == nil {
+			t.Errorf("%s: the mark: %+v", text, mark)
+		}
+		if before := m.Reserved.Header(head).ReadStage(); stage.By == nil || attr.Same(stage.By, before.By) {
+			t.Errorf("%s: marked by %v, before %v", text, stage.By, before.By)
+		}
+		if len(mark.Set) != 1 || len(mark.Remove) > 0 {
+			t.Errorf("%s: the mark changes more: %+v", text, mark)
+		}
+		if last.Kind != write.Delete || !attr.Same(last.Expect.Version, mark.Token) || last.OldSize != mark.NewSize || !attr.Same(last.Header.Stage, mark.Set[0].Value) {
+			t.Errorf("%s: the root: %+v", text, last)
+		}
+		head["_s"], head["_v"] = mark.Set[0].Value, mark.Token
+		if n := attr.ItemSize(head); n != mark.NewSize {
+			t.Errorf("%s: the marked root has %d bytes, and is sized as %d", text, n, mark.NewSize)
 		}
 	}
 }
 
-// A delete that has begun is gone on with: its mark stands.
-func TestDeleteStepsBegun(t *testing.T) {
+// Where no root is, a marked one is put, only if there still is none, of an incarnation that
+// nothing else has.
+func TestDeleteStepsWithoutRoot(t *testing.T) {
 	m := Of[Shop](t)
-	stage := item.NewStage(item.Deleting, Now)
-	steps := deleting(t, m, stored("HEAD", item.Attributes{"_s": stage.Value()}), stored("LINE#a", nil)).Steps
-	if len(steps) != 2 || len(steps[0].Requests) != 1 || Show(steps[1].Requests[0].Expect.Version) != "b'v-HEAD'" {
-		t.Errorf("%+v", steps)
-	}
-	unfinished := deleting(t, m, stored("HEAD", item.Attributes{"_s": item.NewStage(item.Inserting, Now).Value()})).Steps
-	if len(unfinished) != 3 {
-		t.Errorf("the delete of an unfinished insert has %d steps", len(unfinished))
-	}
-}
-
-// Without versions the mark is conditional on the stage that was read, and the root's
-// delete on the mark.
-func TestDeleteStepsWithoutVersion(t *testing.T) {
-	m := Of[Plain](t)
-	steps := deleting(t, m, Item("1", "HEAD", item.Attributes{"Name": S("n")}), Item("1", "SIDE", item.Attributes{"Side": S("x")})).Steps
+	steps := deleting(t, m, one("a:x"), one("b:y")).Steps
 	mark, last := steps[0].Requests[0], steps[2].Requests[0]
-	old := mark.Expect.Old
-	if old == nil || len(old.Values) != 1 || old.Values[0].Name != "_s" || old.Values[0].Value != nil {
-		t.Errorf("the mark: %+v", mark.Expect)
+	if mark.Kind != write.Put || !mark.Expect.Absent || mark.Put["_a"] == nil || m.Reserved.Header(mark.Put).ReadStage().State != item.Deleting {
+		t.Errorf("the mark: %+v", mark)
 	}
-	if old = last.Expect.Old; old == nil || len(old.Values) != 1 || !attr.Same(old.Values[0].Value, mark.Set[0].Value) {
-		t.Errorf("the root: %+v", last.Expect)
+	if n := attr.ItemSize(mark.Put) + m.Reserved.VersionSize(); n != mark.NewSize || last.OldSize != n {
+		t.Errorf("the mark has %d bytes, and is sized as %d and %d", n, mark.NewSize, last.OldSize)
+	}
+	if last.Kind != write.Delete || last.Put != nil || !attr.Same(last.Expect.Version, mark.Token) || len(steps[1].Requests) != 2 {
+		t.Errorf("the root: %+v", last)
 	}
 }
 
@@ -238,6 +239,8 @@ func TestPending(t *testing.T) {
 type script struct {
 	name    string
 	answers map[string][]Answer
+	// deaf reports that the client cannot be watched.
+	deaf bool
 	// want is the outcome, and calls what was sent, in any order where it is at once; "~"
 	// stands before what is sent unless another's failure comes first.
 	want  string
@@ -284,112 +287,255 @@ func short(names []string) string {
 	return replace.Replace(strings.Join(names, " "))
 }
 
+// Nothing that a test inserts has ever been put before: puts notes what a client puts in the
+// root's place, in its order.
+func puts(c *Client) (all []item.Attributes) {
+	for _, call := range c.Calls() {
+		if in, ok := call.Input.(*dynamodb.PutItemInput); ok && call.Name == "PutItem HEAD" {
+			all = append(all, in.Item)
+		}
+	}
+	return all
+}
+
+// keeping returns the answer with a note of what was put.
+func keeping(a Answer, put item.Attributes) Answer {
+	a.Do = func(c Call) {
+		for name, v := range c.Input.(*dynamodb.PutItemInput).Item {
+			put[name] = v
+		}
+	}
+	return a
+}
+
 // How a staged insert ends, by what it meets: above all, that it says to be written only
 // when its root went live.
 func TestInsert(t *testing.T) {
 	m := Of[Shop](t)
-	left := item.NewStage(item.Inserting, Now)
-	other := stored("HEAD", item.Attributes{"_s": left.Value()})
 	ok := []Answer{OK()}
-	// claim stands for the claim of the plan that runs.
-	claim := item.Attributes{}
-	live := stored("HEAD", item.Attributes{"_a": item.Liveness{Attempt: B("x"), Since: Now}.Assign().Value})
-	inTheWay := stored("LINE#a", item.Attributes{"_a": B("old")})
+	other, own := one("HEAD*y"), one("HEAD*x-------")
+	dead := one("a:y")
 	for _, c := range []script{
 		{
-			"nothing in the way",
-			map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok},
-			"written, 3 applied, 0 in doubt", "+HEAD +a +b =HEAD",
+			name:    "nothing in the way",
+			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok},
+			want:    "written, 3 applied, 0 in doubt", calls: "+HEAD +a +b =HEAD",
+		},
+
+		// The claim.
+		{
+			name:    "the entity is there",
+			answers: map[string][]Answer{"PutItem HEAD": {Refused(one("HEAD"))}},
+			want:    "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "+HEAD",
 		},
 		{
-			"the entity is there",
-			map[string][]Answer{"PutItem HEAD": {Refused(live)}},
-			"rejected b'v-HEAD', 0 applied, 0 in doubt", "+HEAD",
+			name:    "the entity is there, and went live",
+			answers: map[string][]Answer{"PutItem HEAD": {Refused(one("HEAD=y"))}},
+			want:    "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "+HEAD",
 		},
 		{
-			"a claim is taken over, and what it left swept",
-			map[string][]Answer{
-				"PutItem HEAD":      {Refused(other), OK()},
-				"Query":             {Page("", other, stored("LINE#z", item.Attributes{"_a": left.Attempt}), stored("PLAN", nil), stored("UNKNOWN", nil))},
-				"DeleteItem LINE#z": ok, "DeleteItem PLAN": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok,
+			name:    "another's claim is taken over",
+			answers: map[string][]Answer{"PutItem HEAD": {Refused(other), OK()}, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok},
+			want:    "written, 3 applied, 0 in doubt", calls: "+HEAD +HEAD +a +b =HEAD",
+		},
+		{
+			name:    "another's delete is taken over",
+			answers: map[string][]Answer{"PutItem HEAD": {Refused(one("HEAD-y")), OK()}, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok},
+			want:    "written, 3 applied, 0 in doubt", calls: "+HEAD +HEAD +a +b =HEAD",
+		},
+		{
+			name:    "another's claim is gone when it is to be taken over",
+			answers: map[string][]Answer{"PutItem HEAD": {Refused(other), Refused(nil), OK()}, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok},
+			want:    "written, 3 applied, 0 in doubt", calls: "+HEAD +HEAD +HEAD +a +b =HEAD",
+		},
+		{
+			name:    "another's claim goes live when it is to be taken over",
+			answers: map[string][]Answer{"PutItem HEAD": {Refused(other), Refused(one("HEAD=y"))}},
+			want:    "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "+HEAD +HEAD",
+		},
+		{
+			name:    "others' claims come again and again",
+			answers: map[string][]Answer{"PutItem HEAD": slices.Repeat([]Answer{Refused(other)}, 11)},
+			want:    "failed, 0 applied, 0 in doubt", calls: strings.Repeat("+HEAD ", 11),
+		},
+		{
+			name:    "the claim's answer lost, and it was not put",
+			answers: map[string][]Answer{"PutItem HEAD": {Dropped(), OK()}, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok},
+			want:    "written, 3 applied, 0 in doubt", calls: "+HEAD +HEAD +a +b =HEAD",
+		},
+		{
+			name:    "the claim's answer lost, and another's entity there",
+			answers: map[string][]Answer{"PutItem HEAD": {Dropped(), Refused(one("HEAD:y"))}},
+			want:    "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "+HEAD +HEAD",
+		},
+		{
+			name:    "the claim's answer lost again and again",
+			answers: map[string][]Answer{"PutItem HEAD": slices.Repeat([]Answer{Dropped()}, 11)},
+			want:    "failed, 0 applied, 0 in doubt", calls: strings.Repeat("+HEAD ", 11),
+		},
+		{
+			name:    "the claim denied",
+			answers: map[string][]Answer{"PutItem HEAD": {Failed("AccessDeniedException")}},
+			want:    "failed, 0 applied, 0 in doubt", calls: "+HEAD",
+		},
+
+		// The parts.
+		{
+			name: "a part of another incarnation is in the way, and the claim stands",
+			answers: map[string][]Answer{
+				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(dead), OK()}, "PutItem LINE#b": ok, "GetItem HEAD": {Stored(own)}, "UpdateItem HEAD": ok,
 			},
-			"written, 3 applied, 0 in doubt", "+HEAD +HEAD ?? -PLAN -z +a +b =HEAD",
+			want: "written, 3 applied, 0 in doubt", calls: "+HEAD +a +b ?HEAD +a =HEAD",
 		},
 		{
-			"a part of another attempt is in the way",
-			map[string][]Answer{
-				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(inTheWay), OK()}, "PutItem LINE#b": ok, "GetItem HEAD": {Stored(claim), Stored(claim)}, "UpdateItem HEAD": ok,
+			name: "a part of another incarnation is written again when it is to be replaced, and then gone",
+			answers: map[string][]Answer{
+				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(dead), Refused(dead), Refused(nil), OK()}, "PutItem LINE#b": ok,
+				"GetItem HEAD": {Stored(own), Stored(own)}, "UpdateItem HEAD": ok,
 			},
-			"written, 3 applied, 0 in doubt", "+HEAD +a +b ?HEAD ?HEAD +a =HEAD",
+			want: "written, 3 applied, 0 in doubt", calls: "+HEAD +a +b ?HEAD +a ?HEAD +a +a =HEAD",
 		},
 		{
-			"a part of a live entity is in the way",
-			map[string][]Answer{
-				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(stored("LINE#a", nil))}, "PutItem LINE#b": ok,
-				"DeleteItem LINE#a": {Refused(stored("LINE#a", nil))}, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok,
+			name: "a part of the own incarnation is in the way, changed since",
+			answers: map[string][]Answer{
+				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(one("a~x-------"))}, "PutItem LINE#b": ok, "UpdateItem HEAD": ok,
 			},
-			"rejected b'v-LINE#a', 0 applied, 0 in doubt", "+HEAD +a ~+b -a -b -HEAD",
+			want: "written, 3 applied, 0 in doubt", calls: "+HEAD +a +b =HEAD",
 		},
 		{
-			"another takes over while a part is in the way",
-			map[string][]Answer{
-				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(inTheWay)}, "PutItem LINE#b": ok, "GetItem HEAD": {Stored(other), Stored(other)},
-				"DeleteItem LINE#a": {Refused(inTheWay)}, "DeleteItem LINE#b": ok, "DeleteItem HEAD": {Refused(other)},
+			name: "a part of no incarnation is in the way",
+			answers: map[string][]Answer{
+				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(one("a"))}, "PutItem LINE#b": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok,
 			},
-			"rejected b'v-HEAD', 0 applied, 0 in doubt", "+HEAD +a ~+b ?HEAD ?HEAD -a -b -HEAD",
+			want: "rejected b'v-LINE#a', 0 applied, 0 in doubt", calls: "+HEAD +a ~+b ~-b -HEAD",
 		},
 		{
-			"overtaken at going live",
-			map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Refused(other)}},
-			"rejected *, 0 applied, 0 in doubt", "+HEAD +a +b =HEAD",
-		},
-		{
-			"going live is not answered",
-			map[string][]Answer{
-				"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Dropped()}, "GetItem HEAD": {Failed("AccessDeniedException")},
+			name: "a part of no incarnation is in the way, and another of the own, which was not put: it stays",
+			answers: map[string][]Answer{
+				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(one("a~x-------"))}, "PutItem LINE#b": {Refused(one("b"))}, "DeleteItem HEAD": ok,
 			},
-			"unknown, 0 applied, 3 in doubt", "+HEAD +a +b =HEAD ?HEAD",
+			want: "rejected b'v-LINE#b', 0 applied, 0 in doubt", calls: "+HEAD ~+a +b -HEAD",
 		},
 		{
-			"going live is not answered, and another has written since",
-			map[string][]Answer{
-				"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Dropped()}, "GetItem HEAD": {Stored(live)},
+			name: "a part of no incarnation is in the way after a lost answer",
+			answers: map[string][]Answer{
+				"PutItem HEAD": ok, "PutItem LINE#a": {Dropped()}, "GetItem LINE#a": {Stored(one("a"))}, "PutItem LINE#b": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok,
 			},
-			"unknown b'v-HEAD' unsure, 0 applied, 3 in doubt", "+HEAD +a +b =HEAD ?HEAD",
+			want: "rejected b'v-LINE#a', 0 applied, 0 in doubt", calls: "+HEAD +a ?a ~+b ~-b -HEAD",
 		},
 		{
-			"a part's answer lost, and put",
-			map[string][]Answer{
+			name: "another has taken over when a part is in the way",
+			answers: map[string][]Answer{
+				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(dead)}, "PutItem LINE#b": ok, "GetItem HEAD": {Stored(other)},
+				"DeleteItem LINE#b": ok, "DeleteItem HEAD": {Refused(other)},
+			},
+			want: "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "+HEAD +a ~+b ?HEAD ~-b -HEAD",
+		},
+		{
+			name: "the claim is being deleted when a part is in the way",
+			answers: map[string][]Answer{
+				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(dead)}, "PutItem LINE#b": ok, "GetItem HEAD": {Stored(one("HEAD-x-------"))},
+				"DeleteItem LINE#b": ok, "DeleteItem HEAD": {Refused(other)},
+			},
+			want: "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "+HEAD +a ~+b ?HEAD ~-b -HEAD",
+		},
+		{
+			name: "the claim is gone when a part is in the way",
+			answers: map[string][]Answer{
+				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(dead)}, "PutItem LINE#b": ok, "GetItem HEAD": {Stored(nil)},
+				"DeleteItem LINE#b": ok, "DeleteItem HEAD": {Refused(nil)},
+			},
+			want: "rejected *, 0 applied, 0 in doubt", calls: "+HEAD +a ~+b ?HEAD ~-b -HEAD",
+		},
+		{
+			name: "a part's answer lost, and put again",
+			answers: map[string][]Answer{
 				"PutItem HEAD": ok, "PutItem LINE#a": {Dropped(), OK()}, "GetItem LINE#a": {Stored(nil)}, "PutItem LINE#b": ok, "UpdateItem HEAD": ok,
 			},
-			"written, 3 applied, 0 in doubt", "+HEAD +a +b ?a +a =HEAD",
+			want: "written, 3 applied, 0 in doubt", calls: "+HEAD +a +b ?a +a =HEAD",
 		},
 		{
-			"the claim's answer lost, and another's there",
-			map[string][]Answer{"PutItem HEAD": {Dropped()}, "GetItem HEAD": {Stored(live)}},
-			"unknown b'v-HEAD' unsure, 0 applied, 0 in doubt", "+HEAD ?HEAD",
+			name: "a part's answer lost, and it was put and changed since",
+			answers: map[string][]Answer{
+				"PutItem HEAD": ok, "PutItem LINE#a": {Dropped()}, "GetItem LINE#a": {Stored(one("a~x-------"))}, "PutItem LINE#b": ok, "UpdateItem HEAD": ok,
+			},
+			want: "written, 3 applied, 0 in doubt", calls: "+HEAD +a +b ?a =HEAD",
 		},
 		{
-			"the claim denied",
-			map[string][]Answer{"PutItem HEAD": {Failed("AccessDeniedException")}},
-			"failed, 0 applied, 0 in doubt", "+HEAD",
+			name:    "a part denied",
+			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": {Failed("AccessDeniedException")}},
+			want:    "failed, 0 applied, 0 in doubt", calls: "+HEAD ~+a +b",
+		},
+
+		// Going live.
+		{
+			name:    "overtaken at going live",
+			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Refused(other)}},
+			want:    "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "+HEAD +a +b =HEAD",
 		},
 		{
-			"a part denied",
-			map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": {Failed("AccessDeniedException")}},
-			"failed, 0 applied, 0 in doubt", "+HEAD ~+a +b",
+			name:    "the claim is gone at going live",
+			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Refused(nil)}},
+			want:    "rejected *, 0 applied, 0 in doubt", calls: "+HEAD +a +b =HEAD",
+		},
+		{
+			name: "going live is not answered",
+			answers: map[string][]Answer{
+				"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Dropped()}, "GetItem HEAD": {Failed("AccessDeniedException")},
+			},
+			want: "unknown, 0 applied, 3 in doubt", calls: "+HEAD +a +b =HEAD ?HEAD",
+		},
+		{
+			name: "going live is not answered, and the root is live, changed since by another",
+			answers: map[string][]Answer{
+				"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Dropped()}, "GetItem HEAD": {Stored(one("HEAD=x-------"))},
+			},
+			want: "written, 3 applied, 0 in doubt", calls: "+HEAD +a +b =HEAD ?HEAD",
+		},
+		{
+			name: "going live is not answered, and the root is another's",
+			answers: map[string][]Answer{
+				"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Dropped()}, "GetItem HEAD": {Stored(one("HEAD=y"))},
+			},
+			want: "unknown b'v-HEAD' unsure, 0 applied, 3 in doubt", calls: "+HEAD +a +b =HEAD ?HEAD",
+		},
+
+		// A client that cannot be watched may send a claim twice, so that it is made again by
+		// a transaction.
+		{
+			name: "by a client that cannot be watched", deaf: true,
+			answers: map[string][]Answer{"PutItem HEAD": ok, "TransactWriteItems": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok},
+			want:    "written, 3 applied, 0 in doubt", calls: "+HEAD TransactWriteItems +a +b =HEAD",
+		},
+		{
+			name: "by a client that cannot be watched, and overtaken before", deaf: true,
+			answers: map[string][]Answer{"PutItem HEAD": ok, "TransactWriteItems": {Canceled(Because("ConditionalCheckFailed", other))}},
+			want:    "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "+HEAD TransactWriteItems",
+		},
+		{
+			name: "by a client that cannot be watched, and not known", deaf: true,
+			answers: map[string][]Answer{"PutItem HEAD": ok, "TransactWriteItems": slices.Repeat([]Answer{Dropped()}, 3)},
+			want:    "failed, 0 applied, 0 in doubt", calls: "+HEAD" + strings.Repeat(" TransactWriteItems", 3),
+		},
+		{
+			name: "by a client that cannot be watched, and the entity is there", deaf: true,
+			answers: map[string][]Answer{"PutItem HEAD": {Refused(one("HEAD=y"))}},
+			want:    "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "+HEAD",
+		},
+		{
+			name: "by a client that cannot be watched, and a part of no incarnation is in the way", deaf: true,
+			answers: map[string][]Answer{
+				"PutItem HEAD": ok, "TransactWriteItems": ok, "PutItem LINE#a": {Refused(one("a"))}, "PutItem LINE#b": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok,
+			},
+			want: "rejected b'v-LINE#a', 0 applied, 0 in doubt", calls: "+HEAD TransactWriteItems +a ~+b ~-b -HEAD",
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			plan := inserting(t, m, newShop())
-			clear(claim)
-			for name, v := range plan.Steps[0].Requests[0].Put {
-				claim[name] = v
-			}
-			client := &Client{At: c.answers}
-			r := protocol(m, client).Insert(context.Background(), entity(t, m, "1"), plan, &write.Tally{})
+			client := &Client{At: c.answers, Deaf: c.deaf}
+			var tally write.Tally
+			r := protocol(m, client).Insert(context.Background(), entity(t, m, "1"), inserting(t, m), &tally)
 			got := describe(r)
-			if strings.Contains(c.want, "*") && len(r.Stored) == 1 {
+			if strings.Contains(c.want, "*") && len(r.Stored) == 1 && len(r.Stored[0]) == 0 {
 				got = "rejected *" + got[strings.Index(got, ","):]
 			}
 			if got != c.want {
@@ -397,29 +543,123 @@ func TestInsert(t *testing.T) {
 			}
 			sent := strings.Fields(short(client.Names()))
 			c.check(t, sent)
-			if r.OK() && sent[len(sent)-1] != "=HEAD" {
+			if sent := len(client.Names()); tally.Requests < sent || r.OK() && tally.Requests > sent {
+				t.Errorf("%s: counted %d", c.name, tally.Requests)
+			}
+			if last := sent[len(sent)-1]; r.OK() && last != "=HEAD" && last != "?HEAD" {
 				t.Errorf("%s: sent %v", c.name, sent)
+			}
+			for _, call := range client.Calls() {
+				if _, ok := call.Input.(*dynamodb.PutItemInput); ok && !c.deaf && call.Once != (call.Name == "PutItem HEAD") {
+					t.Errorf("%s: %s, sent once by the SDK: %v", c.name, call.Name, call.Once)
+				}
+			}
+		})
+	}
+}
+
+// Each attempt to claim has a version of its own, and is on condition that nothing is there,
+// or exactly what was found; the root goes live on condition of the version that stands.
+func TestClaims(t *testing.T) {
+	m := Of[Shop](t)
+	ok := []Answer{OK()}
+	first, second := item.Attributes{}, item.Attributes{}
+	absent, instead := "attribute_not_exists(PK)", "attribute_not_exists(PK) OR _v = b'v-HEAD'"
+	for _, c := range []struct {
+		name     string
+		claims   []Answer
+		want     []string // the conditions
+		standing int      // the claim that stands
+	}{
+		{"put", ok, []string{absent}, 0},
+		{"taken over", []Answer{Refused(one("HEAD*y")), OK()}, []string{absent, instead}, 1},
+		{"gone before it is taken over", []Answer{Refused(one("HEAD*y")), Refused(nil), OK()}, []string{absent, instead, absent}, 2},
+		{"lost, and not put", []Answer{Dropped(), OK()}, []string{absent, absent}, 1},
+		{"lost, and put", []Answer{keeping(Dropped(), first), Refused(first)}, []string{absent, absent}, 0},
+		{"lost twice, and the second put", []Answer{Dropped(), keeping(Dropped(), second), Refused(second)}, []string{absent, absent, absent}, 1},
+		{"lost, and another's found", []Answer{Dropped(), Refused(one("HEAD*y")), OK()}, []string{absent, absent, instead}, 2},
+		{"lost when it took over, and put", []Answer{Refused(one("HEAD*y")), keeping(Dropped(), first), Refused(first)}, []string{absent, instead, instead}, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			clear(first)
+			clear(second)
+			client := &Client{At: map[string][]Answer{"PutItem HEAD": c.claims, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok}}
+			if r := protocol(m, client).Insert(context.Background(), entity(t, m, "1"), inserting(t, m), &write.Tally{}); !r.OK() {
+				t.Fatalf("%s: %v", c.name, r.Err)
+			}
+			var got []string
+			versions := map[string]bool{}
+			for _, call := range client.Calls() {
+				if call.Name == "PutItem HEAD" {
+					got = append(got, Condition(call.Input))
+					versions[Show(call.Input.(*dynamodb.PutItemInput).Item["_v"])] = true
+				}
+			}
+			if !slices.Equal(got, c.want) || len(versions) != len(got) {
+				t.Errorf("%s: claimed if %q, with %d versions", c.name, got, len(versions))
+			}
+			claims, calls := puts(client), client.Calls()
+			if live := calls[len(calls)-1].Input; Condition(live) != "_v = "+Show(claims[c.standing]["_v"]) {
+				t.Errorf("%s: live if %s", c.name, Condition(live))
+			}
+		})
+	}
+}
+
+// A client that cannot be watched may have more copies of a claim under way, so that the
+// claim gets a version by a transaction that none of them can bring back, and the root goes
+// live on condition of that; also where an attempt whose answer was lost is found.
+func TestClaimAgain(t *testing.T) {
+	m := Of[Shop](t)
+	ok := []Answer{OK()}
+	for _, lost := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			claim := item.Attributes{}
+			claims := []Answer{keeping(OK(), claim)}
+			if lost {
+				claims = []Answer{keeping(Dropped(), claim), Refused(claim)}
+			}
+			client := &Client{Deaf: true, At: map[string][]Answer{"PutItem HEAD": claims, "TransactWriteItems": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok}}
+			if r := protocol(m, client).Insert(context.Background(), entity(t, m, "1"), inserting(t, m), &write.Tally{}); !r.OK() {
+				t.Fatalf("lost %v: %v", lost, r.Err)
+			}
+			again := ""
+			for _, call := range client.Calls() {
+				switch in := call.Input.(type) {
+				case *dynamodb.TransactWriteItemsInput:
+					u := in.TransactItems[0].Update
+					again = strings.TrimPrefix(Updates(u), "SET ")
+					if len(in.TransactItems) != 1 || Condition(u) != "_v = "+Show(claim["_v"]) || again == Condition(u) {
+						t.Errorf("lost %v: %s if %s", lost, again, Condition(u))
+					}
+				case *dynamodb.UpdateItemInput:
+					if again == "" || Condition(in) != again {
+						t.Errorf("lost %v: live if %s, claimed again with %s", lost, Condition(in), again)
+					}
+				}
 			}
 		})
 	}
 }
 
 // What is applied, or in doubt, of an insert are the items as they are stored when the
-// root is live; the doubt is told by the root's going live.
+// root is live, since when it went live; the doubt is told by the root's going live.
 func TestInsertResult(t *testing.T) {
 	m := Of[Shop](t)
 	ok := []Answer{OK()}
 	for _, lost := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			plan := inserting(t, m, newShop())
+			plan := inserting(t, m)
 			client := &Client{At: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok}}
 			if lost {
 				client.At["UpdateItem HEAD"], client.At["GetItem HEAD"] = []Answer{Dropped()}, []Answer{Failed("AccessDeniedException")}
 			}
-			r := protocol(m, client).Insert(context.Background(), entity(t, m, "1"), plan, &write.Tally{})
+			p, later := protocol(m, client), Now.Add(time.Hour)
+			p.Now = func() time.Time { return later }
+			r := p.Insert(context.Background(), entity(t, m, "1"), plan, &write.Tally{})
 			all, live := r.Applied, plan.Steps[2].Requests[0]
 			if lost {
-				if all = r.Doubt; len(r.Tellers) != 1 || r.Tellers[0] != live {
+				if all = r.Doubt; len(r.Tellers) != 1 || r.Tellers[0] != live || live.Incarnation == nil {
 					t.Errorf("told by %v", r.Tellers)
 				}
 			}
@@ -427,210 +667,316 @@ func TestInsertResult(t *testing.T) {
 				t.Fatalf("%d requests", len(all))
 			}
 			root := all[2]
-			if root.Put["_s"] != nil || item.LivenessOf(&item.Image{Header: root.Reserved.Header(root.Put)}).Attempt == nil || !attr.Same(root.Token, live.Token) {
+			h := root.Reserved.Header(root.Put)
+			if !h.Live() || !h.LiveSince().Equal(later) || Show(h.Incarnation) != "b'x-------'" || !attr.Same(root.Token, live.Token) || root.Incarnation == nil {
 				t.Errorf("the root: %+v", root)
 			}
-			if want := attr.ItemSize(root.Put) + m.Reserved.VersionSize(); root.NewSize != want {
-				t.Errorf("the root has %d bytes, and is sized as %d", want, root.NewSize)
-			}
-			for _, q := range all[:2] {
-				if q.Put["_a"] == nil || q.Token == nil {
+			for _, q := range all {
+				if q.Put["_a"] == nil || q.Put["_s"] == nil || q.Token == nil {
 					t.Errorf("%s: %+v", q.Place, q)
+				}
+				if want := attr.ItemSize(q.Put) + m.Reserved.VersionSize(); q.NewSize != want {
+					t.Errorf("%s has %d bytes, and is sized as %d", q.Place, want, q.NewSize)
 				}
 			}
 		})
 	}
 }
 
-// A claim that takes another over does so on condition of that other's stage, with a
-// version of its own, on which its going live is conditional then.
-func TestTakingOver(t *testing.T) {
-	m := Of[Shop](t)
-	left := item.Stage{State: item.Inserting, Attempt: B("left"), Since: Now}
-	ok := []Answer{OK()}
-	plan := inserting(t, m, newShop())
-	first := plan.Steps[0].Requests[0].Token
-	client := &Client{At: map[string][]Answer{
-		"PutItem HEAD": {Refused(stored("HEAD", item.Attributes{"_s": left.Value()})), OK()}, "Query": {Page("")},
-		"PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok,
-	}}
-	if r := protocol(m, client).Insert(context.Background(), entity(t, m, "1"), plan, &write.Tally{}); !r.OK() {
-		t.Fatal(r.Err)
-	}
-	calls := client.Calls()
-	claim, live := calls[1].Input.(*dynamodb.PutItemInput), calls[len(calls)-1].Input
-	if got := Condition(claim); got != "attribute_not_exists(PK) OR _s = {attempt: b'left', since: 1700000000, state: 'inserting'}" {
-		t.Error(got)
-	}
-	if attr.Same(claim.Item["_v"], first) || Condition(live) != "_v = "+Show(claim.Item["_v"]) {
-		t.Errorf("the claim's version is %s, going live if %s", Show(claim.Item["_v"]), Condition(live))
-	}
-	if q := calls[2].Input.(*dynamodb.QueryInput); !*q.ConsistentRead {
-		t.Error("what was left is not read strongly")
-	}
-}
-
-// A part takes the place of what another attempt has left, on condition that it is that,
-// and only after the claim was seen to stand.
+// A part takes the place of what another incarnation has left, on condition of its exact
+// version, and only after the claim was read, strongly and after that, and stood. What is
+// replaced counts for the price, of a claim too.
 func TestPartInTheWay(t *testing.T) {
 	m := Of[Shop](t)
 	ok := []Answer{OK()}
-	plan := inserting(t, m, newShop())
-	client := &Client{At: map[string][]Answer{
-		"PutItem HEAD": ok, "PutItem LINE#a": {Refused(stored("LINE#a", item.Attributes{"_a": B("old")})), OK()}, "PutItem LINE#b": ok,
-		"GetItem HEAD": {Stored(plan.Steps[0].Requests[0].Put), Stored(plan.Steps[0].Requests[0].Put)}, "UpdateItem HEAD": ok,
-	}}
-	if r := protocol(m, client).Insert(context.Background(), entity(t, m, "1"), plan, &write.Tally{}); !r.OK() {
-		t.Fatal(r.Err)
-	}
-	var puts []string
-	read := 0
-	for _, call := range client.Calls() {
-		switch {
-		case call.Name == "PutItem LINE#a":
-			puts = append(puts, fmt.Sprintf("%s after %d reads", Condition(call.Input), read))
-		case call.Name == "GetItem HEAD":
-			read++
-			if !*call.Input.(*dynamodb.GetItemInput).ConsistentRead {
-				t.Error("the root is not read strongly")
+	dead, claim := one("a:y"), one("HEAD*y")
+	absent, read, instead := "attribute_not_exists(PK)", "the root, strongly: true", "attribute_not_exists(PK) OR _v = b'v-LINE#a'"
+	for _, c := range []struct {
+		name  string
+		parts []Answer
+		want  []string
+		size  int // of what is replaced
+	}{
+		{"dead", []Answer{Refused(dead), OK()}, []string{absent, read, instead}, attr.ItemSize(dead)},
+		{"dead, and gone then", []Answer{Refused(dead), Refused(nil), OK()}, []string{absent, read, instead, absent}, 0},
+		{"dead, and written again", []Answer{Refused(dead), Refused(dead), OK()}, []string{absent, read, instead, read, instead}, attr.ItemSize(dead)},
+	} {
+		client := &Client{At: map[string][]Answer{
+			"PutItem HEAD": {Refused(claim), OK()}, "PutItem LINE#a": c.parts, "PutItem LINE#b": ok, "UpdateItem HEAD": ok,
+			"GetItem HEAD": slices.Repeat([]Answer{Stored(one("HEAD*x-------"))}, 2),
+		}}
+		plan := inserting(t, m)
+		if r := protocol(m, client).Insert(context.Background(), entity(t, m, "1"), plan, &write.Tally{}); !r.OK() {
+			t.Fatal(r.Err)
+		}
+		var got []string
+		versions := map[string]bool{}
+		for _, call := range client.Calls() {
+			switch in := call.Input.(type) {
+			case *dynamodb.PutItemInput:
+				if call.Name == "PutItem LINE#a" {
+					got = append(got, Condition(in))
+					versions[Show(in.Item["_v"])] = true
+				}
+			case *dynamodb.GetItemInput:
+				got = append(got, fmt.Sprint("the root, strongly: ", *in.ConsistentRead))
 			}
 		}
-	}
-	if !slices.Equal(puts, []string{"attribute_not_exists(PK) after 0 reads", "attribute_not_exists(PK) OR _a = b'old' after 2 reads"}) {
-		t.Error(puts)
+		if !slices.Equal(got, c.want) || len(versions) != len(c.parts) {
+			t.Errorf("%s: %q, with %d versions", c.name, got, len(versions))
+		}
+		if part, root := plan.Steps[1].Requests[0], plan.Steps[0].Requests[0]; part.OldSize != c.size || root.OldSize != attr.ItemSize(claim) {
+			t.Errorf("%s: in place of %d bytes, the claim of %d", c.name, part.OldSize, root.OldSize)
+		}
 	}
 }
 
-// What an insert that cannot succeed has put is removed on condition that it is still
-// that.
+// What an insert that cannot succeed has put, and nothing else, is removed on condition that
+// it is still that; the claim last, and not at all where a part may be left.
 func TestUndo(t *testing.T) {
 	m := Of[Shop](t)
 	ok := []Answer{OK()}
-	plan := inserting(t, m, newShop())
-	client := &Client{At: map[string][]Answer{
-		"PutItem HEAD": ok, "PutItem LINE#a": {Refused(stored("LINE#a", nil))}, "PutItem LINE#b": ok, "DeleteItem LINE#a": {Refused(nil)}, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok,
-	}}
-	protocol(m, client).Insert(context.Background(), entity(t, m, "1"), plan, &write.Tally{})
-	want := map[string]string{
-		"DeleteItem HEAD":   "_v = " + Show(plan.Steps[0].Requests[0].Token),
-		"DeleteItem LINE#a": "_v = " + Show(plan.Steps[1].Requests[0].Token),
-		"DeleteItem LINE#b": "_v = " + Show(plan.Steps[1].Requests[1].Token),
-	}
-	seen := 0
-	for _, call := range client.Calls() {
-		if condition, ok := want[call.Name]; ok {
-			seen++
-			if got := Condition(call.Input); got != condition {
-				t.Errorf("%s if %s, want %s", call.Name, got, condition)
+	for _, c := range []struct {
+		name string
+		b    Answer // to the removal of the part b
+		want string
+	}{
+		{"removed", OK(), "LINE#b HEAD"},
+		{"changed since by another", Refused(one("b:x-------")), "LINE#b HEAD"},
+		{"denied", Failed("AccessDeniedException"), "LINE#b"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			plan := inserting(t, m)
+			done := make(chan struct{}) // the part b is put before the part a is refused
+			b, a := OK(), Refused(one("a"))
+			b.Do = func(Call) { close(done) }
+			client := &Client{At: map[string][]Answer{
+				"PutItem HEAD": ok, "PutItem LINE#b": {b}, "DeleteItem LINE#b": {c.b}, "DeleteItem HEAD": ok,
+			}}
+			inner := client
+			late := &lateClient{Client: inner, until: done, answer: a}
+			p := protocol(m, client)
+			p.Sender = &write.Sender{Client: late, Now: m.Now}
+			p.Insert(context.Background(), entity(t, m, "1"), plan, &write.Tally{})
+			want := map[string]string{
+				"HEAD":   "_v = " + Show(plan.Steps[0].Requests[0].Token),
+				"LINE#b": "_v = " + Show(plan.Steps[1].Requests[1].Token),
 			}
-		}
-	}
-	if calls := client.Calls(); seen != 3 || calls[len(calls)-1].Name != "DeleteItem HEAD" {
-		t.Errorf("sent %v", client.Names())
+			var removed []string
+			for _, call := range client.Calls() {
+				sk, ok := strings.CutPrefix(call.Name, "DeleteItem ")
+				if !ok {
+					continue
+				}
+				removed = append(removed, sk)
+				if got := Condition(call.Input); got != want[sk] {
+					t.Errorf("%s: %s if %s, want %s", c.name, call.Name, got, want[sk])
+				}
+			}
+			if got := strings.Join(removed, " "); got != c.want {
+				t.Errorf("%s: removed %s", c.name, got)
+			}
+		})
 	}
 }
 
-// How a staged delete ends: an entity whose root was marked is gone whatever comes, and
-// what an insert that took over has put is left alone.
+// lateClient answers the put of the part a when another call has come and is over.
+type lateClient struct {
+	*Client
+	until  chan struct{}
+	answer Answer
+}
+
+// PutItem is the client's.
+func (c *lateClient) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	if Show(in.Item["SK"]) != "'LINE#a'" {
+		return c.Client.PutItem(ctx, in, o...)
+	}
+	<-c.until
+	synctest.Wait()
+	alone := &Client{Answers: []Answer{c.answer}}
+	return alone.PutItem(ctx, in, o...)
+}
+
+// How a staged delete ends: what was marked is gone whatever comes, what is there after the
+// mark goes with it, and nothing of an insert that took over is touched.
 func TestDelete(t *testing.T) {
 	m := Of[Shop](t)
 	ok := []Answer{OK()}
 	mark := item.Attributes{} // of the plan that runs
-	begun := item.NewStage(item.Deleting, Now).Value()
-	newer := stored("LINE#a", item.Attributes{"Text": S("new")})
+	newer := one("a:x")
 	newer["_v"] = B("newer")
-	other := stored("HEAD", item.Attributes{"_s": item.NewStage(item.Inserting, Now).Value()})
+	other, again := one("HEAD*y"), one("HEAD-x")
+	found := []Answer{Page("", mark, one("a:x"), one("b:x"))}
 	for _, c := range []struct {
 		script
-		begun bool
+		noRoot bool
 	}{
-		{script{
-			"as it was read",
-			map[string][]Answer{"UpdateItem HEAD": ok, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
-			"written, 1 applied, 0 in doubt", "=HEAD -a -b -HEAD",
-		}, false},
-		{script{
-			"the root has changed",
-			map[string][]Answer{"UpdateItem HEAD": {Refused(other)}},
-			"rejected b'v-HEAD', 0 applied, 0 in doubt", "=HEAD",
-		}, false},
-		{script{
-			"a part has changed",
-			map[string][]Answer{"UpdateItem HEAD": ok, "DeleteItem LINE#a": {Refused(newer), OK()}, "GetItem HEAD": {Stored(mark)}, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
-			"written, 1 applied, 0 in doubt", "=HEAD -a ?HEAD -a -b -HEAD",
-		}, false},
-		{script{
-			"a part is gone",
-			map[string][]Answer{"UpdateItem HEAD": ok, "DeleteItem LINE#a": {Refused(nil)}, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
-			"written, 1 applied, 0 in doubt", "=HEAD -a -b -HEAD",
-		}, false},
-		{script{
-			"an insert has taken over",
-			map[string][]Answer{"UpdateItem HEAD": ok, "DeleteItem LINE#a": {Refused(newer)}, "GetItem HEAD": {Stored(other)}, "DeleteItem LINE#b": ok},
-			"written, 1 applied, 0 in doubt", "=HEAD -a ?HEAD ~-b",
-		}, false},
-		{script{
-			"the root is another's at the end",
-			map[string][]Answer{"UpdateItem HEAD": ok, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": {Refused(other)}},
-			"written, 1 applied, 0 in doubt", "=HEAD -a -b -HEAD",
-		}, false},
-		{script{
-			"a part denied",
-			map[string][]Answer{"UpdateItem HEAD": ok, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": {Failed("AccessDeniedException")}},
-			"failed, 1 applied, 0 in doubt", "=HEAD ~-a -b",
-		}, false},
-		{script{
-			"the root's delete not answered, and another's there",
-			map[string][]Answer{"UpdateItem HEAD": ok, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": {Dropped()}, "GetItem HEAD": {Stored(other)}},
-			"unknown b'v-HEAD' unsure, 1 applied, 0 in doubt", "=HEAD -a -b -HEAD ?HEAD",
-		}, false},
-		{script{
-			"gone on with",
-			map[string][]Answer{"DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
-			"written, 0 applied, 0 in doubt", "-a -b -HEAD",
-		}, true},
+		{script: script{
+			name:    "as it was read",
+			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
+			want:    "written, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD -a -b -HEAD",
+		}},
+		{script: script{
+			name:    "without a root",
+			answers: map[string][]Answer{"PutItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
+			want:    "written, 1 applied, 0 in doubt", calls: "+HEAD ?? ?HEAD -a -b -HEAD",
+		}, noRoot: true},
+		{script: script{
+			name:    "the root has changed",
+			answers: map[string][]Answer{"UpdateItem HEAD": {Refused(other)}},
+			want:    "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "=HEAD",
+		}},
+		{script: script{
+			name:    "without a root, and one has come",
+			answers: map[string][]Answer{"PutItem HEAD": {Refused(other)}},
+			want:    "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "+HEAD",
+		}, noRoot: true},
+		{script: script{
+			name: "what came after it was read goes as well, what the model does not know stays",
+			answers: map[string][]Answer{
+				"UpdateItem HEAD": ok, "Query": {Page("", mark, one("a:x"), one("c:y"), one("d"), stored("UNKNOWN", nil))}, "GetItem HEAD": {Stored(mark)},
+				"DeleteItem LINE#a": ok, "DeleteItem LINE#c": ok, "DeleteItem LINE#d": ok, "DeleteItem HEAD": ok,
+			},
+			want: "written, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD -a -c -d -HEAD",
+		}},
+		{script: script{
+			name:    "an insert has taken over when it is read again",
+			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(other)}},
+			want:    "written, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD",
+		}},
+		{script: script{
+			name:    "another delete has taken over when it is read again",
+			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(again)}},
+			want:    "written, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD",
+		}},
+		{script: script{
+			name:    "another delete has finished it when it is read again",
+			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(nil)}},
+			want:    "written, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD",
+		}},
+		{script: script{
+			name: "a part has changed",
+			answers: map[string][]Answer{
+				"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark), Stored(mark)}, "DeleteItem LINE#a": {Refused(newer), OK()}, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok,
+			},
+			want: "written, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD -a ?HEAD -a -b -HEAD",
+		}},
+		{script: script{
+			name:    "a part is gone",
+			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)}, "DeleteItem LINE#a": {Refused(nil)}, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
+			want:    "written, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD -a -b -HEAD",
+		}},
+		{script: script{
+			name:    "a part has changed, and an insert has taken over",
+			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark), Stored(other)}, "DeleteItem LINE#a": {Refused(newer)}, "DeleteItem LINE#b": ok},
+			want:    "written, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD -a ?HEAD ~-b",
+		}},
+		{script: script{
+			name:    "the root is another's at the end",
+			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": {Refused(other)}},
+			want:    "written, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD -a -b -HEAD",
+		}},
+		{script: script{
+			name: "the root's delete not answered, and another's there",
+			answers: map[string][]Answer{
+				"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark), Stored(other)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": {Dropped()},
+			},
+			want: "written, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD -a -b -HEAD ?HEAD",
+		}},
+		{script: script{
+			name:    "the second reading denied",
+			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": {Failed("AccessDeniedException")}},
+			want:    "failed, 1 applied, 0 in doubt", calls: "=HEAD ??",
+		}},
+		{script: script{
+			name:    "a part denied",
+			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": {Failed("AccessDeniedException")}},
+			want:    "failed, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD ~-a -b",
+		}},
+		{script: script{
+			name: "a part's delete not answered, and it cannot be read",
+			answers: map[string][]Answer{
+				"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)}, "DeleteItem LINE#a": {Dropped()}, "GetItem LINE#a": {Failed("AccessDeniedException")}, "DeleteItem LINE#b": ok,
+			},
+			want: "unknown, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD -a ?a ~-b",
+		}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			head := stored("HEAD", nil)
-			if c.begun {
-				head["_s"] = begun
+			items := []item.Attributes{one("HEAD:x"), one("a:x"), one("b:x")}
+			if c.noRoot {
+				items = items[1:]
 			}
-			plan := deleting(t, m, head, stored("LINE#a", nil), stored("LINE#b", nil))
+			plan := deleting(t, m, items...)
 			clear(mark)
-			for name, v := range Item("SHOP#1", "HEAD", item.Attributes{"_s": plan.Steps[len(plan.Steps)-1].Requests[0].Header.Stage}) {
+			for name, v := range stored("HEAD", item.Attributes{"_s": plan.Steps[0].Requests[0].Set[0].Value, "_a": B("x")}) {
 				mark[name] = v
 			}
 			client := &Client{At: c.answers}
-			r := protocol(m, client).Delete(context.Background(), entity(t, m, "1"), plan, &write.Tally{})
+			var tally write.Tally
+			r := protocol(m, client).Delete(context.Background(), entity(t, m, "1"), plan, &tally)
 			if got := describe(r); got != c.want {
 				t.Errorf("%s: %s, want %s: %v", c.name, got, c.want, r.Err)
 			}
 			c.check(t, strings.Fields(short(client.Names())))
+			if sent := len(client.Names()); tally.Requests < sent || r.OK() && tally.Requests > sent {
+				t.Errorf("%s: counted %d", c.name, tally.Requests)
+			}
 			for _, call := range client.Calls() {
-				if in, ok := call.Input.(*dynamodb.DeleteItemInput); ok && Condition(in) == "" {
-					t.Errorf("%s: %s without a condition", c.name, call.Name)
+				switch in := call.Input.(type) {
+				case *dynamodb.DeleteItemInput:
+					if Condition(in) == "" {
+						t.Errorf("%s: %s without a condition", c.name, call.Name)
+					}
+				case *dynamodb.QueryInput:
+					if !*in.ConsistentRead {
+						t.Errorf("%s: not read strongly", c.name)
+					}
 				}
 			}
 		})
 	}
 }
 
-// A root is settled when it is live for so long that every reader sees it so.
-func TestLongLive(t *testing.T) {
-	p := &staging.Protocol{Now: func() time.Time { return Now }}
-	var attempt types.AttributeValue = B("x")
-	for _, c := range []struct {
-		l    item.Liveness
-		want bool
-	}{
-		{item.Liveness{}, false},
-		{item.Liveness{Attempt: attempt, Since: Now}, false},
-		{item.Liveness{Attempt: attempt, Since: Now.Add(-30 * time.Minute)}, false},
-		{item.Liveness{Attempt: attempt, Since: Now.Add(-31 * time.Minute)}, true},
-		{item.Liveness{Since: Now.Add(-time.Hour)}, false},
-	} {
-		if got := p.LongLive(c.l); got != c.want {
-			t.Errorf("%+v: %v", c.l, got)
+// A delete's requests are on condition of what was read after the mark, an item without a
+// version on that of its values, one that has changed on that of its new version; the root
+// on that of the mark. The order is: the mark, all items, the root, the items, the root.
+func TestDeleteConditions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := Of[Shop](t)
+		ok := []Answer{OK()}
+		plan := deleting(t, m, one("HEAD:x"), one("a:x"))
+		token := plan.Steps[0].Requests[0].Token
+		mark := stored("HEAD", item.Attributes{"_s": plan.Steps[0].Requests[0].Set[0].Value})
+		a, newer, c := one("a:x"), one("a:x"), Item("SHOP#1", "LINE#c", item.Attributes{"Text": S("t")})
+		a["_v"], newer["_v"] = B("second"), B("third")
+		client := &Client{At: map[string][]Answer{
+			"UpdateItem HEAD": ok, "Query": {Page("", mark, a, c)}, "GetItem HEAD": {Stored(mark), Stored(mark)},
+			"DeleteItem LINE#a": {Refused(newer), OK()}, "DeleteItem LINE#c": ok, "DeleteItem HEAD": ok,
+		}}
+		if r := protocol(m, client).Delete(context.Background(), entity(t, m, "1"), plan, &write.Tally{}); !r.OK() {
+			t.Fatal(r.Err)
 		}
-	}
+		names := client.Names()
+		if got := strings.Join(names[:3], ", "); got != "UpdateItem HEAD, Query, GetItem HEAD" || names[len(names)-1] != "DeleteItem HEAD" {
+			t.Error(names)
+		}
+		var got []string
+		for _, call := range client.Calls() {
+			if condition := Condition(call.Input); condition != "" {
+				got = append(got, call.Name+" if "+condition)
+			}
+		}
+		slices.Sort(got)
+		want := []string{
+			"DeleteItem HEAD if _v = " + Show(token),
+			"DeleteItem LINE#a if _v = b'second'",
+			"DeleteItem LINE#a if _v = b'third'",
+			"DeleteItem LINE#c if attribute_exists(PK) AND attribute_not_exists(_v) AND Text = 't'",
+			"UpdateItem HEAD if _v = b'v-HEAD'",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/write"
 )
@@ -13,16 +14,17 @@ import (
 // claim, the other items, and then the root goes live.
 func InsertSteps(now time.Time) func([]*write.Request) []write.Step {
 	return func(requests []*write.Request) []write.Step {
-		stage := item.NewStage(item.Inserting, now)
 		root, parts := split(requests)
 		for i := range parts {
-			parts[i] = with(parts[i], item.AssignAttempt(stage.Attempt))
+			parts[i] = with(parts[i], item.MarkStaged)
 		}
-		claim := with(root, stage.Assign())
-		live := item.Liveness{Attempt: stage.Attempt, Since: now}.Assign()
+		claim := with(root, item.NewStage(item.Inserting, now).Assign())
+		claim.Incarnation = nil // a claim tells nothing: it may be the one or the other attempt
+		live := item.NewStage(item.Live, now).Assign()
 		goLive := *claim
+		goLive.Incarnation = root.Incarnation
 		goLive.Kind, goLive.Put, goLive.OldSize = write.Update, nil, claim.NewSize
-		goLive.Set, goLive.Remove = []item.Assignment{live}, []item.Assignment{item.EndStage}
+		goLive.Set, goLive.New, goLive.Unread = []item.Assignment{live}, false, false
 		goLive.NewSize = root.NewSize + live.Size()
 		goLive.Prepare()
 		expectClaim(&goLive, claim)
@@ -59,51 +61,42 @@ func with(r *write.Request, a item.Assignment) *write.Request {
 func expectClaim(goLive, claim *write.Request) {
 	goLive.Header = goLive.Reserved.Header(claim.Put)
 	goLive.Expect = write.Expect{Version: claim.Token}
-	if claim.Token == nil {
-		goLive.Expect.Old = write.OldValues(claim.Place, claim.Put, []string{goLive.Set[0].Name, goLive.Remove[0].Name})
-	}
 }
 
 // DeleteSteps returns the function that makes the steps of a staged delete: the root is
-// marked, which makes the entity not found; then the others go, and then the root. Where
-// somebody's delete has begun, that is finished.
+// marked, which makes the entity not found; then the others go, and then the root.
 func DeleteSteps(now time.Time) func([]*write.Request) []write.Step {
 	return func(requests []*write.Request) []write.Step {
 		root, rest := split(requests)
-		last := *root
-		if st, begun := root.Header.ReadStage(); begun && st.State == item.Deleting {
-			expectMark(&last, root.Header)
-			return []write.Step{step(rest...), step(&last)}
-		}
 		mark := markOf(root, item.NewStage(item.Deleting, now))
-		header := root.Header
-		header.Version, header.Stage = mark.Token, mark.Set[0].Value
-		last.OldSize = mark.NewSize
-		expectMark(&last, header)
+		last := *root
+		last.Header = root.Header
+		last.Header.Version, last.Header.Stage = mark.Token, mark.Set[0].Value
+		last.Kind, last.Put, last.Set, last.New = write.Delete, nil, nil, false
+		last.OldSize, last.NewSize = mark.NewSize, 0
+		last.Expect = write.Expect{Version: mark.Token}
 		return []write.Step{step(mark), step(rest...), step(&last)}
 	}
 }
 
-// markOf returns the update that makes a root not live.
+// markOf returns the write that makes a root not live: an update of the one that is there,
+// or where there is none a put of one, so that what is left over has a root to be deleted by.
 func markOf(root *write.Request, st item.Stage) *write.Request {
 	mark := *root
 	a := st.Assign()
-	mark.Kind, mark.Set = write.Update, []item.Assignment{a}
-	mark.NewSize = root.OldSize + root.Reserved.Grows(root.Header, false) + a.Size() - item.Assignment{Name: a.Name, Value: root.Header.Stage}.Size()
-	if root.Expect.Version == nil {
-		mark.Expect.Old = &write.Old{Values: []item.Assignment{{Name: a.Name, Index: item.Unlisted, Value: root.Header.Stage}}}
+	mark.Set = []item.Assignment{a}
+	if root.OldSize == 0 {
+		mark.Kind, mark.Put, mark.New = write.Put, root.Key(), true
+		mark.Expect = write.Expect{Absent: true}
+		item.AssignIncarnation(item.NewToken()).Into(mark.Put)
+		a.Into(mark.Put)
+		mark.NewSize = attr.ItemSize(mark.Put) + root.Reserved.VersionSize()
+	} else {
+		mark.Kind = write.Update
+		mark.NewSize = root.OldSize + root.Reserved.Grows(root.Header, false) + a.Size() - item.Assignment{Name: a.Name, Value: root.Header.Stage}.Size()
 	}
 	mark.Prepare()
 	return &mark
-}
-
-// expectMark requires of the root's delete that the root is as it was marked.
-func expectMark(last *write.Request, h item.Header) {
-	last.Header = h
-	last.Expect = write.Expect{Version: h.Version}
-	if h.Version == nil {
-		last.Expect.Old = &write.Old{Values: []item.Assignment{{Name: item.EndStage.Name, Index: item.Unlisted, Value: h.Stage}}}
-	}
 }
 
 // deleteOf returns the delete of an item as it was read.
@@ -117,7 +110,7 @@ func (e *Entity) deleteOf(f *item.Image) *write.Request {
 	}
 	r.Expect.Version = f.Header.Version
 	if f.Header.Version == nil {
-		r.Expect.Old = write.OldValues(f.Place, f.Attributes, nil)
+		r.Expect.Old = write.SomeOldValues(f.Place, f.Attributes)
 	}
 	return r
 }
@@ -127,7 +120,7 @@ func undoOf(put *write.Request) *write.Request {
 	r := *put
 	r.Kind, r.Put, r.Set, r.Remove = write.Delete, nil, nil, nil
 	r.OldSize, r.NewSize = put.NewSize, 0
-	r.New, r.Unread, r.Ref = false, false, nil
+	r.New, r.Unread, r.Ref, r.Incarnation = false, false, nil, nil
 	r.Expect = write.Expect{Version: put.Token}
 	if put.Token == nil {
 		r.Expect.Old = write.OldValues(put.Place, put.Put, nil)
@@ -141,7 +134,7 @@ func undoOf(put *write.Request) *write.Request {
 func stored(plan *write.Plan) []*write.Request {
 	claim, live := plan.Steps[0].Requests[0], plan.Steps[2].Requests[0]
 	root := with(claim, live.Set[0])
-	delete(root.Put, item.EndStage.Name)
+	root.Incarnation = live.Incarnation
 	root.Token, root.NewSize = live.Token, live.NewSize
 	return append(slices.Clone(plan.Steps[1].Requests), root)
 }

@@ -54,6 +54,14 @@ func OldValues(at item.Place, stored item.Attributes, names []string) *Old {
 	return old
 }
 
+// SomeOldValues is OldValues of all attributes, or of as many as a condition can compare: for
+// an item that is deleted as it was just read, and that its entity does not need any more.
+func SomeOldValues(at item.Place, stored item.Attributes) *Old {
+	old := OldValues(at, stored, nil)
+	old.Values = old.Values[:min(len(old.Values), MaxTerms-2)]
+	return old
+}
+
 // MaxTerms is how many attributes a condition can compare: each takes an operator, and
 // one joins it to the next.
 const MaxTerms = cost.MaxOperators / 2
@@ -100,7 +108,7 @@ func (r *Request) absent(x *attr.Expression, now time.Time) string {
 	if r.Reserved.Expires() {
 		text += " OR " + r.Reserved.ExpiredBy(x, now)
 	}
-	if term := r.Expect.Instead.Term(x); term != "" {
+	if term := r.Reserved.Instead(x, r.Expect.Instead); term != "" {
 		text += " OR " + term
 	}
 	return text
@@ -143,14 +151,22 @@ func (r *Request) Before(stored item.Attributes, now time.Time) bool {
 	return true
 }
 
-// Wrote reports whether a stored item is what the request has made of it: it holds the
-// request's own version, or is gone.
+// Wrote reports whether a stored item shows that the request was applied: it holds the
+// request's own version, or is gone, or is the live root of the incarnation that the
+// request made.
 func (r *Request) Wrote(stored item.Attributes) bool {
 	if r.Kind == Delete {
 		return len(stored) == 0
 	}
-	return r.Token != nil && attr.Same(r.Token, r.Reserved.Header(stored).Version)
+	h := r.Reserved.Header(stored)
+	if r.Incarnation != nil && attr.Same(r.Incarnation, h.Incarnation) && h.Live() {
+		return true
+	}
+	return r.Token != nil && attr.Same(r.Token, h.Version)
 }
+
+// Tells reports whether an item's being as the request makes it tells that it was applied.
+func (r *Request) Tells() bool { return r.Token != nil || r.Incarnation != nil }
 
 // Holds reports of a write without a version whether the item is what it makes of it.
 func (r *Request) Holds(stored item.Attributes) bool {

@@ -38,8 +38,7 @@ func term(text string) attr.Condition {
 // The condition of each kind of expectation, as text: what is written here is what
 // protects stored items.
 func TestConditions(t *testing.T) {
-	left := &item.Hidden{Attempt: B("old")}
-	stage := item.Stage{State: item.Inserting, Attempt: B("x"), Since: Now}
+	left := &item.Hidden{Header: item.Header{Version: B("old"), Incarnation: B("x")}}
 	for _, c := range []struct {
 		name     string
 		reserved item.Reserved
@@ -49,13 +48,13 @@ func TestConditions(t *testing.T) {
 		{"nothing", versioned, write.Expect{}, ""},
 		{"absent", versioned, write.Expect{Absent: true}, "attribute_not_exists(PK)"},
 		{"absent or expired", ttl, write.Expect{Absent: true}, "attribute_not_exists(PK) OR ttl <= 1700000000"},
-		{"absent or a part left over", versioned, write.Expect{Absent: true, Instead: left}, "attribute_not_exists(PK) OR _a = b'old'"},
+		{"absent or what was left over, by its exact version", versioned, write.Expect{Absent: true, Instead: left}, "attribute_not_exists(PK) OR _v = b'old'"},
+		{"absent or expired or what was left over", ttl, write.Expect{Absent: true, Instead: left}, "attribute_not_exists(PK) OR ttl <= 1700000000 OR _v = b'old'"},
 		{
-			"absent or a root left over", ttl,
-			write.Expect{Absent: true, Instead: &item.Hidden{Stage: stage.Value()}},
-			"attribute_not_exists(PK) OR ttl <= 1700000000 OR _s = {attempt: b'x', since: 1700000000, state: 'inserting'}",
+			"absent or what was left over without a version", versioned,
+			write.Expect{Absent: true, Instead: &item.Hidden{Header: item.Header{Incarnation: B("x")}}},
+			"attribute_not_exists(PK) OR _a = b'x'",
 		},
-		{"absent or what is expired", ttl, write.Expect{Absent: true, Instead: &item.Hidden{Expired: true, Attempt: B("old")}}, "attribute_not_exists(PK) OR ttl <= 1700000000"},
 		{"the version", versioned, write.Expect{Version: B("v1")}, "_v = b'v1'"},
 		{"the version, whatever its form", ttl, write.Expect{Version: N("7")}, "_v = 7"},
 		{
@@ -78,7 +77,7 @@ func TestConditions(t *testing.T) {
 		{"terms", versioned, write.Expect{Terms: []attr.Condition{term("a"), term("b")}}, "a = 1 AND b = 1"},
 		{"a version with terms", versioned, write.Expect{Version: B("v1"), Terms: []attr.Condition{term("a")}}, "_v = b'v1' AND a = 1"},
 		{"absent with terms", ttl, write.Expect{Absent: true, Terms: []attr.Condition{term("a")}}, "(attribute_not_exists(PK) OR ttl <= 1700000000) AND a = 1"},
-		{"present with terms", versioned, write.Expect{Present: true, Blind: true, Terms: []attr.Condition{item.NoAttempt}}, "attribute_exists(PK) AND attribute_not_exists(_a)"},
+		{"present with terms", versioned, write.Expect{Present: true, Blind: true, Terms: []attr.Condition{item.Unstaged}}, "attribute_exists(PK) AND attribute_not_exists(_s)"},
 		{
 			"values", versioned,
 			write.Expect{Terms: []attr.Condition{write.AtLeast(item.Assignment{Name: "n", Value: N("3")})}},
@@ -164,6 +163,7 @@ func TestOldValues(t *testing.T) {
 // sent again after a lost answer: saying yes of one that is not would lose a change.
 func TestBefore(t *testing.T) {
 	v1 := item.Attributes{"_v": B("v1"), "a": S("x")}
+	left := &item.Hidden{Header: item.Header{Version: B("old"), Incarnation: B("x")}}
 	old := &write.Old{Values: []item.Assignment{{Name: "a", Value: S("x")}, {Name: "b"}}}
 	for _, c := range []struct {
 		name   string
@@ -178,8 +178,8 @@ func TestBefore(t *testing.T) {
 		{"absent, and something there", write.Expect{Absent: true}, v1, false},
 		{"absent, and expired", write.Expect{Absent: true}, item.Attributes{"ttl": N("1700000000")}, true},
 		{"absent, and not expired yet", write.Expect{Absent: true}, item.Attributes{"ttl": N("1700000001")}, false},
-		{"absent, and what may be replaced", write.Expect{Absent: true, Instead: &item.Hidden{Attempt: B("x")}}, item.Attributes{"_a": B("x")}, true},
-		{"absent, and another left over", write.Expect{Absent: true, Instead: &item.Hidden{Attempt: B("x")}}, item.Attributes{"_a": B("y")}, false},
+		{"absent, and what may be replaced", write.Expect{Absent: true, Instead: left}, item.Attributes{"_v": B("old"), "_a": B("x")}, true},
+		{"absent, and that was written since", write.Expect{Absent: true, Instead: left}, item.Attributes{"_v": B("new"), "_a": B("x")}, false},
 		{"the version", write.Expect{Version: B("v1")}, v1, true},
 		{"another version", write.Expect{Version: B("v2")}, v1, false},
 		{"a version, and none there", write.Expect{Version: B("v1")}, item.Attributes{"a": S("x")}, false},
@@ -201,29 +201,53 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// Whether a stored item is what a request made of it tells an own write from another's.
+// Whether a stored item is what a request made of it tells an own write from another's: by
+// the version; of what makes a root live also by the incarnation, which stays whoever writes
+// the root after it. A claim's being there is not that.
 func TestWrote(t *testing.T) {
 	own := func(r *write.Request) *write.Request {
 		r.Token = B("mine")
 		return r
 	}
+	live := func() *write.Request {
+		r := own(update("A"))
+		r.Incarnation = B("x")
+		return r
+	}
+	root := func(version, incarnation string, more ...item.Assignment) item.Attributes {
+		a := item.Attributes{"_v": B(version), "_a": B(incarnation)}
+		for _, m := range more {
+			m.Into(a)
+		}
+		return a
+	}
+	stage := func(s item.State) item.Assignment { return item.NewStage(s, Now).Assign() }
 	mine, other := item.Attributes{"_v": B("mine")}, item.Attributes{"_v": B("theirs")}
 	for _, c := range []struct {
 		name   string
 		r      *write.Request
 		stored item.Attributes
 		want   bool
+		tells  bool
 	}{
-		{"an own put", own(put("A")), mine, true},
-		{"another's", own(put("A")), other, false},
-		{"nothing there", own(put("A")), nil, false},
-		{"an own update", own(update("A")), mine, true},
-		{"an update without a version", update("A"), item.Attributes{"a": S("x")}, false},
-		{"a delete, and nothing there", remove("A"), nil, true},
-		{"a delete, and something there", remove("A"), other, false},
+		{"an own put", own(put("A")), mine, true, true},
+		{"another's", own(put("A")), other, false, true},
+		{"nothing there", own(put("A")), nil, false, true},
+		{"an own update", own(update("A")), mine, true, true},
+		{"an update without a version", update("A"), item.Attributes{"a": S("x")}, false, false},
+		{"a delete, and nothing there", remove("A"), nil, true, false},
+		{"a delete, and something there", remove("A"), other, false, false},
+		{"a root that went live", live(), root("mine", "x", stage(item.Live)), true, true},
+		{"a root that went live, written since", live(), root("theirs", "x", stage(item.Live)), true, true},
+		{"a root of a plain insert, written since", live(), root("theirs", "x"), true, true},
+		{"a root that is being deleted, which may have been a claim before", live(), root("theirs", "x", stage(item.Deleting)), false, true},
+		{"a claim, which is not live", live(), root("theirs", "x", stage(item.Inserting)), false, true},
+		{"a root of another incarnation", live(), root("theirs", "y", stage(item.Live)), false, true},
+		{"a root without incarnation", live(), other, false, true},
+		{"an incarnation alone tells", &write.Request{Kind: write.Put, Incarnation: B("x")}, root("theirs", "x"), true, true},
 	} {
-		if got := c.r.Wrote(c.stored); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
+		if got := c.r.Wrote(c.stored); got != c.want || c.r.Tells() != c.tells {
+			t.Errorf("%s: %v, tells %v", c.name, got, c.r.Tells())
 		}
 	}
 }
@@ -268,7 +292,7 @@ func TestUpdateExpression(t *testing.T) {
 		{"nothing but the version", true, write.Request{}, "SET _v = b'v'"},
 		{"attributes", true, write.Request{Set: []item.Assignment{a, b}}, "SET a = 'x', b = 2, _v = b'v'"},
 		{"without versions", false, write.Request{Set: []item.Assignment{a}}, "SET a = 'x'"},
-		{"removed", true, write.Request{Remove: []item.Assignment{gone, item.DropAttempt}}, "SET _v = b'v' REMOVE c, _a"},
+		{"removed", true, write.Request{Remove: []item.Assignment{gone, item.DropMark}}, "SET _v = b'v' REMOVE c, _s"},
 		{"removed without versions", false, write.Request{Remove: []item.Assignment{gone}}, "REMOVE c"},
 		{"both", false, write.Request{Set: []item.Assignment{a}, Remove: []item.Assignment{gone}}, "SET a = 'x' REMOVE c"},
 		{"increments", true, write.Request{Increments: []item.Assignment{b}}, "SET b = if_not_exists(b, 0) + 2, _v = b'v'"},

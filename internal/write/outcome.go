@@ -25,6 +25,9 @@ type Outcome struct {
 	// Unsure reports of Rejected that an earlier attempt may have been applied, and
 	// overwritten since.
 	Unsure bool
+	// Assumed reports of what is Unsure that nothing tells of an earlier attempt: the client
+	// cannot be watched, and might have made one.
+	Assumed bool
 	// Err is the cause, nil of Written.
 	Err error
 }

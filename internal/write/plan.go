@@ -57,11 +57,9 @@ type Choice struct {
 	// Steps makes the steps of a staged write of the requests; it is nil where they cannot
 	// be staged, which inserts and deletes of whole entities can.
 	Steps func([]*Request) []Step
-	// Delete reports that the requests delete an entity.
-	Delete bool
-	// Unfinished reports that a staged write has been left behind there, which only
-	// another can take over.
-	Unfinished bool
+	// Delete reports that the requests delete an entity, Move that they move one, which is
+	// done by one transaction or not at all.
+	Delete, Move bool
 }
 
 // Arrange decides how requests are sent, together with checks of other items. It is the
@@ -87,7 +85,7 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 	case Fits(all):
 		return together(all), nil
 	}
-	return nil, tooMany(all)
+	return nil, tooMany(all, c)
 }
 
 // together returns the plan of one transaction.
@@ -117,7 +115,7 @@ func (c *Choice) staged(requests, all []*Request) bool {
 	switch {
 	case c.Steps == nil:
 		return false
-	case c.Unfinished, c.Staged && (c.Delete || len(requests) > 1):
+	case c.Staged && (c.Delete || len(requests) > 1):
 		return true
 	}
 	return !Fits(all) && !c.Independent && !(c.Delete && c.ExactlyOnce)
@@ -160,8 +158,11 @@ func bytesOf(all []*Request) int {
 	return n
 }
 
-func tooMany(all []*Request) error {
+func tooMany(all []*Request, c Choice) error {
 	cure := "save with Independent, one by one, or save in parts"
+	if c.Move {
+		cure = "an entity moves at once, or not: insert a copy under the new key, with Staged, and delete the old one"
+	}
 	if slices.ContainsFunc(all, func(r *Request) bool { return r.Kind == Check }) {
 		cure = "load less, so that less is checked, or save without CheckLoaded"
 	}

@@ -145,9 +145,6 @@ func TestArrange(t *testing.T) {
 		{"a delete, staged", requests{root(remove("A")), remove("B")}, nil, choice{Staged: true, Delete: true, Steps: staging}, "staged: delete A; delete B"},
 		{"a delete of one item, staged", requests{root(remove("A"))}, nil, choice{Staged: true, Delete: true, Steps: staging}, "staged: delete A; "},
 		{"staged, and nothing to stage", requests{update("A"), update("B")}, nil, choice{Staged: true}, "one transaction: update A+update B!"},
-		{"an insert in the way of an unfinished one", requests{root(put("A"))}, nil, choice{Unfinished: true, Steps: staging}, "staged: put A; "},
-		{"an unfinished one, independent", requests{root(put("A")), put("B")}, nil, choice{Unfinished: true, Independent: true, Steps: staging}, "staged: put A; put B"},
-		{"a delete that has begun", requests{root(remove("A"))}, nil, choice{Unfinished: true, Delete: true, Steps: staging}, "staged: delete A; "},
 	} {
 		p, err := write.Arrange(c.requests, c.checks, c.choice)
 		if err != nil {
@@ -188,6 +185,12 @@ func TestArrangeTooMany(t *testing.T) {
 			choice{Delete: true, ExactlyOnce: true, Steps: staging},
 			"", 0,
 			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): save with Independent, one by one, or save in parts",
+		},
+		{
+			"a move", many(101, 10), nil,
+			choice{Move: true},
+			"", 0,
+			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): an entity moves at once, or not: insert a copy under the new key, with Staged, and delete the old one",
 		},
 		{"4 MB fit", many(16, 4<<20/16), nil, choice{}, write.Transaction, 1, ""},
 		{
@@ -345,11 +348,11 @@ func TestAlternatives(t *testing.T) {
 }
 
 // Plans show the attributes that a request changes, sorted, or those that it was told to
-// show; what ends a staged insert's attempt is shown by none.
+// show; that a staged insert's mark goes is shown by none.
 func TestAttributes(t *testing.T) {
 	r := update("A")
 	r.Set = []item.Assignment{{Name: "z", Value: S("1")}, {Name: "b", Value: S("1")}}
-	r.Remove = []item.Assignment{{Name: "c"}, item.DropAttempt}
+	r.Remove = []item.Assignment{{Name: "c"}, item.DropMark}
 	r.Increments = []item.Assignment{{Name: "a", Value: N("1")}}
 	if got := strings.Join(r.Attributes(), " "); got != "a b c z" {
 		t.Errorf("shown: %s", got)

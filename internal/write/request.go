@@ -46,6 +46,9 @@ type Request struct {
 	Set, Remove, Increments, Defaults []item.Assignment
 	// Shown are the names of the attributes that plans show, nil for those of the above.
 	Shown []string
+	// Incarnation is, of a request that makes an entity's root live, the entity's: that the
+	// root has it and is live tells that the request was applied, whoever wrote it since.
+	Incarnation types.AttributeValue
 	// Token is the version that the write gives the item, nil for none.
 	Token types.AttributeValue
 	// OldSize and NewSize are the item's sizes in bytes, 0 for none. Unread reports that an
@@ -127,7 +130,7 @@ func (r *Request) Attributes() []string {
 		names = make([]string, 0, len(r.Set)+len(r.Remove)+len(r.Increments))
 		for _, list := range [][]item.Assignment{r.Set, r.Remove, r.Increments} {
 			for _, a := range list {
-				if a != item.DropAttempt {
+				if a != item.DropMark {
 					names = append(names, a.Name)
 				}
 			}

@@ -86,9 +86,41 @@ type try struct {
 	how      *How
 	// unsure reports that an attempt may have been applied without an answer that says so.
 	unsure bool
-	round  int
+	// observed reports that it is not only assumed, of a client that cannot be watched.
+	observed bool
+	round    int
+	// once keeps the SDK from sending it again; watched tells that the client takes that.
+	once, watched bool
 	// table is what the table took for the only request, as DynamoDB reported it.
 	table float64
+}
+
+// Once sends a request a single time, unless it was refused for a reason that passes: where
+// its answer is lost the outcome is not known. watched reports whether the client took the
+// option that keeps it from sending the request again.
+func (s *Sender) Once(ctx context.Context, r *Request, t *Tally) (o Outcome, watched bool) {
+	w := &try{s: s, t: t, requests: []*Request{r}, how: Each, once: true}
+	for {
+		stored, err := w.call(ctx, r)
+		if err == nil {
+			w.wrote(r)
+			return w.written(), w.watched
+		}
+		var failed *types.ConditionalCheckFailedException
+		if errors.As(err, &failed) {
+			t.failed(r.Refused(attr.ItemSize(stored)))
+			return w.rejected([]item.Attributes{stored}, err), w.watched
+		}
+		var conflict *types.TransactionConflictException
+		passes := errors.As(err, &conflict) || throttled(err)
+		if w.unsure || !passes || w.round >= conflictTries {
+			return w.failure(err), w.watched
+		}
+		w.round++
+		if pauseErr := pause.Pause(ctx, w.round); pauseErr != nil {
+			return w.failure(errors.Join(err, pauseErr)), w.watched
+		}
+	}
 }
 
 func (w *try) written() Outcome { return Outcome{State: Written, Requests: w.requests} }
@@ -102,7 +134,7 @@ func (w *try) rejected(stored []item.Attributes, err error) Outcome {
 		}
 		return w.written()
 	}
-	return Outcome{State: Rejected, Requests: w.requests, Stored: stored, Unsure: w.unsure, Err: err}
+	return Outcome{State: Rejected, Requests: w.requests, Stored: stored, Unsure: w.unsure, Assumed: !w.observed, Err: err}
 }
 
 // wrote adds a request that was applied to the tally.
@@ -112,7 +144,7 @@ func (w *try) wrote(r *Request) { w.t.wrote(r, w.how.Units(r), w.table) }
 // attempt whose answer was lost.
 func (w *try) wereWritten(stored []item.Attributes) bool {
 	for i, r := range w.requests {
-		if r.Token != nil && r.Wrote(stored[i]) {
+		if r.Tells() && r.Wrote(stored[i]) {
 			return true
 		}
 	}
@@ -160,10 +192,11 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 	w.t.Requests++
 	var watch watch
 	option := watch.option
-	if len(r.Increments) > 0 {
+	if len(r.Increments) > 0 || w.once {
 		option = watch.once // sent twice, it could count twice
 	}
 	c, now := w.s.Client, w.s.Now()
+	defer func() { w.watched = watch.seen }()
 	switch r.Kind {
 	case Put:
 		out, e := c.PutItem(ctx, r.putInput(now), option)
@@ -184,8 +217,14 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 	if err == nil {
 		return nil, nil
 	}
-	w.unsure = w.unsure || watch.lost(err)
+	w.learn(&watch, err)
 	return storedIn(err), err
+}
+
+// learn notes whether an attempt that ended in an error may have been applied.
+func (w *try) learn(watch *watch, err error) {
+	w.unsure = w.unsure || watch.lost(err)
+	w.observed = w.observed || w.unsure && (watch.seen || !refused(err))
 }
 
 // storedIn returns the item as it is, of a write whose condition failed.

@@ -72,7 +72,7 @@ func script(all ...any) []Answer {
 var states = map[write.State]string{write.Written: "written", write.Rejected: "rejected", write.Unknown: "unknown", write.Failed: "failed"}
 
 // describe describes an outcome: its state, what is stored, and whether that may be the
-// echo of an own write.
+// echo of an own write, of which nothing is known or which is only assumed.
 func describe(o write.Outcome) string {
 	text := states[o.State]
 	for _, a := range o.Stored {
@@ -87,6 +87,9 @@ func describe(o write.Outcome) string {
 	}
 	if o.Unsure {
 		text += " unsure"
+	}
+	if o.Unsure && o.Assumed {
+		text += " assumed"
 	}
 	return text
 }
@@ -131,6 +134,11 @@ func TestOne(t *testing.T) {
 		{"sent again, and then refused by another's", func() *write.Request { return loaded(update("A")) }, script(Dropped(), Stored(before), Refused(theirs)), "rejected b'theirs' unsure", "UGU"},
 		{"a delete sent again, and nothing there", func() *write.Request { return loaded(remove("A")) }, script(Dropped(), Stored(before), Refused(nil)), "written", "DGD"},
 		{"the SDK lost an answer, and its retry met the own write", func() *write.Request { return loaded(update("A")) }, script(with(Refused(own), Lost, 400)), "written", "U"},
+		{"the SDK lost an answer, and its retry met the incarnation that only the own write makes", func() *write.Request {
+			r := put("A")
+			r.Reserved, r.Incarnation = item.Reserved{}, B("x")
+			return prepared(r)
+		}, script(with(Refused(item.Attributes{"_a": B("x")}), Lost, 400)), "written", "P"},
 		{"the SDK lost an answer, and its retry met another's", func() *write.Request { return loaded(update("A")) }, script(with(Refused(theirs), 500, 400)), "rejected b'theirs' unsure", "U"},
 		{"the SDK was throttled, and its retry met another's", func() *write.Request { return loaded(update("A")) }, script(with(Refused(theirs), 400, 400)), "rejected b'theirs'", "U"},
 		{"the SDK timed out, and its retry met another's", func() *write.Request { return loaded(update("A")) }, script(with(Refused(theirs), 408, 400)), "rejected b'theirs' unsure", "U"},
@@ -189,28 +197,98 @@ func initials(c *Client) string {
 }
 
 // A client that cannot be watched is assumed to send again by itself: what it says is then
-// no proof that an earlier attempt was not applied.
+// no proof that an earlier attempt was not applied. What nothing but that tells is said to
+// be assumed.
 func TestDeafClient(t *testing.T) {
+	alone := func(r *write.Request) *write.Step { return &write.Step{Requests: requests{r}, How: write.Each} }
+	together := func(r *write.Request) *write.Step {
+		return &write.Step{Requests: requests{r}, How: write.Together}
+	}
+	canceled := func(stored item.Attributes) Answer { return Canceled(Because("ConditionalCheckFailed", stored)) }
 	for _, c := range []struct {
 		name    string
-		r       *write.Request
+		st      *write.Step
 		answers []Answer
 		want    string
 	}{
-		{"refused by another's", loaded(update("A")), script(Refused(theirs)), "rejected b'theirs' unsure"},
-		{"refused by an own", loaded(update("A")), script(Refused(own)), "written"},
-		{"a delete refused, and nothing there", loaded(remove("A")), script(Refused(nil)), "written"},
-		{"throttled", loaded(update("A")), script(Failed("AccessDeniedException")), "failed"},
-		{"an increment throttled", increment(update("A")), script(Answer{Err: &types.ThrottlingException{}}, Stored(before)), "rejected b'v1' unsure"},
-		{"dropped", loaded(update("A")), script(Dropped(), Stored(before), OK()), "written"},
+		{"refused by another's", alone(loaded(update("A"))), script(Refused(theirs)), "rejected b'theirs' unsure assumed"},
+		{"refused by an own", alone(loaded(update("A"))), script(Refused(own)), "written"},
+		{"a delete refused, and nothing there", alone(loaded(remove("A"))), script(Refused(nil)), "written"},
+		{"denied", alone(loaded(update("A"))), script(Failed("AccessDeniedException")), "failed"},
+		{"an increment throttled", alone(increment(update("A"))), script(Answer{Err: &types.ThrottlingException{}}, Stored(before)), "rejected b'v1' unsure assumed"},
+		{"dropped", alone(loaded(update("A"))), script(Dropped(), Stored(before), OK()), "written"},
+		{"dropped, and then refused by another's", alone(loaded(update("A"))), script(Dropped(), Stored(before), Refused(theirs)), "rejected b'theirs' unsure"},
+		{"a transaction refused by another's", together(loaded(update("A"))), script(canceled(theirs)), "rejected b'theirs' unsure assumed"},
+		{"a transaction refused by an own", together(loaded(update("A"))), script(canceled(own)), "written"},
+		{"a transaction dropped, and then refused by another's", together(loaded(update("A"))), script(Dropped(), canceled(theirs)), "rejected b'theirs' unsure"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			client := &Client{Answers: c.answers, Deaf: true}
-			if got := describe(sender(client).One(context.Background(), c.r, &write.Tally{})); got != c.want || client.Left() > 0 {
+			if got := describe(sender(client).Send(context.Background(), c.st, &write.Tally{})); got != c.want || client.Left() > 0 {
 				t.Errorf("%s: %s, want %s, %d answers left", c.name, got, c.want, client.Left())
 			}
 		})
 	}
+}
+
+// A request that must not be sent twice is sent a single time, the SDK's retries off: after
+// a lost answer its outcome is not known, and nothing is read to find out. Only what was
+// refused for a reason that passes is sent again. Whether the client took that is told.
+func TestOnce(t *testing.T) {
+	throttled := Failed("ThrottlingException")
+	for _, c := range []struct {
+		name    string
+		answers []Answer
+		deaf    bool
+		want    string
+		calls   string
+	}{
+		{"written", script(OK()), false, "written", "P"},
+		{"refused", script(Refused(theirs)), false, "rejected b'theirs'", "P"},
+		{"the answer lost", script(Dropped()), false, "unknown", "P"},
+		{"an error after the effect", script(Failed("InternalServerError")), false, "unknown", "P"},
+		{"never sent", script(with(Answer{Err: ErrDropped}, Unreachable)), false, "failed", "P"},
+		{"denied", script(Failed("AccessDeniedException")), false, "failed", "P"},
+		{"throttled, and in a transaction's way", script(throttled, Collided(), OK()), false, "written", "PPP"},
+		{"throttled for long", repeat(throttled, 13), false, "failed", strings.Repeat("P", 13)},
+		{"throttled, and then the answer lost", script(throttled, Dropped()), false, "unknown", "PP"},
+		{"sent by a client that cannot be watched", script(OK()), true, "written", "P"},
+		{"its answer lost by one", script(Dropped()), true, "unknown", "P"},
+		{"throttled at one, which may have sent it before", script(Answer{Err: &types.ThrottlingException{}}), true, "unknown", "P"},
+		{"refused at one by its own write", script(Refused(own)), true, "written", "P"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client, r := &Client{Answers: c.answers, Deaf: c.deaf}, prepared(put("A"))
+			var tally write.Tally
+			o, watched := sender(client).Once(context.Background(), r, &tally)
+			if got := describe(o); got != c.want || watched == c.deaf {
+				t.Errorf("%s: %s, want %s, watched %v (%v)", c.name, got, c.want, watched, o.Err)
+			}
+			if got := initials(client); got != c.calls || client.Left() > 0 || tally.Requests != len(c.calls) || o.OK() != (len(tally.Items) == 1) {
+				t.Errorf("%s: sent %s, want %s, counted %d with %d items", c.name, got, c.calls, tally.Requests, len(tally.Items))
+			}
+			for _, call := range client.Calls() {
+				if call.Once == c.deaf {
+					t.Errorf("%s: the SDK may send it again: %v", c.name, !call.Once)
+				}
+			}
+		})
+	}
+}
+
+// A context that ends between the tries of a request that is sent once leaves it failed: it
+// was refused.
+func TestOnceContextEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		collided := Collided()
+		collided.Do = func(Call) { cancel() }
+		client := &Client{Answers: script(collided)}
+		o, _ := sender(client).Once(ctx, prepared(put("A")), &write.Tally{})
+		if describe(o) != "failed" || !errors.Is(o.Err, context.Canceled) {
+			t.Errorf("%s: %v", describe(o), o.Err)
+		}
+	})
 }
 
 // An increment is a request that the SDK may not send again by itself; others are its to
@@ -352,16 +430,16 @@ func TestTransactions(t *testing.T) {
 	}
 }
 
-// A transaction that was sent twice under one client token was not applied if it is
-// refused, unless so long lies between that DynamoDB has forgotten the token.
-func TestClientTokenExpires(t *testing.T) {
-	for pause, want := range map[time.Duration]string{time.Minute: "rejected b'theirs'", 11 * time.Minute: "rejected b'theirs' unsure"} {
+// A transaction an attempt of which got no answer is not refused for good by a later
+// refusal: the first copy may yet arrive, whether DynamoDB remembers the client token or not.
+func TestRefusedAfterALostAnswer(t *testing.T) {
+	for _, pause := range []time.Duration{0, 11 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
 			lost := Dropped()
 			lost.Do = func(Call) { time.Sleep(pause) }
 			client := &Client{Answers: script(lost, Canceled(Because("ConditionalCheckFailed", theirs)))}
 			st := &write.Step{Requests: requests{loaded(update("A"))}, How: write.Together}
-			if got := describe(sender(client).Send(context.Background(), st, &write.Tally{})); got != want {
+			if got := describe(sender(client).Send(context.Background(), st, &write.Tally{})); got != "rejected b'theirs' unsure" {
 				t.Errorf("after %v: %s", pause, got)
 			}
 		})

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -17,25 +16,21 @@ import (
 	pause "github.com/itemize/itemize/internal/retry"
 )
 
-// tokenLife is how long a client token makes a transaction idempotent (API Reference,
-// TransactWriteItems).
-const tokenLife = 10 * time.Minute
-
 // transact sends a step as one transaction. Its client token makes it safe to send again
-// for ten minutes, whatever became of the answer.
+// for ten minutes, whatever became of the answer (API Reference, TransactWriteItems). Where
+// an attempt's answer was lost, a later refusal is not final: the first copy may yet arrive.
 func (s *Sender) transact(ctx context.Context, st *Step, t *Tally) Outcome {
 	w := &try{s: s, t: t, requests: st.Requests, how: st.How}
 	in := &dynamodb.TransactWriteItemsInput{ClientRequestToken: aws.String(rand.Text()), ReturnConsumedCapacity: byIndex}
 	for _, r := range st.Requests {
 		in.TransactItems = append(in.TransactItems, r.transactItem(s.Now()))
 	}
-	for started := time.Now(); ; {
+	for {
 		err := w.callAll(ctx, in, st)
 		if err == nil {
 			return w.written()
 		}
 		if stored, failed := w.reasons(err, st); failed {
-			w.unsure = w.unsure && time.Since(started) > tokenLife
 			return w.rejected(stored, err)
 		}
 		w.round++
@@ -54,7 +49,7 @@ func (w *try) callAll(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
 	w.t.Requests++
 	out, err := w.s.Client.TransactWriteItems(ctx, in, watch.option)
 	if err != nil {
-		w.unsure = w.unsure || watch.lost(err)
+		w.learn(&watch, err)
 		return err
 	}
 	for i := range out.ConsumedCapacity {

@@ -91,8 +91,9 @@ func refused(err error) bool {
 // that was applied: a failed condition, and what it tries again after.
 func retried(err error) bool {
 	var condition *types.ConditionalCheckFailedException
+	var canceled *types.TransactionCanceledException
 	var throughput *types.ProvisionedThroughputExceededException
 	var limit *types.RequestLimitExceeded
 	var throttled *types.ThrottlingException
-	return errors.As(err, &condition) || errors.As(err, &throughput) || errors.As(err, &limit) || errors.As(err, &throttled)
+	return errors.As(err, &condition) || errors.As(err, &canceled) || errors.As(err, &throughput) || errors.As(err, &limit) || errors.As(err, &throttled)
 }

@@ -1,0 +1,66 @@
+package staging
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// Dead finds out about new items that cannot be put because something is in their place: it
+// returns what is there of those whose entity is no more, by the request's index, so that a
+// put may replace it. An item of another incarnation is dead if the root, read after it,
+// shows another one, or is not there; or if the same transaction takes the
+// root over. Who adds to an entity stops where that is not the live
+// one any more; known reports what has been found out before.
+func (p *Protocol) Dead(ctx context.Context, e *Entity, o *write.Outcome, known func(item.Place) *item.Hidden, t *write.Tally) (map[int]*item.Hidden, error) {
+	var dead map[int]*item.Hidden
+	var root *item.Image
+	for i, r := range o.Requests {
+		h := r.Reserved.Header(o.Stored[i])
+		own := r.Reserved.Header(r.Put).Incarnation
+		if !r.New || r.Root || h.Incarnation == nil || attr.Same(h.Incarnation, own) || known(r.Place).Is(h) {
+			continue
+		}
+		if dead == nil {
+			var err error
+			if root, err = p.ReadRoot(ctx, e, t); err != nil {
+				return nil, err
+			}
+			dead = map[int]*item.Hidden{}
+		}
+		inserting := rootOf(o.Requests)
+		ours := inserting != nil || isLive(root) && attr.Same(root.Header.Incarnation, own)
+		if ours && (!Holds(root, h.Incarnation) || inserting.takesOver(root)) {
+			dead[i] = r.Reserved.HiddenOf(o.Stored[i])
+		}
+	}
+	return dead, nil
+}
+
+// Holds reports whether an entity's root, live or not, is of an incarnation, so that its
+// items are not dead: not even where its time to live is over, since it may be given more.
+func Holds(root *item.Image, incarnation types.AttributeValue) bool {
+	return root != nil && isOf(root, incarnation)
+}
+
+// insertion is the request that puts an entity's root, nil for none.
+type insertion write.Request
+
+func rootOf(requests []*write.Request) *insertion {
+	for _, r := range requests {
+		if r.Root && r.New {
+			return (*insertion)(r)
+		}
+	}
+	return nil
+}
+
+// takesOver reports whether a root that is unfinished, or expired, is replaced together with
+// its items.
+func (r *insertion) takesOver(root *item.Image) bool {
+	return r != nil && root != nil && (root.Expired || !root.Header.Live() && r.Expect.Instead.Is(root.Header))
+}

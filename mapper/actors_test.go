@@ -1,0 +1,269 @@
+package mapper_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/itemize/itemize/examples/wishlist/store"
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+// What a second actor, or an own late request, does between two requests. Each case was
+// found by somebody who looked for it; package explore looks for more.
+
+// operation is the name of a request's call.
+func operation(r *http.Request) string {
+	return strings.TrimPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_20120810.")
+}
+
+// losing is a transport that keeps the first requests of one kind, to be delivered late.
+type losing struct {
+	crash
+	operation string
+	lose      int
+	// before, if set, is called before each request that is sent.
+	before func(operation string)
+}
+
+func (l *losing) transport() *faulty {
+	return &faulty{at: -1, late: func(r *http.Request) bool {
+		if l.lose == 0 || operation(r) != l.operation {
+			if l.before != nil {
+				l.before(operation(r))
+			}
+			return false
+		}
+		l.lose--
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		l.late, l.bodys = append(l.late, r.Clone(context.Background())), append(l.bodys, body)
+		return true
+	}}
+}
+
+// A transaction whose first copy was lost, and whose second was refused, may still be applied:
+// it is not known, whatever the refusal says.
+func TestRefusedTransactionMayArriveLate(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := newAccounts(t, table, &faulty{at: -1}, 1)
+	there := clean.New(account{ID: "1", Counter: 1, Left: "a"})
+	must(clean.Save(ctx, there))(t)
+	l := &losing{operation: "TransactWriteItems", lose: 1}
+	m := newAccounts(t, table, l.transport(), 2)
+	late := account{ID: "1", Counter: 2, Left: "b"}
+	_, err := m.Save(ctx, m.New(late))
+	var unknown *mapper.OutcomeUnknownError
+	if !errors.As(err, &unknown) || errors.Is(err, mapper.ErrExists) {
+		t.Errorf("the first copy is on its way, and the error is %v", err)
+	}
+	must(clean.Delete(ctx, there))(t)
+	l.deliver(t)
+	if got := stored(t, clean, "1"); !same(got, &late) {
+		t.Fatalf("the first copy did not arrive: %+v", got)
+	}
+}
+
+// A write in doubt is fenced off by a new version of its item; CheckLoaded does not check the
+// same item besides, which DynamoDB refuses.
+func TestFenceBesideCheckLoaded(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	l := &losing{operation: "UpdateItem"}
+	m := newAccounts(t, table, l.transport(), 1)
+	e := m.New(account{ID: "1", Counter: 1, Left: "a", Right: "a"})
+	must(m.Save(ctx, e))(t)
+	l.lose = 100
+	e.Value.Left = "b"
+	var unknown *mapper.OutcomeUnknownError
+	if _, err := m.Save(ctx, e); !errors.As(err, &unknown) {
+		t.Fatalf("every request was lost, and the error is %v", err)
+	}
+	l.lose = 0
+	e.Value.Left, e.Value.Counter = "a", 2
+	must(m.Save(ctx, e, mapper.CheckLoaded()))(t)
+	l.deliver(t)
+	if got := stored(t, m, "1"); !same(got, &e.Value) {
+		t.Errorf("stored %+v", got)
+	}
+}
+
+// A staged delete that ended part-way is finished by the same call, whatever became of the
+// request at which it ended.
+func TestDeleteAgain(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	for _, f := range []fault{dropRequest, dropAnswer, deny} {
+		for at := 0; ; at++ {
+			tr := &faulty{at: -1, fault: f}
+			m := newAccounts(t, table, tr, 1)
+			e := m.New(account{ID: "1", Counter: 1, Left: "a", Entries: []entry{{1, "x"}, {2, "y"}}})
+			must(m.Save(ctx, e))(t)
+			tr.count, tr.at = 0, at
+			// A lost answer is found out about, so that more than one has to be lost.
+			first := tr.fault
+			tr.pick = func() fault {
+				if tr.count-1 >= at && tr.count-1 < at+6 && at >= 0 {
+					return first
+				}
+				return none
+			}
+			_, err := m.Delete(ctx, e, mapper.Staged())
+			requests := tr.count
+			tr.pick, tr.at = nil, -1
+			if err != nil {
+				if _, err := m.Delete(ctx, e, mapper.Staged()); err != nil && !errors.Is(err, mapper.ErrNotFound) {
+					t.Errorf("fault %d at request %d: again: %v", f, at, err)
+				}
+			}
+			if n := items(t, table, "1"); n != 0 {
+				t.Fatalf("fault %d at request %d: %d items are left", f, at, n)
+			}
+			if at > requests {
+				break
+			}
+		}
+	}
+}
+
+// The root goes live late, while the insert is made again: it is the same entity.
+func TestGoingLiveLate(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	l := &losing{operation: "UpdateItem"}
+	m := newAccounts(t, table, l.transport(), 1)
+	e := m.New(account{ID: "1", Counter: 1, Left: "a", Entries: []entry{{1, "x"}}})
+	l.lose = 100
+	var unknown *mapper.OutcomeUnknownError
+	if _, err := m.Save(ctx, e, mapper.Staged()); !errors.As(err, &unknown) {
+		t.Fatalf("going live was not answered, and the error is %v", err)
+	}
+	l.lose = 0
+	l.before = func(operation string) {
+		if operation == "PutItem" || operation == "TransactWriteItems" {
+			l.before = nil
+			l.deliver(t) // after the save has looked, and before it writes
+		}
+	}
+	if _, err := m.Save(ctx, e, mapper.Staged()); err != nil {
+		t.Errorf("the insert's own going live stands in its way: %v", err)
+	}
+	if got := stored(t, m, "1"); !same(got, &e.Value) {
+		t.Errorf("stored %+v", got)
+	}
+}
+
+// An own delete that arrives late, after its caller has looked, is no conflict with somebody
+// else.
+func TestOwnDeleteArrivesLate(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	for name, c := range map[string]struct {
+		operation string
+		options   []mapper.WriteOption
+		value     account
+	}{
+		"one item":       {"DeleteItem", nil, account{ID: "1"}},
+		"a transaction":  {"TransactWriteItems", nil, account{ID: "2", Left: "a"}},
+		"one by one":     {"DeleteItem", []mapper.WriteOption{mapper.Independent()}, account{ID: "3", Left: "a"}},
+		"a staged write": {"DeleteItem", []mapper.WriteOption{mapper.Staged()}, account{ID: "4", Left: "a"}},
+	} {
+		l := &losing{operation: c.operation}
+		m := newAccounts(t, table, l.transport(), 1)
+		e := m.New(c.value)
+		must(m.Save(ctx, e))(t)
+		l.lose = 100
+		if _, err := m.Delete(ctx, e, c.options...); err == nil {
+			t.Fatalf("%s: every request was lost", name)
+		}
+		l.lose = 0
+		l.before = func(operation string) {
+			if operation == c.operation {
+				l.before = nil
+				l.deliver(t)
+			}
+		}
+		if _, err := m.Delete(ctx, e, c.options...); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n := items(t, table, c.value.ID); n != 0 {
+			t.Errorf("%s: %d items are left", name, n)
+		}
+	}
+}
+
+// A query that meets an insert while it goes live, after it has met an item that anybody may
+// have added, yields all of it or nothing.
+func TestQueryWhileAnInsertGoesLive(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0000"), "Text": s("anybody's")})
+	gate, goOn, done := make(chan bool), make(chan bool), make(chan error)
+	puts := 0
+	writer := newAccounts(t, table, &faulty{at: -1, late: func(r *http.Request) bool {
+		if operation(r) == "PutItem" {
+			if puts++; puts == 3 { // the root and one entry are there
+				gate <- true
+				<-goOn
+			}
+		}
+		return false
+	}}, 1)
+	v := account{ID: "1", Counter: 1}
+	for i := range 2 {
+		v.Entries = append(v.Entries, entry{i + 1, "x"})
+	}
+	go func() {
+		_, err := writer.Save(ctx, writer.New(v), mapper.Staged())
+		done <- err
+	}()
+	<-gate
+	reader := newAccounts(t, table, &faulty{at: -1, late: func(r *http.Request) bool {
+		if operation(r) == "GetItem" && goOn != nil { // of the root
+			close(goOn)
+			goOn = nil
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		return false
+	}}, 1)
+	all := must(query.Of[entry](reader.Key("1").Prefix("ENTRY#")).Slice(ctx, reader, mapper.Strong()))(t)
+	if len(all) != 1 && len(all) != 3 {
+		t.Errorf("a part of the insert: %v", all)
+	}
+}
+
+// A patch that makes what is not there replaces what an insert has left there that is no
+// more, and leaves alone what is somebody's.
+func TestUpsertOverALeftover(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	c := &crash{left: 2} // the claim, and one part
+	dying := must(mapper.New[store.User](client(t, c.transport(), 1), mapper.Table(table)))(t)
+	u := store.User{ID: "1", Email: "e", Home: store.Address{City: "Oslo"}}
+	if _, err := dying.Save(ctx, dying.New(u), mapper.Staged()); err == nil {
+		t.Fatal("it did not crash")
+	}
+	users := must(mapper.New[store.User](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	patch := store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome")).Upsert()
+	var conflict *mapper.ConflictError
+	if _, err := patch.Exec(ctx, users); !errors.As(err, &conflict) || !strings.Contains(err.Error(), "is not finished") {
+		t.Errorf("over a claim's part: %v", err)
+	}
+	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t) // over the claim, and beside the part
+	must(patch.Exec(ctx, users))(t)
+	got := must(users.Load(ctx, store.UserByID("1")))(t)
+	if d := cmp.Diff(store.User{ID: "1", Email: "new", Home: store.Address{City: "Rome"}}, got.Value); d != "" {
+		t.Error(d)
+	}
+}
