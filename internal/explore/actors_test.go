@@ -1,0 +1,666 @@
+package explore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/itemize/itemize/field"
+	"github.com/itemize/itemize/internal/explore"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/mapper/mapperimpl"
+	"github.com/itemize/itemize/query"
+)
+
+// The models: one entity of a root and parts, laid out in every way.
+
+type part struct{ Name, Value string }
+
+// The root is the first item of the partition.
+type first struct {
+	_      struct{} `ddb:"table=docs"`
+	_      struct{}
+	Group  string    `ddb:"-"`
+	ID     string    `ddb:"pk=DOC#{ID}"`
+	Origin string    `ddb:"sk=A"`
+	Parts  []part    `ddb:"sk=M#{Name}"`
+	More   []part    `ddb:"-"`
+	Until  time.Time `ddb:"-"`
+}
+
+// The root is the last item of the partition.
+type last struct {
+	_      struct{} `ddb:"table=docs"`
+	_      struct{}
+	Group  string    `ddb:"-"`
+	ID     string    `ddb:"pk=DOC#{ID}"`
+	Origin string    `ddb:"sk=Z"`
+	Parts  []part    `ddb:"sk=M#{Name}"`
+	More   []part    `ddb:"-"`
+	Until  time.Time `ddb:"-"`
+}
+
+// The root lies between the parts.
+type middle struct {
+	_      struct{} `ddb:"table=docs"`
+	_      struct{}
+	Group  string    `ddb:"-"`
+	ID     string    `ddb:"pk=DOC#{ID}"`
+	Origin string    `ddb:"sk=N"`
+	Parts  []part    `ddb:"sk=M#{Name}"`
+	More   []part    `ddb:"sk=R#{Name}"`
+	Until  time.Time `ddb:"-"`
+}
+
+// The parts lie in another table.
+type satellite struct {
+	_      struct{}  `ddb:"table=docs"`
+	_      struct{}  `ddb:"table=parts,hash=PK,range=SK,name=Parts"`
+	Group  string    `ddb:"-"`
+	ID     string    `ddb:"pk=DOC#{ID}"`
+	Origin string    `ddb:"sk=A"`
+	Parts  []part    `ddb:"table=parts,sk=M#{Name}"`
+	More   []part    `ddb:"-"`
+	Until  time.Time `ddb:"-"`
+}
+
+// Many entities share the partition.
+type flat struct {
+	_      struct{} `ddb:"table=docs"`
+	_      struct{}
+	Group  string `ddb:"pk=GROUP#{Group}"`
+	ID     string
+	Origin string    `ddb:"sk=DOC#{ID}#A"`
+	Parts  []part    `ddb:"sk=DOC#{^ID}#M#{Name}"`
+	More   []part    `ddb:"-"`
+	Until  time.Time `ddb:"-"`
+}
+
+// The items expire with the root.
+type mortal struct {
+	_      struct{} `ddb:"table=docs,ttl=expires"`
+	_      struct{}
+	Group  string    `ddb:"-"`
+	ID     string    `ddb:"pk=DOC#{ID}"`
+	Origin string    `ddb:"sk=A"`
+	Parts  []part    `ddb:"sk=M#{Name}"`
+	More   []part    `ddb:"-"`
+	Until  time.Time `ddb:"sk=A,ttl"`
+}
+
+// The items have no versions.
+type bare struct {
+	_      struct{} `ddb:"table=docs,noversion"`
+	_      struct{}
+	Group  string    `ddb:"-"`
+	ID     string    `ddb:"pk=DOC#{ID}"`
+	Origin string    `ddb:"sk=A"`
+	Parts  []part    `ddb:"sk=M#{Name}"`
+	More   []part    `ddb:"-"`
+	Until  time.Time `ddb:"-"`
+}
+
+type model interface {
+	first | last | middle | satellite | flat | mortal | bare
+}
+
+// cast is what the actors of one run share.
+type cast[T model] struct {
+	history *explore.History
+	run     *explore.Run
+	id      string
+	setup   setup
+	table   map[string]string
+	client  func(n *explore.Transport, s setup) mapper.Client
+}
+
+// setup is what does not depend on the model.
+type setup struct {
+	// Attempts is how often the SDK sends a request.
+	Attempts int
+	// Unwatched clients do not pass on the options of calls.
+	Unwatched bool
+	Page      int32
+}
+
+func (c *cast[T]) mapper(n *explore.Transport) *mapper.Mapper[T] {
+	m, err := mapper.New[T](c.client(n, c.setup), mapper.Tables(func(name string) string { return c.table[name] }))
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+func keyOf[T model](m *mapper.Mapper[T], id string) query.Key[T] {
+	if _, ok := any(*new(T)).(flat); ok {
+		return m.Key("g"+id, id)
+	}
+	return m.Key(id)
+}
+
+// value makes an entity of an insert.
+func value[T model](id, origin string, parts int) T {
+	v := first{Group: "g" + id, ID: id, Origin: origin, Until: time.Now().Add(time.Hour)}
+	_, split := any(*new(T)).(middle)
+	for i := range parts {
+		p := part{fmt.Sprint("P", i), fmt.Sprint(origin, ":", i)}
+		if split && i > 0 {
+			v.More = append(v.More, p)
+		} else {
+			v.Parts = append(v.Parts, p)
+		}
+	}
+	return T(v)
+}
+
+// entityOf returns what the checker knows of a value.
+func entityOf[T model](v T) *explore.Entity {
+	f := first(v)
+	e := &explore.Entity{Origin: f.Origin, Items: map[string]string{}}
+	for _, p := range slices.Concat(f.Parts, f.More) {
+		e.Items[p.Name] = p.Value
+	}
+	return e
+}
+
+// do runs an operation and notes what it told.
+func (c *cast[T]) do(n *explore.Transport, o explore.Op, call func() error) error {
+	o.Start = c.run.Now()
+	o.Err = call()
+	o.End = c.run.Now()
+	var unknown *mapper.OutcomeUnknownError
+	var partial *mapper.PartialError
+	switch {
+	case o.Err == nil:
+	case n.Crashed(), errors.As(o.Err, &unknown), errors.As(o.Err, &partial):
+		o.Result = explore.Unknown
+	default:
+		o.Result = explore.Refused
+	}
+	if !n.Faulty {
+		o.Echo = nil
+	}
+	c.history.Add(&o)
+	return o.Err
+}
+
+// load reads the whole entity.
+func (c *cast[T]) load(ctx context.Context, name string, n *explore.Transport, options ...mapper.ReadOption) (*mapper.Mapper[T], *mapper.Entity[T]) {
+	m := c.mapper(n)
+	o := explore.Op{Actor: name, What: "load", Start: c.run.Now()}
+	e, err := m.Load(ctx, keyOf(m, c.id), options...)
+	o.End, o.Err = c.run.Now(), err
+	switch {
+	case err == nil:
+		got := entityOf(e.Value)
+		o.What += fmt.Sprint(" ", got.Origin, got.Items)
+		o.See = explore.SeeWhole(c.id, got)
+		if _, ok := any(*new(T)).(satellite); ok {
+			o.See = explore.SeeHalf(c.id, got)
+		}
+	case errors.Is(err, mapper.ErrNotFound):
+		o.See = explore.SeeWhole(c.id, nil)
+	default:
+		o.Result = explore.Refused
+	}
+	c.history.Add(&o)
+	if e != nil {
+		n.Think()
+	}
+	return m, e
+}
+
+func (c *cast[T]) actor(name string, do func(ctx context.Context, n *explore.Transport)) explore.Actor {
+	return explore.Actor{Name: name, Do: do}
+}
+
+func (c *cast[T]) insertion(name string, parts int) explore.Op {
+	v := entityOf(value[T](c.id, name, parts))
+	return explore.Op{Actor: name, What: "insert", Apply: func(w *explore.World, _ []*explore.World) bool {
+		if w.At(c.id) != nil {
+			return false
+		}
+		w.Entities[c.id] = v
+		return true
+	}}
+}
+
+// expired inserts an entity whose time to live is over: nobody finds it.
+func (c *cast[T]) expired(name string, parts int) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		m := c.mapper(n)
+		v := first(value[T](c.id, name, parts))
+		v.Until = time.Now().Add(-time.Hour)
+		left := func(w *explore.World, _ []*explore.World) bool {
+			for item, value := range entityOf(T(v)).Items {
+				w.Leave(c.id, item, value)
+			}
+			return true
+		}
+		_ = c.do(n, explore.Op{Actor: name, What: "insert what is expired", Apply: left}, func() error {
+			_, err := m.Save(ctx, m.New(T(v)))
+			return err
+		})
+	})
+}
+
+func (c *cast[T]) inserter(name string, parts int, options ...mapper.WriteOption) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) { c.insert(ctx, name, n, parts, options...) })
+}
+
+func (c *cast[T]) insert(ctx context.Context, name string, n *explore.Transport, parts int, options ...mapper.WriteOption) error {
+	m := c.mapper(n)
+	e := m.New(value[T](c.id, name, parts))
+	return c.do(n, c.insertion(name, parts), func() error {
+		_, err := m.Save(ctx, e, options...)
+		return err
+	})
+}
+
+func (c *cast[T]) deletion(name string) explore.Op {
+	return explore.Op{Actor: name, What: "delete", Apply: func(w *explore.World, past []*explore.World) bool {
+		c.remove(w, past)
+		return true
+	}}
+}
+
+// remove removes the entity; what somebody added meanwhile may be left and seen.
+func (c *cast[T]) remove(w *explore.World, past []*explore.World) {
+	if w.At(c.id) == nil {
+		return
+	}
+	delete(w.Entities, c.id)
+}
+
+func (c *cast[T]) deleter(name string, options ...mapper.WriteOption) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) { c.delete(ctx, name, n, options...) })
+}
+
+func (c *cast[T]) delete(ctx context.Context, name string, n *explore.Transport, options ...mapper.WriteOption) error {
+	m := c.mapper(n)
+	return c.do(n, c.deletion(name), func() error {
+		_, err := m.Delete(ctx, keyOf(m, c.id), options...)
+		return err
+	})
+}
+
+// loadedDeleter deletes an entity as it was loaded.
+func (c *cast[T]) loadedDeleter(name string, options ...mapper.WriteOption) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		m, e := c.load(ctx, name, n)
+		if e == nil {
+			return
+		}
+		was := entityOf(e.Value)
+		o := explore.Op{Actor: name, What: "delete what was loaded", Apply: func(w *explore.World, past []*explore.World) bool {
+			now := w.At(c.id)
+			if now == nil || now.Origin != was.Origin || !sameAtSomeTime(c.id, was, past) {
+				return false
+			}
+			c.remove(w, past)
+			c.leave(w, now, was)
+			return true
+		}}
+		_ = c.do(n, o, func() error {
+			_, err := m.Delete(ctx, e, options...)
+			return err
+		})
+	})
+}
+
+// leave leaves what was added to an entity without reading, after it was loaded: that is
+// nobody's, and may be seen with the next entity.
+func (c *cast[T]) leave(w *explore.World, now, loaded *explore.Entity) {
+	for item, v := range now.Items {
+		if loaded.Items[item] == "" && !strings.HasPrefix(item, "X") {
+			w.Loosen(c.id, item, v)
+		}
+	}
+}
+
+// sameAtSomeTime reports whether there was a world since an operation began in which the
+// items that were loaded were as they were loaded.
+func sameAtSomeTime(id string, was *explore.Entity, past []*explore.World) bool {
+	for _, w := range past {
+		e := w.At(id)
+		if e == nil || e.Origin != was.Origin {
+			continue
+		}
+		same := true
+		for name, v := range was.Items {
+			same = same && w.MaySee(id, name, v)
+		}
+		if same {
+			return true
+		}
+	}
+	return false
+}
+
+// saver loads the entity and changes some of its parts.
+func (c *cast[T]) saver(name string, parts int, options ...mapper.WriteOption) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		m, e := c.load(ctx, name, n)
+		if e == nil {
+			return
+		}
+		was := entityOf(e.Value)
+		v := first(e.Value)
+		for _, list := range [][]part{v.Parts, v.More} {
+			for i := range list {
+				if parts--; parts >= 0 {
+					list[i].Value = name + ":saved " + list[i].Name
+				}
+			}
+		}
+		e.Value = T(v)
+		now := entityOf(e.Value)
+		o := explore.Op{Actor: name, What: "save", Apply: func(w *explore.World, _ []*explore.World) bool {
+			at := w.At(c.id)
+			if at == nil || at.Origin != was.Origin {
+				return maps.Equal(was.Items, now.Items)
+			}
+			for item, value := range now.Items {
+				if value == was.Items[item] {
+					continue
+				}
+				if !w.MaySee(c.id, item, was.Items[item]) {
+					return false
+				}
+				at = at.With(item, value)
+			}
+			w.Entities[c.id] = at
+			return true
+		}}
+		_ = c.do(n, o, func() error {
+			_, err := m.Save(ctx, e, options...)
+			return err
+		})
+	})
+}
+
+// joiner loads the parts, without the root, and adds one.
+func (c *cast[T]) joiner(name string, options ...mapper.WriteOption) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		m, e := c.loadParts(ctx, name, n)
+		if e == nil {
+			return
+		}
+		v := first(e.Value)
+		origin := "" // of the entity that the parts are of, as far as they tell
+		for _, p := range v.Parts {
+			if by, n, _ := strings.Cut(p.Value, ":"); len(n) == 1 {
+				origin = by
+			}
+		}
+		v.Parts = append(v.Parts, part{"X" + name, name + ":added"})
+		e.Value = T(v)
+		o := c.adding(name, "X"+name, origin, false)
+		_ = c.do(n, o, func() error {
+			_, err := m.Save(ctx, e, options...)
+			return err
+		})
+	})
+}
+
+// adding is the addition of an element to an entity, or to whichever is there. A blind one
+// may be seen with whatever entity comes.
+func (c *cast[T]) adding(name, item, origin string, blind bool) explore.Op {
+	value := name + ":added"
+	add := func(w *explore.World, again bool) bool {
+		e := w.At(c.id)
+		switch {
+		case e != nil && origin != "" && e.Origin != origin:
+			w.Leave(c.id, item, value)
+		case e != nil && e.Items[item] == "":
+			w.Entities[c.id] = e.With(item, value)
+		case e != nil:
+			return again
+		case blind:
+			w.Loosen(c.id, item, value)
+		default:
+			w.Leave(c.id, item, value)
+		}
+		return true
+	}
+	return explore.Op{
+		Actor: name, What: "add " + item,
+		Apply: func(w *explore.World, _ []*explore.World) bool { return add(w, false) },
+		Echo: func(w *explore.World) {
+			add(w, true)
+			if blind {
+				w.Loosen(c.id, item, value)
+			}
+		},
+	}
+}
+
+// adder adds a part without reading.
+func (c *cast[T]) adder(name, item string) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		m := c.mapper(n)
+		p := mapper.NewElementsNode[T, part](c.node(m), 1).Add(part{item, name + ":added"})
+		_ = c.do(n, c.adding(name, item, "", true), func() error {
+			_, err := p.Exec(ctx, m)
+			return err
+		})
+	})
+}
+
+// patcher changes a part without reading.
+func (c *cast[T]) patcher(name, item string) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		m := c.mapper(n)
+		at := mapperimpl.Items(c.node(m), 1, 1)
+		at = mapperimpl.Next(at, c.partParts(), mapperimpl.Arg(mapperimpl.StringValue(item)))
+		p := mapper.NewElementNode[T, part](at, 1).Patch(valueOfPart.Set(name + ":patched"))
+		set := func(w *explore.World) bool {
+			e := w.At(c.id)
+			switch {
+			case e != nil && e.Items[item] != "":
+				w.Entities[c.id] = e.With(item, name+":patched")
+			case len(w.Loose[c.id]) > 0:
+				w.Loosen(c.id, item, name+":patched")
+			default:
+				w.Leave(c.id, item, name+":patched")
+			}
+			return true
+		}
+		o := explore.Op{
+			Actor: name, What: "patch " + item,
+			Apply: func(w *explore.World, _ []*explore.World) bool { return set(w) },
+			Echo:  func(w *explore.World) { set(w) },
+		}
+		_ = c.do(n, o, func() error {
+			_, err := p.Exec(ctx, m)
+			return err
+		})
+	})
+}
+
+var valueOfPart = field.NewString("Value", "", func(p *part) *string { return &p.Value })
+
+func (c *cast[T]) node(m *mapper.Mapper[T]) query.Node[T] { return keyOf(m, c.id).Node }
+
+func (c *cast[T]) partParts() int {
+	if _, ok := any(*new(T)).(flat); ok {
+		return 4
+	}
+	return 2
+}
+
+func (c *cast[T]) partsOf(m *mapper.Mapper[T]) query.Node[T] {
+	k := keyOf(m, c.id)
+	switch any(*new(T)).(type) {
+	case flat:
+		return k.Prefix("DOC#" + c.id + "#M#")
+	case satellite:
+		return k.Table("Parts").Prefix("M#")
+	}
+	return k.Prefix("M#")
+}
+
+// isPart reports whether an item is one of the parts that are read without the root.
+func (c *cast[T]) isPart(item string) bool {
+	_, split := any(*new(T)).(middle)
+	return !split || item != "P1"
+}
+
+// loadParts reads the parts without the root.
+func (c *cast[T]) loadParts(ctx context.Context, name string, n *explore.Transport, options ...mapper.ReadOption) (*mapper.Mapper[T], *mapper.Entity[T]) {
+	m := c.mapper(n)
+	o := explore.Op{Actor: name, What: "load parts", Start: c.run.Now()}
+	e, err := m.Load(ctx, c.partsOf(m), options...)
+	o.End, o.Err = c.run.Now(), err
+	if err == nil {
+		got := entityOf(e.Value)
+		o.What += fmt.Sprint(" ", got.Items)
+		o.See = explore.SeePart(c.id, got.Items, c.isPart)
+	} else {
+		o.Result = explore.Refused
+	}
+	c.history.Add(&o)
+	if e != nil {
+		n.Think()
+	}
+	return m, e
+}
+
+// querier runs a query over the parts.
+func (c *cast[T]) querier(name string, options ...mapper.ReadOption) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		m := c.mapper(n)
+		o := explore.Op{Actor: name, What: "query parts", Start: c.run.Now()}
+		all, err := query.NewElements[T, part](c.partsOf(m)).Slice(ctx, m, options...)
+		o.End, o.Err = c.run.Now(), err
+		if err == nil {
+			got := map[string]string{}
+			for _, p := range all {
+				got[p.Name] = p.Value
+			}
+			o.What += fmt.Sprint(" ", got)
+			o.See = explore.SeePart(c.id, got, c.isPart)
+		} else {
+			o.Result = explore.Refused
+		}
+		c.history.Add(&o)
+	})
+}
+
+func (c *cast[T]) reader(name string, options ...mapper.ReadOption) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) { c.load(ctx, name, n, options...) })
+}
+
+func (c *cast[T]) partReader(name string, options ...mapper.ReadOption) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) { c.loadParts(ctx, name, n, options...) })
+}
+
+// partDeleter deletes the parts.
+func (c *cast[T]) partDeleter(name string, options ...mapper.WriteOption) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		m := c.mapper(n)
+		o := explore.Op{Actor: name, What: "delete parts", Apply: func(w *explore.World, past []*explore.World) bool {
+			e := w.At(c.id)
+			if e == nil {
+				return true
+			}
+			for item, v := range e.Items {
+				if !c.isPart(item) {
+					continue
+				}
+				always := true
+				for _, p := range past {
+					always = always && p.At(c.id) != nil && p.At(c.id).Items[item] != ""
+				}
+				if !always { // it may have come after they were read
+					w.Loosen(c.id, item, v)
+				}
+				e = e.With(item, "")
+			}
+			w.Entities[c.id] = e
+			return true
+		}}
+		_ = c.do(n, o, func() error {
+			_, err := m.Delete(ctx, c.partsOf(m), options...)
+			return err
+		})
+	})
+}
+
+// mover moves the entity to another key.
+func (c *cast[T]) mover(name, to string, options ...mapper.WriteOption) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		m, e := c.load(ctx, name, n)
+		if e == nil {
+			return
+		}
+		was := entityOf(e.Value)
+		v := first(e.Value)
+		v.ID = to
+		e.Value = T(v)
+		o := explore.Op{Actor: name, What: "move", Apply: func(w *explore.World, past []*explore.World) bool {
+			now := w.At(c.id)
+			if now == nil || now.Origin != was.Origin || w.At(to) != nil || !sameAtSomeTime(c.id, was, []*explore.World{w}) {
+				return false
+			}
+			moved := &explore.Entity{Origin: was.Origin, Items: was.Items}
+			w.Entities[to] = moved
+			delete(w.Entities, c.id)
+			c.leave(w, now, was)
+			return true
+		}}
+		_ = c.do(n, o, func() error {
+			_, err := m.Save(ctx, e, append(options, mapper.Move())...)
+			return err
+		})
+	})
+}
+
+// client returns an actor's client.
+func newClient(base func(...func(*dynamodb.Options)) *dynamodb.Client, n *explore.Transport, s setup) mapper.Client {
+	c := base(func(o *dynamodb.Options) {
+		o.HTTPClient = n
+		o.Retryer = noLimit{retry.NewStandard(func(o *retry.StandardOptions) {
+			o.MaxAttempts = s.Attempts
+			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
+		})}
+	})
+	if s.Unwatched {
+		return unwatched{c}
+	}
+	return c
+}
+
+type noLimit struct{ aws.Retryer }
+
+func (noLimit) GetRetryToken(context.Context, error) (func(error) error, error) {
+	return func(error) error { return nil }, nil
+}
+func (noLimit) GetInitialToken() func(error) error { return func(error) error { return nil } }
+
+// unwatched is a client that does not pass on the options of calls.
+type unwatched struct{ *dynamodb.Client }
+
+func (c unwatched) PutItem(ctx context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	return c.Client.PutItem(ctx, in)
+}
+
+func (c unwatched) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	return c.Client.UpdateItem(ctx, in)
+}
+
+func (c unwatched) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	return c.Client.DeleteItem(ctx, in)
+}
+
+func (c unwatched) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	return c.Client.TransactWriteItems(ctx, in)
+}

@@ -1,0 +1,301 @@
+package explore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/explore"
+	"github.com/itemize/itemize/mapper"
+)
+
+func TestMain(m *testing.M) { enginetest.Run(m) }
+
+// lab is where runs are made: the tables, and a number for each run.
+type lab struct {
+	base  func(...func(*dynamodb.Options)) *dynamodb.Client
+	table map[string]string
+	runs  atomic.Int64
+}
+
+func newLab(t testing.TB) *lab {
+	e := enginetest.Start(t)
+	return &lab{base: e.Client, table: map[string]string{
+		"docs": enginetest.Table(t, "PK:S", "SK:S"), "parts": enginetest.Table(t, "PK:S", "SK:S"),
+	}}
+}
+
+// play is what one run does.
+type play struct {
+	// model is the layout, "" for the root first.
+	model string
+	setup setup
+	explore.Limits
+	// before are done in turn, unobserved; then actors, at once.
+	before, actors []role
+}
+
+// role makes an actor, of a cast that has a model.
+type role struct {
+	name string
+	kind string
+	// staged asks for a staged write, strong for strong reads.
+	staged, strong bool
+	// parts is how many an insert or a save writes.
+	parts int
+	// crash is the request at which a role of before crashes, 0 for none.
+	crash int
+}
+
+// models are the layouts.
+var models = []string{"first", "last", "middle", "satellite", "flat", "mortal", "bare"}
+
+// run makes a run, and returns what is wrong with it.
+func (l *lab) run(p play, c explore.Chooser) error {
+	switch p.model {
+	case "last":
+		return runOf[last](l, p, c)
+	case "middle":
+		return runOf[middle](l, p, c)
+	case "satellite":
+		return runOf[satellite](l, p, c)
+	case "flat":
+		return runOf[flat](l, p, c)
+	case "mortal":
+		return runOf[mortal](l, p, c)
+	case "bare":
+		return runOf[bare](l, p, c)
+	}
+	return runOf[first](l, p, c)
+}
+
+func runOf[T model](l *lab, p play, chooser explore.Chooser) error {
+	run := &explore.Run{Limits: p.Limits, Chooser: chooser, Engine: http.DefaultTransport}
+	run.Page = p.setup.Page
+	c := &cast[T]{
+		history: &explore.History{}, run: run, id: fmt.Sprint("d", l.runs.Add(1)), setup: p.setup, table: l.table,
+		client: func(n *explore.Transport, s setup) mapper.Client { return newClient(l.base, n, s) },
+	}
+	ctx := context.Background()
+	alone := func(r role) {
+		crash := *run
+		solo := &explore.Run{Chooser: &crashAt{left: r.crash}, Engine: http.DefaultTransport}
+		if r.crash > 0 {
+			solo.Crashes = 1
+		}
+		solo.Forward(crash.Now())
+		c.run = solo
+		solo.Go(ctx, c.play(r))
+		run.Forward(solo.Now())
+		run.Trace = append(run.Trace, solo.Trace...)
+		c.run = run
+	}
+	for _, r := range p.before {
+		alone(r)
+	}
+	var actors []explore.Actor
+	for _, r := range p.actors {
+		actors = append(actors, c.play(r))
+	}
+	run.Go(ctx, actors...)
+	blind := slices.ContainsFunc(slices.Concat(p.before, p.actors), func(r role) bool { return strings.HasPrefix(r.kind, "add") })
+	if err := c.ending(ctx, blind); err != nil {
+		return fmt.Errorf("%w\nhistory:\n%s\ntrace:\n%s", err, c.history, run)
+	}
+	return nil
+}
+
+// crashAt crashes an actor at one of its requests.
+type crashAt struct{ left int }
+
+func (c *crashAt) Choose(weights []int) int {
+	c.left--
+	if c.left == 0 {
+		return 1 // crash before
+	}
+	return 0
+}
+
+// play returns the actor of a role.
+func (c *cast[T]) play(r role) explore.Actor {
+	var w []mapper.WriteOption
+	if r.staged {
+		w = append(w, mapper.Staged())
+	}
+	var o []mapper.ReadOption
+	if r.strong {
+		o = append(o, mapper.Strong())
+	}
+	switch r.kind {
+	case "insert":
+		return c.inserter(r.name, r.parts, w...)
+	case "insert expired":
+		return c.expired(r.name, r.parts)
+	case "delete":
+		return c.deleter(r.name, w...)
+	case "delete loaded":
+		return c.loadedDeleter(r.name, w...)
+	case "save":
+		return c.saver(r.name, r.parts)
+	case "join":
+		return c.joiner(r.name)
+	case "add":
+		return c.adder(r.name, "P0")
+	case "add new":
+		return c.adder(r.name, "Y")
+	case "patch":
+		return c.patcher(r.name, "P0")
+	case "delete parts":
+		return c.partDeleter(r.name)
+	case "move":
+		return c.mover(r.name, c.id+"moved")
+	case "read":
+		return c.reader(r.name, o...)
+	case "read parts":
+		return c.partReader(r.name, o...)
+	case "query":
+		return c.querier(r.name, o...)
+	}
+	panic("no role " + r.kind)
+}
+
+// ending is what a single actor does when all others have ended: it reads, deletes, inserts
+// and reads, all of which has to succeed, whatever arrives late.
+func (c *cast[T]) ending(ctx context.Context, blind bool) error {
+	run := c.run
+	run.Limits = explore.Limits{Page: run.Page}
+	var failed error
+	must := func(what string, err error, allowed ...error) {
+		for _, a := range allowed {
+			if errors.Is(err, a) {
+				return
+			}
+		}
+		if err != nil && failed == nil {
+			failed = fmt.Errorf("a single actor cannot %s: %w", what, err)
+		}
+	}
+	alone := func(do func(n *explore.Transport)) {
+		run.Go(ctx, explore.Actor{Name: "end", Do: func(_ context.Context, n *explore.Transport) { do(n) }})
+	}
+	there := false
+	alone(func(n *explore.Transport) {
+		_, e := c.load(ctx, "end", n, mapper.Strong())
+		there = e != nil
+	})
+	if !there { // an insert needs no delete before
+		alone(func(n *explore.Transport) {
+			// What was added without reading is nobody's, and may stand in the way.
+			if err := c.insert(ctx, "next", n, 2); !blind {
+				must("insert over what is left", err)
+			}
+		})
+		alone(func(n *explore.Transport) { c.load(ctx, "end", n, mapper.Strong()) })
+	}
+	alone(func(n *explore.Transport) { must("delete", c.delete(ctx, "end", n), mapper.ErrNotFound) })
+	alone(func(n *explore.Transport) { c.load(ctx, "end", n, mapper.Strong()) })
+	alone(func(n *explore.Transport) { must("insert", c.insert(ctx, "fresh", n, 2)) })
+	alone(func(n *explore.Transport) { c.load(ctx, "end", n, mapper.Strong()) })
+	run.ArriveAll()
+	alone(func(n *explore.Transport) { c.load(ctx, "end", n, mapper.Strong()) })
+	if failed != nil {
+		return failed
+	}
+	return c.history.Explain()
+}
+
+// draw makes a play of a seed.
+func draw(r *rand.Rand) play {
+	p := play{model: models[r.IntN(len(models))]}
+	p.setup.Attempts = 1 + r.IntN(3)
+	p.setup.Unwatched = r.IntN(8) == 0
+	p.setup.Page = []int32{0, 1, 2}[r.IntN(3)]
+	if r.IntN(2) == 0 {
+		p.Faults = r.IntN(3)
+		p.Crashes = r.IntN(2)
+		p.Late = r.IntN(3)
+	}
+	kinds := []string{
+		"insert", "insert", "insert", "delete", "delete", "delete loaded", "save", "join", "add", "add new", "patch",
+		"delete parts", "move", "read", "read parts", "query",
+	}
+	one := func(name string, kinds ...string) role {
+		return role{
+			name: name, kind: kinds[r.IntN(len(kinds))], staged: r.IntN(3) > 0 && p.model != "bare", strong: r.IntN(3) == 0,
+			parts: 1 + r.IntN(2),
+		}
+	}
+	for i, n := 0, r.IntN(3); i < n; i++ {
+		b := one(fmt.Sprint("b", i), "insert", "insert", "delete", "add new")
+		if p.model == "mortal" && r.IntN(3) == 0 {
+			b.kind = "insert expired"
+		}
+		if r.IntN(3) == 0 {
+			b.crash = 1 + r.IntN(5)
+		}
+		p.before = append(p.before, b)
+	}
+	for i, n := 0, 2+r.IntN(2); i < n; i++ {
+		p.actors = append(p.actors, one(string(rune('A'+i)), kinds...))
+	}
+	return p
+}
+
+// duration is how long a test explores: ITEMIZE_EXPLORE, or a little.
+func duration(t testing.TB, little time.Duration) time.Duration {
+	s := os.Getenv("ITEMIZE_EXPLORE")
+	if s == "" {
+		return little
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		t.Fatalf("ITEMIZE_EXPLORE: %v", err)
+	}
+	return d
+}
+
+// Plays drawn at random. ITEMIZE_EXPLORE_SEED makes one again.
+func TestExploreRandom(t *testing.T) {
+	l := newLab(t)
+	if s := os.Getenv("ITEMIZE_EXPLORE_SEED"); s != "" {
+		seed, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := explore.NewRandom(seed)
+		p := draw(r.Rand)
+		t.Logf("%+v", p)
+		if err := l.run(p, r); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	first := rand.Uint64() >> 16
+	t.Logf("seeds from %d", first)
+	end := time.Now().Add(duration(t, 3*time.Second))
+	n, failures := 0, 0
+	for seed := first; time.Now().Before(end); seed++ {
+		r := explore.NewRandom(seed)
+		p := draw(r.Rand)
+		if err := l.run(p, r); err != nil {
+			t.Errorf("ITEMIZE_EXPLORE_SEED=%d: %s %v | %v: %.600v", seed, p.model, p.before, p.actors, err)
+			if failures++; failures == 40 {
+				break
+			}
+		}
+		n++
+	}
+	t.Logf("%d schedules", n)
+}

@@ -1,0 +1,252 @@
+package explore
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Entity is what a key holds: which insert made it, and its items, each with what was
+// written last.
+type Entity struct {
+	Origin string
+	Items  map[string]string
+}
+
+// World is what the keys hold. Entities are not changed, but replaced.
+type World struct {
+	Entities map[string]*Entity
+	// Loose are items that may be seen beside an entity of their key, or not: what was
+	// written without reading while no entity was there.
+	Loose map[string][]string
+	// Left are items that only a read without their root may see: what was added to an
+	// entity that was no more.
+	Left map[string][]string
+}
+
+// At returns the entity of a key, nil for none.
+func (w *World) At(key string) *Entity { return w.Entities[key] }
+
+// With returns an entity with an item changed, or without it where the value is "".
+func (e *Entity) With(item, value string) *Entity {
+	c := &Entity{e.Origin, maps.Clone(e.Items)}
+	if value == "" {
+		delete(c.Items, item)
+	} else {
+		c.Items[item] = value
+	}
+	return c
+}
+
+func (w *World) clone() *World {
+	return &World{maps.Clone(w.Entities), maps.Clone(w.Loose), maps.Clone(w.Left)}
+}
+
+// Loosen notes an item that may or may not be seen.
+func (w *World) Loosen(key, item, value string) {
+	w.Loose[key] = append(slices.Clone(w.Loose[key]), item+"="+value)
+}
+
+// Leave notes an item that only a read without the root may see.
+func (w *World) Leave(key, item, value string) {
+	w.Left[key] = append(slices.Clone(w.Left[key]), item+"="+value)
+}
+
+// MaySee reports whether an item may be seen with a value in the entity of a key.
+func (w *World) MaySee(key, item, value string) bool {
+	e := w.At(key)
+	return e != nil && (e.Items[item] == value || e.Items[item] == "" && w.isLoose(key, item, value))
+}
+
+func (w *World) isLoose(key, item, value string) bool {
+	return slices.Contains(w.Loose[key], item+"="+value)
+}
+
+// Result is what an actor was told of an operation.
+type Result uint8
+
+// The results. Of a refused operation nothing happens, ever; an unknown one may have
+// happened, and may yet.
+const (
+	Done Result = iota
+	Refused
+	Unknown
+)
+
+func (r Result) String() string { return [...]string{"done", "refused", "unknown"}[r] }
+
+// never is the end of an operation that may yet happen.
+const never = math.MaxInt
+
+// Op is an operation of an actor, with what it was told.
+type Op struct {
+	Actor, What string
+	Start, End  int
+	Result      Result
+	Err         error
+	// Apply does to the world what the operation does. past are the worlds since it began.
+	// It reports false where the operation cannot have been done in this world.
+	Apply func(w *World, past []*World) bool
+	// Echo is what it may do once more, later, nil for nothing.
+	Echo func(w *World)
+	// See returns what is wrong with what was read, "" for nothing. seen are the worlds that
+	// there were meanwhile, before those that were there earlier.
+	See func(before, seen []*World) string
+}
+
+func (o *Op) String() string {
+	s := fmt.Sprintf("%s %s [%d..%d] %s", o.Actor, o.What, o.Start, o.End, o.Result)
+	if o.End == never {
+		s = fmt.Sprintf("%s %s [%d..] %s", o.Actor, o.What, o.Start, o.Result)
+	}
+	if o.Err != nil {
+		s += ": " + o.Err.Error()
+	}
+	return s
+}
+
+// History is what the actors were told.
+type History struct {
+	Ops  []*Op
+	Seed World
+}
+
+// Add adds an operation; one whose result is unknown has no end.
+func (h *History) Add(o *Op) {
+	if o.Result == Unknown {
+		o.End = never
+	}
+	h.Ops = append(h.Ops, o)
+}
+
+func (h *History) String() string {
+	var lines []string
+	for _, o := range h.Ops {
+		lines = append(lines, o.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Explain looks for an order of the operations in which what each actor was told is true.
+// The error says what is wrong in the one that comes nearest.
+func (h *History) Explain() error {
+	x := &explainer{h: h}
+	for _, o := range h.Ops {
+		if o.Apply != nil && o.Result != Refused {
+			x.writes = append(x.writes, o)
+		}
+		if o.See != nil {
+			x.reads = append(x.reads, o)
+		}
+		if o.Echo != nil && o.Result != Refused {
+			echo := &Op{Actor: o.Actor, What: o.What + " again", Start: o.Start, End: never, Result: Unknown}
+			echo.Apply = func(w *World, _ []*World) bool { o.Echo(w); return true }
+			x.writes = append(x.writes, echo)
+		}
+	}
+	start := h.Seed.clone()
+	if start.Entities == nil {
+		start.Entities = map[string]*Entity{}
+	}
+	if start.Loose == nil {
+		start.Loose, start.Left = map[string][]string{}, map[string][]string{}
+	}
+	x.placed = make([]bool, len(x.writes))
+	if x.place([]step{{nil, start}}) {
+		return nil
+	}
+	return fmt.Errorf("no order of the operations explains what the actors were told; nearest: %s", x.nearest)
+}
+
+// step is an operation in an order, and the world after it.
+type step struct {
+	op    *Op
+	world *World
+}
+
+type explainer struct {
+	h       *History
+	writes  []*Op
+	reads   []*Op
+	placed  []bool
+	nearest string
+	depth   int
+}
+
+// place puts one more operation behind those of an order.
+func (x *explainer) place(order []step) bool {
+	open := false
+	for i, o := range x.writes {
+		if x.placed[i] {
+			continue
+		}
+		if o.Result == Done {
+			open = true
+		}
+		if x.preceded(i) {
+			continue
+		}
+		w := order[len(order)-1].world.clone()
+		if !o.Apply(w, since(order, o.Start)) {
+			x.note(len(order), o.String()+" is impossible there")
+			continue
+		}
+		x.placed[i] = true
+		if x.place(append(order[:len(order):len(order)], step{o, w})) {
+			return true
+		}
+		x.placed[i] = false
+	}
+	return !open && x.all(order)
+}
+
+// preceded reports whether an operation that is not placed yet ended before this began.
+func (x *explainer) preceded(i int) bool {
+	for j, p := range x.writes {
+		if !x.placed[j] && p.Result == Done && p.End < x.writes[i].Start {
+			return true
+		}
+	}
+	return false
+}
+
+// since returns the worlds of an order from a time on.
+func since(order []step, start int) []*World { return worlds(order, start, never) }
+
+// worlds returns those that there can have been between two times.
+func worlds(order []step, start, end int) []*World {
+	first := 0
+	for i, s := range order {
+		if s.op != nil && s.op.End < start {
+			first = i
+		}
+	}
+	var out []*World
+	for i := first; i < len(order); i++ {
+		if op := order[i].op; i > first && op != nil && op.Start > end {
+			break
+		}
+		out = append(out, order[i].world)
+	}
+	return out
+}
+
+// all reports whether all reads are explained by an order.
+func (x *explainer) all(order []step) bool {
+	for _, r := range x.reads {
+		seen := worlds(order, r.Start, r.End)
+		if wrong := r.See(worlds(order, 0, r.Start), seen); wrong != "" {
+			x.note(len(order)+1, r.String()+": "+wrong)
+			return false
+		}
+	}
+	return true
+}
+
+func (x *explainer) note(depth int, text string) {
+	if depth >= x.depth {
+		x.depth, x.nearest = depth, text
+	}
+}

@@ -1,0 +1,128 @@
+package explore
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// message is a request, which can be sent more than once.
+type message struct {
+	r    *http.Request
+	body []byte
+}
+
+func newMessage(r *http.Request, page int32) (*message, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	m := &message{r.Clone(context.WithoutCancel(r.Context())), body}
+	if page > 0 && m.operation() == "Query" {
+		m.limit(page)
+	}
+	return m, nil
+}
+
+// limit makes the answer to a query hold a few items only.
+func (m *message) limit(page int32) {
+	var in map[string]any
+	d := json.NewDecoder(bytes.NewReader(m.body))
+	d.UseNumber()
+	if d.Decode(&in) != nil || in["Limit"] != nil {
+		return
+	}
+	in["Limit"] = page
+	if body, err := json.Marshal(in); err == nil {
+		m.body = body
+		m.r.Header.Set("Content-Length", fmt.Sprint(len(body)))
+	}
+}
+
+// operation is the name of the call, as "PutItem".
+func (m *message) operation() string {
+	return strings.TrimPrefix(m.r.Header.Get("X-Amz-Target"), "DynamoDB_20120810.")
+}
+
+// writes reports whether the request may change something.
+func (m *message) writes() bool {
+	return !slices.Contains([]string{"GetItem", "BatchGetItem", "Query", "Scan", "TransactGetItems"}, m.operation())
+}
+
+// describe shows the call and the sort keys that it names.
+func (m *message) describe() string {
+	body := string(m.body)
+	if len(body) > 700 {
+		body = body[:700] + "..."
+	}
+	return m.operation() + " " + body
+}
+
+// send sends the request to the engine, and reads the whole answer.
+func (m *message) send(engine http.RoundTripper) (*http.Response, error) {
+	r := m.r.Clone(m.r.Context())
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(m.body)), int64(len(m.body))
+	resp, err := engine.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	resp.Body = io.NopCloser(bytes.NewReader(answer))
+	return resp, err
+}
+
+// Do is a request of the actor. It waits until the run lets it go on.
+func (n *Transport) Do(r *http.Request) (*http.Response, error) {
+	m, err := newMessage(r, n.run.Page)
+	if err != nil {
+		return nil, err
+	}
+	if n.crashed {
+		return nil, errLost
+	}
+	n.pending = m
+	n.run.ready <- n
+	v := <-n.goOn
+	n.Faulty = n.Faulty || v != deliver
+	switch v {
+	case loseRequest, crashBefore:
+		if m.writes() {
+			n.run.late = append(n.run.late, m)
+		}
+		n.crash(v)
+		return nil, errLost
+	}
+	resp, err := m.send(n.run.Engine)
+	if err == nil {
+		n.run.trace(fmt.Sprintf("  -> %d", resp.StatusCode))
+	}
+	if v != deliver {
+		n.crash(v)
+		return nil, errLost
+	}
+	return resp, err
+}
+
+// Think waits between two operations, until the run lets the actor go on.
+func (n *Transport) Think() {
+	n.pending = nil
+	n.run.ready <- n
+	<-n.goOn
+}
+
+// crash ends the actor, if it is to crash: nothing of it is sent any more.
+func (n *Transport) crash(v verdict) {
+	if v == crashBefore || v == crashAfter {
+		n.crashed = true
+		n.cancel()
+	}
+}
+
+// Crashed reports whether the actor was made to stop.
+func (n *Transport) Crashed() bool { return n.crashed }

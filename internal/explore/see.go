@@ -1,0 +1,146 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// SeeHalf is SeeWhole of a read that takes several answers and is not made whole: of an entity
+// that came or went meanwhile it may miss items.
+func SeeHalf(key string, got *Entity) func(before, seen []*World) string {
+	whole := SeeWhole(key, got)
+	return func(before, seen []*World) string {
+		wrong := whole(before, seen)
+		if wrong == "" || got == nil {
+			return wrong
+		}
+		var of []*World
+		for _, w := range seen {
+			if e := w.At(key); e != nil && e.Origin == got.Origin {
+				of = append(of, w)
+			}
+		}
+		if len(of) == len(seen) || len(of) == 0 {
+			return wrong
+		}
+		return items(key, got, of, false)
+	}
+}
+
+// SeeWhole checks a read of a whole entity: what was read is that of one entity that was
+// there meanwhile, each item as it was at some time meanwhile.
+func SeeWhole(key string, got *Entity) func(before, seen []*World) string {
+	return func(_, seen []*World) string {
+		if got == nil {
+			if slices.ContainsFunc(seen, func(w *World) bool { return w.At(key) == nil }) {
+				return ""
+			}
+			return "it was not found, and was there all the while"
+		}
+		var of []*World
+		for _, w := range seen {
+			if e := w.At(key); e != nil && e.Origin == got.Origin {
+				of = append(of, w)
+			}
+		}
+		if len(of) == 0 {
+			return fmt.Sprintf("an entity of %s was read, and none was there", got.Origin)
+		}
+		return items(key, got, of, true)
+	}
+}
+
+// items checks the items that were read against the worlds in which their entity was there.
+func items(key string, got *Entity, of []*World, whole bool) string {
+	names := map[string]bool{}
+	for name := range got.Items {
+		names[name] = true
+	}
+	if whole {
+		for _, w := range of {
+			for name := range w.At(key).Items {
+				names[name] = true
+			}
+		}
+	}
+	var wrong []string
+	for name := range names {
+		value := got.Items[name]
+		ok := func(w *World) bool {
+			return w.At(key).Items[name] == value || value != "" && w.isLoose(key, name, value)
+		}
+		gone := func(w *World) bool { return value == "" && w.isLoose(key, name, w.At(key).Items[name]) }
+		if !slices.ContainsFunc(of, ok) && !slices.ContainsFunc(of, gone) {
+			wrong = append(wrong, fmt.Sprintf("%s was %q (should be %q)", name, value, of[len(of)-1].At(key).Items[name]))
+		}
+	}
+	slices.Sort(wrong)
+	return strings.Join(wrong, ", ")
+}
+
+// SeePart checks a read of items without their root: they are those of one entity that was
+// there before the read ended, or are loose; nothing is missing of one that was there all
+// the while. They may be left over from an entity that was deleted.
+func SeePart(key string, got map[string]string, covers func(string) bool) func(before, seen []*World) string {
+	return func(before, seen []*World) string {
+		if len(got) == 0 && slices.ContainsFunc(seen, func(w *World) bool { return w.At(key) == nil }) {
+			return ""
+		}
+		wrong := "the items were never those of one entity"
+		all := slices.Concat(before, seen)
+		var beside []string // what may be seen beside whatever is there
+		for _, w := range all {
+			beside = slices.Concat(beside, w.Loose[key], w.Left[key])
+		}
+		for _, w := range all {
+			if w.At(key) == nil {
+				if onlyLoose(beside, got) {
+					return ""
+				}
+				continue
+			}
+			origin := w.At(key).Origin
+			same := func(w *World) bool { return w.At(key) != nil && w.At(key).Origin == origin }
+			always := !slices.ContainsFunc(seen, func(w *World) bool { return !same(w) })
+			among := all
+			if always {
+				among = seen
+			}
+			var of []*World
+			for _, o := range among {
+				if same(o) {
+					of = append(of, o.covered(key, covers, beside))
+				}
+			}
+			if wrong = items(key, &Entity{origin, got}, of, always); wrong == "" {
+				return ""
+			}
+		}
+		return wrong
+	}
+}
+
+func onlyLoose(beside []string, got map[string]string) bool {
+	for name, v := range got {
+		if !slices.Contains(beside, name+"="+v) {
+			return false
+		}
+	}
+	return true
+}
+
+// covered returns the world with only the items of a key that a selection covers, and what
+// may be seen beside them.
+func (w *World) covered(key string, covers func(string) bool, beside []string) *World {
+	c := w.clone()
+	c.Loose[key] = beside
+	e := &Entity{w.At(key).Origin, map[string]string{}}
+	for name, v := range w.At(key).Items {
+		if covers(name) {
+			e.Items[name] = v
+		}
+	}
+	c.Entities[key] = e
+	return c
+}
