@@ -67,11 +67,7 @@ func items(key string, got *Entity, of []*World, whole bool) string {
 	var wrong []string
 	for name := range names {
 		value := got.Items[name]
-		ok := func(w *World) bool {
-			return w.At(key).Items[name] == value || value != "" && w.isLoose(key, name, value)
-		}
-		gone := func(w *World) bool { return value == "" && w.isLoose(key, name, w.At(key).Items[name]) }
-		if !slices.ContainsFunc(of, ok) && !slices.ContainsFunc(of, gone) {
+		if !slices.ContainsFunc(of, func(w *World) bool { return w.MaySee(key, name, value) }) {
 			wrong = append(wrong, fmt.Sprintf("%s was %q (should be %q)", name, value, of[len(of)-1].At(key).Items[name]))
 		}
 	}
