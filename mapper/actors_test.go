@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -36,6 +37,8 @@ type losing struct {
 
 func (l *losing) transport() *faulty {
 	return &faulty{at: -1, late: func(r *http.Request) bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
 		if l.lose == 0 || operation(r) != l.operation {
 			if l.before != nil {
 				l.before(operation(r))
@@ -208,10 +211,10 @@ func TestQueryWhileAnInsertGoesLive(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0000"), "Text": s("anybody's")})
 	gate, goOn, done := make(chan bool), make(chan bool), make(chan error)
-	puts := 0
+	var puts atomic.Int32
 	writer := newAccounts(t, table, &faulty{at: -1, late: func(r *http.Request) bool {
 		if operation(r) == "PutItem" {
-			if puts++; puts == 3 { // the root and one entry are there
+			if puts.Add(1) == 3 { // the root and one entry are there
 				gate <- true
 				<-goOn
 			}
@@ -227,10 +230,11 @@ func TestQueryWhileAnInsertGoesLive(t *testing.T) {
 		done <- err
 	}()
 	<-gate
+	opened := false
 	reader := newAccounts(t, table, &faulty{at: -1, late: func(r *http.Request) bool {
-		if operation(r) == "GetItem" && goOn != nil { // of the root
+		if operation(r) == "GetItem" && !opened { // of the root
+			opened = true
 			close(goOn)
-			goOn = nil
 			if err := <-done; err != nil {
 				t.Error(err)
 			}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,12 +26,10 @@ import (
 
 // atRequest is a transport that calls do before the nth request, from 1, of an operation.
 func atRequest(op string, n int, do func()) *faulty {
-	seen := 0
+	var seen atomic.Int64
 	return &faulty{at: -1, late: func(r *http.Request) bool {
-		if operation(r) == op {
-			if seen++; seen == n {
-				do()
-			}
+		if operation(r) == op && seen.Add(1) == int64(n) {
+			do()
 		}
 		return false
 	}}
@@ -39,9 +38,9 @@ func atRequest(op string, n int, do func()) *faulty {
 // smallPages is a transport whose queries are answered in pages of so many items; it calls do
 // before its nth request.
 func smallPages(page, n int, do func()) *faulty {
-	count := 0
+	var count atomic.Int64
 	return &faulty{at: -1, late: func(r *http.Request) bool {
-		if count++; count == n {
+		if count.Add(1) == int64(n) {
 			do()
 		}
 		if operation(r) == "Query" {
@@ -451,5 +450,24 @@ func TestAttackDeleteErrExists(t *testing.T) {
 	_, err := m.Delete(ctx, m.Key("1"), mapper.Staged())
 	if errors.Is(err, mapper.ErrExists) {
 		t.Errorf("a delete: %v", err)
+	}
+}
+
+// A patch with Upsert and a condition meets what an entity that is no more has left: the condition is not
+// dropped with what it was about.
+func TestAttackConditionOverALeftover(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	c := &crash{left: 2} // the claim, and one part
+	dying := must(mapper.New[store.User](client(t, c.transport(), 1), mapper.Table(table)))(t)
+	if _, err := dying.Save(ctx, dying.New(store.User{ID: "1", Email: "e", Home: store.Address{City: "Oslo"}}), mapper.Staged()); err == nil {
+		t.Fatal("it did not crash")
+	}
+	users := must(mapper.New[store.User](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t)
+	f := store.AddressFields
+	patch := store.UserByID("1").Home().Patch(f.City.Set("Rome")).If(f.City.Equal("Bergen")).Upsert()
+	if _, err := patch.Exec(ctx, users); !errors.Is(err, mapper.ErrNotFound) {
+		t.Errorf("the condition was dropped: %v", err)
 	}
 }

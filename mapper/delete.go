@@ -277,7 +277,7 @@ func (del *deleting) staged(ctx context.Context, plan *write.Plan) error {
 	e.Belongs = del.Belongs
 	repeated := del.repeated()
 	if del.s != nil && !repeated {
-		if err := del.unchanged(ctx, e); err != nil {
+		if gone, err := del.unchanged(ctx, e); gone || err != nil {
 			return err
 		}
 	}
@@ -312,20 +312,22 @@ func (del *deleting) repeated() bool {
 	return del.s != nil && del.Root != nil && !del.Root.Header.Live()
 }
 
-// unchanged returns a conflict unless a loaded entity is as it was loaded.
-func (del *deleting) unchanged(ctx context.Context, e *staging.Entity) error {
+// unchanged returns a conflict unless a loaded entity is as it was loaded. gone reports that
+// there is nothing to delete any more: an own delete has arrived late.
+func (del *deleting) unchanged(ctx context.Context, e *staging.Entity) (gone bool, err error) {
 	found, err := del.g.protocol.Remains(ctx, e, &del.t.Tally)
 	if err != nil {
-		return err
+		return false, err
 	}
 	conflict := &ConflictError{Model: del.g.model.Label()}
 	for _, d := range del.Differences(found) {
 		conflict.Items = append(conflict.Items, ItemConflict{Key: keyOf(d.Place), Field: d.Field, Conflict: Conflict(d.What)})
 	}
 	if len(conflict.Items) == 0 {
-		return nil
+		return false, nil
 	}
-	return del.gone(conflict)
+	err = del.gone(conflict)
+	return err == nil, err
 }
 
 // updateTries bounds how often an operation is repeated because of conflicts. The pauses

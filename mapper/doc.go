@@ -47,8 +47,8 @@
 // # Versions
 //
 // Every item has a version, an opaque token of eight random bytes (_v, or as
-// version= names it), new at each write and compared by the next one: no update is
-// lost. Items that were stored without one are guarded by their old values. A
+// version= names it), new at each write and compared by the next one: no save overwrites
+// what it has not seen, unless the model has noversion. Items that were stored without one are guarded by their old values. A
 // failed comparison is a *[ConflictError]; [Mapper.Update] loads and applies again. Tokens
 // order the writes of one Region: in a global table, writes of two Regions at once
 // both succeed, and the last one wins, as without the library.
@@ -58,10 +58,10 @@
 // Where a request may have been applied although no answer came, the item's version tells
 // whose write it holds. If that does not tell either, the error is an *[OutcomeUnknownError],
 // and the next [Mapper.Save] of the entity finds out first. An update or delete of a loaded
-// item, an increment and a transaction are never applied twice; the put of something new may
-// come back after somebody has removed it, and a patch may undo a newer one: the table in
-// docs/saving.md says what is promised, exactly. [ExactlyOnce] removes the doubt, at the
-// double price.
+// item and an increment are never applied twice, a transaction not within ten minutes; the
+// put of something new may come back after somebody has removed it, and a patch may undo a
+// newer one: the table in docs/saving.md says what is promised, exactly. With [ExactlyOnce]
+// DynamoDB itself tells, for ten minutes, at the double price.
 //
 // # Entities of any size
 //

@@ -13,7 +13,8 @@ import (
 // not there: no root, or one whose insert or delete is not finished.
 var ErrNotFound = errors.New("not found")
 
-// ErrExists says that an insert found its entity there already.
+// ErrExists says that an insert found its entity there already, or a patch the element that
+// it adds.
 var ErrExists = errors.New("exists already")
 
 // Key is an item's place, as text: strings as they are, numbers, and bytes in

@@ -69,19 +69,20 @@ func Independent() WriteOption { return writeFunc(func(s *writeSettings) { s.ind
 // price plus one unit for each KB of the root: the root is written first, marked
 // as not live, then the other items, then the root goes live. An entity that is
 // not live is not found. A delete also reads all items twice, strongly, and the root. An
-// insert or delete that does not fit one transaction is staged without being asked. It
-// needs versions: a model with noversion cannot be staged.
+// insert or delete that does not fit one transaction is staged without being asked, unless
+// Independent or ExactlyOnce is given; an insert of a single item is one put. It needs
+// versions: a model with noversion cannot be staged.
 func Staged() WriteOption { return writeFunc(func(s *writeSettings) { s.staged = true }) }
 
 // ExactlyOnce writes a single dirty item in a transaction with a client token, at
 // the double price: DynamoDB itself tells for ten minutes whether it was applied. It is
-// unknown only where it was refused after an answer was lost.
+// unknown only where it was refused after an answer was lost, or never answered.
 func ExactlyOnce() WriteOption { return writeFunc(func(s *writeSettings) { s.exactlyOnce = true }) }
 
 // Move allows fields that keys name to be changed: in one transaction the entity's items
 // are put under their new keys and deleted under the old ones. All of the entity must be
-// loaded, and fit a transaction. One strong query of the old keys follows, for the
-// receipt's LeftBehind.
+// loaded, and fit a transaction. Where the root's key changes, a strong query of the old
+// keys follows, one for each table, for the receipt's LeftBehind.
 func Move() WriteOption { return writeFunc(func(s *writeSettings) { s.move = true }) }
 
 // CheckLoaded also requires that the loaded items that were not changed are still

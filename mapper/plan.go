@@ -205,11 +205,12 @@ type Receipt struct {
 	// Consumed.
 	Refused  cost.Units `json:"refused,omitzero"`
 	Consumed Consumed   `json:"consumed"`
-	// LeftBehind are, of a save with Move, the items that somebody added under the old key
-	// meanwhile: they stay there, and are nobody's.
+	// LeftBehind are, of a save with Move, the items that are still under the old key: what
+	// somebody added meanwhile, or was left over there before. They are nobody's.
 	LeftBehind []Key `json:"leftBehind,omitempty"`
 	// AlsoDeleted are, of a staged delete, the items that somebody wrote after it had compared
-	// the entity with what was loaded, or read it: they went with it.
+	// the entity with what was loaded, or read it: they went with it. (Of items without a
+	// version only those that are new.)
 	AlsoDeleted []Key `json:"alsoDeleted,omitempty"`
 
 	// wcu are the units that are predicted to be reported: of the tables, without what was

@@ -5,6 +5,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/change"
+	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/selection"
@@ -59,7 +60,11 @@ func (g *engine) planLoad(s *state, sel selection.Selection, strong bool) (*Plan
 // rehearse returns what reading takes: it runs the protocol that reads on the items that are
 // known, from memory, so that it sends what that sends.
 func (g *engine) rehearse(s *state, sel selection.Selection, reads func(*staging.Protocol, *staging.Entity, *write.Tally) error) (*Plan, error) {
-	images := s.Images()
+	return g.rehearseOn(s.Images(), sel, reads)
+}
+
+// rehearseOn is rehearse on given items.
+func (g *engine) rehearseOn(images []item.Image, sel selection.Selection, reads func(*staging.Protocol, *staging.Entity, *write.Tally) error) (*Plan, error) {
 	var tallies [2]write.Tally
 	for i, trailing := range []bool{false, true} {
 		protocol := *g.protocol
@@ -89,7 +94,13 @@ func (g *engine) planReads(d *change.Diff, out *Plan) {
 	}
 	if d.RootMoves && len(d.Changes) > 0 {
 		empty := cost.Units{Min: 1, Expected: 1, Max: cost.ReadUnits(cost.MaxPage + cost.MaxItem), If: "something was added under the old key"}
-		out.RCU, out.requests = out.RCU.Add(empty), out.requests+1
+		parts := selection.Entity(g.model.Schema, g.model.Identity(d.Old)).Parts
+		for range parts {
+			out.RCU, out.requests = out.RCU.Add(empty), out.requests+1
+		}
+		if len(parts) > 1 { // and the root, which is not there
+			out.RCU, out.requests = out.RCU.Add(cost.Exactly(1)), out.requests+1
+		}
 	}
 }
 
@@ -164,6 +175,9 @@ func (m *Mapper[T]) PlanDelete(s query.Selection[T], options ...WriteOption) (*P
 	switch {
 	case loaded:
 		deletion.Loaded(e.state.Snapshot)
+		if err := deletion.Check(); err != nil {
+			return nil, err
+		}
 	case single:
 		if err := g.blind(deletion, part); err != nil {
 			return nil, err
@@ -171,33 +185,53 @@ func (m *Mapper[T]) PlanDelete(s query.Selection[T], options ...WriteOption) (*P
 	default:
 		return nil, g.model.Errorf("what the selection holds is not known without reading it: load it, and plan the delete of that entity")
 	}
-	plan, err := (&deleting{Deletion: deletion, g: g, settings: settings}).plan()
+	del := &deleting{Deletion: deletion, g: g, settings: settings}
+	if loaded {
+		del.s = e.state
+	}
+	plan, err := del.plan()
 	if err != nil {
 		return nil, err
 	}
 	out := g.planOf(plan)
 	if loaded && plan.Mode == write.Staged {
-		err = g.rehearseDelete(e.state, sel, out)
+		err = g.rehearseDelete(del, plan, out)
 	}
 	return out, err
 }
 
 // rehearseDelete adds to the plan of a staged delete what it reads: all items before the mark,
-// all of them behind it, and the root.
-func (g *engine) rehearseDelete(s *state, sel selection.Selection, out *Plan) error {
-	reads, err := g.rehearse(s, sel, func(p *staging.Protocol, e *staging.Entity, t *write.Tally) error {
-		ctx := context.Background()
-		for range 2 {
-			if _, err := p.Remains(ctx, e, t); err != nil {
-				return err
-			}
+// but where the delete is repeated; all of them behind it, and the root.
+func (g *engine) rehearseDelete(del *deleting, plan *write.Plan, out *Plan) error {
+	if !del.repeated() {
+		before, err := g.rehearse(del.s, del.Selection, remains)
+		if err != nil {
+			return err
 		}
-		_, err := p.ReadRoot(ctx, e, t)
+		out.RCU, out.requests = out.RCU.Add(before.RCU), out.requests+before.requests
+	}
+	marked, images := plan.Steps[0].Requests[0], del.s.Images()
+	for i := range images {
+		if images[i].Is(marked.Place) {
+			images[i].Size = marked.NewSize
+		}
+	}
+	behind, err := g.rehearseOn(images, del.Selection, func(p *staging.Protocol, e *staging.Entity, t *write.Tally) error {
+		if err := remains(p, e, t); err != nil {
+			return err
+		}
+		_, err := p.ReadRoot(context.Background(), e, t)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	out.RCU, out.requests = out.RCU.Add(reads.RCU), out.requests+reads.requests
+	out.RCU, out.requests = out.RCU.Add(behind.RCU), out.requests+behind.requests
 	return nil
+}
+
+// remains reads all that a delete finds.
+func remains(p *staging.Protocol, e *staging.Entity, t *write.Tally) error {
+	_, err := p.Remains(context.Background(), e, t)
+	return err
 }

@@ -178,8 +178,11 @@ func (d *differ) incarnate(ch *Change) {
 		d.incarnation, told = d.s.Incarnation()
 		d.Untold = !told
 	}
-	if d.incarnation != nil {
+	switch {
+	case d.incarnation != nil:
 		ch.NewSize += item.AssignIncarnation(d.incarnation).Into(ch.Put)
+	case d.Untold:
+		ch.NewSize += item.AssignIncarnation(item.NewToken()).Size() // which most roots have
 	}
 	if fresh && ch.Root {
 		ch.Incarnation = d.incarnation
@@ -214,7 +217,7 @@ func fill(m *model.Model, ch *Change, expiry types.AttributeValue, from *snapsho
 }
 
 // updateGate is the size near the limit from which UpdateItem is avoided: it has been
-// seen to refuse there what Put accepts (cost.md, Limits).
+// seen to refuse there what Put accepts.
 const updateGate = 400_000
 
 // needsPut reports whether an update has to be a put of the whole item: its expression
@@ -223,7 +226,7 @@ func needsPut(r *write.Request) bool {
 	if r.NewSize > updateGate && r.NewSize <= cost.MaxItem {
 		return true
 	}
-	// One SET or REMOVE each, and the version, and the attempt.
+	// One SET or REMOVE each, and the version, and the mark.
 	if len(r.Set)+len(r.Remove)+2 > cost.MaxOperators {
 		return true
 	}

@@ -348,12 +348,20 @@ func (x *Patch) Stray(stored []item.Attributes) []int {
 
 // OfLive makes the patch reckon with an item that came with the live entity.
 func (ch *PatchItem) OfLive(incarnation types.AttributeValue) {
-	ch.Plain()
+	ch.begin()
 	ch.incarnation = incarnation
 	if ch.Kind == write.Put {
 		ch.carry(incarnation)
 	}
 	ch.expect()
+}
+
+// begin makes the request plain, and keeps it so that it can be again.
+func (ch *PatchItem) begin() {
+	ch.Plain()
+	before := ch.Request
+	before.Put = maps.Clone(ch.Put)
+	ch.plain = &before
 }
 
 // Plain makes the patch what it was before it met something in its way.
@@ -366,15 +374,14 @@ func (ch *PatchItem) Plain() {
 }
 
 // Upserts reports whether the patch makes the item where it is not there.
-func (ch *PatchItem) Upserts() bool { return ch.Kind == write.Put || ch.upsert && !ch.Item.Element() }
+func (ch *PatchItem) Upserts() bool {
+	return !ch.Exists && len(ch.where) == 0 && (ch.Kind == write.Put || ch.upsert && !ch.Item.Element())
+}
 
 // Replacing makes the patch put its item in place of what was left over, with the
 // incarnation of the live entity, nil where there is none.
 func (ch *PatchItem) Replacing(h *item.Hidden, incarnation types.AttributeValue) {
-	ch.Plain()
-	before := ch.Request
-	before.Put = maps.Clone(ch.Put)
-	ch.plain = &before
+	ch.begin()
 	if ch.Kind == write.Update {
 		ch.Put = ch.Key()
 		for _, list := range [][]item.Assignment{ch.Defaults, ch.Increments, ch.Set} {
@@ -391,10 +398,9 @@ func (ch *PatchItem) Replacing(h *item.Hidden, incarnation types.AttributeValue)
 
 // carry gives the item that is put an incarnation.
 func (ch *PatchItem) carry(incarnation types.AttributeValue) {
-	if incarnation == nil {
-		return
+	if incarnation != nil {
+		item.AssignIncarnation(incarnation).Into(ch.Put)
 	}
-	item.AssignIncarnation(incarnation).Into(ch.Put)
 	ch.NewSize = attr.ItemSize(ch.Put) + ch.Reserved.VersionSize()
 }
 

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -45,6 +46,7 @@ type entity struct {
 // elements searches for elements.
 func (x *Search) elements(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
 	r := &elementReader{Search: x, began: x.Model.Now(), entities: map[string]*entity{}}
+	x.verify = r.unchanged
 	for {
 		again, err := r.read(ctx, yield, pageEnd)
 		if err != nil || !again {
@@ -57,7 +59,8 @@ func (x *Search) elements(ctx context.Context, yield func(Hit) bool, pageEnd fun
 // unchanged returns an error unless the entities that were read again are those that they were
 // before: what was yielded may be a part of one otherwise.
 func (r *elementReader) unchanged(ctx context.Context) error {
-	for name, e := range r.entities {
+	for _, name := range slices.Sorted(maps.Keys(r.entities)) {
+		e := r.entities[name]
 		if !e.again {
 			continue
 		}
@@ -72,7 +75,8 @@ func (r *elementReader) unchanged(ctx context.Context) error {
 	return nil
 }
 
-// read reads the pages; again reports that they have to be read again from where it was.
+// read reads the pages; again reports that they have to be read again, strongly: what has been
+// passed is read once more, and not yielded.
 func (r *elementReader) read(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) (again bool, err error) {
 	for page, err := range read.Merged(ctx, r.Source, r.s.Parts, r.o, r.u) {
 		if err != nil {

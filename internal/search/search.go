@@ -83,6 +83,9 @@ type Search struct {
 	o  read.Options
 	u  *read.Usage
 	at *Position // where it begins, nil for the beginning
+	// verify returns an error where what was yielded may be a part of something; nil for
+	// nothing to verify.
+	verify func(context.Context) error
 }
 
 // New returns the search for a request, checked. What it takes is added to u.
@@ -191,6 +194,9 @@ func (x *Search) Page(ctx context.Context) (hits []Hit, cursor string, err error
 		}
 		return true
 	})
+	if err == nil && x.verify != nil && next != nil { // it ended before the last answer
+		err = x.verify(ctx)
+	}
 	if err != nil || next == nil {
 		return hits, "", err
 	}

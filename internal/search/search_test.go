@@ -374,19 +374,35 @@ func TestPageReadAgain(t *testing.T) {
 	}
 	client := &Client{Answers: []Answer{
 		Page("LINE#c", line("c", of("x"))), Page("", line("d", marked("x"))), head(live("x", true)),
-		Page("LINE#c", line("c", of("x"))), Page("", line("d", marked("x"))),
+		Page("LINE#c", line("c", of("x"))), Page("", line("d", marked("x"))), head(live("x", true)),
 	}}
 	if x, err = engine(m, client).New(r, &read.Usage{}); err != nil {
 		t.Fatal(err)
 	}
 	hits, _, err := x.Page(context.Background())
-	if err != nil || show(hits) != "c d" || readsOf(client) != "qqRQQ" {
+	if err != nil || show(hits) != "c d" || readsOf(client) != "qqRQQR" {
 		t.Errorf("%s, with the reads %s: %v", show(hits), readsOf(client), err)
 	}
 	for _, i := range []int{0, 3} {
 		if in := client.Calls()[i].Input.(*dynamodb.QueryInput); Show(in.ExclusiveStartKey["SK"]) != "'LINE#b'" {
 			t.Errorf("the query %d begins behind %v", i, in.ExclusiveStartKey)
 		}
+	}
+}
+
+// A page of an entity that is deleted while it is read again is an error, not a part of it.
+func TestPageOfADeletedEntity(t *testing.T) {
+	m := Of[Shop](t)
+	client := &Client{Answers: []Answer{
+		Page("LINE#b", line("a", marked("x")), line("b", marked("x"))), head(live("x", true)),
+		Page("LINE#b", line("b", marked("x"))), Stored(nil),
+	}}
+	x, err := engine(m, client).New(lines(m), &read.Usage{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hits, _, err := x.Page(context.Background()); err == nil || !strings.Contains(err.Error(), "query again") {
+		t.Errorf("%s: %v", show(hits), err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -22,8 +23,11 @@ var errOver = errors.New("the delete is over")
 func (p *Protocol) Remains(ctx context.Context, e *Entity, t *write.Tally) ([]item.Image, error) {
 	for range tries {
 		c, err := p.collect(ctx, e, reading{Options: read.Options{Strong: true}}, t)
-		if err != nil || !e.WithRoot || c.root != nil || !c.paged && len(e.Parts) == 1 {
-			return c.list(), err
+		if err != nil {
+			return nil, err
+		}
+		if !e.WithRoot || c.root != nil || !c.paged && len(e.Parts) == 1 {
+			return c.items, nil
 		}
 		root, err := p.ReadRoot(ctx, e, t)
 		if err != nil || root == nil {
@@ -33,20 +37,15 @@ func (p *Protocol) Remains(ctx context.Context, e *Entity, t *write.Tally) ([]it
 	return nil, errors.New(e.Name() + " was inserted and deleted again and again while it was read: delete it again")
 }
 
-func (c *collected) list() []item.Image {
-	if c == nil {
-		return nil
-	}
-	return c.items
-}
-
 // deletion is a staged delete under way.
 type deletion struct {
 	p *Protocol
 	e *Entity
 	// by tells this delete from others.
 	by types.AttributeValue
-	t  *write.Tally
+	// incarnation is that of the entity.
+	incarnation types.AttributeValue
+	t           *write.Tally
 	// planned are the deletes of the plan, by their places.
 	planned map[item.Place]*write.Request
 	mu      sync.Mutex
@@ -63,7 +62,7 @@ func (p *Protocol) Delete(ctx context.Context, e *Entity, plan *write.Plan, t *w
 		return result
 	}
 	result.Applied = []*write.Request{mark}
-	d := &deletion{p: p, e: e, by: last.Header.ReadStage().By, t: t, planned: map[item.Place]*write.Request{}}
+	d := &deletion{p: p, e: e, by: last.Header.ReadStage().By, incarnation: last.Header.Incarnation, t: t, planned: map[item.Place]*write.Request{}}
 	for _, r := range plan.Steps[1].Requests {
 		d.planned[r.Place] = r
 	}
@@ -120,7 +119,7 @@ func (d *deletion) standing(ctx context.Context, t *write.Tally) error {
 // one deletes an item as it was read. One that was written since is deleted as it is now, if
 // the mark, read after it, still stands.
 func (d *deletion) one(ctx context.Context, r *write.Request, t *write.Tally) error {
-	for {
+	for try := 0; ; try++ {
 		o := d.p.Sender.One(ctx, r, t)
 		if o.OK() {
 			d.deleted(r)
@@ -140,11 +139,17 @@ func (d *deletion) one(ctx context.Context, r *write.Request, t *write.Tally) er
 			return err
 		}
 		r = d.e.deleteOf(&f)
+		if err := retry.Pause(ctx, try); err != nil {
+			return err
+		}
 	}
 }
 
 // deleted notes what is gone and was not planned as it was.
 func (d *deletion) deleted(r *write.Request) {
+	if a := r.Header.Incarnation; a != nil && !attr.Same(a, d.incarnation) {
+		return // left over from another entity
+	}
 	if p := d.planned[r.Place]; p != nil && attr.Same(p.Header.Version, r.Header.Version) {
 		return
 	}

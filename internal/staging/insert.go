@@ -98,6 +98,8 @@ func (p *Protocol) Insert(ctx context.Context, e *Entity, plan *write.Plan, t *w
 		return Result{Outcome: o, Doubt: stored(plan), Tellers: []*write.Request{in.live}}
 	case write.Written:
 		return Result{Outcome: o, Applied: stored(plan)}
+	case write.Rejected:
+		in.undo(ctx)
 	}
 	return Result{Outcome: o}
 }
@@ -115,13 +117,16 @@ func (in *insert) claimRoot(ctx context.Context) error {
 		case o.OK():
 			expectClaim(in.live, in.claim)
 			return nil
-		case o.State == write.Failed, try == tries:
+		case o.State == write.Failed, o.State == write.Unknown && try == tries:
 			return &stopped{write.Outcome{State: write.Failed, Requests: o.Requests, Err: o.Err}}
 		case o.State == write.Unknown:
 			lost = append(lost, in.claim.Token)
 			if err := retry.Pause(ctx, try); err != nil {
 				return &stopped{write.Outcome{State: write.Failed, Requests: o.Requests, Err: errors.Join(o.Err, err)}}
 			}
+		case try == tries:
+			o.Unsure = false
+			return unless(o)
 		default:
 			done, err := in.inTheWay(o, lost)
 			switch {

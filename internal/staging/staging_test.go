@@ -356,7 +356,7 @@ func TestInsert(t *testing.T) {
 		{
 			name:    "others' claims come again and again",
 			answers: map[string][]Answer{"PutItem HEAD": slices.Repeat([]Answer{Refused(other)}, 11)},
-			want:    "failed, 0 applied, 0 in doubt", calls: strings.Repeat("+HEAD ", 11),
+			want:    "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: strings.Repeat("+HEAD ", 11),
 		},
 		{
 			name:    "the claim's answer lost, and it was not put",
@@ -470,13 +470,13 @@ func TestInsert(t *testing.T) {
 		// Going live.
 		{
 			name:    "overtaken at going live",
-			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Refused(other)}},
-			want:    "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "+HEAD +a +b =HEAD",
+			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Refused(other)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
+			want:    "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "+HEAD +a +b =HEAD ~-a ~-b -HEAD",
 		},
 		{
 			name:    "the claim is gone at going live",
-			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Refused(nil)}},
-			want:    "rejected *, 0 applied, 0 in doubt", calls: "+HEAD +a +b =HEAD",
+			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Refused(nil)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
+			want:    "rejected *, 0 applied, 0 in doubt", calls: "+HEAD +a +b =HEAD ~-a ~-b -HEAD",
 		},
 		{
 			name: "going live is not answered",

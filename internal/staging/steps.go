@@ -70,7 +70,6 @@ func DeleteSteps(now time.Time) func([]*write.Request) []write.Step {
 		root, rest := split(requests)
 		mark := markOf(root, item.NewStage(item.Deleting, now))
 		last := *root
-		last.Header = root.Header
 		last.Header.Version, last.Header.Stage = mark.Token, mark.Set[0].Value
 		last.Kind, last.Put, last.Set, last.New = write.Delete, nil, nil, false
 		last.OldSize, last.NewSize = mark.NewSize, 0

@@ -77,7 +77,8 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 	case len(requests) == 0:
 		return &Plan{Mode: Nothing}, nil
 	case c.staged(requests, all):
-		return &Plan{Staged, c.Steps(requests)}, nil
+		p := &Plan{Staged, c.Steps(requests)}
+		return p, p.tooLarge()
 	case len(all) == 1:
 		return single(all, alone(c.ExactlyOnce)), nil
 	case c.Independent:
@@ -86,6 +87,19 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 		return together(all), nil
 	}
 	return nil, tooMany(all, c)
+}
+
+// tooLarge refuses a staged write whose mark takes an item over the limit.
+func (p *Plan) tooLarge() error {
+	for _, st := range p.Steps {
+		for _, r := range st.Requests {
+			if r.NewSize > cost.MaxItem {
+				return fmt.Errorf("%s.%s: the item %s would have %d bytes with the mark of a staged write, over the limit of %d: write with Independent, or make it smaller",
+					r.Label, r.Field, r.Place, r.NewSize, cost.MaxItem)
+			}
+		}
+	}
+	return nil
 }
 
 // together returns the plan of one transaction.
@@ -118,7 +132,7 @@ func (c *Choice) staged(requests, all []*Request) bool {
 	case c.Staged && (c.Delete || len(requests) > 1):
 		return true
 	}
-	return !Fits(all) && !c.Independent && !(c.Delete && c.ExactlyOnce)
+	return !Fits(all) && !c.Independent && !c.ExactlyOnce
 }
 
 // oneByOne makes a step of each request: of an insert the root first, so that it fails

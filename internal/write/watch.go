@@ -95,5 +95,6 @@ func retried(err error) bool {
 	var throughput *types.ProvisionedThroughputExceededException
 	var limit *types.RequestLimitExceeded
 	var throttled *types.ThrottlingException
-	return errors.As(err, &condition) || errors.As(err, &canceled) || errors.As(err, &throughput) || errors.As(err, &limit) || errors.As(err, &throttled)
+	var conflict *types.TransactionConflictException
+	return neverSent(err) || errors.As(err, &conflict) || errors.As(err, &condition) || errors.As(err, &canceled) || errors.As(err, &throughput) || errors.As(err, &limit) || errors.As(err, &throttled)
 }
