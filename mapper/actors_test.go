@@ -247,18 +247,25 @@ func TestQueryWhileAnInsertGoesLive(t *testing.T) {
 	}
 }
 
+// leaveHome makes a staged insert of the user 1 crash behind its claim and its part Home, and
+// returns a mapper of the table, whose client works.
+func leaveHome(t *testing.T, table string) *mapper.Mapper[store.User] {
+	t.Helper()
+	c := &crash{left: 2}
+	dying := must(mapper.New[store.User](client(t, c.transport(), 1), mapper.Table(table)))(t)
+	u := store.User{ID: "1", Email: "e", Home: store.Address{City: "Oslo"}}
+	if _, err := dying.Save(context.Background(), dying.New(u), mapper.Staged()); err == nil {
+		t.Fatal("it did not crash")
+	}
+	return must(mapper.New[store.User](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+}
+
 // A patch that makes what is not there replaces what an insert has left there that is no
 // more, and leaves alone what is somebody's.
 func TestUpsertOverALeftover(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
-	c := &crash{left: 2} // the claim, and one part
-	dying := must(mapper.New[store.User](client(t, c.transport(), 1), mapper.Table(table)))(t)
-	u := store.User{ID: "1", Email: "e", Home: store.Address{City: "Oslo"}}
-	if _, err := dying.Save(ctx, dying.New(u), mapper.Staged()); err == nil {
-		t.Fatal("it did not crash")
-	}
-	users := must(mapper.New[store.User](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	users := leaveHome(t, table)
 	patch := store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome")).Upsert()
 	var conflict *mapper.ConflictError
 	if _, err := patch.Exec(ctx, users); !errors.As(err, &conflict) || !strings.Contains(err.Error(), "is not finished") {
@@ -269,5 +276,74 @@ func TestUpsertOverALeftover(t *testing.T) {
 	got := must(users.Load(ctx, store.UserByID("1")))(t)
 	if d := cmp.Diff(store.User{ID: "1", Email: "new", Home: store.Address{City: "Rome"}}, got.Value); d != "" {
 		t.Error(d)
+	}
+}
+
+// What somebody adds under an entity's old key while it moves away is named, and so is what
+// somebody writes behind the comparison of a staged delete.
+func TestReceiptsNameWhatOthersWrote(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := newAccounts(t, table, &faulty{at: -1}, 1)
+	must(clean.Save(ctx, clean.New(account{ID: "1", Left: "a", Entries: []entry{{1, "x"}}})))(t)
+	part := must(clean.Load(ctx, clean.Key("1").Prefix("ENTRY#")))(t)
+	part.Value.Entries = append(part.Value.Entries, entry{2, "y"})
+	mover := newAccounts(t, table, atRequest("TransactWriteItems", 1, func() { must(clean.Save(ctx, part))(t) }), 1)
+	e := must(mover.Load(ctx, mover.Key("1")))(t)
+	e.Value.ID = "2"
+	r := must(mover.Save(ctx, e, mapper.Move()))(t)
+	if len(r.LeftBehind) != 1 || r.LeftBehind[0].Sort != "ENTRY#0002" {
+		t.Errorf("left behind: %v", r.LeftBehind)
+	}
+
+	deleter := newAccounts(t, table, atRequest("UpdateItem", 1, func() {
+		late := must(clean.Load(ctx, clean.Key("2").Prefix("ENTRY#")))(t)
+		late.Value.Entries[0].Text = "z"
+		must(clean.Save(ctx, late))(t)
+	}), 1)
+	e = must(deleter.Load(ctx, deleter.Key("2")))(t)
+	r = must(deleter.Delete(ctx, e, mapper.Staged()))(t)
+	if len(r.AlsoDeleted) != 1 || r.AlsoDeleted[0].Sort != "ENTRY#0001" {
+		t.Errorf("deleted as well: %v", r.AlsoDeleted)
+	}
+}
+
+// A save that adds to an entity of which nothing tells the incarnation reads the root first,
+// is planned so, to the byte, and finds out that there is none.
+func TestSaveThatReadsTheRootFirst(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := newAccounts(t, table, &faulty{at: -1}, 1)
+	must(m.Save(ctx, m.New(account{ID: "1", Left: "a"})))(t)
+	e := must(m.Load(ctx, m.Key("1").Prefix("ENTRY#")))(t)
+	e.Value.Entries = []entry{{1, strings.Repeat("x", 970)}} // in one KB only without the incarnation
+	plan := must(m.Plan(e))(t)
+	r := must(m.Save(ctx, e))(t)
+	if plan.Requests() != 2 || r.Requests() != 2 || plan.WCU != r.WCU || r.Consumed.WCU != r.WCU.Expected || plan.Items[0].NewBytes != r.Items[0].NewBytes || !plan.RCU.Contains(r.Consumed.RCU) {
+		t.Errorf("planned %v\n%v", plan, r)
+	}
+	if got := stored(t, m, "1"); len(got.Entries) != 1 {
+		t.Errorf("stored %+v", got)
+	}
+	e = must(m.Load(ctx, m.Key("none").Prefix("ENTRY#")))(t)
+	e.Value.Entries = []entry{{1, "x"}}
+	if r, err := m.Save(ctx, e); !errors.Is(err, mapper.ErrNotFound) || len(r.Items) > 0 {
+		t.Errorf("%v, %v", r, err)
+	}
+}
+
+// A move onto an entity that is there, away from one that was deleted meanwhile, tells that it
+// is there, at once.
+func TestMoveOntoAnother(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := newAccounts(t, table, &faulty{at: -1}, 1)
+	must(m.Save(ctx, m.New(account{ID: "1", Left: "a"})))(t)
+	must(m.Save(ctx, m.New(account{ID: "2", Left: "a"})))(t)
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	must(m.Delete(ctx, m.Key("1")))(t)
+	e.Value.ID = "2"
+	if r, err := m.Save(ctx, e, mapper.Move()); !errors.Is(err, mapper.ErrExists) || r.Requests() != 1 {
+		t.Errorf("%v, %v", r, err)
 	}
 }

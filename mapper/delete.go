@@ -138,7 +138,7 @@ func (del *deleting) gone(err error) error {
 // read finds out what is there, strongly consistently.
 func (del *deleting) read(ctx context.Context) error {
 	g := del.g
-	e, err := g.entity(del.Selection, nil)
+	e, err := g.entity(del.Selection)
 	if err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func (del *deleting) stopped(ctx context.Context, o *write.Outcome) error {
 // inTheWay finds out about an item that is deleted unread, and that a staged insert has put:
 // it is the live entity's, or left over, or of what somebody is doing.
 func (del *deleting) inTheWay(ctx context.Context, o *write.Outcome) error {
-	e, err := del.g.entity(del.Selection, nil)
+	e, err := del.g.entity(del.Selection)
 	if err != nil {
 		return err
 	}
@@ -270,7 +270,7 @@ func (del *deleting) applied(requests []*write.Request) {
 
 // staged deletes an entity of any size.
 func (del *deleting) staged(ctx context.Context, plan *write.Plan) error {
-	e, err := del.g.entity(del.Selection, nil)
+	e, err := del.g.entity(del.Selection)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
@@ -118,13 +117,8 @@ func isTableName(name string) bool {
 }
 
 // entity returns the entity of a selection as the protocol of staged writes needs it.
-// belongs reports whether an item is one that the entity would show.
-func (g *engine) entity(sel selection.Selection, belongs func(*item.Image) bool) (*staging.Entity, error) {
-	e, err := search.EntityOf(g.model, sel)
-	if err == nil {
-		e.Belongs = belongs
-	}
-	return e, err
+func (g *engine) entity(sel selection.Selection) (*staging.Entity, error) {
+	return search.EntityOf(g.model, sel)
 }
 
 // load reads a selection into v, a pointer to a zero model.

@@ -9,8 +9,9 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// ErrNotFound says that the selection includes the root, and that the entity is
-// not there: no root, or one whose insert or delete is not finished.
+// ErrNotFound says that the entity is not there, where its root was selected or is
+// needed: no root, one whose insert or delete is not finished, or that has expired; or that
+// the item is not there which a patch requires.
 var ErrNotFound = errors.New("not found")
 
 // ErrExists says that an insert found its entity there already, or a patch the element that
@@ -94,8 +95,8 @@ type ItemConflict struct {
 }
 
 // ConflictError says that items were changed, deleted or created by someone else
-// since they were read. Nothing was written (Independent aside: see
-// PartialError). Load again and repeat, or use Update, which does so.
+// since they were read. Nothing was written (of a staged insert nothing that can be found;
+// Independent aside: see PartialError). Load again and repeat, or use Update, which does so.
 type ConflictError struct {
 	Model string
 	Items []ItemConflict
@@ -155,8 +156,9 @@ func (e *notFoundError) Error() string {
 func (e *notFoundError) Unwrap() error { return ErrNotFound }
 
 // OutcomeUnknownError says that a write may have been applied or not: no answer
-// came, or one that does not tell. The entity can be
-// saved again: the next Save finds out first. Items are those in doubt.
+// came, or one that does not tell. The entity can be saved again: the next Save finds out
+// first; where it cannot, because the write may still arrive, that is unknown again for up to
+// 15 minutes. Items are those in doubt.
 type OutcomeUnknownError struct {
 	Model string
 	Items []Key

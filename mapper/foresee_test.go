@@ -34,7 +34,7 @@ func TestPlansOfLoadsAndDeletes(t *testing.T) {
 		e := must(users.Load(ctx, k))(t)
 		plan := must(users.PlanDelete(e, options...))(t)
 		r := must(users.Delete(ctx, e, options...))(t)
-		if plan.WCU != r.WCU || plan.Requests() != r.Requests() || plan.Mode != r.Mode || exact && plan.WCU.Min != r.Consumed.WCU {
+		if plan.WCU != r.WCU || plan.RCU != r.RCU || plan.Requests() != r.Requests() || plan.Mode != r.Mode || exact && plan.WCU.Min != r.Consumed.WCU {
 			t.Errorf("planned %v\n%v", plan, r)
 		}
 	}

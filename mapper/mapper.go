@@ -85,7 +85,9 @@ func (m *Mapper[T]) Key(values ...any) query.Key[T] {
 //
 // Load costs, in RCU, one for each 4 KB begun of a single item, and of the sum of
 // the items of each page of a prefix or a whole collection; half of that where it
-// is eventually consistent.
+// is eventually consistent. More than a page, an entity that was staged less than half an
+// hour ago, and a part that meets what a staged insert has put cost further reads, of the
+// root and of what may have changed: docs/saving.md, "What a load sees".
 func (m *Mapper[T]) Load(ctx context.Context, s query.Selection[T], options ...ReadOption) (*Entity[T], error) {
 	settings := readSettingsOf(options)
 	e := &Entity[T]{}
@@ -104,12 +106,13 @@ func (m *Mapper[T]) Load(ctx context.Context, s query.Selection[T], options ...R
 // Save writes the items of the entity that differ from what was loaded, and
 // nothing else: a new entity is inserted, and fails with ErrExists if it is
 // there. One dirty item is written by one request, at the single price; several
-// in one transaction, at the double price, unless Independent or Staged is given.
+// in one transaction, at the double price, unless Independent or Staged is given. An
+// insert that does not fit a transaction is staged.
 // Each write is conditional on the version that was read; where someone else has
-// changed an item the error is a *ConflictError, and nothing is written. After a
-// Save the entity is up to date.
+// changed an item the error is a *ConflictError, and nothing is written that can be
+// found (Independent aside). After a Save the entity is up to date.
 //
-// Before anything is sent, Save reports: *NotLoadedError, *KeyChangedError,
+// Before anything is written, Save reports: *NotLoadedError, *KeyChangedError,
 // *TooLargeError, and values that DynamoDB cannot store.
 func (m *Mapper[T]) Save(ctx context.Context, e *Entity[T], options ...WriteOption) (*Receipt, error) {
 	if err := m.owns(e); err != nil {
@@ -124,7 +127,8 @@ func (m *Mapper[T]) Save(ctx context.Context, e *Entity[T], options ...WriteOpti
 }
 
 // Plan returns what Save would send, and cost, with the same options. It does no
-// I/O.
+// I/O. What a Save reads first to find out about an earlier one whose outcome is not known
+// is not in it.
 func (m *Mapper[T]) Plan(e *Entity[T], options ...WriteOption) (*Plan, error) {
 	if err := m.owns(e); err != nil {
 		return nil, err
@@ -146,7 +150,8 @@ func (m *Mapper[T]) Plan(e *Entity[T], options ...WriteOption) (*Plan, error) {
 
 // Update loads a selection strongly consistently, applies change to the value,
 // and saves it. Where someone else changed one of its items meanwhile, it loads
-// and applies again, until that succeeds or the context ends. An error of change
+// and applies again, until that succeeds, the context ends, or it has done so a hundred
+// times. An error of change
 // ends it, with nothing written. Where it is not known whether a write was applied
 // (*OutcomeUnknownError), change is not applied again.
 func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], change func(*T) error, options ...WriteOption) (*Receipt, error) {
@@ -175,8 +180,9 @@ func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], change fun
 // Delete deletes the items of a selection: of a whole entity, or of a part
 // without its root. Given an *Entity, it requires that the items are as they were
 // loaded; given another selection, it reads them first, unless it is a single
-// item, which is deleted whatever it holds. The error is ErrNotFound where a whole
-// entity is not there. Items of the collection that no field claims are left
+// item, which is deleted whatever it holds, unless it is of an insert that is not
+// finished: that is a conflict. The error is ErrNotFound where a whole entity is not
+// there, and has left nothing behind. Items of the collection that no field claims are left
 // alone.
 func (m *Mapper[T]) Delete(ctx context.Context, s query.Selection[T], options ...WriteOption) (*Receipt, error) {
 	var t tally

@@ -53,8 +53,8 @@ func (p Patch[T]) Upsert() Patch[T] { return Patch[T]{p.is.upsert()} }
 func (p Patch[T]) IfEntityExists() Patch[T] { return Patch[T]{p.is.with(patch.IfEntity)} }
 
 // Exec writes the patch. An increment whose answer was lost is never sent again: the
-// error is an *OutcomeUnknownError, which ExactlyOnce avoids, at the double price. The
-// other options of writes mean nothing here and are refused.
+// error is an *OutcomeUnknownError; with ExactlyOnce DynamoDB itself tells, for ten minutes,
+// at the double price. The other options of writes mean nothing here and are refused.
 func (p Patch[T]) Exec(ctx context.Context, m *Mapper[T], options ...WriteOption) (*Receipt, error) {
 	if m == nil || m.engine == nil {
 		return &Receipt{}, errNoMapper

@@ -85,7 +85,7 @@ func (x *patching) send(ctx context.Context, t *tally) error {
 // reckon finds out what became of the staged insert that items came with. Those of the
 // live entity are written on condition that they are; others are not there.
 func (x *patching) reckon(ctx context.Context, stray []int, stored []item.Attributes, t *tally) error {
-	e, err := x.g.entity(x.sel, nil)
+	e, err := x.g.entity(x.sel)
 	if err != nil {
 		return err
 	}

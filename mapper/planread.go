@@ -69,7 +69,7 @@ func (g *engine) rehearseOn(images []item.Image, sel selection.Selection, reads 
 	for i, trailing := range []bool{false, true} {
 		protocol := *g.protocol
 		protocol.Reader = &read.Recalled{Tables: g.model.Tables, Images: images, Trailing: trailing}
-		e, err := g.entity(sel, nil)
+		e, err := g.entity(sel)
 		if err != nil {
 			return nil, err
 		}

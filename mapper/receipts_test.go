@@ -12,7 +12,7 @@ import (
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/modeltest"
 	"github.com/itemize/itemize/internal/modeltest/models"
-	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/write"
 )
 
 // checkReceipts has two actors change one entity in turn, so that some of their writes are
@@ -64,7 +64,11 @@ func (f *fixture) checkRefused(v any, r *Receipt, err error) {
 	if !errors.As(err, &conflict) || len(conflict.Items) != 1 || len(r.Items) > 0 || r.Mode != ModeOne {
 		return
 	}
-	found, err := read.Collect(context.Background(), f.reader, f.whole(v).Parts, read.Options{Strong: true}, &read.Usage{})
+	e, err := f.entity(f.whole(v))
+	if err != nil {
+		f.Fatal(err)
+	}
+	found, err := f.protocol.Remains(context.Background(), e, &write.Tally{})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func (g *engine) save(ctx context.Context, s *state, v any, settings writeSettin
 // tell reads the root of an entity to which something is added, where nothing that was loaded
 // tells its incarnation.
 func (g *engine) tell(ctx context.Context, s *state, t *tally) error {
-	e, err := g.entity(s.Selection, nil)
+	e, err := g.entity(s.Selection)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (g *engine) send(ctx context.Context, s *state, d *change.Diff, plan *write
 // lookBack notes what somebody has added under an entity's old key while it moved away.
 func (g *engine) lookBack(ctx context.Context, d *change.Diff, t *tally) error {
 	sel := selection.Entity(g.model.Schema, g.model.Identity(d.Old))
-	e, err := g.entity(sel, nil)
+	e, err := g.entity(sel)
 	var found []item.Image
 	if err == nil {
 		found, err = g.protocol.Remains(ctx, e, &t.Tally)
@@ -240,10 +240,10 @@ func (g *engine) refused(ctx context.Context, s *state, d *change.Diff, o *write
 // it over. It reports whether there is one.
 func (s *state) takeOver(o *write.Outcome) bool {
 	for i, r := range o.Requests {
-		if !r.Root || o.Stored[i] == nil {
+		if !r.Root || !r.New || o.Stored[i] == nil {
 			continue
 		}
-		if h := r.Reserved.Header(o.Stored[i]); len(o.Stored[i]) == 0 || !h.Live() && !s.HiddenAt(r.Place).Is(h) {
+		if h := r.Reserved.Header(o.Stored[i]); !h.Live() && !s.HiddenAt(r.Place).Is(h) {
 			s.Hide(r.Place, r.Reserved.HiddenOf(o.Stored[i]))
 			return true
 		}
@@ -254,7 +254,7 @@ func (s *state) takeOver(o *write.Outcome) bool {
 // dead notes what entities that are no more have left in the place of new items, so that the
 // next plan replaces it. It reports whether there is any.
 func (g *engine) dead(ctx context.Context, s *state, d *change.Diff, o *write.Outcome, t *tally) (bool, error) {
-	e, err := g.entity(selection.Selection{Identity: g.model.Identity(d.Keys.KeyFields)}, nil)
+	e, err := g.entity(selection.Selection{Identity: g.model.Identity(d.Keys.KeyFields)})
 	if err != nil {
 		return false, err
 	}
@@ -267,10 +267,7 @@ func (g *engine) dead(ctx context.Context, s *state, d *change.Diff, o *write.Ou
 
 // insert sends the plan of a staged insert.
 func (g *engine) insert(ctx context.Context, s *state, d *change.Diff, plan *write.Plan, t *tally) (again bool, err error) {
-	identity := g.model.Identity(d.Keys.KeyFields)
-	e, err := g.entity(selection.Entity(g.model.Schema, identity), func(f *item.Image) bool {
-		return change.Belongs(g.model, f, identity, d.Keys.KeyFields)
-	})
+	e, err := g.entity(selection.Entity(g.model.Schema, g.model.Identity(d.Keys.KeyFields)))
 	if err != nil {
 		return false, err
 	}

@@ -98,7 +98,7 @@ func runOf[T model](l *lab, p play, chooser explore.Chooser) error {
 		solo.Forward(crash.Now())
 		c.run = solo
 		solo.Go(ctx, c.play(r))
-		run.Forward(solo.Now())
+		run.Forward(solo.Now() + 1) // what comes next comes after it
 		run.Trace = append(run.Trace, solo.Trace...)
 		c.run = run
 	}
@@ -188,6 +188,7 @@ func (c *cast[T]) ending(ctx context.Context, blind bool) error {
 		}
 	}
 	alone := func(do func(n *explore.Transport)) {
+		run.Forward(run.Now() + 1) // after what has ended
 		run.Go(ctx, explore.Actor{Name: "end", Do: func(_ context.Context, n *explore.Transport) { do(n) }})
 	}
 	there := false

@@ -78,6 +78,9 @@ func findings() []finding {
 			model: "mortal", setup: plain, before: []role{does("b", "insert expired")},
 			actors: []role{does("A", "join"), insert("B", 2)},
 		}},
+		{"an element that is added to parts that were loaded while a claim stood", play{
+			setup: plain, before: []role{stagedInsert("b", 2).crashing(3)}, actors: []role{does("A", "join"), insert("B", 2)},
+		}},
 		{"5: a staged delete of a loaded entity", play{
 			setup: plain, before: []role{insert("b", 2)}, actors: []role{staged(does("A", "delete loaded")), does("B", "save")},
 		}},

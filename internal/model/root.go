@@ -59,16 +59,6 @@ func (m *Model) SelectsRoot(s *selection.Selection) (bool, error) {
 	return err == nil && s.Contains(m.Root().Table.Index, at.SK), err
 }
 
-// RootAmong returns the root among images, nil for none.
-func (m *Model) RootAmong(images []item.Image, at item.Place) *item.Image {
-	for i := range images {
-		if m.IsRoot(images[i].Kind) && images[i].SK == at.SK {
-			return &images[i]
-		}
-	}
-	return nil
-}
-
 // DropsMark reports whether a save of such an item takes the mark of a staged insert away:
 // that of the root is its stage.
 func (m *Model) DropsMark(it *schema.Item) bool { return !m.IsRoot(it) }

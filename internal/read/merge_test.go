@@ -277,15 +277,26 @@ func TestPages(t *testing.T) {
 func TestCollect(t *testing.T) {
 	src := &memory{tables: []*item.Table{main}, keys: [][]string{{"a1", "a2", "b1"}}, size: 1}
 	var u read.Usage
-	found, err := read.Collect(context.Background(), src, ranges(prefix("a"), prefix("b"), one("a1")), read.Options{}, &u)
+	found, err := collect(context.Background(), src, ranges(prefix("a"), prefix("b"), one("a1")), read.Options{}, &u)
 	if err != nil || len(found) != 3 || u.Requests != 4 {
 		t.Errorf("%d items with %d requests: %v", len(found), u.Requests, err)
 	}
 	src.fails = map[int]error{2: errors.New("broken")}
-	if found, err = read.Collect(context.Background(), src, ranges(prefix("a"), prefix("b"), one("a1")), read.Options{}, &u); err == nil || found != nil {
+	if found, err = collect(context.Background(), src, ranges(prefix("a"), prefix("b"), one("a1")), read.Options{}, &u); err == nil || found != nil {
 		t.Errorf("%d items: %v", len(found), err)
 	}
-	if found, err = read.Collect(context.Background(), src, nil, read.Options{}, &u); err != nil || len(found) != 0 {
+	if found, err = collect(context.Background(), src, nil, read.Options{}, &u); err != nil || len(found) != 0 {
 		t.Errorf("of nothing: %v, %v", found, err)
 	}
+}
+
+// collect returns all items of the parts.
+func collect(ctx context.Context, src read.Source, parts []selection.Part, o read.Options, u *read.Usage) (all []item.Image, err error) {
+	for page, err := range read.Pages(ctx, src, parts, o, u) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.Items...)
+	}
+	return all, nil
 }

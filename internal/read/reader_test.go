@@ -103,7 +103,7 @@ func TestQueryPages(t *testing.T) {
 		Page("a2", sized("a1", 100), sized("a2", 5000)), Page("a3"), Page("", sized("a4", 100)),
 	}}
 	var u read.Usage
-	found, err := read.Collect(context.Background(), reader(c), ranges(prefix("a")), read.Options{}, &u)
+	found, err := collect(context.Background(), reader(c), ranges(prefix("a")), read.Options{}, &u)
 	if err != nil || len(found) != 3 {
 		t.Fatalf("%d items: %v", len(found), err)
 	}
@@ -127,7 +127,7 @@ func TestQueryFiltered(t *testing.T) {
 	c := &Client{Answers: []Answer{{Out: &dynamodb.QueryOutput{ConsumedCapacity: &types.ConsumedCapacity{CapacityUnits: aws.Float64(12)}}}}}
 	var u read.Usage
 	o := read.Options{Strong: true, Expr: &read.Expression{Projection: aws.String("#0"), Names: map[string]string{"#0": "n"}}}
-	if _, err := read.Collect(context.Background(), reader(c), ranges(one("a")), o, &u); err != nil {
+	if _, err := collect(context.Background(), reader(c), ranges(one("a")), o, &u); err != nil {
 		t.Fatal(err)
 	}
 	if u.Predicted.Min != 1 || u.Predicted.Max != 356 || u.Consumed != 12 || c.Names()[0] != "Query" {
@@ -144,7 +144,7 @@ func TestGet(t *testing.T) {
 	r := reader(c)
 	var u read.Usage
 	for _, want := range []int{1, 0} {
-		found, err := read.Collect(context.Background(), r, ranges(one("a")), read.Options{}, &u)
+		found, err := collect(context.Background(), r, ranges(one("a")), read.Options{}, &u)
 		if err != nil || len(found) != want {
 			t.Errorf("%d items: %v", len(found), err)
 		}
@@ -229,7 +229,7 @@ func TestBatchOfTables(t *testing.T) {
 		"main": {sized("a", 100)}, "side": {sized("a", 100), sized("b", 100)},
 	}}}}}
 	parts := append(ranges(one("a")), selection.Part{Table: 1, PK: Text("p"), Range: one("b")}, selection.Part{Table: 1, PK: Text("p"), Range: one("a")})
-	found, err := read.Collect(context.Background(), reader(c), parts, read.Options{}, &read.Usage{})
+	found, err := collect(context.Background(), reader(c), parts, read.Options{}, &read.Usage{})
 	if err != nil || len(found) != 3 || found[0].Table != main || found[1].Table != side || found[2].SK.Text != "b" {
 		t.Errorf("%+v %v", found, err)
 	}
@@ -241,7 +241,7 @@ func TestBatchContextEnds(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		left := batch([]string{"a", "b"})
 		left.Do = func(Call) { cancel() }
-		_, err := read.Collect(ctx, reader(&Client{Answers: []Answer{left}}), ranges(one("a"), one("b")), read.Options{}, &read.Usage{})
+		_, err := collect(ctx, reader(&Client{Answers: []Answer{left}}), ranges(one("a"), one("b")), read.Options{}, &read.Usage{})
 		if err == nil || err.Error() != "Thing: reading a batch, with keys still unprocessed: context canceled" {
 			t.Error(err)
 		}
@@ -251,7 +251,7 @@ func TestBatchContextEnds(t *testing.T) {
 // An empty range asks for nothing.
 func TestNothingToRead(t *testing.T) {
 	c := &Client{}
-	found, err := read.Collect(context.Background(), reader(c), ranges(selection.Range{Kind: selection.None}), read.Options{}, &read.Usage{})
+	found, err := collect(context.Background(), reader(c), ranges(selection.Range{Kind: selection.None}), read.Options{}, &read.Usage{})
 	if err != nil || len(found) > 0 || len(c.Calls()) > 0 {
 		t.Errorf("%v %v %v", found, err, c.Names())
 	}
@@ -263,7 +263,7 @@ func TestReadErrors(t *testing.T) {
 	want := `Thing: the table "main" does not exist in this account and Region: create it`
 	for name, parts := range map[string][]selection.Part{"GetItem": ranges(one("a")), "BatchGetItem": ranges(one("a"), one("b")), "Query": ranges(prefix("a"))} {
 		var u read.Usage
-		_, err := read.Collect(context.Background(), reader(&Client{Answers: []Answer{missing}}), parts, read.Options{}, &u)
+		_, err := collect(context.Background(), reader(&Client{Answers: []Answer{missing}}), parts, read.Options{}, &u)
 		if err == nil || !strings.HasPrefix(err.Error(), want) || u.Requests != 1 {
 			t.Errorf("%s: %v, %d requests", name, err, u.Requests)
 		}
@@ -275,7 +275,7 @@ func TestReadErrors(t *testing.T) {
 	}{
 		"GetItem": {ranges(one("a")), Stored(odd)}, "BatchGetItem": {ranges(one("a"), one("b")), batch(nil, odd)}, "Query": {ranges(prefix("a")), Page("", odd)},
 	} {
-		if _, err := read.Collect(context.Background(), reader(&Client{Answers: []Answer{c.answer}}), c.parts, read.Options{}, &read.Usage{}); err == nil || err.Error() != "an item without a key" {
+		if _, err := collect(context.Background(), reader(&Client{Answers: []Answer{c.answer}}), c.parts, read.Options{}, &read.Usage{}); err == nil || err.Error() != "an item without a key" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -55,7 +55,7 @@ func TestRecalled(t *testing.T) {
 	} {
 		for _, strong := range []bool{true, false} {
 			var u read.Usage
-			found, err := read.Collect(context.Background(), recalled(c.sizes...), ranges(c.ranges...), read.Options{Strong: strong}, &u)
+			found, err := collect(context.Background(), recalled(c.sizes...), ranges(c.ranges...), read.Options{Strong: strong}, &u)
 			want := c.rcu
 			if !strong {
 				want = want.Times(0.5)
@@ -81,13 +81,13 @@ func TestRecalled(t *testing.T) {
 	for want, r := range map[string]*read.Recalled{"2 requests, 257": recalled(1<<19, 1<<19), "1 request, 1": recalled(100)} {
 		r.Trailing = true
 		var u read.Usage
-		if _, err := read.Collect(context.Background(), r, ranges(prefix("a")), read.Options{Strong: true}, &u); err != nil || !strings.HasPrefix(want, fmt.Sprint(u.Requests, " request")) || !strings.HasSuffix(want, " "+u.Predicted.String()) {
+		if _, err := collect(context.Background(), r, ranges(prefix("a")), read.Options{Strong: true}, &u); err != nil || !strings.HasPrefix(want, fmt.Sprint(u.Requests, " request")) || !strings.HasSuffix(want, " "+u.Predicted.String()) {
 			t.Errorf("%+v, want %s: %v", u, want, err)
 		}
 	}
 	r := recalled(800_000, 300_000, 300_000)
 	for reverse, want := range map[bool]string{false: "a00@1 a01@1 a02@2", true: "a02@1 a01@1 a00@1"} {
-		found, err := read.Collect(context.Background(), r, ranges(prefix("a")), read.Options{Reverse: reverse}, &read.Usage{})
+		found, err := collect(context.Background(), r, ranges(prefix("a")), read.Options{Reverse: reverse}, &read.Usage{})
 		var got []string
 		for _, f := range found {
 			got = append(got, fmt.Sprintf("%s@%d", f.SK.Text, f.Answer))

@@ -65,19 +65,3 @@ func Pages(ctx context.Context, src Source, parts []selection.Part, o Options, u
 		}
 	}
 }
-
-// Collect returns all items of the parts.
-func Collect(ctx context.Context, src Source, parts []selection.Part, o Options, u *Usage) ([]item.Image, error) {
-	var all []item.Image
-	for page, err := range Pages(ctx, src, parts, o, u) {
-		switch {
-		case err != nil:
-			return nil, err
-		case all == nil:
-			all = page.Items
-		default:
-			all = append(all, page.Items...)
-		}
-	}
-	return all, nil
-}

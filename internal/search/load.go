@@ -64,8 +64,10 @@ func (e *Engine) kept(s *snapshot.Snapshot, r *staging.Reading) []item.Image {
 			kept = append(kept, *f)
 		}
 	}
-	if r.Asked && r.Root != nil {
+	if r.Live() {
 		s.Tell(r.Root.Header.Incarnation)
+	}
+	if r.Asked && r.Root != nil {
 		if !s.Selection.Contains(e.Model.Root().Table.Index, r.Root.SK) {
 			s.NoteOther(r.Root)
 		}

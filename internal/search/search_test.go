@@ -187,22 +187,6 @@ func marked(incarnation string) item.Attributes {
 
 func head(more item.Attributes) Answer { return Stored(Item("SHOP#1", "HEAD", more)) }
 
-// readsOf describes the reads that were sent: "q" is a query, "r" a read of the root, with a
-// capital if it is strongly consistent.
-func readsOf(c *Client) (text string) {
-	for _, call := range c.Calls() {
-		switch in := call.Input.(type) {
-		case *dynamodb.QueryInput:
-			text += map[bool]string{false: "q", true: "Q"}[aws.ToBool(in.ConsistentRead)]
-		case *dynamodb.GetItemInput:
-			text += map[bool]string{false: "r", true: "R"}[aws.ToBool(in.ConsistentRead)]
-		default:
-			text += call.Name
-		}
-	}
-	return text
-}
-
 // Elements are yielded in the order of their keys, each once, without what is not there: the
 // root decides that where the items do not all look alike, or go on behind the page, and it
 // is read before any of them is yielded.
@@ -303,8 +287,8 @@ func TestElements(t *testing.T) {
 			}
 			return true
 		})
-		if got := show(hits); err != nil || got != c.want || readsOf(client) != c.reads || u.Requests != len(c.reads) {
-			t.Errorf("%s: %s, with the reads %s, counted %d: %v", c.name, got, readsOf(client), u.Requests, err)
+		if got := show(hits); err != nil || got != c.want || client.Reads() != c.reads || u.Requests != len(c.reads) {
+			t.Errorf("%s: %s, with the reads %s, counted %d: %v", c.name, got, client.Reads(), u.Requests, err)
 		}
 	}
 }
@@ -333,8 +317,8 @@ func TestElementsEnd(t *testing.T) {
 	}
 	var hits []search.Hit
 	err = x.Hits(context.Background(), func(h search.Hit) bool { hits = append(hits, h); return len(hits) < 1 })
-	if err != nil || show(hits) != "a" || readsOf(client) != "qRQ" {
-		t.Errorf("%s, with the reads %s: %v", show(hits), readsOf(client), err)
+	if err != nil || show(hits) != "a" || client.Reads() != "qRQ" {
+		t.Errorf("%s, with the reads %s: %v", show(hits), client.Reads(), err)
 	}
 }
 
@@ -355,7 +339,7 @@ func TestElementsFail(t *testing.T) {
 		}
 		err = x.Hits(context.Background(), func(search.Hit) bool { t.Error("a hit"); return true })
 		if err == nil || client.Left() > 0 {
-			t.Errorf("%s: %v", readsOf(client), err)
+			t.Errorf("%s: %v", client.Reads(), err)
 		}
 	}
 }
@@ -380,8 +364,8 @@ func TestPageReadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	hits, _, err := x.Page(context.Background())
-	if err != nil || show(hits) != "c d" || readsOf(client) != "qqRQQR" {
-		t.Errorf("%s, with the reads %s: %v", show(hits), readsOf(client), err)
+	if err != nil || show(hits) != "c d" || client.Reads() != "qqRQQR" {
+		t.Errorf("%s, with the reads %s: %v", show(hits), client.Reads(), err)
 	}
 	for _, i := range []int{0, 3} {
 		if in := client.Calls()[i].Input.(*dynamodb.QueryInput); Show(in.ExclusiveStartKey["SK"]) != "'LINE#b'" {
@@ -477,8 +461,8 @@ func TestEntitiesOfIncarnations(t *testing.T) {
 		}
 		var hits []search.Hit
 		err = x.Hits(context.Background(), func(h search.Hit) bool { hits = append(hits, h); return true })
-		if got := show(hits); err != nil || got != c.want || readsOf(client) != c.reads || u.Requests != len(c.reads) {
-			t.Errorf("%s: %s, with the reads %s, counted %d: %v", c.name, got, readsOf(client), u.Requests, err)
+		if got := show(hits); err != nil || got != c.want || client.Reads() != c.reads || u.Requests != len(c.reads) {
+			t.Errorf("%s: %s, with the reads %s, counted %d: %v", c.name, got, client.Reads(), u.Requests, err)
 		}
 	}
 }

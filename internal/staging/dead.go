@@ -13,9 +13,9 @@ import (
 // Dead finds out about new items that cannot be put because something is in their place: it
 // returns what is there of those whose entity is no more, by the request's index, so that a
 // put may replace it. An item of another incarnation is dead if the root, read after it,
-// shows another one, or is not there; or if the same transaction takes the
-// root over. Who adds to an entity stops where that is not the live
-// one any more; known reports what has been found out before.
+// shows another one, or is not there; or if the same transaction takes the root over. Who
+// adds to an entity stops where that is not the live one any more; known reports what has been
+// found out before.
 func (p *Protocol) Dead(ctx context.Context, e *Entity, o *write.Outcome, known func(item.Place) *item.Hidden, t *write.Tally) (map[int]*item.Hidden, error) {
 	var dead map[int]*item.Hidden
 	var root *item.Image

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/internal/item"
@@ -80,21 +79,6 @@ func answers(text string) (all []Answer, reads string) {
 		}
 	}
 	return all, reads
-}
-
-// readsOf describes the reads that were sent, as answers does.
-func readsOf(c *Client) (text string) {
-	for _, call := range c.Calls() {
-		switch in := call.Input.(type) {
-		case *dynamodb.QueryInput:
-			text += map[bool]string{false: "q", true: "Q"}[aws.ToBool(in.ConsistentRead)]
-		case *dynamodb.GetItemInput:
-			text += map[bool]string{false: "r", true: "R"}[aws.ToBool(in.ConsistentRead)]
-		default:
-			text += call.Name
-		}
-	}
-	return text
 }
 
 // there lists the items that are joined, the root first.
@@ -204,11 +188,11 @@ func TestRead(t *testing.T) {
 		var tally write.Tally
 		r, err := protocol(m, client).Read(context.Background(), c.e, read.Options{Strong: c.strong}, &tally)
 		if err != nil {
-			t.Errorf("%s: %v after %s", c.name, err, readsOf(client))
+			t.Errorf("%s: %v after %s", c.name, err, client.Reads())
 			continue
 		}
-		if got := there(r); got != c.want || readsOf(client) != reads || tally.Requests != len(reads) {
-			t.Errorf("%s: %q, with the reads %s, want %s; counted %d", c.name, got, readsOf(client), reads, tally.Requests)
+		if got := there(r); got != c.want || client.Reads() != reads || tally.Requests != len(reads) {
+			t.Errorf("%s: %q, with the reads %s, want %s; counted %d", c.name, got, client.Reads(), reads, tally.Requests)
 		}
 		for _, call := range client.Calls() {
 			if in, ok := call.Input.(*dynamodb.QueryInput); ok && c.e.RootLast == (in.ScanIndexForward == nil) {
@@ -250,8 +234,8 @@ func TestAmong(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 			continue
 		}
-		if got := there(r); got != c.want || readsOf(client) != reads {
-			t.Errorf("%s: %q, with the reads %s, want %s", c.name, got, readsOf(client), reads)
+		if got := there(r); got != c.want || client.Reads() != reads {
+			t.Errorf("%s: %q, with the reads %s, want %s", c.name, got, client.Reads(), reads)
 		}
 	}
 }
@@ -268,7 +252,7 @@ func TestReadGivesUp(t *testing.T) {
 	e := entity(t, m, "1")
 	_, err := protocol(m, client).Read(context.Background(), e, read.Options{}, &write.Tally{})
 	if err == nil || err.Error() != "shop 1 was inserted and deleted again and again while it was read: load it again" {
-		t.Errorf("%v after %s", err, readsOf(client))
+		t.Errorf("%v after %s", err, client.Reads())
 	}
 }
 
@@ -335,8 +319,8 @@ func TestRemains(t *testing.T) {
 		client := &Client{Answers: script}
 		var tally write.Tally
 		found, err := protocol(m, client).Remains(context.Background(), c.e, &tally)
-		if err != nil || len(found) != c.want || readsOf(client) != reads || tally.Requests != len(reads) {
-			t.Errorf("%s: %d items, with the reads %s, want %s, counted %d: %v", c.name, len(found), readsOf(client), reads, tally.Requests, err)
+		if err != nil || len(found) != c.want || client.Reads() != reads || tally.Requests != len(reads) {
+			t.Errorf("%s: %d items, with the reads %s, want %s, counted %d: %v", c.name, len(found), client.Reads(), reads, tally.Requests, err)
 		}
 	}
 	script, _ := answers(strings.Repeat("Q a:x /; Q b:y; R HEAD:z; ", 10))
@@ -438,8 +422,8 @@ func TestDead(t *testing.T) {
 		if c.root == "?" {
 			want = ""
 		}
-		if got := strings.Join(names, " "); got != c.want || readsOf(client) != want {
-			t.Errorf("%s: %q, with the reads %q", c.name, got, readsOf(client))
+		if got := strings.Join(names, " "); got != c.want || client.Reads() != want {
+			t.Errorf("%s: %q, with the reads %q", c.name, got, client.Reads())
 		}
 	}
 }

@@ -50,9 +50,10 @@ type Entity struct {
 	WithRoot bool
 	// RootIn reports whether the root lies in a part.
 	RootIn func(selection.Part) bool
-	// IsRoot reports whether an item is a root, Belongs whether it is one that the entity
-	// would show, or that was left over from it.
-	IsRoot  func(*item.Image) bool
+	// IsRoot reports whether an item is a root.
+	IsRoot func(*item.Image) bool
+	// Belongs reports whether a staged delete removes an item: one of the entity, or that
+	// was left over from one. Nothing else asks it.
 	Belongs func(*item.Image) bool
 }
 

@@ -121,9 +121,6 @@ func undoOf(put *write.Request) *write.Request {
 	r.OldSize, r.NewSize = put.NewSize, 0
 	r.New, r.Unread, r.Ref, r.Incarnation = false, false, nil, nil
 	r.Expect = write.Expect{Version: put.Token}
-	if put.Token == nil {
-		r.Expect.Old = write.OldValues(put.Place, put.Put, nil)
-	}
 	r.Token = nil
 	return &r
 }

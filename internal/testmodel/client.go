@@ -131,6 +131,22 @@ func (c *Client) Names() []string {
 	return names
 }
 
+// Reads describes the reads that were sent: "q" is a query, "r" a GetItem, with a capital if
+// it is strongly consistent; other calls are named.
+func (c *Client) Reads() (text string) {
+	for _, call := range c.Calls() {
+		switch in := call.Input.(type) {
+		case *dynamodb.QueryInput:
+			text += map[bool]string{false: "q", true: "Q"}[aws.ToBool(in.ConsistentRead)]
+		case *dynamodb.GetItemInput:
+			text += map[bool]string{false: "r", true: "R"}[aws.ToBool(in.ConsistentRead)]
+		default:
+			text += call.Name
+		}
+	}
+	return text
+}
+
 // Left returns how many answers nobody asked for.
 func (c *Client) Left() int {
 	c.mu.Lock()

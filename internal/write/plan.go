@@ -78,7 +78,10 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 		return &Plan{Mode: Nothing}, nil
 	case c.staged(requests, all):
 		p := &Plan{Staged, c.Steps(requests)}
-		return p, p.tooLarge()
+		if err := p.tooLarge(); err != nil {
+			return nil, err
+		}
+		return p, nil
 	case len(all) == 1:
 		return single(all, alone(c.ExactlyOnce)), nil
 	case c.Independent:

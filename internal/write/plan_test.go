@@ -187,6 +187,18 @@ func TestArrangeTooMany(t *testing.T) {
 			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): save with Independent, one by one, or save in parts",
 		},
 		{
+			"an insert, exactly once", many(101, 10), nil,
+			choice{ExactlyOnce: true, Steps: staging},
+			"", 0,
+			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): save with Independent, one by one, or save in parts",
+		},
+		{
+			"a mark that takes an item over the limit", many(2, 409_601), nil,
+			choice{Staged: true, Steps: staging},
+			"", 0,
+			"Thing.I000: the item p I000 would have 409601 bytes with the mark of a staged write, over the limit of 409600: write with Independent, or make it smaller",
+		},
+		{
 			"a move", many(101, 10), nil,
 			choice{Move: true},
 			"", 0,
