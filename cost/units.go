@@ -1,13 +1,15 @@
 package cost
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
 
 const (
-	writeUnit = 1024 // bytes of a WCU
-	readUnit  = 4096 // bytes of an RCU
+	writeUnit = 1024   // bytes of a WCU
+	readUnit  = 4096   // bytes of an RCU
+	or        = " or " // between the reasons of sums
 )
 
 // Units is a number of capacity units, WCU or RCU as the place says. Where it is
@@ -36,8 +38,12 @@ func (u Units) Add(v Units) Units {
 	switch {
 	case sum.If == "":
 		sum.If = v.If
-	case v.If != "" && !strings.Contains(sum.If, v.If):
-		sum.If += " or " + v.If
+	case v.If != sum.If:
+		for reason := range strings.SplitSeq(v.If, or) {
+			if reason != "" && !slices.Contains(strings.Split(sum.If, or), reason) {
+				sum.If += or + reason
+			}
+		}
 	}
 	return sum
 }

@@ -108,7 +108,7 @@ func TestOptionsThatContradict(t *testing.T) {
 		wantError(t, nil, err, c.want)
 	}
 	receipt, err := users.Delete(ctx, e)
-	wantError(t, receipt, err, "mapper_test.user: the entity was never stored: there is nothing to delete")
+	wantError(t, receipt, err, "mapper_test.user: the entity is not stored: there is nothing to delete (not found)")
 	must(users.Save(ctx, e))(t)
 	e.Value.Email = "x"
 	receipt, err = users.Save(ctx, e, mapper.Staged())

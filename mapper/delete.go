@@ -67,6 +67,8 @@ func (g *engine) deletable(s writeSettings) error {
 		return g.model.Errorf("Independent and Staged exclude each other: choose one")
 	case s.staged && s.exactlyOnce:
 		return g.model.Errorf("Staged and ExactlyOnce exclude each other: choose one")
+	case s.staged && !g.model.Reserved.Versions():
+		return g.model.Errorf("Staged needs versions, which the model does without (noversion): delete with Independent, or let its items have versions")
 	case s.move, s.checkLoaded:
 		return g.model.Errorf("Move and CheckLoaded mean nothing for a delete: leave them out")
 	}
@@ -81,7 +83,7 @@ func (del *deleting) loaded(ctx context.Context) error {
 		if len(s.doubts) > 0 {
 			return outcomeUnknown(g.model.Label(), s.doubts.Places(), change.ErrLate)
 		}
-		return g.model.Errorf("the entity was never stored: there is nothing to delete")
+		return g.model.Errorf("the entity is not stored: there is nothing to delete (%w)", ErrNotFound)
 	}
 	return g.again(func() error { return del.once(ctx) })
 }

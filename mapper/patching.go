@@ -42,7 +42,7 @@ func (g *engine) patching(p entityPatch, settings writeSettings) (*patching, err
 func (x *patching) plan() (*write.Plan, error) {
 	requests := x.Requests()
 	if !write.Fits(requests) {
-		return nil, x.g.model.Errorf("the patch changes %d items, more than a transaction takes (%d): use several patches", len(requests), cost.MaxTransactItems)
+		return nil, x.g.model.Errorf("the patch changes %d items of %d bytes, and a transaction takes %d of %d: use several patches", len(requests), write.Bytes(requests), cost.MaxTransactItems, cost.MaxTransactBytes)
 	}
 	plan, err := write.Arrange(requests, nil, write.Choice{ExactlyOnce: x.exactlyOnce})
 	if err == nil && x.exactlyOnce {

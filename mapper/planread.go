@@ -173,6 +173,8 @@ func (m *Mapper[T]) PlanDelete(s query.Selection[T], options ...WriteOption) (*P
 	}
 	part, single := deletion.Single()
 	switch {
+	case loaded && e.state.Fresh:
+		return nil, g.model.Errorf("the entity is not stored: there is nothing to delete (%w)", ErrNotFound)
 	case loaded:
 		deletion.Loaded(e.state.Snapshot)
 		if err := deletion.Check(); err != nil {

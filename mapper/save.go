@@ -51,7 +51,9 @@ func (g *engine) save(ctx context.Context, s *state, v any, settings writeSettin
 		if err != nil {
 			return err
 		}
-		t.mode, t.alternatives = Mode(plan.Mode), alternatives(plan, s, d)
+		if len(t.Items) == 0 { // else a part of it is written, in the mode that it began in
+			t.mode, t.alternatives = Mode(plan.Mode), alternatives(plan, s, d)
+		}
 		again, err := g.send(ctx, s, d, plan, t)
 		if !again {
 			return err

@@ -266,16 +266,23 @@ func (c *cast[T]) insert(ctx context.Context, name string, n *explore.Transport,
 }
 
 func (c *cast[T]) deletion(name string) explore.Op {
-	return explore.Op{Actor: name, What: "delete", Apply: func(w *explore.World, past []*explore.World) bool {
-		c.remove(w, past)
+	return explore.Op{Actor: name, What: "delete", Apply: func(w *explore.World, _ []*explore.World) bool {
+		c.remove(w)
 		return true
 	}}
 }
 
-// remove removes the entity; what somebody added meanwhile may be left and seen.
-func (c *cast[T]) remove(w *explore.World, past []*explore.World) {
-	if w.At(c.id) == nil {
+// remove removes the entity. What was added to it without reading carries no incarnation: where
+// the delete crashes, or is taken over, that may be seen with the next entity.
+func (c *cast[T]) remove(w *explore.World) {
+	e := w.At(c.id)
+	if e == nil {
 		return
+	}
+	for item, v := range e.Items {
+		if item == "Y" || strings.HasSuffix(v, ":added") && !strings.HasPrefix(item, "X") {
+			w.Loosen(c.id, item, v)
+		}
 	}
 	delete(w.Entities, c.id)
 }
@@ -305,7 +312,7 @@ func (c *cast[T]) loadedDeleter(name string, options ...mapper.WriteOption) expl
 			if now == nil || now.Origin != was.Origin || !sameAtSomeTime(c.id, was, past) {
 				return false
 			}
-			c.remove(w, past)
+			c.remove(w)
 			c.leave(w, now, was)
 			return true
 		}}

@@ -164,10 +164,11 @@ func oneByOne(requests []*Request, how *How) *Plan {
 
 // Fits reports whether requests fit one transaction.
 func Fits(all []*Request) bool {
-	return len(all) <= cost.MaxTransactItems && bytesOf(all) <= cost.MaxTransactBytes
+	return len(all) <= cost.MaxTransactItems && Bytes(all) <= cost.MaxTransactBytes
 }
 
-func bytesOf(all []*Request) int {
+// Bytes returns what requests count for in a transaction, in bytes.
+func Bytes(all []*Request) int {
 	n := 0
 	for _, r := range all {
 		n += r.bytes()
@@ -177,14 +178,21 @@ func bytesOf(all []*Request) int {
 
 func tooMany(all []*Request, c Choice) error {
 	cure := "save with Independent, one by one, or save in parts"
-	if c.Move {
+	switch {
+	case c.Delete && c.ExactlyOnce:
+		cure = "delete without ExactlyOnce, or with Independent, one by one"
+	case c.Delete:
+		cure = "delete with Independent, one by one, or in parts"
+	case c.ExactlyOnce && c.Steps != nil:
+		cure = "insert without ExactlyOnce, which stages it, or with Independent, one by one"
+	case c.Move:
 		cure = "an entity moves at once, or not: insert a copy under the new key, with Staged, and delete the old one"
 	}
 	if slices.ContainsFunc(all, func(r *Request) bool { return r.Kind == Check }) {
 		cure = "load less, so that less is checked, or save without CheckLoaded"
 	}
 	return fmt.Errorf("%s: %d items of %d bytes do not fit one transaction (%d items, %d bytes): %s",
-		all[0].Label, len(all), bytesOf(all), cost.MaxTransactItems, cost.MaxTransactBytes, cure)
+		all[0].Label, len(all), Bytes(all), cost.MaxTransactItems, cost.MaxTransactBytes, cure)
 }
 
 // Alternative is another way to send the same requests.

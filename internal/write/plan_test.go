@@ -184,13 +184,13 @@ func TestArrangeTooMany(t *testing.T) {
 			"a delete, exactly once", many(101, 10), nil,
 			choice{Delete: true, ExactlyOnce: true, Steps: staging},
 			"", 0,
-			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): save with Independent, one by one, or save in parts",
+			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): delete without ExactlyOnce, or with Independent, one by one",
 		},
 		{
 			"an insert, exactly once", many(101, 10), nil,
 			choice{ExactlyOnce: true, Steps: staging},
 			"", 0,
-			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): save with Independent, one by one, or save in parts",
+			"Thing: 101 items of 1010 bytes do not fit one transaction (100 items, 4194304 bytes): insert without ExactlyOnce, which stages it, or with Independent, one by one",
 		},
 		{
 			"a mark that takes an item over the limit", many(2, 409_601), nil,
