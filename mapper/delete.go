@@ -174,8 +174,11 @@ func (del *deleting) known(root *item.Image) error {
 func (del *deleting) plan() (*write.Plan, error) {
 	o := del.settings
 	c := write.Choice{Independent: o.independent, Staged: o.staged, ExactlyOnce: o.exactlyOnce, Delete: true}
-	if del.repeated() {
+	switch {
+	case del.repeated():
 		c.Independent, c.Staged, c.ExactlyOnce = false, true, false // it goes on as it was begun
+	case o.independent && del.Root != nil && !del.Root.Header.Live():
+		c.Independent, c.Staged = false, true // one by one, it would take items of what another is doing
 	}
 	if del.Selection.Whole && del.g.model.Reserved.Versions() {
 		c.Steps = del.steps
@@ -218,7 +221,9 @@ var errAgain = errors.New("the items kept changing while they were deleted: dele
 
 // stopped finds out what to do about a step that was not written.
 func (del *deleting) stopped(ctx context.Context, o *write.Outcome) error {
-	if _, single := del.Single(); single && o.State == write.Rejected && del.s == nil {
+	// The first copy of a transaction may still arrive, and then it must not find it done.
+	final := o.State == write.Rejected && !(o.Unsure && del.settings.exactlyOnce)
+	if _, single := del.Single(); single && final && del.s == nil {
 		return del.inTheWay(ctx, o)
 	}
 	s := del.s
@@ -250,7 +255,7 @@ func (del *deleting) inTheWay(ctx context.Context, o *write.Outcome) error {
 		r.Expect = change.Unread
 		return del.g.model.Errorf("%w", errAgain)
 	}
-	if pending := staging.Pending(root); pending != "" && staging.Holds(root, h.Incarnation) {
+	if pending := staging.Pending(root); pending != "" && !root.Header.Live() && staging.Holds(root, h.Incarnation) {
 		return &ConflictError{Model: del.g.model.Label(), pending: pending, Items: []ItemConflict{{Key: keyOf(r.Place), Field: r.Field, Conflict: ConflictCreated}}}
 	}
 	r.Expect = write.Expect{Version: h.Version} // as it is now
@@ -321,6 +326,9 @@ func (del *deleting) unchanged(ctx context.Context, e *staging.Entity) (gone boo
 	if err != nil {
 		return false, err
 	}
+	if del.arrived(found) {
+		return false, del.g.model.Errorf("%w", errAgain)
+	}
 	conflict := &ConflictError{Model: del.g.model.Label()}
 	for _, d := range del.Differences(found) {
 		conflict.Items = append(conflict.Items, ItemConflict{Key: keyOf(d.Place), Field: d.Field, Conflict: Conflict(d.What)})
@@ -330,6 +338,16 @@ func (del *deleting) unchanged(ctx context.Context, e *staging.Entity) (gone boo
 	}
 	err = del.gone(conflict)
 	return err == nil, err
+}
+
+// arrived reports whether an own mark whose answer was lost has arrived, and applies it.
+func (del *deleting) arrived(found []item.Image) bool {
+	for i := range found {
+		if f := &found[i]; del.s.doubts.ToldBy(f.Place, f.Attributes) != nil {
+			return del.g.adoptStored(del.s, &write.Outcome{Requests: []*write.Request{{Place: f.Place}}, Stored: []item.Attributes{f.Attributes}})
+		}
+	}
+	return false
 }
 
 // updateTries bounds how often an operation is repeated because of conflicts. The pauses

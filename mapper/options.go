@@ -81,12 +81,13 @@ func ExactlyOnce() WriteOption { return writeFunc(func(s *writeSettings) { s.exa
 
 // Move allows fields that keys name to be changed: in one transaction the entity's items
 // are put under their new keys and deleted under the old ones. All of the entity must be
-// loaded, and fit a transaction. Where the root's key changes, a strong query of the old
-// keys follows, one for each table, for the receipt's LeftBehind.
+// loaded, and fit a transaction. A strong query of the entity at its old key follows, one for
+// each table, for the receipt's LeftBehind.
 func Move() WriteOption { return writeFunc(func(s *writeSettings) { s.move = true }) }
 
 // CheckLoaded also requires that the loaded items that were not changed are still
-// what they were, at two units for each KB of them.
+// what they were, at two units for each KB of them, and of an entity to which something is
+// added that its root, also one that was not loaded, is there and is the one that it was.
 func CheckLoaded() WriteOption { return writeFunc(func(s *writeSettings) { s.checkLoaded = true }) }
 
 func writeSettingsOf(options []WriteOption) writeSettings {

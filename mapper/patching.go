@@ -61,25 +61,35 @@ func (x *patching) send(ctx context.Context, t *tally) error {
 		}
 		t.mode = Mode(plan.Mode)
 		o := x.g.sender.Send(ctx, &plan.Steps[0], &t.Tally)
+		stray := x.Stray(o.Stored)
 		switch {
 		case o.OK():
 			return nil
-		case o.State == write.Unknown, o.State == write.Rejected && o.Unsure && !(o.Assumed && len(x.Stray(o.Stored)) > 0):
+		case o.State == write.Unknown, o.State == write.Rejected && o.Unsure && !x.harmless(&o, stray):
 			return outcomeUnknown(x.g.model.Label(), placesOf(o.Requests), o.Err)
 		case o.State == write.Failed:
 			return o.Err
-		}
-		stray := x.Stray(o.Stored)
-		switch {
 		case len(stray) == 0:
 			return x.refusal(o.Stored)
 		case try == saveTries:
-			return x.g.model.Errorf("items of a staged insert kept coming in the way of the patch: do it again")
+			err = x.g.model.Errorf("items of a staged insert kept coming in the way of the patch: do it again")
+		default:
+			err = x.reckon(ctx, stray, o.Stored, t)
 		}
-		if err := x.reckon(ctx, stray, o.Stored, t); err != nil {
+		switch {
+		case err != nil && o.Unsure: // the first copy may still arrive
+			return outcomeUnknown(x.g.model.Label(), placesOf(o.Requests), err)
+		case err != nil:
 			return err
 		}
 	}
+}
+
+// harmless reports whether the patch may go round again after a refusal which, as far as one
+// knows of a client that cannot be watched, an earlier copy of it explains: what stands in its
+// way is not what that copy would have put.
+func (x *patching) harmless(o *write.Outcome, stray []int) bool {
+	return o.Assumed && len(stray) > 0 && !x.Replaces(stray)
 }
 
 // reckon finds out what became of the staged insert that items came with. Those of the
@@ -97,25 +107,34 @@ func (x *patching) reckon(ctx context.Context, stray []int, stored []item.Attrib
 	if staging.Pending(root) == "" && root != nil {
 		live = root.Header.Incarnation
 	}
+	x.Pin(live)
 	for _, i := range stray {
-		ch := x.Items[i]
-		incarnation := ch.Reserved.Header(stored[i]).Incarnation
-		switch of := incarnation != nil && staging.Holds(root, incarnation); {
-		case incarnation == nil && ch.Absent:
-			return x.refused(ch)
-		case incarnation == nil:
-			ch.Plain()
-		case of && live == nil:
-			return x.pending(ch, root)
-		case of && ch.Absent:
-			return x.refused(ch)
-		case of:
-			ch.OfLive(incarnation)
-		case ch.Upserts():
-			ch.Replacing(ch.Reserved.HiddenOf(stored[i]), live)
-		default:
-			return notFound(x.g.model.Label(), ch.Place.String(), "what is there was left over by an entity that is no more")
+		if err := x.settle(x.Items[i], stored[i], root, live); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// settle decides what an item in the patch's way is, by the root as it was read after it.
+func (x *patching) settle(ch *change.PatchItem, stored item.Attributes, root *item.Image, live types.AttributeValue) error {
+	incarnation := ch.Reserved.Header(stored).Incarnation
+	switch of := incarnation != nil && staging.Holds(root, incarnation); {
+	case ch.Root: // it is pinned
+	case incarnation == nil && ch.Absent:
+		return x.refused(ch)
+	case incarnation == nil:
+		ch.Plain()
+	case of && live == nil:
+		return x.pending(ch, root)
+	case of && ch.Absent:
+		return x.refused(ch)
+	case of:
+		ch.OfLive(incarnation)
+	case ch.Upserts():
+		ch.Replacing(ch.Reserved.HiddenOf(stored), live)
+	default:
+		return notFound(x.g.model.Label(), ch.Place.String(), "what is there was left over by an entity that is no more")
 	}
 	return nil
 }

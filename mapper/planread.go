@@ -92,16 +92,24 @@ func (g *engine) planReads(d *change.Diff, out *Plan) {
 		root := cost.Units{Min: 1, Expected: cost.ReadUnits(g.typical.item(g.model.Root())), Max: cost.ReadUnits(cost.MaxItem), If: "the root is larger"}
 		out.RCU, out.requests = out.RCU.Add(root), out.requests+1
 	}
-	if d.RootMoves && len(d.Changes) > 0 {
-		empty := cost.Units{Min: 1, Expected: 1, Max: cost.ReadUnits(cost.MaxPage + cost.MaxItem), If: "something was added under the old key"}
+	if d.Moves && len(d.Changes) > 0 {
 		parts := selection.Entity(g.model.Schema, g.model.Identity(d.Old)).Parts
-		for range parts {
-			out.RCU, out.requests = out.RCU.Add(empty), out.requests+1
+		for _, p := range parts {
+			out.RCU, out.requests = out.RCU.Add(g.lookBackUnits(d, p.Table)), out.requests+1
 		}
-		if len(parts) > 1 { // and the root, which is not there
+		if d.RootMoves && len(parts) > 1 { // and the root, which is not there
 			out.RCU, out.requests = out.RCU.Add(cost.Exactly(1)), out.requests+1
 		}
 	}
+}
+
+// lookBackUnits returns the units of looking for what is left behind in a table after a move.
+func (g *engine) lookBackUnits(d *change.Diff, table int) cost.Units {
+	u := cost.Units{Min: 1, Expected: 1, Max: cost.ReadUnits(cost.MaxPage + cost.MaxItem), If: "something was added under the old key"}
+	if !d.RootMoves {
+		u.Expected = min(cost.ReadUnits(g.typical.entity(table)), u.Max)
+	}
+	return u
 }
 
 // consistency is what a read costs of the units of a strong one.

@@ -87,7 +87,15 @@ func (g *engine) diff(s *state, v any, settings writeSettings) (*change.Diff, er
 		return nil, err
 	}
 	d, err := change.Of(s.Snapshot, s.doubts, v, change.Options{Move: settings.move, Checks: settings.checkLoaded})
-	return d, g.public(err)
+	if err != nil {
+		return nil, g.public(err)
+	}
+	for _, ch := range d.Checks {
+		if ch.Unread {
+			g.typical.expect(ch)
+		}
+	}
+	return d, nil
 }
 
 // arrange decides how a diff is sent. It does no I/O.
@@ -150,7 +158,7 @@ func (g *engine) send(ctx context.Context, s *state, d *change.Diff, plan *write
 	if d.Keys.KeyFields != nil {
 		s.Arrive(d.Keys)
 	}
-	if d.RootMoves {
+	if d.Moves {
 		return false, g.lookBack(ctx, d, t)
 	}
 	return false, nil
@@ -171,7 +179,7 @@ func (g *engine) lookBack(ctx context.Context, d *change.Diff, t *tally) error {
 		}
 	}
 	for i := range found {
-		if f := &found[i]; change.Belongs(g.model, f, sel.Identity, sel.Identity) {
+		if f := &found[i]; d.LeftBehind(g.model, f) {
 			t.leftBehind = append(t.leftBehind, keyOf(f.Place))
 		}
 	}

@@ -146,12 +146,8 @@ func (q Query[T, E]) hits(ctx context.Context, src Source[T], options []ReadOpti
 			return
 		}
 		defer x.end()
-		left := x.request.Limit
 		for hit, err := range x.Run(ctx, x.request, &x.usage) {
 			if !yield(hit, err) || err != nil {
-				return
-			}
-			if left--; left == 0 {
 				return
 			}
 		}

@@ -2,13 +2,17 @@ package change
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/snapshot"
+	"github.com/itemize/itemize/internal/write"
 )
 
 // Options say what a diff may do, and is asked for.
@@ -115,7 +119,32 @@ func Of(s *snapshot.Snapshot, doubts Doubts, v any, o Options) (*Diff, error) {
 	if len(d.faults) > 0 {
 		return nil, d.faults
 	}
+	if err := d.checkRoot(); err != nil {
+		return nil, err
+	}
 	return &d.Diff, d.fence(doubts)
+}
+
+// checkRoot asks, with the checks, for the root that was not loaded of an entity to which
+// something is added: that it is live, and of the incarnation that the new items carry.
+func (d *differ) checkRoot() error {
+	isNew := func(ch *Change) bool { return ch.New }
+	if !d.o.Checks || d.s.Fresh || d.s.Root() != nil || !slices.ContainsFunc(d.Changes, isNew) {
+		return nil
+	}
+	at, err := d.m.RootPlace(d.m.Identity(d.Keys.KeyFields))
+	if err != nil {
+		return err
+	}
+	ch := start(d.m, write.Check, d.m.Root(), at)
+	ch.Unread = true
+	of := func(x *attr.Expression) string { return item.IncarnationIs(x, d.incarnation) }
+	if d.incarnation == nil {
+		of = item.NoIncarnation
+	}
+	ch.Expect = write.Expect{Present: true, Blind: true, Terms: []attr.Condition{item.LiveRoot, of}}
+	d.Checks = append(d.Checks, ch)
+	return nil
 }
 
 func (d *differ) fail(err error) { d.faults = append(d.faults, err) }
@@ -188,6 +217,16 @@ func (d *differ) move() error {
 		return d.m.FieldErrorf(o.Name, "Move needs the whole entity, and only a part was loaded: load it by its key")
 	}
 	return nil
+}
+
+// LeftBehind reports whether an item, of what is read at the old key after a move, is still under
+// that: its key agrees with the old values, and not with the new ones.
+func (d *Diff) LeftBehind(m *model.Model, f *item.Image) bool {
+	if d.RootMoves {
+		identity := m.Identity(d.Old)
+		return Belongs(m, f, identity, identity)
+	}
+	return f.Kind != nil && m.Agrees(f, d.Old) && !m.Agrees(f, d.Keys.KeyFields)
 }
 
 // changedKeyField returns the first field whose change changes a key, -1 for none.

@@ -37,8 +37,8 @@ type PatchItem struct {
 	upsert bool
 	// where are the conditions that the caller gave.
 	where []attr.Condition
-	// incarnation is that of the live entity that a staged insert has put the item with;
-	// hidden is what was left over in its place.
+	// incarnation is that of the live entity that the item is reckoned to be of; hidden is what
+	// was left over in its place.
 	incarnation types.AttributeValue
 	hidden      *item.Hidden
 	// plain is the request as it is where nothing is in the way.
@@ -318,24 +318,53 @@ func (ch *PatchItem) expect() {
 
 // ours requires an item of the live entity, as far as staged writes decide it.
 func (ch *PatchItem) ours() attr.Condition {
+	of := func(x *attr.Expression) string { return item.IncarnationIs(x, ch.incarnation) }
 	switch {
+	case ch.Root && ch.incarnation != nil:
+		return func(x *attr.Expression) string { return item.LiveRoot(x) + " AND " + of(x) }
 	case ch.Root:
 		return item.LiveRoot
 	case ch.incarnation != nil:
-		return func(x *attr.Expression) string { return item.IncarnationIs(x, ch.incarnation) }
+		return of
 	}
 	return item.Unstaged
 }
 
+// Pin makes the patch reckon with one live incarnation alone: what it reckoned to be of another
+// is plain again, and where it changes or asks for the root that has to be of this one.
+func (x *Patch) Pin(live types.AttributeValue) {
+	for _, ch := range x.Items {
+		switch {
+		case ch.Root:
+			ch.incarnation = live
+			ch.expect()
+		case ch.incarnation != nil && !attr.Same(ch.incarnation, live):
+			ch.Plain()
+		}
+	}
+}
+
+// Replaces reports whether one of the items is put in place of what was left over.
+func (x *Patch) Replaces(items []int) bool {
+	return slices.ContainsFunc(items, func(i int) bool { return x.Items[i].hidden != nil })
+}
+
 // Stray returns the indexes of the items in whose way is something that may not be the live
 // entity's, and that the patch did not reckon with: what a staged insert has put, and of
-// something new any other item. stored are the items as they are.
+// something new any other item. stored are the items as they are, of a patch that was refused.
 func (x *Patch) Stray(stored []item.Attributes) []int {
+	if len(stored) == 0 {
+		return nil
+	}
 	var stray []int
 	for i, ch := range x.Items {
 		h := x.m.Reserved.Header(stored[i])
 		switch {
-		case stored[i] == nil, ch.Root, ch.hidden.Is(h):
+		case stored[i] == nil, ch.hidden.Is(h):
+		case ch.Root: // of another incarnation than the rest was reckoned with
+			if ch.incarnation != nil && h.Live() && !attr.Same(h.Incarnation, ch.incarnation) {
+				stray = append(stray, i)
+			}
 		case ch.hidden != nil: // what was to be replaced is no more
 			stray = append(stray, i)
 		case h.Incarnation == nil, attr.Same(h.Incarnation, ch.incarnation):
@@ -391,7 +420,7 @@ func (ch *PatchItem) Replacing(h *item.Hidden, incarnation types.AttributeValue)
 		}
 		ch.Kind = write.Put
 	}
-	ch.hidden, ch.OldSize = h, h.Size
+	ch.hidden, ch.incarnation, ch.OldSize = h, incarnation, h.Size
 	ch.carry(incarnation)
 	ch.expect()
 }

@@ -141,6 +141,11 @@ func IncarnationIs(x *attr.Expression, incarnation types.AttributeValue) string 
 	return x.Name(schema.Incarnation) + " = " + x.Value(incarnation)
 }
 
+// NoIncarnation requires an item without one.
+func NoIncarnation(x *attr.Expression) string {
+	return "attribute_not_exists(" + x.Name(schema.Incarnation) + ")"
+}
+
 // Unexpired requires that an item's time to live is not over.
 func (r Reserved) Unexpired(x *attr.Expression, now time.Time) string {
 	return "(attribute_not_exists(" + x.Name(r.TTL) + ") OR " + x.Name(r.TTL) + " > " + x.Value(Epoch(now)) + ")"

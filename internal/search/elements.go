@@ -19,7 +19,9 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// elementReader reads elements of a type, page by page.
+// elementReader reads elements of a type, page by page. What it yields of one entity is of one
+// live incarnation, or the search ends in an error: the root is asked for before something is
+// yielded that may be left over, and again at the end where more of the entity was read since.
 type elementReader struct {
 	*Search
 	began time.Time
@@ -28,25 +30,27 @@ type elementReader struct {
 	last     *entity
 	// passed is the place that was passed last, for when pages are read again.
 	passed *item.Place
+	// found is the number of hits.
+	found int
 }
 
 // entity is what a search knows of an entity whose items it meets.
 type entity struct {
+	name     string
 	identity []key.Value
-	// incarnation is that of the item that was met first.
-	incarnation types.AttributeValue
+	// incarnation is that of the item that was met first, shown that of what was yielded.
+	incarnation, shown types.AttributeValue
 	// doubtful reports that the items do not all look alike; asked that the root has been
 	// read since, and then it decides which of them are there.
 	doubtful, asked bool
-	// again reports that the items were read again because of it.
-	again bool
-	root  staging.Reading
+	// crossed reports that more of it may have been read since, yielded that some was found.
+	crossed, yielded bool
+	root             staging.Reading
 }
 
 // elements searches for elements.
 func (x *Search) elements(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
 	r := &elementReader{Search: x, began: x.Model.Now(), entities: map[string]*entity{}}
-	x.verify = r.unchanged
 	for {
 		again, err := r.read(ctx, yield, pageEnd)
 		if err != nil || !again {
@@ -56,20 +60,14 @@ func (x *Search) elements(ctx context.Context, yield func(Hit) bool, pageEnd fun
 	}
 }
 
-// unchanged returns an error unless the entities that were read again are those that they were
-// before: what was yielded may be a part of one otherwise.
+// unchanged returns an error unless the entities of which more was read since their roots were
+// read are those that they were: what was yielded may be a part of one otherwise.
 func (r *elementReader) unchanged(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(r.entities)) {
-		e := r.entities[name]
-		if !e.again {
-			continue
-		}
-		was := e.root
-		if err := r.askRoot(ctx, e); err != nil {
-			return err
-		}
-		if !was.Same(&e.root) {
-			return r.Model.Errorf("%s was inserted or deleted while it was queried: query again", name)
+		if e := r.entities[name]; e.crossed && (e.shown != nil || e.yielded && e.root.Live()) {
+			if err := r.askRoot(ctx, e); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -87,21 +85,42 @@ func (r *elementReader) read(ctx context.Context, yield func(Hit) bool, pageEnd 
 			return again, err
 		}
 		for i := range items {
-			f := &items[i]
-			rec, there, err := r.element(f)
-			if err != nil {
+			more, err := r.hit(&items[i], yield)
+			switch {
+			case err != nil:
 				return false, err
-			}
-			r.passed = &f.Place
-			if there && !yield(Hit{Value: rec, Item: f.Kind, At: f.Place, next: Position{Start: f.SK}}) {
-				return false, nil
+			case !more:
+				return false, nil // the caller wants no more, and no error either
+			case r.found > 0 && r.found == r.r.Limit:
+				return false, r.unchanged(ctx)
 			}
 		}
 		if !pageEnd(page) {
-			return false, nil
+			break
+		}
+		if r.last != nil {
+			r.last.crossed = r.last.crossed || page.More
 		}
 	}
 	return false, r.unchanged(ctx)
+}
+
+// hit yields an item, if it is one that is searched for.
+func (r *elementReader) hit(f *item.Image, yield func(Hit) bool) (more bool, err error) {
+	rec, there, err := r.element(f)
+	if err != nil {
+		return false, err
+	}
+	r.passed = &f.Place
+	if !there {
+		return true, nil
+	}
+	r.found++
+	r.last.yielded = true
+	if h := f.Header.Incarnation; h != nil {
+		r.last.shown = h
+	}
+	return yield(Hit{Value: rec, Item: f.Kind, At: f.Place, next: Position{Start: f.SK}}), nil
 }
 
 // ahead returns the items of a page that have not been passed.
@@ -113,21 +132,24 @@ func (r *elementReader) ahead(items []item.Image) []item.Image {
 }
 
 // ask reads the roots of the entities that need it, before any of a page's items is yielded:
-// whose items do not all look alike, and whose items go on behind the page. again reports that
-// one went live so shortly before that the page may be older, or may have changed.
+// whose items do not all look alike, and whose items are read on behind the page. again reports
+// that one went live so shortly before that the page may be older, or may have changed.
 func (r *elementReader) ask(ctx context.Context, items []item.Image, more bool) (again bool, err error) {
 	var doubtful []*entity
+	wanted := 0
 	for i := range items {
 		f := &items[i]
 		if !r.wanted(f) {
 			continue
 		}
+		wanted++
 		e := r.entityOf(f)
 		if e.doubtful && !e.asked && !slices.Contains(doubtful, e) {
 			doubtful = append(doubtful, e)
 		}
 	}
-	if e := r.last; more && r.o.Limit == 0 && e != nil && !e.asked && !e.doubtful {
+	goesOn := more && (r.r.Limit == 0 || r.found+wanted < r.r.Limit)
+	if e := r.last; goesOn && e != nil && !e.asked && !e.doubtful {
 		doubtful = append(doubtful, e)
 	}
 	for _, e := range doubtful {
@@ -135,12 +157,15 @@ func (r *elementReader) ask(ctx context.Context, items []item.Image, more bool) 
 			return false, err
 		}
 		since := e.root.LiveSince()
-		e.again = e.root.Live() && (since.IsZero() && e.doubtful || staging.Young(since, r.began))
-		again = again || e.again
+		other := e.doubtful || e.incarnation != nil && !e.root.Is(e.incarnation)
+		if e.root.Live() && (since.IsZero() && other || staging.Young(since, r.began)) {
+			again, e.crossed = true, true
+		}
 	}
 	return again, nil
 }
 
+// askRoot reads an entity's root. What was yielded has to be of the same live incarnation.
 func (r *elementReader) askRoot(ctx context.Context, e *entity) error {
 	at, err := r.Engine.entity(e.identity)
 	if err != nil {
@@ -148,9 +173,15 @@ func (r *elementReader) askRoot(ctx context.Context, e *entity) error {
 	}
 	var t write.Tally
 	defer func() { r.add(&t) }()
-	e.root.Root, err = r.Protocol.ReadRoot(ctx, at, &t)
+	was := e.root
+	if e.root.Root, err = r.Protocol.ReadRoot(ctx, at, &t); err != nil {
+		return err
+	}
 	e.asked, e.root.Asked = true, true
-	return err
+	if e.shown != nil && !e.root.Is(e.shown) || e.yielded && was.Live() && !was.Same(&e.root) {
+		return r.Model.Errorf("%s was inserted or deleted while it was queried: query again", e.name)
+	}
+	return nil
 }
 
 // entityOf returns the entity of an item, and notes what the item tells of it.
@@ -163,7 +194,7 @@ func (r *elementReader) entityOf(f *item.Image) *entity {
 	name := r.Model.EntityName(identity)
 	e := r.entities[name]
 	if e == nil {
-		e = &entity{identity: identity}
+		e = &entity{name: name, identity: identity}
 		r.entities[name] = e
 	}
 	if e.incarnation == nil {

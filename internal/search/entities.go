@@ -37,6 +37,7 @@ type entityReader struct {
 	// bare reports that some item's key is the prefix itself.
 	bare  bool
 	yield func(Hit) bool
+	found int
 }
 
 // entities searches for entities.
@@ -98,7 +99,11 @@ func (r *entityReader) emit(ctx context.Context, over func(*group) bool) (more b
 		if err != nil {
 			return false, err
 		}
-		if v != nil && !r.yield(Hit{Value: v, At: g.at, next: r.behind(g)}) {
+		if v == nil {
+			continue
+		}
+		r.found++
+		if !r.yield(Hit{Value: v, At: g.at, next: r.behind(g)}) || r.found == r.r.Limit {
 			return false, nil
 		}
 	}

@@ -83,9 +83,6 @@ type Search struct {
 	o  read.Options
 	u  *read.Usage
 	at *Position // where it begins, nil for the beginning
-	// verify returns an error where what was yielded may be a part of something; nil for
-	// nothing to verify.
-	verify func(context.Context) error
 }
 
 // New returns the search for a request, checked. What it takes is added to u.
@@ -161,7 +158,8 @@ func (x *Search) Single(what string) error {
 	return nil
 }
 
-// Hits runs the search. With each hit it calls yield, which returns false to end it.
+// Hits runs the search. With each hit it calls yield, which returns false to end it; it ends at
+// its limit by itself.
 func (x *Search) Hits(ctx context.Context, yield func(Hit) bool) error {
 	return x.hits(ctx, yield, func(read.Page) bool { return true })
 }
@@ -177,11 +175,10 @@ func (x *Search) hits(ctx context.Context, yield func(Hit) bool, pageEnd func(re
 // Page returns the hits of one page, and the cursor behind them.
 func (x *Search) Page(ctx context.Context) (hits []Hit, cursor string, err error) {
 	var next *Position
-	full := false
 	err = x.hits(ctx, func(h Hit) bool {
 		hits = append(hits, h)
-		next, full = &h.next, len(hits) == x.r.Limit
-		return !full
+		next = &h.next
+		return true
 	}, func(p read.Page) bool {
 		switch {
 		case !p.More:
@@ -194,9 +191,6 @@ func (x *Search) Page(ctx context.Context) (hits []Hit, cursor string, err error
 		}
 		return true
 	})
-	if err == nil && x.verify != nil && next != nil { // it ended before the last answer
-		err = x.verify(ctx)
-	}
 	if err != nil || next == nil {
 		return hits, "", err
 	}

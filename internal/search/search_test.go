@@ -205,19 +205,28 @@ func TestElements(t *testing.T) {
 		{"nothing", []Answer{Page("")}, 0, "q", ""},
 		{
 			"alike, on two pages",
-			[]Answer{Page("LINE#a", line("a", of("x"))), head(of("x")), Page("", line("b", of("x")))},
+			[]Answer{Page("LINE#a", line("a", of("x"))), head(of("x")), Page("", line("b", of("x"))), head(of("x"))},
 			0,
-			"qRq", "a b",
+			"qRqR", "a b",
 		},
 		{
-			"inserted again between two pages",
-			[]Answer{Page("LINE#a", line("a", of("x"))), head(of("x")), Page("", line("b", of("y")))},
+			"a leftover on the second page",
+			[]Answer{Page("LINE#a", line("a", of("x"))), head(of("x")), Page("", line("b", of("y"))), head(of("x"))},
 			0,
-			"qRq", "a",
+			"qRqR", "a",
+		},
+		{
+			"inserted again behind the first page",
+			[]Answer{
+				Page("LINE#a", line("a", of("x"))), head(of("y")),
+				Page("LINE#b", line("a", of("y")), line("b", of("y"))), Page("", line("c", of("y"))), head(of("y")),
+			},
+			0,
+			"qRQQR", "a b c",
 		},
 		{
 			"two pages of an entity that is gone",
-			[]Answer{Page("LINE#a", line("a", of("x"))), head(nil), Page("", line("b", nil), line("c", of("x")))},
+			[]Answer{Page("LINE#a", line("a", of("x"))), Stored(nil), Page("", line("b", nil), line("c", of("x")))},
 			0,
 			"qRq", "b",
 		},
@@ -245,30 +254,44 @@ func TestElements(t *testing.T) {
 		{
 			"mixed from the second page on, which was asked for",
 			[]Answer{
-				Page("LINE#a", line("a", of("x"))), head(live("x", false)), Page("", line("b", of("y")), line("c", marked("x"))),
+				Page("LINE#a", line("a", of("x"))), head(live("x", false)), Page("", line("b", of("y")), line("c", marked("x"))), head(live("x", false)),
 			},
 			0,
-			"qRq", "a c",
+			"qRqR", "a c",
 		},
 		{
-			"with a limit, mixed when some have been yielded",
-			[]Answer{
-				Page("LINE#b", line("a", of("x")), line("b", of("x"))), Page("LINE#c", line("c", of("y"))), head(of("y")),
-				Page("LINE#b", line("a", of("x")), line("b", of("x"))), Page("", line("b2", of("y")), line("c", of("y"))),
-				head(of("y")),
-			},
+			"with a limit that the page reaches",
+			[]Answer{Page("LINE#b", line("a", of("x")), line("b", of("x")))},
+			2,
+			"q", "a b",
+		},
+		{
+			"with a limit, inserted again when some have been yielded",
+			[]Answer{Page("LINE#b", line("a", of("x")), line("b", of("x"))), head(of("x")), Page("LINE#c", line("c", of("y"))), Page("", line("d", of("y"))), head(of("y"))},
 			5,
-			"qqRQQR", "a b b2 c",
+			"qRqqR", "a b; was inserted or deleted while it was queried",
 		},
 		{
-			"with a limit, staged when some have been yielded",
+			"with a limit that the second page reaches, inserted again then",
+			[]Answer{Page("LINE#b", line("a", of("x")), line("b", of("x"))), head(of("x")), Page("LINE#c", line("c", of("x"))), head(of("y"))},
+			3,
+			"qRqR", "a b c; was inserted or deleted while it was queried",
+		},
+		{
+			"with a limit, deleted when some have been yielded",
+			[]Answer{Page("LINE#b", line("a", marked("x")), line("b", marked("x"))), head(live("x", false)), Page(""), Stored(nil)},
+			5,
+			"qRqR", "a b; was inserted or deleted while it was queried",
+		},
+		{
+			"with a limit, live just now",
 			[]Answer{
-				Page("LINE#b", line("a", of("x")), line("b", of("x"))), Page("", line("c", marked("x"))), head(live("x", true)),
+				Page("LINE#b", line("a", of("x")), line("b", of("x"))), head(live("x", true)),
 				Page("", line("a", of("x")), line("b", of("x")), line("bb", marked("x")), line("c", marked("x"))),
 				head(live("x", true)),
 			},
 			5,
-			"qqRQR", "a b bb c",
+			"qRQR", "a b bb c",
 		},
 	} {
 		client := &Client{Answers: c.answers}
@@ -287,7 +310,15 @@ func TestElements(t *testing.T) {
 			}
 			return true
 		})
-		if got := show(hits); err != nil || got != c.want || client.Reads() != c.reads || u.Requests != len(c.reads) {
+		got := show(hits)
+		if want, text, _ := strings.Cut(c.want, "; "); text != "" {
+			c.want = want
+			if err == nil || !strings.Contains(err.Error(), text) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			err = nil
+		}
+		if err != nil || got != c.want || client.Reads() != c.reads || u.Requests != len(c.reads) {
 			t.Errorf("%s: %s, with the reads %s, counted %d: %v", c.name, got, client.Reads(), u.Requests, err)
 		}
 	}
@@ -357,17 +388,17 @@ func TestPageReadAgain(t *testing.T) {
 		t.Fatalf("%q: %v", r.After, err)
 	}
 	client := &Client{Answers: []Answer{
-		Page("LINE#c", line("c", of("x"))), Page("", line("d", marked("x"))), head(live("x", true)),
+		Page("LINE#c", line("c", of("x"))), head(live("x", true)),
 		Page("LINE#c", line("c", of("x"))), Page("", line("d", marked("x"))), head(live("x", true)),
 	}}
 	if x, err = engine(m, client).New(r, &read.Usage{}); err != nil {
 		t.Fatal(err)
 	}
 	hits, _, err := x.Page(context.Background())
-	if err != nil || show(hits) != "c d" || client.Reads() != "qqRQQR" {
+	if err != nil || show(hits) != "c d" || client.Reads() != "qRQQR" {
 		t.Errorf("%s, with the reads %s: %v", show(hits), client.Reads(), err)
 	}
-	for _, i := range []int{0, 3} {
+	for _, i := range []int{0, 2} {
 		if in := client.Calls()[i].Input.(*dynamodb.QueryInput); Show(in.ExclusiveStartKey["SK"]) != "'LINE#b'" {
 			t.Errorf("the query %d begins behind %v", i, in.ExclusiveStartKey)
 		}
@@ -461,7 +492,15 @@ func TestEntitiesOfIncarnations(t *testing.T) {
 		}
 		var hits []search.Hit
 		err = x.Hits(context.Background(), func(h search.Hit) bool { hits = append(hits, h); return true })
-		if got := show(hits); err != nil || got != c.want || client.Reads() != c.reads || u.Requests != len(c.reads) {
+		got := show(hits)
+		if want, text, _ := strings.Cut(c.want, "; "); text != "" {
+			c.want = want
+			if err == nil || !strings.Contains(err.Error(), text) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			err = nil
+		}
+		if err != nil || got != c.want || client.Reads() != c.reads || u.Requests != len(c.reads) {
 			t.Errorf("%s: %s, with the reads %s, counted %d: %v", c.name, got, client.Reads(), u.Requests, err)
 		}
 	}
@@ -483,7 +522,7 @@ func TestPage(t *testing.T) {
 		{"an answer of nothing", 0, []Answer{Page("LINE#b")}, "", "LINE#b"},
 		{"the limit", 2, []Answer{Page("LINE#b", line("a", nil), line("b", nil))}, "a b", "LINE#b"},
 		{"less than the limit", 3, []Answer{Page("", line("a", nil))}, "a", ""},
-		{"several answers until the limit", 2, []Answer{Page("LINE#b", line("a", nil)), Page("LINE#d", line("c", nil))}, "a c", "LINE#c"},
+		{"several answers until the limit", 2, []Answer{Page("LINE#b", line("a", nil)), head(nil), Page("LINE#d", line("c", nil)), head(nil)}, "a c", "LINE#c"},
 	} {
 		r := lines(m)
 		r.Limit = c.limit

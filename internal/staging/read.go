@@ -46,6 +46,11 @@ func (r *Reading) Live() bool { return isLive(r.Root) }
 // Same reports whether two roots that were seen are of one live incarnation.
 func (r *Reading) Same(o *Reading) bool { return sameEntity(r.Root, o.Root) }
 
+// Is reports whether the root was seen live, and of an incarnation.
+func (r *Reading) Is(incarnation types.AttributeValue) bool {
+	return isLive(r.Root) && isOf(r.Root, incarnation)
+}
+
 // LiveSince is described at Live.
 func (r *Reading) LiveSince() time.Time {
 	if r.Root == nil {
