@@ -48,16 +48,16 @@ func ItemFromJSON(text []byte) (Item, error) {
 	return item, nil
 }
 
-// ItemsFromJSON reads the items of a file: one item, or the output of a scan or query of a
-// table (aws dynamodb scan --table-name ...), which has them under "Items".
+// ItemsFromJSON reads the items of a file: one item, or the output of a read of a table (aws
+// dynamodb scan --table-name ...), which has them under "Items", "Item" or "Responses".
 func ItemsFromJSON(text []byte) ([]Item, error) {
-	var scan struct{ Items []json.RawMessage }
-	if err := json.Unmarshal(text, &scan); err != nil || scan.Items == nil {
+	raw, ok := answered(text)
+	if !ok {
 		item, err := ItemFromJSON(text)
 		return []Item{item}, err
 	}
 	var out []Item
-	for i, raw := range scan.Items {
+	for i, raw := range raw {
 		item, err := ItemFromJSON(raw)
 		if err != nil {
 			return nil, fmt.Errorf("item %d: %w", i, err)
@@ -65,6 +65,46 @@ func ItemsFromJSON(text []byte) ([]Item, error) {
 		out = append(out, item)
 	}
 	return out, nil
+}
+
+// answered returns the items in the output of a read, ok is false for anything else: a document
+// may have an attribute of that name.
+func answered(text []byte) (items []json.RawMessage, ok bool) {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(text, &all) != nil {
+		return nil, false
+	}
+	for name, raw := range all {
+		var one json.RawMessage
+		var tables map[string][]json.RawMessage
+		var err error
+		switch name {
+		case "Item":
+			err = json.Unmarshal(raw, &one)
+			items = append(items, one)
+		case "Items":
+			err = json.Unmarshal(raw, &items)
+			ok = true
+		case "Responses":
+			err = json.Unmarshal(raw, &tables)
+			for _, table := range slices.Sorted(maps.Keys(tables)) {
+				items = append(items, tables[table]...)
+			}
+		case "Count", "ScannedCount", "LastEvaluatedKey", "ConsumedCapacity", "NextToken", "UnprocessedKeys", "ResponseMetadata":
+		default:
+			return nil, false
+		}
+		if err != nil {
+			return nil, false
+		}
+	}
+	for _, raw := range items {
+		var m map[string]any
+		if json.Unmarshal(raw, &m) != nil || !typed(m) {
+			return nil, false
+		}
+	}
+	return items, ok || len(items) > 0
 }
 
 var typeNames = []string{"S", "N", "B", "BOOL", "NULL", "L", "M", "SS", "NS", "BS"}

@@ -54,13 +54,22 @@ func (c *command) costFlags(name string, args []string, least, most int, more fu
 	if more != nil {
 		more(f)
 	}
-	if err := parse(f, args); err != nil {
-		return nil, false, err
+	for { // flags may stand behind files
+		if err := parse(f, args); err != nil {
+			return nil, false, err
+		}
+		if f.NArg() == 0 {
+			break
+		}
+		files, args = append(files, f.Arg(0)), f.Args()[1:]
 	}
-	if f.NArg() < least || f.NArg() > most {
-		return nil, false, fmt.Errorf("cost %s takes %s: %s", name, counted(least, most), strings.Join(f.Args(), " "))
+	switch {
+	case len(files) == 0 && least > 0:
+		return nil, false, fmt.Errorf("cost %s takes %s, and none is given", name, counted(least, most))
+	case len(files) < least, len(files) > most:
+		return nil, false, fmt.Errorf("cost %s takes %s: %s", name, counted(least, most), strings.Join(files, " "))
 	}
-	return f.Args(), *j, nil
+	return files, *j, nil
 }
 
 func counted(least, most int) string {

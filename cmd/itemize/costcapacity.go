@@ -25,7 +25,12 @@ func (a *capacityAsked) flags(f *flag.FlagSet) {
 	f.Float64Var(&a.skew, "skew", 0, "how uneven the keys are: the key of rank k gets a share of 1/k^skew")
 	f.IntVar(&a.items, "items", 0, "number of items to load, for -in")
 	f.IntVar(&a.bytes, "bytes", 1024, "their size")
-	f.DurationVar(&a.in, "in", 0, "time to load them in: 30m")
+	f.Func("in", "`time` to load them in: 30m", func(text string) (err error) {
+		if a.in, err = time.ParseDuration(text); err != nil || a.in <= 0 {
+			return errors.New("give a time with its unit, such as 30m or 2h")
+		}
+		return nil
+	})
 }
 
 // capacityAnswer is what it answers.
@@ -44,6 +49,14 @@ func (a *capacityAsked) check() error {
 	}
 	if a.share != 0 && a.keys != 0 {
 		errs = append(errs, errors.New("-share and -keys: give the busiest key's share, or the keys that it follows from"))
+	}
+	for name, v := range map[string]float64{"size": a.size, "rcu": a.rcu, "wcu": a.wcu} {
+		if v < 0 {
+			errs = append(errs, fmt.Errorf("-%s %v: give 0 or more", name, v))
+		}
+	}
+	if a.items != 0 && a.in == 0 {
+		errs = append(errs, errors.New("-items without -in: say in what time to load them, such as -in 30m"))
 	}
 	if a.in != 0 && a.items == 0 {
 		errs = append(errs, errors.New("-in without -items: say how many items to load"))

@@ -37,10 +37,8 @@ func (c *command) workload(path string) (workload, error) {
 		return workload{}, fmt.Errorf("%s is no workload: %w (itemize cost measure -json FILE... begins one)", path, err)
 	}
 	w := workload{Workload: f.Workload, layouts: f.Layouts}
-	for i := range w.layouts {
-		if w.layouts[i].Name == "" {
-			w.layouts[i].Name = fmt.Sprint("layout ", i+1)
-		}
+	if err := errors.Join(named(w), timed(b)); err != nil {
+		return workload{}, fmt.Errorf("%s: %w", path, err)
 	}
 	if w.prices, w.basis, err = prices(f.Prices); err != nil {
 		return workload{}, fmt.Errorf("%s: prices: %w", path, err)
@@ -49,6 +47,41 @@ func (c *command) workload(path string) (workload, error) {
 		return workload{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return w, nil
+}
+
+// named gives layouts without a name one, and refuses two of one name.
+func named(w workload) error {
+	seen := map[string]bool{w.Monolith().Name: true, w.Single().Name: true}
+	for i := range w.layouts {
+		l := &w.layouts[i]
+		if l.Name == "" {
+			l.Name = fmt.Sprint("layout ", i+1)
+		}
+		if seen[l.Name] {
+			return fmt.Errorf("two layouts have the name %q, with those that are always shown: give one another", l.Name)
+		}
+		seen[l.Name] = true
+	}
+	return nil
+}
+
+// timed refuses operations that do not say how often they are done.
+func timed(text []byte) error {
+	var f struct {
+		Operations []struct {
+			Name     string
+			PerMonth *float64
+		}
+	}
+	if err := json.Unmarshal(text, &f); err != nil {
+		return err
+	}
+	for _, op := range f.Operations {
+		if op.PerMonth == nil {
+			return fmt.Errorf("the operation %q does not say how often it is done to a document in a month: give it perMonth", op.Name)
+		}
+	}
+	return nil
 }
 
 // decode reads one JSON value, which is all there is, and has no unknown fields.
@@ -255,7 +288,10 @@ func (c *command) costAdvise(args []string) error {
 		return fmt.Errorf("%s: %w", files[0], err)
 	}
 	if asJSON {
-		return c.printJSON(a)
+		return c.printJSON(struct {
+			*cost.Advice
+			Tags string `json:"tags"`
+		}{a, a.Best.Layout.Tags()})
 	}
 	layouts, err := w.Forecast(w.prices, append([]cost.Layout{w.Monolith()}, w.layouts...)...)
 	if err != nil {

@@ -16,7 +16,14 @@ func (c *command) readItem(path string) (cost.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cost.ItemFromJSON(b)
+	items, err := cost.ItemsFromJSON(b)
+	if err == nil && len(items) != 1 {
+		err = fmt.Errorf("it holds %s, and this is about one: give that alone, or see all with itemize cost measure", plural(len(items), "item"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return items[0], nil
 }
 
 // inFile adds the file to an error, unless the system did.
@@ -81,7 +88,10 @@ func (c *command) costPlan(args []string) error {
 			return inFile(f, err)
 		}
 	}
-	t := keyed(key, items[0], items[1])
+	t, err := keyed(key, items[0], items[1])
+	if err != nil {
+		return err
+	}
 	if err := t.CheckWrite(items[0], items[1]); err != nil {
 		return fmt.Errorf("%s and %s: %w; -key names other attributes", files[0], files[1], err)
 	}
@@ -89,14 +99,17 @@ func (c *command) costPlan(args []string) error {
 }
 
 // keyed returns a table with the key attributes that are named, or that the items have.
-func keyed(names string, items ...cost.Item) cost.Table {
+func keyed(names string, items ...cost.Item) (cost.Table, error) {
 	has := func(name string) bool {
 		return slices.ContainsFunc(items, func(it cost.Item) bool { return it[name] != nil })
 	}
 	var t cost.Table
 	if names != "" {
-		t.Hash, t.Range, _ = strings.Cut(names, ",")
-		return t
+		hash, sort, two := strings.Cut(names, ",")
+		if t.Hash, t.Range = strings.TrimSpace(hash), strings.TrimSpace(sort); t.Hash == "" || two && t.Range == "" {
+			return t, fmt.Errorf("-key %q: give the name of the partition key, or of both: PK,SK", names)
+		}
+		return t, nil
 	}
 	for _, pair := range [][2]string{{"PK", "SK"}, {"pk", "sk"}} {
 		if t.Hash == "" && has(pair[0]) {
@@ -106,7 +119,7 @@ func keyed(names string, items ...cost.Item) cost.Table {
 			t.Range = pair[1]
 		}
 	}
-	return t
+	return t, nil
 }
 
 func (c *command) showPlan(t cost.Table, old, new cost.Item, asJSON bool) error {
@@ -149,7 +162,7 @@ func (c *command) costMeasure(args []string) error {
 		}
 		items = append(items, all...)
 	}
-	w := cost.Workload{Attributes: cost.Measure(items...), Operations: []cost.Operation{}}
+	w := cost.Workload{Attributes: append([]cost.Attribute{}, cost.Measure(items...)...), Operations: []cost.Operation{}}
 	if asJSON {
 		return c.printJSON(w)
 	}
