@@ -114,7 +114,7 @@ func TestOptionsThatContradict(t *testing.T) {
 	receipt, err = users.Save(ctx, e, mapper.Staged())
 	wantError(t, receipt, err, "mapper_test.user: Staged is for inserts and deletes: save without it, or with Independent")
 	receipt, err = users.Delete(ctx, e, mapper.CheckLoaded())
-	wantError(t, receipt, err, "mapper_test.user: Move and CheckLoaded mean nothing for a delete: leave them out")
+	wantError(t, receipt, err, "mapper_test.user: CheckLoaded means nothing for a delete, which requires all that it deletes to be as it was: leave it out")
 	receipt, err = users.Delete(ctx, users.Key("1").Prefix("U#Address#"), mapper.Staged())
 	wantError(t, receipt, err, "mapper_test.user: Staged deletes a whole entity: select it by its key")
 	receipt, err = users.Delete(ctx, users.Key("1").Prefix("U#"))

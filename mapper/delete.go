@@ -69,8 +69,10 @@ func (g *engine) deletable(s writeSettings) error {
 		return g.model.Errorf("Staged and ExactlyOnce exclude each other: choose one")
 	case s.staged && !g.model.Reserved.Versions():
 		return g.model.Errorf("Staged needs versions, which the model does without (noversion): delete with Independent, or let its items have versions")
-	case s.move, s.checkLoaded:
-		return g.model.Errorf("Move and CheckLoaded mean nothing for a delete: leave them out")
+	case s.move:
+		return g.model.Errorf("Move means nothing for a delete: leave it out")
+	case s.checkLoaded:
+		return g.model.Errorf("CheckLoaded means nothing for a delete, which requires all that it deletes to be as it was: leave it out")
 	}
 	return nil
 }

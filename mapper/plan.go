@@ -35,6 +35,9 @@ type ItemPlan struct {
 	// OldBytes and NewBytes are the item's sizes before and after, 0 for none.
 	OldBytes int `json:"oldBytes"`
 	NewBytes int `json:"newBytes"`
+	// Unread reports that the item is written without being read: NewBytes is the least that
+	// an update leaves, and OldBytes is not known.
+	Unread bool `json:"unread,omitempty"`
 	// WCU is what the write costs, in the table.
 	WCU cost.Units `json:"wcu"`
 }
@@ -154,6 +157,10 @@ func (it ItemPlan) keys() string { return strings.TrimSuffix(it.Partition+" "+it
 
 func sizes(it ItemPlan) string {
 	switch {
+	case it.Unread && it.NewBytes == 0:
+		return "not read"
+	case it.Unread:
+		return strconv.Itoa(it.NewBytes) + " B or more"
 	case it.Kind == KindCheck:
 		return strconv.Itoa(it.OldBytes) + " B"
 	case it.OldBytes == 0:
@@ -251,7 +258,7 @@ func (r *Receipt) String() string {
 // charged shows what was predicted, and what was reported. Where the one is not within the
 // other, it says which is whose.
 func (r *Receipt) charged(b *strings.Builder) {
-	reads := r.RCU.Max > 0 || r.Consumed.RCU > 0
+	reads := r.RCU.Max > 0 || r.Consumed.RCU > 0 || r.Mode == ModeRead
 	writes := r.wcu.Max > 0 || r.Consumed.WCU > 0 || !reads
 	predicted := kinds(writes, reads, r.wcu, r.RCU)
 	consumed := kinds(writes, reads, cost.Exactly(r.Consumed.WCU), cost.Exactly(r.Consumed.RCU))

@@ -59,7 +59,7 @@ func modeOf(requests, items int) Mode {
 func describe(r *write.Request, wcu cost.Units) ItemPlan {
 	return ItemPlan{
 		Kind: Kind(r.Kind), Key: keyOf(r.Place), Field: r.Field, Attributes: r.Attributes(),
-		OldBytes: r.OldSize, NewBytes: r.NewSize, WCU: wcu,
+		OldBytes: r.OldSize, NewBytes: r.NewSize, Unread: r.Unread && r.Kind != write.Put, WCU: wcu,
 	}
 }
 

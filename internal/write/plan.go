@@ -185,6 +185,8 @@ func tooMany(all []*Request, c Choice) error {
 		cure = "delete with Independent, one by one, or in parts"
 	case c.ExactlyOnce && c.Steps != nil:
 		cure = "insert without ExactlyOnce, which stages it, or with Independent, one by one"
+	case c.Move && !all[0].Reserved.Versions():
+		cure = "an entity moves at once, or not: insert a copy under the new key, one by one with Independent, and delete the old one"
 	case c.Move:
 		cure = "an entity moves at once, or not: insert a copy under the new key, with Staged, and delete the old one"
 	}
