@@ -394,8 +394,12 @@ func (c *cast[T]) saver(name string, parts int, options ...mapper.WriteOption) e
 	})
 }
 
-// joiner loads the parts, without the root, and adds one.
-func (c *cast[T]) joiner(name string, options ...mapper.WriteOption) explore.Actor {
+// joiner loads the parts, without the root, and adds one: checked only if the entity is there.
+func (c *cast[T]) joiner(name string, checked bool) explore.Actor {
+	var options []mapper.WriteOption
+	if checked {
+		options = append(options, mapper.CheckLoaded())
+	}
 	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
 		m, e := c.loadParts(ctx, name, n)
 		if e == nil {
@@ -410,7 +414,7 @@ func (c *cast[T]) joiner(name string, options ...mapper.WriteOption) explore.Act
 		}
 		v.Parts = append(v.Parts, part{"X" + name, name + ":added"})
 		e.Value = T(v)
-		o := c.adding(name, "X"+name, origin, false)
+		o := c.adding(name, adding{item: "X" + name, origin: origin, sure: checked})
 		_ = c.do(n, o, func() error {
 			_, err := m.Save(ctx, e, options...)
 			return err
@@ -418,20 +422,30 @@ func (c *cast[T]) joiner(name string, options ...mapper.WriteOption) explore.Act
 	})
 }
 
-// adding is the addition of an element to an entity, or to whichever is there. A blind one
-// may be seen with whatever entity comes.
-func (c *cast[T]) adding(name, item, origin string, blind bool) explore.Op {
-	value := name + ":added"
+// adding is the addition of an element to an entity.
+type adding struct {
+	item   string
+	origin string // of the entity, "" for whichever is there
+	// blind: nothing was read, and it may be seen with whatever entity comes. sure: it is
+	// refused where the entity is not there.
+	blind, sure bool
+}
+
+func (c *cast[T]) adding(name string, a adding) explore.Op {
+	item, value := a.item, name+":added"
 	add := func(w *explore.World, again bool) bool {
 		e := w.At(c.id)
+		other := e != nil && a.origin != "" && e.Origin != a.origin
 		switch {
-		case e != nil && origin != "" && e.Origin != origin:
+		case a.sure && (e == nil || other):
+			return again
+		case other:
 			w.Leave(c.id, item, value)
 		case e != nil && e.Items[item] == "":
 			w.Entities[c.id] = e.With(item, value)
 		case e != nil:
 			return again
-		case blind:
+		case a.blind:
 			w.Loosen(c.id, item, value)
 		default:
 			w.Leave(c.id, item, value)
@@ -443,19 +457,22 @@ func (c *cast[T]) adding(name, item, origin string, blind bool) explore.Op {
 		Apply: func(w *explore.World, _ []*explore.World) bool { return add(w, false) },
 		Echo: func(w *explore.World) {
 			add(w, true)
-			if blind {
+			if a.blind {
 				w.Loosen(c.id, item, value)
 			}
 		},
 	}
 }
 
-// adder adds a part without reading.
-func (c *cast[T]) adder(name, item string) explore.Actor {
+// adder adds a part without reading, sure only if the entity is there.
+func (c *cast[T]) adder(name, item string, sure bool) explore.Actor {
 	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
 		m := c.mapper(n)
 		p := mapper.NewElementsNode[T, part](c.node(m), 1).Add(part{item, name + ":added"})
-		_ = c.do(n, c.adding(name, item, "", true), func() error {
+		if sure {
+			p = p.IfEntityExists()
+		}
+		_ = c.do(n, c.adding(name, adding{item: item, blind: true, sure: sure}), func() error {
 			_, err := p.Exec(ctx, m)
 			return err
 		})

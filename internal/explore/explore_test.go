@@ -150,11 +150,15 @@ func (c *cast[T]) play(r role) explore.Actor {
 	case "save":
 		return c.saver(r.name, r.parts)
 	case "join":
-		return c.joiner(r.name)
+		return c.joiner(r.name, false)
+	case "join checked":
+		return c.joiner(r.name, true)
 	case "add":
-		return c.adder(r.name, "P0")
+		return c.adder(r.name, "P0", false)
 	case "add new":
-		return c.adder(r.name, "Y")
+		return c.adder(r.name, "Y", false)
+	case "add if there":
+		return c.adder(r.name, "Y", true)
 	case "patch":
 		return c.patcher(r.name, "P0")
 	case "delete parts":
@@ -229,7 +233,7 @@ func draw(r *rand.Rand) play {
 		p.Late = r.IntN(3)
 	}
 	kinds := []string{
-		"insert", "insert", "insert", "delete", "delete", "delete loaded", "save", "join", "add", "add new", "patch",
+		"insert", "insert", "insert", "delete", "delete", "delete loaded", "save", "join", "join checked", "add", "add new", "add if there", "patch",
 		"delete parts", "move", "read", "read parts", "query",
 	}
 	one := func(name string, kinds ...string) role {

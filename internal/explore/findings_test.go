@@ -140,7 +140,7 @@ func TestExploreInOrder(t *testing.T) {
 	l := newLab(t)
 	kinds := []role{
 		stagedInsert("", 1), insert("", 1), does("", "delete"), staged(does("", "delete")), staged(does("", "delete loaded")),
-		does("", "save"), does("", "join"), does("", "add"), does("", "patch"), does("", "delete parts"), does("", "move"),
+		does("", "save"), does("", "join"), does("", "add"), does("", "patch"), does("", "delete parts"), does("", "move"), does("", "join checked"), does("", "add if there"),
 		does("", "read"), does("", "query"),
 	}
 	end := time.Now().Add(duration(t, 2*time.Second))
