@@ -176,11 +176,8 @@ func (del *deleting) known(root *item.Image) error {
 func (del *deleting) plan() (*write.Plan, error) {
 	o := del.settings
 	c := write.Choice{Independent: o.independent, Staged: o.staged, ExactlyOnce: o.exactlyOnce, Delete: true}
-	switch {
-	case del.repeated():
+	if del.repeated() {
 		c.Independent, c.Staged, c.ExactlyOnce = false, true, false // it goes on as it was begun
-	case o.independent && del.Root != nil && !del.Root.Header.Live():
-		c.Independent, c.Staged = false, true // one by one, it would take items of what another is doing
 	}
 	if del.Selection.Whole && del.g.model.Reserved.Versions() {
 		c.Steps = del.steps

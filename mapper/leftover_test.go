@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/itemize/itemize/examples/wishlist/store"
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/mapper"
@@ -225,13 +228,9 @@ func TestIndependentDeleteOfAClaim(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	v := account{ID: "1", Counter: 1, Left: "a", Right: "b"}
 	a := newAccounts(t, table, atRequest("UpdateItem", 1, func() {
-		n := 0
+		var n atomic.Int32
 		b := newAccounts(t, table, &faulty{at: -1, late: func(r *http.Request) bool {
-			if operation(r) == "DeleteItem" {
-				n++
-				return n > 1
-			}
-			return false
+			return operation(r) == "DeleteItem" && n.Add(1) > 1
 		}}, 1)
 		_, _ = b.Delete(ctx, b.Key("1"), mapper.Independent())
 	}), 1)
@@ -362,5 +361,191 @@ func TestUnwatchedPatchRefused(t *testing.T) {
 	var unknown *mapper.OutcomeUnknownError
 	if !errors.As(err, &unknown) {
 		t.Errorf("a copy of it is on its way, and it says %v", err)
+	}
+}
+
+// An upsert meets the mark of the live entity's item; before it is sent again, the item is deleted:
+// it is made.
+func TestUpsertNotFound(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := newAccounts(t, table, &faulty{at: -1}, 1)
+	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Entries: []entry{{1, "a"}}}), mapper.Staged()))(t)
+	tr := atRequest("PutItem", 2, func() { must(clean.Delete(ctx, clean.Key("1").Item("ENTRY#0001")))(t) })
+	m := newAccounts(t, table, tr, 1)
+	_, err := mapper.NewElementsNode[account, entry](m.Key("1").Node, 3).Add(entry{1, "new"}).Upsert().Exec(ctx, m)
+	if err != nil {
+		t.Errorf("an upsert: %v %v", err, tr.log)
+	}
+}
+
+// The same of an update with Upsert.
+func TestUpsertUpdateNotFound(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := must(mapper.New[store.User](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	must(clean.Save(ctx, clean.New(store.User{ID: "1", Email: "e", Home: store.Address{City: "Oslo"}}), mapper.Staged()))(t)
+	tr := atRequest("UpdateItem", 2, func() { must(clean.Delete(ctx, clean.Key("1").Item("U#Address#Home")))(t) })
+	m := must(mapper.New[store.User](client(t, tr, 1), mapper.Table(table)))(t)
+	_, err := store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome")).Upsert().Exec(ctx, m)
+	if err != nil {
+		t.Errorf("an upsert: %v %v", err, tr.log)
+	}
+}
+
+// A patch without a condition meets the mark; before it is sent again the entity is inserted again.
+func TestPatchOfAnother(t *testing.T) {
+	ctx := context.Background()
+	for _, how := range []string{"insert", "patch"} {
+		table := enginetest.Table(t, "PK:S", "SK:S")
+		clean := newAccounts(t, table, &faulty{at: -1}, 1)
+		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Left: "a"}), mapper.Staged()))(t)
+		left := field.NewString("Left", "", func(v *account) *string { return &v.Left })
+		tr := atRequest("UpdateItem", 2, func() {
+			if how == "patch" {
+				must(clean.Delete(ctx, clean.Key("1").Item("LEFT")))(t)
+				must(mapper.NewEntityNode[account](clean.Key("1").Node).Patch(left.Set("B")).Upsert().Exec(ctx, clean))(t)
+				return
+			}
+			must(clean.Delete(ctx, clean.Key("1")))(t)
+			must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2, Left: "b"})))(t)
+		})
+		m := newAccounts(t, table, tr, 1)
+		_, err := mapper.NewEntityNode[account](m.Key("1").Node).Patch(left.Set("patched")).Exec(ctx, m)
+		if err != nil {
+			t.Errorf("%s: a patch without a condition, of an item that was there all the time: %v %v", how, err, tr.log)
+		}
+	}
+}
+
+// What is left over is removed by whoever removes it either way.
+func TestRemovalOverALeftover(t *testing.T) {
+	ctx := context.Background()
+	user := store.UserByID("1")
+	for name, p := range map[string]mapper.Patch[store.User]{
+		"field": user.Patch(store.UserFields.Home.Remove()).Upsert().Patch, "item": user.Home().Delete().Upsert(),
+	} {
+		table := enginetest.Table(t, "PK:S", "SK:S")
+		users := leaveHome(t, table)
+		must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t)
+		if _, err := p.Exec(ctx, users); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if left := newRaw(t, table).get("1", "U#Address#Home"); left != nil {
+			t.Errorf("%s: %v is left", name, left)
+		}
+	}
+}
+
+// A client that cannot be watched has the first copy of an increment, exactly once, on its way; the
+// second is refused because of the mark. It must not go round again, and be applied twice.
+func TestDeafExactlyOnceIncrement(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := must(mapper.New[tallied](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	v := tallied{ID: "1", Name: "live"}
+	v.Hits.N, v.Hits.Note = 10, "x"
+	must(clean.Save(ctx, clean.New(v), mapper.Staged()))(t)
+	hits := field.NewNumber("Hits.N", "", func(v *tallied) *int { return &v.Hits.N })
+	l := &losing{operation: "TransactWriteItems", lose: 1}
+	m := must(mapper.New[tallied](deaf{client(t, l.transport(), 2)}, mapper.Table(table)))(t)
+	_, err := mapper.NewEntityNode[tallied](m.Key("1").Node).Patch(hits.Increment(1)).Exec(ctx, m, mapper.ExactlyOnce())
+	e := must(clean.Load(ctx, clean.Key("1")))(t)
+	e.Value.Hits.Note = "B"
+	must(clean.Save(ctx, e))(t)
+	l.deliver(t)
+	got := must(clean.Load(ctx, clean.Key("1")))(t)
+	if err == nil && got.Value.Hits.N != 11 {
+		t.Errorf("acknowledged, and incremented to %d", got.Value.Hits.N)
+	}
+}
+
+// CheckLoaded with something new checks a root without an incarnation as well, and plans what a
+// large one costs.
+func TestCheckLoadedForeignRoot(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := newAccounts(t, table, &faulty{at: -1}, 1)
+	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": n("1")})
+	e := must(clean.Load(ctx, clean.Key("1").Prefix("ENTRY#"), mapper.Strong()))(t)
+	e.Value.Entries = append(e.Value.Entries, entry{2, "new"})
+	must(clean.Save(ctx, e, mapper.CheckLoaded()))(t)
+	if got := stored(t, clean, "1"); len(got.Entries) != 1 {
+		t.Errorf("%+v", got)
+	}
+	// and a root of some size
+	must(clean.Save(ctx, clean.New(account{ID: "2", Counter: 2}), mapper.Staged()))(t)
+	newRaw(t, table).set("ACCOUNT#2", "HEAD", "blob", s(strings.Repeat("x", 5000)))
+	e = must(clean.Load(ctx, clean.Key("2").Prefix("ENTRY#"), mapper.Strong()))(t)
+	e.Value.Entries = append(e.Value.Entries, entry{2, "new"})
+	plan := must(clean.Plan(e, mapper.CheckLoaded()))(t)
+	r := must(clean.Save(ctx, e, mapper.CheckLoaded()))(t)
+	if !plan.WCU.Contains(r.Consumed.WCU) || !r.WCU.Contains(r.Consumed.WCU) || !plan.RCU.Contains(r.Consumed.RCU) {
+		t.Errorf("%v\n%v", plan, r)
+	}
+}
+
+type heavy struct {
+	_     struct{} `ddb:"table=accounts"`
+	ID    string   `ddb:"pk=ACCOUNT#{ID}"`
+	Text  string   `ddb:"sk=HEAD"`
+	Parts []entry  `ddb:"sk=ENTRY#{N:04}"`
+}
+
+// An insert of more than a transaction crashes, whose root has just the size that the claim takes.
+// The mark of a staged delete does not fit it; one by one, as the error says, it can be deleted.
+func TestIndependentDeleteOfALargeClaim(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	v := heavy{ID: "1"}
+	for i := range 105 {
+		v.Parts = append(v.Parts, entry{i, "x"})
+	}
+	clean := must(mapper.New[heavy](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	size := 0
+	for n := 409_300; n < 409_600; n++ {
+		v.Text = strings.Repeat("x", n)
+		if _, err := clean.Plan(clean.New(v)); err != nil {
+			break
+		}
+		size = n
+	}
+	v.Text = strings.Repeat("x", size)
+	c := &crash{left: 106}
+	dying := must(mapper.New[heavy](client(t, c.transport(), 1), mapper.Table(table)))(t)
+	_, _ = dying.Save(ctx, dying.New(v))
+	if _, err := clean.Delete(ctx, clean.Key("1")); err == nil || !strings.Contains(err.Error(), "write with Independent") {
+		t.Errorf("without Independent: %v", err)
+	}
+	must(clean.Delete(ctx, clean.Key("1"), mapper.Independent()))(t)
+	if n := items(t, table, "1"); n > 0 {
+		t.Errorf("%d items are left", n)
+	}
+}
+
+type shelf struct {
+	_      struct{} `ddb:"table=shelf"`
+	ID     string   `ddb:"pk=R#{ID}"`
+	Region string   `ddb:"sk=HEAD"`
+	Stock  []entry  `ddb:"sk=S#{^Region}#{N:02}"`
+	Other  []entry  `ddb:"sk=O#{N:02}"`
+}
+
+// A move that leaves the root in place reads all of the entity to look back, as its plan says.
+func TestMovePlan(t *testing.T) {
+	ctx := context.Background()
+	m := newMapper[shelf](t, "PK:S", "SK:S")
+	v := shelf{ID: "1", Region: "eu", Stock: []entry{{1, "x"}}}
+	for i := range 8 {
+		v.Other = append(v.Other, entry{i, strings.Repeat("x", 390_000)})
+	}
+	e := m.New(v)
+	must(m.Save(ctx, e))(t)
+	e = must(m.Load(ctx, m.Key("1")))(t)
+	e.Value.Region = "us"
+	plan := must(m.Plan(e, mapper.Move()))(t)
+	r := must(m.Save(ctx, e, mapper.Move()))(t)
+	if !plan.RCU.Contains(r.Consumed.RCU) {
+		t.Errorf("planned %v, %d requests\n%v %d", plan.RCU, plan.Requests(), r.Consumed, r.Requests())
 	}
 }

@@ -144,7 +144,9 @@ func (m *Mapper[T]) Plan(e *Entity[T], options ...WriteOption) (*Plan, error) {
 	}
 	out := m.engine.planOf(p)
 	out.Alternatives = alternatives(p, e.state, d)
-	m.engine.planReads(d, out)
+	if err := m.engine.planReads(e.state, d, out); err != nil {
+		return nil, err
+	}
 	return out, nil
 }
 

@@ -87,9 +87,9 @@ func (x *patching) send(ctx context.Context, t *tally) error {
 
 // harmless reports whether the patch may go round again after a refusal which, as far as one
 // knows of a client that cannot be watched, an earlier copy of it explains: what stands in its
-// way is not what that copy would have put.
+// way is not what that copy would have put, and that it is applied twice does no harm.
 func (x *patching) harmless(o *write.Outcome, stray []int) bool {
-	return o.Assumed && len(stray) > 0 && !x.Replaces(stray)
+	return o.Assumed && len(stray) > 0 && !x.Replaces(stray) && !x.exactlyOnce && !x.Counts()
 }
 
 // reckon finds out what became of the staged insert that items came with. Those of the

@@ -87,29 +87,32 @@ func (g *engine) rehearseOn(images []item.Image, sel selection.Selection, reads 
 
 // planReads adds what a save reads: the root, where nothing that was loaded tells the
 // incarnation of an entity to which something is added, and the old key of one that moves.
-func (g *engine) planReads(d *change.Diff, out *Plan) {
+func (g *engine) planReads(s *state, d *change.Diff, out *Plan) error {
 	if d.Untold {
 		root := cost.Units{Min: 1, Expected: cost.ReadUnits(g.typical.item(g.model.Root())), Max: cost.ReadUnits(cost.MaxItem), If: "the root is larger"}
 		out.RCU, out.requests = out.RCU.Add(root), out.requests+1
 	}
 	if d.Moves && len(d.Changes) > 0 {
-		parts := selection.Entity(g.model.Schema, g.model.Identity(d.Old)).Parts
-		for _, p := range parts {
-			out.RCU, out.requests = out.RCU.Add(g.lookBackUnits(d, p.Table)), out.requests+1
-		}
-		if d.RootMoves && len(parts) > 1 { // and the root, which is not there
-			out.RCU, out.requests = out.RCU.Add(cost.Exactly(1)), out.requests+1
-		}
+		return g.planLookBack(s, d, out)
 	}
+	return nil
 }
 
-// lookBackUnits returns the units of looking for what is left behind in a table after a move.
-func (g *engine) lookBackUnits(d *change.Diff, table int) cost.Units {
-	u := cost.Units{Min: 1, Expected: 1, Max: cost.ReadUnits(cost.MaxPage + cost.MaxItem), If: "something was added under the old key"}
+// planLookBack adds looking for what is left behind after a move: of a root that moves nothing
+// is there, else the rest of the entity.
+func (g *engine) planLookBack(s *state, d *change.Diff, out *Plan) error {
+	var images []item.Image
 	if !d.RootMoves {
-		u.Expected = min(cost.ReadUnits(g.typical.entity(table)), u.Max)
+		images = s.Images()
 	}
-	return u
+	sel := selection.Entity(g.model.Schema, g.model.Identity(d.Old))
+	look, err := g.rehearseOn(images, sel, remains)
+	if err != nil {
+		return err
+	}
+	added := cost.Units{Max: float64(len(sel.Parts)) * cost.ReadUnits(cost.MaxPage+cost.MaxItem), If: "something was added under the old key"}
+	out.RCU, out.requests = out.RCU.Add(look.RCU).Add(added), out.requests+look.requests
+	return nil
 }
 
 // consistency is what a read costs of the units of a strong one.

@@ -96,6 +96,9 @@ func (g *engine) refusal(s *state, keyFields []key.Value, o *write.Outcome) erro
 		}
 		e.Items = append(e.Items, ItemConflict{Key: keyOf(r.Place), Field: r.Field, Conflict: conflictOf(r, o.Stored[i])})
 		rootExists = rootExists || r.Root && r.New
+		if r.Kind == write.Check && r.Unread && len(o.Stored[i]) > 0 && r.Reserved.Header(o.Stored[i]).Live() {
+			e.pending = "what was loaded is not of the entity that is there, but of one that was deleted since, or left over from one: load it by its key"
+		}
 	}
 	if rootExists {
 		return &existsError{g.model.EntityName(keyFields), e}

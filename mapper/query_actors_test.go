@@ -8,11 +8,14 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/modeltest/models"
+	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -181,18 +184,277 @@ func TestQueryWithALimitReadAgain(t *testing.T) {
 	}
 	must(clean.Save(ctx, clean.New(v), mapper.Staged()))(t)
 	reader := newAccounts(t, table, atRequest("Query", 2, func() {
-		gone := 0
+		var gone atomic.Int32
 		dying := newAccounts(t, table, &faulty{at: -1, late: func(r *http.Request) bool {
-			if operation(r) == "DeleteItem" {
-				gone++
-				return gone > 2
-			}
-			return false
+			return operation(r) == "DeleteItem" && gone.Add(1) > 2
 		}}, 1)
 		_, _ = dying.Delete(ctx, dying.Key("1"), mapper.Staged())
 	}), 1)
 	got, err := query.Of[entry](reader.Key("1").Prefix("ENTRY#")).Limit(4).Slice(ctx, reader, mapper.Strong())
 	if err == nil && len(got) > 0 && !slices.Equal(got, v.Entries[:4]) {
 		t.Errorf("not the first of the entity: %v", got)
+	}
+}
+
+var textOfEntry = field.NewString("Text", "", func(v *entry) *string { return &v.Text })
+
+func six(id, text string) account {
+	v := account{ID: id, Counter: 1}
+	for i := range 6 {
+		v.Entries = append(v.Entries, entry{i + 1, text})
+	}
+	return v
+}
+
+// The first page holds nothing that passes the filter; the entity is deleted and inserted again;
+// the second page holds the second half of the new one.
+func TestFilterTorn(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := newAccounts(t, table, &faulty{at: -1}, 1)
+	must(clean.Save(ctx, clean.New(six("1", "old"))))(t)
+	tr := smallPages(3, 2, func() {
+		must(clean.Delete(ctx, clean.Key("1")))(t)
+		must(clean.Save(ctx, clean.New(six("1", "new"))))(t)
+	})
+	m := newAccounts(t, table, tr, 1)
+	got, err := query.Of[entry](m.Key("1").Prefix("ENTRY#")).Filter(textOfEntry.Equal("new")).Slice(ctx, m, mapper.Strong())
+	if err == nil && len(got) != 0 && len(got) != 6 {
+		t.Errorf("torn: %v (%v)", got, tr.log)
+	}
+}
+
+// The same with items on the first page that match no template.
+func TestUnknownTorn(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := newAccounts(t, table, &faulty{at: -1}, 1)
+	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
+	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0003#note"), "x": s("foreign")})
+	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0009#note"), "x": s("foreign")})
+	tr := smallPages(1, 2, func() {
+		must(clean.Delete(ctx, clean.Key("1")))(t)
+		must(clean.Save(ctx, clean.New(six("1", "new"))))(t)
+	})
+	m := newAccounts(t, table, tr, 1)
+	got, err := query.Of[entry](m.Key("1").Prefix("ENTRY#")).Slice(ctx, m, mapper.Strong())
+	if err == nil && len(got) != 0 && len(got) != 6 {
+		t.Errorf("torn: %v (%v)", got, tr.log)
+	}
+}
+
+// The first page holds elements that patches have added, which carry no incarnation. Before the
+// root is read the entity is deleted and inserted again.
+func TestPatchedElementsTorn(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := newAccounts(t, table, &faulty{at: -1}, 1)
+	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
+	node := mapper.NewElementsNode[account, entry](clean.Key("1").Node, 3)
+	for i := range 6 {
+		must(node.Add(entry{i + 1, "old"}).Exec(ctx, clean))(t)
+	}
+	tr := smallPages(3, 2, func() {
+		must(clean.Delete(ctx, clean.Key("1")))(t)
+		must(clean.Save(ctx, clean.New(six("1", "new"))))(t)
+	})
+	m := newAccounts(t, table, tr, 1)
+	got, err := query.Of[entry](m.Key("1").Prefix("ENTRY#")).Slice(ctx, m, mapper.Strong())
+	if err == nil && len(got) > 0 && (got[0].Text != got[len(got)-1].Text || len(got) != 6) {
+		t.Errorf("torn: %v (%v)", got, tr.log)
+	}
+}
+
+type twolists struct {
+	_    struct{} `ddb:"table=twolists"`
+	ID   string   `ddb:"pk=T#{ID}"`
+	Name string   `ddb:"sk=HEAD"`
+	Xs   []entry  `ddb:"sk=X#{N:04}"`
+	Ws   []entry  `ddb:"sk=W#{N:04}"`
+}
+
+// Two ranges are merged: X# is read first, then W#, whose keys come first. Between the two the
+// entity is deleted and inserted again.
+func TestJoinTorn(t *testing.T) {
+	ctx := context.Background()
+	for _, staged := range []bool{false, true} {
+		table := enginetest.Table(t, "PK:S", "SK:S")
+		clean := must(mapper.New[twolists](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+		v := func(text string) twolists {
+			return twolists{ID: "1", Name: text, Xs: []entry{{1, text}, {2, text}}, Ws: []entry{{1, text}, {2, text}}}
+		}
+		must(clean.Save(ctx, clean.New(v("old"))))(t)
+		tr := atRequest("Query", 2, func() {
+			must(clean.Delete(ctx, clean.Key("1")))(t)
+			must(clean.Save(ctx, clean.New(v("new")), staging(staged)...))(t)
+		})
+		m := must(mapper.New[twolists](client(t, tr, 1), mapper.Table(table)))(t)
+		k := m.Key("1")
+		got, err := query.Of[entry](query.Join(k.Prefix("X#"), k.Prefix("W#"))).Slice(ctx, m, mapper.Strong())
+		if err == nil && len(got) > 0 && (got[0].Text != got[len(got)-1].Text || len(got) != 4) {
+			t.Errorf("staged %v: torn: %v (%v)", staged, got, tr.log)
+		}
+	}
+}
+
+// The same where the range that is read first held nothing of the old entity.
+func TestJoinTornEmpty(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := must(mapper.New[twolists](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	must(clean.Save(ctx, clean.New(twolists{ID: "1", Name: "old"})))(t)
+	tr := atRequest("Query", 2, func() {
+		must(clean.Delete(ctx, clean.Key("1")))(t)
+		must(clean.Save(ctx, clean.New(twolists{ID: "1", Name: "new", Xs: []entry{{1, "x"}}, Ws: []entry{{1, "w"}}})))(t)
+	})
+	m := must(mapper.New[twolists](client(t, tr, 1), mapper.Table(table)))(t)
+	k := m.Key("1")
+	got, err := query.Of[entry](query.Join(k.Prefix("X#"), k.Prefix("W#"))).Slice(ctx, m, mapper.Strong())
+	if err == nil && len(got) == 1 {
+		t.Errorf("torn: %v (%v)", got, tr.log)
+	}
+}
+
+type diary struct {
+	_    struct{} `ddb:"table=diaries"`
+	ID   string   `ddb:"pk=D#{ID}"`
+	Name string   `ddb:"sk=HEAD"`
+	Days []happen `ddb:"sk=E#{At:date}#{N:02}"`
+}
+
+type happen struct {
+	At time.Time
+	N  int
+}
+
+// What a deleted entity has left over is queried by a range of instants, with a limit, over two
+// pages: as nobody else is there, that is no error.
+func TestLimitForever(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := must(mapper.New[diary](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	at := time.Date(2024, 1, 2, 0, 0, 0, 0, time.UTC)
+	must(clean.Save(ctx, clean.New(diary{ID: "1", Name: "a"})))(t)
+	late := must(clean.Load(ctx, clean.Key("1")))(t)
+	must(clean.Delete(ctx, clean.Key("1")))(t)
+	for i := range 6 {
+		late.Value.Days = append(late.Value.Days, happen{at.Add(time.Duration(i%2) * 12 * time.Hour), i + 1})
+	}
+	must(clean.Save(ctx, late))(t) // left over
+	m := must(mapper.New[diary](client(t, smallPages(3, -1, nil), 1), mapper.Table(table)))(t)
+	sel := query.Spec(m.Key("1").Prefix("E#2024-01-02#"))
+	sel.Parts = slices.Clone(sel.Parts)
+	sel.Parts[0].Keep = &selection.Filter{Item: 1, Source: 0, KeyField: -1, From: selection.At(at.Add(time.Hour))}
+	for range 3 {
+		if _, err := query.Of[happen](query.NewNode[diary](sel)).Limit(2).Slice(ctx, m, mapper.Strong()); err != nil {
+			t.Errorf("nobody else is there: %v", err)
+		}
+	}
+}
+
+// A query for entities in reverse, over pages. A page ends at an item that matches no template;
+// before the next the order is inserted, half of it behind the page.
+func TestEntitiesReverse(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := must(mapper.New[models.Order](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	newRaw(t, table).put(item{"PK": s("CUSTOMER#c"), "SK": s("ORDER#000009#zzz"), "x": s("foreign")})
+	newRaw(t, table).put(item{"PK": s("CUSTOMER#c"), "SK": s("ORDER#000001#LINE#001#note"), "x": s("foreign")})
+	newRaw(t, table).put(item{"PK": s("CUSTOMER#c"), "SK": s("ORDER#000000#zzz"), "x": s("foreign")})
+	tr := smallPages(2, 2, func() {
+		must(clean.Save(ctx, clean.New(models.Order{Customer: "c", N: 1, Status: "x", Lines: []models.Line{{Line: 1}, {Line: 2}}})))(t)
+	})
+	m := must(mapper.New[models.Order](client(t, tr, 1), mapper.Table(table)))(t)
+	got, err := query.Of[models.Order](m.Key("c")).Reverse().Slice(ctx, m, mapper.Strong())
+	if err == nil && len(got) > 0 && len(got[0].Lines) != 2 {
+		t.Errorf("torn: %+v", got)
+	}
+}
+
+// A count with a limit finds out what a slice does.
+func TestCountAtLimit(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := newAccounts(t, table, &faulty{at: -1}, 1)
+	v := six("1", "old")
+	v.Entries = v.Entries[:3]
+	must(clean.Save(ctx, clean.New(v)))(t)
+	m := newAccounts(t, table, smallPages(3, 3, func() { // query, root, query
+		must(clean.Delete(ctx, clean.Key("1")))(t)
+		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2})))(t)
+		node := mapper.NewElementsNode[account, entry](clean.Key("1").Node, 3)
+		must(node.Add(entry{5, "new"}).And(node.Add(entry{6, "new"})).Exec(ctx, clean))(t)
+	}), 1)
+	q := query.Of[entry](m.Key("1").Prefix("ENTRY#")).Limit(4)
+	n, err := q.Count(ctx, m, mapper.Strong())
+	if err == nil && n != 3 && n != 2 {
+		t.Errorf("counted %d, of 3 and then 2", n)
+	}
+}
+
+// What is left over of an entity is queried over pages, with limits: that is never an error.
+func TestStableQueries(t *testing.T) {
+	ctx := context.Background()
+	for kind := range 4 {
+		table := enginetest.Table(t, "PK:S", "SK:S")
+		clean := newAccounts(t, table, &faulty{at: -1}, 1)
+		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
+		late := must(clean.Load(ctx, clean.Key("1")))(t)
+		must(clean.Delete(ctx, clean.Key("1")))(t)
+		late.Value.Entries = six("1", "dead").Entries
+		must(clean.Save(ctx, late))(t)
+		switch kind {
+		case 1:
+			must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2})))(t)
+		case 2:
+			newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": n("1")})
+		case 3:
+			must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2, Left: "x"}), mapper.Staged()))(t)
+			must(mapper.NewElementsNode[account, entry](clean.Key("1").Node, 3).Add(entry{9, "live"}).Exec(ctx, clean))(t)
+		}
+		for page := 1; page < 8; page++ {
+			for limit := 0; limit < 8; limit++ {
+				for _, reverse := range []bool{false, true} {
+					m := newAccounts(t, table, smallPages(page, -1, nil), 1)
+					q := query.Of[entry](m.Key("1").Prefix("ENTRY#"))
+					if limit > 0 {
+						q = q.Limit(limit)
+					}
+					if reverse {
+						q = q.Reverse()
+					}
+					if got, err := q.Slice(ctx, m, mapper.Strong()); err != nil {
+						t.Errorf("%d: page %d limit %d: %v %v", kind, page, limit, got, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A staged delete has died behind its mark: nothing of the entity is there any more, and nothing
+// that patches had added to it.
+func TestPatchedElementsOfADeletedEntity(t *testing.T) {
+	ctx := context.Background()
+	for _, st := range []bool{false, true} {
+		table := enginetest.Table(t, "PK:S", "SK:S")
+		clean := newAccounts(t, table, &faulty{at: -1}, 1)
+		must(clean.Save(ctx, clean.New(six("1", "a")), staging(st)...))(t)
+		must(mapper.NewElementsNode[account, entry](clean.Key("1").Node, 3).Add(entry{7, "patched"}).Exec(ctx, clean))(t)
+		c := &crash{left: 2} // read all, mark
+		dying := newAccounts(t, table, c.transport(), 1)
+		_, err := dying.Delete(ctx, dying.Key("1"), mapper.Staged())
+		if stored(t, clean, "1") != nil {
+			t.Fatal(err)
+		}
+		m := newAccounts(t, table, smallPages(3, -1, nil), 1)
+		got, err := query.Of[entry](m.Key("1").Prefix("ENTRY#")).Slice(ctx, m, mapper.Strong())
+		if err == nil && len(got) != 0 && len(got) != 7 {
+			t.Errorf("staged %v: a part of it: %v", st, got)
+		}
+		e, err := clean.Load(ctx, clean.Key("1").Prefix("ENTRY#"), mapper.Strong())
+		if err == nil && len(e.Value.Entries) != 0 && len(e.Value.Entries) != 7 {
+			t.Errorf("staged %v: load of a part: a part of it: %v", st, e.Value.Entries)
+		}
 	}
 }

@@ -205,9 +205,7 @@ func (q Query[T, E]) Count(ctx context.Context, src Source[T], options ...ReadOp
 		if err != nil {
 			return 0, err
 		}
-		if n++; n == q.limit {
-			break
-		}
+		n++
 	}
 	return n, nil
 }

@@ -344,6 +344,11 @@ func (x *Patch) Pin(live types.AttributeValue) {
 	}
 }
 
+// Counts reports whether one of the items is incremented.
+func (x *Patch) Counts() bool {
+	return slices.ContainsFunc(x.Items, func(ch *PatchItem) bool { return len(ch.Increments) > 0 })
+}
+
 // Replaces reports whether one of the items is put in place of what was left over.
 func (x *Patch) Replaces(items []int) bool {
 	return slices.ContainsFunc(items, func(i int) bool { return x.Items[i].hidden != nil })
@@ -366,6 +371,8 @@ func (x *Patch) Stray(stored []item.Attributes) []int {
 				stray = append(stray, i)
 			}
 		case ch.hidden != nil: // what was to be replaced is no more
+			stray = append(stray, i)
+		case ch.incarnation != nil && !attr.Same(h.Incarnation, ch.incarnation): // it is not what it was
 			stray = append(stray, i)
 		case h.Incarnation == nil, attr.Same(h.Incarnation, ch.incarnation):
 		case ch.Absent, h.Stage != nil:
@@ -427,6 +434,9 @@ func (ch *PatchItem) Replacing(h *item.Hidden, incarnation types.AttributeValue)
 
 // carry gives the item that is put an incarnation.
 func (ch *PatchItem) carry(incarnation types.AttributeValue) {
+	if ch.Kind != write.Put {
+		return
+	}
 	if incarnation != nil {
 		item.AssignIncarnation(incarnation).Into(ch.Put)
 	}

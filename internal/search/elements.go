@@ -40,9 +40,9 @@ type entity struct {
 	identity []key.Value
 	// incarnation is that of the item that was met first, shown that of what was yielded.
 	incarnation, shown types.AttributeValue
-	// doubtful reports that the items do not all look alike; asked that the root has been
-	// read since, and then it decides which of them are there.
-	doubtful, asked bool
+	// doubtful reports that the items do not all look alike, bare that some have no incarnation;
+	// asked that the root has been read since, and then it decides which of them are there.
+	doubtful, bare, asked bool
 	// crossed reports that more of it may have been read since, yielded that some was found.
 	crossed, yielded bool
 	root             staging.Reading
@@ -51,6 +51,9 @@ type entity struct {
 // elements searches for elements.
 func (x *Search) elements(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
 	r := &elementReader{Search: x, began: x.Model.Now(), entities: map[string]*entity{}}
+	if err := r.begin(ctx); err != nil {
+		return err
+	}
 	for {
 		again, err := r.read(ctx, yield, pageEnd)
 		if err != nil || !again {
@@ -58,6 +61,20 @@ func (x *Search) elements(ctx context.Context, yield func(Hit) bool, pageEnd fun
 		}
 		r.o.Strong = true
 	}
+}
+
+// begin notes the entity that all is searched of, if it is one. Where several ranges of it are
+// read strongly, one after the other, the root is read before them.
+func (r *elementReader) begin(ctx context.Context) error {
+	if !r.s.Entity {
+		return nil
+	}
+	r.last = r.entity(r.s.Identity)
+	if !r.o.Strong || len(r.s.Parts) == 1 {
+		return nil
+	}
+	r.last.crossed = true
+	return r.askRoot(ctx, r.last)
 }
 
 // unchanged returns an error unless the entities of which more was read since their roots were
@@ -148,7 +165,7 @@ func (r *elementReader) ask(ctx context.Context, items []item.Image, more bool) 
 			doubtful = append(doubtful, e)
 		}
 	}
-	goesOn := more && (r.r.Limit == 0 || r.found+wanted < r.r.Limit)
+	goesOn := more && (r.o.Limit == 0 || r.found+wanted < r.o.Limit)
 	if e := r.last; goesOn && e != nil && !e.asked && !e.doubtful {
 		doubtful = append(doubtful, e)
 	}
@@ -156,13 +173,29 @@ func (r *elementReader) ask(ctx context.Context, items []item.Image, more bool) 
 		if err := r.askRoot(ctx, e); err != nil {
 			return false, err
 		}
-		since := e.root.LiveSince()
-		other := e.doubtful || e.incarnation != nil && !e.root.Is(e.incarnation)
-		if e.root.Live() && (since.IsZero() && other || staging.Young(since, r.began)) {
+		if r.older(e) {
 			again, e.crossed = true, true
 		}
 	}
 	return again, nil
+}
+
+// older reports whether what was read of an entity may be older than its root: one that is not
+// known to have been live all the while, unless items on the page tell that they are its own.
+// Where none tells anything only a strong search is read again.
+func (r *elementReader) older(e *entity) bool {
+	root, since := e.root.Root, e.root.LiveSince()
+	switch {
+	case root == nil:
+		return e.bare && r.o.Strong
+	case !e.root.Live():
+		return false
+	case !since.IsZero():
+		return staging.Young(since, r.began)
+	case e.incarnation == nil && !e.doubtful:
+		return r.o.Strong && root.Header.Incarnation != nil
+	}
+	return e.doubtful || !e.root.Is(e.incarnation)
 }
 
 // askRoot reads an entity's root. What was yielded has to be of the same live incarnation.
@@ -190,18 +223,23 @@ func (r *elementReader) entityOf(f *item.Image) *entity {
 	if e := r.last; e != nil && h.Stage == nil && h.Incarnation != nil && attr.Same(h.Incarnation, e.incarnation) {
 		return e
 	}
-	identity := r.Model.IdentityOf(f, r.s.Identity)
+	e := r.entity(r.Model.IdentityOf(f, r.s.Identity))
+	if e.incarnation == nil {
+		e.incarnation = h.Incarnation
+	}
+	e.bare = e.bare || h.Incarnation == nil
+	e.doubtful = e.doubtful || h.Stage != nil || h.Incarnation != nil && !attr.Same(h.Incarnation, e.incarnation)
+	r.last = e
+	return e
+}
+
+func (r *elementReader) entity(identity []key.Value) *entity {
 	name := r.Model.EntityName(identity)
 	e := r.entities[name]
 	if e == nil {
 		e = &entity{name: name, identity: identity}
 		r.entities[name] = e
 	}
-	if e.incarnation == nil {
-		e.incarnation = h.Incarnation
-	}
-	e.doubtful = e.doubtful || h.Stage != nil || h.Incarnation != nil && !attr.Same(h.Incarnation, e.incarnation)
-	r.last = e
 	return e
 }
 

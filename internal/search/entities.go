@@ -23,8 +23,9 @@ type group struct {
 	first    string     // the smallest key that an item of it can have
 	at       item.Place // that of the item that came first
 	found    []item.Image
-	// crossed reports that a page ended while items of it could still come.
-	crossed bool
+	// crossed reports that a page ended while items of it could still come; missed that one
+	// ended so before the first came.
+	crossed, missed bool
 }
 
 // entityReader yields the entities of a flat model, in the order of their keys. Items
@@ -38,6 +39,8 @@ type entityReader struct {
 	bare  bool
 	yield func(Hit) bool
 	found int
+	// ended is where the last page did, "" for the first.
+	ended string
 }
 
 // entities searches for entities.
@@ -54,6 +57,7 @@ func (x *Search) entities(ctx context.Context, yield func(Hit) bool, pageEnd fun
 		if more, err := r.page(ctx, page); err != nil || !more {
 			return err
 		}
+		r.ended = page.Last.Text
 		for _, g := range r.open {
 			g.crossed = g.crossed || page.More && !g.over(page.Last, r.o.Reverse)
 		}
@@ -163,7 +167,9 @@ func (r *entityReader) join(f item.Image) error {
 	if p := r.Search.at; p != nil && p.After != "" && (first == p.After || r.o.Reverse == (first > p.After)) {
 		return nil
 	}
-	r.open = append(r.open, &group{name: name, identity: identity, prefix: prefix, first: first, at: f.Place, found: []item.Image{f}})
+	g := &group{name: name, identity: identity, prefix: prefix, first: first, at: f.Place, found: []item.Image{f}}
+	g.missed = g.first <= r.ended && r.ended <= g.prefix+lastRune
+	r.open = append(r.open, g)
 	return nil
 }
 
@@ -209,7 +215,7 @@ func (r *entityReader) settle(ctx context.Context, g *group, v any, t *write.Tal
 	if err != nil {
 		return err
 	}
-	reading, err := r.Protocol.Among(ctx, e, g.found, staging.How{Strong: r.o.Strong, Paged: g.crossed, Began: r.began}, t)
+	reading, err := r.Protocol.Among(ctx, e, g.found, staging.How{Strong: r.o.Strong, Missed: g.missed, Paged: g.crossed, Began: r.began}, t)
 	if err != nil {
 		return err
 	}

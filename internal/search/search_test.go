@@ -243,7 +243,7 @@ func TestElements(t *testing.T) {
 			0,
 			"qRQR", "a b",
 		},
-		{"of a claim", []Answer{Page("", line("a", marked("x")), line("b", nil)), head(claim)}, 0, "qR", "b"},
+		{"of a claim", []Answer{Page("", line("a", marked("x")), line("b", nil)), head(claim)}, 0, "qR", ""},
 		{"of nothing", []Answer{Page("", line("a", marked("x")), line("b", nil)), Stored(nil)}, 0, "qR", "b"},
 		{
 			"mixed, not staged",
@@ -519,7 +519,7 @@ func TestPage(t *testing.T) {
 	}{
 		{"the end", 0, []Answer{Page("", line("a", nil), line("b", nil))}, "a b", ""},
 		{"an answer's end", 0, []Answer{Page("LINE#b", line("a", nil), line("b", nil)), head(nil)}, "a b", "LINE#b"},
-		{"an answer of nothing", 0, []Answer{Page("LINE#b")}, "", "LINE#b"},
+		{"an answer of nothing", 0, []Answer{Page("LINE#b"), head(nil)}, "", "LINE#b"},
 		{"the limit", 2, []Answer{Page("LINE#b", line("a", nil), line("b", nil))}, "a b", "LINE#b"},
 		{"less than the limit", 3, []Answer{Page("", line("a", nil))}, "a", ""},
 		{"several answers until the limit", 2, []Answer{Page("LINE#b", line("a", nil)), head(nil), Page("LINE#d", line("c", nil)), head(nil)}, "a c", "LINE#c"},

@@ -28,13 +28,14 @@ type Reading struct {
 }
 
 // Joined reports whether an item is one of the live entity: it carries the root's
-// incarnation, or none. Of a part whose items are all of one incarnation nobody asks.
+// incarnation, or none. (One without is there where no root is as well.) Of a part whose items
+// are all of one incarnation nobody asks.
 func (r *Reading) Joined(f *item.Image) bool {
 	switch {
 	case !r.Asked:
 		return true
 	case f.Header.Incarnation == nil:
-		return f.Header.Stage == nil
+		return f.Header.Stage == nil && (r.Root == nil || isLive(r.Root))
 	}
 	return isLive(r.Root) && isOf(r.Root, f.Header.Incarnation)
 }
@@ -78,16 +79,17 @@ func (p *Protocol) Read(ctx context.Context, e *Entity, o read.Options, t *write
 }
 
 // How is how somebody has read the items of an entity among others: whether strongly, whether
-// a page ended while items of it could still come, and since when.
+// a page ended while items of it could still come, before or behind the first that came, and
+// since when.
 type How struct {
-	Strong, Paged bool
-	Began         time.Time
+	Strong, Missed, Paged bool
+	Began                 time.Time
 }
 
 // Among is Read of a whole entity whose items somebody has read among others.
 func (p *Protocol) Among(ctx context.Context, e *Entity, found []item.Image, how How, t *write.Tally) (*Reading, error) {
 	x := reading{Options: read.Options{Strong: how.Strong}, first: true, began: how.Began}
-	c := &collected{items: found, paged: how.Paged}
+	c := &collected{items: found, paged: how.Paged || how.Missed}
 	for i := range found {
 		c.paged = c.paged || found[i].Answer != found[0].Answer
 		if e.isRoot(&found[i]) {
@@ -95,7 +97,7 @@ func (p *Protocol) Among(ctx context.Context, e *Entity, found []item.Image, how
 			c.root = &root
 		}
 	}
-	if c.root != nil && c.root.Answer == found[0].Answer {
+	if c.root != nil && !how.Missed && c.root.Answer == found[0].Answer {
 		c.rootAt = 1
 	}
 	r, again, err := p.judge(ctx, e, x, c, t)

@@ -140,12 +140,15 @@ func (c *Choice) staged(requests, all []*Request) bool {
 
 // oneByOne makes a step of each request: of an insert the root first, so that it fails
 // before anything is written if the entity is there; else puts before deletes, and the
-// root's delete last, so that what is left is found.
+// root's delete last, so that what is left is found. The delete of a root that is not live comes
+// first: it ends what another is doing before it takes its items.
 func oneByOne(requests []*Request, how *How) *Plan {
 	rank := func(r *Request) int {
 		switch {
-		case r.Kind == Delete && r.Root:
+		case r.Kind == Delete && r.Root && r.Header.Live():
 			return 3
+		case r.Kind == Delete && r.Root:
+			return 0
 		case r.Kind == Delete:
 			return 2
 		case r.Root && r.New:
