@@ -274,10 +274,7 @@ func TestAttackQueryReadAgain(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
-	v := account{ID: "1", Counter: 1}
-	for i := range 6 {
-		v.Entries = append(v.Entries, entry{i + 1, "x"})
-	}
+	v := six("1", "x")
 	must(clean.Save(ctx, clean.New(v), mapper.Staged()))(t)
 	reader := newAccounts(t, table, atRequest("Query", 2, func() {
 		c := &crash{left: 9} // all up to some of the deletes

@@ -240,11 +240,7 @@ func (del *deleting) stopped(ctx context.Context, o *write.Outcome) error {
 // inTheWay finds out about an item that is deleted unread, and that a staged insert has put:
 // it is the live entity's, or left over, or of what somebody is doing.
 func (del *deleting) inTheWay(ctx context.Context, o *write.Outcome) error {
-	e, err := del.g.entity(del.Selection)
-	if err != nil {
-		return err
-	}
-	root, err := del.g.protocol.ReadRoot(ctx, e, &del.t.Tally)
+	root, err := del.g.readRoot(ctx, del.Selection, del.t)
 	if err != nil {
 		return err
 	}
@@ -341,12 +337,7 @@ func (del *deleting) unchanged(ctx context.Context, e *staging.Entity) (gone boo
 
 // arrived reports whether an own mark whose answer was lost has arrived, and applies it.
 func (del *deleting) arrived(found []item.Image) bool {
-	for i := range found {
-		if f := &found[i]; del.s.doubts.ToldBy(f.Place, f.Attributes) != nil {
-			return del.g.adoptStored(del.s, &write.Outcome{Requests: []*write.Request{{Place: f.Place}}, Stored: []item.Attributes{f.Attributes}})
-		}
-	}
-	return false
+	return slices.ContainsFunc(found, func(f item.Image) bool { return del.g.adoptAt(del.s, f.Place, f.Attributes) })
 }
 
 // updateTries bounds how often an operation is repeated because of conflicts. The pauses

@@ -29,11 +29,18 @@ func (g *engine) adopt(s *state, x *change.Doubt) {
 func (g *engine) adoptStored(s *state, o *write.Outcome) bool {
 	adopted := false
 	for i, r := range o.Requests {
-		for x := s.doubts.ToldBy(r.Place, o.Stored[i]); x != nil; x = s.doubts.ToldBy(r.Place, o.Stored[i]) {
-			g.adopt(s, x)
-			s.doubts = s.doubts.Without(x)
-			adopted = true
-		}
+		adopted = g.adoptAt(s, r.Place, o.Stored[i]) || adopted
+	}
+	return adopted
+}
+
+// adoptAt applies the writes in doubt whose version an item shows.
+func (g *engine) adoptAt(s *state, at item.Place, stored item.Attributes) bool {
+	adopted := false
+	for x := s.doubts.ToldBy(at, stored); x != nil; x = s.doubts.ToldBy(at, stored) {
+		g.adopt(s, x)
+		s.doubts = s.doubts.Without(x)
+		adopted = true
 	}
 	return adopted
 }

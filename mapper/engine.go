@@ -9,6 +9,7 @@ import (
 
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
@@ -119,6 +120,15 @@ func isTableName(name string) bool {
 // entity returns the entity of a selection as the protocol of staged writes needs it.
 func (g *engine) entity(sel selection.Selection) (*staging.Entity, error) {
 	return search.EntityOf(g.model, sel)
+}
+
+// readRoot reads the root of a selection's entity strongly, nil for none.
+func (g *engine) readRoot(ctx context.Context, sel selection.Selection, t *tally) (*item.Image, error) {
+	e, err := g.entity(sel)
+	if err != nil {
+		return nil, err
+	}
+	return g.protocol.ReadRoot(ctx, e, &t.Tally)
 }
 
 // load reads a selection into v, a pointer to a zero model.

@@ -19,6 +19,18 @@ import (
 // Here somebody meets what an entity that is no more has left behind, or what another one is
 // about to put, and it must not pass for the entity's.
 
+// leaveEntries leaves entries over from an account 1 that is deleted: somebody who had loaded it
+// adds them afterwards.
+func leaveEntries(t *testing.T, m *mapper.Mapper[account], entries ...entry) {
+	t.Helper()
+	ctx := context.Background()
+	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
+	late := must(m.Load(ctx, m.Key("1")))(t)
+	must(m.Delete(ctx, m.Key("1")))(t)
+	late.Value.Entries = entries
+	must(m.Save(ctx, late))(t)
+}
+
 // While A's staged insert puts its parts, B loads some of them and adds an element where A is
 // about to put one: B must not take the claim's incarnation for the entity's, nor A B's element
 // for its own.
@@ -87,11 +99,7 @@ func TestIfEntityExistsOverALeftover(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
-	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
-	late := must(clean.Load(ctx, clean.Key("1")))(t)
-	must(clean.Delete(ctx, clean.Key("1")))(t)
-	late.Value.Entries = []entry{{1, "dead"}}
-	must(clean.Save(ctx, late))(t) // left over
+	leaveEntries(t, clean, entry{1, "dead"})
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2})))(t)
 	before := must(clean.Load(ctx, clean.Key("1")))(t)
 	if len(before.Value.Entries) > 0 {
@@ -186,11 +194,7 @@ func TestUnwatchedAddOverALeftover(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
-	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
-	late := must(clean.Load(ctx, clean.Key("1")))(t)
-	must(clean.Delete(ctx, clean.Key("1")))(t)
-	late.Value.Entries = []entry{{1, "dead"}}
-	must(clean.Save(ctx, late))(t) // left over
+	leaveEntries(t, clean, entry{1, "dead"})
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2})))(t)
 	puts := 0
 	tr := &faulty{at: -1}

@@ -95,11 +95,7 @@ func (x *patching) harmless(o *write.Outcome, stray []int) bool {
 // reckon finds out what became of the staged insert that items came with. Those of the
 // live entity are written on condition that they are; others are not there.
 func (x *patching) reckon(ctx context.Context, stray []int, stored []item.Attributes, t *tally) error {
-	e, err := x.g.entity(x.sel)
-	if err != nil {
-		return err
-	}
-	root, err := x.g.protocol.ReadRoot(ctx, e, &t.Tally)
+	root, err := x.g.readRoot(ctx, x.sel, t)
 	if err != nil {
 		return err
 	}

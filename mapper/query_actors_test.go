@@ -49,6 +49,28 @@ func staging(yes bool) []mapper.WriteOption {
 	return nil
 }
 
+// meddled saves an account, and returns the transport of its reader.
+func meddled(t *testing.T, m *mapper.Mapper[account], x meddling, was, is account) *faulty {
+	t.Helper()
+	ctx := context.Background()
+	must(m.Save(ctx, m.New(was), staging(x.before)...))(t)
+	return smallPages(x.page, x.at, func() {
+		must(m.Delete(ctx, m.Key(was.ID)))(t)
+		if x.again {
+			must(m.Save(ctx, m.New(is), staging(x.staged)...))(t)
+		}
+	})
+}
+
+// six is an account of six entries.
+func six(id, text string) account {
+	v := account{ID: id, Counter: 1}
+	for i := range 6 {
+		v.Entries = append(v.Entries, entry{i + 1, text})
+	}
+	return v
+}
+
 // A load, over pages, of an entity that is deleted and inserted between any two of its requests
 // is one of them, whole, or none.
 func TestLoadsOfWhatIsInsertedAgain(t *testing.T) {
@@ -61,13 +83,7 @@ func TestLoadsOfWhatIsInsertedAgain(t *testing.T) {
 	eachMeddling(6, func(x meddling) {
 		id := x.String()
 		was, is := account(id, "old"), account(id, "new")
-		must(clean.Save(ctx, clean.New(was), staging(x.before)...))(t)
-		reader := newAccounts(t, table, smallPages(x.page, x.at, func() {
-			must(clean.Delete(ctx, clean.Key(id)))(t)
-			if x.again {
-				must(clean.Save(ctx, clean.New(is), staging(x.staged)...))(t)
-			}
-		}), 1)
+		reader := newAccounts(t, table, meddled(t, clean, x, was, is), 1)
 		e, err := reader.Load(ctx, reader.Key(id))
 		switch {
 		case errors.Is(err, mapper.ErrNotFound):
@@ -83,24 +99,11 @@ func TestQueriesOfWhatIsInsertedAgain(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
-	account := func(id, text string) (v account) {
-		v.ID, v.Counter = id, 1
-		for i := range 6 {
-			v.Entries = append(v.Entries, entry{i + 1, text})
-		}
-		return v
-	}
 	eachMeddling(7, func(x meddling) {
 		for _, limit := range []int{0, 4} {
 			id := fmt.Sprint(x, " ", limit)
-			was, is := account(id, "old"), account(id, "new")
-			must(clean.Save(ctx, clean.New(was), staging(x.before)...))(t)
-			reader := newAccounts(t, table, smallPages(x.page, x.at, func() {
-				must(clean.Delete(ctx, clean.Key(id)))(t)
-				if x.again {
-					must(clean.Save(ctx, clean.New(is), staging(x.staged)...))(t)
-				}
-			}), 1)
+			was, is := six(id, "old"), six(id, "new")
+			reader := newAccounts(t, table, meddled(t, clean, x, was, is), 1)
 			q := query.Of[entry](reader.Key(id).Prefix("ENTRY#"))
 			if limit > 0 {
 				q = q.Limit(limit)
@@ -157,10 +160,7 @@ func TestQueryOfWhatWasStagedLongAgo(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
-	v := account{ID: "1", Counter: 1}
-	for i := range 6 {
-		v.Entries = append(v.Entries, entry{i + 1, "x"})
-	}
+	v := six("1", "x")
 	must(clean.Save(ctx, clean.New(v), mapper.Staged()))(t)
 	newRaw(t, table).set("ACCOUNT#1", "HEAD", "_s", m2(item{"state": s("live"), "since": n(fmt.Sprint(time.Now().Add(-time.Hour).Unix()))}))
 	reader := newAccounts(t, table, smallPages(2, 3, func() {
@@ -178,10 +178,7 @@ func TestQueryWithALimitReadAgain(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
-	v := account{ID: "1", Counter: 1}
-	for i := range 6 {
-		v.Entries = append(v.Entries, entry{i + 1, "x"})
-	}
+	v := six("1", "x")
 	must(clean.Save(ctx, clean.New(v), mapper.Staged()))(t)
 	reader := newAccounts(t, table, atRequest("Query", 2, func() {
 		var gone atomic.Int32
@@ -197,14 +194,6 @@ func TestQueryWithALimitReadAgain(t *testing.T) {
 }
 
 var textOfEntry = field.NewString("Text", "", func(v *entry) *string { return &v.Text })
-
-func six(id, text string) account {
-	v := account{ID: id, Counter: 1}
-	for i := range 6 {
-		v.Entries = append(v.Entries, entry{i + 1, text})
-	}
-	return v
-}
 
 // The first page holds nothing that passes the filter; the entity is deleted and inserted again;
 // the second page holds the second half of the new one.
@@ -398,11 +387,7 @@ func TestStableQueries(t *testing.T) {
 	for kind := range 4 {
 		table := enginetest.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
-		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
-		late := must(clean.Load(ctx, clean.Key("1")))(t)
-		must(clean.Delete(ctx, clean.Key("1")))(t)
-		late.Value.Entries = six("1", "dead").Entries
-		must(clean.Save(ctx, late))(t)
+		leaveEntries(t, clean, six("1", "dead").Entries...)
 		switch kind {
 		case 1:
 			must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2})))(t)

@@ -66,11 +66,7 @@ func (g *engine) save(ctx context.Context, s *state, v any, settings writeSettin
 // tell reads the root of an entity to which something is added, where nothing that was loaded
 // tells its incarnation.
 func (g *engine) tell(ctx context.Context, s *state, t *tally) error {
-	e, err := g.entity(s.Selection)
-	if err != nil {
-		return err
-	}
-	root, err := g.protocol.ReadRoot(ctx, e, &t.Tally)
+	root, err := g.readRoot(ctx, s.Selection, t)
 	if err != nil {
 		return err
 	}
@@ -158,7 +154,7 @@ func (g *engine) send(ctx context.Context, s *state, d *change.Diff, plan *write
 	if d.Keys.KeyFields != nil {
 		s.Arrive(d.Keys)
 	}
-	if d.Moves {
+	if d.Moves && len(d.Changes) > 0 {
 		return false, g.lookBack(ctx, d, t)
 	}
 	return false, nil

@@ -123,7 +123,8 @@ var errNothing = errors.New("the query has nothing to run on: pass the model's *
 func (x *run) end() { x.Deliver(x.settings, &x.usage) }
 
 // All yields the elements in the order of their sort keys, reading page by page
-// as they are asked for. An error ends it.
+// as they are asked for. An error ends it: also where the entity was inserted or deleted
+// between two pages, so that what was yielded may be a part of it (docs/saving.md).
 func (q Query[T, E]) All(ctx context.Context, src Source[T], options ...ReadOption) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		for hit, err := range q.hits(ctx, src, options) {
