@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/itemize/itemize/examples/packages/registry"
 	"github.com/itemize/itemize/examples/wishlist/store"
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/integration/enginetest"
@@ -535,21 +536,56 @@ type shelf struct {
 	Other  []entry  `ddb:"sk=O#{N:02}"`
 }
 
-// A move that leaves the root in place reads all of the entity to look back, as its plan says.
+// A move looks back at what is at the old key then: the rest of the entity, as it is after the save,
+// where its root stays, and what matches no template. Its plan says so.
 func TestMovePlan(t *testing.T) {
 	ctx := context.Background()
-	m := newMapper[shelf](t, "PK:S", "SK:S")
-	v := shelf{ID: "1", Region: "eu", Stock: []entry{{1, "x"}}}
-	for i := range 8 {
-		v.Other = append(v.Other, entry{i, strings.Repeat("x", 390_000)})
+	large := strings.Repeat("x", 390_000)
+	check := func(what string, plan *mapper.Plan, r *mapper.Receipt) {
+		if !plan.RCU.Contains(r.Consumed.RCU) {
+			t.Errorf("%s: planned %v in %d requests, consumed %v in %d", what, plan.RCU, plan.Requests(), r.Consumed.RCU, r.Requests())
+		}
 	}
-	e := m.New(v)
-	must(m.Save(ctx, e))(t)
-	e = must(m.Load(ctx, m.Key("1")))(t)
-	e.Value.Region = "us"
-	plan := must(m.Plan(e, mapper.Move()))(t)
-	r := must(m.Save(ctx, e, mapper.Move()))(t)
-	if !plan.RCU.Contains(r.Consumed.RCU) {
-		t.Errorf("planned %v, %d requests\n%v %d", plan.RCU, plan.Requests(), r.Consumed, r.Requests())
+	m := newMapper[shelf](t, "PK:S", "SK:S")
+	for _, grows := range []bool{false, true} {
+		v := shelf{ID: fmt.Sprint(grows), Region: "eu", Stock: []entry{{1, "x"}}}
+		for i := range 8 {
+			v.Other = append(v.Other, entry{i, large})
+			if grows {
+				v.Other[i].Text = "x"
+			}
+		}
+		must(m.Save(ctx, m.New(v)))(t)
+		e := must(m.Load(ctx, m.Key(v.ID)))(t)
+		e.Value.Region = "us"
+		for i := range 8 {
+			e.Value.Other[i].Text = large
+		}
+		plan := must(m.Plan(e, mapper.Move()))(t)
+		check("the root stays", plan, must(m.Save(ctx, e, mapper.Move()))(t))
+	}
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	accounts := newAccounts(t, table, &faulty{at: -1}, 1)
+	must(accounts.Save(ctx, accounts.New(account{ID: "1", Counter: 1})))(t)
+	for i := range 8 {
+		newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s(fmt.Sprint("ZZ", i)), "x": s(large)})
+	}
+	e := must(accounts.Load(ctx, accounts.Key("1")))(t)
+	e.Value.ID = "2"
+	plan := must(accounts.Plan(e, mapper.Move()))(t)
+	check("unknown items stay", plan, must(accounts.Save(ctx, e, mapper.Move()))(t))
+}
+
+// What a staged insert left over of an element is removed by who removes it either way.
+func TestRemovalOfALeftElement(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	c := &crash{left: 2} // the claim, and one part
+	dying := must(mapper.New[registry.Package](client(t, c.transport(), 1), mapper.Table(table)))(t)
+	_, _ = dying.Save(ctx, dying.New(registry.Package{Name: "1", Tags: map[string]string{"a": "x"}}), mapper.Staged())
+	m := must(mapper.New[registry.Package](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	must(m.Save(ctx, m.New(registry.Package{Name: "1"})))(t)
+	for _, tag := range []string{"a", "b"} {
+		must(registry.PackageByName("1").Tags().Key(tag).Delete().Upsert().Exec(ctx, m))(t)
 	}
 }

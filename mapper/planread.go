@@ -2,6 +2,7 @@ package mapper
 
 import (
 	"context"
+	"slices"
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/change"
@@ -98,12 +99,14 @@ func (g *engine) planReads(s *state, d *change.Diff, out *Plan) error {
 	return nil
 }
 
-// planLookBack adds looking for what is left behind after a move: of a root that moves nothing
-// is there, else the rest of the entity.
+// planLookBack adds looking for what is left behind after a move: what is at the old key then.
 func (g *engine) planLookBack(s *state, d *change.Diff, out *Plan) error {
-	var images []item.Image
-	if !d.RootMoves {
-		images = s.Images()
+	images := s.Images()
+	for _, ch := range d.Changes {
+		images = slices.DeleteFunc(images, func(f item.Image) bool { return f.Is(ch.Place) })
+		if ch.Kind != write.Delete {
+			images = append(images, item.Image{Place: ch.Place, Kind: ch.Item, Size: ch.NewSize})
+		}
 	}
 	sel := selection.Entity(g.model.Schema, g.model.Identity(d.Old))
 	look, err := g.rehearseOn(images, sel, remains)

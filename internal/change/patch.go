@@ -411,7 +411,7 @@ func (ch *PatchItem) Plain() {
 
 // Upserts reports whether the patch makes the item where it is not there.
 func (ch *PatchItem) Upserts() bool {
-	return !ch.Exists && len(ch.where) == 0 && (ch.Kind == write.Put || ch.upsert && !ch.Item.Element())
+	return !ch.Exists && len(ch.where) == 0 && (ch.Kind == write.Put || ch.upsert)
 }
 
 // Replacing makes the patch put its item in place of what was left over, with the

@@ -81,7 +81,7 @@ func (r *elementReader) begin(ctx context.Context) error {
 // read are those that they were: what was yielded may be a part of one otherwise.
 func (r *elementReader) unchanged(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(r.entities)) {
-		if e := r.entities[name]; e.crossed && (e.shown != nil || e.yielded && e.root.Live()) {
+		if e := r.entities[name]; e.crossed && e.yielded {
 			if err := r.askRoot(ctx, e); err != nil {
 				return err
 			}
@@ -206,12 +206,13 @@ func (r *elementReader) askRoot(ctx context.Context, e *entity) error {
 	}
 	var t write.Tally
 	defer func() { r.add(&t) }()
-	was := e.root
+	was, asked := e.root, e.asked
 	if e.root.Root, err = r.Protocol.ReadRoot(ctx, at, &t); err != nil {
 		return err
 	}
 	e.asked, e.root.Asked = true, true
-	if e.shown != nil && !e.root.Is(e.shown) || e.yielded && was.Live() && !was.Same(&e.root) {
+	another := asked && (was.Live() || e.root.Live()) && !was.Same(&e.root)
+	if e.yielded && (e.shown != nil && !e.root.Is(e.shown) || another) {
 		return r.Model.Errorf("%s was inserted or deleted while it was queried: query again", e.name)
 	}
 	return nil

@@ -226,9 +226,9 @@ func TestElements(t *testing.T) {
 		},
 		{
 			"two pages of an entity that is gone",
-			[]Answer{Page("LINE#a", line("a", of("x"))), Stored(nil), Page("", line("b", nil), line("c", of("x")))},
+			[]Answer{Page("LINE#a", line("a", of("x"))), Stored(nil), Page("", line("b", nil), line("c", of("x"))), Stored(nil)},
 			0,
-			"qRq", "b",
+			"qRqR", "b",
 		},
 		{
 			"two pages of one that went live just now",

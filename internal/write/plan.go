@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/item"
 )
 
 // Mode is a way to send requests.
@@ -140,15 +141,15 @@ func (c *Choice) staged(requests, all []*Request) bool {
 
 // oneByOne makes a step of each request: of an insert the root first, so that it fails
 // before anything is written if the entity is there; else puts before deletes, and the
-// root's delete last, so that what is left is found. The delete of a root that is not live comes
-// first: it ends what another is doing before it takes its items.
+// root's delete last, so that what is left is found. The delete of a claim comes first: it ends
+// the insert before it takes its items.
 func oneByOne(requests []*Request, how *How) *Plan {
 	rank := func(r *Request) int {
 		switch {
-		case r.Kind == Delete && r.Root && r.Header.Live():
-			return 3
-		case r.Kind == Delete && r.Root:
+		case r.Kind == Delete && r.Root && r.Header.ReadStage().State == item.Inserting:
 			return 0
+		case r.Kind == Delete && r.Root:
+			return 3
 		case r.Kind == Delete:
 			return 2
 		case r.Root && r.New:
