@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -280,11 +279,16 @@ func (c *cast[T]) remove(w *explore.World) {
 		return
 	}
 	for item, v := range e.Items {
-		if item == "Y" || strings.HasSuffix(v, ":added") && !strings.HasPrefix(item, "X") {
+		if blind(item, v) {
 			w.Loosen(c.id, item, v)
 		}
 	}
 	delete(w.Entities, c.id)
+}
+
+// blind reports whether an item was added without reading, and carries no incarnation.
+func blind(item, value string) bool {
+	return item == "Y" || strings.HasSuffix(value, ":added") && !strings.HasPrefix(item, "X")
 }
 
 func (c *cast[T]) deleter(name string, options ...mapper.WriteOption) explore.Actor {
@@ -353,7 +357,7 @@ func sameAtSomeTime(id string, was *explore.Entity, past []*explore.World) bool 
 }
 
 // saver loads the entity and changes some of its parts.
-func (c *cast[T]) saver(name string, parts int, options ...mapper.WriteOption) explore.Actor {
+func (c *cast[T]) saver(name string, parts int) explore.Actor {
 	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
 		m, e := c.load(ctx, name, n)
 		if e == nil {
@@ -370,10 +374,10 @@ func (c *cast[T]) saver(name string, parts int, options ...mapper.WriteOption) e
 		}
 		e.Value = T(v)
 		now := entityOf(e.Value)
-		o := explore.Op{Actor: name, What: "save", Apply: func(w *explore.World, _ []*explore.World) bool {
+		o := explore.Op{Actor: name, What: "save", Apply: func(w *explore.World, past []*explore.World) bool {
 			at := w.At(c.id)
 			if at == nil || at.Origin != was.Origin {
-				return maps.Equal(was.Items, now.Items)
+				return c.saveGoing(w, past, was, now)
 			}
 			for item, value := range now.Items {
 				if value == was.Items[item] {
@@ -388,10 +392,33 @@ func (c *cast[T]) saver(name string, parts int, options ...mapper.WriteOption) e
 			return true
 		}}
 		_ = c.do(n, o, func() error {
-			_, err := m.Save(ctx, e, options...)
+			_, err := m.Save(ctx, e)
 			return err
 		})
 	})
+}
+
+// saveGoing saves items of an entity whose delete is under way: readers may have been told
+// already that it is not there, and what is saved goes with it.
+func (c *cast[T]) saveGoing(w *explore.World, past []*explore.World, was, now *explore.Entity) bool {
+	for item, value := range now.Items {
+		if value == was.Items[item] {
+			continue
+		}
+		there := func(w *explore.World) bool {
+			e := w.At(c.id)
+			return e != nil && e.Origin == was.Origin && w.MaySee(c.id, item, was.Items[item])
+		}
+		if !slices.ContainsFunc(past, there) {
+			return false
+		}
+		if blind(item, was.Items[item]) {
+			w.Loosen(c.id, item, value)
+			continue
+		}
+		w.Leave(c.id, item, value)
+	}
+	return true
 }
 
 // joiner loads the parts, without the root, and adds one: checked only if the entity is there.
