@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -305,6 +306,50 @@ func TestReceiptsNameWhatOthersWrote(t *testing.T) {
 	r = must(deleter.Delete(ctx, e, mapper.Staged()))(t)
 	if len(r.AlsoDeleted) != 1 || r.AlsoDeleted[0].Sort != "ENTRY#0001" {
 		t.Errorf("deleted as well: %v", r.AlsoDeleted)
+	}
+}
+
+// A save beside a staged delete goes with the entity. CheckLoaded refuses it where the root was
+// loaded, or something is added.
+func TestSaveBesideStagedDelete(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	for i, x := range []struct {
+		part, adds, checked, refused bool
+	}{
+		{}, {checked: true, refused: true},
+		{part: true}, {part: true, checked: true}, {part: true, adds: true}, {part: true, adds: true, checked: true, refused: true},
+	} {
+		id := fmt.Sprint(i)
+		clean := newAccounts(t, table, &faulty{at: -1}, 1)
+		must(clean.Save(ctx, clean.New(account{ID: id, Counter: 1, Entries: []entry{{1, "x"}}})))(t)
+		var sel query.Selection[account] = clean.Key(id)
+		if x.part {
+			sel = clean.Key(id).Prefix("ENTRY#")
+		}
+		e := must(clean.Load(ctx, sel))(t)
+		e.Value.Entries[0].Text = "y"
+		if x.adds {
+			e.Value.Entries[0] = entry{2, "y"}
+		}
+		deleter := newAccounts(t, table, atRequest("DeleteItem", 1, func() {
+			if stored(t, clean, id) != nil {
+				t.Errorf("%+v: the entity is found, though its delete is under way", x)
+			}
+			var options []mapper.WriteOption
+			if x.checked {
+				options = append(options, mapper.CheckLoaded())
+			}
+			_, err := clean.Save(ctx, e, options...)
+			var conflict *mapper.ConflictError
+			if x.refused != errors.As(err, &conflict) || !x.refused && err != nil {
+				t.Errorf("%+v: %v", x, err)
+			}
+		}), 1)
+		must(deleter.Delete(ctx, deleter.Key(id), mapper.Staged()))(t)
+		if stored(t, clean, id) != nil {
+			t.Errorf("%+v: it is there again", x)
+		}
 	}
 }
 

@@ -193,62 +193,47 @@ func TestQueryWithALimitReadAgain(t *testing.T) {
 
 var textOfEntry = field.NewString("Text", "", func(v *entry) *string { return &v.Text })
 
-// The first page holds nothing that passes the filter; the entity is deleted and inserted again;
-// the second page holds the second half of the new one.
-func TestFilterTorn(t *testing.T) {
+// The first page tells nothing of the entity that is queried: nothing there passes the filter, or
+// matches a template, or carries an incarnation. Behind it the entity is deleted and inserted
+// again, and the second page holds items of the new one.
+func TestFirstPageTellsNothing(t *testing.T) {
 	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	clean := newAccounts(t, table, &faulty{at: -1}, 1)
-	must(clean.Save(ctx, clean.New(six("1", "old"))))(t)
-	tr := smallPages(3, 2, func() {
-		must(clean.Delete(ctx, clean.Key("1")))(t)
-		must(clean.Save(ctx, clean.New(six("1", "new"))))(t)
-	})
-	m := newAccounts(t, table, tr, 1)
-	got, err := query.Of[entry](m.Key("1").Prefix("ENTRY#")).Filter(textOfEntry.Equal("new")).Slice(ctx, m, mapper.Strong())
-	if err == nil && len(got) != 0 && len(got) != 6 {
-		t.Errorf("torn: %v (%v)", got, tr.log)
-	}
-}
-
-// The same with items on the first page that match no template.
-func TestUnknownTorn(t *testing.T) {
-	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	clean := newAccounts(t, table, &faulty{at: -1}, 1)
-	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
-	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0003#note"), "x": s("foreign")})
-	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0009#note"), "x": s("foreign")})
-	tr := smallPages(1, 2, func() {
-		must(clean.Delete(ctx, clean.Key("1")))(t)
-		must(clean.Save(ctx, clean.New(six("1", "new"))))(t)
-	})
-	m := newAccounts(t, table, tr, 1)
-	got, err := query.Of[entry](m.Key("1").Prefix("ENTRY#")).Slice(ctx, m, mapper.Strong())
-	if err == nil && len(got) != 0 && len(got) != 6 {
-		t.Errorf("torn: %v (%v)", got, tr.log)
-	}
-}
-
-// The first page holds elements that patches have added, which carry no incarnation. Before the
-// root is read the entity is deleted and inserted again.
-func TestPatchedElementsTorn(t *testing.T) {
-	ctx := context.Background()
-	table := enginetest.Table(t, "PK:S", "SK:S")
-	clean := newAccounts(t, table, &faulty{at: -1}, 1)
-	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
-	node := mapper.NewElementsNode[account, entry](clean.Key("1").Node, 3)
-	for i := range 6 {
-		must(node.Add(entry{i + 1, "old"}).Exec(ctx, clean))(t)
-	}
-	tr := smallPages(3, 2, func() {
-		must(clean.Delete(ctx, clean.Key("1")))(t)
-		must(clean.Save(ctx, clean.New(six("1", "new"))))(t)
-	})
-	m := newAccounts(t, table, tr, 1)
-	got, err := query.Of[entry](m.Key("1").Prefix("ENTRY#")).Slice(ctx, m, mapper.Strong())
-	if err == nil && len(got) > 0 && (got[0].Text != got[len(got)-1].Text || len(got) != 6) {
-		t.Errorf("torn: %v (%v)", got, tr.log)
+	bare := account{ID: "1", Counter: 1}
+	for name, x := range map[string]struct {
+		was    account
+		beside func(t *testing.T, table string, m *mapper.Mapper[account])
+		filter []field.Condition[entry]
+		page   int
+	}{
+		"filtered": {was: six("1", "old"), filter: []field.Condition[entry]{textOfEntry.Equal("new")}, page: 3},
+		"unknown": {was: bare, page: 1, beside: func(t *testing.T, table string, _ *mapper.Mapper[account]) {
+			for _, sk := range []string{"ENTRY#0003#note", "ENTRY#0009#note"} {
+				newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s(sk), "x": s("foreign")})
+			}
+		}},
+		"patched": {was: bare, page: 3, beside: func(t *testing.T, _ string, m *mapper.Mapper[account]) {
+			for i := range 6 {
+				must(mapper.NewElementsNode[account, entry](m.Key("1").Node, 3).Add(entry{i + 1, "old"}).Exec(ctx, m))(t)
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			table := enginetest.Table(t, "PK:S", "SK:S")
+			clean := newAccounts(t, table, &faulty{at: -1}, 1)
+			must(clean.Save(ctx, clean.New(x.was)))(t)
+			if x.beside != nil {
+				x.beside(t, table, clean)
+			}
+			tr := smallPages(x.page, 2, func() {
+				must(clean.Delete(ctx, clean.Key("1")))(t)
+				must(clean.Save(ctx, clean.New(six("1", "new"))))(t)
+			})
+			m := newAccounts(t, table, tr, 1)
+			got, err := query.Of[entry](m.Key("1").Prefix("ENTRY#")).Filter(x.filter...).Slice(ctx, m, mapper.Strong())
+			if err == nil && len(got) > 0 && (len(got) != 6 || got[0].Text != got[5].Text) {
+				t.Errorf("torn: %v (%v)", got, tr.log)
+			}
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -119,6 +120,8 @@ type cast[T model] struct {
 	setup   setup
 	table   map[string]string
 	client  func(n *explore.Transport, s setup) mapper.Client
+	// untrue is what an actor was told that is wrong whatever the others did, nil for nothing.
+	untrue error
 }
 
 // setup is what does not depend on the model.
@@ -179,8 +182,13 @@ func (c *cast[T]) do(n *explore.Transport, o explore.Op, call func() error) erro
 	var partial *mapper.PartialError
 	switch {
 	case o.Err == nil:
-	case n.Crashed(), errors.As(o.Err, &unknown), errors.As(o.Err, &partial):
+	case n.Crashed(), errors.As(o.Err, &partial):
 		o.Result = explore.Unknown
+	case errors.As(o.Err, &unknown):
+		o.Result = explore.Unknown
+		if !n.Faulty && !c.setup.Unwatched && c.untrue == nil {
+			c.untrue = fmt.Errorf("%s %s: it was told that the outcome is unknown, and nothing was lost: %w", o.Actor, o.What, o.Err)
+		}
 	default:
 		o.Result = explore.Refused
 	}
@@ -223,7 +231,7 @@ func (c *cast[T]) actor(name string, do func(ctx context.Context, n *explore.Tra
 
 func (c *cast[T]) insertion(name string, parts int) explore.Op {
 	v := entityOf(value[T](c.id, name, parts))
-	return explore.Op{Actor: name, What: "insert", Apply: func(w *explore.World, _ []*explore.World) bool {
+	return explore.Op{Actor: name, What: "insert", Ends: true, Apply: func(w *explore.World, _ []*explore.World) bool {
 		if w.At(c.id) != nil {
 			return false
 		}
@@ -264,19 +272,23 @@ func (c *cast[T]) insert(ctx context.Context, name string, n *explore.Transport,
 	})
 }
 
-func (c *cast[T]) deletion(name string) explore.Op {
-	return explore.Op{Actor: name, What: "delete", Apply: func(w *explore.World, _ []*explore.World) bool {
-		c.remove(w)
+// deletion deletes the entity, staged or at once.
+func (c *cast[T]) deletion(name string, staged bool) explore.Op {
+	return explore.Op{Actor: name, What: "delete", Ends: true, Apply: func(w *explore.World, _ []*explore.World) bool {
+		c.remove(w, staged)
 		return true
 	}}
 }
 
 // remove removes the entity. What was added to it without reading carries no incarnation: where
 // the delete crashes, or is taken over, that may be seen with the next entity.
-func (c *cast[T]) remove(w *explore.World) {
+func (c *cast[T]) remove(w *explore.World, staged bool) {
 	e := w.At(c.id)
 	if e == nil {
 		return
+	}
+	if staged {
+		w.Go(c.id)
 	}
 	for item, v := range e.Items {
 		if blind(item, v) {
@@ -291,43 +303,62 @@ func blind(item, value string) bool {
 	return item == "Y" || strings.HasSuffix(value, ":added") && !strings.HasPrefix(item, "X")
 }
 
-func (c *cast[T]) deleter(name string, options ...mapper.WriteOption) explore.Actor {
-	return c.actor(name, func(ctx context.Context, n *explore.Transport) { c.delete(ctx, name, n, options...) })
+func (c *cast[T]) deleter(name string, staged bool) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) { c.delete(ctx, name, n, staged) })
 }
 
-func (c *cast[T]) delete(ctx context.Context, name string, n *explore.Transport, options ...mapper.WriteOption) error {
+func (c *cast[T]) delete(ctx context.Context, name string, n *explore.Transport, staged bool) error {
 	m := c.mapper(n)
-	return c.do(n, c.deletion(name), func() error {
-		_, err := m.Delete(ctx, keyOf(m, c.id), options...)
+	return c.do(n, c.deletion(name, staged), func() error {
+		_, err := m.Delete(ctx, keyOf(m, c.id), stagedIf(staged)...)
 		return err
 	})
 }
 
 // loadedDeleter deletes an entity as it was loaded.
-func (c *cast[T]) loadedDeleter(name string, options ...mapper.WriteOption) explore.Actor {
+func (c *cast[T]) loadedDeleter(name string, staged bool) explore.Actor {
 	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
 		m, e := c.load(ctx, name, n)
 		if e == nil {
 			return
 		}
-		was := entityOf(e.Value)
-		o := explore.Op{Actor: name, What: "delete what was loaded", Apply: func(w *explore.World, past []*explore.World) bool {
-			now := w.At(c.id)
-			if now == nil && len(was.Items) == 0 && (n.Faulty || c.setup.Unwatched) {
-				return true // the delete of one item that finds nothing after a lost answer has succeeded
-			}
-			if now == nil || now.Origin != was.Origin || !sameAtSomeTime(c.id, was, past) {
-				return false
-			}
-			c.remove(w)
-			c.leave(w, now, was)
-			return true
-		}}
-		_ = c.do(n, o, func() error {
-			_, err := m.Delete(ctx, e, options...)
+		unsure := func() bool { return n.Faulty || c.setup.Unwatched }
+		_ = c.do(n, c.loadedDeletion(name, entityOf(e.Value), staged, unsure), func() error {
+			_, err := m.Delete(ctx, e, stagedIf(staged)...)
 			return err
 		})
 	})
+}
+
+// loadedDeletion deletes the entity as it was loaded. unsure reports that an answer was lost, or may
+// have been: then the delete of a single item that finds nothing has succeeded.
+func (c *cast[T]) loadedDeletion(name string, was *explore.Entity, staged bool, unsure func() bool) explore.Op {
+	return explore.Op{Actor: name, What: "delete what was loaded", Ends: true, Apply: func(w *explore.World, past []*explore.World) bool {
+		now := w.At(c.id)
+		if now == nil && len(was.Items) == 0 && !staged && unsure() {
+			return true
+		}
+		as := sameIn
+		if staged { // all of it was compared, some time before the root was marked
+			as = sameAndNoMore
+		} else { // each item is deleted as it was loaded
+			past = []*explore.World{w}
+		}
+		same := func(p *explore.World) bool { return as(c.id, was, p) }
+		if now == nil || now.Origin != was.Origin || !slices.ContainsFunc(past, same) {
+			return false
+		}
+		c.remove(w, staged)
+		c.leave(w, now, was)
+		return true
+	}}
+}
+
+func stagedIf(yes bool) []mapper.WriteOption {
+	if yes {
+		return []mapper.WriteOption{mapper.Staged()}
+	}
+	return nil
 }
 
 // leave leaves what was added to an entity without reading, after it was loaded: that is
@@ -340,23 +371,31 @@ func (c *cast[T]) leave(w *explore.World, now, loaded *explore.Entity) {
 	}
 }
 
-// sameAtSomeTime reports whether there was a world since an operation began in which the
-// items that were loaded were as they were loaded.
-func sameAtSomeTime(id string, was *explore.Entity, past []*explore.World) bool {
-	for _, w := range past {
-		e := w.At(id)
-		if e == nil || e.Origin != was.Origin {
-			continue
-		}
-		same := true
-		for name, v := range was.Items {
-			same = same && w.MaySee(id, name, v)
-		}
-		if same {
-			return true
+// sameIn reports whether the items that were loaded of an entity are in a world as they were loaded,
+// and sameAndNoMore that there are no others.
+func sameIn(id string, was *explore.Entity, w *explore.World) bool {
+	e := w.At(id)
+	if e == nil || e.Origin != was.Origin {
+		return false
+	}
+	for name, v := range was.Items {
+		if !w.MaySee(id, name, v) {
+			return false
 		}
 	}
-	return false
+	return true
+}
+
+func sameAndNoMore(id string, was *explore.Entity, w *explore.World) bool {
+	if !sameIn(id, was, w) {
+		return false
+	}
+	for name := range w.At(id).Items {
+		if was.Items[name] == "" {
+			return false
+		}
+	}
+	return true
 }
 
 // saver loads the entity and changes some of its parts.
@@ -376,52 +415,59 @@ func (c *cast[T]) saver(name string, parts int) explore.Actor {
 			}
 		}
 		e.Value = T(v)
-		now := entityOf(e.Value)
-		o := explore.Op{Actor: name, What: "save", Apply: func(w *explore.World, past []*explore.World) bool {
-			at := w.At(c.id)
-			if at == nil || at.Origin != was.Origin {
-				return c.saveGoing(w, past, was, now)
-			}
-			for item, value := range now.Items {
-				if value == was.Items[item] {
-					continue
-				}
-				if !w.MaySee(c.id, item, was.Items[item]) {
-					return false
-				}
-				at = at.With(item, value)
-			}
-			w.Entities[c.id] = at
-			return true
-		}}
-		_ = c.do(n, o, func() error {
+		_ = c.do(n, c.saving(name, was, entityOf(e.Value)), func() error {
 			_, err := m.Save(ctx, e)
 			return err
 		})
 	})
 }
 
-// saveGoing saves items of an entity whose delete is under way: readers may have been told
-// already that it is not there, and what is saved goes with it.
-func (c *cast[T]) saveGoing(w *explore.World, past []*explore.World, was, now *explore.Entity) bool {
-	for item, value := range now.Items {
-		if value == was.Items[item] {
-			continue
-		}
-		there := func(w *explore.World) bool {
-			e := w.At(c.id)
-			return e != nil && e.Origin == was.Origin && w.MaySee(c.id, item, was.Items[item])
-		}
-		if !slices.ContainsFunc(past, there) {
+// saving saves the items that are not as they were loaded. Of an entity whose delete is under way
+// they go with it: readers may have been told already that it is not there.
+func (c *cast[T]) saving(name string, was, now *explore.Entity) explore.Op {
+	changed := maps.Clone(now.Items)
+	maps.DeleteFunc(changed, func(item, value string) bool { return value == was.Items[item] })
+	return explore.Op{Actor: name, What: "save", Apply: func(w *explore.World, past []*explore.World) bool {
+		at := w.At(c.id)
+		going := at == nil || at.Origin != was.Origin
+		if going && len(changed) > 0 && !slices.Contains(w.Going[c.id], was.Origin) {
 			return false
 		}
-		if blind(item, was.Items[item]) {
-			w.Loosen(c.id, item, value)
-			continue
+		for item, value := range changed {
+			old := was.Items[item]
+			there := func(w *explore.World) bool {
+				e := w.At(c.id)
+				return e != nil && e.Origin == was.Origin && w.MaySee(c.id, item, old)
+			}
+			switch {
+			case !going && w.MaySee(c.id, item, old):
+				at = at.With(item, value)
+			case !going, !c.overtaken() && !slices.ContainsFunc(past, there):
+				return false
+			case blind(item, old):
+				w.Loosen(c.id, item, value)
+			default:
+				w.Leave(c.id, item, value)
+			}
 		}
-		w.Leave(c.id, item, value)
+		if !going {
+			w.Entities[c.id] = at
+		}
+		return true
+	}}
+}
+
+// overtaken reports whether a staged delete may have been: another that inserts or deletes ran
+// meanwhile, and may have taken its mark over, so that it left what it had not deleted yet.
+func (c *cast[T]) overtaken() bool {
+	for i, o := range c.history.Ops {
+		for _, p := range c.history.Ops[:i] {
+			if o.Ends && p.Ends && o.Start <= p.End && p.Start <= o.End {
+				return true
+			}
+		}
 	}
-	return true
+	return false
 }
 
 // joiner loads the parts, without the root, and adds one: checked only if the entity is there.
@@ -438,13 +484,14 @@ func (c *cast[T]) joiner(name string, checked bool) explore.Actor {
 		v := first(e.Value)
 		origin := "" // of the entity that the parts are of, as far as they tell
 		for _, p := range v.Parts {
-			if by, n, _ := strings.Cut(p.Value, ":"); len(n) == 1 {
-				origin = by
+			if inserted(p.Value) {
+				origin, _, _ = strings.Cut(p.Value, ":")
 			}
 		}
+		empty := len(v.Parts) == 0
 		v.Parts = append(v.Parts, part{"X" + name, name + ":added"})
 		e.Value = T(v)
-		o := c.adding(name, adding{item: "X" + name, origin: origin, sure: checked})
+		o := c.adding(name, adding{item: "X" + name, origin: origin, sure: checked, empty: empty})
 		_ = c.do(n, o, func() error {
 			_, err := m.Save(ctx, e, options...)
 			return err
@@ -457,8 +504,9 @@ type adding struct {
 	item   string
 	origin string // of the entity, "" for whichever is there
 	// blind: nothing was read, and it may be seen with whatever entity comes. sure: it is
-	// refused where the entity is not there.
-	blind, sure bool
+	// refused where the entity is not there, by a transaction. empty: nothing was loaded, so that
+	// the root is read first.
+	blind, sure, empty bool
 }
 
 func (c *cast[T]) adding(name string, a adding) explore.Op {
@@ -482,16 +530,20 @@ func (c *cast[T]) adding(name string, a adding) explore.Op {
 		}
 		return true
 	}
-	return explore.Op{
-		Actor: name, What: "add " + item,
-		Apply: func(w *explore.World, _ []*explore.World) bool { return add(w, false) },
-		Echo: func(w *explore.World) {
-			add(w, true)
-			if a.blind {
-				w.Loosen(c.id, item, value)
-			}
-		},
+	o := explore.Op{Actor: name, What: "add " + item, Apply: func(w *explore.World, past []*explore.World) bool {
+		there := func(w *explore.World) bool { return w.At(c.id) != nil }
+		return (!a.empty || slices.ContainsFunc(past, there)) && add(w, false)
+	}}
+	if a.sure {
+		return o
 	}
+	o.Echo = func(w *explore.World) {
+		add(w, true)
+		if a.blind {
+			w.Loosen(c.id, item, value)
+		}
+	}
+	return o
 }
 
 // adder adds a part without reading, sure only if the entity is there.
@@ -562,6 +614,12 @@ func (c *cast[T]) partsOf(m *mapper.Mapper[T]) query.Node[T] {
 	return k.Prefix("M#")
 }
 
+// inserted reports whether an item is as its entity was inserted with it.
+func inserted(value string) bool {
+	_, n, ok := strings.Cut(value, ":")
+	return ok && len(n) == 1
+}
+
 // isPart reports whether an item is one of the parts that are read without the root.
 func (c *cast[T]) isPart(item string) bool {
 	_, split := any(*new(T)).(middle)
@@ -577,7 +635,7 @@ func (c *cast[T]) loadParts(ctx context.Context, name string, n *explore.Transpo
 	if err == nil {
 		got := entityOf(e.Value)
 		o.What += fmt.Sprint(" ", got.Items)
-		o.See = explore.SeePart(c.id, got.Items, c.isPart)
+		o.See = explore.SeePart(c.id, got.Items, c.isPart, inserted)
 	} else {
 		o.Result = explore.Refused
 	}
@@ -601,7 +659,7 @@ func (c *cast[T]) querier(name string, options ...mapper.ReadOption) explore.Act
 				got[p.Name] = p.Value
 			}
 			o.What += fmt.Sprint(" ", got)
-			o.See = explore.SeePart(c.id, got, c.isPart)
+			o.See = explore.SeePart(c.id, got, c.isPart, inserted)
 		} else {
 			o.Result = explore.Refused
 		}
@@ -662,7 +720,7 @@ func (c *cast[T]) mover(name, to string, options ...mapper.WriteOption) explore.
 		e.Value = T(v)
 		o := explore.Op{Actor: name, What: "move", Apply: func(w *explore.World, past []*explore.World) bool {
 			now := w.At(c.id)
-			if now == nil || now.Origin != was.Origin || w.At(to) != nil || !sameAtSomeTime(c.id, was, []*explore.World{w}) {
+			if now == nil || now.Origin != was.Origin || w.At(to) != nil || !sameIn(c.id, was, w) {
 				return false
 			}
 			moved := &explore.Entity{Origin: was.Origin, Items: was.Items}

@@ -1,6 +1,7 @@
 package explore_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,23 +131,19 @@ func (c *crashAt) Choose(weights []int) int {
 
 // play returns the actor of a role.
 func (c *cast[T]) play(r role) explore.Actor {
-	var w []mapper.WriteOption
-	if r.staged {
-		w = append(w, mapper.Staged())
-	}
 	var o []mapper.ReadOption
 	if r.strong {
 		o = append(o, mapper.Strong())
 	}
 	switch r.kind {
 	case "insert":
-		return c.inserter(r.name, r.parts, w...)
+		return c.inserter(r.name, r.parts, stagedIf(r.staged)...)
 	case "insert expired":
 		return c.expired(r.name, r.parts)
 	case "delete":
-		return c.deleter(r.name, w...)
+		return c.deleter(r.name, r.staged)
 	case "delete loaded":
-		return c.loadedDeleter(r.name, w...)
+		return c.loadedDeleter(r.name, r.staged)
 	case "save":
 		return c.saver(r.name, r.parts)
 	case "join":
@@ -209,14 +206,14 @@ func (c *cast[T]) ending(ctx context.Context, blind bool) error {
 		})
 		alone(func(n *explore.Transport) { c.load(ctx, "end", n, mapper.Strong()) })
 	}
-	alone(func(n *explore.Transport) { must("delete", c.delete(ctx, "end", n), mapper.ErrNotFound) })
+	alone(func(n *explore.Transport) { must("delete", c.delete(ctx, "end", n, false), mapper.ErrNotFound) })
 	alone(func(n *explore.Transport) { c.load(ctx, "end", n, mapper.Strong()) })
 	alone(func(n *explore.Transport) { must("insert", c.insert(ctx, "fresh", n, 2)) })
 	alone(func(n *explore.Transport) { c.load(ctx, "end", n, mapper.Strong()) })
 	run.ArriveAll()
 	alone(func(n *explore.Transport) { c.load(ctx, "end", n, mapper.Strong()) })
-	if failed != nil {
-		return failed
+	if err := cmp.Or(failed, c.untrue); err != nil {
+		return err
 	}
 	return c.history.Explain()
 }

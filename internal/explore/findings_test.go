@@ -36,6 +36,7 @@ func findings() []finding {
 	pages := setup{Attempts: 2, Page: 1}
 	plain := setup{Attempts: 2}
 	faults := explore.Limits{Faults: 1, Late: 1}
+	unwatched := setup{Attempts: 2, Unwatched: true, Page: 2}
 	return []finding{
 		{"1: an inserter whose claim was taken over sweeps the winner's parts", play{
 			setup: plain, actors: []role{stagedInsert("A", 2), stagedInsert("B", 2)},
@@ -108,6 +109,24 @@ func findings() []finding {
 		{"9: one's own delete that arrives late", play{
 			setup: plain, Limits: faults, before: []role{insert("b", 2)},
 			actors: []role{staged(does("A", "delete loaded")), does("B", "read")},
+		}},
+		{"what is added without reading while a delete dies", play{
+			setup: plain, before: []role{insert("b", 1), staged(does("d", "delete")).crashing(5)}, actors: []role{does("A", "add new"), insert("B", 1)},
+		}},
+		{"a save while a staged delete is under way", play{
+			setup: plain, before: []role{insert("b", 1)}, actors: []role{does("A", "read"), staged(does("B", "delete loaded")), does("C", "save")},
+		}},
+		{"a save behind a staged delete whose mark somebody took over who died", play{
+			setup: setup{Attempts: 1}, Limits: explore.Limits{Crashes: 1}, before: []role{insert("b", 1)},
+			actors: []role{does("A", "save"), staged(does("B", "delete")), stagedInsert("C", 1)},
+		}},
+		{"a staged delete of what was loaded, while something is added", play{
+			setup: plain, before: []role{insert("b", 1)}, actors: []role{does("A", "add new"), staged(does("B", "delete loaded"))},
+		}},
+		{"an addition to nothing", play{setup: plain, actors: []role{does("A", "join"), does("B", "delete")}}},
+		{"a delete of one item, by a client that cannot be watched, that finds nothing", play{
+			model: "bare", setup: unwatched, before: []role{insert("b", 1)},
+			actors: []role{does("A", "delete"), does("B", "delete loaded"), does("C", "delete parts")},
 		}},
 	}
 }

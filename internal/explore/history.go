@@ -24,6 +24,9 @@ type World struct {
 	// Left are items that only a read without their root may see: what was added to an
 	// entity that was no more.
 	Left map[string][]string
+	// Going are the entities, by their origins, whose delete is of several requests: their items may
+	// be written until it ends, though they are not found any more.
+	Going map[string][]string
 }
 
 // At returns the entity of a key, nil for none.
@@ -41,7 +44,12 @@ func (e *Entity) With(item, value string) *Entity {
 }
 
 func (w *World) clone() *World {
-	return &World{maps.Clone(w.Entities), maps.Clone(w.Loose), maps.Clone(w.Left)}
+	return &World{maps.Clone(w.Entities), maps.Clone(w.Loose), maps.Clone(w.Left), maps.Clone(w.Going)}
+}
+
+// Go notes that the entity of a key goes, by several requests.
+func (w *World) Go(key string) {
+	w.Going[key] = append(slices.Clone(w.Going[key]), w.At(key).Origin)
 }
 
 // Loosen notes an item that may or may not be seen.
@@ -86,6 +94,8 @@ type Op struct {
 	Start, End  int
 	Result      Result
 	Err         error
+	// Ends reports that it may end what another has begun and not finished.
+	Ends bool
 	// Apply does to the world what the operation does. past are the worlds since it began.
 	// It reports false where the operation cannot have been done in this world.
 	Apply func(w *World, past []*World) bool
@@ -151,7 +161,7 @@ func (h *History) Explain() error {
 		start.Entities = map[string]*Entity{}
 	}
 	if start.Loose == nil {
-		start.Loose, start.Left = map[string][]string{}, map[string][]string{}
+		start.Loose, start.Left, start.Going = map[string][]string{}, map[string][]string{}, map[string][]string{}
 	}
 	x.placed = make([]bool, len(x.writes))
 	if x.place([]step{{nil, start}}) {

@@ -8,7 +8,7 @@ import (
 
 // insertOf, deleteOf and readOf are operations on the key "k", from one time to another.
 func insertOf(origin string, start, end int, items map[string]string) *explore.Op {
-	return &explore.Op{Actor: origin, What: "insert", Start: start, End: end, Apply: func(w *explore.World, _ []*explore.World) bool {
+	return &explore.Op{Actor: origin, What: "insert", Ends: true, Start: start, End: end, Apply: func(w *explore.World, _ []*explore.World) bool {
 		if w.At("k") != nil {
 			return false
 		}
@@ -18,7 +18,7 @@ func insertOf(origin string, start, end int, items map[string]string) *explore.O
 }
 
 func deleteOf(start, end int) *explore.Op {
-	return &explore.Op{What: "delete", Start: start, End: end, Apply: func(w *explore.World, _ []*explore.World) bool {
+	return &explore.Op{What: "delete", Ends: true, Start: start, End: end, Apply: func(w *explore.World, _ []*explore.World) bool {
 		delete(w.Entities, "k")
 		return true
 	}}
@@ -85,6 +85,70 @@ func TestExplain(t *testing.T) {
 		}
 		if err := h.Explain(); (err == nil) != c.want {
 			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// What the checker allows of a save beside a delete, and of a delete that finds nothing, is what
+// docs/saving.md says, and no more.
+func TestAllowances(t *testing.T) {
+	c := &cast[first]{id: "k"}
+	was := &explore.Entity{Origin: "A", Items: map[string]string{"p": "A:0"}}
+	now := was.With("p", "b")
+	root := &explore.Entity{Origin: "A", Items: map[string]string{}}
+	insert := func(e *explore.Entity, start, end int) explore.Op { return *insertOf(e.Origin, start, end, e.Items) }
+	read := func(e *explore.Entity, start, end int) explore.Op { return *readOf(e, start, end) }
+	at := func(o explore.Op, start, end int) explore.Op {
+		o.Start, o.End = start, end
+		return o
+	}
+	save := c.saving("S", was, now)
+	grows := *addOf("x", "x", 0, 0)
+	deleted := func(staged bool) explore.Op {
+		return c.loadedDeletion("D", was, staged, func() bool { return false })
+	}
+	next := &explore.Entity{Origin: "B", Items: map[string]string{"p": "B:0"}}
+	part := func(got map[string]string, start, end int) explore.Op {
+		return explore.Op{What: "part", Start: start, End: end, See: explore.SeePart("k", got, func(string) bool { return true }, inserted)}
+	}
+	gone := func(unsure bool) explore.Op {
+		return c.loadedDeletion("D", root, false, func() bool { return unsure })
+	}
+	for _, x := range []struct {
+		name string
+		ops  []explore.Op
+		want bool
+	}{
+		{"a save, and a read of it", []explore.Op{insert(was, 0, 1), at(save, 2, 3), read(now, 4, 5)}, true},
+		{"a save that is lost", []explore.Op{insert(was, 0, 1), at(save, 2, 3), read(was, 4, 5)}, false},
+		{"a save of what was never there", []explore.Op{insert(root, 0, 1), at(save, 2, 3)}, false},
+		{"a save while a staged delete is under way", []explore.Op{insert(was, 0, 1), at(c.deletion("D", true), 2, 9), read(nil, 3, 4), at(save, 5, 6), read(nil, 10, 11)}, true},
+		{"which is seen afterwards", []explore.Op{insert(was, 0, 1), at(c.deletion("D", true), 2, 9), at(save, 5, 6), read(now, 10, 11)}, false},
+		{"which joins the next entity", []explore.Op{insert(was, 0, 1), at(c.deletion("D", true), 2, 9), read(nil, 3, 4), at(save, 5, 6), insert(root, 10, 11), read(now, 12, 13)}, false},
+		{"a save behind a staged delete", []explore.Op{insert(was, 0, 1), at(c.deletion("D", true), 2, 3), at(save, 5, 6)}, false},
+		{"a save behind a staged delete that was taken over", []explore.Op{
+			insert(was, 0, 1), at(c.deletion("D", true), 2, 5), *unknown(insertOf("B", 3, 4, root.Items)), at(save, 6, 7), read(nil, 8, 9),
+		}, true},
+		{"a save behind what a delete at once has shown", []explore.Op{insert(was, 0, 1), at(c.deletion("D", false), 2, 9), read(nil, 3, 4), at(save, 5, 6)}, false},
+		{"a staged delete of what was loaded, and has grown", []explore.Op{insert(was, 0, 1), at(grows, 2, 3), at(deleted(true), 4, 5)}, false},
+		{"a delete at once of it", []explore.Op{insert(was, 0, 1), at(grows, 2, 3), at(deleted(false), 4, 5)}, true},
+		{"a delete at once of what was saved meanwhile", []explore.Op{insert(was, 0, 1), at(deleted(false), 2, 9), at(save, 3, 4), read(now, 5, 6), read(nil, 10, 11)}, false},
+		{"an addition to what was never there", []explore.Op{at(c.adding("J", adding{item: "x", empty: true}), 0, 1)}, false},
+		{"a part of which nothing is read", []explore.Op{insert(was, 0, 1), part(nil, 2, 3)}, false},
+		{"a part of a dead entity beside a live one", []explore.Op{
+			insert(was, 0, 1), at(c.deletion("D", false), 2, 3), insert(next, 4, 5), part(was.Items, 6, 7),
+		}, false},
+		{"a part of a dead entity", []explore.Op{insert(was, 0, 1), at(c.deletion("D", false), 2, 3), part(was.Items, 4, 5)}, true},
+		{"a delete that finds nothing", []explore.Op{insert(root, 0, 1), at(c.deletion("B", false), 2, 3), at(gone(false), 4, 5)}, false},
+		{"a delete that finds nothing after a lost answer", []explore.Op{insert(root, 0, 1), at(c.deletion("B", false), 2, 3), at(gone(true), 4, 5)}, true},
+	} {
+		h := &explore.History{}
+		for _, o := range x.ops {
+			h.Add(&o)
+		}
+		c.history = h
+		if err := h.Explain(); (err == nil) != x.want {
+			t.Errorf("%s: %v", x.name, err)
 		}
 	}
 }

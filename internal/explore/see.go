@@ -77,9 +77,13 @@ func items(key string, got *Entity, of []*World, whole bool) string {
 
 // SeePart checks a read of items without their root: they are those of one entity that was
 // there before the read ended, or are loose; nothing is missing of one that was there all
-// the while. They may be left over from an entity that was deleted.
-func SeePart(key string, got map[string]string, covers func(string) bool) func(before, seen []*World) string {
+// the while. They may be left over from an entity that was deleted, but where one that is there
+// has an item which tells its incarnation.
+func SeePart(key string, got map[string]string, covers func(string) bool, tells func(value string) bool) func(before, seen []*World) string {
 	return func(before, seen []*World) string {
+		if e := steady(key, seen, covers, tells); e != nil {
+			return itemsOfSteady(key, &Entity{e.Origin, got}, before, seen, covers)
+		}
 		if len(got) == 0 && slices.ContainsFunc(seen, func(w *World) bool { return w.At(key) == nil }) {
 			return ""
 		}
@@ -115,6 +119,39 @@ func SeePart(key string, got map[string]string, covers func(string) bool) func(b
 		}
 		return wrong
 	}
+}
+
+// steady returns the entity that was there all the while with an item that a selection covers and
+// that tells its incarnation, nil for none.
+func steady(key string, seen []*World, covers func(string) bool, tells func(value string) bool) *Entity {
+	first := seen[0].At(key)
+	if first == nil {
+		return nil
+	}
+	for name := range first.Items {
+		other := func(w *World) bool {
+			e := w.At(key)
+			return e == nil || e.Origin != first.Origin || !tells(e.Items[name])
+		}
+		if covers(name) && !slices.ContainsFunc(seen, other) {
+			return first
+		}
+	}
+	return nil
+}
+
+// itemsOfSteady checks the items that were read against those of an entity that was there all the
+// while.
+func itemsOfSteady(key string, got *Entity, before, seen []*World, covers func(string) bool) string {
+	var loose []string
+	for _, w := range slices.Concat(before, seen) {
+		loose = slices.Concat(loose, w.Loose[key])
+	}
+	var of []*World
+	for _, w := range seen {
+		of = append(of, w.covered(key, covers, loose))
+	}
+	return items(key, got, of, true)
 }
 
 func onlyLoose(beside []string, got map[string]string) bool {
