@@ -353,6 +353,26 @@ func TestSaveBesideStagedDelete(t *testing.T) {
 	}
 }
 
+// What is added to an entity after its staged delete has read it again is acknowledged, stays, and
+// is not named; the next entity of the key does not have it.
+func TestAdditionBesideStagedDelete(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := newAccounts(t, table, &faulty{at: -1}, 1)
+	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Entries: []entry{{1, "x"}}})))(t)
+	e := must(clean.Load(ctx, clean.Key("1")))(t)
+	e.Value.Entries = append(e.Value.Entries, entry{2, "late"})
+	deleter := newAccounts(t, table, atRequest("DeleteItem", 1, func() { must(clean.Save(ctx, e))(t) }), 1)
+	r := must(deleter.Delete(ctx, deleter.Key("1"), mapper.Staged()))(t)
+	if n := items(t, table, "1"); len(r.AlsoDeleted) != 0 || n != 1 {
+		t.Errorf("%d items are left, and deleted as well: %v", n, r.AlsoDeleted)
+	}
+	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2})))(t)
+	if a := stored(t, clean, "1"); len(a.Entries) != 0 {
+		t.Errorf("%+v", a)
+	}
+}
+
 // A save that adds to an entity of which nothing tells the incarnation reads the root first,
 // is planned so, to the byte, and finds out that there is none.
 func TestSaveThatReadsTheRootFirst(t *testing.T) {

@@ -217,7 +217,7 @@ type Receipt struct {
 	LeftBehind []Key `json:"leftBehind,omitempty"`
 	// AlsoDeleted are, of a staged delete, the items that somebody wrote after it had compared
 	// the entity with what was loaded, or read it: they went with it. (Of items without a
-	// version only those that are new.)
+	// version only those that are new. What is added behind the second reading stays, hidden.)
 	AlsoDeleted []Key `json:"alsoDeleted,omitempty"`
 
 	// wcu are the units that are predicted to be reported: of the tables, without what was
