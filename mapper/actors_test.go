@@ -317,8 +317,12 @@ func TestSaveBesideStagedDelete(t *testing.T) {
 	for i, x := range []struct {
 		part, adds, checked, refused bool
 	}{
-		{}, {checked: true, refused: true},
-		{part: true}, {part: true, checked: true}, {part: true, adds: true}, {part: true, adds: true, checked: true, refused: true},
+		{},
+		{checked: true, refused: true},
+		{part: true},
+		{part: true, checked: true},
+		{part: true, adds: true},
+		{part: true, adds: true, checked: true, refused: true},
 	} {
 		id := fmt.Sprint(i)
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
