@@ -2,6 +2,8 @@ package codegen
 
 import (
 	"go/types"
+	"slices"
+	"strings"
 
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/tags"
@@ -48,30 +50,73 @@ func (g *generator) unnamedForm(t *schema.Type) code {
 	panic("a kind of type without a form: " + t.Name)
 }
 
-// handle is how a field's handle is declared and made.
+// handle is how a field's handle is declared and made: by the type parameters that follow the
+// struct's, and by the arguments that follow the way to the field.
 type handle struct {
 	kind, maker string
-	value       types.Type // what it holds
-	form        code       // nil where the kind says it
+	types       []any
+	args        []any
 }
 
 // handleOf returns the handle of a field of a type; way tells that it is a struct whose
 // fields are spread.
-func (g *generator) handleOf(t *schema.Type, spread bool) handle {
+func (g *generator) handleOf(s types.Type, f *schema.Field, spread bool) handle {
+	t := f.Type
 	gt := goType(t)
+	one := func(kind string, value any, args ...any) handle {
+		return handle{kind, "New" + kind, []any{value}, args}
+	}
 	switch {
 	case t.Kind == schema.Pointer && (spread || !t.Opaque()) && isTable(t.Elem):
-		return handle{"Struct", "NewStructPointer", goType(t.Elem), g.table(t.Elem)}
+		return handle{"Struct", "NewStructPointer", []any{goType(t.Elem)}, []any{g.table(t.Elem)}}
 	case (spread || !t.Opaque()) && isTable(t):
-		return handle{"Struct", "NewStruct", gt, g.table(t)}
+		return one("Struct", gt, g.table(t))
 	case t.Opaque():
+		return one("Value", gt, g.form(t))
 	case t.Kind == schema.Bytes && !isArray(t):
-		return handle{"Bytes", "NewBytes", gt, nil}
+		return one("Bytes", gt)
+	case t.Kind == schema.Slice && isSet(f):
+		return one("Set", goType(t.Elem), g.form(t))
+	case t.Kind == schema.Slice:
+		return one("List", goType(t.Elem), g.form(t))
+	case t.Kind == schema.Map:
+		entry, maker := g.entryOf(s, t.Elem)
+		return handle{"Map", "NewMap", []any{gt, goType(t.Key), entry}, []any{g.form(t), maker}}
+	}
+	if l, ok := t.Leaf(); ok && l.Handle != "Value" {
+		return one(l.Handle, gt)
+	}
+	return one("Value", gt, g.form(t))
+}
+
+// isSet reports whether a slice is stored as a set.
+func isSet(f *schema.Field) bool {
+	options := strings.Split(tagText(f), ",")[1:]
+	return slices.ContainsFunc(options, func(o string) bool { return strings.HasSuffix(o, "set") }) || f.Type.Name == "[][]byte"
+}
+
+// entryOf returns the type of the handle of a map's entry, and the function that makes it.
+func (g *generator) entryOf(s types.Type, t *schema.Type) (entry, maker code) {
+	gt := goType(t)
+	typed := func(kind string, value types.Type, args ...any) (code, code) {
+		to := of(fieldOf(kind), s, value)
+		if len(args) == 0 {
+			return to, of(fieldOf("Entry"+kind), s, value)
+		}
+		made := call(of(fieldOf("Entry"+kind), s, value), append([]any{"e"}, args...)...)
+		return to, code{"func(e ", fieldOf("Entry"), ") ", to, " { return ", made, " }"}
+	}
+	switch {
+	case t.Opaque():
+	case isTable(t):
+		return typed("Struct", gt, g.table(t))
+	case t.Kind == schema.Bytes && !isArray(t):
+		return typed("Bytes", gt)
 	}
 	if l, ok := t.Leaf(); ok && !t.Opaque() && l.Handle != "Value" {
-		return handle{l.Handle, "New" + l.Handle, gt, nil}
+		return typed(l.Handle, gt)
 	}
-	return handle{"Value", "NewValue", gt, g.form(t)}
+	return typed("Value", gt, g.form(t))
 }
 
 // isTable reports whether a type's form is the table of a struct.
@@ -140,7 +185,7 @@ func (g *generator) rows(s *structure) []row {
 		case s.handles == "" || u&(stored|way) == 0 || u&items != 0 || s.expanded(i):
 			out = append(out, row{i, nil})
 		default:
-			h := g.handleOf(f.Type, u&way != 0)
+			h := g.handleOf(goType(s.t), f, u&way != 0)
 			out = append(out, row{i, &h})
 		}
 	}
@@ -179,7 +224,7 @@ func (g *generator) promoted(s *structure) []promoted {
 			case len(path) == 0 || !f.Exported || taken[f.Name] || u&(stored|way) == 0 || u&items != 0 || in.expanded(i):
 			case g.resolves(s, f.Name, here):
 				taken[f.Name] = true
-				out = append(out, promoted{f.Name, g.handleOf(f.Type, u&way != 0), tagText(f)})
+				out = append(out, promoted{f.Name, g.handleOf(goType(s.t), f, u&way != 0), tagText(f)})
 			}
 		}
 	}
@@ -225,11 +270,8 @@ func (g *generator) handlesOf(w *writer, s *structure) {
 	st := goType(s.t)
 	var declarations, values []code
 	add := func(name string, t types.Type, tag string, h handle) {
-		declarations = append(declarations, code{name, " ", of(fieldOf(h.kind), st, h.value)})
-		args := []any{quoted(name), quoted(tag), at(st, name, t)}
-		if h.form != nil {
-			args = append(args, h.form)
-		}
+		declarations = append(declarations, code{name, " ", of(fieldOf(h.kind), append([]any{st}, h.types...)...)})
+		args := append([]any{quoted(name), quoted(tag), at(st, name, t)}, h.args...)
 		values = append(values, code{name, ": ", call(fieldOf(h.maker), args...), ","})
 	}
 	for _, r := range g.rows(s) {

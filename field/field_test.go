@@ -15,6 +15,7 @@ import (
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/condition"
 	"github.com/itemize/itemize/internal/patch"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 )
@@ -30,6 +31,9 @@ type wish struct {
 	Until   time.Time
 	Hash    []byte
 	Tags    []string
+	Lines   lines
+	Counts  map[string]int8
+	Homes   map[title]address
 	Note    *string
 	Home    address
 	Other   *address
@@ -38,6 +42,13 @@ type wish struct {
 }
 
 type address struct{ City string }
+
+type lines []string
+
+// addresses are the handles of what is nested.
+var addresses = struct{ City field.String[address, string] }{
+	City: field.NewString("City", "city", func(a *address) *string { return &a.City }),
+}
 
 var addressForm = mapperimpl.Struct(mapperimpl.Funcs[address]{},
 	field.NewString("City", "", func(a *address) *string { return &a.City }).Row(nil))
@@ -51,7 +62,10 @@ var wishes = struct {
 	AddedAt field.Time[wish, time.Time]
 	Until   field.Time[wish, time.Time]
 	Hash    field.Bytes[wish, []byte]
-	Tags    field.Value[wish, []string]
+	Tags    field.Set[wish, string]
+	Lines   field.List[wish, string]
+	Counts  field.Map[wish, map[string]int8, string, field.Number[wish, int8]]
+	Homes   field.Map[wish, map[title]address, title, field.Struct[wish, address]]
 	Note    field.Value[wish, *string]
 	Home    field.Struct[wish, address]
 	Other   field.Struct[wish, address]
@@ -65,12 +79,17 @@ var wishes = struct {
 	AddedAt: field.NewTime("AddedAt", "", func(w *wish) *time.Time { return &w.AddedAt }),
 	Until:   field.NewTime("Until", "until,unixtime", func(w *wish) *time.Time { return &w.Until }),
 	Hash:    field.NewBytes("Hash", "", func(w *wish) *[]byte { return &w.Hash }),
-	Tags:    field.NewValue("Tags", ",stringset", func(w *wish) *[]string { return &w.Tags }, mapperimpl.Slice[[]string](mapperimpl.String[string]())),
-	Note:    field.NewValue("Note", "", func(w *wish) **string { return &w.Note }, mapperimpl.Pointer(mapperimpl.String[string]())),
-	Home:    field.NewStruct("Home", "", func(w *wish) *address { return &w.Home }, addressForm),
-	Other:   field.NewStructPointer("Other", "", func(w *wish) **address { return &w.Other }, addressForm),
-	Number:  field.NewValue("Number", "", func(w *wish) *attributevalue.Number { return &w.Number }, mapperimpl.Number[attributevalue.Number]()),
-	Text:    field.NewNumber("Text", ",string", func(w *wish) *int { return &w.Text }),
+	Tags:    field.NewSet("Tags", ",stringset", func(w *wish) *[]string { return &w.Tags }, mapperimpl.Slice[[]string](mapperimpl.String[string]())),
+	Lines:   field.NewList("Lines", "", func(w *wish) *lines { return &w.Lines }, mapperimpl.Slice[lines](mapperimpl.String[string]())),
+	Counts: field.NewMap("Counts", "counts", func(w *wish) *map[string]int8 { return &w.Counts },
+		mapperimpl.Map[map[string]int8](mapperimpl.Int[int8]()), field.EntryNumber[wish, int8]),
+	Homes: field.NewMap("Homes", "", func(w *wish) *map[title]address { return &w.Homes },
+		mapperimpl.Map[map[title]address](addressForm), func(e field.Entry) field.Struct[wish, address] { return field.EntryStruct[wish](e, addressForm) }),
+	Note:   field.NewValue("Note", "", func(w *wish) **string { return &w.Note }, mapperimpl.Pointer(mapperimpl.String[string]())),
+	Home:   field.NewStruct("Home", "", func(w *wish) *address { return &w.Home }, addressForm),
+	Other:  field.NewStructPointer("Other", "", func(w *wish) **address { return &w.Other }, addressForm),
+	Number: field.NewValue("Number", "", func(w *wish) *attributevalue.Number { return &w.Number }, mapperimpl.Number[attributevalue.Number]()),
+	Text:   field.NewNumber("Text", ",string", func(w *wish) *int { return &w.Text }),
 }
 
 // rendered shows a condition with its placeholders replaced.
@@ -80,7 +99,7 @@ func rendered(c field.Condition[wish]) string {
 		return "error: " + u.Err.Error()
 	}
 	var x attr.Expression
-	text := u.Text(&x)
+	text := u.Text(&x, condition.Field.Attributes)
 	var pairs []string
 	for p, name := range x.Names() {
 		pairs = append(pairs, p, name)
@@ -93,6 +112,8 @@ func rendered(c field.Condition[wish]) string {
 
 func value(v types.AttributeValue) string {
 	switch v := v.(type) {
+	case nil:
+		return "<nil>"
 	case *types.AttributeValueMemberS:
 		return fmt.Sprintf("%q", v.Value)
 	case *types.AttributeValueMemberN:
@@ -145,6 +166,17 @@ func TestConditions(t *testing.T) {
 		{w.Other.Equal(address{"Rome"}), `Other = {City: "Rome"}`},
 		{w.Number.Equal("12"), `Number = 12`},
 		{w.Text.Equal(12), `Text = "12"`},
+		{w.Tags.Contains("a"), `contains(Tags, "a")`},
+		{w.Tags.Size().Greater(2), `size(Tags) > 2`},
+		{w.Lines.Contains("a"), `contains(Lines, "a")`},
+		{w.Lines.Size().Equal(0), `size(Lines) = 0`},
+		{w.Counts.Key("a.b").GreaterOrEqual(3), `counts.a.b >= 3`},
+		{w.Counts.Key("a").Exists(), `attribute_exists(counts.a)`},
+		{w.Counts.Size().Less(9), `size(counts) < 9`},
+		{w.Homes.Key("x").Where(addresses.City.Equal("Oslo")), `Homes.x.city = "Oslo"`},
+		{w.Home.Where(addresses.City.BeginsWith("O").And(addresses.City.Absent())), `begins_with(Home.city, "O") AND attribute_not_exists(Home.city)`},
+		{w.Other.Where(field.Raw[address](expression.Name("city").Equal(expression.Value("Rome")))), `Other.city = "Rome"`},
+		{w.Counts.Key("").Equal(1), `error: the condition on Counts.: the key of a map's entry is empty, which DynamoDB does not store`},
 
 		{w.Price.Greater(1).And(w.Done.Equal(true)), `Price > 1 AND Done = true`},
 		{w.Price.Greater(1).Or(w.Done.Equal(true), w.Title.Exists()), `Price > 1 OR Done = true OR attribute_exists(title)`},
@@ -185,11 +217,41 @@ func TestChanges(t *testing.T) {
 		{w.Other.Set(address{"Rome"}), "Other", wish{Other: &address{"Rome"}}},
 		{w.Tags.Set([]string{"a"}), "Tags", wish{Tags: []string{"a"}}},
 	} {
-		u := c.change.Untyped()
+		u := c.change.Untyped()[0]
 		var got wish
 		u.Apply(&got)
-		if u.Kind != patch.Set || u.Field != c.field || !reflect.DeepEqual(got, c.want) {
+		if u.Kind != patch.Set || u.Field.Name() != c.field || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: the change made %+v of kind %d, want %+v", u.Field, got, u.Kind, c.want)
+		}
+	}
+	for _, c := range []struct {
+		change     field.Change[wish]
+		kind       patch.Kind
+		path, want string
+	}{
+		{w.Title.SetIfAbsent("a"), patch.SetIfAbsent, "title", `"a"`},
+		{w.Tags.Add("a", "b"), patch.AddMembers, "Tags", "[a b]"},
+		{w.Tags.Delete("a"), patch.DeleteMembers, "Tags", "[a]"},
+		{w.Lines.Append("a", "b"), patch.Append, "Lines", "*types.AttributeValueMemberL"},
+		{w.Counts.Key("a").Set(5), patch.Set, "counts.a", "5"},
+		{w.Counts.Key("a").Remove(), patch.Remove, "counts.a", "<nil>"},
+		{w.Home.Change(addresses.City.Set("Rome")), patch.Set, "Home.city", `"Rome"`},
+		{w.Other.Change(addresses.City.Set("Rome")), patch.Set, "Other.city", `"Rome"`},
+		{w.Homes.Key("x").Change(addresses.City.Set("Rome")), patch.Set, "Homes.x.city", `"Rome"`},
+	} {
+		u := c.change.Untyped()[0]
+		if got := strings.Join(u.Field.Attributes(), "."); u.Err != nil || u.Kind != c.kind || got != c.path || value(u.Value) != c.want {
+			t.Errorf("the change of %s is of kind %d, to %s: %v", got, u.Kind, value(u.Value), u.Err)
+		}
+	}
+	for text, c := range map[string]field.Change[wish]{
+		"the change of Tags: give at least one element":              w.Tags.Add(),
+		"the change of Lines: give at least one element":             w.Lines.Append(),
+		"the change of Home: it changes none of the struct's fields": w.Home.Change(),
+		"the change of Counts.: the key of a map's entry is empty":   w.Counts.Key("").Set(1),
+	} {
+		if err := c.Untyped()[0].Err; err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 	for _, c := range []struct {
@@ -203,12 +265,18 @@ func TestChanges(t *testing.T) {
 		{w.Count.Decrement(3), "-3"},
 		{w.Text.Increment(-4), "-4"},
 	} {
-		if u := c.change.Untyped(); u.Kind != patch.Increment || u.By != c.by {
+		if u := c.change.Untyped()[0]; u.Kind != patch.Increment || u.By != c.by {
 			t.Errorf("%s: increments by %s, want %s", u.Field, u.By, c.by)
 		}
 	}
-	if u := w.Title.Remove().Untyped(); u.Kind != patch.Remove || u.Field != "Title" {
+	if u := w.Title.Remove().Untyped()[0]; u.Kind != patch.Remove || u.Field.Name() != "Title" {
 		t.Errorf("the removal is %+v", u)
+	}
+	if u := w.Count.Increment(3).Untyped()[0]; u.Least != "0" || u.Most != "255" {
+		t.Errorf("a uint8 lies between %s and %s", u.Least, u.Most)
+	}
+	if u := w.Counts.Key("a").Decrement(3).Untyped()[0]; u.Least != "-128" || u.Most != "127" || u.By != "-3" {
+		t.Errorf("an int8 lies between %s and %s, by %s", u.Least, u.Most, u.By)
 	}
 }
 
@@ -233,7 +301,7 @@ func TestRows(t *testing.T) {
 // A value that is changed after a change was made does not change it.
 func TestSetTakesTheValue(t *testing.T) {
 	a := address{"Rome"}
-	c := wishes.Other.Set(a).Untyped()
+	c := wishes.Other.Set(a).Untyped()[0]
 	var v, w wish
 	c.Apply(&v)
 	v.Other.City = "Oslo"

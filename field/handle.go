@@ -20,6 +20,12 @@ type handle struct {
 	options form.Options
 	// pointer says that the field is a pointer to the handle's values.
 	pointer bool
+	// as converts the handle's values to those of the field, nil where they are.
+	as func(v any) any
+	// under is, of an entry of a map, the way to it; err is what is wrong with its key.
+	under condition.Field
+	entry bool
+	err   error
 }
 
 // newHandle returns the handle of a row.
@@ -28,8 +34,22 @@ func newHandle(r form.Row) handle {
 	return handle{row: r, options: form.OptionsOf(words[1:])}
 }
 
+// way is the way to the field.
+func (h *handle) way() condition.Field {
+	if h.entry {
+		return h.under
+	}
+	return condition.Field{{Name: h.row.Name, Attribute: h.row.Attribute()}}
+}
+
+// name is the field's name in messages.
+func (h *handle) name() string { return h.way().Name() }
+
 // put sets the field at p to the value at v.
 func (h *handle) put(p, v any) {
+	if h.as != nil {
+		v = h.as(v)
+	}
 	if !h.pointer {
 		h.row.Form.Assign(p, v)
 		return
@@ -42,8 +62,8 @@ func (h *handle) put(p, v any) {
 
 // encode returns the value at v as the field is stored, nil where it is left out.
 func (h *handle) encode(v any) (types.AttributeValue, error) {
-	if h.row.Form == nil {
-		return nil, errNoField
+	if err := h.usable(); err != nil {
+		return nil, err
 	}
 	p := h.row.Form.New()
 	h.put(p, v)
@@ -64,9 +84,10 @@ func (h *handle) given(v any) (types.AttributeValue, error) {
 }
 
 var (
-	errOmitted = errors.New("the value is left out when it is stored (omitempty), so that nothing stored can be compared with it: use Absent or Exists")
-	errNoField = errors.New("the handle is of no field: take those of generated code")
-	errIn      = fmt.Errorf("In takes 1 to %d values", maxIn)
+	errOmitted  = errors.New("the value is left out when it is stored (omitempty), so that nothing stored can be compared with it: use Absent or Exists")
+	errNoField  = errors.New("the handle is of no field: take those of generated code")
+	errEmptyKey = errors.New("the key of a map's entry is empty, which DynamoDB does not store")
+	errIn       = fmt.Errorf("In takes 1 to %d values", maxIn)
 )
 
 // maxIn is how many values DynamoDB takes in an IN.
@@ -74,15 +95,29 @@ const maxIn = 100
 
 // condition returns a condition on the field.
 func (h *handle) condition(render func(x *attr.Expression, name string) string) condition.Condition {
-	if h.row.Form == nil {
-		return h.failed(errNoField)
+	if err := h.usable(); err != nil {
+		return h.failed(err)
 	}
-	return condition.New(condition.Field{Name: h.row.Name, Attribute: h.row.Attribute()}, render)
+	return condition.New(h.way(), render)
 }
+
+// usable returns an error of a handle that is of no field.
+func (h *handle) usable() error {
+	switch {
+	case h.err != nil:
+		return h.err
+	case h.row.Form == nil:
+		return errNoField
+	}
+	return nil
+}
+
+// fault is an error of a change of the field.
+func (h *handle) fault(text string) error { return fmt.Errorf("the change of %s: %s", h.name(), text) }
 
 // failed is a condition that cannot be. The error comes when it is used.
 func (h *handle) failed(err error) condition.Condition {
-	return condition.Failed(fmt.Errorf("the condition on %s: %w", h.row.Name, err))
+	return condition.Failed(fmt.Errorf("the condition on %s: %w", h.name(), err))
 }
 
 // compare compares the field's attribute with a value. One that is left out is there
@@ -159,16 +194,40 @@ func (h *handle) call(function string, arguments ...any) condition.Condition {
 }
 
 // set returns the change of the field to the value at v.
-func (h handle) set(v any) patch.Change {
-	return patch.Change{Kind: patch.Set, Field: h.row.Name, Apply: func(rec any) { h.put(h.row.At(rec), v) }}
+func (h *handle) set(v any) patch.Change { return h.setting(patch.Set, v) }
+
+func (h *handle) setting(kind patch.Kind, v any) patch.Change {
+	c := h.changing(kind, v)
+	if h.row.At != nil {
+		row, put := h.row, h.put
+		c.Apply = func(rec any) { put(row.At(rec), v) }
+	}
+	return c
 }
 
-// remove returns the removal of the field's attribute.
-func (h *handle) remove() patch.Change {
-	return patch.Change{Kind: patch.Remove, Field: h.row.Name}
+// changing returns a change of the field by the value at v, as the field is stored.
+func (h *handle) changing(kind patch.Kind, v any) patch.Change {
+	c := h.change(kind)
+	if c.Err != nil {
+		return c
+	}
+	c.Value, c.Unstorable = h.encode(v)
+	return c
 }
 
-// increment returns the change of a number by another.
-func (h *handle) increment(by string) patch.Change {
-	return patch.Change{Kind: patch.Increment, Field: h.row.Name, By: by}
+// change returns a change of the field.
+func (h *handle) change(kind patch.Kind) patch.Change {
+	c := patch.Change{Kind: kind, Field: h.way()}
+	if err := h.usable(); err != nil {
+		c.Err = fmt.Errorf("the change of %s: %w", h.name(), err)
+	}
+	return c
+}
+
+// increment returns the change of a number by another, of the type of what v points to.
+func (h *handle) increment(v any, by string) patch.Change {
+	c := h.change(patch.Increment)
+	c.By = by
+	c.Least, c.Most = boundsOf(v)
+	return c
 }

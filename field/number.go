@@ -1,6 +1,7 @@
 package field
 
 import (
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -20,12 +21,14 @@ func NewNumber[R any, V number](name, tag string, at func(*R) *V) Number[R, V] {
 }
 
 // Increment adds to the field, which counts from 0 where it is not stored.
-func (h *Number[R, V]) Increment(by V) Change[R] { return Change[R]{h.is.increment(decimal(&by))} }
+func (h *Number[R, V]) Increment(by V) Change[R] {
+	return changeOf[R](h.is.increment(&by, decimal(&by)))
+}
 
 // Decrement subtracts from the field. Of an unsigned field it requires that it is as
 // large.
 func (h *Number[R, V]) Decrement(by V) Change[R] {
-	return Change[R]{h.is.increment(negative(decimal(&by)))}
+	return changeOf[R](h.is.increment(&by, negative(decimal(&by))))
 }
 
 // Less is the condition that the field is less than v.
@@ -45,6 +48,19 @@ func (h *Number[R, V]) GreaterOrEqual(v V) Condition[R] {
 // Between is the condition that the field lies between two values, both included.
 func (h *Number[R, V]) Between(low, high V) Condition[R] {
 	return Condition[R]{h.is.between(&low, &high)}
+}
+
+// boundsOf returns the least and the greatest value of the integer type of which a value is at
+// p, "" for a float.
+func boundsOf(p any) (least, most string) {
+	v := reflect.ValueOf(p).Elem()
+	switch bits := v.Type().Bits(); {
+	case v.CanInt():
+		return strconv.FormatInt(math.MinInt64>>(64-bits), 10), strconv.FormatInt(math.MaxInt64>>(64-bits), 10)
+	case v.CanUint():
+		return "0", strconv.FormatUint(math.MaxUint64>>(64-bits), 10)
+	}
+	return "", ""
 }
 
 // decimal returns the number at p as text.

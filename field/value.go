@@ -1,6 +1,9 @@
 package field
 
-import "github.com/itemize/itemize/internal/form"
+import (
+	"github.com/itemize/itemize/internal/form"
+	"github.com/itemize/itemize/internal/patch"
+)
 
 // Of is any handle of a field of the struct R.
 type Of[R any] interface {
@@ -20,11 +23,16 @@ func newValue[R, V any](name, tag string, at func(*R) *V, f form.Typed[V]) Value
 func (h Value[R, V]) Row(*R) form.Row { return h.is.row }
 
 // Set sets the field.
-func (h *Value[R, V]) Set(v V) Change[R] { return Change[R]{h.is.set(&v)} }
+func (h *Value[R, V]) Set(v V) Change[R] { return changeOf[R](h.is.set(&v)) }
+
+// SetIfAbsent sets the field where its attribute is not there.
+func (h *Value[R, V]) SetIfAbsent(v V) Change[R] {
+	return changeOf[R](h.is.setting(patch.SetIfAbsent, &v))
+}
 
 // Remove removes the field's attribute. Of a struct that has an item to itself it deletes
 // the item.
-func (h *Value[R, V]) Remove() Change[R] { return Change[R]{h.is.remove()} }
+func (h *Value[R, V]) Remove() Change[R] { return changeOf[R](h.is.change(patch.Remove)) }
 
 // Equal is the condition that the field is v.
 func (h *Value[R, V]) Equal(v V) Condition[R] { return Condition[R]{h.is.compare(" = ", &v)} }

@@ -267,7 +267,7 @@ func TestUpsertOverALeftover(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	users := leaveHome(t, table)
-	patch := store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome")).Upsert()
+	patch := store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome"))
 	var conflict *mapper.ConflictError
 	if _, err := patch.Exec(ctx, users); !errors.As(err, &conflict) || !strings.Contains(err.Error(), "is not finished") {
 		t.Errorf("over a claim's part: %v", err)

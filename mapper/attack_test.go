@@ -90,7 +90,7 @@ func TestAttackUpsertOverwrites(t *testing.T) {
 		e.Value.Home = home
 		must(users.Save(ctx, e))(t)
 	}), 1), mapper.Table(table)))(t)
-	_, err := store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome")).Upsert().Exec(ctx, patcher)
+	_, err := store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome")).Exec(ctx, patcher)
 	home.City = "Rome"
 	if got := must(users.Load(ctx, store.UserByID("1")))(t); got.Value.Home != home {
 		t.Errorf("the patch of the city (%v) has taken the street away: %+v", err, got.Value.Home)
@@ -105,9 +105,9 @@ func TestAttackTwoUpserts(t *testing.T) {
 	users := leaveHome(t, table)
 	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t) // over the claim, and beside the part
 	a := must(mapper.New[store.User](client(t, atRequest("PutItem", 1, func() {
-		must(store.UserByID("1").Home().Patch(store.AddressFields.Street.Set("S")).Upsert().Exec(ctx, users))(t)
+		must(store.UserByID("1").Home().Patch(store.AddressFields.Street.Set("S")).Exec(ctx, users))(t)
 	}), 1), mapper.Table(table)))(t)
-	must(store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome")).Upsert().Exec(ctx, a))(t)
+	must(store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome")).Exec(ctx, a))(t)
 	want := store.Address{Street: "S", City: "Rome"}
 	if got := must(users.Load(ctx, store.UserByID("1")))(t); got.Value.Home != want {
 		t.Errorf("both patches were acknowledged: %+v", got.Value.Home)
@@ -352,9 +352,9 @@ func TestAttackUpsertOverAnUpsert(t *testing.T) {
 	must(users.Save(ctx, e))(t)
 	must(users.Delete(ctx, e))(t)
 	a := must(mapper.New[store.User](client(t, atRequest("PutItem", 1, func() {
-		must(store.UserByID("1").Home().Patch(store.AddressFields.Street.Set("S")).Upsert().Exec(ctx, users))(t)
+		must(store.UserByID("1").Home().Patch(store.AddressFields.Street.Set("S")).Exec(ctx, users))(t)
 	}), 1), mapper.Table(table)))(t)
-	if _, err := store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome")).Upsert().Exec(ctx, a); err != nil {
+	if _, err := store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome")).Exec(ctx, a); err != nil {
 		t.Errorf("a patch without a condition: %v", err)
 	}
 }
@@ -443,7 +443,7 @@ func TestAttackConditionOverALeftover(t *testing.T) {
 	users := leaveHome(t, table)
 	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t)
 	f := store.AddressFields
-	patch := store.UserByID("1").Home().Patch(f.City.Set("Rome")).If(f.City.Equal("Bergen")).Upsert()
+	patch := store.UserByID("1").Home().Patch(f.City.Set("Rome")).If(f.City.Equal("Bergen"))
 	if _, err := patch.Exec(ctx, users); !errors.Is(err, mapper.ErrNotFound) {
 		t.Errorf("the condition was dropped: %v", err)
 	}

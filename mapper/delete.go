@@ -136,7 +136,7 @@ func (del *deleting) gone(err error) error {
 	if len(del.s.doubts) > 0 {
 		return nil // an own delete that arrived late
 	}
-	return notFound(del.g.model.Label(), del.g.model.EntityName(del.Selection.Identity), "")
+	return del.g.public(del.g.search.RootThere(del.Selection, nil))
 }
 
 // read finds out what is there, strongly consistently.

@@ -135,7 +135,7 @@ func (g *engine) readRoot(ctx context.Context, sel selection.Selection, t *tally
 func (g *engine) load(ctx context.Context, sel selection.Selection, v any, strong bool, t *tally) (*state, error) {
 	switch {
 	case sel.Err != nil:
-		return nil, sel.Err
+		return nil, g.public(sel.Err)
 	case !sel.Entity:
 		return nil, g.model.Errorf("the key selects several entities: give all of %s to load one, or run a query", g.model.IdentityNames())
 	}

@@ -103,6 +103,7 @@ type ConflictError struct {
 
 	insert bool // of an entity whose root is not there
 	patch  bool // whose condition did not hold
+	unmet  []string
 	// pending is what somebody is doing with the entity, "" for nothing.
 	pending string
 }
@@ -120,6 +121,9 @@ func (e *ConflictError) Error() string {
 		keys := make([]Key, len(e.Items))
 		for i, it := range e.Items {
 			keys[i] = it.Key
+		}
+		if len(e.unmet) > 0 {
+			return fmt.Sprintf("%s: the condition of the patch does not hold for %s: %s", e.Model, joinKeys(keys), strings.Join(e.unmet, "; "))
 		}
 		return fmt.Sprintf("%s: the condition of the patch does not hold for %s", e.Model, joinKeys(keys))
 	}
@@ -141,19 +145,72 @@ func (e *existsError) Error() string {
 
 func (e *existsError) Unwrap() []error { return []error{ErrExists, e.conflict} }
 
-// notFoundError tells what was not found, and what is pending there.
-type notFoundError struct {
-	model, key, pending string
+// NotFoundError says which item is not there: the root of an entity, or the one that a patch
+// requires. errors.Is(err, ErrNotFound) holds for it.
+type NotFoundError struct {
+	Model string
+	// Field is the model's field, or the sort key of an item of several; Key is where the
+	// item would be.
+	Field string
+	Key   Key
+	// Pending says what is being done there: an insert or a delete that is not finished, a
+	// time to live that is over; "" for nothing.
+	Pending string
+
+	name string // of an entity, by its key
 }
 
-func (e *notFoundError) Error() string {
-	if e.pending != "" {
-		return fmt.Sprintf("%s: %s is not found: %s", e.model, e.key, e.pending)
+// Error names what is not there.
+func (e *NotFoundError) Error() string {
+	name := e.name
+	if name == "" {
+		name = e.Key.String()
 	}
-	return fmt.Sprintf("%s: %s is not found", e.model, e.key)
+	if e.Pending != "" {
+		return fmt.Sprintf("%s: %s is not found: %s", e.Model, name, e.Pending)
+	}
+	return fmt.Sprintf("%s: %s is not found", e.Model, name)
 }
 
-func (e *notFoundError) Unwrap() error { return ErrNotFound }
+// Unwrap returns ErrNotFound.
+func (e *NotFoundError) Unwrap() error { return ErrNotFound }
+
+// ValueError says that a value cannot be stored: part of a key is empty or zero, two elements
+// have one key, a string is not valid UTF-8, a set has a member twice, a number is none of
+// DynamoDB's. Nothing was sent. All that is wrong with an entity comes at once, as errors that are
+// joined (errors.Join).
+type ValueError struct {
+	Model string
+	// Field is the field of the value, or the item that it is a key of.
+	Field string
+	// Reason says what is wrong, and what to do.
+	Reason string
+
+	err error
+}
+
+// Error names the field, and what is wrong with its value.
+func (e *ValueError) Error() string { return e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *ValueError) Unwrap() error { return e.err }
+
+// valueError makes a *ValueError of an error about a value, whose text begins with the model
+// and the field.
+func valueError(label string, err error) error {
+	e := &ValueError{Model: label, Reason: err.Error(), err: err}
+	rest, ok := strings.CutPrefix(e.Reason, label)
+	if !ok {
+		return e
+	}
+	field, reason, _ := strings.Cut(rest[1:], ": ")
+	if strings.HasPrefix(rest, ": ") {
+		field, reason, _ = strings.Cut(rest[2:], ": ")
+		field, _, _ = strings.Cut(field, " in ")
+	}
+	e.Field, e.Reason = field, reason
+	return e
+}
 
 // OutcomeUnknownError says that a write may have been applied or not: no answer
 // came, or one that does not tell. The entity can be saved again: the next Save finds out

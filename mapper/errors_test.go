@@ -18,8 +18,8 @@ func TestErrorTexts(t *testing.T) {
 		is   []error
 	}{
 		{&ModelError{Model: "store.User", Faults: []string{"store.User.A: x", "store.User.B: y"}}, "the model store.User cannot be mapped:\n  store.User.A: x\n  store.User.B: y", nil},
-		{&notFoundError{model: "store.User", key: `ID "1"`}, `store.User: ID "1" is not found`, []error{ErrNotFound}},
-		{&notFoundError{model: "store.User", key: `ID "1"`, pending: "p"}, `store.User: ID "1" is not found: p`, []error{ErrNotFound}},
+		{&NotFoundError{Model: "store.User", name: `ID "1"`}, `store.User: ID "1" is not found`, []error{ErrNotFound}},
+		{&NotFoundError{Model: "store.User", Key: key, Pending: "p"}, `store.User: USER#1 U#Information is not found: p`, []error{ErrNotFound}},
 		{&existsError{`ID "1"`, &ConflictError{Model: "store.User", Items: []ItemConflict{{Key: key}}}}, "store.User: ID \"1\" exists already: load it and save the change, or delete it first", []error{ErrExists}},
 		{conflict, "store.User: conflict: USER#1 U#Information (Email) was changed, USER#1 M#Card#visa (Cards) was deleted by someone else since it was read: load again and repeat the change, or use Update", nil},
 		{

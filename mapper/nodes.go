@@ -60,6 +60,11 @@ func (n ElementsNode[T, E]) Add(element E) Patch[T] {
 	return newPatch(n.node, patch.Change{Kind: patch.Add, Item: n.item, Record: &element})
 }
 
+// Put puts an element, whether it is there or not.
+func (n ElementsNode[T, E]) Put(element E) Patch[T] {
+	return newPatch(n.node, patch.Change{Kind: patch.Put, Item: n.item, Record: &element})
+}
+
 // EntriesNode selects the entries of a map, one item for each.
 type EntriesNode[T any, K comparable, E any] struct {
 	query.Elements[T, E]
@@ -75,6 +80,11 @@ func NewEntriesNode[T any, K comparable, E any](n query.Node[T], item int) Entri
 // Add adds an entry, which must not be there.
 func (n EntriesNode[T, K, E]) Add(k K, element E) Patch[T] {
 	return newPatch(n.node, patch.Change{Kind: patch.Add, Item: n.item, Record: &element, Pos: codec.Pos{Key: k}})
+}
+
+// Put puts an entry, whether it is there or not.
+func (n EntriesNode[T, K, E]) Put(k K, element E) Patch[T] {
+	return newPatch(n.node, patch.Change{Kind: patch.Put, Item: n.item, Record: &element, Pos: codec.Pos{Key: k}})
 }
 
 // ElementNode selects one element, by its whole key.

@@ -36,7 +36,7 @@ func (p Patch[T]) patchOf(*T) entityPatch { return p.is }
 func (p Patch[T]) And(others ...SomePatch[T]) Patch[T] {
 	for _, o := range others {
 		if o == nil {
-			o = Patch[T]{entityPatch{nil, []patch.Change{{Err: errors.New("And got nil in place of a patch")}}}}
+			o = Patch[T]{entityPatch{changes: []patch.Change{{Err: errors.New("And got nil in place of a patch")}}}}
 		}
 		p.is = p.is.and(o.patchOf(nil))
 	}
@@ -79,6 +79,18 @@ type ItemPatch[T, R any] struct {
 	item patch.Change
 }
 
+// Return sets v to what the item holds after the write: its fields that v's type has. It is for a
+// patch of one item that is one plain request: without And of others, IfEntityExists and
+// ExactlyOnce. After an answer that was lost v is what the item held when that was found out.
+func (p ItemPatch[T, R]) Return(v *R) ItemPatch[T, R] {
+	p.is.returns = append(slices.Clip(p.is.returns), func(rec any) {
+		if r, ok := rec.(*R); ok && v != nil {
+			*v = *r
+		}
+	})
+	return p
+}
+
 // If requires that conditions hold of what is stored.
 func (p ItemPatch[T, R]) If(conditions ...field.Condition[R]) ItemPatch[T, R] {
 	for _, c := range conditions {
@@ -110,7 +122,7 @@ func newItemPatch[T, R any](n query.Node[T], item patch.Change, changes []field.
 
 // newPatch returns the patch of an entity that a node is of.
 func newPatch[T any](n query.Node[T], changes ...patch.Change) Patch[T] {
-	return Patch[T]{entityPatch{[]selection.Selection{query.Spec(n)}, changes}}
+	return Patch[T]{entityPatch{nodes: []selection.Selection{query.Spec(n)}, changes: changes}}
 }
 
 // entityPatch is a patch without the type of its model.
@@ -118,16 +130,18 @@ type entityPatch struct {
 	// nodes are of the entity; all of them have to be of one.
 	nodes   []selection.Selection
 	changes []patch.Change
+	// returns are given the record that the item holds after the write.
+	returns []func(rec any)
 }
 
 // and returns the patch together with another.
 func (p entityPatch) and(other entityPatch) entityPatch {
-	return entityPatch{slices.Concat(p.nodes, other.nodes), slices.Concat(p.changes, other.changes)}
+	return entityPatch{slices.Concat(p.nodes, other.nodes), slices.Concat(p.changes, other.changes), slices.Concat(p.returns, other.returns)}
 }
 
 // with returns the patch with a requirement of its own.
 func (p entityPatch) with(kind patch.Kind) entityPatch {
-	return p.and(entityPatch{nil, []patch.Change{{Kind: kind}}})
+	return p.and(entityPatch{changes: []patch.Change{{Kind: kind}}})
 }
 
 // upsert returns the patch whose changes so far write either way.
@@ -142,16 +156,20 @@ func (p entityPatch) upsert() entityPatch {
 // onlyIf returns the patch with a condition on an item.
 func (p entityPatch) onlyIf(item patch.Change, c condition.Condition) entityPatch {
 	item.Kind, item.Condition = patch.If, c
-	return p.and(entityPatch{nil, []patch.Change{item}})
+	return p.and(entityPatch{changes: []patch.Change{item}})
 }
 
-// change returns the patch with the change of a field of an item.
-func (p entityPatch) change(item, c patch.Change) entityPatch {
-	c.Item, c.Part, c.Values = item.Item, item.Part, item.Values
-	if c.Field == "" {
-		c.Err = errors.New("the patch has a change without a field: make changes with the fields' handles")
+// change returns the patch with a change of fields of an item.
+func (p entityPatch) change(item patch.Change, changes []patch.Change) entityPatch {
+	if len(changes) == 0 {
+		changes = []patch.Change{{Err: errors.New("the patch has a change without a field: make changes with the fields' handles")}}
 	}
-	return p.and(entityPatch{nil, []patch.Change{c}})
+	changes = slices.Clone(changes)
+	for i := range changes {
+		c := &changes[i]
+		c.Item, c.Part, c.Values = item.Item, item.Part, item.Values
+	}
+	return p.and(entityPatch{changes: changes})
 }
 
 // selection is that of the entity.
@@ -180,6 +198,9 @@ func (g *engine) patch(ctx context.Context, p entityPatch, settings writeSetting
 	x, err := g.patching(p, settings)
 	if err == nil {
 		err = x.send(ctx, &t)
+	}
+	if err == nil && len(p.returns) > 0 {
+		err = x.give(p.returns)
 	}
 	end(&t, err)
 	return t.receipt(), err

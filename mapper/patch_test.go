@@ -31,6 +31,12 @@ func (c *recorder) PutItem(_ context.Context, in *dynamodb.PutItemInput, _ ...fu
 	return &dynamodb.PutItemOutput{}, nil
 }
 
+func (c *recorder) GetItem(_ context.Context, in *dynamodb.GetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	item := maps.Clone(in.Key)
+	item["_a"] = &types.AttributeValueMemberB{Value: []byte("live")}
+	return &dynamodb.GetItemOutput{Item: item}, nil
+}
+
 func (c *recorder) UpdateItem(_ context.Context, in *dynamodb.UpdateItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	c.note("update "+place(in.Key), *in.UpdateExpression, in.ConditionExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues)
 	return &dynamodb.UpdateItemOutput{}, nil
@@ -107,6 +113,7 @@ func TestPatchRequests(t *testing.T) {
 	const (
 		there    = " IF attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = live)"
 		part     = " IF attribute_exists(PK) AND attribute_not_exists(_s)"
+		made     = " IF attribute_not_exists(_s)"
 		home     = "x|U#Address#Home"
 		wish     = "x|M#WishList#Public#2021-11-14T09:30:00.000000000Z"
 		token    = "_v = TOKEN"
@@ -120,17 +127,26 @@ func TestPatchRequests(t *testing.T) {
 		{"set", id.Patch(u.Email.Set("a")), []string{"update x|U#Information SET email = a, " + token + there}},
 		{"the last set wins", id.Patch(u.Email.Set("a"), u.Email.Set("b")), []string{"update x|U#Information SET email = b, " + token + there}},
 		{"remove", id.Information().Patch(u.Name.Remove()), []string{"update x|U#Information SET " + token + " REMOVE name" + there}},
-		{"a field of a spread struct", id.Home().Patch(a.City.Set("Rome")), []string{"update " + home + " SET City = Rome, " + token + part}},
-		{"a spread struct", id.Patch(u.Home.Set(store.Address{City: "Rome"})), []string{"update " + home + " SET Street = , City = Rome, Country = , " + token + part}},
-		{"a spread pointer", id.Delivery().Patch(a.City.Set("Rome")), []string{"update x|U#Address#Delivery SET City = Rome, " + token + part}},
+		{"a field of a spread struct", id.Home().Patch(a.City.Set("Rome")), []string{"update " + home + " SET City = Rome, " + token + made}},
+		{"a spread struct", id.Patch(u.Home.Set(store.Address{City: "Rome"})), []string{"update " + home + " SET Street = , City = Rome, Country = , " + token + made}},
+		{"a spread pointer", id.Delivery().Patch(a.City.Set("Rome")), []string{"update x|U#Address#Delivery SET City = Rome, " + token + made}},
+		{"a field of one, by its struct", id.Patch(u.Home.Change(a.City.Set("Rome"))), []string{"update " + home + " SET City = Rome, " + token + made}},
+		{"a field of one removed", id.Home().Patch(a.City.Set("Rome"), a.Country.Remove()), []string{"update " + home + " SET City = Rome, " + token + " REMOVE Country" + part}},
 		{"a spread struct removed", id.Patch(u.Home.Remove()), []string{"delete " + home + part}},
 		{"an item deleted", id.Delivery().Delete(), []string{"delete x|U#Address#Delivery" + part}},
 		{"an element", id.Public().AddedAt(at).Patch(w.Price.Set(9.5), w.Notes.Remove()), []string{"update " + wish + " SET Price = 9.5, " + token + " REMOVE Notes" + part}},
-		{"an increment", id.Public().AddedAt(at).Patch(w.Price.Increment(0.5)), []string{"update " + wish + " SET Price = if_not_exists(Price, 0) + 0.5, " + token + part}},
-		{"an element is never made in part", id.Public().AddedAt(at).Patch(w.Price.Set(9.5)).Upsert(), []string{"update " + wish + " SET Price = 9.5, " + token + part}},
+		{"an increment", id.Public().AddedAt(at).Patch(w.Price.Increment(0.5)), []string{"update " + wish + " SET Price = if_not_exists(Price, 0) + 0.5, " + token + part + " AND (attribute_not_exists(Price) OR attribute_type(Price, N))"}},
+		{"an element put either way", id.Public().Put(store.Wish{AddedAt: at}), []string{"put " + wish + made}},
 		{"an element added", id.Public().Add(store.Wish{AddedAt: at}), []string{"put " + wish + absentIf}},
 		{"an element deleted", id.Public().AddedAt(at).Delete(), []string{"delete " + wish + part}},
-		{"upsert", id.Home().Patch(a.City.Set("Rome")).Upsert(), []string{"update " + home + " SET City = Rome, " + token + " IF attribute_not_exists(_s)"}},
+		{
+			"upsert", id.Patch(u.Email.Set("a")).Upsert(),
+			[]string{"update x|U#Information SET email = a, _a = if_not_exists(_a, TOKEN), " + token + " IF (attribute_not_exists(_s) OR _s.state = live)"},
+		},
+		{
+			"a condition by a struct", id.Patch(u.Home.Change(a.City.Set("Rome"))).If(u.Home.Where(a.City.Equal("Oslo"))),
+			[]string{"update " + home + " SET City = Rome, " + token + made + " AND City = Oslo"},
+		},
 		{
 			"conditions", id.Public().AddedAt(at).Patch(w.Price.Set(1)).If(w.Price.Greater(20).Or(w.Notes.Absent()), w.Title.BeginsWith("A")),
 			[]string{"update " + wish + " SET Price = 1, " + token + part + " AND (Price > 20 OR attribute_not_exists(Notes)) AND begins_with(Title, A)"},
@@ -141,7 +157,7 @@ func TestPatchRequests(t *testing.T) {
 		},
 		{
 			"a condition on another item", id.Home().Patch(a.City.Set("Rome")).And(id.Patch().If(u.Name.Equal("Ann"))),
-			[]string{"update " + home + " SET City = Rome, " + token + part, "check x|U#Information" + there + " AND name = Ann"},
+			[]string{"update " + home + " SET City = Rome, " + token + made, "check x|U#Information" + there + " AND name = Ann"},
 		},
 		{
 			"raw", id.Patch(u.Email.Set("a")).If(field.Raw[store.User](expression.Name("email").Equal(expression.Value("b")))),
@@ -149,11 +165,14 @@ func TestPatchRequests(t *testing.T) {
 		},
 		{
 			"the entity exists", id.Home().Patch(a.City.Set("Rome")).IfEntityExists(),
-			[]string{"update " + home + " SET City = Rome, " + token + part, "check x|U#Information" + there},
+			[]string{
+				"update " + home + " SET City = Rome, _a = if_not_exists(_a, TOKEN), " + token + " IF (attribute_not_exists(_a) OR _a = TOKEN)",
+				"check x|U#Information" + there + " AND _a = TOKEN",
+			},
 		},
 		{
 			"several", id.Patch(u.Email.Set("a")).And(id.Home().Patch(a.City.Set("Rome")), id.Public().Add(store.Wish{AddedAt: at})),
-			[]string{"update x|U#Information SET email = a, " + token + there, "update " + home + " SET City = Rome, " + token + part, "put " + wish + absentIf},
+			[]string{"update x|U#Information SET email = a, " + token + there, "update " + home + " SET City = Rome, " + token + made, "put " + wish + absentIf},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/snapshot"
 	"github.com/itemize/itemize/internal/staging"
 	"github.com/itemize/itemize/internal/write"
 )
@@ -35,7 +36,49 @@ func (g *engine) patching(p entityPatch, settings writeSettings) (*patching, err
 	for _, ch := range x.Items {
 		g.typical.expect(ch.Change)
 	}
+	if len(p.returns) > 0 {
+		return x, x.returning()
+	}
 	return x, nil
+}
+
+// returning asks for what the item holds after the write.
+func (x *patching) returning() error {
+	only := x.Items[0]
+	switch {
+	case len(x.Items) > 1 || x.Entity || x.exactlyOnce:
+		return x.g.model.Errorf("Return needs a patch of one item that is one plain request: leave out And of other items, IfEntityExists and ExactlyOnce, or load afterwards")
+	case only.Kind == write.Delete:
+		return x.g.model.FieldErrorf(only.Field, "the patch deletes the item, after which it holds nothing: leave Return out")
+	}
+	only.Return = true
+	return nil
+}
+
+// give gives what the item holds after the write to who asked for it.
+func (x *patching) give(to []func(rec any)) error {
+	only, m := x.Items[0], x.g.model
+	f, err := m.ImageIn(only.Table, only.Returned)
+	if err != nil {
+		return err
+	}
+	var rec any
+	if only.Item.Element() {
+		rec, err = snapshot.DecodeElement(m, &f)
+	} else {
+		rec = m.Codec.New()
+		err = snapshot.DecodeItem(m, &f, rec)
+	}
+	if err != nil {
+		return m.FieldErrorf(only.Field, "it was written, and what it holds does not fit the model: %w", err)
+	}
+	for _, give := range to {
+		give(rec)
+		if it := only.Item; !it.Element() && it.Field != nil {
+			give(m.Codec.Record(it.Index).Part(rec))
+		}
+	}
+	return nil
 }
 
 // plan arranges the patch's requests: one, or a transaction.
@@ -54,6 +97,11 @@ func (x *patching) plan() (*write.Plan, error) {
 // send sends the patch. Where staged inserts have put or left items in its way, it goes
 // round again.
 func (x *patching) send(ctx context.Context, t *tally) error {
+	if x.Entity {
+		if err := x.bind(ctx, t); err != nil {
+			return err
+		}
+	}
 	for try := 0; ; try++ {
 		plan, err := x.plan()
 		if err != nil {
@@ -61,7 +109,7 @@ func (x *patching) send(ctx context.Context, t *tally) error {
 		}
 		t.mode = Mode(plan.Mode)
 		o := x.g.sender.Send(ctx, &plan.Steps[0], &t.Tally)
-		stray := x.Stray(o.Stored)
+		stray, unfit := x.Stray(o.Stored), x.Unfit(o.Stored)
 		switch {
 		case o.OK():
 			return nil
@@ -69,10 +117,12 @@ func (x *patching) send(ctx context.Context, t *tally) error {
 			return outcomeUnknown(x.g.model.Label(), placesOf(o.Requests), o.Err)
 		case o.State == write.Failed:
 			return o.Err
-		case len(stray) == 0:
+		case len(stray)+len(unfit) == 0:
 			return x.refusal(o.Stored)
 		case try == saveTries:
-			err = x.g.model.Errorf("items of a staged insert kept coming in the way of the patch: do it again")
+			err = x.g.model.Errorf("what is stored kept changing in the way of the patch: do it again")
+		case len(stray) == 0:
+			err = x.rewrite(unfit, o.Stored)
 		default:
 			err = x.reckon(ctx, stray, o.Stored, t)
 		}
@@ -83,6 +133,34 @@ func (x *patching) send(ctx context.Context, t *tally) error {
 			return err
 		}
 	}
+}
+
+// bind reads the root, which has to be there, and makes the patch one of its entity.
+func (x *patching) bind(ctx context.Context, t *tally) error {
+	e, err := x.g.entity(x.sel)
+	if err != nil {
+		return err
+	}
+	root, err := x.g.protocol.ReadRoot(ctx, e, &t.Tally)
+	if err != nil {
+		return err
+	}
+	if err := x.g.search.RootThere(x.sel, root); err != nil {
+		return x.g.public(err)
+	}
+	x.Bind(root.Header.Incarnation)
+	return nil
+}
+
+// rewrite makes the patch set whole what cannot be changed where it is stored.
+func (x *patching) rewrite(unfit []int, stored []item.Attributes) error {
+	for _, i := range unfit {
+		ch := x.Items[i]
+		if err := ch.Rewrite(stored[i]); err != nil {
+			return x.g.model.FieldErrorf(ch.Field, "the patch does not fit what is stored in %s: %w: use Update", ch.Place, err)
+		}
+	}
+	return nil
 }
 
 // harmless reports whether the patch may go round again after a refusal which, as far as one
@@ -119,8 +197,9 @@ func (x *patching) settle(ch *change.PatchItem, stored item.Attributes, root *it
 	case ch.Root: // it is pinned
 	case incarnation == nil && ch.Absent:
 		return x.refused(ch)
-	case incarnation == nil:
+	case incarnation == nil && !ch.Bound():
 		ch.Plain()
+	case incarnation == nil:
 	case of && live == nil:
 		return x.pending(ch, root)
 	case of && ch.Absent:
@@ -130,7 +209,7 @@ func (x *patching) settle(ch *change.PatchItem, stored item.Attributes, root *it
 	case ch.Upserts():
 		ch.Replacing(ch.Reserved.HiddenOf(stored), live)
 	default:
-		return notFound(x.g.model.Label(), ch.Place.String(), "what is there was left over by an entity that is no more")
+		return x.missing(ch, "what is there was left over by an entity that is no more")
 	}
 	return nil
 }
@@ -150,17 +229,25 @@ func (x *patching) refusal(stored []item.Attributes) error {
 		if stored[i] == nil {
 			continue
 		}
-		gone := len(stored[i]) == 0 || x.g.model.Reserved.Expired(stored[i], x.g.model.Now()) ||
+		gone := len(stored[i]) == 0 && ch.Exists || x.g.model.Reserved.Expired(stored[i], x.g.model.Now()) ||
 			ch.Root && !x.g.model.Reserved.Header(stored[i]).Live()
 		switch {
 		case gone:
-			return notFound(x.g.model.Label(), ch.Place.String(), x.g.pending(ch, stored[i]))
+			return x.missing(ch, x.g.pending(ch, stored[i]))
 		case ch.Absent:
 			return x.refused(ch)
 		}
 		e.Items = append(e.Items, ItemConflict{Key: keyOf(ch.Place), Field: ch.Field, Conflict: ConflictChanged})
+		if text := ch.Unmet(stored[i]); text != "" {
+			e.unmet = append(e.unmet, text)
+		}
 	}
 	return e
+}
+
+// missing is the error of an item that is not there.
+func (x *patching) missing(ch *change.PatchItem, pending string) error {
+	return &NotFoundError{Model: x.g.model.Label(), Field: ch.Field, Key: keyOf(ch.Place), Pending: pending}
 }
 
 // refused is the error of an element that is there already.

@@ -26,7 +26,7 @@ import (
 func (m *Mapper[T]) PlanLoad(s query.Selection[T], options ...ReadOption) (*Plan, error) {
 	sel := m.resolved(s)
 	if sel.Err != nil {
-		return nil, sel.Err
+		return nil, m.engine.public(sel.Err)
 	}
 	strong := readSettingsOf(options).Strong
 	if e, ok := s.(*Entity[T]); ok && e.state != nil && !e.state.Fresh {

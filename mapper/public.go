@@ -7,6 +7,7 @@ import (
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/write"
 )
@@ -54,13 +55,18 @@ func (g *engine) public(err error) error {
 	case *change.InDoubt:
 		return outcomeUnknown(label, e.Places, e.Err)
 	case *search.NotFound:
-		return notFound(label, e.Name, e.Pending)
+		return &NotFoundError{Model: label, Field: g.model.Root().Name, Key: keyOf(e.Root), Pending: e.Pending, name: e.Name}
 	case change.Faults:
 		all := make([]error, len(e))
 		for i := range e {
 			all[i] = g.public(e[i])
 		}
 		return errors.Join(all...)
+	}
+	var value *model.Unstorable
+	var inKey *key.Error
+	if errors.As(err, &value) || errors.As(err, &inKey) {
+		return valueError(label, err)
 	}
 	return err
 }
@@ -71,10 +77,6 @@ func (g *engine) notLoaded(e *change.NotLoaded) error {
 		out.Key = keyOf(e.At)
 	}
 	return out
-}
-
-func notFound(label, name, pending string) error {
-	return &notFoundError{model: label, key: name, pending: pending}
 }
 
 func outcomeUnknown(label string, places []item.Place, err error) error {

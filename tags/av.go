@@ -3,6 +3,8 @@ package tags
 import (
 	"slices"
 	"strings"
+
+	"github.com/itemize/itemize/internal/near"
 )
 
 // AV is the dynamodbav part of a tag, as attributevalue reads it.
@@ -35,7 +37,7 @@ func (p *parser) av(kv pair) {
 	for _, o := range parts[1:] {
 		if !slices.Contains(avWords, o) {
 			fix := "the options are " + strings.Join(avWords, ", ")
-			if n := nearest(strings.ToLower(o), avWords); n != "" {
+			if n := near.Of(strings.ToLower(o), avWords); n != "" {
 				fix = "write " + n
 			} else if _, ok := lookup(strings.SplitN(o, "=", 2)[0]); ok {
 				fix = "write it in the ddb tag"

@@ -3,6 +3,8 @@ package tags
 import (
 	"slices"
 	"strings"
+
+	"github.com/itemize/itemize/internal/near"
 )
 
 // Where says which fields an option may stand on.
@@ -101,7 +103,7 @@ func cure(name string) string {
 		w, _ := lookup(s)
 		return "write " + w.usage
 	}
-	if s := nearest(low, wordNames()); s != "" {
+	if s := near.Of(low, wordNames()); s != "" {
 		w, _ := lookup(s)
 		return "write " + w.usage
 	}
@@ -114,37 +116,4 @@ func wordNames() []string {
 		names[i] = w.name
 	}
 	return names
-}
-
-// nearest returns the candidate at an edit distance of at most a third of the
-// word's length (at least one), or "".
-func nearest(s string, candidates []string) string {
-	best, bestAt := "", max(1, len(s)/3)+1
-	for _, c := range candidates {
-		if d := distance(s, c); d < bestAt {
-			best, bestAt = c, d
-		}
-	}
-	return best
-}
-
-// distance is the Levenshtein distance in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diag := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			sub := diag
-			if a[i] != b[j] {
-				sub++
-			}
-			diag = row[j+1]
-			row[j+1] = min(sub, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -189,26 +189,26 @@ type playerResultItems = mapper.EntriesNode[Player, int, Result]
 var PlayerFields = struct {
 	Name    field.String[Player, string]
 	Joined  field.Time[Player, time.Time]
-	Badges  field.Value[Player, []string]
+	Badges  field.Set[Player, string]
 	Score   field.Struct[Player, Score]
 	Avatar  field.Struct[Player, Avatar]
 	Session field.Struct[Player, Session]
-	Notes   field.Value[Player, map[string]string]
+	Notes   field.Map[Player, map[string]string, string, field.String[Player, string]]
 	Home    field.Struct[Player, Address]
 	Rank    field.Number[Player, int]
 }{
 	Name:   field.NewString("Name", "", func(v *Player) *string { return &v.Name }),
 	Joined: field.NewTime("Joined", "", func(v *Player) *time.Time { return &v.Joined }),
-	Badges: field.NewValue(
+	Badges: field.NewSet(
 		"Badges", "badges,omitempty,stringset", func(v *Player) *[]string { return &v.Badges },
 		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
 	),
 	Score:   field.NewStruct("Score", "", func(v *Player) *Score { return &v.Score }, scoreForm),
 	Avatar:  field.NewStructPointer("Avatar", "", func(v *Player) **Avatar { return &v.Avatar }, avatarForm),
 	Session: field.NewStructPointer("Session", "", func(v *Player) **Session { return &v.Session }, sessionForm),
-	Notes: field.NewValue(
+	Notes: field.NewMap(
 		"Notes", "", func(v *Player) *map[string]string { return &v.Notes },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Player, string],
 	),
 	Home: field.NewStruct("Home", "", func(v *Player) *Address { return &v.Home }, addressForm),
 	Rank: field.NewNumber("Rank", "", func(v *Player) *int { return &v.Rank }),

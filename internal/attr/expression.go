@@ -30,6 +30,15 @@ func (x *Expression) Name(attribute string) string {
 	return placeholder('#', i)
 }
 
+// Path returns the placeholders of a path: of an attribute, and of the names in the maps below.
+func (x *Expression) Path(names []string) string {
+	text := x.Name(names[0])
+	for _, name := range names[1:] {
+		text += "." + x.Name(name)
+	}
+	return text
+}
+
 // Value returns the placeholder of a value.
 func (x *Expression) Value(v types.AttributeValue) string {
 	if x.values == nil {

@@ -24,7 +24,7 @@ func encode(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeVal
 	}
 	if err != nil {
 		a := it.Attributes[i]
-		return nil, m.FieldErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
+		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
 	}
 	return v, nil
 }

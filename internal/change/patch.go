@@ -5,10 +5,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/condition"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
@@ -23,8 +25,11 @@ type Patch struct {
 	m        *model.Model
 	Identity []key.Value
 	pk       key.Scalar
-	entity   bool
-	Items    []*PatchItem
+	// Entity reports that the entity has to be there.
+	Entity bool
+	// live is the incarnation that it is bound to.
+	live  types.AttributeValue
+	Items []*PatchItem
 }
 
 // PatchItem is what a patch does with one item.
@@ -33,16 +38,46 @@ type PatchItem struct {
 	// Absent requires that the item is not there, Exists that it is; where neither is set
 	// it is written either way.
 	Absent, Exists bool
-	// upsert reports that all changes of the item are of patches with Upsert.
-	upsert bool
-	// where are the conditions that the caller gave.
-	where []attr.Condition
+	// either reports that the item is put whether it is there or not; upsert that a change of
+	// it is one of an upsert, strict that one is not.
+	either, upsert, strict bool
+	// where are the conditions that the caller gave, and that numbers stay what their types hold.
+	where []where
+	stance
+	// given is the stance of the patch as it was given, plain that where nothing is in the way;
+	// nil for that of now.
+	given, plain *stance
+	now          func() time.Time
+}
+
+// where is a condition on an item, and what says that it does not hold of one.
+type where struct {
+	condition attr.Condition
+	refusal   func(stored item.Attributes) string
+}
+
+// Unmet says which conditions do not hold of an item, as far as that is known.
+func (ch *PatchItem) Unmet(stored item.Attributes) string {
+	var all []string
+	for _, w := range ch.where {
+		if text := w.refusal(stored); text != "" {
+			all = append(all, text)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// stance is how a patch reckons with what is stored.
+type stance struct {
+	// request is the one that it was, of a stance that was kept.
+	request write.Request
 	// incarnation is that of the live entity that the item is reckoned to be of; hidden is what
 	// was left over in its place.
 	incarnation types.AttributeValue
 	hidden      *item.Hidden
-	// plain is the request as it is where nothing is in the way.
-	plain *write.Request
+	// bound reports that the entity was read: what the item holds has to be of it, or of none.
+	// seen reports that the item was, and has to be as it was.
+	bound, seen bool
 }
 
 // NewPatch makes a patch's item changes. It does no I/O.
@@ -56,7 +91,7 @@ func NewPatch(m *model.Model, sel selection.Selection, all []patch.Change) (*Pat
 		return nil, err
 	}
 	for _, p := range all {
-		x.entity = x.entity || p.Kind == patch.IfEntity
+		x.Entity = x.Entity || p.Kind == patch.IfEntity
 	}
 	var faults Faults
 	for _, p := range all {
@@ -97,25 +132,38 @@ func (x *Patch) change(p patch.Change) error {
 	}
 	kind := write.Update
 	switch p.Kind {
-	case patch.Add:
+	case patch.Add, patch.Put:
 		kind = write.Put
 	case patch.RemoveElement, patch.Delete:
 		kind = write.Delete
 	}
-	ch, err := x.at(at, p, it, kind)
+	ch, err := x.at(at, it, kind)
 	if err != nil {
 		return err
 	}
+	ch.strict = ch.strict || !p.Upsert && p.Kind != patch.If
+	ch.upsert = ch.upsert || p.Upsert
 	switch p.Kind {
-	case patch.Set, patch.Remove:
-		return x.set(ch, p, attributes)
-	case patch.Increment:
-		return x.increment(ch, p, attributes[0])
 	case patch.If:
-		ch.where = append(ch.where, func(e *attr.Expression) string { return p.Condition.Term(e) })
-	case patch.Add:
+		way := func(f condition.Field) []string { return x.wayIn(it, &p, f) }
+		ch.where = append(ch.where, where{
+			func(e *attr.Expression) string { return p.Condition.Term(e, way) },
+			func(stored item.Attributes) string {
+				return p.Condition.String() + ", where " + p.Condition.Found(stored, way)
+			},
+		})
+	case patch.Add, patch.Put:
+		ch.either = p.Kind == patch.Put
 		ch.Record, ch.Pos = p.Record, p.Pos
 		return fill(x.m, ch.Change, expiryOf(x.m, it, nil, p.Record), nil)
+	case patch.RemoveElement, patch.Delete:
+	case patch.Set, patch.Remove:
+		if len(attributes) != 1 || len(x.below(it, &p)) == 0 {
+			return x.set(ch, p, attributes)
+		}
+		return x.operate(ch, p, attributes[0])
+	default:
+		return x.operate(ch, p, attributes[0])
 	}
 	return nil
 }
@@ -137,8 +185,8 @@ func (x *Patch) set(ch *PatchItem, p patch.Change, attributes []int) error {
 				return err
 			}
 		}
-		if slices.ContainsFunc(ch.Increments, func(o item.Assignment) bool { return o.Name == a.Name }) {
-			return x.twice(a.Value.Name)
+		if err := x.apart(ch, a.Value.Name, []string{a.Name}, nil); err != nil {
+			return err
 		}
 		ch.assign(item.Assignment{Name: a.Name, Index: i, Value: v})
 		if it.Expiry == nil || !slices.Equal(it.Expiry.Path, a.Value.Path) {
@@ -156,31 +204,6 @@ func (x *Patch) set(ch *PatchItem, p patch.Change, attributes []int) error {
 		}
 	}
 	return nil
-}
-
-// increment adds an increment. One that would make an unsigned number negative does not
-// meet its condition.
-func (x *Patch) increment(ch *PatchItem, p patch.Change, i int) error {
-	a := ch.Item.Attributes[i]
-	if a.AV.Has("string") || a.AV.Has("nullempty") {
-		return x.m.FieldErrorf(a.Value.Name, "what is stored of it may be no number, which DynamoDB would not increment: use Update")
-	}
-	n := &types.AttributeValueMemberN{Value: p.By}
-	if err := attr.Check(n); err != nil {
-		return x.m.FieldErrorf(a.Value.Name, "%w", err)
-	}
-	if slices.ContainsFunc(slices.Concat(ch.Set, ch.Remove, ch.Increments), func(o item.Assignment) bool { return o.Name == a.Name }) {
-		return x.twice(a.Value.Name)
-	}
-	ch.Increments = append(ch.Increments, item.Assignment{Name: a.Name, Index: i, Value: n})
-	if rest, negative := strings.CutPrefix(p.By, "-"); negative && a.Value.Type.Kind == schema.Uint {
-		ch.where = append(ch.where, write.AtLeast(item.Assignment{Name: a.Name, Index: i, Value: &types.AttributeValueMemberN{Value: rest}}))
-	}
-	return nil
-}
-
-func (x *Patch) twice(field string) error {
-	return x.m.FieldErrorf(field, "the patch increments it and changes it as well: do one of them")
 }
 
 // assign notes an attribute's new value, the last of several.
@@ -234,13 +257,11 @@ func (x *Patch) elementKey(it *schema.Item, given []key.Value) (key.Scalar, erro
 }
 
 // at returns the change of a place, made if there is none yet.
-func (x *Patch) at(at item.Place, p patch.Change, it *schema.Item, kind write.Kind) (*PatchItem, error) {
-	either := p.Upsert || p.Kind == patch.If // a condition asks for nothing beside itself
+func (x *Patch) at(at item.Place, it *schema.Item, kind write.Kind) (*PatchItem, error) {
 	for _, ch := range x.Items {
 		switch {
 		case ch.Place != at:
 		case ch.Kind == kind && kind == write.Update:
-			ch.upsert = ch.upsert && either
 			return ch, nil
 		default:
 			return nil, x.m.FieldErrorf(it.Name, "the patch changes %s twice in ways that exclude each other: use two patches", at)
@@ -249,30 +270,50 @@ func (x *Patch) at(at item.Place, p patch.Change, it *schema.Item, kind write.Ki
 	if kind == write.Put && it.ExpiryOfRoot {
 		return nil, x.m.FieldErrorf(it.Name, "it expires with the root, which a patch does not read: use Update")
 	}
-	ch := &PatchItem{Change: start(x.m, kind, it, at), upsert: either}
+	ch := &PatchItem{Change: start(x.m, kind, it, at), now: x.m.Now}
 	ch.Unread = true
 	x.Items = append(x.Items, ch)
 	return ch, nil
 }
 
-// require decides whether the item has to be there, or not to be there.
+// require decides whether the item has to be there, or not to be there. A singleton that is not
+// there is its zero value, so that a set or an increment makes it; what only takes something
+// away requires it, and so does what changes an element. The root has to be there, unless it is
+// upserted.
 func (x *Patch) require(ch *PatchItem) error {
-	half := ch.Kind == write.Update && ch.Item.Element() // what Upsert would make of it
-	ch.Exists = ch.Kind != write.Put && (!ch.upsert || half) || len(ch.where) > 0 || x.entity && ch.Root
-	ch.Absent = ch.Kind == write.Put && !ch.upsert
 	if !ch.changes() {
-		ch.Kind = write.Check
+		ch.Kind, ch.Exists = write.Check, ch.Root || ch.Item.Element()
 		return nil
 	}
-	if ch.upsert && ch.Kind == write.Update && !half && ch.Item.Expiry != nil {
-		return x.m.FieldErrorf(ch.Field, "it can expire, and Upsert would revive what is expired and not deleted yet: use Update")
+	switch {
+	case ch.Kind == write.Put:
+		ch.Absent = !ch.either
+	case ch.Kind == write.Delete, ch.Item.Element(), x.Entity && ch.Root:
+		ch.Exists = true
+	case ch.Root:
+		ch.Exists = ch.strict
+	default:
+		ch.Exists = ch.takes()
+	}
+	if ch.makes() && !ch.Root && ch.Item.ExpiryOfRoot {
+		return x.m.FieldErrorf(ch.Field, "it expires with the root, which a patch does not read, and the patch may make it: use Update")
 	}
 	return nil
 }
 
+// makes reports whether an update may make the item.
+func (ch *PatchItem) makes() bool { return ch.Kind == write.Update && !ch.Exists }
+
+// takes reports whether an update takes something away from what is stored.
+func (ch *PatchItem) takes() bool {
+	return len(ch.Remove) > 0 || slices.ContainsFunc(ch.Operations, func(o item.Operation) bool {
+		return o.Op == item.OpRemove || o.Op == item.OpDeleteMembers
+	})
+}
+
 // changes reports whether the patch changes the item.
 func (ch *PatchItem) changes() bool {
-	return ch.Kind != write.Update || len(ch.Set)+len(ch.Remove)+len(ch.Increments) > 0
+	return ch.Kind != write.Update || len(ch.Set)+len(ch.Remove)+len(ch.Operations) > 0
 }
 
 // finish checks the changes, computes their sizes, and adds the condition on the entity.
@@ -283,19 +324,25 @@ func (x *Patch) finish() error {
 	if !slices.ContainsFunc(x.Items, (*PatchItem).changes) {
 		return x.m.Errorf("the patch only checks, and changes nothing: set something")
 	}
-	root := false
+	root, upsert := false, ""
 	for _, ch := range x.Items {
 		root = root || ch.Root
+		if ch.upsert {
+			upsert = cmp.Or(upsert, ch.Field)
+		}
 		if err := cmp.Or(x.require(ch), x.fillKeys(ch), x.size(ch)); err != nil {
 			return err
 		}
 	}
-	if x.entity && !root {
+	if upsert != "" && !slices.ContainsFunc(x.Items, func(ch *PatchItem) bool { return ch.Root && ch.upsert }) {
+		return x.m.FieldErrorf(upsert, "Upsert makes the root where it is not there, and this changes none of it: leave it out; other items that are no elements are made as they are, and Put writes an element either way")
+	}
+	if x.Entity && !root {
 		at, err := x.m.RootPlace(x.Identity)
 		if err != nil {
 			return err
 		}
-		check := &PatchItem{Change: start(x.m, write.Check, x.m.Root(), at), Exists: true}
+		check := &PatchItem{Change: start(x.m, write.Check, x.m.Root(), at), Exists: true, now: x.m.Now}
 		check.Unread = true
 		x.Items = append(x.Items, check)
 	}
@@ -313,26 +360,84 @@ func (ch *PatchItem) expect() {
 		return
 	}
 	ch.Expect.Present = ch.Exists
-	ch.Expect.Terms = append([]attr.Condition{ch.ours()}, ch.where...)
+	ch.Expect.Terms = []attr.Condition{ch.ours()}
+	if !ch.Exists && ch.Reserved.Expires() {
+		ch.Expect.Terms = append(ch.Expect.Terms, ch.Reserved.NotExpired(ch.now))
+	}
+	for i := range ch.Operations {
+		if needs := ch.Operations[i].Needs(); needs != nil {
+			ch.Expect.Terms = append(ch.Expect.Terms, needs)
+		}
+	}
+	for _, w := range ch.where {
+		ch.Expect.Terms = append(ch.Expect.Terms, w.condition)
+	}
 }
 
 // ours requires an item of the live entity, as far as staged writes decide it.
 func (ch *PatchItem) ours() attr.Condition {
 	of := func(x *attr.Expression) string { return item.IncarnationIs(x, ch.incarnation) }
+	if ch.incarnation == nil {
+		of = item.NoIncarnation
+	}
 	switch {
-	case ch.Root && ch.incarnation != nil:
+	case ch.Root && (ch.bound || ch.incarnation != nil):
 		return func(x *attr.Expression) string { return item.LiveRoot(x) + " AND " + of(x) }
 	case ch.Root:
 		return item.LiveRoot
-	case ch.incarnation != nil:
+	case ch.bound && ch.incarnation != nil:
+		return func(x *attr.Expression) string { return "(" + item.NoIncarnation(x) + " OR " + of(x) + ")" }
+	case ch.bound, ch.incarnation != nil:
 		return of
 	}
 	return item.Unstaged
 }
 
+// Bind makes the patch one of the entity whose root was read: its items have to be of that, or of
+// none, and are of it then.
+func (x *Patch) Bind(live types.AttributeValue) {
+	x.live = live
+	for _, ch := range x.Items {
+		if ch.given == nil {
+			ch.given = ch.kept()
+		}
+		ch.take(ch.given)
+		ch.bound, ch.incarnation = true, live
+		switch {
+		case live == nil || ch.Root:
+		case ch.Kind == write.Put:
+			ch.carry(live)
+		case ch.Kind == write.Update:
+			ch.Defaults = append(slices.Clip(ch.Defaults), item.AssignIncarnation(live))
+		}
+		ch.expect()
+		ch.plain = ch.kept()
+	}
+}
+
+// kept returns the stance of now, to be taken again.
+func (ch *PatchItem) kept() *stance {
+	s := ch.stance
+	s.request = ch.Request
+	s.request.Put = maps.Clone(ch.Put)
+	return &s
+}
+
+// take takes a stance.
+func (ch *PatchItem) take(s *stance) {
+	ch.stance, ch.Request = *s, s.request
+	ch.Put = maps.Clone(s.request.Put)
+}
+
 // Pin makes the patch reckon with one live incarnation alone: what it reckoned to be of another
 // is plain again, and where it changes or asks for the root that has to be of this one.
 func (x *Patch) Pin(live types.AttributeValue) {
+	if x.Entity {
+		if !attr.Same(x.live, live) {
+			x.Bind(live)
+		}
+		return
+	}
 	for _, ch := range x.Items {
 		switch {
 		case ch.Root:
@@ -344,9 +449,73 @@ func (x *Patch) Pin(live types.AttributeValue) {
 	}
 }
 
+// Bound reports whether the item has to be of an entity that was read.
+func (ch *PatchItem) Bound() bool { return ch.bound }
+
+// Unfit returns the indexes of the items as they are on which an operation cannot be applied:
+// something is stored as NULL, or has no map to lie in.
+func (x *Patch) Unfit(stored []item.Attributes) []int {
+	var unfit []int
+	for i, ch := range x.Items {
+		if i >= len(stored) || stored[i] == nil || ch.Kind != write.Update || len(stored[i]) == 0 && ch.Exists {
+			continue
+		}
+		if ch.seen || slices.ContainsFunc(ch.Operations, func(o item.Operation) bool { return !o.Fits(stored[i]) }) {
+			unfit = append(unfit, i)
+		}
+	}
+	return unfit
+}
+
+// Rewrite makes the patch set the attributes of an item whole on which an operation cannot be
+// applied, on condition that the item is as it was found.
+func (ch *PatchItem) Rewrite(stored item.Attributes) error {
+	ch.begin()
+	now := item.Attributes{}
+	maps.Copy(now, attr.CopyItem(stored))
+	whole := map[string]bool{}
+	for i := range ch.Operations {
+		o := &ch.Operations[i]
+		whole[o.Path[0]] = whole[o.Path[0]] || !o.Fits(stored)
+	}
+	var rest []item.Operation
+	for _, o := range ch.Operations {
+		if !whole[o.Path[0]] {
+			rest = append(rest, o)
+			continue
+		}
+		if err := o.Apply(now); err != nil {
+			return err
+		}
+	}
+	if len(rest) == len(ch.Operations) {
+		return nil // all of it fits what is there now
+	}
+	ch.Operations = rest
+	ch.Set, ch.Remove = slices.Clip(ch.Set), slices.Clip(ch.Remove)
+	for _, name := range slices.Sorted(maps.Keys(whole)) {
+		if whole[name] {
+			ch.seen = true
+			ch.assign(item.Assignment{Name: name, Index: item.Unlisted, Value: now[name]})
+		}
+	}
+	ch.expect()
+	h := ch.Reserved.Header(stored)
+	ch.Expect.Blind, ch.Expect.Present, ch.Expect.Version = false, false, h.Version
+	switch {
+	case len(stored) == 0:
+		ch.Expect.Absent = true
+	case h.Version == nil:
+		ch.Expect.Old = write.SomeOldValues(ch.Place, stored)
+	}
+	ch.OldSize, ch.Unread = attr.ItemSize(stored), false
+	ch.NewSize = ch.OldSize
+	return nil
+}
+
 // Counts reports whether one of the items is incremented.
 func (x *Patch) Counts() bool {
-	return slices.ContainsFunc(x.Items, func(ch *PatchItem) bool { return len(ch.Increments) > 0 })
+	return slices.ContainsFunc(x.Items, func(ch *PatchItem) bool { return ch.Request.Counts() })
 }
 
 // Replaces reports whether one of the items is put in place of what was left over.
@@ -372,6 +541,7 @@ func (x *Patch) Stray(stored []item.Attributes) []int {
 			}
 		case ch.hidden != nil: // what was to be replaced is no more
 			stray = append(stray, i)
+		case ch.bound && (h.Incarnation == nil || attr.Same(h.Incarnation, ch.incarnation)):
 		case ch.incarnation != nil && !attr.Same(h.Incarnation, ch.incarnation): // it is not what it was
 			stray = append(stray, i)
 		case h.Incarnation == nil, attr.Same(h.Incarnation, ch.incarnation):
@@ -395,23 +565,24 @@ func (ch *PatchItem) OfLive(incarnation types.AttributeValue) {
 // begin makes the request plain, and keeps it so that it can be again.
 func (ch *PatchItem) begin() {
 	ch.Plain()
-	before := ch.Request
-	before.Put = maps.Clone(ch.Put)
-	ch.plain = &before
+	if ch.plain == nil {
+		ch.plain = ch.kept()
+	}
 }
 
 // Plain makes the patch what it was before it met something in its way.
 func (ch *PatchItem) Plain() {
 	if ch.plain != nil {
-		ch.Request = *ch.plain
+		ch.take(ch.plain)
+	} else {
+		ch.stance = stance{}
 	}
-	ch.incarnation, ch.hidden = nil, nil
 	ch.expect()
 }
 
 // Upserts reports whether the patch makes the item where it is not there.
 func (ch *PatchItem) Upserts() bool {
-	return !ch.Exists && len(ch.where) == 0 && (ch.Kind == write.Put || ch.upsert)
+	return !ch.Exists && len(ch.where) == 0 && (ch.Kind == write.Put || ch.makes())
 }
 
 // Replacing makes the patch put its item in place of what was left over, with the
@@ -419,17 +590,25 @@ func (ch *PatchItem) Upserts() bool {
 func (ch *PatchItem) Replacing(h *item.Hidden, incarnation types.AttributeValue) {
 	ch.begin()
 	if ch.Kind == write.Update {
-		ch.Put = ch.Key()
-		for _, list := range [][]item.Assignment{ch.Defaults, ch.Increments, ch.Set} {
-			for _, a := range list {
-				a.Into(ch.Put)
-			}
-		}
-		ch.Kind = write.Put
+		ch.Put, ch.Kind = ch.made(), write.Put
 	}
 	ch.hidden, ch.incarnation, ch.OldSize = h, incarnation, h.Size
 	ch.carry(incarnation)
 	ch.expect()
+}
+
+// made is the item that an update makes where nothing is there.
+func (ch *PatchItem) made() item.Attributes {
+	a := ch.Key()
+	for _, list := range [][]item.Assignment{ch.Defaults, ch.Set} {
+		for _, s := range list {
+			s.Into(a)
+		}
+	}
+	for i := range ch.Operations {
+		_ = ch.Operations[i].Apply(a) // nothing is there that it could not be applied to
+	}
+	return a
 }
 
 // carry gives the item that is put an incarnation.
@@ -447,8 +626,11 @@ func (ch *PatchItem) carry(incarnation types.AttributeValue) {
 // its key holds that in part.
 func (x *Patch) fillKeys(ch *PatchItem) error {
 	m := x.m
-	if !ch.upsert || ch.Kind != write.Update || ch.Item.Element() {
+	if !ch.makes() {
 		return nil
+	}
+	if ch.Root {
+		ch.Defaults = append(ch.Defaults, item.AssignIncarnation(item.NewToken()))
 	}
 	v := m.Codec.New()
 	for i, o := range x.Identity {
@@ -479,8 +661,11 @@ func (x *Patch) size(ch *PatchItem) error {
 	}
 	if ch.Kind == write.Update {
 		ch.NewSize = ch.KeySize() + x.m.Reserved.VersionSize()
-		for _, a := range slices.Concat(ch.Set, ch.Increments) {
+		for _, a := range ch.Set {
 			ch.NewSize += attr.AttributeSize(a.Name, a.Value)
+		}
+		for i := range ch.Operations {
+			ch.NewSize += ch.Operations[i].Least()
 		}
 	}
 	ch.Unread = ch.Kind == write.Update || !ch.Absent || x.m.Reserved.Expires()

@@ -15,6 +15,9 @@ import (
 	. "github.com/itemize/itemize/internal/testmodel"
 )
 
+// way is the way to a field of a record.
+func way(name string) condition.Field { return condition.Field{{Name: name, Attribute: name}} }
+
 // of returns the index of the item whose sort key begins so.
 func of(m *model.Model, begin string) int {
 	return slices.IndexFunc(m.Schema.Items, func(x *schema.Item) bool { return strings.HasPrefix(x.Key.Text, begin) })
@@ -25,15 +28,15 @@ func of(m *model.Model, begin string) int {
 func TestNewPatch(t *testing.T) {
 	m := Of[Shop](t)
 	head, line, plan := of(m, "HEAD"), of(m, "LINE"), of(m, "PLAN")
-	set := patch.Change{Kind: patch.Set, Item: head, Field: "Name", Apply: func(v any) { v.(*Shop).Name = "n" }}
-	drop := patch.Change{Kind: patch.Remove, Item: head, Field: "Name"}
-	count := patch.Change{Kind: patch.Increment, Item: head, Field: "Visits", By: "2"}
+	set := patch.Change{Kind: patch.Set, Item: head, Field: way("Name"), Apply: func(v any) { v.(*Shop).Name = "n" }}
+	drop := patch.Change{Kind: patch.Remove, Item: head, Field: way("Name")}
+	count := patch.Change{Kind: patch.Increment, Item: head, Field: way("Visits"), By: "2"}
 	add := patch.Change{Kind: patch.Add, Item: line, Record: &Line{SKU: "a"}}
 	gone := patch.Change{Kind: patch.Delete, Item: plan}
 	entity := patch.Change{Kind: patch.IfEntity}
 	either, addEither := set, add
-	either.Upsert, addEither.Upsert = true, true
-	seven := condition.New(condition.Field{Name: "Visits", Attribute: "Visits"}, func(x *attr.Expression, name string) string { return name + " = " + x.Value(N("7")) })
+	either.Upsert, addEither.Kind = true, patch.Put
+	seven := condition.New(way("Visits"), func(x *attr.Expression, name string) string { return name + " = " + x.Value(N("7")) })
 	when := patch.Change{Kind: patch.If, Item: head, Condition: seven}
 	for _, c := range []struct {
 		name string
@@ -44,7 +47,7 @@ func TestNewPatch(t *testing.T) {
 		{"set", []patch.Change{set}, []string{"update HEAD: Name='n' | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live')"}, ""},
 		{"removed", []patch.Change{drop}, []string{"update HEAD: -Name | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live')"}, ""},
 		{"the last of several", []patch.Change{set, drop}, []string{"update HEAD: -Name | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live')"}, ""},
-		{"incremented", []patch.Change{count}, []string{"update HEAD: Visits+2 | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live')"}, ""},
+		{"incremented", []patch.Change{count}, []string{"update HEAD: Visits = if_not_exists(Visits, 0) + 2 | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live') AND (attribute_not_exists(Visits) OR attribute_type(Visits, 'N'))"}, ""},
 		{"on a condition", []patch.Change{set, when}, []string{"update HEAD: Name='n' | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live') AND Visits = 7"}, ""},
 		{"added", []patch.Change{add}, []string{"put LINE#a: Count=0 Text='' | attribute_not_exists(PK)"}, ""},
 		{"deleted", []patch.Change{gone}, []string{"delete PLAN: | attribute_exists(PK) AND attribute_not_exists(_s)"}, ""},
@@ -55,7 +58,7 @@ func TestNewPatch(t *testing.T) {
 			[]string{"update HEAD: Name='n' | (attribute_not_exists(_s) OR _s.state = 'live')", "put LINE#a: Count=0 Text='' | attribute_not_exists(PK)"},
 			"",
 		},
-		{"upserted in part", []patch.Change{either, count}, []string{"update HEAD: Name='n' Visits+2 | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live')"}, ""},
+		{"upserted in part", []patch.Change{either, count}, []string{"update HEAD: Name='n' Visits = if_not_exists(Visits, 0) + 2 | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live') AND (attribute_not_exists(Visits) OR attribute_type(Visits, 'N'))"}, ""},
 		{"added either way", []patch.Change{addEither}, []string{"put LINE#a: Count=0 Text='' | attribute_not_exists(_s)"}, ""},
 		{
 			"if the entity is there",
@@ -65,7 +68,7 @@ func TestNewPatch(t *testing.T) {
 		},
 		{"nothing", nil, nil, "the patch changes nothing"},
 		{"a condition alone", []patch.Change{when}, nil, "the patch only checks, and changes nothing"},
-		{"set and incremented", []patch.Change{count, {Kind: patch.Set, Item: head, Field: "Visits", Apply: func(any) {}}}, nil, "the patch increments it and changes it as well"},
+		{"set and incremented", []patch.Change{count, {Kind: patch.Set, Item: head, Field: way("Visits"), Apply: func(any) {}}}, nil, "the patch changes it twice"},
 		{"added twice", []patch.Change{add, add}, nil, "the patch changes SHOP#1 LINE#a twice in ways that exclude each other"},
 	} {
 		x, err := change.NewPatch(m, whole(m, "1"), c.all)
@@ -88,8 +91,9 @@ func TestNewPatch(t *testing.T) {
 			for _, a := range r.Remove {
 				text += " -" + a.Name
 			}
-			for _, a := range r.Increments {
-				text += " " + a.Name + "+" + Show(a.Value)
+			for _, o := range r.Operations {
+				var x attr.Expression
+				text += " " + Expand(o.Text(&x), x.Names(), x.Values())
 			}
 			got = append(got, text+" | "+rendered(t, r))
 			if !r.Expect.Blind {
@@ -109,7 +113,7 @@ func TestStray(t *testing.T) {
 	m := Of[Shop](t)
 	plan, line := of(m, "PLAN"), of(m, "LINE")
 	x, err := change.NewPatch(m, whole(m, "1"), []patch.Change{
-		{Kind: patch.Set, Item: plan, Part: true, Field: "Tier", Apply: func(v any) { v.(*Plan).Tier = "t" }},
+		{Kind: patch.Set, Item: plan, Part: true, Field: way("Tier"), Apply: func(v any) { v.(*Plan).Tier = "t" }},
 		{Kind: patch.Add, Item: line, Record: &Line{SKU: "a"}},
 	})
 	if err != nil {
@@ -125,7 +129,7 @@ func TestStray(t *testing.T) {
 		t.Errorf("still stray: %v", stray)
 	}
 	update, put := x.Items[0], x.Items[1]
-	if got := rendered(t, &update.Request); got != "attribute_exists(PK) AND _a = b'live'" || len(update.Remove) > 0 {
+	if got := rendered(t, &update.Request); got != "_a = b'live'" || len(update.Remove) > 0 {
 		t.Errorf("%s, removed %v", got, update.Remove)
 	}
 	if got := rendered(t, &put.Request); got != "attribute_not_exists(PK) OR _v = b'seen'" || put.OldSize != 3000 || Show(put.Put["_a"]) != "b'live'" {

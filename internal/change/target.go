@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/itemize/itemize/internal/condition"
+	"github.com/itemize/itemize/internal/near"
 	"github.com/itemize/itemize/internal/patch"
 	"github.com/itemize/itemize/internal/schema"
 )
@@ -22,61 +23,94 @@ func (x *Patch) target(p *patch.Change) (*schema.Item, []int, error) {
 			return nil, nil, x.m.FieldErrorf(it.Name, "it is the root, without which there is no entity: use the mapper's Delete")
 		}
 		return x.m.Schema.Items[p.Item], nil, nil
-	case patch.Add, patch.RemoveElement:
+	case patch.Add, patch.Put, patch.RemoveElement:
 		return x.m.Schema.Items[p.Item], nil, nil
 	}
-	it, attributes, err := x.attributesOf(p, p.Field)
+	it, attributes, err := x.attributesOf(p)
 	if err != nil {
 		return nil, nil, err
 	}
-	spread := len(attributes) != 1 || it.Attributes[attributes[0]].Value.Name != x.fieldName(it, p, p.Field)
+	spread := len(attributes) != 1 || strings.HasPrefix(it.Attributes[attributes[0]].Value.Name, x.nameIn(it, p, p.Field)+".")
 	switch {
-	case p.Kind == patch.Increment && spread:
-		return nil, nil, x.m.FieldErrorf(p.Field, "it is no number")
+	case spread && p.Kind != patch.Set && p.Kind != patch.Remove:
+		return nil, nil, x.m.FieldErrorf(p.Field.Name(), "its fields are spread over the item: change them one by one, with Change")
 	case p.Kind == patch.Remove && spread && it != x.m.Root() && x.alone(it, attributes):
 		p.Kind = patch.Delete
 	}
 	return it, attributes, nil
 }
 
-// fieldName is what attributes of an item are called by the field's name.
-func (x *Patch) fieldName(it *schema.Item, p *patch.Change, field string) string {
+// nameIn is what attributes of an item are called by a field's name.
+func (x *Patch) nameIn(it *schema.Item, p *patch.Change, f condition.Field) string {
 	if p.Part && it.Field != nil {
-		return it.Field.Name + "." + field
+		return it.Field.Name + "." + f.Name()
 	}
-	return field
+	return f.Name()
 }
 
-// attributesOf finds the item that a field lies on, and its attributes there: several of
-// a struct that is spread.
-func (x *Patch) attributesOf(p *patch.Change, field string) (*schema.Item, []int, error) {
-	items := x.m.Schema.Items
-	if p.Item != patch.OfField {
-		items = items[p.Item : p.Item+1]
-	}
-	for _, it := range items {
-		if it.Element() && p.Item == patch.OfField {
-			continue
-		}
-		name := x.fieldName(it, p, field)
-		var found []int
+// find returns the attribute of an item that a field is stored in, and the names on the way
+// from there to it; or the attributes of a struct that is spread.
+func (x *Patch) find(it *schema.Item, p *patch.Change, f condition.Field) (attributes []int, below []string) {
+	for n := 1; n <= len(f); n++ {
+		name := x.nameIn(it, p, f[:n])
 		for i, a := range it.Attributes {
-			if a.Value.Name != name && !strings.HasPrefix(a.Value.Name, name+".") {
-				continue
+			switch {
+			case a.Value.Name == name:
+				return []int{i}, f[n:].Attributes()
+			case n == len(f) && strings.HasPrefix(a.Value.Name, name+"."):
+				attributes = append(attributes, i)
 			}
-			if x.inKey(it, a) {
+		}
+	}
+	return attributes, nil
+}
+
+// items are those that a change may be about.
+func (x *Patch) items(p *patch.Change) []*schema.Item {
+	if p.Item != patch.OfField {
+		return x.m.Schema.Items[p.Item : p.Item+1]
+	}
+	var all []*schema.Item
+	for _, it := range x.m.Schema.Items {
+		if !it.Element() {
+			all = append(all, it)
+		}
+	}
+	return all
+}
+
+// attributesOf finds the item that a change's field lies on, and its attributes there: several
+// of a struct that is spread.
+func (x *Patch) attributesOf(p *patch.Change) (*schema.Item, []int, error) {
+	for _, it := range x.items(p) {
+		found, _ := x.find(it, p, p.Field)
+		for _, i := range found {
+			if a := it.Attributes[i]; x.inKey(it, a) {
 				return nil, nil, x.m.FieldErrorf(a.Value.Name, "keys name it, so that a patch cannot change it: use Update")
 			}
-			found = append(found, i)
 		}
 		if found != nil {
 			return it, found, nil
 		}
 	}
 	if p.Item != patch.OfField {
-		return nil, nil, x.m.FieldErrorf(items[0].Name, "it stores no field %s", field)
+		return nil, nil, x.m.FieldErrorf(x.m.Schema.Items[p.Item].Name, "it stores no field %s", p.Field.Name())
 	}
-	return nil, nil, x.m.FieldErrorf(field, "it lies on no item that a patch of the entity knows: use the node of the item")
+	return nil, nil, x.m.FieldErrorf(p.Field.Name(), "it lies on no item that a patch of the entity knows: use the node of the item")
+}
+
+// below are the names on the way from an attribute to the field of a change.
+func (x *Patch) below(it *schema.Item, p *patch.Change) []string {
+	_, below := x.find(it, p, p.Field)
+	return below
+}
+
+// wayIn is the path at which an item stores a field that a condition names.
+func (x *Patch) wayIn(it *schema.Item, p *patch.Change, f condition.Field) []string {
+	if found, below := x.find(it, p, f); f[0].Name != "" && len(found) == 1 {
+		return append([]string{it.Attributes[found[0]].Name}, below...)
+	}
+	return f.Attributes()
 }
 
 // inKey reports whether a key names an attribute's field.
@@ -132,7 +166,7 @@ func (x *Patch) targetOfCondition(p *patch.Change) (*schema.Item, error) {
 		item = x.m.Root()
 	}
 	for _, f := range p.Condition.Fields {
-		if f.Name == "" {
+		if f[0].Name == "" {
 			continue // named by its attribute
 		}
 		it, err := x.itemOfField(p, f)
@@ -147,25 +181,36 @@ func (x *Patch) targetOfCondition(p *patch.Change) (*schema.Item, error) {
 	if item == nil {
 		return nil, x.m.Errorf("a condition is about no field")
 	}
-	return item, nil
+	return item, x.named(item, p.Condition)
 }
 
 // itemOfField returns the item that stores a field in the one attribute that a condition
 // names.
 func (x *Patch) itemOfField(p *patch.Change, f condition.Field) (*schema.Item, error) {
-	for _, it := range x.m.Schema.Items {
-		if p.Item == patch.OfField && it.Element() || p.Item != patch.OfField && it.Index != p.Item {
-			continue
-		}
-		name := x.fieldName(it, p, f.Name)
-		for _, a := range it.Attributes {
-			switch {
-			case a.Value.Name == name && a.Name == f.Attribute:
-				return it, nil
-			case strings.HasPrefix(a.Value.Name, name+"."):
-				return nil, x.m.FieldErrorf(f.Name, "it lies in several attributes: give conditions on its fields, on the node of its item")
-			}
+	for _, it := range x.items(p) {
+		switch found, _ := x.find(it, p, f); {
+		case len(found) == 1 && it.Attributes[found[0]].Value.Name == x.nameIn(it, p, f), len(found) == 1 && len(f) > 1:
+			return it, nil
+		case len(found) > 0:
+			return nil, x.m.FieldErrorf(f.Name(), "it lies in several attributes: give conditions on its fields, with Where")
 		}
 	}
-	return nil, x.m.FieldErrorf(f.Name, "no item of the patch stores it in an attribute %q", f.Attribute)
+	return nil, x.m.FieldErrorf(f.Name(), "no item of the patch stores it")
+}
+
+// named checks the attributes that a condition names by themselves against those of its item.
+func (x *Patch) named(it *schema.Item, c condition.Condition) error {
+	known := x.m.AttributeNames(it)
+	for _, f := range c.Fields {
+		name := f[0].Attribute
+		if f[0].Name != "" || slices.Contains(known, name) {
+			continue
+		}
+		cure := ""
+		if n := near.Of(name, known); n != "" {
+			cure = ": it has " + n
+		}
+		return x.m.FieldErrorf(it.Name, "a condition names the attribute %q, which it does not store%s", name, cure)
+	}
+	return nil
 }

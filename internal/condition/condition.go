@@ -4,18 +4,54 @@ package condition
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/itemize/itemize/internal/attr"
 )
 
-// Field is a field that a condition is about.
-type Field struct {
-	// Name is the field's name in Go, "" where only its attribute is known.
+// Step is a step on the way from a record to a field: to a field of a struct, or to the
+// entry of a map.
+type Step struct {
+	// Name is the field's name in Go, "" for an entry, or where only the attribute is known.
 	Name string
-	// Attribute is the name of the attribute.
+	// Attribute is the name of the attribute, or the entry's key.
 	Attribute string
 }
+
+// Field is a field that a condition or a change is about: the way to it.
+type Field []Step
+
+// Name returns the field's name in Go, "" where only its attribute is known.
+func (f Field) Name() string {
+	names := make([]string, len(f))
+	for i, s := range f {
+		names[i] = s.Name
+		if s.Name == "" && i > 0 {
+			names[i] = s.Attribute
+		}
+	}
+	if len(f) == 0 || f[0].Name == "" {
+		return ""
+	}
+	return strings.Join(names, ".")
+}
+
+// Attributes returns the names on the way.
+func (f Field) Attributes() []string {
+	names := make([]string, len(f))
+	for i, s := range f {
+		names[i] = s.Attribute
+	}
+	return names
+}
+
+// Under returns the field on the way through another.
+func (f Field) Under(outer Field) Field { return slices.Concat(outer, f) }
+
+// Way returns the path at which an item stores a field: attributes of a spread struct lie
+// beside the others.
+type Way func(Field) []string
 
 // Condition is a condition on the attributes of one item.
 type Condition struct {
@@ -27,17 +63,32 @@ type Condition struct {
 	// joined says that its text is several terms, which stand in parentheses beside
 	// others.
 	joined bool
-	render func(x *attr.Expression) string
+	render func(x *attr.Expression, way Way) string
 }
 
-// New returns the condition on a field, which render gives with the placeholder of its
-// attribute.
-func New(f Field, render func(x *attr.Expression, name string) string) Condition {
-	return Condition{Fields: []Field{f}, render: func(x *attr.Expression) string { return render(x, x.Name(f.Attribute)) }}
+// New returns the condition on a field, which render gives with its path.
+func New(f Field, render func(x *attr.Expression, path string) string) Condition {
+	return Condition{Fields: []Field{f}, render: func(x *attr.Expression, way Way) string { return render(x, x.Path(way(f))) }}
 }
 
 // Failed returns a condition that something is wrong with.
 func Failed(err error) Condition { return Condition{Err: err} }
+
+// Under returns the condition on a record as one on the record that holds it in a field.
+func Under(outer Field, c Condition) Condition {
+	u := c
+	u.Fields = nil
+	for _, f := range c.Fields {
+		u.Fields = append(u.Fields, f.Under(outer))
+	}
+	u.render = func(x *attr.Expression, way Way) string {
+		return c.render(x, func(f Field) []string { return way(f.Under(outer)) })
+	}
+	if c.render == nil {
+		u.render = nil
+	}
+	return u
+}
 
 // Checked returns the condition, or a failed one for the zero Condition.
 func (c Condition) Checked() Condition {
@@ -50,14 +101,14 @@ func (c Condition) Checked() Condition {
 var errEmpty = errors.New("the condition is empty: make conditions with the fields' handles")
 
 // Text renders the condition as it stands alone. It is not asked of one with an Err.
-func (c Condition) Text(x *attr.Expression) string { return c.render(x) }
+func (c Condition) Text(x *attr.Expression, way Way) string { return c.render(x, way) }
 
 // Term renders the condition as it stands beside others.
-func (c Condition) Term(x *attr.Expression) string {
+func (c Condition) Term(x *attr.Expression, way Way) string {
 	if c.joined {
-		return "(" + c.render(x) + ")"
+		return "(" + c.render(x, way) + ")"
 	}
-	return c.render(x)
+	return c.render(x, way)
 }
 
 // And returns the condition that all hold.
@@ -78,10 +129,10 @@ func join(word string, all []Condition) Condition {
 			c.Err = o.Err
 		}
 	}
-	c.render = func(x *attr.Expression) string {
+	c.render = func(x *attr.Expression, way Way) string {
 		terms := make([]string, len(all))
 		for i, o := range all {
-			terms[i] = o.Term(x)
+			terms[i] = o.Term(x, way)
 		}
 		return strings.Join(terms, word)
 	}
@@ -92,6 +143,6 @@ func join(word string, all []Condition) Condition {
 func Not(c Condition) Condition {
 	n := c
 	n.joined = false
-	n.render = func(x *attr.Expression) string { return "NOT (" + c.Text(x) + ")" }
+	n.render = func(x *attr.Expression, way Way) string { return "NOT (" + c.Text(x, way) + ")" }
 	return n
 }

@@ -13,7 +13,7 @@ import (
 
 // is returns the condition that an attribute has a text.
 func is(name, text string) condition.Condition {
-	return condition.New(condition.Field{Name: name, Attribute: name}, func(x *attr.Expression, name string) string {
+	return condition.New(condition.Field{{Name: name, Attribute: name}}, func(x *attr.Expression, name string) string {
 		return name + " = " + x.Value(&types.AttributeValueMemberS{Value: text})
 	})
 }
@@ -34,10 +34,10 @@ func TestTexts(t *testing.T) {
 		{"not", condition.Not(condition.Or(a, b)), "NOT (#0 = :0 OR #1 = :1)", "NOT (#0 = :0 OR #1 = :1)"},
 		{"the SDK's own", raw, "(#0 = :0) OR (#1 = :1)", "((#0 = :0) OR (#1 = :1))"},
 	} {
-		if got := c.c.Text(&attr.Expression{}); got != c.text {
+		if got := c.c.Text(&attr.Expression{}, condition.Field.Attributes); got != c.text {
 			t.Errorf("%s: %s", c.name, got)
 		}
-		if got := c.c.Term(&attr.Expression{}); got != c.term {
+		if got := c.c.Term(&attr.Expression{}, condition.Field.Attributes); got != c.term {
 			t.Errorf("%s: %s", c.name, got)
 		}
 	}

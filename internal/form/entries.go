@@ -61,7 +61,7 @@ func (m *Entries) encode(p any, o Options, depth int) (types.AttributeValue, err
 			failed = err
 			return false
 		}
-		av, err := m.Elem.encode(e, o.elem(), depth+1)
+		av, err := m.Elem.encode(e, o.Elem(), depth+1)
 		if av != nil && err == nil {
 			out[name] = av
 		}
@@ -167,6 +167,9 @@ func (m *Entries) Reset(p any, n int) {
 	}
 	m.make(p, n)
 }
+
+// Text returns the text of a key, as it is stored.
+func (m *Entries) Text(k any) (string, error) { return m.text.of(m.box(k)) }
 
 // Box returns a pointer to a key that an any holds, Unbox what such a pointer points to.
 func (m *Entries) Box(k any) any { return m.box(k) }

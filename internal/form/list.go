@@ -59,7 +59,7 @@ func (l *List) encode(p any, o Options, depth int) (types.AttributeValue, error)
 	n := l.len(p)
 	all := make([]types.AttributeValue, 0, n)
 	for i := range n {
-		av, err := l.Elem.encode(l.at(p, i), o.elem(), depth+1)
+		av, err := l.Elem.encode(l.at(p, i), o.Elem(), depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +77,7 @@ func (l *List) encodeSet(p any, o Options, depth int) (types.AttributeValue, err
 	}
 	set := &setBuilder{o: o}
 	for i := range n {
-		av, err := l.Elem.encode(l.at(p, i), o.elem(), depth+1)
+		av, err := l.Elem.encode(l.at(p, i), o.Elem(), depth+1)
 		if err == nil && av != nil {
 			err = set.add(av)
 		}

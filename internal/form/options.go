@@ -40,8 +40,8 @@ func OptionsOf(words []string) Options {
 	return o
 }
 
-// elem returns the options of a slice's or map's elements.
-func (o Options) elem() Options {
+// Elem returns the options of a slice's or map's elements.
+func (o Options) Elem() Options {
 	var e Options
 	if o&OmitEmptyElem != 0 {
 		e = OmitEmpty | OmitEmptyElem

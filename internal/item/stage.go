@@ -151,6 +151,11 @@ func (r Reserved) Unexpired(x *attr.Expression, now time.Time) string {
 	return "(attribute_not_exists(" + x.Name(r.TTL) + ") OR " + x.Name(r.TTL) + " > " + x.Value(Epoch(now)) + ")"
 }
 
+// NotExpired is Unexpired by a clock.
+func (r Reserved) NotExpired(now func() time.Time) attr.Condition {
+	return func(x *attr.Expression) string { return r.Unexpired(x, now()) }
+}
+
 // ExpiredBy requires that it is.
 func (r Reserved) ExpiredBy(x *attr.Expression, now time.Time) string {
 	return x.Name(r.TTL) + " <= " + x.Value(Epoch(now))

@@ -40,7 +40,7 @@ func (m *Model) PartitionKey(keyFields []key.Value) (key.Scalar, error) {
 	pk, err := m.Schema.PartitionKey(keyFields)
 	if err == nil {
 		if err = pk.CheckSize(key.MaxPartition); err != nil {
-			err = m.Errorf("%s: %w", m.Schema.PK.SourceName(err), err)
+			err = m.Errorf("%s: %w", m.Schema.PK.SourceName(err), &Unstorable{err})
 		}
 	}
 	return pk, err
@@ -60,7 +60,7 @@ func (m *Model) SortKey(r Record, keyFields []key.Value) (key.Scalar, error) {
 	for i, s := range it.Key.Sources {
 		v, err := m.sourceValue(r, i, s, keyFields)
 		if err != nil {
-			return key.Scalar{}, m.FieldErrorf(it.Name, "%s: %w", s.Text, err)
+			return key.Scalar{}, m.ValueErrorf(it.Name, "%s: %w", s.Text, err)
 		}
 		values = append(values, v)
 	}
@@ -74,7 +74,7 @@ func (m *Model) Render(it *schema.Item, values []key.Value) (key.Scalar, error) 
 		err = sk.CheckSize(key.MaxSort)
 	}
 	if err != nil {
-		return key.Scalar{}, m.FieldErrorf(it.Name, "%s: %w", it.Key.SourceName(err), err)
+		return key.Scalar{}, m.ValueErrorf(it.Name, "%s: %w", it.Key.SourceName(err), err)
 	}
 	return sk, nil
 }
@@ -95,6 +95,24 @@ func (m *Model) SameInKey(k *schema.Key, source int, a, b key.Value) bool {
 	x, errX := f.Append(nil, a, k.Template.Delim)
 	y, errY := f.Append(nil, b, k.Template.Delim)
 	return errX == nil && errY == nil && string(x) == string(y)
+}
+
+// AttributeNames returns the names of the attributes that an item of a kind may have: its own,
+// those of its key, and those that the library keeps for itself.
+func (m *Model) AttributeNames(it *schema.Item) []string {
+	var names []string
+	for _, a := range it.Attributes {
+		names = append(names, a.Name)
+	}
+	t := m.Tables[it.Table.Index]
+	names = append(names, t.Hash)
+	if t.Range != "" {
+		names = append(names, t.Range)
+	}
+	if m.Reserved.Versions() {
+		names = append(names, m.Reserved.AssignVersion(nil).Name)
+	}
+	return append(names, m.Reserved.Names()...)
 }
 
 // Agrees reports whether an item's key agrees with the key fields' values, as far as

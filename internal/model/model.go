@@ -50,13 +50,26 @@ func (m *Model) FieldErrorf(field, format string, args ...any) error {
 	return fmt.Errorf("%s.%s: %w", m.Label(), field, fmt.Errorf(format, args...))
 }
 
+// Unstorable says that a value cannot be stored.
+type Unstorable struct{ Err error }
+
+func (e *Unstorable) Error() string { return e.Err.Error() }
+
+// Unwrap returns what is wrong with the value.
+func (e *Unstorable) Unwrap() error { return e.Err }
+
+// ValueErrorf returns an error about a value of a field, which cannot be stored.
+func (m *Model) ValueErrorf(field, format string, args ...any) error {
+	return m.FieldErrorf(field, "%w", &Unstorable{fmt.Errorf(format, args...)})
+}
+
 // KeyFields returns the values of the fields that keys name, as they are in v.
 func (m *Model) KeyFields(v any) ([]key.Value, error) {
 	values := make([]key.Value, len(m.Schema.KeyFields))
 	for i, o := range m.Schema.KeyFields {
 		var err error
 		if values[i], err = m.Codec.KeyField(v, i); err != nil {
-			return nil, m.FieldErrorf(o.Name, "%w", err)
+			return nil, m.ValueErrorf(o.Name, "%w", err)
 		}
 	}
 	return values, nil

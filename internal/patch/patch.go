@@ -4,6 +4,8 @@
 package patch
 
 import (
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/condition"
 	"github.com/itemize/itemize/internal/key"
@@ -12,13 +14,19 @@ import (
 // Kind is the kind of a patch's change.
 type Kind uint8
 
-// The kinds: a field set and removed, a number incremented, an element put and deleted, an
-// item deleted; conditions; that the entity is there.
+// The kinds: a field set, set if it is absent, and removed; a number incremented, members
+// added to a set and deleted from it, elements appended to a list; an element put where it is
+// absent, put either way, and deleted, an item deleted; conditions; that the entity is there.
 const (
 	Set Kind = iota
+	SetIfAbsent
 	Remove
 	Increment
+	AddMembers
+	DeleteMembers
+	Append
 	Add
+	Put
 	RemoveElement
 	Delete
 	If
@@ -28,6 +36,16 @@ const (
 // OfField is the Item of a change of the item that the field lies on.
 const OfField = -1
 
+// Under returns the change of a record as one of the record that holds it in a field, at
+// which part returns it.
+func (c Change) Under(outer condition.Field, part func(rec any) any) Change {
+	c.Field = c.Field.Under(outer)
+	if apply := c.Apply; apply != nil {
+		c.Apply = func(rec any) { apply(part(rec)) }
+	}
+	return c
+}
+
 // Change is one change of a patch.
 type Change struct {
 	Kind Kind
@@ -35,12 +53,18 @@ type Change struct {
 	Item int
 	// Part says that the field is one of the struct that a singleton consists of.
 	Part bool
-	// Field is the name in Go of the field that is set, removed or incremented.
-	Field string
-	// Apply sets the field of a record, or of its part.
+	// Field is the way to the field that is changed.
+	Field condition.Field
+	// Apply sets the field of a record, or of its part; nil for an entry of a map.
 	Apply func(rec any)
-	// By is what a number is incremented by, as text.
-	By string
+	// Value is what is set, added, deleted or appended, as the field is stored; nil where
+	// that is left out.
+	Value types.AttributeValue
+	// Unstorable is what is wrong with the value.
+	Unstorable error
+	// By is what a number is incremented by, as text; Least and Most are the bounds of its Go
+	// type, "" for none.
+	By, Least, Most string
 	// Condition is that of If.
 	Condition condition.Condition
 	// Record is an added element, and Pos its place in a map.

@@ -24,7 +24,7 @@ func (s *Search) expression() (*read.Expression, error) {
 			if err := s.filterable(f); err != nil {
 				return nil, err
 			}
-			terms[i] = f.Term(&x)
+			terms[i] = f.Term(&x, s.way)
 		}
 		text := strings.Join(terms, " AND ")
 		e.Filter = &text
@@ -45,14 +45,57 @@ func (s *Search) expression() (*read.Expression, error) {
 	return e, nil
 }
 
-// filterable refuses a filter on a field that lies in several attributes.
+// filterable refuses a filter on a field that lies in several attributes, or in none.
 func (s *Search) filterable(f condition.Condition) error {
 	for _, field := range f.Fields {
-		if names := s.attributesIn(field.Name); field.Name != "" && (len(names) != 1 || names[0] != field.Attribute) {
-			return s.Model.Errorf("the filter names %s, which no item stores in one attribute %q", field.Name, field.Attribute)
+		if field[0].Name == "" {
+			continue
+		}
+		if way, single := s.find(field); way == nil || !single {
+			return s.Model.Errorf("the filter names %s, which no item stores in one attribute", field.Name())
 		}
 	}
 	return nil
+}
+
+// way is the path at which what is asked for stores a field.
+func (s *Search) way(f condition.Field) []string {
+	if way, single := s.find(f); single {
+		return way
+	}
+	return f.Attributes()
+}
+
+// find returns the path at which what is asked for stores a field; single is false where its
+// fields are spread.
+func (s *Search) find(f condition.Field) (way []string, single bool) {
+	if f[0].Name == "" {
+		return f.Attributes(), true
+	}
+	for n := 1; n <= len(f); n++ {
+		names := s.attributesIn(f[:n].Name())
+		switch {
+		case len(names) == 1 && s.stores(f[:n].Name()):
+			return append(names, f[n:].Attributes()...), true
+		case n == len(f) && len(names) > 0:
+			return names, false
+		}
+	}
+	return nil, false
+}
+
+// stores reports whether what is asked for stores a field of just this name.
+func (s *Search) stores(field string) bool {
+	return slices.ContainsFunc(s.items(), func(it *schema.Item) bool {
+		return slices.ContainsFunc(it.Attributes, func(a *schema.Attribute) bool { return a.Value.Name == field })
+	})
+}
+
+// items are the kinds that what is asked for consists of.
+func (s *Search) items() []*schema.Item {
+	return slices.DeleteFunc(slices.Clone(s.Model.Schema.Items), func(it *schema.Item) bool {
+		return it.Element() && it.Elem.Go != s.r.Elem || !it.Element() && s.Model.Schema.Type.Go != s.r.Elem
+	})
 }
 
 // projected returns the attributes of the fields that are asked for.
@@ -75,10 +118,7 @@ func (s *Search) projected() []string {
 // attributesIn lists the attributes that what is asked for stores a field in.
 func (s *Search) attributesIn(field string) []string {
 	var names []string
-	for _, it := range s.Model.Schema.Items {
-		if it.Element() && it.Elem.Go != s.r.Elem || !it.Element() && s.Model.Schema.Type.Go != s.r.Elem {
-			continue
-		}
+	for _, it := range s.items() {
 		for _, a := range it.Attributes {
 			if (a.Value.Name == field || strings.HasPrefix(a.Value.Name, field+".")) && !slices.Contains(names, a.Name) {
 				names = append(names, a.Name)

@@ -15,6 +15,8 @@ import (
 type NotFound struct {
 	// Name names the entity by its key, Pending says what is being done to it.
 	Name, Pending string
+	// Root is where its root would be.
+	Root item.Place
 }
 
 func (e *NotFound) Error() string { return e.Name + " is not found" }
@@ -82,5 +84,9 @@ func (e *Engine) RootThere(sel selection.Selection, root *item.Image) error {
 	if root != nil && pending == "" {
 		return nil
 	}
-	return &NotFound{e.Model.EntityName(sel.Identity), pending}
+	at, err := e.Model.RootPlace(sel.Identity)
+	if err != nil {
+		return err
+	}
+	return &NotFound{e.Model.EntityName(sel.Identity), pending, at}
 }

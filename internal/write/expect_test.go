@@ -295,9 +295,19 @@ func TestUpdateExpression(t *testing.T) {
 		{"removed", true, write.Request{Remove: []item.Assignment{gone, item.DropMark}}, "SET _v = b'v' REMOVE c, _s"},
 		{"removed without versions", false, write.Request{Remove: []item.Assignment{gone}}, "REMOVE c"},
 		{"both", false, write.Request{Set: []item.Assignment{a}, Remove: []item.Assignment{gone}}, "SET a = 'x' REMOVE c"},
-		{"increments", true, write.Request{Increments: []item.Assignment{b}}, "SET b = if_not_exists(b, 0) + 2, _v = b'v'"},
+		{"increments", true, write.Request{Operations: []item.Operation{{Op: item.OpIncrement, Path: []string{"b"}, Value: N("2")}}}, "SET b = if_not_exists(b, 0) + 2, _v = b'v'"},
+		{
+			"operations of every clause", true,
+			write.Request{Remove: []item.Assignment{gone}, Operations: []item.Operation{
+				{Op: item.OpAddMembers, Path: []string{"s"}, Value: S("x")}, {Op: item.OpRemove, Path: []string{"m", "k"}},
+				{Op: item.OpSet, Path: []string{"m", "l"}, Value: N("1")}, {Op: item.OpDeleteMembers, Path: []string{"t"}, Value: S("y")},
+				{Op: item.OpSetIfAbsent, Path: []string{"n"}, Value: N("3")}, {Op: item.OpAddMembers, Path: []string{"u"}, Value: S("z")},
+			}},
+			"SET m.l = 1, n = if_not_exists(n, 3), _v = b'v' REMOVE c, m.k ADD s 'x', u 'z' DELETE t 'y'",
+		},
+		{"removed from a map alone", false, write.Request{Operations: []item.Operation{{Op: item.OpRemove, Path: []string{"m", "k"}}}}, "REMOVE m.k"},
 		{"defaults", false, write.Request{Set: []item.Assignment{a}, Defaults: []item.Assignment{b}}, "SET a = 'x', b = if_not_exists(b, 2)"},
-		{"all", true, write.Request{Set: []item.Assignment{a}, Defaults: []item.Assignment{b}, Increments: []item.Assignment{{Name: "n", Value: N("-1")}}, Remove: []item.Assignment{gone}}, "SET a = 'x', b = if_not_exists(b, 2), n = if_not_exists(n, 0) + -1, _v = b'v' REMOVE c"},
+		{"all", true, write.Request{Set: []item.Assignment{a}, Defaults: []item.Assignment{b}, Operations: []item.Operation{{Op: item.OpIncrement, Path: []string{"n"}, Value: N("-1")}}, Remove: []item.Assignment{gone}}, "SET a = 'x', b = if_not_exists(b, 2), n = if_not_exists(n, 0) + -1, _v = b'v' REMOVE c"},
 	} {
 		r := c.r
 		if c.version {

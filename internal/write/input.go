@@ -40,8 +40,10 @@ func (r *Request) UpdateExpression(x *attr.Expression) string {
 	for _, a := range r.Defaults {
 		clause("SET ", b.Len() == 0, x.Name(a.Name), " = if_not_exists(", x.Name(a.Name), ", ", x.Value(a.Value), ")")
 	}
-	for _, a := range r.Increments {
-		clause("SET ", b.Len() == 0, x.Name(a.Name), " = if_not_exists(", x.Name(a.Name), ", ", x.Value(zero), ") + ", x.Value(a.Value))
+	for i := range r.Operations {
+		if o := &r.Operations[i]; o.Clause() == "SET" {
+			clause("SET ", b.Len() == 0, o.Text(x))
+		}
 	}
 	if r.Reserved.Versions() {
 		a := r.Reserved.AssignVersion(r.Token)
@@ -53,10 +55,34 @@ func (r *Request) UpdateExpression(x *attr.Expression) string {
 		}
 		clause("REMOVE ", i == 0, x.Name(a.Name))
 	}
+	if len(r.Operations) > 0 {
+		r.operate(x, &b)
+	}
 	return b.String()
 }
 
-var zero = &types.AttributeValueMemberN{Value: "0"}
+// operate adds the operations that are no SET to an update expression.
+func (r *Request) operate(x *attr.Expression, b *strings.Builder) {
+	for _, word := range []string{"REMOVE", "ADD", "DELETE"} {
+		first := word != "REMOVE" || len(r.Remove) == 0
+		for i := range r.Operations {
+			o := &r.Operations[i]
+			if o.Clause() != word {
+				continue
+			}
+			switch {
+			case !first:
+				b.WriteString(", ")
+			case b.Len() > 0:
+				b.WriteString(" " + word + " ")
+			default:
+				b.WriteString(word + " ")
+			}
+			b.WriteString(o.Text(x))
+			first = false
+		}
+	}
+}
 
 // whole returns the whole item of a put.
 func (r *Request) whole() item.Attributes {
@@ -99,6 +125,9 @@ func (r *Request) updateInput(now time.Time) *dynamodb.UpdateItemInput {
 	c.in = dynamodb.UpdateItemInput{
 		TableName: &r.Table.Name, Key: r.Key(), UpdateExpression: &c.update,
 		ReturnConsumedCapacity: byIndex, ReturnValuesOnConditionCheckFailure: allOld,
+	}
+	if r.Return {
+		c.in.ReturnValues = types.ReturnValueAllNew
 	}
 	if c.condition = r.render(&c.x, now); c.condition != "" {
 		c.in.ConditionExpression = &c.condition

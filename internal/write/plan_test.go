@@ -365,7 +365,7 @@ func TestAttributes(t *testing.T) {
 	r := update("A")
 	r.Set = []item.Assignment{{Name: "z", Value: S("1")}, {Name: "b", Value: S("1")}}
 	r.Remove = []item.Assignment{{Name: "c"}, item.DropMark}
-	r.Increments = []item.Assignment{{Name: "a", Value: N("1")}}
+	r.Operations = []item.Operation{{Op: item.OpIncrement, Path: []string{"a"}, Value: N("1")}}
 	if got := strings.Join(r.Attributes(), " "); got != "a b c z" {
 		t.Errorf("shown: %s", got)
 	}

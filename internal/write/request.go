@@ -8,6 +8,7 @@ package write
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -42,8 +43,9 @@ type Request struct {
 	// Put is the whole item of a put, without its version.
 	Put item.Attributes
 	// Set are the attributes that a put or update sets, Remove those that an update
-	// removes; Increments are added to, Defaults set where they are absent.
-	Set, Remove, Increments, Defaults []item.Assignment
+	// removes; Defaults are set where they are absent. Operations change what is stored.
+	Set, Remove, Defaults []item.Assignment
+	Operations            []item.Operation
 	// Shown are the names of the attributes that plans show, nil for those of the above.
 	Shown []string
 	// Incarnation is, of a request that makes an entity's root live, the entity's: that the
@@ -57,6 +59,9 @@ type Request struct {
 	OldSize, NewSize int
 	Unread           bool
 	Likely           int
+	// Return asks for what the item holds after the write, Returned is that.
+	Return   bool
+	Returned item.Attributes
 	// Ref is whose the request is; it is not looked at.
 	Ref any
 }
@@ -66,6 +71,18 @@ func (r *Request) Prepare() {
 	if r.Reserved.Versions() && (r.Kind == Put || r.Kind == Update) {
 		r.Token = item.NewToken()
 	}
+}
+
+// returned notes what the item holds after the write, if that is asked for.
+func (r *Request) returned(a item.Attributes) {
+	if r.Return {
+		r.Returned = a
+	}
+}
+
+// Counts reports whether the request must not be applied twice.
+func (r *Request) Counts() bool {
+	return slices.ContainsFunc(r.Operations, func(o item.Operation) bool { return !o.Repeatable() })
 }
 
 // Writes reports whether the request changes the item.
@@ -127,8 +144,11 @@ func (r *Request) Refused(stored int) cost.Units {
 func (r *Request) Attributes() []string {
 	names := slices.Clone(r.Shown)
 	if r.Shown == nil {
-		names = make([]string, 0, len(r.Set)+len(r.Remove)+len(r.Increments))
-		for _, list := range [][]item.Assignment{r.Set, r.Remove, r.Increments} {
+		names = make([]string, 0, len(r.Set)+len(r.Remove)+len(r.Operations))
+		for i := range r.Operations {
+			names = append(names, strings.Join(r.Operations[i].Path, "."))
+		}
+		for _, list := range [][]item.Assignment{r.Set, r.Remove} {
 			for _, a := range list {
 				if a != item.DropMark {
 					names = append(names, a.Name)

@@ -145,6 +145,7 @@ func (w *try) wrote(r *Request) { w.t.wrote(r, w.how.Units(r), w.table) }
 func (w *try) wereWritten(stored []item.Attributes) bool {
 	for i, r := range w.requests {
 		if r.Tells() && r.Wrote(stored[i]) {
+			r.returned(stored[i])
 			return true
 		}
 	}
@@ -192,7 +193,7 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 	w.t.Requests++
 	var watch watch
 	option := watch.option
-	if len(r.Increments) > 0 || w.once {
+	if r.Counts() || w.once {
 		option = watch.once // sent twice, it could count twice
 	}
 	c, now := w.s.Client, w.s.Now()
@@ -202,11 +203,13 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 		out, e := c.PutItem(ctx, r.putInput(now), option)
 		if err = e; err == nil {
 			w.table = w.t.charge(out.ConsumedCapacity)
+			r.returned(r.whole())
 		}
 	case Update:
 		out, e := c.UpdateItem(ctx, r.updateInput(now), option)
 		if err = e; err == nil {
 			w.table = w.t.charge(out.ConsumedCapacity)
+			r.returned(out.Attributes)
 		}
 	default:
 		out, e := c.DeleteItem(ctx, r.deleteInput(now), option)
@@ -255,6 +258,7 @@ func (w *try) look(ctx context.Context, r *Request) (done bool, o Outcome) {
 	case err != nil:
 		return true, Outcome{State: Unknown, Requests: w.requests, Err: err}
 	case r.Wrote(stored):
+		r.returned(stored)
 		w.wrote(r)
 		return true, w.written()
 	case r.Before(stored, w.s.Now()):

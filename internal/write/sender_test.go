@@ -44,7 +44,7 @@ func blind(r *write.Request) *write.Request {
 }
 
 func increment(r *write.Request) *write.Request {
-	r.Increments = []item.Assignment{{Name: "n", Value: N("1")}}
+	r.Operations = []item.Operation{{Op: item.OpIncrement, Path: []string{"n"}, Value: N("1")}}
 	return blind(r)
 }
 

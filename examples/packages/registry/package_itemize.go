@@ -148,48 +148,48 @@ type documentNode = mapper.EntityNode[Document]
 var PackageFields = struct {
 	Description          field.String[Package, string]
 	License              field.String[Package, string]
-	Keywords             field.Value[Package, []string]
-	Dependencies         field.Value[Package, map[string]string]
-	OptionalDependencies field.Value[Package, map[string]string]
-	PeerDependencies     field.Value[Package, map[string]string]
-	DevDependencies      field.Value[Package, map[string]string]
-	Engines              field.Value[Package, map[string]string]
-	Scripts              field.Value[Package, map[string]string]
-	Files                field.Value[Package, []string]
+	Keywords             field.List[Package, string]
+	Dependencies         field.Map[Package, map[string]string, string, field.String[Package, string]]
+	OptionalDependencies field.Map[Package, map[string]string, string, field.String[Package, string]]
+	PeerDependencies     field.Map[Package, map[string]string, string, field.String[Package, string]]
+	DevDependencies      field.Map[Package, map[string]string, string, field.String[Package, string]]
+	Engines              field.Map[Package, map[string]string, string, field.String[Package, string]]
+	Scripts              field.Map[Package, map[string]string, string, field.String[Package, string]]
+	Files                field.List[Package, string]
 	Exports              field.Value[Package, any]
 }{
 	Description: field.NewString("Description", "", func(v *Package) *string { return &v.Description }),
 	License:     field.NewString("License", "", func(v *Package) *string { return &v.License }),
-	Keywords: field.NewValue(
+	Keywords: field.NewList(
 		"Keywords", ",omitempty", func(v *Package) *[]string { return &v.Keywords },
 		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
 	),
-	Dependencies: field.NewValue(
+	Dependencies: field.NewMap(
 		"Dependencies", "run,omitempty", func(v *Package) *map[string]string { return &v.Dependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Package, string],
 	),
-	OptionalDependencies: field.NewValue(
+	OptionalDependencies: field.NewMap(
 		"OptionalDependencies", "optional,omitempty",
 		func(v *Package) *map[string]string { return &v.OptionalDependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Package, string],
 	),
-	PeerDependencies: field.NewValue(
+	PeerDependencies: field.NewMap(
 		"PeerDependencies", "peer,omitempty", func(v *Package) *map[string]string { return &v.PeerDependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Package, string],
 	),
-	DevDependencies: field.NewValue(
+	DevDependencies: field.NewMap(
 		"DevDependencies", "dev,omitempty", func(v *Package) *map[string]string { return &v.DevDependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Package, string],
 	),
-	Engines: field.NewValue(
+	Engines: field.NewMap(
 		"Engines", "engines,omitempty", func(v *Package) *map[string]string { return &v.Engines },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Package, string],
 	),
-	Scripts: field.NewValue(
+	Scripts: field.NewMap(
 		"Scripts", "", func(v *Package) *map[string]string { return &v.Scripts },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Package, string],
 	),
-	Files: field.NewValue(
+	Files: field.NewList(
 		"Files", ",omitempty", func(v *Package) *[]string { return &v.Files },
 		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
 	),
@@ -209,62 +209,62 @@ var ReleaseFields = struct {
 var DocumentFields = struct {
 	Description          field.String[Document, string]
 	License              field.String[Document, string]
-	Keywords             field.Value[Document, []string]
-	Tags                 field.Value[Document, map[string]string]
-	Time                 field.Value[Document, map[string]time.Time]
-	Versions             field.Value[Document, []string]
-	Engines              field.Value[Document, map[string]string]
-	Dependencies         field.Value[Document, map[string]string]
-	OptionalDependencies field.Value[Document, map[string]string]
-	PeerDependencies     field.Value[Document, map[string]string]
-	DevDependencies      field.Value[Document, map[string]string]
-	Scripts              field.Value[Document, map[string]string]
-	Files                field.Value[Document, []string]
+	Keywords             field.List[Document, string]
+	Tags                 field.Map[Document, map[string]string, string, field.String[Document, string]]
+	Time                 field.Map[Document, map[string]time.Time, string, field.Time[Document, time.Time]]
+	Versions             field.List[Document, string]
+	Engines              field.Map[Document, map[string]string, string, field.String[Document, string]]
+	Dependencies         field.Map[Document, map[string]string, string, field.String[Document, string]]
+	OptionalDependencies field.Map[Document, map[string]string, string, field.String[Document, string]]
+	PeerDependencies     field.Map[Document, map[string]string, string, field.String[Document, string]]
+	DevDependencies      field.Map[Document, map[string]string, string, field.String[Document, string]]
+	Scripts              field.Map[Document, map[string]string, string, field.String[Document, string]]
+	Files                field.List[Document, string]
 	Exports              field.Value[Document, any]
 }{
 	Description: field.NewString("Description", "", func(v *Document) *string { return &v.Description }),
 	License:     field.NewString("License", "", func(v *Document) *string { return &v.License }),
-	Keywords: field.NewValue(
+	Keywords: field.NewList(
 		"Keywords", ",omitempty", func(v *Document) *[]string { return &v.Keywords },
 		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
 	),
-	Tags: field.NewValue(
+	Tags: field.NewMap(
 		"Tags", "", func(v *Document) *map[string]string { return &v.Tags },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Document, string],
 	),
-	Time: field.NewValue(
+	Time: field.NewMap(
 		"Time", "", func(v *Document) *map[string]time.Time { return &v.Time },
-		mapperimpl.Map[map[string]time.Time](mapperimpl.Time[time.Time]()),
+		mapperimpl.Map[map[string]time.Time](mapperimpl.Time[time.Time]()), field.EntryTime[Document, time.Time],
 	),
-	Versions: field.NewValue(
+	Versions: field.NewList(
 		"Versions", "", func(v *Document) *[]string { return &v.Versions },
 		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
 	),
-	Engines: field.NewValue(
+	Engines: field.NewMap(
 		"Engines", ",omitempty", func(v *Document) *map[string]string { return &v.Engines },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Document, string],
 	),
-	Dependencies: field.NewValue(
+	Dependencies: field.NewMap(
 		"Dependencies", ",omitempty", func(v *Document) *map[string]string { return &v.Dependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Document, string],
 	),
-	OptionalDependencies: field.NewValue(
+	OptionalDependencies: field.NewMap(
 		"OptionalDependencies", ",omitempty", func(v *Document) *map[string]string { return &v.OptionalDependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Document, string],
 	),
-	PeerDependencies: field.NewValue(
+	PeerDependencies: field.NewMap(
 		"PeerDependencies", ",omitempty", func(v *Document) *map[string]string { return &v.PeerDependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Document, string],
 	),
-	DevDependencies: field.NewValue(
+	DevDependencies: field.NewMap(
 		"DevDependencies", ",omitempty", func(v *Document) *map[string]string { return &v.DevDependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Document, string],
 	),
-	Scripts: field.NewValue(
+	Scripts: field.NewMap(
 		"Scripts", ",omitempty", func(v *Document) *map[string]string { return &v.Scripts },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Document, string],
 	),
-	Files: field.NewValue(
+	Files: field.NewList(
 		"Files", ",omitempty", func(v *Document) *[]string { return &v.Files },
 		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
 	),

@@ -315,8 +315,8 @@ var DocumentFields = struct {
 	History  field.Struct[Document, History]
 	Display  field.Struct[Document, Display]
 	Mail     field.Struct[Document, Mail]
-	Public   field.Value[Document, []Wish]
-	Private  field.Value[Document, []Wish]
+	Public   field.List[Document, Wish]
+	Private  field.List[Document, Wish]
 }{
 	Email:    field.NewString("Email", "email", func(v *Document) *string { return &v.Email }),
 	Name:     field.NewString("Name", "name", func(v *Document) *string { return &v.Name }),
@@ -326,10 +326,10 @@ var DocumentFields = struct {
 	History:  field.NewStruct("History", "", func(v *Document) *History { return &v.History }, historyForm),
 	Display:  field.NewStruct("Display", "", func(v *Document) *Display { return &v.Display }, displayForm),
 	Mail:     field.NewStruct("Mail", "", func(v *Document) *Mail { return &v.Mail }, mailForm),
-	Public: field.NewValue(
+	Public: field.NewList(
 		"Public", "", func(v *Document) *[]Wish { return &v.Public }, mapperimpl.Slice[[]Wish](wishForm),
 	),
-	Private: field.NewValue(
+	Private: field.NewList(
 		"Private", "", func(v *Document) *[]Wish { return &v.Private }, mapperimpl.Slice[[]Wish](wishForm),
 	),
 }
@@ -344,12 +344,12 @@ var ProfileFields = struct {
 // ProfileDocumentFields are the stored fields of a ProfileDocument: for patches, conditions, filters and projections.
 var ProfileDocumentFields = struct {
 	Email  field.String[ProfileDocument, string]
-	Values field.Value[ProfileDocument, map[string]string]
+	Values field.Map[ProfileDocument, map[string]string, string, field.String[ProfileDocument, string]]
 }{
 	Email: field.NewString("Email", "", func(v *ProfileDocument) *string { return &v.Email }),
-	Values: field.NewValue(
+	Values: field.NewMap(
 		"Values", "", func(v *ProfileDocument) *map[string]string { return &v.Values },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[ProfileDocument, string],
 	),
 }
 

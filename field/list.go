@@ -1,0 +1,90 @@
+package field
+
+import (
+	"github.com/itemize/itemize/internal/condition"
+	"github.com/itemize/itemize/internal/form"
+	"github.com/itemize/itemize/internal/patch"
+)
+
+// List is the handle of a slice that is stored as a list.
+type List[R, E any] struct{ value[R, []E] }
+
+// NewList returns the handle of a slice. For generated code.
+func NewList[R any, V ~[]E, E any](name, tag string, at func(*R) *V, f form.Typed[V]) List[R, E] {
+	return List[R, E]{value[R, []E]{slice[R, V, E](name, tag, at, f)}}
+}
+
+// slice returns the handle of a slice, whose values are given as those of its type without
+// a name.
+func slice[R any, V ~[]E, E any](name, tag string, at func(*R) *V, f form.Typed[V]) handle {
+	h := newHandle(form.NewRow(name, tag, at, f))
+	h.as = func(v any) any {
+		if s, ok := v.(*[]E); ok {
+			named := V(*s)
+			return &named
+		}
+		return v
+	}
+	return h
+}
+
+// Append appends elements to the list, which begins empty where it is not stored. It is never
+// sent twice.
+func (h *List[R, E]) Append(elements ...E) Change[R] {
+	return changeOf[R](h.is.some(patch.Append, &elements, len(elements)))
+}
+
+// Contains is the condition that an element of the list is v.
+func (h *List[R, E]) Contains(v E) Condition[R] {
+	return Condition[R]{h.is.contains(&v)}
+}
+
+// Size is the number of the list's elements, to compare with.
+func (h *List[R, E]) Size() Size[R] { return Size[R]{&h.is} }
+
+// Set is the handle of a slice that is stored as a set: with the option stringset, numberset
+// or binaryset.
+type Set[R, E any] struct{ value[R, []E] }
+
+// NewSet returns the handle of a set. For generated code.
+func NewSet[R any, V ~[]E, E any](name, tag string, at func(*R) *V, f form.Typed[V]) Set[R, E] {
+	return Set[R, E]{value[R, []E]{slice[R, V, E](name, tag, at, f)}}
+}
+
+// Add adds members to the set; those that it has stay.
+func (h *Set[R, E]) Add(members ...E) Change[R] {
+	return changeOf[R](h.is.some(patch.AddMembers, &members, len(members)))
+}
+
+// Delete deletes members from the set, as far as it has them.
+func (h *Set[R, E]) Delete(members ...E) Change[R] {
+	return changeOf[R](h.is.some(patch.DeleteMembers, &members, len(members)))
+}
+
+// Contains is the condition that v is a member of the set.
+func (h *Set[R, E]) Contains(v E) Condition[R] {
+	return Condition[R]{h.is.contains(&v)}
+}
+
+// Size is the number of the set's members, to compare with.
+func (h *Set[R, E]) Size() Size[R] { return Size[R]{&h.is} }
+
+// some is changing by elements, of which there have to be some.
+func (h *handle) some(kind patch.Kind, v any, n int) patch.Change {
+	if n == 0 {
+		c := h.change(kind)
+		c.Err = h.fault("give at least one element")
+		return c
+	}
+	return h.changing(kind, v)
+}
+
+// contains is the condition that an element is the value at v.
+func (h *handle) contains(v any) condition.Condition {
+	if err := h.usable(); err != nil {
+		return h.failed(err)
+	}
+	elem := h.row.Form.List.Elem
+	e := handle{row: form.Row{Name: h.row.Name, Tag: h.row.Tag, Form: elem}, options: h.options.Elem()}
+	return e.call("contains", v)
+}

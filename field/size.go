@@ -1,0 +1,37 @@
+package field
+
+import (
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/condition"
+)
+
+// Size is how large what is stored of a field is: the number of the elements of a list, a set
+// or a map, the length of a string or of bytes, in bytes. A field that is not stored has none,
+// so that no condition on it holds.
+type Size[R any] struct{ of *handle }
+
+// Equal is the condition that the size is n.
+func (s Size[R]) Equal(n int) Condition[R] { return Condition[R]{s.of.size(" = ", n)} }
+
+// Less is the condition that the size is less than n.
+func (s Size[R]) Less(n int) Condition[R] { return Condition[R]{s.of.size(" < ", n)} }
+
+// LessOrEqual is the condition that the size is at most n.
+func (s Size[R]) LessOrEqual(n int) Condition[R] { return Condition[R]{s.of.size(" <= ", n)} }
+
+// Greater is the condition that the size is greater than n.
+func (s Size[R]) Greater(n int) Condition[R] { return Condition[R]{s.of.size(" > ", n)} }
+
+// GreaterOrEqual is the condition that the size is at least n.
+func (s Size[R]) GreaterOrEqual(n int) Condition[R] { return Condition[R]{s.of.size(" >= ", n)} }
+
+func (h *handle) size(operator string, n int) condition.Condition {
+	by := &types.AttributeValueMemberN{Value: strconv.Itoa(n)}
+	return h.condition(func(x *attr.Expression, path string) string {
+		return "size(" + path + ")" + operator + x.Value(by)
+	})
+}

@@ -1,0 +1,72 @@
+package field
+
+import (
+	"github.com/itemize/itemize/internal/condition"
+	"github.com/itemize/itemize/internal/form"
+	"github.com/itemize/itemize/internal/patch"
+)
+
+// Struct is the handle of a struct, or of a pointer to one: of one that is stored as one
+// attribute, or whose fields are spread over an item.
+type Struct[R, S any] struct{ value[R, S] }
+
+// NewStruct returns the handle of a struct. For generated code.
+func NewStruct[R, S any](name, tag string, at func(*R) *S, f form.Typed[S]) Struct[R, S] {
+	return Struct[R, S]{newValue(name, tag, at, f)}
+}
+
+// NewStructPointer returns the handle of a pointer to a struct. For generated code.
+func NewStructPointer[R, S any](name, tag string, at func(*R) **S, f form.Typed[S]) Struct[R, S] {
+	h := newHandle(form.NewRow(name, tag, at, form.PointerOf(f)))
+	h.pointer = true
+	return Struct[R, S]{value[R, S]{h}}
+}
+
+// Change changes fields of the struct, and leaves the others as they are.
+func (h *Struct[R, S]) Change(changes ...Change[S]) Change[R] {
+	var all []patch.Change
+	for _, c := range changes {
+		all = append(all, c.changes...)
+	}
+	return Change[R]{h.is.lift(all)}
+}
+
+// Where is a condition on the struct's fields.
+func (h *Struct[R, S]) Where(c Condition[S]) Condition[R] {
+	return Condition[R]{h.is.where(c.Untyped())}
+}
+
+// lift makes changes of the struct's fields those of its owner.
+func (h *handle) lift(changes []patch.Change) []patch.Change {
+	if c := h.change(patch.Set); c.Err != nil {
+		return []patch.Change{c}
+	} else if len(changes) == 0 {
+		c.Err = h.fault("it changes none of the struct's fields: give some")
+		return []patch.Change{c}
+	}
+	all := make([]patch.Change, len(changes))
+	for i, c := range changes {
+		if h.row.At == nil {
+			c.Apply = nil // an entry has no place of its own
+		}
+		all[i] = c.Under(h.way(), h.part)
+	}
+	return all
+}
+
+// part returns a pointer to the struct in a record, made if there is none.
+func (h *handle) part(rec any) any {
+	p := h.row.At(rec)
+	if h.pointer {
+		return h.row.Form.Pointer.Allocate(p)
+	}
+	return p
+}
+
+// where makes a condition on the struct's fields one on its owner.
+func (h *handle) where(c condition.Condition) condition.Condition {
+	if err := h.usable(); err != nil {
+		return h.failed(err)
+	}
+	return condition.Under(h.way(), c)
+}

@@ -1,0 +1,237 @@
+package item
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+)
+
+// Op is what an operation does with what is stored at its path.
+type Op uint8
+
+// The operations. Those on what is absent begin with nothing: 0, an empty set, an empty list.
+const (
+	OpSet Op = iota
+	OpSetIfAbsent
+	OpRemove
+	OpIncrement
+	OpAddMembers
+	OpDeleteMembers
+	OpAppend
+)
+
+// Operation is a change of an attribute, or of what lies in it, by what is stored there.
+type Operation struct {
+	Op Op
+	// Path is the name of the attribute, and those in the maps below it.
+	Path  []string
+	Value types.AttributeValue
+}
+
+// Repeatable reports that the operation may be applied twice.
+func (o *Operation) Repeatable() bool { return o.Op != OpIncrement && o.Op != OpAppend }
+
+// Clause returns the word that the operation stands behind in an update expression.
+func (o *Operation) Clause() string {
+	switch o.Op {
+	case OpRemove:
+		return "REMOVE"
+	case OpAddMembers:
+		return "ADD"
+	case OpDeleteMembers:
+		return "DELETE"
+	}
+	return "SET"
+}
+
+// Text returns the operation as it stands behind its clause.
+func (o *Operation) Text(x *attr.Expression) string {
+	path := x.Path(o.Path)
+	or := func(v types.AttributeValue) string { return "if_not_exists(" + path + ", " + x.Value(v) + ")" }
+	switch o.Op {
+	case OpSetIfAbsent:
+		return path + " = " + or(o.Value)
+	case OpRemove:
+		return path
+	case OpIncrement:
+		return path + " = " + or(zero) + " + " + x.Value(o.Value)
+	case OpAppend:
+		return path + " = list_append(" + or(&types.AttributeValueMemberL{Value: []types.AttributeValue{}}) + ", " + x.Value(o.Value) + ")"
+	case OpAddMembers, OpDeleteMembers:
+		return path + " " + x.Value(o.Value)
+	}
+	return path + " = " + x.Value(o.Value)
+}
+
+var zero = &types.AttributeValueMemberN{Value: "0"}
+
+// Needs requires of what is stored that the operation can be applied: that the value is absent
+// or of its type, and that it lies in a map. It is nil for nothing.
+func (o *Operation) Needs() attr.Condition {
+	var terms []attr.Condition
+	if len(o.Path) > 1 {
+		terms = append(terms, func(x *attr.Expression) string {
+			return "attribute_type(" + x.Path(o.Path[:len(o.Path)-1]) + ", " + x.Value(typeText("M")) + ")"
+		})
+	}
+	if name := o.typeName(); name != "" {
+		terms = append(terms, func(x *attr.Expression) string {
+			path := x.Path(o.Path)
+			return "(attribute_not_exists(" + path + ") OR attribute_type(" + path + ", " + x.Value(typeText(name)) + "))"
+		})
+	}
+	if terms == nil {
+		return nil
+	}
+	return func(x *attr.Expression) string {
+		all := make([]string, len(terms))
+		for i, t := range terms {
+			all[i] = t(x)
+		}
+		return strings.Join(all, " AND ")
+	}
+}
+
+func typeText(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+// typeName is the type that the value has to have, "" for any.
+func (o *Operation) typeName() string {
+	switch o.Op {
+	case OpIncrement, OpAppend, OpAddMembers, OpDeleteMembers:
+		return attr.TypeName(o.Value)
+	}
+	return ""
+}
+
+// Least returns the fewest bytes that the item's attribute holds after the operation.
+func (o *Operation) Least() int {
+	if o.Op == OpSetIfAbsent || o.Op == OpRemove || o.Op == OpDeleteMembers {
+		return 0
+	}
+	n := attr.ValueSize(o.Value)
+	for _, name := range o.Path {
+		n += len(name)
+	}
+	return n
+}
+
+// Fits reports whether the operation can be applied to an item as DynamoDB applies it.
+func (o *Operation) Fits(stored Attributes) bool {
+	at := stored
+	for _, name := range o.Path[:len(o.Path)-1] {
+		m, ok := at[name].(*types.AttributeValueMemberM)
+		if !ok {
+			return false
+		}
+		at = m.Value
+	}
+	name, v := o.typeName(), at[o.Path[len(o.Path)-1]]
+	return name == "" || v == nil || attr.TypeName(v) == name
+}
+
+// Apply applies the operation to a copy of an item: what is NULL, or has no map to lie in, is
+// absent. It is an error where something else is stored.
+func (o *Operation) Apply(to Attributes) error {
+	at := to
+	for i, name := range o.Path[:len(o.Path)-1] {
+		switch m := at[name].(type) {
+		case *types.AttributeValueMemberM:
+			at = m.Value
+			continue
+		case nil, *types.AttributeValueMemberNULL:
+		default:
+			return fmt.Errorf("%s is stored as %s, and no map", strings.Join(o.Path[:i+1], "."), attr.TypeName(m))
+		}
+		if o.Op == OpRemove || o.Op == OpDeleteMembers {
+			return nil // nothing is there
+		}
+		m := &types.AttributeValueMemberM{Value: Attributes{}}
+		at[name], at = m, m.Value
+	}
+	name := o.Path[len(o.Path)-1]
+	v, err := o.result(at[name])
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s %w", strings.Join(o.Path, "."), err)
+	case v == nil:
+		delete(at, name)
+	default:
+		at[name] = v
+	}
+	return nil
+}
+
+// result returns what the operation makes of a value, nil for none.
+func (o *Operation) result(v types.AttributeValue) (types.AttributeValue, error) {
+	if _, null := v.(*types.AttributeValueMemberNULL); null && o.Op != OpSetIfAbsent {
+		v = nil
+	}
+	switch {
+	case o.Op == OpSet, o.Op == OpSetIfAbsent && v == nil:
+		return o.Value, nil
+	case o.Op == OpSetIfAbsent:
+		return v, nil
+	case o.Op == OpRemove, o.Op == OpDeleteMembers && v == nil:
+		return nil, nil
+	case v == nil:
+		return attr.Copy(o.Value), nil
+	case attr.TypeName(v) != attr.TypeName(o.Value):
+		return nil, fmt.Errorf("is stored as %s, and not as %s", attr.TypeName(v), attr.TypeName(o.Value))
+	}
+	return o.joined(v)
+}
+
+// joined returns what the operation makes of a value of its own type.
+func (o *Operation) joined(v types.AttributeValue) (types.AttributeValue, error) {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberN:
+		sum, err := Sum(v.Value, o.Value.(*types.AttributeValueMemberN).Value)
+		return &types.AttributeValueMemberN{Value: sum}, err
+	case *types.AttributeValueMemberL:
+		return &types.AttributeValueMemberL{Value: slices.Concat(v.Value, o.Value.(*types.AttributeValueMemberL).Value)}, nil
+	}
+	if o.Op == OpAddMembers {
+		return attr.Unite(v, o.Value), nil
+	}
+	return attr.Subtract(v, o.Value), nil
+}
+
+// Join makes the operation one that has the effect of it and then of another on the same path.
+// joined is false where no single operation has it.
+func (o *Operation) Join(next *Operation) (joined bool, err error) {
+	sets := func(op Op) bool { return op == OpSet || op == OpRemove }
+	switch {
+	case sets(o.Op) && sets(next.Op):
+		o.Op, o.Value = next.Op, next.Value // the last one counts
+	case o.Op != next.Op, o.Op == OpSetIfAbsent, attr.TypeName(o.Value) != attr.TypeName(next.Value):
+		return false, nil
+	case o.Op == OpDeleteMembers:
+		o.Value = attr.Unite(o.Value, next.Value)
+	default:
+		before := *o
+		before.Value, err = next.joined(o.Value)
+		*o = before
+	}
+	return err == nil, err
+}
+
+// Sum adds two numbers as they are stored.
+func Sum(a, b string) (string, error) {
+	x, okX := new(big.Rat).SetString(a)
+	y, okY := new(big.Rat).SetString(b)
+	if !okX || !okY {
+		return "", fmt.Errorf("%q and %q cannot be added", a, b)
+	}
+	sum := x.Add(x, y)
+	digits, exact := sum.FloatPrec()
+	if !exact {
+		return "", fmt.Errorf("%q and %q have no exact sum", a, b)
+	}
+	n := &types.AttributeValueMemberN{Value: sum.FloatString(digits)}
+	return n.Value, attr.Check(n)
+}

@@ -1,0 +1,35 @@
+// Package near finds the name that somebody may have meant.
+package near
+
+// Of returns the candidate at an edit distance of at most a third of the
+// word's length (at least one), or "".
+func Of(s string, candidates []string) string {
+	best, bestAt := "", max(1, len(s)/3)+1
+	for _, c := range candidates {
+		if d := distance(s, c); d < bestAt {
+			best, bestAt = c, d
+		}
+	}
+	return best
+}
+
+// distance is the Levenshtein distance in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diag := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			sub := diag
+			if a[i] != b[j] {
+				sub++
+			}
+			diag = row[j+1]
+			row[j+1] = min(sub, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
