@@ -495,7 +495,7 @@ func TestPatches(t *testing.T) {
 	if r.Requests() != 1 || r.Mode != mapper.ModeTransaction {
 		t.Errorf("%v", r)
 	}
-	must(p.Patch(f.Extra.Set(Extra{1, "b"})).Upsert().Exec(ctx, logs))(t)
+	must(p.Patch(f.Extra.Set(Extra{1, "b"})).Exec(ctx, logs))(t)
 	must(p.Patch(f.Name.Remove()).If(f.Name.Equal("m")).Exec(ctx, logs, mapper.ExactlyOnce()))(t)
 	e := must(logs.Load(ctx, LogByID("1")))(t)
 	if e.Value.Name != "" || e.Value.Count != 7 || len(e.Value.Address) != 1 || e.Value.Address[0].K != "b" || *e.Value.Extra != (Extra{1, "b"}) {
@@ -507,7 +507,7 @@ func TestPatches(t *testing.T) {
 		want error
 	}{
 		"no such entity":       {LogByID("2").Patch(f.Name.Set("x")), mapper.ErrNotFound},
-		"no such item":         {p.Patch(f.Extra.Set(Extra{})), mapper.ErrNotFound},
+		"no such item":         {p.Patch(f.Extra.Remove()), mapper.ErrNotFound},
 		"no such element":      {p.Address().K("zzz").Delete(), mapper.ErrNotFound},
 		"there already":        {p.Address().Add(Event{at, "b"}), mapper.ErrExists},
 		"one of two":           {p.Patch(f.Name.Set("y")).And(p.Address().Add(Event{at, "b"})), mapper.ErrExists},
