@@ -11,10 +11,24 @@ import (
 
 // unknown notes that the outcome of a step is not known, and returns the error.
 func (g *engine) unknown(s *state, d *change.Diff, o *write.Outcome) error {
-	x := change.NewDoubt(g.model, o.Requests, d.Keys, nil)
+	g.doubt(s, d, o.Requests, nil)
+	return outcomeUnknown(g.model.Label(), placesOf(o.Requests), o.Err)
+}
+
+// doubt notes that it is not known whether requests were applied. all are those that they were
+// sent with, in which others' may tell.
+func (g *engine) doubt(s *state, d *change.Diff, requests, all []*write.Request) {
+	var tellers []*write.Request
+	if !slices.ContainsFunc(requests, (*write.Request).Tells) {
+		for _, r := range all {
+			if r.Tells() {
+				tellers = append(tellers, r)
+			}
+		}
+	}
+	x := change.NewDoubt(g.model, requests, d.Keys, tellers)
 	x.Whole = len(x.Changes) == len(d.Changes)
 	s.doubts = append(s.doubts, x)
-	return outcomeUnknown(g.model.Label(), placesOf(o.Requests), o.Err)
 }
 
 // adopt applies a write in doubt that has turned out to be stored.

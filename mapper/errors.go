@@ -29,7 +29,10 @@ type Key struct {
 // String returns the two keys, or in a table without a sort key the table and its
 // key.
 func (k Key) String() string {
-	if k.Sort == "" {
+	switch {
+	case k.Partition == "": // of an item of the caller's own making, in a table of no model
+		return k.Table
+	case k.Sort == "":
 		return k.Table + " " + k.Partition
 	}
 	return k.Partition + " " + k.Sort
@@ -103,6 +106,7 @@ type ConflictError struct {
 
 	insert bool // of an entity whose root is not there
 	patch  bool // whose condition did not hold
+	raw    bool // of an item of the caller's own making
 	unmet  []string
 	// pending is what somebody is doing with the entity, "" for nothing.
 	pending string
@@ -116,6 +120,9 @@ func (e *ConflictError) Error() string {
 	}
 	if e.pending != "" {
 		return fmt.Sprintf("%s: conflict: %s: %s", e.Model, joinFew(s), e.pending)
+	}
+	if e.raw {
+		return fmt.Sprintf("%s: the condition given does not hold for %s", e.Model, e.Items[0].Key)
 	}
 	if e.patch {
 		keys := make([]Key, len(e.Items))

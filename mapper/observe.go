@@ -21,6 +21,8 @@ const (
 	OpUpdate Operation = "Update"
 	OpDelete Operation = "Delete"
 	OpPatch  Operation = "Patch"
+
+	OpTransact Operation = "Transact"
 )
 
 // Observer is told of each call of a mapper: Begin before it, and the function that it
@@ -41,12 +43,16 @@ func Observe(o Observer) Option {
 
 // observe begins a call.
 func (g *engine) observe(ctx context.Context, op Operation) (context.Context, func(t *tally, err error)) {
+	return g.observed(ctx, g.model.Label(), op)
+}
+
+func (g *engine) observed(ctx context.Context, label string, op Operation) (context.Context, func(t *tally, err error)) {
 	if len(g.observers) == 0 {
 		return ctx, g.ended
 	}
 	ends := make([]func(*Receipt, error), len(g.observers))
 	for i, o := range g.observers {
-		ctx, ends[i] = o.Begin(ctx, g.model.Label(), op)
+		ctx, ends[i] = o.Begin(ctx, label, op)
 	}
 	return ctx, func(t *tally, err error) {
 		g.ended(t, err)

@@ -216,5 +216,7 @@ func (g *engine) planOfPatch(p entityPatch, settings writeSettings) (*Plan, erro
 	if err != nil {
 		return nil, err
 	}
-	return g.planOf(plan), nil
+	out := g.planOf(plan)
+	x.planBind(out)
+	return out, nil
 }

@@ -109,30 +109,41 @@ func (x *patching) send(ctx context.Context, t *tally) error {
 		}
 		t.mode = Mode(plan.Mode)
 		o := x.g.sender.Send(ctx, &plan.Steps[0], &t.Tally)
-		stray, unfit := x.Stray(o.Stored), x.Unfit(o.Stored)
 		switch {
 		case o.OK():
 			return nil
-		case o.State == write.Unknown, o.State == write.Rejected && o.Unsure && !x.harmless(&o, stray):
+		case o.State == write.Unknown, o.State == write.Rejected && o.Unsure && !x.harmless(&o):
 			return outcomeUnknown(x.g.model.Label(), placesOf(o.Requests), o.Err)
 		case o.State == write.Failed:
 			return o.Err
-		case len(stray)+len(unfit) == 0:
-			return x.refusal(o.Stored)
-		case try == saveTries:
-			err = x.g.model.Errorf("what is stored kept changing in the way of the patch: do it again")
-		case len(stray) == 0:
-			err = x.rewrite(unfit, o.Stored)
-		default:
-			err = x.reckon(ctx, stray, o.Stored, t)
+		case try == saveTries && x.blocked(&o):
+			return x.g.model.Errorf("what is stored kept changing in the way of the patch: do it again")
 		}
-		switch {
-		case err != nil && o.Unsure: // the first copy may still arrive
+		blocked := x.blocked(&o)
+		switch err := x.clear(ctx, &o, t); {
+		case err != nil && o.Unsure && blocked: // the first copy may still arrive
 			return outcomeUnknown(x.g.model.Label(), placesOf(o.Requests), err)
 		case err != nil:
 			return err
 		}
 	}
+}
+
+// blocked reports whether something is in the patch's way that may be put up with.
+func (x *patching) blocked(o *write.Outcome) bool {
+	return len(x.Stray(o.Stored))+len(x.Unfit(o.Stored)) > 0
+}
+
+// clear finds out what is in the way of a patch that was refused, and makes the patch reckon with
+// it. The error says why it is refused.
+func (x *patching) clear(ctx context.Context, o *write.Outcome, t *tally) error {
+	if stray := x.Stray(o.Stored); len(stray) > 0 {
+		return x.reckon(ctx, stray, o.Stored, t)
+	}
+	if unfit := x.Unfit(o.Stored); len(unfit) > 0 {
+		return x.rewrite(unfit, o.Stored)
+	}
+	return x.refusal(o.Stored)
 }
 
 // bind reads the root, which has to be there, and makes the patch one of its entity.
@@ -152,6 +163,13 @@ func (x *patching) bind(ctx context.Context, t *tally) error {
 	return nil
 }
 
+// planBind adds to a plan that bind reads the root.
+func (x *patching) planBind(out *Plan) {
+	if x.Entity {
+		out.RCU, out.requests = out.RCU.Add(x.g.rootRead()), out.requests+1
+	}
+}
+
 // rewrite makes the patch set whole what cannot be changed where it is stored.
 func (x *patching) rewrite(unfit []int, stored []item.Attributes) error {
 	for _, i := range unfit {
@@ -166,7 +184,8 @@ func (x *patching) rewrite(unfit []int, stored []item.Attributes) error {
 // harmless reports whether the patch may go round again after a refusal which, as far as one
 // knows of a client that cannot be watched, an earlier copy of it explains: what stands in its
 // way is not what that copy would have put, and that it is applied twice does no harm.
-func (x *patching) harmless(o *write.Outcome, stray []int) bool {
+func (x *patching) harmless(o *write.Outcome) bool {
+	stray := x.Stray(o.Stored)
 	return o.Assumed && len(stray) > 0 && !x.Replaces(stray) && !x.exactlyOnce && !x.Counts()
 }
 

@@ -90,13 +90,17 @@ func (g *engine) rehearseOn(images []item.Image, sel selection.Selection, reads 
 // incarnation of an entity to which something is added, and the old key of one that moves.
 func (g *engine) planReads(s *state, d *change.Diff, out *Plan) error {
 	if d.Untold {
-		root := cost.Units{Min: 1, Expected: cost.ReadUnits(g.typical.item(g.model.Root())), Max: cost.ReadUnits(cost.MaxItem), If: "the root is larger"}
-		out.RCU, out.requests = out.RCU.Add(root), out.requests+1
+		out.RCU, out.requests = out.RCU.Add(g.rootRead()), out.requests+1
 	}
 	if d.Moves && len(d.Changes) > 0 {
 		return g.planLookBack(s, d, out)
 	}
 	return nil
+}
+
+// rootRead is the price of a strong read of the root, in RCU.
+func (g *engine) rootRead() cost.Units {
+	return cost.Units{Min: 1, Expected: cost.ReadUnits(g.typical.item(g.model.Root())), Max: cost.ReadUnits(cost.MaxItem), If: "the root is larger"}
 }
 
 // planLookBack adds looking for what is left behind after a move: what is at the old key then.

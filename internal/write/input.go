@@ -148,6 +148,9 @@ func (r *Request) deleteInput(now time.Time) *dynamodb.DeleteItemInput {
 
 // transactItem returns the request as an item of a transaction.
 func (r *Request) transactItem(now time.Time) types.TransactWriteItem {
+	if r.IsRaw() {
+		return r.raw
+	}
 	table := &r.Table.Name
 	switch r.Kind {
 	case Put:

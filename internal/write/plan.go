@@ -93,6 +93,20 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 	return nil, tooMany(all, c)
 }
 
+// Joint returns the plan of requests that have to be written at once, which Fits.
+func Joint(all []*Request) *Plan {
+	for _, r := range all {
+		r.Prepare()
+	}
+	switch {
+	case len(all) == 0:
+		return &Plan{Mode: Nothing}
+	case len(all) == 1 && all[0].Writes() && !all[0].IsRaw():
+		return single(all, Each)
+	}
+	return together(all)
+}
+
 // tooLarge refuses a staged write whose mark takes an item over the limit.
 func (p *Plan) tooLarge() error {
 	for _, st := range p.Steps {

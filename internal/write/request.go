@@ -64,6 +64,9 @@ type Request struct {
 	Returned item.Attributes
 	// Ref is whose the request is; it is not looked at.
 	Ref any
+
+	// raw is the item of a transaction as a caller has made it, empty for none.
+	raw types.TransactWriteItem
 }
 
 // Prepare gives the request a new version to write.

@@ -1,0 +1,104 @@
+package write
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+)
+
+// Raw returns a request of a transaction that is sent as the caller has made it. Where its table
+// is one of tables, its place is known.
+func Raw(given types.TransactWriteItem, tables []*item.Table) (*Request, error) {
+	r := &Request{Label: "mapper", Field: "Raw", Unread: true}
+	var names []*string
+	var key, put item.Attributes
+	var missing error
+	need := func(expression *string, what string) {
+		if aws.ToString(expression) == "" {
+			missing = fmt.Errorf("the %s has no %s", r.Kind, what)
+		}
+	}
+	if g := given.Put; g != nil {
+		c := *g
+		c.ReturnValuesOnConditionCheckFailure = allOld
+		r.Kind, r.raw.Put, put = Put, &c, c.Item
+		names = append(names, c.TableName)
+	}
+	if g := given.Update; g != nil {
+		c := *g
+		c.ReturnValuesOnConditionCheckFailure = allOld
+		r.Kind, r.raw.Update, key = Update, &c, c.Key
+		names = append(names, c.TableName)
+		need(c.UpdateExpression, "UpdateExpression")
+	}
+	if g := given.Delete; g != nil {
+		c := *g
+		c.ReturnValuesOnConditionCheckFailure = allOld
+		r.Kind, r.raw.Delete, key = Delete, &c, c.Key
+		names = append(names, c.TableName)
+	}
+	if g := given.ConditionCheck; g != nil {
+		c := *g
+		c.ReturnValuesOnConditionCheckFailure = allOld
+		r.Kind, r.raw.ConditionCheck, key = Check, &c, c.Key
+		names = append(names, c.TableName)
+		need(c.ConditionExpression, "ConditionExpression")
+	}
+	switch {
+	case len(names) != 1:
+		return nil, fmt.Errorf("the item has %d of Put, Update, Delete and ConditionCheck: give it one", len(names))
+	case aws.ToString(names[0]) == "":
+		return nil, fmt.Errorf("the %s has no TableName", r.Kind)
+	case len(put)+len(key) == 0:
+		return nil, fmt.Errorf("the %s has no attributes: give a Put its Item, and the others their Key", r.Kind)
+	case missing != nil:
+		return nil, missing
+	}
+	r.NewSize = attr.ItemSize(put) + attr.ItemSize(key)
+	if r.Kind == Delete || r.Kind == Check {
+		r.NewSize = 0
+	}
+	return r, r.locate(*names[0], key, put, tables)
+}
+
+// locate finds out where a request of a caller's own lies. Of a table that nobody knows that is as
+// far as its key tells.
+func (r *Request) locate(name string, key, put item.Attributes, tables []*item.Table) error {
+	i := slices.IndexFunc(tables, func(t *item.Table) bool { return t.Name == name })
+	if i < 0 {
+		r.Table = &item.Table{Name: name}
+		for n, a := range slices.Sorted(maps.Keys(key)) {
+			if s, ok := attr.ScalarOf(key[a]); ok && n == 0 {
+				r.Table.Hash, r.PK = a, s
+			} else if ok {
+				r.Table.Range, r.SK = a, s
+			}
+		}
+		return nil
+	}
+	r.Table = tables[i]
+	all := put
+	if all == nil {
+		all = key
+	}
+	var ok bool
+	if r.PK, ok = attr.ScalarOf(all[r.Table.Hash]); !ok {
+		return fmt.Errorf("the %s lacks %s, the partition key of %s", r.Kind, r.Table.Hash, name)
+	}
+	if r.Table.Range == "" {
+		return nil
+	}
+	if r.SK, ok = attr.ScalarOf(all[r.Table.Range]); !ok {
+		return fmt.Errorf("the %s lacks %s, the sort key of %s", r.Kind, r.Table.Range, name)
+	}
+	return nil
+}
+
+// IsRaw reports whether a caller has made the request.
+func (r *Request) IsRaw() bool { return r.raw != (types.TransactWriteItem{}) }

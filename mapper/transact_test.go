@@ -1,0 +1,261 @@
+package mapper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/examples/packages/registry"
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/mapper"
+)
+
+// joint is a transaction's world: accounts and packages in tables of their own, and a table that
+// is no model's.
+type joint struct {
+	accounts     *mapper.Mapper[account]
+	packages     *mapper.Mapper[registry.Package]
+	client       mapper.Client
+	table, loose string
+}
+
+func newJoint(t testing.TB, f *faulty, attempts int, tables ...string) *joint {
+	t.Helper()
+	if tables == nil {
+		tables = jointTables(t)
+	}
+	c := client(t, f, attempts)
+	return &joint{
+		accounts: must(mapper.New[account](c, mapper.Table(tables[0])))(t),
+		packages: must(mapper.New[registry.Package](c, mapper.Table(tables[1])))(t),
+		client:   c, table: tables[1], loose: tables[2],
+	}
+}
+
+func jointTables(t testing.TB) []string {
+	return []string{enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "ID:S", "")}
+}
+
+// note is an item of the caller's own making.
+func (j *joint) note(id string) mapper.Part {
+	return mapper.Raw(j.client, types.TransactWriteItem{Put: &types.Put{
+		TableName: &j.loose, Item: item{"ID": s(id), "Text": s("x")}, ConditionExpression: aws.String("attribute_not_exists(ID)"),
+	}})
+}
+
+// Several entities, models, patches and an item of the caller's are written at once; plan, receipt
+// and engine agree; what was saved is up to date.
+func TestTransact(t *testing.T) {
+	ctx := context.Background()
+	j := newJoint(t, &faulty{at: -1}, 3)
+	a := j.accounts.New(account{ID: "1", Counter: 1, Left: "l"})
+	gone := j.accounts.New(account{ID: "2", Left: "l"})
+	byKey := j.accounts.New(account{ID: "3", Entries: []entry{{1, "x"}}})
+	p := j.packages.New(registry.Package{Name: "p"})
+	must(mapper.Transact(ctx, j.accounts.Saving(gone), j.packages.Saving(p), j.accounts.Saving(byKey)))(t)
+	parts := []mapper.Part{
+		j.accounts.Saving(a), registry.PackageByName("p").Tags().Add("latest", "1").On(j.packages), j.accounts.Deleting(gone), j.note("n"),
+	}
+	plan := must(mapper.PlanTransact(parts...))(t)
+	r := must(mapper.Transact(ctx, append(parts, j.accounts.Deleting(j.accounts.Key("3")))...))(t)
+	if r.Mode != mapper.ModeTransaction || plan.Mode != r.Mode || !plan.WCU.Contains(12) || r.Consumed.WCU != 16 || !r.WCU.Contains(16) || len(r.Items) != 8 {
+		t.Errorf("%v\n%v", plan, r)
+	}
+	for _, e := range []*mapper.Entity[account]{a, gone} {
+		if plan := must(j.accounts.Plan(e))(t); e == a && plan.Mode != mapper.ModeNothing || e == gone && plan.Mode != mapper.ModeTransaction {
+			t.Errorf("%v", plan)
+		}
+	}
+	a.Value.Counter = 2
+	if r := must(mapper.Transact(ctx, j.accounts.Saving(a), j.packages.Saving(p)))(t); r.Mode != mapper.ModeOne || r.Consumed.WCU != 1 {
+		t.Errorf("%v", r)
+	}
+	if r := must(mapper.Transact(ctx, j.accounts.Saving(a)))(t); r.Mode != mapper.ModeNothing || r.Requests() != 0 {
+		t.Errorf("%v", r)
+	}
+	must(mapper.Transact(ctx, j.accounts.Saving(gone)))(t) // it was deleted, and is inserted
+	if got := stored(t, j.accounts, "1"); got.Counter != 2 || stored(t, j.accounts, "2") == nil || stored(t, j.accounts, "3") != nil {
+		t.Errorf("%+v", got)
+	}
+	if e := must(j.packages.Load(ctx, registry.PackageByName("p")))(t); e.Value.Tags["latest"] != "1" {
+		t.Errorf("%+v", e.Value)
+	}
+}
+
+// What cannot be one transaction is refused before anything is sent, with what and why.
+func TestTransactRefuses(t *testing.T) {
+	ctx := context.Background()
+	other := newJoint(t, &faulty{at: -1}, 1)
+	accounts := must(mapper.New[account](failingClient{}))(t)
+	many := account{ID: "1"}
+	for i := range 120 {
+		many.Entries = append(many.Entries, entry{i, "x"})
+	}
+	heavy := account{ID: "1"}
+	for i := range 11 {
+		heavy.Entries = append(heavy.Entries, entry{i, strings.Repeat("x", 399_000)})
+	}
+	a := accounts.New(account{ID: "1", Left: "x"})
+	raw := func(item types.TransactWriteItem) mapper.Part { return mapper.Raw(failingClient{}, item) }
+	accountsTable := "accounts"
+	var value registry.Package
+	for name, c := range map[string]struct {
+		parts []mapper.Part
+		want  string
+	}{
+		"none":      {nil, "the transaction has no parts"},
+		"empty":     {[]mapper.Part{{}}, "part 1 of the transaction is empty"},
+		"many":      {[]mapper.Part{accounts.Saving(accounts.New(many))}, "121 items of"},
+		"heavy":     {[]mapper.Part{accounts.Saving(accounts.New(heavy))}, "and DynamoDB takes 100 of 4194304"},
+		"one twice": {[]mapper.Part{accounts.Saving(a), accounts.Saving(accounts.New(account{ID: "1"}))}, "two parts of the transaction write or check ACCOUNT#1 HEAD"},
+		"options":   {[]mapper.Part{accounts.Saving(a, mapper.Independent())}, "takes CheckLoaded only"},
+		"client":    {[]mapper.Part{accounts.Saving(a), other.note("1")}, "part 2 of the transaction has another client"},
+		"foreign":   {[]mapper.Part{accounts.Saving(other.accounts.New(account{}))}, "does not come from this mapper"},
+		"not there": {[]mapper.Part{accounts.Deleting(a)}, "there is nothing to delete"},
+		"value":     {[]mapper.Part{accounts.Saving(accounts.New(account{}))}, "an empty string in a key"},
+		"raw twice": {[]mapper.Part{accounts.Saving(a), raw(types.TransactWriteItem{Delete: &types.Delete{
+			TableName: &accountsTable, Key: item{"PK": s("ACCOUNT#1"), "SK": s("HEAD")},
+		}})}, "ACCOUNT#1 HEAD (mapper_test.account.Counter and mapper.Raw)"},
+		"raw key": {[]mapper.Part{accounts.Saving(a), raw(types.TransactWriteItem{Delete: &types.Delete{
+			TableName: &accountsTable, Key: item{"PK": s("ACCOUNT#1")},
+		}})}, "the delete lacks SK, the sort key of accounts"},
+		"raw nothing": {[]mapper.Part{raw(types.TransactWriteItem{})}, "the item has 0 of Put"},
+		"raw table":   {[]mapper.Part{raw(types.TransactWriteItem{Put: &types.Put{Item: item{"a": s("x")}}})}, "no TableName"},
+		"raw check":   {[]mapper.Part{raw(types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{TableName: &accountsTable, Key: item{"PK": s("x"), "SK": s("x")}}})}, "no ConditionExpression"},
+		"no client":   {[]mapper.Part{mapper.Raw(nil, types.TransactWriteItem{})}, "the client is nil"},
+		"no mapper":   {[]mapper.Part{registry.PackageByName("p").Tags().Add("a", "b").On(nil)}, "nothing to run on"},
+		"return":      {[]mapper.Part{registry.PackageByName("p").HEAD().Patch(registry.PackageFields.License.Set("x")).Return(&value).On(other.packages)}, "Return needs"},
+	} {
+		r, err := mapper.Transact(ctx, c.parts...)
+		if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, errCalled) || r.Requests() != 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := mapper.PlanTransact(accounts.Deleting(accounts.Key("1"))); err == nil || !strings.Contains(err.Error(), "give it an *Entity") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A conflict of any part is its error, and nothing is written; conflicts of several come together.
+func TestTransactConflicts(t *testing.T) {
+	ctx := context.Background()
+	j := newJoint(t, &faulty{at: -1}, 3)
+	must(j.accounts.Save(ctx, j.accounts.New(account{ID: "1", Counter: 1, Left: "l"})))(t)
+	must(j.packages.Save(ctx, j.packages.New(registry.Package{Name: "p", Tags: map[string]string{"a": "1"}})))(t)
+	must(mapper.Transact(ctx, j.note("n")))(t)
+	load := func() *mapper.Entity[account] { return must(j.accounts.Load(ctx, j.accounts.Key("1")))(t) }
+	stale := load()
+	must(j.accounts.Update(ctx, j.accounts.Key("1"), func(a *account) error { a.Counter = 2; return nil }))(t)
+	stale.Value.Counter = 9
+	witness := j.accounts.New(account{ID: "w"})
+	var conflict *mapper.ConflictError
+	for name, c := range map[string]struct {
+		part mapper.Part
+		is   error
+		text string
+	}{
+		"save":            {j.accounts.Saving(stale), nil, "ACCOUNT#1 HEAD (Counter) was changed"},
+		"insert":          {j.accounts.Saving(j.accounts.New(account{ID: "1"})), mapper.ErrExists, "exists already"},
+		"delete":          {j.accounts.Deleting(stale), nil, "was changed"},
+		"add":             {registry.PackageByName("p").Tags().Add("a", "b").On(j.packages), mapper.ErrExists, "exists already"},
+		"remove":          {registry.PackageByName("p").Tags().Key("b").Delete().On(j.packages), mapper.ErrNotFound, "is not found"},
+		"no entity":       {registry.PackageByName("q").Tags().Add("a", "b").IfEntityExists().On(j.packages), mapper.ErrNotFound, "is not found"},
+		"delete, no root": {j.accounts.Deleting(j.accounts.Key("none")), mapper.ErrNotFound, "is not found"},
+		"raw":             {j.note("n"), nil, "the condition given does not hold for " + j.loose},
+	} {
+		r, err := mapper.Transact(ctx, j.accounts.Saving(witness), c.part)
+		if err == nil || c.is != nil && !errors.Is(err, c.is) || c.is == nil && !errors.As(err, &conflict) || !strings.Contains(err.Error(), c.text) || len(r.Items) > 0 {
+			t.Errorf("%s: %v", name, err)
+		}
+		if stored(t, j.accounts, "w") != nil {
+			t.Fatalf("%s: it was written in part", name)
+		}
+	}
+	_, err := mapper.Transact(ctx, j.accounts.Saving(stale), j.note("n"))
+	if err == nil || !strings.Contains(err.Error(), "was changed") || !strings.Contains(err.Error(), "condition given") {
+		t.Errorf("%v", err)
+	}
+	must(mapper.Transact(ctx, j.accounts.Saving(witness), j.accounts.Deleting(load())))(t)
+}
+
+// What staged writes have left is taken over, and conditions that turn out to be about leftovers
+// are made anew.
+func TestTransactTakesOver(t *testing.T) {
+	ctx := context.Background()
+	tables := jointTables(t)
+	c := &crash{left: 2} // the claim, and one part
+	dying := newJoint(t, c.transport(), 1, tables...)
+	_, _ = dying.accounts.Save(ctx, dying.accounts.New(account{ID: "1", Left: "x", Right: "x"}), mapper.Staged())
+	_, _ = dying.packages.Save(ctx, dying.packages.New(registry.Package{Name: "p"}))
+	j := newJoint(t, &faulty{at: -1}, 3, tables...)
+	a := j.accounts.New(account{ID: "1", Counter: 1, Left: "y", Right: "y"})
+	r := must(mapper.Transact(ctx, j.accounts.Saving(a), j.note("n")))(t)
+	if r.Mode != mapper.ModeTransaction || r.Requests() < 2 {
+		t.Errorf("%v", r)
+	}
+	if got := stored(t, j.accounts, "1"); got.Left != "y" || got.Counter != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// At every request of a transaction over two saves, a delete, a patch and an item of the caller's,
+// every fault: all is written or nothing, the error says where nobody can know, and each entity can
+// be saved afterwards.
+func TestTransactFaults(t *testing.T) {
+	tables := jointTables(t)
+	clean := newJoint(t, &faulty{at: -1}, 3, tables...)
+	ctx := context.Background()
+	unknown := 0
+	for _, attempts := range []int{1, 3} {
+		for kind, what := range faults {
+			for at := range 4 {
+				id := fmt.Sprint(attempts, kind, at)
+				must(clean.accounts.Save(ctx, clean.accounts.New(account{ID: id, Counter: 1, Left: "a"})))(t)
+				must(clean.accounts.Save(ctx, clean.accounts.New(account{ID: id + "d", Counter: 1, Left: "a"})))(t)
+				must(clean.packages.Save(ctx, clean.packages.New(registry.Package{Name: id})))(t)
+				f := &faulty{at: -1, fault: kind}
+				j := newJoint(t, f, attempts, tables...)
+				run, cancel := context.WithCancel(ctx)
+				f.cancel = cancel
+				a, d := must(j.accounts.Load(ctx, j.accounts.Key(id)))(t), must(j.accounts.Load(ctx, j.accounts.Key(id+"d")))(t)
+				fresh := j.accounts.New(account{ID: id + "n", Counter: 1, Left: "a"})
+				a.Value.Counter, a.Value.Left = 2, "b"
+				f.count, f.at = 0, at
+				_, err := mapper.Transact(run, j.accounts.Saving(a), j.accounts.Saving(fresh), j.accounts.Deleting(d),
+					registry.PackageByName(id).Tags().Add("x", "y").On(j.packages), j.note(id))
+				f.at = -1
+				cancel()
+				now := stored(t, clean.accounts, id)
+				done := now.Counter == 2
+				tags := must(clean.packages.Load(ctx, registry.PackageByName(id)))(t).Value.Tags
+				if done != (now.Left == "b") || done != (stored(t, clean.accounts, id+"n") != nil) || done != (stored(t, clean.accounts, id+"d") == nil) || done != (tags["x"] == "y") {
+					t.Fatalf("%s at %d: torn (%v)", what, at, err)
+				}
+				var lost *mapper.OutcomeUnknownError
+				switch {
+				case errors.As(err, &lost):
+					unknown++
+				case done != (err == nil):
+					t.Fatalf("%s at %d: done %v, and told %v", what, at, done, err)
+				}
+				a.Value.Right, fresh.Value.Right = "c", "c"
+				must(j.accounts.Save(ctx, a))(t)
+				must(j.accounts.Save(ctx, fresh))(t)
+				if _, err := j.accounts.Delete(ctx, d); err != nil && !errors.Is(err, mapper.ErrNotFound) {
+					t.Fatalf("%s at %d: %v", what, at, err)
+				}
+				if x, y := stored(t, clean.accounts, id), stored(t, clean.accounts, id+"n"); x.Counter != 2 || x.Right != "c" || y.Left != "a" || y.Right != "c" {
+					t.Fatalf("%s at %d: %+v %+v", what, at, x, y)
+				}
+			}
+		}
+	}
+	if unknown == 0 {
+		t.Error("no outcome was unknown: the faults miss their aim")
+	}
+}

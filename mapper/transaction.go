@@ -1,0 +1,338 @@
+package mapper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/retry"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// member is what a transaction does with one entity, or with one item. A further kind is one more
+// implementation (parts.go).
+type member interface {
+	// requests returns what is sent, and does no I/O. It fails with errUnread where that is
+	// known only when ready has read.
+	requests() ([]*write.Request, error)
+	// ready reads what has to be known first.
+	ready(ctx context.Context, t *tally) error
+	// reads adds to a plan what ready will read.
+	reads(p *Plan) error
+	// applied notes that its requests were.
+	applied(requests []*write.Request)
+	// adopts reports whether the stored items show that an earlier write in doubt was applied,
+	// which it notes.
+	adopts(o *write.Outcome) bool
+	// refused finds out what stands in the way of its requests: it returns nil where the
+	// transaction may be made again.
+	refused(ctx context.Context, o *write.Outcome, t *tally) error
+	// harmless reports whether the requests may be sent again, made anew, after a refusal which
+	// an earlier copy of them may explain.
+	harmless(o *write.Outcome) bool
+	// unknown notes that it is not known whether the requests were applied. all are those of the
+	// whole transaction.
+	unknown(o *write.Outcome, all []*write.Request)
+}
+
+// errUnread says that what is there has to be read first.
+var errUnread = errors.New("it is read first what is there, which a plan does not: give it an *Entity, or a selection of one item")
+
+// transaction is a transaction under way.
+type transaction struct {
+	members []member
+	engines []*engine // of the members, nil for none
+	sender  *write.Sender
+	// sent are the requests of each member, of the plan that was made last.
+	sent [][]*write.Request
+}
+
+func newTransaction(parts []Part) (*transaction, error) {
+	x := &transaction{}
+	var tables []*item.Table
+	for _, p := range parts {
+		if p.engine != nil {
+			tables = append(tables, p.engine.model.Tables...)
+		}
+	}
+	var errs []error
+	for i, p := range parts {
+		if p.make == nil {
+			return nil, fmt.Errorf("mapper: part %d of the transaction is empty: make it with Saving, Deleting, On or Raw", i+1)
+		}
+		m, err := p.make(tables)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		x.members, x.engines = append(x.members, m), append(x.engines, p.engine)
+		if x.sender == nil {
+			x.sender = &write.Sender{Client: p.client, Now: time.Now}
+		}
+		if !same(x.sender.Client, p.client) {
+			errs = append(errs, fmt.Errorf("mapper: part %d of the transaction has another client than the first: make all mappers, and Raw, with one client", i+1))
+		}
+		if p.engine != nil {
+			x.sender.Now = p.engine.model.Time
+		}
+	}
+	if len(parts) == 0 {
+		errs = append(errs, errors.New("mapper: the transaction has no parts: give it what Saving, Deleting, On or Raw return"))
+	}
+	return x, errors.Join(errs...)
+}
+
+// same reports whether two values are one.
+func same(a, b any) bool {
+	t := reflect.TypeOf(a)
+	return t == reflect.TypeOf(b) && t.Comparable() && a == b
+}
+
+// observe begins a call for each observer of the mappers, once.
+func (x *transaction) observe(ctx context.Context) (context.Context, func(t *tally, err error)) {
+	var labels []string
+	var observers []Observer
+	for _, g := range x.models() {
+		labels = append(labels, g.model.Label())
+		for _, o := range g.observers {
+			if !slices.ContainsFunc(observers, func(p Observer) bool { return same(o, p) }) {
+				observers = append(observers, o)
+			}
+		}
+	}
+	begin := engine{observers: observers, ended: x.ended}
+	return begin.observed(ctx, strings.Join(labels, ", "), OpTransact)
+}
+
+// models returns the engines of the members, each once.
+func (x *transaction) models() []*engine {
+	var all []*engine
+	for _, g := range x.engines {
+		if g != nil && !slices.Contains(all, g) {
+			all = append(all, g)
+		}
+	}
+	return all
+}
+
+// ended tells each mapper what was written of its model.
+func (x *transaction) ended(t *tally, _ error) {
+	for _, g := range x.models() {
+		var of []write.Done
+		for _, d := range t.Items {
+			if d.Label == g.model.Label() {
+				of = append(of, d)
+			}
+		}
+		g.typical.wrote(of)
+		g.indexes.saw(t.Indexes)
+	}
+}
+
+// plan makes the requests of all members. known reports that there are none which have to be
+// read first.
+func (x *transaction) plan() (p *write.Plan, known bool, err error) {
+	x.sent = make([][]*write.Request, len(x.members))
+	var all []*write.Request
+	var errs []error
+	known = true
+	for i, m := range x.members {
+		requests, err := m.requests()
+		switch {
+		case errors.Is(err, errUnread):
+			known = false
+		case err != nil:
+			errs = append(errs, err)
+		}
+		x.sent[i] = requests
+		all = append(all, requests...)
+	}
+	if err := errors.Join(append(errs, apart(all))...); err != nil {
+		return nil, known, err
+	}
+	if !write.Fits(all) {
+		return nil, known, fmt.Errorf("mapper: the transaction has %d items of %d bytes, and DynamoDB takes %d of %d: use several, or save a large entity by itself",
+			len(all), write.Bytes(all), cost.MaxTransactItems, cost.MaxTransactBytes)
+	}
+	return write.Joint(all), known, nil
+}
+
+// apart refuses two requests of one item.
+func apart(all []*write.Request) error {
+	type place struct {
+		table  string
+		pk, sk key.Scalar
+	}
+	first := make(map[place]*write.Request, len(all))
+	var errs []error
+	for _, r := range all {
+		at := place{r.Table.Name, r.PK, r.SK}
+		if at.pk == (key.Scalar{}) {
+			continue // an item whose key nobody knows
+		}
+		if f := first[at]; f != nil {
+			errs = append(errs, fmt.Errorf("mapper: two parts of the transaction write or check %s (%s.%s and %s.%s), and DynamoDB takes an item once: change it in one part",
+				r.Place, f.Label, f.Field, r.Label, r.Field))
+			continue
+		}
+		first[at] = r
+	}
+	return errors.Join(errs...)
+}
+
+// run writes the transaction. Where the refusal of one shows that what was known is not true any
+// more, it goes round again.
+func (x *transaction) run(ctx context.Context, t *tally) error {
+	if _, _, err := x.plan(); err != nil { // before anything is read
+		return err
+	}
+	for _, m := range x.members {
+		if err := m.ready(ctx, t); err != nil {
+			return err
+		}
+	}
+	tries := saveTries
+	for try := 0; try < tries; try++ {
+		if try > 0 {
+			if err := retry.Pause(ctx, try); err != nil {
+				return err
+			}
+		}
+		p, _, err := x.plan()
+		if err != nil {
+			return err
+		}
+		t.mode = Mode(p.Mode)
+		if p.Mode == write.Nothing {
+			x.applied()
+			return nil
+		}
+		if again, err := x.send(ctx, p, t); !again {
+			return err
+		}
+		tries = max(tries, saveTries+p.Calls()+len(p.Steps[0].Requests))
+	}
+	return errors.New("mapper: the items kept changing while they were written: load again")
+}
+
+func (x *transaction) applied() {
+	for i, m := range x.members {
+		m.applied(x.sent[i])
+	}
+}
+
+// send sends a plan. again reports that it has to be made anew.
+func (x *transaction) send(ctx context.Context, p *write.Plan, t *tally) (again bool, err error) {
+	o := x.sender.Send(ctx, &p.Steps[0], &t.Tally)
+	switch o.State {
+	case write.Written:
+		x.applied()
+		return false, nil
+	case write.Failed:
+		return false, o.Err
+	case write.Unknown:
+		return false, x.unknown(&o)
+	}
+	each := x.split(&o)
+	for i, m := range x.members {
+		again = each[i].Stored != nil && m.adopts(&each[i]) || again
+	}
+	if again {
+		return true, nil
+	}
+	if o.Unsure && !x.harmless(&o, each) {
+		return false, x.unknown(&o)
+	}
+	var errs []error
+	for i, m := range x.members {
+		if refuses(&each[i]) {
+			if err := m.refused(ctx, &each[i], t); err != nil {
+				errs = append(errs, err)
+			}
+		}
+	}
+	switch {
+	case len(errs) == 0:
+		return true, nil
+	case o.Unsure: // the first copy may still arrive
+		return false, x.unknown(&o)
+	case len(errs) == 1:
+		return false, errs[0]
+	}
+	return false, errors.Join(errs...)
+}
+
+// split returns what became of each member's requests.
+func (x *transaction) split(o *write.Outcome) []write.Outcome {
+	each := make([]write.Outcome, len(x.members))
+	at := 0
+	for i, sent := range x.sent {
+		each[i] = *o
+		each[i].Requests, each[i].Stored = o.Requests[at:at+len(sent)], o.Stored[at:at+len(sent)]
+		at += len(sent)
+	}
+	return each
+}
+
+// refuses reports whether one of the requests was refused.
+func refuses(o *write.Outcome) bool {
+	return slices.ContainsFunc(o.Stored, func(a item.Attributes) bool { return a != nil })
+}
+
+// harmless reports whether the transaction may be made again after a refusal that an earlier copy
+// may explain, of a client that cannot be watched.
+func (x *transaction) harmless(o *write.Outcome, each []write.Outcome) bool {
+	if !o.Assumed {
+		return false
+	}
+	for i, m := range x.members {
+		if len(each[i].Requests) > 0 && !m.harmless(&each[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// unknown tells each member that the outcome is not known.
+func (x *transaction) unknown(o *write.Outcome) error {
+	var labels []string
+	for i, m := range x.members {
+		part := *o
+		part.Requests = x.sent[i]
+		m.unknown(&part, o.Requests)
+	}
+	for _, r := range o.Requests {
+		if !slices.Contains(labels, r.Label) {
+			labels = append(labels, r.Label)
+		}
+	}
+	return outcomeUnknown(strings.Join(labels, ", "), placesOf(o.Requests), o.Err)
+}
+
+// describe returns what the transaction would send.
+func (x *transaction) describe() (*Plan, error) {
+	p, known, err := x.plan()
+	if err == nil && !known {
+		err = fmt.Errorf("mapper: a Deleting of the transaction cannot be planned: %w", errUnread)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := (&engine{}).planOf(p)
+	for _, g := range x.models() {
+		out.WCU = out.WCU.Add(g.indexes.of(p))
+	}
+	for _, m := range x.members {
+		if err := m.reads(out); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
