@@ -3,9 +3,13 @@ package mapper_test
 import (
 	"context"
 	"errors"
+	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/examples/packages/registry"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -79,4 +83,44 @@ func (d deaf) TransactGetItems(ctx context.Context, in *dynamodb.TransactGetItem
 
 func (d deaf) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	return d.c.TransactWriteItems(ctx, in)
+}
+
+// conflicting is a client as a user's unit test has one: it answers every write that its condition
+// failed, as the SDK's types say it.
+type conflicting struct{ failingClient }
+
+func (conflicting) UpdateItem(context.Context, *dynamodb.UpdateItemInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	return nil, &types.ConditionalCheckFailedException{}
+}
+
+func (conflicting) TransactWriteItems(context.Context, *dynamodb.TransactWriteItemsInput, ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	return nil, &types.TransactionCanceledException{CancellationReasons: []types.CancellationReason{{Code: aws.String("ConditionalCheckFailed")}, {Code: aws.String("None")}}}
+}
+
+// What a stub answers is a conflict where the mapper is told that it sends once, and else unknown:
+// it might be the echo of an own write.
+func TestClientSendsOnce(t *testing.T) {
+	ctx := context.Background()
+	insert := func(options ...mapper.Option) error {
+		m := must(mapper.New[account](conflicting{}, options...))(t)
+		_, err := m.Save(ctx, m.New(account{ID: "1", Counter: 1, Left: "x"}))
+		return err
+	}
+	patch := func(options ...mapper.Option) error {
+		m := must(mapper.New[registry.Package](conflicting{}, options...))(t)
+		_, err := registry.PackageByName("p").HEAD().Patch(registry.PackageFields.License.Set("x")).Exec(ctx, m)
+		return err
+	}
+	var unknown *mapper.OutcomeUnknownError
+	for name, c := range map[string]struct {
+		do   func(...mapper.Option) error
+		want error
+	}{"insert": {insert, mapper.ErrExists}, "patch": {patch, mapper.ErrNotFound}} {
+		if err := c.do(); !errors.As(err, &unknown) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := c.do(mapper.ClientSendsOnce()); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

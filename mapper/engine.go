@@ -69,7 +69,7 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option)
 		return nil, err
 	}
 	reader := &read.Reader{Client: client, Label: m.Label(), Tables: m.Tables, Describe: m.Describe}
-	sender := &write.Sender{Client: client, Now: m.Time}
+	sender := &write.Sender{Client: client, Now: m.Time, Single: s.sendsOnce}
 	protocol := &staging.Protocol{Reader: reader, Sender: sender, Now: m.Time, Describe: m.ImageIn}
 	g := &engine{
 		model: m, reader: reader, sender: sender, protocol: protocol, observers: s.observers, typical: typical,

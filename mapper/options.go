@@ -15,6 +15,7 @@ type settings struct {
 	cursorKey []byte
 	observers []Observer
 	typical   map[string]int
+	sendsOnce bool
 }
 
 type optionFunc func(*settings)
@@ -36,6 +37,12 @@ func Tables(rename func(string) string) Option {
 func CursorKey(key []byte) Option {
 	return optionFunc(func(s *settings) { s.cursorKey = append([]byte{}, key...) })
 }
+
+// ClientSendsOnce tells that the client never sends a request again by itself, as a test's stub
+// does not. Then an answer that a condition failed is a conflict. Without it, a client that does
+// not pass on the options of calls (see [Client]) could have sent the request before, and lost the
+// answer, so that the outcome is not known (*OutcomeUnknownError).
+func ClientSendsOnce() Option { return optionFunc(func(s *settings) { s.sendsOnce = true }) }
 
 // TypicalSize tells how large items of a kind usually are, in bytes, by the name that plans
 // give as their Field: what the plan of a patch expects, which reads nothing. Without it, and

@@ -80,7 +80,7 @@ func newTransaction(parts []Part) (*transaction, error) {
 			errs = append(errs, fmt.Errorf("mapper: part %d of the transaction has another client than the first: make all mappers, and Raw, with one client", i+1))
 		}
 		if p.engine != nil {
-			x.sender.Now = p.engine.model.Time
+			x.sender.Now, x.sender.Single = p.engine.sender.Now, p.engine.sender.Single
 		}
 	}
 	if len(parts) == 0 {

@@ -201,20 +201,25 @@ func (c *cast[T]) do(n *explore.Transport, o explore.Op, call func() error) erro
 
 // load reads the whole entity.
 func (c *cast[T]) load(ctx context.Context, name string, n *explore.Transport, options ...mapper.ReadOption) (*mapper.Mapper[T], *mapper.Entity[T]) {
+	return c.loadAt(ctx, name, n, c.id, options...)
+}
+
+// loadAt reads the whole entity of a key.
+func (c *cast[T]) loadAt(ctx context.Context, name string, n *explore.Transport, id string, options ...mapper.ReadOption) (*mapper.Mapper[T], *mapper.Entity[T]) {
 	m := c.mapper(n)
 	o := explore.Op{Actor: name, What: "load", Start: c.run.Now()}
-	e, err := m.Load(ctx, keyOf(m, c.id), options...)
+	e, err := m.Load(ctx, keyOf(m, id), options...)
 	o.End, o.Err = c.run.Now(), err
 	switch {
 	case err == nil:
 		got := entityOf(e.Value)
 		o.What += fmt.Sprint(" ", got.Origin, got.Items)
-		o.See = explore.SeeWhole(c.id, got)
+		o.See = explore.SeeWhole(id, got)
 		if _, ok := any(*new(T)).(satellite); ok {
-			o.See = explore.SeeHalf(c.id, got)
+			o.See = explore.SeeHalf(id, got)
 		}
 	case errors.Is(err, mapper.ErrNotFound):
-		o.See = explore.SeeWhole(c.id, nil)
+		o.See = explore.SeeWhole(id, nil)
 	default:
 		o.Result = explore.Refused
 	}
@@ -718,6 +723,10 @@ func (c *cast[T]) mover(name, to string, options ...mapper.WriteOption) explore.
 		v := first(e.Value)
 		v.ID = to
 		e.Value = T(v)
+		to := to
+		if _, ok := any(e.Value).(flat); ok {
+			to += " in the group that it was in" // where nobody looks
+		}
 		o := explore.Op{Actor: name, What: "move", Apply: func(w *explore.World, past []*explore.World) bool {
 			now := w.At(c.id)
 			if now == nil || now.Origin != was.Origin || w.At(to) != nil || !sameIn(c.id, was, w) {
@@ -734,6 +743,54 @@ func (c *cast[T]) mover(name, to string, options ...mapper.WriteOption) explore.
 			return err
 		})
 	})
+}
+
+// swapper deletes the entity, as it was loaded or whatever it is, and inserts one at another
+// key, in one transaction.
+func (c *cast[T]) swapper(name, to string, loaded bool) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		m := c.mapper(n)
+		var was *explore.Entity
+		var of query.Selection[T] = keyOf(m, c.id)
+		if loaded {
+			var e *mapper.Entity[T]
+			if m, e = c.load(ctx, name, n); e == nil {
+				return
+			}
+			was, of = entityOf(e.Value), e
+		}
+		v := value[T](to, name, 1)
+		o := explore.Op{Actor: name, What: "swap", Ends: true, Apply: func(w *explore.World, past []*explore.World) bool {
+			now := w.At(c.id)
+			if now == nil && was == nil && w.At(to) == nil { // what was left over is something to delete as well
+				w.Entities[to] = entityOf(v)
+				return true
+			}
+			if now == nil || w.At(to) != nil || was != nil && (now.Origin != was.Origin || !sameIn(c.id, was, w)) {
+				return false
+			}
+			c.remove(w, false)
+			if was != nil {
+				c.leave(w, now, was)
+			} else {
+				c.leave(w, now, firstOf(c.id, past))
+			}
+			w.Entities[to] = entityOf(v)
+			return true
+		}}
+		_ = c.do(n, o, func() error {
+			_, err := mapper.Transact(ctx, m.Deleting(of), m.Saving(m.New(v)))
+			return err
+		})
+	})
+}
+
+// firstOf is the entity of a key as it was when an operation began, or nothing of one.
+func firstOf(id string, past []*explore.World) *explore.Entity {
+	if e := past[0].At(id); e != nil {
+		return e
+	}
+	return &explore.Entity{}
 }
 
 // client returns an actor's client.

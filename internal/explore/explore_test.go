@@ -162,6 +162,10 @@ func (c *cast[T]) play(r role) explore.Actor {
 		return c.partDeleter(r.name)
 	case "move":
 		return c.mover(r.name, c.id+"moved")
+	case "swap":
+		return c.swapper(r.name, c.id+"moved", false)
+	case "swap loaded":
+		return c.swapper(r.name, c.id+"moved", true)
 	case "read":
 		return c.reader(r.name, o...)
 	case "read parts":
@@ -193,6 +197,7 @@ func (c *cast[T]) ending(ctx context.Context, blind bool) error {
 		run.Go(ctx, explore.Actor{Name: "end", Do: func(_ context.Context, n *explore.Transport) { do(n) }})
 	}
 	there := false
+	alone(func(n *explore.Transport) { c.loadAt(ctx, "end", n, c.id+"moved", mapper.Strong()) })
 	alone(func(n *explore.Transport) {
 		_, e := c.load(ctx, "end", n, mapper.Strong())
 		there = e != nil
@@ -231,7 +236,7 @@ func draw(r *rand.Rand) play {
 	}
 	kinds := []string{
 		"insert", "insert", "insert", "delete", "delete", "delete loaded", "save", "join", "join checked", "add", "add new", "add if there", "patch",
-		"delete parts", "move", "read", "read parts", "query",
+		"delete parts", "move", "swap", "swap loaded", "read", "read parts", "query",
 	}
 	one := func(name string, kinds ...string) role {
 		return role{

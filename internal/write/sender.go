@@ -29,6 +29,9 @@ type Client interface {
 type Sender struct {
 	Client Client
 	Now    func() time.Time
+	// Single tells that a client which does not take the options of calls never sends a request
+	// again by itself.
+	Single bool
 }
 
 // rounds bounds how often a write whose answer was lost is sent again, beyond the SDK's
@@ -191,13 +194,13 @@ func throttled(err error) bool {
 // call sends a request once. With a failed condition it returns what is stored.
 func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err error) {
 	w.t.Requests++
-	var watch watch
+	watch := watch{single: w.s.Single}
 	option := watch.option
 	if r.Counts() || w.once {
 		option = watch.once // sent twice, it could count twice
 	}
 	c, now := w.s.Client, w.s.Now()
-	defer func() { w.watched = watch.seen }()
+	defer func() { w.watched = watch.seen || watch.single }()
 	switch r.Kind {
 	case Put:
 		out, e := c.PutItem(ctx, r.putInput(now), option)

@@ -45,7 +45,7 @@ func (s *Sender) transact(ctx context.Context, st *Step, t *Tally) Outcome {
 
 // callAll sends a transaction once.
 func (w *try) callAll(ctx context.Context, in *dynamodb.TransactWriteItemsInput, st *Step) error {
-	var watch watch
+	watch := watch{single: w.s.Single}
 	w.t.Requests++
 	out, err := w.s.Client.TransactWriteItems(ctx, in, watch.option)
 	if err != nil {

@@ -20,6 +20,8 @@ type watch struct {
 	seen bool
 	// unsure tells that a request was sent that was not refused.
 	unsure bool
+	// single tells of a client that does not take them that it never sends a request again.
+	single bool
 
 	client dynamodb.HTTPClient
 }
@@ -51,12 +53,12 @@ func (w *watch) Do(r *http.Request) (*http.Response, error) {
 
 // lost tells, after an error, whether an attempt may have been applied: a request
 // was sent and not refused, or the client cannot be watched, and retries have to
-// be assumed.
+// be assumed unless it is known to make none.
 func (w *watch) lost(err error) bool {
 	if w.seen {
 		return w.unsure
 	}
-	return !refused(err) || retried(err)
+	return !refused(err) || !w.single && retried(err)
 }
 
 // refusing tells of a status that says that the request was not applied.
