@@ -148,3 +148,24 @@ func (m *Model) IdentityOf(img *item.Image, known []key.Value) []key.Value {
 	}
 	return identity
 }
+
+// Whose returns what the entity of an item is known by, from the item's keys alone. It reports
+// false for an item of no kind, and one whose keys are not those of an entity of the model.
+func (m *Model) Whose(img *item.Image) ([]key.Value, bool) {
+	if img.Kind == nil {
+		return nil, false
+	}
+	pk := m.Schema.PK
+	values := make([]key.Value, len(pk.Sources))
+	if !pk.Template.Parse(img.PK, values) {
+		return nil, false
+	}
+	known := make([]key.Value, m.Schema.Identities())
+	for i, src := range pk.Sources {
+		if src.KeyField < len(known) {
+			known[src.KeyField] = values[i]
+		}
+	}
+	identity := m.IdentityOf(img, known)
+	return identity, m.Agrees(img, identity)
+}

@@ -1,0 +1,255 @@
+package mapper
+
+import (
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/snapshot"
+	"github.com/itemize/itemize/query"
+)
+
+// State is what an item is in the life of its entity, as far as the item alone tells.
+type State string
+
+// The states of an item.
+const (
+	// StateLive is the state of an item of an entity that is there.
+	StateLive State = "live"
+	// StateStaged is that of a root whose insert is not finished, and of another item that such
+	// an insert has put: it is the entity's once a root of its incarnation is live.
+	StateStaged State = "staged"
+	// StateDeleting is that of a root whose delete has begun: its entity is not there any more.
+	StateDeleting State = "deleting"
+	// StateExpired is that of an item whose time to live is over.
+	StateExpired State = "expired"
+	// StateUnknown is that of an item that is none of the model's.
+	StateUnknown State = "unknown"
+)
+
+// Decoded is one item of an entity, as a stream record, a scan or an export holds it.
+type Decoded[T any] struct {
+	Key Key
+	// Field is the model's field, or the sort key of an item of several fields; "" for an item
+	// that is none of the model's. Root reports that it is the root.
+	Field string
+	Root  bool
+	// Entity selects the entity that the item is of: to load it, or to patch it.
+	Entity query.Key[T]
+	// Value is a value of the model with the fields that the item holds: those of its keys, and
+	// its own; of an element a slice or map with that alone. It is nil for an item that is none
+	// of the model's.
+	Value *T
+	// Incarnation tells an entity from others that its key has had; nil for an item without.
+	Incarnation []byte
+	State       State
+}
+
+// DecodeOption is an option of Decode and DecodeChange.
+type DecodeOption interface{ apply(*decodeSettings) }
+
+type decodeSettings struct{ table string }
+
+type decodeFunc func(*decodeSettings)
+
+func (f decodeFunc) apply(s *decodeSettings) { f(s) }
+
+// InTable tells which of the model's tables an item is of, by its real name: for a model with
+// several, where the item's key fits more than one.
+func InTable(name string) DecodeOption {
+	return decodeFunc(func(s *decodeSettings) { s.table = name })
+}
+
+// Decode decodes an item that the caller has: of a stream record (streams have types of their own:
+// attributevalue.FromDynamoDBStreamsMap converts them), a scan or an export. It does no I/O. An
+// item that is none of the model's has the state "unknown", and no value. The error is of an item
+// without the table's key, or one that does not fit the model's types.
+func (m *Mapper[T]) Decode(attributes map[string]types.AttributeValue, options ...DecodeOption) (*Decoded[T], error) {
+	v := new(T)
+	d, err := m.engine.decodeItem(attributes, v, options)
+	if err != nil {
+		return nil, err
+	}
+	out := &Decoded[T]{Key: keyOf(d.Place), State: d.state, Incarnation: d.incarnation()}
+	if d.state == StateUnknown {
+		return out, nil
+	}
+	out.Field, out.Root, out.Value = d.Kind.Name, m.engine.model.IsRoot(d.Kind), v
+	out.Entity = query.NewKey[T](m.engine.model.Schema, d.of)
+	return out, nil
+}
+
+// Event says what a change of one item is in the life of its entity.
+type Event string
+
+// The events. A staged insert and delete are seen item by item: the entity is created when its
+// root goes live, and deleted when its root is marked, whatever comes before and after.
+const (
+	EntityCreated Event = "entity created"
+	EntityDeleted Event = "entity deleted"
+	ItemCreated   Event = "item created"
+	ItemChanged   Event = "item changed"
+	ItemDeleted   Event = "item deleted"
+	// NoEvent is a change that concerns nothing that is there: of an insert that is not finished,
+	// of what a delete has yet to remove, or of an item that is none of the model's.
+	NoEvent Event = "no event"
+)
+
+// ItemChange is the change of one item, as a stream record has it.
+type ItemChange[T any] struct {
+	Event Event
+	// Old and New are the item before and after, nil for none.
+	Old, New *Decoded[T]
+}
+
+// DecodeChange decodes the old and the new image of a stream record (NEW_AND_OLD_IMAGES), either of
+// them nil where the item was created or deleted. It does no I/O.
+func (m *Mapper[T]) DecodeChange(old, now map[string]types.AttributeValue, options ...DecodeOption) (*ItemChange[T], error) {
+	c := &ItemChange[T]{}
+	var err error
+	if len(old) > 0 {
+		if c.Old, err = m.Decode(old, options...); err != nil {
+			return nil, err
+		}
+	}
+	if len(now) > 0 {
+		if c.New, err = m.Decode(now, options...); err != nil {
+			return nil, err
+		}
+	}
+	if c.Old == nil && c.New == nil {
+		return nil, m.engine.model.Errorf("the change has neither an old nor a new image: let the stream have NEW_AND_OLD_IMAGES")
+	}
+	c.Event = eventOf(there(c.Old), there(c.New), c.Old != nil && c.Old.Root || c.New != nil && c.New.Root)
+	return c, nil
+}
+
+// there reports whether an item is of an entity that is there. An expired one is, until DynamoDB
+// removes it: nothing else tells of its end. What a staged insert has put is when its root is.
+func there[T any](d *Decoded[T]) bool {
+	if d == nil || d.State == StateUnknown || d.State == StateDeleting {
+		return false
+	}
+	return !(d.Root && d.State == StateStaged)
+}
+
+func eventOf(before, after, root bool) Event {
+	switch {
+	case before && after:
+		return ItemChanged
+	case root && after:
+		return EntityCreated
+	case root && before:
+		return EntityDeleted
+	case after:
+		return ItemCreated
+	case before:
+		return ItemDeleted
+	}
+	return NoEvent
+}
+
+// decoded is an item that a caller has, and what it is in the model.
+type decoded struct {
+	item.Image
+	of    selection.Selection
+	state State
+}
+
+func (d *decoded) incarnation() []byte {
+	if b, ok := d.Header.Incarnation.(*types.AttributeValueMemberB); ok {
+		return b.Value
+	}
+	return nil
+}
+
+// decodeItem decodes an item into v, a pointer to a zero model.
+func (g *engine) decodeItem(a item.Attributes, v any, options []DecodeOption) (*decoded, error) {
+	var s decodeSettings
+	for _, o := range options {
+		if o != nil {
+			o.apply(&s)
+		}
+	}
+	d, err := g.identify(a, s.table)
+	if err != nil || d.state == StateUnknown {
+		return d, err
+	}
+	snap, err := snapshot.Loaded(g.model, d.of)
+	if err == nil {
+		err = snap.Identify(v)
+	}
+	if err == nil {
+		err = snap.Decode(v, []item.Image{d.Image})
+	}
+	return d, err
+}
+
+// identify finds out what an item is in the model. Without a table's name it is of the one that
+// its key fits.
+func (g *engine) identify(a item.Attributes, table string) (*decoded, error) {
+	m := g.model
+	var found *decoded
+	fits := ""
+	for i, t := range m.Tables {
+		if table != "" && table != t.Name {
+			continue
+		}
+		img, err := m.Image(i, a)
+		if err != nil {
+			if table != "" {
+				return nil, err
+			}
+			continue
+		}
+		d := &decoded{Image: img, state: StateUnknown}
+		if identity, ok := m.Whose(&img); ok {
+			d.of, d.state = selection.Entity(m.Schema, identity), g.stateOf(&img)
+		}
+		switch {
+		case found == nil || found.state == StateUnknown:
+			found = d
+		case d.state != StateUnknown:
+			return nil, m.Errorf("the item %s may be of the table %s or of %s: say which with mapper.InTable", img.Place, fits, t.Name)
+		}
+		if d.state != StateUnknown {
+			fits = t.Name
+		}
+	}
+	switch {
+	case found != nil:
+		return found, nil
+	case table != "":
+		return nil, m.Errorf("the model has no table %q: it has %s", table, tableList(m.Tables))
+	}
+	return nil, m.Errorf("the item has the key of none of the model's tables: %s", tableList(m.Tables))
+}
+
+// stateOf tells what an item of the model is, as far as it tells itself.
+func (g *engine) stateOf(img *item.Image) State {
+	switch st := img.Header.ReadStage(); {
+	case g.model.IsRoot(img.Kind) && !img.Header.Live() && st.State == item.Deleting:
+		return StateDeleting
+	case g.model.IsRoot(img.Kind) && !img.Header.Live(), !g.model.IsRoot(img.Kind) && img.Header.Stage != nil:
+		return StateStaged
+	case img.Expired:
+		return StateExpired
+	}
+	return StateLive
+}
+
+// tableList names tables with their keys.
+func tableList(tables []*item.Table) string {
+	text := ""
+	for i, t := range tables {
+		if i > 0 {
+			text += ", "
+		}
+		text += t.Name + " (" + t.Hash
+		if t.Range != "" {
+			text += ", " + t.Range
+		}
+		text += ")"
+	}
+	return text
+}
