@@ -22,6 +22,7 @@ const (
 	OpDelete Operation = "Delete"
 	OpPatch  Operation = "Patch"
 
+	OpLoadMany Operation = "LoadMany"
 	OpTransact Operation = "Transact"
 )
 

@@ -2,7 +2,9 @@ package search
 
 import (
 	"context"
+	"slices"
 
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/selection"
@@ -24,15 +26,44 @@ func (e *NotFound) Error() string { return e.Name + " is not found" }
 // Load reads a selection of one entity, makes its snapshot, and sets the fields of v. The
 // error is a *NotFound where the root was selected and is not there, or not live.
 func (e *Engine) Load(ctx context.Context, sel selection.Selection, v any, o read.Options, t *write.Tally) (*snapshot.Snapshot, error) {
+	f, err := e.Find(ctx, e.Protocol, sel, o, t)
+	if err != nil {
+		return nil, err
+	}
+	return e.decode(sel, f.entity, f.Reading, v)
+}
+
+// Found is what was read of a selection of one entity.
+type Found struct {
+	*staging.Reading
+	sel    selection.Selection
+	entity *staging.Entity
+}
+
+// Find reads a selection of one entity.
+func (e *Engine) Find(ctx context.Context, p *staging.Protocol, sel selection.Selection, o read.Options, t *write.Tally) (*Found, error) {
 	entity, err := EntityOf(e.Model, sel)
 	if err != nil {
 		return nil, err
 	}
-	r, err := e.Protocol.Read(ctx, entity, o, t)
-	if err != nil {
-		return nil, err
+	r, err := p.Read(ctx, entity, o, t)
+	return &Found{r, sel, entity}, err
+}
+
+// Copy returns what was found, to be decoded once more.
+func (f *Found) Copy() *Found {
+	c, r := *f, *f.Reading
+	r.Items = slices.Clone(f.Items)
+	for i := range r.Items {
+		r.Items[i].Attributes = attr.CopyItem(r.Items[i].Attributes)
 	}
-	return e.decode(sel, entity, r, v)
+	c.Reading = &r
+	return &c
+}
+
+// Decode is Load of what was found.
+func (e *Engine) Decode(f *Found, v any) (*snapshot.Snapshot, error) {
+	return e.decode(f.sel, f.entity, f.Reading, v)
 }
 
 // decode makes the snapshot of what was read of an entity, and sets the fields of v.

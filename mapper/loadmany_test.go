@@ -1,0 +1,112 @@
+package mapper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/itemize/itemize/examples/models"
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+// A thousand entities of known keys are ten requests, in the order asked for; what is not there is
+// nil; what is asked for twice is read once, and comes as entities of their own.
+func TestLoadManyKeys(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "Forum:S", "Subject:S")
+	f := &faulty{at: -1}
+	m := must(mapper.New[models.Thread](client(t, f, 3), mapper.Table(table)))(t)
+	var sels []query.Selection[models.Thread]
+	for i := range 1000 {
+		id := fmt.Sprintf("s%04d", 999-i)
+		if i%10 != 3 {
+			must(m.Save(ctx, m.New(models.Thread{Forum: "f", Subject: id, Views: i})))(t)
+		}
+		sels = append(sels, models.ThreadByForumSubject("f", id))
+	}
+	sels = append(sels, sels[5], sels[5])
+	f.log = nil
+	var r mapper.Receipt
+	all := must(m.LoadMany(ctx, sels, mapper.Receive(&r)))(t)
+	if r.Requests() != 10 || len(f.log) != 10 || f.log[0] != "BatchGetItem" || len(all) != 1002 {
+		t.Errorf("%v %v", &r, f.log)
+	}
+	for i, e := range all[:1000] {
+		switch {
+		case (e == nil) != (i%10 == 3):
+			t.Fatalf("%d: %v", i, e)
+		case e != nil && (e.Value.Views != i || e.Value.Subject != fmt.Sprintf("s%04d", 999-i)):
+			t.Fatalf("%d: %+v", i, e.Value)
+		}
+	}
+	if all[5] == all[1000] || all[1000] == all[1001] || !cmp.Equal(all[5].Value, all[1001].Value) {
+		t.Error("twice one entity")
+	}
+	all[5].Value.Views, all[1000].Value.Views = 7, 8
+	must(m.Save(ctx, all[5]))(t)
+	var conflict *mapper.ConflictError
+	if _, err := m.Save(ctx, all[1000]); !errors.As(err, &conflict) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Ranges are read as Load reads them, several at a time; a staged entity that is young again, and
+// strongly; one that is not live is not there. Keys that were not processed are asked for again.
+func TestLoadMany(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := newAccounts(t, table, &faulty{at: -1}, 3)
+	var sels []query.Selection[account]
+	var want []*account
+	for i := range 40 {
+		id := fmt.Sprint(i)
+		a := account{ID: id, Counter: 1 + i, Left: strings.Repeat("l", i), Entries: []entry{{i, "x"}}}
+		switch i % 4 {
+		case 0:
+			must(m.Save(ctx, m.New(a)))(t)
+		case 1:
+			must(m.Save(ctx, m.New(a), mapper.Staged()))(t)
+		case 2:
+			c := &crash{left: 2}
+			dying := newAccounts(t, table, c.transport(), 1)
+			_, _ = dying.Save(ctx, dying.New(a), mapper.Staged())
+		}
+		sels = append(sels, m.Key(id))
+		want = append(want, nil)
+		if i%4 < 2 {
+			want[i] = &a
+		}
+	}
+	part := len(sels)
+	sels = append(sels, m.Key("4").Prefix("ENTRY#"), m.Key("none").Prefix("ENTRY#"), m.Key("5").Item("LEFT"), m.Key("8").Item("HEAD"), m.Key("2").Item("HEAD"))
+	all := must(m.LoadMany(ctx, sels))(t)
+	for i, w := range want {
+		if (all[i] == nil) != (w == nil) || w != nil && !cmp.Equal(all[i].Value, *w, accountOptions) {
+			t.Errorf("%d: %+v, want %+v", i, all[i], w)
+		}
+	}
+	if p := all[part:]; len(p[0].Value.Entries) != 1 || len(p[1].Value.Entries) != 0 || p[2].Value.Left != "lllll" || p[3].Value.Counter != 9 || p[4] != nil {
+		t.Errorf("%+v", p)
+	}
+	if all := must(m.LoadMany(ctx, nil))(t); len(all) != 0 {
+		t.Errorf("%v", all)
+	}
+	stub := must(mapper.New[account](failingClient{}))(t)
+	for text, sels := range map[string][]query.Selection[account]{
+		"LoadMany got nil in place of selection 2": {stub.Key("1"), nil},
+		"the key selects": {stub.Key()},
+	} {
+		if _, err := stub.LoadMany(ctx, sels); err == nil || errors.Is(err, errCalled) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := stub.LoadMany(ctx, []query.Selection[account]{stub.Key("1")}); !errors.Is(err, errCalled) {
+		t.Errorf("%v", err)
+	}
+}
