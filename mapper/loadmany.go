@@ -4,17 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/selection"
-	"github.com/itemize/itemize/internal/write"
 	"github.com/itemize/itemize/query"
 )
-
-// loadsAtOnce bounds the requests of a LoadMany that are under way at one time.
-const loadsAtOnce = 16
 
 // LoadMany reads many selections, each of one entity, and returns the entities in their order: nil
 // only for a selection that includes the root where the entity is not there. Where the selections
@@ -57,7 +52,8 @@ func (m *Mapper[T]) LoadMany(ctx context.Context, selections []query.Selection[T
 // loadMany reads selections, and hands over how each is decoded, but those that are not there.
 func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, strong bool, t *tally, give func(i int, decode func(v any) (*state, error)) error) error {
 	var errs []error
-	first := make([]int, len(sels)) // the same selection before, or itself
+	var once []selection.Selection  // each selection
+	which := make([]int, len(sels)) // the index in once
 	at := map[string]int{}
 	for i, sel := range sels {
 		switch {
@@ -68,24 +64,25 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, stron
 		}
 		name := fmt.Sprint(sel.Parts, sel.Identity)
 		if _, ok := at[name]; !ok {
-			at[name] = i
+			at[name] = len(once)
+			once = append(once, sel)
 		}
-		first[i] = at[name]
+		which[i] = at[name]
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	found, err := g.findMany(ctx, sels, func(i int) bool { return first[i] == i }, read.Options{Strong: strong}, t)
+	found, err := g.search.FindMany(ctx, g.reader, once, read.Options{Strong: strong}, &t.Tally)
 	if err != nil {
 		return g.public(err)
 	}
-	given := make([]bool, len(sels))
+	given := make([]bool, len(once))
 	for i := range sels {
-		f := found[first[i]]
-		if given[first[i]] {
+		f := found[which[i]]
+		if given[which[i]] {
 			f = f.Copy()
 		}
-		given[first[i]] = true
+		given[which[i]] = true
 		err := give(i, func(v any) (*state, error) { return g.decodeFound(f, v) })
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
@@ -102,37 +99,4 @@ func (g *engine) decodeFound(f *search.Found, v any) (*state, error) {
 	}
 	g.typical.sawAll(s)
 	return &state{Snapshot: s, engine: g}, nil
-}
-
-// findMany reads the wanted ones of selections: first the keys that are known, all together, then
-// each selection, of which the first may have been read ahead.
-func (g *engine) findMany(ctx context.Context, sels []selection.Selection, wanted func(i int) bool, o read.Options, t *tally) ([]*search.Found, error) {
-	began := g.model.Now()
-	var keys [][]selection.Part
-	for i, sel := range sels {
-		if wanted(i) && read.Keys(sel.Parts) {
-			keys = append(keys, sel.Parts)
-		}
-	}
-	var u read.Usage
-	early, err := g.reader.Batches(ctx, keys, loadsAtOnce, o, &u)
-	t.AddRead(u.Requests, u.Predicted, u.Consumed)
-	if err != nil {
-		return nil, err
-	}
-	found := make([]*search.Found, len(sels))
-	tallies := make([]write.Tally, len(sels))
-	err = read.InParallel(ctx, len(sels), loadsAtOnce, func(ctx context.Context, i int) (err error) {
-		if !wanted(i) {
-			return nil
-		}
-		p := *g.protocol
-		if read.Keys(sels[i].Parts) {
-			p.Reader, p.Now = &read.Ahead{Reader: g.reader, Early: early}, func() time.Time { return began }
-		}
-		found[i], err = g.search.Find(ctx, &p, sels[i], o, &tallies[i])
-		return err
-	})
-	t.AddAll(tallies)
-	return found, err
 }

@@ -23,6 +23,7 @@ const (
 	OpPatch  Operation = "Patch"
 
 	OpLoadMany Operation = "LoadMany"
+	OpScan     Operation = "Scan"
 	OpTransact Operation = "Transact"
 )
 

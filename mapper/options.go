@@ -117,17 +117,25 @@ func applied(options []WriteOption) writeSettings {
 // ReadOption is an option of Load and of queries.
 type ReadOption = query.ReadOption
 
+// AnyReadOption is an option of Load, of queries, and of Scan.
+type AnyReadOption interface {
+	ReadOption
+	ScanOption
+}
+
 type readFunc func(*search.Settings)
 
 // ReadOption applies the option.
 func (f readFunc) ReadOption(s *search.Settings) { f(s) }
 
+func (f readFunc) scan(s *scanSettings) { f(&s.Settings) }
+
 // Strong reads strongly consistently, at the double price: a write that was
 // answered before is seen.
-func Strong() ReadOption { return readFunc(func(s *search.Settings) { s.Strong = true }) }
+func Strong() AnyReadOption { return readFunc(func(s *search.Settings) { s.Strong = true }) }
 
 // Receive writes the receipt of a read to r when the read has ended.
-func Receive(r *Receipt) ReadOption { return readFunc(func(s *search.Settings) { s.Receipt = r }) }
+func Receive(r *Receipt) AnyReadOption { return readFunc(func(s *search.Settings) { s.Receipt = r }) }
 
 func readSettingsOf(options []ReadOption) search.Settings {
 	var s search.Settings

@@ -268,6 +268,12 @@ func (c *Client) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*
 	return call[dynamodb.QueryOutput](ctx, c, "Query", &was, o)
 }
 
+// Scan is the client's.
+func (c *Client) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	was := *in
+	return call[dynamodb.ScanOutput](ctx, c, "Scan", &was, o)
+}
+
 // PutItem is the client's.
 func (c *Client) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
 	return call[dynamodb.PutItemOutput](ctx, c, at("PutItem", in.Item), in, o)

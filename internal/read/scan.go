@@ -1,0 +1,123 @@
+package read
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/explain"
+	"github.com/itemize/itemize/internal/item"
+)
+
+// Segment is a part of a table, of several that are scanned at once.
+type Segment struct{ Table, Number, Of int }
+
+// Scan reads a segment of a table, answer by answer, as fast as the pace allows, until yield
+// returns false.
+func (r *Reader) Scan(ctx context.Context, s Segment, strong bool, pace *Pace, u *Usage, yield func(items []item.Image, more bool) bool) error {
+	in := &dynamodb.ScanInput{
+		TableName: &r.Tables[s.Table].Name, ConsistentRead: &strong,
+		Segment: aws.Int32(int32(s.Number)), TotalSegments: aws.Int32(int32(s.Of)),
+		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+	}
+	items, bytes := 0, 0 // so far
+	for {
+		if err := pace.Wait(ctx); err != nil {
+			return err
+		}
+		in.Limit = pace.limit(s.Of, items, bytes, strong)
+		out, err := r.Client.Scan(ctx, in)
+		u.Requests++
+		if err != nil {
+			return explain.Error(r.Label, []string{r.Tables[s.Table].Name}, err)
+		}
+		page, err := r.Describe(s.Table, out.Items)
+		if err != nil {
+			return err
+		}
+		size := 0
+		for i := range page {
+			page[i].Answer = u.Requests
+			size += page[i].Size
+		}
+		items, bytes = items+len(page), bytes+size
+		before := u.Predicted.Expected
+		u.add([]int{size}, Options{Strong: strong}, out.ConsumedCapacity)
+		pace.Took(u.Predicted.Expected - before)
+		more := len(out.LastEvaluatedKey) > 0
+		if !yield(page, more) || !more {
+			return nil
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+}
+
+// Pace keeps what is read within a rate, over all who share it. The nil Pace does not.
+type Pace struct {
+	rate float64
+	mu   sync.Mutex
+	// free is when what was taken so far is paid for.
+	free time.Time
+}
+
+// NewPace returns the pace of so many RCU a second, nil for 0.
+func NewPace(rate float64) *Pace {
+	if rate == 0 {
+		return nil
+	}
+	return &Pace{rate: rate}
+}
+
+// Took notes what was read, in RCU.
+func (p *Pace) Took(rcu float64) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now := time.Now(); p.free.Before(now) {
+		p.free = now
+	}
+	p.free = p.free.Add(time.Duration(rcu / p.rate * float64(time.Second)))
+}
+
+// Wait waits until what was taken so far is paid for.
+func (p *Pace) Wait(ctx context.Context) error {
+	if p == nil {
+		return ctx.Err()
+	}
+	p.mu.Lock()
+	free := p.free
+	p.mu.Unlock()
+	timer := time.NewTimer(time.Until(free))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// limit returns how many items to ask for, so that an answer is about a second's share of one of
+// several segments: by the sizes of those that came so far, and at first as if each took a unit.
+func (p *Pace) limit(segments, items, bytes int, strong bool) *int32 {
+	if p == nil {
+		return nil
+	}
+	unit := float64(cost.ReadUnit)
+	if !strong {
+		unit *= 2
+	}
+	share := p.rate / float64(segments) * unit // in bytes
+	size := unit
+	if items > 0 {
+		size = float64(bytes) / float64(items)
+	}
+	return aws.Int32(int32(min(max(share/max(size, 1), 1), 1<<20)))
+}

@@ -1,0 +1,43 @@
+package search
+
+import (
+	"context"
+	"time"
+
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// findsAtOnce bounds the requests of a FindMany that are under way at one time.
+const findsAtOnce = 16
+
+// FindMany reads selections of one entity each, several at a time: first the items whose keys are
+// known, of all together, then each selection, of which that may have been the first reading.
+func (e *Engine) FindMany(ctx context.Context, r *read.Reader, sels []selection.Selection, o read.Options, t *write.Tally) ([]*Found, error) {
+	began := e.Model.Now()
+	var keys [][]selection.Part
+	for _, sel := range sels {
+		if read.Keys(sel.Parts) {
+			keys = append(keys, sel.Parts)
+		}
+	}
+	var u read.Usage
+	early, err := r.Batches(ctx, keys, findsAtOnce, o, &u)
+	t.AddRead(u.Requests, u.Predicted, u.Consumed)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]*Found, len(sels))
+	tallies := make([]write.Tally, len(sels))
+	err = read.InParallel(ctx, len(sels), findsAtOnce, func(ctx context.Context, i int) (err error) {
+		p := *e.Protocol
+		if read.Keys(sels[i].Parts) {
+			p.Reader, p.Now = &read.Ahead{Reader: r, Early: early}, func() time.Time { return began }
+		}
+		found[i], err = e.Find(ctx, &p, sels[i], o, &tallies[i])
+		return err
+	})
+	t.AddAll(tallies)
+	return found, err
+}

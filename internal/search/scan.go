@@ -1,0 +1,338 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/staging"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// ScanOptions say how a table is scanned.
+type ScanOptions struct {
+	// Reader is what the tables are scanned with.
+	Reader   *read.Reader
+	Strong   bool
+	Segments int
+	Pace     *read.Pace
+	// Stray is told of items that are no live entity's, one call at a time; nil for nobody.
+	Stray func(Stray)
+}
+
+// Stray is an item that is not of a live entity of the model.
+type Stray struct {
+	item.Image
+	// Root is the root of its entity as it was seen, nil for none; Unknown reports that it is no
+	// item of the model.
+	Root    *item.Image
+	Unknown bool
+}
+
+// scan is a scan under way.
+type scan struct {
+	*Engine
+	ScanOptions
+	began time.Time
+	// give hands over what was found. It returns false when nobody wants more.
+	give func(*Found) bool
+
+	mu sync.Mutex
+	t  *write.Tally
+}
+
+// Scan reads every entity of the model, and hands each to give, one call at a time, until that
+// returns false. What it takes is added to t.
+//
+// The items of a partition come one after the other, so that no more is kept than an answer of each
+// segment, and one entity. Where an entity's items do not lie together, its root is met by the scan,
+// and it is read by itself.
+func (e *Engine) Scan(ctx context.Context, o ScanOptions, t *write.Tally, give func(*Found) bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s := &scan{Engine: e, ScanOptions: o, began: e.Model.Now(), t: t}
+	var one sync.Mutex
+	enough := false
+	s.give = func(f *Found) bool {
+		one.Lock()
+		defer one.Unlock()
+		if enough = enough || ctx.Err() != nil || !give(f); enough {
+			cancel()
+		}
+		return !enough
+	}
+	if stray := o.Stray; stray != nil {
+		s.Stray = func(x Stray) {
+			one.Lock()
+			defer one.Unlock()
+			stray(x)
+		}
+	}
+	segments := s.segments()
+	err := read.InParallel(ctx, len(segments), len(segments), func(ctx context.Context, i int) error { return s.segment(ctx, segments[i]) })
+	if enough {
+		return nil
+	}
+	return err
+}
+
+// segments are those of the root's table, and of the others where somebody wants to know of what
+// has no root.
+func (s *scan) segments() []read.Segment {
+	var all []read.Segment
+	for i := range s.Model.Tables {
+		if i != s.Model.Root().Table.Index && s.Stray == nil {
+			continue
+		}
+		for n := range s.Segments {
+			all = append(all, read.Segment{Table: i, Number: n, Of: s.Segments})
+		}
+	}
+	return all
+}
+
+// segment scans one segment.
+func (s *scan) segment(ctx context.Context, at read.Segment) error {
+	var u read.Usage
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.t.AddRead(u.Requests, u.Predicted, u.Consumed)
+	}()
+	w := &segmentReader{scan: s, apart: s.apart()}
+	var failed error
+	err := s.Reader.Scan(ctx, at, s.Strong, s.Pace, &u, func(items []item.Image, more bool) bool {
+		failed = w.page(ctx, items, more)
+		return failed == nil
+	})
+	if failed == errEnough {
+		return nil
+	}
+	return errors.Join(failed, err)
+}
+
+// apart reports whether an entity's items do not all lie together in the root's table.
+func (s *scan) apart() bool {
+	return slices.ContainsFunc(s.Model.Schema.Items, func(it *schema.Item) bool { return it.Table != s.Model.Root().Table })
+}
+
+// segmentReader makes entities of the items of one segment.
+type segmentReader struct {
+	*scan
+	// apart reports that entities are read by themselves when their roots are met.
+	apart bool
+	open  []*scanned
+	pk    key.Scalar
+}
+
+// scanned is the items of an entity while they come.
+type scanned struct{ group }
+
+// errEnough says that nobody wants more.
+var errEnough = errors.New("enough")
+
+// page takes the items of an answer.
+func (w *segmentReader) page(ctx context.Context, items []item.Image, more bool) error {
+	if w.apart {
+		return w.roots(ctx, items)
+	}
+	for i := range items {
+		f := &items[i]
+		if f.PK != w.pk {
+			if err := w.close(ctx, func(*scanned) bool { return true }); err != nil {
+				return err
+			}
+			w.pk = f.PK
+		}
+		if err := w.close(ctx, func(g *scanned) bool { return w.Model.Schema.Flat && g.over(f.SK, false) }); err != nil {
+			return err
+		}
+		if err := w.join(f); err != nil {
+			return err
+		}
+	}
+	if !more {
+		return w.close(ctx, func(*scanned) bool { return true })
+	}
+	for _, g := range w.open {
+		g.crossed = true
+	}
+	return nil
+}
+
+// join adds an item to its entity.
+func (w *segmentReader) join(f *item.Image) error {
+	m := w.Model
+	identity, ok := m.Whose(f)
+	if !ok {
+		w.stray(*f, nil, true)
+		if f.Kind == nil && !m.Schema.Flat && len(w.open) == 1 { // a load counts it
+			w.open[0].found = append(w.open[0].found, *f)
+		}
+		return nil
+	}
+	name := m.EntityName(identity)
+	for _, g := range w.open {
+		if g.name == name {
+			g.found = append(g.found, *f)
+			return nil
+		}
+	}
+	g := &scanned{group: group{name: name, identity: identity, at: f.Place, found: []item.Image{*f}}}
+	if m.Schema.Flat {
+		prefix, err := m.Schema.EntityPrefix(f.Kind, identity)
+		if err != nil {
+			return err
+		}
+		g.prefix, g.first = prefix, strings.TrimSuffix(prefix, string(m.Schema.Delim))
+	}
+	w.open = append(w.open, g)
+	return nil
+}
+
+// close hands over the entities that are over.
+func (w *segmentReader) close(ctx context.Context, over func(*scanned) bool) error {
+	for i := 0; i < len(w.open); {
+		g := w.open[i]
+		if !over(g) {
+			i++
+			continue
+		}
+		w.open = slices.Delete(w.open, i, i+1)
+		if err := w.settle(ctx, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle hands over an entity, if it is there, and tells of the items that are not its.
+func (w *segmentReader) settle(ctx context.Context, g *scanned) error {
+	t, done := w.tally()
+	defer done()
+	sel := selection.Entity(w.Model.Schema, g.identity)
+	e, err := EntityOf(w.Model, sel)
+	if err != nil {
+		return err
+	}
+	r, err := w.Protocol.Among(ctx, e, g.found, staging.How{Strong: w.Strong, Paged: g.crossed, Began: w.began}, t)
+	if err != nil {
+		return err
+	}
+	if r.Root == nil && w.Stray != nil { // the root is somewhere else, or nowhere
+		if r, err = w.rootless(ctx, e, r, t); err != nil {
+			return err
+		}
+	}
+	for i := range r.Items {
+		f := &r.Items[i]
+		if f.Kind != nil && (f.Expired || !r.Joined(f) || !r.Live()) {
+			w.stray(*f, r.Root, false)
+		}
+	}
+	if !r.Live() {
+		return nil
+	}
+	if !w.give(&Found{r, sel, e}) {
+		return errEnough
+	}
+	return nil
+}
+
+// rootless asks for the root of items that came without one, strongly; one that has come since
+// is read with all of its entity.
+func (w *segmentReader) rootless(ctx context.Context, e *staging.Entity, r *staging.Reading, t *write.Tally) (*staging.Reading, error) {
+	root, err := w.Protocol.ReadRoot(ctx, e, t)
+	if err != nil || root == nil {
+		return r, err
+	}
+	return w.Protocol.Read(ctx, e, read.Options{Strong: true}, t)
+}
+
+// roots reads the entities whose roots an answer holds, and looks for the roots of other items
+// where somebody wants to know.
+func (w *segmentReader) roots(ctx context.Context, items []item.Image) error {
+	m := w.Model
+	var sels []selection.Selection
+	asked := map[string]*item.Image{} // the roots of other items' entities, by the entity's name
+	for i := range items {
+		f := &items[i]
+		identity, ok := m.Whose(f)
+		switch {
+		case !ok:
+			w.stray(*f, nil, true)
+		case m.IsRoot(f.Kind) && f.Header.Live() && !f.Expired:
+			sels = append(sels, selection.Entity(m.Schema, identity))
+		case m.IsRoot(f.Kind):
+			w.stray(*f, f, false)
+		case w.Stray != nil:
+			if err := w.look(ctx, f, identity, asked); err != nil {
+				return err
+			}
+		}
+	}
+	t, done := w.tally()
+	defer done()
+	for some := range slices.Chunk(sels, findsAtOnce) {
+		found, err := w.FindMany(ctx, w.Reader, some, read.Options{Strong: w.Strong}, t)
+		if err != nil {
+			return err
+		}
+		for _, f := range found {
+			if f.Live() && !w.give(f) {
+				return errEnough
+			}
+		}
+	}
+	return nil
+}
+
+// look tells of an item whose entity is not there, or of which it is none.
+func (w *segmentReader) look(ctx context.Context, f *item.Image, identity []key.Value, asked map[string]*item.Image) error {
+	name := w.Model.EntityName(identity)
+	root, known := asked[name]
+	if !known {
+		t, done := w.tally()
+		defer done()
+		e, err := EntityOf(w.Model, selection.Selection{Identity: identity})
+		if err != nil {
+			return err
+		}
+		if root, err = w.Protocol.ReadRoot(ctx, e, t); err != nil {
+			return err
+		}
+		asked[name] = root
+	}
+	r := &staging.Reading{Root: root, Asked: true}
+	if root == nil || !r.Live() || !r.Joined(f) || f.Expired {
+		w.stray(*f, root, false)
+	}
+	return nil
+}
+
+// tally returns one for what is read besides, and what adds it up.
+func (w *segmentReader) tally() (*write.Tally, func()) {
+	t := &write.Tally{}
+	return t, func() {
+		w.Pace.Took(t.RCU.Expected)
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.t.AddAll([]write.Tally{*t})
+	}
+}
+
+// stray tells of an item, if somebody wants to know.
+func (w *segmentReader) stray(f item.Image, root *item.Image, unknown bool) {
+	if w.Stray == nil {
+		return
+	}
+	w.Stray(Stray{f, root, unknown})
+}

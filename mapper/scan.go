@@ -1,0 +1,133 @@
+package mapper
+
+import (
+	"context"
+	"iter"
+
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/search"
+	"github.com/itemize/itemize/internal/staging"
+)
+
+// ScanOption is an option of Scan: Segments, Rate, Strays, and Strong and Receive.
+type ScanOption interface{ scan(*scanSettings) }
+
+type scanSettings struct {
+	search.Settings
+	segments int
+	rate     float64
+	strays   func(Stray)
+}
+
+type scanFunc func(*scanSettings)
+
+func (f scanFunc) scan(s *scanSettings) { f(s) }
+
+// Segments scans the table in so many segments at once, 1 to 1,000,000; 1 without it. Each keeps
+// an answer of up to 1 MB, and an entity.
+func Segments(n int) ScanOption { return scanFunc(func(s *scanSettings) { s.segments = n }) }
+
+// Rate bounds what a scan reads, in RCU a second over all of its segments: it asks for as many
+// items as that allows, and waits. Without it a scan reads as fast as it can.
+func Rate(rcu float64) ScanOption { return scanFunc(func(s *scanSettings) { s.rate = rcu }) }
+
+// Strays is called with each item that is not of a live entity, one call at a time. What has no root
+// is looked for strongly before that, which costs a read of each such entity; of a model with several
+// tables the others are scanned as well. Without Strays such items are passed over.
+func Strays(report func(Stray)) ScanOption {
+	return scanFunc(func(s *scanSettings) { s.strays = report })
+}
+
+// The further states of a Stray.
+const (
+	// StateOrphan is that of an item whose entity has no root.
+	StateOrphan State = "orphan"
+	// StateDead is that of an item that was left over from another entity of its key.
+	StateDead State = "dead"
+)
+
+// Stray is an item that a scan met and that is not of a live entity of the model.
+type Stray struct {
+	Key Key
+	// Field is the model's field, "" for an item that is none of the model's.
+	Field string
+	// State is staged or deleting where an insert or a delete of the entity is not finished,
+	// expired, orphan, dead, or unknown.
+	State State
+	// Bytes is the item's size.
+	Bytes int
+}
+
+// Scan reads every entity of the model: all of its tables' items, in no order, at the price of their
+// sizes, whoever else is in the tables. Entities come while it reads, one at a time, with no more
+// kept in memory than an answer of each segment and an entity of each; where an entity's items lie
+// in several tables the scan meets its root, and the rest is read for some entities at a time.
+//
+// A scan is no snapshot: each entity is as Load would see it, and one that is inserted, deleted or
+// moved meanwhile may be seen or not. An error ends it.
+func (m *Mapper[T]) Scan(ctx context.Context, options ...ScanOption) iter.Seq2[*Entity[T], error] {
+	return func(yield func(*Entity[T], error) bool) {
+		var settings scanSettings
+		for _, o := range options {
+			if o != nil {
+				o.scan(&settings)
+			}
+		}
+		var t tally
+		ctx, end := m.engine.observe(ctx, OpScan)
+		ended := false
+		err := m.engine.scan(ctx, &settings, &t, func(f *search.Found) bool {
+			e := &Entity[T]{}
+			s, err := m.engine.decodeFound(f, &e.Value)
+			if err != nil {
+				ended = true
+				yield(nil, err)
+				return false
+			}
+			e.set(s)
+			ended = !yield(e, nil)
+			return !ended
+		})
+		end(&t, err)
+		deliver(settings.Receipt, t.receipt())
+		if err != nil && !ended {
+			yield(nil, err)
+		}
+	}
+}
+
+// scan checks the settings, and scans.
+func (g *engine) scan(ctx context.Context, s *scanSettings, t *tally, give func(*search.Found) bool) error {
+	switch {
+	case s.segments < 0 || s.segments > 1_000_000:
+		return g.model.Errorf("Segments is %d: DynamoDB takes 1 to 1000000", s.segments)
+	case s.rate < 0:
+		return g.model.Errorf("Rate is %v RCU a second: give it a number above 0, or leave it out", s.rate)
+	}
+	o := search.ScanOptions{Reader: g.reader, Strong: s.Strong, Segments: max(s.segments, 1), Pace: read.NewPace(s.rate)}
+	if s.strays != nil {
+		o.Stray = func(x search.Stray) { s.strays(g.strayOf(x)) }
+	}
+	return g.search.Scan(ctx, o, &t.Tally, give)
+}
+
+// strayOf says what an item is that is not of a live entity.
+func (g *engine) strayOf(x search.Stray) Stray {
+	out := Stray{Key: keyOf(x.Place), Bytes: x.Size, State: StateUnknown}
+	if x.Unknown {
+		return out
+	}
+	out.Field = x.Kind.Name
+	live := &staging.Reading{Root: x.Root, Asked: true}
+	switch {
+	case x.Root == nil:
+		out.State = StateOrphan
+	case x.Root.Header.Live() && x.Root.Expired, live.Live() && x.Expired:
+		out.State = StateExpired
+	case live.Live(), x.Header.Incarnation != nil && !staging.Holds(x.Root, x.Header.Incarnation):
+		out.State = StateDead
+	default:
+		out.State = g.stateOf(x.Root)
+	}
+	return out
+}

@@ -1,0 +1,205 @@
+package mapper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/modeltest/models"
+	"github.com/itemize/itemize/mapper"
+)
+
+// A scan yields each entity once, as Load sees it, and tells of what is none: orphans, what is left
+// over, what is not finished, and others' items.
+func TestScan(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := newAccounts(t, table, &faulty{at: -1}, 3)
+	raw := newRaw(t, table)
+	want := map[string]account{}
+	for i := range 60 {
+		id := fmt.Sprint(i)
+		a := account{ID: id, Counter: 1 + i, Left: strings.Repeat("l", i), Flags: map[string]bool{}}
+		for n := range i {
+			a.Entries = append(a.Entries, entry{n, "x"})
+		}
+		options := []mapper.WriteOption{mapper.Independent()}
+		if i%3 == 0 {
+			options = []mapper.WriteOption{mapper.Staged()}
+		}
+		must(m.Save(ctx, m.New(a), options...))(t)
+		want[id] = a
+	}
+	c := &crash{left: 3} // the claim, and two parts
+	dying := newAccounts(t, table, c.transport(), 1)
+	_, _ = dying.Save(ctx, dying.New(account{ID: "claimed", Counter: 1, Left: "l", Right: "r"}), mapper.Staged())
+	must(m.Save(ctx, m.New(account{ID: "marked", Counter: 1, Left: "l"})))(t)
+	c = &crash{left: 4} // the readings, and the mark
+	dying = newAccounts(t, table, c.transport(), 1)
+	_, _ = dying.Delete(ctx, dying.Key("marked"), mapper.Staged())
+	raw.put(item{"PK": s("ACCOUNT#orphan"), "SK": s("LEFT"), "Left": s("x")})
+	raw.put(item{"PK": s("ACCOUNT#7"), "SK": s("RIGHT"), "Right": s("x"), "_a": &types.AttributeValueMemberB{Value: []byte("other")}})
+	raw.put(item{"PK": s("ACCOUNT#7"), "SK": s("OTHER"), "Right": s("x")})
+	raw.put(item{"PK": s("USER#7"), "SK": s("HEAD")})
+	strays := map[string]mapper.State{
+		"ACCOUNT#claimed HEAD": mapper.StateStaged, "ACCOUNT#claimed LEFT": mapper.StateStaged, "ACCOUNT#claimed RIGHT": mapper.StateStaged,
+		"ACCOUNT#orphan LEFT": mapper.StateOrphan, "ACCOUNT#7 RIGHT": mapper.StateDead, "ACCOUNT#7 OTHER": mapper.StateUnknown, "USER#7 HEAD": mapper.StateUnknown,
+	}
+	for _, options := range [][]mapper.ScanOption{nil, {mapper.Segments(5)}, {mapper.Strong(), mapper.Segments(2), mapper.Rate(5000)}} {
+		var r mapper.Receipt
+		got, met := map[string]account{}, map[string]mapper.State{}
+		for e, err := range m.Scan(ctx, append(options, mapper.Receive(&r), mapper.Strays(func(s mapper.Stray) { met[s.Key.String()] = s.State }))...) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, twice := got[e.Value.ID]; twice {
+				t.Errorf("%s twice", e.Value.ID)
+			}
+			got[e.Value.ID] = e.Value
+			if e.Value.ID == "7" && e.Unknown() != 1 {
+				t.Errorf("%d unknown items", e.Unknown())
+			}
+		}
+		for at, state := range met {
+			if strings.HasPrefix(at, "ACCOUNT#marked") && state == mapper.StateDeleting {
+				delete(met, at)
+			}
+		}
+		if diff := cmp.Diff(want, got, accountOptions); diff != "" {
+			t.Errorf("%s", diff)
+		}
+		if diff := cmp.Diff(strays, met); diff != "" {
+			t.Errorf("%s", diff)
+		}
+		if r.Requests() == 0 || r.Mode != mapper.ModeRead || !r.RCU.Contains(r.Consumed.RCU) && enginetest.ReportsMisses(t) {
+			t.Errorf("%v", &r)
+		}
+	}
+	// One is enough, and what it yields can be saved.
+	for e, err := range m.Scan(ctx, mapper.Segments(3)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Value.Right = "changed"
+		must(m.Save(ctx, e))(t)
+		break
+	}
+	for text, options := range map[string][]mapper.ScanOption{"Segments is -1": {mapper.Segments(-1)}, "Rate is -2": {mapper.Rate(-2)}} {
+		for _, err := range m.Scan(ctx, options...) {
+			if err == nil || !strings.Contains(err.Error(), text) {
+				t.Errorf("%v", err)
+			}
+		}
+	}
+	stub := must(mapper.New[account](failingScan{}))(t)
+	n := 0
+	for _, err := range stub.Scan(ctx, mapper.Segments(4)) {
+		if n++; !errors.Is(err, errCalled) {
+			t.Errorf("%v", err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d errors", n)
+	}
+}
+
+// Flat models: entities of one item and of several, that share a partition.
+func TestScanFlat(t *testing.T) {
+	ctx := context.Background()
+	threads := newMapper[models.Thread](t, "ForumName:S", "Subject:S")
+	want := map[string]int{}
+	for i := range 50 {
+		th := models.Thread{Forum: fmt.Sprint("f", i%3), Title: fmt.Sprint("t", i), Views: i}
+		must(threads.Save(ctx, threads.New(th)))(t)
+		want[th.Forum+th.Title] = i
+	}
+	got := map[string]int{}
+	for e, err := range threads.Scan(ctx, mapper.Segments(3)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[e.Value.Forum+e.Value.Title] = e.Value.Views
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
+}
+
+// A rate is kept: what is read, and what reading needs besides.
+func TestScanRate(t *testing.T) {
+	ctx := context.Background()
+	m := newAccounts(t, enginetest.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 3)
+	for i := range 40 { // 4 RCU each
+		must(m.Save(ctx, m.New(account{ID: fmt.Sprint(i), Left: strings.Repeat("x", 31_000)})))(t)
+	}
+	var r mapper.Receipt
+	began := time.Now()
+	for _, err := range m.Scan(ctx, mapper.Segments(2), mapper.Rate(80), mapper.Receive(&r)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The last answers of both segments are not waited for.
+	if took := time.Since(began).Seconds(); took < (r.RCU.Expected-80)/80 {
+		t.Errorf("%v RCU in %v s", r.RCU, took)
+	}
+}
+
+// Of many entities a scan keeps no more than an answer of each segment. ITEMIZE_ENTITIES is how
+// many; few by itself.
+func TestScanMany(t *testing.T) {
+	ctx := context.Background()
+	many := 2000
+	if n, err := strconv.Atoi(os.Getenv("ITEMIZE_ENTITIES")); err == nil {
+		many = n
+	}
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := newAccounts(t, table, &faulty{at: -1}, 3)
+	for i := range many {
+		must(m.Save(ctx, m.New(account{ID: fmt.Sprint(i), Counter: i + 1}), mapper.Independent()))(t)
+		if i%1000 == 0 {
+			newRaw(t, table).put(item{"PK": s(fmt.Sprint("ACCOUNT#orphan", i)), "SK": s("LEFT"), "Left": s("x")})
+		}
+	}
+	var peak uint64
+	seen, orphans := make([]bool, many), 0
+	var r mapper.Receipt
+	began := time.Now()
+	n := 0
+	for e, err := range m.Scan(ctx, mapper.Segments(8), mapper.Rate(5000), mapper.Receive(&r), mapper.Strays(func(x mapper.Stray) {
+		if x.State == mapper.StateOrphan {
+			orphans++
+		}
+	})) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n++; n%5000 == 0 {
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			peak = max(peak, m.HeapAlloc)
+		}
+		i := must(strconv.Atoi(e.Value.ID))(t)
+		if seen[i] || e.Value.Counter != i+1 {
+			t.Fatalf("%+v", e.Value)
+		}
+		seen[i] = true
+	}
+	if slices.Contains(seen, false) || orphans != (many+999)/1000 {
+		t.Errorf("%d of %d, %d orphans", n, many, orphans)
+	}
+	t.Logf("%d entities in %v: %d requests, %v RCU, heap of %d KB", n, time.Since(began), r.Requests(), r.RCU, peak>>10)
+}
