@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/item"
 )
 
 // Operation is a kind of call of a mapper.
@@ -27,11 +28,20 @@ const (
 	OpTransact Operation = "Transact"
 )
 
+// Call is a call of a mapper, or of Transact.
+type Call struct {
+	Operation Operation
+	// Model is the model's name; those of a transaction are joined with ", ".
+	Model string
+	// Tables are the real names of the models' tables.
+	Tables []string
+}
+
 // Observer is told of each call of a mapper: Begin before it, and the function that it
 // returns after it, with the receipt of what was sent, also where err is not nil. The
 // context that it returns is that of the call. Calls come from many goroutines.
 type Observer interface {
-	Begin(ctx context.Context, model string, op Operation) (context.Context, func(r *Receipt, err error))
+	Begin(ctx context.Context, c Call) (context.Context, func(r *Receipt, err error))
 }
 
 // Observe adds an observer: a *Totals, or that of module otel.
@@ -45,19 +55,29 @@ func Observe(o Observer) Option {
 
 // observe begins a call.
 func (g *engine) observe(ctx context.Context, op Operation) (context.Context, func(t *tally, err error)) {
-	return g.observed(ctx, g.model.Label(), op)
-}
-
-func (g *engine) observed(ctx context.Context, label string, op Operation) (context.Context, func(t *tally, err error)) {
 	if len(g.observers) == 0 {
 		return ctx, g.ended
 	}
-	ends := make([]func(*Receipt, error), len(g.observers))
-	for i, o := range g.observers {
-		ctx, ends[i] = o.Begin(ctx, label, op)
+	return observe(ctx, g.observers, Call{op, g.model.Label(), tablesOf(g.model.Tables)}, g.ended)
+}
+
+// tablesOf returns the names of tables.
+func tablesOf(tables []*item.Table) []string {
+	names := make([]string, len(tables))
+	for i, t := range tables {
+		names[i] = t.Name
+	}
+	return names
+}
+
+// observe begins a call. ended is called first at its end.
+func observe(ctx context.Context, observers []Observer, c Call, ended func(*tally, error)) (context.Context, func(t *tally, err error)) {
+	ends := make([]func(*Receipt, error), len(observers))
+	for i, o := range observers {
+		ctx, ends[i] = o.Begin(ctx, c)
 	}
 	return ctx, func(t *tally, err error) {
-		g.ended(t, err)
+		ended(t, err)
 		for _, end := range slices.Backward(ends) {
 			end(t.receipt(), err)
 		}
@@ -98,8 +118,8 @@ type Total struct {
 }
 
 // Begin begins to watch a call. For the mapper.
-func (t *Totals) Begin(ctx context.Context, model string, op Operation) (context.Context, func(*Receipt, error)) {
-	return ctx, func(r *Receipt, err error) { t.add(model, op, r, err) }
+func (t *Totals) Begin(ctx context.Context, c Call) (context.Context, func(*Receipt, error)) {
+	return ctx, func(r *Receipt, err error) { t.add(c.Model, c.Operation, r, err) }
 }
 
 func (t *Totals) row(k totalKey) *Total {

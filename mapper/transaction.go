@@ -97,18 +97,22 @@ func same(a, b any) bool {
 
 // observe begins a call for each observer of the mappers, once.
 func (x *transaction) observe(ctx context.Context) (context.Context, func(t *tally, err error)) {
-	var labels []string
+	var labels, tables []string
 	var observers []Observer
 	for _, g := range x.models() {
 		labels = append(labels, g.model.Label())
+		for _, name := range tablesOf(g.model.Tables) {
+			if !slices.Contains(tables, name) {
+				tables = append(tables, name)
+			}
+		}
 		for _, o := range g.observers {
 			if !slices.ContainsFunc(observers, func(p Observer) bool { return same(o, p) }) {
 				observers = append(observers, o)
 			}
 		}
 	}
-	begin := engine{observers: observers, ended: x.ended}
-	return begin.observed(ctx, strings.Join(labels, ", "), OpTransact)
+	return observe(ctx, observers, Call{OpTransact, strings.Join(labels, ", "), tables}, x.ended)
 }
 
 // models returns the engines of the members, each once.

@@ -6,8 +6,10 @@
 //	users, err := mapper.New[User](client, mapper.Observe(observer))
 //
 // Spans are named by the operation and the model ("Save store.User"). Spans and metrics
-// have the attributes db.system.name ("aws.dynamodb") and db.operation.name, as the
-// semantic conventions have them, and itemize.model.
+// have the attributes db.system.name ("aws.dynamodb"), db.operation.name and, of a single table,
+// db.collection.name, as the semantic conventions have them, and itemize.model; spans also
+// aws.dynamodb.table_names. A span whose call failed has the error's type as error.type. What is
+// not found is an answer, and no error of a span or of itemize.errors.
 //
 // The metrics are counters: itemize.calls, itemize.errors and itemize.requests; in capacity
 // units, what was predicted: itemize.wcu.least, itemize.wcu.expected and itemize.wcu.most,
@@ -21,6 +23,7 @@ package otel
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -68,7 +71,7 @@ func New(t trace.TracerProvider, m metric.MeterProvider) (mapper.Observer, error
 		return c
 	}
 	o.calls = count("itemize.calls", "Calls of mappers")
-	o.errs = count("itemize.errors", "Calls that ended in an error")
+	o.errs = count("itemize.errors", "Calls that ended in an error, but those that found nothing")
 	o.requests = count("itemize.requests", "Requests to DynamoDB")
 	of := func(name, about string) predicted {
 		return predicted{
@@ -88,12 +91,16 @@ func New(t trace.TracerProvider, m metric.MeterProvider) (mapper.Observer, error
 }
 
 // Begin starts a span.
-func (o *observer) Begin(ctx context.Context, model string, op mapper.Operation) (context.Context, func(*mapper.Receipt, error)) {
+func (o *observer) Begin(ctx context.Context, c mapper.Call) (context.Context, func(*mapper.Receipt, error)) {
 	attributes := []attribute.KeyValue{
-		attribute.String("db.system.name", "aws.dynamodb"), attribute.String("db.operation.name", string(op)), attribute.String("itemize.model", model),
+		attribute.String("db.system.name", "aws.dynamodb"), attribute.String("db.operation.name", string(c.Operation)), attribute.String("itemize.model", c.Model),
+	}
+	if len(c.Tables) == 1 {
+		attributes = append(attributes, attribute.String("db.collection.name", c.Tables[0]))
 	}
 	start := time.Now()
-	ctx, span := o.tracer.Start(ctx, string(op)+" "+model, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attributes...))
+	ctx, span := o.tracer.Start(ctx, string(c.Operation)+" "+c.Model, trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(attributes...), trace.WithAttributes(attribute.StringSlice("aws.dynamodb.table_names", c.Tables)))
 	return ctx, func(r *mapper.Receipt, err error) {
 		with := metric.WithAttributes(attributes...)
 		o.calls.Add(ctx, 1, with)
@@ -111,11 +118,37 @@ func (o *observer) Begin(ctx context.Context, model string, op mapper.Operation)
 			attribute.Int("itemize.requests", r.Requests()), attribute.Int("itemize.items", len(r.Items)),
 			attribute.Float64("itemize.wcu.consumed", r.Consumed.WCU), attribute.Float64("itemize.rcu.consumed", r.Consumed.RCU),
 		)
-		if err != nil {
+		if err != nil && !errors.Is(err, mapper.ErrNotFound) {
 			o.errs.Add(ctx, 1, with)
+			span.SetAttributes(attribute.String("error.type", typeOf(err)))
 			span.RecordError(err)
 			span.SetStatus(codes.Error, err.Error())
 		}
 		span.End()
 	}
+}
+
+// typeOf names the error of a call as error.type has it: few values, of mapper's own errors first.
+func typeOf(err error) string {
+	var conflict *mapper.ConflictError
+	var unknown *mapper.OutcomeUnknownError
+	var partial *mapper.PartialError
+	var value *mapper.ValueError
+	switch {
+	case errors.As(err, &partial):
+		return "mapper.PartialError"
+	case errors.As(err, &unknown):
+		return "mapper.OutcomeUnknownError"
+	case errors.Is(err, mapper.ErrExists):
+		return "mapper.ErrExists"
+	case errors.As(err, &conflict):
+		return "mapper.ConflictError"
+	case errors.As(err, &value):
+		return "mapper.ValueError"
+	case errors.Is(err, context.Canceled):
+		return "context.Canceled"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "context.DeadlineExceeded"
+	}
+	return fmt.Sprintf("%T", err)
 }

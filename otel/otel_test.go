@@ -2,9 +2,12 @@ package otel_test
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/trace"
@@ -47,9 +50,20 @@ func TestExport(t *testing.T) {
 	if _, err := models.ThreadByForumSubject("f", "s").Patch(models.ThreadFields.Views.Increment(1)).Exec(ctx, threads); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := threads.Save(ctx, threads.New(models.Thread{Forum: "f", Subject: "s"})); !errors.Is(err, mapper.ErrExists) {
+		t.Fatal(err)
+	}
 	ended := spans.Ended()
-	if len(ended) != 3 || ended[0].Name() != "Save models.Thread" || ended[1].Status().Description == "" {
+	if len(ended) != 4 || ended[0].Name() != "Save models.Thread" || ended[1].Status().Code != codes.Unset || ended[3].Status().Code != codes.Error {
 		t.Errorf("%v", ended)
+	}
+	for _, want := range []attribute.KeyValue{attribute.String("db.collection.name", "threads"), attribute.StringSlice("aws.dynamodb.table_names", []string{"threads"})} {
+		if !slices.Contains(ended[0].Attributes(), want) {
+			t.Errorf("no %v in %v", want, ended[0].Attributes())
+		}
+	}
+	if want := attribute.String("error.type", "mapper.ErrExists"); !slices.Contains(ended[3].Attributes(), want) {
+		t.Errorf("%v", ended[3].Attributes())
 	}
 	var data metricdata.ResourceMetrics
 	if err := reader.Collect(ctx, &data); err != nil {
@@ -65,7 +79,7 @@ func TestExport(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]float64{
-		"Save itemize.wcu.least": 1, "Save itemize.wcu.expected": 1, "Save itemize.wcu.most": 1, "Save itemize.wcu.consumed": 1,
+		"Save itemize.wcu.least": 2, "Save itemize.wcu.expected": 2, "Save itemize.wcu.most": 2, "Save itemize.wcu.refused": 1, "Save itemize.wcu.consumed": 1,
 		"Load itemize.rcu.least": 0.5, "Load itemize.rcu.expected": 0.5, "Load itemize.rcu.most": 0.5, "Patch itemize.wcu.least": 1,
 		"Patch itemize.wcu.expected": 1, "Patch itemize.wcu.most": 400, "Patch itemize.wcu.consumed": 1, "Patch itemize.wcu.refused": 0,
 	} {
