@@ -241,17 +241,22 @@ func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 // that the save could overwrite what it has not seen.
 type NotLoadedError struct {
 	Model string
+	// Field is the field that was changed; several of one item are joined with ", ".
 	Field string
 	// Key is the item outside of the selection.
 	Key Key
 
-	needs string // what else has to be loaded
+	needs   string // what else has to be loaded
+	element bool
 }
 
 // Error names the field and the item.
 func (e *NotLoadedError) Error() string {
 	if e.needs != "" {
 		return fmt.Sprintf("%s.%s: its change cannot be saved without %s which was not loaded: load the entity by its key", e.Model, e.Field, e.needs)
+	}
+	if e.element {
+		return fmt.Sprintf("%s.%s: the element %s was not loaded, so that its change cannot be saved: load a selection that includes it, or write it unread with a patch: Add, Put, or Patch of its node", e.Model, e.Field, e.Key)
 	}
 	return fmt.Sprintf("%s.%s: its item %s was not loaded, so that its change cannot be saved: load a selection that includes it", e.Model, e.Field, e.Key)
 }

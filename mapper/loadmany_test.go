@@ -100,7 +100,7 @@ func TestLoadMany(t *testing.T) {
 	stub := must(mapper.New[account](failingClient{}))(t)
 	for text, sels := range map[string][]query.Selection[account]{
 		"LoadMany got nil in place of selection 2": {stub.Key("1"), nil},
-		"the key selects": {stub.Key()},
+		"the key selects":                          {stub.Key()},
 	} {
 		if _, err := stub.LoadMany(ctx, sels); err == nil || errors.Is(err, errCalled) {
 			t.Errorf("%s: %v", text, err)

@@ -72,7 +72,7 @@ func (g *engine) public(err error) error {
 }
 
 func (g *engine) notLoaded(e *change.NotLoaded) error {
-	out := &NotLoadedError{Model: g.model.Label(), Field: e.Field, needs: e.Needs}
+	out := &NotLoadedError{Model: g.model.Label(), Field: e.Field, needs: e.Needs, element: e.Element}
 	if e.At.Table != nil {
 		out.Key = keyOf(e.At)
 	}

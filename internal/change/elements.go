@@ -78,7 +78,7 @@ func (x *elementDiff) element(rec model.Record) {
 	case r != nil && r.Place == at:
 		x.update(rec, r, x.m.Codec.Elements(x.it.Index).At(x.s.Old, r.Pos))
 	case !x.s.Covers(x.it, sk):
-		x.fail(&NotLoaded{Field: x.it.Name, At: at})
+		x.fail(&NotLoaded{Field: x.it.Name, At: at, Element: true})
 	case r != nil: // the same sort key, in the partition that it moves away from
 		x.put(rec, at, r)
 	default:

@@ -17,6 +17,8 @@ type NotLoaded struct {
 	// them is set.
 	At    item.Place
 	Needs string
+	// Element reports that it is an element.
+	Element bool
 }
 
 func (e *NotLoaded) Error() string { return fmt.Sprintf("%s was changed and not loaded", e.Field) }

@@ -1,6 +1,9 @@
 package change
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/item"
@@ -26,7 +29,7 @@ func (d *differ) singleton(it *schema.Item) {
 	}
 	if !d.s.Covers(it, sk) {
 		if d.differs(it, nil) || d.expiryChanged {
-			d.fail(&NotLoaded{Field: it.Name, At: at})
+			d.fail(&NotLoaded{Field: d.changed(it), At: at})
 		}
 		return
 	}
@@ -48,6 +51,24 @@ func (d *differ) singleton(it *schema.Item) {
 	default:
 		d.delete(it, r)
 	}
+}
+
+// changed names the fields of a singleton that are not as they were, which was not loaded.
+func (d *differ) changed(it *schema.Item) string {
+	var names []string
+	sets, removes, _ := d.compare(model.Record{Item: it, Value: d.v}, nil, d.s.Old)
+	for _, a := range slices.Concat(sets, removes) {
+		if a.Index < 0 {
+			continue // the expiry
+		}
+		if name := it.Attributes[a.Index].Value.Name; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return it.Name
+	}
+	return strings.Join(names, ", ")
 }
 
 // stored returns a singleton's stored item at a place, and those of places that the entity
