@@ -73,7 +73,7 @@ var (
 		"All", "Slice", "Page", "After", "Count", "Input", "Plan", "Limit", "Refs", "Reverse", "Filter", "Project",
 		"Between", "Since", "Before", "Year", "Month", "Day", "Hour", "Week", "Query",
 	}
-	nodeMethods = []string{"Patch", "Delete", "Add", "Node", "Elements"}
+	nodeMethods = []string{"Patch", "Delete", "Add", "Put", "Map", "Node", "Elements"}
 )
 
 // nodes writes a model's nodes.
@@ -352,9 +352,9 @@ func (n *nodeWriter) adder(name string, at code, it *schema.Item) *nodeMethod {
 // added is the node of all elements of an item, which adds some.
 func (n *nodeWriter) added(it *schema.Item) result {
 	if it.Map() {
-		return n.itemResult("EntriesNode", "Add; "+queryCalls, it, goType(it.Field.Type.Key), goType(it.Elem))
+		return n.itemResult("EntriesNode", "Add, Put; Map, "+queryCalls, it, goType(it.Field.Type.Key), goType(it.Elem))
 	}
-	return n.itemResult("ElementsNode", "Add; "+queryCalls, it, goType(it.Elem))
+	return n.itemResult("ElementsNode", "Add, Put; "+queryCalls, it, goType(it.Elem))
 }
 
 // itemName returns the name of an item's method: what name= says, its field, or of an

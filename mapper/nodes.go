@@ -1,6 +1,7 @@
 package mapper
 
 import (
+	"context"
 	"reflect"
 
 	"github.com/itemize/itemize/field"
@@ -75,6 +76,18 @@ type EntriesNode[T any, K comparable, E any] struct {
 // NewEntriesNode returns the node of a map. For generated code.
 func NewEntriesNode[T any, K comparable, E any](n query.Node[T], item int) EntriesNode[T, K, E] {
 	return EntriesNode[T, K, E]{query.NewElements[T, E](n), n, item}
+}
+
+// Map reads the map: its entries by their keys.
+func (n EntriesNode[T, K, E]) Map(ctx context.Context, src query.Source[T], options ...ReadOption) (map[K]E, error) {
+	all := map[K]E{}
+	for ref, err := range n.Refs(ctx, src, options...) {
+		if err != nil {
+			return nil, err
+		}
+		all[ref.Placeholders["key"].(K)] = ref.Value
+	}
+	return all, nil
 }
 
 // Add adds an entry, which must not be there.

@@ -174,6 +174,11 @@ type Ref[E any] struct {
 	Field string
 	// Table, Partition and Sort are its keys, as text.
 	Table, Partition, Sort string
+	// Placeholders are the values in its keys, of their fields' types and never as the keys hold
+	// them: by the names of the element's fields, "key" for a map's key, "." for an element that is
+	// no struct, and the model's key fields with a "^" before; of an entity of a flat model by the
+	// names of its fields.
+	Placeholders map[string]any
 }
 
 // Refs is All with each element's field and keys.
@@ -185,7 +190,12 @@ func (q Query[T, E]) Refs(ctx context.Context, src Source[T], options ...ReadOpt
 				return
 			}
 			at := hit.At
-			if !yield(Ref[E]{*hit.Value.(*E), hit.Field(), at.Table.Name, at.PK.Plain(), at.Sort()}, nil) {
+			ref := Ref[E]{Value: *hit.Value.(*E), Field: hit.Field(), Table: at.Table.Name, Partition: at.PK.Plain(), Sort: at.Sort()}
+			if ref.Placeholders, err = hit.Placeholders(); err != nil {
+				yield(Ref[E]{}, err)
+				return
+			}
+			if !yield(ref, nil) {
 				return
 			}
 		}

@@ -45,7 +45,7 @@ func (n OrderKey) Prices() OrderKeyPrices {
 
 // OrderKeyLines goes on with {Line:03}.
 //
-// Calls: Line; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: Line; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type OrderKeyLines struct {
 	at query.Node[Order]
 	orderLineItems
@@ -63,7 +63,7 @@ func (n OrderKeyLines) Line(line int) mapper.ElementNode[Order, Line] {
 
 // OrderKeyPrices goes on with {Line:03}.
 //
-// Calls: Line; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: Line; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type OrderKeyPrices struct {
 	at query.Node[Order]
 	orderPriceItems

@@ -76,7 +76,7 @@ func (n PlayerKey) Results() PlayerKeyResults {
 
 // PlayerKeyMatches goes on with {Start}.
 //
-// Calls: Start; Year, Month, Day, Hour, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input;
+// Calls: Start; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input;
 // Filter, Project, Limit, Reverse, After.
 type PlayerKeyMatches struct {
 	at query.Node[Player]
@@ -115,7 +115,7 @@ func (n PlayerKeyMatchesStart) ID(id string) mapper.ElementNode[Player, Match] {
 
 // PlayerKeyFriends goes on with {key}.
 //
-// Calls: Key; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: Key; Add, Put; Map, All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type PlayerKeyFriends struct {
 	at query.Node[Player]
 	playerFriendItems
@@ -135,7 +135,7 @@ func (n PlayerKeyFriends) Key(key string) mapper.ElementNode[Player, Friend] {
 
 // PlayerKeyTitles goes on with {.}.
 //
-// Calls: Value; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: Value; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type PlayerKeyTitles struct {
 	at query.Node[Player]
 	playerStringItems
@@ -155,7 +155,7 @@ func (n PlayerKeyTitles) Value(value string) mapper.ElementNode[Player, string] 
 
 // PlayerKeyResults goes on with {key:sortable}.
 //
-// Calls: Key; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: Key; Add, Put; Map, All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type PlayerKeyResults struct {
 	at query.Node[Player]
 	playerResultItems

@@ -76,3 +76,12 @@ func (f argument) convert(arg any) (any, error) {
 	field.Set(v.Convert(typ))
 	return to.Interface(), nil
 }
+
+// FromKey returns the value of a placeholder, of its field's type, from that of a key.
+func FromKey(k *schema.Key, source int, value key.Value) (any, error) {
+	t := k.Sources[source].Value.Type
+	f := form.Reflected(t)
+	p := reflect.New(f.Type)
+	err := f.SetKeyValue(p.Interface(), value, schema.KeyText(t, k.Format(source).Value))
+	return p.Elem().Interface(), err
+}

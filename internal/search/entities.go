@@ -107,7 +107,7 @@ func (r *entityReader) emit(ctx context.Context, over func(*group) bool) (more b
 			continue
 		}
 		r.found++
-		if !r.yield(Hit{Value: v, At: g.at, next: r.behind(g)}) || r.found == r.r.Limit {
+		if !r.yield(Hit{Value: v, At: g.at, next: r.behind(g), m: r.Model, identity: g.identity}) || r.found == r.r.Limit {
 			return false, nil
 		}
 	}

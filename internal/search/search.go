@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/condition"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
@@ -47,6 +48,50 @@ type Hit struct {
 	At    item.Place
 	// next is where the search goes on behind it.
 	next Position
+
+	m *model.Model
+	// identity is its entity's, values those of the placeholders in the element's key.
+	identity, values []key.Value
+}
+
+// Placeholders returns the values of the placeholders in the hit's keys, of their fields' types: of
+// an entity by their fields' names; of an element by theirs, "key" for a map's key and "." for a
+// scalar element, and those of its owner with a "^" before.
+func (h *Hit) Placeholders() (map[string]any, error) {
+	all := map[string]any{}
+	owner := "^"
+	if h.Item == nil {
+		owner = ""
+	}
+	for i, v := range h.identity {
+		k, source := h.m.Schema.KeyOf(i)
+		typed, err := codec.FromKey(k, source, v)
+		if err != nil {
+			return nil, h.m.FieldErrorf(h.m.Schema.KeyFields[i].Name, "%w", err)
+		}
+		all[owner+h.m.Schema.KeyFields[i].Name] = typed
+	}
+	if h.Item == nil || h.Item.Key == nil {
+		return all, nil
+	}
+	for i, src := range h.Item.Key.Sources {
+		if src.From == schema.FromModel {
+			continue
+		}
+		typed, err := codec.FromKey(h.Item.Key, i, h.values[i])
+		if err != nil {
+			return nil, h.m.FieldErrorf(h.Item.Name, "item %s: %w", h.At, err)
+		}
+		switch src.From {
+		case schema.FromMapKey:
+			all["key"] = typed
+		case schema.FromSelf:
+			all["."] = typed
+		default:
+			all[src.Value.Name] = typed
+		}
+	}
+	return all, nil
 }
 
 // Field returns the model's field that the hit lies in, "" for an entity.

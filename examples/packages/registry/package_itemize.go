@@ -58,7 +58,7 @@ func (n PackageKey) FILES() mapper.ItemNode[Package, Package] {
 
 // PackageKeyTags goes on with {key}.
 //
-// Calls: Key; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: Key; Add, Put; Map, All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type PackageKeyTags struct {
 	at query.Node[Package]
 	packageStringItems
@@ -78,8 +78,8 @@ func (n PackageKeyTags) Key(key string) mapper.ElementNode[Package, string] {
 
 // PackageKeyReleases goes on with {At}.
 //
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After.
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input;
+// Filter, Project, Limit, Reverse, After.
 type PackageKeyReleases struct {
 	at query.Node[Package]
 	packageReleaseItems

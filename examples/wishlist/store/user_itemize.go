@@ -96,7 +96,7 @@ func (n UserKeyU) Address() query.Node[User] { return mapperimpl.Prefix(n.userPa
 
 // UserKeyPublic goes on with {AddedAt}.
 //
-// Calls: AddedAt; Year, Month, Day, Hour, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input;
+// Calls: AddedAt; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input;
 // Filter, Project, Limit, Reverse, After.
 type UserKeyPublic struct {
 	at query.Node[User]
@@ -118,7 +118,7 @@ func (n UserKeyPublic) AddedAt(addedAt time.Time) mapper.ElementNode[User, Wish]
 
 // UserKeyPrivate goes on with {AddedAt}.
 //
-// Calls: AddedAt; Year, Month, Day, Hour, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input;
+// Calls: AddedAt; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input;
 // Filter, Project, Limit, Reverse, After.
 type UserKeyPrivate struct {
 	at query.Node[User]
@@ -185,7 +185,7 @@ func (n ProfileKey) Values() ProfileKeyValues {
 
 // ProfileKeyValues goes on with {key}.
 //
-// Calls: Key; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: Key; Add, Put; Map, All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type ProfileKeyValues struct {
 	at query.Node[Profile]
 	profileStringItems

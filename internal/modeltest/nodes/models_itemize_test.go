@@ -76,8 +76,8 @@ func (n LogKey) Extra() mapper.ItemNode[Log, Extra] {
 
 // LogKeyNanos goes on with {At}.
 //
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After.
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input;
+// Filter, Project, Limit, Reverse, After.
 type LogKeyNanos struct {
 	at query.Node[Log]
 	logEventItems
@@ -98,8 +98,8 @@ func (n LogKeyNanos) At(atValue time.Time) mapper.ElementNode[Log, Event] {
 
 // LogKeyMillis goes on with {At:millis}.
 //
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After.
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input;
+// Filter, Project, Limit, Reverse, After.
 type LogKeyMillis struct {
 	at query.Node[Log]
 	logEventItems
@@ -137,8 +137,8 @@ func (n LogKeyMillisAt) K(k string) mapper.ElementNode[Log, Event] {
 
 // LogKeySeconds goes on with {At:seconds}.
 //
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After.
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input;
+// Filter, Project, Limit, Reverse, After.
 type LogKeySeconds struct {
 	at query.Node[Log]
 	logEventItems
@@ -176,8 +176,8 @@ func (n LogKeySecondsAt) K(k string) mapper.ElementNode[Log, Event] {
 
 // LogKeyUnix goes on with {At:unix}.
 //
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After.
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input;
+// Filter, Project, Limit, Reverse, After.
 type LogKeyUnix struct {
 	at query.Node[Log]
 	logEventItems
@@ -215,7 +215,7 @@ func (n LogKeyUnixAt) K(k string) mapper.ElementNode[Log, Event] {
 
 // LogKeyDates goes on with {At:date}.
 //
-// Calls: At; Year, Month, Day, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter,
+// Calls: At; Year, Month, Day, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter,
 // Project, Limit, Reverse, After.
 type LogKeyDates struct {
 	at query.Node[Log]
@@ -254,8 +254,8 @@ func (n LogKeyDatesAt) K(k string) mapper.ElementNode[Log, Event] {
 
 // LogKeyMonths goes on with {At:month}.
 //
-// Calls: At; Year, Month, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
-// Limit, Reverse, After.
+// Calls: At; Year, Month, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter,
+// Project, Limit, Reverse, After.
 type LogKeyMonths struct {
 	at query.Node[Log]
 	logEventItems
@@ -293,7 +293,7 @@ func (n LogKeyMonthsAt) K(k string) mapper.ElementNode[Log, Event] {
 
 // LogKeyWeeks goes on with {At:week}.
 //
-// Calls: At; Year, Week, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
+// Calls: At; Year, Week, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
 // Limit, Reverse, After.
 type LogKeyWeeks struct {
 	at query.Node[Log]
@@ -332,8 +332,8 @@ func (n LogKeyWeeksAt) K(k string) mapper.ElementNode[Log, Event] {
 
 // LogKeyYears goes on with {At:year}.
 //
-// Calls: At; Year, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// Calls: At; Year, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
+// Limit, Reverse, After.
 type LogKeyYears struct {
 	at query.Node[Log]
 	logEventItems
@@ -371,7 +371,7 @@ func (n LogKeyYearsAt) K(k string) mapper.ElementNode[Log, Event] {
 
 // LogKeyAddress goes on with {K}.
 //
-// Calls: K; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: K; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type LogKeyAddress struct {
 	at query.Node[Log]
 	logEventItems
@@ -389,7 +389,7 @@ func (n LogKeyAddress) K(k string) mapper.ElementNode[Log, Event] {
 
 // LogKeyBook goes on with {K}.
 //
-// Calls: K; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: K; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type LogKeyBook struct {
 	at query.Node[Log]
 	logEventItems
@@ -407,7 +407,7 @@ func (n LogKeyBook) K(k string) mapper.ElementNode[Log, Event] {
 
 // LogKeyLists goes on with {List}.
 //
-// Calls: List; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: List; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type LogKeyLists struct {
 	at query.Node[Log]
 	logListEventItems
@@ -550,7 +550,7 @@ func (n TicketKey) Notes() TicketKeyNotes {
 
 // TicketKeyNotes goes on with {Line:02}.
 //
-// Calls: Line; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: Line; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type TicketKeyNotes struct {
 	at query.Node[Ticket]
 	ticketNoteItems
@@ -650,7 +650,7 @@ func (n ShelfKey) Notes() mapper.ItemNode[Shelf, Extra] {
 
 // ShelfKeyBooks goes on with {At:date}.
 //
-// Calls: At; Year, Month, Day, Between, Since, Before; Add; All, Refs, Slice, Page, Count, Plan, Input; Filter,
+// Calls: At; Year, Month, Day, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter,
 // Project, Limit, Reverse, After.
 type ShelfKeyBooks struct {
 	at query.Node[Shelf]
