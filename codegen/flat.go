@@ -9,12 +9,8 @@ import (
 )
 
 // flatQuery writes the function that returns a query over the entities of a partition of
-// a flat model. One whose entities lie in several tables has none: one query cannot read
-// them.
+// a flat model.
 func (n *nodeWriter) flatQuery(params, args []any, names []string) {
-	if len(n.e.Tables) > 1 {
-		return
-	}
 	pk := 0
 	for _, s := range n.e.PK.Sources {
 		pk = max(pk, s.KeyField+1)
@@ -58,7 +54,7 @@ func (n *nodeWriter) flatLevel(name string, l level) result {
 		typ:   of(queryOf("Query"), args),
 		make:  func(at code) code { return call(of(queryOf("NewQuery"), args), at) },
 		fn:    of(queryOf("NewQuery"), args),
-		calls: queryCalls,
+		calls: queryCalls + headsCalls,
 	}
 	if l.next < 0 {
 		return q
@@ -71,7 +67,7 @@ func (n *nodeWriter) flatLevel(name string, l level) result {
 	}
 	n.global(name, "type")
 	t := n.declare(name, fmt.Sprintf("%s is a query that goes on with %s.", name, src.Text))
-	t.brought = []string{queryCalls}
+	t.brought = []string{queryCalls + headsCalls}
 	t.fields = []code{{"at ", n.node()}, q.typ}
 	if unit != "" {
 		t.fields = append(t.fields, code{n.embed("Entities"+unit, of(queryOf(unit), q.typ))})

@@ -56,6 +56,7 @@ type nodeMethod struct {
 // The calls that the library's nodes have.
 const (
 	queryCalls  = "All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After"
+	headsCalls  = ", Heads"
 	itemCalls   = "Patch, Delete"
 	entityCalls = "Patch"
 )
@@ -71,7 +72,7 @@ var rangeCalls = map[string]string{
 var (
 	queryMethods = []string{
 		"All", "Slice", "Page", "After", "Count", "Input", "Plan", "Limit", "Refs", "Reverse", "Filter", "Project",
-		"Between", "Since", "Before", "Year", "Month", "Day", "Hour", "Week", "Query",
+		"Heads", "Between", "Since", "Before", "Year", "Month", "Day", "Hour", "Week", "Query",
 	}
 	nodeMethods = []string{"Patch", "Delete", "Add", "Put", "Map", "Node", "Elements"}
 )

@@ -73,7 +73,7 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option)
 	protocol := &staging.Protocol{Reader: reader, Sender: sender, Now: m.Time, Describe: m.ImageIn}
 	g := &engine{
 		model: m, reader: reader, sender: sender, protocol: protocol, observers: s.observers, typical: typical,
-		search: &search.Engine{Model: m, Source: reader, Protocol: protocol, CursorKey: cursorKey},
+		search: &search.Engine{Model: m, Source: reader, Reader: reader, Protocol: protocol, CursorKey: cursorKey},
 	}
 	g.ended = func(t *tally, _ error) {
 		g.typical.wrote(t.Items)

@@ -72,7 +72,7 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, stron
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	found, err := g.search.FindMany(ctx, g.reader, once, read.Options{Strong: strong}, &t.Tally)
+	found, err := g.search.FindMany(ctx, once, read.Options{Strong: strong}, &t.Tally)
 	if err != nil {
 		return g.public(err)
 	}

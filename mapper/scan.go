@@ -104,7 +104,7 @@ func (g *engine) scan(ctx context.Context, s *scanSettings, t *tally, give func(
 	case s.rate < 0:
 		return g.model.Errorf("Rate is %v RCU a second: give it a number above 0, or leave it out", s.rate)
 	}
-	o := search.ScanOptions{Reader: g.reader, Strong: s.Strong, Segments: max(s.segments, 1), Pace: read.NewPace(s.rate)}
+	o := search.ScanOptions{Strong: s.Strong, Segments: max(s.segments, 1), Pace: read.NewPace(s.rate)}
 	if s.strays != nil {
 		o.Stray = func(x search.Stray) { s.strays(g.strayOf(x)) }
 	}

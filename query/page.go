@@ -29,6 +29,11 @@ type Page[E any] struct {
 // answer of DynamoDB (up to 1 MB). A page of a filtered query may be empty and have a
 // Next. The error is ErrCursor where After got a cursor that is not this query's.
 func (q Query[T, E]) Page(ctx context.Context, src Source[T], options ...ReadOption) (*Page[E], error) {
+	return pageOf(ctx, q, src, options, func(h search.Hit) (E, error) { return *h.Value.(*E), nil })
+}
+
+// pageOf returns a page of what is made of the hits.
+func pageOf[T, E, R any](ctx context.Context, q Query[T, E], src Source[T], options []ReadOption, of func(search.Hit) (R, error)) (*Page[R], error) {
 	x, err := q.on(src, options)
 	if err != nil {
 		return nil, err
@@ -38,9 +43,13 @@ func (q Query[T, E]) Page(ctx context.Context, src Source[T], options ...ReadOpt
 	if err != nil {
 		return nil, err
 	}
-	p := &Page[E]{Next: Cursor(next), RCU: x.usage.Consumed}
+	p := &Page[R]{Next: Cursor(next), RCU: x.usage.Consumed}
 	for _, h := range hits {
-		p.Items = append(p.Items, *h.Value.(*E))
+		r, err := of(h)
+		if err != nil {
+			return nil, err
+		}
+		p.Items = append(p.Items, r)
 	}
 	return p, nil
 }

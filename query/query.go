@@ -29,6 +29,17 @@ type Query[T, E any] struct {
 	filter     []condition.Condition
 	projection []search.Projected
 	err        error
+	// heads asks for the roots alone; elem is the type of what the query is over then.
+	heads bool
+	elem  reflect.Type
+}
+
+// elemType is the type of what the query is over.
+func (q Query[T, E]) elemType() reflect.Type {
+	if q.elem != nil {
+		return q.elem
+	}
+	return reflect.TypeFor[E]()
 }
 
 // Of returns the query over the elements of type E in a selection: of the slice
@@ -111,7 +122,7 @@ func (q Query[T, E]) on(src Source[T], options []ReadOption) (*run, error) {
 		return nil, errNothing
 	}
 	x.request = search.Request{
-		Selection: q.spec, Elem: reflect.TypeFor[E](), Strong: x.settings.Strong, Reverse: q.reverse, Limit: q.limit,
+		Selection: q.spec, Elem: q.elemType(), Heads: q.heads, Strong: x.settings.Strong, Reverse: q.reverse, Limit: q.limit,
 		Filter: q.filter, Projection: q.projection, After: string(q.after),
 	}
 	return &x, nil
@@ -189,13 +200,8 @@ func (q Query[T, E]) Refs(ctx context.Context, src Source[T], options ...ReadOpt
 				yield(Ref[E]{}, err)
 				return
 			}
-			at := hit.At
-			ref := Ref[E]{Value: *hit.Value.(*E), Field: hit.Field(), Table: at.Table.Name, Partition: at.PK.Plain(), Sort: at.Sort()}
-			if ref.Placeholders, err = hit.Placeholders(); err != nil {
-				yield(Ref[E]{}, err)
-				return
-			}
-			if !yield(ref, nil) {
+			ref, err := refOf[E](hit)
+			if !yield(ref, err) || err != nil {
 				return
 			}
 		}

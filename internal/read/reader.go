@@ -118,6 +118,9 @@ func (r *Reader) get(ctx context.Context, p selection.Part, o Options, u *Usage)
 func (r *Reader) query(ctx context.Context, p selection.Part, o Options, u *Usage, yield func(Page, error) bool) {
 	in := r.Input(p, o)
 	for {
+		if o.Want != nil {
+			in.Limit = limitOf(o.Want())
+		}
 		out, err := r.Client.Query(ctx, in)
 		u.Requests++
 		if err != nil {
@@ -142,6 +145,14 @@ func (r *Reader) query(ctx context.Context, p selection.Part, o Options, u *Usag
 		}
 		in.ExclusiveStartKey = out.LastEvaluatedKey
 	}
+}
+
+// limitOf returns the bound of an answer as requests take it, nil for none.
+func limitOf(n int) *int32 {
+	if n <= 0 {
+		return nil
+	}
+	return aws.Int32(int32(min(n, math.MaxInt32)))
 }
 
 // Input returns the request that reads a range.
@@ -175,9 +186,7 @@ func (r *Reader) Input(p selection.Part, o Options) *dynamodb.QueryInput {
 	case selection.Between:
 		condition("#sk BETWEEN :sk0 AND :sk1", p.Range.Low, p.Range.High)
 	}
-	if o.Limit > 0 {
-		in.Limit = aws.Int32(int32(min(o.Limit, math.MaxInt32)))
-	}
+	in.Limit = limitOf(o.Limit)
 	if o.Start != nil {
 		in.ExclusiveStartKey = r.place(p, *o.Start).Key()
 	}

@@ -27,8 +27,9 @@ type Options struct {
 	Strong bool
 	// Reverse asks for descending sort keys.
 	Reverse bool
-	// Limit bounds the items of an answer, 0 for no bound.
+	// Limit bounds the items of an answer, 0 for no bound; Want, if set, tells the bound before each.
 	Limit int
+	Want  func() int
 	// Start is the sort key after which a single range is read, nil for its beginning.
 	Start *key.Scalar
 	// Expr filters and projects; nil for neither. All is read by queries then.

@@ -252,8 +252,7 @@ func (b *builder) isExpiry(it *Item, a *Attribute) bool {
 }
 
 // flat finds out whether singletons' sort keys name fields that the partition
-// key does not give, and checks that an entity of such a model is what lies
-// under one prefix.
+// key does not give, and checks that each item of such a model names its entity.
 func (b *builder) flat() {
 	for _, it := range b.singletons() {
 		if it.Key == nil {
@@ -266,24 +265,18 @@ func (b *builder) flat() {
 			}
 		}
 	}
-	if !b.e.Flat {
-		return
+	if b.e.Flat {
+		b.orderKeyFields()
 	}
-	b.orderKeyFields()
-	for _, t := range b.e.Tables {
-		var lead *Item
-		for _, it := range b.e.Items {
-			if it.Table != t {
-				continue
-			}
-			if it.Key == nil {
-				b.fault(b.at(it), "give the table a sort key with the same placeholders", "the item in the table %s would be shared by all entities of a partition", t.Name)
-				continue
-			}
-			if lead == nil {
-				lead = it
-			}
-			b.underPrefix(it, lead)
+	for _, it := range b.e.Items {
+		b.e.Apart = b.e.Apart || it.Table != b.e.Root.Table
+		switch {
+		case !b.e.Flat:
+		case it.Key == nil:
+			b.fault(b.at(it), "give the table a sort key with the same placeholders", "the item in the table %s would be shared by all entities of a partition", it.Table.Name)
+		case b.underPrefix(it):
+			it.Prefix = b.e.prefixText(it)
+			b.e.Apart = b.e.Apart || b.e.Root.Key != nil && it.Prefix != b.e.prefixText(b.e.Root)
 		}
 	}
 }
@@ -341,8 +334,8 @@ func (b *builder) keys() []*Key {
 }
 
 // underPrefix checks that a flat model's item names all that its entity is
-// known by, in the same leading text as the others of its table.
-func (b *builder) underPrefix(it, lead *Item) {
+// known by, in text that its key begins with.
+func (b *builder) underPrefix(it *Item) bool {
 	for i, o := range b.e.KeyFields {
 		inKey := slices.ContainsFunc(it.Key.Sources, func(s Source) bool { return s.From == FromModel && s.KeyField == i })
 		if o.Identity && b.inSortKeys(i) && !b.inPartitionKey(i) && !inKey {
@@ -351,17 +344,15 @@ func (b *builder) underPrefix(it, lead *Item) {
 				how = "{^" + o.Name + "}"
 			}
 			b.fault(b.at(it), "add "+how, "the key of %s does not name %s, which entities of one partition are told apart by", it.label(), o.Name)
-			return
+			return false
 		}
 	}
 	n := b.e.PrefixParts(it)
-	if b.prefixText(it, n) != b.prefixText(lead, b.e.PrefixParts(lead)) {
-		b.fault(b.at(it), "begin both alike", "the keys of %s and %s begin differently, so that no one query finds an entity", lead.label(), it.label())
-		return
-	}
 	if parts := it.Key.Template.Parts; n < len(parts) && !strings.HasPrefix(parts[n].Text, string(b.e.Delim)) {
 		b.fault(b.at(it), "put the delimiter "+string(b.e.Delim)+" behind it", "the key of %s goes on right behind what its entity is known by, so that entities would mix", it.label())
+		return false
 	}
+	return true
 }
 
 // inSortKeys reports whether a singleton's sort key names the key field.
@@ -387,10 +378,12 @@ func (e *Entity) PrefixParts(it *Item) int {
 	return last
 }
 
-func (b *builder) prefixText(it *Item, n int) string {
+// prefixText is the template of what a flat item's key begins with: the items of an entity whose
+// keys begin alike lie under one prefix.
+func (e *Entity) prefixText(it *Item) string {
 	var s strings.Builder
 	i := 0
-	for _, p := range it.Key.Template.Parts[:n] {
+	for _, p := range it.Key.Template.Parts[:e.PrefixParts(it)] {
 		if p.Format.Kind == key.Literal {
 			s.WriteString(p.Text)
 			continue

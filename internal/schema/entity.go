@@ -36,6 +36,9 @@ type Entity struct {
 	// Flat tells that singletons' sort keys name fields, so that a partition
 	// holds many entities.
 	Flat bool
+	// Apart tells that not all of an entity lies together: in several tables, or in a flat
+	// model under several prefixes.
+	Apart bool
 	// Version is the attribute of the items' versions, "" for none.
 	Version string
 	// TTL is the tables' TTL attribute, "" for none.
@@ -138,6 +141,9 @@ type Item struct {
 	Table *Table
 	// Key is the sort key; nil in a table without one.
 	Key *Key
+	// Prefix is, of a flat model, the template of what its key begins with: items with the same
+	// lie together, entity by entity.
+	Prefix string
 	// Field is the slice or map of element items, and the field of a singleton
 	// that consists of just that one spread field. It is nil otherwise.
 	Field *Value

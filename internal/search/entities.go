@@ -39,6 +39,8 @@ type entityReader struct {
 	bare  bool
 	yield func(Hit) bool
 	found int
+	// items is how many items have come, groups how many entities they were of.
+	items, groups int
 	// ended is where the last page did, "" for the first.
 	ended string
 }
@@ -50,7 +52,11 @@ func (x *Search) entities(ctx context.Context, yield func(Hit) bool, pageEnd fun
 		r.bare = r.bare || x.Model.Schema.PrefixParts(it) == len(it.Key.Template.Parts)
 	}
 	all := func(*group) bool { return true }
-	for page, err := range read.Merged(ctx, x.Source, x.s.Parts, x.o, x.u) {
+	o := x.o
+	if o.Limit == 0 && x.r.Limit > 0 && o.Expr == nil {
+		o.Want = r.want
+	}
+	for page, err := range read.Merged(ctx, x.Source, x.s.Parts, o, x.u) {
 		if err != nil {
 			return err
 		}
@@ -72,6 +78,26 @@ func (x *Search) entities(ctx context.Context, yield func(Hit) bool, pageEnd fun
 	}
 	_, err := r.emit(ctx, all)
 	return err
+}
+
+// want is how many items to ask for: as many as the entities that are wanted yet will take, if they
+// take as many as those before, or have each of the items that are no elements, and one that shows
+// the end of the last; of an entity that goes on and on as many again as have come of it.
+func (r *entityReader) want() int {
+	open := 0
+	for _, g := range r.open {
+		open += len(g.found)
+	}
+	each := 0
+	for _, it := range r.Model.Schema.Items {
+		if !it.Element() {
+			each++
+		}
+	}
+	if r.groups > 0 {
+		each = (r.items + r.groups - 1) / r.groups
+	}
+	return max((r.r.Limit-r.found)*each-open+1, open, 1)
 }
 
 // page adds the items of a page to their groups, and yields those that are over.
@@ -153,6 +179,7 @@ func (r *entityReader) join(f item.Image) error {
 	m := r.Model
 	identity := m.IdentityOf(&f, r.s.Identity)
 	name := m.EntityName(identity)
+	r.items++
 	for _, g := range r.open {
 		if g.name == name {
 			g.found = append(g.found, f)
@@ -170,6 +197,7 @@ func (r *entityReader) join(f item.Image) error {
 	g := &group{name: name, identity: identity, prefix: prefix, first: first, at: f.Place, found: []item.Image{f}}
 	g.missed = g.first <= r.ended && r.ended <= g.prefix+lastRune
 	r.open = append(r.open, g)
+	r.groups++
 	return nil
 }
 

@@ -14,7 +14,7 @@ const findsAtOnce = 16
 
 // FindMany reads selections of one entity each, several at a time: first the items whose keys are
 // known, of all together, then each selection, of which that may have been the first reading.
-func (e *Engine) FindMany(ctx context.Context, r *read.Reader, sels []selection.Selection, o read.Options, t *write.Tally) ([]*Found, error) {
+func (e *Engine) FindMany(ctx context.Context, sels []selection.Selection, o read.Options, t *write.Tally) ([]*Found, error) {
 	began := e.Model.Now()
 	var keys [][]selection.Part
 	for _, sel := range sels {
@@ -23,7 +23,7 @@ func (e *Engine) FindMany(ctx context.Context, r *read.Reader, sels []selection.
 		}
 	}
 	var u read.Usage
-	early, err := r.Batches(ctx, keys, findsAtOnce, o, &u)
+	early, err := e.Reader.Batches(ctx, keys, findsAtOnce, o, &u)
 	t.AddRead(u.Requests, u.Predicted, u.Consumed)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (e *Engine) FindMany(ctx context.Context, r *read.Reader, sels []selection.
 	err = read.InParallel(ctx, len(sels), findsAtOnce, func(ctx context.Context, i int) (err error) {
 		p := *e.Protocol
 		if read.Keys(sels[i].Parts) {
-			p.Reader, p.Now = &read.Ahead{Reader: r, Early: early}, func() time.Time { return began }
+			p.Reader, p.Now = &read.Ahead{Reader: e.Reader, Early: early}, func() time.Time { return began }
 		}
 		found[i], err = e.Find(ctx, &p, sels[i], o, &tallies[i])
 		return err

@@ -11,7 +11,6 @@ import (
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/staging"
 	"github.com/itemize/itemize/internal/write"
@@ -19,8 +18,6 @@ import (
 
 // ScanOptions say how a table is scanned.
 type ScanOptions struct {
-	// Reader is what the tables are scanned with.
-	Reader   *read.Reader
 	Strong   bool
 	Segments int
 	Pace     *read.Pace
@@ -107,7 +104,7 @@ func (s *scan) segment(ctx context.Context, at read.Segment) error {
 		defer s.mu.Unlock()
 		s.t.AddRead(u.Requests, u.Predicted, u.Consumed)
 	}()
-	w := &segmentReader{scan: s, apart: s.apart()}
+	w := &segmentReader{scan: s, apart: s.Model.Schema.Apart}
 	var failed error
 	err := s.Reader.Scan(ctx, at, s.Strong, s.Pace, &u, func(items []item.Image, more bool) bool {
 		failed = w.page(ctx, items, more)
@@ -117,11 +114,6 @@ func (s *scan) segment(ctx context.Context, at read.Segment) error {
 		return nil
 	}
 	return errors.Join(failed, err)
-}
-
-// apart reports whether an entity's items do not all lie together in the root's table.
-func (s *scan) apart() bool {
-	return slices.ContainsFunc(s.Model.Schema.Items, func(it *schema.Item) bool { return it.Table != s.Model.Root().Table })
 }
 
 // segmentReader makes entities of the items of one segment.
@@ -282,7 +274,7 @@ func (w *segmentReader) roots(ctx context.Context, items []item.Image) error {
 	t, done := w.tally()
 	defer done()
 	for some := range slices.Chunk(sels, findsAtOnce) {
-		found, err := w.FindMany(ctx, w.Reader, some, read.Options{Strong: w.Strong}, t)
+		found, err := w.FindMany(ctx, some, read.Options{Strong: w.Strong}, t)
 		if err != nil {
 			return err
 		}

@@ -30,6 +30,8 @@ type Request struct {
 	// Filter are conditions that all have to hold.
 	Filter     []condition.Condition
 	Projection []Projected
+	// Heads asks for the roots alone of a flat model's entities.
+	Heads bool
 	// KeysOnly asks for no more than what tells that an element is there.
 	KeysOnly bool
 	// After is the cursor to go on behind, "" for none.
@@ -116,6 +118,8 @@ type Engine struct {
 	Model    *model.Model
 	Source   read.Source
 	Protocol *staging.Protocol
+	// Reader reads what is known by its keys.
+	Reader *read.Reader
 	// CursorKey signs cursors.
 	CursorKey []byte
 }
@@ -144,7 +148,7 @@ func (e *Engine) New(r Request, u *read.Usage) (*Search, error) {
 		return nil, err
 	}
 	exact := !slices.ContainsFunc(x.s.Parts, func(p selection.Part) bool { return p.Keep != nil })
-	if len(r.Filter) == 0 && exact && (!x.flat() || len(e.Model.Schema.Items) == 1) {
+	if len(r.Filter) == 0 && exact && (!x.flat() || r.Heads || e.Model.Schema.Apart || len(e.Model.Schema.Items) == 1) {
 		x.o.Limit = r.Limit
 	}
 	if r.After == "" {
@@ -173,20 +177,23 @@ func (x *Search) flat() bool { return x.r.Elem == x.Model.Schema.Type.Go }
 // check refuses a selection that does not hold what is asked for, or more than that.
 func (x *Search) check() error {
 	m := x.Model
+	if !x.flat() && x.r.Heads {
+		return m.Errorf("Heads asks for the roots of a flat model's entities, and this query is one of elements: leave it out")
+	}
 	if !x.flat() {
 		return x.onlyElements()
 	}
 	if !m.Schema.Flat {
 		return m.Errorf("a query over the model itself needs a flat model, whose partitions hold many entities: use Load")
 	}
-	if len(x.r.Filter) > 0 && len(m.Schema.Items) > 1 {
-		return m.Errorf("a filter looks at the single item, and an entity has several: filter what the query yields")
+	if len(x.r.Filter) > 0 && len(m.Schema.Items) > 1 && !x.r.Heads {
+		return m.Errorf("a filter looks at the single item, and an entity has several: filter what the query yields, or ask for the Heads")
+	}
+	if x.r.Projection != nil && m.Schema.Apart && !x.r.Heads {
+		return m.Errorf("a projection is of the items that the query reads, and it reads the entities by themselves: ask for the Heads, or leave it out")
 	}
 	root := false
 	for _, p := range x.s.Parts {
-		if p.Table != 0 {
-			return m.Errorf("the entities have items in several tables, which one query cannot read: Load them one by one")
-		}
 		root = root || p.Range.Kind == selection.None
 	}
 	if !root && !x.canHold(m.Root()) {
@@ -211,7 +218,12 @@ func (x *Search) Hits(ctx context.Context, yield func(Hit) bool) error {
 
 // hits runs the search; pageEnd is called at the end of each answer, and may end it too.
 func (x *Search) hits(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
-	if x.flat() {
+	switch {
+	case x.flat() && (x.r.Heads || x.r.KeysOnly && x.Model.Schema.Apart):
+		return x.heads(ctx, yield, pageEnd)
+	case x.flat() && x.Model.Schema.Apart:
+		return x.apart(ctx, yield, pageEnd)
+	case x.flat():
 		return x.entities(ctx, yield, pageEnd)
 	}
 	return x.elements(ctx, yield, pageEnd)

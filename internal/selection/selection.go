@@ -99,6 +99,9 @@ func Entity(e *schema.Entity, keyFields []key.Value) Selection {
 		return s
 	}
 	for _, t := range e.Tables {
+		if !s.Entity && t != e.Root.Table {
+			continue // many entities are looked for where their roots lie
+		}
 		for _, r := range ranges(e, t, keyFields, &s.Err) {
 			s.Parts = append(s.Parts, Part{Table: t.Index, PK: pk, Range: r})
 		}
@@ -131,33 +134,42 @@ func ranges(e *schema.Entity, t *schema.Table, keyFields []key.Value, fail *erro
 	return []Range{{Kind: All}}
 }
 
-// flatRanges returns where an entity of a flat model lies: under its prefix,
-// and, where an item's key is that prefix itself, at that key.
+// flatRanges returns where an entity of a flat model lies in a table: under its prefixes,
+// and, where an item's key is such a prefix itself, at that key.
 func flatRanges(e *schema.Entity, items []*schema.Item, keyFields []key.Value, fail *error) []Range {
 	if len(keyFields) < e.Identities() {
-		return []Range{{Kind: All}}
+		return []Range{rootsRange(e)}
 	}
 	var out []Range
-	under := 0
+	under := map[string]bool{}
 	for _, it := range items {
-		if e.PrefixParts(it) == len(it.Key.Template.Parts) {
+		switch {
+		case e.PrefixParts(it) == len(it.Key.Template.Parts):
 			sk, err := e.SortKey(it, keyFields)
 			if err != nil {
 				*fail = err
 			}
 			out = append(out, Range{Kind: One, Low: sk})
-		} else {
-			under++
+		case !under[it.Prefix]:
+			under[it.Prefix] = true
+			prefix, err := e.EntityPrefix(it, keyFields)
+			if err != nil {
+				*fail = err
+			}
+			out = append(out, Range{Kind: Prefix, Low: key.Scalar{Type: 'S', Text: prefix}})
 		}
 	}
-	if under == 0 {
-		return out
+	return out
+}
+
+// rootsRange returns where the roots of a partition lie, and what lies under their prefix.
+func rootsRange(e *schema.Entity) Range {
+	if e.Apart {
+		if text := e.Root.Key.Template.LiteralPrefix(); text != "" {
+			return Range{Kind: Prefix, Low: key.Scalar{Type: 'S', Text: text}}
+		}
 	}
-	prefix, err := e.EntityPrefix(items[0], keyFields)
-	if err != nil {
-		*fail = err
-	}
-	return append(out, Range{Kind: Prefix, Low: key.Scalar{Type: 'S', Text: prefix}})
+	return Range{Kind: All}
 }
 
 // Join returns the selection of both. Both are of the same entity.

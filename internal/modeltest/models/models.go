@@ -15,7 +15,7 @@ var All = []any{
 	&Decimals{}, &NamedTypes{}, &TimeElements{}, &MapElements{}, &ScalarElements{}, &Members{}, &PointerElements{},
 	&Composite{}, &OwnerKeys{}, &Product{}, &Satellites{}, &Thread{}, &Reading{}, &Chunk{}, &Order{}, &Bare{},
 	&OneTable{}, &NoVersion{}, &NamedVersion{}, &Expiring{}, &ExpiringAll{}, &Slashes{}, &TextKeys{}, &BinaryKey{},
-	&Wide{}, &EmbeddedElements{}, &SameKeys{}, &Lossy{}, &Nothing{}, &Trees{},
+	&Wide{}, &EmbeddedElements{}, &SameKeys{}, &Lossy{}, &Nothing{}, &Trees{}, &Ticket{}, &Page{},
 }
 
 // User is the model of the documentation.
@@ -574,3 +574,32 @@ type Node struct {
 
 // Paths are paths that part.
 type Paths map[string]Paths
+
+// Ticket is flat, with its heads side by side: the texts and comments lie under prefixes of their
+// own.
+type Ticket struct {
+	_        struct{} `ddb:"table=tickets"`
+	Project  string   `ddb:"pk=PROJECT#{Project}"`
+	At       time.Time
+	ID       string
+	Title    string          `ddb:"sk=TICKET#{At}#{ID}"`
+	Status   string          `ddb:"sk=TICKET#{At}#{ID}"`
+	Text     string          `ddb:"sk=TEXT#{At}#{ID}"`
+	Comments []TicketComment `ddb:"sk=COMMENT#{^At}#{^ID}#{N:03}"`
+}
+
+// TicketComment is a comment of a ticket.
+type TicketComment struct {
+	N    int
+	Text string
+}
+
+// Page is flat, and its entities' items lie in two tables.
+type Page struct {
+	_    struct{} `ddb:"table=pages"`
+	_    struct{} `ddb:"table=bodies,name=Bodies"`
+	Site string   `ddb:"pk=SITE#{Site}"`
+	Path string
+	Name string `ddb:"sk=PAGE#{Path}"`
+	Body []byte `ddb:"table=bodies,sk=PAGE#{Path}"`
+}

@@ -1,0 +1,146 @@
+package search
+
+import (
+	"context"
+	"slices"
+
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/snapshot"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// headReader yields the roots of a flat model's entities, in the order of their keys.
+type headReader struct {
+	*Search
+	found int
+}
+
+// heads searches for the roots alone.
+func (x *Search) heads(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
+	r := &headReader{Search: x}
+	for page, err := range read.Merged(ctx, x.Source, x.s.Parts, x.o, x.u) {
+		if err != nil {
+			return err
+		}
+		for i := range page.Items {
+			hit, err := r.head(&page.Items[i])
+			switch {
+			case err != nil:
+				return err
+			case hit == nil:
+				continue
+			}
+			r.found++
+			if !yield(*hit) || r.found == r.r.Limit {
+				return nil
+			}
+		}
+		if !pageEnd(page) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// head decodes a root, nil for another item, and for a root that is not live or not kept.
+func (r *headReader) head(f *item.Image) (*Hit, error) {
+	m := r.Model
+	if !r.isHead(f) {
+		return nil, nil
+	}
+	identity := m.IdentityOf(f, r.s.Identity)
+	v := m.Codec.New()
+	s, err := snapshot.Loaded(m, selection.Selection{Identity: identity})
+	if err == nil {
+		err = s.Identify(v)
+	}
+	if err == nil {
+		err = s.Decode(v, []item.Image{*f})
+	}
+	if err != nil {
+		return nil, err
+	}
+	kept, err := r.keeps(f, func(k *selection.Filter) (key.Value, error) { return m.Codec.KeyField(v, k.KeyField) })
+	if err != nil || !kept {
+		return nil, err
+	}
+	return &Hit{Value: v, At: f.Place, next: Position{Start: f.SK}, m: m, identity: identity}, nil
+}
+
+// isHead reports whether an item is the live root of an entity that is searched for.
+func (x *Search) isHead(f *item.Image) bool {
+	m := x.Model
+	return f.Kind != nil && m.IsRoot(f.Kind) && f.Header.Live() && !f.Expired && m.Agrees(f, x.s.Identity)
+}
+
+// apart searches for entities whose items do not all lie together: it meets their roots, and reads
+// each of them as a load does, those of an answer together.
+func (x *Search) apart(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
+	found := 0
+	for page, err := range read.Merged(ctx, x.Source, x.s.Parts, x.o, x.u) {
+		if err != nil {
+			return err
+		}
+		heads := slices.DeleteFunc(page.Items, func(f item.Image) bool { return !x.isHead(&f) })
+		for len(heads) > 0 {
+			n := min(len(heads), findsAtOnce)
+			if x.r.Limit > 0 {
+				n = min(n, x.r.Limit-found)
+			}
+			hits, err := x.whole(ctx, heads[:n])
+			if err != nil {
+				return err
+			}
+			heads = heads[n:]
+			for _, h := range hits {
+				found++
+				if !yield(h) || found == x.r.Limit {
+					return nil
+				}
+			}
+		}
+		if !pageEnd(page) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// whole reads the entities of some roots; one that is not there any more is left out.
+func (x *Search) whole(ctx context.Context, heads []item.Image) ([]Hit, error) {
+	m := x.Model
+	var t write.Tally
+	defer func() { x.add(&t) }()
+	sels := make([]selection.Selection, len(heads))
+	for i := range heads {
+		sels[i] = selection.Entity(m.Schema, m.IdentityOf(&heads[i], x.s.Identity))
+		if sels[i].Err != nil {
+			return nil, sels[i].Err
+		}
+	}
+	found, err := x.FindMany(ctx, sels, read.Options{Strong: x.o.Strong}, &t)
+	if err != nil {
+		return nil, err
+	}
+	var hits []Hit
+	for i, f := range found {
+		if !f.Live() {
+			continue
+		}
+		v := m.Codec.New()
+		if _, err := x.Engine.Decode(f, v); err != nil {
+			return nil, err
+		}
+		kept, err := x.keeps(&heads[i], func(k *selection.Filter) (key.Value, error) { return m.Codec.KeyField(v, k.KeyField) })
+		if err != nil {
+			return nil, err
+		}
+		if kept {
+			hits = append(hits, Hit{Value: v, At: heads[i].Place, next: Position{Start: heads[i].SK}, m: m, identity: sels[i].Identity})
+		}
+	}
+	return hits, nil
+}
