@@ -189,7 +189,7 @@ func TestNotLoaded(t *testing.T) {
 		field  string
 		sort   string
 	}{
-		"a singleton":       {k.Prefix("U#Address#"), func(u *user) { u.Email = "x" }, "U#Information", "U#Information"},
+		"a singleton":       {k.Prefix("U#Address#"), func(u *user) { u.Email = "x" }, "Email", "U#Information"},
 		"a pointer":         {k.Item("U#Information"), func(u *user) { u.Delivery = &address{} }, "Delivery", "U#Address#Delivery"},
 		"an element":        {k.Item("U#Information"), func(u *user) { u.Public = []wish{{AddedAt: day(1, 1)}} }, "Public", "M#WishList#Public#2021-01-01T09:30:00.000000000Z"},
 		"beyond the range":  {k.Prefix("M#WishList#Public#2021-11-"), func(u *user) { u.Public = append(u.Public, wish{AddedAt: day(12, 1)}) }, "Public", "M#WishList#Public#2021-12-01T09:30:00.000000000Z"},

@@ -55,6 +55,9 @@ func (d *differ) singleton(it *schema.Item) {
 
 // changed names the fields of a singleton that are not as they were, which was not loaded.
 func (d *differ) changed(it *schema.Item) string {
+	if it.Pointer {
+		return it.Name
+	}
 	var names []string
 	sets, removes, _ := d.compare(model.Record{Item: it, Value: d.v}, nil, d.s.Old)
 	for _, a := range slices.Concat(sets, removes) {
