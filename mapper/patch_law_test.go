@@ -3,7 +3,6 @@ package mapper_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"reflect"
@@ -318,5 +317,5 @@ func TestPatchLaw(t *testing.T) {
 			must(m.Save(ctx, e))(t)
 		}
 	}
-	t.Log(fmt.Sprintf("seed %d: %d patches, %d refused", seed, n, refused))
+	t.Logf("seed %d: %d patches, %d refused", seed, n, refused)
 }

@@ -20,6 +20,14 @@ func OrderByCustomerN(customer string, nValue int) OrderKey {
 	}
 }
 
+// OrderByCustomer queries all with the partition key CUSTOMER#{Customer}. Calls: All, Refs, Slice, Page, Count, Plan,
+// Input; Filter, Project, Limit, Reverse, After, Heads.
+func OrderByCustomer(customer string) query.Query[Order, Order] {
+	return query.NewQuery[Order, Order](
+		mapperimpl.Items(mapperimpl.Entity[Order](mapperimpl.Arg(mapperimpl.StringValue(customer))), 0, 1),
+	)
+}
+
 // OrderKey is the key of one Order, and leads to its parts.
 //
 // Calls: PriceTable, HEAD, Lines, Prices; Patch.

@@ -14,23 +14,26 @@ import (
 	"github.com/itemize/itemize/internal/item"
 )
 
-// Segment is a part of a table, of several that are scanned at once.
-type Segment struct{ Table, Number, Of int }
+// Segment is a part of a table, of several that are scanned at once, as fast as the pace allows.
+type Segment struct {
+	Table, Number, Of int
+	Strong            bool
+	Pace              *Pace
+}
 
-// Scan reads a segment of a table, answer by answer, as fast as the pace allows, until yield
-// returns false.
-func (r *Reader) Scan(ctx context.Context, s Segment, strong bool, pace *Pace, u *Usage, yield func(items []item.Image, more bool) bool) error {
+// Scan reads a segment of a table, answer by answer, until yield returns false.
+func (r *Reader) Scan(ctx context.Context, s Segment, u *Usage, yield func(items []item.Image, more bool) bool) error {
 	in := &dynamodb.ScanInput{
-		TableName: &r.Tables[s.Table].Name, ConsistentRead: &strong,
+		TableName: &r.Tables[s.Table].Name, ConsistentRead: &s.Strong,
 		Segment: aws.Int32(int32(s.Number)), TotalSegments: aws.Int32(int32(s.Of)),
 		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	}
 	items, bytes := 0, 0 // so far
 	for {
-		if err := pace.Wait(ctx); err != nil {
+		if err := s.Pace.Wait(ctx); err != nil {
 			return err
 		}
-		in.Limit = pace.limit(s.Of, items, bytes, strong)
+		in.Limit = s.Pace.limit(s.Of, items, bytes, s.Strong)
 		out, err := r.Client.Scan(ctx, in)
 		u.Requests++
 		if err != nil {
@@ -47,8 +50,8 @@ func (r *Reader) Scan(ctx context.Context, s Segment, strong bool, pace *Pace, u
 		}
 		items, bytes = items+len(page), bytes+size
 		before := u.Predicted.Expected
-		u.add([]int{size}, Options{Strong: strong}, out.ConsumedCapacity)
-		pace.Took(u.Predicted.Expected - before)
+		u.add([]int{size}, Options{Strong: s.Strong}, out.ConsumedCapacity)
+		s.Pace.Took(u.Predicted.Expected - before)
 		more := len(out.LastEvaluatedKey) > 0
 		if !yield(page, more) || !more {
 			return nil

@@ -90,7 +90,7 @@ func (s *scan) segments() []read.Segment {
 			continue
 		}
 		for n := range s.Segments {
-			all = append(all, read.Segment{Table: i, Number: n, Of: s.Segments})
+			all = append(all, read.Segment{Table: i, Number: n, Of: s.Segments, Strong: s.Strong, Pace: s.Pace})
 		}
 	}
 	return all
@@ -106,7 +106,7 @@ func (s *scan) segment(ctx context.Context, at read.Segment) error {
 	}()
 	w := &segmentReader{scan: s, apart: s.Model.Schema.Apart}
 	var failed error
-	err := s.Reader.Scan(ctx, at, s.Strong, s.Pace, &u, func(items []item.Image, more bool) bool {
+	err := s.Reader.Scan(ctx, at, &u, func(items []item.Image, more bool) bool {
 		failed = w.page(ctx, items, more)
 		return failed == nil
 	})

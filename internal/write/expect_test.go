@@ -299,9 +299,12 @@ func TestUpdateExpression(t *testing.T) {
 		{
 			"operations of every clause", true,
 			write.Request{Remove: []item.Assignment{gone}, Operations: []item.Operation{
-				{Op: item.OpAddMembers, Path: []string{"s"}, Value: S("x")}, {Op: item.OpRemove, Path: []string{"m", "k"}},
-				{Op: item.OpSet, Path: []string{"m", "l"}, Value: N("1")}, {Op: item.OpDeleteMembers, Path: []string{"t"}, Value: S("y")},
-				{Op: item.OpSetIfAbsent, Path: []string{"n"}, Value: N("3")}, {Op: item.OpAddMembers, Path: []string{"u"}, Value: S("z")},
+				{Op: item.OpAddMembers, Path: []string{"s"}, Value: S("x")},
+				{Op: item.OpRemove, Path: []string{"m", "k"}},
+				{Op: item.OpSet, Path: []string{"m", "l"}, Value: N("1")},
+				{Op: item.OpDeleteMembers, Path: []string{"t"}, Value: S("y")},
+				{Op: item.OpSetIfAbsent, Path: []string{"n"}, Value: N("3")},
+				{Op: item.OpAddMembers, Path: []string{"u"}, Value: S("z")},
 			}},
 			"SET m.l = 1, n = if_not_exists(n, 3), _v = b'v' REMOVE c, m.k ADD s 'x', u 'z' DELETE t 'y'",
 		},

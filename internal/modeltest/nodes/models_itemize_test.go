@@ -493,7 +493,7 @@ type VisitKey struct{ visitNode }
 // VisitQuery is a query that goes on with {At:seconds}.
 //
 // Calls: At; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Slice, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After.
+// Project, Limit, Reverse, After, Heads.
 type VisitQuery struct {
 	at query.Node[Visit]
 	query.Query[Visit, Visit]
@@ -505,7 +505,7 @@ func newVisitQuery(at query.Node[Visit]) VisitQuery {
 }
 
 // At narrows to one {At:seconds}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
-// After.
+// After, Heads.
 func (n VisitQuery) At(atValue time.Time) query.Query[Visit, Visit] {
 	return query.NewQuery[Visit, Visit](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
 }
@@ -526,7 +526,7 @@ func TicketByQueueN(queue string, nValue int) TicketKey {
 }
 
 // TicketByQueue queries all with the partition key QUEUE#{Queue}. Calls: All, Refs, Slice, Page, Count, Plan, Input;
-// Filter, Project, Limit, Reverse, After.
+// Filter, Project, Limit, Reverse, After, Heads.
 func TicketByQueue(queue string) query.Query[Ticket, Ticket] {
 	return query.NewQuery[Ticket, Ticket](
 		mapperimpl.Items(mapperimpl.Entity[Ticket](mapperimpl.Arg(mapperimpl.StringValue(queue))), 0, 1),
@@ -596,7 +596,7 @@ type HappeningKey struct{ happeningNode }
 // HappeningQuery is a query that goes on with {At}.
 //
 // Calls: At; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Slice, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After.
+// Project, Limit, Reverse, After, Heads.
 type HappeningQuery struct {
 	at query.Node[Happening]
 	query.Query[Happening, Happening]
@@ -609,7 +609,8 @@ func newHappeningQuery(at query.Node[Happening]) HappeningQuery {
 	}
 }
 
-// At narrows to one {At}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// At narrows to one {At}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After,
+// Heads.
 func (n HappeningQuery) At(atValue time.Time) query.Query[Happening, Happening] {
 	return query.NewQuery[Happening, Happening](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
 }
