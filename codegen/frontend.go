@@ -115,6 +115,9 @@ func (f *frontend) methods(s *schema.Type, t types.Type) {
 	s.MarshalsText = has(set, "MarshalText", nil, bytesResult, errorResult)
 	s.TextValue = has(value, "MarshalText", nil, bytesResult, errorResult)
 	s.UnmarshalsText = has(set, "UnmarshalText", []string{bytesResult}, errorResult)
+	if _, isStruct := t.Underlying().(*types.Struct); isStruct && set.Lookup(nil, "AfterLoad") != nil {
+		s.Hook, s.WrongHook = true, value.Lookup(nil, "AfterLoad") != nil || !has(set, "AfterLoad", nil)
+	}
 	s.Stringer = has(value, "String", nil, "string")
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"go/token"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -55,12 +56,10 @@ func (p *Package) lock(old []byte, accept bool) (File, []Diagnostic, error) {
 			unseen = slices.DeleteFunc(unseen, func(l schema.Layout) bool { return l.Model == was.Model })
 		}
 		for _, text := range lost(*was, now.Models[i]) {
-			d := Diagnostic{Message: m.Schema.Label() + ": " + text + ": migrate what is stored, then run itemize gen -accept"}
-			pos := m.named.Obj().Pos()
-			d.Pos, d.End = p.fset.Position(pos), p.fset.Position(pos)
-			d.End.Column += len(m.Name)
-			d.End.Offset += len(m.Name)
-			out = append(out, d)
+			out = append(out, p.contradiction(m, "", text+": migrate what is stored, then run itemize gen -accept"))
+		}
+		for _, c := range lostAttributes(*was, now.Models[i]) {
+			out = append(out, p.contradiction(m, c.field, c.text+": "+c.cure))
 		}
 	}
 	now.Models = append(now.Models, unseen...)
@@ -73,6 +72,23 @@ func (p *Package) lock(old []byte, accept bool) (File, []Diagnostic, error) {
 		return File{}, nil, err
 	}
 	return File{Path: p.LockPath(), Content: b.Bytes()}, out, nil
+}
+
+// contradiction is what contradicts the lock file, at a stored field, or "" for the whole model.
+func (p *Package) contradiction(m *Model, field, text string) Diagnostic {
+	pos, end := m.named.Obj().Pos(), m.named.Obj().Pos()+token.Pos(len(m.Name))
+	label := m.Schema.Label()
+	for _, it := range m.Schema.Items {
+		for _, a := range it.Attributes {
+			if field != "" && a.Value.Name == field && a.Field != nil {
+				pos, end = p.find.place(a.Field, 0, 0)
+			}
+		}
+	}
+	if field != "" {
+		label += "." + field
+	}
+	return Diagnostic{Pos: p.fset.Position(pos), End: p.fset.Position(end), Message: label + ": " + text}
 }
 
 // formerly returns the layout that a model had: the one of its name, or of a model that is

@@ -3,6 +3,7 @@ package mapper_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"reflect"
@@ -29,21 +30,21 @@ type board struct {
 
 type cells struct {
 	N      int
-	Text   string
-	Small  int8
-	Count  int
-	Share  float64
-	Done   bool
-	Seen   time.Time `dynamodbav:",unixtime"`
-	Data   []byte
-	Note   *string
-	Tags   []string `dynamodbav:",stringset"`
-	Primes []int    `dynamodbav:"primes,numberset"`
-	Lines  []string
-	Counts map[string]int
-	Inner  inner
-	Far    *inner
-	Left   string `dynamodbav:",omitempty"`
+	Text   string         `ddb:"was='old-Text,older-Text'"`
+	Small  int8           `ddb:"was='old-Small,older-Small'"`
+	Count  int            `ddb:"was='old-Count,older-Count'"`
+	Share  float64        `ddb:"was='old-Share,older-Share'"`
+	Done   bool           `ddb:"was='old-Done,older-Done'"`
+	Seen   time.Time      `ddb:"was='old-Seen,older-Seen'" dynamodbav:",unixtime"`
+	Data   []byte         `ddb:"was='old-Data,older-Data'"`
+	Note   *string        `ddb:"was='old-Note,older-Note'"`
+	Tags   []string       `ddb:"was='old-Tags,older-Tags'" dynamodbav:",stringset"`
+	Primes []int          `ddb:"was='old-primes,older-primes'" dynamodbav:"primes,numberset"`
+	Lines  []string       `ddb:"was='old-Lines,older-Lines'"`
+	Counts map[string]int `ddb:"was='old-Counts,older-Counts'"`
+	Inner  inner          `ddb:"was='old-Inner,older-Inner'"`
+	Far    *inner         `ddb:"was='old-Far,older-Far'"`
+	Left   string         `ddb:"was='old-Left,older-Left'" dynamodbav:",omitempty"`
 }
 
 type inner struct {
@@ -223,12 +224,33 @@ func (c cells) plain() cells {
 	return c
 }
 
+// age stores some attributes of an entity under names that they had before.
+func age(ctx context.Context, t *testing.T, r *rand.Rand, w *raw, pk string) {
+	t.Helper()
+	out := must(w.Query(ctx, queryAll(w.table, pk)))(t)
+	for _, item := range out.Items {
+		changed := false
+		for name, v := range maps.Clone(item) {
+			if strings.HasPrefix(name, "_") || strings.Contains(name, "-") || len(name) < 3 || r.IntN(2) == 0 {
+				continue
+			}
+			delete(item, name)
+			item[[]string{"old-", "older-"}[r.IntN(2)]+name] = v
+			changed = true
+		}
+		if changed {
+			w.put(item)
+		}
+	}
+}
+
 // Law: a patch does to what is stored what its changes say, whatever is stored: NULL, an empty
 // map, an item that is not there. Random patches are compared with a value in memory.
 func TestPatchLaw(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	w := newRaw(t, table)
 	n := 600
 	if s := os.Getenv("ITEMIZE_PATCHES"); s != "" {
 		n = must(strconv.Atoi(s))(t)
@@ -250,6 +272,9 @@ func TestPatchLaw(t *testing.T) {
 	for i := range n {
 		if i%20 == 0 {
 			fresh(i)
+		}
+		if i%3 == 2 {
+			age(ctx, t, r, w, "BOARD#"+v.ID)
 		}
 		node := m.Key(v.ID).Node
 		var acts []act

@@ -7,6 +7,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/change"
+	"github.com/itemize/itemize/internal/form"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
@@ -68,6 +69,7 @@ func (x *patching) give(to []func(rec any)) error {
 	} else {
 		rec = m.Codec.New()
 		err = snapshot.DecodeItem(m, &f, rec)
+		form.AfterLoad(rec)
 	}
 	if err != nil {
 		return m.FieldErrorf(only.Field, "it was written, and what it holds does not fit the model: %w", err)

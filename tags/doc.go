@@ -25,6 +25,7 @@
 //	project=LIST       what an index projects: keys, all, or attribute names
 //	root               the item that means that the entity exists
 //	stored             stored as an attribute although a key gives it
+//	was=NAMES          names that the attribute had before, the latest first: was=a, was='b,a'
 //	nested             a struct as one map attribute
 //	name=WORD          a generated method's name; a further table's name
 //	prefix=SEGMENT     the key segment that name= renames

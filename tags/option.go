@@ -51,6 +51,7 @@ var words = []word{
 	{"project", OnBlank, text, "project=all"},
 	{"root", OnBlank | OnField, nothing, "root"},
 	{"stored", OnField, nothing, "stored"},
+	{"was", OnField, text, "was=oldName"},
 	{"nested", OnField, nothing, "nested"},
 	{"name", OnBlank | OnField, text, "name=Word"},
 	{"prefix", OnBlank, text, "prefix=SEGMENT"},
@@ -84,6 +85,7 @@ var synonyms = map[string]string{
 	"skey": "sk", "sort": "sk", "sortkey": "sk", "rangekey": "sk",
 	"pkey": "pk", "partition": "pk", "partitionkey": "pk", "hashkey": "pk",
 	"tablename": "table", "gsi": "index", "lsi": "index", "expires": "ttl",
+	"formerly": "was", "renamed": "was", "alias": "was",
 	"optimistic": "version", "sep": "delim", "delimiter": "delim", "bucket": "s3",
 }
 

@@ -64,9 +64,45 @@ func (d *differ) compare(rec model.Record, r *snapshot.Stored, old any) (sets, r
 			sets = append(sets, item.Assignment{Name: a.Name, Index: i, Value: now})
 		case r == nil || r.Sizes[i] > 0:
 			removes = append(removes, item.Assignment{Name: a.Name, Index: i})
+		default:
+			removes = appendFormer(removes, r, i)
 		}
 	}
 	sets, removes = d.expiry(rec, r, old, sets, removes)
+	return sets, removes, nil
+}
+
+// appendFormer adds the removal of an attribute under the names that it had before.
+func appendFormer(removes []item.Assignment, r *snapshot.Stored, i int) []item.Assignment {
+	for _, f := range r.Former {
+		if f.Attribute == i {
+			removes = append(removes, item.Assignment{Name: f.Name, Index: item.Former})
+		}
+	}
+	return removes
+}
+
+// rename adds to what is written of an item the attributes that are stored under names which they
+// had before: each is set under its name of now, and the old names are removed.
+func (d *differ) rename(rec model.Record, r *snapshot.Stored, sets, removes []item.Assignment) ([]item.Assignment, []item.Assignment, error) {
+	for _, f := range r.Former {
+		if slices.ContainsFunc(removes, func(a item.Assignment) bool { return a.Name == f.Name }) {
+			continue
+		}
+		removes = append(removes, item.Assignment{Name: f.Name, Index: item.Former})
+		name := rec.Item.Attributes[f.Attribute].Name
+		same := func(a item.Assignment) bool { return a.Name == name }
+		if r.Sizes[f.Attribute] > 0 || slices.ContainsFunc(sets, same) || slices.ContainsFunc(removes, same) {
+			continue
+		}
+		v, err := encode(d.m, rec.Item, rec.Value, f.Attribute)
+		if err != nil {
+			return nil, nil, err
+		}
+		if v != nil {
+			sets = append(sets, item.Assignment{Name: name, Index: f.Attribute, Value: v})
+		}
+	}
 	return sets, removes, nil
 }
 
@@ -97,6 +133,9 @@ func (d *differ) was(it *schema.Item, r *snapshot.Stored, old any, i int) types.
 // update compares a stored item's attributes, and notes those that differ.
 func (d *differ) update(rec model.Record, r *snapshot.Stored, old any) {
 	sets, removes, err := d.compare(rec, r, old)
+	if err == nil && len(sets)+len(removes) > 0 && len(r.Former) > 0 {
+		sets, removes, err = d.rename(rec, r, sets, removes)
+	}
 	if err != nil {
 		d.fail(err)
 		return
@@ -111,6 +150,7 @@ func (d *differ) clear(rec model.Record, r *snapshot.Stored) {
 		if r.Sizes[i] > 0 {
 			removes = append(removes, item.Assignment{Name: a.Name, Index: i})
 		}
+		removes = appendFormer(removes, r, i)
 	}
 	sets, removes := d.expiry(rec, r, d.s.Old, nil, removes)
 	d.write(rec, r, sets, removes)
@@ -127,10 +167,10 @@ func (d *differ) write(rec model.Record, r *snapshot.Stored, sets, removes []ite
 	ch.Record, ch.Pos, ch.Set, ch.Remove = rec.Value, rec.Pos, sets, removes
 	ch.NewSize = r.Size + d.m.Reserved.Grows(r.Header, d.m.DropsMark(rec.Item))
 	for _, a := range sets {
-		ch.NewSize += attr.AttributeSize(a.Name, a.Value) - r.StoredSize(a.Index)
+		ch.NewSize += attr.AttributeSize(a.Name, a.Value) - r.StoredSize(a)
 	}
 	for _, a := range removes {
-		ch.NewSize -= r.StoredSize(a.Index)
+		ch.NewSize -= r.StoredSize(a)
 	}
 	if needsPut(&ch.Request) {
 		if err := d.replace(ch); err != nil {

@@ -24,7 +24,7 @@ var ops = map[patch.Kind]item.Op{
 func (x *Patch) operate(ch *PatchItem, p patch.Change, i int) error {
 	a := ch.Item.Attributes[i]
 	name := p.Field.Name()
-	o := item.Operation{Op: ops[p.Kind], Path: append([]string{a.Name}, x.below(ch.Item, &p)...), Value: p.Value}
+	o := item.Operation{Op: ops[p.Kind], Path: append([]string{a.Name}, x.below(ch.Item, &p)...), Value: p.Value, Was: a.Was}
 	switch {
 	case p.Unstorable != nil:
 		return x.m.ValueErrorf(name, "%w", p.Unstorable)
@@ -51,6 +51,7 @@ func (x *Patch) operate(ch *PatchItem, p patch.Change, i int) error {
 		return err
 	}
 	ch.Operations = append(ch.Operations, o)
+	ch.dropFormer(a)
 	if p.Kind != patch.Increment {
 		return nil
 	}
@@ -148,11 +149,23 @@ func inRange(p patch.Change, o item.Operation) (attr.Condition, error) {
 	rest, err := item.Sum(limit, by)
 	counts := rest == "0" || strings.HasPrefix(rest, "-") == (operator == " >= ") // from 0, where nothing is
 	return func(e *attr.Expression) string {
+		bounded := func(path string) string { return path + operator + e.Value(&types.AttributeValueMemberN{Value: rest}) }
 		path := e.Path(o.Path)
-		text := path + operator + e.Value(&types.AttributeValueMemberN{Value: rest})
-		if !counts {
+		text, absent := bounded(path), "attribute_not_exists("+path+")"
+		if len(o.Was) == 0 || len(o.Path) > 1 {
+			if counts {
+				text = "(" + absent + " OR " + text + ")"
+			}
 			return text
 		}
-		return "(attribute_not_exists(" + path + ") OR " + text + ")"
+		for _, name := range o.Was { // the number is under one of its names
+			old := e.Name(name)
+			text = "(" + text + " OR " + absent + " AND " + bounded(old) + ")"
+			absent += " AND attribute_not_exists(" + old + ")"
+		}
+		if counts {
+			text = "(" + text + " OR " + absent + ")"
+		}
+		return text
 	}, err
 }

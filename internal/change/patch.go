@@ -189,6 +189,7 @@ func (x *Patch) set(ch *PatchItem, p patch.Change, attributes []int) error {
 			return err
 		}
 		ch.assign(item.Assignment{Name: a.Name, Index: i, Value: v})
+		ch.dropFormer(a)
 		if it.Expiry == nil || !slices.Equal(it.Expiry.Path, a.Value.Path) {
 			continue
 		}
@@ -204,6 +205,13 @@ func (x *Patch) set(ch *PatchItem, p patch.Change, attributes []int) error {
 		}
 	}
 	return nil
+}
+
+// dropFormer removes an attribute that is written under the names that it had before.
+func (ch *PatchItem) dropFormer(a *schema.Attribute) {
+	for _, name := range a.Was {
+		ch.assign(item.Assignment{Name: name, Index: item.Former})
+	}
 }
 
 // assign notes an attribute's new value, the last of several.
@@ -306,7 +314,8 @@ func (ch *PatchItem) makes() bool { return ch.Kind == write.Update && !ch.Exists
 
 // takes reports whether an update takes something away from what is stored.
 func (ch *PatchItem) takes() bool {
-	return len(ch.Remove) > 0 || slices.ContainsFunc(ch.Operations, func(o item.Operation) bool {
+	takes := func(a item.Assignment) bool { return a.Index != item.Former }
+	return slices.ContainsFunc(ch.Remove, takes) || slices.ContainsFunc(ch.Operations, func(o item.Operation) bool {
 		return o.Op == item.OpRemove || o.Op == item.OpDeleteMembers
 	})
 }

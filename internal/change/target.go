@@ -173,6 +173,9 @@ func (x *Patch) targetOfCondition(p *patch.Change) (*schema.Item, error) {
 		switch {
 		case err != nil:
 			return nil, err
+		case x.renamed(it, p, f) != nil:
+			a := x.renamed(it, p, f)
+			return nil, x.m.FieldErrorf(f.Name(), "the stored item may hold it as %s or as %s, and a condition sees one of them: use Update, or leave the condition out until was= is gone", a.Name, strings.Join(a.Was, ", "))
 		case item != nil && it != item:
 			return nil, x.m.Errorf("a condition names fields of two items, %s and %s: give a condition for each", item.Name, it.Name)
 		}
@@ -182,6 +185,15 @@ func (x *Patch) targetOfCondition(p *patch.Change) (*schema.Item, error) {
 		return nil, x.m.Errorf("a condition is about no field")
 	}
 	return item, x.named(item, p.Condition)
+}
+
+// renamed returns the attribute in which a condition's field is stored, if stored items may hold it
+// under another name; nil where not.
+func (x *Patch) renamed(it *schema.Item, p *patch.Change, f condition.Field) *schema.Attribute {
+	if found, _ := x.find(it, p, f); len(found) == 1 && len(it.Attributes[found[0]].Was) > 0 {
+		return it.Attributes[found[0]]
+	}
+	return nil
 }
 
 // itemOfField returns the item that stores a field in the one attribute that a condition

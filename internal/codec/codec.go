@@ -46,6 +46,9 @@ type Record interface {
 	Encode(rec any, attribute int) (types.AttributeValue, error)
 	// Decode sets an attribute's field.
 	Decode(rec any, attribute int, value types.AttributeValue) error
+	// AfterLoad calls the methods AfterLoad of what was decoded: of an element, and of the
+	// structs whose fields are spread over the item.
+	AfterLoad(rec any)
 	// Same reports whether an attribute's fields are equal, without encoding
 	// them. It may say no for two that encode alike, never yes for two that do
 	// not. It is not asked of opaque attributes.

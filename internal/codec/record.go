@@ -2,6 +2,7 @@ package codec
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -25,6 +26,7 @@ type record struct {
 	part         form.Path
 	partForm     *form.Form
 	wholeRecords bool // the form's functions compare and copy whole records
+	spread       []spread
 }
 
 // attribute is one attribute: the way to its field, and the field's form.
@@ -35,8 +37,33 @@ type attribute struct {
 	options form.Options
 }
 
+// spread is a struct whose fields are attributes of the item: the way to it.
+type spread struct {
+	path form.Path
+	form *form.Form
+}
+
+// spreads returns the structs that are spread over an item.
+func spreads(it *schema.Item, root *form.Form) []spread {
+	var all []spread
+	var seen [][]int
+	for _, a := range it.Attributes {
+		if a.Place == 0 || a.Place == len(a.Value.Path) {
+			continue
+		}
+		way := a.Value.Path[:a.Place]
+		if slices.ContainsFunc(seen, func(s []int) bool { return slices.Equal(s, way) }) {
+			continue
+		}
+		seen = append(seen, way)
+		path, f := root.Path(way)
+		all = append(all, spread{path, f})
+	}
+	return all
+}
+
 func newRecord(it *schema.Item, root *form.Form) *record {
-	r := &record{item: it, root: root}
+	r := &record{item: it, root: root, spread: spreads(it, root)}
 	for _, a := range it.Attributes {
 		x := attribute{Attribute: a, options: form.OptionsOf(a.AV.Options)}
 		x.path, x.form = root.Path(a.Value.Path)
@@ -86,6 +113,22 @@ func (r *record) Encode(rec any, i int) (types.AttributeValue, error) {
 func (r *record) Decode(rec any, i int, value types.AttributeValue) error {
 	a := &r.attributes[i]
 	return a.form.Decode(a.path.Make(rec), value, a.options)
+}
+
+func (r *record) AfterLoad(rec any) {
+	for i := range r.spread {
+		s := &r.spread[i]
+		p := s.path.At(rec)
+		if p != nil && s.form.Pointer != nil {
+			p = s.form.Pointer.Load(p)
+		}
+		if p != nil {
+			form.AfterLoad(p)
+		}
+	}
+	if r.item.Element() {
+		form.AfterLoad(rec)
+	}
 }
 
 func (r *record) Same(a, b any, i int) bool { return r.attributes[i].same(a, b) }

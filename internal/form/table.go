@@ -130,6 +130,7 @@ func (t *Table) decodeOf(f *Form) func(any, types.AttributeValue, Options) error
 				return err
 			}
 		}
+		AfterLoad(p)
 		return nil
 	}
 }

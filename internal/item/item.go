@@ -91,6 +91,8 @@ type Image struct {
 	Sizes []int32
 	// Listed is how many of its attributes the kind lists.
 	Listed int
+	// Former are the names that it has of attributes which are called otherwise now.
+	Former []string
 	// Expired reports that its time to live is over.
 	Expired bool
 	// Answer is the number of the response that it came with.
@@ -112,6 +114,8 @@ type Assignment struct {
 const (
 	Expiry = -1 - iota
 	Unlisted
+	// Former is the index of a name that an attribute had before, which a write removes.
+	Former
 )
 
 // Into sets the assignment in an item, and returns its size in bytes.

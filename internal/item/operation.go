@@ -31,6 +31,8 @@ type Operation struct {
 	// Path is the name of the attribute, and those in the maps below it.
 	Path  []string
 	Value types.AttributeValue
+	// Was are the names that the attribute had before, one of which it may be stored under.
+	Was []string
 }
 
 // Repeatable reports that the operation may be applied twice.
@@ -52,7 +54,13 @@ func (o *Operation) Clause() string {
 // Text returns the operation as it stands behind its clause.
 func (o *Operation) Text(x *attr.Expression) string {
 	path := x.Path(o.Path)
-	or := func(v types.AttributeValue) string { return "if_not_exists(" + path + ", " + x.Value(v) + ")" }
+	or := func(v types.AttributeValue) string {
+		text := x.Value(v)
+		for _, name := range slices.Backward(o.Was) {
+			text = "if_not_exists(" + x.Name(name) + ", " + text + ")"
+		}
+		return "if_not_exists(" + path + ", " + text + ")"
+	}
 	switch o.Op {
 	case OpSetIfAbsent:
 		return path + " = " + or(o.Value)
@@ -70,6 +78,12 @@ func (o *Operation) Text(x *attr.Expression) string {
 
 var zero = &types.AttributeValueMemberN{Value: "0"}
 
+// sees reports whether the operation, as DynamoDB applies it, finds the attribute under the names
+// that it had before as well.
+func (o *Operation) sees() bool {
+	return len(o.Path) == 1 && o.Op != OpAddMembers && o.Op != OpDeleteMembers
+}
+
 // Needs requires of what is stored that the operation can be applied: that the value is absent
 // or of its type, and that it lies in a map. It is nil for nothing.
 func (o *Operation) Needs() attr.Condition {
@@ -79,11 +93,22 @@ func (o *Operation) Needs() attr.Condition {
 			return "attribute_type(" + x.Path(o.Path[:len(o.Path)-1]) + ", " + x.Value(typeText("M")) + ")"
 		})
 	}
-	if name := o.typeName(); name != "" {
+	ofType := func(path []string, name string) {
 		terms = append(terms, func(x *attr.Expression) string {
-			path := x.Path(o.Path)
+			path := x.Path(path)
 			return "(attribute_not_exists(" + path + ") OR attribute_type(" + path + ", " + x.Value(typeText(name)) + "))"
 		})
+	}
+	if name := o.typeName(); name != "" {
+		ofType(o.Path, name)
+	}
+	for _, old := range o.Was {
+		if name := o.typeName(); name != "" && o.sees() {
+			ofType([]string{old}, name)
+		}
+		if !o.sees() {
+			terms = append(terms, func(x *attr.Expression) string { return "attribute_not_exists(" + x.Name(old) + ")" })
+		}
 	}
 	if terms == nil {
 		return nil
@@ -123,6 +148,13 @@ func (o *Operation) Least() int {
 // Fits reports whether the operation can be applied to an item as DynamoDB applies it.
 func (o *Operation) Fits(stored Attributes) bool {
 	at := stored
+	for _, old := range o.Was {
+		switch v := stored[old]; {
+		case v == nil:
+		case !o.sees(), o.typeName() != "" && attr.TypeName(v) != o.typeName():
+			return false
+		}
+	}
 	for _, name := range o.Path[:len(o.Path)-1] {
 		m, ok := at[name].(*types.AttributeValueMemberM)
 		if !ok {
@@ -137,6 +169,7 @@ func (o *Operation) Fits(stored Attributes) bool {
 // Apply applies the operation to a copy of an item: what is NULL, or has no map to lie in, is
 // absent. It is an error where something else is stored.
 func (o *Operation) Apply(to Attributes) error {
+	o.rename(to)
 	at := to
 	for i, name := range o.Path[:len(o.Path)-1] {
 		switch m := at[name].(type) {
@@ -164,6 +197,16 @@ func (o *Operation) Apply(to Attributes) error {
 		at[name] = v
 	}
 	return nil
+}
+
+// rename stores the operation's attribute under its name of now.
+func (o *Operation) rename(a Attributes) {
+	for _, old := range o.Was {
+		if v := a[old]; v != nil && a[o.Path[0]] == nil {
+			a[o.Path[0]] = v
+		}
+		delete(a, old)
+	}
 }
 
 // result returns what the operation makes of a value, nil for none.

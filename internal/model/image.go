@@ -87,6 +87,8 @@ func measure(img *item.Image, room *Room) {
 		if i := img.Kind.Attribute(name); i >= 0 {
 			img.Sizes[i] = int32(n)
 			img.Listed++
+		} else if img.Kind.Former(name) >= 0 {
+			img.Former = append(img.Former, name)
 		}
 	}
 }

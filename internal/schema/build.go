@@ -80,6 +80,8 @@ func (b *builder) build() {
 	b.attributes()
 	b.nameItems()
 	b.expiry()
+	b.formerNames()
+	b.hooks()
 	b.check()
 }
 

@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"slices"
+
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/tags"
 )
@@ -155,8 +157,10 @@ type Item struct {
 	Pointer bool
 	// Attributes are what is stored beside the keys; Opaque tells that some are
 	// compared as they are encoded.
+	// Renamed that some had other names before.
 	Attributes []*Attribute
 	Opaque     bool
+	Renamed    bool
 	// Expiry is the field that sets the item's expiry, or nil. ExpiryOfRoot
 	// tells that it is the root's (ttl,all), not the item's own.
 	Expiry       *Value
@@ -179,6 +183,9 @@ type Attribute struct {
 	Value Value
 	// AV are the dynamodbav options.
 	AV tags.AV
+	// Was are the names that it had before, the latest first: one of them is read where Name is
+	// absent, and the next write of the item removes them.
+	Was []string
 	// Place is how much of Value.Path leads to the field of the model that gives
 	// the attribute its place: what follows lies in that field's struct.
 	Place int
@@ -188,6 +195,19 @@ type Attribute struct {
 	Distinct bool
 	// Field is the declared field, nil for a scalar element.
 	Field *Field
+}
+
+// Former returns the index of the attribute that had a name before, or -1.
+func (it *Item) Former(name string) int {
+	if !it.Renamed {
+		return -1
+	}
+	for i, a := range it.Attributes {
+		if slices.Contains(a.Was, name) {
+			return i
+		}
+	}
+	return -1
 }
 
 // Attribute returns the index of the attribute with that name, or -1.

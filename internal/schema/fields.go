@@ -183,7 +183,7 @@ func (b *builder) spread(t *Type) []*member {
 	for _, m := range out {
 		for _, o := range m.tag.Options {
 			switch o.Word {
-			case "stored", "ttl", "name", "compress", "chunk", "s3", "preview", "inline":
+			case "stored", "was", "ttl", "name", "compress", "chunk", "s3", "preview", "inline":
 			default:
 				b.fault(place{m.in, m.Field, o.Pos, o.End}, "move it to the field of the model",
 					"the option %s means nothing inside %s, whose fields are spread over an item", o.Word, t.Name)

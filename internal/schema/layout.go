@@ -67,6 +67,10 @@ type LayoutAttribute struct {
 	Field   string   `json:"field"`
 	Type    string   `json:"type"`
 	Options []string `json:"options,omitempty"`
+	// Was are the names that it had before.
+	Was []string `json:"was,omitempty"`
+	// Wire is what is stored of it.
+	Wire Wire `json:"wire"`
 }
 
 // Layout returns the schema as data.
@@ -99,7 +103,7 @@ func (it *Item) layout(root bool) LayoutItem {
 		li.Expiry = it.Expiry.Name
 	}
 	for _, a := range it.Attributes {
-		li.Attributes = append(li.Attributes, LayoutAttribute{Name: a.Name, Field: a.Value.Name, Type: a.Value.Type.describe(), Options: a.AV.Options})
+		li.Attributes = append(li.Attributes, LayoutAttribute{Name: a.Name, Field: a.Value.Name, Type: a.Value.Type.describe(), Options: a.AV.Options, Was: a.Was, Wire: a.Value.Type.wire(a.AV.Options)})
 	}
 	return li
 }

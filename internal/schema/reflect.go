@@ -94,6 +94,10 @@ func (f *reflector) methods(t *Type, rt reflect.Type) {
 	t.Stringer = rt.Implements(stringMethod)
 	t.MarshalsText = set.Implements(textMarshaler)
 	t.UnmarshalsText = set.Implements(textUnmarshaler)
+	if m, ok := set.MethodByName("AfterLoad"); ok && rt.Kind() == reflect.Struct {
+		_, onValue := rt.MethodByName("AfterLoad")
+		t.Hook, t.WrongHook = true, onValue || m.Type.NumIn() != 1 || m.Type.NumOut() != 0
+	}
 }
 
 func marshals(rt reflect.Type) bool {

@@ -83,7 +83,7 @@ func TestRefused(t *testing.T) {
 			`struct.B: unknown option "omitEmpty": write it in the dynamodbav tag: dynamodbav:",omitempty"`,
 			`struct.C: unknown dynamodbav option "omitEmpty", which attributevalue would ignore: write omitempty`,
 			`struct.D: unknown option "verion": write version=ATTR`,
-			`struct.E: unknown option "frobnicate": the options are pk, sk, table, hash, range, index, on, local, project, root, stored, nested, name, prefix, version, noversion, ttl, all, delim, compress, chunk, s3, preview, inline, shards, shardby and -`,
+			`struct.E: unknown option "frobnicate": the options are pk, sk, table, hash, range, index, on, local, project, root, stored, was, nested, name, prefix, version, noversion, ttl, all, delim, compress, chunk, s3, preview, inline, shards, shardby and -`,
 		}},
 		{"an option twice, a malformed tag, a repeated key", tagged(
 			`ddb:"sk=X,sk=Y"`, `ddb:"sk=X" ddb:"sk=Y"`, `ddb:sk=X`, `ddb:"sk=X"dynamodbav:"d"`, `ddb:"sk=X, root"`,
@@ -416,6 +416,28 @@ func TestRefused(t *testing.T) {
 			`struct.L: the key of L (ORDER#LINE#{Rank:03}) does not name N, which entities of one partition are told apart by: add {^N}`,
 			`struct.M: the key of M (ORDER#{^N:06}x{Rank:03}) goes on right behind what its entity is known by, so that entities would mix: put the delimiter # behind it`,
 		}},
+		{"former names", reflect.TypeFor[struct {
+			_ table     `ddb:"table=models,ttl=gone"`
+			I string    `ddb:"pk={I},was=i"`
+			A string    `ddb:"sk=A,was=A"`
+			B string    `ddb:"sk=A,was=C"`
+			C string    `ddb:"sk=A,was='x,_v,PK,'"`
+			D string    `ddb:"sk=A,was=x"`
+			E time.Time `ddb:"sk=A,ttl,was=e"`
+			F hooked    `ddb:"sk=F,was=f"`
+			G hooked    `ddb:"sk=G,nested,was=g"`
+		}](), []string{
+			`struct.A: the old name "A" is the attribute's name of now: write the names that stored items have for this field alone`,
+			`struct.B: the old name "C" is the attribute of C: write the names that stored items have for this field alone`,
+			`struct.C: the old name "_v" is the library's own: write the names that stored items have for this field alone`,
+			`struct.C: the old name "PK" is a key attribute of the table models: write the names that stored items have for this field alone`,
+			`struct.C: the old name "" is empty: write the names that stored items have for this field alone`,
+			`struct.D: the old name "x" is also that of C: write the names that stored items have for this field alone`,
+			`struct.E: the item's expiry names the field, so that its attribute cannot be read under two names: keep the attribute's name, with dynamodbav:"oldName"`,
+			`struct.I: was= is for a field that is stored in one attribute, and I is not: put it on the fields that are`,
+			`struct.F: was= is for a field that is stored in one attribute, and F is not: put it on the fields that are`,
+			`schema.hooked: its method AfterLoad would not be called after a load, or would change a copy: declare it func (x *hooked) AfterLoad()`,
+		}},
 		{"types inside attributes that have no end, or embed themselves", reflect.TypeFor[struct {
 			_  table     `ddb:"table=models"`
 			ID string    `ddb:"pk={ID}"`
@@ -489,3 +511,8 @@ func TestRecursiveTypes(t *testing.T) {
 		t.Errorf("an element has %d attributes, want 3", n)
 	}
 }
+
+// hooked has a hook that would change a copy.
+type hooked struct{ A string }
+
+func (hooked) AfterLoad() {}

@@ -59,6 +59,9 @@ type Type struct {
 	MarshalsText, UnmarshalsText, TextValue bool
 	// Stringer tells of a String method on the value.
 	Stringer bool
+	// Hook tells of a method AfterLoad; WrongHook that it has parameters, results, or a receiver
+	// that is no pointer, so that it could not be called, or would change a copy.
+	Hook, WrongHook bool
 	// Methods tells that an interface has methods.
 	Methods bool
 	// Go is the front end's own type: a reflect.Type or a types.Type.

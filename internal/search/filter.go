@@ -51,8 +51,14 @@ func (s *Search) filterable(f condition.Condition) error {
 		if field[0].Name == "" {
 			continue
 		}
-		if way, single := s.find(field); way == nil || !single {
+		way, single := s.find(field)
+		if way == nil || !single {
 			return s.Model.Errorf("the filter names %s, which no item stores in one attribute", field.Name())
+		}
+		for _, a := range s.attributesNamed(way[0]) {
+			if len(a.Was) > 0 {
+				return s.Model.FieldErrorf(field.Name(), "stored items may hold it as %s or as %s, and a filter sees one of them: filter in the application until was= is gone", a.Name, strings.Join(a.Was, ", "))
+			}
 		}
 	}
 	return nil
@@ -112,7 +118,23 @@ func (s *Search) projected() []string {
 			}
 		}
 	}
+	for _, name := range names {
+		for _, a := range s.attributesNamed(name) {
+			names = append(names, a.Was...) // where it is stored until the item is written
+		}
+	}
 	return names
+}
+
+// attributesNamed lists the attributes of a name that what is asked for stores.
+func (s *Search) attributesNamed(name string) []*schema.Attribute {
+	var all []*schema.Attribute
+	for _, it := range s.items() {
+		if i := it.Attribute(name); i >= 0 {
+			all = append(all, it.Attributes[i])
+		}
+	}
+	return all
 }
 
 // attributesIn lists the attributes that what is asked for stores a field in.

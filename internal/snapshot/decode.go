@@ -3,7 +3,10 @@ package snapshot
 import (
 	"slices"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/form"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
@@ -68,16 +71,28 @@ func (s *Snapshot) Decode(v any, images []item.Image) error {
 	if err := s.adoptKeyFields(v, elements); err != nil {
 		return err
 	}
-	if err := s.checkIdentity(v); err != nil {
-		return err
-	}
 	for i, it := range m.Schema.Items {
 		if it.Element() {
 			s.setElements(v, it, elements[i])
 		}
 	}
+	if err := s.afterLoad(v); err != nil {
+		return err
+	}
 	s.remember(v)
 	return nil
+}
+
+// afterLoad calls the model's method AfterLoad, which may set fields, but no keys and no elements.
+func (s *Snapshot) afterLoad(v any) error {
+	m := s.Model
+	form.AfterLoad(v)
+	for i, it := range m.Schema.Items {
+		if it.Element() && m.Codec.Elements(i).Len(v) != len(s.Items[i]) {
+			return m.FieldErrorf(it.Name, "AfterLoad has added elements, or taken some away, which a save would not see: do that after the load")
+		}
+	}
+	return s.checkIdentity(v)
 }
 
 // roomFor returns new elements for the items that are elements, by the index of their
@@ -103,13 +118,13 @@ func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 	codec := m.Codec.Record(f.Kind.Index)
 	any := false
 	for i, a := range f.Kind.Attributes {
-		value, ok := f.Attributes[a.Name]
-		if !ok {
+		name, value := stored(f, a)
+		if value == nil {
 			continue
 		}
 		any = true
 		if err := codec.Decode(rec, i, value); err != nil {
-			return m.FieldErrorf(a.Value.Name, "item %s: attribute %q: %w", f.Place, a.Name, err)
+			return m.FieldErrorf(a.Value.Name, "item %s: attribute %q: %w", f.Place, name, err)
 		}
 	}
 	// A root is there even when it is empty, so that it does not tell whether its pointer
@@ -117,7 +132,22 @@ func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 	if !m.IsRoot(f.Kind) || any {
 		codec.Allocate(rec)
 	}
+	codec.AfterLoad(rec)
 	return nil
+}
+
+// stored returns an attribute's value, under its name or else the latest of those that it had
+// before; nil for none.
+func stored(f *item.Image, a *schema.Attribute) (string, types.AttributeValue) {
+	if v := f.Attributes[a.Name]; v != nil || len(a.Was) == 0 {
+		return a.Name, v
+	}
+	for _, name := range a.Was {
+		if v := f.Attributes[name]; v != nil {
+			return name, v
+		}
+	}
+	return a.Name, nil
 }
 
 // DecodeElement makes an element of an item.

@@ -4,6 +4,9 @@
 package snapshot
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
@@ -63,6 +66,9 @@ type Stored struct {
 	Size   int
 	Sizes  []int32
 	Expiry int
+	// Former are attributes that are stored under a name which they had before, in the order of
+	// these names: the next write of the item removes them.
+	Former []Former
 	// Opaque are the stored values of opaque attributes, by index.
 	Opaque map[int]types.AttributeValue
 	// Unknown are the attributes that the model does not have.
@@ -70,6 +76,13 @@ type Stored struct {
 	// Raw is the whole item, of an item without a version: its values are what a write is
 	// conditional on.
 	Raw item.Attributes
+}
+
+// Former is an attribute under a name that it had before: its index, and the size that the name
+// and the value take, in bytes.
+type Former struct {
+	Name            string
+	Attribute, Size int
 }
 
 // Other is an item that was read and is none of the entity's.
@@ -192,7 +205,11 @@ func StoredOf(m *model.Model, f *item.Image) *Stored {
 
 func (r *Stored) fill(m *model.Model, f *item.Image) {
 	r.Place, r.Header, r.Size, r.Sizes = f.Place, f.Header, f.Size, f.Sizes
-	known := f.Listed + f.Table.KeyAttributes()
+	known := f.Listed + len(f.Former) + f.Table.KeyAttributes()
+	for _, name := range f.Former {
+		r.Former = append(r.Former, Former{Name: name, Attribute: f.Kind.Former(name), Size: attr.AttributeSize(name, f.Attributes[name])})
+	}
+	slices.SortFunc(r.Former, func(a, b Former) int { return cmp.Compare(a.Name, b.Name) })
 	for _, v := range []types.AttributeValue{f.Header.Version, f.Header.Stage, f.Header.Incarnation} {
 		if v != nil {
 			known++
@@ -214,7 +231,7 @@ func (r *Stored) fill(m *model.Model, f *item.Image) {
 func (r *Stored) keepUnknown(m *model.Model, f *item.Image) {
 	for name, v := range f.Attributes {
 		switch {
-		case f.Kind.Attribute(name) >= 0, name == f.Table.Hash, name == f.Table.Range:
+		case f.Kind.Attribute(name) >= 0, f.Kind.Former(name) >= 0, name == f.Table.Hash, name == f.Table.Range:
 		case m.Reserved.Has(name, f.Kind):
 		default:
 			if r.Unknown == nil {
@@ -236,10 +253,16 @@ func (r *Stored) setOpaque(i int, v types.AttributeValue) {
 	r.Opaque[i] = attr.Copy(v)
 }
 
-// StoredSize returns the size of a stored attribute by its index in an assignment.
-func (r *Stored) StoredSize(index int) int {
-	if index == item.Expiry {
+// StoredSize returns the size of the stored attribute that an assignment is about.
+func (r *Stored) StoredSize(a item.Assignment) int {
+	switch a.Index {
+	case item.Expiry:
 		return r.Expiry
+	case item.Former:
+		if i := slices.IndexFunc(r.Former, func(f Former) bool { return f.Name == a.Name }); i >= 0 {
+			return r.Former[i].Size
+		}
+		return 0
 	}
-	return int(r.Sizes[index])
+	return int(r.Sizes[a.Index])
 }

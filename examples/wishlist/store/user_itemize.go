@@ -466,22 +466,22 @@ var profileDocumentForm = mapperimpl.Struct(mapperimpl.Funcs[ProfileDocument]{},
 
 // ItemizeCodec is for the mapper.
 func (*User) ItemizeCodec(*User) *mapperimpl.Codec[User] {
-	return &mapperimpl.Codec[User]{Layout: "f6f73bd1de68c45ba7c4ad55", Table: userForm}
+	return &mapperimpl.Codec[User]{Layout: "63dbc7152c4e9113ab703e1f", Table: userForm}
 }
 
 // ItemizeCodec is for the mapper.
 func (*Document) ItemizeCodec(*Document) *mapperimpl.Codec[Document] {
-	return &mapperimpl.Codec[Document]{Layout: "9455d3df667a6b51977009d2", Table: documentForm}
+	return &mapperimpl.Codec[Document]{Layout: "0b227dad45fba013d3a5919d", Table: documentForm}
 }
 
 // ItemizeCodec is for the mapper.
 func (*Profile) ItemizeCodec(*Profile) *mapperimpl.Codec[Profile] {
-	return &mapperimpl.Codec[Profile]{Layout: "55deafb566e3cbac744e7cb5", Table: profileForm}
+	return &mapperimpl.Codec[Profile]{Layout: "39c05be7278ddb95125fb9ef", Table: profileForm}
 }
 
 // ItemizeCodec is for the mapper.
 func (*ProfileDocument) ItemizeCodec(*ProfileDocument) *mapperimpl.Codec[ProfileDocument] {
-	return &mapperimpl.Codec[ProfileDocument]{Layout: "d7c5715045baf84b685457be", Table: profileDocumentForm}
+	return &mapperimpl.Codec[ProfileDocument]{Layout: "b89df1282a646fac150c6cbe", Table: profileDocumentForm}
 }
 
 type userLayout_changed_run_go_generate = struct {

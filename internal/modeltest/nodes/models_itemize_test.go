@@ -883,27 +883,27 @@ var sessionForm = mapperimpl.Struct(mapperimpl.Funcs[Session]{},
 
 // ItemizeCodec is for the mapper.
 func (*Log) ItemizeCodec(*Log) *mapperimpl.Codec[Log] {
-	return &mapperimpl.Codec[Log]{Layout: "b57df883bc149b7e67f37682", Table: logForm}
+	return &mapperimpl.Codec[Log]{Layout: "a928351cdd3bf46cf1c31ae8", Table: logForm}
 }
 
 // ItemizeCodec is for the mapper.
 func (*Visit) ItemizeCodec(*Visit) *mapperimpl.Codec[Visit] {
-	return &mapperimpl.Codec[Visit]{Layout: "93a2e1f56e971f4d743dd970", Table: visitForm}
+	return &mapperimpl.Codec[Visit]{Layout: "0357d65620733adb0806aee9", Table: visitForm}
 }
 
 // ItemizeCodec is for the mapper.
 func (*Ticket) ItemizeCodec(*Ticket) *mapperimpl.Codec[Ticket] {
-	return &mapperimpl.Codec[Ticket]{Layout: "375be5a587d0f3c19d9a94c8", Table: ticketForm}
+	return &mapperimpl.Codec[Ticket]{Layout: "1e4f0943d006f37520629ff9", Table: ticketForm}
 }
 
 // ItemizeCodec is for the mapper.
 func (*Happening) ItemizeCodec(*Happening) *mapperimpl.Codec[Happening] {
-	return &mapperimpl.Codec[Happening]{Layout: "eda316199a8aef30db4a7ff4", Table: happeningForm}
+	return &mapperimpl.Codec[Happening]{Layout: "b9b59e3cba70e467ac03913b", Table: happeningForm}
 }
 
 // ItemizeCodec is for the mapper.
 func (*Shelf) ItemizeCodec(*Shelf) *mapperimpl.Codec[Shelf] {
-	return &mapperimpl.Codec[Shelf]{Layout: "3b640092e5266f7fee16a26a", Table: shelfForm}
+	return &mapperimpl.Codec[Shelf]{Layout: "e7d039abc117ac5f37b61c90", Table: shelfForm}
 }
 
 type logLayout_changed_run_go_generate = struct {

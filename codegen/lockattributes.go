@@ -1,0 +1,189 @@
+package codegen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// contradiction is an attribute of the lock file that the model does not have so any more. field is
+// the field that it concerns, "" for none of now.
+type contradiction struct{ field, text, cure string }
+
+const (
+	orMigrate = "itemize migrate moves what is stored; or run itemize gen -accept"
+	orAccept  = "if that is meant, run itemize gen -accept"
+)
+
+// lostAttributes lists the attributes of an old layout whose values a new one would not find, or
+// not read.
+func lostAttributes(old, now schema.Layout) []contradiction {
+	var out []contradiction
+	for _, was := range old.Items {
+		i := slices.IndexFunc(now.Items, func(x schema.LayoutItem) bool { return x.Table == was.Table && sortKey(x) == sortKey(was) })
+		if i < 0 {
+			continue // it is reported with its key
+		}
+		x := &attributes{old: old, now: now, was: was, is: now.Items[i]}
+		for _, a := range was.Attributes {
+			if c := x.lost(a); c != nil {
+				out = append(out, *c)
+			}
+		}
+	}
+	return out
+}
+
+// attributes compares those of one item.
+type attributes struct {
+	old, now schema.Layout
+	was, is  schema.LayoutItem
+}
+
+// lost says what becomes of an attribute of the old item, nil for nothing.
+func (x *attributes) lost(a schema.LayoutAttribute) *contradiction {
+	i := slices.IndexFunc(x.is.Attributes, func(b schema.LayoutAttribute) bool {
+		return b.Name == a.Name || slices.Contains(b.Was, a.Name)
+	})
+	if i < 0 {
+		return x.gone(a)
+	}
+	b := x.is.Attributes[i]
+	if other := fieldAt(x.is, a.Field); other != nil && b.Field != a.Field && other.Name != a.Name && attributeOf(x.was, b.Field) {
+		return &contradiction{b.Field, fmt.Sprintf("the attribute %q was that of %s, and would be that of %s, so that stored values would be exchanged", a.Name, a.Field, b.Field), "leave the attributes' names as they were, or " + orMigrate}
+	}
+	for _, w := range a.Was {
+		if !slices.Contains(b.Was, w) && !hasAttribute(x.is, w) {
+			return &contradiction{b.Field, fmt.Sprintf("was=%s is gone, and items that were not written since it was added still hold %q, which would not be read any more", w, w), "write each once (Scan and Save), then run itemize gen -accept"}
+		}
+	}
+	if text := incompatible(a.Wire, b.Wire, fmt.Sprintf("the attribute %q", a.Name)); text != "" {
+		return &contradiction{b.Field, text, "give the field another attribute (dynamodbav:\"newName\") and convert in AfterLoad, or " + orMigrate}
+	}
+	return nil
+}
+
+// gone says what becomes of an attribute that the item does not have any more.
+func (x *attributes) gone(a schema.LayoutAttribute) *contradiction {
+	if namedInKey(x.now, x.is, a.Field) {
+		return nil // the key holds it in full
+	}
+	for _, other := range x.now.Items {
+		if b := fieldAt(other, a.Field); b != nil && !attributeOf(itemAt(x.old, other), a.Field) {
+			return &contradiction{b.Field, fmt.Sprintf("the attribute %q was on the item %s, and would be on %s, where stored entities do not have it", a.Name, x.was.Name, other.Name), "leave it where it was, or " + orMigrate}
+		}
+	}
+	stays := fmt.Sprintf("the attribute %q (of %s) is gone from the item %s: stored values stay where they are, and are not read", a.Name, a.Field, x.was.Name)
+	if b := x.renamed(a); b != nil {
+		return &contradiction{b.Field, stays, fmt.Sprintf("if %s holds them now, add was=%s to its ddb tag; %s", b.Field, a.Name, orAccept)}
+	}
+	return &contradiction{"", stays, orAccept + "; if another field holds them now, add was=" + a.Name + " to its ddb tag"}
+}
+
+// renamed returns the attribute that a former one has probably become: the only new one of the item
+// whose values are stored alike.
+func (x *attributes) renamed(a schema.LayoutAttribute) *schema.LayoutAttribute {
+	var found *schema.LayoutAttribute
+	for i := range x.is.Attributes {
+		b := &x.is.Attributes[i]
+		if hasAttribute(x.was, b.Name) || len(b.Was) > 0 || incompatible(a.Wire, b.Wire, "") != "" {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = b
+	}
+	return found
+}
+
+// fieldAt returns the attribute of an item that a field is stored in, nil for none.
+func fieldAt(it schema.LayoutItem, field string) *schema.LayoutAttribute {
+	i := slices.IndexFunc(it.Attributes, func(b schema.LayoutAttribute) bool { return b.Field == field })
+	if i < 0 {
+		return nil
+	}
+	return &it.Attributes[i]
+}
+
+func attributeOf(it schema.LayoutItem, field string) bool { return fieldAt(it, field) != nil }
+
+func hasAttribute(it schema.LayoutItem, name string) bool {
+	return slices.ContainsFunc(it.Attributes, func(b schema.LayoutAttribute) bool { return b.Name == name })
+}
+
+// itemAt returns the item of a layout with the key of another's, the zero item for none.
+func itemAt(l schema.Layout, like schema.LayoutItem) schema.LayoutItem {
+	i := slices.IndexFunc(l.Items, func(x schema.LayoutItem) bool { return x.Table == like.Table && sortKey(x) == sortKey(like) })
+	if i < 0 {
+		return schema.LayoutItem{}
+	}
+	return l.Items[i]
+}
+
+// namedInKey reports whether a key of the item names a field.
+func namedInKey(l schema.Layout, it schema.LayoutItem, field string) bool {
+	names := func(k schema.LayoutKey) bool {
+		return slices.ContainsFunc(k.Placeholders, func(p schema.LayoutPlaceholder) bool { return p.Field == field })
+	}
+	return names(l.PartitionKey) || it.SortKey != nil && names(*it.SortKey)
+}
+
+// incompatible says why what is stored as old says would not be read by what is stored as now, or
+// not whole; "" where it would. An old lock file says nothing of some.
+func incompatible(old, now schema.Wire, what string) string {
+	switch {
+	case old.Type == "" || now.Type == "any":
+		return ""
+	case old.Type != now.Type:
+		return fmt.Sprintf("%s is stored as %s, and would be as %s, so that stored items could not be loaded", what, old.Type, now.Type)
+	case narrower(old.Number, now.Number):
+		return fmt.Sprintf("%s was of the type %s, and is %s, so that stored items with numbers that do not fit could not be loaded", what, old.Number, now.Number)
+	case old.Of != nil && now.Of != nil:
+		return incompatible(*old.Of, *now.Of, "what "+what+" holds")
+	case old.Of != nil && len(now.Fields) > 0:
+		return fmt.Sprintf("%s is a map of any keys, and would be a struct, so that other keys would be dropped when it is written", what)
+	}
+	for _, f := range old.Fields {
+		i := slices.IndexFunc(now.Fields, func(n schema.WireField) bool { return n.Name == f.Name })
+		switch {
+		case i >= 0:
+			if text := incompatible(f.Wire, now.Fields[i].Wire, fmt.Sprintf("%s's %q", what, f.Name)); text != "" {
+				return text
+			}
+		case now.Of == nil:
+			return fmt.Sprintf("%s has no %q any more: it would not be read, and be dropped when the attribute is written", what, f.Name)
+		default:
+			if text := incompatible(f.Wire, *now.Of, fmt.Sprintf("%s's %q", what, f.Name)); text != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+// narrower reports whether a number's Go type holds less than another did.
+func narrower(old, now string) bool {
+	if old == "" || now == "" || old == now {
+		return false
+	}
+	kind, bits := numberType(old)
+	kindNow, bitsNow := numberType(now)
+	switch {
+	case kind == kindNow:
+		return bitsNow < bits
+	case kindNow == "float": // exact to 53 bits, or 24
+		return kind == "float" || bits > bitsNow/2
+	case kind == "uint" && kindNow == "int":
+		return bitsNow <= bits
+	}
+	return true // to an unsigned type, or from a float
+}
+
+func numberType(text string) (kind string, bits int) {
+	kind = strings.TrimRight(text, "0123456789")
+	_, _ = fmt.Sscan(text[len(kind):], &bits)
+	return kind, bits
+}
