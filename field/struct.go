@@ -1,8 +1,12 @@
 package field
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/itemize/itemize/internal/condition"
 	"github.com/itemize/itemize/internal/form"
+	"github.com/itemize/itemize/internal/near"
 	"github.com/itemize/itemize/internal/patch"
 )
 
@@ -68,5 +72,25 @@ func (h *handle) where(c condition.Condition) condition.Condition {
 	if err := h.usable(); err != nil {
 		return h.failed(err)
 	}
+	if err := h.raw(c); err != nil {
+		return h.failed(err)
+	}
 	return condition.Under(h.way(), c)
+}
+
+// raw checks the attributes that a condition in the SDK's terms names against those of the struct.
+func (h *handle) raw(c condition.Condition) error {
+	known := h.row.Form.AttributeNames()
+	for _, f := range c.Fields {
+		name := f[0].Attribute
+		if !c.Raw || f[0].Name != "" || slices.Contains(known, name) {
+			continue
+		}
+		cure := ""
+		if n := near.Of(name, known); n != "" {
+			cure = ": it has " + n
+		}
+		return fmt.Errorf("it names the attribute %q, which the struct does not store%s", name, cure)
+	}
+	return nil
 }

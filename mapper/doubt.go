@@ -6,6 +6,7 @@ import (
 
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/snapshot"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -36,6 +37,10 @@ func (g *engine) adopt(s *state, x *change.Doubt) {
 	s.apply(x.Keys, change.Requests(x.Changes))
 	if x.Whole {
 		s.Arrive(x.Keys)
+	}
+	left := func(all []*snapshot.Stored) bool { return len(all) > 0 }
+	if !s.Fresh && s.Selection.Whole && !slices.ContainsFunc(s.Items, left) {
+		s.Reset() // it was deleted
 	}
 }
 

@@ -220,17 +220,22 @@ func valueError(label string, err error) error {
 }
 
 // OutcomeUnknownError says that a write may have been applied or not: no answer
-// came, or one that does not tell. The entity can be saved again: the next Save finds out
-// first; where it cannot, because the write may still arrive, that is unknown again for up to
+// came, or one that does not tell. An entity can be saved again: the next Save finds out
+// first (of a patch nothing does: load and see before it is done again); where it cannot, because the write may still arrive, that is unknown again for up to
 // 15 minutes. Items are those in doubt.
 type OutcomeUnknownError struct {
 	Model string
 	Items []Key
 	Err   error
+
+	patch bool // nothing remembers it
 }
 
 // Error names the items and the cause.
 func (e *OutcomeUnknownError) Error() string {
+	if e.patch {
+		return fmt.Sprintf("%s: it is not known whether the patch of %s was written: load and see before it is done again: %v", e.Model, joinKeys(e.Items), e.Err)
+	}
 	return fmt.Sprintf("%s: it is not known whether %s was written: save again, which finds out first, or load: %v", e.Model, joinKeys(e.Items), e.Err)
 }
 

@@ -60,7 +60,7 @@ func (p *savePart) refused(ctx context.Context, o *write.Outcome, t *tally) erro
 }
 
 // harmless: what was read has to be as it was, so that a second copy is refused.
-func (p *savePart) harmless(*write.Outcome) bool { return true }
+func (p *savePart) harmless(o *write.Outcome) bool { return guards(o.Requests) }
 
 func (p *savePart) unknown(o *write.Outcome, all []*write.Request) {
 	if slices.ContainsFunc(o.Requests, (*write.Request).Writes) {
@@ -120,6 +120,9 @@ func (p *deletePart) ready(ctx context.Context, t *tally) error {
 		p.told = true
 		if err := p.g.findOut(ctx, p.s, t); err != nil {
 			return err
+		}
+		if p.s.Fresh && len(p.s.doubts) > 0 {
+			return outcomeUnknown(p.g.model.Label(), p.s.doubts.Places(), change.ErrLate)
 		}
 		if p.s.Fresh {
 			return p.g.model.Errorf("the entity is not stored: there is nothing to delete (%w)", ErrNotFound)
@@ -202,6 +205,7 @@ func (p *patchPart) ready(ctx context.Context, t *tally) error {
 
 func (p *patchPart) reads(out *Plan) error {
 	p.planBind(out)
+	out.again = out.again || p.repeats()
 	return nil
 }
 
@@ -211,10 +215,6 @@ func (p *patchPart) adopts(*write.Outcome) bool { return false }
 
 func (p *patchPart) refused(ctx context.Context, o *write.Outcome, t *tally) error {
 	return p.clear(ctx, o, t)
-}
-
-func (p *patchPart) harmless(o *write.Outcome) bool {
-	return !p.Counts() && !p.Replaces(p.Stray(o.Stored))
 }
 
 func (p *patchPart) unknown(*write.Outcome, []*write.Request) {}
@@ -235,9 +235,9 @@ func (p *rawPart) refused(_ context.Context, o *write.Outcome, _ *tally) error {
 	if len(o.Stored[0]) == 0 {
 		what = ConflictDeleted
 	}
-	key := Key{Table: p.r.Table.Name}
-	if p.r.Table.Hash != "" {
-		key = keyOf(p.r.Place)
+	key := keyOf(p.r.Place)
+	if p.r.RawKey != "" { // nobody knows which of its attributes is the partition key
+		key = Key{Table: p.r.Table.Name, Partition: p.r.RawKey}
 	}
 	return &ConflictError{Model: "mapper.Raw", raw: true, Items: []ItemConflict{{Key: key, Field: p.r.Field, Conflict: what}}}
 }

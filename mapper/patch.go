@@ -218,5 +218,8 @@ func (g *engine) planOfPatch(p entityPatch, settings writeSettings) (*Plan, erro
 	}
 	out := g.planOf(plan)
 	x.planBind(out)
+	if x.repeats() {
+		out.orAgain()
+	}
 	return out, nil
 }

@@ -30,6 +30,7 @@ type board struct {
 
 type cells struct {
 	N      int
+	State  string
 	Text   string         `ddb:"was='old-Text,older-Text'"`
 	Small  int8           `ddb:"was='old-Small,older-Small'"`
 	Count  int            `ddb:"was='old-Count,older-Count'"`
@@ -67,6 +68,7 @@ var innerFields = struct {
 }
 
 var cellFields = struct {
+	State  field.String[cells, string]
 	Text   field.String[cells, string]
 	Small  field.Number[cells, int8]
 	Count  field.Number[cells, int]
@@ -83,6 +85,7 @@ var cellFields = struct {
 	Far    field.Struct[cells, inner]
 	Left   field.String[cells, string]
 }{
+	field.NewString("State", "", func(v *cells) *string { return &v.State }),
 	field.NewString("Text", "", func(v *cells) *string { return &v.Text }),
 	field.NewNumber("Small", "", func(v *cells) *int8 { return &v.Small }),
 	field.NewNumber("Count", "", func(v *cells) *int { return &v.Count }),

@@ -2,6 +2,8 @@ package mapper
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -115,7 +117,7 @@ func (x *patching) send(ctx context.Context, t *tally) error {
 		case o.OK():
 			return nil
 		case o.State == write.Unknown, o.State == write.Rejected && o.Unsure && !x.harmless(&o):
-			return outcomeUnknown(x.g.model.Label(), placesOf(o.Requests), o.Err)
+			return patchUnknown(x.g.model.Label(), placesOf(o.Requests), o.Err)
 		case o.State == write.Failed:
 			return o.Err
 		case try == saveTries && x.blocked(&o):
@@ -124,7 +126,7 @@ func (x *patching) send(ctx context.Context, t *tally) error {
 		blocked := x.blocked(&o)
 		switch err := x.clear(ctx, &o, t); {
 		case err != nil && o.Unsure && blocked: // the first copy may still arrive
-			return outcomeUnknown(x.g.model.Label(), placesOf(o.Requests), err)
+			return patchUnknown(x.g.model.Label(), placesOf(o.Requests), err)
 		case err != nil:
 			return err
 		}
@@ -165,6 +167,15 @@ func (x *patching) bind(ctx context.Context, t *tally) error {
 	return nil
 }
 
+// orAgain makes a plan bounds where a second request may have to write an attribute whole.
+func (p *Plan) orAgain() {
+	p.WCU.Max *= 2
+	p.WCU = p.WCU.Add(cost.Units{If: "an attribute is stored as NULL, or has no map to lie in, and a second request writes it whole"})
+}
+
+// repeats reports whether a second request may have to write an attribute whole.
+func (x *patching) repeats() bool { return slices.ContainsFunc(x.Items, (*change.PatchItem).Repeats) }
+
 // planBind adds to a plan that bind reads the root.
 func (x *patching) planBind(out *Plan) {
 	if x.Entity {
@@ -176,7 +187,12 @@ func (x *patching) planBind(out *Plan) {
 func (x *patching) rewrite(unfit []int, stored []item.Attributes) error {
 	for _, i := range unfit {
 		ch := x.Items[i]
-		if err := ch.Rewrite(stored[i]); err != nil {
+		err := ch.Rewrite(stored[i])
+		var large *change.TooLarge
+		switch {
+		case errors.As(err, &large):
+			return x.g.public(err)
+		case err != nil:
 			return x.g.model.FieldErrorf(ch.Field, "the patch does not fit what is stored in %s: %w: use Update", ch.Place, err)
 		}
 	}
@@ -187,8 +203,18 @@ func (x *patching) rewrite(unfit []int, stored []item.Attributes) error {
 // knows of a client that cannot be watched, an earlier copy of it explains: what stands in its
 // way is not what that copy would have put, and that it is applied twice does no harm.
 func (x *patching) harmless(o *write.Outcome) bool {
-	stray := x.Stray(o.Stored)
-	return o.Assumed && len(stray) > 0 && !x.Replaces(stray) && !x.exactlyOnce && !x.Counts()
+	if len(x.Items) > 1 { // a transaction, which is never applied twice
+		return o.Assumed && guards(o.Requests)
+	}
+	return o.Assumed && x.blocked(o) && !x.Replaces(x.Stray(o.Stored)) && !x.exactlyOnce && !x.Counts()
+}
+
+// guards reports whether one of a transaction's requests keeps a copy of it out that comes late: it
+// requires what it changes itself, a version or that nothing is there.
+func guards(requests []*write.Request) bool {
+	return slices.ContainsFunc(requests, func(r *write.Request) bool {
+		return r.Writes() && (r.Expect.Version != nil || r.Expect.Absent && r.Expect.Instead == nil)
+	})
 }
 
 // reckon finds out what became of the staged insert that items came with. Those of the
@@ -204,15 +230,22 @@ func (x *patching) reckon(ctx context.Context, stray []int, stored []item.Attrib
 	}
 	x.Pin(live)
 	for _, i := range stray {
-		if err := x.settle(x.Items[i], stored[i], root, live); err != nil {
+		if err := x.settle(ctx, x.Items[i], stored[i], found{root, live}, t); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// found is the root as it was read, and the incarnation of the live entity, nil for none.
+type found struct {
+	root *item.Image
+	live types.AttributeValue
+}
+
 // settle decides what an item in the patch's way is, by the root as it was read after it.
-func (x *patching) settle(ch *change.PatchItem, stored item.Attributes, root *item.Image, live types.AttributeValue) error {
+func (x *patching) settle(ctx context.Context, ch *change.PatchItem, stored item.Attributes, f found, t *tally) error {
+	root, live := f.root, f.live
 	incarnation := ch.Reserved.Header(stored).Incarnation
 	switch of := incarnation != nil && staging.Holds(root, incarnation); {
 	case ch.Root: // it is pinned
@@ -227,11 +260,26 @@ func (x *patching) settle(ch *change.PatchItem, stored item.Attributes, root *it
 		return x.refused(ch)
 	case of:
 		ch.OfLive(incarnation)
+	case ch.Conditional():
+		return x.sweep(ctx, ch, stored, t)
 	case ch.Upserts():
 		ch.Replacing(ch.Reserved.HiddenOf(stored), live)
 	default:
 		return x.missing(ch, "what is there was left over by an entity that is no more")
 	}
+	return nil
+}
+
+// sweep deletes what was left over in an item's place, so that conditions can be asked of nothing.
+func (x *patching) sweep(ctx context.Context, ch *change.PatchItem, stored item.Attributes, t *tally) error {
+	p, err := write.Arrange([]*write.Request{&ch.Leftover(x.g.model, stored).Request}, nil, write.Choice{})
+	if err != nil {
+		return err
+	}
+	if o := x.g.sender.Send(ctx, &p.Steps[0], &t.Tally); o.State == write.Failed {
+		return o.Err
+	}
+	ch.Plain() // whoever has been faster: it is asked again
 	return nil
 }
 
@@ -280,6 +328,9 @@ func (x *patching) refused(ch *change.PatchItem) error {
 
 // pending says what is being done to an entity by its root as it is stored, "" for nothing.
 func (g *engine) pending(ch *change.PatchItem, stored item.Attributes) string {
+	if ch.Root && g.model.Reserved.Expired(stored, g.model.Now()) {
+		return staging.Expired
+	}
 	if h := g.model.Reserved.Header(stored); ch.Root && len(stored) > 0 && !h.Live() {
 		return h.ReadStage().Pending()
 	}

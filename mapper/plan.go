@@ -77,6 +77,8 @@ type Plan struct {
 	Alternatives []Alternative `json:"alternatives,omitempty"`
 
 	requests int
+	// again reports that a second request may have to write an attribute whole.
+	again bool
 }
 
 // Requests returns the number of calls to DynamoDB.

@@ -80,6 +80,17 @@ func (g *engine) notLoaded(e *change.NotLoaded) error {
 }
 
 func outcomeUnknown(label string, places []item.Place, err error) error {
+	return unknownOf(label, places, err)
+}
+
+// patchUnknown is outcomeUnknown of a patch.
+func patchUnknown(label string, places []item.Place, err error) error {
+	e := unknownOf(label, places, err)
+	e.patch = true
+	return e
+}
+
+func unknownOf(label string, places []item.Place, err error) *OutcomeUnknownError {
 	e := &OutcomeUnknownError{Model: label, Err: err}
 	for _, p := range places {
 		e.Items = append(e.Items, keyOf(p))

@@ -96,7 +96,11 @@ func (g *engine) diff(s *state, v any, settings writeSettings) (*change.Diff, er
 
 // arrange decides how a diff is sent. It does no I/O.
 func arrange(s *state, d *change.Diff, settings writeSettings) (*write.Plan, error) {
-	return write.Arrange(change.Requests(d.Changes), change.Requests(d.Checks), s.choice(d, settings))
+	checks := d.Checks
+	if len(d.Changes) == 0 {
+		checks = nil // a save that writes nothing asks nothing
+	}
+	return write.Arrange(change.Requests(d.Changes), change.Requests(checks), s.choice(d, settings))
 }
 
 // choice is what the caller has asked for, and what the entity allows.

@@ -19,6 +19,8 @@ type Part struct {
 	// engine is that of its model, nil for none; client what it is sent with.
 	engine *engine
 	client write.Client
+	// of is the entity, nil where none was given.
+	of *state
 }
 
 // Transact writes all of its parts, which may be of several entities and models, in one
@@ -57,7 +59,7 @@ func PlanTransact(parts ...Part) (*Plan, error) {
 // Saving is the part of a transaction that Save would write of an entity. Of its options only
 // CheckLoaded can be given.
 func (m *Mapper[T]) Saving(e *Entity[T], options ...WriteOption) Part {
-	return m.part(func() (member, error) {
+	return m.partOf(e, func() (member, error) {
 		if err := m.owns(e); err != nil {
 			return nil, err
 		}
@@ -72,8 +74,8 @@ func (m *Mapper[T]) Saving(e *Entity[T], options ...WriteOption) Part {
 // Deleting is the part of a transaction that Delete would delete of a selection. Unless that is an
 // *Entity or names one item, it reads first what is there.
 func (m *Mapper[T]) Deleting(s query.Selection[T]) Part {
-	return m.part(func() (member, error) {
-		e, ok := s.(*Entity[T])
+	e, ok := s.(*Entity[T])
+	return m.partOf(e, func() (member, error) {
 		if !ok {
 			return m.engine.deletePart(m.resolved(s), nil, nil)
 		}
@@ -93,7 +95,15 @@ func (p Patch[T]) On(m *Mapper[T]) Part {
 }
 
 func (m *Mapper[T]) part(make func() (member, error)) Part {
-	return Part{func([]*item.Table) (member, error) { return make() }, m.engine, m.engine.sender.Client}
+	return Part{make: func([]*item.Table) (member, error) { return make() }, engine: m.engine, client: m.engine.sender.Client}
+}
+
+func (m *Mapper[T]) partOf(e *Entity[T], make func() (member, error)) Part {
+	p := m.part(make)
+	if e != nil {
+		p.of = e.state
+	}
+	return p
 }
 
 // Raw is an item of the caller's own making as a part of a transaction: one of Put, Update, Delete

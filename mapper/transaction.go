@@ -34,8 +34,8 @@ type member interface {
 	// refused finds out what stands in the way of its requests: it returns nil where the
 	// transaction may be made again.
 	refused(ctx context.Context, o *write.Outcome, t *tally) error
-	// harmless reports whether the requests may be sent again, made anew, after a refusal which
-	// an earlier copy of them may explain.
+	// harmless reports of requests that are all of a transaction whether they may be sent again, made
+	// anew, after a refusal which an earlier copy of them may explain.
 	harmless(o *write.Outcome) bool
 	// unknown notes that it is not known whether the requests were applied. all are those of the
 	// whole transaction.
@@ -73,14 +73,18 @@ func newTransaction(parts []Part) (*transaction, error) {
 			continue
 		}
 		x.members, x.engines = append(x.members, m), append(x.engines, p.engine)
-		if x.sender == nil {
+		first := x.sender == nil
+		if first {
 			x.sender = &write.Sender{Client: p.client, Now: time.Now}
 		}
-		if !same(x.sender.Client, p.client) {
+		if !first && !same(x.sender.Client, p.client) {
 			errs = append(errs, fmt.Errorf("mapper: part %d of the transaction has another client than the first: make all mappers, and Raw, with one client", i+1))
 		}
 		if p.engine != nil {
-			x.sender.Now, x.sender.Single = p.engine.sender.Now, p.engine.sender.Single
+			x.sender.Now, x.sender.Single = p.engine.sender.Now, x.sender.Single || p.engine.sender.Single
+		}
+		if p.of != nil && slices.ContainsFunc(parts[:i], func(o Part) bool { return o.of == p.of }) {
+			errs = append(errs, p.engine.model.Errorf("one entity is in two parts of the transaction: save it, or delete it, in one"))
 		}
 	}
 	if len(parts) == 0 {
@@ -91,8 +95,8 @@ func newTransaction(parts []Part) (*transaction, error) {
 
 // same reports whether two values are one.
 func same(a, b any) bool {
-	t := reflect.TypeOf(a)
-	return t == reflect.TypeOf(b) && t.Comparable() && a == b
+	v := reflect.ValueOf(a)
+	return v.IsValid() && v.Type() == reflect.TypeOf(b) && v.Comparable() && a == b
 }
 
 // observe begins a call for each observer of the mappers, once.
@@ -296,6 +300,9 @@ func (x *transaction) harmless(o *write.Outcome, each []write.Outcome) bool {
 	if !o.Assumed {
 		return false
 	}
+	if len(o.Requests) > 1 {
+		return guards(o.Requests)
+	}
 	for i, m := range x.members {
 		if len(each[i].Requests) > 0 && !m.harmless(&each[i]) {
 			return false
@@ -337,6 +344,9 @@ func (x *transaction) describe() (*Plan, error) {
 		if err := m.reads(out); err != nil {
 			return nil, err
 		}
+	}
+	if out.again {
+		out.orAgain()
 	}
 	return out, nil
 }

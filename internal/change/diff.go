@@ -100,7 +100,7 @@ type differ struct {
 func Of(s *snapshot.Snapshot, doubts Doubts, v any, o Options) (*Diff, error) {
 	d := &differ{m: s.Model, s: s, v: v, o: o}
 	d.Keys.Value, d.Changes = v, d.few[:0]
-	if Unchanged(s, doubts, v) {
+	if !o.Checks && Unchanged(s, doubts, v) {
 		return &d.Diff, nil
 	}
 	if err := d.identify(); err != nil {

@@ -20,6 +20,8 @@ type Doubt struct {
 	Keys    snapshot.Keys
 	// Tellers are the requests whose items tell whether the write was applied.
 	Tellers []*write.Request
+	// Others reports that these are others' requests, of the same transaction.
+	Others bool
 	// Whole reports that it is all of what a save writes.
 	Whole bool
 	// Since is when the last request was sent.
@@ -42,7 +44,7 @@ func NewDoubt(m *model.Model, requests []*write.Request, keys snapshot.Keys, tel
 			x.Changes = append(x.Changes, ch.freeze(m, r))
 		}
 	}
-	if tellers == nil {
+	if x.Others = tellers != nil; !x.Others {
 		x.Tellers = Requests(x.Changes)
 	}
 	if keys.Value != nil {
@@ -151,7 +153,16 @@ func (x *Doubt) Applied(look func(*write.Request) (item.Attributes, error)) (boo
 			return false, nil
 		}
 	}
-	return !tells, nil
+	if !tells || !x.Others {
+		return !tells, nil
+	}
+	// Others' items may have been written again since; what was deleted is gone all the same.
+	for _, ch := range x.Changes {
+		if stored, err := look(&ch.Request); err != nil || !ch.Holds(stored) {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // InDoubt says that the outcome of writes is still not known.

@@ -1,14 +1,11 @@
 package change
 
 import (
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/condition"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/patch"
 	"github.com/itemize/itemize/internal/schema"
@@ -24,7 +21,7 @@ var ops = map[patch.Kind]item.Op{
 func (x *Patch) operate(ch *PatchItem, p patch.Change, i int) error {
 	a := ch.Item.Attributes[i]
 	name := p.Field.Name()
-	o := item.Operation{Op: ops[p.Kind], Path: append([]string{a.Name}, x.below(ch.Item, &p)...), Value: p.Value, Was: a.Was}
+	o := item.Operation{Op: ops[p.Kind], Path: append([]string{a.Name}, x.below(ch.Item, &p)...), Value: p.Value, Was: a.Was, Field: name}
 	switch {
 	case p.Unstorable != nil:
 		return x.m.ValueErrorf(name, "%w", p.Unstorable)
@@ -34,7 +31,7 @@ func (x *Patch) operate(ch *PatchItem, p patch.Change, i int) error {
 		if len(o.Path) == 1 && (a.AV.Has("string") || a.AV.Has("nullempty")) {
 			return x.m.FieldErrorf(name, "what is stored of it may be no number, which DynamoDB would not increment: use Update")
 		}
-		o.Value = &types.AttributeValueMemberN{Value: p.By}
+		o.Value, o.Low, o.High = &types.AttributeValueMemberN{Value: p.By}, p.Least, p.Most
 		if err := attr.Check(o.Value); err != nil {
 			return x.m.ValueErrorf(name, "%w", err)
 		}
@@ -52,45 +49,7 @@ func (x *Patch) operate(ch *PatchItem, p patch.Change, i int) error {
 	}
 	ch.Operations = append(ch.Operations, o)
 	ch.dropFormer(a)
-	if p.Kind != patch.Increment {
-		return nil
-	}
-	within, err := inRange(p, o)
-	if err != nil {
-		return x.m.FieldErrorf(name, "%w", err)
-	}
-	if within != nil {
-		ch.where = append(ch.where, where{within, func(stored item.Attributes) string { return overflow(p, &o, stored) }})
-	}
 	return nil
-}
-
-// overflow says that an increment would take a number out of the bounds of its type, "" where
-// it would not.
-func overflow(p patch.Change, o *item.Operation, stored item.Attributes) string {
-	after := item.Attributes{}
-	maps.Copy(after, attr.CopyItem(stored))
-	if err := o.Apply(after); err != nil {
-		return ""
-	}
-	v := condition.At(after, o.Path)
-	n, ok := v.(*types.AttributeValueMemberN)
-	if !ok {
-		return ""
-	}
-	low, _ := item.Sum(n.Value, negated(p.Least))
-	high, _ := item.Sum(p.Most, negated(n.Value))
-	if !strings.HasPrefix(low, "-") && !strings.HasPrefix(high, "-") {
-		return ""
-	}
-	return p.Field.Name() + " would be " + n.Value + ", and its type holds " + p.Least + " to " + p.Most
-}
-
-func negated(n string) string {
-	if rest, ok := strings.CutPrefix(n, "-"); ok {
-		return rest
-	}
-	return "-" + n
 }
 
 // expires reports whether an attribute tells when an item expires.
@@ -134,38 +93,4 @@ func (x *Patch) apart(ch *PatchItem, field string, path []string, o *item.Operat
 func overlap(a, b []string) bool {
 	n := min(len(a), len(b))
 	return slices.Equal(a[:n], b[:n])
-}
-
-// inRange requires that an integer stays one that its Go type can hold: what is stored may be
-// at most the greatest less what is added, or at least the least and what is taken away.
-func inRange(p patch.Change, o item.Operation) (attr.Condition, error) {
-	limit, operator, by := p.Most, " <= ", "-"+p.By
-	if less, ok := strings.CutPrefix(p.By, "-"); ok {
-		limit, operator, by = p.Least, " >= ", less
-	}
-	if limit == "" {
-		return nil, nil
-	}
-	rest, err := item.Sum(limit, by)
-	counts := rest == "0" || strings.HasPrefix(rest, "-") == (operator == " >= ") // from 0, where nothing is
-	return func(e *attr.Expression) string {
-		bounded := func(path string) string { return path + operator + e.Value(&types.AttributeValueMemberN{Value: rest}) }
-		path := e.Path(o.Path)
-		text, absent := bounded(path), "attribute_not_exists("+path+")"
-		if len(o.Was) == 0 || len(o.Path) > 1 {
-			if counts {
-				text = "(" + absent + " OR " + text + ")"
-			}
-			return text
-		}
-		for _, name := range o.Was { // the number is under one of its names
-			old := e.Name(name)
-			text = "(" + text + " OR " + absent + " AND " + bounded(old) + ")"
-			absent += " AND attribute_not_exists(" + old + ")"
-		}
-		if counts {
-			text = "(" + text + " OR " + absent + ")"
-		}
-		return text
-	}, err
 }

@@ -2,6 +2,7 @@ package change
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/condition"
 	"github.com/itemize/itemize/internal/item"
@@ -39,9 +41,9 @@ type PatchItem struct {
 	// it is written either way.
 	Absent, Exists bool
 	// either reports that the item is put whether it is there or not; upsert that a change of
-	// it is one of an upsert, strict that one is not.
-	either, upsert, strict bool
-	// where are the conditions that the caller gave, and that numbers stay what their types hold.
+	// it is one of an upsert, strict that one is not; taking that one only takes something away.
+	either, upsert, strict, taking bool
+	// where are the conditions that the caller gave.
 	where []where
 	stance
 	// given is the stance of the patch as it was given, plain that where nothing is in the way;
@@ -61,6 +63,11 @@ func (ch *PatchItem) Unmet(stored item.Attributes) string {
 	var all []string
 	for _, w := range ch.where {
 		if text := w.refusal(stored); text != "" {
+			all = append(all, text)
+		}
+	}
+	for i := range ch.Operations {
+		if text := ch.Operations[i].Overflow(stored); text != "" {
 			all = append(all, text)
 		}
 	}
@@ -143,6 +150,7 @@ func (x *Patch) change(p patch.Change) error {
 	}
 	ch.strict = ch.strict || !p.Upsert && p.Kind != patch.If
 	ch.upsert = ch.upsert || p.Upsert
+	ch.taking = ch.taking || p.Kind == patch.Remove || p.Kind == patch.DeleteMembers
 	switch p.Kind {
 	case patch.If:
 		way := func(f condition.Field) []string { return x.wayIn(it, &p, f) }
@@ -301,7 +309,7 @@ func (x *Patch) require(ch *PatchItem) error {
 	case ch.Root:
 		ch.Exists = ch.strict
 	default:
-		ch.Exists = ch.takes()
+		ch.Exists = ch.taking
 	}
 	if ch.makes() && !ch.Root && ch.Item.ExpiryOfRoot {
 		return x.m.FieldErrorf(ch.Field, "it expires with the root, which a patch does not read, and the patch may make it: use Update")
@@ -311,14 +319,6 @@ func (x *Patch) require(ch *PatchItem) error {
 
 // makes reports whether an update may make the item.
 func (ch *PatchItem) makes() bool { return ch.Kind == write.Update && !ch.Exists }
-
-// takes reports whether an update takes something away from what is stored.
-func (ch *PatchItem) takes() bool {
-	takes := func(a item.Assignment) bool { return a.Index != item.Former }
-	return slices.ContainsFunc(ch.Remove, takes) || slices.ContainsFunc(ch.Operations, func(o item.Operation) bool {
-		return o.Op == item.OpRemove || o.Op == item.OpDeleteMembers
-	})
-}
 
 // changes reports whether the patch changes the item.
 func (ch *PatchItem) changes() bool {
@@ -357,6 +357,9 @@ func (x *Patch) finish() error {
 	}
 	for _, ch := range x.Items {
 		ch.expect()
+		if n := ch.Longest(); n > cost.MaxExpression {
+			return x.m.FieldErrorf(ch.Field, "the patch makes an expression of %d bytes, and DynamoDB takes %d: change fewer fields and entries at once, or use Update", n, cost.MaxExpression)
+		}
 	}
 	return nil
 }
@@ -462,14 +465,19 @@ func (x *Patch) Pin(live types.AttributeValue) {
 func (ch *PatchItem) Bound() bool { return ch.bound }
 
 // Unfit returns the indexes of the items as they are on which an operation cannot be applied:
-// something is stored as NULL, or has no map to lie in.
+// something is stored as NULL, or has no map to lie in. One that was rewritten already is as it was
+// seen no more. What is not there, or not live, or has expired, is refused for that.
 func (x *Patch) Unfit(stored []item.Attributes) []int {
 	var unfit []int
 	for i, ch := range x.Items {
 		if i >= len(stored) || stored[i] == nil || ch.Kind != write.Update || len(stored[i]) == 0 && ch.Exists {
 			continue
 		}
-		if ch.seen || slices.ContainsFunc(ch.Operations, func(o item.Operation) bool { return !o.Fits(stored[i]) }) {
+		if ch.Reserved.Expired(stored[i], ch.now()) || ch.Root && len(stored[i]) > 0 && !ch.Reserved.Header(stored[i]).Live() {
+			continue
+		}
+		misfit := func(o item.Operation) bool { return !o.Fits(stored[i]) }
+		if ch.seen && !ch.Before(stored[i], ch.now()) || !ch.seen && slices.ContainsFunc(ch.Operations, misfit) {
 			unfit = append(unfit, i)
 		}
 	}
@@ -479,7 +487,11 @@ func (x *Patch) Unfit(stored []item.Attributes) []int {
 // Rewrite makes the patch set the attributes of an item whole on which an operation cannot be
 // applied, on condition that the item is as it was found.
 func (ch *PatchItem) Rewrite(stored item.Attributes) error {
+	of := ch.incarnation
 	ch.begin()
+	if ch.Kind == write.Update && !ch.bound {
+		ch.incarnation = of // what it reckons with, but not what it has seen
+	}
 	now := item.Attributes{}
 	maps.Copy(now, attr.CopyItem(stored))
 	whole := map[string]bool{}
@@ -493,11 +505,15 @@ func (ch *PatchItem) Rewrite(stored item.Attributes) error {
 			rest = append(rest, o)
 			continue
 		}
+		if text := o.Overflow(now); text != "" {
+			return errors.New(text)
+		}
 		if err := o.Apply(now); err != nil {
 			return err
 		}
 	}
 	if len(rest) == len(ch.Operations) {
+		ch.expect()
 		return nil // all of it fits what is there now
 	}
 	ch.Operations = rest
@@ -508,6 +524,11 @@ func (ch *PatchItem) Rewrite(stored item.Attributes) error {
 			ch.assign(item.Assignment{Name: name, Index: item.Unlisted, Value: now[name]})
 		}
 	}
+	return ch.expectSeen(stored)
+}
+
+// expectSeen requires of what is written by what was seen that it is still so, and prices it.
+func (ch *PatchItem) expectSeen(stored item.Attributes) error {
 	ch.expect()
 	h := ch.Reserved.Header(stored)
 	ch.Expect.Blind, ch.Expect.Present, ch.Expect.Version = false, false, h.Version
@@ -517,9 +538,30 @@ func (ch *PatchItem) Rewrite(stored item.Attributes) error {
 	case h.Version == nil:
 		ch.Expect.Old = write.SomeOldValues(ch.Place, stored)
 	}
+	if len(stored) > 0 && ch.Exists && ch.Reserved.Expires() {
+		ch.Expect.Terms = append(ch.Expect.Terms, ch.Reserved.NotExpired(ch.now))
+	}
+	after := ch.Key()
+	maps.Copy(after, attr.CopyItem(stored))
+	for _, a := range ch.Defaults {
+		if after[a.Name] == nil {
+			a.Into(after)
+		}
+	}
+	for _, a := range ch.Set {
+		a.Into(after)
+	}
+	for _, a := range ch.Remove {
+		delete(after, a.Name)
+	}
+	for i := range ch.Operations {
+		_ = ch.Operations[i].Apply(after) // it fits
+	}
 	ch.OldSize, ch.Unread = attr.ItemSize(stored), false
-	ch.NewSize = ch.OldSize
-	return nil
+	if ch.NewSize = attr.ItemSize(after); h.Version == nil {
+		ch.NewSize += ch.Reserved.VersionSize()
+	}
+	return ch.check()
 }
 
 // Counts reports whether one of the items is incremented.
@@ -545,7 +587,7 @@ func (x *Patch) Stray(stored []item.Attributes) []int {
 		switch {
 		case stored[i] == nil, ch.hidden.Is(h):
 		case ch.Root: // of another incarnation than the rest was reckoned with
-			if ch.incarnation != nil && h.Live() && !attr.Same(h.Incarnation, ch.incarnation) {
+			if (ch.incarnation != nil || ch.bound) && h.Live() && !attr.Same(h.Incarnation, ch.incarnation) {
 				stray = append(stray, i)
 			}
 		case ch.hidden != nil: // what was to be replaced is no more
@@ -591,7 +633,33 @@ func (ch *PatchItem) Plain() {
 
 // Upserts reports whether the patch makes the item where it is not there.
 func (ch *PatchItem) Upserts() bool {
-	return !ch.Exists && len(ch.where) == 0 && (ch.Kind == write.Put || ch.makes())
+	overflows := func(o item.Operation) bool { return o.Overflow(nil) != "" }
+	return !ch.Exists && len(ch.where) == 0 && (ch.Kind == write.Put || ch.makes()) && !slices.ContainsFunc(ch.Operations, overflows)
+}
+
+// Conditional reports whether the item need not be there, and conditions are asked of it: what was
+// left over in its place has to go, for them to be asked of nothing.
+func (ch *PatchItem) Conditional() bool {
+	return !ch.Exists && len(ch.where) > 0 && (ch.Kind == write.Put || ch.Kind == write.Check || ch.makes())
+}
+
+// Leftover returns the delete of what was left over in the item's place, as it was found.
+func (ch *PatchItem) Leftover(m *model.Model, stored item.Attributes) *Change {
+	d := start(m, write.Delete, ch.Item, ch.Place)
+	h := m.Reserved.Header(stored)
+	d.Expect.Version = h.Version
+	if h.Version == nil {
+		d.Expect.Old = write.SomeOldValues(ch.Place, stored)
+	}
+	of := func(x *attr.Expression) string { return item.IncarnationIs(x, h.Incarnation) }
+	d.Expect.Terms, d.OldSize = []attr.Condition{of}, attr.ItemSize(stored)
+	return d
+}
+
+// Repeats reports whether the item may take a second request: where an attribute is stored as NULL,
+// or has no map to lie in.
+func (ch *PatchItem) Repeats() bool {
+	return ch.Kind == write.Update && slices.ContainsFunc(ch.Operations, func(o item.Operation) bool { return o.Needs() != nil })
 }
 
 // Replacing makes the patch put its item in place of what was left over, with the

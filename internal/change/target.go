@@ -162,7 +162,7 @@ func (x *Patch) targetOfCondition(p *patch.Change) (*schema.Item, error) {
 	switch {
 	case p.Item != patch.OfField:
 		item = x.m.Schema.Items[p.Item]
-	case p.Condition.Raw:
+	case p.Condition.Raw && slices.ContainsFunc(p.Condition.Fields, func(f condition.Field) bool { return f[0].Name == "" }):
 		item = x.m.Root()
 	}
 	for _, f := range p.Condition.Fields {

@@ -86,6 +86,22 @@ func (t *Table) resolve(f *Form) []encoded {
 	return t.fields
 }
 
+// AttributeNames lists what the fields of a struct, or of what a pointer to one leads to, are called
+// when it is stored; nil for another type.
+func (f *Form) AttributeNames() []string {
+	if f.Pointer != nil {
+		return f.Pointer.Elem.AttributeNames()
+	}
+	if f.Table == nil {
+		return nil
+	}
+	var names []string
+	for _, e := range f.Table.resolve(f) {
+		names = append(names, e.name)
+	}
+	return names
+}
+
 func (t *Table) encodeOf(f *Form) func(any, Options, int) (types.AttributeValue, error) {
 	return func(p any, _ Options, depth int) (types.AttributeValue, error) {
 		if depth >= attr.MaxDepth {

@@ -33,6 +33,10 @@ type Operation struct {
 	Value types.AttributeValue
 	// Was are the names that the attribute had before, one of which it may be stored under.
 	Was []string
+	// Field is what messages call it. Low and High are what the Go type of an incremented number
+	// holds, "" for any.
+	Field       string
+	Low, High string
 }
 
 // Repeatable reports that the operation may be applied twice.
@@ -110,6 +114,9 @@ func (o *Operation) Needs() attr.Condition {
 			terms = append(terms, func(x *attr.Expression) string { return "attribute_not_exists(" + x.Name(old) + ")" })
 		}
 	}
+	if o.Op == OpIncrement && o.High != "" {
+		terms = append(terms, o.within)
+	}
 	if terms == nil {
 		return nil
 	}
@@ -120,6 +127,67 @@ func (o *Operation) Needs() attr.Condition {
 		}
 		return strings.Join(all, " AND ")
 	}
+}
+
+// within requires that an incremented integer stays one that its Go type can hold: what is stored may
+// be at most the greatest less what is added, or at least the least and what is taken away.
+func (o *Operation) within(x *attr.Expression) string {
+	by := o.Value.(*types.AttributeValueMemberN).Value
+	limit, operator := o.High, " <= "
+	if strings.HasPrefix(by, "-") {
+		limit, operator = o.Low, " >= "
+	}
+	rest, _ := Sum(limit, negated(by))
+	counts := rest == "0" || strings.HasPrefix(rest, "-") == (operator == " >= ") // from 0, where nothing is
+	bounded := func(path string) string {
+		return path + operator + x.Value(&types.AttributeValueMemberN{Value: rest})
+	}
+	path := x.Path(o.Path)
+	text, absent := bounded(path), "attribute_not_exists("+path+")"
+	if o.sees() {
+		for _, name := range o.Was { // the number is under one of its names
+			old := x.Name(name)
+			text = "(" + text + " OR " + absent + " AND " + bounded(old) + ")"
+			absent += " AND attribute_not_exists(" + old + ")"
+		}
+	}
+	if counts {
+		text = "(" + text + " OR " + absent + ")"
+	}
+	return text
+}
+
+// Overflow says that an increment would take a stored number out of the bounds of its type, "" where
+// it would not.
+func (o *Operation) Overflow(stored Attributes) string {
+	if o.Op != OpIncrement || o.High == "" {
+		return ""
+	}
+	after := Attributes(attr.CopyItem(stored))
+	if after == nil {
+		after = Attributes{}
+	}
+	if o.Apply(after) != nil {
+		return ""
+	}
+	at := after
+	for _, name := range o.Path[:len(o.Path)-1] {
+		at = at[name].(*types.AttributeValueMemberM).Value
+	}
+	n := at[o.Path[len(o.Path)-1]].(*types.AttributeValueMemberN).Value
+	low, _ := Sum(n, negated(o.Low))
+	high, _ := Sum(o.High, negated(n))
+	if !strings.HasPrefix(low, "-") && !strings.HasPrefix(high, "-") {
+		return ""
+	}
+	return o.Field + " would be " + n + ", and its type holds " + o.Low + " to " + o.High
+}
+
+func negated(n string) string {
+	if rest, ok := strings.CutPrefix(n, "-"); ok {
+		return rest
+	}
+	return "-" + n
 }
 
 func typeText(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }

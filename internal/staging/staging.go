@@ -87,12 +87,15 @@ func isOf(f *item.Image, incarnation types.AttributeValue) bool {
 
 func (e *Entity) isRoot(f *item.Image) bool { return e.IsRoot(f) && f.SK == e.Root.SK }
 
+// Expired describes an entity whose root has expired.
+const Expired = "its time to live is over"
+
 // Pending describes what is being done to an entity by its root, "" for nothing.
 func Pending(root *item.Image) string {
 	switch {
 	case root == nil:
 	case root.Expired:
-		return "its time to live is over"
+		return Expired
 	case !root.Header.Live():
 		return root.Header.ReadStage().Pending()
 	}

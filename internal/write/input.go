@@ -61,6 +61,16 @@ func (r *Request) UpdateExpression(x *attr.Expression) string {
 	return b.String()
 }
 
+// Longest returns the length of the longest expression that the request is sent with, in bytes.
+func (r *Request) Longest() int {
+	var x attr.Expression
+	n := len(r.render(&x, time.Now()))
+	if r.Kind == Update {
+		n = max(n, len(r.UpdateExpression(&x)))
+	}
+	return n
+}
+
 // operate adds the operations that are no SET to an update expression.
 func (r *Request) operate(x *attr.Expression, b *strings.Builder) {
 	for _, word := range []string{"REMOVE", "ADD", "DELETE"} {

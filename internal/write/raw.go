@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -73,6 +74,12 @@ func (r *Request) locate(name string, key, put item.Attributes, tables []*item.T
 	i := slices.IndexFunc(tables, func(t *item.Table) bool { return t.Name == name })
 	if i < 0 {
 		r.Table = &item.Table{Name: name}
+		for _, a := range slices.Sorted(maps.Keys(key)) {
+			if s, ok := attr.ScalarOf(key[a]); ok {
+				r.RawKey += fmt.Sprintf(" %s=%s", a, s.Text)
+			}
+		}
+		r.RawKey = strings.TrimPrefix(r.RawKey, " ")
 		for n, a := range slices.Sorted(maps.Keys(key)) {
 			if s, ok := attr.ScalarOf(key[a]); ok && n == 0 {
 				r.Table.Hash, r.PK = a, s

@@ -67,6 +67,8 @@ type Request struct {
 
 	// raw is the item of a transaction as a caller has made it, empty for none.
 	raw types.TransactWriteItem
+	// RawKey is the key of such a request in a table that nobody knows.
+	RawKey string
 }
 
 // Prepare gives the request a new version to write.
