@@ -444,7 +444,8 @@ func TestAttackConditionOverALeftover(t *testing.T) {
 	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t)
 	f := store.AddressFields
 	patch := store.UserByID("1").Home().Patch(f.City.Set("Rome")).If(f.City.Equal("Bergen"))
-	if _, err := patch.Exec(ctx, users); !errors.Is(err, mapper.ErrNotFound) {
+	var conflict *mapper.ConflictError
+	if _, err := patch.Exec(ctx, users); !errors.As(err, &conflict) {
 		t.Errorf("the condition was dropped: %v", err)
 	}
 }

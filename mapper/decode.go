@@ -1,6 +1,7 @@
 package mapper
 
 import (
+	"bytes"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/item"
@@ -90,8 +91,9 @@ const (
 	ItemCreated   Event = "item created"
 	ItemChanged   Event = "item changed"
 	ItemDeleted   Event = "item deleted"
-	// NoEvent is a change that concerns nothing that is there: of an insert that is not finished,
-	// of what a delete has yet to remove, or of an item that is none of the model's.
+	// NoEvent is a change that concerns nothing that is there: of a root whose insert is not finished,
+	// or that is marked for a delete already, or of an item that is none of the model's. Another item
+	// of a staged insert is ItemCreated, since it alone cannot tell; its State is staged.
 	NoEvent Event = "no event"
 )
 
@@ -120,7 +122,9 @@ func (m *Mapper[T]) DecodeChange(old, now map[string]types.AttributeValue, optio
 	if c.Old == nil && c.New == nil {
 		return nil, m.engine.model.Errorf("the change has neither an old nor a new image: let the stream have NEW_AND_OLD_IMAGES")
 	}
-	c.Event = eventOf(there(c.Old), there(c.New), c.Old != nil && c.Old.Root || c.New != nil && c.New.Root)
+	root := c.Old != nil && c.Old.Root || c.New != nil && c.New.Root
+	before := there(c.Old) && !(c.New != nil && c.New.Incarnation != nil && !bytes.Equal(c.Old.Incarnation, c.New.Incarnation))
+	c.Event = eventOf(before, there(c.New), root)
 	return c, nil
 }
 

@@ -39,7 +39,7 @@ func (g *engine) delete(ctx context.Context, sel selection.Selection, s *state, 
 	}
 	deletion, err := change.NewDeletion(g.model, sel, settings.staged)
 	if err != nil {
-		return err
+		return g.public(err)
 	}
 	del := &deleting{deletion, g, settings, t, s}
 	if s != nil {

@@ -190,6 +190,8 @@ type ValueError struct {
 	Model string
 	// Field is the field of the value, or the item that it is a key of.
 	Field string
+	// Key is the item that would hold the value, as far as that is known.
+	Key Key
 	// Reason says what is wrong, and what to do.
 	Reason string
 
@@ -201,23 +203,6 @@ func (e *ValueError) Error() string { return e.err.Error() }
 
 // Unwrap returns the cause.
 func (e *ValueError) Unwrap() error { return e.err }
-
-// valueError makes a *ValueError of an error about a value, whose text begins with the model
-// and the field.
-func valueError(label string, err error) error {
-	e := &ValueError{Model: label, Reason: err.Error(), err: err}
-	rest, ok := strings.CutPrefix(e.Reason, label)
-	if !ok {
-		return e
-	}
-	field, reason, _ := strings.Cut(rest[1:], ": ")
-	if strings.HasPrefix(rest, ": ") {
-		field, reason, _ = strings.Cut(rest[2:], ": ")
-		field, _, _ = strings.Cut(field, " in ")
-	}
-	e.Field, e.Reason = field, reason
-	return e
-}
 
 // OutcomeUnknownError says that a write may have been applied or not: no answer
 // came, or one that does not tell. An entity can be saved again: the next Save finds out

@@ -62,7 +62,7 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, stron
 		case !sel.Entity:
 			errs = append(errs, g.model.Errorf("selection %d is of several entities: give all of %s to load one, or run a query", i+1, g.model.IdentityNames()))
 		}
-		name := fmt.Sprint(sel.Parts, sel.Identity)
+		name := fmt.Sprint(sel.Parts, sel.Identity, sel.Whole)
 		if _, ok := at[name]; !ok {
 			at[name] = len(once)
 			once = append(once, sel)
@@ -76,13 +76,15 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, stron
 	if err != nil {
 		return g.public(err)
 	}
-	given := make([]bool, len(once))
-	for i := range sels {
-		f := found[which[i]]
-		if given[which[i]] {
-			f = f.Copy()
+	uses := make([]int, len(once))
+	for _, n := range which {
+		uses[n]++
+	}
+	for i, n := range which {
+		f := found[n]
+		if uses[n]--; uses[n] > 0 {
+			f = f.Copy() // before it is decoded, which uses it up
 		}
-		given[which[i]] = true
 		err := give(i, func(v any) (*state, error) { return g.decodeFound(f, v) })
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err

@@ -82,7 +82,7 @@ func (g *engine) deletePart(sel selection.Selection, s *state, done func()) (mem
 	}
 	deletion, err := change.NewDeletion(g.model, sel, false)
 	if err != nil {
-		return nil, err
+		return nil, g.public(err)
 	}
 	p := &deletePart{deleting: &deleting{Deletion: deletion, g: g, s: s}, done: done}
 	single, ok := p.Single()

@@ -152,7 +152,7 @@ func (g *engine) unread(part selection.Part, whole bool) cost.Units {
 func (g *engine) PlanQuery(r search.Request) (requests int, rcu cost.Units, err error) {
 	x, err := g.search.New(r, &read.Usage{})
 	if err != nil {
-		return 0, rcu, err
+		return 0, rcu, g.public(err)
 	}
 	for _, part := range x.Parts() {
 		if part.Range.Kind == selection.None {
@@ -187,7 +187,7 @@ func (m *Mapper[T]) PlanDelete(s query.Selection[T], options ...WriteOption) (*P
 	}
 	deletion, err := change.NewDeletion(g.model, sel, settings.staged)
 	if err != nil {
-		return nil, err
+		return nil, g.public(err)
 	}
 	part, single := deletion.Single()
 	switch {

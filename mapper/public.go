@@ -7,7 +7,7 @@ import (
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/write"
 )
@@ -63,12 +63,15 @@ func (g *engine) public(err error) error {
 		}
 		return errors.Join(all...)
 	}
-	var value *model.Unstorable
-	var inKey *key.Error
-	if errors.As(err, &value) || errors.As(err, &inKey) {
-		return valueError(label, err)
+	var value *schema.Unstorable
+	if !errors.As(err, &value) {
+		return err
 	}
-	return err
+	out := &ValueError{Model: label, Field: value.Field, Reason: value.Reason(), err: err}
+	if value.Table != "" {
+		out.Key = keyOf(item.Place{Table: &item.Table{Name: value.Table}, PK: value.PK, SK: value.SK})
+	}
+	return out
 }
 
 func (g *engine) notLoaded(e *change.NotLoaded) error {

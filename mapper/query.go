@@ -24,6 +24,7 @@ func (g *engine) Run(ctx context.Context, r search.Request, u *read.Usage) iter.
 			err = x.Hits(ctx, func(h search.Hit) bool { return yield(h, nil) })
 		}
 		if err != nil {
+			err = g.public(err)
 			yield(search.Hit{}, err)
 		}
 	}
@@ -33,6 +34,9 @@ func (g *engine) Run(ctx context.Context, r search.Request, u *read.Usage) iter.
 func (g *engine) Page(ctx context.Context, r search.Request, u *read.Usage) ([]search.Hit, string, error) {
 	ctx, end := g.observe(ctx, OpQuery)
 	hits, next, err := g.page(ctx, r, u)
+	if err != nil {
+		err = g.public(err)
+	}
 	end(tallyOf(u), err)
 	return hits, next, err
 }
@@ -52,7 +56,7 @@ func (g *engine) page(ctx context.Context, r search.Request, u *read.Usage) ([]s
 func (g *engine) Input(r search.Request) (*dynamodb.QueryInput, error) {
 	x, err := g.search.New(r, &read.Usage{})
 	if err != nil {
-		return nil, err
+		return nil, g.public(err)
 	}
 	if err := x.Single("Input"); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package mapper
 
 import (
+	"cmp"
 	"context"
 	"iter"
 
@@ -32,8 +33,9 @@ func Segments(n int) ScanOption { return scanFunc(func(s *scanSettings) { s.segm
 func Rate(rcu float64) ScanOption { return scanFunc(func(s *scanSettings) { s.rate = rcu }) }
 
 // Strays is called with each item that is not of a live entity, one call at a time. What has no root
-// is looked for strongly before that, which costs a read of each such entity; of a model with several
-// tables the others are scanned as well. Without Strays such items are passed over.
+// is looked for strongly before that, which costs a read of each such entity, and of a model whose
+// entities do not lie together of each entity; of a model with several tables the others are scanned
+// as well. Without Strays such items are passed over.
 func Strays(report func(Stray)) ScanOption {
 	return scanFunc(func(s *scanSettings) { s.strays = report })
 }
@@ -76,11 +78,12 @@ func (m *Mapper[T]) Scan(ctx context.Context, options ...ScanOption) iter.Seq2[*
 		var t tally
 		ctx, end := m.engine.observe(ctx, OpScan)
 		ended := false
+		var failed error
 		err := m.engine.scan(ctx, &settings, &t, func(f *search.Found) bool {
 			e := &Entity[T]{}
 			s, err := m.engine.decodeFound(f, &e.Value)
 			if err != nil {
-				ended = true
+				failed, ended = err, true
 				yield(nil, err)
 				return false
 			}
@@ -88,7 +91,7 @@ func (m *Mapper[T]) Scan(ctx context.Context, options ...ScanOption) iter.Seq2[*
 			ended = !yield(e, nil)
 			return !ended
 		})
-		end(&t, err)
+		end(&t, cmp.Or(failed, err))
 		deliver(settings.Receipt, t.receipt())
 		if err != nil && !ended {
 			yield(nil, err)

@@ -112,8 +112,8 @@ func (q Query[T, E]) on(src Source[T], options []ReadOption) (*run, error) {
 			o.ReadOption(&x.settings)
 		}
 	}
-	if err := errors.Join(q.err, q.spec.Err); err != nil {
-		return nil, err
+	if q.err != nil {
+		return nil, errors.Join(q.err, q.spec.Err)
 	}
 	if v := reflect.ValueOf(src); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, errNothing

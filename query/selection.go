@@ -1,6 +1,7 @@
 package query
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -124,6 +125,13 @@ func (k Key[T]) Prefix(p string) Node[T] {
 	return k.narrow(selection.Range{Kind: selection.Prefix, Low: key.Scalar{Type: 'S', Text: p}})
 }
 
+// unstorable is fail for a value that no key can have.
+func (k Key[T]) unstorable(err error) Node[T] {
+	n := k.fail("")
+	n.spec.Err = &schema.Unstorable{Label: k.schema.Label(), Field: k.schema.Tables[k.table].Range, Err: err}
+	return n
+}
+
 // Item selects the one item with a sort key: a string, an integer for a sort key
 // of numbers, or []byte.
 func (k Key[T]) Item(sk any) Node[T] {
@@ -139,10 +147,10 @@ func (k Key[T]) Item(sk any) Node[T] {
 		return k.fail("the sort key of the table %q is of type %c, and got the %T %v", t.Name, t.RangeType, sk, sk)
 	}
 	if s.Type == 'S' && !utf8.ValidString(s.Text) {
-		return k.fail("the sort key %q is not valid UTF-8, and no key is", s.Text)
+		return k.unstorable(errors.New("the sort key is not valid UTF-8, and no key is"))
 	}
 	if err := s.CheckSize(key.MaxSort); err != nil {
-		return k.fail("sort key %.40s: %v", s, err)
+		return k.unstorable(fmt.Errorf("sort key %.40s: %w", s, err))
 	}
 	if it, _ := k.schema.Match(k.table, s); it == nil {
 		return k.fail("no item has the sort key %s: the templates are %s", s, k.beginnings(t))

@@ -177,7 +177,10 @@ func (d *differ) identify() error {
 		return err
 	}
 	if d.Keys.PK, err = m.PartitionKey(d.Keys.KeyFields); err != nil {
-		return err
+		if !s.Fresh {
+			return err
+		}
+		d.fail(err) // beside whatever else is wrong
 	}
 	switch {
 	case same:

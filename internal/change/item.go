@@ -1,6 +1,7 @@
 package change
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -27,6 +28,15 @@ func encode(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeVal
 		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
 	}
 	return v, nil
+}
+
+// at notes where a value would be stored that cannot be.
+func at(p item.Place, err error) error {
+	var u *schema.Unstorable
+	if errors.As(err, &u) && p.Table != nil {
+		u.Table, u.PK, u.SK = p.Table.Name, p.PK, p.SK
+	}
+	return err
 }
 
 // expiryOf returns the value of the TTL attribute that the library itself sets on an item,
@@ -56,6 +66,9 @@ func (d *differ) compare(rec model.Record, r *snapshot.Stored, old any) (sets, r
 		}
 		now, err := encode(d.m, it, rec.Value, i)
 		if err != nil {
+			if r != nil {
+				err = at(r.Place, err)
+			}
 			return nil, nil, err
 		}
 		switch {
@@ -242,7 +255,7 @@ func fill(m *model.Model, ch *Change, expiry types.AttributeValue, from *snapsho
 	for i, a := range ch.Item.Attributes {
 		value, err := encode(m, ch.Item, ch.Record, i)
 		if err != nil {
-			return err
+			return at(ch.Place, err)
 		}
 		set(item.Assignment{Name: a.Name, Index: i, Value: value})
 	}

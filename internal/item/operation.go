@@ -35,7 +35,7 @@ type Operation struct {
 	Was []string
 	// Field is what messages call it. Low and High are what the Go type of an incremented number
 	// holds, "" for any.
-	Field       string
+	Field     string
 	Low, High string
 }
 

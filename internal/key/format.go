@@ -96,8 +96,25 @@ func (f Format) Append(dst []byte, v Value, delim byte) ([]byte, error) {
 	case Native:
 		return f.appendNative(dst, v)
 	}
-	return f.appendTime(dst, v.Time)
+	n := len(dst)
+	dst, err := f.appendTime(dst, v.Time)
+	if err == nil && f.isZero(string(dst[n:])) {
+		return dst[:n], errZeroTime()
+	}
+	return dst, err
 }
+
+// isZero reports whether the text of a time is that of the zero time, as far as it tells.
+func (f Format) isZero(text string) bool {
+	if !f.IsTime() || text == "" || text[0] != '0' {
+		return false
+	}
+	zero, err := f.appendTime(nil, time.Time{})
+	return err == nil && string(zero) == text
+}
+
+// errZeroTime refuses a time that nobody has set.
+func errZeroTime() error { return &Error{Msg: "a zero time in a key", Cure: "set it"} }
 
 func checkString(s string) error {
 	if s == "" {
@@ -228,6 +245,9 @@ func (f Format) appendNative(dst []byte, v Value) ([]byte, error) {
 	case Uint:
 		return strconv.AppendUint(dst, v.Uint, 10), nil
 	case Time: // a bare {T:unix}
+		if v.Time.IsZero() {
+			return dst, errZeroTime()
+		}
 		return strconv.AppendInt(dst, v.Time.Unix(), 10), nil
 	}
 	text, ok := Canonical(v.Text)

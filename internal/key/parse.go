@@ -24,6 +24,9 @@ func (f Format) Parse(s string, delim byte) (v Value, ok bool) {
 	case Native:
 		return f.parseNative(s)
 	}
+	if f.isZero(s) {
+		return Value{}, false
+	}
 	t, ok := f.parseTime(s)
 	return OfTime(t), ok
 }

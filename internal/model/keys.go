@@ -40,7 +40,7 @@ func (m *Model) PartitionKey(keyFields []key.Value) (key.Scalar, error) {
 	pk, err := m.Schema.PartitionKey(keyFields)
 	if err == nil {
 		if err = pk.CheckSize(key.MaxPartition); err != nil {
-			err = m.Errorf("%s: %w", m.Schema.PK.SourceName(err), &Unstorable{err})
+			err = m.Schema.Unstorable(m.Schema.PK, err)
 		}
 	}
 	return pk, err

@@ -50,17 +50,9 @@ func (m *Model) FieldErrorf(field, format string, args ...any) error {
 	return fmt.Errorf("%s.%s: %w", m.Label(), field, fmt.Errorf(format, args...))
 }
 
-// Unstorable says that a value cannot be stored.
-type Unstorable struct{ Err error }
-
-func (e *Unstorable) Error() string { return e.Err.Error() }
-
-// Unwrap returns what is wrong with the value.
-func (e *Unstorable) Unwrap() error { return e.Err }
-
 // ValueErrorf returns an error about a value of a field, which cannot be stored.
 func (m *Model) ValueErrorf(field, format string, args ...any) error {
-	return m.FieldErrorf(field, "%w", &Unstorable{fmt.Errorf(format, args...)})
+	return &schema.Unstorable{Label: m.Label(), Field: field, Err: fmt.Errorf(format, args...)}
 }
 
 // KeyFields returns the values of the fields that keys name, as they are in v.

@@ -73,7 +73,24 @@ func (e *Entity) keyError(k *Key, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %s: %w", e.Label(), k.SourceName(err), err)
+	return e.Unstorable(k, err)
+}
+
+// Unstorable is the error of a key that a value does not give, or that is too long.
+func (e *Entity) Unstorable(k *Key, err error) error {
+	field := ""
+	if len(k.Sources) > 0 {
+		field = k.Sources[0].Value.Name
+	}
+	if ke, ok := err.(*key.Error); ok && ke.Index >= 0 && ke.Index < len(k.Sources) {
+		field = k.Sources[ke.Index].Value.Name
+	}
+	return &Unstorable{Label: e.Label(), Field: field, In: k.SourceName(err), Err: err}
+}
+
+// Holds reports whether a key follows the template.
+func (k *Key) Holds(s key.Scalar) bool {
+	return k.Template.Parse(s, make([]key.Value, len(k.Sources)))
 }
 
 // SourceName names the placeholder that a *key.Error is about.

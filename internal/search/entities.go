@@ -21,6 +21,7 @@ type group struct {
 	identity []key.Value
 	prefix   string
 	first    string     // the smallest key that an item of it can have
+	order    string     // what decides which of two comes first: first of a bare key, prefix of others
 	at       item.Place // that of the item that came first
 	found    []item.Image
 	// crossed reports that a page ended while items of it could still come; missed that one
@@ -53,7 +54,7 @@ func (x *Search) entities(ctx context.Context, yield func(Hit) bool, pageEnd fun
 	}
 	all := func(*group) bool { return true }
 	o := x.o
-	if o.Limit == 0 && x.r.Limit > 0 && o.Expr == nil {
+	if o.Limit == 0 && x.r.Limit > 0 && len(x.r.Filter) == 0 {
 		o.Want = r.want
 	}
 	for page, err := range read.Merged(ctx, x.Source, x.s.Parts, o, x.u) {
@@ -133,18 +134,22 @@ func (r *entityReader) emit(ctx context.Context, over func(*group) bool) (more b
 			continue
 		}
 		r.found++
-		if !r.yield(Hit{Value: v, At: g.at, next: r.behind(g), m: r.Model, identity: g.identity}) || r.found == r.r.Limit {
+		at, err := r.Model.RootPlace(g.identity)
+		if err != nil {
+			return false, err
+		}
+		if !r.yield(Hit{Value: v, At: at, next: r.behind(g), m: r.Model, identity: g.identity}) || r.found == r.r.Limit {
 			return false, nil
 		}
 	}
 	return true, nil
 }
 
-// next returns the open group that comes next: in the order of the keys of their roots.
+// next returns the open group that comes next: in the order of their keys.
 func (r *entityReader) next() int {
 	i := 0
 	for j, g := range r.open {
-		if g.first != r.open[i].first && r.o.Reverse == (g.first > r.open[i].first) {
+		if g.order != r.open[i].order && r.o.Reverse == (g.order > r.open[i].order) {
 			i = j
 		}
 	}
@@ -155,16 +160,14 @@ func (r *entityReader) next() int {
 // yet.
 func (r *entityReader) behind(g *group) Position {
 	text := func(s string) key.Scalar { return key.Scalar{Type: 'S', Text: s} }
-	p := Position{Start: g.at.SK, After: g.first}
+	p := Position{Start: g.at.SK, After: g.order}
 	switch {
 	case g.at.SK.Type != 'S':
 		p.After = ""
 	case r.o.Reverse && len(r.open) > 0:
 		p.Start = text(slices.MaxFunc(r.open, func(a, b *group) int { return strings.Compare(a.prefix, b.prefix) }).prefix + lastRune)
-	case r.o.Reverse:
-		p.Start = text(g.first)
-	case r.bare:
-		p.Start = text(g.first)
+	case r.o.Reverse, r.bare:
+		p.Start = text(g.order)
 	default:
 		p.Start = text(g.prefix + lastRune)
 	}
@@ -191,10 +194,14 @@ func (r *entityReader) join(f item.Image) error {
 		return err
 	}
 	first := strings.TrimSuffix(prefix, string(m.Schema.Delim))
-	if p := r.Search.at; p != nil && p.After != "" && (first == p.After || r.o.Reverse == (first > p.After)) {
+	order := prefix
+	if r.bare {
+		order = first
+	}
+	if p := r.Search.at; p != nil && p.After != "" && (order == p.After || r.o.Reverse == (order > p.After)) {
 		return nil
 	}
-	g := &group{name: name, identity: identity, prefix: prefix, first: first, at: f.Place, found: []item.Image{f}}
+	g := &group{name: name, identity: identity, prefix: prefix, first: first, order: order, at: f.Place, found: []item.Image{f}}
 	g.missed = g.first <= r.ended && r.ended <= g.prefix+lastRune
 	r.open = append(r.open, g)
 	r.groups++
@@ -210,7 +217,7 @@ func (g *group) over(sk key.Scalar, reverse bool) bool {
 		return false
 	}
 	if reverse {
-		return sk.Text < g.first
+		return sk.Text < g.order
 	}
 	return sk.Text > g.prefix
 }

@@ -99,6 +99,9 @@ func (s *Search) stores(field string) bool {
 
 // items are the kinds that what is asked for consists of.
 func (s *Search) items() []*schema.Item {
+	if s.r.Heads {
+		return []*schema.Item{s.Model.Root()}
+	}
 	return slices.DeleteFunc(slices.Clone(s.Model.Schema.Items), func(it *schema.Item) bool {
 		return it.Element() && it.Elem.Go != s.r.Elem || !it.Element() && s.Model.Schema.Type.Go != s.r.Elem
 	})

@@ -18,13 +18,34 @@ type headReader struct {
 	found int
 }
 
+// wanting asks for as many items as the hits that are wanted yet will take, where others may lie among
+// them: if there are as many others as before, and of a stretch without a hit for as many again.
+type wanting struct{ limit, hits, items int }
+
+func (w *wanting) options(o read.Options) read.Options {
+	if w.limit > 0 && o.Limit > 0 {
+		o.Limit, o.Want = 0, w.want
+	}
+	return o
+}
+
+func (w *wanting) want() int {
+	each := 1
+	if w.hits > 0 {
+		each = (w.items + w.hits - 1) / w.hits
+	}
+	return max((w.limit-w.hits)*each, w.items-w.hits, 1)
+}
+
 // heads searches for the roots alone.
 func (x *Search) heads(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
 	r := &headReader{Search: x}
-	for page, err := range read.Merged(ctx, x.Source, x.s.Parts, x.o, x.u) {
+	w := &wanting{limit: x.r.Limit}
+	for page, err := range read.Merged(ctx, x.Source, x.s.Parts, w.options(x.o), x.u) {
 		if err != nil {
 			return err
 		}
+		w.items += len(page.Items)
 		for i := range page.Items {
 			hit, err := r.head(&page.Items[i])
 			switch {
@@ -34,6 +55,7 @@ func (x *Search) heads(ctx context.Context, yield func(Hit) bool, pageEnd func(r
 				continue
 			}
 			r.found++
+			w.hits++
 			if !yield(*hit) || r.found == r.r.Limit {
 				return nil
 			}
@@ -80,11 +102,14 @@ func (x *Search) isHead(f *item.Image) bool {
 // each of them as a load does, those of an answer together.
 func (x *Search) apart(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
 	found := 0
-	for page, err := range read.Merged(ctx, x.Source, x.s.Parts, x.o, x.u) {
+	w := &wanting{limit: x.r.Limit}
+	for page, err := range read.Merged(ctx, x.Source, x.s.Parts, w.options(x.o), x.u) {
 		if err != nil {
 			return err
 		}
+		w.items += len(page.Items)
 		heads := slices.DeleteFunc(page.Items, func(f item.Image) bool { return !x.isHead(&f) })
+		w.hits += len(heads)
 		for len(heads) > 0 {
 			n := min(len(heads), findsAtOnce)
 			if x.r.Limit > 0 {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
@@ -39,8 +41,10 @@ type scan struct {
 	*Engine
 	ScanOptions
 	began time.Time
-	// give hands over what was found. It returns false when nobody wants more.
-	give func(*Found) bool
+	// give hands over what was found, to the goroutine of who scans. It returns false when nobody
+	// wants more.
+	give  func(*Found) bool
+	found chan handover
 
 	mu sync.Mutex
 	t  *write.Tally
@@ -53,32 +57,57 @@ type scan struct {
 // segment, and one entity. Where an entity's items do not lie together, its root is met by the scan,
 // and it is read by itself.
 func (e *Engine) Scan(ctx context.Context, o ScanOptions, t *write.Tally, give func(*Found) bool) error {
-	ctx, cancel := context.WithCancel(ctx)
+	within, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &scan{Engine: e, ScanOptions: o, began: e.Model.Now(), t: t}
-	var one sync.Mutex
-	enough := false
-	s.give = func(f *Found) bool {
-		one.Lock()
-		defer one.Unlock()
-		if enough = enough || ctx.Err() != nil || !give(f); enough {
-			cancel()
-		}
-		return !enough
+	s := &scan{Engine: e, ScanOptions: o, began: e.Model.Now(), t: t, found: make(chan handover)}
+	if o.Stray != nil {
+		s.Stray = func(x Stray) { s.hand(within, handover{stray: &x}) }
 	}
-	if stray := o.Stray; stray != nil {
-		s.Stray = func(x Stray) {
-			one.Lock()
-			defer one.Unlock()
-			stray(x)
-		}
-	}
+	s.give = func(f *Found) bool { return s.hand(within, handover{entity: f}) }
 	segments := s.segments()
-	err := read.InParallel(ctx, len(segments), len(segments), func(ctx context.Context, i int) error { return s.segment(ctx, segments[i]) })
-	if enough {
-		return nil
+	done := make(chan error, 1)
+	go func() {
+		done <- read.InParallel(within, len(segments), len(segments), func(ctx context.Context, i int) error { return s.segment(ctx, segments[i]) })
+	}()
+	enough := false
+	for {
+		select {
+		case h := <-s.found:
+			switch {
+			case enough:
+			case h.stray != nil:
+				o.Stray(*h.stray)
+			default:
+				enough = !give(h.entity)
+			}
+			if h.more <- !enough; enough {
+				cancel()
+			}
+		case err := <-done:
+			if enough {
+				return nil
+			}
+			return cmp.Or(err, ctx.Err())
+		}
 	}
-	return err
+}
+
+// handover is what a segment hands over to who scans, and where it is told whether more is wanted.
+type handover struct {
+	entity *Found
+	stray  *Stray
+	more   chan bool
+}
+
+// hand hands over what was found; it returns false when nobody wants more.
+func (s *scan) hand(ctx context.Context, h handover) bool {
+	h.more = make(chan bool, 1)
+	select {
+	case s.found <- h:
+		return <-h.more
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // segments are those of the root's table, and of the others where somebody wants to know of what
@@ -123,6 +152,10 @@ type segmentReader struct {
 	apart bool
 	open  []*scanned
 	pk    key.Scalar
+	// ended is where the last answer did; before are items of the partition that match no field and
+	// came before those that do.
+	ended  item.Place
+	before []item.Image
 }
 
 // scanned is the items of an entity while they come.
@@ -142,7 +175,7 @@ func (w *segmentReader) page(ctx context.Context, items []item.Image, more bool)
 			if err := w.close(ctx, func(*scanned) bool { return true }); err != nil {
 				return err
 			}
-			w.pk = f.PK
+			w.pk, w.before = f.PK, nil
 		}
 		if err := w.close(ctx, func(g *scanned) bool { return w.Model.Schema.Flat && g.over(f.SK, false) }); err != nil {
 			return err
@@ -150,6 +183,9 @@ func (w *segmentReader) page(ctx context.Context, items []item.Image, more bool)
 		if err := w.join(f); err != nil {
 			return err
 		}
+	}
+	if len(items) > 0 {
+		w.ended = items[len(items)-1].Place
 	}
 	if !more {
 		return w.close(ctx, func(*scanned) bool { return true })
@@ -166,8 +202,14 @@ func (w *segmentReader) join(f *item.Image) error {
 	identity, ok := m.Whose(f)
 	if !ok {
 		w.stray(*f, nil, true)
-		if f.Kind == nil && !m.Schema.Flat && len(w.open) == 1 { // a load counts it
+		switch {
+		case f.Kind != nil || m.Schema.Flat || !m.Schema.PK.Holds(f.PK):
+		case len(w.open) == 1: // a load counts it
 			w.open[0].found = append(w.open[0].found, *f)
+		default:
+			other := *f
+			other.Attributes, other.Values = nil, nil
+			w.before = append(w.before, other)
 		}
 		return nil
 	}
@@ -178,13 +220,17 @@ func (w *segmentReader) join(f *item.Image) error {
 			return nil
 		}
 	}
-	g := &scanned{group: group{name: name, identity: identity, at: f.Place, found: []item.Image{*f}}}
+	g := &scanned{group: group{name: name, identity: identity, at: f.Place, found: append(w.before, *f)}}
+	w.before = nil
+	g.missed = w.ended.PK == f.PK
 	if m.Schema.Flat {
 		prefix, err := m.Schema.EntityPrefix(f.Kind, identity)
 		if err != nil {
 			return err
 		}
 		g.prefix, g.first = prefix, strings.TrimSuffix(prefix, string(m.Schema.Delim))
+		g.order = g.first
+		g.missed = g.missed && g.first <= w.ended.SK.Text && w.ended.SK.Text <= g.prefix+lastRune
 	}
 	w.open = append(w.open, g)
 	return nil
@@ -215,12 +261,17 @@ func (w *segmentReader) settle(ctx context.Context, g *scanned) error {
 	if err != nil {
 		return err
 	}
-	r, err := w.Protocol.Among(ctx, e, g.found, staging.How{Strong: w.Strong, Paged: g.crossed, Began: w.began}, t)
+	r, err := w.Protocol.Among(ctx, e, g.found, staging.How{Strong: w.Strong, Missed: g.missed, Paged: g.crossed, Began: w.began}, t)
 	if err != nil {
 		return err
 	}
 	if r.Root == nil && w.Stray != nil { // the root is somewhere else, or nowhere
 		if r, err = w.rootless(ctx, e, r, t); err != nil {
+			return err
+		}
+	}
+	if w.Stray != nil && !w.Strong && r.Root != nil {
+		if r, err = w.sure(ctx, e, r, t); err != nil {
 			return err
 		}
 	}
@@ -244,6 +295,20 @@ func (w *segmentReader) settle(ctx context.Context, g *scanned) error {
 func (w *segmentReader) rootless(ctx context.Context, e *staging.Entity, r *staging.Reading, t *write.Tally) (*staging.Reading, error) {
 	root, err := w.Protocol.ReadRoot(ctx, e, t)
 	if err != nil || root == nil {
+		return r, err
+	}
+	return w.Protocol.Read(ctx, e, read.Options{Strong: true}, t)
+}
+
+// sure asks for the root strongly where an item is none of its entity's by a root that may be of
+// before; if it was, all of the entity is read again.
+func (w *segmentReader) sure(ctx context.Context, e *staging.Entity, r *staging.Reading, t *write.Tally) (*staging.Reading, error) {
+	other := func(f item.Image) bool { return f.Kind != nil && !r.Joined(&f) }
+	if !slices.ContainsFunc(r.Items, other) {
+		return r, nil
+	}
+	root, err := w.Protocol.ReadRoot(ctx, e, t)
+	if err != nil || root != nil && attr.Same(root.Header.Incarnation, r.Root.Header.Incarnation) {
 		return r, err
 	}
 	return w.Protocol.Read(ctx, e, read.Options{Strong: true}, t)

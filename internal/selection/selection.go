@@ -92,7 +92,9 @@ func Entity(e *schema.Entity, keyFields []key.Value) Selection {
 	s.Whole = s.Entity
 	pk, err := e.PartitionKey(keyFields)
 	if err == nil {
-		err = pk.CheckSize(key.MaxPartition)
+		if err = pk.CheckSize(key.MaxPartition); err != nil {
+			err = e.Unstorable(e.PK, err)
+		}
 	}
 	if err != nil {
 		s.Err = err

@@ -113,7 +113,7 @@ func TestEntity(t *testing.T) {
 		{Entity(boards, []key.Value{key.OfString("1")}), "0 B#1 all, 1 B#1 all", true},
 		{Entity(topics, []key.Value{key.OfString("b"), key.OfString("n")}), "0 B#b one T#n, 0 B#b prefix T#n#", true},
 		{Entity(topics, []key.Value{key.OfString("b")}), "0 B#b all", false},
-		{Entity(boards, []key.Value{key.OfString(strings.Repeat("x", 2050))}), "the key has 2052 bytes, over the limit of 2048", true},
+		{Entity(boards, []key.Value{key.OfString(strings.Repeat("x", 2050))}), `selection_test.board: "B#{ID}": the key has 2052 bytes, over the limit of 2048`, true},
 	} {
 		if got := show(c.s); !strings.HasPrefix(got, c.want) || c.s.Entity != c.entity || c.s.Whole != c.entity {
 			t.Errorf("%s, want %s; entity %v, whole %v", got, c.want, c.s.Entity, c.s.Whole)

@@ -138,7 +138,7 @@ func (s *Selection) itemPart(e *schema.Entity, t Target) (Part, error) {
 	}
 	template := it.Key.Template
 	fail := func(err error) (Part, error) {
-		return Part{}, fmt.Errorf("%s.%s: %s: %w", e.Label(), it.Name, it.Key.SourceName(err), err)
+		return Part{}, &schema.Unstorable{Label: e.Label(), Field: it.Name, Err: fmt.Errorf("%s: %w", it.Key.SourceName(err), err)}
 	}
 	text, err := template.Append(nil, t.Parts, s.values(e, it.Key, t))
 	if err != nil {
@@ -218,6 +218,9 @@ func timeRange(it *schema.Item, t Target, text string) (Range, error) {
 		return Range{}, when.Err
 	}
 	write := func(at time.Time) (string, error) {
+		if at.IsZero() {
+			at = at.Add(-1) // before whatever a key holds: it holds no zero time
+		}
 		b, err := f.Append(nil, key.OfTime(at), template.Delim)
 		return text + string(b), err
 	}
