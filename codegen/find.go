@@ -29,10 +29,13 @@ type finder struct {
 	typeError error
 	// tags are the tags of the package's struct fields.
 	tags map[*types.Var]*ast.Field
+	// embedded are the types that structs of the package embed.
+	embedded map[types.Object]bool
 }
 
 func (f *finder) find() {
 	f.collectTags()
+	f.collectEmbedded()
 	for _, file := range f.p.files {
 		for _, decl := range file.ast.Decls {
 			gen, ok := decl.(*ast.GenDecl)
@@ -46,6 +49,7 @@ func (f *finder) find() {
 			}
 		}
 	}
+	f.p.Diagnostics = append(f.p.Diagnostics, meetings([]*Package{f.p}, true)...)
 }
 
 // collectTags notes the declaration of each struct field, for positions in tags.
@@ -107,7 +111,11 @@ func (f *finder) typeSpec(file *sourceFile, ts *ast.TypeSpec) {
 		return
 	}
 	st, ok := named.Underlying().(*types.Struct)
-	if !ok || !isModel(st, map[*types.Struct]bool{}) {
+	if !ok {
+		return
+	}
+	if !isModel(st, map[*types.Struct]bool{}) {
+		f.lonely(named, st)
 		return
 	}
 	if named.TypeParams().Len() > 0 {
@@ -202,7 +210,11 @@ func (f *finder) fault(x schema.Fault, ts *ast.TypeSpec) {
 
 // place returns the place of a field, or of a part of its tag.
 func (f *finder) place(field *schema.Field, from, to int) (pos, end token.Pos) {
-	v := field.Decl.(*types.Var)
+	return f.placeIn(field.Decl.(*types.Var), from, to)
+}
+
+// placeIn is place of a declared field.
+func (f *finder) placeIn(v *types.Var, from, to int) (pos, end token.Pos) {
 	decl := f.tags[v]
 	if decl == nil || decl.Tag == nil || to == 0 {
 		return v.Pos(), v.Pos() + token.Pos(len(v.Name()))

@@ -336,11 +336,13 @@ func TestAttackTSetOfAnAbsentSpreadStruct(t *testing.T) {
 
 // A client of a type that cannot be compared: a test's double with a map, by value. "Part 1 has another client than the
 // first" of a transaction of one part; embedded in another, a panic. Breaks "All share one client".
-type wrapped struct{ mapper.Client }
-type double struct {
-	failingClient
-	calls map[string]int
-}
+type (
+	wrapped struct{ mapper.Client }
+	double  struct {
+		failingClient
+		_     map[string]int
+	}
+)
 
 func TestAttackTUncomparableClient(t *testing.T) {
 	defer func() {
@@ -472,7 +474,8 @@ func TestAttackTRawKey(t *testing.T) {
 	table := enginetest.Table(t, "user:S", "at:S")
 	c := client(t, &faulty{at: -1}, 1)
 	_, err := mapper.Transact(ctx, mapper.Raw(c, types.TransactWriteItem{Delete: &types.Delete{
-		TableName: &table, Key: item{"user": s("bob"), "at": s("5")}, ConditionExpression: aws.String("attribute_exists(#u)"), ExpressionAttributeNames: map[string]string{"#u": "user"}}}))
+		TableName: &table, Key: item{"user": s("bob"), "at": s("5")}, ConditionExpression: aws.String("attribute_exists(#u)"), ExpressionAttributeNames: map[string]string{"#u": "user"},
+	}}))
 	var conflict *mapper.ConflictError
 	if errors.As(err, &conflict) && conflict.Items[0].Key.Partition != "at=5 user=bob" {
 		t.Errorf("%+v", conflict.Items[0].Key)

@@ -157,7 +157,7 @@ func TestBadSelections(t *testing.T) {
 		"the selections are of different entities: load them one by one":                        query.Join(k, users.Key("2")),
 		"query.Join of no selections: give it at least one":                                     query.Join[user](),
 		"the selection is nil: name one with the mapper's Key, or with generated code":          nil,
-		`mapper_test.user.SK: sort key "": the key is empty: give it a value`:                      k.Item(""),
+		`mapper_test.user.SK: sort key "": the key is empty: give it a value`:                   k.Item(""),
 	} {
 		_, err := users.Load(ctx, sel)
 		wantError(t, nil, err, want)

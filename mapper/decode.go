@@ -2,6 +2,7 @@ package mapper
 
 import (
 	"bytes"
+
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/item"

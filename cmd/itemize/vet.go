@@ -9,7 +9,7 @@ import (
 )
 
 func (c *command) vet(args []string) error {
-	f, asJSON, tags := c.flags("vet", "Vet reports what is wrong with the tags of models, at its place. It runs under\ngo vet as well: go vet -vettool=$(go tool -n itemize) ./...")
+	f, asJSON, tags := c.flags("vet", "Vet reports what is wrong with the tags of models, at its place, and models of the\npackages whose keys could meet in one table. It runs under go vet as well: go vet -vettool=$(go tool -n itemize) ./...")
 	if err := parse(f, args); err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (c *command) vet(args []string) error {
 		}
 		faults = append(faults, diagnostics...)
 	}
-	return c.report(faults, *asJSON)
+	return c.report(append(faults, codegen.Meetings(packages...)...), *asJSON)
 }
 
 // report prints diagnostics, and returns errFaults if there are any.

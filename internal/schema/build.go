@@ -66,7 +66,8 @@ func (b *builder) build() {
 		b.fault(whole, "declare a struct for each instance", "a generic type cannot be a model")
 		return
 	case t.recursive():
-		b.fault(whole, "break the circle with a key of the other value", "the type contains itself")
+		f := t.around()
+		b.fault(place{in: t, field: f}, "store the key of the other value (such as "+f.Name+"ID string, or "+f.Name+"IDs []string), or declare another type for what it holds", "a %s would be stored inside itself, without an end", t.Name)
 		return
 	}
 	all, blanks := b.members(b.e.Type, true)
@@ -250,7 +251,7 @@ func (b *builder) partitionKey() {
 	for _, s := range b.e.PK.Sources {
 		b.e.KeyFields[s.KeyField].Identity = true
 	}
-	if m.Name != "_" && !slices.ContainsFunc(o.Template.Parts, func(p tags.Part) bool { return p.Name == m.Name }) {
+	if m.Name != "_" && !b.badPK && !slices.ContainsFunc(o.Template.Parts, func(p tags.Part) bool { return p.Name == m.Name }) {
 		b.fault(m.option("pk"), "name it in the template, or move pk= to a blank field", "the template of pk= does not name its field %s", m.Name)
 	}
 	for _, t := range b.e.Tables {

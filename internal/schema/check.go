@@ -191,8 +191,11 @@ func (b *builder) meetings(t *Table) {
 
 // label is an item's field and template.
 func (it *Item) label() string {
-	if it.Key == nil {
+	switch {
+	case it.Key == nil:
 		return it.Name
+	case it.Decl.Name == "_":
+		return it.Key.Text
 	}
 	return fmt.Sprintf("%s (%s)", it.Decl.Name, it.Key.Text)
 }

@@ -26,16 +26,53 @@ func (b *builder) place() {
 		switch {
 		case m.tag.Has("table"):
 			b.singleton(m, nil)
-		case b.heldByKey(m):
+		case b.heldByKey(m), m.tag.Has("pk"): // what is wrong with pk= is reported
 		case b.e.Tables[0].Range == "":
 			b.singleton(m, nil)
 		default:
-			b.fault(m.at(), `give it a place (ddb:"sk=TEMPLATE"), or leave it out (ddb:"-")`, "the field has no place")
+			b.homeless(m)
 		}
 		b.fieldOptions(m)
 	}
 	for i, it := range b.e.Items {
 		it.Index = i
+	}
+}
+
+// homeless refuses a field without a place; of an embedded struct whose fields have none it refuses
+// the embedding, once.
+func (b *builder) homeless(m *member) {
+	f := b.e.Type.Fields[m.path[0]]
+	within := func(o *member) bool { return o.path[0] == m.path[0] && o.tag.Present }
+	if len(m.path) == 1 || !f.Embedded || slices.ContainsFunc(b.fields, within) {
+		b.fault(m.at(), `give it a place (ddb:"sk=TEMPLATE"), or leave it out (ddb:"-")`, "the field has no place")
+		return
+	}
+	if !b.badTag[f] {
+		b.badTag[f] = true
+		b.fault(place{in: b.e.Type, field: f}, `tag the embedding (ddb:"sk=TEMPLATE"), or its fields one by one, or leave it out (ddb:"-")`, "the fields of the embedded %s have no place", f.Type.Name)
+	}
+}
+
+// sets refuses an option of sets on what cannot be one.
+func (b *builder) sets(m *member, t *Type) {
+	t = t.deref()
+	for _, o := range m.tag.AV.Options {
+		set, ok := sets[o]
+		if !ok {
+			continue
+		}
+		if t.Kind != Slice && t.Kind != Array || t.Marshals {
+			b.fault(m.avAt(), "remove it", "%s is for slices, and means nothing on %s", o, t.Name)
+			continue
+		}
+		switch w := t.Elem.wireInside(slices.DeleteFunc(slices.Clone(m.tag.AV.Options), func(o string) bool { return sets[o] != "" }), nil); {
+		case w.Type+"S" == set, w.Type == "any", w.Type == "own":
+		case w.Type == "N", w.Type == "S", w.Type == "B":
+			b.fault(m.avAt(), "write "+map[string]string{"N": "numberset", "S": "stringset", "B": "binaryset"}[w.Type], "%s makes a set of other values than %s has", o, t.Name)
+		default:
+			b.fault(m.avAt(), "remove it", "%s makes a set, and DynamoDB has no sets of %s", o, t.Elem.Name)
+		}
 	}
 }
 
@@ -259,6 +296,7 @@ func (b *builder) attribute(it *Item, m *member, v Value, place int) {
 		return
 	}
 	b.encodable(m, v.Type)
+	b.sets(m, v.Type)
 	it.Attributes = append(it.Attributes, &Attribute{
 		Name: m.avName(), Value: v, Place: place, AV: m.tag.AV, Opaque: v.Type.Opaque(), Field: m.Field,
 	})

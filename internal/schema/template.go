@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/near"
 	"github.com/itemize/itemize/tags"
 )
 
@@ -95,7 +96,7 @@ func (b *builder) source(at place, p tags.Part, sc scope) (Source, bool) {
 	}
 	m := find(b.fields, p.Name)
 	if m == nil {
-		b.fault(at, "the fields are "+names(b.fields), "%s names no field of %s", p, b.e.Type.Name)
+		b.fault(at, cureOf(p, b.fields, "the fields are "), "%s names no field of %s", p, b.e.Type.Name)
 		return Source{}, false
 	}
 	return Source{From: FromModel, KeyField: b.keyField(m), Value: m.value(), field: m.Field}, true
@@ -130,9 +131,21 @@ func (b *builder) elementSource(at place, p tags.Part, sc scope) (Source, bool) 
 	case len(sc.members) == 0:
 		b.fault(at, "use {key} of a map or {.} of a slice of scalars", "%s names a field, but %s has none", p, elem.Name)
 	default:
-		b.fault(at, "its fields are "+names(sc.members), "%s names no field of the element %s", p, elem.Name)
+		b.fault(at, cureOf(p, sc.members, "its fields are "), "%s names no field of the element %s", p, elem.Name)
 	}
 	return Source{}, false
+}
+
+// cureOf says what a placeholder that names no field could name.
+func cureOf(p tags.Part, all []*member, list string) string {
+	var known []string
+	for _, m := range all {
+		known = append(known, m.Name)
+	}
+	if n := near.Of(p.Name, known); n != "" {
+		return "write {" + n + "}"
+	}
+	return list + names(all)
 }
 
 func names(all []*member) string {

@@ -175,6 +175,16 @@ func (t *Type) recursive() bool {
 	return false
 }
 
+// around returns the first field of a struct that leads back to it.
+func (t *Type) around() *Field {
+	for _, f := range t.Fields {
+		if !f.ignored() && f.Type.reaches(t, map[*Type]bool{}) {
+			return f
+		}
+	}
+	return nil
+}
+
 // endless reports whether the type is pointers that lead back to it, which no value is at
 // the end of.
 func (t *Type) endless() bool {

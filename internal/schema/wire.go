@@ -24,7 +24,7 @@ type WireField struct {
 // wire describes how values are stored with dynamodbav options.
 func (t *Type) wire(options []string) Wire { return t.wireInside(options, nil) }
 
-// sets are the options that make a set of a list or of a map's keys.
+// sets are the options that make a set of a list.
 var sets = map[string]string{"stringset": "SS", "numberset": "NS", "binaryset": "BS"}
 
 func (t *Type) wireInside(options []string, around []*Type) Wire {
@@ -69,16 +69,16 @@ func (t *Type) wireInside(options []string, around []*Type) Wire {
 }
 
 func (t *Type) wireOfMany(options []string, around []*Type) Wire {
+	of := t.Elem.wireInside(nil, around)
+	if t.Kind == Map {
+		return Wire{Type: "M", Of: &of}
+	}
 	for _, o := range options {
 		if set, ok := sets[o]; ok {
 			return Wire{Type: set}
 		}
 	}
-	of := t.Elem.wireInside(nil, around)
-	switch {
-	case t.Kind == Map:
-		return Wire{Type: "M", Of: &of}
-	case t.Kind == Slice && t.Elem.Kind == Bytes:
+	if t.Kind == Slice && t.Elem.Kind == Bytes {
 		return Wire{Type: "BS"}
 	}
 	return Wire{Type: "L", Of: &of}

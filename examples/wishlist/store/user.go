@@ -89,7 +89,7 @@ type Profile struct {
 
 // ProfileDocument is that user as one item.
 type ProfileDocument struct {
-	_      struct{} `ddb:"table=documents,hash=ID,range=-"`
+	_      struct{} `ddb:"table=profiles,hash=ID,range=-"`
 	ID     string   `ddb:"pk=PROFILE#{ID}"`
 	Email  string
 	Values map[string]string

@@ -219,7 +219,7 @@ func ProfileDocumentByID(id string) ProfileDocumentKey {
 // Calls: Email; Patch.
 type ProfileDocumentKey struct{ profileDocumentNode }
 
-// Email selects the item of the table documents. Calls: Patch.
+// Email selects the item of the table profiles. Calls: Patch.
 func (n ProfileDocumentKey) Email() mapper.ItemNode[ProfileDocument, ProfileDocument] {
 	return mapper.NewItemNode[ProfileDocument, ProfileDocument](mapperimpl.Items(n.profileDocumentNode.Node, 0, 0), 0)
 }
@@ -481,7 +481,7 @@ func (*Profile) ItemizeCodec(*Profile) *mapperimpl.Codec[Profile] {
 
 // ItemizeCodec is for the mapper.
 func (*ProfileDocument) ItemizeCodec(*ProfileDocument) *mapperimpl.Codec[ProfileDocument] {
-	return &mapperimpl.Codec[ProfileDocument]{Layout: "b89df1282a646fac150c6cbe", Table: profileDocumentForm}
+	return &mapperimpl.Codec[ProfileDocument]{Layout: "d3de549804ef93c584fc4fba", Table: profileDocumentForm}
 }
 
 type userLayout_changed_run_go_generate = struct {
@@ -617,7 +617,7 @@ var _ mapperimpl.LacksMethods = struct {
 }{}
 
 type profileDocumentLayout_changed_run_go_generate = struct {
-	_      struct{} `ddb:"table=documents,hash=ID,range=-"`
+	_      struct{} `ddb:"table=profiles,hash=ID,range=-"`
 	ID     string   `ddb:"pk=PROFILE#{ID}"`
 	Email  string
 	Values map[string]string

@@ -1,0 +1,54 @@
+package codegen
+
+import (
+	"go/types"
+	"strings"
+
+	"github.com/itemize/itemize/tags"
+)
+
+// lonely reports what is wrong with a struct that is no model and has ddb tags: a tag that cannot be
+// read, or places of a model's fields though nothing says that it is one.
+func (f *finder) lonely(named *types.Named, st *types.Struct) {
+	var places *types.Var
+	pos, end := 0, 0
+	for i := range st.NumFields() {
+		v, raw := st.Field(i), st.Tag(i)
+		if !strings.Contains(raw, "ddb") {
+			continue
+		}
+		where := tags.OnField
+		if v.Name() == "_" {
+			where = tags.OnBlank
+		}
+		tag, errs := tags.Parse(raw, where)
+		for _, e := range errs {
+			from, to := f.placeIn(v, e.Pos, e.End)
+			f.report(from, to, typeName(named)+"."+v.Name()+": "+e.Error())
+		}
+		if o, ok := tag.Option("sk"); ok && places == nil {
+			places, pos, end = v, o.Pos, o.End
+		}
+	}
+	if places != nil && !f.embedded[named.Obj()] {
+		from, to := f.placeIn(places, pos, end)
+		f.report(from, to, typeName(named)+"."+places.Name()+": the struct has a sort key and no partition key, so that it is no model: add pk=TEMPLATE to the field that identifies an entity, or embed it in a model")
+	}
+}
+
+// collectEmbedded notes the types of the package that structs embed.
+func (f *finder) collectEmbedded() {
+	f.embedded = map[types.Object]bool{}
+	for v := range f.tags {
+		if !v.Embedded() {
+			continue
+		}
+		t := types.Unalias(v.Type())
+		if p, ok := t.(*types.Pointer); ok {
+			t = types.Unalias(p.Elem())
+		}
+		if n, ok := t.(*types.Named); ok {
+			f.embedded[n.Obj()] = true
+		}
+	}
+}
