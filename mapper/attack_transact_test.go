@@ -340,7 +340,7 @@ type (
 	wrapped struct{ mapper.Client }
 	double  struct {
 		failingClient
-		_     map[string]int
+		_ map[string]int
 	}
 )
 

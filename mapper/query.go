@@ -67,5 +67,20 @@ func (g *engine) Input(r search.Request) (*dynamodb.QueryInput, error) {
 	return g.reader.Input(x.Parts()[0], x.Options()), nil
 }
 
+// Search returns the search for a request.
+func (g *engine) Search(r search.Request, u *read.Usage) (*search.Search, error) {
+	x, err := g.search.New(r, u)
+	if err != nil {
+		return nil, g.public(err)
+	}
+	return x, nil
+}
+
+// Begin tells observers of a query that begins.
+func (g *engine) Begin(ctx context.Context) (context.Context, func(*read.Usage, error)) {
+	ctx, end := g.observe(ctx, OpQuery)
+	return ctx, func(u *read.Usage, err error) { end(tallyOf(u), err) }
+}
+
 // Deliver hands the receipt of a read to who asked for it.
 func (g *engine) Deliver(s search.Settings, u *read.Usage) { deliver(s.Receipt, tallyOf(u).receipt()) }

@@ -1,0 +1,253 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/selection"
+)
+
+// Together runs searches of several models over one range of one partition with one query, and
+// yields their hits in the order of the sort keys, with the index of the search that each is of.
+func Together(ctx context.Context, all []*Search, yield func(i int, h Hit) bool) error {
+	sides, err := sidesOf(all)
+	if err != nil {
+		return err
+	}
+	shared := &sharedRange{within: span(sides), first: all[0]}
+	defer shared.end()
+	if all[0].o.Reverse {
+		slices.Reverse(sides)
+	}
+	more := true
+	for _, s := range sides {
+		e := *s.Engine
+		e.Source = &share{side: s, all: shared, otherwise: s.Engine.Source}
+		x := *s.Search
+		x.Engine = &e
+		if err := x.Hits(ctx, func(h Hit) bool { more = yield(s.index, h); return more }); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// side is a search with the range that it is over.
+type side struct {
+	*Search
+	index     int
+	low, high string
+}
+
+func (s *side) holds(sk string) bool { return s.low <= sk && sk <= s.high }
+
+// sidesOf returns the searches in the order of their ranges; it refuses those that are not of one
+// table and partition, and whose ranges overlap, or have others' items between them.
+func sidesOf(all []*Search) ([]*side, error) {
+	if len(all) == 0 {
+		return nil, errors.New("Together has no queries: give it what their On returns")
+	}
+	var sides []*side
+	first := all[0]
+	for i, x := range all {
+		if err := x.Single("Together"); err != nil {
+			return nil, err
+		}
+		p, q := x.s.Parts[0], first.s.Parts[0]
+		t, u := x.Model.Tables[p.Table], first.Model.Tables[q.Table]
+		switch {
+		case t.Name != u.Name || t.Hash != u.Hash || t.Range != u.Range:
+			return nil, x.Model.Errorf("Together is one query of one table, and its queries are of the tables %s and %s: run two", u.Name, t.Name)
+		case p.PK != q.PK:
+			return nil, x.Model.Errorf("Together is one query of one partition, and its queries are of %s and %s: run two", q.PK, p.PK)
+		case p.Keep != nil || len(x.r.Filter) > 0 || x.r.Projection != nil || x.r.Heads:
+			return nil, x.Model.Errorf("Together takes plain queries: leave out Filter, Project, Heads and ranges of times that leave something out, and choose among what it yields")
+		}
+		s := &side{Search: x, index: i}
+		if err := s.bounds(p); err != nil {
+			return nil, err
+		}
+		sides = append(sides, s)
+	}
+	slices.SortStableFunc(sides, func(a, b *side) int { return cmp.Compare(a.low, b.low) })
+	for i, s := range sides[1:] {
+		if s.low <= sides[i].high {
+			return nil, s.Model.Errorf("Together needs queries whose ranges do not overlap, and %q to %q of this one and of %s do: narrow one", s.low, sides[i].high, sides[i].Model.Label())
+		}
+	}
+	return sides, between(sides)
+}
+
+// bounds finds the first and the last sort key of a search's range. A whole partition is narrowed to
+// what the keys of the model's items begin with.
+func (s *side) bounds(p selection.Part) error {
+	r := p.Range
+	switch r.Kind {
+	case selection.Prefix:
+		s.low, s.high = r.Low.Text, r.Low.Text+lastRune
+	case selection.Between:
+		s.low, s.high = r.Low.Text, r.High.Text
+	case selection.One:
+		s.low, s.high = r.Low.Text, r.Low.Text
+	case selection.All:
+		begin, any := "", false
+		for _, it := range s.Model.Schema.Items {
+			if it.Table.Index != p.Table || it.Key == nil {
+				continue
+			}
+			if text := it.Key.Template.LiteralPrefix(); !any {
+				begin, any = text, true
+			} else {
+				begin = common(begin, text)
+			}
+		}
+		s.low, s.high = begin, begin+lastRune
+	case selection.None:
+		return s.Model.Errorf("Together has a query whose range ends before it begins: leave it out")
+	}
+	if s.low == "" || r.Low.Type != 0 && r.Low.Type != 'S' {
+		return s.Model.Errorf("Together needs queries over a part of the partition, by what their sort keys begin with, and this one is over all of it: narrow it")
+	}
+	return nil
+}
+
+func common(a, b string) string {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return strings.ToValidUTF8(a[:n], "")
+}
+
+// between refuses searches between whose ranges other items of their models may lie, which would be
+// read, and paid for, in vain.
+func between(sides []*side) error {
+	low, high := sides[0].low, sides[len(sides)-1].high
+	for _, s := range sides {
+		for _, it := range s.Model.Schema.Items {
+			if it.Key == nil || it.Table.Index != s.s.Parts[0].Table {
+				continue
+			}
+			begin := it.Key.Template.LiteralPrefix()
+			inside := func(o *side) bool { return o.holds(begin) }
+			if begin+lastRune >= low && begin <= high && !slices.ContainsFunc(sides, inside) && !around(it, sides) {
+				return s.Model.Errorf("Together is one query of one range, and %s (%s) lies between its queries, so that it would be read in vain: query it as well, or run two", it.Name, it.Key.Text)
+			}
+		}
+	}
+	return nil
+}
+
+// around reports whether a kind of item has the very ranges that are searched in it: a query over a
+// part of it.
+func around(it *schema.Item, sides []*side) bool {
+	begin := it.Key.Template.LiteralPrefix()
+	return slices.ContainsFunc(sides, func(s *side) bool { return strings.HasPrefix(s.low, begin) })
+}
+
+func span(sides []*side) selection.Range {
+	text := func(s string) key.Scalar { return key.Scalar{Type: 'S', Text: s} }
+	low, high := sides[0].low, sides[len(sides)-1].high
+	return selection.Range{Kind: selection.Between, Low: text(low), High: text(high)}
+}
+
+// sharedRange is the one query, read by one search after the other.
+type sharedRange struct {
+	within selection.Range
+	first  *Search
+	next   func() (read.Page, error, bool)
+	stop   func()
+	// left are items that the search before has not taken, and more whether others may come.
+	left  []item.Image
+	more  bool
+	begun bool
+}
+
+func (r *sharedRange) end() {
+	if r.stop != nil {
+		r.stop()
+	}
+}
+
+// page returns what comes next.
+func (r *sharedRange) page(ctx context.Context, o read.Options, u *read.Usage) ([]item.Image, error) {
+	if !r.begun {
+		r.begun, r.more = true, true
+		p := r.first.s.Parts[0]
+		p.Range = r.within
+		r.next, r.stop = iter.Pull2(r.first.Source.Ranges(ctx, []selection.Part{p}, o, u)[0])
+	}
+	if len(r.left) > 0 || !r.more {
+		items := r.left
+		r.left = nil
+		return items, nil
+	}
+	page, err, ok := r.next()
+	r.more = ok && err == nil && page.More
+	return page.Items, err
+}
+
+// share is the part of the query that one search is over.
+type share struct {
+	*side
+	all       *sharedRange
+	otherwise read.Source
+	used      bool
+}
+
+// Ranges yields the search's items of the query that all share; asked again, of a query of its own.
+func (s *share) Ranges(ctx context.Context, parts []selection.Part, o read.Options, u *read.Usage) []iter.Seq2[read.Page, error] {
+	if s.used || len(parts) != 1 {
+		return s.otherwise.Ranges(ctx, parts, o, u)
+	}
+	s.used = true
+	o.Limit, o.Want = 0, nil
+	return []iter.Seq2[read.Page, error]{func(yield func(read.Page, error) bool) {
+		for {
+			items, err := s.all.page(ctx, o, u)
+			if err != nil {
+				yield(read.Page{}, err)
+				return
+			}
+			page, err := s.take(items, parts[0].Table, o.Reverse)
+			if !yield(page, err) || err != nil || !page.More {
+				return
+			}
+		}
+	}}
+}
+
+// take returns the search's own items of an answer, and leaves those behind them.
+func (s *share) take(items []item.Image, table int, reverse bool) (read.Page, error) {
+	page := read.Page{More: s.all.more}
+	var own []item.Attributes
+	var answers []int
+	for i := range items {
+		f := &items[i]
+		page.Last = f.SK
+		if !reverse && f.SK.Text > s.high || reverse && f.SK.Text < s.low {
+			s.all.left, page.More = items[i:], false
+			break
+		}
+		if s.holds(f.SK.Text) {
+			own, answers = append(own, f.Attributes), append(answers, f.Answer)
+		}
+	}
+	var err error
+	if page.Items, err = s.Model.Describe(table, own); err != nil {
+		return page, fmt.Errorf("%s: %w", s.Model.Label(), err)
+	}
+	for i := range page.Items {
+		page.Items[i].Answer = answers[i]
+	}
+	return page, nil
+}

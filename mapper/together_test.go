@@ -1,0 +1,121 @@
+package mapper_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+// buyer and purchase are two models whose items lie in one partition: a buyer, and its purchases.
+type buyer struct {
+	_      struct{}    `ddb:"table=shop"`
+	ID     string      `ddb:"pk=BUYER#{ID}"`
+	Name   string      `ddb:"sk=A"`
+	Notes  []buyerNote `ddb:"sk=NOTE#{N:02}"`
+	Wishes []buyerWish `ddb:"sk=WISH#{N:02}"`
+}
+
+type buyerNote struct {
+	N    int
+	Text string
+}
+
+type buyerWish struct {
+	N    int
+	Text string
+}
+
+type purchase struct {
+	_     struct{} `ddb:"table=shop"`
+	Buyer string   `ddb:"pk=BUYER#{Buyer}"`
+	N     int
+	Total int            `ddb:"sk=PURCHASE#{N:04}#HEAD"`
+	Lines []purchaseLine `ddb:"sk=PURCHASE#{^N:04}#LINE#{Line:02}"`
+}
+
+type purchaseLine struct {
+	Line int
+	SKU  string
+}
+
+type offering struct {
+	_      struct{}    `ddb:"table=shop"`
+	ID     string      `ddb:"pk=OFFERING#{ID}"`
+	Name   string      `ddb:"sk=A"`
+	Notes  []buyerNote `ddb:"sk=NOTE#{N:02}"`
+	Offers []buyerNote `ddb:"sk=OFFER#{N:02}"`
+	Wishes []buyerWish `ddb:"sk=WISH#{N:02}"`
+}
+
+// Several types in one collection are read by one query, in the order of their sort keys, both ways,
+// with a limit, over answers that end anywhere; what is not one range is refused.
+func TestTogether(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	for _, size := range []int32{1, 2, 3, 100} {
+		c := &small{Client: enginetest.Start(t).Client(), n: size}
+		buyers := must(mapper.New[buyer](c, mapper.Table(table)))(t)
+		purchases := must(mapper.New[purchase](c, mapper.Table(table)))(t)
+		id := fmt.Sprint(size)
+		must(buyers.Save(ctx, buyers.New(buyer{ID: id, Name: "n", Notes: []buyerNote{{1, "a"}, {2, "b"}}, Wishes: []buyerWish{{1, "x"}, {2, "y"}}})))(t)
+		for n := range 3 {
+			must(purchases.Save(ctx, purchases.New(purchase{Buyer: id, N: n + 1, Total: n, Lines: []purchaseLine{{1, "s"}, {2, "t"}}})))(t)
+		}
+		key := buyers.Key(id)
+		notes, wishes := query.Of[buyerNote](key.Prefix("NOTE#")), query.Of[buyerWish](key.Prefix("WISH#"))
+		bought := query.Of[purchase](purchases.Key(id))
+		all := query.Together(wishes.On(buyers), notes.On(buyers), bought.On(purchases))
+		text := func(j query.Joint, options ...query.ReadOption) (out string) {
+			for _, x := range must(j.Slice(ctx, options...))(t) {
+				switch x := x.(type) {
+				case query.Ref[buyerNote]:
+					out += " " + x.Sort + x.Value.Text
+				case query.Ref[buyerWish]:
+					out += " " + x.Sort + x.Value.Text
+				case query.Ref[purchase]:
+					out += fmt.Sprint(" ", x.Sort, len(x.Value.Lines))
+				}
+			}
+			return out
+		}
+		var r mapper.Receipt
+		forwards := " NOTE#01a NOTE#02b PURCHASE#0001#HEAD2 PURCHASE#0002#HEAD2 PURCHASE#0003#HEAD2 WISH#01x WISH#02y"
+		if got := text(all, mapper.Strong(), mapper.Receive(&r)); got != forwards {
+			t.Errorf("answers of %d: %s", size, got)
+		}
+		if size == 100 && r.Requests() > 1 {
+			t.Errorf("%v", &r)
+		}
+		if got, want := text(all.Reverse()), " WISH#02y WISH#01x PURCHASE#0003#HEAD2 PURCHASE#0002#HEAD2 PURCHASE#0001#HEAD2 NOTE#02b NOTE#01a"; got != want {
+			t.Errorf("answers of %d, reversed: %s", size, got)
+		}
+		if got := text(all.Limit(3)); !strings.HasPrefix(forwards, got) || strings.Count(got, " ") != 3 {
+			t.Errorf("answers of %d, limited: %s", size, got)
+		}
+		offerings := must(mapper.New[offering](c, mapper.Table(table)))(t)
+		offering := offerings.Key(id)
+		for name, c := range map[string]struct {
+			of   query.Joint
+			want string
+		}{
+			"nothing":    {query.Together(), "has no queries"},
+			"partitions": {query.Together(notes.On(buyers), query.Of[buyerWish](buyers.Key("other").Prefix("WISH#")).On(buyers)), "of one partition"},
+			"twice":      {query.Together(notes.On(buyers), notes.On(buyers)), "do not overlap"},
+			"between":    {query.Together(notes.On(buyers), query.Of[buyerWish](key.Prefix("WISH#")).On(buyers), query.Of[purchaseLine](purchases.Key(id, 1).Prefix("PURCHASE#0001#LINE#")).On(purchases)), ""},
+			"a limit":    {query.Together(notes.Limit(1).On(buyers)), "put Limit and Reverse behind Together"},
+			"in vain":    {query.Together(query.Of[purchaseLine](purchases.Key(id, 1).Prefix("PURCHASE#0001#LINE#")).On(purchases), query.Of[purchaseLine](purchases.Key(id, 3).Prefix("PURCHASE#0003#LINE#")).On(purchases)), ""},
+			"a gap":      {query.Together(query.Of[buyerNote](offering.Prefix("NOTE#")).On(offerings), query.Of[buyerWish](offering.Prefix("WISH#")).On(offerings)), "Offers (OFFER#{N:02}) lies between its queries"},
+			"all":        {query.Together(notes.On(buyers), query.Of[buyerWish](key.Prefix("WISH#")).Reverse().On(buyers)), "put Limit and Reverse behind Together"},
+		} {
+			_, err := c.of.Slice(ctx)
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/search"
+)
+
+// Side is a query, with the mapper that it runs on, as a part of Together.
+type Side struct {
+	on  func(options []ReadOption) (*run, error)
+	ref func(search.Hit) (any, error)
+}
+
+// On returns the query as a part of Together. It may not have a limit, a cursor, a filter or a
+// projection of its own.
+func (q Query[T, E]) On(src Source[T]) Side {
+	return Side{
+		on: func(options []ReadOption) (*run, error) {
+			if q.limit != 0 || q.after != "" || q.reverse {
+				return nil, errors.New("a query within Together has a Limit, an After or a Reverse of its own: leave them out, and put Limit and Reverse behind Together")
+			}
+			return q.on(src, options)
+		},
+		ref: func(h search.Hit) (any, error) { return refOf[E](h) },
+	}
+}
+
+// Joint is one query over the elements, or entities, of several types.
+type Joint struct {
+	sides   []Side
+	limit   int
+	reverse bool
+	err     error
+}
+
+// Together returns the one query that several queries are: over one table, one partition and one
+// range, of one model or of several whose items lie in one partition. It is refused where other
+// items of the models would lie between them.
+//
+//	for x, err := range query.Together(a.On(users), b.On(orders)).All(ctx) {
+//		switch x := x.(type) {
+//		case query.Ref[Wish]:
+//		case query.Ref[Order]:
+//		}
+//	}
+func Together(sides ...Side) Joint { return Joint{sides: sides} }
+
+// Limit returns the query of the first n of all; 0 is no limit.
+func (j Joint) Limit(n int) Joint {
+	if n < 0 {
+		j.err = fmt.Errorf("the limit %d of a query: give 1 or more, or 0 for none", n)
+	}
+	j.limit = n
+	return j
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (j Joint) Reverse() Joint {
+	j.reverse = !j.reverse
+	return j
+}
+
+// All yields a Ref of each element, or entity, in the order of their sort keys: a Ref[E] of those of
+// a query over E. An error ends it.
+func (j Joint) All(ctx context.Context, options ...ReadOption) iter.Seq2[any, error] {
+	return func(yield func(any, error) bool) {
+		if err := j.all(ctx, options, yield); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+func (j Joint) all(ctx context.Context, options []ReadOption, yield func(any, error) bool) (err error) {
+	if j.err != nil {
+		return j.err
+	}
+	var usage read.Usage
+	var searches []*search.Search
+	var first *run
+	for _, s := range j.sides {
+		if s.on == nil {
+			return errors.New("Together has an empty query: make it with On")
+		}
+		x, err := s.on(options)
+		if err != nil {
+			return err
+		}
+		if first == nil {
+			first = x
+		}
+		x.request.Reverse = j.reverse
+		q, err := x.Search(x.request, &usage)
+		if err != nil {
+			return err
+		}
+		searches = append(searches, q)
+	}
+	if first == nil {
+		return search.Together(ctx, nil, nil)
+	}
+	defer func() { first.Deliver(first.settings, &usage) }()
+	ctx, end := first.Begin(ctx)
+	defer func() { end(&usage, err) }()
+	found := 0
+	var failed error
+	err = search.Together(ctx, searches, func(i int, h search.Hit) bool {
+		var ref any
+		if ref, failed = j.sides[i].ref(h); failed != nil {
+			return false
+		}
+		found++
+		return yield(ref, nil) && found != j.limit
+	})
+	return errors.Join(err, failed)
+}
+
+// Slice returns all of them.
+func (j Joint) Slice(ctx context.Context, options ...ReadOption) ([]any, error) {
+	var all []any
+	for x, err := range j.All(ctx, options...) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, x)
+	}
+	return all, nil
+}
