@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/itemize/itemize/internal/key"
@@ -74,7 +75,9 @@ func (n *nodeWriter) level(name string, l level, add bool) result {
 	case l.next < 0:
 		return n.itemResult("ItemNode", itemCalls, l.it, goType(l.it.Elem))
 	case !only:
-		return n.levelType(name, l, n.plain(), n.plain(), add)
+		r := n.levelType(name, l, n.plain(), n.plain(), add)
+		n.noQuery(l)
+		return r
 	case add:
 		return n.levelType(name, l, n.added(l.it), n.elements(l.it.Elem), false)
 	}
@@ -86,6 +89,7 @@ func (n *nodeWriter) level(name string, l level, add bool) result {
 func (n *nodeWriter) levelType(name string, l level, whole, part result, add bool) result {
 	src, f := l.it.Key.Sources[l.next], l.it.Key.Format(l.next)
 	t := n.declare(n.g.names.declare(name), fmt.Sprintf("%s goes on with %s.", name, src.Text))
+	t.at = l
 	word, suffix := "", "Part"
 	if whole.calls != "" {
 		word = typeWord(goType(l.it.Elem))
@@ -150,6 +154,36 @@ func rangeOf(f key.Format) string {
 		}
 	}
 	return ""
+}
+
+// noQuery says of the node that was declared last that it is no query, and why.
+func (n *nodeWriter) noQuery(l level) {
+	i := slices.IndexFunc(n.types, func(t *nodeType) bool { return t.at == l })
+	between := n.between(l)
+	if i < 0 || between == nil {
+		return
+	}
+	t := n.types[i]
+	text := fmt.Sprintf("it is no query, since %s (%s) lies between its items", between.Name, templateText(between))
+	t.doc += " " + upperFirst(text) + "."
+	pos, end := n.g.p.find.place(l.it.Decl, 0, 0)
+	fset := n.g.p.fset
+	n.g.p.Notes = append(n.g.p.Notes, Diagnostic{Pos: fset.Position(pos), End: fset.Position(end), Message: n.e.Label() + "." + l.it.Name + ": " + text + ": begin its key with a segment of its own to query " + l.it.Name + " alone"})
+}
+
+// between returns an item that lies between those of a level, nil for none.
+func (n *nodeWriter) between(l level) *schema.Item {
+	values := make([]key.Value, len(l.it.Key.Sources))
+	for i := range values {
+		values[i] = l.it.Key.Format(i).Sample()
+	}
+	text, err := l.it.Key.Template.Append(nil, l.parts, values)
+	for _, it := range n.in(l.it.Table) {
+		if err == nil && it != l.it && it.Key.Template.CanBegin(string(text)) && (!it.Element() || goType(it.Elem) != goType(l.it.Elem)) {
+			return it
+		}
+	}
+	return nil
 }
 
 // only reports whether no items but elements of its type lie at a level. The placeholders

@@ -34,6 +34,8 @@ type Package struct {
 	Models []*Model
 	// Diagnostics are the faults of its models.
 	Diagnostics []Diagnostic
+	// Notes are what is worth knowing of what was generated, and no fault.
+	Notes []Diagnostic
 
 	fset  *token.FileSet
 	find  *finder

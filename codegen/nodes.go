@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"cmp"
 	"fmt"
 	"go/token"
 	"slices"
@@ -42,6 +43,8 @@ type nodeType struct {
 	methods   []*nodeMethod
 	brought   []string // calls of what it embeds
 	taken     map[string]string
+	// at is the level that it is of, if any.
+	at level
 	// constructor is the function that makes it, nil where a literal does.
 	constructor code
 }
@@ -253,7 +256,7 @@ func (n *nodeWriter) keyType() {
 	var params, args []any
 	var taken []string
 	for i, o := range n.e.KeyFields[:n.e.Identities()] {
-		names = append(names, identifier(o.Name))
+		names = append(names, n.keyWord(o.Name))
 		p, a := n.argument(schema.Source{From: schema.FromModel, Value: o.Value}, keyFieldKind(n.e, i), &taken)
 		params, args = append(params, p), append(args, a)
 	}
@@ -279,6 +282,23 @@ func (n *nodeWriter) keyType() {
 	for _, it := range n.e.Items {
 		n.item(t, self, it)
 	}
+}
+
+// keyWord is a key field's name in that of the key's function: of several fields without the ID at its
+// end, unless two would be alike then.
+func (n *nodeWriter) keyWord(name string) string {
+	short := func(s string) string { return cmp.Or(strings.TrimSuffix(identifier(s), "ID"), identifier(s)) }
+	all := n.e.KeyFields[:n.e.Identities()]
+	alike := 0
+	for _, o := range all {
+		if short(o.Name) == short(name) {
+			alike++
+		}
+	}
+	if len(all) == 1 || alike > 1 {
+		return identifier(name)
+	}
+	return short(name)
 }
 
 // item makes the method of an item on the key, and the levels behind it.
@@ -308,9 +328,29 @@ func (n *nodeWriter) item(t *nodeType, self code, it *schema.Item) {
 	}
 	m.body = m.result.make(at)
 	n.method(t, m, "the item "+it.Name, it.Decl)
+	if it.OneName != "" {
+		n.one(t, self, it)
+	}
 	if it.Element() && len(before) > 0 && n.addable(it) {
 		n.method(t, n.adder("Add"+name, self, it), "the item "+it.Name, it.Decl)
 	}
+}
+
+// one makes the method that selects one element by its whole key.
+func (n *nodeWriter) one(t *nodeType, self code, it *schema.Item) {
+	var all []int
+	for i, src := range it.Key.Sources {
+		if !n.given(src) {
+			all = append(all, i)
+		}
+	}
+	params, args := n.arguments(it.Key, all)
+	parts := len(partsOf(it))
+	at := call(impl("Items"), append([]any{self, it.Index, parts}, args...)...)
+	m := &nodeMethod{name: it.OneName, doc: fmt.Sprintf("%s selects the one %s.", it.OneName, templateText(it)), params: list(params...)}
+	m.result = n.level(t.name+it.OneName, level{it, parts, -1}, false)
+	m.body = m.result.make(at)
+	n.method(t, m, "one= of "+it.Name, it.Decl)
 }
 
 // singleton is the node of an item that is no element.

@@ -28,6 +28,7 @@
 //	was=NAMES          names that the attribute had before, the latest first: was=a, was='b,a'
 //	nested             a struct as one map attribute
 //	name=WORD          a generated method's name; a further table's name
+//	one=WORD           the generated method that selects one element by its whole key
 //	prefix=SEGMENT     the key segment that name= renames
 //	version=ATTR       the attribute of each item's version
 //	noversion          items have no version

@@ -54,6 +54,7 @@ var words = []word{
 	{"was", OnField, text, "was=oldName"},
 	{"nested", OnField, nothing, "nested"},
 	{"name", OnBlank | OnField, text, "name=Word"},
+	{"one", OnField, text, "one=Word"},
 	{"prefix", OnBlank, text, "prefix=SEGMENT"},
 	{"version", OnBlank, text, "version=ATTR"},
 	{"noversion", OnBlank, nothing, "noversion"},
@@ -85,7 +86,7 @@ var synonyms = map[string]string{
 	"skey": "sk", "sort": "sk", "sortkey": "sk", "rangekey": "sk",
 	"pkey": "pk", "partition": "pk", "partitionkey": "pk", "hashkey": "pk",
 	"tablename": "table", "gsi": "index", "lsi": "index", "expires": "ttl",
-	"formerly": "was", "renamed": "was", "alias": "was",
+	"singular": "one", "formerly": "was", "renamed": "was", "alias": "was",
 	"optimistic": "version", "sep": "delim", "delimiter": "delim", "bucket": "s3",
 }
 

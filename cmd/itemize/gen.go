@@ -68,6 +68,13 @@ func (c *command) gen(args []string) error {
 			return err
 		}
 	}
+	if len(stale) > 0 {
+		for _, p := range packages {
+			for _, d := range p.Notes {
+				fmt.Fprintf(c.stderr, "note: %s: %s\n", c.position(d.Pos), d.Message)
+			}
+		}
+	}
 	return nil
 }
 

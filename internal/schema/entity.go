@@ -168,6 +168,8 @@ type Item struct {
 	// Decl is the first field that lies on the item; MethodName is name= of it.
 	Decl       *Field
 	MethodName string
+	// OneName is one= of an element: the method that selects one by its whole key.
+	OneName string
 }
 
 // Element reports whether there is one item per element.

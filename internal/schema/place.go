@@ -88,6 +88,14 @@ func (b *builder) fieldOptions(m *member) {
 	if it != nil && it.MethodName == "" {
 		it.MethodName = m.tag.Value("name")
 	}
+	if m.tag.Has("one") {
+		switch {
+		case it != nil && it.Element():
+			it.OneName = m.tag.Value("one")
+		case it != nil:
+			b.fault(m.option("one"), "write name= to name the item's method", "one= names the method that selects one of several elements")
+		}
+	}
 	if m.tag.Has("nested") && !m.Type.Spreads() {
 		b.fault(m.option("nested"), "remove it", "nested is for structs, and %s does not encode as one", m.Type.Name)
 	}

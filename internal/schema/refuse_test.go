@@ -83,7 +83,7 @@ func TestRefused(t *testing.T) {
 			`struct.B: unknown option "omitEmpty": write it in the dynamodbav tag: dynamodbav:",omitempty"`,
 			`struct.C: unknown dynamodbav option "omitEmpty", which attributevalue would ignore: write omitempty`,
 			`struct.D: unknown option "verion": write version=ATTR`,
-			`struct.E: unknown option "frobnicate": the options are pk, sk, table, hash, range, index, on, local, project, root, stored, was, nested, name, prefix, version, noversion, ttl, all, delim, compress, chunk, s3, preview, inline, shards, shardby and -`,
+			`struct.E: unknown option "frobnicate": the options are pk, sk, table, hash, range, index, on, local, project, root, stored, was, nested, name, one, prefix, version, noversion, ttl, all, delim, compress, chunk, s3, preview, inline, shards, shardby and -`,
 		}},
 		{"an option twice, a malformed tag, a repeated key", tagged(
 			`ddb:"sk=X,sk=Y"`, `ddb:"sk=X" ddb:"sk=Y"`, `ddb:sk=X`, `ddb:"sk=X"dynamodbav:"d"`, `ddb:"sk=X, root"`,
