@@ -347,7 +347,7 @@ func TestWrongSetups(t *testing.T) {
 	wantError(t, nil, load(missing), `mapper_test.user: the table "no-such-table" does not exist in this account and Region: create it, or name the right one with mapper.Table`)
 	other := enginetest.Table(t, "Id:S", "")
 	wrong := must(mapper.New[user](engine.Client(), mapper.Table(other)))(t)
-	wantError(t, nil, load(wrong), `mapper_test.user: the key attributes of the table "`+other+`" are not those of the model: declare them with hash= and range=, and with the same types`)
+	wantError(t, nil, load(wrong), `mapper_test.user: the key attributes of the table "`+other+`" are not those of the model (which has PK and SK, and the table `)
 	number := enginetest.Table(t, "PK:N", "SK:S")
 	wrong = must(mapper.New[user](engine.Client(), mapper.Table(number)))(t)
 	wantError(t, nil, load(wrong), `are not those of the model`)

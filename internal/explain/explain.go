@@ -2,21 +2,36 @@
 package explain
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+
+	"github.com/itemize/itemize/internal/item"
 )
 
+// describer is a client that can tell a table's keys.
+type describer interface {
+	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+}
+
 // Error adds a prefix (the model, and what was done), the request's tables and a
-// cure to an error of DynamoDB.
-func Error(prefix string, tables []string, err error) error {
-	which := fmt.Sprintf("the table %q", tables[0])
-	if len(tables) > 1 {
-		which = fmt.Sprintf("one of the tables %q", tables)
+// cure to an error of DynamoDB. Where the keys are not those of a table, the client is asked for
+// that table's, if it can tell.
+func Error(ctx context.Context, client any, prefix string, tables []*item.Table, err error) error {
+	names := make([]string, len(tables))
+	for i, t := range tables {
+		names[i] = t.Name
+	}
+	which := fmt.Sprintf("the table %q", names[0])
+	if len(names) > 1 {
+		which = fmt.Sprintf("one of the tables %q", names)
 	}
 	var missing *types.ResourceNotFoundException
 	var api smithy.APIError
@@ -27,9 +42,47 @@ func Error(prefix string, tables []string, err error) error {
 	case api.ErrorCode() == "AccessDeniedException":
 		return fmt.Errorf("%s: access to %s is denied: allow the operation in the caller's IAM policy: %w", prefix, which, err)
 	case api.ErrorCode() == "ValidationException" && keySchema(api.ErrorMessage()), wrongKeys(err):
-		return fmt.Errorf("%s: the key attributes of %s are not those of the model: declare them with hash= and range=, and with the same types: %w", prefix, which, err)
+		return fmt.Errorf("%s: the key attributes of %s are not those of the model%s: declare them with hash= and range=, and with the same types: %w", prefix, which, keys(ctx, client, tables), err)
 	}
 	return fmt.Errorf("%s: %s: %w", prefix, which, err)
+}
+
+// keys says what keys the model has in each table, and what the tables have.
+func keys(ctx context.Context, client any, tables []*item.Table) string {
+	d, ok := client.(describer)
+	var text []string
+	for _, t := range tables {
+		has := "which has " + list(t.Hash, t.Range)
+		if len(tables) > 1 {
+			has += " in " + t.Name
+		}
+		if ok && ctx.Err() == nil {
+			if out, err := d.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name}); err == nil && out.Table != nil {
+				has += ", and the table " + described(out.Table)
+			}
+		}
+		text = append(text, has)
+	}
+	return " (" + strings.Join(text, "; ") + ")"
+}
+
+func list(names ...string) string {
+	return strings.Join(slices.DeleteFunc(names, func(s string) bool { return s == "" }), " and ")
+}
+
+// described lists a table's key attributes with their types.
+func described(t *types.TableDescription) string {
+	var names []string
+	for _, k := range t.KeySchema {
+		name := aws.ToString(k.AttributeName)
+		for _, a := range t.AttributeDefinitions {
+			if aws.ToString(a.AttributeName) == name {
+				name += " (" + string(a.AttributeType) + ")"
+			}
+		}
+		names = append(names, name)
+	}
+	return list(names...)
 }
 
 // keySchema tells of the messages that DynamoDB has for keys that do not fit a
@@ -38,7 +91,7 @@ func keySchema(message string) bool {
 	m := strings.ToLower(message)
 	return strings.Contains(m, "key") && strings.Contains(m, "schema") || strings.Contains(m, "missing the key") ||
 		strings.Contains(m, "type mismatch for key") || strings.Contains(m, "number of conditions on the keys") ||
-		strings.Contains(m, "does not match schema type")
+		strings.Contains(m, "does not match schema type") || strings.Contains(m, "one of the required keys was not given a value")
 }
 
 // wrongKeys tells of a transaction that was canceled because of key attributes.

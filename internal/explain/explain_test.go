@@ -1,12 +1,15 @@
 package explain
 
 import (
+	"context"
 	"errors"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+
+	"github.com/itemize/itemize/internal/item"
 )
 
 // Each error of DynamoDB that a user can do something about says what, and all of them
@@ -15,7 +18,7 @@ func TestError(t *testing.T) {
 	invalid := func(message string) error {
 		return &smithy.GenericAPIError{Code: "ValidationException", Message: message}
 	}
-	const keys = `P: the key attributes of the table "t" are not those of the model: declare them with hash= and range=, and with the same types: `
+	const keys = `P: the key attributes of the table "t" are not those of the model (which has PK and SK): declare them with hash= and range=, and with the same types: `
 	for _, c := range []struct {
 		name   string
 		tables []string
@@ -38,7 +41,11 @@ func TestError(t *testing.T) {
 			{Code: aws.String("ConditionalCheckFailed"), Message: aws.String("the key schema")},
 		}}, `P: the table "t": `},
 	} {
-		err := Error("P", c.tables, c.err)
+		var tables []*item.Table
+		for _, name := range c.tables {
+			tables = append(tables, &item.Table{Name: name, Hash: "PK", Range: "SK"})
+		}
+		err := Error(context.Background(), nil, "P", tables, c.err)
 		if !errors.Is(err, c.err) || err.Error() != c.want+c.err.Error() {
 			t.Errorf("%s: %v", c.name, err)
 		}

@@ -62,7 +62,7 @@ func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options,
 		})
 		u.Requests++
 		if err != nil {
-			return nil, explain.Error(r.Label, slices.Sorted(maps.Keys(tables)), err)
+			return nil, explain.Error(ctx, r.Client, r.Label, r.tablesOf(slices.Sorted(maps.Keys(tables))), err)
 		}
 		var sizes []int
 		for name, items := range out.Responses {
@@ -105,4 +105,15 @@ func (r *Reader) batchKeys(parts []selection.Part, o Options) (tables map[string
 		want[name] = k
 	}
 	return tables, want, len(asked)
+}
+
+// tablesOf returns the tables of names.
+func (r *Reader) tablesOf(names []string) []*item.Table {
+	var all []*item.Table
+	for _, t := range r.Tables {
+		if slices.Contains(names, t.Name) {
+			all = append(all, t)
+		}
+	}
+	return all
 }

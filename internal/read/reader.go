@@ -101,7 +101,7 @@ func (r *Reader) get(ctx context.Context, p selection.Part, o Options, u *Usage)
 	})
 	u.Requests++
 	if err != nil {
-		return nil, explain.Error(r.Label, []string{r.Tables[p.Table].Name}, err)
+		return nil, explain.Error(ctx, r.Client, r.Label, []*item.Table{r.Tables[p.Table]}, err)
 	}
 	u.add([]int{attr.ItemSize(out.Item)}, o, out.ConsumedCapacity)
 	if len(out.Item) == 0 {
@@ -124,7 +124,7 @@ func (r *Reader) query(ctx context.Context, p selection.Part, o Options, u *Usag
 		out, err := r.Client.Query(ctx, in)
 		u.Requests++
 		if err != nil {
-			yield(Page{}, explain.Error(r.Label, []string{r.Tables[p.Table].Name}, err))
+			yield(Page{}, explain.Error(ctx, r.Client, r.Label, []*item.Table{r.Tables[p.Table]}, err))
 			return
 		}
 		page, err := r.Describe(p.Table, out.Items)

@@ -37,7 +37,7 @@ func (r *Reader) Scan(ctx context.Context, s Segment, u *Usage, yield func(items
 		out, err := r.Client.Scan(ctx, in)
 		u.Requests++
 		if err != nil {
-			return explain.Error(r.Label, []string{r.Tables[s.Table].Name}, err)
+			return explain.Error(ctx, r.Client, r.Label, []*item.Table{r.Tables[s.Table]}, err)
 		}
 		page, err := r.Describe(s.Table, out.Items)
 		if err != nil {

@@ -117,11 +117,11 @@ func (s *Sender) Once(ctx context.Context, r *Request, t *Tally) (o Outcome, wat
 		var conflict *types.TransactionConflictException
 		passes := errors.As(err, &conflict) || throttled(err)
 		if w.unsure || !passes || w.round >= conflictTries {
-			return w.failure(err), w.watched
+			return w.failure(ctx, err), w.watched
 		}
 		w.round++
 		if pauseErr := pause.Pause(ctx, w.round); pauseErr != nil {
-			return w.failure(errors.Join(err, pauseErr)), w.watched
+			return w.failure(ctx, errors.Join(err, pauseErr)), w.watched
 		}
 	}
 }
@@ -157,8 +157,8 @@ func (w *try) wereWritten(stored []item.Attributes) bool {
 }
 
 // failure is the outcome of a request that is not sent again.
-func (w *try) failure(err error) Outcome {
-	o := Outcome{State: Failed, Requests: w.requests, Err: explained(w.requests, err)}
+func (w *try) failure(ctx context.Context, err error) Outcome {
+	o := Outcome{State: Failed, Requests: w.requests, Err: w.s.explained(ctx, w.requests, err)}
 	if w.unsure {
 		o.State, o.Err = Unknown, err
 	}
@@ -173,7 +173,7 @@ func (w *try) again(ctx context.Context, r *Request, err error) (done bool, o Ou
 	case errors.As(err, &conflict) && w.round < conflictTries:
 	case !w.unsure && r.Expect.Blind && throttled(err) && w.round < conflictTries:
 	case !w.unsure, ctx.Err() != nil, w.round >= rounds:
-		return true, w.failure(err)
+		return true, w.failure(ctx, err)
 	default:
 		if done, o := w.look(ctx, r); done {
 			return true, o
@@ -181,7 +181,7 @@ func (w *try) again(ctx context.Context, r *Request, err error) (done bool, o Ou
 	}
 	w.round++
 	if pauseErr := pause.Pause(ctx, w.round); pauseErr != nil {
-		return true, w.failure(errors.Join(err, pauseErr))
+		return true, w.failure(ctx, errors.Join(err, pauseErr))
 	}
 	return false, Outcome{}
 }
@@ -277,7 +277,7 @@ func (s *Sender) Stored(ctx context.Context, r *Request, t *Tally) (item.Attribu
 	})
 	if err != nil {
 		t.AddRead(1, cost.Units{}, 0)
-		return nil, explainRead(r, err)
+		return nil, s.explainRead(ctx, r, err)
 	}
 	consumed := 0.0
 	if out.ConsumedCapacity != nil {

@@ -35,10 +35,10 @@ func (s *Sender) transact(ctx context.Context, st *Step, t *Tally) Outcome {
 		}
 		w.round++
 		if !(collided(err) && w.round < conflictTries || w.unsure && w.round < rounds) {
-			return w.failure(err)
+			return w.failure(ctx, err)
 		}
 		if pauseErr := pause.Pause(ctx, w.round); pauseErr != nil {
-			return w.failure(errors.Join(err, pauseErr))
+			return w.failure(ctx, errors.Join(err, pauseErr))
 		}
 	}
 }
@@ -101,7 +101,7 @@ func collided(err error) bool {
 
 // explained adds the items to the error of a step: the one, or in a transaction those
 // that it names as the reason.
-func explained(requests []*Request, err error) error {
+func (s *Sender) explained(ctx context.Context, requests []*Request, err error) error {
 	var canceled *types.TransactionCanceledException
 	if errors.As(err, &canceled) {
 		var blamed []*Request
@@ -114,16 +114,16 @@ func explained(requests []*Request, err error) error {
 			requests = blamed
 		}
 	}
-	var tables []string
+	var tables []*item.Table
 	for _, r := range requests {
-		if !slices.Contains(tables, r.Table.Name) {
-			tables = append(tables, r.Table.Name)
+		if !slices.ContainsFunc(tables, func(t *item.Table) bool { return t.Name == r.Table.Name }) {
+			tables = append(tables, r.Table)
 		}
 	}
 	first := requests[0]
-	return explain.Error(fmt.Sprintf("%s.%s: %s %s", first.Label, first.Field, first.Kind, first.Place), tables, err)
+	return explain.Error(ctx, s.Client, fmt.Sprintf("%s.%s: %s %s", first.Label, first.Field, first.Kind, first.Place), tables, err)
 }
 
-func explainRead(r *Request, err error) error {
-	return explain.Error(r.Label, []string{r.Table.Name}, err)
+func (s *Sender) explainRead(ctx context.Context, r *Request, err error) error {
+	return explain.Error(ctx, s.Client, r.Label, []*item.Table{r.Table}, err)
 }
