@@ -69,13 +69,18 @@ func (c *command) gen(args []string) error {
 		}
 	}
 	if len(stale) > 0 {
-		for _, p := range packages {
-			for _, d := range p.Notes {
-				fmt.Fprintf(c.stderr, "note: %s: %s\n", c.position(d.Pos), d.Message)
-			}
-		}
+		c.notes(packages)
 	}
 	return nil
+}
+
+// notes prints what is worth knowing of what was written.
+func (c *command) notes(packages []*codegen.Package) {
+	for _, p := range packages {
+		for _, d := range p.Notes {
+			fmt.Fprintf(c.stderr, "note: %s: %s\n", c.position(d.Pos), d.Message)
+		}
+	}
 }
 
 // change is a file that is not what it should be: old is nil for one that is not there,

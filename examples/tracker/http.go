@@ -1,0 +1,167 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/itemize/itemize/examples/tracker/store"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+// status is the HTTP status of an error: 404 of what is not there, 409 where somebody else came first or it
+// is there already, 400 of what cannot be stored, and 503 where it is to be tried again, or nobody knows
+// whether it was written.
+func status(err error) int {
+	var conflict *mapper.ConflictError
+	var value *mapper.ValueError
+	var large *mapper.TooLargeError
+	var unknown *mapper.OutcomeUnknownError
+	switch {
+	case err == nil:
+		return http.StatusOK
+	case errors.As(err, &unknown):
+		return http.StatusServiceUnavailable
+	case errors.Is(err, mapper.ErrNotFound):
+		return http.StatusNotFound
+	case errors.Is(err, mapper.ErrExists), errors.As(err, &conflict):
+		return http.StatusConflict
+	case errors.As(err, &value), errors.As(err, &large), errors.Is(err, query.ErrCursor), errors.Is(err, errBadRequest):
+		return http.StatusBadRequest
+	}
+	return http.StatusServiceUnavailable
+}
+
+// Handler serves the tracker.
+func (t *Tracker) Handler() http.Handler {
+	mux := http.NewServeMux()
+	handle := func(pattern string, do func(r *http.Request) (any, error)) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			out, err := do(r)
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status(err))
+			if err != nil {
+				out = map[string]string{"error": err.Error()}
+			}
+			_ = json.NewEncoder(w).Encode(out)
+		})
+	}
+	handle("PUT /{tenant}/{project}", t.putProject)
+	handle("GET /{tenant}/{project}", func(r *http.Request) (any, error) {
+		return t.Project(r.Context(), r.PathValue("tenant"), r.PathValue("project"))
+	})
+	handle("PUT /{tenant}/{project}/members/{name}", t.putMember)
+	handle("POST /{tenant}/{project}/tickets", t.postTicket)
+	handle("GET /{tenant}/{project}/tickets", t.getTickets)
+	handle("GET /{tenant}/{project}/tickets/{number}", t.ticket(func(r *http.Request, number int) (any, error) {
+		return t.Ticket(r.Context(), r.PathValue("tenant"), r.PathValue("project"), number)
+	}))
+	handle("PUT /{tenant}/{project}/tickets/{number}", t.ticket(t.putTicket))
+	handle("POST /{tenant}/{project}/tickets/{number}/comments", t.ticket(t.postComment))
+	handle("POST /{tenant}/{project}/tickets/{number}/close", t.ticket(func(r *http.Request, number int) (any, error) {
+		receipt, err := t.CloseTicket(r.Context(), r.PathValue("tenant"), r.PathValue("project"), number)
+		return costOf(receipt), err
+	}))
+	return mux
+}
+
+// costOf is what clients are told of a write.
+func costOf(r *mapper.Receipt) any {
+	if r == nil {
+		return nil
+	}
+	return map[string]any{"requests": r.Requests(), "wcu": r.Consumed.WCU, "rcu": r.Consumed.RCU}
+}
+
+func decode(r *http.Request, to any) error {
+	if err := json.NewDecoder(r.Body).Decode(to); err != nil {
+		return fmt.Errorf("%w: %w", errBadRequest, err)
+	}
+	return nil
+}
+
+func (t *Tracker) putProject(r *http.Request) (any, error) {
+	var in struct{ Name string }
+	if err := decode(r, &in); err != nil {
+		return nil, err
+	}
+	receipt, err := t.CreateProject(r.Context(), r.PathValue("tenant"), r.PathValue("project"), in.Name)
+	return costOf(receipt), err
+}
+
+func (t *Tracker) putMember(r *http.Request) (any, error) {
+	var in store.Member
+	if err := decode(r, &in); err != nil {
+		return nil, err
+	}
+	receipt, err := t.SetMember(r.Context(), r.PathValue("tenant"), r.PathValue("project"), r.PathValue("name"), in)
+	return costOf(receipt), err
+}
+
+func (t *Tracker) postTicket(r *http.Request) (any, error) {
+	var in struct{ Title, Text string }
+	if err := decode(r, &in); err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(in.Title) == "" {
+		return nil, fmt.Errorf("%w: a ticket needs a title", errBadRequest)
+	}
+	number, _, err := t.OpenTicket(r.Context(), r.PathValue("tenant"), r.PathValue("project"), in.Title, in.Text)
+	return map[string]int{"number": number}, err
+}
+
+// getTickets lists heads: ?limit=20&after=CURSOR.
+func (t *Tracker) getTickets(r *http.Request) (any, error) {
+	n := 20
+	if s := r.FormValue("limit"); s != "" {
+		var err error
+		if n, err = strconv.Atoi(s); err != nil || n < 1 || n > 100 {
+			return nil, fmt.Errorf("%w: limit is a number from 1 to 100", errBadRequest)
+		}
+	}
+	page, err := t.Tickets(r.Context(), r.PathValue("tenant"), r.PathValue("project"), n, query.Cursor(r.FormValue("after")))
+	if err != nil {
+		return nil, err
+	}
+	type head struct {
+		Number       int
+		Title, State string
+	}
+	heads := []head{}
+	for _, ref := range page.Items {
+		heads = append(heads, head{ref.Value.Number, ref.Value.Title, ref.Value.State})
+	}
+	return map[string]any{"tickets": heads, "next": page.Next, "rcu": page.RCU}, nil
+}
+
+func (t *Tracker) ticket(do func(r *http.Request, number int) (any, error)) func(r *http.Request) (any, error) {
+	return func(r *http.Request) (any, error) {
+		number, err := strconv.Atoi(r.PathValue("number"))
+		if err != nil {
+			return nil, fmt.Errorf("%w: %q is no ticket's number", errBadRequest, r.PathValue("number"))
+		}
+		return do(r, number)
+	}
+}
+
+func (t *Tracker) putTicket(r *http.Request, number int) (any, error) {
+	var in struct{ Title, Text string }
+	if err := decode(r, &in); err != nil {
+		return nil, err
+	}
+	receipt, err := t.Edit(r.Context(), r.PathValue("tenant"), r.PathValue("project"), number, in.Title, in.Text)
+	return costOf(receipt), err
+}
+
+func (t *Tracker) postComment(r *http.Request, number int) (any, error) {
+	c := store.Comment{At: t.now()}
+	if err := decode(r, &c); err != nil {
+		return nil, err
+	}
+	receipt, err := t.Comment(r.Context(), r.PathValue("tenant"), r.PathValue("project"), number, c)
+	return costOf(receipt), err
+}

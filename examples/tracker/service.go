@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/itemize/itemize/examples/tracker/store"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+// Tracker is the application: projects and tickets in one table.
+type Tracker struct {
+	projects *mapper.Mapper[store.Project]
+	tickets  *mapper.Mapper[store.Ticket]
+	now      func() time.Time
+}
+
+// NewTracker returns a tracker on a client. The cursor key signs the cursors of its lists: processes that
+// share it continue each other's.
+func NewTracker(client mapper.Client, cursorKey []byte, options ...mapper.Option) (*Tracker, error) {
+	options = append(options, mapper.CursorKey(cursorKey))
+	projects, err := mapper.New[store.Project](client, options...)
+	if err != nil {
+		return nil, err
+	}
+	tickets, err := mapper.New[store.Ticket](client, options...)
+	return &Tracker{projects, tickets, time.Now}, err
+}
+
+// CreateProject inserts a project: mapper.ErrExists if it is there.
+func (t *Tracker) CreateProject(ctx context.Context, tenant, id, name string) (*mapper.Receipt, error) {
+	return t.projects.Save(ctx, t.projects.New(store.Project{TenantID: tenant, ProjectID: id, Name: name, CreatedAt: t.now()}))
+}
+
+// Project loads a project with all that is in its collection.
+func (t *Tracker) Project(ctx context.Context, tenant, id string) (*store.Project, error) {
+	e, err := t.projects.Load(ctx, store.ProjectByTenantProject(tenant, id))
+	if err != nil {
+		return nil, err
+	}
+	return &e.Value, nil
+}
+
+// SetMember adds a member, or gives one another role.
+func (t *Tracker) SetMember(ctx context.Context, tenant, id, name string, m store.Member) (*mapper.Receipt, error) {
+	return store.ProjectByTenantProject(tenant, id).Members().Put(name, m).IfEntityExists().Exec(ctx, t.projects)
+}
+
+// OpenTicket gives a ticket the project's next number, and inserts it together with what the project counts
+// and remembers: all of it, or nothing. A number may be left out, and is never given twice.
+func (t *Tracker) OpenTicket(ctx context.Context, tenant, id, title, text string) (int, *mapper.Receipt, error) {
+	project := store.ProjectByTenantProject(tenant, id)
+	if _, err := t.projects.Load(ctx, project.HEAD()); err != nil {
+		return 0, nil, err // the counters count from nothing: a project that is not there has none
+	}
+	var counters store.Counters
+	receipt, err := project.Counters().Patch(store.CountersFields.LastTicket.Increment(1)).Return(&counters).Exec(ctx, t.projects)
+	if err != nil {
+		return 0, receipt, err
+	}
+	now := t.now()
+	ticket := store.Ticket{TenantID: tenant, ProjectID: id, Number: counters.LastTicket, Title: title, Text: text, State: "open", UpdatedAt: now}
+	receipt, err = mapper.Transact(ctx,
+		t.tickets.Saving(t.tickets.New(ticket)),
+		project.Counters().Patch(store.CountersFields.Open.Increment(1)).
+			And(project.Activity().Add(store.Event{At: now, Ticket: ticket.Number, Text: "opened"})).
+			IfEntityExists().On(t.projects))
+	return ticket.Number, receipt, err
+}
+
+// CloseTicket closes an open ticket: a conflict if it is not open.
+func (t *Tracker) CloseTicket(ctx context.Context, tenant, id string, number int) (*mapper.Receipt, error) {
+	project, now, f := store.ProjectByTenantProject(tenant, id), t.now(), &store.TicketFields
+	return mapper.Transact(ctx,
+		store.TicketByTenantProjectNumber(tenant, id, number).
+			Patch(f.State.Set("closed"), f.UpdatedAt.Set(now)).If(f.State.Equal("open")).On(t.tickets),
+		project.Counters().Patch(store.CountersFields.Open.Increment(-1)).
+			And(project.Activity().Add(store.Event{At: now, Ticket: number, Text: "closed"})).On(t.projects))
+}
+
+// Comment adds a comment, if the ticket is there: one transaction, and nothing is read but its head.
+func (t *Tracker) Comment(ctx context.Context, tenant, id string, number int, c store.Comment) (*mapper.Receipt, error) {
+	ticket := store.TicketByTenantProjectNumber(tenant, id, number)
+	return ticket.Patch(store.TicketFields.UpdatedAt.Set(c.At)).And(ticket.Comments().Add(c)).Exec(ctx, t.tickets)
+}
+
+// Label adds labels to a ticket, and takes others away.
+func (t *Tracker) Label(ctx context.Context, tenant, id string, number int, add, remove []string) (*mapper.Receipt, error) {
+	f, ticket := &store.TicketFields, store.TicketByTenantProjectNumber(tenant, id, number)
+	switch {
+	case len(add) > 0 && len(remove) > 0:
+		return nil, fmt.Errorf("%w: add labels, or remove some", errBadRequest)
+	case len(add) > 0:
+		return ticket.Patch(f.Labels.Add(add...)).Exec(ctx, t.tickets)
+	}
+	return ticket.Patch(f.Labels.Delete(remove...)).Exec(ctx, t.tickets)
+}
+
+// Ticket loads a ticket with its text and comments.
+func (t *Tracker) Ticket(ctx context.Context, tenant, id string, number int) (*store.Ticket, error) {
+	e, err := t.tickets.Load(ctx, store.TicketByTenantProjectNumber(tenant, id, number))
+	if err != nil {
+		return nil, err
+	}
+	return &e.Value, nil
+}
+
+// Edit changes the title and the text of a ticket, as often as somebody else comes first.
+func (t *Tracker) Edit(ctx context.Context, tenant, id string, number int, title, text string) (*mapper.Receipt, error) {
+	return t.tickets.Update(ctx, store.TicketByTenantProjectNumber(tenant, id, number), func(x *store.Ticket) error {
+		x.Title, x.Text, x.UpdatedAt = title, text, t.now()
+		return nil
+	})
+}
+
+// Tickets lists the heads of tickets, the latest first, from a cursor on: no texts are read.
+func (t *Tracker) Tickets(ctx context.Context, tenant, id string, n int, after query.Cursor) (*query.Page[query.Ref[store.Ticket]], error) {
+	q := store.TicketByTenantProject(tenant, id).Reverse().Limit(n).After(after)
+	return q.Heads().Page(ctx, t.tickets)
+}
+
+// errBadRequest is what callers of the HTTP interface do wrong themselves.
+var errBadRequest = errors.New("bad request")

@@ -1,0 +1,60 @@
+// Package store has the models of the project tracker.
+package store
+
+import "time"
+
+//go:generate go tool itemize gen
+
+// Project is an item collection: its head, what is counted, one item for each member and one for each
+// thing that happened.
+type Project struct {
+	_         struct{} `ddb:"table=tracker"`
+	TenantID  string   `ddb:"pk=TENANT#{TenantID}#PROJECT#{ProjectID}"`
+	ProjectID string
+	Name      string            `ddb:"sk=HEAD"`
+	CreatedAt time.Time         `ddb:"sk=HEAD"`
+	Counters  Counters          `ddb:"sk=COUNTERS"`
+	Members   map[string]Member `ddb:"sk=MEMBER#{key},one=Member"`
+	Activity  []Event           `ddb:"sk=ACTIVITY#{At}#{Ticket:06},one=Event"`
+}
+
+// Counters are in an item of their own: they change often, and cost one unit each time.
+type Counters struct {
+	LastTicket int
+	Open       int
+}
+
+// Member is a member of a project.
+type Member struct {
+	Role  string
+	Email string
+}
+
+// Event is something that happened to a ticket.
+type Event struct {
+	At     time.Time
+	Ticket int
+	Text   string
+}
+
+// Ticket is one of many in a partition. The heads lie side by side, so that a list costs no more than
+// they are large; the text lies beside, and comments are items of their own.
+type Ticket struct {
+	_         struct{} `ddb:"table=tracker"`
+	TenantID  string   `ddb:"pk=TENANT#{TenantID}#TICKETS#{ProjectID}"`
+	ProjectID string
+	Number    int
+	Title     string    `ddb:"sk=TICKET#{Number:06}"`
+	State     string    `ddb:"sk=TICKET#{Number:06}"`
+	Labels    []string  `ddb:"sk=TICKET#{Number:06}" dynamodbav:",stringset,omitempty"`
+	UpdatedAt time.Time `ddb:"sk=TICKET#{Number:06}"`
+	Text      string    `ddb:"sk=TEXT#{Number:06}"`
+	Comments  []Comment `ddb:"sk=COMMENT#{^Number:06}#{At}"`
+}
+
+// Comment is a comment on a ticket.
+type Comment struct {
+	At     time.Time
+	Author string
+	Text   string
+}
