@@ -175,7 +175,7 @@ func TestConditions(t *testing.T) {
 		{w.Counts.Size().Less(9), `size(counts) < 9`},
 		{w.Homes.Key("x").Where(addresses.City.Equal("Oslo")), `Homes.x.city = "Oslo"`},
 		{w.Home.Where(addresses.City.BeginsWith("O").And(addresses.City.Absent())), `begins_with(Home.city, "O") AND attribute_not_exists(Home.city)`},
-		{w.Other.Where(field.Raw[address](expression.Name("city").Equal(expression.Value("Rome")))), `Other.city = "Rome"`},
+		{w.Other.Where(field.Raw[address](expression.Name("City").Equal(expression.Value("Rome")))), `Other.City = "Rome"`},
 		{w.Counts.Key("").Equal(1), `error: the condition on Counts.: the key of a map's entry is empty, which DynamoDB does not store`},
 
 		{w.Price.Greater(1).And(w.Done.Equal(true)), `Price > 1 AND Done = true`},

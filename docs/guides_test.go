@@ -1,0 +1,135 @@
+// Package docs holds the guides; its tests run them.
+package docs
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// guides are the pages whose blocks are an application: a block that begins "```go FILE" is written to
+// that file, the lines of "```sh" are run one after the other, and "```text" behind them is what the
+// last one prints.
+var guides = []string{"tutorial.md", "testing.md", "errors.md", "lambda.md"}
+
+var fence = regexp.MustCompile("(?ms)^```(\\S*) ?(\\S*)\n(.*?)^```$")
+
+// Every block of code of the guides compiles and runs, and prints what the guide says.
+func TestGuides(t *testing.T) {
+	for _, name := range guides {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			page, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := &guide{T: t, dir: t.TempDir()}
+			g.module()
+			for _, m := range fence.FindAllStringSubmatch(string(page), -1) {
+				g.block(m[1], m[2], m[3])
+			}
+			g.run("go build ./...")
+			g.run("go vet ./...")
+		})
+	}
+}
+
+// The model of the README generates, and compiles, as it is pasted.
+func TestReadme(t *testing.T) {
+	page, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &guide{T: t, dir: t.TempDir()}
+	g.module()
+	for _, m := range fence.FindAllStringSubmatch(string(page), -1) {
+		if m[1] == "go" && strings.HasPrefix(m[3], "package store") {
+			g.block("go", "store/user.go", m[3])
+		}
+	}
+	g.run("go tool itemize gen ./...")
+	g.run("go vet ./...")
+}
+
+type guide struct {
+	*testing.T
+	dir, out string
+}
+
+// module makes the folder a module that requires what this one does, and this one, without network.
+func (g *guide) module() {
+	g.Helper()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		g.Fatal(err)
+	}
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		g.Fatal(err)
+	}
+	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		g.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(mod), "\n")
+	rest = strings.ReplaceAll(rest, "tool github.com/itemize/itemize/cmd/itemize", "")
+	g.write("go.mod", "module example.com/club\n"+rest+
+		fmt.Sprintf("\nrequire github.com/itemize/itemize v0.0.0\n\nreplace github.com/itemize/itemize => %s\n\ntool github.com/itemize/itemize/cmd/itemize\n", root))
+	g.write("go.sum", string(sum))
+}
+
+func (g *guide) write(name, text string) {
+	g.Helper()
+	path := filepath.Join(g.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		g.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		g.Fatal(err)
+	}
+}
+
+func (g *guide) block(kind, file, text string) {
+	g.Helper()
+	switch {
+	case file != "":
+		g.write(file, text)
+	case kind == "sh":
+		for line := range strings.Lines(text) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") && !elsewhere(line) {
+				g.run(line)
+			}
+		}
+	case kind == "text" && !strings.Contains(g.out, text):
+		g.Errorf("the guide shows\n%s\nand it prints\n%s", text, g.out)
+	case kind == "go":
+		g.Errorf("a block of code is in no file:\n%s", text)
+	}
+}
+
+// elsewhere tells of commands that a reader needs, and the test has done in its own way.
+func elsewhere(line string) bool {
+	for _, begin := range []string{"mkdir ", "cd ", "go mod init", "go get ", "curl ", "aws ", "GOFLAGS="} {
+		if strings.HasPrefix(line, begin) {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *guide) run(line string) {
+	g.Helper()
+	cmd := exec.Command("sh", "-c", line)
+	cmd.Dir, cmd.Env = g.dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		g.Fatalf("%s: %v\n%s%s", line, err, out, stderr.String())
+	}
+	g.out = string(out)
+}
