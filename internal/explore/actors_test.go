@@ -84,6 +84,18 @@ type flat struct {
 	Until  time.Time `ddb:"-"`
 }
 
+// Many entities share the partition, their roots side by side and their parts elsewhere.
+type apart struct {
+	_      struct{} `ddb:"table=docs"`
+	_      struct{}
+	Group  string `ddb:"pk=APART#{Group}"`
+	ID     string
+	Origin string    `ddb:"sk=DOC#{ID}"`
+	Parts  []part    `ddb:"sk=PART#{^ID}#M#{Name}"`
+	More   []part    `ddb:"-"`
+	Until  time.Time `ddb:"-"`
+}
+
 // The items expire with the root.
 type mortal struct {
 	_      struct{} `ddb:"table=docs,ttl=expires"`
@@ -109,7 +121,7 @@ type bare struct {
 }
 
 type model interface {
-	first | last | middle | satellite | flat | mortal | bare
+	first | last | middle | satellite | flat | apart | mortal | bare
 }
 
 // cast is what the actors of one run share.
@@ -141,8 +153,26 @@ func (c *cast[T]) mapper(n *explore.Transport) *mapper.Mapper[T] {
 	return m
 }
 
+// inGroups reports whether entities share partitions, and scattered whether their items do not all lie
+// together, so that a load reads several ranges.
+func inGroups[T model]() bool {
+	switch any(*new(T)).(type) {
+	case flat, apart:
+		return true
+	}
+	return false
+}
+
+func scattered[T model]() bool {
+	switch any(*new(T)).(type) {
+	case satellite, apart:
+		return true
+	}
+	return false
+}
+
 func keyOf[T model](m *mapper.Mapper[T], id string) query.Key[T] {
-	if _, ok := any(*new(T)).(flat); ok {
+	if inGroups[T]() {
 		return m.Key("g"+id, id)
 	}
 	return m.Key(id)
@@ -215,7 +245,7 @@ func (c *cast[T]) loadAt(ctx context.Context, name string, n *explore.Transport,
 		got := entityOf(e.Value)
 		o.What += fmt.Sprint(" ", got.Origin, got.Items)
 		o.See = explore.SeeWhole(id, got)
-		if _, ok := any(*new(T)).(satellite); ok {
+		if scattered[T]() {
 			o.See = explore.SeeHalf(id, got)
 		}
 	case errors.Is(err, mapper.ErrNotFound):
@@ -602,7 +632,7 @@ var valueOfPart = field.NewString("Value", "", func(p *part) *string { return &p
 func (c *cast[T]) node(m *mapper.Mapper[T]) query.Node[T] { return keyOf(m, c.id).Node }
 
 func (c *cast[T]) partParts() int {
-	if _, ok := any(*new(T)).(flat); ok {
+	if inGroups[T]() {
 		return 4
 	}
 	return 2
@@ -613,6 +643,8 @@ func (c *cast[T]) partsOf(m *mapper.Mapper[T]) query.Node[T] {
 	switch any(*new(T)).(type) {
 	case flat:
 		return k.Prefix("DOC#" + c.id + "#M#")
+	case apart:
+		return k.Prefix("PART#" + c.id + "#M#")
 	case satellite:
 		return k.Table("Parts").Prefix("M#")
 	}
@@ -724,7 +756,7 @@ func (c *cast[T]) mover(name, to string, options ...mapper.WriteOption) explore.
 		v.ID = to
 		e.Value = T(v)
 		to := to
-		if _, ok := any(e.Value).(flat); ok {
+		if inGroups[T]() {
 			to += " in the group that it was in" // where nobody looks
 		}
 		o := explore.Op{Actor: name, What: "move", Apply: func(w *explore.World, past []*explore.World) bool {

@@ -61,7 +61,7 @@ type role struct {
 }
 
 // models are the layouts.
-var models = []string{"first", "last", "middle", "satellite", "flat", "mortal", "bare"}
+var models = []string{"first", "last", "middle", "satellite", "flat", "apart", "mortal", "bare"}
 
 // run makes a run, and returns what is wrong with it.
 func (l *lab) run(p play, c explore.Chooser) error {
@@ -74,6 +74,8 @@ func (l *lab) run(p play, c explore.Chooser) error {
 		return runOf[satellite](l, p, c)
 	case "flat":
 		return runOf[flat](l, p, c)
+	case "apart":
+		return runOf[apart](l, p, c)
 	case "mortal":
 		return runOf[mortal](l, p, c)
 	case "bare":
