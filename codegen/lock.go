@@ -56,7 +56,7 @@ func (p *Package) lock(old []byte, accept bool) (File, []Diagnostic, error) {
 			unseen = slices.DeleteFunc(unseen, func(l schema.Layout) bool { return l.Model == was.Model })
 		}
 		for _, text := range lost(*was, now.Models[i]) {
-			out = append(out, p.contradiction(m, "", text+": migrate what is stored, then run itemize gen -accept"))
+			out = append(out, p.contradiction(m, "", text+": migrate what is stored, then run go tool itemize gen -accept ./..."))
 		}
 		for _, c := range lostAttributes(*was, now.Models[i]) {
 			out = append(out, p.contradiction(m, c.field, c.text+": "+c.cure))

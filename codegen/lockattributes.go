@@ -13,8 +13,8 @@ import (
 type contradiction struct{ field, text, cure string }
 
 const (
-	orMigrate = "itemize migrate moves what is stored; or run itemize gen -accept"
-	orAccept  = "if that is meant, run itemize gen -accept"
+	orMigrate = "or move what is stored yourself, and run go tool itemize gen -accept ./..."
+	orAccept  = "if that is meant, run go tool itemize gen -accept ./..."
 )
 
 // lostAttributes lists the attributes of an old layout whose values a new one would not find, or
@@ -52,15 +52,15 @@ func (x *attributes) lost(a schema.LayoutAttribute) *contradiction {
 	}
 	b := x.is.Attributes[i]
 	if other := fieldAt(x.is, a.Field); other != nil && b.Field != a.Field && other.Name != a.Name && attributeOf(x.was, b.Field) {
-		return &contradiction{b.Field, fmt.Sprintf("the attribute %q was that of %s, and would be that of %s, so that stored values would be exchanged", a.Name, a.Field, b.Field), "leave the attributes' names as they were, or " + orMigrate}
+		return &contradiction{b.Field, fmt.Sprintf("the attribute %q was that of %s, and would be that of %s, so that stored values would be exchanged", a.Name, a.Field, b.Field), "leave the attributes' names as they were, " + orMigrate}
 	}
 	for _, w := range a.Was {
 		if !slices.Contains(b.Was, w) && !hasAttribute(x.is, w) {
-			return &contradiction{b.Field, fmt.Sprintf("was=%s is gone, and items that were not written since it was added still hold %q, which would not be read any more", w, w), "write each once (Scan and Save), then run itemize gen -accept"}
+			return &contradiction{b.Field, fmt.Sprintf("was=%s is gone, and items that were not written since it was added still hold %q, which would not be read any more", w, w), "write each once (Scan and Save), then run go tool itemize gen -accept ./..."}
 		}
 	}
 	if text := incompatible(a.Wire, b.Wire, fmt.Sprintf("the attribute %q", a.Name)); text != "" {
-		return &contradiction{b.Field, text, "give the field another attribute (dynamodbav:\"newName\") and convert in AfterLoad, or " + orMigrate}
+		return &contradiction{b.Field, text, "keep the field as it was, add another of the new type, and let AfterLoad convert, " + orMigrate}
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func (x *attributes) gone(a schema.LayoutAttribute) *contradiction {
 	}
 	for _, other := range x.now.Items {
 		if b := fieldAt(other, a.Field); b != nil && !attributeOf(itemAt(x.old, other), a.Field) {
-			return &contradiction{b.Field, fmt.Sprintf("the attribute %q was on the item %s, and would be on %s, where stored entities do not have it", a.Name, x.was.Name, other.Name), "leave it where it was, or " + orMigrate}
+			return &contradiction{b.Field, fmt.Sprintf("the attribute %q was on the item %s, and would be on %s, where stored entities do not have it", a.Name, x.was.Name, other.Name), "leave it where it was, " + orMigrate}
 		}
 	}
 	stays := fmt.Sprintf("the attribute %q (of %s) is gone from the item %s: stored values stay where they are, and are not read", a.Name, a.Field, x.was.Name)

@@ -113,7 +113,7 @@ func (g *guide) block(kind, file, text string) {
 
 // elsewhere tells of commands that a reader needs, and the test has done in its own way.
 func elsewhere(line string) bool {
-	for _, begin := range []string{"mkdir ", "cd ", "go mod init", "go get ", "curl ", "aws ", "GOFLAGS="} {
+	for _, begin := range []string{"mkdir ", "cd ", "go mod init", "go mod tidy", "go get ", "curl ", "aws ", "GOFLAGS=", "go mod edit "} {
 		if strings.HasPrefix(line, begin) {
 			return true
 		}

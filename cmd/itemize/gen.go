@@ -50,7 +50,8 @@ func (c *command) gen(args []string) error {
 	if err := c.report(faults, *asJSON); err != nil {
 		return err
 	}
-	if models == 0 {
+	left := func(p *codegen.Package) bool { return len(p.GeneratedFiles()) > 0 } // of models that are gone
+	if models == 0 && !slices.ContainsFunc(packages, left) {
 		return fmt.Errorf("no models in %s: a model is a struct with a ddb:\"pk=...\" tag", strings.Join(patterns(f), " "))
 	}
 	stale, err := c.stale(packages, files)
@@ -68,13 +69,11 @@ func (c *command) gen(args []string) error {
 			return err
 		}
 	}
-	if len(stale) > 0 {
-		c.notes(packages)
-	}
+	c.notes(packages)
 	return nil
 }
 
-// notes prints what is worth knowing of what was written.
+// notes prints what is worth knowing of what was generated.
 func (c *command) notes(packages []*codegen.Package) {
 	for _, p := range packages {
 		for _, d := range p.Notes {
