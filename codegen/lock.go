@@ -118,6 +118,9 @@ func lost(old, now schema.Layout) []string {
 	if old.Delim != now.Delim {
 		say("the delimiter was %q, and is %q, so that values in keys are escaped in another way", old.Delim, now.Delim)
 	}
+	if old.TTL != now.TTL && old.TTL != "" {
+		say("the TTL attribute was %q, and is %q, so that stored items do not expire as they were told", old.TTL, now.TTL)
+	}
 	if old.Version != now.Version {
 		say("the version attribute was %q, and is %q, so that stored versions are not compared", old.Version, now.Version)
 	}

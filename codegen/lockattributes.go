@@ -55,8 +55,13 @@ func (x *attributes) lost(a schema.LayoutAttribute) *contradiction {
 		return &contradiction{b.Field, fmt.Sprintf("the attribute %q was that of %s, and would be that of %s, so that stored values would be exchanged", a.Name, a.Field, b.Field), "leave the attributes' names as they were, " + orMigrate}
 	}
 	for _, w := range a.Was {
-		if !slices.Contains(b.Was, w) && !hasAttribute(x.is, w) {
+		if !slices.Contains(b.Was, w) && b.Name != w {
 			return &contradiction{b.Field, fmt.Sprintf("was=%s is gone, and items that were not written since it was added still hold %q, which would not be read any more", w, w), "write each once (Scan and Save), then run go tool itemize gen -accept ./..."}
+		}
+	}
+	for _, o := range x.was.Attributes {
+		if o.Name != a.Name && a.Name != b.Name && (o.Name == b.Name || slices.Contains(b.Was, o.Name)) {
+			return &contradiction{b.Field, fmt.Sprintf("items hold %q and %q, both of which would be the attribute %q, so that one of them would be lost", a.Name, o.Name, b.Name), "leave one out of was=, " + orMigrate}
 		}
 	}
 	if text := incompatible(a.Wire, b.Wire, fmt.Sprintf("the attribute %q", a.Name)); text != "" {
@@ -125,10 +130,13 @@ func itemAt(l schema.Layout, like schema.LayoutItem) schema.LayoutItem {
 
 // namedInKey reports whether a key of the item names a field.
 func namedInKey(l schema.Layout, it schema.LayoutItem, field string) bool {
-	names := func(k schema.LayoutKey) bool {
-		return slices.ContainsFunc(k.Placeholders, func(p schema.LayoutPlaceholder) bool { return p.Field == field })
+	names := func(k schema.LayoutKey, from string) bool {
+		return slices.ContainsFunc(k.Placeholders, func(p schema.LayoutPlaceholder) bool { return p.Field == field && p.From == from })
 	}
-	return names(l.PartitionKey) || it.SortKey != nil && names(*it.SortKey)
+	if it.Kind != "singleton" {
+		return it.SortKey != nil && (names(*it.SortKey, "element") || names(*it.SortKey, "self"))
+	}
+	return names(l.PartitionKey, "model") || it.SortKey != nil && names(*it.SortKey, "model")
 }
 
 // incompatible says why what is stored as old says would not be read by what is stored as now, or
@@ -139,6 +147,12 @@ func incompatible(old, now schema.Wire, what string) string {
 		return ""
 	case old.Type != now.Type:
 		return fmt.Sprintf("%s is stored as %s, and would be as %s, so that stored items could not be loaded", what, old.Type, now.Type)
+	case old.Format != now.Format && now.Format != "":
+		return fmt.Sprintf("%s would be read as %s, which it was not written as, so that stored items could not be loaded", what, now.Format)
+	case now.Len > 0 && (old.Len == 0 || now.Len < old.Len):
+		return fmt.Sprintf("%s would take %d elements, and what stored items have beyond would be dropped", what, now.Len)
+	case old.Key != now.Key && old.Key != "" && now.Key != "" && now.Key != "string":
+		return fmt.Sprintf("%s had keys of the kind %s, and has %s, so that stored items could not be loaded", what, old.Key, now.Key)
 	case narrower(old.Number, now.Number):
 		return fmt.Sprintf("%s was of the type %s, and is %s, so that stored items with numbers that do not fit could not be loaded", what, old.Number, now.Number)
 	case old.Of != nil && now.Of != nil:

@@ -101,20 +101,18 @@ func (j Joint) all(ctx context.Context, options []ReadOption, yield func(any, er
 		searches = append(searches, q)
 	}
 	if first == nil {
-		return search.Together(ctx, nil, nil)
+		return search.Together(ctx, nil, 0, nil)
 	}
 	defer func() { first.Deliver(first.settings, &usage) }()
 	ctx, end := first.Begin(ctx)
 	defer func() { end(&usage, err) }()
-	found := 0
 	var failed error
-	err = search.Together(ctx, searches, func(i int, h search.Hit) bool {
+	err = search.Together(ctx, searches, j.limit, func(i int, h search.Hit) bool {
 		var ref any
 		if ref, failed = j.sides[i].ref(h); failed != nil {
 			return false
 		}
-		found++
-		return yield(ref, nil) && found != j.limit
+		return yield(ref, nil)
 	})
 	return errors.Join(err, failed)
 }

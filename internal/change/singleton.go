@@ -40,6 +40,7 @@ func (d *differ) singleton(it *schema.Item) {
 	present := d.m.Present(it, d.v)
 	switch {
 	case r == nil && !present:
+	case r == nil && len(away) == 0 && !d.s.Fresh && d.m.Schema.Hooks && !d.differs(it, nil): // AfterLoad has set what it holds
 	case r == nil && len(away) > 0:
 		d.put(rec, at, away[0])
 	case r == nil:

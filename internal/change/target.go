@@ -167,15 +167,19 @@ func (x *Patch) targetOfCondition(p *patch.Change) (*schema.Item, error) {
 	}
 	for _, f := range p.Condition.Fields {
 		if f[0].Name == "" {
-			continue // named by its attribute
+			for _, it := range x.items(p) { // named by its attribute
+				if i := it.Attribute(f[0].Attribute); i >= 0 && len(it.Attributes[i].Was) > 0 {
+					return nil, x.renamedErr(it.Attributes[i])
+				}
+			}
+			continue
 		}
 		it, err := x.itemOfField(p, f)
 		switch {
 		case err != nil:
 			return nil, err
 		case x.renamed(it, p, f) != nil:
-			a := x.renamed(it, p, f)
-			return nil, x.m.FieldErrorf(f.Name(), "the stored item may hold it as %s or as %s, and a condition sees one of them: use Update, or leave the condition out until was= is gone", a.Name, strings.Join(a.Was, ", "))
+			return nil, x.renamedErr(x.renamed(it, p, f))
 		case item != nil && it != item:
 			return nil, x.m.Errorf("a condition names fields of two items, %s and %s: give a condition for each", item.Name, it.Name)
 		}
@@ -194,6 +198,10 @@ func (x *Patch) renamed(it *schema.Item, p *patch.Change, f condition.Field) *sc
 		return it.Attributes[found[0]]
 	}
 	return nil
+}
+
+func (x *Patch) renamedErr(a *schema.Attribute) error {
+	return x.m.FieldErrorf(a.Value.Name, "the stored item may hold it as %s or as %s, and a condition sees one of them: use Update, or leave the condition out until was= is gone", a.Name, strings.Join(a.Was, ", "))
 }
 
 // itemOfField returns the item that stores a field in the one attribute that a condition

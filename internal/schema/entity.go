@@ -41,6 +41,8 @@ type Entity struct {
 	// Apart tells that not all of an entity lies together: in several tables, or in a flat
 	// model under several prefixes.
 	Apart bool
+	// Hooks tells that a stored struct has a method AfterLoad.
+	Hooks bool
 	// Version is the attribute of the items' versions, "" for none.
 	Version string
 	// TTL is the tables' TTL attribute, "" for none.

@@ -9,6 +9,7 @@ func (b *builder) hooks() {
 			return
 		}
 		seen[t] = true
+		b.e.Hooks = b.e.Hooks || t.Hook
 		if t.WrongHook {
 			b.fault(place{in: t}, "declare it func (x *"+baseName(t.Name)+") AfterLoad()", "its method AfterLoad would not be called after a load, or would change a copy")
 		}

@@ -8,8 +8,12 @@ type Wire struct {
 	// Type is DynamoDB's: S, N, B, BOOL, SS, NS, BS, L or M; "any" of an interface, "own" of a type
 	// that encodes itself, and "again" of one that lies in itself.
 	Type string `json:"type"`
-	// Number is the Go type that a number has to fit.
+	// Number is the Go type that a number has to fit, Format what a text or a number is read as (time,
+	// unixtime, number), Len how many elements or bytes an array takes, and Key the type of a map's keys.
 	Number string `json:"number,omitempty"`
+	Format string `json:"format,omitempty"`
+	Len    int    `json:"len,omitempty"`
+	Key    string `json:"key,omitempty"`
 	// Of is what lists hold, and maps whose keys are not fields; Fields are a struct's.
 	Of     *Wire       `json:"of,omitempty"`
 	Fields []WireField `json:"fields,omitempty"`
@@ -31,9 +35,9 @@ func (t *Type) wireInside(options []string, around []*Type) Wire {
 	has := func(o string) bool { return slices.Contains(options, o) }
 	switch {
 	case t.Time && has("unixtime"):
-		return Wire{Type: "N"}
+		return Wire{Type: "N", Format: "unixtime"}
 	case t.Time:
-		return Wire{Type: "S"}
+		return Wire{Type: "S", Format: "time"}
 	case t.Marshals, t.Unmarshals:
 		return Wire{Type: "own"}
 	case t.declared() && slices.Contains(around, t):
@@ -47,11 +51,11 @@ func (t *Type) wireInside(options []string, around []*Type) Wire {
 		return Wire{Type: "BOOL"}
 	case Int, Uint, Float:
 		if has("string") {
-			return Wire{Type: "S"}
+			return Wire{Type: "S", Number: t.describe(), Format: "number"}
 		}
 		return Wire{Type: "N", Number: t.describe()}
 	case Bytes:
-		return Wire{Type: "B"}
+		return Wire{Type: "B", Len: t.Len}
 	case Pointer:
 		return t.Elem.wireInside(options, around)
 	case Slice, Array, Map:
@@ -71,15 +75,15 @@ func (t *Type) wireInside(options []string, around []*Type) Wire {
 func (t *Type) wireOfMany(options []string, around []*Type) Wire {
 	of := t.Elem.wireInside(nil, around)
 	if t.Kind == Map {
-		return Wire{Type: "M", Of: &of}
+		return Wire{Type: "M", Of: &of, Key: t.Key.Kind.String()}
 	}
 	for _, o := range options {
 		if set, ok := sets[o]; ok {
-			return Wire{Type: set}
+			return Wire{Type: set, Of: &of, Len: t.Len}
 		}
 	}
 	if t.Kind == Slice && t.Elem.Kind == Bytes {
 		return Wire{Type: "BS"}
 	}
-	return Wire{Type: "L", Of: &of}
+	return Wire{Type: "L", Of: &of, Len: t.Len}
 }

@@ -50,7 +50,7 @@ type entity struct {
 
 // elements searches for elements.
 func (x *Search) elements(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
-	r := &elementReader{Search: x, began: x.Model.Now(), entities: map[string]*entity{}}
+	r := &elementReader{Search: x, began: x.begun(), entities: map[string]*entity{}}
 	if err := r.begin(ctx); err != nil {
 		return err
 	}

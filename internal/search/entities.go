@@ -48,7 +48,7 @@ type entityReader struct {
 
 // entities searches for entities.
 func (x *Search) entities(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
-	r := &entityReader{Search: x, yield: yield, began: x.Model.Now()}
+	r := &entityReader{Search: x, yield: yield, began: x.begun()}
 	for _, it := range x.Model.Schema.Items {
 		r.bare = r.bare || x.Model.Schema.PrefixParts(it) == len(it.Key.Template.Parts)
 	}

@@ -48,7 +48,7 @@ func (s *Search) expression() (*read.Expression, error) {
 // filterable refuses a filter on a field that lies in several attributes, or in none.
 func (s *Search) filterable(f condition.Condition) error {
 	for _, field := range f.Fields {
-		if field[0].Name == "" {
+		if field[0].Name == "" && len(s.attributesNamed(field[0].Attribute)) == 0 {
 			continue
 		}
 		way, single := s.find(field)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/condition"
@@ -132,6 +133,8 @@ type Search struct {
 	o  read.Options
 	u  *read.Usage
 	at *Position // where it begins, nil for the beginning
+	// since is when what it is given was read, zero for when it begins.
+	since time.Time
 }
 
 // New returns the search for a request, checked. What it takes is added to u.
@@ -163,6 +166,14 @@ func (e *Engine) New(r Request, u *read.Usage) (*Search, error) {
 	}
 	x.at, x.o.Start = &p, &p.Start
 	return x, nil
+}
+
+// begun is when the search has begun.
+func (x *Search) begun() time.Time {
+	if !x.since.IsZero() {
+		return x.since
+	}
+	return x.Model.Now()
 }
 
 // Parts returns what is read, and Options how.

@@ -18,12 +18,14 @@ import (
 
 // Together runs searches of several models over one range of one partition with one query, and
 // yields their hits in the order of the sort keys, with the index of the search that each is of.
-func Together(ctx context.Context, all []*Search, yield func(i int, h Hit) bool) error {
+// It ends after limit hits, 0 for no limit.
+func Together(ctx context.Context, all []*Search, limit int, yield func(i int, h Hit) bool) error {
 	sides, err := sidesOf(all)
 	if err != nil {
 		return err
 	}
-	shared := &sharedRange{within: span(sides), first: all[0]}
+	shared := &sharedRange{within: span(sides), first: all[0], wanting: wanting{limit: limit}}
+	began := all[0].Model.Now()
 	defer shared.end()
 	if all[0].o.Reverse {
 		slices.Reverse(sides)
@@ -33,8 +35,16 @@ func Together(ctx context.Context, all []*Search, yield func(i int, h Hit) bool)
 		e := *s.Engine
 		e.Source = &share{side: s, all: shared, otherwise: s.Engine.Source}
 		x := *s.Search
-		x.Engine = &e
-		if err := x.Hits(ctx, func(h Hit) bool { more = yield(s.index, h); return more }); err != nil || !more {
+		x.Engine, x.since = &e, began
+		if limit > 0 {
+			x.r.Limit = limit - shared.hits
+		}
+		err := x.Hits(ctx, func(h Hit) bool {
+			shared.hits++
+			more = yield(s.index, h)
+			return more
+		})
+		if err != nil || !more || limit > 0 && shared.hits >= limit {
 			return err
 		}
 	}
@@ -162,6 +172,7 @@ func span(sides []*side) selection.Range {
 
 // sharedRange is the one query, read by one search after the other.
 type sharedRange struct {
+	wanting
 	within selection.Range
 	first  *Search
 	next   func() (read.Page, error, bool)
@@ -192,6 +203,7 @@ func (r *sharedRange) page(ctx context.Context, o read.Options, u *read.Usage) (
 		return items, nil
 	}
 	page, err, ok := r.next()
+	r.items += len(page.Items)
 	r.more = ok && err == nil && page.More
 	return page.Items, err
 }
@@ -206,11 +218,13 @@ type share struct {
 
 // Ranges yields the search's items of the query that all share; asked again, of a query of its own.
 func (s *share) Ranges(ctx context.Context, parts []selection.Part, o read.Options, u *read.Usage) []iter.Seq2[read.Page, error] {
+	if o.Limit, o.Want = 0, nil; s.all.limit > 0 {
+		o.Want = s.all.want
+	}
 	if s.used || len(parts) != 1 {
 		return s.otherwise.Ranges(ctx, parts, o, u)
 	}
 	s.used = true
-	o.Limit, o.Want = 0, nil
 	return []iter.Seq2[read.Page, error]{func(yield func(read.Page, error) bool) {
 		for {
 			items, err := s.all.page(ctx, o, u)

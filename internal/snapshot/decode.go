@@ -83,16 +83,60 @@ func (s *Snapshot) Decode(v any, images []item.Image) error {
 	return nil
 }
 
-// afterLoad calls the model's method AfterLoad, which may set fields, but no keys and no elements.
+// afterLoad calls the model's method AfterLoad, which may set fields and sort elements, but change no
+// keys, add no elements and take none away.
 func (s *Snapshot) afterLoad(v any) error {
 	m := s.Model
+	if !m.Schema.Hooks {
+		return s.checkIdentity(v)
+	}
 	form.AfterLoad(v)
-	for i, it := range m.Schema.Items {
-		if it.Element() && m.Codec.Elements(i).Len(v) != len(s.Items[i]) {
-			return m.FieldErrorf(it.Name, "AfterLoad has added elements, or taken some away, which a save would not see: do that after the load")
+	keyFields, err := m.KeyFields(v)
+	if err != nil {
+		return err
+	}
+	for _, it := range m.Schema.Items {
+		if !it.Element() {
+			continue
+		}
+		if err := s.elementsAgain(v, it, keyFields); err != nil {
+			return err
 		}
 	}
 	return s.checkIdentity(v)
+}
+
+// elementsAgain finds the elements of a slice or map again, wherever they lie now.
+func (s *Snapshot) elementsAgain(v any, it *schema.Item, keyFields []key.Value) error {
+	m := s.Model
+	bySK := make(map[key.Scalar]*Stored, len(s.Items[it.Index]))
+	for _, r := range s.Items[it.Index] {
+		bySK[r.SK] = r
+	}
+	items := make([]*Stored, 0, len(bySK))
+	var failed error
+	m.Codec.Elements(it.Index).Each(v, func(p codec.Pos, rec any) bool {
+		sk, err := m.SortKey(model.Record{Item: it, Value: rec, Pos: p}, keyFields)
+		r := bySK[sk]
+		if failed = err; err == nil && r == nil {
+			failed = m.FieldErrorf(it.Name, "AfterLoad has added an element, or changed one's key to %s: do that after the load", sk)
+		}
+		if failed != nil {
+			return false
+		}
+		delete(bySK, sk)
+		r.Pos = p
+		items = append(items, r)
+		return true
+	})
+	switch {
+	case failed != nil:
+		return failed
+	case len(bySK) > 0:
+		return m.FieldErrorf(it.Name, "AfterLoad has taken elements away, which a save would not see: do that after the load")
+	}
+	s.Items[it.Index] = items
+	return nil
 }
 
 // roomFor returns new elements for the items that are elements, by the index of their
@@ -174,7 +218,19 @@ func decodeElement(m *model.Model, f *item.Image, r *Stored, rec any) (Element, 
 			return e, m.FieldErrorf(it.Name, "item %s: %w", f.Place, err)
 		}
 	}
-	return e, DecodeItem(m, f, rec)
+	if err := DecodeItem(m, f, rec); err != nil || !m.Schema.Hooks {
+		return e, err
+	}
+	for i, src := range it.Key.Sources {
+		if src.From != schema.FromElement && src.From != schema.FromSelf {
+			continue
+		}
+		value, err := m.Codec.Record(it.Index).Key(rec, i)
+		if err != nil || !m.SameInKey(it.Key, i, value, f.Values[i]) {
+			return e, m.FieldErrorf(it.Name, "item %s: AfterLoad has changed %s, which its key names: set other fields", f.Place, src.Text)
+		}
+	}
+	return e, nil
 }
 
 // setElements fills a slice or map with the decoded elements, in the order of their keys.

@@ -1,0 +1,265 @@
+package mapper_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+type sorted struct {
+	_     struct{}     `ddb:"table=sorted"`
+	ID    string       `ddb:"pk=S#{ID}"`
+	Name  string       `ddb:"sk=HEAD"`
+	Notes []noteBefore `ddb:"sk=NOTE#{N:03}"`
+}
+
+func (s *sorted) AfterLoad() {
+	slices.SortFunc(s.Notes, func(a, b noteBefore) int { return b.N - a.N })
+}
+
+// AfterLoad that sorts elements: a change of one is lost silently, since positions are of before.
+func TestAttackAfterLoadSorts(t *testing.T) {
+	ctx := context.Background()
+	m := must(mapper.New[sorted](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	must(m.Save(ctx, m.New(sorted{ID: "1", Name: "n", Notes: []noteBefore{{1, "a"}, {2, "b"}}})))(t)
+	e, err := m.Load(ctx, m.Key("1"))
+	if err != nil {
+		t.Skip("refused, which is fine: ", err)
+	}
+	i := slices.IndexFunc(e.Value.Notes, func(n noteBefore) bool { return n.N == 1 })
+	e.Value.Notes[i].Text = "b" // note 1 becomes what note 2 is
+	t.Log(m.Save(ctx, e))
+	e = must(m.Load(ctx, m.Key("1")))(t)
+	i = slices.IndexFunc(e.Value.Notes, func(n noteBefore) bool { return n.N == 1 })
+	if e.Value.Notes[i].Text != "b" {
+		t.Errorf("the change was lost: %+v", e.Value.Notes)
+	}
+}
+
+type filled struct {
+	_    struct{} `ddb:"table=filled"`
+	ID   string   `ddb:"pk=F#{ID}"`
+	Name string   `ddb:"sk=HEAD"`
+	Seat fseat    `ddb:"sk=SEAT"`
+	Deep int      `ddb:"sk=HEAD"`
+}
+
+type fseat struct{ Row string }
+
+func (f *filled) AfterLoad() {
+	if f.Seat.Row == "" {
+		f.Seat.Row = "none"
+	}
+}
+
+// AfterLoad that sets a field of a singleton that is not stored dirties it: a change of the head
+// puts the seat as well.
+func TestAttackAfterLoadDirties(t *testing.T) {
+	ctx := context.Background()
+	m := must(mapper.New[filled](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	must(m.Save(ctx, m.New(filled{ID: "1", Name: "n"})))(t)
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	e.Value.Name = "o"
+	if p := must(m.Plan(e))(t); len(p.Items) != 1 {
+		t.Errorf("a change of the head writes %d items:\n%s", len(p.Items), p)
+	}
+}
+
+type opaqueFilled struct {
+	_    struct{} `ddb:"table=filled"`
+	ID   string   `ddb:"pk=F#{ID}"`
+	Name string   `ddb:"sk=HEAD"`
+	Any  any      `ddb:"sk=SEAT"`
+	Row  string   `ddb:"sk=SEAT"`
+}
+
+func (f *opaqueFilled) AfterLoad() { f.Row = "none" }
+
+// The same with an opaque attribute on the item: a load alone dirties it.
+func TestAttackAfterLoadDirtiesAtOnce(t *testing.T) {
+	ctx := context.Background()
+	m := must(mapper.New[opaqueFilled](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	must(m.Save(ctx, m.New(opaqueFilled{ID: "1", Name: "n"})))(t)
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	if r := must(m.Save(ctx, e))(t); r.Requests() != 0 {
+		t.Errorf("a load has dirtied it: %v", r)
+	}
+}
+
+type hookBase struct{ Calls int }
+
+func (b *hookBase) AfterLoad() { b.Calls++ }
+
+type hooked struct {
+	_     struct{}   `ddb:"table=hooked"`
+	ID    string     `ddb:"pk=H#{ID}"`
+	Name  string     `ddb:"sk=HEAD"`
+	In    hookIn     `ddb:"sk=IN"`
+	Notes []hookNote `ddb:"sk=NOTE#{N:03}"`
+}
+
+type hookIn struct {
+	hookBase
+	Row string
+}
+type hookNote struct {
+	hookBase
+	N     int
+	Inner hookInner
+}
+type hookInner struct {
+	hookBase
+	A string
+}
+
+// AfterLoad that an embedded struct promotes runs once.
+func TestAttackAfterLoadTwice(t *testing.T) {
+	ctx := context.Background()
+	m, err := mapper.New[hooked](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(m.Save(ctx, m.New(hooked{ID: "1", Name: "n", In: hookIn{Row: "1"}, Notes: []hookNote{{N: 1}}})))(t)
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	if e.Value.In.Calls != 1 || e.Value.Notes[0].Calls != 1 || e.Value.Notes[0].Inner.Calls != 1 {
+		t.Errorf("%+v", e.Value)
+	}
+}
+
+type rekey struct {
+	_     struct{}    `ddb:"table=rekey"`
+	ID    string      `ddb:"pk=S#{ID}"`
+	Name  string      `ddb:"sk=HEAD"`
+	Notes []rekeyNote `ddb:"sk=NOTE#{N:03}"`
+}
+
+type rekeyNote struct {
+	N    int
+	Text string
+}
+
+func (n *rekeyNote) AfterLoad() { n.N += 10 }
+
+// AfterLoad of an element that changes a field of its key is not refused, and moves the element with
+// the next change of any.
+func TestAttackAfterLoadElementKey(t *testing.T) {
+	ctx := context.Background()
+	m := must(mapper.New[rekey](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	must(m.Save(ctx, m.New(rekey{ID: "1", Name: "n", Notes: []rekeyNote{{1, "a"}, {2, "b"}}})))(t)
+	e, err := m.Load(ctx, m.Key("1"))
+	if err != nil {
+		return
+	}
+	e.Value.Notes[0].Text = "c"
+	p := must(m.Plan(e))(t)
+	t.Errorf("no error; then\n%s", p)
+}
+
+// Together's Limit reads as if there were none.
+func TestAttackTogetherLimit(t *testing.T) {
+	ctx := context.Background()
+	c, table := enginetest.Start(t).Client(), enginetest.Table(t, "PK:S", "SK:S")
+	buyers := must(mapper.New[buyer](c, mapper.Table(table)))(t)
+	v := buyer{ID: "1", Name: "n"}
+	for n := range 60 {
+		v.Notes = append(v.Notes, buyerNote{n, string(make([]byte, 4000))})
+		v.Wishes = append(v.Wishes, buyerWish{n, "x"})
+	}
+	must(buyers.Save(ctx, buyers.New(v)))(t)
+	notes, wishes := query.Of[buyerNote](buyers.Key("1").Prefix("NOTE#")), query.Of[buyerWish](buyers.Key("1").Prefix("WISH#"))
+	var a, b mapper.Receipt
+	must(notes.Limit(1).Slice(ctx, buyers, mapper.Receive(&a)))(t)
+	must(query.Together(notes.On(buyers), wishes.On(buyers)).Limit(1).Slice(ctx, mapper.Receive(&b)))(t)
+	t.Logf("alone:\n%v\ntogether:\n%v", &a, &b)
+	if fmt.Sprint(&a) != fmt.Sprint(&b) {
+		t.Error("Limit(1) of Together reads more than that of one query")
+	}
+}
+
+type bareOrder struct {
+	_     struct{}   `ddb:"table=shop"`
+	Buyer string     `ddb:"pk=BUYER#{Buyer}"`
+	Code  string     `ddb:"sk=ORDER#{Code}"`
+	Total int        `ddb:"sk=ORDER#{Code}"`
+	Lines []bareLine `ddb:"sk=ORDER#{^Code}#LINE#{Line:02}"`
+}
+
+type bareLine struct {
+	Line int
+	SKU  string
+}
+
+// Together yields what the queries yield by themselves.
+func TestAttackTogetherBare(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	for _, size := range []int32{1, 2, 3, 4, 100} {
+		c := &small{Client: enginetest.Start(t).Client(), n: size}
+		buyers := must(mapper.New[buyer](c, mapper.Table(table)))(t)
+		orders, err := mapper.New[bareOrder](c, mapper.Table(table))
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := fmt.Sprint(size)
+		must(buyers.Save(ctx, buyers.New(buyer{ID: id, Name: "n", Notes: []buyerNote{{1, "a"}, {2, "b"}}, Wishes: []buyerWish{{1, "x"}, {2, "y"}}})))(t)
+		for _, code := range []string{"a", "a!", "a!!", "a b", "ab", "b"} {
+			must(orders.Save(ctx, orders.New(bareOrder{Buyer: id, Code: code, Lines: []bareLine{{1, "s"}, {2, "t"}}})))(t)
+		}
+		key := buyers.Key(id)
+		notes, wishes, bought := query.Of[buyerNote](key.Prefix("NOTE#")), query.Of[buyerWish](key.Prefix("WISH#")), query.Of[bareOrder](orders.Key(id))
+		for _, rev := range []bool{false, true} {
+			for limit := range 12 {
+				n, w, o := notes, wishes, bought
+				j := query.Together(wishes.On(buyers), notes.On(buyers), bought.On(orders)).Limit(limit)
+				if rev {
+					n, w, o, j = n.Reverse(), w.Reverse(), o.Reverse(), j.Reverse()
+				}
+				var want [3][]string
+				for x, err := range n.Refs(ctx, buyers) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					want[0] = append(want[0], x.Sort)
+				}
+				for x, err := range o.Refs(ctx, orders) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					want[1] = append(want[1], fmt.Sprint(x.Sort, len(x.Value.Lines)))
+				}
+				for x, err := range w.Refs(ctx, buyers) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					want[2] = append(want[2], x.Sort)
+				}
+				if rev {
+					want[0], want[2] = want[2], want[0]
+				}
+				all := slices.Concat(want[:]...)
+				if limit > 0 {
+					all = all[:min(limit, len(all))]
+				}
+				var got []string
+				for _, x := range must(j.Slice(ctx))(t) {
+					switch x := x.(type) {
+					case query.Ref[buyerNote]:
+						got = append(got, x.Sort)
+					case query.Ref[buyerWish]:
+						got = append(got, x.Sort)
+					case query.Ref[bareOrder]:
+						got = append(got, fmt.Sprint(x.Sort, len(x.Value.Lines)))
+					}
+				}
+				if !slices.Equal(got, all) {
+					t.Errorf("answers of %d, limit %d, reverse %v:\n got %v\nwant %v", size, limit, rev, got, all)
+				}
+			}
+		}
+	}
+}
