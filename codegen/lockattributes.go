@@ -164,13 +164,13 @@ func incompatible(old, now schema.Wire, what string) string {
 		i := slices.IndexFunc(now.Fields, func(n schema.WireField) bool { return n.Name == f.Name })
 		switch {
 		case i >= 0:
-			if text := incompatible(f.Wire, now.Fields[i].Wire, fmt.Sprintf("%s's %q", what, f.Name)); text != "" {
+			if text := incompatible(f.Wire, now.Fields[i].Wire, fmt.Sprintf("%q in %s", f.Name, what)); text != "" {
 				return text
 			}
 		case now.Of == nil:
 			return fmt.Sprintf("%s has no %q any more: it would not be read, and be dropped when the attribute is written", what, f.Name)
 		default:
-			if text := incompatible(f.Wire, *now.Of, fmt.Sprintf("%s's %q", what, f.Name)); text != "" {
+			if text := incompatible(f.Wire, *now.Of, fmt.Sprintf("%q in %s", f.Name, what)); text != "" {
 				return text
 			}
 		}

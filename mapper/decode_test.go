@@ -192,7 +192,7 @@ func writeAccounts(t *testing.T, m *mapper.Mapper[account], r *rand.Rand, record
 			w.created[a.ID]++
 		case n < 9:
 			e := all[r.IntN(len(all))]
-			e.Value.Left, e.Value.Entries = text(), append(e.Value.Entries, entry{100 + id, text()})
+			e.Value.Left, e.Value.Entries = text(), append(e.Value.Entries, entry{100 + id%9000, text()})
 			receipt = must(m.Save(ctx, e))(t)
 		default:
 			i := r.IntN(len(all))

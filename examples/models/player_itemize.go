@@ -363,7 +363,7 @@ func cloneResult(dst, src *Result) {
 
 // ItemizeCodec is for the mapper.
 func (*Player) ItemizeCodec(*Player) *mapperimpl.Codec[Player] {
-	return &mapperimpl.Codec[Player]{Layout: "43d3461e4ff81e510f883c24", Table: playerForm}
+	return &mapperimpl.Codec[Player]{Layout: "cbcaaf226eebb47890267d0d", Table: playerForm}
 }
 
 type playerLayout_changed_run_go_generate = struct {

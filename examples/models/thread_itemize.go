@@ -56,7 +56,7 @@ var threadForm = mapperimpl.Struct(mapperimpl.Funcs[Thread]{},
 
 // ItemizeCodec is for the mapper.
 func (*Thread) ItemizeCodec(*Thread) *mapperimpl.Codec[Thread] {
-	return &mapperimpl.Codec[Thread]{Layout: "a5425c5f930f7ea204d1be69", Table: threadForm}
+	return &mapperimpl.Codec[Thread]{Layout: "475abba6c3b1521c6fbab80e", Table: threadForm}
 }
 
 type threadLayout_changed_run_go_generate = struct {

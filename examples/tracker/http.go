@@ -57,13 +57,13 @@ func (t *Tracker) Handler() http.Handler {
 	handle("PUT /{tenant}/{project}/members/{name}", t.putMember)
 	handle("POST /{tenant}/{project}/tickets", t.postTicket)
 	handle("GET /{tenant}/{project}/tickets", t.getTickets)
-	handle("GET /{tenant}/{project}/tickets/{number}", t.ticket(func(r *http.Request, number int) (any, error) {
-		return t.Ticket(r.Context(), r.PathValue("tenant"), r.PathValue("project"), number)
+	handle("GET /{tenant}/{project}/tickets/{number}", t.ticket(func(r *http.Request, at At) (any, error) {
+		return t.Ticket(r.Context(), at)
 	}))
 	handle("PUT /{tenant}/{project}/tickets/{number}", t.ticket(t.putTicket))
 	handle("POST /{tenant}/{project}/tickets/{number}/comments", t.ticket(t.postComment))
-	handle("POST /{tenant}/{project}/tickets/{number}/close", t.ticket(func(r *http.Request, number int) (any, error) {
-		receipt, err := t.CloseTicket(r.Context(), r.PathValue("tenant"), r.PathValue("project"), number)
+	handle("POST /{tenant}/{project}/tickets/{number}/close", t.ticket(func(r *http.Request, at At) (any, error) {
+		receipt, err := t.CloseTicket(r.Context(), at)
 		return costOf(receipt), err
 	}))
 	return mux
@@ -138,30 +138,30 @@ func (t *Tracker) getTickets(r *http.Request) (any, error) {
 	return map[string]any{"tickets": heads, "next": page.Next, "rcu": page.RCU}, nil
 }
 
-func (t *Tracker) ticket(do func(r *http.Request, number int) (any, error)) func(r *http.Request) (any, error) {
+func (t *Tracker) ticket(do func(r *http.Request, at At) (any, error)) func(r *http.Request) (any, error) {
 	return func(r *http.Request) (any, error) {
 		number, err := strconv.Atoi(r.PathValue("number"))
 		if err != nil {
 			return nil, fmt.Errorf("%w: %q is no ticket's number", errBadRequest, r.PathValue("number"))
 		}
-		return do(r, number)
+		return do(r, At{r.PathValue("tenant"), r.PathValue("project"), number})
 	}
 }
 
-func (t *Tracker) putTicket(r *http.Request, number int) (any, error) {
+func (t *Tracker) putTicket(r *http.Request, at At) (any, error) {
 	var in struct{ Title, Text string }
 	if err := decode(r, &in); err != nil {
 		return nil, err
 	}
-	receipt, err := t.Edit(r.Context(), r.PathValue("tenant"), r.PathValue("project"), number, in.Title, in.Text)
+	receipt, err := t.Edit(r.Context(), at, in.Title, in.Text)
 	return costOf(receipt), err
 }
 
-func (t *Tracker) postComment(r *http.Request, number int) (any, error) {
+func (t *Tracker) postComment(r *http.Request, at At) (any, error) {
 	c := store.Comment{At: t.now()}
 	if err := decode(r, &c); err != nil {
 		return nil, err
 	}
-	receipt, err := t.Comment(r.Context(), r.PathValue("tenant"), r.PathValue("project"), number, c)
+	receipt, err := t.Comment(r.Context(), at, c)
 	return costOf(receipt), err
 }

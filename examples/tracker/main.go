@@ -104,15 +104,15 @@ func day(ctx context.Context, out io.Writer, client mapper.Client) error {
 	if err := row("open a ticket, with a text of 20 KB", r, nil); err != nil {
 		return err
 	}
-	r, err = t.Comment(ctx, tenant, project, 7, store.Comment{At: t.now(), Author: "ada", Text: "I have seen that too."})
+	r, err = t.Comment(ctx, At{tenant, project, 7}, store.Comment{At: t.now(), Author: "ada", Text: "I have seen that too."})
 	if err := row("comment on it", r, err); err != nil {
 		return err
 	}
-	r, err = t.CloseTicket(ctx, tenant, project, 7)
+	r, err = t.CloseTicket(ctx, At{tenant, project, 7})
 	if err := row("close it", r, err); err != nil {
 		return err
 	}
-	r, err = t.Label(ctx, tenant, project, 8, []string{"urgent"}, nil)
+	r, err = t.Label(ctx, At{tenant, project, 8}, []string{"urgent"}, nil)
 	if err := row("label it", r, err); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func day(ctx context.Context, out io.Writer, client mapper.Client) error {
 	}
 	fmt.Fprintf(w, "list the heads of %d of 80\t1 request\t0.0 WCU\t%.1f RCU\n", len(page.Items), page.RCU)
 	var read mapper.Receipt
-	if _, err := t.tickets.Load(ctx, store.TicketByTenantProjectNumber(tenant, project, 7), mapper.Receive(&read)); err != nil {
+	if _, err := t.tickets.Load(ctx, At{tenant, project, 7}.key(), mapper.Receive(&read)); err != nil {
 		return err
 	}
 	if err := row("open one, with text and comments", &read, nil); err != nil {

@@ -30,6 +30,16 @@ func NewTracker(client mapper.Client, cursorKey []byte, options ...mapper.Option
 	return &Tracker{projects, tickets, time.Now}, err
 }
 
+// At names a ticket.
+type At struct {
+	Tenant, Project string
+	Number          int
+}
+
+func (a At) key() store.TicketKey {
+	return store.TicketByTenantProjectNumber(a.Tenant, a.Project, a.Number)
+}
+
 // CreateProject inserts a project: mapper.ErrExists if it is there.
 func (t *Tracker) CreateProject(ctx context.Context, tenant, id, name string) (*mapper.Receipt, error) {
 	return t.projects.Save(ctx, t.projects.New(store.Project{TenantID: tenant, ProjectID: id, Name: name, CreatedAt: t.now()}))
@@ -72,24 +82,23 @@ func (t *Tracker) OpenTicket(ctx context.Context, tenant, id, title, text string
 }
 
 // CloseTicket closes an open ticket: a conflict if it is not open.
-func (t *Tracker) CloseTicket(ctx context.Context, tenant, id string, number int) (*mapper.Receipt, error) {
-	project, now, f := store.ProjectByTenantProject(tenant, id), t.now(), &store.TicketFields
+func (t *Tracker) CloseTicket(ctx context.Context, at At) (*mapper.Receipt, error) {
+	project, now, f := store.ProjectByTenantProject(at.Tenant, at.Project), t.now(), &store.TicketFields
 	return mapper.Transact(ctx,
-		store.TicketByTenantProjectNumber(tenant, id, number).
-			Patch(f.State.Set("closed"), f.UpdatedAt.Set(now)).If(f.State.Equal("open")).On(t.tickets),
+		at.key().Patch(f.State.Set("closed"), f.UpdatedAt.Set(now)).If(f.State.Equal("open")).On(t.tickets),
 		project.Counters().Patch(store.CountersFields.Open.Increment(-1)).
-			And(project.Activity().Add(store.Event{At: now, Ticket: number, Text: "closed"})).On(t.projects))
+			And(project.Activity().Add(store.Event{At: now, Ticket: at.Number, Text: "closed"})).On(t.projects))
 }
 
 // Comment adds a comment, if the ticket is there: one transaction, and nothing is read but its head.
-func (t *Tracker) Comment(ctx context.Context, tenant, id string, number int, c store.Comment) (*mapper.Receipt, error) {
-	ticket := store.TicketByTenantProjectNumber(tenant, id, number)
+func (t *Tracker) Comment(ctx context.Context, at At, c store.Comment) (*mapper.Receipt, error) {
+	ticket := at.key()
 	return ticket.Patch(store.TicketFields.UpdatedAt.Set(c.At)).And(ticket.Comments().Add(c)).Exec(ctx, t.tickets)
 }
 
 // Label adds labels to a ticket, and takes others away.
-func (t *Tracker) Label(ctx context.Context, tenant, id string, number int, add, remove []string) (*mapper.Receipt, error) {
-	f, ticket := &store.TicketFields, store.TicketByTenantProjectNumber(tenant, id, number)
+func (t *Tracker) Label(ctx context.Context, at At, add, remove []string) (*mapper.Receipt, error) {
+	f, ticket := &store.TicketFields, at.key()
 	switch {
 	case len(add) > 0 && len(remove) > 0:
 		return nil, fmt.Errorf("%w: add labels, or remove some", errBadRequest)
@@ -100,8 +109,8 @@ func (t *Tracker) Label(ctx context.Context, tenant, id string, number int, add,
 }
 
 // Ticket loads a ticket with its text and comments.
-func (t *Tracker) Ticket(ctx context.Context, tenant, id string, number int) (*store.Ticket, error) {
-	e, err := t.tickets.Load(ctx, store.TicketByTenantProjectNumber(tenant, id, number))
+func (t *Tracker) Ticket(ctx context.Context, at At) (*store.Ticket, error) {
+	e, err := t.tickets.Load(ctx, at.key())
 	if err != nil {
 		return nil, err
 	}
@@ -109,8 +118,8 @@ func (t *Tracker) Ticket(ctx context.Context, tenant, id string, number int) (*s
 }
 
 // Edit changes the title and the text of a ticket, as often as somebody else comes first.
-func (t *Tracker) Edit(ctx context.Context, tenant, id string, number int, title, text string) (*mapper.Receipt, error) {
-	return t.tickets.Update(ctx, store.TicketByTenantProjectNumber(tenant, id, number), func(x *store.Ticket) error {
+func (t *Tracker) Edit(ctx context.Context, at At, title, text string) (*mapper.Receipt, error) {
+	return t.tickets.Update(ctx, at.key(), func(x *store.Ticket) error {
 		x.Title, x.Text, x.UpdatedAt = title, text, t.now()
 		return nil
 	})

@@ -172,7 +172,7 @@ func TestLostAnswer(t *testing.T) {
 	if code, out := request(t, tr, "PUT", "/acme/p/tickets/1", `{"title": "new", "text": ""}`); code != http.StatusServiceUnavailable && code != http.StatusOK {
 		t.Error(code, out)
 	}
-	ticket, err := tr.Ticket(ctx, "acme", "p", 1)
+	ticket, err := tr.Ticket(ctx, At{"acme", "p", 1})
 	if err != nil || ticket.Title != "new" {
 		t.Errorf("%+v, %v", ticket, err)
 	}
@@ -262,12 +262,12 @@ func TestLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range [][2][]string{{{"a", "b"}, nil}, {{"c"}, nil}, {nil, {"a"}}} {
-		if _, err := tr.Label(ctx, "acme", "p", n, c[0], c[1]); err != nil {
+		if _, err := tr.Label(ctx, At{"acme", "p", n}, c[0], c[1]); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var ticket *store.Ticket
-	if ticket, err = tr.Ticket(ctx, "acme", "p", n); err != nil || len(ticket.Labels) != 2 {
+	if ticket, err = tr.Ticket(ctx, At{"acme", "p", n}); err != nil || len(ticket.Labels) != 2 {
 		t.Errorf("%+v, %v", ticket, err)
 	}
 }

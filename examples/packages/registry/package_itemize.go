@@ -316,12 +316,12 @@ var documentForm = mapperimpl.Struct(mapperimpl.Funcs[Document]{},
 
 // ItemizeCodec is for the mapper.
 func (*Package) ItemizeCodec(*Package) *mapperimpl.Codec[Package] {
-	return &mapperimpl.Codec[Package]{Layout: "6edd3433f63ece90f97c0819", Table: packageForm}
+	return &mapperimpl.Codec[Package]{Layout: "8c70745f2977d57ebbc49e71", Table: packageForm}
 }
 
 // ItemizeCodec is for the mapper.
 func (*Document) ItemizeCodec(*Document) *mapperimpl.Codec[Document] {
-	return &mapperimpl.Codec[Document]{Layout: "0a6238c9bb1a96434379a09e", Table: documentForm}
+	return &mapperimpl.Codec[Document]{Layout: "6e5dc0e21cdf445f6cf2a007", Table: documentForm}
 }
 
 type packageLayout_changed_run_go_generate = struct {

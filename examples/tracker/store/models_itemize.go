@@ -350,12 +350,12 @@ func cloneComment(dst, src *Comment) {
 
 // ItemizeCodec is for the mapper.
 func (*Project) ItemizeCodec(*Project) *mapperimpl.Codec[Project] {
-	return &mapperimpl.Codec[Project]{Layout: "ff803da62188ceb900ef466f", Table: projectForm}
+	return &mapperimpl.Codec[Project]{Layout: "8d2770d7a827b6c928a43488", Table: projectForm}
 }
 
 // ItemizeCodec is for the mapper.
 func (*Ticket) ItemizeCodec(*Ticket) *mapperimpl.Codec[Ticket] {
-	return &mapperimpl.Codec[Ticket]{Layout: "b4688c3b6ccfafbe142242b6", Table: ticketForm}
+	return &mapperimpl.Codec[Ticket]{Layout: "bfe0c5279dd38aba5babe5a7", Table: ticketForm}
 }
 
 type projectLayout_changed_run_go_generate = struct {

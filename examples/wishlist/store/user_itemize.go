@@ -471,7 +471,7 @@ func (*User) ItemizeCodec(*User) *mapperimpl.Codec[User] {
 
 // ItemizeCodec is for the mapper.
 func (*Document) ItemizeCodec(*Document) *mapperimpl.Codec[Document] {
-	return &mapperimpl.Codec[Document]{Layout: "0b227dad45fba013d3a5919d", Table: documentForm}
+	return &mapperimpl.Codec[Document]{Layout: "1681b89f5aed12e1d0f8776b", Table: documentForm}
 }
 
 // ItemizeCodec is for the mapper.
@@ -481,7 +481,7 @@ func (*Profile) ItemizeCodec(*Profile) *mapperimpl.Codec[Profile] {
 
 // ItemizeCodec is for the mapper.
 func (*ProfileDocument) ItemizeCodec(*ProfileDocument) *mapperimpl.Codec[ProfileDocument] {
-	return &mapperimpl.Codec[ProfileDocument]{Layout: "d3de549804ef93c584fc4fba", Table: profileDocumentForm}
+	return &mapperimpl.Codec[ProfileDocument]{Layout: "e292062fe46c64bc11e969ce", Table: profileDocumentForm}
 }
 
 type userLayout_changed_run_go_generate = struct {

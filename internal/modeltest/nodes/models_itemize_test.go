@@ -883,12 +883,12 @@ var sessionForm = mapperimpl.Struct(mapperimpl.Funcs[Session]{},
 
 // ItemizeCodec is for the mapper.
 func (*Log) ItemizeCodec(*Log) *mapperimpl.Codec[Log] {
-	return &mapperimpl.Codec[Log]{Layout: "a928351cdd3bf46cf1c31ae8", Table: logForm}
+	return &mapperimpl.Codec[Log]{Layout: "72f288d40994702caa29d0cc", Table: logForm}
 }
 
 // ItemizeCodec is for the mapper.
 func (*Visit) ItemizeCodec(*Visit) *mapperimpl.Codec[Visit] {
-	return &mapperimpl.Codec[Visit]{Layout: "0357d65620733adb0806aee9", Table: visitForm}
+	return &mapperimpl.Codec[Visit]{Layout: "77c51cf96109049be03f84b2", Table: visitForm}
 }
 
 // ItemizeCodec is for the mapper.
@@ -903,7 +903,7 @@ func (*Happening) ItemizeCodec(*Happening) *mapperimpl.Codec[Happening] {
 
 // ItemizeCodec is for the mapper.
 func (*Shelf) ItemizeCodec(*Shelf) *mapperimpl.Codec[Shelf] {
-	return &mapperimpl.Codec[Shelf]{Layout: "e7d039abc117ac5f37b61c90", Table: shelfForm}
+	return &mapperimpl.Codec[Shelf]{Layout: "27b05d271efa8c1af14f08d5", Table: shelfForm}
 }
 
 type logLayout_changed_run_go_generate = struct {
