@@ -99,7 +99,7 @@ func family(t *testing.T, dir string) {
 // drawn writes random models to a directory, with tests.
 func drawn(t *testing.T, dir string) {
 	t.Helper()
-	seed, count := number(t, seedVariable, 1), number(t, countVariable, 10)
+	seed, count := number(t, seedVariable, 1), number(t, countVariable, 5)
 	t.Logf("random models: %s=%d %s=%d", seedVariable, seed, countVariable, count)
 	source, names, err := randomModels(seed, int(count))
 	if err != nil {
