@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Changes of a model that lose stored data, or make it unloadable, and that gen lets through.
+// Changes of a model that lose stored data, or make it unloadable, are refused. (An attack found these, which
+// were let through.)
 func TestAttackLock(t *testing.T) {
 	type blank = struct{}
 	type noteID struct {

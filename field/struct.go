@@ -86,11 +86,7 @@ func (h *handle) raw(c condition.Condition) error {
 		if !c.Raw || f[0].Name != "" || slices.Contains(known, name) {
 			continue
 		}
-		cure := ""
-		if n := near.Of(name, known); n != "" {
-			cure = ": it has " + n
-		}
-		return fmt.Errorf("it names the attribute %q, which the struct does not store%s", name, cure)
+		return fmt.Errorf("it names the attribute %q, which the struct does not store%s", name, near.Hint(name, known))
 	}
 	return nil
 }

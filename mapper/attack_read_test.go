@@ -23,6 +23,9 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
+// What an attack on loads, scans, decoding and pages found. Each test failed when it was written; its comment
+// has the sentence that was broken.
+
 // small is a client whose answers to Query and Scan hold at most n items, as if those were large;
 // between, if set, is called before each.
 type small struct {

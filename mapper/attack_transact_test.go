@@ -20,8 +20,8 @@ import (
 	"github.com/itemize/itemize/mapper/mapperimpl"
 )
 
-// What an attack on patches and Transact found, the worst first. Each test fails, and tells which sentence of
-// the design or of docs/saving.md is broken.
+// What an attack on patches and Transact found, the worst first. Each test failed when it was written; its comment
+// tells what happened then, and which sentence of the design or of docs/saving.md that broke.
 
 func newBoards(t *testing.T) (*mapper.Mapper[board], string) {
 	t.Helper()

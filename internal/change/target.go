@@ -226,11 +226,7 @@ func (x *Patch) named(it *schema.Item, c condition.Condition) error {
 		if f[0].Name != "" || slices.Contains(known, name) {
 			continue
 		}
-		cure := ""
-		if n := near.Of(name, known); n != "" {
-			cure = ": it has " + n
-		}
-		return x.m.FieldErrorf(it.Name, "a condition names the attribute %q, which it does not store%s", name, cure)
+		return x.m.FieldErrorf(it.Name, "a condition names the attribute %q, which it does not store%s", name, near.Hint(name, known))
 	}
 	return nil
 }

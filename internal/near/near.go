@@ -13,6 +13,14 @@ func Of(s string, candidates []string) string {
 	return best
 }
 
+// Hint returns what a message adds for a word that is none of those known: ": it has X", or "".
+func Hint(s string, known []string) string {
+	if n := Of(s, known); n != "" {
+		return ": it has " + n
+	}
+	return ""
+}
+
 // distance is the Levenshtein distance in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
