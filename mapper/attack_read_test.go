@@ -158,6 +158,37 @@ func TestAttackScanGoroutine(t *testing.T) {
 	}
 }
 
+// A panic in the body of a scan is the caller's to recover, and leaves no goroutine behind.
+func TestAttackScanPanics(t *testing.T) {
+	ctx := context.Background()
+	m := newAccounts(t, enginetest.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 3)
+	for i := range 5 {
+		must(m.Save(ctx, m.New(account{ID: fmt.Sprint(i), Counter: 1})))(t)
+	}
+	scan := func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("nothing to recover")
+			}
+		}()
+		for range m.Scan(ctx) {
+			panic("the body's")
+		}
+	}
+	scan()
+	stacks := make([]byte, 1<<20)
+	for wait := 0; ; wait++ {
+		text := string(stacks[:runtime.Stack(stacks, true)])
+		if !strings.Contains(text, "search.(*scan)") {
+			return
+		}
+		if wait == 50 {
+			t.Fatalf("left behind:\n%s", text)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
 // everyday.md, telemetry; observe.go: an observer is told err. A scan that ends with an item that does not decode
 // is no success.
 func TestAttackScanErrorIsObserved(t *testing.T) {

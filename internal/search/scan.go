@@ -104,8 +104,13 @@ func (s *scan) hand(ctx context.Context, h handover) bool {
 	h.more = make(chan bool, 1)
 	select {
 	case s.found <- h:
-		return <-h.more
 	case <-ctx.Done():
+		return false
+	}
+	select {
+	case more := <-h.more:
+		return more
+	case <-ctx.Done(): // also where who scans has panicked
 		return false
 	}
 }
