@@ -84,7 +84,9 @@ func localCommand(ctx context.Context, port int) (*exec.Cmd, error) {
 		return nil, err
 	}
 	lib = filepath.Join(lib, "lib")
-	cmd := exec.Command("java", "-Djava.library.path="+lib, "-cp", filepath.Join(lib, "*"),
+	// Most engines live for seconds: what the optimizing compiler and a parallel garbage
+	// collector would win them is less than they cost.
+	cmd := exec.Command("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Djava.library.path="+lib, "-cp", filepath.Join(lib, "*"),
 		"com.amazonaws.services.dynamodbv2.local.main.ServerRunner", "-inMemory", "-port", strconv.Itoa(port))
 	cmd.Dir = lib // where it leaves its metadata file
 	return cmd, nil

@@ -310,6 +310,7 @@ func TestAttackEntityAcrossPages(t *testing.T) {
 // in a planning of its own, of which there are ten: "the items kept changing", though nobody else is there. What
 // was written so far is stored, and the error is no PartialError.
 func TestAttackIndependentOverLeftovers(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	v := account{ID: "1", Counter: 1}

@@ -195,6 +195,7 @@ type bareLine struct {
 
 // Together yields what the queries yield by themselves.
 func TestAttackTogetherBare(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	for _, size := range []int32{1, 2, 3, 4, 100} {

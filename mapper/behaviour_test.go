@@ -398,6 +398,7 @@ func TestExactNamesInside(t *testing.T) {
 // Transactions that collide with others, which neither engine raises, are tried
 // again; so are single writes that do.
 func TestTransactionConflict(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	left := 0

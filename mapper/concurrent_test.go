@@ -124,6 +124,7 @@ func TestConcurrentWritersInAStorm(t *testing.T) {
 // One entity saved again and again through a storm, until each save succeeds:
 // what is stored is the last value, whatever happened on the way.
 func TestSaveUntilItSucceeds(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 5)

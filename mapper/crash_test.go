@@ -71,6 +71,7 @@ func version(id string, n int) account {
 // not there, or wholly there. A further insert takes over, and what the crashed
 // writer had on its way never joins what is there then.
 func TestCrashInStagedInsert(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 5)

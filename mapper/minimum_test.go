@@ -225,6 +225,7 @@ func costs(u cost.Units, wcu float64) bool { return u.Expected == wcu && u.Conta
 // Law 1: a thousand random edits of random entities cost the theoretical minimum
 // of requests and units, to the unit.
 func TestOnlyDirtyItemsAreWritten(t *testing.T) {
+	t.Parallel()
 	r := random(t)
 	var none, one, several int
 	check := func(f *fixture, edits int) {

@@ -74,6 +74,7 @@ func must[T any](v T, err error) func(testing.TB) T {
 // nothing outside that part changes: items outside the selection, elements outside
 // the range, unknown items, unknown attributes of items that stay.
 func TestPartialSaveLeavesTheRestAlone(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users, r := newUsers(t)
 	seed := rand.Uint64()

@@ -250,6 +250,7 @@ func age(ctx context.Context, t *testing.T, r *rand.Rand, w *raw, pk string) {
 // Law: a patch does to what is stored what its changes say, whatever is stored: NULL, an empty
 // map, an item that is not there. Random patches are compared with a value in memory.
 func TestPatchLaw(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)

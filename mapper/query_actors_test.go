@@ -119,6 +119,7 @@ func TestQueriesOfWhatIsInsertedAgain(t *testing.T) {
 
 // The same of a query for entities, in both directions.
 func TestEntitiesThatAreInsertedAgain(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[models.Order](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/modeltest"
@@ -117,14 +118,15 @@ func (f *fixture) checkRehearsals(r *rand.Rand, rounds int) (plans int) {
 // half unit: of any model and selection, after plain and staged inserts, with items beside
 // its own, and after it was saved.
 func TestLoadsAreRehearsed(t *testing.T) {
+	t.Parallel()
 	r := random(t)
 	plans := 0
 	for _, m := range models.All {
 		typ := reflect.TypeOf(m).Elem()
-		t.Run(typ.Name(), func(t *testing.T) { plans += newFixture(t, r, typ).checkRehearsals(r, 8) })
+		t.Run(typ.Name(), func(t *testing.T) { plans += newFixture(t, r, typ).checkRehearsals(r, draws.Times(4)) })
 	}
 	table := enginetest.Table(t, "PK:S", "SK:S")
-	for i := range 40 {
+	for i := range draws.Times(20) {
 		plans += fixtureOn(t, r, modeltest.Type(r, i), map[string]string{"random": table}).checkRehearsals(r, 4)
 	}
 	t.Logf("%d plans", plans)

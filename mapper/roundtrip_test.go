@@ -40,6 +40,7 @@ func roundTrip(f *fixture) {
 
 // Save then Load gives back an equal value, for every model of the family.
 func TestRoundTripFamily(t *testing.T) {
+	t.Parallel()
 	r := random(t)
 	for _, m := range models.All {
 		typ := reflect.TypeOf(m).Elem()
@@ -54,6 +55,7 @@ func TestRoundTripFamily(t *testing.T) {
 
 // Save then Load gives back an equal value, for random models made by reflect.
 func TestRoundTripRandomModels(t *testing.T) {
+	t.Parallel()
 	r := random(t)
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	for i := range 200 {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/itemize/itemize/internal/draws"
 )
 
 func lit(s string) Part { return Part{Text: s} }
@@ -266,7 +268,7 @@ func TestMeetAgreesWithParse(t *testing.T) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	met := 0
-	for range 3_000 {
+	for range draws.Times(1_500) {
 		a, values := randomTemplate(r, '#')
 		b, _ := randomTemplate(r, '#')
 		if r.IntN(2) == 0 { // a literal that a could give

@@ -13,6 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -99,7 +100,7 @@ func years(name string, y query.Years[query.Elements[Log, Event]]) (out []period
 	for _, year := range []int{1999, 2000, 2019, 2020, 2021, 2022} {
 		out = append(out, period{fmt.Sprintf("%s year %d", name, year), y.Year(year).Query, func(t time.Time) bool { return t.Year() == year }})
 	}
-	for range 40 {
+	for range draws.Times(20) {
 		out = append(out, ranges(name, y.Range)...)
 	}
 	return out
