@@ -248,7 +248,8 @@ func age(ctx context.Context, t *testing.T, r *rand.Rand, w *raw, pk string) {
 }
 
 // Law: a patch does to what is stored what its changes say, whatever is stored: NULL, an empty
-// map, an item that is not there. Random patches are compared with a value in memory.
+// map, an item that is not there. Random patches, each third in a transaction that saves another
+// entity as well, are compared with values in memory.
 func TestPatchLaw(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -272,7 +273,9 @@ func TestPatchLaw(t *testing.T) {
 		}
 		must(m.Save(ctx, m.New(v)))(t)
 	}
-	refused := 0
+	side := m.New(board{ID: "side"})
+	must(m.Save(ctx, side))(t)
+	saved, refused, together := 0, 0, 0
 	for i := range n {
 		if i%20 == 0 {
 			fresh(i)
@@ -307,14 +310,21 @@ func TestPatchLaw(t *testing.T) {
 			returned = &cells{}
 			p = p.Return(returned)
 		}
+		send := func() (*mapper.Receipt, error) { return p.Exec(ctx, m) }
 		plan, err := p.Plan(m)
+		if returned == nil && i%3 == 1 {
+			side.Value.Main.Count = i
+			parts := []mapper.Part{p.On(m), m.Saving(side)}
+			plan, err = mapper.PlanTransact(parts...)
+			send = func() (*mapper.Receipt, error) { return mapper.Transact(ctx, parts...) }
+		}
 		if err != nil {
 			if !strings.Contains(err.Error(), "use two patches") {
 				t.Fatalf("seed %d, patch %d: %v", seed, i, err)
 			}
 			continue
 		}
-		receipt, err := p.Exec(ctx, m)
+		receipt, err := send()
 		switch {
 		case errors.Is(err, mapper.ErrNotFound) && to == &v.Other && slices.ContainsFunc(acts, func(a act) bool { return a.takes }):
 			refused++
@@ -327,12 +337,19 @@ func TestPatchLaw(t *testing.T) {
 			for _, a := range acts {
 				a.do(to)
 			}
+			if i > 0 && side.Value.Main.Count == i {
+				saved = i
+				together++
+			}
 			if returned != nil && !reflect.DeepEqual(returned.plain(), to.plain()) {
 				t.Fatalf("seed %d, patch %d returned\n     %+v\nwant %+v", seed, i, returned.plain(), to.plain())
 			}
 			if !plan.WCU.Contains(receipt.Consumed.WCU) && receipt.Requests() <= 1 {
 				t.Errorf("seed %d, patch %d: planned %v, consumed %v", seed, i, plan.WCU, receipt.Consumed.WCU)
 			}
+		}
+		if got := must(m.Load(ctx, m.Key("side"), mapper.Strong()))(t).Value.Main.Count; got != saved {
+			t.Fatalf("seed %d, patch %d: the other entity was saved by %d, and holds %d", seed, i, saved, got)
 		}
 		e := must(m.Load(ctx, m.Key(v.ID), mapper.Strong()))(t)
 		for j, pair := range [][2]cells{{e.Value.Main, v.Main}, {e.Value.Other, v.Other}, {e.Value.Rows[0], v.Rows[0]}, {e.Value.Rows[1], v.Rows[1]}} {
@@ -346,5 +363,5 @@ func TestPatchLaw(t *testing.T) {
 			must(m.Save(ctx, e))(t)
 		}
 	}
-	t.Logf("seed %d: %d patches, %d refused", seed, n, refused)
+	t.Logf("seed %d: %d patches, %d of them in transactions; %d refused", seed, n, together, refused)
 }
