@@ -47,7 +47,7 @@ func untyped[R any](first Condition[R], others []Condition[R]) []condition.Condi
 func (c Condition[R]) Untyped() condition.Condition { return c.condition.Checked() }
 
 // Named returns the handle of an attribute by its name, for projections of models without
-// generated code.
+// generated code. A name that nothing of what is asked for stores is refused.
 func Named[R any](attribute string) Of[R] { return named[R](attribute) }
 
 type named[R any] string

@@ -4,7 +4,8 @@ import "github.com/itemize/itemize/internal/form"
 
 // Time is the handle of a time.Time, or of a type that converts to it. DynamoDB compares
 // what is stored: seconds with the option unixtime, otherwise text, which is in the order
-// of the instants where all have the same zone and as many digits of a second.
+// of the instants where all have the same zone and as many digits of a second. Equal and In
+// compare the same: an instant in another zone is another text.
 type Time[R, V any] struct{ value[R, V] }
 
 // NewTime returns the handle of a time. For generated code.

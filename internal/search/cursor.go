@@ -65,6 +65,7 @@ func (x *Search) sign(payload []byte) []byte {
 		Part               selection.Part
 		PK, Low, High      []byte // not through strings: they may be any bytes
 		Reverse, Heads     bool
+		KeysOnly           bool
 		Filter             *string
 		Names              map[string]string
 		Values             []string
@@ -74,7 +75,7 @@ func (x *Search) sign(payload []byte) []byte {
 		x.Model.Label(), x.Model.Tables[part.Table].Name, x.r.Elem.String(),
 		selection.Part{Table: part.Table, Range: selection.Range{Kind: part.Range.Kind}},
 		[]byte(part.PK.String()), []byte(part.Range.Low.String()), []byte(part.Range.High.String()),
-		x.o.Reverse, x.r.Heads, x.filter(), x.names(), x.values(), x.kept(), x.r.Projection,
+		x.o.Reverse, x.r.Heads, x.r.KeysOnly, x.filter(), x.names(), x.values(), x.kept(), x.r.Projection,
 	})
 	if err != nil {
 		panic(err) // it holds strings, numbers and times

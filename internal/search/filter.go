@@ -6,6 +6,7 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/condition"
+	"github.com/itemize/itemize/internal/near"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
 )
@@ -32,6 +33,14 @@ func (s *Search) expression() (*read.Expression, error) {
 	if r.Projection != nil || r.KeysOnly {
 		var wanted []string
 		if !r.KeysOnly {
+			for _, p := range r.Projection {
+				if p.Field != "" {
+					continue
+				}
+				if err := s.known("the projection", p.Attribute); err != nil {
+					return nil, err
+				}
+			}
 			wanted = s.projected()
 		}
 		names := s.needed(wanted)
@@ -48,8 +57,13 @@ func (s *Search) expression() (*read.Expression, error) {
 // filterable refuses a filter on a field that lies in several attributes, or in none.
 func (s *Search) filterable(f condition.Condition) error {
 	for _, field := range f.Fields {
-		if field[0].Name == "" && len(s.attributesNamed(field[0].Attribute)) == 0 {
-			continue
+		if field[0].Name == "" {
+			if err := s.known("the filter", field[0].Attribute); err != nil {
+				return err
+			}
+			if len(s.attributesNamed(field[0].Attribute)) == 0 {
+				continue // a key, or the library's own
+			}
 		}
 		way, single := s.find(field)
 		if way == nil || !single {
@@ -62,6 +76,18 @@ func (s *Search) filterable(f condition.Condition) error {
 		}
 	}
 	return nil
+}
+
+// known refuses an attribute, named by what, that nothing of what is asked for stores.
+func (s *Search) known(what, name string) error {
+	var all []string
+	for _, it := range s.items() {
+		all = append(all, s.Model.AttributeNames(it)...)
+	}
+	if slices.Contains(all, name) {
+		return nil
+	}
+	return s.Model.Errorf("%s names the attribute %q, which no item that is asked for stores%s", what, name, near.Hint(name, all))
 }
 
 // way is the path at which what is asked for stores a field.

@@ -83,9 +83,14 @@ func show(hits []search.Hit) string {
 // holds anything else is refused with what to do.
 func TestCheck(t *testing.T) {
 	shops, topics := Of[Shop](t), Of[Topic](t)
-	filter := []condition.Condition{condition.Raw(exp.Name("x").Equal(exp.Value(1)))}
+	filter := []condition.Condition{condition.Raw(exp.Name("Text").Equal(exp.Value(1)))}
 	all := selection.Range{Kind: selection.All}
 	none := selection.Range{Kind: selection.None}
+	unknown := func(change func(*search.Request)) search.Request {
+		r := lines(shops)
+		change(&r)
+		return r
+	}
 	for _, c := range []struct {
 		name string
 		m    *model.Model
@@ -104,6 +109,15 @@ func TestCheck(t *testing.T) {
 		{"entities by a prefix", topics, search.Request{Selection: ranged(topics, "b", prefix("T#a")), Elem: topicType}, ""},
 		{"entities, filtered", topics, search.Request{Selection: topics.Select([]any{"b"}), Elem: topicType, Filter: filter}, "a filter looks at the single item, and an entity has several"},
 		{"entities without their roots", topics, search.Request{Selection: ranged(topics, "b", prefix("U#")), Elem: topicType}, "the root, without which no entity is found: select more"},
+		{"a filter on what nothing stores", shops, unknown(func(r *search.Request) {
+			r.Filter = []condition.Condition{condition.Raw(exp.Name("Tex").Equal(exp.Value(1)))}
+		}), "the filter names the attribute \"Tex\", which no item that is asked for stores: it has Text"},
+		{"a projection on what nothing stores", shops, unknown(func(r *search.Request) {
+			r.Projection = []search.Projected{{Attribute: "Tex"}}
+		}), "the projection names the attribute \"Tex\""},
+		{"a filter on what the library stores", shops, unknown(func(r *search.Request) {
+			r.Filter = []condition.Condition{condition.Raw(exp.Name("_a").Equal(exp.Value("x")))}
+		}), ""},
 		{"a wrong key", shops, search.Request{Selection: shops.Select(nil), Elem: lineType}, "Key got 0 values"},
 		{"after a cursor, in two ranges", shops, search.Request{Selection: ranged(shops, "1", prefix("LINE#a"), prefix("LINE#b")), Elem: lineType, After: "x"}, "After needs a query of one range, and this one has 2: use All"},
 	} {
@@ -117,7 +131,7 @@ func TestCheck(t *testing.T) {
 // The limit of a page is that of the request only where every item that is read is a hit.
 func TestLimit(t *testing.T) {
 	shops, topics := Of[Shop](t), Of[Topic](t)
-	filter := []condition.Condition{condition.Raw(exp.Name("x").Equal(exp.Value(1)))}
+	filter := []condition.Condition{condition.Raw(exp.Name("Text").Equal(exp.Value(1)))}
 	kept := lines(shops)
 	kept.Selection.Parts[0].Keep = &selection.Filter{}
 	filtered := lines(shops)
@@ -593,7 +607,7 @@ func TestPageOfEntities(t *testing.T) {
 func TestCursors(t *testing.T) {
 	m := Of[Shop](t)
 	filter := func(n int) []condition.Condition {
-		return []condition.Condition{condition.Raw(exp.Name("Count").Equal(exp.Value(n)))}
+		return []condition.Condition{condition.Raw(exp.Name("Text").Equal(exp.Value(n)))}
 	}
 	base := func() search.Request {
 		r := lines(m)
