@@ -157,13 +157,17 @@ func TestScanRate(t *testing.T) {
 	}
 }
 
-// Of many entities a scan keeps no more than an answer of each segment. ITEMIZE_ENTITIES is how
-// many; few by itself.
+// Of many entities a scan keeps no more than an answer of each segment, and to its rate.
+// ITEMIZE_ENTITIES is how many, few by itself, and ITEMIZE_RATE how many units a second.
 func TestScanMany(t *testing.T) {
 	ctx := context.Background()
 	many := 2000
 	if n, err := strconv.Atoi(os.Getenv("ITEMIZE_ENTITIES")); err == nil {
 		many = n
+	}
+	rate := 5000.0
+	if r, err := strconv.ParseFloat(os.Getenv("ITEMIZE_RATE"), 64); err == nil {
+		rate = r
 	}
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 3)
@@ -178,7 +182,7 @@ func TestScanMany(t *testing.T) {
 	var r mapper.Receipt
 	began := time.Now()
 	n := 0
-	for e, err := range m.Scan(ctx, mapper.Segments(8), mapper.Rate(5000), mapper.Receive(&r), mapper.Strays(func(x mapper.Stray) {
+	for e, err := range m.Scan(ctx, mapper.Segments(8), mapper.Rate(rate), mapper.Receive(&r), mapper.Strays(func(x mapper.Stray) {
 		if x.State == mapper.StateOrphan {
 			orphans++
 		}
@@ -201,5 +205,9 @@ func TestScanMany(t *testing.T) {
 	if slices.Contains(seen, false) || orphans != (many+999)/1000 {
 		t.Errorf("%d of %d, %d orphans", n, many, orphans)
 	}
-	t.Logf("%d entities in %v: %d requests, %v RCU, heap of %d KB", n, time.Since(began), r.Requests(), r.RCU, peak>>10)
+	took := time.Since(began)
+	t.Logf("%d entities in %v: %d requests, %v RCU, heap of %d KB", n, took, r.Requests(), r.RCU, peak>>10)
+	if took.Seconds() < (r.RCU.Expected-2*rate)/rate { // the last answers of the segments are not waited for
+		t.Errorf("faster than %v RCU a second", rate)
+	}
 }
