@@ -152,7 +152,7 @@ func TestModelChanges(t *testing.T) {
 			_  blank  `ddb:"table=shops"`
 			ID string `ddb:"pk=SHOP#{ID}"`
 			B  string `ddb:"sk=HEAD,was=a"`
-		}{}, `B: was=A is gone, and items that were not written since it was added still hold "A", which would not be read any more: write each once (Scan and Save), then run go tool itemize gen -accept ./...`},
+		}{}, `B: was=A is gone, and items that were not written since it was added still hold "A", which would not be read any more: move each once (Scan, and for each a patch with SetIfAbsent of that field), then run go tool itemize gen -accept ./...`},
 		"an element's field vanishes": {struct {
 			_  blank     `ddb:"table=shops"`
 			ID string    `ddb:"pk=SHOP#{ID}"`

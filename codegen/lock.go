@@ -30,17 +30,16 @@ type lockFile struct {
 	Models  []schema.Layout `json:"models"`
 }
 
-// lock returns the lock file of the package, and what contradicts the one before.
+// lock returns the lock file of the package, and what contradicts the one before, unless that is
+// accepted.
 func (p *Package) lock(old []byte, accept bool) (File, []Diagnostic, error) {
-	var before lockFile
-	if len(old) > 0 && !accept {
-		if err := json.Unmarshal(old, &before); err != nil || before.Version != 1 {
-			return File{}, nil, fmt.Errorf("%s cannot be read (%v): restore it from your version control, or run itemize gen -accept to write it anew", p.LockPath(), err)
-		}
+	before, err := p.readLock(old)
+	if err != nil && !accept {
+		return File{}, nil, err
 	}
 	now := lockFile{Version: 1}
 	for _, m := range p.Models {
-		now.Models = append(now.Models, m.Schema.Layout())
+		now.Models = append(now.Models, p.layout(m))
 	}
 	// Models that were not seen stay: other build tags may show them.
 	unseen := slices.DeleteFunc(slices.Clone(before.Models), func(l schema.Layout) bool {
@@ -48,19 +47,20 @@ func (p *Package) lock(old []byte, accept bool) (File, []Diagnostic, error) {
 	})
 	var out []Diagnostic
 	for i, m := range p.Models {
-		was, renamed := formerly(before.Models, unseen, now.Models[i])
+		was := formerly(before.Models, &unseen, now.Models[i])
 		if was == nil {
 			continue
 		}
-		if renamed {
-			unseen = slices.DeleteFunc(unseen, func(l schema.Layout) bool { return l.Model == was.Model })
-		}
+		remember(*was, now.Models[i])
 		for _, text := range lost(*was, now.Models[i]) {
-			out = append(out, p.contradiction(m, "", text+": migrate what is stored, then run go tool itemize gen -accept ./..."))
+			out = append(out, p.contradiction(m, contradiction{}, text+": migrate what is stored, then run go tool itemize gen -accept ./..."))
 		}
 		for _, c := range lostAttributes(*was, now.Models[i]) {
-			out = append(out, p.contradiction(m, c.field, c.text+": "+c.cure))
+			out = append(out, p.contradiction(m, c, c.text+": "+c.cure))
 		}
+	}
+	if accept {
+		out = nil
 	}
 	now.Models = append(now.Models, unseen...)
 	slices.SortStableFunc(now.Models, func(a, b schema.Layout) int { return strings.Compare(a.Model, b.Model) })
@@ -74,38 +74,99 @@ func (p *Package) lock(old []byte, accept bool) (File, []Diagnostic, error) {
 	return File{Path: p.LockPath(), Content: b.Bytes()}, out, nil
 }
 
-// contradiction is what contradicts the lock file, at a stored field, or "" for the whole model.
-func (p *Package) contradiction(m *Model, field, text string) Diagnostic {
+// layout is a model's layout in the lock file, which a package shares with its external tests.
+func (p *Package) layout(m *Model) schema.Layout {
+	l := m.Schema.Layout()
+	if strings.HasSuffix(p.Name, "_test") {
+		l.Model = p.Name + "." + l.Model
+	}
+	return l
+}
+
+// readLock reads a lock file; nil is none.
+func (p *Package) readLock(content []byte) (lockFile, error) {
+	var l lockFile
+	if content == nil {
+		return l, nil
+	}
+	bad := func(why any) (lockFile, error) {
+		return lockFile{}, fmt.Errorf("%s cannot be read (%v): restore it from your version control, or run go tool itemize gen -accept to write it anew", p.LockPath(), why)
+	}
+	if err := json.Unmarshal(content, &l); err != nil {
+		return bad(err)
+	}
+	if l.Version != 1 {
+		return bad(fmt.Sprintf("its version is %d, and this itemize knows 1", l.Version))
+	}
+	if len(l.Models) == 0 {
+		return bad("it has no models")
+	}
+	seen := map[string]bool{}
+	for _, m := range l.Models {
+		switch {
+		case m.Model == "" || len(m.Tables) == 0 || len(m.Items) == 0:
+			return bad(fmt.Sprintf("its model %q has no tables or no items", m.Model))
+		case seen[m.Model]:
+			return bad("the model " + m.Model + " stands in it twice, perhaps since two branches were merged")
+		}
+		seen[m.Model] = true
+	}
+	return l, nil
+}
+
+// contradiction is what contradicts the lock file, at a stored field, if it concerns one.
+func (p *Package) contradiction(m *Model, of contradiction, text string) Diagnostic {
 	pos, end := m.named.Obj().Pos(), m.named.Obj().Pos()+token.Pos(len(m.Name))
 	label := m.Schema.Label()
 	for _, it := range m.Schema.Items {
 		for _, a := range it.Attributes {
-			if field != "" && a.Value.Name == field && a.Field != nil {
+			if it.Name == of.item && a.Value.Name == of.field && a.Field != nil {
 				pos, end = p.find.place(a.Field, 0, 0)
 			}
 		}
 	}
-	if field != "" {
-		label += "." + field
+	if of.field != "" {
+		label += "." + of.field
 	}
 	return Diagnostic{Pos: p.fset.Position(pos), End: p.fset.Position(end), Message: label + ": " + text}
 }
 
 // formerly returns the layout that a model had: the one of its name, or of a model that is
-// gone and had its table.
-func formerly(before, unseen []schema.Layout, now schema.Layout) (was *schema.Layout, renamed bool) {
+// gone and was stored alike, which is then no longer unseen.
+func formerly(before []schema.Layout, unseen *[]schema.Layout, now schema.Layout) *schema.Layout {
 	for i := range before {
 		if before[i].Model == now.Model {
-			return &before[i], false
+			return &before[i]
 		}
 	}
-	for i := range unseen {
-		if unseen[i].Tables[0].Name == now.Tables[0].Name {
-			l := unseen[i]
-			return &l, true
+	for i, l := range *unseen {
+		if alike(l, now) {
+			*unseen = slices.Delete(slices.Clone(*unseen), i, i+1)
+			return &l
 		}
 	}
-	return nil, false
+	return nil
+}
+
+// alike reports whether a model has probably become another: in one table, with one partition key or
+// the same items; or with both of these, in another table.
+func alike(old, now schema.Layout) bool {
+	table := old.Tables[0].Name == now.Tables[0].Name
+	partition := keyText(old.PartitionKey) == keyText(now.PartitionKey)
+	return table && partition || (table || partition) && slices.Equal(contents(old), contents(now))
+}
+
+// contents lists the sort keys of a layout's items, with their attributes.
+func contents(l schema.Layout) []string {
+	var all []string
+	for _, it := range l.Items {
+		text := sortKey(it)
+		for _, a := range it.Attributes {
+			text += " " + a.Name
+		}
+		all = append(all, text)
+	}
+	return all
 }
 
 // lost lists what of an old layout a new one would no longer find.
@@ -113,7 +174,8 @@ func lost(old, now schema.Layout) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if keyText(old.PartitionKey) != keyText(now.PartitionKey) {
-		say("the partition key was %q, and is %q, so that no stored %s is found", old.PartitionKey.Template, now.PartitionKey.Template, old.Model)
+		a, b := shown(old.PartitionKey, now.PartitionKey)
+		say("the partition key was %s, and is %s, so that no stored %s is found", a, b, old.Model)
 	}
 	if old.Delim != now.Delim {
 		say("the delimiter was %q, and is %q, so that values in keys are escaped in another way", old.Delim, now.Delim)
@@ -121,14 +183,14 @@ func lost(old, now schema.Layout) []string {
 	if old.TTL != now.TTL && old.TTL != "" {
 		say("the TTL attribute was %q, and is %q, so that stored items do not expire as they were told", old.TTL, now.TTL)
 	}
-	if old.Version != now.Version {
+	if old.Version != now.Version && old.Version != "" {
 		say("the version attribute was %q, and is %q, so that stored versions are not compared", old.Version, now.Version)
 	}
 	for _, t := range old.Tables {
 		i := slices.IndexFunc(now.Tables, func(x schema.LayoutTable) bool { return x.Name == t.Name })
 		switch {
 		case i < 0:
-			say("the table %s is gone, with what is stored in it", t.Name)
+			say("the table %s is gone, with what is stored in it (if only its name in Go has changed, table=%s on the model keeps it)", t.Name, t.Name)
 		case now.Tables[i].Hash != t.Hash || now.Tables[i].Range != t.Range || now.Tables[i].HashType != t.HashType || now.Tables[i].RangeType != t.RangeType:
 			say("the keys of the table %s were %s, and are %s", t.Name, tableKeys(t), tableKeys(now.Tables[i]))
 		}
@@ -144,32 +206,49 @@ func lost(old, now schema.Layout) []string {
 	out = append(out, exchanged(old, now)...)
 	for _, it := range old.Items {
 		for _, x := range now.Items {
-			if x.Table == it.Table && sortKey(x) == sortKey(it) && x.Root != it.Root && it.Root {
+			if x.Table != it.Table || sortKey(x) != sortKey(it) {
+				continue
+			}
+			if it.Root && !x.Root {
 				say("the root was %s, and another item is it now, which stored entities may not have", it.Name)
+			}
+			if expires(it) && !expires(x) && old.TTL == now.TTL {
+				say("items of %s held %q, and go on expiring, though nothing renews it any more", it.Name, old.TTL)
 			}
 		}
 	}
 	return out
 }
 
-// exchanged lists keys that find what is stored, and take it for something else: fields
-// that changed their places in a key, and keys that changed their fields.
+func expires(it schema.LayoutItem) bool { return it.Expiry != "" || it.ExpiryAll }
+
+// exchanged lists keys that find what is stored, and take it for something else: that name other
+// fields, or whose items are other fields.
 func exchanged(old, now schema.Layout) []string {
 	var out []string
-	places := func(what string, a, b schema.LayoutKey) {
-		if x, y := fields(a), fields(b); keyText(a) == keyText(b) && !slices.Equal(x, y) && slices.Equal(slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(y))) {
-			out = append(out, fmt.Sprintf("the fields in %s were %s, and are %s, so that stored values would be exchanged", what, strings.Join(x, ", "), strings.Join(y, ", ")))
+	places := func(what string, was, is schema.LayoutItem, a, b schema.LayoutKey) {
+		for i, f := range a.Placeholders {
+			g := b.Placeholders[i]
+			switch {
+			case narrower(f.Number, g.Number):
+				out = append(out, fmt.Sprintf("in %s {%s} was of the type %s, and is %s, so that stored numbers that do not fit would not be found", what, f.Field, f.Number, g.Number))
+			case (f.From != g.From || f.Field != g.Field) && (holds(now, is, f.From, f.Field) || holds(old, was, g.From, g.Field)):
+				out = append(out, fmt.Sprintf("the fields in %s were %s, and are %s, so that stored values would be taken for others", what, strings.Join(fields(a), ", "), strings.Join(fields(b), ", ")))
+				return
+			}
 		}
 	}
-	places("the partition key", old.PartitionKey, now.PartitionKey)
+	if keyText(old.PartitionKey) == keyText(now.PartitionKey) {
+		places("the partition key", schema.LayoutItem{}, schema.LayoutItem{}, old.PartitionKey, now.PartitionKey)
+	}
 	for _, it := range old.Items {
 		for _, x := range now.Items {
 			switch {
 			case it.Table != x.Table || it.SortKey == nil || x.SortKey == nil || sortKey(it) != sortKey(x):
-			case it.Name == x.Name:
-				places("the sort key "+it.SortKey.Template, *it.SortKey, *x.SortKey)
-			case hasItem(now, it.Name) && hasItem(old, x.Name):
-				out = append(out, fmt.Sprintf("the sort key %s was that of %s, and is that of %s", template(it), it.Name, x.Name))
+			case it.Name == x.Name || !hasItem(now, it.Name) && !hasItem(old, x.Name):
+				places("the sort key "+it.SortKey.Template, it, x, *it.SortKey, *x.SortKey)
+			default:
+				out = append(out, fmt.Sprintf("the sort key %s was that of %s, and is that of %s, so that what is stored would be taken for something else", template(it), it.Name, x.Name))
 			}
 		}
 	}
@@ -178,6 +257,20 @@ func exchanged(old, now schema.Layout) []string {
 
 func hasItem(l schema.Layout, name string) bool {
 	return slices.ContainsFunc(l.Items, func(it schema.LayoutItem) bool { return it.Name == name })
+}
+
+// shown returns two keys as messages show them: by their templates, with kinds where these are equal.
+func shown(a, b schema.LayoutKey) (string, string) {
+	text := func(k schema.LayoutKey) string {
+		s := strconv.Quote(k.Template)
+		if a.Template == b.Template {
+			for _, p := range k.Placeholders {
+				s += " (" + p.Kind + ")"
+			}
+		}
+		return s
+	}
+	return text(a), text(b)
 }
 
 // fields are the names of a key's fields, in their order.

@@ -2,11 +2,17 @@ package mapper_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
@@ -261,5 +267,133 @@ func TestAttackTogetherBare(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// SetIfAbsent moves an attribute to its new name, whatever it holds: the way to get rid of was=.
+func TestSetIfAbsentMoves(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[board](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	w := newRaw(t, table)
+	for i, c := range []struct{ old, want string }{{"old-Text", "kept"}, {"older-Text", "kept"}, {"Text", "kept"}, {"Left", ""}} {
+		id := strconv.Itoa(i)
+		must(m.Save(ctx, m.New(board{ID: id, Main: cells{Count: 1}})))(t)
+		stored := w.get("BOARD#"+id, "A")
+		delete(stored, "Text")
+		stored[c.old] = s("kept")
+		w.put(stored)
+		must(mapper.NewItemNode[board, cells](m.Key(id).Node, 0).Patch(cellFields.Text.SetIfAbsent("")).Exec(ctx, m))(t)
+		now := w.get("BOARD#"+id, "A")
+		if text, ok := now["Text"].(*types.AttributeValueMemberS); !ok || text.Value != c.want || now["old-Text"] != nil || now["older-Text"] != nil {
+			t.Errorf("%s: %v", c.old, now)
+		}
+	}
+}
+
+type opaque struct {
+	_   struct{} `ddb:"table=opaque"`
+	ID  string   `ddb:"pk=O#{ID}"`
+	N   int      `ddb:"sk=HEAD"`
+	Any any      `ddb:"sk=HEAD,was=Old" dynamodbav:",omitempty"`
+}
+
+// An attribute of no known shape that was cleared under its old name can be set to what it was.
+func TestAttackWasOpaqueSetAgain(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[opaque](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	must(m.Save(ctx, m.New(opaque{ID: "1", N: 1})))(t)
+	newRaw(t, table).set("O#1", "HEAD", "Old", s("x"))
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	for _, v := range []any{nil, "x"} {
+		e.Value.Any = v
+		must(m.Save(ctx, e))(t)
+		if got := must(m.Load(ctx, m.Key("1")))(t).Value.Any; got != v {
+			t.Errorf("%v is stored, want %v", got, v)
+		}
+	}
+}
+
+type fullName struct {
+	_      struct{} `ddb:"table=names"`
+	ID     string   `ddb:"pk=N#{ID}"`
+	Visits int      `ddb:"sk=HEAD"`
+	Full   string   `ddb:"sk=HEAD,was=Name" dynamodbav:",omitempty"`
+	First  string   `ddb:"sk=HEAD" dynamodbav:",omitempty"`
+	Last   string   `ddb:"sk=HEAD" dynamodbav:",omitempty"`
+}
+
+func (n *fullName) AfterLoad() {
+	if n.Full != "" {
+		n.First, n.Last, _ = strings.Cut(n.Full, " ")
+		n.Full = ""
+	}
+}
+
+// What AfterLoad makes other fields of is not removed under its old name before they are stored.
+func TestAttackWasAfterLoadSplits(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[fullName](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	must(m.Save(ctx, m.New(fullName{ID: "1", Visits: 1})))(t)
+	newRaw(t, table).set("N#1", "HEAD", "Name", s("Ada Lovelace"))
+	for range 2 {
+		e := must(m.Load(ctx, m.Key("1")))(t)
+		if e.Value.First != "Ada" || e.Value.Last != "Lovelace" {
+			t.Fatalf("%+v", e.Value)
+		}
+		e.Value.Visits++
+		must(m.Save(ctx, e))(t)
+	}
+}
+
+// A projection of an attribute that several kinds of items hold asks for its old name once; an old
+// name is refused in a filter.
+func TestAttackWasProjectedTwice(t *testing.T) {
+	ctx := context.Background()
+	type note struct {
+		N    int
+		Body string `ddb:"was=Text"`
+	}
+	type notes struct {
+		_       struct{} `ddb:"table=notes"`
+		ID      string   `ddb:"pk=L#{ID}"`
+		Name    string   `ddb:"sk=HEAD"`
+		Public  []note   `ddb:"sk=L#PUB#{N:03}"`
+		Private []note   `ddb:"sk=L#PRIV#{N:03}"`
+	}
+	m := must(mapper.New[notes](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	must(m.Save(ctx, m.New(notes{ID: "1", Public: []note{{1, "a"}}, Private: []note{{1, "b"}}})))(t)
+	q := query.Of[note](m.Key("1").Prefix("L#"))
+	if got := must(q.Project(field.Named[note]("Body")).Slice(ctx, m))(t); len(got) != 2 || got[0].Body != "b" {
+		t.Errorf("%+v", got)
+	}
+	_, err := q.Filter(field.Raw[note](expression.Name("Text").Equal(expression.Value("a")))).Slice(ctx, m)
+	if err == nil || !strings.Contains(err.Error(), `the attribute "Text", which is called "Body" now`) {
+		t.Errorf("a filter by an old name: %v", err)
+	}
+}
+
+// Without versions, clearing an attribute under its old name compares the new one as well.
+func TestAttackWasNoVersionClear(t *testing.T) {
+	ctx := context.Background()
+	type clears struct {
+		_    struct{} `ddb:"table=clears,noversion"`
+		ID   string   `ddb:"pk=C#{ID}"`
+		N    int      `ddb:"sk=HEAD"`
+		Full string   `ddb:"sk=HEAD,was=Name" dynamodbav:",omitempty"`
+	}
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[clears](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	must(m.Save(ctx, m.New(clears{ID: "1", N: 1})))(t)
+	w := newRaw(t, table)
+	w.set("C#1", "HEAD", "Name", s("Ada"))
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	w.set("C#1", "HEAD", "Full", s("Zed"))
+	e.Value.Full = ""
+	var conflict *mapper.ConflictError
+	if _, err := m.Save(ctx, e); !errors.As(err, &conflict) {
+		t.Errorf("%v, and %+v is stored", err, must(m.Load(ctx, m.Key("1")))(t).Value)
 	}
 }

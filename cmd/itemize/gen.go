@@ -37,7 +37,7 @@ func (c *command) gen(args []string) error {
 				return err
 			}
 		}
-		made, diagnostics, err := p.Generate(lock, *accept && !seen)
+		made, diagnostics, err := p.Generate(lock, *accept)
 		if err != nil {
 			return err
 		}

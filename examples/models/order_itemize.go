@@ -155,7 +155,7 @@ func clonePrice(dst, src *Price) {
 
 // ItemizeCodec is for the mapper.
 func (*Order) ItemizeCodec(*Order) *mapperimpl.Codec[Order] {
-	return &mapperimpl.Codec[Order]{Layout: "79fc3ef5813798147f96c241", Table: orderForm}
+	return &mapperimpl.Codec[Order]{Layout: "abf27f27166c34c585449948", Table: orderForm}
 }
 
 type orderLayout_changed_run_go_generate = struct {

@@ -4,6 +4,8 @@
 package change
 
 import (
+	"slices"
+
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
@@ -53,6 +55,9 @@ func (ch *Change) expectStored() {
 		for _, list := range [][]item.Assignment{ch.Set, ch.Remove} {
 			for _, a := range list {
 				names = append(names, a.Name)
+				if now := r.Renamed(ch.Item, a); now != "" && !slices.Contains(names, now) {
+					names = append(names, now) // which is read first, where another has written it
+				}
 			}
 		}
 	}

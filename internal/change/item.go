@@ -102,19 +102,23 @@ func (d *differ) rename(rec model.Record, r *snapshot.Stored, sets, removes []it
 		if slices.ContainsFunc(removes, func(a item.Assignment) bool { return a.Name == f.Name }) {
 			continue
 		}
-		removes = append(removes, item.Assignment{Name: f.Name, Index: item.Former})
+		remove := item.Assignment{Name: f.Name, Index: item.Former}
 		name := rec.Item.Attributes[f.Attribute].Name
 		same := func(a item.Assignment) bool { return a.Name == name }
 		if r.Sizes[f.Attribute] > 0 || slices.ContainsFunc(sets, same) || slices.ContainsFunc(removes, same) {
+			removes = append(removes, remove)
 			continue
 		}
 		v, err := encode(d.m, rec.Item, rec.Value, f.Attribute)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, nil, err
-		}
-		if v != nil {
+		case v != nil:
 			sets = append(sets, item.Assignment{Name: name, Index: f.Attribute, Value: v})
+		case d.m.Schema.Hooks:
+			continue // AfterLoad may have made other fields of it, which nobody has stored
 		}
+		removes = append(removes, remove)
 	}
 	return sets, removes, nil
 }

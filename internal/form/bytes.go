@@ -62,7 +62,10 @@ func byteArrayForm(f *Form) *Form {
 		return &types.AttributeValueMemberB{Value: append([]byte{}, b...)}, nil
 	}
 	f.decode = func(p any, av types.AttributeValue, o Options) error {
-		if b, ok := av.(*types.AttributeValueMemberB); ok && len(b.Value) == typ.Len() {
+		if b, ok := av.(*types.AttributeValueMemberB); ok {
+			if len(b.Value) != typ.Len() { // for which attributevalue panics
+				return fmt.Errorf("%d bytes are stored, and %s takes %d", len(b.Value), typ, typ.Len())
+			}
 			copy(slice(p), b.Value)
 			return nil
 		}

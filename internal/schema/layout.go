@@ -43,7 +43,8 @@ type LayoutKey struct {
 type LayoutPlaceholder struct {
 	From   string `json:"from"` // model, element, key, self
 	Field  string `json:"field,omitempty"`
-	Kind   string `json:"kind"` // string, int, uint, time, bytes, number, text
+	Kind   string `json:"kind"`             // string, int, uint, time, bytes, number, text
+	Number string `json:"number,omitempty"` // the Go type that a number has to fit
 	Format string `json:"format"`
 }
 
@@ -58,6 +59,8 @@ type LayoutItem struct {
 	Expiry     string            `json:"expiry,omitempty"`
 	ExpiryAll  bool              `json:"expiryAll,omitempty"`
 	Attributes []LayoutAttribute `json:"attributes,omitempty"`
+	// Gone are attributes that the item had before, and stored items may still hold.
+	Gone []LayoutAttribute `json:"gone,omitempty"`
 }
 
 // LayoutAttribute is an attribute: its name, its field, and the type and options
@@ -120,7 +123,11 @@ func (k *Key) layout() LayoutKey {
 		if KeyText(s.Value.Type, f.Value) {
 			kind = "text"
 		}
-		l.Placeholders = append(l.Placeholders, LayoutPlaceholder{From: fromNames[s.From], Field: s.Value.Name, Kind: kind, Format: f.String()})
+		p := LayoutPlaceholder{From: fromNames[s.From], Field: s.Value.Name, Kind: kind, Format: f.String()}
+		if kind == "int" || kind == "uint" {
+			p.Number = s.Value.Type.describe()
+		}
+		l.Placeholders = append(l.Placeholders, p)
 	}
 	return l
 }

@@ -22,6 +22,8 @@ type Wire struct {
 // WireField is a field of a struct that is stored as a map.
 type WireField struct {
 	Name string `json:"name"`
+	// Field is the name of the field in Go, "" for that of the attribute.
+	Field string `json:"field,omitempty"`
 	Wire
 }
 
@@ -63,7 +65,11 @@ func (t *Type) wireInside(options []string, around []*Type) Wire {
 	case Struct:
 		w := Wire{Type: "M"}
 		for _, f := range t.EncodedFields() {
-			w.Fields = append(w.Fields, WireField{f.Name, f.Type.wireInside(f.AV.Options, around)})
+			x := WireField{Name: f.Name, Wire: f.Type.wireInside(f.AV.Options, around)}
+			if f.GoName != f.Name {
+				x.Field = f.GoName
+			}
+			w.Fields = append(w.Fields, x)
 		}
 		return w
 	case Interface:
@@ -75,7 +81,11 @@ func (t *Type) wireInside(options []string, around []*Type) Wire {
 func (t *Type) wireOfMany(options []string, around []*Type) Wire {
 	of := t.Elem.wireInside(nil, around)
 	if t.Kind == Map {
-		return Wire{Type: "M", Of: &of, Key: t.Key.Kind.String()}
+		w := Wire{Type: "M", Of: &of, Key: t.Key.Kind.String()}
+		if (t.Key.Kind == Int || t.Key.Kind == Uint) && !t.Key.TextValue {
+			w.Number = t.Key.describe()
+		}
+		return w
 	}
 	for _, o := range options {
 		if set, ok := sets[o]; ok {

@@ -71,7 +71,7 @@ func (s *Search) filterable(f condition.Condition) error {
 		}
 		for _, a := range s.attributesNamed(way[0]) {
 			if len(a.Was) > 0 {
-				return s.Model.FieldErrorf(field.Name(), "stored items may hold it as %s or as %s, and a filter sees one of them: filter in the application until was= is gone", a.Name, strings.Join(a.Was, ", "))
+				return s.Model.FieldErrorf(a.Value.Name, "stored items may hold it as %s or as %s, and a filter sees one of them: filter in the application until was= is gone", a.Name, strings.Join(a.Was, ", "))
 			}
 		}
 	}
@@ -86,6 +86,12 @@ func (s *Search) known(what, name string) error {
 	}
 	if slices.Contains(all, name) {
 		return nil
+	}
+	for _, it := range s.items() {
+		if i := it.Former(name); i >= 0 {
+			a := it.Attributes[i]
+			return s.Model.FieldErrorf(a.Value.Name, "%s names the attribute %q, which is called %q now, and items hold it under either name: leave it out until was= is gone", what, name, a.Name)
+		}
 	}
 	return s.Model.Errorf("%s names the attribute %q, which no item that is asked for stores%s", what, name, near.Hint(name, all))
 }
@@ -149,7 +155,11 @@ func (s *Search) projected() []string {
 	}
 	for _, name := range names {
 		for _, a := range s.attributesNamed(name) {
-			names = append(names, a.Was...) // where it is stored until the item is written
+			for _, was := range a.Was { // where it is stored until the item is written
+				if !slices.Contains(names, was) {
+					names = append(names, was)
+				}
+			}
 		}
 	}
 	return names

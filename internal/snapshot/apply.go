@@ -235,7 +235,15 @@ func (r *Stored) set(it *schema.Item, a item.Assignment) {
 	case a.Index == item.Expiry:
 		r.Header.Expiry, r.Expiry = a.Value, n
 	case a.Index == item.Former:
-		r.Former = slices.DeleteFunc(r.Former, func(f Former) bool { return f.Name == a.Name })
+		i := slices.IndexFunc(r.Former, func(f Former) bool { return f.Name == a.Name })
+		if i < 0 {
+			return
+		}
+		of := r.Former[i].Attribute
+		r.Former = slices.Delete(r.Former, i, i+1)
+		if it.Attributes[of].Opaque && r.Sizes[of] == 0 {
+			r.setOpaque(of, nil) // its value was that of the old name
+		}
 	case a.Index >= 0:
 		r.Sizes[a.Index] = int32(n)
 		if it.Attributes[a.Index].Opaque {

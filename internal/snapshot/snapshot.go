@@ -253,6 +253,19 @@ func (r *Stored) setOpaque(i int, v types.AttributeValue) {
 	r.Opaque[i] = attr.Copy(v)
 }
 
+// Renamed returns the name that an attribute has now of which an assignment removes one of before,
+// "" for others.
+func (r *Stored) Renamed(it *schema.Item, a item.Assignment) string {
+	if a.Index != item.Former {
+		return ""
+	}
+	i := slices.IndexFunc(r.Former, func(f Former) bool { return f.Name == a.Name })
+	if i < 0 {
+		return ""
+	}
+	return it.Attributes[r.Former[i].Attribute].Name
+}
+
 // StoredSize returns the size of the stored attribute that an assignment is about.
 func (r *Stored) StoredSize(a item.Assignment) int {
 	switch a.Index {

@@ -350,12 +350,12 @@ func cloneComment(dst, src *Comment) {
 
 // ItemizeCodec is for the mapper.
 func (*Project) ItemizeCodec(*Project) *mapperimpl.Codec[Project] {
-	return &mapperimpl.Codec[Project]{Layout: "8d2770d7a827b6c928a43488", Table: projectForm}
+	return &mapperimpl.Codec[Project]{Layout: "64038b67206f34819d216ad7", Table: projectForm}
 }
 
 // ItemizeCodec is for the mapper.
 func (*Ticket) ItemizeCodec(*Ticket) *mapperimpl.Codec[Ticket] {
-	return &mapperimpl.Codec[Ticket]{Layout: "bfe0c5279dd38aba5babe5a7", Table: ticketForm}
+	return &mapperimpl.Codec[Ticket]{Layout: "55049a7f6e6e88ea8bc61b7e", Table: ticketForm}
 }
 
 type projectLayout_changed_run_go_generate = struct {

@@ -893,7 +893,7 @@ func (*Visit) ItemizeCodec(*Visit) *mapperimpl.Codec[Visit] {
 
 // ItemizeCodec is for the mapper.
 func (*Ticket) ItemizeCodec(*Ticket) *mapperimpl.Codec[Ticket] {
-	return &mapperimpl.Codec[Ticket]{Layout: "1e4f0943d006f37520629ff9", Table: ticketForm}
+	return &mapperimpl.Codec[Ticket]{Layout: "8d587b5a9a0e08741ca5fea9", Table: ticketForm}
 }
 
 // ItemizeCodec is for the mapper.
