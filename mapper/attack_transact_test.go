@@ -522,3 +522,33 @@ func TestAttackTRewriteIsPriced(t *testing.T) {
 		t.Errorf("%.300v", err)
 	}
 }
+
+// A transaction of an entity and a patch whose answers are lost, and that is made again as it is: the
+// patch is not applied twice.
+func TestAttackTRepeatedPatch(t *testing.T) {
+	ctx := context.Background()
+	f := &faulty{at: -1}
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[board](client(t, f, 1), mapper.Table(table)))(t)
+	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Text: "x"}})))(t)
+	e := m.New(board{ID: "2", Main: cells{Text: "y"}})
+	do := func() error {
+		_, err := mapper.Transact(ctx, m.Saving(e), boardMain(m).Patch(cellFields.Count.Increment(1)).On(m))
+		return err
+	}
+	f.pick = func() fault { return dropAnswer }
+	var unknown *mapper.OutcomeUnknownError
+	if err := do(); !errors.As(err, &unknown) || strings.Contains(err.Error(), "save again") {
+		t.Errorf("lost: %v", err)
+	}
+	f.pick = nil
+	if err := do(); err == nil || !strings.Contains(err.Error(), "the transaction before, of which it was not known, was applied") {
+		t.Errorf("again: %v", err)
+	}
+	if got := must(m.Load(ctx, m.Key("1")))(t).Value.Main.Count; got != 1 {
+		t.Errorf("counted %d times", got)
+	}
+	if err := do(); err != nil { // which is another
+		t.Error(err)
+	}
+}

@@ -41,6 +41,8 @@ type state struct {
 	*snapshot.Snapshot
 	engine *engine
 	doubts change.Doubts
+	// joint reports that a write which turned out to be applied had patches, or raw items, beside it.
+	joint bool
 }
 
 func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option) (*engine, error) {

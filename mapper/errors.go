@@ -206,20 +206,22 @@ func (e *ValueError) Unwrap() error { return e.err }
 
 // OutcomeUnknownError says that a write may have been applied or not: no answer
 // came, or one that does not tell. An entity can be saved again: the next Save finds out
-// first (of a patch nothing does: load and see before it is done again); where it cannot, because the write may still arrive, that is unknown again for up to
-// 15 minutes. Items are those in doubt.
+// first; where it cannot, because the write may still arrive, that is unknown again for up to
+// 15 minutes. Of a patch, and of what is raw, nothing finds out: load and see before it is done
+// again. A transaction of both that is repeated with the same entities, and was applied, is refused
+// with an error that says so. Items are those in doubt.
 type OutcomeUnknownError struct {
 	Model string
 	Items []Key
 	Err   error
 
-	patch bool // nothing remembers it
+	patch bool // no entity remembers all of it
 }
 
 // Error names the items and the cause.
 func (e *OutcomeUnknownError) Error() string {
 	if e.patch {
-		return fmt.Sprintf("%s: it is not known whether the patch of %s was written: load and see before it is done again: %v", e.Model, joinKeys(e.Items), e.Err)
+		return fmt.Sprintf("%s: it is not known whether %s was written, which no entity remembers all of: load and see before a patch is done again: %v", e.Model, joinKeys(e.Items), e.Err)
 	}
 	return fmt.Sprintf("%s: it is not known whether %s was written: save again, which finds out first, or load: %v", e.Model, joinKeys(e.Items), e.Err)
 }

@@ -33,7 +33,8 @@ type Part struct {
 // A transaction takes 100 items and 4 MB; more is refused before anything is sent, and so are two
 // parts that write, or check, one item. All parts have to share one client. Errors are those of
 // Save, Delete and Exec, of several parts joined (errors.Join); where the outcome is not known,
-// each saved entity finds out before its next save. Saved entities are up to date afterwards.
+// each saved entity finds out before its next save, also in a transaction: where the one before was
+// applied, patches and raw items beside it are refused then, as they may be those that it wrote. Saved entities are up to date afterwards.
 func Transact(ctx context.Context, parts ...Part) (*Receipt, error) {
 	var t tally
 	x, err := newTransaction(parts)

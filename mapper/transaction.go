@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/retry"
@@ -48,6 +49,7 @@ var errUnread = errors.New("it is read first what is there, which a plan does no
 // transaction is a transaction under way.
 type transaction struct {
 	members []member
+	states  []*state  // of the entities
 	engines []*engine // of the members, nil for none
 	sender  *write.Sender
 	// sent are the requests of each member, of the plan that was made last.
@@ -73,6 +75,9 @@ func newTransaction(parts []Part) (*transaction, error) {
 			continue
 		}
 		x.members, x.engines = append(x.members, m), append(x.engines, p.engine)
+		if p.of != nil {
+			x.states = append(x.states, p.of)
+		}
 		first := x.sender == nil
 		if first {
 			x.sender = &write.Sender{Client: p.client, Now: time.Now}
@@ -201,6 +206,9 @@ func (x *transaction) run(ctx context.Context, t *tally) error {
 	if _, _, err := x.plan(); err != nil { // before anything is read
 		return err
 	}
+	for _, s := range x.states {
+		s.joint = false
+	}
 	for _, m := range x.members {
 		if err := m.ready(ctx, t); err != nil {
 			return err
@@ -218,6 +226,9 @@ func (x *transaction) run(ctx context.Context, t *tally) error {
 			return err
 		}
 		t.mode = Mode(p.Mode)
+		if err := x.repeated(p); err != nil {
+			return err
+		}
 		if p.Mode == write.Nothing {
 			x.applied()
 			return nil
@@ -228,6 +239,18 @@ func (x *transaction) run(ctx context.Context, t *tally) error {
 		tries = max(tries, saveTries+p.Calls()+len(p.Steps[0].Requests))
 	}
 	return errors.New("mapper: the items kept changing while they were written: load again")
+}
+
+// repeated refuses patches and raw items beside an entity of which an earlier transaction with such
+// has just turned out to be applied: they may be the same, and nothing tells.
+func (x *transaction) repeated(p *write.Plan) error {
+	if p.Mode == write.Nothing || !slices.ContainsFunc(p.Steps[0].Requests, change.Forgotten) {
+		return nil
+	}
+	if i := slices.IndexFunc(x.states, func(s *state) bool { return s.joint }); i >= 0 {
+		return x.states[i].engine.model.Errorf("the transaction before, of which it was not known, was applied, with the patches and raw items in it: nothing was sent now, so that none is written twice: leave out what stood in that one")
+	}
+	return nil
 }
 
 func (x *transaction) applied() {
@@ -324,7 +347,9 @@ func (x *transaction) unknown(o *write.Outcome) error {
 			labels = append(labels, r.Label)
 		}
 	}
-	return outcomeUnknown(strings.Join(labels, ", "), placesOf(o.Requests), o.Err)
+	e := unknownOf(strings.Join(labels, ", "), placesOf(o.Requests), o.Err)
+	e.patch = slices.ContainsFunc(o.Requests, change.Forgotten)
+	return e
 }
 
 // describe returns what the transaction would send.

@@ -287,6 +287,7 @@ func (x *Patch) at(at item.Place, it *schema.Item, kind write.Kind) (*PatchItem,
 		return nil, x.m.FieldErrorf(it.Name, "it expires with the root, which a patch does not read: use Update")
 	}
 	ch := &PatchItem{Change: start(x.m, kind, it, at), now: x.m.Now}
+	ch.Patched = true
 	ch.Unread = true
 	x.Items = append(x.Items, ch)
 	return ch, nil
