@@ -552,3 +552,21 @@ func TestAttackTRepeatedPatch(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// An item that patches make too large is a *TooLargeError, alone and in a transaction.
+func TestAttackTOutgrown(t *testing.T) {
+	ctx := context.Background()
+	m, _ := newBoards(t)
+	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Text: strings.Repeat("x", 300_000), Lines: []string{"a"}}})))(t)
+	must(m.Save(ctx, m.New(board{ID: "2", Main: cells{Text: "y"}})))(t)
+	p := boardMain(m).Patch(cellFields.Lines.Append(strings.Repeat("x", 150_000)))
+	other := mapper.NewItemNode[board, cells](m.Key("2").Node, 0).Patch(cellFields.Count.Increment(1))
+	_, alone := p.Exec(ctx, m)
+	_, together := mapper.Transact(ctx, other.On(m), p.On(m))
+	for _, err := range []error{alone, together} {
+		var large *mapper.TooLargeError
+		if !errors.As(err, &large) || large.Key.Partition != "BOARD#1" {
+			t.Errorf("%.600v", err)
+		}
+	}
+}

@@ -272,19 +272,29 @@ type AttributeSize struct {
 }
 
 // TooLargeError says that an item would be larger than DynamoDB allows (400 KB:
-// 409,600 bytes, Developer Guide, "Quotas"). Nothing was sent.
+// 409,600 bytes, Developer Guide, "Quotas"). Nothing was written; nothing was sent but where only
+// DynamoDB knows the size, as that of an item that patches make grow.
 type TooLargeError struct {
 	Model string
 	Field string
 	Key   Key
-	// Size is the item's size and Limit the largest possible, in bytes.
+	// Size is the item's size, 0 where only DynamoDB knows it, and Limit the largest possible, in bytes.
 	Size, Limit int
 	// Heaviest are the attributes that weigh most, the heaviest first.
 	Heaviest []AttributeSize
+
+	err error
 }
+
+// Unwrap returns DynamoDB's error where it has refused the item, otherwise nil.
+func (e *TooLargeError) Unwrap() error { return e.err }
 
 // Error names the item, its size, and what weighs most in it.
 func (e *TooLargeError) Error() string {
+	if e.err != nil {
+		return fmt.Sprintf("%s.%s: the item %s would be over the limit of %d bytes: load it and see what is large in it, and give that an sk= of its own, or store it elsewhere: %v",
+			e.Model, e.Field, e.Key, e.Limit, e.err)
+	}
 	s := make([]string, len(e.Heaviest))
 	for i, a := range e.Heaviest {
 		s[i] = fmt.Sprintf("%s %d", a.Name, a.Bytes)

@@ -119,7 +119,7 @@ func (x *patching) send(ctx context.Context, t *tally) error {
 		case o.State == write.Unknown, o.State == write.Rejected && o.Unsure && !x.harmless(&o):
 			return patchUnknown(x.g.model.Label(), placesOf(o.Requests), o.Err)
 		case o.State == write.Failed:
-			return o.Err
+			return refusedBy(o.Err)
 		case try == saveTries && x.blocked(&o):
 			return x.g.model.Errorf("what is stored kept changing in the way of the patch: do it again")
 		}

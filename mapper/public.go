@@ -82,6 +82,16 @@ func (g *engine) notLoaded(e *change.NotLoaded) error {
 	return out
 }
 
+// refusedBy returns DynamoDB's refusal as callers see it.
+func refusedBy(err error) error {
+	var e *write.Outgrown
+	if !errors.As(err, &e) {
+		return err
+	}
+	r := e.Request
+	return &TooLargeError{Model: r.Label, Field: r.Field, Key: keyOf(r.Place), Limit: cost.MaxItem, err: e.Err}
+}
+
 func outcomeUnknown(label string, places []item.Place, err error) error {
 	return unknownOf(label, places, err)
 }

@@ -218,7 +218,7 @@ func (g *engine) stopped(ctx context.Context, s *state, d *change.Diff, o *write
 	case write.Unknown:
 		return false, g.unknown(s, d, o)
 	case write.Failed:
-		return false, o.Err
+		return false, refusedBy(o.Err)
 	}
 	switch {
 	case g.adoptStored(s, o):

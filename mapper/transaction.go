@@ -267,7 +267,7 @@ func (x *transaction) send(ctx context.Context, p *write.Plan, t *tally) (again 
 		x.applied()
 		return false, nil
 	case write.Failed:
-		return false, o.Err
+		return false, refusedBy(o.Err)
 	case write.Unknown:
 		return false, x.unknown(&o)
 	}

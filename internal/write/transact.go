@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/item"
@@ -108,6 +110,9 @@ func (s *Sender) explained(ctx context.Context, requests []*Request, err error) 
 		for i, r := range canceled.CancellationReasons {
 			if code := aws.ToString(r.Code); i < len(requests) && code != "" && code != "None" {
 				blamed = append(blamed, requests[i])
+				if code == "ValidationError" && r.Message != nil {
+					err = fmt.Errorf("%s: %w", *r.Message, err)
+				}
 			}
 		}
 		if len(blamed) > 0 {
@@ -121,9 +126,33 @@ func (s *Sender) explained(ctx context.Context, requests []*Request, err error) 
 		}
 	}
 	first := requests[0]
+	if outgrown(err) {
+		return &Outgrown{first, err}
+	}
 	return explain.Error(ctx, s.Client, fmt.Sprintf("%s.%s: %s %s", first.Label, first.Field, first.Kind, first.Place), tables, err)
 }
 
 func (s *Sender) explainRead(ctx context.Context, r *Request, err error) error {
 	return explain.Error(ctx, s.Client, r.Label, []*item.Table{r.Table}, err)
+}
+
+// Outgrown says that DynamoDB refused a write for the size that its item would have, which was not
+// known before. Nothing was written.
+type Outgrown struct {
+	Request *Request
+	Err     error
+}
+
+func (e *Outgrown) Error() string { return e.Err.Error() }
+func (e *Outgrown) Unwrap() error { return e.Err }
+
+// outgrown reports whether an error is about an item's size.
+func outgrown(err error) bool {
+	var api smithy.APIError
+	code := ""
+	if errors.As(err, &api) {
+		code = api.ErrorCode()
+	}
+	return (code == "ValidationException" || code == "TransactionCanceledException") &&
+		strings.Contains(err.Error(), "Item size") && strings.Contains(err.Error(), "exceeded")
 }
