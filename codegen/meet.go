@@ -34,7 +34,7 @@ func meetings(packages []*Package, within bool) []Diagnostic {
 				pos, end := p.placeOf(m)
 				first, _ := o.p.placeOf(o.m)
 				all = append(all, Diagnostic{
-					Pos: pos, End: end, Message: text + ": begin the partition keys, or the sort keys, of one with a segment of its own, or give it another table",
+					Pos: pos, End: end, Message: text,
 					Related: []Related{{first, o.m.Name + " is declared here"}},
 				})
 			}

@@ -190,6 +190,8 @@ func (n *nodeWriter) method(t *nodeType, m *nodeMethod, from string, field *sche
 		cure = "add _ struct{} `ddb:\"prefix=SEGMENT,name=Word\"`"
 	case strings.HasPrefix(from, "the placeholder"):
 		cure = "rename the field"
+	case strings.HasPrefix(from, "one="):
+		cure = "write another word in one="
 	}
 	report := func(format string, args ...any) {
 		n.report(field, fmt.Sprintf("%s: %s: %s", n.e.Label(), fmt.Sprintf(format, args...), cure))

@@ -378,8 +378,8 @@ func (p *parser) checkKind(o *Option, w word, value span) {
 			p.fault(o.Pos, o.End, "write one of "+strings.Join(Codecs, ", "), "unknown codec %q", o.Value)
 		}
 	}
-	if o.Word == "name" && !isExported(o.Value) {
-		p.fault(o.Pos, o.End, "write an exported Go identifier, such as name=Wishes", "%q cannot be a method's name", o.Value)
+	if (o.Word == "name" || o.Word == "one") && !isExported(o.Value) {
+		p.fault(o.Pos, o.End, "write an exported Go identifier, such as "+o.Word+"=Wish", "%q cannot be a method's name", o.Value)
 	}
 }
 

@@ -15,6 +15,43 @@ func Overlap(a, b *Template) (witness Scalar, meet bool) {
 	return s.run()
 }
 
+// Part returns the index of the part that a placeholder is.
+func (t *Template) Part(placeholder int) int {
+	for i, p := range t.Parts {
+		if p.literal() {
+			continue
+		}
+		if placeholder == 0 {
+			return i
+		}
+		placeholder--
+	}
+	return -1
+}
+
+// Placeholder returns which of the placeholders a part is.
+func (t *Template) Placeholder(part int) int {
+	n := 0
+	for _, p := range t.Parts[:part] {
+		if !p.literal() {
+			n++
+		}
+	}
+	return n
+}
+
+// Fix returns the template with a value in the place of the placeholder that is a part.
+func (t *Template) Fix(part int, v Value) (*Template, error) {
+	text, err := t.Parts[part].Format.Append(nil, v, t.Delim)
+	if err != nil {
+		return nil, err
+	}
+	out := *t
+	out.Parts = append([]Part(nil), t.Parts...)
+	out.Parts[part] = Part{Text: string(text), Format: Format{Kind: Literal}}
+	return &out, nil
+}
+
 // pair is a place in both templates that one text leads to.
 type pair struct{ a, b state }
 
