@@ -13,6 +13,9 @@ type Diagnostic struct {
 	// Message says what is wrong, and what to write instead.
 	Message string
 	Related []Related
+
+	// embed is the struct of which it is only wrong that no other embeds it, "" for other faults.
+	embed string
 }
 
 // Related is another place that has a part in a diagnostic.

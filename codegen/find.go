@@ -29,8 +29,8 @@ type finder struct {
 	typeError error
 	// tags are the tags of the package's struct fields.
 	tags map[*types.Var]*ast.Field
-	// embedded are the types that structs of the package embed.
-	embedded map[types.Object]bool
+	// embedded are the types that structs of the package embed, with their paths.
+	embedded map[string]bool
 }
 
 func (f *finder) find() {

@@ -91,6 +91,7 @@ func Load(ctx context.Context, cfg Config, patterns ...string) ([]*Package, erro
 		}
 		out = append(out, p)
 	}
+	embeddedElsewhere(out)
 	return out, nil
 }
 

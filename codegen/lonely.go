@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"go/types"
+	"slices"
 	"strings"
 
 	"github.com/itemize/itemize/tags"
@@ -30,15 +31,28 @@ func (f *finder) lonely(named *types.Named, st *types.Struct) {
 			places, pos, end = v, o.Pos, o.End
 		}
 	}
-	if places != nil && !f.embedded[named.Obj()] {
+	if name := pathOf(named); places != nil && !f.embedded[name] {
 		from, to := f.placeIn(places, pos, end)
-		f.report(from, to, typeName(named)+"."+places.Name()+": the struct has a sort key and no partition key, so that it is no model: add pk=TEMPLATE to the field that identifies an entity, or embed it in a model")
+		f.report(from, to, typeName(named)+"."+places.Name()+": the struct has a sort key and no partition key, so that it is no model: add pk=TEMPLATE to the field that identifies an entity, or embed it in a model (of a package that is given too)")
+		f.p.Diagnostics[len(f.p.Diagnostics)-1].embed = name
+	}
+}
+
+// pathOf is a type's name with the path of its package.
+func pathOf(n *types.Named) string { return n.Obj().Pkg().Path() + "." + n.Obj().Name() }
+
+// embeddedElsewhere takes back what is said of structs that another of the packages embeds.
+func embeddedElsewhere(all []*Package) {
+	for _, p := range all {
+		p.Diagnostics = slices.DeleteFunc(p.Diagnostics, func(d Diagnostic) bool {
+			return d.embed != "" && slices.ContainsFunc(all, func(o *Package) bool { return o.find.embedded[d.embed] })
+		})
 	}
 }
 
 // collectEmbedded notes the types of the package that structs embed.
 func (f *finder) collectEmbedded() {
-	f.embedded = map[types.Object]bool{}
+	f.embedded = map[string]bool{}
 	for v := range f.tags {
 		if !v.Embedded() {
 			continue
@@ -47,8 +61,8 @@ func (f *finder) collectEmbedded() {
 		if p, ok := t.(*types.Pointer); ok {
 			t = types.Unalias(p.Elem())
 		}
-		if n, ok := t.(*types.Named); ok {
-			f.embedded[n.Obj()] = true
+		if n, ok := t.(*types.Named); ok && n.Obj().Pkg() != nil {
+			f.embedded[pathOf(n)] = true
 		}
 	}
 }
