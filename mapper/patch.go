@@ -20,9 +20,10 @@ import (
 //	id.Patch(store.UserFields.Email.Set("d@example.com")).And(id.Public().Add(wish)).Exec(ctx, users)
 //
 // All changes of one item are one request, at the price of that item; of several items
-// one transaction, at the double price. What a set, a removal or an increment changes
-// has to be there (ErrNotFound), and what is added must not be (ErrExists): Upsert makes
-// a patch write either way. Since nothing is read, nothing tells how large the items are:
+// one transaction, at the double price. A root, or an element, that a patch changes has to be
+// there (ErrNotFound), and what is added must not be (ErrExists): Upsert makes a patch write
+// either way. Another item is made by a set or an increment, as one that is not there is its zero
+// value, whether its entity is there or not (IfEntityExists asks); a removal requires it. Since nothing is read, nothing tells how large the items are:
 // the plan's units are what such items have cost lately (see [TypicalSize]), with bounds,
 // the receipt's Consumed what it was.
 type Patch[T any] struct{ is entityPatch }
