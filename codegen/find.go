@@ -49,6 +49,7 @@ func (f *finder) find() {
 			}
 		}
 	}
+	f.nameless()
 	f.p.Diagnostics = append(f.p.Diagnostics, meetings([]*Package{f.p}, true)...)
 }
 
@@ -219,11 +220,16 @@ func (f *finder) placeIn(v *types.Var, from, to int) (pos, end token.Pos) {
 	if decl == nil || decl.Tag == nil || to == 0 {
 		return v.Pos(), v.Pos() + token.Pos(len(v.Name()))
 	}
-	lit := decl.Tag.Value
+	return placeInTag(decl.Tag, from, to)
+}
+
+// placeInTag is where bytes of a tag's value stand in its literal.
+func placeInTag(tag *ast.BasicLit, from, to int) (pos, end token.Pos) {
+	lit := tag.Value
 	if lit[0] == '`' {
-		return decl.Tag.Pos() + 1 + token.Pos(from), decl.Tag.Pos() + 1 + token.Pos(to)
+		return tag.Pos() + 1 + token.Pos(from), tag.Pos() + 1 + token.Pos(to)
 	}
-	return decl.Tag.Pos() + 1 + token.Pos(quotedOffset(lit, from)), decl.Tag.Pos() + 1 + token.Pos(quotedOffset(lit, to))
+	return tag.Pos() + 1 + token.Pos(quotedOffset(lit, from)), tag.Pos() + 1 + token.Pos(quotedOffset(lit, to))
 }
 
 // quotedOffset returns where the byte at an offset of a string's value stands in

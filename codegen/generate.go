@@ -34,6 +34,10 @@ func (p *Package) Generate(lock []byte, accept bool) ([]File, []Diagnostic, erro
 		}
 		out = append(out, file)
 	}
+	if lock == nil && len(p.generated) > 0 {
+		at := token.Position{Filename: p.generated[0], Line: 1, Column: 1}
+		p.Notes = append(p.Notes, Diagnostic{Pos: at, End: at, Message: LockName + " is not there beside generated code: it is written anew, and what stored data would lose by changes since is not noticed; restore it from your version control"})
+	}
 	file, contradictions, err := p.lock(lock, accept)
 	if err != nil {
 		return nil, nil, err

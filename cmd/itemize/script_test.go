@@ -39,6 +39,8 @@ func TestMain(m *testing.M) {
 //	edit FILE /OLD/NEW/   replace text in a file
 //	unchanged       the last command has changed no file
 //	absent FILE     a file is not there
+//	empty FILE      write a file with nothing in it
+//	remove FILE     remove a file
 //	contains FILE TEXT    a file has the text
 //	document FILE KB...   write a JSON object with texts of so many KB: a0, a1, ...
 func TestScripts(t *testing.T) {
@@ -177,6 +179,12 @@ func (s *script) command(n int, line string) {
 	case "absent":
 		if _, err := os.Stat(filepath.Join(s.dir, args)); err == nil {
 			fail("it is there")
+		}
+	case "empty":
+		s.write(args, nil)
+	case "remove":
+		if err := os.Remove(filepath.Join(s.dir, args)); err != nil {
+			fail("%v", err)
 		}
 	default:
 		fail("no such command of scripts")

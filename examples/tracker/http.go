@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/aws/smithy-go"
 
 	"github.com/itemize/itemize/examples/tracker/store"
 	"github.com/itemize/itemize/mapper"
@@ -15,12 +18,13 @@ import (
 
 // status is the HTTP status of an error: 404 of what is not there, 409 where somebody else came first or it
 // is there already, 400 of what cannot be stored, and 503 where it is to be tried again, or nobody knows
-// whether it was written.
+// whether it was written; 500 of what is a fault of this program.
 func status(err error) int {
 	var conflict *mapper.ConflictError
 	var value *mapper.ValueError
 	var large *mapper.TooLargeError
 	var unknown *mapper.OutcomeUnknownError
+	var sdk *smithy.OperationError
 	switch {
 	case err == nil:
 		return http.StatusOK
@@ -32,8 +36,10 @@ func status(err error) int {
 		return http.StatusConflict
 	case errors.As(err, &value), errors.As(err, &large), errors.Is(err, query.ErrCursor), errors.Is(err, errBadRequest):
 		return http.StatusBadRequest
+	case errors.As(err, &sdk), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return http.StatusServiceUnavailable
 	}
-	return http.StatusServiceUnavailable
+	return http.StatusInternalServerError // a call that cannot be made
 }
 
 // Handler serves the tracker.

@@ -345,7 +345,7 @@ func (x *Patch) finish() error {
 		}
 	}
 	if upsert != "" && !slices.ContainsFunc(x.Items, func(ch *PatchItem) bool { return ch.Root && ch.upsert }) {
-		return x.m.FieldErrorf(upsert, "Upsert makes the root where it is not there, and this changes none of it: leave it out; other items that are no elements are made as they are, and Put writes an element either way")
+		return x.m.FieldErrorf(upsert, "Upsert makes the root where it is not there, and this changes none of it: leave it out; other items that are no elements are made as they are; Put writes a whole element either way, and a counter that begins at nothing is a root of its own, in a flat model")
 	}
 	if x.Entity && !root {
 		at, err := x.m.RootPlace(x.Identity)
