@@ -176,12 +176,7 @@ func TestAttackLockAgain(t *testing.T) {
 		}{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			before, after := layoutOf(t, c.before), layoutOf(t, c.after)
-			got := lost(before, after)
-			for _, x := range lostAttributes(before, after) {
-				got = append(got, x.field+": "+x.text+": "+x.cure)
-			}
-			text := strings.Join(got, "\n")
+			text := strings.Join(losses(t, c.before, c.after), "\n")
 			if c.want == "" && text != "" || !strings.Contains(text, c.want) {
 				t.Errorf("got %s", text)
 			}

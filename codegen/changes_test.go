@@ -165,16 +165,22 @@ func TestModelChanges(t *testing.T) {
 			L  []place `ddb:"sk=L#{Street}"`
 		}{}, `: the attribute "City" (of City) is gone from the item L`},
 	} {
-		before, after := layoutOf(t, c.before), layoutOf(t, c.after)
-		got := lost(before, after)
-		for _, x := range lostAttributes(before, after) {
-			got = append(got, x.field+": "+x.text+": "+x.cure)
-		}
-		text := strings.Join(got, "\n")
+		text := strings.Join(losses(t, c.before, c.after), "\n")
 		if (text == "") != (c.want == "") || !strings.Contains(text, c.want) {
 			t.Errorf("%s:\n got %s\nwant %s", name, text, c.want)
 		}
 	}
+}
+
+// losses is what gen says of a model that was before and is after.
+func losses(t *testing.T, before, after any) []string {
+	t.Helper()
+	old, now := layoutOf(t, before), layoutOf(t, after)
+	out := lost(old, now)
+	for _, c := range lostAttributes(old, now) {
+		out = append(out, c.field+": "+c.text+": "+c.cure)
+	}
+	return out
 }
 
 func layoutOf(t *testing.T, v any) schema.Layout {

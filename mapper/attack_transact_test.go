@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -550,6 +551,38 @@ func TestAttackTRepeatedPatch(t *testing.T) {
 	}
 	if err := do(); err != nil { // which is another
 		t.Error(err)
+	}
+}
+
+// Whatever becomes of any of its requests, an entity's insert with a patch that is made again until it
+// succeeds, or is said to have been applied, counts once.
+func TestAttackTRepeatedFaults(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	id := 0
+	for kind, what := range faults {
+		for at := range 3 {
+			id += 2
+			f := &faulty{at: -1, fault: kind}
+			first, cancel := context.WithCancel(ctx)
+			f.cancel = cancel
+			m := must(mapper.New[board](client(t, f, 1), mapper.Table(table)))(t)
+			must(clean.Save(ctx, clean.New(board{ID: strconv.Itoa(id), Main: cells{Text: "x"}})))(t)
+			e := m.New(board{ID: strconv.Itoa(id + 1), Main: cells{Text: "y"}})
+			p := mapper.NewItemNode[board, cells](m.Key(strconv.Itoa(id)).Node, 0).Patch(cellFields.Count.Increment(1))
+			f.count, f.at = 0, at
+			err := errors.New("not yet")
+			for try := 0; try < 4 && err != nil && !strings.Contains(err.Error(), "was applied, with the patches"); try++ {
+				_, err = mapper.Transact(first, m.Saving(e), p.On(m))
+				first = ctx
+			}
+			cancel()
+			got := must(clean.Load(ctx, clean.Key(strconv.Itoa(id))))(t).Value.Main.Count
+			if got != 1 {
+				t.Errorf("%s at request %d: counted %d times, and %v", what, at, got, err)
+			}
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -56,36 +57,54 @@ func meetIn(a, b *Entity, t, u *Table) string {
 	return ""
 }
 
-// pair are the partition and the sort key of an item. shared are the parts of both that have one value.
+// pair are the partition and the sort key of an item. shared are the parts of them that have one value.
 type pair struct {
-	pk, sk *key.Template
-	shared [][2]int
+	keys   [2]*key.Template // the sort key is nil in a table without
+	shared [][]part
 }
 
+// part is a part of one of the keys.
+type part struct{ key, at int }
+
 func newPair(pk, sk *Key) pair {
-	p := pair{pk: pk.Template}
-	if sk == nil {
-		return p
+	p := pair{keys: [2]*key.Template{pk.Template}}
+	keys := []*Key{pk}
+	if sk != nil {
+		p.keys[1] = sk.Template
+		keys = append(keys, sk)
 	}
-	p.sk = sk.Template
-	for i, s := range pk.Sources {
-		for j, u := range sk.Sources {
-			if s.From == FromModel && u.From == FromModel && s.KeyField == u.KeyField && pk.Format(i) == sk.Format(j) {
-				p.shared = append(p.shared, [2]int{pk.Template.Part(i), sk.Template.Part(j)})
+	type value struct {
+		field  int
+		format key.Format
+	}
+	parts := map[value][]part{}
+	for k, of := range keys {
+		for i, s := range of.Sources {
+			if s.From == FromModel {
+				v := value{s.KeyField, of.Format(i)}
+				parts[v] = append(parts[v], part{k, of.Template.Part(i)})
 			}
 		}
 	}
+	for _, all := range parts {
+		if len(all) > 1 {
+			p.shared = append(p.shared, all)
+		}
+	}
+	slices.SortFunc(p.shared, func(a, b []part) int { return cmp.Or(a[0].key-b[0].key, a[0].at-b[0].at) })
 	return p
 }
 
 // overlap decides whether two pairs of templates can give the same two keys, and returns such keys.
 // Where values that both keys of an item have leave it open, it says that they can.
 func overlap(a, b pair) (pk, sk key.Scalar, meet bool) {
-	if pk, meet = key.Overlap(a.pk, b.pk); !meet || a.sk == nil || b.sk == nil {
-		return pk, sk, meet
-	}
-	if sk, meet = key.Overlap(a.sk, b.sk); !meet {
+	if pk, meet = key.Overlap(a.keys[0], b.keys[0]); !meet {
 		return pk, sk, false
+	}
+	if a.keys[1] != nil && b.keys[1] != nil {
+		if sk, meet = key.Overlap(a.keys[1], b.keys[1]); !meet {
+			return pk, sk, false
+		}
 	}
 	i, values := a.differ(pk, sk)
 	if i < 0 {
@@ -103,29 +122,51 @@ func overlap(a, b pair) (pk, sk key.Scalar, meet bool) {
 			return x, y, true
 		}
 	}
-	return pk, sk, b.pk.Placeholders() > 0 && b.sk.Placeholders() > 0
+	return pk, sk, !b.fixes(a.shared[i])
 }
 
-// differ returns the first of the shared parts that has two values in the keys, -1 for none.
+// fixes reports whether one of the parts of another pair can have a single value, that of a key here
+// without placeholders.
+func (p pair) fixes(parts []part) bool {
+	return slices.ContainsFunc(parts, func(x part) bool { return p.keys[x.key].Placeholders() == 0 })
+}
+
+// differ returns the first of the shared values that is several in the keys, -1 for none.
 func (p pair) differ(pk, sk key.Scalar) (int, []key.Value) {
-	x, y := make([]key.Value, p.pk.Placeholders()), make([]key.Value, p.sk.Placeholders())
-	if !p.pk.Parse(pk, x) || !p.sk.Parse(sk, y) {
-		return -1, nil
+	var in [2][]key.Value
+	for k, text := range []key.Scalar{pk, sk} {
+		if p.keys[k] == nil {
+			continue
+		}
+		in[k] = make([]key.Value, p.keys[k].Placeholders())
+		if !p.keys[k].Parse(text, in[k]) {
+			return -1, nil
+		}
 	}
-	for i, s := range p.shared {
-		if v, w := x[p.pk.Placeholder(s[0])], y[p.sk.Placeholder(s[1])]; !v.Equal(w) {
-			return i, []key.Value{v, w}
+	for i, parts := range p.shared {
+		var values []key.Value
+		for _, x := range parts {
+			v := in[x.key][p.keys[x.key].Placeholder(x.at)]
+			if !slices.ContainsFunc(values, v.Equal) {
+				values = append(values, v)
+			}
+		}
+		if len(values) > 1 {
+			return i, values
 		}
 	}
 	return -1, nil
 }
 
-// fix gives the shared part i a value.
+// fix gives the shared value i.
 func (p pair) fix(i int, v key.Value) (pair, bool) {
-	pk, err := p.pk.Fix(p.shared[i][0], v)
-	if err != nil {
-		return p, false
+	for _, x := range p.shared[i] {
+		k, err := p.keys[x.key].Fix(x.at, v)
+		if err != nil {
+			return p, false
+		}
+		p.keys[x.key] = k
 	}
-	sk, err := p.sk.Fix(p.shared[i][1], v)
-	return pair{pk, sk, slices.Delete(slices.Clone(p.shared), i, i+1)}, err == nil
+	p.shared = slices.Delete(slices.Clone(p.shared), i, i+1)
+	return p, true
 }

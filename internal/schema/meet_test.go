@@ -1,9 +1,14 @@
 package schema
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/itemize/itemize/internal/draws"
+	"github.com/itemize/itemize/internal/key"
 )
 
 // Two models in one table: keys that values which stand in both of an item's keys make equal, and
@@ -80,4 +85,98 @@ func TestMeet(t *testing.T) {
 			t.Errorf("%T and %T: %s; %s", c.a, c.b, got, back)
 		}
 	}
+}
+
+// Law: keys that some values make equal are never said to be apart, and the keys that are said to be
+// of both items are. Random templates, with values that both keys of an item share, are compared with
+// all of a few values.
+func TestMeetAgreesWithValues(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	met, apart := 0, 0
+	for range draws.Times(3_000) {
+		a, b := randomKeys(r), randomKeys(r)
+		pk, sk, meet := overlap(newPair(a[0], a[1]), newPair(b[0], b[1]))
+		x, y := rendered(a), rendered(b)
+		for at := range x {
+			if y[at] && !meet {
+				t.Fatalf("%s and %s are apart, and both give %q", shownKeys(a), shownKeys(b), at)
+			}
+		}
+		if !meet {
+			apart++
+			continue
+		}
+		met++
+		for _, k := range [][2]*Key{a, b} {
+			if !k[0].Template.Parse(pk, make([]key.Value, 9)) || !k[1].Template.Parse(sk, make([]key.Value, 9)) {
+				t.Fatalf("%s: %v %v is no key of it", shownKeys(k), pk, sk)
+			}
+		}
+	}
+	if met == 0 || apart == 0 {
+		t.Error("all meet, or none: the test proves nothing")
+	}
+}
+
+// randomKeys draws the two keys of an item, over the fields 0 and 1 of its model.
+func randomKeys(r *rand.Rand) [2]*Key {
+	var out [2]*Key
+	for i := range out {
+		k := &Key{Template: &key.Template{Type: 'S', Delim: '#'}}
+		for n := range 1 + r.IntN(2) {
+			if n > 0 {
+				k.Template.Parts = append(k.Template.Parts, key.Part{Text: "#"})
+			}
+			if r.IntN(2) == 0 {
+				k.Template.Parts = append(k.Template.Parts, key.Part{Text: []string{"x", "y", "xy"}[r.IntN(3)]})
+			}
+			if r.IntN(3) > 0 {
+				k.Template.Parts = append(k.Template.Parts, key.Part{Format: key.Format{Kind: key.Plain, Value: key.String}})
+				k.Sources = append(k.Sources, Source{From: FromModel, KeyField: r.IntN(2)})
+			}
+		}
+		out[i] = k
+	}
+	return out
+}
+
+// rendered are the keys that a few values give.
+func rendered(k [2]*Key) map[[2]string]bool {
+	out := map[[2]string]bool{}
+	few := []string{"x", "y", "xx", "xy", "yx", "yy", "xxy", "xyx", "z"}
+	for _, v := range few {
+		for _, w := range few {
+			var at [2]string
+			for i := range k {
+				var values []key.Value
+				for _, s := range k[i].Sources {
+					values = append(values, key.OfString([]string{v, w}[s.KeyField]))
+				}
+				text, err := k[i].Template.Render(values)
+				if err != nil {
+					continue
+				}
+				at[i] = text.Text
+			}
+			out[at] = true
+		}
+	}
+	return out
+}
+
+func shownKeys(k [2]*Key) string {
+	text := ""
+	for i := range k {
+		n := 0
+		for _, p := range k[i].Template.Parts {
+			if text += p.Text; p.Format.Kind != key.Literal {
+				text += fmt.Sprint("{", k[i].Sources[n].KeyField, "}")
+				n++
+			}
+		}
+		text += " "
+	}
+	return text
 }
