@@ -193,14 +193,16 @@ func throttled(err error) bool {
 
 // call sends a request once. With a failed condition it returns what is stored.
 func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err error) {
-	w.t.Requests++
 	watch := watch{single: w.s.Single}
 	option := watch.option
 	if r.Counts() || w.once {
 		option = watch.once // sent twice, it could count twice
 	}
 	c, now := w.s.Client, w.s.Now()
-	defer func() { w.watched = watch.seen || watch.single }()
+	defer func() {
+		w.watched = watch.seen || watch.single
+		w.t.asked(&watch, err)
+	}()
 	switch r.Kind {
 	case Put:
 		out, e := c.PutItem(ctx, r.putInput(now), option)

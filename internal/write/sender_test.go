@@ -639,3 +639,23 @@ func TestPlainItem(t *testing.T) {
 		}
 	})
 }
+
+// What a context kept from being sent is not counted as a request.
+func TestKeptIsNotCounted(t *testing.T) {
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	client := &Client{Answers: script(OK(), OK(), OK())}
+	var tally write.Tally
+	s := sender(client)
+	one := s.One(done, loaded(update("A")), &tally)
+	once, _ := s.Once(done, loaded(update("A")), &tally)
+	all := s.Send(done, &write.Step{Requests: requests{loaded(update("A")), prepared(put("B"))}, How: write.Together}, &tally)
+	for _, o := range []write.Outcome{one, once, all} {
+		if o.State != write.Failed || !errors.Is(o.Err, context.Canceled) {
+			t.Errorf("%s: %v", describe(o), o.Err)
+		}
+	}
+	if tally.Requests != len(client.Calls()) {
+		t.Errorf("%d requests counted, %d sent", tally.Requests, len(client.Calls()))
+	}
+}

@@ -47,6 +47,13 @@ func (t *Tally) AddAll(all []Tally) {
 	}
 }
 
+// asked counts a write, unless nothing was sent.
+func (t *Tally) asked(w *watch, err error) {
+	if !w.kept(err) {
+		t.Requests++
+	}
+}
+
 // AddRead adds what reading took.
 func (t *Tally) AddRead(requests int, predicted cost.Units, consumed float64) {
 	t.Requests += requests

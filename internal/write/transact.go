@@ -48,8 +48,8 @@ func (s *Sender) transact(ctx context.Context, st *Step, t *Tally) Outcome {
 // callAll sends a transaction once.
 func (w *try) callAll(ctx context.Context, in *dynamodb.TransactWriteItemsInput, st *Step) error {
 	watch := watch{single: w.s.Single}
-	w.t.Requests++
 	out, err := w.s.Client.TransactWriteItems(ctx, in, watch.option)
+	w.t.asked(&watch, err)
 	if err != nil {
 		w.learn(&watch, err)
 		return err

@@ -18,6 +18,8 @@ import (
 type watch struct {
 	// seen tells that the client takes the options of a call.
 	seen bool
+	// sent tells that a request was sent, or tried to be.
+	sent bool
 	// unsure tells that a request was sent that was not refused.
 	unsure bool
 	// single tells of a client that does not take them that it never sends a request again.
@@ -41,6 +43,7 @@ func (w *watch) once(o *dynamodb.Options) {
 
 // Do sends a request.
 func (w *watch) Do(r *http.Request) (*http.Response, error) {
+	w.sent = true
 	resp, err := w.client.Do(r)
 	switch {
 	case err != nil:
@@ -50,6 +53,9 @@ func (w *watch) Do(r *http.Request) (*http.Response, error) {
 	}
 	return resp, err
 }
+
+// kept tells of a call that ended, as with a context that is done, before anything was sent.
+func (w *watch) kept(err error) bool { return err != nil && w.seen && !w.sent }
 
 // lost tells, after an error, whether an attempt may have been applied: a request
 // was sent and not refused, or the client cannot be watched, and retries have to
