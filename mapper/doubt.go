@@ -29,14 +29,12 @@ func (g *engine) doubt(s *state, d *change.Diff, requests, all []*write.Request)
 	}
 	x := change.NewDoubt(g.model, requests, d.Keys, tellers)
 	x.Whole = len(x.Changes) == len(d.Changes)
-	x.Joint = slices.ContainsFunc(all, change.Forgotten)
 	s.doubts = append(s.doubts, x)
 }
 
 // adopt applies a write in doubt that has turned out to be stored.
 func (g *engine) adopt(s *state, x *change.Doubt) {
 	s.apply(x.Keys, change.Requests(x.Changes))
-	s.joint = s.joint || x.Joint
 	if x.Whole {
 		s.Arrive(x.Keys)
 	}

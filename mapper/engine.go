@@ -41,8 +41,9 @@ type state struct {
 	*snapshot.Snapshot
 	engine *engine
 	doubts change.Doubts
-	// joint reports that a write which turned out to be applied had patches, or raw items, beside it.
-	joint bool
+	// beside are transactions with patches, or raw items, of which it is not known whether they were
+	// applied.
+	beside []*beside
 }
 
 func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option) (*engine, error) {

@@ -221,7 +221,7 @@ type OutcomeUnknownError struct {
 // Error names the items and the cause.
 func (e *OutcomeUnknownError) Error() string {
 	if e.patch {
-		return fmt.Sprintf("%s: it is not known whether %s was written, which no entity remembers all of: load and see before a patch is done again: %v", e.Model, joinKeys(e.Items), e.Err)
+		return fmt.Sprintf("%s: it is not known whether %s was written: load and see before a patch of it is done again: %v", e.Model, joinKeys(e.Items), e.Err)
 	}
 	return fmt.Sprintf("%s: it is not known whether %s was written: save again, which finds out first, or load: %v", e.Model, joinKeys(e.Items), e.Err)
 }

@@ -71,9 +71,9 @@ func (p *savePart) unknown(o *write.Outcome, all []*write.Request) {
 // deletePart deletes an entity, or a selection, in a transaction.
 type deletePart struct {
 	*deleting
-	// told reports that it is known what is there.
-	told bool
-	done func()
+	// told reports that it is known what is there, over that an earlier delete turned out to be done.
+	told, over bool
+	done       func()
 }
 
 func (g *engine) deletePart(sel selection.Selection, s *state, done func()) (member, error) {
@@ -98,6 +98,8 @@ func (g *engine) deletePart(sel selection.Selection, s *state, done func()) (mem
 
 func (p *deletePart) requests() ([]*write.Request, error) {
 	switch {
+	case p.over:
+		return nil, nil
 	case p.s != nil:
 		p.Loaded(p.s.Snapshot)
 		if late := p.s.doubts.Late(p.All()); len(late) > 0 && p.told {
@@ -118,11 +120,15 @@ func (p *deletePart) ready(ctx context.Context, t *tally) error {
 	p.t = t
 	if p.s != nil {
 		p.told = true
+		was := p.s.Fresh
 		if err := p.g.findOut(ctx, p.s, t); err != nil {
 			return err
 		}
 		if p.s.Fresh && len(p.s.doubts) > 0 {
 			return outcomeUnknown(p.g.model.Label(), p.s.doubts.Places(), change.ErrLate)
+		}
+		if p.over = p.s.Fresh && !was; p.over {
+			return nil
 		}
 		if p.s.Fresh {
 			return p.g.model.Errorf("the entity is not stored: there is nothing to delete (%w)", ErrNotFound)
@@ -191,6 +197,7 @@ func (g *engine) patchPart(is entityPatch) (member, error) {
 	if err != nil {
 		return nil, err
 	}
+	x.Name()
 	return &patchPart{x}, nil
 }
 

@@ -81,7 +81,8 @@ type Plan struct {
 	again bool
 }
 
-// Requests returns the number of calls to DynamoDB.
+// Requests returns the number of calls to DynamoDB that write or read items; that which asks for a
+// table's keys, to explain why it refused others, is none of them.
 func (p *Plan) Requests() int { return p.requests }
 
 // MarshalJSON adds the number of requests to the fields.

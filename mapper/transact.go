@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/write"
 	"github.com/itemize/itemize/query"
@@ -33,8 +34,11 @@ type Part struct {
 // A transaction takes 100 items and 4 MB; more is refused before anything is sent, and so are two
 // parts that write, or check, one item. All parts have to share one client. Errors are those of
 // Save, Delete and Exec, of several parts joined (errors.Join); where the outcome is not known,
-// each saved entity finds out before its next save, also in a transaction: where the one before was
-// applied, patches and raw items beside it are refused then, as they may be those that it wrote. Saved entities are up to date afterwards.
+// each saved entity finds out before its next save, also in a transaction. Patches and raw items beside
+// an entity may be those of an earlier transaction with it, of which it was not known: a transaction that
+// writes the same again is refused, once, where that one was applied; and where nothing tells any more
+// it is an *OutcomeUnknownError. Without an entity nothing remembers them. Saved entities are up to date
+// afterwards.
 func Transact(ctx context.Context, parts ...Part) (*Receipt, error) {
 	var t tally
 	x, err := newTransaction(parts)
@@ -119,6 +123,9 @@ func Raw(client Client, given types.TransactWriteItem) Part {
 		r, err := write.Raw(given, tables)
 		if err != nil {
 			return nil, errors.New("mapper.Raw: " + err.Error())
+		}
+		if r.NewSize > cost.MaxItem {
+			return nil, &TooLargeError{Model: "mapper", Field: r.Field, Key: keyOf(r.Place), Size: r.NewSize, Limit: cost.MaxItem}
 		}
 		return &rawPart{r}, nil
 	}}

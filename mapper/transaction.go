@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/retry"
@@ -54,6 +53,8 @@ type transaction struct {
 	sender  *write.Sender
 	// sent are the requests of each member, of the plan that was made last.
 	sent [][]*write.Request
+	// fenced are earlier transactions that this one repeats: only one of both can be applied.
+	fenced []*beside
 }
 
 func newTransaction(parts []Part) (*transaction, error) {
@@ -203,11 +204,9 @@ func apart(all []*write.Request) error {
 // run writes the transaction. Where the refusal of one shows that what was known is not true any
 // more, it goes round again.
 func (x *transaction) run(ctx context.Context, t *tally) error {
-	if _, _, err := x.plan(); err != nil { // before anything is read
+	inDoubt := func(s *state) bool { return len(s.doubts) > 0 }
+	if _, _, err := x.plan(); err != nil && !slices.ContainsFunc(x.states, inDoubt) { // before anything is read
 		return err
-	}
-	for _, s := range x.states {
-		s.joint = false
 	}
 	for _, m := range x.members {
 		if err := m.ready(ctx, t); err != nil {
@@ -226,7 +225,7 @@ func (x *transaction) run(ctx context.Context, t *tally) error {
 			return err
 		}
 		t.mode = Mode(p.Mode)
-		if err := x.repeated(p); err != nil {
+		if err := x.repeats(ctx, p, t); err != nil {
 			return err
 		}
 		if p.Mode == write.Nothing {
@@ -241,19 +240,8 @@ func (x *transaction) run(ctx context.Context, t *tally) error {
 	return errors.New("mapper: the items kept changing while they were written: load again")
 }
 
-// repeated refuses patches and raw items beside an entity of which an earlier transaction with such
-// has just turned out to be applied: they may be the same, and nothing tells.
-func (x *transaction) repeated(p *write.Plan) error {
-	if p.Mode == write.Nothing || !slices.ContainsFunc(p.Steps[0].Requests, change.Forgotten) {
-		return nil
-	}
-	if i := slices.IndexFunc(x.states, func(s *state) bool { return s.joint }); i >= 0 {
-		return x.states[i].engine.model.Errorf("the transaction before, of which it was not known, was applied, with the patches and raw items in it: nothing was sent now, so that none is written twice: leave out what stood in that one")
-	}
-	return nil
-}
-
 func (x *transaction) applied() {
+	x.forget(x.fenced...)
 	for i, m := range x.members {
 		m.applied(x.sent[i])
 	}
@@ -289,15 +277,20 @@ func (x *transaction) send(ctx context.Context, p *write.Plan, t *tally) (again 
 			}
 		}
 	}
-	switch {
-	case len(errs) == 0:
+	if len(errs) == 0 {
 		return true, nil
-	case o.Unsure: // the first copy may still arrive
-		return false, x.unknown(&o)
-	case len(errs) == 1:
-		return false, errs[0]
 	}
-	return false, errors.Join(errs...)
+	if o.Unsure { // the first copy may still arrive
+		return false, x.unknown(&o)
+	}
+	err = errs[0]
+	if len(errs) > 1 {
+		err = errors.Join(errs...)
+	}
+	if len(x.fenced) > 0 {
+		return false, x.untold(x.fenced, err)
+	}
+	return false, err
 }
 
 // split returns what became of each member's requests.
@@ -348,7 +341,10 @@ func (x *transaction) unknown(o *write.Outcome) error {
 		}
 	}
 	e := unknownOf(strings.Join(labels, ", "), placesOf(o.Requests), o.Err)
-	e.patch = slices.ContainsFunc(o.Requests, change.Forgotten)
+	e.patch = slices.ContainsFunc(o.Requests, write.Forgotten)
+	if e.patch {
+		x.remember(o.Requests)
+	}
 	return e
 }
 

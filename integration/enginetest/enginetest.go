@@ -58,7 +58,7 @@ func Get() (*integration.Engine, error) {
 func Table(t testing.TB, hash, sort string) string {
 	t.Helper()
 	base := strings.Map(func(r rune) rune {
-		if r == '/' || r == '#' || r == ' ' || r > 127 {
+		if strings.ContainsRune("/# ,", r) || r > 127 {
 			return '_'
 		}
 		return r

@@ -24,8 +24,6 @@ type Change struct {
 	// Record is what is stored by it, nil for a delete; Pos its place in the value.
 	Record any
 	Pos    codec.Pos
-	// Patched reports that it is a patch's, which no entity remembers.
-	Patched bool
 }
 
 // start returns a change of an item.

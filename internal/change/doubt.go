@@ -22,8 +22,6 @@ type Doubt struct {
 	Tellers []*write.Request
 	// Others reports that these are others' requests, of the same transaction.
 	Others bool
-	// Joint reports that it was written together with what no entity remembers: patches, or raw items.
-	Joint bool
 	// Whole reports that it is all of what a save writes.
 	Whole bool
 	// Since is when the last request was sent.
@@ -54,12 +52,6 @@ func NewDoubt(m *model.Model, requests []*write.Request, keys snapshot.Keys, tel
 		m.Codec.CloneKeyFields(x.Keys.Value, keys.Value)
 	}
 	return x
-}
-
-// Forgotten reports whether a request writes what no entity remembers: of a patch, or raw.
-func Forgotten(r *write.Request) bool {
-	ch, ok := r.Ref.(*Change)
-	return r.Writes() && (ok && ch.Patched || r.IsRaw())
 }
 
 // freeze makes a change, as a request has sent it, independent of the value that it came

@@ -62,7 +62,7 @@ func (x *Patch) expires(it *schema.Item, a *schema.Attribute) bool {
 // one value, or of what lies in it, exclude each other.
 func (x *Patch) apart(ch *PatchItem, field string, path []string, o *item.Operation) error {
 	twice := func() error {
-		return x.m.FieldErrorf(field, "the patch changes it twice, or it and what it lies in: use two patches")
+		return x.m.FieldErrorf(field, "the patch changes it twice, or it and what it lies in: use two patches, each with an Exec of its own")
 	}
 	for i := range ch.Operations {
 		before := &ch.Operations[i]

@@ -115,6 +115,14 @@ func NewPatch(m *model.Model, sel selection.Selection, all []patch.Change) (*Pat
 	return x, nil
 }
 
+// Name makes the patch's requests tell what they were given to write: for a transaction, which no
+// entity remembers.
+func (x *Patch) Name() {
+	for _, ch := range x.Items {
+		ch.Given = write.GivenOf(&ch.Request)
+	}
+}
+
 // Requests returns the patch's requests.
 func (x *Patch) Requests() []*write.Request {
 	requests := make([]*write.Request, len(x.Items))
@@ -280,14 +288,13 @@ func (x *Patch) at(at item.Place, it *schema.Item, kind write.Kind) (*PatchItem,
 		case ch.Kind == kind && kind == write.Update:
 			return ch, nil
 		default:
-			return nil, x.m.FieldErrorf(it.Name, "the patch changes %s twice in ways that exclude each other: use two patches", at)
+			return nil, x.m.FieldErrorf(it.Name, "the patch changes %s twice in ways that exclude each other: use two patches, each with an Exec of its own", at)
 		}
 	}
 	if kind == write.Put && it.ExpiryOfRoot {
 		return nil, x.m.FieldErrorf(it.Name, "it expires with the root, which a patch does not read: use Update")
 	}
 	ch := &PatchItem{Change: start(x.m, kind, it, at), now: x.m.Now}
-	ch.Patched = true
 	ch.Unread = true
 	x.Items = append(x.Items, ch)
 	return ch, nil

@@ -57,10 +57,10 @@ func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options,
 				return nil, fmt.Errorf("%s: reading a batch, with keys still unprocessed: %w", r.Label, err)
 			}
 		}
+		u.asks(ctx)
 		out, err := r.Client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
 			RequestItems: want, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		})
-		u.Requests++
 		if err != nil {
 			return nil, explain.Error(ctx, r.Client, r.Label, r.tablesOf(slices.Sorted(maps.Keys(tables))), err)
 		}

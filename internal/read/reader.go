@@ -95,11 +95,11 @@ func (r *Reader) place(p selection.Part, sk key.Scalar) item.Place {
 }
 
 func (r *Reader) get(ctx context.Context, p selection.Part, o Options, u *Usage) (*item.Image, error) {
+	u.asks(ctx)
 	out, err := r.Client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &r.Tables[p.Table].Name, Key: r.place(p, p.Range.Low).Key(),
 		ConsistentRead: &o.Strong, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	})
-	u.Requests++
 	if err != nil {
 		return nil, explain.Error(ctx, r.Client, r.Label, []*item.Table{r.Tables[p.Table]}, err)
 	}
@@ -121,8 +121,8 @@ func (r *Reader) query(ctx context.Context, p selection.Part, o Options, u *Usag
 		if o.Want != nil {
 			in.Limit = limitOf(o.Want())
 		}
+		u.asks(ctx)
 		out, err := r.Client.Query(ctx, in)
-		u.Requests++
 		if err != nil {
 			yield(Page{}, explain.Error(ctx, r.Client, r.Label, []*item.Table{r.Tables[p.Table]}, err))
 			return

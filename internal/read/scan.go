@@ -34,8 +34,8 @@ func (r *Reader) Scan(ctx context.Context, s Segment, u *Usage, yield func(items
 			return err
 		}
 		in.Limit = s.Pace.limit(s.Of, items, bytes, s.Strong)
+		u.asks(ctx)
 		out, err := r.Client.Scan(ctx, in)
-		u.Requests++
 		if err != nil {
 			return explain.Error(ctx, r.Client, r.Label, []*item.Table{r.Tables[s.Table]}, err)
 		}

@@ -1,6 +1,8 @@
 package read
 
 import (
+	"context"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -15,6 +17,13 @@ type Usage struct {
 	// filter or projection hides some of it. Consumed are those that DynamoDB reported.
 	Predicted cost.Units
 	Consumed  float64
+}
+
+// asks counts a call that is about to be made; one whose context is done is not sent.
+func (u *Usage) asks(ctx context.Context) {
+	if ctx.Err() == nil {
+		u.Requests++
+	}
 }
 
 func (u *Usage) add(bytes []int, o Options, consumed *types.ConsumedCapacity) {

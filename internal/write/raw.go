@@ -65,7 +65,9 @@ func Raw(given types.TransactWriteItem, tables []*item.Table) (*Request, error) 
 	if r.Kind == Delete || r.Kind == Check {
 		r.NewSize = 0
 	}
-	return r, r.locate(*names[0], key, put, tables)
+	err := r.locate(*names[0], key, put, tables)
+	r.Given = GivenOf(r)
+	return r, err
 }
 
 // locate finds out where a request of a caller's own lies. Of a table that nobody knows that is as

@@ -7,6 +7,7 @@
 package write
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -59,6 +60,9 @@ type Request struct {
 	OldSize, NewSize int
 	Unread           bool
 	Likely           int
+	// Given is what a patch, or a raw item, of a transaction was given to write: two that were given
+	// the same may be one that is repeated. It is "" of what an entity remembers.
+	Given string
 	// Return asks for what the item holds after the write, Returned is that.
 	Return   bool
 	Returned item.Attributes
@@ -70,6 +74,18 @@ type Request struct {
 	// RawKey is the key of such a request in a table that nobody knows.
 	RawKey string
 }
+
+// GivenOf returns what a request writes, without what is new each time.
+func GivenOf(r *Request) string {
+	b, err := json.Marshal([]any{r.Kind, r.Place.String(), r.Table.Name, r.Set, r.Remove, r.Operations, r.Put, r.raw})
+	if err != nil {
+		panic(err) // attribute values hold strings, bytes and bools
+	}
+	return string(b)
+}
+
+// Forgotten reports whether a request writes what no entity remembers: of a patch, or raw.
+func Forgotten(r *Request) bool { return r.Given != "" && r.Writes() }
 
 // Prepare gives the request a new version to write.
 func (r *Request) Prepare() {

@@ -3,6 +3,7 @@ package write
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -171,11 +172,14 @@ func (w *try) again(ctx context.Context, r *Request, err error) (done bool, o Ou
 	var conflict *types.TransactionConflictException
 	switch {
 	case errors.As(err, &conflict) && w.round < conflictTries:
-	case !w.unsure && r.Expect.Blind && throttled(err) && w.round < conflictTries:
+	case !w.unsure && r.Counts() && throttled(err) && w.round < conflictTries: // the SDK was kept from it
 	case !w.unsure, ctx.Err() != nil, w.round >= rounds:
 		return true, w.failure(ctx, err)
 	default:
 		if done, o := w.look(ctx, r); done {
+			if !o.OK() && !errors.Is(o.Err, err) {
+				o.Err = fmt.Errorf("%w: %w", o.Err, err)
+			}
 			return true, o
 		}
 	}
@@ -252,7 +256,7 @@ func orEmpty(a item.Attributes) item.Attributes {
 	return a
 }
 
-var errLost = errors.New("an answer was lost, and the item has been written since")
+var errLost = errors.New("an answer was lost, and the item holds another version: it was not written, or somebody has written it since")
 
 // look reads, strongly, the item of a request whose answer was lost. It is done where
 // the item tells what became of it, and not where the item is still as it was before, so
@@ -274,17 +278,21 @@ func (w *try) look(ctx context.Context, r *Request) (done bool, o Outcome) {
 
 // Stored reads a request's item strongly, nil for none.
 func (s *Sender) Stored(ctx context.Context, r *Request, t *Tally) (item.Attributes, error) {
+	sent := 0
+	if ctx.Err() == nil { // else nothing is
+		sent = 1
+	}
 	out, err := s.Client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &r.Table.Name, Key: r.Key(), ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: total,
 	})
 	if err != nil {
-		t.AddRead(1, cost.Units{}, 0)
+		t.AddRead(sent, cost.Units{}, 0)
 		return nil, s.explainRead(ctx, r, err)
 	}
 	consumed := 0.0
 	if out.ConsumedCapacity != nil {
 		consumed = aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)
 	}
-	t.AddRead(1, cost.Exactly(cost.ReadUnits(attr.ItemSize(out.Item))), consumed)
+	t.AddRead(sent, cost.Exactly(cost.ReadUnits(attr.ItemSize(out.Item))), consumed)
 	return out.Item, nil
 }

@@ -104,19 +104,17 @@ func collided(err error) bool {
 // explained adds the items to the error of a step: the one, or in a transaction those
 // that it names as the reason.
 func (s *Sender) explained(ctx context.Context, requests []*Request, err error) error {
-	var canceled *types.TransactionCanceledException
-	if errors.As(err, &canceled) {
-		var blamed []*Request
-		for i, r := range canceled.CancellationReasons {
-			if code := aws.ToString(r.Code); i < len(requests) && code != "" && code != "None" {
-				blamed = append(blamed, requests[i])
-				if code == "ValidationError" && r.Message != nil {
-					err = fmt.Errorf("%s: %w", *r.Message, err)
-				}
-			}
-		}
-		if len(blamed) > 0 {
-			requests = blamed
+	reasons := reasonsOf(requests, err)
+	if r := tooLarge(requests, reasons, err); r != nil {
+		return &Outgrown{r, err}
+	}
+	if len(reasons) > 0 {
+		requests = nil
+	}
+	for _, r := range reasons {
+		requests = append(requests, r.request)
+		if r.text != "" {
+			err = fmt.Errorf("%s: %w", r.text, err)
 		}
 	}
 	var tables []*item.Table
@@ -126,10 +124,59 @@ func (s *Sender) explained(ctx context.Context, requests []*Request, err error) 
 		}
 	}
 	first := requests[0]
-	if outgrown(err) {
-		return &Outgrown{first, err}
+	what := fmt.Sprintf("%s.%s: %s %s", first.Label, first.Field, first.Kind, first.Place)
+	if n := len(requests) - 1; n > 0 {
+		what += fmt.Sprintf(" and %d more in one transaction", n)
 	}
-	return explain.Error(ctx, s.Client, fmt.Sprintf("%s.%s: %s %s", first.Label, first.Field, first.Kind, first.Place), tables, err)
+	return explain.Error(ctx, s.Client, what, tables, err)
+}
+
+// reason is a request that a transaction was canceled for, with what a validation says of it.
+type reason struct {
+	request *Request
+	text    string
+}
+
+// reasonsOf returns the reasons for which a transaction was canceled, as far as it tells them.
+func reasonsOf(requests []*Request, err error) (all []reason) {
+	var canceled *types.TransactionCanceledException
+	if !errors.As(err, &canceled) {
+		return nil
+	}
+	for i, r := range canceled.CancellationReasons {
+		code := aws.ToString(r.Code)
+		if i >= len(requests) || code == "" || code == "None" {
+			continue
+		}
+		x := reason{request: requests[i]}
+		if code == "ValidationError" {
+			x.text = aws.ToString(r.Message)
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+// tooLarge returns the request that was refused for the size that its item would have, nil for none:
+// that which the error names, or the only one whose item may be larger than is known.
+func tooLarge(requests []*Request, reasons []reason, err error) *Request {
+	for _, r := range reasons {
+		if outgrown(r.text) {
+			return r.request
+		}
+	}
+	var api smithy.APIError
+	if len(reasons) > 0 || !errors.As(err, &api) || api.ErrorCode() != "ValidationException" && api.ErrorCode() != "TransactionCanceledException" || !outgrown(err.Error()) {
+		return nil
+	}
+	grows := slices.DeleteFunc(slices.Clone(requests), func(r *Request) bool { return r.Kind == Delete || !r.Writes() || !r.Unread })
+	switch {
+	case len(requests) == 1:
+		return requests[0]
+	case len(grows) == 1:
+		return grows[0]
+	}
+	return nil
 }
 
 func (s *Sender) explainRead(ctx context.Context, r *Request, err error) error {
@@ -146,13 +193,7 @@ type Outgrown struct {
 func (e *Outgrown) Error() string { return e.Err.Error() }
 func (e *Outgrown) Unwrap() error { return e.Err }
 
-// outgrown reports whether an error is about an item's size.
-func outgrown(err error) bool {
-	var api smithy.APIError
-	code := ""
-	if errors.As(err, &api) {
-		code = api.ErrorCode()
-	}
-	return (code == "ValidationException" || code == "TransactionCanceledException") &&
-		strings.Contains(err.Error(), "Item size") && strings.Contains(err.Error(), "exceeded")
+// outgrown reports whether a text of an error is about an item's size.
+func outgrown(text string) bool {
+	return strings.Contains(text, "Item size") && strings.Contains(text, "exceeded")
 }
