@@ -24,6 +24,9 @@ func analyze(pass *analysis.Pass) (any, error) {
 	p.find = &finder{p: p, info: pass.TypesInfo}
 	p.find.find()
 	for _, d := range sortDiagnostics(p.Diagnostics) {
+		if d.elsewhere() {
+			continue // an analysis sees one package
+		}
 		pass.Report(analysis.Diagnostic{Pos: posOf(pass, d.Pos), End: posOf(pass, d.End), Message: d.Message})
 	}
 	return nil, nil

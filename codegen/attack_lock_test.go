@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 )
 
 // Changes of a model that take stored data for something else, lose it, or make it unloadable, and
@@ -20,6 +22,10 @@ func TestAttackLockAgain(t *testing.T) {
 		Y string `dynamodbav:"X"`
 	}
 	type plain struct{ X, Y string }
+	type shifted struct {
+		X string `dynamodbav:"Y"`
+		Z string `dynamodbav:"X"`
+	}
 	for name, c := range map[string]struct {
 		before, after any
 		want          string
@@ -156,6 +162,34 @@ func TestAttackLockAgain(t *testing.T) {
 			ID string  `ddb:"pk=M#{ID}"`
 			A  swapped `ddb:"sk=HEAD,nested"`
 		}{}, `was that of X, and would be that of Y`},
+		"a field inside an attribute takes the name of another": {struct {
+			_  blank  `ddb:"table=shops"`
+			ID string `ddb:"pk=M#{ID}"`
+			A  plain  `ddb:"sk=HEAD,nested"`
+		}{}, struct {
+			_  blank   `ddb:"table=shops"`
+			ID string  `ddb:"pk=M#{ID}"`
+			A  shifted `ddb:"sk=HEAD,nested"`
+		}{}, "so that stored values would be exchanged"},
+		"a number of any kind becomes an integer": {struct {
+			_  blank                 `ddb:"table=shops"`
+			ID string                `ddb:"pk=M#{ID}"`
+			A  attributevalue.Number `ddb:"sk=HEAD"`
+		}{}, struct {
+			_  blank  `ddb:"table=shops"`
+			ID string `ddb:"pk=M#{ID}"`
+			A  int8   `ddb:"sk=HEAD"`
+		}{}, "was any number, and is int8"},
+		"a struct becomes a map by numbers": {struct {
+			_  blank  `ddb:"table=shops"`
+			ID string `ddb:"pk=M#{ID}"`
+			A  plain  `ddb:"sk=HEAD,nested"`
+		}{}, struct {
+			_  blank          `ddb:"table=shops"`
+			ID string         `ddb:"pk=M#{ID}"`
+			B  int            `ddb:"sk=HEAD"`
+			A  map[int]string `ddb:"sk=HEAD"`
+		}{}, "was a struct, and would have keys of the kind"},
 		"a kind of the partition key, of which the template says nothing": {struct {
 			_  blank  `ddb:"table=shops"`
 			ID string `ddb:"pk={ID}"`

@@ -104,7 +104,7 @@ func embeddedIdent(e ast.Expr) *ast.Ident {
 // typeSpec adds a declared struct, if it is a model.
 func (f *finder) typeSpec(file *sourceFile, ts *ast.TypeSpec) {
 	obj, ok := f.info.Defs[ts.Name].(*types.TypeName)
-	if !ok {
+	if !ok || obj.Name() == "_" {
 		return
 	}
 	named, ok := obj.Type().(*types.Named)

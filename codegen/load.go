@@ -91,8 +91,18 @@ func Load(ctx context.Context, cfg Config, patterns ...string) ([]*Package, erro
 		}
 		out = append(out, p)
 	}
-	embeddedElsewhere(out)
+	embeddedElsewhere(out, l.module())
 	return out, nil
+}
+
+// module is the folder of the packages' module, "" where there is none.
+func (l *loader) module() string {
+	for _, r := range l.roots {
+		if r.Module != nil {
+			return r.Module.Dir
+		}
+	}
+	return ""
 }
 
 type loader struct {
@@ -102,7 +112,7 @@ type loader struct {
 	deps, done map[string]*types.Package
 }
 
-const listMode = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedForTest
+const listMode = packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedForTest | packages.NeedModule
 
 // list finds the packages, and of each the variant with the most files: that with
 // its tests.

@@ -45,13 +45,14 @@ func (p *Package) lock(old []byte, accept bool) (File, []Diagnostic, error) {
 	unseen := slices.DeleteFunc(slices.Clone(before.Models), func(l schema.Layout) bool {
 		return slices.ContainsFunc(now.Models, func(n schema.Layout) bool { return n.Model == l.Model })
 	})
+	former := p.formerly(before.Models, &unseen, now.Models)
 	var out []Diagnostic
 	for i, m := range p.Models {
-		was := formerly(before.Models, &unseen, now.Models[i])
+		was := former[i]
 		if was == nil {
 			continue
 		}
-		remember(*was, now.Models[i])
+		remember(*was, &now.Models[i])
 		for _, text := range lost(*was, now.Models[i]) {
 			out = append(out, p.contradiction(m, contradiction{}, text+": migrate what is stored, then run go tool itemize gen -accept ./..."))
 		}
@@ -90,7 +91,7 @@ func (p *Package) readLock(content []byte) (lockFile, error) {
 		return l, nil
 	}
 	bad := func(why any) (lockFile, error) {
-		return lockFile{}, fmt.Errorf("%s cannot be read (%v): restore it from your version control, or run go tool itemize gen -accept to write it anew", p.LockPath(), why)
+		return lockFile{}, fmt.Errorf("%s cannot be read (%v): restore it from your version control, or run go tool itemize gen -accept to write it anew, which forgets what is stored of models that were removed or stand under build tags, and of attributes that are gone", p.LockPath(), why)
 	}
 	if err := json.Unmarshal(content, &l); err != nil {
 		return bad(err)
@@ -131,40 +132,64 @@ func (p *Package) contradiction(m *Model, of contradiction, text string) Diagnos
 	return Diagnostic{Pos: p.fset.Position(pos), End: p.fset.Position(end), Message: label + ": " + text}
 }
 
-// formerly returns the layout that a model had: the one of its name, or of a model that is
-// gone and was stored alike, which is then no longer unseen.
-func formerly(before []schema.Layout, unseen *[]schema.Layout, now schema.Layout) *schema.Layout {
-	for i := range before {
-		if before[i].Model == now.Model {
-			return &before[i]
+// formerly returns for each model the layout that it had, nil for a new one: that of its name, or of
+// a model that is gone and was stored alike, the most alike first. Such are no longer unseen.
+func (p *Package) formerly(before []schema.Layout, unseen *[]schema.Layout, now []schema.Layout) []*schema.Layout {
+	former := make([]*schema.Layout, len(now))
+	for i := range now {
+		if j := slices.IndexFunc(before, func(l schema.Layout) bool { return l.Model == now[i].Model }); j >= 0 {
+			former[i] = &before[j]
 		}
 	}
-	for i, l := range *unseen {
-		if alike(l, now) {
-			*unseen = slices.Delete(slices.Clone(*unseen), i, i+1)
-			return &l
+	tests := strings.HasSuffix(p.Name, "_test")
+	for {
+		best, model, entry := 0.0, -1, -1
+		for i := range now {
+			for j, l := range *unseen {
+				if x := alike(l, now[i]); former[i] == nil && x > best && strings.Contains(l.Model, ".") == tests {
+					best, model, entry = x, i, j
+				}
+			}
 		}
+		if model < 0 {
+			return former
+		}
+		l := (*unseen)[entry]
+		former[model] = &l
+		*unseen = slices.Delete(slices.Clone(*unseen), entry, entry+1)
 	}
-	return nil
 }
 
-// alike reports whether a model has probably become another: in one table, with one partition key or
-// the same items; or with both of these, in another table.
-func alike(old, now schema.Layout) bool {
+// alike tells how likely a model has become another, 0 for not: one in the same table and under the
+// same partition key has to have some item of it, others half of what it stores.
+func alike(old, now schema.Layout) float64 {
 	table := old.Tables[0].Name == now.Tables[0].Name
 	partition := keyText(old.PartitionKey) == keyText(now.PartitionKey)
-	return table && partition || (table || partition) && slices.Equal(contents(old), contents(now))
+	kept, all := 0, contents(now)
+	was := contents(old)
+	for _, text := range was {
+		if slices.Contains(all, text) {
+			kept++
+		}
+	}
+	share := float64(kept) / float64(len(was))
+	switch {
+	case table && partition && kept > 0:
+		return 1 + share
+	case (table || partition) && share >= 0.5:
+		return share
+	}
+	return 0
 }
 
-// contents lists the sort keys of a layout's items, with their attributes.
+// contents lists the sort keys of a layout's items, and their attributes.
 func contents(l schema.Layout) []string {
 	var all []string
 	for _, it := range l.Items {
-		text := sortKey(it)
+		all = append(all, sortKey(it))
 		for _, a := range it.Attributes {
-			text += " " + a.Name
+			all = append(all, sortKey(it)+" "+a.Name)
 		}
-		all = append(all, text)
 	}
 	return all
 }
@@ -185,6 +210,9 @@ func lost(old, now schema.Layout) []string {
 	}
 	if old.Version != now.Version && old.Version != "" {
 		say("the version attribute was %q, and is %q, so that stored versions are not compared", old.Version, now.Version)
+	}
+	if now.TTL != "" && old.TTL != now.TTL && slices.ContainsFunc(old.Items, func(it schema.LayoutItem) bool { return stillHolds(it, now.TTL) }) {
+		say("items may hold %q from before, which is the TTL attribute now, so that DynamoDB would delete them by it", now.TTL)
 	}
 	for _, t := range old.Tables {
 		i := slices.IndexFunc(now.Tables, func(x schema.LayoutTable) bool { return x.Name == t.Name })
@@ -218,6 +246,11 @@ func lost(old, now schema.Layout) []string {
 		}
 	}
 	return out
+}
+
+// stillHolds reports whether items of a kind held an attribute, or hold it yet from before.
+func stillHolds(it schema.LayoutItem, name string) bool {
+	return hasAttribute(it, name) || slices.ContainsFunc(it.Gone, func(a schema.LayoutAttribute) bool { return a.Name == name })
 }
 
 func expires(it schema.LayoutItem) bool { return it.Expiry != "" || it.ExpiryAll }

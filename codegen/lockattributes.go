@@ -22,6 +22,16 @@ const (
 // not read.
 func lostAttributes(old, now schema.Layout) []contradiction {
 	var out []contradiction
+	for _, was := range old.Removed {
+		if is := itemAt(now, was); is.Name != "" {
+			x := &attributes{old: old, now: now, is: is}
+			for _, a := range slices.Concat(was.Attributes, was.Gone) {
+				if c := x.back(a); c != nil {
+					out = append(out, *c)
+				}
+			}
+		}
+	}
 	for _, was := range old.Items {
 		i := slices.IndexFunc(now.Items, func(x schema.LayoutItem) bool { return x.Table == was.Table && sortKey(x) == sortKey(was) })
 		if i < 0 {
@@ -83,7 +93,7 @@ func (x *attributes) lost(a schema.LayoutAttribute) *contradiction {
 // back says what becomes of an attribute that was given up before, and is there again.
 func (x *attributes) back(a schema.LayoutAttribute) *contradiction {
 	for _, b := range x.is.Attributes {
-		if b.Name != a.Name || hasAttribute(x.was, a.Name) {
+		if b.Name != a.Name && !slices.Contains(b.Was, a.Name) || hasAttribute(x.was, a.Name) {
 			continue
 		}
 		if text := incompatible(a.Wire, b.Wire, fmt.Sprintf("the attribute %q, which items may still hold from before it was removed,", a.Name)); text != "" {
@@ -93,16 +103,27 @@ func (x *attributes) back(a schema.LayoutAttribute) *contradiction {
 	return nil
 }
 
-// remember notes in a new layout the attributes that an old one had, and it does not.
-func remember(old, now schema.Layout) {
+// remember notes in a new layout the items and attributes that an old one had, and it does not.
+func remember(old schema.Layout, now *schema.Layout) {
+	for _, was := range slices.Concat(old.Removed, old.Items) {
+		if itemAt(*now, was).Name == "" {
+			now.Removed = append(now.Removed, was)
+		}
+	}
 	for i := range now.Items {
 		is := &now.Items[i]
 		was := itemAt(old, *is)
+		if was.Name == "" {
+			was = itemAt(schema.Layout{Items: old.Removed}, *is)
+		}
 		for _, a := range slices.Concat(was.Gone, was.Attributes) {
-			kept := func(b schema.LayoutAttribute) bool { return b.Name == a.Name || slices.Contains(b.Was, a.Name) }
-			if !slices.ContainsFunc(is.Attributes, kept) && !slices.ContainsFunc(is.Gone, kept) {
-				a.Was = nil
-				is.Gone = append(is.Gone, a)
+			for _, name := range append([]string{a.Name}, a.Was...) {
+				kept := func(b schema.LayoutAttribute) bool { return b.Name == name || slices.Contains(b.Was, name) }
+				if !slices.ContainsFunc(is.Attributes, kept) && !slices.ContainsFunc(is.Gone, kept) {
+					gone := a
+					gone.Name, gone.Was = name, nil
+					is.Gone = append(is.Gone, gone)
+				}
 			}
 		}
 	}
@@ -220,6 +241,10 @@ func incompatible(old, now schema.Wire, what string) string {
 		return fmt.Sprintf("%s had keys of the kind %s, and has %s, so that stored items could not be loaded", what, old.Key, now.Key)
 	case old.Format == "unixtime" && now.Number != "" && narrower("int64", now.Number):
 		return fmt.Sprintf("%s was a time in seconds, and is %s, so that stored items could not be loaded", what, now.Number)
+	case old.Type == "N" && old.Number == "" && old.Format == "" && now.Number != "":
+		return fmt.Sprintf("%s was any number, and is %s, so that stored items with numbers that do not fit could not be loaded", what, now.Number)
+	case len(old.Fields) > 0 && now.Of != nil && now.Key != "" && now.Key != "string":
+		return fmt.Sprintf("%s was a struct, and would have keys of the kind %s, so that stored items could not be loaded", what, now.Key)
 	case narrower(old.Number, now.Number):
 		return fmt.Sprintf("%s was of the type %s, and is %s, so that stored items with numbers that do not fit could not be loaded", what, old.Number, now.Number)
 	case old.Of != nil && now.Of != nil:
@@ -230,7 +255,7 @@ func incompatible(old, now schema.Wire, what string) string {
 	for _, f := range old.Fields {
 		i := slices.IndexFunc(now.Fields, func(n schema.WireField) bool { return n.Name == f.Name })
 		switch {
-		case i >= 0 && goName(f) != goName(now.Fields[i]) && hasField(now, goName(f)) && hasField(old, goName(now.Fields[i])):
+		case i >= 0 && goName(f) != goName(now.Fields[i]) && (hasField(now, goName(f)) || hasField(old, goName(now.Fields[i]))):
 			return fmt.Sprintf("%q in %s was that of %s, and would be that of %s, so that stored values would be exchanged", f.Name, what, goName(f), goName(now.Fields[i]))
 		case i >= 0:
 			if text := incompatible(f.Wire, now.Fields[i].Wire, fmt.Sprintf("%q in %s", f.Name, what)); text != "" {

@@ -37,7 +37,7 @@ func (f *finder) lonely(named *types.Named, st *types.Struct) {
 	}
 	if name := pathOf(named); places != nil && !unread && !f.embedded[name] {
 		from, to := f.placeIn(places, pos, end)
-		f.report(from, to, typeName(named)+"."+places.Name()+": the struct has a sort key and no partition key, so that it is no model: add pk=TEMPLATE to the field that identifies an entity, or embed it in a model (of a package that is given too)")
+		f.report(from, to, typeName(named)+"."+places.Name()+": the struct has a sort key and no partition key, so that it is no model: add pk=TEMPLATE to the field that identifies an entity, or embed it in a model")
 		f.p.Diagnostics[len(f.p.Diagnostics)-1].embed = name
 	}
 }
@@ -53,7 +53,7 @@ func (f *finder) nameless() {
 				continue
 			}
 			for _, spec := range gen.Specs {
-				if ts, ok := spec.(*ast.TypeSpec); ok && ts.Assign == token.NoPos {
+				if ts, ok := spec.(*ast.TypeSpec); ok && ts.Assign == token.NoPos && ts.Name.Name != "_" {
 					if st, ok := ts.Type.(*ast.StructType); ok {
 						declared[st] = true
 					}
@@ -95,15 +95,6 @@ func (f *finder) namelessTags(st *ast.StructType) {
 
 // pathOf is a type's name with the path of its package.
 func pathOf(n *types.Named) string { return n.Obj().Pkg().Path() + "." + n.Obj().Name() }
-
-// embeddedElsewhere takes back what is said of structs that another of the packages embeds.
-func embeddedElsewhere(all []*Package) {
-	for _, p := range all {
-		p.Diagnostics = slices.DeleteFunc(p.Diagnostics, func(d Diagnostic) bool {
-			return d.embed != "" && slices.ContainsFunc(all, func(o *Package) bool { return o.find.embedded[d.embed] })
-		})
-	}
-}
 
 // collectEmbedded notes the types of the package that structs embed.
 func (f *finder) collectEmbedded() {

@@ -20,6 +20,8 @@ type Layout struct {
 	Tables       []LayoutTable `json:"tables"`
 	PartitionKey LayoutKey     `json:"partitionKey"`
 	Items        []LayoutItem  `json:"items"`
+	// Removed are items that the model had before, and that may be stored yet.
+	Removed []LayoutItem `json:"removed,omitempty"`
 }
 
 // LayoutTable is a table with its key attributes and their types (S, N or B).

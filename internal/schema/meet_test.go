@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/key"
@@ -179,4 +180,48 @@ func shownKeys(k [2]*Key) string {
 		text += " "
 	}
 	return text
+}
+
+// A table has one TTL attribute, by which DynamoDB deletes items, whichever model they are of.
+func TestMeetExpiry(t *testing.T) {
+	type (
+		expiring = struct {
+			_    struct{}  `ddb:"table=one,ttl=exp"`
+			ID   string    `ddb:"pk=U#{ID}"`
+			Till time.Time `ddb:"sk=HEAD,ttl"`
+		}
+		lasting = struct {
+			_       struct{}  `ddb:"table=one"`
+			ID      string    `ddb:"pk=P#{ID}"`
+			Expires time.Time `ddb:"sk=HEAD" dynamodbav:"exp,unixtime"`
+		}
+		otherwise = struct {
+			_    struct{}  `ddb:"table=one,ttl=gone"`
+			ID   string    `ddb:"pk=Q#{ID}"`
+			Till time.Time `ddb:"sk=HEAD,ttl"`
+		}
+		without = struct {
+			_  struct{} `ddb:"table=one"`
+			ID string   `ddb:"pk=R#{ID}"`
+			A  string   `ddb:"sk=HEAD"`
+		}
+	)
+	for _, c := range []struct {
+		a, b reflect.Type
+		want string
+	}{
+		{reflect.TypeFor[expiring](), reflect.TypeFor[lasting](), `the attribute "exp" of`},
+		{reflect.TypeFor[lasting](), reflect.TypeFor[expiring](), `the attribute "exp" of`},
+		{reflect.TypeFor[expiring](), reflect.TypeFor[otherwise](), `the TTL attribute "exp" by`},
+		{reflect.TypeFor[expiring](), reflect.TypeFor[without](), ""},
+	} {
+		a, errA := Of(c.a)
+		b, errB := Of(c.b)
+		if errA != nil || errB != nil {
+			t.Fatal(errA, errB)
+		}
+		if text := Meet(a, b); c.want == "" && text != "" || !strings.Contains(text, c.want) {
+			t.Errorf("%s and %s: %s", c.a, c.b, text)
+		}
+	}
 }
