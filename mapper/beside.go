@@ -14,17 +14,25 @@ import (
 // beside is a transaction with patches, or raw items, of which it is not known whether it was applied.
 // Its entities remember it, so that what is repeated with one of them is not written twice.
 type beside struct {
-	requests []*write.Request
+	// attempts are the requests of the transaction, and of those that repeated it: at most one of them
+	// was applied.
+	attempts [][]*write.Request
 	since    time.Time
 }
 
-// remember notes the transaction with its entities.
+// remember notes the transaction with its entities, as one with those that it repeats.
 func (x *transaction) remember(requests []*write.Request) {
 	b := &beside{since: x.sender.Now()}
-	for _, r := range requests {
-		kept := *r
-		b.requests = append(b.requests, &kept)
+	for _, f := range x.fenced {
+		b.attempts, b.since = append(b.attempts, f.attempts...), f.since
 	}
+	var kept []*write.Request
+	for _, r := range requests {
+		c := *r
+		kept = append(kept, &c)
+	}
+	b.attempts = append(b.attempts, kept)
+	x.forget(x.fenced...)
 	for _, s := range x.states {
 		s.beside = append(s.beside, b)
 	}
@@ -83,12 +91,13 @@ func (x *transaction) untold(all []*beside, err error) error {
 
 func (b *beside) unknown(err error) error {
 	var forgotten []item.Place
-	for _, r := range b.requests {
+	last := b.attempts[len(b.attempts)-1]
+	for _, r := range last {
 		if write.Forgotten(r) {
 			forgotten = append(forgotten, r.Place)
 		}
 	}
-	e := unknownOf(b.requests[0].Label, forgotten, fmt.Errorf("the transaction of %s: %w", b.since.UTC().Format(time.RFC3339), err))
+	e := unknownOf(last[0].Label, forgotten, fmt.Errorf("the transaction of %s: %w", b.since.UTC().Format(time.RFC3339), err))
 	e.patch = true
 	return e
 }
@@ -96,7 +105,7 @@ func (b *beside) unknown(err error) error {
 // holds reports whether the transaction had a patch, or a raw item, that was given the same as one of
 // the requests.
 func (b *beside) holds(now []*write.Request) bool {
-	return slices.ContainsFunc(b.requests, func(r *write.Request) bool {
+	return slices.ContainsFunc(slices.Concat(b.attempts...), func(r *write.Request) bool {
 		return write.Forgotten(r) && slices.ContainsFunc(now, func(o *write.Request) bool { return o.Given == r.Given })
 	})
 }
@@ -104,7 +113,7 @@ func (b *beside) holds(now []*write.Request) bool {
 // applied reports whether one of the transaction's items shows that it was applied: what is not there,
 // or as it was to be, shows nothing.
 func (b *beside) applied(ctx context.Context, s *write.Sender, t *tally) (bool, error) {
-	for _, r := range b.requests {
+	for _, r := range slices.Concat(b.attempts...) {
 		if !r.Writes() || r.Kind == write.Delete || !r.Tells() {
 			continue
 		}
@@ -116,11 +125,17 @@ func (b *beside) applied(ctx context.Context, s *write.Sender, t *tally) (bool, 
 	return false, nil
 }
 
-// excludes reports whether requests that are about to be sent cannot be applied beside the transaction:
-// one of both writes an item as it was read, or as it is absent, and so does the other.
+// excludes reports whether requests that are about to be sent cannot be applied beside any of the
+// attempts.
 func (b *beside) excludes(now []*write.Request) bool {
-	return slices.ContainsFunc(b.requests, func(r *write.Request) bool {
-		return r.Writes() && slices.ContainsFunc(now, func(o *write.Request) bool {
+	return !slices.ContainsFunc(b.attempts, func(of []*write.Request) bool { return !exclude(of, now) })
+}
+
+// exclude reports whether only one of two transactions can be applied: both write an item as it was
+// read, or as it is absent.
+func exclude(a, b []*write.Request) bool {
+	return slices.ContainsFunc(a, func(r *write.Request) bool {
+		return r.Writes() && slices.ContainsFunc(b, func(o *write.Request) bool {
 			same := r.Expect.Version != nil && attr.Same(r.Expect.Version, o.Expect.Version) || r.Expect.Absent && o.Expect.Absent
 			return o.Writes() && o.Place == r.Place && same
 		})

@@ -53,10 +53,15 @@ func (c *counting) count() int {
 	return must(c.clean.Load(context.Background(), c.clean.Key("P"), mapper.Strong()))(c.T).Value.Main.Count
 }
 
-// lost makes a call whose answers, or requests, are lost.
+// lost makes a call whose transactions, or the answers to them, are lost.
 func (c *counting) lost(kind fault, do func() error) {
 	c.Helper()
-	c.f.pick = func() fault { return kind }
+	c.f.pick = func() fault {
+		if c.f.log[len(c.f.log)-1] != "TransactWriteItems" {
+			return none
+		}
+		return kind
+	}
 	err := do()
 	c.f.pick = nil
 	var unknown *mapper.OutcomeUnknownError
@@ -133,6 +138,29 @@ func TestRepeatedBeside(t *testing.T) {
 					t.Errorf("counted %d, and %v", x.count(), err)
 				}
 			})
+		}
+	}
+}
+
+// A transaction that is repeated and lost again is still one: it is told once, whichever attempt was
+// applied, and what comes then is another.
+func TestRepeatedBesideTwice(t *testing.T) {
+	for name, kinds := range map[string][]fault{"the first": {dropAnswer, dropAnswer}, "the second": {dropRequest, dropAnswer}} {
+		c := newCounting(t)
+		e := c.boards.New(board{ID: "E", Main: cells{Text: "y"}})
+		do := func() error {
+			_, err := mapper.Transact(context.Background(), c.boards.Saving(e), c.increment())
+			return err
+		}
+		c.lost(kinds[0], do)
+		if name == "the second" {
+			c.lost(kinds[1], do)
+		}
+		if err := do(); err == nil || !strings.Contains(err.Error(), "was applied") || c.count() != 1 {
+			t.Errorf("%s: counted %d: %v", name, c.count(), err)
+		}
+		if err := do(); err != nil || c.count() != 2 { // which is meant
+			t.Errorf("%s: counted %d: %v", name, c.count(), err)
 		}
 	}
 }

@@ -208,8 +208,8 @@ func (e *ValueError) Unwrap() error { return e.err }
 // came, or one that does not tell. An entity can be saved again: the next Save finds out
 // first; where it cannot, because the write may still arrive, that is unknown again for up to
 // 15 minutes. Of a patch, and of what is raw, nothing finds out: load and see before it is done
-// again. A transaction of both that is repeated with the same entities, and was applied, is refused
-// with an error that says so. Items are those in doubt.
+// again; what stood in a transaction with an entity is looked for where it is repeated with that
+// (docs/saving.md, "What is repeated"). Items are those in doubt.
 type OutcomeUnknownError struct {
 	Model string
 	Items []Key

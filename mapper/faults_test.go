@@ -82,6 +82,7 @@ func (f *faulty) Do(r *http.Request) (*http.Response, error) {
 	f.mu.Lock()
 	n := f.count
 	f.count++
+	f.log = append(f.log, operation(r))
 	do := none
 	if n == f.at {
 		do = f.fault
@@ -89,7 +90,6 @@ func (f *faulty) Do(r *http.Request) (*http.Response, error) {
 	if f.pick != nil {
 		do = f.pick()
 	}
-	f.log = append(f.log, strings.TrimPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_20120810."))
 	f.mu.Unlock()
 	if f.late != nil && f.late(r) {
 		return nil, errDropped
