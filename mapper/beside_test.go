@@ -148,6 +148,8 @@ func TestRepeatedBesideTwice(t *testing.T) {
 	for name, kinds := range map[string][]fault{"the first": {dropAnswer, dropAnswer}, "the second": {dropRequest, dropAnswer}} {
 		c := newCounting(t)
 		e := c.boards.New(board{ID: "E", Main: cells{Text: "y"}})
+		must(c.boards.Save(t.Context(), e))(t)
+		e.Value.Main.Text = "z"
 		do := func() error {
 			_, err := mapper.Transact(context.Background(), c.boards.Saving(e), c.increment())
 			return err
@@ -163,6 +165,104 @@ func TestRepeatedBesideTwice(t *testing.T) {
 			t.Errorf("%s: counted %d: %v", name, c.count(), err)
 		}
 	}
+}
+
+// Which of several transactions was applied is told by what each wrote: those that were repeated in
+// parts, with other entities, and with others' deletes and late copies in between.
+func TestRepeatedInParts(t *testing.T) {
+	ctx := context.Background()
+	entity := func(c *counting, id string) *mapper.Entity[board] {
+		e := c.boards.New(board{ID: id, Main: cells{Text: "y"}})
+		must(c.boards.Save(ctx, e))(c.T)
+		e.Value.Main.Text = "z"
+		return e
+	}
+	appends := func(c *counting) mapper.Part {
+		must(mapper.NewItemNode[board, cells](c.clean.Key("Q").Node, 0).Patch(cellFields.Text.Set("q")).Upsert().Exec(ctx, c.clean))(c.T)
+		return c.node("Q").Patch(cellFields.Count.Increment(1)).On(c.boards)
+	}
+	q := func(c *counting) int {
+		return must(c.clean.Load(ctx, c.clean.Key("Q"), mapper.Strong()))(c.T).Value.Main.Count
+	}
+	transact := func(parts ...mapper.Part) func() error {
+		return func() error { _, err := mapper.Transact(ctx, parts...); return err }
+	}
+	t.Run("less, and then the rest", func(t *testing.T) {
+		c := newCounting(t)
+		e, other := entity(c, "E"), appends(c)
+		c.lost(dropRequest, transact(c.boards.Saving(e), c.increment(), other))
+		c.lost(dropAnswer, transact(c.boards.Saving(e), c.increment()))
+		err := transact(c.boards.Saving(e), other)()
+		if err != nil && strings.Contains(err.Error(), "was applied") || c.count() != 1 || err == nil && q(c) != 1 {
+			t.Errorf("counted %d and %d: %v", c.count(), q(c), err)
+		}
+	})
+	t.Run("of two entities, each is told of it once", func(t *testing.T) {
+		c := newCounting(t)
+		e, f := entity(c, "E"), entity(c, "F")
+		c.lost(dropAnswer, transact(c.boards.Saving(e), c.boards.Saving(f), c.increment()))
+		if err := transact(c.boards.Saving(e), c.increment())(); err == nil || c.count() != 1 {
+			t.Errorf("counted %d: %v", c.count(), err)
+		}
+		if err := transact(c.boards.Saving(f), c.increment())(); err != nil || c.count() != 2 {
+			t.Errorf("counted %d: %v", c.count(), err)
+		}
+	})
+	t.Run("of two entities, one has repeated it", func(t *testing.T) {
+		c := newCounting(t)
+		e, f := entity(c, "E"), entity(c, "F")
+		c.lost(dropRequest, transact(c.boards.Saving(e), c.boards.Saving(f), c.increment()))
+		c.lost(dropAnswer, transact(c.boards.Saving(e), c.increment()))
+		if err := transact(c.boards.Saving(f), c.increment())(); err == nil || c.count() != 1 {
+			t.Errorf("counted %d: %v", c.count(), err)
+		}
+	})
+	t.Run("an insert that somebody deletes", func(t *testing.T) {
+		c := newCounting(t)
+		e := c.boards.New(board{ID: "E", Main: cells{Text: "y"}})
+		do := transact(c.boards.Saving(e), c.raw())
+		c.lost(dropAnswer, do)
+		must(c.clean.Delete(ctx, c.clean.Key("E")))(t)
+		if err := do(); err == nil || c.count() != 1 {
+			t.Errorf("counted %d: %v", c.count(), err)
+		}
+	})
+	t.Run("a late copy of what nothing told of", func(t *testing.T) {
+		c := newCounting(t)
+		l := &losing{operation: "TransactWriteItems", lose: 3} // as often as it is sent
+		m := must(mapper.New[board](client(t, l.transport(), 1), mapper.Table(c.table)))(t)
+		e := m.New(board{ID: "E", Main: cells{Text: "y"}})
+		do := transact(m.Saving(e), mapper.NewItemNode[board, cells](m.Key("P").Node, 0).Patch(cellFields.Count.Increment(1)).On(m))
+		for range 2 { // lost, and untold
+			var unknown *mapper.OutcomeUnknownError
+			if err := do(); !errors.As(err, &unknown) {
+				t.Fatal(err)
+			}
+		}
+		l.before = func(operation string) {
+			if operation == "TransactWriteItems" {
+				l.before = nil
+				l.deliver(t)
+			}
+		}
+		if err := do(); err == nil || !strings.Contains(err.Error(), "was applied") || c.count() != 1 {
+			t.Errorf("counted %d: %v", c.count(), err)
+		}
+	})
+	t.Run("another value, of another type", func(t *testing.T) {
+		c := newCounting(t)
+		e := entity(c, "E")
+		set := func(v types.AttributeValue) mapper.Part {
+			return mapper.Raw(c.client, types.TransactWriteItem{Update: &types.Update{
+				TableName: &c.table, Key: item{"PK": s("BOARD#P"), "SK": s("A")}, UpdateExpression: aws.String("SET Flag = :v"),
+				ExpressionAttributeValues: item{":v": v},
+			}})
+		}
+		c.lost(dropAnswer, transact(c.boards.Saving(e), set(s("1"))))
+		if err := transact(c.boards.Saving(e), set(n("1")))(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // What a repetition finds out it remembers, though it ends in an error that comes later.

@@ -53,7 +53,8 @@ type transaction struct {
 	sender  *write.Sender
 	// sent are the requests of each member, of the plan that was made last.
 	sent [][]*write.Request
-	// fenced are earlier transactions that this one repeats: only one of both can be applied.
+	// fenced are earlier transactions that this one repeats: only one of both can be applied, or the
+	// caller knows that both may be.
 	fenced []*beside
 }
 
@@ -241,7 +242,7 @@ func (x *transaction) run(ctx context.Context, t *tally) error {
 }
 
 func (x *transaction) applied() {
-	x.forget(x.fenced...)
+	x.done()
 	for i, m := range x.members {
 		m.applied(x.sent[i])
 	}
@@ -288,7 +289,7 @@ func (x *transaction) send(ctx context.Context, p *write.Plan, t *tally) (again 
 		err = errors.Join(errs...)
 	}
 	if len(x.fenced) > 0 {
-		return false, x.untold(x.fenced, err)
+		return false, x.refusedAgain(ctx, err, t)
 	}
 	return false, err
 }

@@ -7,7 +7,8 @@
 package write
 
 import (
-	"encoding/json"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -61,8 +62,8 @@ type Request struct {
 	Unread           bool
 	Likely           int
 	// Given is what a patch, or a raw item, of a transaction was given to write: two that were given
-	// the same may be one that is repeated. It is "" of what an entity remembers.
-	Given string
+	// the same may be one that is repeated. It is nil of what an entity remembers.
+	Given []any
 	// Return asks for what the item holds after the write, Returned is that.
 	Return   bool
 	Returned item.Attributes
@@ -76,16 +77,20 @@ type Request struct {
 }
 
 // GivenOf returns what a request writes, without what is new each time.
-func GivenOf(r *Request) string {
-	b, err := json.Marshal([]any{r.Kind, r.Place.String(), r.Table.Name, r.Set, r.Remove, r.Operations, r.Put, r.raw})
-	if err != nil {
-		panic(err) // attribute values hold strings, bytes and bools
+func GivenOf(r *Request) []any {
+	if r.IsRaw() {
+		return []any{r.raw}
 	}
-	return string(b)
+	return []any{r.Kind, r.Key(), r.Table.Name, slices.Clone(r.Set), slices.Clone(r.Remove), slices.Clone(r.Operations), maps.Clone(r.Put)}
+}
+
+// SameGiven reports whether two requests were given the same to write.
+func (r *Request) SameGiven(o *Request) bool {
+	return r.Given != nil && o.Given != nil && reflect.DeepEqual(r.Given, o.Given)
 }
 
 // Forgotten reports whether a request writes what no entity remembers: of a patch, or raw.
-func Forgotten(r *Request) bool { return r.Given != "" && r.Writes() }
+func Forgotten(r *Request) bool { return r.Given != nil && r.Writes() }
 
 // Prepare gives the request a new version to write.
 func (r *Request) Prepare() {
