@@ -59,6 +59,10 @@ type Request struct {
 	OldSize, NewSize int
 	Unread           bool
 	Likely           int
+	// Entries are what becomes of the item's entries in secondary indexes, and Indexed the attributes
+	// that put it into these, as the item holds them after a put or before another request.
+	Entries []Entry
+	Indexed []Attribute
 	// Return asks for what the item holds after the write, Returned is that.
 	Return   bool
 	Returned item.Attributes
@@ -69,6 +73,12 @@ type Request struct {
 	raw types.TransactWriteItem
 	// RawKey is the key of such a request in a table that nobody knows.
 	RawKey string
+}
+
+// Attribute is an attribute's name, with the size of it and its value in bytes.
+type Attribute struct {
+	Name string
+	Size int
 }
 
 // Prepare gives the request a new version to write.
