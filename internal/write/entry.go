@@ -1,6 +1,11 @@
 package write
 
-import "github.com/itemize/itemize/cost"
+import (
+	"maps"
+	"slices"
+
+	"github.com/itemize/itemize/cost"
+)
 
 // Entry is what a request does to its item's entry in a secondary index.
 type Entry struct {
@@ -55,12 +60,30 @@ func (e *Entry) bounds() cost.Units {
 	return u
 }
 
-// IndexUnits calls yield with each index whose entries the request may change, and the price of that,
-// in WCU.
-func (r *Request) IndexUnits(yield func(index string, wcu cost.Units)) {
+// IndexUnits are the WCU of secondary indexes, by "table/index". Of one that the writes leave as it
+// is they are none.
+type IndexUnits map[string]cost.Units
+
+// Add adds what a request does to the entries of its item.
+func (u *IndexUnits) Add(r *Request) {
 	for i := range r.Entries {
-		if u := r.Entries[i].Units(); u.Max > 0 {
-			yield(r.Entries[i].Index, u)
-		}
+		e := &r.Entries[i]
+		u.add(e.Index, e.Units())
 	}
+}
+
+func (u *IndexUnits) add(index string, wcu cost.Units) {
+	if *u == nil {
+		*u = IndexUnits{}
+	}
+	(*u)[index] = (*u)[index].Add(wcu)
+}
+
+// Sum returns the units of all of them.
+func (u IndexUnits) Sum() cost.Units {
+	var sum cost.Units
+	for _, name := range slices.Sorted(maps.Keys(u)) {
+		sum = sum.Add(u[name])
+	}
+	return sum
 }
