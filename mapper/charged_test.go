@@ -174,7 +174,7 @@ func TestIndexesStandApart(t *testing.T) {
 	if c := r.Consumed; c.WCU != 9 || len(c.Indexes) != 2 || c.Indexes[name+"/byEmail"] != 3 || c.Indexes[name+"/own"] != 3 || r.WCU.Known() || r.WCU.Expected != 3 || !r.WCU.Contains(9) {
 		t.Errorf("%+v", r)
 	}
-	want := "one request: 3 WCU; consumed 9 WCU by table and indexes that the model does not declare: " + name + "/byEmail 3, " + name + "/own 3\n"
+	want := "one request: 3 WCU; consumed 9 WCU by table and indexes: " + name + "/byEmail 3 (the model does not declare it), " + name + "/own 3 (the model does not declare it)\n"
 	if !strings.HasPrefix(r.String(), want) {
 		t.Errorf("%s\nwant\n%s", r, want)
 	}

@@ -80,7 +80,7 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option)
 	}
 	g.ended = func(t *tally, _ error) {
 		g.typical.wrote(t.Items)
-		g.indexes.saw(t.Indexes)
+		g.indexes.saw(t.Indexes, t.Predicted)
 	}
 	return g, nil
 }

@@ -10,25 +10,25 @@ import (
 // undeclared says when a write costs more than the table alone.
 const undeclared = "the table has indexes that the model does not declare"
 
-// indexes remembers the secondary indexes that have taken units, by "table/index": a model
-// does not declare them, so that only answers tell.
+// indexes remembers the secondary indexes that have taken units without being declared by the model,
+// by "table/index": only answers tell of them.
 type indexes struct {
 	mu   sync.Mutex
 	seen map[string]bool
 }
 
-// saw notes the indexes that an operation met.
-func (x *indexes) saw(units map[string]float64) {
-	if len(units) == 0 {
-		return
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.seen == nil {
-		x.seen = map[string]bool{}
-	}
+// saw notes the indexes that an operation met, but for those that the model declares.
+func (x *indexes) saw(units map[string]float64, declared write.IndexUnits) {
 	for name := range units {
+		if _, ok := declared[name]; ok {
+			continue
+		}
+		x.mu.Lock()
+		if x.seen == nil {
+			x.seen = map[string]bool{}
+		}
 		x.seen[name] = true
+		x.mu.Unlock()
 	}
 }
 

@@ -38,8 +38,10 @@ type ItemPlan struct {
 	// Unread reports that the item is written without being read: NewBytes is the least that
 	// an update leaves, and OldBytes is not known.
 	Unread bool `json:"unread,omitempty"`
-	// WCU is what the write costs, in the table.
-	WCU cost.Units `json:"wcu"`
+	// WCU is what the write costs, in the table; Indexes what it costs in secondary indexes, by
+	// "table/index".
+	WCU     cost.Units            `json:"wcu"`
+	Indexes map[string]cost.Units `json:"indexes,omitempty"`
 }
 
 // Alternative is another way to write the same.
@@ -69,10 +71,12 @@ type Plan struct {
 	// Mode says how the items are written.
 	Mode  Mode       `json:"mode"`
 	Items []ItemPlan `json:"items"`
-	// WCU and RCU are the predicted cost, in capacity units, of the tables. A model does not
-	// declare their indexes: once the mapper has met some, Max includes what they may take.
+	// WCU and RCU are the predicted cost, in capacity units, of the tables and of the indexes that
+	// the model declares. Once the mapper has met others, Max includes what they may take.
 	WCU cost.Units `json:"wcu"`
-	RCU cost.Units `json:"rcu"`
+	// Indexes are what of WCU the model's indexes take, by "table/index".
+	Indexes map[string]cost.Units `json:"indexes,omitempty"`
+	RCU     cost.Units            `json:"rcu"`
 	// Alternatives are the other ways and their costs.
 	Alternatives []Alternative `json:"alternatives,omitempty"`
 
@@ -186,7 +190,7 @@ type Consumed struct {
 	WCU float64 `json:"wcu"`
 	RCU float64 `json:"rcu"`
 	// Indexes are the WCU among them that secondary indexes took, by "table/index"; nil for
-	// none. Predicted are those of the table alone: a model does not declare indexes.
+	// none.
 	Indexes map[string]float64 `json:"indexes,omitempty"`
 }
 
@@ -223,9 +227,10 @@ type Receipt struct {
 	// version only those that are new. What is added behind the second reading stays, hidden.)
 	AlsoDeleted []Key `json:"alsoDeleted,omitempty"`
 
-	// wcu are the units that are predicted to be reported: of the tables, without what was
-	// refused.
-	wcu cost.Units
+	// wcu are the units that are predicted to be reported: without what was refused; declared the
+	// indexes that the model declares on the items that were written.
+	wcu      cost.Units
+	declared map[string]bool
 }
 
 // MarshalJSON keeps the fields of the plan beside those of the receipt.
@@ -266,15 +271,9 @@ func (r *Receipt) charged(b *strings.Builder) {
 	predicted := kinds(writes, reads, r.wcu, r.RCU)
 	consumed := kinds(writes, reads, cost.Exactly(r.Consumed.WCU), cost.Exactly(r.Consumed.RCU))
 	if len(r.Consumed.Indexes) > 0 {
-		consumed += " by table and indexes that the model does not declare:"
-		for i, name := range slices.Sorted(maps.Keys(r.Consumed.Indexes)) {
-			if i > 0 {
-				consumed += ","
-			}
-			consumed += " " + name + " " + cost.Exactly(r.Consumed.Indexes[name]).String()
-		}
+		consumed += r.byIndex()
 	}
-	if r.wcu.Contains(r.Consumed.WCU-r.indexes()) && r.RCU.Contains(r.Consumed.RCU) {
+	if r.wcu.Contains(r.Consumed.WCU-r.undeclared()) && r.RCU.Contains(r.Consumed.RCU) {
 		b.WriteString(predicted)
 		r.others(b)
 		b.WriteString("; consumed " + consumed)
@@ -287,11 +286,28 @@ func (r *Receipt) charged(b *strings.Builder) {
 	}
 }
 
-// indexes returns the WCU that indexes took.
-func (r *Receipt) indexes() float64 {
+// byIndex shows what indexes took, and which of them the model does not declare.
+func (r *Receipt) byIndex() string {
+	text := " by table and indexes:"
+	for i, name := range slices.Sorted(maps.Keys(r.Consumed.Indexes)) {
+		if i > 0 {
+			text += ","
+		}
+		text += " " + name + " " + cost.Exactly(r.Consumed.Indexes[name]).String()
+		if !r.declared[name] {
+			text += " (the model does not declare it)"
+		}
+	}
+	return text
+}
+
+// undeclared returns the WCU of indexes that the model does not declare.
+func (r *Receipt) undeclared() float64 {
 	sum := 0.0
-	for _, n := range r.Consumed.Indexes {
-		sum += n
+	for name, n := range r.Consumed.Indexes {
+		if !r.declared[name] {
+			sum += n
+		}
 	}
 	return sum
 }

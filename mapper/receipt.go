@@ -33,10 +33,15 @@ func (t *tally) receipt() *Receipt {
 		Refused:  t.Refused,
 		Consumed: Consumed{WCU: t.ConsumedWCU, RCU: t.ConsumedRCU, Indexes: t.Indexes},
 		wcu:      t.WCU,
+		declared: map[string]bool{},
 
 		LeftBehind: t.leftBehind, AlsoDeleted: t.alsoDeleted,
 	}
-	if n := r.indexes(); n > 0 {
+	r.Indexes = indexUnits(t.Predicted)
+	for name := range t.Predicted {
+		r.declared[name] = true
+	}
+	if n := r.undeclared(); n > 0 {
 		r.WCU = r.WCU.Add(cost.Units{Max: n, If: undeclared})
 	}
 	for _, d := range t.Items {
@@ -55,17 +60,35 @@ func modeOf(requests, items int) Mode {
 	return ModeOne
 }
 
+// indexUnits are the units of indexes as plans show them: of those that take any, nil for none.
+func indexUnits(all write.IndexUnits) map[string]cost.Units {
+	var out map[string]cost.Units
+	for name, u := range all {
+		if u.Max == 0 {
+			continue
+		}
+		if out == nil {
+			out = map[string]cost.Units{}
+		}
+		out[name] = u
+	}
+	return out
+}
+
 // describe returns a request as plans show it.
 func describe(r *write.Request, wcu cost.Units) ItemPlan {
+	var indexes write.IndexUnits
+	indexes.Add(r)
 	return ItemPlan{
-		Kind: Kind(r.Kind), Key: keyOf(r.Place), Field: r.Field, Attributes: r.Attributes(),
+		Indexes: indexUnits(indexes),
+		Kind:    Kind(r.Kind), Key: keyOf(r.Place), Field: r.Field, Attributes: r.Attributes(),
 		OldBytes: r.OldSize, NewBytes: r.NewSize, Unread: r.Unread && r.Kind != write.Put, WCU: wcu,
 	}
 }
 
 // planOf returns a plan of writes as callers see it.
 func (g *engine) planOf(p *write.Plan) *Plan {
-	out := &Plan{Mode: Mode(p.Mode), Items: []ItemPlan{}, WCU: p.Units().Add(g.indexes.of(p)), requests: p.Calls()}
+	out := &Plan{Mode: Mode(p.Mode), Items: []ItemPlan{}, WCU: p.Units().Add(g.indexes.of(p)), Indexes: indexUnits(p.Indexes()), requests: p.Calls()}
 	p.Items(func(r *write.Request, wcu cost.Units) { out.Items = append(out.Items, describe(r, wcu)) })
 	return out
 }

@@ -147,7 +147,7 @@ func (x *transaction) ended(t *tally, _ error) {
 			}
 		}
 		g.typical.wrote(of)
-		g.indexes.saw(t.Indexes)
+		g.indexes.saw(t.Indexes, t.Predicted)
 	}
 }
 

@@ -25,8 +25,10 @@ type Tag struct {
 type Option struct {
 	Word  string
 	Value string // unquoted; empty where the option has none
-	// Template is the parsed value of pk= and sk=.
+	// Template is the parsed value of pk= and sk=; Keys are those of an index, one for each of its
+	// key attributes.
 	Template *Template
+	Keys     []*Template
 	// Number is the parsed value of preview=, shards= and inline= (bytes).
 	Number int
 	// Pos and End are the option's place in the raw tag, in bytes; ValuePos is
@@ -90,6 +92,8 @@ func Parse(raw string, where Where) (*Tag, []*Error) {
 type parser struct {
 	tag   *Tag
 	where Where
+	// index tells that the tag declares an index, whose keys may be several attributes.
+	index bool
 	errs  []*Error
 }
 
@@ -223,7 +227,11 @@ func (p *parser) ddb(kv pair) {
 		p.fault(s.pos(0), s.pos(0), `remove it, or write ddb:"-" for a field that is not stored`, "empty ddb tag")
 		return
 	}
-	for _, part := range p.split(s) {
+	parts := p.split(s)
+	for _, part := range parts {
+		p.index = p.index || strings.HasPrefix(part.text, "index=")
+	}
+	for _, part := range parts {
 		p.option(part)
 	}
 }
@@ -351,6 +359,10 @@ func (p *parser) check(o *Option, w word, value span, has bool) bool {
 func (p *parser) checkKind(o *Option, w word, value span) {
 	switch w.takes {
 	case template:
+		if p.index {
+			o.Keys = p.templates(value)
+			return
+		}
 		o.Template = p.template(value)
 	case number:
 		n, err := strconv.Atoi(o.Value)

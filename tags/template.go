@@ -73,6 +73,28 @@ func ParseTemplate(text string) (*Template, []*Error) {
 	return t, p.errs
 }
 
+// KeySeparator separates the key attributes of an index that has several, in pk=, sk=, hash= and
+// range= alike.
+const KeySeparator = ";"
+
+// templates parses the templates of an index's key attributes.
+func (p *parser) templates(s span) []*Template {
+	var all []*Template
+	for start, i := 0, 0; i <= len(s.text); i++ {
+		if i < len(s.text) && s.text[i:i+1] != KeySeparator {
+			continue
+		}
+		one := s.slice(start, i)
+		start = i + 1
+		if one.text == "" {
+			p.fault(s.pos(0), s.pos(len(s.text)), "write a template for each attribute: {A};{B}", "an empty template in %q", s.text)
+			continue
+		}
+		all = append(all, p.template(one))
+	}
+	return all
+}
+
 // template parses a key template.
 func (p *parser) template(s span) *Template {
 	t := &Template{Text: s.text}

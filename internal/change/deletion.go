@@ -70,6 +70,7 @@ func (del *Deletion) Blind(p selection.Part) error {
 	ch := start(m, write.Delete, it, m.Place(it, p.PK, p.Range.Low))
 	ch.Unread = true
 	ch.Expect = Unread
+	ch.index(m)
 	del.Rest = append(del.Rest, ch)
 	return nil
 }
@@ -182,6 +183,7 @@ func Belongs(m *model.Model, f *item.Image, identity, known []key.Value) bool {
 func (del *Deletion) add(it *schema.Item, r *snapshot.Stored) {
 	ch := of(del.m, write.Delete, it, r)
 	ch.expectStored()
+	ch.index(del.m)
 	if del.m.IsRoot(it) {
 		del.Root = ch
 		return

@@ -11,6 +11,7 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/snapshot"
@@ -23,11 +24,24 @@ func encode(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeVal
 	if err == nil {
 		err = attr.Check(v)
 	}
+	if err == nil && v != nil && it.Sparse(i) {
+		v, err = indexable(m, it, i, v)
+	}
 	if err != nil {
 		a := it.Attributes[i]
 		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
 	}
 	return v, nil
+}
+
+// indexable returns the value of an attribute that is a key of an index as it is: nil for one that
+// no key can have, which is left out.
+func indexable(m *model.Model, it *schema.Item, i int, v types.AttributeValue) (types.AttributeValue, error) {
+	s, ok := attr.ScalarOf(v)
+	if !ok || s.Type != 'N' && s.Text == "" {
+		return nil, nil
+	}
+	return v, s.CheckSize(m.IndexKeyLimit(it, it.Attributes[i].Name))
 }
 
 // at notes where a value would be stored that cannot be.
@@ -153,11 +167,30 @@ func (d *differ) update(rec model.Record, r *snapshot.Stored, old any) {
 	if err == nil && len(sets)+len(removes) > 0 && len(r.Former) > 0 {
 		sets, removes, err = d.rename(rec, r, sets, removes)
 	}
+	if err == nil && len(sets)+len(removes) > 0 {
+		sets, removes, err = d.reindex(rec, r, sets, removes)
+	}
 	if err != nil {
 		d.fail(err)
 		return
 	}
 	d.write(rec, r, sets, removes)
+}
+
+// reindex adds to what is written of an item the keys of indexes that are not stored as they are now.
+func (d *differ) reindex(rec model.Record, r *snapshot.Stored, sets, removes []item.Assignment) ([]item.Assignment, []item.Assignment, error) {
+	keys, err := d.m.IndexKeys(rec, d.Keys.KeyFields)
+	for j, now := range keys {
+		a := item.Assignment{Name: rec.Item.Derived[j].Name, Index: item.Indexed, Value: now}
+		switch {
+		case attr.Same(r.IndexKey(j), now):
+		case now == nil:
+			removes = append(removes, a)
+		default:
+			sets = append(sets, a)
+		}
+	}
+	return sets, removes, err
 }
 
 // clear removes all of the item's attributes that the model knows, and leaves others.
@@ -168,6 +201,11 @@ func (d *differ) clear(rec model.Record, r *snapshot.Stored) {
 			removes = append(removes, item.Assignment{Name: a.Name, Index: i})
 		}
 		removes = appendFormer(removes, r, i)
+	}
+	for j, k := range rec.Item.Derived {
+		if r.IndexKey(j) != nil {
+			removes = append(removes, item.Assignment{Name: k.Name, Index: item.Indexed})
+		}
 	}
 	sets, removes := d.expiry(rec, r, d.s.Old, nil, removes)
 	d.write(rec, r, sets, removes)
@@ -184,10 +222,10 @@ func (d *differ) write(rec model.Record, r *snapshot.Stored, sets, removes []ite
 	ch.Record, ch.Pos, ch.Set, ch.Remove = rec.Value, rec.Pos, sets, removes
 	ch.NewSize = r.Size + d.m.Reserved.Grows(r.Header, d.m.DropsMark(rec.Item))
 	for _, a := range sets {
-		ch.NewSize += attr.AttributeSize(a.Name, a.Value) - r.StoredSize(a)
+		ch.NewSize += attr.AttributeSize(a.Name, a.Value) - r.StoredSize(rec.Item, a)
 	}
 	for _, a := range removes {
-		ch.NewSize -= r.StoredSize(a)
+		ch.NewSize -= r.StoredSize(rec.Item, a)
 	}
 	if needsPut(&ch.Request) {
 		if err := d.replace(ch); err != nil {
@@ -211,7 +249,7 @@ func (d *differ) put(rec model.Record, at item.Place, from *snapshot.Stored) {
 	}
 	ch := start(d.m, write.Put, it, at)
 	ch.Record, ch.Pos, ch.New = rec.Value, rec.Pos, true
-	if err := fill(d.m, ch, expiryOf(d.m, it, d.v, rec.Value), from); err != nil {
+	if err := fill(d.m, ch, d.Keys.KeyFields, expiryOf(d.m, it, d.v, rec.Value), from); err != nil {
 		d.fail(err)
 		return
 	}
@@ -247,7 +285,7 @@ func (d *differ) incarnate(ch *Change) {
 }
 
 // fill encodes all attributes of a put. from holds unknown ones to take along.
-func fill(m *model.Model, ch *Change, expiry types.AttributeValue, from *snapshot.Stored) error {
+func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.AttributeValue, from *snapshot.Stored) error {
 	ch.Set = nil
 	ch.Put = ch.Key()
 	set := func(a item.Assignment) {
@@ -264,6 +302,13 @@ func fill(m *model.Model, ch *Change, expiry types.AttributeValue, from *snapsho
 		set(item.Assignment{Name: a.Name, Index: i, Value: value})
 	}
 	set(m.Reserved.AssignExpiry(expiry))
+	keys, err := m.IndexKeys(model.Record{Item: ch.Item, Value: ch.Record, Pos: ch.Pos}, keyFields)
+	if err != nil {
+		return at(ch.Place, err)
+	}
+	for j, v := range keys {
+		set(item.Assignment{Name: ch.Item.Derived[j].Name, Index: item.Indexed, Value: v})
+	}
 	if from != nil {
 		for name, value := range from.Unknown {
 			set(item.Assignment{Name: name, Index: item.Unlisted, Value: value})
@@ -301,7 +346,7 @@ func (d *differ) replace(ch *Change) error {
 	if ch.Item.ExpiryOfRoot && d.s.Root() == nil && ch.Stored.Expiry > 0 {
 		expiry = ch.Stored.Header.Expiry // the root, which tells it, was not loaded
 	}
-	if err := fill(d.m, ch, expiry, ch.Stored); err != nil {
+	if err := fill(d.m, ch, d.Keys.KeyFields, expiry, ch.Stored); err != nil {
 		return err
 	}
 	h := ch.Stored.Header

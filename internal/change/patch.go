@@ -171,7 +171,9 @@ func (x *Patch) change(p patch.Change) error {
 	case patch.Add, patch.Put:
 		ch.either = p.Kind == patch.Put
 		ch.Record, ch.Pos = p.Record, p.Pos
-		return fill(x.m, ch.Change, expiryOf(x.m, it, nil, p.Record), nil)
+		keyFields := make([]key.Value, len(x.m.Schema.KeyFields))
+		copy(keyFields, x.Identity)
+		return fill(x.m, ch.Change, keyFields, expiryOf(x.m, it, nil, p.Record), nil)
 	case patch.RemoveElement, patch.Delete:
 	case patch.Set, patch.Remove:
 		if len(attributes) != 1 || len(x.below(it, &p)) == 0 {

@@ -133,5 +133,6 @@ func (d *differ) add(ch *Change) {
 			return
 		}
 	}
+	ch.index(d.m)
 	d.Changes = append(d.Changes, ch)
 }

@@ -73,6 +73,9 @@ type Record interface {
 	// sets it from a key.
 	Key(rec any, source int) (key.Value, error)
 	SetKey(rec any, source int, value key.Value) error
+	// IndexKey returns the value of a placeholder in a key that is written for secondary indexes
+	// alone, by its index in schema.Item.Derived, which names a field of the record.
+	IndexKey(rec any, derived, source int) (value key.Value, err error)
 }
 
 // Pos is where an element lies: its index in a slice, or its key in a map.

@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -21,6 +22,7 @@ type record struct {
 	// pointer is the field of a singleton that is one pointer.
 	pointer      form.Path
 	pointerForm  *form.Form
+	derived      [][]inKey // by index in Derived, and source; unused for those that are no fields of the record
 	expiry       form.Path
 	expiryForm   *form.Form
 	part         form.Path
@@ -75,6 +77,15 @@ func newRecord(it *schema.Item, root *form.Form) *record {
 	if it.Expiry != nil && (!it.ExpiryOfRoot || !it.Element()) {
 		r.expiry, r.expiryForm = root.Path(it.Expiry.Path)
 	}
+	for _, k := range it.Derived {
+		in := make([]inKey, len(k.Sources))
+		for i, src := range k.Sources {
+			if inRecord(src) {
+				in[i] = newInKey(root, src.Value, k.Format(i).Value)
+			}
+		}
+		r.derived = append(r.derived, in)
+	}
 	if it.Element() {
 		for i, src := range it.Key.Sources {
 			if !r.named(i) {
@@ -96,9 +107,11 @@ func newRecord(it *schema.Item, root *form.Form) *record {
 }
 
 // named reports whether a placeholder names a field of the element, or it itself.
-func (r *record) named(source int) bool {
-	from := r.item.Key.Sources[source].From
-	return from == schema.FromElement || from == schema.FromSelf
+func (r *record) named(source int) bool { return inRecord(r.item.Key.Sources[source]) }
+
+// inRecord reports whether a placeholder names a field of the record, or it itself.
+func inRecord(src schema.Source) bool {
+	return src.From == schema.FromElement || src.From == schema.FromSelf || src.From == schema.FromItem
 }
 
 func (r *record) Encode(rec any, i int) (types.AttributeValue, error) {
@@ -279,6 +292,14 @@ func (r *record) Expiry(rec any) (time.Time, bool) {
 }
 
 func (r *record) Key(rec any, source int) (key.Value, error) { return r.keys[source].get(rec) }
+
+func (r *record) IndexKey(rec any, derived, source int) (key.Value, error) {
+	v, err := r.derived[derived][source].get(rec)
+	if errors.Is(err, errNilStruct) {
+		return key.Value{Kind: key.String}, nil // nothing is there, as in an empty text
+	}
+	return v, err
+}
 
 func (r *record) SetKey(rec any, source int, value key.Value) error {
 	if err := r.keys[source].set(rec, value); err != nil {

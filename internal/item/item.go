@@ -116,6 +116,8 @@ const (
 	Unlisted
 	// Former is the index of a name that an attribute had before, which a write removes.
 	Former
+	// Indexed is that of an attribute which is written for secondary indexes alone.
+	Indexed
 )
 
 // Into sets the assignment in an item, and returns its size in bytes.

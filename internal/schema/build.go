@@ -83,6 +83,7 @@ func (b *builder) build() {
 	b.expiry()
 	b.formerNames()
 	b.hooks()
+	b.indexes()
 	b.check()
 }
 
@@ -95,7 +96,7 @@ func (b *builder) declarations() {
 	for _, m := range b.blanks {
 		switch {
 		case m.tag.Has("index"):
-			b.fault(m.option("index"), "", "secondary indexes are not supported yet")
+			// indexes come when the items are known
 		case m.tag.Has("prefix"):
 			b.segmentName(m)
 		case m.tag.Has("name"):

@@ -229,6 +229,7 @@ func (b *builder) collisions(it *Item) {
 	if it.Table.Range != "" {
 		taken[it.Table.Range] = "the sort key"
 	}
+	b.derivedNames(it, taken)
 	for _, a := range it.Attributes {
 		pl := place{in: b.e.Type, field: a.Field}
 		for t, fields := range b.spreads {
@@ -246,6 +247,35 @@ func (b *builder) collisions(it *Item) {
 			continue
 		}
 		taken[a.Name] = "that of " + a.Value.Name
+	}
+}
+
+// derivedNames checks the attributes that are written for indexes alone, and adds them to what is
+// taken; and that no index takes an item in which was not declared on it.
+func (b *builder) derivedNames(it *Item, taken map[string]string) {
+	for _, k := range it.Derived {
+		at := place{b.declaring(k.At), k.At, k.Pos, k.End}
+		if k.Name == b.e.TTL {
+			taken[k.Name] = "the table's TTL attribute"
+		}
+		if what, ok := taken[k.Name]; ok {
+			b.fault(at, "name another attribute in hash= or range=", "the attribute %q of the index is also %s of the item %q", k.Name, what, it.Name)
+			continue
+		}
+		taken[k.Name] = "a key of an index"
+	}
+	for _, x := range b.e.Indexes {
+		if x.Table != it.Table || slices.ContainsFunc(x.Entries, func(e *Entry) bool { return e.Item == it }) {
+			continue
+		}
+		for _, a := range x.Attributes() {
+			i := it.Attribute(a.Name)
+			if i < 0 {
+				continue
+			}
+			b.fault(place{in: b.e.Type, field: x.Field}, "declare the index on that item too (on=), or name an attribute of its own in hash= or range=",
+				"the attribute %q of %s is a key of the index %s, which is declared on other items", a.Name, it.Attributes[i].Value.Name, x.Name)
+		}
 	}
 }
 
@@ -331,6 +361,13 @@ func (b *builder) keys() []*Key {
 	for _, it := range b.e.Items {
 		if it.Key != nil {
 			all = append(all, it.Key)
+		}
+		for _, e := range it.Entries {
+			for _, k := range e.Keys() {
+				if k.Own != Primary && !slices.Contains(all, k.Key) {
+					all = append(all, k.Key)
+				}
+			}
 		}
 	}
 	return all

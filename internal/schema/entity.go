@@ -28,6 +28,8 @@ type Entity struct {
 	Tables []*Table
 	// PK is the partition key of all tables.
 	PK *Key
+	// Indexes are the secondary indexes, in the order of their declarations.
+	Indexes []*Index
 	// Items are the kinds of items, in the order of their first fields.
 	Items []*Item
 	// Root is the item that means that the entity exists.
@@ -90,13 +92,14 @@ type Key struct {
 // From says where a placeholder's value lies.
 type From uint8
 
-// The places: a field of the model, a field of the element, a map's key, and a
-// scalar element itself.
+// The places: a field of the model, a field of the element, a map's key, a
+// scalar element itself, and in the keys of indexes a field that lies on the singleton.
 const (
 	FromModel From = iota
 	FromElement
 	FromMapKey
 	FromSelf
+	FromItem
 )
 
 // Source is where a placeholder's value comes from.
@@ -163,6 +166,10 @@ type Item struct {
 	Attributes []*Attribute
 	Opaque     bool
 	Renamed    bool
+	// Entries are how the items lie in indexes, Derived the attributes that are written for these
+	// alone.
+	Entries []*Entry
+	Derived []*IndexKey
 	// Expiry is the field that sets the item's expiry, or nil. ExpiryOfRoot
 	// tells that it is the root's (ttl,all), not the item's own.
 	Expiry       *Value

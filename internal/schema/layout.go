@@ -20,6 +20,7 @@ type Layout struct {
 	Tables       []LayoutTable `json:"tables"`
 	PartitionKey LayoutKey     `json:"partitionKey"`
 	Items        []LayoutItem  `json:"items"`
+	Indexes      []LayoutIndex `json:"indexes,omitempty"`
 	// Removed are items that the model had before, and that may be stored yet.
 	Removed []LayoutItem `json:"removed,omitempty"`
 }
@@ -43,7 +44,7 @@ type LayoutKey struct {
 // LayoutPlaceholder is a placeholder: where its value comes from, its kind, and
 // how it is written.
 type LayoutPlaceholder struct {
-	From   string `json:"from"` // model, element, key, self
+	From   string `json:"from"` // model, element, key, self, item
 	Field  string `json:"field,omitempty"`
 	Kind   string `json:"kind"`             // string, int, uint, time, bytes, number, text
 	Number string `json:"number,omitempty"` // the Go type that a number has to fit
@@ -63,6 +64,27 @@ type LayoutItem struct {
 	Attributes []LayoutAttribute `json:"attributes,omitempty"`
 	// Gone are attributes that the item had before, and stored items may still hold.
 	Gone []LayoutAttribute `json:"gone,omitempty"`
+}
+
+// LayoutIndex is how the items of one kind lie in a secondary index: its key attributes, with what
+// they hold, and the attributes that it projects beside keys: nil for all.
+type LayoutIndex struct {
+	Name    string           `json:"name"`
+	Table   string           `json:"table"`
+	Item    string           `json:"item"`
+	Local   bool             `json:"local,omitempty"`
+	Hash    []LayoutIndexKey `json:"hash"`
+	Range   []LayoutIndexKey `json:"range,omitempty"`
+	Include []string         `json:"include"`
+}
+
+// LayoutIndexKey is a key attribute of an index.
+type LayoutIndexKey struct {
+	Attribute string `json:"attribute"`
+	Type      string `json:"type"`
+	// Own reports that it is an attribute that the item has anyhow.
+	Own bool `json:"own,omitempty"`
+	LayoutKey
 }
 
 // LayoutAttribute is an attribute: its name, its field, and the type and options
@@ -91,7 +113,29 @@ func (e *Entity) Layout() Layout {
 	for _, it := range e.Items {
 		l.Items = append(l.Items, it.layout(it == e.Root))
 	}
+	for _, x := range e.Indexes {
+		for _, n := range x.Entries {
+			l.Indexes = append(l.Indexes, n.layout())
+		}
+	}
 	return l
+}
+
+func (n *Entry) layout() LayoutIndex {
+	x := n.Index
+	l := LayoutIndex{Name: x.Name, Table: x.Table.Name, Item: n.Item.Name, Local: x.Local, Hash: layoutKeys(n.Hash), Range: layoutKeys(n.Range)}
+	if !x.All {
+		l.Include = append([]string{}, x.Include...)
+	}
+	return l
+}
+
+func layoutKeys(keys []*IndexKey) []LayoutIndexKey {
+	var out []LayoutIndexKey
+	for _, k := range keys {
+		out = append(out, LayoutIndexKey{Attribute: k.Name, Type: string(k.Template.Type), Own: k.Own != Derived, LayoutKey: k.layout()})
+	}
+	return out
 }
 
 func (it *Item) layout(root bool) LayoutItem {
@@ -113,7 +157,7 @@ func (it *Item) layout(root bool) LayoutItem {
 	return li
 }
 
-var fromNames = [...]string{"model", "element", "key", "self"}
+var fromNames = [...]string{"model", "element", "key", "self", "item"}
 
 var keyKinds = [...]string{"none", "string", "int", "uint", "time", "bytes", "number"}
 

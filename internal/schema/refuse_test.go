@@ -333,7 +333,6 @@ func TestRefused(t *testing.T) {
 		}},
 		{"what comes later", reflect.TypeFor[struct {
 			_ table  `ddb:"table=events_{At:month},shards=200,shardby=I"`
-			_ table  `ddb:"index=byA,hash=A,range=B,pk={A},sk={B},on=A"`
 			I string `ddb:"pk={I}.{shard}"`
 			A string `ddb:"sk=A,compress=zstd"`
 			B string `ddb:"sk=A,chunk"`
@@ -342,7 +341,6 @@ func TestRefused(t *testing.T) {
 			`struct._: a table that follows the time of its items is not supported yet`,
 			`struct._: the option shards is not supported yet`,
 			`struct._: the option shardby is not supported yet`,
-			`struct._: secondary indexes are not supported yet`,
 			`struct.I: {shard} is not supported yet`,
 			`struct.A: the option compress is not supported yet`,
 			`struct.B: the option chunk is not supported yet`,

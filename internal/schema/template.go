@@ -18,6 +18,8 @@ type scope struct {
 	members []*member
 	// field is the slice or map.
 	field *member
+	// index is the item whose index has the template, nil for a key of a table.
+	index *Item
 }
 
 // key resolves a template. at is the field that holds the option.
@@ -93,6 +95,9 @@ func (b *builder) source(at place, p tags.Part, sc scope) (Source, bool) {
 	case p.KeyField && !sc.elem:
 		b.fault(at, "write {"+p.Name+"}", "%s is only for the elements of slices and maps", p)
 		return Source{}, false
+	}
+	if sc.index != nil {
+		return b.indexSource(at, p, sc.index)
 	}
 	m := find(b.fields, p.Name)
 	if m == nil {

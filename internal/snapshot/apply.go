@@ -191,7 +191,7 @@ func (s *Snapshot) stored(e *Effect) *Stored {
 	}
 	if e.Put != nil {
 		clear(r.Sizes)
-		r.Header.Expiry, r.Expiry, r.Opaque, r.Former = nil, 0, nil, nil
+		r.Header.Expiry, r.Expiry, r.Opaque, r.Former, r.Index = nil, 0, nil, nil, nil
 	}
 	for _, a := range e.Removed {
 		r.set(e.Item, a)
@@ -234,6 +234,8 @@ func (r *Stored) set(it *schema.Item, a item.Assignment) {
 	switch {
 	case a.Index == item.Expiry:
 		r.Header.Expiry, r.Expiry = a.Value, n
+	case a.Index == item.Indexed:
+		r.setIndex(it, it.DerivedKey(a.Name), a.Value)
 	case a.Index == item.Former:
 		i := slices.IndexFunc(r.Former, func(f Former) bool { return f.Name == a.Name })
 		if i < 0 {

@@ -69,6 +69,9 @@ type Stored struct {
 	// Former are attributes that are stored under a name which they had before, in the order of
 	// these names: the next write of the item removes them.
 	Former []Former
+	// Index are the attributes that are written for secondary indexes alone, by their index in the
+	// kind's Derived; nil for one that is not stored, and for none.
+	Index []types.AttributeValue
 	// Opaque are the stored values of opaque attributes, by index.
 	Opaque map[int]types.AttributeValue
 	// Unknown are the attributes that the model does not have.
@@ -219,6 +222,12 @@ func (r *Stored) fill(m *model.Model, f *item.Image) {
 		r.Expiry = m.Reserved.AssignExpiry(h).Size()
 		known++
 	}
+	for j, k := range f.Kind.Derived {
+		if v := f.Attributes[k.Name]; v != nil {
+			r.setIndex(f.Kind, j, v)
+			known++
+		}
+	}
 	if known < len(f.Attributes) {
 		r.keepUnknown(m, f)
 	}
@@ -232,7 +241,7 @@ func (r *Stored) keepUnknown(m *model.Model, f *item.Image) {
 	for name, v := range f.Attributes {
 		switch {
 		case f.Kind.Attribute(name) >= 0, f.Kind.Former(name) >= 0, name == f.Table.Hash, name == f.Table.Range:
-		case m.Reserved.Has(name, f.Kind):
+		case m.Reserved.Has(name, f.Kind), f.Kind.DerivedKey(name) >= 0:
 		default:
 			if r.Unknown == nil {
 				r.Unknown = item.Attributes{}
@@ -253,6 +262,22 @@ func (r *Stored) setOpaque(i int, v types.AttributeValue) {
 	r.Opaque[i] = attr.Copy(v)
 }
 
+func (r *Stored) setIndex(it *schema.Item, j int, v types.AttributeValue) {
+	if r.Index == nil {
+		r.Index = make([]types.AttributeValue, len(it.Derived))
+	}
+	r.Index[j] = v
+}
+
+// IndexKey returns the stored value of an attribute that is written for secondary indexes alone, by
+// its index in the kind's Derived; nil for none.
+func (r *Stored) IndexKey(j int) types.AttributeValue {
+	if r.Index == nil {
+		return nil
+	}
+	return r.Index[j]
+}
+
 // Renamed returns the name that an attribute has now of which an assignment removes one of before,
 // "" for others.
 func (r *Stored) Renamed(it *schema.Item, a item.Assignment) string {
@@ -266,9 +291,12 @@ func (r *Stored) Renamed(it *schema.Item, a item.Assignment) string {
 	return it.Attributes[r.Former[i].Attribute].Name
 }
 
-// StoredSize returns the size of the stored attribute that an assignment is about.
-func (r *Stored) StoredSize(a item.Assignment) int {
+// StoredSize returns the size of the stored attribute of an item of a kind that an assignment is
+// about.
+func (r *Stored) StoredSize(it *schema.Item, a item.Assignment) int {
 	switch a.Index {
+	case item.Indexed:
+		return item.Assignment{Name: a.Name, Value: r.IndexKey(it.DerivedKey(a.Name))}.Size()
 	case item.Expiry:
 		return r.Expiry
 	case item.Former:

@@ -130,7 +130,7 @@ func TestStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, it := s.Root(), m.Root()
-	size := func(name string) int { return r.StoredSize(item.Assignment{Name: name, Index: it.Attribute(name)}) }
+	size := func(name string) int { return r.StoredSize(it, item.Assignment{Name: name, Index: it.Attribute(name)}) }
 	if r.Size != attr.ItemSize(a) || size("Name") != 10 || size("Open") != 0 || r.Raw != nil {
 		t.Errorf("%+v", r)
 	}
@@ -161,7 +161,7 @@ func TestStoredExpiry(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := s.Root(); r.Expiry != len("expires")+2 || r.StoredSize(item.Assignment{Index: item.Expiry}) != r.Expiry || len(r.Unknown) > 0 {
+	if r := s.Root(); r.Expiry != len("expires")+2 || r.StoredSize(m.Root(), item.Assignment{Index: item.Expiry}) != r.Expiry || len(r.Unknown) > 0 {
 		t.Errorf("%+v", r)
 	}
 	if r := s.Items[kind(m, "STEP").Index][0]; r.Expiry != 0 {
@@ -363,7 +363,7 @@ func TestApply(t *testing.T) {
 		if r.Pos.Index != i {
 			t.Errorf("%s is the element %d, and known as %d", r.Place, i, r.Pos.Index)
 		}
-		got = append(got, fmt.Sprintf("%s %s %d", r.SK.Text, Show(r.Header.Version), r.StoredSize(item.Assignment{Index: it.Attribute("Text")})))
+		got = append(got, fmt.Sprintf("%s %s %d", r.SK.Text, Show(r.Header.Version), r.StoredSize(it, item.Assignment{Index: it.Attribute("Text")})))
 	}
 	if text := strings.Join(got, ", "); text != "LINE#x b'w-x' 7, LINE#c b'v-LINE#c' 9, LINE#b b'w-b' 10" {
 		t.Error(text)
@@ -389,7 +389,7 @@ func TestApplyPut(t *testing.T) {
 		Place: r.Place, Item: it, Stored: r, Record: v, Put: whole, Version: B("w"), Size: 99,
 		Set: []item.Assignment{setOf(it, "Name", "long"), {Name: "colour", Index: item.Unlisted, Value: S("blue")}},
 	}})
-	if s.Root() != r || r.StoredSize(item.Assignment{Index: it.Attribute("Name")}) != 8 || r.StoredSize(item.Assignment{Index: it.Attribute("Visits")}) != 0 || r.Header.Incarnation != nil || r.Size != 99 {
+	if s.Root() != r || r.StoredSize(it, item.Assignment{Index: it.Attribute("Name")}) != 8 || r.StoredSize(it, item.Assignment{Index: it.Attribute("Visits")}) != 0 || r.Header.Incarnation != nil || r.Size != 99 {
 		t.Errorf("%+v", r)
 	}
 	if Show(r.Unknown["colour"]) != "'blue'" || s.Old.(*Shop).Name != "long" {
@@ -411,7 +411,7 @@ func TestApplyWithoutRecord(t *testing.T) {
 	s.Apply(snapshot.Keys{}, []snapshot.Effect{{
 		Place: r.Place, Item: it, Stored: r, Set: []item.Assignment{stage.Assign()}, Removed: []item.Assignment{{Name: "Name", Index: it.Attribute("Name")}, {Name: "_a", Index: item.Unlisted}}, Version: B("w"), Size: 30,
 	}})
-	if st := r.Header.ReadStage(); st.State != item.Deleting || !attr.Same(st.By, stage.By) || r.Header.Incarnation != nil || r.StoredSize(item.Assignment{Index: it.Attribute("Name")}) != 0 || Show(r.Header.Version) != "b'w'" {
+	if st := r.Header.ReadStage(); st.State != item.Deleting || !attr.Same(st.By, stage.By) || r.Header.Incarnation != nil || r.StoredSize(it, item.Assignment{Index: it.Attribute("Name")}) != 0 || Show(r.Header.Version) != "b'w'" {
 		t.Errorf("%+v", r)
 	}
 	if s.Old.(*Shop).Name != "n" {

@@ -18,14 +18,15 @@ func InsertSteps(now time.Time) func([]*write.Request) []write.Step {
 		for i := range parts {
 			parts[i] = with(parts[i], item.MarkStaged)
 		}
-		claim := with(root, item.NewStage(item.Inserting, now).Assign())
+		claim, shown := unindexed(with(root, item.NewStage(item.Inserting, now).Assign()))
 		claim.Incarnation = nil // a claim tells nothing: it may be the one or the other attempt
 		live := item.NewStage(item.Live, now).Assign()
 		goLive := *claim
 		goLive.Incarnation = root.Incarnation
 		goLive.Kind, goLive.Put, goLive.OldSize = write.Update, nil, claim.NewSize
-		goLive.Set, goLive.New, goLive.Unread = []item.Assignment{live}, false, false
+		goLive.Set, goLive.New, goLive.Unread = append([]item.Assignment{live}, shown...), false, false
 		goLive.NewSize = root.NewSize + live.Size()
+		goLive.Entries = appearing(root.Entries, live.Size())
 		goLive.Prepare()
 		expectClaim(&goLive, claim)
 		return []write.Step{step(claim), step(parts...), step(&goLive)}
@@ -54,7 +55,42 @@ func with(r *write.Request, a item.Assignment) *write.Request {
 	c := *r
 	c.Put = maps.Clone(r.Put)
 	c.NewSize += a.Into(c.Put)
+	c.Entries = slices.Clone(r.Entries)
+	for i := range c.Entries {
+		if e := &c.Entries[i]; e.Staged && e.New > 0 {
+			e.New += a.Size()
+		}
+	}
 	return &c
+}
+
+// unindexed returns the put of a root without the attributes that put it into indexes, and those:
+// an index shows what is live, and a claim is not.
+func unindexed(r *write.Request) (*write.Request, []item.Assignment) {
+	var shown []item.Assignment
+	for _, a := range r.Indexed {
+		shown = append(shown, item.Assignment{Name: a.Name, Index: item.Unlisted, Value: r.Put[a.Name]})
+		delete(r.Put, a.Name)
+		r.NewSize -= a.Size
+	}
+	r.Entries = slices.Clone(r.Entries)
+	for i := range r.Entries {
+		r.Entries[i].New = 0
+	}
+	return r, shown
+}
+
+// appearing are the entries of a root that goes live, whose stage has this size in bytes.
+func appearing(of []write.Entry, stage int) []write.Entry {
+	all := slices.Clone(of)
+	for i := range all {
+		e := &all[i]
+		e.Old, e.Unread = 0, false
+		if e.Staged && e.New > 0 {
+			e.New += stage
+		}
+	}
+	return all
 }
 
 // expectClaim requires of the root that goes live that it is the claim.
@@ -72,7 +108,7 @@ func DeleteSteps(now time.Time) func([]*write.Request) []write.Step {
 		last := *root
 		last.Header.Version, last.Header.Stage = mark.Token, mark.Set[0].Value
 		last.Kind, last.Put, last.Set, last.New = write.Delete, nil, nil, false
-		last.OldSize, last.NewSize = mark.NewSize, 0
+		last.OldSize, last.NewSize, last.Entries, last.Indexed = mark.NewSize, 0, nil, nil
 		last.Expect = write.Expect{Version: mark.Token}
 		return []write.Step{step(mark), step(rest...), step(&last)}
 	}
@@ -93,6 +129,10 @@ func markOf(root *write.Request, st item.Stage) *write.Request {
 	} else {
 		mark.Kind = write.Update
 		mark.NewSize = root.OldSize + root.Reserved.Grows(root.Header, false) + a.Size() - item.Assignment{Name: a.Name, Value: root.Header.Stage}.Size()
+		for _, x := range root.Indexed {
+			mark.Remove = append(mark.Remove, item.Assignment{Name: x.Name, Index: item.Unlisted})
+			mark.NewSize -= x.Size
+		}
 	}
 	mark.Prepare()
 	return &mark
@@ -129,7 +169,10 @@ func undoOf(put *write.Request) *write.Request {
 // live.
 func stored(plan *write.Plan) []*write.Request {
 	claim, live := plan.Steps[0].Requests[0], plan.Steps[2].Requests[0]
-	root := with(claim, live.Set[0])
+	root := claim
+	for _, a := range live.Set {
+		root = with(root, a)
+	}
 	root.Incarnation = live.Incarnation
 	root.Token, root.NewSize = live.Token, live.NewSize
 	return append(slices.Clone(plan.Steps[1].Requests), root)

@@ -45,10 +45,17 @@ func (p *Plan) Items(yield func(r *Request, wcu cost.Units)) {
 	}
 }
 
-// Units returns the price of the plan, in WCU.
+// Units returns the price of the plan, in WCU: of its tables and of their indexes.
 func (p *Plan) Units() cost.Units {
 	var sum cost.Units
 	p.Items(func(_ *Request, wcu cost.Units) { sum = sum.Add(wcu) })
+	return sum.Add(p.Indexes().Sum())
+}
+
+// Indexes returns what of the price is that of indexes.
+func (p *Plan) Indexes() IndexUnits {
+	var sum IndexUnits
+	p.Items(func(r *Request, _ cost.Units) { sum.Add(r) })
 	return sum
 }
 

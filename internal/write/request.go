@@ -64,6 +64,10 @@ type Request struct {
 	// Given is what a patch, or a raw item, of a transaction was given to write: two that were given
 	// the same may be one that is repeated. It is nil of what an entity remembers.
 	Given []any
+	// Entries are what becomes of the item's entries in secondary indexes, and Indexed the attributes
+	// that put it into these, as the item holds them after a put or before another request.
+	Entries []Entry
+	Indexed []Attribute
 	// Return asks for what the item holds after the write, Returned is that.
 	Return   bool
 	Returned item.Attributes
@@ -91,6 +95,12 @@ func (r *Request) SameGiven(o *Request) bool {
 
 // Forgotten reports whether a request writes what no entity remembers: of a patch, or raw.
 func Forgotten(r *Request) bool { return r.Given != nil && r.Writes() }
+
+// Attribute is an attribute's name, with the size of it and its value in bytes.
+type Attribute struct {
+	Name string
+	Size int
+}
 
 // Prepare gives the request a new version to write.
 func (r *Request) Prepare() {

@@ -12,9 +12,11 @@ import (
 type Tally struct {
 	Items    []Done
 	Requests int
-	// WCU and RCU are the units as predicted, of what was applied; Refused are the WCU of
-	// writes whose condition failed, which DynamoDB charges and does not report.
+	// WCU and RCU are the units as predicted, of what was applied, in tables and indexes; Refused
+	// are the WCU of writes whose condition failed, which DynamoDB charges and does not report.
 	WCU, RCU, Refused cost.Units
+	// Predicted are those of WCU that indexes take, with all that the items written may lie in.
+	Predicted IndexUnits
 	// ConsumedWCU and ConsumedRCU are those that DynamoDB reported; Indexes are the WCU
 	// among them that indexes took, by "table/index".
 	ConsumedWCU, ConsumedRCU float64
@@ -41,6 +43,9 @@ func (t *Tally) AddAll(all []Tally) {
 		t.WCU, t.RCU, t.Refused = t.WCU.Add(u.WCU), t.RCU.Add(u.RCU), t.Refused.Add(u.Refused)
 		t.ConsumedWCU += u.ConsumedWCU
 		t.ConsumedRCU += u.ConsumedRCU
+		for name, n := range u.Predicted {
+			t.Predicted.add(name, n)
+		}
 		for name, n := range u.Indexes {
 			t.index(name, n)
 		}
@@ -69,6 +74,12 @@ func (t *Tally) wrote(r *Request, wcu cost.Units, table float64) {
 	}
 	t.Items = append(t.Items, Done{r, wcu, table})
 	t.WCU = t.WCU.Add(wcu)
+	for i := range r.Entries {
+		e := &r.Entries[i]
+		u := e.Units()
+		t.WCU = t.WCU.Add(u)
+		t.Predicted.add(e.Index, u)
+	}
 }
 
 // failed adds a write that was refused, with what is charged for it.

@@ -1,0 +1,70 @@
+package model
+
+import (
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// IndexKeys returns the values of the attributes that are written for secondary indexes alone, by
+// their index in the kind's Derived: nil for one that a value without anything in it leaves out, so
+// that the item is not in the index.
+func (m *Model) IndexKeys(r Record, keyFields []key.Value) ([]types.AttributeValue, error) {
+	if len(r.Item.Derived) == 0 {
+		return nil, nil
+	}
+	out := make([]types.AttributeValue, len(r.Item.Derived))
+	for j, k := range r.Item.Derived {
+		s, ok, err := m.indexKey(r, j, k, keyFields)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out[j] = attr.ValueOf(s)
+		}
+	}
+	return out, nil
+}
+
+// indexKey renders a key of an index; ok is false where a value is empty.
+func (m *Model) indexKey(r Record, j int, k *schema.IndexKey, keyFields []key.Value) (s key.Scalar, ok bool, err error) {
+	values := make([]key.Value, len(k.Sources))
+	for i, src := range k.Sources {
+		switch src.From {
+		case schema.FromModel:
+			values[i] = keyFields[src.KeyField]
+		case schema.FromMapKey:
+			values[i], err = m.Codec.Elements(r.Item.Index).MapKey(r.Pos.Key)
+		default:
+			values[i], err = m.Codec.Record(r.Item.Index).IndexKey(r.Value, j, i)
+		}
+		if err != nil {
+			return s, false, m.ValueErrorf(r.Item.Name, "%s in the index key %q: %w", src.Text, k.Text, err)
+		}
+		if schema.Empty(values[i]) {
+			return s, false, nil
+		}
+	}
+	if s, err = k.Template.Render(values); err == nil {
+		err = s.CheckSize(m.IndexKeyLimit(r.Item, k.Name))
+	}
+	if err != nil {
+		return s, false, m.ValueErrorf(r.Item.Name, "the index key %s: %w", k.SourceName(err), err)
+	}
+	return s, true, nil
+}
+
+// IndexKeyLimit returns the most bytes that a key attribute of the indexes may have on a kind of
+// item: fewer where one of them sorts by it.
+func (m *Model) IndexKeyLimit(it *schema.Item, name string) int {
+	for _, e := range it.Entries {
+		for _, k := range e.Range {
+			if k.Name == name {
+				return key.MaxSort
+			}
+		}
+	}
+	return key.MaxPartition
+}

@@ -1,0 +1,394 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/near"
+	"github.com/itemize/itemize/tags"
+)
+
+// indexes reads the blank fields that declare indexes.
+func (b *builder) indexes() {
+	for _, m := range b.blanks {
+		if m.tag.Has("index") && !b.badTag[m.Field] {
+			b.index(m)
+		}
+	}
+	for _, t := range b.e.Tables {
+		b.tooManyIndexes(t)
+	}
+}
+
+// indexOptions are those that a declaration of an index may have.
+var indexOptions = []string{"index", "hash", "range", "pk", "sk", "on", "local", "project", "name"}
+
+// index reads one declaration: an index, or how items of a further kind lie in one.
+func (b *builder) index(m *member) {
+	for _, o := range m.tag.Options {
+		if !slices.Contains(indexOptions, o.Word) {
+			b.fault(m.option(o.Word), "move it to a blank field of its own", "the option %s does not go with index=", o.Word)
+		}
+	}
+	it := b.carrier(m)
+	if it == nil {
+		return
+	}
+	x := &Index{Name: m.tag.Value("index"), Table: it.Table, Local: m.tag.Has("local"), Field: m.Field}
+	if n := len(x.Name); n < 3 || n > 255 {
+		b.fault(m.option("index"), "DynamoDB takes 3 to 255 characters", "the index name %q has %d characters", x.Name, n)
+		return
+	}
+	e := &Entry{Index: x, Item: it, Name: m.tag.Value("name"), Field: m.Field}
+	faults := len(b.faults)
+	switch {
+	case x.Local:
+		b.localKeys(m, e)
+	default:
+		e.Hash = b.indexKeys(m, it, "pk", "hash")
+		e.Range = b.indexKeys(m, it, "sk", "range")
+		if len(e.Hash) == 0 && len(b.faults) == faults {
+			b.fault(m.option("index"), "add pk=TEMPLATE, and hash=ATTR unless that is a field as it is", "the index %s has no partition key", x.Name)
+		}
+	}
+	if len(b.faults) > faults {
+		return
+	}
+	b.projection(m, x)
+	b.enter(m, e)
+}
+
+// carrier returns the item that carries the keys of an index: the root, or what on= names.
+func (b *builder) carrier(m *member) *Item {
+	o, ok := m.tag.Option("on")
+	if !ok {
+		return b.e.Root
+	}
+	var known []string
+	for _, it := range b.e.Items {
+		names := []string{it.Name}
+		if it.Key != nil {
+			names = append(names, it.Key.Text)
+		} else {
+			names = append(names, it.Table.Name, it.Table.Word)
+		}
+		for _, f := range b.fields {
+			if b.onItem[f.Field] == it {
+				names = append(names, f.Name)
+			}
+		}
+		if slices.Contains(names, o.Value) {
+			return it
+		}
+		known = append(known, names...)
+	}
+	cure := "write the sort key of an item as it stands in its tag, or a field that lies on it"
+	if n := near.Of(o.Value, known); n != "" {
+		cure = "write on=" + n
+	}
+	b.fault(m.option("on"), cure, "no item of the model is called %q", o.Value)
+	return nil
+}
+
+// localKeys makes the keys of a local index: the table's partition key, and one attribute.
+func (b *builder) localKeys(m *member, e *Entry) {
+	t := e.Item.Table
+	for _, w := range []string{"pk", "hash"} {
+		if m.tag.Has(w) {
+			b.fault(m.option(w), "remove it", "a local index has the table's partition key, and %s= means nothing there", w)
+		}
+	}
+	if t.Range == "" {
+		b.fault(m.option("local"), "remove local, and add pk=TEMPLATE", "the table %s has no sort key, and so no local indexes", t.Name)
+		return
+	}
+	e.Hash = []*IndexKey{{Key: b.e.PK, Name: t.Hash, Own: Primary}}
+	e.Range = b.indexKeys(m, e.Item, "sk", "range")
+	if len(e.Range) == 0 && !m.tag.Has("sk") && !m.tag.Has("range") {
+		b.fault(m.option("index"), "add sk=TEMPLATE, and range=ATTR unless that is a field as it is", "the local index %s has no sort key", e.Index.Name)
+	}
+	if len(e.Range) > 1 {
+		b.fault(m.option("sk"), "join them in one template, such as {A}#{B}", "a local index has one sort key attribute, and this one has %d", len(e.Range))
+	}
+}
+
+// indexKeys makes the keys of one side: word is pk or sk, and attribute hash or range.
+func (b *builder) indexKeys(m *member, it *Item, word, attribute string) []*IndexKey {
+	o, has := m.tag.Option(word)
+	var names []string
+	if n, ok := m.tag.Option(attribute); ok {
+		names = strings.Split(n.Value, tags.KeySeparator)
+	}
+	switch {
+	case !has && len(names) == 0:
+		return nil
+	case !has && len(names) == 1:
+		if k := b.primary(it, names[0]); k != nil {
+			return []*IndexKey{k}
+		}
+		fallthrough
+	case !has:
+		b.fault(m.option(attribute), "add "+word+"=TEMPLATE", "nothing says what the key attribute %s= of the index holds", attribute)
+		return nil
+	case len(o.Keys) > MaxIndexKeys:
+		b.fault(m.option(word), "join some of them in one template, such as {A}#{B}", "the index has %d attributes in %s=, and DynamoDB takes %d", len(o.Keys), word, MaxIndexKeys)
+		return nil
+	case len(names) > 0 && len(names) != len(o.Keys):
+		b.fault(m.option(attribute), "name an attribute for each template, in their order, with "+tags.KeySeparator+" between them", "%s= names %d attributes, and %s= has %d templates", attribute, len(names), word, len(o.Keys))
+		return nil
+	}
+	var keys []*IndexKey
+	for i, t := range o.Keys {
+		one := o
+		one.Template = t
+		name := ""
+		if len(names) > 0 {
+			name = names[i]
+		}
+		if k := b.indexKey(m, it, one, name, attribute); k != nil {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// primary returns the key of an index that is one of the table's keys, nil for another attribute.
+func (b *builder) primary(it *Item, name string) *IndexKey {
+	switch {
+	case name == it.Table.Hash:
+		return &IndexKey{Key: b.e.PK, Name: name, Own: Primary}
+	case name == it.Table.Range && it.Key != nil:
+		return &IndexKey{Key: it.Key, Name: name, Own: Primary}
+	}
+	return nil
+}
+
+// indexKey makes one key attribute of an index. name is "" where it is a field's own.
+func (b *builder) indexKey(m *member, it *Item, o tags.Option, name, attribute string) *IndexKey {
+	faults := len(b.faults)
+	k := &IndexKey{Key: b.key(m, o, b.scopeOf(it)), Name: name, Own: Derived}
+	if len(b.faults) > faults {
+		return nil
+	}
+	own := b.own(it, k.Key)
+	if p := b.primary(it, name); p != nil {
+		if p.Text != k.Text {
+			b.fault(m.option(attribute), "leave the template out, or name another attribute", "the attribute %q is a key of the table %s, which holds %q", name, it.Table.Name, p.Text)
+			return nil
+		}
+		return p
+	}
+	switch {
+	case own >= 0 && (name == "" || name == it.Attributes[own].Name):
+		k.Own, k.Name = own, it.Attributes[own].Name
+		return k
+	case name == "":
+		b.fault(m.option(o.Word), "add "+attribute+"=ATTR, the name of an attribute for it", "the key %q of the index is no attribute of the item as it is", k.Text)
+		return nil
+	case len(k.Sources) == 0:
+		return b.derived(m, it, k, attribute)
+	}
+	return b.derived(m, it, k, attribute)
+}
+
+// own returns the index of the attribute that holds just what a template gives, or -1.
+func (b *builder) own(it *Item, k *Key) int {
+	if len(k.Template.Parts) != 1 || len(k.Sources) != 1 {
+		return -1
+	}
+	src := k.Sources[0]
+	f := k.Format(0)
+	if f.Kind != key.Native || KeyText(src.Value.Type, f.Value) {
+		return -1
+	}
+	return slices.IndexFunc(it.Attributes, func(a *Attribute) bool {
+		if a.Field == nil || a.Field != src.field {
+			return false
+		}
+		w := a.Value.Type.wire(a.AV.Options)
+		return w.Type == string(k.Template.Type) && (f.Value != key.Time || w.Format == "unixtime")
+	})
+}
+
+// derived notes an attribute that is written for indexes alone: once, whichever indexes it is in.
+func (b *builder) derived(m *member, it *Item, k *IndexKey, attribute string) *IndexKey {
+	for _, d := range it.Derived {
+		if d.Name != k.Name {
+			continue
+		}
+		if d.Text == k.Text {
+			return d
+		}
+		b.fault(m.option(attribute), "name another attribute, or write the same template", "the attribute %q holds %q for another index, and not %q", k.Name, d.Text, k.Text)
+		return nil
+	}
+	it.Derived = append(it.Derived, k)
+	return k
+}
+
+// scopeOf is what the templates of an index on an item can name.
+func (b *builder) scopeOf(it *Item) scope {
+	sc := scope{index: it}
+	if it.Element() {
+		sc.elem = true
+		sc.field = find(b.fields, it.Field.Name)
+		if it.Elem.Spreads() {
+			sc.members = b.spread(it.Elem)
+		}
+	}
+	return sc
+}
+
+// indexSource finds what a placeholder of an index on a singleton names: a field that lies on the
+// item, or one that its keys hold.
+func (b *builder) indexSource(at place, p tags.Part, it *Item) (Source, bool) {
+	for _, a := range it.Attributes {
+		if a.Value.Name == p.Name || it.Field != nil && a.Value.Name == it.Field.Name+"."+p.Name {
+			return Source{From: FromItem, Value: a.Value, field: a.Field}, true
+		}
+	}
+	if src, ok := b.heldSource(p.Name, it); ok {
+		return src, true
+	}
+	if m := find(b.fields, p.Name); m != nil {
+		where := "is not stored"
+		if o := b.onItem[m.Field]; o != nil {
+			where = "lies on " + o.Name
+		}
+		b.fault(at, "name fields that lie on "+it.Name+", or add on= with the item that the field lies on", "%s %s, and the index is on the item %s, whose write would not change it", p, where, it.Name)
+		return Source{}, false
+	}
+	b.fault(at, cureOf(p, b.fields, "the fields are "), "%s names no field of %s", p, b.e.Type.Name)
+	return Source{}, false
+}
+
+// heldSource is a model's field that the keys of an item hold.
+func (b *builder) heldSource(name string, it *Item) (Source, bool) {
+	for _, k := range []*Key{b.e.PK, it.Key} {
+		if k == nil {
+			continue
+		}
+		for _, s := range k.Sources {
+			if s.From == FromModel && s.Value.Name == name {
+				return Source{From: FromModel, KeyField: s.KeyField, Value: s.Value, field: s.field}, true
+			}
+		}
+	}
+	return Source{}, false
+}
+
+// projection resolves project=: all where nothing is said.
+func (b *builder) projection(m *member, x *Index) {
+	o, ok := m.tag.Option("project")
+	switch {
+	case !ok, o.Value == "all":
+		x.All = true
+		return
+	case o.Value == "keys":
+		return
+	}
+	x.Include = []string{State, Incarnation}
+	if b.e.TTL != "" {
+		x.Include = append(x.Include, b.e.TTL)
+	}
+	it := b.carrier(m)
+	for name := range strings.SplitSeq(o.Value, ",") {
+		attributes := b.projected(it, strings.TrimSpace(name))
+		if attributes == nil {
+			var known []string
+			for _, a := range it.Attributes {
+				known = append(known, a.Value.Name, a.Name)
+			}
+			cure := "the fields are " + strings.Join(known, ", ")
+			if n := near.Of(name, known); n != "" {
+				cure = "write " + n
+			}
+			b.fault(m.option("project"), cure, "%s stores no field %q that could be projected", it.Name, name)
+		}
+		for _, a := range attributes {
+			if !slices.Contains(x.Include, a) && !slices.ContainsFunc(x.Attributes(), func(k KeyAttribute) bool { return k.Name == a }) {
+				x.Include = append(x.Include, a)
+			}
+		}
+	}
+}
+
+// projected returns the attributes of a field, by its name or theirs.
+func (b *builder) projected(it *Item, name string) []string {
+	var out []string
+	for _, a := range it.Attributes {
+		if a.Value.Name == name || a.Name == name || strings.HasPrefix(a.Value.Name, name+".") || it.Field != nil && a.Value.Name == it.Field.Name+"."+name {
+			out = append(out, a.Name)
+		}
+	}
+	return out
+}
+
+// enter adds an entry to its index, which may be declared already with other items.
+func (b *builder) enter(m *member, e *Entry) {
+	x := e.Index
+	attributes := func(keys []*IndexKey) []KeyAttribute {
+		var out []KeyAttribute
+		for _, k := range keys {
+			out = append(out, KeyAttribute{k.Name, k.Template.Type})
+		}
+		return out
+	}
+	x.Hash, x.Range = attributes(e.Hash), attributes(e.Range)
+	for i, a := range x.Attributes() {
+		if slices.ContainsFunc(x.Attributes()[:i], func(o KeyAttribute) bool { return o.Name == a.Name }) {
+			b.fault(m.option("index"), "name each attribute once", "the attribute %q stands twice in the keys of the index %s", a.Name, x.Name)
+			return
+		}
+	}
+	i := slices.IndexFunc(b.e.Indexes, func(o *Index) bool { return o.Name == x.Name && o.Table == x.Table })
+	if i < 0 {
+		x.Number = len(b.e.Indexes)
+		b.e.Indexes = append(b.e.Indexes, x)
+	} else {
+		same := b.e.Indexes[i]
+		switch {
+		case slices.ContainsFunc(same.Entries, func(o *Entry) bool { return o.Item == e.Item }):
+			b.fault(m.option("index"), "keep one of them, or add on= with another item", "the index %s is declared twice on %s", x.Name, e.Item.Name)
+			return
+		case x.Local != same.Local, !slices.Equal(x.Hash, same.Hash), !slices.Equal(x.Range, same.Range):
+			b.fault(m.option("index"), "name the same attributes, of the same types, in hash= and range= of both", "the index %s has other keys on %s", x.Name, same.Entries[0].Item.Name)
+			return
+		case m.tag.Has("project") && (x.All != same.All || !slices.Equal(x.Include, same.Include)):
+			b.fault(m.option("project"), "write project= once, at the index's first declaration", "the index %s projects something else on %s", x.Name, same.Entries[0].Item.Name)
+			return
+		}
+		e.Index = same
+	}
+	e.Index.Entries = append(e.Index.Entries, e)
+	e.Item.Entries = append(e.Item.Entries, e)
+}
+
+// tooManyIndexes holds the limits of a table.
+func (b *builder) tooManyIndexes(t *Table) {
+	global, local, listed := 0, 0, 0
+	for _, x := range b.e.Indexes {
+		switch {
+		case x.Table != t:
+			continue
+		case x.Local:
+			local++
+		default:
+			global++
+		}
+		listed += len(x.Include)
+		at := place{in: b.e.Type, field: x.Field}
+		switch {
+		case local > MaxLocal:
+			b.fault(at, "make it a global one, with pk=", "the table %s has more than %d local indexes", t.Name, MaxLocal)
+			return
+		case global > MaxGlobal:
+			b.fault(at, "let indexes share key attributes, with a segment of its own for each kind of item", "the table %s has more than %d global indexes, and DynamoDB takes no more by default", t.Name, MaxGlobal)
+			return
+		case listed > MaxProjected:
+			b.fault(at, "write project=all, or list less", "the indexes of the table %s list %d attributes, and DynamoDB takes %d", t.Name, listed, MaxProjected)
+			return
+		}
+	}
+}

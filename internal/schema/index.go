@@ -1,0 +1,147 @@
+package schema
+
+import (
+	"slices"
+
+	"github.com/itemize/itemize/internal/key"
+)
+
+// Limits of secondary indexes (Developer Guide, "Service, account, and table quotas", secondary
+// indexes; "Multi-attribute keys pattern").
+const (
+	// MaxIndexKeys is how many attributes the partition key of a global index may have, and as many
+	// its sort key.
+	MaxIndexKeys = 4
+	// MaxGlobal and MaxLocal are how many indexes a table may have.
+	MaxGlobal = 20
+	MaxLocal  = 5
+	// MaxProjected is how many attributes the indexes of a table may list in all.
+	MaxProjected = 100
+)
+
+// Index is a secondary index of a table.
+type Index struct {
+	Name  string
+	Table *Table
+	// Local tells of an index whose partition key is the table's.
+	Local bool
+	// Hash and Range are its key attributes. Range may be empty.
+	Hash, Range []KeyAttribute
+	// All tells that it projects all attributes; else it projects the keys, its own and the
+	// table's, and Include.
+	All     bool
+	Include []string
+	// Entries are the kinds of items that lie in it.
+	Entries []*Entry
+	// Number is its index in Entity.Indexes.
+	Number int
+	// Field is the blank field that declares it first.
+	Field *Field
+}
+
+// KeyAttribute is a key attribute: its name and its type, 'S', 'N' or 'B'.
+type KeyAttribute struct {
+	Name string
+	Type byte
+}
+
+// Attributes are the index's key attributes.
+func (x *Index) Attributes() []KeyAttribute { return slices.Concat(x.Hash, x.Range) }
+
+// KeysOnly reports whether the index projects no more than keys, so that what is found in it is
+// read from the table.
+func (x *Index) KeysOnly() bool { return !x.All && len(x.Include) == 0 }
+
+// Projects reports whether the index holds an attribute of its items.
+func (x *Index) Projects(name string) bool {
+	if x.All || name == x.Table.Hash || name == x.Table.Range || slices.Contains(x.Include, name) {
+		return true
+	}
+	return slices.ContainsFunc(x.Attributes(), func(a KeyAttribute) bool { return a.Name == name })
+}
+
+// Missing lists the attributes of a kind of item that the index does not hold.
+func (x *Index) Missing(it *Item) []*Attribute {
+	var out []*Attribute
+	for _, a := range it.Attributes {
+		if !x.Projects(a.Name) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Entry is how the items of one kind lie in an index.
+type Entry struct {
+	Index *Index
+	Item  *Item
+	// Hash and Range are the templates of the index's key attributes.
+	Hash, Range []*IndexKey
+	// Name is name=, "" for none.
+	Name  string
+	Field *Field
+}
+
+// Keys are the templates of all key attributes.
+func (e *Entry) Keys() []*IndexKey { return slices.Concat(e.Hash, e.Range) }
+
+// IndexKey is a key attribute of an index on one kind of item. A value that is empty leaves the
+// attribute out, and the item is not in the index then.
+type IndexKey struct {
+	*Key
+	// Name is the attribute's.
+	Name string
+	// Own is the index of the item's attribute that is the key as it is; Derived where the
+	// attribute is written for the index alone, Primary where it is one of the table's keys.
+	Own int
+}
+
+// Where the value of an IndexKey lies, if it is no attribute of the item's own.
+const (
+	Derived = -1 - iota
+	Primary
+)
+
+// Sparse reports whether an attribute of the item's own is a key of an index, so that an empty
+// value has to be left out.
+func (it *Item) Sparse(attribute int) bool {
+	for _, e := range it.Entries {
+		for _, k := range e.Keys() {
+			if k.Own == attribute {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// DerivedKey returns the index in Derived of an attribute that is written for indexes alone, or -1.
+func (it *Item) DerivedKey(name string) int {
+	return slices.IndexFunc(it.Derived, func(k *IndexKey) bool { return k.Name == name })
+}
+
+// IndexAttributes lists the attributes that put an item into indexes: those of the table's own key
+// aside, without any of them it is in none.
+func (it *Item) IndexAttributes() []string {
+	var names []string
+	for _, e := range it.Entries {
+		for _, k := range e.Keys() {
+			if k.Own != Primary && !slices.Contains(names, k.Name) {
+				names = append(names, k.Name)
+			}
+		}
+	}
+	return names
+}
+
+// Empty reports whether a value leaves the keys of indexes out: a text or bytes without a byte, or
+// the zero time.
+func Empty(v key.Value) bool {
+	switch v.Kind {
+	case key.String, key.Bytes, key.Number:
+		return v.Text == ""
+	case key.Time:
+		return v.Time.IsZero()
+	}
+	return false
+}

@@ -1,0 +1,89 @@
+package write
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/itemize/itemize/cost"
+)
+
+// Entry is what a request does to its item's entry in a secondary index.
+type Entry struct {
+	// Index names the index: the real names of the table and of the index, "table/index".
+	Index string
+	// Old and New are the sizes of the entry before and after, in bytes; 0 where there is none.
+	Old, New int
+	// Moves reports that its key changes; Same that nothing of it does.
+	Moves, Same bool
+	// Staged reports that the entry holds the item's stage, if it has one.
+	Staged bool
+	// Unread reports that nothing is known of the entry that is there, and Likely the size that
+	// its item is likely to have.
+	Unread bool
+	Likely int
+}
+
+// Units returns the price of what becomes of the entry, in WCU: of one that comes or goes its size,
+// of one that changes the larger, of one whose key moves both, and none where nothing changes (cost.md,
+// index). A transaction costs no more.
+func (e *Entry) Units() cost.Units {
+	switch {
+	case e.Unread:
+		return e.bounds()
+	case e.Same || e.Old == 0 && e.New == 0:
+		return cost.Units{}
+	case e.Old == 0:
+		return cost.Exactly(cost.WriteUnits(e.New))
+	case e.New == 0:
+		return cost.Exactly(cost.WriteUnits(e.Old))
+	case e.Moves:
+		return cost.Exactly(cost.WriteUnits(e.Old) + cost.WriteUnits(e.New))
+	}
+	return cost.Exactly(cost.Put(e.Old, e.New))
+}
+
+// bounds is Units where the entry that is there is not known.
+func (e *Entry) bounds() cost.Units {
+	u := cost.Units{Max: most, If: "the item is in the index " + e.Index}
+	switch {
+	case e.Same:
+		return cost.Units{}
+	case e.Likely > 0 || e.New > 0:
+		u.Expected = cost.Put(e.Likely, e.New)
+	}
+	if e.Moves {
+		u.Max *= 2
+		if e.Likely > 0 {
+			u.Expected += cost.WriteUnits(e.Likely)
+		}
+	}
+	return u
+}
+
+// IndexUnits are the WCU of secondary indexes, by "table/index". Of one that the writes leave as it
+// is they are none.
+type IndexUnits map[string]cost.Units
+
+// Add adds what a request does to the entries of its item.
+func (u *IndexUnits) Add(r *Request) {
+	for i := range r.Entries {
+		e := &r.Entries[i]
+		u.add(e.Index, e.Units())
+	}
+}
+
+func (u *IndexUnits) add(index string, wcu cost.Units) {
+	if *u == nil {
+		*u = IndexUnits{}
+	}
+	(*u)[index] = (*u)[index].Add(wcu)
+}
+
+// Sum returns the units of all of them.
+func (u IndexUnits) Sum() cost.Units {
+	var sum cost.Units
+	for _, name := range slices.Sorted(maps.Keys(u)) {
+		sum = sum.Add(u[name])
+	}
+	return sum
+}
