@@ -38,12 +38,12 @@ type indexing struct {
 // entry compares the entry in an index before and after.
 func (x *indexing) entry(e *schema.Entry) write.Entry {
 	in := e.Index
-	out := write.Entry{Index: x.Table.Name + "/" + in.Name, Staged: in.All || slices.Contains(in.Include, schema.State)}
+	out := write.Entry{Index: x.Table.Name + "/" + in.Name, Always: e.Always(), Staged: in.All || slices.Contains(in.Include, schema.State)}
 	out.Old, out.New = x.projected(in, x.Stored != nil, x.before, x.OldSize), x.projected(in, x.Kind != write.Delete, x.size, x.NewSize)
 	out.Moves = slices.ContainsFunc(in.Attributes(), func(a schema.KeyAttribute) bool { return x.changes(a.Name) })
 	out.Same = out.Old > 0 && out.New > 0 && !x.touches(in)
 	if x.unsure() {
-		out.Unread, out.Likely = true, x.Likely
+		out.Unread, out.Likely, out.Same = true, x.Likely, x.Kind == write.Update && !x.touches(in)
 	}
 	return out
 }
@@ -58,23 +58,7 @@ func (x *indexing) projected(in *schema.Index, there bool, size func(string) int
 	if !there {
 		return 0
 	}
-	n := 0
-	for _, a := range in.Attributes() {
-		if s := size(a.Name); s > 0 {
-			n += s
-			continue
-		}
-		return 0
-	}
-	if in.All {
-		return all
-	}
-	for _, name := range append([]string{in.Table.Hash, in.Table.Range}, in.Include...) {
-		if name != "" && !slices.ContainsFunc(in.Attributes(), func(a schema.KeyAttribute) bool { return a.Name == name }) {
-			n += size(name)
-		}
-	}
-	return n
+	return in.EntrySize(size, all)
 }
 
 // touches reports whether the change changes anything that an index projects.
@@ -96,7 +80,8 @@ func (x *indexing) changes(name string) bool {
 		return slices.Contains(x.Shown, name) || name == schema.State && x.before(name) != x.size(name)
 	}
 	is := func(a item.Assignment) bool { return a.Name == name }
-	return slices.ContainsFunc(x.Set, is) || slices.ContainsFunc(x.Remove, is)
+	operates := func(o item.Operation) bool { return o.Path[0] == name }
+	return slices.ContainsFunc(x.Set, is) || slices.ContainsFunc(x.Remove, is) || slices.ContainsFunc(x.Defaults, is) || slices.ContainsFunc(x.Operations, operates)
 }
 
 // before returns the size of an attribute as it was read, 0 for none.

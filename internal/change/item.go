@@ -37,10 +37,10 @@ func encode(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeVal
 // indexable returns the value of an attribute that is a key of an index as it is: nil for one that
 // no key can have, which is left out.
 func indexable(m *model.Model, it *schema.Item, i int, v types.AttributeValue) (types.AttributeValue, error) {
-	s, ok := attr.ScalarOf(v)
-	if !ok || s.Type != 'N' && s.Text == "" {
+	if !keyable(v) {
 		return nil, nil
 	}
+	s, _ := attr.ScalarOf(v)
 	return v, s.CheckSize(m.IndexKeyLimit(it, it.Attributes[i].Name))
 }
 

@@ -50,6 +50,7 @@ type PatchItem struct {
 	// nil for that of now.
 	given, plain *stance
 	now          func() time.Time
+	m            *model.Model
 }
 
 // where is a condition on an item, and what says that it does not hold of one.
@@ -296,7 +297,7 @@ func (x *Patch) at(at item.Place, it *schema.Item, kind write.Kind) (*PatchItem,
 	if kind == write.Put && it.ExpiryOfRoot {
 		return nil, x.m.FieldErrorf(it.Name, "it expires with the root, which a patch does not read: use Update")
 	}
-	ch := &PatchItem{Change: start(x.m, kind, it, at), now: x.m.Now}
+	ch := &PatchItem{Change: start(x.m, kind, it, at), now: x.m.Now, m: x.m}
 	ch.Unread = true
 	x.Items = append(x.Items, ch)
 	return ch, nil
@@ -349,7 +350,7 @@ func (x *Patch) finish() error {
 		if ch.upsert {
 			upsert = cmp.Or(upsert, ch.Field)
 		}
-		if err := cmp.Or(x.require(ch), x.fillKeys(ch), x.size(ch)); err != nil {
+		if err := cmp.Or(x.require(ch), x.fillKeys(ch), x.indexKeys(ch), x.size(ch)); err != nil {
 			return err
 		}
 	}
@@ -361,7 +362,7 @@ func (x *Patch) finish() error {
 		if err != nil {
 			return err
 		}
-		check := &PatchItem{Change: start(x.m, write.Check, x.m.Root(), at), Exists: true, now: x.m.Now}
+		check := &PatchItem{Change: start(x.m, write.Check, x.m.Root(), at), Exists: true, now: x.m.Now, m: x.m}
 		check.Unread = true
 		x.Items = append(x.Items, check)
 	}
@@ -376,6 +377,7 @@ func (x *Patch) finish() error {
 
 // expect sets what must be true of the stored item.
 func (ch *PatchItem) expect() {
+	ch.index(ch.m)
 	ch.Expect = write.Expect{Blind: true}
 	if ch.Absent || ch.hidden != nil {
 		ch.Expect.Absent, ch.Expect.Instead = true, ch.hidden
@@ -568,6 +570,7 @@ func (ch *PatchItem) expectSeen(stored item.Attributes) error {
 		_ = ch.Operations[i].Apply(after) // it fits
 	}
 	ch.OldSize, ch.Unread = attr.ItemSize(stored), false
+	ch.Entries = ch.m.Entries(ch.Item, ch.Table.Name, stored, after)
 	if ch.NewSize = attr.ItemSize(after); h.Version == nil {
 		ch.NewSize += ch.Reserved.VersionSize()
 	}
@@ -663,6 +666,7 @@ func (ch *PatchItem) Leftover(m *model.Model, stored item.Attributes) *Change {
 	}
 	of := func(x *attr.Expression) string { return item.IncarnationIs(x, h.Incarnation) }
 	d.Expect.Terms, d.OldSize = []attr.Condition{of}, attr.ItemSize(stored)
+	d.Entries = m.Entries(ch.Item, ch.Table.Name, stored, nil)
 	return d
 }
 

@@ -1,11 +1,15 @@
 package model
 
 import (
+	"slices"
+
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/write"
 )
 
 // IndexKeys returns the values of the attributes that are written for secondary indexes alone, by
@@ -43,17 +47,46 @@ func (m *Model) indexKey(r Record, j int, k *schema.IndexKey, keyFields []key.Va
 		if err != nil {
 			return s, false, m.ValueErrorf(r.Item.Name, "%s in the index key %q: %w", src.Text, k.Text, err)
 		}
-		if schema.Empty(values[i]) {
-			return s, false, nil
-		}
+	}
+	return m.RenderIndexKey(r.Item, k, values)
+}
+
+// RenderIndexKey returns a key of an index; ok is false where a value is empty, so that there is none.
+func (m *Model) RenderIndexKey(it *schema.Item, k *schema.IndexKey, values []key.Value) (s key.Scalar, ok bool, err error) {
+	if slices.ContainsFunc(values, schema.Empty) {
+		return s, false, nil
 	}
 	if s, err = k.Template.Render(values); err == nil {
-		err = s.CheckSize(m.IndexKeyLimit(r.Item, k.Name))
+		err = s.CheckSize(m.IndexKeyLimit(it, k.Name))
 	}
 	if err != nil {
-		return s, false, m.ValueErrorf(r.Item.Name, "the index key %s: %w", k.SourceName(err), err)
+		return s, false, m.ValueErrorf(it.Name, "the index key %s: %w", k.SourceName(err), err)
 	}
 	return s, true, nil
+}
+
+// Entries says what becomes of an item's entries in secondary indexes when it changes from what it
+// is, nil for none, to what it will be.
+func (m *Model) Entries(it *schema.Item, table string, before, after item.Attributes) []write.Entry {
+	var out []write.Entry
+	for _, e := range it.Entries {
+		x := e.Index
+		differs := func(name string) bool { return !attr.Same(before[name], after[name]) }
+		keyDiffers := func(a schema.KeyAttribute) bool { return differs(a.Name) }
+		n := write.Entry{
+			Index: table + "/" + x.Name,
+			Old:   x.EntrySize(sizesOf(before), attr.ItemSize(before)), New: x.EntrySize(sizesOf(after), attr.ItemSize(after)),
+			Moves: slices.ContainsFunc(x.Attributes(), keyDiffers),
+		}
+		n.Same = n.Old > 0 && n.New > 0 && !x.All && !n.Moves && !slices.ContainsFunc(x.Include, differs)
+		out = append(out, n)
+	}
+	return out
+}
+
+// sizesOf returns the function that gives the sizes of an item's attributes.
+func sizesOf(a item.Attributes) func(string) int {
+	return func(name string) int { return item.Assignment{Name: name, Value: a[name]}.Size() }
 }
 
 // IndexKeyLimit returns the most bytes that a key attribute of the indexes may have on a kind of

@@ -60,6 +60,28 @@ func (x *Index) Projects(name string) bool {
 	return slices.ContainsFunc(x.Attributes(), func(a KeyAttribute) bool { return a.Name == name })
 }
 
+// EntrySize returns the size in bytes of what the index holds of an item, 0 where it lacks one of the
+// keys. size gives that of an attribute, with its name, 0 for none; all is that of the item.
+func (x *Index) EntrySize(size func(name string) int, all int) int {
+	n := 0
+	for _, a := range x.Attributes() {
+		s := size(a.Name)
+		if s == 0 {
+			return 0
+		}
+		n += s
+	}
+	if x.All {
+		return all
+	}
+	for _, name := range slices.Concat([]string{x.Table.Hash, x.Table.Range}, x.Include) {
+		if name != "" && !slices.ContainsFunc(x.Attributes(), func(a KeyAttribute) bool { return a.Name == name }) {
+			n += size(name)
+		}
+	}
+	return n
+}
+
 // Missing lists the attributes of a kind of item that the index does not hold.
 func (x *Index) Missing(it *Item) []*Attribute {
 	var out []*Attribute
@@ -84,6 +106,12 @@ type Entry struct {
 
 // Keys are the templates of all key attributes.
 func (e *Entry) Keys() []*IndexKey { return slices.Concat(e.Hash, e.Range) }
+
+// Always reports whether the entry's keys are the table's, so that every item of the kind is in the
+// index.
+func (e *Entry) Always() bool {
+	return !slices.ContainsFunc(e.Keys(), func(k *IndexKey) bool { return k.Own != Primary })
+}
 
 // IndexKey is a key attribute of an index on one kind of item. A value that is empty leaves the
 // attribute out, and the item is not in the index then.

@@ -52,6 +52,9 @@ type Entity struct {
 	RootIn func(selection.Part) bool
 	// IsRoot reports whether an item is a root.
 	IsRoot func(*item.Image) bool
+	// Entries says what the delete of an item does to its entries in secondary indexes; nil for
+	// none.
+	Entries func(*item.Image) []write.Entry
 	// Belongs reports whether a staged delete removes an item: one of the entity, or that
 	// was left over from one. Nothing else asks it.
 	Belongs func(*item.Image) bool

@@ -75,7 +75,11 @@ func unindexed(r *write.Request) (*write.Request, []item.Assignment) {
 	}
 	r.Entries = slices.Clone(r.Entries)
 	for i := range r.Entries {
-		r.Entries[i].New = 0
+		if e := &r.Entries[i]; e.Always {
+			e.Unread = true
+		} else {
+			e.New = 0
+		}
 	}
 	return r, shown
 }
@@ -85,7 +89,7 @@ func appearing(of []write.Entry, stage int) []write.Entry {
 	all := slices.Clone(of)
 	for i := range all {
 		e := &all[i]
-		e.Old, e.Unread = 0, false
+		e.Old, e.Unread = 0, e.Always
 		if e.Staged && e.New > 0 {
 			e.New += stage
 		}
@@ -108,7 +112,8 @@ func DeleteSteps(now time.Time) func([]*write.Request) []write.Step {
 		last := *root
 		last.Header.Version, last.Header.Stage = mark.Token, mark.Set[0].Value
 		last.Kind, last.Put, last.Set, last.New = write.Delete, nil, nil, false
-		last.OldSize, last.NewSize, last.Entries, last.Indexed = mark.NewSize, 0, nil, nil
+		last.OldSize, last.NewSize, last.Indexed = mark.NewSize, 0, nil
+		last.Entries = slices.DeleteFunc(slices.Clone(mark.Entries), func(e write.Entry) bool { return !e.Always })
 		last.Expect = write.Expect{Version: mark.Token}
 		return []write.Step{step(mark), step(rest...), step(&last)}
 	}
@@ -134,6 +139,10 @@ func markOf(root *write.Request, st item.Stage) *write.Request {
 			mark.NewSize -= x.Size
 		}
 	}
+	mark.Entries = slices.Clone(root.Entries)
+	for i := range mark.Entries {
+		mark.Entries[i].Unread = mark.Entries[i].Unread || mark.Entries[i].Always
+	}
 	mark.Prepare()
 	return &mark
 }
@@ -146,6 +155,9 @@ func (e *Entity) deleteOf(f *item.Image) *write.Request {
 	}
 	if f.Kind != nil {
 		r.Field = f.Kind.Name
+	}
+	if e.Entries != nil {
+		r.Entries = e.Entries(f)
 	}
 	r.Expect.Version = f.Header.Version
 	if f.Header.Version == nil {

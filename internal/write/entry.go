@@ -15,6 +15,8 @@ type Entry struct {
 	Old, New int
 	// Moves reports that its key changes; Same that nothing of it does.
 	Moves, Same bool
+	// Always reports that its keys are the table's, so that no item can be kept out of it.
+	Always bool
 	// Staged reports that the entry holds the item's stage, if it has one.
 	Staged bool
 	// Unread reports that nothing is known of the entry that is there, and Likely the size that

@@ -1,0 +1,193 @@
+package change
+
+import (
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// indexKeys adds to an update the attributes that are written for secondary indexes alone and that
+// its changes concern. Where it may make the item, the others are those of zero values.
+func (x *Patch) indexKeys(ch *PatchItem) error {
+	if ch.Kind != write.Update || len(ch.Item.Entries) == 0 {
+		return nil
+	}
+	p := &patchedKeys{Patch: x, ch: ch}
+	if err := p.read(); err != nil {
+		return err
+	}
+	for j, k := range ch.Item.Derived {
+		if err := p.key(j, k); err != nil {
+			return err
+		}
+	}
+	return p.sparse()
+}
+
+// patchedKeys is a patch's update of an item while the keys of indexes are made of it.
+type patchedKeys struct {
+	*Patch
+	ch *PatchItem
+	// rec is the record as far as the patch knows it, and known the attributes that it does;
+	// operated are those that it changes by what is stored in them.
+	rec             any
+	known, operated []int
+	// inKey are the values in the item's own sort key.
+	inKey []key.Value
+}
+
+// read makes the record of what the patch sets.
+func (p *patchedKeys) read() error {
+	it, m := p.ch.Item, p.m
+	if p.rec = m.Codec.New(); it.Element() {
+		p.rec = m.Codec.Elements(it.Index).NewElement()
+	}
+	record := m.Codec.Record(it.Index)
+	for _, a := range p.ch.Set {
+		if a.Index < 0 {
+			continue
+		}
+		if err := record.Decode(p.rec, a.Index, a.Value); err != nil {
+			return m.FieldErrorf(it.Attributes[a.Index].Value.Name, "%w", err)
+		}
+		p.known = append(p.known, a.Index)
+	}
+	for _, a := range p.ch.Remove {
+		p.known = append(p.known, a.Index)
+	}
+	for _, o := range p.ch.Operations {
+		i := it.Attribute(o.Path[0])
+		if o.Op == item.OpRemove && len(o.Path) == 1 {
+			p.known = append(p.known, i)
+		} else {
+			p.operated = append(p.operated, i)
+		}
+	}
+	_, p.inKey = m.Schema.Match(it.Table.Index, p.ch.SK)
+	return nil
+}
+
+// key adds one key, if the patch changes it.
+func (p *patchedKeys) key(j int, k *schema.IndexKey) error {
+	values := make([]key.Value, len(k.Sources))
+	var changed, unknown *schema.Source
+	for i := range k.Sources {
+		src := &k.Sources[i]
+		v, is, err := p.value(j, i, src)
+		if err != nil {
+			return err
+		}
+		values[i] = v
+		switch {
+		case is == valueSet:
+			changed = src
+		case is == valueOperated:
+			changed, unknown = src, src
+		case is == valueUnknown:
+			unknown = src
+		}
+	}
+	switch {
+	case changed == nil && !p.ch.makes():
+		return nil
+	case changed != nil && unknown != nil && changed == unknown:
+		return p.m.FieldErrorf(p.ch.Field, "the index key %q is made of %s, which the patch changes by what is stored: use Update, or Set", k.Text, changed.Text)
+	case changed != nil && unknown != nil:
+		return p.m.FieldErrorf(p.ch.Field, "the index key %q is made of %s, which the patch sets, and of %s, which it does not: set both, or use Update", k.Text, changed.Text, unknown.Text)
+	}
+	s, ok, err := p.m.RenderIndexKey(p.ch.Item, k, values)
+	switch {
+	case err != nil:
+		return err
+	case changed != nil && ok:
+		p.ch.assign(item.Assignment{Name: k.Name, Index: item.Indexed, Value: attr.ValueOf(s)})
+	case changed != nil:
+		p.ch.assign(item.Assignment{Name: k.Name, Index: item.Indexed})
+	case ok:
+		p.ch.Defaults = append(p.ch.Defaults, item.Assignment{Name: k.Name, Index: item.Indexed, Value: attr.ValueOf(s)})
+	}
+	return nil
+}
+
+// What a patch knows of a value: nothing, that it is as it was and this is it, that it sets it, or
+// that it changes it by what is stored.
+const (
+	valueUnknown = iota
+	valueGiven
+	valueSet
+	valueOperated
+)
+
+// value returns the value of a placeholder as far as the patch knows it: of what is not set that of a
+// zero record.
+func (p *patchedKeys) value(j, i int, src *schema.Source) (v key.Value, is int, err error) {
+	it, m := p.ch.Item, p.m
+	if src.From == schema.FromModel {
+		if src.KeyField < len(p.Identity) {
+			return p.Identity[src.KeyField], valueGiven, nil
+		}
+		return key.Value{Kind: key.String}, valueUnknown, nil
+	}
+	if it.Key != nil {
+		for n, s := range it.Key.Sources {
+			if s.From == src.From && slices.Equal(s.Value.Path, src.Value.Path) && n < len(p.inKey) && s.Lossless {
+				return p.inKey[n], valueGiven, nil
+			}
+		}
+	}
+	if v, err = m.Codec.Record(it.Index).IndexKey(p.rec, j, i); err != nil {
+		return v, valueUnknown, m.ValueErrorf(it.Name, "%s in an index key: %w", src.Text, err)
+	}
+	a := slices.IndexFunc(it.Attributes, func(a *schema.Attribute) bool { return slices.Equal(a.Value.Path, src.Value.Path) })
+	for f, o := range m.Schema.KeyFields[:len(p.Identity)] {
+		if src.From == schema.FromItem && slices.Equal(o.Path, src.Value.Path) {
+			return p.Identity[f], valueGiven, nil
+		}
+	}
+	switch {
+	case slices.Contains(p.operated, a):
+		return v, valueOperated, nil
+	case slices.Contains(p.known, a):
+		return v, valueSet, nil
+	}
+	return v, valueUnknown, nil
+}
+
+// sparse gives an item that may be made the keys of indexes that are attributes of its own.
+func (p *patchedKeys) sparse() error {
+	it := p.ch.Item
+	for i, a := range it.Attributes {
+		if !it.Sparse(i) {
+			continue
+		}
+		for _, o := range p.ch.Operations {
+			if o.Path[0] == a.Name && o.Op == item.OpSetIfAbsent && !keyable(o.Value) {
+				return p.m.ValueErrorf(a.Value.Name, "the attribute %q is a key of an index, and an empty value cannot be: remove it instead", a.Name)
+			}
+		}
+		if !p.ch.makes() || slices.Contains(p.known, i) || slices.Contains(p.operated, i) {
+			continue
+		}
+		v, err := encode(p.m, it, p.rec, i)
+		if err != nil {
+			return err
+		}
+		given := slices.ContainsFunc(p.ch.Defaults, func(d item.Assignment) bool { return d.Name == a.Name })
+		if v != nil && !given {
+			p.ch.Defaults = append(p.ch.Defaults, item.Assignment{Name: a.Name, Index: i, Value: v})
+		}
+	}
+	return nil
+}
+
+// keyable reports whether a value can be a key's.
+func keyable(v types.AttributeValue) bool {
+	s, ok := attr.ScalarOf(v)
+	return ok && (s.Type == 'N' || s.Text != "")
+}
