@@ -79,6 +79,17 @@ func (m *Mapper[T]) Key(values ...any) query.Key[T] {
 	return query.NewKey[T](m.engine.model.Schema, m.engine.model.Select(values))
 }
 
+// Index is what lies in a secondary index that the model declares, under the values of the
+// placeholders in its partition key, and of the first ones in its sort key, for query.Of: of the
+// elements that carry its keys, or of the model itself. name is the index's; of one that holds
+// several kinds of items "index/item", with the item's name in [ItemPlan].
+func (m *Mapper[T]) Index(name string, values ...any) query.Index[T] {
+	s := m.engine.model.SelectIndex(name, values)
+	return query.NewIndex[T](s, func(from, to any, begin string) selection.Selection {
+		return m.engine.model.Narrow(s, from, to, begin)
+	})
+}
+
 // Load reads a selection into an entity. The error is ErrNotFound where the
 // selection includes the root and the entity does not exist. Reads are eventually
 // consistent unless Strong is given.

@@ -16,7 +16,7 @@ type Heads[T any] struct{ q Query[T, T] }
 // and projection, which are those of the roots. It is for queries over the entities of a flat model;
 // another fails when it runs.
 func (q Query[T, E]) Heads() Heads[T] {
-	h := Query[T, T]{spec: q.spec, reverse: q.reverse, limit: q.limit, after: q.after, filter: q.filter, projection: q.projection, err: q.err}
+	h := Query[T, T]{spec: q.spec, reverse: q.reverse, limit: q.limit, after: q.after, filter: q.filter, projection: q.projection, fetch: q.fetch, err: q.err}
 	h.heads, h.elem = true, q.elemType()
 	return Heads[T]{h}
 }

@@ -29,6 +29,8 @@ type Query[T, E any] struct {
 	filter     []condition.Condition
 	projection []search.Projected
 	err        error
+	// fetch reads from the table what an index does not project.
+	fetch bool
 	// heads asks for the roots alone; elem is the type of what the query is over then.
 	heads bool
 	elem  reflect.Type
@@ -96,6 +98,14 @@ func (q Query[T, E]) Project(fields ...field.Of[E]) Query[T, E] {
 	return q
 }
 
+// Fetch returns the query that reads from the table what a secondary index does not project: the items
+// that were found, in batches, at 0.5 RCU for each 4 KB begun of one. One whose key in the index has
+// changed since is left out. It is for queries of an index.
+func (q Query[T, E]) Fetch() Query[T, E] {
+	q.fetch = true
+	return q
+}
+
 // run is a query that is about to run.
 type run struct {
 	search.Runner
@@ -123,7 +133,7 @@ func (q Query[T, E]) on(src Source[T], options []ReadOption) (*run, error) {
 	}
 	x.request = search.Request{
 		Selection: q.spec, Elem: q.elemType(), Heads: q.heads, Strong: x.settings.Strong, Reverse: q.reverse, Limit: q.limit,
-		Filter: q.filter, Projection: q.projection, After: string(q.after),
+		Filter: q.filter, Projection: q.projection, After: string(q.after), Fetch: q.fetch,
 	}
 	return &x, nil
 }

@@ -13,14 +13,24 @@ import (
 // keys name: a value of the field's type, or one that converts to it without
 // loss.
 func KeyFieldValue(e *schema.Entity, i int, arg any) (key.Value, error) {
-	o, kind := e.KeyFields[i], keyFieldKind(e, i)
-	if v, ok := plain(arg, o.Type.Go.(reflect.Type), kind); ok {
+	o := e.KeyFields[i]
+	return keyValue(e, o.Name, o.Type, keyFieldKind(e, i), arg)
+}
+
+// PlaceholderValue is KeyFieldValue for a placeholder of any key.
+func PlaceholderValue(e *schema.Entity, k *schema.Key, source int, arg any) (key.Value, error) {
+	src := k.Sources[source]
+	return keyValue(e, src.Value.Name, src.Value.Type, k.Format(source).Value, arg)
+}
+
+func keyValue(e *schema.Entity, name string, t *schema.Type, kind key.Kind, arg any) (key.Value, error) {
+	if v, ok := plain(arg, t.Go.(reflect.Type), kind); ok {
 		return v, nil
 	}
-	f := argument{form.Reflected(o.Type), schema.KeyText(o.Type, kind)}
+	f := argument{form.Reflected(t), schema.KeyText(t, kind)}
 	p, err := f.convert(arg)
 	if err != nil {
-		return key.Value{}, fmt.Errorf("%s: the key field %s takes a %s: %w", e.Label(), o.Name, f.form.Type, err)
+		return key.Value{}, fmt.Errorf("%s: the key field %s takes a %s: %w", e.Label(), name, f.form.Type, err)
 	}
 	return f.form.KeyValue(p, kind, f.text)
 }

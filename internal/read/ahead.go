@@ -46,6 +46,15 @@ type Early struct {
 	given map[item.Place]bool
 }
 
+// Item returns an item, nil for one that is not there.
+func (e *Early) Item(at item.Place) *item.Image {
+	f, ok := e.take(at)
+	if !ok {
+		return nil
+	}
+	return &f
+}
+
 // take returns an item for one reader: what another one has been given is copied.
 func (e *Early) take(at item.Place) (f item.Image, ok bool) {
 	e.mu.Lock()

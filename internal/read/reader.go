@@ -52,7 +52,7 @@ func (r *Reader) Ranges(ctx context.Context, parts []selection.Part, o Options, 
 	for _, p := range parts {
 		switch {
 		case p.Range.Kind == selection.None:
-		case p.Range.Kind == selection.One && o.Expr == nil:
+		case p.Range.Kind == selection.One && o.Expr == nil && p.In == nil:
 			ones = append(ones, p)
 		default:
 			ranges = append(ranges, func(yield func(Page, error) bool) { r.query(ctx, p, o, u, yield) })
@@ -140,7 +140,7 @@ func (r *Reader) query(ctx context.Context, p selection.Part, o Options, u *Usag
 		u.add([]int{size}, o, out.ConsumedCapacity)
 		last, _ := attr.ScalarOf(out.LastEvaluatedKey[r.Tables[p.Table].Range])
 		more := len(out.LastEvaluatedKey) > 0
-		if !yield(Page{page, more, last}, nil) || !more {
+		if !yield(Page{page, more, last, out.LastEvaluatedKey}, nil) || !more {
 			return
 		}
 		in.ExclusiveStartKey = out.LastEvaluatedKey
@@ -157,6 +157,9 @@ func limitOf(n int) *int32 {
 
 // Input returns the request that reads a range.
 func (r *Reader) Input(p selection.Part, o Options) *dynamodb.QueryInput {
+	if p.In != nil {
+		return r.inputWithin(p, o)
+	}
 	t := r.Tables[p.Table]
 	in := &dynamodb.QueryInput{
 		TableName:                 &t.Name,
@@ -186,10 +189,15 @@ func (r *Reader) Input(p selection.Part, o Options) *dynamodb.QueryInput {
 	case selection.Between:
 		condition("#sk BETWEEN :sk0 AND :sk1", p.Range.Low, p.Range.High)
 	}
-	in.Limit = limitOf(o.Limit)
 	if o.Start != nil {
 		in.ExclusiveStartKey = r.place(p, *o.Start).Key()
 	}
+	return o.into(in)
+}
+
+// into adds to a request the bound of its answer, its filter and its projection.
+func (o *Options) into(in *dynamodb.QueryInput) *dynamodb.QueryInput {
+	in.Limit = limitOf(o.Limit)
 	if x := o.Expr; x != nil {
 		in.FilterExpression, in.ProjectionExpression = x.Filter, x.Projection
 		maps.Copy(in.ExpressionAttributeNames, x.Names)

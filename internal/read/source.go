@@ -32,6 +32,8 @@ type Options struct {
 	Want  func() int
 	// Start is the sort key after which a single range is read, nil for its beginning.
 	Start *key.Scalar
+	// From is Start in a secondary index: the keys of the table and of the index.
+	From item.Attributes
 	// Expr filters and projects; nil for neither. All is read by queries then.
 	Expr *Expression
 }
@@ -42,6 +44,8 @@ type Page struct {
 	// More reports that the range goes on behind Last.
 	More bool
 	Last key.Scalar
+	// LastKey is Last in a secondary index, as Options.From.
+	LastKey item.Attributes
 }
 
 // Pages yields the items of the parts, range by range, each item once.

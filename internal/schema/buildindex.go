@@ -19,6 +19,33 @@ func (b *builder) indexes() {
 	for _, t := range b.e.Tables {
 		b.tooManyIndexes(t)
 	}
+	for _, x := range b.e.Indexes {
+		for _, e := range x.Entries {
+			b.renamedInIndex(e)
+		}
+	}
+}
+
+// renamedInIndex refuses an index that names an attribute which items may hold under another name.
+func (b *builder) renamedInIndex(e *Entry) {
+	named := func(a *Attribute) bool {
+		if slices.Contains(e.Index.Include, a.Name) {
+			return true
+		}
+		for _, k := range e.Keys() {
+			for _, src := range k.Sources {
+				if src.field != nil && src.field == a.Field && slices.Equal(src.Value.Path, a.Value.Path) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	for _, a := range e.Item.Attributes {
+		if len(a.Was) > 0 && named(a) {
+			b.fault(place{in: b.e.Type, field: e.Field}, "keep the attribute's name, with dynamodbav:\"oldName\"", "the index %s names %s, which items may hold as %s too (was=), and an index knows one name", e.Index.Name, a.Value.Name, strings.Join(a.Was, ", "))
+		}
+	}
 }
 
 // indexOptions are those that a declaration of an index may have.

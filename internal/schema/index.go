@@ -124,6 +124,16 @@ type IndexKey struct {
 	Own int
 }
 
+// Ordered reports whether a placeholder's values sort as the key does, and end it: so that there are
+// ranges of them.
+func (k *IndexKey) Ordered(source int) bool {
+	f := k.Format(source)
+	if source != len(k.Sources)-1 || k.Template.Parts[len(k.Template.Parts)-1].Format.Kind == key.Literal {
+		return false
+	}
+	return f.Kind == key.Native || f.Kind == key.Raw || f.Kind == key.Digits || f.Kind == key.Sortable
+}
+
 // Where the value of an IndexKey lies, if it is no attribute of the item's own.
 const (
 	Derived = -1 - iota

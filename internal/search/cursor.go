@@ -7,8 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/selection"
 )
@@ -24,7 +27,12 @@ const macSize = 16
 // over the query, in URL-safe base64. The partition is not in it: a cursor can never
 // lead into another.
 func (x *Search) sealCursor(p Position) string {
-	b, err := json.Marshal(cursorPosition{string(p.Start.Type), []byte(p.Start.Text), []byte(p.After)})
+	at := cursorPosition{Type: string(p.Start.Type), Start: []byte(p.Start.Text), After: []byte(p.After)}
+	for _, name := range slices.Sorted(maps.Keys(p.Keys)) {
+		s, _ := attr.ScalarOf(p.Keys[name])
+		at.Keys = append(at.Keys, cursorKey{name, string(s.Type), []byte(s.Text)})
+	}
+	b, err := json.Marshal(at)
 	if err != nil {
 		panic(err) // it holds bytes
 	}
@@ -36,6 +44,14 @@ type cursorPosition struct {
 	Type  string `json:"t"`
 	Start []byte `json:"s"`
 	After []byte `json:"a,omitempty"`
+	// Keys are those of an item in a secondary index.
+	Keys []cursorKey `json:"k,omitempty"`
+}
+
+type cursorKey struct {
+	Name string `json:"n"`
+	Type string `json:"t"`
+	Text []byte `json:"s"`
 }
 
 func (x *Search) openCursor(cursor string) (Position, error) {
@@ -51,10 +67,20 @@ func (x *Search) openCursor(cursor string) (Position, error) {
 		return refuse()
 	}
 	var p cursorPosition
-	if err := json.Unmarshal(b, &p); err != nil || len(p.Type) != 1 {
+	if err := json.Unmarshal(b, &p); err != nil || len(p.Type) > 1 {
 		return refuse()
 	}
-	return Position{Start: key.Scalar{Type: p.Type[0], Text: string(p.Start)}, After: string(p.After)}, nil
+	at := Position{After: string(p.After)}
+	if p.Type != "" {
+		at.Start = key.Scalar{Type: p.Type[0], Text: string(p.Start)}
+	}
+	for _, k := range p.Keys {
+		if at.Keys == nil {
+			at.Keys = item.Attributes{}
+		}
+		at.Keys[k.Name] = attr.ValueOf(key.Scalar{Type: k.Type[0], Text: string(k.Text)})
+	}
+	return at, nil
 }
 
 // sign returns the signature of a cursor: it covers what the query asks for and where.
@@ -71,11 +97,13 @@ func (x *Search) sign(payload []byte) []byte {
 		Values             []string
 		Keep               string
 		Projection         []Projected
+		Within             string
+		Fetch              bool
 	}{
 		x.Model.Label(), x.Model.Tables[part.Table].Name, x.r.Elem.String(),
 		selection.Part{Table: part.Table, Range: selection.Range{Kind: part.Range.Kind}},
 		[]byte(part.PK.String()), []byte(part.Range.Low.String()), []byte(part.Range.High.String()),
-		x.o.Reverse, x.r.Heads, x.r.KeysOnly, x.filter(), x.names(), x.values(), x.kept(), x.r.Projection,
+		x.o.Reverse, x.r.Heads, x.r.KeysOnly, x.filter(), x.names(), x.values(), x.kept(), x.r.Projection, x.within(), x.r.Fetch,
 	})
 	if err != nil {
 		panic(err) // it holds strings, numbers and times
@@ -94,6 +122,24 @@ func (x *Search) kept() string {
 		return ""
 	}
 	return fmt.Sprint(k.Item, k.Source, k.From.Set, k.From.At.Unix(), k.From.At.Nanosecond(), k.To.Set, k.To.At.Unix(), k.To.At.Nanosecond())
+}
+
+// within is the range of a secondary index that the query is in, "" for none: in one form, whatever
+// bytes its keys hold.
+func (x *Search) within() string {
+	w := x.in()
+	if w == nil {
+		return ""
+	}
+	text := fmt.Sprintf("%q %d", w.Entry.Index.Name, w.Entry.Item.Index)
+	for _, s := range slices.Concat(w.Hash, w.Equal) {
+		text += fmt.Sprintf(" %c%q", s.Type, s.Text)
+	}
+	text += fmt.Sprintf(" %d %d %q %q", len(w.Hash), w.Range.Kind, w.Range.Low.Text, w.Range.High.Text)
+	if k := w.Keep; k != nil {
+		text += fmt.Sprint(" ", k.Derived, k.Source, k.From.Set, k.From.At.Unix(), k.From.At.Nanosecond(), k.To.Set, k.To.At.Unix(), k.To.At.Nanosecond())
+	}
+	return text
 }
 
 func (x *Search) filter() *string {

@@ -131,7 +131,10 @@ func (s *Search) stores(field string) bool {
 
 // items are the kinds that what is asked for consists of.
 func (s *Search) items() []*schema.Item {
-	if s.r.Heads {
+	switch {
+	case s.in() != nil:
+		return []*schema.Item{s.in().Entry.Item}
+	case s.r.Heads:
 		return []*schema.Item{s.Model.Root()}
 	}
 	return slices.DeleteFunc(slices.Clone(s.Model.Schema.Items), func(it *schema.Item) bool {
@@ -212,7 +215,14 @@ func (s *Search) needed(names []string) []string {
 			}
 		}
 	}
-	return out
+	if s.in() == nil {
+		return out
+	}
+	in := s.in().Entry.Index
+	for _, a := range in.Attributes() {
+		add(a.Name)
+	}
+	return slices.DeleteFunc(out, func(name string) bool { return !in.Projects(name) })
 }
 
 // inKey reports whether a key names a field, so that its attribute holds what the key may

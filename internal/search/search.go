@@ -36,6 +36,8 @@ type Request struct {
 	Heads bool
 	// KeysOnly asks for no more than what tells that an element is there.
 	KeysOnly bool
+	// Fetch reads from the table what a secondary index does not project.
+	Fetch bool
 	// After is the cursor to go on behind, "" for none.
 	After string
 }
@@ -113,6 +115,8 @@ type Position struct {
 	// After is the last entity that was yielded, of a flat model: entities up to it that
 	// are met again are passed over.
 	After string
+	// Keys are the keys of the table and of the index to read on from, in a secondary index.
+	Keys item.Attributes
 }
 
 // Engine runs searches over one model.
@@ -151,6 +155,9 @@ func (e *Engine) New(r Request, u *read.Usage) (*Search, error) {
 	if x.o.Expr, err = x.expression(); err != nil {
 		return nil, err
 	}
+	if len(r.Filter) == 0 && x.in() != nil {
+		x.o.Limit = r.Limit
+	}
 	exact := !slices.ContainsFunc(x.s.Parts, func(p selection.Part) bool { return p.Keep != nil })
 	if len(r.Filter) == 0 && exact && (!x.flat() || r.Heads || e.Model.Schema.Apart || len(e.Model.Schema.Items) == 1) {
 		x.o.Limit = r.Limit
@@ -165,8 +172,16 @@ func (e *Engine) New(r Request, u *read.Usage) (*Search, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.at, x.o.Start = &p, &p.Start
+	x.at, x.o.Start, x.o.From = &p, &p.Start, p.Keys
 	return x, nil
+}
+
+// in is the range of a secondary index that the search is in, nil for one of the table.
+func (x *Search) in() *selection.Within {
+	if len(x.s.Parts) == 0 {
+		return nil
+	}
+	return x.s.Parts[0].In
 }
 
 // begun is when the search has begun.
@@ -189,6 +204,12 @@ func (x *Search) flat() bool { return x.r.Elem == x.Model.Schema.Type.Go }
 // check refuses a selection that does not hold what is asked for, or more than that.
 func (x *Search) check() error {
 	m := x.Model
+	switch {
+	case x.in() != nil:
+		return x.checkIndex()
+	case x.r.Fetch:
+		return m.Errorf("Fetch reads what a secondary index does not project, and this query is of the table, which has it all: leave it out")
+	}
 	if !x.flat() && x.r.Heads {
 		return m.Errorf("Heads asks for the roots of a flat model's entities, and this query is one of elements: leave it out")
 	}
@@ -231,6 +252,8 @@ func (x *Search) Hits(ctx context.Context, yield func(Hit) bool) error {
 // hits runs the search; pageEnd is called at the end of each answer, and may end it too.
 func (x *Search) hits(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
 	switch {
+	case x.in() != nil:
+		return x.indexed(ctx, yield, pageEnd)
 	case x.flat() && (x.r.Heads || x.r.KeysOnly && x.Model.Schema.Apart):
 		return x.heads(ctx, yield, pageEnd)
 	case x.flat() && x.Model.Schema.Apart:
@@ -252,6 +275,9 @@ func (x *Search) Page(ctx context.Context) (hits []Hit, cursor string, err error
 		switch {
 		case !p.More:
 			next = nil
+		case x.r.Limit == 0 && x.in() != nil:
+			next = &Position{Keys: p.LastKey}
+			return false
 		case x.r.Limit == 0 && (!x.flat() || len(hits) > 0):
 			if !x.flat() {
 				next = &Position{Start: p.Last}
@@ -286,7 +312,7 @@ func EntityOf(m *model.Model, s selection.Selection) (*staging.Entity, error) {
 	}
 	return &staging.Entity{
 		Entries: entries,
-		Name: func() string { return m.Label() + ": " + m.EntityName(s.Identity) }, Label: m.Label(), Reserved: m.Reserved,
+		Name:    func() string { return m.Label() + ": " + m.EntityName(s.Identity) }, Label: m.Label(), Reserved: m.Reserved,
 		Root: root, RootLast: m.RootLast, Parts: s.Parts, WithRoot: s.Contains(table, root.SK),
 		RootIn: func(p selection.Part) bool { return p.Table == table && p.PK == root.PK && p.Range.Contains(root.SK) },
 		IsRoot: func(f *item.Image) bool { return m.IsRoot(f.Kind) },

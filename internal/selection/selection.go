@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
@@ -23,6 +24,9 @@ const (
 	Between
 	// None is an empty range: nothing is asked.
 	None
+	// AtLeast is from Low on, and AtMost up to High: in secondary indexes.
+	AtLeast
+	AtMost
 )
 
 // Range is a range of sort keys in one partition.
@@ -41,7 +45,31 @@ type Part struct {
 	Range Range
 	// Keep filters what the range holds, nil for no filter. It is for queries.
 	Keep *Filter
+	// In is the secondary index that the part lies in, nil for the table itself. Table is the
+	// index's then, PK and Range mean nothing.
+	In *Within
 }
+
+// Within is a range in a secondary index.
+type Within struct {
+	Entry *schema.Entry
+	// Hash are the values of the partition key's attributes, and Equal those of the first of the
+	// sort key's; Range is that of the next.
+	Hash, Equal []key.Scalar
+	Range       Range
+	// Keep filters what the range holds, nil for no filter.
+	Keep *KeepWithin
+}
+
+// KeepWithin keeps, of what a range of an index holds, the items whose stored instant lies in it: it
+// is that of a placeholder in a key that is written for indexes alone.
+type KeepWithin struct {
+	Derived, Source int
+	From, To        Bound
+}
+
+// Keeps reports whether an instant lies in the range.
+func (f *KeepWithin) Keeps(t time.Time) bool { return (&Filter{From: f.From, To: f.To}).Keeps(t) }
 
 // Selection is what part of an item collection is meant.
 type Selection struct {
@@ -80,6 +108,10 @@ func (r Range) Contains(sk key.Scalar) bool {
 		return false
 	case Between:
 		return key.Compare(r.Low, sk) <= 0 && key.Compare(sk, r.High) <= 0
+	case AtLeast:
+		return key.Compare(r.Low, sk) <= 0
+	case AtMost:
+		return key.Compare(sk, r.High) <= 0
 	}
 	return true
 }

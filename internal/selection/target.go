@@ -14,12 +14,14 @@ import (
 type TargetKind uint8
 
 // The kinds of targets: all of the entity, all of a table, the items of a table whose
-// keys begin with a text, and those whose keys begin with parts of one template.
+// keys begin with a text, those whose keys begin with parts of one template, and those that lie
+// in a secondary index.
 const (
 	TargetWhole TargetKind = iota
 	TargetTable
 	TargetPrefix
 	TargetItem
+	TargetIndex
 )
 
 // Target is a part of an entity as generated code names it: by the layout's items and
@@ -34,8 +36,19 @@ type Target struct {
 	// entity is known by, its own.
 	Item, Parts int
 	Values      []key.Value
-	// Time narrows the placeholder that follows.
-	Time *Time
+	// Index is the index in the entity's Indexes of TargetIndex, and Item that of the items that are
+	// looked for there. Parts are those of the sort key's templates.
+	Index int
+	// Time narrows the placeholder that follows, and so does Order.
+	Time  *Time
+	Order *Order
+}
+
+// Order is a range of values, both ends included, or of texts that begin alike.
+type Order struct {
+	From, To *key.Value
+	Begin    string
+	Err      error
 }
 
 // Time is a range of instants, both ends included.
@@ -101,6 +114,9 @@ func (s Selection) Resolve(e *schema.Entity) Selection {
 }
 
 func (s Selection) resolve(e *schema.Entity, t Target) Selection {
+	if t.Kind == TargetIndex {
+		return s.within(e, t)
+	}
 	whole := Entity(e, s.Identity)
 	if whole.Err != nil || t.Kind == TargetWhole {
 		return whole
@@ -147,7 +163,7 @@ func (s *Selection) itemPart(e *schema.Entity, t Target) (Part, error) {
 	low := key.Scalar{Type: template.Type, Text: string(text)}
 	switch {
 	case t.Time != nil:
-		r, err := timeRange(it, t, string(text))
+		r, err := timeRange(template, t.Parts, *t.Time, string(text))
 		if err != nil {
 			return fail(err)
 		}
@@ -211,9 +227,8 @@ var errPeriod = errors.New("no such date")
 // timeRange returns the range of a time placeholder behind text: a prefix, for a
 // period that the format writes so; else one BETWEEN of the texts of both ends, and of
 // whatever follows the second.
-func timeRange(it *schema.Item, t Target, text string) (Range, error) {
-	template := it.Key.Template
-	f, when := template.Parts[t.Parts].Format, *t.Time
+func timeRange(template *key.Template, parts int, when Time, text string) (Range, error) {
+	f := template.Parts[parts].Format
 	if when.Err != nil {
 		return Range{}, when.Err
 	}
@@ -225,7 +240,7 @@ func timeRange(it *schema.Item, t Target, text string) (Range, error) {
 		return text + string(b), err
 	}
 	scalar := func(text string) key.Scalar { return key.Scalar{Type: template.Type, Text: text} }
-	rest := template.Parts[t.Parts+1:]
+	rest := template.Parts[parts+1:]
 	if n, ok := f.PeriodWidth(int(when.Unit)); ok {
 		b, err := write(when.From.At)
 		switch full, _ := f.Fixed(); {

@@ -253,7 +253,7 @@ func (in *insert) putPart(ctx context.Context, i int, t *write.Tally) error {
 func (in *insert) goLive(ctx context.Context) error {
 	since := item.NewStage(item.Live, in.p.Now()).Assign()
 	in.live.NewSize += since.Size() - in.live.Set[0].Size()
-	in.live.Set = []item.Assignment{since}
+	in.live.Set = append([]item.Assignment{since}, in.live.Set[1:]...)
 	o := in.p.Sender.One(ctx, in.live, in.t)
 	if o.State == write.Rejected && !o.Unsure {
 		return in.overtaken(o)

@@ -171,6 +171,11 @@ func undoOf(put *write.Request) *write.Request {
 	r := *put
 	r.Kind, r.Put, r.Set, r.Remove = write.Delete, nil, nil, nil
 	r.OldSize, r.NewSize = put.NewSize, 0
+	r.Entries = slices.Clone(put.Entries)
+	for i := range r.Entries {
+		e := &r.Entries[i]
+		e.Old, e.New, e.Unread, e.Same = e.New, 0, false, false
+	}
 	r.New, r.Unread, r.Ref, r.Incarnation = false, false, nil, nil
 	r.Expect = write.Expect{Version: put.Token}
 	r.Token = nil

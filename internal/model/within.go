@@ -1,0 +1,172 @@
+package model
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/near"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/selection"
+)
+
+// SelectIndex returns the selection of what lies in a secondary index under some values: those of its
+// partition key's placeholders, and of the first of its sort key's. name is that of the index, with
+// "/" and the name of an item where it holds several.
+func (m *Model) SelectIndex(name string, args []any) selection.Selection {
+	e, err := m.entry(name)
+	if err != nil {
+		return selection.Selection{Err: err}
+	}
+	t := selection.Target{Kind: selection.TargetIndex, Index: e.Index.Number, Item: e.Item.Index}
+	keys, least := e.Keys(), 0
+	for _, k := range e.Hash {
+		least += len(k.Sources)
+	}
+	var names []string
+	given := 0
+	for i, k := range keys {
+		for n, src := range k.Sources {
+			names = append(names, src.Text)
+			if given == len(args) {
+				continue
+			}
+			v, err := codec.PlaceholderValue(m.Schema, k.Key, n, args[given])
+			if err != nil {
+				return selection.Selection{Err: err}
+			}
+			t.Values = append(t.Values, v)
+			given++
+			if i >= len(e.Hash) {
+				t.Parts = partsOf(e.Range, given-least)
+			}
+		}
+	}
+	if len(args) < least || len(args) > len(names) {
+		return selection.Selection{Err: m.Errorf("Index got %d values, and the index %s takes %d to %d: %s", len(args), e.Index.Name, least, len(names), strings.Join(names, ", "))}
+	}
+	if given == least {
+		t.Parts = partsOf(e.Range, 0)
+	}
+	return selection.Selection{Targets: []selection.Target{t}}
+}
+
+// partsOf counts the parts of templates up to the placeholder behind n of them.
+func partsOf(keys []*schema.IndexKey, n int) int {
+	parts := 0
+	for _, k := range keys {
+		for _, p := range k.Template.Parts {
+			if p.Format.Kind != key.Literal {
+				if n == 0 {
+					return parts
+				}
+				n--
+			}
+			parts++
+		}
+	}
+	return parts
+}
+
+// entry returns how the items that a name means lie in an index.
+func (m *Model) entry(name string) (*schema.Entry, error) {
+	index, on, named := strings.Cut(name, "/")
+	var known, items []string
+	for _, x := range m.Schema.Indexes {
+		known = append(known, x.Name)
+		if x.Name != index {
+			continue
+		}
+		for _, e := range x.Entries {
+			items = append(items, index+"/"+e.Item.Name)
+			if e.Item.Name == on || !named && len(x.Entries) == 1 {
+				return e, nil
+			}
+		}
+	}
+	switch {
+	case len(items) > 0:
+		return nil, m.Errorf("the index %q holds several kinds of items, and %q names none: write one of %s", index, name, strings.Join(items, ", "))
+	case len(known) == 0:
+		return nil, m.Errorf("the model declares no indexes: add _ struct{} `ddb:\"index=NAME,hash=ATTR,pk=TEMPLATE\"`")
+	}
+	return nil, m.Errorf("the model declares no index %q%s: its indexes are %s", index, near.Hint(index, known), strings.Join(known, ", "))
+}
+
+// Narrow returns the selection of a range behind what a selection of an index has given: of the
+// placeholder that follows, from one value to another, either of them nil for none, or of texts that
+// begin so.
+func (m *Model) Narrow(s selection.Selection, from, to any, begin string) selection.Selection {
+	if s.Err != nil || len(s.Targets) != 1 {
+		return s
+	}
+	t := s.Targets[0]
+	e := m.Schema.Indexes[t.Index].Entries[slices.IndexFunc(m.Schema.Indexes[t.Index].Entries, func(e *schema.Entry) bool { return e.Item.Index == t.Item })]
+	k, source := placeholderAt(e.Range, t.Parts)
+	fail := func(format string, args ...any) selection.Selection {
+		return selection.Selection{Err: m.Errorf(format, args...)}
+	}
+	if k == nil {
+		return fail("all of the sort key of the index %s is given, so that there is no range of it", e.Index.Name)
+	}
+	if k.Format(source).Value == key.Time {
+		var when selection.Time
+		for _, b := range []struct {
+			arg any
+			to  *selection.Bound
+		}{{from, &when.From}, {to, &when.To}} {
+			at, ok := b.arg.(time.Time)
+			switch {
+			case b.arg == nil:
+			case !ok:
+				return fail("the placeholder %s of the index %s takes a time.Time, and got the %T %v", k.Sources[source].Text, e.Index.Name, b.arg, b.arg)
+			default:
+				*b.to = selection.At(at)
+			}
+		}
+		if begin != "" {
+			return fail("the placeholder %s of the index %s is a time, which begins with nothing: use Between", k.Sources[source].Text, e.Index.Name)
+		}
+		t.Time = &when
+		return selection.Selection{Targets: []selection.Target{t}}
+	}
+	if !k.Ordered(source) {
+		return fail("the placeholder %s of the index %s is not written in the order of its values: give it a key attribute of its own, as in sk={%s}", k.Sources[source].Text, e.Index.Name, k.Sources[source].Value.Name)
+	}
+	o := &selection.Order{Begin: begin}
+	for _, b := range []struct {
+		arg any
+		to  **key.Value
+	}{{from, &o.From}, {to, &o.To}} {
+		if b.arg == nil {
+			continue
+		}
+		v, err := codec.PlaceholderValue(m.Schema, k.Key, source, b.arg)
+		if err != nil {
+			return selection.Selection{Err: err}
+		}
+		*b.to = &v
+	}
+	t.Order = o
+	return selection.Selection{Targets: []selection.Target{t}}
+}
+
+// placeholderAt returns the key of the placeholder behind so many parts of templates, and its index
+// there; nil at the end.
+func placeholderAt(keys []*schema.IndexKey, parts int) (*schema.IndexKey, int) {
+	for _, k := range keys {
+		source := 0
+		for _, p := range k.Template.Parts {
+			if p.Format.Kind != key.Literal {
+				if parts <= 0 {
+					return k, source
+				}
+				source++
+			}
+			parts--
+		}
+	}
+	return nil, 0
+}

@@ -1,0 +1,393 @@
+package search
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/condition"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/snapshot"
+	"github.com/itemize/itemize/internal/staging"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// checkIndex refuses what a secondary index cannot give.
+func (x *Search) checkIndex() error {
+	m, e := x.Model, x.in().Entry
+	switch {
+	case len(x.s.Parts) != 1:
+		return m.Errorf("a query of the index %s is of one range", e.Index.Name)
+	case e.Item.Element() && x.isOf(e.Item), !e.Item.Element() && x.flat():
+	default:
+		return m.Errorf("the index %s holds %s, which is no %s", e.Index.Name, e.Item.Name, x.r.Elem)
+	}
+	switch {
+	case x.r.Strong && !e.Index.Local:
+		return m.Errorf("the index %s is a global one, which DynamoDB reads with eventual consistency alone: leave Strong out, and load what has to be certain", e.Index.Name)
+	case x.r.Heads && e.Item != m.Root():
+		return m.Errorf("Heads asks for the roots, and the index %s holds %s: leave it out", e.Index.Name, e.Item.Name)
+	case x.r.Projection != nil && x.wholes():
+		return m.Errorf("a projection is of the items that the query reads, and it reads whole entities: ask for the Heads, or leave it out")
+	case len(x.r.Filter) > 0 && x.wholes():
+		return m.Errorf("a filter looks at what the index holds, and an entity has more items: filter what the query yields, or ask for the Heads")
+	}
+	for _, f := range x.r.Filter {
+		if err := x.filterableWithin(f.Fields); err != nil {
+			return err
+		}
+	}
+	return x.projects()
+}
+
+// filterableWithin refuses a filter on what the index does not hold, or is ordered by.
+func (x *Search) filterableWithin(fields []condition.Field) error {
+	in := x.in().Entry.Index
+	for _, f := range fields {
+		name := x.way(f)[0]
+		switch {
+		case !in.Projects(name):
+			return x.Model.Errorf("the filter names %s, which the index %s does not project: add it to project=, or filter what the query yields", f.Name(), in.Name)
+		case slices.ContainsFunc(in.Attributes(), func(a schema.KeyAttribute) bool { return a.Name == name }):
+			return x.Model.Errorf("the filter names %s, which is a key of the index %s, and DynamoDB filters by no keys: narrow the query to it", f.Name(), in.Name)
+		}
+	}
+	return nil
+}
+
+// wholes reports whether the search yields entities of which the index holds an item alone.
+func (x *Search) wholes() bool {
+	return x.flat() && !x.r.Heads && len(x.Model.Schema.Items) > 1
+}
+
+// projects refuses a search for what the index does not hold, unless that is to be read.
+func (x *Search) projects() error {
+	e := x.in().Entry
+	if x.r.Fetch || x.wholes() || e.Index.KeysOnly() || len(x.missing()) == 0 {
+		return nil
+	}
+	return x.Model.Errorf("the index %s does not project %s of %s: name what it has with Project, add Fetch to read the rest from the table (an item each, in batches), or add it to project=", e.Index.Name, strings.Join(x.missing(), ", "), e.Item.Name)
+}
+
+// missing lists what is asked for and the index does not hold.
+func (x *Search) missing() []string {
+	if x.r.KeysOnly {
+		return nil
+	}
+	e := x.in().Entry
+	var out []string
+	for _, a := range e.Index.Missing(e.Item) {
+		if x.r.Projection == nil || slices.Contains(x.projected(), a.Name) {
+			out = append(out, a.Value.Name)
+		}
+	}
+	if k := x.in().Keep; k != nil {
+		src := e.Item.Derived[k.Derived].Sources[k.Source]
+		i := slices.IndexFunc(e.Item.Attributes, func(a *schema.Attribute) bool { return slices.Equal(a.Value.Path, src.Value.Path) })
+		if src.From != schema.FromModel && i >= 0 && !e.Index.Projects(e.Item.Attributes[i].Name) && !slices.Contains(out, e.Item.Attributes[i].Value.Name) {
+			out = append(out, e.Item.Attributes[i].Value.Name)
+		}
+	}
+	return out
+}
+
+// fetches reports whether the items that are found are read from the table: since the index does not
+// hold what is asked for, or not what tells that they are there.
+func (x *Search) fetches() bool {
+	return x.in().Entry.Index.KeysOnly() || len(x.missing()) > 0
+}
+
+// indexReader yields what is found in a secondary index. An index follows its table, and holds items
+// of entities that are not live: elements are checked against their roots, and whole entities are
+// read as a load reads them. A root itself is in an index only while it is live.
+type indexReader struct {
+	*Search
+	part  selection.Part
+	entry *schema.Entry
+	// roots are those of the answer before, by their places.
+	roots map[item.Place]*item.Image
+	found int
+}
+
+// indexed searches in a secondary index.
+func (x *Search) indexed(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
+	r := &indexReader{Search: x, part: x.s.Parts[0], entry: x.in().Entry}
+	w := &wanting{limit: x.r.Limit}
+	for page, err := range read.Merged(ctx, x.Source, x.s.Parts, w.options(x.o), x.u) {
+		if err != nil {
+			return err
+		}
+		w.items += len(page.Items)
+		more, err := r.page(ctx, page.Items, w, yield)
+		if err != nil || !more || !pageEnd(page) {
+			return err
+		}
+	}
+	return nil
+}
+
+// page yields the hits of an answer: of whole entities and of what is read from the table so many at
+// once.
+func (r *indexReader) page(ctx context.Context, items []item.Image, w *wanting, yield func(Hit) bool) (more bool, err error) {
+	found := slices.DeleteFunc(items, func(f item.Image) bool { return f.Kind != r.entry.Item || f.Expired })
+	whole := r.wholes() && !r.r.KeysOnly
+	for len(found) > 0 {
+		n := len(found)
+		if whole {
+			n = min(n, findsAtOnce)
+		}
+		if r.r.Limit > 0 {
+			n = min(n, r.r.Limit-r.found)
+		}
+		next := r.single
+		if whole {
+			next = r.whole
+		}
+		hits, err := next(ctx, found[:n])
+		if err != nil {
+			return false, err
+		}
+		found = found[n:]
+		w.hits += len(hits)
+		for _, h := range hits {
+			r.found++
+			if !yield(h) || r.found == r.r.Limit {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}
+
+// whose returns the identity of an item's entity, false for an item that is none of the model's.
+func (r *indexReader) whose(f *item.Image) ([]key.Value, bool) { return r.Model.Whose(f) }
+
+// hit is the hit of what was found in the index, with where it goes on behind it.
+func (r *indexReader) hit(f *item.Image, identity []key.Value, v any) Hit {
+	h := Hit{Value: v, At: f.Place, next: Position{Keys: read.StartOf(r.part, f)}, m: r.Model, identity: identity}
+	if r.entry.Item.Element() {
+		h.Item, h.values = f.Kind, f.Values
+	}
+	return h
+}
+
+// single returns the hits of items that are what is asked for: those that are in the table as they
+// are in the index, and of live entities.
+func (r *indexReader) single(ctx context.Context, found []item.Image) ([]Hit, error) {
+	stored, err := r.table(ctx, found)
+	if err != nil {
+		return nil, err
+	}
+	var hits []Hit
+	for i := range found {
+		f := &found[i]
+		identity, ok := r.whose(f)
+		now := stored.of(f)
+		if !ok || now == nil || now.Expired || !r.sameKeys(f, now) {
+			continue
+		}
+		if there, err := r.live(now, identity, stored); err != nil || !there {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		v, kept, err := r.decode(now, identity)
+		if err != nil {
+			return nil, err
+		}
+		if kept {
+			hits = append(hits, r.hit(f, identity, v))
+		}
+	}
+	return hits, nil
+}
+
+// tabled are items of the table by their places: nil for one that is not there. What was found in the
+// index serves for an item that was not asked for.
+type tabled struct {
+	asked map[item.Place]bool
+	found map[item.Place]*item.Image
+}
+
+// of returns an item as it is, as far as it was read.
+func (t *tabled) of(f *item.Image) *item.Image {
+	if t.asked[f.Place] {
+		return t.found[f.Place]
+	}
+	return f
+}
+
+// table reads from the table what is needed of it, in batches: the items that the index does not hold
+// in full, and the roots of others.
+func (r *indexReader) table(ctx context.Context, found []item.Image) (*tabled, error) {
+	t := &tabled{asked: map[item.Place]bool{}, found: map[item.Place]*item.Image{}}
+	var keys [][]selection.Part
+	ask := func(at item.Place) {
+		if !t.asked[at] {
+			t.asked[at] = true
+			keys = append(keys, []selection.Part{{Table: r.Model.TableIndex(at.Table), PK: at.PK, Range: selection.Range{Kind: selection.One, Low: at.SK}}})
+		}
+	}
+	fetches := r.fetches()
+	for i := range found {
+		f := &found[i]
+		identity, ok := r.whose(f)
+		if !ok {
+			continue
+		}
+		if fetches {
+			ask(f.Place)
+		}
+		if r.Model.IsRoot(f.Kind) {
+			continue
+		}
+		at, err := r.Model.RootPlace(identity)
+		if err != nil {
+			return nil, err
+		}
+		if root, ok := r.roots[at]; ok {
+			t.asked[at], t.found[at] = true, root
+			continue
+		}
+		ask(at)
+	}
+	if len(keys) == 0 {
+		return t, nil
+	}
+	early, err := r.Reader.Batches(ctx, keys, findsAtOnce, read.Options{Strong: r.o.Strong}, r.u)
+	if err != nil {
+		return nil, err
+	}
+	for at := range t.asked {
+		if f := early.Item(at); f != nil {
+			t.found[at] = f
+		}
+	}
+	r.roots = t.found
+	for at := range t.asked {
+		if t.found[at] == nil {
+			r.roots[at] = nil
+		}
+	}
+	return t, nil
+}
+
+// live reports whether an item is of a live entity.
+func (r *indexReader) live(f *item.Image, identity []key.Value, t *tabled) (bool, error) {
+	if r.Model.IsRoot(f.Kind) {
+		return f.Header.Live(), nil
+	}
+	at, err := r.Model.RootPlace(identity)
+	if err != nil {
+		return false, err
+	}
+	root := staging.Reading{Root: t.found[at], Asked: true}
+	return root.Root != nil && root.Joined(f), nil
+}
+
+// sameKeys reports whether an item of the table has the keys that it was found by in the index, which
+// follows later.
+func (r *indexReader) sameKeys(f, now *item.Image) bool {
+	return f == now || !slices.ContainsFunc(r.entry.Index.Attributes(), func(a schema.KeyAttribute) bool {
+		return !attr.Same(f.Attributes[a.Name], now.Attributes[a.Name])
+	})
+}
+
+// decode makes the element, or the entity with the fields of one item.
+func (r *indexReader) decode(f *item.Image, identity []key.Value) (v any, kept bool, err error) {
+	m := r.Model
+	if r.entry.Item.Element() {
+		if v, err = snapshot.DecodeElement(m, f); err != nil {
+			return nil, false, err
+		}
+		kept, err = r.keptWithin(v, v)
+		return v, kept, err
+	}
+	v = m.Codec.New()
+	s, err := snapshot.Loaded(m, selection.Selection{Identity: identity})
+	if err == nil {
+		err = s.Identify(v)
+	}
+	if err == nil {
+		err = s.Decode(v, []item.Image{*f})
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	kept, err = r.keptWithin(v, v)
+	return v, kept, err
+}
+
+// keptWithin reports whether the instant that is stored lies in the range, where the key holds less.
+func (x *Search) keptWithin(v, rec any) (bool, error) {
+	k, it := x.in().Keep, x.in().Entry.Item
+	if k == nil {
+		return true, nil
+	}
+	var at key.Value
+	var err error
+	if src := it.Derived[k.Derived].Sources[k.Source]; src.From == schema.FromModel {
+		if it.Element() {
+			return true, nil // it is the owner's, and the key tells all that is known of it
+		}
+		at, err = x.Model.Codec.KeyField(v, src.KeyField)
+	} else {
+		at, err = x.Model.Codec.Record(it.Index).IndexKey(rec, k.Derived, k.Source)
+	}
+	return err == nil && k.Keeps(at.Time), err
+}
+
+// whole returns the entities of items that were found, as a load reads them.
+func (r *indexReader) whole(ctx context.Context, found []item.Image) ([]Hit, error) {
+	m := r.Model
+	var t write.Tally
+	defer func() { r.add(&t) }()
+	var sels []selection.Selection
+	var of []*item.Image
+	for i := range found {
+		identity, ok := r.whose(&found[i])
+		if !ok {
+			continue
+		}
+		s := selection.Entity(m.Schema, identity)
+		if s.Err != nil {
+			return nil, s.Err
+		}
+		sels, of = append(sels, s), append(of, &found[i])
+	}
+	all, err := r.FindMany(ctx, sels, read.Options{Strong: r.o.Strong}, &t)
+	if err != nil {
+		return nil, err
+	}
+	var hits []Hit
+	for i, f := range all {
+		if !f.Live() || !r.carries(f, of[i]) {
+			continue
+		}
+		v := m.Codec.New()
+		if _, err := r.Engine.Decode(f, v); err != nil {
+			return nil, err
+		}
+		kept, err := r.keptWithin(v, v)
+		if err != nil {
+			return nil, err
+		}
+		if kept {
+			hits = append(hits, r.hit(of[i], sels[i].Identity, v))
+		}
+	}
+	return hits, nil
+}
+
+// carries reports whether an entity has the item by which it was found in the index, as it was.
+func (r *indexReader) carries(f *Found, by *item.Image) bool {
+	return slices.ContainsFunc(f.Items, func(now item.Image) bool {
+		return now.Place == by.Place && !now.Expired && f.Joined(&now) && r.sameKeys(by, &now)
+	})
+}

@@ -1,0 +1,205 @@
+package selection
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// within makes the part of a target in a secondary index.
+func (s Selection) within(e *schema.Entity, t Target) Selection {
+	out := Selection{Identity: s.Identity}
+	if t.Index < 0 || t.Index >= len(e.Indexes) {
+		out.Err = fmt.Errorf("%s: the model has no such index", e.Label())
+		return out
+	}
+	x := e.Indexes[t.Index]
+	i := slices.IndexFunc(x.Entries, func(n *schema.Entry) bool { return n.Item.Index == t.Item })
+	if i < 0 {
+		out.Err = fmt.Errorf("%s: the index %s holds none of what is asked for", e.Label(), x.Name)
+		return out
+	}
+	w := &within{e: e, entry: x.Entries[i], rest: t.Values}
+	part, err := w.part(t)
+	if err != nil {
+		out.Err = &schema.Unstorable{Label: e.Label(), Field: w.entry.Item.Name, Err: fmt.Errorf("the index %s: %w", x.Name, err)}
+		return out
+	}
+	out.Parts = []Part{{Table: x.Table.Index, In: part, Range: Range{Kind: All}}}
+	if part.Range.Kind == None {
+		out.Parts[0].Range.Kind = None
+	}
+	return out
+}
+
+// within makes the keys of a range in an index of the values that are given, in their order.
+type within struct {
+	e     *schema.Entity
+	entry *schema.Entry
+	rest  []key.Value
+}
+
+func (w *within) part(t Target) (*Within, error) {
+	out := &Within{Entry: w.entry, Range: Range{Kind: All}}
+	for _, k := range w.entry.Hash {
+		s, err := w.whole(k, key.MaxPartition)
+		if err != nil {
+			return nil, err
+		}
+		out.Hash = append(out.Hash, s)
+	}
+	parts := t.Parts
+	for i, k := range w.entry.Range {
+		all := len(k.Template.Parts)
+		switch {
+		case parts >= all:
+			s, err := w.whole(k, key.MaxSort)
+			if err != nil {
+				return nil, err
+			}
+			out.Equal = append(out.Equal, s)
+			parts -= all
+			continue
+		case parts == 0 && t.Time == nil && t.Order == nil:
+		default:
+			var err error
+			if out.Range, err = w.narrowed(k, parts, t); err != nil {
+				return nil, fmt.Errorf("%s: %w", k.SourceName(err), err)
+			}
+			if t.Time != nil {
+				out.Keep = w.keep(i, parts, t.Time)
+			}
+		}
+		break
+	}
+	if len(w.rest) > 0 {
+		return nil, errors.New("it got more values than its keys have placeholders")
+	}
+	return out, nil
+}
+
+// take returns the values of the next n placeholders.
+func (w *within) take(n int) ([]key.Value, error) {
+	if len(w.rest) < n {
+		return nil, errors.New("it got fewer values than its partition key has placeholders")
+	}
+	out := w.rest[:n]
+	w.rest = w.rest[n:]
+	return out, nil
+}
+
+// whole renders a key attribute of which all is given.
+func (w *within) whole(k *schema.IndexKey, most int) (key.Scalar, error) {
+	values, err := w.take(len(k.Sources))
+	if err != nil {
+		return key.Scalar{}, err
+	}
+	s, err := k.Template.Render(values)
+	if err == nil {
+		err = s.CheckSize(most)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", k.SourceName(err), err)
+	}
+	return s, err
+}
+
+// narrowed is the range of a key attribute of which so many parts are given.
+func (w *within) narrowed(k *schema.IndexKey, parts int, t Target) (Range, error) {
+	n := 0
+	for _, p := range k.Template.Parts[:parts] {
+		if p.Format.Kind != key.Literal {
+			n++
+		}
+	}
+	values, err := w.take(n)
+	if err != nil {
+		return Range{}, err
+	}
+	text, err := k.Template.Append(nil, parts, values)
+	if err != nil {
+		return Range{}, err
+	}
+	switch {
+	case t.Time != nil:
+		return timeRange(k.Template, parts, *t.Time, string(text))
+	case t.Order != nil:
+		return ordered(k.Template, parts, *t.Order, string(text))
+	}
+	return Range{Kind: Prefix, Low: key.Scalar{Type: k.Template.Type, Text: string(text)}}, nil
+}
+
+// ordered is the range of the last placeholder of a template behind text.
+func ordered(template *key.Template, parts int, o Order, text string) (Range, error) {
+	if o.Err != nil {
+		return Range{}, o.Err
+	}
+	f := template.Parts[parts].Format
+	write := func(v *key.Value) (key.Scalar, error) {
+		b, err := f.Append(nil, *v, template.Delim)
+		s := key.Scalar{Type: template.Type, Text: text + string(b)}
+		if err == nil {
+			err = s.CheckSize(key.MaxSort)
+		}
+		return s, err
+	}
+	switch {
+	case o.From == nil && o.To == nil && o.Begin == "":
+		return Range{Kind: All}, nil
+	case o.From == nil && o.To == nil:
+		low, err := write(&key.Value{Kind: key.String, Text: o.Begin})
+		return Range{Kind: Prefix, Low: low}, err
+	case o.To == nil:
+		low, err := write(o.From)
+		if err == nil && text != "" {
+			return Range{Kind: Between, Low: low, High: key.Scalar{Type: 'S', Text: after(text)}}, nil
+		}
+		return Range{Kind: AtLeast, Low: low}, err
+	case o.From == nil:
+		high, err := write(o.To)
+		if err == nil && text != "" {
+			return Range{Kind: Between, Low: key.Scalar{Type: 'S', Text: text}, High: high}, nil
+		}
+		return Range{Kind: AtMost, High: high}, err
+	}
+	low, err := write(o.From)
+	if err != nil {
+		return Range{}, err
+	}
+	high, err := write(o.To)
+	if err != nil {
+		return Range{}, err
+	}
+	if key.Compare(high, low) < 0 {
+		return Range{Kind: None}, nil
+	}
+	return Range{Kind: Between, Low: low, High: high}, nil
+}
+
+// keep returns the filter of the instants, nil where the key alone tells.
+func (w *within) keep(attribute, parts int, when *Time) *KeepWithin {
+	k := w.entry.Range[attribute]
+	n := 0
+	for _, p := range k.Template.Parts[:parts] {
+		if p.Format.Kind != key.Literal {
+			n++
+		}
+	}
+	if _, prefix := k.Format(n).PeriodWidth(int(when.Unit)); prefix || k.Own != schema.Derived || k.Sources[n].Lossless {
+		return nil
+	}
+	return &KeepWithin{Derived: w.entry.Item.DerivedKey(k.Name), Source: n, From: when.From, To: when.To}
+}
+
+// Text shows the range.
+func (w *Within) Text() string {
+	var all []string
+	for _, s := range slices.Concat(w.Hash, w.Equal) {
+		all = append(all, s.String())
+	}
+	return strings.Join(all, " ")
+}

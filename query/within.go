@@ -1,0 +1,68 @@
+package query
+
+import "github.com/itemize/itemize/internal/selection"
+
+// Index is what lies in a secondary index under the values that are given, and the way to ranges of
+// the placeholder that follows. It is for [Of]: no load reads it, and what a query of it finds is
+// loaded by its key before it is changed.
+type Index[T any] struct {
+	Node[T]
+	narrow func(from, to any, begin string) selection.Selection
+}
+
+// NewIndex returns the node of an index. For the mapper.
+func NewIndex[T any](s selection.Selection, narrow func(from, to any, begin string) selection.Selection) Index[T] {
+	return Index[T]{Node[T]{s}, narrow}
+}
+
+func (x Index[T]) narrowed(from, to any, begin string) Node[T] {
+	if x.narrow == nil {
+		return x.Node
+	}
+	return Node[T]{x.narrow(from, to, begin)}
+}
+
+// Between returns what lies between two values, both included.
+func (x Index[T]) Between(from, to any) Node[T] { return x.narrowed(from, to, "") }
+
+// AtLeast returns what lies at a value or after it.
+func (x Index[T]) AtLeast(from any) Node[T] { return x.narrowed(from, nil, "") }
+
+// AtMost returns what lies at a value or before it.
+func (x Index[T]) AtMost(to any) Node[T] { return x.narrowed(nil, to, "") }
+
+// BeginsWith returns what has texts that begin so.
+func (x Index[T]) BeginsWith(begin string) Node[T] { return x.narrowed(nil, nil, begin) }
+
+// Values are the ranges of a value in the sort key of an index, which sorts as its values do.
+type Values[V, R any] struct {
+	narrow func(from, to *V, begin string) R
+}
+
+// NewValues returns the ranges that narrow makes. For generated code.
+func NewValues[V, R any](narrow func(from, to *V, begin string) R) Values[V, R] {
+	return Values[V, R]{narrow}
+}
+
+func (v Values[V, R]) narrowed(from, to *V, begin string) (none R) {
+	if v.narrow == nil {
+		return none
+	}
+	return v.narrow(from, to, begin)
+}
+
+// Between returns what lies between two values, both included. Where to is less than from it is
+// empty, and asks nothing.
+func (v Values[V, R]) Between(from, to V) R { return v.narrowed(&from, &to, "") }
+
+// AtLeast returns what lies at a value or after it.
+func (v Values[V, R]) AtLeast(from V) R { return v.narrowed(&from, nil, "") }
+
+// AtMost returns what lies at a value or before it.
+func (v Values[V, R]) AtMost(to V) R { return v.narrowed(nil, &to, "") }
+
+// Texts are Values that are texts.
+type Texts[V, R any] struct{ Values[V, R] }
+
+// BeginsWith returns what has texts that begin so.
+func (t Texts[V, R]) BeginsWith(begin string) R { return t.narrowed(nil, nil, begin) }
