@@ -60,6 +60,7 @@ type nodeMethod struct {
 const (
 	queryCalls  = "All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After"
 	headsCalls  = ", Heads"
+	fetchCalls  = ", Fetch"
 	itemCalls   = "Patch, Delete"
 	entityCalls = "Patch"
 )
@@ -76,6 +77,7 @@ var (
 	queryMethods = []string{
 		"All", "Slice", "Page", "After", "Count", "Input", "Plan", "Limit", "Refs", "Reverse", "Filter", "Project",
 		"Heads", "Between", "Since", "Before", "Year", "Month", "Day", "Hour", "Week", "Query",
+		"Fetch", "AtLeast", "AtMost", "BeginsWith",
 	}
 	nodeMethods = []string{"Patch", "Delete", "Add", "Put", "Map", "Node", "Elements"}
 )
@@ -84,6 +86,7 @@ var (
 func (g *generator) nodes(w *writer, m *Model) {
 	n := &nodeWriter{g: g, w: w, m: m, e: m.Schema, alias: map[string]string{}}
 	n.keyType()
+	n.indexes()
 	for _, t := range n.types {
 		n.write(t)
 	}
@@ -190,6 +193,8 @@ func (n *nodeWriter) method(t *nodeType, m *nodeMethod, from string, field *sche
 		cure = "add _ struct{} `ddb:\"prefix=SEGMENT,name=Word\"`"
 	case strings.HasPrefix(from, "the placeholder"):
 		cure = "rename the field"
+	case strings.HasPrefix(from, "the index"):
+		cure = "add name=Word to its declaration"
 	case strings.HasPrefix(from, "one="):
 		cure = "write another word in one="
 	}

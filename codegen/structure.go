@@ -150,6 +150,13 @@ func (s *structures) item(e *schema.Entity, it *schema.Item) {
 			s.inside(a.Value.Type)
 		}
 	}
+	for _, k := range it.Derived {
+		for i, src := range k.Sources {
+			if src.From == schema.FromElement || src.From == schema.FromItem {
+				s.keyed(root, src.Value.Path, schema.KeyText(src.Value.Type, k.Format(i).Value))
+			}
+		}
+	}
 	if x := it.Expiry; x != nil && (!it.Element() || !it.ExpiryOfRoot) {
 		s.keyed(root, x.Path, false)
 	}

@@ -1,0 +1,44 @@
+// Package store holds the models of a forum: the tables Forum, Thread and Reply of the Developer Guide
+// (../shared/sources/data-model.txt), with a local and two global indexes.
+package store
+
+import "time"
+
+//go:generate go tool itemize gen
+
+// Forum is a table whose items are known by one attribute.
+type Forum struct {
+	_        struct{} `ddb:"table=Forum,hash=Name,range=-"`
+	Name     string   `ddb:"pk={Name}"`
+	Category string
+	Threads  int
+	Messages int
+}
+
+// Thread is known by two. A local index has the threads of a forum in the order of their last posts,
+// a global one those that nobody has answered yet: it is sparse, since Unanswered is "" afterwards.
+type Thread struct {
+	_          struct{}  `ddb:"table=Thread,hash=ForumName,range=Subject"`
+	_          struct{}  `ddb:"index=LastPostIndex,local,range=LastPostAt,sk={LastPost}"`
+	_          struct{}  `ddb:"index=UnansweredIndex,pk={Unanswered},range=LastPostAt,sk={LastPost},project='PostedBy,Views'"`
+	Forum      string    `ddb:"pk={Forum}"`
+	Subject    string    `ddb:"sk={Subject}"`
+	Message    string    `ddb:"sk={Subject}"`
+	PostedBy   string    `ddb:"sk={Subject}"`
+	LastPost   time.Time `ddb:"sk={Subject}"`
+	Unanswered string    `ddb:"sk={Subject}"`
+	Views      int       `ddb:"sk={Subject}"`
+	Tags       []string  `ddb:"sk={Subject}" dynamodbav:",stringset"`
+}
+
+// Reply is an item of its own: adding one costs that one. A global index has what somebody has posted,
+// by its time, which is the table's sort key.
+type Reply struct {
+	_        struct{} `ddb:"table=Reply,hash=Id,range=ReplyDateTime"`
+	_        struct{} `ddb:"index=PostedByIndex,pk={PostedBy},range=ReplyDateTime"`
+	Forum    string   `ddb:"pk={Forum}#{Subject}"`
+	Subject  string
+	At       time.Time `ddb:"sk={At}"`
+	PostedBy string    `ddb:"sk={At}"`
+	Message  string    `ddb:"sk={At}"`
+}
