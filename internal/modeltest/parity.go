@@ -145,6 +145,15 @@ func (p *pair) record(i int, it *schema.Item, a, b any) {
 		atY, okY := y.Expiry(a)
 		p.equal("Expiry", [2]any{atX, okX}, [2]any{atY, okY})
 	}
+	for j, k := range it.Derived {
+		for n, src := range k.Sources {
+			if src.From == schema.FromItem || src.From == schema.FromElement {
+				u, errU := x.IndexKey(a, j, n)
+				v, errV := y.IndexKey(a, j, n)
+				p.equal("IndexKey "+k.Name, [2]any{u, errText(errU)}, [2]any{v, errText(errV)})
+			}
+		}
+	}
 	for n, attribute := range it.Attributes {
 		u, errU := x.Encode(a, n)
 		v, errV := y.Encode(a, n)

@@ -270,10 +270,17 @@ func (b *builder) scopeOf(it *Item) scope {
 // indexSource finds what a placeholder of an index on a singleton names: a field that lies on the
 // item, or one that its keys hold.
 func (b *builder) indexSource(at place, p tags.Part, it *Item) (Source, bool) {
+	var within []*Attribute
 	for _, a := range it.Attributes {
-		if a.Value.Name == p.Name || it.Field != nil && a.Value.Name == it.Field.Name+"."+p.Name {
+		switch {
+		case a.Value.Name == p.Name:
 			return Source{From: FromItem, Value: a.Value, field: a.Field}, true
+		case strings.HasSuffix(a.Value.Name, "."+p.Name):
+			within = append(within, a) // of a struct that is spread
 		}
+	}
+	if len(within) == 1 {
+		return Source{From: FromItem, Value: within[0].Value, field: within[0].Field}, true
 	}
 	if src, ok := b.heldSource(p.Name, it); ok {
 		return src, true

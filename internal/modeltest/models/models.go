@@ -15,7 +15,7 @@ var All = []any{
 	&Decimals{}, &NamedTypes{}, &TimeElements{}, &MapElements{}, &ScalarElements{}, &Members{}, &PointerElements{},
 	&Composite{}, &OwnerKeys{}, &Product{}, &Satellites{}, &Thread{}, &Reading{}, &Chunk{}, &Order{}, &Bare{},
 	&OneTable{}, &NoVersion{}, &NamedVersion{}, &Expiring{}, &ExpiringAll{}, &Slashes{}, &TextKeys{}, &BinaryKey{},
-	&Wide{}, &EmbeddedElements{}, &SameKeys{}, &Lossy{}, &Nothing{}, &Trees{}, &Ticket{}, &Page{},
+	&Wide{}, &EmbeddedElements{}, &SameKeys{}, &Lossy{}, &Nothing{}, &Trees{}, &Ticket{}, &Page{}, &Indexed{}, &IndexedFlat{},
 }
 
 // User is the model of the documentation.
@@ -602,4 +602,38 @@ type Page struct {
 	Path string
 	Name string `ddb:"sk=PAGE#{Path}"`
 	Body []byte `ddb:"table=bodies,sk=PAGE#{Path}"`
+}
+
+// Indexed has indexes of every sort: keys of their own and attributes as they are, of its root, of
+// an element, of a map's entry and of another item; local ones; one that two kinds of items share.
+type Indexed struct {
+	_      struct{}        `ddb:"table=indexed,ttl=gone"`
+	_      struct{}        `ddb:"index=shared,hash=G1PK,range=G1SK,pk=STATE#{State},sk={Opened:millis}#{Weight:06}"`
+	_      struct{}        `ddb:"index=shared,hash=G1PK,range=G1SK,pk=SKU#{SKU},sk={AddedAt}#{^ID},on=Wishes"`
+	_      struct{}        `ddb:"index=byOwner,pk={Owner},sk={Weight},project='State,Opened'"`
+	_      struct{}        `ddb:"index=byWord,hash=Word,pk=W#{key},on=Words,project=keys"`
+	_      struct{}        `ddb:"index=byCity,hash=City,range=PK,pk=CITY#{City},on=Home"`
+	_      struct{}        `ddb:"index=inverted,hash=SK,range=PK,project=keys"`
+	_      struct{}        `ddb:"index=byAge,local,range=Age,sk={Opened:unix}"`
+	ID     string          `ddb:"pk=INDEXED#{ID}"`
+	State  string          `ddb:"sk=HEAD"`
+	Owner  string          `ddb:"sk=HEAD" dynamodbav:"owner,omitempty"`
+	Weight int             `ddb:"sk=HEAD"`
+	Opened time.Time       `ddb:"sk=HEAD"`
+	Until  time.Time       `ddb:"sk=HEAD,ttl"`
+	Home   *Address        `ddb:"sk=HOME"`
+	Words  map[string]Line `ddb:"sk=WORD#{key}"`
+	Wishes []Wish          `ddb:"sk=WISH#{AddedAt}"`
+}
+
+// IndexedFlat is flat, with a local index.
+type IndexedFlat struct {
+	_    struct{}  `ddb:"table=indexedflat"`
+	_    struct{}  `ddb:"index=byRank,local,range=Rank,sk={Rank}"`
+	_    struct{}  `ddb:"index=byDay,hash=Day,range=Name,pk={At:date},sk={Name}"`
+	Site string    `ddb:"pk=SITE#{Site}"`
+	Path string    `ddb:"sk=PAGE#{Path}"`
+	Name string    `ddb:"sk=PAGE#{Path}"`
+	Rank int64     `ddb:"sk=PAGE#{Path}"`
+	At   time.Time `ddb:"sk=PAGE#{Path}"`
 }
