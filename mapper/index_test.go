@@ -3,6 +3,7 @@ package mapper_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -208,6 +209,79 @@ func TestIndexLiveOnly(t *testing.T) {
 	}
 	must(m.Delete(ctx, e, mapper.Staged()))(t)
 	if got := count(); got != "0 0" {
+		t.Error(got)
+	}
+}
+
+// shift has an index whose keys are several attributes as they are.
+type shift struct {
+	_      struct{}  `ddb:"table=shifts"`
+	_      struct{}  `ddb:"index=roster,pk={Tenant};{Region},sk={Status};{Rank};{At:unix}"`
+	ID     string    `ddb:"pk=SHIFT#{ID}"`
+	Tenant string    `ddb:"sk=HEAD"`
+	Region int       `ddb:"sk=HEAD"`
+	Status string    `ddb:"sk=HEAD"`
+	Rank   int       `ddb:"sk=HEAD"`
+	At     time.Time `ddb:"sk=HEAD" dynamodbav:",unixtime"`
+}
+
+// Keys of several attributes are given step by step: a beginning by equality, the next one by range;
+// numbers stay numbers.
+func TestIndexOfSeveralAttributes(t *testing.T) {
+	ctx := context.Background()
+	if os.Getenv("ITEMIZE_ENGINE") == "dynamodb-local" || !enginetest.ReportsTransactions(t) {
+		t.Log("DynamoDB Local refuses indexes of several attributes")
+		return
+	}
+	m := indexed[shift](t, nil)
+	for i := range 12 {
+		x := shift{ID: fmt.Sprint(i), Tenant: "acme", Region: 7, Status: []string{"open", "done"}[i%2], Rank: i, At: monday.Add(time.Duration(i) * time.Hour)}
+		if i == 10 {
+			x.Region = 8
+		}
+		r := must(m.Save(ctx, m.New(x)))(t)
+		if r.WCU.Expected != r.Consumed.WCU || r.WCU.Expected != 2 {
+			t.Error(r)
+		}
+	}
+	ids := func(n query.Selection[shift]) string {
+		var all []string
+		for _, x := range must(query.Of[shift](n).Slice(ctx, m))(t) {
+			all = append(all, x.ID)
+		}
+		return strings.Join(all, " ")
+	}
+	for _, c := range []struct {
+		name string
+		node query.Selection[shift]
+		want string
+	}{
+		{"the partition", m.Index("roster", "acme", 7), "1 3 5 7 9 11 0 2 4 6 8"},
+		{"one status", m.Index("roster", "acme", 7, "open"), "0 2 4 6 8"},
+		{"statuses", m.Index("roster", "acme", 7).BeginsWith("d"), "1 3 5 7 9 11"},
+		{"ranks", m.Index("roster", "acme", 7, "done").Between(5, 11), "5 7 9 11"},
+		{"from a rank", m.Index("roster", "acme", 7, "done").AtLeast(9), "9 11"},
+		{"one rank, times", m.Index("roster", "acme", 7, "done", 9).AtLeast(monday), "9"},
+		{"one rank, later", m.Index("roster", "acme", 7, "done", 9).AtLeast(monday.Add(10*time.Hour)), ""},
+		{"whole", m.Index("roster", "acme", 7, "done", 9, monday.Add(9*time.Hour)), "9"},
+		{"another partition", m.Index("roster", "acme", 8), "10"},
+	} {
+		if got := ids(c.node); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	q := query.Of[shift](m.Index("roster", "acme", 7)).Limit(4)
+	var got []string
+	for next := query.Cursor(""); ; {
+		p := must(q.After(next).Page(ctx, m))(t)
+		for _, x := range p.Items {
+			got = append(got, x.ID)
+		}
+		if next = p.Next; next == "" {
+			break
+		}
+	}
+	if strings.Join(got, " ") != "1 3 5 7 9 11 0 2 4 6 8" {
 		t.Error(got)
 	}
 }

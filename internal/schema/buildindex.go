@@ -211,7 +211,11 @@ func (b *builder) indexKey(m *member, it *Item, o tags.Option, name, attribute s
 		k.Own, k.Name = own, it.Attributes[own].Name
 		return k
 	case name == "":
-		b.fault(m.option(o.Word), "add "+attribute+"=ATTR, the name of an attribute for it", "the key %q of the index is no attribute of the item as it is", k.Text)
+		cure := "add " + attribute + "=ATTR, the name of an attribute for it"
+		if len(k.Sources) == 1 && k.Format(0).Value == key.Time && b.avOf(k.Sources[0]).Has("unixtime") {
+			cure = "write {" + k.Sources[0].Value.Name + ":unix}, as the field is stored, or " + cure
+		}
+		b.fault(m.option(o.Word), cure, "the key %q of the index is no attribute of the item as it is", k.Text)
 		return nil
 	case len(k.Sources) == 0:
 		return b.derived(m, it, k, attribute)

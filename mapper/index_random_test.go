@@ -1,0 +1,293 @@
+package mapper_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/itemize/itemize/field"
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/draws"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/mapper/mapperimpl"
+	"github.com/itemize/itemize/query"
+)
+
+var issueFields = struct {
+	State, Owner, Text field.String[issue, string]
+	Weight             field.Number[issue, int]
+	Opened             field.Time[issue, time.Time]
+}{
+	field.NewString("State", "", func(x *issue) *string { return &x.State }),
+	field.NewString("Owner", "", func(x *issue) *string { return &x.Owner }),
+	field.NewString("Text", "", func(x *issue) *string { return &x.Text }),
+	field.NewNumber("Weight", "", func(x *issue) *int { return &x.Weight }),
+	field.NewTime("Opened", "", func(x *issue) *time.Time { return &x.Opened }),
+}
+
+var issueTextFields = struct{ By, Words field.String[issueText, string] }{
+	field.NewString("By", "", func(x *issueText) *string { return &x.By }),
+	field.NewString("Words", "", func(x *issueText) *string { return &x.Words }),
+}
+
+// issues is a table with two global indexes on roots, one on elements and a local one, what lies in it,
+// and what is asked of it at random.
+type issues struct {
+	*testing.T
+	r       *rand.Rand
+	m       *mapper.Mapper[issue]
+	now     map[string]*mapper.Entity[issue]
+	serial  int
+	written int
+}
+
+func (x *issues) text(n int) string { return strings.Repeat("x", x.r.IntN(n)) }
+
+func (x *issues) one(of ...string) string { return of[x.r.IntN(len(of))] }
+
+func (x *issues) at() time.Time { return monday.Add(time.Duration(x.r.IntN(100_000)) * time.Second) }
+
+// edit changes a value at random: perhaps nothing of it.
+func (x *issues) edit(v *issue) {
+	for range 1 + x.r.IntN(3) {
+		switch x.r.IntN(8) {
+		case 0:
+			v.State = x.one("", "open", "closed", "lost")
+		case 1:
+			v.Owner = x.one("", "ann", "bob")
+		case 2:
+			v.Weight = x.r.IntN(5)
+		case 3:
+			v.Opened = x.at()
+		case 4:
+			v.Text = x.text(6000)
+		case 5:
+			x.serial++
+			v.Texts = append(v.Texts, issueText{At: monday.Add(time.Duration(x.serial) * time.Millisecond), By: x.one("", "bob", "eve"), Words: x.text(3000)})
+		default:
+			if n := len(v.Texts); n > 0 {
+				i := x.r.IntN(n)
+				switch x.r.IntN(3) {
+				case 0:
+					v.Texts = slices.Delete(v.Texts, i, i+1)
+				case 1:
+					v.Texts[i].By = x.one("", "bob", "eve", "zoe")
+				case 2:
+					v.Texts[i].Words = x.text(3000)
+				}
+			}
+		}
+	}
+}
+
+// check compares what was planned, predicted and charged, of the table and of each index.
+func (x *issues) check(what string, plan *mapper.Plan, r *mapper.Receipt, err error) {
+	x.Helper()
+	if err != nil {
+		x.Fatalf("%s: %v", what, err)
+	}
+	x.written++
+	names := map[string]bool{}
+	for name := range r.Consumed.Indexes {
+		names[name] = true
+	}
+	for name := range r.Indexes {
+		names[name] = true
+	}
+	for name := range names {
+		got, want := r.Consumed.Indexes[name], r.Indexes[name]
+		if !want.Contains(got) || plan != nil && !plan.Indexes[name].Contains(got) {
+			x.Errorf("%s: %s took %v, predicted %v, planned %v\n%s", what, name, got, want, plan, r)
+		}
+	}
+	charged := r.Consumed.WCU + r.Refused.Expected // which is charged, and not reported
+	if !r.WCU.Contains(charged) || plan != nil && !plan.WCU.Contains(r.Consumed.WCU) {
+		x.Errorf("%s: %v WCU, predicted %v, planned %v\n%s", what, r.Consumed.WCU, r.WCU, plan, r)
+	}
+}
+
+// exact is check of what has to be known before.
+func (x *issues) exact(what string, plan *mapper.Plan, r *mapper.Receipt, err error) {
+	x.Helper()
+	x.check(what, plan, r, err)
+	if !r.WCU.Known() || plan != nil && !plan.WCU.Known() {
+		x.Errorf("%s: predicted %v, planned %v", what, r.WCU, plan)
+	}
+}
+
+func (x *issues) any() (string, *mapper.Entity[issue]) {
+	ids := slices.Sorted(maps.Keys(x.now))
+	id := ids[x.r.IntN(len(ids))]
+	return id, x.now[id]
+}
+
+func (x *issues) step(ctx context.Context) {
+	options := [][]mapper.WriteOption{nil, nil, {mapper.Independent()}, {mapper.ExactlyOnce()}}[x.r.IntN(4)]
+	if len(x.now) < 5 || x.r.IntN(12) == 0 {
+		x.serial++
+		v := issue{ID: strconv.Itoa(x.serial), Opened: x.at()}
+		x.edit(&v)
+		x.edit(&v)
+		e := x.m.New(v)
+		if x.r.IntN(3) == 0 {
+			options = []mapper.WriteOption{mapper.Staged()}
+		}
+		plan := must(x.m.Plan(e, options...))(x)
+		r, err := x.m.Save(ctx, e, options...)
+		x.exact("insert", plan, r, err)
+		x.now[v.ID] = e
+		return
+	}
+	id, e := x.any()
+	switch n := x.r.IntN(20); {
+	case n == 0:
+		plan := must(x.m.PlanDelete(e))(x)
+		r, err := x.m.Delete(ctx, e)
+		x.exact("delete", plan, r, err)
+		delete(x.now, id)
+	case n == 1:
+		r, err := x.m.Delete(ctx, x.m.Key(id), mapper.Staged())
+		x.check("delete, staged", nil, r, err)
+		delete(x.now, id)
+	case n < 4:
+		_, other := x.any()
+		x.edit(&e.Value)
+		parts := []mapper.Part{x.m.Saving(e)}
+		if other != e {
+			x.edit(&other.Value)
+			parts = append(parts, x.m.Saving(other))
+		}
+		plan := must(mapper.PlanTransact(parts...))(x)
+		r, err := mapper.Transact(ctx, parts...)
+		x.exact("transaction", plan, r, err)
+	case n < 10:
+		x.patch(ctx, id, e)
+	default:
+		x.edit(&e.Value)
+		plan := must(x.m.Plan(e, options...))(x)
+		r, err := x.m.Save(ctx, e, options...)
+		x.exact("save", plan, r, err)
+	}
+}
+
+// patch changes something without reading it; the entity is loaded anew behind it.
+func (x *issues) patch(ctx context.Context, id string, e *mapper.Entity[issue]) {
+	f := issueFields
+	head := mapper.NewItemNode[issue, issue](x.m.Key(id).Item("HEAD"), 0)
+	var p mapper.Patch[issue]
+	switch x.r.IntN(7) {
+	case 0:
+		p = head.Patch(f.State.Set(x.one("", "open", "closed")), f.Opened.Set(x.at())).Patch
+	case 1:
+		p = head.Patch(f.Owner.Set(x.one("", "ann", "eve"))).Patch
+	case 2:
+		p = head.Patch(f.Weight.Increment(1)).Patch
+	case 3:
+		p = head.Patch(f.Text.Set(x.text(6000)), f.Owner.Remove()).Patch
+	case 4:
+		x.serial++
+		p = mapper.NewElementsNode[issue, issueText](x.m.Key(id).Prefix("TEXT#"), 1).
+			Add(issueText{At: monday.Add(time.Duration(x.serial) * time.Millisecond), By: x.one("", "bob"), Words: x.text(3000)})
+	default:
+		if len(e.Value.Texts) == 0 {
+			return
+		}
+		one := e.Value.Texts[x.r.IntN(len(e.Value.Texts))]
+		node := x.textNode(id, one.At)
+		switch x.r.IntN(3) {
+		case 0:
+			p = node.Delete()
+		case 1:
+			p = node.Patch(issueTextFields.By.Set(x.one("", "zoe"))).Patch
+		case 2:
+			p = node.Patch(issueTextFields.Words.Set(x.text(3000))).Patch
+		}
+	}
+	plan := must(p.Plan(x.m))(x)
+	r, err := p.Exec(ctx, x.m)
+	x.check("patch", plan, r, err)
+	x.now[id] = must(x.m.Load(ctx, x.m.Key(id), mapper.Strong()))(x)
+}
+
+// compare compares what the indexes yield with what there is.
+func (x *issues) compare(ctx context.Context) {
+	x.Helper()
+	look := func(name string, got query.Query[issue, issue], want func(*issue) bool) {
+		x.Helper()
+		var ids, all []string
+		for v, err := range got.All(ctx, x.m) {
+			if err != nil {
+				x.Fatal(name, err)
+			}
+			ids = append(ids, v.ID)
+		}
+		for id, e := range x.now {
+			if want(&e.Value) {
+				all = append(all, id)
+			}
+		}
+		slices.Sort(ids)
+		slices.Sort(all)
+		if !slices.Equal(ids, all) {
+			x.Errorf("%s yields %v, want %v", name, ids, all)
+		}
+	}
+	of := query.Of[issue, issue]
+	for _, state := range []string{"open", "closed", "lost"} {
+		look("byState "+state, of(x.m.Index("byState", state)), func(v *issue) bool { return v.State == state && !v.Opened.IsZero() })
+	}
+	look("byOwner", of(x.m.Index("byOwner", "ann")), func(v *issue) bool { return v.Owner == "ann" })
+	id, e := x.any()
+	look("byWeight", of(x.m.Index("byWeight", id, e.Value.Weight)), func(v *issue) bool { return v.ID == id })
+	for _, by := range []string{"bob", "eve", "zoe"} {
+		want := 0
+		for _, e := range x.now {
+			for _, t := range e.Value.Texts {
+				if t.By == by {
+					want++
+				}
+			}
+		}
+		if n := must(query.Of[issueText](x.m.Index("byAuthor", by)).Count(ctx, x.m))(x); n != want {
+			x.Errorf("byAuthor %s: %d, want %d", by, n, want)
+		}
+	}
+}
+
+// What is written costs what was planned, of the table and of each index, in random operations on a
+// table with three global indexes and a local one; and the indexes yield what there is.
+func TestIndexesAtRandom(t *testing.T) {
+	if !enginetest.ReportsTransactions(t) {
+		t.Log("the units of indexes are right on dynoxide")
+		return
+	}
+	seed := rand.Uint64()
+	if n, err := strconv.ParseUint(os.Getenv("ITEMIZE_RANDOM_SEED"), 10, 64); err == nil {
+		seed = n
+	}
+	t.Logf("ITEMIZE_RANDOM_SEED=%d", seed)
+	ctx := context.Background()
+	x := &issues{T: t, r: rand.New(rand.NewPCG(seed, 0)), m: indexed[issue](t, nil), now: map[string]*mapper.Entity[issue]{}}
+	for i := range draws.Times(700) {
+		x.step(ctx)
+		if i%100 == 99 {
+			x.compare(ctx)
+		}
+		if t.Failed() {
+			t.Fatal(fmt.Sprint("after ", i, " operations"))
+		}
+	}
+	t.Logf("%d writes", x.written)
+}
+
+func (x *issues) textNode(id string, at time.Time) mapper.ElementNode[issue, issueText] {
+	of := mapperimpl.Entity[issue](mapperimpl.Arg(mapperimpl.StringValue(id)))
+	return mapper.NewElementNode[issue, issueText](mapperimpl.Items(of, 1, 2, mapperimpl.Arg(mapperimpl.TimeValue(at))), 1)
+}
