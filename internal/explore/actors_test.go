@@ -28,6 +28,8 @@ type part struct{ Name, Value string }
 type first struct {
 	_      struct{} `ddb:"table=docs"`
 	_      struct{}
+	_      struct{}
+	_      struct{}
 	Group  string    `ddb:"-"`
 	ID     string    `ddb:"pk=DOC#{ID}"`
 	Origin string    `ddb:"sk=A"`
@@ -39,6 +41,8 @@ type first struct {
 // The root is the last item of the partition.
 type last struct {
 	_      struct{} `ddb:"table=docs"`
+	_      struct{}
+	_      struct{}
 	_      struct{}
 	Group  string    `ddb:"-"`
 	ID     string    `ddb:"pk=DOC#{ID}"`
@@ -52,6 +56,8 @@ type last struct {
 type middle struct {
 	_      struct{} `ddb:"table=docs"`
 	_      struct{}
+	_      struct{}
+	_      struct{}
 	Group  string    `ddb:"-"`
 	ID     string    `ddb:"pk=DOC#{ID}"`
 	Origin string    `ddb:"sk=N"`
@@ -62,8 +68,10 @@ type middle struct {
 
 // The parts lie in another table.
 type satellite struct {
-	_      struct{}  `ddb:"table=docs"`
-	_      struct{}  `ddb:"table=parts,hash=PK,range=SK,name=Parts"`
+	_      struct{} `ddb:"table=docs"`
+	_      struct{} `ddb:"table=parts,hash=PK,range=SK,name=Parts"`
+	_      struct{}
+	_      struct{}
 	Group  string    `ddb:"-"`
 	ID     string    `ddb:"pk=DOC#{ID}"`
 	Origin string    `ddb:"sk=A"`
@@ -75,6 +83,8 @@ type satellite struct {
 // Many entities share the partition.
 type flat struct {
 	_      struct{} `ddb:"table=docs"`
+	_      struct{}
+	_      struct{}
 	_      struct{}
 	Group  string `ddb:"pk=GROUP#{Group}"`
 	ID     string
@@ -88,6 +98,8 @@ type flat struct {
 type apart struct {
 	_      struct{} `ddb:"table=docs"`
 	_      struct{}
+	_      struct{}
+	_      struct{}
 	Group  string `ddb:"pk=APART#{Group}"`
 	ID     string
 	Origin string    `ddb:"sk=DOC#{ID}"`
@@ -99,6 +111,8 @@ type apart struct {
 // The items expire with the root.
 type mortal struct {
 	_      struct{} `ddb:"table=docs,ttl=expires"`
+	_      struct{}
+	_      struct{}
 	_      struct{}
 	Group  string    `ddb:"-"`
 	ID     string    `ddb:"pk=DOC#{ID}"`
@@ -112,6 +126,22 @@ type mortal struct {
 type bare struct {
 	_      struct{} `ddb:"table=docs,noversion"`
 	_      struct{}
+	_      struct{}
+	_      struct{}
+	Group  string    `ddb:"-"`
+	ID     string    `ddb:"pk=DOC#{ID}"`
+	Origin string    `ddb:"sk=A"`
+	Parts  []part    `ddb:"sk=M#{Name}"`
+	More   []part    `ddb:"-"`
+	Until  time.Time `ddb:"-"`
+}
+
+// The root is found by an index, and so are the parts.
+type indexed struct {
+	_      struct{} `ddb:"table=indexed"`
+	_      struct{}
+	_      struct{}  `ddb:"index=byRoot,hash=Root,pk=ROOT#{ID}"`
+	_      struct{}  `ddb:"index=byPart,hash=Part,range=PartName,pk=PART#{^ID},sk={Name},on=Parts"`
 	Group  string    `ddb:"-"`
 	ID     string    `ddb:"pk=DOC#{ID}"`
 	Origin string    `ddb:"sk=A"`
@@ -121,7 +151,7 @@ type bare struct {
 }
 
 type model interface {
-	first | last | middle | satellite | flat | apart | mortal | bare
+	first | last | middle | satellite | flat | apart | mortal | bare | indexed
 }
 
 // cast is what the actors of one run share.
@@ -702,6 +732,51 @@ func (c *cast[T]) querier(name string, options ...mapper.ReadOption) explore.Act
 		}
 		c.history.Add(&o)
 	})
+}
+
+// indexReader looks the entity up in an index, and indexQuerier its parts: an index never shows what
+// is not live.
+func (c *cast[T]) indexReader(name string) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) { c.lookUp(ctx, name, n) })
+}
+
+func (c *cast[T]) lookUp(ctx context.Context, name string, n *explore.Transport) {
+	m := c.mapper(n)
+	o := explore.Op{Actor: name, What: "look up", Start: c.run.Now()}
+	all, err := query.Of[T](m.Index("byRoot", c.id)).Slice(ctx, m)
+	o.End, o.Err = c.run.Now(), err
+	switch {
+	case err != nil:
+		o.Result = explore.Refused
+	case len(all) == 0:
+		o.See = explore.SeeWhole(c.id, nil)
+	default:
+		got := entityOf(all[0])
+		o.What += fmt.Sprint(" ", len(all), " ", got.Origin, got.Items)
+		o.See = explore.SeeWhole(c.id, got)
+	}
+	c.history.Add(&o)
+}
+
+func (c *cast[T]) indexQuerier(name string) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) { c.lookUpParts(ctx, name, n) })
+}
+
+func (c *cast[T]) lookUpParts(ctx context.Context, name string, n *explore.Transport) {
+	m := c.mapper(n)
+	o := explore.Op{Actor: name, What: "look parts up", Start: c.run.Now()}
+	all, err := query.Of[part](m.Index("byPart", c.id)).Slice(ctx, m)
+	o.End, o.Err = c.run.Now(), err
+	got := map[string]string{}
+	for _, p := range all {
+		got[p.Name] = p.Value
+	}
+	o.What += fmt.Sprint(" ", got)
+	o.See = explore.SeeLive(c.id, got)
+	if err != nil {
+		o.Result, o.See = explore.Refused, nil
+	}
+	c.history.Add(&o)
 }
 
 func (c *cast[T]) reader(name string, options ...mapper.ReadOption) explore.Actor {

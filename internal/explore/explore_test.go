@@ -33,9 +33,17 @@ type lab struct {
 
 func newLab(t testing.TB) *lab {
 	e := enginetest.Start(t)
-	return &lab{base: e.Client, table: map[string]string{
-		"docs": enginetest.Table(t, "PK:S", "SK:S"), "parts": enginetest.Table(t, "PK:S", "SK:S"),
+	l := &lab{base: e.Client, table: map[string]string{
+		"docs": enginetest.Table(t, "PK:S", "SK:S"), "parts": enginetest.Table(t, "PK:S", "SK:S"), "indexed": fmt.Sprint("indexed-", time.Now().UnixNano()),
 	}}
+	m, err := mapper.New[indexed](e.Client(), mapper.Table(l.table["indexed"]))
+	if err == nil {
+		_, err = e.Client().CreateTable(t.Context(), m.Definitions()[0].Create)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
 }
 
 // play is what one run does.
@@ -61,7 +69,7 @@ type role struct {
 }
 
 // models are the layouts.
-var models = []string{"first", "last", "middle", "satellite", "flat", "apart", "mortal", "bare"}
+var models = []string{"first", "last", "middle", "satellite", "flat", "apart", "mortal", "bare", "indexed"}
 
 // run makes a run, and returns what is wrong with it.
 func (l *lab) run(p play, c explore.Chooser) error {
@@ -80,6 +88,8 @@ func (l *lab) run(p play, c explore.Chooser) error {
 		return runOf[mortal](l, p, c)
 	case "bare":
 		return runOf[bare](l, p, c)
+	case "indexed":
+		return runOf[indexed](l, p, c)
 	}
 	return runOf[first](l, p, c)
 }
@@ -174,6 +184,10 @@ func (c *cast[T]) play(r role) explore.Actor {
 		return c.partReader(r.name, o...)
 	case "query":
 		return c.querier(r.name, o...)
+	case "look up":
+		return c.indexReader(r.name)
+	case "look parts up":
+		return c.indexQuerier(r.name)
 	}
 	panic("no role " + r.kind)
 }
@@ -219,6 +233,10 @@ func (c *cast[T]) ending(ctx context.Context, blind bool) error {
 	alone(func(n *explore.Transport) { c.load(ctx, "end", n, mapper.Strong()) })
 	run.ArriveAll()
 	alone(func(n *explore.Transport) { c.load(ctx, "end", n, mapper.Strong()) })
+	if _, ok := any(*new(T)).(indexed); ok {
+		alone(func(n *explore.Transport) { c.lookUp(ctx, "end", n) })
+		alone(func(n *explore.Transport) { c.lookUpParts(ctx, "end", n) })
+	}
 	if err := cmp.Or(failed, c.untrue); err != nil {
 		return err
 	}
@@ -228,6 +246,9 @@ func (c *cast[T]) ending(ctx context.Context, blind bool) error {
 // draw makes a play of a seed.
 func draw(r *rand.Rand) play {
 	p := play{model: models[r.IntN(len(models))]}
+	if name := os.Getenv("ITEMIZE_EXPLORE_MODEL"); name != "" {
+		p.model = name
+	}
 	p.setup.Attempts = 1 + r.IntN(3)
 	p.setup.Unwatched = r.IntN(8) == 0
 	p.setup.Page = []int32{0, 1, 2}[r.IntN(3)]
@@ -239,6 +260,9 @@ func draw(r *rand.Rand) play {
 	kinds := []string{
 		"insert", "insert", "insert", "delete", "delete", "delete loaded", "save", "join", "join checked", "add", "add new", "add if there", "patch",
 		"delete parts", "move", "swap", "swap loaded", "read", "read parts", "query",
+	}
+	if p.model == "indexed" {
+		kinds = append(kinds, "look up", "look up", "look up", "look parts up", "look parts up", "look parts up")
 	}
 	one := func(name string, kinds ...string) role {
 		return role{
@@ -275,7 +299,8 @@ func duration(t testing.TB, little time.Duration) time.Duration {
 	return d
 }
 
-// Plays drawn at random. ITEMIZE_EXPLORE_SEED makes one again.
+// Plays drawn at random. ITEMIZE_EXPLORE_SEED makes one again, ITEMIZE_EXPLORE_MODEL draws them of one
+// layout.
 func TestExploreRandom(t *testing.T) {
 	l := newLab(t)
 	if s := os.Getenv("ITEMIZE_EXPLORE_SEED"); s != "" {

@@ -121,6 +121,33 @@ func SeePart(key string, got map[string]string, covers func(string) bool, tells 
 	}
 }
 
+// SeeLive checks a read of items that shows those of a live entity alone: of one that was there
+// meanwhile, and all of them of one that was there all the while.
+func SeeLive(key string, got map[string]string) func(before, seen []*World) string {
+	return func(_, seen []*World) string {
+		wrong := "items of no live entity were read"
+		if slices.ContainsFunc(seen, func(w *World) bool { return w.At(key) == nil }) && len(got) == 0 {
+			return ""
+		}
+		for _, w := range seen {
+			if w.At(key) == nil {
+				continue
+			}
+			origin := w.At(key).Origin
+			var of []*World
+			for _, o := range seen {
+				if o.At(key) != nil && o.At(key).Origin == origin {
+					of = append(of, o)
+				}
+			}
+			if wrong = items(key, &Entity{origin, got}, of, len(of) == len(seen)); wrong == "" {
+				return ""
+			}
+		}
+		return wrong
+	}
+}
+
 // steady returns the entity that was there all the while with an item that a selection covers and
 // that tells its incarnation, nil for none.
 func steady(key string, seen []*World, covers func(string) bool, tells func(value string) bool) *Entity {
