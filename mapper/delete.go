@@ -71,6 +71,8 @@ func (g *engine) deletable(s writeSettings) error {
 		return g.model.Errorf("Staged needs versions, which the model does without (noversion): delete with Independent, or let its items have versions")
 	case s.move:
 		return g.model.Errorf("Move means nothing for a delete: leave it out")
+	case s.reindex:
+		return g.model.Errorf("Reindex means nothing for a delete: leave it out")
 	case s.checkLoaded:
 		return g.model.Errorf("CheckLoaded means nothing for a delete, which requires all that it deletes to be as it was: leave it out")
 	}

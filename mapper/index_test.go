@@ -285,3 +285,44 @@ func TestIndexOfSeveralAttributes(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Items that were written before an index was declared are not in it, until a save writes them: for
+// whatever reason, or with Reindex.
+func TestReindex(t *testing.T) {
+	ctx := context.Background()
+	type before struct {
+		_      struct{}    `ddb:"table=tickets"`
+		ID     string      `ddb:"pk=TICKET#{ID}"`
+		State  string      `ddb:"sk=HEAD"`
+		Opened time.Time   `ddb:"sk=HEAD"`
+		Texts  []issueText `ddb:"sk=TEXT#{At}"`
+	}
+	m := indexed[issue](t, nil)
+	old := must(mapper.New[before](enginetest.Start(t).Client(), mapper.Table(m.Definitions()[0].Name)))(t)
+	for _, id := range []string{"1", "2"} {
+		must(old.Save(ctx, old.New(before{ID: id, State: "open", Opened: monday, Texts: []issueText{{At: monday, By: "bob"}}})))(t)
+	}
+	count := func() string {
+		return fmt.Sprint(must(query.Of[issue, issue](m.Index("byState", "open")).Count(ctx, m))(t), must(query.Of[issueText](m.Index("byAuthor", "bob")).Count(ctx, m))(t))
+	}
+	if got := count(); got != "0 0" {
+		t.Error(got)
+	}
+	for e, err := range m.Scan(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := must(m.Save(ctx, e))(t); r.Requests() != 0 {
+			t.Error(r)
+		}
+		if r := must(m.Save(ctx, e, mapper.Reindex()))(t); len(r.Items) != 2 {
+			t.Error(r)
+		}
+		if r := must(m.Save(ctx, e, mapper.Reindex()))(t); r.Requests() != 0 {
+			t.Error(r)
+		}
+	}
+	if got := count(); got != "2 2" {
+		t.Error(got)
+	}
+}

@@ -60,7 +60,7 @@ func TypicalSize(field string, bytes int) Option {
 type WriteOption interface{ apply(*writeSettings) }
 
 type writeSettings struct {
-	independent, staged, exactlyOnce, move, checkLoaded bool
+	independent, staged, exactlyOnce, move, checkLoaded, reindex bool
 }
 
 type writeFunc func(*writeSettings)
@@ -96,6 +96,11 @@ func Move() WriteOption { return writeFunc(func(s *writeSettings) { s.move = tru
 // what they were, at two units for each KB of them, and of an entity to which something is
 // added that its root, also one that was not loaded, is there and is the one that it was.
 func CheckLoaded() WriteOption { return writeFunc(func(s *writeSettings) { s.checkLoaded = true }) }
+
+// Reindex also writes the loaded items whose keys of secondary indexes are not stored as the model makes
+// them now: those that were written before an index was declared, or by another program. A save
+// without it repairs the keys of the items that it writes anyhow.
+func Reindex() WriteOption { return writeFunc(func(s *writeSettings) { s.reindex = true }) }
 
 func writeSettingsOf(options []WriteOption) writeSettings {
 	if len(options) == 0 {

@@ -62,7 +62,7 @@ func PlanTransact(parts ...Part) (*Plan, error) {
 }
 
 // Saving is the part of a transaction that Save would write of an entity. Of its options only
-// CheckLoaded can be given.
+// CheckLoaded and Reindex can be given.
 func (m *Mapper[T]) Saving(e *Entity[T], options ...WriteOption) Part {
 	return m.partOf(e, func() (member, error) {
 		if err := m.owns(e); err != nil {
@@ -133,9 +133,9 @@ func Raw(client Client, given types.TransactWriteItem) Part {
 
 // joint refuses the options that a part of a transaction cannot have.
 func (g *engine) joint(o writeSettings) error {
-	o.checkLoaded = false
+	o.checkLoaded, o.reindex = false, false
 	if o != (writeSettings{}) {
-		return g.model.Errorf("a part of a transaction takes CheckLoaded only: leave Independent, Staged, ExactlyOnce and Move out")
+		return g.model.Errorf("a part of a transaction takes CheckLoaded and Reindex only: leave Independent, Staged, ExactlyOnce and Move out")
 	}
 	return nil
 }

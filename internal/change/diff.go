@@ -21,6 +21,8 @@ type Options struct {
 	Move bool
 	// Checks asks for the stored items that are not written.
 	Checks bool
+	// Reindex also writes stored items whose keys of secondary indexes are not as they are made now.
+	Reindex bool
 }
 
 // Diff is the difference between a value and what is stored of it.
@@ -100,7 +102,7 @@ type differ struct {
 func Of(s *snapshot.Snapshot, doubts Doubts, v any, o Options) (*Diff, error) {
 	d := &differ{m: s.Model, s: s, v: v, o: o}
 	d.Keys.Value, d.Changes = v, d.few[:0]
-	if !o.Checks && Unchanged(s, doubts, v) {
+	if !o.Checks && !o.Reindex && Unchanged(s, doubts, v) {
 		return &d.Diff, nil
 	}
 	if err := d.identify(); err != nil {

@@ -50,7 +50,7 @@ func (d *differ) elements(it *schema.Item) {
 // unchangedElements is the short way for elements that are as they were, in their order:
 // nothing is rendered or encoded, but opaque attributes.
 func (d *differ) unchangedElements(it *schema.Item, elements codec.Elements) bool {
-	return !d.s.Fresh && !d.expiryChanged && !d.Moves && !it.Opaque && elements.Equal(d.v, d.s.Old)
+	return !d.s.Fresh && !d.expiryChanged && !d.Moves && !it.Opaque && !d.reindexes(it) && elements.Equal(d.v, d.s.Old)
 }
 
 func (x *elementDiff) element(rec model.Record) {

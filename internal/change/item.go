@@ -167,7 +167,7 @@ func (d *differ) update(rec model.Record, r *snapshot.Stored, old any) {
 	if err == nil && len(sets)+len(removes) > 0 && len(r.Former) > 0 {
 		sets, removes, err = d.rename(rec, r, sets, removes)
 	}
-	if err == nil && len(sets)+len(removes) > 0 {
+	if err == nil && (len(sets)+len(removes) > 0 || d.reindexes(rec.Item)) {
 		sets, removes, err = d.reindex(rec, r, sets, removes)
 	}
 	if err != nil {
@@ -176,6 +176,9 @@ func (d *differ) update(rec model.Record, r *snapshot.Stored, old any) {
 	}
 	d.write(rec, r, sets, removes)
 }
+
+// reindexes reports whether items of a kind are written for the keys of indexes alone.
+func (d *differ) reindexes(it *schema.Item) bool { return d.o.Reindex && len(it.Derived) > 0 }
 
 // reindex adds to what is written of an item the keys of indexes that are not stored as they are now.
 func (d *differ) reindex(rec model.Record, r *snapshot.Stored, sets, removes []item.Assignment) ([]item.Assignment, []item.Assignment, error) {

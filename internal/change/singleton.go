@@ -23,7 +23,7 @@ func (d *differ) singleton(it *schema.Item) {
 	}
 	at := d.m.Place(it, d.Keys.PK, sk)
 	record := d.m.Codec.Record(it.Index)
-	if all := d.s.Items[it.Index]; len(all) == 1 && all[0].Place == at && !it.Opaque && !d.expiryChanged && record.Equal(d.v, d.s.Old) {
+	if all := d.s.Items[it.Index]; len(all) == 1 && all[0].Place == at && !it.Opaque && !d.expiryChanged && !d.reindexes(it) && record.Equal(d.v, d.s.Old) {
 		d.keep(it, all[0], codec.Pos{})
 		return
 	}
