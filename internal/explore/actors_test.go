@@ -758,6 +758,29 @@ func (c *cast[T]) lookUp(ctx context.Context, name string, n *explore.Transport)
 	c.history.Add(&o)
 }
 
+// headReader looks up the root alone, which is in the index only while it is live.
+func (c *cast[T]) headReader(name string) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) { c.lookHeadUp(ctx, name, n) })
+}
+
+func (c *cast[T]) lookHeadUp(ctx context.Context, name string, n *explore.Transport) string {
+	m := c.mapper(n)
+	o := explore.Op{Actor: name, What: "look head up", Start: c.run.Now()}
+	all, err := query.Of[T, T](m.Index("byRoot", c.id)).Heads().Slice(ctx, m)
+	o.End, o.Err = c.run.Now(), err
+	origin := ""
+	if len(all) > 0 {
+		origin = first(all[0].Value).Origin
+	}
+	o.What += " " + origin
+	o.See = explore.SeeRoot(c.id, origin)
+	if err != nil {
+		o.Result, o.See = explore.Refused, nil
+	}
+	c.history.Add(&o)
+	return origin
+}
+
 func (c *cast[T]) indexQuerier(name string) explore.Actor {
 	return c.actor(name, func(ctx context.Context, n *explore.Transport) { c.lookUpParts(ctx, name, n) })
 }

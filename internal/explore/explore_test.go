@@ -186,6 +186,8 @@ func (c *cast[T]) play(r role) explore.Actor {
 		return c.querier(r.name, o...)
 	case "look up":
 		return c.indexReader(r.name)
+	case "look head up":
+		return c.headReader(r.name)
 	case "look parts up":
 		return c.indexQuerier(r.name)
 	}
@@ -212,12 +214,27 @@ func (c *cast[T]) ending(ctx context.Context, blind bool) error {
 		run.Forward(run.Now() + 1) // after what has ended
 		run.Go(ctx, explore.Actor{Name: "end", Do: func(_ context.Context, n *explore.Transport) { do(n) }})
 	}
-	there := false
+	there, origin := false, ""
 	alone(func(n *explore.Transport) { c.loadAt(ctx, "end", n, c.id+"moved", mapper.Strong()) })
 	alone(func(n *explore.Transport) {
 		_, e := c.load(ctx, "end", n, mapper.Strong())
-		there = e != nil
+		if there = e != nil; there {
+			origin = first(e.Value).Origin
+		}
 	})
+	lookUp := func() { // an index shows what the table shows, when nobody writes
+		if _, ok := any(*new(T)).(indexed); !ok {
+			return
+		}
+		alone(func(n *explore.Transport) { c.lookUp(ctx, "end", n) })
+		alone(func(n *explore.Transport) {
+			if got := c.lookHeadUp(ctx, "end", n); got != origin && failed == nil {
+				failed = fmt.Errorf("the index shows %q, and the table %q", got, origin)
+			}
+		})
+		alone(func(n *explore.Transport) { c.lookUpParts(ctx, "end", n) })
+	}
+	lookUp()
 	if !there { // an insert needs no delete before
 		alone(func(n *explore.Transport) {
 			// What was added without reading is nobody's, and may stand in the way.
@@ -232,11 +249,12 @@ func (c *cast[T]) ending(ctx context.Context, blind bool) error {
 	alone(func(n *explore.Transport) { must("insert", c.insert(ctx, "fresh", n, 2)) })
 	alone(func(n *explore.Transport) { c.load(ctx, "end", n, mapper.Strong()) })
 	run.ArriveAll()
-	alone(func(n *explore.Transport) { c.load(ctx, "end", n, mapper.Strong()) })
-	if _, ok := any(*new(T)).(indexed); ok {
-		alone(func(n *explore.Transport) { c.lookUp(ctx, "end", n) })
-		alone(func(n *explore.Transport) { c.lookUpParts(ctx, "end", n) })
-	}
+	alone(func(n *explore.Transport) {
+		if _, e := c.load(ctx, "end", n, mapper.Strong()); e != nil {
+			origin = first(e.Value).Origin
+		}
+	})
+	lookUp()
 	if err := cmp.Or(failed, c.untrue); err != nil {
 		return err
 	}
@@ -262,7 +280,7 @@ func draw(r *rand.Rand) play {
 		"delete parts", "move", "swap", "swap loaded", "read", "read parts", "query",
 	}
 	if p.model == "indexed" {
-		kinds = append(kinds, "look up", "look up", "look up", "look parts up", "look parts up", "look parts up")
+		kinds = append(kinds, "look up", "look up", "look head up", "look head up", "look parts up", "look parts up", "look parts up")
 	}
 	one := func(name string, kinds ...string) role {
 		return role{

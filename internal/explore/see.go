@@ -121,6 +121,19 @@ func SeePart(key string, got map[string]string, covers func(string) bool, tells 
 	}
 }
 
+// SeeRoot checks a read of an entity's root alone: it was there meanwhile with that origin, or was not
+// there where none was read.
+func SeeRoot(key, origin string) func(before, seen []*World) string {
+	return func(_, seen []*World) string {
+		for _, w := range seen {
+			if e := w.At(key); e == nil && origin == "" || e != nil && e.Origin == origin {
+				return ""
+			}
+		}
+		return fmt.Sprintf("the root of %q was read, and never there", origin)
+	}
+}
+
 // SeeLive checks a read of items that shows those of a live entity alone: of one that was there
 // meanwhile, and all of them of one that was there all the while.
 func SeeLive(key string, got map[string]string) func(before, seen []*World) string {
