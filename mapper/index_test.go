@@ -65,6 +65,7 @@ func issueOf(id, state, owner string, weight int, opened time.Time, texts ...iss
 // What a save does to each index is what the plan says and what the engine charges: an entry that
 // comes, goes, moves, changes or stays.
 func TestIndexUnits(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	if !enginetest.ReportsTransactions(t) {
 		t.Log("units of indexes are those of dynoxide")
@@ -103,6 +104,7 @@ func TestIndexUnits(t *testing.T) {
 // A query of an index yields what lies there: whole entities, heads, elements; in its order, ranges,
 // both directions, pages.
 func TestIndexQueries(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := indexed[issue](t, nil)
 	for i := range 9 {
@@ -180,6 +182,7 @@ func TestIndexQueries(t *testing.T) {
 
 // What an index does not project is read from the table where that is asked for, and refused else.
 func TestIndexProjections(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := indexed[issue](t, nil)
 	must(m.Save(ctx, m.New(issueOf("1", "open", "ann", 1, monday))))(t)
@@ -276,6 +279,7 @@ type shift struct {
 // Keys of several attributes are given step by step: a beginning by equality, the next one by range;
 // numbers stay numbers.
 func TestIndexOfSeveralAttributes(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	if os.Getenv("ITEMIZE_ENGINE") == "dynamodb-local" || !enginetest.ReportsTransactions(t) {
 		t.Log("DynamoDB Local refuses indexes of several attributes")
@@ -337,6 +341,7 @@ func TestIndexOfSeveralAttributes(t *testing.T) {
 // Items that were written before an index was declared are not in it, until a save writes them: for
 // whatever reason, or with Reindex.
 func TestReindex(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	type before struct {
 		_      struct{}    `ddb:"table=tickets"`

@@ -1,12 +1,18 @@
 package mapper
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/define"
 )
 
-// Definition is a table that a model needs: its keys, its secondary indexes and its time to live.
+// Definition is a table that models need: its keys, its secondary indexes and its time to live.
 type Definition struct {
 	// Name is the table's real name.
 	Name string
@@ -19,20 +25,117 @@ type Definition struct {
 	table *define.Table
 }
 
-// Definitions returns the tables that the model needs, its main table first.
+// Definitions returns the tables that the model needs, its main table first. Those of several models
+// that share tables are joined by [JoinDefinitions].
 func (m *Mapper[T]) Definitions() []Definition {
-	var out []Definition
-	for _, d := range m.engine.tables() {
-		out = append(out, Definition{Name: d.Name, Create: d.Input(), TimeToLive: d.TTLInput(), table: d})
+	var names []string
+	for _, t := range m.engine.model.Tables {
+		names = append(names, t.Name)
+	}
+	return definitions(define.Of(m.engine.model.Schema, names))
+}
+
+func definitions(all []*define.Table) []Definition {
+	out := make([]Definition, len(all))
+	for i, d := range all {
+		out[i] = Definition{Name: d.Name, Create: d.Input(), TimeToLive: d.TTLInput(), table: d}
 	}
 	return out
 }
 
-// tables returns the tables that the model needs.
-func (g *engine) tables() []*define.Table {
-	var names []string
-	for _, t := range g.model.Tables {
-		names = append(names, t.Name)
+// JoinDefinitions returns the tables of several models, each table once, with what all of them need.
+// The error says where they contradict each other.
+func JoinDefinitions(models ...[]Definition) ([]Definition, error) {
+	sets := make([][]*define.Table, len(models))
+	for i, all := range models {
+		sets[i] = neededBy(all)
 	}
-	return define.Of(g.model.Schema, names)
+	all, err := define.Merge(sets...)
+	if err != nil {
+		return nil, err
+	}
+	return definitions(all), nil
 }
+
+func neededBy(all []Definition) []*define.Table {
+	var out []*define.Table
+	for _, d := range all {
+		if d.table != nil {
+			out = append(out, d.table)
+		}
+	}
+	return out
+}
+
+// CloudFormation returns tables as the resources of a template, in YAML.
+func CloudFormation(all []Definition) string { return define.CloudFormation(neededBy(all)) }
+
+// Terraform returns tables as resources for HashiCorp's provider for AWS. An index whose keys are
+// several attributes needs a version of the provider that takes key_schema blocks.
+func Terraform(all []Definition) string { return define.Terraform(neededBy(all)) }
+
+// TableClient is what CheckTables needs of a DynamoDB client.
+type TableClient interface {
+	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+	DescribeTimeToLive(context.Context, *dynamodb.DescribeTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
+}
+
+// Difference is what a live table has otherwise than the models need it.
+type Difference struct {
+	// Table is the table, and Index the index that it is about, "" for the table itself.
+	Table string `json:"table"`
+	Index string `json:"index,omitempty"`
+	// Text says what is so and what has to be, and Cure what to do.
+	Text string `json:"text"`
+	Cure string `json:"cure"`
+	// Harmless reports that all works as it is: it costs more, or is not predicted.
+	Harmless bool `json:"harmless,omitempty"`
+}
+
+// String shows the difference as a sentence.
+func (d Difference) String() string {
+	at := "the table " + d.Table
+	if d.Index != "" {
+		at += ", index " + d.Index
+	}
+	return at + ": " + d.Text + ": " + d.Cure
+}
+
+// CheckTables compares live tables with what the models need, and returns every difference: a table
+// or an index that is missing, other keys or key types, a projection that lacks attributes, the time
+// to live that is off; and, as harmless, what the models do not declare. It sends DescribeTable and
+// DescribeTimeToLive for each table.
+func CheckTables(ctx context.Context, client TableClient, all []Definition) ([]Difference, error) {
+	var out []Difference
+	for _, d := range all {
+		if d.table == nil {
+			return nil, errors.New("an empty Definition: take those of a mapper")
+		}
+		differences, err := d.check(ctx, client)
+		if err != nil {
+			return nil, fmt.Errorf("the table %s: %w", d.Name, err)
+		}
+		for _, x := range differences {
+			out = append(out, Difference{Table: d.Name, Index: x.Index, Text: x.Text, Cure: x.Cure, Harmless: x.Harmless})
+		}
+	}
+	return out, nil
+}
+
+func (d Definition) check(ctx context.Context, client TableClient) ([]define.Difference, error) {
+	live, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &d.Name})
+	switch {
+	case errors.As(err, new(*types.ResourceNotFoundException)):
+		return []define.Difference{{Text: "it does not exist", Cure: "send Definition.Create, or check the region and the account"}}, nil
+	case err != nil:
+		return nil, err
+	}
+	ttl, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &d.Name})
+	if err != nil {
+		return nil, err
+	}
+	return d.table.Compare(live.Table, ttl.TimeToLiveDescription), nil
+}
+
+// String shows the table as [CloudFormation] does.
+func (d Definition) String() string { return strings.TrimSpace(CloudFormation([]Definition{d})) }

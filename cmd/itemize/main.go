@@ -40,6 +40,7 @@ const usage = `itemize maps Go structs to DynamoDB item collections.
 
   itemize gen [flags] [packages]   generate typed keys, queries, patches and codecs
   itemize vet [flags] [packages]   report what is wrong with the tags of models
+  itemize tables [flags] [packages]  the tables that models need, as CloudFormation or Terraform
   itemize cost ...                 sizes, units, forecasts, layouts, capacity
 
 Packages are as for go build; the default is the current one. Flags: itemize gen -h.
@@ -66,10 +67,12 @@ func run(ctx context.Context, args []string, dir string, stdout, stderr io.Write
 		err = c.gen(args[1:])
 	case args[0] == "vet":
 		err = c.vet(args[1:])
+	case args[0] == "tables":
+		err = c.tables(args[1:])
 	case args[0] == "cost":
 		err = c.cost(args[1:])
 	default:
-		fmt.Fprintf(stderr, "itemize: no command %q: write gen, vet or cost\n", args[0])
+		fmt.Fprintf(stderr, "itemize: no command %q: write gen, vet, tables or cost\n", args[0])
 		return exitUsage
 	}
 	switch {

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/itemize/itemize/codegen"
+	"github.com/itemize/itemize/internal/define"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// tables prints the tables that models need.
+func (c *command) tables(args []string) error {
+	f, asJSON, tags := c.flags("tables", "Tables prints the tables that the models of packages need, with their indexes and\ntime to live: models that share a table are joined.")
+	format := f.String("format", "cloudformation", "cloudformation, terraform or json (CreateTable requests)")
+	if err := parse(f, args); err != nil {
+		return err
+	}
+	if !slices.Contains([]string{"cloudformation", "terraform", "json"}, *format) {
+		fmt.Fprintf(c.stderr, "no format %s: write cloudformation, terraform or json\n", *format)
+		return usageError{errors.New("no such format")}
+	}
+	packages, err := codegen.Load(c.ctx, codegen.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}, patterns(f)...)
+	if err != nil {
+		return err
+	}
+	var sets [][]*define.Table
+	var faults []codegen.Diagnostic
+	for _, p := range packages {
+		faults = append(faults, p.Diagnostics...)
+		if strings.HasSuffix(p.Name, "_test") {
+			continue
+		}
+		for _, m := range p.Models {
+			sets = append(sets, define.Of(m.Schema, tableNames(m.Schema)))
+		}
+	}
+	if len(faults) > 0 {
+		return c.report(faults, *asJSON)
+	}
+	all, err := define.Merge(sets...)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("no models in %s: a model is a struct with a ddb:\"pk=...\" tag", strings.Join(patterns(f), " "))
+	}
+	switch *format {
+	case "json":
+		e := json.NewEncoder(c.stdout)
+		e.SetIndent("", "\t")
+		for _, d := range all {
+			if err := e.Encode(request(d)); err != nil {
+				return err
+			}
+		}
+	case "cloudformation":
+		fmt.Fprint(c.stdout, define.CloudFormation(all))
+	case "terraform":
+		fmt.Fprint(c.stdout, define.Terraform(all))
+	}
+	return nil
+}
+
+func tableNames(e *schema.Entity) []string {
+	var names []string
+	for _, t := range e.Tables {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// request is a CreateTable request as the command line of AWS takes it (--cli-input-json).
+func request(d *define.Table) map[string]any {
+	b, err := json.Marshal(d.Input())
+	if err != nil {
+		panic(err) // it holds strings
+	}
+	var all map[string]any
+	if err := json.Unmarshal(b, &all); err != nil {
+		panic(err)
+	}
+	return pruned(all)
+}
+
+// pruned leaves out what is not set.
+func pruned(m map[string]any) map[string]any {
+	for k, v := range m {
+		switch v := v.(type) {
+		case nil:
+			delete(m, k)
+		case string:
+			if v == "" {
+				delete(m, k)
+			}
+		case map[string]any:
+			if len(pruned(v)) == 0 {
+				delete(m, k)
+			}
+		case []any:
+			for _, x := range v {
+				if x, ok := x.(map[string]any); ok {
+					pruned(x)
+				}
+			}
+		}
+	}
+	return m
+}

@@ -1,0 +1,197 @@
+package define
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// Difference is what a live table has otherwise than a model needs it.
+type Difference struct {
+	// Index is the index that it is about, "" for the table itself.
+	Index string
+	// Text says what is so and what has to be, and Cure what to do.
+	Text, Cure string
+	// Harmless reports that the model works all the same.
+	Harmless bool
+}
+
+// Compare compares a live table with what is needed: ttl is its time to live, nil where it is not
+// known.
+func (d *Table) Compare(live *types.TableDescription, ttl *types.TimeToLiveDescription) []Difference {
+	c := &comparison{d: d, types: map[string]byte{}}
+	for _, a := range live.AttributeDefinitions {
+		c.types[aws.ToString(a.AttributeName)] = a.AttributeType[0]
+	}
+	if live.TableStatus != "" && live.TableStatus != types.TableStatusActive && live.TableStatus != types.TableStatusUpdating {
+		c.say("", "wait until it is ACTIVE", "the table is %s", live.TableStatus)
+	}
+	hash, sort := c.keys(live.KeySchema)
+	want, wantSort := c.named(d.Hash), c.named(d.Range)
+	if !slices.Equal(hash, want) || !slices.Equal(sort, wantSort) {
+		c.say("", "the keys of a table cannot be changed: make a table anew, or declare its own with hash= and range=", "the table has the keys %s, and the model %s", show(hash, sort), show(want, wantSort))
+	}
+	var known []string
+	for _, x := range d.Indexes {
+		known = append(known, x.Name)
+		c.index(x, live)
+	}
+	for _, g := range live.GlobalSecondaryIndexes {
+		c.undeclared(known, aws.ToString(g.IndexName))
+	}
+	for _, l := range live.LocalSecondaryIndexes {
+		c.undeclared(known, aws.ToString(l.IndexName))
+	}
+	if ttl != nil {
+		c.ttl(ttl)
+	}
+	return c.out
+}
+
+// comparison is a comparison under way.
+type comparison struct {
+	d     *Table
+	types map[string]byte
+	out   []Difference
+}
+
+func (c *comparison) say(index, cure, format string, args ...any) {
+	c.out = append(c.out, Difference{Index: index, Text: fmt.Sprintf(format, args...), Cure: cure})
+}
+
+// keys returns the key attributes of a live table or index, with their types.
+func (c *comparison) keys(all []types.KeySchemaElement) (hash, sort []schema.KeyAttribute) {
+	for _, k := range all {
+		a := schema.KeyAttribute{Name: aws.ToString(k.AttributeName), Type: c.types[aws.ToString(k.AttributeName)]}
+		if k.KeyType == types.KeyTypeHash {
+			hash = append(hash, a)
+		} else {
+			sort = append(sort, a)
+		}
+	}
+	return hash, sort
+}
+
+// named returns a key attribute of the model's table, none for "".
+func (c *comparison) named(name string) []schema.KeyAttribute {
+	i := slices.IndexFunc(c.d.Attributes, func(a schema.KeyAttribute) bool { return a.Name == name })
+	if name == "" || i < 0 {
+		return nil
+	}
+	return c.d.Attributes[i : i+1]
+}
+
+func show(hash, sort []schema.KeyAttribute) string {
+	list := func(all []schema.KeyAttribute) string {
+		var out []string
+		for _, a := range all {
+			out = append(out, fmt.Sprintf("%s (%c)", a.Name, a.Type))
+		}
+		return strings.Join(out, ", ")
+	}
+	if len(sort) == 0 {
+		return list(hash)
+	}
+	return list(hash) + "; " + list(sort)
+}
+
+// index compares an index.
+func (c *comparison) index(x *schema.Index, live *types.TableDescription) {
+	var keys []types.KeySchemaElement
+	var projection *types.Projection
+	found, local := false, false
+	for _, g := range live.GlobalSecondaryIndexes {
+		if aws.ToString(g.IndexName) == x.Name {
+			found, keys, projection = true, g.KeySchema, g.Projection
+			if g.IndexStatus != "" && g.IndexStatus != types.IndexStatusActive && g.IndexStatus != types.IndexStatusUpdating {
+				c.say(x.Name, "wait until it is ACTIVE: until then queries of it fail", "the index is %s", g.IndexStatus)
+			}
+		}
+	}
+	for _, l := range live.LocalSecondaryIndexes {
+		if aws.ToString(l.IndexName) == x.Name {
+			found, local, keys, projection = true, true, l.KeySchema, l.Projection
+		}
+	}
+	switch {
+	case !found && x.Local:
+		c.say(x.Name, "local indexes are made with their table alone: make a table anew, or declare a global one", "the table does not have the local index")
+		return
+	case !found:
+		c.say(x.Name, "add it with UpdateTable; what is stored already is found when it is saved with mapper.Reindex", "the table does not have the index")
+		return
+	case local != x.Local:
+		kind := map[bool]string{true: "local", false: "global"}
+		c.say(x.Name, "declare it as it is, or give it another name", "the index is a %s one, and a %s one in the model", kind[local], kind[x.Local])
+		return
+	}
+	if hash, sort := c.keys(keys); !slices.Equal(hash, x.Hash) || !slices.Equal(sort, x.Range) {
+		c.say(x.Name, "make it anew under another name, or declare its own attributes with hash= and range=", "the index has the keys %s, and in the model %s", show(hash, sort), show(x.Hash, x.Range))
+	}
+	c.projection(x, projection)
+}
+
+// projection compares what an index projects.
+func (c *comparison) projection(x *schema.Index, live *types.Projection) {
+	if live == nil || live.ProjectionType == types.ProjectionTypeAll && x.All {
+		return
+	}
+	cure := "make it anew under another name, or write in project= what it has"
+	switch {
+	case live.ProjectionType == types.ProjectionTypeAll:
+		c.out = append(c.out, Difference{x.Name, "the index projects all attributes, and the model needs fewer, so that writes cost more than is predicted", "write project=all, or make it anew", true})
+	case x.All:
+		c.say(x.Name, cure, "the index projects %s, and in the model all attributes", projected(live))
+	default:
+		var missing, more []string
+		for _, name := range x.Include {
+			if !slices.Contains(live.NonKeyAttributes, name) {
+				missing = append(missing, name)
+			}
+		}
+		for _, name := range live.NonKeyAttributes {
+			if !slices.Contains(x.Include, name) {
+				more = append(more, name)
+			}
+		}
+		if len(missing) > 0 {
+			c.say(x.Name, cure, "the index does not project %s", strings.Join(missing, ", "))
+		}
+		if len(more) > 0 {
+			c.out = append(c.out, Difference{x.Name, "the index also projects " + strings.Join(more, ", ") + ", so that writes may cost more than is predicted", "add them to project=", true})
+		}
+	}
+}
+
+func projected(p *types.Projection) string {
+	if p.ProjectionType == types.ProjectionTypeKeysOnly {
+		return "keys alone"
+	}
+	return strings.Join(p.NonKeyAttributes, ", ") + " and keys"
+}
+
+// undeclared notes an index that the model does not declare.
+func (c *comparison) undeclared(known []string, name string) {
+	if !slices.Contains(known, name) {
+		c.out = append(c.out, Difference{name, "the model does not declare the index, so that what it takes of writes is not predicted", `declare it with index=` + name + ", or remove it", true})
+	}
+}
+
+// ttl compares the time to live.
+func (c *comparison) ttl(live *types.TimeToLiveDescription) {
+	on := live.TimeToLiveStatus == types.TimeToLiveStatusEnabled || live.TimeToLiveStatus == types.TimeToLiveStatusEnabling
+	name := aws.ToString(live.AttributeName)
+	switch {
+	case c.d.TTL == "" && on:
+		c.out = append(c.out, Difference{"", fmt.Sprintf("the table's time to live is on, by the attribute %q, which the model does not declare, so that expired items are still found", name), "write ttl=" + name, true})
+	case c.d.TTL != "" && !on:
+		c.say("", "send Definition.TimeToLive", "the table's time to live is off, and the model's is by the attribute %q: expired items are not found, and never deleted", c.d.TTL)
+	case c.d.TTL != "" && name != c.d.TTL:
+		c.say("", "write ttl="+name+", or change the table's", "the table's time to live is by the attribute %q, and the model's by %q", name, c.d.TTL)
+	}
+}

@@ -1,0 +1,198 @@
+package define
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// CloudFormation returns the tables as the resources of a template, in YAML.
+func CloudFormation(tables []*Table) string {
+	var b strings.Builder
+	line := func(indent int, format string, args ...any) {
+		fmt.Fprintf(&b, "%s%s\n", strings.Repeat("  ", indent), fmt.Sprintf(format, args...))
+	}
+	line(0, "Resources:")
+	used := map[string]bool{}
+	for _, d := range tables {
+		line(1, "%s:", unique(word(d.Name), used))
+		line(2, "Type: AWS::DynamoDB::Table")
+		line(2, "Properties:")
+		line(3, "TableName: %q", d.Name)
+		line(3, "BillingMode: PAY_PER_REQUEST")
+		line(3, "AttributeDefinitions:")
+		for _, a := range d.Attributes {
+			line(4, "- AttributeName: %q", a.Name)
+			line(4, "  AttributeType: %q", string(a.Type))
+		}
+		keys := func(indent int, hash, sort []string) {
+			line(indent, "KeySchema:")
+			for _, k := range keySchema(hash, sort) {
+				line(indent+1, "- AttributeName: %q", *k.AttributeName)
+				line(indent+1, "  KeyType: %s", k.KeyType)
+			}
+		}
+		keys(3, []string{d.Hash}, ranges(d.Range))
+		for _, kind := range []struct {
+			name  string
+			local bool
+		}{{"GlobalSecondaryIndexes", false}, {"LocalSecondaryIndexes", true}} {
+			first := true
+			for _, x := range d.Indexes {
+				if x.Local != kind.local {
+					continue
+				}
+				if first {
+					line(3, "%s:", kind.name)
+				}
+				first = false
+				line(4, "- IndexName: %q", x.Name)
+				keys(5, names(x.Hash), names(x.Range))
+				p := projectionOf(x)
+				line(5, "Projection:")
+				line(6, "ProjectionType: %s", p.ProjectionType)
+				if len(p.NonKeyAttributes) > 0 {
+					line(6, "NonKeyAttributes: [%s]", quoted(p.NonKeyAttributes))
+				}
+			}
+		}
+		if d.TTL != "" {
+			line(3, "TimeToLiveSpecification:")
+			line(4, "AttributeName: %q", d.TTL)
+			line(4, "Enabled: true")
+		}
+	}
+	return b.String()
+}
+
+// Terraform returns the tables as resources of HashiCorp's provider for AWS. An index whose keys are
+// several attributes needs a version of it that has key_schema blocks.
+func Terraform(tables []*Table) string {
+	var b strings.Builder
+	used := map[string]bool{}
+	for i, d := range tables {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "resource \"aws_dynamodb_table\" %q {\n", unique(snake(d.Name), used))
+		settings(&b, "  ", [][2]string{{"name", quote(d.Name)}, {"billing_mode", quote("PAY_PER_REQUEST")}, {"hash_key", quote(d.Hash)}, {"range_key", quote(d.Range)}})
+		for _, a := range d.Attributes {
+			block(&b, "attribute", [][2]string{{"name", quote(a.Name)}, {"type", quote(string(a.Type))}})
+		}
+		for _, x := range d.Indexes {
+			terraformIndex(&b, x)
+		}
+		if d.TTL != "" {
+			block(&b, "ttl", [][2]string{{"attribute_name", quote(d.TTL)}, {"enabled", "true"}})
+		}
+		b.WriteString("}\n")
+	}
+	return b.String()
+}
+
+func terraformIndex(b *strings.Builder, x *schema.Index) {
+	p := projectionOf(x)
+	list := ""
+	if len(p.NonKeyAttributes) > 0 {
+		list = "[" + quoted(p.NonKeyAttributes) + "]"
+	}
+	sort := ""
+	if len(x.Range) > 0 {
+		sort = quote(x.Range[0].Name)
+	}
+	rest := [][2]string{{"projection_type", quote(string(p.ProjectionType))}, {"non_key_attributes", list}}
+	switch {
+	case x.Local:
+		block(b, "local_secondary_index", append([][2]string{{"name", quote(x.Name)}, {"range_key", sort}}, rest...))
+	case len(x.Hash) == 1 && len(x.Range) <= 1:
+		block(b, "global_secondary_index", append([][2]string{{"name", quote(x.Name)}, {"hash_key", quote(x.Hash[0].Name)}, {"range_key", sort}}, rest...))
+	default:
+		b.WriteString("\n  global_secondary_index {\n")
+		settings(b, "    ", append([][2]string{{"name", quote(x.Name)}}, rest...))
+		for _, k := range keySchema(names(x.Hash), names(x.Range)) {
+			b.WriteString("\n    key_schema {\n")
+			settings(b, "      ", [][2]string{{"attribute_name", quote(*k.AttributeName)}, {"key_type", quote(string(k.KeyType))}})
+			b.WriteString("    }\n")
+		}
+		b.WriteString("  }\n")
+	}
+}
+
+// block writes a block of settings.
+func block(b *strings.Builder, name string, all [][2]string) {
+	b.WriteString("\n  " + name + " {\n")
+	settings(b, "    ", all)
+	b.WriteString("  }\n")
+}
+
+// settings writes those that have a value, aligned as terraform fmt does.
+func settings(b *strings.Builder, indent string, all [][2]string) {
+	width := 0
+	for _, s := range all {
+		if s[1] != "" && s[1] != `""` {
+			width = max(width, len(s[0]))
+		}
+	}
+	for _, s := range all {
+		if s[1] != "" && s[1] != `""` {
+			fmt.Fprintf(b, "%s%-*s = %s\n", indent, width, s[0], s[1])
+		}
+	}
+}
+
+// quote writes a text as HCL does: what would begin a template is doubled.
+func quote(s string) string {
+	return strings.NewReplacer("${", "$${", "%{", "%%{").Replace(strconv.Quote(s))
+}
+
+func quoted(all []string) string {
+	out := make([]string, len(all))
+	for i, s := range all {
+		out[i] = strconv.Quote(s)
+	}
+	return strings.Join(out, ", ")
+}
+
+// word makes a name of letters and digits, as CloudFormation takes it.
+func word(name string) string {
+	up, out := true, ""
+	for _, r := range name {
+		switch {
+		case r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			up = true
+			continue
+		case up:
+			r = unicode.ToUpper(r)
+		}
+		up = false
+		out += string(r)
+	}
+	return out + "Table"
+}
+
+// snake makes a name as Terraform takes it.
+func snake(name string) string {
+	out := strings.Map(func(r rune) rune {
+		if r <= unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) || r == '-' || r == '_' {
+			return r
+		}
+		return '_'
+	}, name)
+	if out == "" || unicode.IsDigit(rune(out[0])) || out[0] == '-' {
+		out = "_" + out
+	}
+	return out
+}
+
+// unique returns a name that is not used yet.
+func unique(name string, used map[string]bool) string {
+	out := name
+	for i := 2; used[out]; i++ {
+		out = name + strconv.Itoa(i)
+	}
+	used[out] = true
+	return out
+}

@@ -1,0 +1,139 @@
+package mapper_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/mapper"
+)
+
+type depot struct {
+	_     struct{}  `ddb:"table=depots,ttl=gone"`
+	_     struct{}  `ddb:"table=depotlogs,hash=Depot,range=At,name=Logs"`
+	_     struct{}  `ddb:"index=byCity,pk={City},sk={Open:unix},project='Name'"`
+	_     struct{}  `ddb:"index=byName,local,range=Name,sk={Name}"`
+	ID    string    `ddb:"pk=DEPOT#{ID}"`
+	City  string    `ddb:"sk=HEAD"`
+	Name  string    `ddb:"sk=HEAD"`
+	Open  time.Time `ddb:"sk=HEAD" dynamodbav:"Opened,unixtime"`
+	Until time.Time `ddb:"sk=HEAD,ttl"`
+	Log   string    `ddb:"table=depotlogs,sk=LOG"`
+}
+
+// What a live table has otherwise than the model is told, all of it, and what is as it should be is
+// not.
+func TestCheckTables(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	client := enginetest.Start(t).Client()
+	now := time.Now().UnixNano()
+	m := must(mapper.New[depot](client, mapper.Tables(func(name string) string { return fmt.Sprint(name, "-", now) })))(t)
+	all := m.Definitions()
+	check := func(want ...string) {
+		t.Helper()
+		differences := must(mapper.CheckTables(ctx, client, all))(t)
+		var got []string
+		for _, d := range differences {
+			text := strings.ReplaceAll(d.String(), fmt.Sprint("-", now), "")
+			if d.Harmless {
+				text = "harmless: " + text
+			}
+			got = append(got, text)
+		}
+		if len(got) != len(want) {
+			t.Fatalf("%d differences:\n%s", len(got), strings.Join(got, "\n"))
+		}
+		for i, w := range want {
+			if !strings.HasPrefix(got[i], w) {
+				t.Errorf("%s\nwant\n%s", got[i], w)
+			}
+		}
+	}
+	check(
+		"the table depots: it does not exist: send Definition.Create",
+		"the table depotlogs: it does not exist",
+	)
+	for _, d := range all {
+		must(client.CreateTable(ctx, d.Create))(t)
+	}
+	check(`the table depots: the table's time to live is off, and the model's is by the attribute "gone": expired items are not found, and never deleted: send Definition.TimeToLive`,
+		`the table depotlogs: the table's time to live is off`)
+	for _, d := range all {
+		must(client.UpdateTimeToLive(ctx, d.TimeToLive))(t)
+	}
+	check()
+
+	// One that somebody else has made.
+	for _, d := range all {
+		must(client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &d.Name}))(t)
+	}
+	wrong := *all[0].Create
+	key := func(name string, kind types.KeyType) types.KeySchemaElement {
+		return types.KeySchemaElement{AttributeName: aws.String(name), KeyType: kind}
+	}
+	wrong.AttributeDefinitions = []types.AttributeDefinition{
+		{AttributeName: aws.String("PK"), AttributeType: "S"}, {AttributeName: aws.String("SK"), AttributeType: "N"},
+		{AttributeName: aws.String("City"), AttributeType: "S"}, {AttributeName: aws.String("Opened"), AttributeType: "S"},
+	}
+	wrong.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{
+		{IndexName: aws.String("byCity"), KeySchema: []types.KeySchemaElement{key("City", "HASH"), key("Opened", "RANGE")}, Projection: &types.Projection{ProjectionType: "INCLUDE", NonKeyAttributes: []string{"_s", "Other"}}},
+		{IndexName: aws.String("another"), KeySchema: []types.KeySchemaElement{key("Opened", "HASH")}, Projection: &types.Projection{ProjectionType: "ALL"}},
+	}
+	wrong.LocalSecondaryIndexes = nil
+	must(client.CreateTable(ctx, &wrong))(t)
+	must(client.CreateTable(ctx, all[1].Create))(t)
+	must(client.UpdateTimeToLive(ctx, all[1].TimeToLive))(t)
+	check(
+		"the table depots: the table has the keys PK (S); SK (N), and the model PK (S); SK (S): the keys of a table cannot be changed",
+		"the table depots, index byCity: the index has the keys City (S); Opened (S), and in the model City (S); Opened (N): make it anew",
+		"the table depots, index byCity: the index does not project _a, gone, Name: make it anew",
+		"harmless: the table depots, index byCity: the index also projects Other",
+		"the table depots, index byName: the table does not have the local index: local indexes are made with their table alone",
+		"harmless: the table depots, index another: the model does not declare the index",
+		"the table depots: the table's time to live is off",
+	)
+}
+
+// Models that share a table need it together; what contradicts is told.
+func TestJoinDefinitions(t *testing.T) {
+	t.Parallel()
+	type first struct {
+		_    struct{} `ddb:"table=shared"`
+		_    struct{} `ddb:"index=GSI1,hash=K,range=S,pk=A#{Name},sk=A,project='Name'"`
+		ID   string   `ddb:"pk=A#{ID}"`
+		Name string   `ddb:"sk=HEAD"`
+	}
+	type second struct {
+		_     struct{}  `ddb:"table=shared,ttl=gone"`
+		_     struct{}  `ddb:"index=GSI1,hash=K,range=S,pk=B#{Size:04},sk=B,project='Size'"`
+		_     struct{}  `ddb:"index=GSI2,pk={Size}"`
+		ID    string    `ddb:"pk=B#{ID}"`
+		Size  int       `ddb:"sk=HEAD"`
+		Until time.Time `ddb:"sk=HEAD,ttl"`
+	}
+	type third struct {
+		_    struct{} `ddb:"table=shared"`
+		_    struct{} `ddb:"index=GSI1,hash=K,pk=C#{Size:04}"`
+		ID   string   `ddb:"pk=C#{ID}"`
+		Size int      `ddb:"sk=HEAD"`
+	}
+	client := enginetest.Start(t).Client()
+	a, b, c := must(mapper.New[first](client))(t).Definitions(), must(mapper.New[second](client))(t).Definitions(), must(mapper.New[third](client))(t).Definitions()
+	all := must(mapper.JoinDefinitions(a, b))(t)
+	if len(all) != 1 || len(all[0].Create.GlobalSecondaryIndexes) != 2 || all[0].TimeToLive == nil ||
+		fmt.Sprint(all[0].Create.GlobalSecondaryIndexes[0].Projection.NonKeyAttributes) != "[_s _a Name gone Size]" {
+		t.Errorf("%s", mapper.CloudFormation(all))
+	}
+	_, err := mapper.JoinDefinitions(a, c)
+	if err == nil || !strings.Contains(err.Error(), "the index GSI1 of the table shared has other keys for one model than for another: name the same attributes") {
+		t.Error(err)
+	}
+}
