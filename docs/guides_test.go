@@ -14,7 +14,7 @@ import (
 // guides are the pages whose blocks are an application: a block that begins "```go FILE" is written to
 // that file, the lines of "```sh" are run one after the other, and "```text" behind them is what the
 // last one prints.
-var guides = []string{"tutorial.md", "testing.md", "errors.md", "lambda.md"}
+var guides = []string{"tutorial.md", "testing.md", "errors.md", "lambda.md", "indexes.md"}
 
 var fence = regexp.MustCompile("(?ms)^```(\\S*) ?(\\S*)\n(.*?)^```$")
 

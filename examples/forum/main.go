@@ -1,0 +1,197 @@
+// The program forum keeps the tables Forum, Thread and Reply of the Developer Guide, with a local index
+// and two global ones, and prints what the engine charges for what a forum does all day, beside what
+// the same would cost where a thread is one item with all its replies, found by scanning.
+//
+//	go run ./examples/forum
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/examples/forum/store"
+	"github.com/itemize/itemize/integration"
+	"github.com/itemize/itemize/mapper"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := start(ctx, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "forum:", err)
+		os.Exit(1)
+	}
+}
+
+// start runs the program on an engine of its own.
+func start(ctx context.Context, w io.Writer) error {
+	engine, err := integration.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer engine.Stop()
+	return run(ctx, w, engine)
+}
+
+// program has the mappers, and prints a table.
+type program struct {
+	w       *tabwriter.Writer
+	forums  *mapper.Mapper[store.Forum]
+	threads *mapper.Mapper[store.Thread]
+	replies *mapper.Mapper[store.Reply]
+}
+
+// run runs the program in tables of its own, which it deletes at the end.
+func run(ctx context.Context, w io.Writer, engine *integration.Engine) (err error) {
+	client := engine.Client()
+	prefix := fmt.Sprintf("forum-%d-", time.Now().UnixNano())
+	tables := mapper.Tables(func(name string) string { return prefix + name })
+	p := &program{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
+	var errs [3]error
+	p.forums, errs[0] = mapper.New[store.Forum](client, tables)
+	p.threads, errs[1] = mapper.New[store.Thread](client, tables)
+	p.replies, errs[2] = mapper.New[store.Reply](client, tables)
+	if err := errors.Join(errs[:]...); err != nil {
+		return err
+	}
+	all, err := mapper.JoinDefinitions(p.forums.Definitions(), p.threads.Definitions(), p.replies.Definitions())
+	if err != nil {
+		return err
+	}
+	for _, d := range all {
+		if _, err := client.CreateTable(ctx, d.Create); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, engine.DeleteTable(context.WithoutCancel(ctx), d.Name)) }()
+	}
+	fmt.Fprintf(p.w, "\tcharged\tof which indexes\tone item a thread\n")
+	for _, step := range []func(context.Context) error{p.fill, p.reply, p.latest, p.unanswered, p.mine} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return p.w.Flush()
+}
+
+const (
+	forum   = "Amazon DynamoDB"
+	subject = "How large may an item be?"
+	replies = 60
+)
+
+var monday = time.Date(2021, time.November, 15, 8, 0, 0, 0, time.UTC)
+
+// size is that of a thread with all its replies in one item, in bytes.
+func size(n int) int { return 900 + n*(420+60) }
+
+// fill begins a forum with some threads, one of them long.
+func (p *program) fill(ctx context.Context) error {
+	if _, err := p.forums.Save(ctx, p.forums.New(store.Forum{Name: forum, Category: "Amazon Web Services", Threads: 8})); err != nil {
+		return err
+	}
+	for i := range 8 {
+		t := store.Thread{
+			Forum: forum, Subject: fmt.Sprintf("Thread %d", i), Message: strings.Repeat("words ", 120), PostedBy: "ann",
+			LastPost: monday.Add(time.Duration(i) * time.Hour), Unanswered: "yes", Tags: []string{"question"},
+		}
+		if i == 0 {
+			t.Subject, t.Unanswered = subject, ""
+		}
+		if _, err := p.threads.Save(ctx, p.threads.New(t)); err != nil {
+			return err
+		}
+	}
+	for i := range replies {
+		r := store.Reply{Forum: forum, Subject: subject, At: monday.Add(time.Duration(i) * time.Minute), PostedBy: []string{"bob", "eve"}[i%2], Message: strings.Repeat("reply ", 70)}
+		if _, err := p.replies.Save(ctx, p.replies.New(r)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reply adds a reply to the long thread, and moves the thread to the front of its forum: in one
+// transaction they would cost double.
+func (p *program) reply(ctx context.Context) error {
+	at := monday.AddDate(0, 0, 1)
+	r, err := p.replies.Save(ctx, p.replies.New(store.Reply{Forum: forum, Subject: subject, At: at, PostedBy: "bob", Message: strings.Repeat("reply ", 70)}))
+	if err != nil {
+		return err
+	}
+	p.wrote("a reply", r, cost.WriteUnits(size(replies+1)))
+	r, err = store.ThreadByForumSubject(forum, subject).Patch(store.ThreadFields.LastPost.Set(at)).Exec(ctx, p.threads)
+	if err != nil {
+		return err
+	}
+	p.wrote("its thread comes first", r, 0)
+	return nil
+}
+
+// latest lists the threads that somebody has posted to last.
+func (p *program) latest(ctx context.Context) error {
+	var r mapper.Receipt
+	all, err := store.ThreadByForumLastPost(forum).Reverse().Limit(3).Slice(ctx, p.threads, mapper.Receive(&r))
+	if err != nil {
+		return err
+	}
+	if all[0].Subject != subject {
+		return fmt.Errorf("the latest thread is %q", all[0].Subject)
+	}
+	p.read("the three latest threads", &r, 8)
+	return nil
+}
+
+// unanswered lists the threads that nobody has answered, of which the index has what a list shows, and
+// answers one: it leaves the index.
+func (p *program) unanswered(ctx context.Context) error {
+	var r mapper.Receipt
+	list := store.ThreadByUnanswered("yes").Project(store.ThreadFields.PostedBy, store.ThreadFields.Views)
+	all, err := list.Slice(ctx, p.threads, mapper.Receive(&r))
+	if err != nil {
+		return err
+	}
+	p.read(fmt.Sprintf("the %d unanswered", len(all)), &r, 8)
+	w, err := store.ThreadByForumSubject(forum, all[0].Subject).Patch(store.ThreadFields.Unanswered.Remove()).Exec(ctx, p.threads)
+	if err != nil {
+		return err
+	}
+	p.wrote("one is answered", w, cost.WriteUnits(size(1)))
+	return nil
+}
+
+// mine lists what somebody has posted on a day, wherever.
+func (p *program) mine(ctx context.Context) error {
+	var r mapper.Receipt
+	all, err := store.ReplyByPostedBy("bob").Day(2021, time.November, 15).Slice(ctx, p.replies, mapper.Receive(&r))
+	if err != nil {
+		return err
+	}
+	p.read(fmt.Sprintf("%d posts of one user's day", len(all)), &r, 8)
+	return nil
+}
+
+func (p *program) wrote(what string, r *mapper.Receipt, naive float64) {
+	indexes := 0.0
+	for _, n := range r.Consumed.Indexes {
+		indexes += n
+	}
+	beside := "with it"
+	if naive > 0 {
+		beside = fmt.Sprintf("%v WCU", naive)
+	}
+	fmt.Fprintf(p.w, "%s\t%v WCU\t%v\t%s\n", what, r.Consumed.WCU, indexes, beside)
+}
+
+// read prints what a read took, beside a scan of so many threads of which one is long.
+func (p *program) read(what string, r *mapper.Receipt, threads int) {
+	scan := cost.ReadUnits(size(replies+1)+(threads-1)*size(0)) / 2
+	fmt.Fprintf(p.w, "%s\t%v RCU\t\t%v RCU\n", what, r.Consumed.RCU, scan)
+}
