@@ -284,6 +284,10 @@ func (n *nodeWriter) keyType() {
 	for _, table := range n.e.Tables[1:] {
 		m := &nodeMethod{name: table.Word, doc: fmt.Sprintf("%s selects the part that lies in the table %s.", table.Word, table.Name)}
 		m.result, m.body = n.plain(), call(impl("Table"), self, table.Index)
+		if it := n.alone(table); it != nil {
+			m.result = n.singleton(it, true)
+			m.body = m.result.make(call(impl("Items"), self, it.Index, 0))
+		}
 		n.method(t, m, "the table "+table.Name, table.Field)
 	}
 	for _, it := range n.e.Items {
@@ -308,6 +312,14 @@ func (n *nodeWriter) keyWord(name string) string {
 	return short(name)
 }
 
+// alone returns the one item of a table without a sort key, nil for other tables.
+func (n *nodeWriter) alone(t *schema.Table) *schema.Item {
+	if all := n.in(t); t.Range == "" && len(all) == 1 {
+		return all[0]
+	}
+	return nil
+}
+
 // item makes the method of an item on the key, and the levels behind it.
 func (n *nodeWriter) item(t *nodeType, self code, it *schema.Item) {
 	l, before := base(it)
@@ -319,7 +331,7 @@ func (n *nodeWriter) item(t *nodeType, self code, it *schema.Item) {
 	}
 	before = slices.DeleteFunc(before, func(i int) bool { return n.given(it.Key.Sources[i]) })
 	name := n.itemName(it)
-	if name == "" && (it.Key == nil || it == n.e.Root) {
+	if name == "" && (it.Key == nil || it == n.e.Root) || it.MethodName == "" && it.Table.Index > 0 && n.alone(it.Table) == it {
 		return // the key, or the table, selects just that
 	}
 	var params, args []any

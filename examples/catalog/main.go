@@ -1,0 +1,161 @@
+// The program catalog keeps products in the tables ProductCatalog, ProductAvailability and
+// ExtendedProductCatalog of the guidelines for items, and labels as one item each, and prints what the
+// engine charges beside what the same costs where a product is one item and the labels are a set.
+//
+//	go run ./examples/catalog
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/itemize/itemize/examples/catalog/store"
+	"github.com/itemize/itemize/integration"
+	"github.com/itemize/itemize/mapper"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := start(ctx, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "catalog:", err)
+		os.Exit(1)
+	}
+}
+
+// start runs the program on an engine of its own.
+func start(ctx context.Context, w io.Writer) error {
+	engine, err := integration.Start(ctx)
+	if err != nil {
+		return err
+	}
+	defer engine.Stop()
+	return run(ctx, w, engine)
+}
+
+// program has the mappers of both layouts, and prints a table.
+type program struct {
+	w        *tabwriter.Writer
+	products *mapper.Mapper[store.Product]
+	shelves  *mapper.Mapper[store.Shelf]
+	one      *mapper.Mapper[store.OneItem]
+}
+
+// run runs the program in tables of its own, which it deletes at the end.
+func run(ctx context.Context, w io.Writer, engine *integration.Engine) (err error) {
+	client := engine.Client()
+	prefix := fmt.Sprintf("catalog-%d-", time.Now().UnixNano())
+	tables := mapper.Tables(func(name string) string { return prefix + name })
+	p := &program{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
+	var errs [3]error
+	p.products, errs[0] = mapper.New[store.Product](client, tables)
+	p.shelves, errs[1] = mapper.New[store.Shelf](client, tables)
+	p.one, errs[2] = mapper.New[store.OneItem](client, tables)
+	if err := errors.Join(errs[:]...); err != nil {
+		return err
+	}
+	all, err := mapper.JoinDefinitions(p.products.Definitions(), p.shelves.Definitions(), p.one.Definitions())
+	if err != nil {
+		return err
+	}
+	for _, d := range all {
+		if _, err := client.CreateTable(ctx, d.Create); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, engine.DeleteTable(context.WithoutCancel(ctx), d.Name)) }()
+	}
+	fmt.Fprintf(p.w, "\tthree tables\tone item\n")
+	for _, step := range []func(context.Context) error{p.price, p.display, p.labels} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return p.w.Flush()
+}
+
+// bicycle is a product whose catalogue part has 3 KB, and 5 KB more that are rarely asked for.
+func bicycle() store.Product {
+	return store.Product{
+		ID: 302, Title: "Red Bicycle", Description: strings.Repeat("Classic red bicycle. ", 138), Price: 125, Quantity: 8,
+		Dimensions: strings.Repeat("23 x 105 x 180 cm; ", 270),
+	}
+}
+
+// price changes a price: as a patch, which reads nothing, and of the one item as well.
+func (p *program) price(ctx context.Context) error {
+	b := bicycle()
+	if _, err := p.products.Save(ctx, p.products.New(b), mapper.Independent()); err != nil {
+		return err
+	}
+	same := store.OneItem{ID: b.ID, Title: b.Title, Description: b.Description, Price: b.Price, Quantity: b.Quantity, Dimensions: b.Dimensions}
+	if _, err := p.one.Save(ctx, p.one.New(same)); err != nil {
+		return err
+	}
+	split, err := store.ProductByID(b.ID).Availability().Patch(store.ProductFields.Price.Set(99)).Exec(ctx, p.products)
+	if err != nil {
+		return err
+	}
+	whole, err := store.OneItemByID(b.ID).Patch(store.OneItemFields.Price.Set(99)).Exec(ctx, p.one)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.w, "a price changes\t%v WCU\t%v WCU\n", split.Consumed.WCU, whole.Consumed.WCU)
+	return nil
+}
+
+// display loads what is displayed: one item of one table; and then all of it.
+func (p *program) display(ctx context.Context) error {
+	var part, all, whole mapper.Receipt
+	if _, err := p.products.Load(ctx, store.ProductByID(302).Catalog(), mapper.Receive(&part)); err != nil {
+		return err
+	}
+	e, err := p.products.Load(ctx, store.ProductByID(302), mapper.Receive(&all))
+	if err != nil {
+		return err
+	}
+	if e.Value.Price != 99 {
+		return fmt.Errorf("the price is %v", e.Value.Price)
+	}
+	if _, err := p.one.Load(ctx, store.OneItemByID(302), mapper.Receive(&whole)); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.w, "it is displayed\t%v RCU\t%v RCU\n", part.Consumed.RCU, whole.Consumed.RCU)
+	fmt.Fprintf(p.w, "with all there is\t%v RCU\t%v RCU\n", all.Consumed.RCU, whole.Consumed.RCU)
+	return nil
+}
+
+// labels adds a label to a shelf that has many: one item in place of a set that is written whole.
+func (p *program) labels(ctx context.Context) error {
+	shelf, set := store.Shelf{Name: "A", Room: "1"}, store.OneItem{ID: 1}
+	for i := range 90 {
+		label := fmt.Sprintf("label %d %s", i, strings.Repeat("x", 40))
+		shelf.Labels, set.Labels = append(shelf.Labels, label), append(set.Labels, label)
+	}
+	if _, err := p.shelves.Save(ctx, p.shelves.New(shelf), mapper.Independent()); err != nil {
+		return err
+	}
+	if _, err := p.one.Save(ctx, p.one.New(set)); err != nil {
+		return err
+	}
+	split, err := store.ShelfByName("A").Labels().Add("one more").Exec(ctx, p.shelves)
+	if err != nil {
+		return err
+	}
+	whole, err := store.OneItemByID(1).Patch(store.OneItemFields.Labels.Add("one more")).Exec(ctx, p.one)
+	if err != nil {
+		return err
+	}
+	n, err := store.ShelfByName("A").Labels().Count(ctx, p.shelves)
+	if err != nil || n != 91 {
+		return fmt.Errorf("%d labels: %w", n, err)
+	}
+	fmt.Fprintf(p.w, "one more of 90 labels\t%v WCU\t%v WCU\n", split.Consumed.WCU, whole.Consumed.WCU)
+	return nil
+}

@@ -1,0 +1,42 @@
+// Package store holds a product catalogue in three tables: what is displayed all the time, what changes
+// all the time, and what hardly anybody asks for.
+package store
+
+//go:generate go tool itemize gen
+
+// Product lies in the tables ProductCatalog, ProductAvailability and ExtendedProductCatalog of the
+// guidelines for items, each with one key attribute, Id, a number.
+type Product struct {
+	_           struct{} `ddb:"table=ProductCatalog,hash=Id,range=-"`
+	_           struct{} `ddb:"table=ProductAvailability,hash=Id,range=-,name=Availability"`
+	_           struct{} `ddb:"table=ExtendedProductCatalog,hash=Id,range=-,name=Extended"`
+	ID          int      `ddb:"pk={ID}"`
+	Title       string   `ddb:"name=Catalog"`
+	Description string
+	Authors     []string       `dynamodbav:",stringset,omitempty"`
+	Price       float64        `ddb:"table=ProductAvailability"`
+	Quantity    int            `ddb:"table=ProductAvailability"`
+	Dimensions  string         `ddb:"table=ExtendedProductCatalog"`
+	Tracks      map[int]string `ddb:"table=ExtendedProductCatalog" dynamodbav:",omitempty"`
+}
+
+// Shelf has its tags as one item each, so that one more costs that one.
+type Shelf struct {
+	_      struct{}            `ddb:"table=Shelves"`
+	Name   string              `ddb:"pk=SHELF#{Name}"`
+	Room   string              `ddb:"sk=HEAD"`
+	Labels []string            `ddb:"sk=LABEL#{.}"`
+	Tags   map[string]struct{} `ddb:"sk=TAG#{key}"`
+}
+
+// OneItem is a product, or a shelf, in one item: what the others are compared with.
+type OneItem struct {
+	_           struct{} `ddb:"table=OneItem,hash=Id,range=-"`
+	ID          int      `ddb:"pk={ID}"`
+	Title       string
+	Description string
+	Price       float64
+	Quantity    int
+	Dimensions  string
+	Labels      []string `dynamodbav:",stringset,omitempty"`
+}
