@@ -15,15 +15,13 @@ func (n *nodeWriter) indexes() {
 	for _, x := range n.e.Indexes {
 		all = append(all, x.Entries...)
 	}
-	times := map[string]int{n.keyFunction(): 1, n.partitionFunction(): 1}
-	for _, e := range all {
-		times[n.indexName(e, false)]++
-	}
-	for _, e := range all {
+	taken := map[string]bool{n.keyFunction(): true, n.partitionFunction(): true}
+	for _, e := range all { // one that is declared later renames none of those before
 		name := n.indexName(e, false)
-		if e.Name == "" && times[name] > 1 {
+		if e.Name == "" && taken[name] {
 			name = n.indexName(e, true)
 		}
+		taken[name] = true
 		n.index(e, name)
 	}
 }
@@ -70,6 +68,9 @@ func (n *nodeWriter) indexName(e *schema.Entry, more bool) string {
 	}
 	if words == "" {
 		words = identifier(e.Index.Name)
+		if by := strings.TrimPrefix(words, "By"); by != "" {
+			words = by
+		}
 	}
 	return name + "By" + words
 }

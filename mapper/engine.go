@@ -134,11 +134,16 @@ func (g *engine) readRoot(ctx context.Context, sel selection.Selection, t *tally
 	return g.protocol.ReadRoot(ctx, e, &t.Tally)
 }
 
+// isIndex reports whether a selection is what lies in a secondary index.
+func isIndex(sel selection.Selection) bool { return len(sel.Parts) > 0 && sel.Parts[0].In != nil }
+
 // load reads a selection into v, a pointer to a zero model.
 func (g *engine) load(ctx context.Context, sel selection.Selection, v any, strong bool, t *tally) (*state, error) {
 	switch {
 	case sel.Err != nil:
 		return nil, g.public(sel.Err)
+	case isIndex(sel):
+		return nil, g.model.Errorf("the selection is what lies in an index, and no entity: run a query (query.Of, or generated code), and load what it finds by its key")
 	case !sel.Entity:
 		return nil, g.model.Errorf("the key selects several entities: give all of %s to load one, or run a query", g.model.IdentityNames())
 	}

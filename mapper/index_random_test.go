@@ -32,7 +32,9 @@ var issueFields = struct {
 	field.NewTime("Opened", "", func(x *issue) *time.Time { return &x.Opened }),
 }
 
-var issueTextFields = struct{ By, Words field.String[issueText, string] }{
+var issueTextFields = struct {
+	By, Words field.String[issueText, string]
+}{
 	field.NewString("By", "", func(x *issueText) *string { return &x.By }),
 	field.NewString("Words", "", func(x *issueText) *string { return &x.Words }),
 }

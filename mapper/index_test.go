@@ -28,17 +28,17 @@ type issueText struct {
 // issue has a GSI on its root with a key of its own, one on an attribute as it is that is sparse and
 // projects a list, one on its elements that projects keys, and an LSI.
 type issue struct {
-	_      struct{}     `ddb:"table=tickets"`
-	_      struct{}     `ddb:"index=byState,hash=GSI1PK,range=GSI1SK,pk=STATE#{State},sk={Opened:millis}"`
-	_      struct{}     `ddb:"index=byOwner,pk={Owner},project='State'"`
-	_      struct{}     `ddb:"index=byAuthor,hash=Author,range=AuthorAt,pk=BY#{By},sk={At},on=Texts,project=keys"`
-	_      struct{}     `ddb:"index=byWeight,local,range=Weight,sk={Weight},on=HEAD"`
-	ID     string       `ddb:"pk=TICKET#{ID}"`
-	State  string       `ddb:"sk=HEAD"`
-	Owner  string       `ddb:"sk=HEAD"`
-	Weight int          `ddb:"sk=HEAD"`
-	Opened time.Time    `ddb:"sk=HEAD"`
-	Text   string       `ddb:"sk=HEAD"`
+	_      struct{}    `ddb:"table=tickets"`
+	_      struct{}    `ddb:"index=byState,hash=GSI1PK,range=GSI1SK,pk=STATE#{State},sk={Opened:millis}"`
+	_      struct{}    `ddb:"index=byOwner,pk={Owner},project='State'"`
+	_      struct{}    `ddb:"index=byAuthor,hash=Author,range=AuthorAt,pk=BY#{By},sk={At},on=Texts,project=keys"`
+	_      struct{}    `ddb:"index=byWeight,local,range=Weight,sk={Weight},on=HEAD"`
+	ID     string      `ddb:"pk=TICKET#{ID}"`
+	State  string      `ddb:"sk=HEAD"`
+	Owner  string      `ddb:"sk=HEAD"`
+	Weight int         `ddb:"sk=HEAD"`
+	Opened time.Time   `ddb:"sk=HEAD"`
+	Text   string      `ddb:"sk=HEAD"`
 	Texts  []issueText `ddb:"sk=TEXT#{At}"`
 }
 
@@ -314,7 +314,7 @@ func TestIndexOfSeveralAttributes(t *testing.T) {
 		{"ranks", m.Index("roster", "acme", 7, "done").Between(5, 11), "5 7 9 11"},
 		{"from a rank", m.Index("roster", "acme", 7, "done").AtLeast(9), "9 11"},
 		{"one rank, times", m.Index("roster", "acme", 7, "done", 9).AtLeast(monday), "9"},
-		{"one rank, later", m.Index("roster", "acme", 7, "done", 9).AtLeast(monday.Add(10*time.Hour)), ""},
+		{"one rank, later", m.Index("roster", "acme", 7, "done", 9).AtLeast(monday.Add(10 * time.Hour)), ""},
 		{"whole", m.Index("roster", "acme", 7, "done", 9, monday.Add(9*time.Hour)), "9"},
 		{"another partition", m.Index("roster", "acme", 8), "10"},
 	} {

@@ -29,6 +29,9 @@ func (m *Mapper[T]) PlanLoad(s query.Selection[T], options ...ReadOption) (*Plan
 		return nil, m.engine.public(sel.Err)
 	}
 	strong := readSettingsOf(options).Strong
+	if isIndex(sel) {
+		return nil, m.engine.model.Errorf("the selection is what lies in an index, and no entity: plan the query, with its Plan")
+	}
 	if e, ok := s.(*Entity[T]); ok && e.state != nil && !e.state.Fresh {
 		return m.engine.planLoad(e.state, sel, strong)
 	}

@@ -85,7 +85,7 @@ func lookup(name string) (word, bool) {
 var synonyms = map[string]string{
 	"skey": "sk", "sort": "sk", "sortkey": "sk", "rangekey": "sk",
 	"pkey": "pk", "partition": "pk", "partitionkey": "pk", "hashkey": "pk",
-	"tablename": "table", "gsi": "index", "lsi": "index", "expires": "ttl",
+	"tablename": "table", "gsi": "index", "lsi": "index", "idx": "index", "expires": "ttl",
 	"singular": "one", "formerly": "was", "renamed": "was", "alias": "was",
 	"optimistic": "version", "sep": "delim", "delimiter": "delim", "bucket": "s3",
 }
@@ -97,8 +97,11 @@ var avWords = []string{
 }
 
 // cure says what to write in place of an unknown option.
-func cure(name string) string {
+func (p *parser) cure(name string) string {
 	low := strings.ToLower(name)
+	if c := p.cureInIndex(name, low); c != "" {
+		return c
+	}
 	if slices.Contains(avWords, low) {
 		return "write it in the dynamodbav tag: dynamodbav:\"," + low + "\""
 	}
@@ -111,6 +114,25 @@ func cure(name string) string {
 		return "write " + w.usage
 	}
 	return "the options are " + strings.Join(wordNames(), ", ") + " and -"
+}
+
+// cureInIndex is cure for words that mean something about indexes, "" for others.
+func (p *parser) cureInIndex(name, low string) string {
+	switch {
+	case strings.HasPrefix(name, "{"):
+		return "a value with a comma stands in single quotes; the key attributes of an index have " + KeySeparator + " between them"
+	case p.tag.Has("project") && low != name:
+		return "put the list in single quotes: project='A,B'"
+	case low == "global":
+		return "leave it out: an index is global unless it says local"
+	case p.index && (low == "lsi" || low == "localindex"):
+		return "write local"
+	case p.index && (low == "sort" || low == "sortkey" || low == "rangekey"):
+		return "write range=ATTR for the attribute's name, and sk=TEMPLATE for what it holds"
+	case p.index && (low == "projection" || low == "include"):
+		return "write project=all, project=keys, or project='A,B'"
+	}
+	return ""
 }
 
 func wordNames() []string {

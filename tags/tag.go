@@ -229,7 +229,7 @@ func (p *parser) ddb(kv pair) {
 	}
 	parts := p.split(s)
 	for _, part := range parts {
-		p.index = p.index || strings.HasPrefix(part.text, "index=")
+		p.index = p.index || p.where == OnBlank && strings.HasPrefix(part.text, "index=") && part.text != "index="
 	}
 	for _, part := range parts {
 		p.option(part)
@@ -281,7 +281,7 @@ func (p *parser) option(s span) {
 	}
 	w, known := lookup(name)
 	if !known {
-		p.fault(from, to, cure(name), "unknown option %q", name)
+		p.fault(from, to, p.cure(name), "unknown option %q", name)
 		return
 	}
 	if p.tag.Has(name) {

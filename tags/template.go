@@ -90,6 +90,10 @@ func (p *parser) templates(s span) []*Template {
 			p.fault(s.pos(0), s.pos(len(s.text)), "write a template for each attribute: {A};{B}", "an empty template in %q", s.text)
 			continue
 		}
+		if trimmed := strings.Trim(one.text, " "); trimmed != one.text {
+			p.fault(one.pos(0), one.pos(len(one.text)), "remove them", "spaces around the template %q of an index's key attribute", trimmed)
+			continue
+		}
 		all = append(all, p.template(one))
 	}
 	return all

@@ -31,6 +31,9 @@ func NewDeletion(m *model.Model, sel selection.Selection, staged bool) (*Deletio
 	case sel.Err != nil:
 		return nil, sel.Err
 	case !sel.Entity:
+		if len(sel.Parts) > 0 && sel.Parts[0].In != nil {
+			return nil, m.Errorf("the selection is what lies in an index, and no entity: delete what a query finds by its key")
+		}
 		return nil, m.Errorf("the key selects several entities: give all of %s to delete one", m.IdentityNames())
 	case staged && !sel.Whole:
 		return nil, m.Errorf("Staged deletes a whole entity: select it by its key")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -37,12 +38,19 @@ func encode(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeVal
 // indexable returns the value of an attribute that is a key of an index as it is: nil for one that
 // no key can have, which is left out.
 func indexable(m *model.Model, it *schema.Item, i int, v types.AttributeValue) (types.AttributeValue, error) {
-	if !keyable(v) {
+	a := it.Attributes[i]
+	if !keyable(v) || a.Value.Type.Time && attr.Same(v, zeroTime) {
 		return nil, nil
 	}
 	s, _ := attr.ScalarOf(v)
-	return v, s.CheckSize(m.IndexKeyLimit(it, it.Attributes[i].Name))
+	if err := s.CheckSize(m.IndexKeyLimit(it, a.Name)); err != nil {
+		return nil, fmt.Errorf("as a key of the index %s: %w", it.IndexOf(a.Name), err)
+	}
+	return v, nil
 }
+
+// zeroTime is how a zero time is stored in epoch seconds.
+var zeroTime = &types.AttributeValueMemberN{Value: strconv.FormatInt(time.Time{}.Unix(), 10)}
 
 // at notes where a value would be stored that cannot be.
 func at(p item.Place, err error) error {

@@ -45,7 +45,7 @@ func (m *Model) indexKey(r Record, j int, k *schema.IndexKey, keyFields []key.Va
 			values[i], err = m.Codec.Record(r.Item.Index).IndexKey(r.Value, j, i)
 		}
 		if err != nil {
-			return s, false, m.ValueErrorf(r.Item.Name, "%s in the index key %q: %w", src.Text, k.Text, err)
+			return s, false, m.ValueErrorf(r.Item.Name, "%s in the key %q of the index %s: %w", src.Text, k.Text, r.Item.IndexOf(k.Name), err)
 		}
 	}
 	return m.RenderIndexKey(r.Item, k, values)
@@ -60,7 +60,7 @@ func (m *Model) RenderIndexKey(it *schema.Item, k *schema.IndexKey, values []key
 		err = s.CheckSize(m.IndexKeyLimit(it, k.Name))
 	}
 	if err != nil {
-		return s, false, m.ValueErrorf(it.Name, "the index key %s: %w", k.SourceName(err), err)
+		return s, false, m.ValueErrorf(it.Name, "the key %q of the index %s: %s: %w", k.Text, it.IndexOf(k.Name), k.SourceName(err), err)
 	}
 	return s, true, nil
 }

@@ -98,59 +98,80 @@ func (m *Model) entry(name string) (*schema.Entry, error) {
 // Narrow returns the selection of a range behind what a selection of an index has given: of the
 // placeholder that follows, from one value to another, either of them nil for none, or of texts that
 // begin so.
-func (m *Model) Narrow(s selection.Selection, from, to any, begin string) selection.Selection {
+func (m *Model) Narrow(s selection.Selection, from, to *any, begin *string) selection.Selection {
 	if s.Err != nil || len(s.Targets) != 1 {
 		return s
 	}
 	t := s.Targets[0]
-	e := m.Schema.Indexes[t.Index].Entries[slices.IndexFunc(m.Schema.Indexes[t.Index].Entries, func(e *schema.Entry) bool { return e.Item.Index == t.Item })]
+	entries := m.Schema.Indexes[t.Index].Entries
+	e := entries[slices.IndexFunc(entries, func(e *schema.Entry) bool { return e.Item.Index == t.Item })]
 	k, source := placeholderAt(e.Range, t.Parts)
-	fail := func(format string, args ...any) selection.Selection {
-		return selection.Selection{Err: m.Errorf(format, args...)}
+	var err error
+	switch {
+	case k == nil:
+		err = m.Errorf("all of the sort key of the index %s is given, so that there is no range of it", e.Index.Name)
+	case k.Format(source).Value == key.Time:
+		t.Time, err = m.times(e, k, source, from, to, begin)
+	default:
+		t.Order, err = m.order(e, k, source, from, to, begin)
 	}
-	if k == nil {
-		return fail("all of the sort key of the index %s is given, so that there is no range of it", e.Index.Name)
+	if err != nil {
+		return selection.Selection{Err: err}
 	}
-	if k.Format(source).Value == key.Time {
-		var when selection.Time
-		for _, b := range []struct {
-			arg any
-			to  *selection.Bound
-		}{{from, &when.From}, {to, &when.To}} {
-			at, ok := b.arg.(time.Time)
-			switch {
-			case b.arg == nil:
-			case !ok:
-				return fail("the placeholder %s of the index %s takes a time.Time, and got the %T %v", k.Sources[source].Text, e.Index.Name, b.arg, b.arg)
-			default:
-				*b.to = selection.At(at)
-			}
-		}
-		if begin != "" {
-			return fail("the placeholder %s of the index %s is a time, which begins with nothing: use Between", k.Sources[source].Text, e.Index.Name)
-		}
-		t.Time = &when
-		return selection.Selection{Targets: []selection.Target{t}}
+	return selection.Selection{Targets: []selection.Target{t}}
+}
+
+// times is a range of instants.
+func (m *Model) times(e *schema.Entry, k *schema.IndexKey, source int, from, to *any, begin *string) (*selection.Time, error) {
+	if begin != nil {
+		return nil, m.Errorf("the placeholder %s of the index %s is a time, which begins with nothing: use Between", k.Sources[source].Text, e.Index.Name)
 	}
-	if !k.Ordered(source) {
-		return fail("the placeholder %s of the index %s is not written in the order of its values: give it a key attribute of its own, as in sk={%s}", k.Sources[source].Text, e.Index.Name, k.Sources[source].Value.Name)
-	}
-	o := &selection.Order{Begin: begin}
+	var when selection.Time
 	for _, b := range []struct {
-		arg any
+		arg *any
+		to  *selection.Bound
+	}{{from, &when.From}, {to, &when.To}} {
+		if b.arg == nil {
+			continue
+		}
+		at, ok := (*b.arg).(time.Time)
+		if !ok {
+			return nil, m.Errorf("the placeholder %s of the index %s takes a time.Time, and got the %T %v", k.Sources[source].Text, e.Index.Name, *b.arg, *b.arg)
+		}
+		*b.to = selection.At(at)
+	}
+	return &when, nil
+}
+
+// order is a range of other values.
+func (m *Model) order(e *schema.Entry, k *schema.IndexKey, source int, from, to *any, begin *string) (*selection.Order, error) {
+	text := k.Sources[source].Text
+	switch {
+	case source != len(k.Sources)-1:
+		return nil, m.Errorf("the placeholder %s of the index %s is not the last one of %q, and a range goes over the last: give it a key attribute of its own", text, e.Index.Name, k.Text)
+	case !k.Ordered(source):
+		return nil, m.Errorf("the placeholder %s of the index %s is not written in the order of its values: give it a key attribute of its own, as in sk={%s}", text, e.Index.Name, k.Sources[source].Value.Name)
+	case begin != nil && k.Format(source).Value != key.String:
+		return nil, m.Errorf("the placeholder %s of the index %s is no text, which alone begins with something: use Between", text, e.Index.Name)
+	}
+	o := &selection.Order{}
+	if begin != nil {
+		o.Begin = *begin
+	}
+	for _, b := range []struct {
+		arg *any
 		to  **key.Value
 	}{{from, &o.From}, {to, &o.To}} {
 		if b.arg == nil {
 			continue
 		}
-		v, err := codec.PlaceholderValue(m.Schema, k.Key, source, b.arg)
+		v, err := codec.PlaceholderValue(m.Schema, k.Key, source, *b.arg)
 		if err != nil {
-			return selection.Selection{Err: err}
+			return nil, err
 		}
 		*b.to = &v
 	}
-	t.Order = o
-	return selection.Selection{Targets: []selection.Target{t}}
+	return o, nil
 }
 
 // placeholderAt returns the key of the placeholder behind so many parts of templates, and its index

@@ -68,6 +68,10 @@ func (b *builder) index(m *member) {
 		return
 	}
 	e := &Entry{Index: x, Item: it, Name: m.tag.Value("name"), Field: m.Field}
+	if i := strings.IndexFunc(x.Name, func(r rune) bool { return !isNameRune(r) }); i >= 0 {
+		b.fault(m.option("index"), "DynamoDB takes letters, digits, '_', '-' and '.'", "the index name %q has %q in it", x.Name, x.Name[i:i+1])
+		return
+	}
 	faults := len(b.faults)
 	switch {
 	case x.Local:
@@ -84,6 +88,10 @@ func (b *builder) index(m *member) {
 	}
 	b.projection(m, x)
 	b.enter(m, e)
+}
+
+func isNameRune(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.'
 }
 
 // carrier returns the item that carries the keys of an index: the root, or what on= names.
@@ -195,6 +203,7 @@ func (b *builder) primary(it *Item, name string) *IndexKey {
 func (b *builder) indexKey(m *member, it *Item, o tags.Option, name, attribute string) *IndexKey {
 	faults := len(b.faults)
 	k := &IndexKey{Key: b.key(m, o, b.scopeOf(it)), Name: name, Own: Derived}
+	b.finerThanStored(m, o, k)
 	if len(b.faults) > faults {
 		return nil
 	}
@@ -221,6 +230,18 @@ func (b *builder) indexKey(m *member, it *Item, o tags.Option, name, attribute s
 		return b.derived(m, it, k, attribute)
 	}
 	return b.derived(m, it, k, attribute)
+}
+
+// finerThanStored refuses a key that holds more of a time than its attribute does: what is saved again
+// after a load would have another key.
+func (b *builder) finerThanStored(m *member, o tags.Option, k *IndexKey) {
+	for i, src := range k.Sources {
+		f := k.Format(i)
+		if src.From == FromModel || !b.avOf(src).Has("unixtime") || f.Kind != key.Nanos && f.Kind != key.Millis {
+			continue
+		}
+		b.fault(m.option(o.Word), "write {"+src.Value.Name+":seconds}, or {"+src.Value.Name+":unix}", "%s is finer than what is stored of the field, which is seconds (unixtime), so that the key would change when the item is loaded and saved", src.Text)
+	}
 }
 
 // own returns the index of the attribute that holds just what a template gives, or -1.
@@ -251,7 +272,7 @@ func (b *builder) derived(m *member, it *Item, k *IndexKey, attribute string) *I
 		if d.Text == k.Text {
 			return d
 		}
-		b.fault(m.option(attribute), "name another attribute, or write the same template", "the attribute %q holds %q for another index, and not %q", k.Name, d.Text, k.Text)
+		b.fault(m.option(attribute), "name another attribute, or write the same template", "the attribute %q holds %q as another key of an index, and not %q", k.Name, d.Text, k.Text)
 		return nil
 	}
 	it.Derived = append(it.Derived, k)
@@ -290,15 +311,38 @@ func (b *builder) indexSource(at place, p tags.Part, it *Item) (Source, bool) {
 		return src, true
 	}
 	if m := find(b.fields, p.Name); m != nil {
-		where := "is not stored"
-		if o := b.onItem[m.Field]; o != nil {
-			where = "lies on " + o.Name
+		o := b.onItem[m.Field]
+		if o == nil {
+			b.fault(at, "store it, or name a field that is", "%s is not stored by itself, and the key of an index is made of what its item stores", p)
+			return Source{}, false
+		}
+		where := "lies on " + o.Name
+		if it.Element() {
+			b.fault(at, "store what the index needs in the element as well, or name a field of the element, or one that the item's keys hold", "%s %s, and the index is on the elements of %s, whose writes would not change it", p, where, it.Name)
+			return Source{}, false
 		}
 		b.fault(at, "name fields that lie on "+it.Name+", or add on= with the item that the field lies on", "%s %s, and the index is on the item %s, whose write would not change it", p, where, it.Name)
 		return Source{}, false
 	}
+	for _, o := range b.e.Items {
+		if o.Element() && o.Elem.Spreads() && find(b.spread(o.Elem), p.Name) != nil {
+			b.fault(at, "add on="+o.Field.Name, "%s names no field of %s, but one of the elements of %s", p, b.e.Type.Name, o.Name)
+			return Source{}, false
+		}
+	}
+	if b.skipped(p.Name) {
+		b.fault(at, "store it, or name a field that is", "%s names a field that is not stored (ddb:\"-\"), and the key of an index is made of what its item stores", p)
+		return Source{}, false
+	}
 	b.fault(at, cureOf(p, b.fields, "the fields are "), "%s names no field of %s", p, b.e.Type.Name)
 	return Source{}, false
+}
+
+// skipped reports whether a name is that of a field which is not stored.
+func (b *builder) skipped(name string) bool {
+	return slices.ContainsFunc(b.e.Type.Fields, func(f *Field) bool {
+		return f.Name == name && f.Exported && find(b.fields, name) == nil
+	})
 }
 
 // heldSource is a model's field that the keys of an item hold.
@@ -325,6 +369,12 @@ func (b *builder) projection(m *member, x *Index) {
 		return
 	case o.Value == "keys":
 		return
+	case slices.Contains([]string{"KEYS_ONLY", "keys_only", "none", "key", "keysonly"}, o.Value):
+		b.fault(m.option("project"), "write project=keys", "%q is no projection", o.Value)
+		return
+	case o.Value == "ALL" || o.Value == "*" || o.Value == "INCLUDE":
+		b.fault(m.option("project"), "write project=all, or the fields in single quotes: project='A,B'", "%q is no projection", o.Value)
+		return
 	}
 	x.Include = []string{State, Incarnation}
 	if b.e.TTL != "" {
@@ -333,10 +383,22 @@ func (b *builder) projection(m *member, x *Index) {
 	it := b.carrier(m)
 	for name := range strings.SplitSeq(o.Value, ",") {
 		attributes := b.projected(it, strings.TrimSpace(name))
+		if attributes == nil && b.inKeys(it, strings.TrimSpace(name)) {
+			b.fault(m.option("project"), "leave it out of the list", "%q is in the item's keys, which every index projects", name)
+			continue
+		}
+		if f := find(b.fields, strings.TrimSpace(name)); attributes == nil && f != nil && b.onItem[f.Field] != nil {
+			b.fault(m.option("project"), "an index projects what its own item stores", "%q lies on %s, and the index is on %s", name, b.onItem[f.Field].Name, it.Name)
+			continue
+		}
 		if attributes == nil {
 			var known []string
 			for _, a := range it.Attributes {
-				known = append(known, a.Value.Name, a.Name)
+				for _, n := range []string{a.Value.Name, a.Name} {
+					if !slices.Contains(known, n) {
+						known = append(known, n)
+					}
+				}
 			}
 			cure := "the fields are " + strings.Join(known, ", ")
 			if n := near.Of(name, known); n != "" {
@@ -350,6 +412,19 @@ func (b *builder) projection(m *member, x *Index) {
 			}
 		}
 	}
+}
+
+// inKeys reports whether a name is that of a key attribute of an item, or of a field that keys hold.
+func (b *builder) inKeys(it *Item, name string) bool {
+	if name == it.Table.Hash || name == it.Table.Range {
+		return true
+	}
+	for _, k := range []*Key{b.e.PK, it.Key} {
+		if k != nil && slices.ContainsFunc(k.Sources, func(s Source) bool { return s.Value.Name == name }) {
+			return true
+		}
+	}
+	return false
 }
 
 // projected returns the attributes of a field, by its name or theirs.

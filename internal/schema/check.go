@@ -243,7 +243,11 @@ func (b *builder) collisions(it *Item) {
 			continue
 		}
 		if what, ok := taken[a.Name]; ok {
-			b.fault(pl, `rename it: dynamodbav:"other"`, "the attribute %q of %s is also %s of the item %q", a.Name, a.Value.Name, what, it.Name)
+			cure := `rename it: dynamodbav:"other"`
+			if strings.HasPrefix(what, "a key of the index") {
+				cure = "name another attribute in hash= or range= of the index"
+			}
+			b.fault(pl, cure, "the attribute %q of %s is also %s of the item %q", a.Name, a.Value.Name, what, it.Name)
 			continue
 		}
 		taken[a.Name] = "that of " + a.Value.Name
@@ -262,7 +266,7 @@ func (b *builder) derivedNames(it *Item, taken map[string]string) {
 			b.fault(at, "name another attribute in hash= or range=", "the attribute %q of the index is also %s of the item %q", k.Name, what, it.Name)
 			continue
 		}
-		taken[k.Name] = "a key of an index"
+		taken[k.Name] = "a key of the index " + it.IndexOf(k.Name)
 	}
 	for _, x := range b.e.Indexes {
 		if x.Table != it.Table || slices.ContainsFunc(x.Entries, func(e *Entry) bool { return e.Item == it }) {

@@ -158,6 +158,16 @@ func (it *Item) DerivedKey(name string) int {
 	return slices.IndexFunc(it.Derived, func(k *IndexKey) bool { return k.Name == name })
 }
 
+// IndexOf is the name of the first index that an attribute is a key of on the item, "" for none.
+func (it *Item) IndexOf(attribute string) string {
+	for _, e := range it.Entries {
+		if slices.ContainsFunc(e.Keys(), func(k *IndexKey) bool { return k.Name == attribute }) {
+			return e.Index.Name
+		}
+	}
+	return ""
+}
+
 // IndexAttributes lists the attributes that put an item into indexes: those of the table's own key
 // aside, without any of them it is in none.
 func (it *Item) IndexAttributes() []string {

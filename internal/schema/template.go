@@ -130,7 +130,13 @@ func (b *builder) elementSource(at place, p tags.Part, sc scope) (Source, bool) 
 	if m := find(sc.members, p.Name); m != nil {
 		return Source{From: FromElement, Value: m.value(), field: m.Field}, true
 	}
+	held := true
+	if sc.index != nil {
+		_, held = b.heldSource(p.Name, sc.index)
+	}
 	switch {
+	case find(b.fields, p.Name) != nil && !held:
+		return b.indexSource(at, p, sc.index)
 	case find(b.fields, p.Name) != nil:
 		b.fault(at, "write {^"+p.Name+"} for the field of "+b.e.Type.Name, "%s names no field of the element %s", p, elem.Name)
 	case len(sc.members) == 0:

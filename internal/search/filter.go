@@ -43,7 +43,7 @@ func (s *Search) expression() (*read.Expression, error) {
 			}
 			wanted = s.projected()
 		}
-		names := s.needed(wanted)
+		names := s.inIndex(s.needed(wanted))
 		for i, name := range names {
 			names[i] = x.Name(name)
 		}
@@ -215,12 +215,19 @@ func (s *Search) needed(names []string) []string {
 			}
 		}
 	}
+	return out
+}
+
+// inIndex is what of a projection a secondary index holds, with its keys; all of it of a table.
+func (s *Search) inIndex(out []string) []string {
 	if s.in() == nil {
 		return out
 	}
 	in := s.in().Entry.Index
 	for _, a := range in.Attributes() {
-		add(a.Name)
+		if !slices.Contains(out, a.Name) {
+			out = append(out, a.Name)
+		}
 	}
 	return slices.DeleteFunc(out, func(name string) bool { return !in.Projects(name) })
 }

@@ -197,6 +197,9 @@ func (r *indexReader) single(ctx context.Context, found []item.Image) ([]Hit, er
 			}
 			continue
 		}
+		if now, err = r.asked(now); err != nil {
+			return nil, err
+		}
 		v, kept, err := r.decode(now, identity)
 		if err != nil {
 			return nil, err
@@ -297,6 +300,22 @@ func (r *indexReader) sameKeys(f, now *item.Image) bool {
 	return f == now || !slices.ContainsFunc(r.entry.Index.Attributes(), func(a schema.KeyAttribute) bool {
 		return !attr.Same(f.Attributes[a.Name], now.Attributes[a.Name])
 	})
+}
+
+// asked leaves of an item that was read from the table what a projection asks for.
+func (r *indexReader) asked(f *item.Image) (*item.Image, error) {
+	if r.r.Projection == nil || !r.fetches() {
+		return f, nil
+	}
+	wanted := r.needed(r.projected())
+	part := item.Attributes{}
+	for name, v := range f.Attributes {
+		if slices.Contains(wanted, name) {
+			part[name] = v
+		}
+	}
+	image, err := r.Model.ImageIn(f.Table, part)
+	return &image, err
 }
 
 // decode makes the element, or the entity with the fields of one item.

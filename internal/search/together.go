@@ -73,6 +73,9 @@ func sidesOf(all []*Search) ([]*side, error) {
 			return nil, err
 		}
 		p, q := x.s.Parts[0], first.s.Parts[0]
+		if p.In != nil {
+			return nil, x.Model.Errorf("Together is one query of a table's partition, and this one is of the index %s: run them one after the other", p.In.Entry.Index.Name)
+		}
 		t, u := x.Model.Tables[p.Table], first.Model.Tables[q.Table]
 		switch {
 		case t.Name != u.Name || t.Hash != u.Hash || t.Range != u.Range:
