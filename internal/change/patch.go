@@ -163,6 +163,9 @@ func (x *Patch) change(p patch.Change) error {
 	switch p.Kind {
 	case patch.If:
 		way := func(f condition.Field) []string { return x.wayIn(it, &p, f) }
+		if name := x.emptyKey(it, p.Condition, way); name != "" {
+			return x.m.FieldErrorf(name, schema.EmptyKeyText, it.IndexOf(name))
+		}
 		ch.where = append(ch.where, where{
 			func(e *attr.Expression) string { return p.Condition.Term(e, way) },
 			func(stored item.Attributes) string {
@@ -377,7 +380,7 @@ func (x *Patch) finish() error {
 
 // expect sets what must be true of the stored item.
 func (ch *PatchItem) expect() {
-	ch.index(ch.m)
+	defer ch.index(ch.m)
 	ch.Expect = write.Expect{Blind: true}
 	if ch.Absent || ch.hidden != nil {
 		ch.Expect.Absent, ch.Expect.Instead = true, ch.hidden

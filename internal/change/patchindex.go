@@ -13,7 +13,8 @@ import (
 )
 
 // indexKeys adds to an update the attributes that are written for secondary indexes alone and that
-// its changes concern. Where it may make the item, the others are those of zero values.
+// its changes concern. Where it may make the item, the others come with the next save: a patch does not
+// know whether the item is there, and was stored before the index.
 func (x *Patch) indexKeys(ch *PatchItem) error {
 	if ch.Kind != write.Update || len(ch.Item.Entries) == 0 {
 		return nil
@@ -94,7 +95,7 @@ func (p *patchedKeys) key(j int, k *schema.IndexKey) error {
 		}
 	}
 	switch {
-	case changed == nil && !p.ch.makes():
+	case changed == nil:
 		return nil
 	case changed != nil && unknown != nil && changed == unknown:
 		return p.m.FieldErrorf(p.ch.Field, "the index key %q is made of %s, which the patch changes by what is stored: use Update, or Set", k.Text, changed.Text)
@@ -105,12 +106,10 @@ func (p *patchedKeys) key(j int, k *schema.IndexKey) error {
 	switch {
 	case err != nil:
 		return err
-	case changed != nil && ok:
-		p.ch.assign(item.Assignment{Name: k.Name, Index: item.Indexed, Value: attr.ValueOf(s)})
-	case changed != nil:
-		p.ch.assign(item.Assignment{Name: k.Name, Index: item.Indexed})
 	case ok:
-		p.ch.Defaults = append(p.ch.Defaults, item.Assignment{Name: k.Name, Index: item.Indexed, Value: attr.ValueOf(s)})
+		p.ch.assign(item.Assignment{Name: k.Name, Index: item.Indexed, Value: attr.ValueOf(s)})
+	default:
+		p.ch.assign(item.Assignment{Name: k.Name, Index: item.Indexed})
 	}
 	return nil
 }
@@ -146,7 +145,8 @@ func (p *patchedKeys) value(j, i int, src *schema.Source) (v key.Value, is int, 
 	}
 	a := slices.IndexFunc(it.Attributes, func(a *schema.Attribute) bool { return slices.Equal(a.Value.Path, src.Value.Path) })
 	for f, o := range m.Schema.KeyFields[:len(p.Identity)] {
-		if src.From == schema.FromItem && slices.Equal(o.Path, src.Value.Path) {
+		k, source := m.Schema.KeyOf(f)
+		if src.From == schema.FromItem && slices.Equal(o.Path, src.Value.Path) && k.Sources[source].Lossless {
 			return p.Identity[f], valueGiven, nil
 		}
 	}
@@ -167,8 +167,15 @@ func (p *patchedKeys) sparse() error {
 			continue
 		}
 		for _, o := range p.ch.Operations {
-			if o.Path[0] == a.Name && o.Op == item.OpSetIfAbsent && !keyable(o.Value) {
-				return p.m.ValueErrorf(a.Value.Name, "the attribute %q is a key of an index, and an empty value cannot be: remove it instead", a.Name)
+			if o.Path[0] != a.Name || o.Op != item.OpSetIfAbsent {
+				continue
+			}
+			v, err := indexable(p.m, it, i, o.Value)
+			if err != nil {
+				return p.m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
+			}
+			if v == nil {
+				return p.m.ValueErrorf(a.Value.Name, "the attribute %q is a key of the index %s, and an empty value cannot be: remove it instead", a.Name, it.IndexOf(a.Name))
 			}
 		}
 		if !p.ch.makes() || slices.Contains(p.known, i) || slices.Contains(p.operated, i) {

@@ -218,6 +218,17 @@ func (x *Patch) itemOfField(p *patch.Change, f condition.Field) (*schema.Item, e
 	return nil, x.m.FieldErrorf(f.Name(), "no item of the patch stores it")
 }
 
+// emptyKey is the attribute, if a condition names one that is a key of an index as it is and compares
+// with an empty value, which is not stored of it; "" for none.
+func (x *Patch) emptyKey(it *schema.Item, c condition.Condition, way condition.Way) string {
+	for _, f := range c.Fields {
+		if i := it.Attribute(way(f)[0]); i >= 0 && it.Sparse(i) && c.ComparesEmpty(way) {
+			return it.Attributes[i].Name
+		}
+	}
+	return ""
+}
+
 // named checks the attributes that a condition names by themselves against those of its item.
 func (x *Patch) named(it *schema.Item, c condition.Condition) error {
 	known := x.m.AttributeNames(it)

@@ -71,6 +71,18 @@ func New(f Field, render func(x *attr.Expression, path string) string) Condition
 	return Condition{Fields: []Field{f}, render: func(x *attr.Expression, way Way) string { return render(x, x.Path(way(f))) }}
 }
 
+// ComparesEmpty reports whether the condition compares with an empty text, or no bytes.
+func (c Condition) ComparesEmpty(way Way) bool {
+	var x attr.Expression
+	c.Term(&x, way)
+	for _, v := range x.Values() {
+		if s, ok := attr.ScalarOf(v); ok && s.Type != 'N' && s.Text == "" {
+			return true
+		}
+	}
+	return false
+}
+
 // Failed returns a condition that something is wrong with.
 func Failed(err error) Condition { return Condition{Err: err} }
 

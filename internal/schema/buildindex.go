@@ -23,6 +23,58 @@ func (b *builder) indexes() {
 		for _, e := range x.Entries {
 			b.renamedInIndex(e)
 		}
+		b.undeclared(x)
+	}
+	b.keyTypes()
+}
+
+// undeclared adds the kinds of items that lie in an index without having been declared to: whose keys
+// are all attributes that they have. They cost, and no query asks for them.
+func (b *builder) undeclared(x *Index) {
+	for _, it := range b.e.Items {
+		if it.Table != x.Table || slices.ContainsFunc(it.Entries, func(e *Entry) bool { return e.Index == x }) {
+			continue
+		}
+		e := &Entry{Index: x, Item: it, Field: x.Field}
+		for i, a := range x.Attributes() {
+			k := b.primary(it, a.Name)
+			if k == nil {
+				if j := it.DerivedKey(a.Name); j >= 0 {
+					k = it.Derived[j]
+				}
+			}
+			switch {
+			case k == nil:
+				e = nil
+			case i < len(x.Hash):
+				e.Hash = append(e.Hash, k)
+			default:
+				e.Range = append(e.Range, k)
+			}
+			if e == nil {
+				break
+			}
+		}
+		if e != nil {
+			it.Entries = append(it.Entries, e)
+		}
+	}
+}
+
+// keyTypes refuses an attribute that is a key of two types, which a table does not have.
+func (b *builder) keyTypes() {
+	seen := map[[2]string]byte{}
+	for _, t := range b.e.Tables {
+		seen[[2]string{t.Name, t.Hash}], seen[[2]string{t.Name, t.Range}] = t.HashType, t.RangeType
+	}
+	for _, x := range b.e.Indexes {
+		for _, a := range x.Attributes() {
+			at := [2]string{x.Table.Name, a.Name}
+			if was := seen[at]; was != 0 && a.Type != 0 && was != a.Type {
+				b.fault(place{in: b.e.Type, field: x.Field}, "name another attribute in hash= or range=", "the attribute %q is a key of type %c in the index %s, and of type %c in another key of the table", a.Name, a.Type, x.Name, was)
+			}
+			seen[at] = a.Type
+		}
 	}
 }
 
@@ -86,6 +138,7 @@ func (b *builder) index(m *member) {
 	if len(b.faults) > faults {
 		return
 	}
+	x.Hash, x.Range = keyAttributes(e.Hash), keyAttributes(e.Range)
 	b.projection(m, x)
 	b.enter(m, e)
 }
@@ -204,6 +257,7 @@ func (b *builder) indexKey(m *member, it *Item, o tags.Option, name, attribute s
 	faults := len(b.faults)
 	k := &IndexKey{Key: b.key(m, o, b.scopeOf(it)), Name: name, Own: Derived}
 	b.finerThanStored(m, o, k)
+	b.finerThanKey(m, it, o, k)
 	if len(b.faults) > faults {
 		return nil
 	}
@@ -241,6 +295,32 @@ func (b *builder) finerThanStored(m *member, o tags.Option, k *IndexKey) {
 			continue
 		}
 		b.fault(m.option(o.Word), "write {"+src.Value.Name+":seconds}, or {"+src.Value.Name+":unix}", "%s is finer than what is stored of the field, which is seconds (unixtime), so that the key would change when the item is loaded and saved", src.Text)
+	}
+}
+
+// finerThanKey refuses a key that holds more of a value than the keys of the item do, which alone it is
+// made of: a part that is loaded, or patched, does not know it.
+func (b *builder) finerThanKey(m *member, it *Item, o tags.Option, k *IndexKey) {
+	for i, src := range k.Sources {
+		if src.From != FromModel {
+			continue
+		}
+		known := false
+		var held Source
+		for _, of := range []*Key{b.e.PK, it.Key} {
+			if of == nil {
+				continue
+			}
+			for n, s := range of.Sources {
+				if s.From == FromModel && s.KeyField == src.KeyField {
+					held = s
+					known = known || s.Lossless || of.Format(n).Kind == k.Format(i).Kind
+				}
+			}
+		}
+		if !known {
+			b.fault(m.option(o.Word), "write "+held.Text+", or name a field that lies on "+it.Name, "the keys of %s hold no more of the field than %s, and the index would need %s", it.Name, held.Text, src.Text)
+		}
 	}
 }
 
@@ -376,9 +456,10 @@ func (b *builder) projection(m *member, x *Index) {
 		b.fault(m.option("project"), "write project=all, or the fields in single quotes: project='A,B'", "%q is no projection", o.Value)
 		return
 	}
-	x.Include = []string{State, Incarnation}
-	if b.e.TTL != "" {
-		x.Include = append(x.Include, b.e.TTL)
+	for _, name := range []string{State, Incarnation, b.e.TTL} {
+		if name != "" && !slices.ContainsFunc(x.Attributes(), func(k KeyAttribute) bool { return k.Name == name }) {
+			x.Include = append(x.Include, name)
+		}
 	}
 	it := b.carrier(m)
 	for name := range strings.SplitSeq(o.Value, ",") {
@@ -438,17 +519,17 @@ func (b *builder) projected(it *Item, name string) []string {
 	return out
 }
 
+func keyAttributes(keys []*IndexKey) []KeyAttribute {
+	var out []KeyAttribute
+	for _, k := range keys {
+		out = append(out, KeyAttribute{k.Name, k.Template.Type})
+	}
+	return out
+}
+
 // enter adds an entry to its index, which may be declared already with other items.
 func (b *builder) enter(m *member, e *Entry) {
 	x := e.Index
-	attributes := func(keys []*IndexKey) []KeyAttribute {
-		var out []KeyAttribute
-		for _, k := range keys {
-			out = append(out, KeyAttribute{k.Name, k.Template.Type})
-		}
-		return out
-	}
-	x.Hash, x.Range = attributes(e.Hash), attributes(e.Range)
 	for i, a := range x.Attributes() {
 		if slices.ContainsFunc(x.Attributes()[:i], func(o KeyAttribute) bool { return o.Name == a.Name }) {
 			b.fault(m.option("index"), "name each attribute once", "the attribute %q stands twice in the keys of the index %s", a.Name, x.Name)
@@ -468,9 +549,14 @@ func (b *builder) enter(m *member, e *Entry) {
 		case x.Local != same.Local, !slices.Equal(x.Hash, same.Hash), !slices.Equal(x.Range, same.Range):
 			b.fault(m.option("index"), "name the same attributes, of the same types, in hash= and range= of both", "the index %s has other keys on %s", x.Name, same.Entries[0].Item.Name)
 			return
-		case m.tag.Has("project") && (x.All != same.All || !slices.Equal(x.Include, same.Include)):
-			b.fault(m.option("project"), "write project= once, at the index's first declaration", "the index %s projects something else on %s", x.Name, same.Entries[0].Item.Name)
+		case m.tag.Has("project") && x.All != same.All, m.tag.Has("project") && x.KeysOnly() != same.KeysOnly():
+			b.fault(m.option("project"), "write the same, or lists at both", "the index %s projects something else on %s", x.Name, same.Entries[0].Item.Name)
 			return
+		}
+		for _, name := range x.Include { // each kind of item has its list
+			if !same.All && !slices.Contains(same.Include, name) {
+				same.Include = append(same.Include, name)
+			}
 		}
 		e.Index = same
 	}

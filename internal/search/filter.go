@@ -70,6 +70,11 @@ func (s *Search) filterable(f condition.Condition) error {
 			return s.Model.Errorf("the filter names %s, which no item stores in one attribute", field.Name())
 		}
 		for _, a := range s.attributesNamed(way[0]) {
+			for _, it := range s.items() {
+				if i := it.Attribute(a.Name); i >= 0 && it.Sparse(i) && f.ComparesEmpty(s.way) {
+					return s.Model.FieldErrorf(a.Value.Name, schema.EmptyKeyText, it.IndexOf(a.Name))
+				}
+			}
 			if len(a.Was) > 0 {
 				return s.Model.FieldErrorf(a.Value.Name, "stored items may hold it as %s or as %s, and a filter sees one of them: filter in the application until was= is gone", a.Name, strings.Join(a.Was, ", "))
 			}
@@ -211,6 +216,13 @@ func (s *Search) needed(names []string) []string {
 	for _, it := range m.Schema.Items {
 		for _, a := range it.Attributes {
 			if s.inKey(it, a.Field) {
+				add(a.Name)
+			}
+		}
+	}
+	if in := s.in(); in != nil && in.Keep != nil { // the instant decides
+		for _, a := range in.Entry.Item.Attributes {
+			if slices.Equal(a.Value.Path, s.instant().Value.Path) {
 				add(a.Name)
 			}
 		}

@@ -76,18 +76,18 @@ func (x *Search) projects() error {
 
 // missing lists what is asked for and the index does not hold.
 func (x *Search) missing() []string {
-	if x.r.KeysOnly {
-		return nil
-	}
 	e := x.in().Entry
 	var out []string
 	for _, a := range e.Index.Missing(e.Item) {
+		if x.r.KeysOnly {
+			break
+		}
 		if x.r.Projection == nil || slices.Contains(x.projected(), a.Name) {
 			out = append(out, a.Value.Name)
 		}
 	}
 	if k := x.in().Keep; k != nil {
-		src := e.Item.Derived[k.Derived].Sources[k.Source]
+		src := x.instant()
 		i := slices.IndexFunc(e.Item.Attributes, func(a *schema.Attribute) bool { return slices.Equal(a.Value.Path, src.Value.Path) })
 		if src.From != schema.FromModel && i >= 0 && !e.Index.Projects(e.Item.Attributes[i].Name) && !slices.Contains(out, e.Item.Attributes[i].Value.Name) {
 			out = append(out, e.Item.Attributes[i].Value.Name)
@@ -343,6 +343,15 @@ func (r *indexReader) decode(f *item.Image, identity []key.Value) (v any, kept b
 	return v, kept, err
 }
 
+// instant is the placeholder whose instant decides.
+func (x *Search) instant() schema.Source {
+	k, it := x.in().Keep, x.in().Entry.Item
+	if k.Derived < 0 {
+		return it.Key.Sources[k.Source]
+	}
+	return it.Derived[k.Derived].Sources[k.Source]
+}
+
 // keptWithin reports whether the instant that is stored lies in the range, where the key holds less.
 func (x *Search) keptWithin(v, rec any) (bool, error) {
 	k, it := x.in().Keep, x.in().Entry.Item
@@ -351,12 +360,14 @@ func (x *Search) keptWithin(v, rec any) (bool, error) {
 	}
 	var at key.Value
 	var err error
-	if src := it.Derived[k.Derived].Sources[k.Source]; src.From == schema.FromModel {
-		if it.Element() {
-			return true, nil // it is the owner's, and the key tells all that is known of it
-		}
+	switch src := x.instant(); {
+	case src.From == schema.FromModel && it.Element():
+		return true, nil // it is the owner's, and the key tells all that is known of it
+	case src.From == schema.FromModel:
 		at, err = x.Model.Codec.KeyField(v, src.KeyField)
-	} else {
+	case k.Derived < 0:
+		at, err = x.Model.Codec.Record(it.Index).Key(rec, k.Source)
+	default:
 		at, err = x.Model.Codec.Record(it.Index).IndexKey(rec, k.Derived, k.Source)
 	}
 	return err == nil && k.Keeps(at.Time), err

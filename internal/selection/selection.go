@@ -62,7 +62,8 @@ type Within struct {
 }
 
 // KeepWithin keeps, of what a range of an index holds, the items whose stored instant lies in it: it
-// is that of a placeholder in a key that is written for indexes alone.
+// is that of a placeholder in a key that is written for indexes alone, by its index in the item's
+// Derived, or in the item's sort key where that is -1.
 type KeepWithin struct {
 	Derived, Source int
 	From, To        Bound

@@ -148,6 +148,8 @@ func ordered(template *key.Template, parts int, o Order, text string) (Range, er
 		return s, err
 	}
 	switch {
+	case o.From == nil && o.To == nil && o.Begin == "" && text != "":
+		return Range{Kind: Prefix, Low: key.Scalar{Type: template.Type, Text: text}}, nil
 	case o.From == nil && o.To == nil && o.Begin == "":
 		return Range{Kind: All}, nil
 	case o.From == nil && o.To == nil:
@@ -189,10 +191,16 @@ func (w *within) keep(attribute, parts int, when *Time) *KeepWithin {
 			n++
 		}
 	}
-	if _, prefix := k.Format(n).PeriodWidth(int(when.Unit)); prefix || k.Own != schema.Derived || k.Sources[n].Lossless {
+	_, prefix := k.Format(n).PeriodWidth(int(when.Unit))
+	switch {
+	case prefix || k.Sources[n].Lossless:
 		return nil
+	case k.Own == schema.Derived:
+		return &KeepWithin{Derived: w.entry.Item.DerivedKey(k.Name), Source: n, From: when.From, To: when.To}
+	case k.Own == schema.Primary && k.Key == w.entry.Item.Key:
+		return &KeepWithin{Derived: -1, Source: n, From: when.From, To: when.To}
 	}
-	return &KeepWithin{Derived: w.entry.Item.DerivedKey(k.Name), Source: n, From: when.From, To: when.To}
+	return nil
 }
 
 // Text shows the range.
