@@ -57,7 +57,7 @@ func (p *Package) lock(old []byte, accept bool) (File, []Diagnostic, error) {
 			out = append(out, p.contradiction(m, contradiction{}, text+": migrate what is stored, then run go tool itemize gen -accept ./..."))
 		}
 		for _, text := range lostIndexes(*was, now.Models[i]) {
-			out = append(out, p.contradiction(m, contradiction{}, text+"; then run go tool itemize gen -accept ./..."))
+			out = append(out, p.contradiction(m, contradiction{}, text))
 		}
 		for _, c := range lostAttributes(*was, now.Models[i]) {
 			out = append(out, p.contradiction(m, c, c.text+": "+c.cure))

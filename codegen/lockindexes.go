@@ -32,11 +32,54 @@ func lostIndexes(old, now schema.Layout) []string {
 				stale = append(stale, fmt.Sprintf("hold %s as %q, which is %s now", a, k.Attribute, b))
 			}
 		}
+		if text := fixed(old, x); text != "" {
+			out = append(out, text)
+		}
 		if len(stale) > 0 {
-			out = append(out, fmt.Sprintf("items of %s that are stored %s, so that the index %s does not find them: save each of a Scan with mapper.Reindex when the index is there", x.Item, strings.Join(stale, ", and "), x.Name))
+			out = append(out, fmt.Sprintf("items of %s that are stored %s, so that the index %s does not find them: run go tool itemize gen -accept ./..., create the index if it is new, and save each of a Scan with mapper.Reindex (if nothing is stored yet, -accept is all)", x.Item, strings.Join(stale, ", and "), x.Name))
 		}
 	}
 	return out
+}
+
+// fixed says what DynamoDB does not change of an index that is there: its keys and its projection.
+func fixed(old schema.Layout, x schema.LayoutIndex) string {
+	i := slices.IndexFunc(old.Indexes, func(o schema.LayoutIndex) bool { return o.Name == x.Name && o.Table == x.Table })
+	if i < 0 {
+		return ""
+	}
+	was := old.Indexes[i]
+	what, before, after := "", "", ""
+	switch {
+	case was.Local != x.Local || attributesOf(was) != attributesOf(x):
+		what, before, after = "keys", attributesOf(was), attributesOf(x)
+	case shownProjection(was) != shownProjection(x):
+		what, before, after = "projection", shownProjection(was), shownProjection(x)
+	default:
+		return ""
+	}
+	return fmt.Sprintf("the index %s had the %s %s, and has %s, which DynamoDB changes of no index: give it another name, or run go tool itemize gen -accept ./... where the table is made anew", x.Name, what, before, after)
+}
+
+func attributesOf(x schema.LayoutIndex) string {
+	var out []string
+	for _, k := range slices.Concat(x.Hash, x.Range) {
+		out = append(out, k.Attribute+" ("+k.Type+")")
+	}
+	if x.Local {
+		out = append(out, "local")
+	}
+	return strings.Join(out, ", ")
+}
+
+func shownProjection(x schema.LayoutIndex) string {
+	switch {
+	case x.Include == nil:
+		return "all"
+	case len(x.Include) == 0:
+		return "keys"
+	}
+	return strings.Join(slices.Sorted(slices.Values(x.Include)), ", ")
 }
 
 func itemNamed(l schema.Layout, name string) schema.LayoutItem {

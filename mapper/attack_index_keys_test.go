@@ -53,13 +53,6 @@ type lossyDay struct {
 	Lines  []lossyLine `ddb:"sk=LINE#{No:04}"`
 }
 
-var lossyFields = struct {
-	State, Detail field.String[lossyDay, string]
-}{
-	field.NewString("State", "", func(x *lossyDay) *string { return &x.State }),
-	field.NewString("Detail", "", func(x *lossyDay) *string { return &x.Detail }),
-}
-
 // A key of an index that is made of more than the keys of its item hold is refused: a part that is
 // loaded, or patched, would not know it.
 func TestAttackIndexLossy(t *testing.T) {
@@ -236,7 +229,8 @@ func TestAttackIndexCoarse(t *testing.T) {
 	lines := query.Of[coarseLine, coarse]
 	sliceOf := func(q interface {
 		Slice(context.Context, query.Source[coarse], ...query.ReadOption) ([]coarse, error)
-	}) func() (int, error) {
+	},
+	) func() (int, error) {
 		return func() (int, error) { x, err := q.Slice(ctx, m); return len(x), err }
 	}
 	linesOf := func(q query.Query[coarse, coarseLine]) func() (int, error) {
@@ -485,8 +479,10 @@ func TestAttackIndexPages(t *testing.T) {
 		}
 		text := at.Format("2006-01-02T15:04:05.000000000Z")
 		s := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
-		x := map[string]types.AttributeValue{"PK": s(fmt.Sprint("TICKET#z", i)), "SK": s("TEXT#" + text), "By": s("bob"), "Author": s("BY#bob"), "AuthorAt": s(text), "_a": &types.AttributeValueMemberB{Value: []byte("0123456789abcdef")},
-			"GSI1PK": s("STATE#open"), "GSI1SK": s(at.Format("2006-01-02T15:04:05.000Z"))}
+		x := map[string]types.AttributeValue{
+			"PK": s(fmt.Sprint("TICKET#z", i)), "SK": s("TEXT#" + text), "By": s("bob"), "Author": s("BY#bob"), "AuthorAt": s(text), "_a": &types.AttributeValueMemberB{Value: []byte("0123456789abcdef")},
+			"GSI1PK": s("STATE#open"), "GSI1SK": s(at.Format("2006-01-02T15:04:05.000Z")),
+		}
 		if i%3 == 2 {
 			x["SK"] = s(fmt.Sprint("OTHER#", i))
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -401,7 +402,7 @@ func runZoo[T zooModel](t *testing.T) {
 	t.Logf("ITEMIZE_RANDOM_SEED=%d", seed)
 	ctx := context.Background()
 	x := &zooRun[T]{T: t, r: rand.New(rand.NewPCG(seed, 0)), m: indexed[T](t, nil), now: map[string]*mapper.Entity[T]{}}
-	for i := range 700 {
+	for i := range draws.Times(200) {
 		x.step(ctx)
 		if i%20 == 19 {
 			x.stored(ctx)

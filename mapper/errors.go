@@ -280,6 +280,9 @@ type TooLargeError struct {
 	Key   Key
 	// Size is the item's size, 0 where only DynamoDB knows it, and Limit the largest possible, in bytes.
 	Size, Limit int
+	// Local is the size of its entries in local indexes, in bytes, of an item that is over the limit
+	// with them: a table with such has one limit for both.
+	Local int
 	// Heaviest are the attributes that weigh most, the heaviest first.
 	Heaviest []AttributeSize
 
@@ -298,6 +301,10 @@ func (e *TooLargeError) Error() string {
 	s := make([]string, len(e.Heaviest))
 	for i, a := range e.Heaviest {
 		s[i] = fmt.Sprintf("%s %d", a.Name, a.Bytes)
+	}
+	if e.Local > 0 {
+		return fmt.Sprintf("%s.%s: the item %s would have %d bytes and its entries in local indexes %d, together over the limit of %d; the heaviest attributes: %s: project less (project=), make the index a global one, or give the attributes an sk= of their own",
+			e.Model, e.Field, e.Key, e.Size, e.Local, e.Limit, strings.Join(s, ", "))
 	}
 	return fmt.Sprintf("%s.%s: the item %s would have %d bytes, over the limit of %d; the heaviest attributes: %s: give them an sk= of their own, or store them elsewhere",
 		e.Model, e.Field, e.Key, e.Size, e.Limit, strings.Join(s, ", "))

@@ -277,7 +277,7 @@ func TestIndexesAtRandom(t *testing.T) {
 	t.Logf("ITEMIZE_RANDOM_SEED=%d", seed)
 	ctx := context.Background()
 	x := &issues{T: t, r: rand.New(rand.NewPCG(seed, 0)), m: indexed[issue](t, nil), now: map[string]*mapper.Entity[issue]{}}
-	for i := range draws.Times(700) {
+	for i := range draws.Times(400) {
 		x.step(ctx)
 		if i%100 == 99 {
 			x.compare(ctx)

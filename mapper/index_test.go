@@ -2,6 +2,7 @@ package mapper_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -377,5 +378,21 @@ func TestReindex(t *testing.T) {
 	}
 	if got := count(); got != "2 2" {
 		t.Error(got)
+	}
+}
+
+// An item and its entries in local indexes have one limit.
+func TestIndexLocalLimit(t *testing.T) {
+	m := must(mapper.New[issue](enginetest.Start(t).Client()))(t)
+	big := func(n int) error {
+		_, err := m.Plan(m.New(issue{ID: "1", Opened: monday, Text: strings.Repeat("x", n)}))
+		return err
+	}
+	if err := big(204_000); err != nil {
+		t.Error(err)
+	}
+	var large *mapper.TooLargeError
+	if err := big(206_000); !errors.As(err, &large) || large.Local == 0 || !strings.Contains(err.Error(), "together over the limit of 409600; the heaviest attributes: Text 206004") {
+		t.Error(err)
 	}
 }

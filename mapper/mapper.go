@@ -85,8 +85,8 @@ func (m *Mapper[T]) Key(values ...any) query.Key[T] {
 // several kinds of items "index/item", with the item's name in [ItemPlan].
 func (m *Mapper[T]) Index(name string, values ...any) query.Index[T] {
 	s := m.engine.model.SelectIndex(name, values)
-	return query.NewIndex[T](s, func(from, to *any, begin *string) selection.Selection {
-		return m.engine.model.Narrow(s, from, to, begin)
+	return query.NewIndex[T](s, func(b selection.Bounds) selection.Selection {
+		return m.engine.model.Narrow(s, b)
 	})
 }
 

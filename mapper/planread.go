@@ -169,8 +169,20 @@ func (g *engine) PlanQuery(r search.Request) (requests int, rcu cost.Units, err 
 		}
 		rcu = rcu.Add(u.Times(consistency(r.Strong)))
 	}
+	if x.ReadsTable() {
+		hits := r.Limit
+		if hits == 0 {
+			hits = cost.MaxPage / leastEntry
+		}
+		behind := cost.Units{Max: float64(hits) * cost.ReadUnits(cost.MaxPage+cost.MaxItem), If: "what the index finds is read from the table"}
+		rcu = rcu.Add(behind.Times(consistency(r.Strong)))
+	}
 	return requests, rcu, nil
 }
+
+// leastEntry is the least that an entry of an index takes: two keys, each of a name and a value, in
+// bytes.
+const leastEntry = 4
 
 // PlanDelete returns what Delete would send, and cost. It does no I/O: it is for an
 // *Entity, and for a single item, whose size is not known. What another selection holds

@@ -47,7 +47,7 @@ func (g *engine) public(err error) error {
 	case *change.KeyChanged:
 		return &KeyChangedError{Model: label, Field: e.Field, Old: e.Old, New: e.New}
 	case *change.TooLarge:
-		out := &TooLargeError{Model: label, Field: e.Field, Key: keyOf(e.At), Size: e.Size, Limit: cost.MaxItem}
+		out := &TooLargeError{Model: label, Field: e.Field, Key: keyOf(e.At), Size: e.Size, Local: e.Local, Limit: cost.MaxItem}
 		for _, w := range e.Heaviest {
 			out.Heaviest = append(out.Heaviest, AttributeSize(w))
 		}

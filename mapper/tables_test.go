@@ -80,8 +80,10 @@ func TestCheckTables(t *testing.T) {
 		return types.KeySchemaElement{AttributeName: aws.String(name), KeyType: kind}
 	}
 	wrong.AttributeDefinitions = []types.AttributeDefinition{
-		{AttributeName: aws.String("PK"), AttributeType: "S"}, {AttributeName: aws.String("SK"), AttributeType: "N"},
-		{AttributeName: aws.String("City"), AttributeType: "S"}, {AttributeName: aws.String("Opened"), AttributeType: "S"},
+		{AttributeName: aws.String("PK"), AttributeType: "S"},
+		{AttributeName: aws.String("SK"), AttributeType: "N"},
+		{AttributeName: aws.String("City"), AttributeType: "S"},
+		{AttributeName: aws.String("Opened"), AttributeType: "S"},
 	}
 	wrong.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{
 		{IndexName: aws.String("byCity"), KeySchema: []types.KeySchemaElement{key("City", "HASH"), key("Opened", "RANGE")}, Projection: &types.Projection{ProjectionType: "INCLUDE", NonKeyAttributes: []string{"_s", "Other"}}},
@@ -131,6 +133,9 @@ func TestJoinDefinitions(t *testing.T) {
 	if len(all) != 1 || len(all[0].Create.GlobalSecondaryIndexes) != 2 || all[0].TimeToLive == nil ||
 		fmt.Sprint(all[0].Create.GlobalSecondaryIndexes[0].Projection.NonKeyAttributes) != "[_s _a Name gone Size]" {
 		t.Errorf("%s", mapper.CloudFormation(all))
+	}
+	if text := mapper.Terraform(all); !strings.Contains(text, `resource "aws_dynamodb_table" "shared"`) || !strings.Contains(text, `attribute_name = "gone"`) {
+		t.Error(text)
 	}
 	_, err := mapper.JoinDefinitions(a, c)
 	if err == nil || !strings.Contains(err.Error(), "the index GSI1 of the table shared has other keys for one model than for another: name the same attributes") {

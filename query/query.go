@@ -242,7 +242,7 @@ type Plan struct {
 	// Requests is the least number of requests.
 	Requests int `json:"requests"`
 	// RCU are the units of the first answer, with their bounds: what is stored is not known
-	// without reading it.
+	// without reading it. Of an index the largest has what is read from the table for what is found.
 	RCU cost.Units `json:"rcu"`
 }
 

@@ -7,32 +7,36 @@ import "github.com/itemize/itemize/internal/selection"
 // loaded by its key before it is changed.
 type Index[T any] struct {
 	Node[T]
-	narrow func(from, to *any, begin *string) selection.Selection
+	narrow func(selection.Bounds) selection.Selection
 }
 
 // NewIndex returns the node of an index. For the mapper.
-func NewIndex[T any](s selection.Selection, narrow func(from, to *any, begin *string) selection.Selection) Index[T] {
+func NewIndex[T any](s selection.Selection, narrow func(selection.Bounds) selection.Selection) Index[T] {
 	return Index[T]{Node[T]{s}, narrow}
 }
 
-func (x Index[T]) narrowed(from, to *any, begin *string) Node[T] {
+func (x Index[T]) narrowed(b selection.Bounds) Node[T] {
 	if x.narrow == nil {
 		return x.Node
 	}
-	return Node[T]{x.narrow(from, to, begin)}
+	return Node[T]{x.narrow(b)}
 }
 
 // Between returns what lies between two values, both included.
-func (x Index[T]) Between(from, to any) Node[T] { return x.narrowed(&from, &to, nil) }
+func (x Index[T]) Between(from, to any) Node[T] {
+	return x.narrowed(selection.Bounds{From: &from, To: &to})
+}
 
 // AtLeast returns what lies at a value or after it.
-func (x Index[T]) AtLeast(from any) Node[T] { return x.narrowed(&from, nil, nil) }
+func (x Index[T]) AtLeast(from any) Node[T] { return x.narrowed(selection.Bounds{From: &from}) }
 
 // AtMost returns what lies at a value or before it.
-func (x Index[T]) AtMost(to any) Node[T] { return x.narrowed(nil, &to, nil) }
+func (x Index[T]) AtMost(to any) Node[T] { return x.narrowed(selection.Bounds{To: &to}) }
 
 // BeginsWith returns what has texts that begin so.
-func (x Index[T]) BeginsWith(begin string) Node[T] { return x.narrowed(nil, nil, &begin) }
+func (x Index[T]) BeginsWith(begin string) Node[T] {
+	return x.narrowed(selection.Bounds{Begin: &begin})
+}
 
 // Values are the ranges of a value in the sort key of an index, which sorts as its values do.
 type Values[V, R any] struct {

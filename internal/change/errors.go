@@ -35,6 +35,8 @@ type TooLarge struct {
 	Field string
 	At    item.Place
 	Size  int
+	// Local is what its entries in local indexes would have, of one that is over the limit with them.
+	Local int
 	// Heaviest are the attributes that weigh most, the heaviest first.
 	Heaviest []Weight
 }
@@ -52,7 +54,28 @@ func (ch *Change) check() error {
 	if ch.NewSize <= cost.MaxItem {
 		return nil
 	}
-	e := &TooLarge{Field: ch.Field, At: ch.Place, Size: ch.NewSize}
+	return ch.tooLarge(0)
+}
+
+// checkLocal returns an error for an item that is over the limit with its entries in local indexes
+// (Developer Guide, "Quotas", items, item size for tables with local secondary indexes).
+func (ch *Change) checkLocal() error {
+	local := 0
+	for _, e := range ch.Item.Entries {
+		for i := range ch.Entries {
+			if x := &ch.Entries[i]; e.Index.Local && x.Index == ch.Table.Name+"/"+e.Index.Name {
+				local += x.New
+			}
+		}
+	}
+	if local == 0 || ch.NewSize+local <= cost.MaxItem {
+		return nil
+	}
+	return ch.tooLarge(local)
+}
+
+func (ch *Change) tooLarge(local int) error {
+	e := &TooLarge{Field: ch.Field, At: ch.Place, Size: ch.NewSize, Local: local}
 	add := func(name string, n int) {
 		if n > 0 {
 			e.Heaviest = append(e.Heaviest, Weight{name, n})

@@ -371,6 +371,9 @@ func (x *Patch) finish() error {
 	}
 	for _, ch := range x.Items {
 		ch.expect()
+		if err := ch.checkLocal(); err != nil {
+			return err
+		}
 		if n := ch.Longest(); n > cost.MaxExpression {
 			return x.m.FieldErrorf(ch.Field, "the patch makes an expression of %d bytes, and DynamoDB takes %d: change fewer fields and entries at once, or use Update", n, cost.MaxExpression)
 		}

@@ -134,5 +134,9 @@ func (d *differ) add(ch *Change) {
 		}
 	}
 	ch.index(d.m)
+	if err := ch.checkLocal(); err != nil {
+		d.fail(err)
+		return
+	}
 	d.Changes = append(d.Changes, ch)
 }

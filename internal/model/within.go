@@ -98,7 +98,7 @@ func (m *Model) entry(name string) (*schema.Entry, error) {
 // Narrow returns the selection of a range behind what a selection of an index has given: of the
 // placeholder that follows, from one value to another, either of them nil for none, or of texts that
 // begin so.
-func (m *Model) Narrow(s selection.Selection, from, to *any, begin *string) selection.Selection {
+func (m *Model) Narrow(s selection.Selection, b selection.Bounds) selection.Selection {
 	if s.Err != nil || len(s.Targets) != 1 {
 		return s
 	}
@@ -111,9 +111,9 @@ func (m *Model) Narrow(s selection.Selection, from, to *any, begin *string) sele
 	case k == nil:
 		err = m.Errorf("all of the sort key of the index %s is given, so that there is no range of it", e.Index.Name)
 	case k.Format(source).Value == key.Time:
-		t.Time, err = m.times(e, k, source, from, to, begin)
+		t.Time, err = m.times(e, k, source, b)
 	default:
-		t.Order, err = m.order(e, k, source, from, to, begin)
+		t.Order, err = m.order(e, k, source, b)
 	}
 	if err != nil {
 		return selection.Selection{Err: err}
@@ -122,15 +122,15 @@ func (m *Model) Narrow(s selection.Selection, from, to *any, begin *string) sele
 }
 
 // times is a range of instants.
-func (m *Model) times(e *schema.Entry, k *schema.IndexKey, source int, from, to *any, begin *string) (*selection.Time, error) {
-	if begin != nil {
+func (m *Model) times(e *schema.Entry, k *schema.IndexKey, source int, given selection.Bounds) (*selection.Time, error) {
+	if given.Begin != nil {
 		return nil, m.Errorf("the placeholder %s of the index %s is a time, which begins with nothing: use Between", k.Sources[source].Text, e.Index.Name)
 	}
 	var when selection.Time
 	for _, b := range []struct {
 		arg *any
 		to  *selection.Bound
-	}{{from, &when.From}, {to, &when.To}} {
+	}{{given.From, &when.From}, {given.To, &when.To}} {
 		if b.arg == nil {
 			continue
 		}
@@ -144,24 +144,24 @@ func (m *Model) times(e *schema.Entry, k *schema.IndexKey, source int, from, to 
 }
 
 // order is a range of other values.
-func (m *Model) order(e *schema.Entry, k *schema.IndexKey, source int, from, to *any, begin *string) (*selection.Order, error) {
+func (m *Model) order(e *schema.Entry, k *schema.IndexKey, source int, given selection.Bounds) (*selection.Order, error) {
 	text := k.Sources[source].Text
 	switch {
 	case source != len(k.Sources)-1:
 		return nil, m.Errorf("the placeholder %s of the index %s is not the last one of %q, and a range goes over the last: give it a key attribute of its own", text, e.Index.Name, k.Text)
 	case !k.Ordered(source):
 		return nil, m.Errorf("the placeholder %s of the index %s is not written in the order of its values: give it a key attribute of its own, as in sk={%s}", text, e.Index.Name, k.Sources[source].Value.Name)
-	case begin != nil && k.Format(source).Value != key.String:
+	case given.Begin != nil && k.Format(source).Value != key.String:
 		return nil, m.Errorf("the placeholder %s of the index %s is no text, which alone begins with something: use Between", text, e.Index.Name)
 	}
 	o := &selection.Order{}
-	if begin != nil {
-		o.Begin = *begin
+	if given.Begin != nil {
+		o.Begin = *given.Begin
 	}
 	for _, b := range []struct {
 		arg *any
 		to  **key.Value
-	}{{from, &o.From}, {to, &o.To}} {
+	}{{given.From, &o.From}, {given.To, &o.To}} {
 		if b.arg == nil {
 			continue
 		}

@@ -102,6 +102,15 @@ func (x *Search) fetches() bool {
 	return x.in().Entry.Index.KeysOnly() || len(x.missing()) > 0
 }
 
+// ReadsTable reports whether more is read than the search's parts: of what is found in a secondary
+// index the entities, the roots of elements, or what the index does not hold.
+func (x *Search) ReadsTable() bool {
+	if x.in() == nil {
+		return false
+	}
+	return x.fetches() || !x.Model.IsRoot(x.in().Entry.Item) || x.wholes() && !x.r.KeysOnly
+}
+
 // indexReader yields what is found in a secondary index. An index follows its table, and holds items
 // of entities that are not live: elements are checked against their roots, and whole entities are
 // read as a load reads them. A root itself is in an index only while it is live.

@@ -60,6 +60,12 @@ type Time struct {
 	Err error
 }
 
+// Bounds are the ends of a range as a caller gives them, nil for none, or what its texts begin with.
+type Bounds struct {
+	From, To *any
+	Begin    *string
+}
+
 // Bound is an end of a range; the zero Bound is none.
 type Bound struct {
 	At  time.Time

@@ -696,6 +696,246 @@ type shelfEventDays = query.Days[query.Elements[Shelf, Event]]
 
 type shelfEventElements = query.Elements[Shelf, Event]
 
+// ScoreByID selects the Score with the partition key SCORE#{ID}.
+func ScoreByID(id string) ScoreKey {
+	return ScoreKey{mapper.NewEntityNode(mapperimpl.Entity[Score](mapperimpl.Arg(mapperimpl.StringValue(id))))}
+}
+
+// ScoreByGame queries the index byGame for the Score entities with the partition key {Game}.
+func ScoreByGame(game string) ScoreByGameQuery {
+	return newScoreByGameQuery(mapperimpl.Index[Score](0, 0, 0, mapperimpl.Arg(mapperimpl.StringValue(game))))
+}
+
+// ScoreByGamePlayer queries the index byGameAndPlayer for the Score entities with the partition key {Game}.
+func ScoreByGamePlayer(game string) ScoreByGamePlayerQuery {
+	return newScoreByGamePlayerQuery(mapperimpl.Index[Score](1, 0, 0, mapperimpl.Arg(mapperimpl.StringValue(game))))
+}
+
+// ScoreDaily queries the index byDay for the Score entities with the partition key DAY#{At:date}.
+func ScoreDaily(atValue time.Time) ScoreDailyQuery {
+	return newScoreDailyQuery(mapperimpl.Index[Score](2, 0, 0, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+}
+
+// ScoreWinsBySeries queries the index bySeries for Wins of the Score entities with the partition key S#{Series}.
+func ScoreWinsBySeries(series string) ScoreWinsBySeriesQuery {
+	return newScoreWinsBySeriesQuery(mapperimpl.Index[Score](3, 1, 0, mapperimpl.Arg(mapperimpl.StringValue(series))))
+}
+
+// ScoreByIDPlayer queries the index byPlayer for the Score entities with the partition key SCORE#{ID}. A partition of a
+// table with local indexes holds at most 10 GB, with what these hold.
+func ScoreByIDPlayer(id string) ScoreByIDPlayerQuery {
+	return newScoreByIDPlayerQuery(mapperimpl.Index[Score](4, 0, 0, mapperimpl.Arg(mapperimpl.StringValue(id))))
+}
+
+// ScoreKey is the key of one Score, and leads to its parts.
+//
+// Calls: HEAD, Wins; Patch.
+type ScoreKey struct{ scoreNode }
+
+// HEAD selects HEAD. Calls: Patch.
+func (n ScoreKey) HEAD() mapper.ItemNode[Score, Score] {
+	return mapper.NewItemNode[Score, Score](mapperimpl.Items(n.scoreNode.Node, 0, 1), 0)
+}
+
+// Wins selects WIN#{At}.
+func (n ScoreKey) Wins() ScoreKeyWins {
+	return newScoreKeyWins(mapperimpl.Items(n.scoreNode.Node, 1, 1))
+}
+
+// ScoreKeyWins goes on with {At}.
+//
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input;
+// Filter, Project, Limit, Reverse, After.
+type ScoreKeyWins struct {
+	at query.Node[Score]
+	scoreWinItems
+	scoreWinHours
+}
+
+func newScoreKeyWins(at query.Node[Score]) ScoreKeyWins {
+	return ScoreKeyWins{
+		at, mapper.NewElementsNode[Score, Win](at, 1), mapperimpl.Hours(at, query.NewElements[Score, Win]),
+	}
+}
+
+// At narrows to one {At}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After.
+func (n ScoreKeyWins) At(atValue time.Time) mapper.ElementNode[Score, Win] {
+	return mapper.NewElementNode[Score, Win](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(atValue))), 1)
+}
+
+// ScoreByGameQuery is a query that goes on with {Points}.
+//
+// Calls: Points; Between, AtLeast, AtMost; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
+// After, Fetch, Heads.
+type ScoreByGameQuery struct {
+	at query.Node[Score]
+	scoreEntitiesQuery
+	scoreEntitiesIntValues
+}
+
+func newScoreByGameQuery(at query.Node[Score]) ScoreByGameQuery {
+	return ScoreByGameQuery{
+		at, query.NewQuery[Score, Score](at),
+		mapperimpl.Values(
+			at, func(v int) (mapperimpl.Value, error) { return mapperimpl.IntValue(v) }, query.NewQuery[Score, Score],
+		),
+	}
+}
+
+// Points narrows to one {Points}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
+// After, Fetch, Heads.
+func (n ScoreByGameQuery) Points(points int) query.Query[Score, Score] {
+	return query.NewQuery[Score, Score](mapperimpl.Next(n.at, 1, mapperimpl.Arg(mapperimpl.IntValue(points))))
+}
+
+// ScoreByGamePlayerQuery is a query that goes on with {Player}.
+//
+// Calls: Player; Between, AtLeast, AtMost, BeginsWith; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
+// Limit, Reverse, After, Fetch, Heads.
+type ScoreByGamePlayerQuery struct {
+	at query.Node[Score]
+	scoreEntitiesQuery
+	scoreEntitiesStringTexts
+}
+
+func newScoreByGamePlayerQuery(at query.Node[Score]) ScoreByGamePlayerQuery {
+	return ScoreByGamePlayerQuery{
+		at, query.NewQuery[Score, Score](at),
+		mapperimpl.Texts(
+			at, func(v string) (mapperimpl.Value, error) { return mapperimpl.StringValue(v) },
+			query.NewQuery[Score, Score],
+		),
+	}
+}
+
+// Player narrows to one {Player}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
+// After, Fetch, Heads.
+func (n ScoreByGamePlayerQuery) Player(player string) query.Query[Score, Score] {
+	return query.NewQuery[Score, Score](mapperimpl.Next(n.at, 1, mapperimpl.Arg(mapperimpl.StringValue(player))))
+}
+
+// ScoreDailyQuery is a query that goes on with {Game}.
+//
+// Calls: Game; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After, Fetch, Heads.
+type ScoreDailyQuery struct {
+	at query.Node[Score]
+	scoreEntitiesQuery
+}
+
+func newScoreDailyQuery(at query.Node[Score]) ScoreDailyQuery {
+	return ScoreDailyQuery{at, query.NewQuery[Score, Score](at)}
+}
+
+// Game narrows to one {Game}.
+func (n ScoreDailyQuery) Game(game string) ScoreDailyQueryGame {
+	return newScoreDailyQueryGame(mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(game))))
+}
+
+// ScoreDailyQueryGame is a query that goes on with {Player}.
+//
+// Calls: Player; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After, Fetch, Heads.
+type ScoreDailyQueryGame struct {
+	at query.Node[Score]
+	scoreEntitiesQuery
+}
+
+func newScoreDailyQueryGame(at query.Node[Score]) ScoreDailyQueryGame {
+	return ScoreDailyQueryGame{at, query.NewQuery[Score, Score](at)}
+}
+
+// Player narrows to one {Player}.
+func (n ScoreDailyQueryGame) Player(player string) ScoreDailyQueryGamePlayer {
+	return newScoreDailyQueryGamePlayer(mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(player))))
+}
+
+// ScoreDailyQueryGamePlayer is a query that goes on with {Points:06}.
+//
+// Calls: Points; Between, AtLeast, AtMost; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
+// After, Fetch, Heads.
+type ScoreDailyQueryGamePlayer struct {
+	at query.Node[Score]
+	scoreEntitiesQuery
+	scoreEntitiesIntValues
+}
+
+func newScoreDailyQueryGamePlayer(at query.Node[Score]) ScoreDailyQueryGamePlayer {
+	return ScoreDailyQueryGamePlayer{
+		at, query.NewQuery[Score, Score](at),
+		mapperimpl.Values(
+			at, func(v int) (mapperimpl.Value, error) { return mapperimpl.IntValue(v) }, query.NewQuery[Score, Score],
+		),
+	}
+}
+
+// Points narrows to one {Points:06}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After, Fetch, Heads.
+func (n ScoreDailyQueryGamePlayer) Points(points int) query.Query[Score, Score] {
+	return query.NewQuery[Score, Score](mapperimpl.Next(n.at, 5, mapperimpl.Arg(mapperimpl.IntValue(points))))
+}
+
+// ScoreWinsBySeriesQuery is a query that goes on with {At:week}.
+//
+// Calls: At; Year, Week, Between, Since, Before; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After, Fetch.
+type ScoreWinsBySeriesQuery struct {
+	at query.Node[Score]
+	scoreWinQuery
+	scoreWinWeeks
+}
+
+func newScoreWinsBySeriesQuery(at query.Node[Score]) ScoreWinsBySeriesQuery {
+	return ScoreWinsBySeriesQuery{at, query.NewQuery[Score, Win](at), mapperimpl.Weeks(at, query.NewQuery[Score, Win])}
+}
+
+// At narrows to one {At:week}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
+// After, Fetch.
+func (n ScoreWinsBySeriesQuery) At(atValue time.Time) query.Query[Score, Win] {
+	return query.NewQuery[Score, Win](mapperimpl.Next(n.at, 1, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+}
+
+// ScoreByIDPlayerQuery is a query that goes on with {Player}.
+//
+// Calls: Player; Between, AtLeast, AtMost, BeginsWith; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
+// Limit, Reverse, After, Fetch, Heads.
+type ScoreByIDPlayerQuery struct {
+	at query.Node[Score]
+	scoreEntitiesQuery
+	scoreEntitiesStringTexts
+}
+
+func newScoreByIDPlayerQuery(at query.Node[Score]) ScoreByIDPlayerQuery {
+	return ScoreByIDPlayerQuery{
+		at, query.NewQuery[Score, Score](at),
+		mapperimpl.Texts(
+			at, func(v string) (mapperimpl.Value, error) { return mapperimpl.StringValue(v) },
+			query.NewQuery[Score, Score],
+		),
+	}
+}
+
+// Player narrows to one {Player}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
+// After, Fetch, Heads.
+func (n ScoreByIDPlayerQuery) Player(player string) query.Query[Score, Score] {
+	return query.NewQuery[Score, Score](mapperimpl.Next(n.at, 1, mapperimpl.Arg(mapperimpl.StringValue(player))))
+}
+
+type scoreNode = mapper.EntityNode[Score]
+
+type scoreWinItems = mapper.ElementsNode[Score, Win]
+
+type scoreWinHours = query.Hours[query.Elements[Score, Win]]
+
+type scoreEntitiesQuery = query.Query[Score, Score]
+
+type scoreEntitiesIntValues = query.Values[int, query.Query[Score, Score]]
+
+type scoreEntitiesStringTexts = query.Texts[string, query.Query[Score, Score]]
+
+type scoreWinQuery = query.Query[Score, Win]
+
+type scoreWinWeeks = query.Weeks[query.Query[Score, Win]]
+
 // LogFields are the stored fields of a Log: for patches, conditions, filters and projections.
 var LogFields = struct {
 	Name  field.String[Log, string]
@@ -782,6 +1022,26 @@ var SessionFields = struct {
 }{
 	Token: field.NewString("Token", "", func(v *Session) *string { return &v.Token }),
 	Until: field.NewTime("Until", "", func(v *Session) *time.Time { return &v.Until }),
+}
+
+// ScoreFields are the stored fields of a Score: for patches, conditions, filters and projections.
+var ScoreFields = struct {
+	Game   field.String[Score, string]
+	Player field.String[Score, string]
+	Points field.Number[Score, int]
+	At     field.Time[Score, time.Time]
+}{
+	Game:   field.NewString("Game", "", func(v *Score) *string { return &v.Game }),
+	Player: field.NewString("Player", "", func(v *Score) *string { return &v.Player }),
+	Points: field.NewNumber("Points", "", func(v *Score) *int { return &v.Points }),
+	At:     field.NewTime("At", "", func(v *Score) *time.Time { return &v.At }),
+}
+
+// WinFields are the stored fields of a Win: for patches, conditions, filters and projections.
+var WinFields = struct {
+	Series field.String[Win, string]
+}{
+	Series: field.NewString("Series", "series", func(v *Win) *string { return &v.Series }),
 }
 
 var logForm = mapperimpl.Struct(mapperimpl.Funcs[Log]{},
@@ -881,6 +1141,26 @@ var sessionForm = mapperimpl.Struct(mapperimpl.Funcs[Session]{},
 	SessionFields.Token.Row(nil), SessionFields.Until.Row(nil),
 )
 
+var scoreForm = mapperimpl.Struct(mapperimpl.Funcs[Score]{},
+	mapperimpl.Field("ID", "", func(v *Score) *string { return &v.ID }, mapperimpl.String[string]()),
+	ScoreFields.Game.Row(nil), ScoreFields.Player.Row(nil), ScoreFields.Points.Row(nil), ScoreFields.At.Row(nil),
+	mapperimpl.Field("Wins", "", func(v *Score) *[]Win { return &v.Wins }, mapperimpl.Slice[[]Win](winForm)),
+)
+
+var winForm = mapperimpl.Struct(mapperimpl.Funcs[Win]{Same: sameWin, Clone: cloneWin},
+	mapperimpl.Field("At", "", func(v *Win) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
+	WinFields.Series.Row(nil),
+)
+
+func sameWin(a, b *Win) bool {
+	return mapperimpl.SameTime(&a.At, &b.At) &&
+		a.Series == b.Series
+}
+
+func cloneWin(dst, src *Win) {
+	*dst = *src
+}
+
 // ItemizeCodec is for the mapper.
 func (*Log) ItemizeCodec(*Log) *mapperimpl.Codec[Log] {
 	return &mapperimpl.Codec[Log]{Layout: "72f288d40994702caa29d0cc", Table: logForm}
@@ -904,6 +1184,11 @@ func (*Happening) ItemizeCodec(*Happening) *mapperimpl.Codec[Happening] {
 // ItemizeCodec is for the mapper.
 func (*Shelf) ItemizeCodec(*Shelf) *mapperimpl.Codec[Shelf] {
 	return &mapperimpl.Codec[Shelf]{Layout: "27b05d271efa8c1af14f08d5", Table: shelfForm}
+}
+
+// ItemizeCodec is for the mapper.
+func (*Score) ItemizeCodec(*Score) *mapperimpl.Codec[Score] {
+	return &mapperimpl.Codec[Score]{Layout: "f613c8d9bb3ac0b77dc3b157", Table: scoreForm}
 }
 
 type logLayout_changed_run_go_generate = struct {
@@ -1051,6 +1336,40 @@ var _ sessionLayout_changed_run_go_generate = Session{}
 
 var _ mapperimpl.LacksMethods = struct {
 	*Session
+	mapperimpl.NoMethods
+}{}
+
+type scoreLayout_changed_run_go_generate = struct {
+	_      struct{}  `ddb:"table=scores"`
+	_      struct{}  `ddb:"index=byGame,pk={Game},sk={Points}"`
+	_      struct{}  `ddb:"index=byGameAndPlayer,pk={Game},sk={Player}"`
+	_      struct{}  `ddb:"index=byDay,hash=Day,range=Rest,pk=DAY#{At:date},sk={Game}#{Player}#{Points:06},name=Daily"`
+	_      struct{}  `ddb:"index=bySeries,hash=Series,range=Won,pk=S#{Series},sk={At:week},on=Wins"`
+	_      struct{}  `ddb:"index=byPlayer,local,range=Player,sk={Player}"`
+	ID     string    `ddb:"pk=SCORE#{ID}"`
+	Game   string    `ddb:"sk=HEAD"`
+	Player string    `ddb:"sk=HEAD"`
+	Points int       `ddb:"sk=HEAD"`
+	At     time.Time `ddb:"sk=HEAD"`
+	Wins   []Win     `ddb:"sk=WIN#{At}"`
+}
+
+var _ scoreLayout_changed_run_go_generate = Score{}
+
+var _ mapperimpl.LacksMethods = struct {
+	*Score
+	mapperimpl.NoMethods
+}{}
+
+type winLayout_changed_run_go_generate = struct {
+	At     time.Time
+	Series string `dynamodbav:"series"`
+}
+
+var _ winLayout_changed_run_go_generate = Win{}
+
+var _ mapperimpl.LacksMethods = struct {
+	*Win
 	mapperimpl.NoMethods
 }{}
 

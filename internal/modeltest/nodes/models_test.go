@@ -93,3 +93,25 @@ type Session struct {
 	Token string
 	Until time.Time `ddb:"ttl"`
 }
+
+// Score has indexes whose sort keys are numbers, texts, times and several of them.
+type Score struct {
+	_      struct{}  `ddb:"table=scores"`
+	_      struct{}  `ddb:"index=byGame,pk={Game},sk={Points}"`
+	_      struct{}  `ddb:"index=byGameAndPlayer,pk={Game},sk={Player}"`
+	_      struct{}  `ddb:"index=byDay,hash=Day,range=Rest,pk=DAY#{At:date},sk={Game}#{Player}#{Points:06},name=Daily"`
+	_      struct{}  `ddb:"index=bySeries,hash=Series,range=Won,pk=S#{Series},sk={At:week},on=Wins"`
+	_      struct{}  `ddb:"index=byPlayer,local,range=Player,sk={Player}"`
+	ID     string    `ddb:"pk=SCORE#{ID}"`
+	Game   string    `ddb:"sk=HEAD"`
+	Player string    `ddb:"sk=HEAD"`
+	Points int       `ddb:"sk=HEAD"`
+	At     time.Time `ddb:"sk=HEAD"`
+	Wins   []Win     `ddb:"sk=WIN#{At}"`
+}
+
+// Win is an element that an index has.
+type Win struct {
+	At     time.Time
+	Series string `dynamodbav:"series"`
+}
