@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func schemaOf(t *testing.T, typ reflect.Type) *schema.Entity {
 // each calls check with random values of all models of the family.
 func each(t *testing.T, check func(t *testing.T, e *schema.Entity, m codec.Model, g *modeltest.Gen)) {
 	seed := rand.Uint64()
-	for _, model := range models.All {
+	for _, model := range slices.Concat(models.All, models.Indexes) {
 		typ := reflect.TypeOf(model).Elem()
 		t.Run(typ.Name(), func(t *testing.T) {
 			t.Logf("seed %d", seed)

@@ -2,6 +2,7 @@ package schema_test
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/itemize/itemize/internal/modeltest/models"
@@ -10,7 +11,7 @@ import (
 
 // Every model of the family is accepted.
 func TestFamily(t *testing.T) {
-	for _, m := range models.All {
+	for _, m := range slices.Concat(models.All, models.Indexes) {
 		if _, err := schema.Of(reflect.TypeOf(m).Elem()); err != nil {
 			t.Error(err)
 		}

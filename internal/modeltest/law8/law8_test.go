@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -85,7 +86,7 @@ func family(t *testing.T, dir string) {
 		write(t, filepath.Join(dir, filepath.Base(path)), b)
 	}
 	var names []string
-	for _, model := range models.All {
+	for _, model := range slices.Concat(models.All, models.Indexes) {
 		names = append(names, reflect.TypeOf(model).Elem().Name())
 	}
 	tests := testSource("models", names, 60, "\n\t\"github.com/itemize/itemize/internal/modeltest/law8\"\n\tplain \""+modelsPath+"\"")

@@ -15,8 +15,11 @@ var All = []any{
 	&Decimals{}, &NamedTypes{}, &TimeElements{}, &MapElements{}, &ScalarElements{}, &Members{}, &PointerElements{},
 	&Composite{}, &OwnerKeys{}, &Product{}, &Satellites{}, &Thread{}, &Reading{}, &Chunk{}, &Order{}, &Bare{},
 	&OneTable{}, &NoVersion{}, &NamedVersion{}, &Expiring{}, &ExpiringAll{}, &Slashes{}, &TextKeys{}, &BinaryKey{},
-	&Wide{}, &EmbeddedElements{}, &SameKeys{}, &Lossy{}, &Nothing{}, &Trees{}, &Ticket{}, &Page{}, &Indexed{}, &IndexedFlat{},
+	&Wide{}, &EmbeddedElements{}, &SameKeys{}, &Lossy{}, &Nothing{}, &Trees{}, &Ticket{}, &Page{},
 }
+
+// Indexes has those with secondary indexes, whose keys take no text of any length.
+var Indexes = []any{&Indexed{}, &IndexedFlat{}}
 
 // User is the model of the documentation.
 type User struct {
