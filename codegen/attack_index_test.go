@@ -164,7 +164,4 @@ type Addr struct { Street string }`,
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if os.Getenv("KEEP") != "" {
-		_ = os.CopyFS("/tmp/attackgen", os.DirFS(dir))
-	}
 }

@@ -60,6 +60,9 @@ func (p *patchedKeys) read() error {
 		p.known = append(p.known, a.Index)
 	}
 	for _, a := range p.ch.Remove {
+		if a.Index < 0 {
+			continue
+		}
 		p.known = append(p.known, a.Index)
 	}
 	for _, o := range p.ch.Operations {
@@ -97,9 +100,9 @@ func (p *patchedKeys) key(j int, k *schema.IndexKey) error {
 	switch {
 	case changed == nil:
 		return nil
-	case changed != nil && unknown != nil && changed == unknown:
+	case changed == unknown:
 		return p.m.FieldErrorf(p.ch.Field, "the index key %q is made of %s, which the patch changes by what is stored: use Update, or Set", k.Text, changed.Text)
-	case changed != nil && unknown != nil:
+	case unknown != nil:
 		return p.m.FieldErrorf(p.ch.Field, "the index key %q is made of %s, which the patch sets, and of %s, which it does not: set both, or use Update", k.Text, changed.Text, unknown.Text)
 	}
 	s, ok, err := p.m.RenderIndexKey(p.ch.Item, k, values)

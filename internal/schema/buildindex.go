@@ -280,8 +280,6 @@ func (b *builder) indexKey(m *member, it *Item, o tags.Option, name, attribute s
 		}
 		b.fault(m.option(o.Word), cure, "the key %q of the index is no attribute of the item as it is", k.Text)
 		return nil
-	case len(k.Sources) == 0:
-		return b.derived(m, it, k, attribute)
 	}
 	return b.derived(m, it, k, attribute)
 }

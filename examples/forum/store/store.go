@@ -1,5 +1,5 @@
 // Package store holds the models of a forum: the tables Forum, Thread and Reply of the Developer Guide
-// (../shared/sources/data-model.txt), with a local and two global indexes.
+// ("Data Model"), with a local and two global indexes.
 package store
 
 import "time"
