@@ -11,10 +11,7 @@ import (
 // flatQuery writes the function that returns a query over the entities of a partition of
 // a flat model.
 func (n *nodeWriter) flatQuery(params, args []any, names []string) {
-	pk := 0
-	for _, s := range n.e.PK.Sources {
-		pk = max(pk, s.KeyField+1)
-	}
+	pk := n.e.PartitionFields()
 	fn := n.global(n.m.Name+"By"+strings.Join(names[:pk], ""), "function")
 	r := n.flatLevel(n.m.Name+"Query", n.flatStart())
 	doc := fmt.Sprintf("%s queries all with the partition key %s.", fn, n.e.PK.Text)

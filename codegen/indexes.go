@@ -31,11 +31,7 @@ func (n *nodeWriter) indexes() {
 func (n *nodeWriter) keyFunction() string { return n.m.Name + "By" + n.keyWords(n.e.Identities()) }
 
 func (n *nodeWriter) partitionFunction() string {
-	pk := 0
-	for _, s := range n.e.PK.Sources {
-		pk = max(pk, s.KeyField+1)
-	}
-	return n.m.Name + "By" + n.keyWords(pk)
+	return n.m.Name + "By" + n.keyWords(n.e.PartitionFields())
 }
 
 func (n *nodeWriter) keyWords(count int) string {

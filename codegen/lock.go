@@ -205,6 +205,7 @@ func lost(old, now schema.Layout) []string {
 		a, b := shown(old.PartitionKey, now.PartitionKey)
 		say("the partition key was %s, and is %s, so that no stored %s is found", a, b, old.Model)
 	}
+	out = append(out, lostShards(old.Shards, now.Shards)...)
 	if old.Delim != now.Delim {
 		say("the delimiter was %q, and is %q, so that values in keys are escaped in another way", old.Delim, now.Delim)
 	}

@@ -37,6 +37,10 @@ func (g *engine) delete(ctx context.Context, sel selection.Selection, s *state, 
 		}
 		sel = s.Selection
 	}
+	sel, err := g.search.LocateOne(ctx, sel, read.Options{Strong: true}, &t.Tally)
+	if err != nil {
+		return g.public(err)
+	}
 	deletion, err := change.NewDeletion(g.model, sel, settings.staged)
 	if err != nil {
 		return g.public(err)

@@ -147,7 +147,12 @@ func (g *engine) load(ctx context.Context, sel selection.Selection, v any, stron
 	case !sel.Entity:
 		return nil, g.model.Errorf("the key selects several entities: give all of %s to load one, or run a query", g.model.IdentityNames())
 	}
-	s, err := g.search.Load(ctx, sel, v, read.Options{Strong: strong}, &t.Tally)
+	o := read.Options{Strong: strong}
+	sel, err := g.search.LocateOne(ctx, sel, o, &t.Tally)
+	if err != nil {
+		return nil, g.public(err)
+	}
+	s, err := g.search.Load(ctx, sel, v, o, &t.Tally)
 	if err != nil {
 		return nil, g.public(err)
 	}

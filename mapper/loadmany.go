@@ -72,7 +72,12 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, stron
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	found, err := g.search.FindMany(ctx, once, read.Options{Strong: strong}, &t.Tally)
+	o := read.Options{Strong: strong}
+	once, err := g.search.Locate(ctx, once, o, &t.Tally)
+	if err != nil {
+		return g.public(err)
+	}
+	found, err := g.search.FindMany(ctx, once, o, &t.Tally)
 	if err != nil {
 		return g.public(err)
 	}

@@ -151,3 +151,16 @@ func readSettingsOf(options []ReadOption) search.Settings {
 	}
 	return s
 }
+
+// Parallel bounds the requests of a query over many shards that are under way at one time: 64 unless
+// it is given. The first result needs the first answer of every shard. Other reads do not look at it.
+func Parallel(n int) AnyReadOption {
+	return readFunc(func(s *search.Settings) { s.Scatter.Parallel = n })
+}
+
+// Memory bounds what a query over many shards holds of their answers, in bytes: 32 MB unless it is
+// given. Answers are made so small that they fit, reckoning with items as large as those read before;
+// the first answer of each shard has 16 items at most. Other reads do not look at it.
+func Memory(bytes int) AnyReadOption {
+	return readFunc(func(s *search.Settings) { s.Scatter.Memory = bytes })
+}

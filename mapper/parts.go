@@ -80,6 +80,9 @@ func (g *engine) deletePart(sel selection.Selection, s *state, done func()) (mem
 	if s != nil {
 		sel = s.Selection
 	}
+	if len(sel.Elsewhere) > 0 {
+		return nil, g.unlocated()
+	}
 	deletion, err := change.NewDeletion(g.model, sel, false)
 	if err != nil {
 		return nil, g.public(err)
@@ -193,7 +196,11 @@ func (g *engine) patchPart(is entityPatch) (member, error) {
 	if len(is.returns) > 0 {
 		return nil, g.model.Errorf("Return needs a patch of one item that is one plain request: leave it out in a transaction, and load afterwards")
 	}
-	x, err := g.patching(is, writeSettings{})
+	sel := is.selection(g)
+	if len(sel.Elsewhere) > 0 {
+		return nil, g.unlocated()
+	}
+	x, err := g.patching(is, sel, writeSettings{})
 	if err != nil {
 		return nil, err
 	}

@@ -196,7 +196,7 @@ func (p entityPatch) selection(g *engine) selection.Selection {
 func (g *engine) patch(ctx context.Context, p entityPatch, settings writeSettings) (*Receipt, error) {
 	var t tally
 	ctx, end := g.observe(ctx, OpPatch)
-	x, err := g.patching(p, settings)
+	x, err := g.locatePatch(ctx, p, settings, &t)
 	if err == nil {
 		err = x.send(ctx, &t)
 	}
@@ -209,7 +209,8 @@ func (g *engine) patch(ctx context.Context, p entityPatch, settings writeSetting
 
 // planOfPatch returns what writing a patch would send.
 func (g *engine) planOfPatch(p entityPatch, settings writeSettings) (*Plan, error) {
-	x, err := g.patching(p, settings)
+	sel := p.selection(g)
+	x, err := g.patching(p, sel, settings)
 	if err != nil {
 		return nil, err
 	}
@@ -219,6 +220,7 @@ func (g *engine) planOfPatch(p entityPatch, settings writeSettings) (*Plan, erro
 	}
 	out := g.planOf(plan)
 	x.planBind(out)
+	g.planLocate(sel, true, out)
 	if x.repeats() {
 		out.orAgain()
 	}

@@ -25,9 +25,9 @@ type patching struct {
 	exactlyOnce bool
 }
 
-// patching makes a patch's changes. It does no I/O.
-func (g *engine) patching(p entityPatch, settings writeSettings) (*patching, error) {
-	x := &patching{g: g, sel: p.selection(g), exactlyOnce: settings.exactlyOnce}
+// patching makes a patch's changes of the entity that a selection is of. It does no I/O.
+func (g *engine) patching(p entityPatch, sel selection.Selection, settings writeSettings) (*patching, error) {
+	x := &patching{g: g, sel: sel, exactlyOnce: settings.exactlyOnce}
 	settings.exactlyOnce = false
 	if x.sel.Err == nil && settings != (writeSettings{}) {
 		return nil, g.model.Errorf("a patch takes ExactlyOnce only: leave the other options out")

@@ -49,6 +49,7 @@ func (m *Mapper[T]) PlanLoad(s query.Selection[T], options ...ReadOption) (*Plan
 		}
 	}
 	p.requests += (ones + cost.MaxBatchGet - 1) / cost.MaxBatchGet
+	m.engine.planLocate(sel, strong, p)
 	return p, nil
 }
 

@@ -46,7 +46,7 @@ func (g *engine) page(ctx context.Context, r search.Request, u *read.Usage) ([]s
 	if err != nil {
 		return nil, "", err
 	}
-	if err := x.Single("Page"); err != nil {
+	if err := x.Paged("Page"); err != nil {
 		return nil, "", err
 	}
 	return x.Page(ctx)

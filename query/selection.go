@@ -60,15 +60,7 @@ func (k Key[T]) fail(format string, args ...any) Node[T] {
 
 // narrow returns the node of one range in the key's table.
 func (k Key[T]) narrow(r selection.Range) Node[T] {
-	s := k.spec
-	s.Whole = false
-	for _, p := range k.spec.Parts {
-		if p.Table == k.table {
-			s.Parts = []selection.Part{{Table: k.table, PK: p.PK, Range: r}}
-			break
-		}
-	}
-	return Node[T]{s}
+	return Node[T]{k.spec.Narrow(k.table, r)}
 }
 
 // known reports whether the key came from a mapper. An empty one is refused when it

@@ -41,7 +41,8 @@
 //	s3=BUCKET          as an object
 //	preview=N          the first N bytes stay in the item
 //	inline=SIZE        values below SIZE stay in the item
-//	shards=N           the partition key is spread over N shards
+//	shards=N           the partition key is spread over N shards; shards='M,N' writes M, and
+//	                   knows what was written when there were N
 //	shardby=FIELD      the field a shard is computed from, or random
 //	-                  not stored
 //

@@ -25,6 +25,7 @@ const (
 	text
 	template
 	number
+	counts
 	size
 	char
 	codec
@@ -66,7 +67,7 @@ var words = []word{
 	{"s3", OnField, text, "s3=BUCKET"},
 	{"preview", OnField, number, "preview=N"},
 	{"inline", OnField, size, "inline=8KB"},
-	{"shards", OnBlank, number, "shards=N"},
+	{"shards", OnBlank, counts, "shards=N"},
 	{"shardby", OnBlank, text, "shardby=FIELD"},
 }
 

@@ -2,6 +2,7 @@ package tags
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -29,8 +30,9 @@ type Option struct {
 	// key attributes.
 	Template *Template
 	Keys     []*Template
-	// Number is the parsed value of preview=, shards= and inline= (bytes).
-	Number int
+	// Number is the parsed value of preview= and inline= (bytes); Numbers are those of shards=.
+	Number  int
+	Numbers []int
 	// Pos and End are the option's place in the raw tag, in bytes; ValuePos is
 	// where its value begins.
 	Pos, End, ValuePos int
@@ -370,6 +372,8 @@ func (p *parser) checkKind(o *Option, w word, value span) {
 			p.fault(o.Pos, o.End, "write a whole number from 1", "%s=%s is no count", o.Word, o.Value)
 		}
 		o.Number = n
+	case counts:
+		o.Numbers = p.counts(o)
 	case size:
 		n, ok := parseSize(o.Value)
 		if !ok {
@@ -393,6 +397,24 @@ func (p *parser) checkKind(o *Option, w word, value span) {
 	if (o.Word == "name" || o.Word == "one") && !isExported(o.Value) {
 		p.fault(o.Pos, o.End, "write an exported Go identifier, such as "+o.Word+"=Wish", "%q cannot be a method's name", o.Value)
 	}
+}
+
+// counts parses whole numbers with commas between.
+func (p *parser) counts(o *Option) []int {
+	var all []int
+	for _, text := range strings.Split(o.Value, ",") {
+		n, err := strconv.Atoi(text)
+		switch {
+		case err != nil || n < 1:
+			p.fault(o.Pos, o.End, "write a whole number from 1, or several in quotes: "+o.Word+"='400,200'", "%s=%s is no count", o.Word, o.Value)
+			return nil
+		case slices.Contains(all, n):
+			p.fault(o.Pos, o.End, "write it once", "%s=%s holds %d twice", o.Word, o.Value, n)
+			return nil
+		}
+		all = append(all, n)
+	}
+	return all
 }
 
 // isDelim reports whether c can be the delimiter: ASCII, printable, and nothing

@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -102,7 +103,7 @@ type differ struct {
 func Of(s *snapshot.Snapshot, doubts Doubts, v any, o Options) (*Diff, error) {
 	d := &differ{m: s.Model, s: s, v: v, o: o}
 	d.Keys.Value, d.Changes = v, d.few[:0]
-	if !o.Checks && !o.Reindex && Unchanged(s, doubts, v) {
+	if !o.Checks && !o.Reindex && !(o.Move && s.Shard().Kind != key.None) && Unchanged(s, doubts, v) {
 		return &d.Diff, nil
 	}
 	if err := d.identify(); err != nil {
@@ -121,7 +122,7 @@ func Of(s *snapshot.Snapshot, doubts Doubts, v any, o Options) (*Diff, error) {
 	if len(d.faults) > 0 {
 		return nil, d.faults
 	}
-	if err := d.checkRoot(); err != nil {
+	if err := cmp.Or(d.checkRoot(), d.checkHomes()); err != nil {
 		return nil, err
 	}
 	return &d.Diff, d.fence(doubts)
@@ -170,6 +171,9 @@ func (d *differ) compareExpiry() error {
 func (d *differ) identify() error {
 	m, s := d.m, d.s
 	same := !s.Fresh && m.Codec.SameKeyFields(d.v, s.Old)
+	if d.o.Move && s.Shard().Kind != key.None {
+		same, s.KeyFields = false, nil
+	}
 	if same && s.KeyFields != nil {
 		d.Keys.KeyFields, d.Old, d.Keys.PK = s.KeyFields, s.KeyFields, s.PK
 		return nil
@@ -177,6 +181,11 @@ func (d *differ) identify() error {
 	var err error
 	if d.Keys.KeyFields, err = m.KeyFields(d.v); err != nil {
 		return err
+	}
+	if !d.o.Move || m.Schema.Shards != nil && m.Schema.Shards.Random() { // a move leaves an old shard
+		if err := s.KeepShard(d.Keys.KeyFields); err != nil {
+			return err
+		}
 	}
 	if d.Keys.PK, err = m.PartitionKey(d.Keys.KeyFields); err != nil {
 		if !s.Fresh {
@@ -195,9 +204,9 @@ func (d *differ) identify() error {
 		if d.Old, err = m.KeyFields(s.Old); err != nil {
 			return err
 		}
-	}
-	if same {
-		return nil
+		if shard := s.Shard(); shard.Kind != key.None {
+			d.Old[len(d.Old)-1] = shard
+		}
 	}
 	return d.move()
 }
@@ -205,11 +214,11 @@ func (d *differ) identify() error {
 // move finds out whether a key has changed, and whether that is allowed.
 func (d *differ) move() error {
 	changed := d.changedKeyField()
-	if changed < 0 {
+	if changed < 0 && d.m.Shard(d.Old) == d.m.Shard(d.Keys.KeyFields) {
 		return nil
 	}
 	d.Moves = true
-	o := d.m.Schema.KeyFields[changed]
+	o := d.m.Schema.KeyFields[max(changed, 0)]
 	if !d.o.Move {
 		return &KeyChanged{Field: o.Name, Old: d.Old[changed].String(), New: d.Keys.KeyFields[changed].String()}
 	}

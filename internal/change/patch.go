@@ -730,13 +730,13 @@ func (x *Patch) fillKeys(ch *PatchItem) error {
 		ch.Defaults = append(ch.Defaults, item.AssignIncarnation(item.NewToken()))
 	}
 	v := m.Codec.New()
-	for i, o := range x.Identity {
+	for i, o := range x.Identity[:m.Schema.Identities()] {
 		if err := m.Codec.SetKeyField(v, i, o); err != nil {
 			return err
 		}
 	}
 	for i, a := range ch.Item.Attributes {
-		identity := slices.ContainsFunc(m.Schema.KeyFields[:len(x.Identity)], func(o *schema.KeyField) bool { return o.Field == a.Field })
+		identity := slices.ContainsFunc(m.Schema.KeyFields[:m.Schema.Identities()], func(o *schema.KeyField) bool { return o.Field == a.Field })
 		if !identity || a.Field == nil {
 			continue
 		}

@@ -147,7 +147,7 @@ func (p *patchedKeys) value(j, i int, src *schema.Source) (v key.Value, is int, 
 		return v, valueUnknown, m.ValueErrorf(it.Name, "%s in an index key: %w", src.Text, err)
 	}
 	a := slices.IndexFunc(it.Attributes, func(a *schema.Attribute) bool { return slices.Equal(a.Value.Path, src.Value.Path) })
-	for f, o := range m.Schema.KeyFields[:len(p.Identity)] {
+	for f, o := range m.Schema.KeyFields[:m.Schema.Identities()] {
 		k, source := m.Schema.KeyOf(f)
 		if src.From == schema.FromItem && slices.Equal(o.Path, src.Value.Path) && k.Sources[source].Lossless {
 			return p.Identity[f], valueGiven, nil

@@ -131,6 +131,20 @@ func LiveRoot(x *attr.Expression) string {
 		x.Value(&types.AttributeValueMemberS{Value: string(Live)}) + ")"
 }
 
+// NoLiveRoot requires that no live root is at a place: nothing, one that is staged or is being
+// deleted, or one whose time to live is over by a clock.
+func (r Reserved) NoLiveRoot(at Place, now func() time.Time) attr.Condition {
+	return func(x *attr.Expression) string {
+		state := x.Name(schema.State) + "." + x.Name(stateName)
+		text := "(attribute_not_exists(" + x.Name(at.Table.Hash) + ") OR attribute_exists(" + state + ") AND NOT " + state + " = " +
+			x.Value(&types.AttributeValueMemberS{Value: string(Live)})
+		if r.Expires() {
+			text += " OR " + r.ExpiredBy(x, now())
+		}
+		return text + ")"
+	}
+}
+
 // Unstaged requires an item that no staged insert has put, or that was saved since.
 func Unstaged(x *attr.Expression) string {
 	return "attribute_not_exists(" + x.Name(schema.State) + ")"

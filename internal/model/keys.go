@@ -136,17 +136,34 @@ func (m *Model) Agrees(img *item.Image, keyFields []key.Value) bool {
 // IdentityOf returns what an item's entity is known by: from the selection that it was
 // found with, and where that names several entities from the item's keys.
 func (m *Model) IdentityOf(img *item.Image, known []key.Value) []key.Value {
-	identity := make([]key.Value, m.Schema.Identities())
+	identity := make([]key.Value, m.Schema.Known())
 	copy(identity, known)
 	if img.Kind.Key == nil {
 		return identity
 	}
+	m.shardIn(identity, img.PK)
 	for i, src := range img.Kind.Key.Sources {
 		if src.From == schema.FromModel && src.KeyField < len(identity) && (src.Lossless || identity[src.KeyField].Kind == key.None) {
 			identity[src.KeyField] = img.Values[i]
 		}
 	}
 	return identity
+}
+
+// shardIn completes what an entity is known by with the shard that a partition key names.
+func (m *Model) shardIn(identity []key.Value, pk key.Scalar) {
+	if m.Schema.Shards == nil {
+		return
+	}
+	values := make([]key.Value, len(m.Schema.PK.Sources))
+	if !m.Schema.PK.Template.Parse(pk, values) {
+		return
+	}
+	for i, src := range m.Schema.PK.Sources {
+		if src.From == schema.FromShard {
+			identity[src.KeyField] = values[i]
+		}
+	}
 }
 
 // Whose returns what the entity of an item is known by, from the item's keys alone. It reports
@@ -160,7 +177,7 @@ func (m *Model) Whose(img *item.Image) ([]key.Value, bool) {
 	if !pk.Template.Parse(img.PK, values) {
 		return nil, false
 	}
-	known := make([]key.Value, m.Schema.Identities())
+	known := make([]key.Value, m.Schema.Known())
 	for i, src := range pk.Sources {
 		if src.KeyField < len(known) {
 			known[src.KeyField] = values[i]

@@ -57,19 +57,36 @@ func (m *Model) ValueErrorf(field, format string, args ...any) error {
 
 // KeyFields returns the values of the fields that keys name, as they are in v.
 func (m *Model) KeyFields(v any) ([]key.Value, error) {
-	values := make([]key.Value, len(m.Schema.KeyFields))
+	values := make([]key.Value, len(m.Schema.KeyFields), len(m.Schema.KeyFields)+1)
 	for i, o := range m.Schema.KeyFields {
 		var err error
 		if values[i], err = m.Codec.KeyField(v, i); err != nil {
 			return nil, m.ValueErrorf(o.Name, "%w", err)
 		}
 	}
-	return values, nil
+	if m.Schema.Shards == nil {
+		return values, nil
+	}
+	homes, err := m.Schema.Homes(values)
+	if homes == nil {
+		homes = []key.Value{{}} // drawn
+	}
+	return append(values, homes[0]), err
 }
 
-// Identity returns those of the key fields' values that an entity is known by.
+// Identity returns those of the key fields' values that an entity is known by, and the shard that
+// it lies on.
 func (m *Model) Identity(keyFields []key.Value) []key.Value {
-	return keyFields[:m.Schema.Identities()]
+	return keyFields[:m.Schema.Known()]
+}
+
+// Shard returns the shard of what an entity is known by, a value of no kind where there are none, or
+// where it is not known.
+func (m *Model) Shard(identity []key.Value) key.Value {
+	if n := m.Schema.Identities(); m.Schema.Shards != nil && len(identity) > n {
+		return identity[n]
+	}
+	return key.Value{}
 }
 
 // IdentityNames lists the fields that an entity is known by.
@@ -87,11 +104,14 @@ func (m *Model) IdentityNames() string {
 // EntityName names an entity in messages by its key values.
 func (m *Model) EntityName(identity []key.Value) string {
 	text := ""
-	for i, v := range m.Identity(identity) {
+	for i, o := range m.Schema.KeyFields[:m.Schema.Identities()] {
 		if i > 0 {
 			text += ", "
 		}
-		text += m.Schema.KeyFields[i].Name + " " + v.String()
+		text += o.Name + " " + identity[i].String()
+	}
+	if s := m.Shard(identity); s.Kind != key.None {
+		text += ", shard " + s.Text
 	}
 	return text
 }
@@ -100,7 +120,7 @@ func (m *Model) EntityName(identity []key.Value) string {
 func (m *Model) Select(args []any) selection.Selection {
 	e := m.Schema
 	need := e.Identities()
-	if len(args) > need || len(args) < need && !(e.Flat && len(args) >= partitionKeyFields(e)) {
+	if len(args) > need || len(args) < need && !(e.Flat && len(args) >= e.PartitionFields()) {
 		return selection.Selection{Err: m.Errorf("Key got %d values, and takes %d: %s", len(args), need, m.IdentityNames())}
 	}
 	values := make([]key.Value, len(args))
@@ -111,13 +131,4 @@ func (m *Model) Select(args []any) selection.Selection {
 		}
 	}
 	return selection.Entity(e, values)
-}
-
-// partitionKeyFields returns how many fields the partition key names.
-func partitionKeyFields(e *schema.Entity) int {
-	n := 0
-	for _, s := range e.PK.Sources {
-		n = max(n, s.KeyField+1)
-	}
-	return n
 }

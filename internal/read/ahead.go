@@ -29,8 +29,7 @@ func (r *Reader) Batches(ctx context.Context, sets [][]selection.Part, parallel 
 	})
 	found := map[item.Place]item.Image{}
 	for i, answer := range answers {
-		u.Requests += usages[i].Requests
-		u.Predicted, u.Consumed = u.Predicted.Add(usages[i].Predicted), u.Consumed+usages[i].Consumed
+		u.Join(&usages[i])
 		for at, f := range answer {
 			f.Answer = i
 			found[at] = f

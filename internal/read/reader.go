@@ -188,6 +188,10 @@ func (r *Reader) Input(p selection.Part, o Options) *dynamodb.QueryInput {
 		condition("begins_with(#sk, :sk0)", p.Range.Low)
 	case selection.Between:
 		condition("#sk BETWEEN :sk0 AND :sk1", p.Range.Low, p.Range.High)
+	case selection.AtLeast:
+		condition("#sk >= :sk0", p.Range.Low)
+	case selection.AtMost:
+		condition("#sk <= :sk0", p.Range.High)
 	}
 	if o.Start != nil {
 		in.ExclusiveStartKey = r.place(p, *o.Start).Key()

@@ -19,6 +19,12 @@ type Usage struct {
 	Consumed  float64
 }
 
+// Join adds what other reading took.
+func (u *Usage) Join(o *Usage) {
+	u.Requests += o.Requests
+	u.Predicted, u.Consumed = u.Predicted.Add(o.Predicted), u.Consumed+o.Consumed
+}
+
 // asks counts a call that is about to be made; one whose context is done is not sent.
 func (u *Usage) asks(ctx context.Context) {
 	if ctx.Err() == nil {

@@ -46,6 +46,8 @@ type builder struct {
 	badKey    map[*Item]bool
 	badPK     bool
 	expireAll *member
+	// sharded is the blank field that says how the partition key is spread.
+	sharded *member
 }
 
 // baseName is a type's name without its package, "" for a struct without a name.
@@ -144,8 +146,8 @@ func (b *builder) mainOptions(m *member, main *Table, seen map[string]*member) {
 		case "delim":
 			b.e.Delim = o.Value[0]
 		case "pk", "sk", "root":
-		case "shards", "shardby":
-			b.fault(m.option(o.Word), "", "the option %s is not supported yet", o.Word)
+		case "shards":
+			b.e.Shards, b.sharded = &Shards{Counts: o.Numbers, By: -1}, m
 		case "local", "on", "project":
 			b.fault(m.option(o.Word), "add index=NAME", "the option %s belongs to an index", o.Word)
 		}
@@ -247,10 +249,12 @@ func (b *builder) partitionKey() {
 	m := found[0]
 	o, _ := m.tag.Option("pk")
 	faults := len(b.faults)
-	b.e.PK = b.key(m, o, scope{})
+	b.e.PK = b.key(m, o, scope{pk: true})
 	b.badPK = len(b.faults) > faults
 	for _, s := range b.e.PK.Sources {
-		b.e.KeyFields[s.KeyField].Identity = true
+		if s.From == FromModel {
+			b.e.KeyFields[s.KeyField].Identity = true
+		}
 	}
 	if m.Name != "_" && !b.badPK && !slices.ContainsFunc(o.Template.Parts, func(p tags.Part) bool { return p.Name == m.Name }) {
 		b.fault(m.option("pk"), "name it in the template, or move pk= to a blank field", "the template of pk= does not name its field %s", m.Name)

@@ -134,6 +134,9 @@ func (b *builder) ownNames() {
 	}
 }
 
+// keyAt is where a key's template stands.
+func (b *builder) keyAt(k *Key) place { return place{b.declaring(k.At), k.At, k.Pos, k.End} }
+
 // at is where an item's template stands.
 func (b *builder) at(it *Item) place {
 	pl := place{in: b.e.Type, field: it.Decl}
@@ -305,6 +308,7 @@ func (b *builder) flat() {
 	if b.e.Flat {
 		b.orderKeyFields()
 	}
+	b.shards()
 	for _, it := range b.e.Items {
 		b.e.Apart = b.e.Apart || it.Table != b.e.Root.Table
 		switch {

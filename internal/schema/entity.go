@@ -28,6 +28,8 @@ type Entity struct {
 	Tables []*Table
 	// PK is the partition key of all tables.
 	PK *Key
+	// Shards is how the partition keys of a flat model are spread, nil for not at all.
+	Shards *Shards
 	// Indexes are the secondary indexes, in the order of their declarations.
 	Indexes []*Index
 	// Items are the kinds of items, in the order of their first fields.
@@ -93,19 +95,21 @@ type Key struct {
 type From uint8
 
 // The places: a field of the model, a field of the element, a map's key, a
-// scalar element itself, and in the keys of indexes a field that lies on the singleton.
+// scalar element itself, in the keys of indexes a field that lies on the singleton, and in
+// the partition key the shard.
 const (
 	FromModel From = iota
 	FromElement
 	FromMapKey
 	FromSelf
 	FromItem
+	FromShard
 )
 
 // Source is where a placeholder's value comes from.
 type Source struct {
 	From From
-	// KeyField is the index in Entity.KeyFields, for FromModel.
+	// KeyField is the index in Entity.KeyFields, for FromModel; a shard comes behind these.
 	KeyField int
 	// Value is the field, for FromModel and FromElement; otherwise it has the
 	// type alone.

@@ -60,7 +60,7 @@ func (e *Entity) EntityPrefix(it *Item, keyFields []key.Value) (string, error) {
 func (e *Entity) keyFieldValues(k *Key, keyFields []key.Value) ([]key.Value, error) {
 	values := make([]key.Value, len(k.Sources))
 	for i, s := range k.Sources {
-		if s.KeyField >= len(keyFields) {
+		if s.KeyField >= len(keyFields) || keyFields[s.KeyField].Kind == key.None {
 			return nil, fmt.Errorf("%s: the key %q needs %s, which was not given", e.Label(), k.Text, s.Value.Name)
 		}
 		values[i] = keyFields[s.KeyField]

@@ -19,10 +19,18 @@ type Layout struct {
 	Flat         bool          `json:"flat,omitempty"`
 	Tables       []LayoutTable `json:"tables"`
 	PartitionKey LayoutKey     `json:"partitionKey"`
+	Shards       *LayoutShards `json:"shards,omitempty"`
 	Items        []LayoutItem  `json:"items"`
 	Indexes      []LayoutIndex `json:"indexes,omitempty"`
 	// Removed are items that the model had before, and that may be stored yet.
 	Removed []LayoutItem `json:"removed,omitempty"`
+}
+
+// LayoutShards is how the partition keys are spread: over how many shards, those that are written
+// first, and the field that the shard is computed from, "" for one that is drawn.
+type LayoutShards struct {
+	Counts []int  `json:"counts"`
+	By     string `json:"by,omitempty"`
 }
 
 // LayoutTable is a table with its key attributes and their types (S, N or B).
@@ -103,6 +111,12 @@ type LayoutAttribute struct {
 // Layout returns the schema as data.
 func (e *Entity) Layout() Layout {
 	l := Layout{Model: e.Name, Delim: string(e.Delim), Version: e.Version, TTL: e.TTL, Flat: e.Flat, PartitionKey: e.PK.layout()}
+	if s := e.Shards; s != nil {
+		l.Shards = &LayoutShards{Counts: s.Counts}
+		if !s.Random() {
+			l.Shards.By = e.KeyFields[s.By].Name
+		}
+	}
 	for _, t := range e.Tables {
 		lt := LayoutTable{Name: t.Name, Word: t.Word, Hash: t.Hash, HashType: string(t.HashType)}
 		if t.Range != "" {
@@ -157,7 +171,7 @@ func (it *Item) layout(root bool) LayoutItem {
 	return li
 }
 
-var fromNames = [...]string{"model", "element", "key", "self", "item"}
+var fromNames = [...]string{"model", "element", "key", "self", "item", "shard"}
 
 var keyKinds = [...]string{"none", "string", "int", "uint", "time", "bytes", "number"}
 

@@ -332,21 +332,83 @@ func TestRefused(t *testing.T) {
 			`schema.innerLarge.A: the option compress is not supported yet`,
 		}},
 		{"what comes later", reflect.TypeFor[struct {
-			_ table  `ddb:"table=events_{At:month},shards=200,shardby=I"`
-			I string `ddb:"pk={I}.{shard}"`
+			_ table  `ddb:"table=events_{At:month}"`
+			I string `ddb:"pk={I}"`
 			A string `ddb:"sk=A,compress=zstd"`
 			B string `ddb:"sk=A,chunk"`
 			C string `ddb:"sk=A,s3=bucket,preview=10,inline=8KB"`
 		}](), []string{
 			`struct._: a table that follows the time of its items is not supported yet`,
-			`struct._: the option shards is not supported yet`,
-			`struct._: the option shardby is not supported yet`,
-			`struct.I: {shard} is not supported yet`,
 			`struct.A: the option compress is not supported yet`,
 			`struct.B: the option chunk is not supported yet`,
 			`struct.C: the option s3 is not supported yet`,
 			`struct.C: the option preview is not supported yet`,
 			`struct.C: the option inline is not supported yet`,
+		}},
+		{"shards without a number", reflect.TypeFor[struct {
+			_ table  `ddb:"table=models"`
+			D string `ddb:"pk={D}#{shard}"`
+			I string `ddb:"sk={I}"`
+			A string `ddb:"sk={I}"`
+		}](), []string{
+			`struct.D: pk= names {shard}, and nothing says how many there are: add shards=N,shardby=FIELD to the blank field of the table`,
+		}},
+		{"shards without a place", reflect.TypeFor[struct {
+			_ table  `ddb:"table=models,shards=200,shardby=I"`
+			D string `ddb:"pk={D}"`
+			I string `ddb:"sk={I}"`
+			A string `ddb:"sk={I}"`
+		}](), []string{
+			`struct._: the template of pk= does not name {shard}: write it into the template, as in EVENTS#{At:date}.{shard}`,
+		}},
+		{"shards without a field", reflect.TypeFor[struct {
+			_ table  `ddb:"table=models,shards=200"`
+			D string `ddb:"pk={D}#{shard}"`
+			I string `ddb:"sk={I}"`
+			A string `ddb:"sk={I}"`
+		}](), []string{
+			`struct._: nothing says how an entity's shard is chosen: add shardby=FIELD, or shardby=random where entities are only added`,
+		}},
+		{"shards by what no key holds", reflect.TypeFor[struct {
+			_ table  `ddb:"table=models,shards=200,shardby=A"`
+			D string `ddb:"pk={D}#{shard}"`
+			I string `ddb:"sk={I}"`
+			A string `ddb:"sk={I}"`
+		}](), []string{
+			`struct._: A is no field that an entity is known by, so that it could not be found by its key: write one of I, D, random`,
+		}},
+		{"shards by a field alone", reflect.TypeFor[struct {
+			_ table  `ddb:"table=models,shardby=I"`
+			D string `ddb:"pk={D}"`
+			I string `ddb:"sk={I}"`
+			A string `ddb:"sk={I}"`
+		}](), []string{
+			`struct._: shardby= says how shards are chosen, and the model has none: add shards=N, and {shard} to pk=`,
+		}},
+		{"shards of partitions with one entity", reflect.TypeFor[struct {
+			_ table  `ddb:"table=models,shards=200,shardby=D"`
+			D string `ddb:"pk={D}#{shard}"`
+			A string `ddb:"sk=A"`
+		}](), []string{
+			`struct._: shards spread the many entities of a partition, and this model's partitions hold one each: name fields in the sort key of the root, as in sk={At}#{ID}`,
+		}},
+		{"a shard where there is none", reflect.TypeFor[struct {
+			_ table  `ddb:"table=models,shards=200,shardby=I"`
+			D string `ddb:"pk={D}#{shard:02}"`
+			I string `ddb:"sk={I}"`
+			A string `ddb:"sk={I}"`
+			B string `ddb:"sk={I}#{shard}"`
+		}](), []string{
+			`struct.D: {shard:02}: the number of a shard has no format: write {shard}`,
+			`struct.B: {shard} belongs into the partition key: use it in pk=`,
+		}},
+		{"a shard twice", reflect.TypeFor[struct {
+			_ table  `ddb:"table=models,shards=200,shardby=I"`
+			D string `ddb:"pk={D}#{shard}#{shard}"`
+			I string `ddb:"sk={I}"`
+			A string `ddb:"sk={I}"`
+		}](), []string{
+			`struct.D: the template of pk= names {shard} twice: name it once`,
 		}},
 		{"one key attribute", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models,range=PK"`

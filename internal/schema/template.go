@@ -20,6 +20,8 @@ type scope struct {
 	field *member
 	// index is the item whose index has the template, nil for a key of a table.
 	index *Item
+	// pk is set in the template of the partition key.
+	pk bool
 }
 
 // key resolves a template. at is the field that holds the option.
@@ -44,7 +46,11 @@ func (b *builder) key(at *member, o tags.Option, sc scope) *Key {
 			continue
 		}
 		src.Text = p.String()
-		f, ok := b.format(pp, p, &src, len(parts) == 1, i == len(parts)-1)
+		format := b.format
+		if src.From == FromShard {
+			format = b.shardFormat
+		}
+		f, ok := format(pp, p, &src, len(parts) == 1, i == len(parts)-1)
 		if !ok {
 			continue
 		}
@@ -86,9 +92,11 @@ func (b *builder) source(at place, p tags.Part, sc scope) (Source, bool) {
 		return b.elementSource(at, p, sc)
 	}
 	switch {
-	case p.Name == "shard":
-		b.fault(at, "", "{shard} is not supported yet")
+	case p.Name == "shard" && !sc.pk:
+		b.fault(at, "use it in pk=", "{shard} belongs into the partition key")
 		return Source{}, false
+	case p.Name == "shard":
+		return Source{From: FromShard, KeyField: -1, Value: Value{Name: "shard", Type: &Type{Kind: String, Name: "string"}}}, true
 	case p.Name == "key" || p.Name == ".":
 		b.fault(at, "name a field of the model", "%s is only for the elements of slices and maps", p)
 		return Source{}, false

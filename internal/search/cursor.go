@@ -28,6 +28,9 @@ const macSize = 16
 // lead into another.
 func (x *Search) sealCursor(p Position) string {
 	at := cursorPosition{Type: string(p.Start.Type), Start: []byte(p.Start.Text), After: []byte(p.After)}
+	if p.PK.Type != 0 {
+		at.Shard = &cursorShard{[]byte(p.PK.Text), string(p.Order.Type), []byte(p.Order.Text)}
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.Keys)) {
 		s, _ := attr.ScalarOf(p.Keys[name])
 		at.Keys = append(at.Keys, cursorKey{name, string(s.Type), []byte(s.Text)})
@@ -46,6 +49,14 @@ type cursorPosition struct {
 	After []byte `json:"a,omitempty"`
 	// Keys are those of an item in a secondary index.
 	Keys []cursorKey `json:"k,omitempty"`
+	// Shard is, of a query over shards, where the last hit lies, and the key that it came with.
+	Shard *cursorShard `json:"h,omitempty"`
+}
+
+type cursorShard struct {
+	PK   []byte `json:"p"`
+	Type string `json:"t"`
+	Text []byte `json:"s"`
 }
 
 type cursorKey struct {
@@ -71,6 +82,12 @@ func (x *Search) openCursor(cursor string) (Position, error) {
 		return refuse()
 	}
 	at := Position{After: string(p.After)}
+	if s := p.Shard; s != nil {
+		at.PK, at.Order = key.Scalar{Type: 'S', Text: string(s.PK)}, key.Scalar{Type: s.Type[0], Text: string(s.Text)}
+		if !slices.ContainsFunc(x.s.Parts, func(p selection.Part) bool { return p.PK == at.PK }) {
+			return refuse()
+		}
+	}
 	if p.Type != "" {
 		at.Start = key.Scalar{Type: p.Type[0], Text: string(p.Start)}
 	}

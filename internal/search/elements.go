@@ -137,7 +137,7 @@ func (r *elementReader) hit(f *item.Image, yield func(Hit) bool) (more bool, err
 	if h := f.Header.Incarnation; h != nil {
 		r.last.shown = h
 	}
-	return yield(Hit{Value: rec, Item: f.Kind, At: f.Place, next: Position{Start: f.SK}, m: r.Model, identity: r.last.identity, values: f.Values}), nil
+	return yield(Hit{Value: rec, Item: f.Kind, At: f.Place, next: Position{Start: f.SK}, order: f.SK, m: r.Model, identity: r.last.identity, values: f.Values}), nil
 }
 
 // ahead returns the items of a page that have not been passed.

@@ -27,6 +27,8 @@ type group struct {
 	// crossed reports that a page ended while items of it could still come; missed that one
 	// ended so before the first came.
 	crossed, missed bool
+	// alone reports that the entity is one item, whatever comes next.
+	alone bool
 }
 
 // entityReader yields the entities of a flat model, in the order of their keys. Items
@@ -114,7 +116,7 @@ func (r *entityReader) page(ctx context.Context, page read.Page) (more bool, err
 			return false, err
 		}
 	}
-	return true, nil
+	return r.emit(ctx, func(g *group) bool { return g.alone })
 }
 
 // emit yields the groups that come next, as long as they are over.
@@ -138,7 +140,7 @@ func (r *entityReader) emit(ctx context.Context, over func(*group) bool) (more b
 		if err != nil {
 			return false, err
 		}
-		if !r.yield(Hit{Value: v, At: at, next: r.behind(g), m: r.Model, identity: g.identity}) || r.found == r.r.Limit {
+		if !r.yield(Hit{Value: v, At: at, next: r.behind(g), order: g.key(), m: r.Model, identity: g.identity}) || r.found == r.r.Limit {
 			return false, nil
 		}
 	}
@@ -174,6 +176,14 @@ func (r *entityReader) behind(g *group) Position {
 	return p
 }
 
+// key is what decides which of two groups comes first, as a key.
+func (g *group) key() key.Scalar {
+	if g.at.SK.Type != 'S' {
+		return g.at.SK
+	}
+	return key.Scalar{Type: 'S', Text: g.order}
+}
+
 // lastRune sorts behind all that a key can go on with.
 const lastRune = "\U0010FFFF"
 
@@ -202,6 +212,7 @@ func (r *entityReader) join(f item.Image) error {
 		return nil
 	}
 	g := &group{name: name, identity: identity, prefix: prefix, first: first, order: order, at: f.Place, found: []item.Image{f}}
+	g.alone = r.bare && len(m.Schema.Items) == 1
 	g.missed = g.first <= r.ended && r.ended <= g.prefix+lastRune
 	r.open = append(r.open, g)
 	r.groups++
@@ -210,7 +221,7 @@ func (r *entityReader) join(f item.Image) error {
 
 // over reports whether no item of the group can come any more at a key.
 func (g *group) over(sk key.Scalar, reverse bool) bool {
-	if sk.Type != 'S' {
+	if sk.Type != 'S' || g.alone {
 		return true // a bare key: one item each
 	}
 	if strings.HasPrefix(sk.Text, g.prefix) || sk.Text == g.first {

@@ -33,4 +33,5 @@ type Runner interface {
 type Settings struct {
 	Strong  bool
 	Receipt any
+	Scatter Scatter
 }

@@ -40,6 +40,8 @@ type Request struct {
 	Fetch bool
 	// After is the cursor to go on behind, "" for none.
 	After string
+	// Scatter says how a search over many shards reads.
+	Scatter Scatter
 }
 
 // Projected is a field that a search reads, by its name in Go, "" where only its attribute
@@ -52,8 +54,9 @@ type Hit struct {
 	Value any
 	Item  *schema.Item // nil for an entity
 	At    item.Place
-	// next is where the search goes on behind it.
-	next Position
+	// next is where the search goes on behind it, order the key that it comes with.
+	next  Position
+	order key.Scalar
 
 	m *model.Model
 	// identity is its entity's, values those of the placeholders in the element's key.
@@ -69,7 +72,7 @@ func (h *Hit) Placeholders() (map[string]any, error) {
 	if h.Item == nil {
 		owner = ""
 	}
-	for i, v := range h.identity {
+	for i, v := range h.identity[:h.m.Schema.Identities()] {
 		k, source := h.m.Schema.KeyOf(i)
 		typed, err := codec.FromKey(k, source, v)
 		if err != nil {
@@ -117,6 +120,9 @@ type Position struct {
 	After string
 	// Keys are the keys of the table and of the index to read on from, in a secondary index.
 	Keys item.Attributes
+	// PK and Order are, of a search over several partitions, that of the last hit, and the key that
+	// it came with.
+	PK, Order key.Scalar
 }
 
 // Engine runs searches over one model.
@@ -138,6 +144,8 @@ type Search struct {
 	o  read.Options
 	u  *read.Usage
 	at *Position // where it begins, nil for the beginning
+	// after is where a search over several partitions begins.
+	after *Position
 	// since is when what it is given was read, zero for when it begins.
 	since time.Time
 }
@@ -147,6 +155,9 @@ func (e *Engine) New(r Request, u *read.Usage) (*Search, error) {
 	x := &Search{Engine: e, r: r, s: r.Selection.Resolve(e.Model.Schema), u: u, o: read.Options{Strong: r.Strong, Reverse: r.Reverse}}
 	if x.s.Err != nil {
 		return nil, x.s.Err
+	}
+	if r.Scatter.Parallel < 0 || r.Scatter.Memory < 0 {
+		return nil, e.Model.Errorf("%d requests at a time and %d bytes: give 1 or more of both, or 0 for what is usual", r.Scatter.Parallel, r.Scatter.Memory)
 	}
 	if err := x.check(); err != nil {
 		return nil, err
@@ -165,12 +176,16 @@ func (e *Engine) New(r Request, u *read.Usage) (*Search, error) {
 	if r.After == "" {
 		return x, nil
 	}
-	if err := x.Single("After"); err != nil {
+	if err := x.Paged("After"); err != nil {
 		return nil, err
 	}
 	p, err := x.openCursor(r.After)
 	if err != nil {
 		return nil, err
+	}
+	if x.scattered() {
+		x.after = &p
+		return x, nil
 	}
 	x.at, x.o.Start, x.o.From = &p, &p.Start, p.Keys
 	return x, nil
@@ -243,6 +258,14 @@ func (x *Search) Single(what string) error {
 	return nil
 }
 
+// Paged refuses what needs one range to go on in, of one partition or of each shard.
+func (x *Search) Paged(what string) error {
+	if x.scattered() && len(byPartition(x.s.Parts)) == len(x.s.Parts) {
+		return nil
+	}
+	return x.Single(what)
+}
+
 // Hits runs the search. With each hit it calls yield, which returns false to end it; it ends at
 // its limit by itself.
 func (x *Search) Hits(ctx context.Context, yield func(Hit) bool) error {
@@ -252,6 +275,9 @@ func (x *Search) Hits(ctx context.Context, yield func(Hit) bool) error {
 // hits runs the search; pageEnd is called at the end of each answer, and may end it too.
 func (x *Search) hits(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
 	switch {
+	case x.scattered():
+		_, err := x.scatter(ctx, yield)
+		return err
 	case x.in() != nil:
 		return x.indexed(ctx, yield, pageEnd)
 	case x.flat() && (x.r.Heads || x.r.KeysOnly && x.Model.Schema.Apart):
@@ -266,6 +292,9 @@ func (x *Search) hits(ctx context.Context, yield func(Hit) bool, pageEnd func(re
 
 // Page returns the hits of one page, and the cursor behind them.
 func (x *Search) Page(ctx context.Context) (hits []Hit, cursor string, err error) {
+	if x.scattered() {
+		return x.scatteredPage(ctx)
+	}
 	var next *Position
 	err = x.hits(ctx, func(h Hit) bool {
 		hits = append(hits, h)

@@ -24,7 +24,7 @@ const (
 	Between
 	// None is an empty range: nothing is asked.
 	None
-	// AtLeast is from Low on, and AtMost up to High: in secondary indexes.
+	// AtLeast is from Low on, and AtMost up to High.
 	AtLeast
 	AtMost
 )
@@ -83,6 +83,9 @@ type Selection struct {
 	// Entity tells that all of it belongs to one entity; Whole that it is all
 	// of the entity.
 	Entity, Whole bool
+	// Elsewhere are the other shards that the entity may lie on, from before or after their number
+	// has changed.
+	Elsewhere []key.Value
 	// Err is what was wrong with the values; it is reported when the selection
 	// is used.
 	Err error
@@ -121,8 +124,17 @@ func (r Range) Contains(sk key.Scalar) bool {
 // that identify it. With fewer values, which a flat model allows as long
 // as they give the partition key, it is one of all entities that share them.
 func Entity(e *schema.Entity, keyFields []key.Value) Selection {
-	s := Selection{Identity: keyFields, Entity: len(keyFields) == e.Identities()}
+	if e.Shards != nil && len(keyFields) < e.Known() {
+		return sharded(e, keyFields)
+	}
+	s := Selection{Identity: keyFields, Entity: len(keyFields) == e.Known()}
 	s.Whole = s.Entity
+	s.inPartition(e, keyFields)
+	return s
+}
+
+// inPartition adds the parts that lie in the partition of the key fields' values.
+func (s *Selection) inPartition(e *schema.Entity, keyFields []key.Value) {
 	pk, err := e.PartitionKey(keyFields)
 	if err == nil {
 		if err = pk.CheckSize(key.MaxPartition); err != nil {
@@ -131,17 +143,16 @@ func Entity(e *schema.Entity, keyFields []key.Value) Selection {
 	}
 	if err != nil {
 		s.Err = err
-		return s
+		return
 	}
 	for _, t := range e.Tables {
 		if !s.Entity && t != e.Root.Table {
 			continue // many entities are looked for where their roots lie
 		}
-		for _, r := range ranges(e, t, keyFields, &s.Err) {
+		for _, r := range ranges(e, t, s.Identity, &s.Err) {
 			s.Parts = append(s.Parts, Part{Table: t.Index, PK: pk, Range: r})
 		}
 	}
-	return s
 }
 
 // ranges returns where in a table an entity's items lie.
@@ -172,7 +183,7 @@ func ranges(e *schema.Entity, t *schema.Table, keyFields []key.Value, fail *erro
 // flatRanges returns where an entity of a flat model lies in a table: under its prefixes,
 // and, where an item's key is such a prefix itself, at that key.
 func flatRanges(e *schema.Entity, items []*schema.Item, keyFields []key.Value, fail *error) []Range {
-	if len(keyFields) < e.Identities() {
+	if len(keyFields) < e.Known() {
 		return []Range{rootsRange(e)}
 	}
 	var out []Range
@@ -232,6 +243,53 @@ func (s Selection) Join(t Selection) Selection {
 
 func sameEntity(a, b []key.Value) bool {
 	return slices.EqualFunc(a, b, key.Value.Equal)
+}
+
+// From returns what of a range does not come before a key.
+func (r Range) From(low key.Scalar) Range {
+	switch {
+	case r.Kind == All:
+		return Range{Kind: AtLeast, Low: low}
+	case r.Kind == Prefix && key.Compare(low, r.Low) > 0:
+		r = Range{Kind: Between, Low: low, High: r.last()}
+	case r.Kind == One && key.Compare(r.Low, low) < 0:
+		return Range{Kind: None}
+	case (r.Kind == Between || r.Kind == AtLeast) && key.Compare(low, r.Low) > 0:
+		r.Low = low
+	case r.Kind == AtMost:
+		r = Range{Kind: Between, Low: low, High: r.High}
+	}
+	return r.orNone()
+}
+
+// UpTo returns what of a range does not come behind a key.
+func (r Range) UpTo(high key.Scalar) Range {
+	switch {
+	case r.Kind == All:
+		return Range{Kind: AtMost, High: high}
+	case r.Kind == Prefix && key.Compare(high, r.last()) < 0:
+		r = Range{Kind: Between, Low: r.Low, High: high}
+	case r.Kind == One && key.Compare(r.Low, high) > 0:
+		return Range{Kind: None}
+	case (r.Kind == Between || r.Kind == AtMost) && key.Compare(high, r.High) < 0:
+		r.High = high
+	case r.Kind == AtLeast:
+		r = Range{Kind: Between, Low: r.Low, High: high}
+	}
+	return r.orNone()
+}
+
+// last returns what all keys of a prefix come before.
+func (r Range) last() key.Scalar {
+	return key.Scalar{Type: r.Low.Type, Text: r.Low.Text + "\U0010FFFF"}
+}
+
+// orNone is the range, or none where it ends before it begins.
+func (r Range) orNone() Range {
+	if r.Kind == Between && key.Compare(r.High, r.Low) < 0 {
+		return Range{Kind: None}
+	}
+	return r
 }
 
 // Common returns what all keys of a range begin with.

@@ -108,7 +108,11 @@ func (s Selection) Resolve(e *schema.Entity) Selection {
 		return s
 	}
 	all := s
-	all.Targets, all.Entity = nil, len(s.Identity) == e.Identities()
+	whole := Entity(e, s.Identity) // with the shard
+	if whole.Err == nil {
+		s.Identity, all.Identity, all.Elsewhere = whole.Identity, whole.Identity, whole.Elsewhere
+	}
+	all.Targets, all.Entity = nil, len(s.Identity) == e.Known()
 	for _, t := range s.Targets {
 		one := s.resolve(e, t)
 		if one.Err != nil {
@@ -129,7 +133,6 @@ func (s Selection) resolve(e *schema.Entity, t Target) Selection {
 	}
 	out := whole
 	out.Whole, out.Parts = false, nil
-	pk := whole.Parts[0].PK
 	switch t.Kind {
 	case TargetTable:
 		for _, p := range whole.Parts {
@@ -138,15 +141,16 @@ func (s Selection) resolve(e *schema.Entity, t Target) Selection {
 			}
 		}
 	case TargetPrefix:
-		out.Parts = []Part{{Table: t.Table, PK: pk, Range: Range{Kind: Prefix, Low: key.Scalar{Type: 'S', Text: t.Prefix}}}}
+		p := Part{Table: t.Table, Range: Range{Kind: Prefix, Low: key.Scalar{Type: 'S', Text: t.Prefix}}}
+		out.Parts = p.in(whole.partitions())
 	case TargetItem:
 		p, err := out.itemPart(e, t)
 		if err != nil {
 			out.Err = err
 			return out
 		}
-		p.Table, p.PK = e.Items[t.Item].Table.Index, pk
-		out.Parts = []Part{p}
+		p.Table = e.Items[t.Item].Table.Index
+		out.Parts = p.in(whole.partitions())
 	}
 	return out
 }
@@ -190,7 +194,7 @@ func (s *Selection) itemPart(e *schema.Entity, t Target) (Part, error) {
 // query over many entities knows that part alone.
 func (s *Selection) values(e *schema.Entity, k *schema.Key, t Target) []key.Value {
 	known := func(field int) bool {
-		return field < len(s.Identity) && (len(s.Identity) == e.Identities() || slices.ContainsFunc(e.PK.Sources, func(src schema.Source) bool {
+		return field < len(s.Identity) && (len(s.Identity) == e.Known() || slices.ContainsFunc(e.PK.Sources, func(src schema.Source) bool {
 			return src.KeyField == field && src.Lossless
 		}))
 	}

@@ -25,7 +25,7 @@ type Element struct {
 // date's midnight, if the key holds no more of an instant.
 func (s *Snapshot) Identify(v any) error {
 	m := s.Model
-	for i, value := range s.Selection.Identity {
+	for i, value := range s.Selection.Identity[:m.Schema.Identities()] {
 		k, source := m.Schema.KeyOf(i)
 		f := k.Format(source)
 		text, err := f.Append(nil, value, k.Template.Delim)

@@ -43,6 +43,10 @@ type Snapshot struct {
 	// counts, and a root that was read beside the selection. They tell what reading costs.
 	Others []Other
 
+	// drawn is the shard of an entity that is not stored yet, where it is drawn: once, whatever
+	// becomes of the first save.
+	drawn key.Value
+
 	// incarnation is the entity's, if told.
 	incarnation types.AttributeValue
 	told        bool
@@ -100,7 +104,11 @@ type Other struct {
 func New(m *model.Model, v any) *Snapshot {
 	s := &Snapshot{Model: m, Fresh: true}
 	s.clear()
+	s.draw()
 	keyFields, err := m.KeyFields(v)
+	if err == nil {
+		err = s.KeepShard(keyFields)
+	}
 	if err != nil {
 		s.Selection.Err = err
 		return s
@@ -126,6 +134,7 @@ func (s *Snapshot) clear() {
 func (s *Snapshot) Reset() {
 	*s = Snapshot{Model: s.Model, Selection: s.Selection, Fresh: true}
 	s.clear()
+	s.draw()
 }
 
 // Root returns the stored root, nil for none.

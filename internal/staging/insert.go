@@ -3,6 +3,7 @@ package staging
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -71,15 +72,17 @@ type insert struct {
 	claim *write.Request
 	parts []*write.Request
 	// put are the parts that this insert has put for sure.
-	put  []bool
-	live *write.Request
-	t    *write.Tally
+	put []bool
+	// live makes the root live, in one transaction with checks of other items, if there are any.
+	live   *write.Request
+	checks []*write.Request
+	t      *write.Tally
 }
 
 // Insert sends the plan of a staged insert. A root that was left unfinished is taken over,
 // by its version. It deletes nothing that it did not put itself.
 func (p *Protocol) Insert(ctx context.Context, e *Entity, plan *write.Plan, t *write.Tally) Result {
-	in := &insert{p: p, e: e, claim: plan.Steps[0].Requests[0], parts: plan.Steps[1].Requests, live: plan.Steps[2].Requests[0], t: t}
+	in := &insert{p: p, e: e, claim: plan.Steps[0].Requests[0], parts: plan.Steps[1].Requests, live: plan.Steps[2].Requests[0], checks: plan.Steps[2].Requests[1:], t: t}
 	in.put = make([]bool, len(in.parts))
 	if err := in.claimRoot(ctx); err != nil {
 		return Result{Outcome: outcomeOf(invisible(err))}
@@ -254,11 +257,19 @@ func (in *insert) goLive(ctx context.Context) error {
 	since := item.NewStage(item.Live, in.p.Now()).Assign()
 	in.live.NewSize += since.Size() - in.live.Set[0].Size()
 	in.live.Set = append([]item.Assignment{since}, in.live.Set[1:]...)
-	o := in.p.Sender.One(ctx, in.live, in.t)
-	if o.State == write.Rejected && !o.Unsure {
+	o := in.sendLive(ctx)
+	if o.State == write.Rejected && !o.Unsure && o.Stored[0] != nil {
 		return in.overtaken(o)
 	}
 	return unless(o)
+}
+
+func (in *insert) sendLive(ctx context.Context) write.Outcome {
+	if len(in.checks) == 0 {
+		return in.p.Sender.One(ctx, in.live, in.t)
+	}
+	all := slices.Concat([]*write.Request{in.live}, in.checks)
+	return in.p.Sender.Send(ctx, &write.Step{Requests: all, How: write.Together}, in.t)
 }
 
 // undo removes, as far as it can, what an insert that cannot succeed has put. What stays

@@ -86,12 +86,15 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 		return &Plan{Mode: Nothing}, nil
 	case c.staged(requests, all):
 		p := &Plan{Staged, c.Steps(requests)}
+		p.lastWith(checks)
 		if err := p.tooLarge(); err != nil {
 			return nil, err
 		}
 		return p, nil
 	case len(all) == 1:
 		return single(all, alone(c.ExactlyOnce)), nil
+	case c.Independent && len(checks) > 0:
+		return nil, fmt.Errorf("%s: %s is written together with a check that it is not on another shard (%s) while their number changes: write without Independent", all[0].Label, all[0].Place, checks[0].Place)
 	case c.Independent:
 		return oneByOne(requests, alone(c.ExactlyOnce)), nil
 	case Fits(all):
@@ -112,6 +115,14 @@ func Joint(all []*Request) *Plan {
 		return single(all, Each)
 	}
 	return together(all)
+}
+
+// lastWith joins checks to the last step of a staged write, which makes it one transaction.
+func (p *Plan) lastWith(checks []*Request) {
+	if len(checks) > 0 {
+		last := &p.Steps[len(p.Steps)-1]
+		last.Requests, last.How = slices.Concat(last.Requests, checks), Together
+	}
 }
 
 // tooLarge refuses a staged write whose mark takes an item over the limit.

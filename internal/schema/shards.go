@@ -1,0 +1,152 @@
+package schema
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/shard"
+	"github.com/itemize/itemize/tags"
+)
+
+// Shards is how the partition keys of a flat model are spread: an entity lies whole in one shard,
+// which is part of what it is known by.
+type Shards struct {
+	// Counts are the numbers of shards: the first is what is written, the others were written
+	// before, or will be.
+	Counts []int
+	// By is the key field that the shard is computed from, -1 where it is drawn.
+	By int
+}
+
+// Random reports whether the shard is drawn, once for each entity.
+func (s *Shards) Random() bool { return s.By < 0 }
+
+// Most returns the largest number of shards.
+func (s *Shards) Most() int { return slices.Max(s.Counts) }
+
+// ShardOf is the value of a shard in keys.
+func ShardOf(n int) key.Value { return key.OfString(strconv.Itoa(n)) }
+
+// Known returns how many values an entity is known by: those of the key fields that [Entity.Identities]
+// counts, and its shard behind them.
+func (e *Entity) Known() int {
+	if e.Shards != nil {
+		return e.Identities() + 1
+	}
+	return e.Identities()
+}
+
+// PartitionFields returns how many of the key fields the partition key names; they are the first
+// ones.
+func (e *Entity) PartitionFields() int {
+	n := 0
+	for _, s := range e.PK.Sources {
+		if s.From == FromModel {
+			n = max(n, s.KeyField+1)
+		}
+	}
+	return n
+}
+
+// Homes returns the shards that an entity may lie on, each once: first the one that it is written
+// on, then those of the other counts. It is nil where the values that are given do not tell.
+func (e *Entity) Homes(identity []key.Value) ([]key.Value, error) {
+	s := e.Shards
+	if s.Random() || s.By >= len(identity) || len(identity) < e.Identities() && !e.wholly(s.By) {
+		return nil, nil
+	}
+	k, source := e.KeyOf(s.By)
+	text, err := k.Format(source).Append(nil, identity[s.By], k.Template.Delim)
+	if err != nil {
+		if ke, ok := err.(*key.Error); ok {
+			ke.Index = source
+		}
+		return nil, e.Unstorable(k, err)
+	}
+	var all []key.Value
+	for _, n := range s.Counts {
+		if v := ShardOf(shard.Of(text, n)); !slices.Contains(all, v) {
+			all = append(all, v)
+		}
+	}
+	return all, nil
+}
+
+// wholly reports whether the partition key gives a key field in full.
+func (e *Entity) wholly(field int) bool {
+	return slices.ContainsFunc(e.PK.Sources, func(s Source) bool { return s.KeyField == field && s.Lossless })
+}
+
+// shards checks how the partition key is spread.
+func (b *builder) shards() {
+	in := slices.IndexFunc(b.e.PK.Sources, func(s Source) bool { return s.From == FromShard })
+	by, hasBy := b.shardBy()
+	switch {
+	case b.sharded == nil && in < 0 && !hasBy, b.badPK:
+		return
+	case b.sharded == nil && in < 0:
+		b.fault(by.option("shardby"), "add shards=N, and {shard} to pk=", "shardby= says how shards are chosen, and the model has none")
+		return
+	case b.sharded == nil:
+		b.fault(b.keyAt(b.e.PK), "add shards=N,shardby=FIELD to the blank field of the table", "pk= names {shard}, and nothing says how many there are")
+		return
+	case in < 0:
+		b.fault(b.sharded.option("shards"), "write it into the template, as in EVENTS#{At:date}.{shard}", "the template of pk= does not name {shard}")
+		return
+	case !hasBy:
+		b.fault(b.sharded.option("shards"), "add shardby=FIELD, or shardby=random where entities are only added", "nothing says how an entity's shard is chosen")
+		return
+	case !b.e.Flat:
+		b.fault(b.sharded.option("shards"), "name fields in the sort key of the root, as in sk={At}#{ID}", "shards spread the many entities of a partition, and this model's partitions hold one each")
+		return
+	}
+	b.e.PK.Sources[in].KeyField = len(b.e.KeyFields)
+	for i := 1; i < len(b.e.PK.Sources); i++ {
+		if b.e.PK.Sources[i].From == FromShard && i != in {
+			b.fault(b.keyAt(b.e.PK), "name it once", "the template of pk= names {shard} twice")
+		}
+	}
+	if n := b.e.Identities(); n < len(b.e.KeyFields) {
+		o := b.e.KeyFields[n]
+		b.fault(place{in: b.e.Type, field: o.Field}, "name it in the key of the root too", "%s stands in keys, and is no part of what an entity is known by, which a model with shards has no room for", o.Name)
+	}
+	b.shardField(by)
+}
+
+// shardFormat is how the number of a shard is written: as it is, so that those of different counts
+// share partitions.
+func (b *builder) shardFormat(at place, p tags.Part, src *Source, _, _ bool) (key.Format, bool) {
+	if p.Format != "" {
+		b.fault(at, "write {shard}", "%s: the number of a shard has no format", p)
+	}
+	src.Lossless = true
+	return key.Format{Kind: key.Plain, Value: key.String}, p.Format == ""
+}
+
+// shardBy returns the blank field with shardby=.
+func (b *builder) shardBy() (*member, bool) {
+	i := slices.IndexFunc(b.blanks, func(m *member) bool { return m.tag.Has("shardby") })
+	if i < 0 {
+		return nil, false
+	}
+	return b.blanks[i], true
+}
+
+// shardField finds the field that shards are computed from.
+func (b *builder) shardField(by *member) {
+	name := by.tag.Value("shardby")
+	if name == "random" {
+		return
+	}
+	all := b.e.KeyFields[:b.e.Identities()]
+	b.e.Shards.By = slices.IndexFunc(all, func(o *KeyField) bool { return o.Name == name })
+	if b.e.Shards.By >= 0 {
+		return
+	}
+	known := "random"
+	for _, o := range all {
+		known = o.Name + ", " + known
+	}
+	b.fault(by.option("shardby"), "write one of "+known, "%s is no field that an entity is known by, so that it could not be found by its key", name)
+}

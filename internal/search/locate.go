@@ -1,0 +1,87 @@
+package search
+
+import (
+	"context"
+	"slices"
+
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// Locate returns selections of one entity each on the shards where the entities are: while the number
+// of shards changes, a key may lead to several, and the roots on these are read first. One that is on
+// none of them stays where it would be written.
+func (e *Engine) Locate(ctx context.Context, sels []selection.Selection, o read.Options, t *write.Tally) ([]selection.Selection, error) {
+	if !slices.ContainsFunc(sels, func(s selection.Selection) bool { return len(s.Elsewhere) > 0 }) {
+		return sels, nil
+	}
+	homes := make([][]selection.Part, len(sels))
+	for i, s := range sels {
+		var err error
+		if homes[i], err = e.homes(s); err != nil {
+			return nil, err
+		}
+	}
+	var u read.Usage
+	early, err := e.Reader.Batches(ctx, homes, findsAtOnce, o, &u)
+	t.AddRead(u.Requests, u.Predicted, u.Consumed)
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Clone(sels)
+	for i := range out {
+		if at := bestHome(homes[i], func(p selection.Part) *item.Image {
+			return early.Item(e.Model.At(p.Table, p.PK, p.Range.Low))
+		}); at > 0 {
+			out[i] = sels[i].On(e.Model.Schema, sels[i].Elsewhere[at-1])
+		}
+		out[i].Elsewhere = nil
+	}
+	return out, nil
+}
+
+// homes returns where the root of an entity may lie: first where it would be written. It is nil where
+// that is one place.
+func (e *Engine) homes(s selection.Selection) ([]selection.Part, error) {
+	if len(s.Elsewhere) == 0 {
+		return nil, nil
+	}
+	var parts []selection.Part
+	for _, home := range append([]key.Value{e.Model.Shard(s.Identity)}, s.Elsewhere...) {
+		identity := slices.Clone(s.Identity)
+		identity[len(identity)-1] = home
+		at, err := e.Model.RootPlace(identity)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, selection.Part{Table: e.Model.Root().Table.Index, PK: at.PK, Range: selection.Range{Kind: selection.One, Low: at.SK}})
+	}
+	return parts, nil
+}
+
+// bestHome returns the index of the part where the live root is, or else any: 0 where there is none.
+func bestHome(parts []selection.Part, root func(selection.Part) *item.Image) int {
+	best := 0
+	for i, p := range slices.Backward(parts) {
+		switch f := root(p); {
+		case f == nil:
+		case f.Header.Live() && !f.Expired:
+			return i
+		default:
+			best = i
+		}
+	}
+	return best
+}
+
+// LocateOne is Locate of one selection.
+func (e *Engine) LocateOne(ctx context.Context, sel selection.Selection, o read.Options, t *write.Tally) (selection.Selection, error) {
+	all, err := e.Locate(ctx, []selection.Selection{sel}, o, t)
+	if err != nil {
+		return sel, err
+	}
+	return all[0], nil
+}

@@ -1,0 +1,378 @@
+package search
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/selection"
+)
+
+// Scatter says how a search over many shards reads.
+type Scatter struct {
+	// Parallel bounds the requests that are under way at one time, Memory what is held of what was
+	// read, in bytes.
+	Parallel, Memory int
+}
+
+// The defaults of a Scatter.
+const (
+	scatterParallel = 64
+	scatterMemory   = 32 << 20
+)
+
+// lookahead is how many hits of a shard may wait while its next answer is read, and firstPage how
+// many items the first answer of each has, where nothing bounds the search.
+const (
+	lookahead = 16
+	firstPage = 16
+)
+
+// scattered reports whether the search is over several partitions: those of shards.
+func (x *Search) scattered() bool {
+	return x.in() == nil && slices.ContainsFunc(x.s.Parts, func(p selection.Part) bool { return p.PK != x.s.Parts[0].PK })
+}
+
+// lane is the search of one partition.
+type lane struct {
+	*Search
+	// number is its place among the partitions, by which hits with equal keys are ordered.
+	// later reports that this is behind the one in which the whole begins.
+	number int
+	later  bool
+	usage  read.Usage
+	hits   chan Hit
+	// taken tells the lane that there is room for one more.
+	taken chan struct{}
+	p     *pacer
+	// wanted tells the lane to go on behind a hit, where no more is read than is asked for; it is nil
+	// for a lane that reads ahead.
+	wanted chan struct{}
+	begun  bool
+	err    error // how it ended, once hits is closed
+	head   Hit
+}
+
+// scatter merges the searches of all partitions in the order of their hits' keys.
+func (x *Search) scatter(ctx context.Context, yield func(Hit) bool) (more bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	lanes := x.lanes()
+	var running sync.WaitGroup
+	defer func() {
+		cancel()
+		running.Wait()
+		for _, l := range lanes {
+			x.u.Join(&l.usage)
+		}
+	}()
+	for _, l := range lanes {
+		running.Go(func() { l.run(ctx) })
+	}
+	m := merge{reverse: x.o.Reverse}
+	for _, l := range lanes {
+		if err := m.refill(ctx, l); err != nil {
+			return false, err
+		}
+	}
+	for found := 1; len(m.lanes) > 0; found++ {
+		l := heap.Pop(&m).(*lane)
+		hit := l.head
+		hit.next.Order, hit.next.PK = hit.order, l.s.Parts[0].PK
+		if !yield(hit) {
+			return false, nil
+		}
+		if found == x.r.Limit && len(m.lanes) > 0 {
+			return true, nil
+		}
+		if err := m.refill(ctx, l); err != nil {
+			return false, err
+		}
+		if found == x.r.Limit {
+			return len(m.lanes) > 0, nil
+		}
+	}
+	return false, nil
+}
+
+// scatteredPage is Page of a search over several partitions.
+func (x *Search) scatteredPage(ctx context.Context) (hits []Hit, cursor string, err error) {
+	if x.r.Limit == 0 {
+		return nil, "", x.Model.Errorf("a page over %d shards has no size of its own: give the query a Limit", len(byPartition(x.s.Parts)))
+	}
+	more, err := x.scatter(ctx, func(h Hit) bool {
+		hits = append(hits, h)
+		return true
+	})
+	if err != nil || !more {
+		return hits, "", err
+	}
+	return hits, x.sealCursor(hits[len(hits)-1].next), nil
+}
+
+// lanes makes the searches of the partitions: each as this one, but over its own part alone, and
+// from where this one begins.
+func (x *Search) lanes() []*lane {
+	how := x.r.Scatter
+	groups := byPartition(x.s.Parts)
+	p := &pacer{
+		gate:   make(chan struct{}, cmp.Or(how.Parallel, scatterParallel)),
+		memory: cmp.Or(how.Memory, scatterMemory) / len(groups),
+		first:  firstPage,
+	}
+	var lanes []*lane
+	passed := false // the lane that the whole begins in
+	for i, parts := range groups {
+		l := &lane{number: i, p: p, hits: make(chan Hit, lookahead), taken: make(chan struct{}, 1)}
+		if x.r.Limit > 0 {
+			// Twice its share, and some: a lane that gives more is asked again, and all wait for it.
+			p.first, l.wanted = min(2*x.r.Limit/len(groups)+4, x.r.Limit), make(chan struct{}, 1)
+		}
+		sub, engine := *x, *x.Engine
+		engine.Source = &paced{Source: x.Source, p: p}
+		sub.Engine, sub.s.Parts, sub.u = &engine, parts, &l.usage
+		sub.r.Limit, sub.o.Limit = 0, 0
+		l.Search = &sub
+		lanes = append(lanes, l)
+		switch a := x.after; {
+		case a == nil:
+		case a.PK == parts[0].PK:
+			sub.at, sub.o.Start, passed = a, &a.Start, true
+		default:
+			l.later = passed
+			l.narrow(a.Order)
+		}
+	}
+	return lanes
+}
+
+// byPartition groups parts by their partition keys, in their order.
+func byPartition(parts []selection.Part) [][]selection.Part {
+	var groups [][]selection.Part
+	at := map[key.Scalar]int{}
+	for _, p := range parts {
+		i, ok := at[p.PK]
+		if !ok {
+			i = len(groups)
+			at[p.PK], groups = i, append(groups, nil)
+		}
+		groups[i] = append(groups[i], p)
+	}
+	return groups
+}
+
+// narrow leaves out of a lane what comes before a hit of another one.
+func (l *lane) narrow(order key.Scalar) {
+	parts := slices.Clone(l.s.Parts)
+	for i := range parts {
+		if l.o.Reverse {
+			parts[i].Range = parts[i].Range.UpTo(l.last(order))
+		} else {
+			parts[i].Range = parts[i].Range.From(order)
+		}
+	}
+	l.s.Parts = parts
+}
+
+// last is the largest key that an item of what comes with this order, or before it, can have.
+func (l *lane) last(order key.Scalar) key.Scalar {
+	if !l.flat() || l.r.Heads || l.Model.Schema.Apart || order.Type != 'S' {
+		return order
+	}
+	delim := l.Model.Schema.Delim
+	for i := range order.Text {
+		if i > 0 && order.Text[i] < delim { // what lies under a root with a shorter key comes behind
+			return key.Scalar{Type: 'S', Text: order.Text[:i] + string(delim) + lastRune}
+		}
+	}
+	return key.Scalar{Type: 'S', Text: strings.TrimSuffix(order.Text, string(delim)) + string(delim) + lastRune}
+}
+
+// run runs the search of a lane, and hands its hits over, but those up to where the whole begins.
+func (l *lane) run(ctx context.Context) {
+	defer close(l.hits)
+	l.err = l.Search.hits(ctx, func(h Hit) bool {
+		if !l.behind(&h) {
+			return true
+		}
+		for len(l.hits) >= l.p.most() {
+			if !await(ctx, l.taken) {
+				return false
+			}
+		}
+		select {
+		case l.hits <- h:
+			return l.wanted == nil || await(ctx, l.wanted)
+		case <-ctx.Done():
+			return false
+		}
+	}, func(read.Page) bool { return true })
+}
+
+// await waits for a signal, and reports whether it came before the end of the context.
+func await(ctx context.Context, signal chan struct{}) bool {
+	select {
+	case <-signal:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// behind reports whether a hit comes behind where the whole begins.
+func (l *lane) behind(h *Hit) bool {
+	if l.after == nil {
+		return true
+	}
+	c := key.Compare(h.order, l.after.Order)
+	if l.o.Reverse {
+		c = -c
+	}
+	return c > 0 || c == 0 && l.later
+}
+
+// merge is the lanes that have hits left, as a heap by the hits that come next.
+type merge struct {
+	lanes   []*lane
+	reverse bool
+}
+
+func (m *merge) Len() int      { return len(m.lanes) }
+func (m *merge) Swap(i, j int) { m.lanes[i], m.lanes[j] = m.lanes[j], m.lanes[i] }
+func (m *merge) Push(l any)    { m.lanes = append(m.lanes, l.(*lane)) }
+
+func (m *merge) Pop() any {
+	last := m.lanes[len(m.lanes)-1]
+	m.lanes = m.lanes[:len(m.lanes)-1]
+	return last
+}
+
+func (m *merge) Less(i, j int) bool {
+	a, b := m.lanes[i], m.lanes[j]
+	c := key.Compare(a.head.order, b.head.order)
+	if m.reverse {
+		c = -c
+	}
+	return cmp.Or(c, cmp.Compare(a.number, b.number)) < 0
+}
+
+// refill waits for the next hit of a lane. One that has ended is left out.
+func (m *merge) refill(ctx context.Context, l *lane) error {
+	if l.begun && l.wanted != nil {
+		l.wanted <- struct{}{}
+	}
+	l.begun = true
+	hit, ok := <-l.hits
+	switch {
+	case ok:
+		select {
+		case l.taken <- struct{}{}:
+		default: // it has been told
+		}
+		l.head = hit
+		heap.Push(m, l)
+		return nil
+	case l.err != nil:
+		return l.err
+	}
+	return ctx.Err()
+}
+
+// pacer bounds what the lanes read at one time, and how much they hold.
+type pacer struct {
+	gate chan struct{}
+	// memory is what a lane may hold, in bytes; first how many items are asked for first.
+	memory, first int
+
+	mu           sync.Mutex
+	items, bytes int // of the answers so far
+}
+
+// most returns how many items an answer may have: as large as those before, half of what a lane may
+// hold; the other half waits to be merged meanwhile.
+func (p *pacer) most() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.items == 0 {
+		return math.MaxInt32
+	}
+	return max(p.memory/2/max(p.bytes/p.items, 1), 1)
+}
+
+func (p *pacer) saw(page read.Page) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.items += len(page.Items)
+	for i := range page.Items {
+		p.bytes += page.Items[i].Size
+	}
+}
+
+// paced is a source that asks for small pages first, and for twice as much each time.
+type paced struct {
+	read.Source
+	p *pacer
+}
+
+// Ranges is described at [read.Source].
+func (s *paced) Ranges(ctx context.Context, parts []selection.Part, o read.Options, u *read.Usage) []iter.Seq2[read.Page, error] {
+	next := s.p.first
+	wanted := o.Want
+	o.Limit, o.Want = 0, func() int {
+		n := min(next, s.p.most())
+		next = min(2*next, cost.MaxPage)
+		if wanted != nil {
+			n = max(n, min(wanted(), s.p.most()))
+		}
+		return n
+	}
+	ranges := s.Source.Ranges(ctx, parts, o, u)
+	for i, r := range ranges {
+		ranges[i] = s.gated(ctx, r)
+	}
+	return ranges
+}
+
+// gated reads a range while there is room for one more request, and not while its answer is used.
+func (s *paced) gated(ctx context.Context, r iter.Seq2[read.Page, error]) iter.Seq2[read.Page, error] {
+	enter := func() bool {
+		select {
+		case s.p.gate <- struct{}{}:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return func(yield func(read.Page, error) bool) {
+		if !enter() {
+			yield(read.Page{}, ctx.Err())
+			return
+		}
+		in := true
+		defer func() {
+			if in {
+				<-s.p.gate
+			}
+		}()
+		for page, err := range r {
+			<-s.p.gate
+			in = false
+			s.p.saw(page)
+			if !yield(page, err) {
+				return
+			}
+			if !enter() {
+				yield(read.Page{}, ctx.Err())
+				return
+			}
+			in = true
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package selection
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+var errDrawn = errors.New("its shard was drawn (shardby=random), so that its key alone does not tell where it lies: query for it, and use what the query yields; or compute shards from a field (shardby=FIELD)")
+
+// sharded is [Entity] where the shard is not given: that of one entity is computed, and many entities
+// lie on all shards, or on those that the values tell.
+func sharded(e *schema.Entity, keyFields []key.Value) Selection {
+	s := Selection{Identity: keyFields, Entity: len(keyFields) == e.Identities()}
+	s.Whole = s.Entity
+	homes, err := e.Homes(keyFields)
+	switch {
+	case err != nil:
+		s.Err = err
+	case s.Entity && homes == nil:
+		s.Err = &schema.Unstorable{Label: e.Label(), Field: e.KeyFields[0].Name, Err: errDrawn}
+	case s.Entity:
+		s.Identity = slices.Concat(keyFields, homes[:1])
+		s.Elsewhere = homes[1:]
+		s.inPartition(e, s.Identity)
+	default:
+		s.scattered(e, homes)
+	}
+	return s
+}
+
+// scattered adds the parts of many entities on shards, nil for all of them.
+func (s *Selection) scattered(e *schema.Entity, homes []key.Value) {
+	if homes == nil {
+		for n := range e.Shards.Most() {
+			homes = append(homes, schema.ShardOf(n+1))
+		}
+	}
+	at := make([]key.Value, e.Known())
+	copy(at, s.Identity)
+	for _, home := range homes {
+		at[len(at)-1] = home
+		if s.inPartition(e, at); s.Err != nil {
+			return
+		}
+	}
+}
+
+// On returns the selection of the same entity on another of its shards.
+func (s Selection) On(e *schema.Entity, home key.Value) Selection {
+	identity := slices.Clone(s.Identity)
+	identity[len(identity)-1] = home
+	to := Entity(e, identity)
+	if s.Whole || to.Err != nil {
+		return to
+	}
+	pk := to.Parts[0].PK
+	to.Parts, to.Whole = slices.Clone(s.Parts), false
+	for i := range to.Parts {
+		to.Parts[i].PK = pk
+	}
+	return to
+}
+
+// Narrow returns the selection of one range in a table, in each partition.
+func (s Selection) Narrow(table int, r Range) Selection {
+	s.Whole = false
+	if s.Err == nil {
+		s.Parts = Part{Table: table, Range: r}.in(s.partitions())
+	}
+	return s
+}
+
+// partitions returns the partition keys of the parts, each once.
+func (s *Selection) partitions() []key.Scalar {
+	var all []key.Scalar
+	for _, p := range s.Parts {
+		if len(all) == 0 || all[len(all)-1] != p.PK { // those of one come one after the other
+			all = append(all, p.PK)
+		}
+	}
+	return all
+}
+
+// in returns the part in each of several partitions.
+func (p Part) in(partitions []key.Scalar) []Part {
+	all := make([]Part, len(partitions))
+	for i, pk := range partitions {
+		all[i] = p
+		all[i].PK = pk
+	}
+	return all
+}

@@ -1,0 +1,367 @@
+package mapper_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+// sharded are models that lie on shards, each in its own way: entities of one item, of several under
+// a prefix, of a root before its elements, and of several tables' worth of reads.
+type (
+	event struct {
+		_       struct{}  `ddb:"table=events,shards=7,shardby=OrderID"`
+		At      time.Time `ddb:"pk=EVENTS#{At:date}.{shard}"`
+		OrderID string    `ddb:"sk={At}#{OrderID}"`
+		Text    string    `ddb:"sk={At}#{OrderID}"`
+	}
+	order struct {
+		_     struct{} `ddb:"table=orders,shards=5,shardby=N"`
+		Shop  string   `ddb:"pk=SHOP#{Shop}#{shard}"`
+		N     int      `ddb:"sk=ORDER#{N:06}#HEAD"`
+		Total int      `ddb:"sk=ORDER#{N:06}#HEAD"`
+		Lines []part   `ddb:"sk=ORDER#{^N:06}#LINE#{N:02}"`
+	}
+	shardedBoard struct {
+		_     struct{} `ddb:"table=boards,shards=4,shardby=Name"`
+		Board string   `ddb:"pk=BOARD#{Board}#{shard}"`
+		Name  string   `ddb:"sk=T#{Name}"`
+		Open  bool     `ddb:"sk=T#{Name}"`
+		Posts []part   `ddb:"sk=T#{^Name}#{N:02}"`
+	}
+	shardedEntry struct {
+		_    struct{} `ddb:"table=entries,shards=3,shardby=random"`
+		Log  string   `ddb:"pk=LOG#{Log}#{shard}"`
+		N    int      `ddb:"sk={N:06}"`
+		Text string   `ddb:"sk={N:06}"`
+	}
+)
+
+// scattered runs a query of entities that lie on shards in every way, and compares it with what there
+// is, in order.
+func scattered[T any](t *testing.T, m *mapper.Mapper[T], all query.Selection[T], want []T) {
+	t.Helper()
+	ctx := context.Background()
+	q := query.Of[T](all)
+	for _, reverse := range []bool{false, true} {
+		if reverse {
+			q, want = q.Reverse(), slices.Clone(want)
+			slices.Reverse(want)
+		}
+		same := func(what string, got []T) {
+			t.Helper()
+			if d := gocmp.Diff(want[:min(len(want), len(got))], got); d != "" {
+				t.Errorf("%s, reverse %v (-want +got):\n%s", what, reverse, d)
+			}
+		}
+		got := must(q.Slice(ctx, m))(t)
+		same("all", got)
+		if n := must(q.Count(ctx, m))(t); len(got) != len(want) || n != len(want) {
+			t.Errorf("%d of %d, counted %d", len(got), len(want), n)
+		}
+		same("tight", must(q.Slice(ctx, m, mapper.Parallel(2), mapper.Memory(1)))(t))
+		for _, n := range []int{1, 7, len(want) + 1} {
+			if got := must(q.Limit(n).Slice(ctx, m))(t); len(got) != min(n, len(want)) {
+				t.Errorf("%d with a limit of %d", len(got), n)
+			} else {
+				same(fmt.Sprint("limit ", n), got)
+			}
+			var paged []T
+			for page := must(q.Limit(n).Page(ctx, m))(t); ; page = must(q.Limit(n).After(page.Next).Page(ctx, m))(t) {
+				if paged = append(paged, page.Items...); len(page.Items) > n || len(paged) > len(want) {
+					t.Fatalf("pages of %d have %d", n, len(paged))
+				}
+				if page.Next == "" {
+					break
+				}
+			}
+			if same(fmt.Sprint("pages of ", n), paged); len(paged) != len(want) {
+				t.Errorf("pages of %d have %d of %d", n, len(paged), len(want))
+			}
+		}
+	}
+}
+
+// A query over shards yields what lies on all of them in the order of its keys, whatever the
+// entities consist of; each is found by its key alone, edited, and deleted where it lies.
+func TestShards(t *testing.T) {
+	ctx := context.Background()
+	t.Run("one item each", func(t *testing.T) {
+		m := newMapper[event](t, "PK:S", "SK:S")
+		day := time.Date(2026, time.November, 22, 0, 0, 0, 0, time.UTC)
+		var want []event
+		for i := range 20 {
+			want = append(want, event{At: day.Add(time.Duration(i/2) * 10 * time.Minute), OrderID: fmt.Sprintf("O-%02d", i), Text: "x"})
+			must(m.Save(ctx, m.New(want[i])))(t)
+		}
+		must(m.Save(ctx, m.New(event{At: day.AddDate(0, 0, 1), OrderID: "tomorrow"})))(t)
+		scattered(t, m, m.Key(day), want)
+		scattered(t, m, m.Key(day).Prefix("2026-11-22T01:"), want[12:])
+		e := must(m.Load(ctx, m.Key(want[9].At, want[9].OrderID)))(t)
+		e.Value.Text = "y"
+		if r := must(m.Save(ctx, e))(t); r.Consumed.WCU != 1 {
+			t.Errorf("%v", r)
+		}
+		if r := must(m.Delete(ctx, m.Key(want[9].At, want[9].OrderID)))(t); r.Consumed.WCU != 1 {
+			t.Errorf("%v", r)
+		}
+		scattered(t, m, m.Key(day), slices.Delete(want, 9, 10))
+	})
+	t.Run("under a prefix", func(t *testing.T) {
+		m := newMapper[order](t, "PK:S", "SK:S")
+		var want []order
+		for i := range 23 {
+			o := order{Shop: "s", N: i, Total: i}
+			for n := range i % 4 {
+				o.Lines = append(o.Lines, part{N: n, Text: "x"})
+			}
+			want = append(want, o)
+			must(m.Save(ctx, m.New(o)))(t)
+		}
+		scattered(t, m, m.Key("s"), want)
+	})
+	t.Run("a root before its elements", func(t *testing.T) {
+		m := newMapper[shardedBoard](t, "PK:S", "SK:S")
+		var want []shardedBoard
+		for i, name := range []string{"a", "a!", "a!b", "a b", "ab", "b", "b\"", "b!c", "c", "aa", "a$", "x y", "x"} {
+			b := shardedBoard{Board: "b", Name: name, Open: i%2 == 0}
+			for n := range (i + 1) % 3 {
+				b.Posts = append(b.Posts, part{N: n, Text: "x"})
+			}
+			want = append(want, b)
+			must(m.Save(ctx, m.New(b)))(t)
+		}
+		slices.SortFunc(want, func(a, b shardedBoard) int { return cmp.Compare(a.Name, b.Name) })
+		scattered(t, m, m.Key("b"), want)
+	})
+	t.Run("drawn", func(t *testing.T) {
+		m := newMapper[shardedEntry](t, "PK:S", "SK:S")
+		var want []shardedEntry
+		places := map[string]int{}
+		for i := range 40 {
+			want = append(want, shardedEntry{Log: "l", N: i, Text: "x"})
+			e := m.New(want[i])
+			places[must(m.Plan(e))(t).Items[0].Key.Partition]++
+			must(m.Save(ctx, e))(t)
+		}
+		scattered(t, m, m.Key("l"), want)
+		if len(places) != 3 {
+			t.Errorf("drawn %v", places)
+		}
+		_, err := m.Load(ctx, m.Key("l", 3))
+		wantError(t, nil, err, "mapper_test.shardedEntry.Log: its shard was drawn (shardby=random), so that its key alone does not tell where it lies")
+		for e, err := range m.Scan(ctx) { // what is found is edited where it lies
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Value.Text = "y"
+			must(m.Save(ctx, e))(t)
+		}
+		for i := range want {
+			want[i].Text = "y"
+		}
+		scattered(t, m, m.Key("l"), want)
+	})
+}
+
+// While the number of shards changes, an entity is found by its key on whichever it lies, and is there
+// once: an insert on one is refused by what is on the other, in each phase and in both directions.
+func TestShardsChange(t *testing.T) {
+	ctx := context.Background()
+	type old struct {
+		_    struct{} `ddb:"table=events,shards=20,shardby=ID"`
+		Day  string   `ddb:"pk=E#{Day}#{shard}"`
+		ID   string   `ddb:"sk={ID}"`
+		Text string   `ddb:"sk={ID}"`
+	}
+	type known struct {
+		_    struct{} `ddb:"table=events,shards='20,40',shardby=ID"`
+		Day  string   `ddb:"pk=E#{Day}#{shard}"`
+		ID   string   `ddb:"sk={ID}"`
+		Text string   `ddb:"sk={ID}"`
+	}
+	type written struct {
+		_    struct{} `ddb:"table=events,shards='40,20',shardby=ID"`
+		Day  string   `ddb:"pk=E#{Day}#{shard}"`
+		ID   string   `ddb:"sk={ID}"`
+		Text string   `ddb:"sk={ID}"`
+	}
+	type after struct {
+		_    struct{} `ddb:"table=events,shards=40,shardby=ID"`
+		Day  string   `ddb:"pk=E#{Day}#{shard}"`
+		ID   string   `ddb:"sk={ID}"`
+		Text string   `ddb:"sk={ID}"`
+	}
+	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
+	client := enginetest.Start(t).Client()
+	a, b := must(mapper.New[old](client, table))(t), must(mapper.New[known](client, table))(t)
+	c, d := must(mapper.New[written](client, table))(t), must(mapper.New[after](client, table))(t)
+	var all []written
+	moved := 0
+	for i := range 18 { // a third by each phase
+		id := fmt.Sprintf("%02d", i)
+		all = append(all, written{Day: "d", ID: id})
+		switch i % 3 {
+		case 0:
+			must(a.Save(ctx, a.New(old{Day: "d", ID: id})))(t)
+		case 1:
+			must(b.Save(ctx, b.New(known{Day: "d", ID: id})))(t)
+		case 2:
+			e := c.New(written{Day: "d", ID: id})
+			plan := must(c.Plan(e))(t)
+			r := must(c.Save(ctx, e))(t)
+			if len(r.Items) == 2 {
+				moved++
+				if plan.WCU.Max != 4 || r.Items[1].Kind != mapper.KindCheck { // two items of a transaction
+					t.Errorf("%v\n%v", plan, r)
+				}
+			}
+		}
+	}
+	if moved == 0 {
+		t.Error("no entity had two shards")
+	}
+	for i, w := range all {
+		if _, err := b.Save(ctx, b.New(known{Day: "d", ID: w.ID})); !errors.Is(err, mapper.ErrExists) {
+			t.Errorf("%d: known: %v", i, err)
+		}
+		if _, err := c.Save(ctx, c.New(written{Day: "d", ID: w.ID})); !errors.Is(err, mapper.ErrExists) {
+			t.Errorf("%d: written: %v", i, err)
+		}
+		must(b.Load(ctx, b.Key("d", w.ID)))(t)
+		e := must(c.Load(ctx, c.Key("d", w.ID), mapper.Strong()))(t)
+		e.Value.Text = "x"
+		must(c.Save(ctx, e))(t)
+		must(b.Update(ctx, b.Key("d", w.ID), func(v *known) error { v.Text += "y"; return nil }))(t)
+		all[i].Text = "xy"
+	}
+	scattered(t, c, c.Key("d"), all)
+	loaded := must(c.LoadMany(ctx, []query.Selection[written]{c.Key("d", "00"), c.Key("d", "01"), c.Key("d", "02")}))(t)
+	for i, e := range loaded {
+		if e == nil || e.Value != all[i] {
+			t.Errorf("%d: %v", i, e)
+		}
+	}
+	must(c.Delete(ctx, c.Key("d", "03")))(t)
+	must(c.Delete(ctx, c.Key("d", "05")))(t)
+	if _, err := b.Load(ctx, b.Key("d", "03")); !errors.Is(err, mapper.ErrNotFound) {
+		t.Error(err)
+	}
+	all = slices.Delete(slices.Delete(all, 5, 6), 3, 4)
+	n := 0
+	for e, err := range c.Scan(ctx) { // what lies on an old shard moves to the new one, and then that is the only one
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := must(c.Save(ctx, e, mapper.Move()))(t); r.Requests() > 0 {
+			n++
+		}
+	}
+	if n == 0 {
+		t.Error("nothing has moved")
+	}
+	scattered(t, c, c.Key("d"), all)
+	for _, w := range all {
+		if e := must(d.Load(ctx, d.Key("d", w.ID)))(t); e.Value.Text != "xy" {
+			t.Errorf("%+v", e.Value)
+		}
+	}
+}
+
+// Two processes insert the same entity, one writing 20 shards and knowing 40, the other the other way
+// round, whole or staged; the second begins and ends before each request of the first. One of them
+// succeeds, and what is there is its own.
+func TestShardsChangeTwoActors(t *testing.T) {
+	ctx := context.Background()
+	type known struct {
+		_    struct{} `ddb:"table=orders,shards='20,40',shardby=N"`
+		Shop string   `ddb:"pk=S#{Shop}#{shard}"`
+		N    int      `ddb:"sk=O#{N:06}#HEAD"`
+		By   string   `ddb:"sk=O#{N:06}#HEAD"`
+		Line []part   `ddb:"sk=O#{^N:06}#L#{N:02}"`
+	}
+	type written struct {
+		_    struct{} `ddb:"table=orders,shards='40,20',shardby=N"`
+		Shop string   `ddb:"pk=S#{Shop}#{shard}"`
+		N    int      `ddb:"sk=O#{N:06}#HEAD"`
+		By   string   `ddb:"sk=O#{N:06}#HEAD"`
+		Line []part   `ddb:"sk=O#{^N:06}#L#{N:02}"`
+	}
+	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
+	engine := enginetest.Start(t)
+	b := must(mapper.New[written](engine.Client(), table))(t)
+	lines := []part{{N: 1, Text: "x"}, {N: 2, Text: "y"}}
+	n, apart := 0, 0
+	for _, modes := range [][2][]mapper.WriteOption{{nil, nil}, {{mapper.Staged()}, nil}, {nil, {mapper.Staged()}}, {{mapper.Staged()}, {mapper.Staged()}}} {
+		for at := 0; ; at++ {
+			n++
+			sent, second := 0, error(nil)
+			insert := func() {
+				_, second = b.Save(ctx, b.New(written{Shop: "s", N: n, By: "b", Line: lines}), modes[1]...)
+			}
+			f := &before{at: at, do: insert, sent: &sent}
+			a := must(mapper.New[known](engine.Client(func(o *dynamodb.Options) { o.HTTPClient = f }), table))(t)
+			e := a.New(known{Shop: "s", N: n, By: "a", Line: lines})
+			if must(a.Plan(e))(t).Items[0].Key.Partition != must(b.Plan(b.New(written{Shop: "s", N: n})))(t).Items[0].Key.Partition {
+				apart++
+			}
+			_, first := a.Save(ctx, e, modes[0]...)
+			if sent <= at {
+				insert() // behind all of it
+			}
+			if (first == nil) == (second == nil) {
+				t.Fatalf("%d, before request %d: %v and %v", n, at, first, second)
+			}
+			for _, err := range []error{first, second} {
+				var conflict *mapper.ConflictError
+				if err != nil && !errors.Is(err, mapper.ErrExists) && !errors.As(err, &conflict) {
+					t.Errorf("%d, before request %d: %v", n, at, err)
+				}
+			}
+			by := "a"
+			if first != nil {
+				by = "b"
+			}
+			for _, options := range [][]mapper.ReadOption{nil, {mapper.Strong()}} {
+				if v := must(a.Load(ctx, a.Key("s", n), options...))(t).Value; v.By != by || len(v.Line) != 2 {
+					t.Errorf("%d, before request %d: %+v, written by %s", n, at, v, by)
+				}
+				if v := must(b.Load(ctx, b.Key("s", n), options...))(t).Value; v.By != by || len(v.Line) != 2 {
+					t.Errorf("%d, before request %d: %+v, written by %s", n, at, v, by)
+				}
+			}
+			if sent <= at {
+				break
+			}
+		}
+	}
+	if all := must(query.Of[written](b.Key("s")).Slice(ctx, b))(t); len(all) != n || apart == 0 {
+		t.Errorf("%d entities of %d, %d of them had two shards", len(all), n, apart)
+	}
+}
+
+// before does something before one of the requests that it passes on.
+type before struct {
+	at   int
+	do   func()
+	sent *int
+}
+
+func (b *before) Do(r *http.Request) (*http.Response, error) {
+	if *b.sent++; *b.sent == b.at+1 {
+		b.do()
+	}
+	return http.DefaultClient.Do(r)
+}
