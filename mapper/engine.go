@@ -23,6 +23,7 @@ import (
 // engine is what a mapper works with, whatever its model: it walks the packages that do
 // the work (docs/architecture.md).
 type engine struct {
+	client    Client
 	model     *model.Model
 	search    *search.Engine
 	protocol  *staging.Protocol
@@ -75,7 +76,7 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option)
 	sender := &write.Sender{Client: client, Now: m.Time, Single: s.sendsOnce}
 	protocol := &staging.Protocol{Reader: reader, Sender: sender, Now: m.Time, Describe: m.ImageIn}
 	g := &engine{
-		model: m, reader: reader, sender: sender, protocol: protocol, observers: s.observers, typical: typical,
+		client: client, model: m, reader: reader, sender: sender, protocol: protocol, observers: s.observers, typical: typical,
 		search: &search.Engine{Model: m, Source: reader, Reader: reader, Protocol: protocol, CursorKey: cursorKey},
 	}
 	g.ended = func(t *tally, _ error) {

@@ -26,6 +26,7 @@ const (
 	OpLoadMany Operation = "LoadMany"
 	OpScan     Operation = "Scan"
 	OpTransact Operation = "Transact"
+	OpBulkLoad Operation = "BulkLoad"
 )
 
 // Call is a call of a mapper, or of Transact.

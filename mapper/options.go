@@ -152,10 +152,25 @@ func readSettingsOf(options []ReadOption) search.Settings {
 	return s
 }
 
-// Parallel bounds the requests of a query over many shards that are under way at one time: 64 unless
-// it is given. The first result needs the first answer of every shard. Other reads do not look at it.
-func Parallel(n int) AnyReadOption {
-	return readFunc(func(s *search.Settings) { s.Scatter.Parallel = n })
+// ParallelOption is an option of reads and of bulk loads.
+type ParallelOption interface {
+	AnyReadOption
+	BulkOption
+}
+
+type parallel struct {
+	readFunc
+	bulkFunc
+}
+
+// Parallel bounds the requests that are under way at one time: of a query over many shards, where it
+// is 64 unless it is given, and whose first result needs the first answer of every shard; and of a
+// bulk load, where it is 8. Other calls do not look at it.
+func Parallel(n int) ParallelOption {
+	return parallel{
+		func(s *search.Settings) { s.Scatter.Parallel = n },
+		func(s *bulkSettings) { s.parallel = n },
+	}
 }
 
 // Memory bounds what a query over many shards holds of their answers, in bytes: 32 MB unless it is

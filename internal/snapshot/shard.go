@@ -15,6 +15,13 @@ func (s *Snapshot) draw() {
 	}
 }
 
+// DrawBy draws the shard of a new entity by a text, so that it is the same each time.
+func (s *Snapshot) DrawBy(text []byte) {
+	if by := s.Model.Schema.Shards; by != nil && by.Random() {
+		s.drawn = schema.ShardOf(shard.Of(text, by.Counts[0]))
+	}
+}
+
 // Shard returns the shard that the entity lies on, a value of no kind where there are none.
 func (s *Snapshot) Shard() key.Value {
 	if s.Fresh {

@@ -1,0 +1,293 @@
+// Package bulk writes many entities: their items in batches, one after the other on different
+// partition keys, each root behind the other items of its entity. It knows nothing of models.
+package bulk
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/item"
+)
+
+// BatchSize is how many items one call writes (BatchWriteItem and BatchExecuteStatement take 25).
+const BatchSize = 25
+
+// Entity is what is written of one entity.
+type Entity struct {
+	// Number is its place in the input, from 0.
+	Number int
+	// Items are its items, the root last.
+	Items []*Item
+	// Err is why it cannot be written.
+	Err error
+	// Ref is whose it is; it is not looked at.
+	Ref any
+
+	left int // items that are not written yet
+
+	once  sync.Once
+	whole error
+}
+
+// Of returns the entity that an item is of.
+func (i *Item) Of() *Entity { return i.of }
+
+// Once writes the entity by itself, as do does, once: what became of it is told to all that ask.
+func (e *Entity) Once(do func() error) error {
+	e.once.Do(func() { e.whole = do() })
+	return e.whole
+}
+
+// Item is an item that is to be written.
+type Item struct {
+	item.Place
+	// Attributes are the whole item.
+	Attributes item.Attributes
+	// Units are what a write of it takes, its indexes included.
+	Units cost.Units
+	// Size is the item's size in bytes.
+	Size int
+	// Incarnation and Version are what its reserved attributes hold, nil for none: derived from the
+	// load and the key, so that a load that goes on knows its own.
+	Incarnation, Version types.AttributeValue
+
+	of    *Entity
+	tries int
+}
+
+// Result is what became of an item.
+type Result uint8
+
+// The results: Again is for what has to be sent once more, InTheWay for what found an item in its
+// place.
+const (
+	Written Result = iota
+	Again
+	InTheWay
+	Refused
+)
+
+// Answer is what became of the items of a batch.
+type Answer struct {
+	// Results are those of the items, in their order, and Stored and Errs what belongs to InTheWay
+	// and Refused; both are nil where there is nothing of that kind.
+	Results []Result
+	Stored  []item.Attributes
+	Errs    []error
+	// WCU is what the call took, as DynamoDB reported it.
+	WCU float64
+}
+
+// Sender writes a batch. An error ends the load: no item of the batch is known to be written then.
+type Sender interface {
+	Send(ctx context.Context, batch []*Item) (*Answer, error)
+}
+
+// Load is a load under way.
+type Load struct {
+	Sender Sender
+	// Parallel is how many batches are under way at one time; Window how many items wait for it, of
+	// so many bytes.
+	Parallel, Window, Bytes int
+	// Bucket bounds the WCU a second, nil for no bound.
+	Bucket *Bucket
+	// Existing settles items that found others in their places, which are known as far as the refusal
+	// told: each error is nil where that is its own, ErrWhole where the entity was written in another
+	// way, and else why not. It is called in parallel.
+	Existing func(ctx context.Context, items []*Item, stored []item.Attributes) ([]error, error)
+	// Done is told of each entity that is written, or not: err says why.
+	Done func(e *Entity, err error)
+	// Tick is called now and then.
+	Tick func()
+
+	// Sent counts items that were written, and WCU what they took.
+	Sent int
+	WCU  float64
+
+	queue    queue
+	waiting  int // items of entities that are not done, and their bytes
+	bytes    int
+	underway int
+	answers  chan outcome
+}
+
+// ErrWhole says that the whole entity of an item has been written in another way.
+var ErrWhole = errors.New("the entity has been written by itself")
+
+// outcome is what became of a batch.
+type outcome struct {
+	batch []*Item
+	*Answer
+	err error
+}
+
+// Run writes what next returns, until it returns nil. It returns when all batches have ended.
+func (l *Load) Run(ctx context.Context, next func() *Entity) error {
+	ctx, cancel := context.WithCancel(ctx)
+	l.answers = make(chan outcome, l.Parallel)
+	defer func() {
+		cancel()
+		for ; l.underway > 0; l.underway-- {
+			<-l.answers
+		}
+	}()
+	for more := true; ; {
+		for more && l.waiting < l.Window && l.bytes < l.Bytes {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			e := next()
+			if more = e != nil; more {
+				l.add(e)
+			}
+		}
+		for l.underway < l.Parallel && l.queue.len() > 0 && (l.queue.len() >= BatchSize || l.underway == 0) {
+			batch := l.queue.batch()
+			l.underway++
+			go func() { l.answers <- l.send(ctx, batch) }()
+		}
+		if l.underway == 0 {
+			return ctx.Err()
+		}
+		o := <-l.answers
+		l.underway--
+		if err := l.took(ctx, &o); err != nil {
+			return err
+		}
+		if l.Tick != nil {
+			l.Tick()
+		}
+	}
+}
+
+// add takes an entity into the window.
+func (l *Load) add(e *Entity) {
+	if e.Err != nil || len(e.Items) == 0 {
+		l.Done(e, e.Err)
+		return
+	}
+	e.left = len(e.Items)
+	l.waiting += e.left
+	for _, i := range e.Items {
+		i.of = e
+		l.bytes += i.Size
+	}
+	for _, i := range e.Items[:max(e.left-1, 1)] {
+		l.queue.push(i)
+	}
+}
+
+// send sends a batch when the bucket has room for it.
+func (l *Load) send(ctx context.Context, batch []*Item) outcome {
+	o := outcome{batch: batch}
+	expected := 0.0
+	for _, i := range batch {
+		expected += i.Units.Expected
+	}
+	if o.err = l.Bucket.Take(ctx, expected); o.err != nil {
+		return o
+	}
+	if o.Answer, o.err = l.Sender.Send(ctx, batch); o.err != nil {
+		return o
+	}
+	l.Bucket.Correct(expected, o.WCU)
+	if o.err = l.settle(ctx, &o); o.err != nil {
+		return o
+	}
+	tries := 0
+	for n, r := range o.Results {
+		if r == Again {
+			batch[n].tries++
+			tries = max(tries, batch[n].tries)
+		}
+	}
+	if tries > 0 {
+		o.err = pause(ctx, tries)
+	}
+	return o
+}
+
+// settle finds out about the items of a batch that found others in their places.
+func (l *Load) settle(ctx context.Context, o *outcome) error {
+	var items []*Item
+	var stored []item.Attributes
+	var at []int
+	for n, r := range o.Results {
+		if r == InTheWay {
+			items, stored, at = append(items, o.batch[n]), append(stored, o.Stored[n]), append(at, n)
+		}
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	errs, err := l.Existing(ctx, items, stored)
+	for j, n := range at {
+		if err == nil {
+			o.Errs[n] = errs[j]
+		}
+	}
+	return err
+}
+
+// took notes what became of a batch.
+func (l *Load) took(ctx context.Context, o *outcome) error {
+	if o.err != nil {
+		return o.err
+	}
+	l.WCU += o.WCU
+	for n, i := range o.batch {
+		switch {
+		case i.of.left == 0: // written by itself meanwhile, or given up
+		case o.Results[n] == Written:
+			l.Sent++
+			l.wrote(i)
+		case o.Results[n] == Again && i.tries < maxTries:
+			l.queue.push(i)
+		case o.Results[n] == InTheWay && o.Errs[n] == nil:
+			l.wrote(i)
+		case o.Results[n] == InTheWay && errors.Is(o.Errs[n], ErrWhole):
+			l.end(i.of, nil)
+		case o.Results[n] == InTheWay, o.Results[n] == Refused:
+			l.end(i.of, o.Errs[n])
+		default:
+			l.end(i.of, errThrottled)
+		}
+	}
+	return ctx.Err()
+}
+
+var errThrottled = errors.New("it was throttled again and again: give the table more write capacity, or load with a lower Rate, and load it again")
+
+// maxTries bounds how often an item is sent, with up to a second between.
+const maxTries = 60
+
+// wrote notes that an item is there. Behind the last but one comes the root.
+func (l *Load) wrote(i *Item) {
+	e := i.of
+	e.left--
+	l.waiting--
+	switch e.left {
+	case 0:
+		l.done(e, nil)
+	case 1:
+		l.queue.push(e.Items[len(e.Items)-1])
+	}
+}
+
+// end gives an entity up: what of it is queued is not sent.
+func (l *Load) end(e *Entity, err error) {
+	l.waiting -= e.left
+	e.left = 0
+	l.done(e, err)
+}
+
+func (l *Load) done(e *Entity, err error) {
+	for _, i := range e.Items {
+		l.bytes -= i.Size
+	}
+	l.Done(e, err)
+}

@@ -1,0 +1,168 @@
+package bulk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+)
+
+// PutClient is what overwriting needs of a client, InsertClient what inserting does.
+type (
+	PutClient interface {
+		BatchWriteItem(context.Context, *dynamodb.BatchWriteItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error)
+	}
+	InsertClient interface {
+		BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error)
+	}
+)
+
+// Puts writes with BatchWriteItem: over whatever is there.
+type Puts struct{ Client PutClient }
+
+// Send is described at [Sender].
+func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
+	requests := map[string][]types.WriteRequest{}
+	for _, i := range batch {
+		name := i.Table.Name
+		requests[name] = append(requests[name], types.WriteRequest{PutRequest: &types.PutRequest{Item: i.Attributes}})
+	}
+	out, err := p.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
+		RequestItems: requests, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+	})
+	if err != nil {
+		return failed(batch, err)
+	}
+	a := &Answer{Results: make([]Result, len(batch)), WCU: consumed(out.ConsumedCapacity)}
+	if len(out.UnprocessedItems) == 0 {
+		return a, nil
+	}
+	for n, i := range batch {
+		is := func(w types.WriteRequest) bool { return w.PutRequest != nil && i.is(w.PutRequest.Item) }
+		if slices.ContainsFunc(out.UnprocessedItems[i.Table.Name], is) {
+			a.Results[n] = Again
+		}
+	}
+	return a, nil
+}
+
+// is reports whether an item of the same table has the same primary key.
+func (i *Item) is(a item.Attributes) bool {
+	pk, _ := attr.ScalarOf(a[i.Table.Hash])
+	sk, _ := attr.ScalarOf(a[i.Table.Range])
+	return pk == i.PK && sk == i.SK
+}
+
+// Inserts writes with INSERT statements, each on condition that nothing is there. An item whose
+// statement would be too long is reported to be in its own way, for it to be written by itself.
+type Inserts struct{ Client InsertClient }
+
+// maxStatement is the length of a statement in characters (PartiQL reference, ExecuteStatement).
+const maxStatement = 8192
+
+// Send is described at [Sender].
+func (p *Inserts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
+	a := &Answer{Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)), Errs: make([]error, len(batch))}
+	in := &dynamodb.BatchExecuteStatementInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
+	var sent []int
+	for n, i := range batch {
+		s := statement(i)
+		if len(*s.Statement) > maxStatement {
+			a.Results[n] = InTheWay
+			continue
+		}
+		in.Statements, sent = append(in.Statements, s), append(sent, n)
+	}
+	if len(sent) == 0 {
+		return a, nil
+	}
+	out, err := p.Client.BatchExecuteStatement(ctx, in)
+	if err != nil {
+		return failed(batch, err)
+	}
+	a.WCU = consumed(out.ConsumedCapacity)
+	if len(out.Responses) != len(sent) {
+		return nil, fmt.Errorf("BatchExecuteStatement answered %d of %d statements", len(out.Responses), len(sent))
+	}
+	for j, n := range sent {
+		if e := out.Responses[j].Error; e != nil {
+			a.Results[n], a.Errs[n] = resultOf(e)
+			a.Stored[n] = e.Item
+		}
+	}
+	return a, nil
+}
+
+// statement is the INSERT of an item.
+func statement(i *Item) types.BatchStatementRequest {
+	var b strings.Builder
+	b.WriteString(`INSERT INTO "`)
+	b.WriteString(strings.ReplaceAll(i.Table.Name, `"`, `""`))
+	b.WriteString(`" VALUE {`)
+	names := slices.Sorted(maps.Keys(i.Attributes))
+	parameters := make([]types.AttributeValue, len(names))
+	for n, name := range names {
+		if n > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('\'')
+		b.WriteString(strings.ReplaceAll(name, "'", "''"))
+		b.WriteString("':?")
+		parameters[n] = i.Attributes[name]
+	}
+	b.WriteByte('}')
+	return types.BatchStatementRequest{
+		Statement: aws.String(b.String()), Parameters: parameters,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+}
+
+// resultOf says what an error of one statement means.
+func resultOf(e *types.BatchStatementError) (Result, error) {
+	switch e.Code {
+	case types.BatchStatementErrorCodeEnumDuplicateItem, types.BatchStatementErrorCodeEnumConditionalCheckFailed:
+		return InTheWay, nil
+	case types.BatchStatementErrorCodeEnumProvisionedThroughputExceeded, types.BatchStatementErrorCodeEnumThrottlingError,
+		types.BatchStatementErrorCodeEnumRequestLimitExceeded, types.BatchStatementErrorCodeEnumTransactionConflict,
+		types.BatchStatementErrorCodeEnumInternalServerError:
+		return Again, nil
+	}
+	return Refused, fmt.Errorf("%s: %s", e.Code, aws.ToString(e.Message))
+}
+
+// failed is what a call that failed as a whole means: that it passes, or that the load ends.
+func failed(batch []*Item, err error) (*Answer, error) {
+	var api smithy.APIError
+	if !errors.As(err, &api) || api.ErrorFault() == smithy.FaultClient && !passing[api.ErrorCode()] {
+		return nil, err
+	}
+	a := &Answer{Results: make([]Result, len(batch))}
+	for n := range a.Results {
+		a.Results[n] = Again
+	}
+	return a, nil
+}
+
+// passing are the codes of refusals that pass.
+var passing = map[string]bool{
+	"ProvisionedThroughputExceededException": true, "ThrottlingException": true,
+	"RequestLimitExceeded": true, "LimitExceededException": true, "TransactionInProgressException": true,
+}
+
+func consumed(all []types.ConsumedCapacity) float64 {
+	sum := 0.0
+	for _, c := range all {
+		sum += aws.ToFloat64(c.CapacityUnits)
+	}
+	return sum
+}

@@ -1,0 +1,481 @@
+package mapper_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+// parcel is an entity of several items, and reading one of a single one, of which many share a
+// partition.
+type (
+	parcel struct {
+		_    struct{} `ddb:"table=parcels"`
+		ID   string   `ddb:"pk=P#{ID}"`
+		To   string   `ddb:"sk=HEAD"`
+		Note string   `ddb:"sk=NOTE"`
+		Item []part   `ddb:"sk=ITEM#{N:02}"`
+	}
+	reading struct {
+		_      struct{} `ddb:"table=readings"`
+		Sensor string   `ddb:"pk=S#{Sensor}"`
+		N      int      `ddb:"sk={N:08}"`
+		Text   string   `ddb:"sk={N:08}"`
+	}
+)
+
+func parcels(n int) []parcel {
+	all := make([]parcel, n)
+	for i := range all {
+		all[i] = parcel{ID: fmt.Sprint(i), To: "t", Note: strings.Repeat("n", i%7*300)}
+		for k := range i % 4 {
+			all[i].Item = append(all[i].Item, part{N: k, Text: "x"})
+		}
+	}
+	return all
+}
+
+func readings(from, to, sensors int) iter.Seq2[reading, error] {
+	return func(yield func(reading, error) bool) {
+		for i := from; i < to; i++ { // sorted by sensor, as an export is
+			if !yield(reading{Sensor: fmt.Sprintf("%03d", i*sensors/(to-from)), N: i, Text: strings.Repeat("x", 180)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// What a bulk load writes is there as if it had been saved, in either way; an entity that was there
+// before is reported and left alone, or replaced; and a second run knows its own.
+func TestBulkLoad(t *testing.T) {
+	ctx := context.Background()
+	all := parcels(60)
+	for _, overwrite := range []bool{false, true} {
+		m := newMapper[parcel](t, "PK:S", "SK:S")
+		options := []mapper.BulkOption{mapper.LoadID("l"), mapper.Parallel(3)}
+		if overwrite {
+			options = append(options, mapper.Overwrite())
+		}
+		must(m.Save(ctx, m.New(parcel{ID: "7", To: "before", Note: "b"})))(t)
+		r, err := m.BulkLoad(ctx, mapper.Each(slices.Values(all)), options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan := must(m.PlanBulkLoad(mapper.Each(slices.Values(all)), options...))(t)
+		failed := 1
+		if overwrite {
+			failed = 0
+			if float64(plan.Items) != float64(r.Items) || r.WCU < plan.WCU.Min || plan.WCU.Min < float64(plan.Items) {
+				t.Errorf("%+v of %+v", r, plan)
+			}
+		}
+		if r.Entities != 60-failed || r.Failed != failed || r.Next != 60 || plan.Entities != 60 {
+			t.Errorf("%+v", r)
+		}
+		for _, f := range r.Failures {
+			if f.Number != 7 || f.Key.Partition != "P#7" || !errors.Is(f.Err, mapper.ErrExists) {
+				t.Errorf("%+v", f)
+			}
+		}
+		for i, want := range all {
+			if i == 7 && !overwrite {
+				want = parcel{ID: "7", To: "before", Note: "b"}
+			}
+			e := must(m.Load(ctx, m.Key(want.ID), mapper.Strong()))(t)
+			if fmt.Sprint(e.Value) != fmt.Sprint(want) || e.Unknown() > 0 {
+				t.Errorf("%+v, want %+v", e.Value, want)
+			}
+		}
+		e := must(m.Load(ctx, m.Key("9")))(t)
+		e.Value.To = "somebody else"
+		must(m.Save(ctx, e))(t)
+		r, err = m.BulkLoad(ctx, mapper.Each(slices.Values(all)), options...)
+		if err != nil || r.Failed != 2*failed || r.Entities != 60-2*failed || !overwrite && r.Items > 1 {
+			t.Errorf("%+v %v", r, err)
+		}
+		if !overwrite && !strings.Contains(fmt.Sprint(r.Failures), "it was written by this load before, and is another now") {
+			t.Errorf("%+v", r.Failures)
+		}
+	}
+}
+
+// requests notes the partition keys of what is written, call by call.
+type requests struct {
+	mu    sync.Mutex
+	calls [][]string
+	// throttled says how many of the items of a call are refused.
+	throttled func() int
+	stop      func(call int) bool
+}
+
+func (r *requests) Do(q *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(q.Body)
+	if err != nil {
+		return nil, err
+	}
+	q.Body = io.NopCloser(bytes.NewReader(body))
+	var in struct {
+		RequestItems map[string][]json.RawMessage
+		Statements   []struct{ Parameters []map[string]any }
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, err
+	}
+	var keys []string
+	for _, all := range in.RequestItems {
+		for _, w := range all {
+			var put struct {
+				PutRequest struct{ Item map[string]map[string]any }
+			}
+			_ = json.Unmarshal(w, &put)
+			keys = append(keys, fmt.Sprint(put.PutRequest.Item["PK"]["S"]))
+		}
+	}
+	for _, s := range in.Statements {
+		for _, p := range s.Parameters {
+			if k, ok := p["S"].(string); ok && (strings.HasPrefix(k, "P#") || strings.HasPrefix(k, "S#")) {
+				keys = append(keys, k)
+			}
+		}
+	}
+	if keys == nil {
+		return http.DefaultClient.Do(q)
+	}
+	r.mu.Lock()
+	r.calls = append(r.calls, keys)
+	n, stop := 0, r.stop != nil && r.stop(len(r.calls))
+	if r.throttled != nil {
+		n = min(r.throttled(), len(keys))
+	}
+	r.mu.Unlock()
+	switch {
+	case stop:
+		return nil, errDropped
+	case n == 0:
+		return http.DefaultClient.Do(q)
+	case in.Statements != nil:
+		return r.throttleStatements(q, body, n)
+	}
+	return r.throttleItems(q, in.RequestItems, n)
+}
+
+// throttleItems passes a BatchWriteItem on without its last items, and answers that these are
+// unprocessed.
+func (r *requests) throttleItems(q *http.Request, items map[string][]json.RawMessage, n int) (*http.Response, error) {
+	rest := map[string][]json.RawMessage{}
+	for table, all := range items {
+		items[table], rest[table] = all[:len(all)-n], all[len(all)-n:]
+		if len(items[table]) == 0 {
+			delete(items, table)
+		}
+	}
+	unprocessed, _ := json.Marshal(rest)
+	if len(items) == 0 {
+		return answer(q, 200, `{"UnprocessedItems":`+string(unprocessed)+`}`), nil
+	}
+	some, _ := json.Marshal(map[string]any{"RequestItems": items})
+	q.Body, q.ContentLength = io.NopCloser(bytes.NewReader(some)), int64(len(some))
+	resp, err := http.DefaultClient.Do(q)
+	if err != nil {
+		return nil, err
+	}
+	resp.Body.Close()
+	return answer(q, 200, `{"UnprocessedItems":`+string(unprocessed)+`}`), nil
+}
+
+// throttleStatements passes statements on without the last, and answers that these were throttled.
+func (r *requests) throttleStatements(q *http.Request, body []byte, n int) (*http.Response, error) {
+	var in struct{ Statements []json.RawMessage }
+	_ = json.Unmarshal(body, &in)
+	in.Statements = in.Statements[:len(in.Statements)-n]
+	var out struct{ Responses []json.RawMessage }
+	if len(in.Statements) > 0 {
+		some, _ := json.Marshal(in)
+		q.Body, q.ContentLength = io.NopCloser(bytes.NewReader(some)), int64(len(some))
+		resp, err := http.DefaultClient.Do(q)
+		if err != nil {
+			return nil, err
+		}
+		defer resp.Body.Close()
+		if err := json.NewDecoder(resp.Body).Decode(&out); err != nil {
+			return nil, err
+		}
+	}
+	for range n {
+		out.Responses = append(out.Responses, json.RawMessage(`{"Error":{"Code":"ThrottlingError","Message":"slow down"}}`))
+	}
+	text, _ := json.Marshal(out)
+	return answer(q, 200, string(text)), nil
+}
+
+// Consecutive writes are of different partition keys, though the input is sorted by these, and what is
+// throttled or unprocessed is written in the end.
+func TestBulkLoadInterleaves(t *testing.T) {
+	ctx := context.Background()
+	for _, overwrite := range []bool{false, true} {
+		var options []mapper.BulkOption
+		if overwrite {
+			options = append(options, mapper.Overwrite())
+		}
+		n := 0
+		r := &requests{throttled: func() int { n++; return n % 3 / 2 * 9 }}
+		table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
+		m := must(mapper.New[reading](enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient = r }), table))(t)
+		report, err := m.BulkLoad(ctx, readings(0, 600, 40), options...)
+		if err != nil || report.Entities != 600 || report.Items != 600 {
+			t.Fatalf("%+v %v", report, err)
+		}
+		same, all := 0, 0
+		for _, call := range r.calls {
+			for i, k := range call {
+				all++
+				if i > 0 && k == call[i-1] {
+					same++
+				}
+			}
+			if all < 300 && len(call) == 25 && len(slices.Compact(slices.Sorted(slices.Values(call)))) < 20 {
+				t.Errorf("a call of %v", call)
+			}
+		}
+		if all < 650 || same > all/50 {
+			t.Errorf("%d of %d writes follow one of the same key", same, all)
+		}
+		total := 0
+		for i := range 40 {
+			total += must(query.Of[reading](m.Key(fmt.Sprintf("%03d", i))).Count(ctx, m))(t)
+		}
+		if total != 600 {
+			t.Errorf("%d of 600", total)
+		}
+	}
+}
+
+// A load that ends at any call goes on from where it was, and loses nothing; before its root nobody
+// finds a part of an entity.
+func TestBulkLoadResumes(t *testing.T) {
+	ctx := context.Background()
+	all := parcels(40)
+	for at := 1; ; at++ {
+		r := &requests{stop: func(call int) bool { return call >= at }}
+		table := enginetest.Table(t, "PK:S", "SK:S")
+		broken := must(mapper.New[parcel](enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient, o.RetryMaxAttempts = r, 1 }), mapper.Table(table)))(t)
+		m := must(mapper.New[parcel](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+		var last mapper.BulkProgress
+		first, err := broken.BulkLoad(ctx, mapper.Each(slices.Values(all)), mapper.Parallel(2), mapper.Progress(func(p mapper.BulkProgress) { last = p }))
+		if err != nil && (!errors.Is(err, errDropped) || !strings.Contains(err.Error(), "has ended before entity "+strconv.Itoa(first.Next))) || last.Next != first.Next || !last.Last {
+			t.Fatalf("%+v %v", first, err)
+		}
+		found := 0
+		for e, err := range m.Scan(ctx) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			i, _ := strconv.Atoi(e.Value.ID)
+			if found++; fmt.Sprint(len(e.Value.Item), e.Value.Note, e.Value.To) != fmt.Sprint(len(all[i].Item), all[i].Note, all[i].To) {
+				t.Errorf("a part: %+v", e.Value)
+			}
+		}
+		if found < first.Entities {
+			t.Errorf("%d of %d", found, first.Entities)
+		}
+		second, err2 := m.BulkLoad(ctx, mapper.Each(slices.Values(all)), mapper.LoadID(first.LoadID), mapper.ResumeAt(first.Next), mapper.OfTotal(len(all)))
+		if err2 != nil || second.Failed > 0 || second.Next != 40 || first.Next+second.Entities != 40 {
+			t.Fatalf("%+v %v", second, err2)
+		}
+		for _, want := range all {
+			if e := must(m.Load(ctx, m.Key(want.ID)))(t); e.Value.Note != want.Note || len(e.Value.Item) != len(want.Item) {
+				t.Errorf("%+v, want %+v", e.Value, want)
+			}
+		}
+		if err == nil {
+			return
+		}
+	}
+}
+
+// What cannot be loaded is said before anything is sent, or of the entity that it is.
+func TestBulkLoadRefuses(t *testing.T) {
+	ctx := context.Background()
+	m := must(mapper.New[parcel](failingClient{}))(t)
+	_, err := m.BulkLoad(ctx, mapper.Each(slices.Values(parcels(1))))
+	wantError(t, nil, err, "mapper_test.parcel: BulkLoad inserts with BatchExecuteStatement, which the client does not have: use a *dynamodb.Client, or Overwrite")
+	m = newMapper[parcel](t, "PK:S", "SK:S")
+	_, err = m.BulkLoad(ctx, nil, mapper.ResumeAt(3))
+	wantError(t, nil, err, "mapper_test.parcel: ResumeAt goes on with a load: name it with LoadID, as the report has it")
+	_, err = m.BulkLoad(ctx, nil, mapper.WriteRate(-1))
+	wantError(t, nil, err, "mapper_test.parcel: WriteRate is -1")
+	all := parcels(3)
+	all[1].ID = ""
+	all[2].Note = strings.Repeat("x", 500_000)
+	told := 0
+	r, err := m.BulkLoad(ctx, mapper.Each(slices.Values(all)), mapper.Failures(func(mapper.BulkFailure) { told++ }))
+	var value *mapper.ValueError
+	var large *mapper.TooLargeError
+	if err != nil || r.Entities != 1 || r.Failed != 2 || told != 2 || !errors.As(r.Failures[0].Err, &value) || !errors.As(r.Failures[1].Err, &large) {
+		t.Errorf("%+v %v", r, err)
+	}
+	broken := errors.New("the file ends")
+	r, err = m.BulkLoad(ctx, func(yield func(parcel, error) bool) { _ = yield(parcel{ID: "new"}, nil) && yield(parcel{}, broken) })
+	if !errors.Is(err, broken) || r.Entities != 1 || r.Next != 1 {
+		t.Errorf("%+v %v", r, err)
+	}
+}
+
+// The rate is kept, and progress tells the time left; on a pipe it is silent.
+func TestBulkLoadRate(t *testing.T) {
+	ctx := context.Background()
+	m := newMapper[reading](t, "PK:S", "SK:S")
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []mapper.BulkProgress
+	r := must(m.BulkLoad(ctx, readings(0, 750, 30), mapper.WriteRate(500), mapper.OfTotal(750), mapper.ProgressTo(out), mapper.Progress(func(p mapper.BulkProgress) { told = append(told, p) })))(t)
+	out.Close()
+	charged := 750.0
+	if traits, _ := enginetest.Start(t).Traits(); !traits.Transactions {
+		charged = 0 // DynamoDB Local does not tell what statements take
+	}
+	if text, _ := io.ReadAll(in); len(text) > 0 || r.WCU != charged {
+		t.Errorf("%q in a pipe, %v WCU", text, r.WCU)
+	}
+	if r.Took < 450*time.Millisecond { // a second's units are there, and 250 flow in
+		t.Errorf("%d items took %v", r.Items, r.Took)
+	}
+	if p := told[len(told)-1]; !p.Last || p.Total != 750 || p.Left != 0 || p.PerSecond == 0 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// BenchmarkBulkLoad loads items side by side with a loop over BatchWriteItem as one writes it by hand.
+func BenchmarkBulkLoad(b *testing.B) {
+	ctx := context.Background()
+	n := 20_000
+	if text := os.Getenv("ITEMIZE_BULK"); text != "" {
+		n, _ = strconv.Atoi(text)
+	}
+	engine := enginetest.Start(b)
+	for range b.N {
+		for _, c := range []struct {
+			name string
+			load func(table string) error
+		}{
+			{"hand", func(table string) error { return byHand(ctx, engine.Client(), table, n, 8) }},
+			{"overwrite", func(table string) error {
+				m, err := mapper.New[reading](engine.Client(), mapper.Table(table))
+				if err == nil {
+					_, err = m.BulkLoad(ctx, spread(n), mapper.Overwrite(), mapper.Parallel(8))
+				}
+				return err
+			}},
+			{"insert", func(table string) error {
+				m, err := mapper.New[reading](engine.Client(), mapper.Table(table))
+				if err == nil {
+					_, err = m.BulkLoad(ctx, spread(n), mapper.Parallel(8))
+				}
+				return err
+			}},
+		} {
+			table := enginetest.Table(b, "PK:S", "SK:S")
+			runtime.GC()
+			begun, peak := time.Now(), memory()
+			if err := c.load(table); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(float64(n)/time.Since(begun).Seconds(), c.name+"-items/s")
+			b.ReportMetric(float64(peak())/(1<<20), c.name+"-peak-MB")
+		}
+	}
+}
+
+// memory returns the function that tells the most memory that was in use since.
+func memory() func() uint64 {
+	done, peak := make(chan struct{}), make(chan uint64)
+	go func() {
+		most := uint64(0)
+		for {
+			var s runtime.MemStats
+			runtime.ReadMemStats(&s)
+			most = max(most, s.HeapAlloc)
+			select {
+			case <-done:
+				peak <- most
+				return
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+	}()
+	return func() uint64 {
+		close(done)
+		return <-peak
+	}
+}
+
+// spread are the readings of 500 sensors as they come.
+func spread(n int) iter.Seq2[reading, error] {
+	return func(yield func(reading, error) bool) {
+		for i := range n {
+			if !yield(reading{Sensor: fmt.Sprintf("%03d", i%500), N: i, Text: strings.Repeat("x", 180)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// byHand is a bulk load as one writes it: batches of 25, in the order of the input.
+func byHand(ctx context.Context, client *dynamodb.Client, table string, n, parallel int) error {
+	batches := make(chan []types.WriteRequest, parallel)
+	errs := make(chan error, parallel)
+	for range parallel {
+		go func() {
+			var failed error
+			for batch := range batches {
+				for left := batch; len(left) > 0 && failed == nil; {
+					out, err := client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{table: left}})
+					if failed = err; err == nil {
+						left = out.UnprocessedItems[table]
+					}
+				}
+			}
+			errs <- failed
+		}()
+	}
+	var batch []types.WriteRequest
+	for r := range spread(n) {
+		batch = append(batch, types.WriteRequest{PutRequest: &types.PutRequest{Item: map[string]types.AttributeValue{
+			"PK": &types.AttributeValueMemberS{Value: "S#" + r.Sensor}, "SK": &types.AttributeValueMemberS{Value: fmt.Sprintf("%08d", r.N)},
+			"Text": &types.AttributeValueMemberS{Value: r.Text},
+		}}})
+		if len(batch) == 25 {
+			batches <- batch
+			batch = nil
+		}
+	}
+	batches <- batch
+	close(batches)
+	var failed error
+	for range parallel {
+		failed = errors.Join(failed, <-errs)
+	}
+	return failed
+}

@@ -1,0 +1,265 @@
+package mapper
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/bulk"
+	"github.com/itemize/itemize/internal/change"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/snapshot"
+)
+
+// bulkLoad is a bulk load under way.
+type bulkLoad struct {
+	*bulk.Load
+	g      *engine
+	s      *bulkSettings
+	report *BulkReport
+	tally  *tally
+	begun  time.Time
+	told   time.Time
+	// done are the numbers of entities that are done, from report.Next on.
+	done map[int]bool
+}
+
+// bulkEntity is what is known of an entity that is loaded.
+type bulkEntity struct {
+	value any
+	root  item.Place
+}
+
+// The window of a bulk load: among so many items it finds different partition keys.
+const (
+	bulkParallel = 8
+	bulkWindow   = 4000
+	bulkBytes    = 64 << 20
+)
+
+func newBulk(g *engine, s *bulkSettings) (*bulkLoad, error) {
+	if err := s.check(g); err != nil {
+		return nil, err
+	}
+	x := &bulkLoad{g: g, s: s, done: map[int]bool{}}
+	x.Load = &bulk.Load{
+		Parallel: cmp.Or(s.parallel, bulkParallel), Bytes: bulkBytes, Bucket: bulk.NewBucket(s.rate),
+		Existing: x.existing, Done: x.ended, Tick: func() { x.progress(false) },
+	}
+	x.Window = max(bulkWindow, 4*bulk.BatchSize*x.Parallel)
+	if s.overwrite {
+		x.Sender = &bulk.Puts{Client: g.client}
+	} else {
+		c, err := statements(g.client)
+		if err != nil {
+			return nil, g.model.Errorf("%w", err)
+		}
+		x.Sender = &bulk.Inserts{Client: c}
+	}
+	x.report = &BulkReport{LoadID: s.id, Next: s.from}
+	if s.id == "" {
+		var b [8]byte
+		_, _ = rand.Read(b[:]) // never fails
+		x.report.LoadID = hex.EncodeToString(b[:])
+	}
+	return x, nil
+}
+
+func (x *bulkLoad) run(ctx context.Context, next func() *bulk.Entity) error {
+	x.begun = x.s.now()
+	x.told = x.begun
+	err := x.Run(ctx, next)
+	x.progress(true)
+	if err != nil {
+		return x.g.model.Errorf("the load %s has ended before entity %d: %w", x.report.LoadID, x.report.Next, err)
+	}
+	return nil
+}
+
+// entity makes the items of an entity.
+func (x *bulkLoad) entity(number int, v any) *bulk.Entity {
+	e := &bulk.Entity{Number: number}
+	known := &bulkEntity{value: v}
+	e.Ref = known
+	s := snapshot.New(x.g.model, v)
+	s.DrawBy(x.token("shard", number))
+	d, err := change.Of(s, nil, v, change.Options{})
+	if err != nil {
+		e.Err = x.g.public(err)
+		return e
+	}
+	incarnation := &types.AttributeValueMemberB{Value: x.token("entity", number)}
+	for _, ch := range d.Changes {
+		i := &bulk.Item{Place: ch.Place, Attributes: ch.Put, Size: ch.NewSize, Units: ch.Units()}
+		if m := x.g.model; m.Reserved.Versions() {
+			i.Incarnation, i.Version = incarnation, &types.AttributeValueMemberB{Value: x.token(ch.Place.String(), number)}
+			item.AssignIncarnation(incarnation).Into(i.Attributes)
+			m.Reserved.AssignVersion(i.Version).Into(i.Attributes)
+		}
+		if ch.Root {
+			known.root = ch.Place
+			defer func() { e.Items = append(e.Items, i) }() // last
+		} else {
+			e.Items = append(e.Items, i)
+		}
+	}
+	return e
+}
+
+// token returns what the load's id, an entity's number and a name always give.
+func (x *bulkLoad) token(name string, number int) []byte {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %s", x.report.LoadID, number, name))
+	return sum[:item.TokenSize]
+}
+
+// existing settles items that found others in their places: the load's own, from before; and of other
+// entities by saving them as ever, which knows what may be replaced.
+func (x *bulkLoad) existing(ctx context.Context, items []*bulk.Item, stored []item.Attributes) ([]error, error) {
+	if err := x.look(ctx, items, stored); err != nil {
+		return nil, err
+	}
+	errs := make([]error, len(items))
+	for n, i := range items {
+		h := x.g.model.Reserved.Header(stored[n])
+		switch {
+		case i.Incarnation == nil && len(stored[n]) > 0 && attr.SameItem(i.Attributes, stored[n]):
+		case i.Incarnation != nil && attr.Same(h.Incarnation, i.Incarnation) && attr.Same(h.Version, i.Version):
+		case i.Incarnation != nil && attr.Same(h.Incarnation, i.Incarnation):
+			errs[n] = errSameLoad
+		default:
+			errs[n] = i.Of().Once(func() error { return x.save(ctx, i.Of()) })
+		}
+	}
+	return errs, nil
+}
+
+// look reads what is there of items, where the refusal did not tell.
+func (x *bulkLoad) look(ctx context.Context, items []*bulk.Item, stored []item.Attributes) error {
+	var parts [][]selection.Part
+	for n, i := range items {
+		if stored[n] == nil {
+			parts = append(parts, []selection.Part{{
+				Table: x.g.model.TableIndex(i.Table), PK: i.PK, Range: selection.Range{Kind: selection.One, Low: i.SK},
+			}})
+		}
+	}
+	if parts == nil {
+		return nil
+	}
+	var u read.Usage
+	early, err := x.g.reader.Batches(ctx, parts, 1, read.Options{Strong: true}, &u)
+	if err != nil {
+		return err
+	}
+	for n, i := range items {
+		if f := early.Item(i.Place); f != nil && stored[n] == nil {
+			stored[n] = f.Attributes
+		}
+	}
+	return nil
+}
+
+// save inserts an entity by itself.
+func (x *bulkLoad) save(ctx context.Context, e *bulk.Entity) error {
+	v := e.Ref.(*bulkEntity).value
+	s := &state{Snapshot: snapshot.New(x.g.model, v), engine: x.g}
+	s.DrawBy(x.token("shard", e.Number))
+	var t tally
+	if err := x.g.save(ctx, s, v, writeSettings{}, &t); err != nil {
+		return err
+	}
+	return bulk.ErrWhole
+}
+
+// ended notes an entity that is done.
+func (x *bulkLoad) ended(e *bulk.Entity, err error) {
+	r := x.report
+	if err == nil {
+		r.Entities++
+	} else {
+		r.Failed++
+		f := BulkFailure{Number: e.Number, Err: err}
+		if at := e.Ref.(*bulkEntity).root; at.Table != nil {
+			f.Key = keyOf(at)
+		}
+		if len(r.Failures) < maxFailures {
+			r.Failures = append(r.Failures, f)
+		}
+		if x.s.failures != nil {
+			x.s.failures(f)
+		}
+	}
+	x.done[e.Number] = true
+	for x.done[r.Next] {
+		delete(x.done, r.Next)
+		r.Next++
+	}
+}
+
+// BulkProgress is how far a bulk load is.
+type BulkProgress struct {
+	BulkReport
+	// Total is how many entities there are, 0 where that is not known; PerSecond the items written a
+	// second so far, Left the time that the rest takes at this rate, 0 where Total is not known.
+	Total     int
+	PerSecond float64
+	Left      time.Duration
+	// Last reports that the load has ended.
+	Last bool
+}
+
+// often is how often progress is told, at most.
+const often = 500 * time.Millisecond
+
+// progress brings the report up to date, and tells it.
+func (x *bulkLoad) progress(last bool) {
+	now := x.s.now()
+	if !last && now.Sub(x.told) < often {
+		return
+	}
+	x.told = now
+	r := x.report
+	r.Items, r.WCU, r.Took = x.Sent, x.WCU, now.Sub(x.begun)
+	p := BulkProgress{BulkReport: *r, Total: x.s.total, Last: last}
+	p.Failures = slices.Clone(r.Failures)
+	if took := r.Took.Seconds(); took > 0 {
+		p.PerSecond = float64(r.Items) / took
+		if done := r.Entities + r.Failed; p.Total > 0 && done > 0 {
+			p.Left = time.Duration(float64(max(p.Total-x.s.from-done, 0)) / float64(done) * float64(r.Took))
+		}
+	}
+	for _, f := range x.s.progress {
+		f(p)
+	}
+}
+
+// line is the progress in one line of a terminal, over the line before.
+func (p *BulkProgress) line() string {
+	text := fmt.Sprintf("%d entities", p.Next)
+	if p.Total > 0 {
+		text = fmt.Sprintf("%d of %d entities", p.Next, p.Total)
+	}
+	text += fmt.Sprintf(", %d items, %.0f a second, %.0f WCU", p.Items, p.PerSecond, p.WCU)
+	if p.Failed > 0 {
+		text += fmt.Sprintf(", %d failed", p.Failed)
+	}
+	if p.Left > 0 && !p.Last {
+		text += ", " + p.Left.Round(time.Second).String() + " left"
+	}
+	end := ""
+	if p.Last {
+		end = "\n"
+	}
+	return "\r" + text + strings.Repeat(" ", max(100-len(text), 0)) + end
+}
