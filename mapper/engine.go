@@ -32,6 +32,8 @@ type engine struct {
 	observers []Observer
 	typical   *typical
 	indexes   indexes
+	cache     *Cache // nil for none
+	cacheName string // what the names of its values begin with
 	// ended is called at the end of each call, with what it took.
 	ended func(*tally, error)
 }
@@ -78,6 +80,9 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option)
 	g := &engine{
 		client: client, model: m, reader: reader, sender: sender, protocol: protocol, observers: s.observers, typical: typical,
 		search: &search.Engine{Model: m, Source: reader, Reader: reader, Protocol: protocol, CursorKey: cursorKey},
+	}
+	if err := g.caches(s.cache); err != nil {
+		return nil, err
 	}
 	g.ended = func(t *tally, _ error) {
 		g.typical.wrote(t.Items)
@@ -149,6 +154,9 @@ func (g *engine) load(ctx context.Context, sel selection.Selection, v any, stron
 		return nil, g.model.Errorf("the key selects several entities: give all of %s to load one, or run a query", g.model.IdentityNames())
 	}
 	o := read.Options{Strong: strong}
+	if g.caching(sel, strong) {
+		return g.loadCached(ctx, sel, v, t)
+	}
 	sel, err := g.search.LocateOne(ctx, sel, o, &t.Tally)
 	if err != nil {
 		return nil, g.public(err)

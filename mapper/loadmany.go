@@ -77,7 +77,7 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, stron
 	if err != nil {
 		return g.public(err)
 	}
-	found, err := g.search.FindMany(ctx, once, o, &t.Tally)
+	found, err := g.findMany(ctx, once, o, t)
 	if err != nil {
 		return g.public(err)
 	}

@@ -16,6 +16,7 @@ type settings struct {
 	observers []Observer
 	typical   map[string]int
 	sendsOnce bool
+	cache     *Cache
 }
 
 type optionFunc func(*settings)

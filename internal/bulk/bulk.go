@@ -191,7 +191,9 @@ func (l *Load) send(ctx context.Context, batch []*Item) outcome {
 	if o.err = l.Bucket.Take(ctx, expected); o.err != nil {
 		return o
 	}
-	if o.Answer, o.err = l.Sender.Send(ctx, batch); o.err != nil {
+	touch(batch)
+	o.Answer, o.err = l.Sender.Send(ctx, batch)
+	if touch(batch); o.err != nil {
 		return o
 	}
 	l.Bucket.Correct(expected, o.WCU)
@@ -209,6 +211,13 @@ func (l *Load) send(ctx context.Context, batch []*Item) outcome {
 		o.err = pause(ctx, tries)
 	}
 	return o
+}
+
+// touch tells those who watch the tables of what is written.
+func touch(batch []*Item) {
+	for _, i := range batch {
+		i.Touch()
+	}
 }
 
 // settle finds out about the items of a batch that found others in their places.

@@ -18,6 +18,9 @@ type Table struct {
 	// Name is the real name, Hash and Range the key attributes; Range is "" for a table
 	// without a sort key.
 	Name, Hash, Range string
+	// Watch is told of a write under a partition key, before it is sent and after it was answered;
+	// nil where nobody asks.
+	Watch func(pk key.Scalar)
 }
 
 // KeyAttributes returns how many attributes the primary key has.
@@ -42,6 +45,13 @@ func (p Place) Key() Attributes {
 		k[p.Table.Range] = attr.ValueOf(p.SK)
 	}
 	return k
+}
+
+// Touch tells who watches the item's table of a write of it.
+func (p Place) Touch() {
+	if p.Table != nil && p.Table.Watch != nil {
+		p.Table.Watch(p.PK)
+	}
 }
 
 // KeySize returns the size of the primary key in bytes, names included.

@@ -61,6 +61,35 @@ func (f *Found) Copy() *Found {
 	return &c
 }
 
+// Bytes returns what was found takes, in bytes.
+func (f *Found) Bytes() int {
+	n := 0
+	for i := range f.Items {
+		n += f.Items[i].Size
+	}
+	return n
+}
+
+// Again returns a copy of what was found some time ago: its items may have expired since.
+func (e *Engine) Again(f *Found) *Found {
+	c := f.Copy()
+	now := e.Model.Now()
+	for i := range c.Items {
+		c.Items[i].Expired = e.Model.Reserved.Expired(c.Items[i].Attributes, now)
+	}
+	if c.Root != nil {
+		root := *c.Root
+		root.Expired = e.Model.Reserved.Expired(root.Attributes, now)
+		c.Root = &root
+	}
+	return c
+}
+
+// There reports whether the root was not selected, or is there and live.
+func (e *Engine) There(f *Found) bool {
+	return !f.entity.WithRoot || e.RootThere(f.sel, f.Root) == nil
+}
+
 // Decode is Load of what was found.
 func (e *Engine) Decode(f *Found, v any) (*snapshot.Snapshot, error) {
 	return e.decode(f.sel, f.entity, f.Reading, v)

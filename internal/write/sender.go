@@ -203,7 +203,9 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 		option = watch.once // sent twice, it could count twice
 	}
 	c, now := w.s.Client, w.s.Now()
+	r.Touch()
 	defer func() {
+		r.Touch()
 		w.watched = watch.seen || watch.single
 		w.t.asked(&watch, err)
 	}()

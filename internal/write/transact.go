@@ -48,7 +48,9 @@ func (s *Sender) transact(ctx context.Context, st *Step, t *Tally) Outcome {
 // callAll sends a transaction once.
 func (w *try) callAll(ctx context.Context, in *dynamodb.TransactWriteItemsInput, st *Step) error {
 	watch := watch{single: w.s.Single}
+	touch(st.Requests)
 	out, err := w.s.Client.TransactWriteItems(ctx, in, watch.option)
+	touch(st.Requests)
 	w.t.asked(&watch, err)
 	if err != nil {
 		w.learn(&watch, err)
@@ -61,6 +63,15 @@ func (w *try) callAll(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
 		w.wrote(r)
 	}
 	return nil
+}
+
+// touch tells those who watch the tables of what is written.
+func touch(requests []*Request) {
+	for _, r := range requests {
+		if r.Writes() {
+			r.Touch()
+		}
+	}
 }
 
 // reasons returns the stored items of the requests whose conditions failed. An item that
