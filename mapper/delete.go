@@ -37,9 +37,8 @@ func (g *engine) delete(ctx context.Context, sel selection.Selection, s *state, 
 		}
 		sel = s.Selection
 	}
-	sel, err := g.search.LocateOne(ctx, sel, read.Options{Strong: true}, &t.Tally)
-	if err != nil {
-		return g.public(err)
+	if len(sel.Elsewhere) > 0 {
+		return g.deleteWhere(ctx, sel, settings, t)
 	}
 	deletion, err := change.NewDeletion(g.model, sel, settings.staged)
 	if err != nil {

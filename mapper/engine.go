@@ -157,9 +157,8 @@ func (g *engine) load(ctx context.Context, sel selection.Selection, v any, stron
 	if g.caching(sel, strong) {
 		return g.loadCached(ctx, sel, v, t)
 	}
-	sel, err := g.search.LocateOne(ctx, sel, o, &t.Tally)
-	if err != nil {
-		return nil, g.public(err)
+	if len(sel.Elsewhere) > 0 {
+		return g.loadWhere(ctx, sel, v, o, t)
 	}
 	s, err := g.search.Load(ctx, sel, v, o, &t.Tally)
 	if err != nil {

@@ -73,11 +73,9 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, stron
 		return err
 	}
 	o := read.Options{Strong: strong}
-	once, err := g.search.Locate(ctx, once, o, &t.Tally)
-	if err != nil {
-		return g.public(err)
-	}
-	found, err := g.findMany(ctx, once, o, t)
+	found, err := g.search.FindWhere(ctx, once, o, &t.Tally, func(at []selection.Selection) ([]*search.Found, error) {
+		return g.findMany(ctx, at, o, t)
+	})
 	if err != nil {
 		return g.public(err)
 	}

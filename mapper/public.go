@@ -127,7 +127,7 @@ func (g *engine) refusal(s *state, keyFields []key.Value, o *write.Outcome) erro
 		}
 	}
 	if rootExists {
-		return &existsError{g.model.EntityName(keyFields), e}
+		return &existsError{g.model.EntityName(keyFields[:g.model.Schema.Identities()]), e} // on whichever shard
 	}
 	return e
 }

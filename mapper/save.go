@@ -307,7 +307,7 @@ func (g *engine) insert(ctx context.Context, s *state, d *change.Diff, plan *wri
 func (g *engine) overtaken(refusal error, o *write.Outcome) error {
 	r, stored := o.Requests[0], o.Stored[0]
 	var conflict *ConflictError
-	if !r.Root || !errors.As(refusal, &conflict) || len(stored) > 0 && r.Reserved.Header(stored).Live() {
+	if stored == nil || !r.Root || !errors.As(refusal, &conflict) || len(stored) > 0 && r.Reserved.Header(stored).Live() {
 		return refusal
 	}
 	conflict.pending = "somebody else has begun to insert or delete it meanwhile: insert again"

@@ -2,6 +2,7 @@ package tags
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/itemize/itemize/internal/near"
@@ -102,6 +103,9 @@ func (p *parser) cure(name string) string {
 	low := strings.ToLower(name)
 	if c := p.cureInIndex(name, low); c != "" {
 		return c
+	}
+	if _, err := strconv.Atoi(name); err == nil {
+		return "write several values of one option in quotes, as in shards='400,200'"
 	}
 	if slices.Contains(avWords, low) {
 		return "write it in the dynamodbav tag: dynamodbav:\"," + low + "\""

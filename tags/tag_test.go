@@ -156,6 +156,7 @@ func TestFaults(t *testing.T) {
 		{`ddb:"delim=ab"`, OnBlank, `delim=ab`, `"ab" cannot be the delimiter: write one ASCII sign that is no letter, digit, space, %, {, }, ~ or quote, such as delim=/`},
 		{`ddb:"delim=%"`, OnBlank, `delim=%`, `"%" cannot be the delimiter: write one ASCII sign that is no letter, digit, space, %, {, }, ~ or quote, such as delim=/`},
 		{`ddb:"shards=0"`, OnBlank, `shards=0`, `shards=0 is no count: write a whole number from 1, or several in quotes: shards='400,200'`},
+		{`ddb:"shards=4,8"`, OnBlank, `8`, `unknown option "8": write several values of one option in quotes, as in shards='400,200'`},
 		{`ddb:"shards='200,x'"`, OnBlank, `shards='200,x'`, `shards=200,x is no count: write a whole number from 1, or several in quotes: shards='400,200'`},
 		{`ddb:"shards='200,200'"`, OnBlank, `shards='200,200'`, `shards=200,200 holds 200 twice: write it once`},
 		{`ddb:"inline=8MB"`, OnField, `inline=8MB`, `inline=8MB is no size: write bytes or KB (of 1,024 bytes): inline=512, inline=8KB`},

@@ -122,7 +122,7 @@ func Of(s *snapshot.Snapshot, doubts Doubts, v any, o Options) (*Diff, error) {
 	if len(d.faults) > 0 {
 		return nil, d.faults
 	}
-	if err := cmp.Or(d.checkRoot(), d.checkHomes()); err != nil {
+	if err := cmp.Or(d.checkRoot(), d.checkHomes(), d.checkStays()); err != nil {
 		return nil, err
 	}
 	return &d.Diff, d.fence(doubts)
@@ -135,6 +135,11 @@ func (d *differ) checkRoot() error {
 	if !d.o.Checks || d.s.Fresh || d.s.Root() != nil || !slices.ContainsFunc(d.Changes, isNew) {
 		return nil
 	}
+	return d.requireRoot()
+}
+
+// requireRoot asks for the root, which was not loaded: live, and of the incarnation of the new items.
+func (d *differ) requireRoot() error {
 	at, err := d.m.RootPlace(d.m.Identity(d.Keys.KeyFields))
 	if err != nil {
 		return err
@@ -182,10 +187,8 @@ func (d *differ) identify() error {
 	if d.Keys.KeyFields, err = m.KeyFields(d.v); err != nil {
 		return err
 	}
-	if !d.o.Move || m.Schema.Shards != nil && m.Schema.Shards.Random() { // a move leaves an old shard
-		if err := s.KeepShard(d.Keys.KeyFields); err != nil {
-			return err
-		}
+	if err := s.KeepShard(d.Keys.KeyFields, d.o.Move); err != nil {
+		return err
 	}
 	if d.Keys.PK, err = m.PartitionKey(d.Keys.KeyFields); err != nil {
 		if !s.Fresh {
@@ -214,7 +217,7 @@ func (d *differ) identify() error {
 // move finds out whether a key has changed, and whether that is allowed.
 func (d *differ) move() error {
 	changed := d.changedKeyField()
-	if changed < 0 && d.m.Shard(d.Old) == d.m.Shard(d.Keys.KeyFields) {
+	if changed < 0 && (!d.o.Move || d.m.Shard(d.Old) == d.m.Shard(d.Keys.KeyFields)) {
 		return nil
 	}
 	d.Moves = true

@@ -8,11 +8,47 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
+// changing reports whether an entity of these values may lie on several shards, since their number
+// changes.
+func (d *differ) changing() bool {
+	by := d.m.Schema.Shards
+	return by != nil && !by.Random() && len(by.Counts) > 1
+}
+
+// checkStays requires of an entity to which something is added that it has not moved to another shard
+// meanwhile: what is added would stay behind. A root whose time to live is over is not brought back,
+// since there may be another one.
+func (d *differ) checkStays() error {
+	if !d.changing() || d.s.Fresh || d.RootMoves {
+		return nil
+	}
+	root, adds := (*Change)(nil), false
+	for _, ch := range d.Changes {
+		if ch.Root {
+			root = ch
+		}
+		adds = adds || ch.New && !ch.Root
+	}
+	if root != nil && root.Kind != write.Delete && d.m.Reserved.Expires() {
+		root.Expect.Terms = append(root.Expect.Terms, d.m.Reserved.NotExpired(d.m.Now))
+	}
+	if !adds || root != nil || d.o.Checks {
+		return nil
+	}
+	if r := d.s.Root(); r != nil {
+		ch := of(d.m, write.Check, d.m.Root(), r)
+		ch.NewSize = r.Size
+		ch.expectStored()
+		d.Checks = append(d.Checks, ch)
+		return nil
+	}
+	return d.requireRoot()
+}
+
 // checkHomes requires of an entity that is inserted, or moves, that it does not lie on another of the
 // shards that its key may lead to, from before or after their number has changed.
 func (d *differ) checkHomes() error {
-	by := d.m.Schema.Shards
-	if by == nil || by.Random() || len(by.Counts) == 1 || !d.s.Fresh && !d.RootMoves {
+	if !d.changing() || !d.s.Fresh && !d.RootMoves {
 		return nil
 	}
 	own := d.m.Identity(d.Keys.KeyFields)

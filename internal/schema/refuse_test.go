@@ -410,6 +410,16 @@ func TestRefused(t *testing.T) {
 		}](), []string{
 			`struct.D: the template of pk= names {shard} twice: name it once`,
 		}},
+		{"shards and a local index, and too many", reflect.TypeFor[struct {
+			_ table  `ddb:"table=models,shards=20000,shardby=I"`
+			_ table  `ddb:"index=byA,local,range=A,sk={A}"`
+			D string `ddb:"pk={D}#{shard}"`
+			I string `ddb:"sk={I}"`
+			A string `ddb:"sk={I}"`
+		}](), []string{
+			`struct._: the local index byA would lie on every shard, and its queries be of each: declare a global one, with pk= of its own`,
+			`struct._: 20000 shards: a query asks each of them: write 10000 at most`,
+		}},
 		{"one key attribute", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models,range=PK"`
 			_ table  `ddb:"table=prices,hash=K,range=K,name=Price"`

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -112,7 +113,18 @@ func (b *builder) shards() {
 		b.fault(place{in: b.e.Type, field: o.Field}, "name it in the key of the root too", "%s stands in keys, and is no part of what an entity is known by, which a model with shards has no room for", o.Name)
 	}
 	b.shardField(by)
+	for _, x := range b.e.Indexes {
+		if x.Local {
+			b.fault(place{in: b.e.Type, field: x.Field}, "declare a global one, with pk= of its own", "the local index %s would lie on every shard, and its queries be of each", x.Name)
+		}
+	}
+	if n := b.e.Shards.Most(); n > maxShards {
+		b.fault(b.sharded.option("shards"), fmt.Sprintf("write %d at most", maxShards), "%d shards: a query asks each of them", n)
+	}
 }
+
+// maxShards bounds the number of shards: together they take ten million writes a second.
+const maxShards = 10_000
 
 // shardFormat is how the number of a shard is written: as it is, so that those of different counts
 // share partitions.

@@ -43,6 +43,52 @@ func (e *Engine) Locate(ctx context.Context, sels []selection.Selection, o read.
 	return out, nil
 }
 
+// relocations bounds how often what moves from shard to shard is looked for again.
+const relocations = 10
+
+// FindWhere finds selections of one entity each on the shards where the entities are: where one is not
+// there, or only a part of it is selected, so that nothing tells, it may have moved meanwhile, and is
+// located again.
+func (e *Engine) FindWhere(ctx context.Context, sels []selection.Selection, o read.Options, t *write.Tally, find func([]selection.Selection) ([]*Found, error)) ([]*Found, error) {
+	at, err := e.Locate(ctx, sels, o, t)
+	if err != nil {
+		return nil, err
+	}
+	found, err := find(at)
+	for range relocations {
+		if err != nil {
+			return nil, err
+		}
+		var again []int
+		var some []selection.Selection
+		for i, f := range found {
+			if len(sels[i].Elsewhere) > 0 && !(f.entity.WithRoot && e.There(f)) {
+				again, some = append(again, i), append(some, sels[i])
+			}
+		}
+		if some, err = e.Locate(ctx, some, read.Options{Strong: true}, t); err != nil {
+			return nil, err
+		}
+		moved, which := some[:0], again[:0]
+		for n, i := range again {
+			if e.Model.Shard(some[n].Identity) != e.Model.Shard(at[i].Identity) {
+				moved, which = append(moved, some[n]), append(which, i)
+				at[i] = some[n]
+			}
+		}
+		if len(moved) == 0 {
+			return found, nil
+		}
+		var now []*Found
+		if now, err = find(moved); err == nil {
+			for n, i := range which {
+				found[i] = now[n]
+			}
+		}
+	}
+	return nil, e.Model.Errorf("it moved from one shard to another and back while it was read: read again")
+}
+
 // homes returns where the root of an entity may lie: first where it would be written. It is nil where
 // that is one place.
 func (e *Engine) homes(s selection.Selection) ([]selection.Part, error) {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
@@ -45,7 +47,8 @@ func (x *Search) scattered() bool {
 type lane struct {
 	*Search
 	// number is its place among the partitions, by which hits with equal keys are ordered.
-	// later reports that this is behind the one in which the whole begins.
+	// later reports that this is behind the one in which the whole begins, where hits of equal keys are
+	// of different entities: where shards are drawn.
 	number int
 	later  bool
 	usage  read.Usage
@@ -82,9 +85,18 @@ func (x *Search) scatter(ctx context.Context, yield func(Hit) bool) (more bool, 
 			return false, err
 		}
 	}
+	var last key.Scalar
 	for found := 1; len(m.lanes) > 0; found++ {
 		l := heap.Pop(&m).(*lane)
 		hit := l.head
+		if hit.order == last && !x.Model.Schema.Shards.Random() { // it has moved from one shard to another
+			found--
+			if err := m.refill(ctx, l); err != nil {
+				return false, err
+			}
+			continue
+		}
+		last = hit.order
 		hit.next.Order, hit.next.PK = hit.order, l.s.Parts[0].PK
 		if !yield(hit) {
 			return false, nil
@@ -133,10 +145,9 @@ func (x *Search) lanes() []*lane {
 		l := &lane{number: i, p: p, hits: make(chan Hit, lookahead), taken: make(chan struct{}, 1)}
 		if x.r.Limit > 0 {
 			// Twice its share, and some: a lane that gives more is asked again, and all wait for it.
-			p.first, l.wanted = min(2*x.r.Limit/len(groups)+4, x.r.Limit), make(chan struct{}, 1)
+			p.first, l.wanted = min(2*x.r.Limit/len(groups)+4, x.r.Limit, firstPage), make(chan struct{}, 1)
 		}
-		sub, engine := *x, *x.Engine
-		engine.Source = &paced{Source: x.Source, p: p}
+		sub, engine := *x, p.engine(x.Engine)
 		sub.Engine, sub.s.Parts, sub.u = &engine, parts, &l.usage
 		sub.r.Limit, sub.o.Limit = 0, 0
 		l.Search = &sub
@@ -146,7 +157,7 @@ func (x *Search) lanes() []*lane {
 		case a.PK == parts[0].PK:
 			sub.at, sub.o.Start, passed = a, &a.Start, true
 		default:
-			l.later = passed
+			l.later = passed && x.Model.Schema.Shards.Random()
 			l.narrow(a.Order)
 		}
 	}
@@ -335,44 +346,57 @@ func (s *paced) Ranges(ctx context.Context, parts []selection.Part, o read.Optio
 	}
 	ranges := s.Source.Ranges(ctx, parts, o, u)
 	for i, r := range ranges {
-		ranges[i] = s.gated(ctx, r)
+		ranges[i] = s.seen(r)
 	}
 	return ranges
 }
 
-// gated reads a range while there is room for one more request, and not while its answer is used.
-func (s *paced) gated(ctx context.Context, r iter.Seq2[read.Page, error]) iter.Seq2[read.Page, error] {
-	enter := func() bool {
-		select {
-		case s.p.gate <- struct{}{}:
-			return true
-		case <-ctx.Done():
-			return false
-		}
-	}
+// seen notes how large the items of a range are.
+func (s *paced) seen(r iter.Seq2[read.Page, error]) iter.Seq2[read.Page, error] {
 	return func(yield func(read.Page, error) bool) {
-		if !enter() {
-			yield(read.Page{}, ctx.Err())
-			return
-		}
-		in := true
-		defer func() {
-			if in {
-				<-s.p.gate
-			}
-		}()
 		for page, err := range r {
-			<-s.p.gate
-			in = false
 			s.p.saw(page)
 			if !yield(page, err) {
 				return
 			}
-			if !enter() {
-				yield(read.Page{}, ctx.Err())
-				return
-			}
-			in = true
 		}
 	}
+}
+
+// engine is an engine whose requests wait for the gate, and whose answers are of the pacer's size.
+func (p *pacer) engine(e *Engine) Engine {
+	reader, protocol, engine := *e.Reader, *e.Protocol, *e
+	reader.Client = &gated{e.Reader.Client, p.gate}
+	protocol.Reader = &reader
+	engine.Reader, engine.Protocol, engine.Source = &reader, &protocol, &paced{Source: &reader, p: p}
+	return engine
+}
+
+// gated is a client that bounds the requests under way at one time.
+type gated struct {
+	read.Client
+	gate chan struct{}
+}
+
+// pass runs a call while there is room for one more.
+func pass[O any](ctx context.Context, g *gated, call func() (*O, error)) (*O, error) {
+	select {
+	case g.gate <- struct{}{}:
+		defer func() { <-g.gate }()
+		return call()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (g *gated) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	return pass(ctx, g, func() (*dynamodb.GetItemOutput, error) { return g.Client.GetItem(ctx, in, o...) })
+}
+
+func (g *gated) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	return pass(ctx, g, func() (*dynamodb.BatchGetItemOutput, error) { return g.Client.BatchGetItem(ctx, in, o...) })
+}
+
+func (g *gated) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	return pass(ctx, g, func() (*dynamodb.QueryOutput, error) { return g.Client.Query(ctx, in, o...) })
 }

@@ -64,6 +64,20 @@ func (s Selection) On(e *schema.Entity, home key.Value) Selection {
 	return to
 }
 
+// Everywhere returns the selection on all shards that the entity may lie on, as one of many entities.
+func (s Selection) Everywhere(e *schema.Entity) Selection {
+	if s.Err != nil || len(s.Elsewhere) == 0 {
+		return s
+	}
+	all := s
+	all.Parts = slices.Clone(s.Parts)
+	for _, home := range s.Elsewhere {
+		all.Parts = append(all.Parts, s.On(e, home).Parts...)
+	}
+	all.Identity, all.Entity, all.Whole, all.Elsewhere = s.Identity[:e.Identities()], false, false, nil
+	return all
+}
+
 // Narrow returns the selection of one range in a table, in each partition.
 func (s Selection) Narrow(table int, r Range) Selection {
 	s.Whole = false

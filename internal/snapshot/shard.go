@@ -1,7 +1,7 @@
 package snapshot
 
 import (
-	"slices"
+	"strconv"
 
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
@@ -30,19 +30,33 @@ func (s *Snapshot) Shard() key.Value {
 	return s.Model.Shard(s.Selection.Identity)
 }
 
-// KeepShard completes the values of the key fields with the shard that the entity lies on, as far as
-// it is drawn, or one of those that the values tell: it stays where it is.
-func (s *Snapshot) KeepShard(keyFields []key.Value) error {
-	known := s.Shard()
-	if known.Kind == key.None {
+// KeepShard completes the values of the key fields with the shard that the entity lies on: it stays
+// where it is, unless what the shard is computed from has changed, or it moves to where it would be
+// written.
+func (s *Snapshot) KeepShard(keyFields []key.Value, move bool) error {
+	by, known := s.Model.Schema.Shards, s.Shard()
+	last := len(keyFields) - 1
+	switch {
+	case known.Kind == key.None:
+		return nil
+	case by.Random():
+		if n, err := strconv.Atoi(known.Text); move && !s.Fresh && (err != nil || n > by.Counts[0]) {
+			known = schema.ShardOf(shard.Draw(by.Counts[0]))
+		}
+		keyFields[last] = known
+		return nil
+	case s.Fresh || move:
 		return nil
 	}
-	if !s.Model.Schema.Shards.Random() {
-		homes, err := s.Model.Schema.Homes(keyFields[:len(keyFields)-1])
-		if err != nil || !slices.Contains(homes, known) {
-			return err
-		}
+	old, err := s.Model.KeyFields(s.Old)
+	if err == nil && s.Model.SameInKey(s.byKey(by.By, keyFields[by.By], old[by.By])) {
+		keyFields[last] = known
 	}
-	keyFields[len(keyFields)-1] = known
-	return nil
+	return err
+}
+
+// byKey is the key that holds a field best, the placeholder in it, and two values of it.
+func (s *Snapshot) byKey(field int, a, b key.Value) (*schema.Key, int, key.Value, key.Value) {
+	k, source := s.Model.Schema.KeyOf(field)
+	return k, source, a, b
 }

@@ -107,7 +107,7 @@ func New(m *model.Model, v any) *Snapshot {
 	s.draw()
 	keyFields, err := m.KeyFields(v)
 	if err == nil {
-		err = s.KeepShard(keyFields)
+		err = s.KeepShard(keyFields, false)
 	}
 	if err != nil {
 		s.Selection.Err = err
