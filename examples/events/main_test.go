@@ -1,0 +1,21 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/itemize/itemize/examples/internal/golden"
+	"github.com/itemize/itemize/integration/enginetest"
+)
+
+func TestMain(m *testing.M) { enginetest.Run(m) }
+
+// The program prints the same, figure by figure, on every engine.
+func TestOutput(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(context.Background(), &out, enginetest.Start(t)); err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "testdata/output.txt", out.Bytes())
+}
