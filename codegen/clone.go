@@ -13,7 +13,7 @@ func plain(t *schema.Type) bool {
 		return true
 	}
 	switch t.Kind {
-	case schema.Slice, schema.Map, schema.Pointer, schema.Interface:
+	case schema.Slice, schema.Map, schema.Pointer, schema.Interface, schema.BigInt, schema.BigFloat:
 		return false
 	case schema.Bytes:
 		return isArray(t)
@@ -111,6 +111,10 @@ func (g *generator) clone(t *schema.Type, dst, src string) code {
 			return code{dst, " = ", call(std("maps", "Clone"), src)}
 		}
 		return call(impl("CloneMap"), ref(dst), ref(src), g.cloner(t.Elem))
+	case schema.BigInt:
+		return call(impl("CloneBigInt"), ref(dst), ref(src))
+	case schema.BigFloat:
+		return call(impl("CloneBigFloat"), ref(dst), ref(src))
 	case schema.Pointer:
 		return call(impl("ClonePointer"), ref(dst), ref(src), g.cloner(t.Elem))
 	}

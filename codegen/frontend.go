@@ -38,6 +38,9 @@ func (f *frontend) of(t types.Type) *schema.Type {
 	s := &schema.Type{Name: typeName(t), Go: t}
 	f.cache[t] = s
 	f.methods(s, t)
+	if n, ok := t.(*types.Named); ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == "math/big" && s.Big() {
+		return s
+	}
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
 		k := basicKinds[u.Kind()]

@@ -52,6 +52,8 @@ func (x *guards) reach(t *schema.Type) {
 			x.p("var _ = (*", std("time", "Time"), ")((*", gt, ")(nil))\n")
 		}
 		return
+	case t.Kind == schema.BigInt, t.Kind == schema.BigFloat:
+		return
 	case t.Kind == schema.Struct:
 		x.structure(named)
 	case ok && t.Kind != schema.Interface:

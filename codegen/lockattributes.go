@@ -282,6 +282,10 @@ func narrower(old, now string) bool {
 	switch {
 	case kind == kindNow:
 		return bitsNow < bits
+	case kindNow == "bigint":
+		return kind == "float"
+	case kind == "bigint":
+		return true
 	case kindNow == "float": // exact to 53 bits, or 24
 		return kind == "float" || bits > bitsNow/2
 	case kind == "uint" && kindNow == "int":

@@ -130,6 +130,10 @@ func (g *generator) same(t *schema.Type, a, b string, av tags.AV) code {
 			return fn("SameFloat32")
 		}
 		return fn("SameFloat64")
+	case schema.BigInt:
+		return fn("SameBigInt")
+	case schema.BigFloat:
+		return fn("SameBigFloat")
 	case schema.Bytes:
 		return fn("SameBytes")
 	case schema.Slice:

@@ -20,6 +20,9 @@ func textOf[V ~string]() access[string] {
 	}
 }
 
+// BigOf returns the form of big.Int or big.Float.
+func BigOf[V any]() Typed[V] { return Typed[V]{bigForm(typed[V]())} }
+
 // BoolOf returns the form of a bool type.
 func BoolOf[V ~bool]() Typed[V] {
 	return Typed[V]{boolForm(typed[V](), access[bool]{

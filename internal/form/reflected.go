@@ -40,9 +40,11 @@ func (r reflector) of(t *schema.Type) *Form {
 // reflectedLeaves are the forms of types without parts, by the names that package schema
 // gives them.
 var reflectedLeaves = map[string]func(f *Form, t *schema.Type){
-	"Time":   func(f *Form, _ *schema.Type) { timeForm(f, timeOf(f.Type)) },
-	"Number": func(f *Form, _ *schema.Type) { numberForm(f, texts) },
-	"String": func(f *Form, _ *schema.Type) { stringForm(f, texts) },
+	"Time":     func(f *Form, _ *schema.Type) { timeForm(f, timeOf(f.Type)) },
+	"Number":   func(f *Form, _ *schema.Type) { numberForm(f, texts) },
+	"String":   func(f *Form, _ *schema.Type) { stringForm(f, texts) },
+	"BigInt":   func(f *Form, _ *schema.Type) { bigForm(f) },
+	"BigFloat": func(f *Form, _ *schema.Type) { bigForm(f) },
 	"Bool": func(f *Form, _ *schema.Type) {
 		boolForm(f, access[bool]{
 			func(p any) bool { return reflect.ValueOf(p).Elem().Bool() },

@@ -10,6 +10,9 @@ import (
 
 // encodable reports what attributevalue would drop, empty, or not read back.
 func (b *builder) encodable(m *member, t *Type) {
+	if t.Opaque() && t.holdsBig(map[*Type]bool{}) {
+		b.fault(m.at(), "keep the big number apart from types that encode themselves and from interfaces, or use attributevalue.Number", "only attributevalue knows what %s becomes, and it would store the big number in it empty", t.Name)
+	}
 	b.inside(m, t, true, map[visit]bool{})
 }
 

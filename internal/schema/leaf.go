@@ -12,11 +12,14 @@ type Leaf struct {
 }
 
 var leaves = map[Kind]Leaf{
-	Bool:   {Form: "Bool", Handle: "Bool", Comparable: true, Distinct: true},
-	Int:    {Form: "Int", Handle: "Number", Comparable: true, Distinct: true},
-	Uint:   {Form: "Uint", Handle: "Number", Comparable: true, Distinct: true},
-	Float:  {Form: "Float", Handle: "Number"},
-	String: {Form: "String", Handle: "String", Comparable: true, Distinct: true},
+	Bool:  {Form: "Bool", Handle: "Bool", Comparable: true, Distinct: true},
+	Int:   {Form: "Int", Handle: "Number", Comparable: true, Distinct: true},
+	Uint:  {Form: "Uint", Handle: "Number", Comparable: true, Distinct: true},
+	Float: {Form: "Float", Handle: "Number"},
+	// Of a big.Float the same value is stored alike, whatever its precision.
+	BigInt:   {Form: "BigInt", Handle: "Value", Distinct: true},
+	BigFloat: {Form: "BigFloat", Handle: "Value"},
+	String:   {Form: "String", Handle: "String", Comparable: true, Distinct: true},
 }
 
 // Leaf returns what hangs on the type; ok is false for one with parts, or that encodes

@@ -66,6 +66,10 @@ func (b *builder) sets(m *member, t *Type) {
 			b.fault(m.avAt(), "remove it", "%s is for slices, and means nothing on %s", o, t.Name)
 			continue
 		}
+		if k := t.Elem.deref().Kind; k == BigInt || k == BigFloat {
+			b.fault(m.avAt(), "remove it, which makes a list, or use []attributevalue.Number", "%s is of numbers that attributevalue reads back, and not of %s", o, t.Elem.Name)
+			continue
+		}
 		switch w := t.Elem.wireInside(slices.DeleteFunc(slices.Clone(m.tag.AV.Options), func(o string) bool { return sets[o] != "" }), nil); {
 		case w.Type+"S" == set, w.Type == "any", w.Type == "own":
 		case w.Type == "N", w.Type == "S", w.Type == "B":

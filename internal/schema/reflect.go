@@ -52,6 +52,9 @@ func (f *reflector) of(rt reflect.Type) *Type {
 	}
 	f.types[rt] = t
 	f.methods(t, rt)
+	if rt.PkgPath() == "math/big" && t.Big() {
+		return t
+	}
 	switch t.Kind {
 	case Int, Uint, Float:
 		t.Bits = rt.Bits()

@@ -275,9 +275,9 @@ func TestRefused(t *testing.T) {
 			A chan int            `ddb:"sk=A"`
 			B func()              `ddb:"sk=A"`
 			C complex128          `ddb:"sk=A"`
-			D big.Float           `ddb:"sk=D"`
+			D big.Rat             `ddb:"sk=D"`
 			E dropped             `ddb:"sk=A"`
-			F map[string]big.Int  `ddb:"sk=A"`
+			F map[string]big.Rat  `ddb:"sk=A"`
 			G stringer            `ddb:"sk=A"`
 			H map[[2]int]string   `ddb:"sk=A"`
 			J []withTags          `ddb:"sk=A"`
@@ -293,9 +293,9 @@ func TestRefused(t *testing.T) {
 			`struct.A: attributevalue would drop the chan int in it without a word: tag it ddb:"-"`,
 			`struct.B: attributevalue would drop the func() in it without a word: tag it ddb:"-"`,
 			`struct.C: attributevalue would drop the complex128 in it without a word: tag it ddb:"-"`,
-			`struct.D: the struct big.Float has no exported fields, so that nothing of it would be stored: give it MarshalDynamoDBAttributeValue and its inverse, or store it in another type`,
+			`struct.D: the struct big.Rat has no exported fields, so that nothing of it would be stored: give it MarshalDynamoDBAttributeValue and its inverse, or store it in another type`,
 			`schema.dropped.Callback: attributevalue would drop the func() in it without a word: tag it ddb:"-"`,
-			`struct.F: big.Int has no exported fields, so that attributevalue would store it empty: give it MarshalDynamoDBAttributeValue and its inverse, or store it in another type`,
+			`struct.F: big.Rat has no exported fields, so that attributevalue would store it empty: give it MarshalDynamoDBAttributeValue and its inverse, or store it in another type`,
 			`struct.G: the interface schema.stringer can be written but not read back: use any, or a concrete type`,
 			`struct.H: attributevalue has no map keys of type [2]int: use a string or a number`,
 			`schema.withTags.A: a ddb tag means nothing inside the attribute J: remove it (to leave the field out, write dynamodbav:"-")`,
@@ -419,6 +419,21 @@ func TestRefused(t *testing.T) {
 		}](), []string{
 			`struct._: the local index byA would lie on every shard, and its queries be of each: declare a global one, with pk= of its own`,
 			`struct._: 20000 shards: a query asks each of them: write 10000 at most`,
+		}},
+		{"big numbers where only attributevalue looks", reflect.TypeFor[struct {
+			_ table   `ddb:"table=models"`
+			I big.Int `ddb:"pk={I}"`
+			A struct {
+				N *big.Int
+				V any
+			} `ddb:"sk=A,nested"`
+			B []*big.Float        `ddb:"sk=A" dynamodbav:",numberset"`
+			D map[string]*big.Int `ddb:"sk=A"`
+			E []big.Float         `ddb:"sk=A"`
+		}](), []string{
+			`struct.I: {I} cannot be in a key, being a big.Int: use an integer type, or attributevalue.Number as a bare key, which has 38 digits too`,
+			`struct.A: only attributevalue knows what struct becomes, and it would store the big number in it empty: keep the big number apart from types that encode themselves and from interfaces, or use attributevalue.Number`,
+			`struct.B: numberset is of numbers that attributevalue reads back, and not of *big.Float: remove it, which makes a list, or use []attributevalue.Number`,
 		}},
 		{"one key attribute", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models,range=PK"`

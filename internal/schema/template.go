@@ -310,6 +310,8 @@ func keyCure(t *Type) string {
 		return "floats do not compare exactly; use an integer, or attributevalue.Number as a bare key"
 	case Pointer:
 		return "a pointer can be nil, and a key always has a value; use " + t.Elem.Name
+	case BigInt, BigFloat:
+		return "use an integer type, or attributevalue.Number as a bare key, which has 38 digits too"
 	case Bool:
 		return "use a string or an integer"
 	}

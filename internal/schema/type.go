@@ -1,6 +1,9 @@
 package schema
 
-import "reflect"
+import (
+	"reflect"
+	"slices"
+)
 
 // Kind is the kind of a Go type, as far as encoding cares.
 type Kind uint8
@@ -21,9 +24,13 @@ const (
 	Struct
 	Pointer
 	Interface
+	// BigInt and BigFloat are big.Int and big.Float, which attributevalue would store empty: the
+	// library writes them as numbers, with all their digits.
+	BigInt
+	BigFloat
 )
 
-var kindNames = [...]string{"other", "bool", "int", "uint", "float", "string", "bytes", "slice", "array", "map", "struct", "pointer", "interface"}
+var kindNames = [...]string{"other", "bool", "int", "uint", "float", "string", "bytes", "slice", "array", "map", "struct", "pointer", "interface", "bigint", "bigfloat"}
 
 // String returns the kind's name.
 func (k Kind) String() string { return kindNames[k] }
@@ -95,6 +102,33 @@ func (t *Type) deref() *Type {
 		return t.Elem
 	}
 	return t
+}
+
+// Big makes a type that the front ends know as big.Int or big.Float what it is: no struct, and
+// no text.
+func (t *Type) Big() bool {
+	switch t.Name {
+	case "big.Int":
+		t.Kind = BigInt
+	case "big.Float":
+		t.Kind = BigFloat
+	default:
+		return false
+	}
+	t.MarshalsText, t.UnmarshalsText, t.TextValue, t.Stringer = false, false, false, false
+	return true
+}
+
+// holdsBig reports whether a big number is somewhere in what is stored of the type.
+func (t *Type) holdsBig(seen map[*Type]bool) bool {
+	if t == nil || seen[t] || t.Marshals || t.Time {
+		return false
+	}
+	seen[t] = true
+	if t.Kind == BigInt || t.Kind == BigFloat || t.Elem.holdsBig(seen) {
+		return true
+	}
+	return slices.ContainsFunc(t.Fields, func(f *Field) bool { return !f.ignored() && f.Type.holdsBig(seen) })
 }
 
 // Scalar reports whether the type does not encode as a map of its fields: it is

@@ -56,6 +56,15 @@ func (t *Type) wireInside(options []string, around []*Type) Wire {
 			return Wire{Type: "S", Number: t.describe(), Format: "number"}
 		}
 		return Wire{Type: "N", Number: t.describe()}
+	case BigInt, BigFloat:
+		w := Wire{Type: "N"}
+		if t.Kind == BigInt {
+			w.Number = t.describe()
+		}
+		if has("string") {
+			w.Type, w.Format = "S", "number"
+		}
+		return w
 	case Bytes:
 		return Wire{Type: "B", Len: t.Len}
 	case Pointer:

@@ -39,6 +39,12 @@ func Uint[V Unsigned]() Form[V] { return form.NumericOf[V]() }
 // Float is the form of floats.
 func Float[V Floating]() Form[V] { return form.NumericOf[V]() }
 
+// BigInt is the form of big.Int, and BigFloat that of big.Float: V is the type itself.
+func BigInt[V any]() Form[V] { return form.BigOf[V]() }
+
+// BigFloat is described at BigInt.
+func BigFloat[V any]() Form[V] { return form.BigOf[V]() }
+
 // Time is the form of time.Time, and of types that convert to it.
 func Time[V any]() Form[V] { return form.TimeOf[V]() }
 

@@ -3,6 +3,7 @@ package mapperimpl
 import (
 	"encoding"
 	"math"
+	"math/big"
 	"slices"
 	"time"
 
@@ -24,6 +25,18 @@ func SameFloat32[F ~float32](a, b *F) bool {
 func SameFloat64[F ~float64](a, b *F) bool {
 	return math.Float64bits(float64(*a)) == math.Float64bits(float64(*b))
 }
+
+// SameBigInt reports whether two big integers encode alike.
+func SameBigInt(a, b *big.Int) bool { return a.Cmp(b) == 0 }
+
+// SameBigFloat reports whether two big floats encode alike, whatever their precisions.
+func SameBigFloat(a, b *big.Float) bool { return form.BigText(a) == form.BigText(b) }
+
+// CloneBigInt copies a big integer, and CloneBigFloat a big float with its precision.
+func CloneBigInt(dst, src *big.Int) { form.CopyBig(dst, src) }
+
+// CloneBigFloat is described at CloneBigInt.
+func CloneBigFloat(dst, src *big.Float) { form.CopyBig(dst, src) }
 
 // SameBytes reports whether two slices of bytes encode alike: nil and empty do not.
 func SameBytes[B ~[]byte](a, b *B) bool {

@@ -3,6 +3,7 @@
 package nodes
 
 import (
+	"math/big"
 	"time"
 
 	"github.com/itemize/itemize/field"
@@ -936,6 +937,55 @@ type scoreWinQuery = query.Query[Score, Win]
 
 type scoreWinWeeks = query.Weeks[query.Query[Score, Win]]
 
+// LedgerByID selects the Ledger with the partition key LEDGER#{ID}.
+func LedgerByID(id string) LedgerKey {
+	return LedgerKey{mapper.NewEntityNode(mapperimpl.Entity[Ledger](mapperimpl.Arg(mapperimpl.StringValue(id))))}
+}
+
+// LedgerKey is the key of one Ledger, and leads to its parts.
+//
+// Calls: HEAD, Limits, Entries; Patch.
+type LedgerKey struct{ ledgerNode }
+
+// HEAD selects HEAD. Calls: Patch.
+func (n LedgerKey) HEAD() mapper.ItemNode[Ledger, Ledger] {
+	return mapper.NewItemNode[Ledger, Ledger](mapperimpl.Items(n.ledgerNode.Node, 0, 1), 0)
+}
+
+// Limits selects LIMITS. Calls: Patch, Delete.
+func (n LedgerKey) Limits() mapper.ItemNode[Ledger, Limits] {
+	return mapper.NewItemNode[Ledger, Limits](mapperimpl.Items(n.ledgerNode.Node, 1, 1), 1)
+}
+
+// Entries selects E#{N:04}.
+func (n LedgerKey) Entries() LedgerKeyEntries {
+	return newLedgerKeyEntries(mapperimpl.Items(n.ledgerNode.Node, 2, 1))
+}
+
+// LedgerKeyEntries goes on with {N:04}.
+//
+// Calls: N; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+type LedgerKeyEntries struct {
+	at query.Node[Ledger]
+	ledgerLedgerEntryItems
+}
+
+func newLedgerKeyEntries(at query.Node[Ledger]) LedgerKeyEntries {
+	return LedgerKeyEntries{at, mapper.NewElementsNode[Ledger, LedgerEntry](at, 2)}
+}
+
+// N narrows to one {N:04}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After.
+func (n LedgerKeyEntries) N(nValue int) mapper.ElementNode[Ledger, LedgerEntry] {
+	return mapper.NewElementNode[Ledger, LedgerEntry](
+		mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.IntValue(nValue))), 2,
+	)
+}
+
+type ledgerNode = mapper.EntityNode[Ledger]
+
+type ledgerLedgerEntryItems = mapper.ElementsNode[Ledger, LedgerEntry]
+
 // LogFields are the stored fields of a Log: for patches, conditions, filters and projections.
 var LogFields = struct {
 	Name  field.String[Log, string]
@@ -1042,6 +1092,56 @@ var WinFields = struct {
 	Series field.String[Win, string]
 }{
 	Series: field.NewString("Series", "series", func(v *Win) *string { return &v.Series }),
+}
+
+// LedgerFields are the stored fields of a Ledger: for patches, conditions, filters and projections.
+var LedgerFields = struct {
+	Sum    field.Value[Ledger, *big.Int]
+	Rate   field.Value[Ledger, big.Float]
+	Last   field.List[Ledger, *big.Int]
+	By     field.Map[Ledger, map[string]big.Float, string, field.Value[Ledger, big.Float]]
+	Limits field.Struct[Ledger, Limits]
+}{
+	Sum: field.NewValue(
+		"Sum", "", func(v *Ledger) **big.Int { return &v.Sum }, mapperimpl.Pointer(mapperimpl.BigInt[big.Int]()),
+	),
+	Rate: field.NewValue(
+		"Rate", ",omitempty", func(v *Ledger) *big.Float { return &v.Rate }, mapperimpl.BigFloat[big.Float](),
+	),
+	Last: field.NewList(
+		"Last", "", func(v *Ledger) *[]*big.Int { return &v.Last },
+		mapperimpl.Slice[[]*big.Int](mapperimpl.Pointer(mapperimpl.BigInt[big.Int]())),
+	),
+	By: field.NewMap("By", "", func(v *Ledger) *map[string]big.Float { return &v.By },
+		mapperimpl.Map[map[string]big.Float](
+			mapperimpl.BigFloat[big.Float](),
+		), func(e field.Entry) field.Value[Ledger, big.Float] {
+			return field.EntryValue[Ledger, big.Float](e, mapperimpl.BigFloat[big.Float]())
+		}),
+	Limits: field.NewStruct("Limits", "", func(v *Ledger) *Limits { return &v.Limits }, limitsForm),
+}
+
+// LimitsFields are the stored fields of a Limits: for patches, conditions, filters and projections.
+var LimitsFields = struct {
+	Least field.Value[Limits, big.Int]
+	Most  field.Value[Limits, big.Int]
+	Share field.Value[Limits, *big.Float]
+}{
+	Least: field.NewValue("Least", "", func(v *Limits) *big.Int { return &v.Least }, mapperimpl.BigInt[big.Int]()),
+	Most:  field.NewValue("Most", "", func(v *Limits) *big.Int { return &v.Most }, mapperimpl.BigInt[big.Int]()),
+	Share: field.NewValue(
+		"Share", "", func(v *Limits) **big.Float { return &v.Share },
+		mapperimpl.Pointer(mapperimpl.BigFloat[big.Float]()),
+	),
+}
+
+// LedgerEntryFields are the stored fields of a LedgerEntry: for patches, conditions, filters and projections.
+var LedgerEntryFields = struct {
+	Amount field.Value[LedgerEntry, big.Int]
+}{
+	Amount: field.NewValue(
+		"Amount", "", func(v *LedgerEntry) *big.Int { return &v.Amount }, mapperimpl.BigInt[big.Int](),
+	),
 }
 
 var logForm = mapperimpl.Struct(mapperimpl.Funcs[Log]{},
@@ -1161,6 +1261,36 @@ func cloneWin(dst, src *Win) {
 	*dst = *src
 }
 
+var ledgerForm = mapperimpl.Struct(mapperimpl.Funcs[Ledger]{},
+	mapperimpl.Field("ID", "", func(v *Ledger) *string { return &v.ID }, mapperimpl.String[string]()),
+	LedgerFields.Sum.Row(nil), LedgerFields.Rate.Row(nil), LedgerFields.Last.Row(nil), LedgerFields.By.Row(nil),
+	LedgerFields.Limits.Row(nil),
+	mapperimpl.Field(
+		"Entries", "", func(v *Ledger) *[]LedgerEntry { return &v.Entries },
+		mapperimpl.Slice[[]LedgerEntry](ledgerEntryForm),
+	),
+)
+
+var limitsForm = mapperimpl.Struct(mapperimpl.Funcs[Limits]{},
+	LimitsFields.Least.Row(nil), LimitsFields.Most.Row(nil), LimitsFields.Share.Row(nil),
+)
+
+var ledgerEntryForm = mapperimpl.Struct(mapperimpl.Funcs[LedgerEntry]{Same: sameLedgerEntry, Clone: cloneLedgerEntry},
+	mapperimpl.Field("N", "", func(v *LedgerEntry) *int { return &v.N }, mapperimpl.Int[int]()),
+	LedgerEntryFields.Amount.Row(nil),
+)
+
+func sameLedgerEntry(a, b *LedgerEntry) bool {
+	return a.N == b.N &&
+		mapperimpl.SameBigInt(&a.Amount, &b.Amount)
+}
+
+func cloneLedgerEntry(dst, src *LedgerEntry) {
+	*dst = LedgerEntry{}
+	dst.N = src.N
+	mapperimpl.CloneBigInt(&dst.Amount, &src.Amount)
+}
+
 // ItemizeCodec is for the mapper.
 func (*Log) ItemizeCodec(*Log) *mapperimpl.Codec[Log] {
 	return &mapperimpl.Codec[Log]{Layout: "72f288d40994702caa29d0cc", Table: logForm}
@@ -1189,6 +1319,11 @@ func (*Shelf) ItemizeCodec(*Shelf) *mapperimpl.Codec[Shelf] {
 // ItemizeCodec is for the mapper.
 func (*Score) ItemizeCodec(*Score) *mapperimpl.Codec[Score] {
 	return &mapperimpl.Codec[Score]{Layout: "f613c8d9bb3ac0b77dc3b157", Table: scoreForm}
+}
+
+// ItemizeCodec is for the mapper.
+func (*Ledger) ItemizeCodec(*Ledger) *mapperimpl.Codec[Ledger] {
+	return &mapperimpl.Codec[Ledger]{Layout: "ea4b9084452af32021ff67cd", Table: ledgerForm}
 }
 
 type logLayout_changed_run_go_generate = struct {
@@ -1370,6 +1505,49 @@ var _ winLayout_changed_run_go_generate = Win{}
 
 var _ mapperimpl.LacksMethods = struct {
 	*Win
+	mapperimpl.NoMethods
+}{}
+
+type ledgerLayout_changed_run_go_generate = struct {
+	_       struct{}             `ddb:"table=ledgers"`
+	ID      string               `ddb:"pk=LEDGER#{ID}"`
+	Sum     *big.Int             `ddb:"sk=HEAD,root"`
+	Rate    big.Float            `ddb:"sk=HEAD" dynamodbav:",omitempty"`
+	Last    []*big.Int           `ddb:"sk=HEAD"`
+	By      map[string]big.Float `ddb:"sk=HEAD"`
+	Limits  Limits               `ddb:"sk=LIMITS"`
+	Entries []LedgerEntry        `ddb:"sk=E#{N:04}"`
+}
+
+var _ ledgerLayout_changed_run_go_generate = Ledger{}
+
+var _ mapperimpl.LacksMethods = struct {
+	*Ledger
+	mapperimpl.NoMethods
+}{}
+
+type limitsLayout_changed_run_go_generate = struct {
+	Least big.Int
+	Most  big.Int
+	Share *big.Float
+}
+
+var _ limitsLayout_changed_run_go_generate = Limits{}
+
+var _ mapperimpl.LacksMethods = struct {
+	*Limits
+	mapperimpl.NoMethods
+}{}
+
+type ledgerEntryLayout_changed_run_go_generate = struct {
+	N      int
+	Amount big.Int
+}
+
+var _ ledgerEntryLayout_changed_run_go_generate = LedgerEntry{}
+
+var _ mapperimpl.LacksMethods = struct {
+	*LedgerEntry
 	mapperimpl.NoMethods
 }{}
 

@@ -2,7 +2,10 @@
 // queries.
 package nodes
 
-import "time"
+import (
+	"math/big"
+	"time"
+)
 
 //go:generate go tool itemize gen
 
@@ -114,4 +117,28 @@ type Score struct {
 type Win struct {
 	At     time.Time
 	Series string `dynamodbav:"series"`
+}
+
+// Ledger holds big numbers in every place that an attribute has.
+type Ledger struct {
+	_       struct{}             `ddb:"table=ledgers"`
+	ID      string               `ddb:"pk=LEDGER#{ID}"`
+	Sum     *big.Int             `ddb:"sk=HEAD,root"`
+	Rate    big.Float            `ddb:"sk=HEAD" dynamodbav:",omitempty"`
+	Last    []*big.Int           `ddb:"sk=HEAD"`
+	By      map[string]big.Float `ddb:"sk=HEAD"`
+	Limits  Limits               `ddb:"sk=LIMITS"`
+	Entries []LedgerEntry        `ddb:"sk=E#{N:04}"`
+}
+
+// Limits is a struct of big numbers.
+type Limits struct {
+	Least, Most big.Int
+	Share       *big.Float
+}
+
+// LedgerEntry is an element with one.
+type LedgerEntry struct {
+	N      int
+	Amount big.Int
 }
