@@ -32,8 +32,11 @@ func bigFloat(s string, prec uint) *big.Float {
 func TestBig(t *testing.T) {
 	ints, floats := form.BigOf[big.Int]().Untyped(), form.BigOf[big.Float]().Untyped()
 	for _, c := range []struct{ in, stored string }{
-		{"0", "0"}, {"-1", "-1"}, {strings.Repeat("9", 38), strings.Repeat("9", 38)},
-		{"1" + strings.Repeat("0", 125), "1" + strings.Repeat("0", 125)}, {"-12345678901234567890123456789012345678", "-12345678901234567890123456789012345678"},
+		{"0", "0"},
+		{"-1", "-1"},
+		{strings.Repeat("9", 38), strings.Repeat("9", 38)},
+		{"1" + strings.Repeat("0", 125), "1" + strings.Repeat("0", 125)},
+		{"-12345678901234567890123456789012345678", "-12345678901234567890123456789012345678"},
 	} {
 		av, err := ints.Encode(bigInt(c.in), 0)
 		if n, ok := av.(*types.AttributeValueMemberN); err != nil || !ok || n.Value != c.stored {
@@ -54,7 +57,9 @@ func TestBig(t *testing.T) {
 		in     *big.Float
 		stored string
 	}{
-		{bigFloat("0.1", 53), "0.1"}, {bigFloat("0.1", 128), "0.1"}, {bigFloat("-0", 53), "0"},
+		{bigFloat("0.1", 53), "0.1"},
+		{bigFloat("0.1", 128), "0.1"},
+		{bigFloat("-0", 53), "0"},
 		{bigFloat("0.12345678901234567890123456789012345678", 128), "0.12345678901234567890123456789012345678"},
 		{bigFloat("9.9999999999999999999999999999999999999E+125", 128), "9.9999999999999999999999999999999999999e+125"},
 		{bigFloat("1E-130", 128), "1e-130"},
