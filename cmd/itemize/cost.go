@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-const costUsage = `usage: itemize cost item|plan|measure|forecast|advise|capacity [flags] [files]
+const costUsage = `usage: itemize cost item|plan|measure|forecast|advise|capacity|scaletest [flags] [files]
 
   item FILE            the size of an item, by attribute, and what it costs to write and read
   plan OLD NEW         what a write costs that makes the item OLD the item NEW; "-" is none.
@@ -22,6 +22,8 @@ const costUsage = `usage: itemize cost item|plan|measure|forecast|advise|capacit
                        prices that are not given are those of us-east-1
   advise FILE          the best layout of a workload, with the tags to write
   capacity             partitions, shares, burst, load and hot keys: see its flags
+  scaletest            the settings of an empty table that serves as the grown one will; requests of
+                       a mix and a skew, what is throttled, and the hottest key: see its flags
 
 Items are JSON, plain or DynamoDB's own. All take -json; forecast takes -html FILE.
 `
@@ -29,7 +31,7 @@ Items are JSON, plain or DynamoDB's own. All take -json; forecast takes -html FI
 // cost runs itemize cost ...
 func (c *command) cost(args []string) error {
 	words := map[string]func([]string) error{
-		"item": c.costItem, "plan": c.costPlan, "measure": c.costMeasure, "forecast": c.costForecast, "advise": c.costAdvise, "capacity": c.costCapacity,
+		"item": c.costItem, "plan": c.costPlan, "measure": c.costMeasure, "forecast": c.costForecast, "advise": c.costAdvise, "capacity": c.costCapacity, "scaletest": c.costScaletest,
 	}
 	if len(args) == 0 || words[args[0]] == nil {
 		fmt.Fprint(c.stderr, costUsage)

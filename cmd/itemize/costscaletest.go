@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/scaletest"
+)
+
+// scaletestAsked is what cost scaletest is asked.
+type scaletestAsked struct {
+	size, rcu, wcu   float64
+	endpoint, region string
+	test             scaletest.Test
+}
+
+func (a *scaletestAsked) flags(f *flag.FlagSet) {
+	f.Float64Var(&a.size, "size", 0, "size that the table will have in `GB`: tells the settings of an empty table to test on")
+	f.Float64Var(&a.rcu, "rcu", 0, "its read capacity, a second")
+	f.Float64Var(&a.wcu, "wcu", 0, "its write capacity, a second")
+	f.StringVar(&a.test.Table, "table", "", "`table` to send requests to; its other items are left alone")
+	f.StringVar(&a.endpoint, "endpoint", "", "`URL` of DynamoDB; that of the region without it")
+	f.StringVar(&a.region, "region", os.Getenv("AWS_REGION"), "region; the credentials are those of the environment")
+	f.IntVar(&a.test.Keys, "keys", 1000, "number of partition keys")
+	f.Float64Var(&a.test.Skew, "skew", 1, "how uneven they are: the key of rank k gets a share of 1/k^skew")
+	f.Float64Var(&a.test.Writes, "writes", 0.5, "share of the requests that write, 0 to 1")
+	f.IntVar(&a.test.Bytes, "bytes", 1024, "size of the items")
+	f.Float64Var(&a.test.Rate, "rate", 0, "requests a second; as many as there can be without it")
+	f.IntVar(&a.test.Parallel, "parallel", 16, "requests at a time")
+	f.DurationVar(&a.test.For, "for", 30*time.Second, "`time` to ask for")
+	f.Uint64Var(&a.test.Seed, "seed", 1, "makes the same requests again")
+}
+
+// scaletestAnswer is what it answers.
+type scaletestAnswer struct {
+	Settings *cost.AtScale     `json:"settings,omitempty"`
+	Report   *scaletest.Report `json:"report,omitempty"`
+}
+
+func (c *command) costScaletest(args []string) error {
+	var a scaletestAsked
+	_, asJSON, err := c.costFlags("scaletest", args, 0, 0, a.flags)
+	if err != nil {
+		return err
+	}
+	out, err := c.scaletest(&a)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return c.printJSON(out)
+	}
+	if s := out.Settings; s != nil {
+		c.showPartitions("the grown table", s.Grown)
+		fmt.Fprintf(c.stdout, "create an empty table with %s RCU and %s WCU, provisioned, which makes as many partitions;\n", number(s.Create.RCU), number(s.Create.WCU))
+		fmt.Fprintf(c.stdout, "then lower it to %s RCU and %s WCU, and test on it: each partition has what the grown one's will have\n", number(s.Then.RCU), number(s.Then.WCU))
+	}
+	if out.Report != nil {
+		c.showReport(out.Report)
+	}
+	return nil
+}
+
+func (c *command) scaletest(a *scaletestAsked) (out scaletestAnswer, err error) {
+	if a.size == 0 && a.rcu == 0 && a.wcu == 0 && a.test.Table == "" {
+		return out, errors.New("nothing to tell: give -size, -rcu and -wcu of the grown table, or -table to test on, or both")
+	}
+	if a.size != 0 || a.rcu != 0 || a.wcu != 0 {
+		s, err := cost.Capacity{Bytes: a.size * (1 << 30), RCU: a.rcu, WCU: a.wcu}.AtScale()
+		if err != nil {
+			return out, err
+		}
+		out.Settings = &s
+	}
+	if a.test.Table == "" {
+		return out, nil
+	}
+	if err := a.test.Check(); err != nil {
+		return out, err
+	}
+	if a.test.Client, err = a.client(); err != nil {
+		return out, err
+	}
+	out.Report, err = a.test.Run(c.ctx)
+	return out, err
+}
+
+// client is a client that sends each request once, with the environment's credentials.
+func (a *scaletestAsked) client() (*dynamodb.Client, error) {
+	o := dynamodb.Options{Region: a.region, RetryMaxAttempts: 1}
+	if a.endpoint != "" {
+		o.BaseEndpoint = &a.endpoint
+		if o.Region == "" {
+			o.Region = "us-east-1"
+		}
+	}
+	if o.Region == "" {
+		return nil, errors.New("no region: give -region, AWS_REGION, or -endpoint")
+	}
+	id, secret := os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY")
+	if id == "" || secret == "" {
+		if a.endpoint == "" {
+			return nil, errors.New("no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (aws configure export-credentials --format env prints them)")
+		}
+		id, secret = "local", "local"
+	}
+	o.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+		return aws.Credentials{AccessKeyID: id, SecretAccessKey: secret, SessionToken: os.Getenv("AWS_SESSION_TOKEN")}, nil
+	})
+	return dynamodb.New(o), nil
+}
+
+func (c *command) showReport(r *scaletest.Report) {
+	seconds := r.Took.Seconds()
+	fmt.Fprintf(c.stdout, "%s in %v, %s a second: %s RCU and %s WCU a second\n",
+		plural(r.Requests, "request"), r.Took.Round(time.Millisecond), number(float64(r.Requests)/seconds), number(r.RCU/seconds), number(r.WCU/seconds))
+	fmt.Fprintf(c.stdout, "latency: %v for half, %v for 99 %%, %v at most\n", r.P50.Round(time.Microsecond), r.P99.Round(time.Microsecond), r.Longest.Round(time.Microsecond))
+	fmt.Fprintf(c.stdout, "%d throttled, %d failed\n", r.Throttled, r.Failed)
+	if r.Err != nil {
+		fmt.Fprintf(c.stdout, "the first failure: %v\n", r.Err)
+	}
+	w := tabwriter.NewWriter(c.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "hottest key\trequests\tshare\tthrottled\tunits\n")
+	for _, k := range r.Hottest {
+		fmt.Fprintf(w, "%s\t%d\t%s %%\t%d\t%s\n", k.Key, k.Requests, number(100*k.Share), k.Throttled, number(k.Units))
+	}
+	_ = w.Flush()
+	if len(r.Hottest) > 0 && r.Hottest[0].Throttled > 0 {
+		fmt.Fprintf(c.stdout, "%s is asked for more than its partition serves: spread it over several keys (shards=), or cache its reads\n", r.Hottest[0].Key)
+	}
+}

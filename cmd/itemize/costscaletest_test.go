@@ -1,0 +1,38 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/itemize/itemize/integration"
+)
+
+// The command asks a table, tells what came of it and which key was asked for most, and leaves nothing.
+func TestScaletest(t *testing.T) {
+	ctx := context.Background()
+	engine, err := integration.Start(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Stop()
+	if err := engine.CreateTable(ctx, "scaletest-events", "PK:S", "SK:S"); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = engine.DeleteTable(ctx, "scaletest-events") }()
+	var out, errs bytes.Buffer
+	args := strings.Fields("cost scaletest -table scaletest-events -for 300ms -keys 20 -skew 1 -rate 200 -writes 0.5 -endpoint " + engine.Endpoint)
+	if code := run(ctx, args, ".", &out, &errs); code != exitOK {
+		t.Fatalf("%d: %s", code, errs.String())
+	}
+	for _, want := range []string{" requests in 3", "0 throttled, 0 failed", "hottest key", "itemize-scaletest#0000001"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+	out.Reset()
+	if code := run(ctx, strings.Fields("cost scaletest -table nowhere -for 1s -endpoint "+engine.Endpoint), ".", &out, &errs); code == exitOK || !strings.Contains(errs.String(), "the table nowhere") {
+		t.Errorf("%d: %s", code, errs.String())
+	}
+}
