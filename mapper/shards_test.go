@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -364,4 +366,82 @@ func (b *before) Do(r *http.Request) (*http.Response, error) {
 		b.do()
 	}
 	return http.DefaultClient.Do(r)
+}
+
+// Over 200 shards a query yields exactly the events of its range, in order, while writers change some
+// of them and add others behind it: 50,000 of them in CI (ITEMIZE_DRAWS).
+func TestShardsManyWhileWritten(t *testing.T) {
+	ctx := context.Background()
+	type event struct {
+		_     struct{}  `ddb:"table=events,shards=200,shardby=ID"`
+		At    time.Time `ddb:"pk=EVENTS#{At:date}.{shard}"`
+		ID    string    `ddb:"sk={At}#{ID}"`
+		Count int       `ddb:"sk={At}#{ID}"`
+	}
+	m := newMapper[event](t, "PK:S", "SK:S")
+	day := time.Date(2026, time.November, 22, 0, 0, 0, 0, time.UTC)
+	n := draws.Times(400)
+	at := func(i int) event {
+		return event{At: day.Add(time.Duration(i) * time.Millisecond), ID: fmt.Sprintf("%06d", i)}
+	}
+	all := func(yield func(event, error) bool) {
+		for i := range n {
+			if !yield(at(i), nil) {
+				return
+			}
+		}
+	}
+	if r, err := m.BulkLoad(ctx, all); err != nil || r.Entities != n {
+		t.Fatalf("%+v %v", r, err)
+	}
+	stop := make(chan struct{})
+	var writers sync.WaitGroup
+	for w := range 2 {
+		writers.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				v := at(i * 7 % n)
+				if _, err := m.Update(ctx, m.Key(v.At, v.ID), func(e *event) error { e.Count++; return nil }); err != nil {
+					t.Error(err)
+				}
+				if _, err := m.Save(ctx, m.New(event{At: day.Add(12*time.Hour + time.Duration(2*i+w)*time.Millisecond), ID: fmt.Sprint("later", w, i)})); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	q := query.Of[event](m.Key(day).Prefix("2026-11-22T00:"))
+	check := func(what string, got []event, from, step int) {
+		t.Helper()
+		for i, v := range got {
+			if v.ID != at(from+i*step).ID {
+				t.Fatalf("%s: %s in place of %s", what, v.ID, at(from+i*step).ID)
+			}
+		}
+	}
+	got := must(q.Slice(ctx, m, mapper.Parallel(200)))(t)
+	if check("all", got, 0, 1); len(got) != n {
+		t.Errorf("%d of %d", len(got), n)
+	}
+	got = must(q.Reverse().Slice(ctx, m, mapper.Memory(1<<20)))(t)
+	if check("reverse", got, n-1, -1); len(got) != n {
+		t.Errorf("%d of %d in reverse", len(got), n)
+	}
+	check("the latest", must(q.Reverse().Limit(20).Slice(ctx, m))(t), n-1, -1)
+	paged := 0
+	for page := must(q.Limit(n/4).Page(ctx, m))(t); ; page = must(q.Limit(n/4).After(page.Next).Page(ctx, m))(t) {
+		check("a page", page.Items, paged, 1)
+		if paged += len(page.Items); page.Next == "" {
+			break
+		}
+	}
+	if paged != n {
+		t.Errorf("pages have %d of %d", paged, n)
+	}
+	close(stop)
+	writers.Wait()
 }
