@@ -16,7 +16,7 @@ import (
 // BulkLoad inserts every entity that a sequence yields, with as few calls as can be: INSERT statements,
 // 25 a call, each on condition that nothing is there, at the single price. What is written one after
 // the other lies under different partition keys, as far as there are such among some thousand items;
-// an entity's root comes behind its other items, so that nobody sees a part of it.
+// an entity's root comes behind its other items, so that no load of it sees a part.
 //
 // What cannot be written is reported, and the rest goes on: an entity that is there is a [BulkFailure]
 // with ErrExists. With Overwrite it replaces whatever is there, unseen. An error that no retry helps
@@ -31,6 +31,9 @@ func (m *Mapper[T]) BulkLoad(ctx context.Context, entities iter.Seq2[T, error], 
 	x, err := newBulk(g, s)
 	if err != nil {
 		return &BulkReport{}, err
+	}
+	if entities == nil {
+		return x.report, g.model.Errorf("BulkLoad got no sequence: give it one, such as mapper.Each(slices.Values(all))")
 	}
 	var t tally
 	ctx, end := g.observe(ctx, OpBulkLoad)
@@ -62,6 +65,9 @@ func (m *Mapper[T]) BulkLoad(ctx context.Context, entities iter.Seq2[T, error], 
 // that cannot be written is an error, in the order of the sequence.
 func (m *Mapper[T]) PlanBulkLoad(entities iter.Seq2[T, error], options ...BulkOption) (*BulkPlan, error) {
 	x, err := newBulk(m.engine, bulkSettingsOf(options))
+	if err == nil && entities == nil {
+		err = m.engine.model.Errorf("PlanBulkLoad got no sequence: give it one, such as mapper.Each(slices.Values(all))")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -223,8 +229,8 @@ func (s *bulkSettings) check(g *engine) error {
 		return g.model.Errorf("ResumeAt is %d: give it the Next of a report", s.from)
 	case s.from > 0 && s.id == "":
 		return g.model.Errorf("ResumeAt goes on with a load: name it with LoadID, as the report has it")
-	case s.rate < 0 || s.total < 0 || s.parallel < 0:
-		return g.model.Errorf("WriteRate is %v, OfTotal %d and Parallel %d: give numbers above 0, or leave them out", s.rate, s.total, s.parallel)
+	case !(s.rate == 0 || s.rate >= 0.001 && s.rate < 1e9) || s.total < 0 || s.parallel < 0:
+		return g.model.Errorf("WriteRate is %v, OfTotal %d and Parallel %d: give numbers from 0.001 WCU and from 1, or leave them out", s.rate, s.total, s.parallel)
 	}
 	if by := g.model.Schema.Shards; by != nil && !by.Random() && len(by.Counts) > 1 {
 		return g.model.Errorf("the number of shards changes (%v), so that each insert is checked on several, which a bulk load does not do: load before or after, or insert with Save", slices.Clone(by.Counts))

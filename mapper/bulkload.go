@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,6 +69,9 @@ func newBulk(g *engine, s *bulkSettings) (*bulkLoad, error) {
 		x.Sender = &bulk.Inserts{Client: c}
 	}
 	x.report = &BulkReport{LoadID: s.id, Next: s.from}
+	if s.id != "" && !s.overwrite {
+		x.Known = x.known
+	}
 	if s.id == "" {
 		var b [8]byte
 		_, _ = rand.Read(b[:]) // never fails
@@ -94,17 +98,21 @@ func (x *bulkLoad) entity(number int, v any) *bulk.Entity {
 	e.Ref = known
 	s := snapshot.New(x.g.model, v)
 	s.DrawBy(x.token("shard", number))
+	incarnation := x.incarnation(number)
+	s.Tell(incarnation)
 	d, err := change.Of(s, nil, v, change.Options{})
 	if err != nil {
 		e.Err = x.g.public(err)
 		return e
 	}
-	incarnation := &types.AttributeValueMemberB{Value: x.token("entity", number)}
 	for _, ch := range d.Changes {
 		i := &bulk.Item{Place: ch.Place, Attributes: ch.Put, Size: ch.NewSize, Units: ch.Units()}
-		if m := x.g.model; m.Reserved.Versions() {
-			i.Incarnation, i.Version = incarnation, &types.AttributeValueMemberB{Value: x.token(ch.Place.String(), number)}
-			item.AssignIncarnation(incarnation).Into(i.Attributes)
+		m := x.g.model
+		if m.Reserved.Header(ch.Put).Incarnation != nil {
+			i.Incarnation = incarnation
+		}
+		if m.Reserved.Versions() {
+			i.Version = &types.AttributeValueMemberB{Value: x.token(ch.Place.String(), number)}
 			m.Reserved.AssignVersion(i.Version).Into(i.Attributes)
 		}
 		if ch.Root {
@@ -133,15 +141,49 @@ func (x *bulkLoad) existing(ctx context.Context, items []*bulk.Item, stored []it
 	for n, i := range items {
 		h := x.g.model.Reserved.Header(stored[n])
 		switch {
-		case i.Incarnation == nil && len(stored[n]) > 0 && attr.SameItem(i.Attributes, stored[n]):
+		case i.Version == nil && len(stored[n]) > 0 && attr.SameItem(i.Attributes, stored[n]):
 		case i.Incarnation != nil && attr.Same(h.Incarnation, i.Incarnation) && attr.Same(h.Version, i.Version):
 		case i.Incarnation != nil && attr.Same(h.Incarnation, i.Incarnation):
 			errs[n] = errSameLoad
 		default:
 			errs[n] = i.Of().Once(func() error { return x.save(ctx, i.Of()) })
+			if err := errs[n]; !errors.Is(err, bulk.ErrWhole) && !ofEntity(err) {
+				return nil, err
+			}
 		}
 	}
 	return errs, nil
+}
+
+// ofEntity reports whether an error is about one entity, so that the load goes on with the others.
+func ofEntity(err error) bool {
+	var conflict *ConflictError
+	var value *ValueError
+	var large *TooLargeError
+	return errors.Is(err, ErrExists) || errors.As(err, &conflict) || errors.As(err, &value) || errors.As(err, &large)
+}
+
+// incarnation is that of an entity, by its number.
+func (x *bulkLoad) incarnation(number int) types.AttributeValue {
+	return &types.AttributeValueMemberB{Value: x.token("entity", number)}
+}
+
+// known tells which entities a load that goes on has written whole: their roots are its own.
+func (x *bulkLoad) known(ctx context.Context, entities []*bulk.Entity) (map[*bulk.Entity]bool, error) {
+	roots := make([]*bulk.Item, len(entities))
+	for n, e := range entities {
+		roots[n] = e.Items[len(e.Items)-1]
+	}
+	stored := make([]item.Attributes, len(roots))
+	if err := x.look(ctx, roots, stored); err != nil {
+		return nil, err
+	}
+	known := map[*bulk.Entity]bool{}
+	for n, e := range entities {
+		own := roots[n].Incarnation
+		known[e] = own != nil && attr.Same(x.g.model.Reserved.Header(stored[n]).Incarnation, own)
+	}
+	return known, nil
 }
 
 // look reads what is there of items, where the refusal did not tell.
@@ -175,6 +217,7 @@ func (x *bulkLoad) save(ctx context.Context, e *bulk.Entity) error {
 	v := e.Ref.(*bulkEntity).value
 	s := &state{Snapshot: snapshot.New(x.g.model, v), engine: x.g}
 	s.DrawBy(x.token("shard", e.Number))
+	s.Tell(x.incarnation(e.Number))
 	var t tally
 	if err := x.g.save(ctx, s, v, writeSettings{}, &t); err != nil {
 		return err

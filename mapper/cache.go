@@ -2,6 +2,7 @@ package mapper
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -28,6 +29,10 @@ type CacheStore interface {
 // single items. One cache may serve several mappers, and has to where they share a table: a write by
 // any of them is seen at once by all, also where a slow read was under way.
 //
+// What is read shortly after a write of this process is read strongly, at the double price, and kept for
+// ten seconds after the write at most: a replica may be behind, and a write whose answer was lost may come
+// late. A transaction of Raw items alone is not seen.
+//
 // A Load, or a LoadMany, that is not Strong is answered from it: never with what this process has
 // overwritten, and never with what was read longer ago than its time to live, which is how late the
 // writes of others may be seen. Updates read the table, and so do queries, scans, deletes and
@@ -39,12 +44,13 @@ type Cache struct {
 	// mappers is how many it serves: what one has loaded is not given to another, which has tables of
 	// its own.
 	mappers atomic.Int64
+	id      string // tells it from others in the same store
 }
 
 // NewCache returns a cache that keeps its values in a store, each for a time to live. New refuses a
 // mapper with a cache that has none.
 func NewCache(store CacheStore, ttl time.Duration) *Cache {
-	c := &Cache{}
+	c := &Cache{id: rand.Text()}
 	switch {
 	case store == nil:
 		c.err = fmt.Errorf("the cache has no store: give NewCache one, such as that of github.com/itemize/itemize/cache")
@@ -73,7 +79,7 @@ func (g *engine) caches(c *Cache) error {
 	case c.err != nil:
 		return g.model.Errorf("%w", c.err)
 	}
-	g.cache, g.cacheName = c, fmt.Sprint(c.mappers.Add(1), "\x00")
+	g.cache, g.cacheName = c, fmt.Sprint(c.id, c.mappers.Add(1), "\x00")
 	for _, t := range g.model.Tables {
 		t.Watch = func(pk key.Scalar) { c.Touch(partitionOf(pk)) }
 	}
@@ -85,7 +91,9 @@ func partitionOf(pk key.Scalar) string { return string(pk.Type) + pk.Text }
 
 // caching reports whether a load is answered from the cache: not where it may lie on several shards.
 func (g *engine) caching(sel selection.Selection, strong bool) bool {
-	return g.cache != nil && !strong && len(sel.Elsewhere) == 0 && len(sel.Parts) > 0 &&
+	by := g.model.Schema.Shards
+	changes := by != nil && !by.Random() && len(by.Counts) > 1
+	return g.cache != nil && !strong && !changes && len(sel.Elsewhere) == 0 && len(sel.Parts) > 0 &&
 		!slices.ContainsFunc(sel.Parts, func(p selection.Part) bool {
 			return p.In != nil || p.PK != sel.Parts[0].PK
 		})
@@ -98,6 +106,7 @@ func (g *engine) cached(sel selection.Selection) (partition, name string) {
 	for _, v := range sel.Identity {
 		name += "\x00" + v.String()
 	}
+	name += fmt.Sprintf("\x00%v", sel.Whole)
 	for _, p := range sel.Parts {
 		name += fmt.Sprintf("\x00%s %d %q %q", g.model.Tables[p.Table].Name, p.Range.Kind, p.Range.Low.Text, p.Range.High.Text)
 	}
@@ -107,8 +116,8 @@ func (g *engine) cached(sel selection.Selection) (partition, name string) {
 // loadCached is load through the cache.
 func (g *engine) loadCached(ctx context.Context, sel selection.Selection, v any, t *tally) (*state, error) {
 	partition, name := g.cached(sel)
-	found, err := g.cache.Get(ctx, partition, name, func(ctx context.Context) (cache.Value, error) {
-		f, err := g.search.Find(ctx, g.protocol, sel, read.Options{}, &t.Tally)
+	found, err := g.cache.Get(ctx, partition, name, func(ctx context.Context, strong bool) (cache.Value, error) {
+		f, err := g.search.Find(ctx, g.protocol, sel, read.Options{Strong: strong}, &t.Tally)
 		return g.keep(f), err
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ package bulk
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -27,7 +28,8 @@ type Entity struct {
 	// Ref is whose it is; it is not looked at.
 	Ref any
 
-	left int // items that are not written yet
+	left int     // items that are not written yet
+	next *Entity // one of the same key behind it, which waits for it
 
 	once  sync.Once
 	whole error
@@ -69,6 +71,8 @@ const (
 	Again
 	InTheWay
 	Refused
+	// Known is that of an item whose entity is there.
+	Known
 )
 
 // Answer is what became of the items of a batch.
@@ -99,6 +103,9 @@ type Load struct {
 	// told: each error is nil where that is its own, ErrWhole where the entity was written in another
 	// way, and else why not. It is called in parallel.
 	Existing func(ctx context.Context, items []*Item, stored []item.Attributes) ([]error, error)
+	// Known tells of which of some entities the roots are there, and the load's own: they are done, and
+	// nothing more is sent of them. It is nil for a load that begins anew.
+	Known func(ctx context.Context, entities []*Entity) (map[*Entity]bool, error)
 	// Done is told of each entity that is written, or not: err says why.
 	Done func(e *Entity, err error)
 	// Tick is called now and then.
@@ -109,7 +116,8 @@ type Load struct {
 	WCU  float64
 
 	queue    queue
-	waiting  int // items of entities that are not done, and their bytes
+	roots    map[item.Place]*Entity // those that are under way
+	waiting  int                    // items of entities that are not done, and their bytes
 	bytes    int
 	underway int
 	answers  chan outcome
@@ -147,6 +155,9 @@ func (l *Load) Run(ctx context.Context, next func() *Entity) error {
 		}
 		for l.underway < l.Parallel && l.queue.len() > 0 && (l.queue.len() >= BatchSize || l.underway == 0) {
 			batch := l.queue.batch()
+			if len(batch) == 0 {
+				continue // all of it was given up
+			}
 			l.underway++
 			go func() { l.answers <- l.send(ctx, batch) }()
 		}
@@ -176,10 +187,28 @@ func (l *Load) add(e *Entity) {
 		i.of = e
 		l.bytes += i.Size
 	}
+	if first := l.roots[e.root()]; first != nil { // of the same key, which comes first
+		for first.next != nil {
+			first = first.next
+		}
+		first.next = e
+		return
+	}
+	l.start(e)
+}
+
+// start queues an entity's items, the root aside.
+func (l *Load) start(e *Entity) {
+	if l.roots == nil {
+		l.roots = map[item.Place]*Entity{}
+	}
+	l.roots[e.root()] = e
 	for _, i := range e.Items[:max(e.left-1, 1)] {
 		l.queue.push(i)
 	}
 }
+
+func (e *Entity) root() item.Place { return e.Items[len(e.Items)-1].Place }
 
 // send sends a batch when the bucket has room for it.
 func (l *Load) send(ctx context.Context, batch []*Item) outcome {
@@ -191,9 +220,12 @@ func (l *Load) send(ctx context.Context, batch []*Item) outcome {
 	if o.err = l.Bucket.Take(ctx, expected); o.err != nil {
 		return o
 	}
-	touch(batch)
-	o.Answer, o.err = l.Sender.Send(ctx, batch)
-	if touch(batch); o.err != nil {
+	known, err := l.known(ctx, batch)
+	if o.err = err; err != nil {
+		return o
+	}
+	o.Answer, o.err = l.sendUnknown(ctx, batch, known)
+	if o.err != nil {
 		return o
 	}
 	l.Bucket.Correct(expected, o.WCU)
@@ -218,6 +250,50 @@ func touch(batch []*Item) {
 	for _, i := range batch {
 		i.Touch()
 	}
+}
+
+// known tells which entities of a batch are there already, of a load that goes on.
+func (l *Load) known(ctx context.Context, batch []*Item) (map[*Entity]bool, error) {
+	if l.Known == nil {
+		return nil, nil
+	}
+	var entities []*Entity
+	for _, i := range batch {
+		if !slices.Contains(entities, i.of) {
+			entities = append(entities, i.of)
+		}
+	}
+	return l.Known(ctx, entities)
+}
+
+// sendUnknown sends the items of entities that are not known to be there.
+func (l *Load) sendUnknown(ctx context.Context, batch []*Item, known map[*Entity]bool) (*Answer, error) {
+	send := slices.DeleteFunc(slices.Clone(batch), func(i *Item) bool { return known[i.of] })
+	all := &Answer{Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)), Errs: make([]error, len(batch))}
+	a := &Answer{}
+	if len(send) > 0 {
+		var err error
+		touch(send)
+		a, err = l.Sender.Send(ctx, send)
+		touch(send)
+		if err != nil {
+			return nil, err
+		}
+	}
+	all.WCU = a.WCU
+	n := 0
+	for at, i := range batch {
+		if known[i.of] {
+			all.Results[at] = Known
+			continue
+		}
+		all.Results[at] = a.Results[n]
+		if a.Stored != nil {
+			all.Stored[at], all.Errs[at] = a.Stored[n], a.Errs[n]
+		}
+		n++
+	}
+	return all, nil
 }
 
 // settle finds out about the items of a batch that found others in their places.
@@ -256,6 +332,8 @@ func (l *Load) took(ctx context.Context, o *outcome) error {
 			l.wrote(i)
 		case o.Results[n] == Again && i.tries < maxTries:
 			l.queue.push(i)
+		case o.Results[n] == Known:
+			l.end(i.of, nil)
 		case o.Results[n] == InTheWay && o.Errs[n] == nil:
 			l.wrote(i)
 		case o.Results[n] == InTheWay && errors.Is(o.Errs[n], ErrWhole):
@@ -269,7 +347,7 @@ func (l *Load) took(ctx context.Context, o *outcome) error {
 	return ctx.Err()
 }
 
-var errThrottled = errors.New("it was throttled again and again: give the table more write capacity, or load with a lower Rate, and load it again")
+var errThrottled = errors.New("it was throttled again and again: give the table more write capacity, or load with a lower WriteRate, and load it again")
 
 // maxTries bounds how often an item is sent, with up to a second between.
 const maxTries = 60
@@ -298,5 +376,9 @@ func (l *Load) done(e *Entity, err error) {
 	for _, i := range e.Items {
 		l.bytes -= i.Size
 	}
+	delete(l.roots, e.root())
 	l.Done(e, err)
+	if e.next != nil {
+		l.start(e.next)
+	}
 }

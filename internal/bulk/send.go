@@ -95,10 +95,14 @@ func (p *Inserts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 		return nil, fmt.Errorf("BatchExecuteStatement answered %d of %d statements", len(out.Responses), len(sent))
 	}
 	for j, n := range sent {
-		if e := out.Responses[j].Error; e != nil {
-			a.Results[n], a.Errs[n] = resultOf(e)
-			a.Stored[n] = e.Item
+		e := out.Responses[j].Error
+		if e == nil {
+			continue
 		}
+		if a.Results[n], a.Errs[n] = resultOf(e); ends[e.Code] {
+			return nil, a.Errs[n]
+		}
+		a.Stored[n] = e.Item
 	}
 	return a, nil
 }
@@ -127,6 +131,11 @@ func statement(i *Item) types.BatchStatementRequest {
 	}
 }
 
+// ends are the codes of refusals that every other item would meet too.
+var ends = map[types.BatchStatementErrorCodeEnum]bool{
+	types.BatchStatementErrorCodeEnumAccessDenied: true, types.BatchStatementErrorCodeEnumResourceNotFound: true,
+}
+
 // resultOf says what an error of one statement means.
 func resultOf(e *types.BatchStatementError) (Result, error) {
 	switch e.Code {
@@ -143,7 +152,7 @@ func resultOf(e *types.BatchStatementError) (Result, error) {
 // failed is what a call that failed as a whole means: that it passes, or that the load ends.
 func failed(batch []*Item, err error) (*Answer, error) {
 	var api smithy.APIError
-	if !errors.As(err, &api) || api.ErrorFault() == smithy.FaultClient && !passing[api.ErrorCode()] {
+	if !errors.As(err, &api) || api.ErrorFault() != smithy.FaultServer && !passing[api.ErrorCode()] {
 		return nil, err
 	}
 	a := &Answer{Results: make([]Result, len(batch))}
@@ -157,6 +166,7 @@ func failed(batch []*Item, err error) (*Answer, error) {
 var passing = map[string]bool{
 	"ProvisionedThroughputExceededException": true, "ThrottlingException": true,
 	"RequestLimitExceeded": true, "LimitExceededException": true, "TransactionInProgressException": true,
+	"InternalServerError": true, "ServiceUnavailable": true, "ServiceUnavailableException": true,
 }
 
 func consumed(all []types.ConsumedCapacity) float64 {

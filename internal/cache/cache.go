@@ -31,6 +31,8 @@ type Cache struct {
 	Now func() time.Time
 
 	generations [stripes]atomic.Uint64
+	// touched are when these began, in nanoseconds.
+	touched [stripes]atomic.Int64
 
 	mu      sync.Mutex
 	flights map[flightKey]*flight
@@ -63,6 +65,8 @@ type kept struct {
 	Value
 	generation uint64
 	read       time.Time
+	// until is when it is not given any more though its time is not over, the zero time for none.
+	until time.Time
 }
 
 // flightKey names a reading that others may wait for: one that began in the same generation.
@@ -78,16 +82,38 @@ type flight struct {
 	ended bool // the context of who reads ended: others read by themselves
 }
 
+func (c *Cache) stripe(partition string) uint64 {
+	return maphash.String(c.seed, partition) % stripes
+}
+
 func (c *Cache) generation(partition string) *atomic.Uint64 {
-	return &c.generations[maphash.String(c.seed, partition)%stripes]
+	return &c.generations[c.stripe(partition)]
+}
+
+// settles is how long after a write replicas may be behind, or a copy of it whose answer was lost may
+// come late.
+const settles = 10 * time.Second
+
+// unsettled returns until when what is read of a partition key may be older than what was written, the
+// zero time for now on never.
+func (c *Cache) unsettled(partition string, now time.Time) time.Time {
+	at := c.touched[c.stripe(partition)].Load()
+	if until := time.Unix(0, at).Add(settles); at != 0 && now.Before(until) {
+		return until
+	}
+	return time.Time{}
 }
 
 // Touch begins a generation of a partition key: what was read before is not given any more, and what
 // is being read is not kept. It is called before a write is sent, and when it was answered.
-func (c *Cache) Touch(partition string) { c.generation(partition).Add(1) }
+func (c *Cache) Touch(partition string) {
+	c.touched[c.stripe(partition)].Store(c.Now().UnixNano())
+	c.generation(partition).Add(1)
+}
 
-// Get returns a value of a partition key, or reads it: once for all who ask for it meanwhile.
-func (c *Cache) Get(ctx context.Context, partition, key string, read func(context.Context) (Value, error)) (Value, error) {
+// Get returns a value of a partition key, or reads it: once for all who ask for it meanwhile, and
+// strongly shortly after a write.
+func (c *Cache) Get(ctx context.Context, partition, key string, read func(ctx context.Context, strong bool) (Value, error)) (Value, error) {
 	for {
 		generation := c.generation(partition).Load()
 		if v, ok := c.look(key, generation); ok {
@@ -117,7 +143,8 @@ func (c *Cache) look(key string, generation uint64) (Value, bool) {
 		return Value{}, false
 	}
 	k, ok := found.(*kept)
-	if !ok || k.generation != generation || c.Now().Sub(k.read) >= c.ttl {
+	now := c.Now()
+	if !ok || k.generation != generation || now.Sub(k.read) >= c.ttl || !k.until.IsZero() && !now.Before(k.until) {
 		return Value{}, false
 	}
 	c.hits.Add(1)
@@ -134,9 +161,10 @@ func (c *Cache) Look(partition, key string) (Value, bool) {
 func (c *Cache) Begin(partition, key string) (keep func(Value)) {
 	g := c.generation(partition)
 	k := &kept{generation: g.Load(), read: c.Now()}
+	k.until = c.unsettled(partition, k.read)
 	return func(v Value) {
 		c.misses.Add(1)
-		if v.Keep && g.Load() == k.generation {
+		if v.Keep && k.until.IsZero() && g.Load() == k.generation {
 			k.Value = v
 			c.store.Set(key, k, v.Bytes, c.ttl)
 		}
@@ -155,19 +183,20 @@ func (c *Cache) flight(k flightKey) (f *flight, own bool) {
 }
 
 // fill reads a value, keeps it, and hands it to those who wait.
-func (c *Cache) fill(ctx context.Context, f *flight, partition string, k flightKey, read func(context.Context) (Value, error)) (Value, error) {
+func (c *Cache) fill(ctx context.Context, f *flight, partition string, k flightKey, read func(context.Context, bool) (Value, error)) (Value, error) {
 	f.ended = true // unless it returns
 	begun := c.Now()
+	until := c.unsettled(partition, begun)
 	defer func() {
 		c.mu.Lock()
 		delete(c.flights, k)
 		c.mu.Unlock()
 		close(f.done)
 	}()
-	f.value, f.err = read(ctx)
+	f.value, f.err = read(ctx, !until.IsZero())
 	f.ended = f.err != nil && ctx.Err() != nil
 	if f.err == nil && f.value.Keep && c.generation(partition).Load() == k.generation {
-		c.store.Set(k.key, &kept{f.value, k.generation, begun}, f.value.Bytes, c.ttl)
+		c.store.Set(k.key, &kept{f.value, k.generation, begun, until}, f.value.Bytes, c.ttl)
 	}
 	return f.value, f.err
 }

@@ -277,6 +277,9 @@ func (d *differ) put(rec model.Record, at item.Place, from *snapshot.Stored) {
 // entity that is new at its place one of its own.
 func (d *differ) incarnate(ch *Change) {
 	fresh := d.s.Fresh || d.RootMoves
+	if d.incarnation == nil && d.s.Fresh {
+		d.incarnation, _ = d.s.Incarnation() // where somebody has told it
+	}
 	if d.incarnation == nil && fresh {
 		d.incarnation = item.NewToken()
 	} else if d.incarnation == nil {

@@ -56,6 +56,7 @@ func (f *Found) Copy() *Found {
 	r.Items = slices.Clone(f.Items)
 	for i := range r.Items {
 		r.Items[i].Attributes = attr.CopyItem(r.Items[i].Attributes)
+		r.Items[i].Sizes = slices.Clone(r.Items[i].Sizes)
 	}
 	c.Reading = &r
 	return &c
