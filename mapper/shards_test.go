@@ -358,11 +358,16 @@ func TestShardsChangeTwoActors(t *testing.T) {
 type before struct {
 	at   int
 	do   func()
+	mu   sync.Mutex
 	sent *int
 }
 
 func (b *before) Do(r *http.Request) (*http.Response, error) {
-	if *b.sent++; *b.sent == b.at+1 {
+	b.mu.Lock()
+	*b.sent++
+	n := *b.sent
+	b.mu.Unlock()
+	if n == b.at+1 {
 		b.do()
 	}
 	return http.DefaultClient.Do(r)
