@@ -367,10 +367,11 @@ func TestBulkLoadRate(t *testing.T) {
 	}
 }
 
-// BenchmarkBulkLoad loads items side by side with a loop over BatchWriteItem as one writes it by hand.
+// BenchmarkBulkLoad loads items (ITEMIZE_BULK of them) side by side with a loop over BatchWriteItem as one
+// writes it by hand.
 func BenchmarkBulkLoad(b *testing.B) {
 	ctx := context.Background()
-	n := 20_000
+	n := 500
 	if text := os.Getenv("ITEMIZE_BULK"); text != "" {
 		n, _ = strconv.Atoi(text)
 	}
