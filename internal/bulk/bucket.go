@@ -4,12 +4,7 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"github.com/itemize/itemize/internal/retry"
 )
-
-// pause waits before what was throttled is sent again. A test has no time.
-var pause = retry.Pause
 
 // Bucket bounds the write units a second: they flow in at a rate, and up to a second's are kept.
 type Bucket struct {

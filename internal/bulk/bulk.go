@@ -12,6 +12,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/retry"
 )
 
 // BatchSize is how many items one call writes (BatchWriteItem and BatchExecuteStatement take 25).
@@ -240,7 +241,7 @@ func (l *Load) send(ctx context.Context, batch []*Item) outcome {
 		}
 	}
 	if tries > 0 {
-		o.err = pause(ctx, tries)
+		o.err = retry.Pause(ctx, tries)
 	}
 	return o
 }

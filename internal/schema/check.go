@@ -327,7 +327,7 @@ func (b *builder) flat() {
 
 // inPartitionKey reports whether the partition key gives a key field in full.
 func (b *builder) inPartitionKey(field int) bool {
-	return slices.ContainsFunc(b.e.PK.Sources, func(s Source) bool { return s.KeyField == field && s.Lossless })
+	return b.e.wholly(field)
 }
 
 func (b *builder) singletons() []*Item {

@@ -49,14 +49,11 @@ func (s *Snapshot) KeepShard(keyFields []key.Value, move bool) error {
 		return nil
 	}
 	old, err := s.Model.KeyFields(s.Old)
-	if err == nil && s.Model.SameInKey(s.byKey(by.By, keyFields[by.By], old[by.By])) {
+	if err != nil {
+		return err
+	}
+	if k, source := s.Model.Schema.KeyOf(by.By); s.Model.SameInKey(k, source, keyFields[by.By], old[by.By]) {
 		keyFields[last] = known
 	}
-	return err
-}
-
-// byKey is the key that holds a field best, the placeholder in it, and two values of it.
-func (s *Snapshot) byKey(field int, a, b key.Value) (*schema.Key, int, key.Value, key.Value) {
-	k, source := s.Model.Schema.KeyOf(field)
-	return k, source, a, b
+	return nil
 }
