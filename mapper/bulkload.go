@@ -18,6 +18,7 @@ import (
 	"github.com/itemize/itemize/internal/bulk"
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
@@ -191,9 +192,7 @@ func (x *bulkLoad) look(ctx context.Context, items []*bulk.Item, stored []item.A
 	var parts [][]selection.Part
 	for n, i := range items {
 		if stored[n] == nil {
-			parts = append(parts, []selection.Part{{
-				Table: x.g.model.TableIndex(i.Table), PK: i.PK, Range: selection.Range{Kind: selection.One, Low: i.SK},
-			}})
+			parts = append(parts, []selection.Part{model.PartOf(i.Place)})
 		}
 	}
 	if parts == nil {

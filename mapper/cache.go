@@ -95,7 +95,7 @@ func (g *engine) caching(sel selection.Selection, strong bool) bool {
 	changes := by != nil && !by.Random() && len(by.Counts) > 1
 	return g.cache != nil && !strong && !changes && len(sel.Elsewhere) == 0 && len(sel.Parts) > 0 &&
 		!slices.ContainsFunc(sel.Parts, func(p selection.Part) bool {
-			return p.In != nil || p.PK != sel.Parts[0].PK
+			return p.In != nil || p.Partition != sel.Parts[0].Partition
 		})
 }
 
@@ -108,7 +108,7 @@ func (g *engine) cached(sel selection.Selection) (partition, name string) {
 	}
 	name += fmt.Sprintf("\x00%v", sel.Whole)
 	for _, p := range sel.Parts {
-		name += fmt.Sprintf("\x00%s %d %q %q", g.model.Tables[p.Table].Name, p.Range.Kind, p.Range.Low.Text, p.Range.High.Text)
+		name += fmt.Sprintf("\x00%s %d %q %q", g.model.TableOf(p).Name, p.Range.Kind, p.Range.Low.Text, p.Range.High.Text)
 	}
 	return partition, name
 }

@@ -196,11 +196,11 @@ func (g *engine) identify(a item.Attributes, table string) (*decoded, error) {
 	m := g.model
 	var found *decoded
 	fits := ""
-	for i, t := range m.Tables {
+	for _, t := range m.Tables {
 		if table != "" && table != t.Name {
 			continue
 		}
-		img, err := m.Image(i, a)
+		img, err := m.Image(t, a)
 		if err != nil {
 			if table != "" {
 				return nil, err

@@ -74,9 +74,9 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option)
 	if err != nil {
 		return nil, err
 	}
-	reader := &read.Reader{Client: client, Label: m.Label(), Tables: m.Tables, Describe: m.Describe}
+	reader := &read.Reader{Client: client, Label: m.Label(), TableOf: m.TableOf, Describe: m.Describe}
 	sender := &write.Sender{Client: client, Now: m.Time, Single: s.sendsOnce}
-	protocol := &staging.Protocol{Reader: reader, Sender: sender, Now: m.Time, Describe: m.ImageIn}
+	protocol := &staging.Protocol{Reader: reader, Sender: sender, Now: m.Time, Describe: m.Image}
 	g := &engine{
 		client: client, model: m, reader: reader, sender: sender, protocol: protocol, observers: s.observers, typical: typical,
 		search: &search.Engine{Model: m, Source: reader, Reader: reader, Protocol: protocol, CursorKey: cursorKey},

@@ -26,7 +26,7 @@ func (f *fixture) itemsOf(v any) map[item.Place]item.Attributes {
 	if err != nil {
 		f.Fatal(err)
 	}
-	pk, err := f.PartitionKey(keyFields)
+	lies, err := f.Schema.Partition(keyFields)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func (f *fixture) itemsOf(v any) map[item.Place]item.Attributes {
 		if err != nil {
 			f.Fatal(err)
 		}
-		at := f.Place(it, pk, sk)
+		at := f.Place(it, lies, sk)
 		stored := at.Key()
 		for i, a := range it.Attributes {
 			av, err := f.Codec.Record(it.Index).Encode(rec, i)

@@ -61,7 +61,7 @@ func (x *patching) returning() error {
 // give gives what the item holds after the write to who asked for it.
 func (x *patching) give(to []func(rec any)) error {
 	only, m := x.Items[0], x.g.model
-	f, err := m.ImageIn(only.Table, only.Returned)
+	f, err := m.Image(only.Table, only.Returned)
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func (g *engine) rehearseOn(images []item.Image, sel selection.Selection, reads 
 	var tallies [2]write.Tally
 	for i, trailing := range []bool{false, true} {
 		protocol := *g.protocol
-		protocol.Reader = &read.Recalled{Tables: g.model.Tables, Images: images, Trailing: trailing}
+		protocol.Reader = &read.Recalled{TableOf: g.model.TableOf, Images: images, Trailing: trailing}
 		e, err := g.entity(sel)
 		if err != nil {
 			return nil, err

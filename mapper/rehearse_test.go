@@ -14,6 +14,7 @@ import (
 	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/modeltest"
 	"github.com/itemize/itemize/internal/modeltest/models"
 	"github.com/itemize/itemize/internal/selection"
@@ -28,7 +29,7 @@ func (f *fixture) partOf(r *rand.Rand, whole selection.Selection, stored []item.
 		if r.IntN(5) > 0 && len(stored) > 0 {
 			at := stored[r.IntN(len(stored))].Place
 			low := at.SK
-			part := selection.Part{Table: f.TableIndex(at.Table), PK: at.PK, Range: selection.Range{Kind: selection.One, Low: low}}
+			part := model.PartOf(at)
 			if low.Type == 'S' && r.IntN(2) == 0 {
 				text := []rune(low.Text)
 				low = key.Scalar{Type: 'S', Text: string(text[:1+r.IntN(len(text))])}

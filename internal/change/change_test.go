@@ -369,7 +369,7 @@ func TestMove(t *testing.T) {
 		"delete HEAD if b'v-HEAD'", "put SHOP#2 HEAD Name='n' Open=true Visits=1 colour='red' if absent",
 		"put SHOP#2 LINE#a Count=1 Text='one' old='x' if absent", "delete LINE#a if b'v-LINE#a'",
 	)
-	if got := show(d.Changes); got != want || !d.Moves || d.Old[0].Text != "1" || d.Keys.PK.Text != "SHOP#2" {
+	if got := show(d.Changes); got != want || !d.Moves || d.Old[0].Text != "1" || d.Keys.Partition.PK.Text != "SHOP#2" {
 		t.Errorf("%s, moves: %v", got, d.Moves)
 	}
 	apply(s, d)
@@ -683,7 +683,7 @@ func TestInPlaceOfHidden(t *testing.T) {
 	m := Of[Shop](t)
 	s, v := load[Shop](t, m, whole(m, "1"), shop()...)
 	v.Lines = append(v.Lines, Line{SKU: "d"})
-	at := m.Place(m.Schema.Items[0], Text("SHOP#1"), Text("LINE#d"))
+	at := m.Place(m.Schema.Items[0], In(Text("SHOP#1")), Text("LINE#d"))
 	s.Hide(at, &item.Hidden{Size: 5000, Header: item.Header{Version: B("x")}})
 	d, err := change.Of(s, nil, v, change.Options{})
 	if err != nil || show(d.Changes) != "put LINE#d Count=0 Text='' if absent or left over" || d.Changes[0].OldSize != 5000 {

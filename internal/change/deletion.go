@@ -70,7 +70,7 @@ func (del *Deletion) Blind(p selection.Part) error {
 	if !m.Agrees(&item.Image{Kind: it, Values: values}, del.Selection.Identity) {
 		return m.Errorf("the sort key %s is that of another entity than %s: select it by its own key", p.Range.Low, m.EntityName(del.Selection.Identity))
 	}
-	ch := start(m, write.Delete, it, m.Place(it, p.PK, p.Range.Low))
+	ch := start(m, write.Delete, it, m.Place(it, p.Partition, p.Range.Low))
 	ch.Unread = true
 	ch.Expect = Unread
 	ch.index(m)

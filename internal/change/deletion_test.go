@@ -176,7 +176,7 @@ func TestFoundAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := item.Attributes{"PK": S("SHOP#1"), "SK": S("HEAD"), "_s": item.NewStage(item.Deleting, Now).Value()}
-	img, err := m.Image(0, begun)
+	img, err := m.Image(m.Tables[0], begun)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -180,7 +180,7 @@ func (d *differ) identify() error {
 		same, s.KeyFields = false, nil
 	}
 	if same && s.KeyFields != nil {
-		d.Keys.KeyFields, d.Old, d.Keys.PK = s.KeyFields, s.KeyFields, s.PK
+		d.Keys.KeyFields, d.Old, d.Keys.Partition = s.KeyFields, s.KeyFields, s.Partition
 		return nil
 	}
 	var err error
@@ -190,7 +190,7 @@ func (d *differ) identify() error {
 	if err := s.KeepShard(d.Keys.KeyFields, d.o.Move); err != nil {
 		return err
 	}
-	if d.Keys.PK, err = m.PartitionKey(d.Keys.KeyFields); err != nil {
+	if d.Keys.Partition, err = m.Schema.Partition(d.Keys.KeyFields); err != nil {
 		if !s.Fresh {
 			return err
 		}

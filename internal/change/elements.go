@@ -32,7 +32,7 @@ func (d *differ) elements(it *schema.Item) {
 	x := &elementDiff{d, it, make(map[key.Scalar]*snapshot.Stored, len(all)), make(map[key.Scalar]codec.Pos, elements.Len(d.v))}
 	for _, r := range all {
 		// Of an entity that moves, an element may be stored at both places.
-		if x.stored[r.SK] == nil || r.PK == d.Keys.PK {
+		if x.stored[r.SK] == nil || r.Partition() == d.Keys.Partition {
 			x.stored[r.SK] = r
 		}
 	}
@@ -41,7 +41,7 @@ func (d *differ) elements(it *schema.Item) {
 		return true
 	})
 	for _, r := range all {
-		if _, ok := x.seen[r.SK]; !ok || r.PK != d.Keys.PK {
+		if _, ok := x.seen[r.SK]; !ok || r.Partition() != d.Keys.Partition {
 			d.delete(it, r)
 		}
 	}
@@ -72,7 +72,7 @@ func (x *elementDiff) element(rec model.Record) {
 		return
 	}
 	x.seen[sk] = rec.Pos
-	at := x.m.Place(x.it, x.Keys.PK, sk)
+	at := x.m.Place(x.it, x.Keys.Partition, sk)
 	r := x.stored[sk]
 	switch {
 	case r != nil && r.Place == at:

@@ -26,7 +26,7 @@ import (
 type Patch struct {
 	m        *model.Model
 	Identity []key.Value
-	pk       key.Scalar
+	lies     key.Partition
 	// Entity reports that the entity has to be there.
 	Entity bool
 	// live is the incarnation that it is bound to.
@@ -95,7 +95,7 @@ func NewPatch(m *model.Model, sel selection.Selection, all []patch.Change) (*Pat
 	}
 	x := &Patch{m: m, Identity: sel.Identity}
 	var err error
-	if x.pk, err = m.PartitionKey(sel.Identity); err != nil {
+	if x.lies, err = m.Schema.Partition(sel.Identity); err != nil {
 		return nil, err
 	}
 	for _, p := range all {
@@ -250,7 +250,7 @@ func (ch *PatchItem) assign(a item.Assignment) {
 // place returns where the item of a change lies.
 func (x *Patch) place(it *schema.Item, p patch.Change) (item.Place, error) {
 	m := x.m
-	at := m.Place(it, x.pk, key.Scalar{})
+	at := m.Place(it, x.lies, key.Scalar{})
 	if it.Key == nil {
 		return at, nil
 	}

@@ -21,7 +21,7 @@ func (d *differ) singleton(it *schema.Item) {
 		d.fail(err)
 		return
 	}
-	at := d.m.Place(it, d.Keys.PK, sk)
+	at := d.m.Place(it, d.Keys.Partition, sk)
 	record := d.m.Codec.Record(it.Index)
 	if all := d.s.Items[it.Index]; len(all) == 1 && all[0].Place == at && !it.Opaque && !d.expiryChanged && !d.reindexes(it) && record.Equal(d.v, d.s.Old) {
 		d.keep(it, all[0], codec.Pos{})

@@ -218,7 +218,7 @@ func (h *history) load(e *entity) (*snapshot.Snapshot, any) {
 		h.t.Fatal(err)
 	}
 	v := h.m.Codec.New()
-	images, err := h.m.Describe(0, slices.Collect(maps.Values(e.table)))
+	images, err := h.m.Describe(h.m.Tables[0], slices.Collect(maps.Values(e.table)))
 	if err == nil {
 		err = s.Identify(v)
 	}

@@ -18,6 +18,10 @@ type Table struct {
 	// Name is the real name, Hash and Range the key attributes; Range is "" for a table
 	// without a sort key.
 	Name, Hash, Range string
+	// Index is that of the model's table, and Period the time that it holds the items of: "" for one
+	// that holds those of all times.
+	Index  int
+	Period string
 	// Watch is told of a write under a partition key, before it is sent and after it was answered;
 	// nil where nobody asks.
 	Watch func(pk key.Scalar)
@@ -53,6 +57,9 @@ func (p Place) Touch() {
 		p.Table.Watch(p.PK)
 	}
 }
+
+// Partition returns the item collection that the item is in.
+func (p Place) Partition() key.Partition { return key.Partition{PK: p.PK, Period: p.Table.Period} }
 
 // KeySize returns the size of the primary key in bytes, names included.
 func (p Place) KeySize() int {

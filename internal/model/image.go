@@ -33,31 +33,25 @@ func (s *Room) forSizes(n int) []int32 {
 }
 
 // Describe makes images of the items of one answer, as they were read from a table.
-func (m *Model) Describe(table int, items []item.Attributes) ([]item.Image, error) {
+func (m *Model) Describe(t *item.Table, items []item.Attributes) ([]item.Image, error) {
 	room := &Room{Items: len(items)}
 	images := make([]item.Image, len(items))
 	for i, a := range items {
-		if err := m.describe(&images[i], table, a, room); err != nil {
+		if err := m.describe(&images[i], t, a, room); err != nil {
 			return nil, err
 		}
 	}
 	return images, nil
 }
 
-// Image describes one item.
-func (m *Model) Image(table int, a item.Attributes) (item.Image, error) {
+// Image describes one item of a table.
+func (m *Model) Image(t *item.Table, a item.Attributes) (item.Image, error) {
 	var img item.Image
-	err := m.describe(&img, table, a, &Room{})
+	err := m.describe(&img, t, a, &Room{})
 	return img, err
 }
 
-// ImageIn is Image for an item of one of the model's tables.
-func (m *Model) ImageIn(t *item.Table, a item.Attributes) (item.Image, error) {
-	return m.Image(m.TableIndex(t), a)
-}
-
-func (m *Model) describe(img *item.Image, table int, a item.Attributes, room *Room) error {
-	t := m.Tables[table]
+func (m *Model) describe(img *item.Image, t *item.Table, a item.Attributes, room *Room) error {
 	img.Table, img.Attributes, img.Header = t, a, m.Reserved.Header(a)
 	var ok bool
 	if img.PK, ok = attr.ScalarOf(a[t.Hash]); !ok {
@@ -68,7 +62,7 @@ func (m *Model) describe(img *item.Image, table int, a item.Attributes, room *Ro
 			return m.wrongKey(t, t.Range)
 		}
 	}
-	img.Kind, img.Values = m.Schema.MatchIn(table, img.SK, room.forValues)
+	img.Kind, img.Values = m.Schema.MatchIn(t.Index, img.SK, room.forValues)
 	img.Expired = m.Reserved.Expired(a, m.Now())
 	measure(img, room)
 	return nil

@@ -5,6 +5,7 @@ import (
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/selection"
 )
 
 // Record is one record of a kind of item: the model's value for a singleton, an element
@@ -15,35 +16,17 @@ type Record struct {
 	Pos   codec.Pos
 }
 
-// Place returns where an item lies, by its kind and its keys.
-func (m *Model) Place(it *schema.Item, pk, sk key.Scalar) item.Place {
-	return item.Place{Table: m.Tables[it.Table.Index], PK: pk, SK: sk}
+// Place returns where an item lies, by its kind, its partition and its sort key.
+func (m *Model) Place(it *schema.Item, at key.Partition, sk key.Scalar) item.Place {
+	return item.Place{Table: m.Table(it.Table.Index, at.Period), PK: at.PK, SK: sk}
 }
 
-// At returns a place in a table, by the table's index.
-func (m *Model) At(table int, pk, sk key.Scalar) item.Place {
-	return item.Place{Table: m.Tables[table], PK: pk, SK: sk}
-}
+// TableOf returns the table that a part of a selection is in.
+func (m *Model) TableOf(p selection.Part) *item.Table { return m.Table(p.Table, p.Period) }
 
-// TableIndex returns the index of a table of the model, -1 for another.
-func (m *Model) TableIndex(t *item.Table) int {
-	for i, x := range m.Tables {
-		if x == t {
-			return i
-		}
-	}
-	return -1
-}
-
-// PartitionKey returns the partition key of the key fields' values.
-func (m *Model) PartitionKey(keyFields []key.Value) (key.Scalar, error) {
-	pk, err := m.Schema.PartitionKey(keyFields)
-	if err == nil {
-		if err = pk.CheckSize(key.MaxPartition); err != nil {
-			err = m.Schema.Unstorable(m.Schema.PK, err)
-		}
-	}
-	return pk, err
+// PartOf returns the part that is one item.
+func PartOf(at item.Place) selection.Part {
+	return selection.Part{Table: at.Table.Index, Partition: at.Partition(), Range: selection.Range{Kind: selection.One, Low: at.SK}}
 }
 
 // SortKey returns the sort key of a record, the zero Scalar where its table has none.

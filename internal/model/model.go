@@ -29,10 +29,13 @@ type Model struct {
 func New(e *schema.Entity, c codec.Model, tables []string) *Model {
 	m := &Model{Schema: e, Codec: c, Reserved: item.ReservedOf(e), Now: time.Now, RootLast: rootLast(e)}
 	for i, t := range e.Tables {
-		m.Tables = append(m.Tables, &item.Table{Name: tables[i], Hash: t.Hash, Range: t.Range})
+		m.Tables = append(m.Tables, &item.Table{Name: tables[i], Hash: t.Hash, Range: t.Range, Index: i})
 	}
 	return m
 }
+
+// Table returns a table by its index, and by the period that it holds where tables follow the time.
+func (m *Model) Table(i int, _ string) *item.Table { return m.Tables[i] }
 
 // Time returns the time by the model's clock.
 func (m *Model) Time() time.Time { return m.Now() }

@@ -42,7 +42,7 @@ func TestDescribe(t *testing.T) {
 	if f := images[0]; int(f.Sizes[f.Kind.Attribute("User")]) != 5 || Show(f.Header.Version) != "b'v'" || Show(f.Header.Expiry) != "5" {
 		t.Errorf("%+v", f)
 	}
-	one, err := m.ImageIn(m.Tables[0], items[1])
+	one, err := m.Image(m.Tables[0], items[1])
 	if err != nil || one.Place != images[1].Place {
 		t.Errorf("%+v %v", one, err)
 	}
@@ -66,7 +66,7 @@ func TestDescribeMany(t *testing.T) {
 func TestDescribeWrongKey(t *testing.T) {
 	m := Of[Shop](t)
 	for name, a := range map[string]item.Attributes{"PK": {"SK": S("x")}, "SK": {"PK": S("x"), "SK": Bool(true)}} {
-		_, err := m.Describe(0, []item.Attributes{a})
+		_, err := m.Describe(m.Tables[0], []item.Attributes{a})
 		if err == nil || !strings.Contains(err.Error(), `an item of the table "shops" has no key attribute "`+name+`": declare the table's own with hash= and range=`) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -85,18 +85,18 @@ func TestKeys(t *testing.T) {
 	if err != nil || sk != Text("T#n#007") {
 		t.Errorf("%s %v", sk, err)
 	}
-	if pk, err := m.PartitionKey(fields); err != nil || pk != Text("BOARD#b") {
+	if pk, err := m.Schema.PartitionKey(fields); err != nil || pk != Text("BOARD#b") {
 		t.Errorf("%s %v", pk, err)
 	}
 	root, err := m.RootPlace(fields)
-	if err != nil || root != m.At(0, Text("BOARD#b"), Text("T#n")) || root != m.Place(m.Root(), Text("BOARD#b"), Text("T#n")) {
+	if err != nil || root != At(m, Text("BOARD#b"), Text("T#n")) || root != m.Place(m.Root(), In(Text("BOARD#b")), Text("T#n")) {
 		t.Errorf("%s %v", root, err)
 	}
 	if _, err := m.SortKey(model.Record{Item: posts, Value: &Note{N: -1}}, fields); err == nil || !strings.Contains(err.Error(), "Topic.Posts: {N:03} in") {
 		t.Error(err)
 	}
 	long := key.OfString(strings.Repeat("x", 2100))
-	if _, err := m.PartitionKey([]key.Value{long, key.OfString("n")}); err == nil || !strings.Contains(err.Error(), "over the limit of 2048") {
+	if _, err := m.Schema.Partition([]key.Value{long, key.OfString("n")}); err == nil || !strings.Contains(err.Error(), "over the limit of 2048") {
 		t.Error(err)
 	}
 	if _, err := m.SortKey(model.Record{Item: posts, Value: &Note{N: 1}}, []key.Value{key.OfString("b"), long}); err == nil || !strings.Contains(err.Error(), "over the limit of 1024") {

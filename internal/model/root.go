@@ -21,7 +21,7 @@ func (m *Model) IsRoot(it *schema.Item) bool { return it == m.Schema.Root }
 
 // RootPlace returns where the root of an entity lies.
 func (m *Model) RootPlace(identity []key.Value) (item.Place, error) {
-	pk, err := m.PartitionKey(identity)
+	pk, err := m.Schema.Partition(identity)
 	if err != nil {
 		return item.Place{}, err
 	}

@@ -62,7 +62,7 @@ func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options,
 			RequestItems: want, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		})
 		if err != nil {
-			return nil, explain.Error(ctx, r.Client, r.Label, r.tablesOf(slices.Sorted(maps.Keys(tables))), err)
+			return nil, explain.Error(ctx, r.Client, r.Label, slices.SortedFunc(maps.Values(tables), func(a, b *item.Table) int { return cmp.Compare(a.Index, b.Index) }), err)
 		}
 		var sizes []int
 		for name, items := range out.Responses {
@@ -88,8 +88,8 @@ func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options,
 
 // batchKeys returns what a batch asks for, each key once: the indexes of the tables by
 // their names, the keys, and how many.
-func (r *Reader) batchKeys(parts []selection.Part, o Options) (tables map[string]int, want map[string]types.KeysAndAttributes, n int) {
-	tables, want = map[string]int{}, map[string]types.KeysAndAttributes{}
+func (r *Reader) batchKeys(parts []selection.Part, o Options) (tables map[string]*item.Table, want map[string]types.KeysAndAttributes, n int) {
+	tables, want = map[string]*item.Table{}, map[string]types.KeysAndAttributes{}
 	asked := map[item.Place]bool{}
 	for _, p := range parts {
 		at := r.place(p, p.Range.Low)
@@ -98,22 +98,11 @@ func (r *Reader) batchKeys(parts []selection.Part, o Options) (tables map[string
 		}
 		asked[at] = true
 		name := at.Table.Name
-		tables[name] = p.Table
+		tables[name] = at.Table
 		k := want[name]
 		k.ConsistentRead = &o.Strong
 		k.Keys = append(k.Keys, at.Key())
 		want[name] = k
 	}
 	return tables, want, len(asked)
-}
-
-// tablesOf returns the tables of names.
-func (r *Reader) tablesOf(names []string) []*item.Table {
-	var all []*item.Table
-	for _, t := range r.Tables {
-		if slices.Contains(names, t.Name) {
-			all = append(all, t)
-		}
-	}
-	return all
 }

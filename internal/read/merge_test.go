@@ -16,7 +16,7 @@ import (
 	. "github.com/itemize/itemize/internal/testmodel"
 )
 
-var main, side = &item.Table{Name: "main", Hash: "PK", Range: "SK"}, &item.Table{Name: "side", Hash: "PK", Range: "SK"}
+var main, side = &item.Table{Name: "main", Hash: "PK", Range: "SK"}, &item.Table{Name: "side", Hash: "PK", Range: "SK", Index: 1}
 
 // memory is a source of items that are in memory, which is no DynamoDB: each part is given
 // out in pages of some size.
@@ -80,7 +80,7 @@ func (m *memory) part(i int, p selection.Part, o read.Options, u *read.Usage, yi
 func ranges(all ...selection.Range) []selection.Part {
 	var parts []selection.Part
 	for _, r := range all {
-		parts = append(parts, selection.Part{PK: Text("p"), Range: r})
+		parts = append(parts, selection.Part{Partition: In(Text("p")), Range: r})
 	}
 	return parts
 }
@@ -195,12 +195,12 @@ func TestMergedAtRandom(t *testing.T) {
 // Items of two tables with one sort key are two items.
 func TestMergedTables(t *testing.T) {
 	src := &memory{tables: []*item.Table{main, side}, keys: [][]string{{"a", "b"}, {"a", "c"}}, size: 1}
-	parts := []selection.Part{{Table: 0, PK: Text("p")}, {Table: 1, PK: Text("p")}}
+	parts := []selection.Part{{Table: 0, Partition: In(Text("p"))}, {Table: 1, Partition: In(Text("p"))}}
 	if got, err := keysOf(read.Merged(context.Background(), src, parts, read.Options{}, &read.Usage{})); err != nil || got != "a a b c" {
 		t.Errorf("%s %v", got, err)
 	}
 	// A third range, over what the first one holds, adds nothing.
-	parts = append(parts, selection.Part{Table: 0, PK: Text("p"), Range: prefix("a")})
+	parts = append(parts, selection.Part{Table: 0, Partition: In(Text("p")), Range: prefix("a")})
 	if got, err := keysOf(read.Merged(context.Background(), src, parts, read.Options{}, &read.Usage{})); err != nil || got != "a a b c" {
 		t.Errorf("%s %v", got, err)
 	}

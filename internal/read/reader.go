@@ -31,10 +31,10 @@ type Reader struct {
 	Client Client
 	// Label names the model in messages.
 	Label string
-	// Tables are those that parts name by their index.
-	Tables []*item.Table
-	// Describe makes images of the items of one answer.
-	Describe func(table int, items []item.Attributes) ([]item.Image, error)
+	// TableOf returns the table that a part is in.
+	TableOf func(selection.Part) *item.Table
+	// Describe makes images of the items of one answer, of a table.
+	Describe func(t *item.Table, items []item.Attributes) ([]item.Image, error)
 }
 
 // Expression is a filter and a projection, with their placeholders.
@@ -71,7 +71,7 @@ func (r *Reader) ones(ctx context.Context, parts []selection.Part, o Options, u 
 		r.batch(ctx, parts, o, u, yield)
 		return
 	}
-	f, err := r.get(ctx, parts[0], o, u)
+	f, err := r.One(ctx, r.place(parts[0], parts[0].Range.Low), o, u)
 	switch {
 	case err != nil:
 		yield(Page{}, err)
@@ -82,41 +82,32 @@ func (r *Reader) ones(ctx context.Context, parts []selection.Part, o Options, u 
 
 // One reads one item, nil if it is not there.
 func (r *Reader) One(ctx context.Context, at item.Place, o Options, u *Usage) (*item.Image, error) {
-	for i, t := range r.Tables {
-		if t == at.Table {
-			return r.get(ctx, selection.Part{Table: i, PK: at.PK, Range: selection.Range{Kind: selection.One, Low: at.SK}}, o, u)
-		}
-	}
-	panic("a place in no table of the reader")
-}
-
-func (r *Reader) place(p selection.Part, sk key.Scalar) item.Place {
-	return item.Place{Table: r.Tables[p.Table], PK: p.PK, SK: sk}
-}
-
-func (r *Reader) get(ctx context.Context, p selection.Part, o Options, u *Usage) (*item.Image, error) {
 	u.asks(ctx)
 	out, err := r.Client.GetItem(ctx, &dynamodb.GetItemInput{
-		TableName: &r.Tables[p.Table].Name, Key: r.place(p, p.Range.Low).Key(),
+		TableName: &at.Table.Name, Key: at.Key(),
 		ConsistentRead: &o.Strong, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	})
 	if err != nil {
-		return nil, explain.Error(ctx, r.Client, r.Label, []*item.Table{r.Tables[p.Table]}, err)
+		return nil, explain.Error(ctx, r.Client, r.Label, []*item.Table{at.Table}, err)
 	}
 	u.add([]int{attr.ItemSize(out.Item)}, o, out.ConsumedCapacity)
 	if len(out.Item) == 0 {
 		return nil, nil
 	}
-	images, err := r.Describe(p.Table, []item.Attributes{out.Item})
+	images, err := r.Describe(at.Table, []item.Attributes{out.Item})
 	if err != nil {
 		return nil, err
 	}
 	return &images[0], nil
 }
 
+func (r *Reader) place(p selection.Part, sk key.Scalar) item.Place {
+	return item.Place{Table: r.TableOf(p), PK: p.PK, SK: sk}
+}
+
 // query reads a range, over every page.
 func (r *Reader) query(ctx context.Context, p selection.Part, o Options, u *Usage, yield func(Page, error) bool) {
-	in := r.Input(p, o)
+	in, t := r.Input(p, o), r.TableOf(p)
 	for {
 		if o.Want != nil {
 			in.Limit = limitOf(o.Want())
@@ -124,10 +115,10 @@ func (r *Reader) query(ctx context.Context, p selection.Part, o Options, u *Usag
 		u.asks(ctx)
 		out, err := r.Client.Query(ctx, in)
 		if err != nil {
-			yield(Page{}, explain.Error(ctx, r.Client, r.Label, []*item.Table{r.Tables[p.Table]}, err))
+			yield(Page{}, explain.Error(ctx, r.Client, r.Label, []*item.Table{t}, err))
 			return
 		}
-		page, err := r.Describe(p.Table, out.Items)
+		page, err := r.Describe(t, out.Items)
 		if err != nil {
 			yield(Page{}, err)
 			return
@@ -138,7 +129,7 @@ func (r *Reader) query(ctx context.Context, p selection.Part, o Options, u *Usag
 			size += page[i].Size
 		}
 		u.add([]int{size}, o, out.ConsumedCapacity)
-		last, _ := attr.ScalarOf(out.LastEvaluatedKey[r.Tables[p.Table].Range])
+		last, _ := attr.ScalarOf(out.LastEvaluatedKey[t.Range])
 		more := len(out.LastEvaluatedKey) > 0
 		if !yield(Page{page, more, last, out.LastEvaluatedKey}, nil) || !more {
 			return
@@ -160,7 +151,7 @@ func (r *Reader) Input(p selection.Part, o Options) *dynamodb.QueryInput {
 	if p.In != nil {
 		return r.inputWithin(p, o)
 	}
-	t := r.Tables[p.Table]
+	t := r.TableOf(p)
 	in := &dynamodb.QueryInput{
 		TableName:                 &t.Name,
 		ConsistentRead:            &o.Strong,

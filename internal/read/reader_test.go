@@ -20,12 +20,13 @@ import (
 	. "github.com/itemize/itemize/internal/testmodel"
 )
 
+func tableOf(p selection.Part) *item.Table { return []*item.Table{main, side}[p.Table] }
+
 // reader reads plain items, of no model.
 func reader(c *Client) *read.Reader {
-	tables := []*item.Table{main, side}
 	return &read.Reader{
-		Client: c, Label: "Thing", Tables: tables,
-		Describe: func(table int, items []item.Attributes) ([]item.Image, error) {
+		Client: c, Label: "Thing", TableOf: tableOf,
+		Describe: func(t *item.Table, items []item.Attributes) ([]item.Image, error) {
 			var images []item.Image
 			for _, a := range items {
 				pk, okPK := attr.ScalarOf(a["PK"])
@@ -33,7 +34,7 @@ func reader(c *Client) *read.Reader {
 				if !okPK || !okSK {
 					return nil, fmt.Errorf("an item without a key")
 				}
-				images = append(images, item.Image{Place: item.Place{Table: tables[table], PK: pk, SK: sk}, Attributes: a, Size: attr.ItemSize(a)})
+				images = append(images, item.Image{Place: item.Place{Table: t, PK: pk, SK: sk}, Attributes: a, Size: attr.ItemSize(a)})
 			}
 			return images, nil
 		},
@@ -70,7 +71,7 @@ func TestInput(t *testing.T) {
 			"PK = 'p' AND begins_with(SK, 'a') filter n = 1 project m",
 		},
 	} {
-		in := reader(nil).Input(selection.Part{PK: Text("p"), Range: c.r}, c.o)
+		in := reader(nil).Input(selection.Part{Partition: In(Text("p")), Range: c.r}, c.o)
 		if err := CheckInput(in); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -228,7 +229,7 @@ func TestBatchOfTables(t *testing.T) {
 	c := &Client{Answers: []Answer{{Out: &dynamodb.BatchGetItemOutput{Responses: map[string][]item.Attributes{
 		"main": {sized("a", 100)}, "side": {sized("a", 100), sized("b", 100)},
 	}}}}}
-	parts := append(ranges(one("a")), selection.Part{Table: 1, PK: Text("p"), Range: one("b")}, selection.Part{Table: 1, PK: Text("p"), Range: one("a")})
+	parts := append(ranges(one("a")), selection.Part{Table: 1, Partition: In(Text("p")), Range: one("b")}, selection.Part{Table: 1, Partition: In(Text("p")), Range: one("a")})
 	found, err := collect(context.Background(), reader(c), parts, read.Options{}, &read.Usage{})
 	if err != nil || len(found) != 3 || found[0].Table != main || found[1].Table != side || found[2].SK.Text != "b" {
 		t.Errorf("%+v %v", found, err)
@@ -284,8 +285,8 @@ func TestReadErrors(t *testing.T) {
 // A part of a table without a sort key is one item.
 func TestTableWithoutSortKey(t *testing.T) {
 	r := reader(nil)
-	r.Tables = []*item.Table{{Name: "alone", Hash: "id"}}
-	in := r.Input(selection.Part{PK: key.Scalar{Type: 'N', Text: "7"}, Range: selection.Range{Kind: selection.One}}, read.Options{})
+	r.TableOf = func(selection.Part) *item.Table { return &item.Table{Name: "alone", Hash: "id"} }
+	in := r.Input(selection.Part{Partition: In(key.Scalar{Type: 'N', Text: "7"}), Range: selection.Range{Kind: selection.One}}, read.Options{})
 	if err := CheckInput(in); err != nil || KeyCondition(in) != "id = 7" {
 		t.Errorf("%s: %v", KeyCondition(in), err)
 	}

@@ -17,9 +17,9 @@ import (
 // on it is a load planned. Of the images it needs the place, the header, the kind and the
 // size.
 type Recalled struct {
-	// Tables are those that parts name by their index.
-	Tables []*item.Table
-	Images []item.Image
+	// TableOf returns the table that a part is in.
+	TableOf func(selection.Part) *item.Table
+	Images  []item.Image
 	// Trailing has an empty answer follow a range whose last item takes an answer to 1 MB.
 	// Whether one does is not documented.
 	Trailing bool
@@ -98,7 +98,7 @@ func (r *Recalled) batch(parts []selection.Part, o Options, u *Usage) []item.Ima
 	bytes := 0
 	u.Requests++
 	for _, p := range parts {
-		at := item.Place{Table: r.Tables[p.Table], PK: p.PK, SK: p.Range.Low}
+		at := item.Place{Table: r.TableOf(p), PK: p.PK, SK: p.Range.Low}
 		if asked[at] {
 			continue
 		}
@@ -120,7 +120,7 @@ func (r *Recalled) batch(parts []selection.Part, o Options, u *Usage) []item.Ima
 func (r *Recalled) query(p selection.Part, o Options, u *Usage, yield func(Page, error) bool) {
 	var all []item.Image
 	for _, f := range r.Images {
-		if f.Table == r.Tables[p.Table] && f.PK == p.PK && p.Range.Contains(f.SK) {
+		if f.Table == r.TableOf(p) && f.PK == p.PK && p.Range.Contains(f.SK) {
 			all = append(all, f)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // recalled returns items of these sizes, with the sort keys a00, a01 and so on, the last one
 // first.
 func recalled(sizes ...int) *read.Recalled {
-	r := &read.Recalled{Tables: []*item.Table{main, side}}
+	r := &read.Recalled{TableOf: tableOf}
 	for i := len(sizes) - 1; i >= 0; i-- {
 		r.Images = append(r.Images, item.Image{Place: item.Place{Table: main, PK: Text("p"), SK: Text(fmt.Sprintf("a%02d", i))}, Size: sizes[i]})
 	}

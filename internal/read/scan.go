@@ -16,15 +16,16 @@ import (
 
 // Segment is a part of a table, of several that are scanned at once, as fast as the pace allows.
 type Segment struct {
-	Table, Number, Of int
-	Strong            bool
-	Pace              *Pace
+	Table      *item.Table
+	Number, Of int
+	Strong     bool
+	Pace       *Pace
 }
 
 // Scan reads a segment of a table, answer by answer, until yield returns false.
 func (r *Reader) Scan(ctx context.Context, s Segment, u *Usage, yield func(items []item.Image, more bool) bool) error {
 	in := &dynamodb.ScanInput{
-		TableName: &r.Tables[s.Table].Name, ConsistentRead: &s.Strong,
+		TableName: &s.Table.Name, ConsistentRead: &s.Strong,
 		Segment: aws.Int32(int32(s.Number)), TotalSegments: aws.Int32(int32(s.Of)),
 		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	}
@@ -37,7 +38,7 @@ func (r *Reader) Scan(ctx context.Context, s Segment, u *Usage, yield func(items
 		u.asks(ctx)
 		out, err := r.Client.Scan(ctx, in)
 		if err != nil {
-			return explain.Error(ctx, r.Client, r.Label, []*item.Table{r.Tables[s.Table]}, err)
+			return explain.Error(ctx, r.Client, r.Label, []*item.Table{s.Table}, err)
 		}
 		page, err := r.Describe(s.Table, out.Items)
 		if err != nil {

@@ -18,7 +18,7 @@ import (
 func (r *Reader) inputWithin(p selection.Part, o Options) *dynamodb.QueryInput {
 	x := p.In.Entry.Index
 	in := &dynamodb.QueryInput{
-		TableName:                 &r.Tables[p.Table].Name,
+		TableName:                 &r.TableOf(p).Name,
 		IndexName:                 &x.Name,
 		ConsistentRead:            &o.Strong,
 		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,

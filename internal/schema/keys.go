@@ -19,6 +19,18 @@ func (e *Entity) Identities() int {
 	return n
 }
 
+// Partition returns where the items of the key fields' values lie. A partition key that is too long is
+// an error.
+func (e *Entity) Partition(keyFields []key.Value) (at key.Partition, err error) {
+	if at.PK, err = e.PartitionKey(keyFields); err != nil {
+		return at, err
+	}
+	if err := at.PK.CheckSize(key.MaxPartition); err != nil {
+		return at, e.Unstorable(e.PK, err)
+	}
+	return at, nil
+}
+
 // PartitionKey returns the partition key of the key fields' values.
 func (e *Entity) PartitionKey(keyFields []key.Value) (key.Scalar, error) {
 	values, err := e.keyFieldValues(e.PK, keyFields)

@@ -266,7 +266,7 @@ func (r *elementReader) element(f *item.Image) (rec any, there bool, err error) 
 // it stores, where its key holds less.
 func (x *Search) keeps(f *item.Image, instant func(*selection.Filter) (key.Value, error)) (bool, error) {
 	for _, p := range x.s.Parts {
-		if x.Model.Tables[p.Table] != f.Table || !p.Range.Contains(f.SK) {
+		if x.Model.TableOf(p) != f.Table || !p.Range.Contains(f.SK) {
 			continue
 		}
 		if p.Keep == nil || p.Keep.KeyField < 0 && p.Keep.Item != f.Kind.Index {

@@ -9,6 +9,7 @@ import (
 	"github.com/itemize/itemize/internal/condition"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
@@ -243,7 +244,7 @@ func (r *indexReader) table(ctx context.Context, found []item.Image) (*tabled, e
 	ask := func(at item.Place) {
 		if !t.asked[at] {
 			t.asked[at] = true
-			keys = append(keys, []selection.Part{{Table: r.Model.TableIndex(at.Table), PK: at.PK, Range: selection.Range{Kind: selection.One, Low: at.SK}}})
+			keys = append(keys, []selection.Part{model.PartOf(at)})
 		}
 	}
 	fetches := r.fetches()
@@ -323,7 +324,7 @@ func (r *indexReader) asked(f *item.Image) (*item.Image, error) {
 			part[name] = v
 		}
 	}
-	image, err := r.Model.ImageIn(f.Table, part)
+	image, err := r.Model.Image(f.Table, part)
 	return &image, err
 }
 

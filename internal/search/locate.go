@@ -6,6 +6,7 @@ import (
 
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/write"
@@ -34,7 +35,7 @@ func (e *Engine) Locate(ctx context.Context, sels []selection.Selection, o read.
 	out := slices.Clone(sels)
 	for i := range out {
 		if at := bestHome(homes[i], func(p selection.Part) *item.Image {
-			return early.Item(e.Model.At(p.Table, p.PK, p.Range.Low))
+			return early.Item(item.Place{Table: e.Model.TableOf(p), PK: p.PK, SK: p.Range.Low})
 		}); at > 0 {
 			out[i] = sels[i].On(e.Model.Schema, sels[i].Elsewhere[at-1])
 		}
@@ -103,7 +104,7 @@ func (e *Engine) homes(s selection.Selection) ([]selection.Part, error) {
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, selection.Part{Table: e.Model.Root().Table.Index, PK: at.PK, Range: selection.Range{Kind: selection.One, Low: at.SK}})
+		parts = append(parts, model.PartOf(at))
 	}
 	return parts, nil
 }

@@ -119,12 +119,12 @@ func (s *scan) hand(ctx context.Context, h handover) bool {
 // has no root.
 func (s *scan) segments() []read.Segment {
 	var all []read.Segment
-	for i := range s.Model.Tables {
-		if i != s.Model.Root().Table.Index && s.Stray == nil {
+	for _, t := range s.Model.Tables {
+		if t.Index != s.Model.Root().Table.Index && s.Stray == nil {
 			continue
 		}
 		for n := range s.Segments {
-			all = append(all, read.Segment{Table: i, Number: n, Of: s.Segments, Strong: s.Strong, Pace: s.Pace})
+			all = append(all, read.Segment{Table: t, Number: n, Of: s.Segments, Strong: s.Strong, Pace: s.Pace})
 		}
 	}
 	return all

@@ -343,7 +343,9 @@ func EntityOf(m *model.Model, s selection.Selection) (*staging.Entity, error) {
 		Entries: entries,
 		Name:    func() string { return m.Label() + ": " + m.EntityName(s.Identity) }, Label: m.Label(), Reserved: m.Reserved,
 		Root: root, RootLast: m.RootLast, Parts: s.Parts, WithRoot: s.Contains(table, root.SK),
-		RootIn: func(p selection.Part) bool { return p.Table == table && p.PK == root.PK && p.Range.Contains(root.SK) },
+		RootIn: func(p selection.Part) bool {
+			return p.Table == table && p.Partition == root.Partition() && p.Range.Contains(root.SK)
+		},
 		IsRoot: func(f *item.Image) bool { return m.IsRoot(f.Kind) },
 	}, nil
 }

@@ -26,10 +26,10 @@ import (
 )
 
 func engine(m *model.Model, c *Client) *search.Engine {
-	r := &read.Reader{Client: c, Label: m.Label(), Tables: m.Tables, Describe: m.Describe}
+	r := &read.Reader{Client: c, Label: m.Label(), TableOf: m.TableOf, Describe: m.Describe}
 	return &search.Engine{
 		Model: m, Source: r, CursorKey: []byte("0123456789abcdef"),
-		Protocol: &staging.Protocol{Reader: r, Sender: &write.Sender{Client: c, Now: m.Now}, Describe: m.ImageIn, Now: m.Now},
+		Protocol: &staging.Protocol{Reader: r, Sender: &write.Sender{Client: c, Now: m.Now}, Describe: m.Image, Now: m.Now},
 	}
 }
 
@@ -39,7 +39,7 @@ func ranged(m *model.Model, id string, ranges ...selection.Range) selection.Sele
 	pk := sel.Parts[0].PK
 	sel.Whole, sel.Parts = false, nil
 	for _, r := range ranges {
-		sel.Parts = append(sel.Parts, selection.Part{PK: pk, Range: r})
+		sel.Parts = append(sel.Parts, selection.Part{Partition: In(pk), Range: r})
 	}
 	return sel
 }

@@ -76,7 +76,7 @@ func sidesOf(all []*Search) ([]*side, error) {
 		if p.In != nil {
 			return nil, x.Model.Errorf("Together is one query of a table's partition, and this one is of the index %s: run them one after the other", p.In.Entry.Index.Name)
 		}
-		t, u := x.Model.Tables[p.Table], first.Model.Tables[q.Table]
+		t, u := x.Model.TableOf(p), first.Model.TableOf(q)
 		switch {
 		case t.Name != u.Name || t.Hash != u.Hash || t.Range != u.Range:
 			return nil, x.Model.Errorf("Together is one query of one table, and its queries are of the tables %s and %s: run two", u.Name, t.Name)
@@ -235,7 +235,7 @@ func (s *share) Ranges(ctx context.Context, parts []selection.Part, o read.Optio
 				yield(read.Page{}, err)
 				return
 			}
-			page, err := s.take(items, parts[0].Table, o.Reverse)
+			page, err := s.take(items, s.Model.TableOf(parts[0]), o.Reverse)
 			if !yield(page, err) || err != nil || !page.More {
 				return
 			}
@@ -244,7 +244,7 @@ func (s *share) Ranges(ctx context.Context, parts []selection.Part, o read.Optio
 }
 
 // take returns the search's own items of an answer, and leaves those behind them.
-func (s *share) take(items []item.Image, table int, reverse bool) (read.Page, error) {
+func (s *share) take(items []item.Image, t *item.Table, reverse bool) (read.Page, error) {
 	page := read.Page{More: s.all.more}
 	var own []item.Attributes
 	var answers []int
@@ -260,7 +260,7 @@ func (s *share) take(items []item.Image, table int, reverse bool) (read.Page, er
 		}
 	}
 	var err error
-	if page.Items, err = s.Model.Describe(table, own); err != nil {
+	if page.Items, err = s.Model.Describe(t, own); err != nil {
 		return page, fmt.Errorf("%s: %w", s.Model.Label(), err)
 	}
 	for i := range page.Items {

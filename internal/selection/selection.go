@@ -41,7 +41,7 @@ type Range struct {
 type Part struct {
 	// Table is the index of the table in the schema.
 	Table int
-	PK    key.Scalar
+	key.Partition
 	Range Range
 	// Keep filters what the range holds, nil for no filter. It is for queries.
 	Keep *Filter
@@ -135,12 +135,7 @@ func Entity(e *schema.Entity, keyFields []key.Value) Selection {
 
 // inPartition adds the parts that lie in the partition of the key fields' values.
 func (s *Selection) inPartition(e *schema.Entity, keyFields []key.Value) {
-	pk, err := e.PartitionKey(keyFields)
-	if err == nil {
-		if err = pk.CheckSize(key.MaxPartition); err != nil {
-			err = e.Unstorable(e.PK, err)
-		}
-	}
+	at, err := e.Partition(keyFields)
 	if err != nil {
 		s.Err = err
 		return
@@ -150,7 +145,7 @@ func (s *Selection) inPartition(e *schema.Entity, keyFields []key.Value) {
 			continue // many entities are looked for where their roots lie
 		}
 		for _, r := range ranges(e, t, s.Identity, &s.Err) {
-			s.Parts = append(s.Parts, Part{Table: t.Index, PK: pk, Range: r})
+			s.Parts = append(s.Parts, Part{Table: t.Index, Partition: at, Range: r})
 		}
 	}
 }

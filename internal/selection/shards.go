@@ -56,10 +56,10 @@ func (s Selection) On(e *schema.Entity, home key.Value) Selection {
 	if s.Whole || to.Err != nil {
 		return to
 	}
-	pk := to.Parts[0].PK
+	at := to.Parts[0].Partition
 	to.Parts, to.Whole = slices.Clone(s.Parts), false
 	for i := range to.Parts {
-		to.Parts[i].PK = pk
+		to.Parts[i].Partition = at
 	}
 	return to
 }
@@ -88,22 +88,22 @@ func (s Selection) Narrow(table int, r Range) Selection {
 }
 
 // partitions returns the partition keys of the parts, each once.
-func (s *Selection) partitions() []key.Scalar {
-	var all []key.Scalar
+func (s *Selection) partitions() []key.Partition {
+	var all []key.Partition
 	for _, p := range s.Parts {
-		if len(all) == 0 || all[len(all)-1] != p.PK { // those of one come one after the other
-			all = append(all, p.PK)
+		if len(all) == 0 || all[len(all)-1] != p.Partition { // those of one come one after the other
+			all = append(all, p.Partition)
 		}
 	}
 	return all
 }
 
 // in returns the part in each of several partitions.
-func (p Part) in(partitions []key.Scalar) []Part {
+func (p Part) in(partitions []key.Partition) []Part {
 	all := make([]Part, len(partitions))
-	for i, pk := range partitions {
+	for i, at := range partitions {
 		all[i] = p
-		all[i].PK = pk
+		all[i].Partition = at
 	}
 	return all
 }

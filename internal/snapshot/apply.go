@@ -39,7 +39,7 @@ type Effect struct {
 type Keys struct {
 	Value     any
 	KeyFields []key.Value
-	PK        key.Scalar
+	Partition key.Partition
 }
 
 // Apply notes what is stored now: the items, and the snapshot of their values.
@@ -84,13 +84,13 @@ func ofItem(effects []Effect, it *schema.Item) []Effect {
 // root is stored, those of one that moved when all of it has.
 func (s *Snapshot) Arrive(to Keys) {
 	same := len(s.KeyFields) > 0 && len(to.KeyFields) > 0 && &s.KeyFields[0] == &to.KeyFields[0]
-	if same && s.PK == to.PK {
+	if same && s.Partition == to.Partition {
 		return // they are where they were
 	}
 	if s.Selection.Whole || s.Selection.Err != nil {
 		s.Selection = selection.Entity(s.Model.Schema, s.Model.Identity(to.KeyFields))
 	}
-	s.PK, s.KeyFields = to.PK, to.KeyFields
+	s.Partition, s.KeyFields = to.Partition, to.KeyFields
 	s.Model.Codec.CloneKeyFields(s.Old, to.Value)
 }
 

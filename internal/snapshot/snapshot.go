@@ -27,7 +27,8 @@ type Snapshot struct {
 	// Old holds the values as they are stored, as far as they are typed; a pointer to the
 	// model.
 	Old any
-	PK  key.Scalar
+	// Partition is where it lies.
+	Partition key.Partition
 	// KeyFields are the values in Old of the fields that keys name; nil where they are not
 	// at hand.
 	KeyFields []key.Value
@@ -122,7 +123,7 @@ func Loaded(m *model.Model, sel selection.Selection) (*Snapshot, error) {
 	s := &Snapshot{Model: m, Selection: sel}
 	s.clear()
 	var err error
-	s.PK, err = m.PartitionKey(sel.Identity)
+	s.Partition, err = m.Schema.Partition(sel.Identity)
 	return s, err
 }
 

@@ -41,7 +41,7 @@ func ranged(sel selection.Selection, ranges ...selection.Range) selection.Select
 	pk := sel.Parts[0].PK
 	sel.Parts = nil
 	for _, r := range ranges {
-		sel.Parts = append(sel.Parts, selection.Part{PK: pk, Range: r})
+		sel.Parts = append(sel.Parts, selection.Part{Partition: In(pk), Range: r})
 	}
 	return sel
 }
@@ -137,7 +137,7 @@ func TestStored(t *testing.T) {
 	if len(r.Unknown) != 1 || Show(r.Unknown["colour"]) != "'red'" || Show(r.Header.Incarnation) != "b'x'" {
 		t.Errorf("unknown %v, header %+v", r.Unknown, r.Header)
 	}
-	if s.Versioned(r.Place) != r || s.Versioned(m.At(0, s.PK, Text("PLAN"))) != nil {
+	if s.Versioned(r.Place) != r || s.Versioned(At(m, s.Partition.PK, Text("PLAN"))) != nil {
 		t.Error("the root is not found by its place")
 	}
 
@@ -328,7 +328,7 @@ func setOf(it *schema.Item, name string, v string) item.Assignment {
 // put is the effect of a new line.
 func put(m *model.Model, rec *Line, pos int) snapshot.Effect {
 	it := kind(m, "LINE")
-	at := m.At(0, Text("SHOP#1"), Text("LINE#"+rec.SKU))
+	at := At(m, Text("SHOP#1"), Text("LINE#"+rec.SKU))
 	return snapshot.Effect{
 		Place: at, Item: it, Record: rec, Pos: codec.Pos{Index: pos}, Put: at.Key(),
 		Set: []item.Assignment{setOf(it, "Text", rec.Text)}, Version: B("w-" + rec.SKU), Size: 50,
@@ -441,7 +441,7 @@ func TestApplyWithoutVersion(t *testing.T) {
 		t.Errorf("put: %v", r.Raw)
 	}
 	side := kind(m, "SIDE")
-	at := m.At(0, Text("1"), Text("SIDE"))
+	at := At(m, Text("1"), Text("SIDE"))
 	s.Apply(snapshot.Keys{}, []snapshot.Effect{{Place: at, Item: side, Record: v, Put: at.Key(), Set: []item.Assignment{setOf(side, "Side", "left")}, Size: 20}})
 	if n := s.Items[side.Index][0]; !attr.SameItem(n.Raw, Item("1", "SIDE", item.Attributes{"Side": S("left")})) {
 		t.Errorf("new: %v", n.Raw)
@@ -457,14 +457,14 @@ func TestApplyInsert(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys := snapshot.Keys{Value: v, KeyFields: keyFields, PK: Text("SHOP#1")}
+	keys := snapshot.Keys{Value: v, KeyFields: keyFields, Partition: In(Text("SHOP#1"))}
 	s.Apply(keys, []snapshot.Effect{put(m, &v.Lines[0], 0)})
 	if !s.Fresh {
 		t.Error("stored without its root")
 	}
-	at := m.At(0, Text("SHOP#1"), Text("HEAD"))
+	at := At(m, Text("SHOP#1"), Text("HEAD"))
 	s.Apply(keys, []snapshot.Effect{{Place: at, Item: m.Root(), Record: v, Put: at.Key(), Version: B("w"), Size: 30}})
-	if s.Fresh || s.PK != Text("SHOP#1") || !s.Selection.Whole || s.Selection.Identity[0].Text != "1" || s.Old.(*Shop).Name != "n" || len(s.Old.(*Shop).Lines) != 1 {
+	if s.Fresh || s.Partition.PK != Text("SHOP#1") || !s.Selection.Whole || s.Selection.Identity[0].Text != "1" || s.Old.(*Shop).Name != "n" || len(s.Old.(*Shop).Lines) != 1 {
 		t.Errorf("%+v, old %+v", s, s.Old)
 	}
 }

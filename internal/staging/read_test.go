@@ -99,9 +99,9 @@ func linesOf(t *testing.T, m *model.Model, withRoot bool) *staging.Entity {
 	t.Helper()
 	sel := m.Select([]any{"1"})
 	pk := sel.Parts[0].PK
-	sel.Whole, sel.Parts = false, []selection.Part{{PK: pk, Range: selection.Range{Kind: selection.Prefix, Low: Text("LINE#")}}}
+	sel.Whole, sel.Parts = false, []selection.Part{{Partition: In(pk), Range: selection.Range{Kind: selection.Prefix, Low: Text("LINE#")}}}
 	if withRoot {
-		sel.Parts = append([]selection.Part{{PK: pk, Range: selection.Range{Kind: selection.One, Low: Text("HEAD")}}}, sel.Parts...)
+		sel.Parts = append([]selection.Part{{Partition: In(pk), Range: selection.Range{Kind: selection.One, Low: Text("HEAD")}}}, sel.Parts...)
 	}
 	return entityOf(t, m, sel)
 }

@@ -44,8 +44,8 @@ func entityOf(t *testing.T, m *model.Model, sel selection.Selection) *staging.En
 
 func protocol(m *model.Model, c *Client) *staging.Protocol {
 	return &staging.Protocol{
-		Reader: &read.Reader{Client: c, Label: m.Label(), Tables: m.Tables, Describe: m.Describe},
-		Sender: &write.Sender{Client: c, Now: m.Now}, Describe: m.ImageIn, Now: m.Now,
+		Reader: &read.Reader{Client: c, Label: m.Label(), TableOf: m.TableOf, Describe: m.Describe},
+		Sender: &write.Sender{Client: c, Now: m.Now}, Describe: m.Image, Now: m.Now,
 	}
 }
 

@@ -177,9 +177,17 @@ func Item(pk, sk string, more item.Attributes) item.Attributes {
 // Images describes items of the main table, as if they had been read.
 func Images(t testing.TB, m *model.Model, items ...item.Attributes) []item.Image {
 	t.Helper()
-	images, err := m.Describe(0, items)
+	images, err := m.Describe(m.Tables[0], items)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return images
+}
+
+// In returns the partition of a partition key, in tables that hold all times.
+func In(pk key.Scalar) key.Partition { return key.Partition{PK: pk} }
+
+// At returns a place in the main table.
+func At(m *model.Model, pk, sk key.Scalar) item.Place {
+	return m.Place(m.Root(), In(pk), sk)
 }
