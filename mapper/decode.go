@@ -196,10 +196,14 @@ func (g *engine) identify(a item.Attributes, table string) (*decoded, error) {
 	m := g.model
 	var found *decoded
 	fits := ""
-	for _, t := range m.Tables {
-		if table != "" && table != t.Name {
-			continue
+	tables := m.Tables
+	if table != "" {
+		tables = nil
+		if t := m.TableNamed(table); t != nil {
+			tables = []*item.Table{t}
 		}
+	}
+	for _, t := range tables {
 		img, err := m.Image(t, a)
 		if err != nil {
 			if table != "" {
@@ -209,6 +213,9 @@ func (g *engine) identify(a item.Attributes, table string) (*decoded, error) {
 		}
 		d := &decoded{Image: img, state: StateUnknown}
 		if identity, ok := m.Whose(&img); ok {
+			if at, err := m.Schema.Partition(identity); err == nil && table == "" {
+				d.Table = m.Table(t.Index, at.Period)
+			}
 			d.of, d.state = selection.Entity(m.Schema, identity), g.stateOf(&img)
 		}
 		switch {

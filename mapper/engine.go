@@ -70,6 +70,9 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option)
 		return nil, fmt.Errorf("%s: the CursorKey has %d bytes: give it %d random ones or more", e.Label(), len(cursorKey), minCursorKey)
 	}
 	m := model.New(e, c, tables)
+	if m.Times, err = timesOf(e, s.times); err != nil {
+		return nil, err
+	}
 	typical, err := typicalOf(m, s.typical)
 	if err != nil {
 		return nil, err
@@ -105,7 +108,14 @@ func tableNames(e *schema.Entity, s *settings) ([]string, error) {
 		if i == 0 && s.table != nil {
 			name = *s.table
 		}
-		if !isTableName(name) {
+		shown := name
+		if p := e.Periods; p != nil {
+			if strings.Count(name, p.Placeholder) != 1 {
+				return nil, fmt.Errorf("%s: the table name %q has no %s, and the tables of the model follow that time: name them with it, as in %q", e.Label(), name, p.Placeholder, t.Name)
+			}
+			shown = p.Named(name, "2000-01-01")
+		}
+		if !isTableName(shown) {
 			return nil, fmt.Errorf("%s: %q cannot be the name of a table: DynamoDB takes 3 to 255 letters, digits, '_', '-' and '.', or an ARN", e.Label(), name)
 		}
 		if slices.Contains(names, name) {

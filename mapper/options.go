@@ -17,6 +17,7 @@ type settings struct {
 	typical   map[string]int
 	sendsOnce bool
 	cache     *Cache
+	times     *TimeTables
 }
 
 type optionFunc func(*settings)
@@ -27,7 +28,8 @@ func (f optionFunc) apply(s *settings) { f(s) }
 func Table(name string) Option { return optionFunc(func(s *settings) { s.table = &name }) }
 
 // Tables renames every table of the model: it is called with each declared name
-// and returns the real one. Table wins for the main table.
+// and returns the real one. Table wins for the main table. The name of a table that follows the time
+// keeps its placeholder ({At:month}).
 func Tables(rename func(string) string) Option {
 	return optionFunc(func(s *settings) { s.rename = rename })
 }

@@ -226,6 +226,8 @@ type Receipt struct {
 	// the entity with what was loaded, or read it: they went with it. (Of items without a
 	// version only those that are new. What is added behind the second reading stays, hidden.)
 	AlsoDeleted []Key `json:"alsoDeleted,omitempty"`
+	// Skipped are, of a query with SkipMissing, the tables that are not there.
+	Skipped []string `json:"skipped,omitempty"`
 
 	// wcu are the units that are predicted to be reported: without what was refused; declared the
 	// indexes that the model declares on the items that were written.
@@ -243,7 +245,8 @@ func (r Receipt) MarshalJSON() ([]byte, error) {
 		Consumed    Consumed   `json:"consumed"`
 		LeftBehind  []Key      `json:"leftBehind,omitempty"`
 		AlsoDeleted []Key      `json:"alsoDeleted,omitempty"`
-	}{r.requests, fields(r.Plan), r.Refused, r.Consumed, r.LeftBehind, r.AlsoDeleted})
+		Skipped     []string   `json:"skipped,omitempty"`
+	}{r.requests, fields(r.Plan), r.Refused, r.Consumed, r.LeftBehind, r.AlsoDeleted, r.Skipped})
 }
 
 // String shows the receipt as a small table.

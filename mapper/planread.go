@@ -158,12 +158,17 @@ func (g *engine) PlanQuery(r search.Request) (requests int, rcu cost.Units, err 
 	if err != nil {
 		return 0, rcu, g.public(err)
 	}
+	first := x.FirstStage()
 	for _, part := range x.Parts() {
 		if part.Range.Kind == selection.None {
 			continue
 		}
 		u := g.unread(part, false)
-		requests++
+		if slices.Contains(first, part) {
+			requests++
+		} else {
+			u.Min, u.Expected = 0, 0
+		}
 		if limit := x.Options().Limit; limit > 0 {
 			// An answer of so many items is of at most so many bytes.
 			u.Max = min(u.Max, cost.ReadUnits(limit*cost.MaxItem))

@@ -14,12 +14,17 @@ type tally struct {
 	alternatives []Alternative
 	// leftBehind and alsoDeleted are described at Receipt.
 	leftBehind, alsoDeleted []Key
+	skipped                 []string
 }
+
+// skip notes a table that was passed over.
+func (t *tally) skip(table string) { t.skipped = append(t.skipped, table) }
 
 // tallyOf returns what a read took.
 func tallyOf(u *read.Usage) *tally {
 	var t tally
 	t.AddRead(u.Requests, u.Predicted, u.Consumed)
+	t.skipped = u.Skipped
 	return &t
 }
 
@@ -35,7 +40,7 @@ func (t *tally) receipt() *Receipt {
 		wcu:      t.WCU,
 		declared: map[string]bool{},
 
-		LeftBehind: t.leftBehind, AlsoDeleted: t.alsoDeleted,
+		LeftBehind: t.leftBehind, AlsoDeleted: t.alsoDeleted, Skipped: t.skipped,
 	}
 	r.Indexes = indexUnits(t.Predicted)
 	for name := range t.Predicted {

@@ -111,6 +111,9 @@ func (g *engine) scan(ctx context.Context, s *scanSettings, t *tally, give func(
 	if s.strays != nil {
 		o.Stray = func(x search.Stray) { s.strays(g.strayOf(x)) }
 	}
+	if s.SkipMissing {
+		o.Skip = t.skip
+	}
 	return g.search.Scan(ctx, o, &t.Tally, give)
 }
 

@@ -55,8 +55,13 @@ type (
 // is, in order.
 func scattered[T any](t *testing.T, m *mapper.Mapper[T], all query.Selection[T], want []T) {
 	t.Helper()
+	scatteredBy(t, m, query.Of[T](all), want)
+}
+
+// scatteredBy is scattered of a query.
+func scatteredBy[T any](t *testing.T, m *mapper.Mapper[T], q query.Query[T, T], want []T) {
+	t.Helper()
 	ctx := context.Background()
-	q := query.Of[T](all)
 	for _, reverse := range []bool{false, true} {
 		if reverse {
 			q, want = q.Reverse(), slices.Clone(want)

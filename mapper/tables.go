@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -26,13 +28,44 @@ type Definition struct {
 }
 
 // Definitions returns the tables that the model needs, its main table first. Those of several models
-// that share tables are joined by [JoinDefinitions].
+// that share tables are joined by [JoinDefinitions]. Of a model whose tables follow the time they are
+// those of the present period and of the ones ahead ([TimeTables]).
 func (m *Mapper[T]) Definitions() []Definition {
-	var names []string
-	for _, t := range m.engine.model.Tables {
-		names = append(names, t.Name)
+	g := m.engine
+	if g.model.Schema.Periods == nil {
+		return definitions(g.definitions(""))
 	}
-	return definitions(define.Of(m.engine.model.Schema, names))
+	var all []*define.Table
+	for n := range g.model.Times.Ahead + 1 {
+		all = append(all, g.definitions(g.model.PeriodAt(g.model.Now(), n))...)
+	}
+	return definitions(all)
+}
+
+// DefinitionsAt returns the tables that a model whose tables follow the time needs for some times: each
+// once.
+func (m *Mapper[T]) DefinitionsAt(times ...time.Time) []Definition {
+	g := m.engine
+	if g.model.Schema.Periods == nil {
+		return m.Definitions()
+	}
+	var all []*define.Table
+	var known []string
+	for _, at := range times {
+		if p := g.model.PeriodAt(at, 0); !slices.Contains(known, p) {
+			known, all = append(known, p), append(all, g.definitions(p)...)
+		}
+	}
+	return definitions(all)
+}
+
+// definitions returns the tables of a period.
+func (g *engine) definitions(period string) []*define.Table {
+	var names []string
+	for i := range g.model.Tables {
+		names = append(names, g.model.Table(i, period).Name)
+	}
+	return define.Of(g.model.Schema, names)
 }
 
 func definitions(all []*define.Table) []Definition {

@@ -15,8 +15,9 @@ import (
 // Part is what one transaction does with one entity, or with an item that is no model's: what
 // Saving, Deleting, a patch's On, and Raw return.
 type Part struct {
-	// make makes it new for each transaction; tables are those of the transaction's models.
-	make func(tables []*item.Table) (member, error)
+	// make makes it new for each transaction; tables returns those of the transaction's models by their
+	// names, nil for others.
+	make func(tables func(string) *item.Table) (member, error)
 	// engine is that of its model, nil for none; client what it is sent with.
 	engine *engine
 	client write.Client
@@ -94,13 +95,13 @@ func (m *Mapper[T]) Deleting(s query.Selection[T]) Part {
 // On is the patch as a part of a transaction. Return is refused there.
 func (p Patch[T]) On(m *Mapper[T]) Part {
 	if m == nil || m.engine == nil {
-		return Part{make: func([]*item.Table) (member, error) { return nil, errNoMapper }}
+		return Part{make: func(func(string) *item.Table) (member, error) { return nil, errNoMapper }}
 	}
 	return m.part(func() (member, error) { return m.engine.patchPart(p.is) })
 }
 
 func (m *Mapper[T]) part(make func() (member, error)) Part {
-	return Part{make: func([]*item.Table) (member, error) { return make() }, engine: m.engine, client: m.engine.sender.Client}
+	return Part{make: func(func(string) *item.Table) (member, error) { return make() }, engine: m.engine, client: m.engine.sender.Client}
 }
 
 func (m *Mapper[T]) partOf(e *Entity[T], make func() (member, error)) Part {
@@ -116,7 +117,7 @@ func (m *Mapper[T]) partOf(e *Entity[T], make func() (member, error)) Part {
 // fails. It does not know how large that item is, so that its price is bounds. Where its table is
 // one of the other parts' models, it must not be an item that these write.
 func Raw(client Client, given types.TransactWriteItem) Part {
-	return Part{client: client, make: func(tables []*item.Table) (member, error) {
+	return Part{client: client, make: func(tables func(string) *item.Table) (member, error) {
 		if client == nil {
 			return nil, errors.New("mapper.Raw: the client is nil: pass that of the mappers")
 		}

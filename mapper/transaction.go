@@ -60,11 +60,16 @@ type transaction struct {
 
 func newTransaction(parts []Part) (*transaction, error) {
 	x := &transaction{}
-	var tables []*item.Table
-	for _, p := range parts {
-		if p.engine != nil {
-			tables = append(tables, p.engine.model.Tables...)
+	tables := func(name string) *item.Table {
+		for _, p := range parts {
+			if p.engine == nil {
+				continue
+			}
+			if t := p.engine.model.TableNamed(name); t != nil {
+				return t
+			}
 		}
+		return nil
 	}
 	var errs []error
 	for i, p := range parts {

@@ -133,7 +133,7 @@ func (q Query[T, E]) on(src Source[T], options []ReadOption) (*run, error) {
 	}
 	x.request = search.Request{
 		Selection: q.spec, Elem: q.elemType(), Heads: q.heads, Strong: x.settings.Strong, Reverse: q.reverse, Limit: q.limit,
-		Filter: q.filter, Projection: q.projection, After: string(q.after), Fetch: q.fetch, Scatter: x.settings.Scatter,
+		Filter: q.filter, Projection: q.projection, After: string(q.after), Fetch: q.fetch, Scatter: x.settings.Scatter, SkipMissing: x.settings.SkipMissing,
 	}
 	return &x, nil
 }

@@ -60,7 +60,7 @@ func (k Key[T]) fail(format string, args ...any) Node[T] {
 
 // narrow returns the node of one range in the key's table.
 func (k Key[T]) narrow(r selection.Range) Node[T] {
-	return Node[T]{k.spec.Narrow(k.table, r)}
+	return Node[T]{k.spec.Narrow(k.schema, k.table, r)}
 }
 
 // known reports whether the key came from a mapper. An empty one is refused when it

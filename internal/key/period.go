@@ -1,5 +1,7 @@
 package key
 
+import "time"
+
 // The widths of the beginnings of a time's text that stand for a period, with the sign
 // that ends them: "2021-", "2021-11-", "2021-11-14T", "2021-11-14T09:".
 var periodWidths = [...]int{0, len("2021-"), len("2021-11-"), len("2021-11-14T"), len("2021-11-14T09:")}
@@ -22,4 +24,50 @@ func (f Format) PeriodWidth(unit int) (width int, ok bool) {
 		return 0, false
 	}
 	return width, true
+}
+
+// Tells reports whether a time that a key holds in one format tells the period that another stands for.
+func Tells(format, period FormatKind) bool {
+	switch format {
+	case Nanos, Millis, Seconds, Unix, Native, Date:
+		return true
+	case Month:
+		return period == Month || period == Year
+	}
+	return format == period
+}
+
+// PeriodStart returns the instant that a period begins with, by its text; ok is false for another text.
+func PeriodStart(period FormatKind, text string) (at time.Time, ok bool) {
+	v, ok := Format{Kind: period, Value: Time}.Parse(text, 0)
+	return v.Time, ok
+}
+
+// PeriodAdd returns the instant that a period so many periods later begins with, from one that a period
+// begins with.
+func PeriodAdd(period FormatKind, start time.Time, n int) time.Time {
+	switch period {
+	case Week:
+		return start.AddDate(0, 0, 7*n)
+	case Month:
+		return start.AddDate(0, n, 0)
+	case Year:
+		return start.AddDate(n, 0, 0)
+	}
+	return start.AddDate(0, 0, n)
+}
+
+// Period names the calendar period that a format stands for, "" for one that stands for instants.
+func (k FormatKind) Period() string {
+	switch k {
+	case Date:
+		return "day"
+	case Month:
+		return "month"
+	case Week:
+		return "week"
+	case Year:
+		return "year"
+	}
+	return ""
 }

@@ -4,6 +4,7 @@ package model
 
 import (
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/itemize/itemize/internal/codec"
@@ -17,10 +18,14 @@ import (
 type Model struct {
 	Schema *schema.Entity
 	Codec  codec.Model
-	// Tables are those of the schema, by their real names.
+	// Tables are those of the schema, by their real names; where tables follow the time these have
+	// the placeholder yet, and Table returns those of a period.
 	Tables   []*item.Table
 	Reserved item.Reserved
 	Now      func() time.Time
+	// Times says which tables there are, where tables follow the time.
+	Times Times
+	timed sync.Map // of *item.Table by periodTable: each is one
 	// RootLast reports that the root is the last of an entity's items in its partition.
 	RootLast bool
 }
@@ -35,7 +40,41 @@ func New(e *schema.Entity, c codec.Model, tables []string) *Model {
 }
 
 // Table returns a table by its index, and by the period that it holds where tables follow the time.
-func (m *Model) Table(i int, _ string) *item.Table { return m.Tables[i] }
+func (m *Model) Table(i int, period string) *item.Table {
+	if period == "" {
+		return m.Tables[i]
+	}
+	at := periodTable{i, period}
+	if t, ok := m.timed.Load(at); ok {
+		return t.(*item.Table)
+	}
+	t := *m.Tables[i]
+	t.Name, t.Period = m.Schema.Periods.Named(t.Name, period), period
+	own, _ := m.timed.LoadOrStore(at, &t)
+	return own.(*item.Table)
+}
+
+// periodTable names the table of a period, by the index of the declared one.
+type periodTable struct {
+	index  int
+	period string
+}
+
+// TableNamed returns a table of the model by its real name, nil for another.
+func (m *Model) TableNamed(name string) *item.Table {
+	for i, t := range m.Tables {
+		if m.Schema.Periods == nil {
+			if t.Name == name {
+				return t
+			}
+			continue
+		}
+		if period, ok := m.Schema.Periods.In(t.Name, name); ok {
+			return m.Table(i, period)
+		}
+	}
+	return nil
+}
 
 // Time returns the time by the model's clock.
 func (m *Model) Time() time.Time { return m.Now() }

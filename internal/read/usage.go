@@ -2,6 +2,7 @@ package read
 
 import (
 	"context"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -17,12 +18,24 @@ type Usage struct {
 	// filter or projection hides some of it. Consumed are those that DynamoDB reported.
 	Predicted cost.Units
 	Consumed  float64
+	// Skipped are tables that are not there, and were passed over.
+	Skipped []string
+}
+
+// Skip notes a table that was passed over.
+func (u *Usage) Skip(table string) {
+	if !slices.Contains(u.Skipped, table) {
+		u.Skipped = append(u.Skipped, table)
+	}
 }
 
 // Join adds what other reading took.
 func (u *Usage) Join(o *Usage) {
 	u.Requests += o.Requests
 	u.Predicted, u.Consumed = u.Predicted.Add(o.Predicted), u.Consumed+o.Consumed
+	for _, table := range o.Skipped {
+		u.Skip(table)
+	}
 }
 
 // asks counts a call that is about to be made; one whose context is done is not sent.

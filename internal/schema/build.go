@@ -48,6 +48,8 @@ type builder struct {
 	expireAll *member
 	// sharded is the blank field that says how the partition key is spread.
 	sharded *member
+	// timed are the tables that follow the time.
+	timed []timedTable
 }
 
 // baseName is a type's name without its package, "" for a struct without a name.
@@ -132,7 +134,7 @@ func (b *builder) mainOptions(m *member, main *Table, seen map[string]*member) {
 		switch o.Word {
 		case "table":
 			main.Name, main.Field = o.Value, m.Field
-			b.timeTable(m, o)
+			b.tableName(m, o, main)
 		case "hash":
 			main.Hash = o.Value
 		case "range":
@@ -174,14 +176,6 @@ func rangeName(s string) string {
 	return s
 }
 
-func (b *builder) timeTable(m *member, o tags.Option) {
-	if strings.ContainsAny(o.Value, "{}") {
-		b.fault(m.option(o.Word), "", "a table that follows the time of its items is not supported yet")
-	} else if n := len(o.Value); n < 3 || n > 255 {
-		b.fault(m.option(o.Word), "DynamoDB takes 3 to 255 characters", "the table name %q has %d characters", o.Value, n)
-	}
-}
-
 func (b *builder) segmentName(m *member) {
 	o, _ := m.tag.Option("prefix")
 	if !m.tag.Has("name") {
@@ -206,7 +200,7 @@ func (b *builder) satellite(m *member) {
 		Name: o.Value, Word: m.tag.Value("name"), Field: m.Field,
 		Hash: b.e.Tables[0].Hash, Range: b.e.Tables[0].Range, Index: len(b.e.Tables),
 	}
-	b.timeTable(m, o)
+	b.tableName(m, o, t)
 	for _, o := range m.tag.Options {
 		switch o.Word {
 		case "table", "name":

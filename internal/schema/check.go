@@ -114,6 +114,7 @@ func (b *builder) check() {
 	}
 	if len(b.faults) == 0 {
 		b.flat()
+		b.periods()
 	}
 }
 

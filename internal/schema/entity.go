@@ -30,6 +30,8 @@ type Entity struct {
 	PK *Key
 	// Shards is how the partition keys of a flat model are spread, nil for not at all.
 	Shards *Shards
+	// Periods is how the tables follow the time, nil for not at all.
+	Periods *Periods
 	// Indexes are the secondary indexes, in the order of their declarations.
 	Indexes []*Index
 	// Items are the kinds of items, in the order of their first fields.

@@ -20,13 +20,20 @@ func (e *Entity) Identities() int {
 }
 
 // Partition returns where the items of the key fields' values lie. A partition key that is too long is
-// an error.
+// an error, and so is a time that no table's name can have.
 func (e *Entity) Partition(keyFields []key.Value) (at key.Partition, err error) {
 	if at.PK, err = e.PartitionKey(keyFields); err != nil {
 		return at, err
 	}
 	if err := at.PK.CheckSize(key.MaxPartition); err != nil {
 		return at, e.Unstorable(e.PK, err)
+	}
+	p := e.Periods
+	if p == nil || p.Field >= len(keyFields) || keyFields[p.Field].Kind == key.None {
+		return at, nil
+	}
+	if at.Period, err = p.Of(keyFields[p.Field]); err != nil {
+		return at, &Unstorable{Label: e.Label(), Field: e.KeyFields[p.Field].Name, In: p.Placeholder, Err: err}
 	}
 	return at, nil
 }

@@ -332,18 +332,99 @@ func TestRefused(t *testing.T) {
 			`schema.innerLarge.A: the option compress is not supported yet`,
 		}},
 		{"what comes later", reflect.TypeFor[struct {
-			_ table  `ddb:"table=events_{At:month}"`
+			_ table  `ddb:"table=models"`
 			I string `ddb:"pk={I}"`
 			A string `ddb:"sk=A,compress=zstd"`
 			B string `ddb:"sk=A,chunk"`
 			C string `ddb:"sk=A,s3=bucket,preview=10,inline=8KB"`
 		}](), []string{
-			`struct._: a table that follows the time of its items is not supported yet`,
 			`struct.A: the option compress is not supported yet`,
 			`struct.B: the option chunk is not supported yet`,
 			`struct.C: the option s3 is not supported yet`,
 			`struct.C: the option preview is not supported yet`,
 			`struct.C: the option inline is not supported yet`,
+		}},
+		{"a table of a time that there is not", reflect.TypeFor[struct {
+			_ table  `ddb:"table=events_{At:month}"`
+			I string `ddb:"pk={I}"`
+			A string `ddb:"sk=A"`
+		}](), []string{
+			`struct._: {At:month} names no field of struct: write {A}`,
+		}},
+		{"a table of a field that is no time", reflect.TypeFor[struct {
+			_ table  `ddb:"table=events_{I:month}"`
+			I string `ddb:"pk={I}"`
+			A string `ddb:"sk=A"`
+		}](), []string{
+			`struct._: {I:month} in the name of a table is no time, but a string: use a time.Time`,
+		}},
+		{"a table of a time that keys do not have", reflect.TypeFor[struct {
+			_  table     `ddb:"table=events_{At:month}"`
+			I  string    `ddb:"pk={I}"`
+			At time.Time `ddb:"sk=A"`
+		}](), []string{
+			`struct._: {At:month} in the name of a table is no part of what an entity is known by, so that its key would not tell its table: name it in pk=, or in the key of the root`,
+		}},
+		{"a table of a finer time than keys have", reflect.TypeFor[struct {
+			_  table     `ddb:"table=events_{At:date}"`
+			I  string    `ddb:"pk={I}"`
+			At time.Time `ddb:"sk={At:month}"`
+		}](), []string{
+			`struct.At: the key of At ({At:month}) does not tell the table, whose name has {At:date}: name At as finely there`,
+		}},
+		{"a table of a week that months do not tell", reflect.TypeFor[struct {
+			_  table     `ddb:"table=events_{At:week}"`
+			At time.Time `ddb:"pk=M#{At:month}"`
+			A  string    `ddb:"sk=A"`
+		}](), []string{
+			`struct.A: the key of A (A) does not tell the table, whose name has {At:week}: name At as finely there`,
+		}},
+		{"a table of an instant", reflect.TypeFor[struct {
+			_  table     `ddb:"table=events_{At}"`
+			At time.Time `ddb:"pk={At}#x"`
+			A  string    `ddb:"sk=A"`
+		}](), []string{
+			`struct._: {At} in the name of a table is no period that a table could hold: write {At:month}, or date, week or year`,
+		}},
+		{"a table of two periods", reflect.TypeFor[struct {
+			_  table     `ddb:"table=events_{At:year}_{At:month}"`
+			At time.Time `ddb:"pk={At}#x"`
+			A  string    `ddb:"sk=A"`
+		}](), []string{
+			`struct._: the table name "events_{At:year}_{At:month}" has two placeholders, and a table is of one period: keep one`,
+		}},
+		{"a table of a day by another name", reflect.TypeFor[struct {
+			_  table     `ddb:"table=events_{At:day}"`
+			At time.Time `ddb:"pk={At}#x"`
+			A  string    `ddb:"sk=A"`
+		}](), []string{
+			`struct._: unknown format in "{At:day}": the formats are millis, seconds, unix, date, month, week, year, raw, sortable, and a width of 1 to 20 digits such as 06`,
+		}},
+		{"one table that follows the time, and one that does not", reflect.TypeFor[struct {
+			_  table     `ddb:"table=events_{At:month}"`
+			_  table     `ddb:"table=bodies,name=Bodies"`
+			At time.Time `ddb:"pk={At}#x"`
+			A  string    `ddb:"sk=A"`
+			B  string    `ddb:"table=bodies,sk=B"`
+		}](), []string{
+			`struct._: the table bodies does not follow the time, and would keep what belongs to tables that are dropped: write {At:month} into the names of all tables`,
+		}},
+		{"two tables that follow two times", reflect.TypeFor[struct {
+			_  table     `ddb:"table=events_{At:month}"`
+			_  table     `ddb:"table=bodies_{At:year},name=Bodies"`
+			At time.Time `ddb:"pk={At}#x"`
+			A  string    `ddb:"sk=A"`
+			B  string    `ddb:"table=bodies_{At:year},sk=B"`
+		}](), []string{
+			`struct._: the tables of a model follow one time, and those of events_{At:month} follow {At:month}: write {At:month}`,
+		}},
+		{"an index of tables that follow the time", reflect.TypeFor[struct {
+			_  table     `ddb:"table=events_{At:month}"`
+			_  table     `ddb:"index=ByA,pk={A}"`
+			At time.Time `ddb:"pk={At}#x"`
+			A  string    `ddb:"sk=A"`
+		}](), []string{
+			`struct._: the index ByA would lie in the table of each period, and a query of it be of each, which is not supported: leave it out`,
 		}},
 		{"shards without a number", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models"`

@@ -29,7 +29,7 @@ const macSize = 16
 func (x *Search) sealCursor(p Position) string {
 	at := cursorPosition{Type: string(p.Start.Type), Start: []byte(p.Start.Text), After: []byte(p.After)}
 	if p.PK.Type != 0 {
-		at.Shard = &cursorShard{[]byte(p.PK.Text), string(p.Order.Type), []byte(p.Order.Text)}
+		at.Shard = &cursorShard{string(p.PK.Type), []byte(p.PK.Text), p.Period, string(p.Order.Type), []byte(p.Order.Text)}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Keys)) {
 		s, _ := attr.ScalarOf(p.Keys[name])
@@ -54,9 +54,11 @@ type cursorPosition struct {
 }
 
 type cursorShard struct {
-	PK   []byte `json:"p"`
-	Type string `json:"t"`
-	Text []byte `json:"s"`
+	PKType string `json:"k"`
+	PK     []byte `json:"p"`
+	Period string `json:"d,omitempty"`
+	Type   string `json:"t"`
+	Text   []byte `json:"s"`
 }
 
 type cursorKey struct {
@@ -83,8 +85,8 @@ func (x *Search) openCursor(cursor string) (Position, error) {
 	}
 	at := Position{After: string(p.After)}
 	if s := p.Shard; s != nil {
-		at.PK, at.Order = key.Scalar{Type: 'S', Text: string(s.PK)}, key.Scalar{Type: s.Type[0], Text: string(s.Text)}
-		if !slices.ContainsFunc(x.s.Parts, func(p selection.Part) bool { return p.PK == at.PK }) {
+		at.PK, at.Order = key.Scalar{Type: s.PKType[0], Text: string(s.PK)}, key.Scalar{Type: s.Type[0], Text: string(s.Text)}
+		if at.Period = s.Period; !slices.ContainsFunc(x.s.Parts, func(p selection.Part) bool { return p.PK == at.PK }) {
 			return refuse()
 		}
 	}

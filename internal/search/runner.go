@@ -34,4 +34,6 @@ type Settings struct {
 	Strong  bool
 	Receipt any
 	Scatter Scatter
+	// SkipMissing is described at Request.
+	SkipMissing bool
 }

@@ -23,6 +23,8 @@ type ScanOptions struct {
 	Strong   bool
 	Segments int
 	Pace     *read.Pace
+	// Skip takes the names of tables that are not there, and are passed over; nil to fail there.
+	Skip func(table string)
 	// Stray is told of items that are no live entity's, one call at a time; nil for nobody.
 	Stray func(Stray)
 }
@@ -64,11 +66,12 @@ func (e *Engine) Scan(ctx context.Context, o ScanOptions, t *write.Tally, give f
 		s.Stray = func(x Stray) { s.hand(within, handover{stray: &x}) }
 	}
 	s.give = func(f *Found) bool { return s.hand(within, handover{entity: f}) }
-	segments := s.segments()
+	tables, err := s.tables()
+	if err != nil {
+		return err
+	}
 	done := make(chan error, 1)
-	go func() {
-		done <- read.InParallel(within, len(segments), len(segments), func(ctx context.Context, i int) error { return s.segment(ctx, segments[i]) })
-	}()
+	go func() { done <- s.all(within, tables) }()
 	enough := false
 	for {
 		select {
@@ -115,19 +118,44 @@ func (s *scan) hand(ctx context.Context, h handover) bool {
 	}
 }
 
-// segments are those of the root's table, and of the others where somebody wants to know of what
-// has no root.
-func (s *scan) segments() []read.Segment {
-	var all []read.Segment
-	for _, t := range s.Model.Tables {
-		if t.Index != s.Model.Root().Table.Index && s.Stray == nil {
-			continue
-		}
-		for n := range s.Segments {
-			all = append(all, read.Segment{Table: t, Number: n, Of: s.Segments, Strong: s.Strong, Pace: s.Pace})
+// tables are that of the root, and the others where somebody wants to know of what has no root: those
+// of one period after those of the one before, where tables follow the time.
+func (s *scan) tables() ([][]*item.Table, error) {
+	periods := []string{""}
+	if s.Model.Schema.Periods != nil {
+		var err error
+		if periods, err = s.Model.Existing(); err != nil {
+			return nil, err
 		}
 	}
-	return all
+	all := make([][]*item.Table, len(periods))
+	for i, period := range periods {
+		for _, t := range s.Model.Tables {
+			if t.Index == s.Model.Root().Table.Index || s.Stray != nil {
+				all[i] = append(all[i], s.Model.Table(t.Index, period))
+			}
+		}
+	}
+	return all, nil
+}
+
+// all scans the segments of tables: of those of one period all at once.
+func (s *scan) all(ctx context.Context, tables [][]*item.Table) error {
+	for _, some := range tables {
+		var segments []read.Segment
+		for _, t := range some {
+			for n := range s.Segments {
+				segments = append(segments, read.Segment{Table: t, Number: n, Of: s.Segments, Strong: s.Strong, Pace: s.Pace})
+			}
+		}
+		err := read.InParallel(ctx, len(segments), len(segments), func(ctx context.Context, i int) error {
+			return s.Model.Absent(segments[i].Table, true, s.Skip, s.segment(ctx, segments[i]))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // segment scans one segment.

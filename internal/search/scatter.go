@@ -38,11 +38,6 @@ const (
 	firstPage = 16
 )
 
-// scattered reports whether the search is over several partitions: those of shards.
-func (x *Search) scattered() bool {
-	return x.in() == nil && slices.ContainsFunc(x.s.Parts, func(p selection.Part) bool { return p.PK != x.s.Parts[0].PK })
-}
-
 // lane is the search of one partition.
 type lane struct {
 	*Search
@@ -50,6 +45,7 @@ type lane struct {
 	// later reports that this is behind the one in which the whole begins, where hits of equal keys are
 	// of different entities: where shards are drawn.
 	number int
+	lies   selection.Part
 	later  bool
 	usage  read.Usage
 	hits   chan Hit
@@ -64,10 +60,10 @@ type lane struct {
 	head   Hit
 }
 
-// scatter merges the searches of all partitions in the order of their hits' keys.
-func (x *Search) scatter(ctx context.Context, yield func(Hit) bool) (more bool, err error) {
+// merged merges the searches of all partitions in the order of their hits' keys.
+func (x *Search) merged(ctx context.Context, groups [][]selection.Part, yield func(Hit) bool) (more bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	lanes := x.lanes()
+	lanes := x.lanes(groups)
 	var running sync.WaitGroup
 	defer func() {
 		cancel()
@@ -89,7 +85,7 @@ func (x *Search) scatter(ctx context.Context, yield func(Hit) bool) (more bool, 
 	for found := 1; len(m.lanes) > 0; found++ {
 		l := heap.Pop(&m).(*lane)
 		hit := l.head
-		if hit.order == last && !x.Model.Schema.Shards.Random() { // it has moved from one shard to another
+		if hit.order == last && !x.drawn() { // it has moved from one shard to another
 			found--
 			if err := m.refill(ctx, l); err != nil {
 				return false, err
@@ -97,7 +93,7 @@ func (x *Search) scatter(ctx context.Context, yield func(Hit) bool) (more bool, 
 			continue
 		}
 		last = hit.order
-		hit.next.Order, hit.next.PK = hit.order, l.s.Parts[0].PK
+		hit.next.Order, hit.next.PK, hit.next.Period = hit.order, l.lies.PK, l.lies.Period
 		if !yield(hit) {
 			return false, nil
 		}
@@ -131,9 +127,8 @@ func (x *Search) scatteredPage(ctx context.Context) (hits []Hit, cursor string, 
 
 // lanes makes the searches of the partitions: each as this one, but over its own part alone, and
 // from where this one begins.
-func (x *Search) lanes() []*lane {
+func (x *Search) lanes(groups [][]selection.Part) []*lane {
 	how := x.r.Scatter
-	groups := byPartition(x.s.Parts)
 	p := &pacer{
 		gate:   make(chan struct{}, cmp.Or(how.Parallel, scatterParallel)),
 		memory: cmp.Or(how.Memory, scatterMemory) / len(groups),
@@ -142,22 +137,22 @@ func (x *Search) lanes() []*lane {
 	var lanes []*lane
 	passed := false // the lane that the whole begins in
 	for i, parts := range groups {
-		l := &lane{number: i, p: p, hits: make(chan Hit, lookahead), taken: make(chan struct{}, 1)}
+		l := &lane{number: i, lies: parts[0], p: p, hits: make(chan Hit, lookahead), taken: make(chan struct{}, 1)}
 		if x.r.Limit > 0 {
 			// Twice its share, and some: a lane that gives more is asked again, and all wait for it.
 			p.first, l.wanted = min(2*x.r.Limit/len(groups)+4, x.r.Limit, firstPage), make(chan struct{}, 1)
 		}
 		sub, engine := *x, p.engine(x.Engine)
-		sub.Engine, sub.s.Parts, sub.u = &engine, parts, &l.usage
+		sub.Engine, sub.s.Parts, sub.u = &engine, without(parts), &l.usage
 		sub.r.Limit, sub.o.Limit = 0, 0
 		l.Search = &sub
 		lanes = append(lanes, l)
 		switch a := x.after; {
 		case a == nil:
-		case a.PK == parts[0].PK:
+		case a.PK == parts[0].PK && a.Period == parts[0].Period:
 			sub.at, sub.o.Start, passed = a, &a.Start, true
 		default:
-			l.later = passed && x.Model.Schema.Shards.Random()
+			l.later = passed && x.drawn()
 			l.narrow(a.Order)
 		}
 	}
@@ -167,12 +162,12 @@ func (x *Search) lanes() []*lane {
 // byPartition groups parts by their partition keys, in their order.
 func byPartition(parts []selection.Part) [][]selection.Part {
 	var groups [][]selection.Part
-	at := map[key.Scalar]int{}
+	at := map[key.Partition]int{}
 	for _, p := range parts {
-		i, ok := at[p.PK]
+		i, ok := at[p.Partition]
 		if !ok {
 			i = len(groups)
-			at[p.PK], groups = i, append(groups, nil)
+			at[p.Partition], groups = i, append(groups, nil)
 		}
 		groups[i] = append(groups[i], p)
 	}
@@ -209,7 +204,7 @@ func (l *lane) last(order key.Scalar) key.Scalar {
 // run runs the search of a lane, and hands its hits over, but those up to where the whole begins.
 func (l *lane) run(ctx context.Context) {
 	defer close(l.hits)
-	l.err = l.Search.hits(ctx, func(h Hit) bool {
+	err := l.Search.hits(ctx, func(h Hit) bool {
 		if !l.behind(&h) {
 			return true
 		}
@@ -225,7 +220,11 @@ func (l *lane) run(ctx context.Context) {
 			return false
 		}
 	}, func(read.Page) bool { return true })
+	l.err = l.absent(l.lies, &l.usage, err)
 }
+
+// drawn reports whether shards are drawn, so that entities of one key may be several.
+func (x *Search) drawn() bool { return x.Model.Schema.Shards != nil && x.Model.Schema.Shards.Random() }
 
 // await waits for a signal, and reports whether it came before the end of the context.
 func await(ctx context.Context, signal chan struct{}) bool {

@@ -42,6 +42,8 @@ type Request struct {
 	After string
 	// Scatter says how a search over many shards reads.
 	Scatter Scatter
+	// SkipMissing passes over tables of times past that are not there.
+	SkipMissing bool
 }
 
 // Projected is a field that a search reads, by its name in Go, "" where only its attribute
@@ -120,9 +122,10 @@ type Position struct {
 	After string
 	// Keys are the keys of the table and of the index to read on from, in a secondary index.
 	Keys item.Attributes
-	// PK and Order are, of a search over several partitions, that of the last hit, and the key that
-	// it came with.
+	// PK and Period are, of a search over several partitions, those of the last hit, and Order is the
+	// key that it came with.
 	PK, Order key.Scalar
+	Period    string
 }
 
 // Engine runs searches over one model.
@@ -152,7 +155,7 @@ type Search struct {
 
 // New returns the search for a request, checked. What it takes is added to u.
 func (e *Engine) New(r Request, u *read.Usage) (*Search, error) {
-	x := &Search{Engine: e, r: r, s: r.Selection.Resolve(e.Model.Schema).Everywhere(e.Model.Schema), u: u, o: read.Options{Strong: r.Strong, Reverse: r.Reverse}}
+	x := &Search{Engine: e, r: r, s: e.Model.InTables(r.Selection.Resolve(e.Model.Schema).Everywhere(e.Model.Schema)), u: u, o: read.Options{Strong: r.Strong, Reverse: r.Reverse}}
 	if x.s.Err != nil {
 		return nil, x.s.Err
 	}

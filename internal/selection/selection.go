@@ -42,6 +42,9 @@ type Part struct {
 	// Table is the index of the table in the schema.
 	Table int
 	key.Partition
+	// Span is where a part of many entities lies in the tables of several periods; Period is to be
+	// told yet.
+	Span  Span
 	Range Range
 	// Keep filters what the range holds, nil for no filter. It is for queries.
 	Keep *Filter
@@ -140,12 +143,16 @@ func (s *Selection) inPartition(e *schema.Entity, keyFields []key.Value) {
 		s.Err = err
 		return
 	}
+	var span Span
+	if !s.Entity {
+		span = spread(e, keyFields, &at)
+	}
 	for _, t := range e.Tables {
 		if !s.Entity && t != e.Root.Table {
 			continue // many entities are looked for where their roots lie
 		}
 		for _, r := range ranges(e, t, s.Identity, &s.Err) {
-			s.Parts = append(s.Parts, Part{Table: t.Index, Partition: at, Range: r})
+			s.Parts = append(s.Parts, Part{Table: t.Index, Partition: at, Span: span, Range: r})
 		}
 	}
 }

@@ -79,31 +79,34 @@ func (s Selection) Everywhere(e *schema.Entity) Selection {
 }
 
 // Narrow returns the selection of one range in a table, in each partition.
-func (s Selection) Narrow(table int, r Range) Selection {
+func (s Selection) Narrow(e *schema.Entity, table int, r Range) Selection {
 	s.Whole = false
 	if s.Err == nil {
 		s.Parts = Part{Table: table, Range: r}.in(s.partitions())
+		for i := range s.Parts {
+			s.Parts[i].Span = s.Parts[i].Span.narrowTo(e, r)
+		}
 	}
 	return s
 }
 
-// partitions returns the partition keys of the parts, each once.
-func (s *Selection) partitions() []key.Partition {
-	var all []key.Partition
+// partitions returns a part of each partition.
+func (s *Selection) partitions() []Part {
+	var all []Part
 	for _, p := range s.Parts {
-		if len(all) == 0 || all[len(all)-1] != p.Partition { // those of one come one after the other
-			all = append(all, p.Partition)
+		if len(all) == 0 || all[len(all)-1].Partition != p.Partition { // those of one come one after the other
+			all = append(all, p)
 		}
 	}
 	return all
 }
 
-// in returns the part in each of several partitions.
-func (p Part) in(partitions []key.Partition) []Part {
+// in returns the part in the partition of each of several others.
+func (p Part) in(partitions []Part) []Part {
 	all := make([]Part, len(partitions))
 	for i, at := range partitions {
 		all[i] = p
-		all[i].Partition = at
+		all[i].Partition, all[i].Span = at.Partition, at.Span
 	}
 	return all
 }

@@ -151,6 +151,9 @@ func (s Selection) resolve(e *schema.Entity, t Target) Selection {
 		}
 		p.Table = e.Items[t.Item].Table.Index
 		out.Parts = p.in(whole.partitions())
+		for i := range out.Parts {
+			out.Parts[i].Span = out.Parts[i].Span.narrow(e, e.Items[t.Item], t)
+		}
 	}
 	return out
 }

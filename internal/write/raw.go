@@ -14,8 +14,8 @@ import (
 )
 
 // Raw returns a request of a transaction that is sent as the caller has made it. Where its table
-// is one of tables, its place is known.
-func Raw(given types.TransactWriteItem, tables []*item.Table) (*Request, error) {
+// is one that tables knows by its name, its place is known.
+func Raw(given types.TransactWriteItem, tables func(name string) *item.Table) (*Request, error) {
 	r := &Request{Label: "mapper", Field: "Raw", Unread: true}
 	var names []*string
 	var key, put item.Attributes
@@ -72,9 +72,9 @@ func Raw(given types.TransactWriteItem, tables []*item.Table) (*Request, error) 
 
 // locate finds out where a request of a caller's own lies. Of a table that nobody knows that is as
 // far as its key tells.
-func (r *Request) locate(name string, key, put item.Attributes, tables []*item.Table) error {
-	i := slices.IndexFunc(tables, func(t *item.Table) bool { return t.Name == name })
-	if i < 0 {
+func (r *Request) locate(name string, key, put item.Attributes, tables func(string) *item.Table) error {
+	t := tables(name)
+	if t == nil {
 		r.Table = &item.Table{Name: name}
 		for _, a := range slices.Sorted(maps.Keys(key)) {
 			if s, ok := attr.ScalarOf(key[a]); ok {
@@ -91,7 +91,7 @@ func (r *Request) locate(name string, key, put item.Attributes, tables []*item.T
 		}
 		return nil
 	}
-	r.Table = tables[i]
+	r.Table = t
 	all := put
 	if all == nil {
 		all = key

@@ -1,0 +1,396 @@
+package mapper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/mapper/mapperimpl"
+	"github.com/itemize/itemize/query"
+)
+
+// Models whose tables follow the time: by the sort key, by the partition key, on shards, of several
+// items, by weeks, and with keys that are not in the order of time.
+type (
+	gauge struct {
+		_      struct{}  `ddb:"table=gauges_{At:month}"`
+		Device string    `ddb:"pk=DEV#{Device}"`
+		At     time.Time `ddb:"sk={At}#{ID}"`
+		ID     string    `ddb:"sk={At}#{ID}"`
+		Text   string    `ddb:"sk={At}#{ID}"`
+	}
+	shardedGauge struct {
+		_      struct{}  `ddb:"table=sharded_{At:month},shards=5,shardby=ID"`
+		Device string    `ddb:"pk=DEV#{Device}#{shard}"`
+		At     time.Time `ddb:"sk={At}#{ID}"`
+		ID     string    `ddb:"sk={At}#{ID}"`
+		Text   string    `ddb:"sk={At}#{ID}"`
+	}
+	trip struct {
+		_     struct{}  `ddb:"table=trips_{At:year}"`
+		Car   string    `ddb:"pk=CAR#{Car}"`
+		At    time.Time `ddb:"sk=TRIP#{At:seconds}#{ID}"`
+		ID    string    `ddb:"sk=TRIP#{At:seconds}#{ID}"`
+		Km    int       `ddb:"sk=TRIP#{At:seconds}#{ID}"`
+		Stops []part    `ddb:"sk=TRIP#{^At:seconds}#{^ID}#STOP#{N:02}"`
+	}
+	rota struct {
+		_    struct{}  `ddb:"table=rotas_{At:week}"`
+		At   time.Time `ddb:"pk=YEAR#{At:year}"`
+		Name string    `ddb:"sk={Name}#{At}"`
+		Text string    `ddb:"sk={Name}#{At}"`
+	}
+	dayBook struct {
+		_     struct{}  `ddb:"table=books_{At:month}"`
+		At    time.Time `ddb:"pk=DAY#{At:date}"`
+		Text  string    `ddb:"sk=HEAD"`
+		Lines []part    `ddb:"sk=LINE#{N:02}"`
+	}
+)
+
+// asked is a client that notes which tables are asked, in the order of the requests.
+type asked struct {
+	*dynamodb.Client
+	mu     sync.Mutex
+	tables []string
+	before func(in *dynamodb.QueryInput) // a query
+}
+
+func (c *asked) note(table *string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	name := aws.ToString(table)
+	c.tables = append(c.tables, name[strings.LastIndexByte(name, '_')+1:])
+}
+
+func (c *asked) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	c.note(in.TableName)
+	if c.before != nil {
+		c.before(in)
+	}
+	return c.Client.Query(ctx, in, o...)
+}
+
+func (c *asked) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	c.note(in.TableName)
+	return c.Client.GetItem(ctx, in, o...)
+}
+
+// took returns the tables that were asked since, in their order.
+func (c *asked) took() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	text := strings.Join(c.tables, " ")
+	c.tables = nil
+	return text
+}
+
+// timed returns a mapper of a model whose tables follow the time, and creates those of some times.
+func timed[T any](t testing.TB, client *asked, there []time.Time, options ...mapper.Option) *mapper.Mapper[T] {
+	t.Helper()
+	e := enginetest.Start(t)
+	client.Client = e.Client()
+	prefix := strings.NewReplacer("/", ".").Replace(fmt.Sprintf("%s.%d.", t.Name(), time.Now().UnixNano()))
+	options = append([]mapper.Option{mapper.Tables(func(name string) string { return prefix + name })}, options...)
+	m := must(mapper.New[T](client, options...))(t)
+	for _, d := range m.DefinitionsAt(there...) {
+		must(client.CreateTable(context.Background(), d.Create))(t)
+		t.Cleanup(func() {
+			err := e.DeleteTable(context.Background(), d.Name)
+			if err != nil && !errors.As(err, new(*types.ResourceNotFoundException)) {
+				t.Error(err)
+			}
+		})
+	}
+	return m
+}
+
+// months are the first days of some months, one after the other.
+func months(year int, month time.Month, n int) []time.Time {
+	var all []time.Time
+	for i := range n {
+		all = append(all, time.Date(year, month+time.Month(i), 1, 0, 0, 0, 0, time.UTC))
+	}
+	return all
+}
+
+// A query over a range of time asks just the tables that it must, across the ends of months and years,
+// oldest or newest first, with limits and in pages; an entity is found by its key in its table alone.
+func TestTimeTables(t *testing.T) {
+	ctx := context.Background()
+	client := &asked{}
+	there := months(2025, time.November, 5)
+	m := timed[gauge](t, client, there, mapper.InTimeTables(mapper.TimeTables{Since: there[0]}))
+	var want []gauge
+	for i, at := range there {
+		for n := range 3 {
+			want = append(want, gauge{Device: "d", At: at.Add(time.Duration(n) * 10 * 24 * time.Hour), ID: fmt.Sprint(i, n), Text: "x"})
+		}
+		// The last instant of the month is of this table, and the first of the next of the other.
+		want = append(want, gauge{Device: "d", At: at.AddDate(0, 1, 0).Add(-1), ID: fmt.Sprint(i, "end"), Text: "x"})
+	}
+	for _, v := range want {
+		must(m.Save(ctx, m.New(v)))(t)
+		if err := second(m.Save(ctx, m.New(v))); !errors.Is(err, mapper.ErrExists) {
+			t.Errorf("saved twice: %v", err)
+		}
+	}
+	client.took()
+	for _, c := range []struct {
+		name     string
+		from, to time.Time
+		tables   string
+	}{
+		{"a day", there[1], there[1].AddDate(0, 0, 1), "2025-12"},
+		{"over the end of a month", there[0].AddDate(0, 0, 20), there[1].AddDate(0, 0, 5), "2025-11 2025-12"},
+		{"over the end of a year", there[1], there[2], "2025-12 2026-01"},
+		{"up to the last instant", there[1], there[2].Add(-1), "2025-12"},
+		{"all", there[0], there[4].AddDate(0, 1, 0).Add(-1), "2025-11 2025-12 2026-01 2026-02 2026-03"},
+	} {
+		in := slices.Clone(want)
+		in = slices.DeleteFunc(in, func(v gauge) bool { return v.At.Before(c.from) || v.At.After(c.to) })
+		q := inTime[gauge]("d").Between(c.from, c.to)
+		if d := gocmp.Diff(in, must(q.Slice(ctx, m))(t)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, d)
+		}
+		if got := client.took(); got != c.tables {
+			t.Errorf("%s asked %s", c.name, got)
+		}
+		slices.Reverse(in)
+		if d := gocmp.Diff(in, must(q.Reverse().Slice(ctx, m))(t)); d != "" {
+			t.Errorf("%s, newest first (-want +got):\n%s", c.name, d)
+		}
+		tables := strings.Fields(c.tables)
+		slices.Reverse(tables)
+		if got := client.took(); got != strings.Join(tables, " ") {
+			t.Errorf("%s, newest first, asked %s", c.name, got)
+		}
+	}
+	e := must(m.Load(ctx, m.Key("d", want[7].At, want[7].ID)))(t)
+	if got := client.took(); e.Value != want[7] || got != "2025-12" {
+		t.Errorf("%+v from %s", e.Value, got)
+	}
+}
+
+// inTime are the queries of the entities of a partition by their time, as generated code has them.
+func inTime[T any](pk string) query.Hours[query.Query[T, T]] {
+	at := mapperimpl.Items(mapperimpl.Entity[T](mapperimpl.Arg(mapperimpl.StringValue(pk))), 0, 0)
+	return mapperimpl.Hours(at, query.NewQuery[T, T])
+}
+
+// A query of the newest asks for no more tables than its limit takes, and pages go on where they ended,
+// also in another table; on shards as well, where what lies in one table is merged.
+func TestTimeTablesPages(t *testing.T) {
+	ctx := context.Background()
+	there := months(2025, time.November, 4)
+	opened := mapper.InTimeTables(mapper.TimeTables{Since: there[0]})
+	t.Run("one partition", func(t *testing.T) {
+		client := &asked{}
+		m := timed[gauge](t, client, there, opened)
+		var want []gauge
+		for i := range 20 {
+			want = append(want, gauge{Device: "d", At: there[0].Add(time.Duration(i) * 140 * time.Hour), ID: fmt.Sprint(i), Text: "x"})
+			must(m.Save(ctx, m.New(want[i])))(t)
+		}
+		q := inTime[gauge]("d").Between(there[0], there[3].AddDate(0, 0, 27))
+		scatteredBy(t, m, q, want)
+		client.took()
+		must(q.Reverse().Limit(3).Slice(ctx, m))(t)
+		if got := client.took(); got != "2026-02 2026-02" && got != "2026-02" {
+			t.Errorf("the newest three from %s", got)
+		}
+		page := must(q.Limit(12).Page(ctx, m))(t)
+		client.took()
+		must(q.Limit(3).After(page.Next).Page(ctx, m))(t)
+		if got := client.took(); strings.Contains(got, "2025-11") {
+			t.Errorf("the second page from %s", got)
+		}
+		plan := must(q.Limit(3).Plan(m))(t)
+		if plan.Requests != 1 {
+			t.Errorf("%+v", plan)
+		}
+		if plan := must(q.Plan(m))(t); plan.Requests != 4 {
+			t.Errorf("%+v", plan)
+		}
+		if v := must(q.Filter().Heads().Slice(ctx, m))(t); len(v) != 20 {
+			t.Errorf("%d heads", len(v))
+		}
+	})
+	t.Run("shards", func(t *testing.T) {
+		m := timed[shardedGauge](t, &asked{}, there, opened)
+		var want []shardedGauge
+		for i := range 30 {
+			want = append(want, shardedGauge{Device: "d", At: there[0].Add(time.Duration(i) * 92 * time.Hour), ID: fmt.Sprint(i), Text: "x"})
+			must(m.Save(ctx, m.New(want[i])))(t)
+		}
+		scatteredBy(t, m, inTime[shardedGauge]("d").Between(there[0], there[3].AddDate(0, 0, 27)), want)
+		for _, v := range want {
+			if e := must(m.Load(ctx, m.Key("d", v.At, v.ID)))(t); e.Value != v {
+				t.Errorf("%+v in place of %+v", e.Value, v)
+			}
+		}
+	})
+	t.Run("elements", func(t *testing.T) {
+		var years []time.Time
+		for y := range 3 {
+			years = append(years, time.Date(2024+y, 1, 1, 0, 0, 0, 0, time.UTC))
+		}
+		m := timed[trip](t, &asked{}, years, mapper.InTimeTables(mapper.TimeTables{Since: years[0]}))
+		var want []trip
+		for i := range 12 {
+			v := trip{Car: "c", At: years[0].AddDate(0, 3*i, 0), ID: fmt.Sprint(i), Km: i}
+			for n := range i % 3 {
+				v.Stops = append(v.Stops, part{N: n, Text: fmt.Sprint(i)})
+			}
+			want = append(want, v)
+			must(m.Save(ctx, m.New(v)))(t)
+		}
+		all := mapperimpl.Hours(mapperimpl.Items(mapperimpl.Entity[trip](mapperimpl.Arg(mapperimpl.StringValue("c"))), 0, 1), query.NewQuery[trip, trip])
+		scatteredBy(t, m, all.Since(years[0]), want)
+		scatteredBy(t, m, all.Between(years[1], years[1].AddDate(1, 0, 0).Add(-1)), want[4:8])
+		want[5].Km = 500
+		e := must(m.Load(ctx, m.Key("c", want[5].At, "5")))(t)
+		e.Value.Km = 500
+		e.Value.Stops = append(e.Value.Stops, part{N: 9, Text: "new"})
+		want[5].Stops = append(want[5].Stops, part{N: 9, Text: "new"})
+		must(m.Save(ctx, e))(t)
+		must(m.Delete(ctx, m.Key("c", want[6].At, "6"), mapper.Staged()))(t)
+		want = slices.Delete(want, 6, 7)
+		scatteredBy(t, m, all.Since(years[0]), want)
+	})
+	t.Run("in another order than time", func(t *testing.T) {
+		client := &asked{}
+		var weeks []time.Time
+		for at := time.Date(2025, time.December, 1, 0, 0, 0, 0, time.UTC); at.Year() < 2026 || at.Month() < 2; at = at.AddDate(0, 0, 7) {
+			weeks = append(weeks, at)
+		}
+		m := timed[rota](t, client, weeks)
+		// The ISO week 2026-W01 has days of both years.
+		var want []rota
+		for i, name := range []string{"ann", "bob", "cid"} {
+			for _, day := range []int{1, 2, 3, 29} {
+				want = append(want, rota{At: time.Date(2026, time.January, day, i, 0, 0, 0, time.UTC), Name: name, Text: "x"})
+			}
+			must(m.Save(ctx, m.New(rota{At: time.Date(2025, time.December, 31, i, 0, 0, 0, time.UTC), Name: name})))(t)
+		}
+		for _, v := range want {
+			must(m.Save(ctx, m.New(v)))(t)
+		}
+		at := mapperimpl.Items(mapperimpl.Entity[rota](mapperimpl.Arg(mapperimpl.TimeValue(want[0].At))), 0, 0)
+		client.took()
+		if _, err := query.NewQuery[rota, rota](at).Slice(ctx, m); err == nil || !errors.As(err, new(*types.ResourceNotFoundException)) {
+			t.Errorf("a year of which not all weeks have tables: %v", err)
+		}
+		client.took()
+		named := mapperimpl.Next(at, 2, mapperimpl.Arg(mapperimpl.StringValue("bob")))
+		january := mapperimpl.Hours(named, query.NewQuery[rota, rota]).Month(2026, time.January)
+		if d := gocmp.Diff(want[4:8], must(january.Slice(ctx, m))(t)); d != "" {
+			t.Errorf("bob's (-want +got):\n%s", d)
+		}
+		if got := client.took(); got != "2026-W01 2026-W02 2026-W03 2026-W04 2026-W05" {
+			t.Errorf("asked %s", got)
+		}
+	})
+	t.Run("by the partition key", func(t *testing.T) {
+		client := &asked{}
+		m := timed[dayBook](t, client, there)
+		v := dayBook{At: time.Date(2026, 1, 31, 23, 0, 0, 0, time.UTC), Text: "x", Lines: []part{{N: 1, Text: "l"}}}
+		must(m.Save(ctx, m.New(v)))(t)
+		client.took()
+		e := must(m.Load(ctx, m.Key(v.At)))(t)
+		if got := client.took(); got != "2026-01" || len(e.Value.Lines) != 1 {
+			t.Errorf("%+v from %s", e.Value, got)
+		}
+		e.Value.Lines[0].Text = "m"
+		if r := must(m.Save(ctx, e))(t); r.Consumed.WCU != 1 {
+			t.Errorf("%v", r)
+		}
+	})
+}
+
+// A table that is not there is an error of a query, unless it is of times to come, or the query was
+// told to pass it over; so is one that is dropped while it is read.
+func TestTimeTablesMissing(t *testing.T) {
+	ctx := context.Background()
+	client := &asked{}
+	now := time.Now().UTC()
+	this := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+	there := []time.Time{this.AddDate(0, -3, 0), this.AddDate(0, -2, 0), this}
+	m := timed[gauge](t, client, there, mapper.InTimeTables(mapper.TimeTables{Since: there[0]}))
+	for i, at := range there {
+		for n := range 3 {
+			must(m.Save(ctx, m.New(gauge{Device: "d", At: at.Add(time.Duration(n)), ID: fmt.Sprint(10*i+n), Text: strings.Repeat("x", 1000)})))(t)
+		}
+	}
+	ids := func(q query.Query[gauge, gauge], options ...mapper.ReadOption) string {
+		t.Helper()
+		var all []string
+		for v, err := range q.All(ctx, m, options...) {
+			if err != nil {
+				return fmt.Sprint(strings.Join(all, " "), " ", errors.As(err, new(*types.ResourceNotFoundException)), " ", strings.Contains(err.Error(), "mapper.SkipMissing()"))
+			}
+			all = append(all, v.ID)
+		}
+		return strings.Join(all, " ")
+	}
+	all := query.Of[gauge](m.Key("d"))
+	if got := ids(all); got != "0 1 2 10 11 12 true true" {
+		t.Error(got)
+	}
+	var r mapper.Receipt
+	if got := ids(all, mapper.SkipMissing(), mapper.Receive(&r)); got != "0 1 2 10 11 12 20 21 22" || len(r.Skipped) != 1 || !strings.HasSuffix(r.Skipped[0], this.AddDate(0, -1, 0).Format("2006-01")) {
+		t.Errorf("%s, skipped %v", got, r.Skipped)
+	}
+	// The table of the next month is not there yet.
+	if got := ids(inTime[gauge]("d").Since(this)); got != "20 21 22" {
+		t.Error(got)
+	}
+	if got := ids(inTime[gauge]("d").Between(this, this.AddDate(1, 0, 0)).Reverse()); got != "22 21 20" {
+		t.Error(got)
+	}
+	for _, reverse := range []bool{false, true} {
+		q := inTime[gauge]("d").Before(this.AddDate(0, -1, 0)).Limit(2)
+		if reverse {
+			q = q.Reverse()
+		}
+		page := must(q.Page(ctx, m))(t)
+		for page.Next != "" {
+			page = must(q.After(page.Next).Page(ctx, m))(t)
+		}
+	}
+	// What is saved for a time without a table says so.
+	_, err := m.Save(ctx, m.New(gauge{Device: "d", At: this.AddDate(1, 0, 0), ID: "x"}))
+	if err == nil || !errors.As(err, new(*types.ResourceNotFoundException)) || !strings.Contains(err.Error(), "Maintain") {
+		t.Errorf("saved for a time without a table: %v", err)
+	}
+	// Dropped between two answers.
+	n := 0
+	client.before = func(in *dynamodb.QueryInput) {
+		if n++; n == 2 {
+			must(client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: in.TableName}))(t)
+		}
+	}
+	page := must(all.Limit(2).Page(ctx, m))(t)
+	if _, err := all.Limit(2).After(page.Next).Page(ctx, m); err == nil || !strings.Contains(err.Error(), "is not there") {
+		t.Errorf("a dropped table: %v", err)
+	}
+	rest := must(all.Limit(2).After(page.Next).Page(ctx, m, mapper.SkipMissing()))(t)
+	if len(rest.Items) != 2 || rest.Items[0].ID != "10" {
+		t.Errorf("%+v", rest.Items)
+	}
+}
+
+// second returns the error of a call.
+func second[T any](_ T, err error) error { return err }
