@@ -3,6 +3,7 @@ package mapper
 import (
 	"errors"
 	"reflect"
+	"time"
 
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/codec"
@@ -35,3 +36,6 @@ func (m *Mapper[T]) Unchanged(e *Entity[T]) error {
 	}
 	return nil
 }
+
+// SetNow has the model's clock show another time.
+func (m *Mapper[T]) SetNow(now func() time.Time) { m.engine.model.Now = now }

@@ -392,5 +392,140 @@ func TestTimeTablesMissing(t *testing.T) {
 	}
 }
 
+// A time that moves an entity to another table is a move, in one transaction over both tables; other
+// calls find it where it lies.
+func TestTimeTablesMove(t *testing.T) {
+	ctx := context.Background()
+	client := &asked{}
+	there := []time.Time{time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	m := timed[trip](t, client, there, mapper.InTimeTables(mapper.TimeTables{Since: there[0]}))
+	v := trip{Car: "c", At: there[1].Add(-time.Second), ID: "1", Km: 7, Stops: []part{{N: 1, Text: "a"}, {N: 2, Text: "b"}}}
+	e := m.New(v)
+	must(m.Save(ctx, e))(t)
+	e.Value.At = there[1]
+	var changed *mapper.KeyChangedError
+	if _, err := m.Save(ctx, e); !errors.As(err, &changed) {
+		t.Errorf("moved without Move: %v", err)
+	}
+	plan := must(m.Plan(e, mapper.Move()))(t)
+	r := must(m.Save(ctx, e, mapper.Move()))(t)
+	tables := map[string]int{}
+	for _, it := range r.Items {
+		tables[fmt.Sprint(it.Kind, " ", it.Key.Table[len(it.Key.Table)-4:])]++
+	}
+	traits := must(enginetest.Start(t).Traits())(t)
+	if tables["delete 2025"] != 3 || tables["put 2026"] != 3 || r.WCU != plan.WCU || traits.Transactions && r.Consumed.WCU != plan.WCU.Max {
+		t.Errorf("%v\n%v", tables, r)
+	}
+	if _, err := m.Load(ctx, m.Key("c", v.At, "1")); !errors.Is(err, mapper.ErrNotFound) {
+		t.Errorf("at its old time: %v", err)
+	}
+	moved := must(m.Load(ctx, m.Key("c", there[1], "1")))(t)
+	if len(moved.Value.Stops) != 2 {
+		t.Errorf("%+v", moved.Value)
+	}
+	// An entity that is at the new time already is not overwritten.
+	must(m.Save(ctx, m.New(v)))(t)
+	old := must(m.Load(ctx, m.Key("c", v.At, "1")))(t)
+	old.Value.At = there[1]
+	if _, err := m.Save(ctx, old, mapper.Move()); !errors.Is(err, mapper.ErrExists) {
+		t.Errorf("moved onto another: %v", err)
+	}
+	many := must(m.LoadMany(ctx, []query.Selection[trip]{m.Key("c", v.At, "1"), m.Key("c", there[1], "1"), m.Key("c", there[0], "none")}))(t)
+	if many[0] == nil || many[1] == nil || many[2] != nil || !many[0].Value.At.Equal(v.At) {
+		t.Errorf("%v", many)
+	}
+	client.took()
+	many[0].Value.Km, many[1].Value.Km = 8, 9
+	if r := must(mapper.Transact(ctx, m.Saving(many[0]), m.Saving(many[1])))(t); len(r.Items) != 2 {
+		t.Errorf("%v", r)
+	}
+	n := 0
+	for e, err := range m.Scan(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += e.Value.Km
+	}
+	if n != 17 {
+		t.Errorf("scanned %d km", n)
+	}
+	must(m.Delete(ctx, m.Key("c", there[1], "1")))(t)
+	if got := must(query.Of[trip](m.Key("c")).Slice(ctx, m))(t); len(got) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Items tell their tables when they are decoded, and raw items of a transaction are those of a period.
+func TestTimeTablesItems(t *testing.T) {
+	ctx := context.Background()
+	client := &asked{}
+	there := months(2026, time.March, 2)
+	m := timed[gauge](t, client, there)
+	v := gauge{Device: "d", At: there[1], ID: "1", Text: "x"}
+	r := must(m.Save(ctx, m.New(v)))(t)
+	name := r.Items[0].Key.Table
+	out := must(client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &name, Key: map[string]types.AttributeValue{
+		"PK": &types.AttributeValueMemberS{Value: r.Items[0].Key.Partition}, "SK": &types.AttributeValueMemberS{Value: r.Items[0].Key.Sort},
+	}}))(t)
+	for _, options := range [][]mapper.DecodeOption{nil, {mapper.InTable(name)}} {
+		if d := must(m.Decode(out.Item, options...))(t); d.Key.Table != name || d.State != mapper.StateLive {
+			t.Errorf("%+v", d)
+		}
+	}
+	if _, err := m.Decode(out.Item, mapper.InTable("others_2026-04")); err == nil {
+		t.Error("decoded of a table that is not the model's")
+	}
+	e := must(m.Load(ctx, m.Key("d", v.At, "1")))(t)
+	e.Value.Text = "y"
+	put := types.TransactWriteItem{Put: &types.Put{TableName: &name, Item: out.Item}}
+	if _, err := mapper.Transact(ctx, m.Saving(e), mapper.Raw(client, put)); err == nil || !strings.Contains(err.Error(), "twice") && !strings.Contains(err.Error(), "two") {
+		t.Errorf("one item in two parts: %v", err)
+	}
+	var many []gauge
+	for i := range 60 {
+		many = append(many, gauge{Device: fmt.Sprint(i % 7), At: there[i%2].Add(time.Duration(i) * time.Hour), ID: fmt.Sprint(i), Text: "x"})
+	}
+	all := func(yield func(gauge, error) bool) {
+		for _, v := range many {
+			if !yield(v, nil) {
+				return
+			}
+		}
+	}
+	for _, options := range [][]mapper.BulkOption{nil, {mapper.Overwrite()}} {
+		if r := must(m.BulkLoad(ctx, all, options...))(t); r.Entities != 60 && options != nil {
+			t.Errorf("%+v", r)
+		}
+	}
+	if got := must(inTime[gauge]("3").Between(there[0], there[1].AddDate(0, 1, 0).Add(-1)).Slice(ctx, m))(t); len(got) != 9-1 && len(got) != 9 {
+		t.Errorf("%d", len(got))
+	}
+}
+
+// An entity in the cache is that of its table: what is read for one time is not given for another.
+func TestTimeTablesCached(t *testing.T) {
+	ctx := context.Background()
+	client := &asked{}
+	there := months(2026, time.March, 2)
+	m := timed[dayBook](t, client, there, mapper.Caching(mapper.NewCache(&keepsAll{}, time.Minute)))
+	for i, at := range there {
+		must(m.Save(ctx, m.New(dayBook{At: at, Text: fmt.Sprint(i)})))(t)
+	}
+	for range 2 {
+		for i, at := range there {
+			if e := must(m.Load(ctx, m.Key(at)))(t); e.Value.Text != fmt.Sprint(i) {
+				t.Errorf("%+v", e.Value)
+			}
+		}
+	}
+	e := must(m.Load(ctx, m.Key(there[0])))(t)
+	e.Value.Text = "new"
+	must(m.Save(ctx, e))(t)
+	if e := must(m.Load(ctx, m.Key(there[0])))(t); e.Value.Text != "new" {
+		t.Errorf("%+v", e.Value)
+	}
+}
+
 // second returns the error of a call.
 func second[T any](_ T, err error) error { return err }
