@@ -16,7 +16,8 @@
 //
 //	pk=TEMPLATE        the partition key
 //	sk=TEMPLATE        the item that the field lies on
-//	table=NAME         on a blank field: a table of the model; on a field: the satellite it lies in
+//	table=NAME         on a blank field: a table of the model, events_{At:month} for one of each
+//	                   month; on a field: the satellite it lies in
 //	hash=ATTR          a table's or index's partition key attribute
 //	range=ATTR         a table's or index's sort key attribute; "-" for none
 //	index=NAME         a secondary index

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/itemize/itemize/codegen"
 	"github.com/itemize/itemize/internal/define"
+	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
 )
 
@@ -16,12 +18,18 @@ import (
 func (c *command) tables(args []string) error {
 	f, asJSON, tags := c.flags("tables", "Tables prints the tables that the models of packages need, with their indexes and\ntime to live: models that share a table are joined.")
 	format := f.String("format", "cloudformation", "cloudformation, terraform or json (CreateTable requests)")
+	day := f.String("time", time.Now().UTC().Format(time.DateOnly), "of tables that follow the time, that of the `day` (Mapper.Maintain creates them ahead)")
 	if err := parse(f, args); err != nil {
 		return err
 	}
 	if !slices.Contains([]string{"cloudformation", "terraform", "json"}, *format) {
 		fmt.Fprintf(c.stderr, "no format %s: write cloudformation, terraform or json\n", *format)
 		return usageError{errors.New("no such format")}
+	}
+	at, err := time.Parse(time.DateOnly, *day)
+	if err != nil {
+		fmt.Fprintf(c.stderr, "-time %s: write a day, as in 2026-11-22\n", *day)
+		return usageError{errors.New("no such day")}
 	}
 	packages, err := codegen.Load(c.ctx, codegen.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}, patterns(f)...)
 	if err != nil {
@@ -35,7 +43,7 @@ func (c *command) tables(args []string) error {
 			continue
 		}
 		for _, m := range p.Models {
-			sets = append(sets, define.Of(m.Schema, tableNames(m.Schema)))
+			sets = append(sets, define.Of(m.Schema, tableNames(m.Schema, at)))
 		}
 	}
 	if len(faults) > 0 {
@@ -65,10 +73,19 @@ func (c *command) tables(args []string) error {
 	return nil
 }
 
-func tableNames(e *schema.Entity) []string {
+// tableNames are the names of a model's tables, at a time.
+func tableNames(e *schema.Entity, at time.Time) []string {
 	var names []string
 	for _, t := range e.Tables {
-		names = append(names, t.Name)
+		name := t.Name
+		if e.Periods != nil {
+			period, err := e.Periods.Of(key.OfTime(at))
+			if err != nil {
+				panic(err) // its year has four digits
+			}
+			name = e.Periods.Named(name, period)
+		}
+		names = append(names, name)
 	}
 	return names
 }

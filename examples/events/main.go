@@ -1,6 +1,7 @@
-// The program events keeps what many devices tell at once: more a second than one partition key takes.
-// It spreads a day over 200 keys, loads it in bulk, reads it back in order, and prints what the engine
-// charges beside what one partition key would have to bear.
+// The program events keeps what many devices tell at once: more a second than one partition key takes,
+// and of which the latest matter most. It has a table for each month, spreads each over 200 keys, loads
+// in bulk, reads back in order, drops what is past its time, and prints what the engine charges beside
+// what one partition key would have to bear.
 //
 //	go run ./examples/events
 package main
@@ -13,8 +14,12 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/examples/events/store"
@@ -44,23 +49,25 @@ func start(ctx context.Context, w io.Writer) error {
 // program has the mapper, and prints a table.
 type program struct {
 	w      *tabwriter.Writer
+	client *tables
 	events *mapper.Mapper[store.Event]
+	month  time.Time // when the present one began
 }
 
-// run runs the program in a table of its own, which it deletes at the end.
+// run runs the program in tables of its own, which it deletes at the end.
 func run(ctx context.Context, w io.Writer, engine *integration.Engine) (err error) {
-	p := &program{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
-	client := engine.Client()
-	p.events, err = mapper.New[store.Event](client, mapper.Table(fmt.Sprintf("events-%d", time.Now().UnixNano())))
+	p := &program{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0), client: &tables{Client: engine.Client()}}
+	prefix := fmt.Sprintf("%d-", time.Now().UnixNano())
+	p.events, err = mapper.New[store.Event](p.client,
+		mapper.Tables(func(name string) string { return prefix + name }),
+		mapper.InTimeTables(mapper.TimeTables{Keep: 1}))
 	if err != nil {
 		return err
 	}
-	table := p.events.Definitions()[0]
-	if _, err := client.CreateTable(ctx, table.Create); err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, engine.DeleteTable(context.WithoutCancel(ctx), table.Name)) }()
-	for _, step := range []func(context.Context) error{p.load, p.add, p.one, p.latest, p.hour, p.day} {
+	now := time.Now().UTC()
+	p.month = time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+	defer func() { err = errors.Join(err, p.clean(context.WithoutCancel(ctx), engine)) }()
+	for _, step := range []func(context.Context) error{p.maintain, p.load, p.add, p.one, p.latest, p.hour, p.all, p.drop} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -68,28 +75,62 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine) (err erro
 	return p.w.Flush()
 }
 
-// count is how many events the day begins with, size about what one takes, in bytes.
+// maintain makes the tables: those of the present month and of the next, as a program does that runs once
+// a day; those of the two months before are what it has made then.
+func (p *program) maintain(ctx context.Context) error {
+	for _, d := range p.events.DefinitionsAt(p.month.AddDate(0, -2, 0), p.month.AddDate(0, -1, 0)) {
+		if _, err := p.client.CreateTable(ctx, d.Create); err != nil {
+			return err
+		}
+	}
+	r, err := p.events.Maintain(ctx, p.client, mapper.Maintenance{})
+	if err != nil {
+		return err
+	}
+	again, err := p.events.Maintain(ctx, p.client, mapper.Maintenance{})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.w, "%d tables created, and %d the next time\n", len(r.Steps), len(again.Steps))
+	return nil
+}
+
+// clean deletes the tables.
+func (p *program) clean(ctx context.Context, engine *integration.Engine) (err error) {
+	for _, d := range p.events.DefinitionsAt(p.month.AddDate(0, -2, 0), p.month.AddDate(0, -1, 0), p.month, p.month.AddDate(0, 1, 0)) {
+		failed := engine.DeleteTable(ctx, d.Name)
+		if !errors.As(failed, new(*types.ResourceNotFoundException)) {
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
+}
+
+// count is how many events there are to begin with, size about what one takes, in bytes. They come every
+// 17 seconds, the first half of them before the month begins.
 const (
 	count = 5000
+	every = 17 * time.Second
 	size  = 350
 )
 
-var day = time.Date(2026, time.November, 22, 0, 0, 0, 0, time.UTC)
-
-// event is one of the day's, in the order of time.
-func event(i int) store.Event {
+// event is one of them, in the order of time.
+func (p *program) event(i int) store.Event {
 	return store.Event{
-		At: day.Add(time.Duration(i) * 17 * time.Second), ID: fmt.Sprintf("E-%05d", i),
+		Site: "north", At: p.month.Add(time.Duration(i-count/2) * every), ID: fmt.Sprintf("E-%05d", i),
 		Device: fmt.Sprintf("device-%03d", i%97), Text: strings.Repeat("reading ", 30),
 	}
 }
 
-// load writes the day, in whatever order it comes: what is written one after the other lies on
+// end is the time of the last one.
+func (p *program) end() time.Time { return p.event(count).At }
+
+// load writes the events, in whatever order they come: what is written one after the other lies on
 // different shards.
 func (p *program) load(ctx context.Context) error {
 	all := func(yield func(store.Event, error) bool) {
 		for i := range count {
-			if !yield(event(i), nil) {
+			if !yield(p.event(i), nil) {
 				return
 			}
 		}
@@ -98,56 +139,53 @@ func (p *program) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := p.events.BulkLoad(ctx, all, mapper.LoadID("day"), mapper.ProgressTo(os.Stderr))
+	r, err := p.events.BulkLoad(ctx, all, mapper.LoadID("events"), mapper.ProgressTo(os.Stderr))
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(p.w, "%d events loaded, %d failed\t%v WCU planned\n", r.Entities, r.Failed, plan.WCU.Max)
-	most, err := p.busiest(all)
+	most, keys, err := p.busiest(all)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.w, "the busiest of the keys has %d of them\tone key: %d, %.0f s at 1,000 WCU a second\n", most, count, plan.WCU.Max/cost.PartitionWCU)
+	fmt.Fprintf(p.w, "the busiest of %d keys in two tables has %d of them\tone key: %d, %.0f s at 1,000 WCU a second\n", keys, most, count, plan.WCU.Max/cost.PartitionWCU)
 	return nil
 }
 
-// busiest returns how many events the partition key with the most of them has.
-func (p *program) busiest(all func(func(store.Event, error) bool)) (int, error) {
-	keys := map[string]int{}
-	most := 0
+// busiest returns how many events the partition key with the most of them has, and how many keys there
+// are.
+func (p *program) busiest(all func(func(store.Event, error) bool)) (most, keys int, err error) {
+	of := map[string]int{}
 	for v := range all {
 		plan, err := p.events.Plan(p.events.New(v))
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
-		k := plan.Items[0].Key.Partition
-		keys[k]++
-		most = max(most, keys[k])
+		k := plan.Items[0].Key.Table + " " + plan.Items[0].Key.Partition
+		of[k]++
+		most = max(most, of[k])
 	}
-	if len(keys) != 200 {
-		return 0, fmt.Errorf("the events lie on %d shards", len(keys))
-	}
-	return most, nil
+	return most, len(of), nil
 }
 
 // add adds one event, and refuses it a second time.
 func (p *program) add(ctx context.Context) error {
-	r, err := p.events.Save(ctx, p.events.New(event(count)))
+	r, err := p.events.Save(ctx, p.events.New(p.event(count)))
 	if err != nil {
 		return err
 	}
-	if _, err := p.events.Save(ctx, p.events.New(event(count))); !errors.Is(err, mapper.ErrExists) {
+	if _, err := p.events.Save(ctx, p.events.New(p.event(count))); !errors.Is(err, mapper.ErrExists) {
 		return fmt.Errorf("added twice: %w", err)
 	}
 	fmt.Fprintf(p.w, "one more, once\t%v WCU\n", r.Consumed.WCU)
 	return nil
 }
 
-// one reads an event by its key: its ID tells the shard.
+// one reads an event by its key: its time tells the table, and its ID the shard.
 func (p *program) one(ctx context.Context) error {
 	var r mapper.Receipt
-	v := event(1234)
-	e, err := p.events.Load(ctx, store.EventByAtID(v.At, v.ID), mapper.Receive(&r))
+	v := p.event(1234)
+	e, err := p.events.Load(ctx, store.EventBySiteAtID(v.Site, v.At, v.ID), mapper.Receive(&r))
 	if err != nil {
 		return err
 	}
@@ -155,25 +193,29 @@ func (p *program) one(ctx context.Context) error {
 	return nil
 }
 
-// latest reads the last events of the day: each shard is asked for a little.
+// latest reads the last events: each shard of the present month is asked for a little, and no other.
 func (p *program) latest(ctx context.Context) error {
 	var r mapper.Receipt
-	all, err := store.EventByAt(day).Reverse().Limit(20).Slice(ctx, p.events, mapper.Parallel(200), mapper.Receive(&r))
+	p.client.asked()
+	q := store.EventBySite("north").Before(p.end().Add(time.Second)).Reverse().Limit(20)
+	all, err := q.Slice(ctx, p.events, mapper.Parallel(200), mapper.Receive(&r))
 	if err != nil {
 		return err
 	}
 	for i, v := range all {
-		if v.ID != event(count-i).ID {
-			return fmt.Errorf("%s in place of %s", v.ID, event(count-i).ID)
+		if v.ID != p.event(count-i).ID {
+			return fmt.Errorf("%s in place of %s", v.ID, p.event(count-i).ID)
 		}
 	}
-	fmt.Fprintf(p.w, "the %d latest, from %s on\t%v RCU, %d requests\tone key: %v RCU, 1 request\n", len(all), all[0].ID, r.Consumed.RCU, r.Requests(), cost.ReadUnits(len(all)*size)/2)
+	fmt.Fprintf(p.w, "the %d latest, from %s on\t%v RCU, %d requests to %d table\tone key: %v RCU, 1 request\n",
+		len(all), all[0].ID, r.Consumed.RCU, r.Requests(), p.client.asked(), cost.ReadUnits(len(all)*size)/2)
 	return nil
 }
 
-// hour reads an hour in pages.
+// hour reads the hour around the end of a month, in pages.
 func (p *program) hour(ctx context.Context) error {
-	q := store.EventByAt(day).Hour(2026, time.November, 22, 9).Limit(100)
+	p.client.asked()
+	q := store.EventBySite("north").Between(p.month.Add(-30*time.Minute), p.month.Add(30*time.Minute)).Limit(100)
 	pages, events := 0, 0
 	for next := q; ; pages++ {
 		page, err := next.Page(ctx, p.events)
@@ -186,23 +228,62 @@ func (p *program) hour(ctx context.Context) error {
 		}
 		next = q.After(page.Next)
 	}
-	fmt.Fprintf(p.w, "an hour, %d events\t%d pages\n", events, pages)
+	fmt.Fprintf(p.w, "an hour, half of it last month: %d events\t%d pages, of %d tables\n", events, pages, p.client.asked())
 	return nil
 }
 
-// day reads all of the day in the order of time.
-func (p *program) day(ctx context.Context) error {
+// all reads all events in the order of time.
+func (p *program) all(ctx context.Context) error {
 	var r mapper.Receipt
 	n := 0
-	for v, err := range store.EventByAt(day).All(ctx, p.events, mapper.Receive(&r)) {
+	q := store.EventBySite("north").Between(p.event(0).At, p.end())
+	for v, err := range q.All(ctx, p.events, mapper.Receive(&r)) {
 		if err != nil {
 			return err
 		}
-		if v.ID != event(n).ID {
-			return fmt.Errorf("%s in place of %s", v.ID, event(n).ID)
+		if v.ID != p.event(n).ID {
+			return fmt.Errorf("%s in place of %s", v.ID, p.event(n).ID)
 		}
 		n++
 	}
 	fmt.Fprintf(p.w, "all %d, in order\t%v RCU predicted\tone key: about %v RCU\n", n, r.RCU.Expected, cost.ReadUnits(n*size)/2)
 	return nil
+}
+
+// drop drops the table that is past its time: it costs nothing, where deleting its items would cost as
+// much as writing them.
+func (p *program) drop(ctx context.Context) error {
+	r, err := p.events.Maintain(ctx, p.client, mapper.Maintenance{Drop: true})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.w, "%d table dropped, one month is kept\t0 WCU\tone table: 1 WCU an event\n", len(r.Steps))
+	return nil
+}
+
+// tables is a client that counts the tables that queries ask.
+type tables struct {
+	*dynamodb.Client
+	mu    sync.Mutex
+	names map[string]bool
+}
+
+// Query notes the table.
+func (c *tables) Query(ctx context.Context, in *dynamodb.QueryInput, options ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	c.mu.Lock()
+	if c.names == nil {
+		c.names = map[string]bool{}
+	}
+	c.names[*in.TableName] = true
+	c.mu.Unlock()
+	return c.Client.Query(ctx, in, options...)
+}
+
+// asked returns how many there were since it was called last.
+func (c *tables) asked() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := len(c.names)
+	c.names = nil
+	return n
 }

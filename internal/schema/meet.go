@@ -13,7 +13,7 @@ import (
 func Meet(a, b *Entity) string {
 	for _, t := range a.Tables {
 		for _, u := range b.Tables {
-			if t.Name != u.Name {
+			if a.stored(t) != b.stored(u) {
 				continue
 			}
 			if x, y := t.keys(), u.keys(); x != y {
@@ -28,6 +28,14 @@ func Meet(a, b *Entity) string {
 		}
 	}
 	return ""
+}
+
+// stored is the name of a table, with the period that it holds in place of the field that has the time.
+func (e *Entity) stored(t *Table) string {
+	if e.Periods == nil {
+		return t.Name
+	}
+	return e.Periods.Named(t.Name, "{"+e.Periods.Kind.Period()+"}")
 }
 
 // expiring says that a table cannot have the TTL attribute of one model beside another, "" for nothing.

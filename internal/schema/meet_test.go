@@ -43,6 +43,16 @@ func TestMeet(t *testing.T) {
 			ID string   `ddb:"pk=ORG#{ID}"`
 			T  string   `ddb:"sk=ORG#SETTINGS"`
 		}
+		monthly = struct {
+			_  struct{}  `ddb:"table=of_{At:month}"`
+			ID string    `ddb:"pk=A#{ID}"`
+			At time.Time `ddb:"sk={At}"`
+		}
+		alsoMonthly = struct {
+			_    struct{}  `ddb:"table=of_{When:month}"`
+			ID   string    `ddb:"pk=A#{ID}"`
+			When time.Time `ddb:"sk={When}"`
+		}
 		number = struct {
 			_  struct{} `ddb:"table=one"`
 			ID int      `ddb:"pk=A#{ID:04}"`
@@ -75,6 +85,7 @@ func TestMeet(t *testing.T) {
 		{byID{}, named{}, "has the key PK (S), SK (S), and that of "},
 		{byID{}, native{}, "PK (N), SK (S), which is none that one table has"},
 		{byID{}, org{}, ""},
+		{monthly{}, alsoMonthly{}, `" is`},
 	} {
 		x, errX := Build(TypeOf(reflect.TypeOf(c.a)))
 		y, errY := Build(TypeOf(reflect.TypeOf(c.b)))

@@ -11,22 +11,21 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// EventByAtID selects the Event with the partition key EVENTS#{At:date}.{shard}.
-func EventByAtID(atValue time.Time, id string) EventKey {
+// EventBySiteAtID selects the Event with the partition key SITE#{Site}#{shard}.
+func EventBySiteAtID(site string, atValue time.Time, id string) EventKey {
 	return EventKey{
 		mapper.NewEntityNode(
 			mapperimpl.Entity[Event](
-				mapperimpl.Arg(mapperimpl.TimeValue(atValue)), mapperimpl.Arg(mapperimpl.StringValue(id)),
+				mapperimpl.Arg(mapperimpl.StringValue(site)), mapperimpl.Arg(mapperimpl.TimeValue(atValue)),
+				mapperimpl.Arg(mapperimpl.StringValue(id)),
 			),
 		),
 	}
 }
 
-// EventByAt queries all with the partition key EVENTS#{At:date}.{shard}.
-func EventByAt(atValue time.Time) EventQuery {
-	return newEventQuery(
-		mapperimpl.Items(mapperimpl.Entity[Event](mapperimpl.Arg(mapperimpl.TimeValue(atValue))), 0, 0),
-	)
+// EventBySite queries all with the partition key SITE#{Site}#{shard}.
+func EventBySite(site string) EventQuery {
+	return newEventQuery(mapperimpl.Items(mapperimpl.Entity[Event](mapperimpl.Arg(mapperimpl.StringValue(site))), 0, 0))
 }
 
 // EventKey is the key of one Event, and leads to its parts.
@@ -68,6 +67,7 @@ var EventFields = struct {
 }
 
 var eventForm = mapperimpl.Struct(mapperimpl.Funcs[Event]{},
+	mapperimpl.Field("Site", "", func(v *Event) *string { return &v.Site }, mapperimpl.String[string]()),
 	mapperimpl.Field("At", "", func(v *Event) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
 	mapperimpl.Field("ID", "", func(v *Event) *string { return &v.ID }, mapperimpl.String[string]()),
 	EventFields.Device.Row(nil), EventFields.Text.Row(nil),
@@ -75,12 +75,13 @@ var eventForm = mapperimpl.Struct(mapperimpl.Funcs[Event]{},
 
 // ItemizeCodec is for the mapper.
 func (*Event) ItemizeCodec(*Event) *mapperimpl.Codec[Event] {
-	return &mapperimpl.Codec[Event]{Layout: "1505e4eef708c566fc9a62a5", Table: eventForm}
+	return &mapperimpl.Codec[Event]{Layout: "faecb0d5faed48e726e20642", Table: eventForm}
 }
 
 type eventLayout_changed_run_go_generate = struct {
-	_      struct{}  `ddb:"table=events,shards=200,shardby=ID"`
-	At     time.Time `ddb:"pk=EVENTS#{At:date}.{shard}"`
+	_      struct{}  `ddb:"table=events_{At:month},shards=200,shardby=ID"`
+	Site   string    `ddb:"pk=SITE#{Site}#{shard}"`
+	At     time.Time `ddb:"sk={At}#{ID}"`
 	ID     string    `ddb:"sk={At}#{ID}"`
 	Device string    `ddb:"sk={At}#{ID}"`
 	Text   string    `ddb:"sk={At}#{ID}"`
