@@ -331,7 +331,7 @@ func TestTimeTablesMissing(t *testing.T) {
 	m := timed[gauge](t, client, there, mapper.InTimeTables(mapper.TimeTables{Since: there[0]}))
 	for i, at := range there {
 		for n := range 3 {
-			must(m.Save(ctx, m.New(gauge{Device: "d", At: at.Add(time.Duration(n)), ID: fmt.Sprint(10*i+n), Text: strings.Repeat("x", 1000)})))(t)
+			must(m.Save(ctx, m.New(gauge{Device: "d", At: at.Add(time.Duration(n)), ID: fmt.Sprint(10*i + n), Text: strings.Repeat("x", 1000)})))(t)
 		}
 	}
 	ids := func(q query.Query[gauge, gauge], options ...mapper.ReadOption) string {
