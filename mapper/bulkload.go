@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -97,10 +98,8 @@ func (x *bulkLoad) entity(number int, v any) *bulk.Entity {
 	e := &bulk.Entity{Number: number}
 	known := &bulkEntity{value: v}
 	e.Ref = known
-	s := snapshot.New(x.g.model, v)
-	s.DrawBy(x.token("shard", number))
-	incarnation := x.incarnation(number)
-	s.Tell(incarnation)
+	s := x.new(v, number)
+	incarnation, _ := s.Incarnation()
 	d, err := change.Of(s, nil, v, change.Options{})
 	if err != nil {
 		e.Err = x.g.public(err)
@@ -113,7 +112,7 @@ func (x *bulkLoad) entity(number int, v any) *bulk.Entity {
 			i.Incarnation = incarnation
 		}
 		if m.Reserved.Versions() {
-			i.Version = &types.AttributeValueMemberB{Value: x.token(ch.Place.String(), number)}
+			i.Version = &types.AttributeValueMemberB{Value: x.token(number, ch.PK.Text, ch.SK.Text, ch.Table.Name)}
 			m.Reserved.AssignVersion(i.Version).Into(i.Attributes)
 		}
 		if ch.Root {
@@ -126,10 +125,25 @@ func (x *bulkLoad) entity(number int, v any) *bulk.Entity {
 	return e
 }
 
-// token returns what the load's id, an entity's number and a name always give.
-func (x *bulkLoad) token(name string, number int) []byte {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %s", x.report.LoadID, number, name))
+// token returns what the load's id, an entity's number and names always give.
+func (x *bulkLoad) token(number int, names ...string) []byte {
+	var room [256]byte
+	text := strconv.AppendInt(strconv.AppendQuote(room[:0], x.report.LoadID), int64(number), 10)
+	for _, name := range names {
+		text = append(append(text, 0), name...)
+	}
+	sum := sha256.Sum256(text)
 	return sum[:item.TokenSize]
+}
+
+// new returns the snapshot of an entity that is not stored, with what the load gives it.
+func (x *bulkLoad) new(v any, number int) *snapshot.Snapshot {
+	s := snapshot.New(x.g.model, v)
+	if by := x.g.model.Schema.Shards; by != nil && by.Random() {
+		s.DrawBy(x.token(number, "shard"))
+	}
+	s.Tell(x.incarnation(number))
+	return s
 }
 
 // existing settles items that found others in their places: the load's own, from before; and of other
@@ -166,7 +180,7 @@ func ofEntity(err error) bool {
 
 // incarnation is that of an entity, by its number.
 func (x *bulkLoad) incarnation(number int) types.AttributeValue {
-	return &types.AttributeValueMemberB{Value: x.token("entity", number)}
+	return &types.AttributeValueMemberB{Value: x.token(number, "entity")}
 }
 
 // known tells which entities a load that goes on has written whole: their roots are its own.
@@ -214,9 +228,7 @@ func (x *bulkLoad) look(ctx context.Context, items []*bulk.Item, stored []item.A
 // save inserts an entity by itself.
 func (x *bulkLoad) save(ctx context.Context, e *bulk.Entity) error {
 	v := e.Ref.(*bulkEntity).value
-	s := &state{Snapshot: snapshot.New(x.g.model, v), engine: x.g}
-	s.DrawBy(x.token("shard", e.Number))
-	s.Tell(x.incarnation(e.Number))
+	s := &state{Snapshot: x.new(v, e.Number), engine: x.g}
 	var t tally
 	if err := x.g.save(ctx, s, v, writeSettings{}, &t); err != nil {
 		return err

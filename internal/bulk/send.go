@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -65,7 +66,18 @@ func (i *Item) is(a item.Attributes) bool {
 
 // Inserts writes with INSERT statements, each on condition that nothing is there. An item whose
 // statement would be too long is reported to be in its own way, for it to be written by itself.
-type Inserts struct{ Client InsertClient }
+type Inserts struct {
+	Client InsertClient
+	// last is the statement that was made last: those of one kind of item have one text.
+	last atomic.Pointer[statement]
+}
+
+// statement is the text of an INSERT, of a table and the attributes of an item.
+type statement struct {
+	table string
+	names []string
+	text  string
+}
 
 // maxStatement is the length of a statement in characters (PartiQL reference, ExecuteStatement).
 const maxStatement = 8192
@@ -76,7 +88,7 @@ func (p *Inserts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 	in := &dynamodb.BatchExecuteStatementInput{ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
 	var sent []int
 	for n, i := range batch {
-		s := statement(i)
+		s := p.insert(i)
 		if len(*s.Statement) > maxStatement {
 			a.Results[n] = InTheWay
 			continue
@@ -107,14 +119,42 @@ func (p *Inserts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 	return a, nil
 }
 
-// statement is the INSERT of an item.
-func statement(i *Item) types.BatchStatementRequest {
+// insert is the INSERT of an item.
+func (p *Inserts) insert(i *Item) types.BatchStatementRequest {
+	s := p.last.Load()
+	if s == nil || !s.of(i) {
+		s = statementOf(i)
+		p.last.Store(s)
+	}
+	parameters := make([]types.AttributeValue, len(s.names))
+	for n, name := range s.names {
+		parameters[n] = i.Attributes[name]
+	}
+	return types.BatchStatementRequest{
+		Statement: &s.text, Parameters: parameters,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	}
+}
+
+// of reports whether the statement is that of an item too.
+func (s *statement) of(i *Item) bool {
+	if s.table != i.Table.Name || len(s.names) != len(i.Attributes) {
+		return false
+	}
+	for _, name := range s.names {
+		if i.Attributes[name] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+func statementOf(i *Item) *statement {
 	var b strings.Builder
 	b.WriteString(`INSERT INTO "`)
 	b.WriteString(strings.ReplaceAll(i.Table.Name, `"`, `""`))
 	b.WriteString(`" VALUE {`)
 	names := slices.Sorted(maps.Keys(i.Attributes))
-	parameters := make([]types.AttributeValue, len(names))
 	for n, name := range names {
 		if n > 0 {
 			b.WriteByte(',')
@@ -122,13 +162,9 @@ func statement(i *Item) types.BatchStatementRequest {
 		b.WriteByte('\'')
 		b.WriteString(strings.ReplaceAll(name, "'", "''"))
 		b.WriteString("':?")
-		parameters[n] = i.Attributes[name]
 	}
 	b.WriteByte('}')
-	return types.BatchStatementRequest{
-		Statement: aws.String(b.String()), Parameters: parameters,
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-	}
+	return &statement{i.Table.Name, names, b.String()}
 }
 
 // ends are the codes of refusals that every other item would meet too.
