@@ -52,6 +52,17 @@ type (
 		Name string    `ddb:"sk={Name}#{At}"`
 		Text string    `ddb:"sk={Name}#{At}"`
 	}
+	alarm struct {
+		_      struct{}  `ddb:"table=alarms_{At:month}"`
+		_      struct{}  `ddb:"index=byKind,pk={Kind},range=KAt,sk={At}"`
+		_      struct{}  `ddb:"index=byLevel,pk={Kind},range=KLevel,sk={Level:02}#{At},project='Text'"`
+		Device string    `ddb:"pk=DEV#{Device}"`
+		At     time.Time `ddb:"sk={At}#{ID}"`
+		ID     string    `ddb:"sk={At}#{ID}"`
+		Kind   string    `ddb:"sk={At}#{ID}"`
+		Level  int       `ddb:"sk={At}#{ID}"`
+		Text   string    `ddb:"sk={At}#{ID}"`
+	}
 	dayBook struct {
 		_     struct{}  `ddb:"table=books_{At:month}"`
 		At    time.Time `ddb:"pk=DAY#{At:date}"`
@@ -525,6 +536,53 @@ func TestTimeTablesCached(t *testing.T) {
 	if e := must(m.Load(ctx, m.Key(there[0])))(t); e.Value.Text != "new" {
 		t.Errorf("%+v", e.Value)
 	}
+}
+
+// An index lies in the table of each period: a query of it asks one after the other, where that is its
+// order, and is refused where it is not.
+func TestTimeTablesIndexed(t *testing.T) {
+	ctx := context.Background()
+	client := &asked{}
+	there := months(2025, time.November, 4)
+	m := timed[alarm](t, client, there, mapper.InTimeTables(mapper.TimeTables{Since: there[0]}))
+	var want []alarm
+	for i := range 24 {
+		v := alarm{Device: fmt.Sprint(i % 5), At: there[0].Add(time.Duration(i) * 115 * time.Hour), ID: fmt.Sprint(i), Kind: []string{"fire", "water"}[i%3%2], Level: i % 4, Text: "x"}
+		r := must(m.Save(ctx, m.New(v)))(t)
+		if len(r.Consumed.Indexes) > 0 && r.Consumed.WCU != r.WCU.Max {
+			t.Errorf("%v", r)
+		}
+		if v.Kind == "fire" {
+			want = append(want, v)
+		}
+	}
+	all := m.Index("byKind", "fire").Between(there[0], there[3].AddDate(0, 0, 27))
+	scatteredBy(t, m, query.Of[alarm](all), want)
+	client.took()
+	latest := must(query.Of[alarm](all).Reverse().Limit(2).Slice(ctx, m))(t)
+	if got := client.took(); latest[0] != want[len(want)-1] || got != "2026-02" && got != "2026-02 2026-02" {
+		t.Errorf("the latest from %s: %v", got, latest)
+	}
+	in := slices.DeleteFunc(slices.Clone(want), func(v alarm) bool { return v.At.Before(there[1]) || v.At.After(there[2]) })
+	if got := must(query.Of[alarm](m.Index("byKind", "fire").Between(there[1], there[2])).Slice(ctx, m))(t); gocmp.Diff(in, got) != "" {
+		t.Error(gocmp.Diff(in, got))
+	}
+	if got := client.took(); got != "2025-12 2026-01" {
+		t.Errorf("asked %s", got)
+	}
+	levels := query.Of[alarm](m.Index("byLevel", "fire")).Heads()
+	if _, err := levels.Slice(ctx, m); err == nil || !strings.Contains(err.Error(), "give what comes before {At:month}") {
+		t.Errorf("an index in another order than time: %v", err)
+	}
+	one := query.Of[alarm](m.Index("byLevel", "fire", 2).Between(there[0], there[3].AddDate(0, 0, 27))).Fetch()
+	in = slices.DeleteFunc(slices.Clone(want), func(v alarm) bool { return v.Level != 2 })
+	if got := must(one.Slice(ctx, m))(t); gocmp.Diff(in, got) != "" {
+		t.Error(gocmp.Diff(in, got))
+	}
+	e := must(m.Load(ctx, m.Key(want[3].Device, want[3].At, want[3].ID)))(t)
+	e.Value.Kind = "water"
+	must(m.Save(ctx, e))(t)
+	scatteredBy(t, m, query.Of[alarm](all), slices.Delete(want, 3, 4))
 }
 
 // second returns the error of a call.

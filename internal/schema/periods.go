@@ -135,9 +135,6 @@ func (b *builder) periods() {
 			return
 		}
 	}
-	for _, x := range b.e.Indexes {
-		b.fault(place{in: b.e.Type, field: x.Field}, "leave it out", "the index %s would lie in the table of each period, and a query of it be of each, which is not supported", x.Name)
-	}
 }
 
 // tellsPeriod reports whether a key has the time so finely that it tells the period of a table.

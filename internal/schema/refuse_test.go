@@ -418,14 +418,6 @@ func TestRefused(t *testing.T) {
 		}](), []string{
 			`struct._: the tables of a model follow one time, and those of events_{At:month} follow {At:month}: write {At:month}`,
 		}},
-		{"an index of tables that follow the time", reflect.TypeFor[struct {
-			_  table     `ddb:"table=events_{At:month}"`
-			_  table     `ddb:"index=ByA,pk={A}"`
-			At time.Time `ddb:"pk={At}#x"`
-			A  string    `ddb:"sk=A"`
-		}](), []string{
-			`struct._: the index ByA would lie in the table of each period, and a query of it be of each, which is not supported: leave it out`,
-		}},
 		{"shards without a number", reflect.TypeFor[struct {
 			_ table  `ddb:"table=models"`
 			D string `ddb:"pk={D}#{shard}"`

@@ -28,7 +28,7 @@ const macSize = 16
 // lead into another.
 func (x *Search) sealCursor(p Position) string {
 	at := cursorPosition{Type: string(p.Start.Type), Start: []byte(p.Start.Text), After: []byte(p.After)}
-	if p.PK.Type != 0 {
+	if p.PK.Type != 0 || p.Period != "" {
 		at.Shard = &cursorShard{string(p.PK.Type), []byte(p.PK.Text), p.Period, string(p.Order.Type), []byte(p.Order.Text)}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Keys)) {

@@ -22,11 +22,14 @@ import (
 func (x *Search) checkIndex() error {
 	m, e := x.Model, x.in().Entry
 	switch {
-	case len(x.s.Parts) != 1:
+	case len(x.s.Parts) != 1 && !x.spanned():
 		return m.Errorf("a query of the index %s is of one range", e.Index.Name)
 	case e.Item.Element() && x.isOf(e.Item), !e.Item.Element() && x.flat():
 	default:
 		return m.Errorf("the index %s holds %s, which is no %s", e.Index.Name, e.Item.Name, x.r.Elem)
+	}
+	if len(x.stages()) < len(x.s.Parts) {
+		return m.Errorf("the query of the index %s is over %d tables, and not in the order of their times: give what comes before %s in its sort key, or a range of time in one table", e.Index.Name, len(x.s.Parts), m.Schema.Periods.Placeholder)
 	}
 	switch {
 	case x.r.Strong && !e.Index.Local:

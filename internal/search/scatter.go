@@ -113,7 +113,7 @@ func (x *Search) merged(ctx context.Context, groups [][]selection.Part, yield fu
 // scatteredPage is Page of a search over several partitions.
 func (x *Search) scatteredPage(ctx context.Context) (hits []Hit, cursor string, err error) {
 	if x.r.Limit == 0 {
-		return nil, "", x.Model.Errorf("a page over %d shards has no size of its own: give the query a Limit", len(byPartition(x.s.Parts)))
+		return nil, "", x.Model.Errorf("a page over %d shards or tables has no size of its own: give the query a Limit", len(byPartition(x.s.Parts)))
 	}
 	more, err := x.scatter(ctx, func(h Hit) bool {
 		hits = append(hits, h)

@@ -17,7 +17,7 @@ import (
 // scattered reports whether the search is over several partitions: those of shards, or of the tables of
 // several periods.
 func (x *Search) scattered() bool {
-	return x.in() == nil && (x.spanned() || slices.ContainsFunc(x.s.Parts, func(p selection.Part) bool { return p.Partition != x.s.Parts[0].Partition }))
+	return x.spanned() || x.in() == nil && slices.ContainsFunc(x.s.Parts, func(p selection.Part) bool { return p.Partition != x.s.Parts[0].Partition })
 }
 
 // spanned reports whether the search is over the tables of a span of time, be it one.
@@ -106,7 +106,7 @@ func (x *Search) stage(ctx context.Context, yield func(Hit) bool) (more bool, er
 		sub.o.Limit = x.r.Limit
 	}
 	if a != nil {
-		sub.at, sub.o.Start = a, &a.Start
+		sub.at, sub.o.Start, sub.o.From = a, &a.Start, a.Keys
 	}
 	found := 0
 	err = sub.hits(ctx, func(h Hit) bool {

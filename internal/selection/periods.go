@@ -37,11 +37,7 @@ func spread(e *schema.Entity, keyFields []key.Value, at *key.Partition) Span {
 		if key.Tells(f.Kind, p.Kind) {
 			return Span{}
 		}
-		if text, err := f.Append(nil, keyFields[src.KeyField], e.Delim); err == nil {
-			if start, ok := key.PeriodStart(f.Kind, string(text)); ok {
-				s = s.within(start, key.PeriodAdd(f.Kind, start, 1).Add(-1))
-			}
-		}
+		s = s.withinUnit(f, keyFields[src.KeyField], e.Delim)
 	}
 	at.Period = ""
 	return s
@@ -100,12 +96,7 @@ func (s Span) narrow(e *schema.Entity, it *schema.Item, t Target) Span {
 		if i != t.Parts || t.Time == nil || src.From != schema.FromModel || src.KeyField != e.Periods.Field {
 			continue
 		}
-		if t.Time.From.Set {
-			s.From = max(s.From, t.Time.From.At.Unix())
-		}
-		if t.Time.To.Set {
-			s.To = min(s.To, t.Time.To.At.Unix())
-		}
+		s = s.narrowBy(t.Time)
 	}
 	return s
 }
@@ -161,4 +152,53 @@ func unitOf(f key.Format, before, text string) (start, next time.Time, ok bool) 
 		return start, key.PeriodAdd(unit, start, 1), ok
 	}
 	return start, next, false
+}
+
+// span is where a range of an index lies in the tables of several periods, by the values of its keys.
+func (w *within) span(t Target) Span {
+	p := w.e.Periods
+	s := Span{On: true, From: math.MinInt64, To: math.MaxInt64}
+	values, given := t.Values, len(t.Values)
+	for _, k := range w.entry.Keys() {
+		for n, src := range k.Sources {
+			isTime := src.From == schema.FromModel && src.KeyField == p.Field
+			switch {
+			case given == 0 && isTime:
+				s.Ordered = true
+				if t.Time != nil && t.Time.Err == nil {
+					s = s.narrowBy(t.Time)
+				}
+				return s
+			case given == 0:
+				return s
+			case isTime:
+				s = s.withinUnit(k.Format(n), values[0], w.e.Delim)
+			}
+			values, given = values[1:], given-1
+		}
+	}
+	return s
+}
+
+// withinUnit narrows a span to the period that a value in a key stands for, or to its instant.
+func (s Span) withinUnit(f key.Format, v key.Value, delim byte) Span {
+	text, err := f.Append(nil, v, delim)
+	if err != nil {
+		return s
+	}
+	if start, ok := key.PeriodStart(f.Kind, string(text)); ok && f.Kind.Period() != "" {
+		return s.within(start, key.PeriodAdd(f.Kind, start, 1).Add(-1))
+	}
+	return s.within(v.Time, v.Time)
+}
+
+// narrowBy narrows a span to a range of instants.
+func (s Span) narrowBy(t *Time) Span {
+	if t.From.Set {
+		s.From = max(s.From, t.From.At.Unix())
+	}
+	if t.To.Set {
+		s.To = min(s.To, t.To.At.Unix())
+	}
+	return s
 }

@@ -30,6 +30,9 @@ func (s Selection) within(e *schema.Entity, t Target) Selection {
 		return out
 	}
 	out.Parts = []Part{{Table: x.Table.Index, In: part, Range: Range{Kind: All}}}
+	if e.Periods != nil {
+		out.Parts[0].Span = w.span(t)
+	}
 	if part.Range.Kind == None {
 		out.Parts[0].Range.Kind = None
 	}
