@@ -289,3 +289,35 @@ func TestMaintainNotMine(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A change of settings is none where a table is so already.
+func TestColdSettings(t *testing.T) {
+	on := &types.BillingModeSummary{BillingMode: types.BillingModePayPerRequest}
+	throughput := func(rcu, wcu int64) *types.ProvisionedThroughputDescription {
+		return &types.ProvisionedThroughputDescription{ReadCapacityUnits: &rcu, WriteCapacityUnits: &wcu}
+	}
+	rare := &types.TableClassSummary{TableClass: types.TableClassStandardInfrequentAccess}
+	for name, c := range map[string]struct {
+		change mapper.TableChange
+		table  types.TableDescription
+		want   string
+	}{
+		"capacity, on demand":    {mapper.ColdCapacity(5, 1), types.TableDescription{BillingModeSummary: on, ProvisionedThroughput: throughput(0, 0)}, "PROVISIONED 5 1"},
+		"capacity, more":         {mapper.ColdCapacity(5, 1), types.TableDescription{ProvisionedThroughput: throughput(50, 1)}, " 5 1"},
+		"capacity, as it is":     {mapper.ColdCapacity(5, 1), types.TableDescription{ProvisionedThroughput: throughput(5, 1)}, ""},
+		"storage":                {mapper.ColdStorage(), types.TableDescription{}, "STANDARD_INFREQUENT_ACCESS"},
+		"storage, as it is":      {mapper.ColdStorage(), types.TableDescription{TableClassSummary: rare}, ""},
+		"storage, another class": {mapper.ColdStorage(), types.TableDescription{TableClassSummary: &types.TableClassSummary{TableClass: types.TableClassStandard}}, "STANDARD_INFREQUENT_ACCESS"},
+	} {
+		got := ""
+		if in := c.change(&c.table); in != nil {
+			got = string(in.TableClass)
+			if p := in.ProvisionedThroughput; p != nil {
+				got += fmt.Sprintf("%s %d %d", in.BillingMode, *p.ReadCapacityUnits, *p.WriteCapacityUnits)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %q in place of %q", name, got, c.want)
+		}
+	}
+}
