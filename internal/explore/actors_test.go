@@ -150,8 +150,33 @@ type indexed struct {
 	Until  time.Time `ddb:"-"`
 }
 
+// The entity lies in the table of its month, which another key may change.
+type timed struct {
+	_      struct{} `ddb:"table=docs_{Until:month}"`
+	_      struct{}
+	_      struct{}
+	_      struct{}
+	Group  string    `ddb:"-"`
+	ID     string    `ddb:"pk=DOC#{ID}#{Until:date}"`
+	Origin string    `ddb:"sk=A"`
+	Parts  []part    `ddb:"sk=M#{Name}"`
+	More   []part    `ddb:"-"`
+	Until  time.Time `ddb:"sk=A"`
+}
+
+// monthsOfTimed are the months that there are tables of.
+var monthsOfTimed = []time.Time{time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC)}
+
+// monthOf is that of an entity: of one that has moved to a key with another letter at its end the next.
+func monthOf(id string) time.Time {
+	if id[len(id)-1] > '9' {
+		return monthsOfTimed[1]
+	}
+	return monthsOfTimed[0]
+}
+
 type model interface {
-	first | last | middle | satellite | flat | apart | mortal | bare | indexed
+	first | last | middle | satellite | flat | apart | mortal | bare | indexed | timed
 }
 
 // cast is what the actors of one run share.
@@ -205,12 +230,18 @@ func keyOf[T model](m *mapper.Mapper[T], id string) query.Key[T] {
 	if inGroups[T]() {
 		return m.Key("g"+id, id)
 	}
+	if _, ok := any(*new(T)).(timed); ok {
+		return m.Key(id, monthOf(id))
+	}
 	return m.Key(id)
 }
 
 // value makes an entity of an insert.
 func value[T model](id, origin string, parts int) T {
 	v := first{Group: "g" + id, ID: id, Origin: origin, Until: time.Now().Add(time.Hour)}
+	if _, ok := any(*new(T)).(timed); ok {
+		v.Until = monthOf(id)
+	}
 	_, split := any(*new(T)).(middle)
 	for i := range parts {
 		p := part{fmt.Sprint("P", i), fmt.Sprint(origin, ":", i)}
@@ -852,6 +883,9 @@ func (c *cast[T]) mover(name, to string, options ...mapper.WriteOption) explore.
 		was := entityOf(e.Value)
 		v := first(e.Value)
 		v.ID = to
+		if _, ok := any(e.Value).(timed); ok {
+			v.Until = monthOf(to)
+		}
 		e.Value = T(v)
 		to := to
 		if inGroups[T]() {

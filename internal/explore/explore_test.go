@@ -40,10 +40,29 @@ func newLab(t testing.TB) *lab {
 	if err == nil {
 		_, err = e.Client().CreateTable(t.Context(), m.Definitions()[0].Create)
 	}
+	if err == nil {
+		name := fmt.Sprintf("timed-%d_{Until:month}", time.Now().UnixNano())
+		l.table["docs_{Until:month}"] = name
+		err = l.months(t, name)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	return l
+}
+
+// months creates the tables of the model whose tables follow the time.
+func (l *lab) months(t testing.TB, name string) error {
+	m, err := mapper.New[timed](l.base(), mapper.Table(name))
+	if err != nil {
+		return err
+	}
+	for _, d := range m.DefinitionsAt(monthsOfTimed...) {
+		if _, err := l.base().CreateTable(t.Context(), d.Create); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // play is what one run does.
@@ -69,7 +88,7 @@ type role struct {
 }
 
 // models are the layouts.
-var models = []string{"first", "last", "middle", "satellite", "flat", "apart", "mortal", "bare", "indexed"}
+var models = []string{"first", "last", "middle", "satellite", "flat", "apart", "mortal", "bare", "indexed", "timed"}
 
 // run makes a run, and returns what is wrong with it.
 func (l *lab) run(p play, c explore.Chooser) error {
@@ -90,6 +109,8 @@ func (l *lab) run(p play, c explore.Chooser) error {
 		return runOf[bare](l, p, c)
 	case "indexed":
 		return runOf[indexed](l, p, c)
+	case "timed":
+		return runOf[timed](l, p, c)
 	}
 	return runOf[first](l, p, c)
 }
