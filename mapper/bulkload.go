@@ -62,13 +62,13 @@ func newBulk(g *engine, s *bulkSettings) (*bulkLoad, error) {
 	}
 	x.Window = max(bulkWindow, 4*bulk.BatchSize*x.Parallel)
 	if s.overwrite {
-		x.Sender = &bulk.Puts{Client: g.client}
+		x.Sender = &bulk.Puts{Client: g.client, Label: g.model.Label()}
 	} else {
 		c, err := statements(g.client)
 		if err != nil {
 			return nil, g.model.Errorf("%w", err)
 		}
-		x.Sender = &bulk.Inserts{Client: c}
+		x.Sender = &bulk.Inserts{Client: c, Label: g.model.Label()}
 	}
 	x.report = &BulkReport{LoadID: s.id, Next: s.from}
 	if s.id != "" && !s.overwrite {

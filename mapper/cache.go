@@ -144,12 +144,10 @@ func (g *engine) findMany(ctx context.Context, sels []selection.Selection, o rea
 		return g.search.FindMany(ctx, sels, o, &t.Tally)
 	}
 	found := make([]*search.Found, len(sels))
-	var missing []selection.Selection
-	var at []int
-	var keep []func(cache.Value)
+	var weak, strong someMissing
 	for i, sel := range sels {
 		if !g.caching(sel, false) {
-			missing, at, keep = append(missing, sel), append(at, i), append(keep, func(cache.Value) {})
+			weak.add(i, sel, func(cache.Value) {})
 			continue
 		}
 		partition, name := g.cached(sel)
@@ -157,15 +155,40 @@ func (g *engine) findMany(ctx context.Context, sels []selection.Selection, o rea
 			found[i] = g.search.Again(v.Of.(*search.Found))
 			continue
 		}
-		missing, at, keep = append(missing, sel), append(at, i), append(keep, g.cache.Begin(partition, name))
+		unsettled, keep := g.cache.Begin(partition, name)
+		if unsettled {
+			strong.add(i, sel, keep)
+		} else {
+			weak.add(i, sel, keep)
+		}
 	}
-	all, err := g.search.FindMany(ctx, missing, o, &t.Tally)
-	if err != nil {
-		return nil, err
-	}
-	for n, f := range all {
-		keep[n](g.keep(f.Copy())) // what is found is used up
-		found[at[n]] = f
+	for _, m := range []struct {
+		*someMissing
+		o read.Options
+	}{{&weak, o}, {&strong, read.Options{Strong: true}}} {
+		if len(m.sels) == 0 {
+			continue
+		}
+		all, err := g.search.FindMany(ctx, m.sels, m.o, &t.Tally)
+		if err != nil {
+			return nil, err
+		}
+		for n, f := range all {
+			m.keep[n](g.keep(f.Copy())) // what is found is used up
+			found[m.at[n]] = f
+		}
 	}
 	return found, nil
+}
+
+// someMissing are selections that are not in the cache, with where they stand among others, and what
+// keeps what is found.
+type someMissing struct {
+	sels []selection.Selection
+	at   []int
+	keep []func(cache.Value)
+}
+
+func (m *someMissing) add(at int, sel selection.Selection, keep func(cache.Value)) {
+	m.sels, m.at, m.keep = append(m.sels, sel), append(m.at, at), append(m.keep, keep)
 }

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
@@ -70,7 +72,7 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option)
 		return nil, fmt.Errorf("%s: the CursorKey has %d bytes: give it %d random ones or more", e.Label(), len(cursorKey), minCursorKey)
 	}
 	m := model.New(e, c, tables)
-	if m.Times, err = timesOf(e, s.times); err != nil {
+	if m.Times, err = timesOf(e, s.times, m.Now()); err != nil {
 		return nil, err
 	}
 	typical, err := typicalOf(m, s.typical)
@@ -97,6 +99,9 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option)
 // minCursorKey is the least size of a key that signs cursors, in bytes.
 const minCursorKey = 16
 
+// anyTime stands for any time in the names of tables.
+var anyTime = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
+
 // tableNames returns the real names of a model's tables.
 func tableNames(e *schema.Entity, s *settings) ([]string, error) {
 	var names []string
@@ -113,7 +118,8 @@ func tableNames(e *schema.Entity, s *settings) ([]string, error) {
 			if strings.Count(name, p.Placeholder) != 1 {
 				return nil, fmt.Errorf("%s: the table name %q has no %s, and the tables of the model follow that time: name them with it, as in %q", e.Label(), name, p.Placeholder, t.Name)
 			}
-			shown = p.Named(name, "2000-01-01")
+			period, _ := p.Of(key.OfTime(anyTime))
+			shown = p.Named(name, period)
 		}
 		if !isTableName(shown) {
 			return nil, fmt.Errorf("%s: %q cannot be the name of a table: DynamoDB takes 3 to 255 letters, digits, '_', '-' and '.', or an ARN", e.Label(), name)
@@ -148,6 +154,15 @@ func (g *engine) readRoot(ctx context.Context, sel selection.Selection, t *tally
 		return nil, err
 	}
 	return g.protocol.ReadRoot(ctx, e, &t.Tally)
+}
+
+// absent is the error of a load of an entity whose table is not there.
+func (g *engine) absent(sel selection.Selection) error {
+	e, err := g.entity(sel)
+	if err != nil {
+		return g.public(err)
+	}
+	return g.public(&search.NotFound{Name: e.Name(), Root: e.Root})
 }
 
 // isIndex reports whether a selection is what lies in a secondary index.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/search"
@@ -31,7 +33,7 @@ func (m *Mapper[T]) LoadMany(ctx context.Context, selections []query.Selection[T
 		sels[i] = m.resolved(s)
 	}
 	entities := make([]*Entity[T], len(sels))
-	err := m.engine.loadMany(ctx, sels, settings.Strong, &t, func(i int, decode func(v any) (*state, error)) error {
+	err := m.engine.loadMany(ctx, sels, settings, &t, func(i int, decode func(v any) (*state, error)) error {
 		e := &Entity[T]{}
 		s, err := decode(&e.Value)
 		if err != nil {
@@ -50,7 +52,7 @@ func (m *Mapper[T]) LoadMany(ctx context.Context, selections []query.Selection[T
 }
 
 // loadMany reads selections, and hands over how each is decoded, but those that are not there.
-func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, strong bool, t *tally, give func(i int, decode func(v any) (*state, error)) error) error {
+func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s search.Settings, t *tally, give func(i int, decode func(v any) (*state, error)) error) error {
 	var errs []error
 	var once []selection.Selection  // each selection
 	which := make([]int, len(sels)) // the index in once
@@ -72,8 +74,11 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, stron
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	o := read.Options{Strong: strong}
+	o := read.Options{Strong: s.Strong}
 	found, err := g.search.FindWhere(ctx, once, o, &t.Tally, func(at []selection.Selection) ([]*search.Found, error) {
+		if s.SkipMissing && g.model.Schema.Periods != nil {
+			return g.findThere(ctx, at, o, t)
+		}
 		return g.findMany(ctx, at, o, t)
 	})
 	if err != nil {
@@ -85,6 +90,9 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, stron
 	}
 	for i, n := range which {
 		f := found[n]
+		if f == nil {
+			continue // its table is not there
+		}
 		if uses[n]--; uses[n] > 0 {
 			f = f.Copy() // before it is decoded, which uses it up
 		}
@@ -94,6 +102,34 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, stron
 		}
 	}
 	return nil
+}
+
+// findThere is findMany of what may lie in tables that are not there: nil for that. Those of one period
+// are read together.
+func (g *engine) findThere(ctx context.Context, sels []selection.Selection, o read.Options, t *tally) ([]*search.Found, error) {
+	of := map[string][]int{}
+	for i, sel := range sels {
+		period := sel.Parts[0].Period
+		of[period] = append(of[period], i)
+	}
+	found := make([]*search.Found, len(sels))
+	for _, period := range slices.Sorted(maps.Keys(of)) {
+		some := make([]selection.Selection, len(of[period]))
+		for n, i := range of[period] {
+			some[n] = sels[i]
+		}
+		all, err := g.findMany(ctx, some, o, t)
+		if t.skips(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		for n, i := range of[period] {
+			found[i] = all[n]
+		}
+	}
+	return found, nil
 }
 
 // decodeFound sets the fields of v from what was found, and returns the state.

@@ -95,7 +95,7 @@ func maintained(t testing.TB, before []int, times mapper.TimeTables) (*mapper.Ma
 	prefix := strings.NewReplacer("/", ".").Replace(fmt.Sprintf("%s.%d.", t.Name(), time.Now().UnixNano()))
 	m := must(mapper.New[meter](c.Client, mapper.Tables(func(name string) string { return prefix + name }), mapper.InTimeTables(times)))(t)
 	for _, n := range before {
-		for _, d := range m.DefinitionsAt(month(-n)) {
+		for _, d := range must(m.DefinitionsAt(month(-n)))(t) {
 			must(c.Client.CreateTable(ctx, d.Create))(t)
 		}
 	}
@@ -133,7 +133,7 @@ func state(t testing.TB, m *mapper.Mapper[meter], c *dynamodb.Client) string {
 	ctx := context.Background()
 	var all []string
 	for n := -6; n <= 3; n++ {
-		d := m.DefinitionsAt(month(n))[0]
+		d := must(m.DefinitionsAt(month(n)))(t)[0]
 		out, err := c.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &d.Name})
 		if errors.As(err, new(*types.ResourceNotFoundException)) {
 			continue
@@ -255,7 +255,7 @@ func TestMaintainTogether(t *testing.T) {
 func TestMaintainNotMine(t *testing.T) {
 	ctx := context.Background()
 	m, c := maintained(t, []int{1}, mapper.TimeTables{Keep: 1})
-	d := m.DefinitionsAt(month(-3))[0]
+	d := must(m.DefinitionsAt(month(-3)))(t)[0]
 	d.Create.AttributeDefinitions[0].AttributeName, d.Create.KeySchema[0].AttributeName = aws.String("id"), aws.String("id")
 	must(c.Client.CreateTable(ctx, d.Create))(t)
 	r := must(m.Maintain(ctx, c, mapper.Maintenance{Drop: true}))(t)
@@ -278,7 +278,9 @@ func TestMaintainNotMine(t *testing.T) {
 	}
 	for text, options := range map[string][]mapper.Option{
 		"has no {At:month}":       {mapper.Table("meters")},
-		"give none that is less":  {mapper.InTimeTables(mapper.TimeTables{Keep: -1})},
+		"from 0 to 10000":         {mapper.InTimeTables(mapper.TimeTables{Keep: -1})},
+		"and to 1000":             {mapper.InTimeTables(mapper.TimeTables{Ahead: 100000})},
+		"which is in the past":    {mapper.InTimeTables(mapper.TimeTables{Since: time.Now().AddDate(0, 1, 0)})},
 		"cannot be the name of a": {mapper.Table("m/{At:month}")},
 	} {
 		if _, err := mapper.New[meter](c.Client, options...); err == nil || !strings.Contains(err.Error(), text) {

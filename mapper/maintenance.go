@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/define"
 	"github.com/itemize/itemize/internal/retry"
 )
 
@@ -82,63 +83,70 @@ func (x *maintenance) note(action MaintenanceAction, table string) {
 // ensure creates a table, with its time to live, unless it is there.
 func (x *maintenance) ensure(ctx context.Context, d Definition) error {
 	live, err := x.describe(ctx, d.Name)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case live == nil || live.TableStatus == types.TableStatusDeleting: // by somebody else
+	}
+	missing := live == nil || live.TableStatus == types.TableStatusDeleting // by somebody else
+	switch {
+	case missing && !x.do:
 		x.note(CreateTable, d.Name)
-		if x.do {
-			live, err = x.create(ctx, d)
+		if d.TimeToLive != nil {
+			x.note(EnableTimeToLive, d.Name)
 		}
+		return nil
+	case missing:
+		live, err = x.create(ctx, d)
 	case x.do:
-		live, err = x.active(ctx, d.Name)
+		live, err = x.active(ctx, live)
 	}
 	if err != nil {
 		return err
 	}
 	if live == nil {
-		if d.TimeToLive != nil {
-			x.note(EnableTimeToLive, d.Name)
-		}
-		return nil
+		return errors.New("somebody has dropped it meanwhile: call Maintain again")
 	}
 	return x.settle(ctx, d, live)
 }
 
-// settle enables the time to live of a table that is there, and compares it with what is needed.
+// settle enables the time to live of a table that is there, and compares it with what is needed: one that
+// is otherwise may be somebody else's.
 func (x *maintenance) settle(ctx context.Context, d Definition, live *types.TableDescription) error {
+	if differences := d.table.Compare(live, nil); slices.ContainsFunc(differences, func(o define.Difference) bool { return !o.Harmless }) {
+		x.tell(d, differences)
+		return nil
+	}
 	ttl, err := x.client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &d.Name})
 	if err != nil {
 		return err
 	}
-	status := types.TimeToLiveStatusDisabled
-	if ttl.TimeToLiveDescription != nil {
-		status = ttl.TimeToLiveDescription.TimeToLiveStatus
+	if d.TimeToLive == nil || isOn(ttl.TimeToLiveDescription) {
+		x.tell(d, d.table.Compare(live, ttl.TimeToLiveDescription))
+		return nil
 	}
-	if d.TimeToLive != nil && status != types.TimeToLiveStatusEnabled && status != types.TimeToLiveStatusEnabling {
-		x.note(EnableTimeToLive, d.Name)
-		if x.do {
-			if _, err := x.client.UpdateTimeToLive(ctx, d.TimeToLive); err != nil && !x.enabled(ctx, d.Name) {
-				return err
-			}
+	if x.do {
+		if _, err := x.client.UpdateTimeToLive(ctx, d.TimeToLive); err != nil && !x.enabled(ctx, d.Name) {
+			return err
 		}
-		ttl.TimeToLiveDescription = nil
 	}
-	x.compare(d, live, ttl.TimeToLiveDescription)
+	x.note(EnableTimeToLive, d.Name)
 	return nil
+}
+
+// isOn reports whether a table's time to live is on.
+func isOn(ttl *types.TimeToLiveDescription) bool {
+	return ttl != nil && (ttl.TimeToLiveStatus == types.TimeToLiveStatusEnabled || ttl.TimeToLiveStatus == types.TimeToLiveStatusEnabling)
 }
 
 // enabled reports whether a table's time to live is on, by somebody else's doing.
 func (x *maintenance) enabled(ctx context.Context, table string) bool {
 	ttl, err := x.client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table})
-	return err == nil && ttl.TimeToLiveDescription != nil &&
-		(ttl.TimeToLiveDescription.TimeToLiveStatus == types.TimeToLiveStatusEnabled || ttl.TimeToLiveDescription.TimeToLiveStatus == types.TimeToLiveStatusEnabling)
+	return err == nil && isOn(ttl.TimeToLiveDescription)
 }
 
-// compare notes what a table has otherwise than the model needs it.
-func (x *maintenance) compare(d Definition, live *types.TableDescription, ttl *types.TimeToLiveDescription) (usable bool) {
+// tell notes what a table has otherwise than the model needs it, and reports whether it can be used so.
+func (x *maintenance) tell(d Definition, differences []define.Difference) (usable bool) {
 	usable = true
-	for _, o := range d.table.Compare(live, ttl) {
+	for _, o := range differences {
 		x.report.Differences = append(x.report.Differences, Difference{Table: d.Name, Index: o.Index, Text: o.Text, Cure: o.Cure, Harmless: o.Harmless})
 		usable = usable && o.Harmless
 	}
@@ -155,18 +163,50 @@ func (x *maintenance) create(ctx context.Context, d Definition) (*types.TableDes
 	}
 	for try := 1; ; try++ {
 		_, err := x.client.CreateTable(ctx, &in)
-		if err != nil && !errors.As(err, new(*types.ResourceInUseException)) {
+		if err == nil {
+			x.note(CreateTable, d.Name)
+			return x.appears(ctx, d.Name)
+		}
+		if !errors.As(err, new(*types.ResourceInUseException)) {
 			return nil, err
 		}
-		live, err := x.active(ctx, d.Name)
-		if err != nil || live != nil || try == changes {
+		live, err := x.describe(ctx, d.Name)
+		if live != nil {
+			live, err = x.active(ctx, live)
+		}
+		if err != nil || live != nil {
 			return live, err
+		}
+		if try == changes {
+			return nil, errors.New("DynamoDB says that it is there, and does not describe it yet: call Maintain again")
+		}
+		if err := retry.Pause(ctx, try); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// appears waits until a table that was created is active: DescribeTable may not know it for a while.
+func (x *maintenance) appears(ctx context.Context, table string) (*types.TableDescription, error) {
+	for try := 1; ; try++ {
+		live, err := x.describe(ctx, table)
+		if live != nil {
+			live, err = x.active(ctx, live)
+		}
+		if err != nil || live != nil {
+			return live, err
+		}
+		if try == changes {
+			return nil, errors.New("it was created, and is not described yet: call Maintain again")
+		}
+		if err := retry.Pause(ctx, try); err != nil {
+			return nil, err
 		}
 	}
 }
 
 // changes bounds how often a table that somebody else changes is tried again.
-const changes = 10
+const changes = 30
 
 // describe returns what a table is like, nil where it is not there.
 func (x *maintenance) describe(ctx context.Context, table string) (*types.TableDescription, error) {
@@ -181,15 +221,23 @@ func (x *maintenance) describe(ctx context.Context, table string) (*types.TableD
 	return out.Table, nil
 }
 
-// active waits until a table is active, or gone.
-func (x *maintenance) active(ctx context.Context, table string) (*types.TableDescription, error) {
+// active waits until a table is active, or gone. One that will not be by itself is an error.
+func (x *maintenance) active(ctx context.Context, live *types.TableDescription) (*types.TableDescription, error) {
+	name := aws.ToString(live.TableName)
 	for try := 1; ; try++ {
-		live, err := x.describe(ctx, table)
-		if err != nil || live == nil || live.TableStatus == types.TableStatusActive {
-			return live, err
+		switch live.TableStatus {
+		case types.TableStatusActive:
+			return live, nil
+		case types.TableStatusCreating, types.TableStatusUpdating, types.TableStatusDeleting:
+		default:
+			return nil, fmt.Errorf("it is %s, and will not be ACTIVE by itself: see to it in the console, or restore it", live.TableStatus)
 		}
 		if err := retry.Pause(ctx, try); err != nil {
 			return nil, fmt.Errorf("it is %s: %w", live.TableStatus, err)
+		}
+		var err error
+		if live, err = x.describe(ctx, name); err != nil || live == nil {
+			return nil, err
 		}
 	}
 }
@@ -238,11 +286,18 @@ func (x *maintenance) age(ctx context.Context, t oldTable) error {
 		return err
 	}
 	d := definitions(x.definitions(t.Period))[t.Index]
-	if !x.compare(d, live, nil) {
+	if !x.tell(d, d.table.Compare(live, nil)) {
 		return nil // it may be somebody else's
 	}
-	if drops && !x.told.IsZero() && t.Period >= x.model.PeriodAt(x.told, -x.model.Times.Keep) {
-		return fmt.Errorf("by this machine's clock (%s) its time is over, and by DynamoDB's (%s) it is not: set the clock; nothing is dropped", x.model.Now().UTC().Format(time.RFC3339), x.told.UTC().Format(time.RFC3339))
+	past := x.o.ColdAfter
+	if drops {
+		past = x.model.Times.Keep
+	}
+	switch {
+	case drops && x.told.IsZero():
+		return errors.New("it is past its time by this machine's clock, and DynamoDB's is not known, since the client returns answers without their metadata: pass the *dynamodb.Client itself; nothing is dropped")
+	case !x.told.IsZero() && t.Period >= x.model.PeriodAt(x.told, -past):
+		return fmt.Errorf("by this machine's clock (%s) its time is over, and by DynamoDB's (%s) it is not: set the clock; nothing is dropped, or changed", x.model.Now().UTC().Format(time.RFC3339), x.told.UTC().Format(time.RFC3339))
 	}
 	if drops {
 		return x.drop(ctx, live)
@@ -252,9 +307,11 @@ func (x *maintenance) age(ctx context.Context, t oldTable) error {
 
 // cool changes the settings of a cold table.
 func (x *maintenance) cool(ctx context.Context, live *types.TableDescription) error {
-	name := aws.ToString(live.TableName)
 	for _, change := range x.o.Cold {
-		if err := x.change(ctx, name, change, &live); err != nil || live == nil {
+		if change == nil {
+			continue
+		}
+		if err := x.change(ctx, change, &live); err != nil || live == nil {
 			return err
 		}
 	}
@@ -263,26 +320,32 @@ func (x *maintenance) cool(ctx context.Context, live *types.TableDescription) er
 
 // change makes one change of a table's settings, and waits until it is made; live is what the table is
 // like, nil where it is gone. What somebody else has done meanwhile is not done again.
-func (x *maintenance) change(ctx context.Context, name string, change TableChange, live **types.TableDescription) error {
-	var failed error
+func (x *maintenance) change(ctx context.Context, change TableChange, live **types.TableDescription) error {
+	name := aws.ToString((*live).TableName)
 	for try := 1; ; try++ {
 		in := change(*live)
-		switch {
-		case in == nil:
+		if in == nil {
 			return nil
-		case failed != nil && (try > changes || !errors.As(failed, new(*types.ResourceInUseException))):
-			return failed
-		case try == 1:
-			x.note(CoolTable, name)
 		}
 		if !x.do {
+			x.note(CoolTable, name)
 			return nil
 		}
 		in.TableName = &name
-		_, failed = x.client.UpdateTable(ctx, in)
-		var err error
-		if *live, err = x.active(ctx, name); err != nil || *live == nil || failed == nil {
+		_, failed := x.client.UpdateTable(ctx, in)
+		if failed == nil {
+			x.note(CoolTable, name)
+		}
+		now, err := x.describe(ctx, name)
+		if err == nil && now != nil {
+			now, err = x.active(ctx, now)
+		}
+		if *live = now; err != nil || now == nil || failed == nil {
 			return err
+		}
+		busy := errors.As(failed, new(*types.ResourceInUseException)) && try < changes
+		if !busy && change(now) != nil {
+			return failed
 		}
 	}
 }
@@ -290,6 +353,9 @@ func (x *maintenance) change(ctx context.Context, name string, change TableChang
 // drop deletes a table, once what it held is safe.
 func (x *maintenance) drop(ctx context.Context, live *types.TableDescription) error {
 	name := aws.ToString(live.TableName)
+	if aws.ToBool(live.DeletionProtectionEnabled) {
+		return errors.New("it is past its time, and protected against deletion: send UpdateTable with DeletionProtectionEnabled false (Maintenance.Cold can), or leave Drop out")
+	}
 	if x.o.Export != nil && x.do {
 		done, err := x.o.Export(ctx, live)
 		if err != nil {
@@ -300,8 +366,8 @@ func (x *maintenance) drop(ctx context.Context, live *types.TableDescription) er
 			return nil
 		}
 	}
-	x.note(DropTable, name)
 	if !x.do {
+		x.note(DropTable, name)
 		return nil
 	}
 	for try := 1; ; try++ {
@@ -310,11 +376,16 @@ func (x *maintenance) drop(ctx context.Context, live *types.TableDescription) er
 		case errors.As(err, new(*types.ResourceNotFoundException)):
 			return nil
 		case err == nil:
+			x.note(DropTable, name)
 			return x.gone(ctx, name)
 		case !errors.As(err, new(*types.ResourceInUseException)) || try == changes:
 			return err
 		}
-		if live, err := x.active(ctx, name); err != nil || live == nil {
+		now, err := x.describe(ctx, name)
+		if err == nil && now != nil {
+			now, err = x.active(ctx, now)
+		}
+		if err != nil || now == nil {
 			return err
 		}
 	}

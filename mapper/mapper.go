@@ -104,7 +104,11 @@ func (m *Mapper[T]) Load(ctx context.Context, s query.Selection[T], options ...R
 	e := &Entity[T]{}
 	var t tally
 	ctx, end := m.engine.observe(ctx, OpLoad)
-	state, err := m.engine.load(ctx, m.resolved(s), &e.Value, settings.Strong, &t)
+	sel := m.resolved(s)
+	state, err := m.engine.load(ctx, sel, &e.Value, settings.Strong, &t)
+	if settings.SkipMissing && t.skips(err) {
+		err = m.engine.absent(sel)
+	}
 	end(&t, err)
 	deliver(settings.Receipt, t.receipt())
 	if err != nil {

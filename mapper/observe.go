@@ -34,7 +34,8 @@ type Call struct {
 	Operation Operation
 	// Model is the model's name; those of a transaction are joined with ", ".
 	Model string
-	// Tables are the real names of the models' tables.
+	// Tables are the real names of the models' tables; of those that follow the time with the
+	// placeholder (events_{At:month}).
 	Tables []string
 }
 

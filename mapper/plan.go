@@ -226,7 +226,7 @@ type Receipt struct {
 	// the entity with what was loaded, or read it: they went with it. (Of items without a
 	// version only those that are new. What is added behind the second reading stays, hidden.)
 	AlsoDeleted []Key `json:"alsoDeleted,omitempty"`
-	// Skipped are, of a query with SkipMissing, the tables that are not there.
+	// Skipped are, of a read with SkipMissing, the tables that are not there.
 	Skipped []string `json:"skipped,omitempty"`
 
 	// wcu are the units that are predicted to be reported: without what was refused; declared the

@@ -164,7 +164,7 @@ func (g *engine) PlanQuery(r search.Request) (requests int, rcu cost.Units, err 
 			continue
 		}
 		u := g.unread(part, false)
-		if slices.Contains(first, part) {
+		if slices.Contains(first, part) && !g.model.Future(g.model.TableOf(part)) {
 			requests++
 		} else {
 			u.Min, u.Expected = 0, 0

@@ -1,8 +1,12 @@
 package mapper
 
 import (
+	"errors"
+	"slices"
+
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/change"
+	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/write"
 )
@@ -18,7 +22,23 @@ type tally struct {
 }
 
 // skip notes a table that was passed over.
-func (t *tally) skip(table string) { t.skipped = append(t.skipped, table) }
+func (t *tally) skip(table string) {
+	if !slices.Contains(t.skipped, table) {
+		t.skipped = append(t.skipped, table)
+	}
+}
+
+// skips reports whether an error is that tables of a period are not there, and notes these.
+func (t *tally) skips(err error) bool {
+	var missing *explain.Missing
+	if !errors.As(err, &missing) || missing.Tables[0].Period == "" {
+		return false
+	}
+	for _, table := range missing.Tables {
+		t.skip(table.Name)
+	}
+	return true
+}
 
 // tallyOf returns what a read took.
 func tallyOf(u *read.Usage) *tally {

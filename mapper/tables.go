@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/define"
+	"github.com/itemize/itemize/internal/key"
 )
 
 // Definition is a table that models need: its keys, its secondary indexes and its time to live.
@@ -43,20 +44,24 @@ func (m *Mapper[T]) Definitions() []Definition {
 }
 
 // DefinitionsAt returns the tables that a model whose tables follow the time needs for some times: each
-// once.
-func (m *Mapper[T]) DefinitionsAt(times ...time.Time) []Definition {
+// once. A time that no table's name can have is an error.
+func (m *Mapper[T]) DefinitionsAt(times ...time.Time) ([]Definition, error) {
 	g := m.engine
 	if g.model.Schema.Periods == nil {
-		return m.Definitions()
+		return m.Definitions(), nil
 	}
 	var all []*define.Table
 	var known []string
 	for _, at := range times {
-		if p := g.model.PeriodAt(at, 0); !slices.Contains(known, p) {
+		p, err := g.model.Schema.Periods.Of(key.OfTime(at))
+		if err != nil {
+			return nil, g.model.Errorf("the table of %s: %w", at.Format(time.DateOnly), err)
+		}
+		if !slices.Contains(known, p) {
 			known, all = append(known, p), append(all, g.definitions(p)...)
 		}
 	}
-	return definitions(all)
+	return definitions(all), nil
 }
 
 // definitions returns the tables of a period.

@@ -116,7 +116,7 @@ func timed[T any](t testing.TB, client *asked, there []time.Time, options ...map
 	prefix := strings.NewReplacer("/", ".").Replace(fmt.Sprintf("%s.%d.", t.Name(), time.Now().UnixNano()))
 	options = append([]mapper.Option{mapper.Tables(func(name string) string { return prefix + name })}, options...)
 	m := must(mapper.New[T](client, options...))(t)
-	for _, d := range m.DefinitionsAt(there...) {
+	for _, d := range must(m.DefinitionsAt(there...))(t) {
 		must(client.CreateTable(context.Background(), d.Create))(t)
 		t.Cleanup(func() {
 			err := e.DeleteTable(context.Background(), d.Name)

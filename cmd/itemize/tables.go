@@ -27,7 +27,7 @@ func (c *command) tables(args []string) error {
 		return usageError{errors.New("no such format")}
 	}
 	at, err := time.Parse(time.DateOnly, *day)
-	if err != nil {
+	if err != nil || at.Year() < 2 {
 		fmt.Fprintf(c.stderr, "-time %s: write a day, as in 2026-11-22\n", *day)
 		return usageError{errors.New("no such day")}
 	}
@@ -43,6 +43,9 @@ func (c *command) tables(args []string) error {
 			continue
 		}
 		for _, m := range p.Models {
+			if m.Schema == nil {
+				continue // its faults are told
+			}
 			sets = append(sets, define.Of(m.Schema, tableNames(m.Schema, at)))
 		}
 	}

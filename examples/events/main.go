@@ -78,7 +78,11 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine) (err erro
 // maintain makes the tables: those of the present month and of the next, as a program does that runs once
 // a day; those of the two months before are what it has made then.
 func (p *program) maintain(ctx context.Context) error {
-	for _, d := range p.events.DefinitionsAt(p.month.AddDate(0, -2, 0), p.month.AddDate(0, -1, 0)) {
+	old, err := p.events.DefinitionsAt(p.month.AddDate(0, -2, 0), p.month.AddDate(0, -1, 0))
+	if err != nil {
+		return err
+	}
+	for _, d := range old {
 		if _, err := p.client.CreateTable(ctx, d.Create); err != nil {
 			return err
 		}
@@ -96,8 +100,9 @@ func (p *program) maintain(ctx context.Context) error {
 }
 
 // clean deletes the tables.
-func (p *program) clean(ctx context.Context, engine *integration.Engine) (err error) {
-	for _, d := range p.events.DefinitionsAt(p.month.AddDate(0, -2, 0), p.month.AddDate(0, -1, 0), p.month, p.month.AddDate(0, 1, 0)) {
+func (p *program) clean(ctx context.Context, engine *integration.Engine) error {
+	all, err := p.events.DefinitionsAt(p.month.AddDate(0, -2, 0), p.month.AddDate(0, -1, 0), p.month, p.month.AddDate(0, 1, 0))
+	for _, d := range all {
 		failed := engine.DeleteTable(ctx, d.Name)
 		if !errors.As(failed, new(*types.ResourceNotFoundException)) {
 			err = errors.Join(err, failed)

@@ -141,7 +141,8 @@ func (l *Load) Run(ctx context.Context, next func() *Entity) error {
 	defer func() {
 		cancel()
 		for ; l.underway > 0; l.underway-- {
-			<-l.answers
+			o := <-l.answers
+			_ = l.took(ctx, &o) // what was written is told
 		}
 	}()
 	for more := true; ; {
@@ -362,7 +363,7 @@ func (l *Load) wrote(i *Item) {
 	case 0:
 		l.done(e, nil)
 	case 1:
-		l.queue.push(e.Items[len(e.Items)-1])
+		l.queue.pushFirst(e.Items[len(e.Items)-1])
 	}
 }
 

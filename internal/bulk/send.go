@@ -15,6 +15,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/item"
 )
 
@@ -29,7 +30,11 @@ type (
 )
 
 // Puts writes with BatchWriteItem: over whatever is there.
-type Puts struct{ Client PutClient }
+type Puts struct {
+	Client PutClient
+	// Label names the model in messages.
+	Label string
+}
 
 // Send is described at [Sender].
 func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
@@ -41,8 +46,11 @@ func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 	out, err := p.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
 		RequestItems: requests, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	})
-	if err != nil {
-		return failed(batch, err)
+	switch tables := tablesOf(batch); {
+	case err != nil && len(tables) > 1 && isMissing(err):
+		return p.apart(ctx, batch, tables)
+	case err != nil:
+		return failed(ctx, p.Client, p.Label, batch, err)
 	}
 	a := &Answer{Results: make([]Result, len(batch)), WCU: consumed(out.ConsumedCapacity)}
 	if len(out.UnprocessedItems) == 0 {
@@ -57,6 +65,44 @@ func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 	return a, nil
 }
 
+// apart sends the items of each table by themselves, where one of the tables is not there.
+func (p *Puts) apart(ctx context.Context, batch []*Item, tables []*item.Table) (*Answer, error) {
+	all := &Answer{Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)), Errs: make([]error, len(batch))}
+	for _, t := range tables {
+		var some []*Item
+		var at []int
+		for n, i := range batch {
+			if i.Table == t {
+				some, at = append(some, i), append(at, n)
+			}
+		}
+		a, err := p.Send(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		all.WCU += a.WCU
+		for n, of := range at {
+			if all.Results[of] = a.Results[n]; a.Errs != nil {
+				all.Errs[of] = a.Errs[n]
+			}
+		}
+	}
+	return all, nil
+}
+
+// tablesOf returns the tables that items lie in.
+func tablesOf(batch []*Item) []*item.Table {
+	var all []*item.Table
+	for _, i := range batch {
+		if !slices.Contains(all, i.Table) {
+			all = append(all, i.Table)
+		}
+	}
+	return all
+}
+
+func isMissing(err error) bool { return errors.As(err, new(*types.ResourceNotFoundException)) }
+
 // is reports whether an item of the same table has the same primary key.
 func (i *Item) is(a item.Attributes) bool {
 	pk, _ := attr.ScalarOf(a[i.Table.Hash])
@@ -68,6 +114,8 @@ func (i *Item) is(a item.Attributes) bool {
 // statement would be too long is reported to be in its own way, for it to be written by itself.
 type Inserts struct {
 	Client InsertClient
+	// Label names the model in messages.
+	Label string
 	// last is the statement that was made last: those of one kind of item have one text.
 	last atomic.Pointer[statement]
 }
@@ -100,7 +148,7 @@ func (p *Inserts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 	}
 	out, err := p.Client.BatchExecuteStatement(ctx, in)
 	if err != nil {
-		return failed(batch, err)
+		return failed(ctx, p.Client, p.Label, batch, err)
 	}
 	a.WCU = consumed(out.ConsumedCapacity)
 	if len(out.Responses) != len(sent) {
@@ -111,7 +159,10 @@ func (p *Inserts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 		if e == nil {
 			continue
 		}
-		if a.Results[n], a.Errs[n] = resultOf(e); ends[e.Code] {
+		if a.Results[n], a.Errs[n] = resultOf(e); a.Errs[n] != nil {
+			a.Errs[n] = explain.Error(ctx, p.Client, p.Label, []*item.Table{batch[n].Table}, a.Errs[n])
+		}
+		if ends[e.Code] && !(isMissing(a.Errs[n]) && batch[n].Table.Period != "") {
 			return nil, a.Errs[n]
 		}
 		a.Stored[n] = e.Item
@@ -182,18 +233,32 @@ func resultOf(e *types.BatchStatementError) (Result, error) {
 		types.BatchStatementErrorCodeEnumInternalServerError:
 		return Again, nil
 	}
-	return Refused, fmt.Errorf("%s: %s", e.Code, aws.ToString(e.Message))
+	switch code := string(e.Code); e.Code {
+	case types.BatchStatementErrorCodeEnumResourceNotFound:
+		return Refused, &types.ResourceNotFoundException{Message: e.Message}
+	default: // named as other calls name it
+		return Refused, &smithy.GenericAPIError{Code: strings.TrimSuffix(code, "Error") + "Exception", Message: aws.ToString(e.Message)}
+	}
 }
 
-// failed is what a call that failed as a whole means: that it passes, or that the load ends.
-func failed(batch []*Item, err error) (*Answer, error) {
+// failed is what a call that failed as a whole means: that it passes, that the table of a time is not
+// there, or that the load ends.
+func failed(ctx context.Context, client any, label string, batch []*Item, err error) (*Answer, error) {
 	var api smithy.APIError
-	if !errors.As(err, &api) || api.ErrorFault() != smithy.FaultServer && !passing[api.ErrorCode()] {
-		return nil, err
+	passes := errors.As(err, &api) && (api.ErrorFault() == smithy.FaultServer || passing[api.ErrorCode()])
+	if !passes {
+		err = explain.Error(ctx, client, label, tablesOf(batch), err)
 	}
-	a := &Answer{Results: make([]Result, len(batch))}
-	for n := range a.Results {
-		a.Results[n] = Again
+	a := &Answer{Results: make([]Result, len(batch)), Errs: make([]error, len(batch)), Stored: make([]item.Attributes, len(batch))}
+	for n, i := range batch {
+		switch {
+		case passes:
+			a.Results[n] = Again
+		case isMissing(err) && i.Table.Period != "":
+			a.Results[n], a.Errs[n] = Refused, err
+		default:
+			return nil, err
+		}
 	}
 	return a, nil
 }

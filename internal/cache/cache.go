@@ -157,14 +157,15 @@ func (c *Cache) Look(partition, key string) (Value, bool) {
 	return c.look(key, c.generation(partition).Load())
 }
 
-// Begin returns the function that keeps what is read from now on of a partition key.
-func (c *Cache) Begin(partition, key string) (keep func(Value)) {
+// Begin returns the function that keeps what is read from now on of a partition key, and whether that
+// has to be read strongly, shortly after a write.
+func (c *Cache) Begin(partition, key string) (strong bool, keep func(Value)) {
 	g := c.generation(partition)
 	k := &kept{generation: g.Load(), read: c.Now()}
 	k.until = c.unsettled(partition, k.read)
-	return func(v Value) {
+	return !k.until.IsZero(), func(v Value) {
 		c.misses.Add(1)
-		if v.Keep && k.until.IsZero() && g.Load() == k.generation {
+		if v.Keep && g.Load() == k.generation {
 			k.Value = v
 			c.store.Set(key, k, v.Bytes, c.ttl)
 		}

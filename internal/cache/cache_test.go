@@ -83,22 +83,32 @@ func TestTouchWhileReading(t *testing.T) {
 	if v, ok := c.Look("p", "k"); ok {
 		t.Errorf("kept %v", v)
 	}
-	keep := c.Begin("p", "k")
+	_, keep := c.Begin("p", "k")
 	c.Touch("p")
 	keep(Value{Of: "old", Keep: true})
 	if v, ok := c.Look("p", "k"); ok {
 		t.Errorf("kept %v", v)
 	}
-	c.Begin("p", "k")(Value{Of: "behind?", Keep: true})
-	if v, ok := c.Look("p", "k"); ok { // a replica may be behind
-		t.Errorf("kept %v", v)
+	strong, keep := c.Begin("p", "k") // a replica may be behind
+	if keep(Value{Of: "of now", Keep: true}); !strong {
+		t.Error("read weakly behind a write")
+	}
+	if v, ok := c.Look("p", "k"); !ok || v.Of != "of now" {
+		t.Errorf("%v %v", v, ok)
 	}
 	now = now.Add(settles)
-	c.Begin("p", "k")(Value{Of: "new", Keep: true})
+	if v, ok := c.Look("p", "k"); ok { // the write may have come late
+		t.Errorf("kept %v", v)
+	}
+	strong, keep = c.Begin("p", "k")
+	if keep(Value{Of: "new", Keep: true}); strong {
+		t.Error("read strongly though all is settled")
+	}
 	if v, ok := c.Look("p", "k"); !ok || v.Of != "new" {
 		t.Errorf("%v %v", v, ok)
 	}
-	c.Begin("p", "absent")(Value{Of: "x"})
+	_, keep = c.Begin("p", "absent")
+	keep(Value{Of: "x"})
 	if _, ok := c.Look("p", "absent"); ok {
 		t.Error("kept what was not to be")
 	}

@@ -21,6 +21,15 @@ type describer interface {
 	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
 }
 
+// Missing is the error of a request to tables of which at least one is not there.
+type Missing struct {
+	Tables []*item.Table
+	error
+}
+
+// Unwrap returns what the request came back with, in words.
+func (m *Missing) Unwrap() error { return m.error }
+
 // Error adds a prefix (the model, and what was done), the request's tables and a
 // cure to an error of DynamoDB. Where the keys are not those of a table, the client is asked for
 // that table's, if it can tell.
@@ -37,9 +46,9 @@ func Error(ctx context.Context, client any, prefix string, tables []*item.Table,
 	var api smithy.APIError
 	switch {
 	case errors.As(err, &missing) && tables[0].Period != "":
-		return fmt.Errorf("%s: %s does not exist in this account and Region: create it ahead of its time with Mapper.Maintain, or its DefinitionsAt; one that was dropped stays so: %w", prefix, which, err)
+		return &Missing{tables, fmt.Errorf("%s: %s does not exist in this account and Region: create it ahead of its time with Mapper.Maintain, or by DefinitionsAt; one that was dropped stays so: %w", prefix, which, err)}
 	case errors.As(err, &missing):
-		return fmt.Errorf("%s: %s does not exist in this account and Region: create it, or name the right one with mapper.Table or mapper.Tables: %w", prefix, which, err)
+		return &Missing{tables, fmt.Errorf("%s: %s does not exist in this account and Region: create it, or name the right one with mapper.Table or mapper.Tables: %w", prefix, which, err)}
 	case !errors.As(err, &api):
 	case api.ErrorCode() == "AccessDeniedException":
 		return fmt.Errorf("%s: access to %s is denied: allow the operation in the caller's IAM policy: %w", prefix, which, err)

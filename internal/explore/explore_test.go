@@ -57,7 +57,11 @@ func (l *lab) months(t testing.TB, name string) error {
 	if err != nil {
 		return err
 	}
-	for _, d := range m.DefinitionsAt(monthsOfTimed...) {
+	all, err := m.DefinitionsAt(monthsOfTimed...)
+	if err != nil {
+		return err
+	}
+	for _, d := range all {
 		if _, err := l.base().CreateTable(t.Context(), d.Create); err != nil {
 			return err
 		}

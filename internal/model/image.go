@@ -63,6 +63,9 @@ func (m *Model) describe(img *item.Image, t *item.Table, a item.Attributes, room
 		}
 	}
 	img.Kind, img.Values = m.Schema.MatchIn(t.Index, img.SK, room.forValues)
+	if img.Kind != nil && t.Period != "" && !m.inPeriod(img) {
+		img.Kind, img.Values = nil, nil // where no key leads to it
+	}
 	img.Expired = m.Reserved.Expired(a, m.Now())
 	measure(img, room)
 	return nil

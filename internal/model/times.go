@@ -2,13 +2,14 @@ package model
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
+	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
 )
 
@@ -22,14 +23,24 @@ type Times struct {
 	Ahead int
 }
 
-// period returns the instant that the period of a time begins with.
+// The first and the last instants of which a period is reckoned with: names of tables have years of four
+// digits, and no zero time.
+var (
+	firstTime = time.Date(2, time.January, 1, 0, 0, 0, 0, time.UTC)
+	lastTime  = time.Date(9998, time.December, 31, 0, 0, 0, 0, time.UTC)
+)
+
+// period returns the instant that the period of a time begins with, of one before or behind all tables
+// that of the first or the last.
 func (m *Model) period(at time.Time) time.Time {
-	kind := m.Schema.Periods.Kind
-	text, err := m.Schema.Periods.Of(key.OfTime(at))
-	if err != nil {
-		panic(err) // New has checked the times, and the present has a year of four digits
+	switch {
+	case at.Before(firstTime):
+		at = firstTime
+	case at.After(lastTime):
+		at = lastTime
 	}
-	start, _ := key.PeriodStart(kind, text)
+	text, _ := m.Schema.Periods.Of(key.OfTime(at))
+	start, _ := key.PeriodStart(m.Schema.Periods.Kind, text)
 	return start
 }
 
@@ -59,22 +70,31 @@ func (m *Model) PeriodFrom(start time.Time) string {
 	return text
 }
 
-// Absent is the error of a read of a period's table: nil where the table is not there and that is no
-// fault. It is of times that are to come, so that it holds nothing, and was met among others; or skip
-// takes its name, which is nil for who does not want that.
-func (m *Model) Absent(t *item.Table, among bool, skip func(table string), err error) error {
-	if t.Period == "" || !errors.As(err, new(*types.ResourceNotFoundException)) {
+// Absent is the error of a read of a period's table: nil where that table is not there, and this is no
+// fault. It is of times that are to come, so that it holds nothing; or skip takes its name, which is nil
+// for who does not want that.
+func (m *Model) Absent(t *item.Table, skip func(table string), err error) error {
+	var missing *explain.Missing
+	if t.Period == "" || !errors.As(err, &missing) || len(missing.Tables) != 1 || missing.Tables[0] != t {
 		return err
 	}
-	start, ok := key.PeriodStart(m.Schema.Periods.Kind, t.Period)
 	switch {
-	case among && ok && start.After(m.Now()):
+	case m.Future(t):
 		return nil
 	case skip != nil:
 		skip(t.Name)
 		return nil
 	}
-	return m.Errorf("the table %s is not there, so that what it held is not: where it was dropped on purpose, pass mapper.SkipMissing(), or narrow the query: %w", t.Name, err)
+	return fmt.Errorf("what the table %s may have held is not there: where it was dropped on purpose, pass mapper.SkipMissing(); where it never was, tell the mapper since when there are tables (InTimeTables); or narrow the query: %w", t.Name, err)
+}
+
+// Future reports whether the table of a period is of times that are to come.
+func (m *Model) Future(t *item.Table) bool {
+	if t.Period == "" {
+		return false
+	}
+	start, ok := key.PeriodStart(m.Schema.Periods.Kind, t.Period)
+	return ok && start.After(m.Now())
 }
 
 // Existing returns the periods whose tables there are, in the order of time.
@@ -98,6 +118,10 @@ func (m *Model) InTables(s selection.Selection) selection.Selection {
 			parts = append(parts, p)
 			continue
 		}
+		if p.Range.Kind == selection.None {
+			parts = append(parts, m.nowhere(p))
+			continue
+		}
 		periods, err := m.periods(p.Span)
 		if err != nil {
 			s.Err = err
@@ -108,31 +132,37 @@ func (m *Model) InTables(s selection.Selection) selection.Selection {
 			parts = append(parts, p)
 		}
 		if periods == nil {
-			p.Span, p.Range, p.Period = selection.Span{}, selection.Range{Kind: selection.None}, m.PeriodFrom(m.period(m.Now()))
-			parts = append(parts, p)
+			parts = append(parts, m.nowhere(p))
 		}
 	}
 	s.Parts = parts
 	return s
 }
 
+// nowhere is a part of which nothing is asked.
+func (m *Model) nowhere(p selection.Part) selection.Part {
+	p.Span, p.Range, p.Period = selection.Span{}, selection.Range{Kind: selection.None}, m.PeriodAt(m.Now(), 0)
+	return p
+}
+
 // periods returns the periods of a span, in the order of time.
 func (m *Model) periods(s selection.Span) ([]string, error) {
 	kind := m.Schema.Periods.Kind
 	oldest, newest := m.Window()
+	if s.To <= lastTime.Unix() {
+		newest = m.period(time.Unix(s.To, 0))
+	}
 	switch {
-	case s.From > math.MinInt64:
+	case s.From >= firstTime.Unix(): // a zero time is none
 		from := m.period(time.Unix(s.From, 0))
-		if m.Times.Since.IsZero() || from.After(m.period(m.Times.Since)) {
+		if since := m.Times.Since; !since.IsZero() && from.Before(m.period(since)) {
+			from = m.period(since) // there was none before
+		}
+		if s.Given || oldest.Before(from) || oldest.After(newest) {
 			oldest = from
-		} else {
-			oldest = m.period(m.Times.Since) // there was none before
 		}
 	case oldest.IsZero():
 		return nil, m.Errorf("it has no beginning in time, and each %s has a table: give a query one (Since, Between, Month), or tell the mapper which table is the oldest (mapper.InTimeTables)", kind.Period())
-	}
-	if s.To < math.MaxInt64 {
-		newest = m.period(time.Unix(s.To, 0))
 	}
 	var all []string
 	for at := oldest; !at.After(newest); at = key.PeriodAdd(kind, at, 1) {
@@ -141,4 +171,29 @@ func (m *Model) periods(s selection.Span) ([]string, error) {
 		}
 	}
 	return all, nil
+}
+
+// inPeriod reports whether an item lies in the table that its keys tell.
+func (m *Model) inPeriod(img *item.Image) bool {
+	p := m.Schema.Periods
+	told := func(k *schema.Key, values []key.Value) (ok, is bool) {
+		for i, src := range k.Sources {
+			if src.From == schema.FromModel && src.KeyField == p.Field && key.Tells(k.Format(i).Kind, p.Kind) {
+				period, err := p.Of(values[i])
+				return true, err == nil && period == img.Table.Period
+			}
+		}
+		return false, false
+	}
+	if img.Kind.Key != nil {
+		if ok, is := told(img.Kind.Key, img.Values); ok {
+			return is
+		}
+	}
+	values := make([]key.Value, len(m.Schema.PK.Sources))
+	if !m.Schema.PK.Template.Parse(img.PK, values) {
+		return true // it is nobody's, whatever its table
+	}
+	_, is := told(m.Schema.PK, values)
+	return is
 }

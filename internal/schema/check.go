@@ -328,7 +328,7 @@ func (b *builder) flat() {
 
 // inPartitionKey reports whether the partition key gives a key field in full.
 func (b *builder) inPartitionKey(field int) bool {
-	return b.e.wholly(field)
+	return b.e.InPartitionKey(field)
 }
 
 func (b *builder) singletons() []*Item {

@@ -54,7 +54,7 @@ func (e *Entity) PartitionFields() int {
 // on, then those of the other counts. It is nil where the values that are given do not tell.
 func (e *Entity) Homes(identity []key.Value) ([]key.Value, error) {
 	s := e.Shards
-	if s.Random() || s.By >= len(identity) || len(identity) < e.Identities() && !e.wholly(s.By) {
+	if s.Random() || s.By >= len(identity) || len(identity) < e.Identities() && !e.InPartitionKey(s.By) {
 		return nil, nil
 	}
 	k, source := e.KeyOf(s.By)
@@ -74,8 +74,8 @@ func (e *Entity) Homes(identity []key.Value) ([]key.Value, error) {
 	return all, nil
 }
 
-// wholly reports whether the partition key gives a key field in full.
-func (e *Entity) wholly(field int) bool {
+// InPartitionKey reports whether the partition key gives a key field in full.
+func (e *Entity) InPartitionKey(field int) bool {
 	return slices.ContainsFunc(e.PK.Sources, func(s Source) bool { return s.KeyField == field && s.Lossless })
 }
 

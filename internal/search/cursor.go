@@ -104,7 +104,7 @@ func (x *Search) openCursor(cursor string) (Position, error) {
 
 // sign returns the signature of a cursor: it covers what the query asks for and where.
 func (x *Search) sign(payload []byte) []byte {
-	part := x.s.Parts[0]
+	part := x.asked
 	about, err := json.Marshal(struct {
 		Model, Table, Elem string
 		Part               selection.Part

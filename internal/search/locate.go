@@ -63,7 +63,7 @@ func (e *Engine) FindWhere(ctx context.Context, sels []selection.Selection, o re
 		var again []int
 		var some []selection.Selection
 		for i, f := range found {
-			if len(sels[i].Elsewhere) > 0 && !(f.entity.WithRoot && e.There(f)) {
+			if f != nil && len(sels[i].Elsewhere) > 0 && !(f.entity.WithRoot && e.There(f)) {
 				again, some = append(again, i), append(some, sels[i])
 			}
 		}

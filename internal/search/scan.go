@@ -139,6 +139,18 @@ func (s *scan) tables() ([][]*item.Table, error) {
 	return all, nil
 }
 
+// skip is Skip, one call at a time.
+func (s *scan) skip() func(string) {
+	if s.Skip == nil {
+		return nil
+	}
+	return func(table string) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.Skip(table)
+	}
+}
+
 // all scans the segments of tables: of those of one period all at once.
 func (s *scan) all(ctx context.Context, tables [][]*item.Table) error {
 	for _, some := range tables {
@@ -149,7 +161,7 @@ func (s *scan) all(ctx context.Context, tables [][]*item.Table) error {
 			}
 		}
 		err := read.InParallel(ctx, len(segments), len(segments), func(ctx context.Context, i int) error {
-			return s.Model.Absent(segments[i].Table, true, s.Skip, s.segment(ctx, segments[i]))
+			return s.Model.Absent(segments[i].Table, s.skip(), s.segment(ctx, segments[i]))
 		})
 		if err != nil {
 			return err

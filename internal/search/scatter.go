@@ -113,7 +113,11 @@ func (x *Search) merged(ctx context.Context, groups [][]selection.Part, yield fu
 // scatteredPage is Page of a search over several partitions.
 func (x *Search) scatteredPage(ctx context.Context) (hits []Hit, cursor string, err error) {
 	if x.r.Limit == 0 {
-		return nil, "", x.Model.Errorf("a page over %d shards or tables has no size of its own: give the query a Limit", len(byPartition(x.s.Parts)))
+		of := "shards"
+		if x.spanned() {
+			of = "tables" // and shards in each
+		}
+		return nil, "", x.Model.Errorf("a page over several %s has no size of its own: give the query a Limit", of)
 	}
 	more, err := x.scatter(ctx, func(h Hit) bool {
 		hits = append(hits, h)
@@ -204,7 +208,7 @@ func (l *lane) last(order key.Scalar) key.Scalar {
 // run runs the search of a lane, and hands its hits over, but those up to where the whole begins.
 func (l *lane) run(ctx context.Context) {
 	defer close(l.hits)
-	err := l.Search.hits(ctx, func(h Hit) bool {
+	l.err = l.Search.hits(ctx, func(h Hit) bool {
 		if !l.behind(&h) {
 			return true
 		}
@@ -220,7 +224,6 @@ func (l *lane) run(ctx context.Context) {
 			return false
 		}
 	}, func(read.Page) bool { return true })
-	l.err = l.absent(l.lies, &l.usage, err)
 }
 
 // drawn reports whether shards are drawn, so that entities of one key may be several.

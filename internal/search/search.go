@@ -147,6 +147,8 @@ type Search struct {
 	o  read.Options
 	u  *read.Usage
 	at *Position // where it begins, nil for the beginning
+	// asked is the first part, before it was told in which tables it lies.
+	asked selection.Part
 	// after is where a search over several partitions begins.
 	after *Position
 	// since is when what it is given was read, zero for when it begins.
@@ -155,8 +157,11 @@ type Search struct {
 
 // New returns the search for a request, checked. What it takes is added to u.
 func (e *Engine) New(r Request, u *read.Usage) (*Search, error) {
-	x := &Search{Engine: e, r: r, s: e.Model.InTables(r.Selection.Resolve(e.Model.Schema).Everywhere(e.Model.Schema)), u: u, o: read.Options{Strong: r.Strong, Reverse: r.Reverse}}
-	if x.s.Err != nil {
+	x := &Search{Engine: e, r: r, s: r.Selection.Resolve(e.Model.Schema).Everywhere(e.Model.Schema), u: u, o: read.Options{Strong: r.Strong, Reverse: r.Reverse}}
+	if len(x.s.Parts) > 0 {
+		x.asked = x.s.Parts[0]
+	}
+	if x.s = e.Model.InTables(x.s); x.s.Err != nil {
 		return nil, x.s.Err
 	}
 	if r.Scatter.Parallel < 0 || r.Scatter.Memory < 0 {
@@ -277,10 +282,20 @@ func (x *Search) Hits(ctx context.Context, yield func(Hit) bool) error {
 
 // hits runs the search; pageEnd is called at the end of each answer, and may end it too.
 func (x *Search) hits(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
-	switch {
-	case x.scattered():
+	if x.scattered() {
 		_, err := x.scatter(ctx, yield)
 		return err
+	}
+	err := x.plain(ctx, yield, pageEnd)
+	if err != nil && len(x.s.Parts) > 0 {
+		err = x.absent(x.s.Parts[0], x.u, err)
+	}
+	return err
+}
+
+// plain runs the search of one partition.
+func (x *Search) plain(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
+	switch {
 	case x.in() != nil:
 		return x.indexed(ctx, yield, pageEnd)
 	case x.flat() && (x.r.Heads || x.r.KeysOnly && x.Model.Schema.Apart):

@@ -28,7 +28,7 @@ func (x *Search) spanned() bool {
 // stages returns the parts of each stage, in their order.
 func (x *Search) stages() [][]selection.Part {
 	ordered := x.spanned() && !slices.ContainsFunc(x.s.Parts, func(p selection.Part) bool { return p.Span.On && !p.Span.Ordered })
-	if !ordered {
+	if !ordered || x.in() == nil && !x.flat() && x.Model.Schema.Apart { // elements that lie apart have an order of their own
 		return [][]selection.Part{x.s.Parts}
 	}
 	parts := slices.Clone(x.s.Parts)
@@ -114,7 +114,7 @@ func (x *Search) stage(ctx context.Context, yield func(Hit) bool) (more bool, er
 		h.next.Order, h.next.PK, h.next.Period = h.order, at.PK, at.Period
 		return yield(h)
 	}, func(read.Page) bool { return true })
-	return found == x.r.Limit, x.absent(x.s.Parts[0], x.u, err)
+	return found == x.r.Limit, err
 }
 
 // without returns parts that are of one table each.
@@ -132,5 +132,5 @@ func (x *Search) absent(p selection.Part, u *read.Usage, err error) error {
 	if x.r.SkipMissing {
 		skip = u.Skip
 	}
-	return x.Model.Absent(x.Model.TableOf(p), p.Span.On, skip, err)
+	return x.Model.Absent(x.Model.TableOf(p), skip, err)
 }

@@ -17,6 +17,8 @@ type Span struct {
 	On bool
 	// From is math.MinInt64, and To math.MaxInt64, for no end.
 	From, To int64
+	// Given reports that the ends are those of a query, and not only of the time that a partition key has.
+	Given bool
 	// Ordered reports that what lies in one table comes before what lies in the next.
 	Ordered bool
 }
@@ -28,50 +30,63 @@ func spread(e *schema.Entity, keyFields []key.Value, at *key.Partition) Span {
 	if p == nil {
 		return Span{}
 	}
-	s := Span{On: true, From: math.MinInt64, To: math.MaxInt64, Ordered: leads(e.Root.Key, p.Field, 0, fixed(e))}
-	for i, src := range e.PK.Sources {
-		if src.From != schema.FromModel || src.KeyField != p.Field || src.KeyField >= len(keyFields) {
-			continue
+	s := Span{On: true, From: math.MinInt64, To: math.MaxInt64}
+	s.Ordered = s.along(e, e.Root.Key, 0, nil)
+	if p.Field < len(keyFields) && keyFields[p.Field].Kind != key.None {
+		if s = s.inPartition(e, keyFields[p.Field]); !s.On {
+			return s
 		}
-		f := e.PK.Format(i)
-		if key.Tells(f.Kind, p.Kind) {
-			return Span{}
-		}
-		s = s.withinUnit(f, keyFields[src.KeyField], e.Delim)
 	}
 	at.Period = ""
 	return s
 }
 
-// fixed returns the key fields that the partition key gives in full.
-func fixed(e *schema.Entity) map[int]bool {
-	all := map[int]bool{}
-	for _, src := range e.PK.Sources {
-		if src.From == schema.FromModel && src.Lossless {
-			all[src.KeyField] = true
+// inPartition narrows a span to what the partition key has of the time: the zero Span where it tells the
+// table. A time that is given and is not in the partition key is that of the entities.
+func (s Span) inPartition(e *schema.Entity, v key.Value) Span {
+	named := false
+	for i, src := range e.PK.Sources {
+		if src.From != schema.FromModel || src.KeyField != e.Periods.Field {
+			continue
 		}
+		f := e.PK.Format(i)
+		if named = true; key.Tells(f.Kind, e.Periods.Kind) {
+			return Span{}
+		}
+		s = s.withinUnit(f, v, e.Delim)
 	}
-	return all
+	if !named {
+		s = s.within(v.Time, v.Time)
+	}
+	return s
 }
 
-// leads reports whether the placeholder of the time comes first in a sort key, behind the parts that are
-// given and those that are the same for all.
-func leads(k *schema.Key, field, given int, same map[int]bool) bool {
+// along walks the placeholders of a sort key in their order, up to the first that is not given: those
+// that the partition key gives in full are, and those of the first parts, by values. It reports whether
+// that first one is the time, so finely that it tells the table, so that what lies in one table comes
+// before what lies in the next. Of a time that is given it narrows the span.
+func (s *Span) along(e *schema.Entity, k *schema.Key, parts int, values []key.Value) (ordered bool) {
 	n := 0
 	for i, part := range k.Template.Parts {
 		if part.Format.Kind == key.Literal {
 			continue
 		}
 		src := k.Sources[n]
-		n++
+		isTime := src.From == schema.FromModel && src.KeyField == e.Periods.Field
 		switch {
-		case src.From == schema.FromModel && src.KeyField == field:
-			return true
-		case i >= given && !(src.From == schema.FromModel && same[src.KeyField]):
-			return false
+		case src.From == schema.FromModel && e.InPartitionKey(src.KeyField):
+		case i >= parts || len(values) == 0:
+			return isTime && key.Tells(part.Format.Kind, e.Periods.Kind)
+		default:
+			if isTime {
+				*s = s.withinUnit(part.Format, values[0], e.Delim)
+				s.Given = true
+			}
+			values = values[1:]
 		}
+		n++
 	}
-	return false
+	return true // all of it is given
 }
 
 // within narrows a span to a range of instants, both ends included.
@@ -85,46 +100,87 @@ func (s Span) narrow(e *schema.Entity, it *schema.Item, t Target) Span {
 	if !s.On || it.Key == nil {
 		return s
 	}
-	s.Ordered = leads(it.Key, e.Periods.Field, t.Parts, fixed(e))
-	n := 0
-	for i, part := range it.Key.Template.Parts {
-		if part.Format.Kind == key.Literal {
-			continue
-		}
-		src := it.Key.Sources[n]
-		n++
-		if i != t.Parts || t.Time == nil || src.From != schema.FromModel || src.KeyField != e.Periods.Field {
-			continue
-		}
+	s.Ordered = s.along(e, it.Key, t.Parts, t.Values)
+	if t.Time != nil && t.Time.Err == nil && s.next(e, it.Key, t.Parts) {
 		s = s.narrowBy(t.Time)
 	}
 	return s
 }
 
-// narrowTo narrows a span to a range of sort keys, as far as these begin with the time.
+// next reports whether the placeholder behind so many parts of a key is the time.
+func (s *Span) next(e *schema.Entity, k *schema.Key, parts int) bool {
+	n := 0
+	for _, part := range k.Template.Parts[:parts] {
+		if part.Format.Kind != key.Literal {
+			n++
+		}
+	}
+	return n < len(k.Sources) && k.Sources[n].From == schema.FromModel && k.Sources[n].KeyField == e.Periods.Field
+}
+
+// narrowTo narrows a span to a range of sort keys, as far as these have the time, behind the same text.
 func (s Span) narrowTo(e *schema.Entity, r Range) Span {
 	k := e.Root.Key
-	if !s.On || k == nil || len(k.Sources) == 0 || k.Sources[0].KeyField != e.Periods.Field {
+	if !s.On || k == nil || r.Low.Type == 'N' || r.High.Type == 'N' {
 		return s
 	}
-	text := k.Template.LiteralPrefix()
-	format := k.Format(0)
-	switch low, high := r.Low.Text, r.High.Text; r.Kind {
-	case One, Prefix:
-		return s.fromText(format, text, low).toText(format, text, low)
-	case Between:
-		return s.fromText(format, text, low).toText(format, text, high)
-	case AtLeast:
-		return s.fromText(format, text, low)
-	case AtMost:
-		return s.toText(format, text, high)
+	low, high := r.Low.Text, r.High.Text
+	if r.Kind == One || r.Kind == Prefix {
+		high = low
+	}
+	n, before := timeIn(e, k, low)
+	if r.Kind == AtMost {
+		n, before = timeIn(e, k, high)
+	}
+	if n < 0 {
+		return s
+	}
+	f := k.Format(n)
+	if before != "" && k.Sources[0].KeyField != e.Periods.Field && (r.Kind == AtLeast || r.Kind == AtMost || !strings.HasPrefix(high, before)) {
+		return s // it goes on with other values before the time
+	}
+	s.Ordered = key.Tells(f.Kind, e.Periods.Kind)
+	if r.Kind != AtMost {
+		s = s.fromText(f, before, low)
+	}
+	if r.Kind != AtLeast {
+		s = s.toText(f, before, high)
 	}
 	return s
 }
 
+// timeIn returns the index of the time's placeholder in a key, -1 where a text does not have all before
+// it, and that.
+func timeIn(e *schema.Entity, k *schema.Key, text string) (source int, before string) {
+	rest := text
+	for i, n := 0, 0; i < len(k.Template.Parts); i++ {
+		part := k.Template.Parts[i]
+		if part.Format.Kind == key.Literal {
+			var ok bool
+			if rest, ok = strings.CutPrefix(rest, part.Text); !ok {
+				return -1, ""
+			}
+			continue
+		}
+		if src := k.Sources[n]; src.From == schema.FromModel && src.KeyField == e.Periods.Field {
+			return n, text[:len(text)-len(rest)]
+		}
+		n++
+		end := strings.IndexByte(rest, e.Delim)
+		if width, fixed := part.Format.Fixed(); fixed {
+			end = width
+		}
+		if end < 0 || end > len(rest) {
+			return -1, ""
+		}
+		rest = rest[end:]
+	}
+	return -1, ""
+}
+
 func (s Span) fromText(f key.Format, before, text string) Span {
 	if start, _, ok := unitOf(f, before, text); ok {
-		s.From = max(s.From, start.Unix())
+		s.From, s.Given = max(s.From, start.Unix()), true
 	}
 	return s
 }
@@ -195,7 +251,7 @@ func (s Span) withinUnit(f key.Format, v key.Value, delim byte) Span {
 // narrowBy narrows a span to a range of instants.
 func (s Span) narrowBy(t *Time) Span {
 	if t.From.Set {
-		s.From = max(s.From, t.From.At.Unix())
+		s.From, s.Given = max(s.From, t.From.At.Unix()), true
 	}
 	if t.To.Set {
 		s.To = min(s.To, t.To.At.Unix())
