@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"os"
 	"slices"
@@ -78,7 +79,7 @@ func (m *Mapper[T]) PlanBulkLoad(entities iter.Seq2[T, error], options ...BulkOp
 		}
 		e := x.entity(number, &v)
 		if e.Err != nil {
-			return p, e.Err
+			return p, fmt.Errorf("entity %d of the sequence: %w", number, e.Err)
 		}
 		number++
 		p.Entities++
@@ -93,6 +94,9 @@ func (m *Mapper[T]) PlanBulkLoad(entities iter.Seq2[T, error], options ...BulkOp
 
 // Each makes a sequence for BulkLoad of one without errors, such as slices.Values of a slice.
 func Each[T any](values iter.Seq[T]) iter.Seq2[T, error] {
+	if values == nil {
+		return nil // which BulkLoad refuses
+	}
 	return func(yield func(T, error) bool) {
 		for v := range values {
 			if !yield(v, nil) {
@@ -193,7 +197,11 @@ func OfTotal(n int) BulkOption { return bulkFunc(func(s *bulkSettings) { s.total
 
 // Progress is called now and then, twice a second at most, and at the end; one call at a time.
 func Progress(f func(BulkProgress)) BulkOption {
-	return bulkFunc(func(s *bulkSettings) { s.progress = append(s.progress, f) })
+	return bulkFunc(func(s *bulkSettings) {
+		if f != nil {
+			s.progress = append(s.progress, f)
+		}
+	})
 }
 
 // ProgressTo shows progress in one line, where f is a terminal; into a pipe or file it writes nothing.
@@ -229,8 +237,12 @@ func (s *bulkSettings) check(g *engine) error {
 		return g.model.Errorf("ResumeAt is %d: give it the Next of a report", s.from)
 	case s.from > 0 && s.id == "":
 		return g.model.Errorf("ResumeAt goes on with a load: name it with LoadID, as the report has it")
-	case !(s.rate == 0 || s.rate >= 0.001 && s.rate < 1e9) || s.total < 0 || s.parallel < 0:
-		return g.model.Errorf("WriteRate is %v, OfTotal %d and Parallel %d: give numbers from 0.001 WCU and from 1, or leave them out", s.rate, s.total, s.parallel)
+	case !(s.rate == 0 || s.rate >= 0.001 && s.rate < 1e9):
+		return g.model.Errorf("WriteRate is %v WCU a second: give 0.001 or more, or leave it out", s.rate)
+	case s.total < 0:
+		return g.model.Errorf("OfTotal is %d: give how many entities there are, or leave it out", s.total)
+	case s.parallel < 0:
+		return g.model.Errorf("Parallel is %d: give 1 or more, or leave it out", s.parallel)
 	}
 	if by := g.model.Schema.Shards; by != nil && !by.Random() && len(by.Counts) > 1 {
 		return g.model.Errorf("the number of shards changes (%v), so that each insert is checked on several, which a bulk load does not do: load before or after, or insert with Save", slices.Clone(by.Counts))

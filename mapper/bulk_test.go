@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -338,6 +339,62 @@ func TestBulkLoadRefuses(t *testing.T) {
 	r, err = m.BulkLoad(ctx, func(yield func(parcel, error) bool) { _ = yield(parcel{ID: "new"}, nil) && yield(parcel{}, broken) })
 	if !errors.Is(err, broken) || r.Entities != 1 || r.Next != 1 {
 		t.Errorf("%+v %v", r, err)
+	}
+}
+
+// dyingClient is a client whose statements fail for good after so many calls.
+type dyingClient struct {
+	*dynamodb.Client
+	left atomic.Int64
+}
+
+func (c *dyingClient) BatchExecuteStatement(ctx context.Context, in *dynamodb.BatchExecuteStatementInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+	if c.left.Add(-1) < 0 {
+		return nil, errors.New("killed")
+	}
+	return c.Client.BatchExecuteStatement(ctx, in, o...)
+}
+
+// A load that is interrupted again and again comes to its end: what comes first is whole before the last
+// is begun, and each run goes on from there; what was written is in the report.
+func TestBulkLoadAdvances(t *testing.T) {
+	ctx := context.Background()
+	c := &dyingClient{Client: enginetest.Start(t).Client()}
+	m := must(mapper.New[order](c, mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	const entities = 400
+	all := func(yield func(order, error) bool) {
+		for i := range entities {
+			o := order{Shop: fmt.Sprint("s", i), N: i, Total: i}
+			for n := range 5 {
+				o.Lines = append(o.Lines, part{N: n, Text: "x"})
+			}
+			if !yield(o, nil) {
+				return
+			}
+		}
+	}
+	next, runs, items := 0, 0, 0
+	for ; next < entities; runs++ {
+		c.left.Store(30) // 750 of 2,400 items
+		r, err := m.BulkLoad(ctx, all, mapper.LoadID("again"), mapper.ResumeAt(next))
+		if (err == nil) != (r.Next == entities) || r.Next < next {
+			t.Fatalf("run %d: %v, from %d to %d", runs, err, next, r.Next)
+		}
+		if items += r.Items; runs > 12 {
+			t.Fatalf("%d of %d are done after %d runs", r.Next, entities, runs)
+		}
+		next = r.Next
+	}
+	t.Logf("%d runs", runs)
+	n := 0
+	for e, err := range m.Scan(ctx) {
+		if err != nil || len(e.Value.Lines) != 5 {
+			t.Fatal(err, e)
+		}
+		n++
+	}
+	if n != entities || items != 6*entities {
+		t.Errorf("%d of %d are there, and %d items were told to be written", n, entities, items)
 	}
 }
 

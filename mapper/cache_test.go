@@ -2,9 +2,13 @@ package mapper_test
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/mapper"
@@ -60,4 +64,49 @@ func TestCacheSeesWrites(t *testing.T) {
 	is("a bulk load", "e")
 	must(other.BulkLoad(ctx, mapper.Each(func(yield func(parcel) bool) { yield(parcel{ID: "1", To: "f"}) }), mapper.Overwrite()))(t)
 	is("one that overwrites", "f")
+}
+
+// strongly is a client that counts reads of batches by their consistency.
+type strongly struct {
+	*dynamodb.Client
+	strong, weak int
+}
+
+func (c *strongly) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	for _, k := range in.RequestItems {
+		if aws.ToBool(k.ConsistentRead) {
+			c.strong += len(k.Keys)
+		} else {
+			c.weak += len(k.Keys)
+		}
+	}
+	return c.Client.BatchGetItem(ctx, in, o...)
+}
+
+// LoadMany reads shortly after a write what was written strongly, the rest not, and keeps both.
+func TestCacheLoadManyBehindWrites(t *testing.T) {
+	ctx := context.Background()
+	c := &strongly{Client: enginetest.Start(t).Client()}
+	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
+	others := must(mapper.New[parcel](c.Client, table))(t)
+	m := must(mapper.New[parcel](c, table, mapper.Caching(mapper.NewCache(&keepsAll{}, time.Hour))))(t)
+	var all []query.Selection[parcel]
+	for i := range 6 {
+		by := others
+		if i < 2 {
+			by = m
+		}
+		must(by.Save(ctx, by.New(parcel{ID: fmt.Sprint(i), To: "x"})))(t)
+		all = append(all, m.Key(fmt.Sprint(i)).Item("HEAD"))
+	}
+	for range 2 {
+		for i, e := range must(m.LoadMany(ctx, all))(t) {
+			if e == nil || e.Value.To != "x" {
+				t.Errorf("%d: %v", i, e)
+			}
+		}
+	}
+	if c.strong != 2 || c.weak != 4 {
+		t.Errorf("%d were read strongly, and %d not", c.strong, c.weak)
+	}
 }

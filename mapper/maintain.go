@@ -40,9 +40,10 @@ type Maintenance struct {
 // The table's name is filled in.
 type TableChange func(*types.TableDescription) *dynamodb.UpdateTableInput
 
-// ColdCapacity gives tables so many provisioned units a second, and takes those with capacity on demand
-// out of that.
+// ColdCapacity gives tables so many provisioned units a second, 1 of each at least, and takes those with
+// capacity on demand out of that.
 func ColdCapacity(rcu, wcu int64) TableChange {
+	rcu, wcu = max(rcu, 1), max(wcu, 1)
 	return func(t *types.TableDescription) *dynamodb.UpdateTableInput {
 		on := t.BillingModeSummary != nil && t.BillingModeSummary.BillingMode == types.BillingModePayPerRequest
 		p := t.ProvisionedThroughput

@@ -75,6 +75,9 @@ func (c *command) scaletest(a *scaletestAsked) (out scaletestAnswer, err error) 
 		return out, errors.New("nothing to tell: give -size, -rcu and -wcu of the grown table, or -table to test on, or both")
 	}
 	if a.size != 0 || a.rcu != 0 || a.wcu != 0 {
+		if a.size == 0 || a.rcu == 0 && a.wcu == 0 {
+			return out, errors.New("the settings of an empty table follow from the size of the grown one and its capacity: give -size, and -rcu, -wcu or both")
+		}
 		s, err := cost.Capacity{Bytes: a.size * (1 << 30), RCU: a.rcu, WCU: a.wcu}.AtScale()
 		if err != nil {
 			return out, err

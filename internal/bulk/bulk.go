@@ -136,7 +136,7 @@ type outcome struct {
 
 // Run writes what next returns, until it returns nil. It returns when all batches have ended.
 func (l *Load) Run(ctx context.Context, next func() *Entity) error {
-	ctx, cancel := context.WithCancel(ctx)
+	waits, cancel := context.WithCancel(ctx) // what was sent is waited for
 	l.answers = make(chan outcome, l.Parallel)
 	defer func() {
 		cancel()
@@ -161,7 +161,7 @@ func (l *Load) Run(ctx context.Context, next func() *Entity) error {
 				continue // all of it was given up
 			}
 			l.underway++
-			go func() { l.answers <- l.send(ctx, batch) }()
+			go func() { l.answers <- l.send(ctx, waits, batch) }()
 		}
 		if l.underway == 0 {
 			return ctx.Err()
@@ -212,14 +212,15 @@ func (l *Load) start(e *Entity) {
 
 func (e *Entity) root() item.Place { return e.Items[len(e.Items)-1].Place }
 
-// send sends a batch when the bucket has room for it.
-func (l *Load) send(ctx context.Context, batch []*Item) outcome {
+// send sends a batch when the bucket has room for it; it waits for that, and behind throttled items, as
+// long as waits lasts.
+func (l *Load) send(ctx, waits context.Context, batch []*Item) outcome {
 	o := outcome{batch: batch}
 	expected := 0.0
 	for _, i := range batch {
 		expected += i.Units.Expected
 	}
-	if o.err = l.Bucket.Take(ctx, expected); o.err != nil {
+	if o.err = l.Bucket.Take(waits, expected); o.err != nil {
 		return o
 	}
 	known, err := l.known(ctx, batch)
@@ -242,7 +243,7 @@ func (l *Load) send(ctx context.Context, batch []*Item) outcome {
 		}
 	}
 	if tries > 0 {
-		o.err = retry.Pause(ctx, tries)
+		_ = retry.Pause(waits, tries) // the end of the load is seen elsewhere
 	}
 	return o
 }

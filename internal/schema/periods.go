@@ -51,7 +51,7 @@ type timedTable struct {
 
 // tableName checks the name of a table, and notes the placeholder that it may have.
 func (b *builder) tableName(m *member, o tags.Option, t *Table) {
-	at, n := m.option(o.Word), len(o.Value)
+	at, n, text := m.option(o.Word), len(o.Value), o.Value
 	if strings.ContainsAny(o.Value, "{}") {
 		x := timedTable{m, t, b.periodIn(at, o.Value)}
 		if b.timed = append(b.timed, x); x.part == nil {
@@ -59,17 +59,26 @@ func (b *builder) tableName(m *member, o tags.Option, t *Table) {
 		}
 		width, _ := key.Format{Kind: timeFormats[x.part.Format]}.Fixed()
 		n += width - len(x.part.String())
+		text = strings.Replace(text, x.part.String(), "", 1)
+	}
+	if i := strings.IndexFunc(text, notInTableName); i >= 0 && !strings.HasPrefix(text, "arn:") {
+		b.fault(at, "DynamoDB takes letters, digits, '_', '-' and '.'", "the table name %q has %q", o.Value, []rune(text[i:])[0])
 	}
 	if n < 3 || n > 255 {
 		b.fault(at, "DynamoDB takes 3 to 255 characters", "the table name %q has %d characters", o.Value, n)
 	}
 }
 
+// notInTableName reports whether no table's name has a rune (Developer Guide, "Naming rules").
+func notInTableName(r rune) bool {
+	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.')
+}
+
 // periodIn returns the placeholder in the name of a table, nil after a fault.
 func (b *builder) periodIn(at place, text string) *tags.Part {
 	template, errs := tags.ParseTemplate(text)
 	for _, err := range errs {
-		b.fault(at, err.Cure, "%s", err.Msg)
+		b.fault(at, "a table may be of a {Field:date}, :week, :month or :year", "the table name %q: %s", text, err.Msg)
 	}
 	if len(errs) > 0 {
 		return nil

@@ -398,7 +398,14 @@ func TestRefused(t *testing.T) {
 			At time.Time `ddb:"pk={At}#x"`
 			A  string    `ddb:"sk=A"`
 		}](), []string{
-			`struct._: unknown format in "{At:day}": the formats are millis, seconds, unix, date, month, week, year, raw, sortable, and a width of 1 to 20 digits such as 06`,
+			`struct._: the table name "events_{At:day}": unknown format in "{At:day}": a table may be of a {Field:date}, :week, :month or :year`,
+		}},
+		{"a table with a sign that none has", reflect.TypeFor[struct {
+			_  table     `ddb:"table=events {At:month}"`
+			At time.Time `ddb:"pk={At}#x"`
+			A  string    `ddb:"sk=A"`
+		}](), []string{
+			`struct._: the table name "events {At:month}" has ' ': DynamoDB takes letters, digits, '_', '-' and '.'`,
 		}},
 		{"one table that follows the time, and one that does not", reflect.TypeFor[struct {
 			_  table     `ddb:"table=events_{At:month}"`

@@ -165,7 +165,7 @@ func (e *Engine) New(r Request, u *read.Usage) (*Search, error) {
 		return nil, x.s.Err
 	}
 	if r.Scatter.Parallel < 0 || r.Scatter.Memory < 0 {
-		return nil, e.Model.Errorf("%d requests at a time and %d bytes: give 1 or more of both, or 0 for what is usual", r.Scatter.Parallel, r.Scatter.Memory)
+		return nil, e.Model.Errorf("Parallel is %d, and Memory %d: give 1 or more, or leave them out", r.Scatter.Parallel, r.Scatter.Memory)
 	}
 	if err := x.check(); err != nil {
 		return nil, err
