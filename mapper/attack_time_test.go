@@ -362,6 +362,13 @@ func TestMaintainWithCare(t *testing.T) {
 			}
 		})
 	}
+	t.Run("holes", func(t *testing.T) {
+		m, c := maintained(t, []int{3, 1}, mapper.TimeTables{Since: month(-3), Keep: 6})
+		r := must(m.Maintain(ctx, c, mapper.Maintenance{}))(t)
+		if len(r.Differences) != 1 || !strings.HasSuffix(r.Differences[0].Table, month(-2).Format("2006-01")) {
+			t.Errorf("%v", r.Differences)
+		}
+	})
 	t.Run("cooled by a wrong clock", func(t *testing.T) {
 		m, c := maintained(t, []int{0}, mapper.TimeTables{})
 		m.SetNow(func() time.Time { return month(5) })

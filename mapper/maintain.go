@@ -95,7 +95,7 @@ func (s MaintenanceStep) String() string { return string(s.Action) + " " + s.Tab
 type MaintenanceReport struct {
 	Steps []MaintenanceStep `json:"steps"`
 	// Differences are what tables have otherwise than the model needs them, and Maintain does not
-	// change.
+	// change; and, where TimeTables has Since, tables of times past that are not there.
 	Differences []Difference `json:"differences,omitempty"`
 }
 
@@ -105,7 +105,8 @@ type MaintenanceReport struct {
 // be called now and then, from one place or several: what is done already is not done again, and what was
 // interrupted is gone on with. Where a table cannot be seen to, the others are; the error tells of all.
 //
-// It lists the account's tables, and asks for the descriptions of those that are ahead, or old.
+// It lists the account's tables, where it is asked for more than those ahead or TimeTables has Since, and
+// asks for the descriptions of those that are ahead, or old.
 func (m *Mapper[T]) Maintain(ctx context.Context, client TableAdmin, o Maintenance) (*MaintenanceReport, error) {
 	return m.engine.maintain(ctx, client, o, true)
 }

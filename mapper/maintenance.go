@@ -41,7 +41,9 @@ func (g *engine) maintain(ctx context.Context, client TableAdmin, o Maintenance,
 		}
 	}
 	old, err := x.old(ctx)
-	errs = append(errs, err)
+	if errs = append(errs, err); err == nil && !g.model.Times.Since.IsZero() {
+		x.holes(old)
+	}
 	for _, t := range old {
 		errs = append(errs, about(t.Name, x.age(ctx, t)))
 	}
@@ -244,7 +246,7 @@ func (x *maintenance) active(ctx context.Context, live *types.TableDescription) 
 
 // old returns the tables of times past that there are, the oldest first.
 func (x *maintenance) old(ctx context.Context) ([]oldTable, error) {
-	if !x.o.Drop && len(x.o.Cold) == 0 {
+	if !x.o.Drop && len(x.o.Cold) == 0 && x.model.Times.Since.IsZero() {
 		return nil, nil
 	}
 	present := x.model.PeriodAt(x.model.Now(), 0)
@@ -266,6 +268,27 @@ func (x *maintenance) old(ctx context.Context) ([]oldTable, error) {
 	}
 	slices.SortFunc(all, func(a, b oldTable) int { return cmp.Or(cmp.Compare(a.Period, b.Period), cmp.Compare(a.Index, b.Index)) })
 	return all, nil
+}
+
+// holes tells of the tables of times past that are not there, and that queries ask.
+func (x *maintenance) holes(old []oldTable) {
+	periods, err := x.model.Existing()
+	if err != nil {
+		return // too many to tell
+	}
+	present := x.model.PeriodAt(x.model.Now(), 0)
+	for _, period := range periods {
+		for i := range x.model.Tables {
+			name := x.model.Table(i, period).Name
+			there := func(t oldTable) bool { return t.Name == name }
+			if period < present && !slices.ContainsFunc(old, there) {
+				x.report.Differences = append(x.report.Differences, Difference{
+					Table: name, Text: "there is none, and a query over its time fails",
+					Cure: "create it by DefinitionsAt; or give TimeTables the Since, or the Keep, of the tables that there are; or pass SkipMissing",
+				})
+			}
+		}
+	}
 }
 
 // oldTable is a table of a time past.
