@@ -424,8 +424,9 @@ func TestBulkLoadRate(t *testing.T) {
 	}
 }
 
-// BenchmarkBulkLoad loads items (ITEMIZE_BULK of them) side by side with a loop over BatchWriteItem as one
-// writes it by hand.
+// BenchmarkBulkLoad loads items (ITEMIZE_BULK of them) side by side with loops as one writes them by hand:
+// over BatchWriteItem, over the same with the attributes that the library adds (_a and _v), and over
+// BatchExecuteStatement with these.
 func BenchmarkBulkLoad(b *testing.B) {
 	ctx := context.Background()
 	n := 500
@@ -438,7 +439,9 @@ func BenchmarkBulkLoad(b *testing.B) {
 			name string
 			load func(table string) error
 		}{
-			{"hand", func(table string) error { return byHand(ctx, engine.Client(), table, n, 8) }},
+			{"hand", func(table string) error { return byHand(ctx, engine.Client(), table, n, 8, false) }},
+			{"hand-same", func(table string) error { return byHand(ctx, engine.Client(), table, n, 8, true) }},
+			{"hand-statements", func(table string) error { return byStatements(ctx, engine.Client(), table, n, 8) }},
 			{"overwrite", func(table string) error {
 				m, err := mapper.New[reading](engine.Client(), mapper.Table(table))
 				if err == nil {
@@ -504,35 +507,72 @@ func spread(n int) iter.Seq2[reading, error] {
 }
 
 // byHand is a bulk load as one writes it: batches of 25, in the order of the input.
-func byHand(ctx context.Context, client *dynamodb.Client, table string, n, parallel int) error {
-	batches := make(chan []types.WriteRequest, parallel)
+func byHand(ctx context.Context, client *dynamodb.Client, table string, n, parallel int, same bool) error {
+	return inBatches(n, parallel, same, func(batch []map[string]types.AttributeValue) error {
+		var left []types.WriteRequest
+		for _, i := range batch {
+			left = append(left, types.WriteRequest{PutRequest: &types.PutRequest{Item: i}})
+		}
+		for len(left) > 0 {
+			out, err := client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{table: left}})
+			if err != nil {
+				return err
+			}
+			left = out.UnprocessedItems[table]
+		}
+		return nil
+	})
+}
+
+// byStatements is a loop over BatchExecuteStatement as one writes it by hand, of the attributes that the
+// library stores.
+func byStatements(ctx context.Context, client *dynamodb.Client, table string, n, parallel int) error {
+	text := fmt.Sprintf(`INSERT INTO "%s" VALUE {'PK':?,'SK':?,'Text':?,'_a':?,'_v':?}`, table)
+	return inBatches(n, parallel, true, func(batch []map[string]types.AttributeValue) error {
+		in := &dynamodb.BatchExecuteStatementInput{}
+		for _, i := range batch {
+			in.Statements = append(in.Statements, types.BatchStatementRequest{
+				Statement: &text, Parameters: []types.AttributeValue{i["PK"], i["SK"], i["Text"], i["_a"], i["_v"]},
+			})
+		}
+		_, err := client.BatchExecuteStatement(ctx, in)
+		return err
+	})
+}
+
+// inBatches sends the readings, 25 at a time; same adds what the library adds to each.
+func inBatches(n, parallel int, same bool, send func([]map[string]types.AttributeValue) error) error {
+	batches := make(chan []map[string]types.AttributeValue, parallel)
 	errs := make(chan error, parallel)
 	for range parallel {
 		go func() {
 			var failed error
 			for batch := range batches {
-				for left := batch; len(left) > 0 && failed == nil; {
-					out, err := client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{table: left}})
-					if failed = err; err == nil {
-						left = out.UnprocessedItems[table]
-					}
+				if failed == nil {
+					failed = send(batch)
 				}
 			}
 			errs <- failed
 		}()
 	}
-	var batch []types.WriteRequest
+	var batch []map[string]types.AttributeValue
 	for r := range spread(n) {
-		batch = append(batch, types.WriteRequest{PutRequest: &types.PutRequest{Item: map[string]types.AttributeValue{
+		i := map[string]types.AttributeValue{
 			"PK": &types.AttributeValueMemberS{Value: "S#" + r.Sensor}, "SK": &types.AttributeValueMemberS{Value: fmt.Sprintf("%08d", r.N)},
 			"Text": &types.AttributeValueMemberS{Value: r.Text},
-		}}})
-		if len(batch) == 25 {
+		}
+		if same {
+			token := fmt.Sprintf("%016d", r.N)
+			i["_a"], i["_v"] = &types.AttributeValueMemberB{Value: []byte(token)}, &types.AttributeValueMemberB{Value: []byte(token)}
+		}
+		if batch = append(batch, i); len(batch) == 25 {
 			batches <- batch
 			batch = nil
 		}
 	}
-	batches <- batch
+	if len(batch) > 0 {
+		batches <- batch
+	}
 	close(batches)
 	var failed error
 	for range parallel {
