@@ -217,6 +217,18 @@ func TestTimeTablesWindow(t *testing.T) {
 	if last, err := q.After(next.Next).Page(ctx, m); err != nil || len(last.Items) > 0 {
 		t.Errorf("%+v, %v", last, err)
 	}
+	// So does one of an index, of which one table is left.
+	c := &asked{}
+	alarms := timed[alarm](t, c, []time.Time{month(-1), month(0), month(1)}, mapper.InTimeTables(mapper.TimeTables{Keep: 1}))
+	for n := -1; n <= 0; n++ {
+		must(alarms.Save(ctx, alarms.New(alarm{Device: "d", At: month(n), ID: fmt.Sprint(n), Kind: "fire"})))(t)
+	}
+	fires := query.Of[alarm](alarms.Index("byKind", "fire").AtMost(month(1).Add(-1))).Limit(1)
+	first := must(fires.Page(ctx, alarms))(t)
+	alarms.SetNow(func() time.Time { return month(1) })
+	if rest := must(fires.After(first.Next).Page(ctx, alarms))(t); first.Items[0].ID != "-1" || len(rest.Items) != 1 || rest.Items[0].ID != "0" {
+		t.Errorf("%+v, then %+v", first.Items, rest.Items)
+	}
 	june := func() time.Time { return time.Date(2026, time.June, 15, 0, 0, 0, 0, time.UTC) }
 	client := &asked{}
 	y := timed[yearly](t, client, months(2026, time.April, 4), mapper.InTimeTables(mapper.TimeTables{Keep: 2}))

@@ -25,10 +25,18 @@ func (x *Search) spanned() bool {
 	return slices.ContainsFunc(x.s.Parts, func(p selection.Part) bool { return p.Span.On })
 }
 
+// timed reports whether the order of the search is that of the tables of a span of time. Elements that lie
+// apart from their roots have an order of their own.
+func (x *Search) timed() bool {
+	if !x.spanned() || x.in() == nil && !x.flat() && x.Model.Schema.Apart {
+		return false
+	}
+	return !slices.ContainsFunc(x.s.Parts, func(p selection.Part) bool { return p.Span.On && !p.Span.Ordered })
+}
+
 // stages returns the parts of each stage, in their order.
 func (x *Search) stages() [][]selection.Part {
-	ordered := x.spanned() && !slices.ContainsFunc(x.s.Parts, func(p selection.Part) bool { return p.Span.On && !p.Span.Ordered })
-	if !ordered || x.in() == nil && !x.flat() && x.Model.Schema.Apart { // elements that lie apart have an order of their own
+	if !x.timed() {
 		return [][]selection.Part{x.s.Parts}
 	}
 	parts := slices.Clone(x.s.Parts)
@@ -59,12 +67,12 @@ func (x *Search) FirstStage() []selection.Part {
 
 // scatter runs the stages one after the other. It reports whether there may be more behind its limit.
 func (x *Search) scatter(ctx context.Context, yield func(Hit) bool) (more bool, err error) {
-	stages := x.stages()
+	stages, timed := x.stages(), x.timed()
 	left, enough := x.r.Limit, false
 	for i, parts := range stages {
 		sub := *x
 		sub.s.Parts, sub.r.Limit = parts, left
-		if a := x.after; a != nil && len(stages) > 1 {
+		if a := x.after; a != nil && timed {
 			c := strings.Compare(parts[0].Period, a.Period)
 			if x.o.Reverse {
 				c = -c
