@@ -472,6 +472,29 @@ func BenchmarkBulkLoad(b *testing.B) {
 	}
 }
 
+// atOnce is a client that answers bulk loads at once.
+type atOnce struct{ *dynamodb.Client }
+
+func (atOnce) BatchWriteItem(context.Context, *dynamodb.BatchWriteItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchWriteItemOutput, error) {
+	return &dynamodb.BatchWriteItemOutput{}, nil
+}
+
+func (atOnce) BatchExecuteStatement(_ context.Context, in *dynamodb.BatchExecuteStatementInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error) {
+	return &dynamodb.BatchExecuteStatementOutput{Responses: make([]types.BatchStatementResponse, len(in.Statements))}, nil
+}
+
+// BenchmarkBulkLoadOwn is the library's own share of a bulk load, an item each.
+func BenchmarkBulkLoadOwn(b *testing.B) {
+	for name, options := range map[string][]mapper.BulkOption{"insert": nil, "overwrite": {mapper.Overwrite()}} {
+		b.Run(name, func(b *testing.B) {
+			m := must(mapper.New[reading](atOnce{}))(b)
+			b.ReportAllocs()
+			b.ResetTimer()
+			must(m.BulkLoad(context.Background(), spread(b.N), options...))(b)
+		})
+	}
+}
+
 // memory returns the function that tells the most memory that was in use since.
 func memory() func() uint64 {
 	done, peak := make(chan struct{}), make(chan uint64)

@@ -136,10 +136,7 @@ func isTableName(name string) bool {
 	if strings.HasPrefix(name, "arn:") {
 		return true
 	}
-	other := func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.')
-	}
-	return len(name) >= 3 && len(name) <= 255 && !strings.ContainsFunc(name, other)
+	return len(name) >= 3 && len(name) <= 255 && !strings.ContainsFunc(name, schema.NotInTableName)
 }
 
 // entity returns the entity of a selection as the protocol of staged writes needs it.

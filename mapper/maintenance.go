@@ -172,10 +172,7 @@ func (x *maintenance) create(ctx context.Context, d Definition) (*types.TableDes
 		if !errors.As(err, new(*types.ResourceInUseException)) {
 			return nil, err
 		}
-		live, err := x.describe(ctx, d.Name)
-		if live != nil {
-			live, err = x.active(ctx, live)
-		}
+		live, err := x.settled(ctx, d.Name)
 		if err != nil || live != nil {
 			return live, err
 		}
@@ -191,10 +188,7 @@ func (x *maintenance) create(ctx context.Context, d Definition) (*types.TableDes
 // appears waits until a table that was created is active: DescribeTable may not know it for a while.
 func (x *maintenance) appears(ctx context.Context, table string) (*types.TableDescription, error) {
 	for try := 1; ; try++ {
-		live, err := x.describe(ctx, table)
-		if live != nil {
-			live, err = x.active(ctx, live)
-		}
+		live, err := x.settled(ctx, table)
 		if err != nil || live != nil {
 			return live, err
 		}
@@ -221,6 +215,15 @@ func (x *maintenance) describe(ctx context.Context, table string) (*types.TableD
 	}
 	x.told, _ = middleware.GetServerTime(out.ResultMetadata)
 	return out.Table, nil
+}
+
+// settled returns what a table is like once it is active, nil where it is not there.
+func (x *maintenance) settled(ctx context.Context, table string) (*types.TableDescription, error) {
+	live, err := x.describe(ctx, table)
+	if err != nil || live == nil {
+		return nil, err
+	}
+	return x.active(ctx, live)
 }
 
 // active waits until a table is active, or gone. One that will not be by itself is an error.
@@ -359,10 +362,7 @@ func (x *maintenance) change(ctx context.Context, change TableChange, live **typ
 		if failed == nil {
 			x.note(CoolTable, name)
 		}
-		now, err := x.describe(ctx, name)
-		if err == nil && now != nil {
-			now, err = x.active(ctx, now)
-		}
+		now, err := x.settled(ctx, name)
 		if *live = now; err != nil || now == nil || failed == nil {
 			return err
 		}
@@ -404,10 +404,7 @@ func (x *maintenance) drop(ctx context.Context, live *types.TableDescription) er
 		case !errors.As(err, new(*types.ResourceInUseException)) || try == changes:
 			return err
 		}
-		now, err := x.describe(ctx, name)
-		if err == nil && now != nil {
-			now, err = x.active(ctx, now)
-		}
+		now, err := x.settled(ctx, name)
 		if err != nil || now == nil {
 			return err
 		}

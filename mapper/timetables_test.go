@@ -55,6 +55,7 @@ type (
 	alarm struct {
 		_      struct{}  `ddb:"table=alarms_{At:month}"`
 		_      struct{}  `ddb:"index=byKind,pk={Kind},range=KAt,sk={At}"`
+		_      struct{}  `ddb:"index=byYear,pk={Kind},range=KYear,sk={At:year}#{ID}"`
 		_      struct{}  `ddb:"index=byLevel,pk={Kind},range=KLevel,sk={Level:02}#{At},project='Text'"`
 		Device string    `ddb:"pk=DEV#{Device}"`
 		At     time.Time `ddb:"sk={At}#{ID}"`
@@ -573,6 +574,10 @@ func TestTimeTablesIndexed(t *testing.T) {
 	levels := query.Of[alarm](m.Index("byLevel", "fire")).Heads()
 	if _, err := levels.Slice(ctx, m); err == nil || !strings.Contains(err.Error(), "give what comes before {At:month}") {
 		t.Errorf("an index in another order than time: %v", err)
+	}
+	years := query.Of[alarm](m.Index("byYear", "fire").BeginsWith("2025"))
+	if _, err := years.Slice(ctx, m); err == nil {
+		t.Error("an index in the order of years over the tables of months")
 	}
 	one := query.Of[alarm](m.Index("byLevel", "fire", 2).Between(there[0], there[3].AddDate(0, 0, 27))).Fetch()
 	in = slices.DeleteFunc(slices.Clone(want), func(v alarm) bool { return v.Level != 2 })

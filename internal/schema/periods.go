@@ -61,7 +61,7 @@ func (b *builder) tableName(m *member, o tags.Option, t *Table) {
 		n += width - len(x.part.String())
 		text = strings.Replace(text, x.part.String(), "", 1)
 	}
-	if i := strings.IndexFunc(text, notInTableName); i >= 0 && !strings.HasPrefix(text, "arn:") {
+	if i := strings.IndexFunc(text, NotInTableName); i >= 0 && !strings.HasPrefix(text, "arn:") {
 		b.fault(at, "DynamoDB takes letters, digits, '_', '-' and '.'", "the table name %q has %q", o.Value, []rune(text[i:])[0])
 	}
 	if n < 3 || n > 255 {
@@ -69,8 +69,8 @@ func (b *builder) tableName(m *member, o tags.Option, t *Table) {
 	}
 }
 
-// notInTableName reports whether no table's name has a rune (Developer Guide, "Naming rules").
-func notInTableName(r rune) bool {
+// NotInTableName reports whether no table's name has a rune (Developer Guide, "Naming rules").
+func NotInTableName(r rune) bool {
 	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.')
 }
 
@@ -93,6 +93,10 @@ func (b *builder) periodIn(at place, text string) *tags.Part {
 		default:
 			found = p
 		}
+	}
+	if found == nil {
+		b.fault(at, "write a field and a period, as in events_{At:month}", "the table name %q has braces, and no placeholder", text)
+		return nil
 	}
 	if f := timeFormats[found.Format]; f < key.Date || f > key.Year || found.KeyField {
 		b.fault(at, "write {"+found.Name+":month}, or date, week or year", "%s in the name of a table is no period that a table could hold", found)

@@ -400,6 +400,13 @@ func TestRefused(t *testing.T) {
 		}](), []string{
 			`struct._: the table name "events_{At:day}": unknown format in "{At:day}": a table may be of a {Field:date}, :week, :month or :year`,
 		}},
+		{"a table with braces alone", reflect.TypeFor[struct {
+			_ table  `ddb:"table=events{{x}}"`
+			I string `ddb:"pk={I}"`
+			A string `ddb:"sk=A"`
+		}](), []string{
+			`struct._: the table name "events{{x}}" has braces, and no placeholder: write a field and a period, as in events_{At:month}`,
+		}},
 		{"a table with a sign that none has", reflect.TypeFor[struct {
 			_  table     `ddb:"table=events {At:month}"`
 			At time.Time `ddb:"pk={At}#x"`

@@ -220,7 +220,7 @@ func (w *within) span(t Target) Span {
 			isTime := src.From == schema.FromModel && src.KeyField == p.Field
 			switch {
 			case given == 0 && isTime:
-				s.Ordered = true
+				s.Ordered = key.Tells(k.Format(n).Kind, p.Kind)
 				if t.Time != nil && t.Time.Err == nil {
 					s = s.narrowBy(t.Time)
 				}
@@ -229,6 +229,7 @@ func (w *within) span(t Target) Span {
 				return s
 			case isTime:
 				s = s.withinUnit(k.Format(n), values[0], w.e.Delim)
+				s.Given = true
 			}
 			values, given = values[1:], given-1
 		}
