@@ -171,6 +171,10 @@ func (del *deleting) read(ctx context.Context) error {
 
 // known returns ErrNotFound of an entity that is not there and has left nothing.
 func (del *deleting) known(root *item.Image) error {
+	if root != nil && root.Header.Moving() {
+		at := ItemConflict{Key: keyOf(root.Place), Field: root.Kind.Name, Conflict: ConflictChanged}
+		return &ConflictError{Model: del.g.model.Label(), pending: staging.Pending(root), Items: []ItemConflict{at}}
+	}
 	if root != nil && (!root.Header.Live() || root.Expired && len(del.Rest) > 0) {
 		return nil // somebody has begun something, or it has left something: this ends it
 	}

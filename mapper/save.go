@@ -253,7 +253,7 @@ func (s *state) takeOver(o *write.Outcome) bool {
 		if !r.Root || !r.New || o.Stored[i] == nil {
 			continue
 		}
-		if h := r.Reserved.Header(o.Stored[i]); !h.Live() && !s.HiddenAt(r.Place).Is(h) {
+		if h := r.Reserved.Header(o.Stored[i]); !h.Live() && !h.Moving() && !s.HiddenAt(r.Place).Is(h) {
 			s.Hide(r.Place, r.Reserved.HiddenOf(o.Stored[i]))
 			return true
 		}

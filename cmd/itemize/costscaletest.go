@@ -1,16 +1,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"text/tabwriter"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/scaletest"
@@ -18,9 +13,9 @@ import (
 
 // scaletestAsked is what cost scaletest is asked.
 type scaletestAsked struct {
-	size, rcu, wcu   float64
-	endpoint, region string
-	test             scaletest.Test
+	size, rcu, wcu float64
+	remote
+	test scaletest.Test
 }
 
 func (a *scaletestAsked) flags(f *flag.FlagSet) {
@@ -28,8 +23,7 @@ func (a *scaletestAsked) flags(f *flag.FlagSet) {
 	f.Float64Var(&a.rcu, "rcu", 0, "its read capacity, a second")
 	f.Float64Var(&a.wcu, "wcu", 0, "its write capacity, a second")
 	f.StringVar(&a.test.Table, "table", "", "`table` to send requests to; its other items are left alone")
-	f.StringVar(&a.endpoint, "endpoint", "", "`URL` of DynamoDB; that of the region without it")
-	f.StringVar(&a.region, "region", os.Getenv("AWS_REGION"), "region; the credentials are those of the environment")
+	a.remote.flags(f)
 	f.IntVar(&a.test.Keys, "keys", 1000, "number of partition keys")
 	f.Float64Var(&a.test.Skew, "skew", 1, "how uneven they are: the key of rank k gets a share of 1/k^skew")
 	f.Float64Var(&a.test.Writes, "writes", 0.5, "share of the requests that write, 0 to 1")
@@ -90,36 +84,11 @@ func (c *command) scaletest(a *scaletestAsked) (out scaletestAnswer, err error) 
 	if err := a.test.Check(); err != nil {
 		return out, err
 	}
-	if a.test.Client, err = a.client(); err != nil {
+	if a.test.Client, err = a.client(1); err != nil {
 		return out, err
 	}
 	out.Report, err = a.test.Run(c.ctx)
 	return out, err
-}
-
-// client is a client that sends each request once, with the environment's credentials.
-func (a *scaletestAsked) client() (*dynamodb.Client, error) {
-	o := dynamodb.Options{Region: a.region, RetryMaxAttempts: 1}
-	if a.endpoint != "" {
-		o.BaseEndpoint = &a.endpoint
-		if o.Region == "" {
-			o.Region = "us-east-1"
-		}
-	}
-	if o.Region == "" {
-		return nil, errors.New("no region: give -region, AWS_REGION, or -endpoint")
-	}
-	id, secret := os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY")
-	if id == "" || secret == "" {
-		if a.endpoint == "" {
-			return nil, errors.New("no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (aws configure export-credentials --format env prints them)")
-		}
-		id, secret = "local", "local"
-	}
-	o.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-		return aws.Credentials{AccessKeyID: id, SecretAccessKey: secret, SessionToken: os.Getenv("AWS_SESSION_TOKEN")}, nil
-	})
-	return dynamodb.New(o), nil
 }
 
 func (c *command) showReport(r *scaletest.Report) {

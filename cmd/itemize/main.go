@@ -2,6 +2,7 @@
 //
 //	itemize gen [packages]   write <file>_itemize.go beside each model's file
 //	itemize vet [packages]   report faults of tags; also for go vet -vettool
+//	itemize migrate ...      monoliths to item collections, and back
 //	itemize cost ...         sizes, units, forecasts, the best layout, capacity
 //
 // In a module that uses itemize:
@@ -41,6 +42,7 @@ const usage = `itemize maps Go structs to DynamoDB item collections.
   itemize gen [flags] [packages]   generate typed keys, queries, patches and codecs
   itemize vet [flags] [packages]   report what is wrong with the tags of models
   itemize tables [flags] [packages]  the tables that models need, as CloudFormation or Terraform
+  itemize migrate ...              monoliths to item collections, live, and back
   itemize cost ...                 sizes, units, forecasts, layouts, capacity
 
 Packages are as for go build; the default is the current one. Flags: itemize gen -h.
@@ -71,8 +73,10 @@ func run(ctx context.Context, args []string, dir string, stdout, stderr io.Write
 		err = c.tables(args[1:])
 	case args[0] == "cost":
 		err = c.cost(args[1:])
+	case args[0] == "migrate":
+		err = c.migrate(args[1:])
 	default:
-		fmt.Fprintf(stderr, "itemize: no command %q: write gen, vet, tables or cost\n", args[0])
+		fmt.Fprintf(stderr, "itemize: no command %q: write gen, vet, tables, migrate or cost\n", args[0])
 		return exitUsage
 	}
 	switch {

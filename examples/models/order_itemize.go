@@ -155,7 +155,7 @@ func clonePrice(dst, src *Price) {
 
 // ItemizeCodec is for the mapper.
 func (*Order) ItemizeCodec(*Order) *mapperimpl.Codec[Order] {
-	return &mapperimpl.Codec[Order]{Layout: "abf27f27166c34c585449948", Table: orderForm}
+	return &mapperimpl.Codec[Order]{Layout: "599c622539b6242d508e62a3", Table: orderForm}
 }
 
 type orderLayout_changed_run_go_generate = struct {

@@ -363,7 +363,7 @@ func cloneResult(dst, src *Result) {
 
 // ItemizeCodec is for the mapper.
 func (*Player) ItemizeCodec(*Player) *mapperimpl.Codec[Player] {
-	return &mapperimpl.Codec[Player]{Layout: "03c6501822ded085c3c02245", Table: playerForm}
+	return &mapperimpl.Codec[Player]{Layout: "badd6482c42fd37ddb020de4", Table: playerForm}
 }
 
 type playerLayout_changed_run_go_generate = struct {

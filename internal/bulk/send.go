@@ -116,6 +116,8 @@ type Inserts struct {
 	Client InsertClient
 	// Label names the model in messages.
 	Label string
+	// Options are those of the calls.
+	Options []func(*dynamodb.Options)
 	// last is the statement that was made last: those of one kind of item have one text.
 	last atomic.Pointer[statement]
 }
@@ -146,7 +148,7 @@ func (p *Inserts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 	if len(sent) == 0 {
 		return a, nil
 	}
-	out, err := p.Client.BatchExecuteStatement(ctx, in)
+	out, err := p.Client.BatchExecuteStatement(ctx, in, p.Options...)
 	if err != nil {
 		return failed(ctx, p.Client, p.Label, batch, err)
 	}

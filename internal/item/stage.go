@@ -26,20 +26,28 @@ const (
 	Inserting State = "inserting"
 	Deleting  State = "deleting"
 	Live      State = "live"
+	// Migrating and RollingBack are those of an entity that becomes the items of a monolith, or a
+	// monolith again: package migrate alone takes such a root over.
+	Migrating   State = "migrating"
+	RollingBack State = "rollingback"
 )
 
 // Stage is the stage of a root.
 type Stage struct {
 	State State
-	// By tells one delete from another, nil of others.
+	// By tells one delete, or rollback, from another, nil of others.
 	By    types.AttributeValue
 	Since time.Time
+	// Took are the incarnations of the claims that a migration's claim took over, and From the state that
+	// a rollback began in.
+	Took []types.AttributeValue
+	From State
 }
 
 // NewStage returns a stage that begins now.
 func NewStage(s State, now time.Time) Stage {
 	st := Stage{State: s, Since: now}
-	if s == Deleting {
+	if s == Deleting || s == RollingBack {
 		st.By = NewToken()
 	}
 	return st
@@ -50,6 +58,12 @@ func (s Stage) Value() types.AttributeValue {
 	m := Attributes{stateName: &types.AttributeValueMemberS{Value: string(s.State)}, "since": Epoch(s.Since)}
 	if s.By != nil {
 		m["by"] = s.By
+	}
+	if len(s.Took) > 0 {
+		m["took"] = &types.AttributeValueMemberL{Value: s.Took}
+	}
+	if s.From != "" {
+		m["from"] = &types.AttributeValueMemberS{Value: string(s.From)}
 	}
 	return &types.AttributeValueMemberM{Value: m}
 }
@@ -69,8 +83,20 @@ func (h Header) ReadStage() Stage {
 	if state, ok := m.Value[stateName].(*types.AttributeValueMemberS); ok {
 		s.State = State(state.Value)
 	}
+	if took, ok := m.Value["took"].(*types.AttributeValueMemberL); ok {
+		s.Took = took.Value
+	}
+	if from, ok := m.Value["from"].(*types.AttributeValueMemberS); ok {
+		s.From = State(from.Value)
+	}
 	s.By, s.Since = m.Value["by"], readEpoch(m.Value["since"])
 	return s
+}
+
+// Moving reports whether a root is a migration's, which nobody else may take over.
+func (h Header) Moving() bool {
+	s := h.ReadStage().State
+	return s == Migrating || s == RollingBack
 }
 
 // Live reports whether a root is live, as far as its stage decides it.
@@ -92,6 +118,10 @@ func (s Stage) Pending() string {
 		return "an insert that began at " + s.Since.UTC().Format(time.RFC3339) + " is not finished: insert again to take it over"
 	case Deleting:
 		return "a delete that began at " + s.Since.UTC().Format(time.RFC3339) + " is not finished: delete again to finish it, or insert"
+	case Migrating:
+		return "a migration that began at " + s.Since.UTC().Format(time.RFC3339) + " moves it: run itemize migrate, or use migrate.Wrap, to finish it"
+	case RollingBack:
+		return "a rollback of a migration that began at " + s.Since.UTC().Format(time.RFC3339) + " is not finished: run itemize migrate rollback to finish it"
 	}
 	return "its root is not live"
 }

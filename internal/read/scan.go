@@ -20,12 +20,14 @@ type Segment struct {
 	Number, Of int
 	Strong     bool
 	Pace       *Pace
+	// Start is the key behind which it is read, nil for its beginning.
+	Start item.Attributes
 }
 
 // Scan reads a segment of a table, answer by answer, until yield returns false.
-func (r *Reader) Scan(ctx context.Context, s Segment, u *Usage, yield func(items []item.Image, more bool) bool) error {
+func (r *Reader) Scan(ctx context.Context, s Segment, u *Usage, yield func(Page) bool) error {
 	in := &dynamodb.ScanInput{
-		TableName: &s.Table.Name, ConsistentRead: &s.Strong,
+		TableName: &s.Table.Name, ConsistentRead: &s.Strong, ExclusiveStartKey: s.Start,
 		Segment: aws.Int32(int32(s.Number)), TotalSegments: aws.Int32(int32(s.Of)),
 		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	}
@@ -54,7 +56,7 @@ func (r *Reader) Scan(ctx context.Context, s Segment, u *Usage, yield func(items
 		u.add([]int{size}, Options{Strong: s.Strong}, out.ConsumedCapacity)
 		s.Pace.Took(u.Predicted.Expected - before)
 		more := len(out.LastEvaluatedKey) > 0
-		if !yield(page, more) || !more {
+		if !yield(Page{Items: page, More: more, LastKey: out.LastEvaluatedKey}) || !more {
 			return nil
 		}
 		in.ExclusiveStartKey = out.LastEvaluatedKey

@@ -131,7 +131,7 @@ func (b *builder) ownNames() {
 					b.fault(m.option(w), "choose another name", "the attribute %q of %s= is a key attribute of the table %s", o.Value, w, t.Name)
 				}
 			}
-			if o.Value == State || o.Value == Incarnation || w == "ttl" && (o.Value == DefaultVersion || o.Value == b.e.Version) {
+			if o.Value == State || o.Value == Incarnation || o.Value == Moved || w == "ttl" && (o.Value == DefaultVersion || o.Value == b.e.Version) {
 				b.fault(m.option(w), "choose another name", "the attribute %q of %s= is the library's own", o.Value, w)
 			}
 		}
@@ -228,7 +228,7 @@ func witness(w key.Scalar, x, y *Key) string {
 // collisions refuses attributes of one item that have one name, among
 // themselves or with what the library stores.
 func (b *builder) collisions(it *Item) {
-	taken := map[string]string{State: "the library's own", Incarnation: "the library's own", DefaultVersion: "the library's own"}
+	taken := map[string]string{State: "the library's own", Incarnation: "the library's own", Moved: "the library's own", DefaultVersion: "the library's own"}
 	if b.e.Version != "" {
 		taken[b.e.Version] = "the item's version"
 	}

@@ -15,6 +15,9 @@ const (
 	State = "_s"
 	// Incarnation is the attribute that ties an item to the entity that it is of.
 	Incarnation = "_a"
+	// Moved is the attribute of what a migration notes: on a root what its monolith had that keys do not
+	// tell, and on a monolith that it was moved.
+	Moved = "_m"
 )
 
 // Entity is the layout of a model.

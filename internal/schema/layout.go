@@ -1,12 +1,15 @@
 package schema
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/itemize/itemize/tags"
 )
 
 // Layout is a schema as data: all that says where values lie and how they are
@@ -57,14 +60,22 @@ type LayoutPlaceholder struct {
 	Kind   string `json:"kind"`             // string, int, uint, time, bytes, number, text
 	Number string `json:"number,omitempty"` // the Go type that a number has to fit
 	Format string `json:"format"`
+	// Attribute is the name under which attributevalue encodes the field, "" for Field, and Options
+	// are those of its dynamodbav tag: what a monolith has.
+	Attribute string   `json:"attribute,omitempty"`
+	Options   []string `json:"options,omitempty"`
 }
 
 // LayoutItem is a kind of item.
 type LayoutItem struct {
-	Name       string            `json:"name"`
-	Table      string            `json:"table"`
-	Kind       string            `json:"kind"` // singleton, slice, map
-	Root       bool              `json:"root,omitempty"`
+	Name  string `json:"name"`
+	Table string `json:"table"`
+	Kind  string `json:"kind"` // singleton, slice, map
+	Root  bool   `json:"root,omitempty"`
+	// From is the attribute of a monolith that holds the elements, and Scalar reports that each is one
+	// value, and no struct whose fields are spread over its item.
+	From       string            `json:"from,omitempty"`
+	Scalar     bool              `json:"scalar,omitempty"`
 	Pointer    bool              `json:"pointer,omitempty"`
 	SortKey    *LayoutKey        `json:"sortKey,omitempty"`
 	Expiry     string            `json:"expiry,omitempty"`
@@ -102,6 +113,8 @@ type LayoutAttribute struct {
 	Field   string   `json:"field"`
 	Type    string   `json:"type"`
 	Options []string `json:"options,omitempty"`
+	// In is the attribute of a monolith that holds the struct which the attribute lies in, "" for none.
+	In string `json:"in,omitempty"`
 	// Was are the names that it had before.
 	Was []string `json:"was,omitempty"`
 	// Wire is what is stored of it.
@@ -125,7 +138,7 @@ func (e *Entity) Layout() Layout {
 		l.Tables = append(l.Tables, lt)
 	}
 	for _, it := range e.Items {
-		l.Items = append(l.Items, it.layout(it == e.Root))
+		l.Items = append(l.Items, it.layout(e, it == e.Root))
 	}
 	for _, x := range e.Indexes {
 		for _, n := range x.Entries {
@@ -152,11 +165,12 @@ func layoutKeys(keys []*IndexKey) []LayoutIndexKey {
 	return out
 }
 
-func (it *Item) layout(root bool) LayoutItem {
+func (it *Item) layout(e *Entity, root bool) LayoutItem {
 	li := LayoutItem{Name: it.Name, Table: it.Table.Name, Kind: "singleton", Root: root, Pointer: it.Pointer, ExpiryAll: it.ExpiryOfRoot}
 	if it.Element() {
 		li.Kind = it.Field.Type.Kind.String()
 		li.Pointer = it.ElemPointer
+		li.From, li.Scalar = it.encodedName(), !it.Elem.Spreads()
 	}
 	if it.Key != nil {
 		k := it.Key.layout()
@@ -166,9 +180,41 @@ func (it *Item) layout(root bool) LayoutItem {
 		li.Expiry = it.Expiry.Name
 	}
 	for _, a := range it.Attributes {
-		li.Attributes = append(li.Attributes, LayoutAttribute{Name: a.Name, Field: a.Value.Name, Type: a.Value.Type.describe(), Options: a.AV.Options, Was: a.Was, Wire: a.Value.Type.wire(a.AV.Options)})
+		li.Attributes = append(li.Attributes, LayoutAttribute{Name: a.Name, Field: a.Value.Name, Type: a.Value.Type.describe(), Options: a.AV.Options, In: it.in(e, a), Was: a.Was, Wire: a.Value.Type.wire(a.AV.Options)})
 	}
 	return li
+}
+
+// avOf returns the dynamodbav options of a field.
+func avOf(f *Field) tags.AV {
+	t, _ := tags.Parse(f.Raw, tags.OnField)
+	return t.AV
+}
+
+// encodedName is the name under which attributevalue encodes the slice or map of the elements.
+func (it *Item) encodedName() string {
+	if av := avOf(it.Decl); av.Name != "" {
+		return av.Name
+	}
+	return it.Field.Name
+}
+
+// in is the name under which attributevalue encodes the struct that an attribute of a singleton lies in,
+// "" where it encodes the attribute itself beside the model's.
+func (it *Item) in(e *Entity, a *Attribute) string {
+	if it.Element() || a.Place == 0 || a.Place == len(a.Value.Path) {
+		return ""
+	}
+	var f *Field
+	for t, path := e.Type, a.Value.Path[:a.Place]; len(path) > 0; path = path[1:] {
+		i := slices.IndexFunc(t.deref().Fields, func(f *Field) bool { return f.Index == path[0] })
+		f = t.deref().Fields[i]
+		t = f.Type
+	}
+	if av := avOf(f); av.Name != "" || !f.Embedded {
+		return cmp.Or(av.Name, f.Name)
+	}
+	return ""
 }
 
 var fromNames = [...]string{"model", "element", "key", "self", "item", "shard"}
@@ -181,11 +227,18 @@ func (k *Key) layout() LayoutKey {
 		f := k.Format(i)
 		kind := keyKinds[f.Value]
 		if KeyText(s.Value.Type, f.Value) {
-			kind = "text"
+			kind = textKind
 		}
 		p := LayoutPlaceholder{From: fromNames[s.From], Field: s.Value.Name, Kind: kind, Format: f.String()}
 		if kind == "int" || kind == "uint" {
 			p.Number = s.Value.Type.describe()
+		}
+		if s.field != nil && s.From != FromSelf {
+			av := avOf(s.field)
+			p.Options = av.Options
+			if av.Name != s.Value.Name {
+				p.Attribute = av.Name
+			}
 		}
 		l.Placeholders = append(l.Placeholders, p)
 	}

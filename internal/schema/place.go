@@ -118,8 +118,8 @@ func (b *builder) fieldOptions(m *member) {
 	if it == nil || !b.isSpread(m) {
 		return
 	}
-	if av := m.tag.AV; av.Name != "" || len(av.Options) > 0 {
-		b.fault(m.avAt(), "remove it, or add ddb option nested to store the struct as one map", "dynamodbav means nothing on a struct whose fields are spread over its item")
+	if len(m.tag.AV.Options) > 0 { // the name is that in a monolith
+		b.fault(m.avAt(), "remove them, or add ddb option nested to store the struct as one map", "dynamodbav's options mean nothing on a struct whose fields are spread over its item")
 	}
 }
 

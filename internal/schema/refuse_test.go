@@ -309,15 +309,15 @@ func TestRefused(t *testing.T) {
 		{"dynamodbav where it means nothing", reflect.TypeFor[struct {
 			_ table   `ddb:"table=models"`
 			I string  `ddb:"pk={I}" dynamodbav:"-"`
-			A address `ddb:"sk=A" dynamodbav:"home"`
+			A address `ddb:"sk=A" dynamodbav:"home,omitempty"`
 			B address `ddb:"sk=B" dynamodbav:",omitempty"`
 			C string  `ddb:"sk=C" dynamodbav:"-"`
 			D string  `ddb:"sk=D" dynamodbav:",omitempty,nullempty"`
 			E string  `ddb:"-" dynamodbav:"-"`
 		}](), []string{
 			`struct.D: dynamodbav omitempty and nullempty exclude each other: keep one of them`,
-			`struct.A: dynamodbav means nothing on a struct whose fields are spread over its item: remove it, or add ddb option nested to store the struct as one map`,
-			`struct.B: dynamodbav means nothing on a struct whose fields are spread over its item: remove it, or add ddb option nested to store the struct as one map`,
+			`struct.A: dynamodbav's options mean nothing on a struct whose fields are spread over its item: remove them, or add ddb option nested to store the struct as one map`,
+			`struct.B: dynamodbav's options mean nothing on a struct whose fields are spread over its item: remove them, or add ddb option nested to store the struct as one map`,
 			`struct.C: the field has a place, but dynamodbav:"-" would not store it: write ddb:"-" as well, or drop dynamodbav:"-"`,
 		}},
 		{"options inside a spread struct", reflect.TypeFor[struct {

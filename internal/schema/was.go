@@ -97,7 +97,7 @@ func (b *builder) oldNames(it *Item, a *Attribute, m *member, old map[string]str
 			what = "is also that of " + old[name]
 		case name == it.Table.Hash, name == it.Table.Range:
 			what = "is a key attribute of the table " + it.Table.Name
-		case name == State, name == Incarnation, name == DefaultVersion, name == b.e.Version, name == b.e.TTL:
+		case name == State, name == Incarnation, name == Moved, name == DefaultVersion, name == b.e.Version, name == b.e.TTL:
 			what = "is the library's own"
 		}
 		if what != "" {

@@ -180,8 +180,8 @@ func (s *scan) segment(ctx context.Context, at read.Segment) error {
 	}()
 	w := &segmentReader{scan: s, apart: s.Model.Schema.Apart}
 	var failed error
-	err := s.Reader.Scan(ctx, at, &u, func(items []item.Image, more bool) bool {
-		failed = w.page(ctx, items, more)
+	err := s.Reader.Scan(ctx, at, &u, func(p read.Page) bool {
+		failed = w.page(ctx, p.Items, p.More)
 		return failed == nil
 	})
 	if failed == errEnough {

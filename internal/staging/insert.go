@@ -155,7 +155,7 @@ func (in *insert) inTheWay(o write.Outcome, lost []types.AttributeValue) (done b
 			return true, nil
 		}
 	}
-	if len(stored) > 0 && h.Live() {
+	if len(stored) > 0 && (h.Live() || h.Moving()) {
 		o.Unsure = false // a claim that was put is not this
 		return false, unless(o)
 	}

@@ -219,7 +219,7 @@ func (*Product) ItemizeCodec(*Product) *mapperimpl.Codec[Product] {
 
 // ItemizeCodec is for the mapper.
 func (*Shelf) ItemizeCodec(*Shelf) *mapperimpl.Codec[Shelf] {
-	return &mapperimpl.Codec[Shelf]{Layout: "932915ba33d76ace3bebef6a", Table: shelfForm}
+	return &mapperimpl.Codec[Shelf]{Layout: "79dc49eb36a7a55e5af93edc", Table: shelfForm}
 }
 
 // ItemizeCodec is for the mapper.

@@ -316,7 +316,7 @@ var documentForm = mapperimpl.Struct(mapperimpl.Funcs[Document]{},
 
 // ItemizeCodec is for the mapper.
 func (*Package) ItemizeCodec(*Package) *mapperimpl.Codec[Package] {
-	return &mapperimpl.Codec[Package]{Layout: "8c70745f2977d57ebbc49e71", Table: packageForm}
+	return &mapperimpl.Codec[Package]{Layout: "f832cab6bd96c6906087d8cb", Table: packageForm}
 }
 
 // ItemizeCodec is for the mapper.

@@ -350,12 +350,12 @@ func cloneComment(dst, src *Comment) {
 
 // ItemizeCodec is for the mapper.
 func (*Project) ItemizeCodec(*Project) *mapperimpl.Codec[Project] {
-	return &mapperimpl.Codec[Project]{Layout: "64038b67206f34819d216ad7", Table: projectForm}
+	return &mapperimpl.Codec[Project]{Layout: "617ade15bf61512df528602c", Table: projectForm}
 }
 
 // ItemizeCodec is for the mapper.
 func (*Ticket) ItemizeCodec(*Ticket) *mapperimpl.Codec[Ticket] {
-	return &mapperimpl.Codec[Ticket]{Layout: "55049a7f6e6e88ea8bc61b7e", Table: ticketForm}
+	return &mapperimpl.Codec[Ticket]{Layout: "2e33addca12a7ca3bf535f65", Table: ticketForm}
 }
 
 type projectLayout_changed_run_go_generate = struct {

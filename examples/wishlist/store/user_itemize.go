@@ -466,7 +466,7 @@ var profileDocumentForm = mapperimpl.Struct(mapperimpl.Funcs[ProfileDocument]{},
 
 // ItemizeCodec is for the mapper.
 func (*User) ItemizeCodec(*User) *mapperimpl.Codec[User] {
-	return &mapperimpl.Codec[User]{Layout: "63dbc7152c4e9113ab703e1f", Table: userForm}
+	return &mapperimpl.Codec[User]{Layout: "54b5839663f3974f41539980", Table: userForm}
 }
 
 // ItemizeCodec is for the mapper.
@@ -476,7 +476,7 @@ func (*Document) ItemizeCodec(*Document) *mapperimpl.Codec[Document] {
 
 // ItemizeCodec is for the mapper.
 func (*Profile) ItemizeCodec(*Profile) *mapperimpl.Codec[Profile] {
-	return &mapperimpl.Codec[Profile]{Layout: "39c05be7278ddb95125fb9ef", Table: profileForm}
+	return &mapperimpl.Codec[Profile]{Layout: "2f4b174ea36c12cf4bff3315", Table: profileForm}
 }
 
 // ItemizeCodec is for the mapper.

@@ -1293,7 +1293,7 @@ func cloneLedgerEntry(dst, src *LedgerEntry) {
 
 // ItemizeCodec is for the mapper.
 func (*Log) ItemizeCodec(*Log) *mapperimpl.Codec[Log] {
-	return &mapperimpl.Codec[Log]{Layout: "72f288d40994702caa29d0cc", Table: logForm}
+	return &mapperimpl.Codec[Log]{Layout: "c904ca3124f98261add087c8", Table: logForm}
 }
 
 // ItemizeCodec is for the mapper.
@@ -1303,7 +1303,7 @@ func (*Visit) ItemizeCodec(*Visit) *mapperimpl.Codec[Visit] {
 
 // ItemizeCodec is for the mapper.
 func (*Ticket) ItemizeCodec(*Ticket) *mapperimpl.Codec[Ticket] {
-	return &mapperimpl.Codec[Ticket]{Layout: "8d587b5a9a0e08741ca5fea9", Table: ticketForm}
+	return &mapperimpl.Codec[Ticket]{Layout: "577b98111dfe3db61c72f235", Table: ticketForm}
 }
 
 // ItemizeCodec is for the mapper.
@@ -1313,17 +1313,17 @@ func (*Happening) ItemizeCodec(*Happening) *mapperimpl.Codec[Happening] {
 
 // ItemizeCodec is for the mapper.
 func (*Shelf) ItemizeCodec(*Shelf) *mapperimpl.Codec[Shelf] {
-	return &mapperimpl.Codec[Shelf]{Layout: "27b05d271efa8c1af14f08d5", Table: shelfForm}
+	return &mapperimpl.Codec[Shelf]{Layout: "f54d1aa9c979e04aa1565aeb", Table: shelfForm}
 }
 
 // ItemizeCodec is for the mapper.
 func (*Score) ItemizeCodec(*Score) *mapperimpl.Codec[Score] {
-	return &mapperimpl.Codec[Score]{Layout: "f613c8d9bb3ac0b77dc3b157", Table: scoreForm}
+	return &mapperimpl.Codec[Score]{Layout: "cba2560e364d78a113770439", Table: scoreForm}
 }
 
 // ItemizeCodec is for the mapper.
 func (*Ledger) ItemizeCodec(*Ledger) *mapperimpl.Codec[Ledger] {
-	return &mapperimpl.Codec[Ledger]{Layout: "ea4b9084452af32021ff67cd", Table: ledgerForm}
+	return &mapperimpl.Codec[Ledger]{Layout: "c32307c7a61dea667a226076", Table: ledgerForm}
 }
 
 type logLayout_changed_run_go_generate = struct {

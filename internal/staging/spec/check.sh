@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Checks Staging.tla with TLC:
+# Checks Staging.tla and Migration.tla with TLC:
 #
-#	check.sh           two actors, exhaustively, and that each clause is needed
+#	check.sh           staged writes: two actors, exhaustively, and that each clause is needed
 #	check.sh three     three actors
+#	check.sh migration a monolith becomes a collection: two actors without faults, and that each clause is needed
+#	check.sh faults    the same with a late request, and with a lost answer and a crash
 #	check.sh NAME      NAME.cfg alone, with all that TLC says (traces)
 #
 # Needs Java and pip; WORKERS is how many threads TLC uses (2). Exits with 0 only if everything is as expected.
@@ -36,7 +38,7 @@ fetch() {
 # invariant is violated, and another for anything else.
 tlc() {
 	java -XX:+UseParallelGC -Djava.io.tmpdir="$tmp" -cp "$jar" tlc2.TLC -deadlock -workers "${WORKERS:-2}" \
-		-metadir "$tmp/states" -config "$1.cfg" Staging
+		-metadir "$tmp/states" -config "$1.cfg" "$([[ $1 = Migration* ]] && echo Migration || echo Staging)"
 }
 
 # The last count of states, and the time.
@@ -81,6 +83,22 @@ two)
 three)
 	holds Three
 	holds ThreeLeftovers
+	;;
+migration)
+	fails MigrationWithoutFreeze NothingElse
+	fails MigrationWithoutInsertReadsAgain NothingElse
+	fails MigrationWithoutAddChecksRoot Acknowledged
+	fails MigrationWithoutRootAfterItems NothingElse
+	fails MigrationWithoutTookCounts NothingElse
+	fails MigrationWithoutCompareStaged NothingElse
+	fails MigrationWithoutUnflipNewVersion NothingElse
+	fails MigrationWithoutUnflipAlways NothingElse
+	fails MigrationWithoutClaimAfresh NothingElse
+	holds Migration
+	;;
+faults)
+	holds MigrationLate
+	holds MigrationFaults
 	;;
 *)
 	tlc "$1"

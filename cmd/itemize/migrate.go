@@ -1,0 +1,234 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/itemize/itemize/codegen"
+	"github.com/itemize/itemize/migrate"
+)
+
+const migrateUsage = `usage: itemize migrate plan|run|verify|cutover|rollback|contract|status [flags] SOURCE
+
+Monoliths, one large item for each entity in the table SOURCE, become the item collections of a model, while
+applications read and write them; and back. Each step can be repeated, and goes on where it ended.
+
+  plan       what it will do and cost; writes nothing. Exit status 1: some entities cannot be moved
+  run        moves the entities. Exit status 1: some were left
+  verify     compares every collection with its monolith. Exit status 1: something is wrong, or not moved
+  cutover    declares the new layout the one that counts; refused unless a verification was clean
+  rollback   makes monoliths of all entities again, with what was written since; until contract
+  contract   removes the old layout, for good: the table SOURCE, which -confirm names
+  status     how far it is, and what could not be moved
+
+`
+
+// migrateAsked is what itemize migrate is asked.
+type migrateAsked struct {
+	remote
+	lock, model string
+	rename      map[string]string
+	segments    int
+	segment, of int
+	rate        float64
+	readRate    float64
+	asJSON      bool
+	confirm     string
+	itemByItem  bool
+	plan        migrate.PlanOptions
+}
+
+func (a *migrateAsked) flags(f *flag.FlagSet) {
+	a.rename, a.plan.Updates = map[string]string{}, map[string]float64{}
+	a.remote.flags(f)
+	f.StringVar(&a.lock, "lock", codegen.LockName, "lock `file` of the model's package, which itemize gen writes")
+	f.StringVar(&a.model, "model", "", "`name` of the model")
+	f.Func("table", "`NAME=REAL`: the real name of a table of the model; may be repeated", func(s string) error {
+		name, to, ok := strings.Cut(s, "=")
+		if !ok {
+			return errors.New("write NAME=REAL")
+		}
+		a.rename[name] = to
+		return nil
+	})
+	f.IntVar(&a.segments, "segments", 8, "`number` of segments that the source is read in, at once")
+	f.IntVar(&a.segment, "segment", -1, "this segment alone, from 0, of so many as -of says: for jobs that run beside each other")
+	f.IntVar(&a.of, "of", 0, "see -segment")
+	f.Float64Var(&a.rate, "rate", 0, "`WCU` a second; as many as there are without it")
+	f.Float64Var(&a.readRate, "read-rate", 0, "`RCU` a second of the scan")
+	f.BoolVar(&a.asJSON, "json", false, "print JSON; progress as lines of it, on standard error")
+	f.StringVar(&a.confirm, "confirm", "", "contract: the `name` of the source, which proves that it is meant")
+	f.BoolVar(&a.itemByItem, "item-by-item", false, "contract: delete each marked monolith, and not the table")
+	f.IntVar(&a.plan.Sample, "sample", 0, "plan: read so many monoliths, and not all")
+	f.Func("update", "plan: `ITEM=N`, so many updates a month of one item of a kind; may be repeated", func(s string) error {
+		name, text, _ := strings.Cut(s, "=")
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil || n < 0 {
+			return errors.New("write ITEM=N, with N updates a month")
+		}
+		a.plan.Updates[name] = n
+		return nil
+	})
+}
+
+// migrate runs itemize migrate ...
+func (c *command) migrate(args []string) error {
+	steps := map[string]func(*migrateAsked, *migrate.Migration) error{
+		"plan": c.migratePlan, "run": c.migrateRun, "verify": c.migrateVerify, "cutover": c.migrateCutover,
+		"rollback": c.migrateRollback, "contract": c.migrateContract, "status": c.migrateStatus,
+	}
+	if len(args) == 0 || steps[args[0]] == nil {
+		fmt.Fprint(c.stderr, migrateUsage)
+		if len(args) == 0 || slices.Contains([]string{"-h", "help", "--help"}, args[0]) {
+			return nil
+		}
+		return usageError{fmt.Errorf("no command migrate %s", args[0])}
+	}
+	var a migrateAsked
+	f := flag.NewFlagSet("itemize migrate "+args[0], flag.ContinueOnError)
+	f.SetOutput(c.stderr)
+	f.Usage = func() {
+		fmt.Fprint(c.stderr, migrateUsage)
+		f.PrintDefaults()
+	}
+	a.flags(f)
+	var source []string
+	for rest := args[1:]; ; { // flags may stand behind the table
+		if err := parse(f, rest); err != nil {
+			return err
+		}
+		if f.NArg() == 0 {
+			break
+		}
+		source, rest = append(source, f.Arg(0)), f.Args()[1:]
+	}
+	m, err := c.migration(&a, source)
+	if err != nil {
+		return err
+	}
+	return steps[args[0]](&a, m)
+}
+
+// migration is what the flags say.
+func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migration, error) {
+	switch {
+	case len(source) != 1:
+		return nil, errors.New("name one table of monoliths: itemize migrate plan -model NAME SOURCE")
+	case a.model == "":
+		return nil, errors.New("name the model: -model NAME, as it stands in " + a.lock)
+	case (a.segment >= 0) != (a.of > 0):
+		return nil, errors.New("-segment and -of belong together: -segment 0 -of 4")
+	}
+	l, err := migrate.ReadLayout(c.path(a.lock), a.model)
+	if err != nil {
+		return nil, err
+	}
+	client, err := a.client(10)
+	if err != nil {
+		return nil, err
+	}
+	o := []migrate.Option{migrate.ReadRate(a.readRate), migrate.Segments(a.segments), migrate.OnProgress(c.progressOf(a)), migrate.Tables(func(name string) string {
+		if to, ok := a.rename[name]; ok {
+			return to
+		}
+		return name
+	})}
+	if a.segment >= 0 {
+		o = append(o, migrate.Segment(a.segment, a.of))
+	}
+	if a.rate > 0 {
+		o = append(o, migrate.WriteRate(migrate.NewRate(a.rate)))
+	}
+	a.plan.Rate = a.rate
+	return migrate.New(c.ctx, client, l, source[0], o...)
+}
+
+func (c *command) migratePlan(a *migrateAsked, m *migrate.Migration) error {
+	p, err := m.Plan(c.ctx, a.plan)
+	if err != nil {
+		return err
+	}
+	if err := c.answer(a, p, func() { c.showMigrationPlan(p) }); err != nil || p.OK() {
+		return err
+	}
+	return errFaults
+}
+
+func (c *command) migrateRun(a *migrateAsked, m *migrate.Migration) error {
+	r, err := m.Run(c.ctx)
+	return c.ended(a, r, err)
+}
+
+func (c *command) migrateRollback(a *migrateAsked, m *migrate.Migration) error {
+	r, err := m.Rollback(c.ctx)
+	return c.ended(a, r, err)
+}
+
+// ended shows what a run has done, also one that was interrupted.
+func (c *command) ended(a *migrateAsked, r *migrate.Report, err error) error {
+	if r != nil {
+		if err := c.answer(a, r, func() { c.showMigrated(r) }); err != nil {
+			return err
+		}
+	}
+	if err == nil && r.This.Dead+r.This.Conflicts > 0 {
+		return errFaults
+	}
+	return err
+}
+
+func (c *command) migrateVerify(a *migrateAsked, m *migrate.Migration) error {
+	v, err := m.Verify(c.ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.answer(a, v, func() { c.showVerified(v) }); err != nil || v.Clean() {
+		return err
+	}
+	return errFaults
+}
+
+func (c *command) migrateCutover(a *migrateAsked, m *migrate.Migration) error {
+	v, err := m.Cutover(c.ctx)
+	if err != nil {
+		return err
+	}
+	return c.answer(a, v, func() {
+		fmt.Fprintf(c.stdout, "cut over: %s, none of them written in the old layout since the verification\n", plural(v.Entities, "monolith"))
+	})
+}
+
+func (c *command) migrateContract(a *migrateAsked, m *migrate.Migration) error {
+	r, err := m.Contract(c.ctx, a.confirm, a.itemByItem)
+	if err != nil {
+		return err
+	}
+	return c.answer(a, r, func() {
+		if a.itemByItem {
+			fmt.Fprintf(c.stdout, "removed %s of %d, for %s WCU\n", plural(r.This.Moved, "monolith"), r.This.Entities, number(r.This.WCU))
+			return
+		}
+		fmt.Fprintf(c.stdout, "deleted the table %s\n", a.confirm)
+	})
+}
+
+func (c *command) migrateStatus(a *migrateAsked, m *migrate.Migration) error {
+	s, err := m.Status(c.ctx)
+	if err != nil {
+		return err
+	}
+	return c.answer(a, s, func() { c.showMigrationStatus(s) })
+}
+
+// answer prints JSON, or shows it.
+func (c *command) answer(a *migrateAsked, v any, show func()) error {
+	if a.asJSON {
+		return c.printJSON(v)
+	}
+	show()
+	return nil
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/itemize/itemize/migrate"
+)
+
+// path is a path as the command line has it.
+func (c *command) path(p string) string {
+	if filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(c.dir, p)
+}
+
+func (c *command) showMigrationPlan(p *migrate.Plan) {
+	what := plural(p.Entities, "monolith") + " read"
+	if p.Sampled {
+		what += fmt.Sprintf(", of about %s: the figures are scaled", number(float64(p.Of)))
+	}
+	if p.Marked > 0 {
+		what += fmt.Sprintf("; %d are moved already", p.Marked)
+	}
+	fmt.Fprintln(c.stdout, what)
+	w := c.table()
+	fmt.Fprintf(w, "items\tnumber\tbytes\teach\n")
+	for _, name := range slices.Sorted(maps.Keys(p.Kinds)) {
+		k := p.Kinds[name]
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", name, number(k.Items), number(k.Bytes), number(k.Bytes/k.Items))
+	}
+	fmt.Fprintf(w, "all\t%s\t%s\t\n", number(p.Items), number(p.ItemBytes))
+	_ = w.Flush()
+	fmt.Fprintf(c.stdout, "run: %s WCU (%s for items, %s for the marks of monoliths, %s for claims) and %s RCU: %s on demand\n",
+		number(p.WCU), number(p.Parts), number(p.Marks), number(p.Claims), number(p.RCU), dollars(p.Price))
+	fmt.Fprintf(c.stdout, "verify: %s; a rollback of all: %s\n", dollars(p.Verify), dollars(p.Back))
+	if p.Time > 0 {
+		fmt.Fprintf(c.stdout, "time at that rate: %v\n", p.Time.Round(time.Second))
+	}
+	if p.Before > 0 {
+		fmt.Fprintf(c.stdout, "updates: %s WCU a month before, %s after; paid for after %s updates\n", number(p.Before), number(p.After), number(p.PaidFor))
+	}
+	fmt.Fprintf(c.stdout, "reading both layouts of one entity (migrate.Both): up to %s RCU more\n", number(p.BothRCU))
+	if len(p.Residue) > 0 {
+		fmt.Fprintf(c.stdout, "kept in a note on the root, so that the way back is exact: %s\n", withCounts(p.Residue))
+	}
+	c.showDeadLetters(p.Dead, p.DeadLetters)
+	for _, advice := range p.Advice {
+		fmt.Fprintf(c.stdout, "note: %s\n", advice)
+	}
+}
+
+// withCounts lists names with their numbers.
+func withCounts(m map[string]int) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		all = append(all, fmt.Sprintf("%s (%d)", name, m[name]))
+	}
+	return strings.Join(all, ", ")
+}
+
+func (c *command) showDeadLetters(n int, all []migrate.DeadLetter) {
+	for _, d := range all {
+		what := "cannot be moved"
+		if d.Left {
+			what = "was left"
+		}
+		fmt.Fprintf(c.stdout, "%s %s: %s\n", d.Key, what, strings.Join(d.Reasons, "; "))
+	}
+	if n > len(all) && len(all) > 0 {
+		fmt.Fprintf(c.stdout, "... and %d more\n", n-len(all))
+	}
+}
+
+func (c *command) showMigrated(r *migrate.Report) {
+	fmt.Fprintf(c.stdout, "%s in %v: %d moved, %d were before, %d cannot be moved, %d were left\n",
+		number(float64(r.This.Entities))+" entities", r.Elapsed.Round(time.Millisecond), r.This.Moved, r.This.Before, r.This.Dead, r.This.Conflicts)
+	fmt.Fprintf(c.stdout, "%s put; %s WCU and %s RCU, of which DynamoDB reported %s and %s\n",
+		plural(r.This.Items, "item"), number(r.This.WCU), number(r.This.RCU), number(r.This.ConsumedWCU), number(r.This.ConsumedRCU))
+	if r.This.Dead+r.This.Conflicts > 0 {
+		fmt.Fprintln(c.stdout, "what was not moved, and why: itemize migrate status")
+	}
+}
+
+func (c *command) showVerified(v *migrate.Verification) {
+	fmt.Fprintf(c.stdout, "%s: %d as they were moved, %d written since, %d deleted, %d not moved, %d wrong; %s RCU\n",
+		plural(v.Entities, "monolith"), v.Same, v.Changed, v.Gone, v.Unmoved, v.Wrong, number(v.RCU))
+	for _, f := range v.Findings {
+		fmt.Fprintf(c.stdout, "%s: %s\n", f.Key, f.Reason)
+	}
+	switch {
+	case !v.Complete:
+		fmt.Fprintln(c.stdout, "incomplete: a cut-over asks for one pass over all segments")
+	case v.Clean():
+		fmt.Fprintln(c.stdout, "clean")
+	}
+}
+
+func (c *command) showMigrationStatus(s *migrate.Status) {
+	phase := string(s.Phase)
+	if phase == "" {
+		phase = "not begun"
+	} else {
+		phase += " since " + s.Since.Format(time.RFC3339)
+	}
+	fmt.Fprintln(c.stdout, phase)
+	fmt.Fprintf(c.stdout, "%d of %d segments done; %d entities looked at, %d moved, into %d items, for %s WCU\n", s.Done, s.Of, s.Entities, s.Moved, s.Items, number(s.WCU))
+	if v := s.Verified; v != nil {
+		fmt.Fprintf(c.stdout, "verified at %s: clean %v\n", v.Ended.Format(time.RFC3339), v.Clean())
+	}
+	c.showDeadLetters(len(s.DeadLetters), s.DeadLetters)
+}
+
+// progressOf returns what tells of progress: a line that is written over on a terminal, log lines in a pipe, and
+// lines of JSON for machines.
+func (c *command) progressOf(a *migrateAsked) func(migrate.Progress) {
+	f, _ := c.stderr.(*os.File)
+	terminal := false
+	if f != nil {
+		info, err := f.Stat()
+		terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
+	}
+	var told time.Time
+	return func(p migrate.Progress) {
+		now := time.Now()
+		switch {
+		case a.asJSON:
+			_ = json.NewEncoder(c.stderr).Encode(p)
+		case terminal:
+			fmt.Fprintf(c.stderr, "\r\x1b[K%s %s", progressBar(p), progressText(p))
+			if p.Ended {
+				fmt.Fprintln(c.stderr)
+			}
+		case p.Ended || now.Sub(told) >= logEvery:
+			told = now
+			fmt.Fprintln(c.stderr, now.UTC().Format(time.RFC3339), progressText(p))
+		}
+	}
+}
+
+// logEvery is how often a line is written where nobody watches.
+const logEvery = 10 * time.Second
+
+func progressBar(p migrate.Progress) string {
+	const width = 20
+	done := 0
+	if p.Of > 0 {
+		done = min(width, p.Entities*width/p.Of)
+	}
+	return "[" + strings.Repeat("#", done) + strings.Repeat(".", width-done) + "]"
+}
+
+func progressText(p migrate.Progress) string {
+	text := fmt.Sprintf("%s entities", number(float64(p.Entities)))
+	if p.Of > 0 {
+		text += " of about " + number(float64(p.Of))
+	}
+	text += fmt.Sprintf(", %s items, %s a second, %s WCU (%s a second)", number(float64(p.Items)), number(p.EntitiesPerSecond), number(p.WCU), number(p.WCUPerSecond))
+	if p.Dead+p.Conflicts > 0 {
+		text += fmt.Sprintf(", %d not moved", p.Dead+p.Conflicts)
+	}
+	if p.Left > 0 {
+		text += ", about " + p.Left.Round(time.Second).String() + " left"
+	}
+	return text
+}

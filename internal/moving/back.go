@@ -1,0 +1,402 @@
+package moving
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/monolith"
+	"github.com/itemize/itemize/internal/retry"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// Return is an entity that becomes a monolith again, and what became of it.
+type Return struct {
+	// Doc is where its monolith lies, or will lie; Root where its root does.
+	Doc, Root item.Place
+	// Back reports that this call has changed something.
+	Back bool
+	// Err is why it is no monolith: an *Unmovable, a *Conflict, or what failed.
+	Err error
+
+	m *Mover
+	// by is the rollback's own mark, and token the version of the root that has it.
+	by, token types.AttributeValue
+	root      Root
+	// frozen are the items that were copied, by their places, with the versions that they were given.
+	frozen map[item.Place]types.AttributeValue
+	// rebuilt reports that the monolith was made of these.
+	rebuilt bool
+	t       write.Tally
+}
+
+// Back makes entities monoliths again, several at once.
+func (m *Mover) Back(ctx context.Context, all []*Return, t *write.Tally) error {
+	defer func() {
+		for _, b := range all {
+			t.AddAll([]write.Tally{b.t})
+		}
+	}()
+	return retry.AtOnce(ctx, len(all), func(ctx context.Context, i int) error {
+		b := all[i]
+		b.m = m
+		err := errRestart
+		for try := 0; errors.Is(err, errRestart) && try < tries; try++ {
+			if try > 0 {
+				if err := retry.Pause(ctx, try); err != nil {
+					return err
+				}
+			}
+			err = b.begin(ctx)
+		}
+		return b.failed(ctx, err)
+	})
+}
+
+func (b *Return) failed(ctx context.Context, err error) error {
+	e := &Entity{at: b.Root}
+	defer func() { b.Err = e.Err }()
+	return e.failed(ctx, err)
+}
+
+// begin reads the monolith and then the root, and goes on by these.
+func (b *Return) begin(ctx context.Context) error {
+	d, err := b.m.Monolith(ctx, b.Doc, &b.t)
+	if err != nil {
+		return err
+	}
+	if b.root, err = b.m.readRoot(ctx, b.Root, &b.t); err != nil {
+		return err
+	}
+	r := &b.root
+	switch {
+	case r.live():
+		if err := b.fits(ctx, d); err != nil {
+			return err
+		}
+		return b.mark(ctx, item.RollingBack, item.Live)
+	case r.is(item.Migrating):
+		return b.mark(ctx, item.RollingBack, item.Migrating)
+	case r.is(item.RollingBack):
+		return b.mark(ctx, item.RollingBack, r.From)
+	case r.there():
+		return b.mark(ctx, item.Deleting, "")
+	case d.Mark() != nil:
+		return b.drop(ctx, d)
+	}
+	return nil
+}
+
+// fits refuses an entity that is too large for a monolith by now, before anything is written.
+func (b *Return) fits(ctx context.Context, d *Monolith) error {
+	doc, _, err := b.joined(ctx)
+	if err != nil {
+		return err
+	}
+	if n := attr.ItemSize(b.whole(doc)) + source.VersionSize(); n > cost.MaxItem {
+		return &Unmovable{fmt.Errorf("the monolith %s would have %d bytes, over the limit of %d: the entity has grown since it moved; keep it, or make it smaller", b.Doc, n, cost.MaxItem)}
+	}
+	return nil
+}
+
+// whole is a monolith with the keys of its table.
+func (b *Return) whole(doc item.Attributes) item.Attributes {
+	a := maps.Clone(doc)
+	maps.Copy(a, b.Doc.Key())
+	return a
+}
+
+// joined reads the items, and puts the monolith together.
+func (b *Return) joined(ctx context.Context) (item.Attributes, []Stored, error) {
+	pk := b.Root.PK
+	all, err := b.m.Items(ctx, pk, &b.t)
+	if err != nil {
+		return nil, nil, err
+	}
+	doc, err := b.join(all)
+	return doc, all, err
+}
+
+func (b *Return) join(all []Stored) (item.Attributes, error) {
+	var items []*monolith.Item
+	for _, s := range all {
+		if s.Place == b.Root || b.root.Belongs(s.Attributes) {
+			items = append(items, s.Item)
+		}
+	}
+	doc, err := b.m.Layout.Join(items)
+	if err != nil {
+		return nil, errRestart // the root is gone
+	}
+	return doc, nil
+}
+
+// mark marks the root, which takes over whoever else has marked it.
+func (b *Return) mark(ctx context.Context, state, from item.State) error {
+	st := item.NewStage(state, b.m.Now())
+	st.From, st.Took = from, b.root.Took
+	r := &write.Request{
+		Kind: write.Update, Place: b.Root, Label: b.m.Layout.Model, Field: b.m.Layout.Root.Name, Root: true, Reserved: b.m.Layout.Reserved,
+		Header: b.root.Header, OldSize: attr.ItemSize(b.root.Attributes), Set: []item.Assignment{st.Assign()},
+	}
+	b.expect(r, b.root.Attributes)
+	r.NewSize = r.OldSize + st.Assign().Size() - attr.AttributeSize(schema.State, b.root.Attributes[schema.State]) + r.Reserved.Grows(r.Header, false)
+	r.Prepare()
+	if err := b.sent(b.m.one(ctx, r, &b.t)); err != nil {
+		return err
+	}
+	b.rebuilt, b.Back, b.by, b.token, b.frozen = false, true, st.By, r.Token, map[item.Place]types.AttributeValue{}
+	if state == item.Deleting {
+		if err := b.remove(ctx); err != nil {
+			return err
+		}
+		return errRestart
+	}
+	return b.rebuild(ctx, from)
+}
+
+// expect requires of an item that it is as it was read.
+func (b *Return) expect(r *write.Request, stored item.Attributes) {
+	r.Expect = write.Expect{Version: r.Header.Version}
+	if r.Header.Version == nil {
+		r.Expect.Old = write.SomeOldValues(r.Place, stored)
+	}
+}
+
+// sent is what an outcome means: that somebody else came between, or what failed.
+func (b *Return) sent(o write.Outcome) error {
+	switch o.State {
+	case write.Written:
+		return nil
+	case write.Rejected:
+		return errRestart
+	}
+	return o.Err
+}
+
+// rebuild writes the monolith, if it is not the truth already, and removes the collection. It is read when the root is
+// marked.
+func (b *Return) rebuild(ctx context.Context, from item.State) error {
+	d, err := b.m.Monolith(ctx, b.Doc, &b.t)
+	if err != nil {
+		return err
+	}
+	switch {
+	case from == item.Live && d.Unmarked():
+		return b.remove(ctx)
+	case from == item.Live:
+		doc, err := b.freeze(ctx)
+		if err != nil {
+			return err
+		}
+		if err := b.restore(ctx, d, b.whole(doc)); err != nil {
+			return err
+		}
+		b.rebuilt = true
+		return b.remove(ctx)
+	case d.Unmarked(), b.root.Has(d.Mark()):
+		a := maps.Clone(d.Attributes)
+		delete(a, schema.Moved)
+		if err := b.restore(ctx, d, a); err != nil {
+			return err
+		}
+		return b.remove(ctx)
+	}
+	if err := b.remove(ctx); err != nil {
+		return err
+	}
+	return errRestart // a claim that nobody needed is gone, and the monolith is marked yet
+}
+
+// freeze writes each part once more, so that nobody who has read it can change it any more, and returns the monolith of what was
+// there then.
+func (b *Return) freeze(ctx context.Context) (item.Attributes, error) {
+	_, all, err := b.joined(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tokens := make([]types.AttributeValue, len(all))
+	err = b.atOnce(ctx, len(all), func(ctx context.Context, i int, t *write.Tally) error {
+		s := &all[i]
+		if s.Place == b.Root || !b.root.Belongs(s.Attributes) {
+			return nil
+		}
+		now, token, err := b.freezeOne(ctx, *s, t)
+		tokens[i] = token
+		s.Item = &monolith.Item{Kind: s.Kind, PK: s.Place.PK, SK: s.Place.SK, Attributes: now}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range all {
+		if tokens[i] != nil {
+			b.frozen[s.Place] = tokens[i]
+		}
+	}
+	return b.join(slices.DeleteFunc(all, func(s Stored) bool { return s.Attributes == nil }))
+}
+
+// atOnce does something with each of several items, a bounded number of them at once.
+func (b *Return) atOnce(ctx context.Context, n int, do func(ctx context.Context, i int, t *write.Tally) error) error {
+	tallies := make([]write.Tally, n)
+	defer b.t.AddAll(tallies)
+	return retry.AtOnce(ctx, n, func(ctx context.Context, i int) error { return do(ctx, i, &tallies[i]) })
+}
+
+// freezeOne returns the item as it was frozen, and its version since, nil for one that is gone.
+func (b *Return) freezeOne(ctx context.Context, s Stored, t *write.Tally) (item.Attributes, types.AttributeValue, error) {
+	now := s.Attributes
+	for range tries {
+		h := b.m.Layout.Reserved.Header(now)
+		r := &write.Request{
+			Kind: write.Update, Place: s.Place, Label: b.m.Layout.Model, Field: s.Kind.Name, Reserved: b.m.Layout.Reserved,
+			Header: h, OldSize: attr.ItemSize(now),
+		}
+		b.expect(r, now)
+		r.NewSize = r.OldSize + r.Reserved.Grows(h, false)
+		r.Prepare()
+		o := b.m.one(ctx, r, t)
+		if o.State == write.Written {
+			return now, r.Token, nil
+		}
+		if o.State != write.Rejected {
+			return nil, nil, o.Err
+		}
+		if now = o.Stored[0]; len(now) == 0 || !b.root.Belongs(now) {
+			return nil, nil, nil
+		}
+	}
+	return nil, nil, errRestart
+}
+
+// restore writes the monolith in place of what was read, without a mark, and with a new version, so that no late copy of
+// a mark finds it as it was.
+func (b *Return) restore(ctx context.Context, d *Monolith, whole item.Attributes) error {
+	delete(whole, schema.DefaultVersion)
+	r := &write.Request{
+		Kind: write.Put, Place: d.Place, Label: b.m.Layout.Model, Field: "the monolith", Reserved: source,
+		Header: source.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes), Put: whole,
+	}
+	if d.There() {
+		b.m.expectDoc(r, d)
+	} else {
+		r.New, r.Expect = true, write.Expect{Absent: true}
+	}
+	r.NewSize = attr.ItemSize(whole) + source.VersionSize()
+	r.Prepare()
+	return b.sent(b.m.one(ctx, r, &b.t))
+}
+
+// remove deletes the items, as they were copied, and then the root. An item of the entity that was put since is
+// kept, and so is the root, if this call has copied the others.
+func (b *Return) remove(ctx context.Context) error {
+	all, err := b.m.Items(ctx, b.Root.PK, &b.t)
+	if err != nil {
+		return err
+	}
+	root, err := b.m.readRoot(ctx, b.Root, &b.t)
+	if err != nil {
+		return err
+	}
+	if !attr.Same(root.By, b.by) {
+		return errRestart // another rollback goes on
+	}
+	err = b.atOnce(ctx, len(all), func(ctx context.Context, i int, t *write.Tally) error {
+		s := all[i]
+		if s.Place == b.Root {
+			return nil
+		}
+		h := b.m.Layout.Reserved.Header(s.Attributes)
+		strange := b.rebuilt && b.root.Belongs(s.Attributes) && !attr.Same(h.Version, b.frozen[s.Place])
+		err := errRestart
+		if !strange {
+			err = b.delete(ctx, s.Place, s.Attributes, h, t)
+		}
+		if strange || b.rebuilt && errors.Is(err, errRestart) {
+			return &Conflict{s.Place, "it was written while its entity was rolled back, by a program that does not go through migrate.Wrap: it is kept, and not in the monolith; copy it, remove it, and roll back again"}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	h := root.Header
+	h.Version = b.token
+	return b.delete(ctx, b.Root, root.Attributes, h, &b.t)
+}
+
+func (b *Return) delete(ctx context.Context, at item.Place, stored item.Attributes, h item.Header, t *write.Tally) error {
+	r := &write.Request{
+		Kind: write.Delete, Place: at, Label: b.m.Layout.Model, Field: "an item", Reserved: b.m.Layout.Reserved, Root: at == b.Root,
+		Header: h, OldSize: attr.ItemSize(stored),
+	}
+	b.expect(r, stored)
+	o := b.m.one(ctx, r, t)
+	if o.State == write.Rejected && len(o.Stored[0]) == 0 {
+		return nil
+	}
+	return b.sent(o)
+}
+
+// drop removes the monolith of an entity that was deleted since it moved. The root was read after it.
+func (b *Return) drop(ctx context.Context, d *Monolith) error {
+	r := &write.Request{
+		Kind: write.Delete, Place: d.Place, Label: b.m.Layout.Model, Field: "the monolith", Reserved: source,
+		Header: source.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes),
+	}
+	b.m.expectDoc(r, d)
+	if err := b.sent(b.m.one(ctx, r, &b.t)); err != nil {
+		return err
+	}
+	b.Back = true
+	return nil
+}
+
+// RootOf is where the root of a monolith's entity lies.
+func (m *Mover) RootOf(d *Monolith) (item.Place, error) {
+	pk, sk, err := m.Layout.RootKey(m.Content(d))
+	return item.Place{Table: m.Tables[m.Layout.Root.Table], PK: pk, SK: sk}, err
+}
+
+// DocOf is where the monolith of an entity lies, by the fields in its keys.
+func (m *Mover) DocOf(pk, sk key.Scalar) (item.Place, error) {
+	fields, err := m.Layout.Fields(pk, sk)
+	if err != nil {
+		return item.Place{}, err
+	}
+	at := item.Place{Table: m.Source}
+	var ok bool
+	if at.PK, ok = attr.ScalarOf(fields[m.Source.Hash]); !ok {
+		return at, fmt.Errorf("the key %s of the table %s is no field that stands in the model's keys, so that nobody can tell where the monolith of %s lies", m.Source.Hash, m.Source.Name, pk)
+	}
+	if m.Source.Range != "" {
+		if at.SK, ok = attr.ScalarOf(fields[m.Source.Range]); !ok {
+			return at, fmt.Errorf("the key %s of the table %s is no field that stands in the model's keys, so that nobody can tell where the monolith of %s lies", m.Source.Range, m.Source.Name, pk)
+		}
+	}
+	return at, nil
+}
+
+// Remove deletes a marked monolith, for good. It reports whether it was there as it was read, and marked.
+func (m *Mover) Remove(ctx context.Context, d *Monolith, t *write.Tally) (bool, error) {
+	if d.Mark() == nil || d.Changed() {
+		return false, nil
+	}
+	b := &Return{m: m}
+	err := b.drop(ctx, d)
+	t.AddAll([]write.Tally{b.t})
+	if errors.Is(err, errRestart) {
+		return false, nil
+	}
+	return err == nil, err
+}

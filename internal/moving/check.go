@@ -1,0 +1,90 @@
+package moving
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/monolith"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// State is what has become of a monolith.
+type State int
+
+// The states. Moved is a collection that is what was moved, Written one that was written since.
+const (
+	Unmoved State = iota
+	Moved
+	Written
+	Gone
+	Wrong
+)
+
+// Check compares a marked monolith with its collection, which is read strongly. reason says what is wrong.
+func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State, reason string, err error) {
+	k := d.Mark()
+	if k.Deleted {
+		return Gone, "", nil
+	}
+	at, err := m.RootOf(d)
+	if err != nil {
+		return Wrong, err.Error(), nil
+	}
+	all, err := m.Items(ctx, at.PK, t)
+	if err != nil {
+		return 0, "", err
+	}
+	var root Root
+	for _, s := range all {
+		if s.Place == at {
+			root = m.root(at, s.Attributes)
+		}
+	}
+	switch {
+	case !root.there():
+		return Gone, "", nil
+	case root.is(item.Deleting):
+		return Gone, "", nil
+	case !root.live():
+		return Wrong, root.Pending(), nil
+	}
+	var items []*monolith.Item
+	var sum [item.TokenSize]byte
+	for _, s := range all {
+		if s.Place != at && !root.Belongs(s.Attributes) {
+			continue
+		}
+		items = append(items, s.Item)
+		add(&sum, m.Layout.Reserved.Header(s.Attributes).Version)
+	}
+	doc, err := m.Layout.Join(items)
+	if err != nil {
+		return Wrong, err.Error(), nil
+	}
+	if monolith.Same(doc, m.Content(d)) {
+		return Moved, "", nil
+	}
+	if attr.Same(root.Incarnation, k.Incarnation) && bytes.Equal(sumOf(root.Attributes), sum[:]) {
+		return Wrong, "its collection is not what the monolith holds, though nobody has written it since it moved: roll it back, and report this", nil
+	}
+	if _, err := m.Layout.Split(doc); err != nil {
+		return Wrong, fmt.Sprintf("its collection was written since it moved, and is not whole: %v", err), nil
+	}
+	return Written, "", nil
+}
+
+// sumOf is the sum of the items' versions when the entity moved.
+func sumOf(root item.Attributes) []byte {
+	if m, ok := root[schema.Moved].(*types.AttributeValueMemberM); ok {
+		if b, ok := m.Value[schema.DefaultVersion].(*types.AttributeValueMemberB); ok {
+			return b.Value
+		}
+	}
+	return nil
+}

@@ -1,0 +1,217 @@
+package moving_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/moving"
+	"github.com/itemize/itemize/internal/retry"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// fault is what happens to one request.
+type fault int
+
+const (
+	killedBefore fault = iota // the process ends before the request
+	killedAfter               // it ends before the answer
+	lostRequest               // the request is lost, and the process goes on
+	lostAnswer                // the answer is lost
+	faults
+)
+
+func (f fault) String() string {
+	return [...]string{"killed before", "killed after", "lost request", "lost answer"}[f]
+}
+
+// breaking is a transport on which one request meets a fault.
+type breaking struct {
+	next dynamodb.HTTPClient
+	at   int64
+	fault
+	kill context.CancelFunc
+	n    atomic.Int64
+}
+
+var errBroken = errors.New("the connection broke")
+
+func (b *breaking) Do(r *http.Request) (*http.Response, error) {
+	if b.n.Add(1) != b.at {
+		return b.next.Do(r)
+	}
+	switch b.fault {
+	case killedBefore:
+		b.kill()
+		return nil, errBroken
+	case lostRequest:
+		return nil, errBroken
+	}
+	resp, err := b.next.Do(r)
+	if err == nil {
+		resp.Body.Close()
+	}
+	if b.fault == killedAfter {
+		b.kill()
+	}
+	return nil, errBroken
+}
+
+// broken returns the setup for a process whose n-th request meets a fault.
+func (s *setup) broken(at int, f fault, kill context.CancelFunc) (*moving.Mover, *breaking) {
+	b := &breaking{at: int64(at), fault: f, kill: kill}
+	c := dynamodb.New(s.client.Options(), func(o *dynamodb.Options) {
+		b.next, o.HTTPClient = o.HTTPClient, b
+		o.Retryer = sdk.AddWithMaxBackoffDelay(o.Retryer, time.Millisecond)
+	})
+	return moving.New(c, s.Layout, s.Source, s.Tables), b
+}
+
+// Killed before and after each request, and with each request and each answer lost, a move that is begun again ends as
+// one that nothing happened to: and so does the way back.
+func TestFaultsEverywhere(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	for f := range faults {
+		t.Run(f.String(), func(t *testing.T) {
+			for at := 1; ; at++ {
+				if !s.oneFault(t, f, at) {
+					t.Logf("%d requests", at-1)
+					return
+				}
+			}
+		})
+	}
+}
+
+// oneFault moves entities, and back, with one fault, in this and the other direction. It reports whether
+// the fault was met.
+func (s *setup) oneFault(t *testing.T, f fault, at int) bool {
+	t.Helper()
+	ctx := retry.InOrder(context.Background())
+	r := rand.New(rand.NewPCG(1, uint64(at)))
+	docs := map[string]item.Attributes{}
+	places := map[string]item.Place{}
+	for _, n := range []int{0, 1, 30} {
+		id := fmt.Sprint(f, at, " ", n)
+		docs[id] = shop(r, id, n)
+		places[id] = s.put(docs[id]).Place
+	}
+	met := s.facing(ctx, f, at, func(ctx context.Context, m *moving.Mover) error { return s.moveAll(ctx, t, m, places) })
+	s.check(t, docs, places, true)
+	met = s.facing(ctx, f, at, func(ctx context.Context, m *moving.Mover) error { return s.backAll(ctx, t, m, places) }) || met
+	s.check(t, docs, places, false)
+	for _, table := range append([]*item.Table{s.Source}, s.Tables...) {
+		for _, a := range s.all(table) {
+			if _, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &table.Name, Key: keyOf(table, a)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return met
+}
+
+func keyOf(table *item.Table, a item.Attributes) item.Attributes {
+	k := item.Attributes{table.Hash: a[table.Hash]}
+	if table.Range != "" {
+		k[table.Range] = a[table.Range]
+	}
+	return k
+}
+
+// facing does something with a fault at one request, and then, if that was the end of it, again without.
+func (s *setup) facing(ctx context.Context, f fault, at int, do func(context.Context, *moving.Mover) error) (met bool) {
+	c, kill := context.WithCancel(ctx)
+	defer kill()
+	m, b := s.broken(at, f, kill)
+	if err := do(c, m); err != nil || c.Err() != nil {
+		if err := do(ctx, s.Mover); err != nil {
+			panic(err)
+		}
+	}
+	return b.n.Load() >= int64(at)
+}
+
+func (s *setup) moveAll(ctx context.Context, t *testing.T, m *moving.Mover, places map[string]item.Place) error {
+	var group []*moving.Entity
+	for _, id := range slices.Sorted(maps.Keys(places)) {
+		at := places[id]
+		d, err := m.Monolith(ctx, at, &write.Tally{})
+		if err != nil {
+			return err
+		}
+		group = append(group, &moving.Entity{Doc: d})
+	}
+	err := m.Move(ctx, group, &write.Tally{})
+	for _, e := range group {
+		if e.Err != nil && err == nil {
+			t.Errorf("%s: %v", e.Doc.Place, e.Err)
+		}
+	}
+	return err
+}
+
+func (s *setup) backAll(ctx context.Context, t *testing.T, m *moving.Mover, places map[string]item.Place) error {
+	var all []*moving.Return
+	for _, id := range slices.Sorted(maps.Keys(places)) {
+		at := places[id]
+		d := &moving.Monolith{Place: at, Attributes: item.Attributes{"id": attr.ValueOf(at.PK)}}
+		root, err := m.RootOf(d)
+		if err != nil {
+			return err
+		}
+		all = append(all, &moving.Return{Doc: at, Root: root})
+	}
+	err := m.Back(ctx, all, &write.Tally{})
+	for _, b := range all {
+		if b.Err != nil && err == nil {
+			t.Errorf("%s: %v", b.Doc, b.Err)
+		}
+	}
+	return err
+}
+
+// check requires that all entities are in one layout, whole, and in this alone.
+func (s *setup) check(t *testing.T, docs map[string]item.Attributes, places map[string]item.Place, moved bool) {
+	t.Helper()
+	want := 0
+	for _, doc := range docs {
+		c, err := s.Layout.Split(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want += len(c.Items)
+	}
+	left := s.all(s.Tables[0])
+	if !moved {
+		want = 0
+	}
+	if len(left) != want {
+		t.Errorf("%d items, and not %d: %v", len(left), want, left)
+	}
+	for _, a := range left {
+		if st := s.Layout.Reserved.Header(a); !st.Live() {
+			t.Errorf("%v is %v", a["PK"], st.ReadStage())
+		}
+	}
+	for _, a := range s.all(s.Source) {
+		id := a["id"].(*types.AttributeValueMemberS).Value
+		d := &moving.Monolith{Place: places[id], Attributes: a}
+		if d.Unmarked() == moved || d.Changed() || !attr.SameItem(s.Content(d), docs[id]) {
+			t.Errorf("%s: unmarked %v, changed %v: %v, which was %v", id, d.Unmarked(), d.Changed(), a, docs[id])
+		}
+	}
+}

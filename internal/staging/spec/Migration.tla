@@ -1,0 +1,572 @@
+----------------------------- MODULE Migration -----------------------------
+(***************************************************************************)
+(* A monolith becomes a collection, and back, one conditional request at a *)
+(* time, while others read, write, insert and delete the entity: over a    *)
+(* network that loses answers and delivers requests late.  README.md says  *)
+(* what is left out, and how to run this.                                  *)
+(***************************************************************************)
+EXTENDS Naturals, FiniteSets, Sequences, TLC
+
+CONSTANTS
+    NActors, Kinds, Starts, MaxLost, MaxLate, MaxCrash,
+    \* The clauses of the protocol. Each is TRUE; README.md says what goes wrong without it.
+    TookCounts,        \* a mark with an incarnation that the claim took over is the claim's
+    CompareStaged,     \* a claim with another's mark goes live only with parts of the content that was marked
+    UnflipNewVersion,  \* a rollback gives the monolith a new version
+    UnflipAlways,      \* also one of an entity that was never live, marked or not
+    InsertReadsAgain,  \* an insert reads the monolith again when it has its claim
+    AddChecksRoot,     \* an add requires that the root is live
+    Freeze,            \* a rollback writes each part once more before it copies it
+    RootAfterItems,    \* who loads to save reads the root after the items
+    ClaimAfresh        \* each attempt of a claim has an incarnation of its own
+
+AllKinds == <<"backfill",  \* converts the entity
+              "save",      \* converts it if need be, and changes one part
+              "add",       \* converts it if need be, and adds a part
+              "insert",    \* inserts it
+              "delete",    \* deletes it
+              "old",       \* changes the monolith, as long as that is not marked
+              "rollback",  \* makes it a monolith again
+              "reader">>
+
+AllStarts == {"monolith",  \* a monolith alone
+              "nothing",
+              "claimed",   \* a crashed backfill: a claim and one part
+              "marked",    \* the same after the flip
+              "moved",     \* a live collection, and the marked monolith
+              "new",       \* a live collection that never was a monolith
+              "gone",      \* a marked monolith whose collection was deleted
+              "deleted",   \* a monolith marked as deleted, and a claim that somebody left
+              "rolling"}   \* a crashed rollback of a live collection
+
+VARIABLES db, late, left, me, run,
+    seen,  \* what somebody would have seen since the reader began
+    did,   \* actors whose write could be seen once it was applied
+    bad    \* what went wrong, for the invariants
+
+vars == <<db, late, left, me, run, seen, did, bad>>
+
+-----------------------------------------------------------------------------
+(* Items.  The content is who wrote the root's value, the first part's, and *)
+(* the second part's (0: there is none).                                    *)
+
+Parts == {2, 3}
+M == 0
+R == 1
+Keys == {M, R, 2, 3}
+
+NoDoc == [st |-> "none", ver |-> 0, c |-> <<0, 0, 0>>, mark |-> "no", x |-> 0]
+NoRoot == [st |-> "none", ver |-> 0, a |-> 0, took |-> {}, d |-> 0, from |-> "no", val |-> 0]
+NoPart == [st |-> "none", ver |-> 0, a |-> 0, val |-> 0]
+None == [k \in Keys |-> CASE k = M -> NoDoc [] k = R -> NoRoot [] OTHER -> NoPart]
+Nobody == <<0, 0, 0>>
+
+Doc(ver, c, mark, x) == [st |-> "doc", ver |-> ver, c |-> c, mark |-> mark, x |-> x]
+Claim(ver, a, took) == [NoRoot EXCEPT !.st = "migrating", !.ver = ver, !.a = a, !.took = took]
+Part(ver, a, val) == [st |-> "part", ver |-> ver, a |-> a, val |-> val]
+
+Unmarked(m) == m.st = "doc" /\ m.mark = "no"
+\* The mark of a monolith is that of a root's claim.
+Its(m, r) == m.mark = "moved" /\ (m.x = r.a \/ (TookCounts /\ m.x \in r.took))
+Belongs(i, r) == i.st = "part" /\ i.a = r.a
+
+C9 == <<9, 9, 0>>
+LiveRoot9 == [NoRoot EXCEPT !.st = "live", !.ver = 901, !.a = 90, !.val = 9]
+Stored(s) ==
+    CASE s = "nothing" -> None
+      [] s = "monolith" -> [None EXCEPT ![M] = Doc(0, C9, "no", 0)]
+      [] s = "claimed" -> [None EXCEPT ![M] = Doc(0, C9, "no", 0), ![R] = Claim(901, 90, {}), ![2] = Part(902, 90, 9)]
+      [] s = "marked" -> [None EXCEPT ![M] = Doc(0, C9, "moved", 90), ![R] = Claim(901, 90, {}), ![2] = Part(902, 90, 9)]
+      [] s = "moved" -> [None EXCEPT ![M] = Doc(0, C9, "moved", 90), ![R] = LiveRoot9, ![2] = Part(902, 90, 9)]
+      [] s = "new" -> [None EXCEPT ![R] = LiveRoot9, ![2] = Part(902, 90, 9)]
+      [] s = "gone" -> [None EXCEPT ![M] = Doc(0, C9, "moved", 90), ![2] = Part(902, 80, 9)]
+      [] s = "deleted" -> [None EXCEPT ![M] = Doc(900, C9, "deleted", 0), ![R] = Claim(901, 90, {}), ![2] = Part(902, 90, 9)]
+      [] s = "rolling" -> [None EXCEPT ![M] = Doc(0, C9, "moved", 90), ![2] = Part(902, 90, 9),
+                                       ![R] = [LiveRoot9 EXCEPT !.st = "rolling", !.d = 80, !.from = "live"]]
+
+\* The content of a collection, and what somebody is shown who reads all in one instant.
+Items(s) == LET r == s[R] IN <<r.val, IF Belongs(s[2], r) THEN s[2].val ELSE 0, IF Belongs(s[3], r) THEN s[3].val ELSE 0>>
+View(s) ==
+    LET m == s[M]
+        r == s[R]
+    IN CASE r.st = "live" -> Items(s)
+         [] r.st = "migrating" -> IF Unmarked(m) \/ Its(m, r) THEN m.c ELSE Nobody
+         [] r.st = "rolling" /\ r.from = "live" -> IF Unmarked(m) THEN m.c ELSE Items(s)
+         [] r.st = "rolling" -> IF Unmarked(m) \/ Its(m, r) THEN m.c ELSE Nobody
+         [] OTHER -> IF Unmarked(m) THEN m.c ELSE Nobody
+
+-----------------------------------------------------------------------------
+(* Requests, as in Staging.tla. *)
+
+Write(cond, v, new) == [c |-> cond, v |-> v, new |-> new]
+Put(v, new) == Write(IF v = 0 THEN "absent" ELSE "version", v, new)
+\* The monolith as it was read: its version, or its attributes.
+Same(m, new) == Write("same", m, new)
+Check(a) == Write("live", a, NoRoot)
+
+Meets(i, w) ==
+    CASE w.c = "absent" -> i.st = "none"
+      [] w.c = "version" -> i.ver = w.v
+      [] w.c = "same" -> i = w.v
+      [] w.c = "live" -> i.st = "live" /\ i.a = w.v
+
+Accepted(req) == \A k \in DOMAIN req : Meets(db[k], req[k])
+After(req) == [k \in Keys |-> IF k \in DOMAIN req /\ req[k].c # "live" THEN req[k].new ELSE db[k]]
+
+Send(p, req, ok, refused, lost) ==
+    \/ /\ db' = IF Accepted(req) THEN After(req) ELSE db
+       /\ me' = [me EXCEPT ![p] = IF Accepted(req) THEN ok ELSE refused]
+       /\ UNCHANGED <<late, left>>
+    \/ /\ left.lost > 0 /\ Accepted(req)
+       /\ db' = After(req)
+       /\ me' = [me EXCEPT ![p] = lost]
+       /\ left' = [left EXCEPT !.lost = @ - 1]
+       /\ UNCHANGED late
+    \/ /\ left.late > 0
+       /\ late' = late \union {[p |-> p, req |-> req]}
+       /\ me' = [me EXCEPT ![p] = lost]
+       /\ left' = [left EXCEPT !.late = @ - 1]
+       /\ UNCHANGED db
+
+Go(p, next) == me' = [me EXCEPT ![p] = next] /\ UNCHANGED <<db, late, left>>
+
+Kind(p) == IF p > 5 THEN run.last ELSE run.cast[p]
+Token(p, n) == p * 100 + n
+
+\* What an actor remembers. n: makes versions new; m, r, it: the monolith, the root and the
+\* parts as they were read; c: the content that it stages; v, a, took: its claim; flipped: the
+\* monolith is marked already; k: the part it is about; tries: how often it began.
+Fresh == [pc |-> "start", res |-> "none", n |-> 1, m |-> NoDoc, r |-> NoRoot, it |-> [k \in Parts |-> NoPart], c |-> Nobody,
+          v |-> 0, a |-> 0, took |-> {}, flipped |-> FALSE, k |-> 2, tries |-> 0, doubt |-> FALSE, mine |-> {}, d |-> 0,
+          again |-> FALSE]
+
+Done(res) == [pc |-> "done", res |-> res]
+Fail(m) == IF m.doubt THEN "unknown" ELSE "refused"
+\* Begins again, a few times.
+Restart(m) == IF m.tries = 2 THEN Done(Fail(m))
+              ELSE [Fresh EXCEPT !.n = m.n + 1, !.tries = m.tries + 1, !.doubt = m.doubt]
+At(m, pc) == [m EXCEPT !.pc = pc, !.n = @ + 1]
+
+\* Where somebody goes on who finds the entity live.
+Goal(p, m) == IF Kind(p) \in {"save", "add"} THEN [m EXCEPT !.pc = "load", !.k = 2, !.n = @ + 1] ELSE Done("ok")
+
+-----------------------------------------------------------------------------
+(* To convert: backfill, save, add. *)
+
+ReadMonolith(p) ==
+    LET m == me[p] IN
+    /\ m.pc = "start" /\ Kind(p) \in {"backfill", "save", "add"}
+    /\ Go(p, [m EXCEPT !.pc = "root", !.m = db[M]])
+
+\* A claim of version v is put in place of the root r.
+ToClaim(m, r, doc, flipped) ==
+    [m EXCEPT !.pc = "claim", !.r = r, !.m = doc, !.c = doc.c, !.flipped = flipped, !.n = @ + 1, !.a = 0,
+              !.took = IF r.st = "migrating" THEN r.took \union {r.a} ELSE {}]
+
+ReadRoot(p) ==
+    LET m == me[p]
+        r == db[R]
+    IN /\ m.pc = "root"
+       /\ Go(p, CASE r.st = "live" -> Goal(p, m)
+                  [] r.st = "rolling" -> Done(Fail(m))
+                  [] r.st = "migrating" /\ m.m.mark = "moved" /\ m.m.x = r.a ->
+                        [m EXCEPT !.pc = "live", !.v = r.ver, !.a = r.a, !.c = m.m.c, !.n = @ + 1]
+                  [] r.st = "migrating" /\ Its(m.m, r) -> ToClaim(m, r, m.m, TRUE)
+                  [] r.st = "migrating" /\ ~Unmarked(m.m) -> [m EXCEPT !.pc = "stale", !.r = r]
+                  [] r.st = "deleting" /\ ~Unmarked(m.m) -> Done(Fail(m))
+                  [] Unmarked(m.m) -> ToClaim(m, r, m.m, FALSE)
+                  [] OTHER -> Done(IF Kind(p) = "backfill" THEN "ok" ELSE Fail(m)))
+
+\* A claim that nobody needs: the monolith is read again while it stands.
+Stale(p) ==
+    LET m == me[p] IN
+    /\ m.pc = "stale"
+    /\ IF db[M] = m.m
+       THEN LET next == Done(IF Kind(p) = "backfill" THEN "ok" ELSE Fail(m))
+            IN Send(p, R :> Write("version", m.r.ver, NoRoot), next, Restart(m), Restart(m))
+       ELSE Go(p, Restart(m))
+
+ClaimRoot(p) ==
+    LET m == me[p]
+        ver == Token(p, m.n)
+        a == IF ClaimAfresh THEN ver ELSE p
+        claimed == [m EXCEPT !.pc = "parts", !.v = ver, !.a = a, !.n = @ + 1, !.k = 2]
+        r == db[R]
+    IN /\ m.pc = "claim"
+       /\ Send(p, R :> Put(m.r.ver, Claim(ver, a, m.took)),
+               claimed,
+               IF r.ver \in m.mine /\ r.st = "migrating"
+               THEN [claimed EXCEPT !.v = r.ver, !.a = r.a, !.took = r.took]
+               ELSE Restart(m),
+               [m EXCEPT !.n = @ + 1, !.mine = @ \union {ver}])
+
+\* The parts, one after the other; each attempt is sent once, with a version of its own.
+PutPart(p) ==
+    LET m == me[p]
+        k == m.k
+        next == IF k = 2 THEN [m EXCEPT !.k = 3, !.n = @ + 1, !.it[3] = NoPart] ELSE At(m, "flip")
+        i == db[k]
+    IN /\ m.pc = "parts"
+       /\ IF m.c[k] = 0 THEN Go(p, next)
+          ELSE Send(p, k :> Put(m.it[k].ver, Part(Token(p, m.n), m.a, m.c[k])),
+                    next,
+                    IF i.st # "none" /\ i.a = m.a THEN next
+                    ELSE [m EXCEPT !.pc = "judge", !.it[k] = i, !.n = @ + 1],
+                    [m EXCEPT !.n = @ + 1])
+
+JudgePart(p) ==
+    LET m == me[p] IN
+    /\ m.pc = "judge"
+    /\ Go(p, IF db[R].ver = m.v THEN [m EXCEPT !.pc = "parts"] ELSE Restart(m))
+
+Flip(p) ==
+    LET m == me[p]
+        d == db[M]
+    IN /\ m.pc = "flip"
+       /\ IF m.flipped THEN Go(p, At(m, "live"))
+          ELSE Send(p, M :> Same(m.m, [m.m EXCEPT !.mark = "moved", !.x = m.a]),
+                    At(m, "live"),
+                    CASE d.mark = "moved" /\ d.x = m.a -> At(m, "live")
+                      [] d.mark = "moved" /\ TookCounts /\ d.x \in m.took ->
+                            IF d.c = m.c \/ ~CompareStaged THEN At(m, "live")
+                            ELSE ToClaim([m EXCEPT !.mine = {}], Claim(m.v, m.a, m.took), d, TRUE)
+                      [] Unmarked(d) -> ToClaim([m EXCEPT !.mine = {}], Claim(m.v, m.a, m.took), d, FALSE)
+                      [] OTHER -> At(m, "unclaim"),
+                    [m EXCEPT !.n = @ + 1])
+
+Unclaim(p) ==
+    LET m == me[p] IN
+    /\ m.pc = "unclaim"
+    /\ Send(p, R :> Write("version", m.v, NoRoot), Restart(m), Restart(m), Restart(m))
+
+GoLive(p) ==
+    LET m == me[p]
+        r == db[R]
+    IN /\ m.pc = "live"
+       /\ Send(p, R :> Write("version", m.v, [NoRoot EXCEPT !.st = "live", !.ver = Token(p, m.n), !.a = m.a, !.val = m.c[1]]),
+               Goal(p, m),
+               IF r.st = "live" /\ r.a = m.a THEN Goal(p, m) ELSE Restart(m),
+               m)
+
+Convert(p) == ReadMonolith(p) \/ ReadRoot(p) \/ Stale(p) \/ ClaimRoot(p) \/ PutPart(p) \/ JudgePart(p) \/ Flip(p) \/ Unclaim(p) \/ GoLive(p)
+
+-----------------------------------------------------------------------------
+(* A save, and an add, of a collection that is live. *)
+
+\* An item and the root are loaded, in two steps.
+LoadOne(p) ==
+    LET m == me[p]
+        loaded == [m EXCEPT !.it[2] = db[2], !.pc = IF RootAfterItems THEN "loadroot" ELSE "write"]
+        asked == [m EXCEPT !.r = db[R], !.pc = IF RootAfterItems THEN "write" ELSE "loaditem"]
+        standing == db[R].st = "live"
+    IN \/ m.pc = "load" /\ Go(p, IF RootAfterItems THEN loaded ELSE IF standing THEN asked ELSE Restart(m))
+       \/ m.pc = "loaditem" /\ Go(p, loaded)
+       \/ m.pc = "loadroot" /\ Go(p, IF standing THEN asked ELSE Restart(m))
+
+Update(p) ==
+    LET m == me[p]
+        i == m.it[2]
+        new == [i EXCEPT !.ver = Token(p, m.n), !.val = p]
+    IN /\ m.pc = "write" /\ Kind(p) = "save"
+       /\ IF ~Belongs(i, m.r) THEN Go(p, Restart(m))
+          ELSE Send(p, 2 :> Write("version", i.ver, new), Done("ok"),
+                    IF db[2].ver = new.ver THEN Done("ok") ELSE Restart(m),
+                    [m EXCEPT !.doubt = TRUE])
+
+Add(p) ==
+    LET m == me[p]
+        new == Part(Token(p, m.n), m.r.a, p)
+        put == 3 :> Put(m.it[3].ver, new)
+    IN /\ m.pc = "write" /\ Kind(p) = "add"
+       /\ Send(p, IF AddChecksRoot THEN put @@ R :> Check(m.r.a) ELSE put, Done("ok"),
+               IF db[3].ver = new.ver THEN Done("ok")
+               ELSE IF db[3].st # "none" /\ db[R].st = "live" /\ db[R].a = m.r.a /\ db[3].a # m.r.a
+               THEN [m EXCEPT !.it[3] = db[3], !.n = @ + 1]
+               ELSE IF db[3].st # "none" /\ db[3].a = m.r.a THEN Done(Fail(m))
+               ELSE Restart(m),
+               [m EXCEPT !.doubt = TRUE])
+
+-----------------------------------------------------------------------------
+(* An insert. *)
+
+InsertBegins(p) ==
+    LET m == me[p] IN
+    /\ Kind(p) = "insert"
+    /\ \/ m.pc = "start" /\ Go(p, IF Unmarked(db[M]) THEN Done("refused") ELSE [m EXCEPT !.pc = "iroot", !.m = db[M]])
+       \/ /\ m.pc = "iroot"
+          /\ LET r == db[R] IN
+             Go(p, IF r.st \in {"live", "rolling"} \/ (r.st = "migrating" /\ Its(m.m, r)) THEN Done("refused")
+                   ELSE [m EXCEPT !.pc = "iclaim", !.r = r])
+
+InsertClaims(p) ==
+    LET m == me[p]
+        ver == Token(p, m.n)
+        claimed == [m EXCEPT !.pc = IF InsertReadsAgain THEN "ilook" ELSE "iparts", !.v = ver, !.a = ver, !.n = @ + 1, !.c = <<p, p, 0>>]
+    IN /\ m.pc = "iclaim"
+       /\ Send(p, R :> Put(m.r.ver, [NoRoot EXCEPT !.st = "inserting", !.ver = ver, !.a = ver]),
+               claimed,
+               IF db[R].ver \in m.mine THEN [claimed EXCEPT !.v = db[R].ver, !.a = db[R].ver] ELSE Restart(m),
+               [m EXCEPT !.n = @ + 1, !.mine = @ \union {ver}])
+
+InsertLooks(p) ==
+    LET m == me[p] IN
+    /\ m.pc = "ilook"
+    /\ IF Unmarked(db[M])
+       THEN Send(p, R :> Write("version", m.v, NoRoot), Done("refused"), Done("refused"), Done("refused"))
+       ELSE Go(p, [m EXCEPT !.pc = "iparts"])
+
+InsertPart(p) ==
+    LET m == me[p]
+        i == db[2]
+        next == At(m, "ilive")
+    IN \/ /\ m.pc = "iparts"
+          /\ Send(p, 2 :> Put(m.it[2].ver, Part(Token(p, m.n), m.a, p)), next,
+                  IF i.st # "none" /\ i.a = m.a THEN next ELSE [m EXCEPT !.pc = "ijudge", !.it[2] = i, !.n = @ + 1],
+                  [m EXCEPT !.n = @ + 1])
+       \/ m.pc = "ijudge" /\ Go(p, IF db[R].ver = m.v THEN [m EXCEPT !.pc = "iparts"] ELSE Done("refused"))
+
+InsertLives(p) ==
+    LET m == me[p]
+        r == db[R]
+    IN /\ m.pc = "ilive"
+       /\ Send(p, R :> Write("version", m.v, [NoRoot EXCEPT !.st = "live", !.ver = Token(p, m.n), !.a = m.a, !.val = p]),
+               Done("ok"), IF r.st = "live" /\ r.a = m.a THEN Done("ok") ELSE Done(Fail(m)), [m EXCEPT !.doubt = TRUE])
+
+Insert(p) == InsertBegins(p) \/ InsertClaims(p) \/ InsertLooks(p) \/ InsertPart(p) \/ InsertLives(p)
+
+-----------------------------------------------------------------------------
+(* To remove items under a root that is marked: the end of a delete, and of *)
+(* a rollback.  Each is deleted as it was read, if the root, read after it, *)
+(* stands.                                                                  *)
+
+Marked(r, m) == r.st \in {"deleting", "rolling"} /\ r.d = m.d
+
+Remove(p) ==
+    LET m == me[p]
+        k == m.k
+        i == m.it[k]
+        next == IF k = 2 THEN [m EXCEPT !.pc = "rlook", !.k = 3] ELSE [m EXCEPT !.pc = "rroot"]
+        over == IF Kind(p) = "delete" THEN Done("ok") ELSE Restart(m)
+        end == IF Kind(p) = "delete" THEN Done("ok") ELSE IF m.again THEN Restart(m) ELSE Done("ok")
+    IN \/ m.pc = "rlook" /\ Go(p, [m EXCEPT !.pc = "rcheck", !.it[k] = db[k]])
+       \/ m.pc = "rcheck" /\ Go(p, IF ~Marked(db[R], m) THEN over
+                                   ELSE IF i.st = "none" THEN next ELSE [m EXCEPT !.pc = "remove"])
+       \/ m.pc = "remove" /\ Send(p, k :> Write("version", i.ver, NoPart), next,
+                                  IF db[k].st = "none" THEN next ELSE [m EXCEPT !.pc = "rlook"], m)
+       \/ m.pc = "rroot" /\ Send(p, R :> Write("version", m.v, NoRoot), end, over, m)
+
+\* A root is marked on the version that was read; next is what follows.
+MarkRoot(p, pc, new, next, refused) ==
+    LET m == me[p]
+        ver == Token(p, m.n)
+    IN /\ m.pc = pc
+       /\ Send(p, R :> Write("version", m.r.ver, [new EXCEPT !.ver = ver, !.d = ver]),
+               [next EXCEPT !.v = ver, !.d = ver, !.n = @ + 1],
+               IF db[R].ver = ver THEN [next EXCEPT !.v = ver, !.d = ver, !.n = @ + 1] ELSE refused,
+               m)
+
+DeleteBegins(p) ==
+    LET m == me[p]
+        r == db[R]
+        d == db[M]
+        Decide(doc, root) ==
+            CASE root.st = "live" \/ (root.st = "migrating" /\ Its(doc, root)) -> [m EXCEPT !.pc = "dmark", !.r = root, !.m = doc]
+              [] root.st = "rolling" -> Done("refused")
+              [] Unmarked(doc) -> [m EXCEPT !.pc = "dmono", !.m = doc, !.r = root]
+              [] root.st \in {"deleting"} -> [m EXCEPT !.pc = "dmark", !.r = root, !.m = doc]
+              [] m.again -> Done("ok")
+              [] OTHER -> [m EXCEPT !.pc = "start", !.again = TRUE, !.m = d]
+    IN /\ Kind(p) = "delete"
+       /\ \/ m.pc = "start" /\ Go(p, [m EXCEPT !.pc = "dnext", !.m = d, !.again = @ /\ m.m = d])
+          \/ m.pc = "dnext" /\ Go(p, Decide(m.m, r))
+
+DeleteMonolith(p) ==
+    LET m == me[p]
+        new == [m.m EXCEPT !.mark = "deleted", !.ver = Token(p, m.n), !.x = 0]
+    IN /\ m.pc = "dmono"
+       /\ Send(p, M :> Same(m.m, new), Done("ok"), IF db[M].ver = new.ver THEN Done("ok") ELSE Restart(m), m)
+
+Delete(p) ==
+    LET m == me[p] IN
+    \/ DeleteBegins(p)
+    \/ DeleteMonolith(p)
+    \/ Kind(p) = "delete" /\ (Remove(p) \/ MarkRoot(p, "dmark", [m.r EXCEPT !.st = "deleting"], [m EXCEPT !.pc = "rlook", !.k = 2], Restart(m)))
+
+-----------------------------------------------------------------------------
+(* A rollback. *)
+
+RollBegins(p) ==
+    LET m == me[p]
+        r == db[R]
+    IN /\ Kind(p) = "rollback"
+       /\ \/ m.pc = "start" /\ Go(p, [m EXCEPT !.pc = "broot", !.m = db[M]])
+          \/ /\ m.pc = "broot"
+             /\ Go(p, CASE r.st \in {"live", "migrating", "rolling"} -> [m EXCEPT !.pc = "bmark", !.r = r]
+                        [] r.st \in {"deleting", "inserting"} -> [m EXCEPT !.pc = "bend", !.r = r]
+                        [] m.m.st = "doc" /\ ~Unmarked(m.m) -> [m EXCEPT !.pc = "bdrop"]
+                        [] OTHER -> Done("ok"))
+
+\* Nothing is left of the entity: neither of its monolith.
+Drop(p) ==
+    LET m == me[p] IN
+    m.pc = "bdrop" /\ Send(p, M :> Same(m.m, NoDoc), Done("ok"), Restart(m), Restart(m))
+
+RollMark(p) ==
+    LET m == me[p]
+        from == IF m.r.st = "rolling" THEN m.r.from ELSE m.r.st
+    IN Kind(p) = "rollback" /\
+       (\/ MarkRoot(p, "bmark", [m.r EXCEPT !.st = "rolling", !.from = from],
+                    [m EXCEPT !.pc = "bdoc", !.r = [@ EXCEPT !.from = from]], Restart(m))
+        \/ MarkRoot(p, "bend", [m.r EXCEPT !.st = "deleting"], [m EXCEPT !.pc = "rlook", !.k = 2, !.again = TRUE], Restart(m)))
+
+\* The monolith, read when the root is marked.
+RollRead(p) ==
+    LET m == me[p]
+        d == db[M]
+        gone == [m EXCEPT !.pc = "rlook", !.k = 2, !.m = d]
+    IN /\ m.pc = "bdoc"
+       /\ Go(p, IF m.r.from = "live" THEN IF Unmarked(d) THEN gone ELSE [m EXCEPT !.pc = "blook", !.k = 2, !.m = d, !.c = <<m.r.val, 0, 0>>]
+                ELSE IF Unmarked(d) /\ ~UnflipAlways THEN gone
+                ELSE IF Unmarked(d) \/ Its(d, m.r) THEN [m EXCEPT !.pc = "unflip", !.m = d, !.c = d.c]
+                ELSE [gone EXCEPT !.again = TRUE])
+
+RollPart(p) ==
+    LET m == me[p]
+        k == m.k
+        i == db[k]
+        next == IF k = 2 THEN [m EXCEPT !.pc = "blook", !.k = 3, !.n = @ + 1] ELSE At(m, "unflip")
+        copied == [next EXCEPT !.c[k] = IF Belongs(m.it[k], m.r) THEN m.it[k].val ELSE 0]
+        ver == Token(p, m.n)
+    IN \/ m.pc = "blook" /\ Go(p, [m EXCEPT !.pc = "freeze", !.it[k] = i])
+       \/ /\ m.pc = "freeze"
+          /\ IF ~Freeze \/ ~Belongs(m.it[k], m.r) THEN Go(p, copied)
+             ELSE Send(p, k :> Write("version", m.it[k].ver, [m.it[k] EXCEPT !.ver = ver]), copied,
+                       IF i.ver = ver THEN copied ELSE [m EXCEPT !.pc = "blook", !.n = @ + 1], m)
+
+Unflip(p) ==
+    LET m == me[p]
+        ver == IF UnflipNewVersion THEN Token(p, m.n) ELSE m.m.ver
+        w == IF m.m.st = "none" THEN Put(0, Doc(ver, m.c, "no", 0)) ELSE Same(m.m, Doc(ver, m.c, "no", 0))
+        next == [m EXCEPT !.pc = "rlook", !.k = 2, !.n = @ + 1]
+    IN /\ m.pc = "unflip"
+       /\ Send(p, M :> w, next, [m EXCEPT !.pc = "bdoc", !.n = @ + 1], [m EXCEPT !.pc = "bdoc", !.n = @ + 1])
+
+Rollback(p) == RollBegins(p) \/ Drop(p) \/ RollMark(p) \/ RollRead(p) \/ RollPart(p) \/ Unflip(p) \/ (Kind(p) = "rollback" /\ Remove(p))
+
+-----------------------------------------------------------------------------
+(* A writer in the old layout, who knows the new one. *)
+
+Old(p) ==
+    LET m == me[p]
+        new == [m.m EXCEPT !.c[2] = p, !.ver = Token(p, m.n)]
+    IN /\ Kind(p) = "old"
+       /\ \/ m.pc = "start" /\ Go(p, IF Unmarked(db[M]) THEN [m EXCEPT !.pc = "write", !.m = db[M]] ELSE Done("refused"))
+          \/ m.pc = "write" /\ Send(p, M :> Same(m.m, new), Done("ok"), IF db[M].ver = new.ver THEN Done("ok") ELSE Done(Fail(m)),
+                                    [m EXCEPT !.doubt = TRUE])
+
+-----------------------------------------------------------------------------
+(* A reader: the root, the parts, the root, the monolith. *)
+
+Got(m, c) ==
+    LET Some(i) == \E s \in seen : s[i] = c[i] IN
+    Done(IF c = Nobody THEN (IF Nobody \in seen THEN "ok" ELSE "lost")
+         ELSE IF Some(1) /\ Some(2) /\ Some(3) THEN "ok" ELSE "torn")
+
+Read(p) ==
+    LET m == me[p]
+        r == db[R]
+        d == db[M]
+        items == <<m.r.val, IF Belongs(m.it[2], m.r) THEN m.it[2].val ELSE 0, IF Belongs(m.it[3], m.r) THEN m.it[3].val ELSE 0>>
+        more == [m EXCEPT !.pc = "start", !.tries = 1, !.m = d, !.again = TRUE]
+    IN /\ Kind(p) = "reader"
+       /\ \/ m.pc = "start" /\ Go(p, [m EXCEPT !.pc = "p2", !.r = r])
+          \/ m.pc = "p2" /\ Go(p, [m EXCEPT !.pc = "p3", !.it[2] = db[2]])
+          \/ m.pc = "p3" /\ Go(p, [m EXCEPT !.pc = "last", !.it[3] = db[3]])
+          \/ m.pc = "last" /\ Go(p, IF r.a # m.r.a \/ r.st # m.r.st \/ r.d # m.r.d THEN [m EXCEPT !.pc = "start", !.again = FALSE]
+                                    ELSE IF r.st = "live" THEN Got(m, items)
+                                    ELSE [m EXCEPT !.pc = "doc"])
+          \/ m.pc = "doc" /\ Go(p, IF Unmarked(d) \/ (m.r.st = "migrating" /\ Its(d, m.r)) THEN Got(m, d.c)
+                                   ELSE IF m.r.st = "rolling" /\ m.r.from = "live" THEN Got(m, items)
+                                   ELSE IF m.r.st = "rolling" /\ Its(d, m.r) THEN Got(m, d.c)
+                                   ELSE IF m.again /\ d = m.m THEN Got(m, Nobody)
+                                   ELSE more)
+
+-----------------------------------------------------------------------------
+
+\* What a step of p may do to what can be seen.
+Legal(p, before, after) ==
+    \/ after = before
+    \/ Kind(p) \in {"save", "old"} /\ before # Nobody /\ after = [before EXCEPT ![2] = p]
+    \/ Kind(p) = "add" /\ before # Nobody /\ after = [before EXCEPT ![3] = p]
+    \/ Kind(p) = "delete" /\ after = Nobody
+    \/ Kind(p) = "insert" /\ before = Nobody /\ after = <<p, p, 0>>
+
+Remember(p) ==
+    LET before == View(db)
+        after == View(db')
+    IN /\ did' = IF after # before \/ (Kind(p) = "delete" /\ (before = Nobody \/ after = Nobody)) THEN did \union {p} ELSE did
+       /\ seen' = {View(db')} \union IF \E q \in DOMAIN me : Kind(q) = "reader" /\ me[q].pc = "start" /\ me[q].tries = 0 THEN {} ELSE seen
+       /\ bad' = IF Legal(p, before, after) THEN bad ELSE bad \union {<<Kind(p), before, after>>}
+
+Step(p) ==
+    /\ me[p].pc # "done"
+    /\ \/ Convert(p)
+       \/ Kind(p) = "save" /\ (LoadOne(p) \/ Update(p))
+       \/ Kind(p) = "add" /\ (LoadOne(p) \/ Add(p))
+       \/ Insert(p) \/ Delete(p) \/ Rollback(p) \/ Old(p) \/ Read(p)
+
+Tracked(p) == Remember(p) /\ UNCHANGED run
+
+Crash(p) ==
+    /\ me[p].pc \notin {"start", "done"} /\ left.crash > 0 /\ Kind(p) # "reader"
+    /\ me' = [me EXCEPT ![p] = Done("crashed")]
+    /\ left' = [left EXCEPT !.crash = @ - 1]
+    /\ UNCHANGED <<db, late>>
+
+Arrive(l) ==
+    /\ Accepted(l.req) /\ db' = After(l.req) /\ late' = late \ {l} /\ UNCHANGED <<left, me>>
+
+\* When all have stopped one more runs alone.
+Finish ==
+    /\ \A p \in DOMAIN me : p < 6 /\ me[p].pc = "done"
+    /\ me' = 6 :> Fresh
+    /\ late' = {} /\ left' = [lost |-> 0, late |-> 0, crash |-> 0]
+    /\ UNCHANGED <<db, run, seen, did, bad>>
+
+Casts == LET ks == {i \in 1 .. Len(AllKinds) : AllKinds[i] \in Kinds}
+             ordered == {c \in [1 .. NActors -> ks] : \A i, j \in 1 .. NActors : i < j => c[i] <= c[j]}
+         IN {[i \in 1 .. NActors |-> AllKinds[c[i]]] :
+                c \in {c \in ordered : Cardinality({i \in 1 .. NActors : AllKinds[c[i]] = "reader"}) <= 1}}
+
+Init ==
+    /\ run \in [cast : Casts, start : Starts, last : {"backfill", "rollback"}]
+    /\ db = Stored(run.start)
+    /\ late = {} /\ left = [lost |-> MaxLost, late |-> MaxLate, crash |-> MaxCrash]
+    /\ me = [p \in 1 .. NActors |-> Fresh]
+    /\ seen = {} /\ did = {} /\ bad = {}
+
+Next == \/ Finish
+        \/ \E p \in DOMAIN me : Step(p) /\ Tracked(p)
+        \/ \E p \in DOMAIN me : Crash(p) /\ UNCHANGED <<run, seen, did, bad>>
+        \/ \E l \in late : Arrive(l) /\ Tracked(l.p)
+
+Spec == Init /\ [][Next]_vars
+
+-----------------------------------------------------------------------------
+(* Invariants. *)
+
+\* Nobody changes what can be seen but as he may.
+NothingElse == bad = {}
+\* What was acknowledged could be seen. A save may change what a delete is about to remove.
+Acknowledged == \A p \in DOMAIN me : me[p].res = "ok" /\ Kind(p) \in {"save", "old", "add", "insert", "delete"} =>
+    p \in did \/ (Kind(p) = "save" /\ \E q \in did : Kind(q) = "delete")
+\* A reader returns what was there while he read.
+ReadersSeeWhole == \A p \in DOMAIN me : me[p].res \notin {"torn", "lost"}
+\* A monolith and a collection never stand side by side.
+OneOfBoth == ~(db[R].st = "live" /\ Unmarked(db[M]))
+\* From wherever things stand, one actor alone comes to the end.
+AloneSucceeds == \A p \in DOMAIN me : p = 6 /\ me[p].pc = "done" =>
+    /\ me[p].res = "ok" \/ (run.last = "backfill" /\ db[R].st \in {"rolling", "deleting"})
+    /\ IF run.last = "backfill" THEN (View(db) # Nobody => db[R].st \in {"live", "rolling"})
+       ELSE db[R].st = "none" /\ (db[M].st = "none" \/ Unmarked(db[M]))
+=============================================================================

@@ -1,0 +1,39 @@
+package migrate
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/itemize/itemize/internal/monolith"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// Layout is the layout of a model as data: where its monoliths go.
+type Layout struct{ *monolith.Layout }
+
+// ReadLayout reads the layout of a model from a lock file, as itemize gen writes it. The error says what of the model
+// cannot be migrated by data alone.
+func ReadLayout(lock, model string) (*Layout, error) {
+	content, err := os.ReadFile(lock)
+	if err != nil {
+		return nil, fmt.Errorf("%w: run go tool itemize gen in the package of the model, which writes it", err)
+	}
+	var file struct{ Models []schema.Layout }
+	if err := json.Unmarshal(content, &file); err != nil {
+		return nil, fmt.Errorf("%s cannot be read (%w): run go tool itemize gen in its package", lock, err)
+	}
+	var names []string
+	for _, l := range file.Models {
+		if l.Model == model {
+			x, err := monolith.New(l)
+			if err != nil {
+				return nil, err
+			}
+			return &Layout{x}, nil
+		}
+		names = append(names, l.Model)
+	}
+	return nil, fmt.Errorf("%s has no model %s: it has %s", lock, model, strings.Join(names, ", "))
+}

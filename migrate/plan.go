@@ -1,0 +1,231 @@
+package migrate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/moving"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/retry"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// Plan is what a migration will do and cost. It is of all monoliths, or, with a sample, of as many.
+type Plan struct {
+	// Entities were read; Of is about how many there are, as DynamoDB told within six hours. Scale is what the sums
+	// of a sample are multiplied with.
+	Entities int     `json:"entities"`
+	Of       int     `json:"of"`
+	Sampled  bool    `json:"sampled"`
+	Scale    float64 `json:"scale"`
+	// Marked are moved, or deleted, already.
+	Marked int `json:"marked"`
+	// Bytes are those of the monoliths, Items how many items they become, of ItemBytes; Kinds are these by kind.
+	Bytes     float64         `json:"bytes"`
+	Items     float64         `json:"items"`
+	ItemBytes float64         `json:"itemBytes"`
+	Kinds     map[string]Kind `json:"kinds"`
+	// WCU is what the run writes: Parts are the units of the items, Marks those of the marks of the monoliths, Claims those of
+	// claims. RCU is what its scan reads. Checkpoints are a WCU or two for each page, and not in it.
+	WCU    float64 `json:"wcu"`
+	Parts  float64 `json:"parts"`
+	Marks  float64 `json:"marks"`
+	Claims float64 `json:"claims"`
+	RCU    float64 `json:"rcu"`
+	// Price is that of both, Back what a rollback of all would cost, Verify a verification, in dollars on demand.
+	Price  float64 `json:"price"`
+	Back   float64 `json:"back"`
+	Verify float64 `json:"verify"`
+	// Time is what the run takes at the rate that was given, 0 for none.
+	Time time.Duration `json:"time"`
+	// Residue are attributes of which the root notes what keys do not tell, Unclaimed those that no field claims, which stay on
+	// the root: of how many entities each.
+	Residue   map[string]int `json:"residue,omitempty"`
+	Unclaimed map[string]int `json:"unclaimed,omitempty"`
+	// Dead are entities that cannot be moved: how many, and the first of them.
+	Dead        int          `json:"dead"`
+	DeadLetters []DeadLetter `json:"deadLetters,omitempty"`
+	// Largest is the largest monolith in bytes: reading both layouts of one entity (Both) costs up to BothRCU more.
+	Largest int     `json:"largest"`
+	BothRCU float64 `json:"bothRCU"`
+	// Before and After are what the stated updates cost, in WCU a month; PaidFor is the number of updates after which the run is
+	// paid for, 0 where nothing tells.
+	Before  float64 `json:"before,omitempty"`
+	After   float64 `json:"after,omitempty"`
+	PaidFor float64 `json:"paidFor,omitempty"`
+	// Advice is what to know before the run.
+	Advice []string `json:"advice,omitempty"`
+}
+
+// Kind are the items of one kind.
+type Kind struct {
+	Items float64 `json:"items"`
+	Bytes float64 `json:"bytes"`
+}
+
+// PlanOptions say what to plan for.
+type PlanOptions struct {
+	// Sample bounds how many monoliths are read, 0 for all.
+	Sample int
+	// Rate is the WCU a second that the run may take, for its time.
+	Rate float64
+	// Updates are how many updates a month change an item of a kind, by the kind's name.
+	Updates map[string]float64
+}
+
+// OK reports whether nothing stands against the run: there is something to move, and all of it can be.
+func (p *Plan) OK() bool { return p.Dead == 0 }
+
+// Plan reads monoliths, and writes nothing.
+func (m *Migration) Plan(ctx context.Context, o PlanOptions) (*Plan, error) {
+	x := &planning{Migration: m, o: o, p: &Plan{Of: int(m.approximate), Scale: 1, Kinds: map[string]Kind{}, Residue: map[string]int{}, Unclaimed: map[string]int{}}}
+	for name := range o.Updates {
+		if !slices.ContainsFunc(m.layout.Items, func(it schema.LayoutItem) bool { return it.Name == name }) {
+			var names []string
+			for _, it := range m.layout.Items {
+				names = append(names, it.Name)
+			}
+			return nil, fmt.Errorf("%s: updates of %s: no item is named so; the items are %s", m.layout.Model, name, strings.Join(names, ", "))
+		}
+	}
+	err := retry.AtOnce(ctx, len(m.segments), func(ctx context.Context, i int) error {
+		var u read.Usage
+		at := read.Segment{Table: m.source, Number: m.segments[i], Of: m.of, Pace: read.NewPace(m.rcu / float64(len(m.segments)))}
+		err := m.reader.Scan(ctx, at, &u, func(p read.Page) bool { return x.page(p) })
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.p.RCU += u.Predicted.Expected
+		return err
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, err
+	}
+	x.end()
+	return x.p, nil
+}
+
+var errEnough = errors.New("enough")
+
+// planning is a plan under way.
+type planning struct {
+	*Migration
+	o  PlanOptions
+	mu sync.Mutex
+	p  *Plan
+}
+
+// page adds a page, and reports whether more is wanted.
+func (x *planning) page(p read.Page) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for i := range p.Items {
+		if x.o.Sample > 0 && x.p.Entities >= x.o.Sample {
+			x.p.Sampled = true
+			return false
+		}
+		x.add(&moving.Monolith{Place: p.Items[i].Place, Attributes: p.Items[i].Attributes})
+	}
+	return true
+}
+
+// add adds a monolith.
+func (x *planning) add(d *moving.Monolith) {
+	p := x.p
+	p.Entities++
+	if !d.Unmarked() {
+		p.Marked++
+		return
+	}
+	p.Largest = max(p.Largest, d.Size())
+	p.Bytes += float64(d.Size())
+	price, err := x.mover.Foresee(d)
+	if err != nil {
+		p.Dead++
+		if len(p.DeadLetters) < maxFindings {
+			p.DeadLetters = append(p.DeadLetters, DeadLetter{Key: keyText(d.Place), Reasons: reasons(err), Since: x.now().UTC()})
+		}
+		return
+	}
+	p.Items, p.ItemBytes = p.Items+float64(price.Items), p.ItemBytes+float64(price.Bytes)
+	p.WCU, p.Parts, p.Marks, p.Claims = p.WCU+price.WCU, p.Parts+price.Parts, p.Marks+price.Mark, p.Claims+price.Claim
+	p.Back += price.Back
+	for name, k := range price.Kinds {
+		sum := p.Kinds[name]
+		p.Kinds[name] = Kind{sum.Items + float64(k.Items), sum.Bytes + float64(k.Bytes)}
+	}
+	for _, name := range price.Residue {
+		p.Residue[name]++
+	}
+	for _, name := range price.Unclaimed {
+		p.Unclaimed[name]++
+	}
+}
+
+// end scales a sample, and says what follows.
+func (x *planning) end() {
+	p := x.p
+	if p.Sampled && p.Entities > 0 && p.Of > p.Entities {
+		p.Scale = float64(p.Of) / float64(p.Entities)
+		for _, sum := range []*float64{&p.Bytes, &p.Items, &p.ItemBytes, &p.WCU, &p.Parts, &p.Marks, &p.Claims, &p.RCU, &p.Back} {
+			*sum *= p.Scale
+		}
+		for name, k := range p.Kinds {
+			p.Kinds[name] = Kind{k.Items * p.Scale, k.Bytes * p.Scale}
+		}
+	}
+	p.Price = x.prices.Units(p.WCU, p.RCU)
+	p.Verify = x.prices.Units(0, 2*p.RCU+math.Ceil(p.ItemBytes/cost.ReadUnit))
+	p.Back = x.prices.Units(p.Back, 0)
+	p.BothRCU = cost.ReadUnits(p.Largest)
+	if x.o.Rate > 0 {
+		p.Time = time.Duration(p.WCU / x.o.Rate * float64(time.Second))
+	}
+	x.updates()
+	x.advise()
+}
+
+// updates compares what updates cost before and after.
+func (x *planning) updates() {
+	p := x.p
+	moved := float64(p.Entities - p.Marked - p.Dead)
+	if moved == 0 {
+		return
+	}
+	before := cost.WriteUnits(int(p.Bytes / (moved * p.Scale)))
+	n := 0.0
+	for name, updates := range x.o.Updates {
+		k := p.Kinds[name]
+		if k.Items == 0 {
+			continue
+		}
+		n += updates
+		p.Before += updates * before
+		p.After += updates * cost.WriteUnits(int(k.Bytes/k.Items))
+	}
+	if n > 0 && p.Before > p.After {
+		p.PaidFor = math.Ceil(p.WCU / ((p.Before - p.After) / n))
+	}
+}
+
+// advise says what to know before the run.
+func (x *planning) advise() {
+	p := x.p
+	add := func(format string, args ...any) { p.Advice = append(p.Advice, fmt.Sprintf(format, args...)) }
+	if p.Dead > 0 {
+		add("%d entities cannot be moved as they are: mend them, or the model; they stay monoliths, and the cut-over waits for them", p.Dead)
+	}
+	if len(p.Unclaimed) > 0 {
+		names := slices.SortedFunc(maps.Keys(p.Unclaimed), func(a, b string) int { return cmp.Or(cmp.Compare(p.Unclaimed[b], p.Unclaimed[a]), cmp.Compare(a, b)) })
+		add("no field claims %s: they stay on the root, with its price", strings.Join(names[:min(len(names), 10)], ", "))
+	}
+	add("a program that knows only the old layout has to be gone before its entities move: watch the source's writes (CloudWatch, ConsumedWriteCapacityUnits) for a time without the application")
+}

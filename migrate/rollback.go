@@ -1,0 +1,178 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/itemize/itemize/internal/explain"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/moving"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/retry"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// Rollback makes monoliths of all entities again: of those that were moved, with what was written since, and of those
+// that were inserted in the new layout. It reads the source and the main table of the layout. An entity costs the
+// units of its monolith, and twice those of its items. It can be repeated until [Migration.Contract].
+func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
+	if err := m.enter(ctx, PhaseBack); err != nil {
+		return nil, err
+	}
+	r := &run{Migration: m, begun: m.now(), report: &Report{Done: true}}
+	err := r.scanBack(ctx, m.source, r.ofMonolith)
+	if err == nil {
+		err = r.scanBack(ctx, m.mover.Tables[m.layout.Root.Table], r.ofRoot)
+	}
+	if err == nil && len(m.segments) == m.of && r.report.This.Conflicts+r.report.This.Dead == 0 {
+		err = r.reset(ctx)
+	}
+	r.report.Elapsed = m.now().Sub(r.begun)
+	r.tell(true)
+	return r.report, err
+}
+
+// reset forgets the checkpoints, so that the migration can begin again.
+func (r *run) reset(ctx context.Context) error {
+	var names []string
+	for _, prefix := range []string{noteSegment, noteDead, noteVerify} {
+		if err := r.state.each(ctx, prefix, func(name string, _ item.Attributes) error { names = append(names, name); return nil }); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		if err := r.state.remove(ctx, name); err != nil {
+			return err
+		}
+	}
+	return r.enter(ctx, PhaseNone)
+}
+
+// scanBack rolls back what of says that the items of a table are.
+func (r *run) scanBack(ctx context.Context, table *item.Table, of func(item.Image) (*moving.Return, error)) error {
+	return retry.AtOnce(ctx, len(r.segments), func(ctx context.Context, i int) error {
+		var failed error
+		var u read.Usage
+		at := read.Segment{Table: table, Number: r.segments[i], Of: r.of, Strong: true, Pace: read.NewPace(r.rcu / float64(len(r.segments)))}
+		err := r.reader.Scan(ctx, at, &u, func(p read.Page) bool {
+			failed = r.pageBack(ctx, p, of)
+			return failed == nil
+		})
+		r.count(Counts{RCU: u.Predicted.Expected, ConsumedRCU: u.Consumed}, Counts{})
+		return errors.Join(failed, err)
+	})
+}
+
+func (r *run) pageBack(ctx context.Context, p read.Page, of func(item.Image) (*moving.Return, error)) error {
+	var all []*moving.Return
+	for i := range p.Items {
+		b, err := of(p.Items[i])
+		if err != nil {
+			return err
+		}
+		if b != nil {
+			all = append(all, b)
+		}
+	}
+	var t write.Tally
+	if err := r.mover.Back(ctx, all, &t); err != nil {
+		return err
+	}
+	now := Counts{Entities: len(all), WCU: t.WCU.Expected, ConsumedWCU: t.ConsumedWCU, RCU: t.RCU.Expected, ConsumedRCU: t.ConsumedRCU}
+	for _, b := range all {
+		if err := r.cameBack(ctx, b, &now); err != nil {
+			return err
+		}
+	}
+	r.count(now, now)
+	return nil
+}
+
+// cameBack notes what became of an entity.
+func (r *run) cameBack(ctx context.Context, b *moving.Return, now *Counts) error {
+	var cannot *moving.Unmovable
+	var conflict *moving.Conflict
+	switch {
+	case b.Err == nil && b.Back:
+		now.Moved++
+		return nil
+	case b.Err == nil:
+		now.Before++
+		return nil
+	case errors.As(b.Err, &cannot):
+		now.Dead++
+	case errors.As(b.Err, &conflict):
+		now.Conflicts++
+	}
+	letter := DeadLetter{Key: keyText(b.Doc), Reasons: reasons(b.Err), Since: r.now().UTC(), Left: conflict != nil}
+	return r.state.write(ctx, noteDead+letter.Key, letter, nil)
+}
+
+// ofMonolith is what is to be rolled back of a monolith: whatever is marked, or has a root.
+func (r *run) ofMonolith(f item.Image) (*moving.Return, error) {
+	d := &moving.Monolith{Place: f.Place, Attributes: f.Attributes}
+	root, err := r.mover.RootOf(d)
+	if err != nil {
+		if d.Unmarked() {
+			return nil, nil // it cannot have been moved
+		}
+		return nil, fmt.Errorf("%s: %w", d.Place, err)
+	}
+	return &moving.Return{Doc: d.Place, Root: root}, nil
+}
+
+// ofRoot is what is to be rolled back of a root.
+func (r *run) ofRoot(f item.Image) (*moving.Return, error) {
+	if r.layout.Match(f.Table.Index, f.SK) != r.layout.Root || strings.HasPrefix(f.PK.Text, "~") {
+		return nil, nil
+	}
+	doc, err := r.mover.DocOf(f.PK, f.SK)
+	if err != nil {
+		return nil, nil // of another model in the table
+	}
+	return &moving.Return{Doc: doc, Root: f.Place}, nil
+}
+
+func (m *Migration) dropTable(ctx context.Context) error {
+	if _, err := m.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &m.source.Name}); err != nil {
+		return explain.Error(ctx, m.client, m.layout.Model, []*item.Table{m.source}, err)
+	}
+	return nil
+}
+
+// removeAll deletes the marked monoliths one by one.
+func (m *Migration) removeAll(ctx context.Context, report *Report) error {
+	var mu sync.Mutex
+	return retry.AtOnce(ctx, len(m.segments), func(ctx context.Context, i int) error {
+		var failed error
+		var u read.Usage
+		at := read.Segment{Table: m.source, Number: m.segments[i], Of: m.of, Strong: true, Pace: read.NewPace(m.rcu / float64(len(m.segments)))}
+		err := m.reader.Scan(ctx, at, &u, func(p read.Page) bool {
+			for n := range p.Items {
+				d := &moving.Monolith{Place: p.Items[n].Place, Attributes: p.Items[n].Attributes}
+				var t write.Tally
+				removed := false
+				if removed, failed = m.mover.Remove(ctx, d, &t); failed != nil {
+					return false
+				}
+				mu.Lock()
+				report.This.Entities++
+				if removed {
+					report.This.Moved++
+				} else {
+					report.This.Conflicts++
+				}
+				report.This.WCU += t.WCU.Expected
+				report.This.ConsumedWCU += t.ConsumedWCU
+				mu.Unlock()
+			}
+			return true
+		})
+		return errors.Join(failed, err)
+	})
+}

@@ -1,0 +1,247 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/moving"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// Report is what a run has done, and all runs before it.
+type Report struct {
+	// This is what this run has done, All what all runs have, on the segments that this one is about.
+	This Counts `json:"this"`
+	All  Counts `json:"all"`
+	// Done reports that the segments are done: all of their entities moved but for dead letters and conflicts.
+	Done    bool          `json:"done"`
+	Elapsed time.Duration `json:"elapsed"`
+}
+
+// Progress is how far a run is.
+type Progress struct {
+	Counts
+	// Of is about how many entities there are, as DynamoDB told when the migration began; it tells every six hours.
+	Of      int           `json:"of"`
+	Elapsed time.Duration `json:"elapsed"`
+	// EntitiesPerSecond and WCUPerSecond are those of the last seconds; Left is the time that the rest takes at that
+	// rate, 0 where nothing tells.
+	EntitiesPerSecond float64       `json:"entitiesPerSecond"`
+	WCUPerSecond      float64       `json:"wcuPerSecond"`
+	Left              time.Duration `json:"left"`
+	// Ended reports that it is the last.
+	Ended bool `json:"ended"`
+}
+
+// Run moves the entities of the source, segment by segment, each page with a checkpoint behind it: a run that was
+// interrupted is resumed by another. What cannot be moved is a dead letter, and the rest goes on. An entity that
+// moved before is left as it is, so that a further run does no harm. What cannot go on is an error.
+//
+// An entity costs the units of its items, W(monolith) for the mark, and at most 3 more; a page costs the units of
+// its checkpoint.
+func (m *Migration) Run(ctx context.Context) (*Report, error) {
+	p, err := m.phase(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case p == PhaseBack:
+		return nil, fmt.Errorf("%s: the migration is rolled back: finish that (itemize migrate rollback), and then run it again", m.layout.Model)
+	case p != PhaseCutOver && p != PhaseRunning:
+		if err := m.enter(ctx, PhaseRunning); err != nil {
+			return nil, err
+		}
+	}
+	r := &run{Migration: m, begun: m.now(), report: &Report{Done: true}, dead: map[string]bool{}}
+	if err := m.state.each(ctx, noteDead, func(name string, _ item.Attributes) error { r.dead[name] = true; return nil }); err != nil {
+		return nil, err
+	}
+	err = r.segmentsAtOnce(ctx)
+	r.report.Elapsed = m.now().Sub(r.begun)
+	r.tell(true)
+	return r.report, err
+}
+
+// run is a run under way.
+type run struct {
+	*Migration
+	begun  time.Time
+	mu     sync.Mutex
+	report *Report
+	told   time.Time
+	last   Counts          // as they were told last
+	dead   map[string]bool // those that were noted before, by their notes
+	speed  float64
+	wcus   float64
+}
+
+func (r *run) segmentsAtOnce(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wait sync.WaitGroup
+	for _, i := range r.segments {
+		wait.Go(func() {
+			if err := r.segment(ctx, i); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	wait.Wait()
+	return context.Cause(ctx)
+}
+
+// segment moves the entities of a segment, from its checkpoint on.
+func (r *run) segment(ctx context.Context, i int) error {
+	name := fmt.Sprintf("%s%06d", noteSegment, i)
+	var c checkpoint
+	found, err := r.state.read(ctx, name, &c)
+	if err != nil {
+		return err
+	}
+	if found && c.Of != r.of {
+		return fmt.Errorf("%s: the migration was begun with %d segments, and is to go on with %d: give the same number, or roll it back first", r.layout.Model, c.Of, r.of)
+	}
+	if c.Done {
+		c = checkpoint{} // once more: for what was left, and what was written since
+	}
+	c.Of = r.of
+	r.count(Counts{}, c.Counts)
+	var failed error
+	var u read.Usage
+	at := read.Segment{Table: r.source, Number: i, Of: r.of, Pace: read.NewPace(r.rcu / float64(len(r.segments))), Start: c.start}
+	err = r.reader.Scan(ctx, at, &u, func(p read.Page) bool {
+		failed = r.page(ctx, name, &c, p, &u)
+		return failed == nil
+	})
+	return errors.Join(failed, err)
+}
+
+// page moves the entities of a page, and notes that.
+func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page, u *read.Usage) error {
+	var now Counts
+	now.RCU, now.ConsumedRCU = u.Predicted.Expected, u.Consumed
+	*u = read.Usage{}
+	group := make([]*moving.Entity, len(p.Items))
+	for i := range p.Items {
+		f := &p.Items[i]
+		group[i] = &moving.Entity{Doc: &moving.Monolith{Place: f.Place, Attributes: f.Attributes}}
+		now.Bytes += f.Size
+	}
+	var t write.Tally
+	err := r.mover.Move(ctx, group, &t)
+	now.WCU, now.ConsumedWCU = t.WCU.Expected, t.ConsumedWCU
+	now.RCU, now.ConsumedRCU = now.RCU+t.RCU.Expected, now.ConsumedRCU+t.ConsumedRCU
+	for _, e := range group {
+		if err := r.became(ctx, e, &now); err != nil {
+			return err
+		}
+	}
+	if err != nil {
+		r.count(now, now)
+		return err
+	}
+	c.add(now)
+	c.start, c.Done = p.LastKey, !p.More
+	r.count(now, now)
+	return r.state.write(ctx, name, c, c.start)
+}
+
+// became notes what became of an entity.
+func (r *run) became(ctx context.Context, e *moving.Entity, now *Counts) error {
+	now.Entities++
+	var cannot *moving.Unmovable
+	var conflict *moving.Conflict
+	switch {
+	case e.Err == nil && e.Moved:
+		now.Moved++
+		now.Items += e.Items
+	case e.Err == nil:
+		now.Before++
+	case errors.As(e.Err, &cannot):
+		now.Dead++
+	case errors.As(e.Err, &conflict):
+		now.Conflicts++
+	default:
+		now.Entities--
+		return nil // the run ends by it
+	}
+	name := noteDead + keyText(e.Doc.Place)
+	if e.Err == nil && r.dead[name] {
+		return r.state.remove(ctx, name)
+	}
+	if e.Err == nil {
+		return nil
+	}
+	letter := DeadLetter{Key: keyText(e.Doc.Place), Reasons: reasons(e.Err), Since: r.now().UTC(), Left: conflict != nil}
+	return r.state.write(ctx, name, letter, nil)
+}
+
+// reasons are the reasons in an error.
+func reasons(err error) []string {
+	return strings.Split(err.Error(), "\n")
+}
+
+func keyText(at item.Place) string {
+	if at.Table.Range == "" {
+		return at.PK.Plain()
+	}
+	return at.PK.Plain() + " " + at.SK.Plain()
+}
+
+// count adds to what was done, and tells of it.
+func (r *run) count(this, all Counts) {
+	r.mu.Lock()
+	r.report.This.add(this)
+	r.report.All.add(all)
+	r.mu.Unlock()
+	r.tell(false)
+}
+
+const (
+	tellEvery = 500 * time.Millisecond
+	// smooth is the weight of the last half second in the rates that are told.
+	smooth = 0.2
+)
+
+// tell tells of the progress.
+func (r *run) tell(ended bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	since := now.Sub(r.told)
+	if r.progress == nil || !ended && since < tellEvery {
+		return
+	}
+	c := r.report.This
+	if !r.told.IsZero() && since > 0 {
+		weight := smooth
+		if r.speed == 0 {
+			weight = 1
+		}
+		r.speed += weight * (float64(c.Entities-r.last.Entities)/since.Seconds() - r.speed)
+		r.wcus += weight * ((c.WCU-r.last.WCU)/since.Seconds() - r.wcus)
+	}
+	p := Progress{Counts: c, Of: int(r.approximate), Elapsed: now.Sub(r.begun), EntitiesPerSecond: r.speed, WCUPerSecond: r.wcus, Ended: ended}
+	if rest := p.Of - r.report.All.Entities; rest > 0 && r.speed > 0 && !ended {
+		p.Left = time.Duration(float64(rest) / r.speed * float64(time.Second))
+	}
+	r.told, r.last = now, c
+	r.progress(p)
+}
+
+// imageOf is an item that is no model's.
+func imageOf(t *item.Table, a item.Attributes) item.Image {
+	img := item.Image{Attributes: a, Size: attr.ItemSize(a)}
+	img.Table = t
+	img.PK, _ = attr.ScalarOf(a[t.Hash])
+	if t.Range != "" {
+		img.SK, _ = attr.ScalarOf(a[t.Range])
+	}
+	return img
+}

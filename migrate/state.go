@@ -1,0 +1,198 @@
+package migrate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/explain"
+	"github.com/itemize/itemize/internal/item"
+)
+
+// Phase is how far a migration is.
+type Phase string
+
+// The phases.
+const (
+	PhaseNone     Phase = ""
+	PhaseRunning  Phase = "running"
+	PhaseVerified Phase = "verified"
+	PhaseCutOver  Phase = "cut over"
+	PhaseBack     Phase = "rolling back"
+)
+
+// store keeps what a migration notes in the first table of the layout, under a partition key of the library's own: so
+// that jobs on several machines share it, and a resumed one finds it.
+type store struct {
+	client Client
+	table  *item.Table
+	source string
+	model  string
+}
+
+func (s *store) key(name string) item.Attributes {
+	return item.Attributes{
+		s.table.Hash:  &types.AttributeValueMemberS{Value: "~migrate#" + s.model + "#" + s.source},
+		s.table.Range: &types.AttributeValueMemberS{Value: name},
+	}
+}
+
+// write writes a note, and the key behind which a segment goes on; nil for none.
+func (s *store) write(ctx context.Context, name string, note any, start item.Attributes) error {
+	text, err := json.Marshal(note)
+	if err != nil {
+		return err
+	}
+	a := s.key(name)
+	if start != nil {
+		a["start"] = &types.AttributeValueMemberM{Value: start}
+	}
+	a["note"] = &types.AttributeValueMemberS{Value: string(text)}
+	_, err = s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.table.Name, Item: a})
+	return s.explained(ctx, err)
+}
+
+// read reads a note into to, which stays as it is where there is none.
+func (s *store) read(ctx context.Context, name string, to any) (found bool, err error) {
+	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.table.Name, Key: s.key(name), ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		return false, s.explained(ctx, err)
+	}
+	if c, ok := to.(*checkpoint); ok {
+		if start, ok := out.Item["start"].(*types.AttributeValueMemberM); ok {
+			c.start = start.Value
+		}
+	}
+	return decode(out.Item, to)
+}
+
+func decode(a item.Attributes, to any) (bool, error) {
+	text, ok := a["note"].(*types.AttributeValueMemberS)
+	if !ok {
+		return false, nil
+	}
+	if err := json.Unmarshal([]byte(text.Value), to); err != nil {
+		return false, fmt.Errorf("what the migration noted cannot be read (%w): remove the items of its partition key, and begin again, which does no harm", err)
+	}
+	return true, nil
+}
+
+// each calls give with each note whose name begins so, until that is false.
+func (s *store) each(ctx context.Context, prefix string, give func(name string, a item.Attributes) error) error {
+	k := s.key(prefix)
+	in := &dynamodb.QueryInput{
+		TableName: &s.table.Name, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("#pk = :pk AND begins_with(#sk, :sk)"),
+		ExpressionAttributeNames:  map[string]string{"#pk": s.table.Hash, "#sk": s.table.Range},
+		ExpressionAttributeValues: item.Attributes{":pk": k[s.table.Hash], ":sk": k[s.table.Range]},
+	}
+	for {
+		out, err := s.client.Query(ctx, in)
+		if err != nil {
+			return s.explained(ctx, err)
+		}
+		for _, a := range out.Items {
+			sk, _ := attr.ScalarOf(a[s.table.Range])
+			if err := give(sk.Text, a); err != nil {
+				return err
+			}
+		}
+		if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
+			return nil
+		}
+	}
+}
+
+// remove removes a note.
+func (s *store) remove(ctx context.Context, name string) error {
+	_, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.table.Name, Key: s.key(name)})
+	return s.explained(ctx, err)
+}
+
+func (s *store) explained(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	return explain.Error(ctx, s.client, s.model, []*item.Table{s.table}, err)
+}
+
+// The names of notes. Those of segments end with their number.
+const (
+	notePhase   = "phase"
+	noteVerify  = "verified"
+	noteSegment = "segment#"
+	noteDead    = "dead#"
+)
+
+// phaseNote is how far the migration is, and since when.
+type phaseNote struct {
+	Phase Phase     `json:"phase"`
+	Since time.Time `json:"since"`
+}
+
+func (m *Migration) phase(ctx context.Context) (Phase, error) {
+	var n phaseNote
+	_, err := m.state.read(ctx, notePhase, &n)
+	return n.Phase, err
+}
+
+func (m *Migration) enter(ctx context.Context, p Phase) error {
+	return m.state.write(ctx, notePhase, phaseNote{p, m.now().UTC()}, nil)
+}
+
+// checkpoint is how far a segment is: the key behind which it goes on.
+type checkpoint struct {
+	Of    int  `json:"of"`
+	Done  bool `json:"done"`
+	start item.Attributes
+	Counts
+}
+
+// Counts are what was done, in all runs.
+type Counts struct {
+	// Entities were looked at: Moved were moved, Before had moved before or are not there, Dead cannot be moved.
+	Entities int `json:"entities"`
+	Moved    int `json:"moved"`
+	Before   int `json:"before"`
+	Dead     int `json:"dead"`
+	// Conflicts were left for a later run.
+	Conflicts int `json:"conflicts"`
+	// Items were put, and Bytes read.
+	Items int `json:"items"`
+	Bytes int `json:"bytes"`
+	// WCU and RCU are as predicted from what was read and written, and ConsumedWCU and ConsumedRCU what DynamoDB
+	// reported for it.
+	WCU         float64 `json:"wcu"`
+	RCU         float64 `json:"rcu"`
+	ConsumedWCU float64 `json:"consumedWCU"`
+	ConsumedRCU float64 `json:"consumedRCU"`
+}
+
+func (c *Counts) add(o Counts) {
+	c.Entities += o.Entities
+	c.Moved += o.Moved
+	c.Before += o.Before
+	c.Dead += o.Dead
+	c.Conflicts += o.Conflicts
+	c.Items += o.Items
+	c.Bytes += o.Bytes
+	c.WCU += o.WCU
+	c.RCU += o.RCU
+	c.ConsumedWCU += o.ConsumedWCU
+	c.ConsumedRCU += o.ConsumedRCU
+}
+
+// DeadLetter is an entity that cannot be moved as it is, or was left.
+type DeadLetter struct {
+	Key     string    `json:"key"`
+	Reasons []string  `json:"reasons"`
+	Since   time.Time `json:"since"`
+	// Left reports that it was left because somebody else wrote it, or something is in its way: a later
+	// run tries again.
+	Left bool `json:"left,omitempty"`
+}

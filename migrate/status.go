@@ -1,0 +1,61 @@
+package migrate
+
+import (
+	"context"
+	"time"
+
+	"github.com/itemize/itemize/internal/item"
+)
+
+// Status is how far a migration is.
+type Status struct {
+	Phase Phase     `json:"phase"`
+	Since time.Time `json:"since"`
+	// Segments are begun, of so many; Done are done.
+	Segments int `json:"segments"`
+	Of       int `json:"of"`
+	Done     int `json:"done"`
+	Counts
+	DeadLetters []DeadLetter  `json:"deadLetters,omitempty"`
+	Verified    *Verification `json:"verified,omitempty"`
+}
+
+// Status reads what the migration has noted.
+func (m *Migration) Status(ctx context.Context) (*Status, error) {
+	s := &Status{}
+	var p phaseNote
+	if _, err := m.state.read(ctx, notePhase, &p); err != nil {
+		return nil, err
+	}
+	s.Phase, s.Since = p.Phase, p.Since
+	err := m.state.each(ctx, noteSegment, func(_ string, a item.Attributes) error {
+		var c checkpoint
+		if _, err := decode(a, &c); err != nil {
+			return err
+		}
+		s.Segments, s.Of = s.Segments+1, c.Of
+		if c.Done {
+			s.Done++
+		}
+		s.add(c.Counts)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = m.state.each(ctx, noteDead, func(_ string, a item.Attributes) error {
+		var d DeadLetter
+		_, err := decode(a, &d)
+		s.DeadLetters = append(s.DeadLetters, d)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var v Verification
+	found, err := m.state.read(ctx, noteVerify, &v)
+	if found {
+		s.Verified = &v
+	}
+	return s, err
+}

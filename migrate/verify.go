@@ -1,0 +1,175 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/itemize/itemize/internal/moving"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/retry"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// Verification is what a pass over all monoliths has found.
+type Verification struct {
+	Begun time.Time `json:"begun"`
+	Ended time.Time `json:"ended"`
+	// Complete reports that all segments were read to their ends.
+	Complete bool `json:"complete"`
+	// Entities were looked at. Same are those whose collections are, attribute value by attribute value, what was moved.
+	Entities int `json:"entities"`
+	Same     int `json:"same"`
+	// Changed were written in the new layout since they moved, and are whole collections of the layout; Gone were deleted
+	// there, or before they were moved.
+	Changed int `json:"changed"`
+	Gone    int `json:"gone"`
+	// Unmoved are monoliths that nobody has moved, Findings what is wrong: the first of them.
+	Unmoved  int       `json:"unmoved"`
+	Wrong    int       `json:"wrong"`
+	Findings []Finding `json:"findings,omitempty"`
+	RCU      float64   `json:"rcu"`
+}
+
+// Finding is what is wrong with an entity.
+type Finding struct {
+	Key    string `json:"key"`
+	Reason string `json:"reason"`
+}
+
+// Clean reports whether nothing is wrong, and nothing left to move.
+func (v *Verification) Clean() bool { return v.Complete && v.Unmoved == 0 && v.Wrong == 0 }
+
+const maxFindings = 100
+
+// Verify reads every monolith and its collection, strongly, and compares them. It writes nothing but its result, which
+// [Migration.Cutover] asks for.
+func (m *Migration) Verify(ctx context.Context) (*Verification, error) {
+	c := &check{Migration: m, v: &Verification{Begun: m.now().UTC()}, collections: true}
+	err := c.all(ctx)
+	c.v.Ended, c.v.Complete = m.now().UTC(), err == nil && len(m.segments) == m.of
+	if err != nil {
+		return c.v, err
+	}
+	return c.v, m.state.write(ctx, noteVerify, c.v, nil)
+}
+
+// check is a pass over the monoliths.
+type check struct {
+	*Migration
+	mu sync.Mutex
+	v  *Verification
+	// collections reports that their collections are read too.
+	collections bool
+}
+
+func (c *check) all(ctx context.Context) error {
+	return retry.AtOnce(ctx, len(c.segments), func(ctx context.Context, i int) error {
+		var failed error
+		var u read.Usage
+		at := read.Segment{Table: c.source, Number: c.segments[i], Of: c.of, Strong: true, Pace: read.NewPace(c.rcu / float64(len(c.segments)))}
+		err := c.reader.Scan(ctx, at, &u, func(p read.Page) bool {
+			for n := range p.Items {
+				if failed = c.one(ctx, &moving.Monolith{Place: p.Items[n].Place, Attributes: p.Items[n].Attributes}); failed != nil {
+					return false
+				}
+			}
+			return true
+		})
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.v.RCU += u.Predicted.Expected
+		return errors.Join(failed, err)
+	})
+}
+
+// one looks at one entity.
+func (c *check) one(ctx context.Context, d *moving.Monolith) error {
+	var t write.Tally
+	what, reason := moving.Moved, ""
+	var err error
+	switch {
+	case d.Unmarked():
+		what = moving.Unmoved
+	case d.Changed():
+		what, reason = moving.Wrong, "the monolith was written after it moved, by a program that knows only the old layout: both are kept; merge them, and remove its attribute _m to move it again"
+	case c.collections:
+		what, reason, err = c.mover.Check(ctx, d, &t)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", d.Place, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.v.Entities++
+	c.v.RCU += t.RCU.Expected
+	switch what {
+	case moving.Unmoved:
+		c.v.Unmoved++
+	case moving.Moved:
+		c.v.Same++
+	case moving.Written:
+		c.v.Changed++
+	case moving.Gone:
+		c.v.Gone++
+	case moving.Wrong:
+		c.v.Wrong++
+	}
+	if reason != "" && len(c.v.Findings) < maxFindings {
+		c.v.Findings = append(c.v.Findings, Finding{keyText(d.Place), reason})
+	}
+	return nil
+}
+
+// Cutover declares the new layout the one that counts. It is refused unless a complete verification was clean, and no monolith
+// was written in the old layout since: for that it reads all monoliths once more.
+func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
+	refuse := func(format string, args ...any) (*Verification, error) {
+		return nil, fmt.Errorf("%s: no cut-over: %s", m.layout.Model, fmt.Sprintf(format, args...))
+	}
+	var v Verification
+	found, err := m.state.read(ctx, noteVerify, &v)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return refuse("nothing was verified yet: run itemize migrate verify")
+	case !v.Complete:
+		return refuse("the last verification was incomplete: verify all segments in one pass")
+	case !v.Clean():
+		return refuse("the last verification has found %d monoliths that were not moved, and %d entities that are wrong: run and verify again", v.Unmoved, v.Wrong)
+	}
+	if p, err := m.phase(ctx); err != nil || p == PhaseBack {
+		return refuse("a rollback is under way (%v)", err)
+	}
+	c := &check{Migration: m, v: &Verification{Begun: m.now().UTC()}}
+	if err := c.all(ctx); err != nil {
+		return nil, err
+	}
+	c.v.Complete, c.v.Ended = len(m.segments) == m.of, m.now().UTC()
+	if !c.v.Clean() {
+		return refuse("%d monoliths were written in the old layout since the verification, %d of them after they had moved: run and verify again", c.v.Unmoved+c.v.Wrong, c.v.Wrong)
+	}
+	return c.v, m.enter(ctx, PhaseCutOver)
+}
+
+// Contract removes the old layout, for good: the table of the monoliths, or, with itemByItem, each marked monolith
+// by itself at W(monolith). word is the name of the source table, which proves that it is meant.
+func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) (*Report, error) {
+	p, err := m.phase(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case p != PhaseCutOver:
+		return nil, fmt.Errorf("%s: contract removes the monolith table %s for good, and comes after the cut-over: run itemize migrate cutover", m.layout.Model, m.source.Name)
+	case word != m.source.Name:
+		return nil, fmt.Errorf("%s: contract removes the monolith table %s for good: confirm it with its name", m.layout.Model, m.source.Name)
+	}
+	r := &Report{Done: true}
+	if !itemByItem {
+		return r, m.dropTable(ctx)
+	}
+	return r, m.removeAll(ctx, r)
+}
