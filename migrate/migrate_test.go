@@ -47,14 +47,14 @@ type Event struct {
 
 // setup is a source and a target table.
 type setup struct {
-	*testing.T
+	testing.TB
 	client         *dynamodb.Client
 	lock           string
 	source, target string
 	docs           map[string]map[string]types.AttributeValue
 }
 
-func newSetup(t *testing.T) *setup {
+func newSetup(t testing.TB) *setup {
 	t.Helper()
 	e, err := schema.Of(reflect.TypeFor[Package]())
 	if err != nil {

@@ -114,7 +114,7 @@ func (r *run) segment(ctx context.Context, i int) error {
 	r.count(Counts{}, c.Counts)
 	var failed error
 	var u read.Usage
-	at := read.Segment{Table: r.source, Number: i, Of: r.of, Pace: read.NewPace(r.rcu / float64(len(r.segments))), Start: c.start}
+	at := read.Segment{Table: r.source, Number: i, Of: r.of, Pace: read.NewPace(r.rcu / float64(len(r.segments))), Start: c.start, Limit: pageEntities}
 	err = r.reader.Scan(ctx, at, &u, func(p read.Page) bool {
 		failed = r.page(ctx, name, &c, p, &u)
 		return failed == nil
@@ -202,6 +202,10 @@ func (r *run) count(this, all Counts) {
 	r.mu.Unlock()
 	r.tell(false)
 }
+
+// pageEntities is how many entities are moved between two checkpoints of a segment, if they fit a page of 1 MB: they
+// are what a run holds in memory of each segment.
+const pageEntities = 100
 
 const (
 	tellEvery = 500 * time.Millisecond

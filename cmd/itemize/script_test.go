@@ -16,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+
+	"github.com/itemize/itemize/integration/enginetest"
 )
 
 var update = flag.Bool("update", false, "write the expected outputs of scripts anew")
@@ -26,7 +28,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	os.Exit(m.Run())
+	enginetest.Run(m)
 }
 
 // The scripts are txtar archives: the comment holds the commands, one on a line, and the

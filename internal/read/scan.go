@@ -20,8 +20,10 @@ type Segment struct {
 	Number, Of int
 	Strong     bool
 	Pace       *Pace
-	// Start is the key behind which it is read, nil for its beginning.
+	// Start is the key behind which it is read, nil for its beginning; Limit bounds the items of an answer, 0 for
+	// no bound.
 	Start item.Attributes
+	Limit int
 }
 
 // Scan reads a segment of a table, answer by answer, until yield returns false.
@@ -36,7 +38,9 @@ func (r *Reader) Scan(ctx context.Context, s Segment, u *Usage, yield func(Page)
 		if err := s.Pace.Wait(ctx); err != nil {
 			return err
 		}
-		in.Limit = s.Pace.limit(s.Of, items, bytes, s.Strong)
+		if in.Limit = s.Pace.limit(s.Of, items, bytes, s.Strong); s.Limit > 0 && (in.Limit == nil || int(*in.Limit) > s.Limit) {
+			in.Limit = limitOf(s.Limit)
+		}
 		u.asks(ctx)
 		out, err := r.Client.Scan(ctx, in)
 		if err != nil {

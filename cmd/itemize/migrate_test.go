@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// Shop is what monoliths become.
+type Shop struct {
+	_      struct{}       `ddb:"table=shops"`
+	Name   string         `ddb:"pk=SHOP#{Name}" dynamodbav:"name"`
+	City   string         `ddb:"sk=HEAD"`
+	Prices map[string]int `ddb:"sk=PRICE#{key}" dynamodbav:"prices"`
+	Visits []Visit        `ddb:"sk=VISIT#{At}" dynamodbav:"visits"`
+}
+
+// Visit is a visit.
+type Visit struct {
+	At  time.Time
+	Who string
+}
+
+// migrating is a table of monoliths, and the command on it.
+type migrating struct {
+	*testing.T
+	client         *dynamodb.Client
+	dir            string
+	source, target string
+	docs           map[string]map[string]types.AttributeValue
+}
+
+func newMigrating(t *testing.T, n int) *migrating {
+	t.Helper()
+	e, err := schema.Of(reflect.TypeFor[Shop]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(map[string]any{"version": 1, "models": []schema.Layout{e.Layout()}})
+	dir := t.TempDir()
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "itemize.lock.json"), text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	as, err := enginetest.Start(t).Client().Options().Credentials.Retrieve(context.Background()) // tables belong to who made them
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("AWS_ACCESS_KEY_ID", as.AccessKeyID)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", as.SecretAccessKey)
+	m := &migrating{t, enginetest.Start(t).Client(), dir, enginetest.Table(t, "name:S", ""), enginetest.Table(t, "PK:S", "SK:S"), map[string]map[string]types.AttributeValue{}}
+	for i := range n {
+		v := Shop{Name: fmt.Sprint("s", i), City: "Wien", Prices: map[string]int{"a": i}}
+		for k := range 5 {
+			v.Visits = append(v.Visits, Visit{time.Unix(int64(1e9+k*7%5), 0).UTC(), "x"})
+		}
+		doc, err := attributevalue.MarshalMap(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.docs[v.Name] = doc
+		if _, err := m.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &m.source, Item: doc}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m
+}
+
+func (m *migrating) args(step string, more ...string) []string {
+	args := []string{"migrate", step, "-model", "Shop", "-endpoint", enginetest.Start(m.T).Endpoint, "-table", "shops=" + m.target, m.source}
+	return append(args, more...)
+}
+
+// itemize runs the command, and returns what it says.
+func (m *migrating) itemize(code int, step string, more ...string) string {
+	m.Helper()
+	var out bytes.Buffer
+	if got := run(context.Background(), m.args(step, more...), m.dir, &out, &out); got != code {
+		m.Fatalf("migrate %s: exit status %d, and not %d: %s", step, got, code, out.String())
+	}
+	return out.String()
+}
+
+func (m *migrating) says(text string, parts ...string) {
+	m.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			m.Errorf("%q is not in:\n%s", part, text)
+		}
+	}
+}
+
+// The command: each step with what it says, and its exit status.
+func TestMigrateCommand(t *testing.T) {
+	m := newMigrating(t, 12)
+	m.says(m.itemize(0, "plan", "-rate", "100", "-update", "City=500"), "12 monoliths read\n", "Prices", "12 for claims", "time at that rate: 1s", "visits (12)")
+	m.says(m.itemize(1, "plan", "-update", "NONE=5"), "updates of NONE: no item is named so; the items are City, Prices, Visits")
+	m.says(m.itemize(1, "cutover"), "nothing was verified yet: run itemize migrate verify")
+	m.says(m.itemize(1, "verify"), "12 monoliths: 0 as they were moved, 0 written since, 0 deleted, 12 not moved, 0 wrong")
+	m.says(m.itemize(0, "run", "-rate", "5000"), "12 entities in ", "12 moved, 0 were before, 0 cannot be moved, 0 were left")
+	m.says(m.itemize(0, "run"), "0 moved, 12 were before")
+	m.says(m.itemize(1, "run", "-segment", "0", "-of", "4"), "the migration was begun with 8 segments, and is to go on with 4")
+	m.says(m.itemize(0, "verify"), "12 monoliths: 12 as they were moved", "clean")
+	m.says(m.itemize(0, "status"), "running since ", "8 of 8 segments done; ", "clean true")
+	m.says(m.itemize(1, "contract", "-confirm", m.source), "comes after the cut-over: run itemize migrate cutover")
+	m.says(m.itemize(0, "cutover"), "cut over: 12 monoliths")
+	m.says(m.itemize(1, "contract"), "confirm it with its name")
+	m.says(m.itemize(0, "rollback"), "12 moved")
+	m.same()
+	m.says(m.itemize(0, "status"), "not begun")
+	m.itemize(0, "run", "-json")
+	m.itemize(0, "verify")
+	m.itemize(0, "cutover")
+	m.says(m.itemize(0, "contract", "-confirm", m.source), "deleted the table "+m.source)
+	m.says(m.itemize(1, "plan"), m.source)
+}
+
+// What is wrong on the command line is told before anything is sent.
+func TestMigrateCommandWrong(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"":                                     "usage: itemize migrate plan|run|verify|cutover|rollback|contract|status",
+		"move":                                 "usage: itemize migrate plan",
+		"plan":                                 "name one table of monoliths",
+		"plan -model X":                        "name one table of monoliths",
+		"plan docs":                            "name the model: -model NAME",
+		"plan -model X -segment 3 docs":        "-segment and -of belong together",
+		"plan -model X -lock none.json docs":   "run go tool itemize gen in the package of the model",
+		"plan -model X -table shops docs":      "write NAME=REAL",
+		"plan -model X -update HEAD=many docs": "write ITEM=N, with N updates a month",
+	} {
+		var out bytes.Buffer
+		code := run(context.Background(), append([]string{"migrate"}, strings.Fields(args)...), t.TempDir(), &out, &out)
+		if !strings.Contains(out.String(), want) || (code == 0) != (args == "") {
+			t.Errorf("migrate %s: exit status %d: %s", args, code, out.String())
+		}
+	}
+}
+
+// same requires that all monoliths are as they were, and nothing else is there.
+func (m *migrating) same() {
+	m.Helper()
+	p := dynamodb.NewScanPaginator(m.client, &dynamodb.ScanInput{TableName: &m.source, ConsistentRead: aws.Bool(true)})
+	n := 0
+	for p.HasMorePages() {
+		out, err := p.NextPage(context.Background())
+		if err != nil {
+			m.Fatal(err)
+		}
+		for _, a := range out.Items {
+			n++
+			delete(a, "_v")
+			if want := m.docs[a["name"].(*types.AttributeValueMemberS).Value]; !attr.SameItem(a, want) {
+				m.Errorf("%v is there, and was %v", a, want)
+			}
+		}
+	}
+	if n != len(m.docs) {
+		m.Errorf("%d monoliths of %d", n, len(m.docs))
+	}
+}
+
+// Killed (SIGKILL) again and again, and begun again, also by two at once, it ends as if nothing had happened: forwards,
+// and back.
+func TestMigrateKilled(t *testing.T) {
+	m := newMigrating(t, 100)
+	binary, err := os.Executable() // it is the command (TestMain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("ITEMIZE_TEST_COMMAND", "yes")
+	killed := 0
+	for _, step := range []string{"run", "rollback"} {
+		for try := 0; ; try++ {
+			args := m.args(step)
+			for i, a := range args {
+				if a == "-model" {
+					args = append(args[:i:i], append([]string{"-lock", filepath.Join(m.dir, "itemize.lock.json")}, args[i:]...)...)
+					break
+				}
+			}
+			other := exec.Command(binary, args...)
+			if try%3 == 1 {
+				if err := other.Start(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cmd := exec.Command(binary, args...)
+			var out bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &out
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			timer := time.AfterFunc(time.Duration(try+1)*90*time.Millisecond, func() { _ = cmd.Process.Kill() })
+			err = cmd.Wait()
+			timer.Stop()
+			if try%3 == 1 {
+				_ = other.Process.Kill()
+				_ = other.Wait()
+			}
+			if err == nil {
+				break
+			}
+			if cmd.ProcessState.Exited() && try%3 != 1 {
+				t.Fatalf("%s: %v: %s", step, err, out.String())
+			}
+			killed++
+		}
+		if step == "run" {
+			m.says(m.itemize(0, "run"), "100 were before")
+			m.says(m.itemize(0, "verify"), "100 monoliths: 100 as they were moved")
+		}
+	}
+	m.itemize(0, "rollback")
+	m.same()
+	if killed < 4 {
+		t.Errorf("killed %d times only", killed)
+	}
+	t.Logf("killed %d times", killed)
+}
