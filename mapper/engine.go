@@ -49,6 +49,8 @@ type state struct {
 	// beside are transactions with patches, or raw items, of which it is not known whether they were
 	// applied.
 	beside []*beside
+	// notStored reports that it was made of items that the caller has.
+	notStored bool
 }
 
 func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option) (*engine, error) {

@@ -44,5 +44,8 @@ func (m *Mapper[T]) owns(e *Entity[T]) error {
 	if e == nil || e.state == nil || e.state.engine != m.engine {
 		return m.engine.model.Errorf("the entity does not come from this mapper: make it with the mapper's New or Load")
 	}
+	if e.state.notStored {
+		return m.engine.model.Errorf("the entity was made of items that are not stored (FromItems), and is for reading: load it, or make a new one")
+	}
 	return nil
 }

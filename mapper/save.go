@@ -82,7 +82,7 @@ func (g *engine) diff(s *state, v any, settings writeSettings) (*change.Diff, er
 	if err := g.compatible(s, settings); err != nil {
 		return nil, err
 	}
-	d, err := change.Of(s.Snapshot, s.doubts, v, change.Options{Move: settings.move, Checks: settings.checkLoaded, Reindex: settings.reindex})
+	d, err := change.Of(s.Snapshot, s.doubts, v, change.Options{Move: settings.move, Checks: settings.checkLoaded, Reindex: settings.reindex, Root: settings.checkRoot})
 	if err != nil {
 		return nil, g.public(err)
 	}

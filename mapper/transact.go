@@ -134,7 +134,7 @@ func Raw(client Client, given types.TransactWriteItem) Part {
 
 // joint refuses the options that a part of a transaction cannot have.
 func (g *engine) joint(o writeSettings) error {
-	o.checkLoaded, o.reindex = false, false
+	o.checkLoaded, o.reindex, o.checkRoot = false, false, false
 	if o != (writeSettings{}) {
 		return g.model.Errorf("a part of a transaction takes CheckLoaded and Reindex only: leave Independent, Staged, ExactlyOnce and Move out")
 	}

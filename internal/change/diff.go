@@ -22,6 +22,8 @@ type Options struct {
 	Move bool
 	// Checks asks for the stored items that are not written.
 	Checks bool
+	// Root asks for the root with what is added.
+	Root bool
 	// Reindex also writes stored items whose keys of secondary indexes are not as they are made now.
 	Reindex bool
 }
@@ -128,11 +130,14 @@ func Of(s *snapshot.Snapshot, doubts Doubts, v any, o Options) (*Diff, error) {
 	return &d.Diff, d.fence(doubts)
 }
 
-// checkRoot asks, with the checks, for the root that was not loaded of an entity to which
-// something is added: that it is live, and of the incarnation that the new items carry.
+// checkRoot asks for the root of an entity to which something is added, with the checks of the others where it was not
+// loaded, or by itself: that it is live, and of the incarnation that the new items carry.
 func (d *differ) checkRoot() error {
 	isNew := func(ch *Change) bool { return ch.New }
-	if !d.o.Checks || d.s.Fresh || d.s.Root() != nil || !slices.ContainsFunc(d.Changes, isNew) {
+	isRoot := func(ch *Change) bool { return ch.Root }
+	loaded := d.s.Root() != nil
+	asked := d.o.Checks && !loaded || d.o.Root && !(d.o.Checks && loaded) && !slices.ContainsFunc(d.Changes, isRoot)
+	if !asked || d.s.Fresh || !slices.ContainsFunc(d.Changes, isNew) {
 		return nil
 	}
 	return d.requireRoot()

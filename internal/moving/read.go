@@ -1,0 +1,118 @@
+package moving
+
+import (
+	"context"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// Content is what somebody reads of an entity who knows both layouts.
+type Content struct {
+	// Live reports that the collection is live, and read as ever.
+	Live bool
+	// Items are what it consists of where it is not: of the monolith as it would be split, or of a collection that is
+	// rolled back. They look as if they were live. Nil and not Live: the entity is not there.
+	Items map[string][]item.Attributes
+	// Doc is the monolith that was read, if one was.
+	Doc *Monolith
+}
+
+// Read reads an entity whose collection was not found live: strongly, the root and then the monolith, and both again where they
+// say that there is nothing.
+func (m *Mover) Read(ctx context.Context, root, doc item.Place, t *write.Tally) (*Content, error) {
+	var before *Monolith
+	for range tries {
+		r, err := m.readRoot(ctx, root, t)
+		if err != nil {
+			return nil, err
+		}
+		if r.live() {
+			return &Content{Live: true}, nil
+		}
+		var items map[string][]item.Attributes
+		back := r.is(item.RollingBack) && r.From == item.Live
+		if back { // before the monolith is read
+			if items, err = m.shown(ctx, &r, t); err != nil {
+				return nil, err
+			}
+		}
+		d, err := m.Monolith(ctx, doc, t)
+		switch {
+		case err != nil:
+			return nil, err
+		case d.Unmarked(), (r.is(item.Migrating) || r.is(item.RollingBack) && !back) && r.Has(d.Mark()):
+			items, err := m.asItems(d)
+			return &Content{Items: items, Doc: d}, err
+		case back && items != nil:
+			return &Content{Items: items, Doc: d}, nil
+		case before != nil && attr.SameItem(before.Attributes, d.Attributes):
+			return &Content{Doc: d}, nil
+		}
+		before = d
+	}
+	return nil, errRestart
+}
+
+// shown are the items of a collection that is rolled back, as they were when it was live; nil where it was not whole any more.
+func (m *Mover) shown(ctx context.Context, r *Root, t *write.Tally) (map[string][]item.Attributes, error) {
+	all, err := m.Items(ctx, r.PK, t)
+	if err != nil {
+		return nil, err
+	}
+	items := map[string][]item.Attributes{}
+	found := false
+	for _, s := range all {
+		if s.Place == r.Place {
+			found = attr.Same(s.Attributes[schema.Incarnation], r.Incarnation)
+		} else if !r.Belongs(s.Attributes) {
+			continue
+		}
+		a := attr.CopyItem(s.Attributes)
+		delete(a, schema.State)
+		items[s.Place.Table.Name] = append(items[s.Place.Table.Name], a)
+	}
+	if !found {
+		return nil, nil
+	}
+	return items, nil
+}
+
+// asItems are the items that a monolith would be split into.
+func (m *Mover) asItems(d *Monolith) (map[string][]item.Attributes, error) {
+	c, err := m.Layout.Split(m.Content(d))
+	if err != nil {
+		return nil, &Unmovable{err}
+	}
+	items := map[string][]item.Attributes{}
+	for _, it := range c.Items {
+		at := m.place(it)
+		a := attr.CopyItem(it.Attributes)
+		for name, v := range at.Key() {
+			a[name] = v
+		}
+		items[at.Table.Name] = append(items[at.Table.Name], a)
+	}
+	return items, nil
+}
+
+// Live reads the root strongly, and reports whether it is live.
+func (m *Mover) Live(ctx context.Context, root item.Place, t *write.Tally) (bool, error) {
+	r, err := m.readRoot(ctx, root, t)
+	return r.live(), err
+}
+
+// MarkDeleted marks a monolith that was not moved as deleted, as long as it is what was read. It reports whether it was.
+func (m *Mover) MarkDeleted(ctx context.Context, d *Monolith, t *write.Tally) (bool, error) {
+	k := &Mark{Deleted: true}
+	o := m.one(ctx, m.docRequest(d, item.Assignment{Name: schema.Moved, Index: item.Unlisted, Value: k.value()}), t)
+	switch o.State {
+	case write.Written:
+		return true, nil
+	case write.Rejected:
+		return false, nil
+	}
+	return false, o.Err
+}

@@ -1,0 +1,65 @@
+package mapper
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/query"
+)
+
+// FromItems returns what Load of a selection would return if the tables held just these items, by the tables' real
+// names: of a backup, of an export, or of a monolith as package migrate splits it. It does no I/O. The error is
+// ErrNotFound as Load has it. The entity is for reading: it cannot be saved.
+func (m *Mapper[T]) FromItems(s query.Selection[T], items map[string][]map[string]types.AttributeValue) (*Entity[T], error) {
+	g := m.engine
+	sel := m.resolved(s)
+	switch {
+	case sel.Err != nil:
+		return nil, g.public(sel.Err)
+	case isIndex(sel) || !sel.Entity || len(sel.Elsewhere) > 0:
+		return nil, g.model.Errorf("FromItems takes a selection of one entity, whose place its key tells")
+	}
+	var images []item.Image
+	for name, all := range items {
+		t := g.model.TableNamed(name)
+		if t == nil {
+			return nil, g.model.Errorf("FromItems got items of the table %s, which is none of the model's", name)
+		}
+		some, err := g.model.Describe(t, all)
+		if err != nil {
+			return nil, err
+		}
+		images = append(images, some...)
+	}
+	recalled := *g.protocol
+	recalled.Reader = &read.Recalled{TableOf: g.model.TableOf, Images: images}
+	var t tally
+	f, err := g.search.Find(context.Background(), &recalled, sel, read.Options{Strong: true}, &t.Tally)
+	if err != nil {
+		return nil, g.public(err)
+	}
+	e := &Entity[T]{}
+	state, err := g.decodeFound(f, &e.Value)
+	if err != nil {
+		return nil, err
+	}
+	state.notStored = true
+	e.set(state)
+	return e, nil
+}
+
+// RootKey returns where the root of a selection's entity lies: the real name of the table, and the key.
+func (m *Mapper[T]) RootKey(s query.Selection[T]) (table string, key map[string]types.AttributeValue, err error) {
+	sel := m.resolved(s)
+	if sel.Err != nil {
+		return "", nil, m.engine.public(sel.Err)
+	}
+	e, err := m.engine.entity(sel)
+	if err != nil {
+		return "", nil, m.engine.public(err)
+	}
+	return e.Root.Table.Name, e.Root.Key(), nil
+}

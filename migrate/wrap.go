@@ -1,0 +1,290 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/moving"
+	"github.com/itemize/itemize/internal/retry"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/write"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+// Wrapped reads and writes entities in both layouts: those that are monoliths yet, and those that have moved. An update
+// moves its entity first, by the same protocol as [Migration.Run]. All programs of an application go through it from
+// before the run until the contract.
+type Wrapped[T any] struct {
+	m    *mapper.Mapper[T]
+	g    *Migration
+	both bool
+}
+
+// WrapOption is an option of Wrap.
+type WrapOption func(*wrapSettings)
+
+type wrapSettings struct{ both bool }
+
+// Both has each load of an entity that has moved read its monolith too, strongly, and be a *ConflictError where a program that
+// knows only the old layout has written it since. It costs up to 100 RCU a load: the plan tells how many.
+func Both() WrapOption { return func(s *wrapSettings) { s.both = true } }
+
+// Wrap returns readers and writers of both layouts, of a mapper of the model whose layout is migrated. The mapper's tables are
+// those of the migration.
+func Wrap[T any](m *mapper.Mapper[T], g *Migration, options ...WrapOption) *Wrapped[T] {
+	var s wrapSettings
+	for _, o := range options {
+		o(&s)
+	}
+	return &Wrapped[T]{m, g, s.both}
+}
+
+// ConflictError says that something else is done to an entity, or that its two layouts contradict each other: what there
+// is of both is kept.
+type ConflictError struct{ Key, Reason string }
+
+// Error returns the key and the reason.
+func (e *ConflictError) Error() string { return e.Key + ": " + e.Reason }
+
+// places are where the root of a selection's entity and its monolith lie.
+func (w *Wrapped[T]) places(s query.Selection[T]) (root, doc item.Place, err error) {
+	name, k, err := w.m.RootKey(s)
+	if err != nil {
+		return root, doc, err
+	}
+	for _, t := range w.g.mover.Tables {
+		if t.Name == name {
+			root.Table = t
+		}
+	}
+	if root.Table == nil {
+		return root, doc, fmt.Errorf("%s: the mapper's table %s is none of the migration's: give both the same names (migrate.Tables, mapper.Tables)", w.g.layout.Model, name)
+	}
+	root.PK, _ = attr.ScalarOf(k[root.Table.Hash])
+	root.SK, _ = attr.ScalarOf(k[root.Table.Range])
+	doc, err = w.g.mover.DocOf(root.PK, root.SK)
+	return root, doc, err
+}
+
+// Load reads a selection of an entity in whichever layout it is. An entity that has moved costs what it costs without
+// Wrap, and a part of it a strong read of the root more; one that has not, its monolith read strongly, and a few units. What
+// is read of a monolith is for reading: an Update moves it.
+func (w *Wrapped[T]) Load(ctx context.Context, s query.Selection[T], options ...mapper.ReadOption) (*mapper.Entity[T], error) {
+	root, doc, err := w.places(s)
+	if err != nil {
+		return nil, err
+	}
+	for try := range wrapTries {
+		e, err := w.loadLive(ctx, s, root, doc, try > 0, options)
+		if err == nil || !errors.Is(err, mapper.ErrNotFound) {
+			return e, err
+		}
+		var t write.Tally
+		c, readErr := w.g.mover.Read(ctx, root, doc, &t)
+		switch {
+		case readErr != nil:
+			return nil, w.conflict(readErr)
+		case c.Live:
+			continue
+		case c.Items == nil:
+			return nil, err
+		}
+		return w.m.FromItems(s, c.Items)
+	}
+	return nil, &ConflictError{root.String(), "the entity was moved again and again while it was read: load it again"}
+}
+
+const wrapTries = 10
+
+// loadLive loads a collection that is live. A part without the root tells nothing by itself, and what is loaded to be written
+// may be under a rollback since: the root is read after it.
+func (w *Wrapped[T]) loadLive(ctx context.Context, s query.Selection[T], root, doc item.Place, forUpdate bool, options []mapper.ReadOption) (*mapper.Entity[T], error) {
+	if forUpdate {
+		options = append(options[:len(options):len(options)], mapper.Strong())
+	}
+	e, err := w.m.Load(ctx, s, options...)
+	if err != nil {
+		return nil, err
+	}
+	var t write.Tally
+	if _, whole := any(s).(query.Key[T]); !whole || forUpdate {
+		live, err := w.g.mover.Live(ctx, root, &t)
+		switch {
+		case err != nil:
+			return nil, err
+		case !live:
+			return nil, fmt.Errorf("%s: %w", root, mapper.ErrNotFound)
+		}
+	}
+	if !w.both {
+		return e, nil
+	}
+	d, err := w.g.mover.Monolith(ctx, doc, &t)
+	switch {
+	case err != nil:
+		return nil, err
+	case d.Unmarked(), d.Changed():
+		return nil, &ConflictError{keyText(doc), "a program that knows only the old layout has written the monolith after the entity moved: both are kept until they are merged"}
+	}
+	return e, nil
+}
+
+// conflict makes what stands in the way of an entity a *ConflictError.
+func (w *Wrapped[T]) conflict(err error) error {
+	var c *moving.Conflict
+	if errors.As(err, &c) {
+		return &ConflictError{keyText(c.Place), c.Reason}
+	}
+	return err
+}
+
+// move moves the entity, if it is a monolith, and finishes what others have begun. It reports whether its collection is live.
+func (w *Wrapped[T]) move(ctx context.Context, root, doc item.Place) (live bool, err error) {
+	var t write.Tally
+	if live, err = w.g.mover.Live(ctx, root, &t); err != nil || live {
+		return live, err
+	}
+	d, err := w.g.mover.Monolith(ctx, doc, &t)
+	if err != nil || !d.There() {
+		return false, err
+	}
+	e := &moving.Entity{Doc: d}
+	if err := w.g.mover.Move(ctx, []*moving.Entity{e}, &t); err != nil {
+		return false, err
+	}
+	if e.Err != nil {
+		return false, w.conflict(e.Err)
+	}
+	return w.g.mover.Live(ctx, root, &t)
+}
+
+// Update moves the entity if it is a monolith, loads a selection strongly, applies change, and saves it: again where
+// somebody else came between. What it adds is written together with a check of the root, until the contract, which costs the
+// double price and 2 units.
+func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change func(*T) error, options ...mapper.WriteOption) (*mapper.Receipt, error) {
+	root, doc, err := w.places(s)
+	if err != nil {
+		return nil, err
+	}
+	options = append(options[:len(options):len(options)], mapper.CheckRoot())
+	for try := range wrapTries {
+		if _, err := w.move(ctx, root, doc); err != nil {
+			return nil, err
+		}
+		e, err := w.loadLive(ctx, s, root, doc, true, nil)
+		if errors.Is(err, mapper.ErrNotFound) && try < 2 {
+			if err := retry.Pause(ctx, try); err != nil {
+				return nil, err
+			}
+			continue // it may have been rolled back, and is a monolith
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := change(&e.Value); err != nil {
+			return nil, err
+		}
+		r, err := w.m.Save(ctx, e, options...)
+		var conflict *mapper.ConflictError
+		if !errors.As(err, &conflict) {
+			return r, err
+		}
+		if err := retry.Pause(ctx, try); err != nil {
+			return r, err
+		}
+	}
+	return nil, &ConflictError{root.String(), "somebody else wrote the entity again and again: update it again"}
+}
+
+// Insert inserts an entity as a collection; the error is mapper.ErrExists where it is there in either layout. It is one
+// transaction, with a check that no monolith stands: so it takes 99 items at most, and costs twice their units and those of a
+// monolith that was moved or deleted.
+func (w *Wrapped[T]) Insert(ctx context.Context, value T) (*mapper.Receipt, error) {
+	e := w.m.New(value)
+	root, doc, err := w.placesOf(e)
+	if err != nil {
+		return nil, err
+	}
+	live, err := w.move(ctx, root, doc)
+	switch {
+	case err != nil:
+		return nil, err
+	case live:
+		return nil, fmt.Errorf("%s: %w", root, mapper.ErrExists)
+	}
+	absent := "attribute_not_exists(#k) OR attribute_exists(#m)"
+	return mapper.Transact(ctx, w.m.Saving(e), mapper.Raw(w.g.client, types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+		TableName: &doc.Table.Name, Key: doc.Key(), ConditionExpression: &absent,
+		ExpressionAttributeNames: map[string]string{"#k": doc.Table.Hash, "#m": schema.Moved},
+	}}))
+}
+
+// placesOf is places of a new entity, by what its insert would put.
+func (w *Wrapped[T]) placesOf(e *mapper.Entity[T]) (root, doc item.Place, err error) {
+	p, err := w.m.Plan(e)
+	if err != nil {
+		return root, doc, err
+	}
+	for _, t := range w.g.mover.Tables {
+		for _, it := range p.Items {
+			at := item.Place{Table: t}
+			at.PK.Type, at.PK.Text = 'S', it.Key.Partition
+			at.SK.Type, at.SK.Text = 'S', it.Key.Sort
+			if t.Name == it.Key.Table && w.g.layout.Match(t.Index, at.SK) == w.g.layout.Root {
+				doc, err := w.g.mover.DocOf(at.PK, at.SK)
+				return at, doc, err
+			}
+		}
+	}
+	return root, doc, fmt.Errorf("%s: the insert puts no root", w.g.layout.Model)
+}
+
+// Delete deletes an entity in whichever layout it is: its collection, or it marks the monolith as deleted. The error is
+// mapper.ErrNotFound where it is not there.
+func (w *Wrapped[T]) Delete(ctx context.Context, s query.Key[T], options ...mapper.WriteOption) error {
+	root, doc, err := w.places(s)
+	if err != nil {
+		return err
+	}
+	var before *moving.Monolith
+	for try := range wrapTries {
+		var t write.Tally
+		d, err := w.g.mover.Monolith(ctx, doc, &t)
+		if err != nil {
+			return err
+		}
+		live, err := w.g.mover.Live(ctx, root, &t)
+		switch {
+		case err != nil:
+			return err
+		case !live && d.Unmarked():
+			if done, err := w.g.mover.MarkDeleted(ctx, d, &t); err != nil || done {
+				return err
+			}
+		case !live && d.There(): // somebody moves it, or it is gone
+			if live, err = w.move(ctx, root, doc); err != nil {
+				return err
+			}
+		}
+		if live {
+			_, err := w.m.Delete(ctx, s, options...)
+			var conflict *mapper.ConflictError
+			if !errors.As(err, &conflict) {
+				return err
+			}
+		} else if before != nil && attr.SameItem(before.Attributes, d.Attributes) && !d.Unmarked() {
+			return fmt.Errorf("%s: %w", root, mapper.ErrNotFound)
+		}
+		before = d
+		if err := retry.Pause(ctx, try); err != nil {
+			return err
+		}
+	}
+	return &ConflictError{root.String(), "somebody else wrote the entity again and again: delete it again"}
+}

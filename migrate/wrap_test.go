@@ -1,0 +1,254 @@
+package migrate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/migrate"
+)
+
+func (s *setup) wrapped(o ...migrate.WrapOption) (*migrate.Wrapped[Package], *mapper.Mapper[Package]) {
+	s.Helper()
+	m, err := mapper.New[Package](s.client, mapper.Table(s.target))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return migrate.Wrap(m, s.migration(), o...), m
+}
+
+// A monolith is read as what it would become, whole and in part; an update moves it; an insert and a delete know both layouts.
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newSetup(t)
+	s.put(document("a", 3))
+	s.put(document("b", 2))
+	w, m := s.wrapped()
+	e, err := w.Load(ctx, m.Key("a"))
+	if err != nil || e.Value.Name != "a" || len(e.Value.Events) != 3 || e.Value.Tags["latest"] != "2" {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	if _, err := m.Save(ctx, e); err == nil || !strings.Contains(err.Error(), "is for reading") {
+		t.Errorf("a save of what was read of a monolith: %v", err)
+	}
+	if e, err := w.Load(ctx, m.Key("a").Prefix("EVENT#")); err != nil || len(e.Value.Events) != 3 || e.Value.Description != "" {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if _, err := w.Load(ctx, m.Key("none")); !errors.Is(err, mapper.ErrNotFound) {
+		t.Errorf("what is not there: %v", err)
+	}
+	if len(s.all(s.target)) != 0 {
+		t.Error("a load has written")
+	}
+	if _, err := w.Insert(ctx, Package{Name: "a"}); !errors.Is(err, mapper.ErrExists) {
+		t.Errorf("an insert of what is a monolith: %v", err)
+	}
+	if _, err := w.Insert(ctx, Package{Name: "c", Description: "new"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := w.Update(ctx, m.Key("b"), func(p *Package) error { p.Description, p.Tags["next"] = "changed", "3"; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := w.Load(ctx, m.Key("b")); err != nil || e.Value.Description != "changed" || e.Value.Tags["next"] != "3" || len(e.Value.Events) != 2 {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if err := w.Delete(ctx, m.Key("b")); err != nil {
+		t.Error(err)
+	}
+	s.put(document("d", 2))
+	if err := w.Delete(ctx, m.Key("d")); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"b", "d"} {
+		if _, err := w.Load(ctx, m.Key(name)); !errors.Is(err, mapper.ErrNotFound) {
+			t.Errorf("%s is there though it was deleted: %v", name, err)
+		}
+		if err := w.Delete(ctx, m.Key(name)); !errors.Is(err, mapper.ErrNotFound) {
+			t.Errorf("%s is deleted twice: %v", name, err)
+		}
+	}
+	r, err := s.migration().Run(ctx)
+	if err != nil || r.This.Moved+r.This.Before != 3 || r.This.Dead+r.This.Conflicts != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := w.Insert(ctx, Package{Name: "b", Description: "again"}); err != nil {
+		t.Error(err)
+	}
+	if e, err := w.Load(ctx, m.Key("b")); err != nil || e.Value.Description != "again" || len(e.Value.Events) != 0 {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if v, err := s.migration().Verify(ctx); err != nil || !v.Clean() {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if _, err := s.migration().Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	names := ""
+	for _, a := range s.all(s.source) {
+		names += text(a["name"])
+	}
+	if len(names) != 3 || !strings.Contains(names, "a") || !strings.Contains(names, "b") || !strings.Contains(names, "c") {
+		t.Errorf("the monoliths %s came back", names)
+	}
+}
+
+// With Both a load finds what a program of the old layout has written after the entity moved.
+func TestBoth(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newSetup(t)
+	s.put(document("a", 3))
+	if _, err := s.migration().Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	w, m := s.wrapped(migrate.Both())
+	if _, err := w.Load(ctx, m.Key("a")); err != nil {
+		t.Error(err)
+	}
+	set := "SET description = :x"
+	_, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &s.source, Key: map[string]types.AttributeValue{"name": &types.AttributeValueMemberS{Value: "a"}},
+		UpdateExpression: &set, ExpressionAttributeValues: map[string]types.AttributeValue{":x": &types.AttributeValueMemberS{Value: "late"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var conflict *migrate.ConflictError
+	if _, err := w.Load(ctx, m.Key("a")); !errors.As(err, &conflict) {
+		t.Errorf("a load of what both layouts contradict: %v", err)
+	}
+}
+
+// Writers and readers go on through Wrap while entities move, and move back, and move again: no update is lost, which each
+// writer sees at its next one, nothing goes back for a reader, and what was added is there in the end.
+func TestWrapWhileMoving(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newSetup(t)
+	const entities, writers = 4, 4
+	for i := range entities {
+		s.put(document(fmt.Sprint("p", i), 12))
+	}
+	seed := rand.Uint64()
+	over, stop := context.WithCancel(ctx)
+	var wait sync.WaitGroup
+	var mu sync.Mutex
+	added := map[string]int{} // elements, by entity
+	last := map[string]int{}  // what was acknowledged, by entity and writer
+	counted := 0
+	unless := func(err error) bool { // whether an operation was done
+		var c *migrate.ConflictError
+		var m *mapper.ConflictError
+		switch {
+		case err == nil:
+			return true
+		case errors.As(err, &c), errors.As(err, &m), errors.Is(err, mapper.ErrNotFound) && strings.Contains(err.Error(), "pending"):
+			return false
+		}
+		t.Errorf("seed %d: %v", seed, err)
+		return false
+	}
+	for i := range writers {
+		wait.Go(func() {
+			w, m := s.wrapped()
+			r := rand.New(rand.NewPCG(seed, uint64(i)))
+			for n := 1; over.Err() == nil; n++ {
+				name, tag := fmt.Sprint("p", r.IntN(entities)), fmt.Sprint("w", i)
+				mu.Lock()
+				want := last[name+tag]
+				mu.Unlock()
+				element := r.IntN(3) == 0
+				_, err := w.Update(ctx, m.Key(name), func(p *Package) error {
+					if got, _ := strconv.Atoi(p.Tags[tag]); got != want {
+						t.Errorf("seed %d: %s of %s is %d, and %d was acknowledged", seed, tag, name, got, want)
+					}
+					p.Tags[tag] = strconv.Itoa(want + 1)
+					if element {
+						p.Events = append(p.Events, Event{time.Unix(int64(2e9+n), int64(i)).UTC(), tag})
+					}
+					return nil
+				})
+				if unless(err) {
+					mu.Lock()
+					last[name+tag] = want + 1
+					counted++
+					if element {
+						added[name]++
+					}
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	for range 2 {
+		wait.Go(func() {
+			w, m := s.wrapped()
+			seen := map[string]int{}
+			for over.Err() == nil {
+				for i := range entities {
+					name := fmt.Sprint("p", i)
+					e, err := w.Load(ctx, m.Key(name), mapper.Strong())
+					if !unless(err) {
+						continue
+					}
+					for tag, value := range e.Value.Tags {
+						n, _ := strconv.Atoi(value)
+						if strings.HasPrefix(tag, "w") && n < seen[name+tag] {
+							t.Errorf("seed %d: %s of %s went back from %d to %d", seed, tag, name, seen[name+tag], n)
+						}
+						seen[name+tag] = n
+					}
+					if len(e.Value.Events) < 12 || e.Value.Description != "of "+name {
+						t.Errorf("seed %d: %s is torn: %+v", seed, name, e.Value)
+					}
+				}
+			}
+		})
+	}
+	rounds := 0
+	for end := time.Now().Add(6 * time.Second); time.Now().Before(end); rounds++ {
+		if _, err := s.migration().Run(ctx); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+		if _, err := s.migration().Rollback(ctx); err != nil {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+	}
+	stop()
+	wait.Wait()
+	w, m := s.wrapped()
+	if _, err := s.migration().Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for i := range entities {
+		name := fmt.Sprint("p", i)
+		e, err := w.Load(ctx, m.Key(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(e.Value.Events) != 12+added[name] {
+			t.Errorf("seed %d: %s has %d events, and %d were added to 12", seed, name, len(e.Value.Events), added[name])
+		}
+		for k := range writers {
+			tag := fmt.Sprint("w", k)
+			if n, _ := strconv.Atoi(e.Value.Tags[tag]); n != last[name+tag] {
+				t.Errorf("seed %d: %s of %s is %d, and %d was acknowledged", seed, tag, name, n, last[name+tag])
+			}
+		}
+	}
+	t.Logf("%d updates acknowledged, in %d rounds there and back", counted, rounds)
+	if counted < 20 || rounds < 2 {
+		t.Error("too few to mean anything")
+	}
+}
