@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -124,6 +123,9 @@ func New(ctx context.Context, c Client, l *Layout, source string, opts ...Option
 			m.segments = append(m.segments, i)
 		}
 	}
+	if m.rcu < 0 {
+		return nil, fmt.Errorf("%s: ReadRate is %v RCU a second: give more than 0, or leave it out", l.Model, m.rcu)
+	}
 	if err := m.tables(ctx, source); err != nil {
 		return nil, err
 	}
@@ -162,13 +164,37 @@ func (m *Migration) tables(ctx context.Context, source string) error {
 	}
 	from.Hash, from.Range = keysOf(d)
 	m.approximate = aws.ToInt64(d.ItemCount)
-	for _, name := range []string{from.Hash, from.Range} {
-		if name != "" && !m.layout.Identifies(name) {
-			return fmt.Errorf("%s: the key %s of the table %s is no field that stands in the keys of the model's root, so that nobody could tell where the monolith of an entity lies: name it in them, or rename the field (dynamodbav)", m.layout.Model, name, source)
+	for _, t := range tables {
+		if t.Name == source {
+			return fmt.Errorf("%s: %s is the table of the monoliths and one of the model's: a migration within a table is not supported yet; give the model a table of its own (table=, -table)", m.layout.Model, source)
 		}
+	}
+	if err := m.identified(from); err != nil {
+		return err
 	}
 	m.source = from
 	m.mover = moving.New(m.client, m.layout.Layout, from, tables)
+	return nil
+}
+
+// identified requires that an entity has one monolith and the other way round: what stands in the keys of the root are
+// the keys of the source.
+func (m *Migration) identified(from *item.Table) error {
+	names, tells := m.layout.Identities()
+	keys := []string{from.Hash}
+	if from.Range != "" {
+		keys = append(keys, from.Range)
+	}
+	for _, name := range keys {
+		if !tells[name] {
+			return fmt.Errorf("%s: the key %s of the table %s is no field that stands in the keys of the model's root, so that nobody could tell where the monolith of an entity lies: name it in them, or rename the field (dynamodbav)", m.layout.Model, name, from.Name)
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(keys, name) {
+			return fmt.Errorf("%s: the field %s stands in the keys of the model's root, and in none of the table %s, so that two entities could have one monolith: take it out of the keys", m.layout.Model, name, from.Name)
+		}
+	}
 	return nil
 }
 
@@ -200,8 +226,10 @@ func described(t *item.Table, all []item.Attributes) ([]item.Image, error) {
 	return images, nil
 }
 
-// worker names this process in claims and states.
-func worker() string {
-	host, _ := os.Hostname()
-	return fmt.Sprintf("%s:%d", host, os.Getpid())
+// whole refuses what has to be about all segments.
+func (m *Migration) whole(step string) error {
+	if len(m.segments) == m.of {
+		return nil
+	}
+	return fmt.Errorf("%s: %s is of all segments: leave Segment (-segment) out", m.layout.Model, step)
 }

@@ -158,7 +158,7 @@ func TestTheWholeWay(t *testing.T) {
 	if err != nil || !plan.OK() || plan.Entities != 40 {
 		t.Fatalf("%+v, %v", plan, err)
 	}
-	if _, err := s.migration().Cutover(ctx); err == nil || !strings.Contains(err.Error(), "nothing was verified yet") {
+	if _, err := s.migration().Cutover(ctx); err == nil || !strings.Contains(err.Error(), "run and verify it first") {
 		t.Errorf("a cut-over before a verification: %v", err)
 	}
 	r, err := s.migration().Run(ctx)
@@ -290,7 +290,7 @@ func TestOldProgram(t *testing.T) {
 	}
 	set("p1", "SET description = :x")
 	s.put(document("p2", 5)) // the whole item, so that its mark is gone
-	if _, err := s.migration().Cutover(ctx); err == nil || !strings.Contains(err.Error(), "2 monoliths were written in the old layout since the verification, 1 of them after they had moved") {
+	if _, err := s.migration().Cutover(ctx); err == nil || !strings.Contains(err.Error(), "since the verification 1 monoliths were written in the old layout, and 1 entities went wrong") {
 		t.Errorf("a cut-over: %v", err)
 	}
 	v, err := s.migration().Verify(ctx)

@@ -21,16 +21,30 @@ import (
 // that were inserted in the new layout. It reads the source and the main table of the layout. An entity costs the
 // units of its monolith, and twice those of its items. It can be repeated until [Migration.Contract].
 func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
-	if err := m.enter(ctx, PhaseBack); err != nil {
+	if err := m.whole("a rollback"); err != nil {
 		return nil, err
 	}
-	r := &run{Migration: m, begun: m.now(), report: &Report{Done: true}}
-	err := r.scanBack(ctx, m.source, r.ofMonolith)
+	if err := m.hasBegun(ctx); err != nil {
+		return nil, err
+	}
+	p, err := m.phase(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case p == PhaseRemoving:
+		return nil, fmt.Errorf("%s: no rollback: the old layout is being removed", m.layout.Model)
+	case p != PhaseBack:
+		if err := m.enter(ctx, p, PhaseBack); err != nil {
+			return nil, err
+		}
+	}
+	r := &run{Migration: m, begun: m.now(), report: &Report{Done: true}, dead: map[string]bool{}}
+	err = r.scanBack(ctx, m.source, r.ofMonolith)
 	if err == nil {
 		err = r.scanBack(ctx, m.mover.Tables[m.layout.Root.Table], r.ofRoot)
 	}
-	if err == nil && len(m.segments) == m.of && r.report.This.Conflicts+r.report.This.Dead == 0 {
-		err = r.reset(ctx)
+	if err == nil && r.report.This.Conflicts+r.report.This.Dead == 0 {
+		err = r.reset(ctx, PhaseBack)
 	}
 	r.report.Elapsed = m.now().Sub(r.begun)
 	r.tell(true)
@@ -38,7 +52,7 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 }
 
 // reset forgets the checkpoints, so that the migration can begin again.
-func (r *run) reset(ctx context.Context) error {
+func (r *run) reset(ctx context.Context, from Phase) error {
 	var names []string
 	for _, prefix := range []string{noteSegment, noteDead, noteVerify} {
 		if err := r.state.each(ctx, prefix, func(name string, _ item.Attributes) error { names = append(names, name); return nil }); err != nil {
@@ -50,7 +64,7 @@ func (r *run) reset(ctx context.Context) error {
 			return err
 		}
 	}
-	return r.enter(ctx, PhaseNone)
+	return r.enter(ctx, from, PhaseNone)
 }
 
 // scanBack rolls back what of says that the items of a table are.
@@ -70,15 +84,20 @@ func (r *run) scanBack(ctx context.Context, table *item.Table, of func(item.Imag
 
 func (r *run) pageBack(ctx context.Context, p read.Page, of func(item.Image) (*moving.Return, error)) error {
 	var all []*moving.Return
+	var unknown Counts
 	for i := range p.Items {
 		b, err := of(p.Items[i])
 		if err != nil {
-			return err
+			unknown.Entities, unknown.Conflicts = unknown.Entities+1, unknown.Conflicts+1
+			if err := r.letter(ctx, p.Items[i].Place, err, true); err != nil {
+				return err
+			}
 		}
 		if b != nil {
 			all = append(all, b)
 		}
 	}
+	r.count(unknown, unknown)
 	var t write.Tally
 	if err := r.mover.Back(ctx, all, &t); err != nil {
 		return err
@@ -109,8 +128,31 @@ func (r *run) cameBack(ctx context.Context, b *moving.Return, now *Counts) error
 	case errors.As(b.Err, &conflict):
 		now.Conflicts++
 	}
-	letter := DeadLetter{Key: keyText(b.Doc), Reasons: reasons(b.Err), Since: r.now().UTC(), Left: conflict != nil}
-	return r.state.write(ctx, noteDead+letter.Key, letter, nil)
+	return r.letter(ctx, b.Doc, b.Err, conflict != nil)
+}
+
+// sweep removes claims that nobody needs: of entities whose monoliths are gone.
+func (r *run) sweep(ctx context.Context) error {
+	table := r.mover.Tables[r.layout.Root.Table]
+	return retry.AtOnce(ctx, len(r.segments), func(ctx context.Context, i int) error {
+		var failed error
+		var u read.Usage
+		at := read.Segment{Table: table, Number: r.segments[i], Of: r.of, Strong: true, Pace: read.NewPace(r.rcu / float64(len(r.segments)))}
+		err := r.reader.Scan(ctx, at, &u, func(p read.Page) bool {
+			for n := range p.Items {
+				b, err := r.ofRoot(p.Items[n])
+				if err != nil || b == nil || r.layout.Reserved.Header(p.Items[n].Attributes).ReadStage().State != item.Migrating {
+					continue
+				}
+				var t write.Tally
+				if _, failed = r.mover.Finish(ctx, b.Root, b.Doc, &t); failed != nil {
+					return false
+				}
+			}
+			return true
+		})
+		return errors.Join(failed, err)
+	})
 }
 
 // ofMonolith is what is to be rolled back of a monolith: whatever is marked, or has a root.

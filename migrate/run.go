@@ -2,6 +2,8 @@ package migrate
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
@@ -53,8 +55,10 @@ func (m *Migration) Run(ctx context.Context) (*Report, error) {
 		return nil, err
 	case p == PhaseBack:
 		return nil, fmt.Errorf("%s: the migration is rolled back: finish that (itemize migrate rollback), and then run it again", m.layout.Model)
-	case p != PhaseCutOver && p != PhaseRunning:
-		if err := m.enter(ctx, PhaseRunning); err != nil {
+	case p == PhaseRemoving:
+		return nil, fmt.Errorf("%s: the old layout is being removed: finish that (itemize migrate contract)", m.layout.Model)
+	case p == PhaseNone:
+		if err := m.enter(ctx, PhaseNone, PhaseRunning); err != nil {
 			return nil, err
 		}
 	}
@@ -62,10 +66,25 @@ func (m *Migration) Run(ctx context.Context) (*Report, error) {
 	if err := m.state.each(ctx, noteDead, func(name string, _ item.Attributes) error { r.dead[name] = true; return nil }); err != nil {
 		return nil, err
 	}
-	err = r.segmentsAtOnce(ctx)
+	if err = r.segmentsAtOnce(ctx); err == nil {
+		err = r.forget(ctx)
+	}
 	r.report.Elapsed = m.now().Sub(r.begun)
 	r.tell(true)
 	return r.report, err
+}
+
+// forget removes the dead letters of what was not met any more.
+func (r *run) forget(ctx context.Context) error {
+	if r.whole("") != nil {
+		return nil
+	}
+	for name := range r.dead {
+		if err := r.state.remove(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // run is a run under way.
@@ -75,10 +94,11 @@ type run struct {
 	mu     sync.Mutex
 	report *Report
 	told   time.Time
-	last   Counts          // as they were told last
-	dead   map[string]bool // those that were noted before, by their notes
-	speed  float64
-	wcus   float64
+	last   Counts // as they were told last
+	// dead are the notes of dead letters that were there before, and were not met yet.
+	dead  map[string]bool
+	speed float64
+	wcus  float64
 }
 
 func (r *run) segmentsAtOnce(ctx context.Context) error {
@@ -138,6 +158,9 @@ func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page,
 	now.WCU, now.ConsumedWCU = t.WCU.Expected, t.ConsumedWCU
 	now.RCU, now.ConsumedRCU = now.RCU+t.RCU.Expected, now.ConsumedRCU+t.ConsumedRCU
 	for _, e := range group {
+		if !e.Done {
+			continue // the run ends by an error before it is known
+		}
 		if err := r.became(ctx, e, &now); err != nil {
 			return err
 		}
@@ -145,6 +168,9 @@ func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page,
 	if err != nil {
 		r.count(now, now)
 		return err
+	}
+	if p, err := r.phase(ctx); err != nil || p != PhaseRunning && p != PhaseCutOver {
+		return errors.Join(err, fmt.Errorf("%s: the migration is %q by now: somebody else works on it", r.layout.Model, p))
 	}
 	c.add(now)
 	c.start, c.Done = p.LastKey, !p.More
@@ -167,31 +193,54 @@ func (r *run) became(ctx context.Context, e *moving.Entity, now *Counts) error {
 		now.Dead++
 	case errors.As(e.Err, &conflict):
 		now.Conflicts++
-	default:
-		now.Entities--
-		return nil // the run ends by it
-	}
-	name := noteDead + keyText(e.Doc.Place)
-	if e.Err == nil && r.dead[name] {
-		return r.state.remove(ctx, name)
 	}
 	if e.Err == nil {
 		return nil
 	}
-	letter := DeadLetter{Key: keyText(e.Doc.Place), Reasons: reasons(e.Err), Since: r.now().UTC(), Left: conflict != nil}
-	return r.state.write(ctx, name, letter, nil)
+	return r.letter(ctx, e.Doc.Place, e.Err, conflict != nil)
 }
 
-// reasons are the reasons in an error.
+// letter notes an entity that was not moved.
+func (r *run) letter(ctx context.Context, at item.Place, err error, left bool) error {
+	name := deadName(at)
+	r.mu.Lock()
+	delete(r.dead, name)
+	r.mu.Unlock()
+	return r.state.write(ctx, name, DeadLetter{Key: keyText(at), Reasons: reasons(err), Since: r.now().UTC(), Left: left}, nil)
+}
+
+// deadName is the name of a dead letter's note, of any key.
+func deadName(at item.Place) string {
+	sum := sha256.Sum256([]byte(at.PK.String() + "\x00" + at.SK.String()))
+	return noteDead + hex.EncodeToString(sum[:16])
+}
+
+// maxReasons bounds the reasons that are kept of one entity, and maxReason each of them, in bytes.
+const (
+	maxReasons = 20
+	maxReason  = 500
+)
+
+// reasons are the reasons in an error, the first of them.
 func reasons(err error) []string {
-	return strings.Split(err.Error(), "\n")
+	all := strings.Split(err.Error(), "\n")
+	if n := len(all); n > maxReasons {
+		all = append(all[:maxReasons:maxReasons], fmt.Sprintf("and %d more", n-maxReasons))
+	}
+	for i, r := range all {
+		if len(r) > maxReason {
+			all[i] = strings.ToValidUTF8(r[:maxReason], "") + "..."
+		}
+	}
+	return all
 }
 
 func keyText(at item.Place) string {
-	if at.Table.Range == "" {
-		return at.PK.Plain()
+	text := at.PK.Plain()
+	if at.Table.Range != "" {
+		text += " " + at.SK.Plain()
 	}
-	return at.PK.Plain() + " " + at.SK.Plain()
+	return text
 }
 
 // count adds to what was done, and tells of it.

@@ -3,6 +3,7 @@ package migrate
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,9 +23,9 @@ type Phase string
 const (
 	PhaseNone     Phase = ""
 	PhaseRunning  Phase = "running"
-	PhaseVerified Phase = "verified"
 	PhaseCutOver  Phase = "cut over"
 	PhaseBack     Phase = "rolling back"
+	PhaseRemoving Phase = "removing the old layout"
 )
 
 // store keeps what a migration notes in the first table of the layout, under a partition key of the library's own: so
@@ -141,8 +142,28 @@ func (m *Migration) phase(ctx context.Context) (Phase, error) {
 	return n.Phase, err
 }
 
-func (m *Migration) enter(ctx context.Context, p Phase) error {
-	return m.state.write(ctx, notePhase, phaseNote{p, m.now().UTC()}, nil)
+// enter goes from one phase to another: an error, where somebody else has gone to a third meanwhile.
+func (m *Migration) enter(ctx context.Context, from, to Phase) error {
+	text, err := json.Marshal(phaseNote{to, m.now().UTC()})
+	if err != nil {
+		return err
+	}
+	a := m.state.key(notePhase)
+	a["note"], a["phase"] = &types.AttributeValueMemberS{Value: string(text)}, &types.AttributeValueMemberS{Value: string(to)}
+	in := &dynamodb.PutItemInput{TableName: &m.state.table.Name, Item: a, ConditionExpression: aws.String("#p = :p"), ExpressionAttributeNames: map[string]string{"#p": "phase"}}
+	if from == PhaseNone {
+		in.ConditionExpression = aws.String("attribute_not_exists(#p) OR #p = :p")
+	}
+	in.ExpressionAttributeValues = item.Attributes{":p": &types.AttributeValueMemberS{Value: string(from)}}
+	_, err = m.client.PutItem(ctx, in)
+	var changed *types.ConditionalCheckFailedException
+	if errors.As(err, &changed) {
+		if now, err := m.phase(ctx); err != nil || now != to {
+			return fmt.Errorf("%s: the migration was %q, and is %q by now: somebody else works on it; look at its status, and begin again (%v)", m.layout.Model, from, now, err)
+		}
+		return nil // an answer was lost
+	}
+	return m.state.explained(ctx, err)
 }
 
 // checkpoint is how far a segment is: the key behind which it goes on.

@@ -1,6 +1,7 @@
 package migrate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,14 +47,29 @@ const maxFindings = 100
 
 // Verify reads every monolith and its collection, strongly, and compares them. It writes nothing but its result, which
 // [Migration.Cutover] asks for.
+//
+// A pass over some segments alone tells of these, and is no verification that a cut-over asks for.
 func (m *Migration) Verify(ctx context.Context) (*Verification, error) {
-	c := &check{Migration: m, v: &Verification{Begun: m.now().UTC()}, collections: true}
+	if err := m.hasBegun(ctx); err != nil {
+		return nil, err
+	}
+	c := &check{Migration: m, v: &Verification{Begun: m.now().UTC()}}
 	err := c.all(ctx)
 	c.v.Ended, c.v.Complete = m.now().UTC(), err == nil && len(m.segments) == m.of
-	if err != nil {
+	if err != nil || !c.v.Complete {
 		return c.v, err
 	}
 	return c.v, m.state.write(ctx, noteVerify, c.v, nil)
+}
+
+// hasBegun refuses a step of a migration that was never begun with these tables.
+func (m *Migration) hasBegun(ctx context.Context) error {
+	var n phaseNote
+	found, err := m.state.read(ctx, notePhase, &n)
+	if err == nil && !found {
+		err = fmt.Errorf("%s: no migration of %s was begun into the table %s: run itemize migrate run, or give the table that it went to (-table)", m.layout.Model, m.source.Name, m.state.table.Name)
+	}
+	return err
 }
 
 // check is a pass over the monoliths.
@@ -61,8 +77,6 @@ type check struct {
 	*Migration
 	mu sync.Mutex
 	v  *Verification
-	// collections reports that their collections are read too.
-	collections bool
 }
 
 func (c *check) all(ctx context.Context) error {
@@ -92,10 +106,8 @@ func (c *check) one(ctx context.Context, d *moving.Monolith) error {
 	var err error
 	switch {
 	case d.Unmarked():
-		what = moving.Unmoved
-	case d.Changed():
-		what, reason = moving.Wrong, "the monolith was written after it moved, by a program that knows only the old layout: both are kept; merge them, and remove its attribute _m to move it again"
-	case c.collections:
+		what, reason = moving.Unmoved, "it was not moved"
+	default:
 		what, reason, err = c.mover.Check(ctx, d, &t)
 	}
 	if err != nil {
@@ -123,11 +135,21 @@ func (c *check) one(ctx context.Context, d *moving.Monolith) error {
 	return nil
 }
 
-// Cutover declares the new layout the one that counts. It is refused unless a complete verification was clean, and no monolith
-// was written in the old layout since: for that it reads all monoliths once more.
+// Cutover declares the new layout the one that counts. It is refused unless a complete verification was clean, and, what it finds
+// out by another pass as [Migration.Verify] makes it, still is: nothing was written in the old layout since.
 func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
 	refuse := func(format string, args ...any) (*Verification, error) {
 		return nil, fmt.Errorf("%s: no cut-over: %s", m.layout.Model, fmt.Sprintf(format, args...))
+	}
+	if err := m.whole("a cut-over"); err != nil {
+		return nil, err
+	}
+	p, err := m.phase(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case p != PhaseRunning && p != PhaseCutOver:
+		return refuse("the migration is %q: run and verify it first", cmp.Or(p, "not begun"))
 	}
 	var v Verification
 	found, err := m.state.read(ctx, noteVerify, &v)
@@ -136,40 +158,68 @@ func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
 		return nil, err
 	case !found:
 		return refuse("nothing was verified yet: run itemize migrate verify")
-	case !v.Complete:
-		return refuse("the last verification was incomplete: verify all segments in one pass")
 	case !v.Clean():
 		return refuse("the last verification has found %d monoliths that were not moved, and %d entities that are wrong: run and verify again", v.Unmoved, v.Wrong)
 	}
-	if p, err := m.phase(ctx); err != nil || p == PhaseBack {
-		return refuse("a rollback is under way (%v)", err)
-	}
-	c := &check{Migration: m, v: &Verification{Begun: m.now().UTC()}}
-	if err := c.all(ctx); err != nil {
+	now, err := m.stillClean(ctx)
+	if err != nil {
 		return nil, err
 	}
-	c.v.Complete, c.v.Ended = len(m.segments) == m.of, m.now().UTC()
-	if !c.v.Clean() {
-		return refuse("%d monoliths were written in the old layout since the verification, %d of them after they had moved: run and verify again", c.v.Unmoved+c.v.Wrong, c.v.Wrong)
+	if !now.Clean() {
+		return refuse("since the verification %d monoliths were written in the old layout, and %d entities went wrong: run and verify again", now.Unmoved, now.Wrong)
 	}
-	return c.v, m.enter(ctx, PhaseCutOver)
+	return now, m.enter(ctx, p, PhaseCutOver)
+}
+
+// stillClean looks at everything once more.
+func (m *Migration) stillClean(ctx context.Context) (*Verification, error) {
+	c := &check{Migration: m, v: &Verification{Begun: m.now().UTC()}}
+	err := c.all(ctx)
+	c.v.Complete, c.v.Ended = err == nil, m.now().UTC()
+	return c.v, err
 }
 
 // Contract removes the old layout, for good: the table of the monoliths, or, with itemByItem, each marked monolith
-// by itself at W(monolith). word is the name of the source table, which proves that it is meant.
+// by itself at W(monolith). word is the name of the source table, which proves that it is meant. It looks at everything once
+// more before that, as [Migration.Verify] does, and is refused where anything is not moved, or wrong; and it removes what
+// crashed moves of entities that are no more have left.
 func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) (*Report, error) {
+	refuse := func(format string, args ...any) (*Report, error) {
+		return nil, fmt.Errorf("%s: contract removes the monolith table %s for good: %s", m.layout.Model, m.source.Name, fmt.Sprintf(format, args...))
+	}
+	if err := m.whole("contract"); err != nil {
+		return nil, err
+	}
 	p, err := m.phase(ctx)
 	switch {
 	case err != nil:
 		return nil, err
-	case p != PhaseCutOver:
-		return nil, fmt.Errorf("%s: contract removes the monolith table %s for good, and comes after the cut-over: run itemize migrate cutover", m.layout.Model, m.source.Name)
+	case p != PhaseCutOver && p != PhaseRemoving:
+		return refuse("it comes after the cut-over: run itemize migrate cutover")
 	case word != m.source.Name:
-		return nil, fmt.Errorf("%s: contract removes the monolith table %s for good: confirm it with its name", m.layout.Model, m.source.Name)
+		return refuse("confirm it with its name")
 	}
-	r := &Report{Done: true}
-	if !itemByItem {
-		return r, m.dropTable(ctx)
+	v, err := m.stillClean(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case !v.Clean():
+		return refuse("since the cut-over %d monoliths were written in the old layout, and %d entities went wrong: run, verify and cut over again", v.Unmoved, v.Wrong)
 	}
-	return r, m.removeAll(ctx, r)
+	r := &run{Migration: m, begun: m.now(), report: &Report{Done: true}, dead: map[string]bool{}}
+	if err := r.sweep(ctx); err != nil {
+		return nil, err
+	}
+	if err := m.enter(ctx, p, PhaseRemoving); err != nil {
+		return nil, err
+	}
+	if itemByItem {
+		err = m.removeAll(ctx, r.report)
+	} else {
+		err = m.dropTable(ctx)
+	}
+	if err == nil {
+		err = r.reset(ctx, PhaseRemoving)
+	}
+	return r.report, err
 }

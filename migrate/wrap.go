@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -21,9 +22,10 @@ import (
 // moves its entity first, by the same protocol as [Migration.Run]. All programs of an application go through it from
 // before the run until the contract.
 type Wrapped[T any] struct {
-	m    *mapper.Mapper[T]
-	g    *Migration
-	both bool
+	m     *mapper.Mapper[T]
+	g     *Migration
+	both  bool
+	begun atomic.Bool
 }
 
 // WrapOption is an option of Wrap.
@@ -42,7 +44,7 @@ func Wrap[T any](m *mapper.Mapper[T], g *Migration, options ...WrapOption) *Wrap
 	for _, o := range options {
 		o(&s)
 	}
-	return &Wrapped[T]{m, g, s.both}
+	return &Wrapped[T]{m: m, g: g, both: s.both}
 }
 
 // ConflictError says that something else is done to an entity, or that its two layouts contradict each other: what there
@@ -150,18 +152,18 @@ func (w *Wrapped[T]) move(ctx context.Context, root, doc item.Place) (live bool,
 	if live, err = w.g.mover.Live(ctx, root, &t); err != nil || live {
 		return live, err
 	}
-	d, err := w.g.mover.Monolith(ctx, doc, &t)
-	if err != nil || !d.There() {
-		return false, err
+	if !w.begun.Load() { // once: what moves has to be known to have begun
+		p, err := w.g.phase(ctx)
+		if err == nil && p == PhaseNone {
+			err = w.g.enter(ctx, PhaseNone, PhaseRunning)
+		}
+		if err != nil {
+			return false, err
+		}
+		w.begun.Store(true)
 	}
-	e := &moving.Entity{Doc: d}
-	if err := w.g.mover.Move(ctx, []*moving.Entity{e}, &t); err != nil {
-		return false, err
-	}
-	if e.Err != nil {
-		return false, w.conflict(e.Err)
-	}
-	return w.g.mover.Live(ctx, root, &t)
+	live, err = w.g.mover.Finish(ctx, root, doc, &t)
+	return live, w.conflict(err)
 }
 
 // Update moves the entity if it is a monolith, loads a selection strongly, applies change, and saves it: again where

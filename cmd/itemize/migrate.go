@@ -127,6 +127,9 @@ func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migratio
 	if err != nil {
 		return nil, err
 	}
+	if err := a.check(l); err != nil {
+		return nil, err
+	}
 	client, err := a.client(10)
 	if err != nil {
 		return nil, err
@@ -145,6 +148,23 @@ func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migratio
 	}
 	a.plan.Rate = a.rate
 	return migrate.New(c.ctx, client, l, source[0], o...)
+}
+
+// check refuses flags that mean nothing for a layout.
+func (a *migrateAsked) check(l *migrate.Layout) error {
+	var names []string
+	for _, t := range l.Tables {
+		names = append(names, t.Name)
+	}
+	for name := range a.rename {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("-table %s: %s has no table of that name: it has %s", name, a.model, strings.Join(names, ", "))
+		}
+	}
+	if a.rate < 0 || a.readRate < 0 {
+		return errors.New("-rate and -read-rate are units a second, 0 for no bound")
+	}
+	return nil
 }
 
 func (c *command) migratePlan(a *migrateAsked, m *migrate.Migration) error {

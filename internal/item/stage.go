@@ -138,6 +138,18 @@ var (
 	DropMark   = Assignment{Name: schema.State, Index: Unlisted}
 )
 
+// Frozen is the mark of an item that a rollback has copied, which it gave this version: who has written it since has
+// given it another, or taken the mark away.
+func Frozen(version types.AttributeValue) Assignment {
+	return Assignment{schema.State, Unlisted, &types.AttributeValueMemberM{Value: Attributes{stateName: &types.AttributeValueMemberS{Value: string(RollingBack)}, "by": version}}}
+}
+
+// IsFrozen reports whether an item is as a rollback has copied it.
+func (h Header) IsFrozen() bool {
+	s := h.ReadStage()
+	return s.State == RollingBack && s.By != nil && attr.Same(s.By, h.Version)
+}
+
 // Set notes in a header the new value of a reserved attribute; it reports whether the
 // assignment is to one.
 func (h *Header) Set(a Assignment) bool {

@@ -230,18 +230,21 @@ func (x *Layout) Claims(name string) bool { return x.top[name] }
 // Tops are the attributes of a monolith that fields claim, in no order.
 func (x *Layout) Tops() []string { return slices.Collect(maps.Keys(x.top)) }
 
-// Identifies reports whether an attribute of a monolith is a field that stands in the keys of the root, and
-// that these give back in full.
-func (x *Layout) Identifies(name string) bool {
+// Identities are the fields of the model that stand in the keys of the root, as attributes of a monolith; tells reports of
+// each whether the keys give it back in full.
+func (x *Layout) Identities() (names []string, tells map[string]bool) {
+	tells = map[string]bool{}
 	for _, t := range []*template{&x.pk, x.Root.key} {
 		if t == nil {
 			continue
 		}
 		for i := range t.from {
-			if t.from[i].attribute == name && t.lossless(i) {
-				return true
+			name := t.from[i].attribute
+			if !slices.Contains(names, name) {
+				names = append(names, name)
 			}
+			tells[name] = tells[name] || t.lossless(i)
 		}
 	}
-	return false
+	return names, tells
 }

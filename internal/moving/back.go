@@ -32,11 +32,7 @@ type Return struct {
 	// by is the rollback's own mark, and token the version of the root that has it.
 	by, token types.AttributeValue
 	root      Root
-	// frozen are the items that were copied, by their places, with the versions that they were given.
-	frozen map[item.Place]types.AttributeValue
-	// rebuilt reports that the monolith was made of these.
-	rebuilt bool
-	t       write.Tally
+	t         write.Tally
 }
 
 // Back makes entities monoliths again, several at once.
@@ -79,8 +75,16 @@ func (b *Return) begin(ctx context.Context) error {
 	}
 	r := &b.root
 	switch {
+	case d.Changed():
+		return &Conflict{d.Place, changedSince}
+	case r.live() && d.Unmarked():
+		e := &Entity{m: b.m, Doc: d, at: b.Root}
+		if err := e.doubled(ctx); err != nil {
+			return err
+		}
+		return errRestart
 	case r.live():
-		if err := b.fits(ctx, d); err != nil {
+		if err := b.fits(ctx); err != nil {
 			return err
 		}
 		return b.mark(ctx, item.RollingBack, item.Live)
@@ -97,16 +101,24 @@ func (b *Return) begin(ctx context.Context) error {
 }
 
 // fits refuses an entity that is too large for a monolith by now, before anything is written.
-func (b *Return) fits(ctx context.Context, d *Monolith) error {
-	doc, _, err := b.joined(ctx)
+func (b *Return) fits(ctx context.Context) error {
+	doc, all, err := b.joined(ctx)
 	if err != nil {
 		return err
+	}
+	for _, s := range all {
+		if n := attr.ItemSize(s.Attributes) + frozenSize; n > cost.MaxItem {
+			return &Unmovable{fmt.Errorf("the item %s has no room for the mark of a rollback, which takes %d bytes: make it smaller", s.Place, frozenSize)}
+		}
 	}
 	if n := attr.ItemSize(b.whole(doc)) + source.VersionSize(); n > cost.MaxItem {
 		return &Unmovable{fmt.Errorf("the monolith %s would have %d bytes, over the limit of %d: the entity has grown since it moved; keep it, or make it smaller", b.Doc, n, cost.MaxItem)}
 	}
 	return nil
 }
+
+// frozenSize is what the mark of a copied item takes at most, in bytes.
+const frozenSize = 64
 
 // whole is a monolith with the keys of its table.
 func (b *Return) whole(doc item.Attributes) item.Attributes {
@@ -154,9 +166,9 @@ func (b *Return) mark(ctx context.Context, state, from item.State) error {
 	if err := b.sent(b.m.one(ctx, r, &b.t)); err != nil {
 		return err
 	}
-	b.rebuilt, b.Back, b.by, b.token, b.frozen = false, true, st.By, r.Token, map[item.Place]types.AttributeValue{}
+	b.Back, b.by, b.token = true, st.By, r.Token
 	if state == item.Deleting {
-		if err := b.remove(ctx); err != nil {
+		if err := b.remove(ctx, false); err != nil {
 			return err
 		}
 		return errRestart
@@ -191,8 +203,10 @@ func (b *Return) rebuild(ctx context.Context, from item.State) error {
 		return err
 	}
 	switch {
-	case from == item.Live && d.Unmarked():
-		return b.remove(ctx)
+	case d.Changed():
+		return &Conflict{d.Place, changedSince}
+	case from == item.Live && d.Unmarked(): // by this rollback, begun before
+		return b.remove(ctx, true)
 	case from == item.Live:
 		doc, err := b.freeze(ctx)
 		if err != nil {
@@ -201,47 +215,37 @@ func (b *Return) rebuild(ctx context.Context, from item.State) error {
 		if err := b.restore(ctx, d, b.whole(doc)); err != nil {
 			return err
 		}
-		b.rebuilt = true
-		return b.remove(ctx)
+		return b.remove(ctx, true)
 	case d.Unmarked(), b.root.Has(d.Mark()):
-		a := maps.Clone(d.Attributes)
-		delete(a, schema.Moved)
-		if err := b.restore(ctx, d, a); err != nil {
+		if err := b.unmark(ctx, d); err != nil {
 			return err
 		}
-		return b.remove(ctx)
+		return b.remove(ctx, false)
 	}
-	if err := b.remove(ctx); err != nil {
+	if err := b.remove(ctx, false); err != nil {
 		return err
 	}
 	return errRestart // a claim that nobody needed is gone, and the monolith is marked yet
 }
 
-// freeze writes each part once more, so that nobody who has read it can change it any more, and returns the monolith of what was
-// there then.
+// freeze marks each part, so that nobody who has read it can change it any more, and returns the monolith of what was
+// there then. The mark tells that it was copied, to whoever finishes this.
 func (b *Return) freeze(ctx context.Context) (item.Attributes, error) {
 	_, all, err := b.joined(ctx)
 	if err != nil {
 		return nil, err
 	}
-	tokens := make([]types.AttributeValue, len(all))
 	err = b.atOnce(ctx, len(all), func(ctx context.Context, i int, t *write.Tally) error {
 		s := &all[i]
 		if s.Place == b.Root || !b.root.Belongs(s.Attributes) {
 			return nil
 		}
-		now, token, err := b.freezeOne(ctx, *s, t)
-		tokens[i] = token
+		now, err := b.freezeOne(ctx, *s, t)
 		s.Item = &monolith.Item{Kind: s.Kind, PK: s.Place.PK, SK: s.Place.SK, Attributes: now}
 		return err
 	})
 	if err != nil {
 		return nil, err
-	}
-	for i, s := range all {
-		if tokens[i] != nil {
-			b.frozen[s.Place] = tokens[i]
-		}
 	}
 	return b.join(slices.DeleteFunc(all, func(s Stored) bool { return s.Attributes == nil }))
 }
@@ -253,8 +257,8 @@ func (b *Return) atOnce(ctx context.Context, n int, do func(ctx context.Context,
 	return retry.AtOnce(ctx, n, func(ctx context.Context, i int) error { return do(ctx, i, &tallies[i]) })
 }
 
-// freezeOne returns the item as it was frozen, and its version since, nil for one that is gone.
-func (b *Return) freezeOne(ctx context.Context, s Stored, t *write.Tally) (item.Attributes, types.AttributeValue, error) {
+// freezeOne returns the item as it was frozen, nil for one that is gone.
+func (b *Return) freezeOne(ctx context.Context, s Stored, t *write.Tally) (item.Attributes, error) {
 	now := s.Attributes
 	for range tries {
 		h := b.m.Layout.Reserved.Header(now)
@@ -263,20 +267,22 @@ func (b *Return) freezeOne(ctx context.Context, s Stored, t *write.Tally) (item.
 			Header: h, OldSize: attr.ItemSize(now),
 		}
 		b.expect(r, now)
-		r.NewSize = r.OldSize + r.Reserved.Grows(h, false)
 		r.Prepare()
+		mark := item.Frozen(r.Token)
+		r.Set = []item.Assignment{mark}
+		r.NewSize = r.OldSize + mark.Size() - attr.AttributeSize(schema.State, now[schema.State]) + r.Reserved.Grows(h, false)
 		o := b.m.one(ctx, r, t)
 		if o.State == write.Written {
-			return now, r.Token, nil
+			return now, nil
 		}
 		if o.State != write.Rejected {
-			return nil, nil, o.Err
+			return nil, o.Err
 		}
 		if now = o.Stored[0]; len(now) == 0 || !b.root.Belongs(now) {
-			return nil, nil, nil
+			return nil, nil
 		}
 	}
-	return nil, nil, errRestart
+	return nil, errRestart
 }
 
 // restore writes the monolith in place of what was read, without a mark, and with a new version, so that no late copy of
@@ -297,9 +303,25 @@ func (b *Return) restore(ctx context.Context, d *Monolith, whole item.Attributes
 	return b.sent(b.m.one(ctx, r, &b.t))
 }
 
-// remove deletes the items, as they were copied, and then the root. An item of the entity that was put since is
-// kept, and so is the root, if this call has copied the others.
-func (b *Return) remove(ctx context.Context) error {
+// unmark gives a monolith that is the truth a new version, and takes its mark away: nothing else of it is written, so that
+// what another program writes stays.
+func (b *Return) unmark(ctx context.Context, d *Monolith) error {
+	r := &write.Request{
+		Kind: write.Update, Place: d.Place, Label: b.m.Layout.Model, Field: "the monolith", Reserved: source,
+		Header: source.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes), Remove: []item.Assignment{{Name: schema.Moved}},
+	}
+	r.Expect = write.Expect{Version: r.Header.Version, Terms: []attr.Condition{write.Values([]item.Assignment{{Name: schema.Moved, Value: d.Attributes[schema.Moved]}})}}
+	if r.Header.Version == nil {
+		r.Expect.Version, r.Expect.Old = nil, &write.Old{}
+	}
+	r.NewSize = r.OldSize + source.Grows(r.Header, false)
+	r.Prepare()
+	return b.sent(b.m.one(ctx, r, &b.t))
+}
+
+// remove deletes the items and then the root. Of an entity that was copied, an item that was put or written since is kept, and
+// so is the root.
+func (b *Return) remove(ctx context.Context, copied bool) error {
 	all, err := b.m.Items(ctx, b.Root.PK, &b.t)
 	if err != nil {
 		return err
@@ -317,12 +339,12 @@ func (b *Return) remove(ctx context.Context) error {
 			return nil
 		}
 		h := b.m.Layout.Reserved.Header(s.Attributes)
-		strange := b.rebuilt && b.root.Belongs(s.Attributes) && !attr.Same(h.Version, b.frozen[s.Place])
+		strange := copied && b.root.Belongs(s.Attributes) && !h.IsFrozen()
 		err := errRestart
 		if !strange {
 			err = b.delete(ctx, s.Place, s.Attributes, h, t)
 		}
-		if strange || b.rebuilt && errors.Is(err, errRestart) {
+		if strange || copied && errors.Is(err, errRestart) {
 			return &Conflict{s.Place, "it was written while its entity was rolled back, by a program that does not go through migrate.Wrap: it is kept, and not in the monolith; copy it, remove it, and roll back again"}
 		}
 		return err

@@ -29,8 +29,11 @@ const (
 // Check compares a marked monolith with its collection, which is read strongly. reason says what is wrong.
 func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State, reason string, err error) {
 	k := d.Mark()
-	if k.Deleted {
+	switch {
+	case k.Deleted:
 		return Gone, "", nil
+	case d.Changed():
+		return Wrong, changedSince, nil
 	}
 	at, err := m.RootOf(d)
 	if err != nil {
@@ -48,6 +51,11 @@ func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State
 	}
 	switch {
 	case !root.there():
+		for _, s := range all {
+			if attr.Same(s.Attributes[schema.Incarnation], k.Incarnation) {
+				return Wrong, "its root is gone, and other items of its collection are there: a program that does not go through the library has removed it", nil
+			}
+		}
 		return Gone, "", nil
 	case root.is(item.Deleting):
 		return Gone, "", nil

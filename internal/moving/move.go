@@ -26,14 +26,17 @@ import (
 
 // Entity is an entity that is moved, and what became of it.
 type Entity struct {
-	// Doc is its monolith, as it was read.
-	Doc *Monolith
+	// Doc is its monolith, as it was read; Root is where its root lies, needed where there is no monolith that tells.
+	Doc  *Monolith
+	Root item.Place
 	// Moved reports that this call has moved it; else it was moved before, or is not there any more.
 	Moved bool
 	// Items is how many items it has become.
 	Items int
-	// Err is why it was not moved: an *Unmovable of one that cannot be, a *Conflict, or what failed.
-	Err error
+	// Done reports that it is known what became of it; Err is why it was not moved: an *Unmovable of one that cannot
+	// be, a *Conflict, or what failed.
+	Done bool
+	Err  error
 
 	m     *Mover
 	parts *monolith.Collection
@@ -83,6 +86,7 @@ func (m *Mover) Move(ctx context.Context, all []*Entity, t *write.Tally) error {
 		if e.Err = e.split(); e.Err == nil {
 			fresh = append(fresh, e)
 		}
+		e.Done = e.Err != nil
 	}
 	claimed, err := m.claimAll(ctx, fresh, t)
 	if err != nil {
@@ -114,6 +118,7 @@ func (m *Mover) Move(ctx context.Context, all []*Entity, t *write.Tally) error {
 
 // failed notes what became of the entity, and returns an error that all would meet.
 func (e *Entity) failed(ctx context.Context, err error) error {
+	e.Done = true
 	var conflict *Conflict
 	var unmovable *Unmovable
 	switch {
@@ -123,7 +128,7 @@ func (e *Entity) failed(ctx context.Context, err error) error {
 	case errors.As(err, &conflict), errors.As(err, &unmovable):
 		e.Err = err
 	default:
-		e.Err = err
+		e.Err, e.Done = err, false
 		return err
 	}
 	return ctx.Err()
@@ -137,15 +142,15 @@ func (e *Entity) split() error {
 	}
 	e.parts, e.Items = parts, len(parts.Items)
 	e.at = e.m.place(parts.Root())
-	if e.at == e.Doc.Place {
-		return &Unmovable{fmt.Errorf("the root of the collection would lie in the monolith's place %s: give the model another sort key, or another table", e.at)}
+	if doc, err := e.m.DocOf(e.at.PK, e.at.SK); err != nil || doc != e.Doc.Place {
+		return &Unmovable{fmt.Errorf("the key of the monolith is not written as the keys of the model give it back (%s, and not %s), so that two monoliths could be one entity: rewrite its key", doc, e.Doc.Place)}
 	}
 	flip := e.flipRequest(item.NewToken())
 	switch {
 	case flip.NewSize > cost.MaxItem:
 		return &Unmovable{fmt.Errorf("the monolith would have %d bytes with its mark, over the limit of %d: make it smaller by %d", flip.NewSize, cost.MaxItem, flip.NewSize-cost.MaxItem)}
-	case flip.Longest() > cost.MaxExpression || len(e.Doc.Attributes) > write.MaxTerms-4 && flip.Expect.Version == nil:
-		return &Unmovable{fmt.Errorf("the monolith has %d attributes and no version, and they are too many to compare in one condition: give it a version, by a write with migrate.Wrap", len(e.Doc.Attributes))}
+	case flip.Expect.Version == nil && (flip.Longest() > cost.MaxExpression || len(e.Doc.Attributes) > write.MaxTerms-4):
+		return &Unmovable{fmt.Errorf("the monolith has %d attributes and no version, and they are too many to compare in one condition: give it the attribute _v with 8 random bytes, new at each write", len(e.Doc.Attributes))}
 	}
 	return nil
 }
@@ -405,21 +410,29 @@ func (m *Mover) docRequest(d *Monolith, set item.Assignment) *write.Request {
 	return r
 }
 
-// expectDoc requires of a monolith that it is as it was read.
+// expectDoc requires of a monolith that it is as it was read: in all of its attributes, since a program that knows only the old
+// layout gives it no new version; and by its version alone where they are too many for a condition.
 func (m *Mover) expectDoc(r *write.Request, d *Monolith) {
-	if r.Header.Version != nil {
-		r.Expect = write.Expect{Version: r.Header.Version}
-		return
-	}
-	old := write.OldValues(d.Place, d.Attributes, nil)
-	old.Values = slices.DeleteFunc(old.Values, func(a item.Assignment) bool { return a.Name == schema.Moved })
-	old.Values = append(old.Values, item.Assignment{Name: schema.Moved, Value: d.Attributes[schema.Moved]})
-	for _, name := range slices.Sorted(slices.Values(m.Layout.Tops())) {
-		if len(old.Values) < write.MaxTerms-4 && d.Attributes[name] == nil && name != m.Source.Hash && name != m.Source.Range {
-			old.Values = append(old.Values, item.Assignment{Name: name})
+	var values []item.Assignment
+	for _, a := range write.OldValues(d.Place, d.Attributes, nil).Values {
+		if a.Name != schema.Moved && a.Name != schema.DefaultVersion {
+			values = append(values, a)
 		}
 	}
-	r.Expect = write.Expect{Old: old}
+	values = append(values, item.Assignment{Name: schema.Moved, Value: d.Attributes[schema.Moved]})
+	for _, name := range slices.Sorted(slices.Values(m.Layout.Tops())) {
+		if len(values) < write.MaxTerms-4 && d.Attributes[name] == nil && name != m.Source.Hash && name != m.Source.Range {
+			values = append(values, item.Assignment{Name: name})
+		}
+	}
+	if r.Header.Version == nil {
+		r.Expect = write.Expect{Old: &write.Old{Values: values}}
+		return
+	}
+	r.Expect = write.Expect{Version: r.Header.Version, Terms: []attr.Condition{write.Values(values)}}
+	if len(values) > write.MaxTerms-4 || r.Longest() > cost.MaxExpression {
+		r.Expect.Terms = nil
+	}
 }
 
 // flip marks the monolith. This is when the entity moves.
@@ -518,7 +531,10 @@ func noteSum(put item.Attributes, sum [item.TokenSize]byte, version types.Attrib
 
 // finish finds a marked monolith: its root is live, but for a move that was not finished.
 func (e *Entity) finish(ctx context.Context) error {
-	at, err := e.m.RootOf(e.Doc)
+	at, err := e.Root, error(nil)
+	if e.Doc.There() {
+		at, err = e.m.RootOf(e.Doc)
+	}
 	if err != nil {
 		return &Unmovable{err}
 	}
@@ -536,13 +552,12 @@ func (e *Entity) again(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !d.There() {
-		return nil // deleted, by a program that knows only the old layout
-	}
 	e.Doc, e.flipped, e.took = d, false, nil
-	if err := e.split(); err != nil {
-		return err
-	}
+	if d.There() {
+		if err := e.split(); err != nil {
+			return err
+		}
+	} // else it was deleted, by a program that knows only the old layout
 	root, err := e.m.readRoot(ctx, e.at, &e.t)
 	if err != nil {
 		return err
@@ -554,6 +569,10 @@ func (e *Entity) again(ctx context.Context) error {
 func (e *Entity) decide(ctx context.Context, root *Root) error {
 	k := e.Doc.Mark()
 	switch {
+	case !e.Doc.There() && root.is(item.Migrating):
+		return e.stale(ctx, root)
+	case !e.Doc.There():
+		return nil
 	case root.live() && e.Doc.Unmarked():
 		return e.doubled(ctx)
 	case root.live():
@@ -584,8 +603,14 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 	return e.end(ctx)
 }
 
+// changedSince is what is wrong with a marked monolith that is not what was moved.
+const changedSince = "the monolith was written after it moved, by a program that knows only the old layout: both are kept; merge them, and remove its attribute _m to move it again"
+
 // adopt finishes what a claim has marked: its parts are there.
 func (e *Entity) adopt(ctx context.Context, root *Root) error {
+	if e.Doc.Changed() {
+		return &Conflict{e.Doc.Place, changedSince}
+	}
 	e.token, e.incarnation, e.sum = root.Version, root.Incarnation, [item.TokenSize]byte{}
 	all, err := e.m.Items(ctx, e.at.PK, &e.t)
 	if err != nil {

@@ -86,20 +86,27 @@ const (
 	markOf      = "a"
 )
 
-// Mark returns the mark, nil for none.
+// Mark returns the mark, nil for none: an attribute of that name and another form is the monolith's own.
 func (d *Monolith) Mark() *Mark {
 	m, ok := d.Attributes[schema.Moved].(*types.AttributeValueMemberM)
 	if !ok {
 		return nil
 	}
-	k := &Mark{Incarnation: m.Value[markOf]}
-	if state, ok := m.Value[markState].(*types.AttributeValueMemberS); ok {
-		k.Deleted = state.Value == markDeleted
+	state, _ := m.Value[markState].(*types.AttributeValueMemberS)
+	hash, _ := m.Value[markHash].(*types.AttributeValueMemberB)
+	switch {
+	case state == nil:
+	case state.Value == markDeleted && len(m.Value) == 1:
+		return &Mark{Deleted: true}
+	case state.Value == markMoved && isToken(m.Value[markOf]) && hash != nil:
+		return &Mark{Incarnation: m.Value[markOf], Hash: hash.Value}
 	}
-	if hash, ok := m.Value[markHash].(*types.AttributeValueMemberB); ok {
-		k.Hash = hash.Value
-	}
-	return k
+	return nil
+}
+
+func isToken(v types.AttributeValue) bool {
+	b, ok := v.(*types.AttributeValueMemberB)
+	return ok && len(b.Value) == item.TokenSize
 }
 
 func (k *Mark) value() types.AttributeValue {
@@ -132,7 +139,7 @@ func (d *Monolith) Changed() bool {
 func (m *Mover) Content(d *Monolith) item.Attributes {
 	doc := item.Attributes{}
 	for name, v := range d.Attributes {
-		if name == schema.DefaultVersion || name == schema.Moved || (name == m.Source.Hash || name == m.Source.Range) && !m.Layout.Claims(name) {
+		if name == schema.DefaultVersion && isToken(v) || name == schema.Moved && d.Mark() != nil || (name == m.Source.Hash || name == m.Source.Range) && !m.Layout.Claims(name) {
 			continue
 		}
 		doc[name] = v

@@ -209,7 +209,7 @@ func TestDeadLetters(t *testing.T) {
 			for i := range 150 {
 				a[fmt.Sprint("more", i)] = text("x")
 			}
-		}, "the monolith has 158 attributes and no version, and they are too many to compare in one condition: give it a version, by a write with migrate.Wrap"},
+		}, "the monolith has 158 attributes and no version, and they are too many to compare in one condition: give it the attribute _v with 8 random bytes, new at each write"},
 	}
 	var group []*moving.Entity
 	docs := map[string]item.Attributes{}

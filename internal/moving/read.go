@@ -116,3 +116,24 @@ func (m *Mover) MarkDeleted(ctx context.Context, d *Monolith, t *write.Tally) (b
 	}
 	return false, o.Err
 }
+
+// Finish moves the entity of a root and a monolith, or what another has begun with it: also to its end where the monolith is gone. It
+// reports whether its collection is live.
+func (m *Mover) Finish(ctx context.Context, root, doc item.Place, t *write.Tally) (live bool, err error) {
+	r, err := m.readRoot(ctx, root, t)
+	if err != nil || r.live() {
+		return r.live(), err
+	}
+	d, err := m.Monolith(ctx, doc, t)
+	if err != nil || !d.There() && !r.there() {
+		return false, err
+	}
+	e := &Entity{Doc: d, Root: root}
+	if err := m.Move(ctx, []*Entity{e}, t); err != nil {
+		return false, err
+	}
+	if e.Err != nil {
+		return false, e.Err
+	}
+	return m.Live(ctx, root, t)
+}

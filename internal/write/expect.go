@@ -121,6 +121,17 @@ func equals(x *attr.Expression, a item.Assignment) string {
 	return x.Name(a.Name) + " = " + x.Value(a.Value)
 }
 
+// Values requires values; an assignment without one requires that the attribute is absent.
+func Values(all []item.Assignment) attr.Condition {
+	return func(x *attr.Expression) string {
+		terms := make([]string, len(all))
+		for i, a := range all {
+			terms[i] = equals(x, a)
+		}
+		return strings.Join(terms, " AND ")
+	}
+}
+
 // AtLeast requires that a number is as large.
 func AtLeast(a item.Assignment) attr.Condition {
 	return func(x *attr.Expression) string { return x.Name(a.Name) + " >= " + x.Value(a.Value) }

@@ -1,0 +1,263 @@
+package migrate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/explore"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/moving"
+	"github.com/itemize/itemize/internal/write"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/migrate"
+)
+
+// scene is one run of actors on one entity.
+type scene struct {
+	*setup
+	ctx     context.Context
+	name    string
+	run     *explore.Run
+	history *explore.History
+}
+
+// migration and wrapped of an actor go through its transport.
+func (s *scene) through(n *explore.Transport) (*migrate.Migration, *migrate.Wrapped[Package], *mapper.Mapper[Package]) {
+	c := dynamodb.New(s.client.Options(), func(o *dynamodb.Options) {
+		o.RetryMaxAttempts = 1
+		if n != nil {
+			o.HTTPClient = n
+		} else {
+			o.HTTPClient = http.DefaultClient
+		}
+	})
+	described := &known{Client: c, of: s.client}
+	g := s.over(described)
+	m, err := mapper.New[Package](c, mapper.Table(s.target))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return g, migrate.Wrap(m, g), m
+}
+
+// known answers DescribeTable beside the run.
+type known struct {
+	migrate.Client
+	of *dynamodb.Client
+}
+
+func (k *known) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput, o ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
+	return k.of.DescribeTable(context.WithoutCancel(ctx), in, o...)
+}
+
+// what became of an operation, by its error.
+func resultOf(n *explore.Transport, err error) explore.Result {
+	var unknown *mapper.OutcomeUnknownError
+	switch {
+	case err == nil:
+		return explore.Done
+	case n != nil && (n.Faulty || n.Crashed()), errors.As(err, &unknown):
+		return explore.Unknown
+	}
+	return explore.Refused
+}
+
+// seen is an entity as the history knows it: its description, and who has added which tag.
+func seen(p *Package) *explore.Entity {
+	e := &explore.Entity{Origin: p.License, Items: map[string]string{"description": p.Description}}
+	for tag, by := range p.Tags {
+		e.Items[tag] = by
+	}
+	return e
+}
+
+// actor makes an actor of a kind.
+func (s *scene) actor(kind, who string) explore.Actor {
+	return explore.Actor{Name: who, Do: func(ctx context.Context, n *explore.Transport) { s.act(ctx, kind, who, n) }}
+}
+
+func (s *scene) act(ctx context.Context, kind, who string, n *explore.Transport) {
+	g, w, m := s.through(n)
+	op := &explore.Op{Actor: who, What: kind, Start: s.run.Now()}
+	var err error
+	exists := func(change func(e *explore.Entity) *explore.Entity) func(world *explore.World, past []*explore.World) bool {
+		return func(world *explore.World, _ []*explore.World) bool {
+			e := world.At(s.name)
+			if e == nil {
+				return false
+			}
+			world.Entities[s.name] = change(e)
+			return true
+		}
+	}
+	switch kind {
+	case "run":
+		err = s.move(ctx, g)
+	case "rollback":
+		err = s.back(ctx, g)
+	case "update", "add":
+		_, err = w.Update(ctx, m.Key(s.name), func(p *Package) error {
+			if kind == "add" {
+				if p.Tags == nil {
+					p.Tags = map[string]string{}
+				}
+				p.Tags[who] = who
+				return nil
+			}
+			p.Description = who
+			return nil
+		})
+		name := map[string]string{"update": "description", "add": who}[kind]
+		op.Apply = exists(func(e *explore.Entity) *explore.Entity { return e.With(name, who) })
+	case "delete":
+		err = w.Delete(ctx, m.Key(s.name))
+		op.Apply = func(world *explore.World, _ []*explore.World) bool {
+			if world.At(s.name) == nil {
+				return false
+			}
+			world.Go(s.name)
+			delete(world.Entities, s.name)
+			return true
+		}
+	case "insert":
+		_, err = w.Insert(ctx, Package{Name: s.name, License: who, Description: who})
+		op.Apply = func(world *explore.World, _ []*explore.World) bool {
+			if world.At(s.name) != nil {
+				return false
+			}
+			world.Entities[s.name] = &explore.Entity{Origin: who, Items: map[string]string{"description": who}}
+			return true
+		}
+	case "reader":
+		var e *mapper.Entity[Package]
+		e, err = w.Load(ctx, m.Key(s.name), mapper.Strong())
+		var got *explore.Entity
+		if err == nil {
+			got = seen(&e.Value)
+		}
+		if err == nil || errors.Is(err, mapper.ErrNotFound) {
+			err, op.See = nil, explore.SeeWhole(s.name, got)
+		}
+	}
+	op.End, op.Result, op.Err = s.run.Now(), resultOf(n, err), err
+	if op.Apply != nil || op.See != nil {
+		s.history.Add(op)
+	}
+}
+
+func (s *scene) doc() item.Place {
+	return item.Place{Table: &item.Table{Name: s.source, Hash: "name"}, PK: key.Scalar{Type: 'S', Text: s.name}}
+}
+
+// move moves the entity, as a run does on reaching it.
+func (s *scene) move(ctx context.Context, g *migrate.Migration) error {
+	at := s.doc()
+	at.Table = g.Mover().Source
+	d, err := g.Mover().Monolith(ctx, at, &write.Tally{})
+	if err != nil || !d.There() {
+		return err
+	}
+	e := &moving.Entity{Doc: d}
+	if err := g.Mover().Move(ctx, []*moving.Entity{e}, &write.Tally{}); err != nil {
+		return err
+	}
+	return e.Err
+}
+
+// back rolls the entity back.
+func (s *scene) back(ctx context.Context, g *migrate.Migration) error {
+	at := s.doc()
+	at.Table = g.Mover().Source
+	root, err := g.Mover().RootOf(&moving.Monolith{Place: at, Attributes: item.Attributes{"name": &types.AttributeValueMemberS{Value: s.name}}})
+	if err != nil {
+		return err
+	}
+	b := &moving.Return{Doc: at, Root: root}
+	if err := g.Mover().Back(ctx, []*moving.Return{b}, &write.Tally{}); err != nil {
+		return err
+	}
+	return b.Err
+}
+
+// play runs actors on one entity by a seed, and returns what is wrong.
+func (s *setup) play(seed uint64, n int) (what string, err error) {
+	r := rand.New(rand.NewPCG(seed, 2))
+	x := &scene{setup: s, ctx: context.Background(), name: fmt.Sprint("e", seed, ".", n), history: &explore.History{}}
+	doc := document(x.name, 2)
+	doc["license"] = &types.AttributeValueMemberS{Value: "seed"}
+	doc["dist-tags"] = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}}
+	if _, err := s.client.PutItem(x.ctx, &dynamodb.PutItemInput{TableName: &s.source, Item: doc}); err != nil {
+		return "", err
+	}
+	x.history.Seed.Entities = map[string]*explore.Entity{x.name: {Origin: "seed", Items: map[string]string{"description": text(doc["description"])}}}
+	x.run = &explore.Run{Chooser: explore.NewRandom(seed), Engine: http.DefaultTransport}
+	x.run.Limits = explore.Limits{Faults: r.IntN(3), Crashes: r.IntN(2), Late: r.IntN(3)}
+	if r.IntN(2) == 0 { // it has moved before
+		g, _, _ := x.through(nil)
+		if err := x.move(x.ctx, g); err != nil {
+			return "", err
+		}
+	}
+	kinds := []string{"run", "run", "rollback", "update", "add", "reader", "reader", "delete", "insert"}
+	var actors []explore.Actor
+	for i := range 2 + r.IntN(3) {
+		kind := kinds[r.IntN(len(kinds))]
+		what += kind + " "
+		actors = append(actors, x.actor(kind, fmt.Sprint(kind, i)))
+	}
+	x.run.Go(x.ctx, actors...)
+	x.run.ArriveAll()
+	x.run.Forward(x.run.Now() + 1)
+	after := func(kind string) {
+		solo := &explore.Run{Chooser: explore.NewRandom(1), Engine: http.DefaultTransport}
+		solo.Forward(x.run.Now() + 1)
+		x.run = &explore.Run{}
+		x.run.Forward(solo.Now())
+		x.act(x.ctx, kind, "after", nil)
+		x.run.Forward(x.run.Now() + 1)
+	}
+	trace := x.run
+	for _, kind := range []string{"reader", "rollback", "reader", "run", "reader"} {
+		after(kind)
+	}
+	if err := x.history.Explain(); err != nil {
+		return what, fmt.Errorf("seed %d: %s: %w\n%s\n%s", seed, what, err, x.history, trace)
+	}
+	return what, nil
+}
+
+// Whatever comes after what, and whatever is lost, late, or crashes: what everybody was told has an order in which it is true.
+// ITEMIZE_EXPLORE says for how long, ITEMIZE_EXPLORE_SEED takes one schedule again.
+func TestExploreMigration(t *testing.T) {
+	s := newSetup(t)
+	if seed, err := strconv.ParseUint(os.Getenv("ITEMIZE_EXPLORE_SEED"), 10, 64); err == nil {
+		what, err := s.play(seed, 0)
+		t.Logf("%s: %v", what, err)
+		if err != nil {
+			t.Fail()
+		}
+		return
+	}
+	limit := 5 * time.Second
+	if d, err := time.ParseDuration(os.Getenv("ITEMIZE_EXPLORE")); err == nil {
+		limit = d
+	}
+	n := 0
+	for end := time.Now().Add(limit); time.Now().Before(end); n++ {
+		if _, err := s.play(rand.Uint64(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d schedules", n)
+}
