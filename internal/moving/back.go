@@ -111,10 +111,28 @@ func (b *Return) fits(ctx context.Context) error {
 			return &Unmovable{fmt.Errorf("the item %s has no room for the mark of a rollback, which takes %d bytes: make it smaller", s.Place, frozenSize)}
 		}
 	}
-	if n := attr.ItemSize(b.whole(doc)) + source.VersionSize(); n > cost.MaxItem {
-		return &Unmovable{fmt.Errorf("the monolith %s would have %d bytes, over the limit of %d: the entity has grown since it moved; keep it, or make it smaller", b.Doc, n, cost.MaxItem)}
+	return b.tooLarge(doc)
+}
+
+// tooLarge refuses a monolith that would be too large for an item.
+func (b *Return) tooLarge(doc item.Attributes) error {
+	n := attr.ItemSize(b.whole(doc)) + source.VersionSize()
+	if n <= cost.MaxItem {
+		return nil
 	}
-	return nil
+	return &Unmovable{fmt.Errorf("the monolith %s would have %d bytes, over the limit of %d: the entity has grown since it moved; keep it, or make it smaller", b.Doc, n, cost.MaxItem)}
+}
+
+// stay makes the root live again, of an entity whose monolith was not written.
+func (b *Return) stay(ctx context.Context) error {
+	st := item.NewStage(item.Live, b.m.Now())
+	r := &write.Request{
+		Kind: write.Update, Place: b.Root, Label: b.m.Layout.Model, Field: b.m.Layout.Root.Name, Root: true, Reserved: b.m.Layout.Reserved,
+		Header: b.root.Header, OldSize: attr.ItemSize(b.root.Attributes), NewSize: attr.ItemSize(b.root.Attributes), Set: []item.Assignment{st.Assign()},
+		Expect: write.Expect{Version: b.token},
+	}
+	r.Prepare()
+	return b.sent(b.m.one(ctx, r, &b.t))
 }
 
 // frozenSize is what the mark of a copied item takes at most, in bytes.
@@ -211,6 +229,9 @@ func (b *Return) rebuild(ctx context.Context, from item.State) error {
 		doc, err := b.freeze(ctx)
 		if err != nil {
 			return err
+		}
+		if err := b.tooLarge(doc); err != nil { // it has grown since it was looked at
+			return errors.Join(err, b.stay(ctx))
 		}
 		if err := b.restore(ctx, d, b.whole(doc)); err != nil {
 			return err

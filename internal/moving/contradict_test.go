@@ -1,0 +1,290 @@
+package moving_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/monolith"
+	"github.com/itemize/itemize/internal/moving"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/write"
+)
+
+func textOf(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+// set is a write of a program that knows only the old layout.
+func (s *setup) set(table *item.Table, k item.Attributes, name, value string) {
+	s.Helper()
+	_, err := s.client.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
+		TableName: &table.Name, Key: k, UpdateExpression: aws.String("SET #n = :v"),
+		ExpressionAttributeNames: map[string]string{"#n": name}, ExpressionAttributeValues: item.Attributes{":v": textOf(value)},
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+// one moves one entity, and back; both return what it became.
+func (s *setup) one(id string) error {
+	s.Helper()
+	d, err := s.Monolith(context.Background(), s.at(id), &write.Tally{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	e := &moving.Entity{Doc: d}
+	if err := s.Move(context.Background(), []*moving.Entity{e}, &write.Tally{}); err != nil {
+		s.Fatal(err)
+	}
+	return e.Err
+}
+
+func (s *setup) back(id string) error {
+	s.Helper()
+	root, err := s.RootOf(&moving.Monolith{Place: s.at(id), Attributes: item.Attributes{"id": textOf(id)}})
+	if err != nil {
+		s.Fatal(err)
+	}
+	b := &moving.Return{Doc: s.at(id), Root: root}
+	if err := s.Back(context.Background(), []*moving.Return{b}, &write.Tally{}); err != nil {
+		s.Fatal(err)
+	}
+	return b.Err
+}
+
+func (s *setup) at(id string) item.Place {
+	pk, _ := attr.ScalarOf(textOf(id))
+	return item.Place{Table: s.Source, PK: pk}
+}
+
+func isConflict(t *testing.T, err error, want string) {
+	t.Helper()
+	var c *moving.Conflict
+	if !errors.As(err, &c) || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, and no conflict about %s", err, want)
+	}
+}
+
+// A program that knows only the old layout has written an entity that moved: a rollback takes neither layout away.
+func TestBackKeepsWhatContradicts(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, id := range []string{"put", "updated"} {
+		s.put(shop(r, id, 4))
+		if err := s.one(id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	items := len(s.all(s.Tables[0]))
+	s.put(shop(r, "put", 5)) // without its mark
+	s.set(s.Source, item.Attributes{"id": textOf("updated")}, "Name", "late")
+	isConflict(t, s.back("put"), "a monolith is beside the live collection")
+	isConflict(t, s.back("updated"), "was written after it moved")
+	isConflict(t, s.one("put"), "a monolith is beside the live collection")
+	if n := len(s.all(s.Tables[0])); n != items {
+		t.Errorf("%d items of %d are there", n, items)
+	}
+	d, err := s.Monolith(context.Background(), s.at("updated"), &write.Tally{})
+	if err != nil || !attr.Same(d.Attributes["Name"], textOf("late")) {
+		t.Errorf("%v, %v", d.Attributes["Name"], err)
+	}
+}
+
+// An item that somebody writes, or adds, while its entity is rolled back, is kept, and told of again and again.
+func TestBackKeepsWhatIsWrittenBeside(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	r := rand.New(rand.NewPCG(1, 1))
+	s.put(shop(r, "a", 4))
+	if err := s.one("a"); err != nil {
+		t.Fatal(err)
+	}
+	root, _ := s.RootOf(&moving.Monolith{Place: s.at("a"), Attributes: item.Attributes{"id": textOf("a")}})
+	var incarnation types.AttributeValue
+	for _, a := range s.all(s.Tables[0]) {
+		incarnation = a["_a"]
+	}
+	added := item.Attributes{"PK": attr.ValueOf(root.PK), "SK": textOf("PRICE#late"), "_a": incarnation, "Prices": &types.AttributeValueMemberN{Value: "1"}}
+	// The copy is made, and the monolith written: then somebody adds, and writes, without asking the root.
+	beside := &breaking{fault: killedBefore, at: -1}
+	c := dynamodb.New(s.client.Options(), func(o *dynamodb.Options) { beside.next, o.HTTPClient = o.HTTPClient, beside })
+	m := moving.New(c, s.Layout, s.Source, s.Tables)
+	ctx, kill := context.WithCancel(context.Background())
+	beside.kill = kill
+	b := &moving.Return{Doc: s.at("a"), Root: root}
+	for n := int64(1); ; n++ { // killed at the first request after the monolith was written
+		d, err := s.Monolith(context.Background(), s.at("a"), &write.Tally{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Unmarked() {
+			break
+		}
+		ctx, kill = context.WithCancel(context.Background())
+		beside.kill, beside.at = kill, beside.n.Load()+n
+		_ = m.Back(ctx, []*moving.Return{b}, &write.Tally{})
+	}
+	if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &s.Tables[0].Name, Item: added}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		isConflict(t, s.back("a"), "it was written while its entity was rolled back")
+	}
+	found := false
+	for _, a := range s.all(s.Tables[0]) {
+		found = found || attr.Same(a["SK"], textOf("PRICE#late"))
+	}
+	if !found {
+		t.Error("what was added is gone")
+	}
+	if _, err := s.client.DeleteItem(context.Background(), &dynamodb.DeleteItemInput{TableName: &s.Tables[0].Name, Key: item.Attributes{"PK": added["PK"], "SK": added["SK"]}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.back("a"); err != nil || len(s.all(s.Tables[0])) != 0 {
+		t.Errorf("%v, with %d items left", err, len(s.all(s.Tables[0])))
+	}
+}
+
+// Attributes of the monolith's own that are named as ours are dead letters; what is no mark is none.
+func TestReservedNamesOfTheMonolith(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	r := rand.New(rand.NewPCG(1, 1))
+	for name, v := range map[string]types.AttributeValue{
+		"_m": &types.AttributeValueMemberM{Value: item.Attributes{"state": textOf("moved")}}, "_v": &types.AttributeValueMemberN{Value: "7"},
+	} {
+		doc := shop(r, "own"+name, 2)
+		doc[name] = v
+		s.put(doc)
+		var u *moving.Unmovable
+		if err := s.one("own" + name); !errors.As(err, &u) || !strings.HasPrefix(err.Error(), name+": no field") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := s.back("own" + name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, a := range s.all(s.Source) {
+		if a["_m"] == nil && a["_v"] == nil {
+			t.Errorf("%v has lost an attribute", a["id"])
+		}
+	}
+}
+
+// Numbered is a model whose keys two monoliths' keys could be.
+type Numbered struct {
+	_    struct{} `ddb:"table=numbered"`
+	ID   int      `ddb:"pk=N#{ID:05}" dynamodbav:"id,string"`
+	Name string   `ddb:"sk=HEAD"`
+}
+
+// Two monoliths that would be one entity: the one whose key is not as the model writes it is a dead letter.
+func TestOneMonolithForEachEntity(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	e, err := schema.Of(reflect.TypeFor[Numbered]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := monolith.New(e.Layout())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Mover = moving.New(s.client, l, s.Source, s.Tables)
+	for _, id := range []string{"7", "007"} {
+		s.put(item.Attributes{"id": textOf(id), "Name": textOf("of " + id)})
+	}
+	if err := s.one("7"); err != nil {
+		t.Error(err)
+	}
+	if err := s.one("007"); err == nil || !strings.Contains(err.Error(), "two monoliths could be one entity") {
+		t.Errorf("%v", err)
+	}
+	if err := s.back("7"); err != nil {
+		t.Error(err)
+	}
+	if n := len(s.all(s.Source)); n != 2 {
+		t.Errorf("%d monoliths of 2", n)
+	}
+}
+
+// An entity that has grown too large for a monolith while it was rolled back stays a collection, and can be found.
+func TestBackOfWhatGrows(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	r := rand.New(rand.NewPCG(1, 1))
+	s.put(shop(r, "a", 4))
+	if err := s.one("a"); err != nil {
+		t.Fatal(err)
+	}
+	root, _ := s.RootOf(&moving.Monolith{Place: s.at("a"), Attributes: item.Attributes{"id": textOf("a")}})
+	grown := false
+	c := &growing{Client: s.client, marked: func() {
+		if !grown {
+			grown = true
+			for i := range 2 {
+				s.set(s.Tables[0], item.Attributes{"PK": attr.ValueOf(root.PK), "SK": textOf([]string{"ADDRESS", "NOTES"}[i])}, "more", strings.Repeat("x", 300_000))
+			}
+		}
+	}}
+	m := moving.New(c, s.Layout, s.Source, s.Tables)
+	b := &moving.Return{Doc: s.at("a"), Root: root}
+	if err := m.Back(context.Background(), []*moving.Return{b}, &write.Tally{}); err != nil {
+		t.Fatal(err)
+	}
+	var u *moving.Unmovable
+	if !errors.As(b.Err, &u) || !strings.Contains(b.Err.Error(), "has grown since it moved") {
+		t.Error(b.Err)
+	}
+	if live, err := s.Live(context.Background(), root, &write.Tally{}); err != nil || !live {
+		t.Errorf("live %v, %v", live, err)
+	}
+	if err := s.back("a"); !errors.As(err, &u) {
+		t.Error(err)
+	}
+}
+
+// growing is a client that tells when a root was marked.
+type growing struct {
+	moving.Client
+	marked func()
+}
+
+func (g *growing) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	out, err := g.Client.UpdateItem(ctx, in, o...)
+	if err == nil && strings.Contains(fmt.Sprint(in.ExpressionAttributeNames), "_s") {
+		g.marked()
+	}
+	return out, err
+}
+
+// A claim that was marked, and whose monolith a program of the old layout has changed since, does not go live.
+func TestFinishOfWhatWasChanged(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	r := rand.New(rand.NewPCG(1, 1))
+	s.put(shop(r, "a", 3))
+	for at := 1; ; at++ { // killed at the first request behind the mark
+		ctx, kill := context.WithCancel(context.Background())
+		m, _ := s.broken(at, killedBefore, kill)
+		d, _ := s.Monolith(context.Background(), s.at("a"), &write.Tally{})
+		_ = m.Move(ctx, []*moving.Entity{{Doc: d}}, &write.Tally{})
+		kill()
+		if d, _ = s.Monolith(context.Background(), s.at("a"), &write.Tally{}); d.Mark() != nil {
+			break
+		}
+	}
+	s.set(s.Source, item.Attributes{"id": textOf("a")}, "Name", "late")
+	isConflict(t, s.one("a"), "was written after it moved")
+}
