@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/schema"
@@ -70,7 +71,8 @@ func newSetup(t testing.TB) *setup {
 	}
 	return &setup{
 		t, enginetest.Start(t).Client(), lock,
-		enginetest.Table(t, "name:S", ""), enginetest.Table(t, "PK:S", "SK:S"), map[string]map[string]types.AttributeValue{},
+		enginetest.Table(t, "name:S", ""), enginetest.Table(t, "PK:S", "SK:S"),
+		map[string]map[string]types.AttributeValue{},
 	}
 }
 
@@ -157,6 +159,10 @@ func TestTheWholeWay(t *testing.T) {
 	plan, err := s.migration().Plan(ctx, migrate.PlanOptions{Rate: 100, Updates: map[string]float64{"HEAD": 1000}})
 	if err != nil || !plan.OK() || plan.Entities != 40 {
 		t.Fatalf("%+v, %v", plan, err)
+	}
+	free := s.migration(migrate.Prices(cost.Prices{}))
+	if p, err := free.Plan(ctx, migrate.PlanOptions{}); err != nil || p.Price != 0 || plan.Price == 0 || p.WCU != plan.WCU {
+		t.Errorf("without prices %+v, %v", p, err)
 	}
 	if _, err := s.migration().Cutover(ctx); err == nil || !strings.Contains(err.Error(), "run and verify it first") {
 		t.Errorf("a cut-over before a verification: %v", err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/moving"
 	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/internal/schema"
@@ -54,41 +55,45 @@ type ConflictError struct{ Key, Reason string }
 // Error returns the key and the reason.
 func (e *ConflictError) Error() string { return e.Key + ": " + e.Reason }
 
-// places are where the root of a selection's entity and its monolith lie.
-func (w *Wrapped[T]) places(s query.Selection[T]) (root, doc item.Place, err error) {
+// places are where the root of an entity and its monolith lie.
+type places struct{ root, doc item.Place }
+
+// places returns those of a selection's entity.
+func (w *Wrapped[T]) places(s query.Selection[T]) (at places, err error) {
 	name, k, err := w.m.RootKey(s)
 	if err != nil {
-		return root, doc, err
+		return at, err
 	}
+	root := &at.root
 	for _, t := range w.g.mover.Tables {
 		if t.Name == name {
 			root.Table = t
 		}
 	}
 	if root.Table == nil {
-		return root, doc, fmt.Errorf("%s: the mapper's table %s is none of the migration's: give both the same names (migrate.Tables, mapper.Tables)", w.g.layout.Model, name)
+		return at, fmt.Errorf("%s: the mapper's table %s is none of the migration's: give both the same names (migrate.Tables, mapper.Tables)", w.g.layout.Model, name)
 	}
 	root.PK, _ = attr.ScalarOf(k[root.Table.Hash])
 	root.SK, _ = attr.ScalarOf(k[root.Table.Range])
-	doc, err = w.g.mover.DocOf(root.PK, root.SK)
-	return root, doc, err
+	at.doc, err = w.g.mover.DocOf(root.PK, root.SK)
+	return at, err
 }
 
 // Load reads a selection of an entity in whichever layout it is. An entity that has moved costs what it costs without
 // Wrap, and a part of it a strong read of the root more; one that has not, its monolith read strongly, and a few units. What
 // is read of a monolith is for reading: an Update moves it.
 func (w *Wrapped[T]) Load(ctx context.Context, s query.Selection[T], options ...mapper.ReadOption) (*mapper.Entity[T], error) {
-	root, doc, err := w.places(s)
+	at, err := w.places(s)
 	if err != nil {
 		return nil, err
 	}
 	for try := range wrapTries {
-		e, err := w.loadLive(ctx, s, root, doc, try > 0, options)
+		e, err := w.loadLive(ctx, s, at, try > 0, options)
 		if err == nil || !errors.Is(err, mapper.ErrNotFound) {
 			return e, err
 		}
 		var t write.Tally
-		c, readErr := w.g.mover.Read(ctx, root, doc, &t)
+		c, readErr := w.g.mover.Read(ctx, at.root, at.doc, &t)
 		switch {
 		case readErr != nil:
 			return nil, w.conflict(readErr)
@@ -99,14 +104,14 @@ func (w *Wrapped[T]) Load(ctx context.Context, s query.Selection[T], options ...
 		}
 		return w.m.FromItems(s, c.Items)
 	}
-	return nil, &ConflictError{root.String(), "the entity was moved again and again while it was read: load it again"}
+	return nil, &ConflictError{at.root.String(), "the entity was moved again and again while it was read: load it again"}
 }
 
 const wrapTries = 10
 
 // loadLive loads a collection that is live. A part without the root tells nothing by itself, and what is loaded to be written
 // may be under a rollback since: the root is read after it.
-func (w *Wrapped[T]) loadLive(ctx context.Context, s query.Selection[T], root, doc item.Place, forUpdate bool, options []mapper.ReadOption) (*mapper.Entity[T], error) {
+func (w *Wrapped[T]) loadLive(ctx context.Context, s query.Selection[T], at places, forUpdate bool, options []mapper.ReadOption) (*mapper.Entity[T], error) {
 	if forUpdate {
 		options = append(options[:len(options):len(options)], mapper.Strong())
 	}
@@ -116,23 +121,23 @@ func (w *Wrapped[T]) loadLive(ctx context.Context, s query.Selection[T], root, d
 	}
 	var t write.Tally
 	if _, whole := any(s).(query.Key[T]); !whole || forUpdate {
-		live, err := w.g.mover.Live(ctx, root, &t)
+		live, err := w.g.mover.Live(ctx, at.root, &t)
 		switch {
 		case err != nil:
 			return nil, err
 		case !live:
-			return nil, fmt.Errorf("%s: %w", root, mapper.ErrNotFound)
+			return nil, fmt.Errorf("%s: %w", at.root, mapper.ErrNotFound)
 		}
 	}
 	if !w.both {
 		return e, nil
 	}
-	d, err := w.g.mover.Monolith(ctx, doc, &t)
+	d, err := w.g.mover.Monolith(ctx, at.doc, &t)
 	switch {
 	case err != nil:
 		return nil, err
 	case d.Unmarked(), d.Changed():
-		return nil, &ConflictError{keyText(doc), "a program that knows only the old layout has written the monolith after the entity moved: both are kept until they are merged"}
+		return nil, &ConflictError{keyText(at.doc), "a program that knows only the old layout has written the monolith after the entity moved: both are kept until they are merged"}
 	}
 	return e, nil
 }
@@ -147,9 +152,9 @@ func (w *Wrapped[T]) conflict(err error) error {
 }
 
 // move moves the entity, if it is a monolith, and finishes what others have begun. It reports whether its collection is live.
-func (w *Wrapped[T]) move(ctx context.Context, root, doc item.Place) (live bool, err error) {
+func (w *Wrapped[T]) move(ctx context.Context, at places) (live bool, err error) {
 	var t write.Tally
-	if live, err = w.g.mover.Live(ctx, root, &t); err != nil || live {
+	if live, err = w.g.mover.Live(ctx, at.root, &t); err != nil || live {
 		return live, err
 	}
 	if !w.begun.Load() { // once: what moves has to be known to have begun
@@ -162,7 +167,7 @@ func (w *Wrapped[T]) move(ctx context.Context, root, doc item.Place) (live bool,
 		}
 		w.begun.Store(true)
 	}
-	live, err = w.g.mover.Finish(ctx, root, doc, &t)
+	live, err = w.g.mover.Finish(ctx, at.root, at.doc, &t)
 	return live, w.conflict(err)
 }
 
@@ -170,16 +175,16 @@ func (w *Wrapped[T]) move(ctx context.Context, root, doc item.Place) (live bool,
 // somebody else came between. What it adds is written together with a check of the root, until the contract, which costs the
 // double price and 2 units.
 func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change func(*T) error, options ...mapper.WriteOption) (*mapper.Receipt, error) {
-	root, doc, err := w.places(s)
+	at, err := w.places(s)
 	if err != nil {
 		return nil, err
 	}
 	options = append(options[:len(options):len(options)], mapper.CheckRoot())
 	for try := range wrapTries {
-		if _, err := w.move(ctx, root, doc); err != nil {
+		if _, err := w.move(ctx, at); err != nil {
 			return nil, err
 		}
-		e, err := w.loadLive(ctx, s, root, doc, true, nil)
+		e, err := w.loadLive(ctx, s, at, true, nil)
 		if errors.Is(err, mapper.ErrNotFound) && try < 2 {
 			if err := retry.Pause(ctx, try); err != nil {
 				return nil, err
@@ -201,7 +206,7 @@ func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change fu
 			return r, err
 		}
 	}
-	return nil, &ConflictError{root.String(), "somebody else wrote the entity again and again: update it again"}
+	return nil, &ConflictError{at.root.String(), "somebody else wrote the entity again and again: update it again"}
 }
 
 // Insert inserts an entity as a collection; the error is mapper.ErrExists where it is there in either layout. It is one
@@ -209,59 +214,57 @@ func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change fu
 // monolith that was moved or deleted.
 func (w *Wrapped[T]) Insert(ctx context.Context, value T) (*mapper.Receipt, error) {
 	e := w.m.New(value)
-	root, doc, err := w.placesOf(e)
+	at, err := w.placesOf(e)
 	if err != nil {
 		return nil, err
 	}
-	live, err := w.move(ctx, root, doc)
+	live, err := w.move(ctx, at)
 	switch {
 	case err != nil:
 		return nil, err
 	case live:
-		return nil, fmt.Errorf("%s: %w", root, mapper.ErrExists)
+		return nil, fmt.Errorf("%s: %w", at.root, mapper.ErrExists)
 	}
 	absent := "attribute_not_exists(#k) OR attribute_exists(#m)"
 	return mapper.Transact(ctx, w.m.Saving(e), mapper.Raw(w.g.client, types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-		TableName: &doc.Table.Name, Key: doc.Key(), ConditionExpression: &absent,
-		ExpressionAttributeNames: map[string]string{"#k": doc.Table.Hash, "#m": schema.Moved},
+		TableName: &at.doc.Table.Name, Key: at.doc.Key(), ConditionExpression: &absent,
+		ExpressionAttributeNames: map[string]string{"#k": at.doc.Table.Hash, "#m": schema.Moved},
 	}}))
 }
 
 // placesOf is places of a new entity, by what its insert would put.
-func (w *Wrapped[T]) placesOf(e *mapper.Entity[T]) (root, doc item.Place, err error) {
+func (w *Wrapped[T]) placesOf(e *mapper.Entity[T]) (at places, err error) {
 	p, err := w.m.Plan(e)
 	if err != nil {
-		return root, doc, err
+		return at, err
 	}
 	for _, t := range w.g.mover.Tables {
 		for _, it := range p.Items {
-			at := item.Place{Table: t}
-			at.PK.Type, at.PK.Text = 'S', it.Key.Partition
-			at.SK.Type, at.SK.Text = 'S', it.Key.Sort
-			if t.Name == it.Key.Table && w.g.layout.Match(t.Index, at.SK) == w.g.layout.Root {
-				doc, err := w.g.mover.DocOf(at.PK, at.SK)
-				return at, doc, err
+			root := item.Place{Table: t, PK: key.Scalar{Type: 'S', Text: it.Key.Partition}, SK: key.Scalar{Type: 'S', Text: it.Key.Sort}}
+			if t.Name == it.Key.Table && w.g.layout.Match(t.Index, root.SK) == w.g.layout.Root {
+				doc, err := w.g.mover.DocOf(root.PK, root.SK)
+				return places{root, doc}, err
 			}
 		}
 	}
-	return root, doc, fmt.Errorf("%s: the insert puts no root", w.g.layout.Model)
+	return at, fmt.Errorf("%s: the insert puts no root", w.g.layout.Model)
 }
 
 // Delete deletes an entity in whichever layout it is: its collection, or it marks the monolith as deleted. The error is
 // mapper.ErrNotFound where it is not there.
 func (w *Wrapped[T]) Delete(ctx context.Context, s query.Key[T], options ...mapper.WriteOption) error {
-	root, doc, err := w.places(s)
+	at, err := w.places(s)
 	if err != nil {
 		return err
 	}
 	var before *moving.Monolith
 	for try := range wrapTries {
 		var t write.Tally
-		d, err := w.g.mover.Monolith(ctx, doc, &t)
+		d, err := w.g.mover.Monolith(ctx, at.doc, &t)
 		if err != nil {
 			return err
 		}
-		live, err := w.g.mover.Live(ctx, root, &t)
+		live, err := w.g.mover.Live(ctx, at.root, &t)
 		switch {
 		case err != nil:
 			return err
@@ -270,7 +273,7 @@ func (w *Wrapped[T]) Delete(ctx context.Context, s query.Key[T], options ...mapp
 				return err
 			}
 		case !live && d.There(): // somebody moves it, or it is gone
-			if live, err = w.move(ctx, root, doc); err != nil {
+			if live, err = w.move(ctx, at); err != nil {
 				return err
 			}
 		}
@@ -281,12 +284,12 @@ func (w *Wrapped[T]) Delete(ctx context.Context, s query.Key[T], options ...mapp
 				return err
 			}
 		} else if before != nil && attr.SameItem(before.Attributes, d.Attributes) && !d.Unmarked() {
-			return fmt.Errorf("%s: %w", root, mapper.ErrNotFound)
+			return fmt.Errorf("%s: %w", at.root, mapper.ErrNotFound)
 		}
 		before = d
 		if err := retry.Pause(ctx, try); err != nil {
 			return err
 		}
 	}
-	return &ConflictError{root.String(), "somebody else wrote the entity again and again: delete it again"}
+	return &ConflictError{at.root.String(), "somebody else wrote the entity again and again: delete it again"}
 }

@@ -192,9 +192,6 @@ type Item struct {
 	Attributes item.Attributes
 }
 
-// Table is the item's table.
-func (x *Layout) Table(i *Item) *schema.LayoutTable { return &x.Tables[i.Kind.Table] }
-
 // Match returns the kind of the item with a sort key in a table, nil for none.
 func (x *Layout) Match(table int, sk key.Scalar) *Kind {
 	for _, k := range x.Kinds {

@@ -52,7 +52,7 @@ func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State
 	switch {
 	case !root.there():
 		for _, s := range all {
-			if attr.Same(s.Attributes[schema.Incarnation], k.Incarnation) {
+			if attr.Same(source.Header(s.Attributes).Incarnation, k.Incarnation) {
 				return Wrong, "its root is gone, and other items of its collection are there: a program that does not go through the library has removed it", nil
 			}
 		}

@@ -120,8 +120,6 @@ func TestBackKeepsWhatIsWrittenBeside(t *testing.T) {
 	beside := &breaking{fault: killedBefore, at: -1}
 	c := dynamodb.New(s.client.Options(), func(o *dynamodb.Options) { beside.next, o.HTTPClient = o.HTTPClient, beside })
 	m := moving.New(c, s.Layout, s.Source, s.Tables)
-	ctx, kill := context.WithCancel(context.Background())
-	beside.kill = kill
 	b := &moving.Return{Doc: s.at("a"), Root: root}
 	for n := int64(1); ; n++ { // killed at the first request after the monolith was written
 		d, err := s.Monolith(context.Background(), s.at("a"), &write.Tally{})
@@ -131,7 +129,7 @@ func TestBackKeepsWhatIsWrittenBeside(t *testing.T) {
 		if d.Unmarked() {
 			break
 		}
-		ctx, kill = context.WithCancel(context.Background())
+		ctx, kill := context.WithCancel(context.Background())
 		beside.kill, beside.at = kill, beside.n.Load()+n
 		_ = m.Back(ctx, []*moving.Return{b}, &write.Tally{})
 	}

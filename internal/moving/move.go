@@ -182,7 +182,7 @@ func itemOf(r *write.Request) *bulk.Item {
 
 // claimed notes the claim that stands.
 func (e *Entity) claimed(r *write.Request) {
-	e.token, e.incarnation = r.Token, r.Put[schema.Incarnation]
+	e.token, e.incarnation = r.Token, source.Header(r.Put).Incarnation
 	e.left, e.sum = nil, [item.TokenSize]byte{}
 	for _, it := range e.parts.Items[1:] {
 		e.left = append(e.left, &part{Item: it, place: e.m.place(it)})
@@ -617,7 +617,7 @@ func (e *Entity) adopt(ctx context.Context, root *Root) error {
 		return err
 	}
 	for _, s := range all {
-		if s.Place != e.at && attr.Same(s.Attributes[schema.Incarnation], e.incarnation) {
+		if s.Place != e.at && attr.Same(source.Header(s.Attributes).Incarnation, e.incarnation) {
 			add(&e.sum, e.m.Layout.Reserved.Header(s.Attributes).Version)
 		}
 	}

@@ -181,8 +181,8 @@ func (r *Root) took(incarnation types.AttributeValue) bool {
 
 // Belongs reports whether an item is the entity's.
 func (r *Root) Belongs(a item.Attributes) bool {
-	h := a[schema.Incarnation]
-	return h == nil || attr.Same(h, r.Incarnation)
+	of := source.Header(a).Incarnation
+	return of == nil || attr.Same(of, r.Incarnation)
 }
 
 // stored reads an item strongly.

@@ -93,9 +93,7 @@ func (s *setup) all(table *item.Table) []item.Attributes {
 		if err != nil {
 			s.Fatal(err)
 		}
-		for _, a := range out.Items {
-			all = append(all, a)
-		}
+		all = append(all, out.Items...)
 	}
 	return all
 }

@@ -66,7 +66,7 @@ func (m *Mover) shown(ctx context.Context, r *Root, t *write.Tally) (map[string]
 	found := false
 	for _, s := range all {
 		if s.Place == r.Place {
-			found = attr.Same(s.Attributes[schema.Incarnation], r.Incarnation)
+			found = attr.Same(source.Header(s.Attributes).Incarnation, r.Incarnation)
 		} else if !r.Belongs(s.Attributes) {
 			continue
 		}
