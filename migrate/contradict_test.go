@@ -304,7 +304,7 @@ func TestNewRefuses(t *testing.T) {
 	_, err = migrate.New(ctx, s.client, l, s.source, same, migrate.Segment(3, 3))
 	refused(t, err, "give 0 to 1 less than their number")
 	_, err = migrate.ReadLayout(s.lock, "Parcel")
-	refused(t, err, "has no model Parcel: it has Package")
+	refused(t, err, "there is no model Parcel: there are Package")
 	e, err := schema.Of(reflect.TypeFor[Sited]())
 	if err != nil {
 		t.Fatal(err)

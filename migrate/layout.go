@@ -20,9 +20,18 @@ func ReadLayout(lock, model string) (*Layout, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: run go tool itemize gen in the package of the model, which writes it", err)
 	}
+	l, err := ParseLayout(content, model)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", lock, err)
+	}
+	return l, nil
+}
+
+// ParseLayout is ReadLayout of the content of a lock file, which a program may embed.
+func ParseLayout(lock []byte, model string) (*Layout, error) {
 	var file struct{ Models []schema.Layout }
-	if err := json.Unmarshal(content, &file); err != nil {
-		return nil, fmt.Errorf("%s cannot be read (%w): run go tool itemize gen in its package", lock, err)
+	if err := json.Unmarshal(lock, &file); err != nil {
+		return nil, fmt.Errorf("the lock file cannot be read (%w): run go tool itemize gen in the package of the model", err)
 	}
 	var names []string
 	for _, l := range file.Models {
@@ -35,5 +44,5 @@ func ReadLayout(lock, model string) (*Layout, error) {
 		}
 		names = append(names, l.Model)
 	}
-	return nil, fmt.Errorf("%s has no model %s: it has %s", lock, model, strings.Join(names, ", "))
+	return nil, fmt.Errorf("there is no model %s: there are %s", model, strings.Join(names, ", "))
 }

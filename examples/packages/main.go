@@ -1,7 +1,8 @@
 // The program packages stores the documents of a package registry twice, each as
 // one item and as an item collection, and compares: bytes, and what a new release,
 // a moved tag and the releases of a month cost; and what a month would cost in several
-// layouts, the best one among them. It starts a DynamoDB engine, and
+// layouts, the best one among them. Then it migrates: packages that are one item each
+// become item collections while an application updates them. It starts a DynamoDB engine, and
 // prints what that reports.
 //
 //	go run ./examples/packages [FILE.json ...]
@@ -89,6 +90,9 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine, documents
 			return err
 		}
 		if err := p.compare(ctx, d); err != nil {
+			return fmt.Errorf("%s: %w", d.Name, err)
+		}
+		if err := moving(ctx, w, engine, d); err != nil {
 			return fmt.Errorf("%s: %w", d.Name, err)
 		}
 	}
