@@ -1,0 +1,154 @@
+package migrate_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/migrate"
+)
+
+type attributes = map[string]types.AttributeValue
+
+func textValue(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+// anything is a random attribute value.
+func anything(r *rand.Rand, depth int) types.AttributeValue {
+	switch n := r.IntN(12); {
+	case n < 3 && depth > 0:
+		m := attributes{}
+		for i := range r.IntN(4) {
+			m[fmt.Sprint("k", i)] = anything(r, depth-1)
+		}
+		return &types.AttributeValueMemberM{Value: m}
+	case n < 6 && depth > 0:
+		l := []types.AttributeValue{}
+		for range r.IntN(4) {
+			l = append(l, anything(r, depth-1))
+		}
+		return &types.AttributeValueMemberL{Value: l}
+	case n == 6:
+		return &types.AttributeValueMemberN{Value: []string{"12345678901234567890123456789012345678", "-0.00000000000000000000000000000000000001", "1e+100", "0"}[r.IntN(4)]}
+	case n == 7:
+		return &types.AttributeValueMemberB{Value: []byte{0, 255, byte(r.IntN(256))}}
+	case n == 8:
+		return &types.AttributeValueMemberSS{Value: []string{"é", "b", fmt.Sprint(r.IntN(9))}}
+	case n == 9:
+		return &types.AttributeValueMemberNS{Value: []string{"3", "1.5", "-2"}}
+	case n == 10:
+		return []types.AttributeValue{&types.AttributeValueMemberNULL{Value: true}, &types.AttributeValueMemberBOOL{Value: true}, &types.AttributeValueMemberBS{Value: [][]byte{{1}, {2, 3}}}}[r.IntN(3)]
+	}
+	return textValue(strings.Repeat("x", r.IntN(40)))
+}
+
+// generated is a random monolith, and whether it can be moved: wide, deep, empty, large, with more elements than a transaction
+// holds, in any order, in other zones; or with two elements at one instant, or of a type that the model does not have.
+func generated(r *rand.Rand, name string) (doc attributes, movable bool) {
+	doc = attributes{"name": textValue(name)}
+	if r.IntN(10) == 0 {
+		return doc, true // empty
+	}
+	for _, known := range []string{"description", "license", "keywords", "versions", "scripts"} {
+		if r.IntN(3) > 0 {
+			doc[known] = anything(r, 2)
+		}
+	}
+	for i := range r.IntN(1 + r.IntN(60)) {
+		doc[fmt.Sprint("unknown", i)] = anything(r, 3)
+	}
+	tags := attributes{}
+	for i := range r.IntN(5) {
+		tags[fmt.Sprintf("tag#%d%%", i)] = anything(r, 1)
+	}
+	doc["dist-tags"] = []types.AttributeValue{&types.AttributeValueMemberM{Value: tags}, &types.AttributeValueMemberNULL{Value: true}}[r.IntN(10)/9]
+	n := []int{0, 1, 2, 5, 20, 130}[r.IntN(6)]
+	if n == 130 && r.IntN(4) > 0 {
+		n = 8
+	}
+	var events []types.AttributeValue
+	for i := range n {
+		at := time.Unix(int64(1e9+i*37), int64(i)).In(time.FixedZone("", 3600*(r.IntN(5)-2)))
+		e := attributes{"At": textValue(at.Format(time.RFC3339Nano)), "What": anything(r, 1)}
+		if r.IntN(3) == 0 {
+			e["more"] = anything(r, 2)
+		}
+		events = append(events, &types.AttributeValueMemberM{Value: e})
+	}
+	r.Shuffle(n, func(i, j int) { events[i], events[j] = events[j], events[i] })
+	movable = true
+	switch r.IntN(40) {
+	case 0:
+		if n > 0 {
+			at := events[0].(*types.AttributeValueMemberM).Value["At"]
+			events, movable = append(events, &types.AttributeValueMemberM{Value: attributes{"At": at}}), false
+		}
+	case 1:
+		events, movable = append(events, textValue("no event")), false
+	case 2:
+		doc["description"] = textValue(strings.Repeat("d", 350_000+r.IntN(20_000)))
+	}
+	doc["events"] = &types.AttributeValueMemberL{Value: events}
+	return doc, movable
+}
+
+// Generated documents, there and back: the identity, but for those that cannot be moved, which are dead letters and stay as they
+// are. ITEMIZE_MIGRATE=10000 draws so many.
+func TestGenerated(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newSetup(t)
+	seed := rand.Uint64()
+	var dead []string
+	var wait sync.WaitGroup
+	slots := make(chan bool, 16)
+	for i := range min(entities(200), 20_000) {
+		name := fmt.Sprintf("p%06d", i)
+		doc, movable := generated(rand.New(rand.NewPCG(seed, uint64(i))), name)
+		s.docs[name] = doc
+		if !movable {
+			dead = append(dead, name)
+		}
+		slots <- true
+		wait.Go(func() {
+			defer func() { <-slots }()
+			if _, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.source, Item: doc}); err != nil {
+				t.Errorf("seed %d: %s: %v", seed, name, err)
+			}
+		})
+	}
+	wait.Wait()
+	plan, err := s.migration().Plan(ctx, migrate.PlanOptions{})
+	if err != nil || plan.Dead != len(dead) {
+		t.Errorf("seed %d: %d are planned to be dead letters, and %d are: %v", seed, plan.Dead, len(dead), err)
+	}
+	r, err := s.migration().Run(ctx)
+	if err != nil || r.This.Dead != len(dead) || r.This.Moved != len(s.docs)-len(dead) || r.This.Conflicts != 0 || r.This.WCU != plan.WCU {
+		t.Fatalf("seed %d: %+v, %v: planned were %v WCU", seed, r, err, plan.WCU)
+	}
+	status, err := s.migration().Status(ctx)
+	var letters []string
+	for _, d := range status.DeadLetters {
+		letters = append(letters, d.Key)
+	}
+	slices.Sort(letters)
+	if err != nil || !slices.Equal(letters, dead) {
+		t.Errorf("seed %d: the dead letters are %v, and not %v: %v", seed, letters, dead, err)
+	}
+	v, err := s.migration().Verify(ctx)
+	if err != nil || v.Same != len(s.docs)-len(dead) || v.Unmoved != len(dead) || v.Wrong != 0 {
+		t.Errorf("seed %d: %+v, %v", seed, v, err)
+	}
+	if _, err := s.migration().Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s.came()
+	t.Logf("seed %d: %d documents, %d of them dead letters", seed, len(s.docs), len(dead))
+}
