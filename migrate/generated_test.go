@@ -3,6 +3,7 @@ package migrate_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/migrate"
 )
 
@@ -130,8 +132,13 @@ func TestGenerated(t *testing.T) {
 		t.Errorf("seed %d: %d are planned to be dead letters, and %d are: %v", seed, plan.Dead, len(dead), err)
 	}
 	r, err := s.migration().Run(ctx)
-	if err != nil || r.This.Dead != len(dead) || r.This.Moved != len(s.docs)-len(dead) || r.This.Conflicts != 0 || r.This.WCU != plan.WCU {
-		t.Fatalf("seed %d: %+v, %v: planned were %v WCU", seed, r, err, plan.WCU)
+	if err != nil || r.This.Dead != len(dead) || r.This.Moved != len(s.docs)-len(dead) || r.This.Conflicts != 0 {
+		t.Fatalf("seed %d: %+v, %v", seed, r, err)
+	}
+	// A root tells since when it is live, in epoch seconds, which take a byte less where they end with 0: an item may be the
+	// next KB by that. The engine measures some numbers otherwise than the rule.
+	if off := max(2, plan.WCU/5000); math.Abs(r.This.WCU-plan.WCU) > off || enginetest.ReportsTransactions(t) && math.Abs(r.This.ConsumedWCU-plan.WCU) > off {
+		t.Errorf("seed %d: it took %v WCU, %v as reported, and %v were planned", seed, r.This.WCU, r.This.ConsumedWCU, plan.WCU)
 	}
 	status, err := s.migration().Status(ctx)
 	var letters []string
