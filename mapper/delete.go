@@ -173,7 +173,7 @@ func (del *deleting) read(ctx context.Context) error {
 func (del *deleting) known(root *item.Image) error {
 	if root != nil && root.Header.Moving() {
 		at := ItemConflict{Key: keyOf(root.Place), Field: root.Kind.Name, Conflict: ConflictChanged}
-		return &ConflictError{Model: del.g.model.Label(), pending: staging.Pending(root), Items: []ItemConflict{at}}
+		return &ConflictError{Model: del.g.model.Label(), pending: staging.Pending(root), moving: true, Items: []ItemConflict{at}}
 	}
 	if root != nil && (!root.Header.Live() || root.Expired && len(del.Rest) > 0) {
 		return nil // somebody has begun something, or it has left something: this ends it
@@ -361,7 +361,7 @@ func (g *engine) repeat(ctx context.Context, do func() error) error {
 		var partial *PartialError
 		// What was written in part, or an entity that is in the way, does not go away by
 		// doing it again.
-		if !errors.As(err, &conflict) || errors.As(err, &partial) || errors.Is(err, ErrExists) || try == updateTries {
+		if !errors.As(err, &conflict) || errors.As(err, &partial) || errors.Is(err, ErrExists) || conflict.moving || try == updateTries {
 			return err
 		}
 		if pauseErr := retry.Pause(ctx, try); pauseErr != nil {

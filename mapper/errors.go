@@ -110,6 +110,7 @@ type ConflictError struct {
 	unmet  []string
 	// pending is what somebody is doing with the entity, "" for nothing.
 	pending string
+	moving  bool // it is a migration that is pending
 }
 
 // Error names each item and what happened to it.

@@ -126,6 +126,8 @@ func (g *engine) compatible(s *state, o writeSettings) error {
 		return refuse("Staged and ExactlyOnce exclude each other: choose one")
 	case o.independent && o.move:
 		return refuse("Independent and Move exclude each other: an entity moves at once, or not")
+	case o.checkRoot && (o.independent || o.staged || o.move):
+		return refuse("CheckRoot is for one transaction: leave Independent, Staged and Move out")
 	case o.staged && !s.Model.Reserved.Versions():
 		return refuse("Staged needs versions, which the model does without (noversion): save with Independent, or let its items have versions")
 	case o.staged && !s.Fresh:

@@ -44,7 +44,7 @@ func (s *scene) through(n *explore.Transport) (*migrate.Migration, *migrate.Wrap
 	})
 	described := &known{Client: c, of: s.client}
 	g := s.over(described)
-	m, err := mapper.New[Package](c, mapper.Table(s.target))
+	m, err := mapper.New[Package](described, mapper.Table(s.target))
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func (s *scene) back(ctx context.Context, g *migrate.Migration) error {
 }
 
 // play runs actors on one entity by a seed, and returns what is wrong.
-func (s *setup) play(seed uint64, n int) (what string, err error) {
+func (s *setup) play(seed uint64, n int, done map[string]int) (what string, err error) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	x := &scene{setup: s, ctx: context.Background(), name: fmt.Sprint("e", seed, ".", n), history: &explore.History{}}
 	doc := document(x.name, 2)
@@ -231,6 +231,11 @@ func (s *setup) play(seed uint64, n int) (what string, err error) {
 	for _, kind := range []string{"reader", "rollback", "reader", "run", "reader"} {
 		after(kind)
 	}
+	for _, o := range x.history.Ops {
+		if o.Result == explore.Done && o.Apply != nil {
+			done[o.What]++
+		}
+	}
 	if err := x.history.Explain(); err != nil {
 		return what, fmt.Errorf("seed %d: %s: %w\n%s\n%s", seed, what, err, x.history, trace)
 	}
@@ -242,7 +247,7 @@ func (s *setup) play(seed uint64, n int) (what string, err error) {
 func TestExploreMigration(t *testing.T) {
 	s := newSetup(t)
 	if seed, err := strconv.ParseUint(os.Getenv("ITEMIZE_EXPLORE_SEED"), 10, 64); err == nil {
-		what, err := s.play(seed, 0)
+		what, err := s.play(seed, 0, map[string]int{})
 		t.Logf("%s: %v", what, err)
 		if err != nil {
 			t.Fail()
@@ -253,11 +258,16 @@ func TestExploreMigration(t *testing.T) {
 	if d, err := time.ParseDuration(os.Getenv("ITEMIZE_EXPLORE")); err == nil {
 		limit = d
 	}
-	n := 0
+	n, done := 0, map[string]int{}
 	for end := time.Now().Add(limit); time.Now().Before(end); n++ {
-		if _, err := s.play(rand.Uint64(), n); err != nil {
+		if _, err := s.play(rand.Uint64(), n, done); err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Logf("%d schedules", n)
+	t.Logf("%d schedules; done: %v", n, done)
+	for _, kind := range []string{"update", "add", "delete", "insert"} {
+		if done[kind] == 0 && n > 50 {
+			t.Errorf("no %s was ever done", kind)
+		}
+	}
 }

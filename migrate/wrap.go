@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -54,6 +55,12 @@ type ConflictError struct{ Key, Reason string }
 
 // Error returns the key and the reason.
 func (e *ConflictError) Error() string { return e.Key + ": " + e.Reason }
+
+// UnmovableError says why a monolith cannot be read or moved as what the model's layout makes of it: a dead letter.
+type UnmovableError struct{ Reasons []string }
+
+// Error returns the reasons.
+func (e *UnmovableError) Error() string { return strings.Join(e.Reasons, "; ") }
 
 // places are where the root of an entity and its monolith lie.
 type places struct{ root, doc item.Place }
@@ -109,9 +116,18 @@ func (w *Wrapped[T]) Load(ctx context.Context, s query.Selection[T], options ...
 
 const wrapTries = 10
 
-// loadLive loads a collection that is live. A part without the root tells nothing by itself, and what is loaded to be written
-// may be under a rollback since: the root is read after it.
+// loadLive loads a collection that is live. A part without the root tells nothing by itself: the root is read before and after
+// it. So it is after what is loaded to be written, which may be under a rollback since.
 func (w *Wrapped[T]) loadLive(ctx context.Context, s query.Selection[T], at places, forUpdate bool, options []mapper.ReadOption) (*mapper.Entity[T], error) {
+	var t write.Tally
+	_, whole := any(s).(query.Key[T])
+	var before moving.Root
+	var err error
+	if !whole {
+		if before, err = w.liveRoot(ctx, at, &t); err != nil {
+			return nil, err
+		}
+	}
 	if forUpdate {
 		options = append(options[:len(options):len(options)], mapper.Strong())
 	}
@@ -119,34 +135,47 @@ func (w *Wrapped[T]) loadLive(ctx context.Context, s query.Selection[T], at plac
 	if err != nil {
 		return nil, err
 	}
-	var t write.Tally
-	if _, whole := any(s).(query.Key[T]); !whole || forUpdate {
-		live, err := w.g.mover.Live(ctx, at.root, &t)
-		switch {
-		case err != nil:
+	if !whole || forUpdate {
+		after, err := w.liveRoot(ctx, at, &t)
+		if err != nil {
 			return nil, err
-		case !live:
-			return nil, fmt.Errorf("%s: %w", at.root, mapper.ErrNotFound)
+		}
+		if !whole && !after.SameAs(&before) {
+			return nil, notFound(at)
 		}
 	}
-	if !w.both {
-		return e, nil
-	}
-	d, err := w.g.mover.Monolith(ctx, at.doc, &t)
-	switch {
-	case err != nil:
-		return nil, err
-	case d.Unmarked(), d.Changed():
-		return nil, &ConflictError{keyText(at.doc), "a program that knows only the old layout has written the monolith after the entity moved: both are kept until they are merged"}
+	if w.both {
+		d, err := w.g.mover.Monolith(ctx, at.doc, &t)
+		if err == nil {
+			err = w.conflict(d.Contradicts())
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	return e, nil
 }
 
+// liveRoot reads the root strongly: ErrNotFound of one that is not live.
+func (w *Wrapped[T]) liveRoot(ctx context.Context, at places, t *write.Tally) (moving.Root, error) {
+	r, err := w.g.mover.Root(ctx, at.root, t)
+	if err == nil && !r.Live() {
+		err = notFound(at)
+	}
+	return r, err
+}
+
+func notFound(at places) error { return fmt.Errorf("%s: %w", at.root, mapper.ErrNotFound) }
+
 // conflict makes what stands in the way of an entity a *ConflictError.
 func (w *Wrapped[T]) conflict(err error) error {
 	var c *moving.Conflict
-	if errors.As(err, &c) {
+	var u *moving.Unmovable
+	switch {
+	case errors.As(err, &c):
 		return &ConflictError{keyText(c.Place), c.Reason}
+	case errors.As(err, &u):
+		return &UnmovableError{reasons(err)}
 	}
 	return err
 }
@@ -154,8 +183,12 @@ func (w *Wrapped[T]) conflict(err error) error {
 // move moves the entity, if it is a monolith, and finishes what others have begun. It reports whether its collection is live.
 func (w *Wrapped[T]) move(ctx context.Context, at places) (live bool, err error) {
 	var t write.Tally
-	if live, err = w.g.mover.Live(ctx, at.root, &t); err != nil || live {
-		return live, err
+	r, err := w.g.mover.Root(ctx, at.root, &t)
+	if err != nil || r.Live() {
+		return r.Live(), err
+	}
+	if err := r.Conflict(); err != nil {
+		return false, w.conflict(err)
 	}
 	if !w.begun.Load() { // once: what moves has to be known to have begun
 		p, err := w.g.phase(ctx)
@@ -173,23 +206,25 @@ func (w *Wrapped[T]) move(ctx context.Context, at places) (live bool, err error)
 
 // Update moves the entity if it is a monolith, loads a selection strongly, applies change, and saves it: again where
 // somebody else came between. What it adds is written together with a check of the root, until the contract, which costs the
-// double price and 2 units.
+// double price and twice the units of the root. So it takes neither Independent, nor Staged, nor Move.
 func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change func(*T) error, options ...mapper.WriteOption) (*mapper.Receipt, error) {
 	at, err := w.places(s)
 	if err != nil {
 		return nil, err
 	}
 	options = append(options[:len(options):len(options)], mapper.CheckRoot())
+	missed := 0
 	for try := range wrapTries {
 		if _, err := w.move(ctx, at); err != nil {
 			return nil, err
 		}
 		e, err := w.loadLive(ctx, s, at, true, nil)
-		if errors.Is(err, mapper.ErrNotFound) && try < 2 {
+		if errors.Is(err, mapper.ErrNotFound) && missed < 2 {
+			missed++ // it may have been rolled back, and is a monolith
 			if err := retry.Pause(ctx, try); err != nil {
 				return nil, err
 			}
-			continue // it may have been rolled back, and is a monolith
+			continue
 		}
 		if err != nil {
 			return nil, err
@@ -202,6 +237,7 @@ func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change fu
 		if !errors.As(err, &conflict) {
 			return r, err
 		}
+		missed = 0
 		if err := retry.Pause(ctx, try); err != nil {
 			return r, err
 		}
@@ -226,10 +262,19 @@ func (w *Wrapped[T]) Insert(ctx context.Context, value T) (*mapper.Receipt, erro
 		return nil, fmt.Errorf("%s: %w", at.root, mapper.ErrExists)
 	}
 	absent := "attribute_not_exists(#k) OR attribute_exists(#m)"
-	return mapper.Transact(ctx, w.m.Saving(e), mapper.Raw(w.g.client, types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+	r, err := mapper.Transact(ctx, w.m.Saving(e), mapper.Raw(w.g.client, types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
 		TableName: &at.doc.Table.Name, Key: at.doc.Key(), ConditionExpression: &absent,
 		ExpressionAttributeNames: map[string]string{"#k": at.doc.Table.Hash, "#m": schema.Moved},
 	}}))
+	var conflict *mapper.ConflictError
+	if !errors.As(err, &conflict) {
+		return r, err
+	}
+	var t write.Tally
+	if d, readErr := w.g.mover.Monolith(ctx, at.doc, &t); readErr == nil && d.Unmarked() {
+		return r, fmt.Errorf("%s: %w", at.root, mapper.ErrExists)
+	}
+	return r, err
 }
 
 // placesOf is places of a new entity, by what its insert would put.
@@ -259,32 +304,12 @@ func (w *Wrapped[T]) Delete(ctx context.Context, s query.Key[T], options ...mapp
 	}
 	var before *moving.Monolith
 	for try := range wrapTries {
-		var t write.Tally
-		d, err := w.g.mover.Monolith(ctx, at.doc, &t)
-		if err != nil {
+		over, d, err := w.deleteOnce(ctx, s, at, options)
+		if err != nil || over {
 			return err
 		}
-		live, err := w.g.mover.Live(ctx, at.root, &t)
-		switch {
-		case err != nil:
-			return err
-		case !live && d.Unmarked():
-			if done, err := w.g.mover.MarkDeleted(ctx, d, &t); err != nil || done {
-				return err
-			}
-		case !live && d.There(): // somebody moves it, or it is gone
-			if live, err = w.move(ctx, at); err != nil {
-				return err
-			}
-		}
-		if live {
-			_, err := w.m.Delete(ctx, s, options...)
-			var conflict *mapper.ConflictError
-			if !errors.As(err, &conflict) {
-				return err
-			}
-		} else if before != nil && attr.SameItem(before.Attributes, d.Attributes) && !d.Unmarked() {
-			return fmt.Errorf("%s: %w", at.root, mapper.ErrNotFound)
+		if before != nil && attr.SameItem(before.Attributes, d.Attributes) && !d.Unmarked() {
+			return notFound(at)
 		}
 		before = d
 		if err := retry.Pause(ctx, try); err != nil {
@@ -292,4 +317,37 @@ func (w *Wrapped[T]) Delete(ctx context.Context, s query.Key[T], options ...mapp
 		}
 	}
 	return &ConflictError{at.root.String(), "somebody else wrote the entity again and again: delete it again"}
+}
+
+// deleteOnce reads the monolith and then the root, and deletes what is there by these. It returns the monolith where there
+// was nothing to delete, or somebody came between.
+func (w *Wrapped[T]) deleteOnce(ctx context.Context, s query.Key[T], at places, options []mapper.WriteOption) (over bool, d *moving.Monolith, err error) {
+	var t write.Tally
+	if d, err = w.g.mover.Monolith(ctx, at.doc, &t); err != nil {
+		return false, d, err
+	}
+	r, err := w.g.mover.Root(ctx, at.root, &t)
+	if err == nil {
+		err = r.Conflict()
+	}
+	if err == nil && r.Live() {
+		err = d.Contradicts()
+	}
+	if err != nil {
+		return false, d, w.conflict(err)
+	}
+	switch {
+	case r.Live(), r.State == item.Deleting:
+		_, err := w.m.Delete(ctx, s, options...)
+		var conflict *mapper.ConflictError
+		if errors.As(err, &conflict) && !errors.As(err, new(*mapper.PartialError)) {
+			return false, d, nil
+		}
+		return true, d, err
+	case d.Unmarked():
+		over, err = w.g.mover.MarkDeleted(ctx, d, &t)
+		return over, d, w.conflict(err)
+	}
+	_, err = w.move(ctx, at) // somebody moves it, or it is gone
+	return false, d, err
 }

@@ -252,3 +252,162 @@ func TestWrapWhileMoving(t *testing.T) {
 		t.Error("too few to mean anything")
 	}
 }
+
+// deadRollback is a rollback that died behind the monolith's being written, before the items were removed.
+func (s *setup) deadRollback() {
+	s.Helper()
+	n := 0
+	for at := 1; n == 0; at++ {
+		calls := 0
+		c := &stopping{Client: s.client, fails: func(call string) bool { calls++; return false }}
+		d := &dying{stopping: c, at: at}
+		_, _ = s.over(d).Rollback(context.Background())
+		for _, a := range s.all(s.source) {
+			if a["_m"] == nil {
+				n++
+			}
+		}
+	}
+}
+
+// dying is a client whose writes fail from one on.
+type dying struct {
+	*stopping
+	at, n int
+}
+
+func (d *dying) dead() bool { d.n++; return d.n > d.at }
+
+func (d *dying) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	if d.dead() {
+		return nil, errStopped
+	}
+	return d.Client.UpdateItem(ctx, in, o...)
+}
+
+func (d *dying) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	if *in.TableName == d.source(in) && d.dead() {
+		return nil, errStopped
+	}
+	return d.Client.PutItem(ctx, in, o...)
+}
+
+func (d *dying) source(in *dynamodb.PutItemInput) string {
+	if in.Item["SK"] != nil {
+		return ""
+	}
+	return *in.TableName
+}
+
+func (d *dying) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, o ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	if d.dead() {
+		return nil, errStopped
+	}
+	return d.Client.DeleteItem(ctx, in, o...)
+}
+
+// Beside a rollback that died, nothing is acknowledged that would not hold, and what is told can be told apart.
+func TestWrapBesideADeadRollback(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newSetup(t)
+	s.put(document("a", 5))
+	if _, err := s.migration().Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s.deadRollback()
+	w, m := s.wrapped()
+	var conflict *migrate.ConflictError
+	if err := w.Delete(ctx, m.Key("a")); !errors.As(err, &conflict) {
+		t.Errorf("a delete: %v", err)
+	}
+	if _, err := w.Update(ctx, m.Key("a"), func(p *Package) error { p.License = "x"; return nil }); !errors.As(err, &conflict) {
+		t.Errorf("an update: %v", err)
+	}
+	if _, err := w.Insert(ctx, Package{Name: "a"}); !errors.As(err, &conflict) {
+		t.Errorf("an insert: %v", err)
+	}
+	begun := time.Now()
+	if _, err := m.Delete(ctx, m.Key("a")); err == nil || !strings.Contains(err.Error(), "run itemize migrate rollback to finish it") || time.Since(begun) > 5*time.Second {
+		t.Errorf("a delete without Wrap, after %v: %v", time.Since(begun), err)
+	}
+	if e, err := w.Load(ctx, m.Key("a")); err != nil || len(e.Value.Events) != 5 {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if _, err := s.migration().Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s.came()
+}
+
+// What both layouts contradict is not deleted; what was deleted stays so, and a program of the old layout that writes it is found.
+func TestWrapDeletesWhatIsOne(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newSetup(t)
+	s.put(document("a", 2))
+	s.put(document("b", 2))
+	w, m := s.wrapped()
+	if _, err := w.Update(ctx, m.Key("a"), func(p *Package) error { p.License = "x"; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	s.put(document("a", 3))
+	var conflict *migrate.ConflictError
+	if err := w.Delete(ctx, m.Key("a")); !errors.As(err, &conflict) {
+		t.Errorf("a delete of what is in both layouts: %v", err)
+	}
+	if err := w.Delete(ctx, m.Key("b")); err != nil {
+		t.Fatal(err)
+	}
+	set := "SET description = :x"
+	_, err := s.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &s.source, Key: map[string]types.AttributeValue{"name": textValue("b")},
+		UpdateExpression: &set, ExpressionAttributeValues: map[string]types.AttributeValue{":x": textValue("late")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := s.migration().Verify(ctx); err != nil || v.Wrong != 1 || v.Unmoved != 1 {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// A dead letter can be deleted, and an entity inserted in its place; until then it says what it is.
+func TestWrapOfADeadLetter(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newSetup(t)
+	doc := document("a", 2)
+	doc["events"] = textValue("none")
+	s.put(doc)
+	w, m := s.wrapped()
+	var cannot *migrate.UnmovableError
+	if _, err := w.Load(ctx, m.Key("a")); !errors.As(err, &cannot) {
+		t.Errorf("a load: %v", err)
+	}
+	if err := w.Delete(ctx, m.Key("a")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Delete(ctx, m.Key("a")); !errors.Is(err, mapper.ErrNotFound) {
+		t.Errorf("a delete of what was deleted: %v", err)
+	}
+	if _, err := w.Insert(ctx, Package{Name: "a", Description: "new"}); err != nil {
+		t.Error(err)
+	}
+	if r, err := s.migration().Run(ctx); err != nil || r.This.Dead != 0 || r.This.Before != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// Options that would take the check of the root apart from what it is for are refused.
+func TestWrapRefusesOptions(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newSetup(t)
+	s.put(document("a", 2))
+	w, m := s.wrapped()
+	for _, o := range []mapper.WriteOption{mapper.Independent(), mapper.Move(), mapper.Staged()} {
+		_, err := w.Update(ctx, m.Key("a"), func(p *Package) error { p.License = "x"; return nil }, o)
+		refused(t, err, "leave Independent, Staged and Move out")
+	}
+}

@@ -30,10 +30,10 @@ const (
 func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State, reason string, err error) {
 	k := d.Mark()
 	switch {
-	case k.Deleted:
-		return Gone, "", nil
 	case d.Changed():
 		return Wrong, changedSince, nil
+	case k.Deleted:
+		return Gone, "", nil
 	}
 	at, err := m.RootOf(d)
 	if err != nil {

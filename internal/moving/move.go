@@ -535,7 +535,10 @@ func (e *Entity) finish(ctx context.Context) error {
 	if e.Doc.There() {
 		at, err = e.m.RootOf(e.Doc)
 	}
-	if err != nil {
+	switch k := e.Doc.Mark(); {
+	case err != nil && k != nil && k.Deleted:
+		return nil // it could not have been moved
+	case err != nil:
 		return &Unmovable{err}
 	}
 	e.at = at
@@ -553,7 +556,12 @@ func (e *Entity) again(ctx context.Context) error {
 		return err
 	}
 	e.Doc, e.flipped, e.took = d, false, nil
-	if d.There() {
+	switch k := d.Mark(); {
+	case k != nil && k.Deleted:
+		if e.at, err = e.m.RootOf(d); err != nil {
+			return nil // it could not have been moved
+		}
+	case d.There():
 		if err := e.split(); err != nil {
 			return err
 		}
@@ -583,8 +591,8 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 		return e.adopt(ctx, root)
 	case root.is(item.Migrating) && k != nil && !root.Has(k):
 		return e.stale(ctx, root)
-	case k != nil && !root.is(item.Migrating):
-		return nil // moved, and deleted since
+	case k != nil && k.Deleted, k != nil && !root.is(item.Migrating):
+		return nil // deleted, before it was moved or since
 	}
 	var instead *item.Hidden
 	if root.there() {

@@ -73,7 +73,7 @@ type Monolith struct {
 type Mark struct {
 	// Deleted reports that the entity was deleted before it was moved; else it was moved.
 	Deleted bool
-	// Incarnation is that of the claim that has moved it, and Hash of what it held.
+	// Incarnation is that of the claim that has moved it, and Hash of what it held when it was marked.
 	Incarnation types.AttributeValue
 	Hash        []byte
 }
@@ -96,8 +96,8 @@ func (d *Monolith) Mark() *Mark {
 	hash, _ := m.Value[markHash].(*types.AttributeValueMemberB)
 	switch {
 	case state == nil:
-	case state.Value == markDeleted && len(m.Value) == 1:
-		return &Mark{Deleted: true}
+	case state.Value == markDeleted && hash != nil:
+		return &Mark{Deleted: true, Hash: hash.Value}
 	case state.Value == markMoved && isToken(m.Value[markOf]) && hash != nil:
 		return &Mark{Incarnation: m.Value[markOf], Hash: hash.Value}
 	}
@@ -111,10 +111,11 @@ func isToken(v types.AttributeValue) bool {
 
 func (k *Mark) value() types.AttributeValue {
 	m := item.Attributes{markState: &types.AttributeValueMemberS{Value: markMoved}}
+	m[markHash] = &types.AttributeValueMemberB{Value: k.Hash}
 	if k.Deleted {
 		m[markState] = &types.AttributeValueMemberS{Value: markDeleted}
 	} else {
-		m[markOf], m[markHash] = k.Incarnation, &types.AttributeValueMemberB{Value: k.Hash}
+		m[markOf] = k.Incarnation
 	}
 	return &types.AttributeValueMemberM{Value: m}
 }

@@ -2,7 +2,9 @@ package moving
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/schema"
@@ -47,7 +49,13 @@ func (m *Mover) Read(ctx context.Context, root, doc item.Place, t *write.Tally) 
 			items, err := m.asItems(d)
 			return &Content{Items: items, Doc: d}, err
 		case back && items != nil:
-			return &Content{Items: items, Doc: d}, nil
+			again, err := m.readRoot(ctx, root, t)
+			if err != nil {
+				return nil, err
+			}
+			if again.is(item.RollingBack) && attr.Same(again.By, r.By) { // nothing was removed before the monolith was unmarked
+				return &Content{Items: items, Doc: d}, nil
+			}
 		case before != nil && attr.SameItem(before.Attributes, d.Attributes):
 			return &Content{Doc: d}, nil
 		}
@@ -104,10 +112,46 @@ func (m *Mover) Live(ctx context.Context, root item.Place, t *write.Tally) (bool
 	return r.live(), err
 }
 
+// Root reads the root strongly.
+func (m *Mover) Root(ctx context.Context, root item.Place, t *write.Tally) (Root, error) {
+	return m.readRoot(ctx, root, t)
+}
+
+// Live reports whether the root is there and live, and SameAs whether another is live, and of the same incarnation.
+func (r *Root) Live() bool { return r.live() }
+
+// SameAs is described at Live.
+func (r *Root) SameAs(o *Root) bool {
+	return r.live() && o.live() && attr.Same(r.Incarnation, o.Incarnation)
+}
+
+// Conflict says what is done to the entity by a rollback, nil for none.
+func (r *Root) Conflict() error {
+	if r.is(item.RollingBack) {
+		return &Conflict{r.Place, r.Pending()}
+	}
+	return nil
+}
+
+// Contradicts says what is wrong with the monolith of an entity that has moved, nil for nothing.
+func (d *Monolith) Contradicts() error {
+	switch {
+	case d.Unmarked():
+		return &Conflict{d.Place, "a monolith is beside the live collection: a program that knows only the old layout has written it after the entity moved; both are kept until they are merged"}
+	case d.Changed():
+		return &Conflict{d.Place, changedSince}
+	}
+	return nil
+}
+
 // MarkDeleted marks a monolith that was not moved as deleted, as long as it is what was read. It reports whether it was.
 func (m *Mover) MarkDeleted(ctx context.Context, d *Monolith, t *write.Tally) (bool, error) {
-	k := &Mark{Deleted: true}
-	o := m.one(ctx, m.docRequest(d, item.Assignment{Name: schema.Moved, Index: item.Unlisted, Value: k.value()}), t)
+	k := &Mark{Deleted: true, Hash: d.Hash()}
+	r := m.docRequest(d, item.Assignment{Name: schema.Moved, Index: item.Unlisted, Value: k.value()})
+	if len(d.Attributes) > write.MaxTerms-4 && r.Expect.Version == nil || r.Longest() > cost.MaxExpression || r.NewSize > cost.MaxItem {
+		return false, &Unmovable{fmt.Errorf("the monolith has %d attributes and %d bytes, and cannot be marked as deleted on condition of what was read: delete it with the program that wrote it", len(d.Attributes), r.OldSize)}
+	}
+	o := m.one(ctx, r, t)
 	switch o.State {
 	case write.Written:
 		return true, nil
