@@ -217,7 +217,12 @@ func TestWrapWhileMoving(t *testing.T) {
 		})
 	}
 	rounds := 0
-	for end := time.Now().Add(6 * time.Second); time.Now().Before(end); rounds++ {
+	few := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return counted < 20 || rounds < 2
+	}
+	for begun := time.Now(); time.Since(begun) < 6*time.Second || few() && time.Since(begun) < time.Minute; rounds++ {
 		if _, err := s.migration().Run(ctx); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}
