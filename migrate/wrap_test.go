@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -263,8 +264,7 @@ func (s *setup) deadRollback() {
 	s.Helper()
 	n := 0
 	for at := 1; n == 0; at++ {
-		calls := 0
-		c := &stopping{Client: s.client, fails: func(call string) bool { calls++; return false }}
+		c := &stopping{Client: s.client, fails: func(string) bool { return false }}
 		d := &dying{stopping: c, at: at}
 		_, _ = s.over(d).Rollback(context.Background())
 		for _, a := range s.all(s.source) {
@@ -278,10 +278,11 @@ func (s *setup) deadRollback() {
 // dying is a client whose writes fail from one on.
 type dying struct {
 	*stopping
-	at, n int
+	at int
+	n  atomic.Int64
 }
 
-func (d *dying) dead() bool { d.n++; return d.n > d.at }
+func (d *dying) dead() bool { return d.n.Add(1) > int64(d.at) }
 
 func (d *dying) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
 	if d.dead() {

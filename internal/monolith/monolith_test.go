@@ -116,7 +116,7 @@ func TestSplitIsWhatTheMapperStores(t *testing.T) {
 					if ch.Table.Hash == name || ch.Table.Range == name || strings.HasPrefix(name, "_") {
 						continue
 					}
-					if !attr.Same(value, got[name]) && !strings.Contains(typ.String(), "models.Point") && !strings.Contains(typ.String(), "]*[]uint8") { // which attributevalue encodes otherwise in a map
+					if !attr.Same(value, got[name]) && !quirk(typ, value, got[name]) {
 						t.Errorf("seed %d: %v: %s of %s is %s, and the mapper stores %s", seed, typ, name, ch.Place, show(got[name]), show(value))
 					}
 				}
@@ -174,4 +174,12 @@ func odd(r *rand.Rand, doc item.Attributes) {
 		}
 	}
 	doc["more"] = extra()
+}
+
+// quirk reports whether attributevalue encodes a value otherwise where it lies in a map, which the library does not: methods of
+// pointers, which it cannot reach there, and nil bytes, which it makes empty.
+func quirk(typ reflect.Type, stored, monolith types.AttributeValue) bool {
+	_, null := stored.(*types.AttributeValueMemberNULL)
+	b, bytes := monolith.(*types.AttributeValueMemberB)
+	return null && bytes && len(b.Value) == 0 || strings.Contains(typ.String(), "models.Point") || strings.Contains(typ.String(), "*[]uint8")
 }

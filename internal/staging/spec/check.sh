@@ -60,11 +60,11 @@ holds() {
 	counts "$out"
 }
 
-# fails CONFIG INVARIANT
+# fails CONFIG INVARIANTS: one of them, separated by |, is violated. With several threads it is not always the same.
 fails() {
 	local out=$tmp/$1.out code=0
 	tlc "$1" >"$out" || code=$?
-	[ $code = 12 ] && grep -q "Error: Invariant $2 is violated" "$out" || unexpected "$1" "$out"
+	[ $code = 12 ] && grep -qE "Error: Invariant ($2) is violated" "$out" || unexpected "$1" "$out"
 	echo "$1: $2 is violated, as expected, after $(grep -c '^State [0-9]' "$out") states"
 }
 
@@ -85,15 +85,15 @@ three)
 	holds ThreeLeftovers
 	;;
 migration)
-	fails MigrationWithoutFreeze NothingElse
-	fails MigrationWithoutInsertReadsAgain NothingElse
-	fails MigrationWithoutAddChecksRoot Acknowledged
-	fails MigrationWithoutRootAfterItems NothingElse
-	fails MigrationWithoutTookCounts NothingElse
-	fails MigrationWithoutCompareStaged NothingElse
-	fails MigrationWithoutUnflipNewVersion NothingElse
-	fails MigrationWithoutUnflipAlways NothingElse
-	fails MigrationWithoutClaimAfresh NothingElse
+	fails MigrationWithoutFreeze 'NothingElse|Acknowledged'
+	fails MigrationWithoutInsertReadsAgain 'NothingElse|Acknowledged'
+	fails MigrationWithoutAddChecksRoot 'NothingElse|Acknowledged'
+	fails MigrationWithoutRootAfterItems 'NothingElse|Acknowledged'
+	fails MigrationWithoutTookCounts 'NothingElse|Acknowledged'
+	fails MigrationWithoutCompareStaged 'NothingElse|Acknowledged'
+	fails MigrationWithoutUnflipNewVersion 'NothingElse|Acknowledged'
+	fails MigrationWithoutUnflipAlways 'NothingElse|Acknowledged'
+	fails MigrationWithoutClaimAfresh 'NothingElse|Acknowledged'
 	holds Migration
 	;;
 faults)
