@@ -599,6 +599,9 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 		instead = e.m.Layout.Reserved.HiddenOf(root.Attributes)
 	}
 	if root.is(item.Migrating) {
+		if err := e.wait(ctx, root); err != nil {
+			return err
+		}
 		e.took = append(slices.Clone(root.Took), root.Incarnation)
 		e.flipped = k != nil
 	}
@@ -613,6 +616,31 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 
 // changedSince is what is wrong with a marked monolith that is not what was moved.
 const changedSince = "the monolith was written after it moved, by a program that knows only the old layout: both are kept; merge them, and remove its attribute _m to move it again"
+
+// wait gives whoever has put a claim the time to go on: two that take over from each other would never end. It returns
+// errRestart where the claim has changed meanwhile.
+func (e *Entity) wait(ctx context.Context, root *Root) error {
+	for try := range patience + len(e.parts.Items)/partsPerPoll {
+		if err := retry.Pause(ctx, try); err != nil {
+			return err
+		}
+		now, err := e.m.readRoot(ctx, e.at, &e.t)
+		if err != nil {
+			return err
+		}
+		if !attr.Same(now.Version, root.Version) {
+			return errRestart
+		}
+	}
+	return nil
+}
+
+// A claim is looked at so often, about a second long, before it is taken for one of somebody who is dead; once more for so
+// many parts that it has to put.
+const (
+	patience     = 8
+	partsPerPoll = 100
+)
 
 // adopt finishes what a claim has marked: its parts are there.
 func (e *Entity) adopt(ctx context.Context, root *Root) error {
