@@ -171,10 +171,10 @@ func BenchmarkRun(b *testing.B) {
 // The memory of a run does not grow with the table: of some entities, and of many more.
 func TestMemoryIsFlat(t *testing.T) {
 	if os.Getenv("ITEMIZE_MIGRATE") == "" {
-		t.Log("of 600 and 1,200 entities; ITEMIZE_MIGRATE=100000 asks for 5,000 and 100,000")
+		t.Log("of 400 and 800 entities; ITEMIZE_MIGRATE=100000 asks for 5,000 and 100,000")
 	}
-	most := entities(1200)
-	least := min(most/4, max(most/20, 600))
+	most := entities(800)
+	least := min(most/2, max(most/20, 400))
 	live := func(n int) float64 {
 		s := newSetup(t)
 		s.fill(n, 7)

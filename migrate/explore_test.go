@@ -254,7 +254,7 @@ func TestExploreMigration(t *testing.T) {
 		}
 		return
 	}
-	limit := 5 * time.Second
+	limit := 3 * time.Second
 	if d, err := time.ParseDuration(os.Getenv("ITEMIZE_EXPLORE")); err == nil {
 		limit = d
 	}

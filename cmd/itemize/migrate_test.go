@@ -185,7 +185,7 @@ func (m *migrating) same() {
 // Killed (SIGKILL) again and again, and begun again, also by two at once, it ends as if nothing had happened: forwards,
 // and back.
 func TestMigrateKilled(t *testing.T) {
-	m := newMigrating(t, 100)
+	m := newMigrating(t, 60)
 	binary, err := os.Executable() // it is the command (TestMain)
 	if err != nil {
 		t.Fatal(err)
@@ -229,8 +229,8 @@ func TestMigrateKilled(t *testing.T) {
 			killed++
 		}
 		if step == "run" {
-			m.says(m.itemize(0, "run"), "100 were before")
-			m.says(m.itemize(0, "verify"), "100 monoliths: 100 as they were moved")
+			m.says(m.itemize(0, "run"), "60 were before")
+			m.says(m.itemize(0, "verify"), "60 monoliths: 60 as they were moved")
 		}
 	}
 	m.itemize(0, "rollback")
