@@ -203,11 +203,16 @@ func (s *setup) play(seed uint64, n int, done map[string]int) (what string, err 
 	x.history.Seed.Entities = map[string]*explore.Entity{x.name: {Origin: "seed", Items: map[string]string{"description": text(doc["description"])}}}
 	x.run = &explore.Run{Chooser: explore.NewRandom(seed), Engine: http.DefaultTransport}
 	x.run.Limits = explore.Limits{Faults: r.IntN(3), Crashes: r.IntN(2), Late: r.IntN(3)}
-	if r.IntN(2) == 0 { // it has moved before
-		g, _, _ := x.through(nil)
+	switch g, w, m := x.through(nil); r.IntN(5) {
+	case 0, 1: // it has moved before
 		if err := x.move(x.ctx, g); err != nil {
 			return "", err
 		}
+	case 2: // it was deleted
+		if err := w.Delete(x.ctx, m.Key(x.name)); err != nil {
+			return "", err
+		}
+		x.history.Seed.Entities = nil
 	}
 	kinds := []string{"run", "run", "rollback", "update", "add", "reader", "reader", "delete", "insert"}
 	var actors []explore.Actor
@@ -266,7 +271,7 @@ func TestExploreMigration(t *testing.T) {
 	}
 	t.Logf("%d schedules; done: %v", n, done)
 	for _, kind := range []string{"update", "add", "delete", "insert"} {
-		if done[kind] == 0 && n > 50 {
+		if done[kind] == 0 && n > 300 {
 			t.Errorf("no %s was ever done", kind)
 		}
 	}

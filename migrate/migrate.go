@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -17,6 +18,7 @@ import (
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/moving"
 	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -233,3 +235,26 @@ func (m *Migration) whole(step string) error {
 	}
 	return fmt.Errorf("%s: %s is of all segments: leave Segment (-segment) out", m.layout.Model, step)
 }
+
+// scan reads the segments of a table at once, page by page, until each returns an error. It returns what that took.
+func (m *Migration) scan(ctx context.Context, table *item.Table, strong bool, each func(ctx context.Context, p read.Page) error) (read.Usage, error) {
+	var mu sync.Mutex
+	var sum read.Usage
+	err := retry.AtOnce(ctx, len(m.segments), func(ctx context.Context, i int) error {
+		var failed error
+		var u read.Usage
+		at := read.Segment{Table: table, Number: m.segments[i], Of: m.of, Strong: strong, Pace: m.pace()}
+		err := m.reader.Scan(ctx, at, &u, func(p read.Page) bool {
+			failed = each(ctx, p)
+			return failed == nil
+		})
+		mu.Lock()
+		defer mu.Unlock()
+		sum.Join(&u)
+		return errors.Join(failed, err)
+	})
+	return sum, err
+}
+
+// pace is that of one segment's reads.
+func (m *Migration) pace() *read.Pace { return read.NewPace(m.rcu / float64(len(m.segments))) }

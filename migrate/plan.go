@@ -15,7 +15,6 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/moving"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/internal/schema"
 )
 
@@ -97,22 +96,16 @@ func (m *Migration) Plan(ctx context.Context, o PlanOptions) (*Plan, error) {
 			return nil, fmt.Errorf("%s: updates of %s: no item is named so; the items are %s", m.layout.Model, name, strings.Join(names, ", "))
 		}
 	}
-	err := retry.AtOnce(ctx, len(m.segments), func(ctx context.Context, i int) error {
-		var u read.Usage
-		at := read.Segment{Table: m.source, Number: m.segments[i], Of: m.of, Pace: read.NewPace(m.rcu / float64(len(m.segments)))}
-		err := m.reader.Scan(ctx, at, &u, func(p read.Page) bool { return x.page(p) })
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		x.p.RCU += u.Predicted.Expected
-		return err
-	})
+	u, err := m.scan(ctx, m.source, false, func(_ context.Context, p read.Page) error { return x.page(p) })
 	if err != nil && !errors.Is(err, errEnough) {
 		return nil, err
 	}
+	x.p.RCU = u.Predicted.Expected
 	x.end()
 	return x.p, nil
 }
 
+// errEnough ends a plan of a sample.
 var errEnough = errors.New("enough")
 
 // planning is a plan under way.
@@ -123,18 +116,18 @@ type planning struct {
 	p  *Plan
 }
 
-// page adds a page, and reports whether more is wanted.
-func (x *planning) page(p read.Page) bool {
+// page adds a page: errEnough where no more is wanted.
+func (x *planning) page(p read.Page) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for i := range p.Items {
 		if x.o.Sample > 0 && x.p.Entities >= x.o.Sample {
 			x.p.Sampled = true
-			return false
+			return errEnough
 		}
-		x.add(&moving.Monolith{Place: p.Items[i].Place, Attributes: p.Items[i].Attributes})
+		x.add(monolithOf(&p.Items[i]))
 	}
-	return true
+	return nil
 }
 
 // add adds a monolith.

@@ -13,7 +13,6 @@ import (
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/moving"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -69,17 +68,9 @@ func (r *run) reset(ctx context.Context, from Phase) error {
 
 // scanBack rolls back what of says that the items of a table are.
 func (r *run) scanBack(ctx context.Context, table *item.Table, of func(item.Image) (*moving.Return, error)) error {
-	return retry.AtOnce(ctx, len(r.segments), func(ctx context.Context, i int) error {
-		var failed error
-		var u read.Usage
-		at := read.Segment{Table: table, Number: r.segments[i], Of: r.of, Strong: true, Pace: read.NewPace(r.rcu / float64(len(r.segments)))}
-		err := r.reader.Scan(ctx, at, &u, func(p read.Page) bool {
-			failed = r.pageBack(ctx, p, of)
-			return failed == nil
-		})
-		r.count(Counts{RCU: u.Predicted.Expected, ConsumedRCU: u.Consumed}, Counts{})
-		return errors.Join(failed, err)
-	})
+	u, err := r.scan(ctx, table, true, func(ctx context.Context, p read.Page) error { return r.pageBack(ctx, p, of) })
+	r.count(Counts{RCU: u.Predicted.Expected, ConsumedRCU: u.Consumed}, Counts{})
+	return err
 }
 
 func (r *run) pageBack(ctx context.Context, p read.Page, of func(item.Image) (*moving.Return, error)) error {
@@ -133,31 +124,25 @@ func (r *run) cameBack(ctx context.Context, b *moving.Return, now *Counts) error
 
 // sweep removes claims that nobody needs: of entities whose monoliths are gone.
 func (r *run) sweep(ctx context.Context) error {
-	table := r.mover.Tables[r.layout.Root.Table]
-	return retry.AtOnce(ctx, len(r.segments), func(ctx context.Context, i int) error {
-		var failed error
-		var u read.Usage
-		at := read.Segment{Table: table, Number: r.segments[i], Of: r.of, Strong: true, Pace: read.NewPace(r.rcu / float64(len(r.segments)))}
-		err := r.reader.Scan(ctx, at, &u, func(p read.Page) bool {
-			for n := range p.Items {
-				b, err := r.ofRoot(p.Items[n])
-				if err != nil || b == nil || r.layout.Reserved.Header(p.Items[n].Attributes).ReadStage().State != item.Migrating {
-					continue
-				}
-				var t write.Tally
-				if _, failed = r.mover.Finish(ctx, b.Root, b.Doc, &t); failed != nil {
-					return false
-				}
+	_, err := r.scan(ctx, r.mover.Tables[r.layout.Root.Table], true, func(ctx context.Context, p read.Page) error {
+		for i := range p.Items {
+			b, err := r.ofRoot(p.Items[i])
+			if err != nil || b == nil || r.layout.Reserved.Header(p.Items[i].Attributes).ReadStage().State != item.Migrating {
+				continue
 			}
-			return true
-		})
-		return errors.Join(failed, err)
+			var t write.Tally
+			if _, err := r.mover.Finish(ctx, b.Root, b.Doc, &t); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
+	return err
 }
 
 // ofMonolith is what is to be rolled back of a monolith: whatever is marked, or has a root.
 func (r *run) ofMonolith(f item.Image) (*moving.Return, error) {
-	d := &moving.Monolith{Place: f.Place, Attributes: f.Attributes}
+	d := monolithOf(&f)
 	root, err := r.mover.RootOf(d)
 	if err != nil {
 		if d.Unmarked() {
@@ -190,31 +175,25 @@ func (m *Migration) dropTable(ctx context.Context) error {
 // removeAll deletes the marked monoliths one by one.
 func (m *Migration) removeAll(ctx context.Context, report *Report) error {
 	var mu sync.Mutex
-	return retry.AtOnce(ctx, len(m.segments), func(ctx context.Context, i int) error {
-		var failed error
-		var u read.Usage
-		at := read.Segment{Table: m.source, Number: m.segments[i], Of: m.of, Strong: true, Pace: read.NewPace(m.rcu / float64(len(m.segments)))}
-		err := m.reader.Scan(ctx, at, &u, func(p read.Page) bool {
-			for n := range p.Items {
-				d := &moving.Monolith{Place: p.Items[n].Place, Attributes: p.Items[n].Attributes}
-				var t write.Tally
-				removed := false
-				if removed, failed = m.mover.Remove(ctx, d, &t); failed != nil {
-					return false
-				}
-				mu.Lock()
-				report.This.Entities++
-				if removed {
-					report.This.Moved++
-				} else {
-					report.This.Conflicts++
-				}
-				report.This.WCU += t.WCU.Expected
-				report.This.ConsumedWCU += t.ConsumedWCU
-				mu.Unlock()
+	_, err := m.scan(ctx, m.source, true, func(ctx context.Context, p read.Page) error {
+		for i := range p.Items {
+			var t write.Tally
+			removed, err := m.mover.Remove(ctx, monolithOf(&p.Items[i]), &t)
+			if err != nil {
+				return err
 			}
-			return true
-		})
-		return errors.Join(failed, err)
+			mu.Lock()
+			report.This.Entities++
+			if removed {
+				report.This.Moved++
+			} else {
+				report.This.Conflicts++
+			}
+			report.This.WCU += t.WCU.Expected
+			report.This.ConsumedWCU += t.ConsumedWCU
+			mu.Unlock()
+		}
+		return nil
 	})
+	return err
 }

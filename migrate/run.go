@@ -134,7 +134,7 @@ func (r *run) segment(ctx context.Context, i int) error {
 	r.count(Counts{}, c.Counts)
 	var failed error
 	var u read.Usage
-	at := read.Segment{Table: r.source, Number: i, Of: r.of, Pace: read.NewPace(r.rcu / float64(len(r.segments))), Start: c.start, Limit: pageEntities}
+	at := read.Segment{Table: r.source, Number: i, Of: r.of, Pace: r.pace(), Start: c.start, Limit: pageEntities}
 	err = r.reader.Scan(ctx, at, &u, func(p read.Page) bool {
 		failed = r.page(ctx, name, &c, p, &u)
 		return failed == nil
@@ -150,7 +150,7 @@ func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page,
 	group := make([]*moving.Entity, len(p.Items))
 	for i := range p.Items {
 		f := &p.Items[i]
-		group[i] = &moving.Entity{Doc: &moving.Monolith{Place: f.Place, Attributes: f.Attributes}}
+		group[i] = &moving.Entity{Doc: monolithOf(f)}
 		now.Bytes += f.Size
 	}
 	var t write.Tally
@@ -286,6 +286,11 @@ func (r *run) tell(ended bool) {
 	}
 	r.told, r.last = now, c
 	r.progress(p)
+}
+
+// monolithOf is the monolith that was read.
+func monolithOf(f *item.Image) *moving.Monolith {
+	return &moving.Monolith{Place: f.Place, Attributes: f.Attributes}
 }
 
 // imageOf is an item that is no model's.

@@ -3,14 +3,12 @@ package migrate
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/itemize/itemize/internal/moving"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -80,23 +78,16 @@ type check struct {
 }
 
 func (c *check) all(ctx context.Context) error {
-	return retry.AtOnce(ctx, len(c.segments), func(ctx context.Context, i int) error {
-		var failed error
-		var u read.Usage
-		at := read.Segment{Table: c.source, Number: c.segments[i], Of: c.of, Strong: true, Pace: read.NewPace(c.rcu / float64(len(c.segments)))}
-		err := c.reader.Scan(ctx, at, &u, func(p read.Page) bool {
-			for n := range p.Items {
-				if failed = c.one(ctx, &moving.Monolith{Place: p.Items[n].Place, Attributes: p.Items[n].Attributes}); failed != nil {
-					return false
-				}
+	u, err := c.scan(ctx, c.source, true, func(ctx context.Context, p read.Page) error {
+		for i := range p.Items {
+			if err := c.one(ctx, monolithOf(&p.Items[i])); err != nil {
+				return err
 			}
-			return true
-		})
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.v.RCU += u.Predicted.Expected
-		return errors.Join(failed, err)
+		}
+		return nil
 	})
+	c.v.RCU += u.Predicted.Expected
+	return err
 }
 
 // one looks at one entity.

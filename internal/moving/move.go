@@ -1,22 +1,16 @@
 package moving
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/bulk"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/monolith"
 	"github.com/itemize/itemize/internal/retry"
@@ -155,184 +149,6 @@ func (e *Entity) split() error {
 	return nil
 }
 
-// claimAll puts the claims of entities, where nothing is, and returns those that stand.
-func (m *Mover) claimAll(ctx context.Context, all []*Entity, t *write.Tally) ([]*Entity, error) {
-	items, requests := make([]*bulk.Item, len(all)), make([]*write.Request, len(all))
-	for i, e := range all {
-		requests[i] = e.claimRequest(nil)
-		items[i] = itemOf(requests[i])
-	}
-	results, err := m.insert(ctx, items, t)
-	var claimed []*Entity
-	for i, e := range all {
-		if results[i] == bulk.Written {
-			e.claimed(requests[i])
-			claimed = append(claimed, e)
-		} // else it begins again, and takes over what may have been put
-	}
-	return claimed, err
-}
-
-// itemOf is the put of something new as an item of a batch.
-func itemOf(r *write.Request) *bulk.Item {
-	a := maps.Clone(r.Put)
-	r.Reserved.AssignVersion(r.Token).Into(a)
-	return &bulk.Item{Place: r.Place, Attributes: a, Size: r.NewSize, Units: cost.Exactly(cost.Put(0, r.NewSize))}
-}
-
-// claimed notes the claim that stands.
-func (e *Entity) claimed(r *write.Request) {
-	e.token, e.incarnation = r.Token, source.Header(r.Put).Incarnation
-	e.left, e.sum = nil, [item.TokenSize]byte{}
-	for _, it := range e.parts.Items[1:] {
-		e.left = append(e.left, &part{Item: it, place: e.m.place(it)})
-	}
-}
-
-// claimRequest is the put of a claim, which has an incarnation and a version of its own.
-func (e *Entity) claimRequest(instead *item.Hidden) *write.Request {
-	r := e.rootRequest(item.Attributes{})
-	st := item.NewStage(item.Migrating, e.m.Now())
-	st.Took = e.took
-	st.Assign().Into(r.Put)
-	item.AssignIncarnation(item.NewToken()).Into(r.Put)
-	r.Expect = write.Expect{Absent: true, Instead: instead}
-	if instead != nil {
-		r.OldSize = instead.Size
-	}
-	return e.sized(r)
-}
-
-// rootRequest is the put of a root, which holds attributes.
-func (e *Entity) rootRequest(a item.Attributes) *write.Request {
-	put := maps.Clone(a)
-	maps.Copy(put, e.at.Key())
-	return &write.Request{
-		Kind: write.Put, Place: e.at, Label: e.m.Layout.Model, Field: e.m.Layout.Root.Name,
-		Root: true, New: true, Reserved: e.m.Layout.Reserved, Put: put,
-	}
-}
-
-func (e *Entity) sized(r *write.Request) *write.Request {
-	r.NewSize = attr.ItemSize(r.Put) + r.Reserved.VersionSize()
-	r.Prepare()
-	return r
-}
-
-// putAll puts the parts of entities whose claims stand, in batches; what is not put by that stays to be put by itself.
-func (m *Mover) putAll(ctx context.Context, all []*Entity, t *write.Tally) error {
-	var items []*bulk.Item
-	for _, e := range all {
-		for _, p := range e.left {
-			items = append(items, itemOf(e.partRequest(p)))
-		}
-	}
-	results, err := m.insert(ctx, items, t)
-	n := 0
-	for _, e := range all {
-		var left []*part
-		for _, p := range e.left {
-			if results[n] != bulk.Written {
-				left = append(left, p)
-			} else {
-				add(&e.sum, m.Layout.Reserved.Header(items[n].Attributes).Version)
-			}
-			n++
-		}
-		e.left = left
-	}
-	return err
-}
-
-// add adds a version to a sum, which tells whether any of several items was written since.
-func add(sum *[item.TokenSize]byte, version types.AttributeValue) {
-	if v, ok := version.(*types.AttributeValueMemberB); ok {
-		for i := range min(len(v.Value), len(sum)) {
-			sum[i] ^= v.Value[i]
-		}
-	}
-}
-
-func (e *Entity) partRequest(p *part) *write.Request {
-	put := maps.Clone(p.Attributes)
-	maps.Copy(put, p.place.Key())
-	item.AssignIncarnation(e.incarnation).Into(put)
-	r := &write.Request{
-		Kind: write.Put, Place: p.place, Label: e.m.Layout.Model, Field: p.Kind.Name, New: true, Reserved: e.m.Layout.Reserved,
-		Put: put, Expect: write.Expect{Absent: true, Instead: p.instead},
-	}
-	if p.instead != nil {
-		r.OldSize = p.instead.Size
-	}
-	return e.sized(r)
-}
-
-// insert sends INSERT statements, each a single time: Written is what is there for sure, Again what may be there,
-// and InTheWay what found another item. A late copy of one finds its place taken, or brings back an item
-// of an incarnation that is no more.
-func (m *Mover) insert(ctx context.Context, items []*bulk.Item, t *write.Tally) ([]bulk.Result, error) {
-	once := func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
-	s := &bulk.Inserts{Client: m.Client, Label: m.Layout.Model, Options: []func(*dynamodb.Options){once}}
-	results := make([]bulk.Result, len(items))
-	batches := m.batches(items)
-	var mu sync.Mutex
-	return results, retry.AtOnce(ctx, len(batches), func(ctx context.Context, i int) error {
-		batch := items[batches[i][0]:batches[i][1]]
-		out := results[batches[i][0]:batches[i][1]]
-		units := 0.0
-		for _, b := range batch {
-			units += b.Units.Min
-		}
-		if err := m.Rate.Take(ctx, units); err != nil {
-			return err
-		}
-		a, err := s.Send(ctx, batch)
-		mu.Lock()
-		defer mu.Unlock()
-		t.Requests++
-		if err != nil {
-			for n := range out {
-				out[n] = bulk.Again
-			}
-			var api smithy.APIError
-			if errors.As(err, &api) || ctx.Err() != nil {
-				return err
-			}
-			return nil // nobody knows: each is sent by itself
-		}
-		copy(out, a.Results)
-		t.ConsumedWCU += a.WCU
-		m.Rate.Correct(units, a.WCU)
-		for n, b := range batch {
-			if a.Results[n] == bulk.Written {
-				t.WCU = t.WCU.Add(cost.Exactly(b.Units.Min))
-			}
-			if a.Errs[n] != nil && err == nil {
-				err = a.Errs[n]
-			}
-		}
-		return err
-	})
-}
-
-// batches cuts items into calls of 25, of 4 MB, and of what the rate lets pass at once.
-func (m *Mover) batches(items []*bulk.Item) [][2]int {
-	var all [][2]int
-	first, bytes, units := 0, 0, 0.0
-	for i, it := range items {
-		if i-first == bulk.BatchSize || i > first && (bytes+it.Size > maxBatch || units+it.Units.Min > m.Rate.Most()) {
-			all, first, bytes, units = append(all, [2]int{first, i}), i, 0, 0
-		}
-		bytes, units = bytes+it.Size, units+it.Units.Min
-	}
-	if first < len(items) {
-		all = append(all, [2]int{first, len(items)})
-	}
-	return all
-}
-
-const maxBatch = 4 << 20
-
 // end goes on where the claim stands and what a batch can put is put.
 func (e *Entity) end(ctx context.Context) error {
 	for _, p := range e.left {
@@ -347,117 +163,6 @@ func (e *Entity) end(ctx context.Context) error {
 		}
 	}
 	return e.goLive(ctx)
-}
-
-// put puts a part by itself. One of its own incarnation that is there has been put; another is replaced if it is
-// dead: if the claim, read after it, stands.
-func (e *Entity) put(ctx context.Context, p *part) error {
-	for try := 0; try < tries; try++ {
-		r := e.partRequest(p)
-		o := e.m.once(ctx, r, &e.t)
-		switch {
-		case o.OK():
-			add(&e.sum, r.Token)
-			return nil
-		case o.State == write.Unknown:
-			if err := retry.Pause(ctx, try); err != nil {
-				return err
-			}
-			continue
-		case o.State == write.Failed:
-			return o.Err
-		}
-		stored := o.Stored[0]
-		h := e.m.Layout.Reserved.Header(stored)
-		switch {
-		case attr.Same(h.Incarnation, e.incarnation) && h.Incarnation != nil:
-			add(&e.sum, h.Version)
-			return nil
-		case len(stored) == 0:
-			p.instead = nil
-		case h.Incarnation == nil:
-			return &Conflict{p.place, "another program has put an item where the entity's would be: remove it, or give it to the entity, and move it again"}
-		default:
-			root, err := e.m.readRoot(ctx, e.at, &e.t)
-			if err != nil {
-				return err
-			}
-			if !attr.Same(root.Version, e.token) {
-				return errRestart
-			}
-			p.instead = e.m.Layout.Reserved.HiddenOf(stored)
-		}
-	}
-	return errRestart
-}
-
-// flipRequest marks the monolith as moved, as long as it is what was read.
-func (e *Entity) flipRequest(incarnation types.AttributeValue) *write.Request {
-	k := &Mark{Incarnation: incarnation, Hash: e.Doc.Hash()}
-	return e.m.docRequest(e.Doc, item.Assignment{Name: schema.Moved, Index: item.Unlisted, Value: k.value()})
-}
-
-// docRequest writes an attribute of a monolith, as long as that is unmarked, and what was read: by its version, or by
-// all of its attributes, and that what else the layout knows of is absent.
-func (m *Mover) docRequest(d *Monolith, set item.Assignment) *write.Request {
-	r := &write.Request{
-		Kind: write.Update, Place: d.Place, Label: m.Layout.Model, Field: "the monolith", Reserved: source,
-		Header: source.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes), Set: []item.Assignment{set},
-	}
-	m.expectDoc(r, d)
-	r.NewSize = r.OldSize + set.Size() - attr.AttributeSize(set.Name, d.Attributes[set.Name]) + source.Grows(r.Header, false)
-	r.Prepare()
-	return r
-}
-
-// expectDoc requires of a monolith that it is as it was read: in all of its attributes, since a program that knows only the old
-// layout gives it no new version; and by its version alone where they are too many for a condition.
-func (m *Mover) expectDoc(r *write.Request, d *Monolith) {
-	var values []item.Assignment
-	for _, a := range write.OldValues(d.Place, d.Attributes, nil).Values {
-		if a.Name != schema.Moved && a.Name != schema.DefaultVersion {
-			values = append(values, a)
-		}
-	}
-	values = append(values, item.Assignment{Name: schema.Moved, Value: d.Attributes[schema.Moved]})
-	for _, name := range slices.Sorted(slices.Values(m.Layout.Tops())) {
-		if len(values) < write.MaxTerms-4 && d.Attributes[name] == nil && name != m.Source.Hash && name != m.Source.Range {
-			values = append(values, item.Assignment{Name: name})
-		}
-	}
-	if r.Header.Version == nil {
-		r.Expect = write.Expect{Old: &write.Old{Values: values}}
-		return
-	}
-	r.Expect = write.Expect{Version: r.Header.Version, Terms: []attr.Condition{write.Values(values)}}
-	if len(values) > write.MaxTerms-4 || r.Longest() > cost.MaxExpression {
-		r.Expect.Terms = nil
-	}
-}
-
-// flip marks the monolith. This is when the entity moves.
-func (e *Entity) flip(ctx context.Context) error {
-	o := e.m.one(ctx, e.flipRequest(e.incarnation), &e.t)
-	switch o.State {
-	case write.Written:
-		e.Moved = true
-		return nil
-	case write.Failed, write.Unknown:
-		return o.Err
-	}
-	now := &Monolith{e.Doc.Place, o.Stored[0]}
-	k := now.Mark()
-	r := Root{Header: item.Header{Incarnation: e.incarnation}, Stage: item.Stage{Took: e.took}, Attributes: item.Attributes{"": nil}}
-	switch {
-	case k != nil && !k.Deleted && attr.Same(k.Incarnation, e.incarnation):
-		e.Moved = true
-		return nil
-	case r.Has(k) && bytes.Equal(now.Hash(), e.Doc.Hash()):
-		return nil // marked by a claim that was taken over, and what was staged is what it holds
-	case r.Has(k), now.Unmarked():
-		return e.restage(ctx, now, r.Has(k))
-	}
-	return e.unclaim(ctx)
 }
 
 // restage begins again with what the monolith holds now, by replacing the own claim.
@@ -666,7 +371,7 @@ func (e *Entity) doubled(ctx context.Context) error {
 	if err != nil || !d.Unmarked() {
 		return err
 	}
-	return &Conflict{e.Doc.Place, "a monolith is beside the live collection " + e.at.String() + ": a program that knows only the old layout has written it after the entity moved; both are kept until they are merged"}
+	return d.Contradicts()
 }
 
 // stale removes a claim that nobody needs, if the monolith, read while it stands, is as it was.
@@ -683,35 +388,4 @@ func (e *Entity) stale(ctx context.Context, root *Root) error {
 		return err
 	}
 	return nil
-}
-
-// claim puts a claim by itself. Each attempt is sent once, with a version and an incarnation of its own.
-func (e *Entity) claim(ctx context.Context, instead *item.Hidden) error {
-	var lost []types.AttributeValue // versions of claims that may have been put
-	for try := 0; try < tries; try++ {
-		r := e.claimRequest(instead)
-		o := e.m.once(ctx, r, &e.t)
-		switch o.State {
-		case write.Written:
-			e.claimed(r)
-			return nil
-		case write.Failed:
-			return o.Err
-		case write.Unknown:
-			lost = append(lost, r.Token)
-			if err := retry.Pause(ctx, try); err != nil {
-				return err
-			}
-			continue
-		}
-		h := e.m.Layout.Reserved.Header(o.Stored[0])
-		if h.Version != nil && h.ReadStage().State == item.Migrating && slices.ContainsFunc(lost, func(v types.AttributeValue) bool { return attr.Same(v, h.Version) }) {
-			r.Token, r.Put = h.Version, o.Stored[0]
-			e.took = h.ReadStage().Took
-			e.claimed(r)
-			return nil
-		}
-		return errRestart
-	}
-	return errRestart
 }
