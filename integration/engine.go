@@ -25,6 +25,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/middleware"
 )
 
 // The names of the engines, as ITEMIZE_ENGINE takes them.
@@ -154,6 +155,7 @@ func (e *Engine) Client(options ...func(*dynamodb.Options)) *dynamodb.Client {
 		BaseEndpoint: aws.String(e.Endpoint),
 		Region:       "us-east-1",
 		Credentials:  aws.CredentialsProviderFunc(anyCredentials),
+		APIOptions:   []func(*middleware.Stack) error{plainBodies},
 	}, options...)
 }
 
