@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/itemize/itemize/internal/draws"
 )
 
 // randomWorkload returns a workload of n attributes; separable ones read and write by the
@@ -52,8 +54,7 @@ func randomWorkload(r *rand.Rand, n int, separable bool) Workload {
 // The advice is the best of all layouts: the programme over subsets against brute force
 // over all partitions, for workloads whose costs are sums over items.
 func TestAdviceIsOptimal(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	for range 60 {
 		w := randomWorkload(r, 2+r.IntN(6), true)
@@ -74,8 +75,7 @@ func TestAdviceIsOptimal(t *testing.T) {
 // Where whole reads and transactions tie items together, all partitions are tried; the
 // search that is used beyond comes near, and the bound is one.
 func TestSearchComesNear(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	worst, optimal := 1.0, 0
 	const runs = 60

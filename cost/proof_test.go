@@ -15,6 +15,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/draws"
 )
 
 func TestMain(m *testing.M) { enginetest.Run(m) }
@@ -36,8 +37,7 @@ type prover struct {
 const partition = "p"
 
 func newProver(t *testing.T) *prover {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := draws.Seed(t)
 	p := &prover{
 		T: t, r: rand.New(rand.NewPCG(seed, 0)), client: enginetest.Start(t).Client(), name: "proof-" + strconv.FormatUint(seed, 36),
 		full: enginetest.ReportsTransactions(t), stored: map[string]cost.Item{}, counts: map[string]int{},

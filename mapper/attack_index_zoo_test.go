@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -395,11 +394,7 @@ func runZoo[T zooModel](t *testing.T) {
 	if !enginetest.ReportsTransactions(t) {
 		return
 	}
-	seed := rand.Uint64()
-	if n, err := strconv.ParseUint(os.Getenv("ITEMIZE_RANDOM_SEED"), 10, 64); err == nil {
-		seed = n
-	}
-	t.Logf("ITEMIZE_RANDOM_SEED=%d", seed)
+	seed := draws.Seed(t)
 	ctx := context.Background()
 	x := &zooRun[T]{T: t, r: rand.New(rand.NewPCG(seed, 0)), m: indexed[T](t, nil), now: map[string]*mapper.Entity[T]{}}
 	for i := range draws.Times(200) {

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -86,8 +87,7 @@ func TestConcurrentWritersInAStorm(t *testing.T) {
 		if _, err := clean.Save(ctx, clean.New(account{ID: id})); err != nil {
 			t.Fatal(err)
 		}
-		seed := rand.Uint64()
-		t.Logf("seed %d", seed)
+		seed := draws.Seed(t)
 		s := &storm{r: rand.New(rand.NewPCG(seed, 0)), odds: 8}
 		var done, unknown, failed atomic.Int64
 		var wg sync.WaitGroup
@@ -128,8 +128,7 @@ func TestSaveUntilItSucceeds(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 5)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	s := &storm{r: r, odds: 4}
 	m := newAccounts(t, table, &faulty{at: -1, pick: s.pick}, 2)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -270,11 +269,7 @@ func TestIndexesAtRandom(t *testing.T) {
 		t.Log("the units of indexes are right on dynoxide")
 		return
 	}
-	seed := rand.Uint64()
-	if n, err := strconv.ParseUint(os.Getenv("ITEMIZE_RANDOM_SEED"), 10, 64); err == nil {
-		seed = n
-	}
-	t.Logf("ITEMIZE_RANDOM_SEED=%d", seed)
+	seed := draws.Seed(t)
 	ctx := context.Background()
 	x := &issues{T: t, r: rand.New(rand.NewPCG(seed, 0)), m: indexed[issue](t, nil), now: map[string]*mapper.Entity[issue]{}}
 	for i := range draws.Times(400) {

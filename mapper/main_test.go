@@ -8,6 +8,7 @@ import (
 
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/modeltest"
 	"github.com/itemize/itemize/internal/schema"
@@ -20,8 +21,7 @@ func TestMain(m *testing.M) { enginetest.Run(m) }
 // random returns a random source, and prints the seed that makes it again.
 func random(t testing.TB) *rand.Rand {
 	t.Helper()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := draws.Seed(t)
 	return rand.New(rand.NewPCG(seed, 0))
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -77,8 +78,7 @@ func TestPartialSaveLeavesTheRestAlone(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	users, r := newUsers(t)
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := draws.Seed(t)
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	selections := func(k query.Key[user]) map[string]query.Selection[user] {
 		return map[string]query.Selection[user]{

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/migrate"
 )
 
@@ -107,7 +108,7 @@ func TestGenerated(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	s := newSetup(t)
-	seed := rand.Uint64()
+	seed := draws.Seed(t)
 	var dead []string
 	var wait sync.WaitGroup
 	slots := make(chan bool, 16)

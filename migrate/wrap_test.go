@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 )
@@ -141,7 +142,7 @@ func TestWrapWhileMoving(t *testing.T) {
 	for i := range entities {
 		s.put(document(fmt.Sprint("p", i), 12))
 	}
-	seed := rand.Uint64()
+	seed := draws.Seed(t)
 	over, stop := context.WithCancel(ctx)
 	var wait sync.WaitGroup
 	var mu sync.Mutex

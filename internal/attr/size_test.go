@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/key"
 )
 
@@ -28,8 +29,7 @@ func slowSize(number string) int {
 
 // The short way for plain numbers gives the sizes of the long one.
 func TestPlainNumbersHaveTheirSize(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	check := func(s string) {
 		if got, want := NumberSize(s), slowSize(s); got != want {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/change"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/snapshot"
@@ -117,7 +118,7 @@ func edit(r *rand.Rand, v *Shop) {
 func anyEdits[T any](t *testing.T, start T, edit func(r *rand.Rand, v *T), options ...cmp.Option) {
 	t.Helper()
 	m := Of[T](t)
-	seed := rand.Uint64()
+	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	for range 60 {
 		table := store{}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/form"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/modeltest"
@@ -34,11 +35,10 @@ func schemaOf(t *testing.T, typ reflect.Type) *schema.Entity {
 
 // each calls check with random values of all models of the family.
 func each(t *testing.T, check func(t *testing.T, e *schema.Entity, m codec.Model, g *modeltest.Gen)) {
-	seed := rand.Uint64()
+	seed := draws.Seed(t)
 	for _, model := range slices.Concat(models.All, models.Indexes) {
 		typ := reflect.TypeOf(model).Elem()
 		t.Run(typ.Name(), func(t *testing.T) {
-			t.Logf("seed %d", seed)
 			e := schemaOf(t, typ)
 			check(t, e, codec.Reflected(e), modeltest.NewGen(rand.New(rand.NewPCG(seed, 0)), e))
 		})

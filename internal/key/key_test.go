@@ -101,8 +101,7 @@ func TestCanonical(t *testing.T) {
 // Law 4: rendered keys give their values back, also where values hold the
 // delimiter, percent signs and tildes, and where placeholders stand side by side.
 func TestTemplateRoundTrip(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	for range 20_000 {
 		delim := "#/-:|"[r.IntN(5)]
@@ -186,8 +185,7 @@ func randomText(r *rand.Rand, delim byte) string {
 
 // Keys of times, of sortable numbers and of padded ones sort as their values do.
 func TestKeysSortAsValues(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	key := func(f Format, v Value) string {
 		b, err := f.Append(nil, v, '#')
@@ -264,8 +262,7 @@ func TestMeet(t *testing.T) {
 // Overlap agrees with rendering: a random key of one template is found in the
 // other exactly if that parses it, and a witness parses in both.
 func TestMeetAgreesWithParse(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	met := 0
 	for range draws.Times(1_500) {

@@ -60,8 +60,7 @@ func instant(r *rand.Rand) time.Time {
 // Law: the tables that a query over a range of time asks are those of the times in it, and no others:
 // the first and the last are those of its ends.
 func TestPeriodsOfRange(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	for name, m := range map[string]*model.Model{"days": Of[daily](t), "weeks": Of[weekly](t), "months": Of[monthly](t), "years": Of[yearly](t)} {
 		at := slices.IndexFunc(m.Root().Key.Template.Parts, func(p key.Part) bool { return p.Format.Kind != key.Literal })

@@ -49,7 +49,7 @@ type place struct {
 // mapper would store of a value is what its monolith is split into: the same items, the same
 // attributes.
 func TestSplitIsWhatTheMapperStores(t *testing.T) {
-	seed := rand.Uint64()
+	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 1))
 	var all []reflect.Type
 	for _, m := range models.All {

@@ -103,8 +103,7 @@ func TestMeet(t *testing.T) {
 // of both items are. Random templates, with values that both keys of an item share, are compared with
 // all of a few values.
 func TestMeetAgreesWithValues(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	met, apart := 0, 0
 	for range draws.Times(3_000) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/schema"
@@ -83,7 +84,7 @@ func TestDecode(t *testing.T) {
 		Lines: []Line{lineOf("a", 1, "one"), lineOf("b", 1, "two"), lineOf("c", 1, "three")},
 		Notes: []*Note{{N: 2, Text: "two"}, {N: 10, Text: "ten"}}, Stock: map[string]Stock{"x": {Count: 9, Place: "shelf"}},
 	}
-	seed := rand.Uint64()
+	seed := draws.Seed(t)
 	r := rand.New(rand.NewPCG(seed, 0))
 	for range 20 {
 		r.Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
