@@ -298,7 +298,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 	same := migrate.Tables(func(string) string { return s.target })
 	_, err = migrate.New(ctx, s.client, l, s.target, same)
-	refused(t, err, "is the table of the monoliths and one of the model's")
+	refused(t, err, "say how both of the monoliths are made")
 	_, err = migrate.New(ctx, s.client, l, s.source, same, migrate.ReadRate(-1))
 	refused(t, err, "ReadRate is -1")
 	_, err = migrate.New(ctx, s.client, l, s.source, same, migrate.Segment(3, 3))
@@ -321,5 +321,5 @@ func TestNewRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = migrate.New(ctx, s.client, l, s.source, same)
-	refused(t, err, "the field Site stands in the keys of the model's root, and in none of the table")
+	refused(t, err, "the field Site stands in the keys of the model's root, and in none of the monoliths")
 }

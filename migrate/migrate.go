@@ -16,6 +16,7 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/monolith"
 	"github.com/itemize/itemize/internal/moving"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/retry"
@@ -39,6 +40,8 @@ type Migration struct {
 	reader *read.Reader
 	state  *store
 	source *item.Table
+	// own reports that the source is a table of the model.
+	own bool
 	// approximate is how many items the source has, as DynamoDB tells from time to time.
 	approximate int64
 	options
@@ -48,14 +51,15 @@ type Migration struct {
 type Option interface{ apply(*options) }
 
 type options struct {
-	rename   func(string) string
-	segments []int
-	of       int
-	wcu      *moving.Rate
-	rcu      float64
-	progress func(Progress)
-	prices   cost.Prices
-	now      func() time.Time
+	rename    func(string) string
+	key, sort string
+	segments  []int
+	of        int
+	wcu       *moving.Rate
+	rcu       float64
+	progress  func(Progress)
+	prices    cost.Prices
+	now       func() time.Time
 }
 
 type optionFunc func(*options)
@@ -106,9 +110,16 @@ func (r *Rate) Set(wcu float64) { r.rate.Set(wcu) }
 
 const defaultSegments = 8
 
+// Keys say how the keys of the monoliths are made, in templates as those of items are: Keys("PACKAGE#{Name}", "DOC"). The
+// placeholders are those of the keys of the model's root, all of them. hash "" is the partition key of the model, sort "" none. An item of
+// the source with other keys is no monolith, and is left alone. Without it the keys are fields of the model as they are.
+func Keys(hash, sort string) Option {
+	return optionFunc(func(o *options) { o.key, o.sort = hash, sort })
+}
+
 // New returns the migration of the monoliths of a table to a model. It looks at the tables (DescribeTable): their keys are the
-// layout's, and those of the source are fields that stand in the model's keys, so that each entity
-// tells where its monolith lies.
+// layout's, and those of the source are made of the fields that stand in the keys of the model's root ([Keys]), so that each entity
+// tells where its monolith lies. The source may be a table of the model.
 func New(ctx context.Context, c Client, l *Layout, source string, opts ...Option) (*Migration, error) {
 	if c == nil || l == nil {
 		return nil, errors.New("migrate: New takes a client, a layout and the name of the source")
@@ -166,38 +177,30 @@ func (m *Migration) tables(ctx context.Context, source string) error {
 	}
 	from.Hash, from.Range = keysOf(d)
 	m.approximate = aws.ToInt64(d.ItemCount)
-	for _, t := range tables {
-		if t.Name == source {
-			return fmt.Errorf("%s: %s is the table of the monoliths and one of the model's: a migration within a table is not supported yet; give the model a table of its own (table=, -table)", m.layout.Model, source)
+	own := slices.IndexFunc(tables, func(t *item.Table) bool { return t.Name == source })
+	keys, err := m.keys(from, own >= 0)
+	if err != nil {
+		return fmt.Errorf("%s: %w", m.layout.Model, err)
+	}
+	if own >= 0 {
+		if k := keys.Meets(m.layout.Layout, own); k != nil {
+			return fmt.Errorf("%s: monoliths lie in the model's table %s, and their sort key could be that of %s: give %s another sk=", m.layout.Model, source, k.Name, k.Name)
 		}
 	}
-	if err := m.identified(from); err != nil {
-		return err
-	}
-	m.source = from
-	m.mover = moving.New(m.client, m.layout.Layout, from, tables)
+	m.source, m.own = from, own >= 0
+	m.mover = moving.New(m.client, m.layout.Layout, from, keys, tables)
 	return nil
 }
 
-// identified requires that an entity has one monolith and the other way round: what stands in the keys of the root are
-// the keys of the source.
-func (m *Migration) identified(from *item.Table) error {
-	names, tells := m.layout.Identities()
-	keys := []string{from.Hash}
-	if from.Range != "" {
-		keys = append(keys, from.Range)
+// keys are those of the monoliths: fields as they are, where nothing else is said.
+func (m *Migration) keys(from *item.Table, own bool) (*monolith.Keys, error) {
+	if m.key == "" && m.sort == "" && !own {
+		return m.layout.KeyAttributes(from.Hash, from.Range)
 	}
-	for _, name := range keys {
-		if !tells[name] {
-			return fmt.Errorf("%s: the key %s of the table %s is no field that stands in the keys of the model's root, so that nobody could tell where the monolith of an entity lies: name it in them, or rename the field (dynamodbav)", m.layout.Model, name, from.Name)
-		}
+	if (m.sort == "") != (from.Range == "") {
+		return nil, fmt.Errorf("the table %s has the keys %s and %s: say how both of the monoliths are made (-key, -sort; migrate.Keys)", from.Name, from.Hash, cmp.Or(from.Range, "none"))
 	}
-	for _, name := range names {
-		if !slices.Contains(keys, name) {
-			return fmt.Errorf("%s: the field %s stands in the keys of the model's root, and in none of the table %s, so that two entities could have one monolith: take it out of the keys", m.layout.Model, name, from.Name)
-		}
-	}
-	return nil
+	return m.layout.KeyTemplates(m.key, m.sort)
 }
 
 func (m *Migration) describe(ctx context.Context, t *item.Table) (*types.TableDescription, error) {
@@ -254,6 +257,17 @@ func (m *Migration) scan(ctx context.Context, table *item.Table, strong bool, ea
 		return errors.Join(failed, err)
 	})
 	return sum, err
+}
+
+// monoliths are those among the items of a page of the source.
+func (m *Migration) monoliths(p read.Page) []*moving.Monolith {
+	all := make([]*moving.Monolith, 0, len(p.Items))
+	for i := range p.Items {
+		if f := &p.Items[i]; m.mover.Keys.Has(f.PK, f.SK) && !m.state.has(f.Place) {
+			all = append(all, monolithOf(f))
+		}
+	}
+	return all
 }
 
 // pace is that of one segment's reads.

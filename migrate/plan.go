@@ -26,6 +26,8 @@ type Plan struct {
 	Of       int     `json:"of"`
 	Sampled  bool    `json:"sampled"`
 	Scale    float64 `json:"scale"`
+	// Others are items of the source that are no monoliths.
+	Others int `json:"others,omitempty"`
 	// Marked are moved, or deleted, already.
 	Marked int `json:"marked"`
 	// Bytes are those of the monoliths, Items how many items they become, of ItemBytes; Kinds are these by kind.
@@ -120,12 +122,14 @@ type planning struct {
 func (x *planning) page(p read.Page) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for i := range p.Items {
+	all := x.monoliths(p)
+	x.p.Others += len(p.Items) - len(all)
+	for _, d := range all {
 		if x.o.Sample > 0 && x.p.Entities >= x.o.Sample {
 			x.p.Sampled = true
 			return errEnough
 		}
-		x.add(monolithOf(&p.Items[i]))
+		x.add(d)
 	}
 	return nil
 }
@@ -166,8 +170,8 @@ func (x *planning) add(d *moving.Monolith) {
 // end scales a sample, and says what follows.
 func (x *planning) end() {
 	p := x.p
-	if p.Sampled && p.Entities > 0 && p.Of > p.Entities {
-		p.Scale = float64(p.Of) / float64(p.Entities)
+	if read := p.Entities + p.Others; p.Sampled && read > 0 && p.Of > read {
+		p.Scale = float64(p.Of) / float64(read)
 		for _, sum := range []*float64{&p.Bytes, &p.Items, &p.ItemBytes, &p.WCU, &p.Parts, &p.Marks, &p.Claims, &p.RCU, &p.Back} {
 			*sum *= p.Scale
 		}
@@ -219,6 +223,9 @@ func (x *planning) advise() {
 	if len(p.Unclaimed) > 0 {
 		names := slices.SortedFunc(maps.Keys(p.Unclaimed), func(a, b string) int { return cmp.Or(cmp.Compare(p.Unclaimed[b], p.Unclaimed[a]), cmp.Compare(a, b)) })
 		add("no field claims %s: they stay on the root, with its price", strings.Join(names[:min(len(names), 10)], ", "))
+	}
+	if x.own {
+		add("until the contract a load of a whole entity reads its monolith too, which lies among its items: up to %v RCU more", p.BothRCU)
 	}
 	add("a program that knows only the old layout has to be gone before its entities move: watch the source's writes (CloudWatch, ConsumedWriteCapacityUnits) for a time without the application")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -142,6 +141,9 @@ func (r *run) sweep(ctx context.Context) error {
 
 // ofMonolith is what is to be rolled back of a monolith: whatever is marked, or has a root.
 func (r *run) ofMonolith(f item.Image) (*moving.Return, error) {
+	if !r.mover.Keys.Has(f.PK, f.SK) || r.state.has(f.Place) {
+		return nil, nil
+	}
 	d := monolithOf(&f)
 	root, err := r.mover.RootOf(d)
 	if err != nil {
@@ -155,7 +157,7 @@ func (r *run) ofMonolith(f item.Image) (*moving.Return, error) {
 
 // ofRoot is what is to be rolled back of a root.
 func (r *run) ofRoot(f item.Image) (*moving.Return, error) {
-	if r.layout.Match(f.Table.Index, f.SK) != r.layout.Root || strings.HasPrefix(f.PK.Text, "~") {
+	if r.layout.Match(f.Table.Index, f.SK) != r.layout.Root || r.state.has(f.Place) {
 		return nil, nil
 	}
 	doc, err := r.mover.DocOf(f.PK, f.SK)
@@ -176,9 +178,9 @@ func (m *Migration) dropTable(ctx context.Context) error {
 func (m *Migration) removeAll(ctx context.Context, report *Report) error {
 	var mu sync.Mutex
 	_, err := m.scan(ctx, m.source, true, func(ctx context.Context, p read.Page) error {
-		for i := range p.Items {
+		for _, d := range m.monoliths(p) {
 			var t write.Tally
-			removed, err := m.mover.Remove(ctx, monolithOf(&p.Items[i]), &t)
+			removed, err := m.mover.Remove(ctx, d, &t)
 			if err != nil {
 				return err
 			}

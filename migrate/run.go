@@ -147,12 +147,12 @@ func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page,
 	var now Counts
 	now.RCU, now.ConsumedRCU = u.Predicted.Expected, u.Consumed
 	*u = read.Usage{}
-	group := make([]*moving.Entity, len(p.Items))
-	for i := range p.Items {
-		f := &p.Items[i]
-		group[i] = &moving.Entity{Doc: monolithOf(f)}
-		now.Bytes += f.Size
+	var group []*moving.Entity
+	for _, d := range r.monoliths(p) {
+		group = append(group, &moving.Entity{Doc: d})
+		now.Bytes += d.Size()
 	}
+	now.Others = len(p.Items) - len(group)
 	var t write.Tally
 	err := r.mover.Move(ctx, group, &t)
 	now.WCU, now.ConsumedWCU = t.WCU.Expected, t.ConsumedWCU
@@ -281,7 +281,7 @@ func (r *run) tell(ended bool) {
 		r.wcus += weight * ((c.WCU-r.last.WCU)/since.Seconds() - r.wcus)
 	}
 	p := Progress{Counts: c, Of: int(r.approximate), Elapsed: now.Sub(r.begun), EntitiesPerSecond: r.speed, WCUPerSecond: r.wcus, Ended: ended}
-	if rest := p.Of - r.report.All.Entities; rest > 0 && r.speed > 0 && !ended {
+	if rest := p.Of - r.report.All.Entities - r.report.All.Others; rest > 0 && r.speed > 0 && !ended {
 		p.Left = time.Duration(float64(rest) / r.speed * float64(time.Second))
 	}
 	r.told, r.last = now, c

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -37,9 +38,17 @@ type store struct {
 	model  string
 }
 
+// notes is what the partition keys of notes begin with.
+const notes = "~migrate#"
+
+// has reports whether a key is that of a note, of whatever migration.
+func (s *store) has(at item.Place) bool {
+	return at.Table.Name == s.table.Name && strings.HasPrefix(at.PK.Text, notes)
+}
+
 func (s *store) key(name string) item.Attributes {
 	return item.Attributes{
-		s.table.Hash:  &types.AttributeValueMemberS{Value: "~migrate#" + s.model + "#" + s.source},
+		s.table.Hash:  &types.AttributeValueMemberS{Value: notes + s.model + "#" + s.source},
 		s.table.Range: &types.AttributeValueMemberS{Value: name},
 	}
 }
@@ -183,6 +192,8 @@ type Counts struct {
 	Dead     int `json:"dead"`
 	// Conflicts were left for a later run.
 	Conflicts int `json:"conflicts"`
+	// Others are items of the source that are no monoliths.
+	Others int `json:"others,omitempty"`
 	// Items were put, and Bytes read.
 	Items int `json:"items"`
 	Bytes int `json:"bytes"`
@@ -200,6 +211,7 @@ func (c *Counts) add(o Counts) {
 	c.Before += o.Before
 	c.Dead += o.Dead
 	c.Conflicts += o.Conflicts
+	c.Others += o.Others
 	c.Items += o.Items
 	c.Bytes += o.Bytes
 	c.WCU += o.WCU

@@ -75,15 +75,21 @@ type check struct {
 	*Migration
 	mu sync.Mutex
 	v  *Verification
+	// others are items of the source that are no monoliths.
+	others int
 }
 
 func (c *check) all(ctx context.Context) error {
 	u, err := c.scan(ctx, c.source, true, func(ctx context.Context, p read.Page) error {
-		for i := range p.Items {
-			if err := c.one(ctx, monolithOf(&p.Items[i])); err != nil {
+		all := c.monoliths(p)
+		for _, d := range all {
+			if err := c.one(ctx, d); err != nil {
 				return err
 			}
 		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.others += len(p.Items) - len(all)
 		return nil
 	})
 	c.v.RCU += u.Predicted.Expected
@@ -156,22 +162,22 @@ func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !now.Clean() {
-		return refuse("since the verification %d monoliths were written in the old layout, and %d entities went wrong: run and verify again", now.Unmoved, now.Wrong)
+	if !now.v.Clean() {
+		return refuse("since the verification %d monoliths were written in the old layout, and %d entities went wrong: run and verify again", now.v.Unmoved, now.v.Wrong)
 	}
-	return now, m.enter(ctx, p, PhaseCutOver)
+	return now.v, m.enter(ctx, p, PhaseCutOver)
 }
 
 // stillClean looks at everything once more.
-func (m *Migration) stillClean(ctx context.Context) (*Verification, error) {
+func (m *Migration) stillClean(ctx context.Context) (*check, error) {
 	c := &check{Migration: m, v: &Verification{Begun: m.now().UTC()}}
 	err := c.all(ctx)
 	c.v.Complete, c.v.Ended = err == nil, m.now().UTC()
-	return c.v, err
+	return c, err
 }
 
 // Contract removes the old layout, for good: the table of the monoliths, or, with itemByItem, each marked monolith
-// by itself at W(monolith). word is the name of the source table, which proves that it is meant. It looks at everything once
+// by itself at W(monolith): so in a table of the model, too. word is the name of the source table, which proves that it is meant. It looks at everything once
 // more before that, as [Migration.Verify] does, and is refused where anything is not moved, or wrong; and it removes what
 // crashed moves of entities that are no more have left.
 func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) (*Report, error) {
@@ -190,12 +196,15 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 	case word != m.source.Name:
 		return refuse("confirm it with its name")
 	}
-	v, err := m.stillClean(ctx)
+	now, err := m.stillClean(ctx)
+	itemByItem = itemByItem || m.own
 	switch {
 	case err != nil:
 		return nil, err
-	case !v.Clean():
-		return refuse("since the cut-over %d monoliths were written in the old layout, and %d entities went wrong: run, verify and cut over again", v.Unmoved, v.Wrong)
+	case !now.v.Clean():
+		return refuse("since the cut-over %d monoliths were written in the old layout, and %d entities went wrong: run, verify and cut over again", now.v.Unmoved, now.v.Wrong)
+	case now.others > 0 && !itemByItem:
+		return refuse("%d of its items are no monoliths: remove these item by item (-item-by-item)", now.others)
 	}
 	r := &run{Migration: m, begun: m.now(), report: &Report{Done: true}, dead: map[string]bool{}}
 	if err := r.sweep(ctx); err != nil {

@@ -32,6 +32,7 @@ type migrateAsked struct {
 	remote
 	lock, model string
 	rename      map[string]string
+	key, sort   string
 	segments    int
 	segment, of int
 	rate        float64
@@ -55,6 +56,8 @@ func (a *migrateAsked) flags(f *flag.FlagSet) {
 		a.rename[name] = to
 		return nil
 	})
+	f.StringVar(&a.key, "key", "", "`template` of the partition keys of the monoliths, as PACKAGE#{Name}: without it they are fields of the model as they are, or, in the model's own table, its partition keys")
+	f.StringVar(&a.sort, "sort", "", "`template` of their sort keys, as DOC")
 	f.IntVar(&a.segments, "segments", 8, "`number` of segments that the source is read in, at once")
 	f.IntVar(&a.segment, "segment", -1, "this segment alone, from 0, of so many as -of says: for jobs that run beside each other")
 	f.IntVar(&a.of, "of", 0, "see -segment")
@@ -140,6 +143,9 @@ func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migratio
 		}
 		return name
 	})}
+	if a.key != "" || a.sort != "" {
+		o = append(o, migrate.Keys(a.key, a.sort))
+	}
 	if a.segment >= 0 {
 		o = append(o, migrate.Segment(a.segment, a.of))
 	}
@@ -228,7 +234,7 @@ func (c *command) migrateContract(a *migrateAsked, m *migrate.Migration) error {
 		return err
 	}
 	return c.answer(a, r, func() {
-		if a.itemByItem {
+		if r.This.Entities > 0 {
 			fmt.Fprintf(c.stdout, "removed %s of %d, for %s WCU\n", plural(r.This.Moved, "monolith"), r.This.Entities, number(r.This.WCU))
 			return
 		}

@@ -29,6 +29,9 @@ func (c *command) showMigrationPlan(p *migrate.Plan) {
 	if p.Marked > 0 {
 		what += fmt.Sprintf("; %d are moved already", p.Marked)
 	}
+	if p.Others > 0 {
+		what += fmt.Sprintf("; %s no monoliths, and stay", plural(p.Others, "item"))
+	}
 	fmt.Fprintln(c.stdout, what)
 	w := c.table()
 	fmt.Fprintf(w, "items\tnumber\tbytes\teach\n")

@@ -227,9 +227,9 @@ func (x *Layout) Claims(name string) bool { return x.top[name] }
 // Tops are the attributes of a monolith that fields claim, in no order.
 func (x *Layout) Tops() []string { return slices.Collect(maps.Keys(x.top)) }
 
-// Identities are the fields of the model that stand in the keys of the root, as attributes of a monolith; tells reports of
+// identities are the fields of the model that stand in the keys of the root, as attributes of a monolith; tells reports of
 // each whether the keys give it back in full.
-func (x *Layout) Identities() (names []string, tells map[string]bool) {
+func (x *Layout) identities() (names []string, tells map[string]bool) {
 	tells = map[string]bool{}
 	for _, t := range []*template{&x.pk, x.Root.key} {
 		if t == nil {

@@ -147,8 +147,7 @@ func (b *Return) whole(doc item.Attributes) item.Attributes {
 
 // joined reads the items, and puts the monolith together.
 func (b *Return) joined(ctx context.Context) (item.Attributes, []Stored, error) {
-	pk := b.Root.PK
-	all, err := b.m.Items(ctx, pk, &b.t)
+	all, err := b.m.Items(ctx, b.Root, &b.t)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -343,7 +342,7 @@ func (b *Return) unmark(ctx context.Context, d *Monolith) error {
 // remove deletes the items and then the root. Of an entity that was copied, an item that was put or written since is kept, and
 // so is the root.
 func (b *Return) remove(ctx context.Context, copied bool) error {
-	all, err := b.m.Items(ctx, b.Root.PK, &b.t)
+	all, err := b.m.Items(ctx, b.Root, &b.t)
 	if err != nil {
 		return err
 	}
@@ -418,16 +417,8 @@ func (m *Mover) DocOf(pk, sk key.Scalar) (item.Place, error) {
 		return item.Place{}, err
 	}
 	at := item.Place{Table: m.Source}
-	var ok bool
-	if at.PK, ok = attr.ScalarOf(fields[m.Source.Hash]); !ok {
-		return at, fmt.Errorf("the key %s of the table %s is no field that stands in the model's keys, so that nobody can tell where the monolith of %s lies", m.Source.Hash, m.Source.Name, pk)
-	}
-	if m.Source.Range != "" {
-		if at.SK, ok = attr.ScalarOf(fields[m.Source.Range]); !ok {
-			return at, fmt.Errorf("the key %s of the table %s is no field that stands in the model's keys, so that nobody can tell where the monolith of %s lies", m.Source.Range, m.Source.Name, pk)
-		}
-	}
-	return at, nil
+	at.PK, at.SK, err = m.Keys.Of(fields)
+	return at, err
 }
 
 // Remove deletes a marked monolith, for good. It reports whether it was there as it was read, and marked.

@@ -39,7 +39,7 @@ func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State
 	if err != nil {
 		return Wrong, err.Error(), nil
 	}
-	all, err := m.Items(ctx, at.PK, t)
+	all, err := m.Items(ctx, at, t)
 	if err != nil {
 		return 0, "", err
 	}

@@ -119,7 +119,7 @@ func TestBackKeepsWhatIsWrittenBeside(t *testing.T) {
 	// The copy is made, and the monolith written: then somebody adds, and writes, without asking the root.
 	beside := &breaking{fault: killedBefore, at: -1}
 	c := dynamodb.New(s.client.Options(), func(o *dynamodb.Options) { beside.next, o.HTTPClient = o.HTTPClient, beside })
-	m := moving.New(c, s.Layout, s.Source, s.Tables)
+	m := moving.New(c, s.Layout, s.Source, s.Keys, s.Tables)
 	b := &moving.Return{Doc: s.at("a"), Root: root}
 	for n := int64(1); ; n++ { // killed at the first request after the monolith was written
 		d, err := s.Monolith(context.Background(), s.at("a"), &write.Tally{})
@@ -199,7 +199,7 @@ func TestOneMonolithForEachEntity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Mover = moving.New(s.client, l, s.Source, s.Tables)
+	s.Mover = moving.New(s.client, l, s.Source, s.Keys, s.Tables)
 	for _, id := range []string{"7", "007"} {
 		s.put(item.Attributes{"id": textOf(id), "Name": textOf("of " + id)})
 	}
@@ -236,7 +236,7 @@ func TestBackOfWhatGrows(t *testing.T) {
 			}
 		}
 	}}
-	m := moving.New(c, s.Layout, s.Source, s.Tables)
+	m := moving.New(c, s.Layout, s.Source, s.Keys, s.Tables)
 	b := &moving.Return{Doc: s.at("a"), Root: root}
 	if err := m.Back(context.Background(), []*moving.Return{b}, &write.Tally{}); err != nil {
 		t.Fatal(err)

@@ -78,17 +78,25 @@ func (s *setup) broken(at int, f fault, kill context.CancelFunc) (*moving.Mover,
 		b.next, o.HTTPClient = o.HTTPClient, b
 		o.Retryer = sdk.AddWithMaxBackoffDelay(o.Retryer, time.Millisecond)
 	})
-	return moving.New(c, s.Layout, s.Source, s.Tables), b
+	return moving.New(c, s.Layout, s.Source, s.Keys, s.Tables), b
 }
 
 // Killed before and after each request, and with each request and each answer lost, a move that is begun again ends as
 // one that nothing happened to: and so does the way back.
 func TestFaultsEverywhere(t *testing.T) {
 	t.Parallel()
-	s := newSetup(t)
+	newSetup(t).faultsEverywhere(t, max(4/draws.Times(1), 1)) // CI asks for every request
+}
+
+// The same where the monoliths lie among the items.
+func TestFaultsInOneTable(t *testing.T) {
+	t.Parallel()
+	newOwnSetup(t).faultsEverywhere(t, max(8/draws.Times(1), 1))
+}
+
+func (s *setup) faultsEverywhere(t *testing.T, every int) {
 	for f := range faults {
 		t.Run(f.String(), func(t *testing.T) {
-			every := max(4/draws.Times(1), 1) // CI asks for every request
 			first := 1 + rand.IntN(every)
 			for at := first; ; at += every {
 				if !s.oneFault(t, f, at) {
@@ -171,7 +179,7 @@ func (s *setup) backAll(ctx context.Context, t *testing.T, m *moving.Mover, plac
 	var all []*moving.Return
 	for _, id := range slices.Sorted(maps.Keys(places)) {
 		at := places[id]
-		d := &moving.Monolith{Place: at, Attributes: item.Attributes{"id": attr.ValueOf(at.PK)}}
+		d := &moving.Monolith{Place: at, Attributes: item.Attributes{"id": &types.AttributeValueMemberS{Value: id}}}
 		root, err := m.RootOf(d)
 		if err != nil {
 			return err

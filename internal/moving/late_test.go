@@ -90,7 +90,7 @@ type late struct {
 func newLate(t *testing.T, r *rand.Rand, kill context.CancelFunc, at int) *late {
 	t.Helper()
 	l := &late{newSetup(t), &recording{at: at, kill: kill}, nil, map[string]item.Attributes{}, map[string]item.Place{}}
-	l.mover = moving.New(dynamodb.New(l.client.Options(), func(o *dynamodb.Options) { l.next, o.HTTPClient = o.HTTPClient, l.recording }), l.Layout, l.Source, l.Tables)
+	l.mover = moving.New(dynamodb.New(l.client.Options(), func(o *dynamodb.Options) { l.next, o.HTTPClient = o.HTTPClient, l.recording }), l.Layout, l.Source, l.Keys, l.Tables)
 	for _, n := range []int{0, 3, 27} {
 		id := fmt.Sprint("s", n)
 		l.docs[id] = shop(r, id, n)

@@ -353,7 +353,7 @@ func (e *Entity) adopt(ctx context.Context, root *Root) error {
 		return &Conflict{e.Doc.Place, changedSince}
 	}
 	e.token, e.incarnation, e.sum = root.Version, root.Incarnation, [item.TokenSize]byte{}
-	all, err := e.m.Items(ctx, e.at.PK, &e.t)
+	all, err := e.m.Items(ctx, e.at, &e.t)
 	if err != nil {
 		return err
 	}

@@ -44,6 +44,8 @@ type Mover struct {
 	// Source is the table of the monoliths, Tables are those of the layout, by their real names.
 	Source *item.Table
 	Tables []*item.Table
+	// Keys are those of the monoliths.
+	Keys   *monolith.Keys
 	Client Client
 	Sender *write.Sender
 	Now    func() time.Time
@@ -51,9 +53,9 @@ type Mover struct {
 	Rate *Rate
 }
 
-// New returns a mover of a layout's entities, from a table to others.
-func New(c Client, l *monolith.Layout, source *item.Table, tables []*item.Table) *Mover {
-	return &Mover{Layout: l, Source: source, Tables: tables, Client: c, Now: time.Now, Sender: &write.Sender{Client: c, Now: time.Now}}
+// New returns a mover of a layout's entities, from a table where they lie under keys, to others.
+func New(c Client, l *monolith.Layout, source *item.Table, keys *monolith.Keys, tables []*item.Table) *Mover {
+	return &Mover{Layout: l, Source: source, Keys: keys, Tables: tables, Client: c, Now: time.Now, Sender: &write.Sender{Client: c, Now: time.Now}}
 }
 
 // tries bounds how often something is begun again because somebody else came between.
@@ -202,18 +204,18 @@ func (m *Mover) readRoot(ctx context.Context, at item.Place, t *write.Tally) (Ro
 	return m.root(at, a), err
 }
 
-// Items reads the items of an entity strongly, of whatever incarnation, in all tables.
-func (m *Mover) Items(ctx context.Context, pk key.Scalar, t *write.Tally) ([]Stored, error) {
+// Items reads the items of the entity of a root strongly, of whatever incarnation, in all tables.
+func (m *Mover) Items(ctx context.Context, root item.Place, t *write.Tally) ([]Stored, error) {
+	e, err := m.Layout.Entity(root.PK, root.SK)
+	if err != nil {
+		return nil, err
+	}
 	var all []Stored
 	for i, table := range m.Tables {
 		if !slices.ContainsFunc(m.Layout.Kinds, func(k *monolith.Kind) bool { return k.Table == i }) {
 			continue
 		}
-		in := &dynamodb.QueryInput{
-			TableName: &table.Name, ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-			KeyConditionExpression: aws.String("#pk = :pk"), ExpressionAttributeNames: map[string]string{"#pk": table.Hash},
-			ExpressionAttributeValues: item.Attributes{":pk": attr.ValueOf(pk)},
-		}
+		in := m.query(table, root.PK, e.Prefix(i))
 		for {
 			out, err := m.Client.Query(ctx, in)
 			if err != nil {
@@ -222,7 +224,7 @@ func (m *Mover) Items(ctx context.Context, pk key.Scalar, t *write.Tally) ([]Sto
 			size := 0
 			for _, a := range out.Items {
 				size += attr.ItemSize(a)
-				if s, ok := m.described(table, pk, a); ok {
+				if s, ok := described(e, table, root.PK, a); ok {
 					all = append(all, s)
 				}
 			}
@@ -239,20 +241,34 @@ func (m *Mover) Items(ctx context.Context, pk key.Scalar, t *write.Tally) ([]Sto
 	return all, nil
 }
 
+// query asks for the items of a partition whose sort keys begin so.
+func (m *Mover) query(table *item.Table, pk key.Scalar, prefix string) *dynamodb.QueryInput {
+	in := &dynamodb.QueryInput{
+		TableName: &table.Name, ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		KeyConditionExpression: aws.String("#pk = :pk"), ExpressionAttributeNames: map[string]string{"#pk": table.Hash},
+		ExpressionAttributeValues: item.Attributes{":pk": attr.ValueOf(pk)},
+	}
+	if prefix != "" {
+		in.KeyConditionExpression = aws.String("#pk = :pk AND begins_with(#sk, :sk)")
+		in.ExpressionAttributeNames["#sk"], in.ExpressionAttributeValues[":sk"] = table.Range, &types.AttributeValueMemberS{Value: prefix}
+	}
+	return in
+}
+
 // Stored is an item of a collection as it is stored.
 type Stored struct {
 	item.Place
 	*monolith.Item
 }
 
-func (m *Mover) described(table *item.Table, pk key.Scalar, a item.Attributes) (Stored, bool) {
+func described(e *monolith.Entity, table *item.Table, pk key.Scalar, a item.Attributes) (Stored, bool) {
 	at := item.Place{Table: table, PK: pk}
 	if table.Range != "" {
 		at.SK, _ = attr.ScalarOf(a[table.Range])
 	}
-	k := m.Layout.Match(table.Index, at.SK)
+	k := e.Match(table.Index, at.SK)
 	if k == nil {
-		return Stored{}, false // none of the model's
+		return Stored{}, false // none of the entity's
 	}
 	return Stored{at, &monolith.Item{Kind: k, PK: pk, SK: at.SK, Attributes: a}}, true
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +58,17 @@ type setup struct {
 
 func newSetup(t *testing.T) *setup {
 	t.Helper()
+	return setupIn(t, &item.Table{Name: enginetest.Table(t, "id:S", ""), Hash: "id"}, func(l *monolith.Layout) (*monolith.Keys, error) { return l.KeyAttributes("id", "") })
+}
+
+// newOwnSetup has the monoliths among the items of the model.
+func newOwnSetup(t *testing.T) *setup {
+	t.Helper()
+	return setupIn(t, &item.Table{Name: enginetest.Table(t, "PK:S", "SK:S"), Hash: "PK", Range: "SK"}, func(l *monolith.Layout) (*monolith.Keys, error) { return l.KeyTemplates("", "DOC") })
+}
+
+func setupIn(t *testing.T, source *item.Table, keysOf func(*monolith.Layout) (*monolith.Keys, error)) *setup {
+	t.Helper()
 	e, err := schema.Of(reflect.TypeFor[Shop]())
 	if err != nil {
 		t.Fatal(err)
@@ -64,26 +77,39 @@ func newSetup(t *testing.T) *setup {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := &item.Table{Name: enginetest.Table(t, "id:S", ""), Hash: "id"}
-	target := &item.Table{Name: enginetest.Table(t, "PK:S", "SK:S"), Hash: "PK", Range: "SK"}
+	keys, err := keysOf(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := &item.Table{Name: source.Name, Hash: "PK", Range: "SK"}
+	if source.Range == "" {
+		target.Name = enginetest.Table(t, "PK:S", "SK:S")
+	}
 	client := enginetest.Start(t).Client()
-	return &setup{t, client, moving.New(client, l, source, []*item.Table{target})}
+	return &setup{t, client, moving.New(client, l, source, keys, []*item.Table{target})}
 }
 
 // put stores a monolith, and returns it as it is read.
 func (s *setup) put(doc item.Attributes) *moving.Monolith {
 	s.Helper()
-	if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &s.Source.Name, Item: doc}); err != nil {
+	at := item.Place{Table: s.Source}
+	var err error
+	if at.PK, at.SK, err = s.Keys.Of(doc); err != nil {
 		s.Fatal(err)
 	}
-	pk, _ := attr.ScalarOf(doc["id"])
-	d, err := s.Monolith(context.Background(), item.Place{Table: s.Source, PK: pk}, &write.Tally{})
+	stored := maps.Clone(doc)
+	maps.Copy(stored, at.Key())
+	if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &s.Source.Name, Item: stored}); err != nil {
+		s.Fatal(err)
+	}
+	d, err := s.Monolith(context.Background(), at, &write.Tally{})
 	if err != nil {
 		s.Fatal(err)
 	}
 	return d
 }
 
+// all are the monoliths in the source, or the items in a table of the model.
 func (s *setup) all(table *item.Table) []item.Attributes {
 	s.Helper()
 	var all []item.Attributes
@@ -95,7 +121,14 @@ func (s *setup) all(table *item.Table) []item.Attributes {
 		}
 		all = append(all, out.Items...)
 	}
-	return all
+	if s.Source.Name != s.Tables[0].Name {
+		return all
+	}
+	return slices.DeleteFunc(all, func(a item.Attributes) bool {
+		pk, _ := attr.ScalarOf(a["PK"])
+		sk, _ := attr.ScalarOf(a["SK"])
+		return s.Keys.Has(pk, sk) != (table == s.Source)
+	})
 }
 
 // shop is a random monolith.

@@ -66,7 +66,7 @@ func (m *Mover) Read(ctx context.Context, root, doc item.Place, t *write.Tally) 
 
 // shown are the items of a collection that is rolled back, as they were when it was live; nil where it was not whole any more.
 func (m *Mover) shown(ctx context.Context, r *Root, t *write.Tally) (map[string][]item.Attributes, error) {
-	all, err := m.Items(ctx, r.PK, t)
+	all, err := m.Items(ctx, r.Place, t)
 	if err != nil {
 		return nil, err
 	}

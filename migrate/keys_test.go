@@ -1,0 +1,291 @@
+package migrate_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/migrate"
+)
+
+// Room lies in a partition with the other rooms of its building.
+type Room struct {
+	_        struct{}  `ddb:"table=rooms"`
+	Building string    `ddb:"pk=BUILDING#{Building}"`
+	Number   int       `dynamodbav:"no"`
+	Name     string    `ddb:"sk=ROOM#{Number:04}#A"`
+	Messages []Message `ddb:"sk=ROOM#{^Number:04}#M#{At:06}"`
+}
+
+// Message is written on the door of a room.
+type Message struct {
+	At   int
+	Text string
+}
+
+// rooms is a table of monoliths, and one of the model, or one of both.
+type rooms struct {
+	testing.TB
+	client         *dynamodb.Client
+	layout         *migrate.Layout
+	source, target string
+	options        []migrate.Option
+	docs           map[string]attributes
+}
+
+func newRooms(t *testing.T, source, target string, o ...migrate.Option) *rooms {
+	t.Helper()
+	return &rooms{t, enginetest.Start(t).Client(), layoutOf[Room](t), source, target, o, map[string]attributes{}}
+}
+
+func layoutOf[T any](t testing.TB) *migrate.Layout {
+	t.Helper()
+	e, err := schema.Of(reflect.TypeFor[T]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(map[string]any{"version": 1, "models": []schema.Layout{e.Layout()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := migrate.ParseLayout(text, reflect.TypeFor[T]().Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func (s *rooms) migration() *migrate.Migration {
+	s.Helper()
+	o := append([]migrate.Option{migrate.Tables(func(string) string { return s.target }), migrate.Segments(3)}, s.options...)
+	m, err := migrate.New(context.Background(), s.client, s.layout, s.source, o...)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return m
+}
+
+// put stores the monolith of a room under keys.
+func (s *rooms) put(r Room, keys attributes) {
+	s.Helper()
+	doc, err := attributevalue.MarshalMap(r)
+	if err != nil {
+		s.Fatal(err)
+	}
+	for name, v := range keys {
+		doc[name] = v
+	}
+	doc["door"] = &types.AttributeValueMemberN{Value: "12345678901234567890123456789012345678"}
+	if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &s.source, Item: doc}); err != nil {
+		s.Fatal(err)
+	}
+	s.docs[fmt.Sprint(r.Building, r.Number)] = doc
+}
+
+func room(building string, number int) Room {
+	r := Room{Building: building, Number: number, Name: fmt.Sprint("room ", number)}
+	for i := range number {
+		r.Messages = append(r.Messages, Message{i * 7 % 5, fmt.Sprint("message ", i)})
+		r.Messages[i].At += i * 10
+	}
+	return r
+}
+
+// isDoc reports whether a stored item is a monolith.
+func isDoc(a attributes) bool { return a["door"] != nil && a["Messages"] != nil }
+
+// stored are the monoliths in the source, and all other items in both tables.
+func (s *rooms) stored() (docs, others []attributes) {
+	s.Helper()
+	tables := []string{s.source}
+	if s.target != s.source {
+		tables = append(tables, s.target)
+	}
+	for _, table := range tables {
+		for _, a := range (&setup{TB: s, client: s.client}).all(table) {
+			if isDoc(a) {
+				docs = append(docs, a)
+			} else {
+				others = append(others, a)
+			}
+		}
+	}
+	return docs, others
+}
+
+// wholeWay goes there and back, with writes between, and there again, and removes the monoliths.
+func (s *rooms) wholeWay(strangers int) {
+	ctx := context.Background()
+	plan, err := s.migration().Plan(ctx, migrate.PlanOptions{})
+	if err != nil || !plan.OK() || plan.Entities != len(s.docs) || plan.Others != strangers {
+		s.Fatalf("%+v, %v", plan, err)
+	}
+	r, err := s.migration().Run(ctx)
+	if err != nil || r.This.Moved != len(s.docs) || r.This.WCU != plan.WCU {
+		s.Fatalf("%+v, %v; planned %+v", r, err, plan)
+	}
+	if v, err := s.migration().Verify(ctx); err != nil || !v.Clean() || v.Same != len(s.docs) {
+		s.Fatalf("%+v, %v", v, err)
+	}
+	m, err := mapper.New[Room](s.client, mapper.Table(s.target))
+	if err != nil {
+		s.Fatal(err)
+	}
+	w := migrate.Wrap(m, s.migration())
+	for _, number := range []int{2, 3} {
+		e, err := w.Load(ctx, m.Key("north", number))
+		if err != nil || e.Value.Name != fmt.Sprint("room ", number) || len(e.Value.Messages) != number {
+			s.Fatalf("%+v, %v", e, err)
+		}
+	}
+	if _, err := w.Update(ctx, m.Key("north", 3), func(r *Room) error { r.Name = "another"; return nil }); err != nil {
+		s.Fatal(err)
+	}
+	if _, err := w.Insert(ctx, Room{Building: "north", Number: 77, Name: "new", Messages: []Message{{At: 1}}}); err != nil {
+		s.Fatal(err)
+	}
+	if err := w.Delete(ctx, m.Key("north", 1)); err != nil {
+		s.Fatal(err)
+	}
+	s.docs["north3"]["Name"] = textValue("another")
+	delete(s.docs, "north1")
+	if _, err := s.migration().Rollback(ctx); err != nil {
+		s.Fatal(err)
+	}
+	docs, others := s.stored()
+	new := 0
+	for _, a := range docs {
+		delete(a, "_v")
+		k := fmt.Sprint(text(a["Building"]), a["no"].(*types.AttributeValueMemberN).Value)
+		if want := s.docs[k]; want == nil || !attr.SameItem(a, want) {
+			s.Errorf("%s has come back as %v, and was %v", k, a, want)
+		}
+	}
+	for _, a := range others {
+		pk, _ := a["PK"].(*types.AttributeValueMemberS)
+		switch {
+		case a["Building"] != nil && a["Messages"] != nil:
+			new++ // it has no door
+		case a["strange"] == nil && (pk == nil || !strings.HasPrefix(pk.Value, "~")):
+			s.Errorf("%v is left", a)
+		}
+	}
+	if len(docs) != len(s.docs) || new != 1 {
+		s.Errorf("%d monoliths, and %d new ones; there were %d", len(docs), new, len(s.docs))
+	}
+	s.contract(ctx, len(s.docs)+1, strangers)
+}
+
+// contract goes there for good.
+func (s *rooms) contract(ctx context.Context, n, strangers int) {
+	if r, err := s.migration().Run(ctx); err != nil || r.This.Moved != n {
+		s.Fatalf("%+v, %v", r, err)
+	}
+	if v, err := s.migration().Verify(ctx); err != nil || !v.Clean() {
+		s.Fatalf("%+v, %v", v, err)
+	}
+	if _, err := s.migration().Cutover(ctx); err != nil {
+		s.Fatal(err)
+	}
+	if strangers > 0 && s.source != s.target {
+		if _, err := s.migration().Contract(ctx, s.source, false); err == nil || !strings.Contains(err.Error(), "of its items are no monoliths") {
+			s.Errorf("the table was removed with what else is in it: %v", err)
+		}
+	}
+	r, err := s.migration().Contract(ctx, s.source, true)
+	if err != nil || r.This.Moved != n {
+		s.Fatalf("%+v, %v", r, err)
+	}
+	docs, others := s.stored()
+	for _, a := range others {
+		if a["strange"] != nil {
+			strangers--
+		}
+	}
+	if len(docs) > 0 || strangers != 0 {
+		s.Errorf("%d monoliths are left, and %d others are gone", len(docs), strangers)
+	}
+}
+
+// A table with a sort key, of which both keys are fields; several entities lie in one partition of the model's.
+func TestHashAndRange(t *testing.T) {
+	t.Parallel()
+	s := newRooms(t, enginetest.Table(t, "Building:S", "no:N"), enginetest.Table(t, "PK:S", "SK:S"))
+	for n := range 6 {
+		s.put(room("north", n), nil)
+		s.put(room("south", n), nil)
+	}
+	s.wholeWay(0)
+}
+
+func (s *rooms) strange(keys attributes) {
+	s.Helper()
+	keys["strange"] = textValue("of another program")
+	if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &s.source, Item: keys}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// Monoliths that lie among the items of the model, under the same partition keys, beside items of others.
+func TestOwnTable(t *testing.T) {
+	t.Parallel()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	s := newRooms(t, table, table, migrate.Keys("", "DOC#{Number:04}"))
+	for n := range 6 {
+		for _, building := range []string{"north", "south"} {
+			s.put(room(building, n), attributes{"PK": textValue("BUILDING#" + building), "SK": textValue(fmt.Sprintf("DOC#%04d", n))})
+		}
+	}
+	s.strange(attributes{"PK": textValue("BUILDING#north"), "SK": textValue("DOOR#1")})
+	s.strange(attributes{"PK": textValue("OTHER"), "SK": textValue("DOC#0001")})
+	s.wholeWay(2)
+}
+
+// Monoliths whose keys are texts that are made of fields, beside items of others, in a table with only a partition key.
+func TestKeysOfTexts(t *testing.T) {
+	t.Parallel()
+	s := newRooms(t, enginetest.Table(t, "id:S", ""), enginetest.Table(t, "PK:S", "SK:S"), migrate.Keys("room/{Building}/{Number}", ""))
+	for n := range 6 {
+		s.put(room("north", n), attributes{"id": textValue(fmt.Sprintf("room/north/%04d", n))})
+	}
+	s.strange(attributes{"id": textValue("hall/north/1")})
+	s.wholeWay(1)
+}
+
+// Keys that do not tell where the monolith of an entity lies, or that are those of items, are refused before anything is read.
+func TestKeysThatAreRefused(t *testing.T) {
+	t.Parallel()
+	own, other, plain := enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "id:S", "")
+	for _, x := range []struct {
+		source, hash, sort, want string
+	}{
+		{own, "", "", "say how both of the monoliths are made"},
+		{own, "", "DOC", "the field no stands in the keys of the model's root, and in none of the monoliths"},
+		{own, "", "ROOM#{Number}#A", "their sort key could be that of Name: give Name another sk="},
+		{own, "", "ROOM#{Number}#{Building}", "their sort key could be that of Name"},
+		{own, "", "DOC#{Name}", `the key "DOC#{Name}" of monoliths: {Name} does not stand in the keys of the model's root`},
+		{own, "", "DOC#{Number:06}", "{Number:06} does not stand in the keys of the model's root, so that nobody could tell where the monolith of an entity lies: there are [{Building} {Number:04}]"},
+		{own, "", "DOC#{Number", "of monoliths"},
+		{other, "", "", "the key PK of the monoliths is no field that stands in the keys of the model's root"},
+		{plain, "{Building}", "DOC", "say how both of the monoliths are made"},
+		{plain, "", "", "the key id of the monoliths is no field that stands in the keys of the model's root"},
+		{plain, "{Building}", "", "the field no stands in the keys of the model's root, and in none of the monoliths"},
+	} {
+		s := newRooms(t, x.source, own)
+		_, err := migrate.New(context.Background(), s.client, s.layout, s.source, migrate.Tables(func(string) string { return s.target }), migrate.Keys(x.hash, x.sort))
+		if err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%q %q: %v", x.hash, x.sort, err)
+		}
+	}
+}
