@@ -17,11 +17,14 @@ type Prices struct {
 	StreamRead float64 `json:"streamReadPerMillion"`
 	// Storage is the price of a GB (2^30 bytes) for a month.
 	Storage float64 `json:"storagePerGBMonth"`
+	// Export and Import are the prices of a GB that ExportTableToPointInTime writes and ImportTable reads.
+	Export float64 `json:"exportPerGB"`
+	Import float64 `json:"importPerGB"`
 }
 
 // DefaultPrices returns the prices of us-east-1 on demand, as of 2026-11-20.
 func DefaultPrices() Prices {
-	return Prices{Region: "us-east-1", Date: "2026-11-20", Write: 0.625, Read: 0.125, StreamRead: 0.2, Storage: 0.25}
+	return Prices{Region: "us-east-1", Date: "2026-11-20", Write: 0.625, Read: 0.125, StreamRead: 0.2, Storage: 0.25, Export: 0.1, Import: 0.15}
 }
 
 // Check returns all that is wrong with prices.
@@ -30,7 +33,7 @@ func (p Prices) Check() error {
 	for _, c := range []struct {
 		name  string
 		price float64
-	}{{"writePerMillion", p.Write}, {"readPerMillion", p.Read}, {"streamReadPerMillion", p.StreamRead}, {"storagePerGBMonth", p.Storage}} {
+	}{{"writePerMillion", p.Write}, {"readPerMillion", p.Read}, {"streamReadPerMillion", p.StreamRead}, {"storagePerGBMonth", p.Storage}, {"exportPerGB", p.Export}, {"importPerGB", p.Import}} {
 		if c.price < 0 || math.IsNaN(c.price) || math.IsInf(c.price, 0) {
 			errs = append(errs, fmt.Errorf("the price %s is %v: give dollars, 0 or more", c.name, c.price))
 		}
@@ -44,6 +47,11 @@ const itemOverhead = 100
 
 // Units returns the price of so many write and read request units, in dollars.
 func (p Prices) Units(wcu, rcu float64) float64 { return (wcu*p.Write + rcu*p.Read) / 1e6 }
+
+// Bulk returns the prices of exporting and of importing so many bytes, in dollars.
+func (p Prices) Bulk(exported, imported float64) float64 {
+	return (exported*p.Export + imported*p.Import) / (1 << 30)
+}
 
 // Store returns the price of storing items for a month, in dollars: their bytes, and 100
 // for each of them.

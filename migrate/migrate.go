@@ -16,6 +16,7 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/itemfile"
 	"github.com/itemize/itemize/internal/monolith"
 	"github.com/itemize/itemize/internal/moving"
 	"github.com/itemize/itemize/internal/read"
@@ -44,6 +45,8 @@ type Migration struct {
 	own bool
 	// approximate is how many items the source has, as DynamoDB tells from time to time.
 	approximate int64
+	// export is where the monoliths are read instead, nil for the source.
+	export *itemfile.Export
 	options
 }
 
@@ -60,6 +63,8 @@ type options struct {
 	progress  func(Progress)
 	prices    cost.Prices
 	now       func() time.Time
+	exported  Files
+	ofFiles   bool
 }
 
 type optionFunc func(*options)
@@ -142,6 +147,13 @@ func New(ctx context.Context, c Client, l *Layout, source string, opts ...Option
 	if err := m.tables(ctx, source); err != nil {
 		return nil, err
 	}
+	if m.exported != nil {
+		var err error
+		if m.export, err = itemfile.Open(ctx, m.exported); err != nil {
+			return nil, fmt.Errorf("%s: %w", l.Model, err)
+		}
+		m.approximate = int64(m.export.Items)
+	}
 	m.mover.Rate = m.wcu
 	m.reader = &read.Reader{Client: c, Label: l.Model, Describe: described}
 	m.state = &store{client: c, table: m.mover.Tables[0], source: source, model: l.Model}
@@ -157,12 +169,8 @@ func (m *Migration) tables(ctx context.Context, source string) error {
 			name = m.rename(name)
 		}
 		table := &item.Table{Name: name, Hash: t.Hash, Range: t.Range, Index: i}
-		d, err := m.describe(ctx, table)
-		if err != nil {
+		if err := m.tableOf(ctx, table); err != nil {
 			return err
-		}
-		if hash, sort := keysOf(d); hash != t.Hash || sort != t.Range {
-			return fmt.Errorf("%s: the table %s has the keys %s and %s, and the layout %s and %s", m.layout.Model, name, hash, cmp.Or(sort, "none"), t.Hash, cmp.Or(t.Range, "none"))
 		}
 		tables = append(tables, table)
 	}

@@ -63,6 +63,8 @@ type Plan struct {
 	Before  float64 `json:"before,omitempty"`
 	After   float64 `json:"after,omitempty"`
 	PaidFor float64 `json:"paidFor,omitempty"`
+	// Means are other ways to do parts of it.
+	Means []Mean `json:"means,omitempty"`
 	// Advice is what to know before the run.
 	Advice []string `json:"advice,omitempty"`
 }
@@ -83,6 +85,16 @@ type PlanOptions struct {
 	Updates map[string]float64
 }
 
+// Mean is one of DynamoDB's own means, in place of a part of the run.
+type Mean struct {
+	// Name is that of the operation, InPlaceOf the part of the run, at so many dollars.
+	Name      string  `json:"name"`
+	InPlaceOf string  `json:"inPlaceOf"`
+	Costs     float64 `json:"costs"`
+	// Price is what it costs for the same data, nil where that is not known.
+	Price *float64 `json:"price,omitempty"`
+}
+
 // OK reports whether nothing stands against the run: there is something to move, and all of it can be.
 func (p *Plan) OK() bool { return p.Dead == 0 }
 
@@ -98,7 +110,7 @@ func (m *Migration) Plan(ctx context.Context, o PlanOptions) (*Plan, error) {
 			return nil, fmt.Errorf("%s: updates of %s: no item is named so; the items are %s", m.layout.Model, name, strings.Join(names, ", "))
 		}
 	}
-	u, err := m.scan(ctx, m.source, false, func(_ context.Context, p read.Page) error { return x.page(p) })
+	u, err := m.each(ctx, func(_ context.Context, p read.Page) error { return x.page(p) })
 	if err != nil && !errors.Is(err, errEnough) {
 		return nil, err
 	}
@@ -186,8 +198,24 @@ func (x *planning) end() {
 	if x.o.Rate > 0 {
 		p.Time = time.Duration(p.WCU / x.o.Rate * float64(time.Second))
 	}
+	x.means()
 	x.updates()
 	x.advise()
+}
+
+// means says what DynamoDB's own means cost for the same data.
+func (x *planning) means() {
+	p := x.p
+	exported, imported := x.prices.Bulk(p.Bytes, 0), x.prices.Bulk(0, p.ItemBytes)
+	puts := x.prices.Units(p.Parts, 0)
+	p.Means = []Mean{
+		{"ExportTableToPointInTime", "the scan", x.prices.Units(0, p.RCU), &exported},
+		{"ImportTable", "the puts of the items, into new tables", puts, &imported},
+		{"StartBulkPutItems", "the puts of the items, into new and empty tables", puts, nil},
+	}
+	if x.exported != nil {
+		p.Means = p.Means[1:]
+	}
 }
 
 // updates compares what updates cost before and after.

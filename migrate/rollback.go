@@ -36,7 +36,7 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 			return nil, err
 		}
 	}
-	r := &run{Migration: m, begun: m.now(), report: &Report{Done: true}, dead: map[string]bool{}}
+	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}}
 	err = r.scanBack(ctx, m.source, r.ofMonolith)
 	if err == nil {
 		err = r.scanBack(ctx, m.mover.Tables[m.layout.Root.Table], r.ofRoot)
@@ -44,7 +44,7 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 	if err == nil && r.report.This.Conflicts+r.report.This.Dead == 0 {
 		err = r.reset(ctx, PhaseBack)
 	}
-	r.report.Elapsed = m.now().Sub(r.begun)
+	r.report.Elapsed, r.report.Done = m.now().Sub(r.begun), err == nil
 	r.tell(true)
 	return r.report, err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/itemfile"
 	"github.com/itemize/itemize/internal/moving"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/write"
@@ -62,14 +63,14 @@ func (m *Migration) Run(ctx context.Context) (*Report, error) {
 			return nil, err
 		}
 	}
-	r := &run{Migration: m, begun: m.now(), report: &Report{Done: true}, dead: map[string]bool{}}
+	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}}
 	if err := m.state.each(ctx, noteDead, func(name string, _ item.Attributes) error { r.dead[name] = true; return nil }); err != nil {
 		return nil, err
 	}
-	if err = r.segmentsAtOnce(ctx); err == nil {
+	if err = r.segmentsAtOnce(ctx, r.segment); err == nil {
 		err = r.forget(ctx)
 	}
-	r.report.Elapsed = m.now().Sub(r.begun)
+	r.report.Elapsed, r.report.Done = m.now().Sub(r.begun), err == nil
 	r.tell(true)
 	return r.report, err
 }
@@ -101,13 +102,14 @@ type run struct {
 	wcus  float64
 }
 
-func (r *run) segmentsAtOnce(ctx context.Context) error {
+// segmentsAtOnce does something with all segments at once, until one fails.
+func (m *Migration) segmentsAtOnce(ctx context.Context, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wait sync.WaitGroup
-	for _, i := range r.segments {
+	for _, i := range m.segments {
 		wait.Go(func() {
-			if err := r.segment(ctx, i); err != nil {
+			if err := do(ctx, i); err != nil {
 				cancel(err)
 			}
 		})
@@ -127,16 +129,28 @@ func (r *run) segment(ctx context.Context, i int) error {
 	if found && c.Of != r.of {
 		return fmt.Errorf("%s: the migration was begun with %d segments, and is to go on with %d: give the same number, or roll it back first", r.layout.Model, c.Of, r.of)
 	}
-	if c.Done {
+	if c.Done || c.Export != (r.exported != nil) {
 		c = checkpoint{} // once more: for what was left, and what was written since
 	}
+	c.Export = r.exported != nil
 	c.Of = r.of
 	r.count(Counts{}, c.Counts)
-	var failed error
+	if r.exported != nil {
+		return r.exportPages(ctx, i, c.At, func(p read.Page, at itemfile.Position) error {
+			c.At = at
+			return r.page(ctx, name, &c, p, &read.Usage{})
+		})
+	}
 	var u read.Usage
-	at := read.Segment{Table: r.source, Number: i, Of: r.of, Pace: r.pace(), Start: c.start, Limit: pageEntities}
-	err = r.reader.Scan(ctx, at, &u, func(p read.Page) bool {
-		failed = r.page(ctx, name, &c, p, &u)
+	return r.scanPages(ctx, i, c.start, &u, func(p read.Page) error { return r.page(ctx, name, &c, p, &u) })
+}
+
+// scanPages reads a segment of the source, from behind a key on.
+func (m *Migration) scanPages(ctx context.Context, i int, start item.Attributes, u *read.Usage, do func(read.Page) error) error {
+	var failed error
+	at := read.Segment{Table: m.source, Number: i, Of: m.of, Pace: m.pace(), Start: start, Limit: pageEntities}
+	err := m.reader.Scan(ctx, at, u, func(p read.Page) bool {
+		failed = do(p)
 		return failed == nil
 	})
 	return errors.Join(failed, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/itemfile"
 )
 
 // Phase is how far a migration is.
@@ -147,6 +148,9 @@ type phaseNote struct {
 
 func (m *Migration) phase(ctx context.Context) (Phase, error) {
 	var n phaseNote
+	if m.ofFiles {
+		return "", fmt.Errorf("%s: %w", m.layout.Model, errOfFiles)
+	}
 	_, err := m.state.read(ctx, notePhase, &n)
 	return n.Phase, err
 }
@@ -175,11 +179,13 @@ func (m *Migration) enter(ctx context.Context, from, to Phase) error {
 	return m.state.explained(ctx, err)
 }
 
-// checkpoint is how far a segment is: the key behind which it goes on.
+// checkpoint is how far a segment is: the key behind which it goes on, or where in an export.
 type checkpoint struct {
-	Of    int  `json:"of"`
-	Done  bool `json:"done"`
-	start item.Attributes
+	Of     int  `json:"of"`
+	Done   bool `json:"done"`
+	start  item.Attributes
+	Export bool              `json:"export,omitempty"`
+	At     itemfile.Position `json:"at,omitzero"`
 	Counts
 }
 

@@ -206,7 +206,7 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 	case now.others > 0 && !itemByItem:
 		return refuse("%d of its items are no monoliths: remove these item by item (-item-by-item)", now.others)
 	}
-	r := &run{Migration: m, begun: m.now(), report: &Report{Done: true}, dead: map[string]bool{}}
+	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}}
 	if err := r.sweep(ctx); err != nil {
 		return nil, err
 	}
@@ -221,5 +221,6 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 	if err == nil {
 		err = r.reset(ctx, PhaseRemoving)
 	}
+	r.report.Elapsed, r.report.Done = m.now().Sub(r.begun), err == nil
 	return r.report, err
 }

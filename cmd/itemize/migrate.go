@@ -18,7 +18,7 @@ Monoliths, one large item for each entity in the table SOURCE, become the item c
 applications read and write them; and back. Each step can be repeated, and goes on where it ended.
 
   plan       what it will do and cost; writes nothing. Exit status 1: some entities cannot be moved
-  run        moves the entities. Exit status 1: some were left
+  run        moves the entities, or writes files for ImportTable (-import). Exit status 1: some were left
   verify     compares every collection with its monolith. Exit status 1: something is wrong, or not moved
   cutover    declares the new layout the one that counts; refused unless a verification was clean
   rollback   makes monoliths of all entities again, with what was written since; until contract
@@ -33,6 +33,8 @@ type migrateAsked struct {
 	lock, model string
 	rename      map[string]string
 	key, sort   string
+	from, to    string
+	live        bool
 	segments    int
 	segment, of int
 	rate        float64
@@ -58,6 +60,10 @@ func (a *migrateAsked) flags(f *flag.FlagSet) {
 	})
 	f.StringVar(&a.key, "key", "", "`template` of the partition keys of the monoliths, as PACKAGE#{Name}: without it they are fields of the model as they are, or, in the model's own table, its partition keys")
 	f.StringVar(&a.sort, "sort", "", "`template` of their sort keys, as DOC")
+	f.StringVar(&a.from, "from", "", "plan, run: read the monoliths from an export of the table: a `folder`, or s3://BUCKET/PREFIX, which ends with AWSDynamoDB/ID")
+	f.StringVar(&a.to, "import", "", "run: write files for ImportTable in place of items: a `folder`, or s3://BUCKET/PREFIX; plan: the model's tables need not be there")
+	f.StringVar(&a.s3, "s3-endpoint", "", "`URL` of S3; that of the region without it")
+	f.BoolVar(&a.live, "live", false, "run -import: collections that are live at once, for data that nobody writes any more")
 	f.IntVar(&a.segments, "segments", 8, "`number` of segments that the source is read in, at once")
 	f.IntVar(&a.segment, "segment", -1, "this segment alone, from 0, of so many as -of says: for jobs that run beside each other")
 	f.IntVar(&a.of, "of", 0, "see -segment")
@@ -109,6 +115,9 @@ func (c *command) migrate(args []string) error {
 		}
 		source, rest = append(source, f.Arg(0)), f.Args()[1:]
 	}
+	if reads := args[0] == "plan" || args[0] == "run"; !reads && (a.from != "" || a.to != "") {
+		return fmt.Errorf("%s reads the tables, and neither an export nor import files: leave -from and -import out", args[0])
+	}
 	m, err := c.migration(&a, source)
 	if err != nil {
 		return err
@@ -123,6 +132,8 @@ func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migratio
 		return nil, errors.New("name one table of monoliths: itemize migrate plan -model NAME SOURCE")
 	case a.model == "":
 		return nil, errors.New("name the model: -model NAME, as it stands in " + a.lock)
+	case a.live && a.to == "":
+		return nil, errors.New("-live is of -import: what is moved by a run goes live by itself")
 	case (a.segment >= 0) != (a.of > 0):
 		return nil, errors.New("-segment and -of belong together: -segment 0 -of 4")
 	}
@@ -145,6 +156,16 @@ func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migratio
 	})}
 	if a.key != "" || a.sort != "" {
 		o = append(o, migrate.Keys(a.key, a.sort))
+	}
+	if a.from != "" {
+		files, err := c.files(&a.remote, a.from)
+		if err != nil {
+			return nil, err
+		}
+		o = append(o, migrate.FromExport(files))
+	}
+	if a.to != "" {
+		o = append(o, migrate.OfFiles())
 	}
 	if a.segment >= 0 {
 		o = append(o, migrate.Segment(a.segment, a.of))
@@ -185,8 +206,26 @@ func (c *command) migratePlan(a *migrateAsked, m *migrate.Migration) error {
 }
 
 func (c *command) migrateRun(a *migrateAsked, m *migrate.Migration) error {
+	if a.to != "" {
+		return c.migrateImport(a, m)
+	}
 	r, err := m.Run(c.ctx)
 	return c.ended(a, r, err)
+}
+
+func (c *command) migrateImport(a *migrateAsked, m *migrate.Migration) error {
+	files, err := c.files(&a.remote, a.to)
+	if err != nil {
+		return err
+	}
+	x, err := m.Import(c.ctx, files, migrate.ImportOptions{Live: a.live})
+	if err != nil {
+		return err
+	}
+	if err := c.answer(a, x, func() { c.showImported(x) }); err != nil || x.Dead == 0 {
+		return err
+	}
+	return errFaults
 }
 
 func (c *command) migrateRollback(a *migrateAsked, m *migrate.Migration) error {

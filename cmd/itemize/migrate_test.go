@@ -193,6 +193,7 @@ func TestMigrateKilled(t *testing.T) {
 	t.Setenv("ITEMIZE_TEST_COMMAND", "yes")
 	killed := 0
 	for _, step := range []string{"run", "rollback"} {
+		delay := 20 * time.Millisecond
 		for try := 0; ; try++ {
 			args := m.args(step)
 			for i, a := range args {
@@ -213,7 +214,8 @@ func TestMigrateKilled(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			timer := time.AfterFunc(time.Duration(try+1)*90*time.Millisecond, func() { _ = cmd.Process.Kill() })
+			timer := time.AfterFunc(delay, func() { _ = cmd.Process.Kill() })
+			delay += delay / 4 // on an engine of any speed
 			err = cmd.Wait()
 			timer.Stop()
 			if try%3 == 1 {

@@ -4,14 +4,20 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/itemize/itemize/migrate"
+	"github.com/itemize/itemize/migrate/bucket"
 )
 
-// remote is where DynamoDB is.
-type remote struct{ endpoint, region string }
+// remote is where DynamoDB and S3 are.
+type remote struct{ endpoint, region, s3 string }
 
 func (r *remote) flags(f *flag.FlagSet) {
 	f.StringVar(&r.endpoint, "endpoint", "", "`URL` of DynamoDB; that of the region without it")
@@ -20,25 +26,60 @@ func (r *remote) flags(f *flag.FlagSet) {
 
 // client is a client that sends each request so often at most, with the environment's credentials.
 func (r *remote) client(attempts int) (*dynamodb.Client, error) {
-	o := dynamodb.Options{Region: r.region, RetryMaxAttempts: attempts}
+	o := dynamodb.Options{RetryMaxAttempts: attempts}
 	if r.endpoint != "" {
 		o.BaseEndpoint = &r.endpoint
-		if o.Region == "" {
-			o.Region = "us-east-1"
-		}
 	}
-	if o.Region == "" {
-		return nil, errors.New("no region: give -region, AWS_REGION, or -endpoint")
+	var err error
+	o.Region, o.Credentials, err = r.access(r.endpoint != "")
+	return dynamodb.New(o), err
+}
+
+// bucket is a client of S3, likewise.
+func (r *remote) bucket() (*s3.Client, error) {
+	o := s3.Options{RetryMaxAttempts: 10}
+	if r.s3 != "" {
+		o.BaseEndpoint, o.UsePathStyle = &r.s3, true
+	}
+	var err error
+	o.Region, o.Credentials, err = r.access(r.s3 != "")
+	return s3.New(o), err
+}
+
+// access is the region, and the environment's credentials: both may be any where an endpoint is given.
+func (r *remote) access(given bool) (string, aws.CredentialsProvider, error) {
+	region := r.region
+	if given && region == "" {
+		region = "us-east-1"
+	}
+	if region == "" {
+		return "", nil, errors.New("no region: give -region, AWS_REGION, or -endpoint")
 	}
 	id, secret := os.Getenv("AWS_ACCESS_KEY_ID"), os.Getenv("AWS_SECRET_ACCESS_KEY")
 	if id == "" || secret == "" {
-		if r.endpoint == "" {
-			return nil, errors.New("no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (aws configure export-credentials --format env prints them)")
+		if !given {
+			return "", nil, errors.New("no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (aws configure export-credentials --format env prints them)")
 		}
 		id, secret = "local", "local"
 	}
-	o.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+	return region, aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 		return aws.Credentials{AccessKeyID: id, SecretAccessKey: secret, SessionToken: os.Getenv("AWS_SESSION_TOKEN")}, nil
-	})
-	return dynamodb.New(o), nil
+	}), nil
+}
+
+// files are those of a folder, or of s3://BUCKET/PREFIX.
+func (c *command) files(r *remote, at string) (migrate.Files, error) {
+	where, isBucket := strings.CutPrefix(at, "s3://")
+	if !isBucket {
+		return migrate.Folder(c.path(at)), nil
+	}
+	name, prefix, _ := strings.Cut(where, "/")
+	if name == "" {
+		return nil, fmt.Errorf("%s: write s3://BUCKET/PREFIX", at)
+	}
+	client, err := r.bucket()
+	if err != nil {
+		return nil, err
+	}
+	return bucket.New(client, name, prefix), nil
 }

@@ -47,6 +47,13 @@ func (c *command) showMigrationPlan(p *migrate.Plan) {
 	if p.Time > 0 {
 		fmt.Fprintf(c.stdout, "time at that rate: %v\n", p.Time.Round(time.Second))
 	}
+	for _, m := range p.Means {
+		price := "by its bytes, at a price that is not known here"
+		if m.Price != nil {
+			price = dollars(*m.Price)
+		}
+		fmt.Fprintf(c.stdout, "%s in place of %s (%s): %s\n", m.Name, m.InPlaceOf, dollars(m.Costs), price)
+	}
 	if p.Before > 0 {
 		fmt.Fprintf(c.stdout, "updates: %s WCU a month before, %s after; paid for after %s updates\n", number(p.Before), number(p.After), number(p.PaidFor))
 	}
@@ -90,6 +97,17 @@ func (c *command) showMigrated(r *migrate.Report) {
 	if r.This.Dead+r.This.Conflicts > 0 {
 		fmt.Fprintln(c.stdout, "what was not moved, and why: itemize migrate status")
 	}
+}
+
+func (c *command) showImported(x *migrate.Imported) {
+	fmt.Fprintf(c.stdout, "%s: %d cannot be moved, %d were moved before; %s\n", plural(x.Entities, "monolith"), x.Dead, x.Before, plural(x.Files, "file"))
+	w := c.table()
+	fmt.Fprintf(w, "table\titems\tbytes\n")
+	for _, name := range slices.Sorted(maps.Keys(x.Tables)) {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", name, number(x.Tables[name].Items), number(x.Tables[name].Bytes))
+	}
+	_ = w.Flush()
+	c.showDeadLetters(x.Dead, x.DeadLetters)
 }
 
 func (c *command) showVerified(v *migrate.Verification) {

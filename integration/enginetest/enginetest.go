@@ -26,6 +26,7 @@ var (
 func Run(m *testing.M) {
 	code := m.Run()
 	engine.Stop()
+	gateway.Stop()
 	os.Exit(code)
 }
 

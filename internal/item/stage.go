@@ -42,6 +42,9 @@ type Stage struct {
 	// a rollback began in.
 	Took []types.AttributeValue
 	From State
+	// Whole is the hash of the monolith of which a claim has all the parts, put in bulk before anybody used the table, and
+	// Sum the sum of their versions; nil for none.
+	Whole, Sum []byte
 }
 
 // NewStage returns a stage that begins now.
@@ -61,6 +64,9 @@ func (s Stage) Value() types.AttributeValue {
 	}
 	if len(s.Took) > 0 {
 		m["took"] = &types.AttributeValueMemberL{Value: s.Took}
+	}
+	if s.Whole != nil {
+		m["whole"], m["sum"] = &types.AttributeValueMemberB{Value: s.Whole}, &types.AttributeValueMemberB{Value: s.Sum}
 	}
 	if s.From != "" {
 		m["from"] = &types.AttributeValueMemberS{Value: string(s.From)}
@@ -85,6 +91,11 @@ func (h Header) ReadStage() Stage {
 	}
 	if took, ok := m.Value["took"].(*types.AttributeValueMemberL); ok {
 		s.Took = took.Value
+	}
+	whole, _ := m.Value["whole"].(*types.AttributeValueMemberB)
+	sum, _ := m.Value["sum"].(*types.AttributeValueMemberB)
+	if whole != nil && sum != nil {
+		s.Whole, s.Sum = whole.Value, sum.Value
 	}
 	if from, ok := m.Value["from"].(*types.AttributeValueMemberS); ok {
 		s.From = State(from.Value)

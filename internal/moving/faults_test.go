@@ -94,6 +94,14 @@ func TestFaultsInOneTable(t *testing.T) {
 	newOwnSetup(t).faultsEverywhere(t, max(8/draws.Times(1), 1))
 }
 
+// The same where the collections were imported, one of them before its monolith was written again.
+func TestFaultsAfterAnImport(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	s.importing = true
+	s.faultsEverywhere(t, max(8/draws.Times(1), 1))
+}
+
 func (s *setup) faultsEverywhere(t *testing.T, every int) {
 	for f := range faults {
 		t.Run(f.String(), func(t *testing.T) {
@@ -119,7 +127,15 @@ func (s *setup) oneFault(t *testing.T, f fault, at int) bool {
 	for _, n := range []int{0, 27} { // root and few parts, and more than a batch
 		id := fmt.Sprint(f, at, " ", n)
 		docs[id] = shop(r, id, n)
-		places[id] = s.put(docs[id]).Place
+		d := s.put(docs[id])
+		places[id] = d.Place
+		if s.importing {
+			s.load(d, false)
+		}
+		if s.importing && n == 27 && at%2 == 0 {
+			docs[id]["written since"] = &types.AttributeValueMemberBOOL{Value: true}
+			s.put(docs[id])
+		}
 	}
 	met := s.facing(ctx, f, at, func(ctx context.Context, m *moving.Mover) error { return s.moveAll(ctx, t, m, places) })
 	s.check(t, docs, places, true)

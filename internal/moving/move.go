@@ -1,6 +1,7 @@
 package moving
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -298,14 +299,18 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 		return e.stale(ctx, root)
 	case k != nil && k.Deleted, k != nil && !root.is(item.Migrating):
 		return nil // deleted, before it was moved or since
+	case root.is(item.Migrating) && e.Doc.Unmarked() && root.Whole != nil && bytes.Equal(root.Whole, e.Doc.Hash()):
+		return e.imported(ctx, root)
 	}
 	var instead *item.Hidden
 	if root.there() {
 		instead = e.m.Layout.Reserved.HiddenOf(root.Attributes)
 	}
 	if root.is(item.Migrating) {
-		if err := e.wait(ctx, root); err != nil {
-			return err
+		if root.Whole == nil { // else nobody works on it
+			if err := e.wait(ctx, root); err != nil {
+				return err
+			}
 		}
 		e.took = append(slices.Clone(root.Took), root.Incarnation)
 		e.flipped = k != nil

@@ -54,6 +54,8 @@ type setup struct {
 	*testing.T
 	client *dynamodb.Client
 	*moving.Mover
+	// importing has what put stores imported first, as it is then.
+	importing bool
 }
 
 func newSetup(t *testing.T) *setup {
@@ -86,7 +88,7 @@ func setupIn(t *testing.T, source *item.Table, keysOf func(*monolith.Layout) (*m
 		target.Name = enginetest.Table(t, "PK:S", "SK:S")
 	}
 	client := enginetest.Start(t).Client()
-	return &setup{t, client, moving.New(client, l, source, keys, []*item.Table{target})}
+	return &setup{t, client, moving.New(client, l, source, keys, []*item.Table{target}), false}
 }
 
 // put stores a monolith, and returns it as it is read.
@@ -107,6 +109,20 @@ func (s *setup) put(doc item.Attributes) *moving.Monolith {
 		s.Fatal(err)
 	}
 	return d
+}
+
+// load stores the items of an import of a monolith.
+func (s *setup) load(d *moving.Monolith, live bool) {
+	s.Helper()
+	items, err := s.Import(d, live)
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, it := range items {
+		if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &it.Place.Table.Name, Item: it.Attributes}); err != nil {
+			s.Fatal(err)
+		}
+	}
 }
 
 // all are the monoliths in the source, or the items in a table of the model.

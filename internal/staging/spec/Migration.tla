@@ -18,7 +18,8 @@ CONSTANTS
     AddChecksRoot,     \* an add requires that the root is live
     Freeze,            \* a rollback writes each part once more before it copies it
     RootAfterItems,    \* who loads to save reads the root after the items
-    ClaimAfresh        \* each attempt of a claim has an incarnation of its own
+    ClaimAfresh,       \* each attempt of a claim has an incarnation of its own
+    CompareImported    \* an imported claim is gone on with only where the monolith is what was imported
 
 AllKinds == <<"backfill",  \* converts the entity
               "save",      \* converts it if need be, and changes one part
@@ -32,7 +33,8 @@ AllKinds == <<"backfill",  \* converts the entity
 AllStarts == {"monolith",  \* a monolith alone
               "nothing",
               "claimed",   \* a crashed backfill: a claim and one part
-              "marked",    \* the same after the flip
+              "imported",  \* a claim with all of its parts, put in bulk while nobody used the collection's table
+              "marked",    \* a crashed backfill after the flip
               "moved",     \* a live collection, and the marked monolith
               "new",       \* a live collection that never was a monolith
               "gone",      \* a marked monolith whose collection was deleted
@@ -56,7 +58,8 @@ R == 1
 Keys == {M, R, 2, 3}
 
 NoDoc == [st |-> "none", ver |-> 0, c |-> <<0, 0, 0>>, mark |-> "no", x |-> 0]
-NoRoot == [st |-> "none", ver |-> 0, a |-> 0, took |-> {}, d |-> 0, from |-> "no", val |-> 0]
+\* whole is what a claim's parts hold that was imported with all of them.
+NoRoot == [st |-> "none", ver |-> 0, a |-> 0, took |-> {}, d |-> 0, from |-> "no", val |-> 0, whole |-> <<0, 0, 0>>]
 NoPart == [st |-> "none", ver |-> 0, a |-> 0, val |-> 0]
 None == [k \in Keys |-> CASE k = M -> NoDoc [] k = R -> NoRoot [] OTHER -> NoPart]
 Nobody == <<0, 0, 0>>
@@ -76,6 +79,7 @@ Stored(s) ==
     CASE s = "nothing" -> None
       [] s = "monolith" -> [None EXCEPT ![M] = Doc(0, C9, "no", 0)]
       [] s = "claimed" -> [None EXCEPT ![M] = Doc(0, C9, "no", 0), ![R] = Claim(901, 90, {}), ![2] = Part(902, 90, 9)]
+      [] s = "imported" -> [None EXCEPT ![M] = Doc(0, C9, "no", 0), ![R] = [Claim(901, 90, {}) EXCEPT !.whole = C9], ![2] = Part(902, 90, 9)]
       [] s = "marked" -> [None EXCEPT ![M] = Doc(0, C9, "moved", 90), ![R] = Claim(901, 90, {}), ![2] = Part(902, 90, 9)]
       [] s = "moved" -> [None EXCEPT ![M] = Doc(0, C9, "moved", 90), ![R] = LiveRoot9, ![2] = Part(902, 90, 9)]
       [] s = "new" -> [None EXCEPT ![R] = LiveRoot9, ![2] = Part(902, 90, 9)]
@@ -174,6 +178,8 @@ ReadRoot(p) ==
                   [] r.st = "migrating" /\ Its(m.m, r) -> ToClaim(m, r, m.m, TRUE)
                   [] r.st = "migrating" /\ ~Unmarked(m.m) -> [m EXCEPT !.pc = "stale", !.r = r]
                   [] r.st = "deleting" /\ ~Unmarked(m.m) -> Done(Fail(m))
+                  [] r.st = "migrating" /\ Unmarked(m.m) /\ (r.whole = m.m.c \/ (~CompareImported /\ r.whole # Nobody)) ->
+                        [m EXCEPT !.pc = "flip", !.v = r.ver, !.a = r.a, !.took = r.took, !.c = m.m.c, !.flipped = FALSE, !.n = @ + 1]
                   [] Unmarked(m.m) -> ToClaim(m, r, m.m, FALSE)
                   [] OTHER -> Done(IF Kind(p) = "backfill" THEN "ok" ELSE Fail(m)))
 

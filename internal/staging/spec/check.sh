@@ -94,6 +94,7 @@ migration)
 	fails MigrationWithoutUnflipNewVersion 'NothingElse|Acknowledged'
 	fails MigrationWithoutUnflipAlways 'NothingElse|Acknowledged'
 	fails MigrationWithoutClaimAfresh 'NothingElse|Acknowledged'
+	fails MigrationWithoutCompareImported 'NothingElse|Acknowledged'
 	holds Migration
 	;;
 faults)

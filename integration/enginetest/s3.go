@@ -1,0 +1,41 @@
+package enginetest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/itemize/itemize/integration"
+)
+
+var gateway = struct {
+	sync.Mutex
+	*integration.S3
+	buckets int
+}{}
+
+// S3 returns the S3 gateway of this test binary, starting it at first, and a new bucket.
+func S3(t testing.TB) (g *integration.S3, bucket string) {
+	t.Helper()
+	gateway.Lock()
+	defer gateway.Unlock()
+	if gateway.S3 == nil {
+		g, err := integration.StartS3(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(os.Stderr, "itemize: S3 is versitygw at", g.Endpoint)
+		gateway.S3 = g
+	}
+	gateway.buckets++
+	bucket = fmt.Sprintf("%.40s-%d", strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name())), gateway.buckets)
+	if _, err := gateway.Client().CreateBucket(context.Background(), &s3.CreateBucketInput{Bucket: &bucket}); err != nil {
+		t.Fatal(err)
+	}
+	return gateway.S3, bucket
+}

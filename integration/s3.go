@@ -1,0 +1,113 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+)
+
+const gatewayVersion = "1.8.0"
+
+// S3 is a running S3 gateway (versitygw) over a folder of its own.
+type S3 struct {
+	// Endpoint is its URL.
+	Endpoint string
+
+	process *process
+	folder  string
+}
+
+// StartS3 starts an S3 gateway, and waits until it answers. Stop it when done: what was put is gone then.
+func StartS3(ctx context.Context) (*S3, error) {
+	path, err := gateway(ctx)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp("", "itemize-s3-")
+	if err != nil {
+		return nil, err
+	}
+	for range 3 { // a port that is free can be taken before the gateway has it
+		var g *S3
+		if g, err = launchS3(ctx, path, folder); err == nil {
+			return g, nil
+		}
+	}
+	return nil, errors.Join(fmt.Errorf("start versitygw: %w", err), os.RemoveAll(folder))
+}
+
+// gateway returns the program on the PATH, or the one in the cache.
+func gateway(ctx context.Context) (string, error) {
+	if path, err := exec.LookPath("versitygw"); err == nil {
+		return path, nil
+	}
+	dir, err := fetch("versitygw-"+gatewayVersion, "versitygw "+gatewayVersion+" (built with go, a minute)", func(dir string) error {
+		cmd := exec.CommandContext(ctx, "go", "install", "github.com/versity/versitygw/cmd/versitygw@v"+gatewayVersion)
+		cmd.Env = append(os.Environ(), "GOBIN="+dir, "GOFLAGS=")
+		return tool(cmd)
+	})
+	return filepath.Join(dir, "versitygw"), err
+}
+
+func launchS3(ctx context.Context, path, folder string) (*S3, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(path, "--port", fmt.Sprintf("127.0.0.1:%d", port), "-q", "posix", folder)
+	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY=itemize", "ROOT_SECRET_KEY=itemize")
+	p, err := run(cmd)
+	if err != nil {
+		return nil, err
+	}
+	g := &S3{Endpoint: fmt.Sprintf("http://127.0.0.1:%d", port), process: p, folder: folder}
+	if err := g.ready(ctx); err != nil {
+		p.stop()
+		return nil, fmt.Errorf("%w; its output: %s", err, p.output())
+	}
+	return g, nil
+}
+
+// Client returns a client of the gateway.
+func (g *S3) Client(options ...func(*s3.Options)) *s3.Client {
+	return s3.New(s3.Options{
+		BaseEndpoint: &g.Endpoint,
+		Region:       "us-east-1",
+		UsePathStyle: true,
+		Credentials:  aws.CredentialsProviderFunc(anyCredentials),
+	}, options...)
+}
+
+func (g *S3) ready(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	client := g.Client(func(o *s3.Options) { o.RetryMaxAttempts = 1 })
+	for {
+		_, err := client.ListBuckets(ctx, &s3.ListBucketsInput{})
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("no answer from %s: %w", g.Endpoint, err)
+		case <-g.process.done():
+			return errors.New("it ended right away")
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// Stop ends the gateway, and removes what was put.
+func (g *S3) Stop() {
+	if g != nil && g.process != nil {
+		g.process.stop()
+		_ = os.RemoveAll(g.folder)
+	}
+}

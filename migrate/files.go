@@ -1,0 +1,189 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/itemfile"
+	"github.com/itemize/itemize/internal/moving"
+	"github.com/itemize/itemize/internal/read"
+)
+
+// Files are where an export is read, or import files are written: [Folder], or a bucket (package migrate/bucket).
+type Files = itemfile.Files
+
+// Folder are the files of a folder of this machine.
+func Folder(path string) Files { return itemfile.Folder(path) }
+
+// FromExport reads the monoliths from an export of the source to S3 (ExportTableToPointInTime, the whole table in DYNAMODB_JSON) in
+// place of scanning it: f are the files of the export's folder. It is for Plan and Run. A monolith that was written since is
+// read again when it is moved; one that was put since is found by a run without it, and by Verify.
+func FromExport(f Files) Option { return optionFunc(func(o *options) { o.exported = f }) }
+
+// each reads the monoliths, from where the migration's options say, page by page.
+func (m *Migration) each(ctx context.Context, do func(ctx context.Context, p read.Page) error) (read.Usage, error) {
+	if m.exported == nil {
+		return m.scan(ctx, m.source, false, do)
+	}
+	return read.Usage{}, m.segmentsAtOnce(ctx, func(ctx context.Context, i int) error {
+		return m.exportPages(ctx, i, itemfile.Position{}, func(p read.Page, _ itemfile.Position) error { return do(ctx, p) })
+	})
+}
+
+// exportPages reads a segment of the export, from a position on.
+func (m *Migration) exportPages(ctx context.Context, i int, from itemfile.Position, do func(read.Page, itemfile.Position) error) error {
+	return m.export.Read(ctx, itemfile.Segment{Number: i, Of: m.of, Limit: pageEntities, From: from}, func(b itemfile.Batch) error {
+		p := read.Page{More: b.More}
+		for _, a := range b.Items {
+			f := imageOf(m.source, a)
+			if f.PK.Type == 0 {
+				return fmt.Errorf("%s: an item of the export has no key %s: it is of another table than %s", m.layout.Model, m.source.Hash, m.source.Name)
+			}
+			p.Items = append(p.Items, f)
+		}
+		return do(p, b.At)
+	})
+}
+
+// importBytes is about the size of an import file before it is compressed.
+const importBytes = 16 << 20
+
+// ImportOptions say what is imported.
+type ImportOptions struct {
+	// Live makes collections that are live at once, for data that nobody writes any more: there is no way back from them, and
+	// nothing to verify. Without it they are claims, which a later Run makes live, one by one, while the application goes on: at the
+	// units of the marks, and 1 to 3 for each entity.
+	Live bool
+}
+
+// Import writes the collections as files that ImportTable takes, and StartBulkPutItems into a new and empty table: DATA/TABLE/*.json.gz for each
+// table of the model. It writes nothing to DynamoDB, and reads the source, or an export of it. Nobody may use the model's tables
+// before they are imported. What cannot be moved is in DeadLetters, the first of it, and in no file. It is not resumed: a second one
+// writes the same files anew; remove those of the first.
+func (m *Migration) Import(ctx context.Context, to Files, o ImportOptions) (*Imported, error) {
+	x := &importing{Migration: m, to: to, live: o.Live, out: &Imported{Tables: map[string]Kind{}}}
+	err := m.segmentsAtOnce(ctx, x.segment)
+	return x.out, err
+}
+
+// Imported is what an Import has written.
+type Imported struct {
+	// Entities were read: Dead cannot be moved, Before are marked as moved already.
+	Entities int `json:"entities"`
+	Dead     int `json:"dead"`
+	Before   int `json:"before"`
+	// Tables are the items and bytes of each table, Files how many files they are in.
+	Tables      map[string]Kind `json:"tables"`
+	Files       int             `json:"files"`
+	DeadLetters []DeadLetter    `json:"deadLetters,omitempty"`
+}
+
+// importing is an Import under way.
+type importing struct {
+	*Migration
+	to   Files
+	live bool
+	mu   sync.Mutex
+	out  *Imported
+}
+
+// segment writes the files of a segment.
+func (x *importing) segment(ctx context.Context, i int) error {
+	writers := make([]*itemfile.Writer, len(x.mover.Tables))
+	for n, t := range x.mover.Tables {
+		writers[n] = itemfile.NewWriter(x.to, importBytes, func(file int) string {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.out.Files++
+			return fmt.Sprintf("%s/%06d-%06d.json.gz", t.Name, i, file)
+		})
+	}
+	page := func(p read.Page) error {
+		for _, d := range x.monoliths(p) {
+			if err := x.one(ctx, d, writers); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var err error
+	if x.exported != nil {
+		err = x.exportPages(ctx, i, itemfile.Position{}, func(p read.Page, _ itemfile.Position) error { return page(p) })
+	} else {
+		err = x.scanPages(ctx, i, nil, &read.Usage{}, page)
+	}
+	for _, w := range writers {
+		if err == nil {
+			err = w.Flush(ctx)
+		}
+	}
+	return err
+}
+
+// one writes the items of one entity.
+func (x *importing) one(ctx context.Context, d *moving.Monolith, writers []*itemfile.Writer) error {
+	c := &Imported{Entities: 1, Tables: map[string]Kind{}}
+	defer x.add(c)
+	if !d.Unmarked() {
+		c.Before++
+		return nil
+	}
+	items, err := x.mover.Import(d, x.live)
+	if err != nil {
+		c.Dead++
+		c.DeadLetters = []DeadLetter{{Key: keyText(d.Place), Reasons: reasons(err), Since: x.now().UTC()}}
+		return nil
+	}
+	for _, it := range items {
+		if err := writers[it.Place.Table.Index].Write(ctx, it.Attributes); err != nil {
+			return err
+		}
+		k := c.Tables[it.Place.Table.Name]
+		c.Tables[it.Place.Table.Name] = Kind{k.Items + 1, k.Bytes + float64(it.Size)}
+	}
+	return nil
+}
+
+func (x *importing) add(c *Imported) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.out.Entities, x.out.Dead, x.out.Before = x.out.Entities+c.Entities, x.out.Dead+c.Dead, x.out.Before+c.Before
+	for name, k := range c.Tables {
+		sum := x.out.Tables[name]
+		x.out.Tables[name] = Kind{sum.Items + k.Items, sum.Bytes + k.Bytes}
+	}
+	if len(x.out.DeadLetters) < maxFindings {
+		x.out.DeadLetters = append(x.out.DeadLetters, c.DeadLetters...)
+	}
+}
+
+// OfFiles is for Import, and for a Plan before it: the model's tables need not be there yet.
+func OfFiles() Option { return optionFunc(func(o *options) { o.ofFiles = true }) }
+
+// errOfFiles refuses what needs the model's tables.
+var errOfFiles = errors.New("the migration is of files alone (migrate.OfFiles)")
+
+// tableOf is a table of the layout that may not be there yet.
+func (m *Migration) tableOf(ctx context.Context, t *item.Table) error {
+	if m.ofFiles {
+		return nil
+	}
+	d, err := m.describe(ctx, t)
+	if err != nil {
+		return err
+	}
+	if hash, sort := keysOf(d); hash != t.Hash || sort != t.Range {
+		return fmt.Errorf("%s: the table %s has the keys %s, and the layout %s", m.layout.Model, t.Name, keysText(hash, sort), keysText(t.Hash, t.Range))
+	}
+	return nil
+}
+
+func keysText(hash, sort string) string {
+	if sort == "" {
+		return hash
+	}
+	return hash + " and " + sort
+}

@@ -1,0 +1,309 @@
+package migrate_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/md5"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/itemize/itemize/integration"
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/migrate"
+	"github.com/itemize/itemize/migrate/bucket"
+)
+
+// exported writes an export of the source, as ExportTableToPointInTime does, in so many files.
+func (s *setup) exported(to migrate.Files, files int) {
+	s.Helper()
+	put := func(name string, content []byte) {
+		if err := to.Put(context.Background(), name, content); err != nil {
+			s.Fatal(err)
+		}
+	}
+	all := s.all(s.source)
+	var manifest bytes.Buffer
+	for f := range files {
+		var data bytes.Buffer
+		zip := gzip.NewWriter(&data)
+		n := 0
+		for i := f; i < len(all); i += files {
+			text, err := attributevalue.MarshalMapJSON(all[i])
+			if err != nil {
+				s.Fatal(err)
+			}
+			fmt.Fprintf(zip, "{\"Item\":%s}\n", text)
+			n++
+		}
+		if err := zip.Close(); err != nil {
+			s.Fatal(err)
+		}
+		sum := md5.Sum(data.Bytes())
+		fmt.Fprintf(&manifest, `{"itemCount":%d,"md5Checksum":%q,"etag":"x","dataFileS3Key":"some/prefix/AWSDynamoDB/0123-abc/data/%d.json.gz"}`+"\n", n, base64.StdEncoding.EncodeToString(sum[:]), f)
+		put(fmt.Sprintf("data/%d.json.gz", f), data.Bytes())
+	}
+	put("manifest-files.json", manifest.Bytes())
+	put("manifest-summary.json", fmt.Appendf(nil, `{"version":"2023-08-01","exportArn":"arn","itemCount":%d,"outputFormat":"DYNAMODB_JSON","exportType":"FULL_EXPORT"}`, len(all)))
+}
+
+// A run from an export in a bucket moves what is as it was exported, what was written since as it is now, and nothing that is gone; what
+// came since is moved by a run without it. It is taken up where it ended.
+func TestRunFromExport(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	g, name := enginetest.S3(t)
+	for where, files := range map[string]migrate.Files{"bucket": bucket.New(g.Client(), name, "some/prefix/AWSDynamoDB/0123-abc"), "folder": migrate.Folder(t.TempDir())} {
+		s := newSetup(t)
+		for i := range 30 {
+			s.put(document(fmt.Sprint("p", i), i))
+		}
+		s.exported(files, 4)
+		changed := document("p3", 9)
+		s.put(changed)
+		if _, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.source, Key: attributes{"name": textValue("p4")}}); err != nil {
+			t.Fatal(err)
+		}
+		delete(s.docs, "p4")
+		s.put(document("new", 3))
+		from := migrate.FromExport(files)
+		plan, err := s.migration(from).Plan(ctx, migrate.PlanOptions{})
+		if err != nil || !plan.OK() || plan.Entities != 30 || plan.RCU != 0 {
+			t.Fatalf("%s: %+v, %v", where, plan, err)
+		}
+		killed, kill := context.WithCancel(ctx)
+		r, err := s.migration(from, migrate.Segments(2), migrate.OnProgress(func(p migrate.Progress) { kill() })).Run(killed)
+		t.Logf("%s: killed after %+v, %v", where, r, err)
+		r, err = s.migration(from, migrate.Segments(2)).Run(ctx)
+		if err != nil || r.All.Entities != 30 && r.All.Entities != 15 || r.This.Dead+r.This.Conflicts != 0 || r.This.ConsumedRCU > 60 {
+			t.Fatalf("%s: %+v, %v", where, r, err)
+		}
+		if v, err := s.migration().Verify(ctx); err != nil || v.Unmoved != 1 || v.Wrong != 0 {
+			t.Fatalf("%s: %+v, %v", where, v, err)
+		}
+		if r, err = s.migration(migrate.Segments(2)).Run(ctx); err != nil || r.This.Moved != 1 || r.This.Before != 29 {
+			t.Fatalf("%s: %+v, %v", where, r, err)
+		}
+		if v, err := s.migration().Verify(ctx); err != nil || !v.Clean() || v.Same != 30 {
+			t.Fatalf("%s: %+v, %v", where, v, err)
+		}
+		if _, err := s.migration().Rollback(ctx); err != nil {
+			t.Fatal(err)
+		}
+		s.came()
+	}
+}
+
+// broken are files with one of them in another state.
+type broken struct {
+	migrate.Files
+	name    string
+	content []byte
+}
+
+func (b broken) Open(ctx context.Context, name string) (io.ReadCloser, error) {
+	if name == b.name {
+		if b.content == nil {
+			return b.Files.Open(ctx, "nothing")
+		}
+		return io.NopCloser(bytes.NewReader(b.content)), nil
+	}
+	return b.Files.Open(ctx, name)
+}
+
+// An export that is not whole, or is something else, is refused.
+func TestExportsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newSetup(t)
+	for i := range 4 {
+		s.put(document(fmt.Sprint("p", i), i))
+	}
+	whole := migrate.Folder(t.TempDir())
+	s.exported(whole, 1)
+	zip := func(text string) []byte {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, _ = io.WriteString(z, text)
+		_ = z.Close()
+		return b.Bytes()
+	}
+	for _, x := range []struct{ name, content, want string }{
+		{"manifest-summary.json", "", "name the folder of one export"},
+		{"manifest-summary.json", "{", "unexpected end of JSON input"},
+		{"manifest-summary.json", `{"outputFormat":"ION"}`, `the export's format is "ION": export as DYNAMODB_JSON`},
+		{"manifest-summary.json", `{"outputFormat":"DYNAMODB_JSON","exportType":"INCREMENTAL_EXPORT"}`, "the export is incremental"},
+		{"manifest-summary.json", `{"outputFormat":"DYNAMODB_JSON","itemCount":7}`, "has 7 items, and manifest-files.json 4: the export is not whole"},
+		{"data/0.json.gz", "none", "data/0.json.gz: unexpected EOF"},
+		{"data/0.json.gz", string(zip("{}\n")), "data/0.json.gz, line 1: there is no Item in it"},
+		{"data/0.json.gz", string(zip(`{"Item":{"name":"x"}}`)), "data/0.json.gz, line 1: "},
+		{"data/0.json.gz", string(zip(`{"Item":{"id":{"S":"x"}}}`)), "has the checksum"},
+	} {
+		var content []byte
+		if x.content != "" {
+			content = []byte(x.content)
+		}
+		l, err := migrate.ReadLayout(s.lock, "Package")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := migrate.New(ctx, s.client, l, s.source, migrate.Tables(func(string) string { return s.target }), migrate.FromExport(broken{whole, x.name, content}))
+		if err == nil {
+			_, err = m.Plan(ctx, migrate.PlanOptions{})
+		}
+		if err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s %.20q: %v", x.name, x.content, err)
+		}
+	}
+	refusedRun := func(f migrate.Files, want string) {
+		_, err := s.migration(migrate.FromExport(f)).Run(ctx)
+		refused(t, err, want)
+	}
+	refusedRun(broken{whole, "data/0.json.gz", zip(`{"Item":{"id":{"S":"x"}}}`)}, "has the checksum")
+}
+
+// loadFiles puts the items of import files into a table, as ImportTable does. It returns how many.
+func (s *setup) loadFiles(g *integration.S3, name, prefix, table string) int {
+	s.Helper()
+	ctx := context.Background()
+	client := g.Client()
+	out, err := client.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &name, Prefix: &prefix})
+	if err != nil {
+		s.Fatal(err)
+	}
+	n := 0
+	for _, o := range out.Contents {
+		f, err := client.GetObject(ctx, &s3.GetObjectInput{Bucket: &name, Key: o.Key})
+		if err != nil {
+			s.Fatal(err)
+		}
+		zip, err := gzip.NewReader(f.Body)
+		if err != nil {
+			s.Fatal(err)
+		}
+		lines := json.NewDecoder(zip)
+		for lines.More() {
+			var l struct{ Item json.RawMessage }
+			err := lines.Decode(&l)
+			a, err2 := attributevalue.UnmarshalMapJSON(l.Item)
+			if err != nil || err2 != nil {
+				s.Fatal(err, err2)
+			}
+			n++
+			if _, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table, Item: a, ConditionExpression: aws.String("attribute_not_exists(PK)")}); err != nil {
+				s.Fatal(err)
+			}
+		}
+	}
+	return n
+}
+
+// offline is a migration before the model's table is there.
+func (s *setup) offline(table string, o ...migrate.Option) *migrate.Migration {
+	s.Helper()
+	l, err := migrate.ReadLayout(s.lock, "Package")
+	if err != nil {
+		s.Fatal(err)
+	}
+	o = append([]migrate.Option{migrate.Tables(func(string) string { return table }), migrate.Segments(3), migrate.OfFiles()}, o...)
+	m, err := migrate.New(context.Background(), s.client, l, s.source, o...)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return m
+}
+
+// Import files, loaded into a new table, are claims: until a run makes them live the monoliths are what is read; what was written since is
+// moved as it is now. The run puts no part of the others again.
+func TestImport(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	g, name := enginetest.S3(t)
+	s := newSetup(t)
+	items := 0
+	for i := range 20 {
+		s.put(document(fmt.Sprint("p", i), i))
+	}
+	s.put(attributes{"name": textValue("dead"), "events": textValue("no list")})
+	files := bucket.New(g.Client(), name, "out")
+	x, err := s.offline("packages-new").Import(ctx, files, migrate.ImportOptions{})
+	if err != nil || x.Entities != 21 || x.Dead != 1 || len(x.DeadLetters) != 1 || x.DeadLetters[0].Key != "dead" {
+		t.Fatalf("%+v, %v", x, err)
+	}
+	items = s.loadFiles(g, name, "out/packages-new/", s.target)
+	if float64(items) != x.Tables["packages-new"].Items {
+		t.Errorf("%d items are in the files, and %+v were written", items, x)
+	}
+	if _, err := s.offline("packages-new").Run(ctx); err == nil || !strings.Contains(err.Error(), "of files alone") {
+		t.Errorf("a run without the tables: %v", err)
+	}
+	w, m := s.wrapped()
+	if e, err := w.Load(ctx, m.Key("p7")); err != nil || e.Value.Description != "of p7" || len(e.Value.Events) != 7 {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	s.put(document("p8", 30))
+	delete(s.docs, "dead")
+	if _, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.source, Key: attributes{"name": textValue("dead")}}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.migration().Run(ctx)
+	if err != nil || r.This.Moved != 20 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	units := 0.0
+	for _, doc := range s.docs {
+		units += 3 + float64((attr.ItemSize(doc)+1023)/1024+1)
+	}
+	if extra := 40.0; r.This.WCU > units+extra { // p8 is put again, with its parts
+		t.Errorf("it took %v WCU, and the marks and roots take %v", r.This.WCU, units)
+	}
+	if v, err := s.migration().Verify(ctx); err != nil || !v.Clean() || v.Same != 20 {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	if _, err := s.migration().Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s.came()
+}
+
+// Collections that are imported live are found by a mapper at once.
+func TestImportLive(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	g, name := enginetest.S3(t)
+	s := newSetup(t)
+	for i := range 5 {
+		s.put(document(fmt.Sprint("p", i), i))
+	}
+	folder := t.TempDir()
+	s.exported(migrate.Folder(folder), 2)
+	files := bucket.New(g.Client(), name, "")
+	x, err := s.offline("packages", migrate.FromExport(migrate.Folder(folder))).Import(ctx, files, migrate.ImportOptions{Live: true})
+	if err != nil || x.Entities != 5 {
+		t.Fatalf("%+v, %v", x, err)
+	}
+	s.loadFiles(g, name, "packages/", s.target)
+	_, m := s.wrapped()
+	e, err := m.Load(ctx, m.Key("p4"))
+	if err != nil || len(e.Value.Events) != 4 || e.Value.Tags["latest"] != "2" {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	e.Value.License = "another"
+	if _, err := m.Save(ctx, e); err != nil {
+		t.Fatal(err)
+	}
+	if found, _ := filepath.Glob(filepath.Join(folder, "*")); len(found) != 3 {
+		t.Error("an import of an export has written into it", found)
+	}
+}
