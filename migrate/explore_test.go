@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -30,6 +31,8 @@ type scene struct {
 	name    string
 	run     *explore.Run
 	history *explore.History
+	// goesBack reports that one of the actors rolls back, beside which nobody may cut over.
+	goesBack bool
 }
 
 // migration and wrapped of an actor go through its transport.
@@ -124,7 +127,7 @@ func (s *scene) act(ctx context.Context, kind, who string, n *explore.Transport)
 		err = w.Delete(ctx, m.Key(s.name))
 		op.Apply = func(world *explore.World, _ []*explore.World) bool {
 			if world.At(s.name) == nil {
-				return false
+				return true // it has removed what another delete did not see, as a delete of a mapper does
 			}
 			world.Go(s.name)
 			delete(world.Entities, s.name)
@@ -139,21 +142,75 @@ func (s *scene) act(ctx context.Context, kind, who string, n *explore.Transport)
 			world.Entities[s.name] = &explore.Entity{Origin: who, Items: map[string]string{"description": who}}
 			return true
 		}
+	case "old":
+		err = s.old(ctx, n, who)
+		op.Apply = exists(func(e *explore.Entity) *explore.Entity { return e.With("description", who) })
 	case "reader":
-		var e *mapper.Entity[Package]
-		e, err = w.Load(ctx, m.Key(s.name), mapper.Strong())
-		var got *explore.Entity
-		if err == nil {
-			got = seen(&e.Value)
-		}
-		if err == nil || errors.Is(err, mapper.ErrNotFound) {
-			err, op.See = nil, explore.SeeWhole(s.name, got)
+		e, failed := w.Load(ctx, m.Key(s.name), mapper.Strong())
+		op.See, err = s.sees(e, failed)
+	case "cut over":
+		var clean bool
+		if clean, err = s.verified(ctx, g); err == nil && clean && !s.goesBack {
+			e, failed := m.Load(ctx, m.Key(s.name), mapper.Strong())
+			op.See, err = s.sees(e, failed)
 		}
 	}
 	op.End, op.Result, op.Err = s.run.Now(), resultOf(n, err), err
 	if op.Apply != nil || op.See != nil {
 		s.history.Add(op)
 	}
+}
+
+// sees is what a load has shown.
+func (s *scene) sees(e *mapper.Entity[Package], err error) (func(before, seen []*explore.World) string, error) {
+	switch {
+	case errors.Is(err, mapper.ErrNotFound):
+		return explore.SeeWhole(s.name, nil), nil
+	case err != nil:
+		return nil, err
+	}
+	return explore.SeeWhole(s.name, seen(&e.Value)), nil
+}
+
+// old is a write of a program that knows the old layout, as long as the entity has not moved.
+func (s *scene) old(ctx context.Context, n *explore.Transport, who string) error {
+	c := dynamodb.New(s.client.Options(), func(o *dynamodb.Options) { o.HTTPClient, o.RetryMaxAttempts = n, 1 })
+	_, err := c.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: &s.source, Key: s.doc().Key(), UpdateExpression: aws.String("SET description = :who"),
+		ConditionExpression:       aws.String("attribute_exists(#n) AND attribute_not_exists(#m)"),
+		ExpressionAttributeNames:  map[string]string{"#n": "name", "#m": "_m"},
+		ExpressionAttributeValues: attributes{":who": textValue(who)},
+	})
+	return err
+}
+
+// verified reports whether a verification finds the entity moved, and nothing wrong with it: who cuts over then reads no monoliths.
+func (s *scene) verified(ctx context.Context, g *migrate.Migration) (clean bool, err error) {
+	at := s.doc()
+	at.Table = g.Mover().Source
+	d, err := g.Mover().Monolith(ctx, at, &write.Tally{})
+	if err != nil || d.Mark() == nil {
+		return false, err
+	}
+	state, _, err := g.Mover().Check(ctx, d, &write.Tally{})
+	return state == moving.Moved || state == moving.Written || state == moving.Gone, err
+}
+
+// imported stores the entity's items as an import does.
+func (s *scene) imported(g *migrate.Migration) error {
+	at := s.doc()
+	at.Table = g.Mover().Source
+	d, err := g.Mover().Monolith(s.ctx, at, &write.Tally{})
+	if err != nil {
+		return err
+	}
+	items, err := g.Mover().Import(d, false)
+	for _, it := range items {
+		if err == nil {
+			_, err = s.client.PutItem(s.ctx, &dynamodb.PutItemInput{TableName: &it.Place.Table.Name, Item: it.Attributes})
+		}
+	}
+	return err
 }
 
 func (s *scene) doc() item.Place {
@@ -203,7 +260,7 @@ func (s *setup) play(seed uint64, n int, done map[string]int) (what string, err 
 	x.history.Seed.Entities = map[string]*explore.Entity{x.name: {Origin: "seed", Items: map[string]string{"description": text(doc["description"])}}}
 	x.run = &explore.Run{Chooser: explore.NewRandom(seed), Engine: http.DefaultTransport}
 	x.run.Limits = explore.Limits{Faults: r.IntN(3), Crashes: r.IntN(2), Late: r.IntN(3)}
-	switch g, w, m := x.through(nil); r.IntN(5) {
+	switch g, w, m := x.through(nil); r.IntN(6) {
 	case 0, 1: // it has moved before
 		if err := x.move(x.ctx, g); err != nil {
 			return "", err
@@ -213,12 +270,17 @@ func (s *setup) play(seed uint64, n int, done map[string]int) (what string, err 
 			return "", err
 		}
 		x.history.Seed.Entities = nil
+	case 3:
+		if err := x.imported(g); err != nil {
+			return "", err
+		}
 	}
-	kinds := []string{"run", "run", "rollback", "update", "add", "reader", "reader", "delete", "insert"}
+	kinds := []string{"run", "run", "rollback", "update", "add", "old", "reader", "reader", "delete", "insert", "cut over"}
 	var actors []explore.Actor
 	for i := range 2 + r.IntN(3) {
 		kind := kinds[r.IntN(len(kinds))]
 		what += kind + " "
+		x.goesBack = x.goesBack || kind == "rollback"
 		actors = append(actors, x.actor(kind, fmt.Sprint(kind, i)))
 	}
 	x.run.Go(x.ctx, actors...)
@@ -237,7 +299,7 @@ func (s *setup) play(seed uint64, n int, done map[string]int) (what string, err 
 		after(kind)
 	}
 	for _, o := range x.history.Ops {
-		if o.Result == explore.Done && o.Apply != nil {
+		if o.Result == explore.Done && (o.Apply != nil || o.What == "cut over") {
 			done[o.What]++
 		}
 	}
@@ -270,7 +332,7 @@ func TestExploreMigration(t *testing.T) {
 		}
 	}
 	t.Logf("%d schedules; done: %v", n, done)
-	for _, kind := range []string{"update", "add", "delete", "insert"} {
+	for _, kind := range []string{"update", "add", "old", "delete", "insert"} {
 		if done[kind] == 0 && n > 300 {
 			t.Errorf("no %s was ever done", kind)
 		}

@@ -1,0 +1,59 @@
+// Command itemize-beam moves monoliths as an Apache Beam pipeline: itemize-beam -model Package -segments 64 --runner=dataflow
+// (and the runner's flags) documents. What follows the run (verify, cutover, contract, rollback) is the command itemize's.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+
+	sdk "github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
+
+	"github.com/itemize/itemize/migrate/beam"
+)
+
+func main() {
+	if err := run(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "itemize-beam:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	j := beam.Job{Tables: map[string]string{}}
+	lock := flag.String("lock", "itemize.lock.json", "lock `file` of the model's package, which itemize gen writes")
+	flag.StringVar(&j.Model, "model", "", "`name` of the model")
+	flag.StringVar(&j.Hash, "key", "", "`template` of the partition keys of the monoliths")
+	flag.StringVar(&j.Sort, "sort", "", "`template` of their sort keys")
+	flag.IntVar(&j.Segments, "segments", 8, "`number` of segments, each an element")
+	flag.Float64Var(&j.WriteRate, "rate", 0, "`WCU` a second of all segments together")
+	flag.StringVar(&j.Endpoint, "dynamodb-endpoint", "", "`URL` of DynamoDB; that of the region without it")
+	flag.StringVar(&j.Region, "dynamodb-region", os.Getenv("AWS_REGION"), "region of DynamoDB")
+	flag.Func("table", "`NAME=REAL`: the real name of a table of the model; may be repeated", func(s string) error {
+		name, to, ok := strings.Cut(s, "=")
+		if !ok {
+			return errors.New("write NAME=REAL")
+		}
+		j.Tables[name] = to
+		return nil
+	})
+	flag.Parse()
+	sdk.Init()
+	if flag.NArg() != 1 {
+		return errors.New("name one table of monoliths: itemize-beam -model NAME SOURCE")
+	}
+	j.Source = flag.Arg(0)
+	var err error
+	if j.Lock, err = os.ReadFile(*lock); err != nil {
+		return fmt.Errorf("%w: run go tool itemize gen in the package of the model, which writes it", err)
+	}
+	p, s := sdk.NewPipelineWithRoot()
+	if _, err := beam.Move(s, j); err != nil {
+		return err
+	}
+	return beamx.Run(ctx, p)
+}
