@@ -154,11 +154,7 @@ func TestExportsThatAreRefused(t *testing.T) {
 		if x.content != "" {
 			content = []byte(x.content)
 		}
-		l, err := migrate.ReadLayout(s.lock, "Package")
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := migrate.New(ctx, s.client, l, s.source, migrate.Tables(func(string) string { return s.target }), migrate.FromExport(broken{whole, x.name, content}))
+		m, err := migrate.New(ctx, s.client, s.layout(), s.source, migrate.Tables(func(string) string { return s.target }), migrate.FromExport(broken{whole, x.name, content}))
 		if err == nil {
 			_, err = m.Plan(ctx, migrate.PlanOptions{})
 		}
@@ -212,12 +208,8 @@ func (s *setup) loadFiles(g *integration.S3, name, prefix, table string) int {
 // offline is a migration before the model's table is there.
 func (s *setup) offline(table string, o ...migrate.Option) *migrate.Migration {
 	s.Helper()
-	l, err := migrate.ReadLayout(s.lock, "Package")
-	if err != nil {
-		s.Fatal(err)
-	}
 	o = append([]migrate.Option{migrate.Tables(func(string) string { return table }), migrate.Segments(3), migrate.OfFiles()}, o...)
-	m, err := migrate.New(context.Background(), s.client, l, s.source, o...)
+	m, err := migrate.New(context.Background(), s.client, s.layout(), s.source, o...)
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -65,6 +65,7 @@ type options struct {
 	now       func() time.Time
 	exported  Files
 	ofFiles   bool
+	replace   bool
 }
 
 type optionFunc func(*options)
@@ -97,6 +98,10 @@ func WriteRate(r *Rate) Option {
 
 // ReadRate bounds the RCU a second of the scan.
 func ReadRate(rcu float64) Option { return optionFunc(func(o *options) { o.rcu = rcu }) }
+
+// Replace has a run remove each monolith as soon as its collection is live, and was read back and compared with it: at W(monolith) once
+// more, and the reads of both. A verification does not see what was replaced, and a rollback makes its monolith of the items.
+func Replace() Option { return optionFunc(func(o *options) { o.replace = true }) }
 
 // OnProgress is told of the progress, twice a second at most, and at the end.
 func OnProgress(f func(Progress)) Option { return optionFunc(func(o *options) { o.progress = f }) }

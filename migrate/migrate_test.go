@@ -24,8 +24,6 @@ import (
 	"github.com/itemize/itemize/migrate"
 )
 
-func TestMain(m *testing.M) { enginetest.Run(m) }
-
 // Package is a package of a registry.
 type Package struct {
 	_           struct{}          `ddb:"table=packages"`
@@ -83,16 +81,21 @@ func (s *setup) migration(o ...migrate.Option) *migrate.Migration {
 
 func (s *setup) over(c migrate.Client, o ...migrate.Option) *migrate.Migration {
 	s.Helper()
-	l, err := migrate.ReadLayout(s.lock, "Package")
-	if err != nil {
-		s.Fatal(err)
-	}
 	o = append([]migrate.Option{migrate.Tables(func(string) string { return s.target }), migrate.Segments(3)}, o...)
-	m, err := migrate.New(context.Background(), c, l, s.source, o...)
+	m, err := migrate.New(context.Background(), c, s.layout(), s.source, o...)
 	if err != nil {
 		s.Fatal(err)
 	}
 	return m
+}
+
+func (s *setup) layout() *migrate.Layout {
+	s.Helper()
+	l, err := migrate.ReadLayout(s.lock, "Package")
+	if err != nil {
+		s.Fatal(err)
+	}
+	return l
 }
 
 func (s *setup) put(doc map[string]types.AttributeValue) {

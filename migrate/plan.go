@@ -42,6 +42,8 @@ type Plan struct {
 	Marks  float64 `json:"marks"`
 	Claims float64 `json:"claims"`
 	RCU    float64 `json:"rcu"`
+	// Removals are the units of removing the monoliths (Replace), in WCU.
+	Removals float64 `json:"removals,omitempty"`
 	// Price is that of both, Back what a rollback of all would cost, Verify a verification, in dollars on demand.
 	Price  float64 `json:"price"`
 	Back   float64 `json:"back"`
@@ -114,7 +116,7 @@ func (m *Migration) Plan(ctx context.Context, o PlanOptions) (*Plan, error) {
 	if err != nil && !errors.Is(err, errEnough) {
 		return nil, err
 	}
-	x.p.RCU = u.Predicted.Expected
+	x.p.RCU += u.Predicted.Expected
 	x.end()
 	return x.p, nil
 }
@@ -167,6 +169,10 @@ func (x *planning) add(d *moving.Monolith) {
 	p.Items, p.ItemBytes = p.Items+float64(price.Items), p.ItemBytes+float64(price.Bytes)
 	p.WCU, p.Parts, p.Marks, p.Claims = p.WCU+price.WCU, p.Parts+price.Parts, p.Marks+price.Mark, p.Claims+price.Claim
 	p.Back += price.Back
+	if x.replace {
+		p.WCU, p.Removals = p.WCU+price.Mark, p.Removals+price.Mark
+		p.RCU += cost.ReadUnits(d.Size()) + cost.ReadUnits(price.Bytes)
+	}
 	for name, k := range price.Kinds {
 		sum := p.Kinds[name]
 		p.Kinds[name] = Kind{sum.Items + float64(k.Items), sum.Bytes + float64(k.Bytes)}
@@ -184,7 +190,7 @@ func (x *planning) end() {
 	p := x.p
 	if read := p.Entities + p.Others; p.Sampled && read > 0 && p.Of > read {
 		p.Scale = float64(p.Of) / float64(read)
-		for _, sum := range []*float64{&p.Bytes, &p.Items, &p.ItemBytes, &p.WCU, &p.Parts, &p.Marks, &p.Claims, &p.RCU, &p.Back} {
+		for _, sum := range []*float64{&p.Bytes, &p.Items, &p.ItemBytes, &p.WCU, &p.Parts, &p.Marks, &p.Claims, &p.Removals, &p.RCU, &p.Back} {
 			*sum *= p.Scale
 		}
 		for name, k := range p.Kinds {

@@ -178,6 +178,11 @@ func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page,
 		if err := r.became(ctx, e, &now); err != nil {
 			return err
 		}
+		if r.replace && e.Err == nil && e.Doc.There() {
+			if err := r.replaced(ctx, e, &now); err != nil {
+				return err
+			}
+		}
 	}
 	if err != nil {
 		r.count(now, now)
@@ -212,6 +217,29 @@ func (r *run) became(ctx context.Context, e *moving.Entity, now *Counts) error {
 		return nil
 	}
 	return r.letter(ctx, e.Doc.Place, e.Err, conflict != nil)
+}
+
+// replaced removes the monolith of an entity that has moved, if the collection, read back, is what it holds.
+func (r *run) replaced(ctx context.Context, e *moving.Entity, now *Counts) error {
+	var t write.Tally
+	defer func() {
+		now.WCU, now.ConsumedWCU = now.WCU+t.WCU.Expected, now.ConsumedWCU+t.ConsumedWCU
+		now.RCU, now.ConsumedRCU = now.RCU+t.RCU.Expected, now.ConsumedRCU+t.ConsumedRCU
+	}()
+	d, err := r.mover.Monolith(ctx, e.Doc.Place, &t)
+	if err != nil || d.Mark() == nil {
+		return err
+	}
+	what, reason, err := r.mover.Check(ctx, d, &t)
+	switch {
+	case err != nil:
+		return err
+	case what == moving.Wrong:
+		now.Conflicts++
+		return r.letter(ctx, d.Place, errors.New(reason), true)
+	}
+	_, err = r.mover.Remove(ctx, d, &t)
+	return err
 }
 
 // letter notes an entity that was not moved.

@@ -35,6 +35,7 @@ type migrateAsked struct {
 	key, sort   string
 	from, to    string
 	live        bool
+	replace     bool
 	segments    int
 	segment, of int
 	rate        float64
@@ -62,6 +63,7 @@ func (a *migrateAsked) flags(f *flag.FlagSet) {
 	f.StringVar(&a.sort, "sort", "", "`template` of their sort keys, as DOC")
 	f.StringVar(&a.from, "from", "", "plan, run: read the monoliths from an export of the table: a `folder`, or s3://BUCKET/PREFIX, which ends with AWSDynamoDB/ID")
 	f.StringVar(&a.to, "import", "", "run: write files for ImportTable in place of items: a `folder`, or s3://BUCKET/PREFIX; plan: the model's tables need not be there")
+	f.BoolVar(&a.replace, "replace", false, "plan, run: remove each monolith as soon as its collection was read back and compared")
 	f.StringVar(&a.s3, "s3-endpoint", "", "`URL` of S3; that of the region without it")
 	f.BoolVar(&a.live, "live", false, "run -import: collections that are live at once, for data that nobody writes any more")
 	f.IntVar(&a.segments, "segments", 8, "`number` of segments that the source is read in, at once")
@@ -166,6 +168,9 @@ func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migratio
 	}
 	if a.to != "" {
 		o = append(o, migrate.OfFiles())
+	}
+	if a.replace {
+		o = append(o, migrate.Replace())
 	}
 	if a.segment >= 0 {
 		o = append(o, migrate.Segment(a.segment, a.of))
