@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"os"
 	"sync"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -124,22 +123,11 @@ func launch(ctx context.Context, l launcher) (*Engine, error) {
 // ready waits until the engine answers.
 func (e *Engine) ready(ctx context.Context) error {
 	e.traits = sync.OnceValues(e.probe)
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
 	client := e.Client(func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 })
-	for {
+	return e.process.ready(ctx, e.Endpoint, func(ctx context.Context) error {
 		_, err := client.ListTables(ctx, &dynamodb.ListTablesInput{Limit: aws.Int32(1)})
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("no answer from %s: %w", e.Endpoint, err)
-		case <-e.process.done():
-			return errors.New("it ended right away")
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
+		return err
+	})
 }
 
 // Stop ends an engine that Start has started, and leaves others alone.

@@ -2,9 +2,13 @@ package integration
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"os/exec"
 	"runtime"
 	"sync"
+	"time"
 )
 
 // process is a running engine.
@@ -50,6 +54,25 @@ func (p *process) output() []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return tail(p.out.Bytes())
+}
+
+// ready waits until what runs answers at an endpoint.
+func (p *process) ready(ctx context.Context, endpoint string, ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		err := ask(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("no answer from %s: %w", endpoint, err)
+		case <-p.done():
+			return errors.New("it ended right away")
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 // done is closed when the process has ended; nil for an engine of somebody else.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -86,22 +85,11 @@ func (g *S3) Client(options ...func(*s3.Options)) *s3.Client {
 }
 
 func (g *S3) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
 	client := g.Client(func(o *s3.Options) { o.RetryMaxAttempts = 1 })
-	for {
+	return g.process.ready(ctx, g.Endpoint, func(ctx context.Context) error {
 		_, err := client.ListBuckets(ctx, &s3.ListBucketsInput{})
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("no answer from %s: %w", g.Endpoint, err)
-		case <-g.process.done():
-			return errors.New("it ended right away")
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
+		return err
+	})
 }
 
 // Stop ends the gateway, and removes what was put.

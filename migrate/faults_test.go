@@ -5,50 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/breaking"
 	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/migrate"
 )
-
-// failing is a transport whose n-th request meets a fault: the process ends before it, or before its answer, or it alone or its answer is lost.
-type failing struct {
-	next dynamodb.HTTPClient
-	at   int64
-	what string
-	kill context.CancelFunc
-	n    atomic.Int64
-}
-
-var errFailing = errors.New("the connection broke")
-
-func (f *failing) Do(r *http.Request) (*http.Response, error) {
-	if f.n.Add(1) != f.at {
-		return f.next.Do(r)
-	}
-	if f.what == "killed before" {
-		f.kill()
-	}
-	if f.what == "killed before" || f.what == "lost request" {
-		return nil, errFailing
-	}
-	resp, err := f.next.Do(r)
-	if err == nil {
-		resp.Body.Close()
-	}
-	if f.what == "killed after" {
-		f.kill()
-	}
-	return nil, errFailing
-}
 
 // kinds are 40 documents, one of each kind: of 0 to 130 events, empty, wide, deep, large, odd, and some that cannot be moved.
 func (s *setup) kinds() (dead int) {
@@ -94,8 +59,8 @@ func TestStepsMeetFaults(t *testing.T) {
 	}
 	every := max(401/draws.Times(1), 1)
 	met, sum := 0, 0
-	for i, what := range []string{"killed before", "killed after", "lost request", "lost answer"} {
-		for at := 1 + (rand.IntN(every)+i)%every; ; at += every {
+	for what := range breaking.Faults {
+		for at := 1 + rand.IntN(every); ; at += every {
 			forth := s.failingStep(ctx, what, at, (*migrate.Migration).Run)
 			r, err := s.migration().Run(ctx)
 			if err != nil || r.This.Dead != dead || r.This.Conflicts != 0 || r.This.Moved+r.This.Before != 40-dead {
@@ -129,23 +94,19 @@ func TestStepsMeetFaults(t *testing.T) {
 }
 
 // failingStep does a step with a fault at its n-th request, and reports whether it came to that.
-func (s *setup) failingStep(ctx context.Context, what string, at int, step func(*migrate.Migration, context.Context) (*migrate.Report, error)) bool {
+func (s *setup) failingStep(ctx context.Context, what breaking.Fault, at int, step func(*migrate.Migration, context.Context) (*migrate.Report, error)) bool {
 	s.Helper()
 	ctx, kill := context.WithCancel(ctx)
 	defer kill()
-	f := &failing{at: int64(at), what: what, kill: kill}
-	c := dynamodb.New(s.client.Options(), func(o *dynamodb.Options) {
-		f.next, o.HTTPClient = o.HTTPClient, f
-		o.Retryer = retry.AddWithMaxBackoffDelay(o.Retryer, time.Millisecond)
-	})
-	m, err := migrate.New(ctx, &known{Client: c, of: s.client}, s.layout(), s.source, migrate.Tables(func(string) string { return s.target }), migrate.Segments(3))
+	b := &breaking.Transport{At: at, Fault: what, Kill: kill}
+	m, err := migrate.New(ctx, &known{Client: b.Client(s.client), of: s.client}, s.layout(), s.source, migrate.Tables(func(string) string { return s.target }), migrate.Segments(3))
 	if err != nil {
 		s.Fatal(err)
 	}
-	if _, err := step(m, ctx); err != nil && !errors.Is(err, errFailing) && !errors.Is(err, context.Canceled) && !strings.Contains(err.Error(), errFailing.Error()) {
+	if _, err := step(m, ctx); err != nil && !errors.Is(err, context.Canceled) && !strings.Contains(err.Error(), breaking.Err.Error()) {
 		s.Errorf("%s %d: %v", what, at, err)
 	}
-	return f.n.Load() >= int64(at)
+	return b.Sent() >= at
 }
 
 // Each monolith is removed as soon as its collection is live and compared, but for those that cannot be moved, or are written

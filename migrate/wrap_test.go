@@ -3,11 +3,7 @@ package migrate_test
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
-	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 )
@@ -129,134 +124,6 @@ func TestBoth(t *testing.T) {
 	var conflict *migrate.ConflictError
 	if _, err := w.Load(ctx, m.Key("a")); !errors.As(err, &conflict) {
 		t.Errorf("a load of what both layouts contradict: %v", err)
-	}
-}
-
-// Writers and readers go on through Wrap while entities move, and move back, and move again: no update is lost, which each
-// writer sees at its next one, nothing goes back for a reader, and what was added is there in the end.
-func TestWrapWhileMoving(t *testing.T) {
-	t.Parallel()
-	ctx := context.Background()
-	s := newSetup(t)
-	const entities, writers = 4, 4
-	for i := range entities {
-		s.put(document(fmt.Sprint("p", i), 12))
-	}
-	seed := draws.Seed(t)
-	over, stop := context.WithCancel(ctx)
-	var wait sync.WaitGroup
-	var mu sync.Mutex
-	added := map[string]int{} // elements, by entity
-	last := map[string]int{}  // what was acknowledged, by entity and writer
-	counted := 0
-	unless := func(err error) bool { // whether an operation was done
-		var c *migrate.ConflictError
-		var m *mapper.ConflictError
-		switch {
-		case err == nil:
-			return true
-		case errors.As(err, &c), errors.As(err, &m), errors.Is(err, mapper.ErrNotFound) && strings.Contains(err.Error(), "pending"):
-			return false
-		}
-		t.Errorf("seed %d: %v", seed, err)
-		return false
-	}
-	for i := range writers {
-		wait.Go(func() {
-			w, m := s.wrapped()
-			r := rand.New(rand.NewPCG(seed, uint64(i)))
-			for n := 1; over.Err() == nil; n++ {
-				name, tag := fmt.Sprint("p", r.IntN(entities)), fmt.Sprint("w", i)
-				mu.Lock()
-				want := last[name+tag]
-				mu.Unlock()
-				element := r.IntN(3) == 0
-				_, err := w.Update(ctx, m.Key(name), func(p *Package) error {
-					if got, _ := strconv.Atoi(p.Tags[tag]); got != want {
-						t.Errorf("seed %d: %s of %s is %d, and %d was acknowledged", seed, tag, name, got, want)
-					}
-					p.Tags[tag] = strconv.Itoa(want + 1)
-					if element {
-						p.Events = append(p.Events, Event{time.Unix(int64(2e9+n), int64(i)).UTC(), tag})
-					}
-					return nil
-				})
-				if unless(err) {
-					mu.Lock()
-					last[name+tag] = want + 1
-					counted++
-					if element {
-						added[name]++
-					}
-					mu.Unlock()
-				}
-			}
-		})
-	}
-	for range 2 {
-		wait.Go(func() {
-			w, m := s.wrapped()
-			seen := map[string]int{}
-			for over.Err() == nil {
-				for i := range entities {
-					name := fmt.Sprint("p", i)
-					e, err := w.Load(ctx, m.Key(name), mapper.Strong())
-					if !unless(err) {
-						continue
-					}
-					for tag, value := range e.Value.Tags {
-						n, _ := strconv.Atoi(value)
-						if strings.HasPrefix(tag, "w") && n < seen[name+tag] {
-							t.Errorf("seed %d: %s of %s went back from %d to %d", seed, tag, name, seen[name+tag], n)
-						}
-						seen[name+tag] = n
-					}
-					if len(e.Value.Events) < 12 || e.Value.Description != "of "+name {
-						t.Errorf("seed %d: %s is torn: %+v", seed, name, e.Value)
-					}
-				}
-			}
-		})
-	}
-	rounds := 0
-	few := func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return counted < 20 || rounds < 2
-	}
-	for begun := time.Now(); time.Since(begun) < 6*time.Second || few() && time.Since(begun) < time.Minute; rounds++ {
-		if _, err := s.migration().Run(ctx); err != nil {
-			t.Errorf("seed %d: %v", seed, err)
-		}
-		if _, err := s.migration().Rollback(ctx); err != nil {
-			t.Errorf("seed %d: %v", seed, err)
-		}
-	}
-	stop()
-	wait.Wait()
-	w, m := s.wrapped()
-	if _, err := s.migration().Rollback(ctx); err != nil {
-		t.Fatal(err)
-	}
-	for i := range entities {
-		name := fmt.Sprint("p", i)
-		e, err := w.Load(ctx, m.Key(name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(e.Value.Events) != 12+added[name] {
-			t.Errorf("seed %d: %s has %d events, and %d were added to 12", seed, name, len(e.Value.Events), added[name])
-		}
-		for k := range writers {
-			tag := fmt.Sprint("w", k)
-			if n, _ := strconv.Atoi(e.Value.Tags[tag]); n != last[name+tag] {
-				t.Errorf("seed %d: %s of %s is %d, and %d was acknowledged", seed, tag, name, n, last[name+tag])
-			}
-		}
-	}
-	t.Logf("%d updates acknowledged, in %d rounds there and back", counted, rounds)
-	if counted < 20 || rounds < 2 {
-		t.Error("too few to mean anything")
 	}
 }
 

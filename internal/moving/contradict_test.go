@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/breaking"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/monolith"
 	"github.com/itemize/itemize/internal/moving"
@@ -117,11 +118,9 @@ func TestBackKeepsWhatIsWrittenBeside(t *testing.T) {
 	}
 	added := item.Attributes{"PK": attr.ValueOf(root.PK), "SK": textOf("PRICE#late"), "_a": incarnation, "Prices": &types.AttributeValueMemberN{Value: "1"}}
 	// The copy is made, and the monolith written: then somebody adds, and writes, without asking the root.
-	beside := &breaking{fault: killedBefore, at: -1}
-	c := dynamodb.New(s.client.Options(), func(o *dynamodb.Options) { beside.next, o.HTTPClient = o.HTTPClient, beside })
-	m := moving.New(c, s.Layout, s.Source, s.Keys, s.Tables)
+	m, beside := s.broken(-1, breaking.KilledBefore, nil)
 	b := &moving.Return{Doc: s.at("a"), Root: root}
-	for n := int64(1); ; n++ { // killed at the first request after the monolith was written
+	for n := 1; ; n++ { // killed at the first request after the monolith was written
 		d, err := s.Monolith(context.Background(), s.at("a"), &write.Tally{})
 		if err != nil {
 			t.Fatal(err)
@@ -130,7 +129,7 @@ func TestBackKeepsWhatIsWrittenBeside(t *testing.T) {
 			break
 		}
 		ctx, kill := context.WithCancel(context.Background())
-		beside.kill, beside.at = kill, beside.n.Load()+n
+		beside.Kill, beside.At = kill, beside.Sent()+n
 		_ = m.Back(ctx, []*moving.Return{b}, &write.Tally{})
 	}
 	if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &s.Tables[0].Name, Item: added}); err != nil {
@@ -275,7 +274,7 @@ func TestFinishOfWhatWasChanged(t *testing.T) {
 	s.put(shop(r, "a", 3))
 	for at := 1; ; at++ { // killed at the first request behind the mark
 		ctx, kill := context.WithCancel(context.Background())
-		m, _ := s.broken(at, killedBefore, kill)
+		m, _ := s.broken(at, breaking.KilledBefore, kill)
 		d, _ := s.Monolith(context.Background(), s.at("a"), &write.Tally{})
 		_ = m.Move(ctx, []*moving.Entity{{Doc: d}}, &write.Tally{})
 		kill()

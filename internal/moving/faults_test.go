@@ -2,21 +2,17 @@ package moving_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net/http"
 	"slices"
-	"sync/atomic"
 	"testing"
-	"time"
 
-	sdk "github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/breaking"
 	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/moving"
@@ -24,61 +20,10 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// fault is what happens to one request.
-type fault int
-
-const (
-	killedBefore fault = iota // the process ends before the request
-	killedAfter               // it ends before the answer
-	lostRequest               // the request is lost, and the process goes on
-	lostAnswer                // the answer is lost
-	faults
-)
-
-func (f fault) String() string {
-	return [...]string{"killed before", "killed after", "lost request", "lost answer"}[f]
-}
-
-// breaking is a transport on which one request meets a fault.
-type breaking struct {
-	next dynamodb.HTTPClient
-	at   int64
-	fault
-	kill context.CancelFunc
-	n    atomic.Int64
-}
-
-var errBroken = errors.New("the connection broke")
-
-func (b *breaking) Do(r *http.Request) (*http.Response, error) {
-	if b.n.Add(1) != b.at {
-		return b.next.Do(r)
-	}
-	switch b.fault {
-	case killedBefore:
-		b.kill()
-		return nil, errBroken
-	case lostRequest:
-		return nil, errBroken
-	}
-	resp, err := b.next.Do(r)
-	if err == nil {
-		resp.Body.Close()
-	}
-	if b.fault == killedAfter {
-		b.kill()
-	}
-	return nil, errBroken
-}
-
-// broken returns the setup for a process whose n-th request meets a fault.
-func (s *setup) broken(at int, f fault, kill context.CancelFunc) (*moving.Mover, *breaking) {
-	b := &breaking{at: int64(at), fault: f, kill: kill}
-	c := dynamodb.New(s.client.Options(), func(o *dynamodb.Options) {
-		b.next, o.HTTPClient = o.HTTPClient, b
-		o.Retryer = sdk.AddWithMaxBackoffDelay(o.Retryer, time.Millisecond)
-	})
-	return moving.New(c, s.Layout, s.Source, s.Keys, s.Tables), b
+// broken returns the mover of a process whose n-th request meets a fault.
+func (s *setup) broken(at int, f breaking.Fault, kill context.CancelFunc) (*moving.Mover, *breaking.Transport) {
+	b := &breaking.Transport{At: at, Fault: f, Kill: kill}
+	return moving.New(b.Client(s.client), s.Layout, s.Source, s.Keys, s.Tables), b
 }
 
 // Killed before and after each request, and with each request and each answer lost, a move that is begun again ends as
@@ -103,7 +48,7 @@ func TestFaultsAfterAnImport(t *testing.T) {
 }
 
 func (s *setup) faultsEverywhere(t *testing.T, every int) {
-	for f := range faults {
+	for f := range breaking.Faults {
 		t.Run(f.String(), func(t *testing.T) {
 			first := 1 + rand.IntN(every)
 			for at := first; ; at += every {
@@ -118,7 +63,7 @@ func (s *setup) faultsEverywhere(t *testing.T, every int) {
 
 // oneFault moves entities, and back, with one fault, in this and the other direction. It reports whether
 // the fault was met.
-func (s *setup) oneFault(t *testing.T, f fault, at int) bool {
+func (s *setup) oneFault(t *testing.T, f breaking.Fault, at int) bool {
 	t.Helper()
 	ctx := retry.InOrder(context.Background())
 	r := rand.New(rand.NewPCG(1, uint64(at)))
@@ -160,7 +105,7 @@ func keyOf(table *item.Table, a item.Attributes) item.Attributes {
 }
 
 // facing does something with a fault at one request, and then, if that was the end of it, again without.
-func (s *setup) facing(ctx context.Context, f fault, at int, do func(context.Context, *moving.Mover) error) (met bool) {
+func (s *setup) facing(ctx context.Context, f breaking.Fault, at int, do func(context.Context, *moving.Mover) error) (met bool) {
 	c, kill := context.WithCancel(ctx)
 	defer kill()
 	m, b := s.broken(at, f, kill)
@@ -169,7 +114,7 @@ func (s *setup) facing(ctx context.Context, f fault, at int, do func(context.Con
 			panic(err)
 		}
 	}
-	return b.n.Load() >= int64(at)
+	return b.Sent() >= at
 }
 
 func (s *setup) moveAll(ctx context.Context, t *testing.T, m *moving.Mover, places map[string]item.Place) error {

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/breaking"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/moving"
 	"github.com/itemize/itemize/internal/retry"
@@ -49,7 +50,7 @@ func (c *recording) Do(r *http.Request) (*http.Response, error) {
 		c.held = keep
 		c.kill()
 		c.mu.Unlock()
-		return nil, errBroken
+		return nil, breaking.Err
 	}
 	if !bytes.Contains(body, []byte(`"migrating"`)) && !bytes.Contains(body, []byte("INSERT INTO")) {
 		c.sent = append(c.sent, keep)

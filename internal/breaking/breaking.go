@@ -1,0 +1,77 @@
+// Package breaking has a transport for tests, on which one request meets a fault.
+package breaking
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// Fault is what happens to one request.
+type Fault int
+
+// The faults.
+const (
+	KilledBefore Fault = iota // the process ends before the request
+	KilledAfter               // it ends before the answer
+	LostRequest               // the request is lost, and the process goes on
+	LostAnswer                // the answer is lost
+	Faults                    // how many there are
+)
+
+// String names the fault.
+func (f Fault) String() string {
+	return [...]string{"killed before", "killed after", "lost request", "lost answer"}[f]
+}
+
+// Transport is a client's transport, on which the request number At, from 1, meets a fault.
+type Transport struct {
+	At    int
+	Fault Fault
+	// Kill ends the process that sends the requests.
+	Kill context.CancelFunc
+
+	next dynamodb.HTTPClient
+	n    atomic.Int64
+}
+
+// Err is what comes of a request that met a fault.
+var Err = errors.New("the connection broke")
+
+// Client returns the client as one that sends by the transport, and soon tries again what it tries again.
+func (t *Transport) Client(c *dynamodb.Client) *dynamodb.Client {
+	return dynamodb.New(c.Options(), func(o *dynamodb.Options) {
+		t.next, o.HTTPClient = o.HTTPClient, t
+		o.Retryer = retry.AddWithMaxBackoffDelay(o.Retryer, time.Millisecond)
+	})
+}
+
+// Sent returns how many requests were sent, or tried to be.
+func (t *Transport) Sent() int { return int(t.n.Load()) }
+
+// Do sends a request.
+func (t *Transport) Do(r *http.Request) (*http.Response, error) {
+	if t.n.Add(1) != int64(t.At) {
+		return t.next.Do(r)
+	}
+	switch t.Fault {
+	case KilledBefore:
+		t.Kill()
+		return nil, Err
+	case LostRequest:
+		return nil, Err
+	}
+	resp, err := t.next.Do(r)
+	if err == nil {
+		resp.Body.Close()
+	}
+	if t.Fault == KilledAfter {
+		t.Kill()
+	}
+	return nil, Err
+}
