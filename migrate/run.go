@@ -39,6 +39,8 @@ type Progress struct {
 	EntitiesPerSecond float64       `json:"entitiesPerSecond"`
 	WCUPerSecond      float64       `json:"wcuPerSecond"`
 	Left              time.Duration `json:"left"`
+	// Spent is the price of the units so far, in dollars on demand.
+	Spent float64 `json:"spent"`
 	// Ended reports that it is the last.
 	Ended bool `json:"ended"`
 }
@@ -322,7 +324,7 @@ func (r *run) tell(ended bool) {
 		r.speed += weight * (float64(c.Entities-r.last.Entities)/since.Seconds() - r.speed)
 		r.wcus += weight * ((c.WCU-r.last.WCU)/since.Seconds() - r.wcus)
 	}
-	p := Progress{Counts: c, Of: int(r.approximate), Elapsed: now.Sub(r.begun), EntitiesPerSecond: r.speed, WCUPerSecond: r.wcus, Ended: ended}
+	p := Progress{Counts: c, Of: int(r.approximate), Elapsed: now.Sub(r.begun), EntitiesPerSecond: r.speed, WCUPerSecond: r.wcus, Spent: r.prices.Units(c.WCU, c.RCU), Ended: ended}
 	if rest := p.Of - r.report.All.Entities - r.report.All.Others; rest > 0 && r.speed > 0 && !ended {
 		p.Left = time.Duration(float64(rest) / r.speed * float64(time.Second))
 	}

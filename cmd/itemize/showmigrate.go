@@ -183,7 +183,7 @@ func progressText(p migrate.Progress) string {
 	if p.Of > 0 {
 		text += " of about " + number(float64(p.Of))
 	}
-	text += fmt.Sprintf(", %s items, %s a second, %s WCU (%s a second)", number(float64(p.Items)), number(p.EntitiesPerSecond), number(p.WCU), number(p.WCUPerSecond))
+	text += fmt.Sprintf(", %s items, %s a second, %s WCU (%s a second), %s", number(float64(p.Items)), number(p.EntitiesPerSecond), number(p.WCU), number(p.WCUPerSecond), dollars(p.Spent))
 	if p.Dead+p.Conflicts > 0 {
 		text += fmt.Sprintf(", %d not moved", p.Dead+p.Conflicts)
 	}
