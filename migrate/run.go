@@ -131,10 +131,14 @@ func (r *run) segment(ctx context.Context, i int) error {
 	if found && c.Of != r.of {
 		return fmt.Errorf("%s: the migration was begun with %d segments, and is to go on with %d: give the same number, or roll it back first", r.layout.Model, c.Of, r.of)
 	}
-	if c.Done || c.Export != (r.exported != nil) {
+	from := ""
+	if r.export != nil {
+		from = r.export.ID
+	}
+	if c.Done || c.Export != from {
 		c = checkpoint{} // once more: for what was left, and what was written since
 	}
-	c.Export = r.exported != nil
+	c.Export = from
 	c.Of = r.of
 	r.count(Counts{}, c.Counts)
 	if r.exported != nil {

@@ -181,10 +181,11 @@ func (m *Migration) enter(ctx context.Context, from, to Phase) error {
 
 // checkpoint is how far a segment is: the key behind which it goes on, or where in an export.
 type checkpoint struct {
-	Of     int  `json:"of"`
-	Done   bool `json:"done"`
-	start  item.Attributes
-	Export bool              `json:"export,omitempty"`
+	Of    int  `json:"of"`
+	Done  bool `json:"done"`
+	start item.Attributes
+	// Export is that which At is a position in, "" for a scan.
+	Export string            `json:"export,omitempty"`
 	At     itemfile.Position `json:"at,omitzero"`
 	Counts
 }

@@ -6,7 +6,9 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/md5"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,8 +22,9 @@ import (
 
 // Export is an export of a table to S3, in DynamoDB's JSON.
 type Export struct {
-	// Items is how many it has.
+	// Items is how many it has, and ID tells it from other exports.
 	Items int
+	ID    string
 	files Files
 	data  []dataFile
 }
@@ -63,7 +66,8 @@ func Open(ctx context.Context, files Files) (*Export, error) {
 	if content, err = readAll(ctx, files, filesName); err != nil {
 		return nil, err
 	}
-	e := &Export{Items: summary.ItemCount, files: files}
+	id := sha256.Sum256(content)
+	e := &Export{Items: summary.ItemCount, ID: hex.EncodeToString(id[:8]), files: files}
 	sum := 0
 	for n, text := range bytes.Split(bytes.TrimSpace(content), []byte("\n")) {
 		var f dataFile
