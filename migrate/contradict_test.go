@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
@@ -322,4 +323,59 @@ func TestNewRefuses(t *testing.T) {
 	}
 	_, err = migrate.New(ctx, s.client, l, s.source, same)
 	refused(t, err, "the field Site stands in the keys of the model's root, and in none of the monoliths")
+}
+
+// withoutDelete is a client that may delete no table.
+type withoutDelete struct{ migrate.Client }
+
+func (withoutDelete) DeleteTable(context.Context, *dynamodb.DeleteTableInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteTableOutput, error) {
+	return nil, errors.New("not authorized to perform dynamodb:DeleteTable")
+}
+
+// A contract whose table may not be deleted leaves the migration as it was: it can be rolled back yet.
+func TestContractThatIsRefused(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := moved(t, 3)
+	if _, err := s.migration().Verify(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.migration().Cutover(ctx); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.over(withoutDelete{s.client}).Contract(ctx, s.source, false)
+	refused(t, err, "not authorized")
+	if status, err := s.migration().Status(ctx); err != nil || status.Phase != migrate.PhaseCutOver {
+		t.Errorf("%+v, %v", status, err)
+	}
+	if _, err := s.migration().Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s.came()
+}
+
+// Ver is a model with a version of its own name.
+type Ver struct {
+	_    struct{} `ddb:"table=vers,version=ver"`
+	Name string   `ddb:"pk=V#{Name}" dynamodbav:"name"`
+	Text string   `ddb:"sk=A"`
+}
+
+// A monolith's own attribute of the name that the library uses is a dead letter, also where the model names its versions otherwise.
+func TestOwnVersion(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newSetup(t)
+	s.put(attributes{"name": textValue("a"), "Text": textValue("x"), "_v": textValue("mine")})
+	m, err := migrate.New(ctx, s.client, layoutOf[Ver](t), s.source, migrate.Tables(func(string) string { return s.target }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := m.Run(ctx)
+	if err != nil || r.This.Dead != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if all := s.all(s.source); !attr.SameItem(all[0], s.docs["a"]) {
+		t.Errorf("%v was %v", all[0], s.docs["a"])
+	}
 }

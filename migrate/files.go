@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"sync"
 
 	"github.com/itemize/itemize/internal/item"
@@ -61,9 +62,12 @@ type ImportOptions struct {
 
 // Import writes the collections as files that ImportTable takes, and StartBulkPutItems into a new and empty table: DATA/TABLE/*.json.gz for each
 // table of the model. It writes nothing to DynamoDB, and reads the source, or an export of it. Nobody may use the model's tables
-// before they are imported. What cannot be moved is in DeadLetters, the first of it, and in no file. It is not resumed: a second one
-// writes the same files anew; remove those of the first.
+// before they are imported. What cannot be moved is in DeadLetters, the first of it, and in no file. It is not resumed: one that failed is begun
+// again in another folder, and it is refused where there are files of another.
 func (m *Migration) Import(ctx context.Context, to Files, o ImportOptions) (*Imported, error) {
+	if m.own {
+		return nil, fmt.Errorf("%s: %s holds the monoliths, and cannot be imported: import takes new tables", m.layout.Model, m.source.Name)
+	}
 	x := &importing{Migration: m, to: to, live: o.Live, out: &Imported{Tables: map[string]Kind{}}}
 	err := m.segmentsAtOnce(ctx, x.segment)
 	return x.out, err
@@ -109,7 +113,10 @@ func (x *importing) segment(ctx context.Context, i int) error {
 		}
 		return nil
 	}
-	var err error
+	err := x.first(ctx, i)
+	if err != nil {
+		return err
+	}
 	if x.exported != nil {
 		err = x.exportPages(ctx, i, itemfile.Position{}, func(p read.Page, _ itemfile.Position) error { return page(p) })
 	} else {
@@ -121,6 +128,20 @@ func (x *importing) segment(ctx context.Context, i int) error {
 		}
 	}
 	return err
+}
+
+// first refuses to write files among those of another import: of both nobody could tell which are whole.
+func (x *importing) first(ctx context.Context, i int) error {
+	name := fmt.Sprintf("import-%06d.json", i)
+	f, err := x.to.Open(ctx, name)
+	switch {
+	case err == nil:
+		_ = f.Close()
+		return fmt.Errorf("%s: there are files of another import (%s): remove them, or give another folder", x.layout.Model, name)
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return x.to.Put(ctx, name, fmt.Appendf(nil, "{\"model\":%q,\"source\":%q,\"segment\":%d,\"of\":%d}\n", x.layout.Model, x.source.Name, i, x.of))
 }
 
 // one writes the items of one entity.
@@ -177,6 +198,10 @@ func (m *Migration) tableOf(ctx context.Context, t *item.Table) error {
 	}
 	if hash, sort := keysOf(d); hash != t.Hash || sort != t.Range {
 		return fmt.Errorf("%s: the table %s has the keys %s, and the layout %s", m.layout.Model, t.Name, keysText(hash, sort), keysText(t.Hash, t.Range))
+	}
+	l := m.layout.Tables[t.Index]
+	if kinds := typesOf(d); string(kinds[t.Hash]) != l.HashType || t.Range != "" && string(kinds[t.Range]) != l.RangeType {
+		return fmt.Errorf("%s: the keys of the table %s are of the types %s, and of the layout %s", m.layout.Model, t.Name, keysText(string(kinds[t.Hash]), string(kinds[t.Range])), keysText(l.HashType, l.RangeType))
 	}
 	return nil
 }

@@ -299,3 +299,103 @@ func TestImportLive(t *testing.T) {
 		t.Error("an import of an export has written into it", found)
 	}
 }
+
+// Another export is read from its beginning; what was mended since is moved as it is now, and nothing is left of what was deleted since.
+func TestTwoExports(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newSetup(t)
+	for i := range 150 {
+		s.put(document(fmt.Sprint("p", i), i%3))
+	}
+	s.put(attributes{"name": textValue("mended"), "events": textValue("no list")})
+	first, second := migrate.Folder(t.TempDir()), migrate.Folder(t.TempDir())
+	s.exported(first, 1)
+	s.put(document("mended", 2))
+	if _, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.source, Key: attributes{"name": textValue("p2")}}); err != nil {
+		t.Fatal(err)
+	}
+	delete(s.docs, "p2")
+	r, err := s.migration(migrate.FromExport(first)).Run(ctx)
+	if err != nil || r.This.Moved != 150 || r.This.Dead != 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for _, a := range s.all(s.target) {
+		if text(a["PK"]) == "PACKAGE#p2" {
+			t.Errorf("%v is left of what was deleted before the run", a)
+		}
+	}
+	for i := range 150 {
+		s.put(document(fmt.Sprint("q", i), 0))
+	}
+	s.exported(second, 1)
+	if r, err = s.migration(migrate.FromExport(second)).Run(ctx); err != nil || r.This.Moved != 150 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if v, err := s.migration().Verify(ctx); err != nil || !v.Clean() {
+		t.Errorf("%+v, %v", v, err)
+	}
+	other := broken{second, "manifest-summary.json", []byte(`{"outputFormat":"DYNAMODB_JSON","itemCount":300,"tableArn":"arn:aws:dynamodb:us-east-1:1:table/other"}`)}
+	_, err = migrate.New(ctx, s.client, s.layout(), s.source, migrate.Tables(func(string) string { return s.target }), migrate.FromExport(other))
+	refused(t, err, "the export is of the table other, and the source is "+s.source)
+}
+
+// An import of which something is missing is put again; a second one is not mixed with the first.
+func TestImportThatIsNotWhole(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	g, name := enginetest.S3(t)
+	s := newSetup(t)
+	for i := range 6 {
+		s.put(document(fmt.Sprint("p", i), 5))
+	}
+	files := bucket.New(g.Client(), name, "")
+	if _, err := s.offline("packages").Import(ctx, files, migrate.ImportOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.offline("packages", migrate.Segments(2)).Import(ctx, files, migrate.ImportOptions{})
+	refused(t, err, "there are files of another import")
+	s.loadFiles(g, name, "packages/", s.target)
+	n := 0
+	for _, a := range s.all(s.target) {
+		if strings.HasPrefix(text(a["SK"]), "EVENT#") {
+			if n++; n%4 == 0 {
+				if _, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.target, Key: attributes{"PK": a["PK"], "SK": a["SK"]}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if r, err := s.migration().Run(ctx); err != nil || r.This.Moved != 6 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if v, err := s.migration().Verify(ctx); err != nil || !v.Clean() || v.Same != 6 {
+		t.Fatalf("%+v, %v", v, err)
+	}
+}
+
+// A run that goes on behind a checkpoint forgets no dead letter from before it.
+func TestDeadLettersStay(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newSetup(t)
+	for i := range 250 {
+		s.put(attributes{"name": textValue(fmt.Sprint("dead", i)), "events": textValue("no list")})
+	}
+	killed, kill := context.WithCancel(ctx)
+	defer kill()
+	_, err := s.migration(migrate.Segments(1), migrate.OnProgress(func(p migrate.Progress) {
+		if p.Dead >= 100 {
+			kill()
+		}
+	})).Run(killed)
+	if err == nil {
+		t.Log("it was not killed")
+	}
+	if _, err := s.migration(migrate.Segments(1)).Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if status, err := s.migration(migrate.Segments(1)).Status(ctx); err != nil || len(status.DeadLetters) != 250 {
+		t.Errorf("%d dead letters, %v", len(status.DeadLetters), err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -288,4 +289,172 @@ func TestKeysThatAreRefused(t *testing.T) {
 			t.Errorf("%q %q: %v", x.hash, x.sort, err)
 		}
 	}
+}
+
+// Repo is named by two texts.
+type Repo struct {
+	_    struct{} `ddb:"table=repos"`
+	Org  string   `ddb:"pk=REPO#{Org}#{Repo}"`
+	Repo string
+	Text string `ddb:"sk=A"`
+}
+
+// Log is named by a day in its partition key, and by the instant in its sort key.
+type Log struct {
+	_     struct{}          `ddb:"table=logs"`
+	At    time.Time         `ddb:"pk=DAY#{At:date}"`
+	Text  string            `ddb:"sk=LOG#{At}#A"`
+	Notes map[string]string `ddb:"sk=LOG#{^At}#N#{key}"`
+}
+
+// Keys that two entities could share, or that cannot be read back, or that are of another type, are refused; a bare name is written in full where
+// one of the root's keys does.
+func TestKeysOfTwo(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	target, plain, numbers := enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "id:S", ""), enginetest.Table(t, "id:N", "")
+	repos, logs := layoutOf[Repo](t), layoutOf[Log](t)
+	for _, x := range []struct {
+		layout       *migrate.Layout
+		source, hash string
+		want         string
+	}{
+		{repos, plain, "pkg/{Org}/{Repo}", "no # between them, so that two entities could have one key"},
+		{repos, plain, "{Org}{Repo}", "so that two entities could have one key"},
+		{repos, plain, "pkg#{Org}#{Repo}", ""},
+		{repos, numbers, "pkg#{Org}#{Repo}", "are no strings, and templates (-key, -sort) write strings"},
+		{logs, plain, "log/{At:date}", "do not give At back in full"},
+		{logs, plain, "log/{At}", ""},
+	} {
+		_, err := migrate.New(ctx, enginetest.Start(t).Client(), x.layout, x.source, migrate.Keys(x.hash, ""), migrate.Tables(func(string) string { return target }))
+		if (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s %s: %v", x.layout.Model, x.hash, err)
+		}
+	}
+}
+
+// Parted has parts that name the instant less fully than the root: nobody could tell whose they are.
+type Parted struct {
+	_      struct{}       `ddb:"table=parted"`
+	At     time.Time      `ddb:"pk=MONTH#{At:month}"`
+	Text   string         `ddb:"sk=HEAD#{At}"`
+	Values map[string]int `ddb:"sk=V#{^At:date}#{key}"`
+}
+
+func TestPartsThatCouldBeAnothers(t *testing.T) {
+	t.Parallel()
+	e, err := schema.Of(reflect.TypeFor[Parted]())
+	if err != nil {
+		return // the model is refused before that
+	}
+	text, err := json.Marshal(map[string]any{"version": 1, "models": []schema.Layout{e.Layout()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = migrate.ParseLayout(text, "Parted")
+	refused(t, err, "the keys of Values do not give At back in full, and so not which entity of a partition they are of")
+}
+
+// Once begun, a migration goes on with the same keys; items whose keys are written otherwise are dead letters, and a cut-over of nothing is
+// refused.
+func TestOtherKeys(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newRooms(t, enginetest.Table(t, "id:S", ""), enginetest.Table(t, "PK:S", "SK:S"), migrate.Keys("room#{Building}#{Number}", ""))
+	s.put(room("north", 7), attributes{"id": textValue("room#north#0007")})
+	s.put(room("north", 8), attributes{"id": textValue("room#north#8")})
+	if r, err := s.migration().Run(ctx); err != nil || r.This.Moved != 1 || r.This.Dead != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	status, err := s.migration().Status(ctx)
+	if err != nil || len(status.DeadLetters) != 1 || !strings.Contains(status.DeadLetters[0].Reasons[0], "the key of the monolith is not written as the keys of the model give it back") {
+		t.Errorf("%+v, %v", status, err)
+	}
+	s.options = []migrate.Option{migrate.Keys("rooms#{Building}#{Number}", "")}
+	_, err = s.migration().Rollback(ctx)
+	refused(t, err, `the migration was begun with the keys "room#{Building}#{Number}" and "" of the monoliths`)
+	_, err = s.migration().Verify(ctx)
+	refused(t, err, "give the same (-key, -sort; migrate.Keys)")
+	_, err = s.migration().Run(ctx)
+	refused(t, err, "give the same")
+}
+
+// Two tables of monoliths, and one of the model: one migration after the other, and what was there before the second is not taken for its
+// own.
+func TestTwoSources(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	target := enginetest.Table(t, "PK:S", "SK:S")
+	a := newRooms(t, enginetest.Table(t, "Building:S", "no:N"), target)
+	b := newRooms(t, enginetest.Table(t, "Building:S", "no:N"), target)
+	a.put(room("north", 1), nil)
+	b.put(room("south", 2), nil)
+	if _, err := a.migration().Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.migration().Run(ctx)
+	refused(t, err, "a migration of "+a.source+" into the table "+target+" is under way")
+	for _, step := range []func() error{
+		func() error { _, err := a.migration().Verify(ctx); return err },
+		func() error { _, err := a.migration().Cutover(ctx); return err },
+		func() error { _, err := a.migration().Contract(ctx, a.source, true); return err },
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = a.migration().Rollback(ctx)
+	refused(t, err, "the migration has ended")
+	_, err = a.migration().Cutover(ctx)
+	refused(t, err, "the migration has ended")
+	s, err := a.migration().Status(ctx)
+	if err != nil || s.Phase != migrate.PhaseDone {
+		t.Errorf("%+v, %v", s, err)
+	}
+	a.options, b.options = nil, []migrate.Option{migrate.Replace()}
+	_, err = b.migration().Run(ctx)
+	refused(t, err, "held collections before the migration")
+	b.options = nil
+	if _, err := b.migration().Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	r, err := b.migration().Rollback(ctx)
+	if err != nil || r.This.Moved != 1 || r.This.Others != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	m, err := mapper.New[Room](b.client, mapper.Table(target))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err := m.Load(ctx, m.Key("north", 1)); err != nil || e.Value.Name != "room 1" {
+		t.Errorf("%+v, %v", e, err)
+	}
+}
+
+// FieldKey has a field named as the key of the monoliths' table.
+type FieldKey struct {
+	_    struct{} `ddb:"table=fields"`
+	Name string   `ddb:"pk=F#{Name}"`
+	ID   string   `ddb:"sk=A" dynamodbav:"id"`
+}
+
+// What New and Import refuse of tables.
+func TestTablesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	client := enginetest.Start(t).Client()
+	own, plain, numbers := enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "id:S", ""), enginetest.Table(t, "PK:N", "SK:S")
+	to := func(name string) migrate.Option { return migrate.Tables(func(string) string { return name }) }
+	_, err := migrate.New(ctx, client, layoutOf[FieldKey](t), plain, migrate.Keys("pkg#{Name}", ""), to(own))
+	refused(t, err, "the key id of the table "+plain+" is a field of the model, and is to be written by a template")
+	_, err = migrate.New(ctx, client, layoutOf[Repo](t), plain, migrate.Keys("pkg#{Org}#{Repo}", ""), to(numbers))
+	refused(t, err, "are of the types N and S, and of the layout S and S")
+	_, err = migrate.New(ctx, client, layoutOf[Repo](t), "not-there", to(own))
+	refused(t, err, "there is no table not-there in this account and region")
+	m, err := migrate.New(ctx, client, layoutOf[Room](t), own, migrate.Keys("", "DOC#{Number}"), to(own))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.Import(ctx, migrate.Folder(t.TempDir()), migrate.ImportOptions{})
+	refused(t, err, "holds the monoliths, and cannot be imported")
 }

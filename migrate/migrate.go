@@ -157,9 +157,12 @@ func New(ctx context.Context, c Client, l *Layout, source string, opts ...Option
 		if m.export, err = itemfile.Open(ctx, m.exported); err != nil {
 			return nil, fmt.Errorf("%s: %w", l.Model, err)
 		}
+		if t := m.export.Table; t != "" && t != source {
+			return nil, fmt.Errorf("%s: the export is of the table %s, and the source is %s: give the export of that", l.Model, t, source)
+		}
 		m.approximate = int64(m.export.Items)
 	}
-	m.mover.Rate = m.wcu
+	m.mover.Rate, m.mover.Share, m.mover.Stale = m.wcu, len(m.segments), m.export != nil
 	m.reader = &read.Reader{Client: c, Label: l.Model, Describe: described}
 	m.state = &store{client: c, table: m.mover.Tables[0], source: source, model: l.Model}
 	return m, nil
@@ -177,6 +180,9 @@ func (m *Migration) tables(ctx context.Context, source string) error {
 		if err := m.tableOf(ctx, table); err != nil {
 			return err
 		}
+		if slices.ContainsFunc(tables, func(t *item.Table) bool { return t.Name == name }) {
+			return fmt.Errorf("%s: two tables of the model are %s: give each its own name (-table, migrate.Tables)", m.layout.Model, name)
+		}
 		tables = append(tables, table)
 	}
 	t := m.layout.Tables[0]
@@ -189,6 +195,10 @@ func (m *Migration) tables(ctx context.Context, source string) error {
 		return err
 	}
 	from.Hash, from.Range = keysOf(d)
+	kinds := typesOf(d)
+	if (m.key != "" || m.sort != "") && (kinds[from.Hash] != "S" || from.Range != "" && kinds[from.Range] != "S") {
+		return fmt.Errorf("%s: the keys of the table %s are no strings, and templates (-key, -sort) write strings", m.layout.Model, source)
+	}
 	m.approximate = aws.ToInt64(d.ItemCount)
 	own := slices.IndexFunc(tables, func(t *item.Table) bool { return t.Name == source })
 	keys, err := m.keys(from, own >= 0)
@@ -210,6 +220,11 @@ func (m *Migration) keys(from *item.Table, own bool) (*monolith.Keys, error) {
 	if m.key == "" && m.sort == "" && !own {
 		return m.layout.KeyAttributes(from.Hash, from.Range)
 	}
+	for _, name := range []string{from.Hash, from.Range} {
+		if m.layout.Claims(name) {
+			return nil, fmt.Errorf("the key %s of the table %s is a field of the model, and is to be written by a template: rename the field (dynamodbav)", name, from.Name)
+		}
+	}
 	if (m.sort == "") != (from.Range == "") {
 		return nil, fmt.Errorf("the table %s has the keys %s and %s: say how both of the monoliths are made (-key, -sort; migrate.Keys)", from.Name, from.Hash, cmp.Or(from.Range, "none"))
 	}
@@ -217,11 +232,24 @@ func (m *Migration) keys(from *item.Table, own bool) (*monolith.Keys, error) {
 }
 
 func (m *Migration) describe(ctx context.Context, t *item.Table) (*types.TableDescription, error) {
-	out, err := m.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name})
+	few := func(o *dynamodb.Options) { o.RetryMaxAttempts = min(o.RetryMaxAttempts, 3) } // nobody waits minutes for a wrong endpoint
+	out, err := m.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &t.Name}, few)
+	if errors.As(err, new(*types.ResourceNotFoundException)) {
+		return nil, fmt.Errorf("%s: there is no table %s in this account and region: name the table of the monoliths as the source, and those of the model by -table NAME=REAL (migrate.Tables); a source that was contracted is gone", m.layout.Model, t.Name)
+	}
 	if err != nil {
 		return nil, explain.Error(ctx, m.client, m.layout.Model, []*item.Table{t}, err)
 	}
 	return out.Table, nil
+}
+
+// typesOf are the types of a table's key attributes: S, N or B.
+func typesOf(d *types.TableDescription) map[string]types.ScalarAttributeType {
+	out := map[string]types.ScalarAttributeType{}
+	for _, a := range d.AttributeDefinitions {
+		out[aws.ToString(a.AttributeName)] = a.AttributeType
+	}
+	return out
 }
 
 func keysOf(d *types.TableDescription) (hash, sort string) {
@@ -276,11 +304,24 @@ func (m *Migration) scan(ctx context.Context, table *item.Table, strong bool, ea
 func (m *Migration) monoliths(p read.Page) []*moving.Monolith {
 	all := make([]*moving.Monolith, 0, len(p.Items))
 	for i := range p.Items {
-		if f := &p.Items[i]; m.mover.Keys.Has(f.PK, f.SK) && !m.state.has(f.Place) {
+		if f := &p.Items[i]; m.isMonolith(f) {
 			all = append(all, monolithOf(f))
 		}
 	}
 	return all
+}
+
+// isMonolith reports whether an item of the source is a monolith, or would be one if its key was written as the keys say: that is a dead
+// letter.
+func (m *Migration) isMonolith(f *item.Image) bool {
+	switch {
+	case m.state.has(f.Place):
+		return false
+	case m.mover.Keys.Has(f.PK, f.SK):
+		return true
+	}
+	own := slices.IndexFunc(m.mover.Tables, func(t *item.Table) bool { return m.own && t.Name == m.source.Name })
+	return m.mover.Keys.Suspect(f.Attributes) && (own < 0 || m.layout.Match(own, f.SK) == nil)
 }
 
 // pace is that of one segment's reads.

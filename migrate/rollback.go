@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/item"
@@ -16,7 +17,8 @@ import (
 )
 
 // Rollback makes monoliths of all entities again: of those that were moved, with what was written since, and of those
-// that were inserted in the new layout. It reads the source and the main table of the layout. An entity costs the
+// that were inserted in the new layout, unless the model's table held collections before the migration: then those without a monolith are
+// left as they are, and counted as Others. It reads the source and the main table of the layout. An entity costs the
 // units of its monolith, and twice those of its items. It can be repeated until [Migration.Contract].
 func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 	if err := m.whole("a rollback"); err != nil {
@@ -36,13 +38,17 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 			return nil, err
 		}
 	}
-	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}}
+	n, err := m.state.begun(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}, had: n.Had}
 	err = r.scanBack(ctx, m.source, r.ofMonolith)
 	if err == nil {
 		err = r.scanBack(ctx, m.mover.Tables[m.layout.Root.Table], r.ofRoot)
 	}
 	if err == nil && r.report.This.Conflicts+r.report.This.Dead == 0 {
-		err = r.reset(ctx, PhaseBack)
+		err = r.reset(ctx, PhaseBack, PhaseNone)
 	}
 	r.report.Elapsed, r.report.Done = m.now().Sub(r.begun), err == nil
 	r.tell(true)
@@ -50,7 +56,7 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 }
 
 // reset forgets the checkpoints, so that the migration can begin again.
-func (r *run) reset(ctx context.Context, from Phase) error {
+func (r *run) reset(ctx context.Context, from, to Phase) error {
 	var names []string
 	for _, prefix := range []string{noteSegment, noteDead, noteVerify} {
 		if err := r.state.each(ctx, prefix, func(name string, _ item.Attributes) error { names = append(names, name); return nil }); err != nil {
@@ -62,7 +68,11 @@ func (r *run) reset(ctx context.Context, from Phase) error {
 			return err
 		}
 	}
-	return r.enter(ctx, from, PhaseNone)
+	if err := r.enter(ctx, from, to); err != nil {
+		return err
+	}
+	_, err := r.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &r.state.table.Name, Key: r.state.begunKey()})
+	return r.state.explained(ctx, err)
 }
 
 // scanBack rolls back what of says that the items of a table are.
@@ -141,7 +151,7 @@ func (r *run) sweep(ctx context.Context) error {
 
 // ofMonolith is what is to be rolled back of a monolith: whatever is marked, or has a root.
 func (r *run) ofMonolith(f item.Image) (*moving.Return, error) {
-	if !r.mover.Keys.Has(f.PK, f.SK) || r.state.has(f.Place) {
+	if !r.isMonolith(&f) {
 		return nil, nil
 	}
 	d := monolithOf(&f)
@@ -164,14 +174,24 @@ func (r *run) ofRoot(f item.Image) (*moving.Return, error) {
 	if err != nil {
 		return nil, nil // of another model in the table
 	}
+	if r.had && r.layout.Reserved.Header(f.Attributes).Live() {
+		r.count(Counts{Others: 1}, Counts{})
+		return nil, nil // what has moved was rolled back by its monolith
+	}
 	return &moving.Return{Doc: doc, Root: f.Place}, nil
 }
 
-func (m *Migration) dropTable(ctx context.Context) error {
-	if _, err := m.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &m.source.Name}); err != nil {
-		return explain.Error(ctx, m.client, m.layout.Model, []*item.Table{m.source}, err)
+// dropTable deletes the table of the monoliths. Where that was refused, the migration is as it was.
+func (m *Migration) dropTable(ctx context.Context, before Phase) error {
+	_, err := m.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &m.source.Name})
+	if err == nil {
+		return nil
 	}
-	return nil
+	err = explain.Error(ctx, m.client, m.layout.Model, []*item.Table{m.source}, err)
+	if d, look := m.describe(ctx, m.source); look == nil && d.TableStatus == types.TableStatusActive {
+		err = errors.Join(err, m.enter(ctx, PhaseRemoving, before))
+	}
+	return err
 }
 
 // removeAll deletes the marked monoliths one by one.

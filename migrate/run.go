@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/itemize/itemize/internal/attr"
@@ -60,9 +61,17 @@ func (m *Migration) Run(ctx context.Context) (*Report, error) {
 		return nil, fmt.Errorf("%s: the migration is rolled back: finish that (itemize migrate rollback), and then run it again", m.layout.Model)
 	case p == PhaseRemoving:
 		return nil, fmt.Errorf("%s: the old layout is being removed: finish that (itemize migrate contract)", m.layout.Model)
-	case p == PhaseNone:
-		if err := m.enter(ctx, PhaseNone, PhaseRunning); err != nil {
+	case p == PhaseNone, p == PhaseDone:
+		if err := m.begin(ctx, p); err != nil {
 			return nil, err
+		}
+	}
+	if m.replace {
+		switch n, err := m.state.begun(ctx); {
+		case err != nil:
+			return nil, err
+		case n.Had:
+			return nil, fmt.Errorf("%s: the table %s held collections before the migration, and a rollback could not tell them from those whose monoliths are gone: leave Replace (-replace) out", m.layout.Model, m.mover.Tables[m.layout.Root.Table].Name)
 		}
 	}
 	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}}
@@ -79,8 +88,8 @@ func (m *Migration) Run(ctx context.Context) (*Report, error) {
 
 // forget removes the dead letters of what was not met any more.
 func (r *run) forget(ctx context.Context) error {
-	if r.whole("") != nil {
-		return nil
+	if r.whole("") != nil || r.resumed.Load() || r.export != nil {
+		return nil // not all were looked at
 	}
 	for name := range r.dead {
 		if err := r.state.remove(ctx, name); err != nil {
@@ -102,6 +111,10 @@ type run struct {
 	dead  map[string]bool
 	speed float64
 	wcus  float64
+	// resumed reports that a segment was begun behind its beginning.
+	resumed atomic.Bool
+	// had reports that the model's table held collections before.
+	had bool
 }
 
 // segmentsAtOnce does something with all segments at once, until one fails.
@@ -139,6 +152,9 @@ func (r *run) segment(ctx context.Context, i int) error {
 		c = checkpoint{} // once more: for what was left, and what was written since
 	}
 	c.Export = from
+	if c.start != nil || c.At != (itemfile.Position{}) {
+		r.resumed.Store(true)
+	}
 	c.Of = r.of
 	r.count(Counts{}, c.Counts)
 	if r.exported != nil {
@@ -174,7 +190,7 @@ func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page,
 	}
 	now.Others = len(p.Items) - len(group)
 	var t write.Tally
-	err := r.mover.Move(ctx, group, &t)
+	err := r.moveInRate(ctx, group, &t)
 	now.WCU, now.ConsumedWCU = t.WCU.Expected, t.ConsumedWCU
 	now.RCU, now.ConsumedRCU = now.RCU+t.RCU.Expected, now.ConsumedRCU+t.ConsumedRCU
 	for _, e := range group {
@@ -202,6 +218,31 @@ func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page,
 	r.count(now, now)
 	return r.state.write(ctx, name, c, c.start)
 }
+
+// moveInRate moves the entities of a page, and at a rate only so many at once as take about a second: a claim that waits for long is
+// taken for one of somebody who is dead.
+func (r *run) moveInRate(ctx context.Context, group []*moving.Entity, t *write.Tally) error {
+	if r.wcu == nil {
+		return r.mover.Move(ctx, group, t)
+	}
+	for len(group) > 0 {
+		n, units := 0, 0.0
+		for n < len(group) && (n == 0 || units < r.wcu.Most()*groupShare/float64(len(r.segments))) {
+			if price, err := r.mover.Foresee(group[n].Doc); err == nil && group[n].Doc.Unmarked() {
+				units += price.WCU
+			}
+			n++
+		}
+		if err := r.mover.Move(ctx, group[:n], t); err != nil {
+			return err
+		}
+		group = group[n:]
+	}
+	return nil
+}
+
+// groupShare is how much of what a rate lets pass at once, a twentieth of a second's, a group of entities takes: a second's.
+const groupShare = 20
 
 // became notes what became of an entity.
 func (r *run) became(ctx context.Context, e *moving.Entity, now *Counts) error {
@@ -320,7 +361,7 @@ func (r *run) tell(ended bool) {
 		return
 	}
 	c := r.report.This
-	if !r.told.IsZero() && since > 0 {
+	if !r.told.IsZero() && since >= tellEvery {
 		weight := smooth
 		if r.speed == 0 {
 			weight = 1

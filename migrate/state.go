@@ -16,6 +16,7 @@ import (
 	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/itemfile"
+	"github.com/itemize/itemize/internal/read"
 )
 
 // Phase is how far a migration is.
@@ -28,6 +29,7 @@ const (
 	PhaseCutOver  Phase = "cut over"
 	PhaseBack     Phase = "rolling back"
 	PhaseRemoving Phase = "removing the old layout"
+	PhaseDone     Phase = "done: the old layout was removed"
 )
 
 // store keeps what a migration notes in the first table of the layout, under a partition key of the library's own: so
@@ -151,6 +153,9 @@ func (m *Migration) phase(ctx context.Context) (Phase, error) {
 	if m.ofFiles {
 		return "", fmt.Errorf("%s: %w", m.layout.Model, errOfFiles)
 	}
+	if err := m.sameKeys(ctx); err != nil {
+		return "", err
+	}
 	_, err := m.state.read(ctx, notePhase, &n)
 	return n.Phase, err
 }
@@ -177,6 +182,91 @@ func (m *Migration) enter(ctx context.Context, from, to Phase) error {
 		return nil // an answer was lost
 	}
 	return m.state.explained(ctx, err)
+}
+
+// begunNote is of the one migration of a model that is under way: its source, and whether the model's table held collections before it,
+// which are none of its own.
+type begunNote struct {
+	Source string `json:"source"`
+	Had    bool   `json:"had,omitempty"`
+	// Key and Sort are the templates of the monoliths' keys.
+	Key  string `json:"key,omitempty"`
+	Sort string `json:"sort,omitempty"`
+}
+
+// begunKey is where it lies: one place for all sources.
+func (s *store) begunKey() item.Attributes {
+	k := s.key("begun")
+	k[s.table.Hash] = &types.AttributeValueMemberS{Value: notes + s.model}
+	return k
+}
+
+// begun reads the note of the migration that is under way.
+func (s *store) begun(ctx context.Context) (n begunNote, err error) {
+	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.table.Name, Key: s.begunKey(), ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		return n, s.explained(ctx, err)
+	}
+	_, err = decode(out.Item, &n)
+	return n, err
+}
+
+// begin notes that this migration is under way, unless another one of the model is.
+func (m *Migration) begin(ctx context.Context, from Phase) error {
+	n, err := m.state.begun(ctx)
+	if err != nil {
+		return err
+	}
+	if n.Source == "" {
+		had, err := m.had(ctx)
+		if err != nil {
+			return err
+		}
+		text, err := json.Marshal(begunNote{m.source.Name, had, m.key, m.sort})
+		if err != nil {
+			return err
+		}
+		a := m.state.begunKey()
+		a["note"] = &types.AttributeValueMemberS{Value: string(text)}
+		_, err = m.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &m.state.table.Name, Item: a, ConditionExpression: aws.String("attribute_not_exists(note)")})
+		if err != nil && !errors.As(err, new(*types.ConditionalCheckFailedException)) {
+			return m.state.explained(ctx, err)
+		}
+		if n, err = m.state.begun(ctx); err != nil {
+			return err
+		}
+	}
+	if n.Source != m.source.Name {
+		return fmt.Errorf("%s: a migration of %s into the table %s is under way, and a rollback could not tell their collections apart: finish that one first (contract or rollback)", m.layout.Model, n.Source, m.state.table.Name)
+	}
+	return m.enter(ctx, from, PhaseRunning)
+}
+
+// sameKeys refuses to go on with other keys of the monoliths than it was begun with.
+func (m *Migration) sameKeys(ctx context.Context) error {
+	n, err := m.state.begun(ctx)
+	if err == nil && n.Source == m.source.Name && (n.Key != m.key || n.Sort != m.sort) {
+		err = fmt.Errorf("%s: the migration was begun with the keys %q and %q of the monoliths, and is to go on with %q and %q: give the same (-key, -sort; migrate.Keys)", m.layout.Model, n.Key, n.Sort, m.key, m.sort)
+	}
+	return err
+}
+
+// had reports whether the model's table holds a collection, of whatever source. A table of the model that holds the monoliths is not
+// looked at.
+func (m *Migration) had(ctx context.Context) (bool, error) {
+	if m.own {
+		return false, nil
+	}
+	found := false
+	t := m.mover.Tables[m.layout.Root.Table]
+	err := m.reader.Scan(ctx, read.Segment{Table: t, Of: 1, Strong: true, Pace: m.pace()}, &read.Usage{}, func(p read.Page) bool {
+		for i := range p.Items {
+			f := &p.Items[i]
+			found = found || m.layout.Match(t.Index, f.SK) == m.layout.Root && !m.state.has(f.Place) && m.layout.Reserved.Header(f.Attributes).Live()
+		}
+		return !found
+	})
+	return found, err
 }
 
 // checkpoint is how far a segment is: the key behind which it goes on, or where in an export.

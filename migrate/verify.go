@@ -63,11 +63,22 @@ func (m *Migration) Verify(ctx context.Context) (*Verification, error) {
 // hasBegun refuses a step of a migration that was never begun with these tables.
 func (m *Migration) hasBegun(ctx context.Context) error {
 	var n phaseNote
+	if err := m.sameKeys(ctx); err != nil {
+		return err
+	}
 	found, err := m.state.read(ctx, notePhase, &n)
+	if err == nil && n.Phase == PhaseDone {
+		err = m.ended()
+	}
 	if err == nil && !found {
 		err = fmt.Errorf("%s: no migration of %s was begun into the table %s: run itemize migrate run, or give the table that it went to (-table)", m.layout.Model, m.source.Name, m.state.table.Name)
 	}
 	return err
+}
+
+// ended says that there is nothing to do any more.
+func (m *Migration) ended() error {
+	return fmt.Errorf("%s: the migration has ended: its monoliths were removed from %s (contract), and there is no way back", m.layout.Model, m.source.Name)
 }
 
 // check is a pass over the monoliths.
@@ -145,6 +156,10 @@ func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
 	switch {
 	case err != nil:
 		return nil, err
+	case p == PhaseDone:
+		return nil, m.ended()
+	case p == PhaseBack:
+		return refuse("the migration is rolled back: finish that (itemize migrate rollback)")
 	case p != PhaseRunning && p != PhaseCutOver:
 		return refuse("the migration is %q: run and verify it first", cmp.Or(p, "not begun"))
 	}
@@ -156,7 +171,7 @@ func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
 	case !found:
 		return refuse("nothing was verified yet: run itemize migrate verify")
 	case !v.Clean():
-		return refuse("the last verification has found %d monoliths that were not moved, and %d entities that are wrong: run and verify again", v.Unmoved, v.Wrong)
+		return refuse("the last verification has found %d monoliths that were not moved, and %d entities that are wrong: itemize migrate status and verify say why; mend these, then run and verify again", v.Unmoved, v.Wrong)
 	}
 	now, err := m.stillClean(ctx)
 	if err != nil {
@@ -164,6 +179,9 @@ func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
 	}
 	if !now.v.Clean() {
 		return refuse("since the verification %d monoliths were written in the old layout, and %d entities went wrong: run and verify again", now.v.Unmoved, now.v.Wrong)
+	}
+	if now.v.Entities == 0 && now.others > 0 {
+		return refuse("no item of %s is a monolith, and %d are none: look at their keys (-key, -sort)", m.source.Name, now.others)
 	}
 	return now.v, m.enter(ctx, p, PhaseCutOver)
 }
@@ -182,7 +200,11 @@ func (m *Migration) stillClean(ctx context.Context) (*check, error) {
 // crashed moves of entities that are no more have left.
 func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) (*Report, error) {
 	refuse := func(format string, args ...any) (*Report, error) {
-		return nil, fmt.Errorf("%s: contract removes the monolith table %s for good: %s", m.layout.Model, m.source.Name, fmt.Sprintf(format, args...))
+		what := "the table " + m.source.Name
+		if m.own {
+			what = "the monoliths in " + m.source.Name
+		}
+		return nil, fmt.Errorf("%s: contract removes %s for good: %s", m.layout.Model, what, fmt.Sprintf(format, args...))
 	}
 	if err := m.whole("contract"); err != nil {
 		return nil, err
@@ -191,6 +213,10 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 	switch {
 	case err != nil:
 		return nil, err
+	case p == PhaseDone:
+		return nil, m.ended()
+	case p == PhaseBack:
+		return refuse("the migration is rolled back")
 	case p != PhaseCutOver && p != PhaseRemoving:
 		return refuse("it comes after the cut-over: run itemize migrate cutover")
 	case word != m.source.Name:
@@ -204,7 +230,7 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 	case !now.v.Clean():
 		return refuse("since the cut-over %d monoliths were written in the old layout, and %d entities went wrong: run, verify and cut over again", now.v.Unmoved, now.v.Wrong)
 	case now.others > 0 && !itemByItem:
-		return refuse("%d of its items are no monoliths: remove these item by item (-item-by-item)", now.others)
+		return refuse("%d of its items are no monoliths, and would go with it: remove the monoliths alone, item by item (-item-by-item), or, if they should be monoliths, look at their keys (-key, -sort)", now.others)
 	}
 	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}}
 	if err := r.sweep(ctx); err != nil {
@@ -216,10 +242,10 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 	if itemByItem {
 		err = m.removeAll(ctx, r.report)
 	} else {
-		err = m.dropTable(ctx)
+		err = m.dropTable(ctx, p)
 	}
 	if err == nil {
-		err = r.reset(ctx, PhaseRemoving)
+		err = r.reset(ctx, PhaseRemoving, PhaseDone)
 	}
 	r.report.Elapsed, r.report.Done = m.now().Sub(r.begun), err == nil
 	return r.report, err

@@ -192,8 +192,8 @@ func (w *Wrapped[T]) move(ctx context.Context, at places) (live bool, err error)
 	}
 	if !w.begun.Load() { // once: what moves has to be known to have begun
 		p, err := w.g.phase(ctx)
-		if err == nil && p == PhaseNone {
-			err = w.g.enter(ctx, PhaseNone, PhaseRunning)
+		if err == nil && (p == PhaseNone || p == PhaseDone) {
+			err = w.g.begin(ctx, p)
 		}
 		if err != nil {
 			return false, err

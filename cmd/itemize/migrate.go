@@ -97,7 +97,7 @@ func (c *command) migrate(args []string) error {
 		if len(args) == 0 || slices.Contains([]string{"-h", "help", "--help"}, args[0]) {
 			return nil
 		}
-		return usageError{fmt.Errorf("no command migrate %s", args[0])}
+		return usageError{fmt.Errorf("no step migrate %s: plan, run, verify, cutover, rollback, contract or status", args[0])}
 	}
 	var a migrateAsked
 	f := flag.NewFlagSet("itemize migrate "+args[0], flag.ContinueOnError)
@@ -117,14 +117,30 @@ func (c *command) migrate(args []string) error {
 		}
 		source, rest = append(source, f.Arg(0)), f.Args()[1:]
 	}
-	if reads := args[0] == "plan" || args[0] == "run"; !reads && (a.from != "" || a.to != "") {
-		return fmt.Errorf("%s reads the tables, and neither an export nor import files: leave -from and -import out", args[0])
+	if err := ofStep(f, args[0]); err != nil {
+		return err
 	}
 	m, err := c.migration(&a, source)
 	if err != nil {
 		return err
 	}
 	return steps[args[0]](&a, m)
+}
+
+// stepsOf are the steps that a flag is of, where it is not of all.
+var stepsOf = map[string]string{
+	"from": "plan run", "import": "plan run", "live": "run", "replace": "plan run", "s3-endpoint": "plan run",
+	"sample": "plan", "update": "plan", "rate": "plan run rollback contract", "confirm": "contract", "item-by-item": "contract",
+}
+
+// ofStep refuses flags that say nothing to a step.
+func ofStep(f *flag.FlagSet, step string) (err error) {
+	f.Visit(func(x *flag.Flag) {
+		if steps := stepsOf[x.Name]; err == nil && steps != "" && !slices.Contains(strings.Fields(steps), step) {
+			err = fmt.Errorf("-%s is of %s: leave it out of %s", x.Name, strings.ReplaceAll(steps, " ", ", "), step)
+		}
+	})
+	return err
 }
 
 // migration is what the flags say.
@@ -134,6 +150,8 @@ func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migratio
 		return nil, errors.New("name one table of monoliths: itemize migrate plan -model NAME SOURCE")
 	case a.model == "":
 		return nil, errors.New("name the model: -model NAME, as it stands in " + a.lock)
+	case a.plan.Sample < 0:
+		return nil, errors.New("-sample is a number of monoliths, 0 for all")
 	case a.live && a.to == "":
 		return nil, errors.New("-live is of -import: what is moved by a run goes live by itself")
 	case (a.segment >= 0) != (a.of > 0):

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"path"
 	"strings"
 
@@ -22,6 +23,8 @@ import (
 
 // Export is an export of a table to S3, in DynamoDB's JSON.
 type Export struct {
+	// Table is the name of the table that was exported, "" where that is not said.
+	Table string
 	// Items is how many it has, and ID tells it from other exports.
 	Items int
 	ID    string
@@ -47,12 +50,15 @@ const (
 // Open reads the manifests of an export: files are those of its folder, AWSDynamoDB/ID.
 func Open(ctx context.Context, files Files) (*Export, error) {
 	content, err := readAll(ctx, files, summaryName)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the export cannot be read: %w", err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("the export has no %s (%w): name the folder of one export, which ends with AWSDynamoDB/ and an id, and wait until it has ended", summaryName, err)
 	}
 	var summary struct {
-		ExportType, OutputFormat string
-		ItemCount                int
+		ExportType, OutputFormat, TableARN string
+		ItemCount                          int
 	}
 	if err := json.Unmarshal(content, &summary); err != nil {
 		return nil, fmt.Errorf("%s: %w", summaryName, err)
@@ -64,10 +70,11 @@ func Open(ctx context.Context, files Files) (*Export, error) {
 		return nil, errors.New("the export is incremental, with changes and not items: export the whole table")
 	}
 	if content, err = readAll(ctx, files, filesName); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %s", err, again)
 	}
 	id := sha256.Sum256(content)
-	e := &Export{Items: summary.ItemCount, ID: hex.EncodeToString(id[:8]), files: files}
+	_, table, _ := strings.Cut(summary.TableARN, ":table/")
+	e := &Export{Table: table, Items: summary.ItemCount, ID: hex.EncodeToString(id[:8]), files: files}
 	sum := 0
 	for n, text := range bytes.Split(bytes.TrimSpace(content), []byte("\n")) {
 		var f dataFile
@@ -128,14 +135,14 @@ func (e *Export) Read(ctx context.Context, s Segment, yield func(Batch) error) e
 func (e *Export) file(ctx context.Context, f dataFile, s Segment, yield func(Batch) error) error {
 	in, err := e.files.Open(ctx, f.name())
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %s", err, again)
 	}
 	defer in.Close()
 	sum := md5.New()
 	whole := io.TeeReader(in, sum)
 	zip, err := gzip.NewReader(whole)
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.name(), err)
+		return fmt.Errorf("%s: %w: %s", f.name(), err, again)
 	}
 	lines := bufio.NewScanner(zip)
 	lines.Buffer(make([]byte, 64<<10), maxLine)
@@ -147,7 +154,7 @@ func (e *Export) file(ctx context.Context, f dataFile, s Segment, yield func(Bat
 		}
 		a, err := readLine(lines.Bytes())
 		if err != nil {
-			return fmt.Errorf("%s, line %d: %w", f.name(), n, err)
+			return fmt.Errorf("%s, line %d: %w: %s", f.name(), n, err, again)
 		}
 		if batch = append(batch, a); len(batch) == s.Limit {
 			if err := yield(Batch{batch, Position{s.From.File, n}, true}); err != nil {
@@ -157,7 +164,7 @@ func (e *Export) file(ctx context.Context, f dataFile, s Segment, yield func(Bat
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return fmt.Errorf("%s, line %d: %w", f.name(), n+1, err)
+		return fmt.Errorf("%s, line %d: %w: %s", f.name(), n+1, err, again)
 	}
 	if err := f.check(whole, sum, n); err != nil {
 		return err
@@ -168,6 +175,9 @@ func (e *Export) file(ctx context.Context, f dataFile, s Segment, yield func(Bat
 	return yield(Batch{batch, Position{s.From.File, n}, true})
 }
 
+// again is the cure for a file that is not what was exported.
+const again = "copy the export again"
+
 // maxLine bounds a line in bytes: an item of 400 KB, of which each byte can take six in JSON.
 const maxLine = 4 << 20
 
@@ -177,10 +187,10 @@ func (f dataFile) check(rest io.Reader, sum hash.Hash, n int) error {
 		return err
 	}
 	if got := base64.StdEncoding.EncodeToString(sum.Sum(nil)); f.MD5 != "" && got != f.MD5 {
-		return fmt.Errorf("%s has the checksum %s, and %s in the manifest: copy the export again", f.name(), got, f.MD5)
+		return fmt.Errorf("%s has the checksum %s, and %s in the manifest: %s", f.name(), got, f.MD5, again)
 	}
 	if n != f.Items {
-		return fmt.Errorf("%s has %d items, and %d in the manifest: copy the export again", f.name(), n, f.Items)
+		return fmt.Errorf("%s has %d items, and %d in the manifest: %s", f.name(), n, f.Items, again)
 	}
 	return nil
 }

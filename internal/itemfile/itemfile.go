@@ -18,7 +18,7 @@ import (
 
 // Files are a folder of files, by their names with slashes.
 type Files interface {
-	// Open opens a file for reading.
+	// Open opens a file for reading; the error is a fs.ErrNotExist where there is none.
 	Open(ctx context.Context, name string) (io.ReadCloser, error)
 	// Put writes a file, in place of whatever has that name.
 	Put(ctx context.Context, name string, content []byte) error

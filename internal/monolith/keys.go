@@ -53,6 +53,11 @@ func (x *Layout) KeyTemplates(hash, sort string) (*Keys, error) {
 			return nil, err
 		}
 	}
+	for _, name := range names {
+		if !k.hash.names(name) && (k.sort.template == nil || !k.sort.names(name)) && slices.Contains(k.names(), name) {
+			return nil, fmt.Errorf("the keys of the monoliths do not give %s back in full, so that two entities could have one monolith: write it in full", name)
+		}
+	}
 	return k, k.whole(names)
 }
 
@@ -120,6 +125,19 @@ func (f keyFrom) has(s key.Scalar) bool {
 	return f.template == nil || f.Parse(s, make([]key.Value, len(f.from)))
 }
 
+// Suspect reports whether an item of another key has what makes it a monolith: the fields in the keys of the root.
+func (k *Keys) Suspect(doc item.Attributes) bool {
+	for _, name := range k.names() {
+		if doc[name] == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// Templates reports whether the keys are written by templates.
+func (k *Keys) Templates() bool { return k.hash.template != nil }
+
 // Meets returns the kind of items of a table whose sort key a monolith could have, nil for none.
 func (k *Keys) Meets(x *Layout, table int) *Kind {
 	for _, kind := range x.Kinds {
@@ -153,16 +171,26 @@ func (x *Layout) keyOf(text string) (*template, error) {
 		}
 		k.Placeholders = append(k.Placeholders, l)
 	}
-	return readTemplate(k, "S", x.Delim[0])
+	t, err := readTemplate(k, "S", x.Delim[0])
+	if err != nil {
+		return nil, err
+	}
+	if i := t.Ambiguous(); i >= 0 {
+		return nil, fmt.Errorf("the key %q of monoliths: before %s stands another text of any length and no %s between them, so that two entities could have one key: keys of that form cannot be told apart, and their monoliths not moved", text, parsed.Parts[i], x.Delim)
+	}
+	return t, nil
 }
 
 // placeholder is the one of the root's keys that is written so.
 func (x *Layout) placeholder(p tags.Part) (schema.LayoutPlaceholder, error) {
 	var there []string
-	for _, k := range []*schema.LayoutKey{&x.PartitionKey, x.Root.SortKey} {
+	var found []schema.LayoutPlaceholder
+	templates := []*template{&x.pk, x.Root.key}
+	for i, k := range []*schema.LayoutKey{&x.PartitionKey, x.Root.SortKey} {
 		if k == nil {
 			continue
 		}
+		t := templates[i]
 		parsed, _ := tags.ParseTemplate(k.Template)
 		n := 0
 		for _, q := range parsed.Parts {
@@ -170,11 +198,17 @@ func (x *Layout) placeholder(p tags.Part) (schema.LayoutPlaceholder, error) {
 				continue
 			}
 			if q.Name == p.Name && (p.Format == "" || p.Format == q.Format) {
-				return k.Placeholders[n], nil
+				if t.lossless(n) {
+					return k.Placeholders[n], nil
+				}
+				found = append(found, k.Placeholders[n])
 			}
 			there = append(there, q.String())
 			n++
 		}
+	}
+	if found != nil {
+		return found[0], nil
 	}
 	return schema.LayoutPlaceholder{}, fmt.Errorf("%s does not stand in the keys of the model's root, so that nobody could tell where the monolith of an entity lies: there are %v", p, there)
 }

@@ -95,7 +95,37 @@ func New(l schema.Layout) (*Layout, error) {
 	for _, s := range x.pk.from {
 		x.top[s.attribute] = true
 	}
-	return x, nil
+	return x, x.toldApart()
+}
+
+// toldApart requires of what lies in one partition that keys tell which entity's it is: each names in full what the root names beyond the
+// partition key.
+func (x *Layout) toldApart() error {
+	if x.top[schema.DefaultVersion] {
+		return fmt.Errorf("%s: a field is named %s, where the library keeps its versions of monoliths: rename it", x.Model, schema.DefaultVersion)
+	}
+	names, _ := x.identities()
+	for _, name := range names {
+		if x.pk.names(name) {
+			continue
+		}
+		for _, k := range x.Kinds {
+			if k.key == nil || !k.key.names(name) {
+				return fmt.Errorf("%s: the keys of %s do not give %s back in full, and so not which entity of a partition they are of: write it in full there", x.Model, k.Name, name)
+			}
+		}
+	}
+	return nil
+}
+
+// names reports whether a key gives a field of the model back in full.
+func (t *template) names(attribute string) bool {
+	for i, s := range t.from {
+		if s.from == "model" && s.attribute == attribute && t.lossless(i) {
+			return true
+		}
+	}
+	return false
 }
 
 // supported refuses what a monolith cannot become by data alone.

@@ -78,8 +78,11 @@ func (m *Mover) Move(ctx context.Context, all []*Entity, t *write.Tally) error {
 		if !e.Doc.Unmarked() {
 			continue // moved, or begun
 		}
-		if e.Err = e.split(); e.Err == nil {
+		switch e.Err = e.split(); {
+		case e.Err == nil:
 			fresh = append(fresh, e)
+		case m.Stale:
+			e.Err = nil // it is read again
 		}
 		e.Done = e.Err != nil
 	}
@@ -134,6 +137,9 @@ func (e *Entity) split() error {
 	parts, err := e.m.Layout.Split(e.m.Content(e.Doc))
 	if err != nil {
 		return &Unmovable{err}
+	}
+	if v := e.Doc.Attributes[schema.DefaultVersion]; v != nil && !isToken(v) {
+		return &Unmovable{fmt.Errorf("%s: the library keeps its versions of monoliths there, and it holds something else: rename the attribute", schema.DefaultVersion)}
 	}
 	e.parts, e.Items = parts, len(parts.Items)
 	e.at = e.m.place(parts.Root())
@@ -199,6 +205,32 @@ func (e *Entity) unclaim(ctx context.Context) error {
 		return o.Err
 	}
 	return errRestart
+}
+
+// clear removes the parts of claims that are gone, and were never live.
+func (e *Entity) clear(ctx context.Context, incarnations []types.AttributeValue) error {
+	all, err := e.m.Items(ctx, e.at, &e.t)
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		of := source.Header(s.Attributes).Incarnation
+		if s.Place == e.at || of == nil || !slices.ContainsFunc(incarnations, func(a types.AttributeValue) bool { return attr.Same(a, of) }) {
+			continue
+		}
+		h := e.m.Layout.Reserved.Header(s.Attributes)
+		r := &write.Request{
+			Kind: write.Delete, Place: s.Place, Label: e.m.Layout.Model, Field: s.Kind.Name, Reserved: e.m.Layout.Reserved,
+			Header: h, OldSize: attr.ItemSize(s.Attributes), Expect: write.Expect{Version: h.Version},
+		}
+		if h.Version == nil {
+			continue
+		}
+		if o := e.m.one(ctx, r, &e.t); o.State == write.Failed || o.State == write.Unknown {
+			return o.Err
+		}
+	}
+	return nil
 }
 
 // goLive makes the root live, with all that it holds.
@@ -299,8 +331,15 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 		return e.stale(ctx, root)
 	case k != nil && k.Deleted, k != nil && !root.is(item.Migrating):
 		return nil // deleted, before it was moved or since
-	case root.is(item.Migrating) && e.Doc.Unmarked() && root.Whole != nil && bytes.Equal(root.Whole, e.Doc.Hash()):
-		return e.imported(ctx, root)
+	}
+	if root.is(item.Migrating) && e.Doc.Unmarked() && root.Whole != nil && bytes.Equal(root.Whole, e.Doc.Hash()) {
+		whole, err := e.isWhole(ctx, root)
+		if err != nil {
+			return err
+		}
+		if whole {
+			return e.imported(ctx, root)
+		}
 	}
 	var instead *item.Hidden
 	if root.there() {
@@ -330,7 +369,7 @@ const changedSince = "the monolith was written after it moved, by a program that
 // wait gives whoever has put a claim the time to go on: two that take over from each other would never end. It returns
 // errRestart where the claim has changed meanwhile.
 func (e *Entity) wait(ctx context.Context, root *Root) error {
-	for try := range patience + len(e.parts.Items)/partsPerPoll {
+	for try := range patience + len(e.parts.Items)/partsPerPoll + e.m.slow(e.parts) {
 		if err := retry.Pause(ctx, try); err != nil {
 			return err
 		}
@@ -345,12 +384,26 @@ func (e *Entity) wait(ctx context.Context, root *Root) error {
 	return nil
 }
 
-// A claim is looked at so often, about a second long, before it is taken for one of somebody who is dead; once more for so
-// many parts that it has to put.
+// A claim is looked at so often, about a second long, before it is taken for one of somebody who is dead; once more, about half a second,
+// for so many parts that it has to put, and as long as an entity takes at the rate.
 const (
 	patience     = 8
-	partsPerPoll = 100
+	partsPerPoll = 25
+	pollsASecond = 2
 )
+
+// slow is how often to look for as long as an entity's units pass twice, where others share the rate.
+func (m *Mover) slow(c *monolith.Collection) int {
+	rate := m.Rate.of()
+	if rate <= 0 {
+		return 0
+	}
+	units := 0.0
+	for _, it := range c.Items {
+		units += cost.WriteUnits(attr.ItemSize(it.Attributes))
+	}
+	return int(2 * units * float64(max(m.Share, 1)) / rate * pollsASecond)
+}
 
 // adopt finishes what a claim has marked: its parts are there.
 func (e *Entity) adopt(ctx context.Context, root *Root) error {
@@ -392,5 +445,5 @@ func (e *Entity) stale(ctx context.Context, root *Root) error {
 	if err := e.unclaim(ctx); !errors.Is(err, errRestart) {
 		return err
 	}
-	return nil
+	return e.clear(ctx, append(slices.Clone(root.Took), root.Incarnation))
 }

@@ -49,8 +49,11 @@ type Mover struct {
 	Client Client
 	Sender *write.Sender
 	Now    func() time.Time
-	// Rate bounds the WCU a second, nil for no bound.
-	Rate *Rate
+	// Rate bounds the WCU a second, nil for no bound; Share is how many entities are moved at once within it.
+	Rate  *Rate
+	Share int
+	// Stale reports that monoliths that are moved were not read just now.
+	Stale bool
 }
 
 // New returns a mover of a layout's entities, from a table where they lie under keys, to others.

@@ -31,6 +31,16 @@ func (r *Rate) Set(rate float64) {
 	r.changed = make(chan struct{})
 }
 
+// of is the rate, 0 for no bound.
+func (r *Rate) of() float64 {
+	if r == nil {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.rate
+}
+
 // Most is how many units may be taken at once: a twentieth of a second's, beside which the rest of the rate passes. A single
 // item may take more.
 func (r *Rate) Most() float64 {

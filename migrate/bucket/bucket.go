@@ -4,11 +4,14 @@ package bucket
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 )
 
 // Client is what is needed of S3: the SDK's client fits.
@@ -34,6 +37,9 @@ func (f *Files) key(name string) *string {
 // Open opens an object for reading (GetObject).
 func (f *Files) Open(ctx context.Context, name string) (io.ReadCloser, error) {
 	out, err := f.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &f.bucket, Key: f.key(name)})
+	if errors.As(err, new(*types.NoSuchKey)) {
+		err = fmt.Errorf("%w: %w", fs.ErrNotExist, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("s3://%s/%s: %w", f.bucket, *f.key(name), err)
 	}
