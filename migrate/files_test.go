@@ -309,13 +309,16 @@ func TestTwoExports(t *testing.T) {
 		s.put(document(fmt.Sprint("p", i), i%3))
 	}
 	s.put(attributes{"name": textValue("mended"), "events": textValue("no list")})
+	s.put(attributes{"name": textValue("gone"), "events": textValue("no list")})
 	first, second := migrate.Folder(t.TempDir()), migrate.Folder(t.TempDir())
 	s.exported(first, 1)
 	s.put(document("mended", 2))
-	if _, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.source, Key: attributes{"name": textValue("p2")}}); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"p2", "gone"} {
+		if _, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.source, Key: attributes{"name": textValue(name)}}); err != nil {
+			t.Fatal(err)
+		}
+		delete(s.docs, name)
 	}
-	delete(s.docs, "p2")
 	r, err := s.migration(migrate.FromExport(first)).Run(ctx)
 	if err != nil || r.This.Moved != 150 || r.This.Dead != 0 {
 		t.Fatalf("%+v, %v", r, err)

@@ -212,7 +212,11 @@ func (x *planning) end() {
 		}
 	}
 	p.Price = x.prices.Units(p.WCU, p.RCU)
-	p.Verify = x.prices.Units(0, math.Ceil((p.Bytes+p.otherBytes)/cost.ReadUnit)+p.reads*p.Scale)
+	scanned := p.Bytes + p.otherBytes
+	if x.own {
+		scanned += p.ItemBytes
+	}
+	p.Verify = x.prices.Units(0, math.Ceil(scanned/cost.ReadUnit)+p.reads*p.Scale)
 	p.Back = x.prices.Units(p.Back, 0)
 	p.BothRCU = cost.ReadUnits(p.Largest)
 	if x.o.Rate > 0 {

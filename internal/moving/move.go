@@ -293,6 +293,11 @@ func (e *Entity) again(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if e.at.Table == nil { // it could not be split
+		if e.at, err = e.m.RootOf(e.Doc); err != nil {
+			e.at = e.Root
+		}
+	}
 	e.Doc, e.flipped, e.took = d, false, nil
 	switch k := d.Mark(); {
 	case k != nil && k.Deleted:
@@ -304,6 +309,9 @@ func (e *Entity) again(ctx context.Context) error {
 			return err
 		}
 	} // else it was deleted, by a program that knows only the old layout
+	if e.at.Table == nil {
+		return nil // nobody can tell which entity it was, and so it has not moved
+	}
 	root, err := e.m.readRoot(ctx, e.at, &e.t)
 	if err != nil {
 		return err
