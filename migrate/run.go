@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -313,6 +314,7 @@ const (
 // reasons are the reasons in an error, the first of them.
 func reasons(err error) []string {
 	all := strings.Split(err.Error(), "\n")
+	slices.Sort(all) // they come in no order
 	if n := len(all); n > maxReasons {
 		all = append(all[:maxReasons:maxReasons], fmt.Sprintf("and %d more", n-maxReasons))
 	}

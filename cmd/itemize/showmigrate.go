@@ -94,6 +94,9 @@ func (c *command) showMigrated(r *migrate.Report) {
 		number(float64(r.This.Entities))+" entities", r.Elapsed.Round(time.Millisecond), r.This.Moved, r.This.Before, r.This.Dead, r.This.Conflicts)
 	fmt.Fprintf(c.stdout, "%s put; %s WCU and %s RCU, of which DynamoDB reported %s and %s\n",
 		plural(r.This.Items, "item"), number(r.This.WCU), number(r.This.RCU), number(r.This.ConsumedWCU), number(r.This.ConsumedRCU))
+	if r.This.Others > 0 {
+		fmt.Fprintf(c.stdout, "left alone: %s that are no monoliths, or roots that have none\n", plural(r.This.Others, "item"))
+	}
 	if r.This.Dead+r.This.Conflicts > 0 {
 		fmt.Fprintln(c.stdout, "what was not moved, and why: itemize migrate status")
 	}

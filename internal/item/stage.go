@@ -130,7 +130,7 @@ func (s Stage) Pending() string {
 	case Deleting:
 		return "a delete that began at " + s.Since.UTC().Format(time.RFC3339) + " is not finished: delete again to finish it, or insert"
 	case Migrating:
-		return "a migration that began at " + s.Since.UTC().Format(time.RFC3339) + " moves it: run itemize migrate, or use migrate.Wrap, to finish it"
+		return "a migration that began at " + s.Since.UTC().Format(time.RFC3339) + " moves it: run itemize migrate run, or use migrate.Wrap, to finish it"
 	case RollingBack:
 		return "a rollback of a migration that began at " + s.Since.UTC().Format(time.RFC3339) + " is not finished: run itemize migrate rollback to finish it"
 	}
