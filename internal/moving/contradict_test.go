@@ -285,3 +285,81 @@ func TestFinishOfWhatWasChanged(t *testing.T) {
 	s.set(s.Source, item.Attributes{"id": textOf("a")}, "Name", "late")
 	isConflict(t, s.one("a"), "was written after it moved")
 }
+
+// Two that go on with one imported claim: one moves the entity, and its monolith is removed; the other, which finds it gone, removes nothing
+// of what is live.
+func TestTwoOfOneImport(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for at := 1; ; at++ {
+		s := newSetup(t)
+		d := s.put(shop(rand.New(rand.NewPCG(1, 1)), "a", 5))
+		s.load(d, false)
+		items := len(s.all(s.Tables[0]))
+		beside := &besides{Client: s.client, at: at, do: func() {
+			if err := s.one("a"); err != nil {
+				t.Error(err)
+			}
+			d, err := s.Monolith(ctx, s.at("a"), &write.Tally{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if removed, err := s.Remove(ctx, d, &write.Tally{}); err != nil || !removed {
+				t.Errorf("%v, %v", removed, err)
+			}
+		}}
+		e := &moving.Entity{Doc: d}
+		if err := moving.New(beside, s.Layout, s.Source, s.Keys, s.Tables).Move(ctx, []*moving.Entity{e}, &write.Tally{}); err != nil {
+			t.Fatal(err)
+		}
+		root, _ := s.RootOf(d)
+		if live, err := s.Live(ctx, root, &write.Tally{}); err != nil || !live {
+			t.Fatalf("%d: live %v, %v: %v", at, live, err, e.Err)
+		}
+		if n := len(s.all(s.Tables[0])); n != items {
+			t.Fatalf("%d: %d items are left of %d", at, n, items)
+		}
+		if beside.n < at {
+			t.Logf("%d requests", beside.n)
+			return
+		}
+	}
+}
+
+// besides is a client that does something before its n-th request that writes or reads an item.
+type besides struct {
+	moving.Client
+	at, n int
+	do    func()
+}
+
+func (b *besides) next() {
+	if b.n++; b.n == b.at {
+		b.do()
+	}
+}
+
+func (b *besides) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	b.next()
+	return b.Client.GetItem(ctx, in, o...)
+}
+
+func (b *besides) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	b.next()
+	return b.Client.UpdateItem(ctx, in, o...)
+}
+
+func (b *besides) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	b.next()
+	return b.Client.PutItem(ctx, in, o...)
+}
+
+func (b *besides) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, o ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	b.next()
+	return b.Client.DeleteItem(ctx, in, o...)
+}
+
+func (b *besides) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	b.next()
+	return b.Client.Query(ctx, in, o...)
+}

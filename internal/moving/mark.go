@@ -3,7 +3,6 @@ package moving
 import (
 	"bytes"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -81,13 +80,5 @@ func (e *Entity) flip(ctx context.Context) error {
 	case r.Has(k), now.Unmarked():
 		return e.restage(ctx, now, r.Has(k))
 	}
-	if err := e.unclaim(ctx); !errors.Is(err, errRestart) {
-		return err
-	}
-	if !now.There() { // deleted since it was read: what was put of it is nobody's
-		if err := e.clear(ctx, append(slices.Clone(e.took), e.incarnation)); err != nil {
-			return err
-		}
-	}
-	return errRestart
+	return e.unclaim(ctx, e.own())
 }

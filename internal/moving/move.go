@@ -177,7 +177,7 @@ func (e *Entity) restage(ctx context.Context, now *Monolith, flipped bool) error
 	e.Doc = now
 	if err := e.split(); err != nil {
 		if len(e.took) == 0 { // else it is left: what it took over may have moved the entity
-			if err := e.unclaim(ctx); !errors.Is(err, errRestart) {
+			if err := e.unclaim(ctx, e.own()); !errors.Is(err, errRestart) {
 				return err
 			}
 		}
@@ -195,17 +195,26 @@ func (e *Entity) restage(ctx context.Context, now *Monolith, flipped bool) error
 }
 
 // unclaim removes the claim of an entity that is not there any more, or was moved by another: the monolith was
-// read while it stands.
-func (e *Entity) unclaim(ctx context.Context) error {
+// read while it stands. Where that was done, and not by somebody else, nothing of the claim can go live any more, and its parts are removed:
+// those of the incarnations of the claim and of all that it took over. The error is errRestart where nothing failed.
+func (e *Entity) unclaim(ctx context.Context, incarnations []types.AttributeValue) error {
 	r := e.rootRequest(item.Attributes{})
 	r.Kind, r.Put, r.New = write.Delete, nil, false
 	r.Expect = write.Expect{Version: e.token}
 	o := e.m.one(ctx, r, &e.t)
-	if o.State == write.Failed {
+	switch o.State {
+	case write.Failed:
 		return o.Err
+	case write.Written:
+		if err := e.clear(ctx, incarnations); err != nil {
+			return err
+		}
 	}
 	return errRestart
 }
+
+// own are the incarnations of the claim that stands and of those that it took over.
+func (e *Entity) own() []types.AttributeValue { return append(slices.Clone(e.took), e.incarnation) }
 
 // clear removes the parts of claims that are gone, and were never live.
 func (e *Entity) clear(ctx context.Context, incarnations []types.AttributeValue) error {
@@ -450,8 +459,8 @@ func (e *Entity) stale(ctx context.Context, root *Root) error {
 		return errRestart
 	}
 	e.token = root.Version
-	if err := e.unclaim(ctx); !errors.Is(err, errRestart) {
+	if err := e.unclaim(ctx, append(slices.Clone(root.Took), root.Incarnation)); !errors.Is(err, errRestart) {
 		return err
 	}
-	return e.clear(ctx, append(slices.Clone(root.Took), root.Incarnation))
+	return nil
 }
