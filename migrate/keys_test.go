@@ -15,7 +15,10 @@ import (
 
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/write"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 )
@@ -457,4 +460,152 @@ func TestTablesThatAreRefused(t *testing.T) {
 	}
 	_, err = m.Import(ctx, migrate.Folder(t.TempDir()), migrate.ImportOptions{})
 	refused(t, err, "holds the monoliths, and cannot be imported")
+}
+
+// A dead letter whose key resembles another's does nothing to that: neither in a run from an export in which it was written so, nor in a
+// rollback while the other's claim stands.
+func TestKeysThatResemble(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newRooms(t, enginetest.Table(t, "id:S", ""), enginetest.Table(t, "PK:S", "SK:S"), migrate.Keys("room#{Building}#{Number}", ""))
+	s.put(room("north", 7), attributes{"id": textValue("room#north#7")})
+	folder := migrate.Folder(t.TempDir())
+	(&setup{TB: t, client: s.client, source: s.source}).exported(folder, 1)
+	if _, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.source, Key: attributes{"id": textValue("room#north#7")}}); err != nil {
+		t.Fatal(err)
+	}
+	s.put(room("north", 7), attributes{"id": textValue("room#north#0007")})
+	m := s.migration().Mover()
+	d, err := m.Monolith(ctx, item.Place{Table: m.Source, PK: key.Scalar{Type: 'S', Text: "room#north#0007"}}, &write.Tally{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	items, err := m.Import(d, false) // a claim that stands
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, it := range items {
+		if _, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &it.Place.Table.Name, Item: it.Attributes}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.options = append(s.options, migrate.FromExport(folder))
+	if r, err := s.migration().Run(ctx); err != nil || r.This.Moved != 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if _, others := s.stored(); len(others) < len(items) {
+		t.Fatalf("%d items are left of %d", len(others), len(items))
+	}
+	s.options = s.options[:1]
+	s.put(room("north", 7), attributes{"id": textValue("room#north#007")})
+	s.put(room("north", 7), attributes{"id": textValue("room#north#0007")})
+	if _, err := s.migration().Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.migration().Rollback(ctx); err != nil || r.This.Moved != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if docs, _ := s.stored(); len(docs) != 2 {
+		t.Errorf("%d monoliths are left: %v", len(docs), docs)
+	}
+}
+
+// A rollback that is run once more takes nothing that was there before the migration; neither does one in the model's own table.
+func TestRollbackTwice(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	own := enginetest.Table(t, "PK:S", "SK:S")
+	for _, s := range []*rooms{
+		newRooms(t, enginetest.Table(t, "Building:S", "no:N"), enginetest.Table(t, "PK:S", "SK:S")),
+		newRooms(t, own, own, migrate.Keys("", "DOC#{Number:04}")),
+	} {
+		keys := attributes{}
+		if s.source == own {
+			keys = attributes{"PK": textValue("BUILDING#north"), "SK": textValue("DOC#0001")}
+		}
+		s.put(room("north", 1), keys)
+		m, err := mapper.New[Room](s.client, mapper.Table(s.target))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Save(ctx, m.New(Room{Building: "south", Number: 5, Name: "before"})); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.migration().Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			r, err := s.migration().Rollback(ctx)
+			if err != nil || r.This.Others != 1 {
+				t.Errorf("%+v, %v", r, err)
+			}
+		}
+		if e, err := m.Load(ctx, m.Key("south", 5)); err != nil || e.Value.Name != "before" {
+			t.Errorf("%+v, %v", e, err)
+		}
+		if docs, _ := s.stored(); len(docs) != 1 {
+			t.Errorf("%v", docs)
+		}
+	}
+}
+
+// What died between the removal of its table and its end stands in nobody's way; a monolith that came while the old layout is
+// removed is moved by a run.
+func TestRemovingEnds(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	target := enginetest.Table(t, "PK:S", "SK:S")
+	a := newRooms(t, enginetest.Table(t, "Building:S", "no:N"), target)
+	a.put(room("north", 1), nil)
+	cutOver := func() {
+		for _, step := range []func() error{
+			func() error { _, err := a.migration().Run(ctx); return err },
+			func() error { _, err := a.migration().Verify(ctx); return err },
+		} {
+			if err := step(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	cutOver()
+	if _, err := a.migration().Cutover(ctx); err != nil {
+		t.Fatal(err)
+	}
+	dying, die := context.WithCancel(ctx)
+	defer die()
+	l := &lastWrite{Client: a.client, at: "removing the old layout", die: die}
+	m, err := migrate.New(ctx, l, a.layout, a.source, migrate.Tables(func(string) string { return target }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Contract(dying, a.source, false); err == nil {
+		t.Fatal("it did not die")
+	}
+	a.put(room("north", 2), nil)
+	if r, err := a.migration().Run(ctx); err != nil || r.This.Moved != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if _, err := a.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &a.source}); err != nil {
+		t.Fatal(err)
+	}
+	b := newRooms(t, enginetest.Table(t, "Building:S", "no:N"), target)
+	b.put(room("south", 3), nil)
+	if r, err := b.migration().Run(ctx); err != nil || r.This.Moved != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// lastWrite is a client whose process ends when a phase was entered.
+type lastWrite struct {
+	migrate.Client
+	at  string
+	die func()
+}
+
+func (l *lastWrite) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	out, err := l.Client.PutItem(ctx, in, o...)
+	if p, ok := in.Item["phase"].(*types.AttributeValueMemberS); ok && p.Value == l.at {
+		l.die()
+	}
+	return out, err
 }

@@ -122,7 +122,8 @@ const defaultSegments = 8
 
 // Keys say how the keys of the monoliths are made, in templates as those of items are: Keys("PACKAGE#{Name}", "DOC"). The
 // placeholders are those of the keys of the model's root, all of them. hash "" is the partition key of the model, sort "" none. An item of
-// the source with other keys is no monolith, and is left alone. Without it the keys are fields of the model as they are.
+// the source with other keys is no monolith, and is left alone, but for one whose keys begin as the templates do and that has all these fields: it
+// is a dead letter. Without it the keys are fields of the model as they are.
 func Keys(hash, sort string) Option {
 	return optionFunc(func(o *options) { o.key, o.sort = hash, sort })
 }
@@ -321,7 +322,7 @@ func (m *Migration) isMonolith(f *item.Image) bool {
 		return true
 	}
 	own := slices.IndexFunc(m.mover.Tables, func(t *item.Table) bool { return m.own && t.Name == m.source.Name })
-	return m.mover.Keys.Suspect(f.Attributes) && (own < 0 || m.layout.Match(own, f.SK) == nil)
+	return m.mover.Keys.Suspect(f.PK, f.SK, f.Attributes) && (own < 0 || m.layout.Match(own, f.SK) == nil)
 }
 
 // pace is that of one segment's reads.

@@ -42,7 +42,7 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}, had: n.Had}
+	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}, had: n.Had || n.Source == ""} // without a note nobody knows
 	err = r.scanBack(ctx, m.source, r.ofMonolith)
 	if err == nil {
 		err = r.scanBack(ctx, m.mover.Tables[m.layout.Root.Table], r.ofRoot)
@@ -71,8 +71,7 @@ func (r *run) reset(ctx context.Context, from, to Phase) error {
 	if err := r.enter(ctx, from, to); err != nil {
 		return err
 	}
-	_, err := r.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &r.state.table.Name, Key: r.state.begunKey()})
-	return r.state.explained(ctx, err)
+	return r.forgetBegun(ctx)
 }
 
 // scanBack rolls back what of says that the items of a table are.
@@ -133,6 +132,8 @@ func (r *run) cameBack(ctx context.Context, b *moving.Return, now *Counts) error
 
 // sweep removes claims that nobody needs: of entities whose monoliths are gone.
 func (r *run) sweep(ctx context.Context) error {
+	r.mover.Sweep = true
+	defer func() { r.mover.Sweep = false }()
 	_, err := r.scan(ctx, r.mover.Tables[r.layout.Root.Table], true, func(ctx context.Context, p read.Page) error {
 		for i := range p.Items {
 			b, err := r.ofRoot(p.Items[i])
@@ -155,7 +156,7 @@ func (r *run) ofMonolith(f item.Image) (*moving.Return, error) {
 		return nil, nil
 	}
 	d := monolithOf(&f)
-	root, err := r.mover.RootOf(d)
+	root, err := r.mover.OwnRoot(d)
 	if err != nil {
 		if d.Unmarked() {
 			return nil, nil // it cannot have been moved
@@ -181,15 +182,15 @@ func (r *run) ofRoot(f item.Image) (*moving.Return, error) {
 	return &moving.Return{Doc: doc, Root: f.Place}, nil
 }
 
-// dropTable deletes the table of the monoliths. Where that was refused, the migration is as it was.
-func (m *Migration) dropTable(ctx context.Context, before Phase) error {
+// dropTable deletes the table of the monoliths. Where that was refused, the migration is cut over, as it was.
+func (m *Migration) dropTable(ctx context.Context) error {
 	_, err := m.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &m.source.Name})
 	if err == nil {
 		return nil
 	}
 	err = explain.Error(ctx, m.client, m.layout.Model, []*item.Table{m.source}, err)
 	if d, look := m.describe(ctx, m.source); look == nil && d.TableStatus == types.TableStatusActive {
-		err = errors.Join(err, m.enter(ctx, PhaseRemoving, before))
+		err = errors.Join(err, m.enter(ctx, PhaseRemoving, PhaseCutOver))
 	}
 	return err
 }

@@ -60,8 +60,6 @@ func (m *Migration) Run(ctx context.Context) (*Report, error) {
 		return nil, err
 	case p == PhaseBack:
 		return nil, fmt.Errorf("%s: the migration is rolled back: finish that (itemize migrate rollback), and then run it again", m.layout.Model)
-	case p == PhaseRemoving:
-		return nil, fmt.Errorf("%s: the old layout is being removed: finish that (itemize migrate contract)", m.layout.Model)
 	case p == PhaseNone, p == PhaseDone:
 		if err := m.begin(ctx, p); err != nil {
 			return nil, err
@@ -211,7 +209,7 @@ func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page,
 		r.count(now, now)
 		return err
 	}
-	if p, err := r.phase(ctx); err != nil || p != PhaseRunning && p != PhaseCutOver {
+	if p, err := r.phase(ctx); err != nil || p != PhaseRunning && p != PhaseCutOver && p != PhaseRemoving {
 		return errors.Join(err, fmt.Errorf("%s: the migration is %q by now: somebody else works on it", r.layout.Model, p))
 	}
 	c.add(now)

@@ -236,10 +236,42 @@ func (m *Migration) begin(ctx context.Context, from Phase) error {
 			return err
 		}
 	}
+	if over, err := m.isOver(ctx, n); err != nil {
+		return err
+	} else if over {
+		if err := m.forgetBegun(ctx); err != nil {
+			return err
+		}
+		return m.begin(ctx, from)
+	}
 	if n.Source != m.source.Name {
 		return fmt.Errorf("%s: a migration of %s into the table %s is under way, and a rollback could not tell their collections apart: finish that one first (contract or rollback)", m.layout.Model, n.Source, m.state.table.Name)
 	}
 	return m.enter(ctx, from, PhaseRunning)
+}
+
+// isOver reports whether the note is of another migration that has ended, or whose table of monoliths is gone.
+func (m *Migration) isOver(ctx context.Context, n begunNote) (bool, error) {
+	if n.Source == "" || n.Source == m.source.Name {
+		return false, nil
+	}
+	other := *m.state
+	other.source = n.Source
+	var p phaseNote
+	if _, err := other.read(ctx, notePhase, &p); err != nil {
+		return false, err
+	}
+	if p.Phase == PhaseRemoving {
+		_, err := m.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &n.Source})
+		return errors.As(err, new(*types.ResourceNotFoundException)), nil
+	}
+	return p.Phase == PhaseNone || p.Phase == PhaseDone, nil
+}
+
+// forgetBegun removes the note of the migration that is under way.
+func (m *Migration) forgetBegun(ctx context.Context) error {
+	_, err := m.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &m.state.table.Name, Key: m.state.begunKey()})
+	return m.state.explained(ctx, err)
 }
 
 // sameKeys refuses to go on with other keys of the monoliths than it was begun with.
@@ -251,12 +283,8 @@ func (m *Migration) sameKeys(ctx context.Context) error {
 	return err
 }
 
-// had reports whether the model's table holds a collection, of whatever source. A table of the model that holds the monoliths is not
-// looked at.
+// had reports whether the model's table holds a collection, of whatever source: it reads the table until it finds one.
 func (m *Migration) had(ctx context.Context) (bool, error) {
-	if m.own {
-		return false, nil
-	}
 	found := false
 	t := m.mover.Tables[m.layout.Root.Table]
 	err := m.reader.Scan(ctx, read.Segment{Table: t, Of: 1, Strong: true, Pace: m.pace()}, &read.Usage{}, func(p read.Page) bool {

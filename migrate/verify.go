@@ -242,7 +242,7 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 	if itemByItem {
 		err = m.removeAll(ctx, r.report)
 	} else {
-		err = m.dropTable(ctx, p)
+		err = m.dropTable(ctx)
 	}
 	if err == nil {
 		err = r.reset(ctx, PhaseRemoving, PhaseDone)

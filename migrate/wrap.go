@@ -192,7 +192,10 @@ func (w *Wrapped[T]) move(ctx context.Context, at places) (live bool, err error)
 	}
 	if !w.begun.Load() { // once: what moves has to be known to have begun
 		p, err := w.g.phase(ctx)
-		if err == nil && (p == PhaseNone || p == PhaseDone) {
+		switch {
+		case err == nil && p == PhaseDone:
+			err = w.g.ended()
+		case err == nil && p == PhaseNone:
 			err = w.g.begin(ctx, p)
 		}
 		if err != nil {

@@ -3,6 +3,7 @@ package monolith
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
@@ -125,14 +126,23 @@ func (f keyFrom) has(s key.Scalar) bool {
 	return f.template == nil || f.Parse(s, make([]key.Value, len(f.from)))
 }
 
-// Suspect reports whether an item of another key has what makes it a monolith: the fields in the keys of the root.
-func (k *Keys) Suspect(doc item.Attributes) bool {
+// Suspect reports whether an item of another key has what makes it a monolith: keys that begin as the templates do, and the fields that
+// stand in them.
+func (k *Keys) Suspect(pk, sk key.Scalar, doc item.Attributes) bool {
+	if !k.hash.begins(pk) || k.sort.template != nil && !k.sort.begins(sk) {
+		return false
+	}
 	for _, name := range k.names() {
 		if doc[name] == nil {
 			return false
 		}
 	}
 	return true
+}
+
+// begins reports whether a key begins with the text before a template's first placeholder.
+func (f keyFrom) begins(s key.Scalar) bool {
+	return f.template != nil && fixed(f.Template) != "" && strings.HasPrefix(s.Text, fixed(f.Template))
 }
 
 // Templates reports whether the keys are written by templates.

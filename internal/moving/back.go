@@ -66,6 +66,9 @@ func (b *Return) failed(ctx context.Context, err error) error {
 
 // begin reads the monolith and then the root, and goes on by these.
 func (b *Return) begin(ctx context.Context) error {
+	if doc, err := b.m.DocOf(b.Root.PK, b.Root.SK); err != nil || doc != b.Doc {
+		return nil // the root is of another monolith, and this one cannot have moved
+	}
 	d, err := b.m.Monolith(ctx, b.Doc, &b.t)
 	if err != nil {
 		return err
@@ -408,6 +411,18 @@ func (b *Return) drop(ctx context.Context, d *Monolith) error {
 func (m *Mover) RootOf(d *Monolith) (item.Place, error) {
 	pk, sk, err := m.Layout.RootKey(m.Content(d))
 	return item.Place{Table: m.Tables[m.Layout.Root.Table], PK: pk, SK: sk}, err
+}
+
+// OwnRoot is RootOf, and an error of a monolith whose key is not as the keys of the root give it back: that root is another's.
+func (m *Mover) OwnRoot(d *Monolith) (item.Place, error) {
+	at, err := m.RootOf(d)
+	if err != nil {
+		return item.Place{}, err
+	}
+	if doc, err := m.DocOf(at.PK, at.SK); err != nil || doc != d.Place {
+		return item.Place{}, fmt.Errorf("%s: its key is not written as the keys of the model give it back", d.Place)
+	}
+	return at, nil
 }
 
 // DocOf is where the monolith of an entity lies, by the fields in its keys.

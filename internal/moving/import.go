@@ -56,7 +56,7 @@ func (e *Entity) isWhole(ctx context.Context, root *Root) (bool, error) {
 // imported goes on with the claim of an import, whose parts are what the monolith holds yet.
 func (e *Entity) imported(ctx context.Context, root *Root) error {
 	e.token, e.incarnation, e.took, e.left = root.Version, root.Incarnation, root.Took, nil
-	e.sum = [item.TokenSize]byte{}
+	e.sum, e.shared = [item.TokenSize]byte{}, true
 	copy(e.sum[:], root.Sum)
 	return e.end(ctx)
 }

@@ -39,6 +39,8 @@ type Entity struct {
 	// claim is what stands as its root; token and incarnation are the claim's.
 	token, incarnation types.AttributeValue
 	took               []types.AttributeValue
+	// shared reports that the claim is an import's, which others may go on with.
+	shared bool
 	// left are parts that are not put yet, and sum is of the versions of those that are.
 	left []*part
 	sum  [item.TokenSize]byte
@@ -142,10 +144,11 @@ func (e *Entity) split() error {
 		return &Unmovable{fmt.Errorf("%s: the library keeps its versions of monoliths there, and it holds something else: rename the attribute", schema.DefaultVersion)}
 	}
 	e.parts, e.Items = parts, len(parts.Items)
-	e.at = e.m.place(parts.Root())
-	if doc, err := e.m.DocOf(e.at.PK, e.at.SK); err != nil || doc != e.Doc.Place {
+	at := e.m.place(parts.Root())
+	if doc, err := e.m.DocOf(at.PK, at.SK); err != nil || doc != e.Doc.Place {
 		return &Unmovable{fmt.Errorf("the key of the monolith is not written as the keys of the model give it back (%s, and not %s), so that two monoliths could be one entity: rewrite its key", doc, e.Doc.Place)}
 	}
+	e.at = at
 	flip := e.flipRequest(item.NewToken())
 	switch {
 	case flip.NewSize > cost.MaxItem:
@@ -214,10 +217,19 @@ func (e *Entity) unclaim(ctx context.Context, incarnations []types.AttributeValu
 }
 
 // own are the incarnations of the claim that stands and of those that it took over.
-func (e *Entity) own() []types.AttributeValue { return append(slices.Clone(e.took), e.incarnation) }
+// Of an import there are none: others may work under its claim.
+func (e *Entity) own() []types.AttributeValue {
+	if e.shared {
+		return nil
+	}
+	return append(slices.Clone(e.took), e.incarnation)
+}
 
 // clear removes the parts of claims that are gone, and were never live.
 func (e *Entity) clear(ctx context.Context, incarnations []types.AttributeValue) error {
+	if len(incarnations) == 0 {
+		return nil
+	}
 	all, err := e.m.Items(ctx, e.at, &e.t)
 	if err != nil {
 		return err
@@ -303,7 +315,7 @@ func (e *Entity) again(ctx context.Context) error {
 		return err
 	}
 	if e.at.Table == nil { // it could not be split
-		if e.at, err = e.m.RootOf(e.Doc); err != nil {
+		if e.at, err = e.m.OwnRoot(e.Doc); err != nil {
 			e.at = e.Root
 		}
 	}
@@ -459,7 +471,11 @@ func (e *Entity) stale(ctx context.Context, root *Root) error {
 		return errRestart
 	}
 	e.token = root.Version
-	if err := e.unclaim(ctx, append(slices.Clone(root.Took), root.Incarnation)); !errors.Is(err, errRestart) {
+	var gone []types.AttributeValue // somebody may work under the claim yet: its parts tell of that, until the contract
+	if e.m.Sweep {
+		gone = append(slices.Clone(root.Took), root.Incarnation)
+	}
+	if err := e.unclaim(ctx, gone); !errors.Is(err, errRestart) {
 		return err
 	}
 	return nil

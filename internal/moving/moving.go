@@ -52,6 +52,8 @@ type Mover struct {
 	// Rate bounds the WCU a second, nil for no bound; Share is how many entities are moved at once within it.
 	Rate  *Rate
 	Share int
+	// Sweep reports that nobody works under claims that are met, whose parts are removed with them.
+	Sweep bool
 	// Stale reports that monoliths that are moved were not read just now.
 	Stale bool
 }

@@ -47,7 +47,7 @@ func itemOf(r *write.Request) *bulk.Item {
 
 // claimed notes the claim that stands.
 func (e *Entity) claimed(r *write.Request) {
-	e.token, e.incarnation = r.Token, source.Header(r.Put).Incarnation
+	e.token, e.incarnation, e.shared = r.Token, source.Header(r.Put).Incarnation, false
 	e.left, e.sum = nil, [item.TokenSize]byte{}
 	for _, it := range e.parts.Items[1:] {
 		e.left = append(e.left, &part{Item: it, place: e.m.place(it)})
