@@ -265,7 +265,7 @@ func TestRefused(t *testing.T) {
 		"a segment or more":                       func(j *Job) { j.Segments = 0 },
 		"the lock file cannot be read":            func(j *Job) { j.Lock = nil },
 		"a job has a source":                      func(j *Job) { j.Source = "" },
-		`the table "not-there"`:                   func(j *Job) { j.Source = "not-there" },
+		"there is no table not-there":             func(j *Job) { j.Source = "not-there" },
 	} {
 		j := s.job
 		change(&j)
