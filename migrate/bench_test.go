@@ -193,7 +193,11 @@ func TestMemoryIsFlat(t *testing.T) {
 	}
 	few, many := live(least), live(most)
 	t.Logf("live heap after a collection: %.1f MB for %d entities, %.1f MB for %d", few, least, many, most)
-	if many > few*1.1 && many > few+4 {
+	allowed := 4.0
+	if most < 5000 { // so short a run is looked at once or twice, with pages in memory or without
+		allowed = 16
+	}
+	if many > few*1.1 && many > few+allowed {
 		t.Errorf("%.1f MB, and %.1f MB for fewer", many, few)
 	}
 }
