@@ -48,7 +48,7 @@ func eventsOf(doc attributes) int {
 }
 
 // A step meets a fault at any of its requests, and is begun again: run, rollback, and what they leave, end as if nothing had happened.
-// ITEMIZE_DRAWS asks for more of the requests; 400 for each.
+// ITEMIZE_DRAWS asks for more of the requests; 800 for each.
 func TestStepsMeetFaults(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -57,7 +57,7 @@ func TestStepsMeetFaults(t *testing.T) {
 	if dead == 0 || dead > 20 {
 		t.Fatalf("%d of 40 cannot be moved", dead)
 	}
-	every := max(401/draws.Times(1), 1)
+	every := max(801/draws.Times(1), 1)
 	met, sum := 0, 0
 	for what := range breaking.Faults {
 		for at := 1 + rand.IntN(every); ; at += every {

@@ -609,3 +609,30 @@ func (l *lastWrite) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ..
 	}
 	return out, err
 }
+
+// A migration that has replaced all monoliths is cut over and contracted, also among other items; one whose keys are nobody's is not.
+func TestCutoverOfNothing(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newRooms(t, enginetest.Table(t, "id:S", ""), enginetest.Table(t, "PK:S", "SK:S"), migrate.Keys("room#{Building}#{Number}", ""))
+	s.strange(attributes{"id": textValue("hall")})
+	all := func() error {
+		if _, err := s.migration().Run(ctx); err != nil {
+			return err
+		}
+		if _, err := s.migration().Verify(ctx); err != nil {
+			return err
+		}
+		_, err := s.migration().Cutover(ctx)
+		return err
+	}
+	refused(t, all(), "is a monolith, and 1 are none: look at their keys (-key, -sort)")
+	s.put(room("north", 1), attributes{"id": textValue("room#north#0001")})
+	s.options = append(s.options, migrate.Replace())
+	if err := all(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.migration().Contract(ctx, s.source, true); err != nil {
+		t.Error(err)
+	}
+}

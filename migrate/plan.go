@@ -67,9 +67,6 @@ type Plan struct {
 	PaidFor float64 `json:"paidFor,omitempty"`
 	// Means are other ways to do parts of it.
 	Means []Mean `json:"means,omitempty"`
-	// otherBytes are those of the items that are no monoliths, deadBytes those of dead letters, and reads the units of reading each
-	// collection.
-	otherBytes, deadBytes, reads float64
 	// Advice is what to know before the run.
 	Advice []string `json:"advice,omitempty"`
 }
@@ -133,6 +130,9 @@ type planning struct {
 	o  PlanOptions
 	mu sync.Mutex
 	p  *Plan
+	// otherBytes are those of the items that are no monoliths, deadBytes those of dead letters, and reads the units of reading each
+	// collection.
+	otherBytes, deadBytes, reads float64
 }
 
 // page adds a page: errEnough where no more is wanted.
@@ -141,10 +141,10 @@ func (x *planning) page(p read.Page) error {
 	defer x.mu.Unlock()
 	all := x.monoliths(p)
 	for i := range p.Items {
-		x.p.otherBytes += float64(p.Items[i].Size)
+		x.otherBytes += float64(p.Items[i].Size)
 	}
 	for _, d := range all {
-		x.p.otherBytes -= float64(d.Size())
+		x.otherBytes -= float64(d.Size())
 	}
 	x.p.Others += len(p.Items) - len(all)
 	for _, d := range all {
@@ -170,7 +170,7 @@ func (x *planning) add(d *moving.Monolith) {
 	price, err := x.mover.Foresee(d)
 	if err != nil {
 		p.Dead++
-		p.deadBytes += float64(d.Size())
+		x.deadBytes += float64(d.Size())
 		if len(p.DeadLetters) < maxFindings {
 			p.DeadLetters = append(p.DeadLetters, DeadLetter{Key: keyText(d.Place), Reasons: reasons(err), Since: x.now().UTC()})
 		}
@@ -179,9 +179,9 @@ func (x *planning) add(d *moving.Monolith) {
 	p.Items, p.ItemBytes = p.Items+float64(price.Items), p.ItemBytes+float64(price.Bytes)
 	p.WCU, p.Parts, p.Marks, p.Claims = p.WCU+price.WCU, p.Parts+price.Parts, p.Marks+price.Mark, p.Claims+price.Claim
 	p.Back += price.Back
-	p.reads += cost.ReadUnits(price.Bytes)
+	x.reads += cost.ReadUnits(price.Bytes)
 	if x.own {
-		p.reads += cost.ReadUnits(d.Size())
+		x.reads += cost.ReadUnits(d.Size())
 	}
 	if x.replace {
 		p.WCU, p.Removals = p.WCU+price.Mark, p.Removals+price.Mark
@@ -204,7 +204,7 @@ func (x *planning) end() {
 	p := x.p
 	if read := p.Entities + p.Others; p.Sampled && read > 0 && p.Of > read {
 		p.Scale = float64(p.Of) / float64(read)
-		for _, sum := range []*float64{&p.Bytes, &p.otherBytes, &p.deadBytes, &p.Items, &p.ItemBytes, &p.WCU, &p.Parts, &p.Marks, &p.Claims, &p.Removals, &p.RCU, &p.Back} {
+		for _, sum := range []*float64{&p.Bytes, &x.otherBytes, &x.deadBytes, &p.Items, &p.ItemBytes, &p.WCU, &p.Parts, &p.Marks, &p.Claims, &p.Removals, &p.RCU, &p.Back} {
 			*sum *= p.Scale
 		}
 		for name, k := range p.Kinds {
@@ -212,11 +212,11 @@ func (x *planning) end() {
 		}
 	}
 	p.Price = x.prices.Units(p.WCU, p.RCU)
-	scanned := p.Bytes + p.otherBytes
+	scanned := p.Bytes + x.otherBytes
 	if x.own {
 		scanned += p.ItemBytes
 	}
-	p.Verify = x.prices.Units(0, math.Ceil(scanned/cost.ReadUnit)+p.reads*p.Scale)
+	p.Verify = x.prices.Units(0, math.Ceil(scanned/cost.ReadUnit)+x.reads*p.Scale)
 	p.Back = x.prices.Units(p.Back, 0)
 	p.BothRCU = cost.ReadUnits(p.Largest)
 	if x.o.Rate > 0 {
@@ -230,7 +230,7 @@ func (x *planning) end() {
 // means says what DynamoDB's own means cost for the same data.
 func (x *planning) means() {
 	p := x.p
-	exported, imported := x.prices.Bulk(p.Bytes+p.otherBytes, 0), x.prices.Bulk(0, p.ItemBytes)
+	exported, imported := x.prices.Bulk(p.Bytes+x.otherBytes, 0), x.prices.Bulk(0, p.ItemBytes)
 	puts := x.prices.Units(p.Parts, 0)
 	p.Means = []Mean{
 		{"ExportTableToPointInTime", "the scan", x.prices.Units(0, p.RCU), &exported},
@@ -249,7 +249,7 @@ func (x *planning) updates() {
 	if moved == 0 {
 		return
 	}
-	before := cost.WriteUnits(int((p.Bytes - p.deadBytes) / (moved * p.Scale)))
+	before := cost.WriteUnits(int((p.Bytes - x.deadBytes) / (moved * p.Scale)))
 	n := 0.0
 	for name, updates := range x.o.Updates {
 		k := p.Kinds[name]

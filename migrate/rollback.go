@@ -132,8 +132,8 @@ func (r *run) cameBack(ctx context.Context, b *moving.Return, now *Counts) error
 
 // sweep removes claims that nobody needs: of entities whose monoliths are gone.
 func (r *run) sweep(ctx context.Context) error {
-	r.mover.Sweep = true
-	defer func() { r.mover.Sweep = false }()
+	sweeper := *r.mover // an application may use the other meanwhile
+	sweeper.Sweep = true
 	_, err := r.scan(ctx, r.mover.Tables[r.layout.Root.Table], true, func(ctx context.Context, p read.Page) error {
 		for i := range p.Items {
 			b, err := r.ofRoot(p.Items[i])
@@ -141,7 +141,7 @@ func (r *run) sweep(ctx context.Context) error {
 				continue
 			}
 			var t write.Tally
-			if _, err := r.mover.Finish(ctx, b.Root, b.Doc, &t); err != nil {
+			if _, err := sweeper.Finish(ctx, b.Root, b.Doc, &t); err != nil {
 				return err
 			}
 		}

@@ -150,9 +150,6 @@ type phaseNote struct {
 
 func (m *Migration) phase(ctx context.Context) (Phase, error) {
 	var n phaseNote
-	if m.ofFiles {
-		return "", fmt.Errorf("%s: %w", m.layout.Model, errOfFiles)
-	}
 	if err := m.sameKeys(ctx); err != nil {
 		return "", err
 	}
@@ -236,12 +233,14 @@ func (m *Migration) begin(ctx context.Context, from Phase) error {
 			return err
 		}
 	}
-	if over, err := m.isOver(ctx, n); err != nil {
+	over, err := m.isOver(ctx, n)
+	if err == nil && over {
+		err = m.forgetBegun(ctx)
+	}
+	if err != nil {
 		return err
-	} else if over {
-		if err := m.forgetBegun(ctx); err != nil {
-			return err
-		}
+	}
+	if over {
 		return m.begin(ctx, from)
 	}
 	if n.Source != m.source.Name {
@@ -276,6 +275,9 @@ func (m *Migration) forgetBegun(ctx context.Context) error {
 
 // sameKeys refuses to go on with other keys of the monoliths than it was begun with.
 func (m *Migration) sameKeys(ctx context.Context) error {
+	if m.ofFiles {
+		return fmt.Errorf("%s: %w", m.layout.Model, errOfFiles)
+	}
 	n, err := m.state.begun(ctx)
 	if err == nil && n.Source == m.source.Name && (n.Key != m.key || n.Sort != m.sort) {
 		err = fmt.Errorf("%s: the migration was begun with the keys %q and %q of the monoliths, and is to go on with %q and %q: give the same (-key, -sort; migrate.Keys)", m.layout.Model, n.Key, n.Sort, m.key, m.sort)

@@ -180,7 +180,11 @@ func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
 	if !now.v.Clean() {
 		return refuse("since the verification %d monoliths were written in the old layout, and %d entities went wrong: run and verify again", now.v.Unmoved, now.v.Wrong)
 	}
-	if now.v.Entities == 0 && now.others > 0 {
+	s, err := m.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if now.v.Entities == 0 && now.others > 0 && s.Moved == 0 { // else all of them were replaced
 		return refuse("no item of %s is a monolith, and %d are none: look at their keys (-key, -sort)", m.source.Name, now.others)
 	}
 	return now.v, m.enter(ctx, p, PhaseCutOver)

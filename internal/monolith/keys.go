@@ -145,9 +145,6 @@ func (f keyFrom) begins(s key.Scalar) bool {
 	return f.template != nil && fixed(f.Template) != "" && strings.HasPrefix(s.Text, fixed(f.Template))
 }
 
-// Templates reports whether the keys are written by templates.
-func (k *Keys) Templates() bool { return k.hash.template != nil }
-
 // Meets returns the kind of items of a table whose sort key a monolith could have, nil for none.
 func (k *Keys) Meets(x *Layout, table int) *Kind {
 	for _, kind := range x.Kinds {

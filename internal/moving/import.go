@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 
-	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/bulk"
 	"github.com/itemize/itemize/internal/item"
 )
@@ -38,19 +37,8 @@ func (m *Mover) Import(d *Monolith, live bool) ([]*bulk.Item, error) {
 
 // isWhole reports whether all parts of an import's claim are there, by the sum of their versions.
 func (e *Entity) isWhole(ctx context.Context, root *Root) (bool, error) {
-	all, err := e.m.Items(ctx, e.at, &e.t)
-	if err != nil {
-		return false, err
-	}
-	var sum [item.TokenSize]byte
-	n := 0
-	for _, s := range all {
-		if s.Place != e.at && attr.Same(source.Header(s.Attributes).Incarnation, root.Incarnation) {
-			n++
-			add(&sum, e.m.Layout.Reserved.Header(s.Attributes).Version)
-		}
-	}
-	return n == len(e.parts.Items)-1 && bytes.Equal(sum[:], root.Sum), nil
+	sum, n, err := e.sumOfParts(ctx, root.Incarnation)
+	return n == len(e.parts.Items)-1 && bytes.Equal(sum[:], root.Sum), err
 }
 
 // imported goes on with the claim of an import, whose parts are what the monolith holds yet.

@@ -439,17 +439,24 @@ func (e *Entity) adopt(ctx context.Context, root *Root) error {
 	if e.Doc.Changed() {
 		return &Conflict{e.Doc.Place, changedSince}
 	}
-	e.token, e.incarnation, e.sum = root.Version, root.Incarnation, [item.TokenSize]byte{}
-	all, err := e.m.Items(ctx, e.at, &e.t)
-	if err != nil {
+	e.token, e.incarnation = root.Version, root.Incarnation
+	var err error
+	if e.sum, _, err = e.sumOfParts(ctx, root.Incarnation); err != nil {
 		return err
 	}
+	return e.goLive(ctx)
+}
+
+// sumOfParts is of the versions of the parts that are there of an incarnation, and how many these are.
+func (e *Entity) sumOfParts(ctx context.Context, incarnation types.AttributeValue) (sum [item.TokenSize]byte, n int, err error) {
+	all, err := e.m.Items(ctx, e.at, &e.t)
 	for _, s := range all {
-		if s.Place != e.at && attr.Same(source.Header(s.Attributes).Incarnation, e.incarnation) {
-			add(&e.sum, e.m.Layout.Reserved.Header(s.Attributes).Version)
+		if s.Place != e.at && attr.Same(source.Header(s.Attributes).Incarnation, incarnation) {
+			n++
+			add(&sum, e.m.Layout.Reserved.Header(s.Attributes).Version)
 		}
 	}
-	return e.goLive(ctx)
+	return sum, n, err
 }
 
 // doubled reports an unmarked monolith beside a live root, unless it is marked by now.
