@@ -1,10 +1,13 @@
 package moving_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -362,4 +365,65 @@ func (b *besides) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, 
 func (b *besides) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	b.next()
 	return b.Client.Query(ctx, in, o...)
+}
+
+// before is a transport that lets something happen before a request reaches the engine: the first whose body has a text.
+type before struct {
+	next dynamodb.HTTPClient
+	text string
+	do   func()
+}
+
+func (c *before) Do(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	if do := c.do; do != nil && strings.Contains(string(body), c.text) {
+		c.do = nil
+		do()
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return c.next.Do(r)
+}
+
+// Somebody takes a claim over, and before that reaches the table the claim's own worker goes on: the entity is moved, and
+// deleted. It stays deleted. (Found by the explorer: update delete update, seed 16895317107150184826.)
+func TestTakenOverAfterItWasDeleted(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	d := s.put(shop(rand.New(rand.NewPCG(1, 1)), "a", 4))
+	root, _ := s.RootOf(d)
+	hooked := func(text string, do func()) *moving.Mover {
+		hook := &before{next: http.DefaultClient, text: text, do: do}
+		return moving.New(dynamodb.New(s.client.Options(), func(o *dynamodb.Options) { o.HTTPClient = hook }), s.Layout, s.Source, s.Keys, s.Tables)
+	}
+	claimed, goOn, moved := make(chan bool), make(chan bool), make(chan error)
+	go func() {
+		e := &moving.Entity{Doc: d}
+		err := hooked(`"moved"`, func() { close(claimed); <-goOn }).Move(context.Background(), []*moving.Entity{e}, &write.Tally{})
+		moved <- errors.Join(err, e.Err)
+	}()
+	<-claimed
+	takenOver := false
+	m := hooked(`"took"`, func() {
+		takenOver = true
+		close(goOn)
+		if err := <-moved; err != nil {
+			t.Error(err)
+		}
+		for _, a := range s.all(s.Tables[0]) {
+			k := item.Attributes{"PK": a["PK"], "SK": a["SK"]}
+			if _, err := s.client.DeleteItem(context.Background(), &dynamodb.DeleteItemInput{TableName: &s.Tables[0].Name, Key: k}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	e := &moving.Entity{Doc: d}
+	if err := m.Move(context.Background(), []*moving.Entity{e}, &write.Tally{}); err != nil || e.Err != nil || !takenOver {
+		t.Errorf("%v, %v, taken over: %v", err, e.Err, takenOver)
+	}
+	if now, err := s.Mover.Root(context.Background(), root, &write.Tally{}); err != nil || now.Live() || len(s.all(s.Tables[0])) > 0 {
+		t.Errorf("the entity is there again: %v, %v", now, err)
+	}
 }

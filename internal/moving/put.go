@@ -54,7 +54,8 @@ func (e *Entity) claimed(r *write.Request) {
 	}
 }
 
-// claimRequest is the put of a claim, which has an incarnation and a version of its own.
+// claimRequest is the put of a claim, which has an incarnation and a version of its own. It requires what was read, also where
+// nothing is by now: who had the claim that is taken over may have moved the entity, and somebody deleted it.
 func (e *Entity) claimRequest(instead *item.Hidden) *write.Request {
 	r := e.rootRequest(item.Attributes{})
 	st := item.NewStage(item.Migrating, e.m.Now())
@@ -64,6 +65,9 @@ func (e *Entity) claimRequest(instead *item.Hidden) *write.Request {
 	r.Expect = write.Expect{Absent: true, Instead: instead}
 	if instead != nil {
 		r.OldSize = instead.Size
+		if v := instead.Header.Version; v != nil {
+			r.Expect, r.New = write.Expect{Version: v}, false
+		}
 	}
 	return e.sized(r)
 }
