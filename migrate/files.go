@@ -11,6 +11,7 @@ import (
 	"github.com/itemize/itemize/internal/itemfile"
 	"github.com/itemize/itemize/internal/moving"
 	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/schema"
 )
 
 // Files are where an export is read, or import files are written: [Folder], or a bucket (package migrate/bucket).
@@ -187,23 +188,23 @@ func OfFiles() Option { return optionFunc(func(o *options) { o.ofFiles = true })
 // errOfFiles refuses what needs the model's tables.
 var errOfFiles = errors.New("the migration is of files alone (migrate.OfFiles)")
 
-// tableOf is a table of the layout that may not be there yet.
-func (m *Migration) tableOf(ctx context.Context, t *item.Table) error {
+// tableOf looks at a table of the layout, which may not be there yet where only files are written, and returns its indexes.
+func (m *Migration) tableOf(ctx context.Context, t *item.Table) ([]*schema.Index, error) {
 	if m.ofFiles {
-		return nil
+		return layoutIndexes(&m.layout.Layout.Layout, t), nil
 	}
 	d, err := m.describe(ctx, t)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if hash, sort := keysOf(d); hash != t.Hash || sort != t.Range {
-		return fmt.Errorf("%s: the table %s has the keys %s, and the layout %s", m.layout.Model, t.Name, keysText(hash, sort), keysText(t.Hash, t.Range))
+		return nil, fmt.Errorf("%s: the table %s has the keys %s, and the layout %s", m.layout.Model, t.Name, keysText(hash, sort), keysText(t.Hash, t.Range))
 	}
 	l := m.layout.Tables[t.Index]
 	if kinds := typesOf(d); string(kinds[t.Hash]) != l.HashType || t.Range != "" && string(kinds[t.Range]) != l.RangeType {
-		return fmt.Errorf("%s: the keys of the table %s are of the types %s, and of the layout %s", m.layout.Model, t.Name, keysText(string(kinds[t.Hash]), string(kinds[t.Range])), keysText(l.HashType, l.RangeType))
+		return nil, fmt.Errorf("%s: the keys of the table %s are of the types %s, and of the layout %s", m.layout.Model, t.Name, keysText(string(kinds[t.Hash]), string(kinds[t.Range])), keysText(l.HashType, l.RangeType))
 	}
-	return nil
+	return indexesOf(d, t), nil
 }
 
 func keysText(hash, sort string) string {

@@ -21,6 +21,7 @@ import (
 	"github.com/itemize/itemize/internal/moving"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/retry"
+	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -172,13 +173,15 @@ func New(ctx context.Context, c Client, l *Layout, source string, opts ...Option
 // tables looks at the tables.
 func (m *Migration) tables(ctx context.Context, source string) error {
 	var tables []*item.Table
+	indexes := map[string][]*schema.Index{}
 	for i, t := range m.layout.Tables {
 		name := t.Name
 		if m.rename != nil {
 			name = m.rename(name)
 		}
 		table := &item.Table{Name: name, Hash: t.Hash, Range: t.Range, Index: i}
-		if err := m.tableOf(ctx, table); err != nil {
+		var err error
+		if indexes[name], err = m.tableOf(ctx, table); err != nil {
 			return err
 		}
 		if slices.ContainsFunc(tables, func(t *item.Table) bool { return t.Name == name }) {
@@ -196,6 +199,7 @@ func (m *Migration) tables(ctx context.Context, source string) error {
 		return err
 	}
 	from.Hash, from.Range = keysOf(d)
+	indexes[source] = indexesOf(d, from)
 	kinds := typesOf(d)
 	if (m.key != "" || m.sort != "") && (kinds[from.Hash] != "S" || from.Range != "" && kinds[from.Range] != "S") {
 		return fmt.Errorf("%s: the keys of the table %s are no strings, and templates (-key, -sort) write strings", m.layout.Model, source)
@@ -213,6 +217,7 @@ func (m *Migration) tables(ctx context.Context, source string) error {
 	}
 	m.source, m.own = from, own >= 0
 	m.mover = moving.New(m.client, m.layout.Layout, from, keys, tables)
+	m.mover.Indexes = indexes
 	return nil
 }
 

@@ -36,12 +36,13 @@ type Plan struct {
 	ItemBytes float64         `json:"itemBytes"`
 	Kinds     map[string]Kind `json:"kinds"`
 	// WCU is what the run writes: Parts are the units of the items, Marks those of the marks of the monoliths, Claims those of
-	// claims. RCU is what its scan reads. Checkpoints are a WCU or two for each page, and not in it.
-	WCU    float64 `json:"wcu"`
-	Parts  float64 `json:"parts"`
-	Marks  float64 `json:"marks"`
-	Claims float64 `json:"claims"`
-	RCU    float64 `json:"rcu"`
+	// claims, each with those of the secondary indexes of its table, which Indexes is the sum of. RCU is what its scan reads. Checkpoints are a WCU or two for each page, and not in it.
+	WCU     float64 `json:"wcu"`
+	Parts   float64 `json:"parts"`
+	Marks   float64 `json:"marks"`
+	Claims  float64 `json:"claims"`
+	Indexes float64 `json:"indexes,omitempty"`
+	RCU     float64 `json:"rcu"`
 	// Removals are the units of removing the monoliths (Replace), in WCU.
 	Removals float64 `json:"removals,omitempty"`
 	// Price is that of both, Back what a rollback of all would cost, Verify a verification, in dollars on demand.
@@ -178,13 +179,14 @@ func (x *planning) add(d *moving.Monolith) {
 	}
 	p.Items, p.ItemBytes = p.Items+float64(price.Items), p.ItemBytes+float64(price.Bytes)
 	p.WCU, p.Parts, p.Marks, p.Claims = p.WCU+price.WCU, p.Parts+price.Parts, p.Marks+price.Mark, p.Claims+price.Claim
+	p.Indexes += price.Indexes
 	p.Back += price.Back
 	x.reads += cost.ReadUnits(price.Bytes)
 	if x.own {
 		x.reads += cost.ReadUnits(d.Size())
 	}
 	if x.replace {
-		p.WCU, p.Removals = p.WCU+price.Mark, p.Removals+price.Mark
+		p.WCU, p.Removals = p.WCU+price.Removal, p.Removals+price.Removal
 		p.RCU += cost.ReadUnits(d.Size()) + cost.ReadUnits(price.Bytes)
 	}
 	for name, k := range price.Kinds {
@@ -204,7 +206,7 @@ func (x *planning) end() {
 	p := x.p
 	if read := p.Entities + p.Others; p.Sampled && read > 0 && p.Of > read {
 		p.Scale = float64(p.Of) / float64(read)
-		for _, sum := range []*float64{&p.Bytes, &x.otherBytes, &x.deadBytes, &p.Items, &p.ItemBytes, &p.WCU, &p.Parts, &p.Marks, &p.Claims, &p.Removals, &p.RCU, &p.Back} {
+		for _, sum := range []*float64{&p.Bytes, &x.otherBytes, &x.deadBytes, &p.Items, &p.ItemBytes, &p.WCU, &p.Parts, &p.Marks, &p.Claims, &p.Indexes, &p.Removals, &p.RCU, &p.Back} {
 			*sum *= p.Scale
 		}
 		for name, k := range p.Kinds {
@@ -275,6 +277,14 @@ func (x *planning) advise() {
 	if len(p.Unclaimed) > 0 {
 		names := slices.SortedFunc(maps.Keys(p.Unclaimed), func(a, b string) int { return cmp.Or(cmp.Compare(p.Unclaimed[b], p.Unclaimed[a]), cmp.Compare(a, b)) })
 		add("no field claims %s: they stay on the root, with its price", strings.Join(names[:min(len(names), 10)], ", "))
+	}
+	for _, t := range x.mover.Tables {
+		if names := missing(&x.layout.Layout.Layout, t, x.mover.Indexes[t.Name]); names != nil && !x.ofFiles {
+			add("the table %s does not have the indexes %s of the model: make them before the run, or their queries find nothing until they are made", t.Name, strings.Join(names, ", "))
+		}
+	}
+	if x.layout.TTL != "" {
+		add("what the model lets expire is deleted by DynamoDB from the moment that it is an item, and a monolith is not: a time to live of the source's own goes on")
 	}
 	if x.own {
 		add("until the contract a load of a whole entity reads its monolith too, which lies among its items: up to %v RCU more", p.BothRCU)

@@ -104,7 +104,7 @@ func (w *Wrapped[T]) Load(ctx context.Context, s query.Selection[T], options ...
 		switch {
 		case readErr != nil:
 			return nil, w.conflict(readErr)
-		case c.Live:
+		case c.Live && !c.Expired:
 			continue
 		case c.Items == nil:
 			return nil, err
@@ -163,6 +163,13 @@ func (w *Wrapped[T]) liveRoot(ctx context.Context, at places, t *write.Tally) (m
 		err = notFound(at)
 	}
 	return r, err
+}
+
+// unexpired reports whether the root is live, and its time to live is not over: an insert replaces another.
+func (w *Wrapped[T]) unexpired(ctx context.Context, at places) (bool, error) {
+	var t write.Tally
+	r, err := w.g.mover.Root(ctx, at.root, &t)
+	return r.Live() && !w.g.mover.Expired(&r), err
 }
 
 func notFound(at places) error { return fmt.Errorf("%s: %w", at.root, mapper.ErrNotFound) }
@@ -258,6 +265,9 @@ func (w *Wrapped[T]) Insert(ctx context.Context, value T) (*mapper.Receipt, erro
 		return nil, err
 	}
 	live, err := w.move(ctx, at)
+	if err == nil && live {
+		live, err = w.unexpired(ctx, at)
+	}
 	switch {
 	case err != nil:
 		return nil, err

@@ -41,8 +41,12 @@ func (c *command) showMigrationPlan(p *migrate.Plan) {
 	}
 	fmt.Fprintf(w, "all\t%s\t%s\t\n", number(p.Items), number(p.ItemBytes))
 	_ = w.Flush()
-	fmt.Fprintf(c.stdout, "run: %s WCU (%s for items, %s for the marks of monoliths, %s for claims) and %s RCU: %s on demand\n",
-		number(p.WCU), number(p.Parts), number(p.Marks), number(p.Claims), number(p.RCU), dollars(p.Price))
+	indexes := ""
+	if p.Indexes > 0 {
+		indexes = fmt.Sprintf("; %s of these in secondary indexes", number(p.Indexes))
+	}
+	fmt.Fprintf(c.stdout, "run: %s WCU (%s for items, %s for the marks of monoliths, %s for claims%s) and %s RCU: %s on demand\n",
+		number(p.WCU), number(p.Parts), number(p.Marks), number(p.Claims), indexes, number(p.RCU), dollars(p.Price))
 	fmt.Fprintf(c.stdout, "verify: %s; a rollback of all: %s\n", dollars(p.Verify), dollars(p.Back))
 	if p.Time > 0 {
 		fmt.Fprintf(c.stdout, "time at that rate: %v\n", p.Time.Round(time.Second))

@@ -70,23 +70,9 @@ func (m *Model) RenderIndexKey(it *schema.Item, k *schema.IndexKey, values []key
 func (m *Model) Entries(it *schema.Item, table string, before, after item.Attributes) []write.Entry {
 	var out []write.Entry
 	for _, e := range it.Entries {
-		x := e.Index
-		differs := func(name string) bool { return !attr.Same(before[name], after[name]) }
-		keyDiffers := func(a schema.KeyAttribute) bool { return differs(a.Name) }
-		n := write.Entry{
-			Index: table + "/" + x.Name,
-			Old:   x.EntrySize(sizesOf(before), attr.ItemSize(before)), New: x.EntrySize(sizesOf(after), attr.ItemSize(after)),
-			Moves: slices.ContainsFunc(x.Attributes(), keyDiffers),
-		}
-		n.Same = n.Old > 0 && n.New > 0 && !x.All && !n.Moves && !slices.ContainsFunc(x.Include, differs)
-		out = append(out, n)
+		out = append(out, write.EntryOf(e.Index, table, before, after))
 	}
 	return out
-}
-
-// sizesOf returns the function that gives the sizes of an item's attributes.
-func sizesOf(a item.Attributes) func(string) int {
-	return func(name string) int { return item.Assignment{Name: name, Value: a[name]}.Size() }
 }
 
 // IndexKeyLimit returns the most bytes that a key attribute of the indexes may have on a kind of

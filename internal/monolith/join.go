@@ -19,7 +19,10 @@ import (
 // keeps on items for itself. The items are in any order.
 func (x *Layout) Join(items []*Item) (item.Attributes, error) {
 	j := &joiner{Layout: x, doc: item.Attributes{}, elements: map[*Kind][]*Item{}}
-	for _, it := range items {
+	items = slices.Clone(items)
+	for i, it := range items {
+		it = &Item{Kind: it.Kind, PK: it.PK, SK: it.SK, Attributes: it.whole()}
+		items[i] = it
 		switch {
 		case it.Kind == x.Root:
 			j.root = it
@@ -232,6 +235,9 @@ func (j *joiner) restore() {
 	for name := range j.residue {
 		if was := j.noted(name, "was"); was != nil && j.doc[name] == nil {
 			j.doc[name] = was
+		}
+		if v := j.root.Attributes[name]; v != nil && j.noted(name, kept) != nil {
+			j.doc[name] = v
 		}
 		if more, ok := j.noted(name, "more").(*types.AttributeValueMemberM); ok {
 			maps.Copy(j.inside(name), more.Value)

@@ -45,6 +45,8 @@ type Kind struct {
 	// its attributes are the model's, or of several structs.
 	in     string
 	listed map[string]bool
+	// keys put its items into secondary indexes.
+	keys []*indexKey
 }
 
 // template is a key with what its placeholders name.
@@ -55,8 +57,8 @@ type template struct {
 
 // source is where a placeholder's value lies.
 type source struct {
-	from, attribute string
-	kind            key.Kind
+	from, attribute, field string
+	kind                   key.Kind
 	// unix, text: a time is stored as a number of seconds, and a number as text.
 	unix, text bool
 }
@@ -89,6 +91,7 @@ func New(l schema.Layout) (*Layout, error) {
 			x.Root = k
 		}
 	}
+	errs = append(errs, x.indexed())
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("%s: %w", l.Model, err)
 	}
@@ -137,10 +140,6 @@ func (x *Layout) supported() error {
 		return errors.New("the model has noversion, and what moves needs versions: remove it")
 	case x.Shards != nil:
 		return errors.New("the model is sharded, which a migration does not know yet: load its entities with BulkLoad")
-	case x.TTL != "":
-		return errors.New("the model has a time to live, which a migration does not know yet: load its entities with BulkLoad")
-	case len(x.Indexes) > 0:
-		return errors.New("the model has secondary indexes, which a migration does not know yet: load its entities with BulkLoad")
 	case !slices.ContainsFunc(x.Items, func(it schema.LayoutItem) bool { return it.Root }):
 		return errors.New("the layout names no root: run go tool itemize gen")
 	}
@@ -159,7 +158,7 @@ func readTemplate(k *schema.LayoutKey, attributeType string, delim byte) (*templ
 			continue
 		}
 		l := k.Placeholders[n]
-		s := source{from: l.From, attribute: cmp.Or(l.Attribute, l.Field), kind: p.Format.Value}
+		s := source{from: l.From, attribute: cmp.Or(l.Attribute, l.Field), field: l.Field, kind: p.Format.Value}
 		s.unix, s.text = slices.Contains(l.Options, "unixtime"), slices.Contains(l.Options, "string")
 		x.from = append(x.from, s)
 		n++

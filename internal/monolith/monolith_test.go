@@ -120,6 +120,11 @@ func TestSplitIsWhatTheMapperStores(t *testing.T) {
 						t.Errorf("seed %d: %v: %s of %s is %s, and the mapper stores %s", seed, typ, name, ch.Place, show(got[name]), show(value))
 					}
 				}
+				for name, value := range got {
+					if derived := ch.Item.DerivedKey(name) >= 0 || name == e.TTL; derived && ch.Put[name] == nil {
+						t.Errorf("seed %d: %v: %s of %s is %s, and the mapper stores none", seed, typ, name, ch.Place, show(value))
+					}
+				}
 			}
 		}
 	}

@@ -107,18 +107,7 @@ func (s *splitter) values(t *template, elem item.Attributes, self types.Attribut
 	bad := false
 	for i := range t.from {
 		from := &t.from[i]
-		v, name := s.doc[from.attribute], from.attribute
-		switch from.from {
-		case "element":
-			v = elem[from.attribute]
-		case "self":
-			v, name = self, ""
-		case "key":
-			v, name = &types.AttributeValueMemberS{Value: mapKey}, "its key"
-			if from.kind != key.String && from.kind != key.Time {
-				v = &types.AttributeValueMemberN{Value: mapKey}
-			}
-		}
+		v, name := s.source(from, elem, self, mapKey)
 		var err error
 		if values[i], err = from.value(v); err != nil {
 			bad = true
@@ -129,6 +118,22 @@ func (s *splitter) values(t *template, elem item.Attributes, self types.Attribut
 		return nil
 	}
 	return values
+}
+
+// source returns what one placeholder takes, and where it lies in the monolith or the element.
+func (s *splitter) source(from *source, elem item.Attributes, self types.AttributeValue, mapKey string) (v types.AttributeValue, name string) {
+	switch from.from {
+	case "element", "item":
+		return elem[from.attribute], from.attribute
+	case "self":
+		return self, ""
+	case "key":
+		if from.kind != key.String && from.kind != key.Time {
+			return &types.AttributeValueMemberN{Value: mapKey}, "its key"
+		}
+		return &types.AttributeValueMemberS{Value: mapKey}, "its key"
+	}
+	return s.doc[from.attribute], from.attribute
 }
 
 // place gives an item its sort key.
@@ -170,6 +175,7 @@ func (s *splitter) single(k *Kind) *Item {
 	if !present || !s.place(it, values) {
 		return nil
 	}
+	s.add(it, it.Attributes, nil, "", "")
 	return it
 }
 
@@ -220,7 +226,7 @@ func (s *splitter) spread(it *Item, name string) bool {
 // reserved reports whether an attribute of an item has another meaning than the monolith's.
 func (x *Layout) reserved(k *Kind, name string) bool {
 	t := x.Tables[k.Table]
-	return name == t.Hash || name == t.Range || name == x.Version || name == schema.State || name == schema.Incarnation || name == schema.Moved
+	return name == t.Hash || name == t.Range || name == x.Version || name == schema.State || name == schema.Incarnation || name == schema.Moved || x.adds(k, name)
 }
 
 // note adds to the residue.
@@ -310,6 +316,7 @@ func (s *splitter) element(k *Kind, name, mapKey string, v types.AttributeValue)
 		}
 	}
 	if s.place(it, values) {
+		s.add(it, fields, v, mapKey, name)
 		s.out.Items = append(s.out.Items, it)
 	}
 }
@@ -366,6 +373,8 @@ func (s *splitter) rest(root *Item) {
 	for name, v := range s.doc {
 		switch {
 		case s.top[name]:
+		case s.adds(root.Kind, name) && attr.Same(v, root.Attributes[name]):
+			s.note(name, kept, &types.AttributeValueMemberBOOL{Value: true})
 		case s.reserved(root.Kind, name):
 			s.fault(name, "no field of the model claims it, and the root has another attribute of that name: rename it in the model (hash=, range=, version=)")
 		case root.Kind.listed[name]:
@@ -380,6 +389,11 @@ func (s *splitter) rest(root *Item) {
 	for _, k := range s.Kinds {
 		for i := range k.sources() {
 			s.keepOriginal(root, k.key, i)
+		}
+	}
+	if m, ok := root.Attributes[schema.Moved].(*types.AttributeValueMemberM); ok {
+		for name, note := range m.Value {
+			s.note(name, leftOut, note.(*types.AttributeValueMemberM).Value[leftOut])
 		}
 	}
 	if len(s.residue) > 0 {

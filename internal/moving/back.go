@@ -135,7 +135,7 @@ func (b *Return) stay(ctx context.Context) error {
 		Expect: write.Expect{Version: b.token},
 	}
 	r.Prepare()
-	return b.sent(b.m.one(ctx, r, &b.t))
+	return b.sent(b.m.one(ctx, r, b.root.Attributes, &b.t))
 }
 
 // frozenSize is what the mark of a copied item takes at most, in bytes.
@@ -183,7 +183,7 @@ func (b *Return) mark(ctx context.Context, state, from item.State) error {
 	b.expect(r, b.root.Attributes)
 	r.NewSize = r.OldSize + st.Assign().Size() - attr.AttributeSize(schema.State, b.root.Attributes[schema.State]) + r.Reserved.Grows(r.Header, false)
 	r.Prepare()
-	if err := b.sent(b.m.one(ctx, r, &b.t)); err != nil {
+	if err := b.sent(b.m.one(ctx, r, b.root.Attributes, &b.t)); err != nil {
 		return err
 	}
 	b.Back, b.by, b.token = true, st.By, r.Token
@@ -294,7 +294,7 @@ func (b *Return) freezeOne(ctx context.Context, s Stored, t *write.Tally) (item.
 		mark := item.Frozen(r.Token)
 		r.Set = []item.Assignment{mark}
 		r.NewSize = r.OldSize + mark.Size() - attr.AttributeSize(schema.State, now[schema.State]) + r.Reserved.Grows(h, false)
-		o := b.m.one(ctx, r, t)
+		o := b.m.one(ctx, r, now, t)
 		if o.State == write.Written {
 			return now, nil
 		}
@@ -323,7 +323,7 @@ func (b *Return) restore(ctx context.Context, d *Monolith, whole item.Attributes
 	}
 	r.NewSize = attr.ItemSize(whole) + source.VersionSize()
 	r.Prepare()
-	return b.sent(b.m.one(ctx, r, &b.t))
+	return b.sent(b.m.one(ctx, r, d.Attributes, &b.t))
 }
 
 // unmark gives a monolith that is the truth a new version, and takes its mark away: nothing else of it is written, so that
@@ -339,7 +339,7 @@ func (b *Return) unmark(ctx context.Context, d *Monolith) error {
 	}
 	r.NewSize = r.OldSize + source.Grows(r.Header, false)
 	r.Prepare()
-	return b.sent(b.m.one(ctx, r, &b.t))
+	return b.sent(b.m.one(ctx, r, d.Attributes, &b.t))
 }
 
 // remove deletes the items and then the root. Of an entity that was copied, an item that was put or written since is kept, and
@@ -386,7 +386,7 @@ func (b *Return) delete(ctx context.Context, at item.Place, stored item.Attribut
 		Header: h, OldSize: attr.ItemSize(stored),
 	}
 	b.expect(r, stored)
-	o := b.m.one(ctx, r, t)
+	o := b.m.one(ctx, r, stored, t)
 	if o.State == write.Rejected && len(o.Stored[0]) == 0 {
 		return nil
 	}
@@ -400,7 +400,7 @@ func (b *Return) drop(ctx context.Context, d *Monolith) error {
 		Header: source.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes),
 	}
 	b.m.expectDoc(r, d)
-	if err := b.sent(b.m.one(ctx, r, &b.t)); err != nil {
+	if err := b.sent(b.m.one(ctx, r, d.Attributes, &b.t)); err != nil {
 		return err
 	}
 	b.Back = true

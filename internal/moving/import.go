@@ -18,12 +18,12 @@ func (m *Mover) Import(d *Monolith, live bool) ([]*bulk.Item, error) {
 	e.incarnation = item.NewToken()
 	items := make([]*bulk.Item, 1, len(e.parts.Items))
 	for _, it := range e.parts.Items[1:] {
-		put := itemOf(e.partRequest(&part{Item: it, place: m.place(it)}))
+		put := m.itemOf(e.partRequest(&part{Item: it, place: m.place(it)}))
 		add(&e.sum, m.Layout.Reserved.Header(put.Attributes).Version)
 		items = append(items, put)
 	}
 	if live {
-		items[0] = itemOf(e.liveRequest())
+		items[0] = m.itemOf(e.liveRequest())
 		return items, nil
 	}
 	st := item.NewStage(item.Migrating, m.Now())
@@ -31,7 +31,7 @@ func (m *Mover) Import(d *Monolith, live bool) ([]*bulk.Item, error) {
 	r := e.rootRequest(item.Attributes{})
 	st.Assign().Into(r.Put)
 	item.AssignIncarnation(e.incarnation).Into(r.Put)
-	items[0] = itemOf(e.sized(r))
+	items[0] = m.itemOf(e.sized(r))
 	return items, nil
 }
 
@@ -43,7 +43,7 @@ func (e *Entity) isWhole(ctx context.Context, root *Root) (bool, error) {
 
 // imported goes on with the claim of an import, whose parts are what the monolith holds yet.
 func (e *Entity) imported(ctx context.Context, root *Root) error {
-	e.token, e.incarnation, e.took, e.left = root.Version, root.Incarnation, root.Took, nil
+	e.standing, e.token, e.incarnation, e.took, e.left = root.Attributes, root.Version, root.Incarnation, root.Took, nil
 	e.sum, e.shared = [item.TokenSize]byte{}, true
 	copy(e.sum[:], root.Sum)
 	return e.end(ctx)

@@ -60,7 +60,7 @@ func (m *Mover) expectDoc(r *write.Request, d *Monolith) {
 
 // flip marks the monolith. This is when the entity moves.
 func (e *Entity) flip(ctx context.Context) error {
-	o := e.m.one(ctx, e.flipRequest(e.incarnation), &e.t)
+	o := e.m.one(ctx, e.flipRequest(e.incarnation), e.Doc.Attributes, &e.t)
 	switch o.State {
 	case write.Written:
 		e.Moved = true

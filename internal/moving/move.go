@@ -36,7 +36,8 @@ type Entity struct {
 	m     *Mover
 	parts *monolith.Collection
 	at    item.Place // of the root
-	// claim is what stands as its root; token and incarnation are the claim's.
+	// standing is the claim that stands as its root; token and incarnation are the claim's.
+	standing           item.Attributes
 	token, incarnation types.AttributeValue
 	took               []types.AttributeValue
 	// shared reports that the claim is an import's, which others may go on with.
@@ -63,7 +64,7 @@ type part struct {
 	*monolith.Item
 	place item.Place
 	// instead is what it may replace, nil for nothing.
-	instead *item.Hidden
+	instead item.Attributes
 }
 
 // Move moves entities, several at once. What became of each is noted there; the error is one that all would
@@ -143,6 +144,11 @@ func (e *Entity) split() error {
 	if v := e.Doc.Attributes[schema.DefaultVersion]; v != nil && !isToken(v) {
 		return &Unmovable{fmt.Errorf("%s: the library keeps its versions of monoliths there, and it holds something else: rename the attribute", schema.DefaultVersion)}
 	}
+	for _, it := range parts.Items {
+		if err := e.m.indexable(e.m.place(it), it.Attributes); err != nil {
+			return &Unmovable{err}
+		}
+	}
 	e.parts, e.Items = parts, len(parts.Items)
 	at := e.m.place(parts.Root())
 	if doc, err := e.m.DocOf(at.PK, at.SK); err != nil || doc != e.Doc.Place {
@@ -188,7 +194,7 @@ func (e *Entity) restage(ctx context.Context, now *Monolith, flipped bool) error
 	}
 	e.flipped = flipped
 	e.took = append(slices.Clone(e.took), e.incarnation)
-	if err := e.claim(ctx, &item.Hidden{Size: 0, Header: item.Header{Version: e.token}}); err != nil {
+	if err := e.claim(ctx, e.standing); err != nil {
 		return err
 	}
 	if err := e.m.putAll(ctx, []*Entity{e}, &e.t); err != nil {
@@ -204,7 +210,7 @@ func (e *Entity) unclaim(ctx context.Context, incarnations []types.AttributeValu
 	r := e.rootRequest(item.Attributes{})
 	r.Kind, r.Put, r.New = write.Delete, nil, false
 	r.Expect = write.Expect{Version: e.token}
-	o := e.m.one(ctx, r, &e.t)
+	o := e.m.one(ctx, r, e.standing, &e.t)
 	switch o.State {
 	case write.Failed:
 		return o.Err
@@ -247,7 +253,7 @@ func (e *Entity) clear(ctx context.Context, incarnations []types.AttributeValue)
 		if h.Version == nil {
 			continue
 		}
-		if o := e.m.one(ctx, r, &e.t); o.State == write.Failed || o.State == write.Unknown {
+		if o := e.m.one(ctx, r, s.Attributes, &e.t); o.State == write.Failed || o.State == write.Unknown {
 			return o.Err
 		}
 	}
@@ -256,7 +262,7 @@ func (e *Entity) clear(ctx context.Context, incarnations []types.AttributeValue)
 
 // goLive makes the root live, with all that it holds.
 func (e *Entity) goLive(ctx context.Context) error {
-	o := e.m.one(ctx, e.liveRequest(), &e.t)
+	o := e.m.one(ctx, e.liveRequest(), e.standing, &e.t)
 	switch o.State {
 	case write.Written:
 		return nil
@@ -370,10 +376,6 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 			return e.imported(ctx, root)
 		}
 	}
-	var instead *item.Hidden
-	if root.there() {
-		instead = e.m.Layout.Reserved.HiddenOf(root.Attributes)
-	}
 	if root.is(item.Migrating) {
 		if root.Whole == nil { // else nobody works on it
 			if err := e.wait(ctx, root); err != nil {
@@ -383,7 +385,7 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 		e.took = append(slices.Clone(root.Took), root.Incarnation)
 		e.flipped = k != nil
 	}
-	if err := e.claim(ctx, instead); err != nil {
+	if err := e.claim(ctx, root.Attributes); err != nil {
 		return err
 	}
 	if err := e.m.putAll(ctx, []*Entity{e}, &e.t); err != nil {
@@ -439,7 +441,7 @@ func (e *Entity) adopt(ctx context.Context, root *Root) error {
 	if e.Doc.Changed() {
 		return &Conflict{e.Doc.Place, changedSince}
 	}
-	e.token, e.incarnation = root.Version, root.Incarnation
+	e.standing, e.token, e.incarnation = root.Attributes, root.Version, root.Incarnation
 	var err error
 	if e.sum, _, err = e.sumOfParts(ctx, root.Incarnation); err != nil {
 		return err
@@ -477,7 +479,7 @@ func (e *Entity) stale(ctx context.Context, root *Root) error {
 	if !attr.SameItem(d.Attributes, e.Doc.Attributes) {
 		return errRestart
 	}
-	e.token = root.Version
+	e.standing, e.token = root.Attributes, root.Version
 	var gone []types.AttributeValue // somebody may work under the claim yet: its parts tell of that, until the contract
 	if e.m.Sweep {
 		gone = append(slices.Clone(root.Took), root.Incarnation)

@@ -54,6 +54,8 @@ type Mover struct {
 	Share int
 	// Sweep reports that nobody works under claims that are met, whose parts are removed with them.
 	Sweep bool
+	// Indexes are the secondary indexes of the tables, by their real names.
+	Indexes map[string][]*schema.Index
 	// Stale reports that monoliths that are moved were not read just now.
 	Stale bool
 }
@@ -295,25 +297,25 @@ func (c *Conflict) Error() string { return c.Place.String() + ": " + c.Reason }
 // errRestart says that what was read is not so any more.
 var errRestart = fmt.Errorf("somebody else writes the entity again and again: move it again")
 
-// one sends a request within the rate, and once does it a single time.
-func (m *Mover) one(ctx context.Context, r *write.Request, t *write.Tally) write.Outcome {
-	return m.paced(ctx, r, t, m.Sender.One)
+// one sends a request within the rate, and once does it a single time. before is what is stored, nil for nothing.
+func (m *Mover) one(ctx context.Context, r *write.Request, before item.Attributes, t *write.Tally) write.Outcome {
+	return m.paced(ctx, r, before, t, m.Sender.One)
 }
 
-func (m *Mover) once(ctx context.Context, r *write.Request, t *write.Tally) write.Outcome {
-	return m.paced(ctx, r, t, func(ctx context.Context, r *write.Request, t *write.Tally) write.Outcome {
+func (m *Mover) once(ctx context.Context, r *write.Request, before item.Attributes, t *write.Tally) write.Outcome {
+	return m.paced(ctx, r, before, t, func(ctx context.Context, r *write.Request, t *write.Tally) write.Outcome {
 		o, _ := m.Sender.Once(ctx, r, t)
 		return o
 	})
 }
 
-func (m *Mover) paced(ctx context.Context, r *write.Request, t *write.Tally, send func(context.Context, *write.Request, *write.Tally) write.Outcome) write.Outcome {
-	units := r.Units().Min
+func (m *Mover) paced(ctx context.Context, r *write.Request, before item.Attributes, t *write.Tally, send func(context.Context, *write.Request, *write.Tally) write.Outcome) write.Outcome {
+	units, _ := m.units(r, before)
 	if err := m.Rate.Take(ctx, units); err != nil {
 		return write.Outcome{State: write.Failed, Requests: []*write.Request{r}, Err: err}
 	}
-	before := t.ConsumedWCU
+	had := t.ConsumedWCU
 	o := send(ctx, r, t)
-	m.Rate.Correct(units, t.ConsumedWCU-before)
+	m.Rate.Correct(units, t.ConsumedWCU-had)
 	return o
 }

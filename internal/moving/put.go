@@ -25,7 +25,7 @@ func (m *Mover) claimAll(ctx context.Context, all []*Entity, t *write.Tally) ([]
 	items, requests := make([]*bulk.Item, len(all)), make([]*write.Request, len(all))
 	for i, e := range all {
 		requests[i] = e.claimRequest(nil)
-		items[i] = itemOf(requests[i])
+		items[i] = m.itemOf(requests[i])
 	}
 	results, err := m.insert(ctx, items, t)
 	var claimed []*Entity
@@ -39,15 +39,21 @@ func (m *Mover) claimAll(ctx context.Context, all []*Entity, t *write.Tally) ([]
 }
 
 // itemOf is the put of something new as an item of a batch.
-func itemOf(r *write.Request) *bulk.Item {
+func (m *Mover) itemOf(r *write.Request) *bulk.Item {
+	units, _ := m.units(r, nil)
+	return &bulk.Item{Place: r.Place, Attributes: stored(r), Size: r.NewSize, Units: cost.Exactly(units)}
+}
+
+// stored is what a put stores.
+func stored(r *write.Request) item.Attributes {
 	a := maps.Clone(r.Put)
 	r.Reserved.AssignVersion(r.Token).Into(a)
-	return &bulk.Item{Place: r.Place, Attributes: a, Size: r.NewSize, Units: cost.Exactly(cost.Put(0, r.NewSize))}
+	return a
 }
 
 // claimed notes the claim that stands.
 func (e *Entity) claimed(r *write.Request) {
-	e.token, e.incarnation, e.shared = r.Token, source.Header(r.Put).Incarnation, false
+	e.standing, e.token, e.incarnation, e.shared = stored(r), r.Token, source.Header(r.Put).Incarnation, false
 	e.left, e.sum = nil, [item.TokenSize]byte{}
 	for _, it := range e.parts.Items[1:] {
 		e.left = append(e.left, &part{Item: it, place: e.m.place(it)})
@@ -56,18 +62,15 @@ func (e *Entity) claimed(r *write.Request) {
 
 // claimRequest is the put of a claim, which has an incarnation and a version of its own. It requires what was read, also where
 // nothing is by now: who had the claim that is taken over may have moved the entity, and somebody deleted it.
-func (e *Entity) claimRequest(instead *item.Hidden) *write.Request {
+func (e *Entity) claimRequest(instead item.Attributes) *write.Request {
 	r := e.rootRequest(item.Attributes{})
 	st := item.NewStage(item.Migrating, e.m.Now())
 	st.Took = e.took
 	st.Assign().Into(r.Put)
 	item.AssignIncarnation(item.NewToken()).Into(r.Put)
-	r.Expect = write.Expect{Absent: true, Instead: instead}
-	if instead != nil {
-		r.OldSize = instead.Size
-		if v := instead.Header.Version; v != nil {
-			r.Expect, r.New = write.Expect{Version: v}, false
-		}
+	over(r, instead)
+	if r.Expect.Instead != nil && r.Expect.Instead.Header.Version != nil {
+		r.Expect, r.New = write.Expect{Version: r.Expect.Instead.Header.Version}, false
 	}
 	return e.sized(r)
 }
@@ -82,6 +85,15 @@ func (e *Entity) rootRequest(a item.Attributes) *write.Request {
 	}
 }
 
+// over lets a put replace what was found, nothing where that is empty.
+func over(r *write.Request, instead item.Attributes) {
+	r.Expect = write.Expect{Absent: true}
+	if len(instead) > 0 {
+		r.Expect.Instead = r.Reserved.HiddenOf(instead)
+		r.OldSize = r.Expect.Instead.Size
+	}
+}
+
 func (e *Entity) sized(r *write.Request) *write.Request {
 	r.NewSize = attr.ItemSize(r.Put) + r.Reserved.VersionSize()
 	r.Prepare()
@@ -93,7 +105,7 @@ func (m *Mover) putAll(ctx context.Context, all []*Entity, t *write.Tally) error
 	var items []*bulk.Item
 	for _, e := range all {
 		for _, p := range e.left {
-			items = append(items, itemOf(e.partRequest(p)))
+			items = append(items, m.itemOf(e.partRequest(p)))
 		}
 	}
 	results, err := m.insert(ctx, items, t)
@@ -128,11 +140,9 @@ func (e *Entity) partRequest(p *part) *write.Request {
 	item.AssignIncarnation(e.incarnation).Into(put)
 	r := &write.Request{
 		Kind: write.Put, Place: p.place, Label: e.m.Layout.Model, Field: p.Kind.Name, New: true, Reserved: e.m.Layout.Reserved,
-		Put: put, Expect: write.Expect{Absent: true, Instead: p.instead},
+		Put: put,
 	}
-	if p.instead != nil {
-		r.OldSize = p.instead.Size
-	}
+	over(r, p.instead)
 	return e.sized(r)
 }
 
@@ -207,7 +217,7 @@ const maxBatch = 4 << 20
 func (e *Entity) put(ctx context.Context, p *part) error {
 	for try := 0; try < tries; try++ {
 		r := e.partRequest(p)
-		o := e.m.once(ctx, r, &e.t)
+		o := e.m.once(ctx, r, p.instead, &e.t)
 		switch {
 		case o.OK():
 			add(&e.sum, r.Token)
@@ -238,18 +248,18 @@ func (e *Entity) put(ctx context.Context, p *part) error {
 			if !attr.Same(root.Version, e.token) {
 				return errRestart
 			}
-			p.instead = e.m.Layout.Reserved.HiddenOf(stored)
+			p.instead = stored
 		}
 	}
 	return errRestart
 }
 
 // claim puts a claim by itself. Each attempt is sent once, with a version and an incarnation of its own.
-func (e *Entity) claim(ctx context.Context, instead *item.Hidden) error {
+func (e *Entity) claim(ctx context.Context, instead item.Attributes) error {
 	var lost []types.AttributeValue // versions of claims that may have been put
 	for try := 0; try < tries; try++ {
 		r := e.claimRequest(instead)
-		o := e.m.once(ctx, r, &e.t)
+		o := e.m.once(ctx, r, instead, &e.t)
 		switch o.State {
 		case write.Written:
 			e.claimed(r)

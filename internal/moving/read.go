@@ -13,8 +13,9 @@ import (
 
 // Content is what somebody reads of an entity who knows both layouts.
 type Content struct {
-	// Live reports that the collection is live, and read as ever.
-	Live bool
+	// Live reports that the collection is live, and read as ever; Expired that its time to live is over, so that it is not there for
+	// who reads.
+	Live, Expired bool
 	// Items are what it consists of where it is not: of the monolith as it would be split, or of a collection that is
 	// rolled back. They look as if they were live. Nil and not Live: the entity is not there.
 	Items map[string][]item.Attributes
@@ -32,7 +33,7 @@ func (m *Mover) Read(ctx context.Context, root, doc item.Place, t *write.Tally) 
 			return nil, err
 		}
 		if r.live() {
-			return &Content{Live: true}, nil
+			return &Content{Live: true, Expired: m.Expired(&r)}, nil
 		}
 		var items map[string][]item.Attributes
 		back := r.is(item.RollingBack) && r.From == item.Live
@@ -106,6 +107,11 @@ func (m *Mover) asItems(d *Monolith) (map[string][]item.Attributes, error) {
 	return items, nil
 }
 
+// Expired reports whether the time to live of a root is over.
+func (m *Mover) Expired(r *Root) bool {
+	return item.Reserved{TTL: m.Layout.TTL}.Expired(r.Attributes, m.Now())
+}
+
 // Live reads the root strongly, and reports whether it is live.
 func (m *Mover) Live(ctx context.Context, root item.Place, t *write.Tally) (bool, error) {
 	r, err := m.readRoot(ctx, root, t)
@@ -151,7 +157,7 @@ func (m *Mover) MarkDeleted(ctx context.Context, d *Monolith, t *write.Tally) (b
 	if len(d.Attributes) > write.MaxTerms-4 && r.Expect.Version == nil || r.Longest() > cost.MaxExpression || r.NewSize > cost.MaxItem {
 		return false, &Unmovable{fmt.Errorf("the monolith has %d attributes and %d bytes, and cannot be marked as deleted on condition of what was read: delete it with the program that wrote it", len(d.Attributes), r.OldSize)}
 	}
-	o := m.one(ctx, r, t)
+	o := m.one(ctx, r, d.Attributes, t)
 	switch o.State {
 	case write.Written:
 		return true, nil

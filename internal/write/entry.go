@@ -5,6 +5,9 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/schema"
 )
 
 // Entry is what a request does to its item's entry in a secondary index.
@@ -23,6 +26,25 @@ type Entry struct {
 	// its item is likely to have.
 	Unread bool
 	Likely int
+}
+
+// EntryOf says what becomes of the entry of an item in an index when it changes from what it is, nil for none, to what it
+// will be. table is the real name.
+func EntryOf(x *schema.Index, table string, before, after item.Attributes) Entry {
+	differs := func(name string) bool { return !attr.Same(before[name], after[name]) }
+	keyDiffers := func(a schema.KeyAttribute) bool { return differs(a.Name) }
+	e := Entry{
+		Index: table + "/" + x.Name,
+		Old:   x.EntrySize(sizesOf(before), attr.ItemSize(before)), New: x.EntrySize(sizesOf(after), attr.ItemSize(after)),
+		Moves: slices.ContainsFunc(x.Attributes(), keyDiffers),
+	}
+	e.Same = e.Old > 0 && e.New > 0 && !x.All && !e.Moves && !slices.ContainsFunc(x.Include, differs)
+	return e
+}
+
+// sizesOf returns the function that gives the sizes of an item's attributes.
+func sizesOf(a item.Attributes) func(string) int {
+	return func(name string) int { return item.Assignment{Name: name, Value: a[name]}.Size() }
 }
 
 // Units returns the price of what becomes of the entry, in WCU: of one that comes or goes its size,

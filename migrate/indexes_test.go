@@ -1,0 +1,324 @@
+package migrate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/migrate"
+	"github.com/itemize/itemize/query"
+)
+
+// Ticket lies in indexes, and expires.
+type Ticket struct {
+	_      struct{}  `ddb:"table=tickets,ttl=gone"`
+	_      struct{}  `ddb:"index=byOwner,pk={Owner},sk={Opened:unix}"`
+	_      struct{}  `ddb:"index=byState,hash=G1,pk=STATE#{State},range=G2,sk={Weight:04},project='Owner'"`
+	_      struct{}  `ddb:"index=byAuthor,pk={Author},on=Notes,project=keys"`
+	_      struct{}  `ddb:"index=inverted,hash=SK,range=PK,project=keys"`
+	_      struct{}  `ddb:"index=byWeight,local,range=W,sk={Weight:04}"`
+	ID     string    `ddb:"pk=TICKET#{ID}"`
+	Owner  string    `ddb:"sk=HEAD"`
+	State  string    `ddb:"sk=HEAD"`
+	Weight int       `ddb:"sk=HEAD"`
+	Opened time.Time `ddb:"sk=HEAD" dynamodbav:",unixtime"`
+	Until  time.Time `ddb:"sk=HEAD,ttl,all"`
+	Text   string    `ddb:"sk=TEXT"`
+	Notes  []Note    `ddb:"sk=NOTE#{N:04}"`
+}
+
+// Note is written on a ticket.
+type Note struct {
+	N            int
+	Author, Text string
+}
+
+// tickets is a table of tickets as monoliths, with indexes of its own, and the model's.
+type tickets struct {
+	*setup
+	layout *migrate.Layout
+	users  *mapper.Mapper[Ticket]
+}
+
+func newTickets(t *testing.T) *tickets {
+	t.Helper()
+	ctx := context.Background()
+	client := enginetest.Start(t).Client()
+	s := &tickets{&setup{TB: t, client: client, docs: map[string]attributes{}}, layoutOf[Ticket](t), nil}
+	name := fmt.Sprintf("%s-%d", t.Name(), time.Now().UnixNano())
+	s.source, s.target = name+"-monoliths", name
+	var err error
+	if s.users, err = mapper.New[Ticket](client, mapper.Table(s.target)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.CreateTable(ctx, s.users.Definitions()[0].Create); err != nil {
+		t.Fatal(err)
+	}
+	key := func(attribute string, kind types.KeyType) types.KeySchemaElement {
+		return types.KeySchemaElement{AttributeName: &attribute, KeyType: kind}
+	}
+	all, keys := &types.Projection{ProjectionType: types.ProjectionTypeAll}, &types.Projection{ProjectionType: types.ProjectionTypeKeysOnly}
+	_, err = client.CreateTable(ctx, &dynamodb.CreateTableInput{
+		TableName: &s.source, BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{
+			{AttributeName: aws.String("ID"), AttributeType: "S"}, {AttributeName: aws.String("State"), AttributeType: "S"}, {AttributeName: aws.String("Weight"), AttributeType: "N"},
+		},
+		KeySchema: []types.KeySchemaElement{key("ID", "HASH")},
+		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{
+			{IndexName: aws.String("old"), KeySchema: []types.KeySchemaElement{key("State", "HASH")}, Projection: all},
+			{IndexName: aws.String("heavy"), KeySchema: []types.KeySchemaElement{key("Weight", "HASH")}, Projection: keys},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *tickets) migration(o ...migrate.Option) *migrate.Migration {
+	s.Helper()
+	o = append([]migrate.Option{migrate.Tables(func(string) string { return s.target }), migrate.Segments(3)}, o...)
+	m, err := migrate.New(context.Background(), s.client, s.layout, s.source, o...)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return m
+}
+
+// fill stores tickets, some of them without what their indexes need.
+func (s *tickets) fill(n int) {
+	s.Helper()
+	for i := range n {
+		v := Ticket{ID: fmt.Sprint("t", i), Owner: "bob", State: fmt.Sprint("s", i%3), Weight: i, Opened: time.Unix(1.7e9, int64(i)).UTC(), Until: time.Unix(4e9, 0).UTC(), Text: strings.Repeat("x", i*400)}
+		if i%4 == 1 {
+			v.Owner, v.Until = "", time.Time{}
+		}
+		for j := range i % 6 {
+			v.Notes = append(v.Notes, Note{j, []string{"eve", ""}[j%2], strings.Repeat("y", 700*j)})
+		}
+		doc, err := attributevalue.MarshalMap(v)
+		if err != nil {
+			s.Fatal(err)
+		}
+		if i%5 == 2 && i%4 != 1 { // it expires by itself too, and has a key as an index of the model has it
+			doc["gone"], doc["G2"] = &types.AttributeValueMemberN{Value: "4000000000"}, &types.AttributeValueMemberS{Value: fmt.Sprintf("%04d", i)}
+		}
+		if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &s.source, Item: doc}); err != nil {
+			s.Fatal(err)
+		}
+		s.docs[v.ID] = doc
+	}
+}
+
+// A model with indexes and a time to live: there and back, with what the mapper would have stored and its queries find, and
+// the units of all indexes, those of the source too, as they were planned.
+func TestIndexes(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newTickets(t)
+	s.fill(30)
+	plan, err := s.migration().Plan(ctx, migrate.PlanOptions{})
+	if err != nil || !plan.OK() || plan.Indexes == 0 {
+		t.Fatalf("%+v, %v", plan, err)
+	}
+	r, err := s.migration().Run(ctx)
+	if err != nil || r.This.Moved != 30 || r.This.WCU != plan.WCU {
+		status, _ := s.migration().Status(ctx)
+		t.Fatalf("%+v, %v; planned were %+v; %+v", r, err, plan, status)
+	}
+	if enginetest.ReportsTransactions(t) && r.This.ConsumedWCU != plan.WCU { // DynamoDB Local reports nothing of statements
+		t.Errorf("it took %v WCU, and %v were planned", r.This.ConsumedWCU, plan.WCU)
+	}
+	owned, err := query.Of[Ticket](s.users.Index("byOwner", "bob")).Count(ctx, s.users)
+	state, err2 := query.Of[Ticket](s.users.Index("byState", "s1")).Count(ctx, s.users)
+	notes, err3 := query.Of[Note](s.users.Index("byAuthor", "eve")).Count(ctx, s.users)
+	if err := errors.Join(err, err2, err3); err != nil || owned != 22 || state != 10 || notes != 45 {
+		t.Errorf("the indexes find %d, %d and %d: %v", owned, state, notes, err)
+	}
+	s.asTheMapperStores()
+	if v, err := s.migration().Verify(ctx); err != nil || !v.Clean() || v.Same != 30 {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	back, err := s.migration().Rollback(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if enginetest.ReportsTransactions(t) && back.This.ConsumedWCU != back.This.WCU {
+		t.Errorf("the way back took %v WCU, and %v were predicted", back.This.ConsumedWCU, back.This.WCU)
+	}
+	s.cameBack()
+}
+
+// asTheMapperStores requires that a save of each ticket as it is loaded, with its index keys made anew, finds nothing to write.
+func (s *tickets) asTheMapperStores() {
+	s.Helper()
+	ctx := context.Background()
+	for id := range s.docs {
+		e, err := s.users.Load(ctx, s.users.Key(id))
+		if err != nil {
+			s.Fatal(err)
+		}
+		plan, err := s.users.Plan(e, mapper.Reindex())
+		if err != nil || plan.Requests() > 0 {
+			s.Errorf("%s: a save would write %v, %v", id, plan, err)
+		}
+	}
+}
+
+// cameBack requires that all monoliths are as they were put.
+func (s *tickets) cameBack() {
+	s.Helper()
+	all := s.all(s.source)
+	for _, a := range all {
+		delete(a, "_v")
+		if want := s.docs[text(a["ID"])]; !attr.SameItem(a, want) {
+			s.Errorf("%s has come back as %v, and was %v", text(a["ID"]), a, want)
+		}
+	}
+	if len(all) != len(s.docs) {
+		s.Errorf("%d monoliths are there, of %d", len(all), len(s.docs))
+	}
+	left := slices.DeleteFunc(s.all(s.target), func(a attributes) bool { return strings.HasPrefix(text(a["PK"]), "~migrate#") })
+	if len(left) > 0 {
+		s.Errorf("%v are left", left)
+	}
+}
+
+// Monoliths among the items of the model lie in its indexes with keys of their own: whoever asks these finds tickets only.
+func TestIndexesOfOneTable(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newTickets(t)
+	s.source = s.target
+	for i := range 6 {
+		doc, err := attributevalue.MarshalMap(Ticket{ID: fmt.Sprint("t", i), Owner: "bob", State: "s", Weight: i, Opened: time.Unix(1.7e9, 0).UTC()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc["PK"], doc["SK"] = &types.AttributeValueMemberS{Value: fmt.Sprint("TICKET#t", i)}, &types.AttributeValueMemberS{Value: "DOC"}
+		doc["G1"], doc["G2"] = &types.AttributeValueMemberS{Value: "STATE#s"}, &types.AttributeValueMemberS{Value: fmt.Sprintf("%04d", i)}
+		if _, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.source, Item: doc}); err != nil {
+			t.Fatal(err)
+		}
+		s.docs[fmt.Sprint("t", i)] = doc
+	}
+	m := s.migration(migrate.Keys("", "DOC"))
+	plan, err := m.Plan(ctx, migrate.PlanOptions{})
+	if err != nil || !plan.OK() {
+		t.Fatalf("%+v, %v", plan, err)
+	}
+	r, err := m.Run(ctx)
+	if err != nil || r.This.Moved != 6 || r.This.WCU != plan.WCU {
+		t.Fatalf("%+v, %v; planned were %+v", r, err, plan)
+	}
+	if enginetest.ReportsTransactions(t) && r.This.ConsumedWCU != plan.WCU {
+		t.Errorf("it took %v WCU, and %v were planned", r.This.ConsumedWCU, plan.WCU)
+	}
+	n, err := query.Of[Ticket](s.users.Index("byState", "s")).Count(ctx, s.users)
+	if err != nil || n != 6 {
+		t.Errorf("the index finds %d tickets: %v", n, err)
+	}
+	if v, err := m.Verify(ctx); err != nil || !v.Clean() || v.Same != 6 {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if _, err := m.Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range s.all(s.source) {
+		delete(a, "_v")
+		if id, ok := a["ID"]; !ok && !strings.HasPrefix(text(a["PK"]), "~migrate#") || ok && !attr.SameItem(a, s.docs[text(id)]) {
+			t.Errorf("%v is left", a)
+		}
+	}
+}
+
+// DynamoDB deletes what has expired, the root first or last: a verification is clean then, and a rollback leaves nothing.
+func TestExpired(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newTickets(t)
+	for i, until := range []int64{1.6e9, 1.6e9, 4e9} {
+		doc, err := attributevalue.MarshalMap(Ticket{ID: fmt.Sprint("t", i), Owner: "bob", State: "s", Until: time.Unix(until, 0).UTC(), Text: "text", Notes: []Note{{1, "eve", "note"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.source, Item: doc}); err != nil {
+			t.Fatal(err)
+		}
+		s.docs[fmt.Sprint("t", i)] = doc
+	}
+	r, err := s.migration().Run(ctx)
+	if err != nil || r.This.Moved != 3 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for _, a := range s.all(s.target) { // as DynamoDB does: of one entity all, of another the root, of a third nothing
+		if id := text(a["PK"]); id == "TICKET#t0" || id == "TICKET#t1" && text(a["SK"]) == "HEAD" {
+			k := attributes{"PK": a["PK"], "SK": a["SK"]}
+			if _, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.target, Key: k}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	v, err := s.migration().Verify(ctx)
+	if err != nil || !v.Clean() || v.Same != 1 || v.Gone != 2 {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if _, err := s.migration().Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	delete(s.docs, "t0")
+	delete(s.docs, "t1")
+	if all := s.all(s.source); len(all) != 1 || text(all[0]["ID"]) != "t2" {
+		t.Errorf("%v came back", all)
+	}
+}
+
+// Wrap knows no entity whose time is over, moved or not, and one may be inserted in its place.
+func TestWrapExpired(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newTickets(t)
+	for _, id := range []string{"moved", "unmoved"} {
+		doc, err := attributevalue.MarshalMap(Ticket{ID: id, Owner: "bob", State: "s", Until: time.Unix(1.6e9, 0).UTC(), Notes: []Note{{1, "eve", "note"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.source, Item: doc}); err != nil {
+			t.Fatal(err)
+		}
+		if id == "moved" {
+			if r, err := s.migration().Run(ctx); err != nil || r.This.Moved != 1 {
+				t.Fatalf("%+v, %v", r, err)
+			}
+		}
+	}
+	w := migrate.Wrap(s.users, s.migration())
+	for _, id := range []string{"moved", "unmoved"} {
+		if e, err := w.Load(ctx, s.users.Key(id)); !errors.Is(err, mapper.ErrNotFound) {
+			t.Errorf("%s: a load: %+v, %v", id, e, err)
+		}
+		_, err := w.Update(ctx, s.users.Key(id), func(v *Ticket) error { v.Owner = "eve"; return nil })
+		if !errors.Is(err, mapper.ErrNotFound) {
+			t.Errorf("%s: an update: %v", id, err)
+		}
+		if _, err := w.Insert(ctx, Ticket{ID: id, Owner: "new", State: "s", Notes: []Note{{2, "eve", "new"}}}); err != nil {
+			t.Errorf("%s: an insert: %v", id, err)
+		}
+		e, err := w.Load(ctx, s.users.Key(id))
+		if err != nil || e.Value.Owner != "new" || len(e.Value.Notes) != 1 || e.Value.Notes[0].N != 2 {
+			t.Errorf("%s: %+v, %v", id, e, err)
+		}
+	}
+}
