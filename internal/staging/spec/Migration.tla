@@ -19,6 +19,7 @@ CONSTANTS
     Freeze,            \* a rollback writes each part once more before it copies it
     RootAfterItems,    \* who loads to save reads the root after the items
     ClaimAfresh,       \* each attempt of a claim has an incarnation of its own
+    ClaimStands,       \* a claim is put in place of another only where that is there yet
     CompareImported    \* an imported claim is gone on with only where the monolith is what was imported
 
 AllKinds == <<"backfill",  \* converts the entity
@@ -111,6 +112,7 @@ Check(a) == Write("live", a, NoRoot)
 Meets(i, w) ==
     CASE w.c = "absent" -> i.st = "none"
       [] w.c = "version" -> i.ver = w.v
+      [] w.c = "versionOrAbsent" -> i.ver = w.v \/ i.st = "none"
       [] w.c = "same" -> i = w.v
       [] w.c = "live" -> i.st = "live" /\ i.a = w.v
 
@@ -198,8 +200,9 @@ ClaimRoot(p) ==
         a == IF ClaimAfresh THEN ver ELSE p
         claimed == [m EXCEPT !.pc = "parts", !.v = ver, !.a = a, !.n = @ + 1, !.k = 2]
         r == db[R]
+        over == IF ClaimStands \/ m.r.ver = 0 THEN Put(m.r.ver, Claim(ver, a, m.took)) ELSE Write("versionOrAbsent", m.r.ver, Claim(ver, a, m.took))
     IN /\ m.pc = "claim"
-       /\ Send(p, R :> Put(m.r.ver, Claim(ver, a, m.took)),
+       /\ Send(p, R :> over,
                claimed,
                IF r.ver \in m.mine /\ r.st = "migrating"
                THEN [claimed EXCEPT !.v = r.ver, !.a = r.a, !.took = r.took]

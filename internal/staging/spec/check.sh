@@ -83,6 +83,7 @@ two)
 three)
 	holds Three
 	holds ThreeLeftovers
+	holds MigrationThreeDeletes
 	;;
 migration)
 	fails MigrationWithoutFreeze 'NothingElse|Acknowledged'
@@ -95,6 +96,7 @@ migration)
 	fails MigrationWithoutUnflipAlways 'NothingElse|Acknowledged'
 	fails MigrationWithoutClaimAfresh 'NothingElse|Acknowledged'
 	fails MigrationWithoutCompareImported 'NothingElse|Acknowledged'
+	fails MigrationWithoutClaimStands 'NothingElse|Acknowledged'
 	holds Migration
 	;;
 faults)
