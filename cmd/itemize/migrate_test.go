@@ -226,7 +226,7 @@ func TestMigrateKilled(t *testing.T) {
 				break
 			}
 			if cmd.ProcessState.Exited() && try%3 != 1 {
-				t.Fatalf("%s: %v: %s", step, err, out.String())
+				t.Fatalf("%s: %v: %s\n%s", step, err, out.String(), m.itemize(0, "status"))
 			}
 			killed++
 		}

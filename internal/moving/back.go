@@ -361,15 +361,10 @@ func (b *Return) remove(ctx context.Context, copied bool) error {
 		if s.Place == b.Root {
 			return nil
 		}
-		h := b.m.Layout.Reserved.Header(s.Attributes)
-		strange := copied && b.root.Belongs(s.Attributes) && !h.IsFrozen()
-		err := errRestart
-		if !strange {
-			err = b.delete(ctx, s.Place, s.Attributes, h, t)
+		if copied && b.root.Belongs(s.Attributes) {
+			return b.deleteCopied(ctx, s.Place, s.Attributes, t)
 		}
-		if strange || copied && errors.Is(err, errRestart) {
-			return &Conflict{s.Place, "it was written while its entity was rolled back, by a program that does not go through migrate.Wrap: it is kept, and not in the monolith; copy it, remove it, and roll back again"}
-		}
+		_, err := b.delete(ctx, s.Place, s.Attributes, b.m.Layout.Reserved.Header(s.Attributes), t)
 		return err
 	})
 	if err != nil {
@@ -377,20 +372,41 @@ func (b *Return) remove(ctx context.Context, copied bool) error {
 	}
 	h := root.Header
 	h.Version = b.token
-	return b.delete(ctx, b.Root, root.Attributes, h, &b.t)
+	_, err = b.delete(ctx, b.Root, root.Attributes, h, &b.t)
+	return err
 }
 
-func (b *Return) delete(ctx context.Context, at item.Place, stored item.Attributes, h item.Header, t *write.Tally) error {
+// deleteCopied deletes an item of which there is a copy in the monolith: as long as it is frozen, whoever of several rollbacks has done that, and
+// however late.
+func (b *Return) deleteCopied(ctx context.Context, at item.Place, now item.Attributes, t *write.Tally) error {
+	for range tries {
+		h := b.m.Layout.Reserved.Header(now)
+		if !h.IsFrozen() {
+			return &Conflict{at, "it was written while its entity was rolled back, by a program that does not go through migrate.Wrap: it is kept, and not in the monolith; copy it, remove it, and roll back again"}
+		}
+		var err error
+		if now, err = b.delete(ctx, at, now, h, t); !errors.Is(err, errRestart) {
+			return err
+		}
+	}
+	return errRestart
+}
+
+// delete deletes an item that is as it was read, or gone: else the error is errRestart, and now what is there.
+func (b *Return) delete(ctx context.Context, at item.Place, stored item.Attributes, h item.Header, t *write.Tally) (now item.Attributes, err error) {
 	r := &write.Request{
 		Kind: write.Delete, Place: at, Label: b.m.Layout.Model, Field: "an item", Reserved: b.m.Layout.Reserved, Root: at == b.Root,
 		Header: h, OldSize: attr.ItemSize(stored),
 	}
 	b.expect(r, stored)
 	o := b.m.one(ctx, r, stored, t)
-	if o.State == write.Rejected && len(o.Stored[0]) == 0 {
-		return nil
+	if o.State == write.Rejected {
+		now = o.Stored[0]
+		if len(now) == 0 {
+			return nil, nil
+		}
 	}
-	return b.sent(o)
+	return now, b.sent(o)
 }
 
 // drop removes the monolith of an entity that was deleted since it moved. The root was read after it.

@@ -367,11 +367,17 @@ func (b *besides) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(
 	return b.Client.Query(ctx, in, o...)
 }
 
-// before is a transport that lets something happen before a request reaches the engine: the first whose body has a text.
+// before is a transport that lets something happen before a request reaches the engine: the first of an operation whose body has a text.
 type before struct {
-	next dynamodb.HTTPClient
-	text string
-	do   func()
+	next            dynamodb.HTTPClient
+	operation, text string
+	do              func()
+}
+
+// hooked is a mover with such a transport.
+func (s *setup) hooked(operation, text string, do func()) *moving.Mover {
+	hook := &before{next: http.DefaultClient, operation: operation, text: text, do: do}
+	return moving.New(dynamodb.New(s.client.Options(), func(o *dynamodb.Options) { o.HTTPClient = hook }), s.Layout, s.Source, s.Keys, s.Tables)
 }
 
 func (c *before) Do(r *http.Request) (*http.Response, error) {
@@ -379,7 +385,7 @@ func (c *before) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if do := c.do; do != nil && strings.Contains(string(body), c.text) {
+	if do := c.do; do != nil && strings.Contains(string(body), c.text) && strings.HasSuffix(r.Header.Get("X-Amz-Target"), c.operation) {
 		c.do = nil
 		do()
 	}
@@ -394,19 +400,15 @@ func TestTakenOverAfterItWasDeleted(t *testing.T) {
 	s := newSetup(t)
 	d := s.put(shop(rand.New(rand.NewPCG(1, 1)), "a", 4))
 	root, _ := s.RootOf(d)
-	hooked := func(text string, do func()) *moving.Mover {
-		hook := &before{next: http.DefaultClient, text: text, do: do}
-		return moving.New(dynamodb.New(s.client.Options(), func(o *dynamodb.Options) { o.HTTPClient = hook }), s.Layout, s.Source, s.Keys, s.Tables)
-	}
 	claimed, goOn, moved := make(chan bool), make(chan bool), make(chan error)
 	go func() {
 		e := &moving.Entity{Doc: d}
-		err := hooked(`"moved"`, func() { close(claimed); <-goOn }).Move(context.Background(), []*moving.Entity{e}, &write.Tally{})
+		err := s.hooked("", `"moved"`, func() { close(claimed); <-goOn }).Move(context.Background(), []*moving.Entity{e}, &write.Tally{})
 		moved <- errors.Join(err, e.Err)
 	}()
 	<-claimed
 	takenOver := false
-	m := hooked(`"took"`, func() {
+	m := s.hooked("", `"took"`, func() {
 		takenOver = true
 		close(goOn)
 		if err := <-moved; err != nil {
@@ -425,5 +427,43 @@ func TestTakenOverAfterItWasDeleted(t *testing.T) {
 	}
 	if now, err := s.Mover.Root(context.Background(), root, &write.Tally{}); err != nil || now.Live() || len(s.all(s.Tables[0])) > 0 {
 		t.Errorf("the entity is there again: %v, %v", now, err)
+	}
+}
+
+// A rollback that was killed has sent a freeze, which comes when another one deletes what it has copied: nobody has written the item.
+func TestFrozenOnceMore(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	doc := shop(rand.New(rand.NewPCG(1, 1)), "a", 4)
+	s.put(doc)
+	if err := s.one("a"); err != nil {
+		t.Fatal(err)
+	}
+	root, _ := s.RootOf(&moving.Monolith{Place: s.at("a"), Attributes: item.Attributes{"id": textOf("a")}})
+	late := 0
+	m := s.hooked("DeleteItem", "PRICE#", func() {
+		for _, a := range s.all(s.Tables[0]) {
+			if sk := a["SK"].(*types.AttributeValueMemberS).Value; !strings.HasPrefix(sk, "PRICE#") {
+				continue
+			}
+			version := item.NewToken()
+			mark := item.Frozen(version)
+			_, err := s.client.UpdateItem(context.Background(), &dynamodb.UpdateItemInput{
+				TableName: &s.Tables[0].Name, Key: item.Attributes{"PK": a["PK"], "SK": a["SK"]}, UpdateExpression: aws.String("SET #v = :v, #s = :s"),
+				ConditionExpression: aws.String("attribute_exists(PK)"), ExpressionAttributeNames: map[string]string{"#v": "_v", "#s": mark.Name},
+				ExpressionAttributeValues: item.Attributes{":v": version, ":s": mark.Value},
+			})
+			if err == nil {
+				late++
+			}
+		}
+	})
+	b := &moving.Return{Doc: s.at("a"), Root: root}
+	if err := m.Back(context.Background(), []*moving.Return{b}, &write.Tally{}); err != nil || b.Err != nil || late == 0 {
+		t.Errorf("%v, %v, %d came late", err, b.Err, late)
+	}
+	d, err := s.Monolith(context.Background(), s.at("a"), &write.Tally{})
+	if err != nil || !monolith.Same(s.Content(d), doc) || len(s.all(s.Tables[0])) > 0 {
+		t.Errorf("%v, %v", d, err)
 	}
 }
