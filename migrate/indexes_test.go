@@ -16,6 +16,7 @@ import (
 
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/breaking"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 	"github.com/itemize/itemize/query"
@@ -320,5 +321,228 @@ func TestWrapExpired(t *testing.T) {
 		if err != nil || e.Value.Owner != "new" || len(e.Value.Notes) != 1 || e.Value.Notes[0].N != 2 {
 			t.Errorf("%s: %+v, %v", id, e, err)
 		}
+	}
+}
+
+// store stores a monolith.
+func (s *tickets) store(v any, change func(attributes)) {
+	s.Helper()
+	doc, err := attributevalue.MarshalMap(v)
+	if err != nil {
+		s.Fatal(err)
+	}
+	if change != nil {
+		change(doc)
+	}
+	if _, err := s.client.PutItem(context.Background(), &dynamodb.PutItemInput{TableName: &s.source, Item: doc}); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// expire deletes from the model's table what has expired, as DynamoDB does.
+func (s *tickets) expire() (n int) {
+	s.Helper()
+	for _, a := range s.all(s.target) {
+		if gone, ok := a["gone"].(*types.AttributeValueMemberN); ok && len(gone.Value) <= 10 && gone.Value <= fmt.Sprint(time.Now().Unix()) {
+			n++
+			if _, err := s.client.DeleteItem(context.Background(), &dynamodb.DeleteItemInput{TableName: &s.target, Key: attributes{"PK": a["PK"], "SK": a["SK"]}}); err != nil {
+				s.Fatal(err)
+			}
+		}
+	}
+	return n
+}
+
+// Visa expires with its root, or stamp by stamp.
+type Visa struct {
+	_      struct{}  `ddb:"table=visas,ttl=gone"`
+	_      struct{}  `ddb:"index=byOwner,hash=G1,pk=OWNER#{Owner}"`
+	ID     string    `ddb:"pk=VISA#{ID}"`
+	Owner  string    `ddb:"sk=HEAD"`
+	Until  time.Time `ddb:"sk=HEAD,ttl"`
+	House  House     `ddb:"sk=HOUSE"`
+	Stamps []Stamp   `ddb:"sk=STAMP#{N:04}"`
+	Rooms  []Room2   `ddb:"sk=ROOM#{N:04}"`
+}
+
+// House, Stamp and Room2 are parts of it.
+type (
+	House struct{ City string }
+	Stamp struct {
+		N   int
+		End time.Time `ddb:"ttl"`
+	}
+	Room2 struct{ N int }
+)
+
+func newVisas(t *testing.T) (*tickets, *mapper.Mapper[Visa]) {
+	t.Helper()
+	s := &tickets{&setup{TB: t, client: enginetest.Start(t).Client(), source: enginetest.Table(t, "ID:S", ""), target: enginetest.Table(t, "PK:S", "SK:S"), docs: map[string]attributes{}}, layoutOf[Visa](t), nil}
+	m, err := mapper.New[Visa](s.client, mapper.Table(s.target))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, m
+}
+
+// An attribute of the monolith that no field claims, and that would be a time to live or a key of an index where it came to lie, is a
+// dead letter, or stays on the root.
+func TestNothingBecomesAnExpiry(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	past := &types.AttributeValueMemberN{Value: "1600000000"}
+	for name, tt := range map[string]struct {
+		change func(attributes)
+		dead   string
+	}{
+		"in a struct":              {func(d attributes) { d["House"].(*types.AttributeValueMemberM).Value["gone"] = past }, ""},
+		"an index's, in a struct":  {func(d attributes) { d["House"].(*types.AttributeValueMemberM).Value["G1"] = past }, ""},
+		"in an element":            {func(d attributes) { element(d, "Rooms")["gone"] = past }, "Rooms[0].gone: the item has another attribute of that name"},
+		"an index's in an element": {func(d attributes) { element(d, "Rooms")["G1"] = past }, "Rooms[0].G1: the item has another attribute of that name"},
+		"on the root":              {func(d attributes) { d["gone"] = past }, "it is the table's TTL attribute"},
+	} {
+		s, _ := newVisas(t)
+		s.store(Visa{ID: "a", Owner: "bob", House: House{"Ulm"}, Rooms: []Room2{{1}}}, tt.change)
+		before := s.all(s.source)[0]
+		plan, err := s.migration().Plan(ctx, migrate.PlanOptions{})
+		if err != nil || (plan.Dead > 0) != (tt.dead != "") || tt.dead != "" && !strings.Contains(fmt.Sprint(plan.DeadLetters), tt.dead) {
+			t.Errorf("%s: %v, %v", name, plan.DeadLetters, err)
+		}
+		if tt.dead != "" {
+			continue
+		}
+		if _, err := s.migration().Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if n := s.expire(); n > 0 {
+			t.Errorf("%s: %d items have expired", name, n)
+		}
+		if _, err := s.migration().Rollback(ctx); err != nil {
+			t.Fatal(err)
+		}
+		after := s.all(s.source)[0]
+		delete(after, "_v")
+		if !attr.SameItem(before, after) {
+			t.Errorf("%s: %v has come back as %v", name, before, after)
+		}
+	}
+}
+
+func element(d attributes, list string) attributes {
+	return d[list].(*types.AttributeValueMemberL).Value[0].(*types.AttributeValueMemberM).Value
+}
+
+// What DynamoDB deletes of an entity while it moves, and after its application has changed when it expires, is nothing wrong.
+func TestExpiresMeanwhile(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s, users := newVisas(t)
+	s.store(Visa{ID: "part", Owner: "bob", Stamps: []Stamp{{1, time.Now().Add(-time.Hour)}, {2, time.Time{}}}}, nil)
+	if _, err := s.over(&stopping{Client: s.client, fails: func(c string) bool { return c == "PutItem HEAD" }}).Run(ctx); err == nil {
+		t.Error("it was not stopped")
+	}
+	if n := s.expire(); n != 1 {
+		t.Errorf("%d items have expired", n)
+	}
+	s.store(Visa{ID: "root", Owner: "bob", Until: time.Unix(4e9, 0).UTC(), Stamps: []Stamp{{1, time.Time{}}}}, nil)
+	if r, err := s.migration().Run(ctx); err != nil || r.This.Conflicts+r.This.Dead > 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	w := migrate.Wrap(users, s.migration())
+	if _, err := w.Update(ctx, users.Key("root"), func(v *Visa) error { v.Until = time.Now().Add(-time.Hour); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.expire(); n != 1 {
+		t.Errorf("%d items have expired", n)
+	}
+	if v, err := s.migration().Verify(ctx); err != nil || !v.Clean() || v.Changed != 1 || v.Gone != 1 {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// over is migration over another client.
+func (s *tickets) over(c migrate.Client) *migrate.Migration {
+	s.Helper()
+	m, err := migrate.New(context.Background(), c, s.layout, s.source, migrate.Tables(func(string) string { return s.target }), migrate.Segments(3))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return m
+}
+
+// An insert in the place of an expired entity that is rolled back in this moment is refused: the monolith comes back.
+func TestInsertBesideTheRollbackOfAnExpired(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s, _ := newVisas(t)
+	s.store(Visa{ID: "a", Owner: "old", Until: time.Now().Add(-time.Hour), Stamps: []Stamp{{1, time.Time{}}}}, nil)
+	if _, err := s.migration().Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	ready, release, done := make(chan bool), make(chan bool), make(chan error, 1)
+	c := breaking.Before(s.client, "TransactWriteItems", "VISA#a", func() { close(ready); <-release })
+	m, err := mapper.New[Visa](c, mapper.Table(s.target))
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_, err := migrate.Wrap(m, s.over(c)).Insert(ctx, Visa{ID: "a", Owner: "new"})
+		done <- err
+	}()
+	<-ready
+	back := breaking.Before(s.client, "PutItem", `"Owner"`, func() {
+		close(release)
+		if err := <-done; err == nil {
+			t.Error("it was inserted")
+		}
+	})
+	if r, err := s.over(back).Rollback(ctx); err != nil || r.This.Conflicts > 0 || r.This.Moved != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// What the application has changed does not fit the index of the monoliths' table: the rollback tells, and goes on with the others.
+func TestRollbackMeetsAnIndex(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newTickets(t)
+	s.fill(5)
+	if _, err := s.migration().Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	e, err := s.users.Load(ctx, s.users.Key("t0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Value.State = ""
+	if _, err := s.users.Save(ctx, e); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.migration().Rollback(ctx)
+	if err != nil || r.This.Dead == 0 || r.This.Moved != 4 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	status, err := s.migration().Status(ctx)
+	if err != nil || len(status.DeadLetters) != 1 || !strings.Contains(fmt.Sprint(status.DeadLetters), "State: the index old of the table "+s.source+" has it as a key") {
+		t.Errorf("%+v, %v", status, err)
+	}
+	e.Value.State = "mended"
+	if _, err := s.users.Save(ctx, e); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.migration().Rollback(ctx); err != nil || r.This.Dead+r.This.Conflicts > 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// A key that is too long for an index, of the model or not, is a dead letter.
+func TestLongKeyOfAnIndex(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s, _ := newVisas(t)
+	s.store(Visa{ID: "a", Owner: strings.Repeat("x", 3000)}, nil)
+	plan, err := s.migration().Plan(ctx, migrate.PlanOptions{})
+	if err != nil || plan.Dead != 1 || !strings.Contains(fmt.Sprint(plan.DeadLetters), "Owner: as a key of the index byOwner") {
+		t.Errorf("%+v, %v", plan, err)
 	}
 }

@@ -28,9 +28,15 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	p, err := m.phase(ctx)
+	if err != nil {
+		return nil, err
+	}
+	n, err := m.state.begun(ctx)
 	switch {
 	case err != nil:
 		return nil, err
+	case p == PhaseNone && n.Source != "" && n.Source != m.source.Name:
+		return nil, fmt.Errorf("%s: no rollback: the migration of %s is rolled back, and one of %s is under way", m.layout.Model, m.source.Name, n.Source)
 	case p == PhaseRemoving:
 		return nil, fmt.Errorf("%s: no rollback: the old layout is being removed", m.layout.Model)
 	case p != PhaseBack:
@@ -38,11 +44,7 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 			return nil, err
 		}
 	}
-	n, err := m.state.begun(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}, had: n.Had || n.Source == ""} // without a note nobody knows
+	r := &run{Migration: m, begun: m.now(), report: &Report{}, dead: map[string]bool{}, had: n.Had || n.Source != m.source.Name} // without a note nobody knows
 	err = r.scanBack(ctx, m.source, r.ofMonolith)
 	if err == nil {
 		err = r.scanBack(ctx, m.mover.Tables[m.layout.Root.Table], r.ofRoot)
@@ -68,10 +70,7 @@ func (r *run) reset(ctx context.Context, from, to Phase) error {
 			return err
 		}
 	}
-	if err := r.enter(ctx, from, to); err != nil {
-		return err
-	}
-	return r.forgetBegun(ctx)
+	return r.leave(ctx, from, to)
 }
 
 // scanBack rolls back what of says that the items of a table are.

@@ -159,18 +159,14 @@ func (m *Migration) phase(ctx context.Context) (Phase, error) {
 
 // enter goes from one phase to another: an error, where somebody else has gone to a third meanwhile.
 func (m *Migration) enter(ctx context.Context, from, to Phase) error {
-	text, err := json.Marshal(phaseNote{to, m.now().UTC()})
+	put, err := m.phasePut(from, to)
 	if err != nil {
 		return err
 	}
-	a := m.state.key(notePhase)
-	a["note"], a["phase"] = &types.AttributeValueMemberS{Value: string(text)}, &types.AttributeValueMemberS{Value: string(to)}
-	in := &dynamodb.PutItemInput{TableName: &m.state.table.Name, Item: a, ConditionExpression: aws.String("#p = :p"), ExpressionAttributeNames: map[string]string{"#p": "phase"}}
-	if from == PhaseNone {
-		in.ConditionExpression = aws.String("attribute_not_exists(#p) OR #p = :p")
-	}
-	in.ExpressionAttributeValues = item.Attributes{":p": &types.AttributeValueMemberS{Value: string(from)}}
-	_, err = m.client.PutItem(ctx, in)
+	_, err = m.client.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: put.TableName, Item: put.Item, ConditionExpression: put.ConditionExpression,
+		ExpressionAttributeNames: put.ExpressionAttributeNames, ExpressionAttributeValues: put.ExpressionAttributeValues,
+	})
 	var changed *types.ConditionalCheckFailedException
 	if errors.As(err, &changed) {
 		if now, err := m.phase(ctx); err != nil || now != to {
@@ -179,6 +175,31 @@ func (m *Migration) enter(ctx context.Context, from, to Phase) error {
 		return nil // an answer was lost
 	}
 	return m.state.explained(ctx, err)
+}
+
+// phasePut notes a phase, as long as another is noted.
+func (m *Migration) phasePut(from, to Phase) (*types.Put, error) {
+	text, err := json.Marshal(phaseNote{to, m.now().UTC()})
+	if err != nil {
+		return nil, err
+	}
+	a := m.state.key(notePhase)
+	a["note"], a["phase"] = &types.AttributeValueMemberS{Value: string(text)}, &types.AttributeValueMemberS{Value: string(to)}
+	put := &types.Put{TableName: &m.state.table.Name, Item: a, ConditionExpression: aws.String("#p = :p"), ExpressionAttributeNames: map[string]string{"#p": "phase"}}
+	if from == PhaseNone {
+		put.ConditionExpression = aws.String("attribute_not_exists(#p) OR #p = :p")
+	}
+	put.ExpressionAttributeValues = item.Attributes{":p": &types.AttributeValueMemberS{Value: string(from)}}
+	return put, nil
+}
+
+// transact sends requests that are about notes: done reports that their conditions held.
+func (m *Migration) transact(ctx context.Context, all ...types.TransactWriteItem) (done bool, err error) {
+	_, err = m.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: all})
+	if errors.As(err, new(*types.TransactionCanceledException)) {
+		return false, nil
+	}
+	return err == nil, m.state.explained(ctx, err)
 }
 
 // begunNote is of the one migration of a model that is under way: its source, and whether the model's table held collections before it,
@@ -208,69 +229,119 @@ func (s *store) begun(ctx context.Context) (n begunNote, err error) {
 	return n, err
 }
 
-// begin notes that this migration is under way, unless another one of the model is.
+// begin notes that this migration is under way, unless another one of the model is. The note and the phase are written at once, and so they
+// end: while a migration has its note, no other begins.
 func (m *Migration) begin(ctx context.Context, from Phase) error {
-	n, err := m.state.begun(ctx)
-	if err != nil {
-		return err
-	}
-	if n.Source == "" {
-		had, err := m.had(ctx)
+	for range beginTries {
+		n, err := m.state.begun(ctx)
 		if err != nil {
 			return err
 		}
-		text, err := json.Marshal(begunNote{m.source.Name, had, m.key, m.sort})
-		if err != nil {
+		done := false
+		switch {
+		case n.Source == m.source.Name:
+			return m.enter(ctx, from, PhaseRunning)
+		case n.Source == "":
+			done, err = m.note(ctx, from)
+		default:
+			done, err = m.forgetOther(ctx, n)
+			if err == nil && !done {
+				return fmt.Errorf("%s: a migration of %s into the table %s is under way, and a rollback could not tell their collections apart: finish that one first (contract or rollback)", m.layout.Model, n.Source, m.state.table.Name)
+			}
+			done = false
+		}
+		if err != nil || done {
 			return err
 		}
-		a := m.state.begunKey()
-		a["note"] = &types.AttributeValueMemberS{Value: string(text)}
-		_, err = m.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &m.state.table.Name, Item: a, ConditionExpression: aws.String("attribute_not_exists(note)")})
-		if err != nil && !errors.As(err, new(*types.ConditionalCheckFailedException)) {
-			return m.state.explained(ctx, err)
-		}
-		if n, err = m.state.begun(ctx); err != nil {
-			return err
-		}
 	}
-	over, err := m.isOver(ctx, n)
-	if err == nil && over {
-		err = m.forgetBegun(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	if over {
-		return m.begin(ctx, from)
-	}
-	if n.Source != m.source.Name {
-		return fmt.Errorf("%s: a migration of %s into the table %s is under way, and a rollback could not tell their collections apart: finish that one first (contract or rollback)", m.layout.Model, n.Source, m.state.table.Name)
-	}
-	return m.enter(ctx, from, PhaseRunning)
+	return fmt.Errorf("%s: others begin migrations into the table %s again and again: look at their status, and begin again", m.layout.Model, m.state.table.Name)
 }
 
-// isOver reports whether the note is of another migration that has ended, or whose table of monoliths is gone.
-func (m *Migration) isOver(ctx context.Context, n begunNote) (bool, error) {
-	if n.Source == "" || n.Source == m.source.Name {
-		return false, nil
+const beginTries = 10
+
+// note notes that this migration is under way, where none is.
+func (m *Migration) note(ctx context.Context, from Phase) (done bool, err error) {
+	had, err := m.had(ctx)
+	if err != nil {
+		return false, err
 	}
+	text, err := json.Marshal(begunNote{m.source.Name, had, m.key, m.sort})
+	if err != nil {
+		return false, err
+	}
+	a := m.state.begunKey()
+	a["note"] = &types.AttributeValueMemberS{Value: string(text)}
+	phase, err := m.phasePut(from, PhaseRunning)
+	if err != nil {
+		return false, err
+	}
+	return m.transact(ctx, types.TransactWriteItem{Put: &types.Put{TableName: &m.state.table.Name, Item: a, ConditionExpression: aws.String("attribute_not_exists(note)")}}, types.TransactWriteItem{Put: phase})
+}
+
+// forgetOther removes the note of another migration, if that was removing its table of monoliths, and this is gone: or if it has ended, and
+// left its note.
+func (m *Migration) forgetOther(ctx context.Context, n begunNote) (done bool, err error) {
 	other := *m.state
 	other.source = n.Source
 	var p phaseNote
 	if _, err := other.read(ctx, notePhase, &p); err != nil {
 		return false, err
 	}
-	if p.Phase == PhaseRemoving {
+	switch p.Phase {
+	case PhaseRemoving:
 		_, err := m.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &n.Source})
-		return errors.As(err, new(*types.ResourceNotFoundException)), nil
+		if !errors.As(err, new(*types.ResourceNotFoundException)) {
+			return false, err
+		}
+	case PhaseNone, PhaseDone:
+	default:
+		return false, nil
 	}
-	return p.Phase == PhaseNone || p.Phase == PhaseDone, nil
+	still := &types.ConditionCheck{
+		TableName: &m.state.table.Name, Key: other.key(notePhase), ConditionExpression: aws.String("attribute_not_exists(#p) OR #p = :p"),
+		ExpressionAttributeNames: map[string]string{"#p": "phase"}, ExpressionAttributeValues: item.Attributes{":p": &types.AttributeValueMemberS{Value: string(p.Phase)}},
+	}
+	_, err = m.transact(ctx, m.forgetting(n.Source), types.TransactWriteItem{ConditionCheck: still})
+	return err == nil, err // somebody else may have done it
 }
 
-// forgetBegun removes the note of the migration that is under way.
-func (m *Migration) forgetBegun(ctx context.Context) error {
-	_, err := m.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &m.state.table.Name, Key: m.state.begunKey()})
-	return m.state.explained(ctx, err)
+// forgetting removes the note of a migration that is under way, if it is of a source.
+func (m *Migration) forgetting(source string) types.TransactWriteItem {
+	return types.TransactWriteItem{Delete: &types.Delete{
+		TableName: &m.state.table.Name, Key: m.state.begunKey(), ConditionExpression: aws.String("attribute_not_exists(note) OR contains(note, :s)"),
+		ExpressionAttributeValues: item.Attributes{":s": &types.AttributeValueMemberS{Value: sourceText(source)}},
+	}}
+}
+
+// sourceText is how the note has its source.
+func sourceText(source string) string {
+	text, err := json.Marshal(struct {
+		Source string `json:"source"`
+	}{source})
+	if err != nil {
+		panic(err) // it is a string
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(string(text), "{"), "}")
+}
+
+// leave goes from one phase to the last, with the note that the migration is under way, if it has that.
+func (m *Migration) leave(ctx context.Context, from, to Phase) error {
+	n, err := m.state.begun(ctx)
+	if err != nil {
+		return err
+	}
+	if n.Source != m.source.Name {
+		return m.enter(ctx, from, to)
+	}
+	phase, err := m.phasePut(from, to)
+	if err != nil {
+		return err
+	}
+	done, err := m.transact(ctx, types.TransactWriteItem{Put: phase}, m.forgetting(m.source.Name))
+	if err == nil && !done {
+		return m.enter(ctx, from, to) // says what it is
+	}
+	return err
 }
 
 // sameKeys refuses to go on with other keys of the monoliths than it was begun with.

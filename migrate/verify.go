@@ -248,6 +248,9 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 	} else {
 		err = m.dropTable(ctx)
 	}
+	if n := r.report.This.Conflicts; err == nil && n > 0 {
+		err = fmt.Errorf("%s: %d monoliths were written in the old layout while the others were removed, and are kept: merge them into their entities, remove them, and contract again", m.layout.Model, n)
+	}
 	if err == nil {
 		err = r.reset(ctx, PhaseRemoving, PhaseDone)
 	}

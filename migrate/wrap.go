@@ -146,8 +146,10 @@ func (w *Wrapped[T]) loadLive(ctx context.Context, s query.Selection[T], at plac
 	}
 	if w.both {
 		d, err := w.g.mover.Monolith(ctx, at.doc, &t)
-		if err == nil {
-			err = w.conflict(d.Contradicts())
+		if err == nil && d.Contradicts() != nil {
+			if _, err = w.liveRoot(ctx, at, &t); err == nil { // else it was rolled back since
+				err = w.conflict(d.Contradicts())
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -343,23 +345,26 @@ func (w *Wrapped[T]) deleteOnce(ctx context.Context, s query.Key[T], at places, 
 	if err == nil {
 		err = r.Conflict()
 	}
-	if err == nil && r.Live() {
-		err = d.Contradicts()
+	if err == nil && r.Live() && d.Contradicts() != nil {
+		var now *moving.Monolith // it was read before the root: it may have moved since
+		if now, err = w.g.mover.Monolith(ctx, at.doc, &t); err == nil {
+			err = now.Contradicts()
+		}
 	}
 	if err != nil {
 		return false, d, w.conflict(err)
 	}
 	switch {
+	case !r.Live() && d.Unmarked():
+		over, err = w.g.mover.MarkDeleted(ctx, d, &t)
+		return over, d, w.conflict(err)
 	case r.Live(), r.State == item.Deleting:
 		_, err := w.m.Delete(ctx, s, options...)
 		var conflict *mapper.ConflictError
-		if errors.As(err, &conflict) && !errors.As(err, new(*mapper.PartialError)) {
-			return false, d, nil
+		if errors.As(err, &conflict) && !errors.As(err, new(*mapper.PartialError)) || errors.Is(err, mapper.ErrNotFound) {
+			return false, d, nil // or it was rolled back since
 		}
 		return true, d, err
-	case d.Unmarked():
-		over, err = w.g.mover.MarkDeleted(ctx, d, &t)
-		return over, d, w.conflict(err)
 	}
 	_, err = w.move(ctx, at) // somebody moves it, or it is gone
 	return false, d, err

@@ -25,8 +25,12 @@ func encode(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeVal
 	if err == nil {
 		err = attr.Check(v)
 	}
-	if err == nil && v != nil && it.Sparse(i) {
+	switch {
+	case err != nil || v == nil:
+	case it.Sparse(i):
 		v, err = indexable(m, it, i, v)
+	case it.Attributes[i].Name == m.Reserved.TTL && attr.Same(v, zeroTime):
+		v = nil // it never expires
 	}
 	if err != nil {
 		a := it.Attributes[i]

@@ -56,6 +56,10 @@ func (r Reserved) Names() []string {
 	return names
 }
 
+// zeroTime is the zero time in epoch seconds: no time to live is over then. (DynamoDB deletes nothing that expired more
+// than five years ago; Developer Guide, "Using time to live (TTL)".)
+var zeroTime = float64(time.Time{}.Unix())
+
 // Expired reports whether an item's time to live is over, so that DynamoDB may delete it
 // at any moment.
 func (r Reserved) Expired(a Attributes, now time.Time) bool {
@@ -67,7 +71,7 @@ func (r Reserved) Expired(a Attributes, now time.Time) bool {
 		return false
 	}
 	at, err := strconv.ParseFloat(n.Value, 64)
-	return err == nil && at <= float64(now.Unix())
+	return err == nil && at <= float64(now.Unix()) && at != zeroTime
 }
 
 // TokenSize is the size of a version token in bytes. Tokens are random: 2^64 of them,

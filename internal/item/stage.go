@@ -223,6 +223,11 @@ func (r Reserved) NotExpired(now func() time.Time) attr.Condition {
 	return func(x *attr.Expression) string { return r.Unexpired(x, now()) }
 }
 
+// NotRollingBack requires of a root that no rollback of a migration has marked it.
+func NotRollingBack(x *attr.Expression) string {
+	return "NOT " + x.Name(schema.State) + "." + x.Name(stateName) + " = " + x.Value(&types.AttributeValueMemberS{Value: string(RollingBack)})
+}
+
 // ExpiredBy requires that it is.
 func (r Reserved) ExpiredBy(x *attr.Expression, now time.Time) string {
 	return x.Name(r.TTL) + " <= " + x.Value(Epoch(now))

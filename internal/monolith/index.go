@@ -48,6 +48,11 @@ func (x *Layout) indexed() error {
 			}
 		}
 	}
+	for _, k := range x.Kinds {
+		if k.Expiry != "" && k.listed[x.TTL] { // which is never zero in an item: it would be over
+			k.keys = append(k.keys, &indexKey{name: x.TTL, timed: true, kind: 'N', most: key.MaxPartition})
+		}
+	}
 	return nil
 }
 
@@ -96,6 +101,17 @@ func (x *Layout) expires(k *Kind) bool {
 	return k.Expiry != "" && x.TTL != "" && !k.listed[x.TTL]
 }
 
+// RootExpires reports whether DynamoDB may delete the root of an entity, whose parts stay then.
+func (x *Layout) RootExpires() bool { return x.Root.Expiry != "" && x.TTL != "" }
+
+// forIndexes reports whether an attribute is a key of an index of the kind's table, and none of the kind's own.
+func (x *Layout) forIndexes(k *Kind, name string) bool {
+	is := func(n schema.LayoutIndexKey) bool { return n.Attribute == name }
+	return !k.listed[name] && slices.ContainsFunc(x.Indexes, func(l schema.LayoutIndex) bool {
+		return l.Table == k.LayoutItem.Table && (slices.ContainsFunc(l.Hash, is) || slices.ContainsFunc(l.Range, is))
+	})
+}
+
 // add gives an item what is written for indexes and for its expiry alone, made of its attributes or those of its element, and takes what an index
 // cannot hold away. in names the element, "" for none.
 func (s *splitter) add(it *Item, fields item.Attributes, self types.AttributeValue, mapKey, in string) {
@@ -130,6 +146,8 @@ func (s *splitter) sparse(it *Item, n *indexKey) {
 	case null(v), scalar && held.Type != 'N' && held.Text == "", n.timed && attr.Same(v, &types.AttributeValueMemberN{Value: zeroTime}):
 		delete(it.Attributes, n.name)
 		noteOn(it, n.name, v)
+	case n.index == "" && (!scalar || held.Type != n.kind):
+		s.fault(n.name, "it is a %s, and is when the item expires, in epoch seconds", attr.TypeName(v))
 	case !scalar || held.Type != n.kind:
 		s.fault(n.name, "it is a %s, and a key of the index %s of type %c", attr.TypeName(v), n.index, n.kind)
 	default:

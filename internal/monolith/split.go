@@ -226,7 +226,8 @@ func (s *splitter) spread(it *Item, name string) bool {
 // reserved reports whether an attribute of an item has another meaning than the monolith's.
 func (x *Layout) reserved(k *Kind, name string) bool {
 	t := x.Tables[k.Table]
-	return name == t.Hash || name == t.Range || name == x.Version || name == schema.State || name == schema.Incarnation || name == schema.Moved || x.adds(k, name)
+	return name == t.Hash || name == t.Range || name == x.Version || name == schema.State || name == schema.Incarnation || name == schema.Moved || x.adds(k, name) ||
+		name == x.TTL && name != "" && !k.listed[name] || x.forIndexes(k, name)
 }
 
 // note adds to the residue.
@@ -375,6 +376,8 @@ func (s *splitter) rest(root *Item) {
 		case s.top[name]:
 		case s.adds(root.Kind, name) && attr.Same(v, root.Attributes[name]):
 			s.note(name, kept, &types.AttributeValueMemberBOOL{Value: true})
+		case name == s.TTL && s.reserved(root.Kind, name):
+			s.fault(name, "no field of the model claims it, and it is the table's TTL attribute, by which DynamoDB would delete the root: claim it with a time field (ttl, and dynamodbav unixtime), or rename the model's (ttl=)")
 		case s.reserved(root.Kind, name):
 			s.fault(name, "no field of the model claims it, and the root has another attribute of that name: rename it in the model (hash=, range=, version=)")
 		case root.Kind.listed[name]:

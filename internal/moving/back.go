@@ -114,13 +114,16 @@ func (b *Return) fits(ctx context.Context) error {
 			return &Unmovable{fmt.Errorf("the item %s has no room for the mark of a rollback, which takes %d bytes: make it smaller", s.Place, frozenSize)}
 		}
 	}
-	return b.tooLarge(doc)
+	return b.storable(doc)
 }
 
-// tooLarge refuses a monolith that would be too large for an item.
-func (b *Return) tooLarge(doc item.Attributes) error {
+// storable refuses a monolith that would be too large for an item, or has what an index of its table does not take.
+func (b *Return) storable(doc item.Attributes) error {
 	n := attr.ItemSize(b.whole(doc)) + source.VersionSize()
 	if n <= cost.MaxItem {
+		if err := b.m.indexable(b.Doc, b.whole(doc)); err != nil {
+			return &Unmovable{fmt.Errorf("the monolith %s was changed since it moved: %w", b.Doc, err)}
+		}
 		return nil
 	}
 	return &Unmovable{fmt.Errorf("the monolith %s would have %d bytes, over the limit of %d: the entity has grown since it moved; keep it, or make it smaller", b.Doc, n, cost.MaxItem)}
@@ -232,7 +235,7 @@ func (b *Return) rebuild(ctx context.Context, from item.State) error {
 		if err != nil {
 			return err
 		}
-		if err := b.tooLarge(doc); err != nil { // it has grown since it was looked at
+		if err := b.storable(doc); err != nil { // it was changed since it was looked at
 			return errors.Join(err, b.stay(ctx))
 		}
 		if err := b.restore(ctx, d, b.whole(doc)); err != nil {

@@ -52,7 +52,7 @@ func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State
 	switch {
 	case !root.there():
 		for _, s := range all {
-			if attr.Same(source.Header(s.Attributes).Incarnation, k.Incarnation) && !m.expired(d, s.Attributes) {
+			if attr.Same(source.Header(s.Attributes).Incarnation, k.Incarnation) && !m.Layout.RootExpires() {
 				return Wrong, "its root is gone, and other items of its collection are there: a program that does not go through the library has removed it", nil
 			}
 		}
@@ -85,16 +85,6 @@ func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State
 		return Wrong, fmt.Sprintf("its collection was written since it moved, and is not whole: %v", err), nil
 	}
 	return Written, "", nil
-}
-
-// expired reports whether an item, or the root as it was moved, is one that DynamoDB may have deleted by now.
-func (m *Mover) expired(d *Monolith, a item.Attributes) bool {
-	ttl := item.Reserved{TTL: m.Layout.TTL}
-	if ttl.Expired(a, m.Now()) {
-		return true
-	}
-	c, err := m.Layout.Split(m.Content(d))
-	return err == nil && ttl.Expired(c.Root().Attributes, m.Now())
 }
 
 // sumOf is the sum of the items' versions when the entity moved.

@@ -1,13 +1,10 @@
 package moving_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net/http"
 	"reflect"
 	"strings"
 	"testing"
@@ -367,30 +364,9 @@ func (b *besides) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(
 	return b.Client.Query(ctx, in, o...)
 }
 
-// before is a transport that lets something happen before a request reaches the engine: the first of an operation whose body has a text.
-type before struct {
-	next            dynamodb.HTTPClient
-	operation, text string
-	do              func()
-}
-
-// hooked is a mover with such a transport.
+// hooked is a mover that lets something happen before its first request of an operation whose body has a text.
 func (s *setup) hooked(operation, text string, do func()) *moving.Mover {
-	hook := &before{next: http.DefaultClient, operation: operation, text: text, do: do}
-	return moving.New(dynamodb.New(s.client.Options(), func(o *dynamodb.Options) { o.HTTPClient = hook }), s.Layout, s.Source, s.Keys, s.Tables)
-}
-
-func (c *before) Do(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	if do := c.do; do != nil && strings.Contains(string(body), c.text) && strings.HasSuffix(r.Header.Get("X-Amz-Target"), c.operation) {
-		c.do = nil
-		do()
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	return c.next.Do(r)
+	return moving.New(breaking.Before(s.client, operation, text, do), s.Layout, s.Source, s.Keys, s.Tables)
 }
 
 // Somebody takes a claim over, and before that reaches the table the claim's own worker goes on: the entity is moved, and
@@ -465,5 +441,47 @@ func TestFrozenOnceMore(t *testing.T) {
 	d, err := s.Monolith(context.Background(), s.at("a"), &write.Tally{})
 	if err != nil || !monolith.Same(s.Content(d), doc) || len(s.all(s.Tables[0])) > 0 {
 		t.Errorf("%v, %v", d, err)
+	}
+}
+
+// Two workers go on with an imported claim. One finds the monolith to be such as cannot be moved, and leaves the claim to the other,
+// for whom it is as it was again.
+func TestSharedClaimStays(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	doc := shop(rand.New(rand.NewPCG(1, 1)), "a", 4)
+	d := s.put(doc)
+	s.load(d, false)
+	move := func(m *moving.Mover) error {
+		e := &moving.Entity{Doc: d}
+		return errors.Join(m.Move(context.Background(), []*moving.Entity{e}, &write.Tally{}), e.Err)
+	}
+	flipped, over, done := make(chan bool), make(chan bool), make(chan error, 1)
+	other := s.hooked("", `"live"`, func() { close(flipped); <-over })
+	again := func() {
+		s.put(doc)
+		go func() { done <- move(other) }()
+		<-flipped
+	}
+	first := moving.New(breaking.Before(breaking.Before(s.client, "DeleteItem", "HEAD", again), "", `"moved"`, func() {
+		s.set(s.Source, item.Attributes{"id": textOf("a")}, "Prices", "bad")
+	}), s.Layout, s.Source, s.Keys, s.Tables)
+	if err := move(first); !errors.As(err, new(*moving.Unmovable)) {
+		t.Errorf("it could be moved: %v", err)
+	}
+	select {
+	case <-flipped: // the claim was removed
+	default:
+		go again()
+		<-flipped
+	}
+	close(over)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	root, _ := s.RootOf(d)
+	c, err := s.Read(context.Background(), root, s.at("a"), &write.Tally{})
+	if err != nil || !c.Live && c.Items == nil {
+		t.Errorf("the entity is gone: %+v, %v", c, err)
 	}
 }

@@ -3,9 +3,11 @@ package moving
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -46,7 +48,7 @@ func (m *Mover) units(r *write.Request, before item.Attributes) (all, indexes fl
 	return r.Units().Expected + indexes, indexes
 }
 
-// indexable refuses items that the table's indexes do not take: those of the layout are told of before, and the table may have others.
+// indexable refuses an item that the table's indexes do not take, of the model or not.
 func (m *Mover) indexable(place item.Place, a item.Attributes) error {
 	for _, x := range m.Indexes[place.Table.Name] {
 		for _, k := range x.Attributes() {
@@ -55,8 +57,12 @@ func (m *Mover) indexable(place item.Place, a item.Attributes) error {
 				continue
 			}
 			s, ok := attr.ScalarOf(v)
-			if !ok || s.Type != k.Type || s.Type != 'N' && s.Text == "" {
-				return fmt.Errorf("%s: it is a %s, or empty, and a key of the index %s of the table %s, of type %c, which is none of the model: rename the attribute, or declare the index", k.Name, attr.TypeName(v), x.Name, place.Table.Name, k.Type)
+			most := key.MaxPartition
+			if slices.Contains(x.Range, k) {
+				most = key.MaxSort
+			}
+			if !ok || s.Type != k.Type || s.Type != 'N' && s.Text == "" || s.CheckSize(most) != nil {
+				return fmt.Errorf("%s: the index %s of the table %s has it as a key, of type %c and 1 to %d bytes, and does not take this %s: change it, or the index", k.Name, x.Name, place.Table.Name, k.Type, most, attr.TypeName(v))
 			}
 		}
 	}

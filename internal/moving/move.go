@@ -185,7 +185,7 @@ func (e *Entity) end(ctx context.Context) error {
 func (e *Entity) restage(ctx context.Context, now *Monolith, flipped bool) error {
 	e.Doc = now
 	if err := e.split(); err != nil {
-		if len(e.took) == 0 { // else it is left: what it took over may have moved the entity
+		if len(e.took) == 0 && !e.shared { // else it is left: what it took over, or who shares it, may have moved the entity
 			if err := e.unclaim(ctx, e.own()); !errors.Is(err, errRestart) {
 				return err
 			}
@@ -442,9 +442,13 @@ func (e *Entity) adopt(ctx context.Context, root *Root) error {
 		return &Conflict{e.Doc.Place, changedSince}
 	}
 	e.standing, e.token, e.incarnation = root.Attributes, root.Version, root.Incarnation
+	var n int
 	var err error
-	if e.sum, _, err = e.sumOfParts(ctx, root.Incarnation); err != nil {
+	if e.sum, n, err = e.sumOfParts(ctx, root.Incarnation); err != nil {
 		return err
+	}
+	if n != len(e.parts.Items)-1 {
+		add(&e.sum, item.NewToken()) // one has expired since: it is not as it moved
 	}
 	return e.goLive(ctx)
 }

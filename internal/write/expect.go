@@ -107,6 +107,9 @@ func (r *Request) absent(x *attr.Expression, now time.Time) string {
 	text := "attribute_not_exists(" + x.Name(r.Table.Hash) + ")"
 	if r.Reserved.Expires() {
 		text += " OR " + r.Reserved.ExpiredBy(x, now)
+		if r.Root {
+			text += " AND " + item.NotRollingBack(x)
+		}
 	}
 	if term := r.Reserved.Instead(x, r.Expect.Instead); term != "" {
 		text += " OR " + term
@@ -144,7 +147,8 @@ func (r *Request) Before(stored item.Attributes, now time.Time) bool {
 	case e.Blind:
 		return false // it was not read
 	case e.Absent:
-		return len(stored) == 0 || r.Reserved.Expired(stored, now) || e.Instead.Is(r.Reserved.Header(stored))
+		replaceable := r.Reserved.Expired(stored, now) && !(r.Root && r.Reserved.Header(stored).ReadStage().State == item.RollingBack)
+		return len(stored) == 0 || replaceable || e.Instead.Is(r.Reserved.Header(stored))
 	case e.Version == nil && e.Old == nil:
 		return true
 	case len(stored) == 0:
