@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -140,6 +141,8 @@ func (x *Layout) supported() error {
 		return errors.New("the model has noversion, and what moves needs versions: remove it")
 	case x.Shards != nil:
 		return errors.New("the model is sharded, which a migration does not know yet: load its entities with BulkLoad")
+	case slices.ContainsFunc(x.Tables, func(t schema.LayoutTable) bool { return strings.Contains(t.Name, "{") }):
+		return errors.New("the model's tables follow the time, which a migration does not know yet: load its entities with BulkLoad")
 	case !slices.ContainsFunc(x.Items, func(it schema.LayoutItem) bool { return it.Root }):
 		return errors.New("the layout names no root: run go tool itemize gen")
 	}
