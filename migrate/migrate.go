@@ -67,6 +67,7 @@ type options struct {
 	exported  Files
 	ofFiles   bool
 	replace   bool
+	reshape   moving.Reshape
 }
 
 type optionFunc func(*options)
@@ -76,6 +77,14 @@ func (f optionFunc) apply(o *options) { f(o) }
 // Tables renames the tables of the layout, as mapper.Tables does.
 func Tables(rename func(string) string) Option {
 	return optionFunc(func(o *options) { o.rename = rename })
+}
+
+// Reshape has the program's own functions between its monoliths and those that the layout takes: forth makes of a monolith, with the keys of
+// its table, what attributevalue.MarshalMap would make of a value of the model, and back makes the monolith of that again. Each
+// gets a copy, and may be called at any time, by several goroutines. A monolith that they do not give back just as it is, or refuse, is a dead letter.
+// All that works on the migration has the same: every step, and [Wrap]; the command line has none.
+func Reshape(forth, back func(map[string]types.AttributeValue) (map[string]types.AttributeValue, error)) Option {
+	return optionFunc(func(o *options) { o.reshape = moving.Reshape{Forth: forth, Back: back} })
 }
 
 // Segments cuts the source into so many segments, which are moved at once; 8 without it. The number is kept with the
@@ -139,6 +148,9 @@ func New(ctx context.Context, c Client, l *Layout, source string, opts ...Option
 	m := &Migration{client: c, layout: l, options: options{of: defaultSegments, prices: cost.DefaultPrices(), now: time.Now}}
 	for _, o := range opts {
 		o.apply(&m.options)
+	}
+	if (m.reshape.Forth == nil) != (m.reshape.Back == nil) {
+		return nil, fmt.Errorf("%s: Reshape takes two functions, there and back", l.Model)
 	}
 	if m.of < 1 || m.of > 1_000_000 || slices.ContainsFunc(m.segments, func(i int) bool { return i < 0 || i >= m.of }) {
 		return nil, fmt.Errorf("%s: segment %v of %d: give 0 to 1 less than their number", l.Model, m.segments, m.of)
@@ -217,7 +229,7 @@ func (m *Migration) tables(ctx context.Context, source string) error {
 	}
 	m.source, m.own = from, own >= 0
 	m.mover = moving.New(m.client, m.layout.Layout, from, keys, tables)
-	m.mover.Indexes = indexes
+	m.mover.Indexes, m.mover.Reshape = indexes, m.reshape
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -114,19 +113,25 @@ func (b *Return) fits(ctx context.Context) error {
 			return &Unmovable{fmt.Errorf("the item %s has no room for the mark of a rollback, which takes %d bytes: make it smaller", s.Place, frozenSize)}
 		}
 	}
-	return b.storable(doc)
+	_, err = b.whole(doc)
+	return err
 }
 
-// storable refuses a monolith that would be too large for an item, or has what an index of its table does not take.
-func (b *Return) storable(doc item.Attributes) error {
-	n := attr.ItemSize(b.whole(doc)) + source.VersionSize()
-	if n <= cost.MaxItem {
-		if err := b.m.indexable(b.Doc, b.whole(doc)); err != nil {
-			return &Unmovable{fmt.Errorf("the monolith %s was changed since it moved: %w", b.Doc, err)}
-		}
-		return nil
+// whole is the monolith with its keys: the error is an *Unmovable of one that would be too large for an item, or has what an index of
+// its table does not take.
+func (b *Return) whole(doc item.Attributes) (item.Attributes, error) {
+	whole, err := b.m.monolith(b.Doc, doc)
+	if err == nil {
+		err = b.m.indexable(b.Doc, whole)
 	}
-	return &Unmovable{fmt.Errorf("the monolith %s would have %d bytes, over the limit of %d: the entity has grown since it moved; keep it, or make it smaller", b.Doc, n, cost.MaxItem)}
+	if err != nil {
+		return nil, &Unmovable{fmt.Errorf("the monolith %s was changed since it moved: %w", b.Doc, err)}
+	}
+	n := attr.ItemSize(whole) + source.VersionSize()
+	if n <= cost.MaxItem {
+		return whole, nil
+	}
+	return nil, &Unmovable{fmt.Errorf("the monolith %s would have %d bytes, over the limit of %d: the entity has grown since it moved; keep it, or make it smaller", b.Doc, n, cost.MaxItem)}
 }
 
 // stay makes the root live again, of an entity whose monolith was not written.
@@ -143,13 +148,6 @@ func (b *Return) stay(ctx context.Context) error {
 
 // frozenSize is what the mark of a copied item takes at most, in bytes.
 const frozenSize = 64
-
-// whole is a monolith with the keys of its table.
-func (b *Return) whole(doc item.Attributes) item.Attributes {
-	a := maps.Clone(doc)
-	maps.Copy(a, b.Doc.Key())
-	return a
-}
 
 // joined reads the items, and puts the monolith together.
 func (b *Return) joined(ctx context.Context) (item.Attributes, []Stored, error) {
@@ -235,10 +233,11 @@ func (b *Return) rebuild(ctx context.Context, from item.State) error {
 		if err != nil {
 			return err
 		}
-		if err := b.storable(doc); err != nil { // it was changed since it was looked at
+		whole, err := b.whole(doc)
+		if err != nil { // it was changed since it was looked at
 			return errors.Join(err, b.stay(ctx))
 		}
-		if err := b.restore(ctx, d, b.whole(doc)); err != nil {
+		if err := b.restore(ctx, d, whole); err != nil {
 			return err
 		}
 		return b.remove(ctx, true)
@@ -314,7 +313,6 @@ func (b *Return) freezeOne(ctx context.Context, s Stored, t *write.Tally) (item.
 // restore writes the monolith in place of what was read, without a mark, and with a new version, so that no late copy of
 // a mark finds it as it was.
 func (b *Return) restore(ctx context.Context, d *Monolith, whole item.Attributes) error {
-	delete(whole, schema.DefaultVersion)
 	r := &write.Request{
 		Kind: write.Put, Place: d.Place, Label: b.m.Layout.Model, Field: "the monolith", Reserved: source,
 		Header: source.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes), Put: whole,
@@ -428,7 +426,11 @@ func (b *Return) drop(ctx context.Context, d *Monolith) error {
 
 // RootOf is where the root of a monolith's entity lies.
 func (m *Mover) RootOf(d *Monolith) (item.Place, error) {
-	pk, sk, err := m.Layout.RootKey(m.Content(d))
+	doc, err := m.Content(d)
+	if err != nil {
+		return item.Place{}, err
+	}
+	pk, sk, err := m.Layout.RootKey(doc)
 	return item.Place{Table: m.Tables[m.Layout.Root.Table], PK: pk, SK: sk}, err
 }
 

@@ -75,7 +75,11 @@ func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State
 	if err != nil {
 		return Wrong, err.Error(), nil
 	}
-	if monolith.Same(doc, m.Content(d)) {
+	moved, err := m.Content(d)
+	switch {
+	case err != nil:
+		return Wrong, err.Error(), nil
+	case monolith.Same(doc, moved):
 		return Moved, "", nil
 	}
 	if attr.Same(root.Incarnation, k.Incarnation) && bytes.Equal(sumOf(root.Attributes), sum[:]) {

@@ -439,7 +439,7 @@ func TestFrozenOnceMore(t *testing.T) {
 		t.Errorf("%v, %v, %d came late", err, b.Err, late)
 	}
 	d, err := s.Monolith(context.Background(), s.at("a"), &write.Tally{})
-	if err != nil || !monolith.Same(s.Content(d), doc) || len(s.all(s.Tables[0])) > 0 {
+	if err != nil || !monolith.Same(s.content(d), doc) || len(s.all(s.Tables[0])) > 0 {
 		t.Errorf("%v, %v", d, err)
 	}
 }

@@ -182,7 +182,7 @@ func (s *setup) check(t *testing.T, docs map[string]item.Attributes, places map[
 	for _, a := range s.all(s.Source) {
 		id := a["id"].(*types.AttributeValueMemberS).Value
 		d := &moving.Monolith{Place: places[id], Attributes: a}
-		if d.Unmarked() == moved || d.Changed() || !attr.SameItem(s.Content(d), docs[id]) {
+		if d.Unmarked() == moved || d.Changed() || !attr.SameItem(s.content(d), docs[id]) {
 			t.Errorf("%s: unmarked %v, changed %v: %v, which was %v", id, d.Unmarked(), d.Changed(), a, docs[id])
 		}
 	}

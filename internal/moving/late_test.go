@@ -110,7 +110,7 @@ func (l *late) unmoved() {
 	}
 	for id, at := range l.places {
 		d, err := l.Monolith(context.Background(), at, &write.Tally{})
-		if err != nil || !d.Unmarked() || !attr.SameItem(l.Content(d), l.docs[id]) {
+		if err != nil || !d.Unmarked() || !attr.SameItem(l.content(d), l.docs[id]) {
 			l.Errorf("%s is not the monolith that it was: %v", id, err)
 		}
 	}

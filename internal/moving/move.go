@@ -137,9 +137,9 @@ func (e *Entity) failed(ctx context.Context, err error) error {
 
 // split makes the items, and refuses what cannot be marked.
 func (e *Entity) split() error {
-	parts, err := e.m.Layout.Split(e.m.Content(e.Doc))
+	parts, err := e.m.splitOf(e.Doc)
 	if err != nil {
-		return &Unmovable{err}
+		return err
 	}
 	if v := e.Doc.Attributes[schema.DefaultVersion]; v != nil && !isToken(v) {
 		return &Unmovable{fmt.Errorf("%s: the library keeps its versions of monoliths there, and it holds something else: rename the attribute", schema.DefaultVersion)}
@@ -163,6 +163,22 @@ func (e *Entity) split() error {
 		return &Unmovable{fmt.Errorf("the monolith has %d attributes and no version, and they are too many to compare in one condition: give it the attribute _v with 8 random bytes, new at each write", len(e.Doc.Attributes))}
 	}
 	return nil
+}
+
+// splitOf makes the items of a monolith. The error is an *Unmovable.
+func (m *Mover) splitOf(d *Monolith) (*monolith.Collection, error) {
+	doc, err := m.Content(d)
+	if err == nil {
+		err = m.comesBack(d, doc)
+	}
+	if err != nil {
+		return nil, &Unmovable{err}
+	}
+	c, err := m.Layout.Split(doc)
+	if err != nil {
+		return nil, &Unmovable{err}
+	}
+	return c, nil
 }
 
 // end goes on where the claim stands and what a batch can put is put.

@@ -56,6 +56,8 @@ type Mover struct {
 	Sweep bool
 	// Indexes are the secondary indexes of the tables, by their real names.
 	Indexes map[string][]*schema.Index
+	// Reshape are functions between monoliths and what the layout takes.
+	Reshape Reshape
 	// Stale reports that monoliths that are moved were not read just now.
 	Stale bool
 }
@@ -142,19 +144,6 @@ func (d *Monolith) Hash() []byte { return attr.Hash(d.Attributes, schema.Default
 func (d *Monolith) Changed() bool {
 	k := d.Mark()
 	return k != nil && k.Hash != nil && !bytes.Equal(k.Hash, d.Hash())
-}
-
-// Content is what it holds of the entity: without the keys of its table that no field claims, and without what the library
-// keeps on it.
-func (m *Mover) Content(d *Monolith) item.Attributes {
-	doc := item.Attributes{}
-	for name, v := range d.Attributes {
-		if name == schema.DefaultVersion && isToken(v) || name == schema.Moved && d.Mark() != nil || (name == m.Source.Hash || name == m.Source.Range) && !m.Layout.Claims(name) {
-			continue
-		}
-		doc[name] = v
-	}
-	return doc
 }
 
 // Root is a root as it was read: the zero Root for none.

@@ -91,6 +91,16 @@ func setupIn(t *testing.T, source *item.Table, keysOf func(*monolith.Layout) (*m
 	return &setup{t, client, moving.New(client, l, source, keys, []*item.Table{target}), false}
 }
 
+// content is what a monolith holds.
+func (s *setup) content(d *moving.Monolith) item.Attributes {
+	s.Helper()
+	doc, err := s.Content(d)
+	if err != nil {
+		s.Error(err)
+	}
+	return doc
+}
+
 // put stores a monolith, and returns it as it is read.
 func (s *setup) put(doc item.Attributes) *moving.Monolith {
 	s.Helper()

@@ -81,7 +81,8 @@ func (m *Mover) removal(marked *write.Request, before item.Attributes) float64 {
 // notes are what the root notes, and what no field claims.
 func (m *Mover) notes(c *monolith.Collection, d *Monolith) (residue, unclaimed []string) {
 	residue = monolith.Noted(c.Root())
-	for name := range m.Content(d) {
+	doc, _ := m.Content(d) // as it was split
+	for name := range doc {
 		if !m.Layout.Claims(name) {
 			unclaimed = append(unclaimed, name)
 		}

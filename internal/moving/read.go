@@ -91,9 +91,9 @@ func (m *Mover) shown(ctx context.Context, r *Root, t *write.Tally) (map[string]
 
 // asItems are the items that a monolith would be split into.
 func (m *Mover) asItems(d *Monolith) (map[string][]item.Attributes, error) {
-	c, err := m.Layout.Split(m.Content(d))
+	c, err := m.splitOf(d)
 	if err != nil {
-		return nil, &Unmovable{err}
+		return nil, err
 	}
 	items := map[string][]item.Attributes{}
 	for _, it := range c.Items {

@@ -1,0 +1,134 @@
+package migrate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/migrate"
+)
+
+// The monoliths have their name in a key only, what belongs to the head in a map, and their versions in a text.
+func forth(doc attributes) (attributes, error) {
+	head, ok := doc["head"].(*types.AttributeValueMemberM)
+	if !ok {
+		return nil, errors.New("it has no head")
+	}
+	out := attributes{"name": textValue(strings.TrimPrefix(text(doc["id"]), "pkg/"))}
+	for name, v := range doc {
+		if name != "head" && name != "id" {
+			out[name] = v
+		}
+	}
+	for name, v := range head.Value {
+		out[name] = v
+	}
+	var versions []types.AttributeValue
+	for _, v := range strings.Split(text(doc["versions"]), ",") {
+		versions = append(versions, textValue(strings.TrimSpace(v)))
+	}
+	out["versions"] = &types.AttributeValueMemberL{Value: versions}
+	return out, nil
+}
+
+func back(doc attributes) (attributes, error) {
+	head := attributes{}
+	out := attributes{}
+	for name, v := range doc {
+		switch name {
+		case "description", "license", "keywords":
+			head[name] = v
+		case "name":
+		default:
+			out[name] = v
+		}
+	}
+	var versions []string
+	for _, v := range doc["versions"].(*types.AttributeValueMemberL).Value {
+		versions = append(versions, text(v))
+	}
+	out["versions"], out["head"] = textValue(strings.Join(versions, ",")), &types.AttributeValueMemberM{Value: head}
+	return out, nil
+}
+
+// Monoliths of another form than the model's are moved by a program's functions, are read and updated all the while, and come back as
+// they were; what the functions refuse, or do not give back, is a dead letter.
+func TestReshape(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newSetup(t)
+	s.source = enginetest.Table(t, "id:S", "")
+	put := func(name string, change func(attributes)) {
+		t.Helper()
+		doc, err := back(document(name, 5))
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc["id"] = textValue("pkg/" + name)
+		change(doc)
+		if _, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.source, Item: doc}); err != nil {
+			t.Fatal(err)
+		}
+		s.docs[text(doc["id"])] = doc
+	}
+	for i := range 8 {
+		put(fmt.Sprint("p", i), func(attributes) {})
+	}
+	put("headless", func(d attributes) { d["head"] = textValue("none") })
+	put("spaced", func(d attributes) { d["versions"] = textValue("1, 2") })
+	migration := func() *migrate.Migration {
+		return s.migration(migrate.Reshape(forth, back), migrate.Keys("pkg/{Name}", ""))
+	}
+	plan, err := migration().Plan(ctx, migrate.PlanOptions{})
+	if err != nil || plan.Dead != 2 || !strings.Contains(fmt.Sprint(plan.DeadLetters), "it has no head") || !strings.Contains(fmt.Sprint(plan.DeadLetters), "versions: the program's functions do not give it back as it is") {
+		t.Errorf("%+v, %v", plan, err)
+	}
+	users, err := mapper.New[Package](s.client, mapper.Table(s.target))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := migrate.Wrap(users, migration())
+	check := func(when string) {
+		t.Helper()
+		for i := range 8 {
+			e, err := w.Load(ctx, users.Key(fmt.Sprint("p", i)))
+			if err != nil || !strings.HasPrefix(e.Value.Description, "of p") && i > 0 || len(e.Value.Events) != 5 || len(e.Value.Versions) != 2 {
+				t.Errorf("%s: %+v, %v", when, e, err)
+			}
+		}
+	}
+	check("before")
+	if _, err := w.Update(ctx, users.Key("p0"), func(p *Package) error { p.Description = "another"; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	r, err := migration().Run(ctx)
+	if err != nil || r.This.Moved != 7 || r.This.Before != 1 || r.This.Dead != 2 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	check("after")
+	if v, err := migration().Verify(ctx); err != nil || v.Same != 7 || v.Changed != 1 || v.Unmoved != 2 || v.Wrong != 0 {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if _, err := migration().Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s.docs["pkg/p0"]["head"].(*types.AttributeValueMemberM).Value["description"] = textValue("another")
+	for _, a := range s.all(s.source) {
+		delete(a, "_v")
+		if want := s.docs[text(a["id"])]; !attr.SameItem(a, want) {
+			t.Errorf("%v has come back as %v, and was %v", text(a["id"]), a, want)
+		}
+	}
+	check("back")
+	if _, err := migrate.New(ctx, s.client, s.layout(), s.source, migrate.Reshape(forth, nil)); err == nil || !strings.Contains(err.Error(), "Reshape takes two functions") {
+		t.Error(err)
+	}
+}
