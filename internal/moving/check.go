@@ -71,24 +71,30 @@ func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State
 		items = append(items, s.Item)
 		add(&sum, m.Layout.Reserved.Header(s.Attributes).Version)
 	}
+	s, reason = m.compare(d, &root, items, sum)
+	return s, reason, nil
+}
+
+// compare compares a monolith with the items of its live collection, whose versions have a sum.
+func (m *Mover) compare(d *Monolith, root *Root, items []*monolith.Item, sum [item.TokenSize]byte) (s State, reason string) {
 	doc, err := m.Layout.Join(items)
 	if err != nil {
-		return Wrong, err.Error(), nil
+		return Wrong, err.Error()
 	}
 	moved, err := m.Content(d)
 	switch {
 	case err != nil:
-		return Wrong, err.Error(), nil
+		return Wrong, err.Error()
 	case monolith.Same(doc, moved):
-		return Moved, "", nil
+		return Moved, ""
 	}
-	if attr.Same(root.Incarnation, k.Incarnation) && bytes.Equal(sumOf(root.Attributes), sum[:]) {
-		return Wrong, "its collection is not what the monolith holds, though nobody has written it since it moved: roll it back, and report this", nil
+	if attr.Same(root.Incarnation, d.Mark().Incarnation) && bytes.Equal(sumOf(root.Attributes), sum[:]) {
+		return Wrong, "its collection is not what the monolith holds, though nobody has written it since it moved: roll it back, and report this"
 	}
 	if _, err := m.Layout.Split(doc); err != nil {
-		return Wrong, fmt.Sprintf("its collection was written since it moved, and is not whole: %v", err), nil
+		return Wrong, fmt.Sprintf("its collection was written since it moved, and is not whole: %v", err)
 	}
-	return Written, "", nil
+	return Written, ""
 }
 
 // sumOf is the sum of the items' versions when the entity moved.
