@@ -87,7 +87,9 @@ func TestStepsMeetFaults(t *testing.T) {
 				sum += at - 1
 				break
 			}
-			met++
+			if met++; met%500 == 0 {
+				t.Logf("%d faults, the last %s at %d", met, what, at)
+			}
 		}
 	}
 	t.Logf("%d faults, on each %d of the requests there or back, %d at most", met, every, sum/4)
