@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -48,51 +50,81 @@ func eventsOf(doc attributes) int {
 }
 
 // A step meets a fault at any of its requests, and is begun again: run, rollback, and what they leave, end as if nothing had happened.
-// ITEMIZE_DRAWS asks for more of the requests; 800 for each.
+// ITEMIZE_DRAWS asks for more of the requests; 801 for each.
 func TestStepsMeetFaults(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
-	s := newSetup(t)
-	dead := s.kinds()
-	if dead == 0 || dead > 20 {
-		t.Fatalf("%d of 40 cannot be moved", dead)
-	}
 	every := max(801/draws.Times(1), 1)
-	met, sum := 0, 0
+	var met, requests atomic.Int64
 	for what := range breaking.Faults {
-		for at := 1 + rand.IntN(every); ; at += every {
-			forth := s.failingStep(ctx, what, at, (*migrate.Migration).Run)
-			r, err := s.migration().Run(ctx)
-			if err != nil || r.This.Dead != dead || r.This.Conflicts != 0 || r.This.Moved+r.This.Before != 40-dead {
-				t.Fatalf("%s %d: %+v, %v", what, at, r, err)
-			}
-			v, err := s.migration().Verify(ctx)
-			if err != nil || v.Same != 40-dead || v.Unmoved != dead || v.Wrong != 0 {
-				t.Fatalf("%s %d: %+v, %v", what, at, v, err)
-			}
-			if status, err := s.migration().Status(ctx); err != nil || len(status.DeadLetters) != dead {
-				t.Fatalf("%s %d: %+v, %v", what, at, status, err)
-			}
-			back := s.failingStep(ctx, what, at, (*migrate.Migration).Rollback)
-			if _, err := s.migration().Rollback(ctx); err != nil {
-				t.Fatalf("%s %d: %v", what, at, err)
-			}
-			s.came()
-			for _, a := range s.all(s.target) {
-				if !strings.HasPrefix(text(a["PK"]), "~migrate#") {
-					t.Fatalf("%s %d: %v is left", what, at, a)
+		next, end := make(chan int), make(chan bool)
+		go func() {
+			for at := 1 + rand.IntN(every); ; at += every {
+				select {
+				case next <- at:
+				case <-end:
+					close(next)
+					return
 				}
 			}
-			if !forth && !back {
-				sum += at - 1
-				break
-			}
-			if met++; met%500 == 0 {
-				t.Logf("%d faults, the last %s at %d", met, what, at)
-			}
+		}()
+		var lanes sync.WaitGroup
+		var ends sync.Once
+		for range min(draws.Times(1), maxLanes) { // what takes over from a killed one waits: others go on meanwhile
+			lanes.Go(func() {
+				s := newSetup(t)
+				dead := s.kinds()
+				if dead == 0 || dead > 20 {
+					t.Errorf("%d of 40 cannot be moved", dead)
+				}
+				for at := range next {
+					if !s.meetsFault(what, at, dead) {
+						ends.Do(func() { requests.Add(int64(at) - 1); close(end) })
+					} else if n := met.Add(1); n%500 == 0 {
+						t.Logf("%d faults, the last %s at %d", n, what, at)
+					}
+				}
+			})
+		}
+		lanes.Wait()
+		if t.Failed() {
+			return
 		}
 	}
-	t.Logf("%d faults, on each %d of the requests there or back, %d at most", met, every, sum/4)
+	t.Logf("%d faults, on each %d of the requests there or back, %d at most", met.Load(), every, requests.Load()/int64(breaking.Faults))
+}
+
+const maxLanes = 10
+
+// meetsFault has a run and a rollback meet a fault at their n-th request, and reports whether one of them had so many.
+func (s *setup) meetsFault(what breaking.Fault, at, dead int) bool {
+	ctx := context.Background()
+	fail := func(args ...any) bool {
+		s.Errorf("%s %d: %+v", what, at, args)
+		return false
+	}
+	forth := s.failingStep(ctx, what, at, (*migrate.Migration).Run)
+	r, err := s.migration().Run(ctx)
+	if err != nil || r.This.Dead != dead || r.This.Conflicts != 0 || r.This.Moved+r.This.Before != 40-dead {
+		return fail(r, err)
+	}
+	v, err := s.migration().Verify(ctx)
+	if err != nil || v.Same != 40-dead || v.Unmoved != dead || v.Wrong != 0 {
+		return fail(v, err)
+	}
+	if status, err := s.migration().Status(ctx); err != nil || len(status.DeadLetters) != dead {
+		return fail(status, err)
+	}
+	back := s.failingStep(ctx, what, at, (*migrate.Migration).Rollback)
+	if _, err := s.migration().Rollback(ctx); err != nil {
+		return fail(err)
+	}
+	s.came()
+	for _, a := range s.all(s.target) {
+		if !strings.HasPrefix(text(a["PK"]), "~migrate#") {
+			return fail("left", a)
+		}
+	}
+	return forth || back
 }
 
 // failingStep does a step with a fault at its n-th request, and reports whether it came to that.
