@@ -2,6 +2,7 @@ package mapper_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -33,6 +34,9 @@ func TestZeroNeverExpires(t *testing.T) {
 	}
 	a["gone"] = &types.AttributeValueMemberN{Value: "-62135596800"} // as attributevalue encodes it
 	must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table, Item: a}))(t)
+	if _, err := m.Save(ctx, m.New(permit{ID: "a", Owner: "eve"})); !errors.Is(err, mapper.ErrExists) {
+		t.Errorf("an insert over it: %v", err)
+	}
 	e := must(m.Load(ctx, m.Key("a")))(t)
 	if !e.Value.Until.IsZero() || e.Value.Owner != "bob" {
 		t.Errorf("%+v", e.Value)

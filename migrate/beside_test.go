@@ -177,3 +177,133 @@ func TestContractKeepsWhatIsWritten(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// two is a migration that was rolled back, and another source with an entity.
+func two(t *testing.T) (s *setup, second string) {
+	t.Helper()
+	ctx := context.Background()
+	s = newSetup(t)
+	s.put(document("a", 2))
+	if _, err := s.migration().Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return s, enginetest.Table(t, "name:S", "")
+}
+
+// Whatever a rollback of one migration meets of another, which has begun since, it leaves alone: claims, and live collections.
+func TestRollbackBesideAnotherMigration(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for _, slow := range []bool{false, true} {
+		s, second := two(t)
+		first := s.source
+		other := func() *migrate.Migration {
+			s.source = second
+			s.put(document("b", 2))
+			return s.migration()
+		}
+		if slow { // before its scan of the model's table another rollback ends, and the second migration moves b
+			m := s.over(breaking.Before(s.client, "Scan", s.target, func() {
+				if _, err := s.migration().Rollback(ctx); err != nil {
+					t.Error(err)
+				}
+				if _, err := other().Run(ctx); err != nil {
+					t.Error(err)
+				}
+			}))
+			_, _ = m.Rollback(ctx)
+		} else { // it begins when the second migration has a claim, and has marked b
+			if _, err := s.migration().Rollback(ctx); err != nil {
+				t.Fatal(err)
+			}
+			at, done, ended := make(chan bool), make(chan bool), make(chan error, 1)
+			m := s.over(breaking.Before(s.client, "PutItem", "rolling back", func() {
+				other()
+				run := s.over(breaking.Before(s.client, "PutItem", `PACKAGE#b`, func() { close(at); <-done }))
+				go func() {
+					_, err := run.Run(ctx)
+					ended <- err
+				}()
+				<-at
+			}))
+			_, _ = m.Rollback(ctx)
+			close(done)
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+		s.source = second
+		w, m := s.wrapped()
+		if _, err := w.Load(ctx, m.Key("b")); err != nil {
+			t.Errorf("slow %v: %v", slow, err)
+		}
+		for _, a := range s.all(first) {
+			if text(a["name"]) != "a" {
+				t.Errorf("slow %v: %v has come into the first source", slow, a["name"])
+			}
+		}
+	}
+}
+
+// What Wrap moves of one source after its rollback stays when another migration is rolled back.
+func TestWrapAfterARollback(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s, second := two(t)
+	s.put(document("x", 2))
+	first := s.source
+	w, m := s.wrapped()
+	if _, err := w.Update(ctx, m.Key("a"), func(p *Package) error { p.Description += "!"; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.migration().Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s.source = second
+	s.put(document("b", 2))
+	if _, err := s.migration().Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = w.Update(ctx, m.Key("x"), func(p *Package) error { p.Description += "!"; return nil })
+	if _, err := s.migration().Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s.source = first
+	w, m = s.wrapped()
+	if _, err := w.Load(ctx, m.Key("x")); err != nil {
+		t.Error(err)
+	}
+}
+
+// cancelling answers the first n transactions as if others were in their way.
+type cancelling struct {
+	migrate.Client
+	n int
+}
+
+func (c *cancelling) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	if c.n--; c.n >= 0 {
+		code := "TransactionConflict"
+		return nil, &types.TransactionCanceledException{CancellationReasons: []types.CancellationReason{{Code: &code}}}
+	}
+	return c.Client.TransactWriteItems(ctx, in, o...)
+}
+
+// A transaction of notes that others are in the way of is sent again: no phase ends without its note.
+func TestNotesInTheWay(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newSetup(t)
+	s.put(document("a", 2))
+	if _, err := s.over(&cancelling{s.client, 2}).Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.over(&cancelling{s.client, 2}).Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range s.all(s.target) {
+		if text(a["SK"]) == "begun" {
+			t.Errorf("%v is left", a)
+		}
+	}
+}

@@ -132,3 +132,69 @@ func TestReshape(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What the functions would not keep of an entity that was changed is not rolled back; who has not the functions goes on with nothing; and what a
+// function returns stays the program's.
+func TestReshapeKeeps(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	s := newSetup(t)
+	s.source = enginetest.Table(t, "id:S", "")
+	doc, err := back(document("p0", 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc["id"] = textValue("pkg/p0")
+	if _, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.source, Item: doc}); err != nil {
+		t.Fatal(err)
+	}
+	made, err := forth(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made["id"] = textValue("the program's")
+	keys := migrate.Keys("pkg/{Name}", "")
+	same := func(attributes) (attributes, error) { return made, nil }
+	if _, err := s.migration(migrate.Reshape(same, back), keys).Plan(ctx, migrate.PlanOptions{}); err != nil || made["id"] == nil {
+		t.Errorf("the program's map is %v, %v", made, err)
+	}
+	n := 0
+	another := func(d attributes) (attributes, error) {
+		out, err := forth(d)
+		n++
+		out["seen"] = textValue(fmt.Sprint(n))
+		return out, err
+	}
+	forgets := func(d attributes) (attributes, error) {
+		out, err := back(d)
+		delete(out, "seen")
+		return out, err
+	}
+	if p, err := s.migration(migrate.Reshape(another, forgets), keys).Plan(ctx, migrate.PlanOptions{}); err != nil || !strings.Contains(fmt.Sprint(p.DeadLetters), "makes something else of it each time") {
+		t.Errorf("%+v, %v", p, err)
+	}
+	m := func() *migrate.Migration { return s.migration(migrate.Reshape(forth, back), keys) }
+	if _, err := m().Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.migration(keys).Rollback(ctx); err == nil || !strings.Contains(err.Error(), "begun with a program's functions") {
+		t.Errorf("%v", err)
+	}
+	users, err := mapper.New[Package](s.client, mapper.Table(s.target))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := migrate.Wrap(users, m())
+	if _, err := w.Update(ctx, users.Key("p0"), func(p *Package) error { p.Versions = []string{"1,2", "3"}; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	r, err := m().Rollback(ctx)
+	e, loadErr := w.Load(ctx, users.Key("p0"))
+	if err != nil || r.This.Dead == 0 || loadErr != nil || len(e.Value.Versions) != 2 {
+		t.Errorf("%+v, %v; %+v, %v", r, err, e, loadErr)
+	}
+	status, err := m().Status(ctx)
+	if err != nil || !strings.Contains(fmt.Sprint(status.DeadLetters), "versions: the program's functions would not keep it as it is") {
+		t.Errorf("%+v, %v", status, err)
+	}
+}

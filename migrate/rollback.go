@@ -174,6 +174,10 @@ func (r *run) ofRoot(f item.Image) (*moving.Return, error) {
 	if err != nil {
 		return nil, nil // of another model in the table
 	}
+	if r.mover.Foreign(f.Attributes) {
+		r.count(Counts{Others: 1}, Counts{})
+		return nil, nil // of another migration
+	}
 	if r.had && r.layout.Reserved.Header(f.Attributes).Live() {
 		r.count(Counts{Others: 1}, Counts{})
 		return nil, nil // what has moved was rolled back by its monolith

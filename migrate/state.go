@@ -17,6 +17,7 @@ import (
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/itemfile"
 	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/retry"
 )
 
 // Phase is how far a migration is.
@@ -193,13 +194,31 @@ func (m *Migration) phasePut(from, to Phase) (*types.Put, error) {
 	return put, nil
 }
 
-// transact sends requests that are about notes: done reports that their conditions held.
+// transact sends requests that are about notes, again where others work on these: done reports that their conditions held.
 func (m *Migration) transact(ctx context.Context, all ...types.TransactWriteItem) (done bool, err error) {
-	_, err = m.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: all})
-	if errors.As(err, new(*types.TransactionCanceledException)) {
-		return false, nil
+	for try := 0; ; try++ {
+		_, err = m.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: all})
+		var cancelled *types.TransactionCanceledException
+		if !errors.As(err, &cancelled) {
+			return err == nil, m.state.explained(ctx, err)
+		}
+		passes := true
+		for _, r := range cancelled.CancellationReasons {
+			switch code := aws.ToString(r.Code); code {
+			case "ConditionalCheckFailed":
+				return false, nil
+			case "None", "", "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded":
+			default:
+				passes = false
+			}
+		}
+		if !passes || try == beginTries {
+			return false, m.state.explained(ctx, err)
+		}
+		if err := retry.Pause(ctx, try); err != nil {
+			return false, err
+		}
 	}
-	return err == nil, m.state.explained(ctx, err)
 }
 
 // begunNote is of the one migration of a model that is under way: its source, and whether the model's table held collections before it,
@@ -210,6 +229,8 @@ type begunNote struct {
 	// Key and Sort are the templates of the monoliths' keys.
 	Key  string `json:"key,omitempty"`
 	Sort string `json:"sort,omitempty"`
+	// Reshaped reports that a program's functions are between monoliths and the layout.
+	Reshaped bool `json:"reshaped,omitempty"`
 }
 
 // begunKey is where it lies: one place for all sources.
@@ -240,7 +261,7 @@ func (m *Migration) begin(ctx context.Context, from Phase) error {
 		done := false
 		switch {
 		case n.Source == m.source.Name:
-			return m.enter(ctx, from, PhaseRunning)
+			done, err = m.goOn(ctx, from)
 		case n.Source == "":
 			done, err = m.note(ctx, from)
 		default:
@@ -265,7 +286,7 @@ func (m *Migration) note(ctx context.Context, from Phase) (done bool, err error)
 	if err != nil {
 		return false, err
 	}
-	text, err := json.Marshal(begunNote{m.source.Name, had, m.key, m.sort})
+	text, err := json.Marshal(begunNote{m.source.Name, had, m.key, m.sort, m.reshape.Forth != nil})
 	if err != nil {
 		return false, err
 	}
@@ -276,6 +297,33 @@ func (m *Migration) note(ctx context.Context, from Phase) (done bool, err error)
 		return false, err
 	}
 	return m.transact(ctx, types.TransactWriteItem{Put: &types.Put{TableName: &m.state.table.Name, Item: a, ConditionExpression: aws.String("attribute_not_exists(note)")}}, types.TransactWriteItem{Put: phase})
+}
+
+// goOn goes from a phase to running, while its note is there.
+func (m *Migration) goOn(ctx context.Context, from Phase) (done bool, err error) {
+	if from == PhaseRunning {
+		return true, nil
+	}
+	phase, err := m.phasePut(from, PhaseRunning)
+	if err != nil {
+		return false, err
+	}
+	mine := &types.ConditionCheck{
+		TableName: &m.state.table.Name, Key: m.state.begunKey(), ConditionExpression: aws.String("contains(note, :s)"),
+		ExpressionAttributeValues: item.Attributes{":s": &types.AttributeValueMemberS{Value: sourceText(m.source.Name)}},
+	}
+	if done, err = m.transact(ctx, types.TransactWriteItem{Put: phase}, types.TransactWriteItem{ConditionCheck: mine}); done || err != nil {
+		return done, err
+	}
+	switch now, err := m.phase(ctx); {
+	case err != nil:
+		return false, err
+	case now == PhaseRunning:
+		return true, nil // by somebody else, or an answer was lost
+	case now != from:
+		return false, fmt.Errorf("%s: the migration was %q, and is %q by now: somebody else works on it; look at its status, and begin again", m.layout.Model, from, now)
+	}
+	return false, nil
 }
 
 // forgetOther removes the note of another migration, if that was removing its table of monoliths, and this is gone: or if it has ended, and
@@ -338,10 +386,13 @@ func (m *Migration) leave(ctx context.Context, from, to Phase) error {
 		return err
 	}
 	done, err := m.transact(ctx, types.TransactWriteItem{Put: phase}, m.forgetting(m.source.Name))
-	if err == nil && !done {
-		return m.enter(ctx, from, to) // says what it is
+	if err != nil || done {
+		return err
 	}
-	return err
+	if now, err := m.phase(ctx); err != nil || now != to { // else an answer was lost
+		return fmt.Errorf("%s: the migration was %q, and is %q by now: somebody else works on it; look at its status (%v)", m.layout.Model, from, now, err)
+	}
+	return nil
 }
 
 // sameKeys refuses to go on with other keys of the monoliths than it was begun with.
@@ -350,6 +401,9 @@ func (m *Migration) sameKeys(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", m.layout.Model, errOfFiles)
 	}
 	n, err := m.state.begun(ctx)
+	if err == nil && n.Source == m.source.Name && n.Reshaped != (m.reshape.Forth != nil) {
+		return fmt.Errorf("%s: the migration was begun with a program's functions: %v, and is to go on with such: %v; give the same (migrate.Reshape)", m.layout.Model, n.Reshaped, m.reshape.Forth != nil)
+	}
 	if err == nil && n.Source == m.source.Name && (n.Key != m.key || n.Sort != m.sort) {
 		err = fmt.Errorf("%s: the migration was begun with the keys %q and %q of the monoliths, and is to go on with %q and %q: give the same (-key, -sort; migrate.Keys)", m.layout.Model, n.Key, n.Sort, m.key, m.sort)
 	}

@@ -45,6 +45,8 @@ type Stage struct {
 	// Whole is the hash of the monolith of which a claim has all the parts, put in bulk before anybody used the table, and
 	// Sum the sum of their versions; nil for none.
 	Whole, Sum []byte
+	// Origin tells of which migration a claim is, nil of others.
+	Origin []byte
 }
 
 // NewStage returns a stage that begins now.
@@ -67,6 +69,9 @@ func (s Stage) Value() types.AttributeValue {
 	}
 	if s.Whole != nil {
 		m["whole"], m["sum"] = &types.AttributeValueMemberB{Value: s.Whole}, &types.AttributeValueMemberB{Value: s.Sum}
+	}
+	if s.Origin != nil {
+		m["of"] = &types.AttributeValueMemberB{Value: s.Origin}
 	}
 	if s.From != "" {
 		m["from"] = &types.AttributeValueMemberS{Value: string(s.From)}
@@ -96,6 +101,9 @@ func (h Header) ReadStage() Stage {
 	sum, _ := m.Value["sum"].(*types.AttributeValueMemberB)
 	if whole != nil && sum != nil {
 		s.Whole, s.Sum = whole.Value, sum.Value
+	}
+	if of, ok := m.Value["of"].(*types.AttributeValueMemberB); ok {
+		s.Origin = of.Value
 	}
 	if from, ok := m.Value["from"].(*types.AttributeValueMemberS); ok {
 		s.From = State(from.Value)
@@ -215,7 +223,7 @@ func NoIncarnation(x *attr.Expression) string {
 
 // Unexpired requires that an item's time to live is not over.
 func (r Reserved) Unexpired(x *attr.Expression, now time.Time) string {
-	return "(attribute_not_exists(" + x.Name(r.TTL) + ") OR " + x.Name(r.TTL) + " > " + x.Value(Epoch(now)) + ")"
+	return "(attribute_not_exists(" + x.Name(r.TTL) + ") OR " + x.Name(r.TTL) + " > " + x.Value(Epoch(now)) + " OR " + x.Name(r.TTL) + " = " + x.Value(Epoch(time.Time{})) + ")"
 }
 
 // NotExpired is Unexpired by a clock.
@@ -230,5 +238,5 @@ func NotRollingBack(x *attr.Expression) string {
 
 // ExpiredBy requires that it is.
 func (r Reserved) ExpiredBy(x *attr.Expression, now time.Time) string {
-	return x.Name(r.TTL) + " <= " + x.Value(Epoch(now))
+	return x.Name(r.TTL) + " <= " + x.Value(Epoch(now)) + " AND " + x.Name(r.TTL) + " <> " + x.Value(Epoch(time.Time{}))
 }

@@ -79,6 +79,8 @@ func (b *Return) begin(ctx context.Context) error {
 	switch {
 	case d.Changed():
 		return &Conflict{d.Place, changedSince}
+	case b.m.Foreign(r.Attributes) && !r.Has(d.Mark()):
+		return nil // another migration's, which has an entity of that key too
 	case r.live() && d.Unmarked():
 		e := &Entity{m: b.m, Doc: d, at: b.Root}
 		if err := e.doubled(ctx); err != nil {
@@ -121,6 +123,9 @@ func (b *Return) fits(ctx context.Context) error {
 // its table does not take.
 func (b *Return) whole(doc item.Attributes) (item.Attributes, error) {
 	whole, err := b.m.monolith(b.Doc, doc)
+	if err == nil {
+		err = b.m.goesForth(b.Doc, whole, doc)
+	}
 	if err == nil {
 		err = b.m.indexable(b.Doc, whole)
 	}
@@ -176,7 +181,7 @@ func (b *Return) join(all []Stored) (item.Attributes, error) {
 // mark marks the root, which takes over whoever else has marked it.
 func (b *Return) mark(ctx context.Context, state, from item.State) error {
 	st := item.NewStage(state, b.m.Now())
-	st.From, st.Took = from, b.root.Took
+	st.From, st.Took, st.Origin = from, b.root.Took, b.root.Origin
 	r := &write.Request{
 		Kind: write.Update, Place: b.Root, Label: b.m.Layout.Model, Field: b.m.Layout.Root.Name, Root: true, Reserved: b.m.Layout.Reserved,
 		Header: b.root.Header, OldSize: attr.ItemSize(b.root.Attributes), Set: []item.Assignment{st.Assign()},

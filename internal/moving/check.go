@@ -3,6 +3,7 @@ package moving
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -99,10 +100,37 @@ func (m *Mover) compare(d *Monolith, root *Root, items []*monolith.Item, sum [it
 
 // sumOf is the sum of the items' versions when the entity moved.
 func sumOf(root item.Attributes) []byte {
-	if m, ok := root[schema.Moved].(*types.AttributeValueMemberM); ok {
-		if b, ok := m.Value[schema.DefaultVersion].(*types.AttributeValueMemberB); ok {
-			return b.Value
-		}
+	sum, _ := notedOn(root)
+	return sum
+}
+
+// notedOn is what a root notes of its move: the sum, and which migration it was, nil where nothing tells.
+func notedOn(root item.Attributes) (sum, origin []byte) {
+	m, ok := root[schema.Moved].(*types.AttributeValueMemberM)
+	if !ok {
+		return nil, nil
 	}
-	return nil
+	b, ok := m.Value[schema.DefaultVersion].(*types.AttributeValueMemberB)
+	switch {
+	case !ok:
+		return nil, nil
+	case len(b.Value) > item.TokenSize:
+		return b.Value[:item.TokenSize], b.Value[item.TokenSize:]
+	}
+	return b.Value, nil
+}
+
+// origin tells the migrations into one table apart: it is of the name of the source.
+func (m *Mover) origin() []byte {
+	sum := sha256.Sum256([]byte(m.Source.Name))
+	return sum[:item.TokenSize]
+}
+
+// Foreign reports whether a root was put by the migration of another source.
+func (m *Mover) Foreign(root item.Attributes) bool {
+	origin := source.Header(root).ReadStage().Origin
+	if origin == nil {
+		_, origin = notedOn(root)
+	}
+	return origin != nil && !bytes.Equal(origin, m.origin())
 }

@@ -27,7 +27,7 @@ func (m *Mover) Import(d *Monolith, live bool) ([]*bulk.Item, error) {
 		return items, nil
 	}
 	st := item.NewStage(item.Migrating, m.Now())
-	st.Whole, st.Sum = d.Hash(), e.sum[:]
+	st.Whole, st.Sum, st.Origin = d.Hash(), e.sum[:], m.origin()
 	r := e.rootRequest(item.Attributes{})
 	st.Assign().Into(r.Put)
 	item.AssignIncarnation(e.incarnation).Into(r.Put)

@@ -295,15 +295,15 @@ func (e *Entity) liveRequest() *write.Request {
 	r.New, r.Incarnation = false, e.incarnation
 	r.Expect = write.Expect{Version: e.token}
 	r.Prepare()
-	noteSum(r.Put, e.sum, r.Token)
+	e.m.noteSum(r.Put, e.sum, r.Token)
 	r.NewSize = attr.ItemSize(r.Put) + r.Reserved.VersionSize()
 	return r
 }
 
-// noteSum notes, with the residue, the sum of the versions of the parts and of the root.
-func noteSum(put item.Attributes, sum [item.TokenSize]byte, version types.AttributeValue) {
+// noteSum notes, with the residue, the sum of the versions of the parts and of the root, and which migration this is.
+func (m *Mover) noteSum(put item.Attributes, sum [item.TokenSize]byte, version types.AttributeValue) {
 	add(&sum, version)
-	residue := item.Attributes{schema.DefaultVersion: &types.AttributeValueMemberB{Value: sum[:]}}
+	residue := item.Attributes{schema.DefaultVersion: &types.AttributeValueMemberB{Value: append(sum[:], m.origin()...)}}
 	if m, ok := put[schema.Moved].(*types.AttributeValueMemberM); ok {
 		maps.Copy(residue, m.Value)
 	}
@@ -370,6 +370,8 @@ func (e *Entity) decide(ctx context.Context, root *Root) error {
 		return e.stale(ctx, root)
 	case !e.Doc.There():
 		return nil
+	case root.is(item.Migrating) && e.m.Foreign(root.Attributes):
+		return &Conflict{e.at, "a migration of another table moves an entity of that key: two monoliths are one entity; finish that migration, or rename one"}
 	case root.live() && e.Doc.Unmarked():
 		return e.doubled(ctx)
 	case root.live():

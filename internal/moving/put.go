@@ -65,7 +65,7 @@ func (e *Entity) claimed(r *write.Request) {
 func (e *Entity) claimRequest(instead item.Attributes) *write.Request {
 	r := e.rootRequest(item.Attributes{})
 	st := item.NewStage(item.Migrating, e.m.Now())
-	st.Took = e.took
+	st.Took, st.Origin = e.took, e.m.origin()
 	st.Assign().Into(r.Put)
 	item.AssignIncarnation(item.NewToken()).Into(r.Put)
 	over(r, instead)

@@ -25,6 +25,7 @@ func (m *Mover) Content(d *Monolith) (item.Attributes, error) {
 		if doc, err = m.Reshape.Forth(attr.CopyItem(doc)); err != nil {
 			return nil, fmt.Errorf("the program's function makes nothing of it: %w", err)
 		}
+		doc = maps.Clone(doc) // it may be the program's
 	}
 	for _, name := range []string{m.Source.Hash, m.Source.Range} {
 		if !m.Layout.Claims(name) {
@@ -54,7 +55,7 @@ func (m *Mover) monolith(at item.Place, doc item.Attributes) (item.Attributes, e
 		if whole, err = m.Reshape.Back(attr.CopyItem(doc)); err != nil {
 			return nil, fmt.Errorf("the program's function makes no monolith of it: %w", err)
 		}
-		if whole == nil {
+		if whole = maps.Clone(whole); whole == nil { // it may be the program's
 			whole = item.Attributes{}
 		}
 	}
@@ -72,6 +73,9 @@ func (m *Mover) comesBack(d *Monolith, doc item.Attributes) error {
 	if err != nil {
 		return err
 	}
+	if again, err := m.Content(d); err != nil || !attr.SameItem(again, doc) {
+		return fmt.Errorf("the program's function makes something else of it each time (%v)", err)
+	}
 	is := d.bare()
 	for _, name := range slices.Sorted(maps.Keys(is)) {
 		if !attr.Same(is[name], back[name]) {
@@ -81,6 +85,23 @@ func (m *Mover) comesBack(d *Monolith, doc item.Attributes) error {
 	for _, name := range slices.Sorted(maps.Keys(back)) {
 		if is[name] == nil {
 			return fmt.Errorf("%s: the program's functions give it back, and it is not there", name)
+		}
+	}
+	return nil
+}
+
+// goesForth refuses a monolith that is made of a collection, of which the program's functions would make another one.
+func (m *Mover) goesForth(at item.Place, whole, doc item.Attributes) error {
+	if m.Reshape.Forth == nil {
+		return nil
+	}
+	again, err := m.Content(&Monolith{at, whole})
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(doc)) {
+		if !attr.Same(doc[name], again[name]) {
+			return fmt.Errorf("%s: the program's functions would not keep it as it is", name)
 		}
 	}
 	return nil
