@@ -65,11 +65,11 @@ func TestStageOfAnotherForm(t *testing.T) {
 func TestReservedConditions(t *testing.T) {
 	r := Reserved{Version: "_v", TTL: "ttl"}
 	for want, condition := range map[string]attr.Condition{
-		"(attribute_not_exists(#0) OR #0.#1 = :0) _s state": LiveRoot,
-		"attribute_not_exists(#0) _s":                       Unstaged,
-		"#0 = :0 _a":                                        func(x *attr.Expression) string { return IncarnationIs(x, bytes("x")) },
-		"(attribute_not_exists(#0) OR #0 > :0) ttl":         func(x *attr.Expression) string { return r.Unexpired(x, time.Unix(7, 0)) },
-		"#0 <= :0 ttl":                                      func(x *attr.Expression) string { return r.ExpiredBy(x, time.Unix(7, 0)) },
+		"(attribute_not_exists(#0) OR #0.#1 = :0) _s state":    LiveRoot,
+		"attribute_not_exists(#0) _s":                          Unstaged,
+		"#0 = :0 _a":                                           func(x *attr.Expression) string { return IncarnationIs(x, bytes("x")) },
+		"(attribute_not_exists(#0) OR #0 > :0 OR #0 = :1) ttl": func(x *attr.Expression) string { return r.Unexpired(x, time.Unix(7, 0)) },
+		"#0 <= :0 AND #0 <> :1 ttl":                            func(x *attr.Expression) string { return r.ExpiredBy(x, time.Unix(7, 0)) },
 	} {
 		var x attr.Expression
 		got := condition(&x)

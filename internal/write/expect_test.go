@@ -47,9 +47,9 @@ func TestConditions(t *testing.T) {
 	}{
 		{"nothing", versioned, write.Expect{}, ""},
 		{"absent", versioned, write.Expect{Absent: true}, "attribute_not_exists(PK)"},
-		{"absent or expired", ttl, write.Expect{Absent: true}, "attribute_not_exists(PK) OR ttl <= 1700000000"},
+		{"absent or expired", ttl, write.Expect{Absent: true}, "attribute_not_exists(PK) OR ttl <= 1700000000 AND ttl <> -62135596800"},
 		{"absent or what was left over, by its exact version", versioned, write.Expect{Absent: true, Instead: left}, "attribute_not_exists(PK) OR _v = b'old'"},
-		{"absent or expired or what was left over", ttl, write.Expect{Absent: true, Instead: left}, "attribute_not_exists(PK) OR ttl <= 1700000000 OR _v = b'old'"},
+		{"absent or expired or what was left over", ttl, write.Expect{Absent: true, Instead: left}, "attribute_not_exists(PK) OR ttl <= 1700000000 AND ttl <> -62135596800 OR _v = b'old'"},
 		{
 			"absent or what was left over without a version", versioned,
 			write.Expect{Absent: true, Instead: &item.Hidden{Header: item.Header{Incarnation: B("x")}}},
@@ -72,11 +72,11 @@ func TestConditions(t *testing.T) {
 		{
 			"present and not expired", ttl,
 			write.Expect{Present: true},
-			"attribute_exists(PK) AND (attribute_not_exists(ttl) OR ttl > 1700000000)",
+			"attribute_exists(PK) AND (attribute_not_exists(ttl) OR ttl > 1700000000 OR ttl = -62135596800)",
 		},
 		{"terms", versioned, write.Expect{Terms: []attr.Condition{term("a"), term("b")}}, "a = 1 AND b = 1"},
 		{"a version with terms", versioned, write.Expect{Version: B("v1"), Terms: []attr.Condition{term("a")}}, "_v = b'v1' AND a = 1"},
-		{"absent with terms", ttl, write.Expect{Absent: true, Terms: []attr.Condition{term("a")}}, "(attribute_not_exists(PK) OR ttl <= 1700000000) AND a = 1"},
+		{"absent with terms", ttl, write.Expect{Absent: true, Terms: []attr.Condition{term("a")}}, "(attribute_not_exists(PK) OR ttl <= 1700000000 AND ttl <> -62135596800) AND a = 1"},
 		{"present with terms", versioned, write.Expect{Present: true, Blind: true, Terms: []attr.Condition{item.Unstaged}}, "attribute_exists(PK) AND attribute_not_exists(_s)"},
 		{
 			"values", versioned,
