@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/breaking"
 	"github.com/itemize/itemize/internal/item"
@@ -483,5 +484,33 @@ func TestSharedClaimStays(t *testing.T) {
 	c, err := s.Read(context.Background(), root, s.at("a"), &write.Tally{})
 	if err != nil || !c.Live && c.Items == nil {
 		t.Errorf("the entity is gone: %+v, %v", c, err)
+	}
+}
+
+// A claim of the migration of another table is left to that, whatever is there of the entity here.
+func TestForeignClaimStays(t *testing.T) {
+	t.Parallel()
+	s := newSetup(t)
+	doc := shop(rand.New(rand.NewPCG(1, 1)), "a", 4)
+	d := s.put(doc)
+	elsewhere := &item.Table{Name: enginetest.Table(t, "id:S", ""), Hash: "id"}
+	other := moving.New(s.client, s.Layout, elsewhere, s.Keys, s.Tables)
+	root, _ := s.RootOf(d)
+	there := item.Place{Table: elsewhere, PK: d.PK}
+	claimed, goOn, moved := make(chan bool), make(chan bool), make(chan error)
+	go func() {
+		e := &moving.Entity{Doc: d}
+		err := s.hooked("", `"moved"`, func() { close(claimed); <-goOn }).Move(context.Background(), []*moving.Entity{e}, &write.Tally{})
+		moved <- errors.Join(err, e.Err)
+	}()
+	<-claimed
+	_, err := other.Finish(context.Background(), root, there, &write.Tally{})
+	isConflict(t, err, "a migration of another table moves an entity of that key")
+	close(goOn)
+	if err := <-moved; err != nil {
+		t.Error(err)
+	}
+	if now, err := s.Mover.Root(context.Background(), root, &write.Tally{}); err != nil || !now.Live() {
+		t.Errorf("the entity is gone: %v, %v", now, err)
 	}
 }

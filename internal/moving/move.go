@@ -366,12 +366,12 @@ func (e *Entity) again(ctx context.Context) error {
 func (e *Entity) decide(ctx context.Context, root *Root) error {
 	k := e.Doc.Mark()
 	switch {
+	case root.is(item.Migrating) && e.m.Foreign(root.Attributes):
+		return &Conflict{e.at, "a migration of another table moves an entity of that key: finish that one first; where both tables have the entity, rename one"}
 	case !e.Doc.There() && root.is(item.Migrating):
 		return e.stale(ctx, root)
 	case !e.Doc.There():
 		return nil
-	case root.is(item.Migrating) && e.m.Foreign(root.Attributes):
-		return &Conflict{e.at, "a migration of another table moves an entity of that key: two monoliths are one entity; finish that migration, or rename one"}
 	case root.live() && e.Doc.Unmarked():
 		return e.doubled(ctx)
 	case root.live():
