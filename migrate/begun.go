@@ -1,0 +1,219 @@
+package migrate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/read"
+)
+
+// begunNote is of the one migration of a model that is under way: its source, and whether the model's table held collections before it,
+// which are none of its own.
+type begunNote struct {
+	Source string `json:"source"`
+	Had    bool   `json:"had,omitempty"`
+	// Key and Sort are the templates of the monoliths' keys.
+	Key  string `json:"key,omitempty"`
+	Sort string `json:"sort,omitempty"`
+	// Reshaped reports that a program's functions are between monoliths and the layout.
+	Reshaped bool `json:"reshaped,omitempty"`
+}
+
+// begunKey is where it lies: one place for all sources.
+func (s *store) begunKey() item.Attributes {
+	k := s.key("begun")
+	k[s.table.Hash] = &types.AttributeValueMemberS{Value: notes + s.model}
+	return k
+}
+
+// begun reads the note of the migration that is under way.
+func (s *store) begun(ctx context.Context) (n begunNote, err error) {
+	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.table.Name, Key: s.begunKey(), ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		return n, s.explained(ctx, err)
+	}
+	_, err = decode(out.Item, &n)
+	return n, err
+}
+
+// begin notes that this migration is under way, unless another one of the model is. The note and the phase are written at once, and so they
+// end: while a migration has its note, no other begins.
+func (m *Migration) begin(ctx context.Context, from Phase) error {
+	for range beginTries {
+		n, err := m.state.begun(ctx)
+		if err != nil {
+			return err
+		}
+		done := false
+		switch {
+		case n.Source == m.source.Name:
+			done, err = m.goOn(ctx, from)
+		case n.Source == "":
+			done, err = m.note(ctx, from)
+		default:
+			done, err = m.forgetOther(ctx, n)
+			if err == nil && !done {
+				return fmt.Errorf("%s: a migration of %s into the table %s is under way, and a rollback could not tell their collections apart: finish that one first (contract or rollback)", m.layout.Model, n.Source, m.state.table.Name)
+			}
+			done = false
+		}
+		if err != nil || done {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: others begin migrations into the table %s again and again: look at their status, and begin again", m.layout.Model, m.state.table.Name)
+}
+
+const beginTries = 10
+
+// note notes that this migration is under way, where none is.
+func (m *Migration) note(ctx context.Context, from Phase) (done bool, err error) {
+	had, err := m.had(ctx)
+	if err != nil {
+		return false, err
+	}
+	text, err := json.Marshal(begunNote{m.source.Name, had, m.key, m.sort, m.reshape.Forth != nil})
+	if err != nil {
+		return false, err
+	}
+	a := m.state.begunKey()
+	a["note"] = &types.AttributeValueMemberS{Value: string(text)}
+	phase, err := m.phasePut(from, PhaseRunning)
+	if err != nil {
+		return false, err
+	}
+	return m.transact(ctx, types.TransactWriteItem{Put: &types.Put{TableName: &m.state.table.Name, Item: a, ConditionExpression: aws.String("attribute_not_exists(note)")}}, types.TransactWriteItem{Put: phase})
+}
+
+// goOn goes from a phase to running, while its note is there.
+func (m *Migration) goOn(ctx context.Context, from Phase) (done bool, err error) {
+	if from == PhaseRunning {
+		return true, nil
+	}
+	phase, err := m.phasePut(from, PhaseRunning)
+	if err != nil {
+		return false, err
+	}
+	mine := &types.ConditionCheck{
+		TableName: &m.state.table.Name, Key: m.state.begunKey(), ConditionExpression: aws.String("contains(note, :s)"),
+		ExpressionAttributeValues: item.Attributes{":s": &types.AttributeValueMemberS{Value: sourceText(m.source.Name)}},
+	}
+	if done, err = m.transact(ctx, types.TransactWriteItem{Put: phase}, types.TransactWriteItem{ConditionCheck: mine}); done || err != nil {
+		return done, err
+	}
+	switch now, err := m.phase(ctx); {
+	case err != nil:
+		return false, err
+	case now == PhaseRunning:
+		return true, nil // by somebody else, or an answer was lost
+	case now != from:
+		return false, fmt.Errorf("%s: the migration was %q, and is %q by now: somebody else works on it; look at its status, and begin again", m.layout.Model, from, now)
+	}
+	return false, nil
+}
+
+// forgetOther removes the note of another migration, if that was removing its table of monoliths, and this is gone: or if it has ended, and
+// left its note.
+func (m *Migration) forgetOther(ctx context.Context, n begunNote) (done bool, err error) {
+	other := *m.state
+	other.source = n.Source
+	var p phaseNote
+	if _, err := other.read(ctx, notePhase, &p); err != nil {
+		return false, err
+	}
+	switch p.Phase {
+	case PhaseRemoving:
+		_, err := m.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &n.Source})
+		if !errors.As(err, new(*types.ResourceNotFoundException)) {
+			return false, err
+		}
+	case PhaseNone, PhaseDone:
+	default:
+		return false, nil
+	}
+	still := &types.ConditionCheck{
+		TableName: &m.state.table.Name, Key: other.key(notePhase), ConditionExpression: aws.String("attribute_not_exists(#p) OR #p = :p"),
+		ExpressionAttributeNames: map[string]string{"#p": "phase"}, ExpressionAttributeValues: item.Attributes{":p": &types.AttributeValueMemberS{Value: string(p.Phase)}},
+	}
+	_, err = m.transact(ctx, m.forgetting(n.Source), types.TransactWriteItem{ConditionCheck: still})
+	return err == nil, err // somebody else may have done it
+}
+
+// forgetting removes the note of a migration that is under way, if it is of a source.
+func (m *Migration) forgetting(source string) types.TransactWriteItem {
+	return types.TransactWriteItem{Delete: &types.Delete{
+		TableName: &m.state.table.Name, Key: m.state.begunKey(), ConditionExpression: aws.String("attribute_not_exists(note) OR contains(note, :s)"),
+		ExpressionAttributeValues: item.Attributes{":s": &types.AttributeValueMemberS{Value: sourceText(source)}},
+	}}
+}
+
+// sourceText is how the note has its source.
+func sourceText(source string) string {
+	text, err := json.Marshal(struct {
+		Source string `json:"source"`
+	}{source})
+	if err != nil {
+		panic(err) // it is a string
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(string(text), "{"), "}")
+}
+
+// leave goes from one phase to the last, with the note that the migration is under way, if it has that.
+func (m *Migration) leave(ctx context.Context, from, to Phase) error {
+	n, err := m.state.begun(ctx)
+	if err != nil {
+		return err
+	}
+	if n.Source != m.source.Name {
+		return m.enter(ctx, from, to)
+	}
+	phase, err := m.phasePut(from, to)
+	if err != nil {
+		return err
+	}
+	done, err := m.transact(ctx, types.TransactWriteItem{Put: phase}, m.forgetting(m.source.Name))
+	if err != nil || done {
+		return err
+	}
+	if now, err := m.phase(ctx); err != nil || now != to { // else an answer was lost
+		return fmt.Errorf("%s: the migration was %q, and is %q by now: somebody else works on it; look at its status (%v)", m.layout.Model, from, now, err)
+	}
+	return nil
+}
+
+// sameKeys refuses to go on with other keys of the monoliths than it was begun with.
+func (m *Migration) sameKeys(ctx context.Context) error {
+	if m.ofFiles {
+		return fmt.Errorf("%s: %w", m.layout.Model, errOfFiles)
+	}
+	n, err := m.state.begun(ctx)
+	if err == nil && n.Source == m.source.Name && n.Reshaped != (m.reshape.Forth != nil) {
+		return fmt.Errorf("%s: the migration was begun with a program's functions: %v, and is to go on with such: %v; give the same (migrate.Reshape)", m.layout.Model, n.Reshaped, m.reshape.Forth != nil)
+	}
+	if err == nil && n.Source == m.source.Name && (n.Key != m.key || n.Sort != m.sort) {
+		err = fmt.Errorf("%s: the migration was begun with the keys %q and %q of the monoliths, and is to go on with %q and %q: give the same (-key, -sort; migrate.Keys)", m.layout.Model, n.Key, n.Sort, m.key, m.sort)
+	}
+	return err
+}
+
+// had reports whether the model's table holds a collection, of whatever source: it reads the table until it finds one.
+func (m *Migration) had(ctx context.Context) (bool, error) {
+	found := false
+	t := m.mover.Tables[m.layout.Root.Table]
+	err := m.reader.Scan(ctx, read.Segment{Table: t, Of: 1, Strong: true, Pace: m.pace()}, &read.Usage{}, func(p read.Page) bool {
+		for i := range p.Items {
+			f := &p.Items[i]
+			found = found || m.layout.Match(t.Index, f.SK) == m.layout.Root && !m.state.has(f.Place) && m.layout.Reserved.Header(f.Attributes).Live()
+		}
+		return !found
+	})
+	return found, err
+}
