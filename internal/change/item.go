@@ -54,7 +54,7 @@ func indexable(m *model.Model, it *schema.Item, i int, v types.AttributeValue) (
 }
 
 // zeroTime is how a zero time is stored in epoch seconds.
-var zeroTime = &types.AttributeValueMemberN{Value: strconv.FormatInt(time.Time{}.Unix(), 10)}
+var zeroTime = item.Epoch(time.Time{})
 
 // at notes where a value would be stored that cannot be.
 func at(p item.Place, err error) error {

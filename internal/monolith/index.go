@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -27,7 +27,7 @@ type indexKey struct {
 }
 
 // zeroTime is how a zero time is stored in epoch seconds, which no index holds.
-const zeroTime = "-62135596800"
+var zeroTime = item.Epoch(time.Time{})
 
 // indexed notes the keys of indexes on their kinds of items.
 func (x *Layout) indexed() error {
@@ -143,7 +143,7 @@ func (s *splitter) sparse(it *Item, n *indexKey) {
 	}
 	held, scalar := attr.ScalarOf(v)
 	switch {
-	case null(v), scalar && held.Type != 'N' && held.Text == "", n.timed && attr.Same(v, &types.AttributeValueMemberN{Value: zeroTime}):
+	case null(v), scalar && held.Type != 'N' && held.Text == "", n.timed && attr.Same(v, zeroTime):
 		delete(it.Attributes, n.name)
 		noteOn(it, n.name, v)
 	case n.index == "" && (!scalar || held.Type != n.kind):
@@ -249,7 +249,7 @@ func (s *splitter) expire(it *Item, fields item.Attributes) {
 	case err != nil:
 		s.fault(cmp.Or(name, k.Expiry), "%v, and is when the item expires", err)
 	case !v.Time.IsZero():
-		it.Attributes[s.TTL] = &types.AttributeValueMemberN{Value: strconv.FormatInt(v.Time.Unix(), 10)}
+		it.Attributes[s.TTL] = item.Epoch(v.Time)
 	}
 }
 
