@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Checks Staging.tla and Migration.tla with TLC:
+# Checks Staging.tla, Migration.tla and Large.tla with TLC:
 #
 #	check.sh           staged writes: two actors, exhaustively, and that each clause is needed
 #	check.sh three     three actors
 #	check.sh migration a monolith becomes a collection: two actors without faults, and that each clause is needed
 #	check.sh faults    the same with a late request, and with a lost answer and a crash
+#	check.sh large     a large value: two actors without faults, and that each clause is needed
+#	check.sh largeall  the same with faults, and three actors
 #	check.sh NAME      NAME.cfg alone, with all that TLC says (traces)
 #
 # Needs Java and pip; WORKERS is how many threads TLC uses (2). Exits with 0 only if everything is as expected.
@@ -38,7 +40,16 @@ fetch() {
 # invariant is violated, and another for anything else.
 tlc() {
 	java -XX:+UseParallelGC -Djava.io.tmpdir="$tmp" -cp "$jar" tlc2.TLC -deadlock -workers "${WORKERS:-2}" \
-		-metadir "$tmp/states" -config "$1.cfg" "$([[ $1 = Migration* ]] && echo Migration || echo Staging)"
+		-metadir "$tmp/states" -config "$1.cfg" "$(module "$1")"
+}
+
+# module CONFIG: the module that a configuration is of.
+module() {
+	case $1 in
+	Migration*) echo Migration ;;
+	Large*) echo Large ;;
+	*) echo Staging ;;
+	esac
 }
 
 # The last count of states, and the time.
