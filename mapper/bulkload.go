@@ -105,6 +105,10 @@ func (x *bulkLoad) entity(number int, v any) *bulk.Entity {
 		e.Err = x.g.public(err)
 		return e
 	}
+	if len(change.Values(d.Changes)) > 0 {
+		e.Err = x.g.model.Errorf("a value of it is so large that it lies outside of its item, which bulk loads do not write: save it by itself")
+		return e
+	}
 	for _, ch := range d.Changes {
 		i := &bulk.Item{Place: ch.Place, Attributes: ch.Put, Size: ch.NewSize, Units: ch.Units()}
 		m := x.g.model

@@ -123,7 +123,7 @@ func (g *engine) loadCached(ctx context.Context, sel selection.Selection, v any,
 	if err != nil {
 		return nil, g.public(err)
 	}
-	return g.decodeFound(g.search.Again(found.Of.(*search.Found)), v)
+	return g.decodeFound(ctx, g.search.Again(found.Of.(*search.Found)), v, t)
 }
 
 // keep makes what was found a value of the cache: it is kept where the entity is there.

@@ -12,6 +12,7 @@ import (
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
@@ -35,6 +36,8 @@ type engine struct {
 	typical   *typical
 	indexes   indexes
 	cache     *Cache // nil for none
+	outside   *large.Writer  // of values outside of their items, nil for a model without
+	fetcher   *large.Fetcher // nil for a model without
 	cacheName string // what the names of its values begin with
 	// ended is called at the end of each call, with what it took.
 	ended func(*tally, error)
@@ -87,6 +90,9 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option)
 	g := &engine{
 		client: client, model: m, reader: reader, sender: sender, protocol: protocol, observers: s.observers, typical: typical,
 		search: &search.Engine{Model: m, Source: reader, Reader: reader, Protocol: protocol, CursorKey: cursorKey},
+	}
+	if err := g.largeValues(&s); err != nil {
+		return nil, err
 	}
 	if err := g.caches(s.cache); err != nil {
 		return nil, err

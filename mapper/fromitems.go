@@ -42,12 +42,12 @@ func (m *Mapper[T]) FromItems(s query.Selection[T], items map[string][]map[strin
 		return nil, g.public(err)
 	}
 	e := &Entity[T]{}
-	state, err := g.decodeFound(f, &e.Value)
+	known, err := g.search.Recall(f, &e.Value)
 	if err != nil {
-		return nil, err
+		return nil, g.public(err)
 	}
-	state.notStored = true
-	e.set(state)
+	g.typical.sawAll(known)
+	e.set(&state{Snapshot: known, engine: g, notStored: true})
 	return e, nil
 }
 

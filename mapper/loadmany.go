@@ -96,7 +96,7 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s sea
 		if uses[n]--; uses[n] > 0 {
 			f = f.Copy() // before it is decoded, which uses it up
 		}
-		err := give(i, func(v any) (*state, error) { return g.decodeFound(f, v) })
+		err := give(i, func(v any) (*state, error) { return g.decodeFound(ctx, f, v, t) })
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
@@ -133,8 +133,8 @@ func (g *engine) findThere(ctx context.Context, sels []selection.Selection, o re
 }
 
 // decodeFound sets the fields of v from what was found, and returns the state.
-func (g *engine) decodeFound(f *search.Found, v any) (*state, error) {
-	s, err := g.search.Decode(f, v)
+func (g *engine) decodeFound(ctx context.Context, f *search.Found, v any, t *tally) (*state, error) {
+	s, err := g.search.Decode(ctx, f, v, &t.Tally)
 	if err != nil {
 		return nil, g.public(err)
 	}

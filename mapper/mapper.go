@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
@@ -153,11 +155,18 @@ func (m *Mapper[T]) Plan(e *Entity[T], options ...WriteOption) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := arrange(e.state, d, settings)
+	var group *large.Group
+	if values := change.Values(d.Changes); len(values) > 0 {
+		group = m.engine.outside.Group(values, m.engine.model.Now())
+	}
+	p, err := arrange(e.state, d, settings, group)
 	if err != nil {
 		return nil, err
 	}
 	out := m.engine.planOf(p)
+	if group != nil {
+		out.Objects = group.Uploads()
+	}
 	out.Alternatives = alternatives(p, e.state, d)
 	if err := m.engine.planReads(e.state, d, out); err != nil {
 		return nil, err

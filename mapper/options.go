@@ -18,6 +18,7 @@ type settings struct {
 	sendsOnce bool
 	cache     *Cache
 	times     *TimeTables
+	large     largeSettings
 }
 
 type optionFunc func(*settings)

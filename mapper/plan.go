@@ -77,6 +77,8 @@ type Plan struct {
 	// Indexes are what of WCU the model's indexes take, by "table/index".
 	Indexes map[string]cost.Units `json:"indexes,omitempty"`
 	RCU     cost.Units            `json:"rcu"`
+	// Objects are the requests to S3, of large values that are objects.
+	Objects cost.Objects `json:"objects,omitzero"`
 	// Alternatives are the other ways and their costs.
 	Alternatives []Alternative `json:"alternatives,omitempty"`
 

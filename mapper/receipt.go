@@ -62,7 +62,7 @@ func (t *tally) receipt() *Receipt {
 
 		LeftBehind: t.leftBehind, AlsoDeleted: t.alsoDeleted, Skipped: t.skipped,
 	}
-	r.Indexes = indexUnits(t.Predicted)
+	r.Indexes, r.Objects = indexUnits(t.Predicted), t.Objects
 	for name := range t.Predicted {
 		r.declared[name] = true
 	}
@@ -123,7 +123,7 @@ var options = map[write.Mode]string{write.OneByOne: "Independent()", write.Trans
 
 // alternatives returns the other ways to send what a diff has found.
 func alternatives(p *write.Plan, s *state, d *change.Diff) []Alternative {
-	if len(d.Changes) < 2 || len(d.Checks) > 0 || d.Moves {
+	if len(d.Changes) < 2 || len(d.Checks) > 0 || d.Moves || p.Before != nil {
 		return nil
 	}
 	indexes := s.engine.indexes.of(p)

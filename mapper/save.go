@@ -7,6 +7,7 @@ import (
 
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
@@ -29,6 +30,7 @@ func (g *engine) save(ctx context.Context, s *state, v any, settings writeSettin
 	if err := g.findOut(ctx, s, t); err != nil {
 		return err
 	}
+	var group *large.Group
 	for try, tries := 0, saveTries; try < tries; try++ {
 		if wasFresh && !s.Fresh {
 			settings.staged = false // the insert that was in doubt has succeeded
@@ -44,23 +46,40 @@ func (g *engine) save(ctx context.Context, s *state, v any, settings writeSettin
 				d, err = g.diff(s, v, settings)
 			}
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			group, err = g.group(ctx, d, group, t)
 		}
-		plan, err := arrange(s, d, settings)
+		var plan *write.Plan
+		if err == nil {
+			plan, err = arrange(s, d, settings, group)
+		}
 		if err != nil {
+			g.abandon(ctx, group, t)
 			return err
 		}
 		if len(t.Items) == 0 { // else a part of it is written, in the mode that it began in
 			t.mode, t.alternatives = Mode(plan.Mode), alternatives(plan, s, d)
 		}
-		again, err := g.send(ctx, s, d, plan, t)
-		if !again {
+		again, err := g.send(ctx, s, d, &sending{plan, group}, t)
+		switch {
+		case errors.Is(err, errAnew):
+			group = nil
+		case err != nil:
+			g.abandon(ctx, group, t)
 			return err
+		case !again:
+			return nil
 		}
 		tries = max(tries, saveTries+len(d.Changes)) // each item may have something in its way
 	}
+	g.abandon(ctx, group, t)
 	return g.model.Errorf("the items kept changing while they were saved: load again")
+}
+
+// sending is a plan that is sent, and the values outside of their items that it points to, nil for none.
+type sending struct {
+	*write.Plan
+	group *large.Group
 }
 
 // tell reads the root of an entity to which something is added, where nothing that was loaded
@@ -95,12 +114,20 @@ func (g *engine) diff(s *state, v any, settings writeSettings) (*change.Diff, er
 }
 
 // arrange decides how a diff is sent. It does no I/O.
-func arrange(s *state, d *change.Diff, settings writeSettings) (*write.Plan, error) {
+func arrange(s *state, d *change.Diff, settings writeSettings, group *large.Group) (*write.Plan, error) {
 	checks := d.Checks
 	if len(d.Changes) == 0 {
 		checks = nil // a save that writes nothing asks nothing
 	}
-	return write.Arrange(change.Requests(d.Changes), change.Requests(checks), s.choice(d, settings))
+	c := s.choice(d, settings)
+	if group != nil {
+		c.Flip = group.Flip
+	}
+	p, err := write.Arrange(change.Requests(d.Changes), change.Requests(checks), c)
+	if err == nil && group != nil {
+		p.Before = group.Steps
+	}
+	return p, err
 }
 
 // choice is what the caller has asked for, and what the entity allows.
@@ -141,13 +168,22 @@ func (g *engine) compatible(s *state, o writeSettings) error {
 
 // send sends a plan, and applies each step when it is written. again reports that what is
 // known of the items has changed, so that the save has to be planned again.
-func (g *engine) send(ctx context.Context, s *state, d *change.Diff, plan *write.Plan, t *tally) (again bool, err error) {
+func (g *engine) send(ctx context.Context, s *state, d *change.Diff, x *sending, t *tally) (again bool, err error) {
+	if err := g.store(ctx, x.group, t); err != nil {
+		return false, err
+	}
+	plan := x.Plan
 	if plan.Mode == write.Staged {
-		return g.insert(ctx, s, d, plan, t)
+		return g.insert(ctx, s, d, x, t)
 	}
 	for i := range plan.Steps {
 		st := &plan.Steps[i]
 		o := g.sender.Send(ctx, st, &t.Tally)
+		if !o.OK() && x.group != nil {
+			if o, err = g.told(ctx, x.group, o, t); err != nil {
+				return true, g.partial(plan, i, err)
+			}
+		}
 		if !o.OK() {
 			again, err := g.stopped(ctx, s, d, &o, t)
 			if again {
@@ -278,12 +314,21 @@ func (g *engine) dead(ctx context.Context, s *state, d *change.Diff, o *write.Ou
 }
 
 // insert sends the plan of a staged insert.
-func (g *engine) insert(ctx context.Context, s *state, d *change.Diff, plan *write.Plan, t *tally) (again bool, err error) {
+func (g *engine) insert(ctx context.Context, s *state, d *change.Diff, x *sending, t *tally) (again bool, err error) {
+	plan := x.Plan
 	e, err := g.entity(selection.Entity(g.model.Schema, g.model.Identity(d.Keys.KeyFields)))
 	if err != nil {
 		return false, err
 	}
 	r := g.protocol.Insert(ctx, e, plan, &t.Tally)
+	if x.group != nil && !r.OK() {
+		if r.Outcome, err = g.told(ctx, x.group, r.Outcome, t); err != nil {
+			return true, err
+		}
+		if r.OK() {
+			r.Applied = r.Doubt
+		}
+	}
 	switch r.State {
 	case write.Written:
 		s.apply(d.Keys, r.Applied)

@@ -81,7 +81,7 @@ func (m *Mapper[T]) Scan(ctx context.Context, options ...ScanOption) iter.Seq2[*
 		var failed error
 		err := m.engine.scan(ctx, &settings, &t, func(f *search.Found) bool {
 			e := &Entity[T]{}
-			s, err := m.engine.decodeFound(f, &e.Value)
+			s, err := m.engine.decodeFound(ctx, f, &e.Value, &t)
 			if err != nil {
 				failed, ended = err, true
 				yield(nil, err)

@@ -24,7 +24,7 @@ func (g *engine) loadWhere(ctx context.Context, sel selection.Selection, v any, 
 	if err != nil {
 		return nil, g.public(err)
 	}
-	return g.decodeFound(found[0], v)
+	return g.decodeFound(ctx, found[0], v, t)
 }
 
 // deleteWhere deletes a selection that may lie on several shards: where nothing of it was found it may

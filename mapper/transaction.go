@@ -181,7 +181,8 @@ func (x *transaction) plan() (p *write.Plan, known bool, err error) {
 		return nil, known, fmt.Errorf("mapper: the transaction has %d items of %d bytes, and DynamoDB takes %d of %d: use several, or save a large entity by itself",
 			len(all), write.Bytes(all), cost.MaxTransactItems, cost.MaxTransactBytes)
 	}
-	return write.Joint(all), known, nil
+	p, err = write.Joint(all)
+	return p, known, err
 }
 
 // apart refuses two requests of one item.

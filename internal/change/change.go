@@ -24,6 +24,8 @@ type Change struct {
 	// Record is what is stored by it, nil for a delete; Pos its place in the value.
 	Record any
 	Pos    codec.Pos
+	// outside are the values that may lie outside the item, and are new.
+	outside []outside
 }
 
 // start returns a change of an item.

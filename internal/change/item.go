@@ -82,12 +82,32 @@ func expiryOf(m *model.Model, it *schema.Item, v, rec any) types.AttributeValue 
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(at.Unix(), 10)}
 }
 
-// compare returns the attributes that differ from what is stored.
+// compare returns the attributes that differ from what is stored. Of values that may lie outside their item they are as
+// they would be in it: write places them.
 func (d *differ) compare(rec model.Record, r *snapshot.Stored, old any) (sets, removes []item.Assignment, err error) {
 	it := rec.Item
 	record := d.m.Codec.Record(it.Index)
 	for i, a := range it.Attributes {
 		if !a.Opaque && record.Same(old, rec.Value, i) {
+			continue
+		}
+		if a.Large.Outside() {
+			now, same, err := d.sameLarge(rec, r, old, i)
+			if err != nil {
+				return nil, nil, err
+			}
+			if same {
+				continue
+			}
+			if now != nil {
+				sets = append(sets, item.Assignment{Name: a.Name, Index: i, Value: now})
+				continue
+			}
+			if r == nil || r.Sizes[i] > 0 {
+				removes = append(removes, item.Assignment{Name: a.Name, Index: i})
+				continue
+			}
+			removes = appendFormer(removes, r, i)
 			continue
 		}
 		now, err := encode(d.m, it, rec.Value, i)
@@ -135,7 +155,7 @@ func (d *differ) rename(rec model.Record, r *snapshot.Stored, sets, removes []it
 			removes = append(removes, remove)
 			continue
 		}
-		v, err := encode(d.m, rec.Item, rec.Value, f.Attribute)
+		v, err := plainOrEncoded(d.m, rec.Item, rec.Value, f.Attribute)
 		switch {
 		case err != nil:
 			return nil, nil, err
@@ -235,12 +255,27 @@ func (d *differ) write(rec model.Record, r *snapshot.Stored, sets, removes []ite
 	r.Order = rec.Pos.Index
 	ch := of(d.m, write.Update, rec.Item, r)
 	ch.Record, ch.Pos, ch.Set, ch.Remove = rec.Value, rec.Pos, sets, removes
+	for j, a := range ch.Set {
+		if a.Index >= 0 && rec.Item.Attributes[a.Index].Large.Outside() {
+			v, err := ch.encode(d.m, a.Index, a.Value)
+			if err != nil {
+				d.fail(err)
+				return
+			}
+			ch.Set[j].Value = v
+		}
+	}
+	sets = ch.Set
 	ch.NewSize = r.Size + d.m.Reserved.Grows(r.Header, d.m.DropsMark(rec.Item))
 	for _, a := range sets {
 		ch.NewSize += attr.AttributeSize(a.Name, a.Value) - r.StoredSize(rec.Item, a)
 	}
 	for _, a := range removes {
 		ch.NewSize -= r.StoredSize(rec.Item, a)
+	}
+	if err := ch.spill(d.m); err != nil {
+		d.fail(err)
+		return
 	}
 	if needsPut(&ch.Request) {
 		if err := d.replace(ch); err != nil {
@@ -274,6 +309,10 @@ func (d *differ) put(rec model.Record, at item.Place, from *snapshot.Stored) {
 		ch.OldSize = ch.Expect.Instead.Size
 	}
 	ch.Unread = d.m.Reserved.Expires()
+	if err := ch.spill(d.m); err != nil {
+		d.fail(err)
+		return
+	}
 	d.add(ch)
 }
 
@@ -313,7 +352,7 @@ func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.Attrib
 		}
 	}
 	for i, a := range ch.Item.Attributes {
-		value, err := encode(m, ch.Item, ch.Record, i)
+		value, err := ch.attribute(m, i)
 		if err != nil {
 			return at(ch.Place, err)
 		}
@@ -334,6 +373,17 @@ func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.Attrib
 	}
 	ch.NewSize = attr.ItemSize(ch.Put) + m.Reserved.VersionSize()
 	return nil
+}
+
+// attribute returns the value of an attribute as a put stores it.
+func (ch *Change) attribute(m *model.Model, i int) (types.AttributeValue, error) {
+	if !ch.Item.Attributes[i].Large.Outside() {
+		return encode(m, ch.Item, ch.Record, i)
+	}
+	if j := slices.IndexFunc(ch.outside, func(o outside) bool { return o.index == i }); j >= 0 {
+		return ch.outside[j].stored(), nil
+	}
+	return ch.place(m, i)
 }
 
 // updateGate is the size near the limit from which UpdateItem is avoided: it has been

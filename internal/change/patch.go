@@ -203,7 +203,7 @@ func (x *Patch) set(ch *PatchItem, p patch.Change, attributes []int) error {
 		var v types.AttributeValue
 		if rec != nil {
 			var err error
-			if v, err = encode(m, it, rec, i); err != nil {
+			if v, err = x.encode(ch, rec, i); err != nil {
 				return err
 			}
 		}
@@ -227,6 +227,15 @@ func (x *Patch) set(ch *PatchItem, p patch.Change, attributes []int) error {
 		}
 	}
 	return nil
+}
+
+// encode returns the value of an attribute that is set.
+func (x *Patch) encode(ch *PatchItem, rec any, i int) (types.AttributeValue, error) {
+	v, err := plainOrEncoded(x.m, ch.Item, rec, i)
+	if err == nil && v != nil && ch.Item.Attributes[i].Large.Outside() {
+		v, err = ch.Change.encode(x.m, i, v)
+	}
+	return v, err
 }
 
 // dropFormer removes an attribute that is written under the names that it had before.
@@ -349,6 +358,7 @@ func (x *Patch) finish() error {
 	}
 	root, upsert := false, ""
 	for _, ch := range x.Items {
+		ch.Outside = len(Values([]*Change{ch.Change}))
 		root = root || ch.Root
 		if ch.upsert {
 			upsert = cmp.Or(upsert, ch.Field)

@@ -97,6 +97,12 @@ func (d *differ) differs(it *schema.Item, r *snapshot.Stored) bool {
 		return len(sets)+len(removes) > 0 || r != nil && record.Present(old) != record.Present(d.v)
 	}
 	for i, a := range it.Attributes {
+		if a.Large.Outside() {
+			if _, same, err := d.sameLarge(model.Record{Item: it, Value: d.v}, r, old, i); err != nil || !same {
+				return true
+			}
+			continue
+		}
 		if a.Opaque {
 			now, err := record.Encode(d.v, i)
 			if err != nil || !attr.Same(now, d.was(it, r, old, i)) {
@@ -133,6 +139,7 @@ func (d *differ) add(ch *Change) {
 			return
 		}
 	}
+	ch.Outside = len(Values([]*Change{ch}))
 	ch.index(d.m)
 	if err := ch.checkLocal(); err != nil {
 		d.fail(err)

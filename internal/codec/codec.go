@@ -44,6 +44,8 @@ type Model interface {
 type Record interface {
 	// Encode returns an attribute's value, nil where it is not stored.
 	Encode(rec any, attribute int) (types.AttributeValue, error)
+	// Plain returns the value of a large attribute before it is compressed, nil where it is not stored.
+	Plain(rec any, attribute int) (types.AttributeValue, error)
 	// Decode sets an attribute's field.
 	Decode(rec any, attribute int, value types.AttributeValue) error
 	// AfterLoad calls the methods AfterLoad of what was decoded: of an element, and of the

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/compress"
 	"github.com/itemize/itemize/internal/form"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
@@ -36,6 +37,7 @@ type attribute struct {
 	*schema.Attribute
 	path    form.Path
 	form    *form.Form
+	plain   *form.Form // of a large value before it is compressed
 	options form.Options
 }
 
@@ -69,8 +71,12 @@ func newRecord(it *schema.Item, root *form.Form) *record {
 	for _, a := range it.Attributes {
 		x := attribute{Attribute: a, options: form.OptionsOf(a.AV.Options)}
 		x.path, x.form = root.Path(a.Value.Path)
-		if a.Opaque {
+		if a.Value.Type.Opaque() {
 			x.form = form.Opaque(x.form, a.AV.Options, form.NamesOf(a.Value.Type))
+		}
+		x.plain = x.form
+		if l := a.Large; l != nil {
+			x.form = form.Packed(x.form, compress.Codec(l.Codec), a.Text())
 		}
 		r.attributes = append(r.attributes, x)
 	}
@@ -94,7 +100,7 @@ func newRecord(it *schema.Item, root *form.Form) *record {
 			}
 			r.keys = append(r.keys, newInKey(root, src.Value, it.Key.Format(i).Value))
 		}
-		r.wholeRecords = root.Table != nil && root.Table.Compared
+		r.wholeRecords = root.Table != nil && root.Table.Compared && !it.HasOutside()
 		return r
 	}
 	if it.Field != nil {
@@ -121,6 +127,15 @@ func (r *record) Encode(rec any, i int) (types.AttributeValue, error) {
 		return nil, nil
 	}
 	return a.form.Encode(p, a.options)
+}
+
+func (r *record) Plain(rec any, i int) (types.AttributeValue, error) {
+	a := &r.attributes[i]
+	p := a.path.At(rec)
+	if p == nil {
+		return nil, nil
+	}
+	return a.plain.Encode(p, a.options)
 }
 
 func (r *record) Decode(rec any, i int, value types.AttributeValue) error {

@@ -20,6 +20,8 @@ type Usage struct {
 	Consumed  float64
 	// Skipped are tables that are not there, and were passed over.
 	Skipped []string
+	// Objects are the requests to S3.
+	Objects cost.Objects
 }
 
 // Skip notes a table that was passed over.
@@ -33,6 +35,7 @@ func (u *Usage) Skip(table string) {
 func (u *Usage) Join(o *Usage) {
 	u.Requests += o.Requests
 	u.Predicted, u.Consumed = u.Predicted.Add(o.Predicted), u.Consumed+o.Consumed
+	u.Objects = u.Objects.Add(o.Objects)
 	for _, table := range o.Skipped {
 		u.Skip(table)
 	}

@@ -46,11 +46,16 @@ const Parallel = 16
 // AtOnce runs functions at once, a bounded number of them, and returns the first
 // error; the others are canceled by it. It returns when all have ended.
 func AtOnce(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+	return AtMost(ctx, Parallel, n, do)
+}
+
+// AtMost is AtOnce with another bound.
+func AtMost(ctx context.Context, parallel, n int, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next := make(chan int)
 	done := make(chan struct{})
-	workers := min(n, Parallel)
+	workers := min(n, parallel)
 	if isInOrder(ctx) {
 		workers = min(n, 1)
 	}

@@ -88,6 +88,7 @@ func (b *builder) build() {
 	b.formerNames()
 	b.hooks()
 	b.indexes()
+	b.largeValues()
 	b.check()
 }
 
@@ -310,7 +311,7 @@ func (b *builder) item(t *Table, text string) *Item {
 // table returns the table that a field lies in, nil after a fault.
 func (b *builder) table(m *member) *Table {
 	o, ok := m.tag.Option("table")
-	if !ok || m.Name == "_" {
+	if !ok || m.Name == "_" || m.tag.Has("chunk") { // which is about the parts
 		return b.e.Tables[0]
 	}
 	for _, t := range b.e.Tables {

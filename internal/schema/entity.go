@@ -211,6 +211,8 @@ type Attribute struct {
 	Place int
 	// Opaque tells that values are compared as they are encoded.
 	Opaque bool
+	// Large is how a large value is stored, nil for one that is stored as it is.
+	Large *Large
 	// Distinct tells that different values are always encoded differently.
 	Distinct bool
 	// Field is the declared field, nil for a scalar element.

@@ -182,8 +182,8 @@ func (b *builder) spread(t *Type) []*member {
 	out := b.visible(all, (*member).avName)
 	for _, m := range out {
 		for _, o := range m.tag.Options {
-			switch o.Word {
-			case "stored", "was", "ttl", "name", "compress", "chunk", "s3", "preview", "inline":
+			switch {
+			case slices.Contains([]string{"stored", "was", "ttl", "name"}, o.Word), slices.Contains(largeOptions, o.Word), o.Word == "table" && m.tag.Has("chunk"):
 			default:
 				b.fault(place{m.in, m.Field, o.Pos, o.End}, "move it to the field of the model",
 					"the option %s means nothing inside %s, whose fields are spread over an item", o.Word, t.Name)

@@ -119,6 +119,8 @@ type LayoutAttribute struct {
 	Was []string `json:"was,omitempty"`
 	// Wire is what is stored of it.
 	Wire Wire `json:"wire"`
+	// Large is how a large value is stored.
+	Large *Large `json:"large,omitempty"`
 }
 
 // Layout returns the schema as data.
@@ -180,7 +182,7 @@ func (it *Item) layout(e *Entity, root bool) LayoutItem {
 		li.Expiry = it.Expiry.Name
 	}
 	for _, a := range it.Attributes {
-		li.Attributes = append(li.Attributes, LayoutAttribute{Name: a.Name, Field: a.Value.Name, Type: a.Value.Type.describe(), Options: a.AV.Options, In: it.in(e, a), Was: a.Was, Wire: a.Value.Type.wire(a.AV.Options)})
+		li.Attributes = append(li.Attributes, LayoutAttribute{Name: a.Name, Field: a.Value.Name, Type: a.Value.Type.describe(), Options: a.AV.Options, In: it.in(e, a), Was: a.Was, Wire: a.Value.Type.wire(a.AV.Options), Large: a.Large})
 	}
 	return li
 }

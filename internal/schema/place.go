@@ -4,18 +4,10 @@ import (
 	"slices"
 )
 
-// notYet are options whose behaviour comes later; they are refused, never ignored.
-var notYet = []string{"compress", "chunk", "s3", "preview", "inline"}
-
 // place gives every field without a sort key its place, and checks the options
 // of the fields.
 func (b *builder) place() {
 	for _, m := range b.fields {
-		for _, w := range notYet {
-			if m.tag.Has(w) {
-				b.fault(m.option(w), "", "the option %s is not supported yet", w)
-			}
-		}
 		if m.tag.Has("sk") {
 			b.fieldOptions(m)
 			continue
@@ -24,7 +16,7 @@ func (b *builder) place() {
 			continue
 		}
 		switch {
-		case m.tag.Has("table"):
+		case m.tag.Has("table") && !m.tag.Has("chunk"):
 			b.singleton(m, nil)
 		case b.heldByKey(m), m.tag.Has("pk"): // what is wrong with pk= is reported
 		case b.e.Tables[0].Range == "":
@@ -259,7 +251,6 @@ func (b *builder) elementAttributes(it *Item, m *member) {
 		if named := slices.ContainsFunc(it.Key.Sources, func(s Source) bool { return s.field == f.Field }); f.tag.Has("stored") && !named {
 			b.fault(f.option("stored"), "remove it", "stored is for fields that a key names; this one is stored anyhow")
 		}
-		b.notYetInside(f)
 		if !held || f.tag.Has("stored") {
 			b.attribute(it, f, f.value(), 0)
 		}
@@ -280,7 +271,6 @@ func (b *builder) spreadAttributes(it *Item, m *member) {
 		if f.tag.Has("stored") {
 			b.fault(f.option("stored"), "remove it", "stored is for fields that a key names; this one is stored anyhow")
 		}
-		b.notYetInside(f)
 		b.attribute(it, f, Value{Name: m.Name + "." + f.Name, Path: slices.Concat(m.path, f.path), Type: f.Type}, len(m.path))
 	}
 }
@@ -289,14 +279,6 @@ func (b *builder) spreadAttributes(it *Item, m *member) {
 func (b *builder) notEmpty(m *member, t *Type) {
 	if len(t.Fields) > 0 && len(b.exported(t)) == 0 {
 		b.fault(m.at(), "give it MarshalDynamoDBAttributeValue and its inverse, or store it in another type", "the struct %s has no exported fields, so that nothing of it would be stored", t.Name)
-	}
-}
-
-func (b *builder) notYetInside(f *member) {
-	for _, w := range notYet {
-		if f.tag.Has(w) {
-			b.fault(f.option(w), "", "the option %s is not supported yet", w)
-		}
 	}
 }
 

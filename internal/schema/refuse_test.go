@@ -329,20 +329,29 @@ func TestRefused(t *testing.T) {
 		}](), []string{
 			`schema.withTags.A: the option sk means nothing inside schema.withTags, whose fields are spread over an item: move it to the field of the model`,
 			`schema.innerTags.A: stored is for fields that a key names; this one is stored anyhow: remove it`,
-			`schema.innerLarge.A: the option compress is not supported yet`,
 		}},
-		{"what comes later", reflect.TypeFor[struct {
-			_ table  `ddb:"table=models"`
-			I string `ddb:"pk={I}"`
-			A string `ddb:"sk=A,compress=zstd"`
-			B string `ddb:"sk=A,chunk"`
-			C string `ddb:"sk=A,s3=bucket,preview=10,inline=8KB"`
+		{"large values that are none", reflect.TypeFor[struct {
+			_ table             `ddb:"table=models"`
+			_ struct{}          `ddb:"index=byTitle,hash=Title,pk={L},on=L"`
+			I string            `ddb:"pk={I},compress=zstd"`
+			A int               `ddb:"sk=A,compress=zstd"`
+			B string            `ddb:"sk=A,chunk,s3=bucket"`
+			C string            `ddb:"sk=A,preview=10"`
+			D string            `ddb:"sk=A,inline=8KB,compress=gzip"`
+			E map[string]string `ddb:"sk=A,chunk,preview=10"`
+			F []string          `ddb:"sk=F#{.},compress=lz4"`
+			G innerLarge        `ddb:"sk=G,compress=lz4"`
+			L string            `ddb:"sk=L,compress=snappy" dynamodbav:"Title"`
 		}](), []string{
-			`struct.A: the option compress is not supported yet`,
-			`struct.B: the option chunk is not supported yet`,
-			`struct.C: the option s3 is not supported yet`,
-			`struct.C: the option preview is not supported yet`,
-			`struct.C: the option inline is not supported yet`,
+			`struct.A: compress is for text, bytes, lists, maps and structs, and a int takes a few bytes: remove it`,
+			`struct.B: chunk and s3 are two ways to store one value: keep one of them`,
+			`struct.C: preview= is for values that lie outside their item: add chunk or s3`,
+			`struct.D: inline= is for values that may lie outside their item: add chunk or s3`,
+			`struct.E: preview= is the beginning of text or bytes, and not of map[string]string: put it on text or bytes`,
+			`struct.L: compress would hide the value from the index byTitle, which has it as its key: remove it, or give the index another key`,
+			`struct.I: compress is for large values, and keys hold this one: remove it`,
+			`struct.F: compress is for a field that is stored in one attribute, and F is not: put it on the fields that are`,
+			`struct.G: compress is for a field that is stored in one attribute, and G is not: put it on the fields that are`,
 		}},
 		{"a table of a time that there is not", reflect.TypeFor[struct {
 			_ table  `ddb:"table=events_{At:month}"`

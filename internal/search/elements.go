@@ -102,7 +102,7 @@ func (r *elementReader) read(ctx context.Context, yield func(Hit) bool, pageEnd 
 			return again, err
 		}
 		for i := range items {
-			more, err := r.hit(&items[i], yield)
+			more, err := r.hit(ctx, &items[i], yield)
 			switch {
 			case err != nil:
 				return false, err
@@ -123,8 +123,8 @@ func (r *elementReader) read(ctx context.Context, yield func(Hit) bool, pageEnd 
 }
 
 // hit yields an item, if it is one that is searched for.
-func (r *elementReader) hit(f *item.Image, yield func(Hit) bool) (more bool, err error) {
-	rec, there, err := r.element(f)
+func (r *elementReader) hit(ctx context.Context, f *item.Image, yield func(Hit) bool) (more bool, err error) {
+	rec, there, err := r.element(ctx, f)
 	if err != nil {
 		return false, err
 	}
@@ -250,10 +250,13 @@ func (r *elementReader) wanted(f *item.Image) bool {
 }
 
 // element decodes an item, if it is one of the elements asked for, and there.
-func (r *elementReader) element(f *item.Image) (rec any, there bool, err error) {
+func (r *elementReader) element(ctx context.Context, f *item.Image) (rec any, there bool, err error) {
 	m := r.Model
 	if !r.wanted(f) || !r.entityOf(f).root.Joined(f) {
 		return nil, false, nil
+	}
+	if err := r.bring(ctx, f); err != nil || f.Expired {
+		return nil, false, err
 	}
 	if rec, err = snapshot.DecodeElement(m, f); err != nil {
 		return nil, false, err

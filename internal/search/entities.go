@@ -265,6 +265,6 @@ func (r *entityReader) settle(ctx context.Context, g *group, v any, t *write.Tal
 	if err != nil {
 		return err
 	}
-	_, err = r.Engine.decode(sel, e, reading, v)
+	_, err = r.Engine.Decode(ctx, &Found{reading, sel, e}, v, t)
 	return err
 }

@@ -47,7 +47,7 @@ func (x *Search) heads(ctx context.Context, yield func(Hit) bool, pageEnd func(r
 		}
 		w.items += len(page.Items)
 		for i := range page.Items {
-			hit, err := r.head(&page.Items[i])
+			hit, err := r.head(ctx, &page.Items[i])
 			switch {
 			case err != nil:
 				return err
@@ -68,10 +68,13 @@ func (x *Search) heads(ctx context.Context, yield func(Hit) bool, pageEnd func(r
 }
 
 // head decodes a root, nil for another item, and for a root that is not live or not kept.
-func (r *headReader) head(f *item.Image) (*Hit, error) {
+func (r *headReader) head(ctx context.Context, f *item.Image) (*Hit, error) {
 	m := r.Model
 	if !r.isHead(f) {
 		return nil, nil
+	}
+	if err := r.bring(ctx, f); err != nil || f.Expired {
+		return nil, err
 	}
 	identity := m.IdentityOf(f, r.s.Identity)
 	v := m.Codec.New()
@@ -156,7 +159,7 @@ func (x *Search) whole(ctx context.Context, heads []item.Image) ([]Hit, error) {
 			continue
 		}
 		v := m.Codec.New()
-		if _, err := x.Engine.Decode(f, v); err != nil {
+		if _, err := x.Engine.Decode(ctx, f, v, &t); err != nil {
 			return nil, err
 		}
 		kept, err := x.keeps(&heads[i], func(k *selection.Filter) (key.Value, error) { return m.Codec.KeyField(v, k.KeyField) })

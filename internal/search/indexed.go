@@ -213,7 +213,7 @@ func (r *indexReader) single(ctx context.Context, found []item.Image) ([]Hit, er
 		if now, err = r.asked(now); err != nil {
 			return nil, err
 		}
-		v, kept, err := r.decode(now, identity)
+		v, kept, err := r.decode(ctx, now, identity)
 		if err != nil {
 			return nil, err
 		}
@@ -332,8 +332,11 @@ func (r *indexReader) asked(f *item.Image) (*item.Image, error) {
 }
 
 // decode makes the element, or the entity with the fields of one item.
-func (r *indexReader) decode(f *item.Image, identity []key.Value) (v any, kept bool, err error) {
+func (r *indexReader) decode(ctx context.Context, f *item.Image, identity []key.Value) (v any, kept bool, err error) {
 	m := r.Model
+	if err := r.bring(ctx, f); err != nil || f.Expired {
+		return nil, false, err
+	}
 	if r.entry.Item.Element() {
 		if v, err = snapshot.DecodeElement(m, f); err != nil {
 			return nil, false, err
@@ -414,7 +417,7 @@ func (r *indexReader) whole(ctx context.Context, found []item.Image) ([]Hit, err
 			continue
 		}
 		v := m.Codec.New()
-		if _, err := r.Engine.Decode(f, v); err != nil {
+		if _, err := r.Engine.Decode(ctx, f, v, &t); err != nil {
 			return nil, err
 		}
 		kept, err := r.keptWithin(v, v)

@@ -2,10 +2,12 @@ package search
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
@@ -26,11 +28,17 @@ func (e *NotFound) Error() string { return e.Name + " is not found" }
 // Load reads a selection of one entity, makes its snapshot, and sets the fields of v. The
 // error is a *NotFound where the root was selected and is not there, or not live.
 func (e *Engine) Load(ctx context.Context, sel selection.Selection, v any, o read.Options, t *write.Tally) (*snapshot.Snapshot, error) {
-	f, err := e.Find(ctx, e.Protocol, sel, o, t)
-	if err != nil {
-		return nil, err
+	var replaced *large.Replaced
+	for try := 0; ; try++ {
+		f, err := e.Find(ctx, e.Protocol, sel, o, t)
+		if err != nil {
+			return nil, err
+		}
+		s, err := e.decode(ctx, f, v, t)
+		if !errors.As(err, &replaced) || try == replacements {
+			return s, err
+		}
 	}
-	return e.decode(sel, f.entity, f.Reading, v)
 }
 
 // Found is what was read of a selection of one entity.
@@ -91,13 +99,27 @@ func (e *Engine) There(f *Found) bool {
 	return !f.entity.WithRoot || e.RootThere(f.sel, f.Root) == nil
 }
 
-// Decode is Load of what was found.
-func (e *Engine) Decode(f *Found, v any) (*snapshot.Snapshot, error) {
-	return e.decode(f.sel, f.entity, f.Reading, v)
+// Decode is Load of what was found. Values that lie outside of their items are read; where one was replaced since, all is
+// read again.
+func (e *Engine) Decode(ctx context.Context, f *Found, v any, t *write.Tally) (*snapshot.Snapshot, error) {
+	s, err := e.decode(ctx, f, v, t)
+	var replaced *large.Replaced
+	if errors.As(err, &replaced) {
+		return e.Load(ctx, f.sel, v, read.Options{Strong: true}, t)
+	}
+	return s, err
+}
+
+// Recall is Decode without reading anything: a value that lies outside of its item is an error.
+func (e *Engine) Recall(f *Found, v any) (*snapshot.Snapshot, error) {
+	c := *e
+	c.Outside = nil
+	return c.decode(context.Background(), f, v, nil)
 }
 
 // decode makes the snapshot of what was read of an entity, and sets the fields of v.
-func (e *Engine) decode(sel selection.Selection, entity *staging.Entity, r *staging.Reading, v any) (*snapshot.Snapshot, error) {
+func (e *Engine) decode(ctx context.Context, f *Found, v any, t *write.Tally) (*snapshot.Snapshot, error) {
+	sel, entity, r := f.sel, f.entity, f.Reading
 	s, err := snapshot.Loaded(e.Model, sel)
 	if err != nil {
 		return nil, err
@@ -107,10 +129,14 @@ func (e *Engine) decode(sel selection.Selection, entity *staging.Entity, r *stag
 			return nil, err
 		}
 	}
+	kept := e.kept(s, r)
+	if err := e.bringAll(ctx, kept, t); err != nil {
+		return nil, err
+	}
 	if err := s.Identify(v); err != nil {
 		return nil, err
 	}
-	return s, s.Decode(v, e.kept(s, r))
+	return s, s.Decode(v, kept)
 }
 
 // kept leaves out what is stored and not there, and what matches no field.

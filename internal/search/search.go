@@ -137,6 +137,8 @@ type Engine struct {
 	Reader *read.Reader
 	// CursorKey signs cursors.
 	CursorKey []byte
+	// Outside reads the values of an item that lie outside of it; nil for a model without.
+	Outside func(ctx context.Context, f *item.Image, u *read.Usage) error
 }
 
 // Search is a request under way.

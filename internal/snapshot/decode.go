@@ -9,6 +9,7 @@ import (
 	"github.com/itemize/itemize/internal/form"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/schema"
 )
@@ -167,6 +168,19 @@ func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 			continue
 		}
 		any = true
+		if _, out := large.PointerOf(value); out && a.Large.Outside() {
+			v := f.Loaded[name]
+			switch {
+			case v == nil && f.Partial:
+				continue
+			case v == nil:
+				return m.FieldErrorf(a.Value.Name, "item %s: its value lies outside of the item, and was not read: load it", f.Place)
+			}
+			if err := codec.Decode(rec, i, large.Plainly(v)); err != nil {
+				return m.FieldErrorf(a.Value.Name, "item %s: the value that attribute %q points to: %w", f.Place, name, err)
+			}
+			continue
+		}
 		if err := codec.Decode(rec, i, value); err != nil {
 			return m.FieldErrorf(a.Value.Name, "item %s: attribute %q: %w", f.Place, name, err)
 		}
@@ -274,7 +288,7 @@ func (s *Snapshot) remember(v any) {
 // stored form, is what a later value is compared with.
 func (s *Snapshot) keepOpaque(it *schema.Item, r *Stored, rec any) {
 	for i, a := range it.Attributes {
-		if !a.Opaque {
+		if !a.Opaque || a.Large.Outside() {
 			continue
 		}
 		if v, err := s.Model.Codec.Record(it.Index).Encode(rec, i); err == nil {

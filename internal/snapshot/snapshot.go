@@ -232,6 +232,12 @@ func (r *Stored) fill(m *model.Model, f *item.Image) {
 		r.Expiry = m.Reserved.AssignExpiry(h).Size()
 		known++
 	}
+	for i, a := range f.Kind.Attributes {
+		if a.Large.Outside() {
+			_, v := stored(f, a)
+			r.setOpaque(i, v)
+		}
+	}
 	for j, k := range f.Kind.Derived {
 		if v := f.Attributes[k.Name]; v != nil {
 			r.setIndex(f.Kind, j, v)

@@ -25,22 +25,26 @@ const (
 type Plan struct {
 	Mode  Mode
 	Steps []Step
+	// Before are steps that are sent before all others: what the items will point to.
+	Before []Step
 }
 
 // Calls returns the number of calls to DynamoDB.
 func (p *Plan) Calls() int {
 	n := 0
-	for i := range p.Steps {
-		n += p.Steps[i].How.calls(len(p.Steps[i].Requests))
+	for _, st := range p.all() {
+		n += st.How.calls(len(st.Requests))
 	}
 	return n
 }
 
+func (p *Plan) all() []Step { return slices.Concat(p.Before, p.Steps) }
+
 // Items calls yield with each request in its order, and its price in WCU.
 func (p *Plan) Items(yield func(r *Request, wcu cost.Units)) {
-	for i := range p.Steps {
-		for _, r := range p.Steps[i].Requests {
-			yield(r, p.Steps[i].How.Units(r))
+	for _, st := range p.all() {
+		for _, r := range st.Requests {
+			yield(r, st.How.Units(r))
 		}
 	}
 }
@@ -68,12 +72,24 @@ type Choice struct {
 	// Delete reports that the requests delete an entity, Move that they move one, which is
 	// done by one transaction or not at all.
 	Delete, Move bool
+	// Flip, of requests whose items point to values outside of them, marks the record of these flipped, in the same
+	// transaction.
+	Flip *Request
 }
 
 // Arrange decides how requests are sent, together with checks of other items. It is the
 // one place where that is decided. The error says that they do not fit one transaction,
 // and what to choose.
 func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
+	if err := unflipped(requests, c.Flip); err != nil {
+		return nil, err
+	}
+	if c.Flip != nil && c.Independent {
+		return c.flipAndOthers(requests)
+	}
+	if c.Flip != nil {
+		checks = append(slices.Clone(checks), c.Flip)
+	}
 	all := requests
 	if len(checks) > 0 {
 		all = slices.Concat(requests, checks)
@@ -85,7 +101,7 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 	case len(requests) == 0:
 		return &Plan{Mode: Nothing}, nil
 	case c.staged(requests, all):
-		p := &Plan{Staged, c.Steps(requests)}
+		p := &Plan{Mode: Staged, Steps: c.Steps(requests)}
 		p.lastWith(checks)
 		if err := p.tooLarge(); err != nil {
 			return nil, err
@@ -103,18 +119,52 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 	return nil, tooMany(all, c)
 }
 
+// unflipped refuses requests that point to values whose record nobody flips.
+func unflipped(requests []*Request, flip *Request) error {
+	for _, r := range requests {
+		if r.Outside > 0 && flip == nil {
+			return fmt.Errorf("%s.%s: a value of the item %s is so large that it lies outside of it, which is written by Save and Update alone", r.Label, r.Field, r.Place)
+		}
+	}
+	return nil
+}
+
+// flipAndOthers writes the items that point to values outside of them in one transaction, and the others one by one.
+func (c *Choice) flipAndOthers(requests []*Request) (*Plan, error) {
+	pointing, others := []*Request{}, []*Request{}
+	for _, r := range requests {
+		r.Prepare()
+		if r.Outside > 0 {
+			pointing = append(pointing, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	first := append(pointing, c.Flip)
+	if !Fits(first) {
+		return nil, tooMany(first, *c)
+	}
+	p := oneByOne(others, alone(c.ExactlyOnce))
+	at := 0
+	if len(p.Steps) > 0 && p.Steps[0].Requests[0].Root && p.Steps[0].Requests[0].New {
+		at = 1 // the root first, so that it fails before anything is written if the entity is there
+	}
+	p.Steps = slices.Insert(p.Steps, at, Step{first, Together})
+	return p, nil
+}
+
 // Joint returns the plan of requests that have to be written at once, which Fits.
-func Joint(all []*Request) *Plan {
+func Joint(all []*Request) (*Plan, error) {
 	for _, r := range all {
 		r.Prepare()
 	}
 	switch {
 	case len(all) == 0:
-		return &Plan{Mode: Nothing}
+		return &Plan{Mode: Nothing}, nil
 	case len(all) == 1 && all[0].Writes() && !all[0].IsRaw():
-		return single(all, Each)
+		return single(all, Each), unflipped(all, nil)
 	}
-	return together(all)
+	return together(all), unflipped(all, nil)
 }
 
 // lastWith joins checks to the last step of a staged write, which makes it one transaction.
@@ -139,7 +189,7 @@ func (p *Plan) tooLarge() error {
 }
 
 // together returns the plan of one transaction.
-func together(all []*Request) *Plan { return &Plan{Transaction, []Step{{all, Together}}} }
+func together(all []*Request) *Plan { return &Plan{Mode: Transaction, Steps: []Step{{all, Together}}} }
 
 // alone is how a single request is sent.
 func alone(exactlyOnce bool) *How {
@@ -256,7 +306,7 @@ func Alternatives(mode Mode, requests []*Request, c Choice) []Alternative {
 		add(together(requests))
 	}
 	if c.Steps != nil && !c.Delete && mode != Staged {
-		add(&Plan{Staged, c.Steps(requests)})
+		add(&Plan{Mode: Staged, Steps: c.Steps(requests)})
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -61,6 +62,12 @@ type Request struct {
 	OldSize, NewSize int
 	Unread           bool
 	Likely           int
+	// Outside is how many values the item points to by this request that lie outside of it: it is sent with the flip of
+	// their record alone.
+	Outside int
+	// NotAfter is the time after which the request is not sent any more, the zero time for never: no copy of it is signed
+	// later.
+	NotAfter time.Time
 	// Given is what a patch, or a raw item, of a transaction was given to write: two that were given
 	// the same may be one that is repeated. It is nil of what an entity remembers.
 	Given []any

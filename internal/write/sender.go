@@ -58,6 +58,26 @@ func (s *Sender) each(ctx context.Context, st *Step, t *Tally) Outcome {
 	return Outcome{State: Written, Requests: st.Requests}
 }
 
+// atOnce sends each request by itself, several at one time. The outcome is that of the first that is not written: others may
+// be.
+func (s *Sender) atOnce(ctx context.Context, st *Step, t *Tally) Outcome {
+	tallies, outcomes := make([]Tally, len(st.Requests)), make([]Outcome, len(st.Requests))
+	err := pause.AtOnce(ctx, len(st.Requests), func(ctx context.Context, i int) error {
+		outcomes[i] = s.one(ctx, st.Requests[i:i+1], st.How, &tallies[i])
+		return outcomes[i].Err
+	})
+	t.AddAll(tallies)
+	for i := range outcomes {
+		if !outcomes[i].OK() && outcomes[i].Err == err {
+			return outcomes[i]
+		}
+	}
+	if err != nil {
+		return Outcome{State: Failed, Requests: st.Requests, Err: err}
+	}
+	return Outcome{State: Written, Requests: st.Requests}
+}
+
 // One sends one request, as a plain conditional call.
 func (s *Sender) One(ctx context.Context, r *Request, t *Tally) Outcome {
 	return s.one(ctx, []*Request{r}, Each, t)
@@ -197,7 +217,13 @@ func throttled(err error) bool {
 
 // call sends a request once. With a failed condition it returns what is stored.
 func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err error) {
+	if !r.NotAfter.IsZero() && w.s.Now().After(r.NotAfter) {
+		return nil, &LateError{r.NotAfter}
+	}
 	watch := watch{single: w.s.Single}
+	if !r.NotAfter.IsZero() { // by the clock that requests are signed with
+		watch.until = time.Now().Add(r.NotAfter.Sub(w.s.Now()))
+	}
 	option := watch.option
 	if r.Counts() || w.once {
 		option = watch.once // sent twice, it could count twice

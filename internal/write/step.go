@@ -31,6 +31,12 @@ var (
 		times: 1,
 		send:  func(ctx context.Context, s *Sender, st *Step, t *Tally) Outcome { return s.each(ctx, st, t) },
 	}
+	// AtOnce sends each request by itself, several at one time.
+	AtOnce = &How{
+		calls: func(n int) int { return n },
+		times: 1,
+		send:  func(ctx context.Context, s *Sender, st *Step, t *Tally) Outcome { return s.atOnce(ctx, st, t) },
+	}
 	Together = &How{
 		calls: func(int) int { return 1 },
 		times: 2,

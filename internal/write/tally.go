@@ -21,6 +21,8 @@ type Tally struct {
 	// among them that indexes took, by "table/index".
 	ConsumedWCU, ConsumedRCU float64
 	Indexes                  map[string]float64
+	// Objects are the requests to S3.
+	Objects cost.Objects
 
 	few [1]Done // room for those of most operations
 }
@@ -43,6 +45,7 @@ func (t *Tally) AddAll(all []Tally) {
 		t.WCU, t.RCU, t.Refused = t.WCU.Add(u.WCU), t.RCU.Add(u.RCU), t.Refused.Add(u.Refused)
 		t.ConsumedWCU += u.ConsumedWCU
 		t.ConsumedRCU += u.ConsumedRCU
+		t.Objects = t.Objects.Add(u.Objects)
 		for name, n := range u.Predicted {
 			t.Predicted.add(name, n)
 		}

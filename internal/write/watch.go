@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -22,6 +23,8 @@ type watch struct {
 	sent bool
 	// unsure tells that a request was sent that was not refused.
 	unsure bool
+	// until is the time after which nothing is sent that was signed later, the zero time for never.
+	until time.Time
 	// single tells of a client that does not take them that it never sends a request again.
 	single bool
 
@@ -43,6 +46,9 @@ func (w *watch) once(o *dynamodb.Options) {
 
 // Do sends a request.
 func (w *watch) Do(r *http.Request) (*http.Response, error) {
+	if err := w.inTime(r); err != nil {
+		return nil, err
+	}
 	w.sent = true
 	resp, err := w.client.Do(r)
 	switch {
@@ -52,6 +58,28 @@ func (w *watch) Do(r *http.Request) (*http.Response, error) {
 		w.unsure = w.unsure || !refusing(resp.StatusCode)
 	}
 	return resp, err
+}
+
+// inTime reports a request that was signed too late: what it was signed at decides for how long copies of it may arrive.
+func (w *watch) inTime(r *http.Request) error {
+	if w.until.IsZero() {
+		return nil
+	}
+	at, err := time.Parse("20060102T150405Z", r.Header.Get("X-Amz-Date"))
+	if err != nil {
+		at = time.Now()
+	}
+	if at.After(w.until) {
+		return &LateError{w.until}
+	}
+	return nil
+}
+
+// LateError says that a request was not sent since its time is over.
+type LateError struct{ NotAfter time.Time }
+
+func (e *LateError) Error() string {
+	return "it was not sent: it was to be sent before " + e.NotAfter.UTC().Format(time.RFC3339)
 }
 
 // kept tells of a call that ended, as with a context that is done, before anything was sent.

@@ -1,0 +1,222 @@
+package change
+
+import (
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/large"
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/snapshot"
+)
+
+// outside is a value of an attribute that may lie outside its item.
+type outside struct {
+	*large.Encoded
+	index int
+	// value is how it lies there, nil for one that stays in the item.
+	value *large.Value
+}
+
+// Values are the values that changes store outside their items.
+func Values(changes []*Change) []*large.Value {
+	var all []*large.Value
+	for _, ch := range changes {
+		for i := range ch.outside {
+			if v := ch.outside[i].value; v != nil {
+				all = append(all, v)
+			}
+		}
+	}
+	return all
+}
+
+// Point makes the changes point to values that were stored for a diff before, in the order of Values.
+func (d *Diff) Point(to []*large.Value) {
+	n := 0
+	for _, ch := range d.Changes {
+		for i := range ch.outside {
+			x := &ch.outside[i]
+			if x.value == nil {
+				continue
+			}
+			x.value = to[n]
+			n++
+			v := x.stored()
+			for j := range ch.Set {
+				if ch.Set[j].Index == x.index {
+					ch.Set[j].Value = v
+				}
+			}
+			if ch.Put != nil {
+				ch.Put[ch.Item.Attributes[x.index].Name] = v
+			}
+		}
+	}
+}
+
+// plainly returns the value of an attribute as it is before it is compressed or leaves its item, checked; nil for none.
+func plainly(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeValue, error) {
+	v, err := m.Codec.Record(it.Index).Plain(rec, i)
+	if err == nil {
+		err = attr.Check(v)
+	}
+	if err != nil {
+		a := it.Attributes[i]
+		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
+	}
+	return v, nil
+}
+
+// sameLarge reports whether a value that may lie outside its item is the one that is stored.
+func sameLarge(r *snapshot.Stored, a *schema.Attribute, i int, now types.AttributeValue) bool {
+	was := r.Opaque[i]
+	if was == nil || now == nil {
+		return was == nil && now == nil
+	}
+	return large.Same(was, now, a.Text(), attr.Same)
+}
+
+// place returns the value of an attribute that may lie outside its item as it is written: what is stored where that is the
+// same, nil for none, or a new one, which the change notes.
+func (ch *Change) place(m *model.Model, i int) (types.AttributeValue, error) {
+	a := ch.Item.Attributes[i]
+	now, err := plainly(m, ch.Item, ch.Record, i)
+	if err != nil || now == nil {
+		return nil, err
+	}
+	if ch.Stored != nil && sameLarge(ch.Stored, a, i, now) {
+		return ch.Stored.Opaque[i], nil
+	}
+	return ch.encode(m, i, now)
+}
+
+// encode notes a new value of an attribute.
+func (ch *Change) encode(m *model.Model, i int, now types.AttributeValue) (types.AttributeValue, error) {
+	a := ch.Item.Attributes[i]
+	e, err := large.Encode(now, a)
+	if err != nil {
+		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
+	}
+	x := outside{Encoded: e, index: i}
+	size := attr.ValueSize(e.In)
+	if a.Large.Inline > 0 && size >= a.Large.Inline || size > cost.MaxItem {
+		x.value = e.Outside(a, ch.Place, m.Now())
+	}
+	ch.outside = append(slices.DeleteFunc(ch.outside, func(o outside) bool { return o.index == i }), x)
+	return x.stored(), nil
+}
+
+// stored returns the value as its item holds it.
+func (x *outside) stored() types.AttributeValue {
+	if x.value != nil {
+		return x.value.Pointer.Attribute()
+	}
+	return x.In
+}
+
+// spill takes values out of an item that is too large with them, the largest first, until it fits.
+func (ch *Change) spill(m *model.Model) error {
+	for ch.NewSize > cost.MaxItem {
+		most, at := 0, -1
+		for i, a := range ch.Item.Attributes {
+			if n := ch.inline(i); a.Large.Outside() && n > most {
+				most, at = n, i
+			}
+		}
+		if at < 0 {
+			return nil // nothing of it may lie elsewhere
+		}
+		if err := ch.takeOut(m, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leastOut is the size below which taking a value out makes no item smaller, since its pointer takes as much, in bytes.
+const leastOut = 512
+
+// inline returns the size of an attribute that lies in the item yet, 0 for one that does not.
+func (ch *Change) inline(i int) int {
+	now := ch.now(i)
+	if now == nil {
+		return 0
+	}
+	if _, out := large.PointerOf(now); out {
+		return 0
+	}
+	if n := attr.ValueSize(now); n >= leastOut {
+		return n
+	}
+	return 0
+}
+
+// now returns what an attribute is written as, or is as it was read.
+func (ch *Change) now(i int) types.AttributeValue {
+	if j := slices.IndexFunc(ch.Set, func(a item.Assignment) bool { return a.Index == i }); j >= 0 {
+		return ch.Set[j].Value
+	}
+	gone := slices.ContainsFunc(ch.Remove, func(a item.Assignment) bool { return a.Index == i })
+	if ch.Put != nil || ch.Stored == nil || gone {
+		return nil
+	}
+	return ch.Stored.Opaque[i]
+}
+
+// takeOut makes an attribute's value one that lies outside the item.
+func (ch *Change) takeOut(m *model.Model, i int) error {
+	a := ch.Item.Attributes[i]
+	before := attr.AttributeSize(a.Name, ch.now(i))
+	j := slices.IndexFunc(ch.outside, func(o outside) bool { return o.index == i })
+	if j < 0 { // it is as it was
+		now, err := plainly(m, ch.Item, ch.Record, i)
+		if err == nil {
+			_, err = ch.encode(m, i, now)
+		}
+		if err != nil {
+			return err
+		}
+		j = len(ch.outside) - 1
+	}
+	x := &ch.outside[j]
+	if x.value == nil {
+		x.value = x.Outside(a, ch.Place, m.Now())
+	}
+	set := item.Assignment{Name: a.Name, Index: i, Value: x.stored()}
+	ch.Set = append(slices.DeleteFunc(ch.Set, func(o item.Assignment) bool { return o.Index == i }), set)
+	if ch.Put != nil {
+		ch.Put[a.Name] = set.Value
+	}
+	ch.NewSize += set.Size() - before
+	return nil
+}
+
+// plainOrEncoded returns what compare returns of an attribute: a value that may lie outside its item as it would be in it.
+func plainOrEncoded(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeValue, error) {
+	if it.Attributes[i].Large.Outside() {
+		return plainly(m, it, rec, i)
+	}
+	return encode(m, it, rec, i)
+}
+
+// sameLarge compares a value that may lie outside its item with what is stored, or without an item with that of the
+// snapshot. It returns the value as it would be in the item.
+func (d *differ) sameLarge(rec model.Record, r *snapshot.Stored, old any, i int) (now types.AttributeValue, same bool, err error) {
+	it := rec.Item
+	now, err = plainly(d.m, it, rec.Value, i)
+	switch {
+	case err != nil && r != nil:
+		return nil, false, at(r.Place, err)
+	case err != nil:
+		return nil, false, err
+	case r != nil:
+		return now, sameLarge(r, it.Attributes[i], i, now), nil
+	}
+	was, _ := d.m.Codec.Record(it.Index).Plain(old, i)
+	return now, attr.Same(was, now), nil
+}

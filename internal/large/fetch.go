@@ -1,0 +1,184 @@
+package large
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/compress"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/retry"
+)
+
+// Fetcher reads values that lie outside their items.
+type Fetcher struct {
+	Homes *Homes
+	// Reader reads parts, and Parents the items that point to them.
+	Reader, Parents *read.Reader
+	// Objects are where objects lie; nil for none.
+	Objects Objects
+	// Limit is the most that a value may have, in bytes.
+	Limit int64
+	// Flying bounds the bytes of parts that are under way at one time, with what the SDK needs to decode them.
+	Flying int
+	// Dead reports whether an item that was read strongly is what a staged insert has left of an entity that is no more.
+	Dead func(ctx context.Context, f *item.Image, u *read.Usage) (bool, error)
+}
+
+// Plain describes items that are none of the model's: for a Reader.
+func Plain(t *item.Table, items []item.Attributes) ([]item.Image, error) {
+	all := make([]item.Image, len(items))
+	for i, a := range items {
+		all[i] = item.Image{Place: item.Place{Table: t}, Attributes: a, Size: attr.ItemSize(a)}
+		all[i].PK, _ = attr.ScalarOf(a[t.Hash])
+		if t.Range != "" {
+			all[i].SK, _ = attr.ScalarOf(a[t.Range])
+		}
+	}
+	return all, nil
+}
+
+// LimitError says that a value has more bytes than may be read.
+type LimitError struct{ Length, Limit int64 }
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("the value has %d bytes, and no more than %d are read: allow more (mapper.MaxValue), or give the field the type blob.Value", e.Length, e.Limit)
+}
+
+// Replaced says that a value was replaced, or removed, while it was read.
+type Replaced struct{ At item.Place }
+
+func (e *Replaced) Error() string { return fmt.Sprintf("the value of %s was replaced while it was read", e.At) }
+
+// Fetch reads the value that a pointer leads to, of an attribute of an item. The error is a *Replaced where the item
+// holds another one meanwhile, and a *Damaged where it does not and the value is not whole in a second, strong reading.
+func (f *Fetcher) Fetch(ctx context.Context, p *Pointer, at item.Place, attribute string, strong bool, u *read.Usage) (types.AttributeValue, error) {
+	if p.Length > f.Limit {
+		return nil, &LimitError{p.Length, f.Limit}
+	}
+	e := &Entry{ID: p.ID, Way: p.Way, At: p.At, Parts: p.Parts, PK: at.PK, SK: at.SK}
+	v, err := f.once(ctx, p, e, strong, u)
+	var damaged *Damaged
+	if !errors.As(err, &damaged) {
+		return v, err
+	}
+	if err := f.stands(ctx, p, at, attribute, u); err != nil {
+		return nil, err
+	}
+	return f.once(ctx, p, e, true, u)
+}
+
+// stands returns a *Replaced unless the item still holds the pointer, which is read strongly.
+func (f *Fetcher) stands(ctx context.Context, p *Pointer, at item.Place, attribute string, u *read.Usage) error {
+	now, err := f.Parents.One(ctx, at, read.Options{Strong: true}, u)
+	if err != nil {
+		return err
+	}
+	if now == nil {
+		return &Replaced{at}
+	}
+	q, ok := PointerOf(now.Attributes[attribute])
+	if !ok || q.ID != p.ID {
+		return &Replaced{at}
+	}
+	dead, err := f.Dead(ctx, now, u)
+	if err == nil && dead {
+		err = &Replaced{at}
+	}
+	return err
+}
+
+// once reads the value, and checks it.
+func (f *Fetcher) once(ctx context.Context, p *Pointer, e *Entry, strong bool, u *read.Usage) (types.AttributeValue, error) {
+	b, err := f.stored(ctx, p, e, strong, u)
+	if err != nil {
+		return nil, err
+	}
+	if p.Codec != "" {
+		if b, err = compress.Decompress(p.Codec, b, p.Length); err != nil {
+			return nil, &Damaged{What: "the value " + p.ID, Err: err}
+		}
+	}
+	if int64(len(b)) != p.Length || sha256.Sum256(b) != p.Sum {
+		return nil, &Damaged{What: fmt.Sprintf("the value %s of %d bytes: its SHA-256 is another than that of the %d that were read", p.ID, p.Length, len(b))}
+	}
+	v, err := Content{b, p.Kind}.Value()
+	if err != nil {
+		return nil, &Damaged{What: "the value " + p.ID, Err: err}
+	}
+	return v, nil
+}
+
+// stored reads what is stored of a value.
+func (f *Fetcher) stored(ctx context.Context, p *Pointer, e *Entry, strong bool, u *read.Usage) ([]byte, error) {
+	if p.Stored > f.Limit {
+		return nil, &LimitError{p.Stored, f.Limit}
+	}
+	if p.Way == Object {
+		return f.object(ctx, p, u)
+	}
+	if p.Parts > 0 && (p.PartSize < 1 || int64(p.Parts-1)*int64(p.PartSize) >= p.Stored) || int64(p.Parts)*int64(p.PartSize) < p.Stored {
+		return nil, &Damaged{What: fmt.Sprintf("the pointer to %s tells of %d parts of %d bytes for %d", p.ID, p.Parts, p.PartSize, p.Stored)}
+	}
+	if e.Way == Table && f.Homes.Parts[e.At] == nil {
+		return nil, fmt.Errorf("its parts lie in the table %s, which the model does not name any more: name it at another field's chunk", e.At)
+	}
+	b := make([]byte, p.Stored)
+	usages := make([]read.Usage, p.Parts)
+	err := retry.AtMost(ctx, max(f.Flying/(6*max(p.PartSize, 1)), 1), p.Parts, func(ctx context.Context, i int) error {
+		return f.part(ctx, p, f.Homes.Part(e, i), b, i, strong, &usages[i])
+	})
+	for i := range usages {
+		u.Join(&usages[i])
+	}
+	return b, err
+}
+
+// part reads one part into its place.
+func (f *Fetcher) part(ctx context.Context, p *Pointer, at item.Place, to []byte, i int, strong bool, u *read.Usage) error {
+	got, err := f.Reader.One(ctx, at, read.Options{Strong: strong}, u)
+	if err != nil {
+		return err
+	}
+	if got == nil {
+		return &Damaged{What: fmt.Sprintf("the part %d of %d of the value %s is not there", i, p.Parts, p.ID)}
+	}
+	to = to[i*p.PartSize : min((i+1)*p.PartSize, len(to))]
+	data, ok := got.Attributes[dataName].(*types.AttributeValueMemberB)
+	if !ok || len(data.Value) != len(to) {
+		return &Damaged{What: fmt.Sprintf("the part %d of %d of the value %s does not have its %d bytes", i, p.Parts, p.ID, len(to))}
+	}
+	copy(to, data.Value)
+	return nil
+}
+
+// object reads what an object holds.
+func (f *Fetcher) object(ctx context.Context, p *Pointer, u *read.Usage) ([]byte, error) {
+	if f.Objects == nil {
+		return nil, errNoObjects
+	}
+	u.Objects.Gets++
+	body, err := f.Objects.Get(ctx, f.Homes.bucket(p.At), ObjectKey(p.ID))
+	if errors.Is(err, ErrNoObject) {
+		return nil, &Damaged{What: fmt.Sprintf("the object %s of the bucket %s is not there", ObjectKey(p.ID), p.At)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	var b bytes.Buffer
+	b.Grow(int(p.Stored))
+	_, err = io.Copy(&b, io.LimitReader(body, p.Stored+1))
+	u.Objects.Received += int64(b.Len())
+	if errors.Is(err, io.ErrUnexpectedEOF) || err == nil && int64(b.Len()) != p.Stored {
+		return nil, &Damaged{What: fmt.Sprintf("the object %s has other than its %d bytes", ObjectKey(p.ID), p.Stored), Err: err}
+	}
+	return b.Bytes(), err
+}

@@ -1,0 +1,28 @@
+package large
+
+import (
+	"crypto/rand"
+	"encoding/base32"
+	"encoding/binary"
+	"time"
+)
+
+// crockford is the base 32 of ULIDs.
+var crockford = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
+
+// NewID returns a ULID: 48 bits of the time in milliseconds and 80 random ones in 26 signs (github.com/ulid/spec). Nobody
+// takes it twice, and ids sort by the time they were made.
+func NewID(now time.Time) string {
+	// 26 signs hold 130 bits: two zero bits lead.
+	var b [17]byte
+	binary.BigEndian.PutUint64(b[:8], uint64(now.UnixMilli())<<16)
+	_, _ = rand.Read(b[6:16]) // never fails
+	var shifted [17]byte
+	for i := range b {
+		shifted[i] = b[i] >> 2
+		if i > 0 {
+			shifted[i] |= b[i-1] << 6
+		}
+	}
+	return crockford.EncodeToString(shifted[:])[:26]
+}

@@ -1,0 +1,202 @@
+// Package large knows large values as they are stored: compressed in their items, and outside of them in parts or
+// objects, which a pointer leads to. The protocol of the latter, with its records and its collector, is specified in
+// internal/staging/spec/Large.tla.
+package large
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/compress"
+)
+
+// mark is the entry of a map that says how a large value is stored in it: a codec, plain, or where it lies. A value that
+// is a map with such an entry of its own is stored as the plain one of such a map, so that nothing can be mistaken.
+const (
+	mark  = "~"
+	plain = "plain"
+	entry = "v" // of what is plain
+)
+
+// MaxPacked is the most that a value which is compressed in its item may have, in bytes: what a reader
+// decompresses at most.
+const MaxPacked = 64 << 20
+
+// Content is the bytes of a value, which are compressed, and cut into parts.
+type Content struct {
+	Bytes []byte
+	Kind  Kind
+}
+
+// Kind is what the bytes of a value are.
+type Kind string
+
+// The kinds: text, bytes, and DynamoDB's JSON of anything else.
+const (
+	Text   Kind = "S"
+	Binary Kind = "B"
+	JSON   Kind = "J"
+)
+
+// ContentOf returns the bytes of a value.
+func ContentOf(av types.AttributeValue) (Content, error) {
+	switch av := av.(type) {
+	case *types.AttributeValueMemberS:
+		return Content{[]byte(av.Value), Text}, nil
+	case *types.AttributeValueMemberB:
+		return Content{av.Value, Binary}, nil
+	}
+	b, err := jsonOf(av)
+	return Content{b, JSON}, err
+}
+
+// Value returns the value that bytes are of.
+func (c Content) Value() (types.AttributeValue, error) {
+	switch c.Kind {
+	case Text:
+		return &types.AttributeValueMemberS{Value: string(c.Bytes)}, nil
+	case Binary:
+		return &types.AttributeValueMemberB{Value: c.Bytes}, nil
+	case JSON:
+		m, err := attributevalue.UnmarshalMapJSON(c.Bytes)
+		if err == nil && m[entry] == nil {
+			err = errors.New("no value is in it")
+		}
+		return m[entry], err
+	}
+	return nil, fmt.Errorf("it is of the kind %q, which nothing writes", string(c.Kind))
+}
+
+// Plainly returns a value as it is stored in its item if it is not compressed.
+func Plainly(av types.AttributeValue) types.AttributeValue {
+	if m, ok := av.(*types.AttributeValueMemberM); ok && m.Value[mark] != nil {
+		return marked(plain, map[string]types.AttributeValue{entry: av})
+	}
+	return av
+}
+
+func marked(how string, entries map[string]types.AttributeValue) types.AttributeValue {
+	entries[mark] = &types.AttributeValueMemberS{Value: how}
+	return &types.AttributeValueMemberM{Value: entries}
+}
+
+// Pack returns a value as it is stored in its item: by a codec compressed if that is smaller. text says that the values
+// of its field are text, so that bytes are the frame of a codec and nothing else.
+func Pack(av types.AttributeValue, codec compress.Codec, text bool) (types.AttributeValue, error) {
+	as := Plainly(av)
+	if codec == "" {
+		return as, nil
+	}
+	c, err := ContentOf(av)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.Bytes) > MaxPacked {
+		return nil, fmt.Errorf("its %d bytes are more than the %d that may be compressed in an item: add chunk or s3 to its tag", len(c.Bytes), MaxPacked)
+	}
+	frame, err := compress.Compress(codec, c.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	packed := c.frame(frame, codec, text)
+	if attr.ValueSize(packed) >= attr.ValueSize(as) {
+		return as, nil
+	}
+	return packed, nil
+}
+
+// frame returns what a codec has made of bytes as it is stored.
+func (c Content) frame(frame []byte, codec compress.Codec, text bool) types.AttributeValue {
+	b := &types.AttributeValueMemberB{Value: frame}
+	if text && c.Kind == Text {
+		return b
+	}
+	return marked(string(codec), map[string]types.AttributeValue{string(c.Kind): b})
+}
+
+// Unpack returns the value that is stored in its item, whatever codec it was compressed by. What is outside comes back as
+// it is: PointerOf tells.
+func Unpack(av types.AttributeValue, text bool) (types.AttributeValue, error) {
+	switch v := av.(type) {
+	case *types.AttributeValueMemberB:
+		if !text {
+			return av, nil
+		}
+		codec := compress.Detect(v.Value)
+		if codec == "" {
+			return nil, &Damaged{What: "bytes are stored, and in no frame of a codec"}
+		}
+		return unframe(codec, v.Value, Text)
+	case *types.AttributeValueMemberM:
+		return unpackMap(v)
+	}
+	return av, nil
+}
+
+func unpackMap(m *types.AttributeValueMemberM) (types.AttributeValue, error) {
+	how, ok := m.Value[mark].(*types.AttributeValueMemberS)
+	if !ok || len(m.Value) < 2 {
+		return m, nil // of before there was a tag
+	}
+	if v := m.Value[entry]; how.Value == plain && v != nil {
+		return v, nil
+	}
+	for _, kind := range []Kind{Text, Binary, JSON} {
+		if b, ok := m.Value[string(kind)].(*types.AttributeValueMemberB); ok && len(m.Value) == 2 {
+			return unframe(compress.Codec(how.Value), b.Value, kind)
+		}
+	}
+	return m, nil
+}
+
+func unframe(codec compress.Codec, frame []byte, kind Kind) (types.AttributeValue, error) {
+	b, err := compress.Decompress(codec, frame, MaxPacked)
+	if err == nil {
+		var av types.AttributeValue
+		if av, err = (Content{b, kind}).Value(); err == nil {
+			return av, nil
+		}
+	}
+	var limit *compress.LimitError
+	if errors.As(err, &limit) {
+		return nil, err
+	}
+	return nil, &Damaged{What: "what is stored compressed", Err: err}
+}
+
+// Damaged says that what is stored is not what was written.
+type Damaged struct {
+	What string
+	Err  error
+}
+
+func (e *Damaged) Error() string {
+	if e.Err != nil {
+		return e.What + ": " + e.Err.Error()
+	}
+	return e.What
+}
+
+// Unwrap returns the cause.
+func (e *Damaged) Unwrap() error { return e.Err }
+
+// CorruptError says that what is stored of a large value is not what was written: a part or object is missing, or of another
+// length or content, or does not decompress. The item still points to it, which was read strongly, and so was the value
+// a second time.
+type CorruptError struct {
+	// Model is the model's name, Field the field, and Item the key of its item.
+	Model, Field, Item string
+	// Err says what is wrong.
+	Err error
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("%s.%s: item %s: the large value is damaged: %v: restore it, or set the field anew", e.Model, e.Field, e.Item, e.Err)
+}
+
+// Unwrap returns what is wrong.
+func (e *CorruptError) Unwrap() error { return e.Err }

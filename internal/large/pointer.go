@@ -1,0 +1,169 @@
+package large
+
+import (
+	"crypto/sha256"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/compress"
+	"github.com/itemize/itemize/internal/item"
+)
+
+// Way is how a value lies outside its item.
+type Way string
+
+// The ways: parts in the table of the model or of its records, parts in a table of their own, an object.
+const (
+	Collection Way = "chunk"
+	Table      Way = "table"
+	Object     Way = "s3"
+)
+
+// Pointer is what the item holds of a value that lies outside of it.
+type Pointer struct {
+	ID  string
+	Way Way
+	// At is the table or bucket, by its declared name; "" for parts in the table of the records.
+	At string
+	// Parts is how many there are, of PartSize bytes but for the last.
+	Parts, PartSize int
+	// Stored is how many bytes lie there, and Length how many the value has, whose kind is Kind and whose
+	// SHA-256 is Sum.
+	Stored, Length int64
+	Kind           Kind
+	Sum            [sha256.Size]byte
+	// Codec is what it is compressed by, "" for nothing.
+	Codec compress.Codec
+	// Preview is the beginning of it, nil for none.
+	Preview []byte
+}
+
+// The entries of a pointer's map.
+const (
+	entryID, entryAt, entryParts, entrySize, entryStored = "id", "at", "parts", "size", "stored"
+	entryLength, entryKind, entrySum, entryCodec         = "length", "kind", "sha256", "codec"
+	entryPreview                                         = "preview"
+)
+
+func number(n int64) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+}
+
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+// Attribute returns the pointer as it is stored.
+func (p *Pointer) Attribute() types.AttributeValue {
+	m := item.Attributes{
+		entryID: text(p.ID), entryLength: number(p.Length), entryKind: text(string(p.Kind)),
+		entrySum: &types.AttributeValueMemberB{Value: p.Sum[:]},
+	}
+	if p.At != "" {
+		m[entryAt] = text(p.At)
+	}
+	if p.Way != Object {
+		m[entryParts], m[entrySize] = number(int64(p.Parts)), number(int64(p.PartSize))
+	}
+	if p.Codec != "" {
+		m[entryCodec], m[entryStored] = text(string(p.Codec)), number(p.Stored)
+	}
+	switch {
+	case p.Preview == nil:
+	case p.Kind == Text:
+		m[entryPreview] = text(string(p.Preview))
+	default:
+		m[entryPreview] = &types.AttributeValueMemberB{Value: p.Preview}
+	}
+	return marked(string(p.Way), m)
+}
+
+// PointerOf returns the pointer that an attribute holds; ok is false of another value.
+func PointerOf(av types.AttributeValue) (p *Pointer, ok bool) {
+	m, ok := av.(*types.AttributeValueMemberM)
+	if !ok {
+		return nil, false
+	}
+	r := reading{m: m.Value}
+	p = &Pointer{Way: Way(r.text(mark)), ID: r.text(entryID), Kind: Kind(r.text(entryKind)), Length: r.number(entryLength)}
+	switch p.Way {
+	case Collection, Table, Object:
+	default:
+		return nil, false
+	}
+	p.At, p.Codec = r.optional(entryAt), compress.Codec(r.optional(entryCodec))
+	if p.Way != Object {
+		p.Parts, p.PartSize = int(r.number(entryParts)), int(r.number(entrySize))
+	}
+	if p.Stored = p.Length; p.Codec != "" {
+		p.Stored = r.number(entryStored)
+	}
+	sum, _ := m.Value[entrySum].(*types.AttributeValueMemberB)
+	if sum == nil || len(sum.Value) != sha256.Size || r.bad {
+		return nil, false
+	}
+	copy(p.Sum[:], sum.Value)
+	switch v := m.Value[entryPreview].(type) {
+	case *types.AttributeValueMemberS:
+		p.Preview = []byte(v.Value)
+	case *types.AttributeValueMemberB:
+		p.Preview = v.Value
+	}
+	return p, true
+}
+
+// reading reads entries of a map; bad tells that one was not there, or of another type.
+type reading struct {
+	m   item.Attributes
+	bad bool
+}
+
+func (r *reading) text(name string) string {
+	v, ok := r.m[name].(*types.AttributeValueMemberS)
+	if !ok {
+		r.bad = true
+		return ""
+	}
+	return v.Value
+}
+
+func (r *reading) optional(name string) string {
+	if r.m[name] == nil {
+		return ""
+	}
+	return r.text(name)
+}
+
+func (r *reading) number(name string) int64 {
+	v, ok := r.m[name].(*types.AttributeValueMemberN)
+	if !ok {
+		r.bad = true
+		return 0
+	}
+	n, err := strconv.ParseInt(v.Value, 10, 64)
+	r.bad = r.bad || err != nil || n < 0
+	return n
+}
+
+// previewOf returns the first n bytes of a content: of text no half of a character.
+func previewOf(c Content, n int) []byte {
+	if n == 0 {
+		return nil
+	}
+	b := c.Bytes[:min(n, len(c.Bytes))]
+	for c.Kind == Text && len(b) > 0 && len(b) < len(c.Bytes) && !utf8.RuneStart(c.Bytes[len(b)]) {
+		b = b[:len(b)-1]
+	}
+	return append(make([]byte, 0, len(b)), b...)
+}
+
+// Same reports whether a stored value, or the value that a pointer leads to, is this one.
+func Same(stored, av types.AttributeValue, isText bool, same func(a, b types.AttributeValue) bool) bool {
+	p, ok := PointerOf(stored)
+	if !ok {
+		was, err := Unpack(stored, isText)
+		return err == nil && same(was, av)
+	}
+	c, err := ContentOf(av)
+	return err == nil && c.Kind == p.Kind && int64(len(c.Bytes)) == p.Length && sha256.Sum256(c.Bytes) == p.Sum
+}

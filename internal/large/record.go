@@ -1,0 +1,283 @@
+package large
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// State is what has become of the values of a record.
+type State string
+
+// The states of a record: its values are being written, items point to them, or nobody will.
+const (
+	Open    State = "open"
+	Aborted State = "aborted"
+	Flipped State = "flipped"
+)
+
+// Partitions is over how many partition keys the records are spread.
+const Partitions = 64
+
+// Record is a record of the values that one transaction of a save points to.
+type Record struct {
+	item.Place
+	State State
+	// Until is until when the parts may be sent.
+	Until  time.Time
+	Values []Entry
+}
+
+// Entry is a value in a record.
+type Entry struct {
+	ID    string
+	Way   Way
+	At    string
+	Parts int
+	// Parent is the item that it is written for: the declared name of its table, its key, and the attribute.
+	Table     string
+	PK, SK    key.Scalar
+	Attribute string
+	// Gone is when it was found that nothing points to it, the zero time for never.
+	Gone time.Time
+}
+
+// The attributes of a record, and the entries of its values.
+const (
+	stateName, untilName, valuesName                  = "state", "until", "values"
+	wayName, tableName, pkName, skName, attributeName = "way", "table", "pk", "sk", "attribute"
+	goneName                                          = "gone"
+)
+
+// Homes are where records and parts lie.
+type Homes struct {
+	// Records is the table of the records and of the parts that have none of their own; nil where there is none.
+	Records *item.Table
+	// Parts are the tables of parts by their declared names, and Buckets the buckets.
+	Parts   map[string]*item.Table
+	Buckets map[string]string
+	// Delim separates the segments of keys.
+	Delim byte
+	// Name returns the declared name of a table of the model.
+	Name func(*item.Table) string
+}
+
+func textKey(s string) key.Scalar { return key.Scalar{Type: 'S', Text: s} }
+
+// Partition returns the partition key of a part of the records, by its number.
+func (h *Homes) Partition(n int) key.Scalar {
+	return textKey(fmt.Sprintf("~blob%c%02d", h.Delim, n))
+}
+
+// NewRecord returns the record of values that are written from now on.
+func (h *Homes) NewRecord(values []*Value, now time.Time, within time.Duration) *Record {
+	sum := fnv.New32a()
+	first := values[0].Parent
+	_, _ = sum.Write([]byte(first.PK.Text + "\x00" + first.SK.Text))
+	r := &Record{State: Open, Until: now.Add(within)}
+	r.Place = item.Place{Table: h.Records, PK: h.Partition(int(sum.Sum32() % Partitions)), SK: textKey(NewID(now))}
+	for _, v := range values {
+		r.Values = append(r.Values, Entry{
+			ID: v.ID, Way: v.Way, At: v.At, Parts: v.Parts, Table: h.Name(v.Parent.Table),
+			PK: v.Parent.PK, SK: v.Parent.SK, Attribute: v.Attribute,
+		})
+	}
+	return r
+}
+
+func (e *Entry) attribute() types.AttributeValue {
+	m := item.Attributes{
+		entryID: text(e.ID), wayName: text(string(e.Way)), entryParts: number(int64(e.Parts)), tableName: text(e.Table),
+		pkName: attr.ValueOf(e.PK), attributeName: text(e.Attribute),
+	}
+	if e.SK.Type != 0 {
+		m[skName] = attr.ValueOf(e.SK)
+	}
+	if e.At != "" {
+		m[entryAt] = text(e.At)
+	}
+	if !e.Gone.IsZero() {
+		m[goneName] = number(e.Gone.UnixMilli())
+	}
+	return &types.AttributeValueMemberM{Value: m}
+}
+
+func (r *Record) values() types.AttributeValue {
+	l := &types.AttributeValueMemberL{}
+	for i := range r.Values {
+		l.Value = append(l.Value, r.Values[i].attribute())
+	}
+	return l
+}
+
+// RecordOf reads a record.
+func RecordOf(at item.Place, a item.Attributes) (*Record, error) {
+	in := reading{m: a}
+	r := &Record{Place: at, State: State(in.text(stateName)), Until: time.UnixMilli(in.number(untilName))}
+	l, ok := a[valuesName].(*types.AttributeValueMemberL)
+	bad := in.bad || !ok
+	if ok {
+		for _, v := range l.Value {
+			e, good := entryOf(v)
+			r.Values, bad = append(r.Values, e), bad || !good
+		}
+	}
+	if bad {
+		return nil, fmt.Errorf("the item %s is no record of large values, as it should be", at)
+	}
+	return r, nil
+}
+
+func entryOf(v types.AttributeValue) (Entry, bool) {
+	m, ok := v.(*types.AttributeValueMemberM)
+	if !ok {
+		return Entry{}, false
+	}
+	in := reading{m: m.Value}
+	e := Entry{
+		ID: in.text(entryID), Way: Way(in.text(wayName)), At: in.optional(entryAt), Parts: int(in.number(entryParts)),
+		Table: in.text(tableName), Attribute: in.text(attributeName),
+	}
+	e.PK, ok = attr.ScalarOf(m.Value[pkName])
+	e.SK, _ = attr.ScalarOf(m.Value[skName])
+	if m.Value[goneName] != nil {
+		e.Gone = time.UnixMilli(in.number(goneName))
+	}
+	return e, ok && !in.bad
+}
+
+// request returns a request about the record.
+func (r *Record) request(kind write.Kind, label string) *write.Request {
+	return &write.Request{Kind: kind, Place: r.Place, Label: label, Field: "the record of large values"}
+}
+
+// item returns the record as it is stored.
+func (r *Record) item() item.Attributes {
+	a := r.Key()
+	a[stateName], a[untilName], a[valuesName] = text(string(r.State)), number(r.Until.UnixMilli()), r.values()
+	return a
+}
+
+// Put returns the request that puts the record, where there is none.
+func (r *Record) Put(label string) *write.Request {
+	q := r.request(write.Put, label)
+	q.Put, q.New, q.NotAfter = r.item(), true, r.Until
+	q.Expect.Absent = true
+	q.NewSize = attr.ItemSize(q.Put)
+	q.Set = []item.Assignment{{Name: stateName, Index: item.Unlisted, Value: q.Put[stateName]}}
+	return q
+}
+
+// turn returns the request that gives an open record another state.
+func (r *Record) turn(to State, label string) *write.Request {
+	q := r.request(write.Update, label)
+	q.Set = []item.Assignment{{Name: stateName, Index: item.Unlisted, Value: text(string(to))}}
+	q.Expect.Terms = []attr.Condition{is(stateName, text(string(Open)))}
+	q.Expect.Blind = true
+	q.OldSize = attr.ItemSize(r.item())
+	q.NewSize = q.OldSize + len(to) - len(r.State)
+	return q
+}
+
+// Flip returns the request that marks the record flipped, if it is open, and Abort that which marks it aborted.
+func (r *Record) Flip(label string) *write.Request { return r.turn(Flipped, label) }
+
+// Abort is described at Flip.
+func (r *Record) Abort(label string) *write.Request { return r.turn(Aborted, label) }
+
+func is(name string, v types.AttributeValue) attr.Condition {
+	return func(x *attr.Expression) string { return x.Name(name) + " = " + x.Value(v) }
+}
+
+// StateOf returns the state of a record that was read, "" for one that is gone.
+func StateOf(a item.Attributes) State {
+	if s, ok := a[stateName].(*types.AttributeValueMemberS); ok {
+		return State(s.Value)
+	}
+	return ""
+}
+
+// PartsOf returns the requests that put the parts of a value.
+func (h *Homes) PartsOf(v *Value, until time.Time, label string) []*write.Request {
+	var all []*write.Request
+	for i := range v.Parts {
+		at := h.Part(v.Entry(), i)
+		q := &write.Request{Kind: write.Put, Place: at, Label: label, Field: v.Attribute, NotAfter: until, New: true}
+		q.Put = at.Key()
+		q.Put[dataName] = &types.AttributeValueMemberB{Value: v.part(i)}
+		if i == 0 {
+			q.Put[ofName] = v.of()
+		}
+		q.NewSize = attr.ItemSize(q.Put)
+		q.Set = []item.Assignment{{Name: dataName, Index: item.Unlisted, Value: q.Put[dataName]}}
+		all = append(all, q)
+	}
+	return all
+}
+
+// The attributes of a part: its bytes, and in the first where it belongs to.
+const (
+	dataName = "data"
+	ofName   = "of"
+)
+
+// of is where a value belongs to, which leads from its first part back to its item.
+func (v *Value) of() types.AttributeValue {
+	m := item.Attributes{pkName: attr.ValueOf(v.Parent.PK), attributeName: text(v.Attribute)}
+	if v.Parent.SK.Type != 0 {
+		m[skName] = attr.ValueOf(v.Parent.SK)
+	}
+	return &types.AttributeValueMemberM{Value: m}
+}
+
+// Entry returns the value as a record has it.
+func (v *Value) Entry() *Entry {
+	return &Entry{ID: v.ID, Way: v.Way, At: v.At, Parts: v.Parts, PK: v.Parent.PK, SK: v.Parent.SK, Attribute: v.Attribute}
+}
+
+// longest is the most of a parent's key that stands in the key of its parts, in bytes: with the id and the number they
+// stay below the limit of DynamoDB.
+const longest = cost.MaxPartitionKey - 64
+
+// Part returns where a part of a value lies.
+func (h *Homes) Part(e *Entry, i int) item.Place {
+	id := string(h.Delim) + "~" + e.ID
+	n := fmt.Sprintf("%06d", i)
+	if e.Way == Table {
+		return item.Place{Table: h.Parts[e.At], PK: textKey(short(e.PK, e.SK) + id + string(h.Delim) + n)}
+	}
+	return item.Place{Table: h.Records, PK: textKey(short(e.PK) + id), SK: textKey(n)}
+}
+
+// short returns a key as it stands in the key of parts: a hash of one that is long, or no text. The id tells the parts
+// of one value from those of all others, whatever stands before it.
+func short(all ...key.Scalar) string {
+	var texts []string
+	for _, k := range all {
+		if k.Type != 0 {
+			texts = append(texts, k.Plain())
+		}
+	}
+	s := strings.Join(texts, "#")
+	if len(s) <= longest && utf8.ValidString(s) {
+		return s
+	}
+	return "~" + hashOf(s)
+}
+
+func hashOf(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,205 @@
+package large
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/retry"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// Writer writes values outside of their items: Store before the transaction that turns the pointers and flips the record,
+// and where that does not come about GiveUp.
+type Writer struct {
+	Homes   *Homes
+	Sender  *write.Sender
+	Reader  *read.Reader
+	Objects Objects
+	Label   string
+	// Within is for how long after its record was made the parts of a value may be sent.
+	Within time.Duration
+}
+
+// Group are the values that one transaction points to, with their record.
+type Group struct {
+	*Record
+	Values []*Value
+	// Steps are what is sent of them before the transaction, and Flip joins it.
+	Steps []write.Step
+	Flip  *write.Request
+	// stored reports that all of it is there.
+	stored bool
+}
+
+// Group returns values with a new record.
+func (w *Writer) Group(values []*Value, now time.Time) *Group {
+	g := &Group{Record: w.Homes.NewRecord(values, now, w.Within), Values: values}
+	g.Steps = []write.Step{{Requests: []*write.Request{g.Put(w.Label)}, How: write.Each}}
+	var parts []*write.Request
+	for _, v := range values {
+		parts = append(parts, w.Homes.PartsOf(v, g.Until, w.Label)...)
+	}
+	if len(parts) > 0 {
+		g.Steps = append(g.Steps, write.Step{Requests: parts, How: write.AtOnce})
+	}
+	g.Flip = g.Record.Flip(w.Label)
+	return g
+}
+
+// Adopts reports whether values are those of the group, so that what is stored of it does for them.
+func (g *Group) Adopts(values []*Value) bool {
+	if len(values) != len(g.Values) {
+		return false
+	}
+	for i, v := range values {
+		o := g.Values[i]
+		if v.Parent != o.Parent || v.Attribute != o.Attribute || v.Sum != o.Sum || v.Length != o.Length || v.Kind != o.Kind || v.Way != o.Way || v.Codec != o.Codec {
+			return false
+		}
+	}
+	return true
+}
+
+// Uploads are the objects that the values of a group are put as.
+func (g *Group) Uploads() cost.Objects {
+	var o cost.Objects
+	for _, v := range g.Values {
+		if v.Way == Object {
+			o = o.Add(cost.Objects{Puts: 1, Sent: v.Stored})
+		}
+	}
+	return o
+}
+
+// ErrLate says that the deadline of a record was over before all of its values were stored.
+var ErrLate = errors.New("it took longer than the values of a save may take to be stored")
+
+// Store writes the record and the values, once. After an error nothing of it is pointed to: the group has to be given up.
+func (w *Writer) Store(ctx context.Context, g *Group, t *write.Tally) error {
+	if g.stored {
+		return nil
+	}
+	for i := range g.Steps {
+		o := w.Sender.Send(ctx, &g.Steps[i], t)
+		if o.OK() || i == 0 && o.State == write.Rejected && StateOf(o.Stored[0]) == Open {
+			continue // a record of this id is this one
+		}
+		return late(o.Err)
+	}
+	tallies := make([]write.Tally, len(g.Values))
+	err := retry.AtMost(ctx, 4, len(g.Values), func(ctx context.Context, i int) error {
+		if g.Values[i].Way != Object {
+			return nil
+		}
+		return w.put(ctx, g, g.Values[i], &tallies[i])
+	})
+	t.AddAll(tallies)
+	g.stored = err == nil
+	return late(err)
+}
+
+func late(err error) error {
+	var l *write.LateError
+	if errors.As(err, &l) {
+		return fmt.Errorf("%w: %w", ErrLate, err)
+	}
+	return err
+}
+
+// put puts the object of a value.
+func (w *Writer) put(ctx context.Context, g *Group, v *Value, t *write.Tally) error {
+	if w.Objects == nil {
+		return errNoObjects
+	}
+	t.Objects = t.Objects.Add(cost.Objects{Puts: 1, Sent: v.Stored})
+	err := w.Objects.Put(ctx, Put{
+		Bucket: w.Homes.bucket(v.At), Key: ObjectKey(v.ID), Body: v.Frame, Until: g.Until, Metadata: w.metadata(v),
+	})
+	if errors.Is(err, ErrThere) {
+		return nil // an earlier attempt: nobody else has the id
+	}
+	return err
+}
+
+// metadata returns what leads from an object back to its item: base64url, since keys are any text or bytes, and the
+// metadata of S3 only ASCII; a hash where that is longer than S3 takes.
+func (w *Writer) metadata(v *Value) map[string]string {
+	encoded := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
+	m := map[string]string{
+		"itemize-table": w.Homes.Name(v.Parent.Table), "itemize-pk": encoded(v.Parent.PK.Plain()), "itemize-attribute": encoded(v.Attribute),
+	}
+	if v.Parent.SK.Type != 0 {
+		m["itemize-sk"] = encoded(v.Parent.SK.Plain())
+	}
+	n := 0
+	for name, value := range m {
+		n += len(name) + len(value)
+	}
+	if n > maxMetadata {
+		m["itemize-pk"], m["itemize-sk"], m["itemize-attribute"] = "~"+hashOf(v.Parent.PK.Plain()), "~"+hashOf(v.Parent.Sort()), "~"+hashOf(v.Attribute)
+	}
+	return m
+}
+
+// maxMetadata is how many bytes of user-defined metadata an object may have (S3 User Guide, "Working with object
+// metadata": 2 KB of a PUT request's header).
+const maxMetadata = 2000
+
+// Tell reads, strongly, what has become of a record.
+func (w *Writer) Tell(ctx context.Context, g *Group, t *write.Tally) (State, error) {
+	a, err := w.Sender.Stored(ctx, g.Flip, t)
+	return StateOf(a), err
+}
+
+// GiveUp marks a record aborted, unless it is flipped, and deletes what was stored. The state is what the record is then: of
+// Aborted it is sure that nothing points to the values, nor will.
+func (w *Writer) GiveUp(ctx context.Context, g *Group, t *write.Tally) (State, error) {
+	o := w.Sender.One(ctx, g.Abort(w.Label), t)
+	state := Aborted
+	switch o.State {
+	case write.Rejected:
+		if state = StateOf(o.Stored[0]); state == Open { // it was not then, and is now: an answer was lost
+			state = Aborted
+		}
+	case write.Unknown, write.Failed:
+		var err error
+		if state, err = w.Tell(ctx, g, t); err != nil {
+			return "", err
+		}
+		if state == Open {
+			return state, o.Err
+		}
+	}
+	if state == Aborted {
+		w.clean(ctx, g, t)
+	}
+	return state, nil
+}
+
+// clean deletes what was stored, as far as it can: the collector does the rest.
+func (w *Writer) clean(ctx context.Context, g *Group, t *write.Tally) {
+	if len(g.Steps) > 1 {
+		st := write.Step{How: write.AtOnce}
+		for _, q := range g.Steps[1].Requests {
+			st.Requests = append(st.Requests, w.Homes.deleteOf(q.Place, attr.ItemSize(q.Put), w.Label))
+		}
+		w.Sender.Send(ctx, &st, t)
+	}
+	for _, v := range g.Values {
+		if v.Way == Object && w.Objects != nil && w.Objects.Delete(ctx, w.Homes.bucket(v.At), ObjectKey(v.ID)) == nil {
+			t.Objects.Deletes++
+		}
+	}
+}
+
+// deleteOf returns the request that deletes a part, or a record.
+func (h *Homes) deleteOf(at item.Place, size int, label string) *write.Request {
+	return &write.Request{Kind: write.Delete, Place: at, Label: label, Field: "a part", OldSize: size, Unread: size == 0}
+}

@@ -1,0 +1,121 @@
+package schema
+
+import (
+	"slices"
+)
+
+// Large is how a large value is stored.
+type Large struct {
+	// Codec is what it is compressed by, "" for nothing.
+	Codec string `json:"codec,omitempty"`
+	// Chunk says that a value which does not stay in its item lies in parts, Bucket that it is an object there.
+	// Parts is the table of the parts, "" for the model's own.
+	Chunk  bool   `json:"chunk,omitempty"`
+	Parts  string `json:"parts,omitempty"`
+	Bucket string `json:"bucket,omitempty"`
+	// Preview is how many bytes stay in the item beside the rest, and Inline the size from which a value does not
+	// stay in its item, 0 for what fits.
+	Preview int `json:"preview,omitempty"`
+	Inline  int `json:"inline,omitempty"`
+}
+
+// Outside reports whether values may lie outside their item.
+func (l *Large) Outside() bool { return l != nil && (l.Chunk || l.Bucket != "") }
+
+// HasOutside reports whether values of the item may lie outside of it.
+func (it *Item) HasOutside() bool {
+	return slices.ContainsFunc(it.Attributes, func(a *Attribute) bool { return a.Large.Outside() })
+}
+
+// largeOptions are the options of large values.
+var largeOptions = []string{"compress", "chunk", "s3", "preview", "inline"}
+
+func (m *member) large() bool { return slices.ContainsFunc(largeOptions, m.tag.Has) }
+
+// largeValues takes from their fields' tags how large values are stored.
+func (b *builder) largeValues() {
+	taken := map[*Field]bool{}
+	for _, it := range b.e.Items {
+		for _, a := range it.Attributes {
+			if m := b.memberOf(a.Field); m != nil && m.large() {
+				taken[m.Field] = true
+				b.mayBeLarge(it, a, m)
+				a.Large = b.largeOf(m)
+				if a.Large.Outside() {
+					a.Opaque, it.Opaque = true, true
+				}
+			}
+		}
+	}
+	for _, m := range b.storable() {
+		switch {
+		case !m.large() || taken[m.Field]:
+			continue
+		case slices.ContainsFunc(b.keyFieldMembers, func(o *member) bool { return o.Field == m.Field }):
+			b.fault(m.option(m.largeOption()), "remove it", "%s is for large values, and keys hold this one", m.largeOption())
+		default:
+			b.fault(m.option(m.largeOption()), "put it on the fields that are", "%s is for a field that is stored in one attribute, and %s is not", m.largeOption(), m.Name)
+		}
+		taken[m.Field] = true
+	}
+}
+
+// largeOption returns the first of the field's options of large values.
+func (m *member) largeOption() string {
+	return largeOptions[slices.IndexFunc(largeOptions, m.tag.Has)]
+}
+
+func (b *builder) largeOf(m *member) *Large {
+	l := &Large{Codec: m.tag.Value("compress"), Chunk: m.tag.Has("chunk"), Bucket: m.tag.Value("s3")}
+	if l.Chunk {
+		l.Parts = m.tag.Value("table")
+	}
+	if o, ok := m.tag.Option("preview"); ok {
+		l.Preview = o.Number
+	}
+	if o, ok := m.tag.Option("inline"); ok {
+		l.Inline = o.Number
+	}
+	return l
+}
+
+// mayBeLarge refuses options of large values on fields that they mean nothing for, or that could not be found any more.
+func (b *builder) mayBeLarge(it *Item, a *Attribute, m *member) {
+	word := m.largeOption()
+	t := a.Value.Type.deref()
+	outside := m.tag.Has("chunk") || m.tag.Has("s3")
+	switch {
+	case slices.ContainsFunc(b.keyFieldMembers, func(o *member) bool { return o.Field == m.Field }) || b.inItsKey(it, m):
+		b.fault(m.option(word), "remove it", "%s is for large values, and a key names this one", word)
+	case m.tag.Has("ttl"):
+		b.fault(m.option(word), "remove it", "%s is for large values, and this one is an expiry", word)
+	case !t.Opaque() && (t.Time || t.Number || t.Kind == Int || t.Kind == Uint || t.Kind == Float || t.Kind == Bool || t.Kind == BigInt || t.Kind == BigFloat):
+		b.fault(m.option(word), "remove it", "%s is for text, bytes, lists, maps and structs, and a %s takes a few bytes", word, t.Name)
+	case m.tag.Has("chunk") && m.tag.Has("s3"):
+		b.fault(m.option("s3"), "keep one of them", "chunk and s3 are two ways to store one value")
+	case m.tag.Has("preview") && !outside:
+		b.fault(m.option("preview"), "add chunk or s3", "preview= is for values that lie outside their item")
+	case m.tag.Has("inline") && !outside:
+		b.fault(m.option("inline"), "add chunk or s3", "inline= is for values that may lie outside their item")
+	case m.tag.Has("preview") && t.Kind != String && t.Kind != Bytes:
+		b.fault(m.option("preview"), "put it on text or bytes", "preview= is the beginning of text or bytes, and not of %s", t.Name)
+	}
+	for _, e := range it.Entries {
+		for _, k := range slices.Concat(e.Hash, e.Range) {
+			if k.Own != Derived && it.Attributes[k.Own] == a {
+				b.fault(m.option(word), "remove it, or give the index another key", "%s would hide the value from the index %s, which has it as its key", word, e.Index.Name)
+			}
+		}
+	}
+}
+
+// inItsKey reports whether the sort key of an element names its field.
+func (b *builder) inItsKey(it *Item, m *member) bool {
+	return it.Element() && slices.ContainsFunc(it.Key.Sources, func(s Source) bool { return s.field == m.Field })
+}
+
+// Text reports whether the values of a large attribute are text when they are stored as they are, and nothing else.
+func (a *Attribute) Text() bool {
+	t := a.Value.Type.deref()
+	return t.Kind == String && !t.Opaque() && !t.Number
+}

@@ -1,0 +1,286 @@
+package mapper
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/itemize/itemize/internal/change"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/large"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/staging"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// What a mapper does with large values unless it is told otherwise.
+const (
+	// largeWithin is for how long the parts of a value may be sent after its record was made.
+	largeWithin = time.Hour
+	// largeFlying bounds the bytes of parts that are under way in one read or write, with what the SDK needs beside them.
+	largeFlying = 24 << 20
+	// maxValue is the most that a value may have which a load reads, in bytes.
+	maxValue = 256 << 20
+)
+
+// largeSettings are the options of large values.
+type largeSettings struct {
+	records string
+	objects large.Objects
+	buckets func(string) string
+	limit   int64
+}
+
+// LargeRecords names the table in which the records of large values lie, with keys PK and SK of type S, and the parts of
+// those that have no table of their own. A model needs one where its own table cannot hold them: one without a
+// sort key, or whose partition key is a value alone.
+func LargeRecords(table string) Option {
+	return optionFunc(func(s *settings) { s.large.records = table })
+}
+
+// MaxValue bounds the bytes of a large value that a load reads, or decompresses: 256 MB unless it is given. A larger one is an
+// error, and bounds what damaged or hostile data can take.
+func MaxValue(bytes int64) Option {
+	return optionFunc(func(s *settings) { s.large.limit = bytes })
+}
+
+// Objects tells where the objects of large values lie: in S3, by blob.S3. buckets returns the real name of a bucket that a tag
+// names, nil for the same.
+func Objects(o large.Objects, buckets func(declared string) string) Option {
+	return optionFunc(func(s *settings) { s.large.objects, s.large.buckets = o, buckets })
+}
+
+// outsides lists the attributes whose values may lie outside their items.
+func outsides(e *schema.Entity) (all []*schema.Attribute) {
+	for _, it := range e.Items {
+		for _, a := range it.Attributes {
+			if a.Large.Outside() {
+				all = append(all, a)
+			}
+		}
+	}
+	return all
+}
+
+// homesOf returns where the large values of a model lie, nil for a model that has none outside of its items.
+func (g *engine) homesOf(s *settings) (*large.Homes, error) {
+	e := g.model.Schema
+	all := outsides(e)
+	if len(all) == 0 {
+		return nil, nil
+	}
+	h := &large.Homes{Parts: map[string]*item.Table{}, Buckets: map[string]string{}, Delim: e.Delim}
+	h.Name = func(t *item.Table) string { return e.Tables[t.Index].Name }
+	refuse := func(a *schema.Attribute, text, cure string) error {
+		return g.model.FieldErrorf(a.Value.Name, "%s: %s", text, cure)
+	}
+	switch why := cannotHold(e); {
+	case e.Periods != nil:
+		return nil, refuse(all[0], "values that lie outside their items need a table that stays, and those of the model follow the time", "store it in its item (compress=), or in a model of its own")
+	case s.large.records != "":
+		h.Records = &item.Table{Name: s.large.records, Hash: "PK", Range: "SK", Index: -1}
+	case why == "":
+		h.Records = g.model.Tables[0]
+	default:
+		return nil, refuse(all[0], "its values may lie outside of their items, and their records cannot lie in the table "+g.model.Tables[0].Name+", "+why, `give them a table with keys PK and SK: mapper.LargeRecords("NAME")`)
+	}
+	for _, a := range all {
+		l := a.Large
+		switch {
+		case l.Bucket != "" && s.large.objects == nil:
+			return nil, refuse(a, "its values may be objects in S3, and the mapper has no client of it", "give New the option blob.S3(client)")
+		case l.Bucket != "":
+			h.Buckets[l.Bucket] = l.Bucket
+			if s.large.buckets != nil {
+				h.Buckets[l.Bucket] = s.large.buckets(l.Bucket)
+			}
+		case l.Parts != "":
+			name := l.Parts
+			if s.rename != nil {
+				name = s.rename(name)
+			}
+			if !isTableName(name) {
+				return nil, refuse(a, fmt.Sprintf("%q cannot be the name of a table", name), "DynamoDB takes 3 to 255 letters, digits, '_', '-' and '.'")
+			}
+			h.Parts[l.Parts] = &item.Table{Name: name, Hash: "PK", Index: -1}
+		}
+	}
+	return h, nil
+}
+
+// cannotHold says why the table of a model cannot hold records and parts beside its items, "" if it can.
+func cannotHold(e *schema.Entity) string {
+	t := e.PK.Template
+	last := t.Parts[len(t.Parts)-1].Format
+	switch {
+	case e.Tables[0].Range == "" || e.Tables[0].RangeType != 'S':
+		return "which has no sort key of text"
+	case t.Type != 'S' || !slices.ContainsFunc(t.Parts, func(p key.Part) bool { return p.Format.Kind == key.Literal }):
+		return "whose partition key is a value alone, so that one might be taken for a record"
+	case last.Kind == key.Raw:
+		return "whose partition key ends with a raw value, which might look like a part's"
+	}
+	return ""
+}
+
+// largeValues makes what reads and writes values outside of their items.
+func (g *engine) largeValues(s *settings) error {
+	homes, err := g.homesOf(s)
+	if err != nil || homes == nil {
+		return err
+	}
+	reader := &read.Reader{Client: g.client, Label: g.model.Label(), Describe: large.Plain}
+	g.outside = &large.Writer{
+		Homes: homes, Sender: g.sender, Reader: reader, Objects: s.large.objects, Label: g.model.Label(), Within: largeWithin,
+	}
+	parents := &read.Reader{Client: g.client, Label: g.model.Label(), TableOf: g.model.TableOf, Describe: g.model.Describe}
+	g.fetcher = &large.Fetcher{
+		Homes: homes, Reader: reader, Parents: parents, Objects: s.large.objects, Limit: cmp.Or(s.large.limit, maxValue), Flying: largeFlying,
+		Dead: g.isDead,
+	}
+	g.search.Outside = g.bring
+	return nil
+}
+
+// isDead reports whether an item that was read strongly is what a staged insert has left of an entity that is no more.
+func (g *engine) isDead(ctx context.Context, f *item.Image, u *read.Usage) (bool, error) {
+	if f.Header.Stage == nil || g.model.IsRoot(f.Kind) {
+		return false, nil
+	}
+	identity, ok := g.model.Whose(f)
+	if !ok {
+		return false, nil
+	}
+	at, err := g.model.RootPlace(identity)
+	if err != nil {
+		return false, err
+	}
+	root, err := g.reader.One(ctx, at, read.Options{Strong: true}, u)
+	if err != nil {
+		return false, err
+	}
+	return !staging.Holds(root, f.Header.Incarnation), nil
+}
+
+// bring reads the values of an item that lie outside of it.
+func (g *engine) bring(ctx context.Context, f *item.Image, u *read.Usage) error {
+	if f.Kind == nil || !f.Kind.HasOutside() {
+		return nil
+	}
+	for _, a := range f.Kind.Attributes {
+		if !a.Large.Outside() {
+			continue
+		}
+		for _, name := range slices.Concat([]string{a.Name}, a.Was) {
+			p, out := large.PointerOf(f.Attributes[name])
+			if !out {
+				continue
+			}
+			v, err := g.fetcher.Fetch(ctx, p, f.Place, name, false, u)
+			if err != nil {
+				return g.fetchError(f, a, err)
+			}
+			if f.Loaded == nil {
+				f.Loaded = item.Attributes{}
+			}
+			f.Loaded[name] = v
+		}
+	}
+	return nil
+}
+
+// fetchError says of what a value could not be read.
+func (g *engine) fetchError(f *item.Image, a *schema.Attribute, err error) error {
+	var replaced *large.Replaced
+	var damaged *large.Damaged
+	switch {
+	case errors.As(err, &replaced):
+		return err
+	case errors.As(err, &damaged):
+		return &large.CorruptError{Model: g.model.Label(), Field: a.Value.Name, Item: f.String(), Err: err}
+	}
+	return g.model.FieldErrorf(a.Value.Name, "item %s: %w", f.Place, err)
+}
+
+// group returns the values that a diff stores outside of their items, with their record; nil for none. One that a try
+// before has made is kept where the values are the same: its parts are stored.
+func (g *engine) group(ctx context.Context, d *change.Diff, before *large.Group, t *tally) (*large.Group, error) {
+	values := change.Values(d.Changes)
+	if before != nil && before.Adopts(values) {
+		d.Point(before.Values)
+		return before, nil
+	}
+	if before != nil {
+		if _, err := g.outside.GiveUp(ctx, before, &t.Tally); err != nil {
+			return nil, g.model.Errorf("giving up values that are not written any more: %w", err)
+		}
+	}
+	if len(values) == 0 {
+		return nil, nil
+	}
+	return g.outside.Group(values, g.model.Now()), nil
+}
+
+// store writes the values of a group. Where that fails nothing has changed that can be seen.
+func (g *engine) store(ctx context.Context, group *large.Group, t *tally) error {
+	if group == nil {
+		return nil
+	}
+	err := g.outside.Store(ctx, group, &t.Tally)
+	if err == nil {
+		return nil
+	}
+	g.drop(ctx, group, t)
+	return g.model.Errorf("storing values outside of their items, to which nothing points yet: %w", err)
+}
+
+// drop gives up a group, as far as that can be done: what is left the collector finds.
+func (g *engine) drop(ctx context.Context, group *large.Group, t *tally) {
+	_, _ = g.outside.GiveUp(context.WithoutCancel(ctx), group, &t.Tally)
+}
+
+// abandon drops a group, nil for none, whose save has ended with an error.
+func (g *engine) abandon(ctx context.Context, group *large.Group, t *tally) {
+	if group != nil {
+		g.drop(ctx, group, t)
+	}
+}
+
+// errAnew says that the record of a save's values was given up by somebody, and that they have to be written again.
+var errAnew = errors.New("its values were given up before their items pointed to them: save again")
+
+// told finds out, by its record, what became of a step that turns the pointers of a group: what was not known is known
+// then, unless the record is gone.
+func (g *engine) told(ctx context.Context, group *large.Group, o write.Outcome, t *tally) (write.Outcome, error) {
+	i := slices.Index(o.Requests, group.Flip)
+	if i < 0 {
+		return o, nil // another step
+	}
+	unsure := o.State == write.Unknown || o.State == write.Rejected && o.Unsure
+	state := large.Open
+	if o.State == write.Rejected && o.Stored[i] != nil {
+		state = large.StateOf(o.Stored[i])
+	}
+	if unsure && state == large.Open {
+		var err error
+		if state, err = g.outside.GiveUp(context.WithoutCancel(ctx), group, &t.Tally); err != nil {
+			return o, nil // it is not known
+		}
+		if state == large.Aborted {
+			return write.Outcome{State: write.Failed, Requests: o.Requests, Err: o.Err}, nil
+		}
+	}
+	switch {
+	case state == large.Flipped:
+		return write.Outcome{State: write.Written, Requests: o.Requests}, nil
+	case state == large.Aborted, state == "" && !unsure:
+		g.drop(ctx, group, t)
+		return o, errAnew
+	}
+	return o, nil
+}
