@@ -35,10 +35,10 @@ type engine struct {
 	observers []Observer
 	typical   *typical
 	indexes   indexes
-	cache     *Cache // nil for none
+	cache     *Cache         // nil for none
 	outside   *large.Writer  // of values outside of their items, nil for a model without
 	fetcher   *large.Fetcher // nil for a model without
-	cacheName string // what the names of its values begin with
+	cacheName string         // what the names of its values begin with
 	// ended is called at the end of each call, with what it took.
 	ended func(*tally, error)
 }

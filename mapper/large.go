@@ -284,3 +284,20 @@ func (g *engine) told(ctx context.Context, group *large.Group, o write.Outcome, 
 	}
 	return o, nil
 }
+
+// Collector returns what package blob collects with. The error is of a model whose values all stay in their items.
+func (m *Mapper[T]) Collector() (*large.Collector, error) {
+	g := m.engine
+	if g.outside == nil {
+		return nil, g.model.Errorf("no field's value lies outside of its item (chunk, s3=), so that there is nothing to collect")
+	}
+	tableOf := func(declared string) *item.Table {
+		for i, t := range g.model.Schema.Tables {
+			if t.Name == declared {
+				return g.model.Tables[i]
+			}
+		}
+		return nil
+	}
+	return &large.Collector{Writer: g.outside, Fetcher: g.fetcher, TableOf: tableOf, Now: g.model.Time}, nil
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
 // Fault is what happens to one request.
@@ -36,8 +37,15 @@ type Transport struct {
 	// Kill ends the process that sends the requests.
 	Kill context.CancelFunc
 
-	next dynamodb.HTTPClient
-	n    atomic.Int64
+	n atomic.Int64
+}
+
+// sending is a client's own transport, whose requests count with those of others.
+type sending struct {
+	*Transport
+	next interface {
+		Do(*http.Request) (*http.Response, error)
+	}
 }
 
 // Err is what comes of a request that met a fault.
@@ -46,7 +54,15 @@ var Err = errors.New("the connection broke")
 // Client returns the client as one that sends by the transport, and soon tries again what it tries again.
 func (t *Transport) Client(c *dynamodb.Client) *dynamodb.Client {
 	return dynamodb.New(c.Options(), func(o *dynamodb.Options) {
-		t.next, o.HTTPClient = o.HTTPClient, t
+		o.HTTPClient = sending{t, o.HTTPClient}
+		o.Retryer = retry.AddWithMaxBackoffDelay(o.Retryer, time.Millisecond)
+	})
+}
+
+// S3 is Client for a client of S3.
+func (t *Transport) S3(c *s3.Client) *s3.Client {
+	return s3.New(c.Options(), func(o *s3.Options) {
+		o.HTTPClient = sending{t, o.HTTPClient}
 		o.Retryer = retry.AddWithMaxBackoffDelay(o.Retryer, time.Millisecond)
 	})
 }
@@ -55,7 +71,7 @@ func (t *Transport) Client(c *dynamodb.Client) *dynamodb.Client {
 func (t *Transport) Sent() int { return int(t.n.Load()) }
 
 // Do sends a request.
-func (t *Transport) Do(r *http.Request) (*http.Response, error) {
+func (t sending) Do(r *http.Request) (*http.Response, error) {
 	if t.n.Add(1) != int64(t.At) {
 		return t.next.Do(r)
 	}

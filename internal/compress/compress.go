@@ -234,7 +234,6 @@ func (r *Reader) end() error {
 	return fmt.Errorf("%w: something follows the end of its frame", ErrDamaged)
 }
 
-
 func (r *Reader) damaged(err error) error {
 	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
 		return fmt.Errorf("%w: its frame needs more memory than %d bytes: %w", ErrDamaged, window, err)

@@ -34,3 +34,8 @@ func Seed(t testing.TB) uint64 {
 	t.Logf("%s=%d", SeedVariable, seed)
 	return seed
 }
+
+// Some returns so many of the numbers from 0 to n-1, or with the environment's [Variable] up to all of them, in no order.
+func Some(seed uint64, n, some int) []int {
+	return rand.New(rand.NewPCG(seed, 0)).Perm(n)[:min(n, Times(some))]
+}

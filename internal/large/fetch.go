@@ -55,7 +55,9 @@ func (e *LimitError) Error() string {
 // Replaced says that a value was replaced, or removed, while it was read.
 type Replaced struct{ At item.Place }
 
-func (e *Replaced) Error() string { return fmt.Sprintf("the value of %s was replaced while it was read", e.At) }
+func (e *Replaced) Error() string {
+	return fmt.Sprintf("the value of %s was replaced while it was read", e.At)
+}
 
 // Fetch reads the value that a pointer leads to, of an attribute of an item. The error is a *Replaced where the item
 // holds another one meanwhile, and a *Damaged where it does not and the value is not whole in a second, strong reading.

@@ -35,8 +35,9 @@ const Partitions = 64
 type Record struct {
 	item.Place
 	State State
-	// Until is until when the parts may be sent.
+	// Until is until when the parts may be sent, and Since when it was aborted.
 	Until  time.Time
+	Since  time.Time
 	Values []Entry
 }
 
@@ -56,7 +57,7 @@ type Entry struct {
 
 // The attributes of a record, and the entries of its values.
 const (
-	stateName, untilName, valuesName                  = "state", "until", "values"
+	stateName, untilName, sinceName, valuesName       = "state", "until", "since", "values"
 	wayName, tableName, pkName, skName, attributeName = "way", "table", "pk", "sk", "attribute"
 	goneName                                          = "gone"
 )
@@ -126,6 +127,9 @@ func (r *Record) values() types.AttributeValue {
 func RecordOf(at item.Place, a item.Attributes) (*Record, error) {
 	in := reading{m: a}
 	r := &Record{Place: at, State: State(in.text(stateName)), Until: time.UnixMilli(in.number(untilName))}
+	if a[sinceName] != nil {
+		r.Since = time.UnixMilli(in.number(sinceName))
+	}
 	l, ok := a[valuesName].(*types.AttributeValueMemberL)
 	bad := in.bad || !ok
 	if ok {
@@ -195,7 +199,13 @@ func (r *Record) turn(to State, label string) *write.Request {
 func (r *Record) Flip(label string) *write.Request { return r.turn(Flipped, label) }
 
 // Abort is described at Flip.
-func (r *Record) Abort(label string) *write.Request { return r.turn(Aborted, label) }
+func (r *Record) Abort(label string, now time.Time) *write.Request {
+	q := r.turn(Aborted, label)
+	since := item.Assignment{Name: sinceName, Index: item.Unlisted, Value: number(now.UnixMilli())}
+	q.Set = append(q.Set, since)
+	q.NewSize += since.Size()
+	return q
+}
 
 func is(name string, v types.AttributeValue) attr.Condition {
 	return func(x *attr.Expression) string { return x.Name(name) + " = " + x.Value(v) }

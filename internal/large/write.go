@@ -161,7 +161,7 @@ func (w *Writer) Tell(ctx context.Context, g *Group, t *write.Tally) (State, err
 // GiveUp marks a record aborted, unless it is flipped, and deletes what was stored. The state is what the record is then: of
 // Aborted it is sure that nothing points to the values, nor will.
 func (w *Writer) GiveUp(ctx context.Context, g *Group, t *write.Tally) (State, error) {
-	o := w.Sender.One(ctx, g.Abort(w.Label), t)
+	o := w.Sender.One(ctx, g.Abort(w.Label, w.Sender.Now()), t)
 	state := Aborted
 	switch o.State {
 	case write.Rejected:

@@ -46,7 +46,7 @@ func (w *watch) once(o *dynamodb.Options) {
 
 // Do sends a request.
 func (w *watch) Do(r *http.Request) (*http.Response, error) {
-	if err := w.inTime(r); err != nil {
+	if err := InTime(r, w.until); err != nil {
 		return nil, err
 	}
 	w.sent = true
@@ -60,17 +60,18 @@ func (w *watch) Do(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// inTime reports a request that was signed too late: what it was signed at decides for how long copies of it may arrive.
-func (w *watch) inTime(r *http.Request) error {
-	if w.until.IsZero() {
+// InTime reports a request that was signed after a time, the zero time for none: when it was signed decides for how long copies
+// of it may arrive.
+func InTime(r *http.Request, until time.Time) error {
+	if until.IsZero() {
 		return nil
 	}
 	at, err := time.Parse("20060102T150405Z", r.Header.Get("X-Amz-Date"))
 	if err != nil {
 		at = time.Now()
 	}
-	if at.After(w.until) {
-		return &LateError{w.until}
+	if at.After(until) {
+		return &LateError{until}
 	}
 	return nil
 }

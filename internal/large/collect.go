@@ -1,0 +1,278 @@
+package large
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/bulk"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// Signature is for how long after it was signed a request may arrive: DynamoDB and S3 take signatures for 15 minutes
+// (AWS General Reference, "Signature Version 4"), and clocks may be 5 minutes apart.
+const Signature = 20 * time.Minute
+
+// Collector removes values that nothing points to, by their records.
+type Collector struct {
+	*Writer
+	// Fetcher tells of dead items, and reads parents.
+	Fetcher *Fetcher
+	// TableOf returns a table of the model by its declared name and a key in it, nil for one that it does not have.
+	TableOf func(declared string) *item.Table
+	Now     func() time.Time
+	// Grace is for how long a value stays to which nothing points: readers may be about to read it.
+	Grace time.Duration
+	// Act says that it acts; else it reports.
+	Act bool
+	// Bucket bounds the units a second, nil for no bound.
+	Bucket *bulk.Bucket
+}
+
+// Collected is what a collector has found and done.
+type Collected struct {
+	// Records and Values are what it visited.
+	Records, Values int
+	// Open are records whose values are being written, GivenUp those that were past their deadline and are aborted now, Waiting those that were
+	// aborted too short a time ago.
+	Open, GivenUp, Waiting int
+	// Unreferenced are values that nothing pointed to and whose time is not come, or which were only reported; Again those that were
+	// noted so and are pointed to.
+	Unreferenced, Again int
+	// Removed are values that were removed, of so many parts and objects, and RemovedBytes what they took, as far as it
+	// is known.
+	Removed, Parts, Objects int
+	// Next is where the next collection goes on: empty at the end.
+	Next string
+
+	Tally write.Tally
+}
+
+// Run visits all records from a place on, "" for the beginning.
+func (c *Collector) Run(ctx context.Context, from string) (*Collected, error) {
+	done := &Collected{Next: from}
+	first, start := 0, ""
+	if from != "" {
+		if _, err := fmt.Sscanf(from, "%02d/%s", &first, &start); err != nil || first < 0 || first >= Partitions {
+			return done, fmt.Errorf("%q is not where a collection ended: pass what it reported as Next", from)
+		}
+	}
+	for n := first; n < Partitions; n++ {
+		if err := c.partition(ctx, n, start, done); err != nil {
+			return done, err
+		}
+		start = ""
+	}
+	done.Next = ""
+	return done, nil
+}
+
+// partition visits the records of a partition.
+func (c *Collector) partition(ctx context.Context, n int, start string, done *Collected) error {
+	part := selection.Part{Partition: key.Partition{PK: c.Homes.Partition(n)}, Range: selection.Range{Kind: selection.All}}
+	o := read.Options{Strong: true, Limit: recordsAtOnce}
+	if start != "" {
+		sk := textKey(start)
+		o.Start = &sk
+	}
+	reader := *c.Reader
+	reader.TableOf = func(selection.Part) *item.Table { return c.Homes.Records }
+	var u read.Usage
+	defer func() { done.Tally.AddRead(u.Requests, u.Predicted, u.Consumed) }()
+	for page, err := range read.Pages(ctx, &reader, []selection.Part{part}, o, &u) {
+		if err != nil {
+			return err
+		}
+		for i := range page.Items {
+			f := &page.Items[i]
+			if err := c.visit(ctx, f, done); err != nil {
+				return err
+			}
+			done.Next = fmt.Sprintf("%02d/%s", n, f.SK.Text)
+		}
+	}
+	return ctx.Err()
+}
+
+// recordsAtOnce is how many records are read at one time: what is read is to be as it was when it is acted on.
+const recordsAtOnce = 25
+
+// visit does what is to be done about a record.
+func (c *Collector) visit(ctx context.Context, f *item.Image, done *Collected) error {
+	r, err := RecordOf(f.Place, f.Attributes)
+	if err != nil {
+		return err
+	}
+	if err := c.Bucket.Take(ctx, 1+float64(len(r.Values))); err != nil {
+		return err
+	}
+	done.Records++
+	done.Values += len(r.Values)
+	now := c.Now()
+	switch r.State {
+	case Open:
+		done.Open++
+		if now.Before(r.Until.Add(clocks)) || !c.Act {
+			return nil
+		}
+		done.Open--
+		done.GivenUp++
+		return c.unlessChanged(ctx, r.Abort(c.Label, now), done)
+	case Aborted:
+		if now.Before(r.Since.Add(Signature)) || !c.Act {
+			done.Waiting++
+			return nil
+		}
+		for i := range r.Values {
+			if err := c.remove(ctx, &r.Values[i], done); err != nil {
+				return err
+			}
+		}
+		return c.forget(ctx, r, nil, done)
+	case Flipped:
+		return c.flipped(ctx, r, f.Attributes[valuesName], done)
+	}
+	return fmt.Errorf("the record %s has the state %q, which nothing writes", f.Place, string(r.State))
+}
+
+// clocks is how far clocks may be apart.
+const clocks = 5 * time.Minute
+
+// flipped looks for what points to the values of a flipped record.
+func (c *Collector) flipped(ctx context.Context, r *Record, was types.AttributeValue, done *Collected) error {
+	now := c.Now()
+	changed := false
+	var stay []Entry
+	for i := range r.Values {
+		e := r.Values[i]
+		points, err := c.points(ctx, &e, done)
+		if err != nil {
+			return err
+		}
+		switch {
+		case points && !e.Gone.IsZero():
+			done.Again++
+			e.Gone, changed = time.Time{}, true
+		case points:
+		case e.Gone.IsZero():
+			done.Unreferenced++
+			e.Gone, changed = now, true
+		case now.Before(e.Gone.Add(max(c.Grace, Signature))) || !c.Act:
+			done.Unreferenced++
+		default:
+			if err := c.remove(ctx, &e, done); err != nil {
+				return err
+			}
+			changed = true
+			continue
+		}
+		stay = append(stay, e)
+	}
+	switch {
+	case !changed || !c.Act:
+		return nil
+	case len(stay) == 0:
+		return c.forget(ctx, r, was, done)
+	}
+	r.Values = stay
+	q := r.request(write.Update, c.Label)
+	q.Set = []item.Assignment{{Name: valuesName, Index: item.Unlisted, Value: r.values()}}
+	q.Expect.Terms, q.Expect.Blind = []attr.Condition{is(stateName, text(string(Flipped))), is(valuesName, was)}, true
+	q.NewSize = attr.ItemSize(r.item())
+	q.OldSize = q.NewSize
+	return c.unlessChanged(ctx, q, done)
+}
+
+// points reports whether an item points to a value. The record was read before.
+func (c *Collector) points(ctx context.Context, e *Entry, done *Collected) (bool, error) {
+	t := c.TableOf(e.Table)
+	if t == nil {
+		return false, fmt.Errorf("a record tells of an item in the table %s, which the model does not have: collect with the model that wrote it", e.Table)
+	}
+	var u read.Usage
+	defer func() { done.Tally.AddRead(u.Requests, u.Predicted, u.Consumed) }()
+	f, err := c.Fetcher.Parents.One(ctx, item.Place{Table: t, PK: e.PK, SK: e.SK}, read.Options{Strong: true}, &u)
+	if err != nil || f == nil {
+		return false, err
+	}
+	// Under whatever name: an attribute may be called otherwise now.
+	mine := slices.ContainsFunc(mapValues(f.Attributes), func(v types.AttributeValue) bool {
+		p, ok := PointerOf(v)
+		return ok && p.ID == e.ID
+	})
+	if !mine {
+		return false, nil
+	}
+	dead, err := c.Fetcher.Dead(ctx, f, &u)
+	return !dead, err
+}
+
+func mapValues(a item.Attributes) []types.AttributeValue {
+	all := make([]types.AttributeValue, 0, len(a))
+	for _, v := range a {
+		all = append(all, v)
+	}
+	return all
+}
+
+// remove deletes what is stored of a value.
+func (c *Collector) remove(ctx context.Context, e *Entry, done *Collected) error {
+	if e.Way == Object {
+		if c.Objects == nil {
+			return errNoObjects
+		}
+		done.Tally.Objects.Deletes++
+		if err := c.Objects.Delete(ctx, c.Homes.bucket(e.At), ObjectKey(e.ID)); err != nil {
+			return fmt.Errorf("deleting the object %s of the bucket %s: %w", ObjectKey(e.ID), e.At, err)
+		}
+		done.Removed++
+		done.Objects++
+		return nil
+	}
+	if e.Way == Table && c.Homes.Parts[e.At] == nil {
+		return fmt.Errorf("a record tells of parts in the table %s, which the model does not name any more", e.At)
+	}
+	st := write.Step{How: write.AtOnce}
+	for i := range e.Parts {
+		st.Requests = append(st.Requests, c.Homes.deleteOf(c.Homes.Part(e, i), PartSize, c.Label))
+	}
+	if err := c.Bucket.Take(ctx, float64(e.Parts*PartSize/1024)); err != nil {
+		return err
+	}
+	if o := c.Sender.Send(ctx, &st, &done.Tally); !o.OK() && len(st.Requests) > 0 {
+		return o.Err
+	}
+	done.Removed++
+	done.Parts += e.Parts
+	return nil
+}
+
+// forget deletes a record whose values are gone.
+func (c *Collector) forget(ctx context.Context, r *Record, was types.AttributeValue, done *Collected) error {
+	q := r.request(write.Delete, c.Label)
+	q.OldSize = attr.ItemSize(r.item())
+	q.Expect.Blind = true
+	q.Expect.Terms = []attr.Condition{is(stateName, text(string(r.State)))}
+	if was != nil {
+		q.Expect.Terms = append(q.Expect.Terms, is(valuesName, was))
+	}
+	return c.unlessChanged(ctx, q, done)
+}
+
+// unlessChanged sends a request about a record that another may have changed: the next collection sees to that.
+func (c *Collector) unlessChanged(ctx context.Context, q *write.Request, done *Collected) error {
+	o := c.Sender.One(ctx, q, &done.Tally)
+	if o.OK() || o.State == write.Rejected {
+		return nil
+	}
+	return errors.Join(fmt.Errorf("the record %s", q.Place), o.Err)
+}
