@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
 	"github.com/itemize/itemize/query"
@@ -45,6 +46,9 @@ type Decoded[T any] struct {
 	// Incarnation tells an entity from others that its key has had; nil for an item without.
 	Incarnation []byte
 	State       State
+	// Outside are the fields whose values lie outside of the item (chunk, s3=): Value does not have them. Load the item to
+	// read them.
+	Outside []string
 }
 
 // DecodeOption is an option of Decode and DecodeChange.
@@ -76,9 +80,19 @@ func (m *Mapper[T]) Decode(attributes map[string]types.AttributeValue, options .
 	if d.state == StateUnknown {
 		return out, nil
 	}
-	out.Field, out.Root, out.Value = d.Kind.Name, m.engine.model.IsRoot(d.Kind), v
+	out.Field, out.Root, out.Value, out.Outside = d.Kind.Name, m.engine.model.IsRoot(d.Kind), v, outsideOf(&d.Image)
 	out.Entity = query.NewKey[T](m.engine.model.Schema, d.of)
 	return out, nil
+}
+
+// outsideOf names the fields of an item whose values lie outside of it.
+func outsideOf(f *item.Image) (names []string) {
+	for _, a := range f.Kind.Attributes {
+		if _, out := large.PointerOf(f.Attributes[a.Name]); out && a.Large.Outside() {
+			names = append(names, a.Value.Name)
+		}
+	}
+	return names
 }
 
 // Event says what a change of one item is in the life of its entity.
@@ -185,6 +199,7 @@ func (g *engine) decodeItem(a item.Attributes, v any, options []DecodeOption) (*
 		err = snap.Identify(v)
 	}
 	if err == nil {
+		d.Partial = true
 		err = snap.Decode(v, []item.Image{d.Image})
 	}
 	return d, err

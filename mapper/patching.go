@@ -51,6 +51,8 @@ func (x *patching) returning() error {
 	switch {
 	case len(x.Items) > 1 || x.Entity || x.exactlyOnce:
 		return x.g.model.Errorf("Return needs a patch of one item that is one plain request: leave out And of other items, IfEntityExists and ExactlyOnce, or load afterwards")
+	case only.Item.HasOutside():
+		return x.g.model.FieldErrorf(only.Field, "a value of the item may lie outside of it, which Return does not read: leave Return out, and load afterwards")
 	case only.Kind == write.Delete:
 		return x.g.model.FieldErrorf(only.Field, "the patch deletes the item, after which it holds nothing: leave Return out")
 	}

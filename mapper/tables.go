@@ -70,7 +70,16 @@ func (g *engine) definitions(period string) []*define.Table {
 	for i := range g.model.Tables {
 		names = append(names, g.model.Table(i, period).Name)
 	}
-	return define.Of(g.model.Schema, names)
+	all := define.Of(g.model.Schema, names)
+	if g.outside == nil {
+		return all
+	}
+	for _, t := range g.outside.Homes.Tables() {
+		if !slices.ContainsFunc(all, func(d *define.Table) bool { return d.Name == t.Name }) {
+			all = append(all, define.Plain(t.Name, t.Hash, t.Range))
+		}
+	}
+	return all
 }
 
 func definitions(all []*define.Table) []Definition {

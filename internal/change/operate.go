@@ -25,6 +25,8 @@ func (x *Patch) operate(ch *PatchItem, p patch.Change, i int) error {
 	switch {
 	case p.Unstorable != nil:
 		return x.m.ValueErrorf(name, "%w", p.Unstorable)
+	case a.Large != nil:
+		return x.m.FieldErrorf(a.Value.Name, schema.LargeText, "set the whole of it, or change it", "with Update")
 	case x.expires(ch.Item, a):
 		return x.m.FieldErrorf(a.Value.Name, "it is when the item expires: set it as a whole")
 	case p.Kind == patch.Increment:

@@ -178,6 +178,8 @@ func (x *Patch) targetOfCondition(p *patch.Change) (*schema.Item, error) {
 		switch {
 		case err != nil:
 			return nil, err
+		case x.largeIn(it, p, f) != nil:
+			return nil, x.m.FieldErrorf(x.largeIn(it, p, f).Value.Name, schema.LargeText, "compare it", "with Update")
 		case x.renamed(it, p, f) != nil:
 			return nil, x.renamedErr(x.renamed(it, p, f))
 		case item != nil && it != item:
@@ -195,6 +197,14 @@ func (x *Patch) targetOfCondition(p *patch.Change) (*schema.Item, error) {
 // under another name; nil where not.
 func (x *Patch) renamed(it *schema.Item, p *patch.Change, f condition.Field) *schema.Attribute {
 	if found, _ := x.find(it, p, f); len(found) == 1 && len(it.Attributes[found[0]].Was) > 0 {
+		return it.Attributes[found[0]]
+	}
+	return nil
+}
+
+// largeIn returns the attribute of a large value that a condition's field is stored in; nil where it is none.
+func (x *Patch) largeIn(it *schema.Item, p *patch.Change, f condition.Field) *schema.Attribute {
+	if found, _ := x.find(it, p, f); len(found) == 1 && it.Attributes[found[0]].Large != nil {
 		return it.Attributes[found[0]]
 	}
 	return nil

@@ -44,6 +44,17 @@ func Of(e *schema.Entity, names []string) []*Table {
 	return all
 }
 
+// Plain returns a table without indexes, whose key attributes are text; sort is "" for one without a sort key.
+func Plain(name, hash, sort string) *Table {
+	d := &Table{Name: name, Hash: hash, Range: sort}
+	for _, a := range []string{hash, sort} {
+		if a != "" {
+			d.attribute(schema.KeyAttribute{Name: a, Type: 'S'})
+		}
+	}
+	return d
+}
+
 func (d *Table) attribute(a schema.KeyAttribute) {
 	if !slices.Contains(d.Attributes, a) {
 		d.Attributes = append(d.Attributes, a)

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -73,6 +74,16 @@ type Homes struct {
 	Delim byte
 	// Name returns the declared name of a table of the model.
 	Name func(*item.Table) string
+}
+
+// Tables are the tables of records and parts, by their names.
+func (h *Homes) Tables() []*item.Table {
+	all := []*item.Table{h.Records}
+	for _, t := range h.Parts {
+		all = append(all, t)
+	}
+	slices.SortFunc(all[1:], func(a, b *item.Table) int { return strings.Compare(a.Name, b.Name) })
+	return all
 }
 
 func textKey(s string) key.Scalar { return key.Scalar{Type: 'S', Text: s} }

@@ -204,6 +204,12 @@ type sharded struct {
 	X  string `ddb:"sk=HEAD#{ID}"`
 }
 
+type voluminous struct {
+	_  struct{} `ddb:"table=voluminous"`
+	ID string   `ddb:"pk=V#{ID}"`
+	X  string   `ddb:"sk=HEAD,compress=zstd"`
+}
+
 type unversioned struct {
 	_  struct{} `ddb:"table=unversioned,noversion"`
 	ID string   `ddb:"pk=U#{ID}"`
@@ -213,9 +219,10 @@ type unversioned struct {
 // What a migration does not know is refused by name, with what to do in its place.
 func TestNotYet(t *testing.T) {
 	for want, typ := range map[string]reflect.Type{
-		"dated: the model's tables follow the time, which a migration does not know yet: load its entities with BulkLoad": reflect.TypeFor[dated](),
-		"sharded: the model is sharded, which a migration does not know yet: load its entities with BulkLoad":             reflect.TypeFor[sharded](),
-		"unversioned: the model has noversion, and what moves needs versions: remove it":                                  reflect.TypeFor[unversioned](),
+		"dated: the model's tables follow the time, which a migration does not know yet: load its entities with BulkLoad":                                                                                reflect.TypeFor[dated](),
+		"sharded: the model is sharded, which a migration does not know yet: load its entities with BulkLoad":                                                                                            reflect.TypeFor[sharded](),
+		"voluminous: the model has large values (compress, chunk, s3=), which a migration does not know yet: move it without these tags, and add them afterwards: what is stored plainly stays readable": reflect.TypeFor[voluminous](),
+		"unversioned: the model has noversion, and what moves needs versions: remove it":                                                                                                                 reflect.TypeFor[unversioned](),
 	} {
 		e, err := schema.Of(typ)
 		if err != nil {

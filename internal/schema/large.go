@@ -27,6 +27,9 @@ func (it *Item) HasOutside() bool {
 	return slices.ContainsFunc(it.Attributes, func(a *Attribute) bool { return a.Large.Outside() })
 }
 
+// LargeText says that DynamoDB cannot look into a large value.
+const LargeText = "it is a large value (compress, chunk, s3=), which DynamoDB cannot look into: %s %s, or by another field that tells the same"
+
 // largeOptions are the options of large values.
 var largeOptions = []string{"compress", "chunk", "s3", "preview", "inline"}
 

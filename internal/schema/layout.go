@@ -123,6 +123,9 @@ type LayoutAttribute struct {
 	Large *Large `json:"large,omitempty"`
 }
 
+// IsLarge reports whether the attribute is of a large value.
+func (a LayoutAttribute) IsLarge() bool { return a.Large != nil }
+
 // Layout returns the schema as data.
 func (e *Entity) Layout() Layout {
 	l := Layout{Model: e.Name, Delim: string(e.Delim), Version: e.Version, TTL: e.TTL, Flat: e.Flat, PartitionKey: e.PK.layout()}

@@ -75,6 +75,9 @@ func (s *Search) filterable(f condition.Condition) error {
 					return s.Model.FieldErrorf(a.Value.Name, schema.EmptyKeyText, it.IndexOf(a.Name))
 				}
 			}
+			if a.Large != nil {
+				return s.Model.FieldErrorf(a.Value.Name, schema.LargeText, "filter", "in the application")
+			}
 			if len(a.Was) > 0 {
 				return s.Model.FieldErrorf(a.Value.Name, "stored items may hold it as %s or as %s, and a filter sees one of them: filter in the application until was= is gone", a.Name, strings.Join(a.Was, ", "))
 			}
