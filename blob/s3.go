@@ -58,10 +58,14 @@ type objects struct {
 // Put puts an object (PutObject, If-None-Match), with the SHA-256 of what is stored.
 func (o *objects) Put(ctx context.Context, p large.Put) error {
 	sum := sha256.Sum256(p.Body)
-	_, err := o.client.PutObject(ctx, &s3.PutObjectInput{
+	in := &s3.PutObjectInput{
 		Bucket: &p.Bucket, Key: &p.Key, Body: bytes.NewReader(p.Body), ContentLength: aws.Int64(int64(len(p.Body))),
 		IfNoneMatch: aws.String("*"), Metadata: p.Metadata, ChecksumSHA256: aws.String(base64.StdEncoding.EncodeToString(sum[:])),
-	}, before(p.Until))
+	}
+	if p.Encoding != "" {
+		in.ContentEncoding = &p.Encoding
+	}
+	_, err := o.client.PutObject(ctx, in, before(p.Until))
 	var response *smithyhttp.ResponseError
 	if errors.As(err, &response) && response.HTTPStatusCode() == http.StatusPreconditionFailed {
 		return large.ErrThere
@@ -86,6 +90,19 @@ func (o *objects) Get(ctx context.Context, bucket, key string) (io.ReadCloser, e
 		return nil, named(err, "reading", bucket, key)
 	}
 	return out.Body, nil
+}
+
+// Presign returns an address of an object (a presigned GetObject).
+func (o *objects) Presign(ctx context.Context, bucket, key string, valid time.Duration) (string, error) {
+	client, ok := o.client.(*s3.Client)
+	if !ok {
+		return "", fmt.Errorf("the client of S3 is a %T, and only an *s3.Client can presign", o.client)
+	}
+	r, err := s3.NewPresignClient(client, s3.WithPresignExpires(valid)).PresignGetObject(ctx, &s3.GetObjectInput{Bucket: &bucket, Key: &key})
+	if err != nil {
+		return "", err
+	}
+	return r.URL, nil
 }
 
 // Delete deletes an object (DeleteObject).

@@ -122,6 +122,9 @@ func (f *frontend) methods(s *schema.Type, t types.Type) {
 		s.Hook, s.WrongHook = true, value.Lookup(nil, "AfterLoad") != nil || !has(set, "AfterLoad", nil)
 	}
 	s.Stringer = has(value, "String", nil, "string")
+	if n, ok := t.(*types.Named); ok && n.Obj().Name() == schema.LazyName && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == schema.LazyPackage && n.TypeArgs().Len() == 1 {
+		s.Lazy, s.Elem = true, f.of(n.TypeArgs().At(0))
+	}
 }
 
 const (

@@ -146,7 +146,7 @@ func (s *structures) item(e *schema.Entity, it *schema.Item) {
 	}
 	for _, a := range it.Attributes {
 		s.mark(root, a.Value.Path, stored)
-		if !a.Opaque {
+		if !a.Value.Type.Opaque() {
 			s.inside(a.Value.Type)
 		}
 	}

@@ -144,6 +144,11 @@ func (g *engine) largeValues(s *settings) error {
 		Dead: g.isDead,
 	}
 	g.search.Outside = g.bring
+	g.model.Source = func(f *item.Image, a *schema.Attribute, name string) *large.Source {
+		at := *f
+		at.Attributes, at.Header = nil, item.Header{}
+		return &large.Source{Fetcher: g.fetcher, At: f.Place, Attribute: name, Explain: func(err error) error { return g.fetchError(&at, a, err) }}
+	}
 	return nil
 }
 
@@ -173,7 +178,7 @@ func (g *engine) bring(ctx context.Context, f *item.Image, u *read.Usage) error 
 		return nil
 	}
 	for _, a := range f.Kind.Attributes {
-		if !a.Large.Outside() {
+		if !a.Large.Outside() || a.Value.Type.Lazy {
 			continue
 		}
 		for _, name := range slices.Concat([]string{a.Name}, a.Was) {

@@ -57,13 +57,22 @@ func noise(r *rand.Rand, n int) []byte {
 	return b
 }
 
-// letters are text that compresses to about three quarters.
+// letters are random text.
 func letters(r *rand.Rand, n int) string {
 	b := make([]byte, n)
 	for i := range b {
-		b[i] = "abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789é"[r.IntN(63)]
+		b[i] = "abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"[r.IntN(63)]
 	}
 	return string(b)
+}
+
+// words are text that compresses as text does; letters, that do not repeat, are taken by most codecs as they are.
+func words(r *rand.Rand, n int) string {
+	var b strings.Builder
+	for b.Len() < n {
+		b.WriteString(letters(rand.New(rand.NewPCG(r.Uint64N(500), 0)), 3+r.IntN(8)) + " ")
+	}
+	return b.String()[:n]
 }
 
 // What goes in comes back, and a save that changes nothing sends nothing.
@@ -73,7 +82,7 @@ func TestLargeValues(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	m := newReports(t)
 	e := m.New(report{
-		ID: "a", Title: "first", Body: letters(rnd, 900_000), Scan: noise(rnd, 1_000_000), Log: strings.Repeat("line of a log\n", 60_000),
+		ID: "a", Title: "first", Body: words(rnd, 2_000_000), Scan: noise(rnd, 1_000_000), Log: strings.Repeat("line of a log\n", 60_000),
 		Pages:  []page{{1, letters(rnd, 100_000), "x"}, {2, "short", "y"}},
 		Extras: map[string]string{"k": letters(rnd, 3000), "~": "z"},
 	})

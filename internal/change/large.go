@@ -98,6 +98,9 @@ func (ch *Change) place(m *model.Model, i int) (types.AttributeValue, error) {
 // encode notes a new value of an attribute.
 func (ch *Change) encode(m *model.Model, i int, now types.AttributeValue) (types.AttributeValue, error) {
 	a := ch.Item.Attributes[i]
+	if p, out := large.PointerOf(now); out {
+		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: it holds the value %s as it was loaded from another item, and each item has its own: Get it, and Set it here", a.Name, p.ID)
+	}
 	e, err := large.Encode(now, a)
 	if err != nil {
 		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)

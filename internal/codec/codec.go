@@ -46,6 +46,8 @@ type Record interface {
 	Encode(rec any, attribute int) (types.AttributeValue, error)
 	// Plain returns the value of a large attribute before it is compressed, nil where it is not stored.
 	Plain(rec any, attribute int) (types.AttributeValue, error)
+	// Field returns a pointer to an attribute's field, nil where a struct on the way to it is.
+	Field(rec any, attribute int) any
 	// Decode sets an attribute's field.
 	Decode(rec any, attribute int, value types.AttributeValue) error
 	// AfterLoad calls the methods AfterLoad of what was decoded: of an element, and of the

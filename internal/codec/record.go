@@ -135,8 +135,14 @@ func (r *record) Plain(rec any, i int) (types.AttributeValue, error) {
 	if p == nil {
 		return nil, nil
 	}
-	return a.plain.Encode(p, a.options)
+	v, err := a.plain.Encode(p, a.options)
+	if _, null := v.(*types.AttributeValueMemberNULL); null && a.Value.Type.Lazy {
+		v = nil // it holds nothing
+	}
+	return v, err
 }
+
+func (r *record) Field(rec any, i int) any { return r.attributes[i].path.At(rec) }
 
 func (r *record) Decode(rec any, i int, value types.AttributeValue) error {
 	a := &r.attributes[i]

@@ -126,16 +126,14 @@ func (f *Fetcher) stored(ctx context.Context, p *Pointer, e *Entry, strong bool,
 	if p.Way == Object {
 		return f.object(ctx, p, u)
 	}
-	if p.Parts > 0 && (p.PartSize < 1 || int64(p.Parts-1)*int64(p.PartSize) >= p.Stored) || int64(p.Parts)*int64(p.PartSize) < p.Stored {
-		return nil, &Damaged{What: fmt.Sprintf("the pointer to %s tells of %d parts of %d bytes for %d", p.ID, p.Parts, p.PartSize, p.Stored)}
-	}
-	if e.Way == Table && f.Homes.Parts[e.At] == nil {
-		return nil, fmt.Errorf("its parts lie in the table %s, which the model does not name any more: name it at another field's chunk", e.At)
+	if err := f.reads(p); err != nil {
+		return nil, err
 	}
 	b := make([]byte, p.Stored)
 	usages := make([]read.Usage, p.Parts)
-	err := retry.AtMost(ctx, max(f.Flying/(6*max(p.PartSize, 1)), 1), p.Parts, func(ctx context.Context, i int) error {
-		return f.part(ctx, p, f.Homes.Part(e, i), b, i, strong, &usages[i])
+	err := retry.AtMost(ctx, f.atOnce(p), p.Parts, func(ctx context.Context, i int) error {
+		to := b[i*p.PartSize : min((i+1)*p.PartSize, len(b))]
+		return f.part(ctx, p, f.Homes.Part(e, i), i, read.Options{Strong: strong}, partOf{to, &usages[i]})
 	})
 	for i := range usages {
 		u.Join(&usages[i])
@@ -143,16 +141,37 @@ func (f *Fetcher) stored(ctx context.Context, p *Pointer, e *Entry, strong bool,
 	return b, err
 }
 
+// atOnce is how many parts of a value are read at one time: decoding an answer takes the SDK four to five times a part's size,
+// beside the part.
+func (f *Fetcher) atOnce(p *Pointer) int { return max(f.Flying/(6*max(p.PartSize, 1)), 1) }
+
+// reads refuses a pointer whose parts cannot be what it says, or whose table nobody knows.
+func (f *Fetcher) reads(p *Pointer) error {
+	if p.Parts > 0 && (p.PartSize < 1 || int64(p.Parts-1)*int64(p.PartSize) >= p.Stored) || int64(p.Parts)*int64(p.PartSize) < p.Stored {
+		return &Damaged{What: fmt.Sprintf("the pointer to %s tells of %d parts of %d bytes for %d", p.ID, p.Parts, p.PartSize, p.Stored)}
+	}
+	if p.Way == Table && f.Homes.Parts[p.At] == nil {
+		return fmt.Errorf("its parts lie in the table %s, which the model does not name any more: name it at another field's chunk", p.At)
+	}
+	return nil
+}
+
+// partOf is where a part is read to, and what that took.
+type partOf struct {
+	to []byte
+	u  *read.Usage
+}
+
 // part reads one part into its place.
-func (f *Fetcher) part(ctx context.Context, p *Pointer, at item.Place, to []byte, i int, strong bool, u *read.Usage) error {
-	got, err := f.Reader.One(ctx, at, read.Options{Strong: strong}, u)
+func (f *Fetcher) part(ctx context.Context, p *Pointer, at item.Place, i int, o read.Options, x partOf) error {
+	to := x.to
+	got, err := f.Reader.One(ctx, at, o, x.u)
 	if err != nil {
 		return err
 	}
 	if got == nil {
 		return &Damaged{What: fmt.Sprintf("the part %d of %d of the value %s is not there", i, p.Parts, p.ID)}
 	}
-	to = to[i*p.PartSize : min((i+1)*p.PartSize, len(to))]
 	data, ok := got.Attributes[dataName].(*types.AttributeValueMemberB)
 	if !ok || len(data.Value) != len(to) {
 		return &Damaged{What: fmt.Sprintf("the part %d of %d of the value %s does not have its %d bytes", i, p.Parts, p.ID, len(to))}

@@ -14,6 +14,8 @@ type Objects interface {
 	Put(ctx context.Context, o Put) error
 	// Get opens an object. The error is ErrNoObject where there is none.
 	Get(ctx context.Context, bucket, key string) (io.ReadCloser, error)
+	// Presign returns an address at which an object can be read for some time.
+	Presign(ctx context.Context, bucket, key string, valid time.Duration) (string, error)
 	// Delete deletes an object, and does nothing where there is none.
 	Delete(ctx context.Context, bucket, key string) error
 }
@@ -23,7 +25,9 @@ type Put struct {
 	Bucket, Key string
 	Body        []byte
 	Metadata    map[string]string
-	Until       time.Time
+	// Encoding is the Content-Encoding of a body that HTTP clients know to decompress, "" for none.
+	Encoding string
+	Until    time.Time
 }
 
 // What becomes of requests about objects.

@@ -160,6 +160,9 @@ func previewOf(c Content, n int) []byte {
 // Same reports whether a stored value, or the value that a pointer leads to, is this one.
 func Same(stored, av types.AttributeValue, isText bool, same func(a, b types.AttributeValue) bool) bool {
 	p, ok := PointerOf(stored)
+	if q, lazy := PointerOf(av); lazy {
+		return ok && p.ID == q.ID
+	}
 	if !ok {
 		was, err := Unpack(stored, isText)
 		return err == nil && same(was, av)

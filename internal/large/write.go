@@ -9,6 +9,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/compress"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/retry"
@@ -120,13 +121,16 @@ func (w *Writer) put(ctx context.Context, g *Group, v *Value, t *write.Tally) er
 	}
 	t.Objects = t.Objects.Add(cost.Objects{Puts: 1, Sent: v.Stored})
 	err := w.Objects.Put(ctx, Put{
-		Bucket: w.Homes.bucket(v.At), Key: ObjectKey(v.ID), Body: v.Frame, Until: g.Until, Metadata: w.metadata(v),
+		Bucket: w.Homes.bucket(v.At), Key: ObjectKey(v.ID), Body: v.Frame, Until: g.Until, Metadata: w.metadata(v), Encoding: encodings[v.Codec],
 	})
 	if errors.Is(err, ErrThere) {
 		return nil // an earlier attempt: nobody else has the id
 	}
 	return err
 }
+
+// encodings are the names that HTTP has for codecs (IANA, "HTTP Content Coding Registry"): its deflate is a frame of zlib.
+var encodings = map[compress.Codec]string{compress.Gzip: "gzip", compress.Zlib: "deflate", compress.Zstd: "zstd"}
 
 // metadata returns what leads from an object back to its item: base64url, since keys are any text or bytes, and the
 // metadata of S3 only ASCII; a hash where that is longer than S3 takes.

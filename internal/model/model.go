@@ -10,6 +10,7 @@ import (
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
 )
@@ -26,6 +27,9 @@ type Model struct {
 	// Times says which tables there are, where tables follow the time.
 	Times Times
 	timed sync.Map // of *item.Table by periodTable: each is one
+	// Source returns where the stored value of an attribute is read, under the name that it has in an item; nil for a model without
+	// values outside of their items.
+	Source func(f *item.Image, a *schema.Attribute, name string) *large.Source
 	// RootLast reports that the root is the last of an entity's items in its partition.
 	RootLast bool
 }

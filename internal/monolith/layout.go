@@ -143,7 +143,9 @@ func (x *Layout) supported() error {
 		return errors.New("the model is sharded, which a migration does not know yet: load its entities with BulkLoad")
 	case slices.ContainsFunc(x.Tables, func(t schema.LayoutTable) bool { return strings.Contains(t.Name, "{") }):
 		return errors.New("the model's tables follow the time, which a migration does not know yet: load its entities with BulkLoad")
-	case slices.ContainsFunc(x.Items, func(it schema.LayoutItem) bool { return slices.ContainsFunc(it.Attributes, schema.LayoutAttribute.IsLarge) }):
+	case slices.ContainsFunc(x.Items, func(it schema.LayoutItem) bool {
+		return slices.ContainsFunc(it.Attributes, schema.LayoutAttribute.IsLarge)
+	}):
 		return errors.New("the model has large values (compress, chunk, s3=), which a migration does not know yet: move it without these tags, and add them afterwards: what is stored plainly stays readable")
 	case !slices.ContainsFunc(x.Items, func(it schema.LayoutItem) bool { return it.Root }):
 		return errors.New("the layout names no root: run go tool itemize gen")

@@ -19,6 +19,12 @@ type Large struct {
 	Inline  int `json:"inline,omitempty"`
 }
 
+// The type blob.Value, whose values are read when they are asked for.
+const (
+	LazyPackage = "github.com/itemize/itemize/blob"
+	LazyName    = "Value"
+)
+
 // Outside reports whether values may lie outside their item.
 func (l *Large) Outside() bool { return l != nil && (l.Chunk || l.Bucket != "") }
 
@@ -47,6 +53,14 @@ func (b *builder) largeValues() {
 				if a.Large.Outside() {
 					a.Opaque, it.Opaque = true, true
 				}
+			}
+		}
+	}
+	for _, it := range b.e.Items {
+		for _, a := range it.Attributes {
+			if a.Value.Type.Lazy && !a.Large.Outside() && a.Field != nil {
+				m := b.memberOf(a.Field)
+				b.fault(m.at(), "add chunk or s3=BUCKET to its tag, or use "+a.Value.Type.Elem.Name, "a blob.Value is read when it is asked for, and the field's values all lie in their item")
 			}
 		}
 	}
@@ -100,6 +114,7 @@ func (b *builder) mayBeLarge(it *Item, a *Attribute, m *member) {
 		b.fault(m.option("preview"), "add chunk or s3", "preview= is for values that lie outside their item")
 	case m.tag.Has("inline") && !outside:
 		b.fault(m.option("inline"), "add chunk or s3", "inline= is for values that may lie outside their item")
+	case m.tag.Has("preview") && t.Lazy && (t.Elem.Kind == String || t.Elem.Kind == Bytes):
 	case m.tag.Has("preview") && t.Kind != String && t.Kind != Bytes:
 		b.fault(m.option("preview"), "put it on text or bytes", "preview= is the beginning of text or bytes, and not of %s", t.Name)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 )
 
@@ -52,6 +53,11 @@ func (f *reflector) of(rt reflect.Type) *Type {
 	}
 	f.types[rt] = t
 	f.methods(t, rt)
+	if rt.PkgPath() == LazyPackage && strings.HasPrefix(rt.Name(), LazyName+"[") {
+		get, _ := rt.MethodByName("Preview")
+		t.Lazy, t.Elem = true, f.of(get.Type.Out(0))
+		return t
+	}
 	if rt.PkgPath() == "math/big" && t.Big() {
 		return t
 	}

@@ -58,6 +58,8 @@ type Type struct {
 	// Marshals tells that the type encodes itself for DynamoDB, MarshalsValue
 	// that the method is on the value, not only on its pointer.
 	Marshals, MarshalsValue bool
+	// Lazy tells of a blob.Value, of values of the type Elem.
+	Lazy bool
 	// Unmarshals tells that it decodes itself.
 	Unmarshals bool
 	// MarshalsText and UnmarshalsText tell of encoding.TextMarshaler and

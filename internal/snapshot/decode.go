@@ -168,6 +168,15 @@ func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 			continue
 		}
 		any = true
+		if a.Value.Type.Lazy {
+			if err := codec.Decode(rec, i, value); err != nil {
+				return m.FieldErrorf(a.Value.Name, "item %s: attribute %q: %w", f.Place, name, err)
+			}
+			if m.Source != nil {
+				large.CellOf(codec.Field(rec, i)).From(m.Source(f, a, name))
+			}
+			continue
+		}
 		if _, out := large.PointerOf(value); out && a.Large.Outside() {
 			v := f.Loaded[name]
 			switch {

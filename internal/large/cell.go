@@ -1,0 +1,178 @@
+package large
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/read"
+)
+
+// Cell is what a lazy value (blob.Value) holds: a value, or the pointer that it is read by. Copies share what they hold, which nothing
+// changes.
+type Cell struct{ held *held }
+
+type held struct {
+	// av is the value, or what is stored of it; src is where that is, nil for a new one.
+	av  types.AttributeValue
+	src *Source
+	err error
+}
+
+// Source is where the stored value of an attribute is read.
+type Source struct {
+	*Fetcher
+	At        item.Place
+	Attribute string
+	// Explain makes an error of reading one that names the field.
+	Explain func(error) error
+}
+
+// holder is a type that embeds a Cell.
+type holder interface{ cell() *Cell }
+
+func (c *Cell) cell() *Cell { return c }
+
+// CellOf returns the cell of what p points to, a type that embeds one.
+func CellOf(p any) *Cell { return p.(holder).cell() }
+
+// Empty reports whether it holds nothing.
+func (c *Cell) Empty() bool { return c.held == nil }
+
+// Hold makes it hold a new value; err is why that cannot be stored.
+func (c *Cell) Hold(av types.AttributeValue, err error) { c.held = &held{av: av, err: err} }
+
+// Clear makes it hold nothing.
+func (c *Cell) Clear() { c.held = nil }
+
+// Keep makes it hold what is stored, and From tells where.
+func (c *Cell) Keep(av types.AttributeValue) { c.held = &held{av: av} }
+
+// From is described at Keep.
+func (c *Cell) From(src *Source) {
+	if c.held != nil {
+		c.held = &held{av: c.held.av, src: src}
+	}
+}
+
+// Attribute returns what it holds: a value, or a pointer.
+func (c *Cell) Attribute() (types.AttributeValue, error) {
+	switch h := c.held; {
+	case h == nil:
+		return &types.AttributeValueMemberNULL{Value: true}, nil
+	case h.err != nil:
+		return nil, h.err
+	default:
+		if _, out := PointerOf(h.av); out {
+			return h.av, nil
+		}
+		return Unpack(h.av, false)
+	}
+}
+
+// Pointer returns the pointer that it holds, nil for a value.
+func (c *Cell) Pointer() *Pointer {
+	if c.held == nil {
+		return nil
+	}
+	p, _ := PointerOf(c.held.av)
+	return p
+}
+
+var errNoSource = errors.New("the value lies outside of its item, and this is a copy that no mapper has loaded: load the item")
+
+// ChangedError says that a lazy value was replaced, or its item deleted, since it was loaded.
+type ChangedError struct {
+	// Item is the key of the item.
+	Item string
+}
+
+func (e *ChangedError) Error() string {
+	return fmt.Sprintf("the value of %s was replaced, or removed, since it was loaded: load it again", e.Item)
+}
+
+func (s *Source) explain(err error) error {
+	var replaced *Replaced
+	switch {
+	case err == nil || errors.Is(err, io.EOF):
+		return err
+	case errors.As(err, &replaced):
+		return &ChangedError{s.At.String()}
+	}
+	return s.Explain(err)
+}
+
+// Value reads the value, wherever it is.
+func (c *Cell) Value(ctx context.Context) (types.AttributeValue, error) {
+	p := c.Pointer()
+	if p == nil {
+		return c.Attribute()
+	}
+	src := c.held.src
+	if src == nil {
+		return nil, errNoSource
+	}
+	var u read.Usage
+	v, err := src.Fetch(ctx, p, src.At, src.Attribute, false, &u)
+	return v, src.explain(err)
+}
+
+// Open returns a reader of the text or bytes, wherever they are.
+func (c *Cell) Open(ctx context.Context) (io.ReadCloser, error) {
+	p := c.Pointer()
+	switch {
+	case p == nil:
+		return c.inItem()
+	case c.held.src == nil:
+		return nil, errNoSource
+	case p.Kind == JSON:
+		return nil, errNoBytes
+	}
+	return c.held.src.open(ctx, p)
+}
+
+var errNoBytes = errors.New("the value is neither text nor bytes, which alone can be read as a stream: use Get")
+
+// PreviewAttribute returns the preview as a value, nil for none.
+func (p *Pointer) PreviewAttribute() types.AttributeValue {
+	switch {
+	case p.Preview == nil:
+		return nil
+	case p.Kind == Text:
+		return text(string(p.Preview))
+	}
+	return &types.AttributeValueMemberB{Value: p.Preview}
+}
+
+var errNotObject = errors.New("the value is no object in S3: it is new, or lies in its item or in parts")
+
+// Presign returns an address of the value's object.
+func (c *Cell) Presign(ctx context.Context, valid time.Duration) (string, error) {
+	p := c.Pointer()
+	switch {
+	case p == nil || p.Way != Object:
+		return "", errNotObject
+	case c.held.src == nil:
+		return "", errNoSource
+	case c.held.src.Objects == nil:
+		return "", errNoObjects
+	}
+	return c.held.src.Objects.Presign(ctx, c.held.src.Homes.bucket(p.At), ObjectKey(p.ID), valid)
+}
+
+// Same reports whether both hold the same.
+func (c *Cell) Same(o *Cell) bool {
+	p, q := c.Pointer(), o.Pointer()
+	if p != nil || q != nil {
+		return p != nil && q != nil && p.ID == q.ID
+	}
+	a, errA := c.Attribute()
+	b, errB := o.Attribute()
+	return c.Empty() == o.Empty() && errA == nil && errB == nil && attr.Same(a, b)
+}

@@ -1,0 +1,210 @@
+package large
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/compress"
+	"github.com/itemize/itemize/internal/read"
+)
+
+// inItem returns a reader of what lies in the item, or is new.
+func (c *Cell) inItem() (io.ReadCloser, error) {
+	v, err := c.Attribute()
+	if err != nil {
+		return nil, err
+	}
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return io.NopCloser(bytes.NewReader([]byte(v.Value))), nil
+	case *types.AttributeValueMemberB:
+		return io.NopCloser(bytes.NewReader(v.Value)), nil
+	case *types.AttributeValueMemberNULL:
+		return io.NopCloser(bytes.NewReader(nil)), nil
+	}
+	return nil, errNoBytes
+}
+
+// stream reads a value as it comes: its end is an error unless all of it was what was written.
+type stream struct {
+	src     *Source
+	ctx     context.Context
+	p       *Pointer
+	from    io.Reader // of the value
+	packed  *compress.Reader
+	stored  io.Closer
+	sum     hash.Hash
+	n       int64
+	err     error
+	checked bool
+}
+
+// open begins to read a value.
+func (s *Source) open(ctx context.Context, p *Pointer) (io.ReadCloser, error) {
+	x := &stream{src: s, ctx: ctx, p: p, sum: sha256.New()}
+	var stored io.Reader
+	if p.Way == Object {
+		if s.Objects == nil {
+			return nil, errNoObjects
+		}
+		body, err := s.Objects.Get(ctx, s.Homes.bucket(p.At), ObjectKey(p.ID))
+		if errors.Is(err, ErrNoObject) {
+			err = x.damaged(&Damaged{What: "the object " + ObjectKey(p.ID) + " is not there"})
+		}
+		if err != nil {
+			return nil, s.explain(err)
+		}
+		stored, x.stored = body, body
+	} else {
+		if err := s.reads(p); err != nil {
+			return nil, s.explain(err)
+		}
+		parts := &partReader{s: s, ctx: ctx, p: p, e: &Entry{ID: p.ID, Way: p.Way, At: p.At, Parts: p.Parts, PK: s.At.PK, SK: s.At.SK}}
+		stored, x.stored = parts, parts
+	}
+	x.from = stored
+	if p.Codec != "" {
+		var err error
+		if x.packed, err = compress.NewReader(p.Codec, stored, p.Length); err != nil {
+			return nil, s.explain(&Damaged{What: "the value " + p.ID, Err: err})
+		}
+		x.from = x.packed
+	}
+	return x, nil
+}
+
+func (x *stream) Read(b []byte) (int, error) {
+	if x.err != nil {
+		return 0, x.err
+	}
+	n, err := x.from.Read(b)
+	x.sum.Write(b[:n])
+	x.n += int64(n)
+	switch {
+	case x.n > x.p.Length:
+		err = x.damaged(&Damaged{What: fmt.Sprintf("the value %s has more than its %d bytes", x.p.ID, x.p.Length)})
+	case errors.Is(err, io.EOF):
+		if err = x.end(); err == nil {
+			err = io.EOF
+		}
+	case err != nil:
+		var damaged *Damaged
+		if errors.Is(err, compress.ErrDamaged) && !errors.As(err, &damaged) {
+			err = &Damaged{What: "the value " + x.p.ID, Err: err}
+		}
+		err = x.damaged(err)
+	}
+	x.err = x.src.explain(err)
+	if n > 0 && errors.Is(x.err, io.EOF) {
+		return n, nil
+	}
+	return n, x.err
+}
+
+// end checks what was read.
+func (x *stream) end() error {
+	if x.n == x.p.Length && bytes.Equal(x.sum.Sum(nil), x.p.Sum[:]) {
+		return nil
+	}
+	return x.damaged(&Damaged{What: fmt.Sprintf("the value %s of %d bytes: its SHA-256 is another than that of the %d that were read", x.p.ID, x.p.Length, x.n)})
+}
+
+// damaged tells damage from a value that was replaced meanwhile.
+func (x *stream) damaged(err error) error {
+	var damaged *Damaged
+	if x.checked || !errors.As(err, &damaged) {
+		return err
+	}
+	x.checked = true
+	var u read.Usage
+	if stands := x.src.stands(x.ctx, x.p, x.src.At, x.src.Attribute, &u); stands != nil {
+		return stands
+	}
+	return err
+}
+
+// Close ends the reading.
+func (x *stream) Close() error {
+	if x.packed != nil {
+		x.packed.Close()
+	}
+	return x.stored.Close()
+}
+
+// partReader reads parts in their order, some ahead.
+type partReader struct {
+	s      *Source
+	ctx    context.Context
+	p      *Pointer
+	e      *Entry
+	asked  int
+	ahead  []chan partRead
+	now    []byte
+	cancel context.CancelFunc
+}
+
+type partRead struct {
+	b   []byte
+	err error
+}
+
+func (r *partReader) Read(b []byte) (int, error) {
+	for len(r.now) == 0 {
+		if r.cancel == nil {
+			r.ctx, r.cancel = context.WithCancel(r.ctx)
+		}
+		for r.asked < r.p.Parts && len(r.ahead) < r.s.atOnce(r.p) {
+			r.ask(r.asked)
+			r.asked++
+		}
+		if len(r.ahead) == 0 {
+			return 0, io.EOF
+		}
+		got := <-r.ahead[0]
+		r.ahead = r.ahead[1:]
+		if got.err != nil {
+			return 0, got.err
+		}
+		r.now = got.b
+	}
+	n := copy(b, r.now)
+	r.now = r.now[n:]
+	return n, nil
+}
+
+// ask begins to read a part.
+func (r *partReader) ask(i int) {
+	c := make(chan partRead, 1)
+	r.ahead = append(r.ahead, c)
+	ctx := r.ctx
+	go func() {
+		b := make([]byte, min(int64(r.p.PartSize), r.p.Stored-int64(i)*int64(r.p.PartSize)))
+		var u read.Usage
+		at := r.s.Homes.Part(r.e, i)
+		err := r.s.part(ctx, r.p, at, i, read.Options{}, partOf{b, &u})
+		var damaged *Damaged
+		if errors.As(err, &damaged) { // it may only not be here yet
+			err = r.s.part(ctx, r.p, at, i, read.Options{Strong: true}, partOf{b, &u})
+		}
+		c <- partRead{b, err}
+	}()
+}
+
+// Close waits for what is under way.
+func (r *partReader) Close() error {
+	if r.cancel != nil {
+		r.cancel()
+	}
+	for _, c := range r.ahead {
+		<-c
+	}
+	r.ahead, r.now, r.asked = nil, nil, r.p.Parts
+	return nil
+}
