@@ -108,7 +108,7 @@ func (ch *Change) encode(m *model.Model, i int, now types.AttributeValue) (types
 	x := outside{Encoded: e, index: i}
 	size := attr.ValueSize(e.In)
 	if a.Large.Inline > 0 && size >= a.Large.Inline || size > cost.MaxItem {
-		x.value = e.Outside(a, ch.Place, m.Now())
+		x.value = e.Outside(a, ch.Place, m.Now(), m.PartSize)
 	}
 	ch.outside = append(slices.DeleteFunc(ch.outside, func(o outside) bool { return o.index == i }), x)
 	return x.stored(), nil
@@ -188,7 +188,7 @@ func (ch *Change) takeOut(m *model.Model, i int) error {
 	}
 	x := &ch.outside[j]
 	if x.value == nil {
-		x.value = x.Outside(a, ch.Place, m.Now())
+		x.value = x.Outside(a, ch.Place, m.Now(), m.PartSize)
 	}
 	set := item.Assignment{Name: a.Name, Index: i, Value: x.stored()}
 	ch.Set = append(slices.DeleteFunc(ch.Set, func(o item.Assignment) bool { return o.Index == i }), set)

@@ -57,8 +57,8 @@ func Encode(av types.AttributeValue, a *schema.Attribute) (*Encoded, error) {
 	return e, nil
 }
 
-// Outside returns the value as one that lies outside its item, at the attribute of a parent.
-func (e *Encoded) Outside(a *schema.Attribute, parent item.Place, now time.Time) *Value {
+// Outside returns the value as one that lies outside its item, at the attribute of a parent, in parts of a size in bytes.
+func (e *Encoded) Outside(a *schema.Attribute, parent item.Place, now time.Time, partSize int) *Value {
 	l := a.Large
 	v := &Value{Parent: parent, Attribute: a.Name, Frame: e.frame}
 	v.Pointer = Pointer{
@@ -72,8 +72,8 @@ func (e *Encoded) Outside(a *schema.Attribute, parent item.Place, now time.Time)
 	case l.Parts != "":
 		v.Way, v.At = Table, l.Parts
 	}
-	v.PartSize = PartSize
-	v.Parts = (len(e.frame) + PartSize - 1) / PartSize
+	v.PartSize = partSize
+	v.Parts = (len(e.frame) + partSize - 1) / partSize
 	return v
 }
 

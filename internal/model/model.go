@@ -30,13 +30,15 @@ type Model struct {
 	// Source returns where the stored value of an attribute is read, under the name that it has in an item; nil for a model without
 	// values outside of their items.
 	Source func(f *item.Image, a *schema.Attribute, name string) *large.Source
+	// PartSize is how many bytes lie in a part of a value outside of its item.
+	PartSize int
 	// RootLast reports that the root is the last of an entity's items in its partition.
 	RootLast bool
 }
 
 // New returns a model, with the real names of its tables.
 func New(e *schema.Entity, c codec.Model, tables []string) *Model {
-	m := &Model{Schema: e, Codec: c, Reserved: item.ReservedOf(e), Now: time.Now, RootLast: rootLast(e)}
+	m := &Model{Schema: e, Codec: c, Reserved: item.ReservedOf(e), Now: time.Now, PartSize: large.PartSize, RootLast: rootLast(e)}
 	for i, t := range e.Tables {
 		m.Tables = append(m.Tables, &item.Table{Name: tables[i], Hash: t.Hash, Range: t.Range, Index: i})
 	}
