@@ -241,6 +241,9 @@ func (g *engine) store(ctx context.Context, group *large.Group, t *tally) error 
 		return nil
 	}
 	g.drop(ctx, group, t)
+	if errors.Is(err, large.ErrLate) && ctx.Err() == nil {
+		return errAnew
+	}
 	return g.model.Errorf("storing values outside of their items, to which nothing points yet: %w", err)
 }
 

@@ -170,7 +170,7 @@ func (g *engine) compatible(s *state, o writeSettings) error {
 // known of the items has changed, so that the save has to be planned again.
 func (g *engine) send(ctx context.Context, s *state, d *change.Diff, x *sending, t *tally) (again bool, err error) {
 	if err := g.store(ctx, x.group, t); err != nil {
-		return false, err
+		return true, err
 	}
 	plan := x.Plan
 	if plan.Mode == write.Staged {
