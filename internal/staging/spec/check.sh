@@ -114,6 +114,22 @@ faults)
 	holds MigrationLate
 	holds MigrationFaults
 	;;
+large)
+	fails LargeWithoutFlipNeedsOpen SeenWhole
+	fails LargeWithoutAbortFirst SeenWhole
+	fails LargeWithoutBeforeDeadline NothingLeft
+	fails LargeWithoutWaitSignature 'SeenWhole|NothingLeft'
+	fails LargeWithoutRecordFirst SeenWhole
+	fails LargeWithoutHiddenPoints 'SeenWhole|NothingLeft'
+	fails LargeWithoutNewIncarnation SeenWhole
+	fails LargeWithoutUniqueIds 'SeenWhole|Acknowledged|NothingLeft'
+	fails LargeWithoutReaderKnowsDead NoFalseAlarm
+	holds Large
+	;;
+largeall)
+	holds LargeFaults
+	holds LargeThree
+	;;
 *)
 	tlc "$1"
 	;;
