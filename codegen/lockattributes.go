@@ -80,6 +80,9 @@ func (x *attributes) lost(a schema.LayoutAttribute) *contradiction {
 			return &contradiction{x.is.Name, b.Field, fmt.Sprintf("items hold %q and %q, both of which would be the attribute %q, so that one of them would be lost", a.Name, o.Name, b.Name), "leave one out of was=, " + orMigrate}
 		}
 	}
+	if text := unread(a, b); text != "" {
+		return &contradiction{x.is.Name, b.Field, text, "keep that option, or another of the kind, " + orMigrate}
+	}
 	if text := incompatible(a.Wire, b.Wire, fmt.Sprintf("the attribute %q", a.Name)); text != "" {
 		cure := "keep the field as it was, add another of the new type, and let AfterLoad convert, "
 		if strings.HasSuffix(text, dropped) {
@@ -221,6 +224,17 @@ func namedInKey(l schema.Layout, it schema.LayoutItem, field string) bool {
 		return it.SortKey != nil && (names(*it.SortKey, "element") || names(*it.SortKey, "self"))
 	}
 	return names(l.PartitionKey, "model") || it.SortKey != nil && names(*it.SortKey, "model")
+}
+
+// unread says what of a large value that was written by other options could not be read, "" for nothing.
+func unread(old, now schema.LayoutAttribute) string {
+	switch {
+	case old.Large != nil && now.Large == nil:
+		return fmt.Sprintf("the attribute %q may be stored compressed, or outside of its item, and would be read as it is", old.Name)
+	case old.Large.Outside() && !now.Large.Outside():
+		return fmt.Sprintf("values of the attribute %q may lie outside of their items, and would not be read there", old.Name)
+	}
+	return ""
 }
 
 // incompatible says why what is stored as old says would not be read by what is stored as now, or

@@ -10,12 +10,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/examples/catalog/store"
 	"github.com/itemize/itemize/integration"
 	"github.com/itemize/itemize/mapper"
@@ -37,7 +42,12 @@ func start(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	defer engine.Stop()
-	return run(ctx, w, engine)
+	objects, err := integration.StartS3(ctx)
+	if err != nil {
+		return err
+	}
+	defer objects.Stop()
+	return run(ctx, w, engine, objects.Client())
 }
 
 // program has the mappers of both layouts, and prints a table.
@@ -49,13 +59,16 @@ type program struct {
 }
 
 // run runs the program in tables of its own, which it deletes at the end.
-func run(ctx context.Context, w io.Writer, engine *integration.Engine) (err error) {
+func run(ctx context.Context, w io.Writer, engine *integration.Engine, objects *s3.Client) (err error) {
 	client := engine.Client()
 	prefix := fmt.Sprintf("catalog-%d-", time.Now().UnixNano())
 	tables := mapper.Tables(func(name string) string { return prefix + name })
 	p := &program{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
 	var errs [3]error
-	p.products, errs[0] = mapper.New[store.Product](client, tables)
+	bucket := func(name string) string { return prefix + name }
+	// A table with a number as its only key holds nothing but products: the records of images lie in another.
+	records := mapper.LargeRecords(prefix + "ProductRecords")
+	p.products, errs[0] = mapper.New[store.Product](client, tables, records, blob.S3(objects, blob.Buckets(bucket)))
 	p.shelves, errs[1] = mapper.New[store.Shelf](client, tables)
 	p.one, errs[2] = mapper.New[store.OneItem](client, tables)
 	if err := errors.Join(errs[:]...); err != nil {
@@ -71,8 +84,11 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine) (err erro
 		}
 		defer func() { err = errors.Join(err, engine.DeleteTable(context.WithoutCancel(ctx), d.Name)) }()
 	}
+	if _, err := objects.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: aws.String(bucket("images"))}); err != nil {
+		return err
+	}
 	fmt.Fprintf(p.w, "\tthree tables\tone item\n")
-	for _, step := range []func(context.Context) error{p.price, p.display, p.labels} {
+	for _, step := range []func(context.Context) error{p.price, p.display, p.labels, p.image} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -157,5 +173,45 @@ func (p *program) labels(ctx context.Context) error {
 		return fmt.Errorf("%d labels: %w", n, err)
 	}
 	fmt.Fprintf(p.w, "one more of 90 labels\t%v WCU\t%v WCU\n", split.Consumed.WCU, whole.Consumed.WCU)
+	return nil
+}
+
+// image gives a product an image, which no item could hold, shows it by an address that is valid for a minute, and
+// removes what is left of the first one, as a collection does some hours later.
+func (p *program) image(ctx context.Context) error {
+	for _, kb := range []int{2048, 1024} {
+		r, err := p.products.Update(ctx, store.ProductByID(302).Catalog(), func(v *store.Product) error {
+			v.Image.Set(make([]byte, kb<<10))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		// Planned, since DynamoDB Local counts a transaction otherwise.
+		fmt.Fprintf(p.w, "an image of %d MB\t%v WCU, %d object\tno item holds it\n", kb>>10, r.WCU.Expected, r.Objects.Puts)
+	}
+	e, err := p.products.Load(ctx, store.ProductByID(302).Catalog())
+	if err != nil {
+		return err
+	}
+	address, err := e.Value.Image.PresignGet(ctx, time.Minute)
+	if err != nil {
+		return err
+	}
+	answer, err := http.Get(address)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	n, err := io.Copy(io.Discard, answer.Body)
+	if err != nil {
+		return err
+	}
+	found, err := blob.Collect(ctx, p.products)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.w, "it is shown\t%d KB, by its address\t\n", n>>10)
+	fmt.Fprintf(p.w, "nothing points to the first\t%d of %d values\t\n", found.Unreferenced, found.Values)
 	return nil
 }

@@ -14,7 +14,8 @@ func TestMain(m *testing.M) { enginetest.Run(m) }
 // The program prints the same, figure by figure, on every engine.
 func TestOutput(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(context.Background(), &out, enginetest.Start(t)); err != nil {
+	objects, _ := enginetest.S3(t)
+	if err := run(context.Background(), &out, enginetest.Start(t), objects.Client()); err != nil {
 		t.Fatal(err)
 	}
 	golden.Check(t, "testdata/output.txt", out.Bytes())

@@ -16,6 +16,10 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/examples/forum/store"
 	"github.com/itemize/itemize/integration"
@@ -38,7 +42,12 @@ func start(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	defer engine.Stop()
-	return run(ctx, w, engine)
+	objects, err := integration.StartS3(ctx)
+	if err != nil {
+		return err
+	}
+	defer objects.Stop()
+	return run(ctx, w, engine, objects.Client())
 }
 
 // program has the mappers, and prints a table.
@@ -50,7 +59,7 @@ type program struct {
 }
 
 // run runs the program in tables of its own, which it deletes at the end.
-func run(ctx context.Context, w io.Writer, engine *integration.Engine) (err error) {
+func run(ctx context.Context, w io.Writer, engine *integration.Engine, objects *s3.Client) (err error) {
 	client := engine.Client()
 	prefix := fmt.Sprintf("forum-%d-", time.Now().UnixNano())
 	tables := mapper.Tables(func(name string) string { return prefix + name })
@@ -58,7 +67,8 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine) (err erro
 	var errs [3]error
 	p.forums, errs[0] = mapper.New[store.Forum](client, tables)
 	p.threads, errs[1] = mapper.New[store.Thread](client, tables)
-	p.replies, errs[2] = mapper.New[store.Reply](client, tables)
+	bucket := func(name string) string { return prefix + name }
+	p.replies, errs[2] = mapper.New[store.Reply](client, tables, blob.S3(objects, blob.Buckets(bucket)))
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
@@ -72,8 +82,11 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine) (err erro
 		}
 		defer func() { err = errors.Join(err, engine.DeleteTable(context.WithoutCancel(ctx), d.Name)) }()
 	}
+	if _, err := objects.CreateBucket(ctx, &s3.CreateBucketInput{Bucket: aws.String(bucket("pictures"))}); err != nil {
+		return err
+	}
 	fmt.Fprintf(p.w, "\tcharged\tof which indexes\tone item a thread\n")
-	for _, step := range []func(context.Context) error{p.fill, p.reply, p.latest, p.unanswered, p.mine} {
+	for _, step := range []func(context.Context) error{p.fill, p.reply, p.latest, p.unanswered, p.mine, p.long, p.list} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -110,7 +123,7 @@ func (p *program) fill(ctx context.Context) error {
 		}
 	}
 	for i := range replies {
-		r := store.Reply{Forum: forum, Subject: subject, At: monday.Add(time.Duration(i) * time.Minute), PostedBy: []string{"bob", "eve"}[i%2], Message: strings.Repeat("reply ", 70)}
+		r := store.Reply{Forum: forum, Subject: subject, At: monday.Add(time.Duration(i) * time.Minute), PostedBy: []string{"bob", "eve"}[i%2], Message: blob.Of(strings.Repeat("reply ", 70))}
 		if _, err := p.replies.Save(ctx, p.replies.New(r)); err != nil {
 			return err
 		}
@@ -122,7 +135,7 @@ func (p *program) fill(ctx context.Context) error {
 // transaction they would cost double.
 func (p *program) reply(ctx context.Context) error {
 	at := monday.AddDate(0, 0, 1)
-	r, err := p.replies.Save(ctx, p.replies.New(store.Reply{Forum: forum, Subject: subject, At: at, PostedBy: "bob", Message: strings.Repeat("reply ", 70)}))
+	r, err := p.replies.Save(ctx, p.replies.New(store.Reply{Forum: forum, Subject: subject, At: at, PostedBy: "bob", Message: blob.Of(strings.Repeat("reply ", 70))}))
 	if err != nil {
 		return err
 	}
@@ -176,6 +189,47 @@ func (p *program) mine(ctx context.Context) error {
 	}
 	p.read(fmt.Sprintf("%d posts of one user's day", len(all)), &r, 8)
 	return nil
+}
+
+// long adds a reply of 2 MB with a picture: its text, compressed, is written in parts, and the picture is an object.
+func (p *program) long(ctx context.Context) error {
+	log := &strings.Builder{}
+	for i := 0; log.Len() < 2<<20; i++ {
+		fmt.Fprintf(log, "%s request %d of item %x took %d ms\n", monday.Add(time.Duration(i)*time.Second).Format(time.TimeOnly), i, i*i*2654435761, i*i%997)
+	}
+	reply := store.Reply{Forum: forum, Subject: subject, At: longAt, PostedBy: "eve", Message: blob.Of(log.String()), Picture: blob.Of(make([]byte, 150<<10))}
+	r, err := p.replies.Save(ctx, p.replies.New(reply))
+	if err != nil {
+		return err
+	}
+	parts := 0
+	for _, it := range r.Items {
+		if strings.HasSuffix(it.Table, "ReplyChunks") {
+			parts++
+		}
+	}
+	// Planned, since DynamoDB Local counts a transaction otherwise.
+	fmt.Fprintf(p.w, "a reply of 2 MB, a picture\t%v WCU\t\tno item holds it: %d parts, %d object of %d KB\n", r.WCU.Expected, parts, r.Objects.Puts, r.Objects.Sent>>10)
+	return nil
+}
+
+var longAt = monday.AddDate(0, 0, 2)
+
+// list lists the latest replies, of which the long one shows how it begins, and then reads that.
+func (p *program) list(ctx context.Context) error {
+	var r mapper.Receipt
+	all, err := store.ReplyByForumSubject(forum, subject).Reverse().Limit(3).Slice(ctx, p.replies, mapper.Receive(&r))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(p.w, "the three latest replies\t%v RCU\t\t%q\n", r.Consumed.RCU, all[0].Message.Preview())
+	text, err := all[0].Message.Get(ctx)
+	if err != nil {
+		return err
+	}
+	picture, err := all[0].Picture.Get(ctx)
+	fmt.Fprintf(p.w, "the long one, opened\t\t\t%d KB, and a picture of %d KB\n", len(text)>>10, len(picture)>>10)
+	return err
 }
 
 func (p *program) wrote(what string, r *mapper.Receipt, naive float64) {

@@ -120,7 +120,7 @@ func (b *builder) mayBeLarge(it *Item, a *Attribute, m *member) {
 	}
 	for _, e := range it.Entries {
 		for _, k := range slices.Concat(e.Hash, e.Range) {
-			if k.Own != Derived && it.Attributes[k.Own] == a {
+			if k.Own >= 0 && it.Attributes[k.Own] == a {
 				b.fault(m.option(word), "remove it, or give the index another key", "%s would hide the value from the index %s, which has it as its key", word, e.Index.Name)
 			}
 		}

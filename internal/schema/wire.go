@@ -40,6 +40,8 @@ func (t *Type) wireInside(options []string, around []*Type) Wire {
 		return Wire{Type: "N", Format: "unixtime"}
 	case t.Time:
 		return Wire{Type: "S", Format: "time"}
+	case t.Lazy:
+		return t.Elem.wireInside(options, around)
 	case t.Marshals, t.Unmarshals:
 		return Wire{Type: "own"}
 	case t.declared() && slices.Contains(around, t):

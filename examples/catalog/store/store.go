@@ -2,10 +2,12 @@
 // all the time, and what hardly anybody asks for.
 package store
 
+import "github.com/itemize/itemize/blob"
+
 //go:generate go tool itemize gen
 
 // Product lies in the tables ProductCatalog, ProductAvailability and ExtendedProductCatalog of the
-// guidelines for items, each with one key attribute, Id, a number.
+// guidelines for items, each with one key attribute, Id, a number. Its image is an object in S3, as they advise.
 type Product struct {
 	_           struct{} `ddb:"table=ProductCatalog,hash=Id,range=-"`
 	_           struct{} `ddb:"table=ProductAvailability,hash=Id,range=-,name=Availability"`
@@ -18,6 +20,8 @@ type Product struct {
 	Quantity    int            `ddb:"table=ProductAvailability"`
 	Dimensions  string         `ddb:"table=ExtendedProductCatalog"`
 	Tracks      map[int]string `ddb:"table=ExtendedProductCatalog" dynamodbav:",omitempty"`
+
+	Image blob.Value[[]byte] `ddb:"s3=images,inline=1KB"`
 }
 
 // Shelf has its tags as one item each, so that one more costs that one.

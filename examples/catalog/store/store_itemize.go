@@ -3,6 +3,8 @@
 package store
 
 import (
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
@@ -133,6 +135,7 @@ var ProductFields = struct {
 	Quantity    field.Number[Product, int]
 	Dimensions  field.String[Product, string]
 	Tracks      field.Map[Product, map[int]string, int, field.String[Product, string]]
+	Image       field.Value[Product, blob.Value[[]byte]]
 }{
 	Title:       field.NewString("Title", "", func(v *Product) *string { return &v.Title }),
 	Description: field.NewString("Description", "", func(v *Product) *string { return &v.Description }),
@@ -146,6 +149,9 @@ var ProductFields = struct {
 	Tracks: field.NewMap(
 		"Tracks", ",omitempty", func(v *Product) *map[int]string { return &v.Tracks },
 		mapperimpl.Map[map[int]string](mapperimpl.String[string]()), field.EntryString[Product, string],
+	),
+	Image: field.NewValue(
+		"Image", "", func(v *Product) *blob.Value[[]byte] { return &v.Image }, mapperimpl.Opaque[blob.Value[[]byte]](),
 	),
 }
 
@@ -180,7 +186,7 @@ var productForm = mapperimpl.Struct(mapperimpl.Funcs[Product]{},
 	mapperimpl.Field("ID", "", func(v *Product) *int { return &v.ID }, mapperimpl.Int[int]()),
 	ProductFields.Title.Row(nil), ProductFields.Description.Row(nil), ProductFields.Authors.Row(nil),
 	ProductFields.Price.Row(nil), ProductFields.Quantity.Row(nil), ProductFields.Dimensions.Row(nil),
-	ProductFields.Tracks.Row(nil),
+	ProductFields.Tracks.Row(nil), ProductFields.Image.Row(nil),
 )
 
 var shelfForm = mapperimpl.Struct(mapperimpl.Funcs[Shelf]{},
@@ -214,7 +220,7 @@ var oneItemForm = mapperimpl.Struct(mapperimpl.Funcs[OneItem]{},
 
 // ItemizeCodec is for the mapper.
 func (*Product) ItemizeCodec(*Product) *mapperimpl.Codec[Product] {
-	return &mapperimpl.Codec[Product]{Layout: "2a0ef422a0510c5a603da98a", Table: productForm}
+	return &mapperimpl.Codec[Product]{Layout: "baa25453a89740fc90339a7a", Table: productForm}
 }
 
 // ItemizeCodec is for the mapper.
@@ -234,11 +240,12 @@ type productLayout_changed_run_go_generate = struct {
 	ID          int      `ddb:"pk={ID}"`
 	Title       string   `ddb:"name=Catalog"`
 	Description string
-	Authors     []string       `dynamodbav:",stringset,omitempty"`
-	Price       float64        `ddb:"table=ProductAvailability"`
-	Quantity    int            `ddb:"table=ProductAvailability"`
-	Dimensions  string         `ddb:"table=ExtendedProductCatalog"`
-	Tracks      map[int]string `ddb:"table=ExtendedProductCatalog" dynamodbav:",omitempty"`
+	Authors     []string           `dynamodbav:",stringset,omitempty"`
+	Price       float64            `ddb:"table=ProductAvailability"`
+	Quantity    int                `ddb:"table=ProductAvailability"`
+	Dimensions  string             `ddb:"table=ExtendedProductCatalog"`
+	Tracks      map[int]string     `ddb:"table=ExtendedProductCatalog" dynamodbav:",omitempty"`
+	Image       blob.Value[[]byte] `ddb:"s3=images,inline=1KB"`
 }
 
 var _ productLayout_changed_run_go_generate = Product{}
@@ -247,6 +254,10 @@ var _ mapperimpl.LacksMethods = struct {
 	*Product
 	mapperimpl.NoMethods
 }{}
+
+var _ interface {
+	MarshalDynamoDBAttributeValue() (types.AttributeValue, error)
+} = (*blob.Value[[]byte])(nil)
 
 type shelfLayout_changed_run_go_generate = struct {
 	_      struct{}            `ddb:"table=Shelves"`

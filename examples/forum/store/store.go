@@ -2,7 +2,11 @@
 // ("Data Model"), with a local and two global indexes.
 package store
 
-import "time"
+import (
+	"time"
+
+	"github.com/itemize/itemize/blob"
+)
 
 //go:generate go tool itemize gen
 
@@ -32,7 +36,8 @@ type Thread struct {
 }
 
 // Reply is an item of its own: adding one costs that one. A global index has what somebody has posted,
-// by its time, which is the table's sort key.
+// by its time, which is the table's sort key. Long messages are compressed, huge ones lie in the table ReplyChunks, and pictures in S3;
+// a list shows how a message begins.
 type Reply struct {
 	_        struct{} `ddb:"table=Reply,hash=Id,range=ReplyDateTime"`
 	_        struct{} `ddb:"index=PostedByIndex,pk={PostedBy},range=ReplyDateTime"`
@@ -40,5 +45,7 @@ type Reply struct {
 	Subject  string
 	At       time.Time `ddb:"sk={At}"`
 	PostedBy string    `ddb:"sk={At}"`
-	Message  string    `ddb:"sk={At}"`
+
+	Message blob.Value[string] `ddb:"sk={At},compress=zstd,chunk,table=ReplyChunks,inline=8KB,preview=40"`
+	Picture blob.Value[[]byte] `ddb:"sk={At},s3=pictures,inline=1KB"`
 }

@@ -5,6 +5,8 @@ package store
 import (
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
@@ -227,10 +229,18 @@ var ThreadFields = struct {
 // ReplyFields are the stored fields of a Reply: for patches, conditions, filters and projections.
 var ReplyFields = struct {
 	PostedBy field.String[Reply, string]
-	Message  field.String[Reply, string]
+	Message  field.Value[Reply, blob.Value[string]]
+	Picture  field.Value[Reply, blob.Value[[]byte]]
 }{
 	PostedBy: field.NewString("PostedBy", "", func(v *Reply) *string { return &v.PostedBy }),
-	Message:  field.NewString("Message", "", func(v *Reply) *string { return &v.Message }),
+	Message: field.NewValue(
+		"Message", "", func(v *Reply) *blob.Value[string] { return &v.Message },
+		mapperimpl.Opaque[blob.Value[string]](),
+	),
+	Picture: field.NewValue(
+		"Picture", "", func(v *Reply) *blob.Value[[]byte] { return &v.Picture },
+		mapperimpl.Opaque[blob.Value[[]byte]](),
+	),
 }
 
 var forumForm = mapperimpl.Struct(mapperimpl.Funcs[Forum]{},
@@ -249,7 +259,7 @@ var replyForm = mapperimpl.Struct(mapperimpl.Funcs[Reply]{},
 	mapperimpl.Field("Forum", "", func(v *Reply) *string { return &v.Forum }, mapperimpl.String[string]()),
 	mapperimpl.Field("Subject", "", func(v *Reply) *string { return &v.Subject }, mapperimpl.String[string]()),
 	mapperimpl.Field("At", "", func(v *Reply) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
-	ReplyFields.PostedBy.Row(nil), ReplyFields.Message.Row(nil),
+	ReplyFields.PostedBy.Row(nil), ReplyFields.Message.Row(nil), ReplyFields.Picture.Row(nil),
 )
 
 // ItemizeCodec is for the mapper.
@@ -264,7 +274,7 @@ func (*Thread) ItemizeCodec(*Thread) *mapperimpl.Codec[Thread] {
 
 // ItemizeCodec is for the mapper.
 func (*Reply) ItemizeCodec(*Reply) *mapperimpl.Codec[Reply] {
-	return &mapperimpl.Codec[Reply]{Layout: "873beb63d2a52c3efcf9fdab", Table: replyForm}
+	return &mapperimpl.Codec[Reply]{Layout: "992a7b45074263b2a54d61a8", Table: replyForm}
 }
 
 type forumLayout_changed_run_go_generate = struct {
@@ -308,9 +318,10 @@ type replyLayout_changed_run_go_generate = struct {
 	_        struct{} `ddb:"index=PostedByIndex,pk={PostedBy},range=ReplyDateTime"`
 	Forum    string   `ddb:"pk={Forum}#{Subject}"`
 	Subject  string
-	At       time.Time `ddb:"sk={At}"`
-	PostedBy string    `ddb:"sk={At}"`
-	Message  string    `ddb:"sk={At}"`
+	At       time.Time          `ddb:"sk={At}"`
+	PostedBy string             `ddb:"sk={At}"`
+	Message  blob.Value[string] `ddb:"sk={At},compress=zstd,chunk,table=ReplyChunks,inline=8KB,preview=40"`
+	Picture  blob.Value[[]byte] `ddb:"sk={At},s3=pictures,inline=1KB"`
 }
 
 var _ replyLayout_changed_run_go_generate = Reply{}
@@ -319,6 +330,14 @@ var _ mapperimpl.LacksMethods = struct {
 	*Reply
 	mapperimpl.NoMethods
 }{}
+
+var _ interface {
+	MarshalDynamoDBAttributeValue() (types.AttributeValue, error)
+} = (*blob.Value[string])(nil)
+
+var _ interface {
+	MarshalDynamoDBAttributeValue() (types.AttributeValue, error)
+} = (*blob.Value[[]byte])(nil)
 
 const (
 	_ = mapperimpl.EnforceVersion(2 - mapperimpl.MinVersion)
