@@ -53,6 +53,12 @@ func (x Value[T]) Get(ctx context.Context) (T, error) {
 	if err != nil || x.IsZero() {
 		return v, err
 	}
+	if b, ok := av.(*types.AttributeValueMemberB); ok && x.cell.Pointer() != nil {
+		if to, ok := any(&v).(*[]byte); ok { // it was read for this caller alone
+			*to = b.Value
+			return v, nil
+		}
+	}
 	return v, attributevalue.Unmarshal(av, &v)
 }
 

@@ -23,7 +23,7 @@ const (
 	// largeWithin is for how long the parts of a value may be sent after its record was made.
 	largeWithin = time.Hour
 	// largeFlying bounds the bytes of parts that are under way in one read or write, with what the SDK needs beside them.
-	largeFlying = 24 << 20
+	largeFlying = 16 << 20
 	// maxValue is the most that a value may have which a load reads, in bytes.
 	maxValue = 256 << 20
 )
@@ -186,7 +186,7 @@ func (g *engine) bring(ctx context.Context, f *item.Image, u *read.Usage) error 
 			if !out {
 				continue
 			}
-			v, err := g.fetcher.Fetch(ctx, p, f.Place, name, false, u)
+			v, err := g.fetcher.Fetch(ctx, large.Wanted{Pointer: p, Parent: f.Place, Attribute: name}, u)
 			if err != nil {
 				return g.fetchError(f, a, err)
 			}

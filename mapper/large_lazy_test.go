@@ -184,3 +184,27 @@ func TestDamagedValues(t *testing.T) {
 		put(parts[2])
 	})
 }
+
+// A value of more bytes than a mapper may read is an error before anything of it is read, as is what a hostile pointer tells.
+func TestMaxValue(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m := newReports(t, mapper.MaxValue(100_000))
+	must(m.Save(ctx, m.New(report{ID: "a", Scan: make([]byte, 500_000)})))(t)
+	if _, err := m.Load(ctx, m.Key("a")); err == nil || !strings.Contains(err.Error(), "no more than 100000 are read: allow more (mapper.MaxValue)") {
+		t.Errorf("%v", err)
+	}
+	client := enginetest.Start(t).Client()
+	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "REPORT#a"}, "SK": &types.AttributeValueMemberS{Value: "SCAN"}}
+	item := must(client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &m.table, Key: key}))(t).Item
+	pointer := item["Scan"].(*types.AttributeValueMemberM).Value
+	for name, n := range map[string]string{"parts": "99999999999999", "size": "0", "length": "99999"} {
+		was := pointer[name]
+		pointer[name] = &types.AttributeValueMemberN{Value: n}
+		must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &m.table, Item: item}))(t)
+		if _, err := m.Load(ctx, m.Key("a")); err == nil {
+			t.Errorf("a pointer with %s of %s was followed", name, n)
+		}
+		pointer[name] = was
+	}
+}

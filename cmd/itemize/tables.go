@@ -46,7 +46,7 @@ func (c *command) tables(args []string) error {
 			if m.Schema == nil {
 				continue // its faults are told
 			}
-			sets = append(sets, define.Of(m.Schema, tableNames(m.Schema, at)))
+			sets = append(sets, append(define.Of(m.Schema, tableNames(m.Schema, at)), define.PartsOf(m.Schema)...))
 		}
 	}
 	if len(faults) > 0 {

@@ -55,6 +55,19 @@ func Plain(name, hash, sort string) *Table {
 	return d
 }
 
+// PartsOf returns the tables of the parts of a model's large values, by their declared names.
+func PartsOf(e *schema.Entity) []*Table {
+	var all []*Table
+	for _, it := range e.Items {
+		for _, a := range it.Attributes {
+			if l := a.Large; l != nil && l.Parts != "" && !slices.ContainsFunc(all, func(d *Table) bool { return d.Name == l.Parts }) {
+				all = append(all, Plain(l.Parts, "PK", ""))
+			}
+		}
+	}
+	return all
+}
+
 func (d *Table) attribute(a schema.KeyAttribute) {
 	if !slices.Contains(d.Attributes, a) {
 		d.Attributes = append(d.Attributes, a)

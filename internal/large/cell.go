@@ -119,7 +119,7 @@ func (c *Cell) Value(ctx context.Context) (types.AttributeValue, error) {
 		return nil, errNoSource
 	}
 	var u read.Usage
-	v, err := src.Fetch(ctx, p, src.At, src.Attribute, false, &u)
+	v, err := src.Fetch(ctx, Wanted{p, src.At, src.Attribute}, &u)
 	return v, src.explain(err)
 }
 

@@ -59,26 +59,35 @@ func (e *Replaced) Error() string {
 	return fmt.Sprintf("the value of %s was replaced while it was read", e.At)
 }
 
-// Fetch reads the value that a pointer leads to, of an attribute of an item. The error is a *Replaced where the item
+// Wanted is a value that is asked for: the pointer to it, and the item and the attribute that hold that.
+type Wanted struct {
+	*Pointer
+	Parent    item.Place
+	Attribute string
+}
+
+// Fetch reads the value that a pointer leads to. The error is a *Replaced where the item
 // holds another one meanwhile, and a *Damaged where it does not and the value is not whole in a second, strong reading.
-func (f *Fetcher) Fetch(ctx context.Context, p *Pointer, at item.Place, attribute string, strong bool, u *read.Usage) (types.AttributeValue, error) {
+func (f *Fetcher) Fetch(ctx context.Context, w Wanted, u *read.Usage) (types.AttributeValue, error) {
+	p, at := w.Pointer, w.Parent
 	if p.Length > f.Limit {
 		return nil, &LimitError{p.Length, f.Limit}
 	}
 	e := &Entry{ID: p.ID, Way: p.Way, At: p.At, Parts: p.Parts, PK: at.PK, SK: at.SK}
-	v, err := f.once(ctx, p, e, strong, u)
+	v, err := f.once(ctx, p, e, false, u)
 	var damaged *Damaged
 	if !errors.As(err, &damaged) {
 		return v, err
 	}
-	if err := f.stands(ctx, p, at, attribute, u); err != nil {
+	if err := f.stands(ctx, w, u); err != nil {
 		return nil, err
 	}
 	return f.once(ctx, p, e, true, u)
 }
 
 // stands returns a *Replaced unless the item still holds the pointer, which is read strongly.
-func (f *Fetcher) stands(ctx context.Context, p *Pointer, at item.Place, attribute string, u *read.Usage) error {
+func (f *Fetcher) stands(ctx context.Context, w Wanted, u *read.Usage) error {
+	at := w.Parent
 	now, err := f.Parents.One(ctx, at, read.Options{Strong: true}, u)
 	if err != nil {
 		return err
@@ -86,8 +95,8 @@ func (f *Fetcher) stands(ctx context.Context, p *Pointer, at item.Place, attribu
 	if now == nil {
 		return &Replaced{at}
 	}
-	q, ok := PointerOf(now.Attributes[attribute])
-	if !ok || q.ID != p.ID {
+	q, ok := PointerOf(now.Attributes[w.Attribute])
+	if !ok || q.ID != w.ID {
 		return &Replaced{at}
 	}
 	dead, err := f.Dead(ctx, now, u)
@@ -133,7 +142,7 @@ func (f *Fetcher) stored(ctx context.Context, p *Pointer, e *Entry, strong bool,
 	usages := make([]read.Usage, p.Parts)
 	err := retry.AtMost(ctx, f.atOnce(p), p.Parts, func(ctx context.Context, i int) error {
 		to := b[i*p.PartSize : min((i+1)*p.PartSize, len(b))]
-		return f.part(ctx, p, f.Homes.Part(e, i), i, read.Options{Strong: strong}, partOf{to, &usages[i]})
+		return f.part(ctx, p, f.Homes.Part(e, i), partOf{i, to, strong, &usages[i]})
 	})
 	for i := range usages {
 		u.Join(&usages[i])
@@ -156,16 +165,18 @@ func (f *Fetcher) reads(p *Pointer) error {
 	return nil
 }
 
-// partOf is where a part is read to, and what that took.
+// partOf is a part by its number, where it is read to, how, and what that took.
 type partOf struct {
-	to []byte
-	u  *read.Usage
+	i      int
+	to     []byte
+	strong bool
+	u      *read.Usage
 }
 
 // part reads one part into its place.
-func (f *Fetcher) part(ctx context.Context, p *Pointer, at item.Place, i int, o read.Options, x partOf) error {
-	to := x.to
-	got, err := f.Reader.One(ctx, at, o, x.u)
+func (f *Fetcher) part(ctx context.Context, p *Pointer, at item.Place, x partOf) error {
+	i, to := x.i, x.to
+	got, err := f.Reader.One(ctx, at, read.Options{Strong: x.strong}, x.u)
 	if err != nil {
 		return err
 	}

@@ -124,7 +124,7 @@ func (x *stream) damaged(err error) error {
 	}
 	x.checked = true
 	var u read.Usage
-	if stands := x.src.stands(x.ctx, x.p, x.src.At, x.src.Attribute, &u); stands != nil {
+	if stands := x.src.stands(x.ctx, Wanted{x.p, x.src.At, x.src.Attribute}, &u); stands != nil {
 		return stands
 	}
 	return err
@@ -188,10 +188,10 @@ func (r *partReader) ask(i int) {
 		b := make([]byte, min(int64(r.p.PartSize), r.p.Stored-int64(i)*int64(r.p.PartSize)))
 		var u read.Usage
 		at := r.s.Homes.Part(r.e, i)
-		err := r.s.part(ctx, r.p, at, i, read.Options{}, partOf{b, &u})
+		err := r.s.part(ctx, r.p, at, partOf{i, b, false, &u})
 		var damaged *Damaged
 		if errors.As(err, &damaged) { // it may only not be here yet
-			err = r.s.part(ctx, r.p, at, i, read.Options{Strong: true}, partOf{b, &u})
+			err = r.s.part(ctx, r.p, at, partOf{i, b, true, &u})
 		}
 		c <- partRead{b, err}
 	}()
