@@ -249,7 +249,20 @@ func (g *engine) store(ctx context.Context, group *large.Group, t *tally) error 
 
 // drop gives up a group, as far as that can be done: what is left the collector finds.
 func (g *engine) drop(ctx context.Context, group *large.Group, t *tally) {
-	_, _ = g.outside.GiveUp(context.WithoutCancel(ctx), group, &t.Tally)
+	_, _ = g.giveUp(ctx, group, t)
+}
+
+// givingUp is for how long a group is given up when the caller's context is over.
+const givingUp = 10 * time.Second
+
+// giveUp gives up a group whatever has become of the caller's context, and returns the state of its record.
+func (g *engine) giveUp(ctx context.Context, group *large.Group, t *tally) (large.State, error) {
+	if ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), givingUp)
+		defer cancel()
+	}
+	return g.outside.GiveUp(ctx, group, &t.Tally)
 }
 
 // abandon drops a group, nil for none, whose save has ended with an error.
@@ -276,7 +289,7 @@ func (g *engine) told(ctx context.Context, group *large.Group, o write.Outcome, 
 	}
 	if unsure && state == large.Open {
 		var err error
-		if state, err = g.outside.GiveUp(context.WithoutCancel(ctx), group, &t.Tally); err != nil {
+		if state, err = g.giveUp(ctx, group, t); err != nil {
 			return o, nil // it is not known
 		}
 		if state == large.Aborted {

@@ -119,9 +119,13 @@ func (w *Writer) put(ctx context.Context, g *Group, v *Value, t *write.Tally) er
 	if w.Objects == nil {
 		return errNoObjects
 	}
+	left := g.Until.Sub(w.Sender.Now())
+	if left < 0 {
+		return &write.LateError{NotAfter: g.Until}
+	}
 	t.Objects = t.Objects.Add(cost.Objects{Puts: 1, Sent: v.Stored})
 	err := w.Objects.Put(ctx, Put{
-		Bucket: w.Homes.bucket(v.At), Key: ObjectKey(v.ID), Body: v.Frame, Until: g.Until, Metadata: w.metadata(v), Encoding: encodings[v.Codec],
+		Bucket: w.Homes.bucket(v.At), Key: ObjectKey(v.ID), Body: v.Frame, Until: time.Now().Add(left), Metadata: w.metadata(v), Encoding: encodings[v.Codec],
 	})
 	if errors.Is(err, ErrThere) {
 		return nil // an earlier attempt: nobody else has the id
