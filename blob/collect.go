@@ -32,6 +32,9 @@ type Collected struct {
 	// those that were noted so before and are pointed to.
 	Unreferenced int `json:"unreferenced"`
 	Again        int `json:"again"`
+	// Foreign are records that it left alone, since they are of other models, or of other tables and buckets than the mapper's: collect with
+	// mappers of these.
+	Foreign int `json:"foreign"`
 	// Removed are values that it removed: so many parts and objects.
 	Removed int `json:"removed"`
 	Parts   int `json:"parts"`
@@ -83,7 +86,7 @@ func Collect[T any](ctx context.Context, m *mapper.Mapper[T], options ...Collect
 	t := &done.Tally
 	out := &Collected{
 		Records: done.Records, Values: done.Values, Writing: done.Open, GivenUp: done.GivenUp, Waiting: done.Waiting,
-		Unreferenced: done.Unreferenced, Again: done.Again, Removed: done.Removed, Parts: done.Parts, Objects: done.Objects,
+		Unreferenced: done.Unreferenced, Again: done.Again, Foreign: done.Foreign, Removed: done.Removed, Parts: done.Parts, Objects: done.Objects,
 		Next: done.Next, Requests: t.Requests, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, ConsumedWCU: t.ConsumedWCU, ConsumedRCU: t.ConsumedRCU, S3: t.Objects,
 	}
 	if err != nil {

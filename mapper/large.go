@@ -130,6 +130,7 @@ func cannotHold(e *schema.Entity) string {
 
 // largeValues makes what reads and writes values outside of their items.
 func (g *engine) largeValues(s *settings) error {
+	g.model.MaxValue = cmp.Or(s.large.limit, maxValue)
 	homes, err := g.homesOf(s)
 	if err != nil || homes == nil {
 		return err
@@ -140,7 +141,7 @@ func (g *engine) largeValues(s *settings) error {
 	}
 	parents := &read.Reader{Client: g.client, Label: g.model.Label(), TableOf: g.model.TableOf, Describe: g.model.Describe}
 	g.fetcher = &large.Fetcher{
-		Homes: homes, Reader: reader, Parents: parents, Objects: s.large.objects, Limit: cmp.Or(s.large.limit, maxValue), Flying: largeFlying,
+		Homes: homes, Reader: reader, Parents: parents, Objects: s.large.objects, Limit: g.model.MaxValue, Flying: largeFlying,
 		Dead: g.isDead,
 	}
 	g.search.Outside = g.bring
@@ -228,7 +229,7 @@ func (g *engine) group(ctx context.Context, d *change.Diff, before *large.Group,
 	if len(values) == 0 {
 		return nil, nil
 	}
-	return g.outside.Group(values, g.model.Now()), nil
+	return g.outside.Group(values, g.model.Now())
 }
 
 // store writes the values of a group. Where that fails nothing has changed that can be seen.
@@ -292,8 +293,12 @@ func (g *engine) told(ctx context.Context, group *large.Group, o write.Outcome, 
 		if state, err = g.giveUp(ctx, group, t); err != nil {
 			return o, nil // it is not known
 		}
-		if state == large.Aborted {
-			return write.Outcome{State: write.Failed, Requests: o.Requests, Err: o.Err}, nil
+		if state == large.Aborted { // nothing was written, nor will be
+			o.Unsure = false
+			if o.State == write.Unknown {
+				o.State = write.Failed
+			}
+			return o, nil
 		}
 	}
 	switch {
@@ -312,13 +317,5 @@ func (m *Mapper[T]) Collector() (*large.Collector, error) {
 	if g.outside == nil {
 		return nil, g.model.Errorf("no field's value lies outside of its item (chunk, s3=), so that there is nothing to collect")
 	}
-	tableOf := func(declared string) *item.Table {
-		for i, t := range g.model.Schema.Tables {
-			if t.Name == declared {
-				return g.model.Tables[i]
-			}
-		}
-		return nil
-	}
-	return &large.Collector{Writer: g.outside, Fetcher: g.fetcher, TableOf: tableOf, Now: g.model.Time}, nil
+	return &large.Collector{Writer: g.outside, Fetcher: g.fetcher, TableOf: g.model.TableNamed, Now: g.model.Time}, nil
 }

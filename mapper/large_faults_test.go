@@ -73,7 +73,7 @@ func (a *albums) stored(t testing.TB) (outside, records, pointers, hidden map[st
 				pk := item["PK"].(*types.AttributeValueMemberS).Value
 				switch {
 				case strings.HasPrefix(pk, "~blob#"):
-					for _, v := range item["values"].(*types.AttributeValueMemberL).Value {
+					for _, v := range item["~values"].(*types.AttributeValueMemberL).Value {
 						records[v.(*types.AttributeValueMemberM).Value["id"].(*types.AttributeValueMemberS).Value] = true
 					}
 				case strings.Contains(pk, "#~"):

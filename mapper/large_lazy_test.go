@@ -170,16 +170,16 @@ func TestDamagedValues(t *testing.T) {
 		must(client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &m.table, Key: map[string]types.AttributeValue{"PK": parts[1]["PK"], "SK": parts[1]["SK"]}}))(t)
 	})
 	damage("swapped parts", func(parts []map[string]types.AttributeValue) {
-		parts[0]["data"], parts[1]["data"] = parts[1]["data"], parts[0]["data"]
+		parts[0]["~data"], parts[1]["~data"] = parts[1]["~data"], parts[0]["~data"]
 		put(parts[0])
 		put(parts[1])
 	})
 	damage("flipped byte", func(parts []map[string]types.AttributeValue) {
-		parts[2]["data"].(*types.AttributeValueMemberB).Value[77] ^= 4
+		parts[2]["~data"].(*types.AttributeValueMemberB).Value[77] ^= 4
 		put(parts[2])
 	})
 	damage("short part", func(parts []map[string]types.AttributeValue) {
-		b := parts[2]["data"].(*types.AttributeValueMemberB)
+		b := parts[2]["~data"].(*types.AttributeValueMemberB)
 		b.Value = b.Value[:len(b.Value)-1]
 		put(parts[2])
 	})
@@ -189,8 +189,13 @@ func TestDamagedValues(t *testing.T) {
 func TestMaxValue(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := newReports(t, mapper.MaxValue(100_000))
-	must(m.Save(ctx, m.New(report{ID: "a", Scan: make([]byte, 500_000)})))(t)
+	all, m := newReports(t), newReports(t, mapper.MaxValue(100_000))
+	must(all.Save(ctx, all.New(report{ID: "a", Scan: make([]byte, 500_000)})))(t)
+	if _, err := m.Save(ctx, m.New(report{ID: "a", Scan: make([]byte, 500_000)})); err == nil || !strings.Contains(err.Error(), "no more than 100000 could be read again") {
+		t.Errorf("what could not be loaded was saved: %v", err)
+	}
+	m.Mapper = must(mapper.New[report](enginetest.Start(t).Client(), mapper.Tables(func(n string) string { return map[string]string{"reports": all.table, "ReportParts": all.parts}[n] }), mapper.MaxValue(100_000)))(t)
+	m.table = all.table
 	if _, err := m.Load(ctx, m.Key("a")); err == nil || !strings.Contains(err.Error(), "no more than 100000 are read: allow more (mapper.MaxValue)") {
 		t.Errorf("%v", err)
 	}
@@ -198,7 +203,7 @@ func TestMaxValue(t *testing.T) {
 	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "REPORT#a"}, "SK": &types.AttributeValueMemberS{Value: "SCAN"}}
 	item := must(client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &m.table, Key: key}))(t).Item
 	pointer := item["Scan"].(*types.AttributeValueMemberM).Value
-	for name, n := range map[string]string{"parts": "99999999999999", "size": "0", "length": "99999"} {
+	for name, n := range map[string]string{"parts": "99999999999999", "size": "0", "length": "99999", "stored": "-1"} {
 		was := pointer[name]
 		pointer[name] = &types.AttributeValueMemberN{Value: n}
 		must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &m.table, Item: item}))(t)

@@ -157,7 +157,9 @@ func (m *Mapper[T]) Plan(e *Entity[T], options ...WriteOption) (*Plan, error) {
 	}
 	var group *large.Group
 	if values := change.Values(d.Changes); len(values) > 0 {
-		group = m.engine.outside.Group(values, m.engine.model.Now())
+		if group, err = m.engine.outside.Group(values, m.engine.model.Now()); err != nil {
+			return nil, err
+		}
 	}
 	p, err := arrange(e.state, d, settings, group)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/snapshot"
@@ -155,7 +156,7 @@ func (d *differ) rename(rec model.Record, r *snapshot.Stored, sets, removes []it
 			removes = append(removes, remove)
 			continue
 		}
-		v, err := plainOrEncoded(d.m, rec.Item, rec.Value, f.Attribute)
+		v, err := d.renamed(rec, r, f.Attribute)
 		switch {
 		case err != nil:
 			return nil, nil, err
@@ -256,7 +257,7 @@ func (d *differ) write(rec model.Record, r *snapshot.Stored, sets, removes []ite
 	ch := of(d.m, write.Update, rec.Item, r)
 	ch.Record, ch.Pos, ch.Set, ch.Remove = rec.Value, rec.Pos, sets, removes
 	for j, a := range ch.Set {
-		if a.Index >= 0 && rec.Item.Attributes[a.Index].Large.Outside() {
+		if a.Index >= 0 && rec.Item.Attributes[a.Index].Large.Outside() && !attr.Same(a.Value, r.Opaque[a.Index]) {
 			v, err := ch.encode(d.m, a.Index, a.Value)
 			if err != nil {
 				d.fail(err)
@@ -368,6 +369,9 @@ func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.Attrib
 	}
 	if from != nil {
 		for name, value := range from.Unknown {
+			if _, out := large.PointerOf(value); out && ch.Stored == nil {
+				return m.ValueErrorf(ch.Field, "the item %s would move with the attribute %q, which the model does not know and whose value lies outside of the item: move it with the model that has it", from.Place, name)
+			}
 			set(item.Assignment{Name: name, Index: item.Unlisted, Value: value})
 		}
 	}

@@ -78,6 +78,9 @@ func sameLarge(r *snapshot.Stored, a *schema.Attribute, i int, now types.Attribu
 	if was == nil || now == nil {
 		return was == nil && now == nil
 	}
+	if seen, ok := r.Seen[i]; ok {
+		return seen == large.Digest(now)
+	}
 	return large.Same(was, now, a.Text(), attr.Same)
 }
 
@@ -104,6 +107,9 @@ func (ch *Change) encode(m *model.Model, i int, now types.AttributeValue) (types
 	e, err := large.Encode(now, a)
 	if err != nil {
 		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
+	}
+	if n := e.Length(); m.MaxValue > 0 && n > m.MaxValue {
+		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: it has %d bytes, and no more than %d could be read again: allow more (mapper.MaxValue)", a.Name, n, m.MaxValue)
 	}
 	x := outside{Encoded: e, index: i}
 	size := attr.ValueSize(e.In)
@@ -152,6 +158,11 @@ func (ch *Change) inline(i int) int {
 	}
 	if _, out := large.PointerOf(now); out {
 		return 0
+	}
+	if ch.Stored != nil && ch.Put == nil {
+		if _, hooked := ch.Stored.Seen[i]; hooked && !slices.ContainsFunc(ch.Set, func(a item.Assignment) bool { return a.Index == i }) {
+			return 0 // what is stored of it is not what the record holds
+		}
 	}
 	if n := attr.ValueSize(now); n >= leastOut {
 		return n
@@ -205,6 +216,14 @@ func plainOrEncoded(m *model.Model, it *schema.Item, rec any, i int) (types.Attr
 		return plainly(m, it, rec, i)
 	}
 	return encode(m, it, rec, i)
+}
+
+// renamed returns the value of an attribute that gets its new name: of one that may lie outside its item what is stored.
+func (d *differ) renamed(rec model.Record, r *snapshot.Stored, i int) (types.AttributeValue, error) {
+	if rec.Item.Attributes[i].Large.Outside() {
+		return r.Opaque[i], nil
+	}
+	return encode(d.m, rec.Item, rec.Value, i)
 }
 
 // sameLarge compares a value that may lie outside its item with what is stored, or without an item with that of the

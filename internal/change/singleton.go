@@ -39,7 +39,7 @@ func (d *differ) singleton(it *schema.Item) {
 	}
 	present := d.m.Present(it, d.v)
 	switch {
-	case r == nil && !present:
+	case r == nil && !present && !(len(away) > 0 && len(away[0].Unknown) > 0): // what the model does not know moves along
 	case r == nil && len(away) == 0 && !d.s.Fresh && d.m.Schema.Hooks && !d.differs(it, nil): // AfterLoad has set what it holds
 	case r == nil && len(away) > 0:
 		d.put(rec, at, away[0])

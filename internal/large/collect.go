@@ -27,8 +27,8 @@ type Collector struct {
 	*Writer
 	// Fetcher tells of dead items, and reads parents.
 	Fetcher *Fetcher
-	// TableOf returns a table of the model by its declared name and a key in it, nil for one that it does not have.
-	TableOf func(declared string) *item.Table
+	// TableOf returns a table of the model by its real name, nil for one that it does not have.
+	TableOf func(real string) *item.Table
 	Now     func() time.Time
 	// Grace is for how long a value stays to which nothing points: readers may be about to read it.
 	Grace time.Duration
@@ -48,6 +48,8 @@ type Collected struct {
 	// Unreferenced are values that nothing pointed to and whose time is not come, or which were only reported; Again those that were
 	// noted so and are pointed to.
 	Unreferenced, Again int
+	// Foreign are records of values of other models, or of other tables and buckets than the mapper's: they are left alone.
+	Foreign int
 	// Removed are values that were removed, of so many parts and objects, and RemovedBytes what they took, as far as it
 	// is known.
 	Removed, Parts, Objects int
@@ -117,6 +119,12 @@ func (c *Collector) visit(ctx context.Context, f *item.Image, done *Collected) e
 	}
 	done.Records++
 	done.Values += len(r.Values)
+	if slices.ContainsFunc(r.Values, func(e Entry) bool {
+		return c.TableOf(e.Table) == nil || !c.Homes.knows(&e) || e.Way == Object && c.Objects == nil
+	}) {
+		done.Foreign++
+		return nil
+	}
 	now := c.Now()
 	switch r.State {
 	case Open:
@@ -195,9 +203,6 @@ func (c *Collector) flipped(ctx context.Context, r *Record, was types.AttributeV
 // points reports whether an item points to a value. The record was read before.
 func (c *Collector) points(ctx context.Context, e *Entry, done *Collected) (bool, error) {
 	t := c.TableOf(e.Table)
-	if t == nil {
-		return false, fmt.Errorf("a record tells of an item in the table %s, which the model does not have: collect with the model that wrote it", e.Table)
-	}
 	var u read.Usage
 	defer func() { done.Tally.AddRead(u.Requests, u.Predicted, u.Consumed) }()
 	f, err := c.Fetcher.Parents.One(ctx, item.Place{Table: t, PK: e.PK, SK: e.SK}, read.Options{Strong: true}, &u)
@@ -227,9 +232,6 @@ func mapValues(a item.Attributes) []types.AttributeValue {
 // remove deletes what is stored of a value.
 func (c *Collector) remove(ctx context.Context, e *Entry, done *Collected) error {
 	if e.Way == Object {
-		if c.Objects == nil {
-			return errNoObjects
-		}
 		done.Tally.Objects.Deletes++
 		if err := c.Objects.Delete(ctx, c.Homes.bucket(e.At), ObjectKey(e.ID)); err != nil {
 			return fmt.Errorf("deleting the object %s of the bucket %s: %w", ObjectKey(e.ID), e.At, err)
@@ -237,9 +239,6 @@ func (c *Collector) remove(ctx context.Context, e *Entry, done *Collected) error
 		done.Removed++
 		done.Objects++
 		return nil
-	}
-	if e.Way == Table && c.Homes.Parts[e.At] == nil {
-		return fmt.Errorf("a record tells of parts in the table %s, which the model does not name any more", e.At)
 	}
 	st := write.Step{How: write.AtOnce}
 	for i := range e.Parts {

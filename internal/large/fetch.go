@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/compress"
 	"github.com/itemize/itemize/internal/item"
@@ -139,24 +141,32 @@ func (f *Fetcher) stored(ctx context.Context, p *Pointer, e *Entry, strong bool,
 		return nil, err
 	}
 	b := make([]byte, p.Stored)
-	usages := make([]read.Usage, p.Parts)
+	var mu sync.Mutex
 	err := retry.AtMost(ctx, f.atOnce(p), p.Parts, func(ctx context.Context, i int) error {
 		to := b[i*p.PartSize : min((i+1)*p.PartSize, len(b))]
-		return f.part(ctx, p, f.Homes.Part(e, i), partOf{i, to, strong, &usages[i]})
+		var own read.Usage
+		err := f.part(ctx, p, f.Homes.Part(e, i), partOf{i, to, strong, &own})
+		mu.Lock()
+		defer mu.Unlock()
+		u.Join(&own)
+		return err
 	})
-	for i := range usages {
-		u.Join(&usages[i])
-	}
 	return b, err
 }
 
 // atOnce is how many parts of a value are read at one time: decoding an answer takes the SDK four to five times a part's size,
 // beside the part.
-func (f *Fetcher) atOnce(p *Pointer) int { return max(f.Flying/(6*max(p.PartSize, 1)), 1) }
+func (f *Fetcher) atOnce(p *Pointer) int {
+	return min(max(f.Flying/(6*max(p.PartSize, 1)), 1), mostAtOnce)
+}
+
+// mostAtOnce bounds how many requests of one value are under way.
+const mostAtOnce = 32
 
 // reads refuses a pointer whose parts cannot be what it says, or whose table nobody knows.
 func (f *Fetcher) reads(p *Pointer) error {
-	if p.Parts > 0 && (p.PartSize < 1 || int64(p.Parts-1)*int64(p.PartSize) >= p.Stored) || int64(p.Parts)*int64(p.PartSize) < p.Stored {
+	size := int64(p.PartSize)
+	if size < 1 || size > cost.MaxItem || p.Parts > maxParts || int64(p.Parts) != p.Stored/size+min(p.Stored%size, 1) {
 		return &Damaged{What: fmt.Sprintf("the pointer to %s tells of %d parts of %d bytes for %d", p.ID, p.Parts, p.PartSize, p.Stored)}
 	}
 	if p.Way == Table && f.Homes.Parts[p.At] == nil {

@@ -142,7 +142,7 @@ func unpackMap(m *types.AttributeValueMemberM) (types.AttributeValue, error) {
 	if !ok || len(m.Value) < 2 {
 		return m, nil // of before there was a tag
 	}
-	if v := m.Value[entry]; how.Value == plain && v != nil {
+	if v, ok := m.Value[entry].(*types.AttributeValueMemberM); ok && how.Value == plain && len(m.Value) == 2 && v.Value[mark] != nil {
 		return v, nil
 	}
 	for _, kind := range []Kind{Text, Binary, JSON} {

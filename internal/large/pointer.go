@@ -157,6 +157,15 @@ func previewOf(c Content, n int) []byte {
 	return append(make([]byte, 0, len(b)), b...)
 }
 
+// Digest tells a value from others.
+func Digest(av types.AttributeValue) [sha256.Size]byte {
+	c, err := ContentOf(av)
+	if err != nil {
+		return [sha256.Size]byte{}
+	}
+	return sha256.Sum256(append([]byte(c.Kind), c.Bytes...))
+}
+
 // Same reports whether a stored value, or the value that a pointer leads to, is this one.
 func Same(stored, av types.AttributeValue, isText bool, same func(a, b types.AttributeValue) bool) bool {
 	p, ok := PointerOf(stored)

@@ -48,7 +48,9 @@ type Entry struct {
 	Way   Way
 	At    string
 	Parts int
-	// Parent is the item that it is written for: the declared name of its table, its key, and the attribute.
+	// Real is the real name of the table or bucket that At declares, "" for none.
+	Real string
+	// Parent is the item that it is written for: the real name of its table, its key, and the attribute.
 	Table     string
 	PK, SK    key.Scalar
 	Attribute string
@@ -58,9 +60,9 @@ type Entry struct {
 
 // The attributes of a record, and the entries of its values.
 const (
-	stateName, untilName, sinceName, valuesName       = "state", "until", "since", "values"
+	stateName, untilName, sinceName, valuesName       = "~state", "~until", "~since", "~values"
 	wayName, tableName, pkName, skName, attributeName = "way", "table", "pk", "sk", "attribute"
-	goneName                                          = "gone"
+	goneName, realName                                = "gone", "real"
 )
 
 // Homes are where records and parts lie.
@@ -93,6 +95,29 @@ func (h *Homes) Partition(n int) key.Scalar {
 	return textKey(fmt.Sprintf("~blob%c%02d", h.Delim, n))
 }
 
+// real returns the real name of a table of parts or of a bucket, by the declared one.
+func (h *Homes) real(way Way, declared string) string {
+	switch {
+	case way == Object:
+		return h.bucket(declared)
+	case way == Table && h.Parts[declared] != nil:
+		return h.Parts[declared].Name
+	}
+	return ""
+}
+
+// knows reports whether what is stored of a value lies where the model has it.
+func (h *Homes) knows(e *Entry) bool {
+	if e.Way == Object {
+		_, ok := h.Buckets[e.At]
+		return ok && h.Buckets[e.At] == e.Real
+	}
+	return e.Parts <= maxParts && h.real(e.Way, e.At) == e.Real
+}
+
+// maxParts is more parts than any value has: what is more is damaged.
+const maxParts = 1 << 20
+
 // NewRecord returns the record of values that are written from now on.
 func (h *Homes) NewRecord(values []*Value, now time.Time, within time.Duration) *Record {
 	sum := fnv.New32a()
@@ -102,7 +127,7 @@ func (h *Homes) NewRecord(values []*Value, now time.Time, within time.Duration) 
 	r.Place = item.Place{Table: h.Records, PK: h.Partition(int(sum.Sum32() % Partitions)), SK: textKey(NewID(now))}
 	for _, v := range values {
 		r.Values = append(r.Values, Entry{
-			ID: v.ID, Way: v.Way, At: v.At, Parts: v.Parts, Table: h.Name(v.Parent.Table),
+			ID: v.ID, Way: v.Way, At: v.At, Real: h.real(v.Way, v.At), Parts: v.Parts, Table: v.Parent.Table.Name,
 			PK: v.Parent.PK, SK: v.Parent.SK, Attribute: v.Attribute,
 		})
 	}
@@ -118,7 +143,7 @@ func (e *Entry) attribute() types.AttributeValue {
 		m[skName] = attr.ValueOf(e.SK)
 	}
 	if e.At != "" {
-		m[entryAt] = text(e.At)
+		m[entryAt], m[realName] = text(e.At), text(e.Real)
 	}
 	if !e.Gone.IsZero() {
 		m[goneName] = number(e.Gone.UnixMilli())
@@ -163,7 +188,7 @@ func entryOf(v types.AttributeValue) (Entry, bool) {
 	in := reading{m: m.Value}
 	e := Entry{
 		ID: in.text(entryID), Way: Way(in.text(wayName)), At: in.optional(entryAt), Parts: int(in.number(entryParts)),
-		Table: in.text(tableName), Attribute: in.text(attributeName),
+		Real: in.optional(realName), Table: in.text(tableName), Attribute: in.text(attributeName),
 	}
 	e.PK, ok = attr.ScalarOf(m.Value[pkName])
 	e.SK, _ = attr.ScalarOf(m.Value[skName])
@@ -248,10 +273,11 @@ func (h *Homes) PartsOf(v *Value, until time.Time, label string) []*write.Reques
 	return all
 }
 
-// The attributes of a part: its bytes, and in the first where it belongs to.
+// The attributes of a part: its bytes, and in the first where it belongs to. They begin with a ~, as those of records, so that no
+// index of the model has them as its keys.
 const (
-	dataName = "data"
-	ofName   = "of"
+	dataName = "~data"
+	ofName   = "~of"
 )
 
 // of is where a value belongs to, which leads from its first part back to its item.

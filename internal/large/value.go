@@ -57,6 +57,9 @@ func Encode(av types.AttributeValue, a *schema.Attribute) (*Encoded, error) {
 	return e, nil
 }
 
+// Length returns how many bytes the value has.
+func (e *Encoded) Length() int64 { return int64(len(e.content.Bytes)) }
+
 // Outside returns the value as one that lies outside its item, at the attribute of a parent, in parts of a size in bytes.
 func (e *Encoded) Outside(a *schema.Attribute, parent item.Place, now time.Time, partSize int) *Value {
 	l := a.Large

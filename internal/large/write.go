@@ -35,14 +35,21 @@ type Group struct {
 	// Steps are what is sent of them before the transaction, and Flip joins it.
 	Steps []write.Step
 	Flip  *write.Request
-	// stored reports that all of it is there.
-	stored bool
+	// stored reports that all of it is there, and gone that it was given up.
+	stored, gone bool
 }
 
-// Group returns values with a new record.
-func (w *Writer) Group(values []*Value, now time.Time) *Group {
+// noted is what a collector adds to a record at most for each value, and once, in bytes.
+const noted = 32
+
+// Group returns values with a new record. The error is of more values than a record holds.
+func (w *Writer) Group(values []*Value, now time.Time) (*Group, error) {
 	g := &Group{Record: w.Homes.NewRecord(values, now, w.Within), Values: values}
-	g.Steps = []write.Step{{Requests: []*write.Request{g.Put(w.Label)}, How: write.Each}}
+	record := g.Put(w.Label)
+	if record.NewSize+noted*(len(values)+1) > cost.MaxItem {
+		return nil, fmt.Errorf("%s: %d values lie outside of their items in one save, and their record, which names the key of each, would have %d bytes: save fewer at once, as some elements after the others", w.Label, len(values), record.NewSize)
+	}
+	g.Steps = []write.Step{{Requests: []*write.Request{record}, How: write.Each}}
 	var parts []*write.Request
 	for _, v := range values {
 		parts = append(parts, w.Homes.PartsOf(v, g.Until, w.Label)...)
@@ -51,7 +58,7 @@ func (w *Writer) Group(values []*Value, now time.Time) *Group {
 		g.Steps = append(g.Steps, write.Step{Requests: parts, How: write.AtOnce})
 	}
 	g.Flip = g.Record.Flip(w.Label)
-	return g
+	return g, nil
 }
 
 // Adopts reports whether values are those of the group, so that what is stored of it does for them.
@@ -169,6 +176,9 @@ func (w *Writer) Tell(ctx context.Context, g *Group, t *write.Tally) (State, err
 // GiveUp marks a record aborted, unless it is flipped, and deletes what was stored. The state is what the record is then: of
 // Aborted it is sure that nothing points to the values, nor will.
 func (w *Writer) GiveUp(ctx context.Context, g *Group, t *write.Tally) (State, error) {
+	if g.gone {
+		return Aborted, nil
+	}
 	o := w.Sender.One(ctx, g.Abort(w.Label, w.Sender.Now()), t)
 	state := Aborted
 	switch o.State {
@@ -186,6 +196,7 @@ func (w *Writer) GiveUp(ctx context.Context, g *Group, t *write.Tally) (State, e
 		}
 	}
 	if state == Aborted {
+		g.gone = true
 		w.clean(ctx, g, t)
 	}
 	return state, nil

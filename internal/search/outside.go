@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/read"
@@ -47,6 +48,10 @@ func (x *Search) bring(ctx context.Context, f *item.Image) error {
 			return readErr
 		case now == nil:
 			f.Expired = true
+			return nil
+		}
+		if !attr.Same(now.Header.Incarnation, f.Header.Incarnation) || now.Header.Stage != nil && !attr.Same(now.Header.Stage, f.Header.Stage) || now.Kind != f.Kind {
+			f.Expired = true // another entity's, or of an insert that may not come about
 			return nil
 		}
 		*f = *now

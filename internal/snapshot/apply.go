@@ -192,6 +192,7 @@ func (s *Snapshot) stored(e *Effect) *Stored {
 	if e.Put != nil {
 		clear(r.Sizes)
 		r.Header.Expiry, r.Expiry, r.Opaque, r.Former, r.Index = nil, 0, nil, nil, nil
+		r.Seen = nil
 	}
 	for _, a := range e.Removed {
 		r.set(e.Item, a)
@@ -248,6 +249,7 @@ func (r *Stored) set(it *schema.Item, a item.Assignment) {
 		}
 	case a.Index >= 0:
 		r.Sizes[a.Index] = int32(n)
+		delete(r.Seen, a.Index)
 		if it.Attributes[a.Index].Opaque {
 			r.setOpaque(a.Index, a.Value)
 		}

@@ -168,6 +168,9 @@ func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 			continue
 		}
 		any = true
+		if _, out := large.PointerOf(value); out && a.Large != nil && !a.Large.Outside() {
+			return m.FieldErrorf(a.Value.Name, "item %s: its value was stored outside of the item, which the tag does not say any more: add chunk or s3= again", f.Place)
+		}
 		if a.Value.Type.Lazy {
 			if err := codec.Decode(rec, i, value); err != nil {
 				return m.FieldErrorf(a.Value.Name, "item %s: attribute %q: %w", f.Place, name, err)
@@ -297,6 +300,9 @@ func (s *Snapshot) remember(v any) {
 // stored form, is what a later value is compared with.
 func (s *Snapshot) keepOpaque(it *schema.Item, r *Stored, rec any) {
 	for i, a := range it.Attributes {
+		if a.Large.Outside() && s.Model.Schema.Hooks && !a.Value.Type.Lazy {
+			r.see(s.Model, it, rec, i)
+		}
 		if !a.Opaque || a.Large.Outside() {
 			continue
 		}
@@ -304,4 +310,16 @@ func (s *Snapshot) keepOpaque(it *schema.Item, r *Stored, rec any) {
 			r.setOpaque(i, v)
 		}
 	}
+}
+
+// see keeps the digest of what AfterLoad has made of a value that may lie outside the item.
+func (r *Stored) see(m *model.Model, it *schema.Item, rec any, i int) {
+	v, err := m.Codec.Record(it.Index).Plain(rec, i)
+	if err != nil || v == nil {
+		return
+	}
+	if r.Seen == nil {
+		r.Seen = map[int][32]byte{}
+	}
+	r.Seen[i] = large.Digest(v)
 }

@@ -79,6 +79,9 @@ type Stored struct {
 	Index []types.AttributeValue
 	// Opaque are the stored values of opaque attributes, by index.
 	Opaque map[int]types.AttributeValue
+	// Seen are the digests of what AfterLoad has made of values that may lie outside the item, by index: a later value is
+	// compared with these.
+	Seen map[int][32]byte
 	// Unknown are the attributes that the model does not have.
 	Unknown item.Attributes
 	// Raw is the whole item, of an item without a version: its values are what a write is

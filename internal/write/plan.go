@@ -142,7 +142,8 @@ func (c *Choice) flipAndOthers(requests []*Request) (*Plan, error) {
 	}
 	first := append(pointing, c.Flip)
 	if !Fits(first) {
-		return nil, tooMany(first, *c)
+		return nil, fmt.Errorf("%s: %d items point to values outside of them, which takes one transaction (%d items, %d bytes) also with Independent: save fewer of them at once",
+			first[0].Label, len(pointing), cost.MaxTransactItems-1, cost.MaxTransactBytes)
 	}
 	p := oneByOne(others, alone(c.ExactlyOnce))
 	at := 0
