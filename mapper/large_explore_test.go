@@ -236,7 +236,6 @@ func (s tomeScene) play(seed uint64, n int, done map[string]int) (err error) {
 // it is true, no value is torn, and none is taken for damaged. ITEMIZE_EXPLORE says for how long, ITEMIZE_EXPLORE_SEED
 // takes one schedule again.
 func TestExploreLarge(t *testing.T) {
-	t.Parallel()
 	limit := 3 * time.Second
 	if d, err := time.ParseDuration(os.Getenv("ITEMIZE_EXPLORE")); err == nil {
 		limit = d

@@ -198,7 +198,6 @@ func TestCollect(t *testing.T) {
 // Whichever request of a write, a delete or a collection meets a fault: a reader sees the old value or the new one, whole, what was
 // acknowledged is there, and after the collector nothing is left that nothing points to.
 func TestLargeFaults(t *testing.T) {
-	t.Parallel()
 	old, now := albumOf("", "old "), albumOf("", "now ")
 	for name, op := range map[string]func(context.Context, *mapper.Mapper[album], string, *mapper.Entity[album]) error{
 		"insert": func(ctx context.Context, m *mapper.Mapper[album], id string, _ *mapper.Entity[album]) error {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -204,12 +205,13 @@ func TestMaxValue(t *testing.T) {
 	item := must(client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &m.table, Key: key}))(t).Item
 	pointer := item["Scan"].(*types.AttributeValueMemberM).Value
 	for name, n := range map[string]string{"parts": "99999999999999", "size": "0", "length": "99999", "stored": "-1"} {
-		was := pointer[name]
+		whole := maps.Clone(pointer)
 		pointer[name] = &types.AttributeValueMemberN{Value: n}
 		must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &m.table, Item: item}))(t)
 		if _, err := m.Load(ctx, m.Key("a")); err == nil {
 			t.Errorf("a pointer with %s of %s was followed", name, n)
 		}
-		pointer[name] = was
+		clear(pointer)
+		maps.Copy(pointer, whole)
 	}
 }

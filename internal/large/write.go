@@ -63,7 +63,7 @@ func (w *Writer) Group(values []*Value, now time.Time) (*Group, error) {
 
 // Adopts reports whether values are those of the group, so that what is stored of it does for them.
 func (g *Group) Adopts(values []*Value) bool {
-	if len(values) != len(g.Values) {
+	if g.gone || len(values) != len(g.Values) {
 		return false
 	}
 	for i, v := range values {
