@@ -186,6 +186,32 @@ func TestDamagedValues(t *testing.T) {
 	})
 }
 
+// What is stored compressed in its item and damaged there is an error that says so: a byte, the frame of another codec, and what
+// is no frame.
+func TestDamagedInItem(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m := newReports(t)
+	client := enginetest.Start(t).Client()
+	must(m.Save(ctx, m.New(report{ID: "a", Log: words(rand.New(rand.NewPCG(9, 9)), 9000)})))(t)
+	key := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "REPORT#a"}, "SK": &types.AttributeValueMemberS{Value: "LOG"}}
+	item := must(client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &m.table, Key: key}))(t).Item
+	whole := item["Log"].(*types.AttributeValueMemberB).Value
+	for name, damage := range map[string]func(b []byte) []byte{
+		"a byte":        func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
+		"another codec": func(b []byte) []byte { return append([]byte{0x28, 0xb5, 0x2f, 0xfd}, b[4:]...) },
+		"no frame":      func(b []byte) []byte { return b[5:] },
+		"cut":           func(b []byte) []byte { return b[:len(b)-9] },
+	} {
+		item["Log"] = &types.AttributeValueMemberB{Value: damage(bytes.Clone(whole))}
+		must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &m.table, Item: item}))(t)
+		var corrupt *blob.CorruptError
+		if e, err := m.Load(ctx, m.Key("a")); !errors.As(err, &corrupt) || corrupt.Field != "Log" {
+			t.Errorf("%s: %v, %v", name, e, err)
+		}
+	}
+}
+
 // A value of more bytes than a mapper may read is an error before anything of it is read, as is what a hostile pointer tells.
 func TestMaxValue(t *testing.T) {
 	t.Parallel()

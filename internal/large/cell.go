@@ -76,6 +76,15 @@ func (c *Cell) Attribute() (types.AttributeValue, error) {
 	}
 }
 
+// own is Attribute for who reads it: damage is told as a source tells it.
+func (c *Cell) own() (types.AttributeValue, error) {
+	v, err := c.Attribute()
+	if err != nil && c.held.src != nil {
+		err = c.held.src.explain(err)
+	}
+	return v, err
+}
+
 // Pointer returns the pointer that it holds, nil for a value.
 func (c *Cell) Pointer() *Pointer {
 	if c.held == nil {
@@ -112,7 +121,7 @@ func (s *Source) explain(err error) error {
 func (c *Cell) Value(ctx context.Context) (types.AttributeValue, error) {
 	p := c.Pointer()
 	if p == nil {
-		return c.Attribute()
+		return c.own()
 	}
 	src := c.held.src
 	if src == nil {

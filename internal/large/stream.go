@@ -17,7 +17,7 @@ import (
 
 // inItem returns a reader of what lies in the item, or is new.
 func (c *Cell) inItem() (io.ReadCloser, error) {
-	v, err := c.Attribute()
+	v, err := c.own()
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -194,7 +196,7 @@ func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 			continue
 		}
 		if err := codec.Decode(rec, i, value); err != nil {
-			return m.FieldErrorf(a.Value.Name, "item %s: attribute %q: %w", f.Place, name, err)
+			return notDecoded(m, f, a, fmt.Errorf("attribute %q: %w", name, err))
 		}
 	}
 	// A root is there even when it is empty, so that it does not tell whether its pointer
@@ -204,6 +206,15 @@ func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 	}
 	codec.AfterLoad(rec)
 	return nil
+}
+
+// notDecoded is the error of an attribute that does not decode: damage where it is that of a large value.
+func notDecoded(m *model.Model, f *item.Image, a *schema.Attribute, err error) error {
+	var damaged *large.Damaged
+	if errors.As(err, &damaged) {
+		return &large.CorruptError{Model: m.Label(), Field: a.Value.Name, Item: f.String(), Err: err}
+	}
+	return m.FieldErrorf(a.Value.Name, "item %s: %w", f.Place, err)
 }
 
 // stored returns an attribute's value, under its name or else the latest of those that it had
