@@ -219,7 +219,7 @@ func TestBundlesTwice(t *testing.T) {
 	s.moved()
 }
 
-// The process is killed (SIGKILL), and the pipeline started again: it goes on where it ended.
+// The process is killed (SIGKILL) whenever it has written some 600 items, and the pipeline started again: it goes on where it ended.
 func TestKilled(t *testing.T) {
 	s := newSetup(t, 150)
 	text, err := json.Marshal(s.job)
@@ -231,7 +231,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	killed := 0
-	for delay := 250 * time.Millisecond; ; delay += delay / 6 { // it takes a while to begin
+	for ended := false; !ended; {
 		cmd := exec.Command(binary)
 		cmd.Env = append(os.Environ(), jobVariable+"="+string(text))
 		var out bytes.Buffer
@@ -239,16 +239,23 @@ func TestKilled(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		timer := time.AfterFunc(delay, func() { _ = cmd.Process.Kill() })
-		err := cmd.Wait()
-		timer.Stop()
-		if err == nil {
-			break
+		exited := make(chan error, 1)
+		go func() { exited <- cmd.Wait() }()
+		was, dead := len(s.stored()), false
+		for waiting := true; waiting; {
+			select {
+			case err := <-exited:
+				if waiting, ended = false, err == nil; err != nil && !dead {
+					t.Fatalf("%v: %s", err, out.String())
+				}
+			case <-time.After(5 * time.Millisecond):
+				if !dead && len(s.stored()) > was+600 {
+					dead = true
+					killed++
+					_ = cmd.Process.Kill()
+				}
+			}
 		}
-		if cmd.ProcessState.Exited() {
-			t.Fatalf("%v: %s", err, out.String())
-		}
-		killed++
 	}
 	if killed == 0 {
 		t.Error("it was never killed")
