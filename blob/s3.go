@@ -1,7 +1,6 @@
 package blob
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -26,7 +25,16 @@ import (
 type Client interface {
 	PutObject(context.Context, *s3.PutObjectInput, ...func(*s3.Options)) (*s3.PutObjectOutput, error)
 	GetObject(context.Context, *s3.GetObjectInput, ...func(*s3.Options)) (*s3.GetObjectOutput, error)
+	HeadObject(context.Context, *s3.HeadObjectInput, ...func(*s3.Options)) (*s3.HeadObjectOutput, error)
+	CopyObject(context.Context, *s3.CopyObjectInput, ...func(*s3.Options)) (*s3.CopyObjectOutput, error)
 	DeleteObject(context.Context, *s3.DeleteObjectInput, ...func(*s3.Options)) (*s3.DeleteObjectOutput, error)
+	ListObjectsV2(context.Context, *s3.ListObjectsV2Input, ...func(*s3.Options)) (*s3.ListObjectsV2Output, error)
+
+	CreateMultipartUpload(context.Context, *s3.CreateMultipartUploadInput, ...func(*s3.Options)) (*s3.CreateMultipartUploadOutput, error)
+	UploadPart(context.Context, *s3.UploadPartInput, ...func(*s3.Options)) (*s3.UploadPartOutput, error)
+	CompleteMultipartUpload(context.Context, *s3.CompleteMultipartUploadInput, ...func(*s3.Options)) (*s3.CompleteMultipartUploadOutput, error)
+	AbortMultipartUpload(context.Context, *s3.AbortMultipartUploadInput, ...func(*s3.Options)) (*s3.AbortMultipartUploadOutput, error)
+	ListMultipartUploads(context.Context, *s3.ListMultipartUploadsInput, ...func(*s3.Options)) (*s3.ListMultipartUploadsOutput, error)
 }
 
 // Option is an option of S3.
@@ -55,22 +63,41 @@ type objects struct {
 	rename func(string) string
 }
 
-// Put puts an object (PutObject, If-None-Match), with the SHA-256 of what is stored.
+// Put puts an object: by PutObject with If-None-Match and the SHA-256 of what is stored, or in parts.
 func (o *objects) Put(ctx context.Context, p large.Put) error {
-	sum := sha256.Sum256(p.Body)
-	in := &s3.PutObjectInput{
-		Bucket: &p.Bucket, Key: &p.Key, Body: bytes.NewReader(p.Body), ContentLength: aws.Int64(int64(len(p.Body))),
-		IfNoneMatch: aws.String("*"), Metadata: p.Metadata, ChecksumSHA256: aws.String(base64.StdEncoding.EncodeToString(sum[:])),
+	if p.Size > large.Whole {
+		return o.upload(ctx, &p)
 	}
-	if p.Encoding != "" {
-		in.ContentEncoding = &p.Encoding
+	body := io.NewSectionReader(p.Body, 0, p.Size)
+	sum := sha256.New()
+	if _, err := io.Copy(sum, body); err != nil {
+		return err
 	}
-	_, err := o.client.PutObject(ctx, in, before(p.Until))
+	if _, err := body.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	_, err := o.client.PutObject(ctx, &s3.PutObjectInput{
+		Bucket: &p.Bucket, Key: &p.Key, Body: body, ContentLength: &p.Size, IfNoneMatch: aws.String("*"), Metadata: p.Metadata,
+		ChecksumSHA256: aws.String(base64.StdEncoding.EncodeToString(sum.Sum(nil))), ContentEncoding: optional(p.Encoding),
+	}, before(p.Until))
+	return there(err, "putting", &p)
+}
+
+// optional returns nil for an empty text.
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// there names what an error is of; where something has the key it is large.ErrThere.
+func there(err error, what string, p *large.Put) error {
 	var response *smithyhttp.ResponseError
 	if errors.As(err, &response) && response.HTTPStatusCode() == http.StatusPreconditionFailed {
 		return large.ErrThere
 	}
-	return named(err, "putting", p.Bucket, p.Key)
+	return named(err, what, p.Bucket, p.Key)
 }
 
 func named(err error, what, bucket, key string) error {
@@ -80,9 +107,13 @@ func named(err error, what, bucket, key string) error {
 	return fmt.Errorf("%s s3://%s/%s: %w", what, bucket, key, err)
 }
 
-// Get opens an object (GetObject).
-func (o *objects) Get(ctx context.Context, bucket, key string) (io.ReadCloser, error) {
-	out, err := o.client.GetObject(ctx, &s3.GetObjectInput{Bucket: &bucket, Key: &key})
+// Get opens an object, or a range of it (GetObject).
+func (o *objects) Get(ctx context.Context, bucket, key string, r large.Range) (io.ReadCloser, error) {
+	in := &s3.GetObjectInput{Bucket: &bucket, Key: &key}
+	if r.Size > 0 {
+		in.Range = aws.String(fmt.Sprintf("bytes=%d-%d", r.From, r.From+r.Size-1))
+	}
+	out, err := o.client.GetObject(ctx, in)
 	if errors.As(err, new(*types.NoSuchKey)) {
 		return nil, large.ErrNoObject
 	}

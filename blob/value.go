@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -38,6 +39,27 @@ func (x *Value[T]) Set(v T) {
 	x.cell.Hold(av, err)
 }
 
+// SetReader makes it text or bytes that the next save of the item, or plan of one, reads from r to its end: what a save has in memory of
+// them is some parts at one time. A value of more than 400 KB lies outside of its item then. A reader
+// that is an io.ReaderAt and an io.Seeker too, as an *os.File is, has to stay open until the save is over, and is read
+// from where it stands; what another one gives is kept in a temporary file, as what a codec makes of either is. After the save the Value is
+// what is stored. A T that is neither text nor bytes is the save's error, as that of reading is.
+func (x *Value[T]) SetReader(r io.Reader) {
+	t := reflect.TypeFor[T]()
+	switch {
+	case t.Implements(marshaler) || reflect.PointerTo(t).Implements(marshaler):
+	case t.Kind() == reflect.String:
+		x.cell.HoldReader(r, large.Text)
+		return
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
+		x.cell.HoldReader(r, large.Binary)
+		return
+	}
+	x.cell.Hold(nil, fmt.Errorf("SetReader is for text and bytes, and a %s is neither: use Set", t))
+}
+
+var marshaler = reflect.TypeFor[attributevalue.Marshaler]()
+
 // Clear makes it nothing, so that the next save removes what is stored.
 func (x *Value[T]) Clear() { x.cell.Clear() }
 
@@ -68,12 +90,9 @@ func (x Value[T]) Get(ctx context.Context) (T, error) {
 func (x Value[T]) Reader(ctx context.Context) (io.ReadCloser, error) { return x.cell.Open(ctx) }
 
 // Len returns how many bytes the value has that lies outside of its item: of text and bytes as they are, of others
-// in DynamoDB's JSON. ok is false of one that lies in its item, or is new.
+// in DynamoDB's JSON; and of one that was given as a reader. ok is false of one that lies in its item, or is new.
 func (x Value[T]) Len() (n int64, ok bool) {
-	if p := x.cell.Pointer(); p != nil {
-		return p.Length, true
-	}
-	return 0, false
+	return x.cell.Size()
 }
 
 // Preview returns the beginning of text or bytes, which lies in the item (the tag preview=N): all of it where the value does. It makes no request.
@@ -82,10 +101,7 @@ func (x Value[T]) Preview() T {
 	if x.IsZero() {
 		return v
 	}
-	av, err := x.cell.Attribute()
-	if p := x.cell.Pointer(); p != nil {
-		av = p.PreviewAttribute()
-	}
+	av, err := x.cell.Beginning()
 	if err == nil && av != nil {
 		_ = attributevalue.Unmarshal(av, &v) // what cannot be read has no beginning
 	}

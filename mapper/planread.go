@@ -96,6 +96,10 @@ func (g *engine) planReads(s *state, d *change.Diff, out *Plan) error {
 	if d.Untold {
 		out.RCU, out.requests = out.RCU.Add(g.rootRead()), out.requests+1
 	}
+	if values := change.Values(d.Changes); len(values) > 0 {
+		requests, rcu, objects := g.outside.Homes.Copying(values)
+		out.RCU, out.requests, out.Objects = out.RCU.Add(cost.Exactly(rcu)), out.requests+requests, out.Objects.Add(objects)
+	}
 	if d.Moves && len(d.Changes) > 0 {
 		return g.planLookBack(s, d, out)
 	}

@@ -226,6 +226,7 @@ func (g *engine) lookBack(ctx context.Context, d *change.Diff, t *tally) error {
 
 // apply notes requests that are stored now.
 func (s *state) apply(keys snapshot.Keys, requests []*write.Request) {
+	change.Settle(s.Model, requests)
 	effects := change.Effects(requests)
 	if len(s.doubts) > 0 {
 		s.doubts = s.doubts.Overwritten(effects)

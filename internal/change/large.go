@@ -12,6 +12,7 @@ import (
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/snapshot"
+	"github.com/itemize/itemize/internal/write"
 )
 
 // outside is a value of an attribute that may lie outside its item.
@@ -61,7 +62,14 @@ func (d *Diff) Point(to []*large.Value) {
 
 // plainly returns the value of an attribute as it is before it is compressed or leaves its item, checked; nil for none.
 func plainly(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeValue, error) {
-	v, err := m.Codec.Record(it.Index).Plain(rec, i)
+	var err error
+	if c := cellOf(m, it, rec, i); c != nil {
+		err = c.Prepare(m.MaxValue)
+	}
+	var v types.AttributeValue
+	if err == nil {
+		v, err = m.Codec.Record(it.Index).Plain(rec, i)
+	}
 	if err == nil {
 		err = attr.Check(v)
 	}
@@ -70,6 +78,39 @@ func plainly(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeVa
 		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
 	}
 	return v, nil
+}
+
+// cellOf returns the cell of a lazy attribute, nil of another one, and where there is no struct that holds it.
+func cellOf(m *model.Model, it *schema.Item, rec any, i int) *large.Cell {
+	if rec == nil || !it.Attributes[i].Value.Type.Lazy {
+		return nil
+	}
+	p := m.Codec.Record(it.Index).Field(rec, i)
+	if p == nil {
+		return nil
+	}
+	return large.CellOf(p)
+}
+
+// Settle makes the lazy values of changes whose requests were applied be read from where they are stored now, unless they are in
+// memory.
+func Settle(m *model.Model, requests []*write.Request) {
+	for _, r := range requests {
+		if ch, ok := r.Ref.(*Change); ok && len(ch.outside) > 0 {
+			ch.settle(m)
+		}
+	}
+}
+
+func (ch *Change) settle(m *model.Model) {
+	for i := range ch.outside {
+		x := &ch.outside[i]
+		if c := cellOf(m, ch.Item, ch.Record, x.index); x.value != nil && c != nil && x.Encoded == nil {
+			c.Keep(x.stored())
+			at := item.Image{Place: ch.Place, Kind: ch.Item}
+			c.From(m.Source(&at, ch.Item.Attributes[x.index], x.value.Attribute))
+		}
+	}
 }
 
 // sameLarge reports whether a value that may lie outside its item is the one that is stored.
@@ -101,8 +142,8 @@ func (ch *Change) place(m *model.Model, i int) (types.AttributeValue, error) {
 // encode notes a new value of an attribute.
 func (ch *Change) encode(m *model.Model, i int, now types.AttributeValue) (types.AttributeValue, error) {
 	a := ch.Item.Attributes[i]
-	if p, out := large.PointerOf(now); out {
-		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: it holds the value %s as it was loaded from another item, and each item has its own: Get it, and Set it here", a.Name, p.ID)
+	if _, out := large.PointerOf(now); out {
+		return ch.elsewhere(m, i)
 	}
 	e, err := large.Encode(now, a)
 	if err != nil {
@@ -116,8 +157,27 @@ func (ch *Change) encode(m *model.Model, i int, now types.AttributeValue) (types
 	if a.Large.Inline > 0 && size >= a.Large.Inline || size > cost.MaxItem {
 		x.value = e.Outside(a, ch.Place, m.Now(), m.PartSize)
 	}
-	ch.outside = append(slices.DeleteFunc(ch.outside, func(o outside) bool { return o.index == i }), x)
-	return x.stored(), nil
+	return ch.note(x), nil
+}
+
+// note notes a value, and returns it as its item holds it.
+func (ch *Change) note(x outside) types.AttributeValue {
+	ch.outside = append(slices.DeleteFunc(ch.outside, func(o outside) bool { return o.index == x.index }), x)
+	return x.stored()
+}
+
+// elsewhere notes a value that is not in memory: each item has its own, so that what another item points to is copied.
+func (ch *Change) elsewhere(m *model.Model, i int) (types.AttributeValue, error) {
+	a := ch.Item.Attributes[i]
+	c := cellOf(m, ch.Item, ch.Record, i)
+	if c == nil {
+		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: it is a pointer to a large value, which no field holds", a.Name)
+	}
+	v, err := c.Outside(a, ch.Place, m.Now(), m.PartSize)
+	if err != nil {
+		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
+	}
+	return ch.note(outside{index: i, value: v}), nil
 }
 
 // stored returns the value as its item holds it.

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/read"
@@ -23,6 +25,8 @@ type held struct {
 	av  types.AttributeValue
 	src *Source
 	err error
+	// given is a new value that a reader gives.
+	given *Given
 }
 
 // Source is where the stored value of an attribute is read.
@@ -68,6 +72,8 @@ func (c *Cell) Attribute() (types.AttributeValue, error) {
 		return &types.AttributeValueMemberNULL{Value: true}, nil
 	case h.err != nil:
 		return nil, h.err
+	case h.given != nil:
+		return h.given.attribute()
 	default:
 		if _, out := PointerOf(h.av); out {
 			return h.av, nil
@@ -85,7 +91,33 @@ func (c *Cell) own() (types.AttributeValue, error) {
 	return v, err
 }
 
-// Pointer returns the pointer that it holds, nil for a value.
+// Size returns how many bytes the value has that lies outside of its item, or is to be read of a reader.
+func (c *Cell) Size() (n int64, ok bool) {
+	p := c.Pointer()
+	if g := c.given(); g != nil && g.prepare(math.MaxInt64) == nil && g.few == nil {
+		p = &g.p
+	}
+	if p == nil {
+		return 0, false
+	}
+	return p.Length, true
+}
+
+// Beginning returns what the item holds of the value: all of it, or the preview. Of one that was given as a reader, and is large,
+// it is what a preview may be at most.
+func (c *Cell) Beginning() (types.AttributeValue, error) {
+	if p := c.Pointer(); p != nil {
+		return p.PreviewAttribute(), nil
+	}
+	av, err := c.Attribute()
+	if p, many := PointerOf(av); many && err == nil {
+		p.Preview = previewOf(Content{c.given().head, p.Kind}, cost.MaxItem)
+		return p.PreviewAttribute(), nil
+	}
+	return av, err
+}
+
+// Pointer returns the pointer that it holds, nil for a new value or one that lies in its item.
 func (c *Cell) Pointer() *Pointer {
 	if c.held == nil {
 		return nil
@@ -121,7 +153,11 @@ func (s *Source) explain(err error) error {
 func (c *Cell) Value(ctx context.Context) (types.AttributeValue, error) {
 	p := c.Pointer()
 	if p == nil {
-		return c.own()
+		v, err := c.own()
+		if _, many := PointerOf(v); many && err == nil {
+			return c.given().value()
+		}
+		return v, err
 	}
 	src := c.held.src
 	if src == nil {
@@ -180,6 +216,9 @@ func (c *Cell) Same(o *Cell) bool {
 	p, q := c.Pointer(), o.Pointer()
 	if p != nil || q != nil {
 		return p != nil && q != nil && p.ID == q.ID
+	}
+	if c.given() != nil || o.given() != nil {
+		return c.held == o.held
 	}
 	a, errA := c.Attribute()
 	b, errB := o.Attribute()

@@ -207,12 +207,9 @@ func (f *Fetcher) object(ctx context.Context, p *Pointer, u *read.Usage) ([]byte
 		return nil, errNoObjects
 	}
 	u.Objects.Gets++
-	body, err := f.Objects.Get(ctx, f.Homes.bucket(p.At), ObjectKey(p.ID))
-	if errors.Is(err, ErrNoObject) {
-		return nil, &Damaged{What: fmt.Sprintf("the object %s of the bucket %s is not there", ObjectKey(p.ID), p.At)}
-	}
+	body, err := f.Objects.Get(ctx, f.Homes.bucket(p.At), ObjectKey(p.ID), Range{})
 	if err != nil {
-		return nil, err
+		return nil, missing(err, p)
 	}
 	defer body.Close()
 	var b bytes.Buffer

@@ -170,7 +170,7 @@ func Digest(av types.AttributeValue) [sha256.Size]byte {
 func Same(stored, av types.AttributeValue, isText bool, same func(a, b types.AttributeValue) bool) bool {
 	p, ok := PointerOf(stored)
 	if q, lazy := PointerOf(av); lazy {
-		return ok && p.ID == q.ID
+		return ok && (p.ID == q.ID || p.Kind == q.Kind && p.Length == q.Length && p.Sum == q.Sum)
 	}
 	if !ok {
 		was, err := Unpack(stored, isText)

@@ -257,30 +257,29 @@ func StateOf(a item.Attributes) State {
 
 // PartsOf returns the requests that put the parts of a value.
 func (h *Homes) PartsOf(v *Value, until time.Time, label string) []*write.Request {
+	of := v.of()
 	var all []*write.Request
 	for i := range v.Parts {
 		at := h.Part(v.Entry(), i)
 		q := &write.Request{Kind: write.Put, Place: at, Label: label, Field: v.Attribute, NotAfter: until, New: true}
 		q.Put = at.Key()
-		q.Put[dataName] = &types.AttributeValueMemberB{Value: v.part(i)}
-		if i == 0 {
-			q.Put[ofName] = v.of()
-		}
-		q.NewSize = attr.ItemSize(q.Put)
-		q.Set = []item.Assignment{{Name: dataName, Index: item.Unlisted, Value: q.Put[dataName]}}
+		q.Put[ofName] = of
+		q.Late = v.part(i)
+		q.NewSize = attr.ItemSize(q.Put) + len(dataName) + v.partLen(i)
+		q.Shown = []string{dataName}
 		all = append(all, q)
 	}
 	return all
 }
 
-// The attributes of a part: its bytes, and in the first where it belongs to. They begin with a ~, as those of records, so that no
+// The attributes of a part: its bytes, and where it belongs to. They begin with a ~, as those of records, so that no
 // index of the model has them as its keys.
 const (
 	dataName = "~data"
 	ofName   = "~of"
 )
 
-// of is where a value belongs to, which leads from its first part back to its item.
+// of is where a value belongs to, which leads from its parts back to its item.
 func (v *Value) of() types.AttributeValue {
 	m := item.Attributes{pkName: attr.ValueOf(v.Parent.PK), attributeName: text(v.Attribute)}
 	if v.Parent.SK.Type != 0 {

@@ -26,6 +26,10 @@ func (c *Cell) inItem() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader([]byte(v.Value))), nil
 	case *types.AttributeValueMemberB:
 		return io.NopCloser(bytes.NewReader(v.Value)), nil
+	case *types.AttributeValueMemberM:
+		if _, many := PointerOf(v); many && c.given() != nil {
+			return c.given().open()
+		}
 	case *types.AttributeValueMemberNULL:
 		return io.NopCloser(bytes.NewReader(nil)), nil
 	}
@@ -54,12 +58,9 @@ func (s *Source) open(ctx context.Context, p *Pointer) (io.ReadCloser, error) {
 		if s.Objects == nil {
 			return nil, errNoObjects
 		}
-		body, err := s.Objects.Get(ctx, s.Homes.bucket(p.At), ObjectKey(p.ID))
-		if errors.Is(err, ErrNoObject) {
-			err = x.damaged(&Damaged{What: "the object " + ObjectKey(p.ID) + " is not there"})
-		}
+		body, err := s.Objects.Get(ctx, s.Homes.bucket(p.At), ObjectKey(p.ID), Range{})
 		if err != nil {
-			return nil, s.explain(err)
+			return nil, s.explain(x.damaged(missing(err, p)))
 		}
 		stored, x.stored = body, body
 	} else {

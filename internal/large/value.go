@@ -1,7 +1,11 @@
 package large
 
 import (
+	"cmp"
+	"context"
 	"crypto/sha256"
+	"fmt"
+	"io"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -10,6 +14,7 @@ import (
 	"github.com/itemize/itemize/internal/compress"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/write"
 )
 
 // PartSize is how many bytes of a value lie in a part. Decoding a part's answer takes the SDK four to five times its
@@ -23,7 +28,10 @@ type Value struct {
 	Parent    item.Place
 	Attribute string
 	// Frame is what is stored.
-	Frame []byte
+	Frame Frame
+	// From is where it is copied from, with Of its pointer there; nil of one that is new.
+	From *Source
+	Of   *Pointer
 }
 
 // Bounds of an encoded value: as it is stored if it stays in its item, and the content if it does not.
@@ -62,25 +70,66 @@ func (e *Encoded) Length() int64 { return int64(len(e.content.Bytes)) }
 
 // Outside returns the value as one that lies outside its item, at the attribute of a parent, in parts of a size in bytes.
 func (e *Encoded) Outside(a *schema.Attribute, parent item.Place, now time.Time, partSize int) *Value {
-	l := a.Large
-	v := &Value{Parent: parent, Attribute: a.Name, Frame: e.frame}
+	v := &Value{Parent: parent, Attribute: a.Name, Frame: inMemory(e.frame)}
 	v.Pointer = Pointer{
-		ID: NewID(now), Way: Collection, Stored: int64(len(e.frame)), Length: int64(len(e.content.Bytes)), Kind: e.content.Kind,
-		Sum: sha256.Sum256(e.content.Bytes), Codec: e.codec, Preview: previewOf(e.content, l.Preview),
+		ID: NewID(now), Stored: int64(len(e.frame)), Length: int64(len(e.content.Bytes)), Kind: e.content.Kind,
+		Sum: sha256.Sum256(e.content.Bytes), Codec: e.codec, Preview: previewOf(e.content, a.Large.Preview),
 	}
+	v.lie(a.Large, partSize)
+	return v
+}
+
+// Outside returns what is not in memory, since a reader gives it or it was loaded from another item, as a value that lies outside its
+// item, at the attribute of a parent, in parts of a size in bytes.
+func (c *Cell) Outside(a *schema.Attribute, parent item.Place, now time.Time, partSize int) (*Value, error) {
+	v := &Value{Parent: parent, Attribute: a.Name}
+	if g := c.given(); g != nil {
+		body, n, codec, err := g.frame(compress.Codec(a.Large.Codec))
+		if err != nil {
+			return nil, err
+		}
+		v.Pointer = g.p
+		v.Stored, v.Codec, v.Preview = n, codec, previewOf(Content{g.head, g.kind}, a.Large.Preview)
+		v.Frame = func(context.Context, *write.Tally) io.ReaderAt { return body }
+	} else {
+		p := c.Pointer()
+		if c.held.src == nil {
+			return nil, errNoSource
+		}
+		v.Pointer, v.Frame, v.From, v.Of = *p, c.held.src.frame(p), c.held.src, p
+		v.Preview = previewOf(Content{p.Preview, p.Kind}, a.Large.Preview)
+	}
+	v.ID = NewID(now)
+	v.lie(a.Large, partSize)
+	return v, nil
+}
+
+// lie tells where a value lies.
+func (v *Value) lie(l *schema.Large, partSize int) {
+	v.Way, v.At, v.Parts, v.PartSize = Collection, "", 0, 0
 	switch {
 	case l.Bucket != "":
 		v.Way, v.At = Object, l.Bucket
-		return v
+		return
 	case l.Parts != "":
 		v.Way, v.At = Table, l.Parts
 	}
 	v.PartSize = partSize
-	v.Parts = (len(e.frame) + partSize - 1) / partSize
-	return v
+	v.Parts = int((v.Stored + int64(partSize) - 1) / int64(partSize))
 }
 
-// part returns the bytes of a part.
-func (v *Value) part(i int) []byte {
-	return v.Frame[i*v.PartSize : min((i+1)*v.PartSize, len(v.Frame))]
+// partLen returns how many bytes a part has.
+func (p *Pointer) partLen(i int) int {
+	return int(min(int64(p.PartSize), p.Stored-int64(i)*int64(p.PartSize)))
+}
+
+// part returns a function that reads a part.
+func (v *Value) part(i int) func(context.Context, *write.Tally) (item.Attributes, error) {
+	return func(ctx context.Context, t *write.Tally) (item.Attributes, error) {
+		b := make([]byte, v.partLen(i))
+		if n, err := v.Frame(ctx, t).ReadAt(b, int64(i)*int64(v.PartSize)); n < len(b) {
+			return nil, fmt.Errorf("reading the value again: %w", cmp.Or(err, io.ErrUnexpectedEOF))
+		}
+		return item.Attributes{dataName: &types.AttributeValueMemberB{Value: b}}, nil
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/itemize/itemize/cost"
@@ -80,11 +81,22 @@ func (g *Group) Uploads() cost.Objects {
 	var o cost.Objects
 	for _, v := range g.Values {
 		if v.Way == Object {
-			o = o.Add(cost.Objects{Puts: 1, Sent: v.Stored})
+			o = o.Add(v.putting())
 		}
 	}
 	return o
 }
+
+// putting is what it takes to put the object of a value: to copy one is one request, and sends nothing.
+func (v *Value) putting() cost.Objects {
+	if v.copies() {
+		return cost.Objects{Puts: 1}
+	}
+	return cost.Objects{Puts: puts(v.Stored), Sent: v.Stored}
+}
+
+// copies reports whether the object of a value is a copy that S3 makes.
+func (v *Value) copies() bool { return v.Way == Object && v.Of != nil && v.Of.Way == Object }
 
 // ErrLate says that the deadline of a record was over before all of its values were stored.
 var ErrLate = errors.New("it took longer than the values of a save may take to be stored")
@@ -130,10 +142,28 @@ func (w *Writer) put(ctx context.Context, g *Group, v *Value, t *write.Tally) er
 	if left < 0 {
 		return &write.LateError{NotAfter: g.Until}
 	}
-	t.Objects = t.Objects.Add(cost.Objects{Puts: 1, Sent: v.Stored})
-	err := w.Objects.Put(ctx, Put{
-		Bucket: w.Homes.bucket(v.At), Key: ObjectKey(v.ID), Body: v.Frame, Until: time.Now().Add(left), Metadata: w.metadata(v), Encoding: encodings[v.Codec],
-	})
+	o := Put{
+		Bucket: w.Homes.bucket(v.At), Key: ObjectKey(v.ID), Size: v.Stored, Until: time.Now().Add(left), Metadata: w.metadata(v), Encoding: encodings[v.Codec],
+	}
+	var err error
+	switch {
+	case v.copies():
+		t.Objects = t.Objects.Add(v.putting())
+		if err = missing(w.Objects.Copy(ctx, o, w.Homes.bucket(v.Of.At), ObjectKey(v.Of.ID)), v.Of); err != nil {
+			err = v.From.lost(ctx, v.Of, err)
+		}
+	default:
+		if o.Body = v.Frame(ctx, t); v.From != nil { // it is read twice, once for its checksum
+			if o.Body, err = spool(func(w io.Writer) error {
+				_, err := io.Copy(w, io.NewSectionReader(o.Body, 0, v.Stored))
+				return err
+			}); err != nil {
+				return err
+			}
+		}
+		t.Objects = t.Objects.Add(v.putting())
+		err = w.Objects.Put(ctx, o)
+	}
 	if errors.Is(err, ErrThere) {
 		return nil // an earlier attempt: nobody else has the id
 	}

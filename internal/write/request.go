@@ -7,6 +7,7 @@
 package write
 
 import (
+	"context"
 	"maps"
 	"reflect"
 	"slices"
@@ -45,6 +46,9 @@ type Request struct {
 	Expect Expect
 	// Put is the whole item of a put, without its version.
 	Put item.Attributes
+	// Late returns further attributes of a put, each time that it is sent: of what would be too much to have at once. nil for
+	// none.
+	Late func(ctx context.Context, t *Tally) (item.Attributes, error)
 	// Set are the attributes that a put or update sets, Remove those that an update
 	// removes; Defaults are set where they are absent. Operations change what is stored.
 	Set, Remove, Defaults []item.Assignment

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -220,6 +221,12 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 	if !r.NotAfter.IsZero() && w.s.Now().After(r.NotAfter) {
 		return nil, &LateError{r.NotAfter}
 	}
+	var late item.Attributes
+	if r.Late != nil {
+		if late, err = r.Late(ctx, w.t); err != nil {
+			return nil, err
+		}
+	}
 	watch := watch{single: w.s.Single}
 	if !r.NotAfter.IsZero() { // by the clock that requests are signed with
 		watch.until = time.Now().Add(r.NotAfter.Sub(w.s.Now()))
@@ -237,7 +244,9 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 	}()
 	switch r.Kind {
 	case Put:
-		out, e := c.PutItem(ctx, r.putInput(now), option)
+		in := r.putInput(now)
+		maps.Copy(in.Item, late)
+		out, e := c.PutItem(ctx, in, option)
 		if err = e; err == nil {
 			w.table = w.t.charge(out.ConsumedCapacity)
 			r.returned(r.whole())

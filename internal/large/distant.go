@@ -1,0 +1,128 @@
+package large
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// frame returns what is stored of a value, which is read when it is written elsewhere.
+func (s *Source) frame(p *Pointer) Frame {
+	return func(ctx context.Context, t *write.Tally) io.ReaderAt { return &distant{s, p, ctx, t} }
+}
+
+// distant is what is stored of a value, read strongly.
+type distant struct {
+	s   *Source
+	p   *Pointer
+	ctx context.Context
+	t   *write.Tally
+}
+
+func (d *distant) ReadAt(b []byte, off int64) (n int, err error) {
+	var u read.Usage
+	defer func() {
+		d.t.AddRead(u.Requests, u.Predicted, u.Consumed)
+		d.t.Objects = d.t.Objects.Add(u.Objects)
+	}()
+	if off >= d.p.Stored {
+		return 0, io.EOF
+	}
+	short := int64(len(b)) > d.p.Stored-off
+	if short {
+		b = b[:d.p.Stored-off]
+	}
+	if d.p.Way == Object {
+		n, err = d.object(b, off, &u)
+	} else {
+		n, err = d.parts(b, off, &u)
+	}
+	if err == nil && short {
+		err = io.EOF
+	}
+	return n, d.s.lost(d.ctx, d.p, err)
+}
+
+// lost tells damage from a value that was replaced since it was loaded.
+func (s *Source) lost(ctx context.Context, p *Pointer, err error) error {
+	var damaged *Damaged
+	var u read.Usage
+	if errors.As(err, &damaged) {
+		if stands := s.stands(ctx, Wanted{p, s.At, s.Attribute}, &u); stands != nil {
+			err = stands
+		}
+	}
+	return s.explain(err)
+}
+
+// object reads a range of an object.
+func (d *distant) object(b []byte, off int64, u *read.Usage) (int, error) {
+	if d.s.Objects == nil {
+		return 0, errNoObjects
+	}
+	u.Objects.Gets++
+	body, err := d.s.Objects.Get(d.ctx, d.s.Homes.bucket(d.p.At), ObjectKey(d.p.ID), Range{off, int64(len(b))})
+	if err != nil {
+		return 0, missing(err, d.p)
+	}
+	defer body.Close()
+	n, err := io.ReadFull(body, b)
+	u.Objects.Received += int64(n)
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		err = &Damaged{What: fmt.Sprintf("the object %s has other than its %d bytes", ObjectKey(d.p.ID), d.p.Stored)}
+	}
+	return n, err
+}
+
+// missing says of an object that is not there that the value is damaged.
+func missing(err error, p *Pointer) error {
+	if errors.Is(err, ErrNoObject) {
+		return &Damaged{What: fmt.Sprintf("the object %s of the bucket %s is not there", ObjectKey(p.ID), p.At)}
+	}
+	return err
+}
+
+// parts reads from the parts that hold a range.
+func (d *distant) parts(b []byte, off int64, u *read.Usage) (int, error) {
+	if err := d.s.reads(d.p); err != nil {
+		return 0, err
+	}
+	e := &Entry{ID: d.p.ID, Way: d.p.Way, At: d.p.At, Parts: d.p.Parts, PK: d.s.At.PK, SK: d.s.At.SK}
+	n := 0
+	for n < len(b) {
+		i := int((off + int64(n)) / int64(d.p.PartSize))
+		from := int(off + int64(n) - int64(i)*int64(d.p.PartSize))
+		part := make([]byte, d.p.partLen(i))
+		if err := d.s.part(d.ctx, d.p, d.s.Homes.Part(e, i), partOf{i, part, true, u}); err != nil {
+			return n, err
+		}
+		n += copy(b[n:], part[from:])
+	}
+	return n, nil
+}
+
+// Copying is what it takes to read the values that are copied: requests to DynamoDB with their RCU, and requests to S3.
+func (h *Homes) Copying(values []*Value) (requests int, rcu float64, objects cost.Objects) {
+	for _, v := range values {
+		switch {
+		case v.Of == nil, v.Of.Way == Object && v.Way == Object: // by CopyObject
+		case v.Of.Way == Object:
+			objects = objects.Add(cost.Objects{Gets: max(v.Parts, 1), Received: v.Stored})
+		default:
+			e := &Entry{ID: v.Of.ID, Way: v.Of.Way, At: v.Of.At, Parts: v.Of.Parts, PK: v.From.At.PK, SK: v.From.At.SK}
+			of := (&Value{Parent: v.From.At, Attribute: v.From.Attribute}).of()
+			for i := range v.Of.Parts {
+				requests++
+				size := attr.ItemSize(h.Part(e, i).Key()) + attr.AttributeSize(ofName, of) + len(dataName) + v.Of.partLen(i)
+				rcu += cost.ReadUnits(size)
+			}
+		}
+	}
+	return requests, rcu, objects
+}

@@ -1,0 +1,260 @@
+package large
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"math"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/compress"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// Frame is what is stored of a value: it is read when it is sent, and what reading it takes is added to a tally.
+type Frame func(ctx context.Context, t *write.Tally) io.ReaderAt
+
+// inMemory is the frame of bytes that are there.
+func inMemory(b []byte) Frame {
+	return func(context.Context, *write.Tally) io.ReaderAt { return bytes.NewReader(b) }
+}
+
+// Given is text or bytes that a lazy value was given as a reader. They are read before a save compares them with what is stored: few
+// become a value in memory, and of many the length and the SHA-256 are noted, and they stay where they can be read again. That
+// is the reader, where it can be read at any place, and else a temporary file.
+type Given struct {
+	from io.Reader
+	kind Kind
+
+	mu   sync.Mutex
+	done bool
+	err  error
+	// few is the value where it is small; else p says what it is, body is it, and head its beginning.
+	few    types.AttributeValue
+	p      Pointer
+	body   io.ReaderAt
+	head   []byte
+	frames map[compress.Codec]*packed
+}
+
+// packed is what a codec has made of a body.
+type packed struct {
+	body io.ReaderAt
+	size int64
+	err  error
+}
+
+// HoldReader makes it hold what a reader gives.
+func (c *Cell) HoldReader(r io.Reader, kind Kind) {
+	c.held = &held{given: &Given{from: r, kind: kind}}
+}
+
+// Prepare reads what it was given, if it was: no more bytes than limit.
+func (c *Cell) Prepare(limit int64) error {
+	if g := c.given(); g != nil {
+		return g.prepare(limit)
+	}
+	return nil
+}
+
+func (c *Cell) given() *Given {
+	if c.held == nil {
+		return nil
+	}
+	return c.held.given
+}
+
+func (g *Given) prepare(limit int64) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.done {
+		g.done = true
+		if g.err = g.read(limit); g.err != nil {
+			g.err = fmt.Errorf("what SetReader was given: %w", g.err)
+		}
+	}
+	return g.err
+}
+
+// attribute returns the value of few bytes, and of many a pointer that leads nowhere, but tells what they are.
+func (g *Given) attribute() (types.AttributeValue, error) {
+	if err := g.prepare(math.MaxInt64); err != nil {
+		return nil, err
+	}
+	if g.few != nil {
+		return g.few, nil
+	}
+	return g.p.Attribute(), nil
+}
+
+// seeker is a reader that can be read again, and at several places at once.
+type seeker interface {
+	io.ReaderAt
+	io.Seeker
+}
+
+var errNoReader = errors.New("it is no reader: give one, or use Clear")
+
+func (g *Given) read(limit int64) error {
+	if g.from == nil {
+		return errNoReader
+	}
+	r := g.from
+	file, again := r.(seeker)
+	if again {
+		section, err := rest(file)
+		if err != nil {
+			return err
+		}
+		r, g.body = section, section
+	}
+	head := make([]byte, cost.MaxItem+1)
+	n, err := io.ReadFull(r, head)
+	g.head = head[:n]
+	switch {
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		g.body = nil
+		g.few, err = Content{bytes.Clone(g.head), g.kind}.Value()
+		return err
+	case err != nil:
+		return err
+	}
+	sum := &summing{hash: sha256.New(), text: g.kind == Text, limit: limit}
+	all := io.MultiReader(bytes.NewReader(head), r)
+	if again {
+		_, err = io.Copy(sum, all)
+	} else {
+		g.body, err = spool(func(w io.Writer) error {
+			_, err := io.Copy(io.MultiWriter(sum, w), all)
+			return err
+		})
+	}
+	if err == nil {
+		err = sum.end()
+	}
+	g.p = Pointer{Way: Collection, Kind: g.kind, Length: sum.n, Stored: sum.n}
+	sum.hash.Sum(g.p.Sum[:0])
+	return err
+}
+
+// rest returns what a file has from where it stands.
+func rest(f seeker) (*io.SectionReader, error) {
+	at, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil, err
+	}
+	end, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.Seek(at, io.SeekStart)
+	return io.NewSectionReader(f, at, end-at), err
+}
+
+// frame returns the value as a codec stores it, "" for none: which may be as it is, where that is smaller.
+func (g *Given) frame(codec compress.Codec) (io.ReaderAt, int64, compress.Codec, error) {
+	if codec == "" {
+		return g.body, g.p.Length, "", nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	f := g.frames[codec]
+	if f == nil {
+		f = g.pack(codec)
+		g.frames = map[compress.Codec]*packed{codec: f}
+	}
+	if f.err != nil || f.size < g.p.Length {
+		return f.body, f.size, codec, f.err
+	}
+	return g.body, g.p.Length, "", nil
+}
+
+func (g *Given) pack(codec compress.Codec) *packed {
+	f := &packed{}
+	count := &summing{hash: sha256.New(), limit: math.MaxInt64}
+	f.body, f.err = spool(func(w io.Writer) error {
+		z, err := compress.NewWriter(codec, io.MultiWriter(count, w))
+		if err == nil {
+			_, err = io.Copy(z, io.NewSectionReader(g.body, 0, g.p.Length))
+		}
+		if err == nil {
+			err = z.Close()
+		}
+		return err
+	})
+	f.size = count.n
+	return f
+}
+
+// summing tells the length and the SHA-256 of what is written to it, and of text that it is none.
+type summing struct {
+	hash  hash.Hash
+	n     int64
+	limit int64
+	text  bool
+	half  []byte // of a character
+}
+
+var errNoText = errors.New("it is no text: its bytes are no UTF-8: let the field be a blob.Value[[]byte]")
+
+func (s *summing) Write(b []byte) (int, error) {
+	s.n += int64(len(b))
+	if s.n > s.limit {
+		return 0, fmt.Errorf("it has more than %d bytes, which no load would read again: allow more (mapper.MaxValue)", s.limit)
+	}
+	s.hash.Write(b)
+	if !s.text {
+		return len(b), nil
+	}
+	all := append(s.half, b...)
+	whole := len(all)
+	for i := 1; i < utf8.UTFMax && i <= len(all); i++ {
+		if c := all[len(all)-i]; utf8.RuneStart(c) {
+			if !utf8.FullRune(all[len(all)-i:]) {
+				whole = len(all) - i
+			}
+			break
+		}
+	}
+	if !utf8.Valid(all[:whole]) {
+		return 0, errNoText
+	}
+	s.half = bytes.Clone(all[whole:])
+	return len(b), nil
+}
+
+func (s *summing) end() error {
+	if len(s.half) > 0 {
+		return errNoText
+	}
+	return nil
+}
+
+// open returns a reader of what was given.
+func (g *Given) open() (io.ReadCloser, error) {
+	if err := g.prepare(math.MaxInt64); err != nil {
+		return nil, err
+	}
+	return io.NopCloser(io.NewSectionReader(g.body, 0, g.p.Length)), nil
+}
+
+// value returns what was given as a value.
+func (g *Given) value() (types.AttributeValue, error) {
+	r, err := g.open()
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, g.p.Length)
+	if _, err := io.ReadFull(r, b); err != nil {
+		return nil, err
+	}
+	return Content{b, g.kind}.Value()
+}

@@ -1,0 +1,225 @@
+package mapper_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/itemize/itemize/blob"
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/mapper"
+)
+
+// once is a reader that can only be read once.
+func once(b string) io.Reader { return iotest.HalfReader(strings.NewReader(b)) }
+
+// What a reader gives is stored as what Set stores, whether it can be read again or not, costs what was planned, is read back
+// from where it is stored after the save, and is not written when it is what is stored.
+func TestSetReader(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	rnd := rand.New(rand.NewPCG(11, 12))
+	m, _ := newArticles(t)
+	big := words(rnd, 3_000_000)
+	for name, c := range map[string]struct{ text, image string }{
+		"nothing":    {"", ""},
+		"few":        {"hello", "world"},
+		"many":       {big, big[:2_000_000]},
+		"noise":      {letters(rnd, 500_000), string(noise(rnd, 700_000))},
+		"one part":   {letters(rnd, 409_601), string(noise(rnd, 409_601))},
+		"characters": {strings.Repeat("häßlich 日本 𝄞 ", 90_000), ""},
+	} {
+		for way, reader := range map[string]func(string) io.Reader{"again": func(s string) io.Reader { return strings.NewReader(s) }, "once": once} {
+			id := strings.ReplaceAll(name, " ", "") + way
+			e := m.New(article{ID: id})
+			e.Value.Text.SetReader(reader(c.text))
+			e.Value.Image.SetReader(reader(c.image))
+			e.Value.Notes = []note{{No: 1}}
+			e.Value.Notes[0].Text.SetReader(reader(c.text))
+			plan := must(m.Plan(e))(t)
+			r := must(m.Save(ctx, e))(t)
+			if r.Requests() != plan.Requests() || r.WCU != plan.WCU || r.Objects != plan.Objects {
+				t.Errorf("%s: planned %v, and it took %v", id, plan, r)
+			}
+			got := must(m.Load(ctx, m.Key(id)))(t)
+			for which, v := range map[string]*article{"saved": &e.Value, "loaded": &got.Value} {
+				text, err := v.Text.Get(ctx)
+				image, err2 := v.Image.Get(ctx)
+				note, err3 := v.Notes[0].Text.Get(ctx)
+				if err := errors.Join(err, err2, err3); err != nil || text != c.text || string(image) != c.image || note != c.text {
+					t.Errorf("%s: %s: %d, %d and %d bytes, %v", id, which, len(text), len(image), len(note), err)
+				}
+				if p := v.Text.Preview(); !strings.HasPrefix(c.text, p) || len(p) < min(15, len(c.text)) {
+					t.Errorf("%s: %s: the preview is %q", id, which, p)
+				}
+				stream := must(v.Text.Reader(ctx))(t)
+				b, err := io.ReadAll(stream)
+				if err = errors.Join(err, stream.Close()); err != nil || string(b) != c.text {
+					t.Errorf("%s: %s: the stream has %d bytes, %v", id, which, len(b), err)
+				}
+			}
+			got.Value.Text.SetReader(reader(c.text))
+			if r := must(m.Save(ctx, got))(t); r.Requests() != 0 {
+				t.Errorf("%s: the same once more sent %v", id, r)
+			}
+			if r := must(m.Save(ctx, e))(t); r.Requests() != 0 {
+				t.Errorf("%s: a second save sent %v", id, r)
+			}
+		}
+	}
+}
+
+// A file is read from where it stands; after the save it is not needed any more. An object of more than 64 MiB goes up in parts.
+func TestSetReaderFile(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m, _ := newArticles(t)
+	name := filepath.Join(t.TempDir(), "image")
+	image := noise(rand.New(rand.NewPCG(13, 14)), 70<<20)
+	if err := os.WriteFile(name, append([]byte("head"), image...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := must(os.Open(name))(t)
+	must(f.Seek(4, io.SeekStart))(t)
+	e := m.New(article{ID: "a"})
+	e.Value.Image.SetReader(f)
+	if n, ok := e.Value.Image.Len(); !ok || n != 70<<20 {
+		t.Errorf("it has %d bytes, %v", n, ok)
+	}
+	plan := must(m.Plan(e))(t)
+	r := must(m.Save(ctx, e))(t)
+	if err := errors.Join(f.Close(), os.Remove(name)); err != nil {
+		t.Error(err)
+	}
+	if r.Objects != plan.Objects || r.Objects.Puts != 5+2 {
+		t.Errorf("planned %v, and it took %v", plan.Objects, r.Objects)
+	}
+	if b, err := e.Value.Image.Get(ctx); err != nil || !bytes.Equal(b, image) {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+}
+
+// What cannot be read, or stored, is an error before anything is sent.
+func TestSetReaderRefused(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m, _ := newArticles(t)
+	small, _ := newArticles(t, mapper.MaxValue(600_000))
+	broken := errors.New("the line went dead")
+	for text, c := range map[string]struct {
+		m   *mapper.Mapper[article]
+		set func(*article)
+	}{
+		"article.Text: attribute \"Text\": what SetReader was given: the line went dead": {m, func(a *article) {
+			a.Text.SetReader(io.MultiReader(strings.NewReader(strings.Repeat("x", 500_000)), iotest.ErrReader(broken)))
+		}},
+		"it is no reader: give one, or use Clear": {m, func(a *article) { a.Text.SetReader(nil) }},
+		"let the field be a blob.Value[[]byte]":   {m, func(a *article) { a.Text.SetReader(once(strings.Repeat("x", 500_000) + "\xff")) }},
+		"UTF-8":                                   {m, func(a *article) { a.Text.SetReader(once(strings.Repeat("x", 500_000) + "\xe6\x97")) }},
+		"a map[string][]int is neither: use Set":  {m, func(a *article) { a.Tables.SetReader(once("x")) }},
+		"allow more (mapper.MaxValue)":            {small, func(a *article) { a.Text.SetReader(once(strings.Repeat("x", 600_001))) }},
+	} {
+		e := c.m.New(article{ID: "a"})
+		c.set(&e.Value)
+		r, err := c.m.Save(ctx, e)
+		if err == nil || !strings.Contains(err.Error(), text) || r.Requests() != 0 {
+			t.Errorf("%s: %v, %v", text, err, r)
+		}
+	}
+}
+
+// An entity that moves, and elements that swap their keys, take their values along: copies under ids of their own, which are
+// read where they are not in memory, and cost what was planned. What they leave behind is collected.
+func TestCopiedValues(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	rnd := rand.New(rand.NewPCG(15, 16))
+	now := time.Now()
+	m, table := newArticles(t)
+	m.SetNow(func() time.Time { return now })
+	text, image := letters(rnd, 900_000), noise(rnd, 500_000)
+	notes := []string{letters(rnd, 600_000), letters(rnd, 200), "few"}
+	e := m.New(article{ID: "a", Text: blob.Of(text), Image: blob.Of(image), Tables: blob.Of(map[string][]int{"x": rnd.Perm(3000)})})
+	for i, s := range notes {
+		e.Value.Notes = append(e.Value.Notes, note{i, blob.Of(s)})
+	}
+	must(m.Save(ctx, e))(t)
+	check := func(id string, order ...int) {
+		t.Helper()
+		v := &must(m.Load(ctx, m.Key(id)))(t).Value
+		got, err := v.Text.Get(ctx)
+		b, err2 := v.Image.Get(ctx)
+		if err := errors.Join(err, err2); err != nil || got != text || !bytes.Equal(b, image) {
+			t.Errorf("%s: the text has %d bytes, the image %d, %v", id, len(got), len(b), err)
+		}
+		for i, k := range order {
+			if s, err := v.Notes[i].Text.Get(ctx); err != nil || s != notes[k] {
+				t.Errorf("%s: note %d has %d bytes, %v", id, i, len(s), err)
+			}
+		}
+	}
+	e = must(m.Load(ctx, m.Key("a")))(t)
+	e.Value.Notes[0].No, e.Value.Notes[1].No = 1, 0
+	plan := must(m.Plan(e))(t)
+	r := must(m.Save(ctx, e))(t)
+	if r.WCU != plan.WCU || r.Requests() != plan.Requests() || r.RCU != plan.RCU {
+		t.Errorf("swapping was planned as %v, and took %v", plan, r)
+	}
+	check("a", 1, 0, 2)
+	e.Value.ID = "b"
+	plan = must(m.Plan(e, mapper.Move()))(t)
+	r = must(m.Save(ctx, e, mapper.Move()))(t)
+	if r.WCU != plan.WCU || r.Objects != plan.Objects || r.RCU.Max > plan.RCU.Max || r.RCU.Min < plan.RCU.Min || r.Objects.Puts != 1 || r.Objects.Sent != 0 {
+		t.Errorf("moving was planned as %v, and took %v", plan, r)
+	}
+	for range 3 {
+		now = now.Add(2 * time.Hour)
+		must(blob.Collect(ctx, m, blob.Delete()))(t)
+	}
+	check("b", 1, 0, 2)
+	// From one item to another, and from an object to parts; what was collected meanwhile is an error that says so.
+	from := must(m.Load(ctx, m.Key("b")))(t)
+	to := m.New(article{ID: "c", Text: from.Value.Text, Image: from.Value.Image, Notes: []note{{No: 5, Text: from.Value.Text}, {No: 6, Text: from.Value.Notes[1].Text}, {No: 7, Text: from.Value.Notes[1].Text}}})
+	must(m.Save(ctx, to))(t)
+	check("c")
+	if s, err := must(m.Load(ctx, m.Key("c")))(t).Value.Notes[0].Text.Get(ctx); err != nil || s != text {
+		t.Errorf("a copy in another field has %d bytes, %v", len(s), err)
+	}
+	must(m.Delete(ctx, m.Key("b")))(t)
+	for range 3 {
+		now = now.Add(2 * time.Hour)
+		must(blob.Collect(ctx, m, blob.Delete()))(t)
+	}
+	var changed *blob.ChangedError
+	if _, err := m.Save(ctx, m.New(article{ID: "d", Image: from.Value.Image})); !errors.As(err, &changed) {
+		t.Errorf("an object that was collected: %v", err)
+	}
+	if _, err := m.Save(ctx, m.New(article{ID: "d", Text: from.Value.Text})); !errors.As(err, &changed) {
+		t.Errorf("parts that were collected: %v", err)
+	}
+	check("c")
+	for range 3 {
+		now = now.Add(2 * time.Hour)
+		must(blob.Collect(ctx, m, blob.Delete()))(t)
+	}
+	check("c")
+	must(m.Delete(ctx, m.Key("c")))(t)
+	for range 3 {
+		now = now.Add(2 * time.Hour)
+		must(blob.Collect(ctx, m, blob.Delete()))(t)
+	}
+	left := must(enginetest.Start(t).Client().Scan(ctx, &dynamodb.ScanInput{TableName: &table}))(t)
+	if left.Count != 0 {
+		t.Errorf("%d items are left: %v", left.Count, left.Items[0]["PK"])
+	}
+}
