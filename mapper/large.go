@@ -75,7 +75,6 @@ func (g *engine) homesOf(s *settings) (*large.Homes, error) {
 		return nil, nil
 	}
 	h := &large.Homes{Parts: map[string]*item.Table{}, Buckets: map[string]string{}, Delim: e.Delim}
-	h.Name = func(t *item.Table) string { return e.Tables[t.Index].Name }
 	refuse := func(a *schema.Attribute, text, cure string) error {
 		return g.model.FieldErrorf(a.Value.Name, "%s: %s", text, cure)
 	}
@@ -312,8 +311,18 @@ func (g *engine) told(ctx context.Context, group *large.Group, o write.Outcome, 
 }
 
 // Collector returns what package blob collects with. The error is of a model whose values all stay in their items.
-func (m *Mapper[T]) Collector() (*large.Collector, error) {
-	g := m.engine
+func (m *Mapper[T]) Collector() (*large.Collector, error) { return m.engine.collector() }
+
+// CollectorOf is Collector for the command itemize, which knows a model by its source.
+func CollectorOf(client Client, e *schema.Entity, options ...Option) (*large.Collector, error) {
+	g, err := newEngine(client, e, nil, options)
+	if err != nil {
+		return nil, err
+	}
+	return g.collector()
+}
+
+func (g *engine) collector() (*large.Collector, error) {
 	if g.outside == nil {
 		return nil, g.model.Errorf("no field's value lies outside of its item (chunk, s3=), so that there is nothing to collect")
 	}

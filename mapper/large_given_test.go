@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -14,9 +15,12 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/breaking"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -222,4 +226,91 @@ func TestCopiedValues(t *testing.T) {
 	if left.Count != 0 {
 		t.Errorf("%d items are left: %v", left.Count, left.Items[0]["PK"])
 	}
+}
+
+// Whichever request of a save that streams, or of a move that copies, meets a fault: what was acknowledged is there, an entity is
+// at one of its keys with all of its values, and after the collector nothing is left that nothing points to.
+func TestCopyFaults(t *testing.T) {
+	old, now := "old "+strings.Repeat("o", 600_000), "now "+strings.Repeat("n", 700_000)
+	for name, op := range map[string]func(context.Context, *mapper.Mapper[article], *mapper.Entity[article]) error{
+		"stream": func(ctx context.Context, m *mapper.Mapper[article], e *mapper.Entity[article]) error {
+			e.Value.Text.SetReader(once(now))
+			e.Value.Image.SetReader(once(now))
+			e.Value.Notes[0].Text.SetReader(once(now))
+			_, err := m.Save(ctx, e)
+			return err
+		},
+		"move": func(ctx context.Context, m *mapper.Mapper[article], e *mapper.Entity[article]) error {
+			e.Value.ID += "moved"
+			_, err := m.Save(ctx, e, mapper.Move())
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := context.Background()
+			a, c, n := newAlbums(t), &clock{time.Now()}, 0
+			plain := a.articles(t, enginetest.Start(t).Client(), a.s3.Client(), c.now)
+			again := func(at int, fault breaking.Fault) int {
+				n++
+				id := fmt.Sprint(n)
+				must(plain.Save(ctx, plain.New(article{ID: id, Text: blob.Of(old), Image: blob.Of([]byte(old)), Notes: []note{{No: 1, Text: blob.Of(old)}}})))(t)
+				killable, kill := context.WithCancel(ctx)
+				defer kill()
+				x := &breaking.Transport{At: at, Fault: fault, Kill: kill}
+				m := a.articles(t, x.Client(enginetest.Start(t).Client()), x.S3(a.s3.Client()), c.now)
+				e, err := m.Load(killable, m.Key(id))
+				if err == nil {
+					err = op(killable, m, e)
+				}
+				what := fmt.Sprintf("%s, %s at request %d: %v", name, fault, at, err)
+				if at == 0 && err != nil {
+					t.Fatal(what)
+				}
+				for range 3 {
+					c.Time = c.Add(3 * time.Hour)
+					must(blob.Collect(ctx, plain, blob.Delete()))(t)
+				}
+				a.clean(t)
+				var there []string
+				for _, id := range []string{id, id + "moved"} {
+					got, loadErr := plain.Load(ctx, plain.Key(id))
+					if errors.Is(loadErr, mapper.ErrNotFound) {
+						continue
+					}
+					text, err1 := got.Value.Text.Get(ctx)
+					image, err2 := got.Value.Image.Get(ctx)
+					note, err3 := got.Value.Notes[0].Text.Get(ctx)
+					if err := errors.Join(loadErr, err1, err2, err3); err != nil || string(image) != text || note != text {
+						t.Fatalf("%s: %v: %.4s, %.4s, %.4s", what, err, text, image, note)
+					}
+					there = append(there, id+text[:4])
+				}
+				want := map[bool]string{true: id + "now ", false: id + "old "}
+				if name == "move" {
+					want[true] = id + "movedold "
+				}
+				var unknown *mapper.OutcomeUnknownError
+				sure := !errors.As(err, &unknown) && !errors.Is(err, context.Canceled) && !errors.Is(err, breaking.Err)
+				if len(there) != 1 || there[0] != want[true] && there[0] != want[false] || err == nil && there[0] != want[true] || sure && err != nil && there[0] != want[false] {
+					t.Fatalf("%s: there are %v", what, there)
+				}
+				return x.Sent()
+			}
+			sent := again(0, 0)
+			for _, at := range draws.Some(draws.Seed(t), sent, 4) {
+				for fault := range breaking.Faults {
+					again(at+1, fault)
+				}
+			}
+		})
+	}
+}
+
+// articles returns a mapper of articles with clients of its own, at a time.
+func (a *albums) articles(t testing.TB, db *dynamodb.Client, objects *s3.Client, now func() time.Time) *mapper.Mapper[article] {
+	t.Helper()
+	m := must(mapper.New[article](db, mapper.Table(a.table), blob.S3(objects, blob.Buckets(func(string) string { return a.bucket }))))(t)
+	m.SetNow(now)
+	return m
 }

@@ -3,6 +3,7 @@
 //	itemize gen [packages]   write <file>_itemize.go beside each model's file
 //	itemize vet [packages]   report faults of tags; also for go vet -vettool
 //	itemize migrate ...      monoliths to item collections, and back
+//	itemize gc [packages]    remove large values that nothing points to
 //	itemize cost ...         sizes, units, forecasts, the best layout, capacity
 //
 // In a module that uses itemize:
@@ -43,6 +44,7 @@ const usage = `itemize maps Go structs to DynamoDB item collections.
   itemize vet [flags] [packages]   report what is wrong with the tags of models
   itemize tables [flags] [packages]  the tables that models need, as CloudFormation or Terraform
   itemize migrate ...              monoliths to item collections, live, and back
+  itemize gc [flags] [packages]    remove large values that nothing points to any more
   itemize cost ...                 sizes, units, forecasts, layouts, capacity
 
 Packages are as for go build; the default is the current one. Flags: itemize gen -h.
@@ -75,8 +77,10 @@ func run(ctx context.Context, args []string, dir string, stdout, stderr io.Write
 		err = c.cost(args[1:])
 	case args[0] == "migrate":
 		err = c.migrate(args[1:])
+	case args[0] == "gc":
+		err = c.gc(args[1:])
 	default:
-		fmt.Fprintf(stderr, "itemize: no command %q: write gen, vet, tables, migrate or cost\n", args[0])
+		fmt.Fprintf(stderr, "itemize: no command %q: write gen, vet, tables, migrate, gc or cost\n", args[0])
 		return exitUsage
 	}
 	switch {

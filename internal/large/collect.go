@@ -53,6 +53,8 @@ type Collected struct {
 	// Removed are values that were removed, of so many parts and objects, and RemovedBytes what they took, as far as it
 	// is known.
 	Removed, Parts, Objects int
+	// Strays is what Scan has found.
+	Strays Strays
 	// Next is where the next collection goes on: empty at the end.
 	Next string
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/write"
 )
@@ -116,7 +117,8 @@ func (h *Homes) Copying(values []*Value) (requests int, rcu float64, objects cos
 			objects = objects.Add(cost.Objects{Gets: max(v.Parts, 1), Received: v.Stored})
 		default:
 			e := &Entry{ID: v.Of.ID, Way: v.Of.Way, At: v.Of.At, Parts: v.Of.Parts, PK: v.From.At.PK, SK: v.From.At.SK}
-			of := (&Value{Parent: v.From.At, Attribute: v.From.Attribute}).of()
+			there := item.Place{Table: h.Records, PK: h.Partition(0), SK: textKey(v.ID)} // as long as that of its record
+			of := owner(&Value{Parent: v.From.At, Attribute: v.From.Attribute}, there).attribute()
 			for i := range v.Of.Parts {
 				requests++
 				size := attr.ItemSize(h.Part(e, i).Key()) + attr.AttributeSize(ofName, of) + len(dataName) + v.Of.partLen(i)

@@ -10,6 +10,9 @@ import (
 // crockford is the base 32 of ULIDs.
 var crockford = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPadding(base32.NoPadding)
 
+// idLen is how many signs an id has.
+const idLen = 26
+
 // NewID returns a ULID: 48 bits of the time in milliseconds and 80 random ones in 26 signs (github.com/ulid/spec). Nobody
 // takes it twice, and ids sort by the time they were made.
 func NewID(now time.Time) string {
@@ -24,5 +27,5 @@ func NewID(now time.Time) string {
 			shifted[i] |= b[i-1] << 6
 		}
 	}
-	return crockford.EncodeToString(shifted[:])[:26]
+	return crockford.EncodeToString(shifted[:])[:idLen]
 }

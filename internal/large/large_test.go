@@ -168,7 +168,7 @@ func TestIDs(t *testing.T) {
 // A record comes back as it was written, and the keys of parts fit whatever their parent's is.
 func TestRecords(t *testing.T) {
 	own := &item.Table{Name: "own", Hash: "PK", Range: "SK"}
-	h := &large.Homes{Records: own, Parts: map[string]*item.Table{"Parts": {Name: "parts", Hash: "PK"}}, Delim: '#', Name: func(t *item.Table) string { return t.Name }}
+	h := &large.Homes{Records: own, Parts: map[string]*item.Table{"Parts": {Name: "parts", Hash: "PK"}}, Delim: '#'}
 	for _, pk := range []key.Scalar{{Type: 'S', Text: "A#1"}, {Type: 'S', Text: strings.Repeat("x", 2048)}, {Type: 'N', Text: "17"}, {Type: 'B', Text: "\xff\x00"}} {
 		parent := item.Place{Table: own, PK: pk, SK: key.Scalar{Type: 'S', Text: strings.Repeat("y", 1024)}}
 		var values []*large.Value
@@ -186,7 +186,7 @@ func TestRecords(t *testing.T) {
 			t.Errorf("%+v came back as %+v, %v", r, back, err)
 		}
 		for _, v := range values[:2] {
-			for _, q := range h.PartsOf(v, r.Until, "m") {
+			for _, q := range h.PartsOf(v, r, "m") {
 				if len(q.PK.Text) > 2048 || !utf8.ValidString(q.PK.Text) {
 					t.Errorf("the key of a part has %d bytes", len(q.PK.Text))
 				}

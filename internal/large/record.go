@@ -74,8 +74,6 @@ type Homes struct {
 	Buckets map[string]string
 	// Delim separates the segments of keys.
 	Delim byte
-	// Name returns the declared name of a table of the model.
-	Name func(*item.Table) string
 }
 
 // Tables are the tables of records and parts, by their names.
@@ -255,13 +253,13 @@ func StateOf(a item.Attributes) State {
 	return ""
 }
 
-// PartsOf returns the requests that put the parts of a value.
-func (h *Homes) PartsOf(v *Value, until time.Time, label string) []*write.Request {
-	of := v.of()
+// PartsOf returns the requests that put the parts of a value, which a record tells of.
+func (h *Homes) PartsOf(v *Value, r *Record, label string) []*write.Request {
+	of := owner(v, r.Place).attribute()
 	var all []*write.Request
 	for i := range v.Parts {
 		at := h.Part(v.Entry(), i)
-		q := &write.Request{Kind: write.Put, Place: at, Label: label, Field: v.Attribute, NotAfter: until, New: true}
+		q := &write.Request{Kind: write.Put, Place: at, Label: label, Field: v.Attribute, NotAfter: r.Until, New: true}
 		q.Put = at.Key()
 		q.Put[ofName] = of
 		q.Late = v.part(i)
@@ -278,15 +276,6 @@ const (
 	dataName = "~data"
 	ofName   = "~of"
 )
-
-// of is where a value belongs to, which leads from its parts back to its item.
-func (v *Value) of() types.AttributeValue {
-	m := item.Attributes{pkName: attr.ValueOf(v.Parent.PK), attributeName: text(v.Attribute)}
-	if v.Parent.SK.Type != 0 {
-		m[skName] = attr.ValueOf(v.Parent.SK)
-	}
-	return &types.AttributeValueMemberM{Value: m}
-}
 
 // Entry returns the value as a record has it.
 func (v *Value) Entry() *Entry {

@@ -2,7 +2,6 @@ package large
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -53,7 +52,7 @@ func (w *Writer) Group(values []*Value, now time.Time) (*Group, error) {
 	g.Steps = []write.Step{{Requests: []*write.Request{record}, How: write.Each}}
 	var parts []*write.Request
 	for _, v := range values {
-		parts = append(parts, w.Homes.PartsOf(v, g.Until, w.Label)...)
+		parts = append(parts, w.Homes.PartsOf(v, g.Record, w.Label)...)
 	}
 	if len(parts) > 0 {
 		g.Steps = append(g.Steps, write.Step{Requests: parts, How: write.AtOnce})
@@ -143,7 +142,7 @@ func (w *Writer) put(ctx context.Context, g *Group, v *Value, t *write.Tally) er
 		return &write.LateError{NotAfter: g.Until}
 	}
 	o := Put{
-		Bucket: w.Homes.bucket(v.At), Key: ObjectKey(v.ID), Size: v.Stored, Until: time.Now().Add(left), Metadata: w.metadata(v), Encoding: encodings[v.Codec],
+		Bucket: w.Homes.bucket(v.At), Key: ObjectKey(v.ID), Size: v.Stored, Until: time.Now().Add(left), Metadata: owner(v, g.Place).metadata(), Encoding: encodings[v.Codec],
 	}
 	var err error
 	switch {
@@ -172,30 +171,6 @@ func (w *Writer) put(ctx context.Context, g *Group, v *Value, t *write.Tally) er
 
 // encodings are the names that HTTP has for codecs (IANA, "HTTP Content Coding Registry"): its deflate is a frame of zlib.
 var encodings = map[compress.Codec]string{compress.Gzip: "gzip", compress.Zlib: "deflate", compress.Zstd: "zstd"}
-
-// metadata returns what leads from an object back to its item: base64url, since keys are any text or bytes, and the
-// metadata of S3 only ASCII; a hash where that is longer than S3 takes.
-func (w *Writer) metadata(v *Value) map[string]string {
-	encoded := func(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
-	m := map[string]string{
-		"itemize-table": w.Homes.Name(v.Parent.Table), "itemize-pk": encoded(v.Parent.PK.Plain()), "itemize-attribute": encoded(v.Attribute),
-	}
-	if v.Parent.SK.Type != 0 {
-		m["itemize-sk"] = encoded(v.Parent.SK.Plain())
-	}
-	n := 0
-	for name, value := range m {
-		n += len(name) + len(value)
-	}
-	if n > maxMetadata {
-		m["itemize-pk"], m["itemize-sk"], m["itemize-attribute"] = "~"+hashOf(v.Parent.PK.Plain()), "~"+hashOf(v.Parent.Sort()), "~"+hashOf(v.Attribute)
-	}
-	return m
-}
-
-// maxMetadata is how many bytes of user-defined metadata an object may have (S3 User Guide, "Working with object
-// metadata": 2 KB of a PUT request's header).
-const maxMetadata = 2000
 
 // Tell reads, strongly, what has become of a record.
 func (w *Writer) Tell(ctx context.Context, g *Group, t *write.Tally) (State, error) {

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/itemize/itemize/blob"
+	"github.com/itemize/itemize/codegen"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/mapper"
+)
+
+// gcAsked is what itemize gc is asked.
+type gcAsked struct {
+	remote
+	model           string
+	tables, buckets map[string]string
+	records         string
+	remove, scan    bool
+	grace           time.Duration
+	rate            float64
+	from            string
+}
+
+func (a *gcAsked) flags(f *flag.FlagSet) {
+	a.tables, a.buckets = map[string]string{}, map[string]string{}
+	a.remote.flags(f)
+	f.StringVar(&a.s3, "s3-endpoint", "", "`URL` of S3; that of the region without it")
+	f.StringVar(&a.model, "model", "", "`name` of the model, where the packages have several with large values")
+	renames := func(to map[string]string) func(string) error {
+		return func(s string) error {
+			name, real, ok := strings.Cut(s, "=")
+			if !ok {
+				return errors.New("write NAME=REAL")
+			}
+			to[name] = real
+			return nil
+		}
+	}
+	f.Func("table", "`NAME=REAL`: the real name of a table that the model names; may be repeated", renames(a.tables))
+	f.Func("bucket", "`NAME=REAL`: the real name of a bucket that the model names; may be repeated", renames(a.buckets))
+	f.StringVar(&a.records, "records", "", "the `table` that programs give mapper.LargeRecords")
+	f.BoolVar(&a.remove, "delete", false, "act; without it gc reports, and writes nothing")
+	f.DurationVar(&a.grace, "grace", blob.DefaultGrace, "for how long a value stays after it was found that nothing points to it; as long as presigned addresses are valid")
+	f.BoolVar(&a.scan, "scan", false, "also scan the tables of parts, and list the buckets, for what no record tells of")
+	f.Float64Var(&a.rate, "rate", 0, "capacity `units` a second, of reads and writes; as many as there are without it")
+	f.StringVar(&a.from, "from", "", "go on where a collection has ended: its `next`")
+}
+
+// options are those of the mapper that the programs use.
+func (a *gcAsked) options() ([]mapper.Option, error) {
+	named := func(names map[string]string) func(string) string {
+		return func(declared string) string {
+			if real, ok := names[declared]; ok {
+				return real
+			}
+			return declared
+		}
+	}
+	client, err := a.bucket()
+	if err != nil {
+		return nil, err
+	}
+	options := []mapper.Option{mapper.Tables(named(a.tables)), blob.S3(client, blob.Buckets(named(a.buckets)))}
+	if a.records != "" {
+		options = append(options, mapper.LargeRecords(a.records))
+	}
+	return options, nil
+}
+
+// known refuses real names of what the model does not name.
+func (a *gcAsked) known(e *schema.Entity) error {
+	var tables, buckets []string
+	for _, t := range e.Tables {
+		tables = append(tables, t.Name)
+	}
+	for _, it := range e.Items {
+		for _, x := range it.Attributes {
+			if l := x.Large; l.Outside() && l.Bucket != "" {
+				buckets = append(buckets, l.Bucket)
+			} else if l.Outside() && l.Parts != "" {
+				tables = append(tables, l.Parts)
+			}
+		}
+	}
+	for _, x := range []struct {
+		word  string
+		given map[string]string
+		names []string
+	}{{"table", a.tables, tables}, {"bucket", a.buckets, buckets}} {
+		slices.Sort(x.names)
+		for name := range x.given {
+			if !slices.Contains(x.names, name) {
+				return fmt.Errorf("-%s %s: %s has no %s of that name: it has %s", x.word, name, e.Name, x.word, strings.Join(slices.Compact(x.names), ", "))
+			}
+		}
+	}
+	return nil
+}
+
+// gc collects what nothing points to any more.
+func (c *command) gc(args []string) error {
+	f, asJSON, tags := c.flags("gc", "Gc removes the parts and objects of large values (chunk, s3=) that nothing points to any more. It reports, and\nacts with -delete: what it finds goes in a later run, when -grace is over. Run it now and then, as every hour.")
+	var a gcAsked
+	a.flags(f)
+	if err := parse(f, args); err != nil {
+		return err
+	}
+	if a.rate < 0 || a.grace < 0 {
+		fmt.Fprintln(c.stderr, "-rate and -grace are 0 or more")
+		return usageError{errors.New("a flag below 0")}
+	}
+	e, err := c.largeModel(a.model, patterns(f), *tags, *asJSON)
+	if err != nil {
+		return err
+	}
+	if err := a.known(e); err != nil {
+		return err
+	}
+	client, err := a.client(10)
+	if err != nil {
+		return err
+	}
+	of, err := a.options()
+	if err != nil {
+		return err
+	}
+	options := []blob.CollectOption{blob.Grace(a.grace), blob.Pace(a.rate), blob.From(a.from)}
+	if a.remove {
+		options = append(options, blob.Delete())
+	}
+	if a.scan {
+		options = append(options, blob.Scan())
+	}
+	done, err := blob.CollectModel(c.ctx, client, e, of, options...)
+	if err != nil && a.records == "" && strings.Contains(err.Error(), "mapper.LargeRecords") {
+		return fmt.Errorf("%w, and name it here by -records", err)
+	}
+	if *asJSON {
+		enc := json.NewEncoder(c.stdout)
+		enc.SetIndent("", "\t")
+		return errors.Join(err, enc.Encode(done))
+	}
+	c.collected(done, a.remove)
+	return err
+}
+
+// largeModel returns the model of packages that has large values, of a name where one is given.
+func (c *command) largeModel(name string, packages []string, tags string, asJSON bool) (*schema.Entity, error) {
+	loaded, err := codegen.Load(c.ctx, codegen.Config{Dir: c.dir, BuildFlags: buildFlags(tags)}, packages...)
+	if err != nil {
+		return nil, err
+	}
+	var faults []codegen.Diagnostic
+	found := map[string]*schema.Entity{}
+	var names []string
+	for _, p := range loaded {
+		faults = append(faults, p.Diagnostics...)
+		for _, m := range p.Models {
+			if m.Schema == nil || !slices.ContainsFunc(m.Schema.Items, (*schema.Item).HasOutside) || name != "" && m.Schema.Name != name {
+				continue
+			}
+			if found[m.Schema.Name] == nil {
+				names = append(names, m.Schema.Name)
+			}
+			found[m.Schema.Name] = m.Schema
+		}
+	}
+	where := strings.Join(packages, " ")
+	switch {
+	case len(faults) > 0:
+		return nil, c.report(faults, asJSON)
+	case len(names) == 1:
+		return found[names[0]], nil
+	case len(names) > 1:
+		slices.Sort(names)
+		return nil, fmt.Errorf("the models %s in %s have values outside of their items: choose one by -model", strings.Join(names, ", "), where)
+	case name != "":
+		return nil, fmt.Errorf("no model %s in %s has values outside of its items (chunk, s3= in a tag)", name, where)
+	}
+	return nil, fmt.Errorf("no model in %s has values outside of its items (chunk, s3= in a tag), so that there is nothing to collect", where)
+}
+
+// collected prints what a collection has found and done.
+func (c *command) collected(done *blob.Collected, acted bool) {
+	p := func(format string, args ...any) { fmt.Fprintf(c.stdout, format+"\n", args...) }
+	p("%d values in %d records", done.Values, done.Records)
+	line := func(n int, text string) {
+		if n > 0 {
+			p("  %d %s", n, text)
+		}
+	}
+	line(done.Writing, "records of saves under way")
+	line(done.GivenUp, "records of saves that did not come about, given up now")
+	line(done.Waiting, "records given up that wait for late requests")
+	line(done.Unreferenced, "values that nothing points to, and whose grace is not over")
+	line(done.Again, "values that are pointed to again")
+	line(done.Foreign, "records of other models, left alone")
+	p("removed %d values: %d parts, %d objects", done.Removed, done.Parts, done.Objects)
+	if s := done.Strays; s != nil {
+		p("scanned: %d values, %d without a record", s.Seen, s.Unrecorded)
+		line(s.Pointed, "of them are pointed to, and stay")
+		line(s.Foreign, "of them are of other models, or of keys too long to tell, and stay")
+		line(s.Unrecorded-s.Pointed-s.Foreign, "of them nothing points to: "+fmt.Sprintf("removed %d parts, %d objects", s.Parts, s.Objects))
+		line(s.Uploads, "uploads that nobody ends"+map[bool]string{true: ", aborted"}[acted])
+	}
+	p("it took %d requests, %v RCU, %v WCU, and of S3 %d gets and lists, %d deletes", done.Requests, done.RCU, done.WCU, done.S3.Gets, done.S3.Deletes)
+	if done.Next != "" {
+		p("go on with -from %s", done.Next)
+	}
+	if !acted {
+		p("nothing was written: act with -delete")
+	}
+}

@@ -1,0 +1,249 @@
+package large
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/read"
+)
+
+// Strays are parts and objects of values that no record tells of: as of a request that arrived hours after it was sent, of a table that
+// was restored, or of an upload that was never ended.
+type Strays struct {
+	// Seen are the values that lie outside of their items, of whose parts or objects something was seen.
+	Seen int
+	// Unrecorded are those without a record: Pointed are the ones of them that an item points to, Foreign those of other models, and of
+	// objects whose key is too long to be told; both are left alone. The rest nobody will read again, and is removed.
+	Unrecorded, Pointed, Foreign int
+	Removed, Parts, Objects      int
+	// Uploads are uploads in parts that nobody will end any more, and are aborted.
+	Uploads int
+}
+
+// Scan looks at all parts and objects, and removes those that no record tells of and no item points to.
+func (c *Collector) Scan(ctx context.Context, done *Collected) error {
+	for _, t := range c.Homes.Tables() {
+		if err := c.scanTable(ctx, t, done); err != nil {
+			return err
+		}
+	}
+	var buckets []string
+	for _, b := range c.Homes.Buckets {
+		buckets = append(buckets, b)
+	}
+	slices.Sort(buckets)
+	for _, b := range slices.Compact(buckets) {
+		if c.Objects == nil {
+			return errNoObjects
+		}
+		if err := c.scanBucket(ctx, b, done); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verdict is what has become of a value.
+type verdict int
+
+const (
+	recorded verdict = iota
+	foreign
+	pointed
+	stray
+)
+
+// scanTable looks at the parts in a table.
+func (c *Collector) scanTable(ctx context.Context, t *item.Table, done *Collected) error {
+	var u read.Usage
+	defer func() { done.Tally.AddRead(u.Requests, u.Predicted, u.Consumed) }()
+	known := map[string]verdict{}
+	var failed error
+	before := u.Predicted.Expected
+	err := c.Reader.Scan(ctx, read.Segment{Table: t, Of: 1}, &u, func(p read.Page) bool {
+		if failed = c.Bucket.Take(ctx, u.Predicted.Expected-before); failed != nil {
+			return false
+		}
+		before = u.Predicted.Expected
+		for i := range p.Items {
+			if failed = c.scanPart(ctx, &p.Items[i], known, done); failed != nil {
+				return false
+			}
+		}
+		return true
+	})
+	return errors.Join(err, failed)
+}
+
+// scanPart looks at an item that may be a part.
+func (c *Collector) scanPart(ctx context.Context, f *item.Image, known map[string]verdict, done *Collected) error {
+	id := idIn(f.PK.Text, string(c.Homes.Delim)+"~")
+	if f.Attributes[ofName] == nil || f.Attributes[dataName] == nil || id == "" {
+		return nil
+	}
+	v, seen := known[id]
+	if !seen {
+		o, ok := ownerOf(f.Attributes[ofName])
+		var err error
+		if v, err = c.judge(ctx, o, ok, id, done); err != nil {
+			return err
+		}
+		if len(known) == mostKnown {
+			clear(known)
+		}
+		known[id] = v
+	}
+	if v != stray || !c.Act {
+		return nil
+	}
+	if err := c.Bucket.Take(ctx, float64(f.Size)/1024); err != nil {
+		return err
+	}
+	if o := c.Sender.One(ctx, c.Homes.deleteOf(f.Place, f.Size, c.Label), &done.Tally); !o.OK() {
+		return o.Err
+	}
+	done.Strays.Parts++
+	return nil
+}
+
+// mostKnown bounds of how many values is remembered what has become of them. One that is seen again after so many others is counted
+// again.
+const mostKnown = 1 << 17
+
+// idIn returns the id of a value in a key, behind a mark, "" for none.
+func idIn(s, mark string) string {
+	i := strings.LastIndex(s, mark)
+	if i < 0 || len(s) < i+len(mark)+idLen {
+		return ""
+	}
+	id := s[i+len(mark):][:idLen]
+	if _, err := crockford.DecodeString(id + "000000"); err != nil {
+		return ""
+	}
+	return id
+}
+
+// judge finds out what has become of a value, and counts it.
+func (c *Collector) judge(ctx context.Context, o *Owner, ok bool, id string, done *Collected) (verdict, error) {
+	done.Strays.Seen++
+	v, err := foreign, error(nil)
+	if ok {
+		v, err = c.verdict(ctx, o, id, done)
+	}
+	switch v {
+	case recorded:
+		return v, err
+	case foreign:
+		done.Strays.Foreign++
+	case pointed:
+		done.Strays.Pointed++
+	case stray:
+		if c.Act {
+			done.Strays.Removed++
+		}
+	}
+	done.Strays.Unrecorded++
+	return v, err
+}
+
+// verdict reads a value's record, and where there is none, its item, both strongly. A value whose record is gone gets no pointer any
+// more, since the record would have to be open for that.
+func (c *Collector) verdict(ctx context.Context, o *Owner, id string, done *Collected) (verdict, error) {
+	t := c.TableOf(o.Table)
+	if o.Records != c.Homes.Records.Name || t == nil || o.Partition.Type == 0 || o.Record.Type == 0 {
+		return foreign, nil
+	}
+	var u read.Usage
+	defer func() { done.Tally.AddRead(u.Requests, u.Predicted, u.Consumed) }()
+	at := item.Place{Table: c.Homes.Records, PK: o.Partition, SK: o.Record}
+	f, err := c.Reader.One(ctx, at, read.Options{Strong: true}, &u)
+	if err != nil {
+		return foreign, err
+	}
+	if f != nil {
+		r, err := RecordOf(at, f.Attributes)
+		if err != nil || slices.ContainsFunc(r.Values, func(e Entry) bool { return e.ID == id }) {
+			return recorded, err
+		}
+	}
+	if o.PK.Type == 0 {
+		return foreign, nil // its key was too long for the metadata
+	}
+	points, err := c.points(ctx, &Entry{ID: id, Table: o.Table, PK: o.PK, SK: o.SK}, done)
+	switch {
+	case err != nil:
+		return foreign, err
+	case points:
+		return pointed, nil
+	}
+	return stray, nil
+}
+
+// listed is how many objects an answer lists (S3 API Reference, "ListObjectsV2").
+const listed = 1000
+
+// scanBucket looks at the objects and the uploads in a bucket.
+func (c *Collector) scanBucket(ctx context.Context, bucket string, done *Collected) error {
+	n := 0
+	for l, err := range c.Objects.List(ctx, bucket) {
+		if n%listed == 0 {
+			done.Tally.Objects.Gets++
+		}
+		n++
+		if err == nil {
+			err = c.scanObject(ctx, bucket, l, done)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	done.Tally.Objects.Gets++
+	over := c.Now().Add(-max(c.Grace, c.Within+clocks+Signature))
+	for l, err := range c.Objects.Uploads(ctx, bucket) {
+		if err != nil {
+			return err
+		}
+		if l.Since.After(over) || idIn(l.Key, ObjectPrefix) == "" {
+			continue
+		}
+		done.Strays.Uploads++
+		if !c.Act {
+			continue
+		}
+		done.Tally.Objects.Deletes++
+		if err := c.Objects.Abort(ctx, bucket, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scanObject looks at an object.
+func (c *Collector) scanObject(ctx context.Context, bucket string, l Listed, done *Collected) error {
+	id := idIn(l.Key, ObjectPrefix)
+	if id == "" || l.Key != ObjectKey(id) {
+		return nil
+	}
+	done.Tally.Objects.Gets++
+	metadata, err := c.Objects.Metadata(ctx, bucket, l.Key)
+	switch {
+	case errors.Is(err, ErrNoObject):
+		return nil // since it was listed
+	case err != nil:
+		return err
+	}
+	o, ok := ownerIn(metadata)
+	v, err := c.judge(ctx, o, ok, id, done)
+	if err != nil || v != stray || !c.Act {
+		return err
+	}
+	done.Tally.Objects.Deletes++
+	if err := c.Objects.Delete(ctx, bucket, l.Key); err != nil {
+		return err
+	}
+	done.Strays.Objects++
+	return nil
+}

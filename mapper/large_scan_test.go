@@ -1,0 +1,87 @@
+package mapper_test
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/itemize/itemize/blob"
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/large"
+)
+
+// A scan finds parts and objects of which no record tells, removes those that no item points to, and leaves alone what an item
+// points to and what is another model's. Uploads that nobody ends are aborted when no save can end them any more.
+func TestCollectStrays(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	a := newAlbums(t)
+	c := &clock{time.Now()}
+	client, objects := enginetest.Start(t).Client(), a.s3.Client()
+	m := a.mapper(t, client, objects, c.now)
+	e := m.New(albumOf("a", "first"))
+	must(m.Save(ctx, e))(t)
+	must(m.Save(ctx, m.New(albumOf("other", "other"))))(t)
+	scan := func(want blob.Strays, options ...blob.CollectOption) {
+		t.Helper()
+		done, err := blob.Collect(ctx, m, append(options, blob.Scan())...)
+		if err != nil || *done.Strays != want {
+			t.Errorf("%+v, %v", done.Strays, err)
+		}
+	}
+	scan(blob.Strays{Seen: 6})
+	scan(blob.Strays{Seen: 6}, blob.Delete())
+	// Copies of each part, and of the object, under ids that no record has.
+	stray, lost := large.NewID(c.Time), large.NewID(c.Time)
+	for _, table := range []string{a.table, a.parts} {
+		for _, item := range must(client.Scan(ctx, &dynamodb.ScanInput{TableName: &table}))(t).Items {
+			pk := item["PK"].(*types.AttributeValueMemberS)
+			before, behind, part := strings.Cut(pk.Value, "#~")
+			if !part || !strings.HasPrefix(pk.Value, "ALBUM#a") {
+				continue
+			}
+			pk.Value = before + "#~" + stray + behind[26:]
+			must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table, Item: item}))(t)
+			if of := maps.Clone(item["~of"].(*types.AttributeValueMemberM).Value); table == a.parts { // of another model
+				pk.Value = before + "#~" + lost + behind[26:]
+				of["table"] = &types.AttributeValueMemberS{Value: "another"}
+				item["~of"] = &types.AttributeValueMemberM{Value: of}
+				must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table, Item: item}))(t)
+			}
+		}
+	}
+	for _, o := range must(objects.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &a.bucket}))(t).Contents {
+		must(objects.CopyObject(ctx, &s3.CopyObjectInput{Bucket: &a.bucket, Key: aws.String("itemize/" + stray), CopySource: aws.String(a.bucket + "/" + *o.Key)}))(t)
+	}
+	must(objects.PutObject(ctx, &s3.PutObjectInput{Bucket: &a.bucket, Key: aws.String("itemize/" + lost), Body: bytes.NewReader([]byte("x"))}))(t)
+	must(objects.PutObject(ctx, &s3.PutObjectInput{Bucket: &a.bucket, Key: aws.String("itemize/readme"), Body: bytes.NewReader([]byte("x"))}))(t)
+	must(objects.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &a.bucket, Key: aws.String("itemize/" + large.NewID(c.Time))}))(t)
+	want := blob.Strays{Seen: 6 + 3 + 2, Unrecorded: 3 + 2, Foreign: 2}
+	scan(want)
+	c.Time = c.Add(2 * time.Hour)
+	want.Uploads = 1
+	scan(want)
+	want.Removed, want.Parts, want.Objects = 3, 2, 1
+	scan(want, blob.Delete())
+	scan(blob.Strays{Seen: 6 + 2, Unrecorded: 2, Foreign: 2}, blob.Delete())
+	// A record that is lost: what items point to stays.
+	for _, item := range must(client.Scan(ctx, &dynamodb.ScanInput{TableName: &a.table}))(t).Items {
+		if strings.HasPrefix(item["PK"].(*types.AttributeValueMemberS).Value, "~blob#") {
+			must(client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &a.table, Key: map[string]types.AttributeValue{"PK": item["PK"], "SK": item["SK"]}}))(t)
+		}
+	}
+	scan(blob.Strays{Seen: 6 + 2, Unrecorded: 6 + 2, Foreign: 2, Pointed: 6}, blob.Delete())
+	if got := must(m.Load(ctx, m.Key("a")))(t); !sameAlbum(got.Value, e.Value) {
+		t.Errorf("%+v", got.Value.Name)
+	}
+	must(m.Delete(ctx, m.Key("other")))(t)
+	scan(blob.Strays{Seen: 6 + 2, Unrecorded: 6 + 2, Foreign: 2, Pointed: 3, Removed: 3, Parts: 2, Objects: 1}, blob.Delete())
+}
