@@ -42,6 +42,60 @@ type member interface {
 	unknown(o *write.Outcome, all []*write.Request)
 }
 
+// storing is a member whose items point to values outside of them.
+type storing interface {
+	// before returns what is sent before the transaction, and what of that goes to S3.
+	before() ([]write.Step, cost.Objects)
+	// points reports whether there are such values, and store writes them.
+	points() bool
+	store(ctx context.Context, t *tally) error
+	// told finds out by their record what became of the transaction, and giveUp gives them up.
+	told(ctx context.Context, o write.Outcome, t *tally) (write.Outcome, error)
+	giveUp(ctx context.Context, t *tally)
+}
+
+// storing returns those members whose items point to values outside of them.
+func (x *transaction) storing() (all []storing) {
+	for _, m := range x.members {
+		if s, ok := m.(storing); ok && s.points() {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// store writes the values of all members. Where one of them comes too late, all are given up.
+func (x *transaction) store(ctx context.Context, t *tally) error {
+	for _, s := range x.storing() {
+		if err := s.store(ctx, t); err != nil {
+			x.giveUp(ctx, t)
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *transaction) giveUp(ctx context.Context, t *tally) {
+	for _, m := range x.members {
+		if s, ok := m.(storing); ok {
+			s.giveUp(ctx, t)
+		}
+	}
+}
+
+// told finds out, by the record of the values of one member, what became of the transaction of all. The error is errAnew where
+// it was not applied, and is to be made again with new ones.
+func (x *transaction) told(ctx context.Context, o write.Outcome, t *tally) (write.Outcome, error) {
+	for _, s := range x.storing() {
+		now, err := s.told(ctx, o, t)
+		if err != nil {
+			x.giveUp(ctx, t)
+		}
+		return now, err
+	}
+	return o, nil
+}
+
 // errUnread says that what is there has to be read first.
 var errUnread = errors.New("it is read first what is there, which a plan does not: give it an *Entity, or a selection of one item")
 
@@ -182,6 +236,12 @@ func (x *transaction) plan() (p *write.Plan, known bool, err error) {
 			len(all), write.Bytes(all), cost.MaxTransactItems, cost.MaxTransactBytes)
 	}
 	p, err = write.Joint(all)
+	for _, s := range x.storing() {
+		if err == nil {
+			steps, _ := s.before()
+			p.Before = append(p.Before, steps...)
+		}
+	}
 	return p, known, err
 }
 
@@ -208,9 +268,18 @@ func apart(all []*write.Request) error {
 	return errors.Join(errs...)
 }
 
-// run writes the transaction. Where the refusal of one shows that what was known is not true any
-// more, it goes round again.
+// run writes the transaction.
 func (x *transaction) run(ctx context.Context, t *tally) error {
+	err := x.goRound(ctx, t)
+	if err != nil {
+		x.giveUp(ctx, t)
+	}
+	return err
+}
+
+// goRound writes the transaction. Where the refusal of one shows that what was known is not true any
+// more, it goes round again.
+func (x *transaction) goRound(ctx context.Context, t *tally) error {
 	inDoubt := func(s *state) bool { return len(s.doubts) > 0 }
 	if _, _, err := x.plan(); err != nil && !slices.ContainsFunc(x.states, inDoubt) { // before anything is read
 		return err
@@ -239,7 +308,11 @@ func (x *transaction) run(ctx context.Context, t *tally) error {
 			x.applied()
 			return nil
 		}
-		if again, err := x.send(ctx, p, t); !again {
+		again := true
+		if err = x.store(ctx, t); err == nil {
+			again, err = x.send(ctx, p, t)
+		}
+		if again = again && err == nil || errors.Is(err, errAnew); !again {
 			return err
 		}
 		tries = max(tries, saveTries+p.Calls()+len(p.Steps[0].Requests))
@@ -257,6 +330,11 @@ func (x *transaction) applied() {
 // send sends a plan. again reports that it has to be made anew.
 func (x *transaction) send(ctx context.Context, p *write.Plan, t *tally) (again bool, err error) {
 	o := x.sender.Send(ctx, &p.Steps[0], &t.Tally)
+	if !o.OK() {
+		if o, err = x.told(ctx, o, t); err != nil {
+			return false, err
+		}
+	}
 	switch o.State {
 	case write.Written:
 		x.applied()
@@ -372,6 +450,10 @@ func (x *transaction) describe() (*Plan, error) {
 		if err := m.reads(out); err != nil {
 			return nil, err
 		}
+	}
+	for _, s := range x.storing() {
+		_, objects := s.before()
+		out.Objects = out.Objects.Add(objects)
 	}
 	if out.again {
 		out.orAgain()

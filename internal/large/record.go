@@ -230,7 +230,11 @@ func (r *Record) turn(to State, label string) *write.Request {
 }
 
 // Flip returns the request that marks the record flipped, if it is open, and Abort that which marks it aborted.
-func (r *Record) Flip(label string) *write.Request { return r.turn(Flipped, label) }
+func (r *Record) Flip(label string) *write.Request {
+	q := r.turn(Flipped, label)
+	q.Flips = true
+	return q
+}
 
 // Abort is described at Flip.
 func (r *Record) Abort(label string, now time.Time) *write.Request {

@@ -81,7 +81,7 @@ type Choice struct {
 // one place where that is decided. The error says that they do not fit one transaction,
 // and what to choose.
 func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
-	if err := unflipped(requests, c.Flip); err != nil {
+	if err := unflipped(requests, c.Flip != nil); err != nil {
 		return nil, err
 	}
 	if c.Flip != nil && c.Independent {
@@ -120,10 +120,10 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 }
 
 // unflipped refuses requests that point to values whose record nobody flips.
-func unflipped(requests []*Request, flip *Request) error {
+func unflipped(requests []*Request, flipped bool) error {
 	for _, r := range requests {
-		if r.Outside > 0 && flip == nil {
-			return fmt.Errorf("%s.%s: a value of the item %s is so large that it lies outside of it, which is written by Save and Update alone", r.Label, r.Field, r.Place)
+		if r.Outside > 0 && !flipped {
+			return fmt.Errorf("%s.%s: a value of the item %s is so large that it lies outside of it, which Save, Update, Saving and BulkLoad write: use one of these", r.Label, r.Field, r.Place)
 		}
 	}
 	return nil
@@ -163,9 +163,9 @@ func Joint(all []*Request) (*Plan, error) {
 	case len(all) == 0:
 		return &Plan{Mode: Nothing}, nil
 	case len(all) == 1 && all[0].Writes() && !all[0].IsRaw():
-		return single(all, Each), unflipped(all, nil)
+		return single(all, Each), unflipped(all, false)
 	}
-	return together(all), unflipped(all, nil)
+	return together(all), unflipped(all, slices.ContainsFunc(all, func(r *Request) bool { return r.Flips }))
 }
 
 // lastWith joins checks to the last step of a staged write, which makes it one transaction.

@@ -69,6 +69,8 @@ type Request struct {
 	// Outside is how many values the item points to by this request that lie outside of it: it is sent with the flip of
 	// their record alone.
 	Outside int
+	// Flips says that it is the request about such a record.
+	Flips bool
 	// NotAfter is the time after which the request is not sent any more, the zero time for never: no copy of it is signed
 	// later.
 	NotAfter time.Time
