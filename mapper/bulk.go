@@ -17,7 +17,8 @@ import (
 // BulkLoad inserts every entity that a sequence yields, with as few calls as can be: INSERT statements,
 // 25 a call, each on condition that nothing is there, at the single price. What is written one after
 // the other lies under different partition keys, as far as there are such among some thousand items;
-// an entity's root comes behind its other items, so that no load of it sees a part.
+// an entity's root comes behind its other items, so that no load of it sees a part. An entity with values that lie outside of their items is
+// inserted by itself, as Save does.
 //
 // What cannot be written is reported, and the rest goes on: an entity that is there is a [BulkFailure]
 // with ErrExists. With Overwrite it replaces whatever is there, unseen. An error that no retry helps
@@ -83,6 +84,7 @@ func (m *Mapper[T]) PlanBulkLoad(entities iter.Seq2[T, error], options ...BulkOp
 		}
 		number++
 		p.Entities++
+		p.Items += max(e.Alone-1, 0)
 		for _, i := range e.Items {
 			p.Items++
 			p.Bytes += i.Size

@@ -19,10 +19,12 @@ import (
 	"github.com/itemize/itemize/internal/bulk"
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
+	"github.com/itemize/itemize/internal/write"
 )
 
 // bulkLoad is a bulk load under way.
@@ -105,8 +107,8 @@ func (x *bulkLoad) entity(number int, v any) *bulk.Entity {
 		e.Err = x.g.public(err)
 		return e
 	}
-	if len(change.Values(d.Changes)) > 0 {
-		e.Err = x.g.model.Errorf("a value of it is so large that it lies outside of its item, which bulk loads do not write: save it by itself")
+	if values := change.Values(d.Changes); len(values) > 0 {
+		x.alone(e, &state{Snapshot: s, engine: x.g}, d, values)
 		return e
 	}
 	for _, ch := range d.Changes {
@@ -127,6 +129,40 @@ func (x *bulkLoad) entity(number int, v any) *bulk.Entity {
 		}
 	}
 	return e
+}
+
+// alone makes an entity whose values lie outside of its items one that is written by itself.
+func (x *bulkLoad) alone(e *bulk.Entity, s *state, d *change.Diff, values []*large.Value) {
+	m := x.g.model
+	at := slices.IndexFunc(d.Changes, func(ch *change.Change) bool { return ch.Root })
+	if x.s.overwrite || !m.Reserved.Versions() || at < 0 {
+		e.Err = m.Errorf("a value of it is so large that it lies outside of its item, which bulk loads write neither with Overwrite nor of models without versions: save it by itself")
+		return
+	}
+	group, err := x.g.outside.Group(values, m.Now())
+	if err != nil {
+		e.Err = err
+		return
+	}
+	p, err := arrange(s, d, writeSettings{}, group)
+	if err == nil && p.Mode == write.Staged { // which begins again under another incarnation, and a load knows its own by that
+		err = m.Errorf("a value of it lies outside of its item, and its %d items do not fit one transaction: save it by itself", len(d.Changes))
+	}
+	if err != nil {
+		e.Err = err
+		return
+	}
+	root := d.Changes[at]
+	i := &bulk.Item{Place: root.Place, Attributes: root.Put, Units: p.Units()}
+	for _, ch := range d.Changes {
+		i.Size += ch.NewSize
+	}
+	for _, v := range values {
+		i.Size += int(v.Stored)
+	}
+	i.Incarnation, _ = s.Incarnation()
+	e.Items, e.Alone = []*bulk.Item{i}, len(d.Changes)
+	e.Ref.(*bulkEntity).root = root.Place
 }
 
 // token returns what the load's id, an entity's number and names always give.
@@ -161,7 +197,7 @@ func (x *bulkLoad) existing(ctx context.Context, items []*bulk.Item, stored []it
 		h := x.g.model.Reserved.Header(stored[n])
 		switch {
 		case i.Version == nil && len(stored[n]) > 0 && attr.SameItem(i.Attributes, stored[n]):
-		case i.Incarnation != nil && attr.Same(h.Incarnation, i.Incarnation) && attr.Same(h.Version, i.Version):
+		case i.Incarnation != nil && attr.Same(h.Incarnation, i.Incarnation) && (i.Of().Alone > 0 && h.Live() || attr.Same(h.Version, i.Version)):
 		case i.Incarnation != nil && attr.Same(h.Incarnation, i.Incarnation):
 			errs[n] = errSameLoad
 		default:
@@ -178,8 +214,8 @@ func (x *bulkLoad) existing(ctx context.Context, items []*bulk.Item, stored []it
 func ofEntity(err error) bool {
 	var conflict *ConflictError
 	var value *ValueError
-	var large *TooLargeError
-	return errors.Is(err, ErrExists) || errors.As(err, &conflict) || errors.As(err, &value) || errors.As(err, &large)
+	var tooLarge *TooLargeError
+	return errors.Is(err, ErrExists) || errors.As(err, &conflict) || errors.As(err, &value) || errors.As(err, &tooLarge)
 }
 
 // incarnation is that of an entity, by its number.
@@ -200,7 +236,8 @@ func (x *bulkLoad) known(ctx context.Context, entities []*bulk.Entity) (map[*bul
 	known := map[*bulk.Entity]bool{}
 	for n, e := range entities {
 		own := roots[n].Incarnation
-		known[e] = own != nil && attr.Same(x.g.model.Reserved.Header(stored[n]).Incarnation, own)
+		h := x.g.model.Reserved.Header(stored[n])
+		known[e] = own != nil && attr.Same(h.Incarnation, own) && h.Live()
 	}
 	return known, nil
 }
@@ -234,7 +271,8 @@ func (x *bulkLoad) save(ctx context.Context, e *bulk.Entity) error {
 	v := e.Ref.(*bulkEntity).value
 	s := &state{Snapshot: x.new(v, e.Number), engine: x.g}
 	var t tally
-	if err := x.g.save(ctx, s, v, writeSettings{}, &t); err != nil {
+	err := x.g.save(ctx, s, v, writeSettings{}, &t)
+	if e.Took = t.ConsumedWCU; err != nil {
 		return err
 	}
 	return bulk.ErrWhole

@@ -26,6 +26,10 @@ type Entity struct {
 	Items []*Item
 	// Err is why it cannot be written.
 	Err error
+	// Alone says that the entity, of so many items, is written by itself: it has its root alone here, and of that Existing is asked.
+	// Took are the WCU that this took, as DynamoDB reported them.
+	Alone int
+	Took  float64
 	// Ref is whose it is; it is not looked at.
 	Ref any
 
@@ -269,9 +273,9 @@ func (l *Load) known(ctx context.Context, batch []*Item) (map[*Entity]bool, erro
 	return l.Known(ctx, entities)
 }
 
-// sendUnknown sends the items of entities that are not known to be there.
+// sendUnknown sends the items of entities that are not known to be there, and are not written by themselves.
 func (l *Load) sendUnknown(ctx context.Context, batch []*Item, known map[*Entity]bool) (*Answer, error) {
-	send := slices.DeleteFunc(slices.Clone(batch), func(i *Item) bool { return known[i.of] })
+	send := slices.DeleteFunc(slices.Clone(batch), func(i *Item) bool { return known[i.of] || i.of.Alone > 0 })
 	all := &Answer{Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)), Errs: make([]error, len(batch))}
 	a := &Answer{}
 	if len(send) > 0 {
@@ -286,8 +290,12 @@ func (l *Load) sendUnknown(ctx context.Context, batch []*Item, known map[*Entity
 	all.WCU = a.WCU
 	n := 0
 	for at, i := range batch {
-		if known[i.of] {
+		switch {
+		case known[i.of]:
 			all.Results[at] = Known
+			continue
+		case i.of.Alone > 0:
+			all.Results[at] = InTheWay
 			continue
 		}
 		all.Results[at] = a.Results[n]
@@ -340,6 +348,8 @@ func (l *Load) took(ctx context.Context, o *outcome) error {
 		case o.Results[n] == InTheWay && o.Errs[n] == nil:
 			l.wrote(i)
 		case o.Results[n] == InTheWay && errors.Is(o.Errs[n], ErrWhole):
+			l.Sent += i.of.Alone
+			l.WCU += i.of.Took
 			l.end(i.of, nil)
 		case o.Results[n] == InTheWay, o.Results[n] == Refused:
 			l.end(i.of, o.Errs[n])
