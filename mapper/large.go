@@ -217,7 +217,7 @@ func (g *engine) fetchError(f *item.Image, a *schema.Attribute, err error) error
 func (g *engine) group(ctx context.Context, d *change.Diff, before *large.Group, t *tally) (*large.Group, error) {
 	values := change.Values(d.Changes)
 	if before != nil && before.Adopts(values) {
-		d.Point(before.Values)
+		change.Point(d.Changes, before.Values)
 		return before, nil
 	}
 	if before != nil {
@@ -273,7 +273,7 @@ func (g *engine) abandon(ctx context.Context, group *large.Group, t *tally) {
 }
 
 // errAnew says that the record of a save's values was given up by somebody, and that they have to be written again.
-var errAnew = errors.New("its values were given up before their items pointed to them: save again")
+var errAnew = errors.New("its values were given up before their items pointed to them: write them again")
 
 // told finds out, by its record, what became of a step that turns the pointers of a group: what was not known is known
 // then, unless the record is gone.

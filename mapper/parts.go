@@ -5,9 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/change"
-	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
 	"github.com/itemize/itemize/internal/write"
@@ -21,69 +19,17 @@ type savePart struct {
 	settings writeSettings
 	d        *change.Diff
 	done     func()
-	// group are its values outside of their items, nil for none, and former those of tries before.
-	group  *large.Group
-	former []*large.Group
+	aside
 }
 
 func (p *savePart) requests() (_ []*write.Request, err error) {
 	if p.d, err = p.g.diff(p.s, p.v, p.settings); err != nil {
 		return nil, err
 	}
-	all := append(change.Requests(p.d.Changes), change.Requests(p.d.Checks)...)
-	values := change.Values(p.d.Changes)
-	switch {
-	case p.group != nil && p.group.Adopts(values):
-		p.d.Point(p.group.Values)
-	case p.group != nil:
-		p.former = append(p.former, p.group)
-		p.group = nil
+	if err := p.arrange(p.g, p.d.Changes); err != nil {
+		return nil, err
 	}
-	if p.group == nil && len(values) > 0 {
-		if p.group, err = p.g.outside.Group(values, p.g.model.Now()); err != nil {
-			return nil, err
-		}
-	}
-	if p.group != nil {
-		all = append(all, p.group.Flip)
-	}
-	return all, nil
-}
-
-func (p *savePart) before() ([]write.Step, cost.Objects) {
-	if p.group == nil {
-		return nil, cost.Objects{}
-	}
-	return p.group.Steps, p.group.Uploads()
-}
-
-func (p *savePart) store(ctx context.Context, t *tally) error {
-	for _, old := range p.former {
-		p.g.drop(ctx, old, t)
-	}
-	p.former = nil
-	err := p.g.store(ctx, p.group, t)
-	if err != nil {
-		p.group = nil // it was given up
-	}
-	return err
-}
-
-func (p *savePart) told(ctx context.Context, o write.Outcome, t *tally) (write.Outcome, error) {
-	o, err := p.g.told(ctx, p.group, o, t)
-	if err != nil {
-		p.group = nil
-	}
-	return o, err
-}
-
-func (p *savePart) points() bool { return p.group != nil }
-
-func (p *savePart) giveUp(ctx context.Context, t *tally) {
-	for _, group := range append(p.former, p.group) {
-		p.g.abandon(ctx, group, t)
-	}
-	p.former, p.group = nil, nil
+	return p.flipped(append(change.Requests(p.d.Changes), change.Requests(p.d.Checks)...)), nil
 }
 
 func (p *savePart) ready(ctx context.Context, t *tally) error {
@@ -266,7 +212,12 @@ func (g *engine) patchPart(is entityPatch) (member, error) {
 	return &patchPart{x}, nil
 }
 
-func (p *patchPart) requests() ([]*write.Request, error) { return p.Requests(), nil }
+func (p *patchPart) requests() ([]*write.Request, error) {
+	if err := p.again(p.changes()); err != nil {
+		return nil, err
+	}
+	return p.flipped(p.Requests()), nil
+}
 
 func (p *patchPart) ready(ctx context.Context, t *tally) error {
 	if p.Entity {

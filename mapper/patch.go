@@ -219,6 +219,7 @@ func (g *engine) planOfPatch(p entityPatch, settings writeSettings) (*Plan, erro
 		return nil, err
 	}
 	out := g.planOf(plan)
+	_, out.Objects = x.before()
 	x.planBind(out)
 	g.planLocate(sel, true, out)
 	if x.repeats() {

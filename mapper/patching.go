@@ -23,6 +23,7 @@ type patching struct {
 	g           *engine
 	sel         selection.Selection
 	exactlyOnce bool
+	aside
 }
 
 // patching makes a patch's changes of the entity that a selection is of. It does no I/O.
@@ -38,6 +39,9 @@ func (g *engine) patching(p entityPatch, sel selection.Selection, settings write
 	}
 	for _, ch := range x.Items {
 		g.typical.expect(ch.Change)
+	}
+	if err := x.arrange(g, x.changes()); err != nil {
+		return nil, err
 	}
 	if len(p.returns) > 0 {
 		return x, x.returning()
@@ -87,22 +91,50 @@ func (x *patching) give(to []func(rec any)) error {
 	return nil
 }
 
+// changes are those of the patch's items.
+func (x *patching) changes() []*change.Change {
+	all := make([]*change.Change, len(x.Items))
+	for i, ch := range x.Items {
+		all[i] = ch.Change
+	}
+	return all
+}
+
 // plan arranges the patch's requests: one, or a transaction.
 func (x *patching) plan() (*write.Plan, error) {
+	if err := x.again(x.changes()); err != nil {
+		return nil, err
+	}
 	requests := x.Requests()
 	if !write.Fits(requests) {
 		return nil, x.g.model.Errorf("the patch changes %d items of %d bytes, and a transaction takes %d of %d: use several patches", len(requests), write.Bytes(requests), cost.MaxTransactItems, cost.MaxTransactBytes)
 	}
-	plan, err := write.Arrange(requests, nil, write.Choice{ExactlyOnce: x.exactlyOnce})
+	c := write.Choice{ExactlyOnce: x.exactlyOnce}
+	if x.points() {
+		c.Flip = x.group.Flip
+	}
+	plan, err := write.Arrange(requests, nil, c)
 	if err == nil && x.exactlyOnce {
 		plan.Mode = write.Transaction
+	}
+	if err == nil {
+		plan.Before, _ = x.before()
 	}
 	return plan, err
 }
 
-// send sends the patch. Where staged inserts have put or left items in its way, it goes
-// round again.
+// send sends the patch.
 func (x *patching) send(ctx context.Context, t *tally) error {
+	err := x.goRound(ctx, t)
+	if err != nil {
+		x.giveUp(ctx, t)
+	}
+	return err
+}
+
+// goRound sends the patch. Where staged inserts have put or left items in its way, it goes
+// round again.
+func (x *patching) goRound(ctx context.Context, t *tally) error {
 	if x.Entity {
 		if err := x.bind(ctx, t); err != nil {
 			return err
@@ -114,7 +146,13 @@ func (x *patching) send(ctx context.Context, t *tally) error {
 			return err
 		}
 		t.mode = Mode(plan.Mode)
-		o := x.g.sender.Send(ctx, &plan.Steps[0], &t.Tally)
+		o, err := x.sendOnce(ctx, plan, t)
+		if errors.Is(err, errAnew) && try < saveTries {
+			continue
+		}
+		if err != nil {
+			return err
+		}
 		switch {
 		case o.OK():
 			return nil
@@ -133,6 +171,17 @@ func (x *patching) send(ctx context.Context, t *tally) error {
 			return err
 		}
 	}
+}
+
+// sendOnce writes the patch's values outside of their items, and sends it.
+func (x *patching) sendOnce(ctx context.Context, plan *write.Plan, t *tally) (o write.Outcome, err error) {
+	if err := x.store(ctx, t); err != nil {
+		return o, err
+	}
+	if o = x.g.sender.Send(ctx, &plan.Steps[0], &t.Tally); !o.OK() {
+		o, err = x.told(ctx, o, t)
+	}
+	return o, err
 }
 
 // blocked reports whether something is in the patch's way that may be put up with.
@@ -205,7 +254,7 @@ func (x *patching) rewrite(unfit []int, stored []item.Attributes) error {
 // knows of a client that cannot be watched, an earlier copy of it explains: what stands in its
 // way is not what that copy would have put, and that it is applied twice does no harm.
 func (x *patching) harmless(o *write.Outcome) bool {
-	if len(x.Items) > 1 { // a transaction, which is never applied twice
+	if len(x.Items) > 1 || x.points() { // a transaction, which is never applied twice
 		return o.Assumed && guards(o.Requests)
 	}
 	return o.Assumed && x.blocked(o) && !x.Replaces(x.Stray(o.Stored)) && !x.exactlyOnce && !x.Counts()

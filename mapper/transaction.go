@@ -86,14 +86,15 @@ func (x *transaction) giveUp(ctx context.Context, t *tally) {
 // told finds out, by the record of the values of one member, what became of the transaction of all. The error is errAnew where
 // it was not applied, and is to be made again with new ones.
 func (x *transaction) told(ctx context.Context, o write.Outcome, t *tally) (write.Outcome, error) {
-	for _, s := range x.storing() {
-		now, err := s.told(ctx, o, t)
-		if err != nil {
-			x.giveUp(ctx, t)
-		}
-		return now, err
+	all := x.storing()
+	if len(all) == 0 {
+		return o, nil
 	}
-	return o, nil
+	o, err := all[0].told(ctx, o, t)
+	if err != nil {
+		x.giveUp(ctx, t)
+	}
+	return o, err
 }
 
 // errUnread says that what is there has to be read first.

@@ -2,6 +2,7 @@ package change
 
 import (
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -36,10 +37,10 @@ func Values(changes []*Change) []*large.Value {
 	return all
 }
 
-// Point makes the changes point to values that were stored for a diff before, in the order of Values.
-func (d *Diff) Point(to []*large.Value) {
+// Point makes changes point to values that were stored for such changes before, in the order of Values.
+func Point(changes []*Change, to []*large.Value) {
 	n := 0
-	for _, ch := range d.Changes {
+	for _, ch := range changes {
 		for i := range ch.outside {
 			x := &ch.outside[i]
 			if x.value == nil {
@@ -58,6 +59,17 @@ func (d *Diff) Point(to []*large.Value) {
 			}
 		}
 	}
+}
+
+// Renew gives the values of changes new ids.
+func Renew(changes []*Change, now time.Time) {
+	all := Values(changes)
+	for i, v := range all {
+		fresh := *v
+		fresh.ID = large.NewID(now)
+		all[i] = &fresh
+	}
+	Point(changes, all)
 }
 
 // plainly returns the value of an attribute as it is before it is compressed or leaves its item, checked; nil for none.
