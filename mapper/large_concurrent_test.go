@@ -48,7 +48,7 @@ func TestConcurrentFlips(t *testing.T) {
 					n, err := strconv.Atoi(writer(v.Text))
 					size := 6 << 10
 					if n%100 == 99 {
-						size = 100 << 10 // of 50 parts
+						size = 1 << 20 // of 512 parts
 					}
 					v.Text = numbered(n+1, size)
 					return err

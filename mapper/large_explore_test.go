@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/blob"
+	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/explore"
 	"github.com/itemize/itemize/mapper"
@@ -28,6 +29,12 @@ type tome struct {
 	Text   string   `ddb:"sk=TEXT,chunk,inline=40"`
 	Index  string   `ddb:"sk=INDEX,chunk,inline=40"`
 }
+
+// The fields of a tome, as generated code has their handles.
+var (
+	tomeText  = field.NewString("Text", "", func(v *tome) *string { return &v.Text })
+	tomeIndex = field.NewString("Index", "", func(v *tome) *string { return &v.Index })
+)
 
 // long makes a value of three parts that tells who wrote it; short one that stays in its item.
 func long(who string) string { return strings.Repeat(who+" ", 100/(len(who)+1)) }
@@ -112,11 +119,27 @@ func (s *tomeScene) act(ctx context.Context, kind, who string, n *explore.Transp
 			}
 			return e.With("text", who)
 		})
-	case "save":
+	case "patch", "patch both":
+		changes := []field.Change[tome]{tomeText.Set(long(who))}
+		if kind == "patch both" {
+			changes = append(changes, tomeIndex.Set(long(who)))
+		}
+		_, err = mapper.NewEntityNode(m.Key(s.id).Node).Patch(changes...).IfEntityExists().Exec(ctx, m)
+		op.Apply = changed(func(e *explore.Entity) *explore.Entity {
+			if kind == "patch both" {
+				e = e.With("index", who)
+			}
+			return e.With("text", who)
+		})
+	case "save", "transact":
 		var e *mapper.Entity[tome]
 		if e, err = m.Load(ctx, m.Key(s.id), mapper.Strong()); err == nil {
 			e.Value.Text = long(who)
-			_, err = m.Save(ctx, e)
+			if kind == "save" {
+				_, err = m.Save(ctx, e)
+			} else {
+				_, err = mapper.Transact(ctx, m.Saving(e))
+			}
 		}
 		op.Apply = changed(func(e *explore.Entity) *explore.Entity { return e.With("text", who) })
 	case "insert", "staged insert":
@@ -198,7 +221,7 @@ func (s tomeScene) play(seed uint64, n int, done map[string]int) (err error) {
 		s.history.Seed.Entities = map[string]*explore.Entity{s.id: tomeSeen(&v)}
 	}
 	s.run.Limits = explore.Limits{Faults: r.IntN(3), Crashes: r.IntN(2), Late: r.IntN(3), Page: int32(r.IntN(2) * 2)}
-	kinds := []string{"replace", "replace", "both", "save", "small", "insert", "staged insert", "delete", "collector", "remover", "reader", "reader"}
+	kinds := []string{"replace", "replace", "both", "save", "transact", "patch", "patch both", "small", "insert", "staged insert", "delete", "collector", "remover", "reader", "reader"}
 	what, removes := "", false
 	var actors []explore.Actor
 	for i := range 2 + r.IntN(3) {
