@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/itemize/itemize/internal/large"
@@ -35,12 +38,21 @@ func (o *objects) upload(ctx context.Context, p *large.Put) error {
 		}, before(p.Until))
 		err = there(err, "ending the upload of", p)
 	}
+	if err != nil && parts != nil && o.ended(ctx, p) {
+		return nil // its answer was lost, and it was sent again
+	}
 	if err != nil { // what cannot be aborted now the collector aborts
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortWithin)
 		defer cancel()
 		_ = o.Abort(ending, p.Bucket, large.Listed{Key: p.Key, Upload: *begun.UploadId})
 	}
 	return err
+}
+
+// ended reports whether an object is there and was put with the metadata of this one: nobody else has its key.
+func (o *objects) ended(ctx context.Context, p *large.Put) bool {
+	metadata, err := o.Metadata(ctx, p.Bucket, p.Key)
+	return err == nil && maps.Equal(metadata, p.Metadata)
 }
 
 // abortWithin is for how long an upload that failed is tried to be aborted.
@@ -66,6 +78,12 @@ func (o *objects) parts(ctx context.Context, p *large.Put, upload *string) ([]ty
 	return all, nil
 }
 
+// Reaches reports whether both have one client.
+func (o *objects) Reaches(other large.Objects) bool {
+	x, ok := other.(*objects)
+	return ok && reflect.TypeOf(o.client).Comparable() && o.client == x.client
+}
+
 // Copy puts an object of what another one holds (CopyObject).
 func (o *objects) Copy(ctx context.Context, p large.Put, bucket, key string) error {
 	const most = 5 << 30 // S3 API Reference, "CopyObject"
@@ -76,7 +94,8 @@ func (o *objects) Copy(ctx context.Context, p large.Put, bucket, key string) err
 		Bucket: &p.Bucket, Key: &p.Key, CopySource: aws.String(url.PathEscape(bucket) + "/" + key), Metadata: p.Metadata,
 		MetadataDirective: types.MetadataDirectiveReplace, ContentEncoding: optional(p.Encoding),
 	}, before(p.Until))
-	if absent(err) {
+	var api smithy.APIError
+	if errors.As(err, &api) && api.ErrorCode() == "NoSuchKey" {
 		return large.ErrNoObject
 	}
 	return there(err, "copying s3://"+bucket+"/"+key+" to", &p)

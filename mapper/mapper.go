@@ -176,28 +176,32 @@ func (m *Mapper[T]) Plan(e *Entity[T], options ...WriteOption) (*Plan, error) {
 	return out, nil
 }
 
-// Update loads a selection strongly consistently, applies change to the value,
+// Update loads a selection strongly consistently, applies update to the value,
 // and saves it. Where someone else changed one of its items meanwhile, it loads
 // and applies again, until that succeeds, the context ends, or it has done so a hundred
-// times. An error of change
+// times. An error of update
 // ends it, with nothing written. Where it is not known whether a write was applied
-// (*OutcomeUnknownError), change is not applied again.
-func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], change func(*T) error, options ...WriteOption) (*Receipt, error) {
+// (*OutcomeUnknownError), update is not applied again.
+func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], update func(*T) error, options ...WriteOption) (*Receipt, error) {
 	var t tally
 	settings := writeSettingsOf(options)
 	spec := m.resolved(s)
-	if change == nil {
+	if update == nil {
 		return t.receipt(), m.engine.model.Errorf("Update got no function: pass one that changes the value")
 	}
 	ctx, end := m.engine.observe(ctx, OpUpdate)
+	readers := change.Readers{}
 	err := m.engine.repeat(ctx, func() error {
 		var value T
 		state, err := m.engine.load(ctx, spec, &value, true, &t)
 		if err != nil {
 			return err
 		}
-		if err := change(&value); err != nil {
+		if err := update(&value); err != nil {
 			return err
+		}
+		if err := readers.Given(m.engine.model, &value); err != nil {
+			return m.engine.public(err)
 		}
 		return m.engine.save(ctx, state, &value, settings, &t)
 	})

@@ -50,6 +50,7 @@ func (p *savePart) applied(requests []*write.Request) {
 	if p.d.Keys.KeyFields != nil {
 		p.s.Arrive(p.d.Keys)
 	}
+	change.SettleAll(p.s.Snapshot, p.v)
 	p.done()
 }
 

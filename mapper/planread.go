@@ -7,6 +7,7 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/selection"
@@ -97,7 +98,7 @@ func (g *engine) planReads(s *state, d *change.Diff, out *Plan) error {
 		out.RCU, out.requests = out.RCU.Add(g.rootRead()), out.requests+1
 	}
 	if values := change.Values(d.Changes); len(values) > 0 {
-		requests, rcu, objects := g.outside.Homes.Copying(values)
+		requests, rcu, objects := large.Copying(values)
 		out.RCU, out.requests, out.Objects = out.RCU.Add(cost.Exactly(rcu)), out.requests+requests, out.Objects.Add(objects)
 	}
 	if d.Moves && len(d.Changes) > 0 {

@@ -30,6 +30,9 @@ func (g *engine) save(ctx context.Context, s *state, v any, settings writeSettin
 	if err := g.findOut(ctx, s, t); err != nil {
 		return err
 	}
+	if err := (change.Readers{}).Given(g.model, v); err != nil {
+		return g.public(err)
+	}
 	var group *large.Group
 	for try, tries := 0, saveTries; try < tries; try++ {
 		if wasFresh && !s.Fresh {
@@ -68,6 +71,7 @@ func (g *engine) save(ctx context.Context, s *state, v any, settings writeSettin
 			g.abandon(ctx, group, t)
 			return err
 		case !again:
+			change.SettleAll(s.Snapshot, v)
 			return nil
 		}
 		tries = max(tries, saveTries+len(d.Changes)) // each item may have something in its way

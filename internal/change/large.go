@@ -1,6 +1,7 @@
 package change
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -109,18 +110,12 @@ func cellOf(m *model.Model, it *schema.Item, rec any, i int) *large.Cell {
 func Settle(m *model.Model, requests []*write.Request) {
 	for _, r := range requests {
 		if ch, ok := r.Ref.(*Change); ok && len(ch.outside) > 0 {
-			ch.settle(m)
-		}
-	}
-}
-
-func (ch *Change) settle(m *model.Model) {
-	for i := range ch.outside {
-		x := &ch.outside[i]
-		if c := cellOf(m, ch.Item, ch.Record, x.index); x.value != nil && c != nil && x.Encoded == nil {
-			c.Keep(x.stored())
-			at := item.Image{Place: ch.Place, Kind: ch.Item}
-			c.From(m.Source(&at, ch.Item.Attributes[x.index], x.value.Attribute))
+			for i := range ch.outside {
+				x := &ch.outside[i]
+				if c := cellOf(m, ch.Item, ch.Record, x.index); c != nil && c.Elsewhere(ch.Place) {
+					settle(m, ch.Item, x.index, c, ch.Place, x.stored())
+				}
+			}
 		}
 	}
 }
@@ -186,6 +181,9 @@ func (ch *Change) elsewhere(m *model.Model, i int) (types.AttributeValue, error)
 		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: it is a pointer to a large value, which no field holds", a.Name)
 	}
 	v, err := c.Outside(a, ch.Place, m.Now(), m.PartSize)
+	if err == nil && m.MaxValue > 0 && v.Length > m.MaxValue {
+		err = fmt.Errorf("it has %d bytes, and no more than %d could be read again: allow more (mapper.MaxValue)", v.Length, m.MaxValue)
+	}
 	if err != nil {
 		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
 	}

@@ -65,6 +65,17 @@ func (c *Cell) From(src *Source) {
 	}
 }
 
+// Elsewhere reports whether it is read of a reader, or of another item than that at a place.
+func (c *Cell) Elsewhere(at item.Place) bool {
+	switch h := c.held; {
+	case h == nil:
+		return false
+	case h.given != nil:
+		return true
+	}
+	return c.Pointer() != nil && c.held.src != nil && c.held.src.At != at
+}
+
 // Attribute returns what it holds: a value, or a pointer.
 func (c *Cell) Attribute() (types.AttributeValue, error) {
 	switch h := c.held; {

@@ -109,14 +109,15 @@ func (d *distant) parts(b []byte, off int64, u *read.Usage) (int, error) {
 }
 
 // Copying is what it takes to read the values that are copied: requests to DynamoDB with their RCU, and requests to S3.
-func (h *Homes) Copying(values []*Value) (requests int, rcu float64, objects cost.Objects) {
+func Copying(values []*Value) (requests int, rcu float64, objects cost.Objects) {
 	for _, v := range values {
 		switch {
-		case v.Of == nil, v.Of.Way == Object && v.Way == Object: // by CopyObject
+		case v.Of == nil, v.Copies:
 		case v.Of.Way == Object:
 			objects = objects.Add(cost.Objects{Gets: max(v.Parts, 1), Received: v.Stored})
 		default:
 			e := &Entry{ID: v.Of.ID, Way: v.Of.Way, At: v.Of.At, Parts: v.Of.Parts, PK: v.From.At.PK, SK: v.From.At.SK}
+			h := v.From.Homes
 			there := item.Place{Table: h.Records, PK: h.Partition(0), SK: textKey(v.ID)} // as long as that of its record
 			of := owner(&Value{Parent: v.From.At, Attribute: v.From.Attribute}, there).attribute()
 			for i := range v.Of.Parts {

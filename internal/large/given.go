@@ -81,8 +81,38 @@ func (g *Given) prepare(limit int64) error {
 			g.err = fmt.Errorf("what SetReader was given: %w", g.err)
 		}
 	}
+	if g.err == nil && g.p.Length > limit {
+		return fmt.Errorf("what SetReader was given: %w", tooLong(limit))
+	}
 	return g.err
 }
+
+func tooLong(limit int64) error {
+	return fmt.Errorf("it has more than %d bytes, which no load would read again: allow more (mapper.MaxValue)", limit)
+}
+
+// GivenOnce returns the reader that it was given, if that can be read once only.
+func (c *Cell) GivenOnce() (from io.Reader, once bool) {
+	g := c.given()
+	if g == nil || g.from == nil {
+		return nil, false
+	}
+	if s, ok := g.from.(seeker); ok {
+		if _, err := s.Seek(0, io.SeekCurrent); err == nil {
+			return nil, false
+		}
+	}
+	return g.from, true
+}
+
+// Given returns what it was given, nil for nothing; Gives reports whether that is g, and Give makes it that.
+func (c *Cell) Given() *Given { return c.given() }
+
+// Gives is described at Given.
+func (c *Cell) Gives(g *Given) bool { return c.given() == g }
+
+// Give is described at Given.
+func (c *Cell) Give(g *Given) { c.held = &held{given: g} }
 
 // attribute returns the value of few bytes, and of many a pointer that leads nowhere, but tells what they are.
 func (g *Given) attribute() (types.AttributeValue, error) {
@@ -110,11 +140,11 @@ func (g *Given) read(limit int64) error {
 	r := g.from
 	file, again := r.(seeker)
 	if again {
-		section, err := rest(file)
-		if err != nil {
-			return err
+		at, err := file.Seek(0, io.SeekCurrent)
+		if again = err == nil; again { // else it is a pipe
+			section := io.NewSectionReader(file, at, math.MaxInt64-at) // to its end, wherever that is
+			r, g.body = section, section
 		}
-		r, g.body = section, section
 	}
 	head := make([]byte, cost.MaxItem+1)
 	n, err := io.ReadFull(r, head)
@@ -130,7 +160,10 @@ func (g *Given) read(limit int64) error {
 	sum := &summing{hash: sha256.New(), text: g.kind == Text, limit: limit}
 	all := io.MultiReader(bytes.NewReader(head), r)
 	if again {
-		_, err = io.Copy(sum, all)
+		checked := &checked{from: g.body}
+		_, err = io.Copy(io.MultiWriter(sum, checked), all)
+		checked.end()
+		g.body = checked
 	} else {
 		g.body, err = spool(func(w io.Writer) error {
 			_, err := io.Copy(io.MultiWriter(sum, w), all)
@@ -143,20 +176,6 @@ func (g *Given) read(limit int64) error {
 	g.p = Pointer{Way: Collection, Kind: g.kind, Length: sum.n, Stored: sum.n}
 	sum.hash.Sum(g.p.Sum[:0])
 	return err
-}
-
-// rest returns what a file has from where it stands.
-func rest(f seeker) (*io.SectionReader, error) {
-	at, err := f.Seek(0, io.SeekCurrent)
-	if err != nil {
-		return nil, err
-	}
-	end, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return nil, err
-	}
-	_, err = f.Seek(at, io.SeekStart)
-	return io.NewSectionReader(f, at, end-at), err
 }
 
 // frame returns the value as a codec stores it, "" for none: which may be as it is, where that is smaller.
@@ -208,7 +227,7 @@ var errNoText = errors.New("it is no text: its bytes are no UTF-8: let the field
 func (s *summing) Write(b []byte) (int, error) {
 	s.n += int64(len(b))
 	if s.n > s.limit {
-		return 0, fmt.Errorf("it has more than %d bytes, which no load would read again: allow more (mapper.MaxValue)", s.limit)
+		return 0, tooLong(s.limit)
 	}
 	s.hash.Write(b)
 	if !s.text {

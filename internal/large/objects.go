@@ -13,6 +13,8 @@ type Objects interface {
 	// Put puts an object that is not there yet, with metadata. A request that is signed after until is not sent. The
 	// error is ErrThere where something has the key.
 	Put(ctx context.Context, o Put) error
+	// Reaches reports whether the objects of another are in its reach, so that it may copy them.
+	Reaches(other Objects) bool
 	// Copy puts an object that is not there yet, of what another one holds. The error is ErrNoObject where that is not there.
 	Copy(ctx context.Context, o Put, bucket, key string) error
 	// Get opens an object, or a range of it. The error is ErrNoObject where there is none.

@@ -32,6 +32,8 @@ type Value struct {
 	// From is where it is copied from, with Of its pointer there; nil of one that is new.
 	From *Source
 	Of   *Pointer
+	// Copies says that S3 makes the copy.
+	Copies bool
 }
 
 // Bounds of an encoded value: as it is stored if it stays in its item, and the content if it does not.

@@ -44,6 +44,9 @@ const noted = 32
 
 // Group returns values with a new record. The error is of more values than a record holds.
 func (w *Writer) Group(values []*Value, now time.Time) (*Group, error) {
+	for _, v := range values {
+		v.Copies = v.Way == Object && v.Of != nil && v.Of.Way == Object && w.Objects != nil && v.From.Objects != nil && w.Objects.Reaches(v.From.Objects)
+	}
 	g := &Group{Record: w.Homes.NewRecord(values, now, w.Within), Values: values}
 	record := g.Put(w.Label)
 	if record.NewSize+noted*(len(values)+1) > cost.MaxItem {
@@ -88,14 +91,11 @@ func (g *Group) Uploads() cost.Objects {
 
 // putting is what it takes to put the object of a value: to copy one is one request, and sends nothing.
 func (v *Value) putting() cost.Objects {
-	if v.copies() {
+	if v.Copies {
 		return cost.Objects{Puts: 1}
 	}
 	return cost.Objects{Puts: puts(v.Stored), Sent: v.Stored}
 }
-
-// copies reports whether the object of a value is a copy that S3 makes.
-func (v *Value) copies() bool { return v.Way == Object && v.Of != nil && v.Of.Way == Object }
 
 // ErrLate says that the deadline of a record was over before all of its values were stored.
 var ErrLate = errors.New("it took longer than the values of a save may take to be stored")
@@ -146,15 +146,15 @@ func (w *Writer) put(ctx context.Context, g *Group, v *Value, t *write.Tally) er
 	}
 	var err error
 	switch {
-	case v.copies():
+	case v.Copies:
 		t.Objects = t.Objects.Add(v.putting())
-		if err = missing(w.Objects.Copy(ctx, o, w.Homes.bucket(v.Of.At), ObjectKey(v.Of.ID)), v.Of); err != nil {
+		if err = missing(w.Objects.Copy(ctx, o, v.From.Homes.bucket(v.Of.At), ObjectKey(v.Of.ID)), v.Of); err != nil {
 			err = v.From.lost(ctx, v.Of, err)
 		}
 	default:
 		if o.Body = v.Frame(ctx, t); v.From != nil { // it is read twice, once for its checksum
 			if o.Body, err = spool(func(w io.Writer) error {
-				_, err := io.Copy(w, io.NewSectionReader(o.Body, 0, v.Stored))
+				_, err := io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{io.NewSectionReader(o.Body, 0, v.Stored)}, make([]byte, max(v.Of.PartSize, blockSize)))
 				return err
 			}); err != nil {
 				return err

@@ -33,6 +33,11 @@ func (it *Item) HasOutside() bool {
 	return slices.ContainsFunc(it.Attributes, func(a *Attribute) bool { return a.Large.Outside() })
 }
 
+// HasLazy reports whether values of the item are read when they are asked for.
+func (it *Item) HasLazy() bool {
+	return slices.ContainsFunc(it.Attributes, func(a *Attribute) bool { return a.Value.Type.Lazy })
+}
+
 // LargeText says that DynamoDB cannot look into a large value.
 const LargeText = "it is a large value (compress, chunk, s3=), which DynamoDB cannot look into: %s %s, or by another field that tells the same"
 
