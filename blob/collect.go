@@ -36,6 +36,8 @@ type Collected struct {
 	// Foreign are records that it left alone, since they are of other models, or of other tables and buckets than the mapper's: collect with
 	// mappers of these.
 	Foreign int `json:"foreign"`
+	// Unreadable are items that lie among the records and are none, or damaged ones: they are left alone.
+	Unreadable int `json:"unreadable"`
 	// Removed are values that it removed: so many parts and objects.
 	Removed int `json:"removed"`
 	Parts   int `json:"parts"`
@@ -133,7 +135,7 @@ func collect(ctx context.Context, c *large.Collector, options []CollectOption) (
 	t := &done.Tally
 	out := &Collected{
 		Records: done.Records, Values: done.Values, Writing: done.Open, GivenUp: done.GivenUp, Waiting: done.Waiting,
-		Unreferenced: done.Unreferenced, Again: done.Again, Foreign: done.Foreign, Removed: done.Removed, Parts: done.Parts, Objects: done.Objects,
+		Unreferenced: done.Unreferenced, Again: done.Again, Foreign: done.Foreign, Unreadable: done.Unreadable, Removed: done.Removed, Parts: done.Parts, Objects: done.Objects,
 		Next: done.Next, Requests: t.Requests, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, ConsumedWCU: t.ConsumedWCU, ConsumedRCU: t.ConsumedRCU, S3: t.Objects,
 	}
 	if x.scan {

@@ -6,12 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/large"
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/staging"
@@ -74,7 +78,11 @@ func (g *engine) homesOf(s *settings) (*large.Homes, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	h := &large.Homes{Parts: map[string]*item.Table{}, Buckets: map[string]string{}, Delim: e.Delim}
+	h := &large.Homes{Parts: map[string]*item.Table{}, Buckets: map[string]string{}, Delim: e.Delim, Root: rootOf(g.model), Place: placeOf(g.client)}
+	h.Fits = func(t *item.Table, pk, sk key.Scalar) bool {
+		x := e.Tables[t.Index]
+		return pk.Type == x.HashType && sk.Type == x.RangeType
+	}
 	refuse := func(a *schema.Attribute, text, cure string) error {
 		return g.model.FieldErrorf(a.Value.Name, "%s: %s", text, cure)
 	}
@@ -110,6 +118,38 @@ func (g *engine) homesOf(s *settings) (*large.Homes, error) {
 		}
 	}
 	return h, nil
+}
+
+// rootOf tells a model by where its roots lie: the real name of their table, and what their keys have beside values.
+func rootOf(m *model.Model) string {
+	literal := func(t *key.Template) string {
+		var b strings.Builder
+		for _, p := range t.Parts {
+			if b.WriteString(p.Text); p.Text == "" {
+				b.WriteString("{}")
+			}
+		}
+		return b.String()
+	}
+	root := m.Root()
+	text := m.Tables[root.Table.Index].Name + " " + literal(m.Schema.PK.Template)
+	if root.Key != nil {
+		text += " " + literal(root.Key.Template)
+	}
+	return text
+}
+
+// placeOf tells where a client's tables are: its Region, or an endpoint that is none of AWS. It is "" of a client that does not tell.
+func placeOf(client Client) string {
+	c, ok := client.(interface{ Options() dynamodb.Options })
+	if !ok {
+		return ""
+	}
+	o := c.Options()
+	if o.BaseEndpoint != nil && !strings.Contains(*o.BaseEndpoint, ".amazonaws.com") {
+		return *o.BaseEndpoint
+	}
+	return o.Region
 }
 
 // cannotHold says why the table of a model cannot hold records and parts beside its items, "" if it can.
@@ -242,7 +282,7 @@ func (g *engine) store(ctx context.Context, group *large.Group, t *tally) error 
 	}
 	g.drop(ctx, group, t)
 	if errors.Is(err, large.ErrLate) && ctx.Err() == nil {
-		return errAnew
+		return fmt.Errorf("%w: %w (%v)", errAnew, err, largeWithin)
 	}
 	return g.model.Errorf("storing values outside of their items, to which nothing points yet: %w", err)
 }
@@ -274,6 +314,17 @@ func (g *engine) abandon(ctx context.Context, group *large.Group, t *tally) {
 
 // errAnew says that the record of a save's values was given up by somebody, and that they have to be written again.
 var errAnew = errors.New("its values were given up before their items pointed to them: write them again")
+
+// anew counts how often a write began again since its values took too long.
+type anew struct{ late bool }
+
+// again reports whether an error says that a write is to begin again: where its values took too long, once.
+func (a *anew) again(err error) bool {
+	late := errors.Is(err, large.ErrLate)
+	again := errors.Is(err, errAnew) && !(late && a.late)
+	a.late = a.late || late
+	return again
+}
 
 // told finds out, by its record, what became of a step that turns the pointers of a group: what was not known is known
 // then, unless the record is gone.

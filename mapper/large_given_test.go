@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -314,3 +315,219 @@ func (a *albums) articles(t testing.TB, db *dynamodb.Client, objects *s3.Client,
 	m.SetNow(now)
 	return m
 }
+
+// changing is a file whose bytes are others after it was read to its end.
+type changing struct {
+	*bytes.Reader
+	other *bytes.Reader
+	ended bool
+}
+
+func (c *changing) ReadAt(b []byte, off int64) (int, error) {
+	if c.ended {
+		return c.other.ReadAt(b, off)
+	}
+	n, err := c.Reader.ReadAt(b, off)
+	c.ended = errors.Is(err, io.EOF)
+	return n, err
+}
+
+// A file that changes while it is saved is an error, and what was stored stays.
+func TestSetReaderChanges(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m, _ := newArticles(t)
+	was := strings.Repeat("was ", 300_000)
+	must(m.Save(ctx, m.New(article{ID: "a", Text: blob.Of(was), Image: blob.Of([]byte(was)), Notes: []note{{No: 1, Text: blob.Of(was)}}})))(t)
+	one, two := bytes.Repeat([]byte("one "), 200_000), bytes.Repeat([]byte("two "), 200_000)
+	for name, set := range map[string]func(*article, io.Reader){
+		"compressed": func(a *article, r io.Reader) { a.Text.SetReader(r) },
+		"object":     func(a *article, r io.Reader) { a.Image.SetReader(r) },
+		"parts":      func(a *article, r io.Reader) { a.Notes[0].Text.SetReader(r) },
+	} {
+		for how, other := range map[string][]byte{"other": two, "shorter": one[:700_000], "gone": nil} {
+			e := must(m.Load(ctx, m.Key("a")))(t)
+			set(&e.Value, &changing{Reader: bytes.NewReader(one), other: bytes.NewReader(other)})
+			if _, err := m.Save(ctx, e); err == nil || !strings.Contains(err.Error(), "what the reader gives has changed since it was read first") {
+				t.Errorf("%s, %s: %v", name, how, err)
+			}
+			got := must(m.Load(ctx, m.Key("a")))(t)
+			text, err := got.Value.Text.Get(ctx)
+			image, err2 := got.Value.Image.Get(ctx)
+			note, err3 := got.Value.Notes[0].Text.Get(ctx)
+			if err := errors.Join(err, err2, err3); err != nil || text != was || string(image) != was || note != was {
+				t.Errorf("%s, %s: what was stored is not any more: %v", name, how, err)
+			}
+		}
+	}
+}
+
+// A reader that can be read once gives what it has in each try of an Update, and one that is given to two values is an error.
+func TestSetReaderOnce(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m, _ := newArticles(t)
+	must(m.Save(ctx, m.New(article{ID: "a", Title: "x"})))(t)
+	for _, text := range []string{"few", strings.Repeat("z", 600_000)} {
+		body, n := once(text), 0
+		must(m.Update(ctx, m.Key("a"), func(v *article) error {
+			if n++; n == 1 { // somebody else writes it
+				other := must(m.Load(ctx, m.Key("a")))(t)
+				other.Value.Title += "x"
+				must(m.Save(ctx, other))(t)
+			}
+			v.Text.SetReader(body)
+			return nil
+		}))(t)
+		if got, err := must(m.Load(ctx, m.Key("a")))(t).Value.Text.Get(ctx); err != nil || got != text || n != 2 {
+			t.Errorf("after %d tries there are %d bytes of %d, %v", n, len(got), len(text), err)
+		}
+	}
+	e := m.New(article{ID: "b", Notes: make([]note, 1)})
+	body := once("hello")
+	e.Value.Text.SetReader(body)
+	e.Value.Notes[0].Text.SetReader(body)
+	if _, err := m.Save(ctx, e); err == nil || !strings.Contains(err.Error(), "its reader was given to another value too") {
+		t.Errorf("one reader for two values: %v", err)
+	}
+	r, w := must2(os.Pipe())(t)
+	go func() {
+		_, _ = w.WriteString("through a pipe")
+		_ = w.Close()
+	}()
+	e = m.New(article{ID: "c"})
+	e.Value.Text.SetReader(r)
+	must(m.Save(ctx, e))(t)
+	if got, err := must(m.Load(ctx, m.Key("c")))(t).Value.Text.Get(ctx); err != nil || got != "through a pipe" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func must2[A, B any](a A, b B, err error) func(testing.TB) (A, B) {
+	return func(t testing.TB) (A, B) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a, b
+	}
+}
+
+// rack has lazy values in the elements of a map.
+type rack struct {
+	_     struct{}           `ddb:"table=racks"`
+	ID    string             `ddb:"pk=RACK#{ID}"`
+	Title string             `ddb:"sk=HEAD"`
+	Rolls map[string]*roll   `ddb:"sk=ROLL#{key}"`
+	Notes map[string]note    `ddb:"sk=NOTE#{key}"`
+	Main  blob.Value[[]byte] `ddb:"sk=MAIN,chunk,table=RackParts,inline=100"`
+}
+
+type roll struct {
+	Film blob.Value[[]byte] `ddb:"s3=films,inline=100"`
+}
+
+// After a save a Value is read from where it is stored, also in a map, and where it was found to be what is stored.
+func TestSettled(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	gateway, _ := enginetest.S3(t)
+	client, objects := enginetest.Start(t).Client(), gateway.Client()
+	bucket := func() string { _, b := enginetest.S3(t); return b }
+	make := func() *mapper.Mapper[rack] {
+		names, b := map[string]string{"racks": enginetest.Table(t, "PK:S", "SK:S"), "RackParts": enginetest.Table(t, "PK:S", "")}, bucket()
+		return must(mapper.New[rack](client, mapper.Tables(func(n string) string { return names[n] }), blob.S3(objects, blob.Buckets(func(string) string { return b }))))(t)
+	}
+	m := make()
+	big := bytes.Repeat([]byte("big "), 200_000)
+	name := filepath.Join(t.TempDir(), "big")
+	if err := os.WriteFile(name, big, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := must(os.Open(name))(t)
+	e := m.New(rack{ID: "a", Rolls: map[string]*roll{"x": {}}, Notes: map[string]note{"y": {No: 1}}})
+	v := &e.Value
+	n := v.Notes["y"]
+	n.Text.SetReader(f)
+	v.Notes["y"] = n
+	v.Rolls["x"].Film.SetReader(f)
+	v.Main.SetReader(f)
+	must(m.Save(ctx, e))(t)
+	v.Main.SetReader(f) // what is stored
+	v.Title = "new"
+	must(m.Save(ctx, e))(t)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check := func(v *rack) {
+		t.Helper()
+		text, err := v.Notes["y"].Text.Get(ctx)
+		film, err2 := v.Rolls["x"].Film.Get(ctx)
+		main, err3 := v.Main.Get(ctx)
+		if err := errors.Join(err, err2, err3); err != nil || text != string(big) || !bytes.Equal(film, big) || !bytes.Equal(main, big) {
+			t.Errorf("%d, %d and %d bytes, %v", len(text), len(film), len(main), err)
+		}
+	}
+	check(v)
+	v.ID = "b"
+	must(m.Save(ctx, e, mapper.Move()))(t)
+	check(v)
+	v.ID = "c" // and once more, when what lay at the first key is gone
+	now := time.Now()
+	m.SetNow(func() time.Time { return now })
+	for range 3 {
+		now = now.Add(3 * time.Hour)
+		must(blob.Collect(ctx, m, blob.Delete()))(t)
+	}
+	check(v)
+	must(m.Save(ctx, e, mapper.Move()))(t)
+	check(v)
+	// To tables and a bucket of other names: planned, and read from the others.
+	there := make()
+	copied := there.New(*v)
+	plan := must(there.Plan(copied))(t)
+	r := must(there.Save(ctx, copied))(t)
+	if r.Requests() != plan.Requests() || r.RCU != plan.RCU || r.Objects != plan.Objects {
+		t.Errorf("planned %v (%v), and it took %v (%v)", plan, plan.Objects, r, r.Objects)
+	}
+	check(&must(there.Load(ctx, there.Key("c")))(t).Value)
+	small := there.New(rack{ID: "d", Rolls: map[string]*roll{"x": {Film: copied.Value.Main}}}) // from parts to an object
+	plan = must(there.Plan(small))(t)
+	r = must(there.Save(ctx, small))(t)
+	if r.Requests() != plan.Requests() || r.RCU != plan.RCU || r.Objects != plan.Objects {
+		t.Errorf("planned %v, and it took %v", plan, r)
+	}
+}
+
+// A save whose values take longer than they may begins again once, and then says so.
+func TestTooSlow(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	a, c, n := newAlbums(t), &clock{time.Now()}, 0
+	for range 2 {
+		slow := 1
+		m := a.mapper(t, dynamodb.New(enginetest.Start(t).Client().Options(), func(o *dynamodb.Options) {
+			next := o.HTTPClient
+			o.HTTPClient = doing(func(r *http.Request) (*http.Response, error) {
+				if strings.HasSuffix(r.Header.Get("X-Amz-Target"), "PutItem") && r.ContentLength < 1200 && slow > 0 {
+					slow--
+					c.Time = c.Add(2 * time.Hour)
+				}
+				return next.Do(r)
+			})
+		}), a.s3.Client(), c.now)
+		n++
+		if _, err := m.Save(ctx, m.New(albumOf(fmt.Sprint(n), "x"))); err != nil {
+			t.Errorf("slow once: %v", err)
+		}
+		slow = 100
+		_, err := m.Save(ctx, m.New(albumOf(fmt.Sprint(n, "b"), "x")))
+		if err == nil || !strings.Contains(err.Error(), "it took longer than the values of a save may take to be stored") || slow < 80 {
+			t.Errorf("slow each time, %d left: %v", slow, err)
+		}
+	}
+}
+
+type doing func(*http.Request) (*http.Response, error)
+
+func (d doing) Do(r *http.Request) (*http.Response, error) { return d(r) }

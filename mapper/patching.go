@@ -140,6 +140,7 @@ func (x *patching) goRound(ctx context.Context, t *tally) error {
 			return err
 		}
 	}
+	var anew anew
 	for try := 0; ; try++ {
 		plan, err := x.plan()
 		if err != nil {
@@ -147,7 +148,7 @@ func (x *patching) goRound(ctx context.Context, t *tally) error {
 		}
 		t.mode = Mode(plan.Mode)
 		o, err := x.sendOnce(ctx, plan, t)
-		if errors.Is(err, errAnew) && try < saveTries {
+		if try < saveTries && anew.again(err) {
 			continue
 		}
 		if err != nil {

@@ -34,6 +34,7 @@ func (g *engine) save(ctx context.Context, s *state, v any, settings writeSettin
 		return g.public(err)
 	}
 	var group *large.Group
+	var anew anew
 	for try, tries := 0, saveTries; try < tries; try++ {
 		if wasFresh && !s.Fresh {
 			settings.staged = false // the insert that was in doubt has succeeded
@@ -65,7 +66,7 @@ func (g *engine) save(ctx context.Context, s *state, v any, settings writeSettin
 		}
 		again, err := g.send(ctx, s, d, &sending{plan, group}, t)
 		switch {
-		case errors.Is(err, errAnew):
+		case anew.again(err):
 			group = nil
 		case err != nil:
 			g.abandon(ctx, group, t)

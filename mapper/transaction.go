@@ -291,6 +291,7 @@ func (x *transaction) goRound(ctx context.Context, t *tally) error {
 		}
 	}
 	tries := saveTries
+	var anew anew
 	for try := 0; try < tries; try++ {
 		if try > 0 {
 			if err := retry.Pause(ctx, try); err != nil {
@@ -313,7 +314,7 @@ func (x *transaction) goRound(ctx context.Context, t *tally) error {
 		if err = x.store(ctx, t); err == nil {
 			again, err = x.send(ctx, p, t)
 		}
-		if again = again && err == nil || errors.Is(err, errAnew); !again {
+		if again = again && err == nil || anew.again(err); !again {
 			return err
 		}
 		tries = max(tries, saveTries+p.Calls()+len(p.Steps[0].Requests))

@@ -46,10 +46,26 @@ func (a *gcAsked) flags(f *flag.FlagSet) {
 	f.Func("bucket", "`NAME=REAL`: the real name of a bucket that the model names; may be repeated", renames(a.buckets))
 	f.StringVar(&a.records, "records", "", "the `table` that programs give mapper.LargeRecords")
 	f.BoolVar(&a.remove, "delete", false, "act; without it gc reports, and writes nothing")
-	f.DurationVar(&a.grace, "grace", blob.DefaultGrace, "for how long a value stays after it was found that nothing points to it; as long as presigned addresses are valid")
+	f.DurationVar(&a.grace, "grace", blob.DefaultGrace, "for how long a value stays after it was found that nothing points to it, 20m or more; as long as presigned addresses are valid")
 	f.BoolVar(&a.scan, "scan", false, "also scan the tables of parts, and list the buckets, for what no record tells of")
 	f.Float64Var(&a.rate, "rate", 0, "capacity `units` a second, of reads and writes; as many as there are without it")
 	f.StringVar(&a.from, "from", "", "go on where a collection has ended: its `next`")
+}
+
+// least is for how long a value stays at least: a request that was signed may arrive so much later.
+const least = 20 * time.Minute
+
+// check refuses what cannot be, or would act in two places.
+func (a *gcAsked) check() error {
+	switch {
+	case a.rate < 0:
+		return fmt.Errorf("-rate %v: give a number of capacity units a second, or leave it out for no bound", a.rate)
+	case a.grace < least:
+		return fmt.Errorf("-grace %v: a request that was signed may arrive %v later: give that or more", a.grace, least)
+	case a.scan && a.remove && (a.endpoint == "") != (a.s3 == ""):
+		return errors.New("-scan -delete with an -endpoint for one of DynamoDB and S3: objects would be judged by the tables of another place: give -endpoint and -s3-endpoint, or neither")
+	}
+	return nil
 }
 
 // options are those of the mapper that the programs use.
@@ -111,9 +127,9 @@ func (c *command) gc(args []string) error {
 	if err := parse(f, args); err != nil {
 		return err
 	}
-	if a.rate < 0 || a.grace < 0 {
-		fmt.Fprintln(c.stderr, "-rate and -grace are 0 or more")
-		return usageError{errors.New("a flag below 0")}
+	if err := a.check(); err != nil {
+		fmt.Fprintln(c.stderr, err)
+		return usageError{err}
 	}
 	e, err := c.largeModel(a.model, patterns(f), *tags, *asJSON)
 	if err != nil {
@@ -162,13 +178,15 @@ func (c *command) largeModel(name string, packages []string, tags string, asJSON
 	for _, p := range loaded {
 		faults = append(faults, p.Diagnostics...)
 		for _, m := range p.Models {
-			if m.Schema == nil || !slices.ContainsFunc(m.Schema.Items, (*schema.Item).HasOutside) || name != "" && m.Schema.Name != name {
+			if m.Schema == nil || !slices.ContainsFunc(m.Schema.Items, (*schema.Item).HasOutside) {
 				continue
 			}
-			if found[m.Schema.Name] == nil {
-				names = append(names, m.Schema.Name)
+			full := p.Path + "." + m.Schema.Name
+			if name != "" && name != m.Schema.Name && name != full {
+				continue
 			}
-			found[m.Schema.Name] = m.Schema
+			names = append(names, full)
+			found[full] = m.Schema
 		}
 	}
 	where := strings.Join(packages, " ")
@@ -179,7 +197,7 @@ func (c *command) largeModel(name string, packages []string, tags string, asJSON
 		return found[names[0]], nil
 	case len(names) > 1:
 		slices.Sort(names)
-		return nil, fmt.Errorf("the models %s in %s have values outside of their items: choose one by -model", strings.Join(names, ", "), where)
+		return nil, fmt.Errorf("the models %s in %s have values outside of their items: choose one by -model, with its package where two have one name", strings.Join(names, ", "), where)
 	case name != "":
 		return nil, fmt.Errorf("no model %s in %s has values outside of its items (chunk, s3= in a tag)", name, where)
 	}
@@ -200,7 +218,8 @@ func (c *command) collected(done *blob.Collected, acted bool) {
 	line(done.Waiting, "records given up that wait for late requests")
 	line(done.Unreferenced, "values that nothing points to, and whose grace is not over")
 	line(done.Again, "values that are pointed to again")
-	line(done.Foreign, "records of other models, left alone")
+	line(done.Foreign, "records of other models, or of other tables and buckets than are given here, left alone")
+	line(done.Unreadable, "items among the records that are none, or damaged, left alone")
 	p("removed %d values: %d parts, %d objects", done.Removed, done.Parts, done.Objects)
 	if s := done.Strays; s != nil {
 		p("scanned: %d values, %d without a record", s.Seen, s.Unrecorded)
@@ -210,7 +229,7 @@ func (c *command) collected(done *blob.Collected, acted bool) {
 		line(s.Uploads, "uploads that nobody ends"+map[bool]string{true: ", aborted"}[acted])
 	}
 	p("it took %d requests, %v RCU, %v WCU, and of S3 %d gets and lists, %d deletes", done.Requests, done.RCU, done.WCU, done.S3.Gets, done.S3.Deletes)
-	if done.Next != "" {
+	if done.Next != "" && done.Records > 0 {
 		p("go on with -from %s", done.Next)
 	}
 	if !acted {

@@ -31,7 +31,7 @@ const gcSource = "package films\n\ntype Film struct {\n\t_ struct{} `ddb:\"table
 func TestGC(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module films\n\ngo 1.26\n", "films.go": gcSource, "none/none.go": "package none\n"} {
+	for name, text := range map[string]string{"go.mod": "module films\n\ngo 1.26\n", "films.go": gcSource, "none/none.go": "package none\n", "other/other.go": strings.Replace(gcSource, "package films", "package other", 1)} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -98,5 +98,9 @@ func TestGC(t *testing.T) {
 	says(gc(1, append(all, "./none")...), "no model in ./none has values outside of its items (chunk, s3= in a tag)")
 	says(gc(1, append(all, "-table", "film=x")...), "-table film: Film has no table of that name: it has FilmParts, films")
 	says(gc(1, append(all, "-bucket", "poster=x")...), "-bucket poster: Film has no bucket of that name: it has posters")
-	says(gc(2, append(all, "-rate", "-1")...), "-rate and -grace are 0 or more")
+	says(gc(2, append(all, "-rate", "-1")...), "-rate -1: give a number of capacity units a second")
+	says(gc(2, append(all, "-grace", "1m")...), "-grace 1m0s: a request that was signed may arrive 20m0s later")
+	says(gc(2, "-endpoint", engine.Endpoint, "-scan", "-delete"), "objects would be judged by the tables of another place")
+	says(gc(1, append(all, "./...")...), "the models films.Film, films/other.Film in ./... have values outside of their items: choose one by -model")
+	says(gc(0, append(all, "-model", "films.Film", "./...")...), "2 values in 1 records")
 }

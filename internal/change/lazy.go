@@ -20,6 +20,7 @@ type lazy struct {
 	it   *schema.Item
 	attr int
 	rec  any
+	pos  codec.Pos
 	*large.Cell
 }
 
@@ -33,7 +34,7 @@ func lazies(m *model.Model, v any, do func(lazy) bool) {
 			changed := false
 			for i := range it.Attributes {
 				if c := cellOf(m, it, rec, i); c != nil && !c.Empty() {
-					changed = do(lazy{it, i, rec, c}) || changed
+					changed = do(lazy{it, i, rec, pos, c}) || changed
 				}
 			}
 			if changed && it.Map() { // rec is a copy
@@ -57,7 +58,7 @@ func SettleAll(s *snapshot.Snapshot, v any) {
 		return
 	}
 	lazies(m, v, func(l lazy) bool {
-		sk, err := m.SortKey(model.Record{Item: l.it, Value: l.rec}, s.KeyFields)
+		sk, err := m.SortKey(model.Record{Item: l.it, Value: l.rec, Pos: l.pos}, s.KeyFields)
 		if err != nil {
 			return false
 		}

@@ -50,6 +50,8 @@ type Collected struct {
 	Unreferenced, Again int
 	// Foreign are records of values of other models, or of other tables and buckets than the mapper's: they are left alone.
 	Foreign int
+	// Unreadable are items among the records that are none, or damaged.
+	Unreadable int
 	// Removed are values that were removed, of so many parts and objects, and RemovedBytes what they took, as far as it
 	// is known.
 	Removed, Parts, Objects int
@@ -114,15 +116,17 @@ const recordsAtOnce = 25
 func (c *Collector) visit(ctx context.Context, f *item.Image, done *Collected) error {
 	r, err := RecordOf(f.Place, f.Attributes)
 	if err != nil {
-		return err
+		done.Unreadable++
+		return nil
 	}
 	if err := c.Bucket.Take(ctx, 1+float64(len(r.Values))); err != nil {
 		return err
 	}
 	done.Records++
 	done.Values += len(r.Values)
-	if slices.ContainsFunc(r.Values, func(e Entry) bool {
-		return c.TableOf(e.Table) == nil || !c.Homes.knows(&e) || e.Way == Object && c.Objects == nil
+	if r.Root != c.Homes.Root || slices.ContainsFunc(r.Values, func(e Entry) bool {
+		t := c.TableOf(e.Table)
+		return t == nil || !c.Homes.Fits(t, e.PK, e.SK) || !c.Homes.knows(&e) || e.Way == Object && c.Objects == nil
 	}) {
 		done.Foreign++
 		return nil

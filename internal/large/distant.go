@@ -119,7 +119,7 @@ func Copying(values []*Value) (requests int, rcu float64, objects cost.Objects) 
 			e := &Entry{ID: v.Of.ID, Way: v.Of.Way, At: v.Of.At, Parts: v.Of.Parts, PK: v.From.At.PK, SK: v.From.At.SK}
 			h := v.From.Homes
 			there := item.Place{Table: h.Records, PK: h.Partition(0), SK: textKey(v.ID)} // as long as that of its record
-			of := owner(&Value{Parent: v.From.At, Attribute: v.From.Attribute}, there).attribute()
+			of := h.owner(&Value{Parent: v.From.At, Attribute: v.From.Attribute}, there).attribute()
 			for i := range v.Of.Parts {
 				requests++
 				size := attr.ItemSize(h.Part(e, i).Key()) + attr.AttributeSize(ofName, of) + len(dataName) + v.Of.partLen(i)

@@ -13,6 +13,15 @@ var crockford = base32.NewEncoding("0123456789ABCDEFGHJKMNPQRSTVWXYZ").WithPaddi
 // idLen is how many signs an id has.
 const idLen = 26
 
+// madeAt returns when an id was made, by the clock of who made it.
+func madeAt(id string) time.Time {
+	b, err := crockford.DecodeString("000000" + id) // 30 bits of zeros, two of which lead the id
+	if err != nil || len(b) < 10 {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(b[2:10]) & (1<<48 - 1)))
+}
+
 // NewID returns a ULID: 48 bits of the time in milliseconds and 80 random ones in 26 signs (github.com/ulid/spec). Nobody
 // takes it twice, and ids sort by the time they were made.
 func NewID(now time.Time) string {

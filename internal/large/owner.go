@@ -23,20 +23,23 @@ type Owner struct {
 	Records   string
 	Partition key.Scalar
 	Record    key.Scalar
+	// Root and Place are those of Homes.
+	Root, Place string
 }
 
-func owner(v *Value, record item.Place) *Owner {
-	return &Owner{v.Parent.Table.Name, v.Parent.PK, v.Parent.SK, v.Attribute, record.Table.Name, record.PK, record.SK}
+func (h *Homes) owner(v *Value, record item.Place) *Owner {
+	return &Owner{v.Parent.Table.Name, v.Parent.PK, v.Parent.SK, v.Attribute, record.Table.Name, record.PK, record.SK, h.Root, h.Place}
 }
 
 // The entries of an owner, beside those of a record's value.
-const recordsName, partitionName, recordName = "records", "partition", "record"
+const recordsName, partitionName, recordName, modelName, placeName = "records", "partition", "record", "root", "place"
 
 // attribute returns the owner as a part holds it.
 func (o *Owner) attribute() types.AttributeValue {
 	m := item.Attributes{
 		tableName: text(o.Table), pkName: attr.ValueOf(o.PK), attributeName: text(o.Attribute),
 		recordsName: text(o.Records), partitionName: attr.ValueOf(o.Partition), recordName: attr.ValueOf(o.Record),
+		modelName: text(o.Root), placeName: text(o.Place),
 	}
 	if o.SK.Type != 0 {
 		m[skName] = attr.ValueOf(o.SK)
@@ -51,7 +54,7 @@ func ownerOf(av types.AttributeValue) (o *Owner, ok bool) {
 		return nil, false
 	}
 	in := reading{m: m.Value}
-	o = &Owner{Table: in.text(tableName), Attribute: in.text(attributeName), Records: in.text(recordsName)}
+	o = &Owner{Table: in.text(tableName), Attribute: in.text(attributeName), Records: in.text(recordsName), Root: in.text(modelName), Place: in.text(placeName)}
 	for name, to := range map[string]*key.Scalar{pkName: &o.PK, skName: &o.SK, partitionName: &o.Partition, recordName: &o.Record} {
 		if m.Value[name] == nil && name == skName {
 			continue
@@ -75,6 +78,7 @@ func (o *Owner) texts() map[string]string {
 	m := map[string]string{
 		tableName: o.Table, pkName: string(o.PK.Type) + o.PK.Text, attributeName: o.Attribute,
 		recordsName: o.Records, partitionName: string(o.Partition.Type) + o.Partition.Text, recordName: string(o.Record.Type) + o.Record.Text,
+		modelName: o.Root, placeName: o.Place,
 	}
 	if o.SK.Type != 0 {
 		m[skName] = string(o.SK.Type) + o.SK.Text
@@ -101,7 +105,7 @@ func (o *Owner) metadata() map[string]string {
 func ownerIn(metadata map[string]string) (o *Owner, ok bool) {
 	o = &Owner{}
 	scalars := map[string]*key.Scalar{pkName: &o.PK, skName: &o.SK, partitionName: &o.Partition, recordName: &o.Record}
-	others := map[string]*string{tableName: &o.Table, attributeName: &o.Attribute, recordsName: &o.Records}
+	others := map[string]*string{tableName: &o.Table, attributeName: &o.Attribute, recordsName: &o.Records, modelName: &o.Root, placeName: &o.Place}
 	for _, name := range slices.Concat(slices.Collect(maps.Keys(scalars)), slices.Collect(maps.Keys(others))) {
 		given, there := metadata[metadataPrefix+name]
 		if strings.HasPrefix(given, "~") || !there && name == skName {

@@ -40,6 +40,8 @@ type Record struct {
 	Until  time.Time
 	Since  time.Time
 	Values []Entry
+	// Root tells of which model its items are: who has other roots cannot tell whether an item is live.
+	Root string
 }
 
 // Entry is a value in a record.
@@ -61,6 +63,7 @@ type Entry struct {
 // The attributes of a record, and the entries of its values.
 const (
 	stateName, untilName, sinceName, valuesName       = "~state", "~until", "~since", "~values"
+	rootName                                          = "~root"
 	wayName, tableName, pkName, skName, attributeName = "way", "table", "pk", "sk", "attribute"
 	goneName, realName                                = "gone", "real"
 )
@@ -74,6 +77,10 @@ type Homes struct {
 	Buckets map[string]string
 	// Delim separates the segments of keys.
 	Delim byte
+	// Root tells the model by where its roots lie, and Place where the tables are: two that differ know nothing of each other's items.
+	Root, Place string
+	// Fits reports whether a key can be one of a table of the model.
+	Fits func(t *item.Table, pk, sk key.Scalar) bool
 }
 
 // Tables are the tables of records and parts, by their names.
@@ -121,7 +128,7 @@ func (h *Homes) NewRecord(values []*Value, now time.Time, within time.Duration) 
 	sum := fnv.New32a()
 	first := values[0].Parent
 	_, _ = sum.Write([]byte(first.PK.Text + "\x00" + first.SK.Text))
-	r := &Record{State: Open, Until: now.Add(within)}
+	r := &Record{State: Open, Until: now.Add(within), Root: h.Root}
 	r.Place = item.Place{Table: h.Records, PK: h.Partition(int(sum.Sum32() % Partitions)), SK: textKey(NewID(now))}
 	for _, v := range values {
 		r.Values = append(r.Values, Entry{
@@ -160,7 +167,7 @@ func (r *Record) values() types.AttributeValue {
 // RecordOf reads a record.
 func RecordOf(at item.Place, a item.Attributes) (*Record, error) {
 	in := reading{m: a}
-	r := &Record{Place: at, State: State(in.text(stateName)), Until: time.UnixMilli(in.number(untilName))}
+	r := &Record{Place: at, State: State(in.text(stateName)), Until: time.UnixMilli(in.number(untilName)), Root: in.text(rootName)}
 	if a[sinceName] != nil {
 		r.Since = time.UnixMilli(in.number(sinceName))
 	}
@@ -204,7 +211,7 @@ func (r *Record) request(kind write.Kind, label string) *write.Request {
 // item returns the record as it is stored.
 func (r *Record) item() item.Attributes {
 	a := r.Key()
-	a[stateName], a[untilName], a[valuesName] = text(string(r.State)), number(r.Until.UnixMilli()), r.values()
+	a[stateName], a[untilName], a[valuesName], a[rootName] = text(string(r.State)), number(r.Until.UnixMilli()), r.values(), text(r.Root)
 	return a
 }
 
@@ -259,7 +266,7 @@ func StateOf(a item.Attributes) State {
 
 // PartsOf returns the requests that put the parts of a value, which a record tells of.
 func (h *Homes) PartsOf(v *Value, r *Record, label string) []*write.Request {
-	of := owner(v, r.Place).attribute()
+	of := h.owner(v, r.Place).attribute()
 	var all []*write.Request
 	for i := range v.Parts {
 		at := h.Part(v.Entry(), i)

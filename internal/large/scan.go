@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/read"
@@ -129,6 +130,9 @@ func idIn(s, mark string) string {
 // judge finds out what has become of a value, and counts it.
 func (c *Collector) judge(ctx context.Context, o *Owner, ok bool, id string, done *Collected) (verdict, error) {
 	done.Strays.Seen++
+	if madeAt(id).After(c.over()) { // a save may be under way, or come here from a replica
+		return recorded, nil
+	}
 	v, err := foreign, error(nil)
 	if ok {
 		v, err = c.verdict(ctx, o, id, done)
@@ -149,12 +153,18 @@ func (c *Collector) judge(ctx context.Context, o *Owner, ok bool, id string, don
 	return v, err
 }
 
+// over is when the last save began that cannot be under way any more.
+func (c *Collector) over() time.Time { return c.Now().Add(-max(c.Grace, c.Within+clocks+Signature)) }
+
 // verdict reads a value's record, and where there is none, its item, both strongly. A value whose record is gone gets no pointer any
 // more, since the record would have to be open for that.
 func (c *Collector) verdict(ctx context.Context, o *Owner, id string, done *Collected) (verdict, error) {
 	t := c.TableOf(o.Table)
-	if o.Records != c.Homes.Records.Name || t == nil || o.Partition.Type == 0 || o.Record.Type == 0 {
+	if t == nil || o.Records != c.Homes.Records.Name || o.Root != c.Homes.Root || o.Place != c.Homes.Place || o.Partition.Type != 'S' || o.Record.Type != 'S' {
 		return foreign, nil
+	}
+	if err := c.Bucket.Take(ctx, 2); err != nil {
+		return foreign, err
 	}
 	var u read.Usage
 	defer func() { done.Tally.AddRead(u.Requests, u.Predicted, u.Consumed) }()
@@ -166,11 +176,11 @@ func (c *Collector) verdict(ctx context.Context, o *Owner, id string, done *Coll
 	if f != nil {
 		r, err := RecordOf(at, f.Attributes)
 		if err != nil || slices.ContainsFunc(r.Values, func(e Entry) bool { return e.ID == id }) {
-			return recorded, err
+			return recorded, nil // of one that cannot be read it is not known
 		}
 	}
-	if o.PK.Type == 0 {
-		return foreign, nil // its key was too long for the metadata
+	if !c.Homes.Fits(t, o.PK, o.SK) {
+		return foreign, nil // its key was too long for the metadata, or is damaged
 	}
 	points, err := c.points(ctx, &Entry{ID: id, Table: o.Table, PK: o.PK, SK: o.SK}, done)
 	switch {
@@ -201,7 +211,7 @@ func (c *Collector) scanBucket(ctx context.Context, bucket string, done *Collect
 		}
 	}
 	done.Tally.Objects.Gets++
-	over := c.Now().Add(-max(c.Grace, c.Within+clocks+Signature))
+	over := c.over()
 	for l, err := range c.Objects.Uploads(ctx, bucket) {
 		if err != nil {
 			return err

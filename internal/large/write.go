@@ -142,7 +142,7 @@ func (w *Writer) put(ctx context.Context, g *Group, v *Value, t *write.Tally) er
 		return &write.LateError{NotAfter: g.Until}
 	}
 	o := Put{
-		Bucket: w.Homes.bucket(v.At), Key: ObjectKey(v.ID), Size: v.Stored, Until: time.Now().Add(left), Metadata: owner(v, g.Place).metadata(), Encoding: encodings[v.Codec],
+		Bucket: w.Homes.bucket(v.At), Key: ObjectKey(v.ID), Size: v.Stored, Until: time.Now().Add(left), Metadata: w.Homes.owner(v, g.Place).metadata(), Encoding: encodings[v.Codec],
 	}
 	var err error
 	switch {
