@@ -80,6 +80,7 @@ type collecting struct {
 	*large.Collector
 	from string
 	scan bool
+	rate float64
 }
 
 // Delete has a collection act. Without it, it only reports, and writes nothing.
@@ -94,7 +95,7 @@ func From(next string) CollectOption { return func(c *collecting) { c.from = nex
 
 // Pace bounds the capacity units that a collection takes a second, of reads and writes together.
 func Pace(units float64) CollectOption {
-	return func(c *collecting) { c.Bucket = bulk.NewBucket(units) }
+	return func(c *collecting) { c.rate, c.Bucket = units, bulk.NewBucket(units) }
 }
 
 // Scan also reads, after the records, all of the tables in which parts lie, and lists the objects in the buckets with the
@@ -128,6 +129,9 @@ func collect(ctx context.Context, c *large.Collector, options []CollectOption) (
 	for _, set := range options {
 		set(x)
 	}
+	if x.rate < 0 {
+		return &Collected{}, fmt.Errorf("blob: Pace(%v): give a number of capacity units a second", x.rate)
+	}
 	done, err := c.Run(ctx, x.from)
 	if err == nil && x.scan {
 		err = c.Scan(ctx, done)
@@ -141,6 +145,9 @@ func collect(ctx context.Context, c *large.Collector, options []CollectOption) (
 	if x.scan {
 		strays := Strays(done.Strays)
 		out.Strays = &strays
+	}
+	if err != nil && done.Next == "" {
+		return out, fmt.Errorf("blob: the collection failed: %w", err)
 	}
 	if err != nil {
 		return out, fmt.Errorf("blob: the collection ended at %q: %w", done.Next, err)

@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/itemize/itemize/internal/large"
@@ -51,7 +53,7 @@ func S3(client Client, options ...Option) mapper.Option {
 	for _, set := range options {
 		set(o)
 	}
-	if client == nil {
+	if v := reflect.ValueOf(client); client == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		return mapper.Objects(nil, nil)
 	}
 	return mapper.Objects(o, o.rename)
@@ -101,8 +103,12 @@ func there(err error, what string, p *large.Put) error {
 }
 
 func named(err error, what, bucket, key string) error {
-	if err == nil {
+	var api smithy.APIError
+	switch {
+	case err == nil:
 		return nil
+	case errors.As(err, &api) && api.ErrorCode() == "NoSuchBucket":
+		return fmt.Errorf("there is no bucket %s: create it, or name the real one (blob.Buckets, itemize gc -bucket): %w", bucket, err)
 	}
 	return fmt.Errorf("%s s3://%s/%s: %w", what, bucket, key, err)
 }
@@ -123,8 +129,14 @@ func (o *objects) Get(ctx context.Context, bucket, key string, r large.Range) (i
 	return out.Body, nil
 }
 
+// longest is for how long an address may be valid (S3 User Guide, "Download and upload objects with presigned URLs").
+const longest = 7 * 24 * time.Hour
+
 // Presign returns an address of an object (a presigned GetObject).
 func (o *objects) Presign(ctx context.Context, bucket, key string, valid time.Duration) (string, error) {
+	if valid <= 0 || valid > longest {
+		return "", fmt.Errorf("an address is valid for up to %v, and not %v", longest, valid)
+	}
 	client, ok := o.client.(*s3.Client)
 	if !ok {
 		return "", fmt.Errorf("the client of S3 is a %T, and only an *s3.Client can presign", o.client)

@@ -71,12 +71,12 @@ func (x Value[T]) IsZero() bool { return x.cell.Empty() }
 // *CorruptError where it was not and is not whole.
 func (x Value[T]) Get(ctx context.Context) (T, error) {
 	var v T
-	av, err := x.cell.Value(ctx)
+	av, own, err := x.cell.Value(ctx)
 	if err != nil || x.IsZero() {
 		return v, err
 	}
-	if b, ok := av.(*types.AttributeValueMemberB); ok && x.cell.Pointer() != nil {
-		if to, ok := any(&v).(*[]byte); ok { // it was read for this caller alone
+	if b, ok := av.(*types.AttributeValueMemberB); ok && own {
+		if to, ok := any(&v).(*[]byte); ok {
 			*to = b.Value
 			return v, nil
 		}

@@ -135,6 +135,9 @@ func (x *bulkLoad) entity(number int, v any) *bulk.Entity {
 func (x *bulkLoad) alone(e *bulk.Entity, s *state, d *change.Diff, values []*large.Value) {
 	m := x.g.model
 	at := slices.IndexFunc(d.Changes, func(ch *change.Change) bool { return ch.Root })
+	if at >= 0 {
+		e.Ref.(*bulkEntity).root = d.Changes[at].Place
+	}
 	if x.s.overwrite || !m.Reserved.Versions() || at < 0 {
 		e.Err = m.Errorf("a value of it is so large that it lies outside of its item, which bulk loads write neither with Overwrite nor of models without versions: save it by itself")
 		return
@@ -162,7 +165,6 @@ func (x *bulkLoad) alone(e *bulk.Entity, s *state, d *change.Diff, values []*lar
 	}
 	i.Incarnation, _ = s.Incarnation()
 	e.Items, e.Alone = []*bulk.Item{i}, len(d.Changes)
-	e.Ref.(*bulkEntity).root = root.Place
 }
 
 // token returns what the load's id, an entity's number and names always give.

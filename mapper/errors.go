@@ -307,7 +307,7 @@ func (e *TooLargeError) Error() string {
 		return fmt.Sprintf("%s.%s: the item %s would have %d bytes and its entries in local indexes %d, together over the limit of %d; the heaviest attributes: %s: project less (project=), make the index a global one, or give the attributes an sk= of their own",
 			e.Model, e.Field, e.Key, e.Size, e.Local, e.Limit, strings.Join(s, ", "))
 	}
-	return fmt.Sprintf("%s.%s: the item %s would have %d bytes, over the limit of %d; the heaviest attributes: %s: give them an sk= of their own, or store them elsewhere",
+	return fmt.Sprintf("%s.%s: the item %s would have %d bytes, over the limit of %d; the heaviest attributes: %s: give them an sk= of their own, and one that is too large by itself a tag that stores it in another way (compress=, chunk, s3=)",
 		e.Model, e.Field, e.Key, e.Size, e.Limit, strings.Join(s, ", "))
 }
 

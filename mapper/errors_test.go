@@ -31,7 +31,7 @@ func TestErrorTexts(t *testing.T) {
 		{&KeyChangedError{Model: "store.User", Field: "ID", Old: `"1"`, New: `"2"`}, `store.User.ID: the key field was changed from "1" to "2" after the load: load all and save with Move, or make a new entity`, nil},
 		{
 			&TooLargeError{Model: "store.User", Field: "Body", Key: key, Size: 409601, Limit: 409600, Heaviest: []AttributeSize{{"Body", 400000}, {"Notes", 9000}}},
-			"store.User.Body: the item USER#1 U#Information would have 409601 bytes, over the limit of 409600; the heaviest attributes: Body 400000, Notes 9000: give them an sk= of their own, or store them elsewhere",
+			"store.User.Body: the item USER#1 U#Information would have 409601 bytes, over the limit of 409600; the heaviest attributes: Body 400000, Notes 9000: give them an sk= of their own, and one that is too large by itself a tag that stores it in another way (compress=, chunk, s3=)",
 			nil,
 		},
 		{

@@ -89,6 +89,8 @@ func (g *engine) homesOf(s *settings) (*large.Homes, error) {
 	switch why := cannotHold(e); {
 	case e.Periods != nil:
 		return nil, refuse(all[0], "values that lie outside their items need a table that stays, and those of the model follow the time", "store it in its item (compress=), or in a model of its own")
+	case s.large.records != "" && why != "" && slices.ContainsFunc(g.model.Tables, func(t *item.Table) bool { return t.Name == s.large.records }):
+		return nil, refuse(all[0], "the records of its values cannot lie in the table "+s.large.records+", which is the model's own", "give mapper.LargeRecords a table with keys PK and SK that holds nothing else")
 	case s.large.records != "":
 		h.Records = &item.Table{Name: s.large.records, Hash: "PK", Range: "SK", Index: -1}
 	case why == "":
@@ -106,6 +108,9 @@ func (g *engine) homesOf(s *settings) (*large.Homes, error) {
 			if s.large.buckets != nil {
 				h.Buckets[l.Bucket] = s.large.buckets(l.Bucket)
 			}
+			if !isBucketName(h.Buckets[l.Bucket]) {
+				return nil, refuse(a, fmt.Sprintf("%q cannot be the name of a bucket", h.Buckets[l.Bucket]), "S3 takes 3 to 63 lower-case letters, digits, '-' and '.' (blob.Buckets gives the real names)")
+			}
 		case l.Parts != "":
 			name := l.Parts
 			if s.rename != nil {
@@ -114,10 +119,23 @@ func (g *engine) homesOf(s *settings) (*large.Homes, error) {
 			if !isTableName(name) {
 				return nil, refuse(a, fmt.Sprintf("%q cannot be the name of a table", name), "DynamoDB takes 3 to 255 letters, digits, '_', '-' and '.'")
 			}
+			if name == h.Records.Name || slices.ContainsFunc(g.model.Tables, func(t *item.Table) bool { return t.Name == name }) {
+				return nil, refuse(a, "table= beside chunk names the table of the parts, which has PK alone as its key, and "+name+" is the model's, or that of the records", "leave table= out for parts in the table of the records, or name another")
+			}
 			h.Parts[l.Parts] = &item.Table{Name: name, Hash: "PK", Index: -1}
 		}
 	}
 	return h, nil
+}
+
+// isBucketName reports whether S3 takes a name, or an access point by its ARN (S3 User Guide, "General purpose bucket naming rules").
+func isBucketName(s string) bool {
+	if strings.HasPrefix(s, "arn:") {
+		return true
+	}
+	return len(s) >= 3 && len(s) <= 63 && strings.IndexFunc(s, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.'
+	}) < 0
 }
 
 // rootOf tells a model by where its roots lie: the real name of their table, and what their keys have beside values.
@@ -169,6 +187,9 @@ func cannotHold(e *schema.Entity) string {
 
 // largeValues makes what reads and writes values outside of their items.
 func (g *engine) largeValues(s *settings) error {
+	if s.large.limit < 0 {
+		return g.model.Errorf("MaxValue(%d): give a number of bytes", s.large.limit)
+	}
 	g.model.MaxValue = cmp.Or(s.large.limit, maxValue)
 	homes, err := g.homesOf(s)
 	if err != nil || homes == nil {

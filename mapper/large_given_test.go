@@ -119,12 +119,16 @@ func TestSetReaderRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m, _ := newArticles(t)
-	small, _ := newArticles(t, mapper.MaxValue(600_000))
 	broken := errors.New("the line went dead")
 	for text, c := range map[string]struct {
 		m   *mapper.Mapper[article]
 		set func(*article)
 	}{
+		"keep it open until the save is over": {m, func(a *article) {
+			f := must(os.Open(os.DevNull))(t)
+			_ = f.Close()
+			a.Text.SetReader(f)
+		}},
 		"article.Text: attribute \"Text\": what SetReader was given: the line went dead": {m, func(a *article) {
 			a.Text.SetReader(io.MultiReader(strings.NewReader(strings.Repeat("x", 500_000)), iotest.ErrReader(broken)))
 		}},
@@ -132,13 +136,137 @@ func TestSetReaderRefused(t *testing.T) {
 		"let the field be a blob.Value[[]byte]":   {m, func(a *article) { a.Text.SetReader(once(strings.Repeat("x", 500_000) + "\xff")) }},
 		"UTF-8":                                   {m, func(a *article) { a.Text.SetReader(once(strings.Repeat("x", 500_000) + "\xe6\x97")) }},
 		"a map[string][]int is neither: use Set":  {m, func(a *article) { a.Tables.SetReader(once("x")) }},
-		"allow more (mapper.MaxValue)":            {small, func(a *article) { a.Text.SetReader(once(strings.Repeat("x", 600_001))) }},
 	} {
 		e := c.m.New(article{ID: "a"})
 		c.set(&e.Value)
 		r, err := c.m.Save(ctx, e)
 		if err == nil || !strings.Contains(err.Error(), text) || r.Requests() != 0 {
 			t.Errorf("%s: %v, %v", text, err, r)
+		}
+	}
+}
+
+// MaxValue bounds what is read as a whole, and not what is read as a stream.
+func TestMaxValueOfStreams(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m, _ := newArticles(t, mapper.MaxValue(600_000))
+	e := m.New(article{ID: "a"})
+	e.Value.Text.SetReader(once(strings.Repeat("x", 600_001)))
+	must(m.Save(ctx, e))(t)
+	if s, err := e.Value.Text.Get(ctx); err == nil || !strings.Contains(err.Error(), "allow more (mapper.MaxValue), or read it as a stream (blob.Value, Reader)") {
+		t.Errorf("%d bytes, %v", len(s), err)
+	}
+	r := must(e.Value.Text.Reader(ctx))(t)
+	if b, err := io.ReadAll(r); err != nil || len(b) != 600_001 {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	var corrupt *blob.CorruptError
+	if _, err := r.Read(make([]byte, 1)); err == nil || errors.As(err, &corrupt) || errors.Is(err, io.EOF) {
+		t.Errorf("reading after Close: %v", err)
+	}
+}
+
+// What was Set is in memory after its save, and what is stored too: it has an address.
+func TestSetAndSaved(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m, _ := newArticles(t)
+	image := noise(rand.New(rand.NewPCG(17, 18)), 500_000)
+	e := m.New(article{ID: "a", Image: blob.Of(image), Text: blob.Of(strings.Repeat("few ", 600))})
+	if _, err := e.Value.Image.PresignGet(ctx, time.Minute); err == nil || !strings.Contains(err.Error(), "the value is new: save it") {
+		t.Errorf("%v", err)
+	}
+	must(m.Save(ctx, e))(t)
+	address := must(e.Value.Image.PresignGet(ctx, time.Minute))(t)
+	if n, ok := e.Value.Image.Len(); !ok || n != 500_000 || !strings.HasPrefix(address, "http") {
+		t.Errorf("%d, %v, %s", n, ok, address)
+	}
+	if _, err := e.Value.Image.PresignGet(ctx, 365*24*time.Hour); err == nil || !strings.Contains(err.Error(), "an address is valid for up to 168h0m0s") {
+		t.Errorf("%v", err)
+	}
+	if _, err := e.Value.Text.PresignGet(ctx, time.Minute); err == nil || !strings.Contains(err.Error(), "article.Text: item") || !strings.Contains(err.Error(), "use Reader") {
+		t.Errorf("%v", err)
+	}
+	b := must(e.Value.Image.Get(ctx))(t)
+	b[0]++ // the caller's own
+	if again := must(e.Value.Image.Get(ctx))(t); !bytes.Equal(again, image) {
+		t.Error("what Get gave is shared")
+	}
+	stream := must(e.Value.Image.Reader(ctx))(t)
+	if got, err := io.ReadAll(stream); err != nil || !bytes.Equal(got, image) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	if r := must(m.Save(ctx, e))(t); r.Requests() != 0 {
+		t.Errorf("a second save sent %v", r)
+	}
+}
+
+// What a load reads outside of items is in its plan.
+func TestPlanLoadOutside(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	a, c := newAlbums(t), &clock{time.Now()}
+	m := a.mapper(t, enginetest.Start(t).Client(), a.s3.Client(), c.now)
+	v := albumOf("1", "x")
+	v.Story = strings.Repeat("story ", 150_000)
+	must(m.Save(ctx, m.New(v)))(t)
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	plan := must(m.PlanLoad(e))(t)
+	var r mapper.Receipt
+	must(m.Load(ctx, m.Key("1"), mapper.Receive(&r)))(t)
+	if plan.Requests() != r.Requests() || plan.RCU != r.RCU || plan.Objects != r.Objects || !strings.Contains(plan.String(), "S3: 1 get, 300 bytes") {
+		t.Errorf("planned %v, and it took %v", plan, &r)
+	}
+}
+
+// A mapper is not made where parts, records or objects could not be, or where a Value would belong to no item.
+func TestLargeRefusedAtNew(t *testing.T) {
+	t.Parallel()
+	client := enginetest.Start(t).Client()
+	type raw struct {
+		_  struct{} `ddb:"table=raws"`
+		ID string   `ddb:"pk={ID}"`
+		A  string   `ddb:"sk=A,chunk"`
+	}
+	type own struct {
+		_  struct{} `ddb:"table=owns"`
+		ID string   `ddb:"pk=OWN#{ID}"`
+		A  string   `ddb:"sk=A,chunk,table=owns"`
+	}
+	type list struct {
+		_  struct{}                       `ddb:"table=lists"`
+		ID string                         `ddb:"pk=LIST#{ID}"`
+		A  []blob.Value[[]byte]           `ddb:"sk=A,chunk"`
+		B  struct{ C blob.Value[string] } `ddb:"sk=B,nested"`
+	}
+	gateway, _ := enginetest.S3(t)
+	for text, makes := range map[string]func() error{
+		"the records of its values cannot lie in the table raws, which is the model's own": func() error {
+			_, err := mapper.New[raw](client, mapper.LargeRecords("raws"))
+			return err
+		},
+		"table= beside chunk names the table of the parts": func() error { _, err := mapper.New[own](client); return err },
+		"a blob.Value in a []blob.Value":                   func() error { _, err := mapper.New[list](client); return err },
+		"list.B: a blob.Value in a struct":                 func() error { _, err := mapper.New[list](client); return err },
+		`"My_Bucket" cannot be the name of a bucket`: func() error {
+			_, err := mapper.New[article](client, blob.S3(gateway.Client(), blob.Buckets(func(string) string { return "My_Bucket" })))
+			return err
+		},
+		"and the mapper has no client of it": func() error {
+			_, err := mapper.New[article](client, blob.S3((*s3.Client)(nil)))
+			return err
+		},
+		"MaxValue(-1): give a number of bytes": func() error {
+			_, err := mapper.New[own](client, mapper.MaxValue(-1))
+			return err
+		},
+	} {
+		if err := makes(); err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }

@@ -117,7 +117,29 @@ func (p *Plan) head(b *strings.Builder) {
 		}
 		b.WriteString(units(p.WCU, p.RCU))
 	}
+	p.objects(b)
 	p.others(b)
+}
+
+// objects adds the requests to S3.
+func (p *Plan) objects(b *strings.Builder) {
+	o := p.Objects
+	if o == (cost.Objects{}) {
+		return
+	}
+	var all []string
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{o.Puts, "put"}, {o.Gets, "get"}, {o.Deletes, "delete"}} {
+		if x.n > 0 {
+			all = append(all, count(x.n, x.what))
+		}
+	}
+	if o.Sent+o.Received > 0 {
+		all = append(all, fmt.Sprintf("%d bytes", o.Sent+o.Received))
+	}
+	b.WriteString("; S3: " + strings.Join(all, ", "))
 }
 
 // others adds the alternatives.
@@ -261,6 +283,7 @@ func (r *Receipt) String() string {
 			b.WriteString(count(r.requests, "request") + ", ")
 		}
 		r.charged(&b)
+		r.objects(&b)
 	} else {
 		r.others(&b)
 	}

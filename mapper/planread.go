@@ -56,11 +56,34 @@ func (m *Mapper[T]) PlanLoad(s query.Selection[T], options ...ReadOption) (*Plan
 
 // planLoad plans the load of an entity whose items are known.
 func (g *engine) planLoad(s *state, sel selection.Selection, strong bool) (*Plan, error) {
-	return g.rehearse(s, sel, func(p *staging.Protocol, e *staging.Entity, t *write.Tally) error {
+	p, err := g.rehearse(s, sel, func(p *staging.Protocol, e *staging.Entity, t *write.Tally) error {
 		// What engine.load does: the two have to read the same way.
 		_, err := p.Read(context.Background(), e, read.Options{Strong: strong}, t)
 		return err
 	})
+	if err == nil && g.outside != nil {
+		g.planBring(s, sel, p)
+	}
+	return p, err
+}
+
+// planBring adds reading the values that lie outside of the items of a selection, as bring does.
+func (g *engine) planBring(s *state, sel selection.Selection, out *Plan) {
+	for _, it := range g.model.Schema.Items {
+		for _, r := range s.Items[it.Index] {
+			if !sel.Contains(r.Table.Index, r.SK) {
+				continue
+			}
+			for i, a := range it.Attributes {
+				p, outside := large.PointerOf(r.Opaque[i])
+				if !outside || a.Value.Type.Lazy {
+					continue
+				}
+				requests, rcu, objects := large.Reading(g.fetcher, p, r.Place, a.Name)
+				out.RCU, out.requests, out.Objects = out.RCU.Add(cost.Exactly(rcu)), out.requests+requests, out.Objects.Add(objects)
+			}
+		}
+	}
 }
 
 // rehearse returns what reading takes: it runs the protocol that reads on the items that are

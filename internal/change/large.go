@@ -1,7 +1,6 @@
 package change
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -75,14 +74,7 @@ func Renew(changes []*Change, now time.Time) {
 
 // plainly returns the value of an attribute as it is before it is compressed or leaves its item, checked; nil for none.
 func plainly(m *model.Model, it *schema.Item, rec any, i int) (types.AttributeValue, error) {
-	var err error
-	if c := cellOf(m, it, rec, i); c != nil {
-		err = c.Prepare(m.MaxValue)
-	}
-	var v types.AttributeValue
-	if err == nil {
-		v, err = m.Codec.Record(it.Index).Plain(rec, i)
-	}
+	v, err := m.Codec.Record(it.Index).Plain(rec, i)
 	if err == nil {
 		err = attr.Check(v)
 	}
@@ -156,7 +148,7 @@ func (ch *Change) encode(m *model.Model, i int, now types.AttributeValue) (types
 	if err != nil {
 		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
 	}
-	if n := e.Length(); m.MaxValue > 0 && n > m.MaxValue {
+	if n := e.Length(); m.MaxValue > 0 && n > m.MaxValue && !a.Value.Type.Lazy {
 		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: it has %d bytes, and no more than %d could be read again: allow more (mapper.MaxValue)", a.Name, n, m.MaxValue)
 	}
 	x := outside{Encoded: e, index: i}
@@ -181,9 +173,6 @@ func (ch *Change) elsewhere(m *model.Model, i int) (types.AttributeValue, error)
 		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: it is a pointer to a large value, which no field holds", a.Name)
 	}
 	v, err := c.Outside(a, ch.Place, m.Now(), m.PartSize)
-	if err == nil && m.MaxValue > 0 && v.Length > m.MaxValue {
-		err = fmt.Errorf("it has %d bytes, and no more than %d could be read again: allow more (mapper.MaxValue)", v.Length, m.MaxValue)
-	}
 	if err != nil {
 		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
 	}

@@ -78,9 +78,8 @@ func SettleAll(s *snapshot.Snapshot, v any) {
 
 // settle makes a cell be read from where it is stored.
 func settle(m *model.Model, it *schema.Item, i int, c *large.Cell, at item.Place, stored types.AttributeValue) {
-	c.Keep(stored)
 	a := it.Attributes[i]
-	c.From(m.Source(&item.Image{Place: at, Kind: it}, a, a.Name))
+	c.Settle(stored, m.Source(&item.Image{Place: at, Kind: it}, a, a.Name))
 }
 
 // Readers are the readers that values were given, and what was read of them.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -25,8 +24,9 @@ type held struct {
 	av  types.AttributeValue
 	src *Source
 	err error
-	// given is a new value that a reader gives.
+	// given is a new value that a reader gives, and kept the value of a pointer where it is in memory too.
 	given *Given
+	kept  types.AttributeValue
 }
 
 // Source is where the stored value of an attribute is read.
@@ -58,6 +58,19 @@ func (c *Cell) Clear() { c.held = nil }
 // Keep makes it hold what is stored, and From tells where.
 func (c *Cell) Keep(av types.AttributeValue) { c.held = &held{av: av} }
 
+// Settle makes it hold what is stored of what it holds: what is in memory stays there.
+func (c *Cell) Settle(av types.AttributeValue, src *Source) {
+	h := &held{av: av, src: src}
+	if was := c.held; was != nil && was.given == nil && was.err == nil {
+		if _, out := PointerOf(was.av); !out {
+			h.kept = was.av
+		} else {
+			h.kept = was.kept
+		}
+	}
+	c.held = h
+}
+
 // From is described at Keep.
 func (c *Cell) From(src *Source) {
 	if c.held != nil {
@@ -65,15 +78,15 @@ func (c *Cell) From(src *Source) {
 	}
 }
 
-// Elsewhere reports whether it is read of a reader, or of another item than that at a place.
+// Elsewhere reports whether it holds something new, or what was loaded from another item than that at a place.
 func (c *Cell) Elsewhere(at item.Place) bool {
 	switch h := c.held; {
 	case h == nil:
 		return false
-	case h.given != nil:
-		return true
+	case h.err != nil:
+		return false
 	}
-	return c.Pointer() != nil && c.held.src != nil && c.held.src.At != at
+	return c.held.src == nil || c.held.src.At != at
 }
 
 // Attribute returns what it holds: a value, or a pointer.
@@ -105,7 +118,7 @@ func (c *Cell) own() (types.AttributeValue, error) {
 // Size returns how many bytes the value has that lies outside of its item, or is to be read of a reader.
 func (c *Cell) Size() (n int64, ok bool) {
 	p := c.Pointer()
-	if g := c.given(); g != nil && g.prepare(math.MaxInt64) == nil && g.few == nil {
+	if g := c.given(); g != nil && g.prepare() == nil && g.few == nil {
 		p = &g.p
 	}
 	if p == nil {
@@ -160,35 +173,37 @@ func (s *Source) explain(err error) error {
 	return s.Explain(err)
 }
 
-// Value reads the value, wherever it is.
-func (c *Cell) Value(ctx context.Context) (types.AttributeValue, error) {
+// Value reads the value, wherever it is. own reports that it was read for this caller alone.
+func (c *Cell) Value(ctx context.Context) (v types.AttributeValue, own bool, err error) {
 	p := c.Pointer()
-	if p == nil {
+	switch {
+	case p == nil:
 		v, err := c.own()
 		if _, many := PointerOf(v); many && err == nil {
-			return c.given().value()
+			v, err = c.given().value()
 		}
-		return v, err
+		return v, false, err
+	case c.held.kept != nil:
+		return c.held.kept, false, nil
+	case c.held.src == nil:
+		return nil, false, errNoSource
 	}
 	src := c.held.src
-	if src == nil {
-		return nil, errNoSource
-	}
 	var u read.Usage
-	v, err := src.Fetch(ctx, Wanted{p, src.At, src.Attribute}, &u)
-	return v, src.explain(err)
+	v, err = src.Fetch(ctx, Wanted{p, src.At, src.Attribute}, &u)
+	return v, true, src.explain(err)
 }
 
 // Open returns a reader of the text or bytes, wherever they are.
 func (c *Cell) Open(ctx context.Context) (io.ReadCloser, error) {
 	p := c.Pointer()
 	switch {
-	case p == nil:
+	case p == nil || c.held.kept != nil:
 		return c.inItem()
 	case c.held.src == nil:
 		return nil, errNoSource
 	case p.Kind == JSON:
-		return nil, errNoBytes
+		return nil, c.held.src.Explain(errNoBytes)
 	}
 	return c.held.src.open(ctx, p)
 }
@@ -206,18 +221,23 @@ func (p *Pointer) PreviewAttribute() types.AttributeValue {
 	return &types.AttributeValueMemberB{Value: p.Preview}
 }
 
-var errNotObject = errors.New("the value is no object in S3: it is new, or lies in its item or in parts")
+var (
+	errNew       = errors.New("the value is new: save it, and it has an address if it is an object then")
+	errNotObject = errors.New("the value is no object in S3, which alone has an address: it lies in its item, or in parts: use Reader")
+)
 
 // Presign returns an address of the value's object.
 func (c *Cell) Presign(ctx context.Context, valid time.Duration) (string, error) {
 	p := c.Pointer()
 	switch {
-	case p == nil || p.Way != Object:
-		return "", errNotObject
+	case c.held == nil || c.held.src == nil && p == nil:
+		return "", errNew
 	case c.held.src == nil:
 		return "", errNoSource
+	case p == nil || p.Way != Object:
+		return "", c.held.src.Explain(errNotObject)
 	case c.held.src.Objects == nil:
-		return "", errNoObjects
+		return "", c.held.src.Explain(errNoObjects)
 	}
 	return c.held.src.Objects.Presign(ctx, c.held.src.Homes.bucket(p.At), ObjectKey(p.ID), valid)
 }

@@ -116,16 +116,29 @@ func Copying(values []*Value) (requests int, rcu float64, objects cost.Objects) 
 		case v.Of.Way == Object:
 			objects = objects.Add(cost.Objects{Gets: max(v.Parts, 1), Received: v.Stored})
 		default:
-			e := &Entry{ID: v.Of.ID, Way: v.Of.Way, At: v.Of.At, Parts: v.Of.Parts, PK: v.From.At.PK, SK: v.From.At.SK}
-			h := v.From.Homes
-			there := item.Place{Table: h.Records, PK: h.Partition(0), SK: textKey(v.ID)} // as long as that of its record
-			of := h.owner(&Value{Parent: v.From.At, Attribute: v.From.Attribute}, there).attribute()
-			for i := range v.Of.Parts {
-				requests++
-				size := attr.ItemSize(h.Part(e, i).Key()) + attr.AttributeSize(ofName, of) + len(dataName) + v.Of.partLen(i)
-				rcu += cost.ReadUnits(size)
-			}
+			n, half, _ := Reading(v.From.Fetcher, v.Of, v.From.At, v.From.Attribute)
+			requests, rcu = requests+n, rcu+2*half
 		}
 	}
 	return requests, rcu, objects
+}
+
+// Reading is what it takes to read the value that a pointer leads to, at an attribute of an item: requests to DynamoDB with their RCU,
+// eventually consistent, and those to S3.
+func Reading(f *Fetcher, p *Pointer, at item.Place, attribute string) (requests int, rcu float64, objects cost.Objects) {
+	if p.Way == Object {
+		return 0, 0, cost.Objects{Gets: 1, Received: p.Stored}
+	}
+	h := f.Homes
+	if p.Way == Table && h.Parts[p.At] == nil {
+		return 0, 0, objects // it cannot be read
+	}
+	there := item.Place{Table: h.Records, PK: h.Partition(0), SK: textKey(p.ID)} // as long as that of its record
+	of := h.owner(&Value{Parent: at, Attribute: attribute}, there).attribute()
+	e := &Entry{ID: p.ID, Way: p.Way, At: p.At, Parts: p.Parts, PK: at.PK, SK: at.SK}
+	for i := range p.Parts {
+		size := attr.ItemSize(h.Part(e, i).Key()) + attr.AttributeSize(ofName, of) + len(dataName) + p.partLen(i)
+		rcu += cost.ReadUnits(size) / 2
+	}
+	return p.Parts, rcu, objects
 }

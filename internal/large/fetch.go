@@ -51,7 +51,7 @@ func Plain(t *item.Table, items []item.Attributes) ([]item.Image, error) {
 type LimitError struct{ Length, Limit int64 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("the value has %d bytes, and no more than %d are read: allow more (mapper.MaxValue), or give the field the type blob.Value", e.Length, e.Limit)
+	return fmt.Sprintf("the value has %d bytes, and no more than %d are read: allow more (mapper.MaxValue), or read it as a stream (blob.Value, Reader)", e.Length, e.Limit)
 }
 
 // Replaced says that a value was replaced, or removed, while it was read.

@@ -9,6 +9,7 @@ import (
 	"hash"
 	"io"
 	"math"
+	"os"
 	"sync"
 	"unicode/utf8"
 
@@ -57,14 +58,6 @@ func (c *Cell) HoldReader(r io.Reader, kind Kind) {
 	c.held = &held{given: &Given{from: r, kind: kind}}
 }
 
-// Prepare reads what it was given, if it was: no more bytes than limit.
-func (c *Cell) Prepare(limit int64) error {
-	if g := c.given(); g != nil {
-		return g.prepare(limit)
-	}
-	return nil
-}
-
 func (c *Cell) given() *Given {
 	if c.held == nil {
 		return nil
@@ -72,23 +65,20 @@ func (c *Cell) given() *Given {
 	return c.held.given
 }
 
-func (g *Given) prepare(limit int64) error {
+func (g *Given) prepare() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.done {
-		g.done = true
-		if g.err = g.read(limit); g.err != nil {
-			g.err = fmt.Errorf("what SetReader was given: %w", g.err)
-		}
+	if g.done {
+		return g.err
 	}
-	if g.err == nil && g.p.Length > limit {
-		return fmt.Errorf("what SetReader was given: %w", tooLong(limit))
+	g.done = true
+	if g.err = g.read(); g.err != nil {
+		g.err = fmt.Errorf("what SetReader was given: %w", g.err)
+	}
+	if errors.Is(g.err, os.ErrClosed) {
+		g.err = fmt.Errorf("%w: keep it open until the save is over", g.err)
 	}
 	return g.err
-}
-
-func tooLong(limit int64) error {
-	return fmt.Errorf("it has more than %d bytes, which no load would read again: allow more (mapper.MaxValue)", limit)
 }
 
 // GivenOnce returns the reader that it was given, if that can be read once only.
@@ -116,7 +106,7 @@ func (c *Cell) Give(g *Given) { c.held = &held{given: g} }
 
 // attribute returns the value of few bytes, and of many a pointer that leads nowhere, but tells what they are.
 func (g *Given) attribute() (types.AttributeValue, error) {
-	if err := g.prepare(math.MaxInt64); err != nil {
+	if err := g.prepare(); err != nil {
 		return nil, err
 	}
 	if g.few != nil {
@@ -133,7 +123,7 @@ type seeker interface {
 
 var errNoReader = errors.New("it is no reader: give one, or use Clear")
 
-func (g *Given) read(limit int64) error {
+func (g *Given) read() error {
 	if g.from == nil {
 		return errNoReader
 	}
@@ -157,7 +147,7 @@ func (g *Given) read(limit int64) error {
 	case err != nil:
 		return err
 	}
-	sum := &summing{hash: sha256.New(), text: g.kind == Text, limit: limit}
+	sum := &summing{hash: sha256.New(), text: g.kind == Text}
 	all := io.MultiReader(bytes.NewReader(head), r)
 	if again {
 		checked := &checked{from: g.body}
@@ -198,7 +188,7 @@ func (g *Given) frame(codec compress.Codec) (io.ReaderAt, int64, compress.Codec,
 
 func (g *Given) pack(codec compress.Codec) *packed {
 	f := &packed{}
-	count := &summing{hash: sha256.New(), limit: math.MaxInt64}
+	count := &summing{hash: sha256.New()}
 	f.body, f.err = spool(func(w io.Writer) error {
 		z, err := compress.NewWriter(codec, io.MultiWriter(count, w))
 		if err == nil {
@@ -215,20 +205,16 @@ func (g *Given) pack(codec compress.Codec) *packed {
 
 // summing tells the length and the SHA-256 of what is written to it, and of text that it is none.
 type summing struct {
-	hash  hash.Hash
-	n     int64
-	limit int64
-	text  bool
-	half  []byte // of a character
+	hash hash.Hash
+	n    int64
+	text bool
+	half []byte // of a character
 }
 
 var errNoText = errors.New("it is no text: its bytes are no UTF-8: let the field be a blob.Value[[]byte]")
 
 func (s *summing) Write(b []byte) (int, error) {
 	s.n += int64(len(b))
-	if s.n > s.limit {
-		return 0, tooLong(s.limit)
-	}
 	s.hash.Write(b)
 	if !s.text {
 		return len(b), nil
@@ -259,7 +245,7 @@ func (s *summing) end() error {
 
 // open returns a reader of what was given.
 func (g *Given) open() (io.ReadCloser, error) {
-	if err := g.prepare(math.MaxInt64); err != nil {
+	if err := g.prepare(); err != nil {
 		return nil, err
 	}
 	return io.NopCloser(io.NewSectionReader(g.body, 0, g.p.Length)), nil

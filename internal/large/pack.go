@@ -6,6 +6,7 @@ package large
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -135,6 +136,18 @@ func Unpack(av types.AttributeValue, text bool) (types.AttributeValue, error) {
 		return unpackMap(v)
 	}
 	return av, nil
+}
+
+// Framed reports whether a value looks as one that was stored compressed.
+func Framed(av types.AttributeValue) bool {
+	switch v := av.(type) {
+	case *types.AttributeValueMemberB:
+		return compress.Detect(v.Value) != ""
+	case *types.AttributeValueMemberM:
+		how, ok := v.Value[mark].(*types.AttributeValueMemberS)
+		return ok && slices.Contains(compress.All, compress.Codec(how.Value))
+	}
+	return false
 }
 
 func unpackMap(m *types.AttributeValueMemberM) (types.AttributeValue, error) {

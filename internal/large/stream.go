@@ -18,6 +18,9 @@ import (
 // inItem returns a reader of what lies in the item, or is new.
 func (c *Cell) inItem() (io.ReadCloser, error) {
 	v, err := c.own()
+	if c.held != nil && c.held.kept != nil {
+		v = c.held.kept
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -32,6 +35,9 @@ func (c *Cell) inItem() (io.ReadCloser, error) {
 		}
 	case *types.AttributeValueMemberNULL:
 		return io.NopCloser(bytes.NewReader(nil)), nil
+	}
+	if c.held.src != nil {
+		return nil, c.held.src.Explain(errNoBytes)
 	}
 	return nil, errNoBytes
 }
@@ -131,8 +137,11 @@ func (x *stream) damaged(err error) error {
 	return err
 }
 
+var errClosed = errors.New("the reader of the value is closed")
+
 // Close ends the reading.
 func (x *stream) Close() error {
+	x.err = errClosed
 	if x.packed != nil {
 		x.packed.Close()
 	}

@@ -1,7 +1,11 @@
 package schema
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+
+	"github.com/itemize/itemize/cost"
 )
 
 // Large is how a large value is stored.
@@ -69,6 +73,13 @@ func (b *builder) largeValues() {
 			}
 		}
 	}
+	for _, it := range b.e.Items {
+		for _, a := range it.Attributes {
+			if m := b.memberOf(a.Field); m != nil && !a.Value.Type.Lazy && a.Value.Type.holdsLazy(nil) {
+				b.fault(m.at(), "let each be a field of its own, as those of the elements of a slice or map with sk= are", "a blob.Value in a %s would be a part of its value, and what it points to would belong to no item", a.Value.Type.Name)
+			}
+		}
+	}
 	for _, m := range b.storable() {
 		switch {
 		case !m.large() || taken[m.Field]:
@@ -80,6 +91,18 @@ func (b *builder) largeValues() {
 		}
 		taken[m.Field] = true
 	}
+}
+
+// holdsLazy reports whether a type is a blob.Value, or holds one. seen are the types that hold it.
+func (t *Type) holdsLazy(seen []*Type) bool {
+	if t == nil || slices.Contains(seen, t) {
+		return false
+	}
+	if t.Lazy {
+		return true
+	}
+	seen = append(seen, t)
+	return t.Key.holdsLazy(seen) || t.Elem.holdsLazy(seen) || slices.ContainsFunc(t.Fields, func(f *Field) bool { return !f.ignored() && f.Type.holdsLazy(seen) })
 }
 
 // largeOption returns the first of the field's options of large values.
@@ -119,6 +142,9 @@ func (b *builder) mayBeLarge(it *Item, a *Attribute, m *member) {
 		b.fault(m.option("preview"), "add chunk or s3", "preview= is for values that lie outside their item")
 	case m.tag.Has("inline") && !outside:
 		b.fault(m.option("inline"), "add chunk or s3", "inline= is for values that may lie outside their item")
+	case m.atMost("preview") != "" || m.atMost("inline") != "":
+		word := cmp.Or(m.atMost("preview"), m.atMost("inline"))
+		b.fault(m.option(word), fmt.Sprintf("give a number below %d", cost.MaxItem), "%s= is what lies in the item, which holds %d bytes at most", word, cost.MaxItem)
 	case m.tag.Has("preview") && t.Lazy && (t.Elem.Kind == String || t.Elem.Kind == Bytes):
 	case m.tag.Has("preview") && t.Kind != String && t.Kind != Bytes:
 		b.fault(m.option("preview"), "put it on text or bytes", "preview= is the beginning of text or bytes, and not of %s", t.Name)
@@ -130,6 +156,14 @@ func (b *builder) mayBeLarge(it *Item, a *Attribute, m *member) {
 			}
 		}
 	}
+}
+
+// atMost returns an option that leaves more in an item than that holds, "" for one that does not.
+func (m *member) atMost(word string) string {
+	if o, ok := m.tag.Option(word); ok && o.Number >= cost.MaxItem {
+		return word
+	}
+	return ""
 }
 
 // inItsKey reports whether the sort key of an element names its field.

@@ -341,6 +341,8 @@ func TestRefused(t *testing.T) {
 			E map[string]string `ddb:"sk=A,chunk,preview=10"`
 			F []string          `ddb:"sk=F#{.},compress=lz4"`
 			G innerLarge        `ddb:"sk=G,compress=lz4"`
+			H string            `ddb:"sk=A,chunk,preview=409600"`
+			J []byte            `ddb:"sk=A,s3=bucket,inline=400KB"`
 			L string            `ddb:"sk=L,compress=snappy" dynamodbav:"Title"`
 		}](), []string{
 			`struct.A: compress is for text, bytes, lists, maps and structs, and a int takes a few bytes: remove it`,
@@ -348,6 +350,8 @@ func TestRefused(t *testing.T) {
 			`struct.C: preview= is for values that lie outside their item: add chunk or s3`,
 			`struct.D: inline= is for values that may lie outside their item: add chunk or s3`,
 			`struct.E: preview= is the beginning of text or bytes, and not of map[string]string: put it on text or bytes`,
+			`struct.H: preview= is what lies in the item, which holds 409600 bytes at most: give a number below 409600`,
+			`struct.J: inline= is what lies in the item, which holds 409600 bytes at most: give a number below 409600`,
 			`struct.L: compress would hide the value from the index byTitle, which has it as its key: remove it, or give the index another key`,
 			`struct.I: compress is for large values, and keys hold this one: remove it`,
 			`struct.F: compress is for a field that is stored in one attribute, and F is not: put it on the fields that are`,

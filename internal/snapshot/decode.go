@@ -214,6 +214,9 @@ func notDecoded(m *model.Model, f *item.Image, a *schema.Attribute, err error) e
 	if errors.As(err, &damaged) {
 		return &large.CorruptError{Model: m.Label(), Field: a.Value.Name, Item: f.String(), Err: err}
 	}
+	if _, v := stored(f, a); a.Large == nil && large.Framed(v) {
+		err = fmt.Errorf("%w: it was stored compressed, which the tag does not say any more: add compress= again", err)
+	}
 	return m.FieldErrorf(a.Value.Name, "item %s: %w", f.Place, err)
 }
 
