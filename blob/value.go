@@ -23,7 +23,7 @@ type Value[T any] struct{ cell }
 
 type cell = large.Cell
 
-// ChangedError says that a Value was replaced, or its item deleted, since it was loaded.
+// ChangedError says that a Value was replaced, or its item deleted, since it was loaded, and what it was has been collected.
 type ChangedError = large.ChangedError
 
 // Of returns a Value to be stored.
@@ -67,8 +67,8 @@ func (x *Value[T]) Clear() { x.cell.Clear() }
 func (x Value[T]) IsZero() bool { return x.cell.Empty() }
 
 // Get reads the value: from its parts, or its object; what lies in the item, or was Set, needs no request. It is
-// checked by its length and SHA-256. The error is a *ChangedError where it was replaced since it was loaded, and a
-// *CorruptError where it was not and is not whole.
+// checked by its length and SHA-256. Where it was replaced since it was loaded it is the old value, until that was collected: the
+// error is a *ChangedError then, and a *CorruptError where it was not replaced and is not whole.
 func (x Value[T]) Get(ctx context.Context) (T, error) {
 	var v T
 	av, own, err := x.cell.Value(ctx)

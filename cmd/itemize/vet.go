@@ -9,7 +9,7 @@ import (
 )
 
 func (c *command) vet(args []string) error {
-	f, asJSON, tags := c.flags("vet", "Vet reports what is wrong with the tags of models, at its place, and models of the\npackages whose keys could meet in one table. It runs under go vet as well: go vet -vettool=$(go tool -n itemize) ./...")
+	f, asJSON, tags := c.flags("vet", "Vet reports what is wrong with the tags of models, at its place, and models of the\npackages whose keys could meet in one table; notes of what would cost less, and is no fault. It runs under go vet as well: go vet -vettool=$(go tool -n itemize) ./...")
 	if err := parse(f, args); err != nil {
 		return err
 	}
@@ -24,6 +24,9 @@ func (c *command) vet(args []string) error {
 			return err
 		}
 		faults = append(faults, diagnostics...)
+		for _, d := range p.Advice() {
+			fmt.Fprintf(c.stderr, "note: %s: %s\n", c.position(d.Pos), d.Message)
+		}
 	}
 	return c.report(append(faults, codegen.Meetings(packages...)...), *asJSON)
 }

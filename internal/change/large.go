@@ -105,7 +105,8 @@ func Settle(m *model.Model, requests []*write.Request) {
 			for i := range ch.outside {
 				x := &ch.outside[i]
 				if c := cellOf(m, ch.Item, ch.Record, x.index); c != nil && c.Elsewhere(ch.Place) {
-					settle(m, ch.Item, x.index, c, ch.Place, x.stored())
+					l := lazy{it: ch.Item, attr: x.index, Cell: c}
+					l.settle(m, ch.Place, x.stored())
 				}
 			}
 		}

@@ -68,7 +68,7 @@ func SettleAll(s *snapshot.Snapshot, v any) {
 		}
 		for _, r := range s.Items[l.it.Index] {
 			if r.Place == at && r.Opaque[l.attr] != nil {
-				settle(m, l.it, l.attr, l.Cell, at, r.Opaque[l.attr])
+				l.settle(m, at, r.Opaque[l.attr])
 				return true
 			}
 		}
@@ -76,10 +76,10 @@ func SettleAll(s *snapshot.Snapshot, v any) {
 	})
 }
 
-// settle makes a cell be read from where it is stored.
-func settle(m *model.Model, it *schema.Item, i int, c *large.Cell, at item.Place, stored types.AttributeValue) {
-	a := it.Attributes[i]
-	c.Settle(stored, m.Source(&item.Image{Place: at, Kind: it}, a, a.Name))
+// settle makes it be read from where it is stored.
+func (l *lazy) settle(m *model.Model, at item.Place, stored types.AttributeValue) {
+	a := l.it.Attributes[l.attr]
+	l.Settle(stored, m.Source(&item.Image{Place: at, Kind: l.it}, a, a.Name))
 }
 
 // Readers are the readers that values were given, and what was read of them.
