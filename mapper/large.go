@@ -374,6 +374,7 @@ func (g *engine) told(ctx context.Context, group *large.Group, o write.Outcome, 
 	}
 	switch {
 	case state == large.Flipped:
+		t.Told(o.Requests)
 		return write.Outcome{State: write.Written, Requests: o.Requests}, nil
 	case state == large.Aborted, state == "" && !unsure:
 		g.drop(ctx, group, t)

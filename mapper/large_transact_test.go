@@ -114,6 +114,24 @@ func TestLargePatch(t *testing.T) {
 	}
 }
 
+// A save whose answer was lost tells in its receipt what it has written, as its record tells that.
+func TestLargeReceiptAfterALostAnswer(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	a, c := newAlbums(t), &clock{time.Now()}
+	want := 0
+	for at := range 2 {
+		x := &breaking.Transport{At: at * want, Fault: breaking.LostAnswer, Kill: func() {}}
+		m := a.mapper(t, x.Client(enginetest.Start(t).Client()), x.S3(a.s3.Client()), c.now)
+		e := m.New(albumOf(fmt.Sprint(at), "x"))
+		plan := must(m.Plan(e))(t)
+		r := must(m.Save(ctx, e))(t)
+		if want = x.Sent(); len(r.Items) != len(plan.Items) || r.WCU != plan.WCU {
+			t.Errorf("planned %v, and the receipt has %v", plan, r)
+		}
+	}
+}
+
 // Whichever request of a transaction of saves, of a patch, or of both meets a fault: all has the old values, or all the new ones, and
 // after the collector nothing is left that nothing points to.
 func TestLargeTransactFaults(t *testing.T) {

@@ -55,6 +55,13 @@ func (t *Tally) AddAll(all []Tally) {
 	}
 }
 
+// Told adds the requests of a transaction of which it was found out otherwise that it was applied.
+func (t *Tally) Told(requests []*Request) {
+	for _, r := range requests {
+		t.wrote(r, Together.Units(r), 0)
+	}
+}
+
 // asked counts a write, unless nothing was sent.
 func (t *Tally) asked(w *watch, err error) {
 	if !w.kept(err) {
