@@ -3,6 +3,7 @@ package blob
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/itemize/itemize/cost"
@@ -132,9 +133,12 @@ func collect(ctx context.Context, c *large.Collector, options []CollectOption) (
 	if x.rate < 0 {
 		return &Collected{}, fmt.Errorf("blob: Pace(%v): give a number of capacity units a second", x.rate)
 	}
+	if !x.scan && strings.HasPrefix(x.from, "scan/") {
+		return &Collected{Next: x.from}, fmt.Errorf("blob: the collection ended in a scan, at %q: go on with Scan (-scan)", x.from)
+	}
 	done, err := c.Run(ctx, x.from)
 	if err == nil && x.scan {
-		err = c.Scan(ctx, done)
+		err = c.Scan(ctx, x.from, done)
 	}
 	t := &done.Tally
 	out := &Collected{

@@ -121,9 +121,9 @@ func (o *objects) Metadata(ctx context.Context, bucket, key string) (map[string]
 }
 
 // List lists objects (ListObjectsV2).
-func (o *objects) List(ctx context.Context, bucket string) iter.Seq2[large.Listed, error] {
+func (o *objects) List(ctx context.Context, bucket, behind string) iter.Seq2[large.Listed, error] {
 	return func(yield func(large.Listed, error) bool) {
-		pages := s3.NewListObjectsV2Paginator(o.client, &s3.ListObjectsV2Input{Bucket: &bucket, Prefix: aws.String(large.ObjectPrefix)})
+		pages := s3.NewListObjectsV2Paginator(o.client, &s3.ListObjectsV2Input{Bucket: &bucket, Prefix: aws.String(large.ObjectPrefix), StartAfter: optional(behind)})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {

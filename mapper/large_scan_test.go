@@ -3,6 +3,7 @@ package mapper_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"maps"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/breaking"
 	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/mapper"
 )
@@ -79,6 +81,34 @@ func TestCollectStrays(t *testing.T) {
 		}
 	}
 	scan(blob.Strays{Seen: 6 + 2, Unrecorded: 6 + 2, Foreign: 2, Pointed: 6}, blob.Delete())
+	// A scan that ends goes on where it did: each request in turn is its last.
+	next, seen := "", 0
+	for end := 1; ; end++ {
+		killable, kill := context.WithCancel(ctx)
+		x := &breaking.Transport{At: 66 + end, Fault: breaking.KilledBefore, Kill: kill} // the records take 64
+		if strings.HasPrefix(next, "scan/") {
+			x.At = end / 2
+		}
+		done, err := blob.Collect(killable, a.mapper(t, x.Client(client), x.S3(objects), c.now), blob.Scan(), blob.From(next))
+		kill()
+		if end > 60 {
+			t.Fatalf("it does not come beyond %q: %v", next, err)
+		}
+		if next = done.Next; strings.HasPrefix(next, "scan/") && done.Strays != nil {
+			seen += done.Strays.Seen
+		}
+		if err == nil {
+			if seen += done.Strays.Seen; err != nil || next != "" || seen < 6+2 {
+				t.Errorf("after %d ends %d are seen, %q, %v", end, seen, next, err)
+			}
+			break
+		}
+	}
+	for _, from := range []string{"scan/9/", "scan/x/", "scan/0/!", "scan/0/" + base64.RawURLEncoding.EncodeToString([]byte("x"))} {
+		if done, err := blob.Collect(ctx, m, blob.Scan(), blob.From(from)); err == nil || !strings.Contains(err.Error(), "is not where a collection ended") {
+			t.Errorf("%s: %+v, %v", from, done, err)
+		}
+	}
 	// From elsewhere, where tables have the same names, all of it is another's.
 	far := dynamodb.New(client.Options(), func(o *dynamodb.Options) { o.BaseEndpoint = aws.String(*o.BaseEndpoint + "/") })
 	if done, err := blob.Collect(ctx, a.mapper(t, far, objects, c.now), blob.Scan(), blob.Delete()); err != nil || done.Strays.Foreign != 6+2 || done.Strays.Removed != 0 {

@@ -229,7 +229,7 @@ func (c *command) collected(done *blob.Collected, acted bool) {
 		line(s.Uploads, "uploads that nobody ends"+map[bool]string{true: ", aborted"}[acted])
 	}
 	p("it took %d requests, %v RCU, %v WCU, and of S3 %d gets and lists, %d deletes", done.Requests, done.RCU, done.WCU, done.S3.Gets, done.S3.Deletes)
-	if done.Next != "" && done.Records > 0 {
+	if done.Next != "" && done.Requests > 0 {
 		p("go on with -from %s", done.Next)
 	}
 	if !acted {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -67,9 +68,12 @@ type Collected struct {
 func (c *Collector) Run(ctx context.Context, from string) (*Collected, error) {
 	done := &Collected{Next: from}
 	first, start := 0, ""
+	if strings.HasPrefix(from, scanned) {
+		return done, nil // the records are done
+	}
 	if from != "" {
 		if _, err := fmt.Sscanf(from, "%02d/%s", &first, &start); err != nil || first < 0 || first >= Partitions {
-			return done, fmt.Errorf("%q is not where a collection ended: pass what it reported as Next", from)
+			return done, notNext(from)
 		}
 	}
 	for n := first; n < Partitions; n++ {
@@ -80,6 +84,10 @@ func (c *Collector) Run(ctx context.Context, from string) (*Collected, error) {
 	}
 	done.Next = ""
 	return done, nil
+}
+
+func notNext(from string) error {
+	return fmt.Errorf("%q is not where a collection ended: pass what it reported as Next", from)
 }
 
 // partition visits the records of a partition.

@@ -23,8 +23,8 @@ type Objects interface {
 	Presign(ctx context.Context, bucket, key string, valid time.Duration) (string, error)
 	// Delete deletes an object, and does nothing where there is none.
 	Delete(ctx context.Context, bucket, key string) error
-	// List yields the objects of a bucket whose keys ObjectKey makes, and Uploads those that are being uploaded in parts.
-	List(ctx context.Context, bucket string) iter.Seq2[Listed, error]
+	// List yields the objects of a bucket whose keys ObjectKey makes, behind a key, and Uploads those that are being uploaded in parts.
+	List(ctx context.Context, bucket, behind string) iter.Seq2[Listed, error]
 	Uploads(ctx context.Context, bucket string) iter.Seq2[Listed, error]
 	// Abort ends an upload in parts, and deletes these.
 	Abort(ctx context.Context, bucket string, upload Listed) error

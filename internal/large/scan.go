@@ -2,12 +2,17 @@ package large
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
 )
 
@@ -24,26 +29,47 @@ type Strays struct {
 	Uploads int
 }
 
-// Scan looks at all parts and objects, and removes those that no record tells of and no item points to.
-func (c *Collector) Scan(ctx context.Context, done *Collected) error {
-	for _, t := range c.Homes.Tables() {
-		if err := c.scanTable(ctx, t, done); err != nil {
-			return err
-		}
-	}
+// scanned is how the place of a scan begins in Next, before its table or bucket and the key there.
+const scanned = "scan/"
+
+// Scan looks at all parts and objects, and removes those that no record tells of and no item points to. It goes on from a place where one
+// has ended, "" for the beginning.
+func (c *Collector) Scan(ctx context.Context, from string, done *Collected) error {
 	var buckets []string
 	for _, b := range c.Homes.Buckets {
 		buckets = append(buckets, b)
 	}
 	slices.Sort(buckets)
-	for _, b := range slices.Compact(buckets) {
-		if c.Objects == nil {
-			return errNoObjects
+	buckets = slices.Compact(buckets)
+	tables := c.Homes.Tables()
+	first, start := 0, ""
+	if at, ok := strings.CutPrefix(from, scanned); ok {
+		n, key, _ := strings.Cut(at, "/")
+		b, err := base64.RawURLEncoding.DecodeString(key)
+		if first, start = 0, string(b); err == nil {
+			first, err = strconv.Atoi(n)
 		}
-		if err := c.scanBucket(ctx, b, done); err != nil {
-			return err
+		if err != nil || first < 0 || first > len(tables)+len(buckets) {
+			return notNext(from)
 		}
 	}
+	for n := first; n < len(tables)+len(buckets); n++ {
+		at := func(key string) {
+			done.Next = scanned + strconv.Itoa(n) + "/" + base64.RawURLEncoding.EncodeToString([]byte(key))
+		}
+		at(start)
+		var err error
+		if n < len(tables) {
+			err = c.scanTable(ctx, tables[n], start, at, done)
+		} else {
+			err = c.scanBucket(ctx, buckets[n-len(tables)], start, at, done)
+		}
+		if err != nil {
+			return err
+		}
+		start = ""
+	}
+	done.Next = ""
 	return nil
 }
 
@@ -58,13 +84,17 @@ const (
 )
 
 // scanTable looks at the parts in a table.
-func (c *Collector) scanTable(ctx context.Context, t *item.Table, done *Collected) error {
+func (c *Collector) scanTable(ctx context.Context, t *item.Table, start string, at func(string), done *Collected) error {
+	behind, err := keyIn(t, start)
+	if err != nil {
+		return err
+	}
 	var u read.Usage
 	defer func() { done.Tally.AddRead(u.Requests, u.Predicted, u.Consumed) }()
 	known := map[string]verdict{}
 	var failed error
 	before := u.Predicted.Expected
-	err := c.Reader.Scan(ctx, read.Segment{Table: t, Of: 1}, &u, func(p read.Page) bool {
+	err = c.Reader.Scan(ctx, read.Segment{Table: t, Of: 1, Start: behind}, &u, func(p read.Page) bool {
 		if failed = c.Bucket.Take(ctx, u.Predicted.Expected-before); failed != nil {
 			return false
 		}
@@ -74,9 +104,45 @@ func (c *Collector) scanTable(ctx context.Context, t *item.Table, done *Collecte
 				return false
 			}
 		}
+		if p.LastKey != nil {
+			b, err := json.Marshal(keyTexts(t, p.LastKey))
+			if failed = err; err != nil {
+				return false
+			}
+			at(string(b))
+		}
 		return true
 	})
 	return errors.Join(err, failed)
+}
+
+// keyTexts returns the key of an item as texts.
+func keyTexts(t *item.Table, a item.Attributes) (texts []string) {
+	for _, name := range []string{t.Hash, t.Range} {
+		if s, ok := attr.ScalarOf(a[name]); ok {
+			texts = append(texts, string(s.Type)+s.Text)
+		}
+	}
+	return texts
+}
+
+// keyIn returns the key of an item from its text, nil for "".
+func keyIn(t *item.Table, text string) (item.Attributes, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var texts []string
+	if err := json.Unmarshal([]byte(text), &texts); err != nil || len(texts) > 2 {
+		return nil, notNext(text)
+	}
+	a := item.Attributes{}
+	for i, s := range texts {
+		if s == "" {
+			return nil, notNext(text)
+		}
+		a[[]string{t.Hash, t.Range}[i]] = attr.ValueOf(key.Scalar{Type: s[0], Text: s[1:]})
+	}
+	return a, nil
 }
 
 // scanPart looks at an item that may be a part.
@@ -196,9 +262,12 @@ func (c *Collector) verdict(ctx context.Context, o *Owner, id string, done *Coll
 const listed = 1000
 
 // scanBucket looks at the objects and the uploads in a bucket.
-func (c *Collector) scanBucket(ctx context.Context, bucket string, done *Collected) error {
+func (c *Collector) scanBucket(ctx context.Context, bucket, start string, at func(string), done *Collected) error {
+	if c.Objects == nil {
+		return errNoObjects
+	}
 	n := 0
-	for l, err := range c.Objects.List(ctx, bucket) {
+	for l, err := range c.Objects.List(ctx, bucket, start) {
 		if n%listed == 0 {
 			done.Tally.Objects.Gets++
 		}
@@ -209,6 +278,7 @@ func (c *Collector) scanBucket(ctx context.Context, bucket string, done *Collect
 		if err != nil {
 			return err
 		}
+		at(l.Key)
 	}
 	done.Tally.Objects.Gets++
 	over := c.over()
