@@ -81,7 +81,7 @@ func (o *objects) parts(ctx context.Context, p *large.Put, upload *string) ([]ty
 // Reaches reports whether both have one client.
 func (o *objects) Reaches(other large.Objects) bool {
 	x, ok := other.(*objects)
-	return ok && reflect.TypeOf(o.client).Comparable() && o.client == x.client
+	return ok && reflect.ValueOf(o.client).Comparable() && reflect.ValueOf(x.client).Comparable() && o.client == x.client
 }
 
 // Copy puts an object of what another one holds (CopyObject).

@@ -81,9 +81,14 @@ func (a *aside) told(ctx context.Context, o write.Outcome, t *tally) (write.Outc
 	return o, err
 }
 
-// again gives changes that are not made anew new values in place of those that were given up.
+// again makes changes that are not made anew, and may be as they were in a try before, point to the values that are flipped: to new
+// ones in place of those that were given up.
 func (a *aside) again(changes []*change.Change) error {
-	if !a.gone {
+	switch {
+	case !a.gone && a.group == nil:
+		return nil
+	case !a.gone:
+		change.Point(changes, a.group.Values)
 		return nil
 	}
 	change.Renew(changes, a.g.model.Now())

@@ -100,6 +100,9 @@ func (x *bulkLoad) entity(number int, v any) *bulk.Entity {
 	e := &bulk.Entity{Number: number}
 	known := &bulkEntity{value: v}
 	e.Ref = known
+	if e.Err = x.g.public(new(change.Readers).Given(x.g.model, v)); e.Err != nil {
+		return e
+	}
 	s := x.new(v, number)
 	incarnation, _ := s.Incarnation()
 	d, err := change.Of(s, nil, v, change.Options{})
@@ -217,6 +220,11 @@ func ofEntity(err error) bool {
 	var conflict *ConflictError
 	var value *ValueError
 	var tooLarge *TooLargeError
+	var changed *large.ChangedError
+	var corrupt *large.CorruptError
+	if errors.As(err, &changed) || errors.As(err, &corrupt) || errors.Is(err, large.ErrOther) {
+		return true
+	}
 	return errors.Is(err, ErrExists) || errors.As(err, &conflict) || errors.As(err, &value) || errors.As(err, &tooLarge)
 }
 

@@ -164,7 +164,7 @@ func placeOf(client Client) string {
 		return ""
 	}
 	o := c.Options()
-	if o.BaseEndpoint != nil && !strings.Contains(*o.BaseEndpoint, ".amazonaws.com") {
+	if o.BaseEndpoint != nil && !strings.Contains(*o.BaseEndpoint, ".amazonaws.com") && !strings.Contains(*o.BaseEndpoint, ".api.aws") {
 		return *o.BaseEndpoint
 	}
 	return o.Region

@@ -151,6 +151,9 @@ func (m *Mapper[T]) Plan(e *Entity[T], options ...WriteOption) (*Plan, error) {
 		return nil, err
 	}
 	settings := writeSettingsOf(options)
+	if err := new(change.Readers).Given(m.engine.model, &e.Value); err != nil {
+		return nil, m.engine.public(err)
+	}
 	d, err := m.engine.diff(e.state, &e.Value, settings)
 	if err != nil {
 		return nil, err
@@ -190,7 +193,7 @@ func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], update fun
 		return t.receipt(), m.engine.model.Errorf("Update got no function: pass one that changes the value")
 	}
 	ctx, end := m.engine.observe(ctx, OpUpdate)
-	readers := change.Readers{}
+	var readers change.Readers
 	err := m.engine.repeat(ctx, func() error {
 		var value T
 		state, err := m.engine.load(ctx, spec, &value, true, &t)
@@ -200,6 +203,7 @@ func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], update fun
 		if err := update(&value); err != nil {
 			return err
 		}
+		readers.Next()
 		if err := readers.Given(m.engine.model, &value); err != nil {
 			return m.engine.public(err)
 		}

@@ -30,7 +30,7 @@ func (g *engine) save(ctx context.Context, s *state, v any, settings writeSettin
 	if err := g.findOut(ctx, s, t); err != nil {
 		return err
 	}
-	if err := (change.Readers{}).Given(g.model, v); err != nil {
+	if err := new(change.Readers).Given(g.model, v); err != nil {
 		return g.public(err)
 	}
 	var group *large.Group

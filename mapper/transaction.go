@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/retry"
@@ -86,15 +87,20 @@ func (x *transaction) giveUp(ctx context.Context, t *tally) {
 // told finds out, by the record of the values of one member, what became of the transaction of all. The error is errAnew where
 // it was not applied, and is to be made again with new ones.
 func (x *transaction) told(ctx context.Context, o write.Outcome, t *tally) (write.Outcome, error) {
-	all := x.storing()
-	if len(all) == 0 {
-		return o, nil
+	for i, s := range x.storing() {
+		if i > 0 && (o.State != write.Rejected || o.Unsure) {
+			break // that of the first tells of all
+		}
+		now, err := s.told(ctx, o, t)
+		if err != nil {
+			x.giveUp(ctx, t)
+		}
+		if err != nil || now.State != o.State {
+			return now, err
+		}
+		o = now
 	}
-	o, err := all[0].told(ctx, o, t)
-	if err != nil {
-		x.giveUp(ctx, t)
-	}
-	return o, err
+	return o, nil
 }
 
 // errUnread says that what is there has to be read first.
@@ -214,6 +220,15 @@ func (x *transaction) ended(t *tally, _ error) {
 // plan makes the requests of all members. known reports that there are none which have to be
 // read first.
 func (x *transaction) plan() (p *write.Plan, known bool, err error) {
+	var readers change.Readers
+	for _, m := range x.members {
+		if p, ok := m.(*savePart); ok && err == nil {
+			err = p.g.public(readers.Given(p.g.model, p.v))
+		}
+	}
+	if err != nil {
+		return nil, false, err
+	}
 	x.sent = make([][]*write.Request, len(x.members))
 	var all []*write.Request
 	var errs []error

@@ -104,7 +104,7 @@ func Settle(m *model.Model, requests []*write.Request) {
 		if ch, ok := r.Ref.(*Change); ok && len(ch.outside) > 0 {
 			for i := range ch.outside {
 				x := &ch.outside[i]
-				if c := cellOf(m, ch.Item, ch.Record, x.index); c != nil && c.Elsewhere(ch.Place) {
+				if c := cellOf(m, ch.Item, ch.Record, x.index); c != nil && c.Elsewhere(ch.Place, x.stored()) {
 					l := lazy{it: ch.Item, attr: x.index, Cell: c}
 					l.settle(m, ch.Place, x.stored())
 				}

@@ -3,6 +3,7 @@ package change
 import (
 	"errors"
 	"io"
+	"maps"
 	"reflect"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -63,12 +64,9 @@ func SettleAll(s *snapshot.Snapshot, v any) {
 			return false
 		}
 		at := m.Place(l.it, s.Partition, sk)
-		if !l.Elsewhere(at) {
-			return false
-		}
 		for _, r := range s.Items[l.it.Index] {
-			if r.Place == at && r.Opaque[l.attr] != nil {
-				l.settle(m, at, r.Opaque[l.attr])
+			if stored := r.Opaque[l.attr]; r.Place == at && stored != nil && l.Elsewhere(at, stored) {
+				l.settle(m, at, stored)
 				return true
 			}
 		}
@@ -82,37 +80,45 @@ func (l *lazy) settle(m *model.Model, at item.Place, stored types.AttributeValue
 	l.Settle(stored, m.Source(&item.Image{Place: at, Kind: l.it}, a, a.Name))
 }
 
-// Readers are the readers that values were given, and what was read of them.
-type Readers map[io.Reader]*large.Given
+// Readers are the readers that values were given: in tries before, and in that of now.
+type Readers struct{ was, now map[io.Reader]*large.Given }
+
+// Next begins another try.
+func (r *Readers) Next() {
+	if r.was == nil {
+		r.was = map[io.Reader]*large.Given{}
+	}
+	maps.Copy(r.was, r.now)
+	r.now = nil
+}
 
 // errTwice says that one reader is to give two values.
 var errTwice = errors.New("its reader was given to another value too, and can be read once: give each a reader of its own, or copy the Value")
 
-// Given notes which readers the lazy values of a model's value were given. One that was given before, in a try that is
-// repeated, has given already what it has.
-func (r Readers) Given(m *model.Model, v any) error {
+// Given notes which readers the lazy values of a model's value were given that can be read once. One that has given all it has in a try
+// before gives that again. The error is of one that two values were given.
+func (r *Readers) Given(m *model.Model, v any) error {
 	if m.Source == nil {
 		return nil
 	}
+	if r.now == nil {
+		r.now = map[io.Reader]*large.Given{}
+	}
 	var err error
-	here := map[io.Reader]*large.Given{}
 	lazies(m, v, func(l lazy) bool {
 		from, once := l.GivenOnce()
-		if !once || !reflect.TypeOf(from).Comparable() {
+		if !once || !reflect.ValueOf(from).Comparable() {
 			return false
 		}
-		if other := here[from]; other != nil && !l.Gives(other) {
+		if other := r.now[from]; other != nil && !l.Gives(other) {
 			err = m.ValueErrorf(l.it.Attributes[l.attr].Value.Name, "%w", errTwice)
 			return false
 		}
-		if was := r[from]; was != nil {
+		if was := r.was[from]; was != nil && !l.Gives(was) && l.Ended() {
 			l.Give(was)
 		}
-		here[from] = l.Given()
+		r.now[from] = l.Given()
 		return true
 	})
-	for from, g := range here {
-		r[from] = g
-	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/compress"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/read"
 )
@@ -62,10 +63,12 @@ func (c *Cell) Keep(av types.AttributeValue) { c.held = &held{av: av} }
 func (c *Cell) Settle(av types.AttributeValue, src *Source) {
 	h := &held{av: av, src: src}
 	if was := c.held; was != nil && was.given == nil && was.err == nil {
-		if _, out := PointerOf(was.av); !out {
-			h.kept = was.av
-		} else {
-			h.kept = was.kept
+		h.kept = was.kept
+		if _, out := PointerOf(was.av); !out && h.kept == nil {
+			h.kept, _ = Unpack(was.av, false)
+			if b, ok := h.kept.(*types.AttributeValueMemberB); ok && was.src != nil && compress.Detect(b.Value) != "" {
+				h.kept = nil // it may be compressed text
+			}
 		}
 	}
 	c.held = h
@@ -78,15 +81,17 @@ func (c *Cell) From(src *Source) {
 	}
 }
 
-// Elsewhere reports whether it holds something new, or what was loaded from another item than that at a place.
-func (c *Cell) Elsewhere(at item.Place) bool {
+// Elsewhere reports whether it holds something new, or other than what is stored of it at a place.
+func (c *Cell) Elsewhere(at item.Place, stored types.AttributeValue) bool {
 	switch h := c.held; {
-	case h == nil:
+	case h == nil, h.err != nil:
 		return false
-	case h.err != nil:
-		return false
+	case h.src == nil || h.src.At != at:
+		return true
 	}
-	return c.held.src == nil || c.held.src.At != at
+	p := c.Pointer()
+	q, out := PointerOf(stored)
+	return (p != nil) != out || out && p.ID != q.ID
 }
 
 // Attribute returns what it holds: a value, or a pointer.

@@ -46,7 +46,8 @@ func (c *checked) end() {
 	}
 }
 
-var errOther = errors.New("what the reader gives has changed since it was read first, within the save: give one of what stays as it is")
+// ErrOther says that a reader gives other than it did.
+var ErrOther = errors.New("what the reader gives has changed since it was read first, within the save: give one of what stays as it is")
 
 // ReadAt reads again.
 func (c *checked) ReadAt(b []byte, off int64) (n int, err error) {
@@ -93,12 +94,12 @@ func (c *checked) some(b []byte, i int64, skip, size int) (int, error) {
 func (c *checked) block(i int64, b []byte) error {
 	if n, err := c.from.ReadAt(b, i*blockSize); n < len(b) {
 		if err == nil || errors.Is(err, io.EOF) {
-			return errOther
+			return ErrOther
 		}
 		return err
 	}
 	if crc32.Checksum(b, castagnoli) != c.sums[i] {
-		return errOther
+		return ErrOther
 	}
 	return nil
 }

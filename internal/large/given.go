@@ -95,6 +95,22 @@ func (c *Cell) GivenOnce() (from io.Reader, once bool) {
 	return g.from, true
 }
 
+// Ended reports whether what it was given has nothing to give.
+func (c *Cell) Ended() bool {
+	g := c.given()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.done {
+		return false
+	}
+	var b [1]byte
+	n, err := io.ReadFull(g.from, b[:])
+	if n > 0 {
+		g.from = io.MultiReader(bytes.NewReader(b[:n]), g.from)
+	}
+	return errors.Is(err, io.EOF)
+}
+
 // Given returns what it was given, nil for nothing; Gives reports whether that is g, and Give makes it that.
 func (c *Cell) Given() *Given { return c.given() }
 
@@ -136,17 +152,16 @@ func (g *Given) read() error {
 			r, g.body = section, section
 		}
 	}
-	head := make([]byte, cost.MaxItem+1)
-	n, err := io.ReadFull(r, head)
-	g.head = head[:n]
-	switch {
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		g.body = nil
-		g.few, err = Content{bytes.Clone(g.head), g.kind}.Value()
-		return err
-	case err != nil:
+	head, err := io.ReadAll(io.LimitReader(r, cost.MaxItem+1))
+	if err != nil {
 		return err
 	}
+	if len(head) <= cost.MaxItem {
+		g.body = nil
+		g.few, err = Content{head, g.kind}.Value()
+		return err
+	}
+	g.head = head
 	sum := &summing{hash: sha256.New(), text: g.kind == Text}
 	all := io.MultiReader(bytes.NewReader(head), r)
 	if again {
