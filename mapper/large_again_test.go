@@ -223,6 +223,24 @@ func TestCopiedWithin(t *testing.T) {
 	}
 }
 
+// What a reader gives that is stored compressed in its item is not written again.
+func TestSetReaderOfWhatIsCompressed(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	p := newPoems(t)
+	text := strings.Repeat("one letter ", 100_000)
+	e := p.plain.New(poem{ID: "1", Lines: []line{{No: 1, Note: blob.Of(text)}}})
+	must(p.plain.Save(ctx, e))(t)
+	e = must(p.plain.Load(ctx, p.plain.Key("1")))(t)
+	e.Value.Lines[0].Note.SetReader(strings.NewReader(text))
+	if r := must(p.plain.Save(ctx, e))(t); r.Requests() != 0 {
+		t.Errorf("it sent %v", r)
+	}
+	if s, err := e.Value.Lines[0].Note.Get(ctx); err != nil || s != text {
+		t.Errorf("%d bytes, %v", len(s), err)
+	}
+}
+
 // A reader that was filled anew for another try of an Update gives what it has then.
 func TestUpdateFillsAgain(t *testing.T) {
 	t.Parallel()

@@ -58,19 +58,23 @@ func SettleAll(s *snapshot.Snapshot, v any) {
 	if m.Source == nil {
 		return
 	}
+	var of *schema.Item
+	all := map[item.Place]*snapshot.Stored{}
 	lazies(m, v, func(l lazy) bool {
-		sk, err := m.SortKey(model.Record{Item: l.it, Value: l.rec, Pos: l.pos}, s.KeyFields)
-		if err != nil {
-			return false
-		}
-		at := m.Place(l.it, s.Partition, sk)
-		for _, r := range s.Items[l.it.Index] {
-			if stored := r.Opaque[l.attr]; r.Place == at && stored != nil && l.Elsewhere(at, stored) {
-				l.settle(m, at, stored)
-				return true
+		if of != l.it {
+			of = l.it
+			for _, r := range s.Items[of.Index] {
+				all[r.Place] = r
 			}
 		}
-		return false
+		sk, err := m.SortKey(model.Record{Item: l.it, Value: l.rec, Pos: l.pos}, s.KeyFields)
+		at := m.Place(l.it, s.Partition, sk)
+		r := all[at]
+		if err != nil || r == nil || r.Opaque[l.attr] == nil || !l.Elsewhere(at, r.Opaque[l.attr]) {
+			return false
+		}
+		l.settle(m, at, r.Opaque[l.attr])
+		return true
 	})
 }
 

@@ -169,12 +169,17 @@ func Digest(av types.AttributeValue) [sha256.Size]byte {
 // Same reports whether a stored value, or the value that a pointer leads to, is this one.
 func Same(stored, av types.AttributeValue, isText bool, same func(a, b types.AttributeValue) bool) bool {
 	p, ok := PointerOf(stored)
-	if q, lazy := PointerOf(av); lazy {
-		return ok && (p.ID == q.ID || p.Kind == q.Kind && p.Length == q.Length && p.Sum == q.Sum)
-	}
-	if !ok {
+	q, lazy := PointerOf(av)
+	switch {
+	case ok && lazy:
+		return p.ID == q.ID || p.Kind == q.Kind && p.Length == q.Length && p.Sum == q.Sum
+	case !ok:
 		was, err := Unpack(stored, isText)
-		return err == nil && same(was, av)
+		if err != nil || !lazy {
+			return err == nil && same(was, av)
+		}
+		c, err := ContentOf(was)
+		return err == nil && c.Kind == q.Kind && int64(len(c.Bytes)) == q.Length && sha256.Sum256(c.Bytes) == q.Sum
 	}
 	c, err := ContentOf(av)
 	return err == nil && c.Kind == p.Kind && int64(len(c.Bytes)) == p.Length && sha256.Sum256(c.Bytes) == p.Sum
