@@ -40,7 +40,15 @@ func (a *aside) arrange(g *engine, changes []*change.Change) (err error) {
 // points reports whether there are such values.
 func (a *aside) points() bool { return a.group != nil }
 
-// flipped returns requests with that which flips the record of the values.
+// flip returns the request that flips the record of the values, nil for none, and flipped requests with it.
+func (a *aside) flip() *write.Request {
+	if a.group == nil {
+		return nil
+	}
+	return a.group.Flip
+}
+
+// flipped is described at flip.
 func (a *aside) flipped(requests []*write.Request) []*write.Request {
 	if a.group == nil {
 		return requests
@@ -98,7 +106,9 @@ func (a *aside) again(changes []*change.Change) error {
 // giveUp gives all up that nothing points to.
 func (a *aside) giveUp(ctx context.Context, t *tally) {
 	for _, group := range append(a.former, a.group) {
-		a.g.abandon(ctx, group, t)
+		if group != nil {
+			a.g.drop(ctx, group, t)
+		}
 	}
 	a.gone = a.gone || a.group != nil
 	a.former, a.group = nil, nil

@@ -145,12 +145,11 @@ func (x *bulkLoad) alone(e *bulk.Entity, s *state, d *change.Diff, values []*lar
 		e.Err = m.Errorf("a value of it is so large that it lies outside of its item, which bulk loads write neither with Overwrite nor of models without versions: save it by itself")
 		return
 	}
-	group, err := x.g.outside.Group(values, m.Now())
-	if err != nil {
-		e.Err = err
+	var group aside
+	if e.Err = group.arrange(x.g, d.Changes); e.Err != nil {
 		return
 	}
-	p, err := arrange(s, d, writeSettings{}, group)
+	p, err := arrange(s, d, writeSettings{}, &group)
 	if err == nil && p.Mode == write.Staged { // which begins again under another incarnation, and a load knows its own by that
 		err = m.Errorf("a value of it lies outside of its item, and its %d items do not fit one transaction: save it by itself", len(d.Changes))
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/large"
@@ -273,25 +272,6 @@ func (g *engine) fetchError(f *item.Image, a *schema.Attribute, err error) error
 	return g.model.FieldErrorf(a.Value.Name, "item %s: %w", f.Place, err)
 }
 
-// group returns the values that a diff stores outside of their items, with their record; nil for none. One that a try
-// before has made is kept where the values are the same: its parts are stored.
-func (g *engine) group(ctx context.Context, d *change.Diff, before *large.Group, t *tally) (*large.Group, error) {
-	values := change.Values(d.Changes)
-	if before != nil && before.Adopts(values) {
-		change.Point(d.Changes, before.Values)
-		return before, nil
-	}
-	if before != nil {
-		if _, err := g.outside.GiveUp(ctx, before, &t.Tally); err != nil {
-			return nil, g.model.Errorf("giving up values that are not written any more: %w", err)
-		}
-	}
-	if len(values) == 0 {
-		return nil, nil
-	}
-	return g.outside.Group(values, g.model.Now())
-}
-
 // store writes the values of a group. Where that fails nothing has changed that can be seen.
 func (g *engine) store(ctx context.Context, group *large.Group, t *tally) error {
 	if group == nil {
@@ -324,13 +304,6 @@ func (g *engine) giveUp(ctx context.Context, group *large.Group, t *tally) (larg
 		defer cancel()
 	}
 	return g.outside.GiveUp(ctx, group, &t.Tally)
-}
-
-// abandon drops a group, nil for none, whose save has ended with an error.
-func (g *engine) abandon(ctx context.Context, group *large.Group, t *tally) {
-	if group != nil {
-		g.drop(ctx, group, t)
-	}
 }
 
 // errAnew says that the record of a save's values was given up by somebody, and that they have to be written again.

@@ -124,7 +124,7 @@ type clock struct{ time.Time }
 func (c *clock) now() time.Time { return c.Time }
 
 // collect collects as often as it takes, hours apart.
-func collect(t testing.TB, m *mapper.Mapper[album], c *clock) {
+func collect[T any](t testing.TB, m *mapper.Mapper[T], c *clock) {
 	t.Helper()
 	for range 3 {
 		c.Time = c.Add(3 * time.Hour)
@@ -235,13 +235,18 @@ func TestLargeFaults(t *testing.T) {
 			f := &largeFaults{albums: newAlbums(t), old: old, now: now, name: name, op: op, clock: &clock{time.Now()}}
 			f.plain = f.mapper(t, enginetest.Start(t).Client(), f.s3.Client(), f.clock.now)
 			seed := draws.Seed(t)
-			sent := f.once(t, 0, 0)
-			for _, at := range draws.Some(seed, sent, 3) {
-				for fault := range breaking.Faults {
-					f.once(t, at+1, fault)
-				}
-			}
+			meetFaults(seed, 3, func(at int, fault breaking.Fault) int { return f.once(t, at, fault) })
 		})
+	}
+}
+
+// meetFaults does something once without a fault, and then with each fault at some of the requests that it sent, from 1: most by a seed.
+func meetFaults(seed uint64, most int, once func(at int, fault breaking.Fault) int) {
+	sent := once(0, 0)
+	for _, at := range draws.Some(seed, sent, most) {
+		for fault := range breaking.Faults {
+			once(at+1, fault)
+		}
 	}
 }
 

@@ -277,9 +277,9 @@ func TestCopiedValues(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	rnd := rand.New(rand.NewPCG(15, 16))
-	now := time.Now()
+	now := &clock{time.Now()}
 	m, table := newArticles(t)
-	m.SetNow(func() time.Time { return now })
+	m.SetNow(now.now)
 	text, image := letters(rnd, 900_000), noise(rnd, 500_000)
 	notes := []string{letters(rnd, 600_000), letters(rnd, 200), "few"}
 	e := m.New(article{ID: "a", Text: blob.Of(text), Image: blob.Of(image), Tables: blob.Of(map[string][]int{"x": rnd.Perm(3000)})})
@@ -315,10 +315,7 @@ func TestCopiedValues(t *testing.T) {
 	if r.WCU != plan.WCU || r.Objects != plan.Objects || r.RCU.Max > plan.RCU.Max || r.RCU.Min < plan.RCU.Min || r.Objects.Puts != 1 || r.Objects.Sent != 0 {
 		t.Errorf("moving was planned as %v, and took %v", plan, r)
 	}
-	for range 3 {
-		now = now.Add(2 * time.Hour)
-		must(blob.Collect(ctx, m, blob.Delete()))(t)
-	}
+	collect(t, m, now)
 	check("b", 1, 0, 2)
 	// From one item to another, and from an object to parts; what was collected meanwhile is an error that says so.
 	from := must(m.Load(ctx, m.Key("b")))(t)
@@ -329,10 +326,7 @@ func TestCopiedValues(t *testing.T) {
 		t.Errorf("a copy in another field has %d bytes, %v", len(s), err)
 	}
 	must(m.Delete(ctx, m.Key("b")))(t)
-	for range 3 {
-		now = now.Add(2 * time.Hour)
-		must(blob.Collect(ctx, m, blob.Delete()))(t)
-	}
+	collect(t, m, now)
 	var changed *blob.ChangedError
 	if _, err := m.Save(ctx, m.New(article{ID: "d", Image: from.Value.Image})); !errors.As(err, &changed) {
 		t.Errorf("an object that was collected: %v", err)
@@ -341,16 +335,10 @@ func TestCopiedValues(t *testing.T) {
 		t.Errorf("parts that were collected: %v", err)
 	}
 	check("c")
-	for range 3 {
-		now = now.Add(2 * time.Hour)
-		must(blob.Collect(ctx, m, blob.Delete()))(t)
-	}
+	collect(t, m, now)
 	check("c")
 	must(m.Delete(ctx, m.Key("c")))(t)
-	for range 3 {
-		now = now.Add(2 * time.Hour)
-		must(blob.Collect(ctx, m, blob.Delete()))(t)
-	}
+	collect(t, m, now)
 	left := must(enginetest.Start(t).Client().Scan(ctx, &dynamodb.ScanInput{TableName: &table}))(t)
 	if left.Count != 0 {
 		t.Errorf("%d items are left: %v", left.Count, left.Items[0]["PK"])
@@ -396,10 +384,7 @@ func TestCopyFaults(t *testing.T) {
 				if at == 0 && err != nil {
 					t.Fatal(what)
 				}
-				for range 3 {
-					c.Time = c.Add(3 * time.Hour)
-					must(blob.Collect(ctx, plain, blob.Delete()))(t)
-				}
+				collect(t, plain, c)
 				a.clean(t)
 				var there []string
 				for _, id := range []string{id, id + "moved"} {
@@ -426,12 +411,7 @@ func TestCopyFaults(t *testing.T) {
 				}
 				return x.Sent()
 			}
-			sent := again(0, 0)
-			for _, at := range draws.Some(draws.Seed(t), sent, 4) {
-				for fault := range breaking.Faults {
-					again(at+1, fault)
-				}
-			}
+			meetFaults(draws.Seed(t), 4, again)
 		})
 	}
 }
@@ -601,12 +581,9 @@ func TestSettled(t *testing.T) {
 	must(m.Save(ctx, e, mapper.Move()))(t)
 	check(v)
 	v.ID = "c" // and once more, when what lay at the first key is gone
-	now := time.Now()
-	m.SetNow(func() time.Time { return now })
-	for range 3 {
-		now = now.Add(3 * time.Hour)
-		must(blob.Collect(ctx, m, blob.Delete()))(t)
-	}
+	now := &clock{time.Now()}
+	m.SetNow(now.now)
+	collect(t, m, now)
 	check(v)
 	must(m.Save(ctx, e, mapper.Move()))(t)
 	check(v)

@@ -185,10 +185,7 @@ func TestLargeTransactFaults(t *testing.T) {
 				if at == 0 && err != nil {
 					t.Fatal(what)
 				}
-				for range 3 {
-					c.Time = c.Add(3 * time.Hour)
-					must(blob.Collect(ctx, plain, blob.Delete()))(t)
-				}
+				collect(t, plain, c)
 				a.clean(t)
 				is := map[string]int{}
 				for _, id := range ids {
@@ -207,12 +204,7 @@ func TestLargeTransactFaults(t *testing.T) {
 				}
 				return x.Sent()
 			}
-			sent := once(0, 0)
-			for _, at := range draws.Some(draws.Seed(t), sent, 2) {
-				for fault := range breaking.Faults {
-					once(at+1, fault)
-				}
-			}
+			meetFaults(draws.Seed(t), 2, once)
 		})
 	}
 }

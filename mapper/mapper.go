@@ -7,7 +7,6 @@ import (
 
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
@@ -158,20 +157,16 @@ func (m *Mapper[T]) Plan(e *Entity[T], options ...WriteOption) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	var group *large.Group
-	if values := change.Values(d.Changes); len(values) > 0 {
-		if group, err = m.engine.outside.Group(values, m.engine.model.Now()); err != nil {
-			return nil, err
-		}
+	var values aside
+	if err := values.arrange(m.engine, d.Changes); err != nil {
+		return nil, err
 	}
-	p, err := arrange(e.state, d, settings, group)
+	p, err := arrange(e.state, d, settings, &values)
 	if err != nil {
 		return nil, err
 	}
 	out := m.engine.planOf(p)
-	if group != nil {
-		out.Objects = group.Uploads()
-	}
+	_, out.Objects = values.before()
 	out.Alternatives = alternatives(p, e.state, d)
 	if err := m.engine.planReads(e.state, d, out); err != nil {
 		return nil, err

@@ -190,7 +190,7 @@ func checkMinimum(f *fixture, edits int) (none, one, several int) {
 		if err != nil {
 			f.Fatalf("%s: plan: %v", f.Schema.Label(), err)
 		}
-		p, err := arrange(s, d, writeSettings{}, nil)
+		p, err := arrange(s, d, writeSettings{}, &aside{})
 		if err != nil {
 			f.Fatalf("%s: plan: %v", f.Schema.Label(), err)
 		}

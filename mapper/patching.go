@@ -109,11 +109,7 @@ func (x *patching) plan() (*write.Plan, error) {
 	if !write.Fits(requests) {
 		return nil, x.g.model.Errorf("the patch changes %d items of %d bytes, and a transaction takes %d of %d: use several patches", len(requests), write.Bytes(requests), cost.MaxTransactItems, cost.MaxTransactBytes)
 	}
-	c := write.Choice{ExactlyOnce: x.exactlyOnce}
-	if x.points() {
-		c.Flip = x.group.Flip
-	}
-	plan, err := write.Arrange(requests, nil, c)
+	plan, err := write.Arrange(requests, nil, write.Choice{ExactlyOnce: x.exactlyOnce, Flip: x.flip()})
 	if err == nil && x.exactlyOnce {
 		plan.Mode = write.Transaction
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
@@ -33,7 +32,7 @@ func (g *engine) save(ctx context.Context, s *state, v any, settings writeSettin
 	if err := new(change.Readers).Given(g.model, v); err != nil {
 		return g.public(err)
 	}
-	var group *large.Group
+	var values aside
 	var anew anew
 	for try, tries := 0, saveTries; try < tries; try++ {
 		if wasFresh && !s.Fresh {
@@ -51,25 +50,24 @@ func (g *engine) save(ctx context.Context, s *state, v any, settings writeSettin
 			}
 		}
 		if err == nil {
-			group, err = g.group(ctx, d, group, t)
+			err = values.arrange(g, d.Changes)
 		}
 		var plan *write.Plan
 		if err == nil {
-			plan, err = arrange(s, d, settings, group)
+			plan, err = arrange(s, d, settings, &values)
 		}
 		if err != nil {
-			g.abandon(ctx, group, t)
+			values.giveUp(ctx, t)
 			return err
 		}
 		if len(t.Items) == 0 { // else a part of it is written, in the mode that it began in
 			t.mode, t.alternatives = Mode(plan.Mode), alternatives(plan, s, d)
 		}
-		again, err := g.send(ctx, s, d, &sending{plan, group}, t)
+		again, err := g.send(ctx, s, d, &sending{plan, &values}, t)
 		switch {
 		case anew.again(err):
-			group = nil
 		case err != nil:
-			g.abandon(ctx, group, t)
+			values.giveUp(ctx, t)
 			return err
 		case !again:
 			change.SettleAll(s.Snapshot, v)
@@ -77,14 +75,14 @@ func (g *engine) save(ctx context.Context, s *state, v any, settings writeSettin
 		}
 		tries = max(tries, saveTries+len(d.Changes)) // each item may have something in its way
 	}
-	g.abandon(ctx, group, t)
+	values.giveUp(ctx, t)
 	return g.model.Errorf("the items kept changing while they were saved: load again")
 }
 
-// sending is a plan that is sent, and the values outside of their items that it points to, nil for none.
+// sending is a plan that is sent, and the values outside of their items that it points to.
 type sending struct {
 	*write.Plan
-	group *large.Group
+	values *aside
 }
 
 // tell reads the root of an entity to which something is added, where nothing that was loaded
@@ -119,18 +117,16 @@ func (g *engine) diff(s *state, v any, settings writeSettings) (*change.Diff, er
 }
 
 // arrange decides how a diff is sent. It does no I/O.
-func arrange(s *state, d *change.Diff, settings writeSettings, group *large.Group) (*write.Plan, error) {
+func arrange(s *state, d *change.Diff, settings writeSettings, values *aside) (*write.Plan, error) {
 	checks := d.Checks
 	if len(d.Changes) == 0 {
 		checks = nil // a save that writes nothing asks nothing
 	}
 	c := s.choice(d, settings)
-	if group != nil {
-		c.Flip = group.Flip
-	}
+	c.Flip = values.flip()
 	p, err := write.Arrange(change.Requests(d.Changes), change.Requests(checks), c)
-	if err == nil && group != nil {
-		p.Before = group.Steps
+	if err == nil {
+		p.Before, _ = values.before()
 	}
 	return p, err
 }
@@ -174,7 +170,7 @@ func (g *engine) compatible(s *state, o writeSettings) error {
 // send sends a plan, and applies each step when it is written. again reports that what is
 // known of the items has changed, so that the save has to be planned again.
 func (g *engine) send(ctx context.Context, s *state, d *change.Diff, x *sending, t *tally) (again bool, err error) {
-	if err := g.store(ctx, x.group, t); err != nil {
+	if err := x.values.store(ctx, t); err != nil {
 		return true, err
 	}
 	plan := x.Plan
@@ -184,8 +180,8 @@ func (g *engine) send(ctx context.Context, s *state, d *change.Diff, x *sending,
 	for i := range plan.Steps {
 		st := &plan.Steps[i]
 		o := g.sender.Send(ctx, st, &t.Tally)
-		if !o.OK() && x.group != nil {
-			if o, err = g.told(ctx, x.group, o, t); err != nil {
+		if !o.OK() {
+			if o, err = x.values.told(ctx, o, t); err != nil {
 				return true, g.partial(plan, i, err)
 			}
 		}
@@ -327,8 +323,8 @@ func (g *engine) insert(ctx context.Context, s *state, d *change.Diff, x *sendin
 		return false, err
 	}
 	r := g.protocol.Insert(ctx, e, plan, &t.Tally)
-	if x.group != nil && !r.OK() {
-		if r.Outcome, err = g.told(ctx, x.group, r.Outcome, t); err != nil {
+	if !r.OK() && x.values.points() {
+		if r.Outcome, err = x.values.told(ctx, r.Outcome, t); err != nil {
 			return true, err
 		}
 		if r.OK() {
