@@ -1,0 +1,108 @@
+package wire
+
+import (
+	"slices"
+	"strconv"
+)
+
+// Operation is a read whose answers hold items.
+type Operation struct {
+	// member is the answer's member that holds them.
+	member string
+	// items reads the member, and returns what takes its place in what is left to the SDK.
+	items func(r *reader) (rest []byte, ok bool)
+}
+
+// The operations. What is left of a list of items is an empty one, and of an item an empty one.
+var (
+	Query        = &Operation{"Items", readItems}
+	GetItem      = &Operation{"Item", readItem}
+	BatchGetItem = &Operation{"Responses", readTables}
+)
+
+func readItems(r *reader) (rest []byte, ok bool) {
+	r.page.Items, ok = r.items()
+	return []byte("[]"), ok
+}
+
+func readItem(r *reader) (rest []byte, ok bool) {
+	it, ok := r.item()
+	r.page.Items = []Item{it}
+	return []byte("{}"), ok
+}
+
+// readTables reads an object of tables' names with arrays of items.
+func readTables(r *reader) (rest []byte, ok bool) {
+	r.page.Tables = map[string][]Item{}
+	if !r.is('{') {
+		return nil, false
+	}
+	rest = append(rest, '{')
+	for more := !r.is('}'); more; {
+		r.space()
+		from := r.i
+		name, escaped, ok := r.quoted()
+		if _, twice := r.page.Tables[string(name)]; !ok || escaped || twice {
+			return nil, false
+		}
+		rest = append(append(rest, r.b[from:r.i]...), ":[]"...)
+		if !r.is(':') {
+			return nil, false
+		}
+		items, ok := r.items()
+		if !ok {
+			return nil, false
+		}
+		r.page.Tables[string(name)] = items
+		if more = r.is(','); more {
+			rest = append(rest, ',')
+		} else if !r.is('}') {
+			return nil, false
+		}
+	}
+	return append(rest, '}'), true
+}
+
+// read reads an answer: its items, and what is left for the SDK. ok is false for an answer
+// that the SDK is to read whole, which is no fault of it.
+func (o *Operation) read(body []byte, share bool) (p *Page, rest []byte, ok bool) {
+	if len(body) > maxBody {
+		return nil, nil, false
+	}
+	r := &reader{scanner: scanner{b: body}, page: &Page{share: share, body: body}}
+	if !r.is('{') {
+		return nil, nil, false
+	}
+	var cut [2]int // where the items lie
+	var instead []byte
+	var seen []string
+	for more := !r.is('}'); more; {
+		name, escaped, ok := r.quoted()
+		if !ok || escaped || !r.is(':') || slices.Contains(seen, string(name)) {
+			return nil, nil, false
+		}
+		seen = append(seen, string(name))
+		r.space()
+		from := r.i
+		if string(name) == o.member {
+			instead, ok = o.items(r)
+			cut = [2]int{from, r.i}
+		} else {
+			ok = r.skip(0)
+		}
+		if string(name) == "Count" {
+			r.count, _ = strconv.Atoi(string(body[from:r.i]))
+		}
+		if !ok {
+			return nil, nil, false
+		}
+		if more = r.is(','); !more && !r.is('}') {
+			return nil, nil, false
+		}
+	}
+	if r.space(); r.i < len(body) {
+		return nil, nil, false
+	}
+	r.page.side = r.side
+	return r.page, slices.Concat(body[:cut[0]], instead, body[cut[1]:]), true
+}

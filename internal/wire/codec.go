@@ -1,0 +1,131 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"io"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	smithy "github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"github.com/aws/smithy-go/transport/http/protocol/awsjson"
+)
+
+// Codec reads the answers of a client. The nil Codec leaves them to the SDK.
+type Codec struct{ share bool }
+
+// For returns the codec for a client: nil for one that is not the SDK's own, or that
+// speaks another protocol than the one this package knows. share has strings lie in the
+// memory of the page that they came with.
+func For(client any, share bool) *Codec {
+	c, ok := client.(*dynamodb.Client)
+	if !ok || c == nil || !known(c.Options().Protocol) {
+		return nil
+	}
+	return &Codec{share: share}
+}
+
+// known reports whether a protocol is the one that this package was written for.
+func known(p smithyhttp.ClientProtocol) bool {
+	_, ok := p.(*awsjson.Protocol)
+	return ok && p.ID().Name == "awsJson1_0"
+}
+
+// Call is a request whose answer is read. The nil Call leaves it to the SDK.
+type Call struct {
+	protocol
+	set [1]func(*dynamodb.Options)
+}
+
+// Call returns the reading of an operation's answer.
+func (c *Codec) Call(o *Operation) *Call {
+	if c == nil {
+		return nil
+	}
+	call := &Call{protocol: protocol{operation: o, share: c.share}}
+	call.set[0] = call.option
+	return call
+}
+
+// Options are those that the request is sent with.
+func (c *Call) Options() []func(*dynamodb.Options) {
+	if c == nil {
+		return nil
+	}
+	return c.set[:]
+}
+
+func (c *Call) option(o *dynamodb.Options) {
+	if known(o.Protocol) {
+		c.ClientProtocol = o.Protocol
+		o.Protocol = &c.protocol
+	}
+}
+
+// Page returns the items that were read, nil where the SDK's output has them.
+func (c *Call) Page() *Page {
+	if c == nil {
+		return nil
+	}
+	return c.page
+}
+
+// protocol takes the items out of an answer, and leaves the rest to the SDK's protocol.
+type protocol struct {
+	smithyhttp.ClientProtocol
+	operation *Operation
+	share     bool
+	page      *Page
+}
+
+// DeserializeResponse is described at smithyhttp.ClientProtocol.
+func (p *protocol) DeserializeResponse(ctx context.Context, schema *smithy.OperationSchema, types *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
+	p.page = nil // of an attempt before
+	sdk := func(body io.Reader) error {
+		was := resp.Body
+		resp.Body = io.NopCloser(body)
+		defer func() { resp.Body = was }() // it is closed by who opened it
+		return p.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
+	}
+	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
+		return p.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
+	}
+	body, err := readAll(resp)
+	if err != nil {
+		return sdk(io.MultiReader(bytes.NewReader(body), failing{err}))
+	}
+	if page, rest, ok := p.operation.read(body, p.share); ok && sdk(bytes.NewReader(rest)) == nil {
+		p.page = page
+		return nil
+	}
+	return sdk(bytes.NewReader(body))
+}
+
+// maxRoom bounds the memory that is taken at once for an answer because it says that it is so long.
+const maxRoom = 32 << 20
+
+// readAll reads an answer, into memory of just its length where that is told.
+func readAll(resp *smithyhttp.Response) ([]byte, error) {
+	room := 512
+	if n := resp.ContentLength; n > 0 {
+		room = int(min(n, maxRoom)) + 1 // one more, to find the end
+	}
+	b := make([]byte, 0, room)
+	for {
+		n, err := resp.Body.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		switch {
+		case err == io.EOF:
+			return b, nil
+		case err != nil:
+			return b, err
+		case len(b) == cap(b):
+			b = append(b, 0)[:len(b)]
+		}
+	}
+}
+
+// failing is a reader that fails.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }

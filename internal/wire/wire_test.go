@@ -1,0 +1,222 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/schemas"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	smithy "github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"github.com/aws/smithy-go/transport/http/protocol/awsjson"
+
+	"github.com/itemize/itemize/internal/attr"
+)
+
+var sdk = awsjson.New10(schemas.DynamoDB_20120810)
+
+// answered is an operation as both protocols see it.
+type answered struct {
+	*Operation
+	schema *smithy.OperationSchema
+	out    func() smithy.Deserializable
+	// put puts the items of a page where the SDK has them.
+	put func(out smithy.Deserializable, p *Page)
+}
+
+var operations = []answered{
+	{
+		Query, smithy.NewOperationSchema(schemas.Query, schemas.QueryInput, schemas.QueryOutput),
+		func() smithy.Deserializable { return &dynamodb.QueryOutput{} },
+		func(out smithy.Deserializable, p *Page) {
+			if o := out.(*dynamodb.QueryOutput); o.Items != nil {
+				o.Items = append(o.Items, attributes(p.Items)...)
+			}
+		},
+	},
+	{
+		GetItem, smithy.NewOperationSchema(schemas.GetItem, schemas.GetItemInput, schemas.GetItemOutput),
+		func() smithy.Deserializable { return &dynamodb.GetItemOutput{} },
+		func(out smithy.Deserializable, p *Page) {
+			if o := out.(*dynamodb.GetItemOutput); o.Item != nil {
+				o.Item = p.Items[0].Attributes()
+			}
+		},
+	},
+	{
+		BatchGetItem, smithy.NewOperationSchema(schemas.BatchGetItem, schemas.BatchGetItemInput, schemas.BatchGetItemOutput),
+		func() smithy.Deserializable { return &dynamodb.BatchGetItemOutput{} },
+		func(out smithy.Deserializable, p *Page) {
+			o := out.(*dynamodb.BatchGetItemOutput)
+			for name, items := range p.Tables {
+				o.Responses[name] = append(o.Responses[name], attributes(items)...)
+			}
+		},
+	},
+}
+
+func attributes(items []Item) (all []map[string]types.AttributeValue) {
+	for _, it := range items {
+		all = append(all, it.Attributes())
+	}
+	return all
+}
+
+// respond returns an answer of the service.
+func respond(status int, body io.Reader, length int64) *smithyhttp.Response {
+	return &smithyhttp.Response{Response: &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(body), ContentLength: length}}
+}
+
+// compare has both protocols decode an answer, and reports whether the items were read here.
+func compare(t testing.TB, status int, body []byte) (here bool) {
+	t.Helper()
+	for _, o := range operations {
+		want := o.out()
+		wantErr := sdk.DeserializeResponse(context.Background(), o.schema, dynamodb.TypeRegistry, respond(status, bytes.NewReader(body), int64(len(body))), want)
+		for _, share := range []bool{false, true} {
+			got := o.out()
+			p := &protocol{ClientProtocol: sdk, operation: o.Operation, share: share}
+			own := bytes.Clone(body)
+			err := p.DeserializeResponse(context.Background(), o.schema, dynamodb.TypeRegistry, respond(status, bytes.NewReader(own), int64(len(own))), got)
+			if p.page != nil {
+				here = true
+				o.put(got, p.page)
+				checkSizes(t, p.page, body)
+			}
+			if fmt.Sprint(err) != fmt.Sprint(wantErr) || reflect.TypeOf(err) != reflect.TypeOf(wantErr) {
+				t.Errorf("%s: error %v, and the SDK's %v: %.300s", o.member, err, wantErr, body)
+			}
+			if wantErr == nil && !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %s\n%#v, and the SDK's\n%#v", o.member, body, got, want)
+			}
+		}
+	}
+	return here
+}
+
+// checkSizes compares the sizes that were found on the way with those of the attribute values.
+func checkSizes(t testing.TB, p *Page, body []byte) {
+	t.Helper()
+	all := p.Items
+	for _, items := range p.Tables {
+		all = append(all, items...)
+	}
+	for _, it := range all {
+		if it.Shape == nil {
+			continue
+		}
+		for i, name := range it.Shape.Names {
+			if want := attr.AttributeSize(name, it.Value(i).Attribute()); it.Size(i) != want {
+				t.Errorf("%q has %d bytes, and was counted as %d: %.300s", name, want, it.Size(i), body)
+			}
+			if v, ok := it.Get(name); !ok || v != it.Value(i) {
+				t.Errorf("%q is not found by its name", name)
+			}
+		}
+	}
+}
+
+// answers are bodies of answers: those that are read here, and those that are left to the SDK.
+var answers = map[bool][]string{
+	true: {
+		`{}`,
+		`{"Count":0,"Items":[],"ScannedCount":0}`,
+		`{"Item":{}}`,
+		`{"Count":2,"Items":[{"PK":{"S":"a"},"n":{"N":"1"}},{"PK":{"S":"b"},"n":{"N":"-120.50"}}],"ScannedCount":2,"ConsumedCapacity":{"CapacityUnits":0.5,"TableName":"t"},"LastEvaluatedKey":{"PK":{"S":"b"}}}`,
+		"{ \"Items\" : [ { \"PK\" : { \"S\" : \"a\" } ,\n\"x\":{\"BOOL\":true}} , {\"PK\":{\"S\":\"b\"},\"x\":{\"BOOL\" : false}}\t]}\r\n",
+		`{"Items":[{"a":{"S":"x"},"b":{"N":"1"}},{"a":{"S":"x"}},{"a":{"S":"x"},"b":{"NULL":true}},{"b":{"N":"2"},"a":{"S":"y"}},{"a":{"S":"x"},"b":{"N":"1"},"c":{"S":""}},{},{"a":{"S":"x"},"c":{"N":"1"}}]}`,
+		`{"Items":[{"e":{"S":"q\"b\\s\/n\nr\rt\tb\bf\f u\u00e9 \ud83d\ude00 lone \ud83d x \ude00"},"\u0061b":{"S":"\u0000"}}]}`,
+		"{\"Items\":[{\"bad\":{\"S\":\"\xff\xfe a\"}},{\"bad\":{\"S\":\"\\n\xff\xfe a\"}},{\"\xff\":{\"S\":\"é\"}}]}",
+		`{"Items":[{"l":{"L":[]},"m":{"M":{}},"ss":{"SS":["a","\n"]},"ns":{"NS":["1","2.50"]},"bs":{"BS":["","AAE="]},"b":{"B":"AAECAw=="},"none":{"NULL":false}}]}`,
+		`{"Items":[{"l":{"L":[{"S":"a"},{"M":{"x":{"L":[{"N":"1"},{"B":"AA=="},{"BOOL":true}]},"y\n":{"S":"\t"}}},{"NULL":true},{"SS":["x"]}]}}]}`,
+		`{"Items":[{"ss":{"SS":[]},"ns":{"NS":[]},"bs":{"BS":[]}}]}`,
+		`{"Items":[{"n":{"N":"12345678901234567890123456789012345678"},"m":{"N":"1E-130"},"o":{"N":"not a number"},"p":{"N":"\u0031"},"q":{"N":""}}]}`,
+		`{"Items":[{"b":{"B":"AA\nE="}}]}`,
+		`{"Item":{"PK":{"S":"a"},"v":{"B":"AAECAwQFBgc="}},"ConsumedCapacity":{"TableName":"t","CapacityUnits":1.0}}`,
+		`{"Responses":{"t":[{"PK":{"S":"a"}},{"PK":{"S":"b"}}],"u":[]},"UnprocessedKeys":{"t":{"Keys":[{"PK":{"S":"c"}}]}}}`,
+		`{"Unknown":{"deep":[1,2.5e-3,"x",{"y":null}]},"Items":[{"a":{"S":"x"}}]}`,
+		`{"Items":[{"":{"S":""}}]}`,
+	},
+	false: {
+		``, ` `, `{`, `null`, `[]`, `"x"`, `{"Items":null,"Item":null,"Responses":null}`, `{"Items":[],"Item":{},"Responses":{}} x`, `{"Items":[],"Items":[]}`,
+		`{"Items":[null],"Item":null,"Responses":{"t":null}}`,
+		`{"Items":[{"a":null}],"Item":{"a":null},"Responses":{"t":[{"a":null}]}}`,
+		`{"Items":[{"a":{"S":null}}],"Item":{"a":{"S":null}},"Responses":{"t":[{"a":{"S":null}}]}}`,
+		`{"Items":[{"a":{}}],"Item":{"a":{}},"Responses":{"t":[{"a":{}}]}}`,
+		`{"Items":[{"a":{"X":"1"}}],"Item":{"b":{"S":"kept"},"a":{"X":"1"}},"Responses":{"t":[{"a":{"X":"1"}}]}}`,
+		`{"Items":[{"a":{"S":"1","N":"2"}}],"Item":{"a":{"S":"1","N":"2"}},"Responses":{"t":[{"a":{"S":"1","N":"2"}}]}}`,
+		`{"Items":[{"a":{"S":"1"},"a":{"S":"2"}}],"Item":{"a":{"S":"1"},"a":{"S":"2"}},"Responses":{"t":[{"a":{"S":"1"},"a":{"S":"2"}}]}}`,
+		`{"Items":[{"m":{"M":{"a":{"S":"1"},"a":{"S":"2"}}}}],"Item":{"m":{"M":{"a":{"S":"1"},"\u0061":{"S":"2"}}}},"Responses":{"t":[{"m":{"M":{"a":{"S":"1"},"a":{"S":"2"}}}}]}}`,
+		`{"Items":[{"a":{"S":1}}],"Item":{"a":{"S":1}},"Responses":{"t":[{"a":{"S":1}}]}}`,
+		`{"Items":[{"a":{"B":"*"}}],"Item":{"a":{"B":"A"}},"Responses":{"t":[{"a":{"B":"AA"}}]}}`,
+		`{"Items":[{"a":{"BOOL":"true"}}],"Item":{"a":{"BOOL":truex}},"Responses":{"t":[{"a":{"BOOL":1}}]}}`,
+		`{"Items":[{"a":{"S":"x"},}],"Item":{"a":{"S":"x",}},"Responses":{"t":[{"a":{"S":"x"}},]}}`,
+		`{"Items":[{"a":{"L":[{"S":"x"},]}}],"Item":{"a":{"L":[null]}},"Responses":{"t":[{"a":{"L":{}}}]}}`,
+		`{"Items":[{"a":{"S":"\x"}}],"Item":{"a":{"S":"\u12g4"}},"Responses":{"t":[{"a":{"S":"\'"}}]}}`,
+		"{\"Items\":[{\"a\":{\"S\":\"\n\"}}],\"Item\":{\"a\":{\"S\":\"\x00\"}},\"Responses\":{\"t\":[{\"a\":{\"S\":\"\x1f\"}}]}}",
+		`{"Items":[{"a":{"S":"x`, `{"Items":[{"a":{"S":"x"}`, `{"Items":[{"a":{"S":"x"}}]`, `{"Item":{"a":{"S":"x"}`,
+		`{"Count":01,"Items":[],"Item":{},"Responses":{}}`, `{"Count":1.,"Items":[],"Item":{},"Responses":{}}`, `{"x":+1,"Items":[],"Item":{},"Responses":{}}`, `{"x":nul,"Items":[]}`,
+		`{"Items":[{"a":{"L":` + strings.Repeat(`[{"L":`, 60) + `[]` + strings.Repeat(`}]`, 60) + `}}],"Item":{"a":{"L":` + strings.Repeat(`[{"L":`, 60) + `[]` + strings.Repeat(`}]`, 60) + `}}}`,
+		`{"Items":[{"a":{"L":` + strings.Repeat(`[{"L":`, 20000) + `}}],"Item":{"a":{"L":` + strings.Repeat(`[{"L":`, 20000) + `}}}`,
+	},
+}
+
+// What is read here has the SDK's values, and what is not the SDK's errors and values.
+func TestAgainstSDK(t *testing.T) {
+	for here, bodies := range answers {
+		for _, body := range bodies {
+			if got := compare(t, 200, []byte(body)); got != here {
+				t.Errorf("read here: %v: %.300s", got, body)
+			}
+			for _, status := range []int{400, 500} {
+				if compare(t, status, []byte(body)) {
+					t.Errorf("an error answer was read: %s", body)
+				}
+			}
+		}
+	}
+}
+
+// Each answer, cut anywhere, or with a byte that is another one, is what it is to the SDK.
+func TestDamaged(t *testing.T) {
+	for _, body := range answers[true] {
+		for i := range body {
+			compare(t, 200, []byte(body[:i]))
+			for _, c := range []byte("\"\\{}[]:,nx0 \x00\xff") {
+				b := []byte(body)
+				b[i] = c
+				compare(t, 200, b)
+			}
+		}
+	}
+}
+
+// FuzzAgainstSDK has both decode anything.
+func FuzzAgainstSDK(f *testing.F) {
+	for _, bodies := range answers {
+		for _, body := range bodies {
+			if len(body) < 5000 {
+				f.Add([]byte(body))
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte) { compare(t, 200, body) })
+}
+
+// FuzzStrings has both decode any text between quotes, of a name and of each kind of value.
+func FuzzStrings(f *testing.F) {
+	for _, s := range []string{"", "x", `\n`, `\u0041`, `\ud83d\ude00`, `\ud83d`, `\ude00\ud83d`, "\xff", "\\n\xff\xff", "é\x00", `\`, `\u12`, "01234567\"", "AAE=", "AA\nE=", strings.Repeat("long ", 20) + `\"`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		compare(t, 200, fmt.Appendf(nil, `{"Items":[{"%[1]s":{"S":"%[1]s"},"n":{"N":"%[1]s"},"x":{"M":{"%[1]s":{"S":"%[1]s"},"l":{"L":[{"S":"%[1]s"}]}}}},{"b":{"B":"%[1]s"},"ss":{"SS":["%[1]s"]},"bs":{"BS":["%[1]s"]}}]}`, s))
+		compare(t, 200, fmt.Appendf(nil, `{"Item":{"%[1]s":{"S":"%[1]s"}}}`, s))
+	})
+}
