@@ -269,7 +269,7 @@ func (x *bulkLoad) look(ctx context.Context, items []*bulk.Item, stored []item.A
 	}
 	for n, i := range items {
 		if f := early.Item(i.Place); f != nil && stored[n] == nil {
-			stored[n] = f.Attributes
+			stored[n] = f.Attributes()
 		}
 	}
 	return nil

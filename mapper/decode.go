@@ -88,7 +88,7 @@ func (m *Mapper[T]) Decode(attributes map[string]types.AttributeValue, options .
 // outsideOf names the fields of an item whose values lie outside of it.
 func outsideOf(f *item.Image) (names []string) {
 	for _, a := range f.Kind.Attributes {
-		if _, out := large.PointerOf(f.Attributes[a.Name]); out && a.Large.Outside() {
+		if _, out := large.PointerOf(f.Attribute(a.Name)); out && a.Large.Outside() {
 			names = append(names, a.Value.Name)
 		}
 	}

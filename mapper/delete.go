@@ -346,7 +346,7 @@ func (del *deleting) unchanged(ctx context.Context, e *staging.Entity) (gone boo
 
 // arrived reports whether an own mark whose answer was lost has arrived, and applies it.
 func (del *deleting) arrived(found []item.Image) bool {
-	return slices.ContainsFunc(found, func(f item.Image) bool { return del.g.adoptAt(del.s, f.Place, f.Attributes) })
+	return slices.ContainsFunc(found, func(f item.Image) bool { return del.g.adoptAt(del.s, f.Place, f.Attributes()) })
 }
 
 // updateTries bounds how often an operation is repeated because of conflicts. The pauses

@@ -84,7 +84,10 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option)
 	if err != nil {
 		return nil, err
 	}
-	reader := &read.Reader{Client: client, Label: m.Label(), TableOf: m.TableOf, Describe: m.Describe}
+	reader := &read.Reader{
+		Client: client, Label: m.Label(), TableOf: m.TableOf, Describe: m.Describe,
+		Wire: s.wire(client), DescribeWire: m.DescribeWire,
+	}
 	sender := &write.Sender{Client: client, Now: m.Time, Single: s.sendsOnce}
 	protocol := &staging.Protocol{Reader: reader, Sender: sender, Now: m.Time, Describe: m.Image}
 	g := &engine{

@@ -18,6 +18,7 @@ import (
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/staging"
+	"github.com/itemize/itemize/internal/wire"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -206,7 +207,7 @@ func (g *engine) largeValues(s *settings) error {
 	g.search.Outside = g.bring
 	g.model.Source = func(f *item.Image, a *schema.Attribute, name string) *large.Source {
 		at := *f
-		at.Attributes, at.Header = nil, item.Header{}
+		at.Given, at.Wire, at.Header = nil, wire.Item{}, item.Header{}
 		return &large.Source{Fetcher: g.fetcher, At: f.Place, Attribute: name, Explain: func(err error) error { return g.fetchError(&at, a, err) }}
 	}
 	return nil
@@ -242,7 +243,7 @@ func (g *engine) bring(ctx context.Context, f *item.Image, u *read.Usage) error 
 			continue
 		}
 		for _, name := range slices.Concat([]string{a.Name}, a.Was) {
-			p, out := large.PointerOf(f.Attributes[name])
+			p, out := large.PointerOf(f.Attribute(name))
 			if !out {
 				continue
 			}

@@ -2,6 +2,7 @@ package mapper
 
 import (
 	"github.com/itemize/itemize/internal/search"
+	"github.com/itemize/itemize/internal/wire"
 	"github.com/itemize/itemize/query"
 )
 
@@ -19,6 +20,7 @@ type settings struct {
 	cache     *Cache
 	times     *TimeTables
 	large     largeSettings
+	answers   Decoding
 }
 
 type optionFunc func(*settings)
@@ -33,6 +35,37 @@ func Table(name string) Option { return optionFunc(func(s *settings) { s.table =
 // keeps its placeholder ({At:month}).
 func Tables(rename func(string) string) Option {
 	return optionFunc(func(s *settings) { s.rename = rename })
+}
+
+// Decoding is how a mapper makes values of what DynamoDB answers. See [Answers].
+type Decoding int
+
+const (
+	// CopyStrings reads items straight from the wire, and copies each string out of the answer: nothing
+	// that is kept holds more memory than it has itself. It is what a mapper does unless it is told otherwise.
+	CopyStrings Decoding = iota
+	// ShareStrings reads items straight from the wire, and has their strings lie in the answer's memory:
+	// that is faster, and a single string that is kept keeps all of its answer (1 MB of items and more) alive.
+	// It is for answers that are used and dropped, or kept whole.
+	ShareStrings
+	// DecodeWithSDK has the SDK make attribute values of every answer first. It is for clients whose
+	// middleware looks at the items of outputs.
+	DecodeWithSDK
+)
+
+// Answers says how the answers to reads (GetItem, BatchGetItem, Query, Scan) become values. Where it is
+// CopyStrings or ShareStrings, and the client is the SDK's own (*dynamodb.Client) with the protocol that it
+// comes with, the items are read from the wire, and the outputs that the client's middleware sees have no
+// items, though all else: counts, keys, consumed capacity. Any other client is asked for outputs as ever.
+// The values, and the errors, are the same.
+func Answers(d Decoding) Option { return optionFunc(func(s *settings) { s.answers = d }) }
+
+// wire returns the codec for a client's answers, nil where the SDK decodes them.
+func (s *settings) wire(client Client) *wire.Codec {
+	if s.answers == DecodeWithSDK {
+		return nil
+	}
+	return wire.For(client, s.answers == ShareStrings)
 }
 
 // CursorKey sets the key that signs the cursors of pages (HMAC-SHA-256): random bytes,

@@ -75,7 +75,7 @@ func (f *fixture) checkRefused(v any, r *Receipt, err error) {
 	var stored item.Attributes
 	for _, img := range found {
 		if keyOf(img.Place) == conflict.Items[0].Key {
-			stored = img.Attributes
+			stored = img.Attributes()
 		}
 	}
 	want := float64(max(1, (attr.ItemSize(stored)+1023)/1024))

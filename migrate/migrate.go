@@ -339,7 +339,7 @@ func (m *Migration) isMonolith(f *item.Image) bool {
 		return true
 	}
 	own := slices.IndexFunc(m.mover.Tables, func(t *item.Table) bool { return m.own && t.Name == m.source.Name })
-	return m.mover.Keys.Suspect(f.PK, f.SK, f.Attributes) && (own < 0 || m.layout.Match(own, f.SK) == nil)
+	return m.mover.Keys.Suspect(f.PK, f.SK, f.Attributes()) && (own < 0 || m.layout.Match(own, f.SK) == nil)
 }
 
 // pace is that of one segment's reads.

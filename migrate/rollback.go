@@ -136,7 +136,7 @@ func (r *run) sweep(ctx context.Context) error {
 	_, err := r.scan(ctx, r.mover.Tables[r.layout.Root.Table], true, func(ctx context.Context, p read.Page) error {
 		for i := range p.Items {
 			b, err := r.ofRoot(p.Items[i])
-			if err != nil || b == nil || r.layout.Reserved.Header(p.Items[i].Attributes).ReadStage().State != item.Migrating {
+			if err != nil || b == nil || r.layout.Reserved.Header(p.Items[i].Attributes()).ReadStage().State != item.Migrating {
 				continue
 			}
 			var t write.Tally
@@ -174,11 +174,11 @@ func (r *run) ofRoot(f item.Image) (*moving.Return, error) {
 	if err != nil {
 		return nil, nil // of another model in the table
 	}
-	if r.mover.Foreign(f.Attributes) {
+	if r.mover.Foreign(f.Attributes()) {
 		r.count(Counts{Others: 1}, Counts{})
 		return nil, nil // of another migration
 	}
-	if r.had && r.layout.Reserved.Header(f.Attributes).Live() {
+	if r.had && r.layout.Reserved.Header(f.Attributes()).Live() {
 		r.count(Counts{Others: 1}, Counts{})
 		return nil, nil // what has moved was rolled back by its monolith
 	}

@@ -379,12 +379,12 @@ func (r *run) tell(ended bool) {
 
 // monolithOf is the monolith that was read.
 func monolithOf(f *item.Image) *moving.Monolith {
-	return &moving.Monolith{Place: f.Place, Attributes: f.Attributes}
+	return &moving.Monolith{Place: f.Place, Attributes: f.Attributes()}
 }
 
 // imageOf is an item that is no model's.
 func imageOf(t *item.Table, a item.Attributes) item.Image {
-	img := item.Image{Attributes: a, Size: attr.ItemSize(a)}
+	img := item.Image{Given: a, Size: attr.ItemSize(a)}
 	img.Table = t
 	img.PK, _ = attr.ScalarOf(a[t.Hash])
 	if t.Range != "" {

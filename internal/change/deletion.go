@@ -143,7 +143,7 @@ func (del *Deletion) Differences(found []item.Image) []Difference {
 		switch {
 		case f == nil || f.Expired:
 			out = append(out, Difference{ch.Place, ch.Field, "deleted"})
-		case !ch.Before(f.Attributes, del.m.Now()):
+		case !ch.Before(f.Attributes(), del.m.Now()):
 			out = append(out, Difference{ch.Place, ch.Field, "changed"})
 		}
 	}

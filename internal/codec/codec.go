@@ -19,6 +19,7 @@ import (
 	"github.com/itemize/itemize/internal/form"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/wire"
 )
 
 // Model is the codec of a model.
@@ -50,6 +51,8 @@ type Record interface {
 	Field(rec any, attribute int) any
 	// Decode sets an attribute's field.
 	Decode(rec any, attribute int, value types.AttributeValue) error
+	// Scan is Decode of a value from the wire.
+	Scan(rec any, attribute int, value wire.Value) error
 	// AfterLoad calls the methods AfterLoad of what was decoded: of an element, and of the
 	// structs whose fields are spread over the item.
 	AfterLoad(rec any)

@@ -12,6 +12,7 @@ import (
 	"github.com/itemize/itemize/internal/form"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/wire"
 )
 
 // record is the codec of one item's records.
@@ -147,6 +148,11 @@ func (r *record) Field(rec any, i int) any { return r.attributes[i].path.At(rec)
 func (r *record) Decode(rec any, i int, value types.AttributeValue) error {
 	a := &r.attributes[i]
 	return a.form.Decode(a.path.Make(rec), value, a.options)
+}
+
+func (r *record) Scan(rec any, i int, value wire.Value) error {
+	a := &r.attributes[i]
+	return a.form.Scan(a.path.Make(rec), value, a.options)
 }
 
 func (r *record) AfterLoad(rec any) {

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/wire"
 )
 
 // bytesForm completes the form of a slice of bytes.
@@ -26,6 +27,12 @@ func bytesForm(f *Form, x access[[]byte]) *Form {
 			return nil
 		}
 		return fallback(p, av, o)
+	}
+	f.scan = func(p any, v wire.Value, _ Options) (bool, error) {
+		if v.Kind == wire.B {
+			x.set(p, v.Bytes())
+		}
+		return v.Kind == wire.B, nil
 	}
 	f.same = func(a, b any, _ Options) bool {
 		v, w := x.get(a), x.get(b)

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/wire"
 )
 
 // Entries is the way to the entries of a map. Keys and elements are given as pointers.
@@ -35,7 +36,7 @@ type Entries struct {
 func entriesForm(f *Form, m *Entries) *Form {
 	f.Entries = m
 	m.text = keyTextOf(m.Key.Type)
-	f.encode, f.decode = m.encode, m.decode
+	f.encode, f.decode, f.scan = m.encode, m.decode, m.scan
 	f.same, f.clone = m.same, m.clone
 	f.isZero = m.isNil
 	return f
@@ -97,6 +98,40 @@ func (m *Entries) decode(p any, av types.AttributeValue, o Options) error {
 		m.put(p, k, e)
 	}
 	return nil
+}
+
+// scan is decode of a map from the wire.
+func (m *Entries) scan(p any, v wire.Value, _ Options) (bool, error) {
+	if v.Kind != wire.M || !m.takes(v) {
+		return false, nil
+	}
+	m.make(p, v.Len())
+	k, c := m.Key.New(), v.Cursor()
+	for name, av, ok := c.Entry(); ok; name, av, ok = c.Entry() {
+		e := m.Elem.New()
+		if err := m.Elem.Scan(e, av, 0); err != nil {
+			return true, err
+		}
+		m.Key.Clear(k)
+		m.text.set(k, name.String())
+		m.put(p, k, e)
+	}
+	return true, nil
+}
+
+// takes reports whether all names of a map can be keys.
+func (m *Entries) takes(v wire.Value) bool {
+	if m.text.any {
+		return true
+	}
+	k, c := m.Key.New(), v.Cursor()
+	for name, _, ok := c.Entry(); ok; name, _, ok = c.Entry() {
+		m.Key.Clear(k)
+		if !m.text.set(k, name.String()) {
+			return false
+		}
+	}
+	return true
 }
 
 func (m *Entries) same(a, b any, _ Options) bool {
@@ -181,6 +216,8 @@ func (m *Entries) Unbox(k any) any { return m.unbox(k) }
 type keyText struct {
 	of  func(k any) (string, error)
 	set func(k any, text string) bool
+	// any reports that set takes any text.
+	any bool
 }
 
 // keyTextOf returns the texts of a key type, as attributevalue has them.
@@ -196,6 +233,7 @@ func keyTextOf(t reflect.Type) keyText {
 		return keyText{
 			func(k any) (string, error) { return reflect.ValueOf(k).Elem().String(), nil },
 			func(k any, s string) bool { reflect.ValueOf(k).Elem().SetString(s); return true },
+			true,
 		}
 	case reflect.Bool:
 		return keyText{
@@ -205,6 +243,7 @@ func keyTextOf(t reflect.Type) keyText {
 				reflect.ValueOf(k).Elem().SetBool(b)
 				return err == nil
 			},
+			false,
 		}
 	}
 	return numberText(t)
@@ -213,6 +252,7 @@ func keyTextOf(t reflect.Type) keyText {
 var plainText = keyText{
 	func(k any) (string, error) { return *k.(*string), nil },
 	func(k any, s string) bool { *k.(*string) = s; return true },
+	true,
 }
 
 var marshaledText = keyText{
@@ -224,6 +264,7 @@ var marshaledText = keyText{
 		return string(b), nil
 	},
 	func(k any, s string) bool { return k.(encoding.TextUnmarshaler).UnmarshalText([]byte(s)) == nil },
+	false,
 }
 
 // numberText returns the texts of keys that are numbers.
@@ -235,24 +276,25 @@ func numberText(t reflect.Type) keyText {
 			n, err := strconv.ParseInt(s, 10, t.Bits())
 			reflect.ValueOf(k).Elem().SetInt(n)
 			return err == nil
-		}}
+		}, false}
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
 		return keyText{print, func(k any, s string) bool {
 			n, err := strconv.ParseUint(s, 10, t.Bits())
 			reflect.ValueOf(k).Elem().SetUint(n)
 			return err == nil
-		}}
+		}, false}
 	case reflect.Float32, reflect.Float64:
 		return keyText{print, func(k any, s string) bool {
 			n, err := strconv.ParseFloat(s, 64)
 			reflect.ValueOf(k).Elem().SetFloat(n)
 			return err == nil
-		}}
+		}, false}
 	}
 	return keyText{ // the schema refuses other types inside attributes
 		func(any) (string, error) {
 			return "", fmt.Errorf("marshal failed, map keys of type %s have no text", t)
 		},
 		func(any, string) bool { return false },
+		false,
 	}
 }

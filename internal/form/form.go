@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/wire"
 )
 
 // Form is all that is known of a Go type: a function for each thing that is done with its
@@ -24,6 +26,9 @@ type Form struct {
 	memory
 	encode func(p any, o Options, depth int) (types.AttributeValue, error)
 	decode func(p any, av types.AttributeValue, o Options) error
+	// scan is decode of a value from the wire. It reports that it does not know a value before it sets
+	// anything, and then that is decoded; nil knows none.
+	scan func(p any, v wire.Value, o Options) (known bool, err error)
 	// same and clone are nil for types that are opaque: they are compared as they are
 	// encoded.
 	same  func(a, b any, o Options) bool
@@ -58,6 +63,16 @@ func (f *Form) Encode(p any, o Options) (types.AttributeValue, error) { return f
 
 // Decode sets the value at p.
 func (f *Form) Decode(p any, av types.AttributeValue, o Options) error { return f.decode(p, av, o) }
+
+// Scan is Decode of a value from the wire.
+func (f *Form) Scan(p any, v wire.Value, o Options) error {
+	if f.scan != nil {
+		if known, err := f.scan(p, v, o); known {
+			return err
+		}
+	}
+	return f.decode(p, v.Attribute(), o)
+}
 
 // Same reports whether two values encode alike, without encoding them. It may say no for
 // two that do, never yes for two that do not.

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/wire"
 )
 
 // access is how a leaf's value is read and set.
@@ -20,6 +21,32 @@ type access[V any] struct {
 func (f *Form) copies() *Form {
 	f.clone = f.assign
 	return f
+}
+
+// reads gives a leaf its decode and scan: read sets a value from the text of a string or number, which it
+// does not keep, or from true or false, and reports false for what it does not know.
+func (f *Form) reads(read func(p any, k wire.Kind, text string, o Options) bool) {
+	f.decode = func(p any, av types.AttributeValue, o Options) error {
+		if k, text := leafOf(av); read(p, k, text, o) {
+			return nil
+		}
+		return fallback(p, av, o)
+	}
+	f.scan = func(p any, v wire.Value, o Options) (bool, error) { return read(p, v.Kind, v.Peek(), o), nil }
+}
+
+// leafOf returns an attribute value as one from the wire is, of no kind for one that is no string, number or
+// bool.
+func leafOf(av types.AttributeValue) (wire.Kind, string) {
+	switch av := av.(type) {
+	case *types.AttributeValueMemberS:
+		return wire.S, av.Value
+	case *types.AttributeValueMemberN:
+		return wire.N, av.Value
+	case *types.AttributeValueMemberBOOL:
+		return wire.BOOL, strconv.FormatBool(av.Value)
+	}
+	return 0, ""
 }
 
 // stringForm completes the form of a string.
@@ -39,6 +66,13 @@ func stringForm(f *Form, x access[string]) *Form {
 			return nil
 		}
 		return fallback(p, av, o)
+	}
+	f.scan = func(p any, v wire.Value, o Options) (bool, error) {
+		if v.Kind != wire.S || o&AsString != 0 {
+			return false, nil
+		}
+		x.set(p, v.String())
+		return true, nil
 	}
 	f.sameString(x)
 	return f.copies()
@@ -71,6 +105,13 @@ func numberForm(f *Form, x access[string]) *Form {
 		}
 		return fallback(p, av, o)
 	}
+	f.scan = func(p any, v wire.Value, _ Options) (bool, error) {
+		if v.Kind != wire.N {
+			return false, nil
+		}
+		x.set(p, v.String())
+		return true, nil
+	}
 	f.sameString(x)
 	return f.copies()
 }
@@ -86,13 +127,12 @@ func boolForm(f *Form, x access[bool]) *Form {
 		}
 		return &types.AttributeValueMemberBOOL{Value: b}, nil
 	}
-	f.decode = func(p any, av types.AttributeValue, o Options) error {
-		if b, ok := av.(*types.AttributeValueMemberBOOL); ok {
-			x.set(p, b.Value)
-			return nil
+	f.reads(func(p any, k wire.Kind, text string, _ Options) bool {
+		if k == wire.BOOL {
+			x.set(p, text == "true")
 		}
-		return fallback(p, av, o)
-	}
+		return k == wire.BOOL
+	})
 	f.same = func(a, b any, _ Options) bool { return x.get(a) == x.get(b) }
 	f.isZero = func(p any) bool { return !x.get(p) }
 	return f.copies()
@@ -109,15 +149,16 @@ func intForm(f *Form, bits int, x access[int64]) *Form {
 		}
 		return o.number(strconv.FormatInt(n, 10)), nil
 	}
-	f.decode = func(p any, av types.AttributeValue, o Options) error {
-		if text, ok := o.digits(av); ok {
-			if n, err := strconv.ParseInt(text, 10, bits); err == nil {
-				x.set(p, n)
-				return nil
-			}
+	f.reads(func(p any, k wire.Kind, text string, o Options) bool {
+		if !o.isNumber(k) {
+			return false
 		}
-		return fallback(p, av, o)
-	}
+		n, err := strconv.ParseInt(text, 10, bits)
+		if err == nil {
+			x.set(p, n)
+		}
+		return err == nil
+	})
 	f.same = func(a, b any, _ Options) bool { return x.get(a) == x.get(b) }
 	f.isZero = func(p any) bool { return x.get(p) == 0 }
 	f.inKey = inKey{
@@ -138,15 +179,16 @@ func uintForm(f *Form, bits int, x access[uint64]) *Form {
 		}
 		return o.number(strconv.FormatUint(n, 10)), nil
 	}
-	f.decode = func(p any, av types.AttributeValue, o Options) error {
-		if text, ok := o.digits(av); ok {
-			if n, err := strconv.ParseUint(text, 10, bits); err == nil {
-				x.set(p, n)
-				return nil
-			}
+	f.reads(func(p any, k wire.Kind, text string, o Options) bool {
+		if !o.isNumber(k) {
+			return false
 		}
-		return fallback(p, av, o)
-	}
+		n, err := strconv.ParseUint(text, 10, bits)
+		if err == nil {
+			x.set(p, n)
+		}
+		return err == nil
+	})
 	f.same = func(a, b any, _ Options) bool { return x.get(a) == x.get(b) }
 	f.isZero = func(p any) bool { return x.get(p) == 0 }
 	f.inKey = inKey{
@@ -170,16 +212,17 @@ func floatForm(f *Form, bits int, x access[float64]) *Form {
 		}
 		return o.number(strconv.FormatFloat(n, 'f', -1, bits)), nil
 	}
-	f.decode = func(p any, av types.AttributeValue, o Options) error {
-		if text, ok := o.digits(av); ok {
-			n, err := strconv.ParseFloat(text, 64)
-			if err == nil && (bits == 64 || n >= -maxFloat32 && n <= maxFloat32) {
-				x.set(p, n)
-				return nil
-			}
+	f.reads(func(p any, k wire.Kind, text string, o Options) bool {
+		if !o.isNumber(k) {
+			return false
 		}
-		return fallback(p, av, o)
-	}
+		n, err := strconv.ParseFloat(text, 64)
+		ok := err == nil && (bits == 64 || n >= -maxFloat32 && n <= maxFloat32)
+		if ok {
+			x.set(p, n)
+		}
+		return ok
+	})
 	f.same = func(a, b any, _ Options) bool { return math.Float64bits(x.get(a)) == math.Float64bits(x.get(b)) }
 	f.isZero = func(p any) bool { return math.Float64bits(x.get(p)) == 0 }
 	return f.copies()
@@ -194,21 +237,24 @@ func timeForm(f *Form, at func(p any) *time.Time) *Form {
 		}
 		return &types.AttributeValueMemberS{Value: at(p).Format(time.RFC3339Nano)}, nil
 	}
-	f.decode = func(p any, av types.AttributeValue, o Options) error {
-		switch av := av.(type) {
-		case *types.AttributeValueMemberS:
-			if t, err := time.Parse(time.RFC3339, av.Value); err == nil && o&AsString == 0 {
-				*at(p) = t
-				return nil
-			}
-		case *types.AttributeValueMemberN:
-			if n, err := strconv.ParseInt(av.Value, 10, 64); err == nil {
-				*at(p) = time.Unix(n, 0)
-				return nil
-			}
+	f.reads(func(p any, k wire.Kind, text string, o Options) bool {
+		var t time.Time
+		var err error
+		switch {
+		case k == wire.S && o&AsString == 0:
+			t, err = time.Parse(time.RFC3339, text)
+		case k == wire.N:
+			var n int64
+			n, err = strconv.ParseInt(text, 10, 64)
+			t = time.Unix(n, 0)
+		default:
+			return false
 		}
-		return fallback(p, av, o)
-	}
+		if err == nil {
+			*at(p) = t
+		}
+		return err == nil
+	})
 	f.same = func(a, b any, o Options) bool { return SameTime(at(a), at(b), o&UnixTime != 0) }
 	f.isZero = func(p any) bool { return at(p).IsZero() }
 	f.inKey = inKey{

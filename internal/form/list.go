@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/wire"
 )
 
 // List is the way to the elements of a slice or array.
@@ -36,7 +37,7 @@ func listForm(f *Form, l *List) *Form {
 		}
 		return l.encode(p, o, depth)
 	}
-	f.decode = l.decode
+	f.decode, f.scan = l.decode, l.scan
 	f.same, f.clone = l.same, l.clone
 	if l.isNil != nil {
 		f.isZero = l.isNil
@@ -152,6 +153,27 @@ func (l *List) decode(p any, av types.AttributeValue, o Options) error {
 		}
 	}
 	return nil
+}
+
+// scan is decode of a list from the wire.
+func (l *List) scan(p any, v wire.Value, _ Options) (bool, error) {
+	if v.Kind != wire.L {
+		return false, nil
+	}
+	n := v.Len()
+	if l.make != nil {
+		l.make(p, n, n)
+	} else {
+		n = min(n, l.len(p))
+	}
+	c := v.Cursor()
+	for i := range n {
+		e, _ := c.Next()
+		if err := l.Elem.Scan(l.at(p, i), e, 0); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
 }
 
 func (l *List) same(a, b any, _ Options) bool {

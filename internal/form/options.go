@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/wire"
 )
 
 // Options are the options of a dynamodbav tag, and what a form is told of the value's
@@ -76,15 +78,13 @@ func (o Options) number(text string) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: text}
 }
 
+// isNumber reports whether a kind of value is read as a number.
+func (o Options) isNumber(k wire.Kind) bool { return k == wire.N || k == wire.S && o&AsString != 0 }
+
 // digits returns the text of a number; ok is false for another type of value.
 func (o Options) digits(av types.AttributeValue) (text string, ok bool) {
-	switch av := av.(type) {
-	case *types.AttributeValueMemberN:
-		return av.Value, true
-	case *types.AttributeValueMemberS:
-		return av.Value, o&AsString != 0
-	}
-	return "", false
+	k, text := leafOf(av)
+	return text, o.isNumber(k)
 }
 
 // words returns the options as a tag has them.

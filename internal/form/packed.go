@@ -25,5 +25,6 @@ func Packed(f *Form, codec compress.Codec, text bool) *Form {
 		}
 		return f.decode(v, av, o)
 	}
+	p.scan = nil
 	return &p
 }

@@ -66,7 +66,10 @@ func (x *Path) At(p any) any {
 }
 
 // Make is At for a field to be set: it makes the structs on the way.
-func (x Path) Make(p any) any {
+func (x *Path) Make(p any) any {
+	if x.direct != nil {
+		return x.direct(p)
+	}
 	for i := range x.steps {
 		s := &x.steps[i]
 		p = s.at(p)

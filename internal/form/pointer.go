@@ -2,6 +2,8 @@ package form
 
 import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/wire"
 )
 
 // Pointer is the way through a pointer.
@@ -17,7 +19,7 @@ type Pointer struct {
 // pointerForm completes the form of a pointer.
 func pointerForm(f *Form, x *Pointer) *Form {
 	f.Pointer = x
-	f.encode, f.decode = x.encode, x.decode
+	f.encode, f.decode, f.scan = x.encode, x.decode, x.scan
 	f.same, f.clone = x.same, x.clone
 	f.isZero = func(p any) bool { return x.load(p) == nil }
 	return f
@@ -46,6 +48,15 @@ func (x *Pointer) decode(p any, av types.AttributeValue, o Options) error {
 		return nil
 	}
 	return x.Elem.decode(x.Allocate(p), av, o)
+}
+
+// scan is decode of a value from the wire.
+func (x *Pointer) scan(p any, v wire.Value, o Options) (bool, error) {
+	if v.Kind == wire.NULL {
+		x.store(p, nil)
+		return true, nil
+	}
+	return true, x.Elem.Scan(x.Allocate(p), v, o)
 }
 
 // Allocate returns what a pointer points to, made if it is nil.

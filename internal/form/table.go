@@ -9,6 +9,7 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/wire"
 )
 
 // Row is a field in the table of its struct.
@@ -59,7 +60,7 @@ func structForm(f *Form, describe func() *schema.Type, rows []Row) *Form {
 		t.rows[r.Name] = r
 	}
 	f.Table = t
-	f.encode, f.decode = t.encodeOf(f), t.decodeOf(f)
+	f.encode, f.decode, f.scan = t.encodeOf(f), t.decodeOf(f), t.scanOf(f)
 	f.same, f.clone = t.sameOf(f), t.cloneOf(f)
 	return f
 }
@@ -148,6 +149,29 @@ func (t *Table) decodeOf(f *Form) func(any, types.AttributeValue, Options) error
 		}
 		AfterLoad(p)
 		return nil
+	}
+}
+
+// scanOf returns decode of a map from the wire.
+func (t *Table) scanOf(f *Form) func(any, wire.Value, Options) (bool, error) {
+	return func(p any, v wire.Value, _ Options) (bool, error) {
+		if v.Kind != wire.M {
+			return false, nil
+		}
+		fields := t.resolve(f)
+		c := v.Cursor()
+		for name, av, ok := c.Entry(); ok; name, av, ok = c.Entry() {
+			i, ok := t.byName[name.Peek()]
+			if !ok {
+				continue
+			}
+			e := &fields[i]
+			if err := e.form.Scan(e.path.Make(p), av, e.options); err != nil {
+				return true, err
+			}
+		}
+		AfterLoad(p)
+		return true, nil
 	}
 }
 

@@ -62,11 +62,11 @@ var zeroTime = float64(time.Time{}.Unix())
 
 // Expired reports whether an item's time to live is over, so that DynamoDB may delete it
 // at any moment.
-func (r Reserved) Expired(a Attributes, now time.Time) bool {
-	if r.TTL == "" {
-		return false
-	}
-	n, ok := a[r.TTL].(*types.AttributeValueMemberN)
+func (r Reserved) Expired(a Attributes, now time.Time) bool { return r.Header(a).Expired(now) }
+
+// Expired is described at Reserved.
+func (h Header) Expired(now time.Time) bool {
+	n, ok := h.Expiry.(*types.AttributeValueMemberN)
 	if !ok {
 		return false
 	}

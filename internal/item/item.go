@@ -8,6 +8,7 @@ import (
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/wire"
 )
 
 // Attributes are all that an item holds, by name.
@@ -96,8 +97,13 @@ func (p Place) String() string {
 // Image is an item as it was read.
 type Image struct {
 	Place
-	Attributes Attributes
-	Header     Header
+	// Given are its attributes where the SDK has decoded them; Wire is the item as it came where it has not,
+	// and At are the places in it of the kind's attributes, -1 for one that is not stored.
+	Given Attributes
+	Wire  wire.Item
+	At    []int32
+
+	Header Header
 	// Kind is the model's kind of item, nil for an item that matches no template, or is
 	// nobody's; Values are those of the placeholders in its sort key.
 	Kind   *schema.Item
@@ -118,6 +124,41 @@ type Image struct {
 	Partial bool
 	// Answer is the number of the response that it came with.
 	Answer int
+}
+
+// Attributes returns all that the item holds.
+func (i *Image) Attributes() Attributes {
+	if i.Wire.Shape != nil {
+		return i.Wire.Attributes()
+	}
+	return i.Given
+}
+
+// Attribute returns the value of one attribute, nil for none.
+func (i *Image) Attribute(name string) types.AttributeValue {
+	if i.Wire.Shape == nil {
+		return i.Given[name]
+	}
+	if v, ok := i.Wire.Get(name); ok {
+		return v.Attribute()
+	}
+	return nil
+}
+
+// Has reports whether the item has an attribute.
+func (i *Image) Has(name string) bool {
+	if i.Wire.Shape != nil {
+		return i.Wire.Shape.Index(name) >= 0
+	}
+	return i.Given[name] != nil
+}
+
+// Len returns the number of its attributes.
+func (i *Image) Len() int {
+	if i.Wire.Shape != nil {
+		return len(i.Wire.Shape.Names)
+	}
+	return len(i.Given)
 }
 
 // Is reports whether the image is that of the item at a place.

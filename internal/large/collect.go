@@ -122,7 +122,7 @@ const recordsAtOnce = 25
 
 // visit does what is to be done about a record.
 func (c *Collector) visit(ctx context.Context, f *item.Image, done *Collected) error {
-	r, err := RecordOf(f.Place, f.Attributes)
+	r, err := RecordOf(f.Place, f.Attributes())
 	if err != nil {
 		done.Unreadable++
 		return nil
@@ -161,7 +161,7 @@ func (c *Collector) visit(ctx context.Context, f *item.Image, done *Collected) e
 		}
 		return c.forget(ctx, r, nil, done)
 	case Flipped:
-		return c.flipped(ctx, r, f.Attributes[valuesName], done)
+		return c.flipped(ctx, r, f.Attribute(valuesName), done)
 	}
 	return fmt.Errorf("the record %s has the state %q, which nothing writes", f.Place, string(r.State))
 }
@@ -224,7 +224,7 @@ func (c *Collector) points(ctx context.Context, e *Entry, done *Collected) (bool
 		return false, err
 	}
 	// Under whatever name: an attribute may be called otherwise now.
-	mine := slices.ContainsFunc(mapValues(f.Attributes), func(v types.AttributeValue) bool {
+	mine := slices.ContainsFunc(mapValues(f.Attributes()), func(v types.AttributeValue) bool {
 		p, ok := PointerOf(v)
 		return ok && p.ID == e.ID
 	})

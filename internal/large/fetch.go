@@ -38,7 +38,7 @@ type Fetcher struct {
 func Plain(t *item.Table, items []item.Attributes) ([]item.Image, error) {
 	all := make([]item.Image, len(items))
 	for i, a := range items {
-		all[i] = item.Image{Place: item.Place{Table: t}, Attributes: a, Size: attr.ItemSize(a)}
+		all[i] = item.Image{Place: item.Place{Table: t}, Given: a, Size: attr.ItemSize(a)}
 		all[i].PK, _ = attr.ScalarOf(a[t.Hash])
 		if t.Range != "" {
 			all[i].SK, _ = attr.ScalarOf(a[t.Range])
@@ -97,7 +97,7 @@ func (f *Fetcher) stands(ctx context.Context, w Wanted, u *read.Usage) error {
 	if now == nil {
 		return &Replaced{at}
 	}
-	q, ok := PointerOf(now.Attributes[w.Attribute])
+	q, ok := PointerOf(now.Attribute(w.Attribute))
 	if !ok || q.ID != w.ID {
 		return &Replaced{at}
 	}
@@ -193,7 +193,7 @@ func (f *Fetcher) part(ctx context.Context, p *Pointer, at item.Place, x partOf)
 	if got == nil {
 		return &Damaged{What: fmt.Sprintf("the part %d of %d of the value %s is not there", i, p.Parts, p.ID)}
 	}
-	data, ok := got.Attributes[dataName].(*types.AttributeValueMemberB)
+	data, ok := got.Attribute(dataName).(*types.AttributeValueMemberB)
 	if !ok || len(data.Value) != len(to) {
 		return &Damaged{What: fmt.Sprintf("the part %d of %d of the value %s does not have its %d bytes", i, p.Parts, p.ID, len(to))}
 	}

@@ -148,12 +148,12 @@ func keyIn(t *item.Table, text string) (item.Attributes, error) {
 // scanPart looks at an item that may be a part.
 func (c *Collector) scanPart(ctx context.Context, f *item.Image, known map[string]verdict, done *Collected) error {
 	id := idIn(f.PK.Text, string(c.Homes.Delim)+"~")
-	if f.Attributes[ofName] == nil || f.Attributes[dataName] == nil || id == "" {
+	if f.Attribute(ofName) == nil || f.Attribute(dataName) == nil || id == "" {
 		return nil
 	}
 	v, seen := known[id]
 	if !seen {
-		o, ok := ownerOf(f.Attributes[ofName])
+		o, ok := ownerOf(f.Attribute(ofName))
 		var err error
 		if v, err = c.judge(ctx, o, ok, id, done); err != nil {
 			return err
@@ -240,7 +240,7 @@ func (c *Collector) verdict(ctx context.Context, o *Owner, id string, done *Coll
 		return foreign, err
 	}
 	if f != nil {
-		r, err := RecordOf(at, f.Attributes)
+		r, err := RecordOf(at, f.Attributes())
 		if err != nil || slices.ContainsFunc(r.Values, func(e Entry) bool { return e.ID == id }) {
 			return recorded, nil // of one that cannot be read it is not known
 		}

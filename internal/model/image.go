@@ -1,17 +1,26 @@
 package model
 
 import (
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/wire"
 )
 
-// Room is memory for what is known of the items of one answer, given out in parts.
+// Room is what the items of one answer share: memory that is given out in parts, and what was
+// found out about the shapes of those that come from the wire.
 type Room struct {
 	// Items is how many there are.
 	Items  int
 	values []key.Value
 	sizes  []int32
+	now    time.Time
+	wire   wireRoom
 }
 
 func (s *Room) forValues(n int) []key.Value {
@@ -44,6 +53,37 @@ func (m *Model) Describe(t *item.Table, items []item.Attributes) ([]item.Image, 
 	return images, nil
 }
 
+// DescribeWire is Describe of items that the SDK has not decoded.
+func (m *Model) DescribeWire(t *item.Table, items []wire.Item) ([]item.Image, error) {
+	room := &Room{Items: len(items)}
+	images := make([]item.Image, len(items))
+	for i, it := range items {
+		if err := m.describeWire(&images[i], t, it, room); err != nil {
+			return nil, err
+		}
+	}
+	return images, nil
+}
+
+// DescribeAgain is Describe of items that were described for another model.
+func (m *Model) DescribeAgain(t *item.Table, items []*item.Image) ([]item.Image, error) {
+	room := &Room{Items: len(items)}
+	images := make([]item.Image, len(items))
+	for i, was := range items {
+		var err error
+		if was.Wire.Shape != nil {
+			err = m.describeWire(&images[i], t, was.Wire, room)
+		} else {
+			err = m.describe(&images[i], t, was.Given, room)
+		}
+		if err != nil {
+			return nil, err
+		}
+		images[i].Answer = was.Answer
+	}
+	return images, nil
+}
+
 // Image describes one item of a table.
 func (m *Model) Image(t *item.Table, a item.Attributes) (item.Image, error) {
 	var img item.Image
@@ -52,7 +92,7 @@ func (m *Model) Image(t *item.Table, a item.Attributes) (item.Image, error) {
 }
 
 func (m *Model) describe(img *item.Image, t *item.Table, a item.Attributes, room *Room) error {
-	img.Table, img.Attributes, img.Header = t, a, m.Reserved.Header(a)
+	img.Table, img.Given, img.Header = t, a, m.Reserved.Header(a)
 	var ok bool
 	if img.PK, ok = attr.ScalarOf(a[t.Hash]); !ok {
 		return m.wrongKey(t, t.Hash)
@@ -62,20 +102,30 @@ func (m *Model) describe(img *item.Image, t *item.Table, a item.Attributes, room
 			return m.wrongKey(t, t.Range)
 		}
 	}
-	img.Kind, img.Values = m.Schema.MatchIn(t.Index, img.SK, room.forValues)
-	if img.Kind != nil && t.Period != "" && !m.inPeriod(img) {
-		img.Kind, img.Values = nil, nil // where no key leads to it
-	}
-	img.Expired = m.Reserved.Expired(a, m.Now())
+	m.match(img, room)
 	measure(img, room)
 	return nil
+}
+
+// match finds out of which kind an item is, and whether its time is over.
+func (m *Model) match(img *item.Image, room *Room) {
+	img.Kind, img.Values = m.Schema.MatchIn(img.Table.Index, img.SK, room.forValues)
+	if img.Kind != nil && img.Table.Period != "" && !m.inPeriod(img) {
+		img.Kind, img.Values = nil, nil // where no key leads to it
+	}
+	if img.Header.Expiry != nil {
+		if room.now.IsZero() {
+			room.now = m.Now()
+		}
+		img.Expired = img.Header.Expired(room.now)
+	}
 }
 
 func measure(img *item.Image, room *Room) {
 	if img.Kind != nil {
 		img.Sizes = room.forSizes(len(img.Kind.Attributes))
 	}
-	for name, v := range img.Attributes {
+	for name, v := range img.Given {
 		n := attr.AttributeSize(name, v)
 		img.Size += n
 		if img.Kind == nil {
@@ -92,4 +142,167 @@ func measure(img *item.Image, room *Room) {
 
 func (m *Model) wrongKey(t *item.Table, attribute string) error {
 	return m.Errorf("an item of the table %q has no key attribute %q: declare the table's own with hash= and range=", t.Name, attribute)
+}
+
+// wireRoom is what items from the wire share.
+type wireRoom struct {
+	plans []*plan
+	// pk and incarnation are those of the item before, which the next one mostly has as well.
+	pk          key.Scalar
+	incarnation *types.AttributeValueMemberB
+	versions    []types.AttributeValueMemberB
+	tokens      []byte
+}
+
+// plan is what a shape of items is to a model: where its keys and reserved attributes are, -1 for
+// one that is not there, and its kinds.
+type plan struct {
+	shape                                           *wire.Shape
+	hash, sort, version, expiry, stage, incarnation int
+	kinds                                           []kindPlan
+}
+
+// kindPlan is what a shape is to a kind of item: see [item.Image].
+type kindPlan struct {
+	kind   *schema.Item
+	at     []int32
+	listed int
+	former []string
+}
+
+func (m *Model) describeWire(img *item.Image, t *item.Table, it wire.Item, room *Room) error {
+	r := &room.wire
+	p := r.planOf(m, t, it.Shape)
+	img.Table, img.Wire, img.Size = t, it, it.Bytes()
+	var ok bool
+	if img.PK, ok = r.scalar(it, p.hash, &r.pk); !ok {
+		return m.wrongKey(t, t.Hash)
+	}
+	if t.Range != "" {
+		if img.SK, ok = r.scalar(it, p.sort, nil); !ok {
+			return m.wrongKey(t, t.Range)
+		}
+	}
+	img.Header = item.Header{
+		Version: r.version(it, p.version, room.Items), Incarnation: r.same(it, p.incarnation),
+		Stage: value(it, p.stage), Expiry: value(it, p.expiry),
+	}
+	m.match(img, room)
+	if img.Kind == nil {
+		return nil
+	}
+	k := p.of(img.Kind)
+	img.At, img.Listed, img.Former = k.at, k.listed, k.former
+	img.Sizes = room.forSizes(len(k.at))
+	for i, at := range k.at {
+		if at >= 0 {
+			img.Sizes[i] = int32(it.Size(int(at)))
+		}
+	}
+	return nil
+}
+
+// planOf returns the plan of a shape.
+func (r *wireRoom) planOf(m *Model, t *item.Table, s *wire.Shape) *plan {
+	for i := len(r.plans) - 1; i >= 0; i-- {
+		if r.plans[i].shape == s {
+			return r.plans[i]
+		}
+	}
+	names := m.Reserved
+	p := &plan{
+		shape: s, hash: s.Index(t.Hash), sort: s.Index(t.Range), stage: s.Index(schema.State), incarnation: s.Index(schema.Incarnation),
+		version: -1, expiry: -1,
+	}
+	if names.Version != "" {
+		p.version = s.Index(names.Version)
+	}
+	if names.TTL != "" {
+		p.expiry = s.Index(names.TTL)
+	}
+	r.plans = append(r.plans, p)
+	return p
+}
+
+// of returns what the shape is to a kind.
+func (p *plan) of(it *schema.Item) *kindPlan {
+	for i := range p.kinds {
+		if p.kinds[i].kind == it {
+			return &p.kinds[i]
+		}
+	}
+	k := kindPlan{kind: it, at: make([]int32, len(it.Attributes))}
+	for i := range k.at {
+		k.at[i] = -1
+	}
+	for at, name := range p.shape.Names {
+		if i := it.Attribute(name); i >= 0 {
+			k.at[i] = int32(at)
+			k.listed++
+		} else if it.Former(name) >= 0 {
+			k.former = append(k.former, name)
+		}
+	}
+	p.kinds = append(p.kinds, k)
+	return &p.kinds[len(p.kinds)-1]
+}
+
+// value returns an attribute as the SDK decodes it, nil for none.
+func value(it wire.Item, at int) types.AttributeValue {
+	if at < 0 {
+		return nil
+	}
+	return it.Value(at).Attribute()
+}
+
+// scalar returns the value of a key attribute: that of the item before, if it is the same.
+func (r *wireRoom) scalar(it wire.Item, at int, before *key.Scalar) (s key.Scalar, ok bool) {
+	if at < 0 {
+		return s, false
+	}
+	v := it.Value(at)
+	if v.Kind != wire.S {
+		return attr.ScalarOf(v.Attribute())
+	}
+	if before == nil {
+		return key.Scalar{Type: 'S', Text: v.String()}, true
+	}
+	if before.Type != 'S' || before.Text != v.Peek() {
+		*before = key.Scalar{Type: 'S', Text: v.String()}
+	}
+	return *before, true
+}
+
+// same returns the incarnation, which is that of the item before if it is the same: it is not changed by anybody.
+func (r *wireRoom) same(it wire.Item, at int) types.AttributeValue {
+	if at < 0 {
+		return nil
+	}
+	v := it.Value(at)
+	if v.Kind != wire.B {
+		return v.Attribute()
+	}
+	if r.incarnation == nil || string(r.incarnation.Value) != v.Peek() {
+		r.incarnation = &types.AttributeValueMemberB{Value: v.Bytes()}
+	}
+	return r.incarnation
+}
+
+// version returns an item's version, in memory that those of an answer share.
+func (r *wireRoom) version(it wire.Item, at, items int) types.AttributeValue {
+	if at < 0 {
+		return nil
+	}
+	v := it.Value(at)
+	if v.Kind != wire.B || len(v.Peek()) != item.TokenSize {
+		return v.Attribute()
+	}
+	if len(r.versions) == 0 {
+		r.versions, r.tokens = make([]types.AttributeValueMemberB, max(items, 1)), make([]byte, item.TokenSize*max(items, 1))
+	}
+	av, token := &r.versions[0], r.tokens[:item.TokenSize:item.TokenSize]
+	r.versions, r.tokens = r.versions[1:], r.tokens[item.TokenSize:]
+	copy(token, v.Peek())
+	av.Value = token
+	return av
 }

@@ -59,7 +59,7 @@ func (e *Early) take(at item.Place) (f item.Image, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if f, ok = e.found[at]; ok && e.given[at] {
-		f.Attributes = attr.CopyItem(f.Attributes)
+		f.Given = attr.CopyItem(f.Given)
 	}
 	e.given[at] = true
 	return f, ok

@@ -15,6 +15,7 @@ import (
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/wire"
 )
 
 // batch reads single items with BatchGetItem, and yields them in the order of their
@@ -58,15 +59,16 @@ func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options,
 			}
 		}
 		u.asks(ctx)
+		call := r.Wire.Call(wire.BatchGetItem)
 		out, err := r.Client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
 			RequestItems: want, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-		})
+		}, call.Options()...)
 		if err != nil {
 			return nil, explain.Error(ctx, r.Client, r.Label, slices.SortedFunc(maps.Values(tables), func(a, b *item.Table) int { return cmp.Compare(a.Index, b.Index) }), err)
 		}
 		var sizes []int
 		for name, items := range out.Responses {
-			images, err := r.Describe(tables[name], items)
+			images, err := r.described(tables[name], call.Page().Of(name), items)
 			if err != nil {
 				return nil, err
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/wire"
 )
 
 // Client is what reading needs of a DynamoDB client.
@@ -35,6 +36,10 @@ type Reader struct {
 	TableOf func(selection.Part) *item.Table
 	// Describe makes images of the items of one answer, of a table.
 	Describe func(t *item.Table, items []item.Attributes) ([]item.Image, error)
+	// Wire reads the items of answers straight from the wire, and DescribeWire makes images of them;
+	// nil leaves both to the SDK and Describe.
+	Wire         *wire.Codec
+	DescribeWire func(t *item.Table, items []wire.Item) ([]item.Image, error)
 }
 
 // Expression is a filter and a projection, with their placeholders.
@@ -83,22 +88,41 @@ func (r *Reader) ones(ctx context.Context, parts []selection.Part, o Options, u 
 // One reads one item, nil if it is not there.
 func (r *Reader) One(ctx context.Context, at item.Place, o Options, u *Usage) (*item.Image, error) {
 	u.asks(ctx)
+	call := r.Wire.Call(wire.GetItem)
 	out, err := r.Client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &at.Table.Name, Key: at.Key(),
 		ConsistentRead: &o.Strong, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-	})
+	}, call.Options()...)
 	if err != nil {
 		return nil, explain.Error(ctx, r.Client, r.Label, []*item.Table{at.Table}, err)
 	}
-	u.add([]int{attr.ItemSize(out.Item)}, o, out.ConsumedCapacity)
-	if len(out.Item) == 0 {
-		return nil, nil
+	images, err := r.described(at.Table, call.Page(), one(out.Item))
+	size := 0
+	if err == nil && len(images) > 0 {
+		size = images[0].Size
 	}
-	images, err := r.Describe(at.Table, []item.Attributes{out.Item})
-	if err != nil {
+	u.add([]int{size}, o, out.ConsumedCapacity)
+	if err != nil || len(images) == 0 {
 		return nil, err
 	}
 	return &images[0], nil
+}
+
+// described makes images of the items of an answer: of a page from the wire, nil for none, or of those that the SDK
+// has decoded.
+func (r *Reader) described(t *item.Table, page *wire.Page, items []item.Attributes) ([]item.Image, error) {
+	if page != nil {
+		return r.DescribeWire(t, page.Items)
+	}
+	return r.Describe(t, items)
+}
+
+// one returns the items of an answer to GetItem.
+func one(a item.Attributes) []item.Attributes {
+	if len(a) == 0 {
+		return nil
+	}
+	return []item.Attributes{a}
 }
 
 func (r *Reader) place(p selection.Part, sk key.Scalar) item.Place {
@@ -113,12 +137,13 @@ func (r *Reader) query(ctx context.Context, p selection.Part, o Options, u *Usag
 			in.Limit = limitOf(o.Want())
 		}
 		u.asks(ctx)
-		out, err := r.Client.Query(ctx, in)
+		call := r.Wire.Call(wire.Query)
+		out, err := r.Client.Query(ctx, in, call.Options()...)
 		if err != nil {
 			yield(Page{}, explain.Error(ctx, r.Client, r.Label, []*item.Table{t}, err))
 			return
 		}
-		page, err := r.Describe(t, out.Items)
+		page, err := r.described(t, call.Page(), out.Items)
 		if err != nil {
 			yield(Page{}, err)
 			return

@@ -34,7 +34,7 @@ func reader(c *Client) *read.Reader {
 				if !okPK || !okSK {
 					return nil, fmt.Errorf("an item without a key")
 				}
-				images = append(images, item.Image{Place: item.Place{Table: t, PK: pk, SK: sk}, Attributes: a, Size: attr.ItemSize(a)})
+				images = append(images, item.Image{Place: item.Place{Table: t, PK: pk, SK: sk}, Given: a, Size: attr.ItemSize(a)})
 			}
 			return images, nil
 		},

@@ -12,6 +12,7 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/wire"
 )
 
 // Segment is a part of a table, of several that are scanned at once, as fast as the pace allows.
@@ -42,11 +43,12 @@ func (r *Reader) Scan(ctx context.Context, s Segment, u *Usage, yield func(Page)
 			in.Limit = limitOf(s.Limit)
 		}
 		u.asks(ctx)
-		out, err := r.Client.Scan(ctx, in)
+		call := r.Wire.Call(wire.Query)
+		out, err := r.Client.Scan(ctx, in, call.Options()...)
 		if err != nil {
 			return explain.Error(ctx, r.Client, r.Label, []*item.Table{s.Table}, err)
 		}
-		page, err := r.Describe(s.Table, out.Items)
+		page, err := r.described(s.Table, call.Page(), out.Items)
 		if err != nil {
 			return err
 		}

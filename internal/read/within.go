@@ -69,7 +69,7 @@ func (r *Reader) inputWithin(p selection.Part, o Options) *dynamodb.QueryInput {
 func StartOf(p selection.Part, f *item.Image) item.Attributes {
 	start := f.Key()
 	for _, a := range p.In.Entry.Index.Attributes() {
-		start[a.Name] = f.Attributes[a.Name]
+		start[a.Name] = f.Attribute(a.Name)
 	}
 	return start
 }

@@ -311,7 +311,7 @@ func (r *indexReader) live(f *item.Image, identity []key.Value, t *tabled) (bool
 // follows later.
 func (r *indexReader) sameKeys(f, now *item.Image) bool {
 	return f == now || !slices.ContainsFunc(r.entry.Index.Attributes(), func(a schema.KeyAttribute) bool {
-		return !attr.Same(f.Attributes[a.Name], now.Attributes[a.Name])
+		return !attr.Same(f.Attribute(a.Name), now.Attribute(a.Name))
 	})
 }
 
@@ -322,7 +322,7 @@ func (r *indexReader) asked(f *item.Image) (*item.Image, error) {
 	}
 	wanted := r.needed(r.projected())
 	part := item.Attributes{}
-	for name, v := range f.Attributes {
+	for name, v := range f.Attributes() {
 		if slices.Contains(wanted, name) {
 			part[name] = v
 		}

@@ -63,7 +63,7 @@ func (f *Found) Copy() *Found {
 	c, r := *f, *f.Reading
 	r.Items = slices.Clone(f.Items)
 	for i := range r.Items {
-		r.Items[i].Attributes = attr.CopyItem(r.Items[i].Attributes)
+		r.Items[i].Given = attr.CopyItem(r.Items[i].Given) // what comes from the wire is made anew each time
 		r.Items[i].Sizes = slices.Clone(r.Items[i].Sizes)
 	}
 	c.Reading = &r
@@ -84,11 +84,11 @@ func (e *Engine) Again(f *Found) *Found {
 	c := f.Copy()
 	now := e.Model.Now()
 	for i := range c.Items {
-		c.Items[i].Expired = e.Model.Reserved.Expired(c.Items[i].Attributes, now)
+		c.Items[i].Expired = c.Items[i].Header.Expired(now)
 	}
 	if c.Root != nil {
 		root := *c.Root
-		root.Expired = e.Model.Reserved.Expired(root.Attributes, now)
+		root.Expired = root.Header.Expired(now)
 		c.Root = &root
 	}
 	return c

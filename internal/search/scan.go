@@ -15,6 +15,7 @@ import (
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/staging"
+	"github.com/itemize/itemize/internal/wire"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -253,7 +254,7 @@ func (w *segmentReader) join(f *item.Image) error {
 			w.open[0].found = append(w.open[0].found, *f)
 		default:
 			other := *f
-			other.Attributes, other.Values = nil, nil
+			other.Given, other.Wire, other.At, other.Values = nil, wire.Item{}, nil, nil
 			w.before = append(w.before, other)
 		}
 		return nil

@@ -357,7 +357,7 @@ func EntityOf(m *model.Model, s selection.Selection) (*staging.Entity, error) {
 		if f.Kind == nil || len(f.Kind.Entries) == 0 {
 			return nil
 		}
-		return m.Entries(f.Kind, f.Table.Name, f.Attributes, nil)
+		return m.Entries(f.Kind, f.Table.Name, f.Attributes(), nil)
 	}
 	return &staging.Entity{
 		Entries: entries,

@@ -246,8 +246,7 @@ func (s *share) Ranges(ctx context.Context, parts []selection.Part, o read.Optio
 // take returns the search's own items of an answer, and leaves those behind them.
 func (s *share) take(items []item.Image, t *item.Table, reverse bool) (read.Page, error) {
 	page := read.Page{More: s.all.more}
-	var own []item.Attributes
-	var answers []int
+	var own []*item.Image
 	for i := range items {
 		f := &items[i]
 		page.Last = f.SK
@@ -256,15 +255,12 @@ func (s *share) take(items []item.Image, t *item.Table, reverse bool) (read.Page
 			break
 		}
 		if s.holds(f.SK.Text) {
-			own, answers = append(own, f.Attributes), append(answers, f.Answer)
+			own = append(own, f)
 		}
 	}
 	var err error
-	if page.Items, err = s.Model.Describe(t, own); err != nil {
+	if page.Items, err = s.Model.DescribeAgain(t, own); err != nil {
 		return page, fmt.Errorf("%s: %w", s.Model.Label(), err)
-	}
-	for i := range page.Items {
-		page.Items[i].Answer = answers[i]
 	}
 	return page, nil
 }

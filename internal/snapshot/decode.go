@@ -165,6 +165,17 @@ func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 	codec := m.Codec.Record(f.Kind.Index)
 	any := false
 	for i, a := range f.Kind.Attributes {
+		if f.Wire.Shape != nil && a.Large == nil && !a.Value.Type.Lazy && len(a.Was) == 0 {
+			at := f.At[i]
+			if at < 0 {
+				continue
+			}
+			any = true
+			if err := codec.Scan(rec, i, f.Wire.Value(int(at))); err != nil {
+				return notDecoded(m, f, a, fmt.Errorf("attribute %q: %w", a.Name, err))
+			}
+			continue
+		}
 		name, value := stored(f, a)
 		if value == nil {
 			continue
@@ -223,11 +234,11 @@ func notDecoded(m *model.Model, f *item.Image, a *schema.Attribute, err error) e
 // stored returns an attribute's value, under its name or else the latest of those that it had
 // before; nil for none.
 func stored(f *item.Image, a *schema.Attribute) (string, types.AttributeValue) {
-	if v := f.Attributes[a.Name]; v != nil || len(a.Was) == 0 {
+	if v := f.Attribute(a.Name); v != nil || len(a.Was) == 0 {
 		return a.Name, v
 	}
 	for _, name := range a.Was {
-		if v := f.Attributes[name]; v != nil {
+		if v := f.Attribute(name); v != nil {
 			return name, v
 		}
 	}

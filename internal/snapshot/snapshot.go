@@ -223,7 +223,7 @@ func (r *Stored) fill(m *model.Model, f *item.Image) {
 	r.Place, r.Header, r.Size, r.Sizes = f.Place, f.Header, f.Size, f.Sizes
 	known := f.Listed + len(f.Former) + f.Table.KeyAttributes()
 	for _, name := range f.Former {
-		r.Former = append(r.Former, Former{Name: name, Attribute: f.Kind.Former(name), Size: attr.AttributeSize(name, f.Attributes[name])})
+		r.Former = append(r.Former, Former{Name: name, Attribute: f.Kind.Former(name), Size: attr.AttributeSize(name, f.Attribute(name))})
 	}
 	slices.SortFunc(r.Former, func(a, b Former) int { return cmp.Compare(a.Name, b.Name) })
 	for _, v := range []types.AttributeValue{f.Header.Version, f.Header.Stage, f.Header.Incarnation} {
@@ -242,22 +242,22 @@ func (r *Stored) fill(m *model.Model, f *item.Image) {
 		}
 	}
 	for j, k := range f.Kind.Derived {
-		if v := f.Attributes[k.Name]; v != nil {
+		if v := f.Attribute(k.Name); v != nil {
 			r.setIndex(f.Kind, j, v)
 			known++
 		}
 	}
-	if known < len(f.Attributes) {
+	if known < f.Len() {
 		r.keepUnknown(m, f)
 	}
 	if r.Header.Version == nil {
-		r.Raw = attr.CopyItem(f.Attributes)
+		r.Raw = attr.CopyItem(f.Attributes())
 	}
 }
 
 // keepUnknown keeps the attributes that the model does not have.
 func (r *Stored) keepUnknown(m *model.Model, f *item.Image) {
-	for name, v := range f.Attributes {
+	for name, v := range f.Attributes() {
 		switch {
 		case f.Kind.Attribute(name) >= 0, f.Kind.Former(name) >= 0, name == f.Table.Hash, name == f.Table.Range:
 		case m.Reserved.Has(name, f.Kind), f.Kind.DerivedKey(name) >= 0:

@@ -297,7 +297,7 @@ func TestHidden(t *testing.T) {
 		t.Fatalf("expired: %v, %v", images[0].Expired, images[1].Expired)
 	}
 	for i := range images {
-		s.Hide(images[i].Place, m.Reserved.HiddenOf(images[i].Attributes))
+		s.Hide(images[i].Place, m.Reserved.HiddenOf(images[i].Attributes()))
 	}
 	at := images[0].Place
 	if h := s.HiddenAt(at); h == nil || h.Size != images[0].Size {

@@ -208,7 +208,7 @@ func (in *insert) standing(ctx context.Context, t *write.Tally) error {
 	}
 	stored := item.Attributes{}
 	if root != nil {
-		stored = root.Attributes
+		stored = root.Attributes()
 	}
 	return in.overtaken(write.Outcome{State: write.Rejected, Stored: []item.Attributes{stored}})
 }

@@ -161,7 +161,7 @@ func (e *Entity) deleteOf(f *item.Image) *write.Request {
 	}
 	r.Expect.Version = f.Header.Version
 	if f.Header.Version == nil {
-		r.Expect.Old = write.SomeOldValues(f.Place, f.Attributes)
+		r.Expect.Old = write.SomeOldValues(f.Place, f.Attributes())
 	}
 	return r
 }

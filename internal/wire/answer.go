@@ -27,7 +27,9 @@ func readItems(r *reader) (rest []byte, ok bool) {
 
 func readItem(r *reader) (rest []byte, ok bool) {
 	it, ok := r.item()
-	r.page.Items = []Item{it}
+	if ok && len(it.Shape.Names) > 0 {
+		r.page.Items = []Item{it}
+	}
 	return []byte("{}"), ok
 }
 

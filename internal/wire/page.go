@@ -19,10 +19,19 @@ type Page struct {
 	Tables map[string][]Item
 }
 
+// Of returns the page of one table, of a page of several; nil for none.
+func (p *Page) Of(table string) *Page {
+	if p == nil {
+		return nil
+	}
+	return &Page{Items: p.Tables[table]}
+}
+
 // Shape is the names of an item's attributes, in their order. Items of one kind share one:
 // what is found out about the names is found out once.
 type Shape struct {
 	Names []string
+	bytes int // of the names
 	// leads are how the attributes began in the item that was read first: the name up to
 	// where the value's content begins, and the content's kind.
 	leads []lead
@@ -41,7 +50,8 @@ type Item struct {
 	// Shape is nil for no item.
 	Shape *Shape
 	page  *Page
-	first int
+	first int32
+	size  int32 // of the values
 }
 
 // reader reads the items of a page.
@@ -58,7 +68,7 @@ type reader struct {
 
 // item reads an item.
 func (r *reader) item() (it Item, ok bool) {
-	it = Item{page: r.page, first: len(r.page.cells)}
+	it = Item{page: r.page, first: int32(len(r.page.cells))}
 	if !r.is('{') {
 		return it, false
 	}
@@ -77,6 +87,7 @@ func (r *reader) item() (it Item, ok bool) {
 			return it, false
 		}
 		r.page.cells = append(r.page.cells, c)
+		it.size += int32(c.size)
 		if more = r.is(','); !more && !r.is('}') {
 			return it, false
 		}
@@ -157,13 +168,16 @@ func (r *reader) shape() *Shape {
 		return nil
 	}
 	r.last = &Shape{Names: slices.Clone(r.names), leads: slices.Clone(r.found)}
+	for _, name := range r.names {
+		r.last.bytes += len(name)
+	}
 	r.page.shapes = append(r.page.shapes, r.last)
 	return r.last
 }
 
 // items reads an array of items.
 func (r *reader) items() (all []Item, ok bool) {
-	_, ok = r.list(func() (int, bool) {
+	_, _, ok = r.list(func() (int, bool) {
 		from := r.i
 		it, ok := r.item()
 		if all == nil && ok {

@@ -63,8 +63,10 @@ type cell struct {
 	at, n uint32
 	// size is the value's size in bytes, as DynamoDB counts it.
 	size uint32
-	kind Kind
-	side bool
+	// count is how many elements a list, map or set has, as far as it can count.
+	count uint16
+	kind  Kind
+	side  bool
 }
 
 // maxDepth is deeper than DynamoDB nests values (32 levels): what is deeper yet is left to the SDK.
@@ -299,19 +301,19 @@ func (s *scanner) nested(k Kind, depth int) (c cell, ok bool) {
 	}
 	s.space()
 	at, side := s.i, len(s.side)
-	var size int
+	var size, n int
 	switch k {
 	case L:
-		size, ok = s.list(func() (int, bool) {
+		size, n, ok = s.list(func() (int, bool) {
 			e, ok := s.value(depth + 1)
 			return 1 + int(e.size), ok
 		})
 		size += collection
 	case M:
-		size, ok = s.object(depth)
+		size, n, ok = s.object(depth)
 		size += collection
 	case SS, NS:
-		size, ok = s.list(func() (int, bool) {
+		size, n, ok = s.list(func() (int, bool) {
 			e, text, ok := s.text()
 			if k == NS {
 				return numberSize(text), ok
@@ -319,65 +321,68 @@ func (s *scanner) nested(k Kind, depth int) (c cell, ok bool) {
 			return int(e.n), ok
 		})
 	case BS:
-		size, ok = s.list(func() (int, bool) {
+		size, n, ok = s.list(func() (int, bool) {
 			e, ok := s.blob()
 			return int(e.n), ok
 		})
 	}
 	s.side = s.side[:side]
-	return cell{at: uint32(at), n: uint32(s.i - at), size: uint32(size), kind: k}, ok
+	return cell{at: uint32(at), n: uint32(s.i - at), size: uint32(size), kind: k, count: uint16(min(n, manyElements))}, ok
 }
+
+// manyElements is the count of a cell that has so many elements, or more.
+const manyElements = math.MaxUint16
 
 // collection is what a list or map adds to the sizes of its elements, in bytes.
 const collection = 3
 
-// list passes over an array, and sums up what element returns of each.
-func (s *scanner) list(element func() (int, bool)) (size int, ok bool) {
+// list passes over an array, sums up what element returns of each, and counts them.
+func (s *scanner) list(element func() (int, bool)) (size, count int, ok bool) {
 	if !s.is('[') {
-		return 0, false
+		return 0, 0, false
 	}
 	if s.is(']') {
-		return 0, true
+		return 0, 0, true
 	}
 	for {
 		n, ok := element()
 		if !ok {
-			return 0, false
+			return 0, 0, false
 		}
-		size += n
+		size, count = size+n, count+1
 		if !s.is(',') {
-			return size, s.is(']')
+			return size, count, s.is(']')
 		}
 	}
 }
 
 // object passes over the entries of a map.
-func (s *scanner) object(depth int) (size int, ok bool) {
+func (s *scanner) object(depth int) (size, count int, ok bool) {
 	if !s.is('{') {
-		return 0, false
+		return 0, 0, false
 	}
 	if s.is('}') {
-		return 0, true
+		return 0, 0, true
 	}
 	first := len(s.names)
 	for {
 		_, name, ok := s.text()
 		if !ok || !s.is(':') {
-			return 0, false
+			return 0, 0, false
 		}
 		s.names = append(s.names, unsafe.String(unsafe.SliceData(name), len(name)))
 		n := len(name)
 		e, ok := s.value(depth + 1)
 		if !ok {
-			return 0, false
+			return 0, 0, false
 		}
 		size += 1 + n + int(e.size)
 		if s.is(',') {
 			continue
 		}
-		ok = s.is('}') && distinct(s.names[first:])
+		names := s.names[first:]
 		s.names = s.names[:first]
-		return size, ok
+		return size, len(names), s.is('}') && distinct(names)
 	}
 }
 
@@ -426,7 +431,7 @@ func (s *scanner) skip(depth int) bool {
 			}
 		}
 	case '[':
-		_, ok := s.list(func() (int, bool) { return 0, s.skip(depth + 1) })
+		_, _, ok := s.list(func() (int, bool) { return 0, s.skip(depth + 1) })
 		return ok
 	}
 	from := s.i

@@ -11,7 +11,8 @@ import (
 type Value struct {
 	Kind Kind
 	// own reports that the text is nobody else's: it need not be copied.
-	own bool
+	own   bool
+	count uint16
 	// text is a string, a number, bytes, true or false; of a list, map or set its JSON.
 	text string
 	page *Page
@@ -19,8 +20,8 @@ type Value struct {
 
 // Value returns the value of an attribute, by its place in the item's shape.
 func (it Item) Value(i int) Value {
-	c := &it.page.cells[it.first+i]
-	return Value{Kind: c.kind, text: it.page.text(c), page: it.page}
+	c := &it.page.cells[int(it.first)+i]
+	return Value{Kind: c.kind, count: c.count, text: it.page.text(c), page: it.page}
 }
 
 // text returns what a cell points to. It lies in the page's memory.
@@ -37,8 +38,11 @@ func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // Size returns the size of an attribute in bytes: its name's and its value's.
 func (it Item) Size(i int) int {
-	return len(it.Shape.Names[i]) + int(it.page.cells[it.first+i].size)
+	return len(it.Shape.Names[i]) + int(it.page.cells[int(it.first)+i].size)
 }
+
+// Bytes returns the item's size in bytes.
+func (it Item) Bytes() int { return it.Shape.bytes + int(it.size) }
 
 // Get returns the value of the attribute of a name; ok is false where there is none.
 func (it Item) Get(name string) (v Value, ok bool) {
@@ -95,6 +99,9 @@ func (v Value) Cursor() Cursor {
 
 // Len returns the number of elements.
 func (v Value) Len() int {
+	if v.count < manyElements {
+		return int(v.count)
+	}
 	n := 0
 	c := v.Cursor()
 	for c.skipped() {
@@ -162,7 +169,7 @@ func (c *Cursor) valueOf(e cell) Value {
 	if e.side {
 		from = c.side
 	}
-	return Value{Kind: e.kind, own: e.side, text: text(from[e.at : e.at+e.n]), page: c.page}
+	return Value{Kind: e.kind, own: e.side, count: e.count, text: text(from[e.at : e.at+e.n]), page: c.page}
 }
 
 // Attribute returns the value as the SDK decodes it.

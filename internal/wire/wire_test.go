@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/schemas"
@@ -45,7 +46,7 @@ var operations = []answered{
 		GetItem, smithy.NewOperationSchema(schemas.GetItem, schemas.GetItemInput, schemas.GetItemOutput),
 		func() smithy.Deserializable { return &dynamodb.GetItemOutput{} },
 		func(out smithy.Deserializable, p *Page) {
-			if o := out.(*dynamodb.GetItemOutput); o.Item != nil {
+			if o := out.(*dynamodb.GetItemOutput); len(p.Items) > 0 {
 				o.Item = p.Items[0].Attributes()
 			}
 		},
@@ -74,17 +75,27 @@ func respond(status int, body io.Reader, length int64) *smithyhttp.Response {
 	return &smithyhttp.Response{Response: &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(body), ContentLength: length}}
 }
 
+// decode has a protocol decode an answer. The SDK panics on some that are no JSON, which is an error here.
+func (o *answered) decode(p smithyhttp.ClientProtocol, r *smithyhttp.Response, out smithy.Deserializable) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return p.DeserializeResponse(context.Background(), o.schema, dynamodb.TypeRegistry, r, out)
+}
+
 // compare has both protocols decode an answer, and reports whether the items were read here.
 func compare(t testing.TB, status int, body []byte) (here bool) {
 	t.Helper()
 	for _, o := range operations {
 		want := o.out()
-		wantErr := sdk.DeserializeResponse(context.Background(), o.schema, dynamodb.TypeRegistry, respond(status, bytes.NewReader(body), int64(len(body))), want)
+		wantErr := o.decode(sdk, respond(status, bytes.NewReader(body), int64(len(body))), want)
 		for _, share := range []bool{false, true} {
 			got := o.out()
 			p := &protocol{ClientProtocol: sdk, operation: o.Operation, share: share}
 			own := bytes.Clone(body)
-			err := p.DeserializeResponse(context.Background(), o.schema, dynamodb.TypeRegistry, respond(status, bytes.NewReader(own), int64(len(own))), got)
+			err := o.decode(p, respond(status, bytes.NewReader(own), int64(len(own))), got)
 			if p.page != nil {
 				here = true
 				o.put(got, p.page)
@@ -216,6 +227,7 @@ func FuzzStrings(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
+		defer time.AfterFunc(5*time.Second, func() { panic(fmt.Sprintf("%q", s)) }).Stop()
 		compare(t, 200, fmt.Appendf(nil, `{"Items":[{"%[1]s":{"S":"%[1]s"},"n":{"N":"%[1]s"},"x":{"M":{"%[1]s":{"S":"%[1]s"},"l":{"L":[{"S":"%[1]s"}]}}}},{"b":{"B":"%[1]s"},"ss":{"SS":["%[1]s"]},"bs":{"BS":["%[1]s"]}}]}`, s))
 		compare(t, 200, fmt.Appendf(nil, `{"Item":{"%[1]s":{"S":"%[1]s"}}}`, s))
 	})
