@@ -1,0 +1,127 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/itemize/itemize/integration"
+)
+
+var engine *integration.Engine
+
+func TestMain(m *testing.M) {
+	code := func() int {
+		var err error
+		if engine, err = integration.Start(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer engine.Stop()
+		return m.Run()
+	}()
+	os.Exit(code)
+}
+
+// tables and runs give each table and each run of a job a number of its own.
+var tables, runs atomic.Int64
+
+func next() int { return int(runs.Add(1)) }
+
+// open returns a library at work on a table of its own that is filled, and its transport.
+func open(tb testing.TB, l Library) (*Opened, *Transport) {
+	tb.Helper()
+	ctx := context.Background()
+	table := fmt.Sprint("bench-", tables.Add(1))
+	t := &Transport{}
+	c := engine.Client(func(o *dynamodb.Options) { o.HTTPClient, o.APIOptions = t, nil })
+	err := engine.CreateTable(ctx, table, "PK:S", "SK:S")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = engine.DeleteTable(ctx, table) })
+	o, err := l.Open(c, table)
+	if err == nil {
+		err = o.Fill(ctx)
+	}
+	if err != nil {
+		tb.Fatalf("%s: %v", l.Name, err)
+	}
+	if o.Close != nil {
+		tb.Cleanup(func() { _ = o.Close() })
+	}
+	return o, t
+}
+
+// Each library does each job, and finds what it has stored.
+func TestJobs(t *testing.T) {
+	for _, l := range Libraries {
+		o, _ := open(t, l)
+		for _, name := range Jobs {
+			for job := o.Jobs[name]; job != nil; job = nil {
+				for range 3 {
+					if err := job(context.Background(), next()); err != nil {
+						t.Errorf("%s: %s: %v", l.Name, name, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// BenchmarkAtOnce times the program alone: the answers are those of an engine, noted and given again. It also counts
+// requests, bytes of bodies, and capacity units.
+func BenchmarkAtOnce(b *testing.B) {
+	each(b, func(b *testing.B, job Job, t *Transport) {
+		ctx := context.Background()
+		for _, m := range []Mode{Count, Note} {
+			t.Set(m)
+			if err := job(ctx, next()); err != nil {
+				b.Fatal(err)
+			}
+		}
+		t.Set(Again)
+		b.ReportAllocs()
+		for b.Loop() {
+			if err := job(ctx, next()); err != nil {
+				b.Fatal(err)
+			}
+		}
+		c := t.Counts
+		b.ReportMetric(float64(c.Requests), "requests")
+		b.ReportMetric(float64(c.Sent), "sent-B")
+		b.ReportMetric(float64(c.Received), "received-B")
+		b.ReportMetric(c.WCU, "WCU")
+		b.ReportMetric(c.RCU, "RCU")
+	})
+}
+
+// BenchmarkEngine times the jobs on an engine.
+func BenchmarkEngine(b *testing.B) {
+	each(b, func(b *testing.B, job Job, _ *Transport) {
+		for b.Loop() {
+			if err := job(context.Background(), next()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+func each(b *testing.B, run func(*testing.B, Job, *Transport)) {
+	for _, name := range Jobs {
+		for _, l := range Libraries {
+			b.Run(fmt.Sprintf("job=%s/lib=%s", name, l.Name), func(b *testing.B) {
+				o, t := open(b, l)
+				job := o.Jobs[name]
+				if job == nil {
+					b.Skip("it has no such job")
+				}
+				run(b, job, t)
+			})
+		}
+	}
+}

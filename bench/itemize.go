@@ -1,0 +1,137 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/itemize/itemize/bench/model"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+func openItemize(c *dynamodb.Client, table string) (*Opened, error) {
+	m, err := mapper.New[model.User](c, mapper.Table(table))
+	return ofItemize(m), err
+}
+
+func openShared(c *dynamodb.Client, table string) (*Opened, error) {
+	m, err := mapper.New[model.User](c, mapper.Table(table), mapper.Answers(mapper.ShareStrings))
+	return ofItemize(m), err
+}
+
+// reflected is the model without its generated code: a mapper of it reflects.
+type reflected model.User
+
+func openReflected(c *dynamodb.Client, table string) (*Opened, error) {
+	m, err := mapper.New[reflected](c, mapper.Table(table))
+	if err != nil {
+		return nil, err
+	}
+	k := func(id string) query.Key[reflected] { return m.Key(id) }
+	return opened(m, func(u model.User) reflected { return reflected(u) }, func(u *reflected) *model.User { return (*model.User)(u) }, paths[reflected]{
+		user: func(id string) query.Selection[reflected] { return k(id) },
+		info: func(id string) query.Selection[reflected] { return k(id).Item("INFO") },
+		add: func(ctx context.Context, id string, w model.Wish) error {
+			_, err := mapper.NewElementsNode[reflected, model.Wish](k(id).Node, 4).Add(w).Exec(ctx, m)
+			return err
+		},
+		month: func(id string) query.Query[reflected, model.Wish] {
+			return query.Of[model.Wish](k(id).Prefix("WISH#2021-11-"))
+		},
+		all: func(id string) query.Query[reflected, model.Wish] { return query.Of[model.Wish](k(id).Prefix("WISH#")) },
+	}), nil
+}
+
+func ofItemize(m *mapper.Mapper[model.User]) *Opened {
+	same := func(u model.User) model.User { return u }
+	return opened(m, same, func(u *model.User) *model.User { return u }, paths[model.User]{
+		user: func(id string) query.Selection[model.User] { return model.UserByID(id) },
+		info: func(id string) query.Selection[model.User] { return model.UserByID(id).INFO() },
+		add: func(ctx context.Context, id string, w model.Wish) error {
+			_, err := model.UserByID(id).Wishes().Add(w).Exec(ctx, m)
+			return err
+		},
+		month: func(id string) query.Query[model.User, model.Wish] {
+			return model.UserByID(id).Wishes().Month(2021, time.November).Query
+		},
+		all: func(id string) query.Query[model.User, model.Wish] { return model.UserByID(id).Wishes().Query },
+	})
+}
+
+// paths are the ways to what the jobs are about: by generated code, or by names.
+type paths[T any] struct {
+	user, info func(id string) query.Selection[T]
+	add        func(ctx context.Context, id string, w model.Wish) error
+	month, all func(id string) query.Query[T, model.Wish]
+}
+
+// opened returns the jobs of a mapper. to and of turn a user into the mapper's model and back.
+func opened[T any](users *mapper.Mapper[T], to func(model.User) T, of func(*T) *model.User, p paths[T]) *Opened {
+	var changing *mapper.Entity[T]
+	return &Opened{
+		Fill: func(ctx context.Context) error {
+			if _, err := users.Save(ctx, users.New(to(theUser(userID)))); err != nil {
+				return err
+			}
+			full := model.User{ID: pageID, Email: "page@example.com", Wishes: pageWishes()}
+			_, err := users.Save(ctx, users.New(to(full)), mapper.Independent())
+			return err
+		},
+		Jobs: map[string]Job{
+			Insert: func(ctx context.Context, i int) error {
+				_, err := users.Save(ctx, users.New(to(theUser(fmt.Sprint("new-", i)))))
+				return err
+			},
+			Load: func(ctx context.Context, _ int) error {
+				e, err := users.Load(ctx, p.user(userID))
+				if err != nil {
+					return err
+				}
+				u := of(&e.Value)
+				return check(u.Email != "" && len(u.Wishes) >= 16, len(u.Wishes))
+			},
+			Change: func(ctx context.Context, i int) (err error) {
+				if changing == nil {
+					if changing, err = users.Load(ctx, p.info(userID)); err != nil {
+						return err
+					}
+				}
+				of(&changing.Value).Email = fmt.Sprint("ann-", i, "@example.com")
+				_, err = users.Save(ctx, changing)
+				return err
+			},
+			Add: func(ctx context.Context, i int) error {
+				return p.add(ctx, userID, wish(later.Add(time.Duration(i)*time.Second), i, 40))
+			},
+			Month: func(ctx context.Context, _ int) error {
+				got, err := p.month(userID).Slice(ctx, users)
+				if err != nil {
+					return err
+				}
+				return check(len(got) == 8 && got[7].SKU == "SKU-7", len(got))
+			},
+			Page: func(ctx context.Context, _ int) error {
+				got, err := p.all(pageID).Slice(ctx, users)
+				if err != nil {
+					return err
+				}
+				return check(len(got) == page && got[7].Tags[1] == "blue" && got[9].Qty == 9, len(got))
+			},
+			Bulk: func(ctx context.Context, i int) error {
+				all := make([]T, bulk)
+				for n := range all {
+					all[n] = to(theUser(fmt.Sprint("bulk-", i, "-", n)))
+				}
+				report, err := users.BulkLoad(ctx, mapper.Each(slices.Values(all)), mapper.Overwrite())
+				if err == nil && report.Failed > 0 {
+					err = report.Failures[0].Err
+				}
+				return err
+			},
+		},
+	}
+}

@@ -1,0 +1,64 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// Job is one piece of work that each library does in its own way. It is run again and again, with a number that
+// is another one each time.
+type Job func(ctx context.Context, i int) error
+
+// Names of the jobs, in the order of the table. Those of Reading read.
+const (
+	Insert = "insert-20-items"
+	Load   = "load-20-items"
+	Change = "change-one-attribute"
+	Add    = "add-a-wish"
+	Month  = "one-month"
+	Page   = "full-page"
+	Bulk   = "bulk-load-500-items"
+)
+
+// Jobs are the names of all jobs, Reading those that read.
+var (
+	Jobs    = []string{Insert, Load, Change, Add, Month, Page, Bulk}
+	Reading = []string{Load, Month, Page}
+)
+
+// Library is one of those that are compared. Open returns its jobs on a table, which has the keys PK and SK;
+// a job that it cannot do is missing. Fill stores what the jobs read and change.
+type Library struct {
+	Name string
+	Open func(c *dynamodb.Client, table string) (*Opened, error)
+}
+
+// Opened is a library at work.
+type Opened struct {
+	Fill  func(ctx context.Context) error
+	Jobs  map[string]Job
+	Close func() error // nil for nothing to close
+}
+
+// Libraries are those that are compared; the first is what the others are compared with.
+var Libraries = []Library{
+	{"sdk", openSDK},
+	{"guregu", openGuregu},
+	{"docstore", openDocstore},
+	{"itemize", openItemize},
+	{"itemize-shared", openShared},
+	{"itemize-reflected", openReflected},
+}
+
+var errWrong = errors.New("not what was stored")
+
+// check reports whether a job found what it had to.
+func check(ok bool, what any) error {
+	if !ok {
+		return fmt.Errorf("%w: %v", errWrong, what)
+	}
+	return nil
+}

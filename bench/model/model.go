@@ -1,0 +1,42 @@
+// Package model holds the model that the benchmarks store: a user of 20 items, with a wish list.
+package model
+
+import "time"
+
+//go:generate go tool itemize gen
+
+// User is an item collection: four fixed items, and one for each wish.
+type User struct {
+	_      struct{} `ddb:"table=bench"`
+	ID     string   `ddb:"pk=USER#{ID}"`
+	Email  string   `ddb:"sk=INFO"`
+	Name   string   `ddb:"sk=INFO"`
+	Home   Address  `ddb:"sk=ADDRESS#HOME"`
+	Office Address  `ddb:"sk=ADDRESS#OFFICE"`
+	Cart   Cart     `ddb:"sk=CART"`
+	Wishes []Wish   `ddb:"sk=WISH#{AddedAt}"`
+}
+
+// Address is where a user lives or works.
+type Address struct {
+	Street  string
+	City    string
+	Country string
+}
+
+// Cart is what a user is about to buy.
+type Cart struct {
+	SKUs  []string
+	Total float64
+}
+
+// Wish is a thing on the wish list.
+type Wish struct {
+	AddedAt time.Time
+	SKU     string
+	Title   string
+	Notes   string
+	Price   float64
+	Qty     int
+	Tags    []string
+}

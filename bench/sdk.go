@@ -1,0 +1,240 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/bench/model"
+)
+
+// The items as who writes them by hand declares them: with the keys, and a version that updates compare. Tags are for
+// attributevalue and for guregu/dynamo.
+type (
+	keys struct {
+		PK      string
+		SK      string
+		Version int
+	}
+	infoItem struct {
+		keys
+		Email, Name string
+	}
+	addressItem struct {
+		keys
+		model.Address
+	}
+	cartItem struct {
+		keys
+		model.Cart
+	}
+	wishItem struct {
+		keys
+		model.Wish
+	}
+)
+
+func pk(id string) string { return "USER#" + id }
+
+func wishKey(at time.Time) string { return "WISH#" + at.UTC().Format(time.RFC3339) }
+
+// itemsOf returns the items of a user.
+func itemsOf(u model.User) []any {
+	k := func(sk string) keys { return keys{pk(u.ID), sk, 1} }
+	all := []any{
+		infoItem{k("INFO"), u.Email, u.Name}, addressItem{k("ADDRESS#HOME"), u.Home},
+		addressItem{k("ADDRESS#OFFICE"), u.Office}, cartItem{k("CART"), u.Cart},
+	}
+	for _, w := range u.Wishes {
+		all = append(all, wishItem{k(wishKey(w.AddedAt)), w})
+	}
+	return all
+}
+
+// byHand is the SDK with attributevalue, as its documentation has it.
+type byHand struct {
+	*dynamodb.Client
+	table   *string
+	version int
+}
+
+func openSDK(c *dynamodb.Client, table string) (*Opened, error) {
+	h := &byHand{Client: c, table: &table}
+	return &Opened{Fill: h.fill, Jobs: map[string]Job{
+		Insert: h.insert, Load: h.load, Change: h.change, Add: h.add, Month: h.month, Page: h.page, Bulk: h.bulk,
+	}}, nil
+}
+
+func (h *byHand) fill(ctx context.Context) error {
+	h.version = 1
+	if err := h.insertUser(ctx, theUser(userID)); err != nil {
+		return err
+	}
+	return h.write(ctx, itemsOf(model.User{ID: pageID, Email: "page@example.com", Wishes: pageWishes()}))
+}
+
+func (h *byHand) insert(ctx context.Context, i int) error {
+	return h.insertUser(ctx, theUser(fmt.Sprint("new-", i)))
+}
+
+func (h *byHand) insertUser(ctx context.Context, u model.User) error {
+	var puts []types.TransactWriteItem
+	for _, it := range itemsOf(u) {
+		av, err := attributevalue.MarshalMap(it)
+		if err != nil {
+			return err
+		}
+		puts = append(puts, types.TransactWriteItem{Put: &types.Put{
+			TableName: h.table, Item: av, ConditionExpression: aws.String("attribute_not_exists(PK)"),
+		}})
+	}
+	_, err := h.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: puts})
+	return err
+}
+
+// query yields all items of a key condition.
+func (h *byHand) query(ctx context.Context, condition expression.KeyConditionBuilder, each func(map[string]types.AttributeValue) error) error {
+	x, err := expression.NewBuilder().WithKeyCondition(condition).Build()
+	if err != nil {
+		return err
+	}
+	pages := dynamodb.NewQueryPaginator(h, &dynamodb.QueryInput{
+		TableName: h.table, KeyConditionExpression: x.KeyCondition(),
+		ExpressionAttributeNames: x.Names(), ExpressionAttributeValues: x.Values(),
+	})
+	for pages.HasMorePages() {
+		out, err := pages.NextPage(ctx)
+		if err != nil {
+			return err
+		}
+		for _, it := range out.Items {
+			if err := each(it); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (h *byHand) load(ctx context.Context, _ int) error {
+	u := model.User{ID: userID}
+	err := h.query(ctx, expression.Key("PK").Equal(expression.Value(pk(userID))), func(it map[string]types.AttributeValue) error {
+		sk := it["SK"].(*types.AttributeValueMemberS).Value
+		switch {
+		case sk == "INFO":
+			var i infoItem
+			err := attributevalue.UnmarshalMap(it, &i)
+			u.Email, u.Name = i.Email, i.Name
+			return err
+		case sk == "ADDRESS#HOME":
+			return attributevalue.UnmarshalMap(it, &u.Home)
+		case sk == "ADDRESS#OFFICE":
+			return attributevalue.UnmarshalMap(it, &u.Office)
+		case sk == "CART":
+			return attributevalue.UnmarshalMap(it, &u.Cart)
+		case strings.HasPrefix(sk, "WISH#"):
+			u.Wishes = append(u.Wishes, model.Wish{})
+			return attributevalue.UnmarshalMap(it, &u.Wishes[len(u.Wishes)-1])
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return check(u.Email != "" && len(u.Wishes) >= 16, len(u.Wishes))
+}
+
+func (h *byHand) change(ctx context.Context, i int) error {
+	x, err := expression.NewBuilder().
+		WithUpdate(expression.Set(expression.Name("Email"), expression.Value(fmt.Sprint("ann-", i, "@example.com"))).
+			Set(expression.Name("Version"), expression.Value(h.version+1))).
+		WithCondition(expression.Name("Version").Equal(expression.Value(h.version))).Build()
+	if err != nil {
+		return err
+	}
+	_, err = h.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: h.table,
+		Key: map[string]types.AttributeValue{
+			"PK": &types.AttributeValueMemberS{Value: pk(userID)}, "SK": &types.AttributeValueMemberS{Value: "INFO"},
+		},
+		UpdateExpression: x.Update(), ConditionExpression: x.Condition(),
+		ExpressionAttributeNames: x.Names(), ExpressionAttributeValues: x.Values(),
+	})
+	h.version++
+	return err
+}
+
+func (h *byHand) add(ctx context.Context, i int) error {
+	w := wish(later.Add(time.Duration(i)*time.Second), i, 40)
+	av, err := attributevalue.MarshalMap(wishItem{keys{pk(userID), wishKey(w.AddedAt), 1}, w})
+	if err != nil {
+		return err
+	}
+	_, err = h.PutItem(ctx, &dynamodb.PutItemInput{TableName: h.table, Item: av, ConditionExpression: aws.String("attribute_not_exists(PK)")})
+	return err
+}
+
+// wishes returns the wishes of a key condition.
+func (h *byHand) wishes(ctx context.Context, condition expression.KeyConditionBuilder) ([]model.Wish, error) {
+	var all []model.Wish
+	err := h.query(ctx, condition, func(it map[string]types.AttributeValue) error {
+		all = append(all, model.Wish{})
+		return attributevalue.UnmarshalMap(it, &all[len(all)-1])
+	})
+	return all, err
+}
+
+func (h *byHand) month(ctx context.Context, _ int) error {
+	got, err := h.wishes(ctx, expression.Key("PK").Equal(expression.Value(pk(userID))).And(expression.Key("SK").BeginsWith("WISH#2021-11-")))
+	if err != nil {
+		return err
+	}
+	return check(len(got) == 8 && got[7].SKU == "SKU-7", len(got))
+}
+
+func (h *byHand) page(ctx context.Context, _ int) error {
+	got, err := h.wishes(ctx, expression.Key("PK").Equal(expression.Value(pk(pageID))).And(expression.Key("SK").BeginsWith("WISH#")))
+	if err != nil {
+		return err
+	}
+	return check(len(got) == page && got[7].Tags[1] == "blue" && got[9].Qty == 9, len(got))
+}
+
+func (h *byHand) bulk(ctx context.Context, i int) error {
+	var all []any
+	for n := range bulk {
+		all = append(all, itemsOf(theUser(fmt.Sprint("bulk-", i, "-", n)))...)
+	}
+	return h.write(ctx, all)
+}
+
+// write writes items in batches of 25, and again what was not processed.
+func (h *byHand) write(ctx context.Context, items []any) error {
+	for len(items) > 0 {
+		n := min(25, len(items))
+		var puts []types.WriteRequest
+		for _, it := range items[:n] {
+			av, err := attributevalue.MarshalMap(it)
+			if err != nil {
+				return err
+			}
+			puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: av}})
+		}
+		for want := map[string][]types.WriteRequest{*h.table: puts}; len(want) > 0; {
+			out, err := h.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{RequestItems: want})
+			if err != nil {
+				return err
+			}
+			want = out.UnprocessedItems
+		}
+		items = items[n:]
+	}
+	return nil
+}
