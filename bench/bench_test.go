@@ -78,7 +78,7 @@ func TestJobs(t *testing.T) {
 func BenchmarkAtOnce(b *testing.B) {
 	each(b, func(b *testing.B, job Job, t *Transport) {
 		ctx := context.Background()
-		for _, m := range []Mode{Count, Note} {
+		for _, m := range []Mode{Pass, Count, Note} { // the first time it makes what later ones have
 			t.Set(m)
 			if err := job(ctx, next()); err != nil {
 				b.Fatal(err)

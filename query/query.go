@@ -179,11 +179,14 @@ func (q Query[T, E]) hits(ctx context.Context, src Source[T], options []ReadOpti
 // Slice returns all elements in the order of their sort keys.
 func (q Query[T, E]) Slice(ctx context.Context, src Source[T], options ...ReadOption) ([]E, error) {
 	var all []E
-	for e, err := range q.All(ctx, src, options...) {
+	for hit, err := range q.hits(ctx, src, options) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, e)
+		if len(all) == cap(all) {
+			all = slices.Grow(all, max(hit.Page, 1))
+		}
+		all = append(all, *hit.Value.(*E))
 	}
 	return all, nil
 }

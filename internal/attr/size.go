@@ -1,8 +1,6 @@
 package attr
 
 import (
-	"strings"
-
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/key"
@@ -95,27 +93,39 @@ func NumberSize(number string) int {
 // plainSize is NumberSize for what most numbers are written like: digits with a sign or
 // without, and a point or none. It allocates nothing.
 func plainSize(number string) (n int, ok bool) {
-	if len(number) > key.MaxDigits {
+	if number == "" || len(number) > key.MaxDigits {
 		return 0, false
 	}
-	digits, negative := strings.CutPrefix(number, "-")
-	left, right, point := strings.Cut(digits, ".")
-	if left == "" || point && right == "" || !key.AllDigits(left) || !key.AllDigits(right) {
-		return 0, false
+	digits, negative := number, 0
+	if number[0] == '-' {
+		digits, negative = number[1:], 1
 	}
-	left, right = strings.TrimLeft(left, "0"), strings.TrimRight(right, "0")
-	switch {
-	case right == "":
-		left = strings.TrimRight(left, "0")
-	case left == "":
-		right = strings.TrimLeft(right, "0")
+	point, first, last := len(digits), -1, -1 // the places of the point, and of the digits that are not zero
+	for i := range len(digits) {
+		switch c := digits[i]; {
+		case c == '.' && point == len(digits):
+			point = i
+		case c-'0' > 9:
+			return 0, false
+		case c != '0':
+			if last = i; first < 0 {
+				first = i
+			}
+		}
 	}
-	if left == "" && right == "" {
+	if point == 0 || point == len(digits)-1 {
+		return 0, false // nothing stands on one side of the point
+	}
+	if first < 0 {
 		return 1, true
 	}
-	n = 1 + (len(left)+1)/2 + (len(right)+1)/2
-	if negative {
-		n++
+	// Digits on each side of the point; zeros between the outermost others count.
+	left, right := 0, 0
+	if first < point {
+		left = min(last+1, point) - first
 	}
-	return n, true
+	if last > point {
+		right = last - max(first-1, point)
+	}
+	return 1 + (left+1)/2 + (right+1)/2 + negative, true
 }

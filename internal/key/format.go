@@ -44,8 +44,8 @@ type Format struct {
 	Value Kind
 }
 
-// layouts are the time formats of fixed width, as package time writes them.
-var layouts = map[FormatKind]string{
+// layouts are the time formats of fixed width, as package time writes them; "" for another format.
+var layouts = [Native + 1]string{
 	Nanos:   "2006-01-02T15:04:05.000000000Z",
 	Millis:  "2006-01-02T15:04:05.000Z",
 	Seconds: "2006-01-02T15:04:05Z",
@@ -77,8 +77,8 @@ func (f Format) Fixed() (width int, ok bool) {
 	case Week:
 		return len("2021-W46"), true
 	}
-	l, ok := layouts[f.Kind]
-	return len(l), ok
+	l := layouts[f.Kind]
+	return len(l), l != ""
 }
 
 // Append appends the text of a value. delim is the delimiter that strings

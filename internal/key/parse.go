@@ -117,32 +117,37 @@ func (f Format) parseTime(s string) (time.Time, bool) {
 // parseLayout reads a time of one of the layouts, whose fields have fixed places.
 // It takes just what Format gives.
 func parseLayout(s, layout string) (time.Time, bool) {
-	st := state{}
 	for i := range len(s) {
-		var ok bool
-		if st, ok = stepTime(st, s[i], layout); !ok {
+		c, l := s[i], layout[i]
+		if digit := c-'0' <= 9; l-'0' <= 9 && !digit || l-'0' > 9 && c != l {
 			return time.Time{}, false
 		}
-	}
-	number := func(from, to, without int) int {
-		if to > len(s) {
-			return without
-		}
-		n := 0
-		for _, c := range []byte(s[from:to]) {
-			n = n*10 + int(c-'0')
-		}
-		return n
 	}
 	nanos := 0
 	switch len(s) {
 	case len("2006-01-02T15:04:05.000Z"):
-		nanos = number(20, 23, 0) * 1e6
+		nanos = number(s, 20, 23, 0) * 1e6
 	case len("2006-01-02T15:04:05.000000000Z"):
-		nanos = number(20, 29, 0)
+		nanos = number(s, 20, 29, 0)
 	}
-	return time.Date(number(0, 4, 0), time.Month(number(5, 7, 1)), number(8, 10, 1),
-		number(11, 13, 0), number(14, 16, 0), number(17, 19, 0), nanos, time.UTC), true
+	year, month, day := number(s, 0, 4, 0), number(s, 5, 7, 1), number(s, 8, 10, 1)
+	hour, minute, second := number(s, 11, 13, 0), number(s, 14, 16, 0), number(s, 17, 19, 0)
+	if month < 1 || month > 12 || day < 1 || day > days(leap(year%400), month) || hour > 23 || minute > 59 || second > 59 {
+		return time.Time{}, false
+	}
+	return time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC), true
+}
+
+// number returns the number of the digits at a place in a text, and without where that is shorter.
+func number(s string, from, to, without int) int {
+	if to > len(s) {
+		return without
+	}
+	n := 0
+	for i := from; i < to; i++ {
+		n = n*10 + int(s[i]-'0')
+	}
+	return n
 }
 
 // parseWeek returns the Monday that the ISO week begins with.

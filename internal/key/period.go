@@ -13,7 +13,7 @@ func (f Format) PeriodWidth(unit int) (width int, ok bool) {
 	if f.Kind == Week {
 		return len("2021-W46"), unit == 5
 	}
-	if _, text := layouts[f.Kind]; !text || unit < 1 || unit > 4 {
+	if layouts[f.Kind] == "" || unit < 1 || unit > 4 {
 		return 0, false
 	}
 	full, _ := f.Fixed()

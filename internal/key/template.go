@@ -196,8 +196,8 @@ func (t *Template) TimePrefix(p string) bool {
 // partial reports whether a text is the beginning of one of the format's times,
 // up to and with the sign behind a number.
 func (f Format) partial(s string) bool {
-	layout, ok := layouts[f.Kind]
-	if !ok || s == "" || strings.IndexByte("-T:", s[len(s)-1]) < 0 {
+	layout := layouts[f.Kind]
+	if layout == "" || s == "" || strings.IndexByte("-T:", s[len(s)-1]) < 0 {
 		return false
 	}
 	st := state{}

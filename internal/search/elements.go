@@ -32,6 +32,10 @@ type elementReader struct {
 	passed *item.Place
 	// found is the number of hits.
 	found int
+	// made are elements to decode into, and left is how many items of the page are not decoded yet.
+	made snapshot.Elements
+	page int
+	left int
 }
 
 // entity is what a search knows of an entity whose items it meets.
@@ -101,7 +105,9 @@ func (r *elementReader) read(ctx context.Context, yield func(Hit) bool, pageEnd 
 		if again, err = r.ask(ctx, items, page.More); again || err != nil {
 			return again, err
 		}
+		r.page = len(items)
 		for i := range items {
+			r.left = r.page - i
 			more, err := r.hit(ctx, &items[i], yield)
 			switch {
 			case err != nil:
@@ -137,7 +143,7 @@ func (r *elementReader) hit(ctx context.Context, f *item.Image, yield func(Hit) 
 	if h := f.Header.Incarnation; h != nil {
 		r.last.shown = h
 	}
-	return yield(Hit{Value: rec, Item: f.Kind, At: f.Place, next: Position{Start: f.SK}, order: f.SK, m: r.Model, identity: r.last.identity, values: f.Values}), nil
+	return yield(Hit{Value: rec, Item: f.Kind, At: f.Place, next: Position{Start: f.SK}, order: f.SK, m: r.Model, Page: r.page, identity: r.last.identity, values: f.Values}), nil
 }
 
 // ahead returns the items of a page that have not been passed.
@@ -258,11 +264,19 @@ func (r *elementReader) element(ctx context.Context, f *item.Image) (rec any, th
 	if err := r.bring(ctx, f); err != nil || f.Expired {
 		return nil, false, err
 	}
-	if rec, err = snapshot.DecodeElement(m, f); err != nil {
+	if rec, err = r.made.Decode(m, f, r.wants()); err != nil {
 		return nil, false, err
 	}
 	kept, err := r.keeps(f, func(k *selection.Filter) (key.Value, error) { return m.Codec.Record(k.Item).Key(rec, k.Source) })
 	return rec, kept, err
+}
+
+// wants returns how many elements may come of a page, at most.
+func (r *elementReader) wants() int {
+	if r.r.Limit > 0 {
+		return min(r.left, r.r.Limit-r.found)
+	}
+	return r.left
 }
 
 // keeps reports whether one of the parts that an item lies in keeps it: by the instant that

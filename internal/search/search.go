@@ -61,6 +61,8 @@ type Hit struct {
 	order key.Scalar
 
 	m *model.Model
+	// Page is how many items came with it in one answer, 0 where that is not known: so many hits there may be.
+	Page int
 	// identity is its entity's, values those of the placeholders in the element's key.
 	identity, values []key.Value
 }

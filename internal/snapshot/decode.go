@@ -247,8 +247,24 @@ func stored(f *item.Image, a *schema.Attribute) (string, types.AttributeValue) {
 
 // DecodeElement makes an element of an item.
 func DecodeElement(m *model.Model, f *item.Image) (any, error) {
-	e, err := decodeElement(m, f, nil, m.Codec.Elements(f.Kind.Index).NewElement())
-	return e.Record, err
+	return new(Elements).Decode(m, f, 1)
+}
+
+// Elements are new elements of a kind, made many at a time.
+type Elements struct {
+	kind *schema.Item
+	room []any
+}
+
+// Decode makes an element of an item, one of at most so many of its kind that may follow, itself included.
+func (e *Elements) Decode(m *model.Model, f *item.Image, most int) (any, error) {
+	if e.kind != f.Kind || len(e.room) == 0 {
+		e.kind, e.room = f.Kind, m.Codec.Elements(f.Kind.Index).NewElements(most)
+	}
+	rec := e.room[0]
+	e.room = e.room[1:]
+	_, err := decodeElement(m, f, nil, rec)
+	return rec, err
 }
 
 // decodeElement sets an element, rec, from an item.

@@ -9,11 +9,10 @@ import (
 type Page struct {
 	// share has strings lie in the answer's memory, which they keep alive; otherwise each
 	// is a copy.
-	share  bool
-	body   []byte
-	side   []byte
-	shapes []*Shape
-	cells  []cell
+	share bool
+	body  []byte
+	side  []byte
+	cells []cell
 	// Items are those of a Query, a Scan or a GetItem; Tables those of a BatchGetItem.
 	Items  []Item
 	Tables map[string][]Item
@@ -27,19 +26,13 @@ func (p *Page) Of(table string) *Page {
 	return &Page{Items: p.Tables[table]}
 }
 
-// Shape is the names of an item's attributes, in their order. Items of one kind share one:
-// what is found out about the names is found out once.
+// Shape is the names of an item's attributes. Items of one kind share one, in whatever order their attributes
+// come: what is found out about the names is found out once.
 type Shape struct {
 	Names []string
-	bytes int // of the names
-	// leads are how the attributes began in the item that was read first: the name up to
-	// where the value's content begins, and the content's kind.
-	leads []lead
-}
-
-type lead struct {
-	text []byte
-	kind Kind
+	bytes int     // of the names
+	ids   []uint8 // of the names
+	set   set     // of the ids
 }
 
 // Index returns the place of a name, -1 for none.
@@ -58,122 +51,155 @@ type Item struct {
 type reader struct {
 	scanner
 	page *Page
-	// last is the shape of the item before: the next one is expected to look like it.
-	last *Shape
-	// found are the beginnings of an item's attributes, beside names, where it has a shape of its own.
-	found []lead
+	// attributes are those that items of the page have, and ids their indexes by name.
+	attributes []attribute
+	ids        map[string]uint8
+	// order are the attributes of the item before, in the order in which they came: the next item's are expected to
+	// come like that.
+	order, came []uint8
+	// shapes are those that were met, and last is that of the item before.
+	shapes map[set]*Shape
+	last   *Shape
 	// count is how many items the answer says that it has.
 	count int
 }
 
+// attribute is what is known of the attributes of a name.
+type attribute struct {
+	name string
+	// lead is how the last one began: its name, up to where the content of its value begins, and the content's kind.
+	lead []byte
+	kind Kind
+	// cell is that of the item that is being read.
+	cell cell
+}
+
+// maxAttributes is how many different names the items of a page may have; the SDK decodes a page of more.
+const maxAttributes = 256
+
+// set is a set of ids.
+type set [maxAttributes / 64]uint64
+
+// add adds an id, and reports whether it is new.
+func (s *set) add(id uint8) bool {
+	word, bit := id/64, uint64(1)<<(id%64)
+	is := s[word]&bit == 0
+	s[word] |= bit
+	return is
+}
+
 // item reads an item.
 func (r *reader) item() (it Item, ok bool) {
-	it = Item{page: r.page, first: int32(len(r.page.cells))}
 	if !r.is('{') {
 		return it, false
 	}
-	r.names, r.found = r.names[:0], r.found[:0]
-	n, own := 0, r.last == nil // own reports that the item has none of the known shapes
-	for more := !r.is('}'); more; n++ {
-		var c cell
-		if !own && n < len(r.last.leads) && bytes.HasPrefix(r.b[r.i:], r.last.leads[n].text) {
-			l := &r.last.leads[n]
-			r.i += len(l.text)
-			c, ok = r.content(l.kind, 0)
-		} else {
-			c, own, ok = r.attribute(n, own)
-		}
-		if !ok || !r.is('}') {
+	var has set
+	r.came = r.came[:0]
+	for more := !r.is('}'); more; {
+		id, ok := r.lead()
+		if !ok || !has.add(id) {
 			return it, false
 		}
-		r.page.cells = append(r.page.cells, c)
-		it.size += int32(c.size)
+		a := &r.attributes[id]
+		if !r.plain(a) {
+			if a.cell, ok = r.content(a.kind, 0); !ok || !r.is('}') {
+				return it, false
+			}
+		}
+		r.came = append(r.came, id)
 		if more = r.is(','); !more && !r.is('}') {
 			return it, false
 		}
 	}
-	if !own && n == len(r.last.Names) {
-		it.Shape = r.last
-		return it, true
+	r.order, r.came = r.came, r.order
+	it = Item{Shape: r.shape(has), page: r.page, first: int32(len(r.page.cells))}
+	for _, id := range it.Shape.ids {
+		c := r.attributes[id].cell
+		r.page.cells = append(r.page.cells, c)
+		it.size += int32(c.size)
 	}
-	if !own {
-		r.leave(n)
-	}
-	it.Shape = r.shape()
-	return it, it.Shape != nil
+	return it, true
 }
 
-// attribute reads an attribute that does not begin as it was expected to. own reports that no known shape
-// has its name at this place.
-func (r *reader) attribute(n int, own bool) (c cell, _, ok bool) {
+// plain reads a string or number without escapes, and the end of its value, which is what most are. It reports false,
+// and has read nothing, for anything else.
+func (r *reader) plain(a *attribute) bool {
+	if a.kind != S && a.kind != N || r.i >= len(r.b) || r.b[r.i] != '"' {
+		return false
+	}
+	from := r.i + 1
+	end := stop(r.b, from)
+	if end+1 >= len(r.b) || r.b[end] != '"' || r.b[end+1] != '}' {
+		return false
+	}
+	n := uint32(end - from)
+	a.cell = cell{at: uint32(from), n: n, size: n, kind: a.kind}
+	if a.kind == N {
+		a.cell.size = uint32(numberSize(r.b[from:end]))
+	}
+	r.i = end + 2
+	return true
+}
+
+// lead passes over an attribute up to where the content of its value begins, and notes the content's kind.
+func (r *reader) lead() (id uint8, ok bool) {
+	if n := len(r.came); n < len(r.order) {
+		id = r.order[n]
+		if lead := r.attributes[id].lead; bytes.HasPrefix(r.b[r.i:], lead) {
+			r.i += len(lead)
+			return id, true
+		}
+	}
 	r.space()
 	from := r.i
 	_, name, ok := r.text()
-	if !ok || !r.is(':') || !r.is('{') {
-		return c, own, false
+	if !ok || !r.is(':') {
+		return 0, false
 	}
-	word, escaped, ok := r.quoted()
-	if !ok || escaped || !r.is(':') {
-		return c, own, false
+	r.space()
+	k := r.kind()
+	if k == 0 {
+		return 0, false
 	}
-	l := lead{r.b[from:r.i:r.i], kindOf(word)}
-	if !own && !r.follow(n, name) {
-		r.leave(n)
-		own = true
-	}
-	if own {
-		r.names, r.found = append(r.names, string(name)), append(r.found, l)
-	} else {
-		r.last.leads[n] = l
-	}
-	c, ok = r.content(l.kind, 0)
-	return c, own, ok
-}
-
-// maxShapes bounds among how many shapes one is looked for.
-const maxShapes = 16
-
-// recent are the shapes among which one is looked for.
-func (r *reader) recent() []*Shape { return r.page.shapes[max(0, len(r.page.shapes)-maxShapes):] }
-
-// follow makes a shape the last one that begins with n names of it and has this name next.
-func (r *reader) follow(n int, name []byte) bool {
-	has := func(s *Shape) bool { return n < len(s.Names) && s.Names[n] == string(name) }
-	if has(r.last) {
-		return true
-	}
-	for _, s := range slices.Backward(r.recent()) {
-		if has(s) && slices.Equal(s.Names[:n], r.last.Names[:n]) {
-			r.last = s
-			return true
+	id, known := r.ids[string(name)]
+	if !known {
+		if len(r.attributes) == maxAttributes {
+			return 0, false
 		}
-	}
-	return false
-}
-
-// leave begins a shape of its own with the first names of the last one.
-func (r *reader) leave(n int) {
-	r.names, r.found = append(r.names[:0], r.last.Names[:n]...), append(r.found[:0], r.last.leads[:n]...)
-}
-
-// shape returns the shape of the names that were read, nil where one comes twice.
-func (r *reader) shape() *Shape {
-	for _, s := range slices.Backward(r.recent()) {
-		if slices.Equal(s.Names, r.names) {
-			r.last = s
-			return s
+		if r.ids == nil {
+			r.ids = map[string]uint8{}
 		}
+		id = uint8(len(r.attributes))
+		r.attributes = append(r.attributes, attribute{name: string(name)})
+		r.ids[r.attributes[id].name] = id
 	}
-	if !distinct(r.names) {
-		return nil
-	}
-	r.last = &Shape{Names: slices.Clone(r.names), leads: slices.Clone(r.found)}
-	for _, name := range r.names {
-		r.last.bytes += len(name)
-	}
-	r.page.shapes = append(r.page.shapes, r.last)
-	return r.last
+	a := &r.attributes[id]
+	a.lead, a.kind = r.b[from:r.i:r.i], k
+	return id, true
 }
+
+// shape returns the shape of items that have these attributes: those of the item that was just read.
+func (r *reader) shape(has set) *Shape {
+	if r.last != nil && r.last.set == has {
+		return r.last
+	}
+	if r.last = r.shapes[has]; r.last != nil {
+		return r.last
+	}
+	s := &Shape{Names: make([]string, len(r.order)), ids: slices.Clone(r.order), set: has}
+	for i, id := range s.ids {
+		s.Names[i] = r.attributes[id].name
+		s.bytes += len(s.Names[i])
+	}
+	if r.shapes == nil {
+		r.shapes = map[set]*Shape{}
+	}
+	r.last, r.shapes[has] = s, s
+	return s
+}
+
+// unknownItems bounds how many items are made room for where the answer has not said yet how many it has.
+const unknownItems = 2000
 
 // items reads an array of items.
 func (r *reader) items() (all []Item, ok bool) {
@@ -181,7 +207,10 @@ func (r *reader) items() (all []Item, ok bool) {
 		from := r.i
 		it, ok := r.item()
 		if all == nil && ok {
-			n := min(r.count, len(r.b)/max(r.i-from, 1)+1)
+			n := r.count
+			if rest := (len(r.b)-r.i)/max(r.i-from, 1) + 2; n == 0 || n > rest {
+				n = min(rest, unknownItems)
+			}
 			all, r.page.cells = make([]Item, 0, n), slices.Grow(r.page.cells, n*len(it.Shape.Names))
 		}
 		all = append(all, it)

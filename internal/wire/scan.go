@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math"
+	"math/bits"
 	"slices"
 	"unicode/utf8"
 	"unsafe"
@@ -124,20 +125,32 @@ func stops(v uint64) uint64 {
 	return ((v-ones*0x20)&^v | (quote-ones)&^quote | (slash-ones)&^slash) & highs
 }
 
+// stop returns the place of the next byte that ends a plain run in a string, len(b) for none.
+func stop(b []byte, i int) int {
+	for ; i+8 <= len(b); i += 8 {
+		// The lowest of the bits is exact; those above it may be there because of it.
+		if found := stops(binary.LittleEndian.Uint64(b[i:])); found != 0 {
+			return i + bits.TrailingZeros64(found)>>3
+		}
+	}
+	for ; i < len(b) && b[i] != '"' && b[i] != '\\' && b[i] >= 0x20; i++ {
+	}
+	return i
+}
+
 // quoted passes over a string, and returns what is between its quotes, as it is written.
 func (s *scanner) quoted() (raw []byte, escaped, ok bool) {
 	if !s.is('"') {
 		return nil, false, false
 	}
+	return s.unquoted()
+}
+
+// unquoted is quoted behind the first quote.
+func (s *scanner) unquoted() (raw []byte, escaped, ok bool) {
 	b, start := s.b, s.i
 	for i := start; ; {
-		for ; i+8 <= len(b); i += 8 {
-			if stops(binary.LittleEndian.Uint64(b[i:])) != 0 {
-				break
-			}
-		}
-		for ; i < len(b) && b[i] != '"' && b[i] != '\\' && b[i] >= 0x20; i++ {
-		}
+		i = stop(b, i)
 		switch {
 		case i >= len(b) || b[i] < 0x20:
 			return nil, false, false
@@ -210,7 +223,10 @@ var unescaped = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 
 
 // text passes over a string, and notes where it lies.
 func (s *scanner) text() (c cell, text []byte, ok bool) {
-	raw, escaped, ok := s.quoted()
+	if !s.is('"') {
+		return cell{}, nil, false
+	}
+	raw, escaped, ok := s.unquoted()
 	if !ok {
 		return cell{}, nil, false
 	}
@@ -243,18 +259,33 @@ func (s *scanner) blob() (c cell, ok bool) {
 
 // value passes over an attribute value: an object with one member, its type.
 func (s *scanner) value(depth int) (c cell, ok bool) {
-	if !s.is('{') {
+	k := s.kind()
+	if k == 0 {
 		return cell{}, false
 	}
-	name, escaped, ok := s.quoted()
-	if !ok || escaped || !s.is(':') {
-		return cell{}, false
-	}
-	if c, ok = s.content(kindOf(name), depth); !ok {
+	if c, ok = s.content(k, depth); !ok {
 		return cell{}, false
 	}
 	return c, s.is('}')
 }
+
+// kind passes over the beginning of an attribute value up to its content, and returns the type: 0 for none.
+func (s *scanner) kind() Kind {
+	if b := s.b[s.i:]; len(b) > 5 && b[0] == '{' && b[1] == '"' && b[3] == '"' && b[4] == ':' {
+		s.i += 5
+		return letters[b[2]]
+	}
+	if !s.is('{') {
+		return 0
+	}
+	name, escaped, ok := s.quoted()
+	if !ok || escaped || !s.is(':') {
+		return 0
+	}
+	return kindOf(name)
+}
+
+var letters = [256]Kind{'S': S, 'N': N, 'B': B, 'L': L, 'M': M}
 
 // content passes over what an attribute value of a kind holds.
 func (s *scanner) content(k Kind, depth int) (c cell, ok bool) {
