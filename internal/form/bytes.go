@@ -29,10 +29,10 @@ func bytesForm(f *Form, x access[[]byte]) *Form {
 		return fallback(p, av, o)
 	}
 	f.scan = func(p any, v wire.Value, _ Options) (bool, error) {
-		if v.Kind == wire.B {
+		if v.Kind() == wire.B {
 			x.set(p, v.Bytes())
 		}
-		return v.Kind == wire.B, nil
+		return v.Kind() == wire.B, nil
 	}
 	f.same = func(a, b any, _ Options) bool {
 		v, w := x.get(a), x.get(b)

@@ -102,12 +102,13 @@ func (m *Entries) decode(p any, av types.AttributeValue, o Options) error {
 
 // scan is decode of a map from the wire.
 func (m *Entries) scan(p any, v wire.Value, _ Options) (bool, error) {
-	if v.Kind != wire.M || !m.takes(v) {
+	if v.Kind() != wire.M || !m.takes(v) {
 		return false, nil
 	}
 	m.make(p, v.Len())
-	k, c := m.Key.New(), v.Cursor()
-	for name, av, ok := c.Entry(); ok; name, av, ok = c.Entry() {
+	k := m.Key.New()
+	for i := range v.Len() {
+		name, av := v.Entry(i)
 		e := m.Elem.New()
 		if err := m.Elem.Scan(e, av, 0); err != nil {
 			return true, err
@@ -124,8 +125,9 @@ func (m *Entries) takes(v wire.Value) bool {
 	if m.text.any {
 		return true
 	}
-	k, c := m.Key.New(), v.Cursor()
-	for name, _, ok := c.Entry(); ok; name, _, ok = c.Entry() {
+	k := m.Key.New()
+	for i := range v.Len() {
+		name, _ := v.Entry(i)
 		m.Key.Clear(k)
 		if !m.text.set(k, name.String()) {
 			return false

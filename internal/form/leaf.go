@@ -32,7 +32,7 @@ func (f *Form) reads(read func(p any, k wire.Kind, text string, o Options) bool)
 		}
 		return fallback(p, av, o)
 	}
-	f.scan = func(p any, v wire.Value, o Options) (bool, error) { return read(p, v.Kind, v.Peek(), o), nil }
+	f.scan = func(p any, v wire.Value, o Options) (bool, error) { return read(p, v.Kind(), v.Peek(), o), nil }
 }
 
 // leafOf returns an attribute value as one from the wire is, of no kind for one that is no string, number or
@@ -68,7 +68,7 @@ func stringForm(f *Form, x access[string]) *Form {
 		return fallback(p, av, o)
 	}
 	f.scan = func(p any, v wire.Value, o Options) (bool, error) {
-		if v.Kind != wire.S || o&AsString != 0 {
+		if v.Kind() != wire.S || o&AsString != 0 {
 			return false, nil
 		}
 		x.set(p, v.String())
@@ -106,7 +106,7 @@ func numberForm(f *Form, x access[string]) *Form {
 		return fallback(p, av, o)
 	}
 	f.scan = func(p any, v wire.Value, _ Options) (bool, error) {
-		if v.Kind != wire.N {
+		if v.Kind() != wire.N {
 			return false, nil
 		}
 		x.set(p, v.String())

@@ -157,7 +157,7 @@ func (l *List) decode(p any, av types.AttributeValue, o Options) error {
 
 // scan is decode of a list from the wire.
 func (l *List) scan(p any, v wire.Value, _ Options) (bool, error) {
-	if v.Kind != wire.L {
+	if v.Kind() != wire.L {
 		return false, nil
 	}
 	n := v.Len()
@@ -166,10 +166,8 @@ func (l *List) scan(p any, v wire.Value, _ Options) (bool, error) {
 	} else {
 		n = min(n, l.len(p))
 	}
-	c := v.Cursor()
 	for i := range n {
-		e, _ := c.Next()
-		if err := l.Elem.Scan(l.at(p, i), e, 0); err != nil {
+		if err := l.Elem.Scan(l.at(p, i), v.At(i), 0); err != nil {
 			return true, err
 		}
 	}

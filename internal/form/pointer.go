@@ -52,7 +52,7 @@ func (x *Pointer) decode(p any, av types.AttributeValue, o Options) error {
 
 // scan is decode of a value from the wire.
 func (x *Pointer) scan(p any, v wire.Value, o Options) (bool, error) {
-	if v.Kind == wire.NULL {
+	if v.Kind() == wire.NULL {
 		x.store(p, nil)
 		return true, nil
 	}

@@ -155,12 +155,12 @@ func (t *Table) decodeOf(f *Form) func(any, types.AttributeValue, Options) error
 // scanOf returns decode of a map from the wire.
 func (t *Table) scanOf(f *Form) func(any, wire.Value, Options) (bool, error) {
 	return func(p any, v wire.Value, _ Options) (bool, error) {
-		if v.Kind != wire.M {
+		if v.Kind() != wire.M {
 			return false, nil
 		}
 		fields := t.resolve(f)
-		c := v.Cursor()
-		for name, av, ok := c.Entry(); ok; name, av, ok = c.Entry() {
+		for n := range v.Len() {
+			name, av := v.Entry(n)
 			i, ok := t.byName[name.Peek()]
 			if !ok {
 				continue

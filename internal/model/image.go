@@ -261,7 +261,7 @@ func (r *wireRoom) scalar(it wire.Item, at int, before *key.Scalar) (s key.Scala
 		return s, false
 	}
 	v := it.Value(at)
-	if v.Kind != wire.S {
+	if v.Kind() != wire.S {
 		return attr.ScalarOf(v.Attribute())
 	}
 	if before == nil {
@@ -279,7 +279,7 @@ func (r *wireRoom) same(it wire.Item, at int) types.AttributeValue {
 		return nil
 	}
 	v := it.Value(at)
-	if v.Kind != wire.B {
+	if v.Kind() != wire.B {
 		return v.Attribute()
 	}
 	if r.incarnation == nil || string(r.incarnation.Value) != v.Peek() {
@@ -294,7 +294,7 @@ func (r *wireRoom) version(it wire.Item, at, items int) types.AttributeValue {
 		return nil
 	}
 	v := it.Value(at)
-	if v.Kind != wire.B || len(v.Peek()) != item.TokenSize {
+	if v.Kind() != wire.B || len(v.Peek()) != item.TokenSize {
 		return v.Attribute()
 	}
 	if len(r.versions) == 0 {

@@ -105,6 +105,6 @@ func (o *Operation) read(body []byte, share bool) (p *Page, rest []byte, ok bool
 	if r.space(); r.i < len(body) {
 		return nil, nil, false
 	}
-	r.page.side = r.side
+	r.page.side, r.page.nested = r.side, r.nested
 	return r.page, slices.Concat(body[:cut[0]], instead, body[cut[1]:]), true
 }

@@ -13,6 +13,8 @@ type Page struct {
 	body  []byte
 	side  []byte
 	cells []cell
+	// nested are the cells of what lies in lists, sets and maps.
+	nested []cell
 	// Items are those of a Query, a Scan or a GetItem; Tables those of a BatchGetItem.
 	Items  []Item
 	Tables map[string][]Item
@@ -72,6 +74,10 @@ type attribute struct {
 	kind Kind
 	// cell is that of the item that is being read.
 	cell cell
+	// blob is how the last bytes were written, to the end of their value, and decoded their cell: an
+	// entity's items share their incarnation.
+	blob    []byte
+	decoded cell
 }
 
 // maxAttributes is how many different names the items of a page may have; the SDK decodes a page of more.
@@ -101,10 +107,12 @@ func (r *reader) item() (it Item, ok bool) {
 			return it, false
 		}
 		a := &r.attributes[id]
-		if !r.plain(a) {
+		if a.cell, ok = r.plain(a.kind); !ok && !r.again(a) {
+			from := r.i
 			if a.cell, ok = r.content(a.kind, 0); !ok || !r.is('}') {
 				return it, false
 			}
+			a.blob, a.decoded = r.b[from:r.i], a.cell
 		}
 		r.came = append(r.came, id)
 		if more = r.is(','); !more && !r.is('}') {
@@ -121,23 +129,13 @@ func (r *reader) item() (it Item, ok bool) {
 	return it, true
 }
 
-// plain reads a string or number without escapes, and the end of its value, which is what most are. It reports false,
-// and has read nothing, for anything else.
-func (r *reader) plain(a *attribute) bool {
-	if a.kind != S && a.kind != N || r.i >= len(r.b) || r.b[r.i] != '"' {
+// again passes over bytes that are those that the attribute had last.
+func (r *reader) again(a *attribute) bool {
+	if a.kind != B || a.blob == nil || !bytes.HasPrefix(r.b[r.i:], a.blob) {
 		return false
 	}
-	from := r.i + 1
-	end := stop(r.b, from)
-	if end+1 >= len(r.b) || r.b[end] != '"' || r.b[end+1] != '}' {
-		return false
-	}
-	n := uint32(end - from)
-	a.cell = cell{at: uint32(from), n: n, size: n, kind: a.kind}
-	if a.kind == N {
-		a.cell.size = uint32(numberSize(r.b[from:end]))
-	}
-	r.i = end + 2
+	a.cell = a.decoded
+	r.i += len(a.blob)
 	return true
 }
 
@@ -152,11 +150,11 @@ func (r *reader) lead() (id uint8, ok bool) {
 	}
 	r.space()
 	from := r.i
-	_, name, ok := r.text()
+	c, ok := r.text()
 	if !ok || !r.is(':') {
 		return 0, false
 	}
-	r.space()
+	name := r.bytes(&c)
 	k := r.kind()
 	if k == 0 {
 		return 0, false
@@ -203,7 +201,7 @@ const unknownItems = 2000
 
 // items reads an array of items.
 func (r *reader) items() (all []Item, ok bool) {
-	_, _, ok = r.list(func() (int, bool) {
+	ok = r.list(func() bool {
 		from := r.i
 		it, ok := r.item()
 		if all == nil && ok {
@@ -214,7 +212,7 @@ func (r *reader) items() (all []Item, ok bool) {
 			all, r.page.cells = make([]Item, 0, n), slices.Grow(r.page.cells, n*len(it.Shape.Names))
 		}
 		all = append(all, it)
-		return 0, ok
+		return ok
 	})
 	return all, ok
 }

@@ -58,17 +58,19 @@ func kindOf(name []byte) Kind {
 	return 0
 }
 
-// cell is where a value lies: a string or number between its quotes, a list, map or set
-// with its brackets. What had escapes, and bytes, lie decoded in the side memory.
+// cell is where a value lies: a string or number between its quotes in the answer, or decoded in
+// the side memory, as bytes do; the elements of a list or set as cells of their own, and the
+// entries of a map as two each.
 type cell struct {
 	at, n uint32
 	// size is the value's size in bytes, as DynamoDB counts it.
 	size uint32
-	// count is how many elements a list, map or set has, as far as it can count.
-	count uint16
-	kind  Kind
-	side  bool
+	// kind is the value's type, with the bit aside for what lies in the side memory. (Four words pass in registers.)
+	kind Kind
 }
+
+// aside is the bit of a cell's kind that says that it lies in the side memory.
+const aside Kind = 1 << 7
 
 // maxDepth is deeper than DynamoDB nests values (32 levels): what is deeper yet is left to the SDK.
 const maxDepth = 40
@@ -83,8 +85,9 @@ type scanner struct {
 	i int
 	// side holds strings whose escapes were undone, and decoded bytes.
 	side []byte
-	// names are those of the members of open objects, to find one that comes twice.
-	names []string
+	// nested are the cells of what lies in lists, sets and maps, those of one together; open are
+	// those of the ones that are being read.
+	nested, open []cell
 }
 
 // space passes over white space, and returns what follows: 0 at the end.
@@ -127,13 +130,48 @@ func stops(v uint64) uint64 {
 
 // stop returns the place of the next byte that ends a plain run in a string, len(b) for none.
 func stop(b []byte, i int) int {
-	for ; i+8 <= len(b); i += 8 {
+	long := i + 64
+	for i+8 <= len(b) {
 		// The lowest of the bits is exact; those above it may be there because of it.
 		if found := stops(binary.LittleEndian.Uint64(b[i:])); found != 0 {
 			return i + bits.TrailingZeros64(found)>>3
 		}
+		if i += 8; i == long {
+			i = run(b, i)
+		}
 	}
 	for ; i < len(b) && b[i] != '"' && b[i] != '\\' && b[i] >= 0x20; i++ {
+	}
+	return i
+}
+
+// window bounds how far run looks ahead, so that a string with many escapes is not looked at again and again.
+const window = 1 << 10
+
+// run returns a place up to which a long string is plain for sure: bytes.IndexByte is faster than the eight bytes at a
+// time of stop, even twice, with a look at control characters after it.
+func run(b []byte, i int) int {
+	for i+window <= len(b) {
+		w := b[i : i+window]
+		end := bytes.IndexByte(w, '"')
+		if end < 0 {
+			end = window
+		}
+		if slash := bytes.IndexByte(w[:end], '\\'); slash >= 0 {
+			end = slash
+		}
+		end &^= 7 // whole words; stop finds what is behind them
+		var found uint64
+		for w = w[:end]; len(w) >= 8; w = w[8:] {
+			v := binary.LittleEndian.Uint64(w)
+			found |= (v - ones*0x20) &^ v
+		}
+		if found&highs != 0 {
+			return i // stop finds it
+		}
+		if i += end; end < window {
+			return i
+		}
 	}
 	return i
 }
@@ -143,11 +181,6 @@ func (s *scanner) quoted() (raw []byte, escaped, ok bool) {
 	if !s.is('"') {
 		return nil, false, false
 	}
-	return s.unquoted()
-}
-
-// unquoted is quoted behind the first quote.
-func (s *scanner) unquoted() (raw []byte, escaped, ok bool) {
 	b, start := s.b, s.i
 	for i := start; ; {
 		i = stop(b, i)
@@ -222,20 +255,17 @@ func unescape(to, raw []byte) []byte {
 var unescaped = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // text passes over a string, and notes where it lies.
-func (s *scanner) text() (c cell, text []byte, ok bool) {
-	if !s.is('"') {
-		return cell{}, nil, false
-	}
-	raw, escaped, ok := s.unquoted()
+func (s *scanner) text() (c cell, ok bool) {
+	raw, escaped, ok := s.quoted()
 	if !ok {
-		return cell{}, nil, false
+		return cell{}, false
 	}
 	if !escaped {
-		return cell{at: uint32(s.i - 1 - len(raw)), n: uint32(len(raw))}, raw, true
+		return cell{at: uint32(s.i - 1 - len(raw)), n: uint32(len(raw))}, true
 	}
 	from := len(s.side)
 	s.side = unescape(s.side, raw)
-	return cell{at: uint32(from), n: uint32(len(s.side) - from), side: true}, s.side[from:], true
+	return cell{at: uint32(from), n: uint32(len(s.side) - from), kind: aside}, true
 }
 
 // blob passes over bytes, and decodes them.
@@ -254,7 +284,7 @@ func (s *scanner) blob() (c cell, ok bool) {
 		return cell{}, false
 	}
 	s.side = s.side[:from+n]
-	return cell{at: uint32(from), n: uint32(n), size: uint32(n), kind: B, side: true}, true
+	return cell{at: uint32(from), n: uint32(n), size: uint32(n), kind: B | aside}, true
 }
 
 // value passes over an attribute value: an object with one member, its type.
@@ -263,14 +293,40 @@ func (s *scanner) value(depth int) (c cell, ok bool) {
 	if k == 0 {
 		return cell{}, false
 	}
+	if c, ok = s.plain(k); ok {
+		return c, true
+	}
 	if c, ok = s.content(k, depth); !ok {
 		return cell{}, false
 	}
 	return c, s.is('}')
 }
 
+// plain passes over a string or number without escapes and the end of its value, which is what most are. It
+// reports false, and has read nothing, for anything else.
+func (s *scanner) plain(k Kind) (c cell, ok bool) {
+	if k > N || s.i >= len(s.b) || s.b[s.i] != '"' {
+		return c, false
+	}
+	from := s.i + 1
+	end := stop(s.b, from)
+	if end+1 >= len(s.b) || s.b[end] != '"' || s.b[end+1] != '}' {
+		return c, false
+	}
+	n := uint32(end - from)
+	c = cell{at: uint32(from), n: n, size: n, kind: k}
+	if k == N {
+		c.size = uint32(numberSize(s.b[from:end]))
+	}
+	s.i = end + 2
+	return c, true
+}
+
 // kind passes over the beginning of an attribute value up to its content, and returns the type: 0 for none.
 func (s *scanner) kind() Kind {
+	if s.i < len(s.b) && s.b[s.i] != '{' {
+		s.space()
+	}
 	if b := s.b[s.i:]; len(b) > 5 && b[0] == '{' && b[1] == '"' && b[3] == '"' && b[4] == ':' {
 		s.i += 5
 		return letters[b[2]]
@@ -291,19 +347,18 @@ var letters = [256]Kind{'S': S, 'N': N, 'B': B, 'L': L, 'M': M}
 func (s *scanner) content(k Kind, depth int) (c cell, ok bool) {
 	switch k {
 	case S:
-		c, _, ok = s.text()
-		c.kind, c.size = S, c.n
+		c, ok = s.text()
+		c.kind, c.size = c.kind|S, c.n
 	case N:
-		var text []byte
-		c, text, ok = s.text()
-		c.kind, c.size = N, uint32(numberSize(text))
+		c, ok = s.text()
+		c.kind, c.size = c.kind|N, uint32(numberSize(s.bytes(&c)))
 	case B:
 		c, ok = s.blob()
 	case BOOL, NULL:
 		c, ok = s.boolean()
 		c.kind, c.size = k, 1
 	case L, M, SS, NS, BS:
-		c, ok = s.nested(k, depth)
+		c, ok = s.inside(k, depth)
 	}
 	return c, ok
 }
@@ -324,119 +379,114 @@ func (s *scanner) boolean() (c cell, ok bool) {
 	return cell{}, false
 }
 
-// nested passes over a list, map or set. What it puts aside on the way it takes away: it
-// is decoded anew by who wants it.
-func (s *scanner) nested(k Kind, depth int) (c cell, ok bool) {
+// inside passes over a list, map or set.
+func (s *scanner) inside(k Kind, depth int) (c cell, ok bool) {
 	if depth >= maxDepth {
 		return cell{}, false
 	}
-	s.space()
-	at, side := s.i, len(s.side)
-	var size, n int
+	first := len(s.open)
+	c.kind = k
 	switch k {
 	case L:
-		size, n, ok = s.list(func() (int, bool) {
+		c.size = collection
+		ok = s.list(func() bool {
 			e, ok := s.value(depth + 1)
-			return 1 + int(e.size), ok
+			c.size += 1 + e.size
+			s.open = append(s.open, e)
+			return ok
 		})
-		size += collection
 	case M:
-		size, n, ok = s.object(depth)
-		size += collection
-	case SS, NS:
-		size, n, ok = s.list(func() (int, bool) {
-			e, text, ok := s.text()
-			if k == NS {
-				return numberSize(text), ok
-			}
-			return int(e.n), ok
-		})
-	case BS:
-		size, n, ok = s.list(func() (int, bool) {
-			e, ok := s.blob()
-			return int(e.n), ok
+		c.size, ok = s.object(depth)
+	case SS, NS, BS:
+		of := map[Kind]Kind{SS: S, NS: N, BS: B}[k]
+		ok = s.list(func() bool {
+			e, ok := s.content(of, depth+1)
+			c.size += e.size
+			s.open = append(s.open, e)
+			return ok
 		})
 	}
-	s.side = s.side[:side]
-	return cell{at: uint32(at), n: uint32(s.i - at), size: uint32(size), kind: k, count: uint16(min(n, manyElements))}, ok
+	c.at, c.n = uint32(len(s.nested)), uint32(len(s.open)-first)
+	s.nested, s.open = append(s.nested, s.open[first:]...), s.open[:first]
+	return c, ok
 }
-
-// manyElements is the count of a cell that has so many elements, or more.
-const manyElements = math.MaxUint16
 
 // collection is what a list or map adds to the sizes of its elements, in bytes.
 const collection = 3
 
-// list passes over an array, sums up what element returns of each, and counts them.
-func (s *scanner) list(element func() (int, bool)) (size, count int, ok bool) {
+// list passes over an array.
+func (s *scanner) list(element func() bool) bool {
 	if !s.is('[') {
-		return 0, 0, false
+		return false
 	}
 	if s.is(']') {
-		return 0, 0, true
+		return true
 	}
-	for {
-		n, ok := element()
-		if !ok {
-			return 0, 0, false
-		}
-		size, count = size+n, count+1
+	for element() {
 		if !s.is(',') {
-			return size, count, s.is(']')
+			return s.is(']')
 		}
 	}
+	return false
 }
 
 // object passes over the entries of a map.
-func (s *scanner) object(depth int) (size, count int, ok bool) {
+func (s *scanner) object(depth int) (size uint32, ok bool) {
+	size = collection
 	if !s.is('{') {
-		return 0, 0, false
+		return 0, false
 	}
 	if s.is('}') {
-		return 0, 0, true
+		return size, true
 	}
-	first := len(s.names)
+	first := len(s.open)
 	for {
-		_, name, ok := s.text()
+		name, ok := s.content(S, depth)
 		if !ok || !s.is(':') {
-			return 0, 0, false
+			return 0, false
 		}
-		s.names = append(s.names, unsafe.String(unsafe.SliceData(name), len(name)))
-		n := len(name)
+		s.open = append(s.open, name)
 		e, ok := s.value(depth + 1)
 		if !ok {
-			return 0, 0, false
+			return 0, false
 		}
-		size += 1 + n + int(e.size)
-		if s.is(',') {
-			continue
+		s.open = append(s.open, e)
+		size += 1 + name.n + e.size
+		if !s.is(',') {
+			return size, s.is('}') && s.distinct(s.open[first:])
 		}
-		names := s.names[first:]
-		s.names = s.names[:first]
-		return size, len(names), s.is('}') && distinct(names)
 	}
 }
 
-// distinct reports whether no name comes twice.
-func distinct(names []string) bool {
-	if len(names) > 16 {
-		seen := make(map[string]bool, len(names))
-		for _, n := range names {
-			if seen[n] {
+// distinct reports whether no name of a map's entries comes twice.
+func (s *scanner) distinct(entries []cell) bool {
+	if len(entries) > 32 {
+		seen := make(map[string]bool, len(entries)/2)
+		for i := 0; i < len(entries); i += 2 {
+			name := string(s.bytes(&entries[i]))
+			if seen[name] {
 				return false
 			}
-			seen[n] = true
+			seen[name] = true
 		}
 		return true
 	}
-	for i, n := range names {
-		for _, o := range names[:i] {
-			if n == o {
+	for i := 2; i < len(entries); i += 2 {
+		for o := 0; o < i; o += 2 {
+			if entries[i].n == entries[o].n && string(s.bytes(&entries[i])) == string(s.bytes(&entries[o])) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// bytes returns what a cell of a string or bytes points to.
+func (s *scanner) bytes(c *cell) []byte {
+	if c.kind&aside != 0 {
+		return s.side[c.at : c.at+c.n]
+	}
+	return s.b[c.at : c.at+c.n]
 }
 
 // skip passes over any JSON value.
@@ -462,8 +512,7 @@ func (s *scanner) skip(depth int) bool {
 			}
 		}
 	case '[':
-		_, _, ok := s.list(func() (int, bool) { return 0, s.skip(depth + 1) })
-		return ok
+		return s.list(func() bool { return s.skip(depth + 1) })
 	}
 	from := s.i
 	for s.i < len(s.b) && !bytes.ContainsRune([]byte(" \t\r\n,]}"), rune(s.b[s.i])) {

@@ -9,32 +9,12 @@ import (
 
 // Value is an attribute value as it came.
 type Value struct {
-	Kind Kind
-	// own reports that the text is nobody else's: it need not be copied.
-	own   bool
-	count uint16
-	// text is a string, a number, bytes, true or false; of a list, map or set its JSON.
-	text string
 	page *Page
+	cell cell
 }
 
 // Value returns the value of an attribute, by its place in the item's shape.
-func (it Item) Value(i int) Value {
-	c := &it.page.cells[int(it.first)+i]
-	return Value{Kind: c.kind, count: c.count, text: it.page.text(c), page: it.page}
-}
-
-// text returns what a cell points to. It lies in the page's memory.
-func (p *Page) text(c *cell) string {
-	from := p.body
-	if c.side {
-		from = p.side
-	}
-	return text(from[c.at : c.at+c.n])
-}
-
-// text returns bytes that do not change any more as a string.
-func text(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+func (it Item) Value(i int) Value { return Value{it.page, it.page.cells[int(it.first)+i]} }
 
 // Size returns the size of an attribute in bytes: its name's and its value's.
 func (it Item) Size(i int) int {
@@ -68,113 +48,50 @@ func (it Item) Attributes() map[string]types.AttributeValue {
 	return m
 }
 
+// Kind returns the value's type.
+func (v Value) Kind() Kind { return v.cell.kind &^ aside }
+
 // Peek returns the text of a string or number, or bytes, in the page's memory: to look at, not to keep.
-func (v Value) Peek() string { return v.text }
+func (v Value) Peek() string {
+	from := v.page.body
+	if v.cell.kind&aside != 0 {
+		from = v.page.side
+	}
+	b := from[v.cell.at : v.cell.at+v.cell.n]
+	return unsafe.String(unsafe.SliceData(b), len(b)) // nobody changes them any more
+}
 
 // String returns the text of a string or number, to keep.
 func (v Value) String() string {
-	if v.own || v.page.share {
-		return v.text
+	if v.page.share {
+		return v.Peek()
 	}
-	return strings.Clone(v.text)
+	return strings.Clone(v.Peek())
 }
 
 // Bytes returns a copy of what a value of the kind B holds.
-func (v Value) Bytes() []byte { return append(make([]byte, 0, len(v.text)), v.text...) }
+func (v Value) Bytes() []byte { return append(make([]byte, 0, v.cell.n), v.Peek()...) }
 
 // Bool returns what a value of the kind BOOL or NULL holds.
-func (v Value) Bool() bool { return v.text == "true" }
+func (v Value) Bool() bool { return v.cell.n == uint32(len("true")) }
 
-// Cursor walks through a list, a map or a set.
-type Cursor struct {
-	scanner
-	kind Kind
-	page *Page
-}
-
-// Cursor returns the way through a value's elements, of a list, map or set.
-func (v Value) Cursor() Cursor {
-	return Cursor{scanner: scanner{b: unsafe.Slice(unsafe.StringData(v.text), len(v.text)), i: 1}, kind: v.Kind, page: v.page}
-}
-
-// Len returns the number of elements.
+// Len returns the number of elements of a list, set or map.
 func (v Value) Len() int {
-	if v.count < manyElements {
-		return int(v.count)
+	if v.cell.kind == M {
+		return int(v.cell.n / 2)
 	}
-	n := 0
-	c := v.Cursor()
-	for c.skipped() {
-		n++
-	}
-	return n
+	return int(v.cell.n)
 }
 
-// skipped passes over an element, if there is one.
-func (c *Cursor) skipped() bool {
-	if !c.more() {
-		return false
-	}
-	if c.kind == M {
-		c.quoted()
-		c.is(':')
-	}
-	return c.skip(0)
-}
+// At returns an element of a list or set.
+func (v Value) At(i int) Value { return Value{v.page, v.page.nested[int(v.cell.at)+i]} }
 
-// more reports whether another element follows, and passes over the comma before it.
-func (c *Cursor) more() bool {
-	c.is(',')
-	next := c.space()
-	return next != ']' && next != '}'
-}
-
-// Next returns the next element of a list or set; ok is false at the end.
-func (c *Cursor) Next() (v Value, ok bool) {
-	if !c.more() {
-		return Value{}, false
-	}
-	var e cell
-	c.side = nil // what is put there is the value's own
-	switch c.kind {
-	case L:
-		e, _ = c.value(0)
-	case SS:
-		e, _ = c.content(S, 0)
-	case NS:
-		e, _ = c.content(N, 0)
-	case BS:
-		e, _ = c.content(B, 0)
-	}
-	return c.valueOf(e), true
-}
-
-// Entry returns the next entry of a map, its name in memory that is not to keep; ok is
-// false at the end.
-func (c *Cursor) Entry() (name Value, v Value, ok bool) {
-	if !c.more() {
-		return Value{}, Value{}, false
-	}
-	c.side = nil
-	n, _ := c.content(S, 0)
-	name = c.valueOf(n)
-	c.is(':')
-	c.side = nil
-	e, _ := c.value(0)
-	return name, c.valueOf(e), true
-}
-
-func (c *Cursor) valueOf(e cell) Value {
-	from := c.b
-	if e.side {
-		from = c.side
-	}
-	return Value{Kind: e.kind, own: e.side, count: e.count, text: text(from[e.at : e.at+e.n]), page: c.page}
-}
+// Entry returns an entry of a map: its name, a string, and its value.
+func (v Value) Entry(i int) (name, value Value) { return v.At(2 * i), v.At(2*i + 1) }
 
 // Attribute returns the value as the SDK decodes it.
 func (v Value) Attribute() types.AttributeValue {
-	switch v.Kind {
+	switch v.Kind() {
 	case S:
 		return &types.AttributeValueMemberS{Value: v.String()}
 	case N:
@@ -194,9 +111,9 @@ func (v Value) Attribute() types.AttributeValue {
 	case BS:
 		return &types.AttributeValueMemberBS{Value: collect(v, Value.Bytes)}
 	case M:
-		m := map[string]types.AttributeValue{}
-		c := v.Cursor()
-		for name, e, ok := c.Entry(); ok; name, e, ok = c.Entry() {
+		m := make(map[string]types.AttributeValue, v.Len())
+		for i := range v.Len() {
+			name, e := v.Entry(i)
 			m[name.String()] = e.Attribute()
 		}
 		return &types.AttributeValueMemberM{Value: m}
@@ -206,10 +123,9 @@ func (v Value) Attribute() types.AttributeValue {
 
 // collect returns the elements of a list or set.
 func collect[T any](v Value, of func(Value) T) []T {
-	all := make([]T, 0, v.Len())
-	c := v.Cursor()
-	for e, ok := c.Next(); ok; e, ok = c.Next() {
-		all = append(all, of(e))
+	all := make([]T, v.Len())
+	for i := range all {
+		all[i] = of(v.At(i))
 	}
 	return all
 }

@@ -89,24 +89,31 @@ func (o *answered) decode(p smithyhttp.ClientProtocol, r *smithyhttp.Response, o
 func compare(t testing.TB, status int, body []byte) (here bool) {
 	t.Helper()
 	for _, o := range operations {
-		want := o.out()
-		wantErr := o.decode(sdk, respond(status, bytes.NewReader(body), int64(len(body))), want)
-		for _, share := range []bool{false, true} {
-			got := o.out()
-			p := &protocol{ClientProtocol: sdk, operation: o.Operation, share: share}
-			own := bytes.Clone(body)
-			err := o.decode(p, respond(status, bytes.NewReader(own), int64(len(own))), got)
-			if p.page != nil {
-				here = true
-				o.put(got, p.page)
-				checkSizes(t, p.page, body)
-			}
-			if fmt.Sprint(err) != fmt.Sprint(wantErr) || reflect.TypeOf(err) != reflect.TypeOf(wantErr) {
-				t.Errorf("%s: error %v, and the SDK's %v: %.300s", o.member, err, wantErr, body)
-			}
-			if wantErr == nil && !reflect.DeepEqual(got, want) {
-				t.Errorf("%s: %s\n%#v, and the SDK's\n%#v", o.member, body, got, want)
-			}
+		here = compareWith(t, o, status, body) || here
+	}
+	return here
+}
+
+// compareWith is compare for one operation.
+func compareWith(t testing.TB, o answered, status int, body []byte) (here bool) {
+	t.Helper()
+	want := o.out()
+	wantErr := o.decode(sdk, respond(status, bytes.NewReader(body), int64(len(body))), want)
+	for _, share := range []bool{false, true} {
+		got := o.out()
+		p := &protocol{ClientProtocol: sdk, operation: o.Operation, share: share}
+		own := bytes.Clone(body)
+		err := o.decode(p, respond(status, bytes.NewReader(own), int64(len(own))), got)
+		if p.page != nil {
+			here = true
+			o.put(got, p.page)
+			checkSizes(t, p.page, body)
+		}
+		if fmt.Sprint(err) != fmt.Sprint(wantErr) || reflect.TypeOf(err) != reflect.TypeOf(wantErr) {
+			t.Errorf("%s: error %v, and the SDK's %v: %.300s", o.member, err, wantErr, body)
+		}
+		if wantErr == nil && !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %s\n%#v, and the SDK's\n%#v", o.member, body, got, want)
 		}
 	}
 	return here
@@ -190,6 +197,22 @@ func TestAgainstSDK(t *testing.T) {
 				if compare(t, status, []byte(body)) {
 					t.Errorf("an error answer was read: %s", body)
 				}
+			}
+		}
+	}
+}
+
+// What ends a string is found wherever it is, in strings of every length up to a few of what is looked at in one go.
+func TestLongStrings(t *testing.T) {
+	for n := range 3 * window {
+		if n > 200 && n%7 != 0 {
+			continue
+		}
+		text := strings.Repeat("é", n/2) + strings.Repeat("n", n%2)
+		for _, end := range []string{"", `\n`, "\x01", "\x1f", "\x7f", "\xff", `\u0001`, `\`, `"`} {
+			for _, behind := range []int{0, 3, 40, window} {
+				body := fmt.Appendf(nil, `{"Items":[{"a":{"S":"%s%s%s"},"b":{"S":"x"}}]}`, text, end, strings.Repeat("b", behind))
+				compareWith(t, operations[0], 200, body)
 			}
 		}
 	}
