@@ -34,6 +34,8 @@ type Query[T, E any] struct {
 	// heads asks for the roots alone; elem is the type of what the query is over then.
 	heads bool
 	elem  reflect.Type
+	// make gives room for elements; nil for none.
+	make func(n int) []any
 }
 
 // elemType is the type of what the query is over.
@@ -133,7 +135,7 @@ func (q Query[T, E]) on(src Source[T], options []ReadOption) (*run, error) {
 	}
 	x.request = search.Request{
 		Selection: q.spec, Elem: q.elemType(), Heads: q.heads, Strong: x.settings.Strong, Reverse: q.reverse, Limit: q.limit,
-		Filter: q.filter, Projection: q.projection, After: string(q.after), Fetch: q.fetch, Scatter: x.settings.Scatter, SkipMissing: x.settings.SkipMissing,
+		Make: q.make, Filter: q.filter, Projection: q.projection, After: string(q.after), Fetch: q.fetch, Scatter: x.settings.Scatter, SkipMissing: x.settings.SkipMissing,
 	}
 	return &x, nil
 }
@@ -179,16 +181,29 @@ func (q Query[T, E]) hits(ctx context.Context, src Source[T], options []ReadOpti
 // Slice returns all elements in the order of their sort keys.
 func (q Query[T, E]) Slice(ctx context.Context, src Source[T], options ...ReadOption) ([]E, error) {
 	var all []E
+	n := 0 // of them are hits; what is behind them is room for more
+	q.make = func(room int) []any {
+		all = slices.Grow(all[:n], room)[:n+room]
+		clear(all[n:])
+		made := make([]any, room)
+		for i := range made {
+			made[i] = &all[n+i]
+		}
+		return made
+	}
 	for hit, err := range q.hits(ctx, src, options) {
 		if err != nil {
 			return nil, err
 		}
-		if len(all) == cap(all) {
-			all = slices.Grow(all, max(hit.Page, 1))
+		if e := hit.Value.(*E); n == len(all) || e != &all[n] {
+			all = append(all[:n], *e)
 		}
-		all = append(all, *hit.Value.(*E))
+		n++
 	}
-	return all, nil
+	if cap(all) > 2*n+8 { // of many items few were hits
+		return slices.Clone(all[:n]), nil
+	}
+	return all[:n], nil
 }
 
 // Ref is an element with its place.

@@ -15,6 +15,9 @@ import (
 // Same reports whether two encoded values are equal. Sets have no order, and
 // numbers may be written in different ways.
 func Same(a, b types.AttributeValue) bool {
+	if a == b {
+		return true // one value
+	}
 	switch a := a.(type) {
 	case nil:
 		return b == nil

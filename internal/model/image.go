@@ -20,6 +20,7 @@ type Room struct {
 	values []key.Value
 	sizes  []int32
 	now    time.Time
+	kind   *schema.Item // of the item before
 	wire   wireRoom
 }
 
@@ -53,16 +54,15 @@ func (m *Model) Describe(t *item.Table, items []item.Attributes) ([]item.Image, 
 	return images, nil
 }
 
-// DescribeWire is Describe of items that the SDK has not decoded.
-func (m *Model) DescribeWire(t *item.Table, items []wire.Item) ([]item.Image, error) {
+// DescribeWire is Describe of items that the SDK has not decoded, into zero images.
+func (m *Model) DescribeWire(t *item.Table, items []wire.Item, into []item.Image) error {
 	room := &Room{Items: len(items)}
-	images := make([]item.Image, len(items))
 	for i, it := range items {
-		if err := m.describeWire(&images[i], t, it, room); err != nil {
-			return nil, err
+		if err := m.describeWire(&into[i], t, it, room); err != nil {
+			return err
 		}
 	}
-	return images, nil
+	return nil
 }
 
 // DescribeAgain is Describe of items that were described for another model.
@@ -109,10 +109,11 @@ func (m *Model) describe(img *item.Image, t *item.Table, a item.Attributes, room
 
 // match finds out of which kind an item is, and whether its time is over.
 func (m *Model) match(img *item.Image, room *Room) {
-	img.Kind, img.Values = m.Schema.MatchIn(img.Table.Index, img.SK, room.forValues)
+	img.Kind, img.Values = m.Schema.MatchIn(img.Table.Index, img.SK, room.kind, room.forValues)
 	if img.Kind != nil && img.Table.Period != "" && !m.inPeriod(img) {
 		img.Kind, img.Values = nil, nil // where no key leads to it
 	}
+	room.kind = img.Kind
 	if img.Header.Expiry != nil {
 		if room.now.IsZero() {
 			room.now = m.Now()

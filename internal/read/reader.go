@@ -39,7 +39,7 @@ type Reader struct {
 	// Wire reads the items of answers straight from the wire, and DescribeWire makes images of them;
 	// nil leaves both to the SDK and Describe.
 	Wire         *wire.Codec
-	DescribeWire func(t *item.Table, items []wire.Item) ([]item.Image, error)
+	DescribeWire func(t *item.Table, items []wire.Item, into []item.Image) error
 }
 
 // Expression is a filter and a projection, with their placeholders.
@@ -112,7 +112,8 @@ func (r *Reader) One(ctx context.Context, at item.Place, o Options, u *Usage) (*
 // has decoded.
 func (r *Reader) described(t *item.Table, page *wire.Page, items []item.Attributes) ([]item.Image, error) {
 	if page != nil {
-		return r.DescribeWire(t, page.Items)
+		images := imagesFor(len(page.Items))
+		return images, r.DescribeWire(t, page.Items, images)
 	}
 	return r.Describe(t, items)
 }
@@ -156,7 +157,7 @@ func (r *Reader) query(ctx context.Context, p selection.Part, o Options, u *Usag
 		u.add([]int{size}, o, out.ConsumedCapacity)
 		last, _ := attr.ScalarOf(out.LastEvaluatedKey[t.Range])
 		more := len(out.LastEvaluatedKey) > 0
-		if !yield(Page{page, more, last, out.LastEvaluatedKey}, nil) || !more {
+		if !yield(Page{page, more, last, out.LastEvaluatedKey, call.Page()}, nil) || !more {
 			return
 		}
 		in.ExclusiveStartKey = out.LastEvaluatedKey

@@ -7,10 +7,12 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"sync"
 
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/wire"
 )
 
 // Source is where images of items come from: a [Reader], or whatever else has them.
@@ -46,6 +48,38 @@ type Page struct {
 	Last key.Scalar
 	// LastKey is Last in a secondary index, as Options.From.
 	LastKey item.Attributes
+
+	wire *wire.Page
+}
+
+// Release gives the memory of the items back, to be used for those of other pages. It is called by who has kept none
+// of the images; what they have led to, and the placeholders' values, may be kept. Nobody has to call it.
+func (p *Page) Release() {
+	if p.wire != nil {
+		releaseImages(p.Items)
+		p.wire.Release()
+		p.wire = nil
+	}
+}
+
+// images are slices of images that were released.
+var images sync.Pool
+
+// maxImages bounds the slices that are kept.
+const maxImages = 1 << 12
+
+func imagesFor(n int) []item.Image {
+	if p, ok := images.Get().(*[]item.Image); ok && cap(*p) >= n {
+		return (*p)[:n]
+	}
+	return make([]item.Image, n)
+}
+
+func releaseImages(all []item.Image) {
+	if cap(all) <= maxImages {
+		clear(all)
+		images.Put(&all)
+	}
 }
 
 // Pages yields the items of the parts, range by range, each item once.

@@ -131,11 +131,17 @@ func (e *Entity) Label() string {
 // Match finds the item whose template a sort key follows, and the values in the
 // key; nil for none. In a table without a sort key it is the table's one item.
 func (e *Entity) Match(table int, sk key.Scalar) (*Item, []key.Value) {
-	return e.MatchIn(table, sk, func(n int) []key.Value { return make([]key.Value, n) })
+	return e.MatchIn(table, sk, nil, func(n int) []key.Value { return make([]key.Value, n) })
 }
 
 // MatchIn is Match with the values in memory that room gives.
-func (e *Entity) MatchIn(table int, sk key.Scalar, room func(n int) []key.Value) (*Item, []key.Value) {
+// likely is tried first, nil for none: no key is one of two items.
+func (e *Entity) MatchIn(table int, sk key.Scalar, likely *Item, room func(n int) []key.Value) (*Item, []key.Value) {
+	if likely != nil && likely.Key != nil && likely.Table.Index == table && strings.HasPrefix(sk.Text, likely.Key.Template.LiteralPrefix()) {
+		if values := room(len(likely.Key.Sources)); likely.Key.Template.Parse(sk, values) {
+			return likely, values
+		}
+	}
 	for _, it := range e.Items {
 		if it.Table.Index != table {
 			continue

@@ -28,13 +28,13 @@ type elementReader struct {
 	// entities are those whose items were met, by name; last is that of the last item.
 	entities map[string]*entity
 	last     *entity
-	// passed is the place that was passed last, for when pages are read again.
-	passed *item.Place
+	// passed is the place that was passed last, if one was, for when pages are read again.
+	passed    item.Place
+	hasPassed bool
 	// found is the number of hits.
 	found int
 	// made are elements to decode into, and left is how many items of the page are not decoded yet.
 	made snapshot.Elements
-	page int
 	left int
 }
 
@@ -55,6 +55,7 @@ type entity struct {
 // elements searches for elements.
 func (x *Search) elements(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
 	r := &elementReader{Search: x, began: x.begun(), entities: map[string]*entity{}}
+	r.made.Make = x.r.Make
 	if err := r.begin(ctx); err != nil {
 		return err
 	}
@@ -105,9 +106,8 @@ func (r *elementReader) read(ctx context.Context, yield func(Hit) bool, pageEnd 
 		if again, err = r.ask(ctx, items, page.More); again || err != nil {
 			return again, err
 		}
-		r.page = len(items)
 		for i := range items {
-			r.left = r.page - i
+			r.left = len(items) - i
 			more, err := r.hit(ctx, &items[i], yield)
 			switch {
 			case err != nil:
@@ -118,6 +118,7 @@ func (r *elementReader) read(ctx context.Context, yield func(Hit) bool, pageEnd 
 				return false, r.unchanged(ctx)
 			}
 		}
+		page.Release()
 		if !pageEnd(page) {
 			break
 		}
@@ -134,7 +135,7 @@ func (r *elementReader) hit(ctx context.Context, f *item.Image, yield func(Hit) 
 	if err != nil {
 		return false, err
 	}
-	r.passed = &f.Place
+	r.passed, r.hasPassed = f.Place, true
 	if !there {
 		return true, nil
 	}
@@ -143,12 +144,12 @@ func (r *elementReader) hit(ctx context.Context, f *item.Image, yield func(Hit) 
 	if h := f.Header.Incarnation; h != nil {
 		r.last.shown = h
 	}
-	return yield(Hit{Value: rec, Item: f.Kind, At: f.Place, next: Position{Start: f.SK}, order: f.SK, m: r.Model, Page: r.page, identity: r.last.identity, values: f.Values}), nil
+	return yield(Hit{Value: rec, Item: f.Kind, At: f.Place, m: r.Model, identity: r.last.identity, values: f.Values}), nil
 }
 
 // ahead returns the items of a page that have not been passed.
 func (r *elementReader) ahead(items []item.Image) []item.Image {
-	for r.passed != nil && len(items) > 0 && !read.Before(*r.passed, items[0].Place, r.o.Reverse) {
+	for r.hasPassed && len(items) > 0 && !read.Before(r.passed, items[0].Place, r.o.Reverse) {
 		items = items[1:]
 	}
 	return items
@@ -282,6 +283,9 @@ func (r *elementReader) wants() int {
 // keeps reports whether one of the parts that an item lies in keeps it: by the instant that
 // it stores, where its key holds less.
 func (x *Search) keeps(f *item.Image, instant func(*selection.Filter) (key.Value, error)) (bool, error) {
+	if len(x.s.Parts) == 1 && x.s.Parts[0].Keep == nil {
+		return true, nil // it was read of that part
+	}
 	for _, p := range x.s.Parts {
 		if x.Model.TableOf(p) != f.Table || !p.Range.Contains(f.SK) {
 			continue

@@ -140,7 +140,7 @@ func (r *entityReader) emit(ctx context.Context, over func(*group) bool) (more b
 		if err != nil {
 			return false, err
 		}
-		if !r.yield(Hit{Value: v, At: at, next: r.behind(g), order: g.key(), m: r.Model, identity: g.identity}) || r.found == r.r.Limit {
+		if !r.yield(Hit{Value: v, At: at, where: &where{r.behind(g), g.key()}, m: r.Model, identity: g.identity}) || r.found == r.r.Limit {
 			return false, nil
 		}
 	}

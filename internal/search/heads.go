@@ -92,7 +92,7 @@ func (r *headReader) head(ctx context.Context, f *item.Image) (*Hit, error) {
 	if err != nil || !kept {
 		return nil, err
 	}
-	return &Hit{Value: v, At: f.Place, next: Position{Start: f.SK}, order: f.SK, m: m, identity: identity}, nil
+	return &Hit{Value: v, At: f.Place, m: m, identity: identity}, nil
 }
 
 // isHead reports whether an item is the live root of an entity that is searched for.
@@ -167,7 +167,7 @@ func (x *Search) whole(ctx context.Context, heads []item.Image) ([]Hit, error) {
 			return nil, err
 		}
 		if kept {
-			hits = append(hits, Hit{Value: v, At: heads[i].Place, next: Position{Start: heads[i].SK}, order: heads[i].SK, m: m, identity: sels[i].Identity})
+			hits = append(hits, Hit{Value: v, At: heads[i].Place, m: m, identity: sels[i].Identity})
 		}
 	}
 	return hits, nil

@@ -182,7 +182,7 @@ func (r *indexReader) whose(f *item.Image) ([]key.Value, bool) { return r.Model.
 
 // hit is the hit of what was found in the index, with where it goes on behind it.
 func (r *indexReader) hit(f *item.Image, identity []key.Value, v any) Hit {
-	h := Hit{Value: v, At: f.Place, next: Position{Keys: read.StartOf(r.part, f)}, m: r.Model, identity: identity}
+	h := Hit{Value: v, At: f.Place, where: &where{next: Position{Keys: read.StartOf(r.part, f)}}, m: r.Model, identity: identity}
 	if r.entry.Item.Element() {
 		h.Item, h.values = f.Kind, f.Values
 	}

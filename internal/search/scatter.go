@@ -85,15 +85,16 @@ func (x *Search) merged(ctx context.Context, groups [][]selection.Part, yield fu
 	for found := 1; len(m.lanes) > 0; found++ {
 		l := heap.Pop(&m).(*lane)
 		hit := l.head
-		if hit.order == last && !x.drawn() { // it has moved from one shard to another
+		order := hit.lies().order
+		if order == last && !x.drawn() { // it has moved from one shard to another
 			found--
 			if err := m.refill(ctx, l); err != nil {
 				return false, err
 			}
 			continue
 		}
-		last = hit.order
-		hit.next.Order, hit.next.PK, hit.next.Period = hit.order, l.lies.PK, l.lies.Period
+		last = order
+		hit.behind(l.lies.PK, l.lies.Period)
 		if !yield(hit) {
 			return false, nil
 		}
@@ -126,7 +127,7 @@ func (x *Search) scatteredPage(ctx context.Context) (hits []Hit, cursor string, 
 	if err != nil || !more {
 		return hits, "", err
 	}
-	return hits, x.sealCursor(hits[len(hits)-1].next), nil
+	return hits, x.sealCursor(hits[len(hits)-1].lies().next), nil
 }
 
 // lanes makes the searches of the partitions: each as this one, but over its own part alone, and
@@ -244,7 +245,7 @@ func (l *lane) behind(h *Hit) bool {
 	if l.after == nil {
 		return true
 	}
-	c := key.Compare(h.order, l.after.Order)
+	c := key.Compare(h.lies().order, l.after.Order)
 	if l.o.Reverse {
 		c = -c
 	}
@@ -269,7 +270,7 @@ func (m *merge) Pop() any {
 
 func (m *merge) Less(i, j int) bool {
 	a, b := m.lanes[i], m.lanes[j]
-	c := key.Compare(a.head.order, b.head.order)
+	c := key.Compare(a.head.lies().order, b.head.lies().order)
 	if m.reverse {
 		c = -c
 	}

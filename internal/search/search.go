@@ -27,6 +27,9 @@ type Request struct {
 	// Elem is the type of the elements, or the model's own for entities.
 	Elem            reflect.Type
 	Strong, Reverse bool
+	// Make returns pointers to so many new zero elements, for hits to be found in; nil for those that the search makes.
+	// It is called when those of before have been yielded, or passed over.
+	Make func(n int) []any
 	// Limit is the number of hits that are wanted, 0 for all.
 	Limit int
 	// Filter are conditions that all have to hold.
@@ -56,15 +59,32 @@ type Hit struct {
 	Value any
 	Item  *schema.Item // nil for an entity
 	At    item.Place
-	// next is where the search goes on behind it, order the key that it comes with.
-	next  Position
-	order key.Scalar
+	// where is nil for a hit that comes with the key of At, behind which the search goes on.
+	where *where
 
 	m *model.Model
-	// Page is how many items came with it in one answer, 0 where that is not known: so many hits there may be.
-	Page int
 	// identity is its entity's, values those of the placeholders in the element's key.
 	identity, values []key.Value
+}
+
+// where is where a search goes on behind a hit, and the key that the hit comes with.
+type where struct {
+	next  Position
+	order key.Scalar
+}
+
+func (h *Hit) lies() where {
+	if h.where == nil {
+		return where{Position{Start: h.At.SK}, h.At.SK}
+	}
+	return *h.where
+}
+
+// behind notes in which partition the search goes on behind a hit, where it is over several.
+func (h *Hit) behind(pk key.Scalar, period string) {
+	w := h.lies()
+	w.next.Order, w.next.PK, w.next.Period = w.order, pk, period
+	h.where = &w
 }
 
 // Placeholders returns the values of the placeholders in the hit's keys, of their fields' types: of
@@ -167,6 +187,9 @@ func (e *Engine) New(r Request, u *read.Usage) (*Search, error) {
 	}
 	if x.s = e.Model.InTables(x.s); x.s.Err != nil {
 		return nil, x.s.Err
+	}
+	if x.scattered() {
+		x.r.Make = nil // partitions are read at one time
 	}
 	if r.Scatter.Parallel < 0 || r.Scatter.Memory < 0 {
 		return nil, e.Model.Errorf("Parallel is %d, and Memory %d: give 1 or more, or leave them out", r.Scatter.Parallel, r.Scatter.Memory)
@@ -320,7 +343,8 @@ func (x *Search) Page(ctx context.Context) (hits []Hit, cursor string, err error
 	var next *Position
 	err = x.hits(ctx, func(h Hit) bool {
 		hits = append(hits, h)
-		next = &h.next
+		w := h.lies()
+		next = &w.next
 		return true
 	}, func(p read.Page) bool {
 		switch {

@@ -119,7 +119,7 @@ func (x *Search) stage(ctx context.Context, yield func(Hit) bool) (more bool, er
 	found := 0
 	err = sub.hits(ctx, func(h Hit) bool {
 		found++
-		h.next.Order, h.next.PK, h.next.Period = h.order, at.PK, at.Period
+		h.behind(at.PK, at.Period)
 		return yield(h)
 	}, func(read.Page) bool { return true })
 	return found == x.r.Limit, err

@@ -252,6 +252,9 @@ func DecodeElement(m *model.Model, f *item.Image) (any, error) {
 
 // Elements are new elements of a kind, made many at a time.
 type Elements struct {
+	// Make returns pointers to so many new zero elements; nil for those that the codec makes.
+	Make func(n int) []any
+
 	kind *schema.Item
 	room []any
 }
@@ -259,7 +262,12 @@ type Elements struct {
 // Decode makes an element of an item, one of at most so many of its kind that may follow, itself included.
 func (e *Elements) Decode(m *model.Model, f *item.Image, most int) (any, error) {
 	if e.kind != f.Kind || len(e.room) == 0 {
-		e.kind, e.room = f.Kind, m.Codec.Elements(f.Kind.Index).NewElements(most)
+		e.kind = f.Kind
+		if e.Make != nil {
+			e.room = e.Make(most)
+		} else {
+			e.room = m.Codec.Elements(f.Kind.Index).NewElements(most)
+		}
 	}
 	rec := e.room[0]
 	e.room = e.room[1:]

@@ -65,15 +65,16 @@ func readTables(r *reader) (rest []byte, ok bool) {
 	return append(rest, '}'), true
 }
 
-// read reads an answer: its items, and what is left for the SDK. ok is false for an answer
+// read reads the answer that is a page's body: its items, and what is left for the SDK. ok is false for an answer
 // that the SDK is to read whole, which is no fault of it.
-func (o *Operation) read(body []byte, share bool) (p *Page, rest []byte, ok bool) {
+func (o *Operation) read(p *Page) (rest []byte, ok bool) {
+	body := p.body
 	if len(body) > maxBody {
-		return nil, nil, false
+		return nil, false
 	}
-	r := &reader{scanner: scanner{b: body}, page: &Page{share: share, body: body}}
+	r := &reader{scanner: scanner{b: body, side: p.side, nested: p.nested}, page: p}
 	if !r.is('{') {
-		return nil, nil, false
+		return nil, false
 	}
 	var cut [2]int // where the items lie
 	var instead []byte
@@ -81,7 +82,7 @@ func (o *Operation) read(body []byte, share bool) (p *Page, rest []byte, ok bool
 	for more := !r.is('}'); more; {
 		name, escaped, ok := r.quoted()
 		if !ok || escaped || !r.is(':') || slices.Contains(seen, string(name)) {
-			return nil, nil, false
+			return nil, false
 		}
 		seen = append(seen, string(name))
 		r.space()
@@ -96,15 +97,15 @@ func (o *Operation) read(body []byte, share bool) (p *Page, rest []byte, ok bool
 			r.count, _ = strconv.Atoi(string(body[from:r.i]))
 		}
 		if !ok {
-			return nil, nil, false
+			return nil, false
 		}
 		if more = r.is(','); !more && !r.is('}') {
-			return nil, nil, false
+			return nil, false
 		}
 	}
 	if r.space(); r.i < len(body) {
-		return nil, nil, false
+		return nil, false
 	}
-	r.page.side, r.page.nested = r.side, r.nested
-	return r.page, slices.Concat(body[:cut[0]], instead, body[cut[1]:]), true
+	p.side, p.nested = r.side, r.nested
+	return slices.Concat(body[:cut[0]], instead, body[cut[1]:]), true
 }

@@ -26,7 +26,8 @@ func BenchmarkRead(b *testing.B) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
-		if p, _, ok := Query.read(body, true); !ok || len(p.Items) != 1000 {
+		p := &Page{share: true, body: body}
+		if _, ok := Query.read(p); !ok || len(p.Items) != 1000 {
 			b.Fatal(len(p.Items))
 		}
 	}

@@ -90,27 +90,30 @@ func (p *protocol) DeserializeResponse(ctx context.Context, schema *smithy.Opera
 	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
 		return p.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
 	}
-	body, err := readAll(resp)
-	if err != nil {
-		return sdk(io.MultiReader(bytes.NewReader(body), failing{err}))
+	page := newPage(p.share)
+	var err error
+	if page.body, err = readAll(resp, page.body); err != nil {
+		return sdk(io.MultiReader(bytes.NewReader(page.body), failing{err}))
 	}
-	if page, rest, ok := p.operation.read(body, p.share); ok && sdk(bytes.NewReader(rest)) == nil {
+	if rest, ok := p.operation.read(page); ok && sdk(bytes.NewReader(rest)) == nil {
 		p.page = page
 		return nil
 	}
-	return sdk(bytes.NewReader(body))
+	return sdk(bytes.NewReader(page.body))
 }
 
 // maxRoom bounds the memory that is taken at once for an answer because it says that it is so long.
 const maxRoom = 32 << 20
 
-// readAll reads an answer, into memory of just its length where that is told.
-func readAll(resp *smithyhttp.Response) ([]byte, error) {
+// readAll reads an answer into b, or into memory of just its length where that is told.
+func readAll(resp *smithyhttp.Response, b []byte) ([]byte, error) {
 	room := 512
 	if n := resp.ContentLength; n > 0 {
 		room = int(min(n, maxRoom)) + 1 // one more, to find the end
 	}
-	b := make([]byte, 0, room)
+	if cap(b) < room {
+		b = make([]byte, 0, room)
+	}
 	for {
 		n, err := resp.Body.Read(b[len(b):cap(b)])
 		b = b[:len(b)+n]

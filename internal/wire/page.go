@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"slices"
+	"sync"
 )
 
 // Page is the items of an answer.
@@ -18,6 +19,36 @@ type Page struct {
 	// Items are those of a Query, a Scan or a GetItem; Tables those of a BatchGetItem.
 	Items  []Item
 	Tables map[string][]Item
+}
+
+// pages are those whose memory can be used again.
+var pages sync.Pool
+
+// maxKept bounds the memory of a page that is kept, in bytes of its answer.
+const maxKept = 4 << 20
+
+// newPage returns an empty page.
+func newPage(share bool) *Page {
+	p, ok := pages.Get().(*Page)
+	if !ok {
+		p = &Page{}
+	}
+	p.share = share
+	return p
+}
+
+// Release gives the page's memory back. Nobody may look at its items any more; strings that were shared stay.
+func (p *Page) Release() {
+	if cap(p.body) > maxKept {
+		return
+	}
+	kept := &Page{cells: p.cells[:0], nested: p.nested[:0], Items: p.Items[:0]}
+	if !p.share {
+		kept.body, kept.side = p.body[:0], p.side[:0]
+	}
+	clear(p.Items[:cap(p.Items)])
+	*p = Page{}
+	pages.Put(kept)
 }
 
 // Of returns the page of one table, of a page of several; nil for none.
@@ -201,15 +232,17 @@ const unknownItems = 2000
 
 // items reads an array of items.
 func (r *reader) items() (all []Item, ok bool) {
+	room := r.page.Items[:0] // of a page before
+	r.page.Items = nil
 	ok = r.list(func() bool {
 		from := r.i
 		it, ok := r.item()
-		if all == nil && ok {
+		if len(all) == 0 && ok {
 			n := r.count
 			if rest := (len(r.b)-r.i)/max(r.i-from, 1) + 2; n == 0 || n > rest {
 				n = min(rest, unknownItems)
 			}
-			all, r.page.cells = make([]Item, 0, n), slices.Grow(r.page.cells, n*len(it.Shape.Names))
+			all, r.page.cells = slices.Grow(room, n), slices.Grow(r.page.cells, n*len(it.Shape.Names))
 		}
 		all = append(all, it)
 		return ok

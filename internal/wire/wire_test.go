@@ -3,8 +3,11 @@ package wire
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"reflect"
 	"strings"
@@ -19,6 +22,7 @@ import (
 	"github.com/aws/smithy-go/transport/http/protocol/awsjson"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/draws"
 )
 
 var sdk = awsjson.New10(schemas.DynamoDB_20120810)
@@ -215,6 +219,20 @@ func TestLongStrings(t *testing.T) {
 				compareWith(t, operations[0], 200, body)
 			}
 		}
+	}
+}
+
+// Tokens of 8 bytes have a decoder of their own.
+func TestTokens(t *testing.T) {
+	r := rand.New(rand.NewPCG(draws.Seed(t), 0))
+	for range draws.Times(1000) {
+		b := make([]byte, 8)
+		binary.LittleEndian.PutUint64(b, r.Uint64())
+		text := []byte(base64.StdEncoding.EncodeToString(b))
+		if r.IntN(2) == 0 {
+			text[r.IntN(len(text))] = byte(33 + r.IntN(94))
+		}
+		compareWith(t, operations[0], 200, fmt.Appendf(nil, `{"Items":[{"v":{"B":%[1]q}},{"v":{"B":%[1]q}}]}`, text))
 	}
 }
 
