@@ -105,6 +105,9 @@ func (p *protocol) DeserializeResponse(ctx context.Context, schema *smithy.Opera
 // maxRoom bounds the memory that is taken at once for an answer because it says that it is so long.
 const maxRoom = 32 << 20
 
+// chunk is how much is read at once: so much stays in the processor's cache while the SDK sums it up.
+const chunk = 64 << 10
+
 // readAll reads an answer into b, or into memory of just its length where that is told.
 func readAll(resp *smithyhttp.Response, b []byte) ([]byte, error) {
 	room := 512
@@ -115,7 +118,7 @@ func readAll(resp *smithyhttp.Response, b []byte) ([]byte, error) {
 		b = make([]byte, 0, room)
 	}
 	for {
-		n, err := resp.Body.Read(b[len(b):cap(b)])
+		n, err := resp.Body.Read(b[len(b):min(cap(b), len(b)+chunk)])
 		b = b[:len(b)+n]
 		switch {
 		case err == io.EOF:
