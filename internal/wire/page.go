@@ -143,7 +143,9 @@ func (r *reader) item() (it Item, ok bool) {
 			if a.cell, ok = r.content(a.kind, 0); !ok || !r.is('}') {
 				return it, false
 			}
-			a.blob, a.decoded = r.b[from:r.i], a.cell
+			if a.kind == B {
+				a.blob, a.decoded = r.b[from:r.i], a.cell
+			}
 		}
 		r.came = append(r.came, id)
 		if more = r.is(','); !more && !r.is('}') {
@@ -172,11 +174,19 @@ func (r *reader) again(a *attribute) bool {
 
 // lead passes over an attribute up to where the content of its value begins, and notes the content's kind.
 func (r *reader) lead() (id uint8, ok bool) {
+	rest := r.b[r.i:]
 	if n := len(r.came); n < len(r.order) {
 		id = r.order[n]
-		if lead := r.attributes[id].lead; bytes.HasPrefix(r.b[r.i:], lead) {
+		if lead := r.attributes[id].lead; bytes.HasPrefix(rest, lead) {
 			r.i += len(lead)
 			return id, true
+		}
+		for i := range r.order { // engines that keep items in hash tables swap some
+			lead := r.attributes[r.order[i]].lead
+			if len(rest) > 2 && rest[1] == lead[1] && rest[2] == lead[2] && bytes.HasPrefix(rest, lead) {
+				r.i += len(lead)
+				return r.order[i], true
+			}
 		}
 	}
 	r.space()
