@@ -17,12 +17,14 @@ type guregu struct {
 	db      *dynamo.DB
 	table   dynamo.Table
 	version int
+	session sessionItem
 }
 
 func openGuregu(c *dynamodb.Client, table string) (*Opened, error) {
 	db := dynamo.NewFromIface(c)
 	g := &guregu{db: db, table: db.Table(table)}
 	return &Opened{Fill: g.fill, Jobs: map[string]Job{
+		Small: g.small, Get: g.get, Touch: g.touch,
 		Insert: g.insert, Load: g.load, Change: g.change, Add: g.add, Month: g.month, Page: g.page, Bulk: g.bulk,
 	}}, nil
 }
@@ -30,6 +32,10 @@ func openGuregu(c *dynamodb.Client, table string) (*Opened, error) {
 func (g *guregu) fill(ctx context.Context) error {
 	g.version = 1
 	if err := g.insertUser(ctx, theUser(userID)); err != nil {
+		return err
+	}
+	g.session = itemOf(theSession(userID))
+	if err := g.put(ctx, g.session); err != nil {
 		return err
 	}
 	return g.write(ctx, itemsOf(model.User{ID: pageID, Email: "page@example.com", Wishes: pageWishes()}))
@@ -91,7 +97,33 @@ func (g *guregu) change(ctx context.Context, i int) error {
 
 func (g *guregu) add(ctx context.Context, i int) error {
 	w := wish(later.Add(time.Duration(i)*time.Second), i, 40)
-	return g.table.Put(wishItem{keys{pk(userID), wishKey(w.AddedAt), 1}, w}).If("attribute_not_exists($)", "PK").Run(ctx)
+	return g.put(ctx, wishItem{keys{pk(userID), wishKey(w.AddedAt), 1}, w})
+}
+
+// put puts an item that must not be there.
+func (g *guregu) put(ctx context.Context, it any) error {
+	return g.table.Put(it).If("attribute_not_exists($)", "PK").Run(ctx)
+}
+
+func (g *guregu) small(ctx context.Context, i int) error {
+	return g.put(ctx, itemOf(theSession(fmt.Sprint("new-", i))))
+}
+
+func (g *guregu) get(ctx context.Context, _ int) error {
+	var s sessionItem
+	if err := g.table.Get("PK", g.session.PK).Range("SK", dynamo.Equal, g.session.SK).One(ctx, &s); err != nil {
+		return err
+	}
+	return check(s.User == userID && s.Hits > 0, s)
+}
+
+func (g *guregu) touch(ctx context.Context, i int) error {
+	g.session.Hits += 1 + i%2
+	err := g.table.Update("PK", g.session.PK).Range("SK", g.session.SK).
+		Set("Hits", g.session.Hits).Set("Version", g.session.Version+1).
+		If("$ = ?", "Version", g.session.Version).Run(ctx)
+	g.session.Version++
+	return err
 }
 
 func (g *guregu) month(ctx context.Context, _ int) error {

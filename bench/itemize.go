@@ -15,12 +15,55 @@ import (
 
 func openItemize(c *dynamodb.Client, table string) (*Opened, error) {
 	m, err := mapper.New[model.User](c, mapper.Table(table))
-	return ofItemize(m), err
+	if err != nil {
+		return nil, err
+	}
+	s, err := mapper.New[model.Session](c, mapper.Table(table))
+	return ofItemize(m).with(s, model.SessionByID), err
 }
 
 func openShared(c *dynamodb.Client, table string) (*Opened, error) {
 	m, err := mapper.New[model.User](c, mapper.Table(table), mapper.Answers(mapper.ShareStrings))
-	return ofItemize(m), err
+	if err != nil {
+		return nil, err
+	}
+	s, err := mapper.New[model.Session](c, mapper.Table(table), mapper.Answers(mapper.ShareStrings))
+	return ofItemize(m).with(s, model.SessionByID), err
+}
+
+// with adds the jobs of sessions.
+func (o *Opened) with(sessions *mapper.Mapper[model.Session], by func(string) model.SessionKey) *Opened {
+	var touched *mapper.Entity[model.Session]
+	fill := o.Fill
+	o.Fill = func(ctx context.Context) (err error) {
+		if err = fill(ctx); err != nil {
+			return err
+		}
+		_, err = sessions.Save(ctx, sessions.New(theSession(userID)))
+		return err
+	}
+	o.Jobs[Small] = func(ctx context.Context, i int) error {
+		_, err := sessions.Save(ctx, sessions.New(theSession(fmt.Sprint("new-", i))))
+		return err
+	}
+	o.Jobs[Get] = func(ctx context.Context, _ int) error {
+		s, err := sessions.Load(ctx, by(userID).SESSION())
+		if err != nil {
+			return err
+		}
+		return check(s.Value.User == userID && s.Value.Hits > 0, s.Value)
+	}
+	o.Jobs[Touch] = func(ctx context.Context, i int) (err error) {
+		if touched == nil {
+			if touched, err = sessions.Load(ctx, by(userID).SESSION()); err != nil {
+				return err
+			}
+		}
+		touched.Value.Hits += 1 + i%2
+		_, err = sessions.Save(ctx, touched)
+		return err
+	}
+	return o
 }
 
 // reflected is the model without its generated code: a mapper of it reflects.

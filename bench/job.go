@@ -14,6 +14,9 @@ type Job func(ctx context.Context, i int) error
 
 // Names of the jobs, in the order of the table. Those of Reading read.
 const (
+	Small  = "insert-1-item"
+	Get    = "load-1-item"
+	Touch  = "save-1-item"
 	Insert = "insert-20-items"
 	Load   = "load-20-items"
 	Change = "change-one-attribute"
@@ -25,8 +28,8 @@ const (
 
 // Jobs are the names of all jobs, Reading those that read.
 var (
-	Jobs    = []string{Insert, Load, Change, Add, Month, Page, Bulk}
-	Reading = []string{Load, Month, Page}
+	Jobs    = []string{Small, Get, Touch, Insert, Load, Change, Add, Month, Page, Bulk}
+	Reading = []string{Get, Load, Month, Page}
 )
 
 // Library is one of those that are compared. Open returns its jobs on a table, which has the keys PK and SK;

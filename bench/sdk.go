@@ -39,6 +39,12 @@ type (
 		keys
 		model.Wish
 	}
+	sessionItem struct {
+		keys
+		User, Agent string
+		Started     int64
+		Hits        int
+	}
 )
 
 func pk(id string) string { return "USER#" + id }
@@ -58,16 +64,23 @@ func itemsOf(u model.User) []any {
 	return all
 }
 
+// itemOf returns the item of a session.
+func itemOf(s model.Session) sessionItem {
+	return sessionItem{keys{"SESSION#" + s.ID, "SESSION", 1}, s.User, s.Agent, s.Started, s.Hits}
+}
+
 // byHand is the SDK with attributevalue, as its documentation has it.
 type byHand struct {
 	*dynamodb.Client
 	table   *string
 	version int
+	session sessionItem
 }
 
 func openSDK(c *dynamodb.Client, table string) (*Opened, error) {
 	h := &byHand{Client: c, table: &table}
 	return &Opened{Fill: h.fill, Jobs: map[string]Job{
+		Small: h.small, Get: h.get, Touch: h.touch,
 		Insert: h.insert, Load: h.load, Change: h.change, Add: h.add, Month: h.month, Page: h.page, Bulk: h.bulk,
 	}}, nil
 }
@@ -75,6 +88,10 @@ func openSDK(c *dynamodb.Client, table string) (*Opened, error) {
 func (h *byHand) fill(ctx context.Context) error {
 	h.version = 1
 	if err := h.insertUser(ctx, theUser(userID)); err != nil {
+		return err
+	}
+	h.session = itemOf(theSession(userID))
+	if err := h.put(ctx, h.session); err != nil {
 		return err
 	}
 	return h.write(ctx, itemsOf(model.User{ID: pageID, Email: "page@example.com", Wishes: pageWishes()}))
@@ -160,10 +177,7 @@ func (h *byHand) change(ctx context.Context, i int) error {
 		return err
 	}
 	_, err = h.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: h.table,
-		Key: map[string]types.AttributeValue{
-			"PK": &types.AttributeValueMemberS{Value: pk(userID)}, "SK": &types.AttributeValueMemberS{Value: "INFO"},
-		},
+		TableName: h.table, Key: keys{PK: pk(userID), SK: "INFO"}.key(),
 		UpdateExpression: x.Update(), ConditionExpression: x.Condition(),
 		ExpressionAttributeNames: x.Names(), ExpressionAttributeValues: x.Values(),
 	})
@@ -171,9 +185,52 @@ func (h *byHand) change(ctx context.Context, i int) error {
 	return err
 }
 
+func (h *byHand) small(ctx context.Context, i int) error {
+	return h.put(ctx, itemOf(theSession(fmt.Sprint("new-", i))))
+}
+
+func (h *byHand) get(ctx context.Context, _ int) error {
+	out, err := h.GetItem(ctx, &dynamodb.GetItemInput{TableName: h.table, Key: h.session.key()})
+	if err != nil {
+		return err
+	}
+	var s sessionItem
+	if err := attributevalue.UnmarshalMap(out.Item, &s); err != nil {
+		return err
+	}
+	return check(s.User == userID && s.Hits > 0, s)
+}
+
+func (h *byHand) touch(ctx context.Context, i int) error {
+	h.session.Hits += 1 + i%2
+	x, err := expression.NewBuilder().
+		WithUpdate(expression.Set(expression.Name("Hits"), expression.Value(h.session.Hits)).
+			Set(expression.Name("Version"), expression.Value(h.session.Version+1))).
+		WithCondition(expression.Name("Version").Equal(expression.Value(h.session.Version))).Build()
+	if err != nil {
+		return err
+	}
+	_, err = h.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: h.table, Key: h.session.key(), UpdateExpression: x.Update(), ConditionExpression: x.Condition(),
+		ExpressionAttributeNames: x.Names(), ExpressionAttributeValues: x.Values(),
+	})
+	h.session.Version++
+	return err
+}
+
+// key returns an item's primary key.
+func (k keys) key() map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: k.PK}, "SK": &types.AttributeValueMemberS{Value: k.SK}}
+}
+
 func (h *byHand) add(ctx context.Context, i int) error {
 	w := wish(later.Add(time.Duration(i)*time.Second), i, 40)
-	av, err := attributevalue.MarshalMap(wishItem{keys{pk(userID), wishKey(w.AddedAt), 1}, w})
+	return h.put(ctx, wishItem{keys{pk(userID), wishKey(w.AddedAt), 1}, w})
+}
+
+// put puts an item that must not be there.
+func (h *byHand) put(ctx context.Context, it any) error {
+	av, err := attributevalue.MarshalMap(it)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,16 @@ type User struct {
 	Wishes []Wish   `ddb:"sk=WISH#{AddedAt}"`
 }
 
+// Session is a small entity: one item.
+type Session struct {
+	_       struct{} `ddb:"table=bench"`
+	ID      string   `ddb:"pk=SESSION#{ID}"`
+	User    string   `ddb:"sk=SESSION"`
+	Agent   string   `ddb:"sk=SESSION"`
+	Started int64    `ddb:"sk=SESSION"`
+	Hits    int      `ddb:"sk=SESSION"`
+}
+
 // Address is where a user lives or works.
 type Address struct {
 	Street  string

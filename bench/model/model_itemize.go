@@ -78,6 +78,23 @@ type userWishItems = mapper.ElementsNode[User, Wish]
 
 type userWishHours = query.Hours[query.Elements[User, Wish]]
 
+// SessionByID selects the Session with the partition key SESSION#{ID}.
+func SessionByID(id string) SessionKey {
+	return SessionKey{mapper.NewEntityNode(mapperimpl.Entity[Session](mapperimpl.Arg(mapperimpl.StringValue(id))))}
+}
+
+// SessionKey is the key of one Session, and leads to its parts.
+//
+// Calls: SESSION; Patch.
+type SessionKey struct{ sessionNode }
+
+// SESSION selects SESSION. Calls: Patch.
+func (n SessionKey) SESSION() mapper.ItemNode[Session, Session] {
+	return mapper.NewItemNode[Session, Session](mapperimpl.Items(n.sessionNode.Node, 0, 1), 0)
+}
+
+type sessionNode = mapper.EntityNode[Session]
+
 // UserFields are the stored fields of a User: for patches, conditions, filters and projections.
 var UserFields = struct {
 	Email  field.String[User, string]
@@ -134,6 +151,19 @@ var WishFields = struct {
 	),
 }
 
+// SessionFields are the stored fields of a Session: for patches, conditions, filters and projections.
+var SessionFields = struct {
+	User    field.String[Session, string]
+	Agent   field.String[Session, string]
+	Started field.Number[Session, int64]
+	Hits    field.Number[Session, int]
+}{
+	User:    field.NewString("User", "", func(v *Session) *string { return &v.User }),
+	Agent:   field.NewString("Agent", "", func(v *Session) *string { return &v.Agent }),
+	Started: field.NewNumber("Started", "", func(v *Session) *int64 { return &v.Started }),
+	Hits:    field.NewNumber("Hits", "", func(v *Session) *int { return &v.Hits }),
+}
+
 var userForm = mapperimpl.Struct(mapperimpl.Funcs[User]{},
 	mapperimpl.Field("ID", "", func(v *User) *string { return &v.ID }, mapperimpl.String[string]()),
 	UserFields.Email.Row(nil), UserFields.Name.Row(nil), UserFields.Home.Row(nil), UserFields.Office.Row(nil),
@@ -176,9 +206,20 @@ func cloneWish(dst, src *Wish) {
 	dst.Tags = slices.Clone(src.Tags)
 }
 
+var sessionForm = mapperimpl.Struct(mapperimpl.Funcs[Session]{},
+	mapperimpl.Field("ID", "", func(v *Session) *string { return &v.ID }, mapperimpl.String[string]()),
+	SessionFields.User.Row(nil), SessionFields.Agent.Row(nil), SessionFields.Started.Row(nil),
+	SessionFields.Hits.Row(nil),
+)
+
 // ItemizeCodec is for the mapper.
 func (*User) ItemizeCodec(*User) *mapperimpl.Codec[User] {
 	return &mapperimpl.Codec[User]{Layout: "0e3f9530a12d6d671dfd3d8c", Table: userForm}
+}
+
+// ItemizeCodec is for the mapper.
+func (*Session) ItemizeCodec(*Session) *mapperimpl.Codec[Session] {
+	return &mapperimpl.Codec[Session]{Layout: "af74db1676af2d1b327f81d5", Table: sessionForm}
 }
 
 type userLayout_changed_run_go_generate = struct {
@@ -238,6 +279,22 @@ var _ wishLayout_changed_run_go_generate = Wish{}
 
 var _ mapperimpl.LacksMethods = struct {
 	*Wish
+	mapperimpl.NoMethods
+}{}
+
+type sessionLayout_changed_run_go_generate = struct {
+	_       struct{} `ddb:"table=bench"`
+	ID      string   `ddb:"pk=SESSION#{ID}"`
+	User    string   `ddb:"sk=SESSION"`
+	Agent   string   `ddb:"sk=SESSION"`
+	Started int64    `ddb:"sk=SESSION"`
+	Hits    int      `ddb:"sk=SESSION"`
+}
+
+var _ sessionLayout_changed_run_go_generate = Session{}
+
+var _ mapperimpl.LacksMethods = struct {
+	*Session
 	mapperimpl.NoMethods
 }{}
 
