@@ -132,7 +132,7 @@ func (g *engine) keep(f *search.Found) cache.Value {
 		return cache.Value{}
 	}
 	bytes := f.Bytes()
-	return cache.Value{Of: f, Bytes: bytes + overhead*(1+len(f.Items)), RCU: cost.ReadUnits(bytes) / 2, Keep: g.search.There(f)}
+	return cache.Value{Of: f.Apart(), Bytes: bytes + overhead*(1+len(f.Items)), RCU: cost.ReadUnits(bytes) / 2, Keep: g.search.There(f)}
 }
 
 // overhead is what an item takes in memory beside its bytes, reckoned roughly.
@@ -174,7 +174,7 @@ func (g *engine) findMany(ctx context.Context, sels []selection.Selection, o rea
 			return nil, err
 		}
 		for n, f := range all {
-			m.keep[n](g.keep(f.Copy())) // what is found is used up
+			m.keep[n](g.keep(f)) // a copy: what is found is used up
 			found[m.at[n]] = f
 		}
 	}

@@ -161,6 +161,13 @@ func (i *Image) Len() int {
 	return len(i.Given)
 }
 
+// Apart parts the image from the answer that it came with.
+func (i *Image) Apart() {
+	if i.Wire.Shape != nil {
+		i.Given, i.Wire, i.At = i.Wire.Attributes(), wire.Item{}, nil
+	}
+}
+
 // Is reports whether the image is that of the item at a place.
 func (i *Image) Is(p Place) bool { return i.Place == p }
 

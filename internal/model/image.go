@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -147,7 +148,8 @@ func (m *Model) wrongKey(t *item.Table, attribute string) error {
 
 // wireRoom is what items from the wire share.
 type wireRoom struct {
-	plans []*plan
+	// plan is that of the item before.
+	plan *plan
 	// pk and incarnation are those of the item before, which the next one mostly has as well.
 	pk          key.Scalar
 	incarnation *types.AttributeValueMemberB
@@ -159,6 +161,7 @@ type wireRoom struct {
 // one that is not there, and its kinds.
 type plan struct {
 	shape                                           *wire.Shape
+	table                                           int
 	hash, sort, version, expiry, stage, incarnation int
 	kinds                                           []kindPlan
 }
@@ -203,25 +206,46 @@ func (m *Model) describeWire(img *item.Image, t *item.Table, it wire.Item, room 
 	return nil
 }
 
-// planOf returns the plan of a shape.
+// planOf returns the plan of a shape. Plans are kept with the model: shapes come again.
 func (r *wireRoom) planOf(m *Model, t *item.Table, s *wire.Shape) *plan {
-	for i := len(r.plans) - 1; i >= 0; i-- {
-		if r.plans[i].shape == s {
-			return r.plans[i]
+	if p := r.plan; p != nil && p.shape == s && p.table == t.Index {
+		return p
+	}
+	known := m.plans.Load()
+	if known == nil || len(*known) >= maxPlans {
+		known = &[]*plan{}
+	}
+	for _, p := range *known {
+		if p.shape == s && p.table == t.Index {
+			r.plan = p
+			return p
 		}
 	}
-	names := m.Reserved
+	r.plan = newPlan(m, t, s)
+	all := append(slices.Clip(*known), r.plan)
+	m.plans.Store(&all) // another one that is lost is made again
+	return r.plan
+}
+
+// maxPlans bounds how many plans a model keeps.
+const maxPlans = 64
+
+func newPlan(m *Model, t *item.Table, s *wire.Shape) *plan {
+	place := func(name string) int {
+		if name == "" {
+			return -1
+		}
+		return s.Index(name)
+	}
 	p := &plan{
-		shape: s, hash: s.Index(t.Hash), sort: s.Index(t.Range), stage: s.Index(schema.State), incarnation: s.Index(schema.Incarnation),
-		version: -1, expiry: -1,
+		shape: s, table: t.Index, hash: place(t.Hash), sort: place(t.Range), version: place(m.Reserved.Version), expiry: place(m.Reserved.TTL),
+		stage: place(schema.State), incarnation: place(schema.Incarnation),
 	}
-	if names.Version != "" {
-		p.version = s.Index(names.Version)
+	for _, it := range m.Schema.Items {
+		if it.Table.Index == t.Index {
+			p.kinds = append(p.kinds, newKindPlan(it, s))
+		}
 	}
-	if names.TTL != "" {
-		p.expiry = s.Index(names.TTL)
-	}
-	r.plans = append(r.plans, p)
 	return p
 }
 
@@ -232,11 +256,15 @@ func (p *plan) of(it *schema.Item) *kindPlan {
 			return &p.kinds[i]
 		}
 	}
+	panic("a kind of another table")
+}
+
+func newKindPlan(it *schema.Item, s *wire.Shape) kindPlan {
 	k := kindPlan{kind: it, at: make([]int32, len(it.Attributes))}
 	for i := range k.at {
 		k.at[i] = -1
 	}
-	for at, name := range p.shape.Names {
+	for at, name := range s.Names {
 		if i := it.Attribute(name); i >= 0 {
 			k.at[i] = int32(at)
 			k.listed++
@@ -244,8 +272,7 @@ func (p *plan) of(it *schema.Item) *kindPlan {
 			k.former = append(k.former, name)
 		}
 	}
-	p.kinds = append(p.kinds, k)
-	return &p.kinds[len(p.kinds)-1]
+	return k
 }
 
 // value returns an attribute as the SDK decodes it, nil for none.

@@ -5,6 +5,7 @@ package model
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/itemize/itemize/internal/codec"
@@ -30,6 +31,8 @@ type Model struct {
 	// Source returns where the stored value of an attribute is read, under the name that it has in an item; nil for a model without
 	// values outside of their items.
 	Source func(f *item.Image, a *schema.Attribute, name string) *large.Source
+
+	plans atomic.Pointer[[]*plan] // of shapes of items
 	// MaxValue is how many bytes a large value may have that is read with its item, and so written.
 	MaxValue int64
 	// PartSize is how many bytes lie in a part of a value outside of its item.

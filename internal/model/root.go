@@ -25,8 +25,13 @@ func (m *Model) RootPlace(identity []key.Value) (item.Place, error) {
 	if err != nil {
 		return item.Place{}, err
 	}
+	return m.RootIn(pk, identity)
+}
+
+// RootIn is RootPlace of an entity whose partition is known.
+func (m *Model) RootIn(at key.Partition, identity []key.Value) (item.Place, error) {
 	sk, err := m.Schema.SortKey(m.Root(), identity)
-	return m.Place(m.Root(), pk, sk), err
+	return m.Place(m.Root(), at, sk), err
 }
 
 // rootLast reports whether the root sorts behind the other items of its partition, as far as

@@ -40,7 +40,8 @@ func (e *Entity) Partition(keyFields []key.Value) (at key.Partition, err error) 
 
 // PartitionKey returns the partition key of the key fields' values.
 func (e *Entity) PartitionKey(keyFields []key.Value) (key.Scalar, error) {
-	values, err := e.keyFieldValues(e.PK, keyFields)
+	var room [4]key.Value
+	values, err := e.keyFieldValues(e.PK, keyFields, room[:0])
 	if err != nil {
 		return key.Scalar{}, err
 	}
@@ -54,7 +55,8 @@ func (e *Entity) SortKey(it *Item, keyFields []key.Value) (key.Scalar, error) {
 	if it.Key == nil {
 		return key.Scalar{}, nil
 	}
-	values, err := e.keyFieldValues(it.Key, keyFields)
+	var room [4]key.Value
+	values, err := e.keyFieldValues(it.Key, keyFields, room[:0])
 	if err != nil {
 		return key.Scalar{}, err
 	}
@@ -76,13 +78,14 @@ func (e *Entity) EntityPrefix(it *Item, keyFields []key.Value) (string, error) {
 	return string(append(b, e.Delim)), e.keyError(it.Key, err)
 }
 
-func (e *Entity) keyFieldValues(k *Key, keyFields []key.Value) ([]key.Value, error) {
-	values := make([]key.Value, len(k.Sources))
-	for i, s := range k.Sources {
+// into has room for the values of most keys.
+func (e *Entity) keyFieldValues(k *Key, keyFields, into []key.Value) ([]key.Value, error) {
+	values := into
+	for _, s := range k.Sources {
 		if s.KeyField >= len(keyFields) || keyFields[s.KeyField].Kind == key.None {
 			return nil, fmt.Errorf("%s: the key %q needs %s, which was not given", e.Label(), k.Text, s.Value.Name)
 		}
-		values[i] = keyFields[s.KeyField]
+		values = append(values, keyFields[s.KeyField])
 	}
 	return values, nil
 }

@@ -70,6 +70,20 @@ func (f *Found) Copy() *Found {
 	return &c
 }
 
+// Apart is Copy without the answers that the items came with, whose memory they would keep.
+func (f *Found) Apart() *Found {
+	c := f.Copy()
+	for i := range c.Items {
+		c.Items[i].Apart()
+	}
+	if c.Root != nil {
+		root := *c.Root
+		root.Apart()
+		c.Root = &root
+	}
+	return c
+}
+
 // Bytes returns what was found takes, in bytes.
 func (f *Found) Bytes() int {
 	n := 0

@@ -374,7 +374,11 @@ func (e *Engine) entity(identity []key.Value) (*staging.Entity, error) {
 
 // EntityOf returns the entity of a selection as the protocol of staged writes needs it.
 func EntityOf(m *model.Model, s selection.Selection) (*staging.Entity, error) {
-	root, err := m.RootPlace(s.Identity)
+	at, err := s.In(m.Schema)
+	if err != nil {
+		return nil, err
+	}
+	root, err := m.RootIn(at, s.Identity)
 	if err != nil {
 		return nil, err
 	}

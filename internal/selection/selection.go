@@ -94,6 +94,14 @@ type Selection struct {
 	Err error
 }
 
+// In returns the partition of the selection's entity.
+func (s *Selection) In(e *schema.Entity) (key.Partition, error) {
+	if s.Entity && len(s.Parts) > 0 && s.Parts[0].In == nil {
+		return s.Parts[0].Partition, nil // it has been made before
+	}
+	return e.Partition(s.Identity)
+}
+
 // Contains reports whether an item's key lies in the selection.
 func (s *Selection) Contains(table int, sk key.Scalar) bool {
 	for _, p := range s.Parts {

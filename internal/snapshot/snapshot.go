@@ -126,7 +126,7 @@ func Loaded(m *model.Model, sel selection.Selection) (*Snapshot, error) {
 	s := &Snapshot{Model: m, Selection: sel}
 	s.clear()
 	var err error
-	s.Partition, err = m.Schema.Partition(sel.Identity)
+	s.Partition, err = sel.In(m.Schema)
 	return s, err
 }
 

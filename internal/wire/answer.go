@@ -28,7 +28,7 @@ func readItems(r *reader) (rest []byte, ok bool) {
 func readItem(r *reader) (rest []byte, ok bool) {
 	it, ok := r.item()
 	if ok && len(it.Shape.Names) > 0 {
-		r.page.Items = []Item{it}
+		r.page.Items = append(r.page.Items[:0], it)
 	}
 	return []byte("{}"), ok
 }
@@ -72,7 +72,8 @@ func (o *Operation) read(p *Page) (rest []byte, ok bool) {
 	if len(body) > maxBody {
 		return nil, false
 	}
-	r := &reader{scanner: scanner{b: body, side: p.side, nested: p.nested}, page: p}
+	r := newReader(p)
+	defer r.release()
 	if !r.is('{') {
 		return nil, false
 	}
@@ -106,6 +107,5 @@ func (o *Operation) read(p *Page) (rest []byte, ok bool) {
 	if r.space(); r.i < len(body) {
 		return nil, false
 	}
-	p.side, p.nested = r.side, r.nested
 	return slices.Concat(body[:cut[0]], instead, body[cut[1]:]), true
 }

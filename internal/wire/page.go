@@ -19,6 +19,13 @@ type Page struct {
 	// Items are those of a Query, a Scan or a GetItem; Tables those of a BatchGetItem.
 	Items  []Item
 	Tables map[string][]Item
+
+	// small is memory for what an answer of one small item takes.
+	small struct {
+		items [1]Item
+		cells [16]cell
+		side  [32]byte
+	}
 }
 
 // pages are those whose memory can be used again.
@@ -32,6 +39,7 @@ func newPage(share bool) *Page {
 	p, ok := pages.Get().(*Page)
 	if !ok {
 		p = &Page{}
+		p.Items, p.cells, p.side = p.small.items[:0], p.small.cells[:0], p.small.side[:0]
 	}
 	p.share = share
 	return p
@@ -80,11 +88,11 @@ type Item struct {
 	size  int32 // of the values
 }
 
-// reader reads the items of a page.
+// reader reads the items of a page. What it has learnt of their names is of use for the next page.
 type reader struct {
 	scanner
 	page *Page
-	// attributes are those that items of the page have, and ids their indexes by name.
+	// attributes are those that items have had, and ids their indexes by name.
 	attributes []attribute
 	ids        map[string]uint8
 	// order are the attributes of the item before, in the order in which they came: the next item's are expected to
@@ -95,6 +103,33 @@ type reader struct {
 	last   *Shape
 	// count is how many items the answer says that it has.
 	count int
+}
+
+// readers are those that have learnt some names.
+var readers sync.Pool
+
+// maxLearnt bounds how many names and shapes a reader goes on with.
+const maxLearnt = 64
+
+// newReader returns a reader of a page whose body was read.
+func newReader(p *Page) *reader {
+	r, ok := readers.Get().(*reader)
+	if !ok || len(r.attributes) > maxLearnt || len(r.shapes) > maxLearnt {
+		r = &reader{ids: map[string]uint8{}, shapes: map[set]*Shape{}}
+	}
+	r.page, r.last, r.count, r.came = p, nil, 0, r.came[:0]
+	r.scanner = scanner{b: p.body, side: p.side, nested: p.nested, open: r.open[:0]}
+	for i := range r.attributes {
+		r.attributes[i].blob = nil // it was of another page
+	}
+	return r
+}
+
+// release gives the page what was read of it, and the reader back.
+func (r *reader) release() {
+	r.page.side, r.page.nested = r.side, r.nested
+	r.page, r.b, r.side, r.nested = nil, nil, nil, nil
+	readers.Put(r)
 }
 
 // attribute is what is known of the attributes of a name.
@@ -205,15 +240,12 @@ func (r *reader) lead() (id uint8, ok bool) {
 		if len(r.attributes) == maxAttributes {
 			return 0, false
 		}
-		if r.ids == nil {
-			r.ids = map[string]uint8{}
-		}
 		id = uint8(len(r.attributes))
 		r.attributes = append(r.attributes, attribute{name: string(name)})
 		r.ids[r.attributes[id].name] = id
 	}
 	a := &r.attributes[id]
-	a.lead, a.kind = r.b[from:r.i:r.i], k
+	a.lead, a.kind = append(a.lead[:0], r.b[from:r.i]...), k
 	return id, true
 }
 
@@ -229,9 +261,6 @@ func (r *reader) shape(has set) *Shape {
 	for i, id := range s.ids {
 		s.Names[i] = r.attributes[id].name
 		s.bytes += len(s.Names[i])
-	}
-	if r.shapes == nil {
-		r.shapes = map[set]*Shape{}
 	}
 	r.last, r.shapes[has] = s, s
 	return s
