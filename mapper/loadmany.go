@@ -44,7 +44,7 @@ func (m *Mapper[T]) LoadMany(ctx context.Context, selections []query.Selection[T
 		return nil
 	})
 	end(&t, err)
-	deliver(settings.Receipt, t.receipt())
+	deliver(settings.Receipt, &t)
 	if err != nil {
 		return nil, err
 	}

@@ -111,7 +111,7 @@ func (m *Mapper[T]) Load(ctx context.Context, s query.Selection[T], options ...R
 		err = m.engine.absent(sel)
 	}
 	end(&t, err)
-	deliver(settings.Receipt, t.receipt())
+	deliver(settings.Receipt, &t)
 	if err != nil {
 		return nil, err
 	}

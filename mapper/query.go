@@ -83,4 +83,4 @@ func (g *engine) Begin(ctx context.Context) (context.Context, func(*read.Usage, 
 }
 
 // Deliver hands the receipt of a read to who asked for it.
-func (g *engine) Deliver(s search.Settings, u *read.Usage) { deliver(s.Receipt, tallyOf(u).receipt()) }
+func (g *engine) Deliver(s search.Settings, u *read.Usage) { deliver(s.Receipt, tallyOf(u)) }

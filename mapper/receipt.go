@@ -138,8 +138,8 @@ func alternatives(p *write.Plan, s *state, d *change.Diff) []Alternative {
 }
 
 // deliver hands a read's receipt to who asked for it with Receive.
-func deliver(to any, r *Receipt) {
+func deliver(to any, t *tally) {
 	if p, ok := to.(*Receipt); ok && p != nil {
-		*p = *r
+		*p = *t.receipt()
 	}
 }

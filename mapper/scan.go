@@ -92,7 +92,7 @@ func (m *Mapper[T]) Scan(ctx context.Context, options ...ScanOption) iter.Seq2[*
 			return !ended
 		})
 		end(&t, cmp.Or(failed, err))
-		deliver(settings.Receipt, t.receipt())
+		deliver(settings.Receipt, &t)
 		if err != nil && !ended {
 			yield(nil, err)
 		}

@@ -114,7 +114,7 @@ func (s Selection) Resolve(e *schema.Entity) Selection {
 	}
 	all.Targets, all.Entity = nil, len(s.Identity) == e.Known()
 	for _, t := range s.Targets {
-		one := s.resolve(e, t)
+		one := s.resolve(e, t, whole)
 		if one.Err != nil {
 			return one
 		}
@@ -123,11 +123,11 @@ func (s Selection) Resolve(e *schema.Entity) Selection {
 	return all
 }
 
-func (s Selection) resolve(e *schema.Entity, t Target) Selection {
+// resolve resolves one target; whole is all of the entity.
+func (s Selection) resolve(e *schema.Entity, t Target, whole Selection) Selection {
 	if t.Kind == TargetIndex {
 		return s.within(e, t)
 	}
-	whole := Entity(e, s.Identity)
 	if whole.Err != nil || t.Kind == TargetWhole {
 		return whole
 	}
