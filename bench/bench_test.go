@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime"
 	"sync/atomic"
 	"testing"
 
@@ -32,13 +33,18 @@ var tables, runs atomic.Int64
 
 func next() int { return int(runs.Add(1)) }
 
-// open returns a library at work on a table of its own that is filled, and its transport.
-func open(tb testing.TB, l Library) (*Opened, *Transport) {
+// client returns a client of the engine over a transport.
+func client(t *Transport) *dynamodb.Client {
+	return engine.Client(func(o *dynamodb.Options) { o.HTTPClient, o.APIOptions = t, nil })
+}
+
+// open returns a library at work on a table of its own that is filled for a job, "" for all, and its transport.
+func open(tb testing.TB, l Library, job string) (*Opened, *Transport) {
 	tb.Helper()
 	ctx := context.Background()
 	table := fmt.Sprint("bench-", tables.Add(1))
 	t := &Transport{}
-	c := engine.Client(func(o *dynamodb.Options) { o.HTTPClient, o.APIOptions = t, nil })
+	c := client(t)
 	err := engine.CreateTable(ctx, table, "PK:S", "SK:S")
 	if err != nil {
 		tb.Fatal(err)
@@ -47,6 +53,9 @@ func open(tb testing.TB, l Library) (*Opened, *Transport) {
 	o, err := l.Open(c, table)
 	if err == nil {
 		err = o.Fill(ctx)
+	}
+	if err == nil && (job == "" || job == Page) {
+		err = o.FillPage(ctx)
 	}
 	if err != nil {
 		tb.Fatalf("%s: %v", l.Name, err)
@@ -60,7 +69,7 @@ func open(tb testing.TB, l Library) (*Opened, *Transport) {
 // Each library does each job, and finds what it has stored.
 func TestJobs(t *testing.T) {
 	for _, l := range Libraries {
-		o, _ := open(t, l)
+		o, _ := open(t, l, "")
 		for _, name := range Jobs {
 			for job := o.Jobs[name]; job != nil; job = nil {
 				for range 3 {
@@ -115,7 +124,7 @@ func each(b *testing.B, run func(*testing.B, Job, *Transport)) {
 	for _, name := range Jobs {
 		for _, l := range Libraries {
 			b.Run(fmt.Sprintf("job=%s/lib=%s", name, l.Name), func(b *testing.B) {
-				o, t := open(b, l)
+				o, t := open(b, l, name)
 				job := o.Jobs[name]
 				if job == nil {
 					b.Skip("it has no such job")
@@ -124,4 +133,47 @@ func each(b *testing.B, run func(*testing.B, Job, *Transport)) {
 			})
 		}
 	}
+}
+
+// BenchmarkKept measures what stays in memory of a page of which one short string is kept.
+func BenchmarkKept(b *testing.B) {
+	for _, l := range Libraries {
+		if l.Kept == nil {
+			continue
+		}
+		b.Run("lib="+l.Name, func(b *testing.B) {
+			_, t := open(b, l, Page)
+			c := client(t)
+			keep, err := l.Kept(c, fmt.Sprint("bench-", tables.Load()))
+			if err != nil {
+				b.Fatal(err)
+			}
+			const pages = 32
+			kept := make([]string, pages)
+			for range 3 { // what is made once
+				if _, err = keep(context.Background()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			before := heap()
+			for i := range kept {
+				if kept[i], err = keep(context.Background()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(heap()-before)/pages, "held-B/page")
+			b.ReportMetric(0, "ns/op")
+			runtime.KeepAlive(kept)
+		})
+	}
+}
+
+// heap returns how many bytes are in use.
+func heap() int64 {
+	for range 3 { // pools give up what they hold after two
+		runtime.GC()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }

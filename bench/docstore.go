@@ -38,7 +38,7 @@ func openDocstore(c *dynamodb.Client, table string) (*Opened, error) {
 		return nil, err
 	}
 	d := &cloud{c: coll}
-	return &Opened{Fill: d.fill, Close: coll.Close, Jobs: map[string]Job{Change: d.change, Add: d.add, Month: d.month, Page: d.page, Bulk: d.bulk}}, nil
+	return &Opened{Fill: d.fill, FillPage: d.fillPage, Close: coll.Close, Jobs: map[string]Job{Change: d.change, Add: d.add, Month: d.month, Page: d.page, Bulk: d.bulk}}, nil
 }
 
 func (d *cloud) fill(ctx context.Context) error {
@@ -47,11 +47,10 @@ func (d *cloud) fill(ctx context.Context) error {
 	if err := d.c.Create(ctx, &d.info); err != nil {
 		return err
 	}
-	if err := d.put(ctx, u.ID, u.Wishes); err != nil {
-		return err
-	}
-	return d.put(ctx, pageID, pageWishes())
+	return d.put(ctx, u.ID, u.Wishes)
 }
+
+func (d *cloud) fillPage(ctx context.Context) error { return d.put(ctx, pageID, pageWishes()) }
 
 func (d *cloud) put(ctx context.Context, id string, all []model.Wish) error {
 	actions := d.c.Actions()

@@ -23,7 +23,7 @@ type guregu struct {
 func openGuregu(c *dynamodb.Client, table string) (*Opened, error) {
 	db := dynamo.NewFromIface(c)
 	g := &guregu{db: db, table: db.Table(table)}
-	return &Opened{Fill: g.fill, Jobs: map[string]Job{
+	return &Opened{Fill: g.fill, FillPage: g.fillPage, Jobs: map[string]Job{
 		Small: g.small, Get: g.get, Touch: g.touch,
 		Insert: g.insert, Load: g.load, Change: g.change, Add: g.add, Month: g.month, Page: g.page, Bulk: g.bulk,
 	}}, nil
@@ -35,9 +35,10 @@ func (g *guregu) fill(ctx context.Context) error {
 		return err
 	}
 	g.session = itemOf(theSession(userID))
-	if err := g.put(ctx, g.session); err != nil {
-		return err
-	}
+	return g.put(ctx, g.session)
+}
+
+func (g *guregu) fillPage(ctx context.Context) error {
 	return g.write(ctx, itemsOf(model.User{ID: pageID, Email: "page@example.com", Wishes: pageWishes()}))
 }
 

@@ -117,9 +117,10 @@ func opened[T any](users *mapper.Mapper[T], to func(model.User) T, of func(*T) *
 	var changing *mapper.Entity[T]
 	return &Opened{
 		Fill: func(ctx context.Context) error {
-			if _, err := users.Save(ctx, users.New(to(theUser(userID)))); err != nil {
-				return err
-			}
+			_, err := users.Save(ctx, users.New(to(theUser(userID))))
+			return err
+		},
+		FillPage: func(ctx context.Context) error {
 			full := model.User{ID: pageID, Email: "page@example.com", Wishes: pageWishes()}
 			_, err := users.Save(ctx, users.New(to(full)), mapper.Independent())
 			return err
@@ -177,4 +178,23 @@ func opened[T any](users *mapper.Mapper[T], to func(model.User) T, of func(*T) *
 			},
 		},
 	}
+}
+
+func keptCopied(c *dynamodb.Client, table string) (func(context.Context) (string, error), error) {
+	return kept(c, mapper.Table(table))
+}
+
+func keptShared(c *dynamodb.Client, table string) (func(context.Context) (string, error), error) {
+	return kept(c, mapper.Table(table), mapper.Answers(mapper.ShareStrings))
+}
+
+func kept(c *dynamodb.Client, options ...mapper.Option) (func(context.Context) (string, error), error) {
+	users, err := mapper.New[model.User](c, options...)
+	return func(ctx context.Context) (string, error) {
+		got, err := model.UserByID(pageID).Wishes().Slice(ctx, users)
+		if err != nil {
+			return "", err
+		}
+		return got[len(got)/2].SKU, nil
+	}, err
 }

@@ -33,27 +33,30 @@ var (
 )
 
 // Library is one of those that are compared. Open returns its jobs on a table, which has the keys PK and SK;
-// a job that it cannot do is missing. Fill stores what the jobs read and change.
+// a job that it cannot do is missing. Fill stores what the jobs read and change; FillPage what the full page has.
 type Library struct {
 	Name string
 	Open func(c *dynamodb.Client, table string) (*Opened, error)
+	// Kept returns a function that reads the full page, and returns one short string of it; nil for a library whose
+	// strings are all copies.
+	Kept func(c *dynamodb.Client, table string) (func(ctx context.Context) (string, error), error)
 }
 
 // Opened is a library at work.
 type Opened struct {
-	Fill  func(ctx context.Context) error
-	Jobs  map[string]Job
-	Close func() error // nil for nothing to close
+	Fill, FillPage func(ctx context.Context) error
+	Jobs           map[string]Job
+	Close          func() error // nil for nothing to close
 }
 
 // Libraries are those that are compared; the first is what the others are compared with.
 var Libraries = []Library{
-	{"sdk", openSDK},
-	{"guregu", openGuregu},
-	{"docstore", openDocstore},
-	{"itemize", openItemize},
-	{"itemize-shared", openShared},
-	{"itemize-reflected", openReflected},
+	{"sdk", openSDK, keptSDK},
+	{"guregu", openGuregu, nil},
+	{"docstore", openDocstore, nil},
+	{"itemize", openItemize, keptCopied},
+	{"itemize-shared", openShared, keptShared},
+	{"itemize-reflected", openReflected, nil},
 }
 
 var errWrong = errors.New("not what was stored")

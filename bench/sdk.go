@@ -79,7 +79,7 @@ type byHand struct {
 
 func openSDK(c *dynamodb.Client, table string) (*Opened, error) {
 	h := &byHand{Client: c, table: &table}
-	return &Opened{Fill: h.fill, Jobs: map[string]Job{
+	return &Opened{Fill: h.fill, FillPage: h.fillPage, Jobs: map[string]Job{
 		Small: h.small, Get: h.get, Touch: h.touch,
 		Insert: h.insert, Load: h.load, Change: h.change, Add: h.add, Month: h.month, Page: h.page, Bulk: h.bulk,
 	}}, nil
@@ -91,9 +91,10 @@ func (h *byHand) fill(ctx context.Context) error {
 		return err
 	}
 	h.session = itemOf(theSession(userID))
-	if err := h.put(ctx, h.session); err != nil {
-		return err
-	}
+	return h.put(ctx, h.session)
+}
+
+func (h *byHand) fillPage(ctx context.Context) error {
 	return h.write(ctx, itemsOf(model.User{ID: pageID, Email: "page@example.com", Wishes: pageWishes()}))
 }
 
@@ -294,4 +295,15 @@ func (h *byHand) write(ctx context.Context, items []any) error {
 		items = items[n:]
 	}
 	return nil
+}
+
+func keptSDK(c *dynamodb.Client, table string) (func(context.Context) (string, error), error) {
+	h := &byHand{Client: c, table: &table}
+	return func(ctx context.Context) (string, error) {
+		got, err := h.wishes(ctx, expression.Key("PK").Equal(expression.Value(pk(pageID))).And(expression.Key("SK").BeginsWith("WISH#")))
+		if err != nil {
+			return "", err
+		}
+		return got[len(got)/2].SKU, nil
+	}, nil
 }

@@ -7,11 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/form"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/wire/wiretest"
 )
 
 // pair is a model's two codecs.
@@ -21,6 +24,7 @@ type pair struct {
 	gen       *Gen
 	reflected codec.Model
 	generated codec.Model
+	shared    bool // how strings of the next item from the wire are made
 }
 
 // generatedCodec returns the codec that generated code gives a model, as the mapper
@@ -49,7 +53,7 @@ func Parity(t *testing.T, seed uint64, model any, values int) {
 		t.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(seed, 0))
-	p := &pair{t, e, NewGen(r, e), codec.Reflected(e), generatedCodec(t, model, e)}
+	p := &pair{T: t, schema: e, gen: NewGen(r, e), reflected: codec.Reflected(e), generated: generatedCodec(t, model, e)}
 	for range values {
 		a := p.gen.New()
 		b := reflect.New(typ).Interface()
@@ -167,10 +171,34 @@ func (p *pair) record(i int, it *schema.Item, a, b any) {
 		if errU != nil || u == nil {
 			continue
 		}
+		p.scan(i, it, n, u)
+		p.scan(i, it, n, p.foreign())
 		dstX, dstY := newRecord(p.reflected, i, it), newRecord(p.generated, i, it)
 		p.equal("Decode "+attribute.Name, errText(x.Decode(dstX, n, u)), errText(y.Decode(dstY, n, u)))
 		p.equal("Decode "+attribute.Name, dstX, dstY)
 	}
+}
+
+// scan compares what an attribute becomes that comes from the wire with what it becomes when the SDK has decoded it.
+func (p *pair) scan(i int, it *schema.Item, n int, v types.AttributeValue) {
+	p.Helper()
+	name := it.Attributes[n].Name
+	for _, m := range []codec.Model{p.reflected, p.generated} {
+		x, y := newRecord(m, i, it), newRecord(m, i, it)
+		from := wiretest.Item(p, p.shared, map[string]types.AttributeValue{name: v})
+		p.equal("Scan "+name, errText(m.Record(i).Scan(x, n, from.Value(0))), errText(m.Record(i).Decode(y, n, v)))
+		p.equal("Scan "+name, x, y)
+		p.shared = !p.shared
+	}
+}
+
+// foreign returns a value that may be of any type.
+func (p *pair) foreign() types.AttributeValue {
+	v, err := attributevalue.Marshal(p.gen.anything(3))
+	if err != nil {
+		return &types.AttributeValueMemberSS{Value: []string{"a", "b"}}
+	}
+	return v
 }
 
 func newRecord(m codec.Model, i int, it *schema.Item) any {
