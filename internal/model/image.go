@@ -22,6 +22,7 @@ type Room struct {
 	sizes  []int32
 	now    time.Time
 	kind   *schema.Item // of the item before
+	light  bool
 	wire   wireRoom
 }
 
@@ -55,9 +56,9 @@ func (m *Model) Describe(t *item.Table, items []item.Attributes) ([]item.Image, 
 	return images, nil
 }
 
-// DescribeWire is Describe of items that the SDK has not decoded, into zero images.
-func (m *Model) DescribeWire(t *item.Table, items []wire.Item, into []item.Image) error {
-	room := &Room{Items: len(items)}
+// DescribeWire is Describe of items that the SDK has not decoded, into zero images; light as in package read.
+func (m *Model) DescribeWire(t *item.Table, items []wire.Item, light bool, into []item.Image) error {
+	room := &Room{Items: len(items), light: light}
 	for i, it := range items {
 		if err := m.describeWire(&into[i], t, it, room); err != nil {
 			return err
@@ -187,9 +188,9 @@ func (m *Model) describeWire(img *item.Image, t *item.Table, it wire.Item, room 
 			return m.wrongKey(t, t.Range)
 		}
 	}
-	img.Header = item.Header{
-		Version: r.version(it, p.version, room.Items), Incarnation: r.same(it, p.incarnation),
-		Stage: value(it, p.stage), Expiry: value(it, p.expiry),
+	img.Header = item.Header{Incarnation: r.same(it, p.incarnation), Stage: value(it, p.stage), Expiry: value(it, p.expiry)}
+	if !room.light {
+		img.Header.Version = r.version(it, p.version, room.Items)
 	}
 	m.match(img, room)
 	if img.Kind == nil {
@@ -197,6 +198,9 @@ func (m *Model) describeWire(img *item.Image, t *item.Table, it wire.Item, room 
 	}
 	k := p.of(img.Kind)
 	img.At, img.Listed, img.Former = k.at, k.listed, k.former
+	if room.light {
+		return nil
+	}
 	img.Sizes = room.forSizes(len(k.at))
 	for i, at := range k.at {
 		if at >= 0 {

@@ -39,7 +39,7 @@ type Reader struct {
 	// Wire reads the items of answers straight from the wire, and DescribeWire makes images of them;
 	// nil leaves both to the SDK and Describe.
 	Wire         *wire.Codec
-	DescribeWire func(t *item.Table, items []wire.Item, into []item.Image) error
+	DescribeWire func(t *item.Table, items []wire.Item, light bool, into []item.Image) error
 }
 
 // Expression is a filter and a projection, with their placeholders.
@@ -96,7 +96,7 @@ func (r *Reader) One(ctx context.Context, at item.Place, o Options, u *Usage) (*
 	if err != nil {
 		return nil, explain.Error(ctx, r.Client, r.Label, []*item.Table{at.Table}, err)
 	}
-	images, err := r.described(at.Table, call.Page(), one(out.Item))
+	images, err := r.described(at.Table, call.Page(), false, one(out.Item))
 	size := 0
 	if err == nil && len(images) > 0 {
 		size = images[0].Size
@@ -110,10 +110,10 @@ func (r *Reader) One(ctx context.Context, at item.Place, o Options, u *Usage) (*
 
 // described makes images of the items of an answer: of a page from the wire, nil for none, or of those that the SDK
 // has decoded.
-func (r *Reader) described(t *item.Table, page *wire.Page, items []item.Attributes) ([]item.Image, error) {
+func (r *Reader) described(t *item.Table, page *wire.Page, light bool, items []item.Attributes) ([]item.Image, error) {
 	if page != nil {
 		images := imagesFor(len(page.Items))
-		return images, r.DescribeWire(t, page.Items, images)
+		return images, r.DescribeWire(t, page.Items, light, images)
 	}
 	return r.Describe(t, items)
 }
@@ -144,7 +144,7 @@ func (r *Reader) query(ctx context.Context, p selection.Part, o Options, u *Usag
 			yield(Page{}, explain.Error(ctx, r.Client, r.Label, []*item.Table{t}, err))
 			return
 		}
-		page, err := r.described(t, call.Page(), out.Items)
+		page, err := r.described(t, call.Page(), o.Light, out.Items)
 		if err != nil {
 			yield(Page{}, err)
 			return

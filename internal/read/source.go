@@ -29,6 +29,8 @@ type Options struct {
 	Strong bool
 	// Reverse asks for descending sort keys.
 	Reverse bool
+	// Light leaves out of images what only a save needs: the versions, and the sizes of single attributes.
+	Light bool
 	// Limit bounds the items of an answer, 0 for no bound; Want, if set, tells the bound before each.
 	Limit int
 	Want  func() int

@@ -55,7 +55,7 @@ type entity struct {
 // elements searches for elements.
 func (x *Search) elements(ctx context.Context, yield func(Hit) bool, pageEnd func(read.Page) bool) error {
 	r := &elementReader{Search: x, began: x.begun(), entities: map[string]*entity{}}
-	r.made.Make = x.r.Make
+	r.made.Make, r.o.Light = x.r.Make, true
 	if err := r.begin(ctx); err != nil {
 		return err
 	}
