@@ -55,8 +55,10 @@ func wishKey(at time.Time) string { return "WISH#" + at.UTC().Format(time.RFC333
 func itemsOf(u model.User) []any {
 	k := func(sk string) keys { return keys{pk(u.ID), sk, 1} }
 	all := []any{
-		infoItem{k("INFO"), u.Email, u.Name}, addressItem{k("ADDRESS#HOME"), u.Home},
-		addressItem{k("ADDRESS#OFFICE"), u.Office}, cartItem{k("CART"), u.Cart},
+		infoItem{k("INFO"), u.Email, u.Name},
+		addressItem{k("ADDRESS#HOME"), u.Home},
+		addressItem{k("ADDRESS#OFFICE"), u.Office},
+		cartItem{k("CART"), u.Cart},
 	}
 	for _, w := range u.Wishes {
 		all = append(all, wishItem{k(wishKey(w.AddedAt)), w})

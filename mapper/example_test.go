@@ -17,7 +17,7 @@ var exampleTables atomic.Int64
 
 // exampleUsers returns a mapper on an empty table of a DynamoDB engine. A program
 // writes mapper.New[User](dynamodb.NewFromConfig(cfg)).
-func exampleUsers() *mapper.Mapper[user] {
+func exampleUsers(options ...mapper.Option) *mapper.Mapper[user] {
 	engine, err := enginetest.Get()
 	if err != nil {
 		log.Fatal(err)
@@ -26,7 +26,7 @@ func exampleUsers() *mapper.Mapper[user] {
 	if err := engine.CreateTable(context.Background(), table, "PK:S", "SK:S"); err != nil {
 		log.Fatal(err)
 	}
-	users, err := mapper.New[user](engine.Client(), mapper.Table(table))
+	users, err := mapper.New[user](engine.Client(), append(options, mapper.Table(table))...)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -65,6 +65,26 @@ func Example() {
 	// Output:
 	// 1 request, 1 WCU, [email]
 	// 0 requests, <nil>
+}
+
+// What a request reads, prints and drops may share the memory of DynamoDB's answer: that is faster, and what is kept of it
+// keeps all of it.
+func ExampleAnswers() {
+	ctx := context.Background()
+	users := exampleUsers(mapper.Answers(mapper.ShareStrings))
+	if _, err := users.Save(ctx, users.New(ann())); err != nil {
+		log.Fatal(err)
+	}
+	wishes, err := query.Of[wish](users.Key("6297D15").Prefix("M#WishList#Public#")).Slice(ctx, users)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, w := range wishes {
+		fmt.Println(w.Title)
+	}
+	// Output:
+	// A bicycle
+	// A tent
 }
 
 // A plan shows what a save would cost, and what the other ways would.

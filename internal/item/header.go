@@ -9,6 +9,7 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/wire"
 )
 
 // Reserved names the attributes that the library keeps for itself on the items of one
@@ -39,6 +40,20 @@ func (r Reserved) Header(a Attributes) Header {
 		h.Expiry = a[r.TTL]
 	}
 	return h
+}
+
+// Places are where the reserved attributes are in items of a shape, -1 for one that is not there.
+type Places struct{ Version, Expiry, Stage, Incarnation int }
+
+// Places returns where they are in a shape.
+func (r Reserved) Places(s *wire.Shape) Places {
+	at := func(name string) int {
+		if name == "" {
+			return -1
+		}
+		return s.Index(name)
+	}
+	return Places{at(r.Version), at(r.TTL), at(schema.State), at(schema.Incarnation)}
 }
 
 // Has reports whether a name is reserved on items of a kind: the TTL attribute is where

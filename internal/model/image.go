@@ -161,10 +161,11 @@ type wireRoom struct {
 // plan is what a shape of items is to a model: where its keys and reserved attributes are, -1 for
 // one that is not there, and its kinds.
 type plan struct {
-	shape                                           *wire.Shape
-	table                                           int
-	hash, sort, version, expiry, stage, incarnation int
-	kinds                                           []kindPlan
+	shape      *wire.Shape
+	table      int
+	hash, sort int
+	header     item.Places
+	kinds      []kindPlan
 }
 
 // kindPlan is what a shape is to a kind of item: see [item.Image].
@@ -188,9 +189,9 @@ func (m *Model) describeWire(img *item.Image, t *item.Table, it wire.Item, room 
 			return m.wrongKey(t, t.Range)
 		}
 	}
-	img.Header = item.Header{Incarnation: r.same(it, p.incarnation), Stage: value(it, p.stage), Expiry: value(it, p.expiry)}
+	img.Header = item.Header{Incarnation: r.same(it, p.header.Incarnation), Stage: value(it, p.header.Stage), Expiry: value(it, p.header.Expiry)}
 	if !room.light {
-		img.Header.Version = r.version(it, p.version, room.Items)
+		img.Header.Version = r.version(it, p.header.Version, room.Items)
 	}
 	m.match(img, room)
 	if img.Kind == nil {
@@ -235,16 +236,7 @@ func (r *wireRoom) planOf(m *Model, t *item.Table, s *wire.Shape) *plan {
 const maxPlans = 64
 
 func newPlan(m *Model, t *item.Table, s *wire.Shape) *plan {
-	place := func(name string) int {
-		if name == "" {
-			return -1
-		}
-		return s.Index(name)
-	}
-	p := &plan{
-		shape: s, table: t.Index, hash: place(t.Hash), sort: place(t.Range), version: place(m.Reserved.Version), expiry: place(m.Reserved.TTL),
-		stage: place(schema.State), incarnation: place(schema.Incarnation),
-	}
+	p := &plan{shape: s, table: t.Index, hash: s.Index(t.Hash), sort: s.Index(t.Range), header: m.Reserved.Places(s)}
 	for _, it := range m.Schema.Items {
 		if it.Table.Index == t.Index {
 			p.kinds = append(p.kinds, newKindPlan(it, s))

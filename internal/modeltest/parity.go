@@ -14,7 +14,6 @@ import (
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/form"
 	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/wire/wiretest"
 )
 
 // pair is a model's two codecs.
@@ -185,7 +184,7 @@ func (p *pair) scan(i int, it *schema.Item, n int, v types.AttributeValue) {
 	name := it.Attributes[n].Name
 	for _, m := range []codec.Model{p.reflected, p.generated} {
 		x, y := newRecord(m, i, it), newRecord(m, i, it)
-		from := wiretest.Item(p, p.shared, map[string]types.AttributeValue{name: v})
+		from := onWire(p, p.shared, map[string]types.AttributeValue{name: v})
 		p.equal("Scan "+name, errText(m.Record(i).Scan(x, n, from.Value(0))), errText(m.Record(i).Decode(y, n, v)))
 		p.equal("Scan "+name, x, y)
 		p.shared = !p.shared

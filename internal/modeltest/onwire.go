@@ -1,5 +1,4 @@
-// Package wiretest makes items from the wire, for tests.
-package wiretest
+package modeltest
 
 import (
 	"context"
@@ -16,8 +15,8 @@ import (
 	"github.com/itemize/itemize/internal/wire"
 )
 
-// Item returns an item as it comes in an answer to GetItem, where it has at least one attribute.
-func Item(t testing.TB, share bool, attributes map[string]types.AttributeValue) wire.Item {
+// onWire returns an item as it comes in an answer to GetItem, where it has at least one attribute.
+func onWire(t testing.TB, share bool, attributes map[string]types.AttributeValue) wire.Item {
 	t.Helper()
 	ctx := context.Background()
 	client := dynamodb.New(dynamodb.Options{})

@@ -1,0 +1,89 @@
+package mapper_test
+
+import (
+	"context"
+	"reflect"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/middleware"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+// seen is what a client's middleware sees of the outputs of queries.
+type seen struct{ items, count int }
+
+func (s *seen) add(stack *middleware.Stack) error {
+	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("seen", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+		out, md, err := next.HandleInitialize(ctx, in)
+		if q, ok := out.Result.(*dynamodb.QueryOutput); ok {
+			s.items, s.count = s.items+len(q.Items), s.count+int(q.Count)
+		}
+		return out, md, err
+	}), middleware.After)
+}
+
+// Whatever makes values of answers, they are the same, and their receipts: of loads, queries, pages, scans, and loads of
+// many. Middleware sees items where the SDK decodes them, and always how many there are.
+func TestAnswers(t *testing.T) {
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := newAccounts(t, table, &faulty{at: -1}, 1)
+	for _, id := range []string{"1", "2"} {
+		v := six(id, "text \"with\" \\ escapes\n\u00e9\U0001F600")
+		v.Left, v.Right, v.Flags = "left", "", map[string]bool{"a": true, "b": false}
+		must(clean.Save(ctx, clean.New(v)))(t)
+	}
+	newRaw(t, table).set("ACCOUNT#1", "HEAD", "unknown", m2(item{"l": s("x")}))
+	type results struct {
+		Account  account
+		Entries  []entry
+		Page     []entry
+		Scanned  int
+		Many     []account
+		Consumed float64
+		Saved    int
+	}
+	var want *results
+	for _, how := range []mapper.Decoding{mapper.DecodeWithSDK, mapper.CopyStrings, mapper.ShareStrings} {
+		var s seen
+		c := enginetest.Start(t).Client(func(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, s.add) })
+		m := must(mapper.New[account](c, mapper.Table(table), mapper.Answers(how)))(t)
+		var got results
+		var receipt mapper.Receipt
+		e := must(m.Load(ctx, m.Key("1"), mapper.Strong(), mapper.Receive(&receipt)))(t)
+		got.Account, got.Consumed = e.Value, receipt.Consumed.RCU
+		q := query.Of[entry](m.Key("1").Prefix("ENTRY#"))
+		got.Entries = must(q.Slice(ctx, m, mapper.Strong()))(t)
+		page := must(q.Limit(2).Page(ctx, m, mapper.Strong()))(t)
+		page = must(q.Limit(2).After(page.Next).Page(ctx, m, mapper.Strong()))(t)
+		got.Page = page.Items
+		for e, err := range m.Scan(ctx, mapper.Strong()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got.Scanned += len(e.Value.Entries)
+		}
+		for _, e := range must(m.LoadMany(ctx, []query.Selection[account]{m.Key("1"), m.Key("2").Item("HEAD")}, mapper.Strong()))(t) {
+			got.Many = append(got.Many, e.Value)
+		}
+		text := e.Value.Entries[0].Text
+		for _, now := range []string{"changed", text} { // what was read is what a save compares with, unknown attributes and all
+			e.Value.Entries[0].Text = now
+			got.Saved += len(must(m.Save(ctx, e))(t).Items)
+		}
+		got.Account.Entries = got.Account.Entries[1:]
+		if want == nil {
+			want = &got
+		}
+		if !reflect.DeepEqual(&got, want) {
+			t.Errorf("%v:\n%+v, and by the SDK\n%+v", how, got, *want)
+		}
+		if s.count == 0 || (s.items == s.count) != (how == mapper.DecodeWithSDK) {
+			t.Errorf("%v: middleware saw %d items of %d", how, s.items, s.count)
+		}
+	}
+}
