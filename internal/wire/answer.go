@@ -65,6 +65,9 @@ func readTables(r *reader) (rest []byte, ok bool) {
 	return append(rest, '}'), true
 }
 
+// maxMembers bounds how many members an answer may have besides: DynamoDB's have five.
+const maxMembers = 32
+
 // read reads the answer that is a page's body: its items, and what is left for the SDK. ok is false for an answer
 // that the SDK is to read whole, which is no fault of it.
 func (o *Operation) read(p *Page) (rest []byte, ok bool) {
@@ -82,7 +85,7 @@ func (o *Operation) read(p *Page) (rest []byte, ok bool) {
 	var seen []string
 	for more := !r.is('}'); more; {
 		name, escaped, ok := r.quoted()
-		if !ok || escaped || !r.is(':') || slices.Contains(seen, string(name)) {
+		if !ok || escaped || !r.is(':') || slices.Contains(seen, string(name)) || len(seen) > maxMembers {
 			return nil, false
 		}
 		seen = append(seen, string(name))

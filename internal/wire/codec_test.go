@@ -152,9 +152,9 @@ func TestFor(t *testing.T) {
 // their memory.
 func TestReleased(t *testing.T) {
 	for _, share := range []bool{false, true} {
-		read := func(text string) *Page {
+		read := func(text string, i int) *Page {
 			p := newPage(share)
-			p.body = append(p.body, fmt.Sprintf(`{"Items":[{"a":{"S":"%[1]s"},"e":{"S":"%[1]s\n"},"b":{"B":"AAECAwQFBgc="},"l":{"L":[{"S":"%[1]s"},{"N":"12"}]}}]}`, text)...)
+			p.body = append(p.body, fmt.Sprintf(`{"Items":[{"a":{"S":"%[1]s"},"e":{"S":"%[1]s\n"},"f":{"S":"%[2]d\t"},"b":{"B":"AAECAwQFBgc="},"l":{"L":[{"S":"%[1]s"},{"N":"12"}]}}]}`, text, i)...)
 			if _, ok := Query.read(p); !ok {
 				t.Fatal("not read")
 			}
@@ -163,7 +163,7 @@ func TestReleased(t *testing.T) {
 		var kept []map[string]types.AttributeValue
 		var texts []string
 		for i := range 50 {
-			p := read(strings.Repeat(fmt.Sprint(i%10), 40))
+			p := read(strings.Repeat(fmt.Sprint(i%10), 40), i)
 			kept = append(kept, p.Items[0].Attributes())
 			texts = append(texts, p.Items[0].Value(0).String())
 			p.Release()
@@ -171,7 +171,7 @@ func TestReleased(t *testing.T) {
 		for i := range kept {
 			want := strings.Repeat(fmt.Sprint(i%10), 40)
 			l := kept[i]["l"].(*types.AttributeValueMemberL).Value
-			if texts[i] != want || kept[i]["e"].(*types.AttributeValueMemberS).Value != want+"\n" || l[0].(*types.AttributeValueMemberS).Value != want ||
+			if texts[i] != want || kept[i]["e"].(*types.AttributeValueMemberS).Value != want+"\n" || kept[i]["f"].(*types.AttributeValueMemberS).Value != fmt.Sprint(i, "\t") || l[0].(*types.AttributeValueMemberS).Value != want ||
 				!bytes.Equal(kept[i]["b"].(*types.AttributeValueMemberB).Value, []byte{0, 1, 2, 3, 4, 5, 6, 7}) {
 				t.Errorf("shared %v: %d: %q, %v", share, i, texts[i], kept[i])
 			}

@@ -24,7 +24,6 @@ type Page struct {
 	small struct {
 		items [1]Item
 		cells [16]cell
-		side  [32]byte
 	}
 }
 
@@ -39,7 +38,7 @@ func newPage(share bool) *Page {
 	p, ok := pages.Get().(*Page)
 	if !ok {
 		p = &Page{}
-		p.Items, p.cells, p.side = p.small.items[:0], p.small.cells[:0], p.small.side[:0]
+		p.Items, p.cells = p.small.items[:0], p.small.cells[:0]
 	}
 	p.share = share
 	return p
