@@ -200,6 +200,9 @@ func (q Query[T, E]) Slice(ctx context.Context, src Source[T], options ...ReadOp
 		}
 		n++
 	}
+	if n == 0 {
+		return nil, nil
+	}
 	if cap(all) > 2*n+8 { // of many items few were hits
 		return slices.Clone(all[:n]), nil
 	}

@@ -3,6 +3,9 @@
 package item
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
@@ -164,7 +167,12 @@ func (i *Image) Len() int {
 // Apart parts the image from the answer that it came with.
 func (i *Image) Apart() {
 	if i.Wire.Shape != nil {
-		i.Given, i.Wire, i.At = i.Wire.Attributes(), wire.Item{}, nil
+		i.Given, i.Wire, i.At = i.Wire.Apart(), wire.Item{}, nil
+		i.PK.Text, i.SK.Text = strings.Clone(i.PK.Text), strings.Clone(i.SK.Text)
+		i.Values = slices.Clone(i.Values)
+		for n := range i.Values {
+			i.Values[n].Text = strings.Clone(i.Values[n].Text)
+		}
 	}
 }
 

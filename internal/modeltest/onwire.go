@@ -20,7 +20,7 @@ func onWire(t testing.TB, share bool, attributes map[string]types.AttributeValue
 	t.Helper()
 	ctx := context.Background()
 	client := dynamodb.New(dynamodb.Options{})
-	call := wire.For(client, share).Call(wire.GetItem)
+	call := wire.For(client, share).Call(wire.GetItem, false)
 	o := client.Options()
 	schema := smithy.NewOperationSchema(schemas.GetItem, schemas.GetItemOutput, schemas.GetItemOutput)
 	r := smithyhttp.NewStackRequest().(*smithyhttp.Request)

@@ -185,8 +185,11 @@ func (p *pair) scan(i int, it *schema.Item, n int, v types.AttributeValue) {
 	for _, m := range []codec.Model{p.reflected, p.generated} {
 		x, y := newRecord(m, i, it), newRecord(m, i, it)
 		from := onWire(p, p.shared, map[string]types.AttributeValue{name: v})
-		p.equal("Scan "+name, errText(m.Record(i).Scan(x, n, from.Value(0))), errText(m.Record(i).Decode(y, n, v)))
-		p.equal("Scan "+name, x, y)
+		errX, errY := m.Record(i).Scan(x, n, from.Value(0)), m.Record(i).Decode(y, n, v)
+		p.equal("Scan "+name, errX == nil, errY == nil)
+		if errX == nil { // which of a map's wrong values is told of comes by chance, and what was set before it
+			p.equal("Scan "+name, x, y)
+		}
 		p.shared = !p.shared
 	}
 }

@@ -59,7 +59,7 @@ func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options,
 			}
 		}
 		u.asks(ctx)
-		call := r.Wire.Call(wire.BatchGetItem)
+		call := r.Wire.Call(wire.BatchGetItem, false)
 		out, err := r.Client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
 			RequestItems: want, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		}, call.Options()...)

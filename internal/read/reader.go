@@ -88,7 +88,7 @@ func (r *Reader) ones(ctx context.Context, parts []selection.Part, o Options, u 
 // One reads one item, nil if it is not there.
 func (r *Reader) One(ctx context.Context, at item.Place, o Options, u *Usage) (*item.Image, error) {
 	u.asks(ctx)
-	call := r.Wire.Call(wire.GetItem)
+	call := r.Wire.Call(wire.GetItem, false)
 	out, err := r.Client.GetItem(ctx, &dynamodb.GetItemInput{
 		TableName: &at.Table.Name, Key: at.Key(),
 		ConsistentRead: &o.Strong, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
@@ -112,7 +112,7 @@ func (r *Reader) One(ctx context.Context, at item.Place, o Options, u *Usage) (*
 // has decoded.
 func (r *Reader) described(t *item.Table, page *wire.Page, light bool, items []item.Attributes) ([]item.Image, error) {
 	if page != nil {
-		images := imagesFor(len(page.Items))
+		images := imagesFor(len(page.Items), light)
 		return images, r.DescribeWire(t, page.Items, light, images)
 	}
 	return r.Describe(t, items)
@@ -138,7 +138,7 @@ func (r *Reader) query(ctx context.Context, p selection.Part, o Options, u *Usag
 			in.Limit = limitOf(o.Want())
 		}
 		u.asks(ctx)
-		call := r.Wire.Call(wire.Query)
+		call := r.Wire.Call(wire.Query, o.Light)
 		out, err := r.Client.Query(ctx, in, call.Options()...)
 		if err != nil {
 			yield(Page{}, explain.Error(ctx, r.Client, r.Label, []*item.Table{t}, err))

@@ -43,7 +43,7 @@ func (r *Reader) Scan(ctx context.Context, s Segment, u *Usage, yield func(Page)
 			in.Limit = limitOf(s.Limit)
 		}
 		u.asks(ctx)
-		call := r.Wire.Call(wire.Query)
+		call := r.Wire.Call(wire.Query, false)
 		out, err := r.Client.Scan(ctx, in, call.Options()...)
 		if err != nil {
 			return explain.Error(ctx, r.Client, r.Label, []*item.Table{s.Table}, err)

@@ -29,7 +29,8 @@ type Options struct {
 	Strong bool
 	// Reverse asks for descending sort keys.
 	Reverse bool
-	// Light leaves out of images what only a save needs: the versions, and the sizes of single attributes.
+	// Light is for who keeps no images: they are left without what only a save needs (the versions, the sizes of single
+	// attributes), and their pages are released.
 	Light bool
 	// Limit bounds the items of an answer, 0 for no bound; Want, if set, tells the bound before each.
 	Limit int
@@ -70,9 +71,11 @@ var images sync.Pool
 // maxImages bounds the slices that are kept.
 const maxImages = 1 << 12
 
-func imagesFor(n int) []item.Image {
-	if p, ok := images.Get().(*[]item.Image); ok && cap(*p) >= n {
-		return (*p)[:n]
+func imagesFor(n int, released bool) []item.Image {
+	if released {
+		if p, ok := images.Get().(*[]item.Image); ok && cap(*p) >= n {
+			return (*p)[:n]
+		}
 	}
 	return make([]item.Image, n)
 }

@@ -37,12 +37,12 @@ type Call struct {
 	set [1]func(*dynamodb.Options)
 }
 
-// Call returns the reading of an operation's answer.
-func (c *Codec) Call(o *Operation) *Call {
+// Call returns the reading of an operation's answer, whose page may be released, as its caller says.
+func (c *Codec) Call(o *Operation, released bool) *Call {
 	if c == nil {
 		return nil
 	}
-	call := &Call{protocol: protocol{operation: o, share: c.share}}
+	call := &Call{protocol: protocol{operation: o, share: c.share, released: released}}
 	call.set[0] = call.option
 	return call
 }
@@ -75,6 +75,7 @@ type protocol struct {
 	smithyhttp.ClientProtocol
 	operation *Operation
 	share     bool
+	released  bool // the page will be
 	page      *Page
 }
 
@@ -90,7 +91,7 @@ func (p *protocol) DeserializeResponse(ctx context.Context, schema *smithy.Opera
 	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
 		return p.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
 	}
-	page := newPage(p.share)
+	page := newPage(p.share, p.released)
 	var err error
 	if page.body, err = readAll(resp, page.body); err != nil {
 		return sdk(io.MultiReader(bytes.NewReader(page.body), failing{err}))

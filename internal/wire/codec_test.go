@@ -93,7 +93,7 @@ func TestCalls(t *testing.T) {
 		for _, share := range []bool{false, true} {
 			want, wantErr := clientOf(answers...).Query(context.Background(), &dynamodb.QueryInput{TableName: aws.String("t")})
 			c := clientOf(answers...)
-			call := For(c, share).Call(Query)
+			call := For(c, share).Call(Query, true)
 			got, err := c.Query(context.Background(), &dynamodb.QueryInput{TableName: aws.String("t")}, call.Options()...)
 			if fmt.Sprint(err) != fmt.Sprint(wantErr) {
 				t.Errorf("%s: %v, and without the codec %v", name, err, wantErr)
@@ -137,14 +137,43 @@ func TestFor(t *testing.T) {
 			t.Errorf("%s: read from the wire: %v", name, got)
 		}
 	}
-	call := For(plain, false).Call(Query)
+	call := For(plain, false).Call(Query, true)
 	options := append([]func(*dynamodb.Options){func(o *dynamodb.Options) { o.Protocol = another{sdk} }}, call.Options()...)
 	out, err := plain.Query(context.Background(), &dynamodb.QueryInput{TableName: aws.String("t")}, options...)
 	if err != nil || call.Page() != nil || len(out.Items) != 2 {
 		t.Errorf("a call with a protocol of its own: %v, %v", out, err)
 	}
-	if none := (*Codec)(nil).Call(Query); len(none.Options()) != 0 || none.Page() != nil {
+	if none := (*Codec)(nil).Call(Query, true); len(none.Options()) != 0 || none.Page() != nil {
 		t.Error("no codec reads something")
+	}
+}
+
+// What lies in a page's own memory is nobody's string: an answer as short as can be, shared, and released.
+func TestShortAndShared(t *testing.T) {
+	p := newPage(true, true)
+	p.body = append(p.body, `{"Items":[{"e":{"S":"a\nb"}}]}`...)
+	if _, ok := Query.read(p); !ok {
+		t.Fatal("not read")
+	}
+	text := p.Items[0].Value(0).String()
+	p.Release()
+	if text != "a\nb" {
+		t.Errorf("%q", text)
+	}
+}
+
+// An item that is parted from its page shares nothing with it.
+func TestApart(t *testing.T) {
+	p := newPage(true, false)
+	p.body = append(p.body, `{"Items":[{"a":{"S":"text"},"m":{"M":{"n":{"S":"e\n"}}}}]}`...)
+	if _, ok := Query.read(p); !ok {
+		t.Fatal("not read")
+	}
+	a := p.Items[0].Apart()
+	clear(p.body)
+	clear(p.side)
+	if a["a"].(*types.AttributeValueMemberS).Value != "text" || a["m"].(*types.AttributeValueMemberM).Value["n"].(*types.AttributeValueMemberS).Value != "e\n" {
+		t.Error(a)
 	}
 }
 
@@ -153,7 +182,7 @@ func TestFor(t *testing.T) {
 func TestReleased(t *testing.T) {
 	for _, share := range []bool{false, true} {
 		read := func(text string, i int) *Page {
-			p := newPage(share)
+			p := newPage(share, i%2 == 0)
 			p.body = append(p.body, fmt.Sprintf(`{"Items":[{"a":{"S":"%[1]s"},"e":{"S":"%[1]s\n"},"f":{"S":"%[2]d\t"},"b":{"B":"AAECAwQFBgc="},"l":{"L":[{"S":"%[1]s"},{"N":"12"}]}}]}`, text, i)...)
 			if _, ok := Query.read(p); !ok {
 				t.Fatal("not read")

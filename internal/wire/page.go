@@ -33,14 +33,16 @@ var pages sync.Pool
 // maxKept bounds the memory of a page that is kept, in bytes of its answer.
 const maxKept = 4 << 20
 
-// newPage returns an empty page.
-func newPage(share bool) *Page {
-	p, ok := pages.Get().(*Page)
-	if !ok {
-		p = &Page{}
-		p.Items, p.cells = p.small.items[:0], p.small.cells[:0]
+// newPage returns an empty page: in memory of one that was released, if it will be.
+func newPage(share, released bool) *Page {
+	if released {
+		if p, ok := pages.Get().(*Page); ok {
+			p.share = share
+			return p
+		}
 	}
-	p.share = share
+	p := &Page{share: share}
+	p.Items, p.cells = p.small.items[:0], p.small.cells[:0]
 	return p
 }
 
@@ -277,7 +279,7 @@ func (r *reader) items() (all []Item, ok bool) {
 		it, ok := r.item()
 		if len(all) == 0 && ok {
 			n := r.count
-			if rest := (len(r.b)-r.i)/max(r.i-from, 1) + 2; n == 0 || n > rest {
+			if rest := (len(r.b)-r.i)/max(r.i-from, 1) + 2; n <= 0 || n > rest {
 				n = min(rest, unknownItems)
 			}
 			all, r.page.cells = slices.Grow(room, n), slices.Grow(r.page.cells, n*len(it.Shape.Names))

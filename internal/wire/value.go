@@ -51,6 +51,14 @@ func (it Item) Attributes() map[string]types.AttributeValue {
 // Kind returns the value's type.
 func (v Value) Kind() Kind { return v.cell.kind &^ aside }
 
+// Apart is Attributes with strings that are copies, whatever those of the page are.
+func (it Item) Apart() map[string]types.AttributeValue {
+	p := *it.page
+	p.share = false
+	it.page = &p
+	return it.Attributes()
+}
+
 // Peek returns the text of a string or number, or bytes, in the page's memory: to look at, not to keep.
 func (v Value) Peek() string {
 	from := v.page.body

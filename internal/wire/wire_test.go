@@ -149,6 +149,7 @@ var answers = map[bool][]string{
 	true: {
 		`{}`,
 		`{"Count":0,"Items":[],"ScannedCount":0}`,
+		`{"Count":-5,"Items":[{"a":{"S":"x"}}]}`, `{"Count":2147483647,"Items":[{"a":{"S":"x"}}]}`, `{"Count":1e3,"Items":[],"Count2":null}`,
 		`{"Item":{}}`,
 		`{"Count":2,"Items":[{"PK":{"S":"a"},"n":{"N":"1"}},{"PK":{"S":"b"},"n":{"N":"-120.50"}}],"ScannedCount":2,"ConsumedCapacity":{"CapacityUnits":0.5,"TableName":"t"},"LastEvaluatedKey":{"PK":{"S":"b"}}}`,
 		"{ \"Items\" : [ { \"PK\" : { \"S\" : \"a\" } ,\n\"x\":{\"BOOL\":true}} , {\"PK\":{\"S\":\"b\"},\"x\":{\"BOOL\" : false}}\t]}\r\n",
