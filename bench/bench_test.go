@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -71,7 +72,11 @@ func TestJobs(t *testing.T) {
 	for _, l := range Libraries {
 		o, _ := open(t, l, "")
 		for _, name := range Jobs {
-			for job := o.Jobs[name]; job != nil; job = nil {
+			job := o.Jobs[name]
+			if lacks := slices.Contains(l.Lacks, name); lacks != (job == nil) {
+				t.Errorf("%s: %s: it lacks it: %v", l.Name, name, lacks)
+			}
+			if job != nil {
 				for range 3 {
 					if err := job(context.Background(), next()); err != nil {
 						t.Errorf("%s: %s: %v", l.Name, name, err)
@@ -123,11 +128,14 @@ func BenchmarkEngine(b *testing.B) {
 func each(b *testing.B, run func(*testing.B, Job, *Transport)) {
 	for _, name := range Jobs {
 		for _, l := range Libraries {
+			if slices.Contains(l.Lacks, name) {
+				continue
+			}
 			b.Run(fmt.Sprintf("job=%s/lib=%s", name, l.Name), func(b *testing.B) {
 				o, t := open(b, l, name)
 				job := o.Jobs[name]
 				if job == nil {
-					b.Skip("it has no such job")
+					b.Fatal("it has no such job")
 				}
 				run(b, job, t)
 			})
