@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/itemize/itemize/bench/model"
 )
 
 // Job is one piece of work that each library does in its own way. It is run again and again, with a number that
@@ -69,4 +71,14 @@ func check(ok bool, what any) error {
 		return fmt.Errorf("%w: %v", errWrong, what)
 	}
 	return nil
+}
+
+// checkMonth and checkPage report whether the wishes of these jobs were found.
+func checkMonth(got []model.Wish) error {
+	return check(len(got) == 8 && got[7].SKU == "SKU-7", len(got))
+}
+
+// checkPage is described at checkMonth.
+func checkPage(got []model.Wish) error {
+	return check(len(got) == page && got[7].Tags[1] == "blue" && got[9].Qty == 9, len(got))
 }

@@ -41,8 +41,8 @@ func Tables(rename func(string) string) Option {
 type Decoding int
 
 const (
-	// CopyStrings reads items straight from the wire, and copies each string out of the answer: nothing
-	// that is kept holds more memory than it has itself. It is what a mapper does unless it is told otherwise.
+	// CopyStrings reads items straight from the wire, and copies each string out of the answer: one
+	// that is kept holds no more memory than it has itself. It is what a mapper does unless it is told otherwise.
 	CopyStrings Decoding = iota
 	// ShareStrings reads items straight from the wire, and has their strings lie in the answer's memory:
 	// that is faster, and a single string that is kept keeps all of its answer (1 MB of items and more) alive.

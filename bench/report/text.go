@@ -10,7 +10,7 @@ is better are rows like all others.
 
 What is the same: updates compare a version, inserts require that nothing is there, an insert of several items is one
 transaction, a bulk load overwrites. What is not: this library keeps what it has read, so that the next save knows what
-has changed, reports what DynamoDB charges, and gives each item a version and its entity's incarnation (some 40 bytes).
+has changed, reports what DynamoDB charges, and gives each item a version and its entity's incarnation (20 bytes).
 Docstore has documents of one kind in a collection, no load of several kinds, and no transaction for many.
 
 | job | what is done |
@@ -23,7 +23,7 @@ Docstore has documents of one kind in a collection, no load of several kinds, an
 | change-one-attribute | an e-mail address of it |
 | add-a-wish | a wish that must not be there, without a load |
 | one-month | the 8 wishes of November 2021 |
-| full-page | 1,000 wishes of 870 bytes: 1 MB less a bit |
+| full-page | 1,000 wishes, 889 KB of JSON: a page of 1 MB less a bit |
 | bulk-load-500-items | 25 users of 20 items |
 
 ` + "`cd bench && go run ./report`" + ` prints the comparison of benchstat, and ` + "`go run ./report -write ../docs/benchmarks.md`" + ` writes
