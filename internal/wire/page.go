@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 	"sync"
 )
@@ -96,9 +97,11 @@ type reader struct {
 	// attributes are those that items have had, and ids their indexes by name.
 	attributes []attribute
 	ids        map[string]uint8
-	// order are the attributes of the item before, in the order in which they came: the next item's are expected to
-	// come like that.
-	order, came []uint8
+	// heads are the ids of attributes by what their leads begin with: engines that keep items in hash tables give their
+	// attributes in an order of chance.
+	heads [256]uint8
+	// came are the attributes of an item, in the order in which they came.
+	came []uint8
 	// shapes are those that were met, and last is that of the item before.
 	shapes map[set]*Shape
 	last   *Shape
@@ -138,6 +141,7 @@ type attribute struct {
 	name string
 	// lead is how the last one began: its name, up to where the content of its value begins, and the content's kind.
 	lead []byte
+	head uint64
 	kind Kind
 	// cell is that of the item that is being read.
 	cell cell
@@ -188,7 +192,6 @@ func (r *reader) item() (it Item, ok bool) {
 			return it, false
 		}
 	}
-	r.order, r.came = r.came, r.order
 	it = Item{Shape: r.shape(has), page: r.page, first: int32(len(r.page.cells))}
 	for _, id := range it.Shape.ids {
 		c := r.attributes[id].cell
@@ -211,20 +214,29 @@ func (r *reader) again(a *attribute) bool {
 // lead passes over an attribute up to where the content of its value begins, and notes the content's kind.
 func (r *reader) lead() (id uint8, ok bool) {
 	rest := r.b[r.i:]
-	if n := len(r.came); n < len(r.order) {
-		id = r.order[n]
-		if lead := r.attributes[id].lead; bytes.HasPrefix(rest, lead) {
-			r.i += len(lead)
+	if len(rest) <= headBytes {
+		return r.newLead()
+	}
+	head := binary.LittleEndian.Uint64(rest[1:])
+	id = r.heads[slot(head)]
+	if int(id) < len(r.attributes) {
+		if a := &r.attributes[id]; a.head == head && bytes.HasPrefix(rest, a.lead) {
+			r.i += len(a.lead)
 			return id, true
 		}
-		for i := range r.order { // engines that keep items in hash tables swap some
-			lead := r.attributes[r.order[i]].lead
-			if len(rest) > 2 && rest[1] == lead[1] && rest[2] == lead[2] && bytes.HasPrefix(rest, lead) {
-				r.i += len(lead)
-				return r.order[i], true
-			}
-		}
 	}
+	return r.newLead()
+}
+
+// headBytes is how many bytes of a lead tell attributes apart, but for names that begin alike: those behind its first
+// quote. The shortest lead has one more.
+const headBytes = 8
+
+// slot is the place of a head in a table of them.
+func slot(head uint64) uint64 { return head * 0x9E3779B97F4A7C15 >> 56 }
+
+// newLead is lead of one that was not met before, or of names that begin alike.
+func (r *reader) newLead() (id uint8, ok bool) {
 	r.space()
 	from := r.i
 	c, ok := r.text()
@@ -247,6 +259,10 @@ func (r *reader) lead() (id uint8, ok bool) {
 	}
 	a := &r.attributes[id]
 	a.lead, a.kind = append(a.lead[:0], r.b[from:r.i]...), k
+	if len(a.lead) > headBytes {
+		a.head = binary.LittleEndian.Uint64(a.lead[1:])
+		r.heads[slot(a.head)] = id
+	}
 	return id, true
 }
 
@@ -258,7 +274,7 @@ func (r *reader) shape(has set) *Shape {
 	if r.last = r.shapes[has]; r.last != nil {
 		return r.last
 	}
-	s := &Shape{Names: make([]string, len(r.order)), ids: slices.Clone(r.order), set: has}
+	s := &Shape{Names: make([]string, len(r.came)), ids: slices.Clone(r.came), set: has}
 	for i, id := range s.ids {
 		s.Names[i] = r.attributes[id].name
 		s.bytes += len(s.Names[i])
