@@ -141,8 +141,9 @@ type attribute struct {
 	name string
 	// lead is how the last one began: its name, up to where the content of its value begins, and the content's kind.
 	lead []byte
-	head uint64
-	kind Kind
+	// head and tail are the bytes behind the lead's first, and its last ones: the whole of a short one.
+	head, tail uint64
+	kind       Kind
 	// cell is that of the item that is being read.
 	cell cell
 	// blob is how the last bytes were written, to the end of their value, and decoded their cell: an
@@ -220,8 +221,10 @@ func (r *reader) lead() (id uint8, ok bool) {
 	head := binary.LittleEndian.Uint64(rest[1:])
 	id = r.heads[slot(head)]
 	if int(id) < len(r.attributes) {
-		if a := &r.attributes[id]; a.head == head && bytes.HasPrefix(rest, a.lead) {
-			r.i += len(a.lead)
+		a := &r.attributes[id]
+		n := len(a.lead)
+		if rest[0] == '"' && a.head == head && n < len(rest) && binary.LittleEndian.Uint64(rest[n-headBytes:]) == a.tail && (n <= 2*headBytes || bytes.HasPrefix(rest, a.lead)) {
+			r.i += n
 			return id, true
 		}
 	}
@@ -260,7 +263,7 @@ func (r *reader) newLead() (id uint8, ok bool) {
 	a := &r.attributes[id]
 	a.lead, a.kind = append(a.lead[:0], r.b[from:r.i]...), k
 	if len(a.lead) > headBytes {
-		a.head = binary.LittleEndian.Uint64(a.lead[1:])
+		a.head, a.tail = binary.LittleEndian.Uint64(a.lead[1:]), binary.LittleEndian.Uint64(a.lead[len(a.lead)-headBytes:])
 		r.heads[slot(a.head)] = id
 	}
 	return id, true

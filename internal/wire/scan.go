@@ -122,22 +122,22 @@ const (
 )
 
 // stops has the high bit set of each byte that ends a plain run in a string: a quote, a
-// backslash, a control character.
+// backslash, a control character. The lowest of the bits is exact; those above it may be there because of it.
 func stops(v uint64) uint64 {
-	quote, slash := v^ones*'"', v^ones*'\\'
-	return ((v-ones*0x20)&^v | (quote-ones)&^quote | (slash-ones)&^slash) & highs
+	control := (v ^ ones*('"'^0x20)) - ones*0x21 // a quote comes to be just behind the control characters
+	slash := (v ^ ones*'\\') - ones
+	return (control | slash) &^ v & highs
 }
 
 // stop returns the place of the next byte that ends a plain run in a string, len(b) for none.
 func stop(b []byte, i int) int {
-	long := i + 64
-	for i+8 <= len(b) {
-		// The lowest of the bits is exact; those above it may be there because of it.
-		if found := stops(binary.LittleEndian.Uint64(b[i:])); found != 0 {
-			return i + bits.TrailingZeros64(found)>>3
+	long := i + 32
+	for ; i+8 <= len(b); i += 8 {
+		if i == long {
+			i = plainTo(b, i)
 		}
-		if i += 8; i == long {
-			i = run(b, i)
+		if found := stops(word(b, i)); found != 0 {
+			return i + bits.TrailingZeros64(found)>>3
 		}
 	}
 	for ; i < len(b) && b[i] != '"' && b[i] != '\\' && b[i] >= 0x20; i++ {
@@ -145,41 +145,19 @@ func stop(b []byte, i int) int {
 	return i
 }
 
-// control has the high bit set of control characters among eight bytes: of the lowest, and perhaps of some above it.
-func control(b []byte) uint64 {
-	v := binary.LittleEndian.Uint64(b)
-	return (v - ones*0x20) &^ v
-}
-
-// window bounds how far run looks ahead, so that a string with many escapes is not looked at again and again.
-const window = 1 << 10
-
-// run returns a place up to which a long string is plain for sure: bytes.IndexByte is faster than the eight bytes at a
-// time of stop, even twice, with a look at control characters after it.
-func run(b []byte, i int) int {
-	for i+window <= len(b) {
-		w := b[i : i+window]
-		end := bytes.IndexByte(w, '"')
-		if end < 0 {
-			end = window
-		}
-		if slash := bytes.IndexByte(w[:end], '\\'); slash >= 0 {
-			end = slash
-		}
-		end &^= 31 // whole words, four at a time; stop finds what is behind them
-		var found uint64
-		for w = w[:end]; len(w) >= 32; w = w[32:] {
-			found |= control(w) | control(w[8:]) | control(w[16:]) | control(w[24:])
-		}
-		if found&highs != 0 {
-			return i // stop finds it
-		}
-		if i += end; end < window {
-			return i
+// plainTo returns a place up to which a long string is plain for sure, with a word behind it.
+func plainTo(b []byte, i int) int {
+	for ; i+40 <= len(b); i += 32 {
+		w := b[i : i+32 : i+32]
+		if stops(word(w, 0))|stops(word(w, 8))|stops(word(w, 16))|stops(word(w, 24)) != 0 {
+			break
 		}
 	}
 	return i
 }
+
+// word returns the eight bytes at a place.
+func word(b []byte, i int) uint64 { return binary.LittleEndian.Uint64(b[i : i+8 : i+8]) }
 
 // quoted passes over a string, and returns what is between its quotes, as it is written.
 func (s *scanner) quoted() (raw []byte, escaped, ok bool) {
