@@ -183,8 +183,12 @@ func (q Query[T, E]) Slice(ctx context.Context, src Source[T], options ...ReadOp
 	var all []E
 	n := 0 // of them are hits; what is behind them is room for more
 	q.make = func(room int) []any {
-		all = slices.Grow(all[:n], room)[:n+room]
-		clear(all[n:])
+		if n == 0 {
+			all = make([]E, room)
+		} else {
+			all = slices.Grow(all[:n], room)[:n+room]
+			clear(all[n:])
+		}
 		made := make([]any, room)
 		for i := range made {
 			made[i] = &all[n+i]

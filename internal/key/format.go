@@ -63,10 +63,10 @@ const (
 )
 
 // IsTime reports whether the format is one of a time.
-func (f Format) IsTime() bool { return f.Kind >= Nanos && f.Kind <= Year }
+func (f *Format) IsTime() bool { return f.Kind >= Nanos && f.Kind <= Year }
 
 // Fixed returns the width of a format whose texts all have the same width.
-func (f Format) Fixed() (width int, ok bool) {
+func (f *Format) Fixed() (width int, ok bool) {
 	switch f.Kind {
 	case Digits:
 		return f.Width, true
@@ -105,7 +105,7 @@ func (f Format) Append(dst []byte, v Value, delim byte) ([]byte, error) {
 }
 
 // isZero reports whether the text of a time is that of the zero time, as far as it tells.
-func (f Format) isZero(text string) bool {
+func (f *Format) isZero(text string) bool {
 	if !f.IsTime() || text == "" || text[0] != '0' {
 		return false
 	}

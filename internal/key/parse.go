@@ -10,7 +10,7 @@ import (
 
 // Parse reads back what Append wrote; ok is false for any other text, also for
 // one that Append writes differently.
-func (f Format) Parse(s string, delim byte) (v Value, ok bool) {
+func (f *Format) Parse(s string, delim byte) (v Value, ok bool) {
 	switch f.Kind {
 	case Plain:
 		s, ok = parsePlain(s, delim)
@@ -61,7 +61,7 @@ func parsePlain(s string, delim byte) (string, bool) {
 
 func unhex(c byte) byte { return byte(strings.IndexByte(upperHex, c)) }
 
-func (f Format) parseDigits(s string) (Value, bool) {
+func (f *Format) parseDigits(s string) (Value, bool) {
 	if len(s) != f.Width || !AllDigits(s) {
 		return Value{}, false
 	}
@@ -75,7 +75,7 @@ func (f Format) parseDigits(s string) (Value, bool) {
 	return OfInt(int64(n)), true
 }
 
-func (f Format) parseSortable(s string) (Value, bool) {
+func (f *Format) parseSortable(s string) (Value, bool) {
 	if len(s) != sortableDigits || !AllDigits(s) {
 		return Value{}, false
 	}
@@ -99,7 +99,7 @@ func inRange(n int64, limit uint64) bool {
 	return n >= 0 && uint64(n) <= limit || n < 0 && uint64(^n) <= limit
 }
 
-func (f Format) parseTime(s string) (time.Time, bool) {
+func (f *Format) parseTime(s string) (time.Time, bool) {
 	width, _ := f.Fixed()
 	if len(s) != width {
 		return time.Time{}, false
@@ -170,7 +170,7 @@ func WeekStart(year, week int) time.Time {
 }
 
 // parseNative reads a bare placeholder's text.
-func (f Format) parseNative(s string) (Value, bool) {
+func (f *Format) parseNative(s string) (Value, bool) {
 	switch f.Value {
 	case String:
 		return OfString(s), s != "" && utf8.ValidString(s)

@@ -39,7 +39,7 @@ func Tells(format, period FormatKind) bool {
 
 // PeriodStart returns the instant that a period begins with, by its text; ok is false for another text.
 func PeriodStart(period FormatKind, text string) (at time.Time, ok bool) {
-	v, ok := Format{Kind: period, Value: Time}.Parse(text, 0)
+	v, ok := (&Format{Kind: period, Value: Time}).Parse(text, 0)
 	return v.Time, ok
 }
 

@@ -10,7 +10,7 @@ type Part struct {
 	Format Format
 }
 
-func (p Part) literal() bool { return p.Format.Kind == Literal }
+func (p *Part) literal() bool { return p.Format.Kind == Literal }
 
 // Template is the pattern of a key attribute's value.
 type Template struct {
@@ -78,7 +78,8 @@ func (t *Template) Parse(s Scalar, values []Value) bool {
 		return false
 	}
 	rest, n := s.Text, 0
-	for i, p := range t.Parts {
+	for i := range t.Parts {
+		p := &t.Parts[i]
 		if p.literal() {
 			var ok bool
 			if rest, ok = strings.CutPrefix(rest, p.Text); !ok {
@@ -90,11 +91,10 @@ func (t *Template) Parse(s Scalar, values []Value) bool {
 		if width < 0 || width > len(rest) {
 			return false
 		}
-		v, ok := p.Format.Parse(rest[:width], t.Delim)
-		if !ok {
+		var ok bool
+		if values[n], ok = p.Format.Parse(rest[:width], t.Delim); !ok {
 			return false
 		}
-		values[n] = v
 		rest, n = rest[width:], n+1
 	}
 	return rest == ""
@@ -104,7 +104,7 @@ func (t *Template) Parse(s Scalar, values []Value) bool {
 // and native ones; else a variable one ends at the next delimiter, less what
 // stands before that delimiter in the parts that follow.
 func (t *Template) width(i int, rest string) int {
-	f := t.Parts[i].Format
+	f := &t.Parts[i].Format
 	if w, ok := f.Fixed(); ok {
 		return w
 	}

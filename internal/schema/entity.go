@@ -213,6 +213,9 @@ type Attribute struct {
 	Opaque bool
 	// Large is how a large value is stored, nil for one that is stored as it is.
 	Large *Large
+	// Straight tells that nothing is between the value and the attribute of this name: it is not large, and had no name
+	// before.
+	Straight bool
 	// Distinct tells that different values are always encoded differently.
 	Distinct bool
 	// Field is the declared field, nil for a scalar element.

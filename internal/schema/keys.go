@@ -207,6 +207,7 @@ func (e *Entity) finish() {
 		for _, a := range it.Attributes {
 			it.Opaque = it.Opaque || a.Opaque
 			a.Distinct = a.Value.Type.distinct()
+			a.Straight = a.Large == nil && !a.Value.Type.Lazy && len(a.Was) == 0
 		}
 		if it.Key == nil {
 			continue

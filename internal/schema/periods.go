@@ -57,7 +57,7 @@ func (b *builder) tableName(m *member, o tags.Option, t *Table) {
 		if b.timed = append(b.timed, x); x.part == nil {
 			return
 		}
-		width, _ := key.Format{Kind: timeFormats[x.part.Format]}.Fixed()
+		width, _ := (&key.Format{Kind: timeFormats[x.part.Format]}).Fixed()
 		n += width - len(x.part.String())
 		text = strings.Replace(text, x.part.String(), "", 1)
 	}

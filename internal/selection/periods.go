@@ -200,7 +200,7 @@ func unitOf(f key.Format, before, text string) (start, next time.Time, ok bool) 
 		return start, next, false
 	}
 	for _, unit := range []key.FormatKind{key.Date, key.Month, key.Year} {
-		width, _ := key.Format{Kind: unit}.Fixed()
+		width, _ := (&key.Format{Kind: unit}).Fixed()
 		if full, _ := f.Fixed(); len(text) < width || full < width {
 			continue
 		}

@@ -165,7 +165,7 @@ func DecodeItem(m *model.Model, f *item.Image, rec any) error {
 	codec := m.Codec.Record(f.Kind.Index)
 	any := false
 	for i, a := range f.Kind.Attributes {
-		if f.Wire.Shape != nil && a.Large == nil && !a.Value.Type.Lazy && len(a.Was) == 0 {
+		if a.Straight && f.Wire.Shape != nil {
 			at := f.At[i]
 			if at < 0 {
 				continue
