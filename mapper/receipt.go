@@ -8,6 +8,7 @@ import (
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/staging"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -69,8 +70,10 @@ func (t *tally) receipt() *Receipt {
 	if n := r.undeclared(); n > 0 {
 		r.WCU = r.WCU.Add(cost.Units{Max: n, If: undeclared})
 	}
-	for _, d := range t.Items {
-		r.Items = append(r.Items, describe(d.Request, d.WCU))
+	r.Items = make([]ItemPlan, len(t.Items))
+	names := roomForNames(len(t.Items))
+	for i, d := range t.Items {
+		r.Items[i] = describe(d.Request, d.WCU, &names)
 	}
 	return r
 }
@@ -100,13 +103,16 @@ func indexUnits(all write.IndexUnits) map[string]cost.Units {
 	return out
 }
 
+// roomForNames returns room for the names of the attributes of so many items, most of which have fewer.
+func roomForNames(items int) []string { return make([]string, 8*items) }
+
 // describe returns a request as plans show it.
-func describe(r *write.Request, wcu cost.Units) ItemPlan {
+func describe(r *write.Request, wcu cost.Units, names *[]string) ItemPlan {
 	var indexes write.IndexUnits
 	indexes.Add(r)
 	return ItemPlan{
 		Indexes: indexUnits(indexes),
-		Kind:    Kind(r.Kind), Key: keyOf(r.Place), Field: r.Field, Attributes: r.Attributes(),
+		Kind:    Kind(r.Kind), Key: keyOf(r.Place), Field: r.Field, Attributes: r.Attributes(names),
 		OldBytes: r.OldSize, NewBytes: r.NewSize, Unread: r.Unread && r.Kind != write.Put, WCU: wcu,
 	}
 }
@@ -114,7 +120,7 @@ func describe(r *write.Request, wcu cost.Units) ItemPlan {
 // planOf returns a plan of writes as callers see it.
 func (g *engine) planOf(p *write.Plan) *Plan {
 	out := &Plan{Mode: Mode(p.Mode), Items: []ItemPlan{}, WCU: p.Units().Add(g.indexes.of(p)), Indexes: indexUnits(p.Indexes()), requests: p.Calls()}
-	p.Items(func(r *write.Request, wcu cost.Units) { out.Items = append(out.Items, describe(r, wcu)) })
+	p.Items(func(r *write.Request, wcu cost.Units) { out.Items = append(out.Items, describe(r, wcu, nil)) })
 	return out
 }
 
@@ -127,8 +133,13 @@ func alternatives(p *write.Plan, s *state, d *change.Diff) []Alternative {
 		return nil
 	}
 	indexes := s.engine.indexes.of(p)
-	var out []Alternative
-	for _, a := range write.Alternatives(p.Mode, change.Requests(d.Changes), s.choice(d, writeSettings{})) {
+	c := s.choice(d, writeSettings{})
+	if c.Steps != nil {
+		c.Steps = staging.InsertPrices(s.Model.Now())
+	}
+	all := write.Alternatives(p.Mode, change.Requests(d.Changes), c)
+	out := make([]Alternative, 0, len(all))
+	for _, a := range all {
 		if a.Mode == write.Staged {
 			indexes = indexes.Times(2) // the root is written twice
 		}

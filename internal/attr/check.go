@@ -59,7 +59,7 @@ func checkString(s string) error {
 }
 
 func checkNumber(s string) error {
-	if _, ok := key.Canonical(s); !ok {
+	if !key.IsNumber(s) {
 		return fmt.Errorf("%q is no number of DynamoDB: it takes up to %d digits, between 1E-130 and 9.9E+125, and no NaN or infinity", s, key.MaxDigits)
 	}
 	return nil

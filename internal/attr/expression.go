@@ -17,6 +17,22 @@ type Expression struct {
 	fewValues [6]types.AttributeValue
 }
 
+// Reset makes it the empty one.
+func (x *Expression) Reset() { x.names, x.values = x.names[:0], x.values[:0] }
+
+// NamedBy reports whether its names are those that these placeholders stand for.
+func (x *Expression) NamedBy(placeholders map[string]string) bool {
+	if len(placeholders) != len(x.names) {
+		return false
+	}
+	for i, a := range x.names {
+		if placeholders[placeholder('#', i)] != a {
+			return false
+		}
+	}
+	return true
+}
+
 // Name returns the placeholder of an attribute's name.
 func (x *Expression) Name(attribute string) string {
 	i := slices.Index(x.names, attribute)

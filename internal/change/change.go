@@ -30,7 +30,11 @@ type Change struct {
 
 // start returns a change of an item.
 func start(m *model.Model, kind write.Kind, it *schema.Item, at item.Place) *Change {
-	ch := &Change{Item: it}
+	return new(Change).start(m, kind, it, at)
+}
+
+func (ch *Change) start(m *model.Model, kind write.Kind, it *schema.Item, at item.Place) *Change {
+	ch.Item = it
 	ch.Kind, ch.Place, ch.Label, ch.Field = kind, at, m.Label(), it.Name
 	ch.Root, ch.Reserved, ch.Ref = m.IsRoot(it), m.Reserved, ch
 	return ch

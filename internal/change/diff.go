@@ -98,6 +98,17 @@ type differ struct {
 	incarnation types.AttributeValue
 	faults      Faults
 	few         [1]*Change // room for those of most saves
+	rooms       []Change   // for those of new elements, side by side in memory
+}
+
+// room returns the memory of a new change.
+func (d *differ) room() *Change {
+	if len(d.rooms) == 0 {
+		return new(Change)
+	}
+	ch := &d.rooms[0]
+	d.rooms = d.rooms[1:]
+	return ch
 }
 
 // Of compares a value with its snapshot. It does no I/O. The error is a single fault, or

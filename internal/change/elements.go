@@ -2,6 +2,7 @@ package change
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/itemize/itemize/internal/codec"
@@ -29,6 +30,10 @@ func (d *differ) elements(it *schema.Item) {
 		return
 	}
 	all := d.s.Items[it.Index]
+	if d.s.Fresh {
+		d.rooms = make([]Change, elements.Len(d.v))
+		d.Changes = slices.Grow(d.Changes, len(d.rooms))
+	}
 	x := &elementDiff{d, it, make(map[key.Scalar]*snapshot.Stored, len(all)), make(map[key.Scalar]codec.Pos, elements.Len(d.v))}
 	for _, r := range all {
 		// Of an entity that moves, an element may be stored at both places.

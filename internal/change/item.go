@@ -298,7 +298,7 @@ func (d *differ) put(rec model.Record, at item.Place, from *snapshot.Stored) {
 		d.fail(&NotLoaded{Field: d.m.Root().Name, At: at})
 		return
 	}
-	ch := start(d.m, write.Put, it, at)
+	ch := d.room().start(d.m, write.Put, it, at)
 	ch.Record, ch.Pos, ch.New = rec.Value, rec.Pos, true
 	if err := fill(d.m, ch, d.Keys.KeyFields, expiryOf(d.m, it, d.v, rec.Value), from); err != nil {
 		d.fail(err)
@@ -344,8 +344,10 @@ func (d *differ) incarnate(ch *Change) {
 
 // fill encodes all attributes of a put. from holds unknown ones to take along.
 func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.AttributeValue, from *snapshot.Stored) error {
-	ch.Set = nil
-	ch.Put = ch.Key()
+	n := len(ch.Item.Attributes) + len(ch.Item.Derived) + 1
+	ch.Set = make([]item.Assignment, 0, n)
+	ch.Put = make(item.Attributes, n+3) // the keys and the incarnation
+	ch.KeyInto(ch.Put)
 	set := func(a item.Assignment) {
 		if a.Value != nil {
 			ch.Set = append(ch.Set, a)

@@ -95,9 +95,13 @@ const TokenSize = 8
 
 // NewToken returns a new version, or incarnation.
 func NewToken() types.AttributeValue {
-	b := make([]byte, TokenSize)
-	_, _ = rand.Read(b) // never fails
-	return &types.AttributeValueMemberB{Value: b}
+	var t struct { // side by side in memory
+		types.AttributeValueMemberB
+		bytes [TokenSize]byte
+	}
+	_, _ = rand.Read(t.bytes[:]) // never fails
+	t.Value = t.bytes[:]
+	return &t.AttributeValueMemberB
 }
 
 // VersionSize is what a version adds to an item, in bytes: 0 without versions.

@@ -48,11 +48,22 @@ type Place struct {
 // Key returns the item's primary key, as requests take it.
 func (p Place) Key() Attributes {
 	k := make(Attributes, 2)
-	k[p.Table.Hash] = attr.ValueOf(p.PK)
-	if p.Table.Range != "" {
-		k[p.Table.Range] = attr.ValueOf(p.SK)
-	}
+	p.KeyInto(k)
 	return k
+}
+
+// KeyInto sets the item's primary key in attributes.
+func (p Place) KeyInto(a Attributes) {
+	if p.PK.Type == 'S' && p.SK.Type == 'S' && p.Table.Range != "" { // as nearly always; side by side in memory
+		k := &struct{ pk, sk types.AttributeValueMemberS }{}
+		k.pk.Value, k.sk.Value = p.PK.Text, p.SK.Text
+		a[p.Table.Hash], a[p.Table.Range] = &k.pk, &k.sk
+		return
+	}
+	a[p.Table.Hash] = attr.ValueOf(p.PK)
+	if p.Table.Range != "" {
+		a[p.Table.Range] = attr.ValueOf(p.SK)
+	}
 }
 
 // Touch tells who watches the item's table of a write of it.

@@ -42,6 +42,18 @@ func Canonical(s string) (text string, ok bool) {
 	return b.String(), true
 }
 
+// IsNumber reports whether a text is a number of DynamoDB: Canonical takes it.
+func IsNumber(s string) bool {
+	if digits := strings.TrimPrefix(s, "-"); len(digits) <= MaxDigits && digits != "" {
+		whole, frac, dot := strings.Cut(digits, ".")
+		if AllDigits(whole) && AllDigits(frac) && whole != "" && (frac != "" || !dot) {
+			return true // as most are
+		}
+	}
+	_, ok := Canonical(s)
+	return ok
+}
+
 // Decimal splits a number into its sign, its significant digits without outer
 // zeros, and the exponent exp such that it equals 0.digits x 10^exp.
 func Decimal(s string) (neg bool, digits string, exp int, ok bool) {

@@ -71,7 +71,16 @@ func ofItem(effects []Effect, it *schema.Item) []Effect {
 	if len(effects) == 1 {
 		return effects
 	}
-	var out []Effect
+	n := 0
+	for i := range effects {
+		if effects[i].Item == it {
+			n++
+		}
+	}
+	if n == len(effects) {
+		return effects
+	}
+	out := make([]Effect, 0, n)
 	for i := range effects {
 		if effects[i].Item == it {
 			out = append(out, effects[i])
@@ -114,10 +123,10 @@ func (s *Snapshot) applySingleton(it *schema.Item, effects []Effect) {
 			}
 		case e.Stored == nil:
 			// Of an item that moves, that of the old place stays until it is deleted.
-			items = append([]*Stored{s.stored(e)}, items...)
+			items = append([]*Stored{s.stored(e, &newStored(effects[i:i+1], it)[0])}, items...)
 			record.Clone(s.Old, e.Record)
 		default:
-			s.stored(e)
+			s.stored(e, nil)
 			if e.Record != nil {
 				record.Clone(s.Old, e.Record)
 			}
@@ -128,27 +137,31 @@ func (s *Snapshot) applySingleton(it *schema.Item, effects []Effect) {
 
 func (s *Snapshot) applyElements(it *schema.Item, effects []Effect) {
 	elements, record := s.Model.Codec.Elements(it.Index), s.Model.Codec.Record(it.Index)
+	fresh := newStored(effects, it)
 	clone := func(rec any) any {
 		n := elements.NewElement()
 		record.Clone(n, rec)
 		return n
 	}
 	gone := map[*Stored]bool{}
-	added := map[*Stored]any{}
+	added := make(map[*Stored]any, len(fresh))
+	copies := elements.NewElements(len(fresh)) // of the records of new items
+	s.Items[it.Index] = slices.Grow(s.Items[it.Index], len(fresh))
 	for i := range effects {
 		e := &effects[i]
 		switch {
 		case e.Gone:
 			gone[e.Stored] = true
 		case e.Stored != nil:
-			r := s.stored(e)
+			r := s.stored(e, nil)
 			if e.Record != nil {
 				elements.Set(s.Old, r.Pos, clone(e.Record))
 			}
 		default:
-			r := s.stored(e)
+			r := s.stored(e, &fresh[len(added)])
 			r.Pos.Key, r.Order = e.Pos.Key, e.Pos.Index
-			added[r] = clone(e.Record)
+			record.Clone(copies[len(added)], e.Record)
+			added[r] = copies[len(added)]
 			s.Items[it.Index] = append(s.Items[it.Index], r)
 		}
 	}
@@ -177,11 +190,28 @@ func (s *Snapshot) rebuild(it *schema.Item, gone map[*Stored]bool, added map[*St
 	s.Items[it.Index] = items
 }
 
-// stored returns what is known of an item that was written.
-func (s *Snapshot) stored(e *Effect) *Stored {
+// newStored returns what will be known of the items that effects have made, side by side in memory.
+func newStored(effects []Effect, it *schema.Item) []Stored {
+	n := 0
+	for i := range effects {
+		if !effects[i].Gone && effects[i].Stored == nil {
+			n++
+		}
+	}
+	all, per := make([]Stored, n), len(it.Attributes)
+	sizes := make([]int32, n*per)
+	for i := range all {
+		all[i].Sizes = sizes[i*per : (i+1)*per : (i+1)*per]
+	}
+	return all
+}
+
+// stored returns what is known of an item that was written: of a new one in fresh.
+func (s *Snapshot) stored(e *Effect, fresh *Stored) *Stored {
 	r := e.Stored
 	if r == nil {
-		r = &Stored{Place: e.Place, Sizes: make([]int32, len(e.Item.Attributes))}
+		r = fresh
+		r.Place = e.Place
 	}
 	r.Header.Version = e.Version
 	if e.Version == nil {

@@ -12,7 +12,24 @@ import (
 
 // InsertSteps returns the function that makes the steps of a staged insert: the root as a
 // claim, the other items, and then the root goes live.
-func InsertSteps(now time.Time) func([]*write.Request) []write.Step {
+func InsertSteps(now time.Time) func([]*write.Request) []write.Step { return insertSteps(now, with) }
+
+// InsertPrices is InsertSteps for who only wants to know what they cost: the items in them are left out.
+func InsertPrices(now time.Time) func([]*write.Request) []write.Step {
+	var copies []write.Request // side by side
+	return insertSteps(now, func(r *write.Request, a item.Assignment) *write.Request {
+		if len(copies) == cap(copies) {
+			copies = make([]write.Request, 0, max(8, 2*cap(copies)))
+		}
+		copies = append(copies, *r)
+		c := &copies[len(copies)-1]
+		c.Put = nil
+		enlarge(c, a.Size())
+		return c
+	})
+}
+
+func insertSteps(now time.Time, with func(*write.Request, item.Assignment) *write.Request) func([]*write.Request) []write.Step {
 	return func(requests []*write.Request) []write.Step {
 		root, parts := split(requests)
 		for i := range parts {
@@ -54,14 +71,19 @@ func step(requests ...*write.Request) write.Step {
 func with(r *write.Request, a item.Assignment) *write.Request {
 	c := *r
 	c.Put = maps.Clone(r.Put)
-	c.NewSize += a.Into(c.Put)
-	c.Entries = slices.Clone(r.Entries)
-	for i := range c.Entries {
-		if e := &c.Entries[i]; e.Staged && e.New > 0 {
-			e.New += a.Size()
+	enlarge(&c, a.Into(c.Put))
+	return &c
+}
+
+// enlarge notes of a put with one more attribute how large that is, in bytes.
+func enlarge(r *write.Request, size int) {
+	r.NewSize += size
+	r.Entries = slices.Clone(r.Entries)
+	for i := range r.Entries {
+		if e := &r.Entries[i]; e.Staged && e.New > 0 {
+			e.New += size
 		}
 	}
-	return &c
 }
 
 // unindexed returns the put of a root without the attributes that put it into indexes, and those:

@@ -104,7 +104,10 @@ func (r *Request) render(x *attr.Expression, now time.Time) string {
 // absent is the condition of an insert: nothing is there, or what is there may be
 // replaced.
 func (r *Request) absent(x *attr.Expression, now time.Time) string {
-	text := "attribute_not_exists(" + x.Name(r.Table.Hash) + ")"
+	text := "attribute_not_exists(#0)" // as nearly always
+	if hash := x.Name(r.Table.Hash); hash != "#0" {
+		text = "attribute_not_exists(" + hash + ")"
+	}
 	if r.Reserved.Expires() {
 		text += " OR " + r.Reserved.ExpiredBy(x, now)
 		if r.Root {

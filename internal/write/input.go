@@ -96,7 +96,8 @@ func (r *Request) operate(x *attr.Expression, b *strings.Builder) {
 
 // whole returns the whole item of a put.
 func (r *Request) whole() item.Attributes {
-	a := maps.Clone(r.Put)
+	a := make(item.Attributes, len(r.Put)+1)
+	maps.Copy(a, r.Put)
 	if r.Token != nil {
 		r.Reserved.AssignVersion(r.Token).Into(a)
 	}
@@ -112,14 +113,33 @@ func unlessEmpty(text string) *string {
 }
 
 func (r *Request) putInput(now time.Time) *dynamodb.PutItemInput {
-	var x attr.Expression
-	condition := r.render(&x, now)
 	in := &dynamodb.PutItemInput{TableName: &r.Table.Name, Item: r.whole(), ReturnConsumedCapacity: byIndex}
-	if condition != "" {
-		in.ConditionExpression, in.ReturnValuesOnConditionCheckFailure = &condition, allOld
-		in.ExpressionAttributeNames, in.ExpressionAttributeValues = x.Names(), x.Values()
+	if c := new(condition).of(r, now); c.text != nil {
+		in.ConditionExpression, in.ReturnValuesOnConditionCheckFailure = c.text, allOld
+		in.ExpressionAttributeNames, in.ExpressionAttributeValues = c.names, c.values
 	}
 	return in
+}
+
+// condition is the condition of a request, with its placeholders.
+type condition struct {
+	x      attr.Expression
+	was    string
+	text   *string // nil for none
+	names  map[string]string
+	values map[string]types.AttributeValue
+}
+
+// of makes it that of a request. What it has been for the request before serves again where it is the same, as that of an
+// insert's items is: nobody changes what is sent.
+func (c *condition) of(r *Request, now time.Time) *condition {
+	c.x.Reset()
+	text := r.render(&c.x, now)
+	if c.text == nil || text != c.was || !c.x.NamedBy(c.names) {
+		c.was, c.text, c.names = text, unlessEmpty(text), c.x.Names()
+	}
+	c.values = c.x.Values()
+	return c
 }
 
 // updateCall is an UpdateItem with what it refers to, side by side in memory.
@@ -147,27 +167,26 @@ func (r *Request) updateInput(now time.Time) *dynamodb.UpdateItemInput {
 }
 
 func (r *Request) deleteInput(now time.Time) *dynamodb.DeleteItemInput {
-	var x attr.Expression
-	condition := unlessEmpty(r.render(&x, now))
+	c := new(condition).of(r, now)
 	return &dynamodb.DeleteItemInput{
 		TableName: &r.Table.Name, Key: r.Key(),
-		ConditionExpression: condition, ExpressionAttributeNames: x.Names(), ExpressionAttributeValues: x.Values(),
+		ConditionExpression: c.text, ExpressionAttributeNames: c.names, ExpressionAttributeValues: c.values,
 		ReturnConsumedCapacity: byIndex, ReturnValuesOnConditionCheckFailure: allOld,
 	}
 }
 
-// transactItem returns the request as an item of a transaction.
-func (r *Request) transactItem(now time.Time) types.TransactWriteItem {
+// transactItem returns the request as an item of a transaction. c is that of the item before.
+func (r *Request) transactItem(now time.Time, c *condition) types.TransactWriteItem {
 	if r.IsRaw() {
 		return r.raw
 	}
 	table := &r.Table.Name
 	switch r.Kind {
 	case Put:
-		in := r.putInput(now)
+		c.of(r, now)
 		return types.TransactWriteItem{Put: &types.Put{
-			TableName: table, Item: in.Item, ConditionExpression: in.ConditionExpression,
-			ExpressionAttributeNames: in.ExpressionAttributeNames, ExpressionAttributeValues: in.ExpressionAttributeValues,
+			TableName: table, Item: r.whole(), ConditionExpression: c.text,
+			ExpressionAttributeNames: c.names, ExpressionAttributeValues: c.values,
 			ReturnValuesOnConditionCheckFailure: allOld,
 		}}
 	case Update:
@@ -178,17 +197,17 @@ func (r *Request) transactItem(now time.Time) types.TransactWriteItem {
 			ReturnValuesOnConditionCheckFailure: allOld,
 		}}
 	case Delete:
-		in := r.deleteInput(now)
+		c.of(r, now)
 		return types.TransactWriteItem{Delete: &types.Delete{
-			TableName: table, Key: in.Key, ConditionExpression: in.ConditionExpression,
-			ExpressionAttributeNames: in.ExpressionAttributeNames, ExpressionAttributeValues: in.ExpressionAttributeValues,
+			TableName: table, Key: r.Key(), ConditionExpression: c.text,
+			ExpressionAttributeNames: c.names, ExpressionAttributeValues: c.values,
 			ReturnValuesOnConditionCheckFailure: allOld,
 		}}
 	}
-	in := r.deleteInput(now) // a check has the condition of a delete: the item is as it was
+	c.of(r, now)
 	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
-		TableName: table, Key: in.Key, ConditionExpression: in.ConditionExpression,
-		ExpressionAttributeNames: in.ExpressionAttributeNames, ExpressionAttributeValues: in.ExpressionAttributeValues,
+		TableName: table, Key: r.Key(), ConditionExpression: c.text,
+		ExpressionAttributeNames: c.names, ExpressionAttributeValues: c.values,
 		ReturnValuesOnConditionCheckFailure: allOld,
 	}}
 }

@@ -38,7 +38,12 @@ func (p *Plan) Calls() int {
 	return n
 }
 
-func (p *Plan) all() []Step { return slices.Concat(p.Before, p.Steps) }
+func (p *Plan) all() []Step {
+	if len(p.Before) == 0 {
+		return p.Steps
+	}
+	return slices.Concat(p.Before, p.Steps)
+}
 
 // Items calls yield with each request in its order, and its price in WCU.
 func (p *Plan) Items(yield func(r *Request, wcu cost.Units)) {
@@ -242,9 +247,9 @@ func oneByOne(requests []*Request, how *How) *Plan {
 	}
 	requests = slices.Clone(requests)
 	slices.SortStableFunc(requests, func(a, b *Request) int { return cmp.Compare(rank(a), rank(b)) })
-	p := &Plan{Mode: OneByOne}
+	p := &Plan{Mode: OneByOne, Steps: make([]Step, len(requests))}
 	for i := range requests {
-		p.Steps = append(p.Steps, Step{requests[i : i+1], how})
+		p.Steps[i] = Step{requests[i : i+1], how}
 	}
 	return p
 }

@@ -189,11 +189,17 @@ func (r *Request) Refused(stored int) cost.Units {
 	return cost.Units{Min: least, Expected: least, Max: max(least, cost.WriteUnits(r.NewSize))}
 }
 
-// Attributes returns the sorted names of the attributes that plans show.
-func (r *Request) Attributes() []string {
-	names := slices.Clone(r.Shown)
+// Attributes returns the sorted names of the attributes that plans show, in a part of the room for such, where that is
+// large enough; nil for none.
+func (r *Request) Attributes(room *[]string) []string {
+	n := max(len(r.Shown), len(r.Set)+len(r.Remove)+len(r.Operations))
+	if room == nil || len(*room) < n {
+		room = &[]string{}
+		*room = make([]string, n)
+	}
+	names := append((*room)[:0:n], r.Shown...)
+	*room = (*room)[n:]
 	if r.Shown == nil {
-		names = make([]string, 0, len(r.Set)+len(r.Remove)+len(r.Operations))
 		for i := range r.Operations {
 			names = append(names, strings.Join(r.Operations[i].Path, "."))
 		}

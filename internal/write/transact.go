@@ -24,8 +24,10 @@ import (
 func (s *Sender) transact(ctx context.Context, st *Step, t *Tally) Outcome {
 	w := &try{s: s, t: t, requests: st.Requests, how: st.How}
 	in := &dynamodb.TransactWriteItemsInput{ClientRequestToken: aws.String(rand.Text()), ReturnConsumedCapacity: byIndex}
-	for _, r := range st.Requests {
-		in.TransactItems = append(in.TransactItems, r.transactItem(s.Now()))
+	var c condition
+	in.TransactItems = make([]types.TransactWriteItem, len(st.Requests))
+	for i, r := range st.Requests {
+		in.TransactItems[i] = r.transactItem(s.Now(), &c)
 	}
 	for {
 		err := w.callAll(ctx, in, st)
