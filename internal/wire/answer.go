@@ -10,7 +10,7 @@ type Operation struct {
 	// member is the answer's member that holds them.
 	member string
 	// items reads the member, and returns what takes its place in what is left to the SDK.
-	items func(r *reader) (rest []byte, ok bool)
+	items func(r *reader) (rest string, ok bool)
 }
 
 // The operations. What is left of a list of items is an empty one, and of an item an empty one.
@@ -20,49 +20,49 @@ var (
 	BatchGetItem = &Operation{"Responses", readTables}
 )
 
-func readItems(r *reader) (rest []byte, ok bool) {
+func readItems(r *reader) (rest string, ok bool) {
 	r.page.Items, ok = r.items()
-	return []byte("[]"), ok
+	return "[]", ok
 }
 
-func readItem(r *reader) (rest []byte, ok bool) {
+func readItem(r *reader) (rest string, ok bool) {
 	it, ok := r.item()
 	if ok && len(it.Shape.Names) > 0 {
 		r.page.Items = append(r.page.Items[:0], it)
 	}
-	return []byte("{}"), ok
+	return "{}", ok
 }
 
 // readTables reads an object of tables' names with arrays of items.
-func readTables(r *reader) (rest []byte, ok bool) {
+func readTables(r *reader) (_ string, ok bool) {
 	r.page.Tables = map[string][]Item{}
 	if !r.is('{') {
-		return nil, false
+		return "", false
 	}
-	rest = append(rest, '{')
+	rest := []byte{'{'}
 	for more := !r.is('}'); more; {
 		r.space()
 		from := r.i
 		name, escaped, ok := r.quoted()
 		if _, twice := r.page.Tables[string(name)]; !ok || escaped || twice {
-			return nil, false
+			return "", false
 		}
 		rest = append(append(rest, r.b[from:r.i]...), ":[]"...)
 		if !r.is(':') {
-			return nil, false
+			return "", false
 		}
 		items, ok := r.items()
 		if !ok {
-			return nil, false
+			return "", false
 		}
 		r.page.Tables[string(name)] = items
 		if more = r.is(','); more {
 			rest = append(rest, ',')
 		} else if !r.is('}') {
-			return nil, false
+			return "", false
 		}
 	}
-	return append(rest, '}'), true
+	return string(append(rest, '}')), true
 }
 
 // maxMembers bounds how many members an answer may have besides: DynamoDB's have five.
@@ -81,14 +81,15 @@ func (o *Operation) read(p *Page) (rest []byte, ok bool) {
 		return nil, false
 	}
 	var cut [2]int // where the items lie
-	var instead []byte
-	var seen []string
+	var instead string
+	var few [8][]byte
+	seen := few[:0] // the members' names
 	for more := !r.is('}'); more; {
 		name, escaped, ok := r.quoted()
-		if !ok || escaped || !r.is(':') || slices.Contains(seen, string(name)) || len(seen) > maxMembers {
+		if !ok || escaped || !r.is(':') || slices.ContainsFunc(seen, func(n []byte) bool { return string(n) == string(name) }) || len(seen) > maxMembers {
 			return nil, false
 		}
-		seen = append(seen, string(name))
+		seen = append(seen, name)
 		r.space()
 		from := r.i
 		if string(name) == o.member {
@@ -110,5 +111,6 @@ func (o *Operation) read(p *Page) (rest []byte, ok bool) {
 	if r.space(); r.i < len(body) {
 		return nil, false
 	}
-	return slices.Concat(body[:cut[0]], instead, body[cut[1]:]), true
+	rest = make([]byte, 0, cut[0]+len(instead)+len(body)-cut[1])
+	return append(append(append(rest, body[:cut[0]]...), instead...), body[cut[1]:]...), true
 }

@@ -82,9 +82,9 @@ type protocol struct {
 // DeserializeResponse is described at smithyhttp.ClientProtocol.
 func (p *protocol) DeserializeResponse(ctx context.Context, schema *smithy.OperationSchema, types *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
 	p.page = nil // of an attempt before
-	sdk := func(body io.Reader) error {
+	sdk := func(body io.ReadCloser) error {
 		was := resp.Body
-		resp.Body = io.NopCloser(body)
+		resp.Body = body
 		defer func() { resp.Body = was }() // it is closed by who opened it
 		return p.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
 	}
@@ -94,14 +94,26 @@ func (p *protocol) DeserializeResponse(ctx context.Context, schema *smithy.Opera
 	page := newPage(p.share, p.released)
 	var err error
 	if page.body, err = readAll(resp, page.body); err != nil {
-		return sdk(io.MultiReader(bytes.NewReader(page.body), failing{err}))
+		return sdk(io.NopCloser(io.MultiReader(bytes.NewReader(page.body), failing{err})))
 	}
-	if rest, ok := p.operation.read(page); ok && sdk(bytes.NewReader(rest)) == nil {
+	if rest, ok := p.operation.read(page); ok && sdk(reading(rest)) == nil {
 		p.page = page
 		return nil
 	}
-	return sdk(bytes.NewReader(page.body))
+	return sdk(reading(page.body))
 }
+
+// text is a body in memory.
+type text struct{ bytes.Reader }
+
+func reading(b []byte) *text {
+	t := new(text)
+	t.Reset(b)
+	return t
+}
+
+// Close does nothing.
+func (*text) Close() error { return nil }
 
 // maxRoom bounds the memory that is taken at once for an answer because it says that it is so long.
 const maxRoom = 32 << 20

@@ -25,6 +25,8 @@ type Page struct {
 	small struct {
 		items [1]Item
 		cells [16]cell
+		body  [512]byte
+		side  [32]byte
 	}
 }
 
@@ -44,6 +46,9 @@ func newPage(share, released bool) *Page {
 	}
 	p := &Page{share: share}
 	p.Items, p.cells = p.small.items[:0], p.small.cells[:0]
+	if !share {
+		p.body, p.side = p.small.body[:0], p.small.side[:0]
+	}
 	return p
 }
 
