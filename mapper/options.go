@@ -185,6 +185,9 @@ func Strong() AnyReadOption { return readFunc(func(s *search.Settings) { s.Stron
 func Receive(r *Receipt) AnyReadOption { return readFunc(func(s *search.Settings) { s.Receipt = r }) }
 
 func readSettingsOf(options []ReadOption) search.Settings {
+	if len(options) == 0 {
+		return search.Settings{}
+	}
 	var s search.Settings
 	for _, o := range options {
 		if o != nil {

@@ -56,11 +56,12 @@ func (m *Model) Describe(t *item.Table, items []item.Attributes) ([]item.Image, 
 	return images, nil
 }
 
-// DescribeWire is Describe of items that the SDK has not decoded, into zero images; light as in package read.
-func (m *Model) DescribeWire(t *item.Table, items []wire.Item, light bool, into []item.Image) error {
-	room := &Room{Items: len(items), light: light}
+// DescribeWire is Describe of items that the SDK has not decoded, into zero images; light as in package read. They are
+// likely to have the keys of at, which then are not made anew.
+func (m *Model) DescribeWire(at item.Place, items []wire.Item, light bool, into []item.Image) error {
+	room := &Room{Items: len(items), light: light, wire: wireRoom{pk: at.PK, sk: at.SK}}
 	for i, it := range items {
-		if err := m.describeWire(&into[i], t, it, room); err != nil {
+		if err := m.describeWire(&into[i], at.Table, it, room); err != nil {
 			return err
 		}
 	}
@@ -154,8 +155,22 @@ type wireRoom struct {
 	// pk and incarnation are those of the item before, which the next one mostly has as well.
 	pk          key.Scalar
 	incarnation *types.AttributeValueMemberB
-	versions    []types.AttributeValueMemberB
-	tokens      []byte
+	versions    []token
+	// sk is the sort key that was asked for, the zero one for several.
+	sk key.Scalar
+}
+
+// token is a version or an incarnation, side by side in memory.
+type token struct {
+	types.AttributeValueMemberB
+	bytes [item.TokenSize]byte
+}
+
+// set makes it that of a value of the kind B which is as long.
+func (t *token) set(v wire.Value) *types.AttributeValueMemberB {
+	copy(t.bytes[:], v.Peek())
+	t.Value = t.bytes[:]
+	return &t.AttributeValueMemberB
 }
 
 // plan is what a shape of items is to a model: where its keys and reserved attributes are, -1 for
@@ -185,7 +200,7 @@ func (m *Model) describeWire(img *item.Image, t *item.Table, it wire.Item, room 
 		return m.wrongKey(t, t.Hash)
 	}
 	if t.Range != "" {
-		if img.SK, ok = r.scalar(it, p.sort, nil); !ok {
+		if img.SK, ok = r.scalar(it, p.sort, &r.sk); !ok {
 			return m.wrongKey(t, t.Range)
 		}
 	}
@@ -288,10 +303,11 @@ func (r *wireRoom) scalar(it wire.Item, at int, before *key.Scalar) (s key.Scala
 	if v.Kind() != wire.S {
 		return attr.ScalarOf(v.Attribute())
 	}
-	if before == nil {
+	switch {
+	case before.Type == 'S' && before.Text == v.Peek():
+	case before == &r.sk: // of several items each has its own
 		return key.Scalar{Type: 'S', Text: v.String()}, true
-	}
-	if before.Type != 'S' || before.Text != v.Peek() {
+	default:
 		*before = key.Scalar{Type: 'S', Text: v.String()}
 	}
 	return *before, true
@@ -306,7 +322,11 @@ func (r *wireRoom) same(it wire.Item, at int) types.AttributeValue {
 	if v.Kind() != wire.B {
 		return v.Attribute()
 	}
-	if r.incarnation == nil || string(r.incarnation.Value) != v.Peek() {
+	switch {
+	case r.incarnation != nil && string(r.incarnation.Value) == v.Peek():
+	case len(v.Peek()) == item.TokenSize:
+		r.incarnation = new(token).set(v)
+	default:
 		r.incarnation = &types.AttributeValueMemberB{Value: v.Bytes()}
 	}
 	return r.incarnation
@@ -322,11 +342,9 @@ func (r *wireRoom) version(it wire.Item, at, items int) types.AttributeValue {
 		return v.Attribute()
 	}
 	if len(r.versions) == 0 {
-		r.versions, r.tokens = make([]types.AttributeValueMemberB, max(items, 1)), make([]byte, item.TokenSize*max(items, 1))
+		r.versions = make([]token, max(items, 1))
 	}
-	av, token := &r.versions[0], r.tokens[:item.TokenSize:item.TokenSize]
-	r.versions, r.tokens = r.versions[1:], r.tokens[item.TokenSize:]
-	copy(token, v.Peek())
-	av.Value = token
-	return av
+	t := &r.versions[0]
+	r.versions = r.versions[1:]
+	return t.set(v)
 }

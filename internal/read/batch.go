@@ -68,7 +68,7 @@ func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options,
 		}
 		var sizes []int
 		for name, items := range out.Responses {
-			images, err := r.described(tables[name], call.Page().Of(name), o.Light, items)
+			images, err := r.described(item.Place{Table: tables[name]}, call.Page().Of(name), o.Light, items)
 			if err != nil {
 				return nil, err
 			}

@@ -39,7 +39,7 @@ type Reader struct {
 	// Wire reads the items of answers straight from the wire, and DescribeWire makes images of them;
 	// nil leaves both to the SDK and Describe.
 	Wire         *wire.Codec
-	DescribeWire func(t *item.Table, items []wire.Item, light bool, into []item.Image) error
+	DescribeWire func(at item.Place, items []wire.Item, light bool, into []item.Image) error
 }
 
 // Expression is a filter and a projection, with their placeholders.
@@ -52,12 +52,15 @@ type Expression struct {
 // Ranges yields the items of the parts in several sequences: those with a known key
 // first, then each range in the order of its sort keys.
 func (r *Reader) Ranges(ctx context.Context, parts []selection.Part, o Options, u *Usage) []iter.Seq2[Page, error] {
+	if len(parts) == 1 && r.alone(parts[0], o) { // as most loads
+		return []iter.Seq2[Page, error]{func(yield func(Page, error) bool) { r.ones(ctx, parts, o, u, yield) }}
+	}
 	var ones []selection.Part
 	var ranges []iter.Seq2[Page, error]
 	for _, p := range parts {
 		switch {
 		case p.Range.Kind == selection.None:
-		case p.Range.Kind == selection.One && o.Expr == nil && p.In == nil:
+		case r.alone(p, o):
 			ones = append(ones, p)
 		default:
 			ranges = append(ranges, func(yield func(Page, error) bool) { r.query(ctx, p, o, u, yield) })
@@ -70,23 +73,34 @@ func (r *Reader) Ranges(ctx context.Context, parts []selection.Part, o Options, 
 	return append([]iter.Seq2[Page, error]{single}, ranges...)
 }
 
+// alone reports whether a part is an item that is read by its key.
+func (r *Reader) alone(p selection.Part, o Options) bool {
+	return p.Range.Kind == selection.One && o.Expr == nil && p.In == nil
+}
+
 // ones reads single items: one with GetItem, several with BatchGetItem.
 func (r *Reader) ones(ctx context.Context, parts []selection.Part, o Options, u *Usage, yield func(Page, error) bool) {
 	if len(parts) > 1 {
 		r.batch(ctx, parts, o, u, yield)
 		return
 	}
-	f, err := r.One(ctx, r.place(parts[0], parts[0].Range.Low), o, u)
-	switch {
-	case err != nil:
-		yield(Page{}, err)
-	case f != nil:
-		yield(Page{Items: []item.Image{*f}}, nil)
+	images, err := r.one(ctx, r.place(parts[0], parts[0].Range.Low), o, u)
+	if err != nil || len(images) > 0 {
+		yield(Page{Items: images}, err)
 	}
 }
 
 // One reads one item, nil if it is not there.
 func (r *Reader) One(ctx context.Context, at item.Place, o Options, u *Usage) (*item.Image, error) {
+	images, err := r.one(ctx, at, o, u)
+	if err != nil || len(images) == 0 {
+		return nil, err
+	}
+	return &images[0], nil
+}
+
+// one is One with the item in a slice, an empty one for none.
+func (r *Reader) one(ctx context.Context, at item.Place, o Options, u *Usage) ([]item.Image, error) {
 	u.asks(ctx)
 	call := r.Wire.Call(wire.GetItem, false)
 	out, err := r.Client.GetItem(ctx, &dynamodb.GetItemInput{
@@ -96,30 +110,27 @@ func (r *Reader) One(ctx context.Context, at item.Place, o Options, u *Usage) (*
 	if err != nil {
 		return nil, explain.Error(ctx, r.Client, r.Label, []*item.Table{at.Table}, err)
 	}
-	images, err := r.described(at.Table, call.Page(), false, one(out.Item))
+	images, err := r.described(at, call.Page(), false, single(out.Item))
 	size := 0
 	if err == nil && len(images) > 0 {
 		size = images[0].Size
 	}
 	u.add([]int{size}, o, out.ConsumedCapacity)
-	if err != nil || len(images) == 0 {
-		return nil, err
-	}
-	return &images[0], nil
+	return images, err
 }
 
 // described makes images of the items of an answer: of a page from the wire, nil for none, or of those that the SDK
-// has decoded.
-func (r *Reader) described(t *item.Table, page *wire.Page, light bool, items []item.Attributes) ([]item.Image, error) {
+// has decoded. at is where they lie, as far as it is known.
+func (r *Reader) described(at item.Place, page *wire.Page, light bool, items []item.Attributes) ([]item.Image, error) {
 	if page != nil {
 		images := imagesFor(len(page.Items), light)
-		return images, r.DescribeWire(t, page.Items, light, images)
+		return images, r.DescribeWire(at, page.Items, light, images)
 	}
-	return r.Describe(t, items)
+	return r.Describe(at.Table, items)
 }
 
-// one returns the items of an answer to GetItem.
-func one(a item.Attributes) []item.Attributes {
+// single returns the items of an answer to GetItem.
+func single(a item.Attributes) []item.Attributes {
 	if len(a) == 0 {
 		return nil
 	}
@@ -144,7 +155,7 @@ func (r *Reader) query(ctx context.Context, p selection.Part, o Options, u *Usag
 			yield(Page{}, explain.Error(ctx, r.Client, r.Label, []*item.Table{t}, err))
 			return
 		}
-		page, err := r.described(t, call.Page(), o.Light, out.Items)
+		page, err := r.described(item.Place{Table: t, PK: p.PK}, call.Page(), o.Light, out.Items)
 		if err != nil {
 			yield(Page{}, err)
 			return

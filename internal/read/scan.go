@@ -48,7 +48,7 @@ func (r *Reader) Scan(ctx context.Context, s Segment, u *Usage, yield func(Page)
 		if err != nil {
 			return explain.Error(ctx, r.Client, r.Label, []*item.Table{s.Table}, err)
 		}
-		page, err := r.described(s.Table, call.Page(), false, out.Items)
+		page, err := r.described(item.Place{Table: s.Table}, call.Page(), false, out.Items)
 		if err != nil {
 			return err
 		}

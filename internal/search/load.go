@@ -28,17 +28,21 @@ func (e *NotFound) Error() string { return e.Name + " is not found" }
 // Load reads a selection of one entity, makes its snapshot, and sets the fields of v. The
 // error is a *NotFound where the root was selected and is not there, or not live.
 func (e *Engine) Load(ctx context.Context, sel selection.Selection, v any, o read.Options, t *write.Tally) (*snapshot.Snapshot, error) {
-	var replaced *large.Replaced
 	for try := 0; ; try++ {
 		f, err := e.Find(ctx, e.Protocol, sel, o, t)
 		if err != nil {
 			return nil, err
 		}
 		s, err := e.decode(ctx, f, v, t)
-		if !errors.As(err, &replaced) || try == replacements {
+		if err == nil || !isReplaced(err) || try == replacements {
 			return s, err
 		}
 	}
+}
+
+func isReplaced(err error) bool {
+	var replaced *large.Replaced
+	return errors.As(err, &replaced)
 }
 
 // Found is what was read of a selection of one entity.
@@ -117,8 +121,7 @@ func (e *Engine) There(f *Found) bool {
 // read again.
 func (e *Engine) Decode(ctx context.Context, f *Found, v any, t *write.Tally) (*snapshot.Snapshot, error) {
 	s, err := e.decode(ctx, f, v, t)
-	var replaced *large.Replaced
-	if errors.As(err, &replaced) {
+	if err != nil && isReplaced(err) {
 		return e.Load(ctx, f.sel, v, read.Options{Strong: true}, t)
 	}
 	return s, err

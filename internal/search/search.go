@@ -18,7 +18,6 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/staging"
-	"github.com/itemize/itemize/internal/write"
 )
 
 // Request is what a search looks for.
@@ -382,20 +381,8 @@ func EntityOf(m *model.Model, s selection.Selection) (*staging.Entity, error) {
 	if err != nil {
 		return nil, err
 	}
-	table := m.Root().Table.Index
-	entries := func(f *item.Image) []write.Entry {
-		if f.Kind == nil || len(f.Kind.Entries) == 0 {
-			return nil
-		}
-		return m.Entries(f.Kind, f.Table.Name, f.Attributes(), nil)
-	}
 	return &staging.Entity{
-		Entries: entries,
-		Name:    func() string { return m.Label() + ": " + m.EntityName(s.Identity) }, Label: m.Label(), Reserved: m.Reserved,
-		Root: root, RootLast: m.RootLast, Parts: s.Parts, WithRoot: s.Contains(table, root.SK),
-		RootIn: func(p selection.Part) bool {
-			return p.Table == table && p.Partition == root.Partition() && p.Range.Contains(root.SK)
-		},
-		IsRoot: func(f *item.Image) bool { return m.IsRoot(f.Kind) },
+		Model: m, Identity: s.Identity, Reserved: m.Reserved,
+		Root: root, RootLast: m.RootLast, Parts: s.Parts, WithRoot: s.Contains(m.Root().Table.Index, root.SK),
 	}, nil
 }

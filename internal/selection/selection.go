@@ -240,10 +240,14 @@ func (s Selection) Join(t Selection) Selection {
 		return s
 	}
 	joined := s
-	joined.Parts = slices.Clone(s.Parts)
-	for _, p := range t.Parts {
-		if !slices.Contains(s.Parts, p) {
-			joined.Parts = append(joined.Parts, p)
+	if len(s.Parts) == 0 {
+		joined.Parts = slices.Clip(t.Parts)
+	} else {
+		joined.Parts = slices.Clone(s.Parts)
+		for _, p := range t.Parts {
+			if !slices.Contains(s.Parts, p) {
+				joined.Parts = append(joined.Parts, p)
+			}
 		}
 	}
 	joined.Targets = append(slices.Clone(s.Targets), t.Targets...)

@@ -92,6 +92,9 @@ func (s Selection) Narrow(e *schema.Entity, table int, r Range) Selection {
 
 // partitions returns a part of each partition.
 func (s *Selection) partitions() []Part {
+	if len(s.Parts) == 1 {
+		return s.Parts
+	}
 	var all []Part
 	for _, p := range s.Parts {
 		if len(all) == 0 || all[len(all)-1].Partition != p.Partition { // those of one come one after the other

@@ -169,7 +169,8 @@ func (s *Selection) itemPart(e *schema.Entity, t Target) (Part, error) {
 	fail := func(err error) (Part, error) {
 		return Part{}, &schema.Unstorable{Label: e.Label(), Field: it.Name, Err: fmt.Errorf("%s: %w", it.Key.SourceName(err), err)}
 	}
-	text, err := template.Append(nil, t.Parts, s.values(e, it.Key, t))
+	var room [128]byte
+	text, err := template.Append(room[:0], t.Parts, s.values(e, it.Key, t))
 	if err != nil {
 		return fail(err)
 	}

@@ -31,7 +31,8 @@ func (s *Snapshot) Identify(v any) error {
 	for i, value := range s.Selection.Identity[:m.Schema.Identities()] {
 		k, source := m.Schema.KeyOf(i)
 		f := k.Format(source)
-		text, err := f.Append(nil, value, k.Template.Delim)
+		var room [64]byte
+		text, err := f.Append(room[:0], value, k.Template.Delim)
 		if err == nil {
 			value, _ = f.Parse(string(text), k.Template.Delim)
 			err = m.Codec.SetKeyField(v, i, value)
@@ -145,11 +146,15 @@ func (s *Snapshot) elementsAgain(v any, it *schema.Item, keyFields []key.Value) 
 // roomFor returns new elements for the items that are elements, by the index of their
 // kind.
 func roomFor(m *model.Model, images []item.Image) [][]any {
-	counts := make([]int, len(m.Schema.Items))
+	counts, some := make([]int, len(m.Schema.Items)), false
 	for i := range images {
 		if images[i].Kind.Element() {
 			counts[images[i].Kind.Index]++
+			some = true
 		}
+	}
+	if !some {
+		return nil
 	}
 	room := make([][]any, len(counts))
 	for i, n := range counts {

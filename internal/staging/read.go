@@ -93,8 +93,7 @@ func (p *Protocol) Among(ctx context.Context, e *Entity, found []item.Image, how
 	for i := range found {
 		c.paged = c.paged || found[i].Answer != found[0].Answer
 		if e.isRoot(&found[i]) {
-			root := found[i]
-			c.root = &root
+			c.sees(&found[i])
 		}
 	}
 	if c.root != nil && !how.Missed && c.root.Answer == found[0].Answer {
@@ -157,7 +156,8 @@ func (p *Protocol) whole(ctx context.Context, e *Entity, x reading, t *write.Tal
 
 // judge decides whether what was read of an entity is whole.
 func (p *Protocol) judge(ctx context.Context, e *Entity, x reading, c *collected, t *write.Tally) (r *Reading, again bool, err error) {
-	r = &Reading{Items: c.items, Root: c.root, Asked: true}
+	r = &c.reading
+	r.Items, r.Root, r.Asked = c.items, c.root, true
 	switch {
 	case !isLive(c.root):
 		return r, false, nil
@@ -225,8 +225,14 @@ func Mixed(items []item.Image) bool {
 
 // collected is what was read, and how.
 type collected struct {
-	items []item.Image
-	root  *item.Image
+	items  []item.Image
+	root   *item.Image // whoever sorts the items out moves them: it is a copy
+	copied item.Image
+	// reading is what becomes of it.
+	reading Reading
+	usage  read.Usage
+	// answers is how many came.
+	answers int
 	// rootAt is the number of the answer that the root came with.
 	rootAt int
 	// paged reports that a range took more than one answer, endsWithRoot that the root was
@@ -241,24 +247,26 @@ type collected struct {
 // what was there before. The first time it does not go on from a page that comes before the
 // root's.
 func (p *Protocol) collect(ctx context.Context, e *Entity, x reading, t *write.Tally) (*collected, error) {
-	var u read.Usage
-	defer func() { t.AddRead(u.Requests, u.Predicted, u.Consumed) }()
 	c := &collected{}
-	answers := 0
+	u := &c.usage
+	defer func() { t.AddRead(u.Requests, u.Predicted, u.Consumed) }()
 	for turn, parts := range e.inTurn() {
+		if len(parts) == 0 {
+			continue
+		}
 		batch := len(parts) > 1 && !hasRange(parts) // in no order
-		for page, err := range read.Pages(ctx, p.Reader, parts, x.Options, &u) {
+		for page, err := range read.Pages(ctx, p.Reader, parts, x.Options, u) {
 			if err != nil {
 				return nil, err
 			}
-			answers++
+			c.answers++
 			if turn > 0 { // a part may lie in another
 				page.Items = slices.DeleteFunc(page.Items, c.has)
 			}
 			c.paged, c.endsWithRoot = c.paged || page.More, false
 			for i := range page.Items {
 				if e.isRoot(&page.Items[i]) {
-					c.rootAt = answers
+					c.rootAt = c.answers
 				}
 				c.endsWithRoot = !batch && e.isRoot(&page.Items[i])
 			}
@@ -267,19 +275,21 @@ func (p *Protocol) collect(ctx context.Context, e *Entity, x reading, t *write.T
 			} else {
 				c.items = append(c.items, page.Items...)
 			}
-			if c.cut = x.first && e.WithRoot && page.More && c.rootAt == 0 && len(parts) == 1 && e.RootIn(parts[0]); c.cut {
+			if c.cut = x.first && e.WithRoot && page.More && c.rootAt == 0 && len(parts) == 1 && e.rootIn(parts[0]); c.cut {
 				return c, nil
 			}
 		}
 	}
 	for i := range c.items {
 		if e.isRoot(&c.items[i]) {
-			root := c.items[i] // whoever sorts the items out moves them
-			c.root = &root
+			c.sees(&c.items[i])
 		}
 	}
 	return c, nil
 }
+
+// sees notes the root.
+func (c *collected) sees(root *item.Image) { c.copied, c.root = *root, &c.copied }
 
 // has reports whether an item was read before.
 func (c *collected) has(f item.Image) bool {
@@ -287,19 +297,20 @@ func (c *collected) has(f item.Image) bool {
 }
 
 // inTurn returns the parts in the order in which they are read.
-func (e *Entity) inTurn() [][]selection.Part {
+func (e *Entity) inTurn() (turns [2][]selection.Part) {
 	if len(e.Parts) == 1 || !e.WithRoot || !hasRange(e.Parts) { // one answer, or nothing to come last
-		return [][]selection.Part{e.Parts}
+		turns[0] = e.Parts
+		return turns
 	}
 	var rest, last []selection.Part
 	for _, p := range e.Parts {
-		if e.RootIn(p) {
+		if e.rootIn(p) {
 			last = append(last, p)
 		} else {
 			rest = append(rest, p)
 		}
 	}
-	return [][]selection.Part{rest, last}
+	return [2][]selection.Part{rest, last}
 }
 
 func hasRange(parts []selection.Part) bool {

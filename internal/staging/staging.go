@@ -16,7 +16,9 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/write"
 )
@@ -36,11 +38,22 @@ type Protocol struct {
 	Now      func() time.Time
 }
 
+// Model is what the protocol asks of an entity's model.
+type Model interface {
+	// Label names it in messages, and EntityName one of its entities.
+	Label() string
+	EntityName(identity []key.Value) string
+	// IsRoot reports whether a kind of item is the root.
+	IsRoot(*schema.Item) bool
+	// Entries says what a write of an item does to its entries in secondary indexes.
+	Entries(it *schema.Item, table string, before, after item.Attributes) []write.Entry
+}
+
 // Entity is an entity as the protocol needs it.
 type Entity struct {
-	// Name names it in messages; Label is its model's.
-	Name     func() string
-	Label    string
+	Model Model
+	// Identity are the values of the key fields that it is known by.
+	Identity []key.Value
 	Reserved item.Reserved
 	Root     item.Place
 	// RootLast reports that the root is the last of the entity's items in its partition.
@@ -48,13 +61,6 @@ type Entity struct {
 	// Parts are where the items lie, and WithRoot reports that the root is among them.
 	Parts    []selection.Part
 	WithRoot bool
-	// RootIn reports whether the root lies in a part.
-	RootIn func(selection.Part) bool
-	// IsRoot reports whether an item is a root.
-	IsRoot func(*item.Image) bool
-	// Entries says what the delete of an item does to its entries in secondary indexes; nil for
-	// none.
-	Entries func(*item.Image) []write.Entry
 	// Belongs reports whether a staged delete removes an item: one of the entity, or that
 	// was left over from one. Nothing else asks it.
 	Belongs func(*item.Image) bool
@@ -88,7 +94,15 @@ func isOf(f *item.Image, incarnation types.AttributeValue) bool {
 	return f != nil && incarnation != nil && attr.Same(f.Header.Incarnation, incarnation)
 }
 
-func (e *Entity) isRoot(f *item.Image) bool { return e.IsRoot(f) && f.SK == e.Root.SK }
+// Name names it in messages.
+func (e *Entity) Name() string { return e.Model.Label() + ": " + e.Model.EntityName(e.Identity) }
+
+func (e *Entity) isRoot(f *item.Image) bool { return e.Model.IsRoot(f.Kind) && f.SK == e.Root.SK }
+
+// rootIn reports whether the root lies in a part.
+func (e *Entity) rootIn(p selection.Part) bool {
+	return p.Table == e.Root.Table.Index && p.Partition == e.Root.Partition() && p.Range.Contains(e.Root.SK)
+}
 
 // Expired describes an entity whose root has expired.
 const Expired = "its time to live is over"

@@ -37,7 +37,6 @@ func entityOf(t *testing.T, m *model.Model, sel selection.Selection) *staging.En
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Name = func() string { return "shop 1" }
 	e.Belongs = func(f *item.Image) bool { return change.Belongs(m, f, sel.Identity, sel.Identity) }
 	return e
 }

@@ -172,14 +172,14 @@ func markOf(root *write.Request, st item.Stage) *write.Request {
 // deleteOf returns the delete of an item as it was read.
 func (e *Entity) deleteOf(f *item.Image) *write.Request {
 	r := &write.Request{
-		Kind: write.Delete, Place: f.Place, Label: e.Label, Root: e.IsRoot(f), Reserved: e.Reserved,
+		Kind: write.Delete, Place: f.Place, Label: e.Model.Label(), Root: e.Model.IsRoot(f.Kind), Reserved: e.Reserved,
 		Header: f.Header, OldSize: f.Size,
 	}
 	if f.Kind != nil {
 		r.Field = f.Kind.Name
-	}
-	if e.Entries != nil {
-		r.Entries = e.Entries(f)
+		if len(f.Kind.Entries) > 0 {
+			r.Entries = e.Model.Entries(f.Kind, f.Table.Name, f.Attributes(), nil)
+		}
 	}
 	r.Expect.Version = f.Header.Version
 	if f.Header.Version == nil {
