@@ -55,15 +55,16 @@ func (t *tally) receipt() *Receipt {
 		mode = modeOf(t.Requests, len(t.Items))
 	}
 	r := &Receipt{
-		Plan:     Plan{Mode: mode, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, Alternatives: t.alternatives, requests: t.Requests},
-		Refused:  t.Refused,
-		Consumed: Consumed{WCU: t.ConsumedWCU, RCU: t.ConsumedRCU, Indexes: t.Indexes},
-		wcu:      t.WCU,
-		declared: map[string]bool{},
-
+		Plan:       Plan{Mode: mode, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, Alternatives: t.alternatives, requests: t.Requests},
+		Refused:    t.Refused,
+		Consumed:   Consumed{WCU: t.ConsumedWCU, RCU: t.ConsumedRCU, Indexes: t.Indexes},
+		wcu:        t.WCU,
 		LeftBehind: t.leftBehind, AlsoDeleted: t.alsoDeleted, Skipped: t.skipped,
 	}
 	r.Indexes, r.Objects = indexUnits(t.Predicted), t.Objects
+	if len(t.Predicted) > 0 {
+		r.declared = make(map[string]bool, len(t.Predicted))
+	}
 	for name := range t.Predicted {
 		r.declared[name] = true
 	}

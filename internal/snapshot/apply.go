@@ -96,8 +96,10 @@ func (s *Snapshot) Arrive(to Keys) {
 	if same && s.Partition == to.Partition {
 		return // they are where they were
 	}
-	if s.Selection.Whole || s.Selection.Err != nil {
-		s.Selection = selection.Entity(s.Model.Schema, s.Model.Identity(to.KeyFields))
+	identity := s.Model.Identity(to.KeyFields)
+	known := s.Selection.Err == nil && slices.EqualFunc(s.Selection.Identity, identity, key.Value.Equal)
+	if s.Selection.Err != nil || s.Selection.Whole && !known {
+		s.Selection = selection.Entity(s.Model.Schema, identity)
 	}
 	s.Partition, s.KeyFields = to.Partition, to.KeyFields
 	s.Model.Codec.CloneKeyFields(s.Old, to.Value)

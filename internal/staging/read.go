@@ -230,7 +230,7 @@ type collected struct {
 	copied item.Image
 	// reading is what becomes of it.
 	reading Reading
-	usage  read.Usage
+	usage   read.Usage
 	// answers is how many came.
 	answers int
 	// rootAt is the number of the answer that the root came with.
