@@ -87,18 +87,48 @@ func TestJobs(t *testing.T) {
 	}
 }
 
+// answerAtOnce has a transport note what an engine answers to a job, and give it again from then on.
+func answerAtOnce(tb testing.TB, job Job, t *Transport) {
+	tb.Helper()
+	for _, m := range []Mode{Pass, Count, Note} { // the first time it makes what later ones have
+		t.Set(m)
+		if err := job(context.Background(), next()); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	t.Set(Again)
+}
+
+// Saves and loads allocate no more often than the SDK by hand and 10 times, and a page with shared strings a twentieth as
+// often. (Two rows do not hold that yet: docs/benchmarks.md.)
+func TestAllocations(t *testing.T) {
+	allocations := func(library, name string) float64 {
+		at := slices.IndexFunc(Libraries, func(l Library) bool { return l.Name == library })
+		o, transport := open(t, Libraries[at], name)
+		job := o.Jobs[name]
+		answerAtOnce(t, job, transport)
+		return testing.AllocsPerRun(20, func() {
+			if err := job(context.Background(), next()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for _, name := range []string{Touch, Insert, Load, Change, Month} {
+		if sdk, own := allocations("sdk", name), allocations("itemize", name); own > sdk+10 {
+			t.Errorf("%s: %v allocations, by hand %v", name, own, sdk)
+		}
+	}
+	if sdk, own := allocations("sdk", Page), allocations("itemize-shared", Page); own > sdk/20 {
+		t.Errorf("%s: %v allocations, by hand %v", Page, own, sdk)
+	}
+}
+
 // BenchmarkAtOnce times the program alone: the answers are those of an engine, noted and given again. It also counts
 // requests, bytes of bodies, and capacity units.
 func BenchmarkAtOnce(b *testing.B) {
 	each(b, func(b *testing.B, job Job, t *Transport) {
 		ctx := context.Background()
-		for _, m := range []Mode{Pass, Count, Note} { // the first time it makes what later ones have
-			t.Set(m)
-			if err := job(ctx, next()); err != nil {
-				b.Fatal(err)
-			}
-		}
-		t.Set(Again)
+		answerAtOnce(b, job, t)
 		b.ReportAllocs()
 		for b.Loop() {
 			if err := job(ctx, next()); err != nil {
