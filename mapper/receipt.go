@@ -71,10 +71,12 @@ func (t *tally) receipt() *Receipt {
 	if n := r.undeclared(); n > 0 {
 		r.WCU = r.WCU.Add(cost.Units{Max: n, If: undeclared})
 	}
-	r.Items = make([]ItemPlan, len(t.Items))
-	names := roomForNames(len(t.Items))
-	for i, d := range t.Items {
-		r.Items[i] = describe(d.Request, d.WCU, &names)
+	if n := len(t.Items); n > 0 {
+		r.Items = make([]ItemPlan, 0, n)
+		names := make([]string, 8*n) // most items have fewer attributes
+		for _, d := range t.Items {
+			r.Items = append(r.Items, describe(d.Request, d.WCU, &names))
+		}
 	}
 	return r
 }
@@ -103,9 +105,6 @@ func indexUnits(all write.IndexUnits) map[string]cost.Units {
 	}
 	return out
 }
-
-// roomForNames returns room for the names of the attributes of so many items, most of which have fewer.
-func roomForNames(items int) []string { return make([]string, 8*items) }
 
 // describe returns a request as plans show it.
 func describe(r *write.Request, wcu cost.Units, names *[]string) ItemPlan {
@@ -139,6 +138,9 @@ func alternatives(p *write.Plan, s *state, d *change.Diff) []Alternative {
 		c.Steps = staging.InsertPrices(s.Model.Now())
 	}
 	all := write.Alternatives(p.Mode, change.Requests(d.Changes), c)
+	if len(all) == 0 {
+		return nil
+	}
 	out := make([]Alternative, 0, len(all))
 	for _, a := range all {
 		if a.Mode == write.Staged {

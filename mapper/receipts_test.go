@@ -2,9 +2,11 @@ package mapper
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/itemize/itemize/integration/enginetest"
@@ -107,5 +109,14 @@ func TestReceiptsHold(t *testing.T) {
 	t.Logf("%d items written, %d saves refused", applied, refused)
 	if applied < 500 || refused < 50 {
 		t.Error("too few: the test proves little")
+	}
+}
+
+// A receipt of what has written nothing lists nothing, as JSON as well.
+func TestReceiptWithoutItems(t *testing.T) {
+	r := (&tally{}).receipt()
+	text, err := json.Marshal(r)
+	if r.Items != nil || r.Alternatives != nil || err != nil || !strings.Contains(string(text), `"items":null`) {
+		t.Errorf("%v: %s", err, text)
 	}
 }

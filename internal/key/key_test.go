@@ -98,6 +98,24 @@ func TestCanonical(t *testing.T) {
 	}
 }
 
+// A text is a number where it has a canonical form, whatever short way tells it.
+func TestIsNumber(t *testing.T) {
+	const letters = "019.-+eE x"
+	for n := range 300_000 { // all texts of up to five letters, and some longer ones
+		text := ""
+		for ; n > 0; n /= len(letters) + 1 {
+			if i := n % (len(letters) + 1); i > 0 {
+				text += letters[i-1 : i]
+			}
+		}
+		for _, s := range []string{text, "1" + strings.Repeat("0", 36) + text, text + strings.Repeat("7", 37)} {
+			if _, want := Canonical(s); IsNumber(s) != want {
+				t.Fatalf("%q: %v", s, !want)
+			}
+		}
+	}
+}
+
 // Law 4: rendered keys give their values back, also where values hold the
 // delimiter, percent signs and tildes, and where placeholders stand side by side.
 func TestTemplateRoundTrip(t *testing.T) {

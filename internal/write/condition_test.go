@@ -1,0 +1,57 @@
+package write
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/draws"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+)
+
+// Items of a transaction share the text and the names of a condition where these are the same, and nothing else: each is
+// what it would be alone.
+func TestConditionsAreShared(t *testing.T) {
+	draw := rand.New(rand.NewPCG(draws.Seed(t), 0))
+	now := time.Unix(1_600_000_000, 0)
+	tables := []*item.Table{{Name: "t", Hash: "PK", Range: "SK"}, {Name: "u", Hash: "K"}}
+	request := func(i int) *Request {
+		r := &Request{
+			Kind:     []Kind{Put, Update, Delete, Check}[draw.IntN(4)],
+			Place:    item.Place{Table: tables[draw.IntN(2)], PK: key.Scalar{Type: 'S', Text: "p"}, SK: key.Scalar{Type: 'S', Text: strconv.Itoa(i)}},
+			Reserved: []item.Reserved{{Version: "_v"}, {Version: "_v", TTL: "ttl"}, {}}[draw.IntN(3)],
+		}
+		r.Put, r.Set = r.Key(), []item.Assignment{{Name: "x", Value: item.NewToken()}}
+		switch draw.IntN(4) {
+		case 0:
+			r.Expect.Absent = true
+		case 1:
+			r.Expect.Present = true
+		case 2:
+			r.Expect.Version = item.NewToken()
+		}
+		if draw.IntN(3) == 0 {
+			name := "n" + strconv.Itoa(draw.IntN(3))
+			r.Expect.Terms = []attr.Condition{AtLeast(item.Assignment{Name: name, Value: item.NewToken()})}
+		}
+		r.Prepare()
+		return r
+	}
+	for range draws.Times(2000) {
+		var c condition
+		var together, alone []types.TransactWriteItem
+		for i := range 6 {
+			r := request(i)
+			together, alone = append(together, r.transactItem(now, &c)), append(alone, r.transactItem(now, new(condition)))
+		}
+		if !reflect.DeepEqual(together, alone) {
+			t.Fatalf("together %v, alone %v", together, alone)
+		}
+	}
+}
