@@ -183,7 +183,7 @@ func (q Query[T, E]) Slice(ctx context.Context, src Source[T], options ...ReadOp
 	var all []E
 	n := 0 // of them are hits; what is behind them is room for more
 	q.make = func(room int) []any {
-		if n == 0 {
+		if all == nil {
 			all = make([]E, room)
 		} else {
 			all = slices.Grow(all[:n], room)[:n+room]

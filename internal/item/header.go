@@ -93,15 +93,24 @@ func (h Header) Expired(now time.Time) bool {
 // compared with the one that was read only.
 const TokenSize = 8
 
+// Token is a version, or an incarnation: an attribute value with its bytes beside it in memory.
+type Token struct {
+	value types.AttributeValueMemberB
+	bytes [TokenSize]byte
+}
+
+// Set makes it that of bytes, of which there are as many.
+func (t *Token) Set(bytes string) *types.AttributeValueMemberB {
+	copy(t.bytes[:], bytes)
+	t.value.Value = t.bytes[:]
+	return &t.value
+}
+
 // NewToken returns a new version, or incarnation.
 func NewToken() types.AttributeValue {
-	var t struct { // side by side in memory
-		types.AttributeValueMemberB
-		bytes [TokenSize]byte
-	}
-	_, _ = rand.Read(t.bytes[:]) // never fails
-	t.Value = t.bytes[:]
-	return &t.AttributeValueMemberB
+	var b [TokenSize]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return new(Token).Set(string(b[:]))
 }
 
 // VersionSize is what a version adds to an item, in bytes: 0 without versions.

@@ -155,22 +155,9 @@ type wireRoom struct {
 	// pk and incarnation are those of the item before, which the next one mostly has as well.
 	pk          key.Scalar
 	incarnation *types.AttributeValueMemberB
-	versions    []token
+	versions    []item.Token
 	// sk is the sort key that was asked for, the zero one for several.
 	sk key.Scalar
-}
-
-// token is a version or an incarnation, side by side in memory.
-type token struct {
-	types.AttributeValueMemberB
-	bytes [item.TokenSize]byte
-}
-
-// set makes it that of a value of the kind B which is as long.
-func (t *token) set(v wire.Value) *types.AttributeValueMemberB {
-	copy(t.bytes[:], v.Peek())
-	t.Value = t.bytes[:]
-	return &t.AttributeValueMemberB
 }
 
 // plan is what a shape of items is to a model: where its keys and reserved attributes are, -1 for
@@ -196,11 +183,12 @@ func (m *Model) describeWire(img *item.Image, t *item.Table, it wire.Item, room 
 	p := r.planOf(m, t, it.Shape)
 	img.Table, img.Wire, img.Size = t, it, it.Bytes()
 	var ok bool
-	if img.PK, ok = r.scalar(it, p.hash, &r.pk); !ok {
+	if img.PK, ok = scalar(it, p.hash, r.pk); !ok {
 		return m.wrongKey(t, t.Hash)
 	}
+	r.pk = img.PK
 	if t.Range != "" {
-		if img.SK, ok = r.scalar(it, p.sort, &r.sk); !ok {
+		if img.SK, ok = scalar(it, p.sort, r.sk); !ok {
 			return m.wrongKey(t, t.Range)
 		}
 	}
@@ -294,23 +282,19 @@ func value(it wire.Item, at int) types.AttributeValue {
 	return it.Value(at).Attribute()
 }
 
-// scalar returns the value of a key attribute: that of the item before, if it is the same.
-func (r *wireRoom) scalar(it wire.Item, at int, before *key.Scalar) (s key.Scalar, ok bool) {
+// scalar returns the value of a key attribute: what it is likely to be, without a copy, if that is so.
+func scalar(it wire.Item, at int, likely key.Scalar) (s key.Scalar, ok bool) {
 	if at < 0 {
 		return s, false
 	}
 	v := it.Value(at)
-	if v.Kind() != wire.S {
-		return attr.ScalarOf(v.Attribute())
-	}
 	switch {
-	case before.Type == 'S' && before.Text == v.Peek():
-	case before == &r.sk: // of several items each has its own
-		return key.Scalar{Type: 'S', Text: v.String()}, true
-	default:
-		*before = key.Scalar{Type: 'S', Text: v.String()}
+	case v.Kind() != wire.S:
+		return attr.ScalarOf(v.Attribute())
+	case likely.Type == 'S' && likely.Text == v.Peek():
+		return likely, true
 	}
-	return *before, true
+	return key.Scalar{Type: 'S', Text: v.String()}, true
 }
 
 // same returns the incarnation, which is that of the item before if it is the same: it is not changed by anybody.
@@ -325,7 +309,7 @@ func (r *wireRoom) same(it wire.Item, at int) types.AttributeValue {
 	switch {
 	case r.incarnation != nil && string(r.incarnation.Value) == v.Peek():
 	case len(v.Peek()) == item.TokenSize:
-		r.incarnation = new(token).set(v)
+		r.incarnation = new(item.Token).Set(v.Peek())
 	default:
 		r.incarnation = &types.AttributeValueMemberB{Value: v.Bytes()}
 	}
@@ -342,9 +326,9 @@ func (r *wireRoom) version(it wire.Item, at, items int) types.AttributeValue {
 		return v.Attribute()
 	}
 	if len(r.versions) == 0 {
-		r.versions = make([]token, max(items, 1))
+		r.versions = make([]item.Token, max(items, 1))
 	}
 	t := &r.versions[0]
 	r.versions = r.versions[1:]
-	return t.set(v)
+	return t.Set(v.Peek())
 }

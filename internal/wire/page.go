@@ -20,14 +20,15 @@ type Page struct {
 	// Items are those of a Query, a Scan or a GetItem; Tables those of a BatchGetItem.
 	Items  []Item
 	Tables map[string][]Item
+}
 
-	// small is memory for what an answer of one small item takes.
-	small struct {
-		items [1]Item
-		cells [16]cell
-		body  [512]byte
-		side  [32]byte
-	}
+// roomy is a page with memory for what an answer of one small item takes.
+type roomy struct {
+	Page
+	items [1]Item
+	cells [16]cell
+	body  [512]byte
+	side  [32]byte
 }
 
 // pages are those whose memory can be used again.
@@ -44,12 +45,12 @@ func newPage(share, released bool) *Page {
 			return p
 		}
 	}
-	p := &Page{share: share}
-	p.Items, p.cells = p.small.items[:0], p.small.cells[:0]
+	p := &roomy{Page: Page{share: share}}
+	p.Items, p.Page.cells = p.items[:0], p.cells[:0]
 	if !share {
-		p.body, p.side = p.small.body[:0], p.small.side[:0]
+		p.Page.body, p.Page.side = p.body[:0], p.side[:0]
 	}
-	return p
+	return &p.Page
 }
 
 // Release gives the page's memory back. Nobody may look at its items any more; strings that were shared stay.

@@ -193,8 +193,10 @@ func (r *Request) Refused(stored int) cost.Units {
 // large enough; nil for none.
 func (r *Request) Attributes(room *[]string) []string {
 	n := max(len(r.Shown), len(r.Set)+len(r.Remove)+len(r.Operations))
-	if room == nil || len(*room) < n {
-		room = &[]string{}
+	if room == nil {
+		room = new([]string)
+	}
+	if len(*room) < n {
 		*room = make([]string, n)
 	}
 	names := append((*room)[:0:n], r.Shown...)
