@@ -526,7 +526,7 @@ func (c *cast[T]) saving(name string, was, now *explore.Entity) explore.Op {
 	return explore.Op{Actor: name, What: "save", Apply: func(w *explore.World, past []*explore.World) bool {
 		at := w.At(c.id)
 		going := at == nil || at.Origin != was.Origin
-		if going && len(changed) > 0 && !slices.Contains(w.Going[c.id], was.Origin) {
+		if going && len(changed) > 0 && !w.IsGoing(c.id, was.Origin) {
 			return false
 		}
 		for item, value := range changed {
@@ -535,10 +535,11 @@ func (c *cast[T]) saving(name string, was, now *explore.Entity) explore.Op {
 				e := w.At(c.id)
 				return e != nil && e.Origin == was.Origin && w.MaySee(c.id, item, old)
 			}
+			stood := going && w.WriteGoing(c.id, was.Origin, item, old, value)
 			switch {
 			case !going && w.MaySee(c.id, item, old):
 				at = at.With(item, value)
-			case !going, !c.overtaken() && !slices.ContainsFunc(past, there):
+			case !going, !stood && !c.overtaken() && !slices.ContainsFunc(past, there):
 				return false
 			case blind(item, old):
 				w.Loosen(c.id, item, value)

@@ -24,9 +24,17 @@ type World struct {
 	// Left are items that only a read without their root may see: what was added to an
 	// entity that was no more.
 	Left map[string][]string
-	// Going are the entities, by their origins, whose delete is of several requests: their items may
-	// be written until it ends, though they are not found any more.
-	Going map[string][]string
+	// Going are the entities whose delete is of several requests: their items may be written until it
+	// ends, though they are not found any more.
+	Going map[string][]Going
+	// op is what is being done to the world.
+	op *Op
+}
+
+// Going is an entity as it was when its delete began, with what was written since, and until when that is at work.
+type Going struct {
+	*Entity
+	until int
 }
 
 // At returns the entity of a key, nil for none.
@@ -44,12 +52,30 @@ func (e *Entity) With(item, value string) *Entity {
 }
 
 func (w *World) clone() *World {
-	return &World{maps.Clone(w.Entities), maps.Clone(w.Loose), maps.Clone(w.Left), maps.Clone(w.Going)}
+	return &World{maps.Clone(w.Entities), maps.Clone(w.Loose), maps.Clone(w.Left), maps.Clone(w.Going), w.op}
 }
 
 // Go notes that the entity of a key goes, by several requests.
 func (w *World) Go(key string) {
-	w.Going[key] = append(slices.Clone(w.Going[key]), w.At(key).Origin)
+	w.Going[key] = append(slices.Clone(w.Going[key]), Going{w.At(key), w.op.End})
+}
+
+// WriteGoing writes an item of an entity that goes, and reports whether it was there with its old value when the delete
+// began, and the delete may be at work still.
+func (w *World) WriteGoing(key, origin, item, old, value string) bool {
+	for i, g := range w.Going[key] {
+		if g.Origin == origin && g.Items[item] == old && g.until >= w.op.Start {
+			w.Going[key] = slices.Clone(w.Going[key])
+			w.Going[key][i].Entity = g.With(item, value)
+			return true
+		}
+	}
+	return false
+}
+
+// IsGoing reports whether an entity of a key has gone by several requests, whether or not they have ended.
+func (w *World) IsGoing(key, origin string) bool {
+	return slices.ContainsFunc(w.Going[key], func(g Going) bool { return g.Origin == origin })
 }
 
 // Loosen notes an item that may or may not be seen.
@@ -161,7 +187,7 @@ func (h *History) Explain() error {
 		start.Entities = map[string]*Entity{}
 	}
 	if start.Loose == nil {
-		start.Loose, start.Left, start.Going = map[string][]string{}, map[string][]string{}, map[string][]string{}
+		start.Loose, start.Left, start.Going = map[string][]string{}, map[string][]string{}, map[string][]Going{}
 	}
 	x.placed = make([]bool, len(x.writes))
 	if x.place([]step{{nil, start}}) {
@@ -199,6 +225,7 @@ func (x *explainer) place(order []step) bool {
 			continue
 		}
 		w := order[len(order)-1].world.clone()
+		w.op = o
 		if !o.Apply(w, since(order, o.Start)) {
 			x.note(len(order), o.String()+" is impossible there")
 			continue

@@ -103,6 +103,7 @@ func TestAllowances(t *testing.T) {
 		return o
 	}
 	save := c.saving("S", was, now)
+	none := explore.Op{What: "finds nothing", Apply: func(w *explore.World, _ []*explore.World) bool { return w.At("k") == nil }}
 	grows := *addOf("x", "x", 0, 0)
 	deleted := func(staged bool) explore.Op {
 		return c.loadedDeletion("D", was, staged, func() bool { return false })
@@ -126,6 +127,12 @@ func TestAllowances(t *testing.T) {
 		{"which is seen afterwards", []explore.Op{insert(was, 0, 1), at(c.deletion("D", true), 2, 9), at(save, 5, 6), read(now, 10, 11)}, false},
 		{"which joins the next entity", []explore.Op{insert(was, 0, 1), at(c.deletion("D", true), 2, 9), read(nil, 3, 4), at(save, 5, 6), insert(root, 10, 11), read(now, 12, 13)}, false},
 		{"a save behind a staged delete", []explore.Op{insert(was, 0, 1), at(c.deletion("D", true), 2, 3), at(save, 5, 6)}, false},
+		{"a save behind what found a delete under way", []explore.Op{
+			insert(was, 0, 1), at(c.deletion("D", true), 2, 9), read(nil, 3, 4), at(none, 3, 5), at(save, 6, 7), read(nil, 10, 11),
+		}, true},
+		{"two of them, as if of one state", []explore.Op{
+			insert(was, 0, 1), at(c.deletion("D", true), 2, 9), at(none, 3, 4), at(save, 5, 6), at(save, 7, 8),
+		}, false},
 		{"a save behind a staged delete that was taken over", []explore.Op{
 			insert(was, 0, 1), at(c.deletion("D", true), 2, 5), *unknown(insertOf("B", 3, 4, root.Items)), at(save, 6, 7), read(nil, 8, 9),
 		}, true},
