@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
@@ -63,14 +64,15 @@ func newBulk(g *engine, s *bulkSettings) (*bulkLoad, error) {
 		Existing: x.existing, Done: x.ended, Tick: func() { x.progress(false) },
 	}
 	x.Window = max(bulkWindow, 4*bulk.BatchSize*x.Parallel)
+	options := []func(*dynamodb.Options){g.sender.Wire.Option}
 	if s.overwrite {
-		x.Sender = &bulk.Puts{Client: g.client, Label: g.model.Label()}
+		x.Sender = &bulk.Puts{Client: g.client, Label: g.model.Label(), Options: options}
 	} else {
 		c, err := statements(g.client)
 		if err != nil {
 			return nil, g.model.Errorf("%w", err)
 		}
-		x.Sender = &bulk.Inserts{Client: c, Label: g.model.Label()}
+		x.Sender = &bulk.Inserts{Client: c, Label: g.model.Label(), Options: options}
 	}
 	x.report = &BulkReport{LoadID: s.id, Next: s.from}
 	if s.id != "" && !s.overwrite {

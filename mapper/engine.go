@@ -84,11 +84,12 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option)
 	if err != nil {
 		return nil, err
 	}
+	codec := s.wire(client)
 	reader := &read.Reader{
 		Client: client, Label: m.Label(), TableOf: m.TableOf, Describe: m.Describe,
-		Wire: s.wire(client), DescribeWire: m.DescribeWire,
+		Wire: codec, DescribeWire: m.DescribeWire,
 	}
-	sender := &write.Sender{Client: client, Now: m.Time, Single: s.sendsOnce}
+	sender := &write.Sender{Client: client, Now: m.Time, Single: s.sendsOnce, Wire: codec}
 	protocol := &staging.Protocol{Reader: reader, Sender: sender, Now: m.Time, Describe: m.Image}
 	g := &engine{
 		client: client, model: m, reader: reader, sender: sender, protocol: protocol, observers: s.observers, typical: typical,

@@ -154,7 +154,8 @@ func newTransaction(parts []Part) (*transaction, error) {
 			errs = append(errs, fmt.Errorf("mapper: part %d of the transaction has another client than the first: make all mappers, and Raw, with one client", i+1))
 		}
 		if p.engine != nil {
-			x.sender.Now, x.sender.Single = p.engine.sender.Now, x.sender.Single || p.engine.sender.Single
+			s := p.engine.sender
+			x.sender.Now, x.sender.Wire, x.sender.Single = s.Now, s.Wire, x.sender.Single || s.Single
 		}
 		if p.of != nil && slices.ContainsFunc(parts[:i], func(o Part) bool { return o.of == p.of }) {
 			errs = append(errs, p.engine.model.Errorf("one entity is in two parts of the transaction: save it, or delete it, in one"))

@@ -34,6 +34,8 @@ type Puts struct {
 	Client PutClient
 	// Label names the model in messages.
 	Label string
+	// Options are those of the calls.
+	Options []func(*dynamodb.Options)
 }
 
 // Send is described at [Sender].
@@ -45,7 +47,7 @@ func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 	}
 	out, err := p.Client.BatchWriteItem(ctx, &dynamodb.BatchWriteItemInput{
 		RequestItems: requests, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-	})
+	}, p.Options...)
 	switch tables := tablesOf(batch); {
 	case err != nil && len(tables) > 1 && isMissing(err):
 		return p.apart(ctx, batch, tables)

@@ -2,7 +2,8 @@ package wire
 
 import (
 	"slices"
-	"strconv"
+
+	smithy "github.com/aws/smithy-go"
 )
 
 // Operation is a read whose answers hold items.
@@ -68,9 +69,10 @@ func readTables(r *reader) (_ string, ok bool) {
 // maxMembers bounds how many members an answer may have besides: DynamoDB's have five.
 const maxMembers = 32
 
-// read reads the answer that is a page's body: its items, and what is left for the SDK. ok is false for an answer
-// that the SDK is to read whole, which is no fault of it.
-func (o *Operation) read(p *Page) (rest []byte, ok bool) {
+// read reads the answer that is a page's body: its items, and what it tells besides, which is set in out. Where that is
+// more than is known here, rest is what is left for the SDK. ok is false for an answer that the SDK is to read whole, which
+// is no fault of it.
+func (o *Operation) read(p *Page, out smithy.Deserializable) (rest []byte, ok bool) {
 	body := p.body
 	if len(body) > maxBody {
 		return nil, false
@@ -81,6 +83,7 @@ func (o *Operation) read(p *Page) (rest []byte, ok bool) {
 		return nil, false
 	}
 	var cut [2]int // where the items lie
+	var t told
 	var instead string
 	var few [8][]byte
 	seen := few[:0] // the members' names
@@ -95,12 +98,11 @@ func (o *Operation) read(p *Page) (rest []byte, ok bool) {
 		if string(name) == o.member {
 			instead, ok = o.items(r)
 			cut = [2]int{from, r.i}
-		} else {
+		} else if !t.member(&r.scanner, name) {
+			r.i, t.more = from, true
 			ok = r.skip(0)
 		}
-		if string(name) == "Count" {
-			r.count, _ = strconv.Atoi(string(body[from:r.i]))
-		}
+		r.count = int(t.count)
 		if !ok {
 			return nil, false
 		}
@@ -110,6 +112,9 @@ func (o *Operation) read(p *Page) (rest []byte, ok bool) {
 	}
 	if r.space(); r.i < len(body) {
 		return nil, false
+	}
+	if !t.more && t.into(out, cut[1] > 0) {
+		return nil, true
 	}
 	rest = make([]byte, 0, cut[0]+len(instead)+len(body)-cut[1])
 	return append(append(append(rest, body[:cut[0]]...), instead...), body[cut[1]:]...), true

@@ -27,7 +27,7 @@ func BenchmarkRead(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
 		p := &Page{share: true, body: body}
-		if _, ok := Query.read(p); !ok || len(p.Items) != 1000 {
+		if _, ok := Query.read(p, nil); !ok || len(p.Items) != 1000 {
 			b.Fatal(len(p.Items))
 		}
 	}

@@ -11,8 +11,11 @@ import (
 	"github.com/aws/smithy-go/transport/http/protocol/awsjson"
 )
 
-// Codec reads the answers of a client. The nil Codec leaves them to the SDK.
-type Codec struct{ share bool }
+// Codec makes the requests of a client, and reads its answers. The nil Codec leaves both to the SDK.
+type Codec struct {
+	share bool
+	heads heads
+}
 
 // For returns the codec for a client: nil for one that is not the SDK's own, or that
 // speaks another protocol than the one this package knows. share has strings lie in the
@@ -42,7 +45,7 @@ func (c *Codec) Call(o *Operation, released bool) *Call {
 	if c == nil {
 		return nil
 	}
-	call := &Call{protocol: protocol{operation: o, share: c.share, released: released}}
+	call := &Call{protocol: protocol{codec: c, operation: o, released: released}}
 	call.set[0] = call.option
 	return call
 }
@@ -57,7 +60,7 @@ func (c *Call) Options() []func(*dynamodb.Options) {
 
 func (c *Call) option(o *dynamodb.Options) {
 	if known(o.Protocol) {
-		c.ClientProtocol = o.Protocol
+		c.ClientProtocol, c.heads = o.Protocol, &c.codec.heads
 		o.Protocol = &c.protocol
 	}
 }
@@ -72,9 +75,9 @@ func (c *Call) Page() *Page {
 
 // protocol takes the items out of an answer, and leaves the rest to the SDK's protocol.
 type protocol struct {
-	smithyhttp.ClientProtocol
+	maker
+	codec     *Codec
 	operation *Operation
-	share     bool
 	released  bool // the page will be
 	page      *Page
 }
@@ -82,25 +85,19 @@ type protocol struct {
 // DeserializeResponse is described at smithyhttp.ClientProtocol.
 func (p *protocol) DeserializeResponse(ctx context.Context, schema *smithy.OperationSchema, types *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
 	p.page = nil // of an attempt before
-	sdk := func(body io.ReadCloser) error {
-		was := resp.Body
-		resp.Body = body
-		defer func() { resp.Body = was }() // it is closed by who opened it
-		return p.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
-	}
 	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
 		return p.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
 	}
-	page := newPage(p.share, p.released)
+	page := newPage(p.codec.share, p.released)
 	var err error
 	if page.body, err = readAll(resp, page.body); err != nil {
-		return sdk(io.NopCloser(io.MultiReader(bytes.NewReader(page.body), failing{err})))
+		return p.again(ctx, schema, types, resp, out, page.body, err)
 	}
-	if rest, ok := p.operation.read(page); ok && sdk(reading(rest)) == nil {
+	if rest, ok := p.operation.read(page, out); ok && (rest == nil || p.again(ctx, schema, types, resp, out, rest, nil) == nil) {
 		p.page = page
 		return nil
 	}
-	return sdk(reading(page.body))
+	return p.again(ctx, schema, types, resp, out, page.body, nil)
 }
 
 // text is a body in memory.

@@ -152,7 +152,7 @@ func TestFor(t *testing.T) {
 func TestShortAndShared(t *testing.T) {
 	p := newPage(true, true)
 	p.body = append(p.body, `{"Items":[{"e":{"S":"a\nb"}}]}`...)
-	if _, ok := Query.read(p); !ok {
+	if _, ok := Query.read(p, nil); !ok {
 		t.Fatal("not read")
 	}
 	text := p.Items[0].Value(0).String()
@@ -166,7 +166,7 @@ func TestShortAndShared(t *testing.T) {
 func TestApart(t *testing.T) {
 	p := newPage(true, false)
 	p.body = append(p.body, `{"Items":[{"a":{"S":"text"},"m":{"M":{"n":{"S":"e\n"}}}}]}`...)
-	if _, ok := Query.read(p); !ok {
+	if _, ok := Query.read(p, nil); !ok {
 		t.Fatal("not read")
 	}
 	a := p.Items[0].Apart()
@@ -184,7 +184,7 @@ func TestReleased(t *testing.T) {
 		read := func(text string, i int) *Page {
 			p := newPage(share, i%2 == 0)
 			p.body = append(p.body, fmt.Sprintf(`{"Items":[{"a":{"S":"%[1]s"},"e":{"S":"%[1]s\n"},"f":{"S":"%[2]d\t"},"b":{"B":"AAECAwQFBgc="},"l":{"L":[{"S":"%[1]s"},{"N":"12"}]}}]}`, text, i)...)
-			if _, ok := Query.read(p); !ok {
+			if _, ok := Query.read(p, nil); !ok {
 				t.Fatal("not read")
 			}
 			return p

@@ -104,7 +104,7 @@ func compareWith(t testing.TB, o answered, status int, body []byte) (here bool) 
 	wantErr := o.decode(sdk, respond(status, bytes.NewReader(body), int64(len(body))), want)
 	for _, share := range []bool{false, true} {
 		got := o.out()
-		p := &protocol{ClientProtocol: sdk, operation: o.Operation, share: share}
+		p := &protocol{maker: maker{ClientProtocol: sdk}, codec: &Codec{share: share}, operation: o.Operation}
 		own := bytes.Clone(body)
 		err := o.decode(p, respond(status, bytes.NewReader(own), int64(len(own))), got)
 		if p.page != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 	pause "github.com/itemize/itemize/internal/retry"
+	"github.com/itemize/itemize/internal/wire"
 )
 
 // Client is what writing needs of a DynamoDB client.
@@ -34,6 +35,8 @@ type Sender struct {
 	// Single tells that a client which does not take the options of calls never sends a request
 	// again by itself.
 	Single bool
+	// Wire makes the requests; nil leaves them to the SDK.
+	Wire *wire.Codec
 }
 
 // rounds bounds how often a write whose answer was lost is sent again, beyond the SDK's
@@ -227,7 +230,7 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 			return nil, err
 		}
 	}
-	watch := watch{single: w.s.Single}
+	watch := watch{single: w.s.Single, codec: w.s.Wire}
 	if !r.NotAfter.IsZero() { // by the clock that requests are signed with
 		watch.until = time.Now().Add(r.NotAfter.Sub(w.s.Now()))
 	}

@@ -49,7 +49,7 @@ func (s *Sender) transact(ctx context.Context, st *Step, t *Tally) Outcome {
 
 // callAll sends a transaction once.
 func (w *try) callAll(ctx context.Context, in *dynamodb.TransactWriteItemsInput, st *Step) error {
-	watch := watch{single: w.s.Single}
+	watch := watch{single: w.s.Single, codec: w.s.Wire}
 	touch(st.Requests)
 	out, err := w.s.Client.TransactWriteItems(ctx, in, watch.option)
 	touch(st.Requests)

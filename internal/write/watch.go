@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/itemize/itemize/internal/wire"
 )
 
 // watch learns of one call whether an attempt may have been applied without an
@@ -29,10 +31,14 @@ type watch struct {
 	single bool
 
 	client dynamodb.HTTPClient
+	// request makes what is sent.
+	codec   *wire.Codec
+	request wire.Request
 }
 
 // option adds the watch to a call.
 func (w *watch) option(o *dynamodb.Options) {
+	w.codec.Make(&w.request, o)
 	if o.HTTPClient != nil {
 		w.seen, w.client, o.HTTPClient = true, o.HTTPClient, w
 	}

@@ -1,0 +1,151 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"sync/atomic"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	smithy "github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// Request makes the HTTP request of one call, and reads the answer to a write. The zero Request is one that nobody has been
+// given.
+type Request struct {
+	maker
+	answer [256]byte
+}
+
+// maker makes the HTTP request of one call.
+type maker struct {
+	smithyhttp.ClientProtocol
+	heads *heads
+	body  bytes.Reader
+	// values are the headers', and room what a short body lies in.
+	values [4]string
+	room   [512]byte
+}
+
+// Make gives a call to r, where the codec may: that is for one call.
+func (c *Codec) Make(r *Request, o *dynamodb.Options) {
+	if c != nil && known(o.Protocol) {
+		r.ClientProtocol, r.heads = o.Protocol, &c.heads
+		o.Protocol = r
+	}
+}
+
+// DeserializeResponse is described at smithyhttp.ClientProtocol.
+func (r *Request) DeserializeResponse(ctx context.Context, schema *smithy.OperationSchema, types *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
+	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
+		return r.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
+	}
+	b, err := readAll(resp, r.answer[:0])
+	if err == nil && tell(b, out) {
+		return nil
+	}
+	return r.again(ctx, schema, types, resp, out, b, err)
+}
+
+// again has the SDK read an answer of which b was read, up to an error.
+func (m *maker) again(ctx context.Context, schema *smithy.OperationSchema, types *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable, b []byte, err error) error {
+	was := resp.Body
+	defer func() { resp.Body = was }() // it is closed by who opened it
+	resp.Body = reading(b)
+	if err != nil {
+		resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(b), failing{err}))
+	}
+	return m.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
+}
+
+// Option is Make of a new request: for calls of which nothing else is asked.
+func (c *Codec) Option(o *dynamodb.Options) { c.Make(new(Request), o) }
+
+// SerializeRequest is described at smithyhttp.ClientProtocol.
+func (m *maker) SerializeRequest(ctx context.Context, schema *smithy.OperationSchema, in smithy.Serializable, req *smithyhttp.Request) error {
+	h, err := m.heads.of(ctx, m.ClientProtocol, schema, in)
+	if err != nil || h == nil {
+		return m.ClientProtocol.SerializeRequest(ctx, schema, in, req)
+	}
+	b, ok := encode(in, m.room[:])
+	if !ok {
+		return m.ClientProtocol.SerializeRequest(ctx, schema, in, req)
+	}
+	m.body.Reset(b)
+	with, err := req.SetStream(&m.body) // a copy: the headers come behind it
+	if err != nil {
+		return err
+	}
+	*req = *with
+	h.into(req, m.values[:0])
+	return nil
+}
+
+// head is what the SDK sets in an operation's requests besides their bodies.
+type head struct {
+	protocol     smithyhttp.ClientProtocol
+	operation    string
+	method, path string
+	names        []string
+	values       []string
+}
+
+// into sets it, with the values in room.
+func (h *head) into(req *smithyhttp.Request, room []string) {
+	req.Method = h.method
+	if req.URL.Path == "" {
+		req.URL.Path = h.path
+	}
+	room = append(room, h.values...)
+	for i, name := range h.names {
+		req.Header[name] = room[i : i+1 : i+1]
+	}
+}
+
+// heads are those that were learnt of the SDK.
+type heads struct{ known atomic.Pointer[[]*head] }
+
+// of returns the head of an operation: nil where the SDK has set what is not known here.
+func (all *heads) of(ctx context.Context, p smithyhttp.ClientProtocol, schema *smithy.OperationSchema, in smithy.Serializable) (*head, error) {
+	name := schema.ID().Name
+	var known []*head
+	if k := all.known.Load(); k != nil {
+		known = *k
+	}
+	for _, h := range known {
+		if h.operation == name && h.protocol == p {
+			return h, nil
+		}
+	}
+	h, err := learn(ctx, p, schema, in)
+	if err == nil && h != nil && len(known) < maxHeads {
+		now := append(slices.Clip(known), h)
+		all.known.Store(&now) // another one that is lost is learnt again
+	}
+	return h, err
+}
+
+// maxHeads is more than there are operations that this package is used for.
+const maxHeads = 16
+
+// learn has the SDK make a request, and looks at it.
+func learn(ctx context.Context, p smithyhttp.ClientProtocol, schema *smithy.OperationSchema, in smithy.Serializable) (*head, error) {
+	req := smithyhttp.NewStackRequest().(*smithyhttp.Request)
+	if err := p.SerializeRequest(ctx, schema, in, req); err != nil {
+		return nil, err
+	}
+	h := &head{protocol: p, operation: schema.ID().Name, method: req.Method, path: req.URL.Path}
+	for name, values := range req.Header {
+		if len(values) != 1 {
+			return nil, nil
+		}
+		h.names, h.values = append(h.names, name), append(h.values, values[0])
+	}
+	if req.Method != http.MethodPost || req.URL.RawQuery != "" {
+		return nil, nil
+	}
+	return h, nil
+}
