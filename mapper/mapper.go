@@ -68,9 +68,14 @@ func (m *Mapper[T]) resolved(s query.Selection[T]) selection.Selection {
 
 // New returns an entity that is not stored yet: its first Save inserts it.
 func (m *Mapper[T]) New(value T) *Entity[T] {
-	e := &Entity[T]{Value: value}
-	e.set(&state{Snapshot: snapshot.New(m.engine.model, &e.Value), engine: m.engine})
-	return e
+	e := &struct { // they live as long as each other
+		Entity[T]
+		of state
+	}{}
+	e.Value = value
+	e.of.Snapshot, e.of.engine = snapshot.New(m.engine.model, &e.Value), m.engine
+	e.set(&e.of)
+	return &e.Entity
 }
 
 // Key selects a whole entity by the values of the partition key's placeholders,

@@ -49,12 +49,21 @@ func tallyOf(u *read.Usage) *tally {
 	return &t
 }
 
+// receiptRoom is a receipt with room for what most tell: of one item, that has few attributes.
+type receiptRoom struct {
+	Receipt
+	items [1]ItemPlan
+	names [8]string
+}
+
 func (t *tally) receipt() *Receipt {
 	mode := t.mode
 	if mode == "" {
 		mode = modeOf(t.Requests, len(t.Items))
 	}
-	r := &Receipt{
+	room := new(receiptRoom)
+	r := &room.Receipt
+	*r = Receipt{
 		Plan:       Plan{Mode: mode, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, Alternatives: t.alternatives, requests: t.Requests},
 		Refused:    t.Refused,
 		Consumed:   Consumed{WCU: t.ConsumedWCU, RCU: t.ConsumedRCU, Indexes: t.Indexes},
@@ -72,8 +81,10 @@ func (t *tally) receipt() *Receipt {
 		r.WCU = r.WCU.Add(cost.Units{Max: n, If: undeclared})
 	}
 	if n := len(t.Items); n > 0 {
-		r.Items = make([]ItemPlan, 0, n)
-		names := make([]string, 8*n) // most items have fewer attributes
+		names := room.names[:]
+		if r.Items = room.items[:0]; n > len(room.items) {
+			r.Items, names = make([]ItemPlan, 0, n), make([]string, len(room.names)*n)
+		}
 		for _, d := range t.Items {
 			r.Items = append(r.Items, describe(d.Request, d.WCU, &names))
 		}

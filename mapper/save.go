@@ -134,7 +134,7 @@ func arrange(s *state, d *change.Diff, settings writeSettings, values *aside) (*
 // choice is what the caller has asked for, and what the entity allows.
 func (s *state) choice(d *change.Diff, settings writeSettings) write.Choice {
 	c := write.Choice{Independent: settings.independent, Staged: settings.staged, ExactlyOnce: settings.exactlyOnce, Move: d.Moves}
-	if s.Fresh && s.Model.Reserved.Versions() {
+	if s.Fresh && len(d.Changes) > 1 && s.Model.Reserved.Versions() {
 		c.Steps = staging.InsertSteps(s.Model.Now())
 	}
 	return c

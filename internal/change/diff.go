@@ -98,7 +98,8 @@ type differ struct {
 	incarnation types.AttributeValue
 	faults      Faults
 	few         [1]*Change // room for those of most saves
-	rooms       []Change   // for those of new elements, side by side in memory
+	first       [1]Change
+	rooms       []Change // for new ones, side by side in memory
 }
 
 // room returns the memory of a new change.
@@ -115,7 +116,7 @@ func (d *differ) room() *Change {
 // Faults.
 func Of(s *snapshot.Snapshot, doubts Doubts, v any, o Options) (*Diff, error) {
 	d := &differ{m: s.Model, s: s, v: v, o: o}
-	d.Keys.Value, d.Changes = v, d.few[:0]
+	d.Keys.Value, d.Changes, d.rooms = v, d.few[:0], d.first[:]
 	if !o.Checks && !o.Reindex && !(o.Move && s.Shard().Kind != key.None) && Unchanged(s, doubts, v) {
 		return &d.Diff, nil
 	}

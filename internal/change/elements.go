@@ -30,9 +30,8 @@ func (d *differ) elements(it *schema.Item) {
 		return
 	}
 	all := d.s.Items[it.Index]
-	if d.s.Fresh {
-		d.rooms = make([]Change, elements.Len(d.v))
-		d.Changes = slices.Grow(d.Changes, len(d.rooms))
+	if n := elements.Len(d.v); d.s.Fresh && n > 0 {
+		d.rooms, d.Changes = make([]Change, n), slices.Grow(d.Changes, n)
 	}
 	x := &elementDiff{d, it, make(map[key.Scalar]*snapshot.Stored, len(all)), make(map[key.Scalar]codec.Pos, elements.Len(d.v))}
 	for _, r := range all {

@@ -159,14 +159,16 @@ func (s *Selection) inPartition(e *schema.Entity, keyFields []key.Value) {
 		if !s.Entity && t != e.Root.Table {
 			continue // many entities are looked for where their roots lie
 		}
-		for _, r := range ranges(e, t, s.Identity, &s.Err) {
-			s.Parts = append(s.Parts, Part{Table: t.Index, Partition: at, Span: span, Range: r})
-		}
+		s.inTable(e, t, Part{Table: t.Index, Partition: at, Span: span})
 	}
 }
 
-// ranges returns where in a table an entity's items lie.
-func ranges(e *schema.Entity, t *schema.Table, keyFields []key.Value, fail *error) []Range {
+// inTable adds the parts of a table that an entity's items lie in, in one partition.
+func (s *Selection) inTable(e *schema.Entity, t *schema.Table, in Part) {
+	add := func(r Range) {
+		in.Range = r
+		s.Parts = append(s.Parts, in)
+	}
 	var items []*schema.Item
 	for _, it := range e.Items {
 		if it.Table == t {
@@ -175,19 +177,21 @@ func ranges(e *schema.Entity, t *schema.Table, keyFields []key.Value, fail *erro
 	}
 	switch {
 	case len(items) == 0:
-		return nil
 	case t.Range == "":
-		return []Range{{Kind: One}}
+		add(Range{Kind: One})
 	case e.Flat:
-		return flatRanges(e, items, keyFields, fail)
-	case len(items) == 1 && !items[0].Element():
-		sk, err := e.SortKey(items[0], keyFields)
-		if err != nil {
-			*fail = err
+		for _, r := range flatRanges(e, items, s.Identity, &s.Err) {
+			add(r)
 		}
-		return []Range{{Kind: One, Low: sk}}
+	case len(items) == 1 && !items[0].Element():
+		sk, err := e.SortKey(items[0], s.Identity)
+		if err != nil {
+			s.Err = err
+		}
+		add(Range{Kind: One, Low: sk})
+	default:
+		add(Range{Kind: All})
 	}
-	return []Range{{Kind: All}}
 }
 
 // flatRanges returns where an entity of a flat model lies in a table: under its prefixes,

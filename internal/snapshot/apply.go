@@ -125,7 +125,8 @@ func (s *Snapshot) applySingleton(it *schema.Item, effects []Effect) {
 			}
 		case e.Stored == nil:
 			// Of an item that moves, that of the old place stays until it is deleted.
-			items = append([]*Stored{s.stored(e, &newStored(effects[i:i+1], it)[0])}, items...)
+			r, first := newAlone(it)
+			items = append(append(first, s.stored(e, r)), items...)
 			record.Clone(s.Old, e.Record)
 		default:
 			s.stored(e, nil)
@@ -190,6 +191,20 @@ func (s *Snapshot) rebuild(it *schema.Item, gone map[*Stored]bool, added map[*St
 		elements.Append(s.Old, r.Pos.Key, recs[i])
 	}
 	s.Items[it.Index] = items
+}
+
+// newAlone returns what will be known of a new item, and an empty list with room for it.
+func newAlone(it *schema.Item) (r *Stored, list []*Stored) {
+	a := &struct {
+		Stored
+		list  [1]*Stored
+		sizes [8]int32
+	}{}
+	if a.Sizes = a.sizes[:]; len(it.Attributes) > len(a.sizes) {
+		a.Sizes = make([]int32, len(it.Attributes))
+	}
+	a.Sizes = a.Sizes[:len(it.Attributes):len(it.Attributes)]
+	return &a.Stored, a.list[:0]
 }
 
 // newStored returns what will be known of the items that effects have made, side by side in memory.

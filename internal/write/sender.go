@@ -234,9 +234,9 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 	if !r.NotAfter.IsZero() { // by the clock that requests are signed with
 		watch.until = time.Now().Add(r.NotAfter.Sub(w.s.Now()))
 	}
-	option := watch.option
+	options := watch.options(watch.option)
 	if r.Counts() || w.once {
-		option = watch.once // sent twice, it could count twice
+		options = watch.options(watch.once) // sent twice, it could count twice
 	}
 	c, now := w.s.Client, w.s.Now()
 	r.Touch()
@@ -249,19 +249,19 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 	case Put:
 		in := r.putInput(now)
 		maps.Copy(in.Item, late)
-		out, e := c.PutItem(ctx, in, option)
+		out, e := c.PutItem(ctx, in, options...)
 		if err = e; err == nil {
 			w.table = w.t.charge(out.ConsumedCapacity)
 			r.returned(r.whole())
 		}
 	case Update:
-		out, e := c.UpdateItem(ctx, r.updateInput(now), option)
+		out, e := c.UpdateItem(ctx, r.updateInput(now), options...)
 		if err = e; err == nil {
 			w.table = w.t.charge(out.ConsumedCapacity)
 			r.returned(out.Attributes)
 		}
 	default:
-		out, e := c.DeleteItem(ctx, r.deleteInput(now), option)
+		out, e := c.DeleteItem(ctx, r.deleteInput(now), options...)
 		if err = e; err == nil {
 			w.table = w.t.charge(out.ConsumedCapacity)
 		}

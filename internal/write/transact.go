@@ -51,7 +51,7 @@ func (s *Sender) transact(ctx context.Context, st *Step, t *Tally) Outcome {
 func (w *try) callAll(ctx context.Context, in *dynamodb.TransactWriteItemsInput, st *Step) error {
 	watch := watch{single: w.s.Single, codec: w.s.Wire}
 	touch(st.Requests)
-	out, err := w.s.Client.TransactWriteItems(ctx, in, watch.option)
+	out, err := w.s.Client.TransactWriteItems(ctx, in, watch.options(watch.option)...)
 	touch(st.Requests)
 	w.t.asked(&watch, err)
 	if err != nil {

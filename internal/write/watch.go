@@ -34,6 +34,13 @@ type watch struct {
 	// request makes what is sent.
 	codec   *wire.Codec
 	request wire.Request
+	set     [1]func(*dynamodb.Options)
+}
+
+// options are those of a call, with one that adds the watch.
+func (w *watch) options(add func(*dynamodb.Options)) []func(*dynamodb.Options) {
+	w.set[0] = add
+	return w.set[:]
 }
 
 // option adds the watch to a call.
