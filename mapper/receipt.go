@@ -144,11 +144,11 @@ func alternatives(p *write.Plan, s *state, d *change.Diff) []Alternative {
 		return nil
 	}
 	indexes := s.engine.indexes.of(p)
-	c := s.choice(d, writeSettings{})
-	if c.Steps != nil {
-		c.Steps = staging.InsertPrices(s.Model.Now())
+	var staged func([]*write.Request) write.Alternative
+	if s.choice(d, writeSettings{}).Steps != nil {
+		staged = func(all []*write.Request) write.Alternative { return staging.InsertPrice(s.Model.Now(), all) }
 	}
-	all := write.Alternatives(p.Mode, change.Requests(d.Changes), c)
+	all := write.Alternatives(p.Mode, change.Requests(d.Changes), staged)
 	if len(all) == 0 {
 		return nil
 	}

@@ -344,9 +344,12 @@ func (d *differ) incarnate(ch *Change) {
 
 // fill encodes all attributes of a put. from holds unknown ones to take along.
 func fill(m *model.Model, ch *Change, keyFields []key.Value, expiry types.AttributeValue, from *snapshot.Stored) error {
-	n := len(ch.Item.Attributes) + len(ch.Item.Derived) + 1
+	n := len(ch.Item.Attributes) + len(ch.Item.Derived)
+	if expiry != nil {
+		n++
+	}
 	ch.Set = make([]item.Assignment, 0, n)
-	ch.Put = make(item.Attributes, n+3) // the keys and the incarnation
+	ch.Put = make(item.Attributes, n+ch.Table.KeyAttributes()+2) // the incarnation, and the version of what is sent
 	ch.KeyInto(ch.Put)
 	set := func(a item.Assignment) {
 		if a.Value != nil {

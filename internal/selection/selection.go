@@ -3,6 +3,7 @@
 package selection
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -169,22 +170,23 @@ func (s *Selection) inTable(e *schema.Entity, t *schema.Table, in Part) {
 		in.Range = r
 		s.Parts = append(s.Parts, in)
 	}
-	var items []*schema.Item
+	var first *schema.Item
+	n := 0
 	for _, it := range e.Items {
 		if it.Table == t {
-			items = append(items, it)
+			first, n = cmp.Or(first, it), n+1
 		}
 	}
 	switch {
-	case len(items) == 0:
+	case n == 0:
 	case t.Range == "":
 		add(Range{Kind: One})
 	case e.Flat:
-		for _, r := range flatRanges(e, items, s.Identity, &s.Err) {
+		for _, r := range flatRanges(e, t, s.Identity, &s.Err) {
 			add(r)
 		}
-	case len(items) == 1 && !items[0].Element():
-		sk, err := e.SortKey(items[0], s.Identity)
+	case n == 1 && !first.Element():
+		sk, err := e.SortKey(first, s.Identity)
 		if err != nil {
 			s.Err = err
 		}
@@ -196,14 +198,15 @@ func (s *Selection) inTable(e *schema.Entity, t *schema.Table, in Part) {
 
 // flatRanges returns where an entity of a flat model lies in a table: under its prefixes,
 // and, where an item's key is such a prefix itself, at that key.
-func flatRanges(e *schema.Entity, items []*schema.Item, keyFields []key.Value, fail *error) []Range {
+func flatRanges(e *schema.Entity, t *schema.Table, keyFields []key.Value, fail *error) []Range {
 	if len(keyFields) < e.Known() {
 		return []Range{rootsRange(e)}
 	}
 	var out []Range
 	under := map[string]bool{}
-	for _, it := range items {
+	for _, it := range e.Items {
 		switch {
+		case it.Table != t:
 		case e.PrefixParts(it) == len(it.Key.Template.Parts):
 			sk, err := e.SortKey(it, keyFields)
 			if err != nil {

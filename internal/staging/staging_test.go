@@ -980,8 +980,8 @@ func TestDeleteConditions(t *testing.T) {
 	})
 }
 
-// What a staged insert costs is known without its items, and asking for it changes nothing.
-func TestInsertPrices(t *testing.T) {
+// What a staged insert costs is known without its steps, and asking for it changes nothing.
+func TestInsertPrice(t *testing.T) {
 	m := Of[Shop](t)
 	for _, entries := range [][]write.Entry{nil, {{Index: "shops/byName", New: 990, Staged: true}, {Index: "shops/all", New: 2000, Always: true}}} {
 		requests := inserts(t, m)
@@ -990,13 +990,10 @@ func TestInsertPrices(t *testing.T) {
 			r.Entries = entries
 		}
 		before := fmt.Sprintf("%+v", *requests[0])
-		price := func(steps func([]*write.Request) []write.Step) (int, string) {
-			p := &write.Plan{Mode: write.Staged, Steps: steps(requests)}
-			return p.Calls(), fmt.Sprint(p.Units(), p.Indexes())
-		}
-		calls, units := price(staging.InsertSteps(Now))
-		if c, u := price(staging.InsertPrices(Now)); c != calls || u != units {
-			t.Errorf("%d calls for %s, and not %d for %s", c, u, calls, units)
+		p := &write.Plan{Mode: write.Staged, Steps: staging.InsertSteps(Now)(requests)}
+		want := write.Alternative{Mode: write.Staged, Calls: p.Calls(), WCU: p.Units()}
+		if got := staging.InsertPrice(Now, requests); got != want {
+			t.Errorf("%v, and not %v", got, want)
 		}
 		if after := fmt.Sprintf("%+v", *requests[0]); after != before {
 			t.Errorf("the request was %s, and is %s", before, after)

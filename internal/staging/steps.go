@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/write"
@@ -12,24 +13,7 @@ import (
 
 // InsertSteps returns the function that makes the steps of a staged insert: the root as a
 // claim, the other items, and then the root goes live.
-func InsertSteps(now time.Time) func([]*write.Request) []write.Step { return insertSteps(now, with) }
-
-// InsertPrices is InsertSteps for who only wants to know what they cost: the items in them are left out.
-func InsertPrices(now time.Time) func([]*write.Request) []write.Step {
-	var copies []write.Request // side by side
-	return insertSteps(now, func(r *write.Request, a item.Assignment) *write.Request {
-		if len(copies) == cap(copies) {
-			copies = make([]write.Request, 0, max(8, 2*cap(copies)))
-		}
-		copies = append(copies, *r)
-		c := &copies[len(copies)-1]
-		c.Put = nil
-		enlarge(c, a.Size())
-		return c
-	})
-}
-
-func insertSteps(now time.Time, with func(*write.Request, item.Assignment) *write.Request) func([]*write.Request) []write.Step {
+func InsertSteps(now time.Time) func([]*write.Request) []write.Step {
 	return func(requests []*write.Request) []write.Step {
 		root, parts := split(requests)
 		for i := range parts {
@@ -48,6 +32,28 @@ func insertSteps(now time.Time, with func(*write.Request, item.Assignment) *writ
 		expectClaim(&goLive, claim)
 		return []write.Step{step(claim), step(parts...), step(&goLive)}
 	}
+}
+
+// InsertPrice returns what the steps of a staged insert take, without making them.
+func InsertPrice(now time.Time, requests []*write.Request) write.Alternative {
+	var sum cost.Units
+	var indexes write.IndexUnits
+	price := func(r *write.Request) {
+		sum = sum.Add(write.Each.Units(r))
+		indexes.Add(r)
+	}
+	root, parts := split(requests)
+	for _, st := range InsertSteps(now)([]*write.Request{root}) {
+		for _, r := range st.Requests {
+			price(r)
+		}
+	}
+	for _, r := range parts {
+		c := *r
+		enlarge(&c, item.MarkStaged.Size())
+		price(&c)
+	}
+	return write.Alternative{Mode: write.Staged, Calls: len(requests) + 1, WCU: sum.Add(indexes.Sum())}
 }
 
 // split returns the request of the root, and those of the other items.

@@ -96,8 +96,7 @@ func (r *Request) operate(x *attr.Expression, b *strings.Builder) {
 
 // whole returns the whole item of a put.
 func (r *Request) whole() item.Attributes {
-	a := make(item.Attributes, len(r.Put)+1)
-	maps.Copy(a, r.Put)
+	a := maps.Clone(r.Put)
 	if r.Token != nil {
 		r.Reserved.AssignVersion(r.Token).Into(a)
 	}

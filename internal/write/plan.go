@@ -296,8 +296,9 @@ type Alternative struct {
 	WCU   cost.Units
 }
 
-// Alternatives returns the other ways to send requests that are planned in one mode.
-func Alternatives(mode Mode, requests []*Request, c Choice) []Alternative {
+// Alternatives returns the other ways to send requests that are planned in one mode. staged prices them as a staged
+// write, nil where they cannot be one.
+func Alternatives(mode Mode, requests []*Request, staged func([]*Request) Alternative) []Alternative {
 	if len(requests) < 2 {
 		return nil
 	}
@@ -311,8 +312,8 @@ func Alternatives(mode Mode, requests []*Request, c Choice) []Alternative {
 	if Fits(requests) {
 		add(together(requests))
 	}
-	if c.Steps != nil && !c.Delete && mode != Staged {
-		add(&Plan{Mode: Staged, Steps: c.Steps(requests)})
+	if staged != nil && mode != Staged {
+		out = append(out, staged(requests))
 	}
 	return out
 }

@@ -335,25 +335,26 @@ func TestPlanPrices(t *testing.T) {
 // calls and prices.
 func TestAlternatives(t *testing.T) {
 	two := requests{put("A"), request(write.Update, "B", 2000)}
+	staged := func(all []*write.Request) write.Alternative {
+		return write.Alternative{Mode: write.Staged, Calls: len(all) + 1, WCU: cost.Exactly(7)}
+	}
 	for _, c := range []struct {
 		name     string
 		mode     write.Mode
 		requests requests
-		choice   choice
+		staged   func([]*write.Request) write.Alternative
 		want     []write.Alternative
 	}{
-		{"one request has none", write.One, requests{put("A")}, choice{Steps: staging}, nil},
-		{"a transaction", write.Transaction, two, choice{}, []write.Alternative{{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)}}},
-		{"one by one", write.OneByOne, two, choice{}, []write.Alternative{{Mode: write.Transaction, Calls: 1, WCU: cost.Exactly(6)}}},
-		{"an insert", write.Transaction, two, choice{Steps: staging}, []write.Alternative{
-			{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)}, {Mode: write.Staged, Calls: 2, WCU: cost.Exactly(3)},
+		{"one request has none", write.One, requests{put("A")}, staged, nil},
+		{"a transaction", write.Transaction, two, nil, []write.Alternative{{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)}}},
+		{"one by one", write.OneByOne, two, nil, []write.Alternative{{Mode: write.Transaction, Calls: 1, WCU: cost.Exactly(6)}}},
+		{"an insert", write.Transaction, two, staged, []write.Alternative{{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)}, staged(two)}},
+		{"a staged insert", write.Staged, two, staged, []write.Alternative{
+			{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)}, {Mode: write.Transaction, Calls: 1, WCU: cost.Exactly(6)},
 		}},
-		{"a delete is not staged for its price", write.Transaction, two, choice{Steps: staging, Delete: true}, []write.Alternative{
-			{Mode: write.OneByOne, Calls: 2, WCU: cost.Exactly(3)},
-		}},
-		{"too many for a transaction", write.OneByOne, many(101, 10), choice{}, nil},
+		{"too many for a transaction", write.OneByOne, many(101, 10), nil, nil},
 	} {
-		if diff := cmp.Diff(c.want, write.Alternatives(c.mode, c.requests, c.choice)); diff != "" {
+		if diff := cmp.Diff(c.want, write.Alternatives(c.mode, c.requests, c.staged)); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
 	}

@@ -61,6 +61,9 @@ func (w *try) callAll(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
 	for i := range out.ConsumedCapacity {
 		w.t.charge(&out.ConsumedCapacity[i])
 	}
+	if n := len(st.Requests); n > 1 {
+		w.t.Items = slices.Grow(w.t.Items, n)
+	}
 	for _, r := range st.Requests {
 		w.wrote(r)
 	}
