@@ -48,19 +48,20 @@ const (
 	// that is faster, and a single string that is kept keeps all of its answer (1 MB of items and more) alive.
 	// It is for answers that are used and dropped, or kept whole.
 	ShareStrings
-	// DecodeWithSDK has the SDK make attribute values of every answer first. It is for clients whose
-	// middleware looks at the items of outputs.
+	// DecodeWithSDK has the SDK make attribute values of every answer first, and serialize every request. It is for clients
+	// whose middleware looks at the items of outputs.
 	DecodeWithSDK
 )
 
 // Answers says how the answers to reads (GetItem, BatchGetItem, Query, Scan) become values. Where it is
 // CopyStrings or ShareStrings, and the client is the SDK's own (*dynamodb.Client) with the protocol that it
 // comes with, the items are read from the wire, and the outputs that the client's middleware sees have no
-// items, though all else: counts, keys, consumed capacity. Any other client is asked for outputs as ever.
+// items, though all else: counts, keys, consumed capacity. Requests are then written without the SDK's serializer, too. Any
+// other client is asked as ever.
 // The values, and the errors, are the same.
 func Answers(d Decoding) Option { return optionFunc(func(s *settings) { s.answers = d }) }
 
-// wire returns the codec for a client's answers, nil where the SDK decodes them.
+// wire returns the codec for a client, nil where the SDK does all.
 func (s *settings) wire(client Client) *wire.Codec {
 	if s.answers == DecodeWithSDK {
 		return nil

@@ -1,10 +1,12 @@
-// Package wire reads items straight from the JSON that DynamoDB answers with, without
+// Package wire is between DynamoDB's JSON and Go: it writes requests, and reads items straight from answers, without
 // making attribute values of them first.
 //
-// [Codec] sends a read with the SDK, and takes its place at one point: where the answer
-// becomes Go values (dynamodb.Options.Protocol). Signing, retries, endpoints, checksums
-// and error answers stay the SDK's. Of an answer the items are cut out and kept as a
-// [Page]; the rest (counts, keys, consumed capacity) is given to the SDK's own protocol.
+// [Codec] takes the place of the SDK's protocol in single calls (dynamodb.Options.Protocol). Signing, retries, endpoints,
+// checksums and error answers stay the SDK's. Of an answer the items are cut out and kept as a [Page]; what most answers
+// tell besides (counts, consumed capacity) is read here as well, and anything else given to the SDK.
+//
+// A [Request] is serialized by an encoder of its own; method, path and headers are learnt from the SDK, once for each
+// operation. An input that holds what no request for items does is serialized by the SDK.
 //
 // The scanner accepts a part of what the SDK accepts, and gives the same values. Whatever
 // it does not expect (a syntax error, a member twice, null, an unknown type of value) it
