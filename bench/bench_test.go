@@ -113,7 +113,7 @@ func TestAllocations(t *testing.T) {
 			}
 		})
 	}
-	for _, name := range []string{Small, Get, Touch, Insert, Load, Change, Month} {
+	for _, name := range []string{Small, Get, Touch, Insert, Load, Change, Add, Month} {
 		if sdk, own := allocations("sdk", name), allocations("itemize", name); own > sdk+10 {
 			t.Errorf("%s: %v allocations, by hand %v", name, own, sdk)
 		}

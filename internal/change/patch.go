@@ -32,6 +32,18 @@ type Patch struct {
 	// live is the incarnation that it is bound to.
 	live  types.AttributeValue
 	Items []*PatchItem
+	// keys are the values of the fields that keys name, as far as they are known; nil until they are asked for.
+	keys []key.Value
+	few  [1]*PatchItem // room for those of most patches
+}
+
+// keyFields returns the values of the fields that keys name: the identity's, and zero ones.
+func (x *Patch) keyFields() []key.Value {
+	if x.keys == nil {
+		x.keys = make([]key.Value, len(x.m.Schema.KeyFields))
+		copy(x.keys, x.Identity)
+	}
+	return x.keys
 }
 
 // PatchItem is what a patch does with one item.
@@ -94,6 +106,7 @@ func NewPatch(m *model.Model, sel selection.Selection, all []patch.Change) (*Pat
 		return nil, sel.Err
 	}
 	x := &Patch{m: m, Identity: sel.Identity}
+	x.Items = x.few[:0]
 	var err error
 	if x.lies, err = m.Schema.Partition(sel.Identity); err != nil {
 		return nil, err
@@ -175,9 +188,7 @@ func (x *Patch) change(p patch.Change) error {
 	case patch.Add, patch.Put:
 		ch.either = p.Kind == patch.Put
 		ch.Record, ch.Pos = p.Record, p.Pos
-		keyFields := make([]key.Value, len(x.m.Schema.KeyFields))
-		copy(keyFields, x.Identity)
-		return fill(x.m, ch.Change, keyFields, expiryOf(x.m, it, nil, p.Record), nil)
+		return fill(x.m, ch.Change, x.keyFields(), expiryOf(x.m, it, nil, p.Record), nil)
 	case patch.RemoveElement, patch.Delete:
 	case patch.Set, patch.Remove:
 		if len(attributes) != 1 || len(x.below(it, &p)) == 0 {
@@ -268,14 +279,12 @@ func (x *Patch) place(it *schema.Item, p patch.Change) (item.Place, error) {
 		at.SK, err = x.elementKey(it, p.Values)
 		return at, err
 	}
-	keyFields := make([]key.Value, len(m.Schema.KeyFields))
-	copy(keyFields, x.Identity)
 	for _, src := range it.Key.Sources {
 		if src.From == schema.FromModel && src.KeyField >= len(x.Identity) {
 			return at, m.FieldErrorf(it.Name, "its key names %s, which a patch does not know: use Update", src.Text)
 		}
 	}
-	at.SK, err = m.SortKey(model.Record{Item: it, Value: p.Record, Pos: p.Pos}, keyFields)
+	at.SK, err = m.SortKey(model.Record{Item: it, Value: p.Record, Pos: p.Pos}, x.keyFields())
 	return at, err
 }
 
@@ -309,7 +318,12 @@ func (x *Patch) at(at item.Place, it *schema.Item, kind write.Kind) (*PatchItem,
 	if kind == write.Put && it.ExpiryOfRoot {
 		return nil, x.m.FieldErrorf(it.Name, "it expires with the root, which a patch does not read: use Update")
 	}
-	ch := &PatchItem{Change: start(x.m, kind, it, at), now: x.m.Now, m: x.m}
+	room := &struct { // they live as long as each other
+		PatchItem
+		of Change
+	}{}
+	ch := &room.PatchItem
+	ch.Change, ch.now, ch.m = room.of.start(x.m, kind, it, at), x.m.Now, x.m
 	ch.Unread = true
 	x.Items = append(x.Items, ch)
 	return ch, nil

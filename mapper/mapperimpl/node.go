@@ -33,8 +33,11 @@ func arguments(args []Argument) ([]key.Value, error) {
 // share them, where a flat model is given fewer.
 func Entity[T any](args ...Argument) query.Node[T] {
 	keyFields, err := arguments(args)
-	return query.NewNode[T](selection.Selection{Identity: keyFields, Err: err, Targets: []selection.Target{{Kind: selection.TargetWhole}}})
+	return query.NewNode[T](selection.Selection{Identity: keyFields, Err: err, Targets: whole})
 }
+
+// whole is all of an entity. Nobody changes targets.
+var whole = []selection.Target{{Kind: selection.TargetWhole}}
 
 // target returns a node with another target.
 func target[T any](n query.Node[T], t selection.Target, args []Argument) query.Node[T] {
