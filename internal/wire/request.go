@@ -17,7 +17,7 @@ import (
 // given.
 type Request struct {
 	maker
-	answer [256]byte
+	answer [128]byte
 }
 
 // maker makes the HTTP request of one call.
@@ -66,12 +66,9 @@ func (c *Codec) Option(o *dynamodb.Options) { c.Make(new(Request), o) }
 
 // SerializeRequest is described at smithyhttp.ClientProtocol.
 func (m *maker) SerializeRequest(ctx context.Context, schema *smithy.OperationSchema, in smithy.Serializable, req *smithyhttp.Request) error {
-	h, err := m.heads.of(ctx, m.ClientProtocol, schema, in)
-	if err != nil || h == nil {
-		return m.ClientProtocol.SerializeRequest(ctx, schema, in, req)
-	}
+	h := m.heads.of(ctx, m.ClientProtocol, schema, in)
 	b, ok := encode(in, m.room[:])
-	if !ok {
+	if h == nil || !ok {
 		return m.ClientProtocol.SerializeRequest(ctx, schema, in, req)
 	}
 	m.body.Reset(b)
@@ -108,8 +105,8 @@ func (h *head) into(req *smithyhttp.Request, room []string) {
 // heads are those that were learnt of the SDK.
 type heads struct{ known atomic.Pointer[[]*head] }
 
-// of returns the head of an operation: nil where the SDK has set what is not known here.
-func (all *heads) of(ctx context.Context, p smithyhttp.ClientProtocol, schema *smithy.OperationSchema, in smithy.Serializable) (*head, error) {
+// of returns the head of an operation, nil for one that is left to the SDK.
+func (all *heads) of(ctx context.Context, p smithyhttp.ClientProtocol, schema *smithy.OperationSchema, in smithy.Serializable) *head {
 	name := schema.ID().Name
 	var known []*head
 	if k := all.known.Load(); k != nil {
@@ -117,35 +114,36 @@ func (all *heads) of(ctx context.Context, p smithyhttp.ClientProtocol, schema *s
 	}
 	for _, h := range known {
 		if h.operation == name && h.protocol == p {
-			return h, nil
+			return h
 		}
 	}
-	h, err := learn(ctx, p, schema, in)
-	if err == nil && h != nil && len(known) < maxHeads {
-		now := append(slices.Clip(known), h)
-		all.known.Store(&now) // another one that is lost is learnt again
+	h := learn(ctx, p, schema, in)
+	if h == nil {
+		return nil
 	}
-	return h, err
+	if len(known) == maxHeads {
+		known = nil
+	}
+	now := append(slices.Clip(known), h)
+	all.known.Store(&now) // another one that is lost is learnt again
+	return h
 }
 
-// maxHeads is more than there are operations that this package is used for.
+// maxHeads is more than a client has operations that this package is used for.
 const maxHeads = 16
 
-// learn has the SDK make a request, and looks at it.
-func learn(ctx context.Context, p smithyhttp.ClientProtocol, schema *smithy.OperationSchema, in smithy.Serializable) (*head, error) {
+// learn has the SDK make a request, and looks at it: nil for one that is more than a POST with headers.
+func learn(ctx context.Context, p smithyhttp.ClientProtocol, schema *smithy.OperationSchema, in smithy.Serializable) *head {
 	req := smithyhttp.NewStackRequest().(*smithyhttp.Request)
-	if err := p.SerializeRequest(ctx, schema, in, req); err != nil {
-		return nil, err
+	if p.SerializeRequest(ctx, schema, in, req) != nil || req.Method != http.MethodPost || req.URL.RawQuery != "" {
+		return nil
 	}
 	h := &head{protocol: p, operation: schema.ID().Name, method: req.Method, path: req.URL.Path}
 	for name, values := range req.Header {
 		if len(values) != 1 {
-			return nil, nil
+			return nil
 		}
 		h.names, h.values = append(h.names, name), append(h.values, values[0])
 	}
-	if req.Method != http.MethodPost || req.URL.RawQuery != "" {
-		return nil, nil
-	}
-	return h, nil
+	return h
 }
