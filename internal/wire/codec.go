@@ -88,16 +88,20 @@ func (p *protocol) DeserializeResponse(ctx context.Context, schema *smithy.Opera
 	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
 		return p.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
 	}
+	sdk := func(b []byte, err error) error {
+		defer again(resp, b, err)()
+		return p.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
+	}
 	page := newPage(p.codec.share, p.released)
 	var err error
 	if page.body, err = readAll(resp, page.body); err != nil {
-		return p.again(ctx, schema, types, resp, out, page.body, err)
+		return sdk(page.body, err)
 	}
-	if rest, ok := p.operation.read(page, out); ok && (rest == nil || p.again(ctx, schema, types, resp, out, rest, nil) == nil) {
+	if rest, ok := p.operation.read(page, out); ok && (rest == nil || sdk(rest, nil) == nil) {
 		p.page = page
 		return nil
 	}
-	return p.again(ctx, schema, types, resp, out, page.body, nil)
+	return sdk(page.body, nil)
 }
 
 // text is a body in memory.

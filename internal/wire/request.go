@@ -47,18 +47,19 @@ func (r *Request) DeserializeResponse(ctx context.Context, schema *smithy.Operat
 	if err == nil && tell(b, out) {
 		return nil
 	}
-	return r.again(ctx, schema, types, resp, out, b, err)
+	defer again(resp, b, err)()
+	return r.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
 }
 
-// again has the SDK read an answer of which b was read, up to an error.
-func (m *maker) again(ctx context.Context, schema *smithy.OperationSchema, types *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable, b []byte, err error) error {
+// again gives an answer a body that was read, up to an error, and returns what gives it back the one that it had: that is
+// closed by who opened it.
+func again(resp *smithyhttp.Response, b []byte, err error) (undo func()) {
 	was := resp.Body
-	defer func() { resp.Body = was }() // it is closed by who opened it
 	resp.Body = reading(b)
 	if err != nil {
 		resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(b), failing{err}))
 	}
-	return m.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
+	return func() { resp.Body = was }
 }
 
 // Option is Make of a new request: for calls of which nothing else is asked.
