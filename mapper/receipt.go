@@ -49,11 +49,23 @@ func tallyOf(u *read.Usage) *tally {
 	return &t
 }
 
-// receiptRoom is a receipt with room for what most tell: of one item, that has few attributes.
-type receiptRoom struct {
-	Receipt
-	items [1]ItemPlan
-	names [8]string
+// manyNames is more names than most items have attributes.
+const manyNames = 8
+
+// receiptOf returns an empty receipt, with room for the items that it will tell of, and for their attributes' names.
+func receiptOf(n int) (r *Receipt, items []ItemPlan, room []string) {
+	switch n {
+	case 0:
+		return new(Receipt), nil, nil
+	case 1:
+		all := &struct {
+			Receipt
+			items [1]ItemPlan
+			names [manyNames]string
+		}{}
+		return &all.Receipt, all.items[:0], all.names[:]
+	}
+	return new(Receipt), make([]ItemPlan, 0, n), make([]string, n*manyNames)
 }
 
 func (t *tally) receipt() *Receipt {
@@ -61,8 +73,7 @@ func (t *tally) receipt() *Receipt {
 	if mode == "" {
 		mode = modeOf(t.Requests, len(t.Items))
 	}
-	room := new(receiptRoom)
-	r := &room.Receipt
+	r, items, room := receiptOf(len(t.Items))
 	*r = Receipt{
 		Plan:       Plan{Mode: mode, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, Alternatives: t.alternatives, requests: t.Requests},
 		Refused:    t.Refused,
@@ -80,15 +91,10 @@ func (t *tally) receipt() *Receipt {
 	if n := r.undeclared(); n > 0 {
 		r.WCU = r.WCU.Add(cost.Units{Max: n, If: undeclared})
 	}
-	if n := len(t.Items); n > 0 {
-		names := room.names[:]
-		if r.Items = room.items[:0]; n > len(room.items) {
-			r.Items, names = make([]ItemPlan, 0, n), make([]string, len(room.names)*n)
-		}
-		for _, d := range t.Items {
-			r.Items = append(r.Items, describe(d.Request, d.WCU, &names))
-		}
+	for _, d := range t.Items {
+		items = append(items, describe(d.Request, d.WCU, &room))
 	}
+	r.Items = items
 	return r
 }
 

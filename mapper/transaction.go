@@ -133,6 +133,7 @@ func newTransaction(parts []Part) (*transaction, error) {
 		return nil
 	}
 	var errs []error
+	bySDK := false // one of the mappers leaves requests to the SDK
 	for i, p := range parts {
 		if p.make == nil {
 			return nil, fmt.Errorf("mapper: part %d of the transaction is empty: make it with Saving, Deleting, On or Raw", i+1)
@@ -156,10 +157,14 @@ func newTransaction(parts []Part) (*transaction, error) {
 		if p.engine != nil {
 			s := p.engine.sender
 			x.sender.Now, x.sender.Wire, x.sender.Single = s.Now, s.Wire, x.sender.Single || s.Single
+			bySDK = bySDK || s.Wire == nil
 		}
 		if p.of != nil && slices.ContainsFunc(parts[:i], func(o Part) bool { return o.of == p.of }) {
 			errs = append(errs, p.engine.model.Errorf("one entity is in two parts of the transaction: save it, or delete it, in one"))
 		}
+	}
+	if bySDK {
+		x.sender.Wire = nil
 	}
 	if len(parts) == 0 {
 		errs = append(errs, errors.New("mapper: the transaction has no parts: give it what Saving, Deleting, On or Raw return"))

@@ -18,6 +18,7 @@ import (
 type Request struct {
 	maker
 	answer [128]byte
+	read   atomic.Bool
 }
 
 // maker makes the HTTP request of one call.
@@ -28,9 +29,10 @@ type maker struct {
 	// values are the headers', and room what a short body lies in.
 	values [4]string
 	room   [512]byte
+	used   atomic.Bool
 }
 
-// Make gives a call to r, where the codec may: that is for one call.
+// Make gives a call to r, where the codec may: that is for one call, also if a middleware sends it twice at one time.
 func (c *Codec) Make(r *Request, o *dynamodb.Options) {
 	if c != nil && known(o.Protocol) {
 		r.ClientProtocol, r.heads = o.Protocol, &c.heads
@@ -43,7 +45,11 @@ func (r *Request) DeserializeResponse(ctx context.Context, schema *smithy.Operat
 	if resp.StatusCode < 200 || resp.StatusCode >= 300 {
 		return r.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
 	}
-	b, err := readAll(resp, r.answer[:0])
+	var room []byte
+	if !r.read.Swap(true) {
+		room = r.answer[:0]
+	}
+	b, err := readAll(resp, room)
 	if err == nil && tell(b, out) {
 		return nil
 	}
@@ -63,10 +69,17 @@ func again(resp *smithyhttp.Response, b []byte, err error) (undo func()) {
 }
 
 // Option is Make of a new request: for calls of which nothing else is asked.
-func (c *Codec) Option(o *dynamodb.Options) { c.Make(new(Request), o) }
+func (c *Codec) Option(o *dynamodb.Options) {
+	if c != nil {
+		c.Make(new(Request), o)
+	}
+}
 
 // SerializeRequest is described at smithyhttp.ClientProtocol.
 func (m *maker) SerializeRequest(ctx context.Context, schema *smithy.OperationSchema, in smithy.Serializable, req *smithyhttp.Request) error {
+	if m.used.Swap(true) { // the request before may be under way
+		m = &maker{ClientProtocol: m.ClientProtocol, heads: m.heads}
+	}
 	h := m.heads.of(ctx, m.ClientProtocol, schema, in)
 	b, ok := encode(in, m.room[:])
 	if h == nil || !ok {

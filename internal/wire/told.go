@@ -100,7 +100,7 @@ func (s *scanner) capacity() (*types.ConsumedCapacity, bool) {
 	return &c.ConsumedCapacity, ok
 }
 
-// members passes over an object. Its members' values are read by of; none may come twice.
+// members passes over an object of a few members, whose values are read by of. None may come twice.
 func (s *scanner) members(of func(name []byte) bool) bool {
 	if !s.is('{') {
 		return false
@@ -131,7 +131,7 @@ func (s *scanner) members(of func(name []byte) bool) bool {
 	}
 }
 
-// digits passes over digits, and returns them: nil for none, or for those that are no number.
+// digits passes over digits, and returns them.
 func (s *scanner) digits() []byte {
 	from := s.i
 	for s.i < len(s.b) && '0' <= s.b[s.i] && s.b[s.i] <= '9' {
