@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"slices"
@@ -107,11 +108,15 @@ func TestAllocations(t *testing.T) {
 		o, transport := open(t, Libraries[at], name)
 		job := o.Jobs[name]
 		answerAtOnce(t, job, transport)
-		return testing.AllocsPerRun(20, func() {
-			if err := job(context.Background(), next()); err != nil {
-				t.Error(err)
-			}
-		})
+		least := math.Inf(1) // of many: garbage collection, and the race detector, empty pools of either side
+		for range 100 {
+			least = min(least, testing.AllocsPerRun(1, func() {
+				if err := job(context.Background(), next()); err != nil {
+					t.Error(err)
+				}
+			}))
+		}
+		return least
 	}
 	for _, name := range []string{Small, Get, Touch, Insert, Load, Change, Add, Month} {
 		if sdk, own := allocations("sdk", name), allocations("itemize", name); own > sdk+10 {

@@ -106,19 +106,17 @@ func (r *elementReader) read(ctx context.Context, yield func(Hit) bool, pageEnd 
 		if again, err = r.ask(ctx, items, page.More); again || err != nil {
 			return again, err
 		}
-		for i := range items {
-			r.left = len(items) - i
-			more, err := r.hit(ctx, &items[i], yield)
-			switch {
-			case err != nil:
-				return false, err
-			case !more:
-				return false, nil // the caller wants no more, and no error either
-			case r.found > 0 && r.found == r.r.Limit:
-				return false, r.unchanged(ctx)
-			}
+		stopped, err := r.ofPage(ctx, items, yield)
+		if err != nil {
+			return false, err
 		}
 		page.Release()
+		switch {
+		case stopped:
+			return false, nil // the caller wants no more, and no error either
+		case r.enough():
+			return false, r.unchanged(ctx)
+		}
 		if !pageEnd(page) {
 			break
 		}
@@ -128,6 +126,22 @@ func (r *elementReader) read(ctx context.Context, yield func(Hit) bool, pageEnd 
 	}
 	return false, r.unchanged(ctx)
 }
+
+// ofPage yields the items of a page that are searched for, until there are enough. stopped reports that the caller wants no
+// more of them.
+func (r *elementReader) ofPage(ctx context.Context, items []item.Image, yield func(Hit) bool) (stopped bool, err error) {
+	for i := range items {
+		r.left = len(items) - i
+		more, err := r.hit(ctx, &items[i], yield)
+		if err != nil || !more || r.enough() {
+			return !more, err
+		}
+	}
+	return false, nil
+}
+
+// enough reports whether as many were found as are wanted.
+func (r *elementReader) enough() bool { return r.found > 0 && r.found == r.r.Limit }
 
 // hit yields an item, if it is one that is searched for.
 func (r *elementReader) hit(ctx context.Context, f *item.Image, yield func(Hit) bool) (more bool, err error) {
@@ -231,7 +245,10 @@ func (r *elementReader) entityOf(f *item.Image) *entity {
 	if e := r.last; e != nil && h.Stage == nil && h.Incarnation != nil && attr.Same(h.Incarnation, e.incarnation) {
 		return e
 	}
-	e := r.entity(r.Model.IdentityOf(f, r.s.Identity))
+	e := r.last
+	if !r.s.Entity { // else it is the one
+		e = r.entity(r.Model.IdentityOf(f, r.s.Identity))
+	}
 	if e.incarnation == nil {
 		e.incarnation = h.Incarnation
 	}
