@@ -1,10 +1,6 @@
 package wire
 
-import (
-	"slices"
-
-	smithy "github.com/aws/smithy-go"
-)
+import smithy "github.com/aws/smithy-go"
 
 // Operation is a read whose answers hold items.
 type Operation struct {
@@ -66,9 +62,6 @@ func readTables(r *reader) (_ string, ok bool) {
 	return string(append(rest, '}')), true
 }
 
-// maxMembers bounds how many members an answer may have besides: DynamoDB's have five.
-const maxMembers = 32
-
 // read reads the answer that is a page's body: its items, and what it tells besides, which is set in out. Where that is
 // more than is known here, rest is what is left for the SDK. ok is false for an answer that the SDK is to read whole, which
 // is no fault of it.
@@ -79,38 +72,24 @@ func (o *Operation) read(p *Page, out smithy.Deserializable) (rest []byte, ok bo
 	}
 	r := newReader(p)
 	defer r.release()
-	if !r.is('{') {
-		return nil, false
-	}
 	var cut [2]int // where the items lie
 	var t told
 	var instead string
-	var few [8][]byte
-	seen := few[:0] // the members' names
-	for more := !r.is('}'); more; {
-		name, escaped, ok := r.quoted()
-		if !ok || escaped || !r.is(':') || slices.ContainsFunc(seen, func(n []byte) bool { return string(n) == string(name) }) || len(seen) > maxMembers {
-			return nil, false
-		}
-		seen = append(seen, name)
-		r.space()
+	ok = r.members(func(name []byte) (ok bool) {
 		from := r.i
 		if string(name) == o.member {
 			instead, ok = o.items(r)
 			cut = [2]int{from, r.i}
-		} else if !t.member(&r.scanner, name) {
-			r.i, t.more = from, true
-			ok = r.skip(0)
+			return ok
 		}
-		r.count = int(t.count)
-		if !ok {
-			return nil, false
+		if t.member(&r.scanner, name) {
+			r.count = int(t.count)
+			return true
 		}
-		if more = r.is(','); !more && !r.is('}') {
-			return nil, false
-		}
-	}
-	if r.space(); r.i < len(body) {
+		r.i, t.more = from, true
+		return r.skip(0)
+	})
+	if r.space(); !ok || r.i < len(body) {
 		return nil, false
 	}
 	if !t.more && t.into(out, cut[1] > 0) {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -100,7 +101,10 @@ func (s *scanner) capacity() (*types.ConsumedCapacity, bool) {
 	return &c.ConsumedCapacity, ok
 }
 
-// members passes over an object of a few members, whose values are read by of. None may come twice.
+// maxMembers bounds how many members an object in an answer may have: DynamoDB's have five.
+const maxMembers = 32
+
+// members passes over an object, whose members' values are read by of. None may come twice.
 func (s *scanner) members(of func(name []byte) bool) bool {
 	if !s.is('{') {
 		return false
@@ -112,13 +116,9 @@ func (s *scanner) members(of func(name []byte) bool) bool {
 	seen := few[:0]
 	for {
 		name, escaped, ok := s.quoted()
-		if !ok || escaped || len(seen) == len(few) || !s.is(':') {
+		same := func(n []byte) bool { return string(n) == string(name) }
+		if !ok || escaped || len(seen) > maxMembers || slices.ContainsFunc(seen, same) || !s.is(':') {
 			return false
-		}
-		for _, n := range seen {
-			if string(n) == string(name) {
-				return false
-			}
 		}
 		seen = append(seen, name)
 		s.space()

@@ -252,7 +252,9 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 		out, e := c.PutItem(ctx, in, options...)
 		if err = e; err == nil {
 			w.table = w.t.charge(out.ConsumedCapacity)
-			r.returned(r.whole())
+			if r.Return {
+				r.Returned = r.whole()
+			}
 		}
 	case Update:
 		out, e := c.UpdateItem(ctx, r.updateInput(now), options...)
