@@ -15,7 +15,7 @@ import (
 
 // Pinned versions of the engines.
 const (
-	localVersion    = "2.6.1"
+	localVersion    = "3.3.1"
 	dynoxideVersion = "3.2.0"
 )
 
@@ -72,7 +72,7 @@ func localAvailable(ctx context.Context) error {
 }
 
 func localCommand(ctx context.Context, port int) (*exec.Cmd, error) {
-	lib, err := fetch("dynamodb-local-"+localVersion, "DynamoDB Local "+localVersion+" (51 MB, with Maven)", func(dir string) error {
+	lib, err := fetch("dynamodb-local-"+localVersion, "DynamoDB Local "+localVersion+" (50 MB, with Maven)", func(dir string) error {
 		if err := os.WriteFile(filepath.Join(dir, "pom.xml"), localPOM, 0o666); err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func localCommand(ctx context.Context, port int) (*exec.Cmd, error) {
 	// Most engines live for seconds: what the optimizing compiler and a parallel garbage
 	// collector would win them is less than they cost.
 	cmd := exec.Command("java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Djava.library.path="+lib, "-cp", filepath.Join(lib, "*"),
-		"com.amazonaws.services.dynamodbv2.local.main.ServerRunner", "-inMemory", "-port", strconv.Itoa(port))
+		"software.amazon.dynamodb.services.local.main.ServerRunner", "-inMemory", "-disableTelemetry", "-port", strconv.Itoa(port))
 	cmd.Dir = lib // where it leaves its metadata file
 	return cmd, nil
 }
@@ -123,7 +123,7 @@ func dockerAvailable(ctx context.Context) error {
 
 func dockerCommand(ctx context.Context, port int) (*exec.Cmd, error) {
 	return exec.Command("docker", "run", "--rm", "--init", "-p", fmt.Sprintf("127.0.0.1:%d:8000", port),
-		"amazon/dynamodb-local:"+localVersion, "-jar", "DynamoDBLocal.jar", "-inMemory"), nil
+		"amazon/dynamodb-local:"+localVersion, "-jar", "DynamoDBLocal.jar", "-inMemory", "-disableTelemetry"), nil
 }
 
 // tool runs a package client and returns its output with its error.

@@ -10,13 +10,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Traits says where an engine reports capacity as DynamoDB does. DynamoDB Local
-// reports 4 units for a transaction of small items, however many they are, and
-// none for what is not found; dynoxide reports as DynamoDB.
+// Traits reports where an engine reports consumed capacity as DynamoDB does: docs/engines.md has the differences.
 type Traits struct {
-	// Transactions tells that the units of transactions are right.
+	// Capacity reports whether the engine reports consumed capacity at all.
+	Capacity bool
+	// Transactions reports whether the units of transactions are right.
 	Transactions bool
-	// Misses tells that missing keys and empty answers cost what they cost.
+	// Misses reports whether missing keys and empty answers are charged.
 	Misses bool
 }
 
@@ -33,21 +33,22 @@ func (e *Engine) probe() (Traits, error) {
 	client := e.Client()
 	defer func() { _ = e.DeleteTable(ctx, name) }()
 	item := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "a"}}
+	other := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "b"}}
 	w, err := client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
-		TransactItems:          []types.TransactWriteItem{{Put: &types.Put{TableName: &name, Item: item}}},
+		TransactItems:          []types.TransactWriteItem{{Put: &types.Put{TableName: &name, Item: item}}, {Put: &types.Put{TableName: &name, Item: other}}},
 		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	})
 	if err != nil {
 		return Traits{}, fmt.Errorf("probe the engine: %w", err)
 	}
 	g, err := client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
-		RequestItems:           map[string]types.KeysAndAttributes{name: {Keys: []map[string]types.AttributeValue{{"PK": &types.AttributeValueMemberS{Value: "b"}}}}},
+		RequestItems:           map[string]types.KeysAndAttributes{name: {Keys: []map[string]types.AttributeValue{{"PK": &types.AttributeValueMemberS{Value: "c"}}}}},
 		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	})
 	if err != nil {
 		return Traits{}, fmt.Errorf("probe the engine: %w", err)
 	}
-	return Traits{Transactions: units(w.ConsumedCapacity) == 2, Misses: units(g.ConsumedCapacity) == 0.5}, nil
+	return Traits{Capacity: len(g.ConsumedCapacity) > 0, Transactions: units(w.ConsumedCapacity) == 4, Misses: units(g.ConsumedCapacity) == 0.5}, nil
 }
 
 func units(all []types.ConsumedCapacity) float64 {

@@ -57,6 +57,7 @@ func (l *losing) transport() *faulty {
 // A transaction whose first copy was lost, and whose second was refused, may still be applied:
 // it is not known, whatever the refusal says.
 func TestRefusedTransactionMayArriveLate(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -80,6 +81,7 @@ func TestRefusedTransactionMayArriveLate(t *testing.T) {
 // A write in doubt is fenced off by a new version of its item; CheckLoaded does not check the
 // same item besides, which DynamoDB refuses.
 func TestFenceBesideCheckLoaded(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	l := &losing{operation: "UpdateItem"}
@@ -104,6 +106,7 @@ func TestFenceBesideCheckLoaded(t *testing.T) {
 // A staged delete that ended part-way is finished by the same call, whatever became of the
 // request at which it ended.
 func TestDeleteAgain(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	for _, f := range []fault{dropRequest, dropAnswer, deny} {
@@ -141,6 +144,7 @@ func TestDeleteAgain(t *testing.T) {
 
 // The root goes live late, while the insert is made again: it is the same entity.
 func TestGoingLiveLate(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	l := &losing{operation: "UpdateItem"}
@@ -169,6 +173,7 @@ func TestGoingLiveLate(t *testing.T) {
 // An own delete that arrives late, after its caller has looked, is no conflict with somebody
 // else.
 func TestOwnDeleteArrivesLate(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	for name, c := range map[string]struct {
@@ -208,6 +213,7 @@ func TestOwnDeleteArrivesLate(t *testing.T) {
 // A query that meets an insert while it goes live, after it has met an item that anybody may
 // have added, yields all of it or nothing.
 func TestQueryWhileAnInsertGoesLive(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0000"), "Text": s("anybody's")})
@@ -264,6 +270,7 @@ func leaveHome(t *testing.T, table string) *mapper.Mapper[store.User] {
 // A patch that makes what is not there replaces what an insert has left there that is no
 // more, and leaves alone what is somebody's.
 func TestUpsertOverALeftover(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	users := leaveHome(t, table)
@@ -283,6 +290,7 @@ func TestUpsertOverALeftover(t *testing.T) {
 // What somebody adds under an entity's old key while it moves away is named, and so is what
 // somebody writes behind the comparison of a staged delete.
 func TestReceiptsNameWhatOthersWrote(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -312,6 +320,7 @@ func TestReceiptsNameWhatOthersWrote(t *testing.T) {
 // A save beside a staged delete goes with the entity. CheckLoaded refuses it where the root was
 // loaded, or something is added.
 func TestSaveBesideStagedDelete(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	for i, x := range []struct {
@@ -360,6 +369,7 @@ func TestSaveBesideStagedDelete(t *testing.T) {
 // What is added to an entity after its staged delete has read it again is acknowledged, stays, and
 // is not named; the next entity of the key does not have it.
 func TestAdditionBesideStagedDelete(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -380,6 +390,7 @@ func TestAdditionBesideStagedDelete(t *testing.T) {
 // A save that adds to an entity of which nothing tells the incarnation reads the root first,
 // is planned so, to the byte, and finds out that there is none.
 func TestSaveThatReadsTheRootFirst(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -404,6 +415,7 @@ func TestSaveThatReadsTheRootFirst(t *testing.T) {
 // A move onto an entity that is there, away from one that was deleted meanwhile, tells that it
 // is there, at once.
 func TestMoveOntoAnother(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 1)

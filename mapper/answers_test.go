@@ -29,6 +29,7 @@ func (s *seen) add(stack *middleware.Stack) error {
 // Whatever makes values of answers, they are the same, and their receipts: of loads, queries, pages, scans, and loads of
 // many. Middleware sees items where the SDK decodes them, and always how many there are.
 func TestAnswers(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)

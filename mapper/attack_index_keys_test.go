@@ -14,6 +14,7 @@ import (
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -56,6 +57,7 @@ type lossyDay struct {
 // A key of an index that is made of more than the keys of its item hold is refused: a part that is
 // loaded, or patched, would not know it.
 func TestAttackIndexLossy(t *testing.T) {
+	t.Parallel()
 	_, err := mapper.New[lossyDay](enginetest.Start(t).Client())
 	want := "the keys of Detail hold no more of the field than {At:date}, and the index would need {At:millis}: write {At:date}, or name a field that lies on Detail"
 	if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "the keys of Lines hold no more of the field than {At:date}") {
@@ -84,6 +86,7 @@ var countedFields = struct {
 // A patch of another field does not put an item that was stored before the index was declared into it
 // under the key of zero.
 func TestAttackIndexPatchOfOld(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	type before struct {
 		_     struct{} `ddb:"table=counteds"`
@@ -125,6 +128,7 @@ var textyFields = struct{ Word, Sort, Name field.String[texty, string] }{
 
 // A beginning of no text is all behind what is given, and nothing else.
 func TestAttackIndexBeginsWithNothing(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := indexed[texty](t, nil)
 	for i, kind := range []string{"a", "a", "b"} {
@@ -143,6 +147,7 @@ func TestAttackIndexBeginsWithNothing(t *testing.T) {
 
 // A text that is too long for a key is refused before it is sent, whichever way it is written.
 func TestAttackIndexSetIfAbsentTooLong(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := indexed[texty](t, nil)
 	e := m.New(texty{ID: "1", Kind: "a", Name: "n", Due: monday})
@@ -161,6 +166,7 @@ func TestAttackIndexSetIfAbsentTooLong(t *testing.T) {
 
 // Times before 1970 lie in an index by epoch seconds, and in its ranges.
 func TestAttackIndexUnixBefore1970(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := indexed[texty](t, nil)
 	must(m.Save(ctx, m.New(texty{ID: "1", Kind: "a", Name: "n", Due: time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC)})))(t)
@@ -174,6 +180,7 @@ func TestAttackIndexUnixBefore1970(t *testing.T) {
 
 // A zero time leaves the key out, also where it is an attribute as it is.
 func TestAttackIndexZeroUnix(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := indexed[texty](t, nil)
 	must(m.Save(ctx, m.New(texty{ID: "1", Kind: "a", Name: "n"})))(t)
@@ -212,6 +219,7 @@ var coarseFields = struct {
 
 // Where a key holds less than the bounds say, the instant that is stored decides, whatever is asked.
 func TestAttackIndexCoarse(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := indexed[coarse](t, nil)
 	for i := range 4 {
@@ -266,6 +274,7 @@ type inverted struct {
 
 // A patch that may make an item may make its entry in an index of the table's keys.
 func TestAttackIndexInvertedPatch(t *testing.T) {
+	t.Parallel()
 	if !enginetest.ReportsTransactions(t) {
 		return
 	}
@@ -296,6 +305,7 @@ type ephemeral struct {
 
 // What is of an entity that has expired is found by no index.
 func TestAttackIndexExpired(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := indexed[ephemeral](t, nil)
 	must(m.Save(ctx, m.New(ephemeral{ID: "1", Name: "n", Exp: time.Now().Add(-time.Hour), Lines: []lossyLine{{1, "bob"}}})))(t)
@@ -319,6 +329,7 @@ type mixed struct {
 
 // A patch by a key that tells the day alone makes no keys of the day's first instant.
 func TestAttackIndexMixedPatch(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := indexed[mixed](t, nil)
 	must(m.Save(ctx, m.New(mixed{At: monday, ID: "1", State: "open"})))(t)
@@ -352,6 +363,7 @@ type refusedLine struct {
 
 // What DynamoDB would refuse at CreateTable is refused by New.
 func TestAttackIndexNotRefused(t *testing.T) {
+	t.Parallel()
 	type name struct {
 		_     struct{} `ddb:"table=refuseds"`
 		_     struct{} `ddb:"index=by owner,pk={Owner}"`
@@ -383,6 +395,7 @@ type sharing struct {
 
 // An item that lies in an index which is not declared on it is refused, or priced.
 func TestAttackIndexSharedAttribute(t *testing.T) {
+	t.Parallel()
 	if !enginetest.ReportsTransactions(t) {
 		return
 	}
@@ -401,6 +414,7 @@ type inverse struct {
 }
 
 func TestAttackIndexInverseOfOthers(t *testing.T) {
+	t.Parallel()
 	if !enginetest.ReportsTransactions(t) {
 		return
 	}
@@ -429,6 +443,7 @@ func chargedAsPlanned[T any](t *testing.T, of func(*mapper.Mapper[T]) *mapper.En
 
 // A key attribute is in no list of what else an index projects.
 func TestAttackIndexProjectsKey(t *testing.T) {
+	t.Parallel()
 	type listed struct {
 		_     struct{} `ddb:"table=listeds"`
 		_     struct{} `ddb:"index=byOwner,pk={Owner},project='Owner,State'"`
@@ -445,6 +460,7 @@ func TestAttackIndexProjectsKey(t *testing.T) {
 // A condition that compares a text which is a key of an index with nothing is refused: nothing is
 // stored of it.
 func TestAttackIndexConditionOnEmpty(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := indexed[texty](t, nil)
 	must(m.Save(ctx, m.New(texty{ID: "1", Kind: "a", Name: "", Due: monday})))(t)
@@ -466,6 +482,7 @@ func TestAttackIndexConditionOnEmpty(t *testing.T) {
 
 // What lies between in an index, left over or of others, is passed over by pages.
 func TestAttackIndexPages(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := indexed[issue](t, nil)
 	client := enginetest.Start(t).Client()
@@ -488,38 +505,37 @@ func TestAttackIndexPages(t *testing.T) {
 		}
 		must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String(m.Definitions()[0].Name), Item: x}))(t)
 	}
-	for limit := range 6 {
-		for _, reverse := range []bool{false, true} {
-			var got, texts []string
-			q, w := query.Of[issue, issue](m.Index("byState", "open")).Limit(limit), query.Of[issueText](m.Index("byAuthor", "bob")).Limit(limit)
-			if reverse {
-				q, w = q.Reverse(), w.Reverse()
+	for _, drawn := range draws.Some(draws.Seed(t), 12, draws.Times(4, draws.All, draws.All)) {
+		limit, reverse := drawn/2, drawn%2 == 1
+		var got, texts []string
+		q, w := query.Of[issue, issue](m.Index("byState", "open")).Limit(limit), query.Of[issueText](m.Index("byAuthor", "bob")).Limit(limit)
+		if reverse {
+			q, w = q.Reverse(), w.Reverse()
+		}
+		for next := query.Cursor(""); ; {
+			p := must(q.After(next).Page(ctx, m))(t)
+			for _, x := range p.Items {
+				got = append(got, x.ID)
 			}
-			for next := query.Cursor(""); ; {
-				p := must(q.After(next).Page(ctx, m))(t)
-				for _, x := range p.Items {
-					got = append(got, x.ID)
-				}
-				if next = p.Next; next == "" {
-					break
-				}
+			if next = p.Next; next == "" {
+				break
 			}
-			for next := query.Cursor(""); ; {
-				p := must(w.After(next).Page(ctx, m))(t)
-				for _, x := range p.Items {
-					texts = append(texts, x.Words)
-				}
-				if next = p.Next; next == "" {
-					break
-				}
+		}
+		for next := query.Cursor(""); ; {
+			p := must(w.After(next).Page(ctx, m))(t)
+			for _, x := range p.Items {
+				texts = append(texts, x.Words)
 			}
-			if reverse {
-				slices.Reverse(got)
-				slices.Reverse(texts)
+			if next = p.Next; next == "" {
+				break
 			}
-			if !slices.Equal(got, want) || !slices.Equal(texts, want) {
-				t.Errorf("limit %d, reverse %v: %v, %v, want %v", limit, reverse, got, texts, want)
-			}
+		}
+		if reverse {
+			slices.Reverse(got)
+			slices.Reverse(texts)
+		}
+		if !slices.Equal(got, want) || !slices.Equal(texts, want) {
+			t.Errorf("limit %d, reverse %v: %v, %v, want %v", limit, reverse, got, texts, want)
 		}
 	}
 }
@@ -540,6 +556,7 @@ type apartRoot struct {
 
 // A root that is a nil pointer has no keys of indexes, or zero ones, and is no panic.
 func TestAttackIndexNilRoot(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := indexed[apartRoot](t, nil)
 	e := m.New(apartRoot{ID: "1", Note: "x"})

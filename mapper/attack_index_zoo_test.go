@@ -397,7 +397,7 @@ func runZoo[T zooModel](t *testing.T) {
 	seed := draws.Seed(t)
 	ctx := context.Background()
 	x := &zooRun[T]{T: t, r: rand.New(rand.NewPCG(seed, 0)), m: indexed[T](t, nil), now: map[string]*mapper.Entity[T]{}}
-	for i := range draws.Times(200) {
+	for i := range draws.Times(60, 400, 4_000) {
 		x.step(ctx)
 		if i%20 == 19 {
 			x.stored(ctx)

@@ -76,6 +76,7 @@ type sheet struct {
 
 // everyday.md, Several entities: "duplicates are read once and returned as separate entities".
 func TestAttackLoadManyTwiceWithOthers(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[sheet](enginetest.Start(t).Client(), mapper.Table(table)))(t)
@@ -90,6 +91,7 @@ func TestAttackLoadManyTwiceWithOthers(t *testing.T) {
 // everyday.md, Several entities: "entities in the order asked for": each is what was asked for, as
 // Load returns it.
 func TestAttackLoadManyTableAndWhole(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 3)
@@ -103,6 +105,7 @@ func TestAttackLoadManyTableAndWhole(t *testing.T) {
 // saving.md: Entity.Unknown counts the items of the collection that match no template; scan.go: "each
 // entity is as Load would see it".
 func TestAttackScanUnknown(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 3)
@@ -118,6 +121,7 @@ func TestAttackScanUnknown(t *testing.T) {
 // scan.go: "each entity is as Load would see it, and one that is inserted meanwhile may be seen or
 // not": not in part.
 func TestAttackScanInsertedBetweenPages(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 3)
@@ -147,6 +151,7 @@ func goroutine() string {
 // everyday.md: "every entity as a stream": an iterator's body has to run in the goroutine of its loop: a
 // panic in it (or t.Fatal) cannot be recovered by the caller otherwise, and ends the program.
 func TestAttackScanGoroutine(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := newAccounts(t, enginetest.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 3)
 	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
@@ -160,6 +165,7 @@ func TestAttackScanGoroutine(t *testing.T) {
 
 // A panic in the body of a scan is the caller's to recover, and leaves no goroutine behind.
 func TestAttackScanPanics(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := newAccounts(t, enginetest.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 3)
 	for i := range 5 {
@@ -192,6 +198,7 @@ func TestAttackScanPanics(t *testing.T) {
 // everyday.md, telemetry; observe.go: an observer is told err. A scan that ends with an item that does not decode
 // is no success.
 func TestAttackScanErrorIsObserved(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	var totals mapper.Totals
@@ -217,6 +224,7 @@ type sess struct {
 
 // everyday.md: "a root going live is the creation": also over an expired one, which an insert treats as absent.
 func TestAttackDecodeChangeOverExpired(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[sess](enginetest.Start(t).Client(), mapper.Table(table)))(t)
@@ -232,6 +240,7 @@ func TestAttackDecodeChangeOverExpired(t *testing.T) {
 
 // everyday.md, Flat models: Heads "at the price of the heads", "a page asks DynamoDB for no more than it needs".
 func TestAttackHeadsLimitOfLargeEntities(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	orders := newMapper[models.Order](t, "PK:S", "SK:S")
 	for i := range 2 {
@@ -252,6 +261,7 @@ func TestAttackHeadsLimitOfLargeEntities(t *testing.T) {
 
 // The same where the entities lie apart, and elements under the root's prefix.
 func TestAttackApartLimit(t *testing.T) {
+	t.Parallel()
 	type part struct{ N int }
 	type thing struct {
 		_     struct{} `ddb:"table=things"`
@@ -279,6 +289,7 @@ func TestAttackApartLimit(t *testing.T) {
 
 // heads.go: filter and projection "are those of the roots"; a filter on what no root stores hides every entity.
 func TestAttackHeadsFilterOfOtherItem(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := newMapper[models.Ticket](t, "PK:S", "SK:S")
 	manyTickets(t, m, 2)
@@ -292,6 +303,7 @@ func TestAttackHeadsFilterOfOtherItem(t *testing.T) {
 // everyday.md, Errors: "*mapper.ValueError for every value that cannot be stored (an empty or zero key part ...): 400 and not 500";
 // "A zero time in a key is refused as an empty string is."
 func TestAttackValueErrors(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := must(mapper.New[account](failingClient{}))(t)
 	users := must(mapper.New[store.User](failingClient{}))(t)
@@ -338,6 +350,7 @@ func TestAttackValueErrors(t *testing.T) {
 
 // saving.md: "Two elements with one key, an empty value in a key, a number too wide: an error, all of them at once".
 func TestAttackAllAtOnce(t *testing.T) {
+	t.Parallel()
 	m := must(mapper.New[account](failingClient{}))(t)
 	for _, id := range []string{"1", ""} {
 		_, err := m.Save(context.Background(), m.New(account{ID: id, Counter: 1, Left: "\xff", Right: "\xfe", Entries: []entry{{1, "x"}, {1, "y"}, {-1, ""}, {12345, "\xff"}}, Flags: map[string]bool{"": true, "\xff": true}}))
@@ -350,6 +363,7 @@ func TestAttackAllAtOnce(t *testing.T) {
 
 // scan.go: "An error ends it": a scan whose context ends has not seen every entity, and may not look as if it had.
 func TestAttackScanCanceled(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	m := newAccounts(t, enginetest.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 3)
@@ -372,6 +386,7 @@ func TestAttackScanCanceled(t *testing.T) {
 // everyday.md, Flat models: "A page of entities of several items asks DynamoDB for no more than it needs": also one with a
 // projection, and a count.
 func TestAttackBoundedProjection(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	type note struct {
 		_    struct{} `ddb:"table=notes"`
@@ -426,6 +441,7 @@ func (c *stale) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dyn
 // save.md: "An item of another incarnation is dead if a strong GetItem of the root, made after the item was read, shows
 // another _a, or no root": not by what an eventually consistent scan showed.
 func TestAttackScanDeadWithoutStrongRead(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 3)
@@ -443,6 +459,7 @@ func TestAttackScanDeadWithoutStrongRead(t *testing.T) {
 
 // query.go, Ref: "Table, Partition and Sort are its keys": those of an entity are its root's, in either order.
 func TestAttackRefsOfEntities(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := newMapper[doc](t, "PK:S", "SK:S")
 	must(m.Save(ctx, m.New(doc{List: "l", ID: "a", Head: 1, Note: 2, Rows: []row{{1, "x"}}})))(t)
@@ -475,6 +492,7 @@ func memos(t *testing.T) *mapper.Mapper[memo] {
 }
 
 func TestAttackPagesLoseEntities(t *testing.T) {
+	t.Parallel()
 	m := memos(t)
 	var got []string
 	for cursor, more := query.Cursor(""), true; more; more = cursor != "" {
@@ -491,6 +509,7 @@ func TestAttackPagesLoseEntities(t *testing.T) {
 
 // query.go: "Reverse returns the query in descending order of the sort keys".
 func TestAttackReverseOrderOfEntities(t *testing.T) {
+	t.Parallel()
 	m := memos(t)
 	var got [2][]string
 	q := query.Of[memo](m.Key("l"))
@@ -506,6 +525,7 @@ func TestAttackReverseOrderOfEntities(t *testing.T) {
 
 // everyday.md, Errors: "*mapper.ValueError{Model, Field, Key, Reason}".
 func TestAttackValueErrorKey(t *testing.T) {
+	t.Parallel()
 	if _, ok := reflect.TypeFor[mapper.ValueError]().FieldByName("Key"); !ok {
 		t.Error("no Key")
 	}
@@ -513,6 +533,7 @@ func TestAttackValueErrorKey(t *testing.T) {
 
 // everyday.md, Errors: "A zero time in a key is refused as an empty string is."
 func TestAttackZeroTimeSaved(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	var value *mapper.ValueError
 	tickets := must(mapper.New[models.Ticket](failingClient{}))(t)
@@ -530,6 +551,7 @@ func TestAttackZeroTimeSaved(t *testing.T) {
 
 // The same as TestAttackPagesLoseEntities, with an everyday key: "foo" and "foo-bar" behind the delimiter "/".
 func TestAttackPagesLoseEntitiesOfSlashes(t *testing.T) {
+	t.Parallel()
 	type file struct {
 		_    struct{} `ddb:"table=files,delim=/"`
 		List string   `ddb:"pk=l/{List}"`

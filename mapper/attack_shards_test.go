@@ -80,6 +80,7 @@ func (x *shops) apart(t *testing.T, count int) []int {
 
 // An entity on its old shard is found by queries of its whole key.
 func TestShardsQueryOfOneEntity(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	x := newShops(t)
 	n := x.apart(t, 1)[0]
@@ -102,6 +103,7 @@ func TestShardsQueryOfOneEntity(t *testing.T) {
 // While an entity moves to its new shard, before any request of what else is done with it, nothing is
 // missed and nothing is lost.
 func TestShardsMoveMeanwhile(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	x := newShops(t)
 	numbers := x.apart(t, 80)
@@ -187,6 +189,7 @@ func TestShardsMoveMeanwhile(t *testing.T) {
 // An entity on a shard of no number that is known any more stays there, unless it is to move, whether
 // it was planned before or not.
 func TestShardsStale(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	x := newShops(t)
 	n := x.apart(t, 1)[0]
@@ -215,6 +218,7 @@ func TestShardsStale(t *testing.T) {
 
 // A staged insert of what lies on another shard says that it exists.
 func TestShardsStagedExists(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	x := newShops(t)
 	n := x.apart(t, 1)[0]
@@ -227,6 +231,7 @@ func TestShardsStagedExists(t *testing.T) {
 
 // What moves between two pages comes once.
 func TestShardsMoveBetweenPages(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	x := newShops(t)
 	for n := range 20 {
@@ -249,6 +254,7 @@ func TestShardsMoveBetweenPages(t *testing.T) {
 
 // An expired root that another shard has a successor of is not brought back by one who holds it.
 func TestShardsExpired(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	type known struct {
 		_   struct{}  `ddb:"table=leases,shards='20,40',shardby=ID,ttl=exp"`
@@ -270,7 +276,9 @@ func TestShardsExpired(t *testing.T) {
 		must(a.Save(ctx, e))(t)
 		held = append(held, e)
 	}
-	time.Sleep(2100 * time.Millisecond)
+	later := func() time.Time { return time.Now().Add(2100 * time.Millisecond) }
+	a.SetNow(later)
+	b.SetNow(later)
 	for i, e := range held {
 		must(b.Save(ctx, b.New(written{Day: "d", ID: fmt.Sprint(i), Exp: time.Now().Add(time.Hour)})))(t)
 		e.Value.Exp = time.Now().Add(time.Hour)
@@ -286,6 +294,7 @@ func TestShardsExpired(t *testing.T) {
 
 // Drawn shards of a larger number that is retired are left by a move.
 func TestShardsDrawnMove(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	type ten struct {
 		_   struct{} `ddb:"table=logs,shards=10,shardby=random"`

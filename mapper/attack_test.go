@@ -17,6 +17,7 @@ import (
 	"github.com/itemize/itemize/examples/wishlist/store"
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/modeltest/models"
+	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -63,6 +64,7 @@ func smallPages(page, n int, do func()) *faulty {
 // one: they are hidden from then on. Breaks "Key fields may not change after the load [...] unless all is
 // loaded and Move() is asked for", and "on every item that is put for it by someone who knows it".
 func TestAttackMoveOfAKeyField(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := newMapper[regional](t, "PK:S", "SK:S")
 	e := m.New(regional{ID: "1", Region: "eu", Notes: "n", Stock: []stock{{"a", 1}, {"b", 2}}})
@@ -80,6 +82,7 @@ func TestAttackMoveOfAKeyField(t *testing.T) {
 // A finds the live entity's item there, and sends the put again, now on condition of the incarnation only: it
 // replaces B's item. Breaks "Lost answers": B's acknowledged street is lost to a patch of the city.
 func TestAttackUpsertOverwrites(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	users := leaveHome(t, table)
@@ -100,6 +103,7 @@ func TestAttackUpsertOverwrites(t *testing.T) {
 // The same of two patches of different fields, over one leftover: both are acknowledged, one is lost. An
 // increment would be lost the same way.
 func TestAttackTwoUpserts(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	users := leaveHome(t, table)
@@ -120,6 +124,7 @@ func TestAttackTwoUpserts(t *testing.T) {
 // A's delete takes the part, B goes live without it. Breaks "the parts are those of one live incarnation", and
 // that an unread delete never takes what a staged insert has put.
 func TestAttackBlindDelete(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -170,11 +175,12 @@ type lease struct {
 }
 
 func TestAttackExpiredRootRevived(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := newMapper[lease](t, "PK:S", "SK:S")
 	must(m.Save(ctx, m.New(lease{ID: "1", Until: time.Now().Add(2 * time.Second), Parts: []part{{1, "mine"}}})))(t)
 	a := must(m.Load(ctx, m.Key("1")))(t)
-	time.Sleep(3 * time.Second)
+	m.SetNow(func() time.Time { return time.Now().Add(3 * time.Second) })
 	_, added := mapper.NewElementsNode[lease, part](m.Key("1").Node, 1).Add(part{1, "theirs"}).Exec(ctx, m)
 	a.Value.Until = time.Now().Add(time.Hour)
 	_, saved := m.Save(ctx, a)
@@ -189,6 +195,7 @@ func TestAttackExpiredRootRevived(t *testing.T) {
 // with "someone else" for ever, and Update tries a hundred times. Breaks "An item of another incarnation in
 // one's way is dead if a strong GetItem of the root [...] shows another `_a`"; stuck for a single actor.
 func TestAttackRootWithoutIncarnation(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -218,6 +225,7 @@ func TestAttackRootWithoutIncarnation(t *testing.T) {
 // for ever (it takes the item for created); a staged delete by key deletes the item, a plain one does not.
 // Breaks "an item that matches none is counted, kept out of the value, and never touched".
 func TestAttackUnknownItemAndStagedDelete(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[regional](enginetest.Start(t).Client(), mapper.Table(table)))(t)
@@ -243,6 +251,7 @@ func TestAttackUnknownItemAndStagedDelete(t *testing.T) {
 // key fails in the same way, and an insert is told to delete by key. (A plain delete by key fails as well,
 // before anything is written.) Stuck for a single actor.
 func TestAttackManyAttributesWithoutAVersion(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -271,6 +280,7 @@ func TestAttackManyAttributesWithoutAVersion(t *testing.T) {
 // Breaks "A load or query without the root asks the root only where it meets staged or mixed items, and then
 // reads everything again after it, and the root at its end".
 func TestAttackQueryReadAgain(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -292,6 +302,7 @@ func TestAttackQueryReadAgain(t *testing.T) {
 // answer, so it counts as read in one page, though the reading went on: the root is yielded without its parts.
 // Breaks "A load whose range took more than one page [...] reads the root strongly after its last answer".
 func TestAttackEntityAcrossPages(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[models.Order](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
@@ -311,7 +322,7 @@ func TestAttackEntityAcrossPages(t *testing.T) {
 // was written so far is stored, and the error is no PartialError.
 func TestAttackIndependentOverLeftovers(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
+	ctx := retry.WithoutPauses(context.Background())
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	v := account{ID: "1", Counter: 1}
 	for i := range 15 {
@@ -332,6 +343,7 @@ func TestAttackIndependentOverLeftovers(t *testing.T) {
 // it ever succeeds. The refusal for the staged mark counts as unsure, and the patch ends with
 // OutcomeUnknownError before it looks whose the item is. Stuck for a single actor, until a save drops the mark.
 func TestAttackUnwatchedPatch(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	users := must(mapper.New[store.User](deaf{enginetest.Start(t).Client()}, mapper.Table(table)))(t)
@@ -346,6 +358,7 @@ func TestAttackUnwatchedPatch(t *testing.T) {
 // Two upserts over one leftover of an entity that is no more, with no root: the second meets what the first
 // has put, which has no `_a`, and ends in a conflict of a condition that the caller did not give.
 func TestAttackUpsertOverAnUpsert(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	users := leaveHome(t, table)
@@ -364,6 +377,7 @@ func TestAttackUpsertOverAnUpsert(t *testing.T) {
 // staged mark, A reads the root and deletes it on its version; B saves the item in between: A gets a conflict
 // instead of going round again.
 func TestAttackBlindDeleteConflict(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -382,6 +396,7 @@ func TestAttackBlindDeleteConflict(t *testing.T) {
 // ErrNotFound and leaves its parts, which do not expire. Breaks "items past their TTL [...] are not there" and
 // "what was left behind by a deleted entity is [...] removed by a Delete by key".
 func TestAttackDeleteOfAnExpiredEntity(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[lease](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
@@ -398,6 +413,7 @@ func TestAttackDeleteOfAnExpiredEntity(t *testing.T) {
 // without Staged: a conflict, "deleted by someone else", of what it has deleted itself. With Staged, or by key,
 // it works.
 func TestAttackDeleteAgainWithoutStaged(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	tr := &faulty{at: -1, fault: deny}
 	tr.pick = func() fault {
@@ -423,6 +439,7 @@ func TestAttackDeleteAgainWithoutStaged(t *testing.T) {
 // 17 (message). A deletes what is left over by key, with Staged; before its mark, B inserts the entity. A's
 // delete ends with ErrExists: "exists already: load it and save the change, or delete it first".
 func TestAttackDeleteErrExists(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -439,6 +456,7 @@ func TestAttackDeleteErrExists(t *testing.T) {
 // A patch with Upsert and a condition meets what an entity that is no more has left: the condition is not
 // dropped with what it was about.
 func TestAttackConditionOverALeftover(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	users := leaveHome(t, table)

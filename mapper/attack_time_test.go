@@ -53,6 +53,7 @@ type (
 
 // The ends of a range may be any time: zero ones are none, and those that no key can have hold nothing.
 func TestTimeTablesFarEnds(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	client := &asked{}
 	m := timed[gauge](t, client, []time.Time{month(-1), month(0)}, mapper.InTimeTables(mapper.TimeTables{Since: month(-1)}))
@@ -91,6 +92,7 @@ func TestTimeTablesFarEnds(t *testing.T) {
 
 // A query of what is known to lie in one table asks that one: one instant, behind another value, by text.
 func TestTimeTablesOneInstant(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	there := months(2026, time.March, 3)
 	client := &asked{}
@@ -122,6 +124,7 @@ func TestTimeTablesOneInstant(t *testing.T) {
 // Where a coarser time comes first in the sort key that is not the order of the tables, and what lies in
 // them is merged.
 func TestTimeTablesCoarseOrder(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	there := months(2026, time.March, 2)
 	m := timed[ofYear](t, &asked{}, there, mapper.InTimeTables(mapper.TimeTables{Since: there[0], Ahead: 1}))
@@ -144,6 +147,7 @@ func TestTimeTablesCoarseOrder(t *testing.T) {
 
 // A further table that is not there is an error, which names it, and hides no entity.
 func TestTimeTablesSatelliteMissing(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for _, n := range []int{1, -1} {
 		client := &asked{}
@@ -161,6 +165,7 @@ func TestTimeTablesSatelliteMissing(t *testing.T) {
 // Where the key tells the table, one that is not there is passed over as elsewhere: by queries, loads and
 // scans; a scan names it once, and its segments do not race.
 func TestTimeTablesToldMissing(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := timed[dayBook](t, &asked{}, []time.Time{month(0)}, mapper.InTimeTables(mapper.TimeTables{Since: month(-1)}))
 	must(m.Save(ctx, m.New(dayBook{At: month(0), Lines: []part{{N: 1}}})))(t)
@@ -199,6 +204,7 @@ func TestTimeTablesToldMissing(t *testing.T) {
 // A cursor goes on where the window of tables has moved on, also past all of the query; a partition key
 // with a coarser time asks the tables that there are.
 func TestTimeTablesWindow(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := timed[gauge](t, &asked{}, []time.Time{month(-2), month(-1), month(0), month(1)}, mapper.InTimeTables(mapper.TimeTables{Keep: 2}))
 	for n := -2; n <= 0; n++ {
@@ -245,6 +251,7 @@ func TestTimeTablesWindow(t *testing.T) {
 
 // An item that lies in the table of another time is nobody's.
 func TestTimeTablesWrongTable(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	there := months(2026, time.March, 2)
 	client := &asked{}
@@ -263,6 +270,7 @@ func TestTimeTablesWrongTable(t *testing.T) {
 
 // The least that a plan promises is not more than is taken, also where tables are to come.
 func TestTimeTablesPlanned(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := timed[gauge](t, &asked{}, []time.Time{month(0)})
 	q := inTime[gauge]("d").Between(month(0), month(6))
@@ -277,6 +285,7 @@ func TestTimeTablesPlanned(t *testing.T) {
 // An entity of a time that has no table fails by itself in a bulk load, and says so; the others are
 // loaded.
 func TestTimeTablesBulkMissing(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	there := months(2026, time.March, 2)
 	all := func(yield func(gauge, error) bool) {
@@ -314,6 +323,7 @@ func (c *described) DescribeTable(ctx context.Context, in *dynamodb.DescribeTabl
 // The manager leaves what is not the model's, waits for what comes late and not for what never comes, and
 // neither drops nor cools by a clock that may be wrong.
 func TestMaintainWithCare(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	t.Run("of somebody else", func(t *testing.T) {
 		m, c := maintained(t, nil, mapper.TimeTables{})

@@ -38,6 +38,7 @@ func boardMain(m *mapper.Mapper[board]) mapper.ItemNode[board, cells] {
 // the entity cannot be loaded any more. Breaks "Changes of one item merge: increments sum", and inRange's own "an
 // integer stays one that its Go type can hold".
 func TestAttackTMergedIncrements(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m, _ := newBoards(t)
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Small: 20}})))(t)
@@ -49,6 +50,7 @@ func TestAttackTMergedIncrements(t *testing.T) {
 
 // The other way: what sums to 0 is refused, by the bounds of the first.
 func TestAttackTMergedIncrementsWithinBounds(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m, _ := newBoards(t)
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Small: 100}})))(t)
@@ -64,6 +66,7 @@ func TestAttackTMergedIncrementsWithinBounds(t *testing.T) {
 // request writes the whole attribute", and "A patch that meets the staged mark reads the root, and is ErrNotFound
 // unless it is live".
 func TestAttackTAppendAfterStaged(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m, _ := newBoards(t)
 	must(m.Save(ctx, m.New(board{ID: "1", Other: cells{Text: "x"}, Rows: []cells{{N: 1}}}), mapper.Staged()))(t)
@@ -100,6 +103,7 @@ type ticket struct {
 var ticketLines = field.NewList("Lines", "", func(v *ticket) *[]string { return &v.Lines }, mapperimpl.Slice[[]string](mapperimpl.String[string]()))
 
 func TestAttackTAppendToTheExpired(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := newMapper[ticket](t, "PK:S", "SK:S")
 	must(m.Save(ctx, m.New(ticket{ID: "1", Until: time.Now().Add(-time.Minute)})))(t)
@@ -118,6 +122,7 @@ func TestAttackTAppendToTheExpired(t *testing.T) {
 // returns no checks. (With one changed item all others are checked; so are they where a kind is opaque.) Breaks
 // "CheckLoaded() also checks those that were only read", and "Of its options only CheckLoaded can be given".
 func TestAttackTCheckLoadedOfAnUnchanged(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	j := newJoint(t, &faulty{at: -1}, 1)
 	must(j.accounts.Save(ctx, j.accounts.New(account{ID: "1", Counter: 1, Left: "a"})))(t)
@@ -135,6 +140,7 @@ func TestAttackTCheckLoadedOfAnUnchanged(t *testing.T) {
 // the first copy arrives, and takes that away. Breaks "ExactlyOnce(), transactions: never [applied twice] within ten
 // minutes". (Exec of several items does the same.)
 func TestAttackTDeafTransactTwice(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -159,6 +165,7 @@ func TestAttackTDeafTransactTwice(t *testing.T) {
 // root that is not there is its zero value: a set or an increment makes it", and "a counter in an item of its own counts
 // from nothing".
 func TestAttackTIncrementOverALeftover(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[tallied](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
@@ -177,6 +184,7 @@ func TestAttackTIncrementOverALeftover(t *testing.T) {
 
 // The same of a condition that holds of nothing, on the item and on another.
 func TestAttackTConditionOverALeftover(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	users := leaveHome(t, table)
@@ -199,6 +207,7 @@ func TestAttackTConditionOverALeftover(t *testing.T) {
 // Save that inserts it again leaves it out: it is lost, and all was acknowledged. Breaks "a shared place is an error that
 // names it", "entities are up to date afterwards".
 func TestAttackTDeletingAndSavingOne(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	j := newJoint(t, &faulty{at: -1}, 1)
 	e := j.accounts.New(account{ID: "1", Counter: 1})
@@ -214,6 +223,7 @@ func TestAttackTDeletingAndSavingOne(t *testing.T) {
 // there is nothing to delete, ErrNotFound: deletePart.ready does not look at the doubts. Breaks "Errors are those of
 // Save, Delete and Exec", "One that was not applied so far stays in mind, since it may yet be".
 func TestAttackTDeletingAnInsertInDoubt(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	tables := jointTables(t)
 	l := &losing{operation: "TransactWriteItems", lose: 100}
@@ -236,6 +246,7 @@ func TestAttackTDeletingAnInsertInDoubt(t *testing.T) {
 // they were to be, and still the next saves are conflicts with "someone else", until 15 minutes are over. Breaks "nothing,
 // of a delete: it was applied: done", and "After one the entity can be saved again".
 func TestAttackTTellerOverwritten(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	tables := jointTables(t)
 	clean := newJoint(t, &faulty{at: -1}, 1, tables...)
@@ -276,6 +287,7 @@ func TestAttackTTellerOverwritten(t *testing.T) {
 // it is absent or small, which NULL never is. (A float's can.) Breaks "increments [...] on NULL [...]: a second request
 // writes the whole attribute".
 func TestAttackTIncrementOfNull(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m, table := newBoards(t)
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Text: "x"}})))(t)
@@ -289,6 +301,7 @@ func TestAttackTIncrementOfNull(t *testing.T) {
 // changes; by Transact 12, and 3 s of pauses. Breaks "A refusal says existence, state, or which condition with what was
 // found".
 func TestAttackTConditionBesideNull(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m, _ := newBoards(t)
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{State: "x"}})))(t)
@@ -307,6 +320,7 @@ func TestAttackTConditionBesideNull(t *testing.T) {
 // The same of an entity whose insert is not finished: "kept changing" in place of ErrNotFound with what is pending.
 // Breaks the same, and "ErrNotFound (Pending) unless it is live".
 func TestAttackTAppendToAClaim(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	c := &crash{left: 1}
@@ -324,6 +338,7 @@ func TestAttackTAppendToAClaim(t *testing.T) {
 // A set of a spread struct of which a field is left out (omitempty) counts as a removal, and requires the item. Breaks "a
 // set or an increment makes it; a removal requires it".
 func TestAttackTSetOfAnAbsentSpreadStruct(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m, _ := newBoards(t)
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Text: "x"}})))(t)
@@ -346,6 +361,7 @@ type (
 )
 
 func TestAttackTUncomparableClient(t *testing.T) {
+	t.Parallel()
 	defer func() {
 		if x := recover(); x != nil {
 			t.Errorf("panic: %v", x)
@@ -365,6 +381,7 @@ func TestAttackTUncomparableClient(t *testing.T) {
 // order of the parts. Breaks "mapper.ClientSendsOnce() tells that a client [...] never sends a request again by itself:
 // then a bare [failed condition] is a conflict".
 func TestAttackTSendsOnceByOrder(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	a := must(mapper.New[account](conflicting{}, mapper.ClientSendsOnce()))(t)
 	b := must(mapper.New[tallied](conflicting{}))(t)
@@ -379,6 +396,7 @@ func TestAttackTSendsOnceByOrder(t *testing.T) {
 // The plan of a change that may take two requests knows of one, and of one write. Breaks "a second request writes the
 // whole attribute on condition of what was seen; the plan gives both".
 func TestAttackTPlanGivesBoth(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m, _ := newBoards(t)
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Text: "x"}})))(t)
@@ -393,6 +411,7 @@ func TestAttackTPlanGivesBoth(t *testing.T) {
 // Of a client that cannot be watched, an add to a set that is NULL is never written by Exec: unknown each time. By Transact
 // it is. Breaks the same sentence, and "what stands in its way is not what that copy would have put" of harmless.
 func TestAttackTDeafAddToNull(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[board](deaf{client(t, &faulty{at: -1}, 1)}, mapper.Table(table)))(t)
@@ -408,6 +427,7 @@ func TestAttackTDeafAddToNull(t *testing.T) {
 // Raw within Where: of a struct that is one attribute its names are not checked; of a spread one it is refused, since Raw
 // counts as the root's. Breaks "field.Raw takes anything else, its names checked against the model, with the near miss".
 func TestAttackTRawWithin(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m, _ := newBoards(t)
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Inner: inner{City: "Rome"}}})))(t)
@@ -426,6 +446,7 @@ func TestAttackTRawWithin(t *testing.T) {
 // condition of each entry repeats that of the map). Breaks "Plan returns what Exec would send": save.md, "Where an update
 // expression would pass 4 KB or 300 operators", is about saves alone.
 func TestAttackTLongExpression(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m, _ := newBoards(t)
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Counts: map[string]int{"a": 1}}})))(t)
@@ -444,6 +465,7 @@ func TestAttackTLongExpression(t *testing.T) {
 // A patch's outcome is unknown: the cure is "save again, which finds out first". A patch finds out nothing: Exec again
 // counts twice. Breaks "increment: never [applied twice]", as far as the message is followed.
 func TestAttackTUnknownPatchSaysSaveAgain(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	f := &faulty{at: -1}
 	m := must(mapper.New[board](client(t, f, 1), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
@@ -457,6 +479,7 @@ func TestAttackTUnknownPatchSaysSaveAgain(t *testing.T) {
 // A patch that meets an expired root: NotFoundError.Pending is "", of Load it is "its time to live is over". Breaks
 // "Pending says what is being done there: [...] a time to live that is over".
 func TestAttackTExpiredPending(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := newMapper[lease2](t, "PK:S", "SK:S")
 	must(m.Save(ctx, m.New(lease2{ID: "1", Until: time.Now().Add(-time.Minute), Left: "a"})))(t)
@@ -471,6 +494,7 @@ func TestAttackTExpiredPending(t *testing.T) {
 // Raw's key in a table of no model: the names are sorted, the first is taken for the partition key. The error names user
 // bob at 5 as "5 bob", Partition 5. Breaks "errors: where".
 func TestAttackTRawKey(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "user:S", "at:S")
 	c := client(t, &faulty{at: -1}, 1)
@@ -487,6 +511,7 @@ func TestAttackTRawKey(t *testing.T) {
 // "the condition of the patch does not hold", though it has none, where with an incarnation it goes round again. Breaks
 // "A refusal says existence, state, or which condition".
 func TestAttackTBoundToNone(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -506,6 +531,7 @@ func TestAttackTBoundToNone(t *testing.T) {
 // reported 3 WCU", 134 > 134 B. What it makes is not measured against 400 KB either: the service's ValidationException
 // in place of *TooLargeError. Breaks "plan, receipt and engine agree".
 func TestAttackTRewriteIsPriced(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m, _ := newBoards(t)
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Text: "x"}})))(t)
@@ -527,6 +553,7 @@ func TestAttackTRewriteIsPriced(t *testing.T) {
 // A transaction of an entity and a patch whose answers are lost, and that is made again as it is: the
 // patch is not applied twice.
 func TestAttackTRepeatedPatch(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	f := &faulty{at: -1}
 	table := enginetest.Table(t, "PK:S", "SK:S")
@@ -557,6 +584,7 @@ func TestAttackTRepeatedPatch(t *testing.T) {
 // Whatever becomes of any of its requests, an entity's insert with a patch that is made again until it
 // succeeds, or is said to have been applied, counts once.
 func TestAttackTRepeatedFaults(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
@@ -588,6 +616,7 @@ func TestAttackTRepeatedFaults(t *testing.T) {
 
 // An item that patches make too large is a *TooLargeError, alone and in a transaction.
 func TestAttackTOutgrown(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m, _ := newBoards(t)
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Text: strings.Repeat("x", 300_000), Lines: []string{"a"}}})))(t)

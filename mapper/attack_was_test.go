@@ -14,6 +14,7 @@ import (
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -32,6 +33,7 @@ func (s *sorted) AfterLoad() {
 // AfterLoad may sort elements: a change of one is that of the one. (It was lost silently, since positions
 // were of before.)
 func TestAttackAfterLoadSorts(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := must(mapper.New[sorted](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
 	must(m.Save(ctx, m.New(sorted{ID: "1", Name: "n", Notes: []noteBefore{{1, "a"}, {2, "b"}}})))(t)
@@ -65,6 +67,7 @@ func (f *filled) AfterLoad() {
 // AfterLoad that sets a field of a singleton that is not stored does not dirty it. (A change of the head
 // put the seat as well.)
 func TestAttackAfterLoadDirties(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := must(mapper.New[filled](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
 	must(m.Save(ctx, m.New(filled{ID: "1", Name: "n"})))(t)
@@ -87,6 +90,7 @@ func (f *opaqueFilled) AfterLoad() { f.Row = "none" }
 
 // The same with an opaque attribute on the item. (A load alone dirtied it.)
 func TestAttackAfterLoadDirtiesAtOnce(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := must(mapper.New[opaqueFilled](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
 	must(m.Save(ctx, m.New(opaqueFilled{ID: "1", Name: "n"})))(t)
@@ -124,6 +128,7 @@ type hookInner struct {
 
 // AfterLoad that an embedded struct promotes runs once.
 func TestAttackAfterLoadTwice(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m, err := mapper.New[hooked](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S")))
 	if err != nil {
@@ -153,6 +158,7 @@ func (n *rekeyNote) AfterLoad() { n.N += 10 }
 // AfterLoad of an element that changes a field of its key is refused. (It moved the element with the next
 // change of any.)
 func TestAttackAfterLoadElementKey(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := must(mapper.New[rekey](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
 	must(m.Save(ctx, m.New(rekey{ID: "1", Name: "n", Notes: []rekeyNote{{1, "a"}, {2, "b"}}})))(t)
@@ -167,6 +173,7 @@ func TestAttackAfterLoadElementKey(t *testing.T) {
 
 // Together's Limit reads what one query's does. (It read as if there were none.)
 func TestAttackTogetherLimit(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	c, table := enginetest.Start(t).Client(), enginetest.Table(t, "PK:S", "SK:S")
 	buyers := must(mapper.New[buyer](c, mapper.Table(table)))(t)
@@ -204,6 +211,7 @@ func TestAttackTogetherBare(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
+	seed := draws.Seed(t)
 	for _, size := range []int32{1, 2, 3, 4, 100} {
 		c := &small{Client: enginetest.Start(t).Client(), n: size}
 		buyers := must(mapper.New[buyer](c, mapper.Table(table)))(t)
@@ -218,53 +226,52 @@ func TestAttackTogetherBare(t *testing.T) {
 		}
 		key := buyers.Key(id)
 		notes, wishes, bought := query.Of[buyerNote](key.Prefix("NOTE#")), query.Of[buyerWish](key.Prefix("WISH#")), query.Of[bareOrder](orders.Key(id))
-		for _, rev := range []bool{false, true} {
-			for limit := range 12 {
-				n, w, o := notes, wishes, bought
-				j := query.Together(wishes.On(buyers), notes.On(buyers), bought.On(orders)).Limit(limit)
-				if rev {
-					n, w, o, j = n.Reverse(), w.Reverse(), o.Reverse(), j.Reverse()
+		for _, drawn := range draws.Some(seed+uint64(size), 24, draws.Times(2, draws.All, draws.All)) {
+			limit, rev := drawn/2, drawn%2 == 1
+			n, w, o := notes, wishes, bought
+			j := query.Together(wishes.On(buyers), notes.On(buyers), bought.On(orders)).Limit(limit)
+			if rev {
+				n, w, o, j = n.Reverse(), w.Reverse(), o.Reverse(), j.Reverse()
+			}
+			var want [3][]string
+			for x, err := range n.Refs(ctx, buyers) {
+				if err != nil {
+					t.Fatal(err)
 				}
-				var want [3][]string
-				for x, err := range n.Refs(ctx, buyers) {
-					if err != nil {
-						t.Fatal(err)
-					}
-					want[0] = append(want[0], x.Sort)
+				want[0] = append(want[0], x.Sort)
+			}
+			for x, err := range o.Refs(ctx, orders) {
+				if err != nil {
+					t.Fatal(err)
 				}
-				for x, err := range o.Refs(ctx, orders) {
-					if err != nil {
-						t.Fatal(err)
-					}
-					want[1] = append(want[1], fmt.Sprint(x.Sort, len(x.Value.Lines)))
+				want[1] = append(want[1], fmt.Sprint(x.Sort, len(x.Value.Lines)))
+			}
+			for x, err := range w.Refs(ctx, buyers) {
+				if err != nil {
+					t.Fatal(err)
 				}
-				for x, err := range w.Refs(ctx, buyers) {
-					if err != nil {
-						t.Fatal(err)
-					}
-					want[2] = append(want[2], x.Sort)
+				want[2] = append(want[2], x.Sort)
+			}
+			if rev {
+				want[0], want[2] = want[2], want[0]
+			}
+			all := slices.Concat(want[:]...)
+			if limit > 0 {
+				all = all[:min(limit, len(all))]
+			}
+			var got []string
+			for _, x := range must(j.Slice(ctx))(t) {
+				switch x := x.(type) {
+				case query.Ref[buyerNote]:
+					got = append(got, x.Sort)
+				case query.Ref[buyerWish]:
+					got = append(got, x.Sort)
+				case query.Ref[bareOrder]:
+					got = append(got, fmt.Sprint(x.Sort, len(x.Value.Lines)))
 				}
-				if rev {
-					want[0], want[2] = want[2], want[0]
-				}
-				all := slices.Concat(want[:]...)
-				if limit > 0 {
-					all = all[:min(limit, len(all))]
-				}
-				var got []string
-				for _, x := range must(j.Slice(ctx))(t) {
-					switch x := x.(type) {
-					case query.Ref[buyerNote]:
-						got = append(got, x.Sort)
-					case query.Ref[buyerWish]:
-						got = append(got, x.Sort)
-					case query.Ref[bareOrder]:
-						got = append(got, fmt.Sprint(x.Sort, len(x.Value.Lines)))
-					}
-				}
-				if !slices.Equal(got, all) {
-					t.Errorf("answers of %d, limit %d, reverse %v:\n got %v\nwant %v", size, limit, rev, got, all)
-				}
+			}
+			if !slices.Equal(got, all) {
+				t.Errorf("answers of %d, limit %d, reverse %v:\n got %v\nwant %v", size, limit, rev, got, all)
 			}
 		}
 	}
@@ -272,6 +279,7 @@ func TestAttackTogetherBare(t *testing.T) {
 
 // SetIfAbsent moves an attribute to its new name, whatever it holds: the way to get rid of was=.
 func TestSetIfAbsentMoves(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[board](enginetest.Start(t).Client(), mapper.Table(table)))(t)
@@ -300,6 +308,7 @@ type opaque struct {
 
 // An attribute of no known shape that was cleared under its old name can be set to what it was.
 func TestAttackWasOpaqueSetAgain(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[opaque](enginetest.Start(t).Client(), mapper.Table(table)))(t)
@@ -333,6 +342,7 @@ func (n *fullName) AfterLoad() {
 
 // What AfterLoad makes other fields of is not removed under its old name before they are stored.
 func TestAttackWasAfterLoadSplits(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[fullName](enginetest.Start(t).Client(), mapper.Table(table)))(t)
@@ -351,6 +361,7 @@ func TestAttackWasAfterLoadSplits(t *testing.T) {
 // A projection of an attribute that several kinds of items hold asks for its old name once; an old
 // name is refused in a filter.
 func TestAttackWasProjectedTwice(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	type note struct {
 		N    int
@@ -377,6 +388,7 @@ func TestAttackWasProjectedTwice(t *testing.T) {
 
 // Without versions, clearing an attribute under its old name compares the new one as well.
 func TestAttackWasNoVersionClear(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	type clears struct {
 		_    struct{} `ddb:"table=clears,noversion"`

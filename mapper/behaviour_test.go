@@ -13,6 +13,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -31,6 +32,7 @@ func wantError(t *testing.T, receipt *mapper.Receipt, err error, want string) {
 // Fields that keys name may not change after the load, unless Move is asked for
 // and all is loaded: then all items move, with what the model does not know.
 func TestMove(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users, r := newUsers(t)
 	must(users.Save(ctx, users.New(someUser("1"))))(t)
@@ -90,6 +92,7 @@ func TestMove(t *testing.T) {
 
 // Options that contradict each other, or the entity, are refused, never ignored.
 func TestOptionsThatContradict(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users, _ := newUsers(t)
 	e := users.New(someUser("1"))
@@ -141,6 +144,7 @@ func TestOptionsThatContradict(t *testing.T) {
 
 // What is wrong with a selection is said when it is used, before any request.
 func TestBadSelections(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users := must(mapper.New[user](failingClient{}))(t)
 	k := users.Key("1")
@@ -179,6 +183,7 @@ func TestBadSelections(t *testing.T) {
 // Update loads, applies, saves, and on a conflict loads and applies again; an error
 // of the function ends it with nothing written.
 func TestUpdate(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users, _ := newUsers(t)
 	must(users.Save(ctx, users.New(someUser("1"))))(t)
@@ -210,6 +215,7 @@ func TestUpdate(t *testing.T) {
 
 // Deletes of a whole entity, of a part, of one item, and of what is not there.
 func TestDelete(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users, r := newUsers(t)
 	must(users.Save(ctx, users.New(someUser("1"))))(t)
@@ -254,6 +260,7 @@ func TestDelete(t *testing.T) {
 // An insert of seven small items: 14 WCU in one transaction, 7 one by one, 8 staged
 // (save.md, Atomicity). The plan shows all three.
 func TestWaysToInsert(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users, _ := newUsers(t)
 	seven := func(id string) user {
@@ -290,6 +297,7 @@ func TestWaysToInsert(t *testing.T) {
 
 // Plans and receipts print as small tables, and encode to JSON with their requests.
 func TestPlanForms(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users, _ := newUsers(t)
 	e := users.New(user{ID: "1", Email: "a@example.com"})
@@ -333,6 +341,7 @@ func TestPlanForms(t *testing.T) {
 // A missing table, another key schema, denied access, a foreign item: clear errors
 // or kept data, never a panic.
 func TestWrongSetups(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	engine := enginetest.Start(t)
 	load := func(m *mapper.Mapper[user]) error {
@@ -369,6 +378,7 @@ func TestWrongSetups(t *testing.T) {
 
 // Names of attributes match exactly inside of attributes, too.
 func TestExactNamesInside(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	type model struct {
 		_    struct{}           `ddb:"table=exact"`
@@ -399,7 +409,7 @@ func TestExactNamesInside(t *testing.T) {
 // again; so are single writes that do.
 func TestTransactionConflict(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
+	ctx := retry.WithoutPauses(context.Background())
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	left := 0
 	tr := &faulty{at: -1, pick: func() fault {
@@ -436,6 +446,7 @@ func TestTransactionConflict(t *testing.T) {
 // Without versions nobody can tell whose write a lost answer was about: the
 // outcome is unknown, and nothing is applied twice.
 func TestLostAnswerWithoutVersions(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	type counter struct {
 		_     struct{} `ddb:"table=counters,noversion"`
@@ -461,6 +472,7 @@ func TestLostAnswerWithoutVersions(t *testing.T) {
 // A client that cannot be watched may retry unseen: a failed condition is then no
 // proof of a conflict, unless the item shows whose write it holds.
 func TestClientThatCannotBeWatched(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[account](deaf{client(t, &faulty{at: -1}, 3)}, mapper.Table(table)))(t)
@@ -484,6 +496,7 @@ func TestClientThatCannotBeWatched(t *testing.T) {
 
 // What an interface holds and attributevalue would drop without a word is refused.
 func TestInterfacesThatHoldTheUnstorable(t *testing.T) {
+	t.Parallel()
 	type open struct {
 		_   struct{} `ddb:"table=open"`
 		ID  string   `ddb:"pk=O#{ID}"`
@@ -500,6 +513,7 @@ func TestInterfacesThatHoldTheUnstorable(t *testing.T) {
 // Items that a deleted entity left behind keep an insert from succeeding, with a cure
 // that works: a delete by the key.
 func TestItemsLeftBehind(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users, r := newUsers(t)
 	r.put(item{"PK": s("USER#1"), "SK": s("M#Card#visa"), "Last4": s("1111")})
@@ -514,6 +528,7 @@ func TestItemsLeftBehind(t *testing.T) {
 // A loaded entity that somebody has deleted meanwhile is not found, rather than in
 // conflict.
 func TestDeleteOfWhatIsGone(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users, _ := newUsers(t)
 	must(users.Save(ctx, users.New(someUser("1"))))(t)

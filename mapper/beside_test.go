@@ -74,6 +74,7 @@ func (c *counting) lost(kind fault, do func() error) {
 // that happens in between. Whatever that is, the counter is counted once until the caller has been told:
 // that it was applied, or that nothing tells. What the error says is true.
 func TestRepeatedBeside(t *testing.T) {
+	t.Parallel()
 	type between = func(*counting, *mapper.Entity[board])
 	save := func(c *counting, e *mapper.Entity[board]) { must(c.boards.Save(context.Background(), e))(c.T) }
 	others := func(c *counting, _ *mapper.Entity[board]) {
@@ -145,6 +146,7 @@ func TestRepeatedBeside(t *testing.T) {
 // A transaction that is repeated and lost again is still one: it is told once, whichever attempt was
 // applied, and what comes then is another.
 func TestRepeatedBesideTwice(t *testing.T) {
+	t.Parallel()
 	for name, kinds := range map[string][]fault{"the first": {dropAnswer, dropAnswer}, "the second": {dropRequest, dropAnswer}} {
 		c := newCounting(t)
 		e := c.boards.New(board{ID: "E", Main: cells{Text: "y"}})
@@ -170,6 +172,7 @@ func TestRepeatedBesideTwice(t *testing.T) {
 // Which of several transactions was applied is told by what each wrote: those that were repeated in
 // parts, with other entities, and with others' deletes and late copies in between.
 func TestRepeatedInParts(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	entity := func(c *counting, id string) *mapper.Entity[board] {
 		e := c.boards.New(board{ID: id, Main: cells{Text: "y"}})
@@ -267,6 +270,7 @@ func TestRepeatedInParts(t *testing.T) {
 
 // What a repetition finds out it remembers, though it ends in an error that comes later.
 func TestRepeatedBesideAFailure(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []fault{throttle, dropRequest, dropAnswer} {
 		c := newCounting(t)
 		e := c.boards.New(board{ID: "E", Main: cells{Text: "y"}})
@@ -295,6 +299,7 @@ func TestRepeatedBesideAFailure(t *testing.T) {
 
 // A delete that turns out to be done is done, and what is saved beside it is; a patch of both tells.
 func TestRepeatedDeleting(t *testing.T) {
+	t.Parallel()
 	c := newCounting(t)
 	a, b := c.boards.New(board{ID: "A", Main: cells{Text: "y"}}), c.boards.New(board{ID: "B", Main: cells{Text: "y"}})
 	must(c.boards.Save(t.Context(), a))(t)
@@ -320,6 +325,7 @@ func TestRepeatedDeleting(t *testing.T) {
 // An element in doubt that is taken back does not keep its entity from being saved in a transaction:
 // what became of it is asked first.
 func TestTakenBackInATransaction(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []fault{dropAnswer, dropRequest} {
 		c := newCounting(t)
 		e := c.boards.New(board{ID: "E", Main: cells{Text: "y"}})
@@ -338,6 +344,7 @@ func TestTakenBackInATransaction(t *testing.T) {
 
 // A refusal for the size of an item names that item, and none where nothing tells which.
 func TestTooLargeBeside(t *testing.T) {
+	t.Parallel()
 	c := newCounting(t)
 	must(c.clean.Save(t.Context(), c.clean.New(board{ID: "1", Main: cells{Text: strings.Repeat("x", 300_000), Lines: []string{"a"}}})))(t)
 	grow := c.node("1").Patch(cellFields.Lines.Append(strings.Repeat("x", 150_000))).On(c.boards)
@@ -363,6 +370,7 @@ func TestTooLargeBeside(t *testing.T) {
 
 // A call whose context is done sends nothing, and its receipt counts nothing.
 func TestReceiptsOfWhatWasNotSent(t *testing.T) {
+	t.Parallel()
 	c := newCounting(t)
 	done, cancel := context.WithCancel(t.Context())
 	cancel()

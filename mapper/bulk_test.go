@@ -23,6 +23,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -69,6 +70,7 @@ func readings(from, to, sensors int) iter.Seq2[reading, error] {
 // What a bulk load writes is there as if it had been saved, in either way; an entity that was there
 // before is reported and left alone, or replaced; and a second run knows its own.
 func TestBulkLoad(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	all := parcels(60)
 	for _, overwrite := range []bool{false, true} {
@@ -232,6 +234,7 @@ func (r *requests) throttleStatements(q *http.Request, body []byte, n int) (*htt
 // Consecutive writes are of different partition keys, though the input is sorted by these, and what is
 // throttled or unprocessed is written in the end.
 func TestBulkLoadInterleaves(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for _, overwrite := range []bool{false, true} {
 		var options []mapper.BulkOption
@@ -274,9 +277,11 @@ func TestBulkLoadInterleaves(t *testing.T) {
 // A load that ends at any call goes on from where it was, and loses nothing; before its root nobody
 // finds a part of an entity.
 func TestBulkLoadResumes(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	all := parcels(40)
-	for at := 1; ; at++ {
+	step := draws.Times(4, 1, 1)
+	for at := step; ; at += step {
 		r := &requests{stop: func(call int) bool { return call >= at }}
 		table := enginetest.Table(t, "PK:S", "SK:S")
 		broken := must(mapper.New[parcel](enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient, o.RetryMaxAttempts = r, 1 }), mapper.Table(table)))(t)
@@ -316,6 +321,7 @@ func TestBulkLoadResumes(t *testing.T) {
 
 // What cannot be loaded is said before anything is sent, or of the entity that it is.
 func TestBulkLoadRefuses(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := must(mapper.New[parcel](failingClient{}))(t)
 	_, err := m.BulkLoad(ctx, mapper.Each(slices.Values(parcels(1))))
@@ -358,10 +364,11 @@ func (c *dyingClient) BatchExecuteStatement(ctx context.Context, in *dynamodb.Ba
 // A load that is interrupted again and again comes to its end: what comes first is whole before the last
 // is begun, and each run goes on from there; what was written is in the report.
 func TestBulkLoadAdvances(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	c := &dyingClient{Client: enginetest.Start(t).Client()}
 	m := must(mapper.New[order](c, mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
-	const entities = 400
+	entities := draws.Times(200, 400, 400)
 	all := func(yield func(order, error) bool) {
 		for i := range entities {
 			o := order{Shop: fmt.Sprint("s", i), N: i, Total: i}
@@ -375,7 +382,7 @@ func TestBulkLoadAdvances(t *testing.T) {
 	}
 	next, runs, items := 0, 0, 0
 	for ; next < entities; runs++ {
-		c.left.Store(30) // 750 of 2,400 items
+		c.left.Store(30) // 750 items
 		r, err := m.BulkLoad(ctx, all, mapper.LoadID("again"), mapper.ResumeAt(next))
 		if (err == nil) != (r.Next == entities) || r.Next < next {
 			t.Fatalf("run %d: %v, from %d to %d", runs, err, next, r.Next)
@@ -400,6 +407,7 @@ func TestBulkLoadAdvances(t *testing.T) {
 
 // The rate is kept, and progress tells the time left; on a pipe it is silent.
 func TestBulkLoadRate(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := newMapper[reading](t, "PK:S", "SK:S")
 	in, out, err := os.Pipe()
@@ -606,6 +614,7 @@ func inBatches(n, parallel int, same bool, send func([]map[string]types.Attribut
 
 // What an attack has found: what ends a load, and what only an entity.
 func TestBulkLoadEnds(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for name, body := range map[string]string{
 		"AccessDeniedException":     `{"__type":"com.amazon.coral.service#AccessDeniedException","message":"no"}`,
@@ -635,6 +644,7 @@ func (a answering) Do(r *http.Request) (*http.Response, error) { return a(r) }
 // A key that comes twice is one of the two whole; a load that is done again brings nothing back that was
 // removed since, and knows what it has saved by itself.
 func TestBulkLoadTwice(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := newMapper[parcel](t, "PK:S", "SK:S")
 	var all []parcel

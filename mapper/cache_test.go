@@ -24,6 +24,7 @@ func (s *keepsAll) Set(key string, v any, _ int, _ time.Duration) { s.Store(key,
 // Whatever this process writes an entity with, the next load sees it: saves, patches, deletes,
 // transactions, staged inserts and bulk loads; by any mapper of the cache.
 func TestCacheSeesWrites(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	client := enginetest.Start(t).Client()
 	table, caching := mapper.Table(enginetest.Table(t, "PK:S", "SK:S")), mapper.Caching(mapper.NewCache(&keepsAll{}, time.Hour))
@@ -85,6 +86,7 @@ func (c *strongly) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemIn
 
 // LoadMany reads shortly after a write what was written strongly, the rest not, and keeps both.
 func TestCacheLoadManyBehindWrites(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	c := &strongly{Client: enginetest.Start(t).Client()}
 	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))

@@ -26,6 +26,7 @@ func filler(bytes int) string { return strings.Repeat("x", bytes) }
 // A refused write is charged what the item costs that is there, however large it has
 // become, in a transaction twice that: the receipt says so, apart from what is reported.
 func TestRefusedWritesAreCharged(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users, raw := newUsers(t)
 	must(users.Save(ctx, users.New(someUser("1"))))(t)
@@ -77,6 +78,7 @@ type pagesOf struct {
 // to 1 MB, in the order of the sort keys, of which items that the model does not know are
 // part.
 func TestPlanOfLoadOverPages(t *testing.T) {
+	t.Parallel()
 	if e := enginetest.Start(t); e.Name == integration.Dynoxide {
 		return // it ends an answer before the item that would take it over 1 MB, DynamoDB after it
 	}
@@ -112,6 +114,7 @@ func TestPlanOfLoadOverPages(t *testing.T) {
 // What is not guarded may have been enlarged by others: such a price is a bound, and what is
 // expected is what is known.
 func TestUnguardedItemsAreBounds(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	type counter struct {
 		_     struct{} `ddb:"table=counters,noversion"`
@@ -148,6 +151,7 @@ func TestUnguardedItemsAreBounds(t *testing.T) {
 // What a table's indexes take stands apart in the receipt, which no longer calls the price
 // known: a model does not declare them.
 func TestIndexesStandApart(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	client := enginetest.Start(t).Client()
 	name := fmt.Sprintf("indexed-%d", time.Now().UnixNano())
@@ -207,6 +211,7 @@ func TestIndexesStandApart(t *testing.T) {
 // An insert that may meet an expired item expects none, and says what it costs if there is
 // one.
 func TestExpectedInsert(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := newMapper[models.ExpiringAll](t, "PK:S", "SK:S")
 	e := m.New(models.ExpiringAll{ID: "1", Until: time.Now().Add(time.Hour), Text: "t"})
@@ -226,6 +231,7 @@ func TestExpectedInsert(t *testing.T) {
 // What a patch is expected to cost is what the mapper has seen of such items, read, written
 // or patched; a hint stands in for that.
 func TestExpectedPatch(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	with := func(options ...mapper.Option) *mapper.Mapper[store.User] {
@@ -278,6 +284,7 @@ func TestExpectedPatch(t *testing.T) {
 // A receipt of an engine that reports something else than was predicted says once which
 // figure is whose.
 func TestMisreports(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users := must(mapper.New[user](&misreporting{Client: enginetest.Start(t).Client()}, mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
 	r := must(users.Save(ctx, users.New(user{ID: "1", Email: "a", Home: address{"Street", "Town"}})))(t)

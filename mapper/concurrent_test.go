@@ -28,6 +28,7 @@ func queryAll(table, pk string) *dynamodb.QueryInput {
 // Law 3, no lost update: the sum of the increments of 16 concurrent writers is
 // exact, on one item and on two together.
 func TestConcurrentWriters(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	const writers, each = 16, 5
@@ -79,6 +80,7 @@ func (s *storm) pick() fault {
 // got no error was counted once, one that got an error was not, and where the
 // outcome is unknown, once or not at all. Nothing is applied twice.
 func TestConcurrentWritersInAStorm(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 5)
@@ -132,7 +134,7 @@ func TestSaveUntilItSucceeds(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	s := &storm{r: r, odds: 4}
 	m := newAccounts(t, table, &faulty{at: -1, pick: s.pick}, 2)
-	for n := range 25 {
+	for n := range draws.Times(4, 25, 250) {
 		id := fmt.Sprint(n)
 		e := m.New(version(id, 0))
 		var failures int

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -72,7 +73,7 @@ func version(id string, n int) account {
 // writer had on its way never joins what is there then.
 func TestCrashInStagedInsert(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
+	ctx := retry.WithoutPauses(context.Background())
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 5)
 	for step := 0; ; step++ {
@@ -102,7 +103,7 @@ func TestCrashInStagedInsert(t *testing.T) {
 // requests of the crashed writer in between.
 func takeOver(t *testing.T, clean *mapper.Mapper[account], c *crash, id string, step int) {
 	t.Helper()
-	ctx := context.Background()
+	ctx := retry.WithoutPauses(context.Background())
 	expect := func(what string, want *account) {
 		t.Helper()
 		if now := stored(t, clean, id); !same(now, want) {
@@ -159,7 +160,8 @@ func dedupe(all []entry) []entry {
 // there. A delete or an insert takes over, and nothing of the old entity joins
 // the new one.
 func TestCrashInStagedDelete(t *testing.T) {
-	ctx := context.Background()
+	t.Parallel()
+	ctx := retry.WithoutPauses(context.Background())
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 5)
 	for _, finish := range []string{"delete", "insert"} {
@@ -213,6 +215,7 @@ func items(t *testing.T, table, id string) int {
 // A reader while entities are inserted and deleted in stages sees each wholly or
 // not at all.
 func TestReaderDuringStagedWrites(t *testing.T) {
+	t.Parallel()
 	ctx, stop := context.WithCancel(context.Background())
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 5)

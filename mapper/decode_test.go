@@ -3,7 +3,6 @@ package mapper_test
 import (
 	"context"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,11 +19,13 @@ import (
 
 	"github.com/itemize/itemize/integration"
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/mapper"
 )
 
 // Items of every state, and of no model, are told apart.
 func TestDecode(t *testing.T) {
+	t.Parallel()
 	m := must(mapper.New[account](failingClient{}))(t)
 	stage := func(state string) *types.AttributeValueMemberM {
 		return &types.AttributeValueMemberM{Value: item{"state": s(state), "since": &types.AttributeValueMemberN{Value: "1"}}}
@@ -77,6 +78,7 @@ func TestDecode(t *testing.T) {
 
 // Two tables with one shape of key: the item is of the one that is named.
 func TestDecodeInTable(t *testing.T) {
+	t.Parallel()
 	type half struct {
 		_    struct{} `ddb:"table=heads"`
 		_    struct{} `ddb:"table=tails,hash=PK,range=SK,name=Tails"`
@@ -98,11 +100,9 @@ func TestDecodeInTable(t *testing.T) {
 // Every record of a table's stream decodes, old and new, to the values that were written, and tells
 // what happened to its entity. ITEMIZE_RECORDS is how many; little by itself.
 func TestDecodeStream(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
-	want := 1500
-	if n, err := strconv.Atoi(os.Getenv("ITEMIZE_RECORDS")); err == nil {
-		want = n
-	}
+	want := draws.Times(300, 1_500, 20_000)
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	engine := enginetest.Start(t)
 	client := engine.Client()

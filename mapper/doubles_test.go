@@ -100,6 +100,7 @@ func (conflicting) TransactWriteItems(context.Context, *dynamodb.TransactWriteIt
 // What a stub answers is a conflict where the mapper is told that it sends once, and else unknown:
 // it might be the echo of an own write.
 func TestClientSendsOnce(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	insert := func(options ...mapper.Option) error {
 		m := must(mapper.New[account](conflicting{}, options...))(t)

@@ -20,6 +20,7 @@ func dying(t *testing.T, table string) (*mapper.Mapper[account], *crash) {
 // A write whose answer was lost, and that the user takes back in the next save,
 // must not be applied after that save: what is stored is then what the save says.
 func TestLateWriteCannotUndoALaterSave(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	edits := map[string]func(*account){
@@ -56,6 +57,7 @@ func TestLateWriteCannotUndoALaterSave(t *testing.T) {
 // An insert whose outcome is not known ties the entity to its key: under another
 // one the first may appear later, twice stored.
 func TestInsertInDoubtIsNotInsertedElsewhere(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m, c := dying(t, table)
@@ -89,6 +91,7 @@ func TestInsertInDoubtIsNotInsertedElsewhere(t *testing.T) {
 // An insert that takes over a delete in the middle of its deletes keeps all of its
 // items: the delete stops where it finds an item written since.
 func TestInsertTakesOverARunningDelete(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)

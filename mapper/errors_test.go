@@ -8,6 +8,7 @@ import (
 // Every error names the type, the field, the item and its key, says what is wrong
 // and how to mend it, and is told apart with errors.Is and errors.As.
 func TestErrorTexts(t *testing.T) {
+	t.Parallel()
 	key := Key{Table: "users", Partition: "USER#1", Sort: "U#Information"}
 	other := Key{Table: "users", Partition: "USER#1", Sort: "M#Card#visa"}
 	cause := errors.New("cause")

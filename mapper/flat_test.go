@@ -35,6 +35,7 @@ func slice[T, E any](t testing.TB, m *mapper.Mapper[T], q query.Query[T, E]) []E
 // An entity of a flat model is known by both keys; a partition holds many, which a
 // query yields in the order of their keys.
 func TestFlatModel(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	threads := newMapper[models.Thread](t, "ForumName:S", "Subject:S")
 	for i := range 5 {
@@ -81,6 +82,7 @@ type topic struct {
 // "A!", "A!#01", "A#01"): entities come in the order of their roots all the same,
 // both ways.
 func TestFlatModelsInterleaved(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	topics := newMapper[topic](t, "PK:S", "SK:S")
 	names := []string{"A", "A!", "A!!", "AA", "B"}
@@ -110,6 +112,7 @@ func TestFlatModelsInterleaved(t *testing.T) {
 
 // Keys of numbers sort by value.
 func TestFlatModelWithNumbers(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	readings := newMapper[models.Reading](t, "PK:N", "SK:N")
 	for _, sec := range []int64{9, 10, 100, 99} {
@@ -131,6 +134,7 @@ func TestFlatModelWithNumbers(t *testing.T) {
 // An entity of several items is what lies under its prefix, always a delimited
 // one; a query yields entities, grouped.
 func TestFlatModelOfSeveralItems(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	orders := newMapper[models.Order](t, "PK:S", "SK:S")
 	opts := cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(models.Order{}, "_")}
@@ -173,6 +177,7 @@ func TestFlatModelOfSeveralItems(t *testing.T) {
 // A root whose key is the prefix itself: an entity whose name begins another's is
 // not met with it, also where other names sort between its root and its lines.
 func TestFlatModelPrefixIsRoot(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	bare := newMapper[models.Bare](t, "PK:S", "SK:S")
 	opts := cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(models.Bare{}, "_")}
@@ -207,6 +212,7 @@ func TestFlatModelPrefixIsRoot(t *testing.T) {
 // Fields of further tables: a price change writes one unit to its own table, and
 // loading reads just the tables asked for (tables.md).
 func TestSatellites(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	names := map[string]string{}
 	for _, n := range []string{"ProductCatalog", "ProductAvailability", "ExtendedProductCatalog"} {
@@ -251,6 +257,7 @@ func TestSatellites(t *testing.T) {
 
 // Elements in a further table, by a number.
 func TestSatelliteElements(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	names := map[string]string{"forums": enginetest.Table(t, "Name:S", ""), "replies": enginetest.Table(t, "Forum:S", "At:N")}
 	m := must(mapper.New[models.Satellites](enginetest.Start(t).Client(), mapper.Tables(func(n string) string { return names[n] })))(t)
@@ -273,6 +280,7 @@ func TestSatelliteElements(t *testing.T) {
 
 // Items past their time to live are not there, and an insert treats them as absent.
 func TestTimeToLive(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[models.Expiring](enginetest.Start(t).Client(), mapper.Table(table)))(t)
@@ -315,6 +323,7 @@ func TestTimeToLive(t *testing.T) {
 
 // ttl,all: the expiry of every item follows a field of the root.
 func TestTimeToLiveOfAll(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[models.ExpiringAll](enginetest.Start(t).Client(), mapper.Table(table)))(t)
@@ -362,6 +371,7 @@ func TestTimeToLiveOfAll(t *testing.T) {
 // Typed queries yield the elements of their type, over pages, in either order, and
 // refuse selections that hold others.
 func TestQueries(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users, r := newUsers(t)
 	u := user{ID: "1", Email: "x"}

@@ -12,6 +12,7 @@ import (
 // What is planned for loads and deletes is what they then take: exactly where the items
 // are known, within the bounds where they are not.
 func TestPlansOfLoadsAndDeletes(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users, _ := newUsers(t)
 	exact := enginetest.ReportsTransactions(t)

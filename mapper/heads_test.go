@@ -38,6 +38,7 @@ func manyTickets(t *testing.T, m *mapper.Mapper[models.Ticket], n int) []models.
 // Heads that lie side by side are read at their own price, in either order, with limits, filters and
 // pages; the plain query yields whole entities.
 func TestHeads(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := newMapper[models.Ticket](t, "PK:S", "SK:S")
 	want := manyTickets(t, m, 80)
@@ -110,6 +111,7 @@ func TestHeads(t *testing.T) {
 
 // Entities whose items lie in two tables are queried by their roots.
 func TestHeadsOfTwoTables(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	names := map[string]string{"pages": enginetest.Table(t, "PK:S", "SK:S"), "bodies": enginetest.Table(t, "PK:S", "SK:S")}
 	m := must(mapper.New[models.Page](enginetest.Start(t).Client(), mapper.Tables(func(name string) string { return names[name] })))(t)
@@ -132,6 +134,7 @@ func TestHeadsOfTwoTables(t *testing.T) {
 
 // A page of entities of several items under one prefix asks for no more than it needs.
 func TestBoundedPages(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	type note struct {
 		_    struct{} `ddb:"table=notes"`

@@ -265,6 +265,7 @@ func (x *issues) compare(ctx context.Context) {
 // What is written costs what was planned, of the table and of each index, in random operations on a
 // table with three global indexes and a local one; and the indexes yield what there is.
 func TestIndexesAtRandom(t *testing.T) {
+	t.Parallel()
 	if !enginetest.ReportsTransactions(t) {
 		t.Log("the units of indexes are right on dynoxide")
 		return
@@ -272,7 +273,7 @@ func TestIndexesAtRandom(t *testing.T) {
 	seed := draws.Seed(t)
 	ctx := context.Background()
 	x := &issues{T: t, r: rand.New(rand.NewPCG(seed, 0)), m: indexed[issue](t, nil), now: map[string]*mapper.Entity[issue]{}}
-	for i := range draws.Times(400) {
+	for i := range draws.Times(100, 5_000, 50_000) {
 		x.step(ctx)
 		if i%100 == 99 {
 			x.compare(ctx)

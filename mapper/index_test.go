@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -202,7 +202,7 @@ func TestIndexProjections(t *testing.T) {
 // not for its keys, which it has while it is live alone, and an element not for its root.
 func TestIndexLiveOnly(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
+	ctx := retry.WithoutPauses(context.Background())
 	clean := indexed[issue](t, nil)
 	table := clean.Definitions()[0].Name
 	var texts []issueText
@@ -282,10 +282,6 @@ type shift struct {
 func TestIndexOfSeveralAttributes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	if os.Getenv("ITEMIZE_ENGINE") == "dynamodb-local" || !enginetest.ReportsTransactions(t) {
-		t.Log("DynamoDB Local refuses indexes of several attributes")
-		return
-	}
 	m := indexed[shift](t, nil)
 	for i := range 12 {
 		x := shift{ID: fmt.Sprint(i), Tenant: "acme", Region: 7, Status: []string{"open", "done"}[i%2], Rank: i, At: monday.Add(time.Duration(i) * time.Hour)}
@@ -383,6 +379,7 @@ func TestReindex(t *testing.T) {
 
 // An item and its entries in local indexes have one limit.
 func TestIndexLocalLimit(t *testing.T) {
+	t.Parallel()
 	m := must(mapper.New[issue](enginetest.Start(t).Client()))(t)
 	big := func(n int) error {
 		_, err := m.Plan(m.New(issue{ID: "1", Opened: monday, Text: strings.Repeat("x", n)}))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/itemize/itemize/blob"
@@ -27,8 +28,9 @@ type vault struct {
 }
 
 // Values of every size around what decides how they are stored come back by their hashes: nothing, the preview, the inline limits, a part,
-// 25 and 100 of them, the largest item, a page of 1 MB, and up to 25 MB. ITEMIZE_DRAWS=2 and more adds the largest.
+// 25 and 100 of them, the largest item, a page of 1 MB, and up to 25 MB. .ci/run adds the largest.
 func TestLargeBoundaries(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	gateway, bucket := enginetest.S3(t)
 	m := must(mapper.New[vault](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S")),
@@ -38,8 +40,16 @@ func TestLargeBoundaries(t *testing.T) {
 	for _, around := range []int{256 << 10, 400 << 10, 512 << 10, 1 << 20} {
 		sizes = append(sizes, around-150, around-1, around, around+1)
 	}
+	if draws.Times(0, 1, 1) == 0 { // fewer
+		drawn := draws.Some(draws.Seed(t), len(sizes)-1, 5)
+		slices.Sort(drawn)
+		for i, at := range drawn {
+			drawn[i] = sizes[1+at]
+		}
+		sizes = append([]int{0}, drawn...)
+	}
 	sizes = append(sizes, 25*(256<<10)+1)
-	if draws.Times(1) > 1 {
+	if draws.Times(0, 1, 1) > 0 {
 		sizes = append(sizes, 10<<20, 16<<20, 25<<20, 100*(256<<10)+1)
 	}
 	for _, n := range sizes {

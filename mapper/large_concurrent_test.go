@@ -23,9 +23,10 @@ func numbered(n, bytes int) string {
 	return strconv.Itoa(n) + " " + strings.Repeat(sum, bytes/len(sum))
 }
 
-// Eight writers and readers of one value, with a collector that runs all the time while hours go by: no value is torn, none is taken
-// for damaged, and no update is lost. ITEMIZE_DRAWS=100 makes it 10,000 updates.
+// Writers and readers of one value, with a collector that runs all the time while hours go by: no value is torn, none is taken
+// for damaged, and no update is lost.
 func TestConcurrentFlips(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	var minutes atomic.Int64
@@ -35,8 +36,8 @@ func TestConcurrentFlips(t *testing.T) {
 	m.SetPartSize(2 << 10)
 	m.SetNow(now)
 	must(m.Save(ctx, m.New(tome{ID: "x", Text: numbered(0, 6<<10)})))(t)
-	const writers, readers = 8, 8
-	flips := draws.Times(100)
+	writers, readers := draws.Times(4, 8, 8), draws.Times(2, 8, 8)
+	flips := draws.Times(10, 300, 10_000)
 	var left, acknowledged atomic.Int64
 	left.Store(int64(flips))
 	done := make(chan bool)

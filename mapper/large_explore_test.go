@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +15,7 @@ import (
 	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/explore"
 	"github.com/itemize/itemize/mapper"
 )
@@ -256,30 +255,18 @@ func (s tomeScene) play(seed uint64, n int, done map[string]int) (err error) {
 }
 
 // Whatever comes after what, and whatever is lost, late, or crashes: what writers, readers and collectors were told has an order in which
-// it is true, no value is torn, and none is taken for damaged. ITEMIZE_EXPLORE says for how long, ITEMIZE_EXPLORE_SEED
-// takes one schedule again.
+// it is true, no value is torn, and none is taken for damaged.
 func TestExploreLarge(t *testing.T) {
-	limit := 3 * time.Second
-	if d, err := time.ParseDuration(os.Getenv("ITEMIZE_EXPLORE")); err == nil {
-		limit = d
-	}
-	all, done := 0, map[string]int{}
-	end := time.Now().Add(limit)
-	for n := 0; time.Now().Before(end) && !t.Failed(); n++ {
-		// A table for some plays: a collector reads all of its records.
-		s := tomeScene{TB: t, table: enginetest.Table(t, "PK:S", "SK:S"), client: enginetest.Start(t).Client()}
-		if seed, err := strconv.ParseUint(os.Getenv("ITEMIZE_EXPLORE_SEED"), 10, 64); err == nil {
-			if err := s.play(seed, 0, done); err != nil {
-				t.Fatal(err)
-			}
-			return
+	t.Parallel()
+	done := map[string]int{}
+	var s tomeScene
+	for n, seed := range draws.Schedules(t, draws.For(500*time.Millisecond, time.Minute, 15*time.Minute)) {
+		if n%5 == 0 { // a table for five plays: a collector reads all of its records
+			s = tomeScene{TB: t, table: enginetest.Table(t, "PK:S", "SK:S"), client: enginetest.Start(t).Client()}
 		}
-		for i := 0; i < 5 && time.Now().Before(end); i++ {
-			if err := s.play(rand.Uint64(), i, done); err != nil {
-				t.Fatal(err)
-			}
-			all++
+		if err := s.play(seed, n%5, done); err != nil {
+			t.Fatal(err)
 		}
 	}
-	t.Logf("%d schedules; done: %v", all, done)
+	t.Logf("done: %v", done)
 }

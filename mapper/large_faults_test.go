@@ -198,6 +198,7 @@ func TestCollect(t *testing.T) {
 // Whichever request of a write, a delete or a collection meets a fault: a reader sees the old value or the new one, whole, what was
 // acknowledged is there, and after the collector nothing is left that nothing points to.
 func TestLargeFaults(t *testing.T) {
+	t.Parallel()
 	old, now := albumOf("", "old "), albumOf("", "now ")
 	for name, op := range map[string]func(context.Context, *mapper.Mapper[album], string, *mapper.Entity[album]) error{
 		"insert": func(ctx context.Context, m *mapper.Mapper[album], id string, _ *mapper.Entity[album]) error {
@@ -235,7 +236,7 @@ func TestLargeFaults(t *testing.T) {
 			f := &largeFaults{albums: newAlbums(t), old: old, now: now, name: name, op: op, clock: &clock{time.Now()}}
 			f.plain = f.mapper(t, enginetest.Start(t).Client(), f.s3.Client(), f.clock.now)
 			seed := draws.Seed(t)
-			meetFaults(seed, 3, func(at int, fault breaking.Fault) int { return f.once(t, at, fault) })
+			meetFaults(seed, draws.Times(1, 6, draws.All), func(at int, fault breaking.Fault) int { return f.once(t, at, fault) })
 		})
 	}
 }

@@ -135,6 +135,7 @@ func TestLargeReceiptAfterALostAnswer(t *testing.T) {
 // Whichever request of a transaction of saves, of a patch, or of both meets a fault: all has the old values, or all the new ones, and
 // after the collector nothing is left that nothing points to.
 func TestLargeTransactFaults(t *testing.T) {
+	t.Parallel()
 	saving := func(ctx context.Context, m *mapper.Mapper[album], id string) (mapper.Part, error) {
 		e, err := m.Load(ctx, m.Key(id))
 		if err != nil {
@@ -204,7 +205,7 @@ func TestLargeTransactFaults(t *testing.T) {
 				}
 				return x.Sent()
 			}
-			meetFaults(draws.Seed(t), 2, once)
+			meetFaults(draws.Seed(t), draws.Times(1, 4, draws.All), once)
 		})
 	}
 }

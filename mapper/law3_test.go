@@ -27,6 +27,7 @@ func wantConflict(t *testing.T, err error, sort string, kind mapper.Conflict) {
 
 // A conflict tells what happened to the item: changed, deleted, or created.
 func TestConflictsAreToldApart(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users, r := newUsers(t)
 	must(users.Save(ctx, users.New(someUser("1"))))(t)
@@ -71,6 +72,7 @@ func TestConflictsAreToldApart(t *testing.T) {
 // A foreign writer that ignores versions loses nothing to a save: its attributes
 // stay, and an item that it replaced is a conflict.
 func TestForeignWriter(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users, r := newUsers(t)
 	must(users.Save(ctx, users.New(someUser("1"))))(t)
@@ -92,6 +94,7 @@ func TestForeignWriter(t *testing.T) {
 // Items without a version are guarded by the old values of what is changed, and
 // have a version afterwards.
 func TestItemsWithoutVersion(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users, r := newUsers(t)
 	base := func() {
@@ -142,6 +145,7 @@ func text(v types.AttributeValue) string {
 // An item that was stored with only its keys is left alone while its value is
 // zero, updated when it is not, and deleted when it becomes zero again.
 func TestItemWithOnlyKeys(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users, r := newUsers(t)
 	r.put(item{"PK": s("USER#1"), "SK": s("U#Information")})
@@ -166,6 +170,7 @@ func TestItemWithOnlyKeys(t *testing.T) {
 // model does not know, only the known ones are removed. A removed element and a
 // pointer that became nil take all of their item with them.
 func TestWhatBecomesZero(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users, r := newUsers(t)
 	must(users.Save(ctx, users.New(someUser("1"))))(t)
@@ -191,6 +196,7 @@ func TestWhatBecomesZero(t *testing.T) {
 // Two elements that swap keys are two updates; one whose key changes is a put and
 // a delete; reordering writes nothing.
 func TestElementKeys(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users, _ := newUsers(t)
 	must(users.Save(ctx, users.New(someUser("1"))))(t)
@@ -230,6 +236,7 @@ func bySKU(e *mapper.Entity[user], sku string) wish {
 // CheckLoaded also requires what was not changed to be unchanged, at two units
 // for each KB of it.
 func TestCheckLoaded(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users, _ := newUsers(t)
 	must(users.Save(ctx, users.New(user{ID: "1", Email: "a", Home: address{"S", "C"}, Delivery: &address{"D", "E"}})))(t)

@@ -36,6 +36,7 @@ func leaveEntries(t *testing.T, m *mapper.Mapper[account], entries ...entry) {
 // about to put one: B must not take the claim's incarnation for the entity's, nor A B's element
 // for its own.
 func TestTellClaim(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -64,6 +65,7 @@ func TestTellClaim(t *testing.T) {
 
 // A crashed insert has left a claim, to which nothing can be added.
 func TestTellCrashedClaim(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	c := &crash{left: 2} // the claim, and one part
@@ -80,6 +82,7 @@ func TestTellCrashedClaim(t *testing.T) {
 // A move by a key field which leaves the root in place reports what somebody added under the old
 // key meanwhile.
 func TestMoveLeftBehind(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := newMapper[regional](t, "PK:S", "SK:S")
 	e := m.New(regional{ID: "1", Region: "eu", Notes: "n", Stock: []stock{{"a", 1}}})
@@ -97,6 +100,7 @@ func TestMoveLeftBehind(t *testing.T) {
 // An element is added over a leftover, if the entity exists; it is deleted and inserted again
 // after the root was read: the element is then one of the new entity's.
 func TestIfEntityExistsOverALeftover(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -120,6 +124,7 @@ func TestIfEntityExistsOverALeftover(t *testing.T) {
 // Of a delete, exactly once, the first copy is lost, and the second refused because the item is
 // staged. The first may still arrive, and delete what somebody has saved since: that is unknown.
 func TestExactlyOnceDelete(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -139,6 +144,7 @@ func TestExactlyOnceDelete(t *testing.T) {
 
 // CheckLoaded holds the root to the incarnation that it had, also where nothing was loaded.
 func TestCheckLoadedUntold(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -166,6 +172,7 @@ func TestCheckLoadedUntold(t *testing.T) {
 // An own mark that arrives late, after its caller has looked and before it compares, is no
 // conflict.
 func TestOwnMarkArrivesLate(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	l := &losing{operation: "UpdateItem"}
@@ -192,6 +199,7 @@ func TestOwnMarkArrivesLate(t *testing.T) {
 // A client that cannot be watched: the element that was put over a leftover is changed by
 // somebody before the SDK sends it again. That it is there does not say that it was before.
 func TestUnwatchedAddOverALeftover(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -229,6 +237,7 @@ func TestUnwatchedAddOverALeftover(t *testing.T) {
 // A delete of an entity that is being inserted ends the insert before it takes any of its items,
 // also with Independent: here it dies after the first.
 func TestIndependentDeleteOfAClaim(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	v := account{ID: "1", Counter: 1, Left: "a", Right: "b"}
@@ -249,6 +258,7 @@ func TestIndependentDeleteOfAClaim(t *testing.T) {
 // Two elements are added by one patch, each over a leftover, and between them the entity is
 // inserted again: both are of the new one.
 func TestPatchOfTwoIncarnations(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -284,6 +294,7 @@ type lease2 struct {
 // An entity that has expired, and that DynamoDB has not removed yet, is in nobody's way: its items
 // can be deleted, and nothing can be added to it.
 func TestDeleteOfAnItemOfAnExpiredEntity(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := newMapper[lease2](t, "PK:S", "SK:S")
 	must(m.Save(ctx, m.New(lease2{ID: "1", Until: time.Now().Add(-time.Minute), Left: "a", Parts: []part{{1, "x"}}}), mapper.Staged()))(t)
@@ -314,6 +325,7 @@ type tallied struct {
 
 // The same of an increment: it must not be sent again as an update of its own put.
 func TestUnwatchedIncrementOverALeftover(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[tallied](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
@@ -354,6 +366,7 @@ func TestUnwatchedIncrementOverALeftover(t *testing.T) {
 // A client that cannot be watched loses the first copy of a patch, and the second is refused
 // because the item is of an unfinished insert. The first may still arrive.
 func TestUnwatchedPatchRefused(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	c := &crash{left: 3} // the claim, and two parts
@@ -372,6 +385,7 @@ func TestUnwatchedPatchRefused(t *testing.T) {
 // An upsert meets the mark of the live entity's item; before it is sent again, the item is deleted:
 // it is made.
 func TestUpsertNotFound(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -386,6 +400,7 @@ func TestUpsertNotFound(t *testing.T) {
 
 // The same of an update with Upsert.
 func TestUpsertUpdateNotFound(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[store.User](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
@@ -400,6 +415,7 @@ func TestUpsertUpdateNotFound(t *testing.T) {
 
 // A patch without a condition meets the mark; before it is sent again the entity is inserted again.
 func TestPatchOfAnother(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for _, how := range []string{"insert", "patch"} {
 		table := enginetest.Table(t, "PK:S", "SK:S")
@@ -425,6 +441,7 @@ func TestPatchOfAnother(t *testing.T) {
 
 // What is left over is not there for who removes it.
 func TestRemovalOverALeftover(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	user := store.UserByID("1")
 	for name, p := range map[string]mapper.Patch[store.User]{
@@ -442,6 +459,7 @@ func TestRemovalOverALeftover(t *testing.T) {
 // A client that cannot be watched has the first copy of an increment, exactly once, on its way; the
 // second is refused because of the mark. It must not go round again, and be applied twice.
 func TestDeafExactlyOnceIncrement(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[tallied](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
@@ -465,6 +483,7 @@ func TestDeafExactlyOnceIncrement(t *testing.T) {
 // CheckLoaded with something new checks a root without an incarnation as well, and plans what a
 // large one costs.
 func TestCheckLoadedForeignRoot(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -497,6 +516,7 @@ type heavy struct {
 // An insert of more than a transaction crashes, whose root has just the size that the claim takes.
 // The mark of a staged delete does not fit it; one by one, as the error says, it can be deleted.
 func TestIndependentDeleteOfALargeClaim(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	v := heavy{ID: "1"}
@@ -537,6 +557,7 @@ type shelf struct {
 // A move looks back at what is at the old key then: the rest of the entity, as it is after the save,
 // where its root stays, and what matches no template. Its plan says so.
 func TestMovePlan(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	large := strings.Repeat("x", 390_000)
 	check := func(what string, plan *mapper.Plan, r *mapper.Receipt) {
@@ -577,6 +598,7 @@ func TestMovePlan(t *testing.T) {
 // What a staged insert left over of an element is not there, so that it cannot be removed, and
 // whoever adds it puts it in its place.
 func TestRemovalOfALeftElement(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	c := &crash{left: 2} // the claim, and one part

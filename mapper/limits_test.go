@@ -38,6 +38,7 @@ func newDocuments(t testing.TB) (*mapper.Mapper[document], *raw) {
 // An item of exactly 409,600 bytes is stored, by insert and by update; one byte
 // more is refused before any request, with what weighs most.
 func TestItemSizeLimit(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	docs, r := newDocuments(t)
 	// PK 2+1, SK 2+4, Title 5, Body 4, Notes 5, _v 2+8, _a 2+8.
@@ -81,6 +82,7 @@ func TestItemSizeLimit(t *testing.T) {
 // Values that DynamoDB cannot store are refused before any request, each with its
 // place and its cure.
 func TestBadValues(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	type model struct {
 		_     struct{}       `ddb:"table=bad"`
@@ -138,6 +140,7 @@ func TestBadValues(t *testing.T) {
 
 // The deepest value that is not refused is one that DynamoDB takes.
 func TestDepthLimit(t *testing.T) {
+	t.Parallel()
 	type model struct {
 		_   struct{} `ddb:"table=deep"`
 		ID  string   `ddb:"pk={ID}"`
@@ -157,6 +160,7 @@ func TestDepthLimit(t *testing.T) {
 // An update whose expression would be over a limit becomes a put of the whole
 // item on its version, and keeps what it does not know.
 func TestUpdateOverExpressionLimit(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	type many struct {
 		_  struct{} `ddb:"table=many"`

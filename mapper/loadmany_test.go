@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,18 +19,21 @@ import (
 // A thousand entities of known keys are ten requests, in the order asked for; what is not there is
 // nil; what is asked for twice is read once, and comes as entities of their own.
 func TestLoadManyKeys(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "Forum:S", "Subject:S")
 	f := &faulty{at: -1}
 	m := must(mapper.New[models.Thread](client(t, f, 3), mapper.Table(table)))(t)
 	var sels []query.Selection[models.Thread]
+	var stored []models.Thread
 	for i := range 1000 {
 		id := fmt.Sprintf("s%04d", 999-i)
 		if i%10 != 3 {
-			must(m.Save(ctx, m.New(models.Thread{Forum: "f", Subject: id, Views: i})))(t)
+			stored = append(stored, models.Thread{Forum: "f", Subject: id, Views: i})
 		}
 		sels = append(sels, models.ThreadByForumSubject("f", id))
 	}
+	must(m.BulkLoad(ctx, mapper.Each(slices.Values(stored))))(t)
 	sels = append(sels, sels[5], sels[5])
 	f.log = nil
 	var r mapper.Receipt
@@ -59,6 +63,7 @@ func TestLoadManyKeys(t *testing.T) {
 // Ranges are read as Load reads them, several at a time; a staged entity that is young again, and
 // strongly; one that is not live is not there. Keys that were not processed are asked for again.
 func TestLoadMany(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 3)

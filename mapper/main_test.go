@@ -11,6 +11,7 @@ import (
 	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/modeltest"
+	"github.com/itemize/itemize/internal/modeltest/models"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
@@ -23,6 +24,15 @@ func random(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := draws.Seed(t)
 	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// family returns models of the family: all of them, or by default some.
+func family(r *rand.Rand) []any {
+	var some []any
+	for _, n := range draws.Some(r.Uint64(), len(models.All), draws.Times(10, draws.All, draws.All)) {
+		some = append(some, models.All[n])
+	}
+	return some
 }
 
 // fixture is an untyped mapper on the engine, for models made by reflect.

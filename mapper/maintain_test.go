@@ -15,6 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/draws"
+	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -156,6 +158,7 @@ func state(t testing.TB, m *mapper.Mapper[meter], c *dynamodb.Client) string {
 // The manager creates the tables ahead, with their time to live, cools the cold ones and drops those
 // past their time, each as asked; it does nothing a second time.
 func TestMaintain(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m, c := maintained(t, []int{1, 2, 3, 4, 5}, mapper.TimeTables{Keep: 3, Ahead: 2})
 	for _, step := range []struct {
@@ -197,16 +200,19 @@ func TestMaintain(t *testing.T) {
 // Killed at any of its requests, before it was sent or after it was answered, the manager resumes, and
 // comes to the same end.
 func TestMaintainKilled(t *testing.T) {
-	ctx := context.Background()
+	t.Parallel()
+	ctx := retry.WithoutPauses(context.Background())
 	exported := map[string]bool{}
 	o := mapper.Maintenance{Drop: true, Cold: []mapper.TableChange{mapper.ColdCapacity(3, 2)}, ColdAfter: 1, Export: func(_ context.Context, d *types.TableDescription) (bool, error) {
 		was := exported[aws.ToString(d.TableName)]
 		exported[aws.ToString(d.TableName)] = true
 		return was, nil
 	}}
+	seed := draws.Seed(t)
 	for at := 1; ; at++ {
 		ended := false
-		for _, after := range []bool{false, true} {
+		for _, drawn := range draws.Some(seed+uint64(at), 2, draws.Times(1, 2, 2)) {
+			after := drawn == 1
 			m, c := maintained(t, []int{1, 2, 3}, mapper.TimeTables{Keep: 2})
 			c.failAt, c.after = at, after
 			_, err := m.Maintain(ctx, c, o)
@@ -234,7 +240,8 @@ func TestMaintainKilled(t *testing.T) {
 
 // Several managers at once do not disturb each other.
 func TestMaintainTogether(t *testing.T) {
-	ctx := context.Background()
+	t.Parallel()
+	ctx := retry.WithoutPauses(context.Background())
 	m, c := maintained(t, []int{1, 2, 3}, mapper.TimeTables{Keep: 2, Ahead: 3})
 	o := mapper.Maintenance{Drop: true, Cold: []mapper.TableChange{mapper.ColdCapacity(3, 2)}}
 	var all sync.WaitGroup
@@ -253,6 +260,7 @@ func TestMaintainTogether(t *testing.T) {
 
 // A table that is not the model's is left alone, and so is one that is old by this machine's clock only.
 func TestMaintainNotMine(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m, c := maintained(t, []int{1}, mapper.TimeTables{Keep: 1})
 	d := must(m.DefinitionsAt(month(-3)))(t)[0]
@@ -294,6 +302,7 @@ func TestMaintainNotMine(t *testing.T) {
 
 // A change of settings is none where a table is so already.
 func TestColdSettings(t *testing.T) {
+	t.Parallel()
 	on := &types.BillingModeSummary{BillingMode: types.BillingModePayPerRequest}
 	throughput := func(rcu, wcu int64) *types.ProvisionedThroughputDescription {
 		return &types.ProvisionedThroughputDescription{ReadCapacityUnits: &rcu, WriteCapacityUnits: &wcu}

@@ -13,6 +13,7 @@ import (
 
 // Totals add up every operation, of all goroutines, by model, operation and item.
 func TestTotals(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	var totals mapper.Totals
 	m := must(mapper.New[user](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S")), mapper.Observe(&totals)))(t)

@@ -30,6 +30,7 @@ type stock struct {
 // An element's key that names a field of another item cannot be made where that
 // item was not loaded: it would hold the zero value, and lie elsewhere.
 func TestKeysOfFieldsThatWereNotLoaded(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := newMapper[regional](t, "PK:S", "SK:S")
 	must(m.Save(ctx, m.New(regional{ID: "1", Region: "eu", Notes: "n"})))(t)
@@ -72,6 +73,7 @@ type part struct {
 // The expiry of items whose root was not loaded stays, also where an item is put
 // as a whole; and it cannot be changed without all of them.
 func TestExpiryOfItemsWithoutTheirRoot(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[expiring](enginetest.Start(t).Client(), mapper.Table(table)))(t)
@@ -96,6 +98,7 @@ func TestExpiryOfItemsWithoutTheirRoot(t *testing.T) {
 // What lies under a key that its own attributes contradict is refused, since a
 // save would write elsewhere.
 func TestAttributesThatContradictTheKey(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	type contradicting struct {
 		_    struct{}  `ddb:"table=monthly"`
@@ -114,6 +117,7 @@ func TestAttributesThatContradictTheKey(t *testing.T) {
 
 // Empty selections, keys and entities are refused with a cure, and never a panic.
 func TestEmptySelections(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users, _ := newUsers(t)
 	var none *mapper.Entity[user]

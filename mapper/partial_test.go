@@ -93,7 +93,7 @@ func TestPartialSaveLeavesTheRestAlone(t *testing.T) {
 			"":                            k,
 		}
 	}
-	for i := range 60 {
+	for i := range draws.Times(8, 60, 600) {
 		id := fmt.Sprint(i)
 		pk := "USER#" + id
 		must(users.Save(ctx, users.New(someUser(id))))(t)
@@ -180,6 +180,7 @@ func scramble(r *rand.Rand, u *user, within func(string) bool) {
 // A field that was changed outside of what was loaded is refused, before any
 // request, and nothing is written.
 func TestNotLoaded(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users, r := newUsers(t)
 	must(users.Save(ctx, users.New(someUser("1"))))(t)
@@ -212,6 +213,7 @@ func TestNotLoaded(t *testing.T) {
 
 // What a part holds is what is loaded, and it costs what just that costs.
 func TestLoadParts(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	users, r := newUsers(t)
 	want := someUser("1")

@@ -107,6 +107,7 @@ type execer interface {
 
 // What patches send.
 func TestPatchRequests(t *testing.T) {
+	t.Parallel()
 	u, w, a := store.UserFields, store.WishFields, store.AddressFields
 	id := store.UserByID("x")
 	at := day(11, 14)
@@ -198,6 +199,7 @@ func TestPatchRequests(t *testing.T) {
 
 // What patches refuse, before anything is sent.
 func TestPatchRefused(t *testing.T) {
+	t.Parallel()
 	u, a := store.UserFields, store.AddressFields
 	id := store.UserByID("x")
 	for _, c := range []struct {
@@ -231,6 +233,7 @@ func TestPatchRefused(t *testing.T) {
 
 // What filters and projections ask for.
 func TestFilterAndProject(t *testing.T) {
+	t.Parallel()
 	w := store.WishFields
 	users, err := mapper.New[store.User](failingClient{})
 	if err != nil {
@@ -263,6 +266,7 @@ func TestFilterAndProject(t *testing.T) {
 // What is too large is a *TooLargeError in a patch as well, and one item that is written
 // exactly once is a transaction.
 func TestPatchErrorsAndModes(t *testing.T) {
+	t.Parallel()
 	users, err := mapper.New[store.User](&recorder{})
 	if err != nil {
 		t.Fatal(err)
@@ -280,6 +284,7 @@ func TestPatchErrorsAndModes(t *testing.T) {
 
 // What is passed as nothing is an error, and no panic.
 func TestPatchOfNothing(t *testing.T) {
+	t.Parallel()
 	users, err := mapper.New[store.User](&recorder{})
 	if err != nil {
 		t.Fatal(err)
@@ -307,6 +312,7 @@ func TestPatchOfNothing(t *testing.T) {
 
 // Upsert concerns the patch that it is called on, and nothing that And joins to it.
 func TestUpsertStaysWithItsPatch(t *testing.T) {
+	t.Parallel()
 	client := &recorder{}
 	users, err := mapper.New[store.User](client)
 	if err != nil {

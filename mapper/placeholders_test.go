@@ -15,6 +15,7 @@ import (
 // A map is read as a map, and refs give the values in keys as their fields have them: typed, and
 // never escaped.
 func TestPlaceholders(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	packages := newMapper[registry.Package](t, "PK:S", "SK:S")
 	at := time.Date(2021, 11, 14, 9, 30, 0, 5, time.UTC)

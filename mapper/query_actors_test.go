@@ -14,6 +14,7 @@ import (
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/modeltest/models"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/mapper"
@@ -31,12 +32,11 @@ func (x meddling) String() string {
 	return fmt.Sprintf("%d-%v-%v-%v", x.at, x.before, x.again, x.staged)
 }
 
-// eachMeddling calls f with all of them, up to a request.
-func eachMeddling(last int, f func(meddling)) {
-	for at := 1; at <= last; at++ {
-		for kind := range 6 {
-			f(meddling{at, kind&1 == 1, kind > 1, kind > 3})
-		}
+// eachMeddling calls f with all kinds of them, at any request up to the last.
+func eachMeddling(t *testing.T, last int, f func(meddling)) {
+	for _, drawn := range draws.Some(draws.Seed(t), 6*last, draws.Times(10, draws.All, draws.All)) {
+		at, kind := 1+drawn/6, drawn%6
+		f(meddling{at, kind&1 == 1, kind > 1, kind > 3})
 	}
 }
 
@@ -72,13 +72,14 @@ func six(id, text string) account {
 // A load, over pages, of an entity that is deleted and inserted between any two of its requests
 // is one of them, whole, or none.
 func TestLoadsOfWhatIsInsertedAgain(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	account := func(id, text string) account {
 		return account{ID: id, Counter: 1, Left: text, Right: text, Entries: []entry{{1, text}, {2, text}, {3, text}}, Flags: map[string]bool{"a": true}}
 	}
-	eachMeddling(8, func(x meddling) {
+	eachMeddling(t, 8, func(x meddling) {
 		id := x.String()
 		was, is := account(id, "old"), account(id, "new")
 		reader := newAccounts(t, table, meddled(t, clean, x, was, is), 1)
@@ -94,10 +95,11 @@ func TestLoadsOfWhatIsInsertedAgain(t *testing.T) {
 // The same of a query for elements, which may also be an error that says what happened. One with
 // a limit ends before the entity does.
 func TestQueriesOfWhatIsInsertedAgain(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
-	eachMeddling(8, func(x meddling) {
+	eachMeddling(t, 8, func(x meddling) {
 		for _, limit := range []int{0, 4} {
 			id := fmt.Sprint(x, " ", limit)
 			was, is := six(id, "old"), six(id, "new")
@@ -126,7 +128,7 @@ func TestEntitiesThatAreInsertedAgain(t *testing.T) {
 	order := func(c string, n int, text string) models.Order {
 		return models.Order{Customer: c, N: n, Status: text, Lines: []models.Line{{Line: 1, SKU: text}, {Line: 2, SKU: text}}}
 	}
-	eachMeddling(8, func(x meddling) {
+	eachMeddling(t, 8, func(x meddling) {
 		for _, reverse := range []bool{false, true} {
 			c := fmt.Sprint(x, reverse)
 			for n := 1; n <= 2; n++ {
@@ -156,6 +158,7 @@ func TestEntitiesThatAreInsertedAgain(t *testing.T) {
 // A query of a staged entity that is live for an hour reads nothing again, but the root at its
 // end: the delete comes between two pages.
 func TestQueryOfWhatWasStagedLongAgo(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -174,6 +177,7 @@ func TestQueryOfWhatWasStagedLongAgo(t *testing.T) {
 // A query with a limit is read again, while a delete dies: what it yields are the first elements,
 // or it is an error.
 func TestQueryWithALimitReadAgain(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -198,6 +202,7 @@ var textOfEntry = field.NewString("Text", "", func(v *entry) *string { return &v
 // matches a template, or carries an incarnation. Behind it the entity is deleted and inserted
 // again, and the second page holds items of the new one.
 func TestFirstPageTellsNothing(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	bare := account{ID: "1", Counter: 1}
 	for name, x := range map[string]struct {
@@ -249,6 +254,7 @@ type twolists struct {
 // Two ranges are merged: X# is read first, then W#, whose keys come first. Between the two the
 // entity is deleted and inserted again.
 func TestJoinTorn(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for _, staged := range []bool{false, true} {
 		table := enginetest.Table(t, "PK:S", "SK:S")
@@ -272,6 +278,7 @@ func TestJoinTorn(t *testing.T) {
 
 // The same where the range that is read first held nothing of the old entity.
 func TestJoinTornEmpty(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[twolists](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
@@ -303,6 +310,7 @@ type happen struct {
 // What a deleted entity has left over is queried by a range of instants, with a limit, over two
 // pages: as nobody else is there, that is no error.
 func TestLimitForever(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[diary](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
@@ -328,6 +336,7 @@ func TestLimitForever(t *testing.T) {
 // A query for entities in reverse, over pages. A page ends at an item that matches no template;
 // before the next the order is inserted, half of it behind the page.
 func TestEntitiesReverse(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[models.Order](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
@@ -346,6 +355,7 @@ func TestEntitiesReverse(t *testing.T) {
 
 // A count with a limit finds out what a slice does.
 func TestCountAtLimit(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -367,7 +377,9 @@ func TestCountAtLimit(t *testing.T) {
 
 // What is left over of an entity is queried over pages, with limits: that is never an error.
 func TestStableQueries(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
+	seed := draws.Seed(t)
 	for kind := range 4 {
 		table := enginetest.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
@@ -381,21 +393,18 @@ func TestStableQueries(t *testing.T) {
 			must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2, Left: "x"}), mapper.Staged()))(t)
 			must(mapper.NewElementsNode[account, entry](clean.Key("1").Node, 3).Add(entry{9, "live"}).Exec(ctx, clean))(t)
 		}
-		for page := 1; page < 8; page++ {
-			for limit := 0; limit < 8; limit++ {
-				for _, reverse := range []bool{false, true} {
-					m := newAccounts(t, table, smallPages(page, -1, nil), 1)
-					q := query.Of[entry](m.Key("1").Prefix("ENTRY#"))
-					if limit > 0 {
-						q = q.Limit(limit)
-					}
-					if reverse {
-						q = q.Reverse()
-					}
-					if got, err := q.Slice(ctx, m, mapper.Strong()); err != nil {
-						t.Errorf("%d: page %d limit %d: %v %v", kind, page, limit, got, err)
-					}
-				}
+		for _, drawn := range draws.Some(seed+uint64(kind), 7*8*2, draws.Times(24, draws.All, draws.All)) {
+			page, limit, reverse := 1+drawn/16, drawn/2%8, drawn%2 == 1
+			m := newAccounts(t, table, smallPages(page, -1, nil), 1)
+			q := query.Of[entry](m.Key("1").Prefix("ENTRY#"))
+			if limit > 0 {
+				q = q.Limit(limit)
+			}
+			if reverse {
+				q = q.Reverse()
+			}
+			if got, err := q.Slice(ctx, m, mapper.Strong()); err != nil {
+				t.Errorf("%d: page %d limit %d: %v %v", kind, page, limit, got, err)
 			}
 		}
 	}
@@ -404,6 +413,7 @@ func TestStableQueries(t *testing.T) {
 // A staged delete has died behind its mark: nothing of the entity is there any more, and nothing
 // that patches had added to it.
 func TestPatchedElementsOfADeletedEntity(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for _, st := range []bool{false, true} {
 		table := enginetest.Table(t, "PK:S", "SK:S")
@@ -432,6 +442,7 @@ func TestPatchedElementsOfADeletedEntity(t *testing.T) {
 // entity is inserted, with an element of its own, and then a patch adds another: who sees that sees
 // the entity's own as well, or an error.
 func TestQueryOfWhatIsInserted(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	for at := 1; at <= 8; at++ {
 		table := enginetest.Table(t, "PK:S", "SK:S")

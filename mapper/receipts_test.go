@@ -11,9 +11,9 @@ import (
 
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/modeltest"
-	"github.com/itemize/itemize/internal/modeltest/models"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -88,6 +88,7 @@ func (f *fixture) checkRefused(v any, r *Receipt, err error) {
 
 // Whoever else writes, a receipt's prediction holds.
 func TestReceiptsHold(t *testing.T) {
+	t.Parallel()
 	if !enginetest.ReportsTransactions(t) {
 		t.Log("the engine misreports transactions, so that there is nothing to compare")
 		return
@@ -98,22 +99,23 @@ func TestReceiptsHold(t *testing.T) {
 		a, n := f.checkReceipts(r, rounds)
 		applied, refused = applied+a, refused+n
 	}
-	for _, m := range models.All {
+	for _, m := range family(r) {
 		typ := reflect.TypeOf(m).Elem()
-		t.Run(typ.Name(), func(t *testing.T) { check(newFixture(t, r, typ), 8) })
+		t.Run(typ.Name(), func(t *testing.T) { check(newFixture(t, r, typ), draws.Times(2, 8, 80)) })
 	}
 	table := enginetest.Table(t, "PK:S", "SK:S")
-	for i := range 40 {
+	for i := range draws.Times(10, 40, 400) {
 		check(fixtureOn(t, r, modeltest.Type(r, i), map[string]string{"random": table}), 4)
 	}
 	t.Logf("%d items written, %d saves refused", applied, refused)
-	if applied < 500 || refused < 50 {
+	if parts := draws.Times(20, 1, 1); applied < 500/parts || refused < 50/parts {
 		t.Error("too few: the test proves little")
 	}
 }
 
 // A receipt of what has written nothing lists nothing, as JSON as well.
 func TestReceiptWithoutItems(t *testing.T) {
+	t.Parallel()
 	r := (&tally{}).receipt()
 	text, err := json.Marshal(r)
 	if r.Items != nil || r.Alternatives != nil || err != nil || !strings.Contains(string(text), `"items":null`) {

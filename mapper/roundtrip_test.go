@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/modeltest"
-	"github.com/itemize/itemize/internal/modeltest/models"
 	"github.com/itemize/itemize/internal/schema"
 )
 
@@ -42,11 +42,11 @@ func roundTrip(f *fixture) {
 func TestRoundTripFamily(t *testing.T) {
 	t.Parallel()
 	r := random(t)
-	for _, m := range models.All {
+	for _, m := range family(r) {
 		typ := reflect.TypeOf(m).Elem()
 		t.Run(typ.Name(), func(t *testing.T) {
 			f := newFixture(t, r, typ)
-			for range 12 {
+			for range draws.Times(2, 12, 100) {
 				roundTrip(f)
 			}
 		})
@@ -58,7 +58,7 @@ func TestRoundTripRandomModels(t *testing.T) {
 	t.Parallel()
 	r := random(t)
 	table := enginetest.Table(t, "PK:S", "SK:S")
-	for i := range 200 {
+	for i := range draws.Times(20, 200, 2_000) {
 		typ := modeltest.Type(r, i)
 		if _, err := schema.Of(typ); err != nil {
 			t.Fatalf("%v: %v", typ, err)

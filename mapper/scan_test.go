@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/modeltest/models"
 	"github.com/itemize/itemize/mapper"
 )
@@ -24,12 +24,13 @@ import (
 // A scan yields each entity once, as Load sees it, and tells of what is none: orphans, what is left
 // over, what is not finished, and others' items.
 func TestScan(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 3)
 	raw := newRaw(t, table)
 	want := map[string]account{}
-	for i := range 60 {
+	for i := range draws.Times(20, 60, 60) {
 		id := fmt.Sprint(i)
 		a := account{ID: id, Counter: 1 + i, Left: strings.Repeat("l", i), Flags: map[string]bool{}}
 		for n := range i {
@@ -117,6 +118,7 @@ func TestScan(t *testing.T) {
 
 // Flat models: entities of one item and of several, that share a partition.
 func TestScanFlat(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	threads := newMapper[models.Thread](t, "ForumName:S", "Subject:S")
 	want := map[string]int{}
@@ -139,6 +141,7 @@ func TestScanFlat(t *testing.T) {
 
 // A rate is kept: what is read, and what reading needs besides.
 func TestScanRate(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	m := newAccounts(t, enginetest.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 3)
 	for i := range 40 { // 4 RCU each
@@ -161,14 +164,7 @@ func TestScanRate(t *testing.T) {
 // ITEMIZE_ENTITIES is how many, few by itself, and ITEMIZE_RATE how many units a second.
 func TestScanMany(t *testing.T) {
 	ctx := context.Background()
-	many := 2000
-	if n, err := strconv.Atoi(os.Getenv("ITEMIZE_ENTITIES")); err == nil {
-		many = n
-	}
-	rate := 5000.0
-	if r, err := strconv.ParseFloat(os.Getenv("ITEMIZE_RATE"), 64); err == nil {
-		rate = r
-	}
+	many, rate := draws.Times(300, 2_000, 100_000), 5000.0
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 3)
 	for i := range many {

@@ -79,7 +79,9 @@ func scatteredBy[T any](t *testing.T, m *mapper.Mapper[T], q query.Query[T, T], 
 			t.Errorf("%d of %d, counted %d", len(got), len(want), n)
 		}
 		same("tight", must(q.Slice(ctx, m, mapper.Parallel(2), mapper.Memory(1)))(t))
-		for _, n := range []int{1, 7, len(want) + 1} {
+		limits := []int{1, 7, len(want) + 1}
+		for _, i := range draws.Some(draws.Seed(t), len(limits), draws.Times(1, draws.All, draws.All)) {
+			n := limits[i]
 			if got := must(q.Limit(n).Slice(ctx, m))(t); len(got) != min(n, len(want)) {
 				t.Errorf("%d with a limit of %d", len(got), n)
 			} else {
@@ -104,6 +106,7 @@ func scatteredBy[T any](t *testing.T, m *mapper.Mapper[T], q query.Query[T, T], 
 // A query over shards yields what lies on all of them in the order of its keys, whatever the
 // entities consist of; each is found by its key alone, edited, and deleted where it lies.
 func TestShards(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	t.Run("one item each", func(t *testing.T) {
 		m := newMapper[event](t, "PK:S", "SK:S")
@@ -157,7 +160,7 @@ func TestShards(t *testing.T) {
 		m := newMapper[shardedEntry](t, "PK:S", "SK:S")
 		var want []shardedEntry
 		places := map[string]int{}
-		for i := range 40 {
+		for i := range draws.Times(15, 40, 40) {
 			want = append(want, shardedEntry{Log: "l", N: i, Text: "x"})
 			e := m.New(want[i])
 			places[must(m.Plan(e))(t).Items[0].Key.Partition]++
@@ -186,6 +189,7 @@ func TestShards(t *testing.T) {
 // While the number of shards changes, an entity is found by its key on whichever it lies, and is there
 // once: an insert on one is refused by what is on the other, in each phase and in both directions.
 func TestShardsChange(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	type old struct {
 		_    struct{} `ddb:"table=events,shards=20,shardby=ID"`
@@ -291,6 +295,7 @@ func TestShardsChange(t *testing.T) {
 // round, whole or staged; the second begins and ends before each request of the first. One of them
 // succeeds, and what is there is its own.
 func TestShardsChangeTwoActors(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	type known struct {
 		_    struct{} `ddb:"table=orders,shards='20,40',shardby=N"`
@@ -381,6 +386,7 @@ func (b *before) Do(r *http.Request) (*http.Response, error) {
 // Over 200 shards a query yields exactly the events of its range, in order, while writers change some
 // of them and add others behind it: 50,000 of them in CI (ITEMIZE_DRAWS).
 func TestShardsManyWhileWritten(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	type event struct {
 		_     struct{}  `ddb:"table=events,shards=200,shardby=ID"`
@@ -390,7 +396,7 @@ func TestShardsManyWhileWritten(t *testing.T) {
 	}
 	m := newMapper[event](t, "PK:S", "SK:S")
 	day := time.Date(2026, time.November, 22, 0, 0, 0, 0, time.UTC)
-	n := draws.Times(400)
+	n := draws.Times(400, 50_000, 50_000)
 	at := func(i int) event {
 		return event{At: day.Add(time.Duration(i) * time.Millisecond), ID: fmt.Sprintf("%06d", i)}
 	}

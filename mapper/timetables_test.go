@@ -141,6 +141,7 @@ func months(year int, month time.Month, n int) []time.Time {
 // A query over a range of time asks just the tables that it must, across the ends of months and years,
 // oldest or newest first, with limits and in pages; an entity is found by its key in its table alone.
 func TestTimeTables(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	client := &asked{}
 	there := months(2025, time.November, 5)
@@ -205,6 +206,7 @@ func inTime[T any](pk string) query.Hours[query.Query[T, T]] {
 // A query of the newest asks for no more tables than its limit takes, and pages go on where they ended,
 // also in another table; on shards as well, where what lies in one table is merged.
 func TestTimeTablesPages(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	there := months(2025, time.November, 4)
 	opened := mapper.InTimeTables(mapper.TimeTables{Since: there[0]})
@@ -335,6 +337,7 @@ func TestTimeTablesPages(t *testing.T) {
 // A table that is not there is an error of a query, unless it is of times to come, or the query was
 // told to pass it over; so is one that is dropped while it is read.
 func TestTimeTablesMissing(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	client := &asked{}
 	now := time.Now().UTC()
@@ -407,6 +410,7 @@ func TestTimeTablesMissing(t *testing.T) {
 // A time that moves an entity to another table is a move, in one transaction over both tables; other
 // calls find it where it lies.
 func TestTimeTablesMove(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	client := &asked{}
 	there := []time.Time{time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
@@ -470,6 +474,7 @@ func TestTimeTablesMove(t *testing.T) {
 
 // Items tell their tables when they are decoded, and raw items of a transaction are those of a period.
 func TestTimeTablesItems(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	client := &asked{}
 	there := months(2026, time.March, 2)
@@ -517,6 +522,7 @@ func TestTimeTablesItems(t *testing.T) {
 
 // An entity in the cache is that of its table: what is read for one time is not given for another.
 func TestTimeTablesCached(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	client := &asked{}
 	there := months(2026, time.March, 2)
@@ -542,6 +548,7 @@ func TestTimeTablesCached(t *testing.T) {
 // An index lies in the table of each period: a query of it asks one after the other, where that is its
 // order, and is refused where it is not.
 func TestTimeTablesIndexed(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	client := &asked{}
 	there := months(2025, time.November, 4)

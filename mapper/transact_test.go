@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +14,7 @@ import (
 
 	"github.com/itemize/itemize/examples/packages/registry"
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -51,6 +54,7 @@ func (j *joint) note(id string) mapper.Part {
 // Several entities, models, patches and an item of the caller's are written at once; plan, receipt
 // and engine agree; what was saved is up to date.
 func TestTransact(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	j := newJoint(t, &faulty{at: -1}, 3)
 	a := j.accounts.New(account{ID: "1", Counter: 1, Left: "l"})
@@ -89,6 +93,7 @@ func TestTransact(t *testing.T) {
 
 // What cannot be one transaction is refused before anything is sent, with what and why.
 func TestTransactRefuses(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	other := newJoint(t, &faulty{at: -1}, 1)
 	accounts := must(mapper.New[account](failingClient{}))(t)
@@ -143,6 +148,7 @@ func TestTransactRefuses(t *testing.T) {
 
 // A conflict of any part is its error, and nothing is written; conflicts of several come together.
 func TestTransactConflicts(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	j := newJoint(t, &faulty{at: -1}, 3)
 	must(j.accounts.Save(ctx, j.accounts.New(account{ID: "1", Counter: 1, Left: "l"})))(t)
@@ -186,6 +192,7 @@ func TestTransactConflicts(t *testing.T) {
 // What staged writes have left is taken over, and conditions that turn out to be about leftovers
 // are made anew.
 func TestTransactTakesOver(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	tables := jointTables(t)
 	c := &crash{left: 2} // the claim, and one part
@@ -207,51 +214,54 @@ func TestTransactTakesOver(t *testing.T) {
 // every fault: all is written or nothing, the error says where nobody can know, and each entity can
 // be saved afterwards.
 func TestTransactFaults(t *testing.T) {
+	t.Parallel()
 	tables := jointTables(t)
 	clean := newJoint(t, &faulty{at: -1}, 3, tables...)
 	ctx := context.Background()
 	unknown := 0
+	seed := draws.Seed(t)
 	for _, attempts := range []int{1, 3} {
-		for kind, what := range faults {
-			for at := range 4 {
-				id := fmt.Sprint(attempts, kind, at)
-				must(clean.accounts.Save(ctx, clean.accounts.New(account{ID: id, Counter: 1, Left: "a"})))(t)
-				must(clean.accounts.Save(ctx, clean.accounts.New(account{ID: id + "d", Counter: 1, Left: "a"})))(t)
-				must(clean.packages.Save(ctx, clean.packages.New(registry.Package{Name: id})))(t)
-				f := &faulty{at: -1, fault: kind}
-				j := newJoint(t, f, attempts, tables...)
-				run, cancel := context.WithCancel(ctx)
-				f.cancel = cancel
-				a, d := must(j.accounts.Load(ctx, j.accounts.Key(id)))(t), must(j.accounts.Load(ctx, j.accounts.Key(id+"d")))(t)
-				fresh := j.accounts.New(account{ID: id + "n", Counter: 1, Left: "a"})
-				a.Value.Counter, a.Value.Left = 2, "b"
-				f.count, f.at = 0, at
-				_, err := mapper.Transact(run, j.accounts.Saving(a), j.accounts.Saving(fresh), j.accounts.Deleting(d),
-					registry.PackageByName(id).Tags().Add("x", "y").On(j.packages), j.note(id))
-				f.at = -1
-				cancel()
-				now := stored(t, clean.accounts, id)
-				done := now.Counter == 2
-				tags := must(clean.packages.Load(ctx, registry.PackageByName(id)))(t).Value.Tags
-				if done != (now.Left == "b") || done != (stored(t, clean.accounts, id+"n") != nil) || done != (stored(t, clean.accounts, id+"d") == nil) || done != (tags["x"] == "y") {
-					t.Fatalf("%s at %d: torn (%v)", what, at, err)
-				}
-				var lost *mapper.OutcomeUnknownError
-				switch {
-				case errors.As(err, &lost):
-					unknown++
-				case done != (err == nil):
-					t.Fatalf("%s at %d: done %v, and told %v", what, at, done, err)
-				}
-				a.Value.Right, fresh.Value.Right = "c", "c"
-				must(j.accounts.Save(ctx, a))(t)
-				must(j.accounts.Save(ctx, fresh))(t)
-				if _, err := j.accounts.Delete(ctx, d); err != nil && !errors.Is(err, mapper.ErrNotFound) {
-					t.Fatalf("%s at %d: %v", what, at, err)
-				}
-				if x, y := stored(t, clean.accounts, id), stored(t, clean.accounts, id+"n"); x.Counter != 2 || x.Right != "c" || y.Left != "a" || y.Right != "c" {
-					t.Fatalf("%s at %d: %+v %+v", what, at, x, y)
-				}
+		kinds := slices.Sorted(maps.Keys(faults))
+		for _, drawn := range draws.Some(seed+uint64(attempts), 4*len(kinds), draws.Times(12, draws.All, draws.All)) {
+			kind, at := kinds[drawn%len(kinds)], drawn/len(kinds)
+			what := faults[kind]
+			id := fmt.Sprint(attempts, kind, at)
+			must(clean.accounts.Save(ctx, clean.accounts.New(account{ID: id, Counter: 1, Left: "a"})))(t)
+			must(clean.accounts.Save(ctx, clean.accounts.New(account{ID: id + "d", Counter: 1, Left: "a"})))(t)
+			must(clean.packages.Save(ctx, clean.packages.New(registry.Package{Name: id})))(t)
+			f := &faulty{at: -1, fault: kind}
+			j := newJoint(t, f, attempts, tables...)
+			run, cancel := context.WithCancel(ctx)
+			f.cancel = cancel
+			a, d := must(j.accounts.Load(ctx, j.accounts.Key(id)))(t), must(j.accounts.Load(ctx, j.accounts.Key(id+"d")))(t)
+			fresh := j.accounts.New(account{ID: id + "n", Counter: 1, Left: "a"})
+			a.Value.Counter, a.Value.Left = 2, "b"
+			f.count, f.at = 0, at
+			_, err := mapper.Transact(run, j.accounts.Saving(a), j.accounts.Saving(fresh), j.accounts.Deleting(d),
+				registry.PackageByName(id).Tags().Add("x", "y").On(j.packages), j.note(id))
+			f.at = -1
+			cancel()
+			now := stored(t, clean.accounts, id)
+			done := now.Counter == 2
+			tags := must(clean.packages.Load(ctx, registry.PackageByName(id)))(t).Value.Tags
+			if done != (now.Left == "b") || done != (stored(t, clean.accounts, id+"n") != nil) || done != (stored(t, clean.accounts, id+"d") == nil) || done != (tags["x"] == "y") {
+				t.Fatalf("%s at %d: torn (%v)", what, at, err)
+			}
+			var lost *mapper.OutcomeUnknownError
+			switch {
+			case errors.As(err, &lost):
+				unknown++
+			case done != (err == nil):
+				t.Fatalf("%s at %d: done %v, and told %v", what, at, done, err)
+			}
+			a.Value.Right, fresh.Value.Right = "c", "c"
+			must(j.accounts.Save(ctx, a))(t)
+			must(j.accounts.Save(ctx, fresh))(t)
+			if _, err := j.accounts.Delete(ctx, d); err != nil && !errors.Is(err, mapper.ErrNotFound) {
+				t.Fatalf("%s at %d: %v", what, at, err)
+			}
+			if x, y := stored(t, clean.accounts, id), stored(t, clean.accounts, id+"n"); x.Counter != 2 || x.Right != "c" || y.Left != "a" || y.Right != "c" {
+				t.Fatalf("%s at %d: %+v %+v", what, at, x, y)
 			}
 		}
 	}

@@ -68,6 +68,7 @@ func members2(t *testing.T) (*mapper.Mapper[memberBefore], *mapper.Mapper[member
 // A renamed attribute is read under its old name (was=), by loads, queries and projections. A load
 // dirties nothing; the next write of an item, a save or a patch, renames what it holds.
 func TestRenamedAttributes(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	before, now, w := members2(t)
 	must(before.Save(ctx, before.New(memberBefore{ID: "1", Name: "Ada", Visits: 3, Notes: []noteBefore{{1, "one"}, {2, "two"}}})))(t)
@@ -117,6 +118,7 @@ func TestRenamedAttributes(t *testing.T) {
 // AfterLoad runs on each decoded struct, inner ones first, before the snapshot is taken: it
 // completes new fields of old items, and dirties nothing.
 func TestAfterLoad(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	_, now, w := members2(t)
 	v := memberNow{ID: "1", FullName: "Ada", Seat: seat{Row: "4"}, Notes: []noteNow{{N: 1, Body: "one", Mark: mark{Color: "red"}}}}

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/migrate"
 )
 
@@ -170,11 +171,8 @@ func BenchmarkRun(b *testing.B) {
 
 // The memory of a run does not grow with the table: of some entities, and of many more.
 func TestMemoryIsFlat(t *testing.T) {
-	if os.Getenv("ITEMIZE_MIGRATE") == "" {
-		t.Log("of 400 and 800 entities; ITEMIZE_MIGRATE=100000 asks for 5,000 and 100,000")
-	}
-	most := entities(800)
-	least := min(most/2, max(most/20, 400))
+	most := draws.Times(300, 800, 20_000)
+	least := min(most/2, max(most/20, 150))
 	live := func(n int) float64 {
 		s := newSetup(t)
 		s.fill(n, 7)

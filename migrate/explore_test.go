@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
-	"strconv"
 	"testing"
 	"time"
 
@@ -15,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/explore"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
@@ -310,28 +309,17 @@ func (s *setup) play(seed uint64, n int, done map[string]int) (what string, err 
 }
 
 // Whatever comes after what, and whatever is lost, late, or crashes: what everybody was told has an order in which it is true.
-// ITEMIZE_EXPLORE says for how long, ITEMIZE_EXPLORE_SEED takes one schedule again.
 func TestExploreMigration(t *testing.T) {
 	s := newSetup(t)
-	if seed, err := strconv.ParseUint(os.Getenv("ITEMIZE_EXPLORE_SEED"), 10, 64); err == nil {
-		what, err := s.play(seed, 0, map[string]int{})
-		t.Logf("%s: %v", what, err)
-		if err != nil {
-			t.Fail()
-		}
-		return
-	}
-	limit := 3 * time.Second
-	if d, err := time.ParseDuration(os.Getenv("ITEMIZE_EXPLORE")); err == nil {
-		limit = d
-	}
 	n, done := 0, map[string]int{}
-	for end := time.Now().Add(limit); time.Now().Before(end); n++ {
-		if _, err := s.play(rand.Uint64(), n, done); err != nil {
-			t.Fatal(err)
+	for i, seed := range draws.Schedules(t, draws.For(time.Second, time.Minute, 15*time.Minute)) {
+		what, err := s.play(seed, i, done)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
 		}
+		n++
 	}
-	t.Logf("%d schedules; done: %v", n, done)
+	t.Logf("done: %v", done)
 	for _, kind := range []string{"update", "add", "old", "delete", "insert"} {
 		if done[kind] == 0 && n > 300 {
 			t.Errorf("no %s was ever done", kind)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/itemize/itemize/internal/breaking"
 	"github.com/itemize/itemize/internal/draws"
+	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/migrate"
 )
 
@@ -66,12 +67,12 @@ func eventsOf(doc attributes) int {
 }
 
 // A step meets a fault at any of its requests, and is begun again: run, rollback, and what they leave, end as if nothing had happened.
-// ITEMIZE_DRAWS asks for more of the requests; 801 for each.
 func TestStepsMeetFaults(t *testing.T) {
 	t.Parallel()
-	every := max(801/draws.Times(1), 1)
+	every := draws.Times(800, 400, 80)
 	var met, requests atomic.Int64
-	for what := range breaking.Faults {
+	for _, n := range draws.Some(draws.Seed(t), int(breaking.Faults), draws.Times(1, draws.All, draws.All)) {
+		what := breaking.Fault(n)
 		next, end := make(chan int), make(chan bool)
 		go func() {
 			for at := 1 + rand.IntN(every); ; at += every {
@@ -85,7 +86,7 @@ func TestStepsMeetFaults(t *testing.T) {
 		}()
 		var lanes sync.WaitGroup
 		var ends sync.Once
-		for range min(draws.Times(1), maxLanes) { // what takes over from a killed one waits: others go on meanwhile
+		for range min(800/every, maxLanes) { // what takes over from a killed one waits: others go on meanwhile
 			lanes.Go(func() {
 				s := newSetup(t)
 				dead := s.kinds()
@@ -109,14 +110,13 @@ func TestStepsMeetFaults(t *testing.T) {
 	t.Logf("%d faults, on each %d of the requests there or back, %d at most", met.Load(), every, requests.Load()/int64(breaking.Faults))
 }
 
-// Each of the kinds by itself meets a fault at every request of its run and its rollback, from ITEMIZE_DRAWS of 97; else at one of
-// so many.
+// Each of the kinds by itself meets a fault at requests of its run and its rollback.
 func TestEachKindMeetsFaults(t *testing.T) {
 	t.Parallel()
-	every := max(97/draws.Times(1), 1)
+	every := draws.Times(97, 48, 4)
 	var met, requests atomic.Int64
 	var kinds sync.WaitGroup
-	for i := range 40 {
+	for _, i := range draws.Some(draws.Seed(t), 40, draws.Times(5, 40, 40)) {
 		kinds.Go(func() {
 			s := newSetup(t)
 			dead := s.kind(i)
@@ -137,7 +137,7 @@ const maxLanes = 10
 
 // meetsFault has a run and a rollback meet a fault at their n-th request, and reports whether one of them had so many.
 func (s *setup) meetsFault(what breaking.Fault, at, dead int) bool {
-	ctx := context.Background()
+	ctx := retry.WithoutPauses(context.Background())
 	fail := func(args ...any) bool {
 		s.Errorf("%s %d: %+v", what, at, args)
 		return false
@@ -187,7 +187,7 @@ func (s *setup) failingStep(ctx context.Context, what breaking.Fault, at int, st
 // by somebody else; the units are as planned, and a rollback makes them again.
 func TestReplace(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
+	ctx := retry.WithoutPauses(context.Background())
 	s := newSetup(t)
 	for i := range 12 {
 		s.put(document(fmt.Sprint("p", i), i))

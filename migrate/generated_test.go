@@ -16,6 +16,7 @@ import (
 
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/draws"
+	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/migrate"
 )
 
@@ -103,16 +104,16 @@ func generated(r *rand.Rand, name string) (doc attributes, movable bool) {
 }
 
 // Generated documents, there and back: the identity, but for those that cannot be moved, which are dead letters and stay as they
-// are. ITEMIZE_MIGRATE=10000 draws so many.
+// are.
 func TestGenerated(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
+	ctx := retry.WithoutPauses(context.Background())
 	s := newSetup(t)
 	seed := draws.Seed(t)
 	var dead []string
 	var wait sync.WaitGroup
 	slots := make(chan bool, 16)
-	for i := range min(entities(200), 20_000) {
+	for i := range draws.Times(40, 200, 10_000) {
 		name := fmt.Sprintf("p%06d", i)
 		doc, movable := generated(rand.New(rand.NewPCG(seed, uint64(i))), name)
 		s.docs[name] = doc

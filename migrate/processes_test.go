@@ -217,7 +217,7 @@ func TestSeveralProcesses(t *testing.T) {
 	_, end := a.start(program("", 99))
 	ends = append(ends, end)
 	rounds := 0
-	for begun := time.Now(); time.Since(begun) < time.Duration(draws.Times(4))*time.Second || rounds < 2; rounds++ {
+	for begun := time.Now(); time.Since(begun) < draws.For(time.Second, 4*time.Second, 2*time.Minute) || rounds < 2; rounds++ {
 		if _, err := s.migration().Run(ctx); err != nil {
 			t.Error(err)
 		}

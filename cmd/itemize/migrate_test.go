@@ -20,6 +20,7 @@ import (
 
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/schema"
 )
 
@@ -185,7 +186,8 @@ func (m *migrating) same() {
 // Killed (SIGKILL) again and again, and begun again, also by two at once, it ends as if nothing had happened: forwards,
 // and back.
 func TestMigrateKilled(t *testing.T) {
-	m := newMigrating(t, 60)
+	n := draws.Times(30, 60, 200)
+	m := newMigrating(t, n)
 	binary, err := os.Executable() // it is the command (TestMain)
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +217,7 @@ func TestMigrateKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			timer := time.AfterFunc(delay, func() { _ = cmd.Process.Kill() })
-			delay += delay / 4 // on an engine of any speed
+			delay += delay / time.Duration(draws.Times(1, 4, 10)) // on an engine of any speed
 			err = cmd.Wait()
 			timer.Stop()
 			if try%3 == 1 {
@@ -231,8 +233,8 @@ func TestMigrateKilled(t *testing.T) {
 			killed++
 		}
 		if step == "run" {
-			m.says(m.itemize(0, "run"), "60 were before")
-			m.says(m.itemize(0, "verify"), "60 monoliths: 60 as they were moved")
+			m.says(m.itemize(0, "run"), fmt.Sprintf("%d were before", n))
+			m.says(m.itemize(0, "verify"), fmt.Sprintf("%d monoliths: %d as they were moved", n, n))
 		}
 	}
 	m.itemize(0, "rollback")

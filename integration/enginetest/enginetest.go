@@ -4,6 +4,7 @@ package enginetest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/itemize/itemize/integration"
+	"github.com/itemize/itemize/internal/repeat"
 )
 
 var (
@@ -22,26 +24,71 @@ var (
 )
 
 // Run runs a package's tests and stops the engine that they may have started. It
-// is the whole of a TestMain.
+// is the whole of a TestMain. Under -short it skips examples: they have no test that
+// could be skipped, and most need an engine.
 func Run(m *testing.M) {
+	flag.Parse()
+	if skip := flag.Lookup("test.skip"); testing.Short() && skip.Value.String() == "" {
+		_ = skip.Value.Set("^Example")
+	}
 	code := m.Run()
 	engine.Stop()
 	gateway.Stop()
 	os.Exit(code)
 }
 
-// Start returns the engine of this test binary, starting it at first. A test that
-// finds none fails: behaviour is only shown on a real engine.
+// A Trait is something that a test may need of the engine.
+type Trait string
+
+// The traits.
+const (
+	// Capacity means that the engine reports consumed capacity.
+	Capacity Trait = "consumed capacity"
+	// Transactions means that it reports the units of transactions as DynamoDB does.
+	Transactions Trait = "the units of transactions"
+)
+
+// Start returns the engine of this test binary. It starts the engine at the first call, as
+// [integration.Start] does. Under -short it skips the test. Without an engine the test
+// fails: behavior is shown on a real engine only.
 func Start(t testing.TB) *integration.Engine {
 	t.Helper()
+	return Need(t)
+}
+
+// Need is [Start] for a test that needs traits. If the engine lacks one, the test fails.
+func Need(t testing.TB, traits ...Trait) *integration.Engine {
+	t.Helper()
+	skipIfShort(t, "a DynamoDB engine")
 	e, err := Get()
 	if err != nil {
+		t.Fatalf("%v, or run go test -short to skip such tests", err)
+	}
+	repeat.With(t, "ITEMIZE_ENGINE", e.Name)
+	if len(traits) == 0 {
+		return e
+	}
+	has, err := e.Traits()
+	if err != nil {
 		t.Fatal(err)
+	}
+	for _, trait := range traits {
+		if trait == Capacity && !has.Capacity || trait == Transactions && !has.Transactions {
+			t.Fatalf("engine %s does not report %s: run with ITEMIZE_ENGINE=dynoxide", e.Name, trait)
+		}
 	}
 	return e
 }
 
-// Get is Start for examples, which have no test to fail.
+// skipIfShort is the only place where a test of this repository is skipped.
+func skipIfShort(t testing.TB, need string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skipf("needs %s: run without -short", need)
+	}
+}
+
+// Get is [Start] for examples, which have no test to fail.
 func Get() (*integration.Engine, error) {
 	mu.Lock()
 	defer mu.Unlock()
@@ -65,9 +112,12 @@ func Table(t testing.TB, hash, sort string) string {
 		return r
 	}, t.Name())
 	name := fmt.Sprintf("%.200s.%d", base, tables.Add(1))
-	if err := Start(t).CreateTable(context.Background(), name, hash, sort); err != nil {
+	e := Start(t)
+	if err := e.CreateTable(context.Background(), name, hash, sort); err != nil {
 		t.Fatal(err)
 	}
+	// DynamoDB Local looks for expired items in all tables, all the time: hundreds of tables take half of its time.
+	t.Cleanup(func() { _ = e.DeleteTable(context.Background(), name) })
 	return name
 }
 

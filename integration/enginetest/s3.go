@@ -19,9 +19,11 @@ var gateway = struct {
 	buckets int
 }{}
 
-// S3 returns the S3 gateway of this test binary, starting it at first, and a new bucket.
+// S3 returns the S3 gateway of this test binary and a new bucket. It starts the gateway at the first call. Under -short it
+// skips the test.
 func S3(t testing.TB) (g *integration.S3, bucket string) {
 	t.Helper()
+	skipIfShort(t, "an S3 gateway")
 	gateway.Lock()
 	defer gateway.Unlock()
 	if gateway.S3 == nil {

@@ -1,41 +1,95 @@
-// Package draws says how often tests of laws draw at random, and from which seed.
+// Package draws sets how often tests of laws draw at random, and from which seed.
+//
+// Each test states three numbers: for the default run (go test ./...), for .ci/run and for .ci/long. The environment
+// variable ITEMIZE_DRAWS chooses: unset, "ci" or "long". CONTRIBUTING.md has the table of all of them, which
+// tools/drawstable makes from the calls of [Times] and [For].
 package draws
 
 import (
+	"iter"
 	"math/rand/v2"
 	"os"
 	"strconv"
 	"testing"
+	"time"
+
+	"github.com/itemize/itemize/internal/repeat"
 )
 
-// Variable is the name of the environment variable that multiplies what tests draw: CI
-// draws more often than somebody who tries the library out.
+// Variable is the environment variable that chooses the run: unset, "ci" or "long".
 const Variable = "ITEMIZE_DRAWS"
 
-// SeedVariable is the name of the environment variable that makes a failure again: the seed
-// that the failing test printed.
+// SeedVariable is the environment variable that repeats a failure: the seed that the failed test printed.
 const SeedVariable = "ITEMIZE_RANDOM_SEED"
 
-// Times returns n, multiplied by the environment's [Variable] if that is a number.
-func Times(n int) int {
-	if factor, err := strconv.Atoi(os.Getenv(Variable)); err == nil && factor > 1 {
-		return n * factor
+// DurationVariable is the environment variable that says how long explorers explore: "1h".
+const DurationVariable = "ITEMIZE_EXPLORE"
+
+// ScheduleVariable is the environment variable that makes an explorer play one schedule: the seed that a failure printed.
+const ScheduleVariable = "ITEMIZE_EXPLORE_SEED"
+
+// All is the count of an exhaustive run of [Some].
+const All = 1<<31 - 1
+
+// Times returns how often to draw in this run.
+func Times(byDefault, ci, long int) int { return choose(byDefault, ci, long) }
+
+// For returns how long to draw in this run, or the duration in the environment's [DurationVariable].
+func For(byDefault, ci, long time.Duration) time.Duration {
+	if d, err := time.ParseDuration(os.Getenv(DurationVariable)); err == nil {
+		return d
 	}
-	return n
+	return choose(byDefault, ci, long)
 }
 
-// Seed returns a new seed, or the environment's [SeedVariable], and prints it.
+// Some returns count of the numbers from 0 to n-1 in random order, and all of them where count is larger than n.
+func Some(seed uint64, n, count int) []int {
+	return rand.New(rand.NewPCG(seed, 0)).Perm(n)[:min(n, count)]
+}
+
+func choose[N int | time.Duration](byDefault, ci, long N) N {
+	switch v := os.Getenv(Variable); v {
+	case "":
+		return byDefault
+	case "ci":
+		return ci
+	case "long":
+		return long
+	default:
+		panic(Variable + "=" + v + `: want "ci" or "long", or leave it unset`)
+	}
+}
+
+// Seed returns a new seed, or that of the environment's [SeedVariable]. If the test fails, its log ends with the
+// command that repeats it with this seed.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed, err := strconv.ParseUint(os.Getenv(SeedVariable), 10, 64)
 	if err != nil {
 		seed = rand.Uint64()
 	}
-	t.Logf("%s=%d", SeedVariable, seed)
+	repeat.With(t, SeedVariable, strconv.FormatUint(seed, 10))
 	return seed
 }
 
-// Some returns so many of the numbers from 0 to n-1, or with the environment's [Variable] up to all of them, in no order.
-func Some(seed uint64, n, some int) []int {
-	return rand.New(rand.NewPCG(seed, 0)).Perm(n)[:min(n, Times(some))]
+// Schedules returns numbers and seeds of schedules to explore, for a duration, or the one schedule of the environment's
+// [ScheduleVariable]. The seeds follow from [Seed]: a run with the same seed explores the same schedules again, and a run
+// that continues another takes its seed plus its number of schedules.
+func Schedules(t testing.TB, d time.Duration) iter.Seq2[int, uint64] {
+	t.Helper()
+	return func(yield func(int, uint64) bool) {
+		if seed, err := strconv.ParseUint(os.Getenv(ScheduleVariable), 10, 64); err == nil {
+			yield(0, seed)
+			return
+		}
+		first := Seed(t)
+		n := 0
+		for end := time.Now().Add(d); time.Now().Before(end); n++ {
+			repeat.With(t, ScheduleVariable, strconv.FormatUint(first+uint64(n), 10))
+			if !yield(n, first+uint64(n)) {
+				return
+			}
+		}
+		t.Logf("%d schedules from %s=%d", n, SeedVariable, first)
+	}
 }

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/explore"
 	"github.com/itemize/itemize/mapper"
 )
@@ -329,50 +329,18 @@ func draw(r *rand.Rand) play {
 	return p
 }
 
-// duration is how long a test explores: ITEMIZE_EXPLORE, or a little.
-func duration(t testing.TB, little time.Duration) time.Duration {
-	s := os.Getenv("ITEMIZE_EXPLORE")
-	if s == "" {
-		return little
-	}
-	d, err := time.ParseDuration(s)
-	if err != nil {
-		t.Fatalf("ITEMIZE_EXPLORE: %v", err)
-	}
-	return d
-}
-
-// Plays drawn at random. ITEMIZE_EXPLORE_SEED makes one again, ITEMIZE_EXPLORE_MODEL draws them of one
-// layout.
+// Plays drawn at random. ITEMIZE_EXPLORE_MODEL draws them of one layout.
 func TestExploreRandom(t *testing.T) {
 	l := newLab(t)
-	if s := os.Getenv("ITEMIZE_EXPLORE_SEED"); s != "" {
-		seed, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := explore.NewRandom(seed)
-		p := draw(r.Rand)
-		t.Logf("%+v", p)
-		if err := l.run(p, r); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	first := rand.Uint64() >> 16
-	t.Logf("seeds from %d", first)
-	end := time.Now().Add(duration(t, 3*time.Second))
-	n, failures := 0, 0
-	for seed := first; time.Now().Before(end); seed++ {
+	failures := 0
+	for _, seed := range draws.Schedules(t, draws.For(time.Second, time.Minute, 15*time.Minute)) {
 		r := explore.NewRandom(seed)
 		p := draw(r.Rand)
 		if err := l.run(p, r); err != nil {
-			t.Errorf("ITEMIZE_EXPLORE_SEED=%d: %s %v | %v: %.600v", seed, p.model, p.before, p.actors, err)
+			t.Errorf("%s=%d: %s %v | %v: %.600v", draws.ScheduleVariable, seed, p.model, p.before, p.actors, err)
 			if failures++; failures == 40 {
 				break
 			}
 		}
-		n++
 	}
-	t.Logf("%d schedules", n)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/explore"
 )
 
@@ -141,9 +142,9 @@ func TestFindings(t *testing.T) {
 	l := newLab(t)
 	for _, f := range findings() {
 		t.Run(f.name, func(t *testing.T) {
-			end := time.Now().Add(duration(t, 300*time.Millisecond))
+			end := time.Now().Add(draws.For(0, 300*time.Millisecond, 10*time.Second))
 			n := 0
-			for seed := uint64(0); n < 8 || time.Now().Before(end); seed++ {
+			for seed := uint64(0); n < draws.Times(4, 8, 8) || time.Now().Before(end); seed++ {
 				if err := l.run(f.play, explore.NewRandom(seed)); err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
 				}
@@ -162,7 +163,7 @@ func TestExploreInOrder(t *testing.T) {
 		does("", "save"), does("", "join"), does("", "add"), does("", "patch"), does("", "delete parts"), does("", "move"), does("", "join checked"), does("", "add if there"),
 		does("", "read"), does("", "query"),
 	}
-	end := time.Now().Add(duration(t, 2*time.Second))
+	end := time.Now().Add(draws.For(time.Second, 30*time.Second, 15*time.Minute))
 	n, done := 0, 0
 	for _, before := range [][]role{nil, {stagedInsert("b", 1)}} {
 		for i, a := range kinds {

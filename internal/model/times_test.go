@@ -64,7 +64,7 @@ func TestPeriodsOfRange(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	for name, m := range map[string]*model.Model{"days": Of[daily](t), "weeks": Of[weekly](t), "months": Of[monthly](t), "years": Of[yearly](t)} {
 		at := slices.IndexFunc(m.Root().Key.Template.Parts, func(p key.Part) bool { return p.Format.Kind != key.Literal })
-		for range draws.Times(300) {
+		for range draws.Times(100, 600, 10_000) {
 			from, to := instant(r), instant(r)
 			if to.Before(from) {
 				from, to = to, from

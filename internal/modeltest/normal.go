@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"bytes"
 	"reflect"
 	"slices"
 	"time"
@@ -72,10 +73,12 @@ func normalizeSets(v reflect.Value, t *schema.Type, a *schema.Attribute) {
 	}
 }
 
-// Options are how values are compared: instants without their zones, nil and
-// empty alike, and unexported fields not at all.
+// Options compare values: instants without their zones, nil and empty alike, binary sets without
+// their order, and unexported fields not at all.
 var Options = cmp.Options{
 	cmpopts.EquateEmpty(),
+	// Binary sets have no order: DynamoDB Local 3.3.1 returns them in another one than dynoxide.
+	cmpopts.SortSlices(func(a, b []byte) int { return bytes.Compare(a, b) }),
 	cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) }),
 	cmp.FilterPath(func(p cmp.Path) bool {
 		f, ok := p.Last().(cmp.StructField)

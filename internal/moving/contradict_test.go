@@ -19,6 +19,7 @@ import (
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/monolith"
 	"github.com/itemize/itemize/internal/moving"
+	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/write"
 )
@@ -274,7 +275,7 @@ func TestFinishOfWhatWasChanged(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	s.put(shop(r, "a", 3))
 	for at := 1; ; at++ { // killed at the first request behind the mark
-		ctx, kill := context.WithCancel(context.Background())
+		ctx, kill := context.WithCancel(retry.WithoutPauses(context.Background()))
 		m, _ := s.broken(at, breaking.KilledBefore, kill)
 		d, _ := s.Monolith(context.Background(), s.at("a"), &write.Tally{})
 		_ = m.Move(ctx, []*moving.Entity{{Doc: d}}, &write.Tally{})

@@ -30,13 +30,13 @@ func (s *setup) broken(at int, f breaking.Fault, kill context.CancelFunc) (*movi
 // one that nothing happened to: and so does the way back.
 func TestFaultsEverywhere(t *testing.T) {
 	t.Parallel()
-	newSetup(t).faultsEverywhere(t, max(8/draws.Times(1), 1)) // CI asks for every request
+	newSetup(t).faultsEverywhere(t, draws.Times(30, 1, 1)) // .ci/run asks for every request
 }
 
 // The same where the monoliths lie among the items.
 func TestFaultsInOneTable(t *testing.T) {
 	t.Parallel()
-	newOwnSetup(t).faultsEverywhere(t, max(24/draws.Times(1), 1))
+	newOwnSetup(t).faultsEverywhere(t, draws.Times(60, 12, 1))
 }
 
 // The same where the collections were imported, one of them before its monolith was written again.
@@ -44,7 +44,7 @@ func TestFaultsAfterAnImport(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
 	s.importing = true
-	s.faultsEverywhere(t, max(24/draws.Times(1), 1))
+	s.faultsEverywhere(t, draws.Times(60, 12, 1))
 }
 
 func (s *setup) faultsEverywhere(t *testing.T, every int) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/breaking"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/moving"
 	"github.com/itemize/itemize/internal/retry"
@@ -127,8 +128,8 @@ func must(t *testing.T, err error) {
 // touched, and the entities move again.
 func TestLateCopies(t *testing.T) {
 	t.Parallel()
-	ctx := context.Background()
-	for seed := range uint64(6) {
+	ctx := retry.WithoutPauses(context.Background())
+	for seed := range uint64(draws.Times(2, 6, 100)) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		l := newLate(t, r, func() {}, 0)
 		must(t, l.moveAll(ctx, t, l.mover, l.places))
@@ -147,8 +148,9 @@ func TestLateCopies(t *testing.T) {
 // rolled back since. What lives is not touched, and the entities move again.
 func TestLateWorker(t *testing.T) {
 	t.Parallel()
+	every := draws.Times(9, 1, 1)
 	for _, back := range []bool{false, true} {
-		for at := 1; ; at++ {
+		for at := 1 + rand.IntN(every); ; at += every {
 			r := rand.New(rand.NewPCG(1, uint64(at)))
 			ctx, kill := context.WithCancel(retry.InOrder(context.Background()))
 			l := newLate(t, r, kill, at)
@@ -156,7 +158,7 @@ func TestLateWorker(t *testing.T) {
 			kill()
 			if l.held == nil {
 				must(t, err)
-				t.Logf("%d requests", at-1)
+				t.Logf("fewer than %d requests, each %d drawn", at, every)
 				break
 			}
 			ctx = retry.InOrder(context.Background())

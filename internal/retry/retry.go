@@ -12,7 +12,15 @@ const (
 	longPause  = time.Second
 )
 
-type inOrder struct{}
+type (
+	inOrder       struct{}
+	withoutPauses struct{}
+)
+
+// WithoutPauses returns a context in which [Pause] does not wait: for tests of retries.
+func WithoutPauses(ctx context.Context) context.Context {
+	return context.WithValue(ctx, withoutPauses{}, true)
+}
 
 // InOrder returns a context in which nothing waits and nothing runs at once: for tests that
 // decide themselves what comes after what.
@@ -23,7 +31,7 @@ func isInOrder(ctx context.Context) bool { return ctx.Value(inOrder{}) != nil }
 // Pause waits before a further try, the longer the more there were, with full
 // jitter; it returns early with the context's error.
 func Pause(ctx context.Context, try int) error {
-	if isInOrder(ctx) {
+	if isInOrder(ctx) || ctx.Value(withoutPauses{}) != nil {
 		return ctx.Err()
 	}
 	limit := longPause

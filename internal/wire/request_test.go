@@ -146,7 +146,7 @@ func requestOf(t testing.TB, p smithyhttp.ClientProtocol, schema *smithy.Operati
 func TestRequests(t *testing.T) {
 	codec := &Codec{}
 	r := rand.New(rand.NewPCG(draws.Seed(t), 0))
-	for range draws.Times(500) {
+	for range draws.Times(300, 1_000, 20_000) {
 		for op, input := range inputs {
 			in := input()
 			randomInput(r, reflect.ValueOf(in).Elem(), 0)

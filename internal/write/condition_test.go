@@ -43,7 +43,7 @@ func TestConditionsAreShared(t *testing.T) {
 		r.Prepare()
 		return r
 	}
-	for range draws.Times(2000) {
+	for range draws.Times(2_000, 4_000, 50_000) {
 		var c condition
 		var together, alone []types.TransactWriteItem
 		for i := range 6 {

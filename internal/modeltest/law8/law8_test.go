@@ -10,20 +10,13 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/itemize/itemize/codegen"
+	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/modeltest/models"
-)
-
-// The random models: ITEMIZE_RANDOM_SEED and ITEMIZE_RANDOM_MODELS draw others, and more
-// of them.
-const (
-	seedVariable  = "ITEMIZE_RANDOM_SEED"
-	countVariable = "ITEMIZE_RANDOM_MODELS"
 )
 
 // Law 8: for the models of the family and for random ones, whatever the mapper asks of a
@@ -31,14 +24,14 @@ const (
 // mappers send the same requests.
 func TestReflectionAndGeneratedCodeAgree(t *testing.T) {
 	dir := folder(t)
-	family(t, filepath.Join(dir, "models"))
-	drawn(t, filepath.Join(dir, "random"))
+	seed := draws.Seed(t)
+	family(t, filepath.Join(dir, "models"), seed)
+	drawn(t, filepath.Join(dir, "random"), seed)
 	packages := []string{"./" + filepath.Join(dir, "models"), "./" + filepath.Join(dir, "random")}
 	generate(t, packages)
-	// Without optimizations the compiler is done in little more than half the time. Models
-	// that are asked for are vetted as well.
+	// Without optimizations the compiler is done in little more than half the time.
 	commands := [][]string{{"test", "-count=1", "-gcflags=-N -l"}}
-	if os.Getenv(countVariable) != "" {
+	if draws.Times(0, 0, 1) > 0 {
 		commands = append(commands, []string{"vet"})
 	}
 	for _, command := range commands {
@@ -71,26 +64,36 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-// family copies the models of the family to a directory, with tests.
-func family(t *testing.T, dir string) {
+// family copies models of the family to a directory, with tests.
+func family(t *testing.T, dir string, seed uint64) {
 	t.Helper()
-	sources, err := filepath.Glob("../models/*.go")
-	if err != nil || len(sources) == 0 {
-		t.Fatal("the models are not there:", err)
+	var names []string
+	all := slices.Concat(models.All, models.Indexes)
+	for _, n := range draws.Some(seed, len(all), draws.Times(5, draws.All, draws.All)) {
+		names = append(names, reflect.TypeOf(all[n]).Elem().Name())
 	}
-	for _, path := range sources {
-		b, err := os.ReadFile(path)
-		if err != nil {
+	named := map[string]bool{}
+	for _, name := range names {
+		named[name] = true
+	}
+	paths, err := filepath.Glob("../models/*.go")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no models:", err)
+	}
+	sources := map[string][]byte{}
+	for _, path := range paths {
+		if sources[filepath.Base(path)], err = os.ReadFile(path); err != nil {
 			t.Fatal(err)
 		}
-		write(t, filepath.Join(dir, filepath.Base(path)), b)
 	}
-	var names []string
-	for _, model := range slices.Concat(models.All, models.Indexes) {
-		names = append(names, reflect.TypeOf(model).Elem().Name())
+	if sources, err = subset(sources, named); err != nil {
+		t.Fatal(err)
 	}
-	tests := testSource("models", names, 60, "\n\t\"github.com/itemize/itemize/internal/modeltest/law8\"\n\tplain \""+modelsPath+"\"")
-	tests += "\nfunc TestRequests(t *testing.T) {\n\tseed := rand.Uint64()\n\tt.Logf(\"seed %d\", seed)\n"
+	for name, text := range sources {
+		write(t, filepath.Join(dir, name), text)
+	}
+	tests := testSource("models", seed, names, draws.Times(20, 60, 600), "\n\t\"github.com/itemize/itemize/internal/modeltest/law8\"\n\tplain \""+modelsPath+"\"")
+	tests += fmt.Sprintf("\nfunc TestRequests(t *testing.T) {\n\tconst seed = %d\n", seed)
 	for _, name := range names {
 		tests += fmt.Sprintf("\tt.Run(%q, func(t *testing.T) { law8.Requests[%s, plain.%s](t, seed) })\n", name, name, name)
 	}
@@ -98,33 +101,18 @@ func family(t *testing.T, dir string) {
 }
 
 // drawn writes random models to a directory, with tests.
-func drawn(t *testing.T, dir string) {
+func drawn(t *testing.T, dir string, seed uint64) {
 	t.Helper()
-	seed, count := number(t, seedVariable, 1), number(t, countVariable, 5)
-	t.Logf("random models: %s=%d %s=%d", seedVariable, seed, countVariable, count)
-	source, names, err := randomModels(seed, int(count))
+	source, names, err := randomModels(seed, draws.Times(2, 20, 100))
 	if err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "models.go"), source)
-	write(t, filepath.Join(dir, "law8_test.go"), []byte(testSource("random", names, 20, "")))
-}
-
-func number(t *testing.T, variable string, otherwise uint64) uint64 {
-	t.Helper()
-	text := os.Getenv(variable)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	write(t, filepath.Join(dir, "law8_test.go"), []byte(testSource("random", seed, names, 20, "")))
 }
 
 // testSource returns a test file of the models with these names, each with so many values.
-func testSource(pkg string, names []string, values int, imports string) string {
+func testSource(pkg string, seed uint64, names []string, values int, imports string) string {
 	var all strings.Builder
 	for _, name := range names {
 		fmt.Fprintf(&all, "\tt.Run(%q, func(t *testing.T) { modeltest.Parity(t, seed, &%s{}, %d) })\n", name, name, values)
@@ -132,17 +120,15 @@ func testSource(pkg string, names []string, values int, imports string) string {
 	return fmt.Sprintf(`package %s
 
 import (
-	"math/rand/v2"
 	"testing"
 
 	"%s"%s
 )
 
 func TestParity(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %%d", seed)
+	const seed = %d
 %s}
-`, pkg, here, imports, all.String())
+`, pkg, here, imports, seed, all.String())
 }
 
 func write(t *testing.T, path string, content []byte) {
