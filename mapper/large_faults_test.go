@@ -236,18 +236,16 @@ func TestLargeFaults(t *testing.T) {
 			f := &largeFaults{albums: newAlbums(t), old: old, now: now, name: name, op: op, clock: &clock{time.Now()}}
 			f.plain = f.mapper(t, enginetest.Start(t).Client(), f.s3.Client(), f.clock.now)
 			seed := draws.Seed(t)
-			meetFaults(seed, draws.Times(1, 6, draws.All), func(at int, fault breaking.Fault) int { return f.once(t, at, fault) })
+			meetFaults(seed, draws.Times(2, 30, draws.All), func(at int, fault breaking.Fault) int { return f.once(t, at, fault) })
 		})
 	}
 }
 
-// meetFaults does something once without a fault, and then with each fault at some of the requests that it sent, from 1: most by a seed.
+// meetFaults does something once without a fault, and then with faults at requests, from 1, that it sent: most of all pairs by a seed.
 func meetFaults(seed uint64, most int, once func(at int, fault breaking.Fault) int) {
 	sent := once(0, 0)
-	for _, at := range draws.Some(seed, sent, most) {
-		for fault := range breaking.Faults {
-			once(at+1, fault)
-		}
+	for _, drawn := range draws.Some(seed, sent*int(breaking.Faults), most) {
+		once(1+drawn/int(breaking.Faults), breaking.Fault(drawn%int(breaking.Faults)))
 	}
 }
 
