@@ -234,11 +234,15 @@ var differences = []struct {
 	}, 100, 100, 100},
 	{"index with 2 partition and 1 sort key attributes is created and queried (1 yes, 0 no)", func(p probe) float64 {
 		name := p.table + "-m"
-		_, err := p.CreateTable(p.Context(), &dynamodb.CreateTableInput{TableName: &name, BillingMode: types.BillingModePayPerRequest,
+		_, err := p.CreateTable(p.Context(), &dynamodb.CreateTableInput{
+			TableName: &name, BillingMode: types.BillingModePayPerRequest,
 			KeySchema:            []types.KeySchemaElement{{AttributeName: aws.String("PK"), KeyType: types.KeyTypeHash}},
 			AttributeDefinitions: []types.AttributeDefinition{{AttributeName: aws.String("PK"), AttributeType: "S"}, {AttributeName: aws.String("a"), AttributeType: "S"}, {AttributeName: aws.String("b"), AttributeType: "N"}, {AttributeName: aws.String("c"), AttributeType: "S"}},
-			GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{IndexName: aws.String("several"), Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll},
-				KeySchema: []types.KeySchemaElement{{AttributeName: aws.String("a"), KeyType: types.KeyTypeHash}, {AttributeName: aws.String("b"), KeyType: types.KeyTypeHash}, {AttributeName: aws.String("c"), KeyType: types.KeyTypeRange}}}}})
+			GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{
+				IndexName: aws.String("several"), Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll},
+				KeySchema: []types.KeySchemaElement{{AttributeName: aws.String("a"), KeyType: types.KeyTypeHash}, {AttributeName: aws.String("b"), KeyType: types.KeyTypeHash}, {AttributeName: aws.String("c"), KeyType: types.KeyTypeRange}},
+			}},
+		})
 		if err != nil {
 			p.Log(err)
 			return 0

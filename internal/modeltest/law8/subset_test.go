@@ -53,47 +53,52 @@ func subset(sources map[string][]byte, named map[string]bool) (map[string][]byte
 	}
 	out := map[string][]byte{}
 	for name, f := range files {
-		var b bytes.Buffer
-		b.WriteString("package " + f.Name.Name + "\n\n")
-		used := map[string]bool{}
-		var kept []ast.Decl
-		for _, d := range f.Decls {
-			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT || isList(d) || typeOf(d) != "" && !stays[typeOf(d)] {
-				continue
-			}
-			kept = append(kept, d)
-			ast.Inspect(d, func(n ast.Node) bool {
-				if id, ok := n.(*ast.Ident); ok {
-					used[id.Name] = true
-				}
-				return true
-			})
-		}
-		for _, i := range f.Imports {
-			p, err := strconv.Unquote(i.Path.Value)
-			if err != nil {
-				return nil, err
-			}
-			if used[path.Base(p)] {
-				b.WriteString("import " + i.Path.Value + "\n")
-			}
-		}
-		for _, d := range kept {
-			from := d.Pos()
-			if doc := docOf(d); doc != nil {
-				from = doc.Pos()
-			}
-			b.WriteString("\n")
-			b.Write(sources[name][fset.Position(from).Offset:fset.Position(d.End()).Offset])
-			b.WriteString("\n")
-		}
-		text, err := format.Source(b.Bytes())
+		text, err := without(f, fset, sources[name], stays)
 		if err != nil {
 			return nil, err
 		}
 		out[name] = text
 	}
 	return out, nil
+}
+
+// without returns the source of a file without its lists of models and the types that do not stay.
+func without(f *ast.File, fset *token.FileSet, source []byte, stays map[string]bool) ([]byte, error) {
+	used := map[string]bool{}
+	var kept []ast.Decl
+	for _, d := range f.Decls {
+		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT || isList(d) || typeOf(d) != "" && !stays[typeOf(d)] {
+			continue
+		}
+		kept = append(kept, d)
+		ast.Inspect(d, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				used[id.Name] = true
+			}
+			return true
+		})
+	}
+	var b bytes.Buffer
+	b.WriteString("package " + f.Name.Name + "\n\n")
+	for _, i := range f.Imports {
+		p, err := strconv.Unquote(i.Path.Value)
+		if err != nil {
+			return nil, err
+		}
+		if used[path.Base(p)] {
+			b.WriteString("import " + i.Path.Value + "\n")
+		}
+	}
+	for _, d := range kept {
+		from := d.Pos()
+		if doc := docOf(d); doc != nil {
+			from = doc.Pos()
+		}
+		b.WriteString("\n")
+		b.Write(source[fset.Position(from).Offset:fset.Position(d.End()).Offset])
+		b.WriteString("\n")
+	}
+	return format.Source(b.Bytes())
 }
 
 // typeOf returns the name of the type that a declaration declares alone, or "".
