@@ -78,7 +78,7 @@ func localCommand(ctx context.Context, port int) (*exec.Cmd, error) {
 		}
 		cmd := exec.CommandContext(ctx, "mvn", "-q", "-B", "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory=lib")
 		cmd.Dir = dir
-		return tool(cmd)
+		return newClient("fetching DynamoDB Local " + localVersion).run(cmd)
 	})
 	if err != nil {
 		return nil, err
@@ -97,14 +97,21 @@ func dynoxideAvailable(context.Context) error {
 	return err
 }
 
+// cargoCounts matches cargo's progress: "Building [===>   ] 45/120: serde".
+var cargoCounts = regexp.MustCompile(`\] (\d+)/(\d+)`)
+
 // dynoxide returns the program on the PATH, or the one in the cache.
 func dynoxide(ctx context.Context) (string, error) {
 	if path, err := exec.LookPath("dynoxide"); err == nil {
 		return path, nil
 	}
-	dir, err := fetch("dynoxide-"+dynoxideVersion, "dynoxide "+dynoxideVersion+" (built with cargo, two minutes)", func(dir string) error {
-		return tool(exec.CommandContext(ctx, "cargo", "install", "dynoxide-rs", "--version", dynoxideVersion, "--locked",
-			"--no-default-features", "--features", "native-sqlite,http-server,cli", "--root", dir))
+	dir, err := fetch("dynoxide-"+dynoxideVersion, "dynoxide "+dynoxideVersion+" (built with cargo: 2 to 5 minutes on 2 cores)", func(dir string) error {
+		c := newClient("building dynoxide " + dynoxideVersion)
+		c.counts, c.unit = cargoCounts, "crates"
+		cmd := exec.CommandContext(ctx, "cargo", "install", "dynoxide-rs", "--version", dynoxideVersion, "--locked",
+			"--no-default-features", "--features", "native-sqlite,http-server,cli", "--root", dir)
+		cmd.Env = append(os.Environ(), "CARGO_TERM_PROGRESS_WHEN=always", "CARGO_TERM_PROGRESS_WIDTH=80")
+		return c.run(cmd)
 	})
 	return filepath.Join(dir, "bin", "dynoxide"), err
 }
@@ -124,14 +131,6 @@ func dockerAvailable(ctx context.Context) error {
 func dockerCommand(ctx context.Context, port int) (*exec.Cmd, error) {
 	return exec.Command("docker", "run", "--rm", "--init", "-p", fmt.Sprintf("127.0.0.1:%d:8000", port),
 		"amazon/dynamodb-local:"+localVersion, "-jar", "DynamoDBLocal.jar", "-inMemory", "-disableTelemetry"), nil
-}
-
-// tool runs a package client and returns its output with its error.
-func tool(cmd *exec.Cmd) error {
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", cmd.Args[0], err, tail(out))
-	}
-	return nil
 }
 
 func tail(b []byte) []byte { return b[max(0, len(b)-2000):] }

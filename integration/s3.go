@@ -50,7 +50,7 @@ func gateway(ctx context.Context) (string, error) {
 	dir, err := fetch("versitygw-"+gatewayVersion, "versitygw "+gatewayVersion+" (built with go, a minute)", func(dir string) error {
 		cmd := exec.CommandContext(ctx, "go", "install", "github.com/versity/versitygw/cmd/versitygw@v"+gatewayVersion)
 		cmd.Env = append(os.Environ(), "GOBIN="+dir, "GOFLAGS=")
-		return tool(cmd)
+		return newClient("building versitygw " + gatewayVersion).run(cmd)
 	})
 	return filepath.Join(dir, "versitygw"), err
 }

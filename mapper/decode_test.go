@@ -98,7 +98,7 @@ func TestDecodeInTable(t *testing.T) {
 }
 
 // Every record of a table's stream decodes, old and new, to the values that were written, and tells
-// what happened to its entity. ITEMIZE_RECORDS is how many; little by itself.
+// what happened to its entity.
 func TestDecodeStream(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -161,7 +161,6 @@ func TestScanRate(t *testing.T) {
 }
 
 // Of many entities a scan keeps no more than an answer of each segment, and to its rate.
-// ITEMIZE_ENTITIES is how many, few by itself, and ITEMIZE_RATE how many units a second.
 func TestScanMany(t *testing.T) {
 	ctx := context.Background()
 	many, rate := draws.Times(300, 2_000, 100_000), 5000.0

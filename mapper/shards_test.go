@@ -384,7 +384,7 @@ func (b *before) Do(r *http.Request) (*http.Response, error) {
 }
 
 // Over 200 shards a query yields exactly the events of its range, in order, while writers change some
-// of them and add others behind it: 50,000 of them in CI (ITEMIZE_DRAWS).
+// of them and add others behind it: 50,000 of them in .ci/run.
 func TestShardsManyWhileWritten(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
