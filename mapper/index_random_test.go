@@ -273,7 +273,7 @@ func TestIndexesAtRandom(t *testing.T) {
 	seed := draws.Seed(t)
 	ctx := context.Background()
 	x := &issues{T: t, r: rand.New(rand.NewPCG(seed, 0)), m: indexed[issue](t, nil), now: map[string]*mapper.Entity[issue]{}}
-	for i := range draws.Times(100, 5_000, 50_000) {
+	for i := range draws.Times(100, 2_000, 50_000) {
 		x.step(ctx)
 		if i%100 == 99 {
 			x.compare(ctx)
