@@ -105,7 +105,7 @@ func dynoxide(ctx context.Context) (string, error) {
 	if path, err := exec.LookPath("dynoxide"); err == nil {
 		return path, nil
 	}
-	dir, err := fetch("dynoxide-"+dynoxideVersion, "dynoxide "+dynoxideVersion+" (built with cargo: 2 to 5 minutes on 2 cores)", func(dir string) error {
+	dir, err := fetch("dynoxide-"+dynoxideVersion, "dynoxide "+dynoxideVersion+" (built with cargo: about 5 minutes on 2 cores)", func(dir string) error {
 		c := newClient("building dynoxide " + dynoxideVersion)
 		c.counts, c.unit = cargoCounts, "crates"
 		cmd := exec.CommandContext(ctx, "cargo", "install", "dynoxide-rs", "--version", dynoxideVersion, "--locked",

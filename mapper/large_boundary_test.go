@@ -28,7 +28,7 @@ type vault struct {
 }
 
 // Values of every size around what decides how they are stored come back by their hashes: nothing, the preview, the inline limits, a part,
-// 25 and 100 of them, the largest item, a page of 1 MB, and up to 25 MB. .ci/run adds larger ones, .ci/long the largest.
+// 25 and 100 of them, the largest item, a page of 1 MB, and up to 25 MB. .ci/run adds larger ones, ITEMIZE_DRAWS=long the largest.
 func TestLargeBoundaries(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -1,8 +1,7 @@
 // Package draws sets how often tests of laws draw at random, and from which seed.
 //
-// Each test states three numbers: for the default run (go test ./...), for .ci/run and for .ci/long. The environment
-// variable ITEMIZE_DRAWS chooses: unset, "ci" or "long". CONTRIBUTING.md has the table of all of them, which
-// tools/drawstable makes from the calls of [Times] and [For].
+// Each test states three numbers: for the default run (go test ./...), for .ci/run and for long runs by hand. The
+// environment variable ITEMIZE_DRAWS chooses: unset, "ci" or "long".
 package draws
 
 import (
