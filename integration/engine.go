@@ -4,10 +4,13 @@
 // Start looks in this order:
 //
 //  1. the endpoint in DYNAMODB_ENDPOINT,
-//  2. the engine named by ITEMIZE_ENGINE: dynamodb-local, dynoxide or docker,
+//  2. the engine named by ITEMIZE_ENGINE: dynamodb-local, dynoxide, docker or minidyn,
 //  3. DynamoDB Local, if Java 17 or later and Maven are on the PATH,
 //  4. dynoxide, if it is on the PATH,
-//  5. the image amazon/dynamodb-local, if Docker is running.
+//  5. the image amazon/dynamodb-local, if Docker is running,
+//  6. in a clone of this repository, minidyn, which needs Go alone. It reports no
+//     consumed capacity and lacks parts of DynamoDB: docs/testing.md lists them.
+//     StartFull leaves it out.
 //
 // A started engine listens on a free port of the loopback interface, keeps its
 // data in memory, and ends with the program. Its files are fetched once, in a
@@ -32,6 +35,8 @@ const (
 	Local    = "dynamodb-local"
 	Dynoxide = "dynoxide"
 	Docker   = "docker"
+	// Minidyn is the embedded engine, in pure Go.
+	Minidyn = "minidyn"
 	// External is an engine that somebody else has started.
 	External = "external"
 )
@@ -52,21 +57,42 @@ var ErrNoEngine = errors.New("no DynamoDB engine: install Java 17 or later and M
 	"or put dynoxide on the PATH (cargo install dynoxide-rs), or start Docker, or set DYNAMODB_ENDPOINT")
 
 // Start finds or starts an engine, and waits until it answers. Stop it when
-// done. The error is ErrNoEngine where there is none.
+// done. The error is ErrNoEngine where there is none. If the engine is minidyn, a line
+// on stderr says that it reports no consumed capacity.
 func Start(ctx context.Context) (*Engine, error) {
+	e, err := StartFull(ctx)
+	if errors.Is(err, ErrNoEngine) && embeddedAvailable(ctx) == nil {
+		e, err = StartNamed(ctx, Minidyn)
+	}
+	if err == nil && e.Name == Minidyn {
+		fmt.Fprintln(os.Stderr, "itemize: running on minidyn, an engine in pure Go: it reports no consumed capacity, so the units are predictions")
+	}
+	return e, err
+}
+
+// StartFull is [Start] for tests of what DynamoDB does: it takes minidyn only if ITEMIZE_ENGINE
+// names it.
+func StartFull(ctx context.Context) (*Engine, error) {
 	if endpoint := os.Getenv("DYNAMODB_ENDPOINT"); endpoint != "" {
-		e := &Engine{Name: External, Endpoint: endpoint}
+		e := At(External, endpoint)
 		return e, e.ready(ctx)
 	}
 	if name := os.Getenv("ITEMIZE_ENGINE"); name != "" {
 		return StartNamed(ctx, name)
 	}
 	for _, l := range launchers {
-		if l.available(ctx) == nil {
+		if l.name != Minidyn && l.available(ctx) == nil {
 			return start(ctx, l)
 		}
 	}
 	return nil, ErrNoEngine
+}
+
+// At returns an engine that runs already, at a URL.
+func At(name, endpoint string) *Engine {
+	e := &Engine{Name: name, Endpoint: endpoint}
+	e.traits = sync.OnceValues(e.probe)
+	return e
 }
 
 // StartNamed starts the engine with that name.
@@ -80,7 +106,7 @@ func StartNamed(ctx context.Context, name string) (*Engine, error) {
 		}
 		return start(ctx, l)
 	}
-	return nil, fmt.Errorf("unknown engine %q in ITEMIZE_ENGINE: write %s, %s or %s", name, Local, Dynoxide, Docker)
+	return nil, fmt.Errorf("unknown engine %q in ITEMIZE_ENGINE: write %s, %s, %s or %s", name, Local, Dynoxide, Docker, Minidyn)
 }
 
 // start launches an engine. A port that is free can be taken before the engine
@@ -112,7 +138,8 @@ func launch(ctx context.Context, l launcher) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{Name: l.name, Endpoint: fmt.Sprintf("http://127.0.0.1:%d", port), process: p}
+	e := At(l.name, fmt.Sprintf("http://127.0.0.1:%d", port))
+	e.process = p
 	if err := e.ready(ctx); err != nil {
 		p.stop()
 		return nil, fmt.Errorf("%w; its output: %s", err, p.output())
@@ -122,7 +149,6 @@ func launch(ctx context.Context, l launcher) (*Engine, error) {
 
 // ready waits until the engine answers.
 func (e *Engine) ready(ctx context.Context) error {
-	e.traits = sync.OnceValues(e.probe)
 	client := e.Client(func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 })
 	return e.process.ready(ctx, e.Endpoint, func(ctx context.Context) error {
 		_, err := client.ListTables(ctx, &dynamodb.ListTablesInput{Limit: aws.Int32(1)})

@@ -36,6 +36,7 @@ var launchers = []launcher{
 	{Local, localAvailable, false, localCommand},
 	{Dynoxide, dynoxideAvailable, true, dynoxideCommand},
 	{Docker, dockerAvailable, false, dockerCommand},
+	{Minidyn, embeddedAvailable, false, embeddedCommand},
 }
 
 func freePort() (int, error) {

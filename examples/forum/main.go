@@ -16,6 +16,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/itemize/itemize/examples/internal/charged"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
@@ -222,7 +224,7 @@ func (p *program) list(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.w, "the three latest replies\t%v RCU\t\t%q\n", r.Consumed.RCU, all[0].Message.Preview())
+	fmt.Fprintf(p.w, "the three latest replies\t%v RCU\t\t%q\n", charged.RCU(&r), all[0].Message.Preview())
 	text, err := all[0].Message.Get(ctx)
 	if err != nil {
 		return err
@@ -233,19 +235,22 @@ func (p *program) list(ctx context.Context) error {
 }
 
 func (p *program) wrote(what string, r *mapper.Receipt, naive float64) {
-	indexes := 0.0
-	for _, n := range r.Consumed.Indexes {
-		indexes += n
+	indexes := "-" // minidyn reports none
+	if sum := 0.0; len(r.Consumed.Indexes) > 0 {
+		for _, n := range r.Consumed.Indexes {
+			sum += n
+		}
+		indexes = fmt.Sprint(sum)
 	}
 	beside := "with it"
 	if naive > 0 {
 		beside = fmt.Sprintf("%v WCU", naive)
 	}
-	fmt.Fprintf(p.w, "%s\t%v WCU\t%v\t%s\n", what, r.Consumed.WCU, indexes, beside)
+	fmt.Fprintf(p.w, "%s\t%v WCU\t%v\t%s\n", what, charged.WCU(r), indexes, beside)
 }
 
 // read prints what a read took, beside a scan of so many threads of which one is long.
 func (p *program) read(what string, r *mapper.Receipt, threads int) {
 	scan := cost.ReadUnits(size(replies+1)+(threads-1)*size(0)) / 2
-	fmt.Fprintf(p.w, "%s\t%v RCU\t\t%v RCU\n", what, r.Consumed.RCU, scan)
+	fmt.Fprintf(p.w, "%s\t%v RCU\t\t%v RCU\n", what, charged.RCU(r), scan)
 }

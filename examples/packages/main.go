@@ -22,6 +22,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/itemize/itemize/examples/internal/charged"
+
 	"github.com/itemize/itemize/examples/packages/registry"
 	"github.com/itemize/itemize/integration"
 	"github.com/itemize/itemize/mapper"
@@ -115,7 +117,7 @@ func (p *program) compare(ctx context.Context, d registry.Document) error {
 	w := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "  \tone item\titem collection\n")
 	fmt.Fprintf(w, "  stored\t%d B, %v WCU\t%d items, %d B, %v WCU\n",
-		sizeOf(stored), stored.Consumed.WCU, len(split.Items), sizeOf(split), split.Consumed.WCU)
+		sizeOf(stored), charged.WCU(stored), len(split.Items), sizeOf(split), charged.WCU(split))
 	for _, step := range []func(context.Context, io.Writer, *mapper.Entity[registry.Document], *mapper.Entity[registry.Package]) error{
 		p.release, p.tag, p.month,
 	} {
@@ -161,7 +163,7 @@ func (p *program) save(ctx context.Context, w io.Writer, what string, one *mappe
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "  %s\t%v WCU\t%v WCU\n", what, a.Consumed.WCU, b.Consumed.WCU)
+	fmt.Fprintf(w, "  %s\t%v WCU\t%v WCU\n", what, charged.WCU(a), charged.WCU(b))
 	return nil
 }
 
@@ -188,7 +190,7 @@ func (p *program) month(ctx context.Context, w io.Writer, one *mapper.Entity[reg
 	if len(releases) != n {
 		return fmt.Errorf("%d releases of %s in the document, %d in the collection", n, month.Format("2006-01"), len(releases))
 	}
-	fmt.Fprintf(w, "  releases of last month (%d)\t%v RCU\t%v RCU\n", n, a.Consumed.RCU, b.Consumed.RCU)
+	fmt.Fprintf(w, "  releases of last month (%d)\t%v RCU\t%v RCU\n", n, charged.RCU(&a), charged.RCU(&b))
 	return nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/itemize/itemize/examples/internal/charged"
+
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/examples/wishlist/store"
 	"github.com/itemize/itemize/mapper"
@@ -46,7 +48,7 @@ func (p *program) items(r *mapper.Receipt) {
 	if len(r.Items) == 1 {
 		items = "item"
 	}
-	p.printf("  %d %s, %v WCU to store\n", len(r.Items), items, r.Consumed.WCU)
+	p.printf("  %d %s, %v WCU to store\n", len(r.Items), items, charged.WCU(r))
 }
 
 // queries runs the queries of the article, in its order, and shows what each became.
@@ -75,7 +77,7 @@ func (p *program) queries(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "  %s\t%5.1f RCU\t%s\n  \t\t%s\n", q.what, r.Consumed.RCU, found, p.asked.last)
+		fmt.Fprintf(w, "  %s\t%5.1f RCU\t%s\n  \t\t%s\n", q.what, charged.RCU(&r), found, p.asked.last)
 	}
 	return nil
 }
@@ -138,7 +140,7 @@ func (p *program) email(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "  one item\t%v RCU\t%v WCU\t%d + %d\n", read.Consumed.RCU, wrote.Consumed.WCU, read.Requests(), wrote.Requests())
+	fmt.Fprintf(w, "  one item\t%v RCU\t%v WCU\t%d + %d\n", charged.RCU(&read), charged.WCU(wrote), read.Requests(), wrote.Requests())
 	user, err := p.users.Load(ctx, store.UserByID(userID).Information(), mapper.Receive(&read))
 	if err != nil {
 		return err
@@ -147,7 +149,7 @@ func (p *program) email(ctx context.Context) error {
 	if wrote, err = p.users.Save(ctx, user); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "  item collection\t%v RCU\t%v WCU\t%d + %d\n", read.Consumed.RCU, wrote.Consumed.WCU, read.Requests(), wrote.Requests())
+	fmt.Fprintf(w, "  item collection\t%v RCU\t%v WCU\t%d + %d\n", charged.RCU(&read), charged.WCU(wrote), read.Requests(), wrote.Requests())
 	w.Flush()
 	if wrote, err = p.users.Save(ctx, user); err != nil {
 		return err
@@ -185,9 +187,9 @@ func (p *program) breakEven(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		one, many = one+a.Consumed.WCU, many+b.Consumed.WCU
+		one, many = one+charged.WCU(a), many+charged.WCU(b)
 		if n > 0 {
-			atOnce += b.Consumed.WCU
+			atOnce += charged.WCU(b)
 		}
 		fmt.Fprintf(w, "%s\t%v\t%v%s\t%v%s\t\n", after(n), one, many, mark(many, one), atOnce, mark(atOnce, one))
 	}

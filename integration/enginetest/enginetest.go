@@ -49,7 +49,7 @@ const (
 )
 
 // Start returns the engine of this test binary. It starts the engine at the first call, as
-// [integration.Start] does. Under -short it skips the test. Without an engine the test
+// [integration.StartFull] does. Under -short it skips the test. Without an engine the test
 // fails: behavior is shown on a real engine only.
 func Start(t testing.TB) *integration.Engine {
 	t.Helper()
@@ -93,7 +93,7 @@ func Get() (*integration.Engine, error) {
 	mu.Lock()
 	defer mu.Unlock()
 	if engine == nil && failed == nil {
-		engine, failed = integration.Start(context.Background())
+		engine, failed = integration.StartFull(context.Background())
 		if failed == nil {
 			fmt.Fprintln(os.Stderr, "itemize: testing on", engine.Name, "at", engine.Endpoint)
 		}

@@ -39,7 +39,7 @@ fetch() {
 # tlc CONFIG [OPTIONS]: what TLC says about it, with options for Java. Its exit code is 0 if nothing is wrong, 12 if an
 # invariant is violated, and another for anything else.
 tlc() {
-	java ${2:--XX:+UseParallelGC} -Djava.io.tmpdir="$tmp" -cp "$jar" tlc2.TLC -deadlock -noGenerateSpecTE -workers "${WORKERS:-2}" \
+	java ${2:--XX:+UseParallelGC} -Djava.io.tmpdir="$tmp" -cp "$jar" tlc2.TLC -deadlock -workers "${WORKERS:-2}" \
 		-metadir "$tmp/states-$1" -config "$1.cfg" "$(module "$1")"
 }
 

@@ -1,0 +1,23 @@
+// Package charged tells what a call cost: what the engine reported, or what was predicted where the
+// engine reports nothing (minidyn).
+package charged
+
+import "github.com/itemize/itemize/mapper"
+
+// WCU returns the write units of a call.
+func WCU(r *mapper.Receipt) float64 {
+	if reported(r) {
+		return r.Consumed.WCU
+	}
+	return r.WCU.Expected
+}
+
+// RCU returns the read units of a call.
+func RCU(r *mapper.Receipt) float64 {
+	if reported(r) {
+		return r.Consumed.RCU
+	}
+	return r.RCU.Expected
+}
+
+func reported(r *mapper.Receipt) bool { return r.Consumed.WCU+r.Consumed.RCU > 0 }

@@ -1,0 +1,314 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/itemize/itemize/integration"
+	"github.com/itemize/itemize/integration/enginetest"
+)
+
+func TestMain(m *testing.M) { enginetest.Run(m) }
+
+type attributes = map[string]types.AttributeValue
+
+func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+func num(s string) types.AttributeValue { return &types.AttributeValueMemberN{Value: s} }
+func nul() types.AttributeValue         { return &types.AttributeValueMemberNULL{Value: true} }
+
+func key(pk, sk string, more ...any) attributes {
+	a := attributes{"PK": str(pk), "SK": str(sk)}
+	for i := 0; i < len(more); i += 2 {
+		a[more[i].(string)] = more[i+1].(types.AttributeValue)
+	}
+	return a
+}
+
+// lab is an empty table with an index, on one engine.
+type lab struct {
+	*testing.T
+	*dynamodb.Client
+	table *string
+}
+
+func newLab(t *testing.T, e *integration.Engine, name string) *lab {
+	t.Helper()
+	l := &lab{t, e.Client(), &name}
+	_, err := l.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName: &name, BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: definitions("PK:S", "SK:S", "GPK:S", "GSK:S"), KeySchema: schema("PK", "SK"),
+		GlobalSecondaryIndexes: []types.GlobalSecondaryIndex{{IndexName: aws.String("byG"), KeySchema: schema("GPK", "GSK"), Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.DeleteTable(context.Background(), name) })
+	return l
+}
+
+func definitions(names ...string) (all []types.AttributeDefinition) {
+	for _, n := range names {
+		name, typ, _ := strings.Cut(n, ":")
+		all = append(all, types.AttributeDefinition{AttributeName: &name, AttributeType: types.ScalarAttributeType(typ)})
+	}
+	return all
+}
+
+func schema(hash, sort string) []types.KeySchemaElement {
+	return []types.KeySchemaElement{{AttributeName: &hash, KeyType: types.KeyTypeHash}, {AttributeName: &sort, KeyType: types.KeyTypeRange}}
+}
+
+func (l *lab) put(item attributes) string {
+	_, err := l.PutItem(l.Context(), &dynamodb.PutItemInput{TableName: l.table, Item: item})
+	return outcome(err)
+}
+
+func (l *lab) update(expression, condition string, values attributes) string {
+	in := &dynamodb.UpdateItemInput{TableName: l.table, Key: key("p", "1"), UpdateExpression: &expression, ExpressionAttributeValues: values}
+	if condition != "" {
+		in.ConditionExpression = &condition
+	}
+	_, err := l.UpdateItem(l.Context(), in)
+	return outcome(err)
+}
+
+// has returns one attribute of the item p 1 as text.
+func (l *lab) has(attribute string) string {
+	out, err := l.GetItem(l.Context(), &dynamodb.GetItemInput{TableName: l.table, Key: key("p", "1")})
+	if err != nil {
+		return outcome(err)
+	}
+	switch v := out.Item[attribute].(type) {
+	case *types.AttributeValueMemberS:
+		return v.Value
+	case *types.AttributeValueMemberN:
+		return v.Value
+	case nil:
+		return "no attribute"
+	default:
+		return "a value"
+	}
+}
+
+func (l *lab) query(change func(*dynamodb.QueryInput)) (*dynamodb.QueryOutput, error) {
+	in := &dynamodb.QueryInput{TableName: l.table, KeyConditionExpression: aws.String("PK = :p"), ExpressionAttributeValues: attributes{":p": str("p")}}
+	change(in)
+	return l.Query(l.Context(), in)
+}
+
+func outcome(err error) string {
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		return api.ErrorCode()
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return "accepted"
+}
+
+func count(out *dynamodb.QueryOutput, err error) string {
+	if err != nil {
+		return outcome(err)
+	}
+	return fmt.Sprint(len(out.Items), " items")
+}
+
+// wrong are the scenarios in which minidyn does something else than DynamoDB.
+var wrong = []struct {
+	name              string
+	run               func(*lab) string
+	minidyn, dynamoDB string
+}{
+	{"put an item of 410,000 bytes", func(l *lab) string { return l.put(key("p", "1", "a", str(strings.Repeat("x", 410_000)))) }, "accepted", "ValidationException"},
+	{"put an item with an empty key value", func(l *lab) string { return l.put(key("", "1")) }, "accepted", "ValidationException"},
+	{"put with ReturnValues ALL_OLD: the attribute a, stored as old", func(l *lab) string {
+		l.put(key("p", "1", "a", str("old")))
+		out, err := l.PutItem(l.Context(), &dynamodb.PutItemInput{TableName: l.table, Item: key("p", "1", "a", str("new")), ReturnValues: types.ReturnValueAllOld})
+		if err != nil {
+			return outcome(err)
+		}
+		return out.Attributes["a"].(*types.AttributeValueMemberS).Value
+	}, "new", "old"},
+	{"store the number 0012.50", func(l *lab) string { l.put(key("p", "1", "a", num("0012.50"))); return l.has("a") }, "0012.50", "12.5"},
+	{"set one attribute twice in an update", func(l *lab) string {
+		return l.update("SET a = :x, a = :y", "", attributes{":x": str("1"), ":y": str("2")})
+	}, "accepted", "ValidationException"},
+	{"take the last element out of a set", func(l *lab) string {
+		set := attributes{":x": &types.AttributeValueMemberSS{Value: []string{"a", "b"}}}
+		l.update("ADD s :x", "", set)
+		l.update("DELETE s :x", "", set)
+		return l.has("s")
+	}, "1", "no attribute"},
+	{"compare an attribute of type NULL with a number", func(l *lab) string {
+		l.put(key("p", "1", "a", nul()))
+		return l.update("SET b = :n", "attribute_not_exists(a) OR a <= :n", attributes{":n": num("1")})
+	}, "ValidationException", "ConditionalCheckFailedException"},
+	{"query an item with an empty binary attribute", func(l *lab) string {
+		l.put(key("p", "1", "a", &types.AttributeValueMemberB{Value: []byte{}}))
+		return count(l.query(func(*dynamodb.QueryInput) {}))
+	}, "ValidationException", "1 items"},
+	{"query five items of 390 KB", func(l *lab) string {
+		for i := range 5 {
+			l.put(key("p", fmt.Sprint(i), "a", str(strings.Repeat("x", 390_000))))
+		}
+		return count(l.query(func(*dynamodb.QueryInput) {}))
+	}, "5 items", "3 items"},
+	{"query with Select COUNT", func(l *lab) string {
+		l.put(key("p", "1"))
+		return count(l.query(func(in *dynamodb.QueryInput) { in.Select = types.SelectCount }))
+	}, "1 items", "0 items"},
+	{"query one item: ScannedCount", func(l *lab) string {
+		l.put(key("p", "1"))
+		out, err := l.query(func(*dynamodb.QueryInput) {})
+		if err != nil {
+			return outcome(err)
+		}
+		return fmt.Sprint(out.ScannedCount)
+	}, "0", "1"},
+	{"query an index behind a start key whose item has been deleted", func(l *lab) string {
+		l.put(key("p", "3", "GPK", str("g"), "GSK", str("3")))
+		return count(l.query(func(in *dynamodb.QueryInput) {
+			in.IndexName, in.KeyConditionExpression, in.ExpressionAttributeValues = aws.String("byG"), aws.String("GPK = :g"), attributes{":g": str("g")}
+			in.ExclusiveStartKey = key("p", "2", "GPK", str("g"), "GSK", str("2"))
+		}))
+	}, "0 items", "1 items"},
+	{"send a transaction again with its ClientRequestToken", func(l *lab) string {
+		for range 2 {
+			_, _ = l.TransactWriteItems(l.Context(), &dynamodb.TransactWriteItemsInput{ClientRequestToken: aws.String("token"), TransactItems: []types.TransactWriteItem{{
+				Update: &types.Update{TableName: l.table, Key: key("p", "1"), UpdateExpression: aws.String("ADD a :n"), ExpressionAttributeValues: attributes{":n": num("1")}},
+			}}})
+		}
+		return l.has("a")
+	}, "2", "1"},
+	{"a transaction of two writes whose conditions fail: reasons of it", func(l *lab) string {
+		var all []types.TransactWriteItem
+		for _, sk := range []string{"1", "2"} {
+			all = append(all, types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: key("p", sk), ConditionExpression: aws.String("attribute_exists(PK)")}})
+		}
+		_, err := l.TransactWriteItems(l.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: all})
+		var canceled *types.TransactionCanceledException
+		if !errors.As(err, &canceled) {
+			return outcome(err)
+		}
+		failed := 0
+		for _, r := range canceled.CancellationReasons {
+			if aws.ToString(r.Code) == "ConditionalCheckFailed" {
+				failed++
+			}
+		}
+		return fmt.Sprint(failed)
+	}, "1", "2"},
+	{"a transaction of 101 puts", func(l *lab) string {
+		var all []types.TransactWriteItem
+		for i := range 101 {
+			all = append(all, types.TransactWriteItem{Put: &types.Put{TableName: l.table, Item: key("p", fmt.Sprint(i))}})
+		}
+		_, err := l.TransactWriteItems(l.Context(), &dynamodb.TransactWriteItemsInput{TransactItems: all})
+		return outcome(err)
+	}, "accepted", "ValidationException"},
+	{"a batch that writes one item twice", func(l *lab) string {
+		_, err := l.BatchWriteItem(l.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{*l.table: {
+			{PutRequest: &types.PutRequest{Item: key("p", "1")}}, {DeleteRequest: &types.DeleteRequest{Key: key("p", "1")}},
+		}}})
+		return outcome(err)
+	}, "accepted", "ValidationException"},
+}
+
+// minidyn does what docs/testing.md says that it gets wrong, and DynamoDB Local or dynoxide what is right.
+func TestWrong(t *testing.T) {
+	for _, w := range wrong {
+		t.Run(w.name, func(t *testing.T) {
+			if got := w.run(newLab(t, Memory(t), "lab")); got != w.minidyn {
+				t.Errorf("minidyn: %s, want %s: correct the table in docs/testing.md", got, w.minidyn)
+			}
+			e := enginetest.Start(t)
+			if e.Name == integration.Minidyn {
+				return
+			}
+			if got := w.run(newLab(t, e, fmt.Sprintf("lab%d", os.Getpid()))); got != w.dynamoDB {
+				t.Errorf("%s: %s, want %s", e.Name, got, w.dynamoDB)
+			}
+		})
+	}
+}
+
+// missing are the calls that minidyn refuses, with an error that says where they work.
+var missing = []struct {
+	name string
+	call func(*lab) error
+}{
+	{"PartiQL: ExecuteStatement", func(l *lab) error {
+		_, err := l.ExecuteStatement(l.Context(), &dynamodb.ExecuteStatementInput{Statement: aws.String("SELECT * FROM lab")})
+		return err
+	}},
+	{"PartiQL: BatchExecuteStatement, so LoadMany, SaveMany in bulk, migrations", func(l *lab) error {
+		_, err := l.BatchExecuteStatement(l.Context(), &dynamodb.BatchExecuteStatementInput{Statements: []types.BatchStatementRequest{{Statement: aws.String("SELECT * FROM lab")}}})
+		return err
+	}},
+	{"exports: ExportTableToPointInTime", func(l *lab) error {
+		_, err := l.ExportTableToPointInTime(l.Context(), &dynamodb.ExportTableToPointInTimeInput{TableArn: aws.String("arn:aws:dynamodb:us-east-1:1:table/lab"), S3Bucket: aws.String("b")})
+		return err
+	}},
+	{"backups: DescribeContinuousBackups", func(l *lab) error {
+		_, err := l.DescribeContinuousBackups(l.Context(), &dynamodb.DescribeContinuousBackupsInput{TableName: l.table})
+		return err
+	}},
+	{"sort keys of type N, which it would order as text", func(l *lab) error {
+		_, err := l.CreateTable(l.Context(), &dynamodb.CreateTableInput{TableName: aws.String("numbers"), AttributeDefinitions: definitions("PK:S", "SK:N"), KeySchema: schema("PK", "SK"), BillingMode: types.BillingModePayPerRequest})
+		return err
+	}},
+}
+
+func TestMissing(t *testing.T) {
+	for _, m := range missing {
+		t.Run(m.name, func(t *testing.T) {
+			err := m.call(newLab(t, Memory(t), "lab"))
+			if err == nil || !strings.Contains(err.Error(), "minidyn, the embedded engine, ") || !strings.Contains(err.Error(), "docs/testing.md") {
+				t.Error(err)
+			}
+		})
+	}
+	t.Run("consumed capacity", func(t *testing.T) {
+		traits, err := Memory(t).Traits()
+		if err != nil || traits.Capacity {
+			t.Error(traits, err)
+		}
+	})
+}
+
+// The tables of docs/testing.md are those of this file.
+func TestPageListsDifferences(t *testing.T) {
+	page, err := os.ReadFile("../../docs/testing.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(page), "\n")
+	example, err := os.ReadFile("example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, code, _ := strings.Cut(string(example), ")\n\n"); !strings.Contains(string(page), code) {
+		t.Error("docs/testing.md does not show TestInsertTwice of example_test.go")
+	}
+	for _, w := range wrong {
+		if row := fmt.Sprintf("| %s | %s | %s |", w.name, w.minidyn, w.dynamoDB); !slices.Contains(lines, row) {
+			t.Error("docs/testing.md lacks the row", row)
+		}
+	}
+	for _, m := range missing {
+		if row := "- " + m.name; !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, row) }) {
+			t.Error("docs/testing.md lacks the line", row)
+		}
+	}
+}
