@@ -48,7 +48,7 @@ func TestTraits(t *testing.T) {
 // An unknown name says which there are.
 func TestUnknownEngine(t *testing.T) {
 	_, err := integration.StartNamed(context.Background(), "mysql")
-	if err == nil || !strings.Contains(err.Error(), `unknown engine "mysql" in ITEMIZE_ENGINE: write dynamodb-local, dynoxide or docker`) {
+	if err == nil || !strings.Contains(err.Error(), `unknown engine "mysql" in ITEMIZE_ENGINE: write dynamodb-local, dynoxide, docker or minidyn`) {
 		t.Error(err)
 	}
 }
