@@ -162,8 +162,12 @@ var wrong = []struct {
 		for i := range 5 {
 			l.put(key("p", fmt.Sprint(i), "a", str(strings.Repeat("x", 390_000))))
 		}
-		return count(l.query(func(*dynamodb.QueryInput) {}))
-	}, "5 items", "3 items"},
+		out, err := l.query(func(*dynamodb.QueryInput) {})
+		if err == nil && out.LastEvaluatedKey != nil {
+			return "a page of 1 MB"
+		}
+		return count(out, err)
+	}, "5 items", "a page of 1 MB"},
 	{"query with Select COUNT", func(l *lab) string {
 		l.put(key("p", "1"))
 		return count(l.query(func(in *dynamodb.QueryInput) { in.Select = types.SelectCount }))
