@@ -245,7 +245,7 @@ func TestAttackHeadsLimitOfLargeEntities(t *testing.T) {
 	orders := newMapper[models.Order](t, "PK:S", "SK:S")
 	for i := range 2 {
 		o := models.Order{Customer: "c", N: i + 1}
-		for i := range 400 {
+		for i := range 120 {
 			o.Lines = append(o.Lines, models.Line{Line: i + 1, SKU: "s"})
 		}
 		must(orders.Save(ctx, orders.New(o)))(t)
@@ -275,7 +275,7 @@ func TestAttackApartLimit(t *testing.T) {
 	m := newMapper[thing](t, "PK:S", "SK:S")
 	for i := range 2 {
 		o := thing{List: "l", ID: fmt.Sprint(i), Head: "h", Text: "t"}
-		for i := range 400 {
+		for i := range 120 {
 			o.Parts = append(o.Parts, part{i + 1})
 		}
 		must(m.Save(ctx, m.New(o)))(t)

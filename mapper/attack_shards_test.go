@@ -234,7 +234,7 @@ func TestShardsMoveBetweenPages(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	x := newShops(t)
-	for n := range 20 {
+	for n := range 8 {
 		must(x.a.Save(ctx, x.a.New(shopOld{Shop: "s", N: n})))(t)
 	}
 	var all []int
@@ -247,7 +247,7 @@ func TestShardsMoveBetweenPages(t *testing.T) {
 			break
 		}
 	}
-	if len(all) != 20 || !slices.IsSorted(all) {
+	if len(all) != 8 || !slices.IsSorted(all) {
 		t.Errorf("%v", all)
 	}
 }

@@ -37,7 +37,7 @@ func TestConcurrentFlips(t *testing.T) {
 	m.SetNow(now)
 	must(m.Save(ctx, m.New(tome{ID: "x", Text: numbered(0, 6<<10)})))(t)
 	writers, readers := draws.Times(4, 8, 8), draws.Times(2, 8, 8)
-	flips := draws.Times(10, 200, 10_000)
+	flips := draws.Times(4, 100, 10_000)
 	var left, acknowledged atomic.Int64
 	left.Store(int64(flips))
 	done := make(chan bool)

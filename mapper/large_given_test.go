@@ -413,7 +413,7 @@ func TestCopyFaults(t *testing.T) {
 				}
 				return x.Sent()
 			}
-			meetFaults(draws.Seed(t), draws.Times(2, 16, draws.All), again)
+			meetFaults(draws.Seed(t), draws.Times(1, 16, draws.All), again)
 		})
 	}
 }

@@ -205,7 +205,7 @@ func TestLargeTransactFaults(t *testing.T) {
 				}
 				return x.Sent()
 			}
-			meetFaults(draws.Seed(t), draws.Times(2, 8, draws.All), once)
+			meetFaults(draws.Seed(t), draws.Times(1, 8, draws.All), once)
 		})
 	}
 }

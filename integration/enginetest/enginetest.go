@@ -7,6 +7,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,6 +32,10 @@ func Run(m *testing.M) {
 	flag.Parse()
 	if skip := flag.Lookup("test.skip"); testing.Short() && skip.Value.String() == "" {
 		_ = skip.Value.Set("^Example")
+	}
+	// Most tests wait for the engine: more of them at a time than there are processors.
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		_ = parallel.Value.Set(strconv.Itoa(2 * runtime.GOMAXPROCS(0)))
 	}
 	code := m.Run()
 	engine.Stop()
