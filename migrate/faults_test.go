@@ -113,10 +113,10 @@ func TestStepsMeetFaults(t *testing.T) {
 // Each of the kinds by itself meets a fault at requests of its run and its rollback.
 func TestEachKindMeetsFaults(t *testing.T) {
 	t.Parallel()
-	every := draws.Times(97, 48, 4)
+	every := draws.Times(97, 72, 4)
 	var met, requests atomic.Int64
 	var kinds sync.WaitGroup
-	for _, i := range draws.Some(draws.Seed(t), 40, draws.Times(5, 40, 40)) {
+	for _, i := range draws.Some(draws.Seed(t), 40, draws.Times(4, 40, 40)) {
 		kinds.Go(func() {
 			s := newSetup(t)
 			dead := s.kind(i)
