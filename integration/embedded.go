@@ -3,6 +3,7 @@ package integration
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -21,8 +22,10 @@ func embeddedSource(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("go list: %w", err)
 	}
 	dir := filepath.Join(strings.TrimSpace(string(out)), "integration", "embedded")
-	_, err = os.Stat(filepath.Join(dir, "go.mod"))
-	return dir, err
+	if _, err := os.Stat(filepath.Join(dir, "go.mod")); err != nil {
+		return "", errors.New("minidyn runs as a program only in a clone of this repository: call embedded.Memory in a test")
+	}
+	return dir, nil
 }
 
 func embeddedAvailable(ctx context.Context) error {

@@ -301,7 +301,7 @@ func TestFaultAtEveryRequest(t *testing.T) {
 				}
 				kinds := slices.Sorted(maps.Keys(faults))
 				requests := run(-1, none, "no fault")
-				for _, drawn := range draws.Some(seed, requests*len(kinds), draws.Times(1, draws.All, draws.All)) {
+				for _, drawn := range draws.Some(seed, requests*len(kinds), draws.Times(1, 8, draws.All)) {
 					at, kind := drawn/len(kinds), kinds[drawn%len(kinds)]
 					if at > 5 && at < requests-5 && requests > 50 {
 						continue // those between are all alike

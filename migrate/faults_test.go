@@ -69,7 +69,7 @@ func eventsOf(doc attributes) int {
 // A step meets a fault at any of its requests, and is begun again: run, rollback, and what they leave, end as if nothing had happened.
 func TestStepsMeetFaults(t *testing.T) {
 	t.Parallel()
-	every := draws.Times(800, 400, 80)
+	every := draws.Times(800, 600, 80)
 	var met, requests atomic.Int64
 	for _, n := range draws.Some(draws.Seed(t), int(breaking.Faults), draws.Times(1, draws.All, draws.All)) {
 		what := breaking.Fault(n)
@@ -116,7 +116,7 @@ func TestEachKindMeetsFaults(t *testing.T) {
 	every := draws.Times(97, 72, 4)
 	var met, requests atomic.Int64
 	var kinds sync.WaitGroup
-	for _, i := range draws.Some(draws.Seed(t), 40, draws.Times(4, 40, 40)) {
+	for _, i := range draws.Some(draws.Seed(t), 40, draws.Times(4, 16, 40)) {
 		kinds.Go(func() {
 			s := newSetup(t)
 			dead := s.kind(i)

@@ -70,7 +70,11 @@ func Need(t testing.TB, traits ...Trait) *integration.Engine {
 	if err != nil {
 		t.Fatalf("%v, or run go test -short to skip such tests", err)
 	}
-	repeat.With(t, "ITEMIZE_ENGINE", e.Name)
+	if e.Name == integration.External {
+		repeat.With(t, "DYNAMODB_ENDPOINT", e.Endpoint)
+	} else {
+		repeat.With(t, "ITEMIZE_ENGINE", e.Name)
+	}
 	if len(traits) == 0 {
 		return e
 	}
@@ -112,12 +116,13 @@ func Get() (*integration.Engine, error) {
 func Table(t testing.TB, hash, sort string) string {
 	t.Helper()
 	base := strings.Map(func(r rune) rune {
-		if strings.ContainsRune("/# ,", r) || r > 127 {
+		if r > 127 || !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-", r) {
 			return '_'
 		}
 		return r
 	}, t.Name())
-	name := fmt.Sprintf("%.200s.%d", base, tables.Add(1))
+	// The process is in the name because an engine that runs already may serve several.
+	name := fmt.Sprintf("%.200s.%d.%d", base, os.Getpid(), tables.Add(1))
 	e := Start(t)
 	if err := e.CreateTable(context.Background(), name, hash, sort); err != nil {
 		t.Fatal(err)
@@ -128,8 +133,8 @@ func Table(t testing.TB, hash, sort string) string {
 }
 
 // ReportsTransactions reports whether the engine reports the capacity of
-// transactions as DynamoDB does. DynamoDB Local does not (it reports 4 units for
-// small items, however many): there the predicted units are not compared.
+// transactions as DynamoDB does. DynamoDB Local does not (docs/engines.md): there
+// predicted units are not compared.
 func ReportsTransactions(t testing.TB) bool { return traits(t).Transactions }
 
 // ReportsMisses reports whether the engine reports the capacity of missing keys and

@@ -35,10 +35,15 @@ func Times(byDefault, ci, long int) int { return choose(byDefault, ci, long) }
 
 // For returns how long to draw in this run, or the duration in the environment's [DurationVariable].
 func For(byDefault, ci, long time.Duration) time.Duration {
-	if d, err := time.ParseDuration(os.Getenv(DurationVariable)); err == nil {
-		return d
+	v := os.Getenv(DurationVariable)
+	if v == "" {
+		return choose(byDefault, ci, long)
 	}
-	return choose(byDefault, ci, long)
+	d, err := time.ParseDuration(v)
+	if err != nil {
+		panic(DurationVariable + "=" + v + `: want a duration, as "1h"`)
+	}
+	return d
 }
 
 // Some returns count of the numbers from 0 to n-1 in random order, and all of them where count is larger than n.
@@ -63,8 +68,8 @@ func choose[N int | time.Duration](byDefault, ci, long N) N {
 // command that repeats it with this seed.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
-	seed, err := strconv.ParseUint(os.Getenv(SeedVariable), 10, 64)
-	if err != nil {
+	seed, ok := number(SeedVariable)
+	if !ok {
 		seed = rand.Uint64()
 	}
 	repeat.With(t, SeedVariable, strconv.FormatUint(seed, 10))
@@ -77,18 +82,34 @@ func Seed(t testing.TB) uint64 {
 func Schedules(t testing.TB, d time.Duration) iter.Seq2[int, uint64] {
 	t.Helper()
 	return func(yield func(int, uint64) bool) {
-		if seed, err := strconv.ParseUint(os.Getenv(ScheduleVariable), 10, 64); err == nil {
+		if seed, ok := number(ScheduleVariable); ok {
+			repeat.With(t, ScheduleVariable, strconv.FormatUint(seed, 10))
 			yield(0, seed)
 			return
 		}
 		first := Seed(t)
 		n := 0
 		for end := time.Now().Add(d); time.Now().Before(end); n++ {
-			repeat.With(t, ScheduleVariable, strconv.FormatUint(first+uint64(n), 10))
+			if !t.Failed() { // else the schedule that failed is to be repeated
+				repeat.With(t, ScheduleVariable, strconv.FormatUint(first+uint64(n), 10))
+			}
 			if !yield(n, first+uint64(n)) {
 				return
 			}
 		}
 		t.Logf("%d schedules from %s=%d", n, SeedVariable, first)
 	}
+}
+
+// number returns a variable of the environment that is a number, and whether it is set.
+func number(variable string) (uint64, bool) {
+	v := os.Getenv(variable)
+	if v == "" {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(v, 10, 64)
+	if err != nil {
+		panic(variable + "=" + v + ": want a number")
+	}
+	return n, true
 }

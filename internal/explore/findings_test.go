@@ -163,7 +163,7 @@ func TestExploreInOrder(t *testing.T) {
 		does("", "save"), does("", "join"), does("", "add"), does("", "patch"), does("", "delete parts"), does("", "move"), does("", "join checked"), does("", "add if there"),
 		does("", "read"), does("", "query"),
 	}
-	end := time.Now().Add(draws.For(time.Second, 15*time.Second, 15*time.Minute))
+	end := time.Now().Add(draws.For(time.Second, 10*time.Second, 15*time.Minute))
 	n, done := 0, 0
 	for _, before := range [][]role{nil, {stagedInsert("b", 1)}} {
 		for i, a := range kinds {

@@ -30,7 +30,7 @@ func (s *setup) broken(at int, f breaking.Fault, kill context.CancelFunc) (*movi
 // one that nothing happened to: and so does the way back.
 func TestFaultsEverywhere(t *testing.T) {
 	t.Parallel()
-	newSetup(t).faultsEverywhere(t, draws.Times(30, 1, 1)) // .ci/run asks for every request
+	newSetup(t).faultsEverywhere(t, draws.Times(30, 3, 1)) // .ci/long asks for every request
 }
 
 // The same where the monoliths lie among the items.

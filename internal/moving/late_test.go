@@ -148,7 +148,7 @@ func TestLateCopies(t *testing.T) {
 // rolled back since. What lives is not touched, and the entities move again.
 func TestLateWorker(t *testing.T) {
 	t.Parallel()
-	every := draws.Times(9, 1, 1)
+	every := draws.Times(9, 3, 1)
 	for _, back := range []bool{false, true} {
 		for at := 1 + rand.IntN(every); ; at += every {
 			r := rand.New(rand.NewPCG(1, uint64(at)))

@@ -69,7 +69,7 @@ func family(t *testing.T, dir string, seed uint64) {
 	t.Helper()
 	var names []string
 	all := slices.Concat(models.All, models.Indexes)
-	for _, n := range draws.Some(seed, len(all), draws.Times(5, 20, draws.All)) {
+	for _, n := range draws.Some(seed, len(all), draws.Times(5, 12, draws.All)) {
 		names = append(names, reflect.TypeOf(all[n]).Elem().Name())
 	}
 	named := map[string]bool{}
@@ -103,7 +103,7 @@ func family(t *testing.T, dir string, seed uint64) {
 // drawn writes random models to a directory, with tests.
 func drawn(t *testing.T, dir string, seed uint64) {
 	t.Helper()
-	source, names, err := randomModels(seed, draws.Times(2, 8, 100))
+	source, names, err := randomModels(seed, draws.Times(2, 5, 100))
 	if err != nil {
 		t.Fatal(err)
 	}
