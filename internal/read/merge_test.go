@@ -25,6 +25,8 @@ type memory struct {
 	tables []*item.Table
 	keys   [][]string // of each table
 	size   int        // of a page
+	// passes is a filter: pages have the items that pass it, so they may be empty.
+	passes func(sk string) bool
 	// fails is the error that the part with that index ends with, after its first page.
 	fails map[int]error
 
@@ -60,6 +62,9 @@ func (m *memory) part(i int, p selection.Part, o read.Options, u *read.Usage, yi
 		page := read.Page{Items: slices.Clone(found[:n]), More: n < len(found)}
 		if page.More {
 			page.Last = found[n-1].SK
+		}
+		if m.passes != nil {
+			page.Items = slices.DeleteFunc(page.Items, func(i item.Image) bool { return !m.passes(i.SK.Text) })
 		}
 		found = found[n:]
 		m.pulled++
@@ -204,6 +209,33 @@ func TestMergedTables(t *testing.T) {
 	parts = append(parts, selection.Part{Table: 0, Partition: In(Text("p")), Range: prefix("a")})
 	if got, err := keysOf(read.Merged(context.Background(), src, parts, read.Options{}, &read.Usage{})); err != nil || got != "a a b c" {
 		t.Errorf("%s %v", got, err)
+	}
+}
+
+// A page of which no item passes the filter does not end its range, and does not change the order.
+func TestMergedReadsBehindFilteredPages(t *testing.T) {
+	keys := [][]string{{"a1", "a2", "a3", "a4", "b1", "b2", "b3", "b4"}}
+	for _, c := range []struct {
+		passes string
+		want   string
+	}{
+		{"a4 b4", "a4 b4"}, {"a4", "a4"}, {"b4", "b4"}, {"a1 b4", "a1 b4"}, {"a1 a4 b3", "a1 a4 b3"}, {"", ""},
+	} {
+		for size := 1; size < 4; size++ {
+			for _, all := range [][]selection.Part{ranges(prefix("a"), prefix("b")), ranges(prefix("a"), prefix("x")), ranges(prefix("b"), prefix("x"))} {
+				src := &memory{tables: []*item.Table{main}, keys: keys, size: size, passes: func(sk string) bool { return strings.Contains(c.passes, sk) }}
+				var want []string
+				for _, sk := range strings.Fields(c.want) {
+					if slices.ContainsFunc(all, func(p selection.Part) bool { return p.Range.Contains(Text(sk)) }) {
+						want = append(want, sk)
+					}
+				}
+				got, err := keysOf(read.Merged(context.Background(), src, all, read.Options{}, &read.Usage{}))
+				if err != nil || got != strings.Join(want, " ") {
+					t.Errorf("%q pass in pages of %d: %s, want %v: %v", c.passes, size, got, want, err)
+				}
+			}
+		}
 	}
 }
 
