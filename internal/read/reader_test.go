@@ -291,3 +291,21 @@ func TestTableWithoutSortKey(t *testing.T) {
 		t.Errorf("%s: %v", KeyCondition(in), err)
 	}
 }
+
+// Items that were read ahead are given once: who reads again, because they were not of one moment, asks DynamoDB.
+func TestAheadAsksAgain(t *testing.T) {
+	c := &Client{Answers: []Answer{batch(nil, sized("a", 100)), batch(nil, sized("a", 100), sized("b", 100))}}
+	parts := ranges(one("a"), one("b"))
+	var u read.Usage
+	early, err := reader(c).Batches(context.Background(), [][]selection.Part{parts}, 1, read.Options{}, &u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ahead := &read.Ahead{Reader: reader(c), Early: early}
+	for i, want := range []string{"a", "a b"} {
+		got, err := keysOf(read.Pages(context.Background(), ahead, parts, read.Options{}, &u))
+		if err != nil || got != want || len(c.Calls()) != i+1 {
+			t.Errorf("reading %d: %q after %d calls, want %q: %v", i, got, len(c.Calls()), want, err)
+		}
+	}
+}
