@@ -32,8 +32,8 @@ func cached(name string) string {
 
 // fetch returns the folder of that name in the cache. If there is none yet, it
 // says what it fetches and calls get with a folder to fill. Several programs
-// may fetch at once: one does, the others wait, and what is half done is never
-// taken for whole.
+// may fetch at once: one does, the others wait, and a half-filled folder is never
+// taken for a whole one.
 func fetch(name, what string, get func(dir string) error) (string, error) {
 	if dir := cached(name); dir != "" {
 		return dir, nil

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is half fetched is never taken for whole, and two that fetch get one.
+// A half-fetched folder is never taken for a whole one, and two programs that fetch get one folder.
 func TestFetch(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	calls := 0

@@ -112,8 +112,8 @@ const (
 var differences = []struct {
 	what    string
 	measure func(p probe) float64
-	// local and dynoxide are what these engines report, notReported for nothing. dynamodb is what DynamoDB's
-	// documentation says, unknown where it does not.
+	// local and dynoxide have the figures that these engines report, notReported for none. dynamodb has
+	// that of DynamoDB's documentation, unknown for none.
 	local, dynoxide, dynamodb float64
 }{
 	{"transaction of 1 put under 1 KB, WCU", func(p probe) float64 { return p.puts(1, 10) }, 2, 2, 2},

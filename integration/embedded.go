@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// The embedded engine is a module of its own in this repository, integration/embedded, so that who
-// imports itemize does not get minidyn. Outside a clone it is not there: tests call embedded.Memory.
+// The embedded engine is a module of its own in this repository, integration/embedded, so that a program that
+// imports itemize does not depend on minidyn. Outside a clone it is missing: tests call embedded.Memory.
 
 // embeddedSource returns the folder of its module.
 func embeddedSource(ctx context.Context) (string, error) {

@@ -37,7 +37,7 @@ const (
 	Docker   = "docker"
 	// Minidyn is the embedded engine, in pure Go.
 	Minidyn = "minidyn"
-	// External is an engine that somebody else has started.
+	// External is an engine that another program has started.
 	External = "external"
 )
 
@@ -70,7 +70,7 @@ func Start(ctx context.Context) (*Engine, error) {
 	return e, err
 }
 
-// StartFull is [Start] for tests of what DynamoDB does: it takes minidyn only if ITEMIZE_ENGINE
+// StartFull is [Start] for tests of DynamoDB's own behavior: it takes minidyn only if ITEMIZE_ENGINE
 // names it.
 func StartFull(ctx context.Context) (*Engine, error) {
 	if endpoint := os.Getenv("DYNAMODB_ENDPOINT"); endpoint != "" {
@@ -173,7 +173,7 @@ func (e *Engine) Client(options ...func(*dynamodb.Options)) *dynamodb.Client {
 	}, options...)
 }
 
-// anyCredentials are what local engines take: anything.
+// anyCredentials returns credentials for local engines, which accept any.
 func anyCredentials(context.Context) (aws.Credentials, error) {
 	return aws.Credentials{AccessKeyID: "itemize", SecretAccessKey: "itemize", Source: "itemize"}, nil
 }

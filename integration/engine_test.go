@@ -24,7 +24,7 @@ func TestStartAndStop(t *testing.T) {
 	}
 	e.Stop()
 	if e.Name == integration.External {
-		return // it is somebody else's, and goes on
+		return // another program started it, and it continues
 	}
 	_, err = e.Client(func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 }).ListTables(ctx, &dynamodb.ListTablesInput{})
 	if err == nil {
@@ -32,7 +32,7 @@ func TestStartAndStop(t *testing.T) {
 	}
 }
 
-// What the engines report is what the tests that compare capacity go by.
+// The engines have the traits on which tests that compare capacity rely.
 func TestTraits(t *testing.T) {
 	e := enginetest.Start(t)
 	got, err := e.Traits()

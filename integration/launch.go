@@ -24,10 +24,10 @@ type launcher struct {
 	name string
 	// available says why the engine cannot be started, or nil.
 	available func(context.Context) error
-	// builds tells that command builds an engine that is not available. It takes
-	// minutes, so it is done for who names the engine, not in passing.
+	// builds says that command builds a missing engine. That takes minutes, so
+	// Start does it only if ITEMIZE_ENGINE names the engine.
 	builds bool
-	// command fetches what is missing and returns the command that listens on
+	// command fetches missing files and returns the command that listens on
 	// a port of the loopback interface.
 	command func(ctx context.Context, port int) (*exec.Cmd, error)
 }

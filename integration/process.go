@@ -75,7 +75,7 @@ func (p *process) ready(ctx context.Context, endpoint string, ask func(context.C
 	}
 }
 
-// done is closed when the process has ended; nil for an engine of somebody else.
+// done is closed when the process has ended; nil for an engine of another program.
 func (p *process) done() <-chan struct{} {
 	if p == nil {
 		return nil

@@ -23,7 +23,7 @@ type S3 struct {
 	folder  string
 }
 
-// StartS3 starts an S3 gateway, and waits until it answers. Stop it when done: what was put is gone then.
+// StartS3 starts an S3 gateway, and waits until it answers. Stop it when done, which deletes its objects.
 func StartS3(ctx context.Context) (*S3, error) {
 	path, err := gateway(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (g *S3) ready(ctx context.Context) error {
 	})
 }
 
-// Stop ends the gateway, and removes what was put.
+// Stop ends the gateway, and deletes its objects.
 func (g *S3) Stop() {
 	if g != nil && g.process != nil {
 		g.process.stop()

@@ -76,7 +76,7 @@ func (f *front) item(write object) object {
 var removes = regexp.MustCompile(`(?i)(?:^|\s)REMOVE\s+(.*?)(?:\s+(?:SET|ADD|DELETE)\s|$)`)
 
 // remove does what minidyn leaves out of an update: it removes attributes, and returns their names.
-// minidyn does remove what lies inside an attribute.
+// minidyn itself removes values inside an attribute.
 func (f *front) remove(write object) []string {
 	clause := removes.FindStringSubmatch(strings.ReplaceAll(text(write, "UpdateExpression"), "\n", " "))
 	if clause == nil {

@@ -230,7 +230,7 @@ var wrong = []struct {
 	}, "accepted", "ValidationException"},
 }
 
-// minidyn does what docs/testing.md says that it gets wrong, and DynamoDB Local or dynoxide what is right.
+// minidyn gives the wrong results that docs/testing.md lists, and DynamoDB Local or dynoxide the right ones.
 func TestWrong(t *testing.T) {
 	for _, w := range wrong {
 		t.Run(w.name, func(t *testing.T) {

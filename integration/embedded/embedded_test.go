@@ -38,7 +38,7 @@ func newClubs(t testing.TB) *mapper.Mapper[club] {
 	return clubs
 }
 
-// What an application's tests do most works: insert, load, save what changed (and what was cleared), query in pages,
+// The usual calls of an application's tests work: insert, load, save changed and cleared fields, query in pages,
 // conflict, transact, delete. Each test has an engine of its own.
 func TestMemory(t *testing.T) {
 	for i := range 8 {

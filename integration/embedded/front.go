@@ -23,7 +23,7 @@ type front struct {
 	tables  map[string]*table
 }
 
-// table is what the front knows of a table.
+// table describes a table to the front.
 type table struct {
 	keys []string // the key attributes
 	// definitions are its AttributeDefinitions by name, which minidyn does not describe.

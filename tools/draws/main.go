@@ -3,7 +3,7 @@
 //	go run ./draws ..         prints them as rows of a table
 //	go run ./draws -check ..  compares them with the table in CONTRIBUTING.md
 //
-// A row has the package, the test, what is drawn, how often before there were three runs, and the numbers for the default
+// A row has the package, the test, the thing drawn, how often before there were three runs, and the numbers for the default
 // run, .ci/run and .ci/long. The tool knows the package, the test and the last three; the others are written by hand.
 package main
 

@@ -1,6 +1,6 @@
 // Figures prints figures of the repository's structure: long functions, types with many
 // methods, the files that know of a reserved attribute, generated lines, exported names
-// that are there for other packages, and the tests of internal packages.
+// that exist for other packages, and the tests of internal packages.
 //
 // Usage, in the folder tools:
 //
@@ -349,7 +349,7 @@ func whatFilesKnow(code []source) []knowledge {
 	return all
 }
 
-// reader looks for what a file knows of.
+// reader looks for the words in a file that only one package may know.
 type reader struct {
 	file     *ast.File
 	schema   string              // the name of package schema in the file, "" where it is not imported
@@ -507,7 +507,7 @@ func isExported(name string) bool {
 	return true
 }
 
-// isForOthers reports whether a comment says that something is there for other packages.
+// isForOthers reports whether a comment says that a name exists for other packages.
 func isForOthers(doc *ast.CommentGroup) bool {
 	return forOthers.MatchString(strings.Join(strings.Fields(doc.Text()), " "))
 }

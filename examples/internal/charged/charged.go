@@ -1,5 +1,5 @@
-// Package charged tells what a call cost: what the engine reported, or what was predicted where the
-// engine reports nothing (minidyn).
+// Package charged prints the cost of a call: the consumed capacity that the engine reports, or the predicted one if the
+// engine reports none (minidyn).
 package charged
 
 import "github.com/itemize/itemize/mapper"
