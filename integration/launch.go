@@ -130,8 +130,13 @@ func dockerAvailable(ctx context.Context) error {
 }
 
 func dockerCommand(ctx context.Context, port int) (*exec.Cmd, error) {
-	return exec.Command("docker", "run", "--rm", "--init", "-p", fmt.Sprintf("127.0.0.1:%d:8000", port),
-		"amazon/dynamodb-local:"+localVersion, "-jar", "DynamoDBLocal.jar", "-inMemory", "-disableTelemetry"), nil
+	image := "amazon/dynamodb-local:" + localVersion
+	if exec.CommandContext(ctx, "docker", "image", "inspect", image).Run() != nil {
+		if err := newClient("pulling " + image).run(exec.CommandContext(ctx, "docker", "pull", "-q", image)); err != nil {
+			return nil, err
+		}
+	}
+	return exec.Command("docker", "run", "--rm", "--init", "-p", fmt.Sprintf("127.0.0.1:%d:8000", port), image, "-jar", "DynamoDBLocal.jar", "-inMemory", "-disableTelemetry"), nil
 }
 
 func tail(b []byte) []byte { return b[max(0, len(b)-2000):] }
