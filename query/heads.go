@@ -16,8 +16,8 @@ type Heads[T any] struct{ q Query[T, T] }
 // and projection, which are those of the roots. It is for queries over the entities of a flat model;
 // another fails when it runs.
 func (q Query[T, E]) Heads() Heads[T] {
-	h := Query[T, T]{spec: q.spec, reverse: q.reverse, limit: q.limit, after: q.after, filter: q.filter, projection: q.projection, fetch: q.fetch, err: q.err}
-	h.heads, h.elem = true, q.elemType()
+	h := Query[T, T](q)
+	h.heads, h.elem, h.make = true, q.elemType(), nil
 	return Heads[T]{h}
 }
 

@@ -17,11 +17,11 @@ type node[T any] = Node[T]
 
 // NewElements returns the node of elements. For generated code.
 func NewElements[T, E any](n Node[T]) Elements[T, E] {
-	return Elements[T, E]{n, Query[T, E]{spec: n.spec}}
+	return Elements[T, E]{n, Query[T, E]{definition{spec: n.spec}}}
 }
 
 // NewQuery returns the query over the entities of a flat model. For generated code.
-func NewQuery[T, E any](n Node[T]) Query[T, E] { return Query[T, E]{spec: n.spec} }
+func NewQuery[T, E any](n Node[T]) Query[T, E] { return Query[T, E]{definition{spec: n.spec}} }
 
 // Range is a node before a time in the sort key. Its methods return what lies in a range
 // of instants, as a single condition on the key. Where the key holds less of an instant

@@ -38,12 +38,11 @@ func pageOf[T, E, R any](ctx context.Context, q Query[T, E], src Source[T], opti
 	if err != nil {
 		return nil, err
 	}
-	defer x.end()
-	hits, next, err := x.Runner.Page(ctx, x.request, &x.usage)
+	hits, next, err := x.page(ctx)
 	if err != nil {
 		return nil, err
 	}
-	p := &Page[R]{Next: Cursor(next), RCU: x.usage.Consumed}
+	p := &Page[R]{Next: next, RCU: x.usage.Consumed}
 	for _, h := range hits {
 		r, err := of(h)
 		if err != nil {
@@ -52,4 +51,10 @@ func pageOf[T, E, R any](ctx context.Context, q Query[T, E], src Source[T], opti
 		p.Items = append(p.Items, r)
 	}
 	return p, nil
+}
+
+func (x *run) page(ctx context.Context) ([]search.Hit, Cursor, error) {
+	defer x.end()
+	hits, next, err := x.Runner.Page(ctx, x.request, &x.usage)
+	return hits, Cursor(next), err
 }

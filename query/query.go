@@ -21,7 +21,10 @@ import (
 // Query is a typed query over the elements of type E in a selection of the model
 // T. It is a value; its methods return a new one. It is no selection: what a limit or
 // a filter skips must not look absent to a save.
-type Query[T, E any] struct {
+type Query[T, E any] struct{ definition }
+
+// definition is a query without its types. Methods of a query are thin, for the reason that is given at [Key.scope].
+type definition struct {
 	spec       selection.Selection
 	reverse    bool
 	limit      int
@@ -50,7 +53,7 @@ func (q Query[T, E]) elemType() reflect.Type {
 // and map fields whose elements have that type, and for a flat model of its
 // entities themselves. A selection that could hold items of other types is
 // refused when the query runs, since they would be read, and paid for, in vain.
-func Of[E, T any](s Selection[T]) Query[T, E] { return Query[T, E]{spec: Spec(s)} }
+func Of[E, T any](s Selection[T]) Query[T, E] { return Query[T, E]{definition{spec: Spec(s)}} }
 
 // Reverse returns the query in descending order of the sort keys.
 func (q Query[T, E]) Reverse() Query[T, E] {
@@ -117,27 +120,32 @@ type run struct {
 }
 
 // on returns the query as it runs on a mapper.
-func (q Query[T, E]) on(src Source[T], options []ReadOption) (*run, error) {
-	var x run
+func (q *Query[T, E]) on(src Source[T], options []ReadOption) (*run, error) {
+	var runner search.Runner
+	if !isNil(src) {
+		runner = src.source(nil)
+	}
+	return q.begin(q.elemType(), runner, options)
+}
+
+func (d *definition) begin(elem reflect.Type, runner search.Runner, options []ReadOption) (*run, error) {
+	if d.err != nil {
+		return nil, errors.Join(d.err, d.spec.Err)
+	}
+	if runner == nil {
+		return nil, errNothing
+	}
+	x := &run{Runner: runner}
 	for _, o := range options {
 		if o != nil {
 			o.ReadOption(&x.settings)
 		}
 	}
-	if q.err != nil {
-		return nil, errors.Join(q.err, q.spec.Err)
-	}
-	if v := reflect.ValueOf(src); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return nil, errNothing
-	}
-	if x.Runner = src.source(nil); x.Runner == nil {
-		return nil, errNothing
-	}
 	x.request = search.Request{
-		Selection: q.spec, Elem: q.elemType(), Heads: q.heads, Strong: x.settings.Strong, Reverse: q.reverse, Limit: q.limit,
-		Make: q.make, Filter: q.filter, Projection: q.projection, After: string(q.after), Fetch: q.fetch, Scatter: x.settings.Scatter, SkipMissing: x.settings.SkipMissing,
+		Selection: d.spec, Elem: elem, Heads: d.heads, Strong: x.settings.Strong, Reverse: d.reverse, Limit: d.limit,
+		Make: d.make, Filter: d.filter, Projection: d.projection, After: string(d.after), Fetch: d.fetch, Scatter: x.settings.Scatter, SkipMissing: x.settings.SkipMissing,
 	}
-	return &x, nil
+	return x, nil
 }
 
 var errNothing = errors.New("the query has nothing to run on: pass the model's *mapper.Mapper")
@@ -150,7 +158,8 @@ func (x *run) end() { x.Deliver(x.settings, &x.usage) }
 // between two pages, so that what was yielded may be a part of it (docs/saving.md).
 func (q Query[T, E]) All(ctx context.Context, src Source[T], options ...ReadOption) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
-		for hit, err := range q.hits(ctx, src, options) {
+		x, err := q.on(src, options)
+		for hit, err := range hits(ctx, x, err) {
 			var e E
 			if err == nil {
 				e = *hit.Value.(*E)
@@ -162,9 +171,9 @@ func (q Query[T, E]) All(ctx context.Context, src Source[T], options ...ReadOpti
 	}
 }
 
-func (q Query[T, E]) hits(ctx context.Context, src Source[T], options []ReadOption) iter.Seq2[search.Hit, error] {
+// hits runs a query. err is that of its beginning.
+func hits(ctx context.Context, x *run, err error) iter.Seq2[search.Hit, error] {
 	return func(yield func(search.Hit, error) bool) {
-		x, err := q.on(src, options)
 		if err != nil {
 			yield(search.Hit{}, err)
 			return
@@ -195,7 +204,8 @@ func (q Query[T, E]) Slice(ctx context.Context, src Source[T], options ...ReadOp
 		}
 		return made
 	}
-	for hit, err := range q.hits(ctx, src, options) {
+	x, err := q.on(src, options)
+	for hit, err := range hits(ctx, x, err) {
 		if err != nil {
 			return nil, err
 		}
@@ -230,7 +240,8 @@ type Ref[E any] struct {
 // Refs is All with each element's field and keys.
 func (q Query[T, E]) Refs(ctx context.Context, src Source[T], options ...ReadOption) iter.Seq2[Ref[E], error] {
 	return func(yield func(Ref[E], error) bool) {
-		for hit, err := range q.hits(ctx, src, options) {
+		x, err := q.on(src, options)
+		for hit, err := range hits(ctx, x, err) {
 			if err != nil {
 				yield(Ref[E]{}, err)
 				return
@@ -250,10 +261,12 @@ func (q Query[T, E]) Count(ctx context.Context, src Source[T], options ...ReadOp
 	if err != nil {
 		return 0, err
 	}
+	return x.count(ctx)
+}
+
+func (x *run) count(ctx context.Context) (n int, err error) {
 	x.request.KeysOnly = true
-	defer x.end()
-	n := 0
-	for _, err := range x.Run(ctx, x.request, &x.usage) {
+	for _, err := range hits(ctx, x, nil) {
 		if err != nil {
 			return 0, err
 		}
@@ -277,11 +290,15 @@ func (q Query[T, E]) Plan(src Source[T], options ...ReadOption) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	var p Plan
-	if p.Requests, p.RCU, err = x.PlanQuery(x.request); err != nil {
+	return x.plan()
+}
+
+func (x *run) plan() (*Plan, error) {
+	requests, rcu, err := x.PlanQuery(x.request)
+	if err != nil {
 		return nil, err
 	}
-	return &p, nil
+	return &Plan{requests, rcu}, nil
 }
 
 // Input returns the request that the query begins with: to look at, or to send

@@ -15,27 +15,27 @@ func NewIndex[T any](s selection.Selection, narrow func(selection.Bounds) select
 	return Index[T]{Node[T]{s}, narrow}
 }
 
-func (x Index[T]) narrowed(b selection.Bounds) Node[T] {
-	if x.narrow == nil {
-		return x.Node
+func (x Index[T]) narrowed(from, to *any, begin *string) Node[T] {
+	if x.narrow != nil {
+		x.spec = x.narrow(selection.Bounds{From: from, To: to, Begin: begin})
 	}
-	return Node[T]{x.narrow(b)}
+	return x.Node
 }
 
 // Between returns what lies between two values, both included.
 func (x Index[T]) Between(from, to any) Node[T] {
-	return x.narrowed(selection.Bounds{From: &from, To: &to})
+	return x.narrowed(&from, &to, nil)
 }
 
 // AtLeast returns what lies at a value or after it.
-func (x Index[T]) AtLeast(from any) Node[T] { return x.narrowed(selection.Bounds{From: &from}) }
+func (x Index[T]) AtLeast(from any) Node[T] { return x.narrowed(&from, nil, nil) }
 
 // AtMost returns what lies at a value or before it.
-func (x Index[T]) AtMost(to any) Node[T] { return x.narrowed(selection.Bounds{To: &to}) }
+func (x Index[T]) AtMost(to any) Node[T] { return x.narrowed(nil, &to, nil) }
 
 // BeginsWith returns what has texts that begin so.
 func (x Index[T]) BeginsWith(begin string) Node[T] {
-	return x.narrowed(selection.Bounds{Begin: &begin})
+	return x.narrowed(nil, nil, &begin)
 }
 
 // Values are the ranges of a value in the sort key of an index, which sorts as its values do.

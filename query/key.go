@@ -1,0 +1,186 @@
+package query
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/selection"
+)
+
+// Key is the selection of a whole entity by its key, and the way to its parts.
+type Key[T any] struct {
+	Node[T]
+	schema *schema.Entity
+	table  int
+}
+
+// NewKey returns the key of an entity. For the mapper.
+func NewKey[T any](e *schema.Entity, s selection.Selection) Key[T] {
+	return Key[T]{Node: Node[T]{s}, schema: e}
+}
+
+// scope returns the key without its type. Methods of a key are thin and those of a scope do the work: the compiler makes each
+// method of a generic type again for each model of a program.
+func (k *Key[T]) scope() scope { return scope{&k.spec, k.schema, k.table} }
+
+// Table selects the part that lies in a further table of the model, by the name
+// that table= or name= declares, and continues to its items.
+func (k Key[T]) Table(name string) Key[T] {
+	if k.schema != nil {
+		k.spec, k.table = k.scope().inTable(name)
+	}
+	return k
+}
+
+// Prefix selects the items whose sort keys begin with p, which ends at a
+// delimiter, or within a time at a year, month, day or hour ("...#2021-11-"), so
+// that no key is met that only begins alike.
+func (k Key[T]) Prefix(p string) Node[T] {
+	if k.schema != nil {
+		k.spec = k.scope().prefix(p)
+	}
+	return k.Node
+}
+
+// Item selects the one item with a sort key: a string, an integer for a sort key
+// of numbers, or []byte.
+func (k Key[T]) Item(sk any) Node[T] {
+	if k.schema != nil {
+		k.spec = k.scope().item(sk)
+	}
+	return k.Node
+}
+
+// scope is the selection of an entity in one of its tables, which the parts of a key narrow.
+type scope struct {
+	spec   *selection.Selection
+	schema *schema.Entity
+	table  int
+}
+
+// fail returns a selection that reports an error when it is used.
+func (k scope) fail(format string, args ...any) selection.Selection {
+	s := *k.spec
+	if s.Err == nil {
+		s.Err = fmt.Errorf("%s: %s", k.schema.Label(), fmt.Sprintf(format, args...))
+	}
+	return s
+}
+
+// narrow returns the selection of one range in the key's table.
+func (k scope) narrow(r selection.Range) selection.Selection {
+	return k.spec.Narrow(k.schema, k.table, r)
+}
+
+// inTable is described at [Key.Table].
+func (k scope) inTable(name string) (s selection.Selection, table int) {
+	for _, t := range k.schema.Tables {
+		if t.Name != name && t.Word != name {
+			continue
+		}
+		s = *k.spec
+		s.Parts, s.Whole = nil, false
+		for _, p := range k.spec.Parts {
+			if p.Table == t.Index {
+				s.Parts = append(s.Parts, p)
+			}
+		}
+		return s, t.Index
+	}
+	var names []string
+	for _, t := range k.schema.Tables {
+		names = append(names, t.Name)
+	}
+	return k.fail("no table %q: the model's tables are %s", name, strings.Join(names, ", ")), 0
+}
+
+// prefix is described at [Key.Prefix].
+func (k scope) prefix(p string) selection.Selection {
+	t := k.schema.Tables[k.table]
+	switch {
+	case t.Range == "":
+		return k.fail("the table %q has no sort key, so that nothing can begin with %q: use the key alone", t.Name, p)
+	case t.RangeType != 'S':
+		return k.fail("the sort key of the table %q is of type %c, and only strings have prefixes: use Item", t.Name, t.RangeType)
+	case !utf8.ValidString(p):
+		return k.fail("the prefix %q is not valid UTF-8, and no key is", p)
+	case !k.schema.IsPrefix(t, p):
+		return k.fail("the prefix %q ends within a segment, and would also select keys that only begin alike: end it with the delimiter %c", p, k.schema.Delim)
+	}
+	if !k.begins(t, p) {
+		return k.fail("no item's sort key begins with %q: the templates are %s", p, k.beginnings(t))
+	}
+	return k.narrow(selection.Range{Kind: selection.Prefix, Low: key.Scalar{Type: 'S', Text: p}})
+}
+
+// unstorable is fail for a value that no key can have.
+func (k scope) unstorable(err error) selection.Selection {
+	s := k.fail("")
+	s.Err = &schema.Unstorable{Label: k.schema.Label(), Field: k.schema.Tables[k.table].Range, Err: err}
+	return s
+}
+
+// item is described at [Key.Item].
+func (k scope) item(sk any) selection.Selection {
+	t := k.schema.Tables[k.table]
+	s, ok := scalarOf(sk)
+	switch {
+	case t.Range == "":
+		return k.fail("the table %q has no sort key: use the key alone", t.Name)
+	case !ok || s.Type != t.RangeType:
+		return k.fail("the sort key of the table %q is of type %c, and got the %T %v", t.Name, t.RangeType, sk, sk)
+	}
+	if s.Type == 'S' && !utf8.ValidString(s.Text) {
+		return k.unstorable(errors.New("the sort key is not valid UTF-8, and no key is"))
+	}
+	if err := s.CheckSize(key.MaxSort); err != nil {
+		return k.unstorable(fmt.Errorf("sort key %.40s: %w", s, err))
+	}
+	if it, _ := k.schema.Match(k.table, s); it == nil {
+		return k.fail("no item has the sort key %s: the templates are %s", s, k.beginnings(t))
+	}
+	return k.narrow(selection.Range{Kind: selection.One, Low: s})
+}
+
+// begins reports whether the key of an item in the table can begin with p.
+func (k scope) begins(t *schema.Table, p string) bool {
+	for _, it := range k.schema.Items {
+		if it.Table == t && strings.HasPrefix(it.Key.Template.LiteralPrefix(), p) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(k.schema.Items, func(it *schema.Item) bool {
+		return it.Table == t && it.Key.Template.CanBegin(p)
+	})
+}
+
+// beginnings lists the templates of a table's sort keys.
+func (k scope) beginnings(t *schema.Table) string {
+	var texts []string
+	for _, it := range k.schema.Items {
+		if it.Table == t && !slices.Contains(texts, it.Key.Text) {
+			texts = append(texts, it.Key.Text)
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+func scalarOf(sk any) (key.Scalar, bool) {
+	switch v := sk.(type) {
+	case string:
+		return key.Scalar{Type: 'S', Text: v}, true
+	case []byte:
+		return key.Scalar{Type: 'B', Text: string(v)}, true
+	case int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64:
+		return key.Scalar{Type: 'N', Text: fmt.Sprint(v)}, true
+	case fmt.Stringer: // attributevalue.Number, json.Number
+		c, ok := key.Canonical(v.String())
+		return key.Scalar{Type: 'N', Text: c}, ok
+	}
+	return key.Scalar{}, false
+}
