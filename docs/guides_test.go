@@ -17,8 +17,8 @@ import (
 func TestMain(m *testing.M) { enginetest.Run(m) }
 
 // guides are the pages whose blocks are an application: a block that begins "```go FILE" is written to
-// that file, the lines of "```sh" are run one after the other, and "```text" behind them is what the
-// last one prints.
+// that file, the lines of "```sh" are run one after the other, and "```text" behind them is the
+// output of the last one.
 var guides = []string{"tutorial.md", "testing.md", "errors.md", "lambda.md", "indexes.md"}
 
 var fence = regexp.MustCompile("(?ms)^```(\\S*) ?(\\S*)\n(.*?)^```$")
@@ -118,7 +118,7 @@ func (g *guide) block(kind, file, text string) {
 	}
 }
 
-// elsewhere tells of commands that a reader needs, and the test has done in its own way.
+// elsewhere reports whether a command is for readers only: the test does the same in its own way.
 func elsewhere(line string) bool {
 	for _, begin := range []string{"mkdir ", "cd ", "go mod init", "go mod tidy", "go get ", "curl ", "aws ", "GOFLAGS=", "go mod edit "} {
 		if strings.HasPrefix(line, begin) {

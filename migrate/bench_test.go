@@ -51,7 +51,7 @@ func (s *setup) fill(n, items int) {
 	wait.Wait()
 }
 
-// byHand is what one writes without the library: it reads a segment, splits each monolith, writes its items in
+// byHand migrates without the library: it reads a segment, splits each monolith, writes its items in
 // batches, and ends each with one conditional write.
 func (s *setup) byHand(ctx context.Context, segment, of int) error {
 	p := dynamodb.NewScanPaginator(s.client, &dynamodb.ScanInput{TableName: &s.source, Segment: aws.Int32(int32(segment)), TotalSegments: aws.Int32(int32(of))})
@@ -254,7 +254,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// weighing is a client that tells what each write took.
+// weighing is a client that reports the capacity that each write took.
 type weighing struct {
 	migrate.Client
 	took func(wcu float64)

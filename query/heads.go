@@ -21,7 +21,7 @@ func (q Query[T, E]) Heads() Heads[T] {
 	return Heads[T]{h}
 }
 
-// After returns the query of what follows a page of heads: its Next.
+// After returns the query that continues behind a page of heads, at its Next.
 func (h Heads[T]) After(c Cursor) Heads[T] { return Heads[T]{h.q.After(c)} }
 
 // Limit returns the query of the first n heads; of Page it is the size.

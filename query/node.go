@@ -23,8 +23,8 @@ func NewElements[T, E any](n Node[T]) Elements[T, E] {
 // NewQuery returns the query over the entities of a flat model. For generated code.
 func NewQuery[T, E any](n Node[T]) Query[T, E] { return Query[T, E]{definition{spec: n.spec}} }
 
-// Range is a node before a time in the sort key. Its methods return what lies in a range
-// of instants, as a single condition on the key. Where the key holds less of an instant
+// Range is a node before a time in the sort key. Its methods select the items in a range
+// of instants, by a single condition on the key. Where the key holds less of an instant
 // than the ends of the range, the stored instant decides; a selection of such a range
 // still covers all that the keys do.
 type Range[R any] struct{ narrow func(selection.Time) R }
@@ -41,16 +41,16 @@ func (r Range[R]) narrowed(t selection.Time) (none R) {
 	return r.narrow(t)
 }
 
-// Between returns what lies between two instants, both included. Where to is before
-// from it is empty, and asks nothing.
+// Between selects the items from one instant to another, both included. If to is before
+// from, the selection is empty and sends no request.
 func (r Range[R]) Between(from, to time.Time) R {
 	return r.narrowed(selection.Time{From: selection.At(from), To: selection.At(to)})
 }
 
-// Since returns what lies at an instant or after it.
+// Since selects the items at an instant or later.
 func (r Range[R]) Since(at time.Time) R { return r.narrowed(selection.Time{From: selection.At(at)}) }
 
-// Before returns what lies before an instant.
+// Before selects the items before an instant.
 func (r Range[R]) Before(at time.Time) R {
 	return r.narrowed(selection.Time{To: selection.At(at.Add(-1))})
 }
@@ -58,7 +58,7 @@ func (r Range[R]) Before(at time.Time) R {
 // Years is a Range by years.
 type Years[R any] struct{ Range[R] }
 
-// Year returns what lies in a year, in UTC.
+// Year selects the items of a year, in UTC.
 func (r Years[R]) Year(year int) R {
 	return r.narrowed(*selection.PeriodOf(selection.Year, year, time.January, 1, 0))
 }
@@ -66,7 +66,7 @@ func (r Years[R]) Year(year int) R {
 // Months is a Range by years and months.
 type Months[R any] struct{ Years[R] }
 
-// Month returns what lies in a month, in UTC.
+// Month selects the items of a month, in UTC.
 func (r Months[R]) Month(year int, month time.Month) R {
 	return r.narrowed(*selection.PeriodOf(selection.Month, year, month, 1, 0))
 }
@@ -74,7 +74,7 @@ func (r Months[R]) Month(year int, month time.Month) R {
 // Days is a Range by years, months and days.
 type Days[R any] struct{ Months[R] }
 
-// Day returns what lies on a day, in UTC.
+// Day selects the items of a day, in UTC.
 func (r Days[R]) Day(year int, month time.Month, day int) R {
 	return r.narrowed(*selection.PeriodOf(selection.Day, year, month, day, 0))
 }
@@ -82,7 +82,7 @@ func (r Days[R]) Day(year int, month time.Month, day int) R {
 // Hours is a Range by years, months, days and hours.
 type Hours[R any] struct{ Days[R] }
 
-// Hour returns what lies in an hour, in UTC.
+// Hour selects the items of an hour, in UTC.
 func (r Hours[R]) Hour(year int, month time.Month, day, hour int) R {
 	return r.narrowed(*selection.PeriodOf(selection.Hour, year, month, day, hour))
 }
@@ -90,5 +90,5 @@ func (r Hours[R]) Hour(year int, month time.Month, day, hour int) R {
 // Weeks is a Range by years and weeks.
 type Weeks[R any] struct{ Years[R] }
 
-// Week returns what lies in an ISO 8601 week, which begins on Monday, in UTC.
+// Week selects the items of an ISO 8601 week, which begins on Monday, in UTC.
 func (r Weeks[R]) Week(year, week int) R { return r.narrowed(*selection.WeekOf(year, week)) }

@@ -6,7 +6,7 @@ import (
 	"github.com/itemize/itemize/internal/search"
 )
 
-// Cursor is a place behind a page, to go on from. It is signed by the mapper, and holds
+// Cursor is the place behind a page, where the next one continues. It is signed by the mapper, and holds
 // for the query, with its order, filter and projection, and the partition that it came
 // from. "" is the beginning, and the end.
 type Cursor string
@@ -18,8 +18,8 @@ var ErrCursor = search.ErrCursor
 // Page is a part of a query's result.
 type Page[E any] struct {
 	Items []E
-	// Next is where the next page begins, "" at the end. A page that ends where the
-	// result does may have a Next all the same, behind which there is an empty page.
+	// Next is where the next page begins, "" at the end. The last page
+	// may have a Next too, and the page behind it is empty.
 	Next Cursor
 	// RCU is what DynamoDB charged for the page.
 	RCU float64
@@ -32,7 +32,7 @@ func (q Query[T, E]) Page(ctx context.Context, src Source[T], options ...ReadOpt
 	return pageOf(ctx, q, src, options, func(h search.Hit) (E, error) { return *h.Value.(*E), nil })
 }
 
-// pageOf returns a page of what is made of the hits.
+// pageOf returns a page. of makes its items from hits.
 func pageOf[T, E, R any](ctx context.Context, q Query[T, E], src Source[T], options []ReadOption, of func(search.Hit) (R, error)) (*Page[R], error) {
 	x, err := q.on(src, options)
 	if err != nil {

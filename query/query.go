@@ -32,16 +32,16 @@ type definition struct {
 	filter     []condition.Condition
 	projection []search.Projected
 	err        error
-	// fetch reads from the table what an index does not project.
+	// fetch reads from the table the attributes that an index does not project.
 	fetch bool
-	// heads asks for the roots alone; elem is the type of what the query is over then.
+	// heads asks for the roots alone; elem is then the type of the query's elements.
 	heads bool
 	elem  reflect.Type
 	// make gives room for elements; nil for none.
 	make func(n int) []any
 }
 
-// elemType is the type of what the query is over.
+// elemType is the type of the query's elements.
 func (q Query[T, E]) elemType() reflect.Type {
 	if q.elem != nil {
 		return q.elem
@@ -71,7 +71,7 @@ func (q Query[T, E]) Limit(n int) Query[T, E] {
 	return q
 }
 
-// After returns the query of what follows a page: its Next. After("") starts over.
+// After returns the query that continues behind a page, at its Next. After("") starts over.
 func (q Query[T, E]) After(c Cursor) Query[T, E] {
 	q.after = c
 	return q
@@ -89,7 +89,7 @@ func (q Query[T, E]) Filter(conditions ...field.Condition[E]) Query[T, E] {
 }
 
 // Project returns the query that reads only these fields; the other fields of its elements
-// are zero. What is in the key is always there. It saves transfer, not read units.
+// are zero. Key fields are always set. Projecting saves transfer, not read units.
 func (q Query[T, E]) Project(fields ...field.Of[E]) Query[T, E] {
 	q.projection = []search.Projected{}
 	for _, f := range fields {
@@ -103,7 +103,7 @@ func (q Query[T, E]) Project(fields ...field.Of[E]) Query[T, E] {
 	return q
 }
 
-// Fetch returns the query that reads from the table what a secondary index does not project: the items
+// Fetch returns the query that also reads from the table the attributes that a secondary index does not project: the items
 // that were found, in batches, at 0.5 RCU for each 4 KB begun of one. One whose key in the index has
 // changed since is left out. It is for queries of an index.
 func (q Query[T, E]) Fetch() Query[T, E] {
@@ -155,7 +155,7 @@ func (x *run) end() { x.Deliver(x.settings, &x.usage) }
 
 // All yields the elements in the order of their sort keys, reading page by page
 // as they are asked for. An error ends it: also where the entity was inserted or deleted
-// between two pages, so that what was yielded may be a part of it (docs/saving.md).
+// between two pages, so that the elements before the error may be a part of it (docs/saving.md).
 func (q Query[T, E]) All(ctx context.Context, src Source[T], options ...ReadOption) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		x, err := q.on(src, options)
@@ -190,7 +190,7 @@ func hits(ctx context.Context, x *run, err error) iter.Seq2[search.Hit, error] {
 // Slice returns all elements in the order of their sort keys.
 func (q Query[T, E]) Slice(ctx context.Context, src Source[T], options ...ReadOption) ([]E, error) {
 	var all []E
-	n := 0 // of them are hits; what is behind them is room for more
+	n := 0 // of them are hits; the rest is room for more
 	q.make = func(room int) []any {
 		if all == nil {
 			all = make([]E, room)
@@ -275,12 +275,12 @@ func (x *run) count(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// Plan is what a query would send, and cost.
+// Plan has the requests of a query and their predicted cost.
 type Plan struct {
 	// Requests is the least number of requests.
 	Requests int `json:"requests"`
-	// RCU are the units of the first answer, with their bounds: what is stored is not known
-	// without reading it. Of an index the largest has what is read from the table for what is found.
+	// RCU are the units of the first answer, with bounds, since the sizes of the stored items are
+	// unknown. Of an index with Fetch, the upper bound includes reading the items from the table.
 	RCU cost.Units `json:"rcu"`
 }
 

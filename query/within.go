@@ -2,9 +2,9 @@ package query
 
 import "github.com/itemize/itemize/internal/selection"
 
-// Index is what lies in a secondary index under the values that are given, and the way to ranges of
-// the placeholder that follows. It is for [Of]: no load reads it, and what a query of it finds is
-// loaded by its key before it is changed.
+// Index selects the items of a secondary index under the given key values, and ranges of
+// the placeholder that follows. It is for [Of]: Load refuses it. To change an item that its query returns,
+// load the entity by its key.
 type Index[T any] struct {
 	Node[T]
 	narrow func(selection.Bounds) selection.Selection
@@ -22,18 +22,18 @@ func (x Index[T]) narrowed(from, to *any, begin *string) Node[T] {
 	return x.Node
 }
 
-// Between returns what lies between two values, both included.
+// Between selects the items from one value to another, both included.
 func (x Index[T]) Between(from, to any) Node[T] {
 	return x.narrowed(&from, &to, nil)
 }
 
-// AtLeast returns what lies at a value or after it.
+// AtLeast selects the items at a value or above it.
 func (x Index[T]) AtLeast(from any) Node[T] { return x.narrowed(&from, nil, nil) }
 
-// AtMost returns what lies at a value or before it.
+// AtMost selects the items at a value or below it.
 func (x Index[T]) AtMost(to any) Node[T] { return x.narrowed(nil, &to, nil) }
 
-// BeginsWith returns what has texts that begin so.
+// BeginsWith selects the items whose text has the given beginning.
 func (x Index[T]) BeginsWith(begin string) Node[T] {
 	return x.narrowed(nil, nil, &begin)
 }
@@ -55,18 +55,18 @@ func (v Values[V, R]) narrowed(from, to *V, begin string) (none R) {
 	return v.narrow(from, to, begin)
 }
 
-// Between returns what lies between two values, both included. Where to is less than from it is
-// empty, and asks nothing.
+// Between selects the items from one value to another, both included. If to is less than from, the
+// selection is empty and sends no request.
 func (v Values[V, R]) Between(from, to V) R { return v.narrowed(&from, &to, "") }
 
-// AtLeast returns what lies at a value or after it.
+// AtLeast selects the items at a value or above it.
 func (v Values[V, R]) AtLeast(from V) R { return v.narrowed(&from, nil, "") }
 
-// AtMost returns what lies at a value or before it.
+// AtMost selects the items at a value or below it.
 func (v Values[V, R]) AtMost(to V) R { return v.narrowed(nil, &to, "") }
 
 // Texts are Values that are texts.
 type Texts[V, R any] struct{ Values[V, R] }
 
-// BeginsWith returns what has texts that begin so.
+// BeginsWith selects the items whose text has the given beginning.
 func (t Texts[V, R]) BeginsWith(begin string) R { return t.narrowed(nil, nil, begin) }
