@@ -170,8 +170,8 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// The memory of a run is bounded by a page and does not grow with the table. The median of the live heap shows growth: the peak
-// depends on how many pages are in memory when a collection ends, which more looks find more of.
+// The memory of a run is bounded by a page and does not grow with the table. The median of the live heap shows growth. The peak
+// depends on the pages in memory during a collection, so more samples find a higher one.
 func TestMemoryIsFlat(t *testing.T) {
 	const page = 32 // MB: a page of 1 MB for each of the workers, decoded
 	most := draws.Times(300, 800, 20_000)

@@ -24,8 +24,8 @@ func NewKey[T any](e *schema.Entity, s selection.Selection) Key[T] {
 	return Key[T]{Node: Node[T]{s}, schema: e}
 }
 
-// scope returns the key without its type. Methods of a key are thin and those of a scope do the work: the compiler makes each
-// method of a generic type again for each model of a program.
+// scope returns the key without its type. Its methods do the work of the key's: the compiler compiles each method of a generic
+// type once for each model of a program.
 func (k *Key[T]) scope() scope { return scope{&k.spec, k.schema, k.table} }
 
 // Table selects the part that lies in a further table of the model, by the name

@@ -21,7 +21,7 @@ type Page[E any] struct {
 	// Next is where the next page begins, "" at the end. The last page
 	// may have a Next too, and the page behind it is empty.
 	Next Cursor
-	// RCU is what DynamoDB charged for the page.
+	// RCU is the consumed capacity of the page.
 	RCU float64
 }
 

@@ -280,7 +280,7 @@ type Plan struct {
 	// Requests is the least number of requests.
 	Requests int `json:"requests"`
 	// RCU are the units of the first answer, with bounds, since the sizes of the stored items are
-	// unknown. Of an index with Fetch, the upper bound includes reading the items from the table.
+	// unknown. If a query of an index reads its items from the table, the upper bound includes that.
 	RCU cost.Units `json:"rcu"`
 }
 
