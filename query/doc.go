@@ -16,6 +16,6 @@
 //	for wish, err := range q.Reverse().All(ctx, users) { ... }
 //
 // Selections and queries are values: every method returns a new one, and making
-// them does no I/O. What is wrong with their arguments is reported when they are
-// used.
+// them does no I/O. The call that uses them returns the errors of their
+// arguments.
 package query

@@ -2,7 +2,7 @@ package query
 
 import "github.com/itemize/itemize/internal/search"
 
-// Source is what a query runs on: a *mapper.Mapper[T].
+// Source runs queries: a *mapper.Mapper[T].
 type Source[T any] interface{ source(*T) search.Runner }
 
 // Base makes a mapper a Source, by embedding. For the mapper.
