@@ -3,11 +3,11 @@ package mapper
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/itemize/itemize/cost"
@@ -29,69 +29,27 @@ import (
 // It needs a client that has BatchExecuteStatement, unless Overwrite is given. It costs, in WCU, one
 // for each KB begun of each item, and what the indexes take.
 func (m *Mapper[T]) BulkLoad(ctx context.Context, entities iter.Seq2[T, error], options ...BulkOption) (*BulkReport, error) {
-	g, s := m.engine, bulkSettingsOf(options)
-	x, err := newBulk(g, s)
-	if err != nil {
-		return &BulkReport{}, err
-	}
+	return m.engine.bulkLoad(ctx, pointersOf(entities), options)
+}
+
+// pointersOf returns the sequence of pointers to values, nil for nil.
+func pointersOf[T any](entities iter.Seq2[T, error]) iter.Seq2[any, error] {
 	if entities == nil {
-		return x.report, g.model.Errorf("BulkLoad got no sequence: give it one, such as mapper.Each(slices.Values(all))")
+		return nil
 	}
-	var t tally
-	ctx, end := g.observe(ctx, OpBulkLoad)
-	x.tally = &t
-	next, stop := iter.Pull2(entities)
-	defer stop()
-	number, failed := -1, error(nil)
-	err = x.run(ctx, func() *bulk.Entity {
-		for {
-			v, err, ok := next()
-			number++
-			switch {
-			case !ok:
-				return nil
-			case err != nil:
-				failed = err
-				return nil
-			case number >= s.from:
-				return x.entity(number, &v)
+	return func(yield func(any, error) bool) {
+		for v, err := range entities {
+			if !yield(&v, err) {
+				return
 			}
 		}
-	})
-	err = cmp.Or(failed, err)
-	end(&t, err)
-	return x.report, err
+	}
 }
 
 // PlanBulkLoad returns what BulkLoad of these entities would write, and cost. It does no I/O. An entity
 // that cannot be written is an error, in the order of the sequence.
 func (m *Mapper[T]) PlanBulkLoad(entities iter.Seq2[T, error], options ...BulkOption) (*BulkPlan, error) {
-	x, err := newBulk(m.engine, bulkSettingsOf(options))
-	if err == nil && entities == nil {
-		err = m.engine.model.Errorf("PlanBulkLoad got no sequence: give it one, such as mapper.Each(slices.Values(all))")
-	}
-	if err != nil {
-		return nil, err
-	}
-	p, number := &BulkPlan{}, 0
-	for v, err := range entities {
-		if err != nil {
-			return p, err
-		}
-		e := x.entity(number, &v)
-		if e.Err != nil {
-			return p, fmt.Errorf("entity %d of the sequence: %w", number, e.Err)
-		}
-		number++
-		p.Entities++
-		p.Items += max(e.Alone-1, 0)
-		for _, i := range e.Items {
-			p.Items++
-			p.Bytes += i.Size
-			p.WCU = p.WCU.Add(i.Units)
-		}
-	}
-	return p, nil
+	return m.engine.planBulkLoad(pointersOf(entities), options)
 }
 
 // Each makes a sequence for BulkLoad of one without errors, such as slices.Values of a slice.
@@ -221,17 +179,6 @@ func Failures(f func(BulkFailure)) BulkOption {
 	return bulkFunc(func(s *bulkSettings) { s.failures = f })
 }
 
-// errSameLoad says that what is there is of this load, and not what it has written.
-var errSameLoad = errors.New("it was written by this load before, and is another now: somebody has changed it since, or the sequence has its key twice; it is left as it is")
-
-// statements returns the client's BatchExecuteStatement.
-func statements(c Client) (bulk.InsertClient, error) {
-	if s, ok := c.(bulk.InsertClient); ok {
-		return s, nil
-	}
-	return nil, errors.New("BulkLoad inserts with BatchExecuteStatement, which the client does not have: use a *dynamodb.Client, or Overwrite")
-}
-
 // check refuses settings that mean nothing.
 func (s *bulkSettings) check(g *engine) error {
 	switch {
@@ -246,8 +193,162 @@ func (s *bulkSettings) check(g *engine) error {
 	case s.parallel < 0:
 		return g.model.Errorf("Parallel is %d: give 1 or more, or leave it out", s.parallel)
 	}
-	if by := g.model.Schema.Shards; by != nil && !by.Random() && len(by.Counts) > 1 {
-		return g.model.Errorf("the number of shards changes (%v), so that each insert is checked on several, which a bulk load does not do: load before or after, or insert with Save", slices.Clone(by.Counts))
-	}
 	return nil
+}
+
+// BulkProgress is how far a bulk load is.
+type BulkProgress struct {
+	BulkReport
+	// Total is how many entities there are, 0 where that is not known; PerSecond the items written a
+	// second so far, Left the time that the rest takes at this rate, 0 where Total is not known.
+	Total     int
+	PerSecond float64
+	Left      time.Duration
+	// Last reports that the load has ended.
+	Last bool
+}
+
+// bulkLoad is a bulk load under way.
+type bulkLoad struct {
+	*bulk.Job
+	report *BulkReport
+}
+
+func (g *engine) newBulk(options []BulkOption) (*bulkLoad, error) {
+	s := bulkSettingsOf(options)
+	x := &bulkLoad{report: &BulkReport{LoadID: s.id, Next: s.from}}
+	if err := s.check(g); err != nil {
+		return x, err
+	}
+	var err error
+	x.Job, err = bulk.NewJob(g.env, g.client, g.reader, bulk.Settings{
+		Overwrite: s.overwrite, ID: s.id, From: s.from, Parallel: s.parallel, Rate: s.rate, Now: s.now,
+		Failed: func(f bulk.Failure) {
+			failure := BulkFailure{Number: f.Number, Err: g.public(f.Err)}
+			if f.Root.Table != nil {
+				failure.Key = keyOf(f.Root)
+			}
+			if len(x.report.Failures) < maxFailures {
+				x.report.Failures = append(x.report.Failures, failure)
+			}
+			if s.failures != nil {
+				s.failures(failure)
+			}
+		},
+		Progress: func(r bulk.Report, last bool) {
+			x.set(r)
+			p := x.report.progress(s, last)
+			for _, f := range s.progress {
+				f(p)
+			}
+		},
+	})
+	if err == nil {
+		x.set(x.Report())
+	}
+	return x, err
+}
+
+// set copies what the load has done to the report.
+func (x *bulkLoad) set(r bulk.Report) {
+	of := x.report
+	of.LoadID, of.Entities, of.Items, of.Failed, of.Next, of.WCU, of.Took = r.ID, r.Entities, r.Items, r.Failed, r.Next, r.WCU, r.Took
+}
+
+// progress returns the progress of a load, with its rate and the time that is left.
+func (r *BulkReport) progress(s *bulkSettings, last bool) BulkProgress {
+	p := BulkProgress{BulkReport: *r, Total: s.total, Last: last}
+	p.Failures = slices.Clone(r.Failures)
+	if took := r.Took.Seconds(); took > 0 {
+		p.PerSecond = float64(r.Items) / took
+		if done := r.Entities + r.Failed; p.Total > 0 && done > 0 {
+			p.Left = time.Duration(float64(max(p.Total-s.from-done, 0)) / float64(done) * float64(r.Took))
+		}
+	}
+	return p
+}
+
+// bulkLoad is Mapper.BulkLoad.
+func (g *engine) bulkLoad(ctx context.Context, entities iter.Seq2[any, error], options []BulkOption) (*BulkReport, error) {
+	x, err := g.newBulk(options)
+	if err != nil {
+		return &BulkReport{}, g.public(err)
+	}
+	if entities == nil {
+		return x.report, g.model.Errorf("BulkLoad got no sequence: give it one, such as mapper.Each(slices.Values(all))")
+	}
+	var t tally
+	ctx, end := g.observe(ctx, OpBulkLoad)
+	next, stop := iter.Pull2(entities)
+	defer stop()
+	number, failed := -1, error(nil)
+	from := x.report.Next
+	err = x.Run(ctx, func() *bulk.Entity {
+		for {
+			v, err, ok := next()
+			number++
+			switch {
+			case !ok:
+				return nil
+			case err != nil:
+				failed = err
+				return nil
+			case number >= from:
+				return x.Entity(number, v)
+			}
+		}
+	})
+	err = cmp.Or(failed, g.public(err))
+	end(&t, err)
+	return x.report, err
+}
+
+// planBulkLoad is Mapper.PlanBulkLoad.
+func (g *engine) planBulkLoad(entities iter.Seq2[any, error], options []BulkOption) (*BulkPlan, error) {
+	x, err := g.newBulk(options)
+	if err == nil && entities == nil {
+		err = g.model.Errorf("PlanBulkLoad got no sequence: give it one, such as mapper.Each(slices.Values(all))")
+	}
+	if err != nil {
+		return nil, g.public(err)
+	}
+	p, number := &BulkPlan{}, 0
+	for v, err := range entities {
+		if err != nil {
+			return p, err
+		}
+		e := x.Entity(number, v)
+		if e.Err != nil {
+			return p, fmt.Errorf("entity %d of the sequence: %w", number, g.public(e.Err))
+		}
+		number++
+		p.Entities++
+		p.Items += max(e.Alone-1, 0)
+		for _, i := range e.Items {
+			p.Items++
+			p.Bytes += i.Size
+			p.WCU = p.WCU.Add(i.Units)
+		}
+	}
+	return p, nil
+}
+
+// line is the progress in one line of a terminal, over the line before.
+func (p *BulkProgress) line() string {
+	text := fmt.Sprintf("%d entities", p.Next)
+	if p.Total > 0 {
+		text = fmt.Sprintf("%d of %d entities", p.Next, p.Total)
+	}
+	text += fmt.Sprintf(", %d items, %.0f a second, %.0f WCU", p.Items, p.PerSecond, p.WCU)
+	if p.Failed > 0 {
+		text += fmt.Sprintf(", %d failed", p.Failed)
+	}
+	if p.Left > 0 && !p.Last {
+		text += ", " + p.Left.Round(time.Second).String() + " left"
+	}
+	end := ""
+	if p.Last {
+		end = "\n"
+	}
+	return "\r" + text + strings.Repeat(" ", max(100-len(text), 0)) + end
 }

@@ -117,11 +117,11 @@ func (g *engine) cached(sel selection.Selection) (partition, name string) {
 func (g *engine) loadCached(ctx context.Context, sel selection.Selection, v any, t *tally) (*state, error) {
 	partition, name := g.cached(sel)
 	found, err := g.cache.Get(ctx, partition, name, func(ctx context.Context, strong bool) (cache.Value, error) {
-		f, err := g.search.Find(ctx, g.protocol, sel, read.Options{Strong: strong}, &t.Tally)
+		f, err := g.search.Find(ctx, g.search.Protocol, sel, read.Options{Strong: strong}, &t.Tally.Tally)
 		return g.keep(f), err
 	})
 	if err != nil {
-		return nil, g.public(err)
+		return nil, err
 	}
 	return g.decodeFound(ctx, g.search.Again(found.Of.(*search.Found)), v, t)
 }
@@ -141,7 +141,7 @@ const overhead = 512
 // findMany is FindMany of what is not in the cache.
 func (g *engine) findMany(ctx context.Context, sels []selection.Selection, o read.Options, t *tally) ([]*search.Found, error) {
 	if g.cache == nil || o.Strong {
-		return g.search.FindMany(ctx, sels, o, &t.Tally)
+		return g.search.FindMany(ctx, sels, o, &t.Tally.Tally)
 	}
 	found := make([]*search.Found, len(sels))
 	var weak, strong someMissing
@@ -169,7 +169,7 @@ func (g *engine) findMany(ctx context.Context, sels []selection.Selection, o rea
 		if len(m.sels) == 0 {
 			continue
 		}
-		all, err := g.search.FindMany(ctx, m.sels, m.o, &t.Tally)
+		all, err := g.search.FindMany(ctx, m.sels, m.o, &t.Tally.Tally)
 		if err != nil {
 			return nil, err
 		}

@@ -184,7 +184,7 @@ func TestIndexesStandApart(t *testing.T) {
 	}
 	e.Value.Name = filler(1900)
 	plan := must(m.Plan(e, mapper.ExactlyOnce()))(t)
-	if first, _, _ := strings.Cut(plan.String(), "\n"); first != "one request: 6 (up to 16 if the table has indexes that the model does not declare) WCU" {
+	if first, _, _ := strings.Cut(plan.String(), "\n"); first != "one transaction: 6 (up to 16 if the table has indexes that the model does not declare) WCU" {
 		t.Errorf("%v", plan)
 	}
 	r = must(m.Save(ctx, e, mapper.ExactlyOnce()))(t)

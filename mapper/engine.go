@@ -10,10 +10,11 @@ import (
 
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/estimate"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/operation"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/search"
@@ -23,37 +24,31 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// engine is what a mapper works with, whatever its model: it walks the packages that do
-// the work (docs/architecture.md).
+// engine is a mapper without the type of its model: it joins the packages that do the work (docs/architecture.md).
 type engine struct {
 	client    Client
 	model     *model.Model
 	search    *search.Engine
-	protocol  *staging.Protocol
 	reader    *read.Reader
-	sender    *write.Sender
+	env       *operation.Env
 	observers []Observer
-	typical   *typical
-	indexes   indexes
-	cache     *Cache         // nil for none
-	outside   *large.Writer  // of values outside of their items, nil for a model without
-	fetcher   *large.Fetcher // nil for a model without
-	cacheName string         // what the names of its values begin with
-	// ended is called at the end of each call, with what it took.
-	ended func(*tally, error)
+	cache     *Cache // nil for none
+	cacheName string // the prefix of the names of its values
+	// fetcher reads external values. It is nil if the model has none.
+	fetcher *large.Fetcher
 }
 
-// state is what is known of an entity: the snapshot of what was read, and the writes whose
-// outcome is not known.
+// state is what a mapper knows of an entity.
 type state struct {
-	*snapshot.Snapshot
+	operation.Entity
 	engine *engine
-	doubts change.Doubts
-	// beside are transactions with patches, or raw items, of which it is not known whether they were
-	// applied.
-	beside []*beside
 	// notStored reports that it was made of items that the caller has.
 	notStored bool
+}
+
+// newState returns the state of an entity with this snapshot.
+func (g *engine) newState(s *snapshot.Snapshot) *state {
+	return &state{Entity: operation.Entity{Snapshot: s}, engine: g}
 }
 
 func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option) (*engine, error) {
@@ -80,7 +75,7 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option)
 	if m.Times, err = timesOf(e, s.times, m.Now()); err != nil {
 		return nil, err
 	}
-	typical, err := typicalOf(m, s.typical)
+	sizes, err := estimate.NewSizes(m, s.typical)
 	if err != nil {
 		return nil, err
 	}
@@ -92,20 +87,17 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option)
 	sender := &write.Sender{Client: client, Now: m.Time, Single: s.sendsOnce, Wire: codec}
 	protocol := &staging.Protocol{Reader: reader, Sender: sender, Now: m.Time, Describe: m.Image}
 	g := &engine{
-		client: client, model: m, reader: reader, sender: sender, protocol: protocol, observers: s.observers, typical: typical,
+		client: client, model: m, reader: reader, observers: s.observers,
 		search: &search.Engine{Model: m, Source: reader, Reader: reader, Protocol: protocol, CursorKey: cursorKey},
+	}
+	g.env = &operation.Env{
+		Model: m, Search: g.search, Protocol: protocol, Sender: sender,
+		Estimate: &estimate.Estimator{Model: m, Protocol: protocol, Sizes: sizes},
 	}
 	if err := g.largeValues(&s); err != nil {
 		return nil, err
 	}
-	if err := g.caches(s.cache); err != nil {
-		return nil, err
-	}
-	g.ended = func(t *tally, _ error) {
-		g.typical.wrote(t.Items)
-		g.indexes.saw(t.Indexes, t.Predicted)
-	}
-	return g, nil
+	return g, g.caches(s.cache)
 }
 
 // minCursorKey is the least size of a key that signs cursors, in bytes.
@@ -151,37 +143,29 @@ func isTableName(name string) bool {
 	return len(name) >= 3 && len(name) <= 255 && !strings.ContainsFunc(name, schema.NotInTableName)
 }
 
-// entity returns the entity of a selection as the protocol of staged writes needs it.
-func (g *engine) entity(sel selection.Selection) (*staging.Entity, error) {
-	return search.EntityOf(g.model, sel)
-}
-
-// readRoot reads the root of a selection's entity strongly, nil for none.
-func (g *engine) readRoot(ctx context.Context, sel selection.Selection, t *tally) (*item.Image, error) {
-	e, err := g.entity(sel)
-	if err != nil {
-		return nil, err
-	}
-	return g.protocol.ReadRoot(ctx, e, &t.Tally)
-}
-
-// absent is the error of a load of an entity whose table is not there.
-func (g *engine) absent(sel selection.Selection) error {
-	e, err := g.entity(sel)
-	if err != nil {
-		return g.public(err)
-	}
-	return g.public(&search.NotFound{Name: e.Name(), Root: e.Root})
-}
-
 // isIndex reports whether a selection is what lies in a secondary index.
 func isIndex(sel selection.Selection) bool { return len(sel.Parts) > 0 && sel.Parts[0].In != nil }
+
+// loadEntity is Mapper.Load.
+func (g *engine) loadEntity(ctx context.Context, sel selection.Selection, v any, options []ReadOption) (*state, error) {
+	settings := readSettingsOf(options)
+	var t tally
+	ctx, end := g.observe(ctx, OpLoad)
+	s, err := g.load(ctx, sel, v, settings.Strong, &t)
+	if settings.SkipMissing && t.skips(err) {
+		err = g.search.RootThere(sel, nil)
+	}
+	err = g.public(err)
+	end(&t, err)
+	deliver(settings, &t)
+	return s, err
+}
 
 // load reads a selection into v, a pointer to a zero model.
 func (g *engine) load(ctx context.Context, sel selection.Selection, v any, strong bool, t *tally) (*state, error) {
 	switch {
 	case sel.Err != nil:
-		return nil, g.public(sel.Err)
+		return nil, sel.Err
 	case isIndex(sel):
 		return nil, g.model.Errorf("the selection is what lies in an index, and no entity: run a query (query.Of, or generated code), and load what it finds by its key")
 	case !sel.Entity:
@@ -192,12 +176,136 @@ func (g *engine) load(ctx context.Context, sel selection.Selection, v any, stron
 		return g.loadCached(ctx, sel, v, t)
 	}
 	if len(sel.Elsewhere) > 0 {
-		return g.loadWhere(ctx, sel, v, o, t)
+		return g.loadLocated(ctx, sel, v, o, t)
 	}
-	s, err := g.search.Load(ctx, sel, v, o, &t.Tally)
+	s, err := g.search.Load(ctx, sel, v, o, &t.Tally.Tally)
+	if err != nil {
+		return nil, err
+	}
+	g.env.Estimate.Sizes.Loaded(s)
+	return g.newState(s), nil
+}
+
+// loadLocated loads an entity that may lie on several shards.
+func (g *engine) loadLocated(ctx context.Context, sel selection.Selection, v any, o read.Options, t *tally) (*state, error) {
+	found, err := g.search.FindWhere(ctx, []selection.Selection{sel}, o, &t.Tally.Tally, func(at []selection.Selection) ([]*search.Found, error) {
+		f, err := g.search.Find(ctx, g.search.Protocol, at[0], o, &t.Tally.Tally)
+		return []*search.Found{f}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return g.decodeFound(ctx, found[0], v, t)
+}
+
+// planLoad is Mapper.PlanLoad. loaded is the entity that is loaded again, nil for none.
+func (g *engine) planLoad(sel selection.Selection, loaded *state, options []ReadOption) (*Plan, error) {
+	strong := readSettingsOf(options).Strong
+	switch {
+	case sel.Err != nil:
+		return nil, g.public(sel.Err)
+	case isIndex(sel):
+		return nil, g.model.Errorf("the selection is what lies in an index, and no entity: plan the query, with its Plan")
+	case loaded == nil:
+		return planOfReads(g.env.Estimate.Selection(sel, strong)), nil
+	}
+	r, err := g.env.Estimate.Load(loaded.Snapshot, sel, strong)
 	if err != nil {
 		return nil, g.public(err)
 	}
-	g.typical.sawAll(s)
-	return &state{Snapshot: s, engine: g}, nil
+	return planOfReads(r), nil
+}
+
+// save is Mapper.Save.
+func (g *engine) save(ctx context.Context, s *state, v any, options []WriteOption) (*Receipt, error) {
+	return g.write(ctx, OpSave, func(context.Context, *tally) (*operation.Operation, error) {
+		return operation.NewSave(g.env, &s.Entity, v, writeOptionsOf(options))
+	})
+}
+
+// write runs an operation, observed.
+func (g *engine) write(ctx context.Context, op Operation, make func(context.Context, *tally) (*operation.Operation, error)) (*Receipt, error) {
+	var t tally
+	ctx, end := g.observe(ctx, op)
+	x, err := make(ctx, &t)
+	if err == nil {
+		err = x.Run(ctx, &t.Tally)
+	}
+	err = g.public(err)
+	end(&t, err)
+	return t.receipt(), err
+}
+
+// planSave is Mapper.Plan.
+func (g *engine) planSave(s *state, v any, options []WriteOption) (*Plan, error) {
+	return g.predict(operation.NewSave(g.env, &s.Entity, v, writeOptionsOf(options)))
+}
+
+// predict returns the plan of an operation.
+func (g *engine) predict(x *operation.Operation, err error) (*Plan, error) {
+	if err != nil {
+		return nil, g.public(err)
+	}
+	p, err := x.Predict()
+	if err != nil {
+		return nil, g.public(err)
+	}
+	return planOf(p), nil
+}
+
+// update is Mapper.Update. next returns a pointer to a zero model, and the function that changes it.
+func (g *engine) update(ctx context.Context, sel selection.Selection, next func() (any, func() error), options []WriteOption) (*Receipt, error) {
+	var t tally
+	ctx, end := g.observe(ctx, OpUpdate)
+	var readers change.Readers
+	err := operation.Repeat(ctx, g.model.Label(), func() error {
+		v, update := next()
+		s, err := g.load(ctx, sel, v, true, &t)
+		if err != nil {
+			return err
+		}
+		if err := update(); err != nil {
+			return err
+		}
+		readers.Next()
+		if err := readers.Given(g.model, v); err != nil {
+			return err
+		}
+		x, err := operation.NewSave(g.env, &s.Entity, v, writeOptionsOf(options))
+		if err != nil {
+			return err
+		}
+		return x.Run(ctx, &t.Tally)
+	})
+	err = g.public(err)
+	end(&t, err)
+	return t.receipt(), err
+}
+
+// delete is Mapper.Delete. s is the entity that is deleted as it was loaded, nil for a selection.
+func (g *engine) delete(ctx context.Context, sel selection.Selection, s *state, options []WriteOption) (*Receipt, error) {
+	o := writeOptionsOf(options)
+	if s == nil && len(sel.Elsewhere) > 0 {
+		var t tally
+		ctx, end := g.observe(ctx, OpDelete)
+		err := g.public(operation.DeleteLocated(ctx, g.env, sel, o, &t.Tally))
+		end(&t, err)
+		return t.receipt(), err
+	}
+	return g.write(ctx, OpDelete, func(context.Context, *tally) (*operation.Operation, error) {
+		return operation.NewDelete(g.env, sel, s.entity(), o)
+	})
+}
+
+// planDelete is Mapper.PlanDelete.
+func (g *engine) planDelete(sel selection.Selection, s *state, options []WriteOption) (*Plan, error) {
+	return g.predict(operation.NewDelete(g.env, sel, s.entity(), writeOptionsOf(options)))
+}
+
+// entity returns the entity, nil for none.
+func (s *state) entity() *operation.Entity {
+	if s == nil {
+		return nil
+	}
+	return &s.Entity
 }

@@ -6,17 +6,24 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/change"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/operation"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/search"
+	"github.com/itemize/itemize/internal/write"
 )
 
 // ErrNotFound says that the entity is not there, where its root was selected or is
 // needed: no root, one whose insert or delete is not finished, or that has expired; or that
 // the item is not there which a patch requires.
-var ErrNotFound = errors.New("not found")
+var ErrNotFound = search.ErrNotFound
 
 // ErrExists says that an insert found its entity there already, or a patch the element that
 // it adds.
-var ErrExists = errors.New("exists already")
+var ErrExists = operation.ErrExists
 
 // Key is an item's place, as text: strings as they are, numbers, and bytes in
 // hexadecimal. Sort is empty in a table without a sort key.
@@ -110,7 +117,6 @@ type ConflictError struct {
 	unmet  []string
 	// pending is what somebody is doing with the entity, "" for nothing.
 	pending string
-	moving  bool // it is a migration that is pending
 }
 
 // Error names each item and what happened to it.
@@ -143,7 +149,7 @@ func (e *ConflictError) Error() string {
 
 // existsError is an insert's conflict with what is there.
 type existsError struct {
-	name     string // the entity's, by its key
+	name     string // of the entity, by its key
 	conflict *ConflictError
 }
 
@@ -340,3 +346,121 @@ func (e *PartialError) Error() string {
 
 // Unwrap returns the cause.
 func (e *PartialError) Unwrap() error { return e.Err }
+
+// public translates an error of the packages that do the work. This is the only place where it is done.
+func (g *engine) public(err error) error { return public(g.model, err) }
+
+// public translates an error. m is the model of errors that do not name one, nil for none.
+func public(m *model.Model, err error) error {
+	switch e := err.(type) {
+	case nil:
+		return nil
+	case *operation.Fault:
+		return public(e.Model, e.Err)
+	case *operation.Conflict:
+		return conflictError(e)
+	case *operation.Exists:
+		return &existsError{e.Name, conflictError(&e.Conflict)}
+	case *operation.NotFound:
+		return &NotFoundError{Model: e.Label, Field: e.Field, Key: keyOf(e.Place), Pending: e.Pending}
+	case *operation.Unknown:
+		return &OutcomeUnknownError{Model: e.Label, Items: keysOf(e.Items), Err: public(m, e.Err), patch: e.Patch}
+	case *operation.Partial:
+		return &PartialError{Model: e.Label, Written: keysOf(e.Written), Rest: keysOf(e.Rest), Err: public(m, e.Err)}
+	case *operation.TooLarge:
+		return &TooLargeError{Model: "mapper", Field: e.Field, Key: keyOf(e.Place), Size: e.Size, Limit: cost.MaxItem}
+	case *operation.Interrupted:
+		if e.Last == nil {
+			return fmt.Errorf("%s: %w", e.Label, e.Err)
+		}
+		return fmt.Errorf("%w (%w)", e.Err, public(m, e.Last))
+	case *operation.Exhausted:
+		if e.Last == nil {
+			return e
+		}
+		return fmt.Errorf("%w: %w", e, public(m, e.Last))
+	case *operation.Quoted:
+		return errors.New(public(m, e.Quote).Error())
+	case operation.Errors:
+		return publicAll(m, e)
+	case change.Faults:
+		return publicAll(m, e)
+	case *write.Outgrown:
+		r := e.Request
+		return &TooLargeError{Model: r.Label, Field: r.Field, Key: keyOf(r.Place), Limit: cost.MaxItem, err: e.Err}
+	}
+	return valueError(m, err)
+}
+
+func publicAll(m *model.Model, all []error) error {
+	out := make([]error, len(all))
+	for i := range all {
+		out[i] = public(m, all[i])
+	}
+	return errors.Join(out...)
+}
+
+// valueError translates an error about a value or selection of a model.
+func valueError(m *model.Model, err error) error {
+	if m == nil {
+		return err
+	}
+	label := m.Label()
+	switch e := err.(type) {
+	case *change.NotLoaded:
+		out := &NotLoadedError{Model: label, Field: e.Field, needs: e.Needs, element: e.Element}
+		if e.At.Table != nil {
+			out.Key = keyOf(e.At)
+		}
+		return out
+	case *change.KeyChanged:
+		return &KeyChangedError{Model: label, Field: e.Field, Old: e.Old, New: e.New}
+	case *change.TooLarge:
+		out := &TooLargeError{Model: label, Field: e.Field, Key: keyOf(e.At), Size: e.Size, Local: e.Local, Limit: cost.MaxItem}
+		for _, w := range e.Heaviest {
+			out.Heaviest = append(out.Heaviest, AttributeSize(w))
+		}
+		return out
+	case *change.InDoubt:
+		return &OutcomeUnknownError{Model: label, Items: keysOf(e.Places), Err: e.Err}
+	case *search.NotFound:
+		return &NotFoundError{Model: label, Field: m.Root().Name, Key: keyOf(e.Root), Pending: e.Pending, name: e.Name}
+	}
+	var value *schema.Unstorable
+	if !errors.As(err, &value) {
+		return err
+	}
+	out := &ValueError{Model: label, Field: value.Field, Reason: value.Reason(), err: err}
+	if value.Table != "" {
+		out.Key = keyOf(item.Place{Table: &item.Table{Name: value.Table}, PK: value.PK, SK: value.SK})
+	}
+	return out
+}
+
+func conflictError(e *operation.Conflict) *ConflictError {
+	out := &ConflictError{Model: e.Label, insert: e.Insert, patch: e.Patch, raw: e.Raw, unmet: e.Unmet, pending: e.Pending}
+	for _, it := range e.Items {
+		key := keyOf(it.Place)
+		if it.RawKey != "" {
+			key = Key{Table: it.Table.Name, Partition: it.RawKey}
+		}
+		out.Items = append(out.Items, ItemConflict{Key: key, Field: it.Field, Conflict: Conflict(it.What)})
+	}
+	return out
+}
+
+// keyOf returns a place as errors and plans show it.
+func keyOf(p item.Place) Key {
+	return Key{Table: p.Table.Name, Partition: p.PK.Plain(), Sort: p.Sort()}
+}
+
+func keysOf(places []item.Place) []Key {
+	if places == nil {
+		return nil
+	}
+	keys := make([]Key, len(places))
+	for i, p := range places {
+		keys[i] = keyOf(p)
+	}
+	return keys
+}

@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/mapper/mapperimpl"
@@ -31,7 +30,7 @@ func CodecOf[T any](m mapperimpl.Model[T]) codec.Model {
 
 // Unchanged returns an error unless an entity is recognized as unchanged.
 func (m *Mapper[T]) Unchanged(e *Entity[T]) error {
-	if !change.Unchanged(e.state.Snapshot, e.state.doubts, &e.Value) {
+	if !e.state.Unchanged(&e.Value) {
 		return errors.New("it has changed")
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/query"
 )
 
@@ -34,10 +35,10 @@ func (m *Mapper[T]) FromItems(s query.Selection[T], items map[string][]map[strin
 		}
 		images = append(images, some...)
 	}
-	recalled := *g.protocol
+	recalled := *g.search.Protocol
 	recalled.Reader = &read.Recalled{TableOf: g.model.TableOf, Images: images}
 	var t tally
-	f, err := g.search.Find(context.Background(), &recalled, sel, read.Options{Strong: true}, &t.Tally)
+	f, err := g.search.Find(context.Background(), &recalled, sel, read.Options{Strong: true}, &t.Tally.Tally)
 	if err != nil {
 		return nil, g.public(err)
 	}
@@ -46,8 +47,10 @@ func (m *Mapper[T]) FromItems(s query.Selection[T], items map[string][]map[strin
 	if err != nil {
 		return nil, g.public(err)
 	}
-	g.typical.sawAll(known)
-	e.set(&state{Snapshot: known, engine: g, notStored: true})
+	g.env.Estimate.Sizes.Loaded(known)
+	st := g.newState(known)
+	st.notStored = true
+	e.set(st)
 	return e, nil
 }
 
@@ -57,7 +60,7 @@ func (m *Mapper[T]) RootKey(s query.Selection[T]) (table string, key map[string]
 	if sel.Err != nil {
 		return "", nil, m.engine.public(sel.Err)
 	}
-	e, err := m.engine.entity(sel)
+	e, err := search.EntityOf(m.engine.model, sel)
 	if err != nil {
 		return "", nil, m.engine.public(err)
 	}

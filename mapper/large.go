@@ -19,7 +19,6 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/staging"
 	"github.com/itemize/itemize/internal/wire"
-	"github.com/itemize/itemize/internal/write"
 )
 
 // What a mapper does with large values unless it is told otherwise.
@@ -196,14 +195,16 @@ func (g *engine) largeValues(s *settings) error {
 		return err
 	}
 	reader := &read.Reader{Client: g.client, Label: g.model.Label(), Describe: large.Plain}
-	g.outside = &large.Writer{
-		Homes: homes, Sender: g.sender, Reader: reader, Objects: s.large.objects, Label: g.model.Label(), Within: largeWithin,
+	external := &large.Writer{
+		Homes: homes, Sender: g.env.Sender, Reader: reader, Objects: s.large.objects, Label: g.model.Label(), Within: largeWithin,
 	}
+	g.env.External = external
 	parents := &read.Reader{Client: g.client, Label: g.model.Label(), TableOf: g.model.TableOf, Describe: g.model.Describe}
 	g.fetcher = &large.Fetcher{
 		Homes: homes, Reader: reader, Parents: parents, Objects: s.large.objects, Limit: g.model.MaxValue, Flying: largeFlying,
 		Dead: g.isDead,
 	}
+	g.env.Estimate.Fetcher = g.fetcher
 	g.search.Outside = g.bring
 	g.model.Source = func(f *item.Image, a *schema.Attribute, name string) *large.Source {
 		at := *f
@@ -273,90 +274,6 @@ func (g *engine) fetchError(f *item.Image, a *schema.Attribute, err error) error
 	return g.model.FieldErrorf(a.Value.Name, "item %s: %w", f.Place, err)
 }
 
-// store writes the values of a group. Where that fails nothing has changed that can be seen.
-func (g *engine) store(ctx context.Context, group *large.Group, t *tally) error {
-	if group == nil {
-		return nil
-	}
-	err := g.outside.Store(ctx, group, &t.Tally)
-	if err == nil {
-		return nil
-	}
-	g.drop(ctx, group, t)
-	if errors.Is(err, large.ErrLate) && ctx.Err() == nil {
-		return fmt.Errorf("%w: %w (%v)", errAnew, err, largeWithin)
-	}
-	return g.model.Errorf("storing values outside of their items, to which nothing points yet: %w", err)
-}
-
-// drop gives up a group, as far as that can be done: what is left the collector finds.
-func (g *engine) drop(ctx context.Context, group *large.Group, t *tally) {
-	_, _ = g.giveUp(ctx, group, t)
-}
-
-// givingUp is for how long a group is given up when the caller's context is over.
-const givingUp = 10 * time.Second
-
-// giveUp gives up a group whatever has become of the caller's context, and returns the state of its record.
-func (g *engine) giveUp(ctx context.Context, group *large.Group, t *tally) (large.State, error) {
-	if ctx.Err() != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), givingUp)
-		defer cancel()
-	}
-	return g.outside.GiveUp(ctx, group, &t.Tally)
-}
-
-// errAnew says that the record of a save's values was given up by somebody, and that they have to be written again.
-var errAnew = errors.New("its values were given up before their items pointed to them: write them again")
-
-// anew counts how often a write began again since its values took too long.
-type anew struct{ late bool }
-
-// again reports whether an error says that a write is to begin again: where its values took too long, once.
-func (a *anew) again(err error) bool {
-	late := errors.Is(err, large.ErrLate)
-	again := errors.Is(err, errAnew) && !(late && a.late)
-	a.late = a.late || late
-	return again
-}
-
-// told finds out, by its record, what became of a step that turns the pointers of a group: what was not known is known
-// then, unless the record is gone.
-func (g *engine) told(ctx context.Context, group *large.Group, o write.Outcome, t *tally) (write.Outcome, error) {
-	i := slices.Index(o.Requests, group.Flip)
-	if i < 0 {
-		return o, nil // another step
-	}
-	unsure := o.State == write.Unknown || o.State == write.Rejected && o.Unsure
-	state := large.Open
-	if o.State == write.Rejected && o.Stored[i] != nil {
-		state = large.StateOf(o.Stored[i])
-	}
-	if unsure && state == large.Open {
-		var err error
-		if state, err = g.giveUp(ctx, group, t); err != nil {
-			return o, nil // it is not known
-		}
-		if state == large.Aborted { // nothing was written, nor will be
-			o.Unsure = false
-			if o.State == write.Unknown {
-				o.State = write.Failed
-			}
-			return o, nil
-		}
-	}
-	switch {
-	case state == large.Flipped:
-		t.Told(o.Requests)
-		return write.Outcome{State: write.Written, Requests: o.Requests}, nil
-	case state == large.Aborted, state == "" && !unsure:
-		g.drop(ctx, group, t)
-		return o, errAnew
-	}
-	return o, nil
-}
-
 // Collector returns what package blob collects with. The error is of a model whose values all stay in their items.
 func (m *Mapper[T]) Collector() (*large.Collector, error) { return m.engine.collector() }
 
@@ -370,8 +287,8 @@ func CollectorOf(client Client, e *schema.Entity, options ...Option) (*large.Col
 }
 
 func (g *engine) collector() (*large.Collector, error) {
-	if g.outside == nil {
+	if g.env.External == nil {
 		return nil, g.model.Errorf("no field's value lies outside of its item (chunk, s3=), so that there is nothing to collect")
 	}
-	return &large.Collector{Writer: g.outside, Fetcher: g.fetcher, TableOf: g.model.TableNamed, Now: g.model.Time}, nil
+	return &large.Collector{Writer: g.env.External, Fetcher: g.fetcher, TableOf: g.model.TableNamed, Now: g.model.Time}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/itemize/itemize/internal/operation"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/selection"
@@ -43,8 +44,9 @@ func (m *Mapper[T]) LoadMany(ctx context.Context, selections []query.Selection[T
 		entities[i] = e
 		return nil
 	})
+	err = m.engine.public(err)
 	end(&t, err)
-	deliver(settings.Receipt, &t)
+	deliver(settings, &t)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +62,7 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s sea
 	for i, sel := range sels {
 		switch {
 		case sel.Err != nil:
-			errs = append(errs, g.public(sel.Err))
+			errs = append(errs, sel.Err)
 		case !sel.Entity:
 			errs = append(errs, g.model.Errorf("selection %d is of several entities: give all of %s to load one, or run a query", i+1, g.model.IdentityNames()))
 		}
@@ -71,18 +73,18 @@ func (g *engine) loadMany(ctx context.Context, sels []selection.Selection, s sea
 		}
 		which[i] = at[name]
 	}
-	if err := errors.Join(errs...); err != nil {
-		return err
+	if len(errs) > 0 {
+		return operation.Errors(errs)
 	}
 	o := read.Options{Strong: s.Strong}
-	found, err := g.search.FindWhere(ctx, once, o, &t.Tally, func(at []selection.Selection) ([]*search.Found, error) {
+	found, err := g.search.FindWhere(ctx, once, o, &t.Tally.Tally, func(at []selection.Selection) ([]*search.Found, error) {
 		if s.SkipMissing && g.model.Schema.Periods != nil {
 			return g.findThere(ctx, at, o, t)
 		}
 		return g.findMany(ctx, at, o, t)
 	})
 	if err != nil {
-		return g.public(err)
+		return err
 	}
 	uses := make([]int, len(once))
 	for _, n := range which {
@@ -134,10 +136,10 @@ func (g *engine) findThere(ctx context.Context, sels []selection.Selection, o re
 
 // decodeFound sets the fields of v from what was found, and returns the state.
 func (g *engine) decodeFound(ctx context.Context, f *search.Found, v any, t *tally) (*state, error) {
-	s, err := g.search.Decode(ctx, f, v, &t.Tally)
+	s, err := g.search.Decode(ctx, f, v, &t.Tally.Tally)
 	if err != nil {
-		return nil, g.public(err)
+		return nil, err
 	}
-	g.typical.sawAll(s)
-	return &state{Snapshot: s, engine: g}, nil
+	g.env.Estimate.Sizes.Loaded(s)
+	return g.newState(s), nil
 }

@@ -78,10 +78,9 @@ func fixtureOn(t testing.TB, r *rand.Rand, model reflect.Type, names map[string]
 
 // insert saves a new entity.
 func (f *fixture) insert(v any, options ...WriteOption) (*state, *Receipt, error) {
-	s := &state{Snapshot: snapshot.New(f.Model, v), engine: f.engine}
-	var t tally
-	err := f.save(context.Background(), s, v, writeSettingsOf(options), &t)
-	return s, t.receipt(), err
+	s := f.newState(snapshot.New(f.Model, v))
+	r, err := f.save(context.Background(), s, v, options)
+	return s, r, err
 }
 
 // mustInsert saves a new entity that has to succeed.
@@ -96,9 +95,7 @@ func (f *fixture) mustInsert(v any, options ...WriteOption) *state {
 
 // again saves an entity again.
 func (f *fixture) again(s *state, v any, options ...WriteOption) (*Receipt, error) {
-	var t tally
-	err := f.save(context.Background(), s, v, writeSettingsOf(options), &t)
-	return t.receipt(), err
+	return f.save(context.Background(), s, v, options)
 }
 
 // whole returns the selection of a value's entity.

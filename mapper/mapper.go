@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
@@ -106,17 +105,8 @@ func (m *Mapper[T]) Index(name string, values ...any) query.Index[T] {
 // hour ago, and a part that meets what a staged insert has put cost further reads, of the
 // root and of what may have changed: docs/saving.md, "What a load sees".
 func (m *Mapper[T]) Load(ctx context.Context, s query.Selection[T], options ...ReadOption) (*Entity[T], error) {
-	settings := readSettingsOf(options)
 	e := &Entity[T]{}
-	var t tally
-	ctx, end := m.engine.observe(ctx, OpLoad)
-	sel := m.resolved(s)
-	state, err := m.engine.load(ctx, sel, &e.Value, settings.Strong, &t)
-	if settings.SkipMissing && t.skips(err) {
-		err = m.engine.absent(sel)
-	}
-	end(&t, err)
-	deliver(settings.Receipt, &t)
+	state, err := m.engine.loadEntity(ctx, m.resolved(s), &e.Value, options)
 	if err != nil {
 		return nil, err
 	}
@@ -139,12 +129,9 @@ func (m *Mapper[T]) Save(ctx context.Context, e *Entity[T], options ...WriteOpti
 	if err := m.owns(e); err != nil {
 		return &Receipt{}, err
 	}
-	var t tally
-	ctx, end := m.engine.observe(ctx, OpSave)
-	err := m.engine.save(ctx, e.state, &e.Value, writeSettingsOf(options), &t)
-	end(&t, err)
+	r, err := m.engine.save(ctx, e.state, &e.Value, options)
 	e.set(e.state)
-	return t.receipt(), err
+	return r, err
 }
 
 // Plan returns what Save would send, and cost, with the same options. It does no
@@ -154,29 +141,7 @@ func (m *Mapper[T]) Plan(e *Entity[T], options ...WriteOption) (*Plan, error) {
 	if err := m.owns(e); err != nil {
 		return nil, err
 	}
-	settings := writeSettingsOf(options)
-	if err := new(change.Readers).Given(m.engine.model, &e.Value); err != nil {
-		return nil, m.engine.public(err)
-	}
-	d, err := m.engine.diff(e.state, &e.Value, settings)
-	if err != nil {
-		return nil, err
-	}
-	var values aside
-	if err := values.arrange(m.engine, d.Changes); err != nil {
-		return nil, err
-	}
-	p, err := arrange(e.state, d, settings, &values)
-	if err != nil {
-		return nil, err
-	}
-	out := m.engine.planOf(p)
-	_, out.Objects = values.before()
-	out.Alternatives = alternatives(p, e.state, d)
-	if err := m.engine.planReads(e.state, d, out); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return m.engine.planSave(e.state, &e.Value, options)
 }
 
 // Update loads a selection strongly consistently, applies update to the value,
@@ -186,31 +151,13 @@ func (m *Mapper[T]) Plan(e *Entity[T], options ...WriteOption) (*Plan, error) {
 // ends it, with nothing written. Where it is not known whether a write was applied
 // (*OutcomeUnknownError), update is not applied again.
 func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], update func(*T) error, options ...WriteOption) (*Receipt, error) {
-	var t tally
-	settings := writeSettingsOf(options)
-	spec := m.resolved(s)
 	if update == nil {
-		return t.receipt(), m.engine.model.Errorf("Update got no function: pass one that changes the value")
+		return &Receipt{}, m.engine.model.Errorf("Update got no function: pass one that changes the value")
 	}
-	ctx, end := m.engine.observe(ctx, OpUpdate)
-	var readers change.Readers
-	err := m.engine.repeat(ctx, func() error {
-		var value T
-		state, err := m.engine.load(ctx, spec, &value, true, &t)
-		if err != nil {
-			return err
-		}
-		if err := update(&value); err != nil {
-			return err
-		}
-		readers.Next()
-		if err := readers.Given(m.engine.model, &value); err != nil {
-			return m.engine.public(err)
-		}
-		return m.engine.save(ctx, state, &value, settings, &t)
-	})
-	end(&t, err)
-	return t.receipt(), err
+	return m.engine.update(ctx, m.resolved(s), func() (any, func() error) {
+		v := new(T)
+		return v, func() error { return update(v) }
+	}, options)
 }
 
 // Delete deletes the items of a selection: of a whole entity, or of a part
@@ -221,20 +168,44 @@ func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], update fun
 // there, and has left nothing behind. Items of the collection that no field claims are left
 // alone.
 func (m *Mapper[T]) Delete(ctx context.Context, s query.Selection[T], options ...WriteOption) (*Receipt, error) {
-	var t tally
-	var st *state
 	e, ok := s.(*Entity[T])
-	if ok {
-		if err := m.owns(e); err != nil {
-			return &Receipt{}, err
-		}
-		st = e.state
+	if !ok {
+		return m.engine.delete(ctx, m.resolved(s), nil, options)
 	}
-	ctx, end := m.engine.observe(ctx, OpDelete)
-	err := m.engine.delete(ctx, m.resolved(s), st, writeSettingsOf(options), &t)
-	end(&t, err)
-	if ok {
-		e.set(st)
+	if err := m.owns(e); err != nil {
+		return &Receipt{}, err
 	}
-	return t.receipt(), err
+	r, err := m.engine.delete(ctx, m.resolved(s), e.state, options)
+	e.set(e.state)
+	return r, err
+}
+
+// PlanLoad returns what Load of a selection would send, and cost in RCU. It does no I/O.
+//
+// Of an *Entity that was loaded it is exact, as long as what is stored are the items that
+// were loaded and saved, among them those that match no field or are hidden: but for a range
+// whose last item takes an answer to 1 MB, where it is bounds, and for the number of
+// requests of BatchGetItem for more than 1 MB of a partition, which may be larger. Of a new
+// entity that was saved it knows the items that were written. Of another selection it is
+// bounds: of a range, those of its first answer.
+func (m *Mapper[T]) PlanLoad(s query.Selection[T], options ...ReadOption) (*Plan, error) {
+	var loaded *state
+	if e, ok := s.(*Entity[T]); ok && e.state != nil && !e.state.Fresh {
+		loaded = e.state
+	}
+	return m.engine.planLoad(m.resolved(s), loaded, options)
+}
+
+// PlanDelete returns what Delete would send, and cost. It does no I/O: it is for an
+// *Entity, and for a single item, whose size is not known. What another selection holds
+// has to be loaded first.
+func (m *Mapper[T]) PlanDelete(s query.Selection[T], options ...WriteOption) (*Plan, error) {
+	e, ok := s.(*Entity[T])
+	if !ok {
+		return m.engine.planDelete(m.resolved(s), nil, options)
+	}
+	if err := m.owns(e); err != nil {
+		return nil, err
+	}
+	return m.engine.planDelete(m.resolved(s), e.state, options)
 }

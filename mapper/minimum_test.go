@@ -186,15 +186,10 @@ func checkMinimum(f *fixture, edits int) (none, one, several int) {
 		if dirty > 1 {
 			wcu *= 2 // for atomicity
 		}
-		d, err := f.diff(s, v, writeSettings{})
+		plan, err := f.planSave(s, v, nil)
 		if err != nil {
 			f.Fatalf("%s: plan: %v", f.Schema.Label(), err)
 		}
-		p, err := arrange(s, d, writeSettings{}, &aside{})
-		if err != nil {
-			f.Fatalf("%s: plan: %v", f.Schema.Label(), err)
-		}
-		plan := f.planOf(p)
 		receipt, err := f.again(s, v)
 		if err != nil {
 			f.Fatalf("%s: save: %v", f.Schema.Label(), err)

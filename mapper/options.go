@@ -1,6 +1,7 @@
 package mapper
 
 import (
+	"github.com/itemize/itemize/internal/operation"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/wire"
 	"github.com/itemize/itemize/query"
@@ -95,20 +96,16 @@ func TypicalSize(field string, bytes int) Option {
 }
 
 // WriteOption is an option of Save, Plan, Update and Delete.
-type WriteOption interface{ apply(*writeSettings) }
+type WriteOption interface{ apply(*operation.Options) }
 
-type writeSettings struct {
-	independent, staged, exactlyOnce, move, checkLoaded, reindex, checkRoot bool
-}
+type writeFunc func(*operation.Options)
 
-type writeFunc func(*writeSettings)
-
-func (f writeFunc) apply(s *writeSettings) { f(s) }
+func (f writeFunc) apply(o *operation.Options) { f(o) }
 
 // Independent writes the dirty items one by one, at the single price, in place of
 // one transaction at the double. The write is not atomic: when it fails part-way
 // the error is a *PartialError, and the next Save writes the rest.
-func Independent() WriteOption { return writeFunc(func(s *writeSettings) { s.independent = true }) }
+func Independent() WriteOption { return writeFunc(func(o *operation.Options) { o.Independent = true }) }
 
 // Staged makes an insert or a delete of any size appear at once, at the single
 // price plus one unit for each KB of the root: the root is written first, marked
@@ -117,49 +114,50 @@ func Independent() WriteOption { return writeFunc(func(s *writeSettings) { s.ind
 // insert or delete that does not fit one transaction is staged without being asked, unless
 // Independent or ExactlyOnce is given; an insert of a single item is one put. It needs
 // versions: a model with noversion cannot be staged.
-func Staged() WriteOption { return writeFunc(func(s *writeSettings) { s.staged = true }) }
+func Staged() WriteOption { return writeFunc(func(o *operation.Options) { o.Staged = true }) }
 
 // ExactlyOnce writes a single dirty item in a transaction with a client token, at
 // the double price: DynamoDB itself tells for ten minutes whether it was applied. It is
 // unknown only where it was refused after an answer was lost, or never answered.
-func ExactlyOnce() WriteOption { return writeFunc(func(s *writeSettings) { s.exactlyOnce = true }) }
+func ExactlyOnce() WriteOption { return writeFunc(func(o *operation.Options) { o.ExactlyOnce = true }) }
 
 // Move allows fields that keys name to be changed: in one transaction the entity's items
 // are put under their new keys and deleted under the old ones. All of the entity must be
 // loaded, and fit a transaction. A strong query of the entity at its old key follows, one for
 // each table, for the receipt's LeftBehind.
-func Move() WriteOption { return writeFunc(func(s *writeSettings) { s.move = true }) }
+func Move() WriteOption { return writeFunc(func(o *operation.Options) { o.Move = true }) }
 
 // CheckLoaded also requires that the loaded items that were not changed are still
 // what they were, at two units for each KB of them, and of an entity to which something is
 // added that its root, also one that was not loaded, is there and is the one that it was.
-func CheckLoaded() WriteOption { return writeFunc(func(s *writeSettings) { s.checkLoaded = true }) }
+func CheckLoaded() WriteOption { return writeFunc(func(o *operation.Options) { o.CheckLoaded = true }) }
 
 // CheckRoot has a save that adds items to an entity require, in the same transaction, that its root is live and the one that
 // was loaded: as long as a migration can be rolled back, which does not see what is added beside it (package migrate). A
 // save that adds nothing costs what it costs without it, and so does one that writes the root.
-func CheckRoot() WriteOption { return writeFunc(func(s *writeSettings) { s.checkRoot = true }) }
+func CheckRoot() WriteOption { return writeFunc(func(o *operation.Options) { o.CheckRoot = true }) }
 
 // Reindex also writes the loaded items whose keys of secondary indexes are not stored as the model makes
 // them now: those that were written before an index was declared, or by another program. A save
 // without it repairs the keys of the items that it writes anyhow.
-func Reindex() WriteOption { return writeFunc(func(s *writeSettings) { s.reindex = true }) }
+func Reindex() WriteOption { return writeFunc(func(o *operation.Options) { o.Reindex = true }) }
 
-func writeSettingsOf(options []WriteOption) writeSettings {
+func writeOptionsOf(options []WriteOption) operation.Options {
 	if len(options) == 0 {
-		return writeSettings{}
+		return operation.Options{}
 	}
 	return applied(options)
 }
 
-func applied(options []WriteOption) writeSettings {
-	var s writeSettings
+// applied applies options. Options are on the heap: writeOptionsOf does not need it for none.
+func applied(options []WriteOption) operation.Options {
+	var all operation.Options
 	for _, o := range options {
 		if o != nil {
-			o.apply(&s)
+			o.apply(&all)
 		}
 	}
-	return s
+	return all
 }
 
 // ReadOption is an option of Load and of queries.
@@ -183,7 +181,9 @@ func (f readFunc) scan(s *scanSettings) { f(&s.Settings) }
 func Strong() AnyReadOption { return readFunc(func(s *search.Settings) { s.Strong = true }) }
 
 // Receive writes the receipt of a read to r when the read has ended.
-func Receive(r *Receipt) AnyReadOption { return readFunc(func(s *search.Settings) { s.Receipt = r }) }
+func Receive(r *Receipt) AnyReadOption {
+	return readFunc(func(s *search.Settings) { s.Receive = receive(r) })
+}
 
 func readSettingsOf(options []ReadOption) search.Settings {
 	if len(options) == 0 {

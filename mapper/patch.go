@@ -8,6 +8,7 @@ import (
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/condition"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/operation"
 	"github.com/itemize/itemize/internal/patch"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/query"
@@ -60,7 +61,7 @@ func (p Patch[T]) Exec(ctx context.Context, m *Mapper[T], options ...WriteOption
 	if m == nil || m.engine == nil {
 		return &Receipt{}, errNoMapper
 	}
-	return m.engine.patch(ctx, p.is, writeSettingsOf(options))
+	return m.engine.patch(ctx, p.is, options)
 }
 
 // Plan returns what Exec would send, and cost. It does no I/O.
@@ -68,7 +69,7 @@ func (p Patch[T]) Plan(m *Mapper[T], options ...WriteOption) (*Plan, error) {
 	if m == nil || m.engine == nil {
 		return nil, errNoMapper
 	}
-	return m.engine.planOfPatch(p.is, writeSettingsOf(options))
+	return m.engine.planPatch(p.is, options)
 }
 
 var errNoMapper = errors.New("the patch has nothing to run on: pass the model's *mapper.Mapper")
@@ -192,38 +193,47 @@ func (p entityPatch) selection(g *engine) selection.Selection {
 	return s
 }
 
+// spec returns the patch as the operation needs it.
+func (p entityPatch) spec(g *engine) operation.PatchSpec {
+	return operation.PatchSpec{Selection: p.selection(g), Changes: p.changes, Returns: len(p.returns) > 0}
+}
+
 // patch writes a patch.
-func (g *engine) patch(ctx context.Context, p entityPatch, settings writeSettings) (*Receipt, error) {
+func (g *engine) patch(ctx context.Context, p entityPatch, options []WriteOption) (*Receipt, error) {
 	var t tally
 	ctx, end := g.observe(ctx, OpPatch)
-	x, err := g.locatePatch(ctx, p, settings, &t)
-	if err == nil {
-		err = x.send(ctx, &t)
-	}
-	if err == nil && len(p.returns) > 0 {
-		err = x.give(p.returns)
-	}
+	err := g.public(g.writePatch(ctx, p, writeOptionsOf(options), &t))
 	end(&t, err)
 	return t.receipt(), err
 }
 
-// planOfPatch returns what writing a patch would send.
-func (g *engine) planOfPatch(p entityPatch, settings writeSettings) (*Plan, error) {
-	sel := p.selection(g)
-	x, err := g.patching(p, sel, settings)
+func (g *engine) writePatch(ctx context.Context, p entityPatch, o operation.Options, t *tally) error {
+	spec, err := operation.LocatePatch(ctx, g.env, p.spec(g), &t.Tally)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	plan, err := x.plan()
+	x, returned, err := operation.NewPatch(g.env, spec, o)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	out := g.planOf(plan)
-	_, out.Objects = x.before()
-	x.planBind(out)
-	g.planLocate(sel, true, out)
-	if x.repeats() {
-		out.orAgain()
+	if err := x.Run(ctx, &t.Tally); err != nil || !spec.Returns {
+		return err
 	}
-	return out, nil
+	r, err := returned()
+	if err != nil {
+		return err
+	}
+	for _, give := range p.returns {
+		give(r.Item)
+		if r.Part != nil {
+			give(r.Part)
+		}
+	}
+	return nil
+}
+
+// planPatch returns what writing a patch would send.
+func (g *engine) planPatch(p entityPatch, options []WriteOption) (*Plan, error) {
+	x, _, err := operation.NewPatch(g.env, p.spec(g), writeOptionsOf(options))
+	return g.predict(x, err)
 }

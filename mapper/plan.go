@@ -83,8 +83,6 @@ type Plan struct {
 	Alternatives []Alternative `json:"alternatives,omitempty"`
 
 	requests int
-	// again reports that a second request may have to write an attribute whole.
-	again bool
 }
 
 // Requests returns the number of calls to DynamoDB that write or read items; that which asks for a

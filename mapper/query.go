@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/selection"
@@ -67,6 +68,17 @@ func (g *engine) Input(r search.Request) (*dynamodb.QueryInput, error) {
 	return g.reader.Input(x.Parts()[0], x.Options()), nil
 }
 
+// PlanQuery returns the least number of requests of a query, and the units of the first
+// answers.
+func (g *engine) PlanQuery(r search.Request) (requests int, rcu cost.Units, err error) {
+	x, err := g.search.New(r, &read.Usage{})
+	if err != nil {
+		return 0, rcu, g.public(err)
+	}
+	p := g.env.Estimate.Query(x, r)
+	return p.Requests, p.RCU, nil
+}
+
 // Search returns the search for a request.
 func (g *engine) Search(r search.Request, u *read.Usage) (*search.Search, error) {
 	x, err := g.search.New(r, u)
@@ -83,4 +95,4 @@ func (g *engine) Begin(ctx context.Context) (context.Context, func(*read.Usage, 
 }
 
 // Deliver hands the receipt of a read to who asked for it.
-func (g *engine) Deliver(s search.Settings, u *read.Usage) { deliver(s.Receipt, tallyOf(u)) }
+func (g *engine) Deliver(s search.Settings, u *read.Usage) { deliver(s, tallyOf(u)) }

@@ -5,21 +5,19 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/change"
+	"github.com/itemize/itemize/internal/estimate"
 	"github.com/itemize/itemize/internal/explain"
+	"github.com/itemize/itemize/internal/operation"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/staging"
+	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/write"
 )
 
 // tally collects what an operation sends and costs, for its receipt.
 type tally struct {
-	write.Tally
-	mode         Mode
-	alternatives []Alternative
-	// leftBehind and alsoDeleted are described at Receipt.
-	leftBehind, alsoDeleted []Key
-	skipped                 []string
+	operation.Tally
+	// skipped is described at Receipt.
+	skipped []string
 }
 
 // skip notes a table that was passed over.
@@ -69,17 +67,17 @@ func receiptOf(n int) (r *Receipt, items []ItemPlan, room []string) {
 }
 
 func (t *tally) receipt() *Receipt {
-	mode := t.mode
+	mode := Mode(t.Mode)
 	if mode == "" {
 		mode = modeOf(t.Requests, len(t.Items))
 	}
 	r, items, room := receiptOf(len(t.Items))
 	*r = Receipt{
-		Plan:       Plan{Mode: mode, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, Alternatives: t.alternatives, requests: t.Requests},
+		Plan:       Plan{Mode: mode, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, Alternatives: alternatives(t.Alternatives), requests: t.Requests},
 		Refused:    t.Refused,
 		Consumed:   Consumed{WCU: t.ConsumedWCU, RCU: t.ConsumedRCU, Indexes: t.Indexes},
 		wcu:        t.WCU,
-		LeftBehind: t.leftBehind, AlsoDeleted: t.alsoDeleted, Skipped: t.skipped,
+		LeftBehind: keysOf(t.LeftBehind), AlsoDeleted: keysOf(t.AlsoDeleted), Skipped: t.skipped,
 	}
 	r.Indexes, r.Objects = indexUnits(t.Predicted), t.Objects
 	if len(t.Predicted) > 0 {
@@ -89,7 +87,7 @@ func (t *tally) receipt() *Receipt {
 		r.declared[name] = true
 	}
 	if n := r.undeclared(); n > 0 {
-		r.WCU = r.WCU.Add(cost.Units{Max: n, If: undeclared})
+		r.WCU = r.WCU.Add(cost.Units{Max: n, If: estimate.IfUndeclared})
 	}
 	for _, d := range t.Items {
 		items = append(items, describe(d.Request, d.WCU, &room))
@@ -134,43 +132,51 @@ func describe(r *write.Request, wcu cost.Units, names *[]string) ItemPlan {
 	}
 }
 
-// planOf returns a plan of writes as callers see it.
-func (g *engine) planOf(p *write.Plan) *Plan {
-	out := &Plan{Mode: Mode(p.Mode), Items: []ItemPlan{}, WCU: p.Units().Add(g.indexes.of(p)), Indexes: indexUnits(p.Indexes()), requests: p.Calls()}
-	p.Items(func(r *write.Request, wcu cost.Units) { out.Items = append(out.Items, describe(r, wcu, nil)) })
+// planOf returns a prediction as callers see it.
+func planOf(p *operation.Prediction) *Plan {
+	out := &Plan{
+		Mode: Mode(p.Mode), Items: []ItemPlan{}, WCU: p.Units().Add(p.Undeclared), Indexes: indexUnits(p.Indexes()),
+		RCU: p.Reads.RCU, Objects: p.Reads.Objects, Alternatives: alternatives(p.Alternatives), requests: p.Calls() + p.Reads.Requests,
+	}
+	p.Plan.Items(func(r *write.Request, wcu cost.Units) { out.Items = append(out.Items, describe(r, wcu, nil)) })
+	if p.Twice {
+		out.WCU.Max *= 2
+		out.WCU = out.WCU.Add(cost.Units{If: "an attribute is stored as NULL, or has no map to lie in, and a second request writes it whole"})
+	}
 	return out
 }
 
-// options are the calls that choose a mode.
-var options = map[write.Mode]string{write.OneByOne: "Independent()", write.Transaction: "one transaction", write.Staged: "Staged()"}
+// planOfReads returns the cost of a load as callers see it.
+func planOfReads(r estimate.Reads) *Plan {
+	return &Plan{Mode: ModeRead, Items: []ItemPlan{}, RCU: r.RCU, Objects: r.Objects, requests: r.Requests}
+}
 
-// alternatives returns the other ways to send what a diff has found.
-func alternatives(p *write.Plan, s *state, d *change.Diff) []Alternative {
-	if len(d.Changes) < 2 || len(d.Checks) > 0 || d.Moves || p.Before != nil {
-		return nil
-	}
-	indexes := s.engine.indexes.of(p)
-	var staged func([]*write.Request) write.Alternative
-	if s.choice(d, writeSettings{}).Steps != nil {
-		staged = func(all []*write.Request) write.Alternative { return staging.InsertPrice(s.Model.Now(), all) }
-	}
-	all := write.Alternatives(p.Mode, change.Requests(d.Changes), staged)
+// alternatives returns alternatives as callers see them.
+func alternatives(all []write.Alternative) []Alternative {
 	if len(all) == 0 {
 		return nil
 	}
-	out := make([]Alternative, 0, len(all))
-	for _, a := range all {
-		if a.Mode == write.Staged {
-			indexes = indexes.Times(2) // the root is written twice
-		}
-		out = append(out, Alternative{Option: options[a.Mode], Requests: a.Calls, WCU: a.WCU.Add(indexes)})
+	options := map[write.Mode]string{write.OneByOne: "Independent()", write.Transaction: "one transaction", write.Staged: "Staged()"}
+	out := make([]Alternative, len(all))
+	for i, a := range all {
+		out[i] = Alternative{Option: options[a.Mode], Requests: a.Calls, WCU: a.WCU}
 	}
 	return out
 }
 
-// deliver hands a read's receipt to who asked for it with Receive.
-func deliver(to any, t *tally) {
-	if p, ok := to.(*Receipt); ok && p != nil {
-		*p = *t.receipt()
+// receive returns the setting that writes the receipt of a read to r.
+func receive(r *Receipt) func(*write.Tally, []string) {
+	if r == nil {
+		return nil
+	}
+	return func(t *write.Tally, skipped []string) {
+		*r = *(&tally{operation.Tally{Tally: *t}, skipped}).receipt()
+	}
+}
+
+// deliver hands the cost of a read to the caller, if it was asked for.
+func deliver(s search.Settings, t *tally) {
+	if s.Receive != nil {
+		s.Receive(&t.Tally.Tally, t.skipped)
 	}
 }

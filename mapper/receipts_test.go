@@ -14,6 +14,7 @@ import (
 	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/modeltest"
+	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -66,11 +67,11 @@ func (f *fixture) checkRefused(v any, r *Receipt, err error) {
 	if !errors.As(err, &conflict) || len(conflict.Items) != 1 || len(r.Items) > 0 || r.Mode != ModeOne {
 		return
 	}
-	e, err := f.entity(f.whole(v))
+	e, err := search.EntityOf(f.Model, f.whole(v))
 	if err != nil {
 		f.Fatal(err)
 	}
-	found, err := f.protocol.Remains(context.Background(), e, &write.Tally{})
+	found, err := f.search.Protocol.Remains(context.Background(), e, &write.Tally{})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -94,7 +94,11 @@ func (f *fixture) checkRehearsals(r *rand.Rand, rounds int) (plans int) {
 		whole, stored := f.whole(v), s.Images()
 		check := func(s *state, sel selection.Selection, strong bool) {
 			f.Helper()
-			plan, err := f.planLoad(s, sel, strong)
+			var options []ReadOption
+			if strong {
+				options = []ReadOption{Strong()}
+			}
+			plan, err := f.planLoad(sel, s, options)
 			if err != nil {
 				f.Fatalf("%s: %v", f.Schema.Label(), err)
 			}

@@ -5,7 +5,7 @@ import (
 	"context"
 	"iter"
 
-	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/rate"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/staging"
 )
@@ -83,16 +83,17 @@ func (m *Mapper[T]) Scan(ctx context.Context, options ...ScanOption) iter.Seq2[*
 			e := &Entity[T]{}
 			s, err := m.engine.decodeFound(ctx, f, &e.Value, &t)
 			if err != nil {
-				failed, ended = err, true
-				yield(nil, err)
+				failed, ended = m.engine.public(err), true
+				yield(nil, failed)
 				return false
 			}
 			e.set(s)
 			ended = !yield(e, nil)
 			return !ended
 		})
+		err = m.engine.public(err)
 		end(&t, cmp.Or(failed, err))
-		deliver(settings.Receipt, &t)
+		deliver(settings.Settings, &t)
 		if err != nil && !ended {
 			yield(nil, err)
 		}
@@ -107,14 +108,14 @@ func (g *engine) scan(ctx context.Context, s *scanSettings, t *tally, give func(
 	case s.rate < 0:
 		return g.model.Errorf("Rate is %v RCU a second: give it a number above 0, or leave it out", s.rate)
 	}
-	o := search.ScanOptions{Strong: s.Strong, Segments: max(s.segments, 1), Pace: read.NewPace(s.rate)}
+	o := search.ScanOptions{Strong: s.Strong, Segments: max(s.segments, 1), Rate: rate.NewOrNil(s.rate)}
 	if s.strays != nil {
 		o.Stray = func(x search.Stray) { s.strays(g.strayOf(x)) }
 	}
 	if s.SkipMissing {
 		o.Skip = t.skip
 	}
-	return g.search.Scan(ctx, o, &t.Tally, give)
+	return g.search.Scan(ctx, o, &t.Tally.Tally, give)
 }
 
 // strayOf says what an item is that is not of a live entity.

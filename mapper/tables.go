@@ -71,10 +71,10 @@ func (g *engine) definitions(period string) []*define.Table {
 		names = append(names, g.model.Table(i, period).Name)
 	}
 	all := define.Of(g.model.Schema, names)
-	if g.outside == nil {
+	if g.env.External == nil {
 		return all
 	}
-	for _, t := range g.outside.Homes.Tables() {
+	for _, t := range g.env.External.Homes.Tables() {
 		if !slices.ContainsFunc(all, func(d *define.Table) bool { return d.Name == t.Name }) {
 			all = append(all, define.Plain(t.Name, t.Hash, t.Range))
 		}

@@ -3,11 +3,17 @@ package mapper
 import (
 	"context"
 	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/operation"
+	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/write"
 	"github.com/itemize/itemize/query"
 )
@@ -15,13 +21,12 @@ import (
 // Part is what one transaction does with one entity, or with an item that is no model's: what
 // Saving, Deleting, a patch's On, and Raw return.
 type Part struct {
-	// make makes it new for each transaction; tables returns those of the transaction's models by their
-	// names, nil for others.
-	make func(tables func(string) *item.Table) (member, error)
-	// engine is that of its model, nil for none; client what it is sent with.
+	// make makes the part for one transaction. tables returns those of the transaction's models by their names, nil for others.
+	make func(tables func(string) *item.Table) (operation.Part, error)
+	// engine is that of its model, nil for none. client is the client that sends it.
 	engine *engine
 	client write.Client
-	// of is the entity, nil where none was given.
+	// of is the entity, nil for none.
 	of *state
 }
 
@@ -47,7 +52,7 @@ func Transact(ctx context.Context, parts ...Part) (*Receipt, error) {
 		return t.receipt(), err
 	}
 	ctx, end := x.observe(ctx)
-	err = x.run(ctx, &t)
+	err = public(nil, x.Run(ctx, &t.Tally))
 	end(&t, err)
 	return t.receipt(), err
 }
@@ -59,57 +64,62 @@ func PlanTransact(parts ...Part) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return x.describe()
+	p, err := x.Predict()
+	if err != nil {
+		return nil, public(nil, err)
+	}
+	return planOf(p), nil
 }
 
 // Saving is the part of a transaction that Save would write of an entity. Of its options only
 // CheckLoaded and Reindex can be given.
 func (m *Mapper[T]) Saving(e *Entity[T], options ...WriteOption) Part {
-	return m.partOf(e, func() (member, error) {
-		if err := m.owns(e); err != nil {
-			return nil, err
-		}
-		settings := writeSettingsOf(options)
-		if err := m.engine.joint(settings); err != nil {
-			return nil, err
-		}
-		return &savePart{g: m.engine, s: e.state, v: &e.Value, settings: settings, done: func() { e.set(e.state) }}, nil
-	})
+	if err := m.owns(e); err != nil {
+		return m.engine.part(nil, func() (operation.Part, error) { return nil, err })
+	}
+	return m.engine.saving(e.state, &e.Value, func() { e.set(e.state) }, options)
 }
 
 // Deleting is the part of a transaction that Delete would delete of a selection. Unless that is an
 // *Entity or names one item, it reads first what is there.
 func (m *Mapper[T]) Deleting(s query.Selection[T]) Part {
 	e, ok := s.(*Entity[T])
-	return m.partOf(e, func() (member, error) {
-		if !ok {
-			return m.engine.deletePart(m.resolved(s), nil, nil)
-		}
-		if err := m.owns(e); err != nil {
-			return nil, err
-		}
-		return m.engine.deletePart(m.resolved(s), e.state, func() { e.set(e.state) })
-	})
+	if !ok {
+		return m.engine.deleting(m.resolved(s), nil, nil)
+	}
+	if err := m.owns(e); err != nil {
+		return m.engine.part(nil, func() (operation.Part, error) { return nil, err })
+	}
+	return m.engine.deleting(m.resolved(s), e.state, func() { e.set(e.state) })
 }
 
 // On is the patch as a part of a transaction. Return is refused there.
 func (p Patch[T]) On(m *Mapper[T]) Part {
 	if m == nil || m.engine == nil {
-		return Part{make: func(func(string) *item.Table) (member, error) { return nil, errNoMapper }}
+		return Part{make: func(func(string) *item.Table) (operation.Part, error) { return nil, errNoMapper }}
 	}
-	return m.part(func() (member, error) { return m.engine.patchPart(p.is) })
+	g := m.engine
+	return g.part(nil, func() (operation.Part, error) { return operation.Patch(g.env, p.is.spec(g)) })
 }
 
-func (m *Mapper[T]) part(make func() (member, error)) Part {
-	return Part{make: func(func(string) *item.Table) (member, error) { return make() }, engine: m.engine, client: m.engine.sender.Client}
+// part returns a part of a transaction.
+func (g *engine) part(of *state, make func() (operation.Part, error)) Part {
+	return Part{
+		make:   func(func(string) *item.Table) (operation.Part, error) { return make() },
+		engine: g, client: g.env.Sender.Client, of: of,
+	}
 }
 
-func (m *Mapper[T]) partOf(e *Entity[T], make func() (member, error)) Part {
-	p := m.part(make)
-	if e != nil {
-		p.of = e.state
-	}
-	return p
+// saving is Mapper.Saving. done is called when the entity was saved.
+func (g *engine) saving(s *state, v any, done func(), options []WriteOption) Part {
+	return g.part(s, func() (operation.Part, error) {
+		return operation.Save(g.env, &s.Entity, v, writeOptionsOf(options), done)
+	})
+}
+
+// deleting is Mapper.Deleting. done is called when the entity was deleted.
+func (g *engine) deleting(sel selection.Selection, s *state, done func()) Part {
+	return g.part(s, func() (operation.Part, error) { return operation.Delete(g.env, sel, s.entity(), done) })
 }
 
 // Raw is an item of the caller's own making as a part of a transaction: one of Put, Update, Delete
@@ -117,26 +127,118 @@ func (m *Mapper[T]) partOf(e *Entity[T], make func() (member, error)) Part {
 // fails. It does not know how large that item is, so that its price is bounds. Where its table is
 // one of the other parts' models, it must not be an item that these write.
 func Raw(client Client, given types.TransactWriteItem) Part {
-	return Part{client: client, make: func(tables func(string) *item.Table) (member, error) {
+	return Part{client: client, make: func(tables func(string) *item.Table) (operation.Part, error) {
 		if client == nil {
 			return nil, errors.New("mapper.Raw: the client is nil: pass that of the mappers")
 		}
-		r, err := write.Raw(given, tables)
-		if err != nil {
-			return nil, errors.New("mapper.Raw: " + err.Error())
-		}
-		if r.NewSize > cost.MaxItem {
-			return nil, &TooLargeError{Model: "mapper", Field: r.Field, Key: keyOf(r.Place), Size: r.NewSize, Limit: cost.MaxItem}
-		}
-		return &rawPart{r}, nil
+		return operation.Raw(given, tables)
 	}}
 }
 
-// joint refuses the options that a part of a transaction cannot have.
-func (g *engine) joint(o writeSettings) error {
-	o.checkLoaded, o.reindex, o.checkRoot = false, false, false
-	if o != (writeSettings{}) {
-		return g.model.Errorf("a part of a transaction takes CheckLoaded and Reindex only: leave Independent, Staged, ExactlyOnce and Move out")
+// transaction is a transaction under way.
+type transaction struct {
+	*operation.Operation
+	engines []*engine // of the models, each once
+}
+
+// newTransaction makes the parts of a transaction. The error has all that is wrong with them.
+func newTransaction(parts []Part) (*transaction, error) {
+	x := &transaction{}
+	for i, p := range parts {
+		if p.make == nil {
+			return nil, fmt.Errorf("mapper: part %d of the transaction is empty: make it with Saving, Deleting, On or Raw", i+1)
+		}
+		if p.engine != nil && !slices.Contains(x.engines, p.engine) {
+			x.engines = append(x.engines, p.engine)
+		}
 	}
-	return nil
+	tables := func(name string) *item.Table {
+		for _, g := range x.engines {
+			if t := g.model.TableNamed(name); t != nil {
+				return t
+			}
+		}
+		return nil
+	}
+	var errs []error
+	var all []operation.Part
+	var client write.Client
+	for i, p := range parts {
+		made, err := p.make(tables)
+		if err != nil {
+			errs = append(errs, public(nil, err))
+			continue
+		}
+		if all = append(all, made); len(all) == 1 {
+			client = p.client
+		} else if !same(client, p.client) {
+			errs = append(errs, fmt.Errorf("mapper: part %d of the transaction has another client than the first: make all mappers, and Raw, with one client", i+1))
+		}
+		if p.of != nil && slices.ContainsFunc(parts[:i], func(o Part) bool { return o.of == p.of }) {
+			errs = append(errs, p.engine.model.Errorf("one entity is in two parts of the transaction: save it, or delete it, in one"))
+		}
+	}
+	if len(parts) == 0 {
+		errs = append(errs, errors.New("mapper: the transaction has no parts: give it what Saving, Deleting, On or Raw return"))
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	x.Operation = operation.Transaction(x.sender(client), all)
+	return x, nil
+}
+
+// sender returns the sender for the parts: it leaves the requests to the SDK if one of the mappers does.
+func (x *transaction) sender(client write.Client) *write.Sender {
+	s := &write.Sender{Client: client, Now: time.Now}
+	bySDK := false
+	for _, g := range x.engines {
+		of := g.env.Sender
+		s.Now, s.Wire, s.Single = of.Now, of.Wire, s.Single || of.Single
+		bySDK = bySDK || of.Wire == nil
+	}
+	if bySDK {
+		s.Wire = nil
+	}
+	return s
+}
+
+// same reports whether two values are one.
+func same(a, b any) bool {
+	v := reflect.ValueOf(a)
+	return v.IsValid() && v.Type() == reflect.TypeOf(b) && v.Comparable() && a == b
+}
+
+// observe begins a call for each observer of the mappers, once.
+func (x *transaction) observe(ctx context.Context) (context.Context, func(t *tally, err error)) {
+	var labels, tables []string
+	var observers []Observer
+	for _, g := range x.engines {
+		labels = append(labels, g.model.Label())
+		for _, name := range tablesOf(g.model.Tables) {
+			if !slices.Contains(tables, name) {
+				tables = append(tables, name)
+			}
+		}
+		for _, o := range g.observers {
+			if !slices.ContainsFunc(observers, func(p Observer) bool { return same(o, p) }) {
+				observers = append(observers, o)
+			}
+		}
+	}
+	return observe(ctx, observers, Call{OpTransact, strings.Join(labels, ", "), tables}, x.ended)
+}
+
+// ended records for each model the sizes of its items, and the indexes that the transaction met.
+func (x *transaction) ended(t *tally, _ error) {
+	for _, g := range x.engines {
+		var of []write.Done
+		for _, d := range t.Items {
+			if d.Label == g.model.Label() {
+				of = append(of, d)
+			}
+		}
+		g.env.Estimate.Sizes.Written(of)
+		g.env.Estimate.Undeclared.Observe(t.Indexes, t.Predicted)
+	}
 }

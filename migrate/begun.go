@@ -208,7 +208,7 @@ func (m *Migration) sameKeys(ctx context.Context) error {
 func (m *Migration) had(ctx context.Context) (bool, error) {
 	found := false
 	t := m.mover.Tables[m.layout.Root.Table]
-	err := m.reader.Scan(ctx, read.Segment{Table: t, Of: 1, Strong: true, Pace: m.pace()}, &read.Usage{}, func(p read.Page) bool {
+	err := m.reader.Scan(ctx, read.Segment{Table: t, Of: 1, Strong: true, Rate: m.pace()}, &read.Usage{}, func(p read.Page) bool {
 		for i := range p.Items {
 			f := &p.Items[i]
 			found = found || m.layout.Match(t.Index, f.SK) == m.layout.Root && !m.state.has(f.Place) && m.layout.Reserved.Header(f.Attributes()).Live()

@@ -19,6 +19,7 @@ import (
 	"github.com/itemize/itemize/internal/itemfile"
 	"github.com/itemize/itemize/internal/monolith"
 	"github.com/itemize/itemize/internal/moving"
+	"github.com/itemize/itemize/internal/rate"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/internal/schema"
@@ -59,7 +60,7 @@ type options struct {
 	key, sort string
 	segments  []int
 	of        int
-	wcu       *moving.Rate
+	wcu       *rate.Limiter
 	rcu       float64
 	progress  func(Progress)
 	prices    cost.Prices
@@ -120,10 +121,10 @@ func OnProgress(f func(Progress)) Option { return optionFunc(func(o *options) { 
 func Prices(p cost.Prices) Option { return optionFunc(func(o *options) { o.prices = p }) }
 
 // Rate bounds write units a second.
-type Rate struct{ rate *moving.Rate }
+type Rate struct{ rate *rate.Limiter }
 
 // NewRate returns a rate of so many WCU a second.
-func NewRate(wcu float64) *Rate { return &Rate{moving.NewRate(wcu)} }
+func NewRate(wcu float64) *Rate { return &Rate{rate.New(wcu)} }
 
 // Set changes the rate of whatever runs with it, at once; 0 pauses it.
 func (r *Rate) Set(wcu float64) { r.rate.Set(wcu) }
@@ -305,7 +306,7 @@ func (m *Migration) scan(ctx context.Context, table *item.Table, strong bool, ea
 	err := retry.AtOnce(ctx, len(m.segments), func(ctx context.Context, i int) error {
 		var failed error
 		var u read.Usage
-		at := read.Segment{Table: table, Number: m.segments[i], Of: m.of, Strong: strong, Pace: m.pace()}
+		at := read.Segment{Table: table, Number: m.segments[i], Of: m.of, Strong: strong, Rate: m.pace()}
 		err := m.reader.Scan(ctx, at, &u, func(p read.Page) bool {
 			failed = each(ctx, p)
 			return failed == nil
@@ -343,4 +344,4 @@ func (m *Migration) isMonolith(f *item.Image) bool {
 }
 
 // pace is that of one segment's reads.
-func (m *Migration) pace() *read.Pace { return read.NewPace(m.rcu / float64(len(m.segments))) }
+func (m *Migration) pace() *rate.Limiter { return rate.NewOrNil(m.rcu / float64(len(m.segments))) }

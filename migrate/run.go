@@ -169,7 +169,7 @@ func (r *run) segment(ctx context.Context, i int) error {
 // scanPages reads a segment of the source, from behind a key on.
 func (m *Migration) scanPages(ctx context.Context, i int, start item.Attributes, u *read.Usage, do func(read.Page) error) error {
 	var failed error
-	at := read.Segment{Table: m.source, Number: i, Of: m.of, Pace: m.pace(), Start: start, Limit: pageEntities}
+	at := read.Segment{Table: m.source, Number: i, Of: m.of, Rate: m.pace(), Start: start, Limit: pageEntities}
 	err := m.reader.Scan(ctx, at, u, func(p read.Page) bool {
 		failed = do(p)
 		return failed == nil
@@ -226,7 +226,7 @@ func (r *run) moveInRate(ctx context.Context, group []*moving.Entity, t *write.T
 	}
 	for len(group) > 0 {
 		n, units := 0, 0.0
-		for n < len(group) && (n == 0 || units < r.wcu.Most()*groupShare/float64(len(r.segments))) {
+		for n < len(group) && (n == 0 || units < r.wcu.Largest()*groupShare/float64(len(r.segments))) {
 			if price, err := r.mover.Foresee(group[n].Doc); err == nil && group[n].Doc.Unmarked() {
 				units += price.WCU
 			}

@@ -1,5 +1,7 @@
 // Package bulk writes many entities: their items in batches, one after the other on different
-// partition keys, each root behind the other items of its entity. It knows nothing of models.
+// partition keys, and the root item of each entity after its other items.
+//
+// A [Load] writes items, and knows no model. A [Job] makes the items of a model's entities, and runs a Load.
 package bulk
 
 import (
@@ -12,6 +14,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/rate"
 	"github.com/itemize/itemize/internal/retry"
 )
 
@@ -30,8 +33,9 @@ type Entity struct {
 	// Took are the WCU that this took, as DynamoDB reported them.
 	Alone int
 	Took  float64
-	// Ref is whose it is; it is not looked at.
-	Ref any
+	// value is a pointer to the entity's value, and rootPlace the place of its root item, of an entity that a Job made.
+	value     any
+	rootPlace item.Place
 
 	left int     // items that are not written yet
 	next *Entity // one of the same key behind it, which waits for it
@@ -102,8 +106,8 @@ type Load struct {
 	// Parallel is how many batches are under way at one time; Window how many items wait for it, of
 	// so many bytes.
 	Parallel, Window, Bytes int
-	// Bucket bounds the WCU a second, nil for no bound.
-	Bucket *Bucket
+	// Limit limits the WCU per second, nil for no limit.
+	Limit *rate.Limiter
 	// Existing settles items that found others in their places, which are known as far as the refusal
 	// told: each error is nil where that is its own, ErrWhole where the entity was written in another
 	// way, and else why not. It is called in parallel.
@@ -224,7 +228,7 @@ func (l *Load) send(ctx, waits context.Context, batch []*Item) outcome {
 	for _, i := range batch {
 		expected += i.Units.Expected
 	}
-	if o.err = l.Bucket.Take(waits, expected); o.err != nil {
+	if o.err = l.Limit.Take(waits, expected); o.err != nil {
 		return o
 	}
 	known, err := l.known(ctx, batch)
@@ -235,7 +239,7 @@ func (l *Load) send(ctx, waits context.Context, batch []*Item) outcome {
 	if o.err != nil {
 		return o
 	}
-	l.Bucket.Correct(expected, o.WCU)
+	l.Limit.Correct(expected, o.WCU)
 	if o.err = l.settle(ctx, &o); o.err != nil {
 		return o
 	}

@@ -18,7 +18,6 @@ import (
 // snapshot.
 type Change struct {
 	write.Request
-	Item *schema.Item
 	// Stored is what is stored; nil for a new item.
 	Stored *snapshot.Stored
 	// Record is what is stored by it, nil for a delete; Pos its place in the value.
@@ -36,7 +35,7 @@ func start(m *model.Model, kind write.Kind, it *schema.Item, at item.Place) *Cha
 func (ch *Change) start(m *model.Model, kind write.Kind, it *schema.Item, at item.Place) *Change {
 	ch.Item = it
 	ch.Kind, ch.Place, ch.Label, ch.Field = kind, at, m.Label(), it.Name
-	ch.Root, ch.Reserved, ch.Ref = m.IsRoot(it), m.Reserved, ch
+	ch.Root, ch.Reserved = m.IsRoot(it), m.Reserved
 	return ch
 }
 
@@ -87,15 +86,29 @@ func (ch *Change) effect(r *write.Request) snapshot.Effect {
 	}
 }
 
-// Effects returns what the requests of changes have made, checks and others' aside.
-func Effects(requests []*write.Request) []snapshot.Effect {
+// Effects returns what requests that were made from changes have made of the snapshot.
+func Effects(changes []*Change, requests []*write.Request) []snapshot.Effect {
 	effects := make([]snapshot.Effect, 0, len(requests))
+	eachChange(changes, requests, func(ch *Change, r *write.Request) { effects = append(effects, ch.effect(r)) })
+	return effects
+}
+
+// eachChange calls f with each request that writes an item of a change, and with that change. A step of a staged write has other
+// requests than the changes, for the same items.
+func eachChange(changes []*Change, requests []*write.Request, f func(*Change, *write.Request)) {
+	next := 0 // requests are mostly in the order of the changes
 	for _, r := range requests {
-		if ch, ok := r.Ref.(*Change); ok && r.Writes() {
-			effects = append(effects, ch.effect(r))
+		if r.Item == nil || !r.Writes() {
+			continue
+		}
+		for n := range changes {
+			if i := (next + n) % len(changes); changes[i].Place == r.Place {
+				f(changes[i], r)
+				next = i + 1
+				break
+			}
 		}
 	}
-	return effects
 }
 
 // Requests returns the requests of changes.

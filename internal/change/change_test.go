@@ -121,7 +121,7 @@ func apply(s *snapshot.Snapshot, d *change.Diff) {
 	for _, r := range all {
 		r.Prepare()
 	}
-	s.Apply(d.Keys, change.Effects(all))
+	s.Apply(d.Keys, change.Effects(d.Changes, all))
 	if d.Keys.KeyFields != nil {
 		s.Arrive(d.Keys)
 	}
@@ -186,7 +186,7 @@ func TestDiff(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
 		}
 		for _, ch := range d.Changes {
-			if ch.Label != "testmodel.Shop" || ch.Ref != ch || ch.Root != (ch.SK.Text == "HEAD") {
+			if ch.Label != "testmodel.Shop" || ch.Item == nil || ch.Root != (ch.SK.Text == "HEAD") {
 				t.Errorf("%s: a request of %s, root %v", c.name, ch.Label, ch.Root)
 			}
 		}

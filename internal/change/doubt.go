@@ -35,15 +35,11 @@ type Doubts []*Doubt
 // a signature that is older (General Reference, "Signature Version 4").
 const Lateness = 15 * time.Minute
 
-// NewDoubt returns the doubt about requests that were sent at once. tellers are requests
-// that tell of it, nil for those themselves.
-func NewDoubt(m *model.Model, requests []*write.Request, keys snapshot.Keys, tellers []*write.Request) *Doubt {
+// NewDoubt returns the unresolved write of requests that were made from changes and sent at once. tellers are the requests whose
+// items show whether it was applied, nil for the requests themselves.
+func NewDoubt(m *model.Model, changes []*Change, requests []*write.Request, keys snapshot.Keys, tellers []*write.Request) *Doubt {
 	x := &Doubt{Since: m.Now(), Keys: keys, Tellers: tellers}
-	for _, r := range requests {
-		if ch, ok := r.Ref.(*Change); ok && r.Writes() {
-			x.Changes = append(x.Changes, ch.freeze(m, r))
-		}
-	}
+	eachChange(changes, requests, func(ch *Change, r *write.Request) { x.Changes = append(x.Changes, ch.freeze(m, r)) })
 	if x.Others = tellers != nil; !x.Others {
 		x.Tellers = Requests(x.Changes)
 	}
@@ -59,7 +55,6 @@ func NewDoubt(m *model.Model, requests []*write.Request, keys snapshot.Keys, tel
 func (ch *Change) freeze(m *model.Model, r *write.Request) *Change {
 	f := *ch
 	f.Request = *r
-	f.Ref = &f
 	f.Set = slices.Clone(r.Set)
 	for i := range f.Set {
 		f.Set[i].Value = attr.Copy(f.Set[i].Value)

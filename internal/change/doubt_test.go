@@ -25,7 +25,7 @@ func edited(t *testing.T, m *model.Model, edit func(v *Shop)) (*snapshot.Snapsho
 	for _, r := range requests {
 		r.Prepare()
 	}
-	return s, v, change.NewDoubt(m, requests, d.Keys, nil)
+	return s, v, change.NewDoubt(m, d.Changes, requests, d.Keys, nil)
 }
 
 // A doubt is told by the version that it gave an item, and of several by the latest.
@@ -97,7 +97,7 @@ func TestApplied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := change.NewDoubt(plain, change.Requests(d.Changes), d.Keys, nil)
+	y := change.NewDoubt(plain, d.Changes, change.Requests(d.Changes), d.Keys, nil)
 	for _, c := range []struct {
 		name  string
 		x     *change.Doubt
@@ -134,7 +134,7 @@ func TestDoubtIsFrozen(t *testing.T) {
 		t.Errorf("the doubt holds %s", got)
 	}
 	v.ID = "1"
-	s.Apply(x.Keys, change.Effects(change.Requests(x.Changes)))
+	s.Apply(x.Keys, change.Effects(x.Changes, change.Requests(x.Changes)))
 	d, err := change.Of(s, nil, v, change.Options{})
 	if err != nil {
 		t.Fatal(err)

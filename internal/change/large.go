@@ -99,18 +99,19 @@ func cellOf(m *model.Model, it *schema.Item, rec any, i int) *large.Cell {
 
 // Settle makes the lazy values of changes whose requests were applied be read from where they are stored now, unless they are in
 // memory.
-func Settle(m *model.Model, requests []*write.Request) {
-	for _, r := range requests {
-		if ch, ok := r.Ref.(*Change); ok && len(ch.outside) > 0 {
-			for i := range ch.outside {
-				x := &ch.outside[i]
-				if c := cellOf(m, ch.Item, ch.Record, x.index); c != nil && c.Elsewhere(ch.Place, x.stored()) {
-					l := lazy{it: ch.Item, attr: x.index, Cell: c}
-					l.settle(m, ch.Place, x.stored())
-				}
+func Settle(m *model.Model, changes []*Change, requests []*write.Request) {
+	if m.Source == nil {
+		return
+	}
+	eachChange(changes, requests, func(ch *Change, _ *write.Request) {
+		for i := range ch.outside {
+			x := &ch.outside[i]
+			if c := cellOf(m, ch.Item, ch.Record, x.index); c != nil && c.Elsewhere(ch.Place, x.stored()) {
+				l := lazy{it: ch.Item, attr: x.index, Cell: c}
+				l.settle(m, ch.Place, x.stored())
 			}
 		}
-	}
+	})
 }
 
 // sameLarge reports whether a value that may lie outside its item is the one that is stored.

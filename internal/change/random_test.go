@@ -140,7 +140,7 @@ func anyEdits[T any](t *testing.T, start T, edit func(r *rand.Rand, v *T), optio
 					t.Fatalf("seed %d, step %d: %v", seed, step, err)
 				}
 			}
-			s.Apply(d.Keys, change.Effects(all))
+			s.Apply(d.Keys, change.Effects(d.Changes, all))
 			if d.Keys.KeyFields != nil {
 				s.Arrive(d.Keys)
 			}

@@ -252,7 +252,7 @@ func (h *history) save(e *entity, s *snapshot.Snapshot) {
 			h.rewritten++
 		}
 	}
-	s.Apply(d.Keys, change.Effects(change.Requests(d.Changes)))
+	s.Apply(d.Keys, change.Effects(d.Changes, change.Requests(d.Changes)))
 	if rest, err := change.Of(s, nil, e.value, change.Options{}); err != nil || len(rest.Changes) > 0 {
 		h.t.Fatalf("seed %d: still changed after the save: %v", h.seed, err)
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/bulk"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/rate"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/write"
@@ -35,8 +35,8 @@ type Collector struct {
 	Grace time.Duration
 	// Act says that it acts; else it reports.
 	Act bool
-	// Bucket bounds the units a second, nil for no bound.
-	Bucket *bulk.Bucket
+	// Limit limits the units per second, nil for no limit.
+	Limit *rate.Limiter
 }
 
 // Collected is what a collector has found and done.
@@ -127,7 +127,7 @@ func (c *Collector) visit(ctx context.Context, f *item.Image, done *Collected) e
 		done.Unreadable++
 		return nil
 	}
-	if err := c.Bucket.Take(ctx, 1+float64(len(r.Values))); err != nil {
+	if err := c.Limit.Take(ctx, 1+float64(len(r.Values))); err != nil {
 		return err
 	}
 	done.Records++
@@ -258,7 +258,7 @@ func (c *Collector) remove(ctx context.Context, e *Entry, done *Collected) error
 	for i := range e.Parts {
 		st.Requests = append(st.Requests, c.Homes.deleteOf(c.Homes.Part(e, i), PartSize, c.Label))
 	}
-	if err := c.Bucket.Take(ctx, float64(e.Parts*PartSize/1024)); err != nil {
+	if err := c.Limit.Take(ctx, float64(e.Parts*PartSize/1024)); err != nil {
 		return err
 	}
 	if o := c.Sender.Send(ctx, &st, &done.Tally); !o.OK() && len(st.Requests) > 0 {

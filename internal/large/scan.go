@@ -95,7 +95,7 @@ func (c *Collector) scanTable(ctx context.Context, t *item.Table, start string, 
 	var failed error
 	before := u.Predicted.Expected
 	err = c.Reader.Scan(ctx, read.Segment{Table: t, Of: 1, Start: behind}, &u, func(p read.Page) bool {
-		if failed = c.Bucket.Take(ctx, u.Predicted.Expected-before); failed != nil {
+		if failed = c.Limit.Take(ctx, u.Predicted.Expected-before); failed != nil {
 			return false
 		}
 		before = u.Predicted.Expected
@@ -166,7 +166,7 @@ func (c *Collector) scanPart(ctx context.Context, f *item.Image, known map[strin
 	if v != stray || !c.Act {
 		return nil
 	}
-	if err := c.Bucket.Take(ctx, float64(f.Size)/1024); err != nil {
+	if err := c.Limit.Take(ctx, float64(f.Size)/1024); err != nil {
 		return err
 	}
 	if o := c.Sender.One(ctx, c.Homes.deleteOf(f.Place, f.Size, c.Label), &done.Tally); !o.OK() {
@@ -229,7 +229,7 @@ func (c *Collector) verdict(ctx context.Context, o *Owner, id string, done *Coll
 	if t == nil || o.Records != c.Homes.Records.Name || o.Root != c.Homes.Root || o.Place != c.Homes.Place || o.Partition.Type != 'S' || o.Record.Type != 'S' {
 		return foreign, nil
 	}
-	if err := c.Bucket.Take(ctx, 2); err != nil {
+	if err := c.Limit.Take(ctx, 2); err != nil {
 		return foreign, err
 	}
 	var u read.Usage

@@ -443,15 +443,15 @@ const (
 
 // slow is how often to look for as long as an entity's units pass twice, where others share the rate.
 func (m *Mover) slow(c *monolith.Collection) int {
-	rate := m.Rate.of()
-	if rate <= 0 {
+	limit := m.Rate.Limit()
+	if limit <= 0 {
 		return 0
 	}
 	units := 0.0
 	for _, it := range c.Items {
 		units += cost.WriteUnits(attr.ItemSize(it.Attributes))
 	}
-	return int(2 * units * float64(max(m.Share, 1)) / rate * pollsASecond)
+	return int(2 * units * float64(max(m.Share, 1)) / limit * pollsASecond)
 }
 
 // adopt finishes what a claim has marked: its parts are there.

@@ -26,6 +26,7 @@ import (
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/monolith"
+	"github.com/itemize/itemize/internal/rate"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/write"
 )
@@ -50,7 +51,7 @@ type Mover struct {
 	Sender *write.Sender
 	Now    func() time.Time
 	// Rate bounds the WCU a second, nil for no bound; Share is how many entities are moved at once within it.
-	Rate  *Rate
+	Rate  *rate.Limiter
 	Share int
 	// Sweep reports that nobody works under claims that are met, whose parts are removed with them.
 	Sweep bool

@@ -199,7 +199,7 @@ func (m *Mover) batches(items []*bulk.Item) [][2]int {
 	var all [][2]int
 	first, bytes, units := 0, 0, 0.0
 	for i, it := range items {
-		if i-first == bulk.BatchSize || i > first && (bytes+it.Size > maxBatch || units+it.Units.Min > m.Rate.Most()) {
+		if i-first == bulk.BatchSize || i > first && (bytes+it.Size > maxBatch || units+it.Units.Min > m.Rate.Largest()) {
 			all, first, bytes, units = append(all, [2]int{first, i}), i, 0, 0
 		}
 		bytes, units = bytes+it.Size, units+it.Units.Min

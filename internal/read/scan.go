@@ -2,8 +2,6 @@ package read
 
 import (
 	"context"
-	"sync"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -12,15 +10,17 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/rate"
 	"github.com/itemize/itemize/internal/wire"
 )
 
-// Segment is a part of a table, of several that are scanned at once, as fast as the pace allows.
+// Segment is a part of a table, of several that are scanned at once, as fast as the rate allows.
 type Segment struct {
 	Table      *item.Table
 	Number, Of int
 	Strong     bool
-	Pace       *Pace
+	// Rate limits the RCU per second of all segments that share it, nil for no limit.
+	Rate *rate.Limiter
 	// Start is the key behind which it is read, nil for its beginning; Limit bounds the items of an answer, 0 for
 	// no bound.
 	Start item.Attributes
@@ -36,10 +36,10 @@ func (r *Reader) Scan(ctx context.Context, s Segment, u *Usage, yield func(Page)
 	}
 	items, bytes := 0, 0 // so far
 	for {
-		if err := s.Pace.Wait(ctx); err != nil {
+		if err := s.Rate.Take(ctx, 0); err != nil {
 			return err
 		}
-		if in.Limit = s.Pace.limit(s.Of, items, bytes, s.Strong); s.Limit > 0 && (in.Limit == nil || int(*in.Limit) > s.Limit) {
+		if in.Limit = pageItems(s.Rate, s.Of, items, bytes, s.Strong); s.Limit > 0 && (in.Limit == nil || int(*in.Limit) > s.Limit) {
 			in.Limit = limitOf(s.Limit)
 		}
 		u.asks(ctx)
@@ -60,7 +60,7 @@ func (r *Reader) Scan(ctx context.Context, s Segment, u *Usage, yield func(Page)
 		items, bytes = items+len(page), bytes+size
 		before := u.Predicted.Expected
 		u.add([]int{size}, Options{Strong: s.Strong}, out.ConsumedCapacity)
-		s.Pace.Took(u.Predicted.Expected - before)
+		s.Rate.Correct(0, u.Predicted.Expected-before)
 		more := len(out.LastEvaluatedKey) > 0
 		if !yield(Page{Items: page, More: more, LastKey: out.LastEvaluatedKey}) || !more {
 			return nil
@@ -69,64 +69,17 @@ func (r *Reader) Scan(ctx context.Context, s Segment, u *Usage, yield func(Page)
 	}
 }
 
-// Pace keeps what is read within a rate, over all who share it. The nil Pace does not.
-type Pace struct {
-	rate float64
-	mu   sync.Mutex
-	// free is when what was taken so far is paid for.
-	free time.Time
-}
-
-// NewPace returns the pace of so many RCU a second, nil for 0.
-func NewPace(rate float64) *Pace {
-	if rate == 0 {
-		return nil
-	}
-	return &Pace{rate: rate}
-}
-
-// Took notes what was read, in RCU.
-func (p *Pace) Took(rcu float64) {
-	if p == nil {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if now := time.Now(); p.free.Before(now) {
-		p.free = now
-	}
-	p.free = p.free.Add(time.Duration(rcu / p.rate * float64(time.Second)))
-}
-
-// Wait waits until what was taken so far is paid for.
-func (p *Pace) Wait(ctx context.Context) error {
-	if p == nil {
-		return ctx.Err()
-	}
-	p.mu.Lock()
-	free := p.free
-	p.mu.Unlock()
-	timer := time.NewTimer(time.Until(free))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
-
-// limit returns how many items to ask for, so that an answer is about a second's share of one of
+// pageItems returns how many items to ask for, so that an answer is about a second's share of one of
 // several segments: by the sizes of those that came so far, and at first as if each took a unit.
-func (p *Pace) limit(segments, items, bytes int, strong bool) *int32 {
-	if p == nil {
+func pageItems(l *rate.Limiter, segments, items, bytes int, strong bool) *int32 {
+	if l == nil {
 		return nil
 	}
 	unit := float64(cost.ReadUnit)
 	if !strong {
 		unit *= 2
 	}
-	share := p.rate / float64(segments) * unit // in bytes
+	share := l.Limit() / float64(segments) * unit // in bytes
 	size := unit
 	if items > 0 {
 		size = float64(bytes) / float64(items)

@@ -25,6 +25,12 @@ type NotFound struct {
 
 func (e *NotFound) Error() string { return e.Name + " is not found" }
 
+// Unwrap returns ErrNotFound.
+func (e *NotFound) Unwrap() error { return ErrNotFound }
+
+// ErrNotFound says that an entity, or an item that an operation requires, does not exist.
+var ErrNotFound = errors.New("not found")
+
 // Load reads a selection of one entity, makes its snapshot, and sets the fields of v. The
 // error is a *NotFound where the root was selected and is not there, or not live.
 func (e *Engine) Load(ctx context.Context, sel selection.Selection, v any, o read.Options, t *write.Tally) (*snapshot.Snapshot, error) {

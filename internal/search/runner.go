@@ -8,6 +8,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/write"
 )
 
 // Runner is the inside of a mapper, as queries need it.
@@ -28,11 +29,11 @@ type Runner interface {
 	Deliver(s Settings, u *read.Usage)
 }
 
-// Settings are what the options of reads set. Receipt is whatever mapper.Receive was
-// given.
+// Settings are what the options of reads set.
 type Settings struct {
-	Strong  bool
-	Receipt any
+	Strong bool
+	// Receive is called when the read has ended, with its cost and the tables that it passed over. It is nil if the caller did not ask for it.
+	Receive func(t *write.Tally, skipped []string)
 	Scatter Scatter
 	// SkipMissing is described at Request.
 	SkipMissing bool

@@ -12,6 +12,7 @@ import (
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/rate"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/staging"
@@ -23,7 +24,7 @@ import (
 type ScanOptions struct {
 	Strong   bool
 	Segments int
-	Pace     *read.Pace
+	Rate     *rate.Limiter
 	// Skip takes the names of tables that are not there, and are passed over; nil to fail there.
 	Skip func(table string)
 	// Stray is told of items that are no live entity's, one call at a time; nil for nobody.
@@ -158,7 +159,7 @@ func (s *scan) all(ctx context.Context, tables [][]*item.Table) error {
 		var segments []read.Segment
 		for _, t := range some {
 			for n := range s.Segments {
-				segments = append(segments, read.Segment{Table: t, Number: n, Of: s.Segments, Strong: s.Strong, Pace: s.Pace})
+				segments = append(segments, read.Segment{Table: t, Number: n, Of: s.Segments, Strong: s.Strong, Rate: s.Rate})
 			}
 		}
 		err := read.InParallel(ctx, len(segments), len(segments), func(ctx context.Context, i int) error {
@@ -425,7 +426,7 @@ func (w *segmentReader) look(ctx context.Context, f *item.Image, identity []key.
 func (w *segmentReader) tally() (*write.Tally, func()) {
 	t := &write.Tally{}
 	return t, func() {
-		w.Pace.Took(t.RCU.Expected)
+		w.Rate.Correct(0, t.RCU.Expected)
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.t.AddAll([]write.Tally{*t})

@@ -171,7 +171,7 @@ func (in *insert) inTheWay(o write.Outcome, lost []types.AttributeValue) (done b
 // version that no late copy can bring back: by a transaction, which is applied once.
 func (in *insert) claimAgain(ctx context.Context) error {
 	again := *in.claim
-	again.Kind, again.Put, again.Set, again.New, again.Ref = write.Update, nil, nil, false, nil
+	again.Kind, again.Put, again.Set, again.New, again.Item = write.Update, nil, nil, false, nil
 	again.Expect = write.Expect{Version: in.claim.Token}
 	again.Header, again.OldSize = in.claim.Reserved.Header(in.claim.Put), in.claim.NewSize
 	again.Prepare()

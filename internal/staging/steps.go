@@ -204,7 +204,7 @@ func undoOf(put *write.Request) *write.Request {
 		e := &r.Entries[i]
 		e.Old, e.New, e.Unread, e.Same = e.New, 0, false, false
 	}
-	r.New, r.Unread, r.Ref, r.Incarnation = false, false, nil, nil
+	r.New, r.Unread, r.Item, r.Incarnation = false, false, nil, nil
 	r.Expect = write.Expect{Version: put.Token}
 	r.Token = nil
 	return &r

@@ -211,6 +211,9 @@ func single(only []*Request, how *How) *Plan {
 		Plan
 		step [1]Step
 	}{Plan{Mode: One}, [1]Step{{only, how}}}
+	if how == Together {
+		p.Mode = Transaction
+	}
 	p.Steps = p.step[:]
 	return &p.Plan
 }

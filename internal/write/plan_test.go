@@ -94,7 +94,7 @@ func TestArrange(t *testing.T) {
 
 		{"one", requests{update("A")}, nil, choice{}, "one request: update A"},
 		{"one, independent", requests{update("A")}, nil, choice{Independent: true}, "one request: update A"},
-		{"one, exactly once", requests{update("A")}, nil, choice{ExactlyOnce: true}, "one request: update A!"},
+		{"one, exactly once", requests{update("A")}, nil, choice{ExactlyOnce: true}, "one transaction: update A!"},
 		{"one insert, staged", requests{root(put("A"))}, nil, choice{Staged: true, Steps: staging}, "one request: put A"},
 		{"one that cannot be staged", requests{update("A")}, nil, choice{Staged: true}, "one request: update A"},
 		{"one with a check", requests{update("A")}, requests{check("B")}, choice{}, "one transaction: update A+check B!"},

@@ -18,6 +18,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/schema"
 )
 
 // Kind is what a request does with an item.
@@ -84,8 +85,9 @@ type Request struct {
 	// Return asks for what the item holds after the write, Returned is that.
 	Return   bool
 	Returned item.Attributes
-	// Ref is whose the request is; it is not looked at.
-	Ref any
+	// Item is the kind of the item. It is nil for a request that no item of a model is the subject of, as a record of external
+	// values, or a raw request.
+	Item *schema.Item
 
 	// raw is the item of a transaction as a caller has made it, empty for none.
 	raw types.TransactWriteItem

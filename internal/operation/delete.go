@@ -1,0 +1,366 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/itemize/itemize/internal/change"
+	"github.com/itemize/itemize/internal/estimate"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/read"
+	"github.com/itemize/itemize/internal/search"
+	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/snapshot"
+	"github.com/itemize/itemize/internal/staging"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// remove is the part that deletes: a loaded entity as it was loaded; a single item, whatever it holds; or a selection, whose items
+// it reads first.
+type remove struct {
+	common
+	*change.Deletion
+	options Options
+	// single reports that it deletes a single item unread.
+	single bool
+	// prepared reports that the unresolved writes of the entity were resolved.
+	prepared bool
+	// known reports that the requests are those of the items: always for a loaded entity and a single item.
+	known bool
+	// begun reports that items were deleted, over that nothing is left to delete.
+	begun, over bool
+	done        func()
+}
+
+// readTries is how often a delete, or an update, reads again because of conflicts. The pauses grow to a second, so that the limit
+// is reached only under writers that never stop.
+const readTries = 100
+
+// NewDelete returns the operation that deletes a loaded entity or, if e is nil, a selection.
+func NewDelete(env *Env, sel selection.Selection, e *Entity, o Options) (*Operation, error) {
+	if err := o.check(env.Model, forDelete); err != nil {
+		return nil, err
+	}
+	p, err := newRemove(env, sel, e, o)
+	if err != nil {
+		return nil, err
+	}
+	if p.known {
+		return newOperation(p, minTries), nil
+	}
+	return newOperation(p, readTries), nil
+}
+
+// Delete returns the part of a transaction that deletes a loaded entity or, if e is nil, a selection. done is called after an
+// entity was deleted.
+func Delete(env *Env, sel selection.Selection, e *Entity, done func()) (Part, error) {
+	if e == nil && len(sel.Elsewhere) > 0 {
+		return nil, env.notLocated()
+	}
+	p, err := newRemove(env, sel, e, Options{})
+	if err != nil {
+		return nil, err
+	}
+	p.done = done
+	return p, nil
+}
+
+func newRemove(env *Env, sel selection.Selection, e *Entity, o Options) (*remove, error) {
+	if e != nil {
+		sel = e.Selection
+	}
+	deletion, err := change.NewDeletion(env.Model, sel, o.Staged)
+	if err != nil {
+		return nil, env.fault(err)
+	}
+	p := &remove{common: common{env: env, entity: e}, Deletion: deletion, options: o, known: e != nil}
+	part, single := deletion.Single()
+	if e != nil || !single {
+		return p, nil
+	}
+	p.single, p.known = true, true
+	if err := deletion.Blind(part); err != nil {
+		return nil, err
+	}
+	for _, ch := range deletion.Rest {
+		ch.Likely = env.Estimate.Sizes.Item(ch.Item)
+	}
+	return p, nil
+}
+
+// prepare resolves the unresolved writes of an entity.
+func (p *remove) prepare(ctx context.Context, t *Tally) error {
+	e := p.entity
+	if e == nil {
+		return nil
+	}
+	was := e.Fresh
+	if err := e.resolve(ctx, p.env.Sender, t); err != nil {
+		return err
+	}
+	var err error
+	if p.Deletion, err = change.NewDeletion(p.env.Model, e.Selection, p.options.Staged); err != nil { // it may have moved
+		return p.env.fault(err)
+	}
+	if e.Fresh && e.isUnresolved() {
+		return &Unknown{Label: p.env.Model.Label(), Items: e.unresolved.Places(), Err: change.ErrLate}
+	}
+	if e.Fresh && was {
+		return p.notStored()
+	}
+	p.prepared = true
+	return nil
+}
+
+func (p *remove) notStored() error {
+	return p.env.Model.Errorf("the entity is not stored: there is nothing to delete (%w)", search.ErrNotFound)
+}
+
+func (p *remove) requests(*change.Readers) (r Requests, err error) {
+	m, e := p.env.Model, p.entity
+	switch {
+	case p.over, p.prepared && e.Fresh: // an earlier delete turned out to be applied
+		return r, nil
+	case !p.known:
+		return Requests{Unread: true, Missing: true}, nil
+	case e != nil && e.Fresh && !e.isUnresolved():
+		return r, p.notStored()
+	case e != nil:
+		p.Loaded(e.Snapshot)
+		if late := e.unresolved.Late(p.All()); len(late) > 0 && p.prepared {
+			return r, &Unknown{Label: m.Label(), Items: late.Places(), Err: change.ErrLate}
+		}
+		if p.marked() && p.atomic {
+			return r, m.Errorf("the entity's delete has begun and is not finished: finish it by itself, with Delete")
+		}
+	}
+	if err := p.Check(); err != nil {
+		return r, err
+	}
+	p.changes = p.All()
+	o := p.options
+	c := write.Choice{Independent: o.Independent, Staged: o.Staged, ExactlyOnce: o.ExactlyOnce, Delete: true}
+	if p.marked() { // it continues as a staged delete
+		c.Independent, c.Staged, c.ExactlyOnce = false, true, false
+	}
+	if p.Selection.Whole && m.Reserved.Versions() {
+		c.Steps = p.steps
+	}
+	return Requests{Writes: change.Requests(p.changes), Choice: c}, nil
+}
+
+// marked reports whether a staged delete of the loaded entity has begun before.
+func (p *remove) marked() bool {
+	return p.entity != nil && p.Root != nil && !p.Root.Header.Live()
+}
+
+// steps makes the steps of a staged delete. Leftover items without a root item get one, so that other writers see the delete.
+func (p *remove) steps(requests []*write.Request) []write.Step {
+	if p.Root == nil {
+		requests = append(slices.Clone(requests), &p.Absent().Request)
+	}
+	return staging.DeleteSteps(p.env.Model.Now())(requests)
+}
+
+// read reads the items of a selection, strongly consistent.
+func (p *remove) read(ctx context.Context, t *Tally) error {
+	m := p.env.Model
+	e, err := search.EntityOf(m, p.Selection)
+	if err != nil {
+		return p.env.fault(err)
+	}
+	p.known = true
+	if !p.Selection.Whole {
+		r, err := p.env.Protocol.Read(ctx, e, read.Options{Strong: true}, &t.Tally)
+		if err != nil {
+			return err
+		}
+		p.Found(slices.DeleteFunc(r.Items, func(f item.Image) bool { return !r.Joined(&f) }))
+		return nil
+	}
+	found, err := p.env.Protocol.Remains(ctx, e, &t.Tally)
+	if err != nil {
+		return err
+	}
+	root := p.Found(found)
+	switch {
+	case root == nil && len(p.Rest) > 0:
+		return nil // leftover items
+	case root == nil && p.begun: // another writer deleted the rest
+		p.over = true
+		return nil
+	case root != nil && root.Header.Moving():
+		at := ItemConflict{Place: root.Place, Field: root.Kind.Name, What: Changed}
+		return &Conflict{Label: m.Label(), Pending: staging.Pending(root), Moving: true, Items: []ItemConflict{at}}
+	case root != nil && (!root.Header.Live() || root.Expired && len(p.Rest) > 0):
+		return nil // this delete ends what another writer began, or removes what expired
+	}
+	return p.env.fault(p.env.Search.RootThere(p.Selection, root))
+}
+
+func (p *remove) reads(plan *write.Plan) (estimate.Reads, error) {
+	if p.entity == nil || plan.Mode != write.Staged {
+		return estimate.Reads{}, nil
+	}
+	return p.env.Estimate.StagedDelete(p.entity.Snapshot, p.Selection, plan, p.marked())
+}
+
+func (p *remove) applied(requests []*write.Request) {
+	p.begun = p.begun || len(requests) > 0
+	if p.entity == nil {
+		return
+	}
+	effects := change.Effects(p.changes, requests)
+	p.entity.Forget(effects)
+	p.entity.unresolved = p.entity.unresolved.Overwritten(effects)
+}
+
+func (p *remove) finish(context.Context, *Tally) error {
+	if p.entity != nil && p.Selection.Whole {
+		p.entity.Reset()
+		p.entity.unresolved = nil
+	}
+	if p.done != nil {
+		p.done()
+	}
+	return nil
+}
+
+func (p *remove) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
+	switch {
+	case p.single:
+		return p.refusedUnread(ctx, o, t)
+	case p.entity == nil: // another writer changed what was read
+		p.known = false
+		return true, conflict(p.env, p.keys(), o, false)
+	}
+	retry, err = p.entity.refused(ctx, p.env, p.keys(), o, t)
+	if retry {
+		return true, err
+	}
+	return p.wasDeleted(err)
+}
+
+func (p *remove) keys() snapshot.Keys { return snapshot.Keys{KeyFields: p.Selection.Identity} }
+
+// wasDeleted returns ErrNotFound instead of a conflict which says that the whole entity was deleted. If that may have been an own
+// delete, nothing is left to do.
+func (p *remove) wasDeleted(err error) (retry bool, _ error) {
+	var conflict *Conflict
+	if !errors.As(err, &conflict) || !p.Selection.Whole || len(conflict.Items) < len(p.All()) {
+		return false, err
+	}
+	for _, it := range conflict.Items {
+		if it.What != Deleted {
+			return false, err
+		}
+	}
+	if p.entity.isUnresolved() {
+		p.over = true
+		return true, nil
+	}
+	return false, p.env.fault(p.env.Search.RootThere(p.Selection, nil))
+}
+
+// refusedUnread finds out about the item that a staged insert has put in the place of a single item: it belongs to the entity, or
+// is a leftover item, or the insert is pending.
+func (p *remove) refusedUnread(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
+	root, err := p.env.readRoot(ctx, p.Selection, t)
+	if err != nil {
+		return false, err
+	}
+	r, stored := o.Requests[0], o.Stored[0]
+	h := r.Reserved.Header(stored)
+	if !r.Expect.Blind || len(stored) == 0 || h.Stage == nil { // it has changed since then
+		r.Expect = change.Unread
+		return true, nil
+	}
+	if pending := staging.Pending(root); pending != "" && !root.Header.Live() && staging.Holds(root, h.Incarnation) {
+		at := ItemConflict{Place: r.Place, Field: r.Field, What: Created}
+		return false, &Conflict{Label: p.env.Model.Label(), Pending: pending, Items: []ItemConflict{at}}
+	}
+	r.Expect = write.Expect{Version: h.Version} // as it is now
+	if h.Version == nil {
+		r.Expect.Old = write.SomeOldValues(r.Place, stored)
+	}
+	return true, nil
+}
+
+// afterLoss: a plain delete of a single item may be applied twice. Other deletes require the items as they were read.
+func (p *remove) afterLoss(o *write.Outcome) afterLoss {
+	switch {
+	case p.single && !p.options.ExactlyOnce:
+		return isFinal
+	case o.Assumed:
+		return mayRetry
+	}
+	return isUnknown
+}
+
+func (p *remove) unresolved(o *write.Outcome, all []*write.Request) bool {
+	if p.entity != nil && len(o.Requests) > 0 {
+		p.entity.noteUnresolved(p.keys(), p.changes, o.Requests, all, false)
+	}
+	return true
+}
+
+// stage sends the plan of a staged delete.
+func (p *remove) stage(ctx context.Context, x *Operation, plan *write.Plan, t *Tally) (retry bool, err error) {
+	m := p.env.Model
+	e, err := search.EntityOf(m, p.Selection)
+	if err != nil {
+		return false, p.env.fault(err)
+	}
+	e.Belongs = p.Belongs
+	marked := p.marked()
+	if p.entity != nil && !marked {
+		if retry, err := p.compare(ctx, e, t); retry || err != nil {
+			return retry, err
+		}
+	}
+	r := p.env.Protocol.Delete(ctx, e, plan, &t.Tally)
+	t.AlsoDeleted = append(t.AlsoDeleted, r.Others...)
+	mark := plan.Steps[0].Requests[0]
+	switch begun := len(r.Applied) > 0; {
+	case r.OK(), marked && r.State == write.Rejected && !begun: // a marked entity is never live again
+		return false, p.finish(ctx, t)
+	case !begun && r.State == write.Rejected && mark.Kind == write.Put:
+		p.known = p.entity != nil
+		at := ItemConflict{Place: mark.Place, Field: mark.Field, What: Created}
+		return !p.known, &Conflict{Label: m.Label(), Items: []ItemConflict{at}}
+	case !begun:
+		return x.conclude(ctx, r.Outcome, t)
+	case p.entity != nil: // so that the delete can be repeated
+		p.entity.apply(snapshot.Keys{}, p.changes, r.Applied)
+	}
+	err = r.Err
+	if r.State == write.Unknown {
+		err = &Unknown{Label: m.Label(), Items: written(r.Requests), Err: r.Err}
+	}
+	return false, &Partial{
+		Label: m.Label(), Written: []item.Place{mark.Place},
+		Rest: append(places(change.Requests(p.Rest)), mark.Place), Err: err,
+	}
+}
+
+// compare reads the items of a loaded entity before its staged delete, and returns a conflict unless they are as they were loaded.
+// retry reports that an earlier write turned out to be applied.
+func (p *remove) compare(ctx context.Context, e *staging.Entity, t *Tally) (retry bool, err error) {
+	found, err := p.env.Protocol.Remains(ctx, e, &t.Tally)
+	if err != nil {
+		return false, err
+	}
+	own := func(f item.Image) bool { return p.entity.adoptAt(f.Place, f.Attributes()) }
+	if slices.ContainsFunc(found, own) {
+		return true, nil
+	}
+	conflict := &Conflict{Label: p.env.Model.Label()}
+	for _, d := range p.Differences(found) {
+		conflict.Items = append(conflict.Items, ItemConflict{Place: d.Place, Field: d.Field, What: What(d.What)})
+	}
+	if len(conflict.Items) == 0 {
+		return false, nil
+	}
+	return p.wasDeleted(conflict)
+}

@@ -1,0 +1,121 @@
+package operation
+
+import (
+	"context"
+	"slices"
+
+	"github.com/itemize/itemize/internal/change"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/snapshot"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// Entity is the state of one entity in memory: the snapshot of its items, and the writes of which it is not known whether they
+// were applied. One operation at a time may use it.
+type Entity struct {
+	*snapshot.Snapshot
+	// unresolved are writes of this entity without an answer.
+	unresolved change.Doubts
+	// remembered are transactions of this entity with patches or raw requests without an answer.
+	remembered []*remembered
+}
+
+// isUnresolved reports whether the entity has unresolved writes.
+func (e *Entity) isUnresolved() bool { return e != nil && len(e.unresolved) > 0 }
+
+// Unchanged reports whether a value is as it is stored. See change.Unchanged.
+func (e *Entity) Unchanged(v any) bool { return change.Unchanged(e.Snapshot, e.unresolved, v) }
+
+// apply records requests that were applied, with the changes that they were made from.
+func (e *Entity) apply(keys snapshot.Keys, changes []*change.Change, requests []*write.Request) {
+	change.Settle(e.Model, changes, requests)
+	effects := change.Effects(changes, requests)
+	e.unresolved = e.unresolved.Overwritten(effects)
+	e.Apply(keys, effects)
+}
+
+// noteUnresolved records that requests may have been applied or not. all are the requests that were sent with them: if the items
+// of none of the requests tell whether they were applied, those of the others do. whole reports that the requests are all that a
+// save writes.
+func (e *Entity) noteUnresolved(keys snapshot.Keys, changes []*change.Change, requests, all []*write.Request, whole bool) {
+	var tellers []*write.Request
+	if !slices.ContainsFunc(requests, (*write.Request).Tells) {
+		for _, r := range all {
+			if r.Tells() {
+				tellers = append(tellers, r)
+			}
+		}
+	}
+	d := change.NewDoubt(e.Model, changes, requests, keys, tellers)
+	d.Whole = whole && len(d.Changes) == len(changes)
+	e.unresolved = append(e.unresolved, d)
+}
+
+// adopt applies an unresolved write that turned out to be stored.
+func (e *Entity) adopt(d *change.Doubt) {
+	e.apply(d.Keys, d.Changes, change.Requests(d.Changes))
+	if d.Whole {
+		e.Arrive(d.Keys)
+	}
+	left := func(all []*snapshot.Stored) bool { return len(all) > 0 }
+	if !e.Fresh && e.Selection.Whole && !slices.ContainsFunc(e.Items, left) {
+		e.Reset() // the entity was deleted
+	}
+}
+
+// adoptStored applies the unresolved writes that the stored items of a refused step show.
+func (e *Entity) adoptStored(o *write.Outcome) bool {
+	adopted := false
+	for i, r := range o.Requests {
+		adopted = e.adoptAt(r.Place, o.Stored[i]) || adopted
+	}
+	return adopted
+}
+
+// adoptAt applies the unresolved writes that one stored item shows.
+func (e *Entity) adoptAt(at item.Place, stored item.Attributes) bool {
+	adopted := false
+	for d := e.unresolved.ToldBy(at, stored); d != nil; d = e.unresolved.ToldBy(at, stored) {
+		e.adopt(d)
+		e.unresolved = e.unresolved.Without(d)
+		adopted = true
+	}
+	return adopted
+}
+
+// resolve finds out whether the unresolved writes were applied, the latest first. A write that was not applied stays
+// unresolved until no copy of it can arrive any more.
+func (e *Entity) resolve(ctx context.Context, sender *write.Sender, t *Tally) error {
+	for _, d := range slices.Backward(slices.Clone(e.unresolved)) {
+		if !slices.Contains(e.unresolved, d) {
+			continue // resolved together with a later one
+		}
+		applied, err := d.Applied(func(r *write.Request) (item.Attributes, error) {
+			return sender.Stored(ctx, r, &t.Tally)
+		})
+		switch {
+		case err != nil:
+			return &Unknown{Label: e.Model.Label(), Items: change.Doubts{d}.Places(), Err: err}
+		case applied:
+			e.adopt(d)
+		case e.Model.Now().Sub(d.Since) > change.Lateness:
+			e.unresolved = e.unresolved.Without(d)
+		}
+	}
+	return nil
+}
+
+// takeOver records a root item that another writer's staged write left pending, so that the next plan replaces it. It reports
+// whether there is one.
+func (e *Entity) takeOver(o *write.Outcome) bool {
+	for i, r := range o.Requests {
+		if !r.Root || !r.New || o.Stored[i] == nil {
+			continue
+		}
+		if h := r.Reserved.Header(o.Stored[i]); !h.Live() && !h.Moving() && !e.HiddenAt(r.Place).Is(h) {
+			e.Hide(r.Place, r.Reserved.HiddenOf(o.Stored[i]))
+			return true
+		}
+	}
+	return false
+}

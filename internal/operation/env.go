@@ -1,0 +1,46 @@
+package operation
+
+import (
+	"context"
+
+	"github.com/itemize/itemize/internal/estimate"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/large"
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/search"
+	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/staging"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// Env is what the operations of one model use. It is safe for concurrent use.
+type Env struct {
+	Model    *model.Model
+	Search   *search.Engine
+	Protocol *staging.Protocol
+	Sender   *write.Sender
+	// External stores external values. It is nil if the model has none.
+	External *large.Writer
+	Estimate *estimate.Estimator
+}
+
+// Tally is what an operation sent, and what it cost.
+type Tally struct {
+	write.Tally
+	// Mode is how it was sent, "" if nothing was, and Alternatives are other ways.
+	Mode         write.Mode
+	Alternatives []write.Alternative
+	// LeftBehind are leftover items at the old key of an entity that moved.
+	LeftBehind []item.Place
+	// AlsoDeleted are items that a staged delete removed although another writer wrote them after the delete began.
+	AlsoDeleted []item.Place
+}
+
+// readRoot reads the root item of a selection's entity, strongly consistent; nil for none.
+func (env *Env) readRoot(ctx context.Context, sel selection.Selection, t *Tally) (*item.Image, error) {
+	e, err := search.EntityOf(env.Model, sel)
+	if err != nil {
+		return nil, env.fault(err)
+	}
+	return env.Protocol.ReadRoot(ctx, e, &t.Tally)
+}

@@ -1,0 +1,555 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/change"
+	"github.com/itemize/itemize/internal/estimate"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/retry"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// Part is one entity, patch or request that an operation writes.
+type Part interface {
+	// base returns the state that all kinds of parts have.
+	base() *common
+	// prepare resolves unresolved writes, and refuses a part that cannot be written. It is called once, before the first plan
+	// that is sent.
+	prepare(ctx context.Context, t *Tally) error
+	// requests returns the requests of the part. It does no I/O. The loop calls it for each plan.
+	requests(readers *change.Readers) (Requests, error)
+	// read reads the items that the requests depend on. It is called if Requests.Unread is set.
+	read(ctx context.Context, t *Tally) error
+	// reads predicts the cost of the reads of an operation with this plan.
+	reads(p *write.Plan) (estimate.Reads, error)
+	// applied records that the requests of a step were applied. finish is called after the last step.
+	applied(requests []*write.Request)
+	finish(ctx context.Context, t *Tally) error
+	// refused finds out why conditions failed. If the part may be sent again, it changes its requests and returns true. The
+	// error says why it was refused, in both cases.
+	refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error)
+	// afterLoss says what a refusal means if an earlier attempt may have been applied.
+	afterLoss(o *write.Outcome) afterLoss
+	// unresolved records that the requests may have been applied or not. all are those of the whole operation. It returns false
+	// if nothing will resolve them later.
+	unresolved(o *write.Outcome, all []*write.Request) bool
+	// alternatives returns other ways to send what the plan sends.
+	alternatives(p *write.Plan) []write.Alternative
+	// stage sends the plan of a staged write.
+	stage(ctx context.Context, x *Operation, plan *write.Plan, t *Tally) (retry bool, err error)
+}
+
+// Requests are those of one part.
+type Requests struct {
+	Writes []*write.Request
+	// Checks are conditions on items that are not written. They are sent only with writes.
+	Checks []*write.Request
+	Choice write.Choice
+	// Unread reports that read has to be called first. Missing reports that the requests are unknown until then.
+	Unread, Missing bool
+}
+
+// afterLoss is what the refusal of a request means if an earlier attempt, whose answer was lost, may have been applied.
+type afterLoss uint8
+
+const (
+	// isUnknown: the outcome is unknown.
+	isUnknown afterLoss = iota
+	// mayRetry: the part may be planned and sent again, since both attempts cannot be applied, or may be. A refusal that ends the
+	// operation is an unknown outcome.
+	mayRetry
+	// isFinal: the earlier attempt does not matter.
+	isFinal
+)
+
+// minTries is how often an operation is planned at least before it gives up because items keep changing. Each item may have
+// one leftover item in its way, so the limit grows with the number of requests.
+const minTries = 10
+
+// Operation is one write under way. It is used once.
+type Operation struct {
+	parts  []Part
+	sender *write.Sender
+	// atomic reports that all requests are sent at once, or none.
+	atomic bool
+	tries  int
+	// sent are the requests of each part in the last plan.
+	sent []Requests
+	// repeated are earlier transactions that this one may repeat, see remembered.go.
+	repeated []*remembered
+}
+
+// newOperation returns the operation that writes one part. tries is how often it is planned at least while items keep changing.
+func newOperation(p Part, tries int) *Operation {
+	return &Operation{parts: []Part{p}, sender: p.base().env.Sender, tries: tries}
+}
+
+// Transaction returns the operation that writes all parts, or none.
+func Transaction(sender *write.Sender, parts []Part) *Operation {
+	for _, p := range parts {
+		p.base().atomic = true
+	}
+	return &Operation{parts: parts, sender: sender, atomic: true, tries: minTries}
+}
+
+// Run writes the operation.
+func (x *Operation) Run(ctx context.Context, t *Tally) error {
+	err := x.run(ctx, t)
+	if err != nil {
+		for _, p := range x.parts {
+			p.base().external.discard(ctx, t)
+		}
+	}
+	return err
+}
+
+func (x *Operation) run(ctx context.Context, t *Tally) error {
+	if err := x.prepare(ctx, t); err != nil {
+		return err
+	}
+	var last error
+	for try, tries := 0, x.tries; try < tries; try++ {
+		if try > 1 { // the first retry is not due to contention: the items were not as expected
+			if err := retry.Pause(ctx, try); err != nil {
+				return &Interrupted{x.label(), err, last}
+			}
+		}
+		plan, err := x.plan()
+		if err == nil && slices.ContainsFunc(x.sent, func(r Requests) bool { return r.Unread }) {
+			plan, err = x.readAndPlan(ctx, t)
+		}
+		if err != nil {
+			return err
+		}
+		if len(t.Items) == 0 { // otherwise some items were written before, in the mode of the first plan
+			t.Mode, t.Alternatives = plan.Mode, x.alternatives(plan)
+		}
+		if err := x.refuseRepeated(ctx, plan, t); err != nil {
+			return err
+		}
+		again, err := x.send(ctx, plan, t)
+		if !again {
+			return err
+		}
+		last = err
+		tries = max(tries, x.tries+requestsIn(plan))
+	}
+	return &Exhausted{x.label(), last}
+}
+
+func requestsIn(p *write.Plan) int {
+	n := 0
+	for _, st := range p.Steps {
+		n += len(st.Requests)
+	}
+	return n
+}
+
+// prepare prepares the parts. If there is nothing to resolve it plans first, so that invalid values are refused before anything
+// is read.
+func (x *Operation) prepare(ctx context.Context, t *Tally) error {
+	open := func(p Part) bool { return p.base().entity.isUnresolved() }
+	if len(x.parts) > 1 && !slices.ContainsFunc(x.parts, open) {
+		if _, err := x.plan(); err != nil {
+			return err
+		}
+	}
+	for _, p := range x.parts {
+		if err := p.prepare(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readAndPlan has the parts read what their requests depend on, and plans again.
+func (x *Operation) readAndPlan(ctx context.Context, t *Tally) (*write.Plan, error) {
+	for i, p := range x.parts {
+		if x.sent[i].Unread {
+			if err := p.read(ctx, t); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return x.plan()
+}
+
+// plan makes the requests of all parts, and decides how they are sent. It does no I/O.
+func (x *Operation) plan() (*write.Plan, error) {
+	var readers change.Readers
+	if x.sent == nil {
+		x.sent = make([]Requests, len(x.parts))
+	}
+	var errs Errors
+	for i, p := range x.parts {
+		var err error
+		if x.sent[i], err = p.requests(&readers); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if !x.atomic {
+		if len(errs) > 0 {
+			return nil, errs[0]
+		}
+		r := x.sent[0]
+		r.Choice.Flip = x.parts[0].base().external.commit()
+		plan, err := write.Arrange(r.Writes, r.Checks, r.Choice)
+		if err == nil {
+			plan.Before = x.parts[0].base().external.steps()
+		}
+		return plan, err
+	}
+	var all []*write.Request
+	var before []write.Step
+	for i, p := range x.parts {
+		r, external := &x.sent[i], &p.base().external
+		r.Writes = slices.Concat(r.Writes, r.Checks)
+		r.Checks = nil
+		if commit := external.commit(); commit != nil {
+			r.Writes = append(r.Writes, commit)
+		}
+		all, before = append(all, r.Writes...), append(before, external.steps()...)
+	}
+	if err := append(errs, duplicates(all)...).orNil(); err != nil {
+		return nil, err
+	}
+	if !write.Fits(all) {
+		return nil, fmt.Errorf("mapper: the transaction has %d items of %d bytes, and DynamoDB takes %d of %d: use several, or save a large entity by itself",
+			len(all), write.Bytes(all), cost.MaxTransactItems, cost.MaxTransactBytes)
+	}
+	plan, err := write.Joint(all)
+	if err == nil {
+		plan.Before = before
+	}
+	return plan, err
+}
+
+// duplicates returns an error for each two requests on the same item.
+func duplicates(all []*write.Request) (errs Errors) {
+	type place struct {
+		table  string
+		pk, sk key.Scalar
+	}
+	first := make(map[place]*write.Request, len(all))
+	for _, r := range all {
+		at := place{r.Table.Name, r.PK, r.SK}
+		if at.pk == (key.Scalar{}) {
+			continue // a raw request on a table whose key is unknown
+		}
+		if f := first[at]; f != nil {
+			errs = append(errs, fmt.Errorf("mapper: two parts of the transaction write or check %s (%s.%s and %s.%s), and DynamoDB takes an item once: change it in one part",
+				r.Place, f.Label, f.Field, r.Label, r.Field))
+			continue
+		}
+		first[at] = r
+	}
+	return errs
+}
+
+// alternatives returns other ways to send an operation of one part.
+func (x *Operation) alternatives(p *write.Plan) []write.Alternative {
+	if x.atomic {
+		return nil
+	}
+	return x.parts[0].alternatives(p)
+}
+
+// send stores external values, and sends a plan. retry reports that the operation has to be planned again; the error says why.
+func (x *Operation) send(ctx context.Context, plan *write.Plan, t *Tally) (retry bool, err error) {
+	for _, p := range x.parts {
+		if again, err := p.base().external.store(ctx, t); err != nil {
+			x.discard(ctx, t)
+			return again, err
+		}
+	}
+	if plan.Mode == write.Staged {
+		return x.parts[0].stage(ctx, x, plan, t)
+	}
+	for i := range plan.Steps {
+		o := x.sender.Send(ctx, &plan.Steps[i], &t.Tally)
+		again, err := x.conclude(ctx, o, t)
+		switch {
+		case again:
+			return true, err
+		case err != nil:
+			return false, x.partial(plan, i, err)
+		}
+	}
+	for _, r := range x.repeated {
+		r.settle()
+	}
+	for _, p := range x.parts {
+		if err := p.finish(ctx, t); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+func (x *Operation) discard(ctx context.Context, t *Tally) {
+	for _, p := range x.parts {
+		p.base().external.discard(ctx, t)
+	}
+}
+
+// conclude decides what follows from the outcome of a step: it was applied; or the operation is planned again (retry); or it
+// ends with an error.
+func (x *Operation) conclude(ctx context.Context, o write.Outcome, t *Tally) (retry bool, err error) {
+	if !o.OK() {
+		if o, err = x.resolve(ctx, o, t); err != nil {
+			x.discard(ctx, t)
+			return true, err
+		}
+	}
+	switch o.State {
+	case write.Written:
+		x.applied(o.Requests)
+		return false, nil
+	case write.Failed:
+		return false, o.Err
+	case write.Unknown:
+		return false, x.unknown(&o)
+	}
+	parts, adopted := x.split(&o), false
+	for _, p := range parts {
+		if e := p.base().entity; e != nil && p.outcome.Stored != nil {
+			adopted = e.adoptStored(&p.outcome) || adopted
+		}
+	}
+	if adopted {
+		return true, nil
+	}
+	after := x.afterLoss(&o, parts)
+	if o.Unsure && after == isUnknown {
+		return false, x.unknown(&o)
+	}
+	var errs, reasons Errors
+	retry = true
+	for _, p := range parts {
+		if !slices.ContainsFunc(p.outcome.Stored, func(a item.Attributes) bool { return a != nil }) {
+			continue
+		}
+		again, err := p.refused(ctx, &p.outcome, t)
+		switch {
+		case !again:
+			errs, retry = append(errs, err), false
+		case err != nil:
+			reasons = append(reasons, err)
+		}
+	}
+	switch {
+	case retry:
+		return true, reasons.orNil()
+	case o.Unsure && after != isFinal: // the earlier attempt may still be applied
+		return false, x.unknown(&o)
+	case len(x.repeated) > 0:
+		return false, x.refusedAgain(ctx, errs.orNil(), t)
+	}
+	return false, errs.orNil()
+}
+
+// applied tells each part that its requests were applied.
+func (x *Operation) applied(requests []*write.Request) {
+	if !x.atomic {
+		x.parts[0].applied(requests)
+		return
+	}
+	for i, p := range x.parts {
+		p.applied(x.sent[i].Writes)
+	}
+}
+
+// partOutcome is a part with the outcome of its own requests.
+type partOutcome struct {
+	Part
+	outcome write.Outcome
+}
+
+// split returns what became of the requests of each part.
+func (x *Operation) split(o *write.Outcome) []partOutcome {
+	each := make([]partOutcome, len(x.parts))
+	if !x.atomic {
+		each[0] = partOutcome{x.parts[0], *o}
+		return each
+	}
+	at := 0
+	for i, p := range x.parts {
+		each[i] = partOutcome{p, *o}
+		end := at + len(x.sent[i].Writes)
+		each[i].outcome.Requests = o.Requests[at:end]
+		if o.Stored != nil {
+			each[i].outcome.Stored = o.Stored[at:end]
+		}
+		at = end
+	}
+	return each
+}
+
+// resolve asks the records of external values what became of a step that commits their pointers. The error says that it was not
+// applied, and has to be sent again with new values.
+func (x *Operation) resolve(ctx context.Context, o write.Outcome, t *Tally) (write.Outcome, error) {
+	asked := false
+	for _, p := range x.parts {
+		external := &p.base().external
+		switch {
+		case !external.exist():
+			continue
+		case asked && (o.State != write.Rejected || o.Unsure):
+			return o, nil // the first record decides for all
+		}
+		asked = true
+		now, err := external.resolve(ctx, o, t)
+		if err != nil || now.State != o.State {
+			return now, err
+		}
+		o = now
+	}
+	return o, nil
+}
+
+// afterLoss returns what the refusal of a step means if an earlier attempt may have been applied.
+func (x *Operation) afterLoss(o *write.Outcome, parts []partOutcome) afterLoss {
+	least := isFinal
+	if len(x.parts) > 1 && len(o.Requests) > 1 {
+		least = guarded(o)
+	} else {
+		for _, p := range parts {
+			if len(p.outcome.Requests) > 0 {
+				least = min(least, p.afterLoss(&p.outcome))
+			}
+		}
+	}
+	return least
+}
+
+// guarded returns mayRetry if only an assumption says that an earlier attempt was made, and one of the requests refuses a late
+// copy: it requires a version, or that no item exists.
+func guarded(o *write.Outcome) afterLoss {
+	if o.Assumed && slices.ContainsFunc(o.Requests, func(r *write.Request) bool {
+		return r.Writes() && (r.Expect.Version != nil || r.Expect.Absent && r.Expect.Instead == nil)
+	}) {
+		return mayRetry
+	}
+	return isUnknown
+}
+
+// unknown records that the outcome of a step is unknown, and returns the error.
+func (x *Operation) unknown(o *write.Outcome) error {
+	kept := true
+	for _, p := range x.split(o) {
+		kept = p.unresolved(&p.outcome, o.Requests) && kept
+	}
+	if !kept {
+		x.remember(o.Requests)
+	}
+	return &Unknown{Label: labelsOf(o.Requests), Items: written(o.Requests), Patch: !kept, Err: o.Err}
+}
+
+// partial is the error of a plan that ended at a step.
+func (x *Operation) partial(plan *write.Plan, at int, err error) error {
+	if at == 0 {
+		return err
+	}
+	e := &Partial{Label: x.label(), Err: err}
+	for i, st := range plan.Steps {
+		if i < at {
+			e.Written = append(e.Written, places(st.Requests)...)
+		} else {
+			e.Rest = append(e.Rest, st.Requests[0].Place)
+		}
+	}
+	return e
+}
+
+// label names the models of the parts.
+func (x *Operation) label() string {
+	var labels []string
+	for _, p := range x.parts {
+		if env := p.base().env; env != nil && !slices.Contains(labels, env.Model.Label()) {
+			labels = append(labels, env.Model.Label())
+		}
+	}
+	if labels == nil {
+		return "mapper"
+	}
+	return strings.Join(labels, ", ")
+}
+
+func labelsOf(requests []*write.Request) string {
+	var labels []string
+	for _, r := range requests {
+		if !slices.Contains(labels, r.Label) {
+			labels = append(labels, r.Label)
+		}
+	}
+	return strings.Join(labels, ", ")
+}
+
+// places returns the places of requests.
+func places(requests []*write.Request) []item.Place {
+	all := make([]item.Place, len(requests))
+	for i, r := range requests {
+		all[i] = r.Place
+	}
+	return all
+}
+
+// written returns the places of the items that requests write.
+func written(requests []*write.Request) []item.Place {
+	var all []item.Place
+	for _, r := range requests {
+		if r.Writes() {
+			all = append(all, r.Place)
+		}
+	}
+	return all
+}
+
+// Prediction is what an operation would send and cost.
+type Prediction struct {
+	*write.Plan
+	Reads        estimate.Reads
+	Alternatives []write.Alternative
+	// Undeclared is what secondary indexes that the models do not declare may cost, in WCU.
+	Undeclared cost.Units
+	// Twice reports that a patch may have to send a second request, because an attribute is stored as NULL, or the map of an
+	// entry does not exist.
+	Twice bool
+}
+
+// errUnread says why a delete cannot be planned.
+var errUnread = errors.New("it is read first what is there, which a plan does not: give it an *Entity, or a selection of one item")
+
+// Predict returns what Run would send and cost. It does no I/O.
+func (x *Operation) Predict() (*Prediction, error) {
+	plan, err := x.plan()
+	if err != nil {
+		return nil, err
+	}
+	out := &Prediction{Plan: plan, Alternatives: x.alternatives(plan)}
+	var models []*Env
+	for i, p := range x.parts {
+		if x.sent[i].Missing {
+			return nil, fmt.Errorf("%s: the delete cannot be planned: %w", x.label(), errUnread)
+		}
+		s := p.base()
+		reads, err := p.reads(plan)
+		if err != nil {
+			return nil, err
+		}
+		out.Reads = out.Reads.Add(reads).Add(estimate.Reads{Objects: s.external.uploads()})
+		if s.env != nil && !slices.Contains(models, s.env) {
+			models = append(models, s.env)
+			out.Undeclared = out.Undeclared.Add(s.env.Estimate.Undeclared.Of(plan))
+		}
+		out.Twice = out.Twice || s.twice
+	}
+	return out, nil
+}

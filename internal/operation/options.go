@@ -1,0 +1,90 @@
+package operation
+
+import "github.com/itemize/itemize/internal/model"
+
+// Options are what the caller asks of a save or delete.
+type Options struct {
+	// Independent sends each request by itself, Staged sends a staged insert or delete, ExactlyOnce sends a single request as a
+	// transaction.
+	Independent, Staged, ExactlyOnce bool
+	// Move allows changes of key fields, CheckLoaded requires that loaded items are unchanged, Reindex also writes items whose
+	// index keys differ, CheckRoot requires the root item where items are added.
+	Move, CheckLoaded, Reindex, CheckRoot bool
+}
+
+// use is what options are given to.
+type use struct {
+	name string
+	// refused are the options that mean nothing there, with the reason.
+	refused []refusal
+}
+
+type refusal struct {
+	option func(Options) bool
+	text   string
+}
+
+// The options by name.
+var (
+	independent = func(o Options) bool { return o.Independent }
+	staged      = func(o Options) bool { return o.Staged }
+	exactlyOnce = func(o Options) bool { return o.ExactlyOnce }
+	move        = func(o Options) bool { return o.Move }
+	checkLoaded = func(o Options) bool { return o.CheckLoaded }
+	reindex     = func(o Options) bool { return o.Reindex }
+	checkRoot   = func(o Options) bool { return o.CheckRoot }
+)
+
+// both reports options that are given together.
+func both(a, b func(Options) bool) func(Options) bool {
+	return func(o Options) bool { return a(o) && b(o) }
+}
+
+func any2(a, b func(Options) bool) func(Options) bool {
+	return func(o Options) bool { return a(o) || b(o) }
+}
+
+// exclusive are the options that exclude each other, wherever they are given.
+var exclusive = []refusal{
+	{both(independent, staged), "Independent and Staged exclude each other: choose one"},
+	{both(independent, checkLoaded), "Independent and CheckLoaded exclude each other: only a transaction checks other items"},
+	{both(staged, checkLoaded), "Staged and CheckLoaded exclude each other: only a transaction checks other items"},
+	{both(staged, exactlyOnce), "Staged and ExactlyOnce exclude each other: choose one"},
+	{both(independent, move), "Independent and Move exclude each other: an entity moves at once, or not"},
+	{both(checkRoot, any2(independent, any2(staged, move))), "CheckRoot is for one transaction: leave Independent, Staged and Move out"},
+}
+
+// The uses of options.
+var (
+	forSave   = use{name: "save"}
+	forDelete = use{"delete", []refusal{
+		{move, "Move means nothing for a delete: leave it out"},
+		{reindex, "Reindex means nothing for a delete: leave it out"},
+		{checkLoaded, "CheckLoaded means nothing for a delete, which requires all that it deletes to be as it was: leave it out"},
+		{checkRoot, "CheckRoot means nothing for a delete, which adds nothing: leave it out"},
+	}}
+	forPatch = use{"patch", []refusal{
+		{any2(any2(independent, staged), any2(any2(move, checkLoaded), any2(reindex, checkRoot))), "a patch takes ExactlyOnce only: leave the other options out"},
+	}}
+	forPart = use{"part", []refusal{
+		{any2(any2(independent, staged), any2(exactlyOnce, move)), "a part of a transaction takes CheckLoaded and Reindex only: leave Independent, Staged, ExactlyOnce and Move out"},
+	}}
+)
+
+// check refuses options that exclude each other, or mean nothing for a use.
+func (o Options) check(m *model.Model, u use) error {
+	if o == (Options{}) {
+		return nil
+	}
+	for _, list := range [][]refusal{u.refused, exclusive} {
+		for _, r := range list {
+			if r.option(o) {
+				return m.Errorf("%s", r.text)
+			}
+		}
+	}
+	if o.Staged && !m.Reserved.Versions() {
+		return m.Errorf("Staged needs versions, which the model does without (noversion): %s with Independent, or let its items have versions", u.name)
+	}
+	return nil
+}

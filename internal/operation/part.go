@@ -1,0 +1,48 @@
+package operation
+
+import (
+	"context"
+
+	"github.com/itemize/itemize/internal/change"
+	"github.com/itemize/itemize/internal/estimate"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// common is the state that all kinds of parts have. Its methods are what a part does that needs nothing of its own.
+type common struct {
+	// env is that of the part's model. It is nil for a raw request.
+	env *Env
+	// entity is the entity that is saved or deleted. It is nil for a selection, a patch and a raw request.
+	entity *Entity
+	// changes are those of the last plan.
+	changes  []*change.Change
+	external external
+	// atomic reports that the part is written in one transaction with others.
+	atomic bool
+	// twice is described at Prediction.
+	twice bool
+}
+
+func (s *common) base() *common { return s }
+
+func (s *common) prepare(ctx context.Context, t *Tally) error { return nil }
+
+func (s *common) read(context.Context, *Tally) error { return nil }
+
+func (s *common) reads(*write.Plan) (estimate.Reads, error) { return estimate.Reads{}, nil }
+
+func (s *common) applied([]*write.Request) {}
+
+func (s *common) finish(context.Context, *Tally) error { return nil }
+
+// unresolved is that of a part that no entity remembers.
+func (s *common) unresolved(o *write.Outcome, _ []*write.Request) bool {
+	return len(written(o.Requests)) == 0
+}
+
+func (s *common) alternatives(*write.Plan) []write.Alternative { return nil }
+
+// stage is never called: only saves and deletes of whole entities have staged plans.
+func (s *common) stage(context.Context, *Operation, *write.Plan, *Tally) (bool, error) {
+	panic("a part without staged plans")
+}

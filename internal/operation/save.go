@@ -1,0 +1,295 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/itemize/itemize/internal/change"
+	"github.com/itemize/itemize/internal/estimate"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/search"
+	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/snapshot"
+	"github.com/itemize/itemize/internal/staging"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// save is the part that saves an entity.
+type save struct {
+	common
+	value   any
+	options Options
+	// fresh reports that the entity was new when the operation began.
+	fresh bool
+	diff  *change.Diff
+	// done is called after the entity was saved, nil for none.
+	done func()
+}
+
+// NewSave returns the operation that saves the value of an entity.
+func NewSave(env *Env, e *Entity, value any, o Options) (*Operation, error) {
+	if err := o.check(env.Model, forSave); err != nil {
+		return nil, err
+	}
+	return newOperation(&save{common: common{env: env, entity: e}, value: value, options: o, fresh: e.Fresh}, minTries), nil
+}
+
+// Save returns the part of a transaction that saves the value of an entity. done is called after it was saved.
+func Save(env *Env, e *Entity, value any, o Options, done func()) (Part, error) {
+	if err := o.check(env.Model, forPart); err != nil {
+		return nil, err
+	}
+	return &save{common: common{env: env, entity: e}, value: value, options: o, fresh: e.Fresh, done: done}, nil
+}
+
+func (p *save) prepare(ctx context.Context, t *Tally) error {
+	p.entity.Hidden = nil
+	return p.entity.resolve(ctx, p.env.Sender, t)
+}
+
+func (p *save) requests(readers *change.Readers) (r Requests, err error) {
+	m, e := p.env.Model, p.entity
+	if err := readers.Given(m, p.value); err != nil {
+		return r, p.env.fault(err)
+	}
+	if p.fresh && !e.Fresh {
+		p.options.Staged = false // an unresolved insert turned out to be applied
+	}
+	if p.options.Staged && !e.Fresh {
+		return r, m.Errorf("Staged is for inserts and deletes: save without it, or with Independent")
+	}
+	if root := e.Root(); root != nil && !root.Header.Live() {
+		return r, m.Errorf("the entity's delete has begun and is not finished, so that it is not found any more: delete it again, and insert it as a new entity")
+	}
+	p.diff, err = change.Of(e.Snapshot, e.unresolved, p.value, change.Options{Move: p.options.Move, Checks: p.options.CheckLoaded, Reindex: p.options.Reindex, Root: p.options.CheckRoot})
+	if err != nil {
+		return r, p.env.fault(err)
+	}
+	d := p.diff
+	for _, ch := range d.Checks {
+		if ch.Unread {
+			ch.Likely = p.env.Estimate.Sizes.Item(ch.Item)
+		}
+	}
+	if p.changes = d.Changes; m.Source != nil {
+		if err := p.external.arrange(p.env, d.Changes); err != nil {
+			return r, err
+		}
+	}
+	r = Requests{Writes: change.Requests(d.Changes), Unread: d.Untold, Choice: p.choice(p.options)}
+	if len(d.Checks) > 0 && (p.atomic || len(d.Changes) > 0) { // a save that writes nothing checks nothing
+		r.Checks = change.Requests(d.Checks)
+	}
+	return r, nil
+}
+
+// choice returns what the caller asked for, and what the entity allows.
+func (p *save) choice(o Options) write.Choice {
+	c := write.Choice{Independent: o.Independent, Staged: o.Staged, ExactlyOnce: o.ExactlyOnce, Move: p.diff.Moves}
+	if p.entity.Fresh && len(p.diff.Changes) > 1 && p.env.Model.Reserved.Versions() {
+		c.Steps = staging.InsertSteps(p.env.Model.Now())
+	}
+	return c
+}
+
+func (p *save) alternatives(plan *write.Plan) []write.Alternative {
+	d := p.diff
+	if len(d.Changes) < 2 || len(d.Checks) > 0 || d.Moves || plan.Before != nil {
+		return nil
+	}
+	var stagedPrice func([]*write.Request) write.Alternative
+	if p.choice(Options{}).Steps != nil {
+		stagedPrice = func(all []*write.Request) write.Alternative { return staging.InsertPrice(p.env.Model.Now(), all) }
+	}
+	all := write.Alternatives(plan.Mode, change.Requests(d.Changes), stagedPrice)
+	if len(all) == 0 {
+		return nil
+	}
+	undeclared := p.env.Estimate.Undeclared.Of(plan)
+	for i := range all {
+		if all[i].Mode == write.Staged {
+			undeclared = undeclared.Times(2) // the root item is written twice
+		}
+		all[i].WCU = all[i].WCU.Add(undeclared)
+	}
+	return all
+}
+
+// read reads the root item of an entity to which items are added, if no loaded item has its incarnation.
+func (p *save) read(ctx context.Context, t *Tally) error {
+	root, err := p.env.readRoot(ctx, p.entity.Selection, t)
+	if err != nil {
+		return err
+	}
+	if err := p.env.Search.RootThere(p.entity.Selection, root); err != nil {
+		return p.env.fault(err)
+	}
+	p.entity.Tell(root.Header.Incarnation)
+	return nil
+}
+
+func (p *save) reads(*write.Plan) (estimate.Reads, error) {
+	return p.env.Estimate.Save(p.entity.Snapshot, p.diff)
+}
+
+func (p *save) applied(requests []*write.Request) {
+	p.entity.apply(p.diff.Keys, p.changes, requests)
+}
+
+func (p *save) finish(ctx context.Context, t *Tally) error {
+	if p.diff.Keys.KeyFields != nil {
+		p.entity.Arrive(p.diff.Keys)
+	}
+	err := p.findLeftBehind(ctx, t)
+	if err != nil {
+		return err
+	}
+	change.SettleAll(p.entity.Snapshot, p.value)
+	if p.done != nil {
+		p.done()
+	}
+	return nil
+}
+
+// findLeftBehind records the items that another writer added under the old key of an entity while it moved.
+func (p *save) findLeftBehind(ctx context.Context, t *Tally) error {
+	d, m := p.diff, p.env.Model
+	if !d.Moves || len(d.Changes) == 0 {
+		return nil
+	}
+	e, err := search.EntityOf(m, selection.Entity(m.Schema, m.Identity(d.Old)))
+	var found []item.Image
+	if err == nil {
+		found, err = p.env.Protocol.Remains(ctx, e, &t.Tally)
+	}
+	if err != nil {
+		return &Partial{
+			Label: m.Label(), Written: places(change.Requests(d.Changes)),
+			Err: fmt.Errorf("it has moved, and what somebody may have added under its old key meanwhile could not be read: %w", err),
+		}
+	}
+	for i := range found {
+		if f := &found[i]; d.LeftBehind(m, f) {
+			t.LeftBehind = append(t.LeftBehind, f.Place)
+		}
+	}
+	return nil
+}
+
+func (p *save) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
+	return p.entity.refused(ctx, p.env, p.diff.Keys, o, t)
+}
+
+// refused finds out why requests of an entity were refused: because of the root item of another writer's pending insert or delete,
+// or of leftover items, which the next plan replaces; or because of a conflict.
+func (e *Entity) refused(ctx context.Context, env *Env, keys snapshot.Keys, o *write.Outcome, t *Tally) (retry bool, err error) {
+	refusal := conflict(env, keys, o, e.Fresh)
+	if errors.Is(refusal, ErrExists) {
+		return e.takeOver(o), refusal
+	}
+	of, err := search.EntityOf(env.Model, selection.Selection{Identity: env.Model.Identity(keys.KeyFields)})
+	if err != nil {
+		return false, env.fault(err)
+	}
+	leftover, err := env.Protocol.Dead(ctx, of, o, e.HiddenAt, &t.Tally)
+	if err != nil {
+		return false, err
+	}
+	for i, h := range leftover {
+		e.Hide(o.Requests[i].Place, h)
+	}
+	return len(leftover) > 0, refusal
+}
+
+// conflict returns the error of requests whose conditions failed: an Exists if the root item of a new entity exists, else a
+// Conflict. fresh reports that the entity is new.
+func conflict(env *Env, keys snapshot.Keys, o *write.Outcome, fresh bool) error {
+	c := Conflict{Label: env.Model.Label(), Insert: fresh}
+	exists := false
+	for i, r := range o.Requests {
+		if o.Stored[i] == nil {
+			continue
+		}
+		what := Changed
+		switch {
+		case r.New:
+			what = Created
+		case len(o.Stored[i]) == 0:
+			what = Deleted
+		}
+		c.Items = append(c.Items, ItemConflict{Place: r.Place, Field: r.Field, What: what})
+		exists = exists || r.Root && r.New
+		if r.Kind == write.Check && r.Unread && len(o.Stored[i]) > 0 && r.Reserved.Header(o.Stored[i]).Live() {
+			c.Pending = "what was loaded is not of the entity that is there, but of one that was deleted since, or left over from one: load it by its key"
+		}
+	}
+	if exists {
+		return &Exists{env.Model.EntityName(keys.KeyFields[:env.Model.Schema.Identities()]), c} // on any shard
+	}
+	return &c
+}
+
+// afterLoss: the requests require the items as they were read, so that a late copy is refused.
+func (p *save) afterLoss(o *write.Outcome) afterLoss {
+	if o.Assumed {
+		return mayRetry
+	}
+	return isUnknown
+}
+
+func (p *save) unresolved(o *write.Outcome, all []*write.Request) bool {
+	if slices.ContainsFunc(o.Requests, (*write.Request).Writes) {
+		p.entity.noteUnresolved(p.diff.Keys, p.changes, o.Requests, all, true)
+	}
+	return true
+}
+
+// stage sends the plan of a staged insert.
+func (p *save) stage(ctx context.Context, x *Operation, plan *write.Plan, t *Tally) (retry bool, err error) {
+	keys, m := p.diff.Keys, p.env.Model
+	e, err := search.EntityOf(m, selection.Entity(m.Schema, m.Identity(keys.KeyFields)))
+	if err != nil {
+		return false, p.env.fault(err)
+	}
+	r := p.env.Protocol.Insert(ctx, e, plan, &t.Tally)
+	if !r.OK() && p.external.exist() {
+		if r.Outcome, err = p.external.resolve(ctx, r.Outcome, t); err != nil {
+			return true, err
+		}
+		if r.OK() {
+			r.Applied = r.Doubt
+		}
+	}
+	switch r.State {
+	case write.Written:
+		p.applied(r.Applied)
+		return false, p.finish(ctx, t)
+	case write.Unknown:
+		if r.Doubt != nil {
+			d := change.NewDoubt(m, p.changes, r.Doubt, keys, r.Tellers)
+			d.Whole = true
+			p.entity.unresolved = append(p.entity.unresolved, d)
+		}
+		return false, &Unknown{Label: m.Label(), Items: written(r.Requests), Err: r.Err}
+	case write.Rejected:
+		if p.entity.adoptStored(&r.Outcome) {
+			return true, nil
+		}
+		return false, overtaken(conflict(p.env, keys, &r.Outcome, p.entity.Fresh), &r.Outcome)
+	}
+	return false, r.Err
+}
+
+// overtaken returns the error of a refused staged insert: if another writer took over its pending root item the entity does not
+// exist, and the error is a Conflict that says so.
+func overtaken(refusal error, o *write.Outcome) error {
+	r, stored := o.Requests[0], o.Stored[0]
+	var exists *Exists
+	if stored == nil || !r.Root || !errors.As(refusal, &exists) || len(stored) > 0 && r.Reserved.Header(stored).Live() {
+		return refusal
+	}
+	exists.Pending = "somebody else has begun to insert or delete it meanwhile: insert again"
+	return &exists.Conflict
+}
