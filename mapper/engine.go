@@ -12,7 +12,6 @@ import (
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/estimate"
 	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/operation"
 	"github.com/itemize/itemize/internal/read"
@@ -34,8 +33,8 @@ type engine struct {
 	observers []Observer
 	cache     *Cache // nil for none
 	cacheName string // the prefix of the names of its values
-	// fetcher reads external values. It is nil if the model has none.
-	fetcher *large.Fetcher
+	// ended is called at the end of each call. It records the sizes and indexes that the call met.
+	ended func(*tally, error)
 }
 
 // state is what a mapper knows of an entity.
@@ -94,6 +93,7 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option)
 		Model: m, Search: g.search, Protocol: protocol, Sender: sender,
 		Estimate: &estimate.Estimator{Model: m, Protocol: protocol, Sizes: sizes},
 	}
+	g.ended = func(t *tally, _ error) { g.env.Estimate.Observe(&t.Tally.Tally) }
 	if err := g.largeValues(&s); err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func tableNames(e *schema.Entity, s *settings) ([]string, error) {
 			period, _ := p.Of(key.OfTime(anyTime))
 			shown = p.Named(name, period)
 		}
-		if !isTableName(shown) {
+		if !model.IsTableName(shown) {
 			return nil, fmt.Errorf("%s: %q cannot be the name of a table: DynamoDB takes 3 to 255 letters, digits, '_', '-' and '.', or an ARN", e.Label(), name)
 		}
 		if slices.Contains(names, name) {
@@ -134,13 +134,6 @@ func tableNames(e *schema.Entity, s *settings) ([]string, error) {
 		names = append(names, name)
 	}
 	return names, nil
-}
-
-func isTableName(name string) bool {
-	if strings.HasPrefix(name, "arn:") {
-		return true
-	}
-	return len(name) >= 3 && len(name) <= 255 && !strings.ContainsFunc(name, schema.NotInTableName)
 }
 
 // isIndex reports whether a selection is what lies in a secondary index.
@@ -218,16 +211,14 @@ func (g *engine) planLoad(sel selection.Selection, loaded *state, options []Read
 
 // save is Mapper.Save.
 func (g *engine) save(ctx context.Context, s *state, v any, options []WriteOption) (*Receipt, error) {
-	return g.write(ctx, OpSave, func(context.Context, *tally) (*operation.Operation, error) {
-		return operation.NewSave(g.env, &s.Entity, v, writeOptionsOf(options))
-	})
+	x, err := operation.NewSave(g.env, &s.Entity, v, writeOptionsOf(options))
+	return g.write(ctx, OpSave, x, err)
 }
 
-// write runs an operation, observed.
-func (g *engine) write(ctx context.Context, op Operation, make func(context.Context, *tally) (*operation.Operation, error)) (*Receipt, error) {
+// write runs an operation, unless the error says that it cannot be made.
+func (g *engine) write(ctx context.Context, op Operation, x *operation.Operation, err error) (*Receipt, error) {
 	var t tally
 	ctx, end := g.observe(ctx, op)
-	x, err := make(ctx, &t)
 	if err == nil {
 		err = x.Run(ctx, &t.Tally)
 	}
@@ -292,9 +283,8 @@ func (g *engine) delete(ctx context.Context, sel selection.Selection, s *state, 
 		end(&t, err)
 		return t.receipt(), err
 	}
-	return g.write(ctx, OpDelete, func(context.Context, *tally) (*operation.Operation, error) {
-		return operation.NewDelete(g.env, sel, s.entity(), o)
-	})
+	x, err := operation.NewDelete(g.env, sel, s.entity(), o)
+	return g.write(ctx, OpDelete, x, err)
 }
 
 // planDelete is Mapper.PlanDelete.

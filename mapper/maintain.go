@@ -6,6 +6,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/tabledef"
 )
 
 // TableAdmin is what Maintain needs of a DynamoDB client.
@@ -74,11 +76,11 @@ type MaintenanceAction string
 
 // The actions, in their order.
 const (
-	CreateTable      MaintenanceAction = "create"
-	EnableTimeToLive MaintenanceAction = "enable time to live"
-	CoolTable        MaintenanceAction = "cool"
-	ExportTable      MaintenanceAction = "export"
-	DropTable        MaintenanceAction = "drop"
+	CreateTable      MaintenanceAction = tabledef.Create
+	EnableTimeToLive MaintenanceAction = tabledef.EnableTimeToLive
+	CoolTable        MaintenanceAction = tabledef.Cool
+	ExportTable      MaintenanceAction = tabledef.Export
+	DropTable        MaintenanceAction = tabledef.Drop
 )
 
 // MaintenanceStep is one thing that was done, or is to be.
@@ -114,4 +116,20 @@ func (m *Mapper[T]) Maintain(ctx context.Context, client TableAdmin, o Maintenan
 // PlanMaintain returns what Maintain would do. It changes nothing, and calls no Export.
 func (m *Mapper[T]) PlanMaintain(ctx context.Context, client TableAdmin, o Maintenance) (*MaintenanceReport, error) {
 	return m.engine.maintain(ctx, client, o, false)
+}
+
+func (g *engine) maintain(ctx context.Context, client TableAdmin, o Maintenance, change bool) (*MaintenanceReport, error) {
+	x := &tabledef.Maintenance{
+		Model: g.model, Tables: g.tablesOf, Client: client, Change: change,
+		Create: o.Create, ColdAfter: o.ColdAfter, Drop: o.Drop, Export: o.Export,
+	}
+	for _, c := range o.Cold {
+		x.Cold = append(x.Cold, c)
+	}
+	err := x.Run(ctx)
+	r := &MaintenanceReport{Steps: []MaintenanceStep{}, Differences: differencesOf(x.Report.Differences)}
+	for _, s := range x.Report.Steps {
+		r.Steps = append(r.Steps, MaintenanceStep{MaintenanceAction(s.Action), s.Table})
+	}
+	return r, err
 }

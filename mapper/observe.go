@@ -63,9 +63,6 @@ func (g *engine) observe(ctx context.Context, op Operation) (context.Context, fu
 	return observe(ctx, g.observers, Call{op, g.model.Label(), tablesOf(g.model.Tables)}, g.ended)
 }
 
-// ended records the sizes and indexes that a call met.
-func (g *engine) ended(t *tally, _ error) { g.env.Estimate.Observe(&t.Tally.Tally) }
-
 // tablesOf returns the names of tables.
 func tablesOf(tables []*item.Table) []string {
 	names := make([]string, len(tables))

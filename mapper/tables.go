@@ -3,16 +3,14 @@ package mapper
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/define"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/tabledef"
 )
 
 // Definition is a table that models need: its keys, its secondary indexes and its time to live.
@@ -25,32 +23,42 @@ type Definition struct {
 	Create     *dynamodb.CreateTableInput
 	TimeToLive *dynamodb.UpdateTimeToLiveInput
 
-	table *define.Table
+	table *tabledef.Table
 }
 
 // Definitions returns the tables that the model needs, its main table first. Those of several models
 // that share tables are joined by [JoinDefinitions]. Of a model whose tables follow the time they are
 // those of the present period and of the ones ahead ([TimeTables]).
-func (m *Mapper[T]) Definitions() []Definition {
-	g := m.engine
-	if g.model.Schema.Periods == nil {
-		return definitions(g.definitions(""))
-	}
-	var all []*define.Table
-	for n := range g.model.Times.Ahead + 1 {
-		all = append(all, g.definitions(g.model.PeriodAt(g.model.Now(), n))...)
-	}
-	return definitions(all)
-}
+func (m *Mapper[T]) Definitions() []Definition { return definitions(m.engine.tables()) }
 
 // DefinitionsAt returns the tables that a model whose tables follow the time needs for some times: each
 // once. A time that no table's name can have is an error.
 func (m *Mapper[T]) DefinitionsAt(times ...time.Time) ([]Definition, error) {
-	g := m.engine
-	if g.model.Schema.Periods == nil {
-		return m.Definitions(), nil
+	all, err := m.engine.tablesAt(times)
+	if err != nil {
+		return nil, err
 	}
-	var all []*define.Table
+	return definitions(all), nil
+}
+
+// tables returns the tables that the model needs now.
+func (g *engine) tables() []*tabledef.Table {
+	if g.model.Schema.Periods == nil {
+		return g.tablesOf("")
+	}
+	var all []*tabledef.Table
+	for n := range g.model.Times.Ahead + 1 {
+		all = append(all, g.tablesOf(g.model.PeriodAt(g.model.Now(), n))...)
+	}
+	return all
+}
+
+// tablesAt returns the tables that the model needs for some times.
+func (g *engine) tablesAt(times []time.Time) ([]*tabledef.Table, error) {
+	if g.model.Schema.Periods == nil {
+		return g.tablesOf(""), nil
+	}
+	var all []*tabledef.Table
 	var known []string
 	for _, at := range times {
 		p, err := g.model.Schema.Periods.Of(key.OfTime(at))
@@ -58,31 +66,31 @@ func (m *Mapper[T]) DefinitionsAt(times ...time.Time) ([]Definition, error) {
 			return nil, g.model.Errorf("the table of %s: %w", at.Format(time.DateOnly), err)
 		}
 		if !slices.Contains(known, p) {
-			known, all = append(known, p), append(all, g.definitions(p)...)
+			known, all = append(known, p), append(all, g.tablesOf(p)...)
 		}
 	}
-	return definitions(all), nil
+	return all, nil
 }
 
-// definitions returns the tables of a period.
-func (g *engine) definitions(period string) []*define.Table {
+// tablesOf returns the tables of a period.
+func (g *engine) tablesOf(period string) []*tabledef.Table {
 	var names []string
 	for i := range g.model.Tables {
 		names = append(names, g.model.Table(i, period).Name)
 	}
-	all := define.Of(g.model.Schema, names)
+	all := tabledef.Of(g.model.Schema, names)
 	if g.env.External == nil {
 		return all
 	}
 	for _, t := range g.env.External.Homes.Tables() {
-		if !slices.ContainsFunc(all, func(d *define.Table) bool { return d.Name == t.Name }) {
-			all = append(all, define.Plain(t.Name, t.Hash, t.Range))
+		if !slices.ContainsFunc(all, func(d *tabledef.Table) bool { return d.Name == t.Name }) {
+			all = append(all, tabledef.Plain(t.Name, t.Hash, t.Range))
 		}
 	}
 	return all
 }
 
-func definitions(all []*define.Table) []Definition {
+func definitions(all []*tabledef.Table) []Definition {
 	out := make([]Definition, len(all))
 	for i, d := range all {
 		out[i] = Definition{Name: d.Name, Create: d.Input(), TimeToLive: d.TTLInput(), table: d}
@@ -93,19 +101,19 @@ func definitions(all []*define.Table) []Definition {
 // JoinDefinitions returns the tables of several models, each table once, with what all of them need.
 // The error says where they contradict each other.
 func JoinDefinitions(models ...[]Definition) ([]Definition, error) {
-	sets := make([][]*define.Table, len(models))
+	sets := make([][]*tabledef.Table, len(models))
 	for i, all := range models {
 		sets[i] = neededBy(all)
 	}
-	all, err := define.Merge(sets...)
+	all, err := tabledef.Merge(sets...)
 	if err != nil {
 		return nil, err
 	}
 	return definitions(all), nil
 }
 
-func neededBy(all []Definition) []*define.Table {
-	var out []*define.Table
+func neededBy(all []Definition) []*tabledef.Table {
+	var out []*tabledef.Table
 	for _, d := range all {
 		if d.table != nil {
 			out = append(out, d.table)
@@ -115,11 +123,11 @@ func neededBy(all []Definition) []*define.Table {
 }
 
 // CloudFormation returns tables as the resources of a template, in YAML.
-func CloudFormation(all []Definition) string { return define.CloudFormation(neededBy(all)) }
+func CloudFormation(all []Definition) string { return tabledef.CloudFormation(neededBy(all)) }
 
 // Terraform returns tables as resources for HashiCorp's provider for AWS. An index whose keys are
 // several attributes needs a version of the provider that takes key_schema blocks.
-func Terraform(all []Definition) string { return define.Terraform(neededBy(all)) }
+func Terraform(all []Definition) string { return tabledef.Terraform(neededBy(all)) }
 
 // TableClient is what CheckTables needs of a DynamoDB client.
 type TableClient interface {
@@ -153,35 +161,19 @@ func (d Difference) String() string {
 // to live that is off; and, as harmless, what the models do not declare. It sends DescribeTable and
 // DescribeTimeToLive for each table.
 func CheckTables(ctx context.Context, client TableClient, all []Definition) ([]Difference, error) {
-	var out []Difference
-	for _, d := range all {
-		if d.table == nil {
-			return nil, errors.New("an empty Definition: take those of a mapper")
-		}
-		differences, err := d.check(ctx, client)
-		if err != nil {
-			return nil, fmt.Errorf("the table %s: %w", d.Name, err)
-		}
-		for _, x := range differences {
-			out = append(out, Difference{Table: d.Name, Index: x.Index, Text: x.Text, Cure: x.Cure, Harmless: x.Harmless})
-		}
+	if slices.ContainsFunc(all, func(d Definition) bool { return d.table == nil }) {
+		return nil, errors.New("an empty Definition: take those of a mapper")
 	}
-	return out, nil
+	found, err := tabledef.Check(ctx, client, neededBy(all))
+	return differencesOf(found), err
 }
 
-func (d Definition) check(ctx context.Context, client TableClient) ([]define.Difference, error) {
-	live, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &d.Name})
-	switch {
-	case errors.As(err, new(*types.ResourceNotFoundException)):
-		return []define.Difference{{Text: "it does not exist", Cure: "send Definition.Create, or check the region and the account"}}, nil
-	case err != nil:
-		return nil, err
+func differencesOf(all []tabledef.Difference) []Difference {
+	var out []Difference
+	for _, d := range all {
+		out = append(out, Difference(d))
 	}
-	ttl, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &d.Name})
-	if err != nil {
-		return nil, err
-	}
-	return d.table.Compare(live.Table, ttl.TimeToLiveDescription), nil
+	return out
 }
 
 // String shows the table as [CloudFormation] does.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/codegen"
-	"github.com/itemize/itemize/internal/define"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/tabledef"
 )
 
 // tables prints the tables that models need.
@@ -35,7 +35,7 @@ func (c *command) tables(args []string) error {
 	if err != nil {
 		return err
 	}
-	var sets [][]*define.Table
+	var sets [][]*tabledef.Table
 	var faults []codegen.Diagnostic
 	for _, p := range packages {
 		faults = append(faults, p.Diagnostics...)
@@ -46,13 +46,13 @@ func (c *command) tables(args []string) error {
 			if m.Schema == nil {
 				continue // its faults are told
 			}
-			sets = append(sets, append(define.Of(m.Schema, tableNames(m.Schema, at)), define.PartsOf(m.Schema)...))
+			sets = append(sets, append(tabledef.Of(m.Schema, tableNames(m.Schema, at)), tabledef.PartsOf(m.Schema)...))
 		}
 	}
 	if len(faults) > 0 {
 		return c.report(faults, *asJSON)
 	}
-	all, err := define.Merge(sets...)
+	all, err := tabledef.Merge(sets...)
 	if err != nil {
 		return err
 	}
@@ -69,9 +69,9 @@ func (c *command) tables(args []string) error {
 			}
 		}
 	case "cloudformation":
-		fmt.Fprint(c.stdout, define.CloudFormation(all))
+		fmt.Fprint(c.stdout, tabledef.CloudFormation(all))
 	case "terraform":
-		fmt.Fprint(c.stdout, define.Terraform(all))
+		fmt.Fprint(c.stdout, tabledef.Terraform(all))
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func tableNames(e *schema.Entity, at time.Time) []string {
 }
 
 // request is a CreateTable request as the command line of AWS takes it (--cli-input-json).
-func request(d *define.Table) map[string]any {
+func request(d *tabledef.Table) map[string]any {
 	b, err := json.Marshal(d.Input())
 	if err != nil {
 		panic(err) // it holds strings

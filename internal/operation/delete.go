@@ -330,7 +330,8 @@ func (p *remove) stage(ctx context.Context, x *Operation, plan *write.Plan, t *T
 		at := ItemConflict{Place: mark.Place, Field: mark.Field, What: Created}
 		return !p.known, &Conflict{Label: m.Label(), Items: []ItemConflict{at}}
 	case !begun:
-		return x.conclude(ctx, r.Outcome, t)
+		x.outcome = r.Outcome
+		return x.conclude(ctx, t)
 	case p.entity != nil: // so that the delete can be repeated
 		p.entity.apply(snapshot.Keys{}, p.changes, r.Applied)
 	}

@@ -30,7 +30,9 @@ func (e *Entity) Unchanged(v any) bool { return change.Unchanged(e.Snapshot, e.u
 func (e *Entity) apply(keys snapshot.Keys, changes []*change.Change, requests []*write.Request) {
 	change.Settle(e.Model, changes, requests)
 	effects := change.Effects(changes, requests)
-	e.unresolved = e.unresolved.Overwritten(effects)
+	if len(e.unresolved) > 0 {
+		e.unresolved = e.unresolved.Overwritten(effects)
+	}
 	e.Apply(keys, effects)
 }
 

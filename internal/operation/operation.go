@@ -80,15 +80,31 @@ type Operation struct {
 	// atomic reports that all requests are sent at once, or none.
 	atomic bool
 	tries  int
-	// sent are the requests of each part in the last plan.
-	sent []Requests
+	// sent are the requests of each part in the last plan, and readers the readers of their values.
+	sent    []Requests
+	readers change.Readers
+	// outcome is that of the last step.
+	outcome write.Outcome
 	// repeated are earlier transactions that this one may repeat, see remembered.go.
 	repeated []*remembered
 }
 
 // newOperation returns the operation that writes one part. tries is how often it is planned at least while items keep changing.
 func newOperation(p Part, tries int) *Operation {
-	return &Operation{parts: []Part{p}, sender: p.base().env.Sender, tries: tries}
+	return new(single).operation(p, tries)
+}
+
+// single is an operation of one part, in one piece of memory.
+type single struct {
+	Operation
+	parts [1]Part
+	sent  [1]Requests
+}
+
+func (x *single) operation(p Part, tries int) *Operation {
+	x.parts[0] = p
+	x.Operation = Operation{parts: x.parts[:], sent: x.sent[:], sender: p.base().env.Sender, tries: tries}
+	return &x.Operation
 }
 
 // Transaction returns the operation that writes all parts, or none.
@@ -96,7 +112,7 @@ func Transaction(sender *write.Sender, parts []Part) *Operation {
 	for _, p := range parts {
 		p.base().atomic = true
 	}
-	return &Operation{parts: parts, sender: sender, atomic: true, tries: minTries}
+	return &Operation{parts: parts, sent: make([]Requests, len(parts)), sender: sender, atomic: true, tries: minTries}
 }
 
 // Run writes the operation.
@@ -183,14 +199,11 @@ func (x *Operation) readAndPlan(ctx context.Context, t *Tally) (*write.Plan, err
 
 // plan makes the requests of all parts, and decides how they are sent. It does no I/O.
 func (x *Operation) plan() (*write.Plan, error) {
-	var readers change.Readers
-	if x.sent == nil {
-		x.sent = make([]Requests, len(x.parts))
-	}
 	var errs Errors
+	x.readers = change.Readers{}
 	for i, p := range x.parts {
 		var err error
-		if x.sent[i], err = p.requests(&readers); err != nil {
+		if x.sent[i], err = p.requests(&x.readers); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -273,8 +286,8 @@ func (x *Operation) send(ctx context.Context, plan *write.Plan, t *Tally) (retry
 		return x.parts[0].stage(ctx, x, plan, t)
 	}
 	for i := range plan.Steps {
-		o := x.sender.Send(ctx, &plan.Steps[i], &t.Tally)
-		again, err := x.conclude(ctx, o, t)
+		x.outcome = x.sender.Send(ctx, &plan.Steps[i], &t.Tally)
+		again, err := x.conclude(ctx, t)
 		switch {
 		case again:
 			return true, err
@@ -301,9 +314,10 @@ func (x *Operation) discard(ctx context.Context, t *Tally) {
 
 // conclude decides what follows from the outcome of a step: it was applied; or the operation is planned again (retry); or it
 // ends with an error.
-func (x *Operation) conclude(ctx context.Context, o write.Outcome, t *Tally) (retry bool, err error) {
+func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err error) {
+	o := &x.outcome
 	if !o.OK() {
-		if o, err = x.resolve(ctx, o, t); err != nil {
+		if *o, err = x.resolve(ctx, *o, t); err != nil {
 			x.discard(ctx, t)
 			return true, err
 		}
@@ -315,9 +329,9 @@ func (x *Operation) conclude(ctx context.Context, o write.Outcome, t *Tally) (re
 	case write.Failed:
 		return false, o.Err
 	case write.Unknown:
-		return false, x.unknown(&o)
+		return false, x.unknown(o)
 	}
-	parts, adopted := x.split(&o), false
+	parts, adopted := x.split(o), false
 	for _, p := range parts {
 		if e := p.base().entity; e != nil && p.outcome.Stored != nil {
 			adopted = e.adoptStored(&p.outcome) || adopted
@@ -326,9 +340,9 @@ func (x *Operation) conclude(ctx context.Context, o write.Outcome, t *Tally) (re
 	if adopted {
 		return true, nil
 	}
-	after := x.afterLoss(&o, parts)
+	after := x.afterLoss(o, parts)
 	if o.Unsure && after == isUnknown {
-		return false, x.unknown(&o)
+		return false, x.unknown(o)
 	}
 	var errs, reasons Errors
 	retry = true
@@ -348,7 +362,7 @@ func (x *Operation) conclude(ctx context.Context, o write.Outcome, t *Tally) (re
 	case retry:
 		return true, reasons.orNil()
 	case o.Unsure && after != isFinal: // the earlier attempt may still be applied
-		return false, x.unknown(&o)
+		return false, x.unknown(o)
 	case len(x.repeated) > 0:
 		return false, x.refusedAgain(ctx, errs.orNil(), t)
 	}

@@ -27,6 +27,7 @@ type modify struct {
 	options Options
 	// bound reports that the root item was read, if the patch requires the entity.
 	bound bool
+	few   [1]*change.Change // room for those of most patches
 }
 
 // PatchSpec is what a patch changes.
@@ -40,16 +41,21 @@ type PatchSpec struct {
 // NewPatch returns the operation that writes a patch. returned returns the record of the item after the write, if spec.Returns is
 // set.
 func NewPatch(env *Env, spec PatchSpec, o Options) (x *Operation, returned func() (Record, error), err error) {
-	p, err := newModify(env, spec, o)
-	if err != nil {
+	one := &struct { // in one piece of memory
+		single
+		modify modify
+	}{}
+	p := &one.modify
+	if err := p.init(env, spec, o); err != nil {
 		return nil, nil, err
 	}
 	if spec.Returns {
 		if err := p.returnItem(); err != nil {
 			return nil, nil, err
 		}
+		returned = p.returned
 	}
-	return newOperation(p, minTries), p.returned, nil
+	return one.operation(p, minTries), returned, nil
 }
 
 // Patch returns the part of a transaction that writes a patch.
@@ -60,32 +66,34 @@ func Patch(env *Env, spec PatchSpec) (Part, error) {
 	if len(spec.Selection.Elsewhere) > 0 {
 		return nil, env.notLocated()
 	}
-	p, err := newModify(env, spec, Options{})
-	if err != nil {
+	p := new(modify)
+	if err := p.init(env, spec, Options{}); err != nil {
 		return nil, err
 	}
 	p.Name()
 	return p, nil
 }
 
-func newModify(env *Env, spec PatchSpec, o Options) (*modify, error) {
+func (p *modify) init(env *Env, spec PatchSpec, o Options) (err error) {
+	p.env, p.sel, p.options = env, spec.Selection, o
 	if spec.Selection.Err == nil {
 		if err := o.check(env.Model, forPatch); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	p := &modify{common: common{env: env}, sel: spec.Selection, options: o}
-	var err error
 	if p.Patch, err = change.NewPatch(env.Model, spec.Selection, spec.Changes); err != nil {
-		return nil, env.fault(err)
+		return env.fault(err)
 	}
-	p.changes = make([]*change.Change, len(p.Items))
-	for i, it := range p.Items {
-		p.changes[i] = it.Change
+	p.changes = p.few[:0]
+	for _, it := range p.Items {
+		p.changes = append(p.changes, it.Change)
 		it.Likely = env.Estimate.Sizes.Item(it.Item)
 	}
 	p.twice = slices.ContainsFunc(p.Items, (*change.PatchItem).Repeats)
-	return p, p.external.arrange(env, p.changes)
+	if env.External == nil {
+		return nil
+	}
+	return p.external.arrange(env, p.changes)
 }
 
 // returnItem asks for the item after the write.

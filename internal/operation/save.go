@@ -33,7 +33,11 @@ func NewSave(env *Env, e *Entity, value any, o Options) (*Operation, error) {
 	if err := o.check(env.Model, forSave); err != nil {
 		return nil, err
 	}
-	return newOperation(&save{common: common{env: env, entity: e}, value: value, options: o, fresh: e.Fresh}, minTries), nil
+	x := &struct { // in one piece of memory
+		single
+		save save
+	}{save: save{common: common{env: env, entity: e}, value: value, options: o, fresh: e.Fresh}}
+	return x.operation(&x.save, minTries), nil
 }
 
 // Save returns the part of a transaction that saves the value of an entity. done is called after it was saved.

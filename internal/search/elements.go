@@ -279,7 +279,7 @@ func (r *elementReader) element(ctx context.Context, f *item.Image) (rec any, th
 	if !r.wanted(f) || !r.entityOf(f).root.Joined(f) {
 		return nil, false, nil
 	}
-	if err := r.bring(ctx, f); err != nil || f.Expired {
+	if err := r.fetchCurrent(ctx, f); err != nil || f.Expired {
 		return nil, false, err
 	}
 	if rec, err = r.made.Decode(m, f, r.wants()); err != nil {

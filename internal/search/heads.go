@@ -73,7 +73,7 @@ func (r *headReader) head(ctx context.Context, f *item.Image) (*Hit, error) {
 	if !r.isHead(f) {
 		return nil, nil
 	}
-	if err := r.bring(ctx, f); err != nil || f.Expired {
+	if err := r.fetchCurrent(ctx, f); err != nil || f.Expired {
 		return nil, err
 	}
 	identity := m.IdentityOf(f, r.s.Identity)

@@ -334,7 +334,7 @@ func (r *indexReader) asked(f *item.Image) (*item.Image, error) {
 // decode makes the element, or the entity with the fields of one item.
 func (r *indexReader) decode(ctx context.Context, f *item.Image, identity []key.Value) (v any, kept bool, err error) {
 	m := r.Model
-	if err := r.bring(ctx, f); err != nil || f.Expired {
+	if err := r.fetchCurrent(ctx, f); err != nil || f.Expired {
 		return nil, false, err
 	}
 	if r.entry.Item.Element() {

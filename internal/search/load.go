@@ -40,7 +40,7 @@ func (e *Engine) Load(ctx context.Context, sel selection.Selection, v any, o rea
 			return nil, err
 		}
 		s, err := e.decode(ctx, f, v, t)
-		if err == nil || !isReplaced(err) || try == replacements {
+		if err == nil || !isReplaced(err) || try == maxReplacements {
 			return s, err
 		}
 	}
@@ -136,7 +136,7 @@ func (e *Engine) Decode(ctx context.Context, f *Found, v any, t *write.Tally) (*
 // Recall is Decode without reading anything: a value that lies outside of its item is an error.
 func (e *Engine) Recall(f *Found, v any) (*snapshot.Snapshot, error) {
 	c := *e
-	c.Outside = nil
+	c.Fetcher = nil
 	return c.decode(context.Background(), f, v, nil)
 }
 
@@ -153,7 +153,7 @@ func (e *Engine) decode(ctx context.Context, f *Found, v any, t *write.Tally) (*
 		}
 	}
 	kept := e.kept(s, r)
-	if err := e.bringAll(ctx, kept, t); err != nil {
+	if err := e.fetchAll(ctx, kept, t); err != nil {
 		return nil, err
 	}
 	if err := s.Identify(v); err != nil {

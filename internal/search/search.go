@@ -13,6 +13,7 @@ import (
 	"github.com/itemize/itemize/internal/condition"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
@@ -158,8 +159,8 @@ type Engine struct {
 	Reader *read.Reader
 	// CursorKey signs cursors.
 	CursorKey []byte
-	// Outside reads the values of an item that lie outside of it; nil for a model without.
-	Outside func(ctx context.Context, f *item.Image, u *read.Usage) error
+	// Fetcher reads external values. It is nil if the model has none.
+	Fetcher *large.Fetcher
 }
 
 // Search is a request under way.

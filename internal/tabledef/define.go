@@ -1,6 +1,6 @@
-// Package define says what tables a model needs: their keys, their indexes and their time to live, as
+// Package tabledef says what tables a model needs: their keys, their indexes and their time to live, as
 // data, and how a live table differs from that.
-package define
+package tabledef
 
 import (
 	"slices"

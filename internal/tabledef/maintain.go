@@ -1,4 +1,4 @@
-package mapper
+package tabledef
 
 import (
 	"cmp"
@@ -14,43 +14,86 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/define"
+	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/retry"
 )
 
-// maintenance is a Maintain under way.
-type maintenance struct {
-	*engine
-	client TableAdmin
-	o      Maintenance
-	do     bool
-	report MaintenanceReport
-	// told is the time by DynamoDB's clock, as its last description came with it; zero where none did.
-	told time.Time
+// Client reads descriptions of tables.
+type Client interface {
+	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+	DescribeTimeToLive(context.Context, *dynamodb.DescribeTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
 }
 
-func (g *engine) maintain(ctx context.Context, client TableAdmin, o Maintenance, do bool) (*MaintenanceReport, error) {
-	x := &maintenance{engine: g, client: client, o: o, do: do, report: MaintenanceReport{Steps: []MaintenanceStep{}}}
+// Admin creates, changes and deletes tables.
+type Admin interface {
+	Client
+	ListTables(context.Context, *dynamodb.ListTablesInput, ...func(*dynamodb.Options)) (*dynamodb.ListTablesOutput, error)
+	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
+	UpdateTable(context.Context, *dynamodb.UpdateTableInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTableOutput, error)
+	UpdateTimeToLive(context.Context, *dynamodb.UpdateTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
+	DeleteTable(context.Context, *dynamodb.DeleteTableInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteTableOutput, error)
+}
+
+// Maintenance maintains the rotating tables of a model. Its fields are described at mapper.Maintenance.
+type Maintenance struct {
+	Model *model.Model
+	// Tables returns the tables of a period.
+	Tables    func(period string) []*Table
+	Client    Admin
+	Create    func(*dynamodb.CreateTableInput)
+	Cold      []func(*types.TableDescription) *dynamodb.UpdateTableInput
+	ColdAfter int
+	Drop      bool
+	Export    func(ctx context.Context, table *types.TableDescription) (done bool, err error)
+	// Change is false for a plan: nothing is changed.
+	Change bool
+
+	Report Report
+	// serverTime is the time in the last answer, zero if there was none.
+	serverTime time.Time
+}
+
+// Report is what a maintenance did, or would do.
+type Report struct {
+	Steps       []Step
+	Differences []Difference
+}
+
+// Step is one change of a table.
+type Step struct{ Action, Table string }
+
+// The actions of steps.
+const (
+	Create           = "create"
+	EnableTimeToLive = "enable time to live"
+	Cool             = "cool"
+	Export           = "export"
+	Drop             = "drop"
+)
+
+// Run maintains the tables. If one table fails, it continues with the others.
+func (x *Maintenance) Run(ctx context.Context) error {
 	if err := x.check(); err != nil {
-		return &x.report, err
+		return err
 	}
+	m := x.Model
 	var errs []error
-	for n := range g.model.Times.Ahead + 1 {
-		for _, d := range definitions(g.definitions(g.model.PeriodAt(g.model.Now(), n))) {
+	for n := range m.Times.Ahead + 1 {
+		for _, d := range x.Tables(m.PeriodAt(m.Now(), n)) {
 			errs = append(errs, about(d.Name, x.ensure(ctx, d)))
 		}
 	}
 	old, err := x.old(ctx)
-	if errs = append(errs, err); err == nil && !g.model.Times.Since.IsZero() {
-		x.holes(old)
+	if errs = append(errs, err); err == nil && !m.Times.Since.IsZero() {
+		x.findMissing(old)
 	}
 	for _, t := range old {
 		errs = append(errs, about(t.Name, x.age(ctx, t)))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return &x.report, g.model.Errorf("%w", err)
+		return m.Errorf("%w", err)
 	}
-	return &x.report, nil
+	return nil
 }
 
 func about(table string, err error) error {
@@ -61,44 +104,44 @@ func about(table string, err error) error {
 }
 
 // check refuses what cannot be maintained.
-func (x *maintenance) check() error {
-	switch m := x.model; {
-	case x.client == nil:
+func (x *Maintenance) check() error {
+	switch m := x.Model; {
+	case x.Client == nil:
 		return m.Errorf("Maintain got no client: pass the *dynamodb.Client")
 	case m.Schema.Periods == nil:
-		return m.Errorf("Maintain is for a model whose tables follow the time, and this one's do not: send Definition.Create of its Definitions")
+		return m.Errorf("Maintain is for a model whose tables follow the time, and this one's do not: send *Table.Create of its Definitions")
 	case strings.HasPrefix(m.Tables[0].Name, "arn:"):
 		return m.Errorf("Maintain works in the client's own account, and the table has the name %s: let its owner maintain it", m.Tables[0].Name)
-	case x.o.Drop && m.Times.Keep == 0:
+	case x.Drop && m.Times.Keep == 0:
 		return m.Errorf("Maintain is to drop tables, and nothing says how many are kept: give the mapper InTimeTables with Keep")
-	case x.o.ColdAfter < 0:
-		return m.Errorf("ColdAfter is %d: give it 0 or more", x.o.ColdAfter)
+	case x.ColdAfter < 0:
+		return m.Errorf("ColdAfter is %d: give it 0 or more", x.ColdAfter)
 	}
 	return nil
 }
 
 // note adds a step to the report.
-func (x *maintenance) note(action MaintenanceAction, table string) {
-	x.report.Steps = append(x.report.Steps, MaintenanceStep{action, table})
+func (x *Maintenance) note(action string, table string) {
+	x.Report.Steps = append(x.Report.Steps, Step{action, table})
 }
 
 // ensure creates a table, with its time to live, unless it is there.
-func (x *maintenance) ensure(ctx context.Context, d Definition) error {
+func (x *Maintenance) ensure(ctx context.Context, d *Table) error {
 	live, err := x.describe(ctx, d.Name)
 	if err != nil {
 		return err
 	}
 	missing := live == nil || live.TableStatus == types.TableStatusDeleting // by somebody else
 	switch {
-	case missing && !x.do:
-		x.note(CreateTable, d.Name)
-		if d.TimeToLive != nil {
+	case missing && !x.Change:
+		x.note(Create, d.Name)
+		if d.TTL != "" {
 			x.note(EnableTimeToLive, d.Name)
 		}
 		return nil
 	case missing:
 		live, err = x.create(ctx, d)
-	case x.do:
+	case x.Change:
 		live, err = x.active(ctx, live)
 	}
 	if err != nil {
@@ -112,21 +155,21 @@ func (x *maintenance) ensure(ctx context.Context, d Definition) error {
 
 // settle enables the time to live of a table that is there, and compares it with what is needed: one that
 // is otherwise may be somebody else's.
-func (x *maintenance) settle(ctx context.Context, d Definition, live *types.TableDescription) error {
-	if differences := d.table.Compare(live, nil); slices.ContainsFunc(differences, func(o define.Difference) bool { return !o.Harmless }) {
-		x.tell(d, differences)
+func (x *Maintenance) settle(ctx context.Context, d *Table, live *types.TableDescription) error {
+	if differences := d.Compare(live, nil); slices.ContainsFunc(differences, func(o Difference) bool { return !o.Harmless }) {
+		x.differs(d, differences)
 		return nil
 	}
-	ttl, err := x.client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &d.Name})
+	ttl, err := x.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &d.Name})
 	if err != nil {
 		return err
 	}
-	if d.TimeToLive == nil || isOn(ttl.TimeToLiveDescription) {
-		x.tell(d, d.table.Compare(live, ttl.TimeToLiveDescription))
+	if d.TTL == "" || isOn(ttl.TimeToLiveDescription) {
+		x.differs(d, d.Compare(live, ttl.TimeToLiveDescription))
 		return nil
 	}
-	if x.do {
-		if _, err := x.client.UpdateTimeToLive(ctx, d.TimeToLive); err != nil && !x.enabled(ctx, d.Name) {
+	if x.Change {
+		if _, err := x.Client.UpdateTimeToLive(ctx, d.TTLInput()); err != nil && !x.enabled(ctx, d.Name) {
 			return err
 		}
 	}
@@ -140,33 +183,33 @@ func isOn(ttl *types.TimeToLiveDescription) bool {
 }
 
 // enabled reports whether a table's time to live is on, by somebody else's doing.
-func (x *maintenance) enabled(ctx context.Context, table string) bool {
-	ttl, err := x.client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table})
+func (x *Maintenance) enabled(ctx context.Context, table string) bool {
+	ttl, err := x.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table})
 	return err == nil && isOn(ttl.TimeToLiveDescription)
 }
 
-// tell notes what a table has otherwise than the model needs it, and reports whether it can be used so.
-func (x *maintenance) tell(d Definition, differences []define.Difference) (usable bool) {
+// differs adds differences of a table to the report, and reports whether the table can be used nevertheless.
+func (x *Maintenance) differs(d *Table, differences []Difference) (usable bool) {
 	usable = true
 	for _, o := range differences {
-		x.report.Differences = append(x.report.Differences, Difference{Table: d.Name, Index: o.Index, Text: o.Text, Cure: o.Cure, Harmless: o.Harmless})
+		x.Report.Differences = append(x.Report.Differences, o)
 		usable = usable && o.Harmless
 	}
 	return usable
 }
 
 // create creates a table, and waits until it is there.
-func (x *maintenance) create(ctx context.Context, d Definition) (*types.TableDescription, error) {
-	in := *d.Create
-	if x.o.Create != nil {
-		if x.o.Create(&in); aws.ToString(in.TableName) != d.Name {
+func (x *Maintenance) create(ctx context.Context, d *Table) (*types.TableDescription, error) {
+	in := *d.Input()
+	if x.Create != nil {
+		if x.Create(&in); aws.ToString(in.TableName) != d.Name {
 			return nil, fmt.Errorf("Maintenance.Create has named it %s: leave its name as it is", aws.ToString(in.TableName))
 		}
 	}
 	for try := 1; ; try++ {
-		_, err := x.client.CreateTable(ctx, &in)
+		_, err := x.Client.CreateTable(ctx, &in)
 		if err == nil {
-			x.note(CreateTable, d.Name)
+			x.note(Create, d.Name)
 			return x.appears(ctx, d.Name)
 		}
 		if !errors.As(err, new(*types.ResourceInUseException)) {
@@ -186,7 +229,7 @@ func (x *maintenance) create(ctx context.Context, d Definition) (*types.TableDes
 }
 
 // appears waits until a table that was created is active: DescribeTable may not know it for a while.
-func (x *maintenance) appears(ctx context.Context, table string) (*types.TableDescription, error) {
+func (x *Maintenance) appears(ctx context.Context, table string) (*types.TableDescription, error) {
 	for try := 1; ; try++ {
 		live, err := x.settled(ctx, table)
 		if err != nil || live != nil {
@@ -205,20 +248,20 @@ func (x *maintenance) appears(ctx context.Context, table string) (*types.TableDe
 const changes = 30
 
 // describe returns what a table is like, nil where it is not there.
-func (x *maintenance) describe(ctx context.Context, table string) (*types.TableDescription, error) {
-	out, err := x.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
+func (x *Maintenance) describe(ctx context.Context, table string) (*types.TableDescription, error) {
+	out, err := x.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
 	if errors.As(err, new(*types.ResourceNotFoundException)) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	x.told, _ = middleware.GetServerTime(out.ResultMetadata)
+	x.serverTime, _ = middleware.GetServerTime(out.ResultMetadata)
 	return out.Table, nil
 }
 
 // settled returns what a table is like once it is active, nil where it is not there.
-func (x *maintenance) settled(ctx context.Context, table string) (*types.TableDescription, error) {
+func (x *Maintenance) settled(ctx context.Context, table string) (*types.TableDescription, error) {
 	live, err := x.describe(ctx, table)
 	if err != nil || live == nil {
 		return nil, err
@@ -227,7 +270,7 @@ func (x *maintenance) settled(ctx context.Context, table string) (*types.TableDe
 }
 
 // active waits until a table is active, or gone. One that will not be by itself is an error.
-func (x *maintenance) active(ctx context.Context, live *types.TableDescription) (*types.TableDescription, error) {
+func (x *Maintenance) active(ctx context.Context, live *types.TableDescription) (*types.TableDescription, error) {
 	name := aws.ToString(live.TableName)
 	for try := 1; ; try++ {
 		switch live.TableStatus {
@@ -248,20 +291,20 @@ func (x *maintenance) active(ctx context.Context, live *types.TableDescription) 
 }
 
 // old returns the tables of times past that there are, the oldest first.
-func (x *maintenance) old(ctx context.Context) ([]oldTable, error) {
-	if !x.o.Drop && len(x.o.Cold) == 0 && x.model.Times.Since.IsZero() {
+func (x *Maintenance) old(ctx context.Context) ([]oldTable, error) {
+	if !x.Drop && len(x.Cold) == 0 && x.Model.Times.Since.IsZero() {
 		return nil, nil
 	}
-	present := x.model.PeriodAt(x.model.Now(), 0)
+	present := x.Model.PeriodAt(x.Model.Now(), 0)
 	var all []oldTable
 	in := &dynamodb.ListTablesInput{}
 	for {
-		out, err := x.client.ListTables(ctx, in)
+		out, err := x.Client.ListTables(ctx, in)
 		if err != nil {
 			return nil, fmt.Errorf("listing tables: %w", err)
 		}
 		for _, name := range out.TableNames {
-			if t := x.model.TableNamed(name); t != nil && t.Period < present {
+			if t := x.Model.TableNamed(name); t != nil && t.Period < present {
 				all = append(all, oldTable{name, t.Period, t.Index})
 			}
 		}
@@ -273,19 +316,19 @@ func (x *maintenance) old(ctx context.Context) ([]oldTable, error) {
 	return all, nil
 }
 
-// holes tells of the tables of times past that are not there, and that queries ask.
-func (x *maintenance) holes(old []oldTable) {
-	periods, err := x.model.Existing()
+// findMissing reports the tables of past periods that queries read and that do not exist.
+func (x *Maintenance) findMissing(old []oldTable) {
+	periods, err := x.Model.Existing()
 	if err != nil {
 		return // too many to tell
 	}
-	present := x.model.PeriodAt(x.model.Now(), 0)
+	present := x.Model.PeriodAt(x.Model.Now(), 0)
 	for _, period := range periods {
-		for i := range x.model.Tables {
-			name := x.model.Table(i, period).Name
+		for i := range x.Model.Tables {
+			name := x.Model.Table(i, period).Name
 			there := func(t oldTable) bool { return t.Name == name }
 			if period < present && !slices.ContainsFunc(old, there) {
-				x.report.Differences = append(x.report.Differences, Difference{
+				x.Report.Differences = append(x.Report.Differences, Difference{
 					Table: name, Text: "there is none, and a query over its time fails",
 					Cure: "create it by DefinitionsAt; or give TimeTables the Since, or the Keep, of the tables that there are; or pass SkipMissing",
 				})
@@ -301,29 +344,29 @@ type oldTable struct {
 }
 
 // age drops a table that is past its time, or changes the settings of a cold one.
-func (x *maintenance) age(ctx context.Context, t oldTable) error {
-	before := func(periods int) bool { return t.Period < x.model.PeriodAt(x.model.Now(), -periods) }
-	drops := x.o.Drop && before(x.model.Times.Keep)
-	if !drops && (len(x.o.Cold) == 0 || !before(x.o.ColdAfter)) {
+func (x *Maintenance) age(ctx context.Context, t oldTable) error {
+	before := func(periods int) bool { return t.Period < x.Model.PeriodAt(x.Model.Now(), -periods) }
+	drops := x.Drop && before(x.Model.Times.Keep)
+	if !drops && (len(x.Cold) == 0 || !before(x.ColdAfter)) {
 		return nil
 	}
 	live, err := x.describe(ctx, t.Name)
 	if err != nil || live == nil || live.TableStatus == types.TableStatusDeleting {
 		return err
 	}
-	d := definitions(x.definitions(t.Period))[t.Index]
-	if !x.tell(d, d.table.Compare(live, nil)) {
+	d := x.Tables(t.Period)[t.Index]
+	if !x.differs(d, d.Compare(live, nil)) {
 		return nil // it may be somebody else's
 	}
-	past := x.o.ColdAfter
+	past := x.ColdAfter
 	if drops {
-		past = x.model.Times.Keep
+		past = x.Model.Times.Keep
 	}
 	switch {
-	case drops && x.told.IsZero():
+	case drops && x.serverTime.IsZero():
 		return errors.New("it is past its time by this machine's clock, and DynamoDB's is not known, since the client returns answers without their metadata: pass the *dynamodb.Client itself; nothing is dropped")
-	case !x.told.IsZero() && t.Period >= x.model.PeriodAt(x.told, -past):
-		return fmt.Errorf("by this machine's clock (%s) its time is over, and by DynamoDB's (%s) it is not: set the clock; nothing is dropped, or changed", x.model.Now().UTC().Format(time.RFC3339), x.told.UTC().Format(time.RFC3339))
+	case !x.serverTime.IsZero() && t.Period >= x.Model.PeriodAt(x.serverTime, -past):
+		return fmt.Errorf("by this machine's clock (%s) its time is over, and by DynamoDB's (%s) it is not: set the clock; nothing is dropped, or changed", x.Model.Now().UTC().Format(time.RFC3339), x.serverTime.UTC().Format(time.RFC3339))
 	}
 	if drops {
 		return x.drop(ctx, live)
@@ -332,8 +375,8 @@ func (x *maintenance) age(ctx context.Context, t oldTable) error {
 }
 
 // cool changes the settings of a cold table.
-func (x *maintenance) cool(ctx context.Context, live *types.TableDescription) error {
-	for _, change := range x.o.Cold {
+func (x *Maintenance) cool(ctx context.Context, live *types.TableDescription) error {
+	for _, change := range x.Cold {
 		if change == nil {
 			continue
 		}
@@ -346,21 +389,21 @@ func (x *maintenance) cool(ctx context.Context, live *types.TableDescription) er
 
 // change makes one change of a table's settings, and waits until it is made; live is what the table is
 // like, nil where it is gone. What somebody else has done meanwhile is not done again.
-func (x *maintenance) change(ctx context.Context, change TableChange, live **types.TableDescription) error {
+func (x *Maintenance) change(ctx context.Context, change func(*types.TableDescription) *dynamodb.UpdateTableInput, live **types.TableDescription) error {
 	name := aws.ToString((*live).TableName)
 	for try := 1; ; try++ {
 		in := change(*live)
 		if in == nil {
 			return nil
 		}
-		if !x.do {
-			x.note(CoolTable, name)
+		if !x.Change {
+			x.note(Cool, name)
 			return nil
 		}
 		in.TableName = &name
-		_, failed := x.client.UpdateTable(ctx, in)
+		_, failed := x.Client.UpdateTable(ctx, in)
 		if failed == nil {
-			x.note(CoolTable, name)
+			x.note(Cool, name)
 		}
 		now, err := x.settled(ctx, name)
 		if *live = now; err != nil || now == nil || failed == nil {
@@ -374,33 +417,33 @@ func (x *maintenance) change(ctx context.Context, change TableChange, live **typ
 }
 
 // drop deletes a table, once what it held is safe.
-func (x *maintenance) drop(ctx context.Context, live *types.TableDescription) error {
+func (x *Maintenance) drop(ctx context.Context, live *types.TableDescription) error {
 	name := aws.ToString(live.TableName)
 	if aws.ToBool(live.DeletionProtectionEnabled) {
 		return errors.New("it is past its time, and protected against deletion: send UpdateTable with DeletionProtectionEnabled false (Maintenance.Cold can), or leave Drop out")
 	}
-	if x.o.Export != nil && x.do {
-		done, err := x.o.Export(ctx, live)
+	if x.Export != nil && x.Change {
+		done, err := x.Export(ctx, live)
 		if err != nil {
 			return fmt.Errorf("exporting it: %w", err)
 		}
 		if !done {
-			x.note(ExportTable, name)
+			x.note(Export, name)
 			return nil
 		}
 	}
-	if !x.do {
-		x.note(DropTable, name)
+	if !x.Change {
+		x.note(Drop, name)
 		return nil
 	}
 	for try := 1; ; try++ {
-		_, err := x.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name})
+		_, err := x.Client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name})
 		switch {
 		case errors.As(err, new(*types.ResourceNotFoundException)):
 			return nil
 		case err == nil:
-			x.note(DropTable, name)
-			return x.gone(ctx, name)
+			x.note(Drop, name)
+			return x.deleted(ctx, name)
 		case !errors.As(err, new(*types.ResourceInUseException)) || try == changes:
 			return err
 		}
@@ -411,8 +454,8 @@ func (x *maintenance) drop(ctx context.Context, live *types.TableDescription) er
 	}
 }
 
-// gone waits until a table is not there any more.
-func (x *maintenance) gone(ctx context.Context, table string) error {
+// deleted waits until a table does not exist any more.
+func (x *Maintenance) deleted(ctx context.Context, table string) error {
 	for try := 1; ; try++ {
 		if live, err := x.describe(ctx, table); err != nil || live == nil {
 			return err

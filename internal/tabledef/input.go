@@ -1,4 +1,4 @@
-package define
+package tabledef
 
 import (
 	"github.com/aws/aws-sdk-go-v2/aws"

@@ -1,11 +1,14 @@
-package define
+package tabledef
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/schema"
@@ -13,6 +16,8 @@ import (
 
 // Difference is what a live table has otherwise than a model needs it.
 type Difference struct {
+	// Table is the real name of the table.
+	Table string
 	// Index is the index that it is about, "" for the table itself.
 	Index string
 	// Text says what is so and what has to be, and Cure what to do.
@@ -61,7 +66,7 @@ type comparison struct {
 }
 
 func (c *comparison) say(index, cure, format string, args ...any) {
-	c.out = append(c.out, Difference{Index: index, Text: fmt.Sprintf(format, args...), Cure: cure})
+	c.out = append(c.out, Difference{Table: c.d.Name, Index: index, Text: fmt.Sprintf(format, args...), Cure: cure})
 }
 
 // keys returns the key attributes of a live table or index, with their types.
@@ -144,7 +149,7 @@ func (c *comparison) projection(x *schema.Index, live *types.Projection) {
 	cure := "make it anew under another name, or write in project= what it has"
 	switch {
 	case live.ProjectionType == types.ProjectionTypeAll:
-		c.out = append(c.out, Difference{x.Name, "the index projects all attributes, and the model needs fewer, so that writes cost more than is predicted", "write project=all, or make it anew", true})
+		c.out = append(c.out, Difference{c.d.Name, x.Name, "the index projects all attributes, and the model needs fewer, so that writes cost more than is predicted", "write project=all, or make it anew", true})
 	case x.All:
 		c.say(x.Name, cure, "the index projects %s, and in the model all attributes", projected(live))
 	default:
@@ -163,7 +168,7 @@ func (c *comparison) projection(x *schema.Index, live *types.Projection) {
 			c.say(x.Name, cure, "the index does not project %s", strings.Join(missing, ", "))
 		}
 		if len(more) > 0 {
-			c.out = append(c.out, Difference{x.Name, "the index also projects " + strings.Join(more, ", ") + ", so that writes may cost more than is predicted", "add them to project=", true})
+			c.out = append(c.out, Difference{c.d.Name, x.Name, "the index also projects " + strings.Join(more, ", ") + ", so that writes may cost more than is predicted", "add them to project=", true})
 		}
 	}
 }
@@ -178,7 +183,7 @@ func projected(p *types.Projection) string {
 // undeclared notes an index that the model does not declare.
 func (c *comparison) undeclared(known []string, name string) {
 	if !slices.Contains(known, name) {
-		c.out = append(c.out, Difference{name, "the model does not declare the index, so that what it takes of writes is not predicted", `declare it with index=` + name + ", or remove it", true})
+		c.out = append(c.out, Difference{c.d.Name, name, "the model does not declare the index, so that what it takes of writes is not predicted", `declare it with index=` + name + ", or remove it", true})
 	}
 }
 
@@ -188,10 +193,31 @@ func (c *comparison) ttl(live *types.TimeToLiveDescription) {
 	name := aws.ToString(live.AttributeName)
 	switch {
 	case c.d.TTL == "" && on:
-		c.out = append(c.out, Difference{"", fmt.Sprintf("the table's time to live is on, by the attribute %q, which the model does not declare, so that expired items are still found", name), "write ttl=" + name, true})
+		c.out = append(c.out, Difference{c.d.Name, "", fmt.Sprintf("the table's time to live is on, by the attribute %q, which the model does not declare, so that expired items are still found", name), "write ttl=" + name, true})
 	case c.d.TTL != "" && !on:
 		c.say("", "send Definition.TimeToLive", "the table's time to live is off, and the model's is by the attribute %q: expired items are not found, and never deleted", c.d.TTL)
 	case c.d.TTL != "" && name != c.d.TTL:
 		c.say("", "write ttl="+name+", or change the table's", "the table's time to live is by the attribute %q, and the model's by %q", name, c.d.TTL)
 	}
+}
+
+// Check compares tables with the live ones, and returns every difference.
+func Check(ctx context.Context, client Client, all []*Table) ([]Difference, error) {
+	var out []Difference
+	for _, d := range all {
+		live, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &d.Name})
+		if errors.As(err, new(*types.ResourceNotFoundException)) {
+			out = append(out, Difference{Table: d.Name, Text: "it does not exist", Cure: "send Definition.Create, or check the region and the account"})
+			continue
+		}
+		var ttl *dynamodb.DescribeTimeToLiveOutput
+		if err == nil {
+			ttl, err = client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &d.Name})
+		}
+		if err != nil {
+			return nil, about(d.Name, err)
+		}
+		out = append(out, d.Compare(live.Table, ttl.TimeToLiveDescription)...)
+	}
+	return out, nil
 }
