@@ -1,6 +1,6 @@
 // Package bench compares this library with others that do the same work: the SDK by hand with attributevalue,
 // github.com/guregu/dynamo, and gocloud.dev/docstore. See README.md.
-package bench
+package main
 
 import (
 	"fmt"

@@ -19,7 +19,7 @@ import (
 
 	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/retry"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -136,7 +136,7 @@ func BenchmarkLarge(b *testing.B) {
 	}{
 		{"by hand", func() error {
 			all := make([]byte, size)
-			return retry.AtOnce(ctx, len(parts), func(ctx context.Context, i int) error {
+			return flow.AtOnce(ctx, len(parts), func(ctx context.Context, i int) error {
 				out, err := client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &table, Key: parts[i]})
 				if err != nil {
 					return err

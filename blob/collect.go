@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/large"
-	"github.com/itemize/itemize/internal/rate"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/mapper"
 )
@@ -96,7 +96,7 @@ func From(next string) CollectOption { return func(c *collecting) { c.from = nex
 
 // Pace bounds the capacity units that a collection takes a second, of reads and writes together.
 func Pace(units float64) CollectOption {
-	return func(c *collecting) { c.rate, c.Limit = units, rate.NewOrNil(units) }
+	return func(c *collecting) { c.rate, c.Limit = units, flow.LimiterOrNil(units) }
 }
 
 // Scan also reads, after the records, all of the tables in which parts lie, and lists the objects in the buckets with the

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/itemize/itemize/internal/draws"
+	"github.com/itemize/itemize/internal/testing/draws"
 )
 
 // randomWorkload returns a workload of n attributes; separable ones read and write by the

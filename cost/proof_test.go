@@ -15,7 +15,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/draws"
+	"github.com/itemize/itemize/internal/testing/draws"
 )
 
 func TestMain(m *testing.M) { enginetest.Run(m) }

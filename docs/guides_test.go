@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/draws"
+	"github.com/itemize/itemize/internal/testing/draws"
 )
 
 func TestMain(m *testing.M) { enginetest.Run(m) }

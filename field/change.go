@@ -1,12 +1,12 @@
 package field
 
-import "github.com/itemize/itemize/internal/patch"
+import "github.com/itemize/itemize/internal/expr"
 
 // Change is a change of a record of the type R, for a patch.
-type Change[R any] struct{ changes []patch.Change }
+type Change[R any] struct{ changes []expr.Change }
 
-func changeOf[R any](c patch.Change) Change[R] { return Change[R]{[]patch.Change{c}} }
+func changeOf[R any](c expr.Change) Change[R] { return Change[R]{[]expr.Change{c}} }
 
 // Untyped returns the change, or the changes that it consists of, without its type. For the
 // mapper.
-func (c Change[R]) Untyped() []patch.Change { return c.changes }
+func (c Change[R]) Untyped() []expr.Change { return c.changes }

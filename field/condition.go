@@ -3,12 +3,12 @@ package field
 import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
-	"github.com/itemize/itemize/internal/condition"
-	"github.com/itemize/itemize/internal/form"
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/expr"
 )
 
 // Condition is a condition on a record of the type R: on the attributes of its item.
-type Condition[R any] struct{ condition condition.Condition }
+type Condition[R any] struct{ condition expr.Condition }
 
 // And returns the condition that this one and the others hold.
 func (c Condition[R]) And(others ...Condition[R]) Condition[R] { return And(c, others...) }
@@ -18,25 +18,25 @@ func (c Condition[R]) Or(others ...Condition[R]) Condition[R] { return Or(c, oth
 
 // And returns the condition that all conditions hold.
 func And[R any](first Condition[R], others ...Condition[R]) Condition[R] {
-	return Condition[R]{condition.And(untyped(first, others)...)}
+	return Condition[R]{expr.And(untyped(first, others)...)}
 }
 
 // Or returns the condition that one of the conditions holds.
 func Or[R any](first Condition[R], others ...Condition[R]) Condition[R] {
-	return Condition[R]{condition.Or(untyped(first, others)...)}
+	return Condition[R]{expr.Or(untyped(first, others)...)}
 }
 
 // Not returns the condition that c does not hold.
-func Not[R any](c Condition[R]) Condition[R] { return Condition[R]{condition.Not(c.Untyped())} }
+func Not[R any](c Condition[R]) Condition[R] { return Condition[R]{expr.Not(c.Untyped())} }
 
 // Raw returns a condition that was built with the SDK's package expression, by the names
 // of attributes.
 func Raw[R any](c expression.ConditionBuilder) Condition[R] {
-	return Condition[R]{condition.Raw(c)}
+	return Condition[R]{expr.Raw(c)}
 }
 
-func untyped[R any](first Condition[R], others []Condition[R]) []condition.Condition {
-	all := []condition.Condition{first.Untyped()}
+func untyped[R any](first Condition[R], others []Condition[R]) []expr.Condition {
+	all := []expr.Condition{first.Untyped()}
 	for _, o := range others {
 		all = append(all, o.Untyped())
 	}
@@ -44,7 +44,7 @@ func untyped[R any](first Condition[R], others []Condition[R]) []condition.Condi
 }
 
 // Untyped returns the condition without its type. For the mapper.
-func (c Condition[R]) Untyped() condition.Condition { return c.condition.Checked() }
+func (c Condition[R]) Untyped() expr.Condition { return c.condition.Checked() }
 
 // Named returns the handle of an attribute by its name, for projections of models without
 // generated code. A name that nothing of what is asked for stores is refused.
@@ -52,4 +52,4 @@ func Named[R any](attribute string) Of[R] { return named[R](attribute) }
 
 type named[R any] string
 
-func (n named[R]) Row(*R) form.Row { return form.Row{Tag: string(n)} }
+func (n named[R]) Row(*R) codec.Row { return codec.Row{Tag: string(n)} }

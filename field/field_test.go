@@ -15,8 +15,7 @@ import (
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/condition"
-	"github.com/itemize/itemize/internal/patch"
+	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 )
 
@@ -99,7 +98,7 @@ func rendered(c field.Condition[wish]) string {
 		return "error: " + u.Err.Error()
 	}
 	var x attr.Expression
-	text := u.Text(&x, condition.Field.Attributes)
+	text := u.Text(&x, expr.Field.Attributes)
 	var pairs []string
 	for p, name := range x.Names() {
 		pairs = append(pairs, p, name)
@@ -220,24 +219,24 @@ func TestChanges(t *testing.T) {
 		u := c.change.Untyped()[0]
 		var got wish
 		u.Apply(&got)
-		if u.Kind != patch.Set || u.Field.Name() != c.field || !reflect.DeepEqual(got, c.want) {
+		if u.Kind != expr.Set || u.Field.Name() != c.field || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: the change made %+v of kind %d, want %+v", u.Field, got, u.Kind, c.want)
 		}
 	}
 	for _, c := range []struct {
 		change     field.Change[wish]
-		kind       patch.Kind
+		kind       expr.Kind
 		path, want string
 	}{
-		{w.Title.SetIfAbsent("a"), patch.SetIfAbsent, "title", `"a"`},
-		{w.Tags.Add("a", "b"), patch.AddMembers, "Tags", "[a b]"},
-		{w.Tags.Delete("a"), patch.DeleteMembers, "Tags", "[a]"},
-		{w.Lines.Append("a", "b"), patch.Append, "Lines", "*types.AttributeValueMemberL"},
-		{w.Counts.Key("a").Set(5), patch.Set, "counts.a", "5"},
-		{w.Counts.Key("a").Remove(), patch.Remove, "counts.a", "<nil>"},
-		{w.Home.Change(addresses.City.Set("Rome")), patch.Set, "Home.city", `"Rome"`},
-		{w.Other.Change(addresses.City.Set("Rome")), patch.Set, "Other.city", `"Rome"`},
-		{w.Homes.Key("x").Change(addresses.City.Set("Rome")), patch.Set, "Homes.x.city", `"Rome"`},
+		{w.Title.SetIfAbsent("a"), expr.SetIfAbsent, "title", `"a"`},
+		{w.Tags.Add("a", "b"), expr.AddMembers, "Tags", "[a b]"},
+		{w.Tags.Delete("a"), expr.DeleteMembers, "Tags", "[a]"},
+		{w.Lines.Append("a", "b"), expr.Append, "Lines", "*types.AttributeValueMemberL"},
+		{w.Counts.Key("a").Set(5), expr.Set, "counts.a", "5"},
+		{w.Counts.Key("a").Remove(), expr.Remove, "counts.a", "<nil>"},
+		{w.Home.Change(addresses.City.Set("Rome")), expr.Set, "Home.city", `"Rome"`},
+		{w.Other.Change(addresses.City.Set("Rome")), expr.Set, "Other.city", `"Rome"`},
+		{w.Homes.Key("x").Change(addresses.City.Set("Rome")), expr.Set, "Homes.x.city", `"Rome"`},
 	} {
 		u := c.change.Untyped()[0]
 		if got := strings.Join(u.Field.Attributes(), "."); u.Err != nil || u.Kind != c.kind || got != c.path || value(u.Value) != c.want {
@@ -265,11 +264,11 @@ func TestChanges(t *testing.T) {
 		{w.Count.Decrement(3), "-3"},
 		{w.Text.Increment(-4), "-4"},
 	} {
-		if u := c.change.Untyped()[0]; u.Kind != patch.Increment || u.By != c.by {
+		if u := c.change.Untyped()[0]; u.Kind != expr.Increment || u.By != c.by {
 			t.Errorf("%s: increments by %s, want %s", u.Field, u.By, c.by)
 		}
 	}
-	if u := w.Title.Remove().Untyped()[0]; u.Kind != patch.Remove || u.Field.Name() != "Title" {
+	if u := w.Title.Remove().Untyped()[0]; u.Kind != expr.Remove || u.Field.Name() != "Title" {
 		t.Errorf("the removal is %+v", u)
 	}
 	if u := w.Count.Increment(3).Untyped()[0]; u.Least != "0" || u.Most != "255" {

@@ -8,38 +8,37 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/condition"
-	"github.com/itemize/itemize/internal/form"
-	"github.com/itemize/itemize/internal/patch"
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/expr"
 )
 
 // handle is what the handles of all types are: their methods only add the types, since
 // each is compiled once for every field of every model.
 type handle struct {
-	row     form.Row
-	options form.Options
+	row     codec.Row
+	options codec.Options
 	// pointer says that the field is a pointer to the handle's values.
 	pointer bool
 	// as converts the handle's values to those of the field, nil where they are.
 	as func(v any) any
 	// under is, of an entry of a map, the way to it; err is what is wrong with its key.
-	under condition.Field
+	under expr.Field
 	entry bool
 	err   error
 }
 
 // newHandle returns the handle of a row.
-func newHandle(r form.Row) handle {
+func newHandle(r codec.Row) handle {
 	words := strings.Split(r.Tag, ",")
-	return handle{row: r, options: form.OptionsOf(words[1:])}
+	return handle{row: r, options: codec.OptionsOf(words[1:])}
 }
 
 // way is the way to the field.
-func (h *handle) way() condition.Field {
+func (h *handle) way() expr.Field {
 	if h.entry {
 		return h.under
 	}
-	return condition.Field{{Name: h.row.Name, Attribute: h.row.Attribute()}}
+	return expr.Field{{Name: h.row.Name, Attribute: h.row.Attribute()}}
 }
 
 // name is the field's name in messages.
@@ -94,11 +93,11 @@ var (
 const maxIn = 100
 
 // condition returns a condition on the field.
-func (h *handle) condition(render func(x *attr.Expression, name string) string) condition.Condition {
+func (h *handle) condition(render func(x *attr.Expression, name string) string) expr.Condition {
 	if err := h.usable(); err != nil {
 		return h.failed(err)
 	}
-	return condition.New(h.way(), render)
+	return expr.New(h.way(), render)
 }
 
 // usable returns an error of a handle that is of no field.
@@ -116,13 +115,13 @@ func (h *handle) usable() error {
 func (h *handle) fault(text string) error { return fmt.Errorf("the change of %s: %s", h.name(), text) }
 
 // failed is a condition that cannot be. The error comes when it is used.
-func (h *handle) failed(err error) condition.Condition {
-	return condition.Failed(fmt.Errorf("the condition on %s: %w", h.name(), err))
+func (h *handle) failed(err error) expr.Condition {
+	return expr.Failed(fmt.Errorf("the condition on %s: %w", h.name(), err))
 }
 
 // compare compares the field's attribute with a value. One that is left out is there
 // where the attribute is not.
-func (h *handle) compare(operator string, v any) condition.Condition {
+func (h *handle) compare(operator string, v any) expr.Condition {
 	av, err := h.encode(v)
 	switch {
 	case err != nil:
@@ -138,7 +137,7 @@ func (h *handle) compare(operator string, v any) condition.Condition {
 }
 
 // in is the condition that the field is one of the values.
-func (h *handle) in(values []any) condition.Condition {
+func (h *handle) in(values []any) expr.Condition {
 	if len(values) == 0 || len(values) > maxIn {
 		return h.failed(errIn)
 	}
@@ -160,7 +159,7 @@ func (h *handle) in(values []any) condition.Condition {
 }
 
 // between is the condition that the field lies between two values, both included.
-func (h *handle) between(low, high any) condition.Condition {
+func (h *handle) between(low, high any) expr.Condition {
 	from, err := h.given(low)
 	if err != nil {
 		return h.failed(err)
@@ -175,7 +174,7 @@ func (h *handle) between(low, high any) condition.Condition {
 }
 
 // call is the condition that a function of the attribute and of values holds.
-func (h *handle) call(function string, arguments ...any) condition.Condition {
+func (h *handle) call(function string, arguments ...any) expr.Condition {
 	var values []types.AttributeValue
 	for _, v := range arguments {
 		av, err := h.given(v)
@@ -194,9 +193,9 @@ func (h *handle) call(function string, arguments ...any) condition.Condition {
 }
 
 // set returns the change of the field to the value at v.
-func (h *handle) set(v any) patch.Change { return h.setting(patch.Set, v) }
+func (h *handle) set(v any) expr.Change { return h.setting(expr.Set, v) }
 
-func (h *handle) setting(kind patch.Kind, v any) patch.Change {
+func (h *handle) setting(kind expr.Kind, v any) expr.Change {
 	c := h.changing(kind, v)
 	if h.row.At != nil {
 		row, put := h.row, h.put
@@ -206,7 +205,7 @@ func (h *handle) setting(kind patch.Kind, v any) patch.Change {
 }
 
 // changing returns a change of the field by the value at v, as the field is stored.
-func (h *handle) changing(kind patch.Kind, v any) patch.Change {
+func (h *handle) changing(kind expr.Kind, v any) expr.Change {
 	c := h.change(kind)
 	if c.Err != nil {
 		return c
@@ -216,8 +215,8 @@ func (h *handle) changing(kind patch.Kind, v any) patch.Change {
 }
 
 // change returns a change of the field.
-func (h *handle) change(kind patch.Kind) patch.Change {
-	c := patch.Change{Kind: kind, Field: h.way()}
+func (h *handle) change(kind expr.Kind) expr.Change {
+	c := expr.Change{Kind: kind, Field: h.way()}
 	if err := h.usable(); err != nil {
 		c.Err = fmt.Errorf("the change of %s: %w", h.name(), err)
 	}
@@ -225,8 +224,8 @@ func (h *handle) change(kind patch.Kind) patch.Change {
 }
 
 // increment returns the change of a number by another, of the type of what v points to.
-func (h *handle) increment(v any, by string) patch.Change {
-	c := h.change(patch.Increment)
+func (h *handle) increment(v any, by string) expr.Change {
+	c := h.change(expr.Increment)
 	c.By = by
 	c.Least, c.Most = boundsOf(v)
 	return c

@@ -1,23 +1,22 @@
 package field
 
 import (
-	"github.com/itemize/itemize/internal/condition"
-	"github.com/itemize/itemize/internal/form"
-	"github.com/itemize/itemize/internal/patch"
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/expr"
 )
 
 // List is the handle of a slice that is stored as a list.
 type List[R, E any] struct{ value[R, []E] }
 
 // NewList returns the handle of a slice. For generated code.
-func NewList[R any, V ~[]E, E any](name, tag string, at func(*R) *V, f form.Typed[V]) List[R, E] {
+func NewList[R any, V ~[]E, E any](name, tag string, at func(*R) *V, f codec.Typed[V]) List[R, E] {
 	return List[R, E]{value[R, []E]{slice[R, V, E](name, tag, at, f)}}
 }
 
 // slice returns the handle of a slice, whose values are given as those of its type without
 // a name.
-func slice[R any, V ~[]E, E any](name, tag string, at func(*R) *V, f form.Typed[V]) handle {
-	h := newHandle(form.NewRow(name, tag, at, f))
+func slice[R any, V ~[]E, E any](name, tag string, at func(*R) *V, f codec.Typed[V]) handle {
+	h := newHandle(codec.NewRow(name, tag, at, f))
 	h.as = func(v any) any {
 		if s, ok := v.(*[]E); ok {
 			named := V(*s)
@@ -31,7 +30,7 @@ func slice[R any, V ~[]E, E any](name, tag string, at func(*R) *V, f form.Typed[
 // Append appends elements to the list, which begins empty where it is not stored. It is never
 // sent twice.
 func (h *List[R, E]) Append(elements ...E) Change[R] {
-	return changeOf[R](h.is.some(patch.Append, &elements, len(elements)))
+	return changeOf[R](h.is.some(expr.Append, &elements, len(elements)))
 }
 
 // Contains is the condition that an element of the list is v.
@@ -47,18 +46,18 @@ func (h *List[R, E]) Size() Size[R] { return Size[R]{&h.is} }
 type Set[R, E any] struct{ value[R, []E] }
 
 // NewSet returns the handle of a set. For generated code.
-func NewSet[R any, V ~[]E, E any](name, tag string, at func(*R) *V, f form.Typed[V]) Set[R, E] {
+func NewSet[R any, V ~[]E, E any](name, tag string, at func(*R) *V, f codec.Typed[V]) Set[R, E] {
 	return Set[R, E]{value[R, []E]{slice[R, V, E](name, tag, at, f)}}
 }
 
 // Add adds members to the set; those that it has stay.
 func (h *Set[R, E]) Add(members ...E) Change[R] {
-	return changeOf[R](h.is.some(patch.AddMembers, &members, len(members)))
+	return changeOf[R](h.is.some(expr.AddMembers, &members, len(members)))
 }
 
 // Delete deletes members from the set, as far as it has them.
 func (h *Set[R, E]) Delete(members ...E) Change[R] {
-	return changeOf[R](h.is.some(patch.DeleteMembers, &members, len(members)))
+	return changeOf[R](h.is.some(expr.DeleteMembers, &members, len(members)))
 }
 
 // Contains is the condition that v is a member of the set.
@@ -70,7 +69,7 @@ func (h *Set[R, E]) Contains(v E) Condition[R] {
 func (h *Set[R, E]) Size() Size[R] { return Size[R]{&h.is} }
 
 // some is changing by elements, of which there have to be some.
-func (h *handle) some(kind patch.Kind, v any, n int) patch.Change {
+func (h *handle) some(kind expr.Kind, v any, n int) expr.Change {
 	if n == 0 {
 		c := h.change(kind)
 		c.Err = h.fault("give at least one element")
@@ -80,11 +79,11 @@ func (h *handle) some(kind patch.Kind, v any, n int) patch.Change {
 }
 
 // contains is the condition that an element is the value at v.
-func (h *handle) contains(v any) condition.Condition {
+func (h *handle) contains(v any) expr.Condition {
 	if err := h.usable(); err != nil {
 		return h.failed(err)
 	}
 	elem := h.row.Form.List.Elem
-	e := handle{row: form.Row{Name: h.row.Name, Tag: h.row.Tag, Form: elem}, options: h.options.Elem()}
+	e := handle{row: codec.Row{Name: h.row.Name, Tag: h.row.Tag, Form: elem}, options: h.options.Elem()}
 	return e.call("contains", v)
 }

@@ -1,8 +1,8 @@
 package field
 
 import (
-	"github.com/itemize/itemize/internal/condition"
-	"github.com/itemize/itemize/internal/form"
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/expr"
 )
 
 // Map is the handle of a map inside an attribute: M is its type, K that of its keys, and H
@@ -16,7 +16,7 @@ type Map[R, M any, K comparable, H any] struct {
 type Entry struct{ is handle }
 
 // NewMap returns the handle of a map; entry makes that of an entry. For generated code.
-func NewMap[R any, M ~map[K]E, K comparable, E, H any](name, tag string, at func(*R) *M, f form.Typed[M], entry func(Entry) H) Map[R, M, K, H] {
+func NewMap[R any, M ~map[K]E, K comparable, E, H any](name, tag string, at func(*R) *M, f codec.Typed[M], entry func(Entry) H) Map[R, M, K, H] {
 	return Map[R, M, K, H]{newValue(name, tag, at, f), entry}
 }
 
@@ -36,7 +36,7 @@ func (h *handle) at(k any) handle {
 		return handle{}
 	}
 	text, err := h.row.Form.Entries.Text(k)
-	e := handle{under: condition.Field{{Attribute: text}}.Under(h.way()), options: h.options.Elem(), entry: true}
+	e := handle{under: expr.Field{{Attribute: text}}.Under(h.way()), options: h.options.Elem(), entry: true}
 	if err == nil && text == "" {
 		err = errEmptyKey
 	}
@@ -45,7 +45,7 @@ func (h *handle) at(k any) handle {
 }
 
 // of completes the handle of an entry with its form.
-func (e Entry) of(f *form.Form) handle {
+func (e Entry) of(f *codec.Form) handle {
 	h := e.is
 	h.row.Form = f
 	return h
@@ -53,36 +53,36 @@ func (e Entry) of(f *form.Form) handle {
 
 // EntryValue returns the handle of an entry, and the others those of the types that have
 // handles of their own. For generated code.
-func EntryValue[R, V any](e Entry, f form.Typed[V]) Value[R, V] {
+func EntryValue[R, V any](e Entry, f codec.Typed[V]) Value[R, V] {
 	return Value[R, V]{e.of(f.Untyped())}
 }
 
 // EntryBool is described at EntryValue.
 func EntryBool[R any, V ~bool](e Entry) Bool[R, V] {
-	return Bool[R, V]{EntryValue[R](e, form.BoolOf[V]())}
+	return Bool[R, V]{EntryValue[R](e, codec.BoolOf[V]())}
 }
 
 // EntryNumber is described at EntryValue.
 func EntryNumber[R any, V number](e Entry) Number[R, V] {
-	return Number[R, V]{EntryValue[R](e, form.NumericOf[V]())}
+	return Number[R, V]{EntryValue[R](e, codec.NumericOf[V]())}
 }
 
 // EntryString is described at EntryValue.
 func EntryString[R any, V ~string](e Entry) String[R, V] {
-	return String[R, V]{EntryValue[R](e, form.StringOf[V]())}
+	return String[R, V]{EntryValue[R](e, codec.StringOf[V]())}
 }
 
 // EntryBytes is described at EntryValue.
 func EntryBytes[R any, V ~[]byte](e Entry) Bytes[R, V] {
-	return Bytes[R, V]{EntryValue[R](e, form.BytesOf[V]())}
+	return Bytes[R, V]{EntryValue[R](e, codec.BytesOf[V]())}
 }
 
 // EntryTime is described at EntryValue.
 func EntryTime[R, V any](e Entry) Time[R, V] {
-	return Time[R, V]{EntryValue[R](e, form.TimeOf[V]())}
+	return Time[R, V]{EntryValue[R](e, codec.TimeOf[V]())}
 }
 
 // EntryStruct is described at EntryValue.
-func EntryStruct[R, S any](e Entry, f form.Typed[S]) Struct[R, S] {
+func EntryStruct[R, S any](e Entry, f codec.Typed[S]) Struct[R, S] {
 	return Struct[R, S]{EntryValue[R](e, f)}
 }

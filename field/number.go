@@ -6,18 +6,18 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/itemize/itemize/internal/form"
+	"github.com/itemize/itemize/internal/codec"
 )
 
 // number are the types of numbers.
-type number = form.Number
+type number = codec.Number
 
 // Number is the handle of an integer or a float.
 type Number[R any, V number] struct{ value[R, V] }
 
 // NewNumber returns the handle of a number. For generated code.
 func NewNumber[R any, V number](name, tag string, at func(*R) *V) Number[R, V] {
-	return Number[R, V]{newValue(name, tag, at, form.NumericOf[V]())}
+	return Number[R, V]{newValue(name, tag, at, codec.NumericOf[V]())}
 }
 
 // Increment adds to the field, which counts from 0 where it is not stored.

@@ -6,7 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/condition"
+	"github.com/itemize/itemize/internal/expr"
 )
 
 // Size is how large what is stored of a field is: the number of the elements of a list, a set
@@ -29,7 +29,7 @@ func (s Size[R]) Greater(n int) Condition[R] { return Condition[R]{s.of.size(" >
 // GreaterOrEqual is the condition that the size is at least n.
 func (s Size[R]) GreaterOrEqual(n int) Condition[R] { return Condition[R]{s.of.size(" >= ", n)} }
 
-func (h *handle) size(operator string, n int) condition.Condition {
+func (h *handle) size(operator string, n int) expr.Condition {
 	by := &types.AttributeValueMemberN{Value: strconv.Itoa(n)}
 	return h.condition(func(x *attr.Expression, path string) string {
 		return "size(" + path + ")" + operator + x.Value(by)

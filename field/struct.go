@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/itemize/itemize/internal/condition"
-	"github.com/itemize/itemize/internal/form"
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/near"
-	"github.com/itemize/itemize/internal/patch"
 )
 
 // Struct is the handle of a struct, or of a pointer to one: of one that is stored as one
@@ -15,20 +14,20 @@ import (
 type Struct[R, S any] struct{ value[R, S] }
 
 // NewStruct returns the handle of a struct. For generated code.
-func NewStruct[R, S any](name, tag string, at func(*R) *S, f form.Typed[S]) Struct[R, S] {
+func NewStruct[R, S any](name, tag string, at func(*R) *S, f codec.Typed[S]) Struct[R, S] {
 	return Struct[R, S]{newValue(name, tag, at, f)}
 }
 
 // NewStructPointer returns the handle of a pointer to a struct. For generated code.
-func NewStructPointer[R, S any](name, tag string, at func(*R) **S, f form.Typed[S]) Struct[R, S] {
-	h := newHandle(form.NewRow(name, tag, at, form.PointerOf(f)))
+func NewStructPointer[R, S any](name, tag string, at func(*R) **S, f codec.Typed[S]) Struct[R, S] {
+	h := newHandle(codec.NewRow(name, tag, at, codec.PointerOf(f)))
 	h.pointer = true
 	return Struct[R, S]{value[R, S]{h}}
 }
 
 // Change changes fields of the struct, and leaves the others as they are.
 func (h *Struct[R, S]) Change(changes ...Change[S]) Change[R] {
-	var all []patch.Change
+	var all []expr.Change
 	for _, c := range changes {
 		all = append(all, c.changes...)
 	}
@@ -41,14 +40,14 @@ func (h *Struct[R, S]) Where(c Condition[S]) Condition[R] {
 }
 
 // lift makes changes of the struct's fields those of its owner.
-func (h *handle) lift(changes []patch.Change) []patch.Change {
-	if c := h.change(patch.Set); c.Err != nil {
-		return []patch.Change{c}
+func (h *handle) lift(changes []expr.Change) []expr.Change {
+	if c := h.change(expr.Set); c.Err != nil {
+		return []expr.Change{c}
 	} else if len(changes) == 0 {
 		c.Err = h.fault("it changes none of the struct's fields: give some")
-		return []patch.Change{c}
+		return []expr.Change{c}
 	}
-	all := make([]patch.Change, len(changes))
+	all := make([]expr.Change, len(changes))
 	for i, c := range changes {
 		if h.row.At == nil {
 			c.Apply = nil // an entry has no place of its own
@@ -68,18 +67,18 @@ func (h *handle) part(rec any) any {
 }
 
 // where makes a condition on the struct's fields one on its owner.
-func (h *handle) where(c condition.Condition) condition.Condition {
+func (h *handle) where(c expr.Condition) expr.Condition {
 	if err := h.usable(); err != nil {
 		return h.failed(err)
 	}
 	if err := h.raw(c); err != nil {
 		return h.failed(err)
 	}
-	return condition.Under(h.way(), c)
+	return expr.Under(h.way(), c)
 }
 
 // raw checks the attributes that a condition in the SDK's terms names against those of the struct.
-func (h *handle) raw(c condition.Condition) error {
+func (h *handle) raw(c expr.Condition) error {
 	known := h.row.Form.AttributeNames()
 	for _, f := range c.Fields {
 		name := f[0].Attribute

@@ -1,13 +1,13 @@
 package field
 
-import "github.com/itemize/itemize/internal/form"
+import "github.com/itemize/itemize/internal/codec"
 
 // String is the handle of a string.
 type String[R any, V ~string] struct{ value[R, V] }
 
 // NewString returns the handle of a string. For generated code.
 func NewString[R any, V ~string](name, tag string, at func(*R) *V) String[R, V] {
-	return String[R, V]{newValue(name, tag, at, form.StringOf[V]())}
+	return String[R, V]{newValue(name, tag, at, codec.StringOf[V]())}
 }
 
 // Less is the condition that the field is less than v.
@@ -44,7 +44,7 @@ type Bytes[R any, V ~[]byte] struct{ value[R, V] }
 
 // NewBytes returns the handle of a slice of bytes. For generated code.
 func NewBytes[R any, V ~[]byte](name, tag string, at func(*R) *V) Bytes[R, V] {
-	return Bytes[R, V]{newValue(name, tag, at, form.BytesOf[V]())}
+	return Bytes[R, V]{newValue(name, tag, at, codec.BytesOf[V]())}
 }
 
 // Less is the condition that the field is less than v.

@@ -1,6 +1,6 @@
 package field
 
-import "github.com/itemize/itemize/internal/form"
+import "github.com/itemize/itemize/internal/codec"
 
 // Time is the handle of a time.Time, or of a type that converts to it. DynamoDB compares
 // what is stored: seconds with the option unixtime, otherwise text, which is in the order
@@ -10,7 +10,7 @@ type Time[R, V any] struct{ value[R, V] }
 
 // NewTime returns the handle of a time. For generated code.
 func NewTime[R, V any](name, tag string, at func(*R) *V) Time[R, V] {
-	return Time[R, V]{newValue(name, tag, at, form.TimeOf[V]())}
+	return Time[R, V]{newValue(name, tag, at, codec.TimeOf[V]())}
 }
 
 // Less is the condition that the field is less than v.

@@ -1,38 +1,38 @@
 package field
 
 import (
-	"github.com/itemize/itemize/internal/form"
-	"github.com/itemize/itemize/internal/patch"
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/expr"
 )
 
 // Of is any handle of a field of the struct R.
 type Of[R any] interface {
 	// Row returns the field as a row of its struct's table. For generated code.
-	Row(*R) form.Row
+	Row(*R) codec.Row
 }
 
 // Value is the handle of a field of the type V: what all handles can do.
 type Value[R, V any] struct{ is handle }
 
 // newValue returns the handle of a field of the type V.
-func newValue[R, V any](name, tag string, at func(*R) *V, f form.Typed[V]) Value[R, V] {
-	return Value[R, V]{newHandle(form.NewRow(name, tag, at, f))}
+func newValue[R, V any](name, tag string, at func(*R) *V, f codec.Typed[V]) Value[R, V] {
+	return Value[R, V]{newHandle(codec.NewRow(name, tag, at, f))}
 }
 
 // Row returns the field as a row of its struct's table. For generated code.
-func (h Value[R, V]) Row(*R) form.Row { return h.is.row }
+func (h Value[R, V]) Row(*R) codec.Row { return h.is.row }
 
 // Set sets the field.
 func (h *Value[R, V]) Set(v V) Change[R] { return changeOf[R](h.is.set(&v)) }
 
 // SetIfAbsent sets the field where its attribute is not there.
 func (h *Value[R, V]) SetIfAbsent(v V) Change[R] {
-	return changeOf[R](h.is.setting(patch.SetIfAbsent, &v))
+	return changeOf[R](h.is.setting(expr.SetIfAbsent, &v))
 }
 
 // Remove removes the field's attribute. Of a struct that has an item to itself it deletes
 // the item.
-func (h *Value[R, V]) Remove() Change[R] { return changeOf[R](h.is.change(patch.Remove)) }
+func (h *Value[R, V]) Remove() Change[R] { return changeOf[R](h.is.change(expr.Remove)) }
 
 // Equal is the condition that the field is v.
 func (h *Value[R, V]) Equal(v V) Condition[R] { return Condition[R]{h.is.compare(" = ", &v)} }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/retry"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -258,7 +258,7 @@ func TestDelete(t *testing.T) {
 }
 
 // An insert of seven small items: 14 WCU in one transaction, 7 one by one, 8 staged
-// (save.md, Atomicity). The plan shows all three.
+//. The plan shows all three.
 func TestWaysToInsert(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -409,7 +409,7 @@ func TestExactNamesInside(t *testing.T) {
 // again; so are single writes that do.
 func TestTransactionConflict(t *testing.T) {
 	t.Parallel()
-	ctx := retry.WithoutPauses(context.Background())
+	ctx := flow.WithoutPauses(context.Background())
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	left := 0
 	tr := &faulty{at: -1, pick: func() fault {

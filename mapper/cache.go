@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/cache"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/search"
@@ -39,7 +38,7 @@ type CacheStore interface {
 // transactions. A save of an entity that was loaded from the cache is conditional on what was loaded, as
 // ever. Loads of one selection that miss at the same time make one read.
 type Cache struct {
-	*cache.Cache
+	*search.Cache
 	err error
 	// mappers is how many it serves: what one has loaded is not given to another, which has tables of
 	// its own.
@@ -57,14 +56,14 @@ func NewCache(store CacheStore, ttl time.Duration) *Cache {
 	case ttl <= 0:
 		c.err = fmt.Errorf("the cache's time to live is %v: give NewCache how late the writes of others may be seen", ttl)
 	}
-	c.Cache = cache.New(store, ttl)
+	c.Cache = search.NewCache(store, ttl)
 	return c
 }
 
 // CacheStats are what a cache has done: Hits were answered from memory, Misses by reading the table,
 // and Joined by a read that another load had begun; SavedRCU are the units that the hits would have
 // taken.
-type CacheStats = cache.Stats
+type CacheStats = search.CacheStats
 
 // Caching has a mapper answer loads from a cache. Without it every load reads the table.
 func Caching(c *Cache) Option { return optionFunc(func(s *settings) { s.cache = c }) }
@@ -116,7 +115,7 @@ func (g *engine) cached(sel selection.Selection) (partition, name string) {
 // loadCached is load through the cache.
 func (g *engine) loadCached(ctx context.Context, sel selection.Selection, v any, t *tally) (*state, error) {
 	partition, name := g.cached(sel)
-	found, err := g.cache.Get(ctx, partition, name, func(ctx context.Context, strong bool) (cache.Value, error) {
+	found, err := g.cache.Get(ctx, partition, name, func(ctx context.Context, strong bool) (search.CacheValue, error) {
 		f, err := g.search.Find(ctx, g.search.Protocol, sel, read.Options{Strong: strong}, &t.Tally.Tally)
 		return g.keep(f), err
 	})
@@ -127,12 +126,12 @@ func (g *engine) loadCached(ctx context.Context, sel selection.Selection, v any,
 }
 
 // keep makes what was found a value of the cache: it is kept where the entity is there.
-func (g *engine) keep(f *search.Found) cache.Value {
+func (g *engine) keep(f *search.Found) search.CacheValue {
 	if f == nil || f.Reading == nil {
-		return cache.Value{}
+		return search.CacheValue{}
 	}
 	bytes := f.Bytes()
-	return cache.Value{Of: f.Apart(), Bytes: bytes + overhead*(1+len(f.Items)), RCU: cost.ReadUnits(bytes) / 2, Keep: g.search.There(f)}
+	return search.CacheValue{Of: f.Apart(), Bytes: bytes + overhead*(1+len(f.Items)), RCU: cost.ReadUnits(bytes) / 2, Keep: g.search.There(f)}
 }
 
 // overhead is what an item takes in memory beside its bytes, reckoned roughly.
@@ -147,7 +146,7 @@ func (g *engine) findMany(ctx context.Context, sels []selection.Selection, o rea
 	var weak, strong someMissing
 	for i, sel := range sels {
 		if !g.caching(sel, false) {
-			weak.add(i, sel, func(cache.Value) {})
+			weak.add(i, sel, func(search.CacheValue) {})
 			continue
 		}
 		partition, name := g.cached(sel)
@@ -186,9 +185,9 @@ func (g *engine) findMany(ctx context.Context, sels []selection.Selection, o rea
 type someMissing struct {
 	sels []selection.Selection
 	at   []int
-	keep []func(cache.Value)
+	keep []func(search.CacheValue)
 }
 
-func (m *someMissing) add(at int, sel selection.Selection, keep func(cache.Value)) {
+func (m *someMissing) add(at int, sel selection.Selection, keep func(search.CacheValue)) {
 	m.sels, m.at, m.keep = append(m.sels, sel), append(m.at, at), append(m.keep, keep)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/itemize/itemize/examples/wishlist/store"
 	"github.com/itemize/itemize/integration"
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/modeltest/models"
+	"github.com/itemize/itemize/internal/testing/models"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/retry"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -73,7 +73,7 @@ func version(id string, n int) account {
 // writer had on its way never joins what is there then.
 func TestCrashInStagedInsert(t *testing.T) {
 	t.Parallel()
-	ctx := retry.WithoutPauses(context.Background())
+	ctx := flow.WithoutPauses(context.Background())
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 5)
 	for step := 0; ; step++ {
@@ -103,7 +103,7 @@ func TestCrashInStagedInsert(t *testing.T) {
 // requests of the crashed writer in between.
 func takeOver(t *testing.T, clean *mapper.Mapper[account], c *crash, id string, step int) {
 	t.Helper()
-	ctx := retry.WithoutPauses(context.Background())
+	ctx := flow.WithoutPauses(context.Background())
 	expect := func(what string, want *account) {
 		t.Helper()
 		if now := stored(t, clean, id); !same(now, want) {
@@ -161,7 +161,7 @@ func dedupe(all []entry) []entry {
 // the new one.
 func TestCrashInStagedDelete(t *testing.T) {
 	t.Parallel()
-	ctx := retry.WithoutPauses(context.Background())
+	ctx := flow.WithoutPauses(context.Background())
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 5)
 	for _, finish := range []string{"delete", "insert"} {

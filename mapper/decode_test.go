@@ -19,7 +19,7 @@ import (
 
 	"github.com/itemize/itemize/integration"
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/draws"
+	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/mapper"
 )
 

@@ -16,7 +16,7 @@ func NewReflected[T any](client Client, options ...Option) (*Mapper[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return newMapper[T](client, e, codec.Reflected(e), options)
+	return newMapper[T](client, e, codec.ReflectedModel(e), options)
 }
 
 // CodecOf returns the codec of a model's generated code.

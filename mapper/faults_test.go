@@ -22,7 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/draws"
+	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -60,7 +60,7 @@ const (
 	deny
 )
 
-var faults = map[fault]string{
+var faultNames = map[fault]string{
 	dropRequest: "drop the request", dropAnswer: "drop the answer", throttle: "throttle",
 	serverError: "fail after the effect", cancelBefore: "cancel before", cancelAfter: "cancel after the effect",
 }
@@ -299,7 +299,7 @@ func TestFaultAtEveryRequest(t *testing.T) {
 					}
 					return requests
 				}
-				kinds := slices.Sorted(maps.Keys(faults))
+				kinds := slices.Sorted(maps.Keys(faultNames))
 				requests := run(-1, none, "no fault")
 				for _, drawn := range draws.Some(seed, requests*len(kinds), draws.Times(1, 8, draws.All)) {
 					at, kind := drawn/len(kinds), kinds[drawn%len(kinds)]
@@ -307,7 +307,7 @@ func TestFaultAtEveryRequest(t *testing.T) {
 						continue // those between are all alike
 					}
 					runs++
-					run(at, kind, faults[kind])
+					run(at, kind, faultNames[kind])
 				}
 			})
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/modeltest/models"
+	"github.com/itemize/itemize/internal/testing/models"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -210,7 +210,7 @@ func TestFlatModelPrefixIsRoot(t *testing.T) {
 }
 
 // Fields of further tables: a price change writes one unit to its own table, and
-// loading reads just the tables asked for (tables.md).
+// loading reads just the tables asked for.
 func TestSatellites(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -15,7 +15,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/retry"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -202,7 +202,7 @@ func TestIndexProjections(t *testing.T) {
 // not for its keys, which it has while it is live alone, and an element not for its root.
 func TestIndexLiveOnly(t *testing.T) {
 	t.Parallel()
-	ctx := retry.WithoutPauses(context.Background())
+	ctx := flow.WithoutPauses(context.Background())
 	clean := indexed[issue](t, nil)
 	table := clean.Definitions()[0].Name
 	var texts []issueText

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/breaking"
-	"github.com/itemize/itemize/internal/draws"
+	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/faults"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -41,7 +41,7 @@ func TestLargeBulkLoad(t *testing.T) {
 	kill := 0
 	for at := 20; ; at += 100 {
 		killable, cancel := context.WithCancel(ctx)
-		x := &breaking.Transport{At: at, Fault: breaking.KilledAfter, Kill: cancel}
+		x := &faults.Transport{At: at, Fault: faults.KilledAfter, Kill: cancel}
 		broken := a.mapper(t, x.Client(enginetest.Start(t).Client()), x.S3(a.s3.Client()), c.now)
 		options := []mapper.BulkOption{mapper.LoadID("load")}
 		first, err = broken.BulkLoad(killable, mapper.Each(slices.Values(all)), options...)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/draws"
+	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/mapper"
 )
 

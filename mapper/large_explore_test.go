@@ -15,8 +15,8 @@ import (
 	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/draws"
-	"github.com/itemize/itemize/internal/explore"
+	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/explore"
 	"github.com/itemize/itemize/mapper"
 )
 

@@ -17,9 +17,9 @@ import (
 	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/integration"
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/breaking"
-	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/large"
+	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/faults"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -236,16 +236,16 @@ func TestLargeFaults(t *testing.T) {
 			f := &largeFaults{albums: newAlbums(t), old: old, now: now, name: name, op: op, clock: &clock{time.Now()}}
 			f.plain = f.mapper(t, enginetest.Start(t).Client(), f.s3.Client(), f.clock.now)
 			seed := draws.Seed(t)
-			meetFaults(seed, draws.Times(1, 12, draws.All), func(at int, fault breaking.Fault) int { return f.once(t, at, fault) })
+			meetFaults(seed, draws.Times(1, 12, draws.All), func(at int, fault faults.Fault) int { return f.once(t, at, fault) })
 		})
 	}
 }
 
 // meetFaults does something once without a fault, and then with faults at requests, from 1, that it sent: most of all pairs by a seed.
-func meetFaults(seed uint64, most int, once func(at int, fault breaking.Fault) int) {
+func meetFaults(seed uint64, most int, once func(at int, fault faults.Fault) int) {
 	sent := once(0, 0)
-	for _, drawn := range draws.Some(seed, sent*int(breaking.Faults), most) {
-		once(1+drawn/int(breaking.Faults), breaking.Fault(drawn%int(breaking.Faults)))
+	for _, drawn := range draws.Some(seed, sent*int(faults.Faults), most) {
+		once(1+drawn/int(faults.Faults), faults.Fault(drawn%int(faults.Faults)))
 	}
 }
 
@@ -260,7 +260,7 @@ type largeFaults struct {
 }
 
 // once does the operation with a fault at a request, from 1, or none for 0, and returns how many requests it took.
-func (f *largeFaults) once(t *testing.T, at int, fault breaking.Fault) int {
+func (f *largeFaults) once(t *testing.T, at int, fault faults.Fault) int {
 	t.Helper()
 	ctx := context.Background()
 	f.n++
@@ -281,7 +281,7 @@ func (f *largeFaults) once(t *testing.T, at int, fault breaking.Fault) int {
 	}
 	ctx, kill := context.WithCancel(ctx)
 	defer kill()
-	x := &breaking.Transport{At: at, Fault: fault, Kill: kill}
+	x := &faults.Transport{At: at, Fault: fault, Kill: kill}
 	m := f.mapper(t, x.Client(enginetest.Start(t).Client()), x.S3(f.s3.Client()), f.clock.now)
 	err := f.op(ctx, m, id, nil)
 	what := fmt.Sprintf("%s, %s at request %d: %v", f.name, fault, at, err)
@@ -301,7 +301,7 @@ func (f *largeFaults) see(t *testing.T, id, what string, outcome error) {
 	got, err := f.plain.Load(context.Background(), f.plain.Key(id))
 	var unknown *mapper.OutcomeUnknownError
 	var partial *mapper.PartialError
-	killed := errors.Is(outcome, context.Canceled) || errors.Is(outcome, breaking.Err)
+	killed := errors.Is(outcome, context.Canceled) || errors.Is(outcome, faults.Err)
 	sure := outcome == nil || !errors.As(outcome, &unknown) && !errors.As(outcome, &partial) && !killed
 	switch missing := errors.Is(err, mapper.ErrNotFound); {
 	case err != nil && !missing:

@@ -20,8 +20,8 @@ import (
 
 	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/breaking"
-	"github.com/itemize/itemize/internal/draws"
+	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/faults"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -370,13 +370,13 @@ func TestCopyFaults(t *testing.T) {
 			ctx := context.Background()
 			a, c, n := newAlbums(t), &clock{time.Now()}, 0
 			plain := a.articles(t, enginetest.Start(t).Client(), a.s3.Client(), c.now)
-			again := func(at int, fault breaking.Fault) int {
+			again := func(at int, fault faults.Fault) int {
 				n++
 				id := fmt.Sprint(n)
 				must(plain.Save(ctx, plain.New(article{ID: id, Text: blob.Of(old), Image: blob.Of([]byte(old)), Notes: []note{{No: 1, Text: blob.Of(old)}}})))(t)
 				killable, kill := context.WithCancel(ctx)
 				defer kill()
-				x := &breaking.Transport{At: at, Fault: fault, Kill: kill}
+				x := &faults.Transport{At: at, Fault: fault, Kill: kill}
 				m := a.articles(t, x.Client(enginetest.Start(t).Client()), x.S3(a.s3.Client()), c.now)
 				e, err := m.Load(killable, m.Key(id))
 				if err == nil {
@@ -407,7 +407,7 @@ func TestCopyFaults(t *testing.T) {
 					want[true] = id + "movedold "
 				}
 				var unknown *mapper.OutcomeUnknownError
-				sure := !errors.As(err, &unknown) && !errors.Is(err, context.Canceled) && !errors.Is(err, breaking.Err)
+				sure := !errors.As(err, &unknown) && !errors.Is(err, context.Canceled) && !errors.Is(err, faults.Err)
 				if len(there) != 1 || there[0] != want[true] && there[0] != want[false] || err == nil && there[0] != want[true] || sure && err != nil && there[0] != want[false] {
 					t.Fatalf("%s: there are %v", what, there)
 				}

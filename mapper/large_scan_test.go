@@ -16,8 +16,8 @@ import (
 
 	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/breaking"
 	"github.com/itemize/itemize/internal/large"
+	"github.com/itemize/itemize/internal/testing/faults"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -85,7 +85,7 @@ func TestCollectStrays(t *testing.T) {
 	next, seen := "", 0
 	for end := 1; ; end++ {
 		killable, kill := context.WithCancel(ctx)
-		x := &breaking.Transport{At: 66 + end, Fault: breaking.KilledBefore, Kill: kill} // the records take 64
+		x := &faults.Transport{At: 66 + end, Fault: faults.KilledBefore, Kill: kill} // the records take 64
 		if strings.HasPrefix(next, "scan/") {
 			x.At = end / 2
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/breaking"
-	"github.com/itemize/itemize/internal/draws"
+	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/faults"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -93,7 +93,7 @@ func TestLargePatch(t *testing.T) {
 	a.clean(t)
 	// A collector that gives up what is slow: it begins again under new ids.
 	behind := func() *mapper.Mapper[album] {
-		return a.mapper(t, breaking.Before(enginetest.Start(t).Client(), "TransactWriteItems", "", func() {
+		return a.mapper(t, faults.Before(enginetest.Start(t).Client(), "TransactWriteItems", "", func() {
 			c.Time = c.Add(100 * time.Hour)
 			if done, err := blob.Collect(ctx, m, blob.Delete()); err != nil || done.GivenUp == 0 {
 				t.Errorf("%+v, %v", done, err)
@@ -121,7 +121,7 @@ func TestLargeReceiptAfterALostAnswer(t *testing.T) {
 	a, c := newAlbums(t), &clock{time.Now()}
 	want := 0
 	for at := range 2 {
-		x := &breaking.Transport{At: at * want, Fault: breaking.LostAnswer, Kill: func() {}}
+		x := &faults.Transport{At: at * want, Fault: faults.LostAnswer, Kill: func() {}}
 		m := a.mapper(t, x.Client(enginetest.Start(t).Client()), x.S3(a.s3.Client()), c.now)
 		e := m.New(albumOf(fmt.Sprint(at), "x"))
 		plan := must(m.Plan(e))(t)
@@ -156,7 +156,7 @@ func TestLargeTransactFaults(t *testing.T) {
 			ctx := context.Background()
 			a, c, n := newAlbums(t), &clock{time.Now()}, 0
 			plain := a.mapper(t, enginetest.Start(t).Client(), a.s3.Client(), c.now)
-			once := func(at int, fault breaking.Fault) int {
+			once := func(at int, fault faults.Fault) int {
 				n++
 				ids := []string{fmt.Sprint(n, "a"), fmt.Sprint(n, "b")}[:len(makes)]
 				for _, id := range ids {
@@ -164,7 +164,7 @@ func TestLargeTransactFaults(t *testing.T) {
 				}
 				killable, kill := context.WithCancel(ctx)
 				defer kill()
-				x := &breaking.Transport{At: at, Fault: fault, Kill: kill}
+				x := &faults.Transport{At: at, Fault: fault, Kill: kill}
 				m := a.mapper(t, x.Client(enginetest.Start(t).Client()), x.S3(a.s3.Client()), c.now)
 				var parts []mapper.Part
 				var err error
@@ -199,7 +199,7 @@ func TestLargeTransactFaults(t *testing.T) {
 					is[got.Value.Name]++
 				}
 				var unknown *mapper.OutcomeUnknownError
-				sure := !errors.As(err, &unknown) && !errors.Is(err, context.Canceled) && !errors.Is(err, breaking.Err)
+				sure := !errors.As(err, &unknown) && !errors.Is(err, context.Canceled) && !errors.Is(err, faults.Err)
 				if is["old"] != len(ids) && is["now"] != len(ids) || err == nil && is["now"] != len(ids) || err != nil && sure && is["old"] != len(ids) {
 					t.Fatalf("%s: there are %v", what, is)
 				}

@@ -8,13 +8,12 @@ import (
 
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/model"
-	"github.com/itemize/itemize/internal/modeltest"
-	"github.com/itemize/itemize/internal/modeltest/models"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
+	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/models"
 )
 
 func TestMain(m *testing.M) { enginetest.Run(m) }
@@ -40,7 +39,7 @@ type fixture struct {
 	testing.TB
 	*engine
 	*model.Model
-	gen *modeltest.Gen
+	gen *models.Gen
 }
 
 // newFixture returns a mapper of a model type, with tables of its own.
@@ -69,11 +68,11 @@ func fixtureOn(t testing.TB, r *rand.Rand, model reflect.Type, names map[string]
 		t.Fatal(err)
 	}
 	client := enginetest.Start(t).Client()
-	c, err := newEngine(client, e, codec.Reflected(e), []Option{Tables(func(name string) string { return names[name] })})
+	c, err := newEngine(client, e, codec.ReflectedModel(e), []Option{Tables(func(name string) string { return names[name] })})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &fixture{t, c, c.model, modeltest.NewGen(r, e)}
+	return &fixture{t, c, c.model, models.NewGen(r, e)}
 }
 
 // insert saves a new entity.

@@ -15,8 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/draws"
-	"github.com/itemize/itemize/internal/retry"
+	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -201,7 +201,7 @@ func TestMaintain(t *testing.T) {
 // comes to the same end.
 func TestMaintainKilled(t *testing.T) {
 	t.Parallel()
-	ctx := retry.WithoutPauses(context.Background())
+	ctx := flow.WithoutPauses(context.Background())
 	exported := map[string]bool{}
 	o := mapper.Maintenance{Drop: true, Cold: []mapper.TableChange{mapper.ColdCapacity(3, 2)}, ColdAfter: 1, Export: func(_ context.Context, d *types.TableDescription) (bool, error) {
 		was := exported[aws.ToString(d.TableName)]
@@ -241,7 +241,7 @@ func TestMaintainKilled(t *testing.T) {
 // Several managers at once do not disturb each other.
 func TestMaintainTogether(t *testing.T) {
 	t.Parallel()
-	ctx := retry.WithoutPauses(context.Background())
+	ctx := flow.WithoutPauses(context.Background())
 	m, c := maintained(t, []int{1, 2, 3}, mapper.TimeTables{Keep: 2, Ahead: 3})
 	o := mapper.Maintenance{Drop: true, Cold: []mapper.TableChange{mapper.ColdCapacity(3, 2)}}
 	var all sync.WaitGroup

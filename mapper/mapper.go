@@ -51,7 +51,7 @@ func newMapper[T any](client Client, e *schema.Entity, model codec.Model, option
 func codecOf[T any](e *schema.Entity) (codec.Model, error) {
 	generated, ok := any(new(T)).(mapperimpl.Model[T])
 	if !ok {
-		return codec.Reflected(e), nil
+		return codec.ReflectedModel(e), nil
 	}
 	g := generated.ItemizeCodec(nil)
 	if g.Layout != e.Fingerprint() {

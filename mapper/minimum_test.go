@@ -11,11 +11,11 @@ import (
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
-	"github.com/itemize/itemize/internal/modeltest"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/models"
 )
 
 // itemsOf encodes every item of a value in full: the oracle that saves are
@@ -208,7 +208,7 @@ func checkMinimum(f *fixture, edits int) (none, one, several int) {
 	got, _ := f.mustRead(v)
 	f.gen.Normalize(v)
 	f.gen.Normalize(got)
-	if d := cmp.Diff(v, got, modeltest.Options); d != "" {
+	if d := cmp.Diff(v, got, models.Options); d != "" {
 		f.Fatalf("%s (-saved +loaded):\n%s", f.Schema.Label(), d)
 	}
 	return none, one, several
@@ -234,7 +234,7 @@ func TestOnlyDirtyItemsAreWritten(t *testing.T) {
 	}
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	for i := range draws.Times(10, 40, 400) {
-		check(fixtureOn(t, r, modeltest.Type(r, i), map[string]string{"random": table}), 8)
+		check(fixtureOn(t, r, models.Type(r, i), map[string]string{"random": table}), 8)
 	}
 	t.Logf("%d edits changed nothing, %d one item, %d several", none, one, several)
 	if parts := draws.Times(15, 1, 1); none+one+several < 1000/parts || none < 50/parts || one < 100/parts || several < 100/parts {

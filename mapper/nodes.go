@@ -6,8 +6,8 @@ import (
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/patch"
 	"github.com/itemize/itemize/query"
 )
 
@@ -20,7 +20,7 @@ func NewEntityNode[T any](n query.Node[T]) EntityNode[T] { return EntityNode[T]{
 // Patch changes fields of the entity. Each change goes to the item that its field lies
 // on, and so does a condition.
 func (n EntityNode[T]) Patch(changes ...field.Change[T]) ItemPatch[T, T] {
-	return newItemPatch(n.Node, patch.Change{Item: patch.OfField}, changes)
+	return newItemPatch(n.Node, expr.Change{Item: expr.OfField}, changes)
 }
 
 // ItemNode selects one item, whose fields are those of R: of the model itself, or of the
@@ -36,12 +36,12 @@ func NewItemNode[T, R any](n query.Node[T], item int) ItemNode[T, R] { return It
 // Patch changes fields of the item.
 func (n ItemNode[T, R]) Patch(changes ...field.Change[R]) ItemPatch[T, R] {
 	part := reflect.TypeFor[T]() != reflect.TypeFor[R]()
-	return newItemPatch(n.Node, patch.Change{Item: n.item, Part: part}, changes)
+	return newItemPatch(n.Node, expr.Change{Item: n.item, Part: part}, changes)
 }
 
 // Delete deletes the item. A root is deleted with its entity only, by Mapper.Delete.
 func (n ItemNode[T, R]) Delete() Patch[T] {
-	return newPatch(n.Node, patch.Change{Kind: patch.Delete, Item: n.item})
+	return newPatch(n.Node, expr.Change{Kind: expr.Delete, Item: n.item})
 }
 
 // ElementsNode selects the elements of a slice, one item for each.
@@ -58,12 +58,12 @@ func NewElementsNode[T, E any](n query.Node[T], item int) ElementsNode[T, E] {
 
 // Add adds an element, which must not be there.
 func (n ElementsNode[T, E]) Add(element E) Patch[T] {
-	return newPatch(n.node, patch.Change{Kind: patch.Add, Item: n.item, Record: &element})
+	return newPatch(n.node, expr.Change{Kind: expr.Add, Item: n.item, Record: &element})
 }
 
 // Put puts an element, whether it is there or not.
 func (n ElementsNode[T, E]) Put(element E) Patch[T] {
-	return newPatch(n.node, patch.Change{Kind: patch.Put, Item: n.item, Record: &element})
+	return newPatch(n.node, expr.Change{Kind: expr.Put, Item: n.item, Record: &element})
 }
 
 // EntriesNode selects the entries of a map, one item for each.
@@ -92,12 +92,12 @@ func (n EntriesNode[T, K, E]) Map(ctx context.Context, src query.Source[T], opti
 
 // Add adds an entry, which must not be there.
 func (n EntriesNode[T, K, E]) Add(k K, element E) Patch[T] {
-	return newPatch(n.node, patch.Change{Kind: patch.Add, Item: n.item, Record: &element, Pos: codec.Pos{Key: k}})
+	return newPatch(n.node, expr.Change{Kind: expr.Add, Item: n.item, Record: &element, Pos: codec.Pos{Key: k}})
 }
 
 // Put puts an entry, whether it is there or not.
 func (n EntriesNode[T, K, E]) Put(k K, element E) Patch[T] {
-	return newPatch(n.node, patch.Change{Kind: patch.Put, Item: n.item, Record: &element, Pos: codec.Pos{Key: k}})
+	return newPatch(n.node, expr.Change{Kind: expr.Put, Item: n.item, Record: &element, Pos: codec.Pos{Key: k}})
 }
 
 // ElementNode selects one element, by its whole key.
@@ -115,12 +115,12 @@ func NewElementNode[T, E any](n query.Node[T], item int) ElementNode[T, E] {
 
 // Patch changes fields of the element, which has to be there.
 func (n ElementNode[T, E]) Patch(changes ...field.Change[E]) ItemPatch[T, E] {
-	return newItemPatch(n.node, patch.Change{Item: n.item, Values: valuesOf(n.node)}, changes)
+	return newItemPatch(n.node, expr.Change{Item: n.item, Values: valuesOf(n.node)}, changes)
 }
 
 // Delete deletes the element, which has to be there.
 func (n ElementNode[T, E]) Delete() Patch[T] {
-	return newPatch(n.node, patch.Change{Kind: patch.RemoveElement, Item: n.item, Values: valuesOf(n.node)})
+	return newPatch(n.node, expr.Change{Kind: expr.RemoveElement, Item: n.item, Values: valuesOf(n.node)})
 }
 
 // valuesOf returns the values of the placeholders that name a node's element.

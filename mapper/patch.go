@@ -6,10 +6,9 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/internal/condition"
+	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/operation"
-	"github.com/itemize/itemize/internal/patch"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/query"
 )
@@ -38,7 +37,7 @@ func (p Patch[T]) patchOf(*T) entityPatch { return p.is }
 func (p Patch[T]) And(others ...SomePatch[T]) Patch[T] {
 	for _, o := range others {
 		if o == nil {
-			o = Patch[T]{entityPatch{changes: []patch.Change{{Err: errors.New("And got nil in place of a patch")}}}}
+			o = Patch[T]{entityPatch{changes: []expr.Change{{Err: errors.New("And got nil in place of a patch")}}}}
 		}
 		p.is = p.is.and(o.patchOf(nil))
 	}
@@ -52,7 +51,7 @@ func (p Patch[T]) Upsert() Patch[T] { return Patch[T]{p.is.upsert()} }
 
 // IfEntityExists requires that the entity is there: its root, which is then part of a
 // transaction.
-func (p Patch[T]) IfEntityExists() Patch[T] { return Patch[T]{p.is.with(patch.IfEntity)} }
+func (p Patch[T]) IfEntityExists() Patch[T] { return Patch[T]{p.is.with(expr.IfEntity)} }
 
 // Exec writes the patch. An increment whose answer was lost is never sent again: the
 // error is an *OutcomeUnknownError; with ExactlyOnce DynamoDB itself tells, for ten minutes,
@@ -78,7 +77,7 @@ var errNoMapper = errors.New("the patch has nothing to run on: pass the model's 
 type ItemPatch[T, R any] struct {
 	Patch[T]
 	// item is what the conditions of If are about.
-	item patch.Change
+	item expr.Change
 }
 
 // Return sets v to what the item holds after the write: its fields that v's type has. It is for a
@@ -109,12 +108,12 @@ func (p ItemPatch[T, R]) Upsert() ItemPatch[T, R] {
 
 // IfEntityExists is described at [Patch.IfEntityExists].
 func (p ItemPatch[T, R]) IfEntityExists() ItemPatch[T, R] {
-	p.is = p.is.with(patch.IfEntity)
+	p.is = p.is.with(expr.IfEntity)
 	return p
 }
 
 // newItemPatch returns the patch of an item's fields.
-func newItemPatch[T, R any](n query.Node[T], item patch.Change, changes []field.Change[R]) ItemPatch[T, R] {
+func newItemPatch[T, R any](n query.Node[T], item expr.Change, changes []field.Change[R]) ItemPatch[T, R] {
 	p := ItemPatch[T, R]{newPatch(n), item}
 	for _, c := range changes {
 		p.is = p.is.change(item, c.Untyped())
@@ -123,7 +122,7 @@ func newItemPatch[T, R any](n query.Node[T], item patch.Change, changes []field.
 }
 
 // newPatch returns the patch of an entity that a node is of.
-func newPatch[T any](n query.Node[T], changes ...patch.Change) Patch[T] {
+func newPatch[T any](n query.Node[T], changes ...expr.Change) Patch[T] {
 	return Patch[T]{entityPatch{nodes: []selection.Selection{query.Spec(n)}, changes: changes}}
 }
 
@@ -131,7 +130,7 @@ func newPatch[T any](n query.Node[T], changes ...patch.Change) Patch[T] {
 type entityPatch struct {
 	// nodes are of the entity; all of them have to be of one.
 	nodes   []selection.Selection
-	changes []patch.Change
+	changes []expr.Change
 	// returns are given the record that the item holds after the write.
 	returns []func(rec any)
 }
@@ -142,8 +141,8 @@ func (p entityPatch) and(other entityPatch) entityPatch {
 }
 
 // with returns the patch with a requirement of its own.
-func (p entityPatch) with(kind patch.Kind) entityPatch {
-	return p.and(entityPatch{changes: []patch.Change{{Kind: kind}}})
+func (p entityPatch) with(kind expr.Kind) entityPatch {
+	return p.and(entityPatch{changes: []expr.Change{{Kind: kind}}})
 }
 
 // upsert returns the patch whose changes so far write either way.
@@ -156,15 +155,15 @@ func (p entityPatch) upsert() entityPatch {
 }
 
 // onlyIf returns the patch with a condition on an item.
-func (p entityPatch) onlyIf(item patch.Change, c condition.Condition) entityPatch {
-	item.Kind, item.Condition = patch.If, c
-	return p.and(entityPatch{changes: []patch.Change{item}})
+func (p entityPatch) onlyIf(item expr.Change, c expr.Condition) entityPatch {
+	item.Kind, item.Condition = expr.If, c
+	return p.and(entityPatch{changes: []expr.Change{item}})
 }
 
 // change returns the patch with a change of fields of an item.
-func (p entityPatch) change(item patch.Change, changes []patch.Change) entityPatch {
+func (p entityPatch) change(item expr.Change, changes []expr.Change) entityPatch {
 	if len(changes) == 0 {
-		changes = []patch.Change{{Err: errors.New("the patch has a change without a field: make changes with the fields' handles")}}
+		changes = []expr.Change{{Err: errors.New("the patch has a change without a field: make changes with the fields' handles")}}
 	}
 	changes = slices.Clone(changes)
 	for i := range changes {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/examples/packages/registry"
-	"github.com/itemize/itemize/internal/modeltest/models"
+	"github.com/itemize/itemize/internal/testing/models"
 	"github.com/itemize/itemize/query"
 )
 

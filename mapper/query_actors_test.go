@@ -14,9 +14,9 @@ import (
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/draws"
-	"github.com/itemize/itemize/internal/modeltest/models"
 	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/models"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )

@@ -11,10 +11,10 @@ import (
 
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/modeltest"
 	"github.com/itemize/itemize/internal/search"
+	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/models"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -106,7 +106,7 @@ func TestReceiptsHold(t *testing.T) {
 	}
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	for i := range draws.Times(10, 40, 400) {
-		check(fixtureOn(t, r, modeltest.Type(r, i), map[string]string{"random": table}), 4)
+		check(fixtureOn(t, r, models.Type(r, i), map[string]string{"random": table}), 4)
 	}
 	t.Logf("%d items written, %d saves refused", applied, refused)
 	if parts := draws.Times(20, 1, 1); applied < 500/parts || refused < 50/parts {

@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/draws"
-	"github.com/itemize/itemize/internal/modeltest"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/models"
 )
 
 // roundTrip saves a random value and loads it again: it comes back equal, nothing
@@ -27,7 +27,7 @@ func roundTrip(f *fixture) {
 	got, loaded := f.mustRead(v)
 	f.gen.Normalize(v)
 	f.gen.Normalize(got)
-	if d := cmp.Diff(v, got, modeltest.Options); d != "" {
+	if d := cmp.Diff(v, got, models.Options); d != "" {
 		f.Fatalf("%s (-saved +loaded):\n%s", f.Schema.Label(), d)
 	}
 	if loaded.Unknown > 0 {
@@ -59,7 +59,7 @@ func TestRoundTripRandomModels(t *testing.T) {
 	r := random(t)
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	for i := range draws.Times(20, 200, 2_000) {
-		typ := modeltest.Type(r, i)
+		typ := models.Type(r, i)
 		if _, err := schema.Of(typ); err != nil {
 			t.Fatalf("%v: %v", typ, err)
 		}

@@ -5,7 +5,7 @@ import (
 	"context"
 	"iter"
 
-	"github.com/itemize/itemize/internal/rate"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/staging"
 )
@@ -108,7 +108,7 @@ func (g *engine) scan(ctx context.Context, s *scanSettings, t *tally, give func(
 	case s.rate < 0:
 		return g.model.Errorf("Rate is %v RCU a second: give it a number above 0, or leave it out", s.rate)
 	}
-	o := search.ScanOptions{Strong: s.Strong, Segments: max(s.segments, 1), Rate: rate.NewOrNil(s.rate)}
+	o := search.ScanOptions{Strong: s.Strong, Segments: max(s.segments, 1), Rate: flow.LimiterOrNil(s.rate)}
 	if s.strays != nil {
 		o.Stray = func(x search.Stray) { s.strays(g.strayOf(x)) }
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/draws"
-	"github.com/itemize/itemize/internal/modeltest/models"
+	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/models"
 	"github.com/itemize/itemize/mapper"
 )
 

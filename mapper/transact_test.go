@@ -14,7 +14,7 @@ import (
 
 	"github.com/itemize/itemize/examples/packages/registry"
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/draws"
+	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -221,10 +221,10 @@ func TestTransactFaults(t *testing.T) {
 	unknown := 0
 	seed := draws.Seed(t)
 	for _, attempts := range []int{1, 3} {
-		kinds := slices.Sorted(maps.Keys(faults))
+		kinds := slices.Sorted(maps.Keys(faultNames))
 		for _, drawn := range draws.Some(seed+uint64(attempts), 4*len(kinds), draws.Times(12, draws.All, draws.All)) {
 			kind, at := kinds[drawn%len(kinds)], drawn/len(kinds)
-			what := faults[kind]
+			what := faultNames[kind]
 			id := fmt.Sprint(attempts, kind, at)
 			must(clean.accounts.Save(ctx, clean.accounts.New(account{ID: id, Counter: 1, Left: "a"})))(t)
 			must(clean.accounts.Save(ctx, clean.accounts.New(account{ID: id + "d", Counter: 1, Left: "a"})))(t)

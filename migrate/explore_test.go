@@ -13,11 +13,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/draws"
-	"github.com/itemize/itemize/internal/explore"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/moving"
+	"github.com/itemize/itemize/internal/migration/protocol"
+	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/explore"
 	"github.com/itemize/itemize/internal/write"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
@@ -192,7 +192,7 @@ func (s *scene) verified(ctx context.Context, g *migrate.Migration) (clean bool,
 		return false, err
 	}
 	state, _, err := g.Mover().Check(ctx, d, &write.Tally{})
-	return state == moving.Moved || state == moving.Written || state == moving.Gone, err
+	return state == protocol.Moved || state == protocol.Written || state == protocol.Gone, err
 }
 
 // imported stores the entity's items as an import does.
@@ -224,8 +224,8 @@ func (s *scene) move(ctx context.Context, g *migrate.Migration) error {
 	if err != nil || !d.There() {
 		return err
 	}
-	e := &moving.Entity{Doc: d}
-	if err := g.Mover().Move(ctx, []*moving.Entity{e}, &write.Tally{}); err != nil {
+	e := &protocol.Entity{Doc: d}
+	if err := g.Mover().Move(ctx, []*protocol.Entity{e}, &write.Tally{}); err != nil {
 		return err
 	}
 	return e.Err
@@ -235,12 +235,12 @@ func (s *scene) move(ctx context.Context, g *migrate.Migration) error {
 func (s *scene) back(ctx context.Context, g *migrate.Migration) error {
 	at := s.doc()
 	at.Table = g.Mover().Source
-	root, err := g.Mover().RootOf(&moving.Monolith{Place: at, Attributes: item.Attributes{"name": &types.AttributeValueMemberS{Value: s.name}}})
+	root, err := g.Mover().RootOf(&protocol.Monolith{Place: at, Attributes: item.Attributes{"name": &types.AttributeValueMemberS{Value: s.name}}})
 	if err != nil {
 		return err
 	}
-	b := &moving.Return{Doc: at, Root: root}
-	if err := g.Mover().Back(ctx, []*moving.Return{b}, &write.Tally{}); err != nil {
+	b := &protocol.Return{Doc: at, Root: root}
+	if err := g.Mover().Back(ctx, []*protocol.Return{b}, &write.Tally{}); err != nil {
 		return err
 	}
 	return b.Err

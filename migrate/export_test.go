@@ -1,6 +1,6 @@
 package migrate
 
-import "github.com/itemize/itemize/internal/moving"
+import "github.com/itemize/itemize/internal/migration/protocol"
 
 // Mover is what moves the entities.
-func (m *Migration) Mover() *moving.Mover { return m.mover }
+func (m *Migration) Mover() *protocol.Mover { return m.mover }

@@ -12,9 +12,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/breaking"
-	"github.com/itemize/itemize/internal/draws"
-	"github.com/itemize/itemize/internal/retry"
+	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/faults"
 	"github.com/itemize/itemize/migrate"
 )
 
@@ -71,8 +71,8 @@ func TestStepsMeetFaults(t *testing.T) {
 	t.Parallel()
 	every := draws.Times(800, 600, 80)
 	var met, requests atomic.Int64
-	for _, n := range draws.Some(draws.Seed(t), int(breaking.Faults), draws.Times(1, draws.All, draws.All)) {
-		what := breaking.Fault(n)
+	for _, n := range draws.Some(draws.Seed(t), int(faults.Faults), draws.Times(1, draws.All, draws.All)) {
+		what := faults.Fault(n)
 		next, end := make(chan int), make(chan bool)
 		go func() {
 			for at := 1 + rand.IntN(every); ; at += every {
@@ -107,7 +107,7 @@ func TestStepsMeetFaults(t *testing.T) {
 			return
 		}
 	}
-	t.Logf("%d faults, on each %d of the requests there or back, %d at most", met.Load(), every, requests.Load()/int64(breaking.Faults))
+	t.Logf("%d faults, on each %d of the requests there or back, %d at most", met.Load(), every, requests.Load()/int64(faults.Faults))
 }
 
 // Each of the kinds by itself meets a fault at requests of its run and its rollback.
@@ -120,7 +120,7 @@ func TestEachKindMeetsFaults(t *testing.T) {
 		kinds.Go(func() {
 			s := newSetup(t)
 			dead := s.kind(i)
-			for what := range breaking.Faults {
+			for what := range faults.Faults {
 				at := 1 + rand.IntN(every)
 				for ; s.meetsFault(what, at, dead); at += every {
 					met.Add(1)
@@ -130,14 +130,14 @@ func TestEachKindMeetsFaults(t *testing.T) {
 		})
 	}
 	kinds.Wait()
-	t.Logf("%d faults, on each %d of the requests there or back, %d of the 40 kinds at most", met.Load(), every, requests.Load()/int64(breaking.Faults))
+	t.Logf("%d faults, on each %d of the requests there or back, %d of the 40 kinds at most", met.Load(), every, requests.Load()/int64(faults.Faults))
 }
 
 const maxLanes = 10
 
 // meetsFault has a run and a rollback meet a fault at their n-th request, and reports whether one of them had so many.
-func (s *setup) meetsFault(what breaking.Fault, at, dead int) bool {
-	ctx := retry.WithoutPauses(context.Background())
+func (s *setup) meetsFault(what faults.Fault, at, dead int) bool {
+	ctx := flow.WithoutPauses(context.Background())
 	fail := func(args ...any) bool {
 		s.Errorf("%s %d: %+v", what, at, args)
 		return false
@@ -168,16 +168,16 @@ func (s *setup) meetsFault(what breaking.Fault, at, dead int) bool {
 }
 
 // failingStep does a step with a fault at its n-th request, and reports whether it came to that.
-func (s *setup) failingStep(ctx context.Context, what breaking.Fault, at int, step func(*migrate.Migration, context.Context) (*migrate.Report, error)) bool {
+func (s *setup) failingStep(ctx context.Context, what faults.Fault, at int, step func(*migrate.Migration, context.Context) (*migrate.Report, error)) bool {
 	s.Helper()
 	ctx, kill := context.WithCancel(ctx)
 	defer kill()
-	b := &breaking.Transport{At: at, Fault: what, Kill: kill}
+	b := &faults.Transport{At: at, Fault: what, Kill: kill}
 	m, err := migrate.New(ctx, &known{Client: b.Client(s.client), of: s.client}, s.layout(), s.source, migrate.Tables(func(string) string { return s.target }), migrate.Segments(3))
 	if err != nil {
 		s.Fatal(err)
 	}
-	if _, err := step(m, ctx); err != nil && !errors.Is(err, context.Canceled) && !strings.Contains(err.Error(), breaking.Err.Error()) {
+	if _, err := step(m, ctx); err != nil && !errors.Is(err, context.Canceled) && !strings.Contains(err.Error(), faults.Err.Error()) {
 		s.Errorf("%s %d: %v", what, at, err)
 	}
 	return b.Sent() >= at
@@ -187,7 +187,7 @@ func (s *setup) failingStep(ctx context.Context, what breaking.Fault, at int, st
 // by somebody else; the units are as planned, and a rollback makes them again.
 func TestReplace(t *testing.T) {
 	t.Parallel()
-	ctx := retry.WithoutPauses(context.Background())
+	ctx := flow.WithoutPauses(context.Background())
 	s := newSetup(t)
 	for i := range 12 {
 		s.put(document(fmt.Sprint("p", i), i))

@@ -8,17 +8,17 @@ import (
 	"sync"
 
 	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/itemfile"
-	"github.com/itemize/itemize/internal/moving"
+	"github.com/itemize/itemize/internal/migration/files"
+	"github.com/itemize/itemize/internal/migration/protocol"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
 )
 
 // Files are where an export is read, or import files are written: [Folder], or a bucket (package migrate/bucket).
-type Files = itemfile.Files
+type Files = files.Files
 
 // Folder are the files of a folder of this machine.
-func Folder(path string) Files { return itemfile.Folder(path) }
+func Folder(path string) Files { return files.Folder(path) }
 
 // FromExport reads the monoliths from an export of the source to S3 (ExportTableToPointInTime, the whole table in DYNAMODB_JSON) in
 // place of scanning it: f are the files of the export's folder. It is for Plan and Run. A monolith that was written since is
@@ -31,13 +31,13 @@ func (m *Migration) each(ctx context.Context, do func(ctx context.Context, p rea
 		return m.scan(ctx, m.source, false, do)
 	}
 	return read.Usage{}, m.segmentsAtOnce(ctx, func(ctx context.Context, i int) error {
-		return m.exportPages(ctx, i, itemfile.Position{}, func(p read.Page, _ itemfile.Position) error { return do(ctx, p) })
+		return m.exportPages(ctx, i, files.Position{}, func(p read.Page, _ files.Position) error { return do(ctx, p) })
 	})
 }
 
 // exportPages reads a segment of the export, from a position on.
-func (m *Migration) exportPages(ctx context.Context, i int, from itemfile.Position, do func(read.Page, itemfile.Position) error) error {
-	return m.export.Read(ctx, itemfile.Segment{Number: i, Of: m.of, Limit: pageEntities, From: from}, func(b itemfile.Batch) error {
+func (m *Migration) exportPages(ctx context.Context, i int, from files.Position, do func(read.Page, files.Position) error) error {
+	return m.export.Read(ctx, files.Segment{Number: i, Of: m.of, Limit: pageEntities, From: from}, func(b files.Batch) error {
 		p := read.Page{More: b.More}
 		for _, a := range b.Items {
 			f := imageOf(m.source, a)
@@ -97,9 +97,9 @@ type importing struct {
 
 // segment writes the files of a segment.
 func (x *importing) segment(ctx context.Context, i int) error {
-	writers := make([]*itemfile.Writer, len(x.mover.Tables))
+	writers := make([]*files.Writer, len(x.mover.Tables))
 	for n, t := range x.mover.Tables {
-		writers[n] = itemfile.NewWriter(x.to, importBytes, func(file int) string {
+		writers[n] = files.NewWriter(x.to, importBytes, func(file int) string {
 			x.mu.Lock()
 			defer x.mu.Unlock()
 			x.out.Files++
@@ -119,7 +119,7 @@ func (x *importing) segment(ctx context.Context, i int) error {
 		return err
 	}
 	if x.exported != nil {
-		err = x.exportPages(ctx, i, itemfile.Position{}, func(p read.Page, _ itemfile.Position) error { return page(p) })
+		err = x.exportPages(ctx, i, files.Position{}, func(p read.Page, _ files.Position) error { return page(p) })
 	} else {
 		err = x.scanPages(ctx, i, nil, &read.Usage{}, page)
 	}
@@ -146,7 +146,7 @@ func (x *importing) first(ctx context.Context, i int) error {
 }
 
 // one writes the items of one entity.
-func (x *importing) one(ctx context.Context, d *moving.Monolith, writers []*itemfile.Writer) error {
+func (x *importing) one(ctx context.Context, d *protocol.Monolith, writers []*files.Writer) error {
 	c := &Imported{Entities: 1, Tables: map[string]Kind{}}
 	defer x.add(c)
 	if !d.Unmarked() {

@@ -21,7 +21,7 @@ import (
 	"github.com/itemize/itemize/integration"
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/retry"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/migrate"
 	"github.com/itemize/itemize/migrate/bucket"
 )
@@ -63,7 +63,7 @@ func (s *setup) exported(to migrate.Files, files int) {
 // came since is moved by a run without it. It is taken up where it ended.
 func TestRunFromExport(t *testing.T) {
 	t.Parallel()
-	ctx := retry.WithoutPauses(context.Background())
+	ctx := flow.WithoutPauses(context.Background())
 	g, name := enginetest.S3(t)
 	for where, files := range map[string]migrate.Files{"bucket": bucket.New(g.Client(), name, "some/prefix/AWSDynamoDB/0123-abc"), "folder": migrate.Folder(t.TempDir())} {
 		s := newSetup(t)
@@ -221,7 +221,7 @@ func (s *setup) offline(table string, o ...migrate.Option) *migrate.Migration {
 // moved as it is now. The run puts no part of the others again.
 func TestImport(t *testing.T) {
 	t.Parallel()
-	ctx := retry.WithoutPauses(context.Background())
+	ctx := flow.WithoutPauses(context.Background())
 	g, name := enginetest.S3(t)
 	s := newSetup(t)
 	items := 0
@@ -304,7 +304,7 @@ func TestImportLive(t *testing.T) {
 // Another export is read from its beginning; what was mended since is moved as it is now, and nothing is left of what was deleted since.
 func TestTwoExports(t *testing.T) {
 	t.Parallel()
-	ctx := retry.WithoutPauses(context.Background())
+	ctx := flow.WithoutPauses(context.Background())
 	s := newSetup(t)
 	for i := range 150 {
 		s.put(document(fmt.Sprint("p", i), i%3))
@@ -381,7 +381,7 @@ func TestImportThatIsNotWhole(t *testing.T) {
 // A run that goes on behind a checkpoint forgets no dead letter from before it.
 func TestDeadLettersStay(t *testing.T) {
 	t.Parallel()
-	ctx := retry.WithoutPauses(context.Background())
+	ctx := flow.WithoutPauses(context.Background())
 	s := newSetup(t)
 	for i := range 250 {
 		s.put(attributes{"name": textValue(fmt.Sprint("dead", i)), "events": textValue("no list")})

@@ -15,8 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/integration/enginetest"
-	"github.com/itemize/itemize/internal/draws"
-	"github.com/itemize/itemize/internal/retry"
+	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/migrate"
 )
 
@@ -107,7 +107,7 @@ func generated(r *rand.Rand, name string) (doc attributes, movable bool) {
 // are.
 func TestGenerated(t *testing.T) {
 	t.Parallel()
-	ctx := retry.WithoutPauses(context.Background())
+	ctx := flow.WithoutPauses(context.Background())
 	s := newSetup(t)
 	seed := draws.Seed(t)
 	var dead []string

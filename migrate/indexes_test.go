@@ -16,7 +16,7 @@ import (
 
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/breaking"
+	"github.com/itemize/itemize/internal/testing/faults"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 	"github.com/itemize/itemize/query"
@@ -480,7 +480,7 @@ func TestInsertBesideTheRollbackOfAnExpired(t *testing.T) {
 		t.Fatal(err)
 	}
 	ready, release, done := make(chan bool), make(chan bool), make(chan error, 1)
-	c := breaking.Before(s.client, "TransactWriteItems", "VISA#a", func() { close(ready); <-release })
+	c := faults.Before(s.client, "TransactWriteItems", "VISA#a", func() { close(ready); <-release })
 	m, err := mapper.New[Visa](c, mapper.Table(s.target))
 	if err != nil {
 		t.Fatal(err)
@@ -490,7 +490,7 @@ func TestInsertBesideTheRollbackOfAnExpired(t *testing.T) {
 		done <- err
 	}()
 	<-ready
-	back := breaking.Before(s.client, "PutItem", `"Owner"`, func() {
+	back := faults.Before(s.client, "PutItem", `"Owner"`, func() {
 		close(release)
 		if err := <-done; err == nil {
 			t.Error("it was inserted")

@@ -6,12 +6,12 @@ import (
 	"os"
 	"strings"
 
-	"github.com/itemize/itemize/internal/monolith"
+	"github.com/itemize/itemize/internal/migration/layout"
 	"github.com/itemize/itemize/internal/schema"
 )
 
 // Layout is the layout of a model as data: where its monoliths go.
-type Layout struct{ *monolith.Layout }
+type Layout struct{ *layout.Layout }
 
 // ReadLayout reads the layout of a model from a lock file, as itemize gen writes it. The error says what of the model
 // cannot be migrated by data alone.
@@ -36,7 +36,7 @@ func ParseLayout(lock []byte, model string) (*Layout, error) {
 	var names []string
 	for _, l := range file.Models {
 		if l.Model == model {
-			x, err := monolith.New(l)
+			x, err := layout.New(l)
 			if err != nil {
 				return nil, err
 			}

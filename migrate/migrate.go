@@ -15,13 +15,12 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/explain"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/itemfile"
-	"github.com/itemize/itemize/internal/monolith"
-	"github.com/itemize/itemize/internal/moving"
-	"github.com/itemize/itemize/internal/rate"
+	"github.com/itemize/itemize/internal/migration/files"
+	"github.com/itemize/itemize/internal/migration/layout"
+	"github.com/itemize/itemize/internal/migration/protocol"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/mapper"
 )
@@ -39,7 +38,7 @@ type Client interface {
 type Migration struct {
 	client Client
 	layout *Layout
-	mover  *moving.Mover
+	mover  *protocol.Mover
 	reader *read.Reader
 	state  *store
 	source *item.Table
@@ -48,7 +47,7 @@ type Migration struct {
 	// approximate is how many items the source has, as DynamoDB tells from time to time.
 	approximate int64
 	// export is where the monoliths are read instead, nil for the source.
-	export *itemfile.Export
+	export *files.Export
 	options
 }
 
@@ -60,7 +59,7 @@ type options struct {
 	key, sort string
 	segments  []int
 	of        int
-	wcu       *rate.Limiter
+	wcu       *flow.Limiter
 	rcu       float64
 	progress  func(Progress)
 	prices    cost.Prices
@@ -68,7 +67,7 @@ type options struct {
 	exported  Files
 	ofFiles   bool
 	replace   bool
-	reshape   moving.Reshape
+	reshape   protocol.Reshape
 }
 
 type optionFunc func(*options)
@@ -85,7 +84,7 @@ func Tables(rename func(string) string) Option {
 // gets a copy, and may be called at any time, by several goroutines. A monolith that they do not give back just as it is, or refuse, is a dead letter.
 // All that works on the migration has the same: every step, and [Wrap]; the command line has none.
 func Reshape(forth, back func(map[string]types.AttributeValue) (map[string]types.AttributeValue, error)) Option {
-	return optionFunc(func(o *options) { o.reshape = moving.Reshape{Forth: forth, Back: back} })
+	return optionFunc(func(o *options) { o.reshape = protocol.Reshape{Forth: forth, Back: back} })
 }
 
 // Segments cuts the source into so many segments, which are moved at once; 8 without it. The number is kept with the
@@ -121,10 +120,10 @@ func OnProgress(f func(Progress)) Option { return optionFunc(func(o *options) { 
 func Prices(p cost.Prices) Option { return optionFunc(func(o *options) { o.prices = p }) }
 
 // Rate bounds write units a second.
-type Rate struct{ rate *rate.Limiter }
+type Rate struct{ rate *flow.Limiter }
 
 // NewRate returns a rate of so many WCU a second.
-func NewRate(wcu float64) *Rate { return &Rate{rate.New(wcu)} }
+func NewRate(wcu float64) *Rate { return &Rate{flow.NewLimiter(wcu)} }
 
 // Set changes the rate of whatever runs with it, at once; 0 pauses it.
 func (r *Rate) Set(wcu float64) { r.rate.Set(wcu) }
@@ -169,7 +168,7 @@ func New(ctx context.Context, c Client, l *Layout, source string, opts ...Option
 	}
 	if m.exported != nil {
 		var err error
-		if m.export, err = itemfile.Open(ctx, m.exported); err != nil {
+		if m.export, err = files.Open(ctx, m.exported); err != nil {
 			return nil, fmt.Errorf("%s: %w", l.Model, err)
 		}
 		if t := m.export.Table; t != "" && t != source {
@@ -229,13 +228,13 @@ func (m *Migration) tables(ctx context.Context, source string) error {
 		}
 	}
 	m.source, m.own = from, own >= 0
-	m.mover = moving.New(m.client, m.layout.Layout, from, keys, tables)
+	m.mover = protocol.New(m.client, m.layout.Layout, from, keys, tables)
 	m.mover.Indexes, m.mover.Reshape = indexes, m.reshape
 	return nil
 }
 
 // keys are those of the monoliths: fields as they are, where nothing else is said.
-func (m *Migration) keys(from *item.Table, own bool) (*monolith.Keys, error) {
+func (m *Migration) keys(from *item.Table, own bool) (*layout.Keys, error) {
 	if m.key == "" && m.sort == "" && !own {
 		return m.layout.KeyAttributes(from.Hash, from.Range)
 	}
@@ -303,7 +302,7 @@ func (m *Migration) whole(step string) error {
 func (m *Migration) scan(ctx context.Context, table *item.Table, strong bool, each func(ctx context.Context, p read.Page) error) (read.Usage, error) {
 	var mu sync.Mutex
 	var sum read.Usage
-	err := retry.AtOnce(ctx, len(m.segments), func(ctx context.Context, i int) error {
+	err := flow.AtOnce(ctx, len(m.segments), func(ctx context.Context, i int) error {
 		var failed error
 		var u read.Usage
 		at := read.Segment{Table: table, Number: m.segments[i], Of: m.of, Strong: strong, Rate: m.pace()}
@@ -320,8 +319,8 @@ func (m *Migration) scan(ctx context.Context, table *item.Table, strong bool, ea
 }
 
 // monoliths are those among the items of a page of the source.
-func (m *Migration) monoliths(p read.Page) []*moving.Monolith {
-	all := make([]*moving.Monolith, 0, len(p.Items))
+func (m *Migration) monoliths(p read.Page) []*protocol.Monolith {
+	all := make([]*protocol.Monolith, 0, len(p.Items))
 	for i := range p.Items {
 		if f := &p.Items[i]; m.isMonolith(f) {
 			all = append(all, monolithOf(f))
@@ -344,4 +343,4 @@ func (m *Migration) isMonolith(f *item.Image) bool {
 }
 
 // pace is that of one segment's reads.
-func (m *Migration) pace() *rate.Limiter { return rate.NewOrNil(m.rcu / float64(len(m.segments))) }
+func (m *Migration) pace() *flow.Limiter { return flow.LimiterOrNil(m.rcu / float64(len(m.segments))) }

@@ -19,9 +19,9 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/draws"
-	"github.com/itemize/itemize/internal/retry"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 )
@@ -156,7 +156,7 @@ func (s *setup) came() {
 // The whole way: plan, run, verify, cut over, what a mapper sees and writes, and back with what was written.
 func TestTheWholeWay(t *testing.T) {
 	t.Parallel()
-	ctx := retry.WithoutPauses(context.Background())
+	ctx := flow.WithoutPauses(context.Background())
 	s := newSetup(t)
 	for i := range 40 {
 		s.put(document(fmt.Sprint("p", i), min(i*3, draws.Times(30, 120, 120))))
@@ -240,7 +240,7 @@ func TestTheWholeWay(t *testing.T) {
 // Real documents, there and back.
 func TestPackages(t *testing.T) {
 	t.Parallel()
-	ctx := retry.WithoutPauses(context.Background())
+	ctx := flow.WithoutPauses(context.Background())
 	s := newSetup(t)
 	files, err := filepath.Glob("testdata/packages/*.json")
 	if err != nil || len(files) < 6 {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/moving"
+	"github.com/itemize/itemize/internal/migration/protocol"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
 )
@@ -159,7 +159,7 @@ func (x *planning) page(p read.Page) error {
 }
 
 // add adds a monolith.
-func (x *planning) add(d *moving.Monolith) {
+func (x *planning) add(d *protocol.Monolith) {
 	p := x.p
 	p.Entities++
 	if !d.Unmarked() {

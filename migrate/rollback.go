@@ -11,7 +11,7 @@ import (
 
 	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/moving"
+	"github.com/itemize/itemize/internal/migration/protocol"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/write"
 )
@@ -74,14 +74,14 @@ func (r *run) reset(ctx context.Context, from, to Phase) error {
 }
 
 // scanBack rolls back what of says that the items of a table are.
-func (r *run) scanBack(ctx context.Context, table *item.Table, of func(item.Image) (*moving.Return, error)) error {
+func (r *run) scanBack(ctx context.Context, table *item.Table, of func(item.Image) (*protocol.Return, error)) error {
 	u, err := r.scan(ctx, table, true, func(ctx context.Context, p read.Page) error { return r.pageBack(ctx, p, of) })
 	r.count(Counts{RCU: u.Predicted.Expected, ConsumedRCU: u.Consumed}, Counts{})
 	return err
 }
 
-func (r *run) pageBack(ctx context.Context, p read.Page, of func(item.Image) (*moving.Return, error)) error {
-	var all []*moving.Return
+func (r *run) pageBack(ctx context.Context, p read.Page, of func(item.Image) (*protocol.Return, error)) error {
+	var all []*protocol.Return
 	var unknown Counts
 	for i := range p.Items {
 		b, err := of(p.Items[i])
@@ -111,9 +111,9 @@ func (r *run) pageBack(ctx context.Context, p read.Page, of func(item.Image) (*m
 }
 
 // cameBack notes what became of an entity.
-func (r *run) cameBack(ctx context.Context, b *moving.Return, now *Counts) error {
-	var cannot *moving.Unmovable
-	var conflict *moving.Conflict
+func (r *run) cameBack(ctx context.Context, b *protocol.Return, now *Counts) error {
+	var cannot *protocol.Unmovable
+	var conflict *protocol.Conflict
 	switch {
 	case b.Err == nil && b.Back:
 		now.Moved++
@@ -150,7 +150,7 @@ func (r *run) sweep(ctx context.Context) error {
 }
 
 // ofMonolith is what is to be rolled back of a monolith: whatever is marked, or has a root.
-func (r *run) ofMonolith(f item.Image) (*moving.Return, error) {
+func (r *run) ofMonolith(f item.Image) (*protocol.Return, error) {
 	if !r.isMonolith(&f) {
 		return nil, nil
 	}
@@ -162,11 +162,11 @@ func (r *run) ofMonolith(f item.Image) (*moving.Return, error) {
 		}
 		return nil, fmt.Errorf("%s: %w", d.Place, err)
 	}
-	return &moving.Return{Doc: d.Place, Root: root}, nil
+	return &protocol.Return{Doc: d.Place, Root: root}, nil
 }
 
 // ofRoot is what is to be rolled back of a root.
-func (r *run) ofRoot(f item.Image) (*moving.Return, error) {
+func (r *run) ofRoot(f item.Image) (*protocol.Return, error) {
 	if r.layout.Match(f.Table.Index, f.SK) != r.layout.Root || r.state.has(f.Place) {
 		return nil, nil
 	}
@@ -182,7 +182,7 @@ func (r *run) ofRoot(f item.Image) (*moving.Return, error) {
 		r.count(Counts{Others: 1}, Counts{})
 		return nil, nil // what has moved was rolled back by its monolith
 	}
-	return &moving.Return{Doc: doc, Root: f.Place}, nil
+	return &protocol.Return{Doc: doc, Root: f.Place}, nil
 }
 
 // dropTable deletes the table of the monoliths. Where that was refused, the migration is cut over, as it was.

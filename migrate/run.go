@@ -13,9 +13,10 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/itemfile"
-	"github.com/itemize/itemize/internal/moving"
+	"github.com/itemize/itemize/internal/migration/files"
+	"github.com/itemize/itemize/internal/migration/protocol"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/write"
 )
@@ -116,20 +117,9 @@ type run struct {
 	had bool
 }
 
-// segmentsAtOnce does something with all segments at once, until one fails.
+// segmentsAtOnce calls a function with the number of each segment, all at once, until one fails.
 func (m *Migration) segmentsAtOnce(ctx context.Context, do func(ctx context.Context, i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var wait sync.WaitGroup
-	for _, i := range m.segments {
-		wait.Go(func() {
-			if err := do(ctx, i); err != nil {
-				cancel(err)
-			}
-		})
-	}
-	wait.Wait()
-	return context.Cause(ctx)
+	return flow.AtMost(ctx, len(m.segments), len(m.segments), func(ctx context.Context, n int) error { return do(ctx, m.segments[n]) })
 }
 
 // segment moves the entities of a segment, from its checkpoint on.
@@ -151,13 +141,13 @@ func (r *run) segment(ctx context.Context, i int) error {
 		c = checkpoint{} // once more: for what was left, and what was written since
 	}
 	c.Export = from
-	if c.start != nil || c.At != (itemfile.Position{}) {
+	if c.start != nil || c.At != (files.Position{}) {
 		r.resumed.Store(true)
 	}
 	c.Of = r.of
 	r.count(Counts{}, c.Counts)
 	if r.exported != nil {
-		return r.exportPages(ctx, i, c.At, func(p read.Page, at itemfile.Position) error {
+		return r.exportPages(ctx, i, c.At, func(p read.Page, at files.Position) error {
 			c.At = at
 			return r.page(ctx, name, &c, p, &read.Usage{})
 		})
@@ -182,9 +172,9 @@ func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page,
 	var now Counts
 	now.RCU, now.ConsumedRCU = u.Predicted.Expected, u.Consumed
 	*u = read.Usage{}
-	var group []*moving.Entity
+	var group []*protocol.Entity
 	for _, d := range r.monoliths(p) {
-		group = append(group, &moving.Entity{Doc: d})
+		group = append(group, &protocol.Entity{Doc: d})
 		now.Bytes += d.Size()
 	}
 	now.Others = len(p.Items) - len(group)
@@ -220,7 +210,7 @@ func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page,
 
 // moveInRate moves the entities of a page, and at a rate only so many at once as take about a second: a claim that waits for long is
 // taken for one of somebody who is dead.
-func (r *run) moveInRate(ctx context.Context, group []*moving.Entity, t *write.Tally) error {
+func (r *run) moveInRate(ctx context.Context, group []*protocol.Entity, t *write.Tally) error {
 	if r.wcu == nil {
 		return r.mover.Move(ctx, group, t)
 	}
@@ -244,10 +234,10 @@ func (r *run) moveInRate(ctx context.Context, group []*moving.Entity, t *write.T
 const groupShare = 20
 
 // became notes what became of an entity.
-func (r *run) became(ctx context.Context, e *moving.Entity, now *Counts) error {
+func (r *run) became(ctx context.Context, e *protocol.Entity, now *Counts) error {
 	now.Entities++
-	var cannot *moving.Unmovable
-	var conflict *moving.Conflict
+	var cannot *protocol.Unmovable
+	var conflict *protocol.Conflict
 	switch {
 	case e.Err == nil && e.Moved:
 		now.Moved++
@@ -266,7 +256,7 @@ func (r *run) became(ctx context.Context, e *moving.Entity, now *Counts) error {
 }
 
 // replaced removes the monolith of an entity that has moved, if the collection, read back, is what it holds.
-func (r *run) replaced(ctx context.Context, e *moving.Entity, now *Counts) error {
+func (r *run) replaced(ctx context.Context, e *protocol.Entity, now *Counts) error {
 	var t write.Tally
 	defer func() {
 		now.WCU, now.ConsumedWCU = now.WCU+t.WCU.Expected, now.ConsumedWCU+t.ConsumedWCU
@@ -280,7 +270,7 @@ func (r *run) replaced(ctx context.Context, e *moving.Entity, now *Counts) error
 	switch {
 	case err != nil:
 		return err
-	case what == moving.Wrong:
+	case what == protocol.Wrong:
 		now.Conflicts++
 		return r.letter(ctx, d.Place, errors.New(reason), true)
 	}
@@ -378,8 +368,8 @@ func (r *run) tell(ended bool) {
 }
 
 // monolithOf is the monolith that was read.
-func monolithOf(f *item.Image) *moving.Monolith {
-	return &moving.Monolith{Place: f.Place, Attributes: f.Attributes()}
+func monolithOf(f *item.Image) *protocol.Monolith {
+	return &protocol.Monolith{Place: f.Place, Attributes: f.Attributes()}
 }
 
 // imageOf is an item that is no model's.

@@ -14,9 +14,9 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/explain"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/itemfile"
-	"github.com/itemize/itemize/internal/retry"
+	"github.com/itemize/itemize/internal/migration/files"
 )
 
 // Phase is how far a migration is.
@@ -214,7 +214,7 @@ func (m *Migration) transact(ctx context.Context, all ...types.TransactWriteItem
 		if !passes || try == beginTries {
 			return false, m.state.explained(ctx, err)
 		}
-		if err := retry.Pause(ctx, try); err != nil {
+		if err := flow.Pause(ctx, try); err != nil {
 			return false, err
 		}
 	}
@@ -226,8 +226,8 @@ type checkpoint struct {
 	Done  bool `json:"done"`
 	start item.Attributes
 	// Export is that which At is a position in, "" for a scan.
-	Export string            `json:"export,omitempty"`
-	At     itemfile.Position `json:"at,omitzero"`
+	Export string         `json:"export,omitempty"`
+	At     files.Position `json:"at,omitzero"`
 	Counts
 }
 

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/itemize/itemize/internal/moving"
+	"github.com/itemize/itemize/internal/migration/protocol"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/write"
 )
@@ -108,13 +108,13 @@ func (c *check) all(ctx context.Context) error {
 }
 
 // one looks at one entity.
-func (c *check) one(ctx context.Context, d *moving.Monolith) error {
+func (c *check) one(ctx context.Context, d *protocol.Monolith) error {
 	var t write.Tally
-	what, reason := moving.Moved, ""
+	what, reason := protocol.Moved, ""
 	var err error
 	switch {
 	case d.Unmarked():
-		what, reason = moving.Unmoved, "it was not moved"
+		what, reason = protocol.Unmoved, "it was not moved"
 	default:
 		what, reason, err = c.mover.Check(ctx, d, &t)
 	}
@@ -126,15 +126,15 @@ func (c *check) one(ctx context.Context, d *moving.Monolith) error {
 	c.v.Entities++
 	c.v.RCU += t.RCU.Expected
 	switch what {
-	case moving.Unmoved:
+	case protocol.Unmoved:
 		c.v.Unmoved++
-	case moving.Moved:
+	case protocol.Moved:
 		c.v.Same++
-	case moving.Written:
+	case protocol.Written:
 		c.v.Changed++
-	case moving.Gone:
+	case protocol.Gone:
 		c.v.Gone++
-	case moving.Wrong:
+	case protocol.Wrong:
 		c.v.Wrong++
 	}
 	if reason != "" && len(c.v.Findings) < maxFindings {

@@ -10,10 +10,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/moving"
-	"github.com/itemize/itemize/internal/retry"
+	"github.com/itemize/itemize/internal/migration/protocol"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/write"
 	"github.com/itemize/itemize/mapper"
@@ -121,7 +121,7 @@ const wrapTries = 10
 func (w *Wrapped[T]) loadLive(ctx context.Context, s query.Selection[T], at places, forUpdate bool, options []mapper.ReadOption) (*mapper.Entity[T], error) {
 	var t write.Tally
 	_, whole := any(s).(query.Key[T])
-	var before moving.Root
+	var before protocol.Root
 	var err error
 	if !whole {
 		if before, err = w.liveRoot(ctx, at, &t); err != nil {
@@ -159,7 +159,7 @@ func (w *Wrapped[T]) loadLive(ctx context.Context, s query.Selection[T], at plac
 }
 
 // liveRoot reads the root strongly: ErrNotFound of one that is not live.
-func (w *Wrapped[T]) liveRoot(ctx context.Context, at places, t *write.Tally) (moving.Root, error) {
+func (w *Wrapped[T]) liveRoot(ctx context.Context, at places, t *write.Tally) (protocol.Root, error) {
 	r, err := w.g.mover.Root(ctx, at.root, t)
 	if err == nil && !r.Live() {
 		err = notFound(at)
@@ -178,8 +178,8 @@ func notFound(at places) error { return fmt.Errorf("%s: %w", at.root, mapper.Err
 
 // conflict makes what stands in the way of an entity a *ConflictError.
 func (w *Wrapped[T]) conflict(err error) error {
-	var c *moving.Conflict
-	var u *moving.Unmovable
+	var c *protocol.Conflict
+	var u *protocol.Unmovable
 	switch {
 	case errors.As(err, &c):
 		return &ConflictError{keyText(c.Place), c.Reason}
@@ -233,7 +233,7 @@ func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change fu
 		e, err := w.loadLive(ctx, s, at, true, nil)
 		if errors.Is(err, mapper.ErrNotFound) && missed < 2 {
 			missed++ // it may have been rolled back, and is a monolith
-			if err := retry.Pause(ctx, try); err != nil {
+			if err := flow.Pause(ctx, try); err != nil {
 				return nil, err
 			}
 			continue
@@ -250,7 +250,7 @@ func (w *Wrapped[T]) Update(ctx context.Context, s query.Selection[T], change fu
 			return r, err
 		}
 		missed = 0
-		if err := retry.Pause(ctx, try); err != nil {
+		if err := flow.Pause(ctx, try); err != nil {
 			return r, err
 		}
 	}
@@ -317,7 +317,7 @@ func (w *Wrapped[T]) Delete(ctx context.Context, s query.Key[T], options ...mapp
 	if err != nil {
 		return err
 	}
-	var before *moving.Monolith
+	var before *protocol.Monolith
 	for try := range wrapTries {
 		over, d, err := w.deleteOnce(ctx, s, at, options)
 		if err != nil || over {
@@ -327,7 +327,7 @@ func (w *Wrapped[T]) Delete(ctx context.Context, s query.Key[T], options ...mapp
 			return notFound(at)
 		}
 		before = d
-		if err := retry.Pause(ctx, try); err != nil {
+		if err := flow.Pause(ctx, try); err != nil {
 			return err
 		}
 	}
@@ -336,7 +336,7 @@ func (w *Wrapped[T]) Delete(ctx context.Context, s query.Key[T], options ...mapp
 
 // deleteOnce reads the monolith and then the root, and deletes what is there by these. It returns the monolith where there
 // was nothing to delete, or somebody came between.
-func (w *Wrapped[T]) deleteOnce(ctx context.Context, s query.Key[T], at places, options []mapper.WriteOption) (over bool, d *moving.Monolith, err error) {
+func (w *Wrapped[T]) deleteOnce(ctx context.Context, s query.Key[T], at places, options []mapper.WriteOption) (over bool, d *protocol.Monolith, err error) {
 	var t write.Tally
 	if d, err = w.g.mover.Monolith(ctx, at.doc, &t); err != nil {
 		return false, d, err
@@ -346,7 +346,7 @@ func (w *Wrapped[T]) deleteOnce(ctx context.Context, s query.Key[T], at places, 
 		err = r.Conflict()
 	}
 	if err == nil && r.Live() && d.Contradicts() != nil {
-		var now *moving.Monolith // it was read before the root: it may have moved since
+		var now *protocol.Monolith // it was read before the root: it may have moved since
 		if now, err = w.g.mover.Monolith(ctx, at.doc, &t); err == nil {
 			err = now.Contradicts()
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/internal/condition"
+	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/selection"
@@ -29,7 +29,7 @@ type definition struct {
 	reverse    bool
 	limit      int
 	after      Cursor
-	filter     []condition.Condition
+	filter     []expr.Condition
 	projection []search.Projected
 	err        error
 	// fetch reads from the table the attributes that an index does not project.

@@ -8,14 +8,13 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/scaletest"
 )
 
 // scaletestAsked is what cost scaletest is asked.
 type scaletestAsked struct {
 	size, rcu, wcu float64
 	remote
-	test scaletest.Test
+	test scaleTest
 }
 
 func (a *scaletestAsked) flags(f *flag.FlagSet) {
@@ -36,8 +35,8 @@ func (a *scaletestAsked) flags(f *flag.FlagSet) {
 
 // scaletestAnswer is what it answers.
 type scaletestAnswer struct {
-	Settings *cost.AtScale     `json:"settings,omitempty"`
-	Report   *scaletest.Report `json:"report,omitempty"`
+	Settings *cost.AtScale `json:"settings,omitempty"`
+	Report   *scaleReport  `json:"report,omitempty"`
 }
 
 func (c *command) costScaletest(args []string) error {
@@ -91,7 +90,7 @@ func (c *command) scaletest(a *scaletestAsked) (out scaletestAnswer, err error) 
 	return out, err
 }
 
-func (c *command) showReport(r *scaletest.Report) {
+func (c *command) showReport(r *scaleReport) {
 	seconds := r.Took.Seconds()
 	fmt.Fprintf(c.stdout, "%s in %v, %s a second: %s RCU and %s WCU a second\n",
 		plural(r.Requests, "request"), r.Took.Round(time.Millisecond), number(float64(r.Requests)/seconds), number(r.RCU/seconds), number(r.WCU/seconds))

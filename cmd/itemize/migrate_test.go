@@ -20,8 +20,8 @@ import (
 
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/testing/draws"
 )
 
 // Shop is what monoliths become.

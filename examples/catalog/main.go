@@ -17,7 +17,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/itemize/itemize/examples/internal/charged"
+	"github.com/itemize/itemize/examples/internal/output"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -124,7 +124,7 @@ func (p *program) price(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.w, "a price changes\t%v WCU\t%v WCU\n", charged.WCU(split), charged.WCU(whole))
+	fmt.Fprintf(p.w, "a price changes\t%v WCU\t%v WCU\n", output.WCU(split), output.WCU(whole))
 	return nil
 }
 
@@ -144,8 +144,8 @@ func (p *program) display(ctx context.Context) error {
 	if _, err := p.one.Load(ctx, store.OneItemByID(302), mapper.Receive(&whole)); err != nil {
 		return err
 	}
-	fmt.Fprintf(p.w, "it is displayed\t%v RCU\t%v RCU\n", charged.RCU(&part), charged.RCU(&whole))
-	fmt.Fprintf(p.w, "with all there is\t%v RCU\t%v RCU\n", charged.RCU(&all), charged.RCU(&whole))
+	fmt.Fprintf(p.w, "it is displayed\t%v RCU\t%v RCU\n", output.RCU(&part), output.RCU(&whole))
+	fmt.Fprintf(p.w, "with all there is\t%v RCU\t%v RCU\n", output.RCU(&all), output.RCU(&whole))
 	return nil
 }
 
@@ -174,7 +174,7 @@ func (p *program) labels(ctx context.Context) error {
 	if err != nil || n != 91 {
 		return fmt.Errorf("%d labels: %w", n, err)
 	}
-	fmt.Fprintf(p.w, "one more of 90 labels\t%v WCU\t%v WCU\n", charged.WCU(split), charged.WCU(whole))
+	fmt.Fprintf(p.w, "one more of 90 labels\t%v WCU\t%v WCU\n", output.WCU(split), output.WCU(whole))
 	return nil
 }
 

@@ -18,7 +18,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/itemize/itemize/examples/internal/charged"
+	"github.com/itemize/itemize/examples/internal/output"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -184,7 +184,7 @@ func (p *program) add(ctx context.Context) error {
 	if _, err := p.events.Save(ctx, p.events.New(p.event(count))); !errors.Is(err, mapper.ErrExists) {
 		return fmt.Errorf("added twice: %w", err)
 	}
-	fmt.Fprintf(p.w, "one more, once\t%v WCU\n", charged.WCU(r))
+	fmt.Fprintf(p.w, "one more, once\t%v WCU\n", output.WCU(r))
 	return nil
 }
 
@@ -196,7 +196,7 @@ func (p *program) one(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.w, "%s of %s\t%v RCU, %d request\n", e.Value.ID, e.Value.Device, charged.RCU(&r), r.Requests())
+	fmt.Fprintf(p.w, "%s of %s\t%v RCU, %d request\n", e.Value.ID, e.Value.Device, output.RCU(&r), r.Requests())
 	return nil
 }
 
@@ -215,7 +215,7 @@ func (p *program) latest(ctx context.Context) error {
 		}
 	}
 	fmt.Fprintf(p.w, "the %d latest, from %s on\t%v RCU, %d requests to %d table\tone key: %v RCU, 1 request\n",
-		len(all), all[0].ID, charged.RCU(&r), r.Requests(), p.client.asked(), cost.ReadUnits(len(all)*size)/2)
+		len(all), all[0].ID, output.RCU(&r), r.Requests(), p.client.asked(), cost.ReadUnits(len(all)*size)/2)
 	return nil
 }
 

@@ -16,7 +16,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/itemize/itemize/examples/internal/charged"
+	"github.com/itemize/itemize/examples/internal/output"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -224,7 +224,7 @@ func (p *program) list(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.w, "the three latest replies\t%v RCU\t\t%q\n", charged.RCU(&r), all[0].Message.Preview())
+	fmt.Fprintf(p.w, "the three latest replies\t%v RCU\t\t%q\n", output.RCU(&r), all[0].Message.Preview())
 	text, err := all[0].Message.Get(ctx)
 	if err != nil {
 		return err
@@ -246,11 +246,11 @@ func (p *program) wrote(what string, r *mapper.Receipt, naive float64) {
 	if naive > 0 {
 		beside = fmt.Sprintf("%v WCU", naive)
 	}
-	fmt.Fprintf(p.w, "%s\t%v WCU\t%v\t%s\n", what, charged.WCU(r), indexes, beside)
+	fmt.Fprintf(p.w, "%s\t%v WCU\t%v\t%s\n", what, output.WCU(r), indexes, beside)
 }
 
 // read prints what a read took, beside a scan of so many threads of which one is long.
 func (p *program) read(what string, r *mapper.Receipt, threads int) {
 	scan := cost.ReadUnits(size(replies+1)+(threads-1)*size(0)) / 2
-	fmt.Fprintf(p.w, "%s\t%v RCU\t\t%v RCU\n", what, charged.RCU(r), scan)
+	fmt.Fprintf(p.w, "%s\t%v RCU\t\t%v RCU\n", what, output.RCU(r), scan)
 }

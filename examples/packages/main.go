@@ -22,7 +22,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/itemize/itemize/examples/internal/charged"
+	"github.com/itemize/itemize/examples/internal/output"
 
 	"github.com/itemize/itemize/examples/packages/registry"
 	"github.com/itemize/itemize/integration"
@@ -117,7 +117,7 @@ func (p *program) compare(ctx context.Context, d registry.Document) error {
 	w := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "  \tone item\titem collection\n")
 	fmt.Fprintf(w, "  stored\t%d B, %v WCU\t%d items, %d B, %v WCU\n",
-		sizeOf(stored), charged.WCU(stored), len(split.Items), sizeOf(split), charged.WCU(split))
+		sizeOf(stored), output.WCU(stored), len(split.Items), sizeOf(split), output.WCU(split))
 	for _, step := range []func(context.Context, io.Writer, *mapper.Entity[registry.Document], *mapper.Entity[registry.Package]) error{
 		p.release, p.tag, p.month,
 	} {
@@ -163,7 +163,7 @@ func (p *program) save(ctx context.Context, w io.Writer, what string, one *mappe
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "  %s\t%v WCU\t%v WCU\n", what, charged.WCU(a), charged.WCU(b))
+	fmt.Fprintf(w, "  %s\t%v WCU\t%v WCU\n", what, output.WCU(a), output.WCU(b))
 	return nil
 }
 
@@ -190,7 +190,7 @@ func (p *program) month(ctx context.Context, w io.Writer, one *mapper.Entity[reg
 	if len(releases) != n {
 		return fmt.Errorf("%d releases of %s in the document, %d in the collection", n, month.Format("2006-01"), len(releases))
 	}
-	fmt.Fprintf(w, "  releases of last month (%d)\t%v RCU\t%v RCU\n", n, charged.RCU(&a), charged.RCU(&b))
+	fmt.Fprintf(w, "  releases of last month (%d)\t%v RCU\t%v RCU\n", n, output.RCU(&a), output.RCU(&b))
 	return nil
 }
 

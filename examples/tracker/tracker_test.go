@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/examples/internal/golden"
+	"github.com/itemize/itemize/examples/internal/output"
 	"github.com/itemize/itemize/examples/tracker/store"
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/mapper"
@@ -247,7 +247,7 @@ func TestOutput(t *testing.T) {
 	if err := day(t.Context(), &out, client); err != nil {
 		t.Fatal(err)
 	}
-	golden.Check(t, "testdata/output.txt", out.Bytes())
+	output.Check(t, "testdata/output.txt", out.Bytes())
 }
 
 // Labels are a set: added and removed without being read.

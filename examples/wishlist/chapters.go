@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/itemize/itemize/examples/internal/charged"
+	"github.com/itemize/itemize/examples/internal/output"
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/examples/wishlist/store"
@@ -48,7 +48,7 @@ func (p *program) items(r *mapper.Receipt) {
 	if len(r.Items) == 1 {
 		items = "item"
 	}
-	p.printf("  %d %s, %v WCU to store\n", len(r.Items), items, charged.WCU(r))
+	p.printf("  %d %s, %v WCU to store\n", len(r.Items), items, output.WCU(r))
 }
 
 // queries runs the queries of the article, in its order, and shows what each became.
@@ -77,7 +77,7 @@ func (p *program) queries(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "  %s\t%5.1f RCU\t%s\n  \t\t%s\n", q.what, charged.RCU(&r), found, p.asked.last)
+		fmt.Fprintf(w, "  %s\t%5.1f RCU\t%s\n  \t\t%s\n", q.what, output.RCU(&r), found, p.asked.last)
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ func (p *program) email(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "  one item\t%v RCU\t%v WCU\t%d + %d\n", charged.RCU(&read), charged.WCU(wrote), read.Requests(), wrote.Requests())
+	fmt.Fprintf(w, "  one item\t%v RCU\t%v WCU\t%d + %d\n", output.RCU(&read), output.WCU(wrote), read.Requests(), wrote.Requests())
 	user, err := p.users.Load(ctx, store.UserByID(userID).Information(), mapper.Receive(&read))
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func (p *program) email(ctx context.Context) error {
 	if wrote, err = p.users.Save(ctx, user); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "  item collection\t%v RCU\t%v WCU\t%d + %d\n", charged.RCU(&read), charged.WCU(wrote), read.Requests(), wrote.Requests())
+	fmt.Fprintf(w, "  item collection\t%v RCU\t%v WCU\t%d + %d\n", output.RCU(&read), output.WCU(wrote), read.Requests(), wrote.Requests())
 	w.Flush()
 	if wrote, err = p.users.Save(ctx, user); err != nil {
 		return err
@@ -187,9 +187,9 @@ func (p *program) breakEven(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		one, many = one+charged.WCU(a), many+charged.WCU(b)
+		one, many = one+output.WCU(a), many+output.WCU(b)
 		if n > 0 {
-			atOnce += charged.WCU(b)
+			atOnce += output.WCU(b)
 		}
 		fmt.Fprintf(w, "%s\t%v\t%v%s\t%v%s\t\n", after(n), one, many, mark(many, one), atOnce, mark(atOnce, one))
 	}

@@ -5,7 +5,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/itemize/itemize/examples/internal/golden"
+	"github.com/itemize/itemize/examples/internal/output"
 	"github.com/itemize/itemize/integration/enginetest"
 )
 
@@ -17,5 +17,5 @@ func TestOutput(t *testing.T) {
 	if err := run(context.Background(), &out, enginetest.Start(t)); err != nil {
 		t.Fatal(err)
 	}
-	golden.Check(t, "testdata/output.txt", out.Bytes())
+	output.Check(t, "testdata/output.txt", out.Bytes())
 }

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/itemize/itemize/integration"
-	"github.com/itemize/itemize/internal/repeat"
+	"github.com/itemize/itemize/internal/testing/draws"
 )
 
 var (
@@ -71,9 +71,9 @@ func Need(t testing.TB, traits ...Trait) *integration.Engine {
 		t.Fatalf("%v, or run go test -short to skip such tests", err)
 	}
 	if e.Name == integration.External {
-		repeat.With(t, "DYNAMODB_ENDPOINT", e.Endpoint)
+		draws.With(t, "DYNAMODB_ENDPOINT", e.Endpoint)
 	} else {
-		repeat.With(t, "ITEMIZE_ENGINE", e.Name)
+		draws.With(t, "ITEMIZE_ENGINE", e.Name)
 	}
 	if len(traits) == 0 {
 		return e

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/testing/draws"
 )
 
 // slowSize is the rule as the documentation gives it, over a number's one text.

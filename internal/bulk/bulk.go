@@ -13,9 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/rate"
-	"github.com/itemize/itemize/internal/retry"
 )
 
 // BatchSize is how many items one call writes (BatchWriteItem and BatchExecuteStatement take 25).
@@ -107,7 +106,7 @@ type Load struct {
 	// so many bytes.
 	Parallel, Window, Bytes int
 	// Limit limits the WCU per second, nil for no limit.
-	Limit *rate.Limiter
+	Limit *flow.Limiter
 	// Existing settles items that found others in their places, which are known as far as the refusal
 	// told: each error is nil where that is its own, ErrWhole where the entity was written in another
 	// way, and else why not. It is called in parallel.
@@ -251,7 +250,7 @@ func (l *Load) send(ctx, waits context.Context, batch []*Item) outcome {
 		}
 	}
 	if tries > 0 {
-		_ = retry.Pause(waits, tries) // the end of the load is seen elsewhere
+		_ = flow.Pause(waits, tries) // the end of the load is seen elsewhere
 	}
 	return o
 }

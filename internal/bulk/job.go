@@ -16,11 +16,11 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/change"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/operation"
-	"github.com/itemize/itemize/internal/rate"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
@@ -96,7 +96,7 @@ func NewJob(env *operation.Env, client Client, reader *read.Reader, s Settings) 
 	}
 	x := &Job{env: env, reader: reader, s: s, done: map[int]bool{}, report: Report{ID: s.ID, Next: s.From}}
 	x.load = &Load{
-		Parallel: cmp.Or(s.Parallel, defaultParallel), Bytes: windowBytes, Limit: rate.NewOrNil(s.Rate),
+		Parallel: cmp.Or(s.Parallel, defaultParallel), Bytes: windowBytes, Limit: flow.LimiterOrNil(s.Rate),
 		Existing: x.existing, Done: x.ended, Tick: func() { x.progress(false) },
 	}
 	x.load.Window = max(window, 4*BatchSize*x.load.Parallel)

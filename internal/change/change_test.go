@@ -15,7 +15,7 @@ import (
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
-	. "github.com/itemize/itemize/internal/testmodel"
+	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -186,7 +186,7 @@ func TestDiff(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
 		}
 		for _, ch := range d.Changes {
-			if ch.Label != "testmodel.Shop" || ch.Item == nil || ch.Root != (ch.SK.Text == "HEAD") {
+			if ch.Label != "fakedynamo.Shop" || ch.Item == nil || ch.Root != (ch.SK.Text == "HEAD") {
 				t.Errorf("%s: a request of %s, root %v", c.name, ch.Label, ch.Root)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/snapshot"
-	. "github.com/itemize/itemize/internal/testmodel"
+	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 	"github.com/itemize/itemize/internal/write"
 )
 

@@ -6,19 +6,19 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/patch"
 	"github.com/itemize/itemize/internal/schema"
 )
 
 // ops are the operations of the kinds of changes.
-var ops = map[patch.Kind]item.Op{
-	patch.Set: item.OpSet, patch.SetIfAbsent: item.OpSetIfAbsent, patch.Remove: item.OpRemove, patch.Increment: item.OpIncrement,
-	patch.AddMembers: item.OpAddMembers, patch.DeleteMembers: item.OpDeleteMembers, patch.Append: item.OpAppend,
+var ops = map[expr.Kind]item.Op{
+	expr.Set: item.OpSet, expr.SetIfAbsent: item.OpSetIfAbsent, expr.Remove: item.OpRemove, expr.Increment: item.OpIncrement,
+	expr.AddMembers: item.OpAddMembers, expr.DeleteMembers: item.OpDeleteMembers, expr.Append: item.OpAppend,
 }
 
 // operate adds a change of an attribute by what is stored in it, or of what lies in it.
-func (x *Patch) operate(ch *PatchItem, p patch.Change, i int) error {
+func (x *Patch) operate(ch *PatchItem, p expr.Change, i int) error {
 	a := ch.Item.Attributes[i]
 	name := p.Field.Name()
 	o := item.Operation{Op: ops[p.Kind], Path: append([]string{a.Name}, x.below(ch.Item, &p)...), Value: p.Value, Was: a.Was, Field: name}
@@ -29,7 +29,7 @@ func (x *Patch) operate(ch *PatchItem, p patch.Change, i int) error {
 		return x.m.FieldErrorf(a.Value.Name, schema.LargeText, "set the whole of it, or change it", "with Update")
 	case x.expires(ch.Item, a):
 		return x.m.FieldErrorf(a.Value.Name, "it is when the item expires: set it as a whole")
-	case p.Kind == patch.Increment:
+	case p.Kind == expr.Increment:
 		if len(o.Path) == 1 && (a.AV.Has("string") || a.AV.Has("nullempty")) {
 			return x.m.FieldErrorf(name, "what is stored of it may be no number, which DynamoDB would not increment: use Update")
 		}
@@ -37,11 +37,11 @@ func (x *Patch) operate(ch *PatchItem, p patch.Change, i int) error {
 		if err := attr.Check(o.Value); err != nil {
 			return x.m.ValueErrorf(name, "%w", err)
 		}
-	case p.Kind == patch.Set && p.Value == nil:
+	case p.Kind == expr.Set && p.Value == nil:
 		o.Op = item.OpRemove // the value is left out when it is stored
-	case p.Kind != patch.Remove && p.Value == nil:
+	case p.Kind != expr.Remove && p.Value == nil:
 		return x.m.FieldErrorf(name, "the value is left out when it is stored (omitempty): remove the field instead")
-	case p.Kind == patch.AddMembers || p.Kind == patch.DeleteMembers:
+	case p.Kind == expr.AddMembers || p.Kind == expr.DeleteMembers:
 		if t := attr.TypeName(o.Value); t != "SS" && t != "NS" && t != "BS" {
 			return x.m.FieldErrorf(name, "it is stored as %s, and no set: use Set", t)
 		}

@@ -12,11 +12,10 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/condition"
+	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
-	"github.com/itemize/itemize/internal/patch"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/write"
@@ -101,7 +100,7 @@ type stance struct {
 }
 
 // NewPatch makes a patch's item changes. It does no I/O.
-func NewPatch(m *model.Model, sel selection.Selection, all []patch.Change) (*Patch, error) {
+func NewPatch(m *model.Model, sel selection.Selection, all []expr.Change) (*Patch, error) {
 	if sel.Err != nil {
 		return nil, sel.Err
 	}
@@ -112,11 +111,11 @@ func NewPatch(m *model.Model, sel selection.Selection, all []patch.Change) (*Pat
 		return nil, err
 	}
 	for _, p := range all {
-		x.Entity = x.Entity || p.Kind == patch.IfEntity
+		x.Entity = x.Entity || p.Kind == expr.IfEntity
 	}
 	var faults Faults
 	for _, p := range all {
-		if p.Kind != patch.IfEntity {
+		if p.Kind != expr.IfEntity {
 			faults = faults.and(x.change(p))
 		}
 	}
@@ -147,7 +146,7 @@ func (x *Patch) Requests() []*write.Request {
 }
 
 // change adds one change.
-func (x *Patch) change(p patch.Change) error {
+func (x *Patch) change(p expr.Change) error {
 	if p.Err != nil {
 		return x.m.Errorf("%w", p.Err)
 	}
@@ -161,21 +160,21 @@ func (x *Patch) change(p patch.Change) error {
 	}
 	kind := write.Update
 	switch p.Kind {
-	case patch.Add, patch.Put:
+	case expr.Add, expr.Put:
 		kind = write.Put
-	case patch.RemoveElement, patch.Delete:
+	case expr.RemoveElement, expr.Delete:
 		kind = write.Delete
 	}
 	ch, err := x.at(at, it, kind)
 	if err != nil {
 		return err
 	}
-	ch.strict = ch.strict || !p.Upsert && p.Kind != patch.If
+	ch.strict = ch.strict || !p.Upsert && p.Kind != expr.If
 	ch.upsert = ch.upsert || p.Upsert
-	ch.taking = ch.taking || p.Kind == patch.Remove || p.Kind == patch.DeleteMembers
+	ch.taking = ch.taking || p.Kind == expr.Remove || p.Kind == expr.DeleteMembers
 	switch p.Kind {
-	case patch.If:
-		way := func(f condition.Field) []string { return x.wayIn(it, &p, f) }
+	case expr.If:
+		way := func(f expr.Field) []string { return x.wayIn(it, &p, f) }
 		if name := x.emptyKey(it, p.Condition, way); name != "" {
 			return x.m.FieldErrorf(name, schema.EmptyKeyText, it.IndexOf(name))
 		}
@@ -185,12 +184,12 @@ func (x *Patch) change(p patch.Change) error {
 				return p.Condition.String() + ", where " + p.Condition.Found(stored, way)
 			},
 		})
-	case patch.Add, patch.Put:
-		ch.either = p.Kind == patch.Put
+	case expr.Add, expr.Put:
+		ch.either = p.Kind == expr.Put
 		ch.Record, ch.Pos = p.Record, p.Pos
 		return fill(x.m, ch.Change, x.keyFields(), expiryOf(x.m, it, nil, p.Record), nil)
-	case patch.RemoveElement, patch.Delete:
-	case patch.Set, patch.Remove:
+	case expr.RemoveElement, expr.Delete:
+	case expr.Set, expr.Remove:
 		if len(attributes) != 1 || len(x.below(it, &p)) == 0 {
 			return x.set(ch, p, attributes)
 		}
@@ -203,10 +202,10 @@ func (x *Patch) change(p patch.Change) error {
 
 // set adds attributes that are set or removed, and with a field that sets the item's
 // expiry that.
-func (x *Patch) set(ch *PatchItem, p patch.Change, attributes []int) error {
+func (x *Patch) set(ch *PatchItem, p expr.Change, attributes []int) error {
 	m, it := x.m, ch.Item
 	var rec any
-	if p.Kind == patch.Set {
+	if p.Kind == expr.Set {
 		rec = x.patched(it, p)
 	}
 	for _, i := range attributes {
@@ -268,7 +267,7 @@ func (ch *PatchItem) assign(a item.Assignment) {
 }
 
 // place returns where the item of a change lies.
-func (x *Patch) place(it *schema.Item, p patch.Change) (item.Place, error) {
+func (x *Patch) place(it *schema.Item, p expr.Change) (item.Place, error) {
 	m := x.m
 	at := m.Place(it, x.lies, key.Scalar{})
 	if it.Key == nil {

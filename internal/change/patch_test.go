@@ -7,16 +7,15 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/change"
-	"github.com/itemize/itemize/internal/condition"
+	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
-	"github.com/itemize/itemize/internal/patch"
 	"github.com/itemize/itemize/internal/schema"
-	. "github.com/itemize/itemize/internal/testmodel"
+	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 )
 
 // way is the way to a field of a record.
-func way(name string) condition.Field { return condition.Field{{Name: name, Attribute: name}} }
+func way(name string) expr.Field { return expr.Field{{Name: name, Attribute: name}} }
 
 // of returns the index of the item whose sort key begins so.
 func of(m *model.Model, begin string) int {
@@ -28,48 +27,48 @@ func of(m *model.Model, begin string) int {
 func TestNewPatch(t *testing.T) {
 	m := Of[Shop](t)
 	head, line, plan := of(m, "HEAD"), of(m, "LINE"), of(m, "PLAN")
-	set := patch.Change{Kind: patch.Set, Item: head, Field: way("Name"), Apply: func(v any) { v.(*Shop).Name = "n" }}
-	drop := patch.Change{Kind: patch.Remove, Item: head, Field: way("Name")}
-	count := patch.Change{Kind: patch.Increment, Item: head, Field: way("Visits"), By: "2"}
-	add := patch.Change{Kind: patch.Add, Item: line, Record: &Line{SKU: "a"}}
-	gone := patch.Change{Kind: patch.Delete, Item: plan}
-	entity := patch.Change{Kind: patch.IfEntity}
+	set := expr.Change{Kind: expr.Set, Item: head, Field: way("Name"), Apply: func(v any) { v.(*Shop).Name = "n" }}
+	drop := expr.Change{Kind: expr.Remove, Item: head, Field: way("Name")}
+	count := expr.Change{Kind: expr.Increment, Item: head, Field: way("Visits"), By: "2"}
+	add := expr.Change{Kind: expr.Add, Item: line, Record: &Line{SKU: "a"}}
+	gone := expr.Change{Kind: expr.Delete, Item: plan}
+	entity := expr.Change{Kind: expr.IfEntity}
 	either, addEither := set, add
-	either.Upsert, addEither.Kind = true, patch.Put
-	seven := condition.New(way("Visits"), func(x *attr.Expression, name string) string { return name + " = " + x.Value(N("7")) })
-	when := patch.Change{Kind: patch.If, Item: head, Condition: seven}
+	either.Upsert, addEither.Kind = true, expr.Put
+	seven := expr.New(way("Visits"), func(x *attr.Expression, name string) string { return name + " = " + x.Value(N("7")) })
+	when := expr.Change{Kind: expr.If, Item: head, Condition: seven}
 	for _, c := range []struct {
 		name string
-		all  []patch.Change
+		all  []expr.Change
 		want []string
 		err  string
 	}{
-		{"set", []patch.Change{set}, []string{"update HEAD: Name='n' | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live')"}, ""},
-		{"removed", []patch.Change{drop}, []string{"update HEAD: -Name | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live')"}, ""},
-		{"the last of several", []patch.Change{set, drop}, []string{"update HEAD: -Name | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live')"}, ""},
-		{"incremented", []patch.Change{count}, []string{"update HEAD: Visits = if_not_exists(Visits, 0) + 2 | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live') AND (attribute_not_exists(Visits) OR attribute_type(Visits, 'N'))"}, ""},
-		{"on a condition", []patch.Change{set, when}, []string{"update HEAD: Name='n' | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live') AND Visits = 7"}, ""},
-		{"added", []patch.Change{add}, []string{"put LINE#a: Count=0 Text='' | attribute_not_exists(PK)"}, ""},
-		{"deleted", []patch.Change{gone}, []string{"delete PLAN: | attribute_exists(PK) AND attribute_not_exists(_s)"}, ""},
-		{"upserted", []patch.Change{either}, []string{"update HEAD: Name='n' | (attribute_not_exists(_s) OR _s.state = 'live')"}, ""},
+		{"set", []expr.Change{set}, []string{"update HEAD: Name='n' | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live')"}, ""},
+		{"removed", []expr.Change{drop}, []string{"update HEAD: -Name | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live')"}, ""},
+		{"the last of several", []expr.Change{set, drop}, []string{"update HEAD: -Name | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live')"}, ""},
+		{"incremented", []expr.Change{count}, []string{"update HEAD: Visits = if_not_exists(Visits, 0) + 2 | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live') AND (attribute_not_exists(Visits) OR attribute_type(Visits, 'N'))"}, ""},
+		{"on a condition", []expr.Change{set, when}, []string{"update HEAD: Name='n' | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live') AND Visits = 7"}, ""},
+		{"added", []expr.Change{add}, []string{"put LINE#a: Count=0 Text='' | attribute_not_exists(PK)"}, ""},
+		{"deleted", []expr.Change{gone}, []string{"delete PLAN: | attribute_exists(PK) AND attribute_not_exists(_s)"}, ""},
+		{"upserted", []expr.Change{either}, []string{"update HEAD: Name='n' | (attribute_not_exists(_s) OR _s.state = 'live')"}, ""},
 		{
 			"upserted beside another that is not",
-			[]patch.Change{either, add},
+			[]expr.Change{either, add},
 			[]string{"update HEAD: Name='n' | (attribute_not_exists(_s) OR _s.state = 'live')", "put LINE#a: Count=0 Text='' | attribute_not_exists(PK)"},
 			"",
 		},
-		{"upserted in part", []patch.Change{either, count}, []string{"update HEAD: Name='n' Visits = if_not_exists(Visits, 0) + 2 | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live') AND (attribute_not_exists(Visits) OR attribute_type(Visits, 'N'))"}, ""},
-		{"added either way", []patch.Change{addEither}, []string{"put LINE#a: Count=0 Text='' | attribute_not_exists(_s)"}, ""},
+		{"upserted in part", []expr.Change{either, count}, []string{"update HEAD: Name='n' Visits = if_not_exists(Visits, 0) + 2 | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live') AND (attribute_not_exists(Visits) OR attribute_type(Visits, 'N'))"}, ""},
+		{"added either way", []expr.Change{addEither}, []string{"put LINE#a: Count=0 Text='' | attribute_not_exists(_s)"}, ""},
 		{
 			"if the entity is there",
-			[]patch.Change{add, entity},
+			[]expr.Change{add, entity},
 			[]string{"put LINE#a: Count=0 Text='' | attribute_not_exists(PK)", "check HEAD: | attribute_exists(PK) AND (attribute_not_exists(_s) OR _s.state = 'live')"},
 			"",
 		},
 		{"nothing", nil, nil, "the patch changes nothing"},
-		{"a condition alone", []patch.Change{when}, nil, "the patch only checks, and changes nothing"},
-		{"set and incremented", []patch.Change{count, {Kind: patch.Set, Item: head, Field: way("Visits"), Apply: func(any) {}}}, nil, "the patch changes it twice"},
-		{"added twice", []patch.Change{add, add}, nil, "the patch changes SHOP#1 LINE#a twice in ways that exclude each other"},
+		{"a condition alone", []expr.Change{when}, nil, "the patch only checks, and changes nothing"},
+		{"set and incremented", []expr.Change{count, {Kind: expr.Set, Item: head, Field: way("Visits"), Apply: func(any) {}}}, nil, "the patch changes it twice"},
+		{"added twice", []expr.Change{add, add}, nil, "the patch changes SHOP#1 LINE#a twice in ways that exclude each other"},
 	} {
 		x, err := change.NewPatch(m, whole(m, "1"), c.all)
 		if c.err != "" {
@@ -112,9 +111,9 @@ func TestNewPatch(t *testing.T) {
 func TestStray(t *testing.T) {
 	m := Of[Shop](t)
 	plan, line := of(m, "PLAN"), of(m, "LINE")
-	x, err := change.NewPatch(m, whole(m, "1"), []patch.Change{
-		{Kind: patch.Set, Item: plan, Part: true, Field: way("Tier"), Apply: func(v any) { v.(*Plan).Tier = "t" }},
-		{Kind: patch.Add, Item: line, Record: &Line{SKU: "a"}},
+	x, err := change.NewPatch(m, whole(m, "1"), []expr.Change{
+		{Kind: expr.Set, Item: plan, Part: true, Field: way("Tier"), Apply: func(v any) { v.(*Plan).Tier = "t" }},
+		{Kind: expr.Add, Item: line, Record: &Line{SKU: "a"}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	. "github.com/itemize/itemize/internal/testmodel"
+	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 	"github.com/itemize/itemize/internal/write"
 )
 

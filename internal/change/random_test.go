@@ -14,11 +14,11 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/change"
-	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/snapshot"
-	. "github.com/itemize/itemize/internal/testmodel"
+	"github.com/itemize/itemize/internal/testing/draws"
+	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 	"github.com/itemize/itemize/internal/write"
 )
 

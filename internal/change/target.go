@@ -4,26 +4,25 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/itemize/itemize/internal/condition"
+	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/near"
-	"github.com/itemize/itemize/internal/patch"
 	"github.com/itemize/itemize/internal/schema"
 )
 
 // target returns the item that a patch's change is about, and the attributes of the field
 // that it changes. The removal of a spread struct that has an item to itself becomes the
 // item's deletion.
-func (x *Patch) target(p *patch.Change) (*schema.Item, []int, error) {
+func (x *Patch) target(p *expr.Change) (*schema.Item, []int, error) {
 	switch p.Kind {
-	case patch.If:
+	case expr.If:
 		it, err := x.targetOfCondition(p)
 		return it, nil, err
-	case patch.Delete:
+	case expr.Delete:
 		if it := x.m.Schema.Items[p.Item]; it == x.m.Root() {
 			return nil, nil, x.m.FieldErrorf(it.Name, "it is the root, without which there is no entity: use the mapper's Delete")
 		}
 		return x.m.Schema.Items[p.Item], nil, nil
-	case patch.Add, patch.Put, patch.RemoveElement:
+	case expr.Add, expr.Put, expr.RemoveElement:
 		return x.m.Schema.Items[p.Item], nil, nil
 	}
 	it, attributes, err := x.attributesOf(p)
@@ -32,16 +31,16 @@ func (x *Patch) target(p *patch.Change) (*schema.Item, []int, error) {
 	}
 	spread := len(attributes) != 1 || strings.HasPrefix(it.Attributes[attributes[0]].Value.Name, x.nameIn(it, p, p.Field)+".")
 	switch {
-	case spread && p.Kind != patch.Set && p.Kind != patch.Remove:
+	case spread && p.Kind != expr.Set && p.Kind != expr.Remove:
 		return nil, nil, x.m.FieldErrorf(p.Field.Name(), "its fields are spread over the item: change them one by one, with Change")
-	case p.Kind == patch.Remove && spread && it != x.m.Root() && x.alone(it, attributes):
-		p.Kind = patch.Delete
+	case p.Kind == expr.Remove && spread && it != x.m.Root() && x.alone(it, attributes):
+		p.Kind = expr.Delete
 	}
 	return it, attributes, nil
 }
 
 // nameIn is what attributes of an item are called by a field's name.
-func (x *Patch) nameIn(it *schema.Item, p *patch.Change, f condition.Field) string {
+func (x *Patch) nameIn(it *schema.Item, p *expr.Change, f expr.Field) string {
 	if p.Part && it.Field != nil {
 		return it.Field.Name + "." + f.Name()
 	}
@@ -50,7 +49,7 @@ func (x *Patch) nameIn(it *schema.Item, p *patch.Change, f condition.Field) stri
 
 // find returns the attribute of an item that a field is stored in, and the names on the way
 // from there to it; or the attributes of a struct that is spread.
-func (x *Patch) find(it *schema.Item, p *patch.Change, f condition.Field) (attributes []int, below []string) {
+func (x *Patch) find(it *schema.Item, p *expr.Change, f expr.Field) (attributes []int, below []string) {
 	for n := 1; n <= len(f); n++ {
 		name := x.nameIn(it, p, f[:n])
 		for i, a := range it.Attributes {
@@ -66,8 +65,8 @@ func (x *Patch) find(it *schema.Item, p *patch.Change, f condition.Field) (attri
 }
 
 // items are those that a change may be about.
-func (x *Patch) items(p *patch.Change) []*schema.Item {
-	if p.Item != patch.OfField {
+func (x *Patch) items(p *expr.Change) []*schema.Item {
+	if p.Item != expr.OfField {
 		return x.m.Schema.Items[p.Item : p.Item+1]
 	}
 	var all []*schema.Item
@@ -81,7 +80,7 @@ func (x *Patch) items(p *patch.Change) []*schema.Item {
 
 // attributesOf finds the item that a change's field lies on, and its attributes there: several
 // of a struct that is spread.
-func (x *Patch) attributesOf(p *patch.Change) (*schema.Item, []int, error) {
+func (x *Patch) attributesOf(p *expr.Change) (*schema.Item, []int, error) {
 	for _, it := range x.items(p) {
 		found, _ := x.find(it, p, p.Field)
 		for _, i := range found {
@@ -93,20 +92,20 @@ func (x *Patch) attributesOf(p *patch.Change) (*schema.Item, []int, error) {
 			return it, found, nil
 		}
 	}
-	if p.Item != patch.OfField {
+	if p.Item != expr.OfField {
 		return nil, nil, x.m.FieldErrorf(x.m.Schema.Items[p.Item].Name, "it stores no field %s", p.Field.Name())
 	}
 	return nil, nil, x.m.FieldErrorf(p.Field.Name(), "it lies on no item that a patch of the entity knows: use the node of the item")
 }
 
 // below are the names on the way from an attribute to the field of a change.
-func (x *Patch) below(it *schema.Item, p *patch.Change) []string {
+func (x *Patch) below(it *schema.Item, p *expr.Change) []string {
 	_, below := x.find(it, p, p.Field)
 	return below
 }
 
 // wayIn is the path at which an item stores a field that a condition names.
-func (x *Patch) wayIn(it *schema.Item, p *patch.Change, f condition.Field) []string {
+func (x *Patch) wayIn(it *schema.Item, p *expr.Change, f expr.Field) []string {
 	if found, below := x.find(it, p, f); f[0].Name != "" && len(found) == 1 {
 		return append([]string{it.Attributes[found[0]].Name}, below...)
 	}
@@ -137,7 +136,7 @@ func (x *Patch) alone(it *schema.Item, attributes []int) bool {
 }
 
 // patched returns a record in which the change's field is set.
-func (x *Patch) patched(it *schema.Item, p patch.Change) any {
+func (x *Patch) patched(it *schema.Item, p expr.Change) any {
 	if it.Element() {
 		rec := x.m.Codec.Elements(it.Index).NewElement()
 		p.Apply(rec)
@@ -154,15 +153,15 @@ func (x *Patch) patched(it *schema.Item, p patch.Change) any {
 
 // targetOfCondition returns the item that a condition is about: the one given, or the one
 // that all its fields lie on; of an expression given in the SDK's terms the root.
-func (x *Patch) targetOfCondition(p *patch.Change) (*schema.Item, error) {
+func (x *Patch) targetOfCondition(p *expr.Change) (*schema.Item, error) {
 	if err := p.Condition.Err; err != nil {
 		return nil, x.m.Errorf("%w", err)
 	}
 	var item *schema.Item
 	switch {
-	case p.Item != patch.OfField:
+	case p.Item != expr.OfField:
 		item = x.m.Schema.Items[p.Item]
-	case p.Condition.Raw && slices.ContainsFunc(p.Condition.Fields, func(f condition.Field) bool { return f[0].Name == "" }):
+	case p.Condition.Raw && slices.ContainsFunc(p.Condition.Fields, func(f expr.Field) bool { return f[0].Name == "" }):
 		item = x.m.Root()
 	}
 	for _, f := range p.Condition.Fields {
@@ -195,7 +194,7 @@ func (x *Patch) targetOfCondition(p *patch.Change) (*schema.Item, error) {
 
 // renamed returns the attribute in which a condition's field is stored, if stored items may hold it
 // under another name; nil where not.
-func (x *Patch) renamed(it *schema.Item, p *patch.Change, f condition.Field) *schema.Attribute {
+func (x *Patch) renamed(it *schema.Item, p *expr.Change, f expr.Field) *schema.Attribute {
 	if found, _ := x.find(it, p, f); len(found) == 1 && len(it.Attributes[found[0]].Was) > 0 {
 		return it.Attributes[found[0]]
 	}
@@ -203,7 +202,7 @@ func (x *Patch) renamed(it *schema.Item, p *patch.Change, f condition.Field) *sc
 }
 
 // largeIn returns the attribute of a large value that a condition's field is stored in; nil where it is none.
-func (x *Patch) largeIn(it *schema.Item, p *patch.Change, f condition.Field) *schema.Attribute {
+func (x *Patch) largeIn(it *schema.Item, p *expr.Change, f expr.Field) *schema.Attribute {
 	if found, _ := x.find(it, p, f); len(found) == 1 && it.Attributes[found[0]].Large != nil {
 		return it.Attributes[found[0]]
 	}
@@ -216,7 +215,7 @@ func (x *Patch) renamedErr(a *schema.Attribute) error {
 
 // itemOfField returns the item that stores a field in the one attribute that a condition
 // names.
-func (x *Patch) itemOfField(p *patch.Change, f condition.Field) (*schema.Item, error) {
+func (x *Patch) itemOfField(p *expr.Change, f expr.Field) (*schema.Item, error) {
 	for _, it := range x.items(p) {
 		switch found, _ := x.find(it, p, f); {
 		case len(found) == 1 && it.Attributes[found[0]].Value.Name == x.nameIn(it, p, f), len(found) == 1 && len(f) > 1:
@@ -230,7 +229,7 @@ func (x *Patch) itemOfField(p *patch.Change, f condition.Field) (*schema.Item, e
 
 // emptyKey is the attribute, if a condition names one that is a key of an index as it is and compares
 // with an empty value, which is not stored of it; "" for none.
-func (x *Patch) emptyKey(it *schema.Item, c condition.Condition, way condition.Way) string {
+func (x *Patch) emptyKey(it *schema.Item, c expr.Condition, way expr.Way) string {
 	for _, f := range c.Fields {
 		if i := it.Attribute(way(f)[0]); i >= 0 && it.Sparse(i) && c.ComparesEmpty(way) {
 			return it.Attributes[i].Name
@@ -240,7 +239,7 @@ func (x *Patch) emptyKey(it *schema.Item, c condition.Condition, way condition.W
 }
 
 // named checks the attributes that a condition names by themselves against those of its item.
-func (x *Patch) named(it *schema.Item, c condition.Condition) error {
+func (x *Patch) named(it *schema.Item, c expr.Condition) error {
 	known := x.m.AttributeNames(it)
 	for _, f := range c.Fields {
 		name := f[0].Attribute

@@ -13,12 +13,12 @@ import (
 
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
-	"github.com/itemize/itemize/internal/modeltest"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/snapshot"
+	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/models"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -112,7 +112,7 @@ func modelOf(t *testing.T, typ reflect.Type) *model.Model {
 	if err != nil {
 		t.Fatalf("%v\n%v", err, typ)
 	}
-	return model.New(e, codec.Reflected(e), []string{"random"})
+	return model.New(e, codec.ReflectedModel(e), []string{"random"})
 }
 
 // Random histories of renames (was=) over random data, several at once, half of the items being
@@ -124,16 +124,16 @@ func TestRenamesLoseNothing(t *testing.T) {
 	renames, rewritten := 0, 0
 	for n := range 40 {
 		x := &renaming{r: r}
-		typ := modeltest.Type(r, n)
+		typ := models.Type(r, n)
 		m := modelOf(t, typ)
-		g := modeltest.NewGen(r, m.Schema)
+		g := models.NewGen(r, m.Schema)
 		h := &history{t: t, seed: seed, m: m, g: g}
 		for range 4 {
 			h.insert(g.New())
 		}
 		for range 5 {
 			typ = x.next(typ)
-			h.become(modelOf(t, typ), modeltest.NewGen(r, modelOf(t, typ).Schema))
+			h.become(modelOf(t, typ), models.NewGen(r, modelOf(t, typ).Schema))
 			for i := range h.entities {
 				h.check(i, r.IntN(2) == 0)
 			}
@@ -151,7 +151,7 @@ type history struct {
 	t         *testing.T
 	seed      uint64
 	m         *model.Model
-	g         *modeltest.Gen
+	g         *models.Gen
 	entities  []entity
 	rewritten int
 }
@@ -168,7 +168,7 @@ func (h *history) insert(v any) {
 }
 
 // become makes the values those of another version of the model.
-func (h *history) become(m *model.Model, g *modeltest.Gen) {
+func (h *history) become(m *model.Model, g *models.Gen) {
 	h.m, h.g = m, g
 	for i := range h.entities {
 		e := &h.entities[i]
@@ -207,7 +207,7 @@ func (h *history) same(got, want any) {
 	b.Elem().Set(reflect.ValueOf(want).Elem())
 	h.g.Normalize(a.Interface())
 	h.g.Normalize(b.Interface())
-	if d := cmp.Diff(a.Elem().Interface(), b.Elem().Interface(), modeltest.Options); d != "" {
+	if d := cmp.Diff(a.Elem().Interface(), b.Elem().Interface(), models.Options); d != "" {
 		h.t.Fatalf("seed %d: %s", h.seed, d)
 	}
 }

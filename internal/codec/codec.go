@@ -1,13 +1,12 @@
-// Package codec turns the values of a model into attributes and back.
+// Package codec encodes Go values into attribute values, and decodes them.
 //
-// The mapper's inside is not generic: it works on a schema, on values (an any
-// that holds a *T), and on records. A record is what one item's attributes lie
-// in: the model itself for a singleton, one element for an element item, as an
-// any that holds a pointer.
+// A [Form] is the codec of one Go type: it encodes, decodes, compares, copies and clears values, and reaches their parts. Forms come
+// from generated code (through functions with type parameters, whose results are Typed) or from reflect ([Reflected]), and do the
+// same. Values are passed as pointers in an any: a *V for the form of V, which does not allocate.
 //
-// One machine does it for all models: the schema says where each attribute lies, and the
-// model's table (package form) how to reach it and what its type does. Generated code
-// gives the table; Reflected makes it by reflect.
+// A [Model] is the codec of a model: it reads and writes the records of its items. A record is the Go value that holds the attributes
+// of one item: the model itself for a singleton, one element for an element item. The schema says which attribute is which field,
+// and the form of the model's type reaches it. Code outside of this package works with schemas and records, without type parameters.
 package codec
 
 import (
@@ -16,7 +15,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/form"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/wire"
@@ -95,10 +93,10 @@ type Pos struct {
 // pointer to the model.
 type Elements interface {
 	Len(v any) int
-	// Each yields every element's inKey and record, which is nil for a nil
+	// Each yields every element's inModelKey and record, which is nil for a nil
 	// pointer. Maps come in any order.
 	Each(v any, yield func(Pos, any) bool)
-	// At returns the record at a inKey.
+	// At returns the record at a inModelKey.
 	At(v any, p Pos) any
 	// Equal reports whether both have the same elements, by Record.Equal, in the
 	// same places.
@@ -114,25 +112,25 @@ type Elements interface {
 	Reset(v any, n int)
 	// Append adds an element, at the map's key k.
 	Append(v any, k any, rec any)
-	// Set replaces the element at a inKey.
+	// Set replaces the element at a inModelKey.
 	Set(v any, p Pos, rec any)
 	// MapKey returns the map's key as a key's value, and back.
 	MapKey(k any) (key.Value, error)
 	FromKey(value key.Value) (k any, err error)
 }
 
-// Reflected returns the codec of a schema that was built from reflect.
-func Reflected(e *schema.Entity) Model { return New(e, form.Reflected(e.Type)) }
+// ReflectedModel returns the codec of a schema that was built from reflect.
+func ReflectedModel(e *schema.Entity) Model { return New(e, Reflected(e.Type)) }
 
 // New returns the codec of a schema that was built from reflect, with the table of the
 // model's type.
-func New(e *schema.Entity, table *form.Form) Model {
+func New(e *schema.Entity, table *Form) Model {
 	if table.Type != e.Type.Go.(reflect.Type) {
-		return Reflected(e) // a table of another type is no use
+		return ReflectedModel(e) // a table of another type is no use
 	}
 	m := &model{table: table}
 	for i, o := range e.KeyFields {
-		m.keyFields = append(m.keyFields, newInKey(table, o.Value, keyFieldKind(e, i)))
+		m.keyFields = append(m.keyFields, newInModelKey(table, o.Value, keyFieldKind(e, i)))
 	}
 	for _, it := range e.Items {
 		if !it.Element() {
@@ -153,8 +151,8 @@ func keyFieldKind(e *schema.Entity, i int) key.Kind {
 }
 
 type model struct {
-	table     *form.Form
-	keyFields []inKey
+	table     *Form
+	keyFields []inModelKey
 	records   []*record
 	elements  []Elements
 }

@@ -15,12 +15,10 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/draws"
-	"github.com/itemize/itemize/internal/form"
 	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/modeltest"
-	"github.com/itemize/itemize/internal/modeltest/models"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/models"
 )
 
 // schemaOf returns the schema of a type, which has to be a model.
@@ -34,13 +32,13 @@ func schemaOf(t *testing.T, typ reflect.Type) *schema.Entity {
 }
 
 // each calls check with random values of all models of the family.
-func each(t *testing.T, check func(t *testing.T, e *schema.Entity, m codec.Model, g *modeltest.Gen)) {
+func each(t *testing.T, check func(t *testing.T, e *schema.Entity, m codec.Model, g *models.Gen)) {
 	seed := draws.Seed(t)
 	for _, model := range slices.Concat(models.All, models.Indexes) {
 		typ := reflect.TypeOf(model).Elem()
 		t.Run(typ.Name(), func(t *testing.T) {
 			e := schemaOf(t, typ)
-			check(t, e, codec.Reflected(e), modeltest.NewGen(rand.New(rand.NewPCG(seed, 0)), e))
+			check(t, e, codec.ReflectedModel(e), models.NewGen(rand.New(rand.NewPCG(seed, 0)), e))
 		})
 	}
 }
@@ -88,7 +86,7 @@ func marshal(a *schema.Attribute, v reflect.Value) (types.AttributeValue, error)
 // Attributes are encoded as attributevalue encodes their fields, and decoded to what
 // encodes alike.
 func TestAttributes(t *testing.T) {
-	each(t, func(t *testing.T, e *schema.Entity, m codec.Model, g *modeltest.Gen) {
+	each(t, func(t *testing.T, e *schema.Entity, m codec.Model, g *models.Gen) {
 		for range 50 {
 			records(e, m, g.New(), func(it *schema.Item, r codec.Record, rec any) {
 				for i, a := range it.Attributes {
@@ -136,7 +134,7 @@ func show(v types.AttributeValue) string { return fmt.Sprintf("%#v", v) }
 // Of two values of an attribute that are the same the encodings are, and a copy is equal
 // to its original, and shares nothing with it that an edit would change.
 func TestSameAndClone(t *testing.T) {
-	each(t, func(t *testing.T, e *schema.Entity, m codec.Model, g *modeltest.Gen) {
+	each(t, func(t *testing.T, e *schema.Entity, m codec.Model, g *models.Gen) {
 		for range 50 {
 			v := g.New()
 			c := copied(e, m, v)
@@ -196,7 +194,7 @@ func different(e *schema.Entity, m codec.Model, v, w any) string {
 
 // What keys hold comes back from them.
 func TestKeys(t *testing.T) {
-	each(t, func(t *testing.T, e *schema.Entity, m codec.Model, g *modeltest.Gen) {
+	each(t, func(t *testing.T, e *schema.Entity, m codec.Model, g *models.Gen) {
 		for range 20 {
 			v := g.New()
 			w := m.New()
@@ -237,7 +235,7 @@ type base struct {
 	Shared string `ddb:"sk=HEAD"`
 }
 
-type Optional struct {
+type OptionalKeys struct {
 	Deep *int `ddb:"sk=HEAD"`
 }
 
@@ -248,7 +246,7 @@ type shop struct {
 	_  table  `ddb:"table=shops,ttl=expires"`
 	ID string `ddb:"pk=SHOP#{ID}"`
 	base
-	*Optional
+	*OptionalKeys
 	Name     string           `ddb:"sk=HEAD" dynamodbav:"name,omitempty"`
 	Any      any              `ddb:"sk=HEAD"`
 	Home     *point           `ddb:"sk=HOME"`
@@ -271,31 +269,31 @@ type tree struct {
 	Up       *tree  `dynamodbav:",omitempty"`
 }
 
-var lineForm = form.StructOf(form.Funcs[line]{
+var lineForm = codec.StructOf(codec.Funcs[line]{
 	Same: func(a, b *line) bool {
 		return a.No == b.No && a.Text == b.Text && a.Until.Equal(b.Until) && a.Tree == b.Tree
 	},
 	Clone: func(dst, src *line) { *dst = *src },
 },
-	form.NewRow("No", "", func(l *line) *int { return &l.No }, form.NumericOf[int]()),
-	form.NewRow("Text", "", func(l *line) *string { return &l.Text }, form.StringOf[string]()),
-	form.NewRow("Until", "", func(l *line) *time.Time { return &l.Until }, form.TimeOf[time.Time]()),
+	codec.NewRow("No", "", func(l *line) *int { return &l.No }, codec.NumericOf[int]()),
+	codec.NewRow("Text", "", func(l *line) *string { return &l.Text }, codec.StringOf[string]()),
+	codec.NewRow("Until", "", func(l *line) *time.Time { return &l.Until }, codec.TimeOf[time.Time]()),
 )
 
-var shopForm = form.StructOf(form.Funcs[shop]{},
-	form.NewRow("ID", "", func(s *shop) *string { return &s.ID }, form.StringOf[string]()),
-	form.NewRow("Name", "name,omitempty", func(s *shop) *string { return &s.Name }, form.StringOf[string]()),
-	form.NewRow("Any", "", func(s *shop) *any { return &s.Any }, form.OpaqueOf[any]()),
-	form.NewRow("Lines", "", func(s *shop) *[]line { return &s.Lines }, form.SliceOf[[]line](lineForm)),
-	form.NewRow("Pointers", "", func(s *shop) *[]*line { return &s.Pointers }, form.SliceOf[[]*line](form.PointerOf(lineForm))),
-	form.NewRow("Parts", "", func(s *shop) *map[string]*line { return &s.Parts }, form.MapOf[map[string]*line](form.PointerOf(lineForm))),
-	form.NewRow("Words", "", func(s *shop) *[]string { return &s.Words }, form.SliceOf[[]string](form.StringOf[string]())),
+var shopForm = codec.StructOf(codec.Funcs[shop]{},
+	codec.NewRow("ID", "", func(s *shop) *string { return &s.ID }, codec.StringOf[string]()),
+	codec.NewRow("Name", "name,omitempty", func(s *shop) *string { return &s.Name }, codec.StringOf[string]()),
+	codec.NewRow("Any", "", func(s *shop) *any { return &s.Any }, codec.OpaqueOf[any]()),
+	codec.NewRow("Lines", "", func(s *shop) *[]line { return &s.Lines }, codec.SliceOf[[]line](lineForm)),
+	codec.NewRow("Pointers", "", func(s *shop) *[]*line { return &s.Pointers }, codec.SliceOf[[]*line](codec.PointerOf(lineForm))),
+	codec.NewRow("Parts", "", func(s *shop) *map[string]*line { return &s.Parts }, codec.MapOf[map[string]*line](codec.PointerOf(lineForm))),
+	codec.NewRow("Words", "", func(s *shop) *[]string { return &s.Words }, codec.SliceOf[[]string](codec.StringOf[string]())),
 )
 
 // shops are the two codecs of a shop.
 func shops(t *testing.T) (*schema.Entity, map[string]codec.Model) {
 	e := schemaOf(t, reflect.TypeFor[shop]())
-	return e, map[string]codec.Model{"table": codec.New(e, shopForm.Untyped()), "reflected": codec.Reflected(e)}
+	return e, map[string]codec.Model{"table": codec.New(e, shopForm.Untyped()), "reflected": codec.ReflectedModel(e)}
 }
 
 func itemOf(e *schema.Entity, name string) int {

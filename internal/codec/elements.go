@@ -1,14 +1,13 @@
 package codec
 
 import (
-	"github.com/itemize/itemize/internal/form"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
 )
 
 // newElements returns the codecs of an item's records, and of the slice or map that they
 // lie in.
-func newElements(it *schema.Item, table *form.Form) (*record, Elements) {
+func newElements(it *schema.Item, table *Form) (*record, Elements) {
 	path, field := table.Path(it.Field.Path)
 	c := collection{path: path, field: field}
 	if it.Map() {
@@ -27,7 +26,7 @@ func newElements(it *schema.Item, table *form.Form) (*record, Elements) {
 	m := &entries{collection: c, Entries: field.Entries}
 	for i, src := range it.Key.Sources {
 		if src.From == schema.FromMapKey {
-			m.key = inKey{form: field.Entries.Key, kind: it.Key.Format(i).Value}
+			m.key = inModelKey{form: field.Entries.Key, kind: it.Key.Format(i).Value}
 			m.key.text = schema.KeyText(src.Value.Type, m.key.kind)
 		}
 	}
@@ -36,11 +35,11 @@ func newElements(it *schema.Item, table *form.Form) (*record, Elements) {
 
 // collection is what the codecs of slices and maps share.
 type collection struct {
-	path  form.Path
-	field *form.Form
+	path  Path
+	field *Form
 	// holds is the form of what the slice or map holds: elements, or pointers to them;
 	// elem that of the elements.
-	holds, elem *form.Form
+	holds, elem *Form
 	record      *record
 }
 
@@ -74,7 +73,7 @@ func (c *collection) equal(p, q any) bool {
 // slice is the codec of a slice.
 type slice struct {
 	collection
-	list *form.List
+	list *List
 }
 
 func (s *slice) Len(v any) int {
@@ -162,8 +161,8 @@ func (s *slice) FromKey(key.Value) (any, error) { return nil, nil }
 // entries is the codec of a map.
 type entries struct {
 	collection
-	*form.Entries
-	key inKey
+	*Entries
+	key inModelKey
 }
 
 func (m *entries) Len(v any) int {

@@ -3,15 +3,14 @@ package codec
 import (
 	"errors"
 
-	"github.com/itemize/itemize/internal/form"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// inKey is a field that a key names: the way to it, and how it stands in the key.
-type inKey struct {
-	path form.Path
-	form *form.Form
+// inModelKey is a field that a key names: the way to it, and how it stands in the key.
+type inModelKey struct {
+	path Path
+	form *Form
 	kind key.Kind
 	text bool // through MarshalText and UnmarshalText
 	// byText says that the value is compared and copied by its text: the fields of such
@@ -19,15 +18,15 @@ type inKey struct {
 	byText bool
 }
 
-func newInKey(root *form.Form, v schema.Value, kind key.Kind) inKey {
+func newInModelKey(root *Form, v schema.Value, kind key.Kind) inModelKey {
 	path, f := root.Path(v.Path)
 	text := schema.KeyText(v.Type, kind)
-	return inKey{path, f, kind, text, text && v.Type.Kind == schema.Struct}
+	return inModelKey{path, f, kind, text, text && v.Type.Kind == schema.Struct}
 }
 
 var errNilStruct = errors.New("the embedded struct that holds it is nil")
 
-func (x *inKey) get(v any) (key.Value, error) {
+func (x *inModelKey) get(v any) (key.Value, error) {
 	p := x.path.At(v)
 	if p == nil {
 		return key.Value{}, errNilStruct
@@ -35,11 +34,11 @@ func (x *inKey) get(v any) (key.Value, error) {
 	return x.form.KeyValue(p, x.kind, x.text)
 }
 
-func (x *inKey) set(v any, value key.Value) error {
+func (x *inModelKey) set(v any, value key.Value) error {
 	return x.form.SetKeyValue(x.path.Make(v), value, x.text)
 }
 
-func (x *inKey) same(a, b any) bool {
+func (x *inModelKey) same(a, b any) bool {
 	p, q := x.path.At(a), x.path.At(b)
 	if p == nil || q == nil {
 		return p == nil && q == nil
@@ -50,7 +49,7 @@ func (x *inKey) same(a, b any) bool {
 	return x.form.Same(p, q, 0)
 }
 
-func (x *inKey) clone(dst, src any) {
+func (x *inModelKey) clone(dst, src any) {
 	p := x.path.At(src)
 	if p == nil {
 		return

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/itemize/itemize/internal/form"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
 )
@@ -27,7 +26,7 @@ func keyValue(e *schema.Entity, name string, t *schema.Type, kind key.Kind, arg 
 	if v, ok := plain(arg, t.Go.(reflect.Type), kind); ok {
 		return v, nil
 	}
-	f := argument{form.Reflected(t), schema.KeyText(t, kind)}
+	f := argument{Reflected(t), schema.KeyText(t, kind)}
 	p, err := f.convert(arg)
 	if err != nil {
 		return key.Value{}, fmt.Errorf("%s: the key field %s takes a %s: %w", e.Label(), name, f.form.Type, err)
@@ -53,7 +52,7 @@ func plain(arg any, t reflect.Type, kind key.Kind) (key.Value, bool) {
 
 // argument is what a key field takes.
 type argument struct {
-	form *form.Form
+	form *Form
 	text bool // as text
 }
 
@@ -90,7 +89,7 @@ func (f argument) convert(arg any) (any, error) {
 // FromKey returns the value of a placeholder, of its field's type, from that of a key.
 func FromKey(k *schema.Key, source int, value key.Value) (any, error) {
 	t := k.Sources[source].Value.Type
-	f := form.Reflected(t)
+	f := Reflected(t)
 	p := reflect.New(f.Type)
 	err := f.SetKeyValue(p.Interface(), value, schema.KeyText(t, k.Format(source).Value))
 	return p.Elem().Interface(), err

@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/compress"
-	"github.com/itemize/itemize/internal/form"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/wire"
@@ -18,17 +17,17 @@ import (
 // record is the codec of one item's records.
 type record struct {
 	item       *schema.Item
-	root       *form.Form // of the records
+	root       *Form // of the records
 	attributes []attribute
-	keys       []inKey // by source; unused for those that are no fields of the element
+	keys       []inModelKey // by source; unused for those that are no fields of the element
 	// pointer is the field of a singleton that is one pointer.
-	pointer      form.Path
-	pointerForm  *form.Form
-	derived      [][]inKey // by index in Derived, and source; unused for those that are no fields of the record
-	expiry       form.Path
-	expiryForm   *form.Form
-	part         form.Path
-	partForm     *form.Form
+	pointer      Path
+	pointerForm  *Form
+	derived      [][]inModelKey // by index in Derived, and source; unused for those that are no fields of the record
+	expiry       Path
+	expiryForm   *Form
+	part         Path
+	partForm     *Form
 	wholeRecords bool // the form's functions compare and copy whole records
 	spread       []spread
 }
@@ -36,20 +35,20 @@ type record struct {
 // attribute is one attribute: the way to its field, and the field's form.
 type attribute struct {
 	*schema.Attribute
-	path    form.Path
-	form    *form.Form
-	plain   *form.Form // of a large value before it is compressed
-	options form.Options
+	path    Path
+	form    *Form
+	plain   *Form // of a large value before it is compressed
+	options Options
 }
 
 // spread is a struct whose fields are attributes of the item: the way to it.
 type spread struct {
-	path form.Path
-	form *form.Form
+	path Path
+	form *Form
 }
 
 // spreads returns the structs that are spread over an item.
-func spreads(it *schema.Item, root *form.Form) []spread {
+func spreads(it *schema.Item, root *Form) []spread {
 	var all []spread
 	var seen [][]int
 	for _, a := range it.Attributes {
@@ -67,17 +66,17 @@ func spreads(it *schema.Item, root *form.Form) []spread {
 	return all
 }
 
-func newRecord(it *schema.Item, root *form.Form) *record {
+func newRecord(it *schema.Item, root *Form) *record {
 	r := &record{item: it, root: root, spread: spreads(it, root)}
 	for _, a := range it.Attributes {
-		x := attribute{Attribute: a, options: form.OptionsOf(a.AV.Options)}
+		x := attribute{Attribute: a, options: OptionsOf(a.AV.Options)}
 		x.path, x.form = root.Path(a.Value.Path)
 		if a.Value.Type.Opaque() {
-			x.form = form.Opaque(x.form, a.AV.Options, form.NamesOf(a.Value.Type))
+			x.form = Opaque(x.form, a.AV.Options, NamesOf(a.Value.Type))
 		}
 		x.plain = x.form
 		if l := a.Large; l != nil {
-			x.form = form.Packed(x.form, compress.Codec(l.Codec), a.Text())
+			x.form = Packed(x.form, compress.Codec(l.Codec), a.Text())
 		}
 		r.attributes = append(r.attributes, x)
 	}
@@ -85,10 +84,10 @@ func newRecord(it *schema.Item, root *form.Form) *record {
 		r.expiry, r.expiryForm = root.Path(it.Expiry.Path)
 	}
 	for _, k := range it.Derived {
-		in := make([]inKey, len(k.Sources))
+		in := make([]inModelKey, len(k.Sources))
 		for i, src := range k.Sources {
 			if inRecord(src) {
-				in[i] = newInKey(root, src.Value, k.Format(i).Value)
+				in[i] = newInModelKey(root, src.Value, k.Format(i).Value)
 			}
 		}
 		r.derived = append(r.derived, in)
@@ -96,10 +95,10 @@ func newRecord(it *schema.Item, root *form.Form) *record {
 	if it.Element() {
 		for i, src := range it.Key.Sources {
 			if !r.named(i) {
-				r.keys = append(r.keys, inKey{})
+				r.keys = append(r.keys, inModelKey{})
 				continue
 			}
-			r.keys = append(r.keys, newInKey(root, src.Value, it.Key.Format(i).Value))
+			r.keys = append(r.keys, newInModelKey(root, src.Value, it.Key.Format(i).Value))
 		}
 		r.wholeRecords = root.Table != nil && root.Table.Compared && !it.HasOutside()
 		return r
@@ -163,11 +162,11 @@ func (r *record) AfterLoad(rec any) {
 			p = s.form.Pointer.Load(p)
 		}
 		if p != nil {
-			form.AfterLoad(p)
+			AfterLoad(p)
 		}
 	}
 	if r.item.Element() {
-		form.AfterLoad(rec)
+		AfterLoad(rec)
 	}
 }
 

@@ -15,8 +15,6 @@ import (
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
-
-	"github.com/itemize/itemize/internal/lzo"
 )
 
 // Codec is a codec by its name.
@@ -102,9 +100,9 @@ var codings = []coding{
 		func(r *bufio.Reader) (io.Reader, func(), error) { return lz4.NewReader(r), nothing, nil },
 	},
 	{
-		LZO, begins(string(lzo.Magic)),
-		func(w io.Writer) (io.WriteCloser, error) { return lzo.NewWriter(w), nil },
-		func(r *bufio.Reader) (io.Reader, func(), error) { return lzo.NewReader(r), nothing, nil },
+		LZO, begins(string(lzoMagic)),
+		func(w io.Writer) (io.WriteCloser, error) { return newLZOWriter(w), nil },
+		func(r *bufio.Reader) (io.Reader, func(), error) { return newLZOReader(r), nothing, nil },
 	},
 }
 
@@ -189,7 +187,7 @@ func (r *Reader) Read(b []byte) (int, error) {
 		return 0, r.err
 	}
 	if r.z == nil {
-		begin, err := r.from.Peek(len(lzo.Magic) + 1)
+		begin, err := r.from.Peek(len(lzoMagic) + 1)
 		if err != nil && err != io.EOF {
 			r.err = err
 			return 0, err

@@ -12,7 +12,7 @@ import (
 	"testing/iotest"
 
 	"github.com/itemize/itemize/internal/compress"
-	"github.com/itemize/itemize/internal/draws"
+	"github.com/itemize/itemize/internal/testing/draws"
 )
 
 func inputs(seed uint64) [][]byte {

@@ -2,7 +2,7 @@
 //
 // A key attribute holds a Scalar: a string, a number or bytes. Its text follows
 // a Template, a list of literals and placeholders, each placeholder with a
-// Format. Rendering is injective and Parse is its inverse (law 4 of the
-// design): two lists of values never give the same text, and a text gives its
-// values back. Overlap decides whether two templates can ever give the same text.
+// Format. Rendering is injective and Parse is its inverse (law 4,
+// docs/design/invariants.md): two lists of values never give the same text, and
+// a text gives its values back. Overlap decides whether two templates can ever give the same text.
 package key

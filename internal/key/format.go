@@ -11,7 +11,7 @@ import (
 // FormatKind is the kind of a placeholder's format.
 type FormatKind uint8
 
-// The formats (tags.md, "Placeholders"). Plain is a string or the text of a
+// The formats. Plain is a string or the text of a
 // TextMarshaler, with the delimiter escaped; Native stores the value of a bare
 // placeholder in its own type.
 const (

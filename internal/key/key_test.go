@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/itemize/itemize/internal/draws"
+	"github.com/itemize/itemize/internal/testing/draws"
 )
 
 func lit(s string) Part { return Part{Text: s} }
@@ -20,7 +20,7 @@ func digits(width int) Part {
 
 func tmpl(parts ...Part) *Template { return &Template{Type: 'S', Delim: '#', Parts: parts} }
 
-// Each format writes what tags.md says, so that stored keys stay readable by
+// Each format writes what it always wrote, so that stored keys stay readable by
 // later versions.
 func TestFormatVectors(t *testing.T) {
 	at := time.Date(2021, time.November, 14, 23, 5, 9, 120_000_000, time.FixedZone("", -5*3600))

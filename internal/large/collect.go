@@ -11,9 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/rate"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/write"
@@ -36,7 +36,7 @@ type Collector struct {
 	// Act says that it acts; else it reports.
 	Act bool
 	// Limit limits the units per second, nil for no limit.
-	Limit *rate.Limiter
+	Limit *flow.Limiter
 }
 
 // Collected is what a collector has found and done.

@@ -14,9 +14,9 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/compress"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/retry"
 )
 
 // Fetcher reads values that lie outside their items.
@@ -142,7 +142,7 @@ func (f *Fetcher) stored(ctx context.Context, p *Pointer, e *Entry, strong bool,
 	}
 	b := make([]byte, p.Stored)
 	var mu sync.Mutex
-	err := retry.AtMost(ctx, f.atOnce(p), p.Parts, func(ctx context.Context, i int) error {
+	err := flow.AtMost(ctx, f.atOnce(p), p.Parts, func(ctx context.Context, i int) error {
 		to := b[i*p.PartSize : min((i+1)*p.PartSize, len(b))]
 		var own read.Usage
 		err := f.part(ctx, p, f.Homes.Part(e, i), partOf{i, to, strong, &own})

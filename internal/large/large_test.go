@@ -13,11 +13,11 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/compress"
-	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/testing/draws"
 )
 
 // value draws a value of any type.

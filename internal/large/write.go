@@ -10,9 +10,9 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/compress"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -113,7 +113,7 @@ func (w *Writer) Store(ctx context.Context, g *Group, t *write.Tally) error {
 		return late(o.Err)
 	}
 	tallies := make([]write.Tally, len(g.Values))
-	err := retry.AtMost(ctx, 4, len(g.Values), func(ctx context.Context, i int) error {
+	err := flow.AtMost(ctx, 4, len(g.Values), func(ctx context.Context, i int) error {
 		if g.Values[i].Way != Object {
 			return nil
 		}

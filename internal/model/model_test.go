@@ -10,7 +10,7 @@ import (
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/selection"
-	. "github.com/itemize/itemize/internal/testmodel"
+	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 )
 
 // An image knows the kind of an item, the values in its key, and what it weighs; an item

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/selection"
-	. "github.com/itemize/itemize/internal/testmodel"
+	"github.com/itemize/itemize/internal/testing/draws"
+	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 )
 
 // Models whose tables follow the time in each period, with keys of several formats.

@@ -10,9 +10,9 @@ import (
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/estimate"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -133,7 +133,7 @@ func (x *Operation) run(ctx context.Context, t *Tally) error {
 	var last error
 	for try, tries := 0, x.tries; try < tries; try++ {
 		if try > 1 { // the first retry is not due to contention: the items were not as expected
-			if err := retry.Pause(ctx, try); err != nil {
+			if err := flow.Pause(ctx, try); err != nil {
 				return &Interrupted{x.label(), err, last}
 			}
 		}

@@ -9,10 +9,10 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/change"
+	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/estimate"
-	"github.com/itemize/itemize/internal/form"
+	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/patch"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
 	"github.com/itemize/itemize/internal/staging"
@@ -33,7 +33,7 @@ type modify struct {
 // PatchSpec is what a patch changes.
 type PatchSpec struct {
 	Selection selection.Selection
-	Changes   []patch.Change
+	Changes   []expr.Change
 	// Returns reports that the caller asks for the item after the write.
 	Returns bool
 }
@@ -130,7 +130,7 @@ func (p *modify) returned() (r Record, err error) {
 	} else {
 		r.Item = m.Codec.New()
 		err = snapshot.DecodeItem(m, &f, r.Item)
-		form.AfterLoad(r.Item)
+		codec.AfterLoad(r.Item)
 	}
 	if err != nil {
 		return r, m.FieldErrorf(only.Field, "it was written, and what it holds does not fit the model: %w", err)

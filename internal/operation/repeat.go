@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/itemize/itemize/internal/patch"
+	"github.com/itemize/itemize/internal/expr"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/selection"
 )
@@ -20,7 +20,7 @@ func Repeat(ctx context.Context, label string, do func() error) error {
 		if !errors.As(err, &conflict) || errors.As(err, &partial) || errors.Is(err, ErrExists) || conflict.Moving || try == readTries {
 			return err
 		}
-		if pauseErr := retry.Pause(ctx, try); pauseErr != nil {
+		if pauseErr := flow.Pause(ctx, try); pauseErr != nil {
 			return &Interrupted{label, pauseErr, err}
 		}
 	}
@@ -72,18 +72,18 @@ func LocatePatch(ctx context.Context, env *Env, spec PatchSpec, t *Tally) (Patch
 		return spec, env.fault(err)
 	}
 	if makes { // items that an entity which has moved would leave behind
-		spec.Changes = append(spec.Changes[:len(spec.Changes):len(spec.Changes)], patch.Change{Kind: patch.IfEntity})
+		spec.Changes = append(spec.Changes[:len(spec.Changes):len(spec.Changes)], expr.Change{Kind: expr.IfEntity})
 	}
 	return spec, nil
 }
 
 // makesItem reports whether a change of a patch may make an item other than the root item.
-func (env *Env) makesItem(c patch.Change) bool {
-	if c.Kind == patch.Add || c.Kind == patch.Put {
+func (env *Env) makesItem(c expr.Change) bool {
+	if c.Kind == expr.Add || c.Kind == expr.Put {
 		return true
 	}
 	m := env.Model
-	return c.Err == nil && c.Kind == patch.Set && c.Item != m.Root().Index && !m.Schema.Items[c.Item].Element()
+	return c.Err == nil && c.Kind == expr.Set && c.Item != m.Root().Index && !m.Schema.Items[c.Item].Element()
 }
 
 // notLocated refuses a part of a transaction whose entity would have to be located.

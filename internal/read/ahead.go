@@ -8,6 +8,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/selection"
 )
@@ -23,7 +24,7 @@ func (r *Reader) Batches(ctx context.Context, sets [][]selection.Part, parallel 
 	batches := r.pack(sets)
 	answers := make([]map[item.Place]item.Image, len(batches))
 	usages := make([]Usage, len(batches))
-	err := InParallel(ctx, len(batches), parallel, func(ctx context.Context, i int) (err error) {
+	err := flow.AtMost(ctx, parallel, len(batches), func(ctx context.Context, i int) (err error) {
 		answers[i], err = r.batchOf(ctx, batches[i], o, &usages[i])
 		return err
 	})
@@ -89,36 +90,6 @@ func (r *Reader) pack(sets [][]selection.Part) [][]selection.Part {
 		batches = append(batches, batch)
 	}
 	return batches
-}
-
-// InParallel calls do with each of n numbers, so many at a time, until one fails: that is its
-// error, and the context of the others ends.
-func InParallel(ctx context.Context, n, parallel int, do func(ctx context.Context, i int) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var wg sync.WaitGroup
-	next := make(chan int)
-	for range min(n, parallel) {
-		wg.Go(func() {
-			for i := range next {
-				if err := do(ctx, i); err != nil {
-					cancel(err)
-					return
-				}
-			}
-		})
-	}
-feed:
-	for i := range n {
-		select {
-		case next <- i:
-		case <-ctx.Done():
-			break feed
-		}
-	}
-	close(next)
-	wg.Wait()
-	return context.Cause(ctx)
 }
 
 // Ahead is a reader of the items of known keys of which the first reading was made ahead: it

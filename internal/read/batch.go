@@ -12,8 +12,8 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/explain"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/wire"
 )
@@ -54,7 +54,7 @@ func (r *Reader) batchOf(ctx context.Context, parts []selection.Part, o Options,
 	missing := asked
 	for try := 0; len(want) > 0; try++ {
 		if try > 0 {
-			if err := retry.Pause(ctx, try); err != nil {
+			if err := flow.Pause(ctx, try); err != nil {
 				return nil, fmt.Errorf("%s: reading a batch, with keys still unprocessed: %w", r.Label, err)
 			}
 		}

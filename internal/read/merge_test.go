@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/selection"
-	. "github.com/itemize/itemize/internal/testmodel"
+	"github.com/itemize/itemize/internal/testing/draws"
+	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 )
 
 var main, side = &item.Table{Name: "main", Hash: "PK", Range: "SK"}, &item.Table{Name: "side", Hash: "PK", Range: "SK", Index: 1}

@@ -17,7 +17,7 @@ import (
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/selection"
-	. "github.com/itemize/itemize/internal/testmodel"
+	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 )
 
 func tableOf(p selection.Part) *item.Table { return []*item.Table{main, side}[p.Table] }

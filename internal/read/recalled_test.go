@@ -10,7 +10,7 @@ import (
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/selection"
-	. "github.com/itemize/itemize/internal/testmodel"
+	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 )
 
 // recalled returns items of these sizes, with the sort keys a00, a01 and so on, the last one

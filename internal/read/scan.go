@@ -9,8 +9,8 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/explain"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/rate"
 	"github.com/itemize/itemize/internal/wire"
 )
 
@@ -20,7 +20,7 @@ type Segment struct {
 	Number, Of int
 	Strong     bool
 	// Rate limits the RCU per second of all segments that share it, nil for no limit.
-	Rate *rate.Limiter
+	Rate *flow.Limiter
 	// Start is the key behind which it is read, nil for its beginning; Limit bounds the items of an answer, 0 for
 	// no bound.
 	Start item.Attributes
@@ -71,7 +71,7 @@ func (r *Reader) Scan(ctx context.Context, s Segment, u *Usage, yield func(Page)
 
 // pageItems returns how many items to ask for, so that an answer is about a second's share of one of
 // several segments: by the sizes of those that came so far, and at first as if each took a unit.
-func pageItems(l *rate.Limiter, segments, items, bytes int, strong bool) *int32 {
+func pageItems(l *flow.Limiter, segments, items, bytes int, strong bool) *int32 {
 	if l == nil {
 		return nil
 	}

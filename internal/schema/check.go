@@ -175,7 +175,7 @@ func (b *builder) rangeType(t *Table) {
 	}
 }
 
-// meetings refuses items whose keys some values could make equal (law 4).
+// meetings refuses items whose keys some values could make equal (law 4, docs/design/invariants.md).
 func (b *builder) meetings(t *Table) {
 	var items []*Item
 	for _, it := range b.e.Items {

@@ -7,7 +7,7 @@ import (
 	"github.com/itemize/itemize/tags"
 )
 
-// Names of attributes that the library keeps for itself (save.md).
+// Names of attributes that the library keeps for itself.
 const (
 	// DefaultVersion is the attribute of an item's version token.
 	DefaultVersion = "_v"
@@ -56,7 +56,7 @@ type Entity struct {
 	Version string
 	// TTL is the tables' TTL attribute, "" for none.
 	TTL string
-	// Names are the generated names of segments, by prefix (tags.md, prefix=).
+	// Names are the generated names of segments, by prefix.
 	Names []SegmentName
 }
 

@@ -1,7 +1,7 @@
 package schema
 
 // Leaf is what hangs on a type whose values have no parts. A further one is a row here, and
-// a form of that name: its function in internal/form, which reflection finds by the name
+// a form of that name: its function in internal/codec, which reflection finds by the name
 // and generated code through package mapperimpl.
 type Leaf struct {
 	// Form is the name of its form, Handle that of its handle in package field.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/testing/draws"
 )
 
 // Two models in one table: keys that values which stand in both of an item's keys make equal, and

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/itemize/itemize/internal/modeltest/models"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/testing/models"
 )
 
 // Every model of the family is accepted.

@@ -62,7 +62,7 @@ func tagged(tags ...reflect.StructTag) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
-// Every text of the faults that tags.md names, each with its cure, and each
+// Every text of the faults of tags, each with its cure, and each
 // model's faults all at once.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct {

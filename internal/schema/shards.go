@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/shard"
 	"github.com/itemize/itemize/tags"
 )
 
@@ -67,7 +66,7 @@ func (e *Entity) Homes(identity []key.Value) ([]key.Value, error) {
 	}
 	var all []key.Value
 	for _, n := range s.Counts {
-		if v := ShardOf(shard.Of(text, n)); !slices.Contains(all, v) {
+		if v := ShardOf(key.HashShard(text, n)); !slices.Contains(all, v) {
 			all = append(all, v)
 		}
 	}

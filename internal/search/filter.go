@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/condition"
+	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/near"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
@@ -55,7 +55,7 @@ func (s *Search) expression() (*read.Expression, error) {
 }
 
 // filterable refuses a filter on a field that lies in several attributes, or in none.
-func (s *Search) filterable(f condition.Condition) error {
+func (s *Search) filterable(f expr.Condition) error {
 	for _, field := range f.Fields {
 		if field[0].Name == "" {
 			if err := s.known("the filter", field[0].Attribute); err != nil {
@@ -105,7 +105,7 @@ func (s *Search) known(what, name string) error {
 }
 
 // way is the path at which what is asked for stores a field.
-func (s *Search) way(f condition.Field) []string {
+func (s *Search) way(f expr.Field) []string {
 	if way, single := s.find(f); single {
 		return way
 	}
@@ -114,7 +114,7 @@ func (s *Search) way(f condition.Field) []string {
 
 // find returns the path at which what is asked for stores a field; single is false where its
 // fields are spread.
-func (s *Search) find(f condition.Field) (way []string, single bool) {
+func (s *Search) find(f expr.Field) (way []string, single bool) {
 	if f[0].Name == "" {
 		return f.Attributes(), true
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/write"
@@ -30,7 +31,7 @@ func (e *Engine) FindMany(ctx context.Context, sels []selection.Selection, o rea
 	}
 	found := make([]*Found, len(sels))
 	tallies := make([]write.Tally, len(sels))
-	err = read.InParallel(ctx, len(sels), findsAtOnce, func(ctx context.Context, i int) (err error) {
+	err = flow.AtMost(ctx, findsAtOnce, len(sels), func(ctx context.Context, i int) (err error) {
 		p := *e.Protocol
 		if read.Keys(sels[i].Parts) {
 			p.Reader, p.Now = &read.Ahead{Reader: e.Reader, Early: early}, func() time.Time { return began }

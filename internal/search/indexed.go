@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/condition"
+	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/model"
@@ -50,7 +50,7 @@ func (x *Search) checkIndex() error {
 }
 
 // filterableWithin refuses a filter on what the index does not hold, or is ordered by.
-func (x *Search) filterableWithin(fields []condition.Field) error {
+func (x *Search) filterableWithin(fields []expr.Field) error {
 	in := x.in().Entry.Index
 	for _, f := range fields {
 		name := x.way(f)[0]

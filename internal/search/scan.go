@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/internal/rate"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/staging"
@@ -24,7 +24,7 @@ import (
 type ScanOptions struct {
 	Strong   bool
 	Segments int
-	Rate     *rate.Limiter
+	Rate     *flow.Limiter
 	// Skip takes the names of tables that are not there, and are passed over; nil to fail there.
 	Skip func(table string)
 	// Stray is told of items that are no live entity's, one call at a time; nil for nobody.
@@ -162,7 +162,7 @@ func (s *scan) all(ctx context.Context, tables [][]*item.Table) error {
 				segments = append(segments, read.Segment{Table: t, Number: n, Of: s.Segments, Strong: s.Strong, Rate: s.Rate})
 			}
 		}
-		err := read.InParallel(ctx, len(segments), len(segments), func(ctx context.Context, i int) error {
+		err := flow.AtMost(ctx, len(segments), len(segments), func(ctx context.Context, i int) error {
 			return s.Model.Absent(segments[i].Table, s.skip(), s.segment(ctx, segments[i]))
 		})
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/condition"
+	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/large"
@@ -33,7 +33,7 @@ type Request struct {
 	// Limit is the number of hits that are wanted, 0 for all.
 	Limit int
 	// Filter are conditions that all have to hold.
-	Filter     []condition.Condition
+	Filter     []expr.Condition
 	Projection []Projected
 	// Heads asks for the roots alone of a flat model's entities.
 	Heads bool

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/condition"
+	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read"
@@ -21,7 +21,7 @@ import (
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
 	"github.com/itemize/itemize/internal/staging"
-	. "github.com/itemize/itemize/internal/testmodel"
+	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -83,7 +83,7 @@ func show(hits []search.Hit) string {
 // holds anything else is refused with what to do.
 func TestCheck(t *testing.T) {
 	shops, topics := Of[Shop](t), Of[Topic](t)
-	filter := []condition.Condition{condition.Raw(exp.Name("Text").Equal(exp.Value(1)))}
+	filter := []expr.Condition{expr.Raw(exp.Name("Text").Equal(exp.Value(1)))}
 	all := selection.Range{Kind: selection.All}
 	none := selection.Range{Kind: selection.None}
 	unknown := func(change func(*search.Request)) search.Request {
@@ -101,22 +101,22 @@ func TestCheck(t *testing.T) {
 		{"one element", shops, search.Request{Selection: ranged(shops, "1", selection.Range{Kind: selection.One, Low: Text("LINE#a")}), Elem: lineType}, ""},
 		{"a range in them", shops, search.Request{Selection: ranged(shops, "1", selection.Range{Kind: selection.Between, Low: Text("LINE#a"), High: Text("LINE#c")}), Elem: lineType}, ""},
 		{"an empty range", shops, search.Request{Selection: ranged(shops, "1", none), Elem: lineType}, ""},
-		{"all of an entity", shops, search.Request{Selection: ranged(shops, "1", all), Elem: lineType}, ", which is no testmodel.Line: narrow it with Prefix"},
-		{"elements of another type", shops, search.Request{Selection: ranged(shops, "1", prefix("NOTE#")), Elem: lineType}, "the selection also holds Notes, which is no testmodel.Line: narrow it with Prefix"},
-		{"nothing that the model knows", shops, search.Request{Selection: ranged(shops, "1", prefix("X#")), Elem: lineType}, "the selection holds no elements of the type testmodel.Line"},
+		{"all of an entity", shops, search.Request{Selection: ranged(shops, "1", all), Elem: lineType}, ", which is no fakedynamo.Line: narrow it with Prefix"},
+		{"elements of another type", shops, search.Request{Selection: ranged(shops, "1", prefix("NOTE#")), Elem: lineType}, "the selection also holds Notes, which is no fakedynamo.Line: narrow it with Prefix"},
+		{"nothing that the model knows", shops, search.Request{Selection: ranged(shops, "1", prefix("X#")), Elem: lineType}, "the selection holds no elements of the type fakedynamo.Line"},
 		{"entities that are not flat", shops, search.Request{Selection: ranged(shops, "1", all), Elem: reflect.TypeFor[Shop]()}, "a query over the model itself needs a flat model"},
 		{"entities", topics, search.Request{Selection: topics.Select([]any{"b"}), Elem: topicType}, ""},
 		{"entities by a prefix", topics, search.Request{Selection: ranged(topics, "b", prefix("T#a")), Elem: topicType}, ""},
 		{"entities, filtered", topics, search.Request{Selection: topics.Select([]any{"b"}), Elem: topicType, Filter: filter}, "a filter looks at the single item, and an entity has several"},
 		{"entities without their roots", topics, search.Request{Selection: ranged(topics, "b", prefix("U#")), Elem: topicType}, "the root, without which no entity is found: select more"},
 		{"a filter on what nothing stores", shops, unknown(func(r *search.Request) {
-			r.Filter = []condition.Condition{condition.Raw(exp.Name("Tex").Equal(exp.Value(1)))}
+			r.Filter = []expr.Condition{expr.Raw(exp.Name("Tex").Equal(exp.Value(1)))}
 		}), "the filter names the attribute \"Tex\", which no item that is asked for stores: it has Text"},
 		{"a projection on what nothing stores", shops, unknown(func(r *search.Request) {
 			r.Projection = []search.Projected{{Attribute: "Tex"}}
 		}), "the projection names the attribute \"Tex\""},
 		{"a filter on what the library stores", shops, unknown(func(r *search.Request) {
-			r.Filter = []condition.Condition{condition.Raw(exp.Name("_a").Equal(exp.Value("x")))}
+			r.Filter = []expr.Condition{expr.Raw(exp.Name("_a").Equal(exp.Value("x")))}
 		}), ""},
 		{"a wrong key", shops, search.Request{Selection: shops.Select(nil), Elem: lineType}, "Key got 0 values"},
 		{"after a cursor, in two ranges", shops, search.Request{Selection: ranged(shops, "1", prefix("LINE#a"), prefix("LINE#b")), Elem: lineType, After: "x"}, "After needs a query of one range, and this one has 2: use All"},
@@ -131,7 +131,7 @@ func TestCheck(t *testing.T) {
 // The limit of a page is that of the request only where every item that is read is a hit.
 func TestLimit(t *testing.T) {
 	shops, topics := Of[Shop](t), Of[Topic](t)
-	filter := []condition.Condition{condition.Raw(exp.Name("Text").Equal(exp.Value(1)))}
+	filter := []expr.Condition{expr.Raw(exp.Name("Text").Equal(exp.Value(1)))}
 	kept := lines(shops)
 	kept.Selection.Parts[0].Keep = &selection.Filter{}
 	filtered := lines(shops)
@@ -606,8 +606,8 @@ func TestPageOfEntities(t *testing.T) {
 // refused, so that nobody reads by it what he may not.
 func TestCursors(t *testing.T) {
 	m := Of[Shop](t)
-	filter := func(n int) []condition.Condition {
-		return []condition.Condition{condition.Raw(exp.Name("Text").Equal(exp.Value(n)))}
+	filter := func(n int) []expr.Condition {
+		return []expr.Condition{expr.Raw(exp.Name("Text").Equal(exp.Value(n)))}
 	}
 	base := func() search.Request {
 		r := lines(m)

@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/form"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/large"
@@ -94,7 +93,7 @@ func (s *Snapshot) afterLoad(v any) error {
 	if !m.Schema.Hooks {
 		return s.checkIdentity(v)
 	}
-	form.AfterLoad(v)
+	codec.AfterLoad(v)
 	keyFields, err := m.KeyFields(v)
 	if err != nil {
 		return err

@@ -5,20 +5,19 @@ import (
 
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/internal/shard"
 )
 
 // draw draws the shard of a new entity, where shards are drawn.
 func (s *Snapshot) draw() {
 	if by := s.Model.Schema.Shards; by != nil && by.Random() {
-		s.drawn = schema.ShardOf(shard.Draw(by.Counts[0]))
+		s.drawn = schema.ShardOf(key.RandomShard(by.Counts[0]))
 	}
 }
 
 // DrawBy draws the shard of a new entity by a text, so that it is the same each time.
 func (s *Snapshot) DrawBy(text []byte) {
 	if by := s.Model.Schema.Shards; by != nil && by.Random() {
-		s.drawn = schema.ShardOf(shard.Of(text, by.Counts[0]))
+		s.drawn = schema.ShardOf(key.HashShard(text, by.Counts[0]))
 	}
 }
 
@@ -41,7 +40,7 @@ func (s *Snapshot) KeepShard(keyFields []key.Value, move bool) error {
 		return nil
 	case by.Random():
 		if n, err := strconv.Atoi(known.Text); move && !s.Fresh && (err != nil || n > by.Counts[0]) {
-			known = schema.ShardOf(shard.Draw(by.Counts[0]))
+			known = schema.ShardOf(key.RandomShard(by.Counts[0]))
 		}
 		keyFields[last] = known
 		return nil

@@ -13,13 +13,13 @@ import (
 
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/codec"
-	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
-	. "github.com/itemize/itemize/internal/testmodel"
+	"github.com/itemize/itemize/internal/testing/draws"
+	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 )
 
 var options = cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(Shop{}, "_"), cmpopts.IgnoreFields(Plain{}, "_")}

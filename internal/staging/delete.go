@@ -8,9 +8,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -139,7 +139,7 @@ func (d *deletion) one(ctx context.Context, r *write.Request, t *write.Tally) er
 			return err
 		}
 		r = d.e.deleteOf(&f)
-		if err := retry.Pause(ctx, try); err != nil {
+		if err := flow.Pause(ctx, try); err != nil {
 			return err
 		}
 	}

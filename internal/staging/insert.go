@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
-	"github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -124,7 +124,7 @@ func (in *insert) claimRoot(ctx context.Context) error {
 			return &stopped{write.Outcome{State: write.Failed, Requests: o.Requests, Err: o.Err}}
 		case o.State == write.Unknown:
 			lost = append(lost, in.claim.Token)
-			if err := retry.Pause(ctx, try); err != nil {
+			if err := flow.Pause(ctx, try); err != nil {
 				return &stopped{write.Outcome{State: write.Failed, Requests: o.Requests, Err: errors.Join(o.Err, err)}}
 			}
 		case try == tries:
@@ -294,5 +294,5 @@ func (in *insert) undo(ctx context.Context) {
 func (p *Protocol) atOnce(ctx context.Context, n int, t *write.Tally, do func(ctx context.Context, i int, t *write.Tally) error) error {
 	tallies := make([]write.Tally, n)
 	defer t.AddAll(tallies)
-	return retry.AtOnce(ctx, n, func(ctx context.Context, i int) error { return do(ctx, i, &tallies[i]) })
+	return flow.AtOnce(ctx, n, func(ctx context.Context, i int) error { return do(ctx, i, &tallies[i]) })
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/staging"
-	. "github.com/itemize/itemize/internal/testmodel"
+	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -251,7 +251,7 @@ func TestReadGivesUp(t *testing.T) {
 	client := &Client{Answers: script}
 	e := entity(t, m, "1")
 	_, err := protocol(m, client).Read(context.Background(), e, read.Options{}, &write.Tally{})
-	if err == nil || err.Error() != `testmodel.Shop: ID "1" was inserted and deleted again and again while it was read: load it again` {
+	if err == nil || err.Error() != `fakedynamo.Shop: ID "1" was inserted and deleted again and again while it was read: load it again` {
 		t.Errorf("%v after %s", err, client.Reads())
 	}
 }
@@ -325,7 +325,7 @@ func TestRemains(t *testing.T) {
 	}
 	script, _ := answers(strings.Repeat("Q a:x /; Q b:y; R HEAD:z; ", 10))
 	_, err := protocol(m, &Client{Answers: script}).Remains(context.Background(), entity(t, m, "1"), &write.Tally{})
-	if err == nil || err.Error() != `testmodel.Shop: ID "1" was inserted and deleted again and again while it was read: delete it again` {
+	if err == nil || err.Error() != `fakedynamo.Shop: ID "1" was inserted and deleted again and again while it was read: delete it again` {
 		t.Error(err)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/model"
-	"github.com/itemize/itemize/internal/retry"
 )
 
 // Client reads descriptions of tables.
@@ -222,7 +222,7 @@ func (x *Maintenance) create(ctx context.Context, d *Table) (*types.TableDescrip
 		if try == changes {
 			return nil, errors.New("DynamoDB says that it is there, and does not describe it yet: call Maintain again")
 		}
-		if err := retry.Pause(ctx, try); err != nil {
+		if err := flow.Pause(ctx, try); err != nil {
 			return nil, err
 		}
 	}
@@ -238,7 +238,7 @@ func (x *Maintenance) appears(ctx context.Context, table string) (*types.TableDe
 		if try == changes {
 			return nil, errors.New("it was created, and is not described yet: call Maintain again")
 		}
-		if err := retry.Pause(ctx, try); err != nil {
+		if err := flow.Pause(ctx, try); err != nil {
 			return nil, err
 		}
 	}
@@ -280,7 +280,7 @@ func (x *Maintenance) active(ctx context.Context, live *types.TableDescription) 
 		default:
 			return nil, fmt.Errorf("it is %s, and will not be ACTIVE by itself: see to it in the console, or restore it", live.TableStatus)
 		}
-		if err := retry.Pause(ctx, try); err != nil {
+		if err := flow.Pause(ctx, try); err != nil {
 			return nil, fmt.Errorf("it is %s: %w", live.TableStatus, err)
 		}
 		var err error
@@ -460,7 +460,7 @@ func (x *Maintenance) deleted(ctx context.Context, table string) error {
 		if live, err := x.describe(ctx, table); err != nil || live == nil {
 			return err
 		}
-		if err := retry.Pause(ctx, try); err != nil {
+		if err := flow.Pause(ctx, try); err != nil {
 			return err
 		}
 	}

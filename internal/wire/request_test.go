@@ -18,7 +18,7 @@ import (
 	smithy "github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"github.com/itemize/itemize/internal/draws"
+	"github.com/itemize/itemize/internal/testing/draws"
 )
 
 // inputs are those of the operations that requests are made for.

@@ -24,7 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/draws"
+	"github.com/itemize/itemize/internal/testing/draws"
 )
 
 var sdk = awsjson.New10(schemas.DynamoDB_20120810)

@@ -10,9 +10,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/draws"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/testing/draws"
 )
 
 // Items of a transaction share the text and the names of a condition where these are the same, and nothing else: each is

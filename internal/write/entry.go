@@ -48,8 +48,7 @@ func sizesOf(a item.Attributes) func(string) int {
 }
 
 // Units returns the price of what becomes of the entry, in WCU: of one that comes or goes its size,
-// of one that changes the larger, of one whose key moves both, and none where nothing changes (cost.md,
-// index). A transaction costs no more.
+// of one that changes the larger, of one whose key moves both, and none where nothing changes. A transaction costs no more.
 func (e *Entry) Units() cost.Units {
 	switch {
 	case e.Unread:

@@ -9,7 +9,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/item"
-	. "github.com/itemize/itemize/internal/testmodel"
+	. "github.com/itemize/itemize/internal/testing/fakedynamo"
 	"github.com/itemize/itemize/internal/write"
 )
 

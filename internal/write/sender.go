@@ -14,8 +14,8 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
-	pause "github.com/itemize/itemize/internal/retry"
 	"github.com/itemize/itemize/internal/wire"
 )
 
@@ -66,7 +66,7 @@ func (s *Sender) each(ctx context.Context, st *Step, t *Tally) Outcome {
 // be.
 func (s *Sender) atOnce(ctx context.Context, st *Step, t *Tally) Outcome {
 	tallies, outcomes := make([]Tally, len(st.Requests)), make([]Outcome, len(st.Requests))
-	err := pause.AtOnce(ctx, len(st.Requests), func(ctx context.Context, i int) error {
+	err := flow.AtOnce(ctx, len(st.Requests), func(ctx context.Context, i int) error {
 		outcomes[i] = s.one(ctx, st.Requests[i:i+1], st.How, &tallies[i])
 		return outcomes[i].Err
 	})
@@ -145,7 +145,7 @@ func (s *Sender) Once(ctx context.Context, r *Request, t *Tally) (o Outcome, wat
 			return w.failure(ctx, err), w.watched
 		}
 		w.round++
-		if pauseErr := pause.Pause(ctx, w.round); pauseErr != nil {
+		if pauseErr := flow.Pause(ctx, w.round); pauseErr != nil {
 			return w.failure(ctx, errors.Join(err, pauseErr)), w.watched
 		}
 	}
@@ -208,7 +208,7 @@ func (w *try) again(ctx context.Context, r *Request, err error) (done bool, o Ou
 		}
 	}
 	w.round++
-	if pauseErr := pause.Pause(ctx, w.round); pauseErr != nil {
+	if pauseErr := flow.Pause(ctx, w.round); pauseErr != nil {
 		return true, w.failure(ctx, errors.Join(err, pauseErr))
 	}
 	return false, Outcome{}

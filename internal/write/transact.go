@@ -14,8 +14,8 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/itemize/itemize/internal/explain"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
-	pause "github.com/itemize/itemize/internal/retry"
 )
 
 // transact sends a step as one transaction. Its client token makes it safe to send again
@@ -41,7 +41,7 @@ func (s *Sender) transact(ctx context.Context, st *Step, t *Tally) Outcome {
 		if !(collided(err) && w.round < conflictTries || w.unsure && w.round < rounds) {
 			return w.failure(ctx, err)
 		}
-		if pauseErr := pause.Pause(ctx, w.round); pauseErr != nil {
+		if pauseErr := flow.Pause(ctx, w.round); pauseErr != nil {
 			return w.failure(ctx, errors.Join(err, pauseErr))
 		}
 	}

@@ -1,6 +1,6 @@
 package mapperimpl
 
-import "github.com/itemize/itemize/internal/form"
+import "github.com/itemize/itemize/internal/codec"
 
 // Model is implemented by models with generated code. The parameter of its method
 // keeps a struct that embeds a model, and gets the method with it, from being taken
@@ -16,4 +16,4 @@ type Codec[T any] struct {
 }
 
 // Internal returns the table as the mapper uses it. It is for the mapper.
-func (c *Codec[T]) Internal() *form.Form { return c.Table.Untyped() }
+func (c *Codec[T]) Internal() *codec.Form { return c.Table.Untyped() }

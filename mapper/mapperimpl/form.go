@@ -1,87 +1,87 @@
 package mapperimpl
 
-import "github.com/itemize/itemize/internal/form"
+import "github.com/itemize/itemize/internal/codec"
 
 // Form is all that is known of a Go type: how its values are encoded, decoded, compared
 // and copied.
-type Form[V any] = form.Typed[V]
+type Form[V any] = codec.Typed[V]
 
 // Row is a field in the table of a struct: made by Field, or by the method Row of a handle
 // of package field.
-type Row = form.Row
+type Row = codec.Row
 
 // Funcs are the functions that compare and copy values of a struct. Without them its
 // fields are compared and copied one by one.
-type Funcs[R any] = form.Funcs[R]
+type Funcs[R any] = codec.Funcs[R]
 
 // Signed, Unsigned and Floating are the number types.
 type (
-	Signed   = form.Signed
-	Unsigned = form.Unsigned
-	Floating = form.Floating
+	Signed   = codec.Signed
+	Unsigned = codec.Unsigned
+	Floating = codec.Floating
 )
 
 // String is the form of strings.
-func String[V ~string]() Form[V] { return form.StringOf[V]() }
+func String[V ~string]() Form[V] { return codec.StringOf[V]() }
 
 // Number is the form of strings that are numbers.
-func Number[V ~string]() Form[V] { return form.NumberOf[V]() }
+func Number[V ~string]() Form[V] { return codec.NumberOf[V]() }
 
 // Bool is the form of bools.
-func Bool[V ~bool]() Form[V] { return form.BoolOf[V]() }
+func Bool[V ~bool]() Form[V] { return codec.BoolOf[V]() }
 
 // Int is the form of signed integers.
-func Int[V Signed]() Form[V] { return form.NumericOf[V]() }
+func Int[V Signed]() Form[V] { return codec.NumericOf[V]() }
 
 // Uint is the form of unsigned integers.
-func Uint[V Unsigned]() Form[V] { return form.NumericOf[V]() }
+func Uint[V Unsigned]() Form[V] { return codec.NumericOf[V]() }
 
 // Float is the form of floats.
-func Float[V Floating]() Form[V] { return form.NumericOf[V]() }
+func Float[V Floating]() Form[V] { return codec.NumericOf[V]() }
 
 // BigInt is the form of big.Int, and BigFloat that of big.Float: V is the type itself.
-func BigInt[V any]() Form[V] { return form.BigOf[V]() }
+func BigInt[V any]() Form[V] { return codec.BigOf[V]() }
 
 // BigFloat is described at BigInt.
-func BigFloat[V any]() Form[V] { return form.BigOf[V]() }
+func BigFloat[V any]() Form[V] { return codec.BigOf[V]() }
 
 // Time is the form of time.Time, and of types that convert to it.
-func Time[V any]() Form[V] { return form.TimeOf[V]() }
+func Time[V any]() Form[V] { return codec.TimeOf[V]() }
 
 // Bytes is the form of slices of bytes.
-func Bytes[V ~[]byte]() Form[V] { return form.BytesOf[V]() }
+func Bytes[V ~[]byte]() Form[V] { return codec.BytesOf[V]() }
 
 // ByteArray is the form of arrays of bytes.
-func ByteArray[V any]() Form[V] { return form.ByteArrayOf[V]() }
+func ByteArray[V any]() Form[V] { return codec.ByteArrayOf[V]() }
 
 // Slice is the form of slices.
-func Slice[S ~[]E, E any](elem Form[E]) Form[S] { return form.SliceOf[S](elem) }
+func Slice[S ~[]E, E any](elem Form[E]) Form[S] { return codec.SliceOf[S](elem) }
 
 // Array is the form of arrays: A is an array of E, and at returns it as a slice.
-func Array[A, E any](elem Form[E], at func(*A) []E) Form[A] { return form.ArrayOf(elem, at) }
+func Array[A, E any](elem Form[E], at func(*A) []E) Form[A] { return codec.ArrayOf(elem, at) }
 
 // Map is the form of maps.
-func Map[M ~map[K]E, K comparable, E any](elem Form[E]) Form[M] { return form.MapOf[M](elem) }
+func Map[M ~map[K]E, K comparable, E any](elem Form[E]) Form[M] { return codec.MapOf[M](elem) }
 
 // Pointer is the form of pointers.
-func Pointer[E any](elem Form[E]) Form[*E] { return form.PointerOf(elem) }
+func Pointer[E any](elem Form[E]) Form[*E] { return codec.PointerOf(elem) }
 
 // Opaque is the form of types that only attributevalue knows how to encode.
-func Opaque[V any]() Form[V] { return form.OpaqueOf[V]() }
+func Opaque[V any]() Form[V] { return codec.OpaqueOf[V]() }
 
 // Text is the form of a struct that lies in keys alone, as the text of its MarshalText.
-func Text[V any]() Form[V] { return form.TextOf[V]() }
+func Text[V any]() Form[V] { return codec.TextOf[V]() }
 
 // Struct is the form of a struct: the table of its fields.
-func Struct[R any](f Funcs[R], rows ...Row) Form[R] { return form.StructOf(f, rows...) }
+func Struct[R any](f Funcs[R], rows ...Row) Form[R] { return codec.StructOf(f, rows...) }
 
 // Recursive is the form of a struct that contains itself; its method Define is called
 // in init.
-func Recursive[R any]() Form[R] { return form.Recursive[R]() }
+func Recursive[R any]() Form[R] { return codec.Recursive[R]() }
 
 // Field is a row without a handle: a field that keys alone hold, an embedded struct, a
 // slice or map whose elements are items. name is the field's name in Go, tag the value of
 // its dynamodbav tag.
 func Field[R, V any](name, tag string, at func(*R) *V, f Form[V]) Row {
-	return form.NewRow(name, tag, at, f)
+	return codec.NewRow(name, tag, at, f)
 }

@@ -7,14 +7,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/itemize/itemize/internal/form"
+	"github.com/itemize/itemize/internal/codec"
 )
 
 // SameTime reports whether two times encode alike as text.
-func SameTime(a, b *time.Time) bool { return form.SameTime(a, b, false) }
+func SameTime(a, b *time.Time) bool { return codec.SameTime(a, b, false) }
 
 // SameUnixTime reports whether two times encode alike as epoch seconds.
-func SameUnixTime(a, b *time.Time) bool { return form.SameTime(a, b, true) }
+func SameUnixTime(a, b *time.Time) bool { return codec.SameTime(a, b, true) }
 
 // SameFloat32 reports whether two floats encode alike: zero and minus zero do not.
 func SameFloat32[F ~float32](a, b *F) bool {
@@ -30,13 +30,13 @@ func SameFloat64[F ~float64](a, b *F) bool {
 func SameBigInt(a, b *big.Int) bool { return a.Cmp(b) == 0 }
 
 // SameBigFloat reports whether two big floats encode alike, whatever their precisions.
-func SameBigFloat(a, b *big.Float) bool { return form.BigText(a) == form.BigText(b) }
+func SameBigFloat(a, b *big.Float) bool { return codec.BigText(a) == codec.BigText(b) }
 
 // CloneBigInt copies a big integer, and CloneBigFloat a big float with its precision.
-func CloneBigInt(dst, src *big.Int) { form.CopyBig(dst, src) }
+func CloneBigInt(dst, src *big.Int) { codec.CopyBig(dst, src) }
 
 // CloneBigFloat is described at CloneBigInt.
-func CloneBigFloat(dst, src *big.Float) { form.CopyBig(dst, src) }
+func CloneBigFloat(dst, src *big.Float) { codec.CopyBig(dst, src) }
 
 // SameBytes reports whether two slices of bytes encode alike: nil and empty do not.
 func SameBytes[B ~[]byte](a, b *B) bool {

@@ -1,14 +1,15 @@
-// Figures prints figures of the repository's structure: long functions, types with many
-// methods, the files that know of a reserved attribute, generated lines, exported names
-// that exist for other packages, and the tests of internal packages.
+// Figures measures the structure of the repository, and keeps parts of its documentation up to date.
 //
 // Usage, in the folder tools:
 //
-//	go run ./figures [-json] [-check] [root]
+//	go run ./figures [-json] [-check] [root]    long functions, types with many methods, packages, lines, what calls reach
+//	go run ./figures picture [-check] [root]    the picture of the packages in docs/architecture.md
+//	go run ./figures draws [-check] [root]      how often tests draw, for the table in CONTRIBUTING.md
+//	go run ./figures manifests FILE...          Kubernetes manifests are valid
 //
-// The root is that of the repository, ".." unless given. The figures are of code that is
-// neither a test nor generated, unless they say otherwise. With -check the exit status is
-// 1 if a function is too long or has too many parameters.
+// The root is that of the repository, ".." unless given. The figures are of code that is neither a test nor generated, unless they
+// say otherwise. With -check the exit status is 1 if a figure is over its limit (limits.go), or a page is not up to date; without it
+// picture rewrites the page.
 package main
 
 import (
@@ -38,7 +39,7 @@ import (
 
 // Limits of a function, and the length of the list of types.
 const (
-	maxLines      = 60
+	maxLines      = 100
 	maxParameters = 5
 	maxTypes      = 10
 )
@@ -50,24 +51,42 @@ var (
 )
 
 func main() {
-	asJSON := flag.Bool("json", false, "print JSON")
-	check := flag.Bool("check", false, "exit with status 1 if a function is over a limit")
-	flag.Parse()
-	root := ".."
-	if flag.NArg() > 0 {
-		root = flag.Arg(0)
+	command, args := "", os.Args[1:]
+	if len(args) > 0 && slices.Contains([]string{"picture", "draws", "manifests"}, args[0]) {
+		command, args = args[0], args[1:]
 	}
-	f, err := measure(root)
-	if err == nil {
-		err = f.print(os.Stdout, *asJSON)
+	flags := flag.NewFlagSet("figures", flag.ExitOnError)
+	asJSON := flags.Bool("json", false, "print JSON")
+	check := flags.Bool("check", false, "exit with status 1 if something is over a limit, or not up to date")
+	_ = flags.Parse(args) // it exits
+	root := cmp.Or(flags.Arg(0), "..")
+	var err error
+	switch command {
+	case "picture":
+		err = picture(root, *check)
+	case "draws":
+		err = draws(root, *check)
+	case "manifests":
+		err = manifests(flags.Args())
+	default:
+		err = print(root, *asJSON, *check)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "figures:", err)
-		os.Exit(2)
-	case *check && f.Long.Count+f.Wide.Count > 0:
 		os.Exit(1)
 	}
+}
+
+// print prints the figures. With check the error names those that are over their limits.
+func print(root string, asJSON, check bool) error {
+	f, err := measure(root)
+	if err != nil {
+		return err
+	}
+	if err := f.print(os.Stdout, asJSON); err != nil || !check {
+		return err
+	}
+	return f.overLimits()
 }
 
 // figures are all that is printed.
@@ -80,6 +99,12 @@ type figures struct {
 	ForOthers []names         `json:"exportedForOtherPackages"`
 	Tests     list[testCount] `json:"internalPackages"`
 	Untested  list[string]    `json:"internalPackagesWithoutTests"`
+	// Packages are those of all modules, and PackageLines the lines of code of each package of the main module.
+	Packages     list[string]   `json:"packages"`
+	PackageLines map[string]int `json:"packageLines"`
+	// TestModels are the struct types that the tests of package mapper declare.
+	TestModels int     `json:"structTypesInTestsOfMapper"`
+	Reach      []reach `json:"reach"`
 }
 
 // list is entries and their number.
@@ -162,11 +187,17 @@ func measure(root string) (*figures, error) {
 	}
 	code := slices.DeleteFunc(slices.Clone(all), func(s source) bool { return s.test || s.generated })
 	f.Long, f.Wide = functions(fset, code)
-	f.Types = types(code)
+	f.Types = typesOf(code)
 	f.Knows = whatFilesKnow(code)
 	f.ForOthers = namesForOthers(code)
 	f.Tests, f.Untested = internalTests(all)
-	return f, nil
+	f.PackageLines = packageLines(fset, code)
+	f.TestModels = structTypes(all, "mapper")
+	if f.Packages, err = packagesOf(root); err != nil {
+		return nil, err
+	}
+	f.Reach, err = reached(root)
+	return f, err
 }
 
 // load parses the Go files of the root's module and of the module otel, in the order of
@@ -291,8 +322,8 @@ func receiver(f *ast.FuncDecl) string {
 	}
 }
 
-// types returns the types with most methods.
-func types(code []source) list[typeCount] {
+// typesOf returns the types with most methods.
+func typesOf(code []source) list[typeCount] {
 	type key struct{ folder, name string } // two packages may have the same name
 	methods, files := map[key]int{}, map[key]map[string]bool{}
 	packages := map[string]string{}
@@ -319,7 +350,7 @@ func types(code []source) list[typeCount] {
 	slices.SortFunc(all, func(a, b typeCount) int {
 		return cmp.Or(cmp.Compare(b.Methods, a.Methods), cmp.Compare(a.Type, b.Type), cmp.Compare(b.Files, a.Files))
 	})
-	return listOf(all[:min(maxTypes, len(all))])
+	return listOf(all)
 }
 
 // whatFilesKnow returns the files that know of the reserved attributes and of the root.
@@ -333,6 +364,9 @@ func whatFilesKnow(code []source) []knowledge {
 		{"the incarnation attribute", func(r reader, n ast.Node) bool { return isString(n, "_a") || r.constant(n, "Incarnation") }},
 		{"the version attribute", func(r reader, n ast.Node) bool {
 			return r.constant(n, "DefaultVersion") || isField(n, "Version", "schema", "Schema", "reserved", "Reserved")
+		}},
+		{"the outcomes of writes", func(r reader, n ast.Node) bool {
+			return isField(n, "Rejected", "write") || isField(n, "Unknown", "write")
 		}},
 		{"the root", func(r reader, n ast.Node) bool {
 			return isNamed(n, "IsRoot") || isRootCall(n) || isField(n, "Root", "schema", "Schema")
@@ -610,7 +644,7 @@ func (f *figures) table(w io.Writer) {
 		fmt.Fprintf(w, "  %s\t%s\t%d\n", x.At, x.Name, x.N)
 	}
 	fmt.Fprintf(w, "\n2. types with most methods\n")
-	for _, x := range f.Types.Entries {
+	for _, x := range f.Types.Entries[:min(maxTypes, f.Types.Count)] {
 		fmt.Fprintf(w, "  %s\t%d\tin %d files\n", x.Type, x.Methods, x.Files)
 	}
 	fmt.Fprintf(w, "\n3. files that know\n")
@@ -638,5 +672,17 @@ func (f *figures) table(w io.Writer) {
 	fmt.Fprintf(w, "   without test functions\n")
 	for _, name := range f.Untested.Entries {
 		fmt.Fprintf(w, "  %s\n", name)
+	}
+	fmt.Fprintf(w, "\n7. packages in all modules: %d\n", f.Packages.Count)
+	for _, name := range slices.Sorted(maps.Keys(f.PackageLines)) {
+		fmt.Fprintf(w, "  %s\t%d lines\n", name, f.PackageLines[name])
+	}
+	fmt.Fprintf(w, "\n8. what calls of a mapper reach\tpackages\tfiles\tfunctions\n")
+	for _, r := range f.Reach {
+		fmt.Fprintf(w, "  %s\t%d\t%d\t%d\n", r.Call, r.Packages, r.Files, r.Functions)
+	}
+	fmt.Fprintf(w, "\n9. limits\n")
+	for _, l := range limits {
+		fmt.Fprintf(w, "  %s\t%d\tof %d\n", l.what, l.of(f), l.most)
 	}
 }

@@ -1,0 +1,56 @@
+package codec
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+)
+
+// checkDynamic returns an error for what interfaces in v hold and attributevalue would
+// drop without a word, and for what has no end. The static types are checked with the
+// model; this is for the dynamic ones. depth counts the steps that led to v.
+func checkDynamic(v reflect.Value, depth int) error {
+	if !v.IsValid() {
+		return nil
+	}
+	if depth > maxHops {
+		return errDeep
+	}
+	switch v.Interface().(type) {
+	case attributevalue.Marshaler, time.Time:
+		return nil
+	}
+	switch v.Kind() {
+	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
+		return fmt.Errorf("an interface in it holds a %s, which DynamoDB cannot store: take it out", v.Type())
+	case reflect.Interface, reflect.Pointer:
+		return checkDynamic(v.Elem(), depth+1)
+	case reflect.Slice, reflect.Array:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return nil
+		}
+		for i := range v.Len() {
+			if err := checkDynamic(v.Index(i), depth+1); err != nil {
+				return err
+			}
+		}
+	case reflect.Map:
+		for it := v.MapRange(); it.Next(); {
+			if err := checkDynamic(it.Value(), depth+1); err != nil {
+				return err
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); !f.IsExported() || f.Tag.Get("dynamodbav") == "-" {
+				continue
+			}
+			if err := checkDynamic(v.Field(i), depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

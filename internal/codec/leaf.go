@@ -1,0 +1,280 @@
+package codec
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/wire"
+)
+
+// access is how a leaf's value is read and set.
+type access[V any] struct {
+	get func(p any) V
+	set func(p any, v V)
+}
+
+// copies makes a form copy its values by assignment, as leaves do.
+func (f *Form) copies() *Form {
+	f.clone = f.assign
+	return f
+}
+
+// reads gives a leaf its decode and scan: read sets a value from the text of a string or number, which it
+// does not keep, or from true or false, and reports false for what it does not know.
+func (f *Form) reads(read func(p any, k wire.Kind, text string, o Options) bool) {
+	f.decode = func(p any, av types.AttributeValue, o Options) error {
+		if k, text := leafOf(av); read(p, k, text, o) {
+			return nil
+		}
+		return fallback(p, av, o)
+	}
+	f.scan = func(p any, v wire.Value, o Options) (bool, error) { return read(p, v.Kind(), v.Peek(), o), nil }
+}
+
+// leafOf returns an attribute value as one from the wire is, of no kind for one that is no string, number or
+// bool.
+func leafOf(av types.AttributeValue) (wire.Kind, string) {
+	switch av := av.(type) {
+	case *types.AttributeValueMemberS:
+		return wire.S, av.Value
+	case *types.AttributeValueMemberN:
+		return wire.N, av.Value
+	case *types.AttributeValueMemberBOOL:
+		return wire.BOOL, strconv.FormatBool(av.Value)
+	}
+	return 0, ""
+}
+
+// stringForm completes the form of a string.
+func stringForm(f *Form, x access[string]) *Form {
+	f.encode = func(p any, o Options, _ int) (types.AttributeValue, error) {
+		s := x.get(p)
+		if s == "" {
+			if av, done := o.empty(false); done {
+				return av, nil
+			}
+		}
+		return &types.AttributeValueMemberS{Value: s}, nil
+	}
+	f.decode = func(p any, av types.AttributeValue, o Options) error {
+		if s, ok := av.(*types.AttributeValueMemberS); ok && o&AsString == 0 {
+			x.set(p, s.Value)
+			return nil
+		}
+		return fallback(p, av, o)
+	}
+	f.scan = func(p any, v wire.Value, o Options) (bool, error) {
+		if v.Kind() != wire.S || o&AsString != 0 {
+			return false, nil
+		}
+		x.set(p, v.String())
+		return true, nil
+	}
+	f.sameString(x)
+	return f.copies()
+}
+
+func (f *Form) sameString(x access[string]) {
+	f.same = func(a, b any, _ Options) bool { return x.get(a) == x.get(b) }
+	f.isZero = func(p any) bool { return x.get(p) == "" }
+	f.inKey = inKey{
+		func(p any, kind key.Kind) key.Value { return key.Value{Kind: kind, Text: x.get(p)} },
+		func(p any, v key.Value) error { x.set(p, v.Text); return nil },
+	}
+}
+
+// numberForm completes the form of a string that is a number.
+func numberForm(f *Form, x access[string]) *Form {
+	f.encode = func(p any, o Options, _ int) (types.AttributeValue, error) {
+		s := x.get(p)
+		if s == "" {
+			if av, done := o.empty(false); done {
+				return av, nil
+			}
+		}
+		return o.number(s), nil
+	}
+	f.decode = func(p any, av types.AttributeValue, o Options) error {
+		if n, ok := av.(*types.AttributeValueMemberN); ok {
+			x.set(p, n.Value)
+			return nil
+		}
+		return fallback(p, av, o)
+	}
+	f.scan = func(p any, v wire.Value, _ Options) (bool, error) {
+		if v.Kind() != wire.N {
+			return false, nil
+		}
+		x.set(p, v.String())
+		return true, nil
+	}
+	f.sameString(x)
+	return f.copies()
+}
+
+// boolForm completes the form of a bool.
+func boolForm(f *Form, x access[bool]) *Form {
+	f.encode = func(p any, o Options, _ int) (types.AttributeValue, error) {
+		b := x.get(p)
+		if !b {
+			if av, done := o.empty(false); done {
+				return av, nil
+			}
+		}
+		return &types.AttributeValueMemberBOOL{Value: b}, nil
+	}
+	f.reads(func(p any, k wire.Kind, text string, _ Options) bool {
+		if k == wire.BOOL {
+			x.set(p, text == "true")
+		}
+		return k == wire.BOOL
+	})
+	f.same = func(a, b any, _ Options) bool { return x.get(a) == x.get(b) }
+	f.isZero = func(p any) bool { return !x.get(p) }
+	return f.copies()
+}
+
+// intForm completes the form of a signed integer of so many bits.
+func intForm(f *Form, bits int, x access[int64]) *Form {
+	f.encode = func(p any, o Options, _ int) (types.AttributeValue, error) {
+		n := x.get(p)
+		if n == 0 {
+			if av, done := o.empty(false); done {
+				return av, nil
+			}
+		}
+		return o.number(strconv.FormatInt(n, 10)), nil
+	}
+	f.reads(func(p any, k wire.Kind, text string, o Options) bool {
+		if !o.isNumber(k) {
+			return false
+		}
+		n, err := strconv.ParseInt(text, 10, bits)
+		if err == nil {
+			x.set(p, n)
+		}
+		return err == nil
+	})
+	f.same = func(a, b any, _ Options) bool { return x.get(a) == x.get(b) }
+	f.isZero = func(p any) bool { return x.get(p) == 0 }
+	f.inKey = inKey{
+		func(p any, _ key.Kind) key.Value { return key.OfInt(x.get(p)) },
+		func(p any, v key.Value) error { x.set(p, v.Int); return nil },
+	}
+	return f.copies()
+}
+
+// uintForm completes the form of an unsigned integer of so many bits.
+func uintForm(f *Form, bits int, x access[uint64]) *Form {
+	f.encode = func(p any, o Options, _ int) (types.AttributeValue, error) {
+		n := x.get(p)
+		if n == 0 {
+			if av, done := o.empty(false); done {
+				return av, nil
+			}
+		}
+		return o.number(strconv.FormatUint(n, 10)), nil
+	}
+	f.reads(func(p any, k wire.Kind, text string, o Options) bool {
+		if !o.isNumber(k) {
+			return false
+		}
+		n, err := strconv.ParseUint(text, 10, bits)
+		if err == nil {
+			x.set(p, n)
+		}
+		return err == nil
+	})
+	f.same = func(a, b any, _ Options) bool { return x.get(a) == x.get(b) }
+	f.isZero = func(p any) bool { return x.get(p) == 0 }
+	f.inKey = inKey{
+		func(p any, _ key.Kind) key.Value { return key.OfUint(x.get(p)) },
+		func(p any, v key.Value) error { x.set(p, v.Uint); return nil },
+	}
+	return f.copies()
+}
+
+const maxFloat32 = 0x1p127 * (1 + (1 - 0x1p-23))
+
+// floatForm completes the form of a float of so many bits. Zero and minus zero are not
+// the same.
+func floatForm(f *Form, bits int, x access[float64]) *Form {
+	f.encode = func(p any, o Options, _ int) (types.AttributeValue, error) {
+		n := x.get(p)
+		if n == 0 {
+			if av, done := o.empty(false); done {
+				return av, nil
+			}
+		}
+		return o.number(strconv.FormatFloat(n, 'f', -1, bits)), nil
+	}
+	f.reads(func(p any, k wire.Kind, text string, o Options) bool {
+		if !o.isNumber(k) {
+			return false
+		}
+		n, err := strconv.ParseFloat(text, 64)
+		ok := err == nil && (bits == 64 || n >= -maxFloat32 && n <= maxFloat32)
+		if ok {
+			x.set(p, n)
+		}
+		return ok
+	})
+	f.same = func(a, b any, _ Options) bool { return math.Float64bits(x.get(a)) == math.Float64bits(x.get(b)) }
+	f.isZero = func(p any) bool { return math.Float64bits(x.get(p)) == 0 }
+	return f.copies()
+}
+
+// timeForm completes the form of a type that converts to time.Time; at returns a value
+// as one.
+func timeForm(f *Form, at func(p any) *time.Time) *Form {
+	f.encode = func(p any, o Options, _ int) (types.AttributeValue, error) {
+		if o&UnixTime != 0 {
+			return &types.AttributeValueMemberN{Value: strconv.FormatInt(at(p).Unix(), 10)}, nil
+		}
+		return &types.AttributeValueMemberS{Value: at(p).Format(time.RFC3339Nano)}, nil
+	}
+	f.reads(func(p any, k wire.Kind, text string, o Options) bool {
+		var t time.Time
+		var err error
+		switch {
+		case k == wire.S && o&AsString == 0:
+			t, err = time.Parse(time.RFC3339, text)
+		case k == wire.N:
+			var n int64
+			n, err = strconv.ParseInt(text, 10, 64)
+			t = time.Unix(n, 0)
+		default:
+			return false
+		}
+		if err == nil {
+			*at(p) = t
+		}
+		return err == nil
+	})
+	f.same = func(a, b any, o Options) bool { return SameTime(at(a), at(b), o&UnixTime != 0) }
+	f.isZero = func(p any) bool { return at(p).IsZero() }
+	f.inKey = inKey{
+		func(p any, _ key.Kind) key.Value { return key.OfTime(*at(p)) },
+		func(p any, v key.Value) error { *at(p) = v.Time; return nil },
+	}
+	f.time = at
+	return f.copies()
+}
+
+// SameTime reports whether two times encode alike: as text with nanoseconds and the
+// zone's offset in minutes, or as epoch seconds.
+func SameTime(a, b *time.Time, unixTime bool) bool {
+	if unixTime {
+		return a.Unix() == b.Unix()
+	}
+	if !a.Equal(*b) {
+		return false
+	}
+	_, x := a.Zone()
+	_, y := b.Zone()
+	return x/60 == y/60
+}

@@ -1,0 +1,71 @@
+package codec
+
+import (
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// Names removes from maps that become structs the keys that attributevalue would take for
+// a field because they differ from its name in case only. A nil Names removes nothing.
+type Names struct {
+	fields map[string]*Names // of a struct
+	elem   *Names            // of a slice, array, map or pointer
+}
+
+// NamesOf returns the names in a type, nil for a type without structs in it.
+func NamesOf(t *schema.Type) *Names { return namesOf(t, map[*schema.Type]*Names{}) }
+
+func namesOf(t *schema.Type, known map[*schema.Type]*Names) *Names {
+	if t == nil || t.Time || t.Marshals {
+		return nil
+	}
+	if n, ok := known[t]; ok {
+		return n
+	}
+	if t.Kind == schema.Struct {
+		n := &Names{fields: map[string]*Names{}}
+		known[t] = n
+		for _, f := range t.EncodedFields() {
+			n.fields[f.Name] = namesOf(f.Type, known)
+		}
+		return n
+	}
+	if t.Kind == schema.Pointer {
+		return namesOf(t.Elem, known)
+	}
+	n := &Names{}
+	known[t] = n // until its elements are known: a type that contains itself has names
+	n.elem = namesOf(t.Elem, known)
+	if n.elem == nil {
+		known[t] = nil
+		return nil
+	}
+	return n
+}
+
+// Exact returns the value without such keys.
+func (n *Names) Exact(v types.AttributeValue) types.AttributeValue {
+	if n == nil {
+		return v
+	}
+	switch v := v.(type) {
+	case *types.AttributeValueMemberL:
+		l := make([]types.AttributeValue, len(v.Value))
+		for i, e := range v.Value {
+			l[i] = n.elem.Exact(e)
+		}
+		return &types.AttributeValueMemberL{Value: l}
+	case *types.AttributeValueMemberM:
+		m := make(map[string]types.AttributeValue, len(v.Value))
+		for k, e := range v.Value {
+			if n.fields == nil {
+				m[k] = n.elem.Exact(e)
+			} else if f, ok := n.fields[k]; ok {
+				m[k] = f.Exact(e)
+			}
+		}
+		return &types.AttributeValueMemberM{Value: m}
+	}
+	return v
+}

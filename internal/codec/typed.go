@@ -1,0 +1,29 @@
+package codec
+
+// Typed is the form of a Go type.
+type Typed[V any] struct{ form *Form }
+
+// Untyped returns the form without its type. It is for the library.
+func (t Typed[V]) Untyped() *Form { return t.form }
+
+// Define makes a form that [Recursive] returned the form of its type. Generated code
+// calls it in init.
+func (t Typed[V]) Define(of Typed[V]) { *t.form = *of.form }
+
+// Recursive returns the form of a type that contains itself, to be defined later.
+func Recursive[V any]() Typed[V] { return Typed[V]{&Form{}} }
+
+// Integer types, and floats.
+type (
+	Signed interface {
+		~int | ~int8 | ~int16 | ~int32 | ~int64
+	}
+	Unsigned interface {
+		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
+	}
+	Floating interface {
+		~float32 | ~float64
+	}
+	// Number is any of them.
+	Number interface{ Signed | Unsigned | Floating }
+)

@@ -1,0 +1,122 @@
+package flow
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Limiter limits the capacity units that are used per second. No second uses more than the limit and one request. The limit may
+// be changed at any time. A nil Limiter limits nothing. It is safe for concurrent use.
+type Limiter struct {
+	mu    sync.Mutex
+	limit float64
+	// free is when the units that were taken have passed.
+	free    time.Time
+	changed chan struct{}
+}
+
+// NewLimiter returns a limiter for a number of units per second. 0 pauses.
+func NewLimiter(limit float64) *Limiter {
+	return &Limiter{limit: limit, changed: make(chan struct{})}
+}
+
+// LimiterOrNil returns a limiter for a number of units per second, nil for 0: no limit.
+func LimiterOrNil(limit float64) *Limiter {
+	if limit == 0 {
+		return nil
+	}
+	return NewLimiter(limit)
+}
+
+// Set changes the limit. 0 pauses.
+func (l *Limiter) Set(limit float64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := time.Now(); l.free.After(now) && l.limit > 0 && limit > 0 {
+		l.free = now.Add(time.Duration(float64(l.free.Sub(now)) * l.limit / limit)) // the rest passes at the new rate
+	}
+	l.limit = limit
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// Limit returns the units per second, 0 for no limit.
+func (l *Limiter) Limit() float64 {
+	if l == nil {
+		return 0
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.limit
+}
+
+// Largest returns how many units one request of several items should take: a twentieth of a second's. A single item may take
+// more.
+func (l *Limiter) Largest() float64 {
+	if l == nil {
+		return 1 << 30
+	}
+	return l.Limit() / 20
+}
+
+// Take waits until the units that were taken before have passed, and takes units. The error is that of the context.
+func (l *Limiter) Take(ctx context.Context, units float64) error {
+	if l == nil {
+		return ctx.Err()
+	}
+	for {
+		wait, changed := l.try(units)
+		if wait == 0 {
+			return ctx.Err()
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-changed:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// try takes the units, or returns how long to wait.
+func (l *Limiter) try(units float64) (time.Duration, <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	switch {
+	case l.limit <= 0:
+		return time.Hour, l.changed
+	case l.free.After(now):
+		return l.free.Sub(now), l.changed
+	}
+	l.free = now
+	l.pass(units)
+	return 0, nil
+}
+
+// pass lets units pass, at a rate that leaves room for one request of several items.
+func (l *Limiter) pass(units float64) {
+	limit := l.limit
+	if limit >= 20 {
+		limit -= limit / 20
+	}
+	l.free = l.free.Add(time.Duration(units / limit * float64(time.Second)))
+}
+
+// Correct replaces the expected units of a Take by the consumed ones. Nothing changes if consumed is 0, because DynamoDB did not
+// report it.
+func (l *Limiter) Correct(expected, consumed float64) {
+	if l == nil || consumed == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.limit > 0 {
+		l.pass(consumed - expected)
+	}
+}

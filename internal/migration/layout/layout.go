@@ -1,0 +1,283 @@
+// Package monolith turns one large item of an entity into the items of a model's layout, and these back
+// into it. It works on attribute values, by the layout as data (the lock file): it knows no Go types,
+// and what no field claims is kept. It does no I/O.
+//
+// A monolith is what attributevalue makes of a value of the model: an attribute for each field, a map
+// for a struct, a list or map for a slice or map. What the items' keys cannot tell of it (the order of
+// a list, NULL against an empty list, what lies beside the fields of a struct) is kept as a residue on
+// the root ([schema.Moved]), so that [Layout.Join] gives exactly what [Layout.Split] was given.
+package layout
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// Layout is a model's layout, ready to use.
+type Layout struct {
+	schema.Layout
+	Reserved item.Reserved
+	// Kinds are the kinds of items; Root is that of the root.
+	Kinds []*Kind
+	Root  *Kind
+	pk    template
+	// top are the attributes of a monolith that fields claim.
+	top map[string]bool
+}
+
+// Kind is a kind of item.
+type Kind struct {
+	*schema.LayoutItem
+	// Table is the index of its table.
+	Table int
+	// key is nil in a table without a sort key.
+	key *template
+	// in is the attribute of the monolith that holds the struct which the item consists of, "" where
+	// its attributes are the model's, or of several structs.
+	in     string
+	listed map[string]bool
+	// keys put its items into secondary indexes.
+	keys []*indexKey
+}
+
+// template is a key with what its placeholders name.
+type template struct {
+	*key.Template
+	from []source
+}
+
+// source is where a placeholder's value lies.
+type source struct {
+	from, attribute, field string
+	kind                   key.Kind
+	// unix, text: a time is stored as a number of seconds, and a number as text.
+	unix, text bool
+}
+
+// New makes a layout ready. The error says what of it cannot be migrated by data alone.
+func New(l schema.Layout) (*Layout, error) {
+	x := &Layout{Layout: l, Reserved: item.Reserved{Version: l.Version}, top: map[string]bool{}}
+	if err := x.supported(); err != nil {
+		return nil, fmt.Errorf("%s: %w", l.Model, err)
+	}
+	var errs []error
+	read := func(k *schema.LayoutKey, attributeType string) *template {
+		t, err := readTemplate(k, attributeType, l.Delim[0])
+		errs = append(errs, err)
+		return t
+	}
+	if pk := read(&l.PartitionKey, l.Tables[0].HashType); pk != nil {
+		x.pk = *pk
+	}
+	for i := range l.Items {
+		it := &x.Layout.Items[i]
+		k := &Kind{LayoutItem: it, listed: map[string]bool{}}
+		k.Table = max(0, slices.IndexFunc(l.Tables, func(t schema.LayoutTable) bool { return t.Name == it.Table }))
+		if it.SortKey != nil {
+			k.key = read(it.SortKey, l.Tables[k.Table].RangeType)
+		}
+		x.claim(k)
+		x.Kinds = append(x.Kinds, k)
+		if it.Root {
+			x.Root = k
+		}
+	}
+	errs = append(errs, x.indexed())
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("%s: %w", l.Model, err)
+	}
+	for _, s := range x.pk.from {
+		x.top[s.attribute] = true
+	}
+	return x, x.toldApart()
+}
+
+// toldApart requires of what lies in one partition that keys tell which entity's it is: each names in full what the root names beyond the
+// partition key.
+func (x *Layout) toldApart() error {
+	if x.top[schema.DefaultVersion] {
+		return fmt.Errorf("%s: a field is named %s, where the library keeps its versions of monoliths: rename it", x.Model, schema.DefaultVersion)
+	}
+	names, _ := x.identities()
+	for _, name := range names {
+		if x.pk.names(name) {
+			continue
+		}
+		for _, k := range x.Kinds {
+			if k.key == nil || !k.key.names(name) {
+				return fmt.Errorf("%s: the keys of %s do not give %s back in full, and so not which entity of a partition they are of: write it in full there", x.Model, k.Name, name)
+			}
+		}
+	}
+	return nil
+}
+
+// names reports whether a key gives a field of the model back in full.
+func (t *template) names(attribute string) bool {
+	for i, s := range t.from {
+		if s.from == "model" && s.attribute == attribute && t.lossless(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// supported refuses what a monolith cannot become by data alone.
+func (x *Layout) supported() error {
+	switch {
+	case len(x.Delim) != 1 || len(x.Tables) == 0 || len(x.Items) == 0:
+		return errors.New("the layout is incomplete: run go tool itemize gen")
+	case x.Version == "":
+		return errors.New("the model has noversion, and what moves needs versions: remove it")
+	case x.Shards != nil:
+		return errors.New("the model is sharded, which a migration does not know yet: load its entities with BulkLoad")
+	case slices.ContainsFunc(x.Tables, func(t schema.LayoutTable) bool { return strings.Contains(t.Name, "{") }):
+		return errors.New("the model's tables follow the time, which a migration does not know yet: load its entities with BulkLoad")
+	case slices.ContainsFunc(x.Items, func(it schema.LayoutItem) bool {
+		return slices.ContainsFunc(it.Attributes, schema.LayoutAttribute.IsLarge)
+	}):
+		return errors.New("the model has large values (compress, chunk, s3=), which a migration does not know yet: move it without these tags, and add them afterwards: what is stored plainly stays readable")
+	case !slices.ContainsFunc(x.Items, func(it schema.LayoutItem) bool { return it.Root }):
+		return errors.New("the layout names no root: run go tool itemize gen")
+	}
+	return nil
+}
+
+func readTemplate(k *schema.LayoutKey, attributeType string, delim byte) (*template, error) {
+	t, err := k.Read(attributeType, delim)
+	if err != nil {
+		return nil, err
+	}
+	x := &template{Template: t}
+	n := 0
+	for _, p := range t.Parts {
+		if p.Format.Kind == key.Literal {
+			continue
+		}
+		l := k.Placeholders[n]
+		s := source{from: l.From, attribute: cmp.Or(l.Attribute, l.Field), field: l.Field, kind: p.Format.Value}
+		s.unix, s.text = slices.Contains(l.Options, "unixtime"), slices.Contains(l.Options, "string")
+		x.from = append(x.from, s)
+		n++
+	}
+	return x, nil
+}
+
+// claim notes which attributes of a monolith the items of a kind take.
+func (x *Layout) claim(k *Kind) {
+	if k.key != nil {
+		for _, s := range k.key.from {
+			if s.from == "model" {
+				x.top[s.attribute] = true
+			}
+		}
+	}
+	for _, a := range k.Attributes {
+		for _, name := range append([]string{a.Name}, a.Was...) {
+			k.listed[name] = true
+		}
+	}
+	if k.element() {
+		x.top[k.From] = true
+		return
+	}
+	for i, a := range k.Attributes {
+		if i == 0 {
+			k.in = a.In
+		}
+		if a.In != k.in {
+			k.in = ""
+		}
+		if a.In != "" {
+			x.top[a.In] = true
+			continue
+		}
+		for _, name := range append([]string{a.Name}, a.Was...) {
+			x.top[name] = true
+		}
+	}
+}
+
+func (k *Kind) element() bool { return k.Kind != "singleton" }
+
+// structs are the structs of the monolith whose attributes lie on items of the kind, in their order.
+func (k *Kind) structs() []string {
+	var all []string
+	for _, a := range k.Attributes {
+		if a.In != "" && !slices.Contains(all, a.In) {
+			all = append(all, a.In)
+		}
+	}
+	return all
+}
+
+// Item is an item of a collection.
+type Item struct {
+	Kind       *Kind
+	PK, SK     key.Scalar
+	Attributes item.Attributes
+}
+
+// Match returns the kind of the item with a sort key in a table, nil for none.
+func (x *Layout) Match(table int, sk key.Scalar) *Kind {
+	for _, k := range x.Kinds {
+		if k.Table == table && (k.key == nil || k.key.Parse(sk, make([]key.Value, len(k.key.from)))) {
+			return k
+		}
+	}
+	return nil
+}
+
+// problem says what of a monolith cannot be moved.
+func problem(attribute, format string, args ...any) error {
+	return &Problem{attribute, fmt.Sprintf(format, args...)}
+}
+
+// Problem is why a monolith cannot be moved.
+type Problem struct {
+	// Attribute is that of the monolith, with what lies in it: Wishes[3].AddedAt.
+	Attribute, Reason string
+}
+
+// Error returns the attribute and the reason.
+func (p *Problem) Error() string { return p.Attribute + ": " + p.Reason }
+
+func null(v types.AttributeValue) bool {
+	_, ok := v.(*types.AttributeValueMemberNULL)
+	return ok
+}
+
+// Claims reports whether a field of the model claims an attribute of the monolith.
+func (x *Layout) Claims(name string) bool { return x.top[name] }
+
+// Tops are the attributes of a monolith that fields claim, in no order.
+func (x *Layout) Tops() []string { return slices.Collect(maps.Keys(x.top)) }
+
+// identities are the fields of the model that stand in the keys of the root, as attributes of a monolith; tells reports of
+// each whether the keys give it back in full.
+func (x *Layout) identities() (names []string, tells map[string]bool) {
+	tells = map[string]bool{}
+	for _, t := range []*template{&x.pk, x.Root.key} {
+		if t == nil {
+			continue
+		}
+		for i := range t.from {
+			name := t.from[i].attribute
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+			tells[name] = tells[name] || t.lossless(i)
+		}
+	}
+	return names, tells
+}

@@ -1,0 +1,477 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/migration/layout"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// Return is an entity that becomes a monolith again, and what became of it.
+type Return struct {
+	// Doc is where its monolith lies, or will lie; Root where its root does.
+	Doc, Root item.Place
+	// Back reports that this call has changed something.
+	Back bool
+	// Err is why it is no monolith: an *Unmovable, a *Conflict, or what failed.
+	Err error
+
+	m *Mover
+	// by is the rollback's own mark, and token the version of the root that has it.
+	by, token types.AttributeValue
+	root      Root
+	t         write.Tally
+}
+
+// Back makes entities monoliths again, several at once.
+func (m *Mover) Back(ctx context.Context, all []*Return, t *write.Tally) error {
+	defer func() {
+		for _, b := range all {
+			t.AddAll([]write.Tally{b.t})
+		}
+	}()
+	return flow.AtOnce(ctx, len(all), func(ctx context.Context, i int) error {
+		b := all[i]
+		b.m = m
+		err := errRestart
+		for try := 0; errors.Is(err, errRestart) && try < tries; try++ {
+			if try > 0 {
+				if err := flow.Pause(ctx, try); err != nil {
+					return err
+				}
+			}
+			err = b.begin(ctx)
+		}
+		return b.failed(ctx, err)
+	})
+}
+
+func (b *Return) failed(ctx context.Context, err error) error {
+	e := &Entity{at: b.Root}
+	defer func() { b.Err = e.Err }()
+	return e.failed(ctx, err)
+}
+
+// begin reads the monolith and then the root, and goes on by these.
+func (b *Return) begin(ctx context.Context) error {
+	if doc, err := b.m.DocOf(b.Root.PK, b.Root.SK); err != nil || doc != b.Doc {
+		return nil // the root is of another monolith, and this one cannot have moved
+	}
+	d, err := b.m.Monolith(ctx, b.Doc, &b.t)
+	if err != nil {
+		return err
+	}
+	if b.root, err = b.m.readRoot(ctx, b.Root, &b.t); err != nil {
+		return err
+	}
+	r := &b.root
+	switch {
+	case d.Changed():
+		return &Conflict{d.Place, changedSince}
+	case b.m.Foreign(r.Attributes) && !r.Has(d.Mark()):
+		return nil // another migration's, which has an entity of that key too
+	case r.live() && d.Unmarked():
+		e := &Entity{m: b.m, Doc: d, at: b.Root}
+		if err := e.doubled(ctx); err != nil {
+			return err
+		}
+		return errRestart
+	case r.live():
+		if err := b.fits(ctx); err != nil {
+			return err
+		}
+		return b.mark(ctx, item.RollingBack, item.Live)
+	case r.is(item.Migrating):
+		return b.mark(ctx, item.RollingBack, item.Migrating)
+	case r.is(item.RollingBack):
+		return b.mark(ctx, item.RollingBack, r.From)
+	case r.there():
+		return b.mark(ctx, item.Deleting, "")
+	case d.Mark() != nil:
+		return b.drop(ctx, d)
+	}
+	return nil
+}
+
+// fits refuses an entity that is too large for a monolith by now, before anything is written.
+func (b *Return) fits(ctx context.Context) error {
+	doc, all, err := b.joined(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		if n := attr.ItemSize(s.Attributes) + frozenSize; n > cost.MaxItem {
+			return &Unmovable{fmt.Errorf("the item %s has no room for the mark of a rollback, which takes %d bytes: make it smaller", s.Place, frozenSize)}
+		}
+	}
+	_, err = b.whole(doc)
+	return err
+}
+
+// whole is the monolith with its keys: the error is an *Unmovable of one that would be too large for an item, or has what an index of
+// its table does not take.
+func (b *Return) whole(doc item.Attributes) (item.Attributes, error) {
+	whole, err := b.m.monolith(b.Doc, doc)
+	if err == nil {
+		err = b.m.goesForth(b.Doc, whole, doc)
+	}
+	if err == nil {
+		err = b.m.indexable(b.Doc, whole)
+	}
+	if err != nil {
+		return nil, &Unmovable{fmt.Errorf("the monolith %s was changed since it moved: %w", b.Doc, err)}
+	}
+	n := attr.ItemSize(whole) + source.VersionSize()
+	if n <= cost.MaxItem {
+		return whole, nil
+	}
+	return nil, &Unmovable{fmt.Errorf("the monolith %s would have %d bytes, over the limit of %d: the entity has grown since it moved; keep it, or make it smaller", b.Doc, n, cost.MaxItem)}
+}
+
+// stay makes the root live again, of an entity whose monolith was not written.
+func (b *Return) stay(ctx context.Context) error {
+	st := item.NewStage(item.Live, b.m.Now())
+	r := &write.Request{
+		Kind: write.Update, Place: b.Root, Label: b.m.Layout.Model, Field: b.m.Layout.Root.Name, Root: true, Reserved: b.m.Layout.Reserved,
+		Header: b.root.Header, OldSize: attr.ItemSize(b.root.Attributes), NewSize: attr.ItemSize(b.root.Attributes), Set: []item.Assignment{st.Assign()},
+		Expect: write.Expect{Version: b.token},
+	}
+	r.Prepare()
+	return b.sent(b.m.one(ctx, r, b.root.Attributes, &b.t))
+}
+
+// frozenSize is what the mark of a copied item takes at most, in bytes.
+const frozenSize = 64
+
+// joined reads the items, and puts the monolith together.
+func (b *Return) joined(ctx context.Context) (item.Attributes, []Stored, error) {
+	all, err := b.m.Items(ctx, b.Root, &b.t)
+	if err != nil {
+		return nil, nil, err
+	}
+	doc, err := b.join(all)
+	return doc, all, err
+}
+
+func (b *Return) join(all []Stored) (item.Attributes, error) {
+	var items []*layout.Item
+	for _, s := range all {
+		if s.Place == b.Root || b.root.Belongs(s.Attributes) {
+			items = append(items, s.Item)
+		}
+	}
+	doc, err := b.m.Layout.Join(items)
+	if err != nil {
+		return nil, errRestart // the root is gone
+	}
+	return doc, nil
+}
+
+// mark marks the root, which takes over whoever else has marked it.
+func (b *Return) mark(ctx context.Context, state, from item.State) error {
+	st := item.NewStage(state, b.m.Now())
+	st.From, st.Took, st.Origin = from, b.root.Took, b.root.Origin
+	r := &write.Request{
+		Kind: write.Update, Place: b.Root, Label: b.m.Layout.Model, Field: b.m.Layout.Root.Name, Root: true, Reserved: b.m.Layout.Reserved,
+		Header: b.root.Header, OldSize: attr.ItemSize(b.root.Attributes), Set: []item.Assignment{st.Assign()},
+	}
+	b.expect(r, b.root.Attributes)
+	r.NewSize = r.OldSize + st.Assign().Size() - attr.AttributeSize(schema.State, b.root.Attributes[schema.State]) + r.Reserved.Grows(r.Header, false)
+	r.Prepare()
+	if err := b.sent(b.m.one(ctx, r, b.root.Attributes, &b.t)); err != nil {
+		return err
+	}
+	b.Back, b.by, b.token = true, st.By, r.Token
+	if state == item.Deleting {
+		if err := b.remove(ctx, false); err != nil {
+			return err
+		}
+		return errRestart
+	}
+	return b.rebuild(ctx, from)
+}
+
+// expect requires of an item that it is as it was read.
+func (b *Return) expect(r *write.Request, stored item.Attributes) {
+	r.Expect = write.Expect{Version: r.Header.Version}
+	if r.Header.Version == nil {
+		r.Expect.Old = write.SomeOldValues(r.Place, stored)
+	}
+}
+
+// sent is what an outcome means: that somebody else came between, or what failed.
+func (b *Return) sent(o write.Outcome) error {
+	switch o.State {
+	case write.Written:
+		return nil
+	case write.Rejected:
+		return errRestart
+	}
+	return o.Err
+}
+
+// rebuild writes the monolith, if it is not the truth already, and removes the collection. It is read when the root is
+// marked.
+func (b *Return) rebuild(ctx context.Context, from item.State) error {
+	d, err := b.m.Monolith(ctx, b.Doc, &b.t)
+	if err != nil {
+		return err
+	}
+	switch {
+	case d.Changed():
+		return &Conflict{d.Place, changedSince}
+	case from == item.Live && d.Unmarked(): // by this rollback, begun before
+		return b.remove(ctx, true)
+	case from == item.Live:
+		doc, err := b.freeze(ctx)
+		if err != nil {
+			return err
+		}
+		whole, err := b.whole(doc)
+		if err != nil { // it was changed since it was looked at
+			return errors.Join(err, b.stay(ctx))
+		}
+		if err := b.restore(ctx, d, whole); err != nil {
+			return err
+		}
+		return b.remove(ctx, true)
+	case d.Unmarked(), b.root.Has(d.Mark()):
+		if err := b.unmark(ctx, d); err != nil {
+			return err
+		}
+		return b.remove(ctx, false)
+	}
+	if err := b.remove(ctx, false); err != nil {
+		return err
+	}
+	return errRestart // a claim that nobody needed is gone, and the monolith is marked yet
+}
+
+// freeze marks each part, so that nobody who has read it can change it any more, and returns the monolith of what was
+// there then. The mark tells that it was copied, to whoever finishes this.
+func (b *Return) freeze(ctx context.Context) (item.Attributes, error) {
+	_, all, err := b.joined(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = b.atOnce(ctx, len(all), func(ctx context.Context, i int, t *write.Tally) error {
+		s := &all[i]
+		if s.Place == b.Root || !b.root.Belongs(s.Attributes) {
+			return nil
+		}
+		now, err := b.freezeOne(ctx, *s, t)
+		s.Item = &layout.Item{Kind: s.Kind, PK: s.Place.PK, SK: s.Place.SK, Attributes: now}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return b.join(slices.DeleteFunc(all, func(s Stored) bool { return s.Attributes == nil }))
+}
+
+// atOnce does something with each of several items, a bounded number of them at once.
+func (b *Return) atOnce(ctx context.Context, n int, do func(ctx context.Context, i int, t *write.Tally) error) error {
+	tallies := make([]write.Tally, n)
+	defer b.t.AddAll(tallies)
+	return flow.AtOnce(ctx, n, func(ctx context.Context, i int) error { return do(ctx, i, &tallies[i]) })
+}
+
+// freezeOne returns the item as it was frozen, nil for one that is gone.
+func (b *Return) freezeOne(ctx context.Context, s Stored, t *write.Tally) (item.Attributes, error) {
+	now := s.Attributes
+	for range tries {
+		h := b.m.Layout.Reserved.Header(now)
+		r := &write.Request{
+			Kind: write.Update, Place: s.Place, Label: b.m.Layout.Model, Field: s.Kind.Name, Reserved: b.m.Layout.Reserved,
+			Header: h, OldSize: attr.ItemSize(now),
+		}
+		b.expect(r, now)
+		r.Prepare()
+		mark := item.Frozen(r.Token)
+		r.Set = []item.Assignment{mark}
+		r.NewSize = r.OldSize + mark.Size() - attr.AttributeSize(schema.State, now[schema.State]) + r.Reserved.Grows(h, false)
+		o := b.m.one(ctx, r, now, t)
+		if o.State == write.Written {
+			return now, nil
+		}
+		if o.State != write.Rejected {
+			return nil, o.Err
+		}
+		if now = o.Stored[0]; len(now) == 0 || !b.root.Belongs(now) {
+			return nil, nil
+		}
+	}
+	return nil, errRestart
+}
+
+// restore writes the monolith in place of what was read, without a mark, and with a new version, so that no late copy of
+// a mark finds it as it was.
+func (b *Return) restore(ctx context.Context, d *Monolith, whole item.Attributes) error {
+	r := &write.Request{
+		Kind: write.Put, Place: d.Place, Label: b.m.Layout.Model, Field: "the monolith", Reserved: source,
+		Header: source.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes), Put: whole,
+	}
+	if d.There() {
+		b.m.expectDoc(r, d)
+	} else {
+		r.New, r.Expect = true, write.Expect{Absent: true}
+	}
+	r.NewSize = attr.ItemSize(whole) + source.VersionSize()
+	r.Prepare()
+	return b.sent(b.m.one(ctx, r, d.Attributes, &b.t))
+}
+
+// unmark gives a monolith that is the truth a new version, and takes its mark away: nothing else of it is written, so that
+// what another program writes stays.
+func (b *Return) unmark(ctx context.Context, d *Monolith) error {
+	r := &write.Request{
+		Kind: write.Update, Place: d.Place, Label: b.m.Layout.Model, Field: "the monolith", Reserved: source,
+		Header: source.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes), Remove: []item.Assignment{{Name: schema.Moved}},
+	}
+	r.Expect = write.Expect{Version: r.Header.Version, Terms: []attr.Condition{write.Values([]item.Assignment{{Name: schema.Moved, Value: d.Attributes[schema.Moved]}})}}
+	if r.Header.Version == nil {
+		r.Expect.Version, r.Expect.Old = nil, &write.Old{}
+	}
+	r.NewSize = r.OldSize + source.Grows(r.Header, false)
+	r.Prepare()
+	return b.sent(b.m.one(ctx, r, d.Attributes, &b.t))
+}
+
+// remove deletes the items and then the root. Of an entity that was copied, an item that was put or written since is kept, and
+// so is the root.
+func (b *Return) remove(ctx context.Context, copied bool) error {
+	all, err := b.m.Items(ctx, b.Root, &b.t)
+	if err != nil {
+		return err
+	}
+	root, err := b.m.readRoot(ctx, b.Root, &b.t)
+	if err != nil {
+		return err
+	}
+	if !attr.Same(root.By, b.by) {
+		return errRestart // another rollback goes on
+	}
+	err = b.atOnce(ctx, len(all), func(ctx context.Context, i int, t *write.Tally) error {
+		s := all[i]
+		if s.Place == b.Root {
+			return nil
+		}
+		if copied && b.root.Belongs(s.Attributes) {
+			return b.deleteCopied(ctx, s.Place, s.Attributes, t)
+		}
+		_, err := b.delete(ctx, s.Place, s.Attributes, b.m.Layout.Reserved.Header(s.Attributes), t)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	h := root.Header
+	h.Version = b.token
+	_, err = b.delete(ctx, b.Root, root.Attributes, h, &b.t)
+	return err
+}
+
+// deleteCopied deletes an item of which there is a copy in the monolith: as long as it is frozen, whoever of several rollbacks has done that, and
+// however late.
+func (b *Return) deleteCopied(ctx context.Context, at item.Place, now item.Attributes, t *write.Tally) error {
+	for range tries {
+		h := b.m.Layout.Reserved.Header(now)
+		if !h.IsFrozen() {
+			return &Conflict{at, "it was written while its entity was rolled back, by a program that does not go through migrate.Wrap: it is kept, and not in the monolith; copy it, remove it, and roll back again"}
+		}
+		var err error
+		if now, err = b.delete(ctx, at, now, h, t); !errors.Is(err, errRestart) {
+			return err
+		}
+	}
+	return errRestart
+}
+
+// delete deletes an item that is as it was read, or gone: else the error is errRestart, and now what is there.
+func (b *Return) delete(ctx context.Context, at item.Place, stored item.Attributes, h item.Header, t *write.Tally) (now item.Attributes, err error) {
+	r := &write.Request{
+		Kind: write.Delete, Place: at, Label: b.m.Layout.Model, Field: "an item", Reserved: b.m.Layout.Reserved, Root: at == b.Root,
+		Header: h, OldSize: attr.ItemSize(stored),
+	}
+	b.expect(r, stored)
+	o := b.m.one(ctx, r, stored, t)
+	if o.State == write.Rejected {
+		now = o.Stored[0]
+		if len(now) == 0 {
+			return nil, nil
+		}
+	}
+	return now, b.sent(o)
+}
+
+// drop removes the monolith of an entity that was deleted since it moved. The root was read after it.
+func (b *Return) drop(ctx context.Context, d *Monolith) error {
+	r := &write.Request{
+		Kind: write.Delete, Place: d.Place, Label: b.m.Layout.Model, Field: "the monolith", Reserved: source,
+		Header: source.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes),
+	}
+	b.m.expectDoc(r, d)
+	if err := b.sent(b.m.one(ctx, r, d.Attributes, &b.t)); err != nil {
+		return err
+	}
+	b.Back = true
+	return nil
+}
+
+// RootOf is where the root of a monolith's entity lies.
+func (m *Mover) RootOf(d *Monolith) (item.Place, error) {
+	doc, err := m.Content(d)
+	if err != nil {
+		return item.Place{}, err
+	}
+	pk, sk, err := m.Layout.RootKey(doc)
+	return item.Place{Table: m.Tables[m.Layout.Root.Table], PK: pk, SK: sk}, err
+}
+
+// OwnRoot is RootOf, and an error of a monolith whose key is not as the keys of the root give it back: that root is another's.
+func (m *Mover) OwnRoot(d *Monolith) (item.Place, error) {
+	at, err := m.RootOf(d)
+	if err != nil {
+		return item.Place{}, err
+	}
+	if doc, err := m.DocOf(at.PK, at.SK); err != nil || doc != d.Place {
+		return item.Place{}, fmt.Errorf("%s: its key is not written as the keys of the model give it back", d.Place)
+	}
+	return at, nil
+}
+
+// DocOf is where the monolith of an entity lies, by the fields in its keys.
+func (m *Mover) DocOf(pk, sk key.Scalar) (item.Place, error) {
+	fields, err := m.Layout.Fields(pk, sk)
+	if err != nil {
+		return item.Place{}, err
+	}
+	at := item.Place{Table: m.Source}
+	at.PK, at.SK, err = m.Keys.Of(fields)
+	return at, err
+}
+
+// Remove deletes a marked monolith, for good. It reports whether it was there as it was read, and marked.
+func (m *Mover) Remove(ctx context.Context, d *Monolith, t *write.Tally) (bool, error) {
+	if d.Mark() == nil || d.Changed() {
+		return false, nil
+	}
+	b := &Return{m: m}
+	err := b.drop(ctx, d)
+	t.AddAll([]write.Tally{b.t})
+	if errors.Is(err, errRestart) {
+		return false, nil
+	}
+	return err == nil, err
+}

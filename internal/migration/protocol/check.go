@@ -1,0 +1,136 @@
+package protocol
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/migration/layout"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// State is what has become of a monolith.
+type State int
+
+// The states. Moved is a collection that is what was moved, Written one that was written since.
+const (
+	Unmoved State = iota
+	Moved
+	Written
+	Gone
+	Wrong
+)
+
+// Check compares a marked monolith with its collection, which is read strongly. reason says what is wrong.
+func (m *Mover) Check(ctx context.Context, d *Monolith, t *write.Tally) (s State, reason string, err error) {
+	k := d.Mark()
+	switch {
+	case d.Changed():
+		return Wrong, changedSince, nil
+	case k.Deleted:
+		return Gone, "", nil
+	}
+	at, err := m.RootOf(d)
+	if err != nil {
+		return Wrong, err.Error(), nil
+	}
+	all, err := m.Items(ctx, at, t)
+	if err != nil {
+		return 0, "", err
+	}
+	var root Root
+	for _, s := range all {
+		if s.Place == at {
+			root = m.root(at, s.Attributes)
+		}
+	}
+	switch {
+	case !root.there():
+		for _, s := range all {
+			if attr.Same(source.Header(s.Attributes).Incarnation, k.Incarnation) && !m.Layout.RootExpires() {
+				return Wrong, "its root is gone, and other items of its collection are there: a program that does not go through the library has removed it", nil
+			}
+		}
+		return Gone, "", nil
+	case root.is(item.Deleting):
+		return Gone, "", nil
+	case !root.live():
+		return Wrong, root.Pending(), nil
+	}
+	var items []*layout.Item
+	var sum [item.TokenSize]byte
+	for _, s := range all {
+		if s.Place != at && !root.Belongs(s.Attributes) {
+			continue
+		}
+		items = append(items, s.Item)
+		add(&sum, m.Layout.Reserved.Header(s.Attributes).Version)
+	}
+	s, reason = m.compare(d, &root, items, sum)
+	return s, reason, nil
+}
+
+// compare compares a monolith with the items of its live collection, whose versions have a sum.
+func (m *Mover) compare(d *Monolith, root *Root, items []*layout.Item, sum [item.TokenSize]byte) (s State, reason string) {
+	doc, err := m.Layout.Join(items)
+	if err != nil {
+		return Wrong, err.Error()
+	}
+	moved, err := m.Content(d)
+	switch {
+	case err != nil:
+		return Wrong, err.Error()
+	case layout.Same(doc, moved):
+		return Moved, ""
+	}
+	if attr.Same(root.Incarnation, d.Mark().Incarnation) && bytes.Equal(sumOf(root.Attributes), sum[:]) {
+		return Wrong, "its collection is not what the monolith holds, though nobody has written it since it moved: roll it back, and report this"
+	}
+	if _, err := m.Layout.Split(doc); err != nil {
+		return Wrong, fmt.Sprintf("its collection was written since it moved, and is not whole: %v", err)
+	}
+	return Written, ""
+}
+
+// sumOf is the sum of the items' versions when the entity moved.
+func sumOf(root item.Attributes) []byte {
+	sum, _ := notedOn(root)
+	return sum
+}
+
+// notedOn is what a root notes of its move: the sum, and which migration it was, nil where nothing tells.
+func notedOn(root item.Attributes) (sum, origin []byte) {
+	m, ok := root[schema.Moved].(*types.AttributeValueMemberM)
+	if !ok {
+		return nil, nil
+	}
+	b, ok := m.Value[schema.DefaultVersion].(*types.AttributeValueMemberB)
+	switch {
+	case !ok:
+		return nil, nil
+	case len(b.Value) > item.TokenSize:
+		return b.Value[:item.TokenSize], b.Value[item.TokenSize:]
+	}
+	return b.Value, nil
+}
+
+// origin tells the migrations into one table apart: it is of the name of the source.
+func (m *Mover) origin() []byte {
+	sum := sha256.Sum256([]byte(m.Source.Name))
+	return sum[:item.TokenSize]
+}
+
+// Foreign reports whether a root was put by the migration of another source.
+func (m *Mover) Foreign(root item.Attributes) bool {
+	origin := source.Header(root).ReadStage().Origin
+	if origin == nil {
+		_, origin = notedOn(root)
+	}
+	return origin != nil && !bytes.Equal(origin, m.origin())
+}

@@ -1,0 +1,50 @@
+package protocol
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/itemize/itemize/internal/bulk"
+	"github.com/itemize/itemize/internal/item"
+)
+
+// Import returns the items of a monolith's collection, the root first, as they are put in bulk into a table that nobody uses yet: under
+// a claim that knows that it has all of its parts, which a Move goes on with, or live at once. The error is an *Unmovable.
+func (m *Mover) Import(d *Monolith, live bool) ([]*bulk.Item, error) {
+	e := &Entity{Doc: d, m: m}
+	if err := e.split(); err != nil {
+		return nil, err
+	}
+	e.incarnation = item.NewToken()
+	items := make([]*bulk.Item, 1, len(e.parts.Items))
+	for _, it := range e.parts.Items[1:] {
+		put := m.itemOf(e.partRequest(&part{Item: it, place: m.place(it)}))
+		add(&e.sum, m.Layout.Reserved.Header(put.Attributes).Version)
+		items = append(items, put)
+	}
+	if live {
+		items[0] = m.itemOf(e.liveRequest())
+		return items, nil
+	}
+	st := item.NewStage(item.Migrating, m.Now())
+	st.Whole, st.Sum, st.Origin = d.Hash(), e.sum[:], m.origin()
+	r := e.rootRequest(item.Attributes{})
+	st.Assign().Into(r.Put)
+	item.AssignIncarnation(e.incarnation).Into(r.Put)
+	items[0] = m.itemOf(e.sized(r))
+	return items, nil
+}
+
+// isWhole reports whether all parts of an import's claim are there, by the sum of their versions.
+func (e *Entity) isWhole(ctx context.Context, root *Root) (bool, error) {
+	sum, n, err := e.sumOfParts(ctx, root.Incarnation)
+	return n == len(e.parts.Items)-1 && bytes.Equal(sum[:], root.Sum), err
+}
+
+// imported goes on with the claim of an import, whose parts are what the monolith holds yet.
+func (e *Entity) imported(ctx context.Context, root *Root) error {
+	e.standing, e.token, e.incarnation, e.took, e.left = root.Attributes, root.Version, root.Incarnation, root.Took, nil
+	e.sum, e.shared = [item.TokenSize]byte{}, true
+	copy(e.sum[:], root.Sum)
+	return e.end(ctx)
+}

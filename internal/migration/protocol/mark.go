@@ -1,0 +1,84 @@
+package protocol
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// flipRequest marks the monolith as moved, as long as it is what was read.
+func (e *Entity) flipRequest(incarnation types.AttributeValue) *write.Request {
+	k := &Mark{Incarnation: incarnation, Hash: e.Doc.Hash()}
+	return e.m.docRequest(e.Doc, item.Assignment{Name: schema.Moved, Index: item.Unlisted, Value: k.value()})
+}
+
+// docRequest writes an attribute of a monolith, as long as that is unmarked, and what was read: by its version, or by
+// all of its attributes, and that what else the layout knows of is absent.
+func (m *Mover) docRequest(d *Monolith, set item.Assignment) *write.Request {
+	r := &write.Request{
+		Kind: write.Update, Place: d.Place, Label: m.Layout.Model, Field: "the monolith", Reserved: source,
+		Header: source.Header(d.Attributes), OldSize: attr.ItemSize(d.Attributes), Set: []item.Assignment{set},
+	}
+	m.expectDoc(r, d)
+	r.NewSize = r.OldSize + set.Size() - attr.AttributeSize(set.Name, d.Attributes[set.Name]) + source.Grows(r.Header, false)
+	r.Prepare()
+	return r
+}
+
+// expectDoc requires of a monolith that it is as it was read: in all of its attributes, since a program that knows only the old
+// layout gives it no new version; and by its version alone where they are too many for a condition.
+func (m *Mover) expectDoc(r *write.Request, d *Monolith) {
+	var values []item.Assignment
+	for _, a := range write.OldValues(d.Place, d.Attributes, nil).Values {
+		if a.Name != schema.Moved && a.Name != schema.DefaultVersion {
+			values = append(values, a)
+		}
+	}
+	values = append(values, item.Assignment{Name: schema.Moved, Value: d.Attributes[schema.Moved]})
+	for _, name := range slices.Sorted(slices.Values(m.Layout.Tops())) {
+		if len(values) < write.MaxTerms-4 && d.Attributes[name] == nil && name != m.Source.Hash && name != m.Source.Range {
+			values = append(values, item.Assignment{Name: name})
+		}
+	}
+	if r.Header.Version == nil {
+		r.Expect = write.Expect{Old: &write.Old{Values: values}}
+		return
+	}
+	r.Expect = write.Expect{Version: r.Header.Version, Terms: []attr.Condition{write.Values(values)}}
+	if len(values) > write.MaxTerms-4 || r.Longest() > cost.MaxExpression {
+		r.Expect.Terms = nil
+	}
+}
+
+// flip marks the monolith. This is when the entity moves.
+func (e *Entity) flip(ctx context.Context) error {
+	o := e.m.one(ctx, e.flipRequest(e.incarnation), e.Doc.Attributes, &e.t)
+	switch o.State {
+	case write.Written:
+		e.Moved = true
+		return nil
+	case write.Failed, write.Unknown:
+		return o.Err
+	}
+	now := &Monolith{e.Doc.Place, o.Stored[0]}
+	k := now.Mark()
+	r := Root{Header: item.Header{Incarnation: e.incarnation}, Stage: item.Stage{Took: e.took}, Attributes: item.Attributes{"": nil}}
+	switch {
+	case k != nil && !k.Deleted && attr.Same(k.Incarnation, e.incarnation):
+		e.Moved = true
+		return nil
+	case r.Has(k) && bytes.Equal(now.Hash(), e.Doc.Hash()):
+		return nil // marked by a claim that was taken over, and what was staged is what it holds
+	case r.Has(k), now.Unmarked():
+		return e.restage(ctx, now, r.Has(k))
+	}
+	return e.unclaim(ctx, e.own())
+}

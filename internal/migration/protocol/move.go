@@ -1,0 +1,513 @@
+package protocol
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/migration/layout"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// Entity is an entity that is moved, and what became of it.
+type Entity struct {
+	// Doc is its monolith, as it was read; Root is where its root lies, needed where there is no monolith that tells.
+	Doc  *Monolith
+	Root item.Place
+	// Moved reports that this call has moved it; else it was moved before, or is not there any more.
+	Moved bool
+	// Items is how many items it has become.
+	Items int
+	// Done reports that it is known what became of it; Err is why it was not moved: an *Unmovable of one that cannot
+	// be, a *Conflict, or what failed.
+	Done bool
+	Err  error
+
+	m     *Mover
+	parts *layout.Collection
+	at    item.Place // of the root
+	// standing is the claim that stands as its root; token and incarnation are the claim's.
+	standing           item.Attributes
+	token, incarnation types.AttributeValue
+	took               []types.AttributeValue
+	// shared reports that the claim is an import's, which others may go on with.
+	shared bool
+	// left are parts that are not put yet, and sum is of the versions of those that are.
+	left []*part
+	sum  [item.TokenSize]byte
+	// flipped reports that the monolith is marked already, by a claim that was taken over.
+	flipped bool
+	t       write.Tally
+}
+
+// Unmovable is an entity that cannot be moved as it is: a dead letter.
+type Unmovable struct{ Err error }
+
+// Error returns the reasons.
+func (u *Unmovable) Error() string { return u.Err.Error() }
+
+// Unwrap returns the reasons.
+func (u *Unmovable) Unwrap() error { return u.Err }
+
+// part is an item of the collection that is put beside the root.
+type part struct {
+	*layout.Item
+	place item.Place
+	// instead is what it may replace, nil for nothing.
+	instead item.Attributes
+}
+
+// Move moves entities, several at once. What became of each is noted there; the error is one that all would
+// meet.
+func (m *Mover) Move(ctx context.Context, all []*Entity, t *write.Tally) error {
+	defer func() {
+		for _, e := range all {
+			t.AddAll([]write.Tally{e.t})
+		}
+	}()
+	var fresh []*Entity
+	for _, e := range all {
+		e.m = m
+		if !e.Doc.Unmarked() {
+			continue // moved, or begun
+		}
+		switch e.Err = e.split(); {
+		case e.Err == nil:
+			fresh = append(fresh, e)
+		case m.Stale:
+			e.Err = nil // it is read again
+		}
+		e.Done = e.Err != nil
+	}
+	claimed, err := m.claimAll(ctx, fresh, t)
+	if err != nil {
+		return err
+	}
+	if err := m.putAll(ctx, claimed, t); err != nil {
+		return err
+	}
+	return flow.AtOnce(ctx, len(all), func(ctx context.Context, i int) error {
+		e := all[i]
+		if e.Err != nil {
+			return nil
+		}
+		err := errRestart
+		switch {
+		case e.token != nil:
+			err = e.end(ctx)
+		case !e.Doc.Unmarked():
+			err = e.finish(ctx)
+		}
+		for try := 0; errors.Is(err, errRestart) && try < tries; try++ {
+			if err = flow.Pause(ctx, try); err == nil {
+				err = e.again(ctx)
+			}
+		}
+		return e.failed(ctx, err)
+	})
+}
+
+// failed notes what became of the entity, and returns an error that all would meet.
+func (e *Entity) failed(ctx context.Context, err error) error {
+	e.Done = true
+	var conflict *Conflict
+	var unmovable *Unmovable
+	switch {
+	case err == nil:
+	case errors.Is(err, errRestart):
+		e.Err = &Conflict{e.at, err.Error()}
+	case errors.As(err, &conflict), errors.As(err, &unmovable):
+		e.Err = err
+	default:
+		e.Err, e.Done = err, false
+		return err
+	}
+	return ctx.Err()
+}
+
+// split makes the items, and refuses what cannot be marked.
+func (e *Entity) split() error {
+	parts, err := e.m.splitOf(e.Doc)
+	if err != nil {
+		return err
+	}
+	if v := e.Doc.Attributes[schema.DefaultVersion]; v != nil && !isToken(v) {
+		return &Unmovable{fmt.Errorf("%s: the library keeps its versions of monoliths there, and it holds something else: rename the attribute", schema.DefaultVersion)}
+	}
+	for _, it := range parts.Items {
+		if err := e.m.indexable(e.m.place(it), it.Attributes); err != nil {
+			return &Unmovable{err}
+		}
+	}
+	e.parts, e.Items = parts, len(parts.Items)
+	at := e.m.place(parts.Root())
+	if doc, err := e.m.DocOf(at.PK, at.SK); err != nil || doc != e.Doc.Place {
+		return &Unmovable{fmt.Errorf("the key of the monolith is not written as the keys of the model give it back (%s, and not %s), so that two monoliths could be one entity: rewrite its key", doc, e.Doc.Place)}
+	}
+	e.at = at
+	flip := e.flipRequest(item.NewToken())
+	switch {
+	case flip.NewSize > cost.MaxItem:
+		return &Unmovable{fmt.Errorf("the monolith would have %d bytes with its mark, over the limit of %d: make it smaller by %d", flip.NewSize, cost.MaxItem, flip.NewSize-cost.MaxItem)}
+	case flip.Expect.Version == nil && (flip.Longest() > cost.MaxExpression || len(e.Doc.Attributes) > write.MaxTerms-4):
+		return &Unmovable{fmt.Errorf("the monolith has %d attributes and no version, and they are too many to compare in one condition: give it the attribute _v with 8 random bytes, new at each write", len(e.Doc.Attributes))}
+	}
+	return nil
+}
+
+// splitOf makes the items of a monolith. The error is an *Unmovable.
+func (m *Mover) splitOf(d *Monolith) (*layout.Collection, error) {
+	doc, err := m.Content(d)
+	if err == nil {
+		err = m.comesBack(d, doc)
+	}
+	if err != nil {
+		return nil, &Unmovable{err}
+	}
+	c, err := m.Layout.Split(doc)
+	if err != nil {
+		return nil, &Unmovable{err}
+	}
+	return c, nil
+}
+
+// end goes on where the claim stands and what a batch can put is put.
+func (e *Entity) end(ctx context.Context) error {
+	for _, p := range e.left {
+		if err := e.put(ctx, p); err != nil {
+			return err
+		}
+	}
+	e.left = nil
+	if !e.flipped {
+		if err := e.flip(ctx); err != nil {
+			return err
+		}
+	}
+	return e.goLive(ctx)
+}
+
+// restage begins again with what the monolith holds now, by replacing the own claim.
+func (e *Entity) restage(ctx context.Context, now *Monolith, flipped bool) error {
+	e.Doc = now
+	if err := e.split(); err != nil {
+		if len(e.took) == 0 && !e.shared { // else it is left: what it took over, or who shares it, may have moved the entity
+			if err := e.unclaim(ctx, e.own()); !errors.Is(err, errRestart) {
+				return err
+			}
+		}
+		return err
+	}
+	e.flipped = flipped
+	e.took = append(slices.Clone(e.took), e.incarnation)
+	if err := e.claim(ctx, e.standing); err != nil {
+		return err
+	}
+	if err := e.m.putAll(ctx, []*Entity{e}, &e.t); err != nil {
+		return err
+	}
+	return e.end(ctx)
+}
+
+// unclaim removes the claim of an entity that is not there any more, or was moved by another: the monolith was
+// read while it stands. Where that was done, and not by somebody else, nothing of the claim can go live any more, and its parts are removed:
+// those of the incarnations of the claim and of all that it took over. The error is errRestart where nothing failed.
+func (e *Entity) unclaim(ctx context.Context, incarnations []types.AttributeValue) error {
+	r := e.rootRequest(item.Attributes{})
+	r.Kind, r.Put, r.New = write.Delete, nil, false
+	r.Expect = write.Expect{Version: e.token}
+	o := e.m.one(ctx, r, e.standing, &e.t)
+	switch o.State {
+	case write.Failed:
+		return o.Err
+	case write.Written:
+		if err := e.clear(ctx, incarnations); err != nil {
+			return err
+		}
+	}
+	return errRestart
+}
+
+// own are the incarnations of the claim that stands and of those that it took over.
+// Of an import there are none: others may work under its claim.
+func (e *Entity) own() []types.AttributeValue {
+	if e.shared {
+		return nil
+	}
+	return append(slices.Clone(e.took), e.incarnation)
+}
+
+// clear removes the parts of claims that are gone, and were never live.
+func (e *Entity) clear(ctx context.Context, incarnations []types.AttributeValue) error {
+	if len(incarnations) == 0 {
+		return nil
+	}
+	all, err := e.m.Items(ctx, e.at, &e.t)
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		of := source.Header(s.Attributes).Incarnation
+		if s.Place == e.at || of == nil || !slices.ContainsFunc(incarnations, func(a types.AttributeValue) bool { return attr.Same(a, of) }) {
+			continue
+		}
+		h := e.m.Layout.Reserved.Header(s.Attributes)
+		r := &write.Request{
+			Kind: write.Delete, Place: s.Place, Label: e.m.Layout.Model, Field: s.Kind.Name, Reserved: e.m.Layout.Reserved,
+			Header: h, OldSize: attr.ItemSize(s.Attributes), Expect: write.Expect{Version: h.Version},
+		}
+		if h.Version == nil {
+			continue
+		}
+		if o := e.m.one(ctx, r, s.Attributes, &e.t); o.State == write.Failed || o.State == write.Unknown {
+			return o.Err
+		}
+	}
+	return nil
+}
+
+// goLive makes the root live, with all that it holds.
+func (e *Entity) goLive(ctx context.Context) error {
+	o := e.m.one(ctx, e.liveRequest(), e.standing, &e.t)
+	switch o.State {
+	case write.Written:
+		return nil
+	case write.Rejected:
+		return errRestart
+	}
+	return o.Err
+}
+
+func (e *Entity) liveRequest() *write.Request {
+	r := e.rootRequest(e.parts.Root().Attributes)
+	item.NewStage(item.Live, e.m.Now()).Assign().Into(r.Put)
+	item.AssignIncarnation(e.incarnation).Into(r.Put)
+	r.New, r.Incarnation = false, e.incarnation
+	r.Expect = write.Expect{Version: e.token}
+	r.Prepare()
+	e.m.noteSum(r.Put, e.sum, r.Token)
+	r.NewSize = attr.ItemSize(r.Put) + r.Reserved.VersionSize()
+	return r
+}
+
+// noteSum notes, with the residue, the sum of the versions of the parts and of the root, and which migration this is.
+func (m *Mover) noteSum(put item.Attributes, sum [item.TokenSize]byte, version types.AttributeValue) {
+	add(&sum, version)
+	residue := item.Attributes{schema.DefaultVersion: &types.AttributeValueMemberB{Value: append(sum[:], m.origin()...)}}
+	if m, ok := put[schema.Moved].(*types.AttributeValueMemberM); ok {
+		maps.Copy(residue, m.Value)
+	}
+	put[schema.Moved] = &types.AttributeValueMemberM{Value: residue}
+}
+
+// finish finds a marked monolith: its root is live, but for a move that was not finished.
+func (e *Entity) finish(ctx context.Context) error {
+	at, err := e.Root, error(nil)
+	if e.Doc.There() {
+		at, err = e.m.RootOf(e.Doc)
+	}
+	switch k := e.Doc.Mark(); {
+	case err != nil && k != nil && k.Deleted:
+		return nil // it could not have been moved
+	case err != nil:
+		return &Unmovable{err}
+	}
+	e.at = at
+	root, err := e.m.readRoot(ctx, at, &e.t)
+	if err != nil || root.live() {
+		return err
+	}
+	return errRestart
+}
+
+// again begins with the monolith, read strongly, and the root.
+func (e *Entity) again(ctx context.Context) error {
+	d, err := e.m.Monolith(ctx, e.Doc.Place, &e.t)
+	if err != nil {
+		return err
+	}
+	if e.at.Table == nil { // it could not be split
+		if e.at, err = e.m.OwnRoot(e.Doc); err != nil {
+			e.at = e.Root
+		}
+	}
+	e.Doc, e.flipped, e.took = d, false, nil
+	switch k := d.Mark(); {
+	case k != nil && k.Deleted:
+		if e.at, err = e.m.RootOf(d); err != nil {
+			return nil // it could not have been moved
+		}
+	case d.There():
+		if err := e.split(); err != nil {
+			return err
+		}
+	} // else it was deleted, by a program that knows only the old layout
+	if e.at.Table == nil {
+		return nil // nobody can tell which entity it was, and so it has not moved
+	}
+	root, err := e.m.readRoot(ctx, e.at, &e.t)
+	if err != nil {
+		return err
+	}
+	return e.decide(ctx, &root)
+}
+
+// decide goes on by the root that was read after the monolith.
+func (e *Entity) decide(ctx context.Context, root *Root) error {
+	k := e.Doc.Mark()
+	switch {
+	case root.is(item.Migrating) && e.m.Foreign(root.Attributes):
+		return &Conflict{e.at, "a migration of another table moves an entity of that key: finish that one first; where both tables have the entity, rename one"}
+	case !e.Doc.There() && root.is(item.Migrating):
+		return e.stale(ctx, root)
+	case !e.Doc.There():
+		return nil
+	case root.live() && e.Doc.Unmarked():
+		return e.doubled(ctx)
+	case root.live():
+		return nil // moved before
+	case root.is(item.RollingBack), root.is(item.Deleting) && k != nil:
+		return &Conflict{e.at, root.Pending()}
+	case root.is(item.Migrating) && k != nil && !k.Deleted && attr.Same(k.Incarnation, root.Incarnation):
+		return e.adopt(ctx, root)
+	case root.is(item.Migrating) && k != nil && !root.Has(k):
+		return e.stale(ctx, root)
+	case k != nil && k.Deleted, k != nil && !root.is(item.Migrating):
+		return nil // deleted, before it was moved or since
+	}
+	if root.is(item.Migrating) && e.Doc.Unmarked() && root.Whole != nil && bytes.Equal(root.Whole, e.Doc.Hash()) {
+		whole, err := e.isWhole(ctx, root)
+		if err != nil {
+			return err
+		}
+		if whole {
+			return e.imported(ctx, root)
+		}
+	}
+	if root.is(item.Migrating) {
+		if root.Whole == nil { // else nobody works on it
+			if err := e.wait(ctx, root); err != nil {
+				return err
+			}
+		}
+		e.took = append(slices.Clone(root.Took), root.Incarnation)
+		e.flipped = k != nil
+	}
+	if err := e.claim(ctx, root.Attributes); err != nil {
+		return err
+	}
+	if err := e.m.putAll(ctx, []*Entity{e}, &e.t); err != nil {
+		return err
+	}
+	return e.end(ctx)
+}
+
+// changedSince is what is wrong with a marked monolith that is not what was moved.
+const changedSince = "the monolith was written after it moved, by a program that knows only the old layout: both are kept; merge them, and remove its attribute _m to move it again"
+
+// wait gives whoever has put a claim the time to go on: two that take over from each other would never end. It returns
+// errRestart where the claim has changed meanwhile.
+func (e *Entity) wait(ctx context.Context, root *Root) error {
+	for try := range patience + len(e.parts.Items)/partsPerPoll + e.m.slow(e.parts) {
+		if err := flow.Pause(ctx, try); err != nil {
+			return err
+		}
+		now, err := e.m.readRoot(ctx, e.at, &e.t)
+		if err != nil {
+			return err
+		}
+		if !attr.Same(now.Version, root.Version) {
+			return errRestart
+		}
+	}
+	return nil
+}
+
+// A claim is looked at so often, about a second long, before it is taken for one of somebody who is dead; once more, about half a second,
+// for so many parts that it has to put, and as long as an entity takes at the rate.
+const (
+	patience     = 8
+	partsPerPoll = 25
+	pollsASecond = 2
+)
+
+// slow is how often to look for as long as an entity's units pass twice, where others share the rate.
+func (m *Mover) slow(c *layout.Collection) int {
+	limit := m.Rate.Limit()
+	if limit <= 0 {
+		return 0
+	}
+	units := 0.0
+	for _, it := range c.Items {
+		units += cost.WriteUnits(attr.ItemSize(it.Attributes))
+	}
+	return int(2 * units * float64(max(m.Share, 1)) / limit * pollsASecond)
+}
+
+// adopt finishes what a claim has marked: its parts are there.
+func (e *Entity) adopt(ctx context.Context, root *Root) error {
+	if e.Doc.Changed() {
+		return &Conflict{e.Doc.Place, changedSince}
+	}
+	e.standing, e.token, e.incarnation = root.Attributes, root.Version, root.Incarnation
+	var n int
+	var err error
+	if e.sum, n, err = e.sumOfParts(ctx, root.Incarnation); err != nil {
+		return err
+	}
+	if n != len(e.parts.Items)-1 {
+		add(&e.sum, item.NewToken()) // one has expired since: it is not as it moved
+	}
+	return e.goLive(ctx)
+}
+
+// sumOfParts is of the versions of the parts that are there of an incarnation, and how many these are.
+func (e *Entity) sumOfParts(ctx context.Context, incarnation types.AttributeValue) (sum [item.TokenSize]byte, n int, err error) {
+	all, err := e.m.Items(ctx, e.at, &e.t)
+	for _, s := range all {
+		if s.Place != e.at && attr.Same(source.Header(s.Attributes).Incarnation, incarnation) {
+			n++
+			add(&sum, e.m.Layout.Reserved.Header(s.Attributes).Version)
+		}
+	}
+	return sum, n, err
+}
+
+// doubled reports an unmarked monolith beside a live root, unless it is marked by now.
+func (e *Entity) doubled(ctx context.Context) error {
+	d, err := e.m.Monolith(ctx, e.Doc.Place, &e.t)
+	if err != nil || !d.Unmarked() {
+		return err
+	}
+	return d.Contradicts()
+}
+
+// stale removes a claim that nobody needs, if the monolith, read while it stands, is as it was.
+func (e *Entity) stale(ctx context.Context, root *Root) error {
+	d, err := e.m.Monolith(ctx, e.Doc.Place, &e.t)
+	if err != nil {
+		return err
+	}
+	if !attr.SameItem(d.Attributes, e.Doc.Attributes) {
+		return errRestart
+	}
+	e.standing, e.token = root.Attributes, root.Version
+	var gone []types.AttributeValue // somebody may work under the claim yet: its parts tell of that, until the contract
+	if e.m.Sweep {
+		gone = append(slices.Clone(root.Took), root.Incarnation)
+	}
+	if err := e.unclaim(ctx, gone); !errors.Is(err, errRestart) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,311 @@
+// Package moving is the protocol by which a monolith, one item of an entity, becomes the items of a
+// collection while others read and write it ([Mover.Move]), and a monolith again ([Mover.Back]). Each clause
+// of it closes a trace that was found in its specification (internal/staging/spec/Migration.tla):
+// change none without that.
+//
+// The root of the collection is put as a claim, whose state is migrating. As long as it is, and the monolith is
+// not marked, or has the claim's mark, the monolith is the truth for all who know both layouts. The parts are put under
+// the claim's incarnation; one conditional write marks the monolith as moved, and is the moment in
+// which the entity moves; then the root goes live.
+package protocol
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/explain"
+	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/migration/layout"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// Client is what moving needs of a DynamoDB client.
+type Client interface {
+	write.Client
+	Query(context.Context, *dynamodb.QueryInput, ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error)
+	Scan(context.Context, *dynamodb.ScanInput, ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
+	BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error)
+}
+
+// Mover moves entities between two layouts.
+type Mover struct {
+	Layout *layout.Layout
+	// Source is the table of the monoliths, Tables are those of the layout, by their real names.
+	Source *item.Table
+	Tables []*item.Table
+	// Keys are those of the monoliths.
+	Keys   *layout.Keys
+	Client Client
+	Sender *write.Sender
+	Now    func() time.Time
+	// Rate bounds the WCU a second, nil for no bound; Share is how many entities are moved at once within it.
+	Rate  *flow.Limiter
+	Share int
+	// Sweep reports that nobody works under claims that are met, whose parts are removed with them.
+	Sweep bool
+	// Indexes are the secondary indexes of the tables, by their real names.
+	Indexes map[string][]*schema.Index
+	// Reshape are functions between monoliths and what the layout takes.
+	Reshape Reshape
+	// Stale reports that monoliths that are moved were not read just now.
+	Stale bool
+}
+
+// New returns a mover of a layout's entities, from a table where they lie under keys, to others.
+func New(c Client, l *layout.Layout, source *item.Table, keys *layout.Keys, tables []*item.Table) *Mover {
+	return &Mover{Layout: l, Source: source, Keys: keys, Tables: tables, Client: c, Now: time.Now, Sender: &write.Sender{Client: c, Now: time.Now}}
+}
+
+// tries bounds how often something is begun again because somebody else came between.
+const tries = 10
+
+// source are the reserved attributes of monoliths.
+var source = item.Reserved{Version: schema.DefaultVersion}
+
+// Monolith is an item of the old layout, as it was read.
+type Monolith struct {
+	item.Place
+	// Attributes are all that it holds; nil for none.
+	Attributes item.Attributes
+}
+
+// Mark is what a monolith's mark says.
+type Mark struct {
+	// Deleted reports that the entity was deleted before it was moved; else it was moved.
+	Deleted bool
+	// Incarnation is that of the claim that has moved it, and Hash of what it held when it was marked.
+	Incarnation types.AttributeValue
+	Hash        []byte
+}
+
+const (
+	markState   = "state"
+	markMoved   = "moved"
+	markDeleted = "deleted"
+	markHash    = "hash"
+	markOf      = "a"
+)
+
+// Mark returns the mark, nil for none: an attribute of that name and another form is the monolith's own.
+func (d *Monolith) Mark() *Mark {
+	m, ok := d.Attributes[schema.Moved].(*types.AttributeValueMemberM)
+	if !ok {
+		return nil
+	}
+	state, _ := m.Value[markState].(*types.AttributeValueMemberS)
+	hash, _ := m.Value[markHash].(*types.AttributeValueMemberB)
+	switch {
+	case state == nil:
+	case state.Value == markDeleted && hash != nil:
+		return &Mark{Deleted: true, Hash: hash.Value}
+	case state.Value == markMoved && isToken(m.Value[markOf]) && hash != nil:
+		return &Mark{Incarnation: m.Value[markOf], Hash: hash.Value}
+	}
+	return nil
+}
+
+func isToken(v types.AttributeValue) bool {
+	b, ok := v.(*types.AttributeValueMemberB)
+	return ok && len(b.Value) == item.TokenSize
+}
+
+func (k *Mark) value() types.AttributeValue {
+	m := item.Attributes{markState: &types.AttributeValueMemberS{Value: markMoved}}
+	m[markHash] = &types.AttributeValueMemberB{Value: k.Hash}
+	if k.Deleted {
+		m[markState] = &types.AttributeValueMemberS{Value: markDeleted}
+	} else {
+		m[markOf] = k.Incarnation
+	}
+	return &types.AttributeValueMemberM{Value: m}
+}
+
+// There reports whether there is a monolith, and Unmarked whether it is one that is neither moved nor deleted.
+func (d *Monolith) There() bool { return len(d.Attributes) > 0 }
+
+// Unmarked is described at There.
+func (d *Monolith) Unmarked() bool { return d.There() && d.Mark() == nil }
+
+// Hash is that of what it holds, without what the library keeps on it.
+func (d *Monolith) Hash() []byte { return attr.Hash(d.Attributes, schema.DefaultVersion, schema.Moved) }
+
+// Changed reports whether a marked monolith was written by a program that knows only the old layout.
+func (d *Monolith) Changed() bool {
+	k := d.Mark()
+	return k != nil && k.Hash != nil && !bytes.Equal(k.Hash, d.Hash())
+}
+
+// Root is a root as it was read: the zero Root for none.
+type Root struct {
+	item.Place
+	Attributes item.Attributes
+	item.Header
+	item.Stage
+}
+
+func (m *Mover) root(at item.Place, a item.Attributes) Root {
+	h := m.Layout.Reserved.Header(a)
+	return Root{at, a, h, h.ReadStage()}
+}
+
+func (r *Root) there() bool { return len(r.Attributes) > 0 }
+
+func (r *Root) live() bool { return r.there() && r.Header.Live() }
+
+// is reports whether a root is in a state.
+func (r *Root) is(s item.State) bool { return r.there() && r.State == s }
+
+// Has reports whether the mark of a monolith is that of the root's claim, or of one that it took over.
+func (r *Root) Has(k *Mark) bool {
+	if k == nil || k.Deleted || k.Incarnation == nil {
+		return false
+	}
+	return attr.Same(k.Incarnation, r.Incarnation) || r.took(k.Incarnation)
+}
+
+func (r *Root) took(incarnation types.AttributeValue) bool {
+	return slices.ContainsFunc(r.Took, func(a types.AttributeValue) bool { return attr.Same(a, incarnation) })
+}
+
+// Belongs reports whether an item is the entity's.
+func (r *Root) Belongs(a item.Attributes) bool {
+	of := source.Header(a).Incarnation
+	return of == nil || attr.Same(of, r.Incarnation)
+}
+
+// stored reads an item strongly.
+func (m *Mover) stored(ctx context.Context, at item.Place, t *write.Tally) (item.Attributes, error) {
+	return m.Sender.Stored(ctx, &write.Request{Place: at, Label: m.Layout.Model}, t)
+}
+
+// Monolith reads a monolith strongly.
+func (m *Mover) Monolith(ctx context.Context, at item.Place, t *write.Tally) (*Monolith, error) {
+	a, err := m.stored(ctx, at, t)
+	return &Monolith{at, a}, err
+}
+
+func (m *Mover) readRoot(ctx context.Context, at item.Place, t *write.Tally) (Root, error) {
+	a, err := m.stored(ctx, at, t)
+	return m.root(at, a), err
+}
+
+// Items reads the items of the entity of a root strongly, of whatever incarnation, in all tables.
+func (m *Mover) Items(ctx context.Context, root item.Place, t *write.Tally) ([]Stored, error) {
+	e, err := m.Layout.Entity(root.PK, root.SK)
+	if err != nil {
+		return nil, err
+	}
+	var all []Stored
+	for i, table := range m.Tables {
+		if !slices.ContainsFunc(m.Layout.Kinds, func(k *layout.Kind) bool { return k.Table == i }) {
+			continue
+		}
+		in := m.query(table, root.PK, e.Prefix(i))
+		for {
+			out, err := m.Client.Query(ctx, in)
+			if err != nil {
+				return nil, explain.Error(ctx, m.Client, m.Layout.Model, []*item.Table{table}, err)
+			}
+			size := 0
+			for _, a := range out.Items {
+				size += attr.ItemSize(a)
+				if s, ok := described(e, table, root.PK, a); ok {
+					all = append(all, s)
+				}
+			}
+			consumed := 0.0
+			if out.ConsumedCapacity != nil {
+				consumed = aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)
+			}
+			t.AddRead(1, cost.Exactly(cost.ReadUnits(size)), consumed)
+			if in.ExclusiveStartKey = out.LastEvaluatedKey; len(in.ExclusiveStartKey) == 0 {
+				break
+			}
+		}
+	}
+	return all, nil
+}
+
+// query asks for the items of a partition whose sort keys begin so.
+func (m *Mover) query(table *item.Table, pk key.Scalar, prefix string) *dynamodb.QueryInput {
+	in := &dynamodb.QueryInput{
+		TableName: &table.Name, ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		KeyConditionExpression: aws.String("#pk = :pk"), ExpressionAttributeNames: map[string]string{"#pk": table.Hash},
+		ExpressionAttributeValues: item.Attributes{":pk": attr.ValueOf(pk)},
+	}
+	if prefix != "" {
+		in.KeyConditionExpression = aws.String("#pk = :pk AND begins_with(#sk, :sk)")
+		in.ExpressionAttributeNames["#sk"], in.ExpressionAttributeValues[":sk"] = table.Range, &types.AttributeValueMemberS{Value: prefix}
+	}
+	return in
+}
+
+// Stored is an item of a collection as it is stored.
+type Stored struct {
+	item.Place
+	*layout.Item
+}
+
+func described(e *layout.Entity, table *item.Table, pk key.Scalar, a item.Attributes) (Stored, bool) {
+	at := item.Place{Table: table, PK: pk}
+	if table.Range != "" {
+		at.SK, _ = attr.ScalarOf(a[table.Range])
+	}
+	k := e.Match(table.Index, at.SK)
+	if k == nil {
+		return Stored{}, false // none of the entity's
+	}
+	return Stored{at, &layout.Item{Kind: k, PK: pk, SK: at.SK, Attributes: a}}, true
+}
+
+// place is where an item of a collection lies.
+func (m *Mover) place(it *layout.Item) item.Place {
+	return item.Place{Table: m.Tables[it.Kind.Table], PK: it.PK, SK: it.SK}
+}
+
+// Conflict is why an entity cannot be moved now, or back.
+type Conflict struct {
+	Place  item.Place
+	Reason string
+}
+
+// Error names the item and the reason.
+func (c *Conflict) Error() string { return c.Place.String() + ": " + c.Reason }
+
+// errRestart says that what was read is not so any more.
+var errRestart = fmt.Errorf("somebody else writes the entity again and again: move it again")
+
+// one sends a request within the rate, and once does it a single time. before is what is stored, nil for nothing.
+func (m *Mover) one(ctx context.Context, r *write.Request, before item.Attributes, t *write.Tally) write.Outcome {
+	return m.paced(ctx, r, before, t, m.Sender.One)
+}
+
+func (m *Mover) once(ctx context.Context, r *write.Request, before item.Attributes, t *write.Tally) write.Outcome {
+	return m.paced(ctx, r, before, t, func(ctx context.Context, r *write.Request, t *write.Tally) write.Outcome {
+		o, _ := m.Sender.Once(ctx, r, t)
+		return o
+	})
+}
+
+func (m *Mover) paced(ctx context.Context, r *write.Request, before item.Attributes, t *write.Tally, send func(context.Context, *write.Request, *write.Tally) write.Outcome) write.Outcome {
+	units, _ := m.units(r, before)
+	if err := m.Rate.Take(ctx, units); err != nil {
+		return write.Outcome{State: write.Failed, Requests: []*write.Request{r}, Err: err}
+	}
+	had := t.ConsumedWCU
+	o := send(ctx, r, t)
+	m.Rate.Correct(units, t.ConsumedWCU-had)
+	return o
+}

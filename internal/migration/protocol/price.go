@@ -1,0 +1,94 @@
+package protocol
+
+import (
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/migration/layout"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// Price is what moving an entity takes, if nobody comes between.
+type Price struct {
+	// Items is how many items it becomes, of so many Bytes; ItemBytes are those of each kind, by its name.
+	Items, Bytes int
+	Kinds        map[string]Kind
+	// WCU is all that is written: Parts are the units of the items, Mark those of the mark, and Claim the claim's, each with those
+	// of the indexes that it lies in, which Indexes is the sum of.
+	WCU, Parts, Mark, Claim, Indexes float64
+	// Residue are the attributes of which the root notes what the keys do not tell, Unclaimed those that no field claims.
+	Residue, Unclaimed []string
+	// Back is what a rollback takes, and Removal what removing the marked monolith does.
+	Back, Removal float64
+}
+
+// Kind is the items of one kind.
+type Kind struct{ Items, Bytes int }
+
+// Foresee returns what moving an entity will take. The error is an *Unmovable.
+func (m *Mover) Foresee(d *Monolith) (*Price, error) {
+	e := &Entity{Doc: d, m: m}
+	if err := e.split(); err != nil {
+		return nil, err
+	}
+	e.incarnation = item.NewToken()
+	claim, flip := e.claimRequest(nil), e.flipRequest(e.incarnation)
+	e.standing = stored(claim)
+	p := &Price{Items: len(e.parts.Items), Kinds: map[string]Kind{}}
+	count := func(to *float64, r *write.Request, before item.Attributes) {
+		all, indexes := m.units(r, before)
+		*to, p.Indexes = *to+all, p.Indexes+indexes
+	}
+	count(&p.Claim, claim, nil)
+	count(&p.Mark, flip, d.Attributes)
+	p.Back, p.Removal = p.Mark, m.removal(flip, d.Attributes)
+	for i, it := range e.parts.Items {
+		r, before := e.liveRequest(), e.standing
+		if i > 0 {
+			r, before = e.partRequest(&part{Item: it, place: m.place(it)}), nil
+		}
+		count(&p.Parts, r, before)
+		p.Bytes += r.NewSize
+		k := p.Kinds[it.Kind.Name]
+		p.Kinds[it.Kind.Name] = Kind{k.Items + 1, k.Bytes + r.NewSize}
+		p.Back += m.backUnits(r)
+	}
+	p.WCU = p.Parts + p.Mark + p.Claim
+	p.Residue, p.Unclaimed = m.notes(e.parts, d)
+	return p, nil
+}
+
+// backUnits are what a rollback takes of an item that was put: it is marked, and deleted.
+func (m *Mover) backUnits(put *write.Request) float64 {
+	is := stored(put)
+	mark := item.NewStage(item.RollingBack, m.Now()).Assign()
+	if !put.Root {
+		mark = item.Frozen(put.Token)
+	}
+	r := &write.Request{Kind: write.Update, Place: put.Place, Reserved: put.Reserved, Header: put.Reserved.Header(is), OldSize: put.NewSize, Set: []item.Assignment{mark}}
+	r.Prepare()
+	r.NewSize = put.NewSize + mark.Size() - attr.AttributeSize(mark.Name, is[mark.Name])
+	marked, _ := m.units(r, is)
+	return marked + m.removal(r, is)
+}
+
+// removal is what the delete of an item takes that a request has marked.
+func (m *Mover) removal(marked *write.Request, before item.Attributes) float64 {
+	r := &write.Request{Kind: write.Delete, Place: marked.Place, Reserved: marked.Reserved, OldSize: marked.NewSize}
+	gone, _ := m.units(r, after(marked, before))
+	return gone
+}
+
+// notes are what the root notes, and what no field claims.
+func (m *Mover) notes(c *layout.Collection, d *Monolith) (residue, unclaimed []string) {
+	residue = layout.Noted(c.Root())
+	doc, _ := m.Content(d) // as it was split
+	for name := range doc {
+		if !m.Layout.Claims(name) {
+			unclaimed = append(unclaimed, name)
+		}
+	}
+	return residue, unclaimed
+}
+
+// Size is the size of a monolith in bytes.
+func (d *Monolith) Size() int { return attr.ItemSize(d.Attributes) }

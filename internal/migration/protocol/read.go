@@ -1,0 +1,189 @@
+package protocol
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/write"
+)
+
+// Content is what somebody reads of an entity who knows both layouts.
+type Content struct {
+	// Live reports that the collection is live, and read as ever; Expired that its time to live is over, so that it is not there for
+	// who reads.
+	Live, Expired bool
+	// Items are what it consists of where it is not: of the monolith as it would be split, or of a collection that is
+	// rolled back. They look as if they were live. Nil and not Live: the entity is not there.
+	Items map[string][]item.Attributes
+	// Doc is the monolith that was read, if one was.
+	Doc *Monolith
+}
+
+// Read reads an entity whose collection was not found live: strongly, the root and then the monolith, and both again where they
+// say that there is nothing.
+func (m *Mover) Read(ctx context.Context, root, doc item.Place, t *write.Tally) (*Content, error) {
+	var before *Monolith
+	for range tries {
+		r, err := m.readRoot(ctx, root, t)
+		if err != nil {
+			return nil, err
+		}
+		if r.live() {
+			return &Content{Live: true, Expired: m.Expired(&r)}, nil
+		}
+		var items map[string][]item.Attributes
+		back := r.is(item.RollingBack) && r.From == item.Live
+		if back { // before the monolith is read
+			if items, err = m.shown(ctx, &r, t); err != nil {
+				return nil, err
+			}
+		}
+		d, err := m.Monolith(ctx, doc, t)
+		switch {
+		case err != nil:
+			return nil, err
+		case d.Unmarked(), (r.is(item.Migrating) || r.is(item.RollingBack) && !back) && r.Has(d.Mark()):
+			items, err := m.asItems(d)
+			return &Content{Items: items, Doc: d}, err
+		case back && items != nil:
+			again, err := m.readRoot(ctx, root, t)
+			if err != nil {
+				return nil, err
+			}
+			if again.is(item.RollingBack) && attr.Same(again.By, r.By) { // nothing was removed before the monolith was unmarked
+				return &Content{Items: items, Doc: d}, nil
+			}
+		case before != nil && attr.SameItem(before.Attributes, d.Attributes):
+			return &Content{Doc: d}, nil
+		}
+		before = d
+	}
+	return nil, errRestart
+}
+
+// shown are the items of a collection that is rolled back, as they were when it was live; nil where it was not whole any more.
+func (m *Mover) shown(ctx context.Context, r *Root, t *write.Tally) (map[string][]item.Attributes, error) {
+	all, err := m.Items(ctx, r.Place, t)
+	if err != nil {
+		return nil, err
+	}
+	items := map[string][]item.Attributes{}
+	found := false
+	for _, s := range all {
+		if s.Place == r.Place {
+			found = attr.Same(source.Header(s.Attributes).Incarnation, r.Incarnation)
+		} else if !r.Belongs(s.Attributes) {
+			continue
+		}
+		a := attr.CopyItem(s.Attributes)
+		delete(a, schema.State)
+		items[s.Place.Table.Name] = append(items[s.Place.Table.Name], a)
+	}
+	if !found {
+		return nil, nil
+	}
+	return items, nil
+}
+
+// asItems are the items that a monolith would be split into.
+func (m *Mover) asItems(d *Monolith) (map[string][]item.Attributes, error) {
+	c, err := m.splitOf(d)
+	if err != nil {
+		return nil, err
+	}
+	items := map[string][]item.Attributes{}
+	for _, it := range c.Items {
+		at := m.place(it)
+		a := attr.CopyItem(it.Attributes)
+		for name, v := range at.Key() {
+			a[name] = v
+		}
+		items[at.Table.Name] = append(items[at.Table.Name], a)
+	}
+	return items, nil
+}
+
+// Expired reports whether the time to live of a root is over.
+func (m *Mover) Expired(r *Root) bool {
+	return item.Reserved{TTL: m.Layout.TTL}.Expired(r.Attributes, m.Now())
+}
+
+// Live reads the root strongly, and reports whether it is live.
+func (m *Mover) Live(ctx context.Context, root item.Place, t *write.Tally) (bool, error) {
+	r, err := m.readRoot(ctx, root, t)
+	return r.live(), err
+}
+
+// Root reads the root strongly.
+func (m *Mover) Root(ctx context.Context, root item.Place, t *write.Tally) (Root, error) {
+	return m.readRoot(ctx, root, t)
+}
+
+// Live reports whether the root is there and live, and SameAs whether another is live, and of the same incarnation.
+func (r *Root) Live() bool { return r.live() }
+
+// SameAs is described at Live.
+func (r *Root) SameAs(o *Root) bool {
+	return r.live() && o.live() && attr.Same(r.Incarnation, o.Incarnation)
+}
+
+// Conflict says what is done to the entity by a rollback, nil for none.
+func (r *Root) Conflict() error {
+	if r.is(item.RollingBack) {
+		return &Conflict{r.Place, r.Pending()}
+	}
+	return nil
+}
+
+// Contradicts says what is wrong with the monolith of an entity that has moved, nil for nothing.
+func (d *Monolith) Contradicts() error {
+	switch {
+	case d.Unmarked():
+		return &Conflict{d.Place, "a monolith is beside the live collection: a program that knows only the old layout has written it after the entity moved; both are kept until they are merged"}
+	case d.Changed():
+		return &Conflict{d.Place, changedSince}
+	}
+	return nil
+}
+
+// MarkDeleted marks a monolith that was not moved as deleted, as long as it is what was read. It reports whether it was.
+func (m *Mover) MarkDeleted(ctx context.Context, d *Monolith, t *write.Tally) (bool, error) {
+	k := &Mark{Deleted: true, Hash: d.Hash()}
+	r := m.docRequest(d, item.Assignment{Name: schema.Moved, Index: item.Unlisted, Value: k.value()})
+	if len(d.Attributes) > write.MaxTerms-4 && r.Expect.Version == nil || r.Longest() > cost.MaxExpression || r.NewSize > cost.MaxItem {
+		return false, &Unmovable{fmt.Errorf("the monolith has %d attributes and %d bytes, and cannot be marked as deleted on condition of what was read: delete it with the program that wrote it", len(d.Attributes), r.OldSize)}
+	}
+	o := m.one(ctx, r, d.Attributes, t)
+	switch o.State {
+	case write.Written:
+		return true, nil
+	case write.Rejected:
+		return false, nil
+	}
+	return false, o.Err
+}
+
+// Finish moves the entity of a root and a monolith, or what another has begun with it: also to its end where the monolith is gone. It
+// reports whether its collection is live.
+func (m *Mover) Finish(ctx context.Context, root, doc item.Place, t *write.Tally) (live bool, err error) {
+	r, err := m.readRoot(ctx, root, t)
+	if err != nil || r.live() {
+		return r.live(), err
+	}
+	d, err := m.Monolith(ctx, doc, t)
+	if err != nil || !d.There() && !r.there() {
+		return false, err
+	}
+	e := &Entity{Doc: d, Root: root}
+	if err := m.Move(ctx, []*Entity{e}, t); err != nil {
+		return false, err
+	}
+	if e.Err != nil {
+		return false, e.Err
+	}
+	return m.Live(ctx, root, t)
+}

@@ -1,0 +1,108 @@
+package protocol
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// Reshape are a program's functions between its monoliths, with the keys of their table, and what attributevalue would make of values
+// of the model. The zero Reshape has none: they are the same.
+type Reshape struct {
+	Forth, Back func(item.Attributes) (item.Attributes, error)
+}
+
+// Content is what a monolith holds of the entity, as the layout takes it: without the keys of its table that no field claims, and without
+// what the library keeps on it. The error is of the program's function.
+func (m *Mover) Content(d *Monolith) (item.Attributes, error) {
+	doc := d.bare()
+	if m.Reshape.Forth != nil {
+		var err error
+		if doc, err = m.Reshape.Forth(attr.CopyItem(doc)); err != nil {
+			return nil, fmt.Errorf("the program's function makes nothing of it: %w", err)
+		}
+		doc = maps.Clone(doc) // it may be the program's
+	}
+	for _, name := range []string{m.Source.Hash, m.Source.Range} {
+		if !m.Layout.Claims(name) {
+			delete(doc, name)
+		}
+	}
+	return doc, nil
+}
+
+// bare is what a monolith holds without what the library keeps on it.
+func (d *Monolith) bare() item.Attributes {
+	doc := item.Attributes{}
+	for name, v := range d.Attributes {
+		if name == schema.DefaultVersion && isToken(v) || name == schema.Moved && d.Mark() != nil {
+			continue
+		}
+		doc[name] = v
+	}
+	return doc
+}
+
+// monolith is the item of what the layout makes a monolith: with its keys.
+func (m *Mover) monolith(at item.Place, doc item.Attributes) (item.Attributes, error) {
+	whole := maps.Clone(doc)
+	if m.Reshape.Back != nil {
+		var err error
+		if whole, err = m.Reshape.Back(attr.CopyItem(doc)); err != nil {
+			return nil, fmt.Errorf("the program's function makes no monolith of it: %w", err)
+		}
+		if whole = maps.Clone(whole); whole == nil { // it may be the program's
+			whole = item.Attributes{}
+		}
+	}
+	maps.Copy(whole, at.Key())
+	delete(whole, schema.DefaultVersion)
+	return whole, nil
+}
+
+// comesBack refuses a monolith of which the program's functions do not give back just what it is.
+func (m *Mover) comesBack(d *Monolith, doc item.Attributes) error {
+	if m.Reshape.Forth == nil {
+		return nil
+	}
+	back, err := m.monolith(d.Place, doc)
+	if err != nil {
+		return err
+	}
+	if again, err := m.Content(d); err != nil || !attr.SameItem(again, doc) {
+		return fmt.Errorf("the program's function makes something else of it each time (%v)", err)
+	}
+	is := d.bare()
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		if !attr.Same(is[name], back[name]) {
+			return fmt.Errorf("%s: the program's functions do not give it back as it is", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(back)) {
+		if is[name] == nil {
+			return fmt.Errorf("%s: the program's functions give it back, and it is not there", name)
+		}
+	}
+	return nil
+}
+
+// goesForth refuses a monolith that is made of a collection, of which the program's functions would make another one.
+func (m *Mover) goesForth(at item.Place, whole, doc item.Attributes) error {
+	if m.Reshape.Forth == nil {
+		return nil
+	}
+	again, err := m.Content(&Monolith{at, whole})
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(doc)) {
+		if !attr.Same(doc[name], again[name]) {
+			return fmt.Errorf("%s: the program's functions would not keep it as it is", name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,1000 @@
+package explore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/itemize/itemize/field"
+	"github.com/itemize/itemize/internal/testing/explore"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/mapper/mapperimpl"
+	"github.com/itemize/itemize/query"
+)
+
+// The models: one entity of a root and parts, laid out in every way.
+
+type part struct{ Name, Value string }
+
+// The root is the first item of the partition.
+type first struct {
+	_      struct{} `ddb:"table=docs"`
+	_      struct{}
+	_      struct{}
+	_      struct{}
+	Group  string    `ddb:"-"`
+	ID     string    `ddb:"pk=DOC#{ID}"`
+	Origin string    `ddb:"sk=A"`
+	Parts  []part    `ddb:"sk=M#{Name}"`
+	More   []part    `ddb:"-"`
+	Until  time.Time `ddb:"-"`
+}
+
+// The root is the last item of the partition.
+type last struct {
+	_      struct{} `ddb:"table=docs"`
+	_      struct{}
+	_      struct{}
+	_      struct{}
+	Group  string    `ddb:"-"`
+	ID     string    `ddb:"pk=DOC#{ID}"`
+	Origin string    `ddb:"sk=Z"`
+	Parts  []part    `ddb:"sk=M#{Name}"`
+	More   []part    `ddb:"-"`
+	Until  time.Time `ddb:"-"`
+}
+
+// The root lies between the parts.
+type middle struct {
+	_      struct{} `ddb:"table=docs"`
+	_      struct{}
+	_      struct{}
+	_      struct{}
+	Group  string    `ddb:"-"`
+	ID     string    `ddb:"pk=DOC#{ID}"`
+	Origin string    `ddb:"sk=N"`
+	Parts  []part    `ddb:"sk=M#{Name}"`
+	More   []part    `ddb:"sk=R#{Name}"`
+	Until  time.Time `ddb:"-"`
+}
+
+// The parts lie in another table.
+type satellite struct {
+	_      struct{} `ddb:"table=docs"`
+	_      struct{} `ddb:"table=parts,hash=PK,range=SK,name=Parts"`
+	_      struct{}
+	_      struct{}
+	Group  string    `ddb:"-"`
+	ID     string    `ddb:"pk=DOC#{ID}"`
+	Origin string    `ddb:"sk=A"`
+	Parts  []part    `ddb:"table=parts,sk=M#{Name}"`
+	More   []part    `ddb:"-"`
+	Until  time.Time `ddb:"-"`
+}
+
+// Many entities share the partition.
+type flat struct {
+	_      struct{} `ddb:"table=docs"`
+	_      struct{}
+	_      struct{}
+	_      struct{}
+	Group  string `ddb:"pk=GROUP#{Group}"`
+	ID     string
+	Origin string    `ddb:"sk=DOC#{ID}#A"`
+	Parts  []part    `ddb:"sk=DOC#{^ID}#M#{Name}"`
+	More   []part    `ddb:"-"`
+	Until  time.Time `ddb:"-"`
+}
+
+// Many entities share the partition, their roots side by side and their parts elsewhere.
+type apart struct {
+	_      struct{} `ddb:"table=docs"`
+	_      struct{}
+	_      struct{}
+	_      struct{}
+	Group  string `ddb:"pk=APART#{Group}"`
+	ID     string
+	Origin string    `ddb:"sk=DOC#{ID}"`
+	Parts  []part    `ddb:"sk=PART#{^ID}#M#{Name}"`
+	More   []part    `ddb:"-"`
+	Until  time.Time `ddb:"-"`
+}
+
+// The items expire with the root.
+type mortal struct {
+	_      struct{} `ddb:"table=docs,ttl=expires"`
+	_      struct{}
+	_      struct{}
+	_      struct{}
+	Group  string    `ddb:"-"`
+	ID     string    `ddb:"pk=DOC#{ID}"`
+	Origin string    `ddb:"sk=A"`
+	Parts  []part    `ddb:"sk=M#{Name}"`
+	More   []part    `ddb:"-"`
+	Until  time.Time `ddb:"sk=A,ttl"`
+}
+
+// The items have no versions.
+type bare struct {
+	_      struct{} `ddb:"table=docs,noversion"`
+	_      struct{}
+	_      struct{}
+	_      struct{}
+	Group  string    `ddb:"-"`
+	ID     string    `ddb:"pk=DOC#{ID}"`
+	Origin string    `ddb:"sk=A"`
+	Parts  []part    `ddb:"sk=M#{Name}"`
+	More   []part    `ddb:"-"`
+	Until  time.Time `ddb:"-"`
+}
+
+// The root is found by an index, and so are the parts.
+type indexed struct {
+	_      struct{} `ddb:"table=indexed"`
+	_      struct{}
+	_      struct{}  `ddb:"index=byRoot,hash=Root,pk=ROOT#{ID}"`
+	_      struct{}  `ddb:"index=byPart,hash=Part,range=PartName,pk=PART#{^ID},sk={Name},on=Parts"`
+	Group  string    `ddb:"-"`
+	ID     string    `ddb:"pk=DOC#{ID}"`
+	Origin string    `ddb:"sk=A"`
+	Parts  []part    `ddb:"sk=M#{Name}"`
+	More   []part    `ddb:"-"`
+	Until  time.Time `ddb:"-"`
+}
+
+// The entity lies in the table of its month, which another key may change.
+type timed struct {
+	_      struct{} `ddb:"table=docs_{Until:month}"`
+	_      struct{}
+	_      struct{}
+	_      struct{}
+	Group  string    `ddb:"-"`
+	ID     string    `ddb:"pk=DOC#{ID}#{Until:date}"`
+	Origin string    `ddb:"sk=A"`
+	Parts  []part    `ddb:"sk=M#{Name}"`
+	More   []part    `ddb:"-"`
+	Until  time.Time `ddb:"sk=A"`
+}
+
+// monthsOfTimed are the months that there are tables of.
+var monthsOfTimed = []time.Time{time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC)}
+
+// monthOf is that of an entity: of one that has moved to a key with another letter at its end the next.
+func monthOf(id string) time.Time {
+	if id[len(id)-1] > '9' {
+		return monthsOfTimed[1]
+	}
+	return monthsOfTimed[0]
+}
+
+type model interface {
+	first | last | middle | satellite | flat | apart | mortal | bare | indexed | timed
+}
+
+// cast is what the actors of one run share.
+type cast[T model] struct {
+	history *explore.History
+	run     *explore.Run
+	id      string
+	setup   setup
+	table   map[string]string
+	client  func(n *explore.Transport, s setup) mapper.Client
+	// untrue is what an actor was told that is wrong whatever the others did, nil for nothing.
+	untrue error
+}
+
+// setup is what does not depend on the model.
+type setup struct {
+	// Attempts is how often the SDK sends a request.
+	Attempts int
+	// Unwatched clients do not pass on the options of calls.
+	Unwatched bool
+	Page      int32
+}
+
+func (c *cast[T]) mapper(n *explore.Transport) *mapper.Mapper[T] {
+	m, err := mapper.New[T](c.client(n, c.setup), mapper.Tables(func(name string) string { return c.table[name] }))
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// inGroups reports whether entities share partitions, and scattered whether their items do not all lie
+// together, so that a load reads several ranges.
+func inGroups[T model]() bool {
+	switch any(*new(T)).(type) {
+	case flat, apart:
+		return true
+	}
+	return false
+}
+
+func scattered[T model]() bool {
+	switch any(*new(T)).(type) {
+	case satellite, apart:
+		return true
+	}
+	return false
+}
+
+func keyOf[T model](m *mapper.Mapper[T], id string) query.Key[T] {
+	if inGroups[T]() {
+		return m.Key("g"+id, id)
+	}
+	if _, ok := any(*new(T)).(timed); ok {
+		return m.Key(id, monthOf(id))
+	}
+	return m.Key(id)
+}
+
+// value makes an entity of an insert.
+func value[T model](id, origin string, parts int) T {
+	v := first{Group: "g" + id, ID: id, Origin: origin, Until: time.Now().Add(time.Hour)}
+	if _, ok := any(*new(T)).(timed); ok {
+		v.Until = monthOf(id)
+	}
+	_, split := any(*new(T)).(middle)
+	for i := range parts {
+		p := part{fmt.Sprint("P", i), fmt.Sprint(origin, ":", i)}
+		if split && i > 0 {
+			v.More = append(v.More, p)
+		} else {
+			v.Parts = append(v.Parts, p)
+		}
+	}
+	return T(v)
+}
+
+// entityOf returns what the checker knows of a value.
+func entityOf[T model](v T) *explore.Entity {
+	f := first(v)
+	e := &explore.Entity{Origin: f.Origin, Items: map[string]string{}}
+	for _, p := range slices.Concat(f.Parts, f.More) {
+		e.Items[p.Name] = p.Value
+	}
+	return e
+}
+
+// do runs an operation and notes what it told.
+func (c *cast[T]) do(n *explore.Transport, o explore.Op, call func() error) error {
+	o.Start = c.run.Now()
+	o.Err = call()
+	o.End = c.run.Now()
+	var unknown *mapper.OutcomeUnknownError
+	var partial *mapper.PartialError
+	switch {
+	case o.Err == nil:
+	case n.Crashed(), errors.As(o.Err, &partial):
+		o.Result = explore.Unknown
+	case errors.As(o.Err, &unknown):
+		o.Result = explore.Unknown
+		if !n.Faulty && !c.setup.Unwatched && c.untrue == nil {
+			c.untrue = fmt.Errorf("%s %s: it was told that the outcome is unknown, and nothing was lost: %w", o.Actor, o.What, o.Err)
+		}
+	default:
+		o.Result = explore.Refused
+	}
+	if !n.Faulty {
+		o.Echo = nil
+	}
+	c.history.Add(&o)
+	return o.Err
+}
+
+// load reads the whole entity.
+func (c *cast[T]) load(ctx context.Context, name string, n *explore.Transport, options ...mapper.ReadOption) (*mapper.Mapper[T], *mapper.Entity[T]) {
+	return c.loadAt(ctx, name, n, c.id, options...)
+}
+
+// loadAt reads the whole entity of a key.
+func (c *cast[T]) loadAt(ctx context.Context, name string, n *explore.Transport, id string, options ...mapper.ReadOption) (*mapper.Mapper[T], *mapper.Entity[T]) {
+	m := c.mapper(n)
+	o := explore.Op{Actor: name, What: "load", Start: c.run.Now()}
+	e, err := m.Load(ctx, keyOf(m, id), options...)
+	o.End, o.Err = c.run.Now(), err
+	switch {
+	case err == nil:
+		got := entityOf(e.Value)
+		o.What += fmt.Sprint(" ", got.Origin, got.Items)
+		o.See = explore.SeeWhole(id, got)
+		if scattered[T]() {
+			o.See = explore.SeeHalf(id, got)
+		}
+	case errors.Is(err, mapper.ErrNotFound):
+		o.See = explore.SeeWhole(id, nil)
+	default:
+		o.Result = explore.Refused
+	}
+	c.history.Add(&o)
+	if e != nil {
+		n.Think()
+	}
+	return m, e
+}
+
+func (c *cast[T]) actor(name string, do func(ctx context.Context, n *explore.Transport)) explore.Actor {
+	return explore.Actor{Name: name, Do: do}
+}
+
+func (c *cast[T]) insertion(name string, parts int) explore.Op {
+	v := entityOf(value[T](c.id, name, parts))
+	return explore.Op{Actor: name, What: "insert", Ends: true, Apply: func(w *explore.World, _ []*explore.World) bool {
+		if w.At(c.id) != nil {
+			return false
+		}
+		w.Entities[c.id] = v
+		return true
+	}}
+}
+
+// expired inserts an entity whose time to live is over: nobody finds it.
+func (c *cast[T]) expired(name string, parts int) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		m := c.mapper(n)
+		v := first(value[T](c.id, name, parts))
+		v.Until = time.Now().Add(-time.Hour)
+		left := func(w *explore.World, _ []*explore.World) bool {
+			for item, value := range entityOf(T(v)).Items {
+				w.Leave(c.id, item, value)
+			}
+			return true
+		}
+		_ = c.do(n, explore.Op{Actor: name, What: "insert what is expired", Apply: left}, func() error {
+			_, err := m.Save(ctx, m.New(T(v)))
+			return err
+		})
+	})
+}
+
+func (c *cast[T]) inserter(name string, parts int, options ...mapper.WriteOption) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) { c.insert(ctx, name, n, parts, options...) })
+}
+
+func (c *cast[T]) insert(ctx context.Context, name string, n *explore.Transport, parts int, options ...mapper.WriteOption) error {
+	m := c.mapper(n)
+	e := m.New(value[T](c.id, name, parts))
+	return c.do(n, c.insertion(name, parts), func() error {
+		_, err := m.Save(ctx, e, options...)
+		return err
+	})
+}
+
+// deletion deletes the entity, staged or at once.
+func (c *cast[T]) deletion(name string, staged bool) explore.Op {
+	return explore.Op{Actor: name, What: "delete", Ends: true, Apply: func(w *explore.World, _ []*explore.World) bool {
+		c.remove(w, staged)
+		return true
+	}}
+}
+
+// remove removes the entity. What was added to it without reading carries no incarnation: where
+// the delete crashes, or is taken over, that may be seen with the next entity.
+func (c *cast[T]) remove(w *explore.World, staged bool) {
+	e := w.At(c.id)
+	if e == nil {
+		return
+	}
+	if staged {
+		w.Go(c.id)
+	}
+	for item, v := range e.Items {
+		if blind(item, v) {
+			w.Loosen(c.id, item, v)
+		}
+	}
+	delete(w.Entities, c.id)
+}
+
+// blind reports whether an item was added without reading, and carries no incarnation.
+func blind(item, value string) bool {
+	return item == "Y" || strings.HasSuffix(value, ":added") && !strings.HasPrefix(item, "X")
+}
+
+func (c *cast[T]) deleter(name string, staged bool) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) { c.delete(ctx, name, n, staged) })
+}
+
+func (c *cast[T]) delete(ctx context.Context, name string, n *explore.Transport, staged bool) error {
+	m := c.mapper(n)
+	return c.do(n, c.deletion(name, staged), func() error {
+		_, err := m.Delete(ctx, keyOf(m, c.id), stagedIf(staged)...)
+		return err
+	})
+}
+
+// loadedDeleter deletes an entity as it was loaded.
+func (c *cast[T]) loadedDeleter(name string, staged bool) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		m, e := c.load(ctx, name, n)
+		if e == nil {
+			return
+		}
+		unsure := func() bool { return n.Faulty || c.setup.Unwatched }
+		_ = c.do(n, c.loadedDeletion(name, entityOf(e.Value), staged, unsure), func() error {
+			_, err := m.Delete(ctx, e, stagedIf(staged)...)
+			return err
+		})
+	})
+}
+
+// loadedDeletion deletes the entity as it was loaded. unsure reports that an answer was lost, or may
+// have been: then the delete of a single item that finds nothing has succeeded.
+func (c *cast[T]) loadedDeletion(name string, was *explore.Entity, staged bool, unsure func() bool) explore.Op {
+	return explore.Op{Actor: name, What: "delete what was loaded", Ends: true, Apply: func(w *explore.World, past []*explore.World) bool {
+		now := w.At(c.id)
+		if now == nil && len(was.Items) == 0 && !staged && unsure() {
+			return true
+		}
+		as := sameIn
+		if staged { // all of it was compared, some time before the root was marked
+			as = sameAndNoMore
+		} else { // each item is deleted as it was loaded
+			past = []*explore.World{w}
+		}
+		same := func(p *explore.World) bool { return as(c.id, was, p) }
+		if now == nil || now.Origin != was.Origin || !slices.ContainsFunc(past, same) {
+			return false
+		}
+		c.remove(w, staged)
+		c.leave(w, now, was)
+		return true
+	}}
+}
+
+func stagedIf(yes bool) []mapper.WriteOption {
+	if yes {
+		return []mapper.WriteOption{mapper.Staged()}
+	}
+	return nil
+}
+
+// leave leaves what was added to an entity without reading, after it was loaded: that is
+// nobody's, and may be seen with the next entity.
+func (c *cast[T]) leave(w *explore.World, now, loaded *explore.Entity) {
+	for item, v := range now.Items {
+		if loaded.Items[item] == "" && !strings.HasPrefix(item, "X") {
+			w.Loosen(c.id, item, v)
+		}
+	}
+}
+
+// sameIn reports whether the items that were loaded of an entity are in a world as they were loaded,
+// and sameAndNoMore that there are no others.
+func sameIn(id string, was *explore.Entity, w *explore.World) bool {
+	e := w.At(id)
+	if e == nil || e.Origin != was.Origin {
+		return false
+	}
+	for name, v := range was.Items {
+		if !w.MaySee(id, name, v) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameAndNoMore(id string, was *explore.Entity, w *explore.World) bool {
+	if !sameIn(id, was, w) {
+		return false
+	}
+	for name := range w.At(id).Items {
+		if was.Items[name] == "" {
+			return false
+		}
+	}
+	return true
+}
+
+// saver loads the entity and changes some of its parts.
+func (c *cast[T]) saver(name string, parts int) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		m, e := c.load(ctx, name, n)
+		if e == nil {
+			return
+		}
+		was := entityOf(e.Value)
+		v := first(e.Value)
+		for _, list := range [][]part{v.Parts, v.More} {
+			for i := range list {
+				if parts--; parts >= 0 {
+					list[i].Value = name + ":saved " + list[i].Name
+				}
+			}
+		}
+		e.Value = T(v)
+		_ = c.do(n, c.saving(name, was, entityOf(e.Value)), func() error {
+			_, err := m.Save(ctx, e)
+			return err
+		})
+	})
+}
+
+// saving saves the items that are not as they were loaded. Of an entity whose delete is under way
+// they go with it: readers may have been told already that it is not there.
+func (c *cast[T]) saving(name string, was, now *explore.Entity) explore.Op {
+	changed := maps.Clone(now.Items)
+	maps.DeleteFunc(changed, func(item, value string) bool { return value == was.Items[item] })
+	return explore.Op{Actor: name, What: "save", Apply: func(w *explore.World, past []*explore.World) bool {
+		at := w.At(c.id)
+		going := at == nil || at.Origin != was.Origin
+		if going && len(changed) > 0 && !w.IsGoing(c.id, was.Origin) {
+			return false
+		}
+		for item, value := range changed {
+			old := was.Items[item]
+			there := func(w *explore.World) bool {
+				e := w.At(c.id)
+				return e != nil && e.Origin == was.Origin && w.MaySee(c.id, item, old)
+			}
+			stood := going && w.WriteGoing(c.id, was.Origin, item, old, value)
+			switch {
+			case !going && w.MaySee(c.id, item, old):
+				at = at.With(item, value)
+			case !going, !stood && !c.overtaken() && !slices.ContainsFunc(past, there):
+				return false
+			case blind(item, old):
+				w.Loosen(c.id, item, value)
+			default:
+				w.Leave(c.id, item, value)
+			}
+		}
+		if !going {
+			w.Entities[c.id] = at
+		}
+		return true
+	}}
+}
+
+// overtaken reports whether a staged delete may have been: another that inserts or deletes ran
+// meanwhile, and may have taken its mark over, so that it left what it had not deleted yet.
+func (c *cast[T]) overtaken() bool {
+	for i, o := range c.history.Ops {
+		for _, p := range c.history.Ops[:i] {
+			if o.Ends && p.Ends && o.Start <= p.End && p.Start <= o.End {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// joiner loads the parts, without the root, and adds one: checked only if the entity is there.
+func (c *cast[T]) joiner(name string, checked bool) explore.Actor {
+	var options []mapper.WriteOption
+	if checked {
+		options = append(options, mapper.CheckLoaded())
+	}
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		m, e := c.loadParts(ctx, name, n)
+		if e == nil {
+			return
+		}
+		v := first(e.Value)
+		origin := "" // of the entity that the parts are of, as far as they tell
+		for _, p := range v.Parts {
+			if inserted(p.Value) {
+				origin, _, _ = strings.Cut(p.Value, ":")
+			}
+		}
+		empty := len(v.Parts) == 0
+		v.Parts = append(v.Parts, part{"X" + name, name + ":added"})
+		e.Value = T(v)
+		o := c.adding(name, adding{item: "X" + name, origin: origin, sure: checked, empty: empty})
+		_ = c.do(n, o, func() error {
+			_, err := m.Save(ctx, e, options...)
+			return err
+		})
+	})
+}
+
+// adding is the addition of an element to an entity.
+type adding struct {
+	item   string
+	origin string // of the entity, "" for whichever is there
+	// blind: nothing was read, and it may be seen with whatever entity comes. sure: it is
+	// refused where the entity is not there, by a transaction. empty: nothing was loaded, so that
+	// the root is read first.
+	blind, sure, empty bool
+}
+
+func (c *cast[T]) adding(name string, a adding) explore.Op {
+	item, value := a.item, name+":added"
+	add := func(w *explore.World, again bool) bool {
+		e := w.At(c.id)
+		other := e != nil && a.origin != "" && e.Origin != a.origin
+		switch {
+		case a.sure && (e == nil || other):
+			return again
+		case other:
+			w.Leave(c.id, item, value)
+		case e != nil && e.Items[item] == "":
+			w.Entities[c.id] = e.With(item, value)
+		case e != nil:
+			return again
+		case a.blind:
+			w.Loosen(c.id, item, value)
+		default:
+			w.Leave(c.id, item, value)
+		}
+		return true
+	}
+	o := explore.Op{Actor: name, What: "add " + item, Apply: func(w *explore.World, past []*explore.World) bool {
+		there := func(w *explore.World) bool { return w.At(c.id) != nil }
+		return (!a.empty || slices.ContainsFunc(past, there)) && add(w, false)
+	}}
+	if a.sure {
+		return o
+	}
+	o.Echo = func(w *explore.World) {
+		add(w, true)
+		if a.blind {
+			w.Loosen(c.id, item, value)
+		}
+	}
+	return o
+}
+
+// adder adds a part without reading, sure only if the entity is there.
+func (c *cast[T]) adder(name, item string, sure bool) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		m := c.mapper(n)
+		p := mapper.NewElementsNode[T, part](c.node(m), 1).Add(part{item, name + ":added"})
+		if sure {
+			p = p.IfEntityExists()
+		}
+		_ = c.do(n, c.adding(name, adding{item: item, blind: true, sure: sure}), func() error {
+			_, err := p.Exec(ctx, m)
+			return err
+		})
+	})
+}
+
+// patcher changes a part without reading.
+func (c *cast[T]) patcher(name, item string) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		m := c.mapper(n)
+		at := mapperimpl.Items(c.node(m), 1, 1)
+		at = mapperimpl.Next(at, c.partParts(), mapperimpl.Arg(mapperimpl.StringValue(item)))
+		p := mapper.NewElementNode[T, part](at, 1).Patch(valueOfPart.Set(name + ":patched"))
+		set := func(w *explore.World) bool {
+			e := w.At(c.id)
+			switch {
+			case e != nil && e.Items[item] != "":
+				w.Entities[c.id] = e.With(item, name+":patched")
+			case len(w.Loose[c.id]) > 0:
+				w.Loosen(c.id, item, name+":patched")
+			default:
+				w.Leave(c.id, item, name+":patched")
+			}
+			return true
+		}
+		o := explore.Op{
+			Actor: name, What: "patch " + item,
+			Apply: func(w *explore.World, _ []*explore.World) bool { return set(w) },
+			Echo:  func(w *explore.World) { set(w) },
+		}
+		_ = c.do(n, o, func() error {
+			_, err := p.Exec(ctx, m)
+			return err
+		})
+	})
+}
+
+var valueOfPart = field.NewString("Value", "", func(p *part) *string { return &p.Value })
+
+func (c *cast[T]) node(m *mapper.Mapper[T]) query.Node[T] { return keyOf(m, c.id).Node }
+
+func (c *cast[T]) partParts() int {
+	if inGroups[T]() {
+		return 4
+	}
+	return 2
+}
+
+func (c *cast[T]) partsOf(m *mapper.Mapper[T]) query.Node[T] {
+	k := keyOf(m, c.id)
+	switch any(*new(T)).(type) {
+	case flat:
+		return k.Prefix("DOC#" + c.id + "#M#")
+	case apart:
+		return k.Prefix("PART#" + c.id + "#M#")
+	case satellite:
+		return k.Table("Parts").Prefix("M#")
+	}
+	return k.Prefix("M#")
+}
+
+// inserted reports whether an item is as its entity was inserted with it.
+func inserted(value string) bool {
+	_, n, ok := strings.Cut(value, ":")
+	return ok && len(n) == 1
+}
+
+// isPart reports whether an item is one of the parts that are read without the root.
+func (c *cast[T]) isPart(item string) bool {
+	_, split := any(*new(T)).(middle)
+	return !split || item != "P1"
+}
+
+// loadParts reads the parts without the root.
+func (c *cast[T]) loadParts(ctx context.Context, name string, n *explore.Transport, options ...mapper.ReadOption) (*mapper.Mapper[T], *mapper.Entity[T]) {
+	m := c.mapper(n)
+	o := explore.Op{Actor: name, What: "load parts", Start: c.run.Now()}
+	e, err := m.Load(ctx, c.partsOf(m), options...)
+	o.End, o.Err = c.run.Now(), err
+	if err == nil {
+		got := entityOf(e.Value)
+		o.What += fmt.Sprint(" ", got.Items)
+		o.See = explore.SeePart(c.id, got.Items, c.isPart, inserted)
+	} else {
+		o.Result = explore.Refused
+	}
+	c.history.Add(&o)
+	if e != nil {
+		n.Think()
+	}
+	return m, e
+}
+
+// querier runs a query over the parts.
+func (c *cast[T]) querier(name string, options ...mapper.ReadOption) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		m := c.mapper(n)
+		o := explore.Op{Actor: name, What: "query parts", Start: c.run.Now()}
+		all, err := query.NewElements[T, part](c.partsOf(m)).Slice(ctx, m, options...)
+		o.End, o.Err = c.run.Now(), err
+		if err == nil {
+			got := map[string]string{}
+			for _, p := range all {
+				got[p.Name] = p.Value
+			}
+			o.What += fmt.Sprint(" ", got)
+			o.See = explore.SeePart(c.id, got, c.isPart, inserted)
+		} else {
+			o.Result = explore.Refused
+		}
+		c.history.Add(&o)
+	})
+}
+
+// indexReader looks the entity up in an index, and indexQuerier its parts: an index never shows what
+// is not live.
+func (c *cast[T]) indexReader(name string) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) { c.lookUp(ctx, name, n) })
+}
+
+func (c *cast[T]) lookUp(ctx context.Context, name string, n *explore.Transport) {
+	m := c.mapper(n)
+	o := explore.Op{Actor: name, What: "look up", Start: c.run.Now()}
+	all, err := query.Of[T](m.Index("byRoot", c.id)).Slice(ctx, m)
+	o.End, o.Err = c.run.Now(), err
+	switch {
+	case err != nil:
+		o.Result = explore.Refused
+	case len(all) == 0:
+		o.See = explore.SeeWhole(c.id, nil)
+	default:
+		got := entityOf(all[0])
+		o.What += fmt.Sprint(" ", len(all), " ", got.Origin, got.Items)
+		o.See = explore.SeeWhole(c.id, got)
+	}
+	c.history.Add(&o)
+}
+
+// headReader looks up the root alone, which is in the index only while it is live.
+func (c *cast[T]) headReader(name string) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) { c.lookHeadUp(ctx, name, n) })
+}
+
+func (c *cast[T]) lookHeadUp(ctx context.Context, name string, n *explore.Transport) string {
+	m := c.mapper(n)
+	o := explore.Op{Actor: name, What: "look head up", Start: c.run.Now()}
+	all, err := query.Of[T, T](m.Index("byRoot", c.id)).Heads().Slice(ctx, m)
+	o.End, o.Err = c.run.Now(), err
+	origin := ""
+	if len(all) > 0 {
+		origin = first(all[0].Value).Origin
+	}
+	o.What += " " + origin
+	o.See = explore.SeeRoot(c.id, origin)
+	if err != nil {
+		o.Result, o.See = explore.Refused, nil
+	}
+	c.history.Add(&o)
+	return origin
+}
+
+func (c *cast[T]) indexQuerier(name string) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) { c.lookUpParts(ctx, name, n) })
+}
+
+func (c *cast[T]) lookUpParts(ctx context.Context, name string, n *explore.Transport) {
+	m := c.mapper(n)
+	o := explore.Op{Actor: name, What: "look parts up", Start: c.run.Now()}
+	all, err := query.Of[part](m.Index("byPart", c.id)).Slice(ctx, m)
+	o.End, o.Err = c.run.Now(), err
+	got := map[string]string{}
+	for _, p := range all {
+		got[p.Name] = p.Value
+	}
+	o.What += fmt.Sprint(" ", got)
+	o.See = explore.SeeLive(c.id, got)
+	if err != nil {
+		o.Result, o.See = explore.Refused, nil
+	}
+	c.history.Add(&o)
+}
+
+func (c *cast[T]) reader(name string, options ...mapper.ReadOption) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) { c.load(ctx, name, n, options...) })
+}
+
+func (c *cast[T]) partReader(name string, options ...mapper.ReadOption) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) { c.loadParts(ctx, name, n, options...) })
+}
+
+// partDeleter deletes the parts.
+func (c *cast[T]) partDeleter(name string, options ...mapper.WriteOption) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		m := c.mapper(n)
+		o := explore.Op{Actor: name, What: "delete parts", Apply: func(w *explore.World, past []*explore.World) bool {
+			e := w.At(c.id)
+			if e == nil {
+				return true
+			}
+			for item, v := range e.Items {
+				if !c.isPart(item) {
+					continue
+				}
+				always := true
+				for _, p := range past {
+					always = always && p.At(c.id) != nil && p.At(c.id).Items[item] != ""
+				}
+				if !always { // it may have come after they were read
+					w.Loosen(c.id, item, v)
+				}
+				e = e.With(item, "")
+			}
+			w.Entities[c.id] = e
+			return true
+		}}
+		_ = c.do(n, o, func() error {
+			_, err := m.Delete(ctx, c.partsOf(m), options...)
+			return err
+		})
+	})
+}
+
+// mover moves the entity to another key.
+func (c *cast[T]) mover(name, to string, options ...mapper.WriteOption) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		m, e := c.load(ctx, name, n)
+		if e == nil {
+			return
+		}
+		was := entityOf(e.Value)
+		v := first(e.Value)
+		v.ID = to
+		if _, ok := any(e.Value).(timed); ok {
+			v.Until = monthOf(to)
+		}
+		e.Value = T(v)
+		to := to
+		if inGroups[T]() {
+			to += " in the group that it was in" // where nobody looks
+		}
+		o := explore.Op{Actor: name, What: "move", Apply: func(w *explore.World, past []*explore.World) bool {
+			now := w.At(c.id)
+			if now == nil || now.Origin != was.Origin || w.At(to) != nil || !sameIn(c.id, was, w) {
+				return false
+			}
+			moved := &explore.Entity{Origin: was.Origin, Items: was.Items}
+			w.Entities[to] = moved
+			delete(w.Entities, c.id)
+			c.leave(w, now, was)
+			return true
+		}}
+		_ = c.do(n, o, func() error {
+			_, err := m.Save(ctx, e, append(options, mapper.Move())...)
+			return err
+		})
+	})
+}
+
+// swapper deletes the entity, as it was loaded or whatever it is, and inserts one at another
+// key, in one transaction.
+func (c *cast[T]) swapper(name, to string, loaded bool) explore.Actor {
+	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
+		m := c.mapper(n)
+		var was *explore.Entity
+		var of query.Selection[T] = keyOf(m, c.id)
+		if loaded {
+			var e *mapper.Entity[T]
+			if m, e = c.load(ctx, name, n); e == nil {
+				return
+			}
+			was, of = entityOf(e.Value), e
+		}
+		v := value[T](to, name, 1)
+		o := explore.Op{Actor: name, What: "swap", Ends: true, Apply: func(w *explore.World, past []*explore.World) bool {
+			now := w.At(c.id)
+			if now == nil && was == nil && w.At(to) == nil { // what was left over is something to delete as well
+				w.Entities[to] = entityOf(v)
+				return true
+			}
+			if now == nil || w.At(to) != nil || was != nil && (now.Origin != was.Origin || !sameIn(c.id, was, w)) {
+				return false
+			}
+			c.remove(w, false)
+			if was != nil {
+				c.leave(w, now, was)
+			} else {
+				c.leave(w, now, firstOf(c.id, past))
+			}
+			w.Entities[to] = entityOf(v)
+			return true
+		}}
+		_ = c.do(n, o, func() error {
+			_, err := mapper.Transact(ctx, m.Deleting(of), m.Saving(m.New(v)))
+			return err
+		})
+	})
+}
+
+// firstOf is the entity of a key as it was when an operation began, or nothing of one.
+func firstOf(id string, past []*explore.World) *explore.Entity {
+	if e := past[0].At(id); e != nil {
+		return e
+	}
+	return &explore.Entity{}
+}
+
+// client returns an actor's client.
+func newClient(base func(...func(*dynamodb.Options)) *dynamodb.Client, n *explore.Transport, s setup) mapper.Client {
+	c := base(func(o *dynamodb.Options) {
+		o.HTTPClient = n
+		o.Retryer = noLimit{retry.NewStandard(func(o *retry.StandardOptions) {
+			o.MaxAttempts = s.Attempts
+			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
+		})}
+	})
+	if s.Unwatched {
+		return unwatched{c}
+	}
+	return c
+}
+
+type noLimit struct{ aws.Retryer }
+
+func (noLimit) GetRetryToken(context.Context, error) (func(error) error, error) {
+	return func(error) error { return nil }, nil
+}
+func (noLimit) GetInitialToken() func(error) error { return func(error) error { return nil } }
+
+// unwatched is a client that does not pass on the options of calls.
+type unwatched struct{ *dynamodb.Client }
+
+func (c unwatched) PutItem(ctx context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	return c.Client.PutItem(ctx, in)
+}
+
+func (c unwatched) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	return c.Client.UpdateItem(ctx, in)
+}
+
+func (c unwatched) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	return c.Client.DeleteItem(ctx, in)
+}
+
+func (c unwatched) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, _ ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	return c.Client.TransactWriteItems(ctx, in)
+}

@@ -1,0 +1,470 @@
+package mapper_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/itemize/itemize/examples/wishlist/store"
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/testing/models"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+// What an attack on the write protocols found. Each test tells the schedule in which the library
+// once broke a promise, and which; the worst come first.
+
+// atRequest is a transport that calls do before the nth request, from 1, of an operation.
+func atRequest(op string, n int, do func()) *faulty {
+	var seen atomic.Int64
+	return &faulty{at: -1, late: func(r *http.Request) bool {
+		if operation(r) == op && seen.Add(1) == int64(n) {
+			do()
+		}
+		return false
+	}}
+}
+
+// smallPages is a transport whose queries are answered in pages of so many items; it calls do
+// before its nth request.
+func smallPages(page, n int, do func()) *faulty {
+	var count atomic.Int64
+	return &faulty{at: -1, late: func(r *http.Request) bool {
+		if count.Add(1) == int64(n) {
+			do()
+		}
+		if operation(r) == "Query" {
+			body, _ := io.ReadAll(r.Body)
+			var in map[string]any
+			_ = json.Unmarshal(body, &in)
+			if l, ok := in["Limit"].(float64); !ok || int(l) > page {
+				in["Limit"] = page
+			}
+			body, _ = json.Marshal(in)
+			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+			r.Header.Set("Content-Length", fmt.Sprint(len(body)))
+		}
+		return false
+	}}
+}
+
+// One actor alone: an entity is moved by a key field beyond its identity, so that its root stays where
+// it is and its elements go elsewhere. The elements are put with a new incarnation, the root keeps the old
+// one: they are hidden from then on. Breaks "Key fields may not change after the load [...] unless all is
+// loaded and Move() is asked for", and "on every item that is put for it by someone who knows it".
+func TestMoveByKeyFieldKeepsIncarnation(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m := newMapper[regional](t, "PK:S", "SK:S")
+	e := m.New(regional{ID: "1", Region: "eu", Notes: "n", Stock: []stock{{"a", 1}, {"b", 2}}})
+	must(m.Save(ctx, e))(t)
+	e.Value.Region = "us"
+	must(m.Save(ctx, e, mapper.Move()))(t)
+	got := must(m.Load(ctx, m.Key("1")))(t)
+	if len(got.Value.Stock) != 2 {
+		t.Errorf("the elements are gone: %+v", got.Value)
+	}
+}
+
+// A crashed staged insert has left Home. A patches Home.City with Upsert: it finds the leftover, and turns
+// its update into a put. Before that is sent, B saves the whole of Home over the leftover. A's put is refused,
+// A finds the live entity's item there, and sends the put again, now on condition of the incarnation only: it
+// replaces B's item. Breaks "Lost answers": B's acknowledged street is lost to a patch of the city.
+func TestUpsertNeverReplacesNewerItem(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	users := leaveHome(t, table)
+	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t) // over the claim, and beside the part
+	home := store.Address{Street: "S", City: "Oslo", Country: "N"}
+	patcher := must(mapper.New[store.User](client(t, atRequest("PutItem", 1, func() {
+		e := must(users.Load(ctx, store.UserByID("1")))(t)
+		e.Value.Home = home
+		must(users.Save(ctx, e))(t)
+	}), 1), mapper.Table(table)))(t)
+	_, err := store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome")).Exec(ctx, patcher)
+	home.City = "Rome"
+	if got := must(users.Load(ctx, store.UserByID("1")))(t); got.Value.Home != home {
+		t.Errorf("the patch of the city (%v) has taken the street away: %+v", err, got.Value.Home)
+	}
+}
+
+// The same of two patches of different fields, over one leftover: both are acknowledged, one is lost. An
+// increment would be lost the same way.
+func TestUpsertsOverOneLeftoverAreBothKept(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	users := leaveHome(t, table)
+	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t) // over the claim, and beside the part
+	a := must(mapper.New[store.User](client(t, atRequest("PutItem", 1, func() {
+		must(store.UserByID("1").Home().Patch(store.AddressFields.Street.Set("S")).Exec(ctx, users))(t)
+	}), 1), mapper.Table(table)))(t)
+	must(store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome")).Exec(ctx, a))(t)
+	want := store.Address{Street: "S", City: "Rome"}
+	if got := must(users.Load(ctx, store.UserByID("1")))(t); got.Value.Home != want {
+		t.Errorf("both patches were acknowledged: %+v", got.Value.Home)
+	}
+}
+
+// A deletes a single item by its key, which another program has written, without a version. The first
+// request is lost; A looks, the item is there; A reads the root, and sends the delete again with no condition
+// at all (a zero Expect). Meanwhile somebody else removes the item, and B puts it as a part of a staged insert.
+// A's delete takes the part, B goes live without it. Breaks "the parts are those of one live incarnation", and
+// that an unread delete never takes what a staged insert has put.
+func TestUnreadDeleteIsSentAgainWithCondition(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := newAccounts(t, table, &faulty{at: -1}, 1)
+	r := newRaw(t, table)
+	r.put(item{"PK": s("ACCOUNT#1"), "SK": s("LEFT"), "Left": s("foreign")})
+	v := account{ID: "1", Counter: 1, Left: "a", Right: "a"}
+	gate, goOn, done := make(chan bool), make(chan bool), make(chan error, 1)
+	inserter := newAccounts(t, table, atRequest("UpdateItem", 1, func() { gate <- true; <-goOn }), 1)
+	seen := 0
+	deleter := newAccounts(t, table, &faulty{at: -1, late: func(r *http.Request) bool {
+		if operation(r) != "DeleteItem" {
+			return false
+		}
+		seen++
+		if seen == 2 {
+			must(clean.Delete(ctx, clean.Key("1").Item("LEFT")))(t) // somebody else removes it
+			go func() {
+				_, err := inserter.Save(ctx, inserter.New(v), mapper.Staged())
+				done <- err
+			}()
+			<-gate // all of its parts are put
+		}
+		return seen == 1 // lost
+	}}, 1)
+	_, err := deleter.Delete(ctx, deleter.Key("1").Item("LEFT"))
+	if err != nil {
+		t.Log("the delete:", err)
+	}
+	close(goOn)
+	if err := <-done; err != nil {
+		t.Fatal("insert:", err)
+	}
+	if got := stored(t, clean, "1"); !same(got, &v) {
+		t.Errorf("torn: %+v", got)
+	}
+}
+
+// Part of an expired, not yet removed entity: A has loaded it before. B adds an element at the key of one
+// of its parts, with a patch: the part counts as dead, since the root has expired, and is replaced. A saves a
+// later expiry, on condition of the root's version only, and is acknowledged: the entity is there again, with
+// B's element, and A's part is lost. Breaks "is dead if a strong GetItem of the root [...] shows another `_a`,
+// or no root": this root shows the same `_a`.
+type lease struct {
+	_     struct{}  `ddb:"table=leases,ttl=exp"`
+	ID    string    `ddb:"pk=E#{ID}"`
+	Until time.Time `ddb:"sk=HEAD,ttl"`
+	Parts []part    `ddb:"sk=PART#{N:02}"`
+}
+
+func TestExpiredRootIsNotRevived(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m := newMapper[lease](t, "PK:S", "SK:S")
+	must(m.Save(ctx, m.New(lease{ID: "1", Until: time.Now().Add(2 * time.Second), Parts: []part{{1, "mine"}}})))(t)
+	a := must(m.Load(ctx, m.Key("1")))(t)
+	m.SetNow(func() time.Time { return time.Now().Add(3 * time.Second) })
+	_, added := mapper.NewElementsNode[lease, part](m.Key("1").Node, 1).Add(part{1, "theirs"}).Exec(ctx, m)
+	a.Value.Until = time.Now().Add(time.Hour)
+	_, saved := m.Save(ctx, a)
+	got, err := m.Load(ctx, m.Key("1"))
+	if err == nil && saved == nil && !slices.Equal(got.Value.Parts, a.Value.Parts) {
+		t.Errorf("add: %v, save: %v, and there is %+v", added, saved, got.Value)
+	}
+}
+
+// One actor alone: the root was written by another program, without `_a`, and a part of an entity that is
+// no more lies in the way of an element. Load does not show the part (it is hidden), Save ends in a conflict
+// with "someone else" for ever, and Update tries a hundred times. Breaks "An item of another incarnation in
+// one's way is dead if a strong GetItem of the root [...] shows another `_a`"; stuck for a single actor.
+func TestForeignRootWithLeftoverItemCanBeSaved(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := newAccounts(t, table, &faulty{at: -1}, 1)
+	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
+	late := must(m.Load(ctx, m.Key("1")))(t)
+	must(m.Delete(ctx, m.Key("1")))(t)
+	late.Value.Entries = []entry{{1, "dead"}}
+	must(m.Save(ctx, late))(t)                                                           // left over
+	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": n("5")}) // by another program
+	e := must(m.Load(ctx, m.Key("1"), mapper.Strong()))(t)
+	if len(e.Value.Entries) > 0 {
+		t.Fatal("joined")
+	}
+	e.Value.Entries = []entry{{1, "live"}}
+	if _, err := m.Save(ctx, e); err != nil {
+		t.Errorf("there is nobody else: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if _, err := m.Update(ctx, m.Key("1"), func(a *account) error { a.Entries = []entry{{1, "live"}}; return nil }); err != nil {
+		t.Errorf("there is nobody else: %v", err)
+	}
+}
+
+// One actor alone: an item that another program has put under the entity's key, of another value of a key
+// field beyond the identity: Load counts it as unknown. A staged delete of the loaded entity ends in a conflict
+// for ever (it takes the item for created); a staged delete by key deletes the item, a plain one does not.
+// Breaks "an item that matches none is counted, kept out of the value, and never touched".
+func TestStagedDeleteLeavesUnknownItems(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[regional](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	r := newRaw(t, table)
+	r.put(item{"PK": s("R#1"), "SK": s("STOCK#us#z"), "N": n("1")})
+	must(m.Save(ctx, m.New(regional{ID: "1", Region: "eu", Stock: []stock{{"a", 1}}})))(t)
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	if e.Unknown() != 1 {
+		t.Fatalf("%d unknown items, and %+v", e.Unknown(), e.Value)
+	}
+	if _, err := m.Delete(ctx, e, mapper.Staged()); err != nil {
+		t.Errorf("there is nobody else: %v", err)
+		must(m.Delete(ctx, m.Key("1"), mapper.Staged()))(t)
+	}
+	if r.get("R#1", "STOCK#us#z") == nil {
+		t.Error("the staged delete has removed an item that the load counts as unknown")
+	}
+}
+
+// One actor alone: an item without a version, of many attributes, that another program has put under the
+// entity's key. A staged delete marks the root, and then cannot send the item's delete: the condition on all
+// of its values is larger than DynamoDB takes. The entity is not found from then on, every further delete by
+// key fails in the same way, and an insert is told to delete by key. (A plain delete by key fails as well,
+// before anything is written.) Stuck for a single actor.
+func TestDeleteOfManyAttributesWithoutVersion(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := newAccounts(t, table, &faulty{at: -1}, 1)
+	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Entries: []entry{{1, "x"}}})))(t)
+	it := item{"PK": s("ACCOUNT#1"), "SK": s("LEFT"), "Left": s("x")}
+	for i := range 350 {
+		it[fmt.Sprint("a", i)] = n("1")
+	}
+	newRaw(t, table).put(it)
+	if _, err := m.Delete(ctx, m.Key("1")); err != nil {
+		t.Errorf("a plain delete: %v", err)
+	}
+	for range 2 {
+		if _, err := m.Delete(ctx, m.Key("1"), mapper.Staged()); err != nil && !errors.Is(err, mapper.ErrNotFound) {
+			t.Errorf("a staged delete: %v", err)
+		}
+	}
+	if _, err := m.Save(ctx, m.New(account{ID: "1", Counter: 2, Left: "y"})); err != nil {
+		t.Errorf("an insert over it: %v", err)
+	}
+}
+
+// A query for elements meets an entity that has just gone live: it reads the root, and then everything
+// again. Meanwhile B's staged delete has marked the root and deleted some of the parts. The query does not read
+// the root after its second reading, and yields the rest of the parts. (A load of the same parts yields none.)
+// Breaks "A load or query without the root asks the root only where it meets staged or mixed items, and then
+// reads everything again after it, and the root at its end".
+func TestQueryChecksRootAfterSecondReading(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := newAccounts(t, table, &faulty{at: -1}, 1)
+	v := six("1", "x")
+	must(clean.Save(ctx, clean.New(v), mapper.Staged()))(t)
+	reader := newAccounts(t, table, atRequest("Query", 2, func() {
+		c := &crash{left: 9} // all up to some of the deletes
+		dying := newAccounts(t, table, c.transport(), 1)
+		_, _ = dying.Delete(ctx, dying.Key("1"), mapper.Staged())
+	}), 1)
+	got, err := query.Of[entry](reader.Key("1").Prefix("ENTRY#")).Slice(ctx, reader, mapper.Strong())
+	if err == nil && len(got) != 6 && len(got) != 0 || err != nil && !strings.Contains(err.Error(), "query again") {
+		t.Errorf("part of the entity: %v, %v", got, err)
+	}
+}
+
+// A query for entities of a flat model. A page ends with the root of an entity, as its first item; before
+// the next page is read, B's staged delete removes the entity. Of the entity only the root was found, in one
+// answer, so it counts as read in one page, though the reading went on: the root is yielded without its parts.
+// Breaks "A load whose range took more than one page [...] reads the root strongly after its last answer".
+func TestEntityAcrossPagesIsWholeOrMissing(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := must(mapper.New[models.Order](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	must(clean.Save(ctx, clean.New(models.Order{Customer: "1", N: 1, Status: "a", Lines: []models.Line{{Line: 1, SKU: "x"}, {Line: 2, SKU: "y"}}})))(t)
+	m := must(mapper.New[models.Order](client(t, smallPages(1, 2, func() {
+		must(clean.Delete(ctx, clean.Key("1", 1), mapper.Staged()))(t)
+	}), 1), mapper.Table(table)))(t)
+	for _, o := range must(query.Of[models.Order](m.Key("1")).Slice(ctx, m, mapper.Strong()))(t) {
+		if len(o.Lines) != 2 {
+			t.Errorf("part of the entity: %+v", o)
+		}
+	}
+}
+
+// One actor alone: an Independent insert (or save) over more than nine leftovers. Each is found out about
+// in a planning of its own, of which there are ten: "the items kept changing", though nobody else is there. What
+// was written so far is stored, and the error is no PartialError.
+func TestIndependentSaveReplacesManyLeftoverItems(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	v := account{ID: "1", Counter: 1}
+	for i := range 15 {
+		v.Entries = append(v.Entries, entry{i + 1, "x"})
+	}
+	c := &crash{left: 16} // before it goes live
+	d := newAccounts(t, table, c.transport(), 1)
+	if _, err := d.Save(ctx, d.New(v), mapper.Staged()); err == nil {
+		t.Fatal("it did not crash")
+	}
+	m := newAccounts(t, table, &faulty{at: -1}, 1)
+	if _, err := m.Save(ctx, m.New(v), mapper.Independent()); err != nil {
+		t.Errorf("there is nobody else: %v", err)
+	}
+}
+
+// One actor alone, whose client does not pass options on (DAX): after a staged insert no patch of an item of
+// it ever succeeds. The refusal for the staged mark counts as unsure, and the patch ends with
+// OutcomeUnknownError before it looks whose the item is. Stuck for a single actor, until a save drops the mark.
+func TestPatchAfterStagedInsertByUnwatchedClient(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	users := must(mapper.New[store.User](deaf{enginetest.Start(t).Client()}, mapper.Table(table)))(t)
+	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new", Home: store.Address{City: "Oslo"}}), mapper.Staged()))(t)
+	for range 2 {
+		if _, err := store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome")).Exec(ctx, users); err != nil {
+			t.Errorf("nobody else is there: %v", err)
+		}
+	}
+}
+
+// Two upserts over one leftover of an entity that is no more, with no root: the second meets what the first
+// has put, which has no `_a`, and ends in a conflict of a condition that the caller did not give.
+func TestUpsertMeetsUpsertOverLeftover(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	users := leaveHome(t, table)
+	e := users.New(store.User{ID: "1", Email: "new"})
+	must(users.Save(ctx, e))(t)
+	must(users.Delete(ctx, e))(t)
+	a := must(mapper.New[store.User](client(t, atRequest("PutItem", 1, func() {
+		must(store.UserByID("1").Home().Patch(store.AddressFields.Street.Set("S")).Exec(ctx, users))(t)
+	}), 1), mapper.Table(table)))(t)
+	if _, err := store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome")).Exec(ctx, a); err != nil {
+		t.Errorf("a patch without a condition: %v", err)
+	}
+}
+
+// Delete of a single item by its key "is deleted whatever it holds" (Mapper.Delete). Where it bears the
+// staged mark, A reads the root and deletes it on its version; B saves the item in between: A gets a conflict
+// instead of going round again.
+func TestUnreadDeleteRetriesAfterConcurrentSave(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := newAccounts(t, table, &faulty{at: -1}, 1)
+	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Left: "a"}), mapper.Staged()))(t)
+	m := newAccounts(t, table, atRequest("DeleteItem", 2, func() {
+		e := must(clean.Load(ctx, clean.Key("1")))(t)
+		e.Value.Left = "b"
+		must(clean.Save(ctx, e))(t)
+	}), 1)
+	if _, err := m.Delete(ctx, m.Key("1").Item("LEFT")); err != nil {
+		t.Errorf("a single item is deleted whatever it holds: %v", err)
+	}
+}
+
+// One actor alone: an entity that has expired and that DynamoDB has not removed yet. A Delete by key is
+// ErrNotFound and leaves its parts, which do not expire. Breaks "items past their TTL [...] are not there" and
+// "what was left behind by a deleted entity is [...] removed by a Delete by key".
+func TestDeleteRemovesPartsOfExpiredEntity(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[lease](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	must(m.Save(ctx, m.New(lease{ID: "1", Until: time.Now().Add(-time.Minute), Parts: []part{{1, "mine"}}})))(t)
+	for _, o := range [][]mapper.WriteOption{nil, {mapper.Staged()}} {
+		_, err := m.Delete(ctx, m.Key("1"), o...)
+		if newRaw(t, table).get("E#1", "PART#01") != nil {
+			t.Errorf("the part cannot be deleted: %v", err)
+		}
+	}
+}
+
+// 16 (message). A staged delete ended part-way (a request was denied); its caller deletes the same entity again,
+// without Staged: a conflict, "deleted by someone else", of what it has deleted itself. With Staged, or by key,
+// it works.
+func TestDeleteContinuesStagedDelete(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	tr := &faulty{at: -1, fault: deny}
+	tr.pick = func() fault {
+		if tr.count-1 == tr.at {
+			return deny
+		}
+		return none
+	}
+	m := newAccounts(t, enginetest.Table(t, "PK:S", "SK:S"), tr, 1)
+	e := m.New(account{ID: "1", Counter: 1, Left: "a"})
+	must(m.Save(ctx, e))(t)
+	tr.count, tr.at = 0, 5 // the root's delete
+	var partial *mapper.PartialError
+	if _, err := m.Delete(ctx, e, mapper.Staged()); !errors.As(err, &partial) {
+		t.Fatalf("it was not denied: %v after %v", err, tr.log)
+	}
+	tr.at = -1
+	if _, err := m.Delete(ctx, e); err != nil {
+		t.Errorf("again: %v", err)
+	}
+}
+
+// 17 (message). A deletes what is left over by key, with Staged; before its mark, B inserts the entity. A's
+// delete ends with ErrExists: "exists already: load it and save the change, or delete it first".
+func TestDeleteNeverReturnsErrExists(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := newAccounts(t, table, &faulty{at: -1}, 1)
+	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("RIGHT"), "Right": s("x")})
+	m := newAccounts(t, table, atRequest("PutItem", 1, func() {
+		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
+	}), 1)
+	_, err := m.Delete(ctx, m.Key("1"), mapper.Staged())
+	if errors.Is(err, mapper.ErrExists) {
+		t.Errorf("a delete: %v", err)
+	}
+}
+
+// A patch with Upsert and a condition meets what an entity that is no more has left: the condition is not
+// dropped with what it was about.
+func TestConditionOfUpsertHoldsOverLeftover(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	users := leaveHome(t, table)
+	must(users.Save(ctx, users.New(store.User{ID: "1", Email: "new"})))(t)
+	f := store.AddressFields
+	patch := store.UserByID("1").Home().Patch(f.City.Set("Rome")).If(f.City.Equal("Bergen"))
+	var conflict *mapper.ConflictError
+	if _, err := patch.Exec(ctx, users); !errors.As(err, &conflict) {
+		t.Errorf("the condition was dropped: %v", err)
+	}
+}

@@ -1,0 +1,571 @@
+package mapper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/examples/wishlist/store"
+	"github.com/itemize/itemize/field"
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/models"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+// What an attack on loads, scans, decoding and pages found. Each test failed when it was written; its comment
+// has the sentence that was broken.
+
+// small is a client whose answers to Query and Scan hold at most n items, as if those were large;
+// between, if set, is called before each.
+type small struct {
+	*dynamodb.Client
+	n       int32
+	between func(call int)
+	calls   int
+	mu      sync.Mutex
+}
+
+func (c *small) next() *int32 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls++
+	if c.between != nil {
+		c.between(c.calls)
+	}
+	return &c.n
+}
+
+func (c *small) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	x := *in
+	if l := c.next(); x.Limit == nil || *x.Limit > *l {
+		x.Limit = l
+	}
+	return c.Client.Query(ctx, &x, o...)
+}
+
+func (c *small) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	x := *in
+	if l := c.next(); x.Limit == nil || *x.Limit > *l {
+		x.Limit = l
+	}
+	return c.Client.Scan(ctx, &x, o...)
+}
+
+type row struct {
+	N    int
+	Text string
+}
+
+type sheet struct {
+	_    struct{} `ddb:"table=sheets"`
+	ID   string   `ddb:"pk=SHEET#{ID}"`
+	Name string   `ddb:"sk=HEAD"`
+	Rows []row    `ddb:"sk=ROW#{N:04}"`
+}
+
+// Several entities: "duplicates are read once and returned as separate entities".
+func TestLoadManyReadsDuplicatesOnce(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[sheet](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	must(m.Save(ctx, m.New(sheet{ID: "1", Name: "n", Rows: []row{{1, "x"}, {2, "y"}}})))(t)
+	newRaw(t, table).put(item{"PK": s("SHEET#1"), "SK": s("AAA")}) // another model's, or left over
+	all := must(m.LoadMany(ctx, []query.Selection[sheet]{m.Key("1"), m.Key("1")}))(t)
+	if len(all[1].Value.Rows) != 2 || all[1].Unknown() != 1 {
+		t.Errorf("%+v, %d unknown, and %+v, %d unknown", all[0].Value, all[0].Unknown(), all[1].Value, all[1].Unknown())
+	}
+}
+
+// Several entities: "entities in the order asked for": each is what was asked for, as
+// Load returns it.
+func TestLoadManyKeepsOrder(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := newAccounts(t, table, &faulty{at: -1}, 3)
+	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Entries: []entry{{1, "x"}}})))(t)
+	all := must(m.LoadMany(ctx, []query.Selection[account]{m.Key("1").Table("accounts"), m.Key("1")}))(t)
+	if _, err := m.Delete(ctx, all[1]); err != nil {
+		t.Error(err)
+	}
+}
+
+// saving.md: Entity.Unknown counts the items of the collection that match no template; scan.go: "each
+// entity is as Load would see it".
+func TestScanCountsUnknownItems(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := newAccounts(t, table, &faulty{at: -1}, 3)
+	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
+	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("AAA")})
+	for e := range m.Scan(ctx) {
+		if e.Unknown() != 1 {
+			t.Errorf("%d unknown items", e.Unknown())
+		}
+	}
+}
+
+// scan.go: "each entity is as Load would see it, and one that is inserted meanwhile may be seen or
+// not": not in part.
+func TestScanNeverYieldsPartOfEntity(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := newAccounts(t, table, &faulty{at: -1}, 3)
+	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("G")}) // another model's
+	c := &small{Client: enginetest.Start(t).Client(), n: 1, between: func(call int) {
+		if call == 2 {
+			must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Entries: []entry{{1, "x"}}})))(t)
+		}
+	}}
+	m := must(mapper.New[account](c, mapper.Table(table)))(t)
+	for e, err := range m.Scan(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(e.Value.Entries) != 1 {
+			t.Errorf("seen in part: %+v", e.Value)
+		}
+	}
+}
+
+func goroutine() string {
+	b := make([]byte, 64)
+	f := strings.Fields(string(b[:runtime.Stack(b, false)]))
+	return f[1]
+}
+
+// "every entity as a stream": an iterator's body has to run in the goroutine of its loop: a
+// panic in it (or t.Fatal) cannot be recovered by the caller otherwise, and ends the program.
+func TestScanRunsInCallersGoroutine(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m := newAccounts(t, enginetest.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 3)
+	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
+	mine := goroutine()
+	for range m.Scan(ctx) {
+		if is := goroutine(); is != mine {
+			t.Errorf("the body runs in goroutine %s, and the loop in %s", is, mine)
+		}
+	}
+}
+
+// A panic in the body of a scan is the caller's to recover, and leaves no goroutine behind.
+func TestScanPassesPanicToCaller(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m := newAccounts(t, enginetest.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 3)
+	for i := range 5 {
+		must(m.Save(ctx, m.New(account{ID: fmt.Sprint(i), Counter: 1})))(t)
+	}
+	scan := func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("nothing to recover")
+			}
+		}()
+		for range m.Scan(ctx) {
+			panic("the body's")
+		}
+	}
+	scan()
+	stacks := make([]byte, 1<<20)
+	for wait := 0; ; wait++ {
+		text := string(stacks[:runtime.Stack(stacks, true)])
+		if !strings.Contains(text, "search.(*scan)") {
+			return
+		}
+		if wait == 50 {
+			t.Fatalf("left behind:\n%s", text)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// telemetry. A scan that ends with an item that does not decode
+// is no success.
+func TestScanErrorIsObserved(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	var totals mapper.Totals
+	m := must(mapper.New[account](enginetest.Start(t).Client(), mapper.Table(table), mapper.Observe(&totals)))(t)
+	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": s("x")})
+	failed := 0
+	for _, err := range m.Scan(ctx) {
+		if err != nil {
+			failed++
+		}
+	}
+	if rows := totals.Rows(); failed != 1 || rows[0].Errors != 1 {
+		t.Errorf("%d errors, observed %d", failed, rows[0].Errors)
+	}
+}
+
+type sess struct {
+	_     struct{}  `ddb:"table=sess,ttl=gone"`
+	ID    string    `ddb:"pk=S#{ID}"`
+	Name  string    `ddb:"sk=HEAD"`
+	Until time.Time `ddb:"sk=HEAD,ttl"`
+}
+
+// "a root going live is the creation": also over an expired one, which an insert treats as absent.
+func TestDecodeChangeOverExpiredRoot(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[sess](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	must(m.Save(ctx, m.New(sess{ID: "1", Name: "old", Until: time.Now().Add(-time.Hour)})))(t)
+	raw := newRaw(t, table)
+	old := raw.get("S#1", "HEAD")
+	must(m.Save(ctx, m.New(sess{ID: "1", Name: "new", Until: time.Now().Add(time.Hour)})))(t)
+	c := must(m.DecodeChange(old, raw.get("S#1", "HEAD")))(t)
+	if c.Event != mapper.EntityCreated {
+		t.Errorf("%s, from incarnation %x to %x", c.Event, c.Old.Incarnation, c.New.Incarnation)
+	}
+}
+
+// Flat models: Heads "at the price of the heads", "a page asks DynamoDB for no more than it needs".
+func TestHeadsReadNoMoreThanLimit(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	orders := newMapper[models.Order](t, "PK:S", "SK:S")
+	for i := range 2 {
+		o := models.Order{Customer: "c", N: i + 1}
+		for i := range 120 {
+			o.Lines = append(o.Lines, models.Line{Line: i + 1, SKU: "s"})
+		}
+		must(orders.Save(ctx, orders.New(o)))(t)
+	}
+	q := query.Of[models.Order](orders.Key("c"))
+	var r, whole mapper.Receipt
+	must(q.Limit(2).Heads().Slice(ctx, orders, mapper.Receive(&r)))(t)
+	must(q.Limit(2).Slice(ctx, orders, mapper.Receive(&whole)))(t)
+	if r.Requests() > whole.Requests() || r.Consumed.RCU > whole.Consumed.RCU {
+		t.Errorf("two heads: %v; two whole orders: %v", &r, &whole)
+	}
+}
+
+// The same where the entities lie apart, and elements under the root's prefix.
+func TestHeadsBesideElementsReadNoMoreThanLimit(t *testing.T) {
+	t.Parallel()
+	type part struct{ N int }
+	type thing struct {
+		_     struct{} `ddb:"table=things"`
+		List  string   `ddb:"pk=LIST#{List}"`
+		ID    string
+		Head  string `ddb:"sk=THING#{ID}#HEAD"`
+		Text  string `ddb:"sk=TEXT#{ID}"`
+		Parts []part `ddb:"sk=THING#{^ID}#PART#{N:04}"`
+	}
+	ctx := context.Background()
+	m := newMapper[thing](t, "PK:S", "SK:S")
+	for i := range 2 {
+		o := thing{List: "l", ID: fmt.Sprint(i), Head: "h", Text: "t"}
+		for i := range 120 {
+			o.Parts = append(o.Parts, part{i + 1})
+		}
+		must(m.Save(ctx, m.New(o)))(t)
+	}
+	var r mapper.Receipt
+	all := must(query.Of[thing](m.Key("l")).Limit(2).Slice(ctx, m, mapper.Receive(&r)))(t)
+	if len(all) != 2 || r.Requests() > 20 {
+		t.Errorf("%d for %v", len(all), &r)
+	}
+}
+
+// heads.go: filter and projection "are those of the roots"; a filter on what no root stores hides every entity.
+func TestHeadsRefuseFilterOfOtherItem(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m := newMapper[models.Ticket](t, "PK:S", "SK:S")
+	manyTickets(t, m, 2)
+	text := field.NewString("Text", "", func(x *models.Ticket) *string { return &x.Text })
+	got, err := query.Of[models.Ticket](m.Key("p")).Filter(text.BeginsWith("x")).Heads().Slice(ctx, m)
+	if err == nil && len(got) != 2 {
+		t.Errorf("%d heads, and no error", len(got))
+	}
+}
+
+// Errors: "*mapper.ValueError for every value that cannot be stored (an empty or zero key part ...): 400 and not 500";
+// "A zero time in a key is refused as an empty string is."
+func TestUnstorableValueIsValueError(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m := must(mapper.New[account](failingClient{}))(t)
+	users := must(mapper.New[store.User](failingClient{}))(t)
+	tickets := must(mapper.New[models.Ticket](failingClient{}))(t)
+	second := func(_ any, err error) error { return err }
+	for name, err := range map[string]error{
+		"Load":           second(m.Load(ctx, m.Key(""))),
+		"Load utf8":      second(m.Load(ctx, m.Key("\xff"))),
+		"LoadMany":       second(m.LoadMany(ctx, []query.Selection[account]{m.Key("")})),
+		"Delete":         second(m.Delete(ctx, m.Key(""))),
+		"query":          second(query.Of[entry](m.Key("").Prefix("ENTRY#")).Slice(ctx, m)),
+		"query utf8":     second(query.Of[entry](m.Key("\xff").Prefix("ENTRY#")).Slice(ctx, m)),
+		"page":           second(query.Of[entry](m.Key("").Prefix("ENTRY#")).Page(ctx, m)),
+		"count":          second(query.Of[entry](m.Key("").Prefix("ENTRY#")).Count(ctx, m)),
+		"plan":           second(query.Of[entry](m.Key("").Prefix("ENTRY#")).Plan(m)),
+		"PlanLoad":       second(m.PlanLoad(m.Key(""))),
+		"gen load":       second(users.Load(ctx, store.UserByID(""))),
+		"gen query":      second(store.UserByID("").Public().Slice(ctx, users)),
+		"gen zero time":  second(users.Load(ctx, store.UserByID("1").Public().AddedAt(time.Time{}))),
+		"gen zero query": second(store.UserByID("1").Public().AddedAt(time.Time{}).Slice(ctx, users)),
+		"heads":          second(query.Of[models.Ticket](tickets.Key("")).Heads().Slice(ctx, tickets)),
+		"zero time":      second(tickets.Load(ctx, tickets.Key("p", time.Time{}, "1"))),
+		"item utf8":      second(m.Load(ctx, m.Key("1").Item("FLAG#\xff"))),
+		"long":           second(m.Load(ctx, m.Key(strings.Repeat("x", 3000)))),
+		"Update":         second(m.Update(ctx, m.Key(""), func(*account) error { return nil })),
+		"gen patch":      second(store.UserByID("").Public().Add(store.Wish{AddedAt: time.Now()}).Exec(ctx, users)),
+		"save":           second(m.Save(ctx, m.New(account{}))),
+		"save utf8":      second(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Left: "\xff"}))),
+		"save dup":       second(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Entries: []entry{{1, "x"}, {1, "y"}}}))),
+		"save key":       second(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Flags: map[string]bool{"": true}}))),
+		"save wide":      second(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Entries: []entry{{12345, "x"}}}))),
+	} {
+		var value *mapper.ValueError
+		switch {
+		case !errors.As(err, &value):
+			t.Errorf("%s: no ValueError: %v", name, err)
+		case value.Field == "" || value.Model == "" || strings.ContainsAny(value.Field, " {}"):
+			t.Errorf("%s: model %q, field %q: %v", name, value.Model, value.Field, value)
+		default:
+			t.Logf("%s: %q %q", name, value.Field, value.Reason)
+		}
+	}
+}
+
+// saving.md: "Two elements with one key, an empty value in a key, a number too wide: an error, all of them at once".
+func TestAllUnstorableValuesAreReported(t *testing.T) {
+	t.Parallel()
+	m := must(mapper.New[account](failingClient{}))(t)
+	for _, id := range []string{"1", ""} {
+		_, err := m.Save(context.Background(), m.New(account{ID: id, Counter: 1, Left: "\xff", Right: "\xfe", Entries: []entry{{1, "x"}, {1, "y"}, {-1, ""}, {12345, "\xff"}}, Flags: map[string]bool{"": true, "\xff": true}}))
+		t.Logf("%q: %v", id, err)
+		if n := strings.Count(err.Error(), "\n"); n < 6 {
+			t.Errorf("%d lines", n+1)
+		}
+	}
+}
+
+// scan.go: "An error ends it": a scan whose context ends has not seen every entity, and may not look as if it had.
+func TestCanceledScanEndsWithError(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	m := newAccounts(t, enginetest.Table(t, "PK:S", "SK:S"), &faulty{at: -1}, 3)
+	for i := range 5 {
+		must(m.Save(ctx, m.New(account{ID: fmt.Sprint(i), Counter: 1})))(t)
+	}
+	n := 0
+	var last error
+	for _, err := range m.Scan(ctx) {
+		if last = err; err == nil {
+			n++
+		}
+		cancel()
+	}
+	if n < 5 && last == nil {
+		t.Errorf("%d of 5 entities, and no error", n)
+	}
+}
+
+// Flat models: "A page of entities of several items asks DynamoDB for no more than it needs": also one with a
+// projection, and a count.
+func TestProjectionReadsNoMoreThanLimit(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	type note struct {
+		_    struct{} `ddb:"table=notes"`
+		List string   `ddb:"pk=LIST#{List}"`
+		ID   string
+		Head string `ddb:"sk=NOTE#{ID}#HEAD"`
+		Text string `ddb:"sk=NOTE#{ID}#TEXT"`
+	}
+	m := newMapper[note](t, "PK:S", "SK:S")
+	for i := range 40 {
+		must(m.Save(ctx, m.New(note{List: "l", ID: fmt.Sprintf("%02d", i), Head: "h", Text: strings.Repeat("x", 20_000)})))(t)
+	}
+	head := field.NewString("Head", "", func(x *note) *string { return &x.Head })
+	p := must(query.Of[note](m.Key("l")).Project(head).Limit(2).Page(ctx, m))(t)
+	if len(p.Items) != 2 || p.RCU > 20 {
+		t.Errorf("%d for %v RCU", len(p.Items), p.RCU)
+	}
+	var r mapper.Receipt
+	must(query.Of[note](m.Key("l")).Limit(2).Count(ctx, m, mapper.Receive(&r)))(t)
+	if r.Consumed.RCU > 20 {
+		t.Errorf("count: %v", &r)
+	}
+}
+
+type doc struct {
+	_    struct{} `ddb:"table=docs"`
+	List string   `ddb:"pk=LIST#{List}"`
+	ID   string
+	Head int   `ddb:"sk=DOC#{ID}#B"`
+	Note int   `ddb:"sk=DOC#{ID}#A"`
+	Rows []row `ddb:"sk=DOC#{^ID}#R#{N:03}"`
+}
+
+// stale is a client whose scans answer with an item as it was before.
+type stale struct {
+	*dynamodb.Client
+	old item
+}
+
+func (c *stale) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+	out, err := c.Client.Scan(ctx, in, o...)
+	if err == nil {
+		for i, it := range out.Items {
+			if it["SK"].(*types.AttributeValueMemberS).Value == "HEAD" {
+				out.Items[i] = c.old
+			}
+		}
+	}
+	return out, err
+}
+
+// "An item of another incarnation is dead if a strong GetItem of the root, made after the item was read, shows
+// another _a, or no root": not by what an eventually consistent scan showed.
+func TestScanReadsRootStronglyBeforeStray(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := newAccounts(t, table, &faulty{at: -1}, 3)
+	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Right: "r"})))(t)
+	old := newRaw(t, table).get("ACCOUNT#1", "HEAD")
+	must(clean.Delete(ctx, clean.Key("1")))(t)
+	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2, Right: "r"})))(t)
+	m := must(mapper.New[account](&stale{enginetest.Start(t).Client(), old}, mapper.Table(table)))(t)
+	for _, err := range m.Scan(ctx, mapper.Strays(func(x mapper.Stray) { t.Errorf("an item of the live entity is a stray: %+v", x) })) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// query.go, Ref: "Table, Partition and Sort are its keys": those of an entity are its root's, in either order.
+func TestRefsOfEntitiesAreRootKeys(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m := newMapper[doc](t, "PK:S", "SK:S")
+	must(m.Save(ctx, m.New(doc{List: "l", ID: "a", Head: 1, Note: 2, Rows: []row{{1, "x"}}})))(t)
+	q := query.Of[doc](m.Key("l"))
+	for _, q := range []query.Query[doc, doc]{q, q.Reverse()} {
+		for ref, err := range q.Refs(ctx, m) {
+			if err != nil || ref.Sort != "DOC#a#B" {
+				t.Errorf("%q %v", ref.Sort, err)
+			}
+		}
+	}
+}
+
+// page of entities: Flat models; query.go: Page returns "the next elements". With pages of one, "a" is never seen: "a b" comes
+// first, and behind() and join() compare by group.first ("NOTE#a" < "NOTE#a b") while the items come by group.prefix.
+type memo struct {
+	_    struct{} `ddb:"table=notes"`
+	List string   `ddb:"pk=LIST#{List}"`
+	ID   string
+	Head string `ddb:"sk=NOTE#{ID}#HEAD"`
+	Text string `ddb:"sk=NOTE#{ID}#TEXT"`
+}
+
+func memos(t *testing.T) *mapper.Mapper[memo] {
+	m := newMapper[memo](t, "PK:S", "SK:S")
+	for _, id := range []string{"a", "a b", "b"} {
+		must(m.Save(context.Background(), m.New(memo{List: "l", ID: id, Head: "h"})))(t)
+	}
+	return m
+}
+
+func TestPagesLoseNoEntities(t *testing.T) {
+	t.Parallel()
+	m := memos(t)
+	var got []string
+	for cursor, more := query.Cursor(""), true; more; more = cursor != "" {
+		p := must(query.Of[memo](m.Key("l")).Limit(1).After(cursor).Page(context.Background(), m))(t)
+		for _, x := range p.Items {
+			got = append(got, x.ID)
+		}
+		cursor = p.Next
+	}
+	if len(got) != 3 {
+		t.Errorf("%q", got)
+	}
+}
+
+// query.go: "Reverse returns the query in descending order of the sort keys".
+func TestReverseOrderOfEntities(t *testing.T) {
+	t.Parallel()
+	m := memos(t)
+	var got [2][]string
+	q := query.Of[memo](m.Key("l"))
+	for i, q := range []query.Query[memo, memo]{q, q.Reverse()} {
+		for _, x := range must(q.Slice(context.Background(), m))(t) {
+			got[i] = append(got[i], x.ID)
+		}
+	}
+	if slices.Reverse(got[1]); !slices.Equal(got[0], got[1]) {
+		t.Errorf("%q, and from the end %q", got[0], got[1])
+	}
+}
+
+// Errors: "*mapper.ValueError{Model, Field, Key, Reason}".
+func TestValueErrorHasKey(t *testing.T) {
+	t.Parallel()
+	if _, ok := reflect.TypeFor[mapper.ValueError]().FieldByName("Key"); !ok {
+		t.Error("no Key")
+	}
+}
+
+// Errors: "A zero time in a key is refused as an empty string is."
+func TestZeroTimeInKeyIsRefused(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	var value *mapper.ValueError
+	tickets := must(mapper.New[models.Ticket](failingClient{}))(t)
+	if _, err := tickets.Save(ctx, tickets.New(models.Ticket{Project: "p", ID: "1", Title: "t"})); !errors.As(err, &value) {
+		t.Error(err)
+	}
+	times := must(mapper.New[models.TimeElements](failingClient{}))(t)
+	for _, v := range []models.TimeElements{{Nanos: []models.Wish{{}}}, {Millis: []models.Wish{{}}}, {Seconds: []models.Wish{{SKU: "s"}}}, {Unix: []models.Wish{{SKU: "s"}}}, {Dates: []models.Wish{{SKU: "s"}}}, {Weeks: []models.Wish{{SKU: "s"}}}} {
+		v.ID, v.Head = "1", "h"
+		if _, err := times.Save(ctx, times.New(v)); !errors.As(err, &value) {
+			t.Error(err)
+		}
+	}
+}
+
+// The same as TestPagesLoseNoEntities, with an everyday key: "foo" and "foo-bar" behind the delimiter "/".
+func TestPagesLoseNoEntitiesBehindSlashes(t *testing.T) {
+	t.Parallel()
+	type file struct {
+		_    struct{} `ddb:"table=files,delim=/"`
+		List string   `ddb:"pk=l/{List}"`
+		Name string
+		Head string `ddb:"sk=f/{Name}/head"`
+		Text string `ddb:"sk=f/{Name}/text"`
+	}
+	m := newMapper[file](t, "PK:S", "SK:S")
+	for _, name := range []string{"foo", "foo-bar"} {
+		must(m.Save(context.Background(), m.New(file{List: "l", Name: name, Head: "h"})))(t)
+	}
+	first := must(query.Of[file](m.Key("l")).Limit(1).Page(context.Background(), m))(t)
+	second := must(query.Of[file](m.Key("l")).Limit(1).After(first.Next).Page(context.Background(), m))(t)
+	if len(second.Items) != 1 {
+		t.Errorf("%+v, and then %+v", first.Items, second.Items)
+	}
+}

@@ -1,0 +1,411 @@
+package mapper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/field"
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/query"
+)
+
+type sorted struct {
+	_     struct{}     `ddb:"table=sorted"`
+	ID    string       `ddb:"pk=S#{ID}"`
+	Name  string       `ddb:"sk=HEAD"`
+	Notes []noteBefore `ddb:"sk=NOTE#{N:03}"`
+}
+
+func (s *sorted) AfterLoad() {
+	slices.SortFunc(s.Notes, func(a, b noteBefore) int { return b.N - a.N })
+}
+
+// AfterLoad may sort elements: a change of one is that of the one. (It was lost silently, since positions
+// were of before.)
+func TestAfterLoadMaySortElements(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m := must(mapper.New[sorted](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	must(m.Save(ctx, m.New(sorted{ID: "1", Name: "n", Notes: []noteBefore{{1, "a"}, {2, "b"}}})))(t)
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	i := slices.IndexFunc(e.Value.Notes, func(n noteBefore) bool { return n.N == 1 })
+	e.Value.Notes[i].Text = "b" // note 1 becomes what note 2 is
+	must(m.Save(ctx, e))(t)
+	e = must(m.Load(ctx, m.Key("1")))(t)
+	i = slices.IndexFunc(e.Value.Notes, func(n noteBefore) bool { return n.N == 1 })
+	if e.Value.Notes[i].Text != "b" {
+		t.Errorf("the change was lost: %+v", e.Value.Notes)
+	}
+}
+
+type filled struct {
+	_    struct{} `ddb:"table=filled"`
+	ID   string   `ddb:"pk=F#{ID}"`
+	Name string   `ddb:"sk=HEAD"`
+	Seat fseat    `ddb:"sk=SEAT"`
+	Deep int      `ddb:"sk=HEAD"`
+}
+
+type fseat struct{ Row string }
+
+func (f *filled) AfterLoad() {
+	if f.Seat.Row == "" {
+		f.Seat.Row = "none"
+	}
+}
+
+// AfterLoad that sets a field of a singleton that is not stored does not dirty it. (A change of the head
+// put the seat as well.)
+func TestAfterLoadDoesNotDirtyMissingSingleton(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m := must(mapper.New[filled](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	must(m.Save(ctx, m.New(filled{ID: "1", Name: "n"})))(t)
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	e.Value.Name = "o"
+	if p := must(m.Plan(e))(t); len(p.Items) != 1 {
+		t.Errorf("a change of the head writes %d items:\n%s", len(p.Items), p)
+	}
+}
+
+type opaqueFilled struct {
+	_    struct{} `ddb:"table=filled"`
+	ID   string   `ddb:"pk=F#{ID}"`
+	Name string   `ddb:"sk=HEAD"`
+	Any  any      `ddb:"sk=SEAT"`
+	Row  string   `ddb:"sk=SEAT"`
+}
+
+func (f *opaqueFilled) AfterLoad() { f.Row = "none" }
+
+// The same with an opaque attribute on the item. (A load alone dirtied it.)
+func TestAfterLoadDoesNotDirtyOpaqueItem(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m := must(mapper.New[opaqueFilled](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	must(m.Save(ctx, m.New(opaqueFilled{ID: "1", Name: "n"})))(t)
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	if r := must(m.Save(ctx, e))(t); r.Requests() != 0 {
+		t.Errorf("a load has dirtied it: %v", r)
+	}
+}
+
+type hookBase struct{ Calls int }
+
+func (b *hookBase) AfterLoad() { b.Calls++ }
+
+type hooked struct {
+	_     struct{}   `ddb:"table=hooked"`
+	ID    string     `ddb:"pk=H#{ID}"`
+	Name  string     `ddb:"sk=HEAD"`
+	In    hookIn     `ddb:"sk=IN"`
+	Notes []hookNote `ddb:"sk=NOTE#{N:03}"`
+}
+
+type hookIn struct {
+	hookBase
+	Row string
+}
+type hookNote struct {
+	hookBase
+	N     int
+	Inner hookInner
+}
+type hookInner struct {
+	hookBase
+	A string
+}
+
+// AfterLoad that an embedded struct promotes runs once.
+func TestPromotedAfterLoadRunsOnce(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m, err := mapper.New[hooked](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	must(m.Save(ctx, m.New(hooked{ID: "1", Name: "n", In: hookIn{Row: "1"}, Notes: []hookNote{{N: 1}}})))(t)
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	if e.Value.In.Calls != 1 || e.Value.Notes[0].Calls != 1 || e.Value.Notes[0].Inner.Calls != 1 {
+		t.Errorf("%+v", e.Value)
+	}
+}
+
+type rekey struct {
+	_     struct{}    `ddb:"table=rekey"`
+	ID    string      `ddb:"pk=S#{ID}"`
+	Name  string      `ddb:"sk=HEAD"`
+	Notes []rekeyNote `ddb:"sk=NOTE#{N:03}"`
+}
+
+type rekeyNote struct {
+	N    int
+	Text string
+}
+
+func (n *rekeyNote) AfterLoad() { n.N += 10 }
+
+// AfterLoad of an element that changes a field of its key is refused. (It moved the element with the next
+// change of any.)
+func TestAfterLoadMustNotChangeElementKey(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m := must(mapper.New[rekey](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	must(m.Save(ctx, m.New(rekey{ID: "1", Name: "n", Notes: []rekeyNote{{1, "a"}, {2, "b"}}})))(t)
+	if _, err := m.Load(ctx, m.Key("1")); err == nil || !strings.Contains(err.Error(), "which its key names") {
+		t.Error(err)
+	}
+	_, err := query.Of[rekeyNote](m.Key("1").Prefix("NOTE#")).Slice(ctx, m)
+	if err == nil || !strings.Contains(err.Error(), "which its key names") {
+		t.Error("a query:", err)
+	}
+}
+
+// Together's Limit reads what one query's does. (It read as if there were none.)
+func TestTogetherLimitBoundsReads(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	c, table := enginetest.Start(t).Client(), enginetest.Table(t, "PK:S", "SK:S")
+	buyers := must(mapper.New[buyer](c, mapper.Table(table)))(t)
+	v := buyer{ID: "1", Name: "n"}
+	for n := range 60 {
+		v.Notes = append(v.Notes, buyerNote{n, string(make([]byte, 4000))})
+		v.Wishes = append(v.Wishes, buyerWish{n, "x"})
+	}
+	must(buyers.Save(ctx, buyers.New(v)))(t)
+	notes, wishes := query.Of[buyerNote](buyers.Key("1").Prefix("NOTE#")), query.Of[buyerWish](buyers.Key("1").Prefix("WISH#"))
+	var a, b mapper.Receipt
+	must(notes.Limit(1).Slice(ctx, buyers, mapper.Receive(&a)))(t)
+	must(query.Together(notes.On(buyers), wishes.On(buyers)).Limit(1).Slice(ctx, mapper.Receive(&b)))(t)
+	t.Logf("alone:\n%v\ntogether:\n%v", &a, &b)
+	if fmt.Sprint(&a) != fmt.Sprint(&b) {
+		t.Error("Limit(1) of Together reads more than that of one query")
+	}
+}
+
+type bareOrder struct {
+	_     struct{}   `ddb:"table=shop"`
+	Buyer string     `ddb:"pk=BUYER#{Buyer}"`
+	Code  string     `ddb:"sk=ORDER#{Code}"`
+	Total int        `ddb:"sk=ORDER#{Code}"`
+	Lines []bareLine `ddb:"sk=ORDER#{^Code}#LINE#{Line:02}"`
+}
+
+type bareLine struct {
+	Line int
+	SKU  string
+}
+
+// Together yields what the queries yield by themselves.
+func TestTogetherYieldsWhatItsQueriesYield(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	seed := draws.Seed(t)
+	for _, size := range []int32{1, 2, 3, 4, 100} {
+		c := &small{Client: enginetest.Start(t).Client(), n: size}
+		buyers := must(mapper.New[buyer](c, mapper.Table(table)))(t)
+		orders, err := mapper.New[bareOrder](c, mapper.Table(table))
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := fmt.Sprint(size)
+		must(buyers.Save(ctx, buyers.New(buyer{ID: id, Name: "n", Notes: []buyerNote{{1, "a"}, {2, "b"}}, Wishes: []buyerWish{{1, "x"}, {2, "y"}}})))(t)
+		for _, code := range []string{"a", "a!", "a!!", "a b", "ab", "b"} {
+			must(orders.Save(ctx, orders.New(bareOrder{Buyer: id, Code: code, Lines: []bareLine{{1, "s"}, {2, "t"}}})))(t)
+		}
+		key := buyers.Key(id)
+		notes, wishes, bought := query.Of[buyerNote](key.Prefix("NOTE#")), query.Of[buyerWish](key.Prefix("WISH#")), query.Of[bareOrder](orders.Key(id))
+		for _, drawn := range draws.Some(seed+uint64(size), 24, draws.Times(2, draws.All, draws.All)) {
+			limit, rev := drawn/2, drawn%2 == 1
+			n, w, o := notes, wishes, bought
+			j := query.Together(wishes.On(buyers), notes.On(buyers), bought.On(orders)).Limit(limit)
+			if rev {
+				n, w, o, j = n.Reverse(), w.Reverse(), o.Reverse(), j.Reverse()
+			}
+			var want [3][]string
+			for x, err := range n.Refs(ctx, buyers) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				want[0] = append(want[0], x.Sort)
+			}
+			for x, err := range o.Refs(ctx, orders) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				want[1] = append(want[1], fmt.Sprint(x.Sort, len(x.Value.Lines)))
+			}
+			for x, err := range w.Refs(ctx, buyers) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				want[2] = append(want[2], x.Sort)
+			}
+			if rev {
+				want[0], want[2] = want[2], want[0]
+			}
+			all := slices.Concat(want[:]...)
+			if limit > 0 {
+				all = all[:min(limit, len(all))]
+			}
+			var got []string
+			for _, x := range must(j.Slice(ctx))(t) {
+				switch x := x.(type) {
+				case query.Ref[buyerNote]:
+					got = append(got, x.Sort)
+				case query.Ref[buyerWish]:
+					got = append(got, x.Sort)
+				case query.Ref[bareOrder]:
+					got = append(got, fmt.Sprint(x.Sort, len(x.Value.Lines)))
+				}
+			}
+			if !slices.Equal(got, all) {
+				t.Errorf("answers of %d, limit %d, reverse %v:\n got %v\nwant %v", size, limit, rev, got, all)
+			}
+		}
+	}
+}
+
+// SetIfAbsent moves an attribute to its new name, whatever it holds: the way to get rid of was=.
+func TestSetIfAbsentMoves(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[board](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	w := newRaw(t, table)
+	for i, c := range []struct{ old, want string }{{"old-Text", "kept"}, {"older-Text", "kept"}, {"Text", "kept"}, {"Left", ""}} {
+		id := strconv.Itoa(i)
+		must(m.Save(ctx, m.New(board{ID: id, Main: cells{Count: 1}})))(t)
+		stored := w.get("BOARD#"+id, "A")
+		delete(stored, "Text")
+		stored[c.old] = s("kept")
+		w.put(stored)
+		must(mapper.NewItemNode[board, cells](m.Key(id).Node, 0).Patch(cellFields.Text.SetIfAbsent("")).Exec(ctx, m))(t)
+		now := w.get("BOARD#"+id, "A")
+		if text, ok := now["Text"].(*types.AttributeValueMemberS); !ok || text.Value != c.want || now["old-Text"] != nil || now["older-Text"] != nil {
+			t.Errorf("%s: %v", c.old, now)
+		}
+	}
+}
+
+type opaque struct {
+	_   struct{} `ddb:"table=opaque"`
+	ID  string   `ddb:"pk=O#{ID}"`
+	N   int      `ddb:"sk=HEAD"`
+	Any any      `ddb:"sk=HEAD,was=Old" dynamodbav:",omitempty"`
+}
+
+// An attribute of no known shape that was cleared under its old name can be set to what it was.
+func TestRenamedOpaqueAttributeCanBeSetAgain(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[opaque](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	must(m.Save(ctx, m.New(opaque{ID: "1", N: 1})))(t)
+	newRaw(t, table).set("O#1", "HEAD", "Old", s("x"))
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	for _, v := range []any{nil, "x"} {
+		e.Value.Any = v
+		must(m.Save(ctx, e))(t)
+		if got := must(m.Load(ctx, m.Key("1")))(t).Value.Any; got != v {
+			t.Errorf("%v is stored, want %v", got, v)
+		}
+	}
+}
+
+type fullName struct {
+	_      struct{} `ddb:"table=names"`
+	ID     string   `ddb:"pk=N#{ID}"`
+	Visits int      `ddb:"sk=HEAD"`
+	Full   string   `ddb:"sk=HEAD,was=Name" dynamodbav:",omitempty"`
+	First  string   `ddb:"sk=HEAD" dynamodbav:",omitempty"`
+	Last   string   `ddb:"sk=HEAD" dynamodbav:",omitempty"`
+}
+
+func (n *fullName) AfterLoad() {
+	if n.Full != "" {
+		n.First, n.Last, _ = strings.Cut(n.Full, " ")
+		n.Full = ""
+	}
+}
+
+// What AfterLoad makes other fields of is not removed under its old name before they are stored.
+func TestAfterLoadKeepsRenamedAttributeUntilStored(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[fullName](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	must(m.Save(ctx, m.New(fullName{ID: "1", Visits: 1})))(t)
+	newRaw(t, table).set("N#1", "HEAD", "Name", s("Ada Lovelace"))
+	for range 2 {
+		e := must(m.Load(ctx, m.Key("1")))(t)
+		if e.Value.First != "Ada" || e.Value.Last != "Lovelace" {
+			t.Fatalf("%+v", e.Value)
+		}
+		e.Value.Visits++
+		must(m.Save(ctx, e))(t)
+	}
+}
+
+// A projection of an attribute that several kinds of items hold asks for its old name once; an old
+// name is refused in a filter.
+func TestProjectionAsksForOldNameOnce(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	type note struct {
+		N    int
+		Body string `ddb:"was=Text"`
+	}
+	type notes struct {
+		_       struct{} `ddb:"table=notes"`
+		ID      string   `ddb:"pk=L#{ID}"`
+		Name    string   `ddb:"sk=HEAD"`
+		Public  []note   `ddb:"sk=L#PUB#{N:03}"`
+		Private []note   `ddb:"sk=L#PRIV#{N:03}"`
+	}
+	m := must(mapper.New[notes](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
+	must(m.Save(ctx, m.New(notes{ID: "1", Public: []note{{1, "a"}}, Private: []note{{1, "b"}}})))(t)
+	q := query.Of[note](m.Key("1").Prefix("L#"))
+	if got := must(q.Project(field.Named[note]("Body")).Slice(ctx, m))(t); len(got) != 2 || got[0].Body != "b" {
+		t.Errorf("%+v", got)
+	}
+	_, err := q.Filter(field.Raw[note](expression.Name("Text").Equal(expression.Value("a")))).Slice(ctx, m)
+	if err == nil || !strings.Contains(err.Error(), `the attribute "Text", which is called "Body" now`) {
+		t.Errorf("a filter by an old name: %v", err)
+	}
+}
+
+// Without versions, clearing an attribute under its old name compares the new one as well.
+func TestClearOfRenamedAttributeWithoutVersion(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	type clears struct {
+		_    struct{} `ddb:"table=clears,noversion"`
+		ID   string   `ddb:"pk=C#{ID}"`
+		N    int      `ddb:"sk=HEAD"`
+		Full string   `ddb:"sk=HEAD,was=Name" dynamodbav:",omitempty"`
+	}
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := must(mapper.New[clears](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	must(m.Save(ctx, m.New(clears{ID: "1", N: 1})))(t)
+	w := newRaw(t, table)
+	w.set("C#1", "HEAD", "Name", s("Ada"))
+	e := must(m.Load(ctx, m.Key("1")))(t)
+	w.set("C#1", "HEAD", "Full", s("Zed"))
+	e.Value.Full = ""
+	var conflict *mapper.ConflictError
+	if _, err := m.Save(ctx, e); !errors.As(err, &conflict) {
+		t.Errorf("%v, and %+v is stored", err, must(m.Load(ctx, m.Key("1")))(t).Value)
+	}
+}
