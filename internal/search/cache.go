@@ -209,7 +209,7 @@ type CacheStats struct {
 	SavedRCU float64
 }
 
-// CacheStats returns what the cache has done so far.
-func (c *Cache) CacheStats() CacheStats {
+// Stats returns what the cache has done so far.
+func (c *Cache) Stats() CacheStats {
 	return CacheStats{c.hits.Load(), c.misses.Load(), c.joined.Load(), float64(c.saved.Load()) / 1000}
 }

@@ -56,7 +56,7 @@ func TestGet(t *testing.T) {
 	if got := get(5); got != 4 {
 		t.Errorf("after a write of another: %v", got)
 	}
-	if s := c.CacheStats(); s != (CacheStats{Hits: 2, Misses: 3, SavedRCU: 1}) {
+	if s := c.Stats(); s != (CacheStats{Hits: 2, Misses: 3, SavedRCU: 1}) {
 		t.Errorf("%+v", s)
 	}
 	failed := errors.New("no")
