@@ -258,7 +258,7 @@ func TestDelete(t *testing.T) {
 }
 
 // An insert of seven small items: 14 WCU in one transaction, 7 one by one, 8 staged
-//. The plan shows all three.
+// . The plan shows all three.
 func TestWaysToInsert(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

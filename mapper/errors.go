@@ -379,6 +379,8 @@ func public(m *model.Model, err error) error {
 			return e
 		}
 		return fmt.Errorf("%w: %w", e, public(m, e.Last))
+	case *operation.Earlier:
+		return &operation.Earlier{Sent: e.Sent, Err: public(m, e.Err)}
 	case *operation.Quoted:
 		return errors.New(public(m, e.Quote).Error())
 	case operation.Errors:

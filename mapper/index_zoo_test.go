@@ -408,6 +408,6 @@ func runZoo[T zooModel](t *testing.T) {
 	}
 }
 
-func TestIndexZoo(t *testing.T)     { runZoo[zoo](t) }
-func TestIndexZooWithTTL(t *testing.T)  { runZoo[zooTTL](t) }
+func TestIndexZoo(t *testing.T)                { runZoo[zoo](t) }
+func TestIndexZooWithTTL(t *testing.T)         { runZoo[zooTTL](t) }
 func TestIndexZooWithoutVersions(t *testing.T) { runZoo[zooBare](t) }

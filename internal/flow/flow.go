@@ -79,5 +79,6 @@ func AtMost(ctx context.Context, parallel, n int, do func(ctx context.Context, i
 			return do(within, i)
 		})
 	}
-	return cmp.Or(group.Wait(), context.Cause(ctx))
+	err := group.Wait()
+	return cmp.Or(context.Cause(ctx), err)
 }

@@ -28,7 +28,7 @@ type remove struct {
 	prepared bool
 	// known reports that the requests are those of the items: always for a loaded entity and a single item.
 	known bool
-	// begun reports that items were deleted, over that nothing is left to delete.
+	// begun reports that items were deleted, or may have been, and over that nothing is left to delete.
 	begun, over bool
 	done        func()
 }
@@ -233,6 +233,7 @@ func (p *remove) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 		return p.refusedUnread(ctx, o, t)
 	case p.entity == nil: // another writer changed what was read
 		p.known = false
+		p.begun = p.begun || o.Unsure // an earlier attempt may have been applied
 		return true, conflict(p.env, p.keys(), o, false)
 	}
 	retry, err = p.entity.refused(ctx, p.env, p.keys(), o, t)

@@ -3,6 +3,7 @@ package operation
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
@@ -176,6 +177,19 @@ func (env *Env) fault(err error) error {
 	}
 	return &Fault{env.Model, err}
 }
+
+// Earlier says why it is not known whether an earlier transaction was applied.
+type Earlier struct {
+	Sent time.Time
+	Err  error
+}
+
+func (e *Earlier) Error() string {
+	return fmt.Sprintf("the transaction of %s: %v", e.Sent.UTC().Format(time.RFC3339), e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *Earlier) Unwrap() error { return e.Err }
 
 // Quoted is an error as text: errors.Is and errors.As do not look into it.
 type Quoted struct{ Quote error }

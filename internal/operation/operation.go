@@ -132,10 +132,8 @@ func (x *Operation) run(ctx context.Context, t *Tally) error {
 	}
 	var last error
 	for try, tries := 0, x.tries; try < tries; try++ {
-		if try > 1 { // the first retry is not due to contention: the items were not as expected
-			if err := flow.Pause(ctx, try); err != nil {
-				return &Interrupted{x.label(), err, last}
-			}
+		if err := pause(ctx, try); err != nil {
+			return &Interrupted{x.label(), err, last}
 		}
 		plan, err := x.plan()
 		if err == nil && slices.ContainsFunc(x.sent, func(r Requests) bool { return r.Unread }) {
@@ -144,7 +142,7 @@ func (x *Operation) run(ctx context.Context, t *Tally) error {
 		if err != nil {
 			return err
 		}
-		if len(t.Items) == 0 { // otherwise some items were written before, in the mode of the first plan
+		if len(t.Items) == 0 && (t.Mode == "" || plan.Mode != write.Nothing) { // otherwise it was sent in the mode of an earlier plan
 			t.Mode, t.Alternatives = plan.Mode, x.alternatives(plan)
 		}
 		if err := x.refuseRepeated(ctx, plan, t); err != nil {
@@ -158,6 +156,17 @@ func (x *Operation) run(ctx context.Context, t *Tally) error {
 		tries = max(tries, x.tries+requestsIn(plan))
 	}
 	return &Exhausted{x.label(), last}
+}
+
+// pause waits before a retry, but for the first, which is not due to contention: the items were not as expected.
+func pause(ctx context.Context, try int) error {
+	switch try {
+	case 0:
+		return nil
+	case 1:
+		return ctx.Err()
+	}
+	return flow.Pause(ctx, try)
 }
 
 func requestsIn(p *write.Plan) int {

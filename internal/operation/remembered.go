@@ -185,8 +185,7 @@ func (r *remembered) places() []item.Place {
 }
 
 func (r *remembered) unknown(err error) error {
-	cause := fmt.Errorf("the transaction of %s: %w", r.since.UTC().Format(time.RFC3339), err)
-	return &Unknown{Label: r.requests[0].Label, Items: r.places(), Patch: true, Err: cause}
+	return &Unknown{Label: r.requests[0].Label, Items: r.places(), Patch: true, Err: &Earlier{r.since, err}}
 }
 
 func (r *remembered) wasApplied() error {
