@@ -36,6 +36,16 @@ func atRequest(op string, n int, do func()) *faulty {
 	}}
 }
 
+// atEach is a transport that calls do before each request of an operation.
+func atEach(op string, do func()) *faulty {
+	return &faulty{at: -1, late: func(r *http.Request) bool {
+		if operation(r) == op {
+			do()
+		}
+		return false
+	}}
+}
+
 // smallPages is a transport whose queries are answered in pages of so many items; it calls do
 // before its nth request.
 func smallPages(page, n int, do func()) *faulty {

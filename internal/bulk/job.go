@@ -44,10 +44,10 @@ type Settings struct {
 	Progress func(r Report, last bool)
 }
 
-// Client is what a bulk load needs of a DynamoDB client, beside BatchExecuteStatement unless it overwrites.
+// Client has the calls that a bulk load needs of a DynamoDB client. If the load does not overwrite, BatchExecuteStatement is needed too.
 type Client interface{ PutClient }
 
-// Report is what a bulk load has done.
+// Report shows the progress of a bulk load.
 type Report struct {
 	ID string
 	// Entities is how many entities exist now, Items how many items were written, and Failed how many entities were not written.

@@ -33,7 +33,7 @@ type Estimator struct {
 	Undeclared Undeclared
 }
 
-// Reads is what reading costs.
+// Reads is the cost of reads.
 type Reads struct {
 	// Requests is the number of calls to DynamoDB, and RCU their price.
 	Requests int

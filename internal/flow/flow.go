@@ -27,7 +27,7 @@ func WithoutPauses(ctx context.Context) context.Context {
 }
 
 // InOrder returns a context in which nothing waits and nothing runs at once: for tests that
-// decide themselves what comes after what.
+// decide the order of requests themselves.
 func InOrder(ctx context.Context) context.Context { return context.WithValue(ctx, inOrder{}, true) }
 
 func isInOrder(ctx context.Context) bool { return ctx.Value(inOrder{}) != nil }

@@ -92,7 +92,7 @@ func (m *Model) Homes(s Storage) (*large.Homes, error) {
 				return nil, refuse(a, fmt.Sprintf("%q cannot be the name of a table", name), "DynamoDB takes 3 to 255 letters, digits, '_', '-' and '.'")
 			}
 			if name == h.Records.Name || slices.ContainsFunc(m.Tables, func(t *item.Table) bool { return t.Name == name }) {
-				return nil, refuse(a, "table= beside chunk names the table of the parts, which has PK alone as its key, and "+name+" is the model's, or that of the records", "leave table= out for parts in the table of the records, or name another")
+				return nil, refuse(a, "table= next to chunk names the table of the parts, which has PK alone as its key, and "+name+" is the model's, or that of the records", "leave table= out for parts in the table of the records, or name another")
 			}
 			h.Parts[l.Parts] = &item.Table{Name: name, Hash: "PK", Index: -1}
 		}
@@ -129,7 +129,7 @@ func rootOf(m *Model) string {
 	return text
 }
 
-// cannotHold says why the table of a model cannot hold records and parts beside its items, "" if it can.
+// cannotHold says why the table of a model cannot hold records and parts next to its items, "" if it can.
 func cannotHold(e *schema.Entity) string {
 	t := e.PK.Template
 	last := t.Parts[len(t.Parts)-1].Format

@@ -231,7 +231,7 @@ func (p *remove) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 	switch {
 	case p.single:
 		return p.refusedUnread(ctx, o, t)
-	case p.entity == nil: // another writer changed what was read
+	case p.entity == nil: // another writer changed the items that were read
 		p.known = false
 		p.begun = p.begun || o.Unsure // an earlier attempt may have been applied
 		return true, conflict(p.env, p.keys(), o, false)

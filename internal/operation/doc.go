@@ -8,7 +8,7 @@
 //  2. plan: compare, choose how to send (write.Arrange), and read what the plan needs,
 //  3. store external values,
 //  4. send each step of the plan, and resolve lost answers,
-//  5. apply what was written to the snapshots, or adopt an earlier write that was applied,
+//  5. apply written changes to the snapshots, or adopt an earlier write that was applied,
 //  6. else ask each part why it was refused: the part changes its requests, and the loop plans again, or the part returns
 //     an error.
 //

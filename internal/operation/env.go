@@ -13,7 +13,7 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Env is what the operations of one model use. It is safe for concurrent use.
+// Env holds the packages that the operations of one model use. It is safe for concurrent use.
 type Env struct {
 	Model    *model.Model
 	Search   *search.Engine
@@ -24,7 +24,7 @@ type Env struct {
 	Estimate *estimate.Estimator
 }
 
-// Tally is what an operation sent, and what it cost.
+// Tally adds up the requests of an operation, and their cost.
 type Tally struct {
 	write.Tally
 	// Mode is how it was sent, "" if nothing was, and Alternatives are other ways.

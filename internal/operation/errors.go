@@ -38,7 +38,7 @@ type ItemConflict struct {
 // What happened to an item since it was read.
 type What string
 
-// The values of What.
+// Items were changed, deleted or created since they were read.
 const (
 	Changed What = "changed"
 	Deleted What = "deleted"

@@ -67,7 +67,7 @@ func (x *external) commit() *write.Request {
 	return x.group.Flip
 }
 
-// steps returns what is sent before the items.
+// steps returns the steps that are sent before the items.
 func (x *external) steps() []write.Step {
 	if x.group == nil {
 		return nil
@@ -109,7 +109,7 @@ func (x *external) store(ctx context.Context, t *Tally) (retry bool, err error) 
 	return false, x.env.Model.Errorf("storing values outside of their items, to which nothing points yet: %w", err)
 }
 
-// resolve asks the record of the values what became of the step that commits their pointers: an unknown outcome is known
+// resolve asks the record of the values whether the step that commits their pointers was applied: an unknown outcome is known
 // then, unless the record does not exist any more. The error says that the step was not applied, and that new values have to be
 // stored.
 func (x *external) resolve(ctx context.Context, o write.Outcome, t *Tally) (write.Outcome, error) {
@@ -148,7 +148,7 @@ func (x *external) resolve(ctx context.Context, o write.Outcome, t *Tally) (writ
 
 // drop discards the values of the last plan.
 func (x *external) drop(ctx context.Context, t *Tally) {
-	_, _ = x.giveUp(ctx, x.group, t) // the collector removes what is left
+	_, _ = x.giveUp(ctx, x.group, t) // the collector removes the rest
 	x.group, x.discarded = nil, true
 }
 
@@ -163,7 +163,7 @@ func (x *external) discard(ctx context.Context, t *Tally) {
 	}
 }
 
-// timeToGiveUp is how long an operation goes on to discard a group after its context has ended.
+// timeToGiveUp is how long an operation may take to discard a group after its context has ended.
 const timeToGiveUp = 10 * time.Second
 
 // giveUp discards a group, also if the context has ended, and returns the state of its record.

@@ -56,7 +56,7 @@ type Requests struct {
 	Unread, Missing bool
 }
 
-// afterLoss is what the refusal of a request means if an earlier attempt, whose answer was lost, may have been applied.
+// afterLoss says how to treat the refusal of a request if an earlier attempt, whose answer was lost, may have been applied.
 type afterLoss uint8
 
 const (
@@ -158,7 +158,7 @@ func (x *Operation) run(ctx context.Context, t *Tally) error {
 	return &Exhausted{x.label(), last}
 }
 
-// pause waits before a retry, but for the first, which is not due to contention: the items were not as expected.
+// pause waits before a retry, except the first, which is not due to contention: the items were not as expected.
 func pause(ctx context.Context, try int) error {
 	switch try {
 	case 0:
@@ -321,7 +321,7 @@ func (x *Operation) discard(ctx context.Context, t *Tally) {
 	}
 }
 
-// conclude decides what follows from the outcome of a step: it was applied; or the operation is planned again (retry); or it
+// conclude decides how to continue after a step: it was applied; or the operation is planned again (retry); or it
 // ends with an error.
 func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err error) {
 	o := &x.outcome
@@ -378,7 +378,7 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 	return false, errs.orNil()
 }
 
-// applied tells each part that its requests were applied.
+// applied reports to each part that its requests were applied.
 func (x *Operation) applied(requests []*write.Request) {
 	if !x.atomic {
 		x.parts[0].applied(requests)
@@ -395,7 +395,7 @@ type partOutcome struct {
 	outcome write.Outcome
 }
 
-// split returns what became of the requests of each part.
+// split returns each part with the outcome of its requests.
 func (x *Operation) split(o *write.Outcome) []partOutcome {
 	each := make([]partOutcome, len(x.parts))
 	if !x.atomic {
@@ -415,7 +415,7 @@ func (x *Operation) split(o *write.Outcome) []partOutcome {
 	return each
 }
 
-// resolve asks the records of external values what became of a step that commits their pointers. The error says that it was not
+// resolve asks the records of external values whether a step that commits their pointers was applied. The error says that it was not
 // applied, and has to be sent again with new values.
 func (x *Operation) resolve(ctx context.Context, o write.Outcome, t *Tally) (write.Outcome, error) {
 	asked := false
@@ -535,12 +535,12 @@ func written(requests []*write.Request) []item.Place {
 	return all
 }
 
-// Prediction is what an operation would send and cost.
+// Prediction predicts the requests of an operation, and their cost.
 type Prediction struct {
 	*write.Plan
 	Reads        estimate.Reads
 	Alternatives []write.Alternative
-	// Undeclared is what secondary indexes that the models do not declare may cost, in WCU.
+	// Undeclared is the price of secondary indexes that the models do not declare, in WCU.
 	Undeclared cost.Units
 	// Twice reports that a patch may have to send a second request, because an attribute is stored as NULL, or the map of an
 	// entry does not exist.
@@ -550,7 +550,7 @@ type Prediction struct {
 // errUnread says why a delete cannot be planned.
 var errUnread = errors.New("it is read first what is there, which a plan does not: give it an *Entity, or a selection of one item")
 
-// Predict returns what Run would send and cost. It does no I/O.
+// Predict returns the requests that Run would send, and their cost. It does no I/O.
 func (x *Operation) Predict() (*Prediction, error) {
 	plan, err := x.plan()
 	if err != nil {

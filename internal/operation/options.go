@@ -2,7 +2,7 @@ package operation
 
 import "github.com/itemize/itemize/internal/model"
 
-// Options are what the caller asks of a save or delete.
+// Options are the options of saves and deletes.
 type Options struct {
 	// Independent sends each request by itself, Staged sends a staged insert or delete, ExactlyOnce sends a single request as a
 	// transaction.
@@ -12,7 +12,7 @@ type Options struct {
 	Move, CheckLoaded, Reindex, CheckRoot bool
 }
 
-// use is what options are given to.
+// use is a kind of operation that takes options.
 type use struct {
 	name string
 	// refused are the options that mean nothing there, with the reason.

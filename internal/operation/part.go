@@ -8,7 +8,7 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// common is the state that all kinds of parts have. Its methods are what a part does that needs nothing of its own.
+// common is the state that all kinds of parts have. Its methods are defaults.
 type common struct {
 	// env is that of the part's model. It is nil for a raw request.
 	env *Env
@@ -35,7 +35,7 @@ func (s *common) applied([]*write.Request) {}
 
 func (s *common) finish(context.Context, *Tally) error { return nil }
 
-// unresolved is that of a part that no entity remembers.
+// unresolved is the default of parts that no entity remembers.
 func (s *common) unresolved(o *write.Outcome, _ []*write.Request) bool {
 	return len(written(o.Requests)) == 0
 }

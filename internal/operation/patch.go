@@ -30,7 +30,7 @@ type modify struct {
 	few   [1]*change.Change // room for those of most patches
 }
 
-// PatchSpec is what a patch changes.
+// PatchSpec describes a patch.
 type PatchSpec struct {
 	Selection selection.Selection
 	Changes   []expr.Change
@@ -176,7 +176,7 @@ func (p *modify) reads(*write.Plan) (r estimate.Reads, err error) {
 	return r, nil
 }
 
-// refused finds out what is in the way of a patch. It is sent again
+// refused finds out why a patch was refused. It is sent again
 //   - if an item came with a staged insert: with a condition on the live entity, or in place of leftover items,
 //   - if an attribute is NULL, or the map of an entry does not exist: the attribute is set as a whole, with a condition on the item.
 func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
@@ -296,7 +296,7 @@ func (p *modify) exists(it *change.PatchItem) error {
 }
 
 // afterLoss: a transaction may be sent again if one of its requests refuses a late copy. A plain request may be sent again if
-// another copy does no harm, and what is in its way is not the item that the first copy would have put.
+// another copy does no harm, and the stored item is not the one that the first copy would have put.
 func (p *modify) afterLoss(o *write.Outcome) afterLoss {
 	if len(p.Items) > 1 || p.external.exist() {
 		return guarded(o)

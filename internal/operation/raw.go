@@ -44,5 +44,5 @@ func (p *raw) refused(_ context.Context, o *write.Outcome, _ *Tally) (retry bool
 	return false, &Conflict{Label: "mapper.Raw", Raw: true, Items: []ItemConflict{at}}
 }
 
-// afterLoss: nothing tells whether a request of the caller may be applied twice.
+// afterLoss: only the caller knows whether the request may be applied twice.
 func (p *raw) afterLoss(*write.Outcome) afterLoss { return isUnknown }

@@ -111,7 +111,7 @@ func (x *Operation) refuseRepeated(ctx context.Context, plan *write.Plan, t *Tal
 		case applied:
 			r.settle()
 			return r.wasApplied()
-		case r.isReported(): // and the caller sends it again all the same
+		case r.isReported(): // and the caller sends it again anyway
 			x.repeated = append(x.repeated, r)
 		default:
 			open = append(open, r)

@@ -53,7 +53,7 @@ type Maintenance struct {
 	serverTime time.Time
 }
 
-// Report is what a maintenance did, or would do.
+// Report lists the changes of a maintenance, or of its plan.
 type Report struct {
 	Steps       []Step
 	Differences []Difference
@@ -125,13 +125,13 @@ func (x *Maintenance) note(action string, table string) {
 	x.Report.Steps = append(x.Report.Steps, Step{action, table})
 }
 
-// ensure creates a table, with its time to live, unless it is there.
+// ensure creates a table, with its time to live, unless it exists.
 func (x *Maintenance) ensure(ctx context.Context, d *Table) error {
 	live, err := x.describe(ctx, d.Name)
 	if err != nil {
 		return err
 	}
-	missing := live == nil || live.TableStatus == types.TableStatusDeleting // by somebody else
+	missing := live == nil || live.TableStatus == types.TableStatusDeleting // by another program
 	switch {
 	case missing && !x.Change:
 		x.note(Create, d.Name)
@@ -153,8 +153,8 @@ func (x *Maintenance) ensure(ctx context.Context, d *Table) error {
 	return x.settle(ctx, d, live)
 }
 
-// settle enables the time to live of a table that is there, and compares it with what is needed: one that
-// is otherwise may be somebody else's.
+// settle enables the time to live of a table that exists, and compares it with the needed one: a different table may belong to
+// another program.
 func (x *Maintenance) settle(ctx context.Context, d *Table, live *types.TableDescription) error {
 	if differences := d.Compare(live, nil); slices.ContainsFunc(differences, func(o Difference) bool { return !o.Harmless }) {
 		x.differs(d, differences)
@@ -182,7 +182,7 @@ func isOn(ttl *types.TimeToLiveDescription) bool {
 	return ttl != nil && (ttl.TimeToLiveStatus == types.TimeToLiveStatusEnabled || ttl.TimeToLiveStatus == types.TimeToLiveStatusEnabling)
 }
 
-// enabled reports whether a table's time to live is on, by somebody else's doing.
+// enabled reports whether a table's time to live is on, by another program.
 func (x *Maintenance) enabled(ctx context.Context, table string) bool {
 	ttl, err := x.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table})
 	return err == nil && isOn(ttl.TimeToLiveDescription)
@@ -198,7 +198,7 @@ func (x *Maintenance) differs(d *Table, differences []Difference) (usable bool) 
 	return usable
 }
 
-// create creates a table, and waits until it is there.
+// create creates a table, and waits until it exists.
 func (x *Maintenance) create(ctx context.Context, d *Table) (*types.TableDescription, error) {
 	in := *d.Input()
 	if x.Create != nil {
@@ -244,10 +244,10 @@ func (x *Maintenance) appears(ctx context.Context, table string) (*types.TableDe
 	}
 }
 
-// changes bounds how often a table that somebody else changes is tried again.
+// changes bounds how often a table that another program changes is tried again.
 const changes = 30
 
-// describe returns what a table is like, nil where it is not there.
+// describe returns what a table is like, nil if it does not exist.
 func (x *Maintenance) describe(ctx context.Context, table string) (*types.TableDescription, error) {
 	out, err := x.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
 	if errors.As(err, new(*types.ResourceNotFoundException)) {
@@ -260,7 +260,7 @@ func (x *Maintenance) describe(ctx context.Context, table string) (*types.TableD
 	return out.Table, nil
 }
 
-// settled returns what a table is like once it is active, nil where it is not there.
+// settled returns what a table is like once it is active, nil if it does not exist.
 func (x *Maintenance) settled(ctx context.Context, table string) (*types.TableDescription, error) {
 	live, err := x.describe(ctx, table)
 	if err != nil || live == nil {
@@ -356,7 +356,7 @@ func (x *Maintenance) age(ctx context.Context, t oldTable) error {
 	}
 	d := x.Tables(t.Period)[t.Index]
 	if !x.differs(d, d.Compare(live, nil)) {
-		return nil // it may be somebody else's
+		return nil // it may belong to another program
 	}
 	past := x.ColdAfter
 	if drops {

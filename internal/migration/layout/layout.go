@@ -1,4 +1,4 @@
-// Package monolith turns one large item of an entity into the items of a model's layout, and these back
+// Package layout turns one large item of an entity into the items of a model's layout, and these back
 // into it. It works on attribute values, by the layout as data (the lock file): it knows no Go types,
 // and what no field claims is kept. It does no I/O.
 //

@@ -1,4 +1,4 @@
-// Package moving is the protocol by which a monolith, one item of an entity, becomes the items of a
+// Package protocol is the protocol by which a monolith, one item of an entity, becomes the items of a
 // collection while others read and write it ([Mover.Move]), and a monolith again ([Mover.Back]). Each clause
 // of it closes a trace that was found in its specification (internal/staging/spec/Migration.tla):
 // change none without that.

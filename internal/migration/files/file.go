@@ -1,4 +1,4 @@
-// Package itemfile reads and writes items in files of DynamoDB's JSON: an export to S3 is read (Developer Guide,
+// Package files reads and writes items in files of DynamoDB's JSON: an export to S3 is read (Developer Guide,
 // "DynamoDB table export output format"), and what ImportTable and StartBulkPutItems take is written ("Amazon S3 import
 // formats"). A line is an object with an Item.
 package files

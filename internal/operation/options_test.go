@@ -1,0 +1,58 @@
+package operation
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/itemize/itemize/internal/testing/fakedynamo"
+)
+
+// Options that exclude each other, or mean nothing for a use, are refused with the cure. All other combinations are accepted.
+func TestOptionsAreCheckedByUse(t *testing.T) {
+	versions, plain := fakedynamo.Of[fakedynamo.Shop](t), fakedynamo.Of[fakedynamo.Plain](t)
+	for name, c := range map[string]struct {
+		use  use
+		o    Options
+		want string // "" for accepted
+	}{
+		"nothing":                       {forSave, Options{}, ""},
+		"save one by one":               {forSave, Options{Independent: true, ExactlyOnce: true, Reindex: true}, ""},
+		"save that moves":               {forSave, Options{Move: true, CheckLoaded: true}, ""},
+		"save with the root":            {forSave, Options{CheckRoot: true, CheckLoaded: true}, ""},
+		"staged insert":                 {forSave, Options{Staged: true}, ""},
+		"independent and staged":        {forSave, Options{Independent: true, Staged: true}, "choose one"},
+		"independent and checked":       {forSave, Options{Independent: true, CheckLoaded: true}, "only a transaction checks other items"},
+		"staged and checked":            {forSave, Options{Staged: true, CheckLoaded: true}, "only a transaction checks other items"},
+		"staged and exactly once":       {forSave, Options{Staged: true, ExactlyOnce: true}, "choose one"},
+		"independent move":              {forSave, Options{Independent: true, Move: true}, "an entity moves at once, or not"},
+		"root and independent":          {forSave, Options{CheckRoot: true, Independent: true}, "CheckRoot is for one transaction"},
+		"root and staged":               {forSave, Options{CheckRoot: true, Staged: true}, "CheckRoot is for one transaction"},
+		"root and move":                 {forSave, Options{CheckRoot: true, Move: true}, "CheckRoot is for one transaction"},
+		"delete one by one":             {forDelete, Options{Independent: true}, ""},
+		"staged delete":                 {forDelete, Options{Staged: true}, ""},
+		"delete exactly once":           {forDelete, Options{ExactlyOnce: true}, ""},
+		"delete that moves":             {forDelete, Options{Move: true}, "Move means nothing for a delete"},
+		"delete that reindexes":         {forDelete, Options{Reindex: true}, "Reindex means nothing for a delete"},
+		"delete that checks":            {forDelete, Options{CheckLoaded: true}, "CheckLoaded means nothing for a delete"},
+		"delete with the root":          {forDelete, Options{CheckRoot: true}, "CheckRoot means nothing for a delete"},
+		"delete independent and staged": {forDelete, Options{Independent: true, Staged: true}, "choose one"},
+		"patch exactly once":            {forPatch, Options{ExactlyOnce: true}, ""},
+		"patch one by one":              {forPatch, Options{Independent: true}, "a patch takes ExactlyOnce only"},
+		"patch that checks":             {forPatch, Options{ExactlyOnce: true, CheckLoaded: true}, "a patch takes ExactlyOnce only"},
+		"part that checks":              {forPart, Options{CheckLoaded: true, Reindex: true}, ""},
+		"part one by one":               {forPart, Options{Independent: true}, "a part of a transaction takes"},
+		"part staged":                   {forPart, Options{Staged: true}, "a part of a transaction takes"},
+		"part exactly once":             {forPart, Options{ExactlyOnce: true}, "a part of a transaction takes"},
+		"part that moves, and checks":   {forPart, Options{Move: true, CheckLoaded: true}, "a part of a transaction takes"},
+	} {
+		err := c.o.check(versions, c.use)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	for _, u := range []use{forSave, forDelete} {
+		if err := (Options{Staged: true}).check(plain, u); err == nil || !strings.Contains(err.Error(), u.name+" with Independent") {
+			t.Errorf("staged %s without versions: %v", u.name, err)
+		}
+	}
+}
