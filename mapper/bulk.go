@@ -298,7 +298,10 @@ func (g *engine) bulkLoad(ctx context.Context, entities iter.Seq2[any, error], o
 			}
 		}
 	})
-	err = cmp.Or(failed, g.public(err))
+	if err != nil {
+		err = g.model.Errorf("the load %s has ended before entity %d: %w", x.report.LoadID, x.report.Next, g.public(err))
+	}
+	err = cmp.Or(failed, err)
 	end(&t, err)
 	return x.report, err
 }

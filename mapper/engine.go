@@ -3,6 +3,7 @@ package mapper
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -249,14 +250,15 @@ func (g *engine) update(ctx context.Context, sel selection.Selection, next func(
 	var t tally
 	ctx, end := g.observe(ctx, OpUpdate)
 	var readers change.Readers
+	var own error // that of the caller's function, which is not translated
 	err := operation.Repeat(ctx, g.model.Label(), func() error {
 		v, update := next()
 		s, err := g.load(ctx, sel, v, true, &t)
 		if err != nil {
 			return err
 		}
-		if err := update(); err != nil {
-			return err
+		if own = update(); own != nil {
+			return errUpdate
 		}
 		readers.Next()
 		if err := readers.Given(g.model, v); err != nil {
@@ -268,10 +270,15 @@ func (g *engine) update(ctx context.Context, sel selection.Selection, next func(
 		}
 		return x.Run(ctx, &t.Tally)
 	})
-	err = g.public(err)
+	if err = g.public(err); own != nil {
+		err = own
+	}
 	end(&t, err)
 	return t.receipt(), err
 }
+
+// errUpdate stands for the error of the function that Update was given.
+var errUpdate = errors.New("the function of Update returned an error")
 
 // delete is Mapper.Delete. s is the entity that is deleted as it was loaded, nil for a selection.
 func (g *engine) delete(ctx context.Context, sel selection.Selection, s *state, options []WriteOption) (*Receipt, error) {

@@ -376,11 +376,11 @@ func public(m *model.Model, err error) error {
 		return fmt.Errorf("%w (%w)", e.Err, public(m, e.Last))
 	case *operation.Exhausted:
 		if e.Last == nil {
-			return e
+			return errors.New(e.Error())
 		}
-		return fmt.Errorf("%w: %w", e, public(m, e.Last))
+		return fmt.Errorf("%s: %w", e.Error(), public(m, e.Last))
 	case *operation.Earlier:
-		return &operation.Earlier{Sent: e.Sent, Err: public(m, e.Err)}
+		return &operation.Earlier{Sent: e.Sent, Err: public(m, e.Err)} // of which only the text counts
 	case *operation.Quoted:
 		return errors.New(public(m, e.Quote).Error())
 	case operation.Errors:

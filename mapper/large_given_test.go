@@ -250,9 +250,9 @@ func TestLargeRefusedAtNew(t *testing.T) {
 			_, err := mapper.New[raw](client, mapper.LargeRecords("raws"))
 			return err
 		},
-		"table= beside chunk names the table of the parts": func() error { _, err := mapper.New[own](client); return err },
-		"a blob.Value in a []blob.Value":                   func() error { _, err := mapper.New[list](client); return err },
-		"list.B: a blob.Value in a struct":                 func() error { _, err := mapper.New[list](client); return err },
+		"table= next to chunk names the table of the parts": func() error { _, err := mapper.New[own](client); return err },
+		"a blob.Value in a []blob.Value":                    func() error { _, err := mapper.New[list](client); return err },
+		"list.B: a blob.Value in a struct":                  func() error { _, err := mapper.New[list](client); return err },
 		`"My_Bucket" cannot be the name of a bucket`: func() error {
 			_, err := mapper.New[article](client, blob.S3(gateway.Client(), blob.Buckets(func(string) string { return "My_Bucket" })))
 			return err

@@ -3,9 +3,14 @@ package mapper_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -100,8 +105,7 @@ func TestDeleteByKeyOfUnwatchedClientIsRepeated(t *testing.T) {
 	}
 }
 
-// A plan that cannot be sent has the error of the operation, and a retry that gives up says why: the last conflict is found by
-// errors.As.
+// An operation that gives up says why: errors.As finds the last conflict.
 func TestExhaustedRetriesKeepTheLastConflict(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -117,5 +121,202 @@ func TestExhaustedRetriesKeepTheLastConflict(t *testing.T) {
 	var conflict *mapper.ConflictError
 	if !errors.As(err, &conflict) || len(conflict.Items) == 0 || conflict.Items[0].Conflict != mapper.ConflictChanged {
 		t.Errorf("%v", err)
+	}
+}
+
+// A write of several steps that ends after some of them is a *PartialError, also if the last error comes after a retry.
+func TestIndependentWriteThatEndsIsPartial(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]fault{"access denied": deny, "context ended": cancelBefore} {
+		table := enginetest.Table(t, "PK:S", "SK:S")
+		clean := newAccounts(t, table, &faulty{at: -1}, 1)
+		must(clean.Save(context.Background(), clean.New(account{ID: "1", Counter: 1, Entries: []entry{{1, "a"}, {2, "b"}, {3, "c"}}})))(t)
+		r := newRaw(t, table)
+		ctx, cancel := context.WithCancel(context.Background())
+		f := atRequest("DeleteItem", 2, func() { r.set("ACCOUNT#1", "ENTRY#0002", "_v", s("changed")) }) // which is read again
+		f.cancel = cancel
+		deletes := 0
+		f.pick = func() fault {
+			if f.log[len(f.log)-1] == "DeleteItem" {
+				if deletes++; deletes == 3 {
+					return end
+				}
+			}
+			return none
+		}
+		m := newAccounts(t, table, f, 1)
+		_, err := m.Delete(ctx, m.Key("1"), mapper.Independent())
+		var partial *mapper.PartialError
+		if !errors.As(err, &partial) || len(partial.Written) != 1 || len(partial.Rest) != 3 {
+			t.Errorf("%s: %v", name, err)
+		}
+		if left := r.all("ACCOUNT#1"); len(left) != 3 {
+			t.Errorf("%s: %d items are left", name, len(left))
+		}
+		cancel()
+	}
+}
+
+// Update never applies its function again after a part of it was written.
+func TestUpdateAppliesOnceAfterPartialWrite(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, before := range map[string]func(r *raw, n int64){
+		// The element that is added finds a leftover item in its place: the save plans again, and then
+		"another item takes the place": func(r *raw, n int64) {
+			if n == 2 {
+				r.put(item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0005"), "Text": s("other")})
+			}
+		},
+		"the leftover item keeps changing": func(r *raw, n int64) {
+			if n < 14 {
+				r.set("ACCOUNT#1", "ENTRY#0005", "_v", s(fmt.Sprint("other", n)))
+			}
+		},
+	} {
+		table := enginetest.Table(t, "PK:S", "SK:S")
+		clean := newAccounts(t, table, &faulty{at: -1}, 1)
+		leaveEntries(t, clean, entry{5, "dead"})
+		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
+		r := newRaw(t, table)
+		var puts atomic.Int64
+		m := newAccounts(t, table, atEach("PutItem", func() { before(r, puts.Add(1)) }), 1)
+		_, err := m.Update(ctx, m.Key("1"), func(a *account) error {
+			a.Counter++
+			a.Entries = []entry{{5, "mine"}}
+			return nil
+		}, mapper.Independent())
+		if got := stored(t, clean, "1"); got.Counter != 2 || !errors.As(err, new(*mapper.PartialError)) {
+			t.Errorf("%s: applied %d times, %v", name, got.Counter-1, err)
+		}
+	}
+}
+
+// With ExactlyOnce a delete of a single item by an unwatched client is not sent again under another token: its first copy could
+// delete what was written since.
+func TestExactlyOnceDeleteOfUnwatchedClientIsUnknown(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := newAccounts(t, table, &faulty{at: -1}, 1)
+	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Left: "a"}), mapper.Staged()))(t)
+	l := &losing{operation: "TransactWriteItems", lose: 1}
+	m := must(mapper.New[account](deaf{client(t, l.transport(), 2)}, mapper.Table(table)))(t)
+	_, err := m.Delete(ctx, m.Key("1").Item("LEFT"), mapper.ExactlyOnce())
+	if !errors.As(err, new(*mapper.OutcomeUnknownError)) {
+		t.Errorf("%v", err)
+	}
+}
+
+// claimed leaves the pending root item of a staged insert, and returns a transport that has another writer change it before each
+// request that would take it over.
+func claimed(t *testing.T, table string) *faulty {
+	t.Helper()
+	c := &crash{left: 1}
+	dying := newAccounts(t, table, c.transport(), 1)
+	_, _ = dying.Save(context.Background(), dying.New(account{ID: "1", Counter: 1, Entries: []entry{{1, "a"}}}), mapper.Staged())
+	r := newRaw(t, table)
+	var n atomic.Int64
+	return &faulty{at: -1, late: func(q *http.Request) bool {
+		if op := operation(q); op == "TransactWriteItems" || op == "PutItem" {
+			r.set("ACCOUNT#1", "HEAD", "_v", s(fmt.Sprint("other", n.Add(1))))
+		}
+		return false
+	}}
+}
+
+// An insert that gives up because others keep inserting the entity does not say that it exists.
+func TestExhaustedTakeoverIsNoErrExists(t *testing.T) {
+	t.Parallel()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	m := newAccounts(t, table, claimed(t, table), 1)
+	_, err := m.Save(flow.WithoutPauses(context.Background()), m.New(account{ID: "1", Counter: 2, Left: "x"}))
+	if err == nil || errors.Is(err, mapper.ErrExists) || !errors.As(err, new(*mapper.ConflictError)) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A bulk load whose context ends does not count an entity as failed, so that a resumed load writes it.
+func TestCanceledBulkLoadResumesAtEntity(t *testing.T) {
+	t.Parallel()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	f := claimed(t, table)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	change, tries := f.late, 0
+	f.late = func(q *http.Request) bool {
+		if operation(q) == "TransactWriteItems" {
+			if tries++; tries == 3 {
+				cancel()
+			}
+		}
+		return change(q)
+	}
+	m := newAccounts(t, table, f, 1)
+	report, err := m.BulkLoad(ctx, mapper.Each(slices.Values([]account{{ID: "1", Counter: 5, Entries: []entry{{1, "b"}}}})), mapper.LoadID("x"))
+	if report.Next != 0 || report.Failed != 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("next %d, %v: %v", report.Next, report.Failures, err)
+	}
+}
+
+// The error that ends a bulk load is found by errors.As.
+func TestBulkLoadErrorIsPublic(t *testing.T) {
+	t.Parallel()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	f := claimed(t, table)
+	f.late, f.pick = nil, func() fault {
+		if f.log[len(f.log)-1] == "TransactWriteItems" {
+			return dropAnswer
+		}
+		return none
+	}
+	m := newAccounts(t, table, f, 1)
+	_, err := m.BulkLoad(flow.WithoutPauses(context.Background()), mapper.Each(slices.Values([]account{{ID: "1", Counter: 5, Entries: []entry{{1, "b"}}}})), mapper.LoadID("x"))
+	if !errors.As(err, new(*mapper.OutcomeUnknownError)) {
+		t.Errorf("%v", err)
+	}
+}
+
+// An error of Update's function ends the update, and is returned as it is: also one of another mapper, and one of a save that gave
+// up because of conflicts.
+func TestUpdateReturnsErrorOfItsFunction(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := newAccounts(t, table, &faulty{at: -1}, 1)
+	must(clean.Save(ctx, clean.New(account{ID: "2", Counter: 1})))(t)
+	inserting := newAccounts(t, table, claimed(t, table), 1)
+	users, _ := newUsers(t)
+	for name, other := range map[string]func() error{
+		"invalid value":  func() error { _, err := users.Save(ctx, users.New(user{ID: ""})); return err },
+		"save gave up":   func() error { _, err := inserting.Save(ctx, inserting.New(account{ID: "1", Left: "x"})); return err },
+		"missing entity": func() error { _, err := clean.Load(ctx, clean.Key("none")); return err },
+	} {
+		calls := 0
+		var given error
+		_, err := clean.Update(ctx, clean.Key("2"), func(*account) error {
+			calls++
+			given = fmt.Errorf("mine: %w", other())
+			return given
+		})
+		if calls != 1 || err != given {
+			t.Errorf("%s: %d calls, %v", name, calls, err)
+		}
+	}
+}
+
+// Options are refused before a request, also while the number of shards changes.
+func TestShardedDeleteChecksOptionsFirst(t *testing.T) {
+	t.Parallel()
+	type shardedOrder struct {
+		_     struct{} `ddb:"table=orders,shards='5,3',shardby=N"`
+		Shop  string   `ddb:"pk=SHOP#{Shop}#{shard}"`
+		N     int      `ddb:"sk=ORDER#{N:06}#HEAD"`
+		Total int      `ddb:"sk=ORDER#{N:06}#HEAD"`
+	}
+	f := &faulty{at: -1, pick: func() fault { return deny }}
+	m := must(mapper.New[shardedOrder](client(t, f, 1)))(t)
+	if _, err := m.Delete(context.Background(), m.Key("a", 1), mapper.Move()); err == nil || f.count > 0 {
+		t.Errorf("%d requests, %v", f.count, err)
 	}
 }

@@ -130,10 +130,7 @@ func (x *Job) Run(ctx context.Context, next func() *Entity) error {
 	x.shown = x.begun
 	err := x.load.Run(ctx, next)
 	x.progress(true)
-	if err != nil {
-		return x.env.Model.Errorf("the load %s has ended before entity %d: %w", x.report.ID, x.report.Next, err)
-	}
-	return nil
+	return err
 }
 
 // Entity makes the items of an entity. v is a pointer to its value.
@@ -262,6 +259,9 @@ func (x *Job) existing(ctx context.Context, items []*Item, stored []item.Attribu
 
 // ofEntity reports whether an error is about one entity, so that the load continues with others.
 func ofEntity(err error) bool {
+	if errors.As(err, new(*operation.Interrupted)) {
+		return false
+	}
 	var conflict *operation.Conflict
 	var value *schema.Unstorable
 	var tooLarge *change.TooLarge

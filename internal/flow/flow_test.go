@@ -104,3 +104,72 @@ func TestAtOnceContextEnds(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A limiter lets units pass at its limit, less the twentieth that it leaves for requests of several items, and keeps 20 ms of idle
+// time at most.
+func TestLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter(1000)
+		begun, n := time.Now(), 0
+		for time.Since(begun) < 10*time.Second {
+			if err := l.Take(t.Context(), 10); err != nil {
+				t.Fatal(err)
+			}
+			n += 10
+		}
+		if n < 9490 || n > 9550 {
+			t.Errorf("%d units in 10 s", n)
+		}
+		time.Sleep(time.Hour)
+		begun, n = time.Now(), 0
+		for time.Since(begun) == 0 {
+			_ = l.Take(t.Context(), 1)
+			n++
+		}
+		if n > 22 { // one more, and that which waited
+			t.Errorf("%d units at once after an idle hour", n)
+		}
+	})
+}
+
+// A limit of 0 pauses, until it is changed or the context ends; a changed limit holds at once; nil limits nothing.
+func TestLimiterIsChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLimiter(0)
+		go func() {
+			time.Sleep(time.Minute)
+			l.Set(10)
+		}()
+		begun := time.Now()
+		_ = l.Take(t.Context(), 10)
+		if waited := time.Since(begun); waited != time.Minute {
+			t.Errorf("waited for %v", waited)
+		}
+		l.Set(0)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := l.Take(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v", err)
+		}
+		if err := LimiterOrNil(0).Take(t.Context(), 1e9); err != nil || LimiterOrNil(0).Limit() != 0 {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// Consumed units that differ from the expected ones are given back, or taken; 0 is not known, and changes nothing.
+func TestLimiterIsCorrected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for consumed, want := range map[float64]time.Duration{0: time.Second, 5: 500 * time.Millisecond, 20: 2 * time.Second} {
+			l := NewLimiter(10)
+			time.Sleep(time.Second)
+			_ = l.Take(t.Context(), 10)
+			l.Correct(10, consumed)
+			begun := time.Now()
+			_ = l.Take(t.Context(), 1)
+			if waited := time.Since(begun); waited != want && waited != want-credit {
+				t.Errorf("consumed %v: waited for %v, want %v", consumed, waited, want)
+			}
+		}
+	})
+}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Limiter limits the capacity units that are used per second. No second uses more than the limit and one request. The limit may
-// be changed at any time. A nil Limiter limits nothing. It is safe for concurrent use.
+// Limiter limits the capacity units that are used per second. No second uses more than the limit and one request: it leaves a
+// twentieth of the limit unused, because up to [credit] of an idle time is kept. The limit may be changed at any time. A nil Limiter limits nothing. It is safe for concurrent use.
 type Limiter struct {
 	mu    sync.Mutex
 	limit float64
@@ -83,6 +83,9 @@ func (l *Limiter) Take(ctx context.Context, units float64) error {
 	}
 }
 
+// credit is how much idle time is kept at most, so that timers that fire late lose no units.
+const credit = 20 * time.Millisecond
+
 // try takes the units, or returns how long to wait.
 func (l *Limiter) try(units float64) (time.Duration, <-chan struct{}) {
 	l.mu.Lock()
@@ -94,7 +97,9 @@ func (l *Limiter) try(units float64) (time.Duration, <-chan struct{}) {
 	case l.free.After(now):
 		return l.free.Sub(now), l.changed
 	}
-	l.free = now
+	if oldest := now.Add(-credit); l.free.Before(oldest) {
+		l.free = oldest
+	}
 	l.pass(units)
 	return 0, nil
 }

@@ -104,13 +104,18 @@ func (p *remove) prepare(ctx context.Context, t *Tally) error {
 		return p.env.fault(err)
 	}
 	if e.Fresh && e.isUnresolved() {
-		return &Unknown{Label: p.env.Model.Label(), Items: e.unresolved.Places(), Err: change.ErrLate}
+		return p.mayArrive()
 	}
 	if e.Fresh && was {
 		return p.notStored()
 	}
 	p.prepared = true
 	return nil
+}
+
+// mayArrive is the error of an entity whose insert may still be applied.
+func (p *remove) mayArrive() error {
+	return &Unknown{Label: p.env.Model.Label(), Items: p.entity.unresolved.Places(), Err: change.ErrLate}
 }
 
 func (p *remove) notStored() error {
@@ -126,6 +131,8 @@ func (p *remove) requests(*change.Readers) (r Requests, err error) {
 		return Requests{Unread: true, Missing: true}, nil
 	case e != nil && e.Fresh && !e.isUnresolved():
 		return r, p.notStored()
+	case e != nil && e.Fresh:
+		return r, p.mayArrive()
 	case e != nil:
 		p.Loaded(e.Snapshot)
 		if late := e.unresolved.Late(p.All()); len(late) > 0 && p.prepared {
@@ -293,6 +300,8 @@ func (p *remove) afterLoss(o *write.Outcome) afterLoss {
 	switch {
 	case p.single && !p.options.ExactlyOnce:
 		return isFinal
+	case p.single: // it requires no version, so that a late copy would delete the item again
+		return isUnknown
 	case o.Assumed:
 		return mayRetry
 	}

@@ -85,6 +85,8 @@ type Operation struct {
 	readers change.Readers
 	// outcome is that of the last step.
 	outcome write.Outcome
+	// done are the items that steps have written, of plans of several steps, and rest those that the last plan has still to write.
+	done, rest []item.Place
 	// repeated are earlier transactions that this one may repeat, see remembered.go.
 	repeated []*remembered
 }
@@ -118,10 +120,12 @@ func Transaction(sender *write.Sender, parts []Part) *Operation {
 // Run writes the operation.
 func (x *Operation) Run(ctx context.Context, t *Tally) error {
 	err := x.run(ctx, t)
-	if err != nil {
-		for _, p := range x.parts {
-			p.base().external.discard(ctx, t)
-		}
+	if err == nil {
+		return nil
+	}
+	x.discard(ctx, t)
+	if len(x.done) > 0 && len(x.rest) > 0 { // in this plan, or in one before a retry
+		return &Partial{Label: x.label(), Written: x.done, Rest: x.rest, Err: err}
 	}
 	return err
 }
@@ -294,14 +298,20 @@ func (x *Operation) send(ctx context.Context, plan *write.Plan, t *Tally) (retry
 	if plan.Mode == write.Staged {
 		return x.parts[0].stage(ctx, x, plan, t)
 	}
+	several := len(plan.Steps) > 1 || len(x.done) > 0
+	if several {
+		x.rest = nil
+		for i := range plan.Steps {
+			x.rest = append(x.rest, plan.Steps[i].Requests[0].Place)
+		}
+	}
 	for i := range plan.Steps {
 		x.outcome = x.sender.Send(ctx, &plan.Steps[i], &t.Tally)
-		again, err := x.conclude(ctx, t)
-		switch {
-		case again:
-			return true, err
-		case err != nil:
-			return false, x.partial(plan, i, err)
+		if again, err := x.conclude(ctx, t); again || err != nil {
+			return again, err
+		}
+		if several {
+			x.done, x.rest = append(x.done, places(plan.Steps[i].Requests)...), x.rest[1:]
 		}
 	}
 	for _, r := range x.repeated {
@@ -473,22 +483,6 @@ func (x *Operation) unknown(o *write.Outcome) error {
 		x.remember(o.Requests)
 	}
 	return &Unknown{Label: labelsOf(o.Requests), Items: written(o.Requests), Patch: !kept, Err: o.Err}
-}
-
-// partial is the error of a plan that ended at a step.
-func (x *Operation) partial(plan *write.Plan, at int, err error) error {
-	if at == 0 {
-		return err
-	}
-	e := &Partial{Label: x.label(), Err: err}
-	for i, st := range plan.Steps {
-		if i < at {
-			e.Written = append(e.Written, places(st.Requests)...)
-		} else {
-			e.Rest = append(e.Rest, st.Requests[0].Place)
-		}
-	}
-	return e
 }
 
 // label names the models of the parts.

@@ -16,8 +16,8 @@ func Repeat(ctx context.Context, label string, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
 		var conflict *Conflict
-		var partial *Partial
-		if !errors.As(err, &conflict) || errors.As(err, &partial) || errors.Is(err, ErrExists) || conflict.Moving || try == readTries {
+		ended := errors.As(err, new(*Partial)) || errors.As(err, new(*Exhausted))
+		if !errors.As(err, &conflict) || ended || errors.Is(err, ErrExists) || conflict.Moving || try == readTries {
 			return err
 		}
 		if pauseErr := flow.Pause(ctx, try); pauseErr != nil {
@@ -32,6 +32,9 @@ func Repeat(ctx context.Context, label string, do func() error) error {
 // DeleteLocated deletes a selection whose entity may lie on several shards. If nothing was deleted it may have moved, and is
 // located again.
 func DeleteLocated(ctx context.Context, env *Env, sel selection.Selection, o Options, t *Tally) error {
+	if err := o.check(env.Model, forDelete); err != nil {
+		return err
+	}
 	strong := read.Options{Strong: true}
 	at, err := env.Search.LocateOne(ctx, sel, strong, &t.Tally)
 	for err == nil {

@@ -190,8 +190,13 @@ func (p *save) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry b
 // or of leftover items, which the next plan replaces; or because of a conflict.
 func (e *Entity) refused(ctx context.Context, env *Env, keys snapshot.Keys, o *write.Outcome, t *Tally) (retry bool, err error) {
 	refusal := conflict(env, keys, o, e.Fresh)
-	if errors.Is(refusal, ErrExists) {
-		return e.takeOver(o), refusal
+	var exists *Exists
+	if errors.As(refusal, &exists) {
+		if !e.takeOver(o) {
+			return false, refusal
+		}
+		exists.Pending = "another writer keeps inserting or deleting it: insert again"
+		return true, &exists.Conflict
 	}
 	of, err := search.EntityOf(env.Model, selection.Selection{Identity: env.Model.Identity(keys.KeyFields)})
 	if err != nil {
