@@ -308,14 +308,8 @@ func TestUpdateReturnsErrorOfItsFunction(t *testing.T) {
 // Options are refused before a request, also while the number of shards changes.
 func TestShardedDeleteChecksOptionsFirst(t *testing.T) {
 	t.Parallel()
-	type shardedOrder struct {
-		_     struct{} `ddb:"table=orders,shards='5,3',shardby=N"`
-		Shop  string   `ddb:"pk=SHOP#{Shop}#{shard}"`
-		N     int      `ddb:"sk=ORDER#{N:06}#HEAD"`
-		Total int      `ddb:"sk=ORDER#{N:06}#HEAD"`
-	}
 	f := &faulty{at: -1, pick: func() fault { return deny }}
-	m := must(mapper.New[shardedOrder](client(t, f, 1)))(t)
+	m := must(mapper.New[shopNew](client(t, f, 1)))(t)
 	if _, err := m.Delete(context.Background(), m.Key("a", 1), mapper.Move()); err == nil || f.count > 0 {
 		t.Errorf("%d requests, %v", f.count, err)
 	}

@@ -72,7 +72,7 @@ func PlanTransact(parts ...Part) (*Plan, error) {
 }
 
 // Saving is the part of a transaction that Save would write of an entity. Of its options only
-// CheckLoaded and Reindex can be given.
+// CheckLoaded, CheckRoot and Reindex can be given.
 func (m *Mapper[T]) Saving(e *Entity[T], options ...WriteOption) Part {
 	if err := m.owns(e); err != nil {
 		return m.engine.part(nil, func() (operation.Part, error) { return nil, err })

@@ -118,7 +118,7 @@ func TestTransactRefuses(t *testing.T) {
 		"many":      {[]mapper.Part{accounts.Saving(accounts.New(many))}, "121 items of"},
 		"heavy":     {[]mapper.Part{accounts.Saving(accounts.New(heavy))}, "and DynamoDB takes 100 of 4194304"},
 		"one twice": {[]mapper.Part{accounts.Saving(a), accounts.Saving(accounts.New(account{ID: "1"}))}, "two parts of the transaction write or check ACCOUNT#1 HEAD"},
-		"options":   {[]mapper.Part{accounts.Saving(a, mapper.Independent())}, "takes CheckLoaded and Reindex only"},
+		"options":   {[]mapper.Part{accounts.Saving(a, mapper.Independent())}, "takes CheckLoaded, CheckRoot and Reindex only"},
 		"client":    {[]mapper.Part{accounts.Saving(a), other.note("1")}, "part 2 of the transaction has another client"},
 		"foreign":   {[]mapper.Part{accounts.Saving(other.accounts.New(account{}))}, "does not come from this mapper"},
 		"not there": {[]mapper.Part{accounts.Deleting(a)}, "there is nothing to delete"},

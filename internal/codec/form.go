@@ -1,11 +1,3 @@
-// Package form holds what is known of Go types: how their values are encoded into
-// attribute values and decoded, compared, copied and cleared, and for types with parts
-// the way to these.
-//
-// Values are passed as pointers in an any: a *V for the form of V. Such an any does not
-// allocate. Each kind of type has its logic once; how it reaches a value, by generics or
-// by reflect, is given to it. Forms come from generated code (through the functions with
-// type parameters, whose results are Typed) or from reflect (Reflected), and do the same.
 package codec
 
 import (

@@ -1,5 +1,6 @@
-// Package condition holds conditions on the attributes of an item, as they are rendered
-// into an expression of DynamoDB.
+// Package expr holds conditions and changes of stored fields as data: a [Condition] is rendered into an expression of DynamoDB,
+// a [Change] is a part of a patch. The handles of package field and the nodes of package mapper make them; package change makes
+// requests of them.
 package expr
 
 import (

@@ -1,6 +1,3 @@
-// Package patch says what patches are made of: changes of the fields of items, as the
-// handles of package field and the nodes of package mapper make them. What they mean for
-// the items is the business of package change.
 package expr
 
 import (

@@ -13,7 +13,7 @@ import (
 )
 
 // Reserved names the attributes that the library keeps for itself on the items of one
-// model. This package alone reads and writes them:
+// model, and reads and writes them:
 //
 //   - the version, a token that is new at each write of the item and compared by the next;
 //   - the expiry: the tables' TTL attribute, in epoch seconds;

@@ -2,7 +2,7 @@ package operation
 
 import "github.com/itemize/itemize/internal/model"
 
-// Options are the options of saves and deletes.
+// Options are the options of saves, deletes and patches.
 type Options struct {
 	// Independent sends each request by itself, Staged sends a staged insert or delete, ExactlyOnce sends a single request as a
 	// transaction.
@@ -67,7 +67,7 @@ var (
 		{any2(any2(independent, staged), any2(any2(move, checkLoaded), any2(reindex, checkRoot))), "a patch takes ExactlyOnce only: leave the other options out"},
 	}}
 	forPart = use{"part", []refusal{
-		{any2(any2(independent, staged), any2(exactlyOnce, move)), "a part of a transaction takes CheckLoaded and Reindex only: leave Independent, Staged, ExactlyOnce and Move out"},
+		{any2(any2(independent, staged), any2(exactlyOnce, move)), "a part of a transaction takes CheckLoaded, CheckRoot and Reindex only: leave Independent, Staged, ExactlyOnce and Move out"},
 	}}
 )
 

@@ -39,7 +39,7 @@ func TestOptionsAreCheckedByUse(t *testing.T) {
 		"patch exactly once":            {forPatch, Options{ExactlyOnce: true}, ""},
 		"patch one by one":              {forPatch, Options{Independent: true}, "a patch takes ExactlyOnce only"},
 		"patch that checks":             {forPatch, Options{ExactlyOnce: true, CheckLoaded: true}, "a patch takes ExactlyOnce only"},
-		"part that checks":              {forPart, Options{CheckLoaded: true, Reindex: true}, ""},
+		"part that checks":              {forPart, Options{CheckLoaded: true, CheckRoot: true, Reindex: true}, ""},
 		"part one by one":               {forPart, Options{Independent: true}, "a part of a transaction takes"},
 		"part staged":                   {forPart, Options{Staged: true}, "a part of a transaction takes"},
 		"part exactly once":             {forPart, Options{ExactlyOnce: true}, "a part of a transaction takes"},

@@ -82,8 +82,8 @@ type Choice struct {
 	Flip *Request
 }
 
-// Arrange decides how requests are sent, together with checks of other items. It is the
-// one place where that is decided. The error says that they do not fit one transaction,
+// Arrange decides how requests are sent, together with checks of other items. Joint decides it for transactions of
+// several parts. The error says that they do not fit one transaction,
 // and what to choose.
 func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 	if err := unflipped(requests, c.Flip != nil); err != nil {

@@ -2,7 +2,7 @@
 // became of them when answers were lost.
 //
 // A [Plan] is data: it can be made, shown and tested without a client, and what is sent
-// is the plan itself. Nothing here knows of models: a request may be that of a field, or
+// is the plan itself. Nothing here knows what a model means: a request may be that of a field, or
 // of something that no model has.
 package write
 
