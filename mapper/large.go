@@ -58,7 +58,7 @@ func (g *engine) largeValues(s *settings) error {
 	}
 	m.MaxValue = cmp.Or(s.large.limit, maxValue)
 	homes, err := m.Homes(model.Storage{
-		Records: s.large.records, HasObjects: s.large.objects != nil, Bucket: s.large.buckets, Rename: s.rename, Region: regionOf(g.client),
+		Records: s.large.records, HasObjects: s.large.objects != nil, Bucket: s.large.buckets, Rename: s.rename, Region: func() string { return regionOf(g.client) },
 	})
 	if err != nil || homes == nil {
 		return err

@@ -19,8 +19,8 @@ type Storage struct {
 	HasObjects bool
 	// Bucket returns the real name of a bucket, and Rename that of a table. They are nil if the names are real.
 	Bucket, Rename func(declared string) string
-	// Region is where the tables are.
-	Region string
+	// Region returns where the tables are. It is called for models with external values.
+	Region func() string
 }
 
 // IsTableName reports whether DynamoDB accepts a name, or an ARN.
@@ -50,7 +50,7 @@ func (m *Model) Homes(s Storage) (*large.Homes, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	h := &large.Homes{Parts: map[string]*item.Table{}, Buckets: map[string]string{}, Delim: e.Delim, Root: rootOf(m), Place: s.Region}
+	h := &large.Homes{Parts: map[string]*item.Table{}, Buckets: map[string]string{}, Delim: e.Delim, Root: rootOf(m), Place: s.Region()}
 	h.Fits = func(t *item.Table, pk, sk key.Scalar) bool {
 		x := e.Tables[t.Index]
 		return pk.Type == x.HashType && sk.Type == x.RangeType
