@@ -38,7 +38,7 @@ type engine struct {
 	ended func(*tally, error)
 }
 
-// state is what a mapper knows of an entity.
+// state is the state of an entity: its snapshot, and its unresolved writes.
 type state struct {
 	operation.Entity
 	engine *engine
@@ -137,7 +137,7 @@ func tableNames(e *schema.Entity, s *settings) ([]string, error) {
 	return names, nil
 }
 
-// isIndex reports whether a selection is what lies in a secondary index.
+// isIndex reports whether a selection names items of a secondary index.
 func isIndex(sel selection.Selection) bool { return len(sel.Parts) > 0 && sel.Parts[0].In != nil }
 
 // loadEntity is Mapper.Load.

@@ -1,6 +1,10 @@
 package operation
 
-import "github.com/itemize/itemize/internal/model"
+import (
+	"slices"
+
+	"github.com/itemize/itemize/internal/model"
+)
 
 // Options are the options of saves, deletes and patches.
 type Options struct {
@@ -40,8 +44,11 @@ func both(a, b func(Options) bool) func(Options) bool {
 	return func(o Options) bool { return a(o) && b(o) }
 }
 
-func any2(a, b func(Options) bool) func(Options) bool {
-	return func(o Options) bool { return a(o) || b(o) }
+// oneOf reports that at least one of several options is given.
+func oneOf(all ...func(Options) bool) func(Options) bool {
+	return func(o Options) bool {
+		return slices.ContainsFunc(all, func(is func(Options) bool) bool { return is(o) })
+	}
 }
 
 // exclusive are the options that exclude each other, wherever they are given.
@@ -51,7 +58,7 @@ var exclusive = []refusal{
 	{both(staged, checkLoaded), "Staged and CheckLoaded exclude each other: only a transaction checks other items"},
 	{both(staged, exactlyOnce), "Staged and ExactlyOnce exclude each other: choose one"},
 	{both(independent, move), "Independent and Move exclude each other: an entity moves at once, or not"},
-	{both(checkRoot, any2(independent, any2(staged, move))), "CheckRoot is for one transaction: leave Independent, Staged and Move out"},
+	{both(checkRoot, oneOf(independent, staged, move)), "CheckRoot is for one transaction: leave Independent, Staged and Move out"},
 }
 
 // The uses of options.
@@ -64,10 +71,10 @@ var (
 		{checkRoot, "CheckRoot means nothing for a delete, which adds nothing: leave it out"},
 	}}
 	forPatch = use{"patch", []refusal{
-		{any2(any2(independent, staged), any2(any2(move, checkLoaded), any2(reindex, checkRoot))), "a patch takes ExactlyOnce only: leave the other options out"},
+		{oneOf(independent, staged, move, checkLoaded, reindex, checkRoot), "a patch takes ExactlyOnce only: leave the other options out"},
 	}}
 	forPart = use{"part", []refusal{
-		{any2(any2(independent, staged), any2(exactlyOnce, move)), "a part of a transaction takes CheckLoaded, CheckRoot and Reindex only: leave Independent, Staged, ExactlyOnce and Move out"},
+		{oneOf(independent, staged, exactlyOnce, move), "a part of a transaction takes CheckLoaded, CheckRoot and Reindex only: leave Independent, Staged, ExactlyOnce and Move out"},
 	}}
 )
 

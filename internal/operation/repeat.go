@@ -4,11 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/flow"
-	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/search"
-	"github.com/itemize/itemize/internal/selection"
 )
 
 // Repeat runs do, which reads an entity and writes it, again after a conflict in which nothing was written.
@@ -24,72 +20,4 @@ func Repeat(ctx context.Context, label string, do func() error) error {
 			return &Interrupted{label, pauseErr, err}
 		}
 	}
-}
-
-// While the number of shards changes (shards='400,200') an entity may lie on one of several shards. An operation with a key alone
-// finds the entity first.
-
-// DeleteLocated deletes a selection whose entity may lie on several shards. If nothing was deleted it may have moved, and is
-// located again.
-func DeleteLocated(ctx context.Context, env *Env, sel selection.Selection, o Options, t *Tally) error {
-	if err := o.check(env.Model, forDelete); err != nil {
-		return err
-	}
-	strong := read.Options{Strong: true}
-	at, err := env.Search.LocateOne(ctx, sel, strong, &t.Tally)
-	for err == nil {
-		written := len(t.Items)
-		x, err := NewDelete(env, at, nil, o)
-		if err == nil {
-			err = x.Run(ctx, t)
-		}
-		if err != nil && !errors.Is(err, search.ErrNotFound) || len(t.Items) > written {
-			return err
-		}
-		now, failed := env.Search.LocateOne(ctx, sel, strong, &t.Tally)
-		switch {
-		case failed != nil:
-			return env.fault(failed)
-		case env.Model.Shard(now.Identity) == env.Model.Shard(at.Identity):
-			return err
-		}
-		at = now
-	}
-	return env.fault(err)
-}
-
-// LocatePatch returns a patch with the selection of the entity where it lies.
-func LocatePatch(ctx context.Context, env *Env, spec PatchSpec, t *Tally) (PatchSpec, error) {
-	if spec.Selection.Err != nil || len(spec.Selection.Elsewhere) == 0 {
-		return spec, nil
-	}
-	makes := false
-	for _, c := range spec.Changes {
-		if c.Upsert {
-			return spec, env.Model.Errorf("Upsert may make an entity, which while the number of shards changes is checked on each: insert with Save, and patch what is there")
-		}
-		makes = makes || env.makesItem(c)
-	}
-	var err error
-	if spec.Selection, err = env.Search.LocateOne(ctx, spec.Selection, read.Options{Strong: true}, &t.Tally); err != nil {
-		return spec, env.fault(err)
-	}
-	if makes { // items that an entity which has moved would leave behind
-		spec.Changes = append(spec.Changes[:len(spec.Changes):len(spec.Changes)], expr.Change{Kind: expr.IfEntity})
-	}
-	return spec, nil
-}
-
-// makesItem reports whether a change of a patch may make an item other than the root item.
-func (env *Env) makesItem(c expr.Change) bool {
-	if c.Kind == expr.Add || c.Kind == expr.Put {
-		return true
-	}
-	m := env.Model
-	return c.Err == nil && c.Kind == expr.Set && c.Item != m.Root().Index && !m.Schema.Items[c.Item].Element()
-}
-
-// notLocated refuses a part of a transaction whose entity would have to be located.
-func (env *Env) notLocated() error {
-	return env.Model.Errorf("while the number of shards changes, its key does not tell where it lies, and a transaction does not look for it: load it, and give the transaction the *Entity")
 }

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/tools/go/ssa/ssautil"
 )
 
-// reach is what of the module a call of a mapper reaches: by the static call graph, with calls of operation.Part resolved to the
-// kind of part that the call makes.
+// reach counts the packages, files and functions of the module that a call of a mapper reaches: by the static call graph, where
+// calls of operation.Part lead to the kind of part at hand.
 type reach struct {
 	Call      string `json:"call"`
 	Packages  int    `json:"packages"`

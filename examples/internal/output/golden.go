@@ -1,4 +1,4 @@
-// Package output is what the examples share: the cost of a call that they print, and the comparison of their output with a file.
+// Package output prints the cost of calls for the examples, and compares their output with files.
 package output
 
 import (
