@@ -113,7 +113,7 @@ func TestDeleteAgain(t *testing.T) {
 		for at := 0; ; at++ {
 			tr := &faulty{at: -1, fault: f}
 			m := newAccounts(t, table, tr, 1)
-			e := m.New(account{ID: "1", Counter: 1, Left: "a", Entries: []entry{{1, "x"}, {2, "y"}}})
+			e := m.New(account{ID: "1", Counter: 1, Left: "a", Entries: []part{{1, "x"}, {2, "y"}}})
 			must(m.Save(ctx, e))(t)
 			tr.count, tr.at = 0, at
 			// A lost answer is found out about, so that more than one has to be lost.
@@ -149,7 +149,7 @@ func TestGoingLiveLate(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	l := &losing{operation: "UpdateItem"}
 	m := newAccounts(t, table, l.transport(), 1)
-	e := m.New(account{ID: "1", Counter: 1, Left: "a", Entries: []entry{{1, "x"}}})
+	e := m.New(account{ID: "1", Counter: 1, Left: "a", Entries: []part{{1, "x"}}})
 	l.lose = 100
 	var unknown *mapper.OutcomeUnknownError
 	if _, err := m.Save(ctx, e, mapper.Staged()); !errors.As(err, &unknown) {
@@ -230,7 +230,7 @@ func TestQueryWhileAnInsertGoesLive(t *testing.T) {
 	}}, 1)
 	v := account{ID: "1", Counter: 1}
 	for i := range 2 {
-		v.Entries = append(v.Entries, entry{i + 1, "x"})
+		v.Entries = append(v.Entries, part{i + 1, "x"})
 	}
 	go func() {
 		_, err := writer.Save(ctx, writer.New(v), mapper.Staged())
@@ -248,7 +248,7 @@ func TestQueryWhileAnInsertGoesLive(t *testing.T) {
 		}
 		return false
 	}}, 1)
-	all := must(query.Of[entry](reader.Key("1").Prefix("ENTRY#")).Slice(ctx, reader, mapper.Strong()))(t)
+	all := must(query.Of[part](reader.Key("1").Prefix("ENTRY#")).Slice(ctx, reader, mapper.Strong()))(t)
 	if len(all) != 1 && len(all) != 3 {
 		t.Errorf("a part of the insert: %v", all)
 	}
@@ -294,10 +294,10 @@ func TestReceiptsNameWhatOthersWrote(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
-	must(clean.Save(ctx, clean.New(account{ID: "1", Left: "a", Entries: []entry{{1, "x"}}})))(t)
-	part := must(clean.Load(ctx, clean.Key("1").Prefix("ENTRY#")))(t)
-	part.Value.Entries = append(part.Value.Entries, entry{2, "y"})
-	mover := newAccounts(t, table, atRequest("TransactWriteItems", 1, func() { must(clean.Save(ctx, part))(t) }), 1)
+	must(clean.Save(ctx, clean.New(account{ID: "1", Left: "a", Entries: []part{{1, "x"}}})))(t)
+	loaded := must(clean.Load(ctx, clean.Key("1").Prefix("ENTRY#")))(t)
+	loaded.Value.Entries = append(loaded.Value.Entries, part{2, "y"})
+	mover := newAccounts(t, table, atRequest("TransactWriteItems", 1, func() { must(clean.Save(ctx, loaded))(t) }), 1)
 	e := must(mover.Load(ctx, mover.Key("1")))(t)
 	e.Value.ID = "2"
 	r := must(mover.Save(ctx, e, mapper.Move()))(t)
@@ -335,7 +335,7 @@ func TestSaveBesideStagedDelete(t *testing.T) {
 	} {
 		id := fmt.Sprint(i)
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
-		must(clean.Save(ctx, clean.New(account{ID: id, Counter: 1, Entries: []entry{{1, "x"}}})))(t)
+		must(clean.Save(ctx, clean.New(account{ID: id, Counter: 1, Entries: []part{{1, "x"}}})))(t)
 		var sel query.Selection[account] = clean.Key(id)
 		if x.part {
 			sel = clean.Key(id).Prefix("ENTRY#")
@@ -343,7 +343,7 @@ func TestSaveBesideStagedDelete(t *testing.T) {
 		e := must(clean.Load(ctx, sel))(t)
 		e.Value.Entries[0].Text = "y"
 		if x.adds {
-			e.Value.Entries[0] = entry{2, "y"}
+			e.Value.Entries[0] = part{2, "y"}
 		}
 		deleter := newAccounts(t, table, atRequest("DeleteItem", 1, func() {
 			if stored(t, clean, id) != nil {
@@ -373,9 +373,9 @@ func TestAdditionBesideStagedDelete(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
-	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Entries: []entry{{1, "x"}}})))(t)
+	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Entries: []part{{1, "x"}}})))(t)
 	e := must(clean.Load(ctx, clean.Key("1")))(t)
-	e.Value.Entries = append(e.Value.Entries, entry{2, "late"})
+	e.Value.Entries = append(e.Value.Entries, part{2, "late"})
 	deleter := newAccounts(t, table, atRequest("DeleteItem", 1, func() { must(clean.Save(ctx, e))(t) }), 1)
 	r := must(deleter.Delete(ctx, deleter.Key("1"), mapper.Staged()))(t)
 	if n := items(t, table, "1"); len(r.AlsoDeleted) != 0 || n != 1 {
@@ -396,7 +396,7 @@ func TestSaveThatReadsTheRootFirst(t *testing.T) {
 	m := newAccounts(t, table, &faulty{at: -1}, 1)
 	must(m.Save(ctx, m.New(account{ID: "1", Left: "a"})))(t)
 	e := must(m.Load(ctx, m.Key("1").Prefix("ENTRY#")))(t)
-	e.Value.Entries = []entry{{1, strings.Repeat("x", 970)}} // in one KB only without the incarnation
+	e.Value.Entries = []part{{1, strings.Repeat("x", 970)}} // in one KB only without the incarnation
 	plan := must(m.Plan(e))(t)
 	r := must(m.Save(ctx, e))(t)
 	if plan.Requests() != 2 || r.Requests() != 2 || plan.WCU != r.WCU || r.Consumed.WCU != r.WCU.Expected || plan.Items[0].NewBytes != r.Items[0].NewBytes || !plan.RCU.Contains(r.Consumed.RCU) {
@@ -406,7 +406,7 @@ func TestSaveThatReadsTheRootFirst(t *testing.T) {
 		t.Errorf("stored %+v", got)
 	}
 	e = must(m.Load(ctx, m.Key("none").Prefix("ENTRY#")))(t)
-	e.Value.Entries = []entry{{1, "x"}}
+	e.Value.Entries = []part{{1, "x"}}
 	if r, err := m.Save(ctx, e); !errors.Is(err, mapper.ErrNotFound) || len(r.Items) > 0 {
 		t.Errorf("%v, %v", r, err)
 	}

@@ -41,8 +41,8 @@ func TestAnswers(t *testing.T) {
 	newRaw(t, table).set("ACCOUNT#1", "HEAD", "unknown", m2(item{"l": s("x")}))
 	type results struct {
 		Account  account
-		Entries  []entry
-		Page     []entry
+		Entries  []part
+		Page     []part
 		Scanned  int
 		Many     []account
 		Consumed float64
@@ -57,7 +57,7 @@ func TestAnswers(t *testing.T) {
 		var receipt mapper.Receipt
 		e := must(m.Load(ctx, m.Key("1"), mapper.Strong(), mapper.Receive(&receipt)))(t)
 		got.Account, got.Consumed = e.Value, receipt.Consumed.RCU
-		q := query.Of[entry](m.Key("1").Prefix("ENTRY#"))
+		q := query.Of[part](m.Key("1").Prefix("ENTRY#"))
 		got.Entries = must(q.Slice(ctx, m, mapper.Strong()))(t)
 		page := must(q.Limit(2).Page(ctx, m, mapper.Strong()))(t)
 		page = must(q.Limit(2).After(page.Next).Page(ctx, m, mapper.Strong()))(t)

@@ -448,11 +448,6 @@ func TestTransactionConflict(t *testing.T) {
 func TestLostAnswerWithoutVersions(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	type counter struct {
-		_     struct{} `ddb:"table=counters,noversion"`
-		ID    string   `ddb:"pk={ID}"`
-		Count int      `ddb:"sk=HEAD"`
-	}
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	tr := &faulty{at: -1, fault: dropAnswer}
 	m := must(mapper.New[counter](client(t, tr, 3), mapper.Table(table)))(t)
@@ -497,11 +492,6 @@ func TestClientThatCannotBeWatched(t *testing.T) {
 // What an interface holds and attributevalue would drop without a word is refused.
 func TestInterfacesThatHoldTheUnstorable(t *testing.T) {
 	t.Parallel()
-	type open struct {
-		_   struct{} `ddb:"table=open"`
-		ID  string   `ddb:"pk=O#{ID}"`
-		Any any      `ddb:"sk=HEAD"`
-	}
 	m := must(mapper.New[open](failingClient{}))(t)
 	for _, v := range []any{make(chan int), func() {}, complex(1, 2), []any{1, func() {}}, map[string]any{"a": make(chan int)}, struct{ F any }{func() {}}} {
 		if _, err := m.Save(context.Background(), m.New(open{ID: "1", Any: v})); err == nil || !strings.Contains(err.Error(), "cannot store") {

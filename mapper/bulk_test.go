@@ -28,24 +28,6 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// parcel is an entity of several items, and reading one of a single one, of which many share a
-// partition.
-type (
-	parcel struct {
-		_    struct{} `ddb:"table=parcels"`
-		ID   string   `ddb:"pk=P#{ID}"`
-		To   string   `ddb:"sk=HEAD"`
-		Note string   `ddb:"sk=NOTE"`
-		Item []part   `ddb:"sk=ITEM#{N:02}"`
-	}
-	reading struct {
-		_      struct{} `ddb:"table=readings"`
-		Sensor string   `ddb:"pk=S#{Sensor}"`
-		N      int      `ddb:"sk={N:08}"`
-		Text   string   `ddb:"sk={N:08}"`
-	}
-)
-
 func parcels(n int) []parcel {
 	all := make([]parcel, n)
 	for i := range all {

@@ -116,12 +116,6 @@ func TestPlanOfLoadOverPages(t *testing.T) {
 func TestUnguardedItemsAreBounds(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	type counter struct {
-		_     struct{} `ddb:"table=counters,noversion"`
-		ID    string   `ddb:"pk={ID}"`
-		Count int      `ddb:"sk=HEAD"`
-		Notes string   `ddb:"sk=HEAD"`
-	}
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := must(mapper.New[counter](enginetest.Start(t).Client(), mapper.Table(table)))(t)
 	must(m.Save(ctx, m.New(counter{ID: "1", Count: 1, Notes: filler(3000)})))(t)

@@ -158,7 +158,7 @@ func TestSaveUntilItSucceeds(t *testing.T) {
 				t.Fatalf("round %d after %d failures: stored %+v, want %+v", round, failures, now, e.Value)
 			}
 			e.Value.Counter++
-			e.Value.Entries = append(e.Value.Entries, entry{100 + round, "more"})
+			e.Value.Entries = append(e.Value.Entries, part{100 + round, "more"})
 			if r.IntN(2) == 0 {
 				e.Value.Entries = e.Value.Entries[1:]
 			}
@@ -168,7 +168,7 @@ func TestSaveUntilItSucceeds(t *testing.T) {
 }
 
 func sortedCopy(a account) *account {
-	byN := map[int]entry{}
+	byN := map[int]part{}
 	for _, e := range a.Entries {
 		byN[e.N] = e
 	}

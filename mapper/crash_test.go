@@ -63,7 +63,7 @@ func (c *crash) deliver(t *testing.T) (n int) {
 func version(id string, n int) account {
 	a := account{ID: id, Counter: n, Left: fmt.Sprint("v", n), Right: fmt.Sprint("v", n)}
 	for i := range 4 {
-		a.Entries = append(a.Entries, entry{i*(n+1) + 1, fmt.Sprint("v", n)})
+		a.Entries = append(a.Entries, part{i*(n+1) + 1, fmt.Sprint("v", n)})
 	}
 	return a
 }
@@ -119,8 +119,8 @@ func takeOver(t *testing.T, clean *mapper.Mapper[account], c *crash, id string, 
 	expect("after the second insert", &second)
 	c.deliver(t)
 	expect("after late requests", &second)
-	second.Entries = append(second.Entries, entry{1, "new"}, entry{2, "new"})
-	e.Value.Entries = append([]entry(nil), second.Entries...)
+	second.Entries = append(second.Entries, part{1, "new"}, part{2, "new"})
+	e.Value.Entries = append([]part(nil), second.Entries...)
 	second.Entries = dedupe(second.Entries)
 	e.Value.Entries = dedupe(e.Value.Entries)
 	if _, err := clean.Save(ctx, e); err != nil {
@@ -144,9 +144,9 @@ func takeOver(t *testing.T, clean *mapper.Mapper[account], c *crash, id string, 
 	expect("at the end", &third)
 }
 
-func dedupe(all []entry) []entry {
+func dedupe(all []part) []part {
 	seen := map[int]bool{}
-	var out []entry
+	var out []part
 	for _, e := range all {
 		if !seen[e.N] {
 			seen[e.N] = true

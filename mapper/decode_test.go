@@ -39,7 +39,7 @@ func TestDecode(t *testing.T) {
 		want  *account
 	}{
 		"root":         {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": &types.AttributeValueMemberN{Value: "3"}, "_a": b}, mapper.StateLive, "Counter", &account{ID: "1", Counter: 3}},
-		"element":      {item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0007"), "Text": s("x")}, mapper.StateLive, "Entries", &account{ID: "1", Entries: []entry{{7, "x"}}}},
+		"element":      {item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0007"), "Text": s("x")}, mapper.StateLive, "Entries", &account{ID: "1", Entries: []part{{7, "x"}}}},
 		"entry":        {item{"PK": s("ACCOUNT#1"), "SK": s("FLAG#a"), "Flags": mark}, mapper.StateLive, "Flags", &account{ID: "1", Flags: map[string]bool{"a": true}}},
 		"claim":        {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "_s": stage("inserting")}, mapper.StateStaged, "Counter", &account{ID: "1"}},
 		"live":         {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "_s": stage("live")}, mapper.StateLive, "Counter", &account{ID: "1"}},
@@ -185,14 +185,14 @@ func writeAccounts(t *testing.T, m *mapper.Mapper[account], r *rand.Rand, record
 		case n < 4 || len(all) == 0:
 			a := account{ID: strconv.Itoa(id), Counter: 1 + r.IntN(9), Left: text(), Right: text(), Flags: map[string]bool{}}
 			for i := range r.IntN(20) {
-				a.Entries = append(a.Entries, entry{i, text()})
+				a.Entries = append(a.Entries, part{i, text()})
 			}
 			all = append(all, m.New(a))
 			receipt = must(m.Save(ctx, all[len(all)-1], options...))(t)
 			w.created[a.ID]++
 		case n < 9:
 			e := all[r.IntN(len(all))]
-			e.Value.Left, e.Value.Entries = text(), append(e.Value.Entries, entry{100 + id%9000, text()})
+			e.Value.Left, e.Value.Entries = text(), append(e.Value.Entries, part{100 + id%9000, text()})
 			receipt = must(m.Save(ctx, e))(t)
 		default:
 			i := r.IntN(len(all))

@@ -26,23 +26,6 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// account is the model of the tests about failures: a counter that shows lost
-// and doubled changes, and two items that a torn change would leave unlike.
-type account struct {
-	_       struct{}        `ddb:"table=accounts"`
-	ID      string          `ddb:"pk=ACCOUNT#{ID}"`
-	Counter int             `ddb:"sk=HEAD"`
-	Left    string          `ddb:"sk=LEFT"`
-	Right   string          `ddb:"sk=RIGHT"`
-	Entries []entry         `ddb:"sk=ENTRY#{N:04}"`
-	Flags   map[string]bool `ddb:"sk=FLAG#{key}"`
-}
-
-type entry struct {
-	N    int
-	Text string
-}
-
 var accountOptions = cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(account{}, "_")}
 
 // fault is what a transport does to one request.
@@ -178,7 +161,7 @@ type scenario struct {
 
 func scenarios() []scenario {
 	small := func() *account {
-		return &account{Counter: 1, Left: "a", Right: "a", Entries: []entry{{1, "x"}, {2, "y"}}}
+		return &account{Counter: 1, Left: "a", Right: "a", Entries: []part{{1, "x"}, {2, "y"}}}
 	}
 	save := func(change func(*account), options ...mapper.WriteOption) func(context.Context, *mapper.Mapper[account], *mapper.Entity[account]) error {
 		return func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
@@ -195,13 +178,13 @@ func scenarios() []scenario {
 	anyOf := func(account) bool { return true }
 	one := func(a *account) { a.Counter = 2 }
 	both := func(a *account) { a.Left, a.Right = "b", "b" }
-	list := func(a *account) { a.Entries = []entry{{2, "z"}, {3, "w"}} }
+	list := func(a *account) { a.Entries = []part{{2, "z"}, {3, "w"}} }
 	fill := func(a *account) { id := a.ID; *a = *small(); a.ID = id }
 	big := func(a *account) {
 		fill(a)
 		a.Entries = nil
 		for i := range 120 {
-			a.Entries = append(a.Entries, entry{i, "e"})
+			a.Entries = append(a.Entries, part{i, "e"})
 		}
 	}
 	root := func(a *account) { a.Counter = 7 }

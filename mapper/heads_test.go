@@ -136,19 +136,12 @@ func TestHeadsOfTwoTables(t *testing.T) {
 func TestBoundedPages(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	type note struct {
-		_    struct{} `ddb:"table=notes"`
-		List string   `ddb:"pk=LIST#{List}"`
-		ID   string
-		Head string `ddb:"sk=NOTE#{ID}#HEAD"`
-		Text string `ddb:"sk=NOTE#{ID}#TEXT"`
-	}
-	m := newMapper[note](t, "PK:S", "SK:S")
+	m := newMapper[memo](t, "PK:S", "SK:S")
 	for i := range 80 {
-		must(m.Save(ctx, m.New(note{List: "l", ID: fmt.Sprintf("%02d", i), Head: "h", Text: strings.Repeat("x", 20_000)})))(t)
+		must(m.Save(ctx, m.New(memo{List: "l", ID: fmt.Sprintf("%02d", i), Head: "h", Text: strings.Repeat("x", 20_000)})))(t)
 	}
-	q := query.Of[note](m.Key("l"))
-	for _, q := range []query.Query[note, note]{q, q.Reverse()} {
+	q := query.Of[memo](m.Key("l"))
+	for _, q := range []query.Query[memo, memo]{q, q.Reverse()} {
 		p := must(q.Limit(2).Page(ctx, m))(t)
 		if len(p.Items) != 2 || len(p.Items[1].Text) != 20_000 || p.RCU > 12 {
 			t.Errorf("%d for %v RCU", len(p.Items), p.RCU)

@@ -356,11 +356,6 @@ func refusedOrCreated[T any](t *testing.T, what string) {
 	t.Errorf("%s is not refused by New; CreateTable: %v", what, err)
 }
 
-type refusedLine struct {
-	No int
-	By string
-}
-
 // What DynamoDB would refuse at CreateTable is refused by New.
 func TestIndexThatDynamoDBRefusesIsRefused(t *testing.T) {
 	t.Parallel()
@@ -372,25 +367,25 @@ func TestIndexThatDynamoDBRefusesIsRefused(t *testing.T) {
 	}
 	refusedOrCreated[name](t, "an index name with a space")
 	type types struct {
-		_     struct{}      `ddb:"table=refuseds"`
-		_     struct{}      `ddb:"index=byA,hash=X,range=XS,pk={N},sk={S}"`
-		_     struct{}      `ddb:"index=byB,hash=X,range=YS,pk=T#{By},sk=L,on=Lines"`
-		ID    string        `ddb:"pk=A#{ID}"`
-		N     int           `ddb:"sk=HEAD"`
-		S     string        `ddb:"sk=HEAD"`
-		Lines []refusedLine `ddb:"sk=T#{No:04}"`
+		_     struct{}    `ddb:"table=refuseds"`
+		_     struct{}    `ddb:"index=byA,hash=X,range=XS,pk={N},sk={S}"`
+		_     struct{}    `ddb:"index=byB,hash=X,range=YS,pk=T#{By},sk=L,on=Lines"`
+		ID    string      `ddb:"pk=A#{ID}"`
+		N     int         `ddb:"sk=HEAD"`
+		S     string      `ddb:"sk=HEAD"`
+		Lines []lossyLine `ddb:"sk=T#{No:04}"`
 	}
 	refusedOrCreated[types](t, "one key attribute as a number and as a text")
 }
 
 // sharing has two indexes whose key attribute has one name, each declared on one kind of item.
 type sharing struct {
-	_     struct{}      `ddb:"table=sharings"`
-	_     struct{}      `ddb:"index=byOwner,hash=X,pk=O#{Owner}"`
-	_     struct{}      `ddb:"index=byLine,hash=X,range=XS,pk=L#{By},sk={No:04},on=Lines"`
-	ID    string        `ddb:"pk=A#{ID}"`
-	Owner string        `ddb:"sk=HEAD"`
-	Lines []refusedLine `ddb:"sk=T#{No:04}"`
+	_     struct{}    `ddb:"table=sharings"`
+	_     struct{}    `ddb:"index=byOwner,hash=X,pk=O#{Owner}"`
+	_     struct{}    `ddb:"index=byLine,hash=X,range=XS,pk=L#{By},sk={No:04},on=Lines"`
+	ID    string      `ddb:"pk=A#{ID}"`
+	Owner string      `ddb:"sk=HEAD"`
+	Lines []lossyLine `ddb:"sk=T#{No:04}"`
 }
 
 // An item that lies in an index which is not declared on it is refused, or priced.
@@ -400,17 +395,17 @@ func TestItemInUndeclaredIndexIsRefusedOrPriced(t *testing.T) {
 		return
 	}
 	chargedAsPlanned(t, func(m *mapper.Mapper[sharing]) *mapper.Entity[sharing] {
-		return m.New(sharing{ID: "1", Owner: "ann", Lines: []refusedLine{{1, "bob"}, {2, "eve"}}})
+		return m.New(sharing{ID: "1", Owner: "ann", Lines: []lossyLine{{1, "bob"}, {2, "eve"}}})
 	})
 }
 
 // inverse has an index of the table's keys, which all items have, declared on one kind alone.
 type inverse struct {
-	_     struct{}      `ddb:"table=inverses"`
-	_     struct{}      `ddb:"index=inverse,hash=SK,range=PK"`
-	ID    string        `ddb:"pk=A#{ID}"`
-	Owner string        `ddb:"sk=HEAD"`
-	Lines []refusedLine `ddb:"sk=T#{No:04}"`
+	_     struct{}    `ddb:"table=inverses"`
+	_     struct{}    `ddb:"index=inverse,hash=SK,range=PK"`
+	ID    string      `ddb:"pk=A#{ID}"`
+	Owner string      `ddb:"sk=HEAD"`
+	Lines []lossyLine `ddb:"sk=T#{No:04}"`
 }
 
 func TestIndexKeysInverseOfTable(t *testing.T) {
@@ -419,7 +414,7 @@ func TestIndexKeysInverseOfTable(t *testing.T) {
 		return
 	}
 	chargedAsPlanned(t, func(m *mapper.Mapper[inverse]) *mapper.Entity[inverse] {
-		return m.New(inverse{ID: "1", Owner: "ann", Lines: []refusedLine{{1, "bob"}, {2, "eve"}}})
+		return m.New(inverse{ID: "1", Owner: "ann", Lines: []lossyLine{{1, "bob"}, {2, "eve"}}})
 	})
 }
 

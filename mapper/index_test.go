@@ -20,29 +20,6 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-type issueText struct {
-	At    time.Time
-	By    string
-	Words string
-}
-
-// issue has a GSI on its root with a key of its own, one on an attribute as it is that is sparse and
-// projects a list, one on its elements that projects keys, and an LSI.
-type issue struct {
-	_      struct{}    `ddb:"table=tickets"`
-	_      struct{}    `ddb:"index=byState,hash=GSI1PK,range=GSI1SK,pk=STATE#{State},sk={Opened:millis}"`
-	_      struct{}    `ddb:"index=byOwner,pk={Owner},project='State'"`
-	_      struct{}    `ddb:"index=byAuthor,hash=Author,range=AuthorAt,pk=BY#{By},sk={At},on=Texts,project=keys"`
-	_      struct{}    `ddb:"index=byWeight,local,range=Weight,sk={Weight},on=HEAD"`
-	ID     string      `ddb:"pk=TICKET#{ID}"`
-	State  string      `ddb:"sk=HEAD"`
-	Owner  string      `ddb:"sk=HEAD"`
-	Weight int         `ddb:"sk=HEAD"`
-	Opened time.Time   `ddb:"sk=HEAD"`
-	Text   string      `ddb:"sk=HEAD"`
-	Texts  []issueText `ddb:"sk=TEXT#{At}"`
-}
-
 // indexed creates the table of a model with its indexes, and returns its mapper.
 func indexed[T any](t testing.TB, c mapper.Client) *mapper.Mapper[T] {
 	t.Helper()

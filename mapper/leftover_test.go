@@ -22,7 +22,7 @@ import (
 
 // leaveEntries leaves entries over from an account 1 that is deleted: somebody who had loaded it
 // adds them afterwards.
-func leaveEntries(t *testing.T, m *mapper.Mapper[account], entries ...entry) {
+func leaveEntries(t *testing.T, m *mapper.Mapper[account], entries ...part) {
 	t.Helper()
 	ctx := context.Background()
 	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
@@ -40,7 +40,7 @@ func TestTellClaim(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
-	v := account{ID: "1", Counter: 1, Entries: []entry{{1, "a"}, {2, "a"}, {3, "a"}}}
+	v := account{ID: "1", Counter: 1, Entries: []part{{1, "a"}, {2, "a"}, {3, "a"}}}
 	var saved error
 	a := newAccounts(t, table, atRequest("PutItem", 3, func() {
 		e, err := clean.Load(ctx, clean.Key("1").Prefix("ENTRY#"), mapper.Strong())
@@ -49,7 +49,7 @@ func TestTellClaim(t *testing.T) {
 		}
 		for n := range 5 {
 			if r := newRaw(t, table).get("ACCOUNT#1", fmt.Sprintf("ENTRY#%04d", n+1)); r == nil && n < 3 {
-				e.Value.Entries = []entry{{n + 1, "b"}}
+				e.Value.Entries = []part{{n + 1, "b"}}
 			}
 		}
 		_, saved = clean.Save(ctx, e)
@@ -70,10 +70,10 @@ func TestTellCrashedClaim(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	c := &crash{left: 2} // the claim, and one part
 	dying := newAccounts(t, table, c.transport(), 1)
-	_, _ = dying.Save(ctx, dying.New(account{ID: "1", Counter: 1, Entries: []entry{{1, "a"}}}), mapper.Staged())
+	_, _ = dying.Save(ctx, dying.New(account{ID: "1", Counter: 1, Entries: []part{{1, "a"}}}), mapper.Staged())
 	m := newAccounts(t, table, &faulty{at: -1}, 1)
 	e := must(m.Load(ctx, m.Key("1").Prefix("ENTRY#"), mapper.Strong()))(t)
-	e.Value.Entries = []entry{{2, "b"}}
+	e.Value.Entries = []part{{2, "b"}}
 	if _, err := m.Save(ctx, e); !errors.Is(err, mapper.ErrNotFound) {
 		t.Errorf("there is no root, and the save says %v", err)
 	}
@@ -104,7 +104,7 @@ func TestIfEntityExistsOverALeftover(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
-	leaveEntries(t, clean, entry{1, "dead"})
+	leaveEntries(t, clean, part{1, "dead"})
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2})))(t)
 	before := must(clean.Load(ctx, clean.Key("1")))(t)
 	if len(before.Value.Entries) > 0 {
@@ -114,7 +114,7 @@ func TestIfEntityExistsOverALeftover(t *testing.T) {
 		must(clean.Delete(ctx, before))(t) // as it was loaded: without the leftover
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 3})))(t)
 	}), 1)
-	_, err := mapper.NewElementsNode[account, entry](m.Key("1").Node, 3).Add(entry{1, "new"}).IfEntityExists().Exec(ctx, m)
+	_, err := mapper.NewElementsNode[account, part](m.Key("1").Node, 3).Add(part{1, "new"}).IfEntityExists().Exec(ctx, m)
 	got := stored(t, clean, "1")
 	if err == nil && (got == nil || len(got.Entries) != 1) {
 		t.Errorf("the add was acknowledged, the entity exists, and there is %+v", got)
@@ -161,7 +161,7 @@ func TestCheckLoadedUntold(t *testing.T) {
 		}
 	}()}, 1)
 	e := must(m.Load(ctx, m.Key("1").Prefix("ENTRY#")))(t)
-	e.Value.Entries = []entry{{1, "new"}}
+	e.Value.Entries = []part{{1, "new"}}
 	_, err := m.Save(ctx, e, mapper.CheckLoaded())
 	got := stored(t, clean, "1")
 	if err == nil && len(got.Entries) != 1 {
@@ -203,7 +203,7 @@ func TestUnwatchedAddOverALeftover(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
-	leaveEntries(t, clean, entry{1, "dead"})
+	leaveEntries(t, clean, part{1, "dead"})
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2})))(t)
 	puts := 0
 	tr := &faulty{at: -1}
@@ -227,7 +227,7 @@ func TestUnwatchedAddOverALeftover(t *testing.T) {
 		return none
 	}
 	m := must(mapper.New[account](deaf{client(t, tr, 2)}, mapper.Table(table)))(t)
-	_, err := mapper.NewElementsNode[account, entry](m.Key("1").Node, 3).Add(entry{1, "new"}).Exec(ctx, m)
+	_, err := mapper.NewElementsNode[account, part](m.Key("1").Node, 3).Add(part{1, "new"}).Exec(ctx, m)
 	var unknown *mapper.OutcomeUnknownError
 	if !errors.As(err, &unknown) {
 		t.Errorf("its put was applied, and it says %v; %v", err, tr.log)
@@ -266,29 +266,21 @@ func TestPatchOfTwoIncarnations(t *testing.T) {
 	late := must(clean.Load(ctx, clean.Key("1")))(t)
 	late2 := must(clean.Load(ctx, clean.Key("1")))(t)
 	must(clean.Delete(ctx, clean.Key("1")))(t)
-	late.Value.Entries = []entry{{1, "dead"}}
+	late.Value.Entries = []part{{1, "dead"}}
 	must(clean.Save(ctx, late))(t) // left over
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2})))(t)
 	before := must(clean.Load(ctx, clean.Key("1")))(t)
 	m := newAccounts(t, table, atRequest("TransactWriteItems", 2, func() {
 		must(clean.Delete(ctx, before))(t)
-		late2.Value.Entries = []entry{{2, "dead"}}
+		late2.Value.Entries = []part{{2, "dead"}}
 		must(clean.Save(ctx, late2))(t) // another left over
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 3})))(t)
 	}), 1)
-	node := mapper.NewElementsNode[account, entry](m.Key("1").Node, 3)
-	_, err := node.Add(entry{1, "new"}).And(node.Add(entry{2, "new"})).IfEntityExists().Exec(ctx, m)
+	node := mapper.NewElementsNode[account, part](m.Key("1").Node, 3)
+	_, err := node.Add(part{1, "new"}).And(node.Add(part{2, "new"})).IfEntityExists().Exec(ctx, m)
 	if got := stored(t, clean, "1"); err != nil || len(got.Entries) != 2 {
 		t.Errorf("one transaction, of which one is seen: %+v: %v", got.Entries, err)
 	}
-}
-
-type lease2 struct {
-	_     struct{}  `ddb:"table=leases,ttl=exp"`
-	ID    string    `ddb:"pk=E#{ID}"`
-	Until time.Time `ddb:"sk=HEAD,ttl"`
-	Left  string    `ddb:"sk=LEFT"`
-	Parts []part    `ddb:"sk=PART#{N:02}"`
 }
 
 // An entity that has expired, and that DynamoDB has not removed yet, is in nobody's way: its items
@@ -296,8 +288,8 @@ type lease2 struct {
 func TestDeleteOfAnItemOfAnExpiredEntity(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := newMapper[lease2](t, "PK:S", "SK:S")
-	must(m.Save(ctx, m.New(lease2{ID: "1", Until: time.Now().Add(-time.Minute), Left: "a", Parts: []part{{1, "x"}}}), mapper.Staged()))(t)
+	m := newMapper[lease](t, "PK:S", "SK:S")
+	must(m.Save(ctx, m.New(lease{ID: "1", Until: time.Now().Add(-time.Minute), Left: "a", Parts: []part{{1, "x"}}}), mapper.Staged()))(t)
 	if _, err := m.Delete(ctx, m.Key("1").Item("LEFT")); err != nil {
 		t.Errorf("nobody else is there: %v", err)
 	}
@@ -389,10 +381,10 @@ func TestUpsertNotFound(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
-	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Entries: []entry{{1, "a"}}}), mapper.Staged()))(t)
+	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Entries: []part{{1, "a"}}}), mapper.Staged()))(t)
 	tr := atRequest("PutItem", 2, func() { must(clean.Delete(ctx, clean.Key("1").Item("ENTRY#0001")))(t) })
 	m := newAccounts(t, table, tr, 1)
-	_, err := mapper.NewElementsNode[account, entry](m.Key("1").Node, 3).Put(entry{1, "new"}).Exec(ctx, m)
+	_, err := mapper.NewElementsNode[account, part](m.Key("1").Node, 3).Put(part{1, "new"}).Exec(ctx, m)
 	if err != nil {
 		t.Errorf("an upsert: %v %v", err, tr.log)
 	}
@@ -489,7 +481,7 @@ func TestCheckLoadedForeignRoot(t *testing.T) {
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": n("1")})
 	e := must(clean.Load(ctx, clean.Key("1").Prefix("ENTRY#"), mapper.Strong()))(t)
-	e.Value.Entries = append(e.Value.Entries, entry{2, "new"})
+	e.Value.Entries = append(e.Value.Entries, part{2, "new"})
 	must(clean.Save(ctx, e, mapper.CheckLoaded()))(t)
 	if got := stored(t, clean, "1"); len(got.Entries) != 1 {
 		t.Errorf("%+v", got)
@@ -498,7 +490,7 @@ func TestCheckLoadedForeignRoot(t *testing.T) {
 	must(clean.Save(ctx, clean.New(account{ID: "2", Counter: 2}), mapper.Staged()))(t)
 	newRaw(t, table).set("ACCOUNT#2", "HEAD", "blob", s(strings.Repeat("x", 5000)))
 	e = must(clean.Load(ctx, clean.Key("2").Prefix("ENTRY#"), mapper.Strong()))(t)
-	e.Value.Entries = append(e.Value.Entries, entry{2, "new"})
+	e.Value.Entries = append(e.Value.Entries, part{2, "new"})
 	plan := must(clean.Plan(e, mapper.CheckLoaded()))(t)
 	r := must(clean.Save(ctx, e, mapper.CheckLoaded()))(t)
 	if !plan.WCU.Contains(r.Consumed.WCU) || !r.WCU.Contains(r.Consumed.WCU) || !plan.RCU.Contains(r.Consumed.RCU) {
@@ -510,7 +502,7 @@ type heavy struct {
 	_     struct{} `ddb:"table=accounts"`
 	ID    string   `ddb:"pk=ACCOUNT#{ID}"`
 	Text  string   `ddb:"sk=HEAD"`
-	Parts []entry  `ddb:"sk=ENTRY#{N:04}"`
+	Parts []part   `ddb:"sk=ENTRY#{N:04}"`
 }
 
 // An insert of more than a transaction crashes, whose root has just the size that the claim takes.
@@ -521,7 +513,7 @@ func TestIndependentDeleteOfALargeClaim(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	v := heavy{ID: "1"}
 	for i := range 105 {
-		v.Parts = append(v.Parts, entry{i, "x"})
+		v.Parts = append(v.Parts, part{i, "x"})
 	}
 	// A canceled request can take a neighbour's connection with it, while its long answer is read.
 	clean := must(mapper.New[heavy](client(t, &faulty{at: -1}, 5), mapper.Table(table)))(t)
@@ -550,8 +542,8 @@ type shelf struct {
 	_      struct{} `ddb:"table=shelf"`
 	ID     string   `ddb:"pk=R#{ID}"`
 	Region string   `ddb:"sk=HEAD"`
-	Stock  []entry  `ddb:"sk=S#{^Region}#{N:02}"`
-	Other  []entry  `ddb:"sk=O#{N:02}"`
+	Stock  []part   `ddb:"sk=S#{^Region}#{N:02}"`
+	Other  []part   `ddb:"sk=O#{N:02}"`
 }
 
 // A move looks back at what is at the old key then: the rest of the entity, as it is after the save,
@@ -567,9 +559,9 @@ func TestMovePlan(t *testing.T) {
 	}
 	m := newMapper[shelf](t, "PK:S", "SK:S")
 	for _, grows := range []bool{false, true} {
-		v := shelf{ID: fmt.Sprint(grows), Region: "eu", Stock: []entry{{1, "x"}}}
+		v := shelf{ID: fmt.Sprint(grows), Region: "eu", Stock: []part{{1, "x"}}}
 		for i := range 8 {
-			v.Other = append(v.Other, entry{i, large})
+			v.Other = append(v.Other, part{i, large})
 			if grows {
 				v.Other[i].Text = "x"
 			}

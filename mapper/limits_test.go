@@ -93,7 +93,7 @@ func TestBadValues(t *testing.T) {
 		Nums  []float64      `ddb:"sk=HEAD" dynamodbav:",numberset"`
 		Any   any            `ddb:"sk=HEAD"`
 		Map   map[string]int `ddb:"sk=HEAD"`
-		Items []*entry       `ddb:"sk=E#{N:02}"`
+		Items []*part        `ddb:"sk=E#{N:02}"`
 		Names []string       `ddb:"sk=N#{.}"`
 		When  []time.Time    `ddb:"sk=W#{.:unix}"`
 	}
@@ -119,9 +119,9 @@ func TestBadValues(t *testing.T) {
 		{model{ID: "1", Nums: []float64{1, 2, 1}}, `mapper_test.model.Nums: attribute "Nums": the set has the member "1" twice: keep it once`},
 		{model{ID: "1", Any: nested}, `mapper_test.model.Any: attribute "Any": the value is nested deeper than 32 levels, itself counted: store the inner part as JSON, or as items`},
 		{model{ID: "1", Map: map[string]int{"": 1}}, `mapper_test.model.Map: attribute "Map": marshal failed, map key cannot be empty`},
-		{model{ID: "1", Items: []*entry{{N: 1}, nil}}, `mapper_test.model.Items: the element 1 is nil, and an item has to hold something: remove it`},
-		{model{ID: "1", Items: []*entry{{N: 1}, {N: 2}, {N: 1}}}, `mapper_test.model.Items: the element 0 and the element 2 have one key, "E#01": make a field that the template names differ`},
-		{model{ID: "1", Items: []*entry{{N: 100}}}, `mapper_test.model.Items: {N:02} in "E#{N:02}": the number 100 has more than 2 digits: widen the format (which changes all keys), or use sortable (the element 0)`},
+		{model{ID: "1", Items: []*part{{N: 1}, nil}}, `mapper_test.model.Items: the element 1 is nil, and an item has to hold something: remove it`},
+		{model{ID: "1", Items: []*part{{N: 1}, {N: 2}, {N: 1}}}, `mapper_test.model.Items: the element 0 and the element 2 have one key, "E#01": make a field that the template names differ`},
+		{model{ID: "1", Items: []*part{{N: 100}}}, `mapper_test.model.Items: {N:02} in "E#{N:02}": the number 100 has more than 2 digits: widen the format (which changes all keys), or use sortable (the element 0)`},
 		{model{ID: "1", Names: []string{""}}, `mapper_test.model.Names: {.} in "N#{.}": an empty string in a key: give it a value (the element 0)`},
 		{model{ID: "1", Names: []string{strings.Repeat("#", 400)}}, `mapper_test.model.Names: "N#{.}": the key has 1202 bytes, over the limit of 1024: shorten the values in it (the element 0)`},
 		{model{ID: "1", When: []time.Time{{}}}, `mapper_test.model.When: {.:unix} in "W#{.:unix}": the time 0001-01-01T00:00:00Z in a key of epoch seconds: 10 digits hold the years 1970 to 2286; use the format seconds (the element 0)`},
@@ -132,7 +132,7 @@ func TestBadValues(t *testing.T) {
 		}
 	}
 	// All of them at once, not the first alone.
-	_, err = m.Save(ctx, m.New(model{ID: "1", Text: "\xff", Names: []string{""}, Items: []*entry{nil}}))
+	_, err = m.Save(ctx, m.New(model{ID: "1", Text: "\xff", Names: []string{""}, Items: []*part{nil}}))
 	if n := strings.Count(fmt.Sprint(err), "\n") + 1; n != 3 {
 		t.Errorf("%d faults of 3: %v", n, err)
 	}
@@ -141,12 +141,7 @@ func TestBadValues(t *testing.T) {
 // The deepest value that is not refused is one that DynamoDB takes.
 func TestDepthLimit(t *testing.T) {
 	t.Parallel()
-	type model struct {
-		_   struct{} `ddb:"table=deep"`
-		ID  string   `ddb:"pk={ID}"`
-		Any any      `ddb:"sk=HEAD"`
-	}
-	m, err := mapper.New[model](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S")))
+	m, err := mapper.New[open](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +149,7 @@ func TestDepthLimit(t *testing.T) {
 	for range 31 {
 		nested = []any{nested}
 	}
-	must(m.Save(context.Background(), m.New(model{ID: "1", Any: nested})))(t)
+	must(m.Save(context.Background(), m.New(open{ID: "1", Any: nested})))(t)
 }
 
 // An update whose expression would be over a limit becomes a put of the whole

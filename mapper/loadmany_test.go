@@ -71,7 +71,7 @@ func TestLoadMany(t *testing.T) {
 	var want []*account
 	for i := range 40 {
 		id := fmt.Sprint(i)
-		a := account{ID: id, Counter: 1 + i, Left: strings.Repeat("l", i), Entries: []entry{{i, "x"}}}
+		a := account{ID: id, Counter: 1 + i, Left: strings.Repeat("l", i), Entries: []part{{i, "x"}}}
 		switch i % 4 {
 		case 0:
 			must(m.Save(ctx, m.New(a)))(t)

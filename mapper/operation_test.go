@@ -130,7 +130,7 @@ func TestIndependentWriteThatEndsIsPartial(t *testing.T) {
 	for name, end := range map[string]fault{"access denied": deny, "context ended": cancelBefore} {
 		table := enginetest.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
-		must(clean.Save(context.Background(), clean.New(account{ID: "1", Counter: 1, Entries: []entry{{1, "a"}, {2, "b"}, {3, "c"}}})))(t)
+		must(clean.Save(context.Background(), clean.New(account{ID: "1", Counter: 1, Entries: []part{{1, "a"}, {2, "b"}, {3, "c"}}})))(t)
 		r := newRaw(t, table)
 		ctx, cancel := context.WithCancel(context.Background())
 		f := atRequest("DeleteItem", 2, func() { r.set("ACCOUNT#1", "ENTRY#0002", "_v", s("changed")) }) // which is read again
@@ -176,14 +176,14 @@ func TestUpdateAppliesOnceAfterPartialWrite(t *testing.T) {
 	} {
 		table := enginetest.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
-		leaveEntries(t, clean, entry{5, "dead"})
+		leaveEntries(t, clean, part{5, "dead"})
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
 		r := newRaw(t, table)
 		var puts atomic.Int64
 		m := newAccounts(t, table, atEach("PutItem", func() { before(r, puts.Add(1)) }), 1)
 		_, err := m.Update(ctx, m.Key("1"), func(a *account) error {
 			a.Counter++
-			a.Entries = []entry{{5, "mine"}}
+			a.Entries = []part{{5, "mine"}}
 			return nil
 		}, mapper.Independent())
 		if got := stored(t, clean, "1"); got.Counter != 2 || !errors.As(err, new(*mapper.PartialError)) {
@@ -214,7 +214,7 @@ func claimed(t *testing.T, table string) *faulty {
 	t.Helper()
 	c := &crash{left: 1}
 	dying := newAccounts(t, table, c.transport(), 1)
-	_, _ = dying.Save(context.Background(), dying.New(account{ID: "1", Counter: 1, Entries: []entry{{1, "a"}}}), mapper.Staged())
+	_, _ = dying.Save(context.Background(), dying.New(account{ID: "1", Counter: 1, Entries: []part{{1, "a"}}}), mapper.Staged())
 	r := newRaw(t, table)
 	var n atomic.Int64
 	return &faulty{at: -1, late: func(q *http.Request) bool {
@@ -253,7 +253,7 @@ func TestCanceledBulkLoadResumesAtEntity(t *testing.T) {
 		return change(q)
 	}
 	m := newAccounts(t, table, f, 1)
-	report, err := m.BulkLoad(ctx, mapper.Each(slices.Values([]account{{ID: "1", Counter: 5, Entries: []entry{{1, "b"}}}})), mapper.LoadID("x"))
+	report, err := m.BulkLoad(ctx, mapper.Each(slices.Values([]account{{ID: "1", Counter: 5, Entries: []part{{1, "b"}}}})), mapper.LoadID("x"))
 	if report.Next != 0 || report.Failed != 0 || !errors.Is(err, context.Canceled) {
 		t.Errorf("next %d, %v: %v", report.Next, report.Failures, err)
 	}
@@ -271,7 +271,7 @@ func TestBulkLoadErrorIsPublic(t *testing.T) {
 		return none
 	}
 	m := newAccounts(t, table, f, 1)
-	_, err := m.BulkLoad(flow.WithoutPauses(context.Background()), mapper.Each(slices.Values([]account{{ID: "1", Counter: 5, Entries: []entry{{1, "b"}}}})), mapper.LoadID("x"))
+	_, err := m.BulkLoad(flow.WithoutPauses(context.Background()), mapper.Each(slices.Values([]account{{ID: "1", Counter: 5, Entries: []part{{1, "b"}}}})), mapper.LoadID("x"))
 	if !errors.As(err, new(*mapper.OutcomeUnknownError)) {
 		t.Errorf("%v", err)
 	}

@@ -13,20 +13,6 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// regional names a field of its root in the keys of its elements.
-type regional struct {
-	_      struct{} `ddb:"table=regional"`
-	ID     string   `ddb:"pk=R#{ID}"`
-	Region string   `ddb:"sk=HEAD"`
-	Notes  string   `ddb:"sk=NOTES"`
-	Stock  []stock  `ddb:"sk=STOCK#{^Region}#{SKU}"`
-}
-
-type stock struct {
-	SKU string
-	N   int
-}
-
 // An element's key that names a field of another item cannot be made where that
 // item was not loaded: it would hold the zero value, and lie elsewhere.
 func TestKeysOfFieldsThatWereNotLoaded(t *testing.T) {
@@ -63,11 +49,6 @@ type expiring struct {
 	ID    string    `ddb:"pk=E#{ID}"`
 	Until time.Time `ddb:"sk=HEAD,ttl,all"`
 	Parts []part    `ddb:"sk=PART#{N:02}"`
-}
-
-type part struct {
-	N    int
-	Text string
 }
 
 // The expiry of items whose root was not loaded stays, also where an item is put

@@ -16,30 +16,6 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-type address struct{ Street, City string }
-
-type wish struct {
-	AddedAt time.Time
-	SKU     string
-	Title   string
-	Price   float64
-}
-
-type card struct{ Last4 string }
-
-// user is the model of the documentation.
-type user struct {
-	_        struct{}        `ddb:"table=users"`
-	ID       string          `ddb:"pk=USER#{ID}"`
-	Email    string          `ddb:"sk=U#Information" dynamodbav:"email"`
-	Name     string          `ddb:"sk=U#Information" dynamodbav:"name,omitempty"`
-	Home     address         `ddb:"sk=U#Address#Home"`
-	Delivery *address        `ddb:"sk=U#Address#Delivery"`
-	Public   []wish          `ddb:"sk=M#WishList#Public#{AddedAt}"`
-	Private  []wish          `ddb:"sk=M#WishList#Private#{AddedAt}"`
-	Cards    map[string]card `ddb:"sk=M#Card#{key}"`
-}
-
 func day(month time.Month, d int) time.Time { return time.Date(2021, month, d, 9, 30, 0, 0, time.UTC) }
 
 func someUser(id string) user {

@@ -19,41 +19,6 @@ import (
 	"github.com/itemize/itemize/mapper/mapperimpl"
 )
 
-// board has a field of each kind on its root, on another item, and on its elements.
-type board struct {
-	_     struct{} `ddb:"table=boards"`
-	ID    string   `ddb:"pk=BOARD#{ID}"`
-	Main  cells    `ddb:"sk=A"`
-	Other cells    `ddb:"sk=OTHER"`
-	Rows  []cells  `ddb:"sk=ROW#{N:02}"`
-}
-
-type cells struct {
-	N      int
-	State  string
-	Text   string         `ddb:"was='old-Text,older-Text'"`
-	Small  int8           `ddb:"was='old-Small,older-Small'"`
-	Count  int            `ddb:"was='old-Count,older-Count'"`
-	Share  float64        `ddb:"was='old-Share,older-Share'"`
-	Done   bool           `ddb:"was='old-Done,older-Done'"`
-	Seen   time.Time      `ddb:"was='old-Seen,older-Seen'" dynamodbav:",unixtime"`
-	Data   []byte         `ddb:"was='old-Data,older-Data'"`
-	Note   *string        `ddb:"was='old-Note,older-Note'"`
-	Tags   []string       `ddb:"was='old-Tags,older-Tags'" dynamodbav:",stringset"`
-	Primes []int          `ddb:"was='old-primes,older-primes'" dynamodbav:"primes,numberset"`
-	Lines  []string       `ddb:"was='old-Lines,older-Lines'"`
-	Counts map[string]int `ddb:"was='old-Counts,older-Counts'"`
-	Inner  inner          `ddb:"was='old-Inner,older-Inner'"`
-	Far    *inner         `ddb:"was='old-Far,older-Far'"`
-	Left   string         `ddb:"was='old-Left,older-Left'" dynamodbav:",omitempty"`
-}
-
-type inner struct {
-	City string `dynamodbav:"city"`
-	N    int
-	Deep map[string]string
-}
-
 var innerForm = mapperimpl.Struct(mapperimpl.Funcs[inner]{}, innerFields.City.Row(nil), innerFields.N.Row(nil), innerFields.Deep.Row(nil))
 
 var innerFields = struct {

@@ -90,29 +90,22 @@ func TestPatchAppendsToNullAfterStagedInsert(t *testing.T) {
 	}
 }
 
+var leaseLog = field.NewList("Log", "", func(v *lease) *[]string { return &v.Log }, mapperimpl.Slice[[]string](mapperimpl.String[string]()))
+
 // An append to an item that has expired is acknowledged where the list is NULL: the rewrite requires the version, and
 // not any more that the item has not expired. It is lost when DynamoDB removes the item. Breaks "With a TTL, what meets
 // an expired item is ErrNotFound".
-type ticket struct {
-	_     struct{}  `ddb:"table=tickets,ttl=exp"`
-	ID    string    `ddb:"pk=T#{ID}"`
-	Until time.Time `ddb:"sk=HEAD,ttl"`
-	Lines []string  `ddb:"sk=HEAD"`
-}
-
-var ticketLines = field.NewList("Lines", "", func(v *ticket) *[]string { return &v.Lines }, mapperimpl.Slice[[]string](mapperimpl.String[string]()))
-
 func TestPatchAppendToExpiredIsNotFound(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := newMapper[ticket](t, "PK:S", "SK:S")
-	must(m.Save(ctx, m.New(ticket{ID: "1", Until: time.Now().Add(-time.Minute)})))(t)
-	_, err := mapper.NewEntityNode[ticket](m.Key("1").Node).Patch(ticketLines.Append("x")).Exec(ctx, m)
+	m := newMapper[lease](t, "PK:S", "SK:S")
+	must(m.Save(ctx, m.New(lease{ID: "1", Until: time.Now().Add(-time.Minute)})))(t)
+	_, err := mapper.NewEntityNode[lease](m.Key("1").Node).Patch(leaseLog.Append("x")).Exec(ctx, m)
 	if !errors.Is(err, mapper.ErrNotFound) {
 		t.Errorf("it has expired: %v", err)
 	}
-	must(m.Save(ctx, m.New(ticket{ID: "2", Until: time.Now().Add(-time.Minute), Lines: []string{"a"}})))(t)
-	_, err = mapper.NewEntityNode[ticket](m.Key("2").Node).Patch(ticketLines.Append("x")).Exec(ctx, m)
+	must(m.Save(ctx, m.New(lease{ID: "2", Until: time.Now().Add(-time.Minute), Log: []string{"a"}})))(t)
+	_, err = mapper.NewEntityNode[lease](m.Key("2").Node).Patch(leaseLog.Append("x")).Exec(ctx, m)
 	if !errors.Is(err, mapper.ErrNotFound) {
 		t.Errorf("2: it has expired: %v", err)
 	}
@@ -212,7 +205,7 @@ func TestTransactionRefusesEntityInTwoParts(t *testing.T) {
 	j := newJoint(t, &faulty{at: -1}, 1)
 	e := j.accounts.New(account{ID: "1", Counter: 1})
 	must(j.accounts.Save(ctx, e))(t)
-	e.Value.Entries = []entry{{1, "x"}}
+	e.Value.Entries = []part{{1, "x"}}
 	if _, err := mapper.Transact(ctx, j.accounts.Deleting(e), j.accounts.Saving(e)); err == nil {
 		must(j.accounts.Save(ctx, e))(t)
 		t.Errorf("deleted and saved at once, and saved again: %+v", stored(t, j.accounts, "1"))
@@ -480,10 +473,10 @@ func TestUnknownPatchSaysLoad(t *testing.T) {
 func TestPatchOfExpiredRootSaysSo(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	m := newMapper[lease2](t, "PK:S", "SK:S")
-	must(m.Save(ctx, m.New(lease2{ID: "1", Until: time.Now().Add(-time.Minute), Left: "a"})))(t)
-	until := field.NewTime("Until", "", func(v *lease2) *time.Time { return &v.Until })
-	_, err := mapper.NewEntityNode[lease2](m.Key("1").Node).Patch(until.Set(time.Now().Add(time.Hour))).Exec(ctx, m)
+	m := newMapper[lease](t, "PK:S", "SK:S")
+	must(m.Save(ctx, m.New(lease{ID: "1", Until: time.Now().Add(-time.Minute), Left: "a"})))(t)
+	until := field.NewTime("Until", "", func(v *lease) *time.Time { return &v.Until })
+	_, err := mapper.NewEntityNode[lease](m.Key("1").Node).Patch(until.Set(time.Now().Add(time.Hour))).Exec(ctx, m)
 	var nf *mapper.NotFoundError
 	if !errors.As(err, &nf) || nf.Pending == "" {
 		t.Error(err)

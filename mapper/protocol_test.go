@@ -177,13 +177,6 @@ func TestUnreadDeleteIsSentAgainWithCondition(t *testing.T) {
 // later expiry, on condition of the root's version only, and is acknowledged: the entity is there again, with
 // B's element, and A's part is lost. Breaks "is dead if a strong GetItem of the root [...] shows another `_a`,
 // or no root": this root shows the same `_a`.
-type lease struct {
-	_     struct{}  `ddb:"table=leases,ttl=exp"`
-	ID    string    `ddb:"pk=E#{ID}"`
-	Until time.Time `ddb:"sk=HEAD,ttl"`
-	Parts []part    `ddb:"sk=PART#{N:02}"`
-}
-
 func TestExpiredRootIsNotRevived(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -191,7 +184,7 @@ func TestExpiredRootIsNotRevived(t *testing.T) {
 	must(m.Save(ctx, m.New(lease{ID: "1", Until: time.Now().Add(2 * time.Second), Parts: []part{{1, "mine"}}})))(t)
 	a := must(m.Load(ctx, m.Key("1")))(t)
 	m.SetNow(func() time.Time { return time.Now().Add(3 * time.Second) })
-	_, added := mapper.NewElementsNode[lease, part](m.Key("1").Node, 1).Add(part{1, "theirs"}).Exec(ctx, m)
+	_, added := mapper.NewElementsNode[lease, part](m.Key("1").Node, 2).Add(part{1, "theirs"}).Exec(ctx, m)
 	a.Value.Until = time.Now().Add(time.Hour)
 	_, saved := m.Save(ctx, a)
 	got, err := m.Load(ctx, m.Key("1"))
@@ -212,20 +205,20 @@ func TestForeignRootWithLeftoverItemCanBeSaved(t *testing.T) {
 	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
 	late := must(m.Load(ctx, m.Key("1")))(t)
 	must(m.Delete(ctx, m.Key("1")))(t)
-	late.Value.Entries = []entry{{1, "dead"}}
+	late.Value.Entries = []part{{1, "dead"}}
 	must(m.Save(ctx, late))(t)                                                           // left over
 	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": n("5")}) // by another program
 	e := must(m.Load(ctx, m.Key("1"), mapper.Strong()))(t)
 	if len(e.Value.Entries) > 0 {
 		t.Fatal("joined")
 	}
-	e.Value.Entries = []entry{{1, "live"}}
+	e.Value.Entries = []part{{1, "live"}}
 	if _, err := m.Save(ctx, e); err != nil {
 		t.Errorf("there is nobody else: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if _, err := m.Update(ctx, m.Key("1"), func(a *account) error { a.Entries = []entry{{1, "live"}}; return nil }); err != nil {
+	if _, err := m.Update(ctx, m.Key("1"), func(a *account) error { a.Entries = []part{{1, "live"}}; return nil }); err != nil {
 		t.Errorf("there is nobody else: %v", err)
 	}
 }
@@ -265,7 +258,7 @@ func TestDeleteOfManyAttributesWithoutVersion(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	m := newAccounts(t, table, &faulty{at: -1}, 1)
-	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Entries: []entry{{1, "x"}}})))(t)
+	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1, Entries: []part{{1, "x"}}})))(t)
 	it := item{"PK": s("ACCOUNT#1"), "SK": s("LEFT"), "Left": s("x")}
 	for i := range 350 {
 		it[fmt.Sprint("a", i)] = n("1")
@@ -301,7 +294,7 @@ func TestQueryChecksRootAfterSecondReading(t *testing.T) {
 		dying := newAccounts(t, table, c.transport(), 1)
 		_, _ = dying.Delete(ctx, dying.Key("1"), mapper.Staged())
 	}), 1)
-	got, err := query.Of[entry](reader.Key("1").Prefix("ENTRY#")).Slice(ctx, reader, mapper.Strong())
+	got, err := query.Of[part](reader.Key("1").Prefix("ENTRY#")).Slice(ctx, reader, mapper.Strong())
 	if err == nil && len(got) != 6 && len(got) != 0 || err != nil && !strings.Contains(err.Error(), "query again") {
 		t.Errorf("part of the entity: %v, %v", got, err)
 	}
@@ -336,7 +329,7 @@ func TestIndependentSaveReplacesManyLeftoverItems(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	v := account{ID: "1", Counter: 1}
 	for i := range 15 {
-		v.Entries = append(v.Entries, entry{i + 1, "x"})
+		v.Entries = append(v.Entries, part{i + 1, "x"})
 	}
 	c := &crash{left: 16} // before it goes live
 	d := newAccounts(t, table, c.transport(), 1)

@@ -64,7 +64,7 @@ func meddled(t *testing.T, m *mapper.Mapper[account], x meddling, was, is accoun
 func six(id, text string) account {
 	v := account{ID: id, Counter: 1}
 	for i := range 6 {
-		v.Entries = append(v.Entries, entry{i + 1, text})
+		v.Entries = append(v.Entries, part{i + 1, text})
 	}
 	return v
 }
@@ -77,7 +77,7 @@ func TestLoadsOfWhatIsInsertedAgain(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	account := func(id, text string) account {
-		return account{ID: id, Counter: 1, Left: text, Right: text, Entries: []entry{{1, text}, {2, text}, {3, text}}, Flags: map[string]bool{"a": true}}
+		return account{ID: id, Counter: 1, Left: text, Right: text, Entries: []part{{1, text}, {2, text}, {3, text}}, Flags: map[string]bool{"a": true}}
 	}
 	eachMeddling(t, 8, func(x meddling) {
 		id := x.String()
@@ -104,7 +104,7 @@ func TestQueriesOfWhatIsInsertedAgain(t *testing.T) {
 			id := fmt.Sprint(x, " ", limit)
 			was, is := six(id, "old"), six(id, "new")
 			reader := newAccounts(t, table, meddled(t, clean, x, was, is), 1)
-			q := query.Of[entry](reader.Key(id).Prefix("ENTRY#"))
+			q := query.Of[part](reader.Key(id).Prefix("ENTRY#"))
 			if limit > 0 {
 				q = q.Limit(limit)
 			}
@@ -168,7 +168,7 @@ func TestQueryOfWhatWasStagedLongAgo(t *testing.T) {
 	reader := newAccounts(t, table, smallPages(2, 3, func() {
 		must(clean.Delete(ctx, clean.Key("1"), mapper.Staged()))(t)
 	}), 1)
-	got, err := query.Of[entry](reader.Key("1").Prefix("ENTRY#")).Slice(ctx, reader, mapper.Strong())
+	got, err := query.Of[part](reader.Key("1").Prefix("ENTRY#")).Slice(ctx, reader, mapper.Strong())
 	if err == nil || !strings.Contains(err.Error(), "query again") {
 		t.Errorf("part of the entity: %v, %v", got, err)
 	}
@@ -190,13 +190,13 @@ func TestQueryWithALimitReadAgain(t *testing.T) {
 		}}, 1)
 		_, _ = dying.Delete(ctx, dying.Key("1"), mapper.Staged())
 	}), 1)
-	got, err := query.Of[entry](reader.Key("1").Prefix("ENTRY#")).Limit(4).Slice(ctx, reader, mapper.Strong())
+	got, err := query.Of[part](reader.Key("1").Prefix("ENTRY#")).Limit(4).Slice(ctx, reader, mapper.Strong())
 	if err == nil && len(got) > 0 && !slices.Equal(got, v.Entries[:4]) {
 		t.Errorf("not the first of the entity: %v", got)
 	}
 }
 
-var textOfEntry = field.NewString("Text", "", func(v *entry) *string { return &v.Text })
+var textOfEntry = field.NewString("Text", "", func(v *part) *string { return &v.Text })
 
 // The first page tells nothing of the entity that is queried: nothing there passes the filter, or
 // matches a template, or carries an incarnation. Behind it the entity is deleted and inserted
@@ -208,10 +208,10 @@ func TestFirstPageTellsNothing(t *testing.T) {
 	for name, x := range map[string]struct {
 		was    account
 		beside func(t *testing.T, table string, m *mapper.Mapper[account])
-		filter []field.Condition[entry]
+		filter []field.Condition[part]
 		page   int
 	}{
-		"filtered": {was: six("1", "old"), filter: []field.Condition[entry]{textOfEntry.Equal("new")}, page: 3},
+		"filtered": {was: six("1", "old"), filter: []field.Condition[part]{textOfEntry.Equal("new")}, page: 3},
 		"unknown": {was: bare, page: 1, beside: func(t *testing.T, table string, _ *mapper.Mapper[account]) {
 			for _, sk := range []string{"ENTRY#0003#note", "ENTRY#0009#note"} {
 				newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s(sk), "x": s("foreign")})
@@ -219,7 +219,7 @@ func TestFirstPageTellsNothing(t *testing.T) {
 		}},
 		"patched": {was: bare, page: 3, beside: func(t *testing.T, _ string, m *mapper.Mapper[account]) {
 			for i := range 6 {
-				must(mapper.NewElementsNode[account, entry](m.Key("1").Node, 3).Add(entry{i + 1, "old"}).Exec(ctx, m))(t)
+				must(mapper.NewElementsNode[account, part](m.Key("1").Node, 3).Add(part{i + 1, "old"}).Exec(ctx, m))(t)
 			}
 		}},
 	} {
@@ -235,7 +235,7 @@ func TestFirstPageTellsNothing(t *testing.T) {
 				must(clean.Save(ctx, clean.New(six("1", "new"))))(t)
 			})
 			m := newAccounts(t, table, tr, 1)
-			got, err := query.Of[entry](m.Key("1").Prefix("ENTRY#")).Filter(x.filter...).Slice(ctx, m, mapper.Strong())
+			got, err := query.Of[part](m.Key("1").Prefix("ENTRY#")).Filter(x.filter...).Slice(ctx, m, mapper.Strong())
 			if err == nil && len(got) > 0 && (len(got) != 6 || got[0].Text != got[5].Text) {
 				t.Errorf("torn: %v (%v)", got, tr.log)
 			}
@@ -247,8 +247,8 @@ type twolists struct {
 	_    struct{} `ddb:"table=twolists"`
 	ID   string   `ddb:"pk=T#{ID}"`
 	Name string   `ddb:"sk=HEAD"`
-	Xs   []entry  `ddb:"sk=X#{N:04}"`
-	Ws   []entry  `ddb:"sk=W#{N:04}"`
+	Xs   []part   `ddb:"sk=X#{N:04}"`
+	Ws   []part   `ddb:"sk=W#{N:04}"`
 }
 
 // Two ranges are merged: X# is read first, then W#, whose keys come first. Between the two the
@@ -260,7 +260,7 @@ func TestJoinTorn(t *testing.T) {
 		table := enginetest.Table(t, "PK:S", "SK:S")
 		clean := must(mapper.New[twolists](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 		v := func(text string) twolists {
-			return twolists{ID: "1", Name: text, Xs: []entry{{1, text}, {2, text}}, Ws: []entry{{1, text}, {2, text}}}
+			return twolists{ID: "1", Name: text, Xs: []part{{1, text}, {2, text}}, Ws: []part{{1, text}, {2, text}}}
 		}
 		must(clean.Save(ctx, clean.New(v("old"))))(t)
 		tr := atRequest("Query", 2, func() {
@@ -269,7 +269,7 @@ func TestJoinTorn(t *testing.T) {
 		})
 		m := must(mapper.New[twolists](client(t, tr, 1), mapper.Table(table)))(t)
 		k := m.Key("1")
-		got, err := query.Of[entry](query.Join(k.Prefix("X#"), k.Prefix("W#"))).Slice(ctx, m, mapper.Strong())
+		got, err := query.Of[part](query.Join(k.Prefix("X#"), k.Prefix("W#"))).Slice(ctx, m, mapper.Strong())
 		if err == nil && len(got) > 0 && (got[0].Text != got[len(got)-1].Text || len(got) != 4) {
 			t.Errorf("staged %v: torn: %v (%v)", staged, got, tr.log)
 		}
@@ -285,11 +285,11 @@ func TestJoinTornEmpty(t *testing.T) {
 	must(clean.Save(ctx, clean.New(twolists{ID: "1", Name: "old"})))(t)
 	tr := atRequest("Query", 2, func() {
 		must(clean.Delete(ctx, clean.Key("1")))(t)
-		must(clean.Save(ctx, clean.New(twolists{ID: "1", Name: "new", Xs: []entry{{1, "x"}}, Ws: []entry{{1, "w"}}})))(t)
+		must(clean.Save(ctx, clean.New(twolists{ID: "1", Name: "new", Xs: []part{{1, "x"}}, Ws: []part{{1, "w"}}})))(t)
 	})
 	m := must(mapper.New[twolists](client(t, tr, 1), mapper.Table(table)))(t)
 	k := m.Key("1")
-	got, err := query.Of[entry](query.Join(k.Prefix("X#"), k.Prefix("W#"))).Slice(ctx, m, mapper.Strong())
+	got, err := query.Of[part](query.Join(k.Prefix("X#"), k.Prefix("W#"))).Slice(ctx, m, mapper.Strong())
 	if err == nil && len(got) == 1 {
 		t.Errorf("torn: %v (%v)", got, tr.log)
 	}
@@ -365,10 +365,10 @@ func TestCountAtLimit(t *testing.T) {
 	m := newAccounts(t, table, smallPages(3, 3, func() { // query, root, query
 		must(clean.Delete(ctx, clean.Key("1")))(t)
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2})))(t)
-		node := mapper.NewElementsNode[account, entry](clean.Key("1").Node, 3)
-		must(node.Add(entry{5, "new"}).And(node.Add(entry{6, "new"})).Exec(ctx, clean))(t)
+		node := mapper.NewElementsNode[account, part](clean.Key("1").Node, 3)
+		must(node.Add(part{5, "new"}).And(node.Add(part{6, "new"})).Exec(ctx, clean))(t)
 	}), 1)
-	q := query.Of[entry](m.Key("1").Prefix("ENTRY#")).Limit(4)
+	q := query.Of[part](m.Key("1").Prefix("ENTRY#")).Limit(4)
 	n, err := q.Count(ctx, m, mapper.Strong())
 	if err == nil && n != 3 && n != 2 {
 		t.Errorf("counted %d, of 3 and then 2", n)
@@ -391,12 +391,12 @@ func TestStableQueries(t *testing.T) {
 			newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": n("1")})
 		case 3:
 			must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2, Left: "x"}), mapper.Staged()))(t)
-			must(mapper.NewElementsNode[account, entry](clean.Key("1").Node, 3).Add(entry{9, "live"}).Exec(ctx, clean))(t)
+			must(mapper.NewElementsNode[account, part](clean.Key("1").Node, 3).Add(part{9, "live"}).Exec(ctx, clean))(t)
 		}
 		for _, drawn := range draws.Some(seed+uint64(kind), 7*8*2, draws.Times(24, draws.All, draws.All)) {
 			page, limit, reverse := 1+drawn/16, drawn/2%8, drawn%2 == 1
 			m := newAccounts(t, table, smallPages(page, -1, nil), 1)
-			q := query.Of[entry](m.Key("1").Prefix("ENTRY#"))
+			q := query.Of[part](m.Key("1").Prefix("ENTRY#"))
 			if limit > 0 {
 				q = q.Limit(limit)
 			}
@@ -419,7 +419,7 @@ func TestPatchedElementsOfADeletedEntity(t *testing.T) {
 		table := enginetest.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
 		must(clean.Save(ctx, clean.New(six("1", "a")), staging(st)...))(t)
-		must(mapper.NewElementsNode[account, entry](clean.Key("1").Node, 3).Add(entry{7, "patched"}).Exec(ctx, clean))(t)
+		must(mapper.NewElementsNode[account, part](clean.Key("1").Node, 3).Add(part{7, "patched"}).Exec(ctx, clean))(t)
 		c := &crash{left: 2} // read all, mark
 		dying := newAccounts(t, table, c.transport(), 1)
 		_, err := dying.Delete(ctx, dying.Key("1"), mapper.Staged())
@@ -427,7 +427,7 @@ func TestPatchedElementsOfADeletedEntity(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := newAccounts(t, table, smallPages(3, -1, nil), 1)
-		got, err := query.Of[entry](m.Key("1").Prefix("ENTRY#")).Slice(ctx, m, mapper.Strong())
+		got, err := query.Of[part](m.Key("1").Prefix("ENTRY#")).Slice(ctx, m, mapper.Strong())
 		if err == nil && len(got) != 0 && len(got) != 7 {
 			t.Errorf("staged %v: a part of it: %v", st, got)
 		}
@@ -447,16 +447,16 @@ func TestQueryOfWhatIsInserted(t *testing.T) {
 	for at := 1; at <= 8; at++ {
 		table := enginetest.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
-		node := mapper.NewElementsNode[account, entry](clean.Key("1").Node, 3)
+		node := mapper.NewElementsNode[account, part](clean.Key("1").Node, 3)
 		for n := range 4 {
-			must(node.Add(entry{n + 1, "bare"}).Exec(ctx, clean))(t)
+			must(node.Add(part{n + 1, "bare"}).Exec(ctx, clean))(t)
 		}
 		m := newAccounts(t, table, smallPages(2, at, func() {
-			must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Entries: []entry{{5, "own"}}})))(t)
-			must(node.Add(entry{6, "late"}).Exec(ctx, clean))(t)
+			must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Entries: []part{{5, "own"}}})))(t)
+			must(node.Add(part{6, "late"}).Exec(ctx, clean))(t)
 		}), 1)
-		got, err := query.Of[entry](m.Key("1").Prefix("ENTRY#")).Slice(ctx, m, mapper.Strong())
-		has := func(n int) bool { return slices.ContainsFunc(got, func(e entry) bool { return e.N == n }) }
+		got, err := query.Of[part](m.Key("1").Prefix("ENTRY#")).Slice(ctx, m, mapper.Strong())
+		has := func(n int) bool { return slices.ContainsFunc(got, func(e part) bool { return e.N == n }) }
 		if err == nil && has(6) && !has(5) {
 			t.Errorf("at %d: 6 was added after 5 was there: %v", at, got)
 		}

@@ -20,14 +20,14 @@ import (
 )
 
 type sorted struct {
-	_     struct{}     `ddb:"table=sorted"`
-	ID    string       `ddb:"pk=S#{ID}"`
-	Name  string       `ddb:"sk=HEAD"`
-	Notes []noteBefore `ddb:"sk=NOTE#{N:03}"`
+	_     struct{} `ddb:"table=sorted"`
+	ID    string   `ddb:"pk=S#{ID}"`
+	Name  string   `ddb:"sk=HEAD"`
+	Notes []part   `ddb:"sk=NOTE#{N:03}"`
 }
 
 func (s *sorted) AfterLoad() {
-	slices.SortFunc(s.Notes, func(a, b noteBefore) int { return b.N - a.N })
+	slices.SortFunc(s.Notes, func(a, b part) int { return b.N - a.N })
 }
 
 // AfterLoad may sort elements: a change of one is that of the one. (It was lost silently, since positions
@@ -36,13 +36,13 @@ func TestAfterLoadMaySortElements(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m := must(mapper.New[sorted](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
-	must(m.Save(ctx, m.New(sorted{ID: "1", Name: "n", Notes: []noteBefore{{1, "a"}, {2, "b"}}})))(t)
+	must(m.Save(ctx, m.New(sorted{ID: "1", Name: "n", Notes: []part{{1, "a"}, {2, "b"}}})))(t)
 	e := must(m.Load(ctx, m.Key("1")))(t)
-	i := slices.IndexFunc(e.Value.Notes, func(n noteBefore) bool { return n.N == 1 })
+	i := slices.IndexFunc(e.Value.Notes, func(n part) bool { return n.N == 1 })
 	e.Value.Notes[i].Text = "b" // note 1 becomes what note 2 is
 	must(m.Save(ctx, e))(t)
 	e = must(m.Load(ctx, m.Key("1")))(t)
-	i = slices.IndexFunc(e.Value.Notes, func(n noteBefore) bool { return n.N == 1 })
+	i = slices.IndexFunc(e.Value.Notes, func(n part) bool { return n.N == 1 })
 	if e.Value.Notes[i].Text != "b" {
 		t.Errorf("the change was lost: %+v", e.Value.Notes)
 	}
@@ -179,11 +179,11 @@ func TestTogetherLimitBoundsReads(t *testing.T) {
 	buyers := must(mapper.New[buyer](c, mapper.Table(table)))(t)
 	v := buyer{ID: "1", Name: "n"}
 	for n := range 60 {
-		v.Notes = append(v.Notes, buyerNote{n, string(make([]byte, 4000))})
+		v.Notes = append(v.Notes, part{n, string(make([]byte, 4000))})
 		v.Wishes = append(v.Wishes, buyerWish{n, "x"})
 	}
 	must(buyers.Save(ctx, buyers.New(v)))(t)
-	notes, wishes := query.Of[buyerNote](buyers.Key("1").Prefix("NOTE#")), query.Of[buyerWish](buyers.Key("1").Prefix("WISH#"))
+	notes, wishes := query.Of[part](buyers.Key("1").Prefix("NOTE#")), query.Of[buyerWish](buyers.Key("1").Prefix("WISH#"))
 	var a, b mapper.Receipt
 	must(notes.Limit(1).Slice(ctx, buyers, mapper.Receive(&a)))(t)
 	must(query.Together(notes.On(buyers), wishes.On(buyers)).Limit(1).Slice(ctx, mapper.Receive(&b)))(t)
@@ -194,16 +194,11 @@ func TestTogetherLimitBoundsReads(t *testing.T) {
 }
 
 type bareOrder struct {
-	_     struct{}   `ddb:"table=shop"`
-	Buyer string     `ddb:"pk=BUYER#{Buyer}"`
-	Code  string     `ddb:"sk=ORDER#{Code}"`
-	Total int        `ddb:"sk=ORDER#{Code}"`
-	Lines []bareLine `ddb:"sk=ORDER#{^Code}#LINE#{Line:02}"`
-}
-
-type bareLine struct {
-	Line int
-	SKU  string
+	_     struct{}       `ddb:"table=shop"`
+	Buyer string         `ddb:"pk=BUYER#{Buyer}"`
+	Code  string         `ddb:"sk=ORDER#{Code}"`
+	Total int            `ddb:"sk=ORDER#{Code}"`
+	Lines []purchaseLine `ddb:"sk=ORDER#{^Code}#LINE#{Line:02}"`
 }
 
 // Together yields what the queries yield by themselves.
@@ -220,12 +215,12 @@ func TestTogetherYieldsWhatItsQueriesYield(t *testing.T) {
 			t.Fatal(err)
 		}
 		id := fmt.Sprint(size)
-		must(buyers.Save(ctx, buyers.New(buyer{ID: id, Name: "n", Notes: []buyerNote{{1, "a"}, {2, "b"}}, Wishes: []buyerWish{{1, "x"}, {2, "y"}}})))(t)
+		must(buyers.Save(ctx, buyers.New(buyer{ID: id, Name: "n", Notes: []part{{1, "a"}, {2, "b"}}, Wishes: []buyerWish{{1, "x"}, {2, "y"}}})))(t)
 		for _, code := range []string{"a", "a!", "a!!", "a b", "ab", "b"} {
-			must(orders.Save(ctx, orders.New(bareOrder{Buyer: id, Code: code, Lines: []bareLine{{1, "s"}, {2, "t"}}})))(t)
+			must(orders.Save(ctx, orders.New(bareOrder{Buyer: id, Code: code, Lines: []purchaseLine{{1, "s"}, {2, "t"}}})))(t)
 		}
 		key := buyers.Key(id)
-		notes, wishes, bought := query.Of[buyerNote](key.Prefix("NOTE#")), query.Of[buyerWish](key.Prefix("WISH#")), query.Of[bareOrder](orders.Key(id))
+		notes, wishes, bought := query.Of[part](key.Prefix("NOTE#")), query.Of[buyerWish](key.Prefix("WISH#")), query.Of[bareOrder](orders.Key(id))
 		for _, drawn := range draws.Some(seed+uint64(size), 24, draws.Times(2, draws.All, draws.All)) {
 			limit, rev := drawn/2, drawn%2 == 1
 			n, w, o := notes, wishes, bought
@@ -262,7 +257,7 @@ func TestTogetherYieldsWhatItsQueriesYield(t *testing.T) {
 			var got []string
 			for _, x := range must(j.Slice(ctx))(t) {
 				switch x := x.(type) {
-				case query.Ref[buyerNote]:
+				case query.Ref[part]:
 					got = append(got, x.Sort)
 				case query.Ref[buyerWish]:
 					got = append(got, x.Sort)

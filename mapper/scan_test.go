@@ -34,7 +34,7 @@ func TestScan(t *testing.T) {
 		id := fmt.Sprint(i)
 		a := account{ID: id, Counter: 1 + i, Left: strings.Repeat("l", i), Flags: map[string]bool{}}
 		for n := range i {
-			a.Entries = append(a.Entries, entry{n, "x"})
+			a.Entries = append(a.Entries, part{n, "x"})
 		}
 		options := []mapper.WriteOption{mapper.Independent()}
 		if i%3 == 0 {

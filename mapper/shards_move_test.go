@@ -16,39 +16,6 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// What an attack on write sharding has found.
-
-type (
-	shopOld struct {
-		_    struct{} `ddb:"table=depots,shards=20,shardby=N"`
-		Shop string   `ddb:"pk=S#{Shop}#{shard}"`
-		N    int      `ddb:"sk=O#{N:06}#HEAD"`
-		By   string   `ddb:"sk=O#{N:06}#HEAD"`
-		Line []part   `ddb:"sk=O#{^N:06}#L#{N:02}"`
-	}
-	shopKnown struct {
-		_    struct{} `ddb:"table=depots,shards='20,40',shardby=N"`
-		Shop string   `ddb:"pk=S#{Shop}#{shard}"`
-		N    int      `ddb:"sk=O#{N:06}#HEAD"`
-		By   string   `ddb:"sk=O#{N:06}#HEAD"`
-		Line []part   `ddb:"sk=O#{^N:06}#L#{N:02}"`
-	}
-	shopNew struct {
-		_    struct{} `ddb:"table=depots,shards='40,20',shardby=N"`
-		Shop string   `ddb:"pk=S#{Shop}#{shard}"`
-		N    int      `ddb:"sk=O#{N:06}#HEAD"`
-		By   string   `ddb:"sk=O#{N:06}#HEAD"`
-		Line []part   `ddb:"sk=O#{^N:06}#L#{N:02}"`
-	}
-	shopAfter struct {
-		_    struct{} `ddb:"table=depots,shards=40,shardby=N"`
-		Shop string   `ddb:"pk=S#{Shop}#{shard}"`
-		N    int      `ddb:"sk=O#{N:06}#HEAD"`
-		By   string   `ddb:"sk=O#{N:06}#HEAD"`
-		Line []part   `ddb:"sk=O#{^N:06}#L#{N:02}"`
-	}
-)
-
 // shops are mappers of one table in each phase of a change of the number of shards.
 type shops struct {
 	table mapper.Option

@@ -297,23 +297,9 @@ func TestShardsChange(t *testing.T) {
 func TestShardsChangeTwoActors(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	type known struct {
-		_    struct{} `ddb:"table=orders,shards='20,40',shardby=N"`
-		Shop string   `ddb:"pk=S#{Shop}#{shard}"`
-		N    int      `ddb:"sk=O#{N:06}#HEAD"`
-		By   string   `ddb:"sk=O#{N:06}#HEAD"`
-		Line []part   `ddb:"sk=O#{^N:06}#L#{N:02}"`
-	}
-	type written struct {
-		_    struct{} `ddb:"table=orders,shards='40,20',shardby=N"`
-		Shop string   `ddb:"pk=S#{Shop}#{shard}"`
-		N    int      `ddb:"sk=O#{N:06}#HEAD"`
-		By   string   `ddb:"sk=O#{N:06}#HEAD"`
-		Line []part   `ddb:"sk=O#{^N:06}#L#{N:02}"`
-	}
 	table := mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))
 	engine := enginetest.Start(t)
-	b := must(mapper.New[written](engine.Client(), table))(t)
+	b := must(mapper.New[shopNew](engine.Client(), table))(t)
 	lines := []part{{N: 1, Text: "x"}, {N: 2, Text: "y"}}
 	n, apart := 0, 0
 	for _, modes := range [][2][]mapper.WriteOption{{nil, nil}, {{mapper.Staged()}, nil}, {nil, {mapper.Staged()}}, {{mapper.Staged()}, {mapper.Staged()}}} {
@@ -321,12 +307,12 @@ func TestShardsChangeTwoActors(t *testing.T) {
 			n++
 			sent, second := 0, error(nil)
 			insert := func() {
-				_, second = b.Save(ctx, b.New(written{Shop: "s", N: n, By: "b", Line: lines}), modes[1]...)
+				_, second = b.Save(ctx, b.New(shopNew{Shop: "s", N: n, By: "b", Line: lines}), modes[1]...)
 			}
 			f := &before{at: at, do: insert, sent: &sent}
-			a := must(mapper.New[known](engine.Client(func(o *dynamodb.Options) { o.HTTPClient = f }), table))(t)
-			e := a.New(known{Shop: "s", N: n, By: "a", Line: lines})
-			if must(a.Plan(e))(t).Items[0].Key.Partition != must(b.Plan(b.New(written{Shop: "s", N: n})))(t).Items[0].Key.Partition {
+			a := must(mapper.New[shopKnown](engine.Client(func(o *dynamodb.Options) { o.HTTPClient = f }), table))(t)
+			e := a.New(shopKnown{Shop: "s", N: n, By: "a", Line: lines})
+			if must(a.Plan(e))(t).Items[0].Key.Partition != must(b.Plan(b.New(shopNew{Shop: "s", N: n})))(t).Items[0].Key.Partition {
 				apart++
 			}
 			_, first := a.Save(ctx, e, modes[0]...)
@@ -359,7 +345,7 @@ func TestShardsChangeTwoActors(t *testing.T) {
 			}
 		}
 	}
-	if all := must(query.Of[written](b.Key("s")).Slice(ctx, b))(t); len(all) != n || apart == 0 {
+	if all := must(query.Of[shopNew](b.Key("s")).Slice(ctx, b))(t); len(all) != n || apart == 0 {
 		t.Errorf("%d entities of %d, %d of them had two shards", len(all), n, apart)
 	}
 }

@@ -16,13 +16,8 @@ type buyer struct {
 	_      struct{}    `ddb:"table=shop"`
 	ID     string      `ddb:"pk=BUYER#{ID}"`
 	Name   string      `ddb:"sk=A"`
-	Notes  []buyerNote `ddb:"sk=NOTE#{N:02}"`
+	Notes  []part      `ddb:"sk=NOTE#{N:02}"`
 	Wishes []buyerWish `ddb:"sk=WISH#{N:02}"`
-}
-
-type buyerNote struct {
-	N    int
-	Text string
 }
 
 type buyerWish struct {
@@ -47,8 +42,8 @@ type offering struct {
 	_      struct{}    `ddb:"table=shop"`
 	ID     string      `ddb:"pk=OFFERING#{ID}"`
 	Name   string      `ddb:"sk=A"`
-	Notes  []buyerNote `ddb:"sk=NOTE#{N:02}"`
-	Offers []buyerNote `ddb:"sk=OFFER#{N:02}"`
+	Notes  []part      `ddb:"sk=NOTE#{N:02}"`
+	Offers []part      `ddb:"sk=OFFER#{N:02}"`
 	Wishes []buyerWish `ddb:"sk=WISH#{N:02}"`
 }
 
@@ -63,18 +58,18 @@ func TestTogether(t *testing.T) {
 		buyers := must(mapper.New[buyer](c, mapper.Table(table)))(t)
 		purchases := must(mapper.New[purchase](c, mapper.Table(table)))(t)
 		id := fmt.Sprint(size)
-		must(buyers.Save(ctx, buyers.New(buyer{ID: id, Name: "n", Notes: []buyerNote{{1, "a"}, {2, "b"}}, Wishes: []buyerWish{{1, "x"}, {2, "y"}}})))(t)
+		must(buyers.Save(ctx, buyers.New(buyer{ID: id, Name: "n", Notes: []part{{1, "a"}, {2, "b"}}, Wishes: []buyerWish{{1, "x"}, {2, "y"}}})))(t)
 		for n := range 3 {
 			must(purchases.Save(ctx, purchases.New(purchase{Buyer: id, N: n + 1, Total: n, Lines: []purchaseLine{{1, "s"}, {2, "t"}}})))(t)
 		}
 		key := buyers.Key(id)
-		notes, wishes := query.Of[buyerNote](key.Prefix("NOTE#")), query.Of[buyerWish](key.Prefix("WISH#"))
+		notes, wishes := query.Of[part](key.Prefix("NOTE#")), query.Of[buyerWish](key.Prefix("WISH#"))
 		bought := query.Of[purchase](purchases.Key(id))
 		all := query.Together(wishes.On(buyers), notes.On(buyers), bought.On(purchases))
 		text := func(j query.Joint, options ...query.ReadOption) (out string) {
 			for _, x := range must(j.Slice(ctx, options...))(t) {
 				switch x := x.(type) {
-				case query.Ref[buyerNote]:
+				case query.Ref[part]:
 					out += " " + x.Sort + x.Value.Text
 				case query.Ref[buyerWish]:
 					out += " " + x.Sort + x.Value.Text
@@ -110,7 +105,7 @@ func TestTogether(t *testing.T) {
 			"between":    {query.Together(notes.On(buyers), query.Of[buyerWish](key.Prefix("WISH#")).On(buyers), query.Of[purchaseLine](purchases.Key(id, 1).Prefix("PURCHASE#0001#LINE#")).On(purchases)), ""},
 			"a limit":    {query.Together(notes.Limit(1).On(buyers)), "put Limit and Reverse behind Together"},
 			"in vain":    {query.Together(query.Of[purchaseLine](purchases.Key(id, 1).Prefix("PURCHASE#0001#LINE#")).On(purchases), query.Of[purchaseLine](purchases.Key(id, 3).Prefix("PURCHASE#0003#LINE#")).On(purchases)), ""},
-			"a gap":      {query.Together(query.Of[buyerNote](offering.Prefix("NOTE#")).On(offerings), query.Of[buyerWish](offering.Prefix("WISH#")).On(offerings)), "Offers (OFFER#{N:02}) lies between its queries"},
+			"a gap":      {query.Together(query.Of[part](offering.Prefix("NOTE#")).On(offerings), query.Of[buyerWish](offering.Prefix("WISH#")).On(offerings)), "Offers (OFFER#{N:02}) lies between its queries"},
 			"all":        {query.Together(notes.On(buyers), query.Of[buyerWish](key.Prefix("WISH#")).Reverse().On(buyers)), "put Limit and Reverse behind Together"},
 		} {
 			_, err := c.of.Slice(ctx)

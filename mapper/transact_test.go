@@ -59,7 +59,7 @@ func TestTransact(t *testing.T) {
 	j := newJoint(t, &faulty{at: -1}, 3)
 	a := j.accounts.New(account{ID: "1", Counter: 1, Left: "l"})
 	gone := j.accounts.New(account{ID: "2", Left: "l"})
-	byKey := j.accounts.New(account{ID: "3", Entries: []entry{{1, "x"}}})
+	byKey := j.accounts.New(account{ID: "3", Entries: []part{{1, "x"}}})
 	p := j.packages.New(registry.Package{Name: "p"})
 	must(mapper.Transact(ctx, j.accounts.Saving(gone), j.packages.Saving(p), j.accounts.Saving(byKey)))(t)
 	parts := []mapper.Part{
@@ -99,11 +99,11 @@ func TestTransactRefuses(t *testing.T) {
 	accounts := must(mapper.New[account](failingClient{}))(t)
 	many := account{ID: "1"}
 	for i := range 120 {
-		many.Entries = append(many.Entries, entry{i, "x"})
+		many.Entries = append(many.Entries, part{i, "x"})
 	}
 	heavy := account{ID: "1"}
 	for i := range 11 {
-		heavy.Entries = append(heavy.Entries, entry{i, strings.Repeat("x", 399_000)})
+		heavy.Entries = append(heavy.Entries, part{i, strings.Repeat("x", 399_000)})
 	}
 	a := accounts.New(account{ID: "1", Left: "x"})
 	raw := func(item types.TransactWriteItem) mapper.Part { return mapper.Raw(failingClient{}, item) }

@@ -96,9 +96,9 @@ func TestInsertTakesOverARunningDelete(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	for at := 2; at < 14; at++ {
-		before := account{ID: "1", Counter: 1, Left: "a", Right: "a", Entries: []entry{{1, "x"}, {2, "y"}}}
+		before := account{ID: "1", Counter: 1, Left: "a", Right: "a", Entries: []part{{1, "x"}, {2, "y"}}}
 		must(clean.Save(ctx, clean.New(before)))(t)
-		after := account{ID: "1", Counter: 2, Left: "b", Right: "b", Entries: []entry{{1, "z"}, {2, "w"}}}
+		after := account{ID: "1", Counter: 2, Left: "b", Right: "b", Entries: []part{{1, "z"}, {2, "w"}}}
 		tr := &faulty{at: -1}
 		m := newAccounts(t, table, tr, 1)
 		e := must(m.Load(ctx, m.Key("1")))(t)

@@ -15,16 +15,11 @@ import (
 // memberBefore is a model as it was; memberNow has attributes renamed, and new fields that hooks
 // complete.
 type memberBefore struct {
-	_      struct{}     `ddb:"table=members"`
-	ID     string       `ddb:"pk=MEMBER#{ID}"`
-	Name   string       `ddb:"sk=HEAD"`
-	Visits int          `ddb:"sk=HEAD"`
-	Notes  []noteBefore `ddb:"sk=NOTE#{N:03}"`
-}
-
-type noteBefore struct {
-	N    int
-	Text string
+	_      struct{} `ddb:"table=members"`
+	ID     string   `ddb:"pk=MEMBER#{ID}"`
+	Name   string   `ddb:"sk=HEAD"`
+	Visits int      `ddb:"sk=HEAD"`
+	Notes  []part   `ddb:"sk=NOTE#{N:03}"`
 }
 
 type memberNow struct {
@@ -71,7 +66,7 @@ func TestRenamedAttributes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	before, now, w := members2(t)
-	must(before.Save(ctx, before.New(memberBefore{ID: "1", Name: "Ada", Visits: 3, Notes: []noteBefore{{1, "one"}, {2, "two"}}})))(t)
+	must(before.Save(ctx, before.New(memberBefore{ID: "1", Name: "Ada", Visits: 3, Notes: []part{{1, "one"}, {2, "two"}}})))(t)
 	node := now.Key("1").Node
 	notes := query.NewElements[memberNow, noteNow](now.Key("1").Prefix("NOTE#"))
 	for _, q := range []query.Query[memberNow, noteNow]{notes.Query, notes.Query.Project(noteNowBody)} {
