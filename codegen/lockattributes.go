@@ -64,7 +64,7 @@ func (x *attributes) lost(a schema.LayoutAttribute) *contradiction {
 		return b.Name == a.Name || slices.Contains(b.Was, a.Name)
 	})
 	if i < 0 {
-		return x.gone(a)
+		return x.removed(a)
 	}
 	b := x.is.Attributes[i]
 	if b.Field != a.Field && (holds(x.now, x.is, origin(x.is), a.Field) || holds(x.old, x.was, origin(x.was), b.Field)) {
@@ -132,8 +132,8 @@ func remember(old schema.Layout, now *schema.Layout) {
 	}
 }
 
-// gone says what becomes of an attribute that the item does not have any more.
-func (x *attributes) gone(a schema.LayoutAttribute) *contradiction {
+// removed says what becomes of an attribute that the item does not have any more.
+func (x *attributes) removed(a schema.LayoutAttribute) *contradiction {
 	if namedInKey(x.now, x.is, a.Field) {
 		return nil // the key holds it in full
 	}

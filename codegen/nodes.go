@@ -329,7 +329,7 @@ func (n *nodeWriter) item(t *nodeType, self code, it *schema.Item) {
 			before = append(before, i)
 		}
 	}
-	before = slices.DeleteFunc(before, func(i int) bool { return n.given(it.Key.Sources[i]) })
+	before = slices.DeleteFunc(before, func(i int) bool { return n.isGivenByKey(it.Key.Sources[i]) })
 	name := n.itemName(it)
 	if name == "" && (it.Key == nil || it == n.e.Root) || it.MethodName == "" && it.Table.Index > 0 && n.alone(it.Table) == it {
 		return // the key, or the table, selects just that
@@ -359,7 +359,7 @@ func (n *nodeWriter) item(t *nodeType, self code, it *schema.Item) {
 func (n *nodeWriter) one(t *nodeType, self code, it *schema.Item) {
 	var all []int
 	for i, src := range it.Key.Sources {
-		if !n.given(src) {
+		if !n.isGivenByKey(src) {
 			all = append(all, i)
 		}
 	}
@@ -390,7 +390,7 @@ func (n *nodeWriter) singleton(it *schema.Item, given bool) result {
 // addable reports whether a patch knows all that an element's key needs.
 func (n *nodeWriter) addable(it *schema.Item) bool {
 	for _, src := range it.Key.Sources {
-		if src.From == schema.FromModel && !n.given(src) {
+		if src.From == schema.FromModel && !n.isGivenByKey(src) {
 			return false
 		}
 	}
@@ -473,7 +473,7 @@ func templateText(it *schema.Item) string {
 	return it.Key.Text
 }
 
-// given reports whether the entity's key gives a placeholder already.
-func (n *nodeWriter) given(src schema.Source) bool {
+// isGivenByKey reports whether the entity's key gives a placeholder already.
+func (n *nodeWriter) isGivenByKey(src schema.Source) bool {
 	return src.From == schema.FromModel && n.e.KeyFields[src.KeyField].Identity
 }

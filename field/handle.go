@@ -73,8 +73,8 @@ func (h *handle) encode(v any) (types.AttributeValue, error) {
 	return av, err
 }
 
-// given is encode for a condition that needs a value.
-func (h *handle) given(v any) (types.AttributeValue, error) {
+// encodeRequired is encode for a condition that needs a value.
+func (h *handle) encodeRequired(v any) (types.AttributeValue, error) {
 	av, err := h.encode(v)
 	if err == nil && av == nil {
 		err = errOmitted
@@ -143,7 +143,7 @@ func (h *handle) in(values []any) expr.Condition {
 	}
 	all := make([]types.AttributeValue, len(values))
 	for i, v := range values {
-		av, err := h.given(v)
+		av, err := h.encodeRequired(v)
 		if err != nil {
 			return h.failed(err)
 		}
@@ -160,11 +160,11 @@ func (h *handle) in(values []any) expr.Condition {
 
 // between is the condition that the field lies between two values, both included.
 func (h *handle) between(low, high any) expr.Condition {
-	from, err := h.given(low)
+	from, err := h.encodeRequired(low)
 	if err != nil {
 		return h.failed(err)
 	}
-	to, err := h.given(high)
+	to, err := h.encodeRequired(high)
 	if err != nil {
 		return h.failed(err)
 	}
@@ -177,7 +177,7 @@ func (h *handle) between(low, high any) expr.Condition {
 func (h *handle) call(function string, arguments ...any) expr.Condition {
 	var values []types.AttributeValue
 	for _, v := range arguments {
-		av, err := h.given(v)
+		av, err := h.encodeRequired(v)
 		if err != nil {
 			return h.failed(err)
 		}

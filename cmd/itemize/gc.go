@@ -89,8 +89,8 @@ func (a *gcAsked) options() ([]mapper.Option, error) {
 	return options, nil
 }
 
-// known refuses real names of what the model does not name.
-func (a *gcAsked) known(e *schema.Entity) error {
+// refuseUnknown refuses real names of what the model does not name.
+func (a *gcAsked) refuseUnknown(e *schema.Entity) error {
 	var tables, buckets []string
 	for _, t := range e.Tables {
 		tables = append(tables, t.Name)
@@ -135,7 +135,7 @@ func (c *command) gc(args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.known(e); err != nil {
+	if err := a.refuseUnknown(e); err != nil {
 		return err
 	}
 	client, err := a.client(10)

@@ -230,7 +230,7 @@ func (l *Load) send(ctx, waits context.Context, batch []*Item) outcome {
 	if o.err = l.Limit.Take(waits, expected); o.err != nil {
 		return o
 	}
-	known, err := l.known(ctx, batch)
+	known, err := l.alreadyStored(ctx, batch)
 	if o.err = err; err != nil {
 		return o
 	}
@@ -239,7 +239,7 @@ func (l *Load) send(ctx, waits context.Context, batch []*Item) outcome {
 		return o
 	}
 	l.Limit.Correct(expected, o.WCU)
-	if o.err = l.settle(ctx, &o); o.err != nil {
+	if o.err = l.resolveExisting(ctx, &o); o.err != nil {
 		return o
 	}
 	tries := 0
@@ -262,8 +262,8 @@ func touch(batch []*Item) {
 	}
 }
 
-// known tells which entities of a batch are there already, of a load that goes on.
-func (l *Load) known(ctx context.Context, batch []*Item) (map[*Entity]bool, error) {
+// alreadyStored tells which entities of a batch are there already, of a load that goes on.
+func (l *Load) alreadyStored(ctx context.Context, batch []*Item) (map[*Entity]bool, error) {
 	if l.Known == nil {
 		return nil, nil
 	}
@@ -310,8 +310,8 @@ func (l *Load) sendUnknown(ctx context.Context, batch []*Item, known map[*Entity
 	return all, nil
 }
 
-// settle finds out about the items of a batch that found others in their places.
-func (l *Load) settle(ctx context.Context, o *outcome) error {
+// resolveExisting finds out about the items of a batch that found others in their places.
+func (l *Load) resolveExisting(ctx context.Context, o *outcome) error {
 	var items []*Item
 	var stored []item.Attributes
 	var at []int

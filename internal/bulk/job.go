@@ -111,7 +111,7 @@ func NewJob(env *operation.Env, client Client, reader *read.Reader, s Settings) 
 		return nil, m.Errorf("BulkLoad inserts with BatchExecuteStatement, which the client does not have: use a *dynamodb.Client, or Overwrite")
 	}
 	if s.ID != "" && !s.Overwrite {
-		x.load.Known = x.known
+		x.load.Known = x.alreadyWritten
 	}
 	if s.ID == "" {
 		var b [8]byte
@@ -272,8 +272,8 @@ func ofEntity(err error) bool {
 		errors.As(err, &conflict) || errors.As(err, &value) || errors.As(err, &tooLarge) || errors.As(err, &outgrown)
 }
 
-// known returns the entities that a resumed load has written as a whole: their root items have its incarnation.
-func (x *Job) known(ctx context.Context, entities []*Entity) (map[*Entity]bool, error) {
+// alreadyWritten returns the entities that a resumed load has written as a whole: their root items have its incarnation.
+func (x *Job) alreadyWritten(ctx context.Context, entities []*Entity) (map[*Entity]bool, error) {
 	roots := make([]*Item, len(entities))
 	for n, e := range entities {
 		roots[n] = e.Items[len(e.Items)-1]

@@ -50,7 +50,7 @@ func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 	}, p.Options...)
 	switch tables := tablesOf(batch); {
 	case err != nil && len(tables) > 1 && isMissing(err):
-		return p.apart(ctx, batch, tables)
+		return p.putByTable(ctx, batch, tables)
 	case err != nil:
 		return failed(ctx, p.Client, p.Label, batch, err)
 	}
@@ -67,8 +67,8 @@ func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 	return a, nil
 }
 
-// apart sends the items of each table by themselves, where one of the tables is not there.
-func (p *Puts) apart(ctx context.Context, batch []*Item, tables []*item.Table) (*Answer, error) {
+// putByTable sends the items of each table by themselves, where one of the tables is not there.
+func (p *Puts) putByTable(ctx context.Context, batch []*Item, tables []*item.Table) (*Answer, error) {
 	all := &Answer{Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)), Errs: make([]error, len(batch))}
 	for _, t := range tables {
 		var some []*Item

@@ -117,16 +117,16 @@ func (d Doubts) Late(changes []*Change) Doubts {
 // none.
 func (d Doubts) ToldBy(at item.Place, stored item.Attributes) *Doubt {
 	for _, x := range slices.Backward(d) {
-		if stored != nil && slices.ContainsFunc(x.Tellers, func(r *write.Request) bool { return r.Place == at && x.told(r, stored) }) {
+		if stored != nil && slices.ContainsFunc(x.Tellers, func(r *write.Request) bool { return r.Place == at && x.wasApplied(r, stored) }) {
 			return x
 		}
 	}
 	return nil
 }
 
-// told reports whether the item of one of its requests shows that the write was applied: a
+// wasApplied reports whether the item of one of its requests shows that the write was applied: a
 // single delete, once its item is gone, has done what it was to do.
-func (x *Doubt) told(r *write.Request, stored item.Attributes) bool {
+func (x *Doubt) wasApplied(r *write.Request, stored item.Attributes) bool {
 	return (r.Tells() || r.Kind == write.Delete && len(x.Tellers) == 1) && r.Wrote(stored)
 }
 

@@ -108,7 +108,7 @@ func Settle(m *model.Model, changes []*Change, requests []*write.Request) {
 			x := &ch.outside[i]
 			if c := cellOf(m, ch.Item, ch.Record, x.index); c != nil && c.Elsewhere(ch.Place, x.stored()) {
 				l := lazy{it: ch.Item, attr: x.index, Cell: c}
-				l.settle(m, ch.Place, x.stored())
+				l.readFrom(m, ch.Place, x.stored())
 			}
 		}
 	})

@@ -73,13 +73,13 @@ func SettleAll(s *snapshot.Snapshot, v any) {
 		if err != nil || r == nil || r.Opaque[l.attr] == nil || !l.Elsewhere(at, r.Opaque[l.attr]) {
 			return false
 		}
-		l.settle(m, at, r.Opaque[l.attr])
+		l.readFrom(m, at, r.Opaque[l.attr])
 		return true
 	})
 }
 
-// settle makes it be read from where it is stored.
-func (l *lazy) settle(m *model.Model, at item.Place, stored types.AttributeValue) {
+// readFrom makes it be read from where it is stored.
+func (l *lazy) readFrom(m *model.Model, at item.Place, stored types.AttributeValue) {
 	a := l.it.Attributes[l.attr]
 	l.Settle(stored, m.Source(&item.Image{Place: at, Kind: l.it}, a, a.Name))
 }

@@ -46,7 +46,7 @@ func (x *Patch) operate(ch *PatchItem, p expr.Change, i int) error {
 			return x.m.FieldErrorf(name, "it is stored as %s, and no set: use Set", t)
 		}
 	}
-	if err := x.apart(ch, name, o.Path, &o); err != nil || o.Path == nil {
+	if err := x.join(ch, name, o.Path, &o); err != nil || o.Path == nil {
 		return err
 	}
 	ch.Operations = append(ch.Operations, o)
@@ -59,10 +59,10 @@ func (x *Patch) expires(it *schema.Item, a *schema.Attribute) bool {
 	return it.Expiry != nil && slices.Equal(it.Expiry.Path, a.Value.Path)
 }
 
-// apart joins an operation to one that the patch has already on the same path, where that is one
+// join joins an operation to one that the patch has already on the same path, where that is one
 // in effect, and then takes its path; o is nil for the set of a whole attribute. Other changes of
 // one value, or of what lies in it, exclude each other.
-func (x *Patch) apart(ch *PatchItem, field string, path []string, o *item.Operation) error {
+func (x *Patch) join(ch *PatchItem, field string, path []string, o *item.Operation) error {
 	twice := func() error {
 		return x.m.FieldErrorf(field, "the patch changes it twice, or it and what it lies in: use two patches, each with an Exec of its own")
 	}

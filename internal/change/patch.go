@@ -217,7 +217,7 @@ func (x *Patch) set(ch *PatchItem, p expr.Change, attributes []int) error {
 				return err
 			}
 		}
-		if err := x.apart(ch, a.Value.Name, []string{a.Name}, nil); err != nil {
+		if err := x.join(ch, a.Value.Name, []string{a.Name}, nil); err != nil {
 			return err
 		}
 		ch.assign(item.Assignment{Name: a.Name, Index: i, Value: v})
@@ -452,7 +452,7 @@ func (x *Patch) Bind(live types.AttributeValue) {
 	x.live = live
 	for _, ch := range x.Items {
 		if ch.given == nil {
-			ch.given = ch.kept()
+			ch.given = ch.saved()
 		}
 		ch.take(ch.given)
 		ch.bound, ch.incarnation = true, live
@@ -464,12 +464,12 @@ func (x *Patch) Bind(live types.AttributeValue) {
 			ch.Defaults = append(slices.Clip(ch.Defaults), item.AssignIncarnation(live))
 		}
 		ch.expect()
-		ch.plain = ch.kept()
+		ch.plain = ch.saved()
 	}
 }
 
-// kept returns the stance of now, to be taken again.
-func (ch *PatchItem) kept() *stance {
+// saved returns the stance of now, to be taken again.
+func (ch *PatchItem) saved() *stance {
 	s := ch.stance
 	s.request = ch.Request
 	s.request.Put = maps.Clone(ch.Put)
@@ -659,7 +659,7 @@ func (ch *PatchItem) OfLive(incarnation types.AttributeValue) {
 func (ch *PatchItem) begin() {
 	ch.Plain()
 	if ch.plain == nil {
-		ch.plain = ch.kept()
+		ch.plain = ch.saved()
 	}
 }
 
@@ -710,15 +710,15 @@ func (ch *PatchItem) Repeats() bool {
 func (ch *PatchItem) Replacing(h *item.Hidden, incarnation types.AttributeValue) {
 	ch.begin()
 	if ch.Kind == write.Update {
-		ch.Put, ch.Kind = ch.made(), write.Put
+		ch.Put, ch.Kind = ch.itemOfInsert(), write.Put
 	}
 	ch.hidden, ch.incarnation, ch.OldSize = h, incarnation, h.Size
 	ch.carry(incarnation)
 	ch.expect()
 }
 
-// made is the item that an update makes where nothing is there.
-func (ch *PatchItem) made() item.Attributes {
+// itemOfInsert is the item that an update makes where nothing is there.
+func (ch *PatchItem) itemOfInsert() item.Attributes {
 	a := ch.Key()
 	for _, list := range [][]item.Assignment{ch.Defaults, ch.Set} {
 		for _, s := range list {

@@ -122,7 +122,7 @@ func (x *Search) sign(payload []byte) []byte {
 		x.Model.Label(), x.Model.Tables[part.Table].Name, x.r.Elem.String(),
 		selection.Part{Table: part.Table, Range: selection.Range{Kind: part.Range.Kind}},
 		[]byte(part.PK.String()), []byte(part.Range.Low.String()), []byte(part.Range.High.String()),
-		x.o.Reverse, x.r.Heads, x.r.KeysOnly, x.filter(), x.names(), x.values(), x.kept(), x.r.Projection, x.within(), x.r.Fetch,
+		x.o.Reverse, x.r.Heads, x.r.KeysOnly, x.filter(), x.names(), x.values(), x.timeRange(), x.r.Projection, x.within(), x.r.Fetch,
 	})
 	if err != nil {
 		panic(err) // it holds strings, numbers and times
@@ -134,8 +134,8 @@ func (x *Search) sign(payload []byte) []byte {
 	return mac.Sum(nil)[:macSize]
 }
 
-// kept is the range of instants that the query keeps, in one form for all zones.
-func (x *Search) kept() string {
+// timeRange is the range of instants that the query keeps, in one form for all zones.
+func (x *Search) timeRange() string {
 	k := x.s.Parts[0].Keep
 	if k == nil {
 		return ""

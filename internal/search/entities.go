@@ -239,7 +239,7 @@ func (r *entityReader) decode(ctx context.Context, g *group) (any, error) {
 	var t write.Tally
 	defer func() { r.add(&t) }()
 	v := r.Model.Codec.New()
-	err := r.settle(ctx, g, v, &t)
+	err := r.decodeGroup(ctx, g, v, &t)
 	var missing *NotFound
 	switch {
 	case errors.As(err, &missing):
@@ -254,8 +254,8 @@ func (r *entityReader) decode(ctx context.Context, g *group) (any, error) {
 	return v, nil
 }
 
-// settle decodes a group's items, or what is there when they are read again.
-func (r *entityReader) settle(ctx context.Context, g *group, v any, t *write.Tally) error {
+// decodeGroup decodes a group's items, or what is there when they are read again.
+func (r *entityReader) decodeGroup(ctx context.Context, g *group, v any, t *write.Tally) error {
 	sel := selection.Entity(r.Model.Schema, g.identity)
 	e, err := EntityOf(r.Model, sel)
 	if err != nil {

@@ -37,7 +37,7 @@ func (s *Search) expression() (*read.Expression, error) {
 				if p.Field != "" {
 					continue
 				}
-				if err := s.known("the projection", p.Attribute); err != nil {
+				if err := s.refuseUnknown("the projection", p.Attribute); err != nil {
 					return nil, err
 				}
 			}
@@ -58,7 +58,7 @@ func (s *Search) expression() (*read.Expression, error) {
 func (s *Search) filterable(f expr.Condition) error {
 	for _, field := range f.Fields {
 		if field[0].Name == "" {
-			if err := s.known("the filter", field[0].Attribute); err != nil {
+			if err := s.refuseUnknown("the filter", field[0].Attribute); err != nil {
 				return err
 			}
 			if len(s.attributesNamed(field[0].Attribute)) == 0 {
@@ -86,8 +86,8 @@ func (s *Search) filterable(f expr.Condition) error {
 	return nil
 }
 
-// known refuses an attribute, named by what, that nothing of what is asked for stores.
-func (s *Search) known(what, name string) error {
+// refuseUnknown refuses an attribute, named by what, that nothing of what is asked for stores.
+func (s *Search) refuseUnknown(what, name string) error {
 	var all []string
 	for _, it := range s.items() {
 		all = append(all, s.Model.AttributeNames(it)...)

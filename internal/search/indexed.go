@@ -210,7 +210,7 @@ func (r *indexReader) single(ctx context.Context, found []item.Image) ([]Hit, er
 			}
 			continue
 		}
-		if now, err = r.asked(now); err != nil {
+		if now, err = r.project(now); err != nil {
 			return nil, err
 		}
 		v, kept, err := r.decode(ctx, now, identity)
@@ -315,8 +315,8 @@ func (r *indexReader) sameKeys(f, now *item.Image) bool {
 	})
 }
 
-// asked leaves of an item that was read from the table what a projection asks for.
-func (r *indexReader) asked(f *item.Image) (*item.Image, error) {
+// project leaves of an item that was read from the table what a projection asks for.
+func (r *indexReader) project(f *item.Image) (*item.Image, error) {
 	if r.r.Projection == nil || !r.fetches() {
 		return f, nil
 	}

@@ -152,7 +152,7 @@ func (e *Engine) decode(ctx context.Context, f *Found, v any, t *write.Tally) (*
 			return nil, err
 		}
 	}
-	kept := e.kept(s, r)
+	kept := e.visible(s, r)
 	if err := e.fetchAll(ctx, kept, t); err != nil {
 		return nil, err
 	}
@@ -162,8 +162,8 @@ func (e *Engine) decode(ctx context.Context, f *Found, v any, t *write.Tally) (*
 	return s, s.Decode(v, kept)
 }
 
-// kept leaves out what is stored and not there, and what matches no field.
-func (e *Engine) kept(s *snapshot.Snapshot, r *staging.Reading) []item.Image {
+// visible leaves out what is stored and not there, and what matches no field.
+func (e *Engine) visible(s *snapshot.Snapshot, r *staging.Reading) []item.Image {
 	kept := r.Items[:0]
 	for i := range r.Items {
 		switch f := &r.Items[i]; {

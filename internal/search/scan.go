@@ -292,15 +292,15 @@ func (w *segmentReader) close(ctx context.Context, over func(*scanned) bool) err
 			continue
 		}
 		w.open = slices.Delete(w.open, i, i+1)
-		if err := w.settle(ctx, g); err != nil {
+		if err := w.yieldEntity(ctx, g); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// settle hands over an entity, if it is there, and tells of the items that are not its.
-func (w *segmentReader) settle(ctx context.Context, g *scanned) error {
+// yieldEntity hands over an entity, if it is there, and tells of the items that are not its.
+func (w *segmentReader) yieldEntity(ctx context.Context, g *scanned) error {
 	t, done := w.tally()
 	defer done()
 	sel := selection.Entity(w.Model.Schema, g.identity)

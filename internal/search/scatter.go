@@ -349,13 +349,13 @@ func (s *paced) Ranges(ctx context.Context, parts []selection.Part, o read.Optio
 	}
 	ranges := s.Source.Ranges(ctx, parts, o, u)
 	for i, r := range ranges {
-		ranges[i] = s.seen(r)
+		ranges[i] = s.measure(r)
 	}
 	return ranges
 }
 
-// seen notes how large the items of a range are.
-func (s *paced) seen(r iter.Seq2[read.Page, error]) iter.Seq2[read.Page, error] {
+// measure notes how large the items of a range are.
+func (s *paced) measure(r iter.Seq2[read.Page, error]) iter.Seq2[read.Page, error] {
 	return func(yield func(read.Page, error) bool) {
 		for page, err := range r {
 			s.p.saw(page)

@@ -328,7 +328,7 @@ func (x *Search) plain(ctx context.Context, yield func(Hit) bool, pageEnd func(r
 	case x.flat() && (x.r.Heads || x.r.KeysOnly && x.Model.Schema.Apart):
 		return x.heads(ctx, yield, pageEnd)
 	case x.flat() && x.Model.Schema.Apart:
-		return x.apart(ctx, yield, pageEnd)
+		return x.loadEach(ctx, yield, pageEnd)
 	case x.flat():
 		return x.entities(ctx, yield, pageEnd)
 	}

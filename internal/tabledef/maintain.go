@@ -150,12 +150,12 @@ func (x *Maintenance) ensure(ctx context.Context, d *Table) error {
 	if live == nil {
 		return errors.New("somebody has dropped it meanwhile: call Maintain again")
 	}
-	return x.settle(ctx, d, live)
+	return x.enableTTL(ctx, d, live)
 }
 
-// settle enables the time to live of a table that exists, and compares it with the needed one: a different table may belong to
+// enableTTL enables the time to live of a table that exists, and compares it with the needed one: a different table may belong to
 // another program.
-func (x *Maintenance) settle(ctx context.Context, d *Table, live *types.TableDescription) error {
+func (x *Maintenance) enableTTL(ctx context.Context, d *Table, live *types.TableDescription) error {
 	if differences := d.Compare(live, nil); slices.ContainsFunc(differences, func(o Difference) bool { return !o.Harmless }) {
 		x.differs(d, differences)
 		return nil
@@ -215,7 +215,7 @@ func (x *Maintenance) create(ctx context.Context, d *Table) (*types.TableDescrip
 		if !errors.As(err, new(*types.ResourceInUseException)) {
 			return nil, err
 		}
-		live, err := x.settled(ctx, d.Name)
+		live, err := x.waitActive(ctx, d.Name)
 		if err != nil || live != nil {
 			return live, err
 		}
@@ -231,7 +231,7 @@ func (x *Maintenance) create(ctx context.Context, d *Table) (*types.TableDescrip
 // appears waits until a table that was created is active: DescribeTable may not know it for a while.
 func (x *Maintenance) appears(ctx context.Context, table string) (*types.TableDescription, error) {
 	for try := 1; ; try++ {
-		live, err := x.settled(ctx, table)
+		live, err := x.waitActive(ctx, table)
 		if err != nil || live != nil {
 			return live, err
 		}
@@ -260,8 +260,8 @@ func (x *Maintenance) describe(ctx context.Context, table string) (*types.TableD
 	return out.Table, nil
 }
 
-// settled returns what a table is like once it is active, nil if it does not exist.
-func (x *Maintenance) settled(ctx context.Context, table string) (*types.TableDescription, error) {
+// waitActive returns what a table is like once it is active, nil if it does not exist.
+func (x *Maintenance) waitActive(ctx context.Context, table string) (*types.TableDescription, error) {
 	live, err := x.describe(ctx, table)
 	if err != nil || live == nil {
 		return nil, err
@@ -405,7 +405,7 @@ func (x *Maintenance) change(ctx context.Context, change func(*types.TableDescri
 		if failed == nil {
 			x.note(Cool, name)
 		}
-		now, err := x.settled(ctx, name)
+		now, err := x.waitActive(ctx, name)
 		if *live = now; err != nil || now == nil || failed == nil {
 			return err
 		}
@@ -447,7 +447,7 @@ func (x *Maintenance) drop(ctx context.Context, live *types.TableDescription) er
 		case !errors.As(err, new(*types.ResourceInUseException)) || try == changes:
 			return err
 		}
-		now, err := x.settled(ctx, name)
+		now, err := x.waitActive(ctx, name)
 		if err != nil || now == nil {
 			return err
 		}

@@ -22,14 +22,14 @@ type Codec struct {
 // memory of the page that they came with.
 func For(client any, share bool) *Codec {
 	c, ok := client.(*dynamodb.Client)
-	if !ok || c == nil || !known(c.Options().Protocol) {
+	if !ok || c == nil || !isKnownProtocol(c.Options().Protocol) {
 		return nil
 	}
 	return &Codec{share: share}
 }
 
-// known reports whether a protocol is the one that this package was written for.
-func known(p smithyhttp.ClientProtocol) bool {
+// isKnownProtocol reports whether a protocol is the one that this package was written for.
+func isKnownProtocol(p smithyhttp.ClientProtocol) bool {
 	_, ok := p.(*awsjson.Protocol)
 	return ok && p.ID().Name == "awsJson1_0"
 }
@@ -59,7 +59,7 @@ func (c *Call) Options() []func(*dynamodb.Options) {
 }
 
 func (c *Call) option(o *dynamodb.Options) {
-	if known(o.Protocol) {
+	if isKnownProtocol(o.Protocol) {
 		c.ClientProtocol, c.heads = o.Protocol, &c.codec.heads
 		o.Protocol = &c.protocol
 	}
@@ -89,7 +89,7 @@ func (p *protocol) DeserializeResponse(ctx context.Context, schema *smithy.Opera
 		return p.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
 	}
 	sdk := func(b []byte, err error) error {
-		defer again(resp, b, err)()
+		defer rewind(resp, b, err)()
 		return p.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
 	}
 	page := newPage(p.codec.share, p.released)

@@ -185,7 +185,7 @@ func (r *reader) item() (it Item, ok bool) {
 			return it, false
 		}
 		a := &r.attributes[id]
-		if a.cell, ok = r.plain(a.kind); !ok && !r.again(a) {
+		if a.cell, ok = r.plain(a.kind); !ok && !r.skipRepeated(a) {
 			from := r.i
 			if a.cell, ok = r.content(a.kind, 0); !ok || !r.is('}') {
 				return it, false
@@ -208,8 +208,8 @@ func (r *reader) item() (it Item, ok bool) {
 	return it, true
 }
 
-// again passes over bytes that are those that the attribute had last.
-func (r *reader) again(a *attribute) bool {
+// skipRepeated passes over bytes that are those that the attribute had last.
+func (r *reader) skipRepeated(a *attribute) bool {
 	if a.kind != B || a.blob == nil || !bytes.HasPrefix(r.b[r.i:], a.blob) {
 		return false
 	}

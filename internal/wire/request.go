@@ -34,7 +34,7 @@ type maker struct {
 
 // Make gives a call to r, where the codec may: that is for one call, also if a middleware sends it twice at one time.
 func (c *Codec) Make(r *Request, o *dynamodb.Options) {
-	if c != nil && known(o.Protocol) {
+	if c != nil && isKnownProtocol(o.Protocol) {
 		r.ClientProtocol, r.heads = o.Protocol, &c.heads
 		o.Protocol = r
 	}
@@ -53,13 +53,13 @@ func (r *Request) DeserializeResponse(ctx context.Context, schema *smithy.Operat
 	if err == nil && tell(b, out) {
 		return nil
 	}
-	defer again(resp, b, err)()
+	defer rewind(resp, b, err)()
 	return r.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)
 }
 
-// again gives an answer a body that was read, up to an error, and returns what gives it back the one that it had: that is
+// rewind gives an answer a body that was read, up to an error, and returns what gives it back the one that it had: that is
 // closed by who opened it.
-func again(resp *smithyhttp.Response, b []byte, err error) (undo func()) {
+func rewind(resp *smithyhttp.Response, b []byte, err error) (undo func()) {
 	was := resp.Body
 	resp.Body = reading(b)
 	if err != nil {

@@ -100,7 +100,7 @@ func (s *Sender) one(ctx context.Context, only []*Request, how *How, t *Tally) O
 			t.failed(r.Refused(attr.ItemSize(stored)))
 			return w.rejected([]item.Attributes{stored}, err)
 		}
-		if done, o := w.again(ctx, r, err); done {
+		if done, o := w.retry(ctx, r, err); done {
 			return o
 		}
 	}
@@ -190,9 +190,9 @@ func (w *try) failure(ctx context.Context, err error) Outcome {
 	return o
 }
 
-// again decides, after an error that no condition explains, whether a request is sent
-// again, and waits before that.
-func (w *try) again(ctx context.Context, r *Request, err error) (done bool, o Outcome) {
+// retry decides, after an error that no condition explains, whether a request is sent
+// retry, and waits before that.
+func (w *try) retry(ctx context.Context, r *Request, err error) (done bool, o Outcome) {
 	var conflict *types.TransactionConflictException
 	switch {
 	case errors.As(err, &conflict) && w.round < conflictTries:
@@ -243,7 +243,7 @@ func (w *try) call(ctx context.Context, r *Request) (stored item.Attributes, err
 	defer func() {
 		r.Touch()
 		w.watched = watch.seen || watch.single
-		w.t.asked(&watch, err)
+		w.t.countWrite(&watch, err)
 	}()
 	switch r.Kind {
 	case Put:

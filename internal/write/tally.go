@@ -62,9 +62,9 @@ func (t *Tally) Told(requests []*Request) {
 	}
 }
 
-// asked counts a write, unless nothing was sent.
-func (t *Tally) asked(w *watch, err error) {
-	if !w.kept(err) {
+// countWrite counts a write, unless nothing was sent.
+func (t *Tally) countWrite(w *watch, err error) {
+	if !w.endedUnsent(err) {
 		t.Requests++
 	}
 }

@@ -53,7 +53,7 @@ func (w *try) callAll(ctx context.Context, in *dynamodb.TransactWriteItemsInput,
 	touch(st.Requests)
 	out, err := w.s.Client.TransactWriteItems(ctx, in, watch.options(watch.option)...)
 	touch(st.Requests)
-	w.t.asked(&watch, err)
+	w.t.countWrite(&watch, err)
 	if err != nil {
 		w.learn(&watch, err)
 		return err

@@ -96,8 +96,8 @@ func (e *LateError) Error() string {
 	return "it was not sent: it was to be sent before " + e.NotAfter.UTC().Format(time.RFC3339)
 }
 
-// kept tells of a call that ended, as with a context that is done, before anything was sent.
-func (w *watch) kept(err error) bool { return err != nil && w.seen && !w.sent }
+// endedUnsent tells of a call that ended, as with a context that is done, before anything was sent.
+func (w *watch) endedUnsent(err error) bool { return err != nil && w.seen && !w.sent }
 
 // lost tells, after an error, whether an attempt may have been applied: a request
 // was sent and not refused, or the client cannot be watched, and retries have to

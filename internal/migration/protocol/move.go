@@ -110,7 +110,7 @@ func (m *Mover) Move(ctx context.Context, all []*Entity, t *write.Tally) error {
 		}
 		for try := 0; errors.Is(err, errRestart) && try < tries; try++ {
 			if err = flow.Pause(ctx, try); err == nil {
-				err = e.again(ctx)
+				err = e.restart(ctx)
 			}
 		}
 		return e.failed(ctx, err)
@@ -330,8 +330,8 @@ func (e *Entity) finish(ctx context.Context) error {
 	return errRestart
 }
 
-// again begins with the monolith, read strongly, and the root.
-func (e *Entity) again(ctx context.Context) error {
+// restart begins with the monolith, read strongly, and the root.
+func (e *Entity) restart(ctx context.Context) error {
 	d, err := e.m.Monolith(ctx, e.Doc.Place, &e.t)
 	if err != nil {
 		return err

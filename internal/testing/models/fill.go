@@ -43,7 +43,7 @@ func (g *Gen) New() any {
 			k, source := g.Schema.KeyOf(i)
 			g.key(at(root, o.Path), o.Type, k.Format(source))
 		}
-		again = g.taken(v)
+		again = g.isTaken(v)
 	}
 	for _, it := range g.Schema.Items {
 		if it.Element() {
@@ -56,8 +56,8 @@ func (g *Gen) New() any {
 	return v
 }
 
-// taken reports whether an entity with the key of v was made before.
-func (g *Gen) taken(v any) bool {
+// isTaken reports whether an entity with the key of v was made before.
+func (g *Gen) isTaken(v any) bool {
 	var keyFields []key.Value
 	for i := range g.Schema.KeyFields {
 		value, err := g.codec.KeyField(v, i)
