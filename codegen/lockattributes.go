@@ -132,7 +132,7 @@ func remember(old schema.Layout, now *schema.Layout) {
 	}
 }
 
-// removed says what becomes of an attribute that the item does not have any more.
+// removed reports the fate of an attribute that the item does not have any more.
 func (x *attributes) removed(a schema.LayoutAttribute) *contradiction {
 	if namedInKey(x.now, x.is, a.Field) {
 		return nil // the key holds it in full

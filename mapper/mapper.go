@@ -182,12 +182,10 @@ func (m *Mapper[T]) Delete(ctx context.Context, s query.Selection[T], options ..
 
 // PlanLoad returns what Load of a selection would send, and cost in RCU. It does no I/O.
 //
-// Of an *Entity that was loaded it is exact, as long as what is stored are the items that
-// were loaded and saved, among them those that match no field or are hidden: but for a range
-// whose last item takes an answer to 1 MB, where it is bounds, and for the number of
-// requests of BatchGetItem for more than 1 MB of a partition, which may be larger. Of a new
-// entity that was saved it knows the items that were written. Of another selection it is
-// bounds: of a range, those of its first answer.
+// For a loaded *Entity the plan is exact, as long as no other writer changes the items. Two exceptions: if the last item of
+// a range brings an answer to 1 MB, the plan has bounds; and BatchGetItem may need more requests than planned if it reads
+// more than 1 MB of a partition. For a new entity that was saved, the plan covers the items that were written. For
+// another selection it has bounds: for a range, those of its first answer.
 func (m *Mapper[T]) PlanLoad(s query.Selection[T], options ...ReadOption) (*Plan, error) {
 	var loaded *state
 	if e, ok := s.(*Entity[T]); ok && e.state != nil && !e.state.Fresh {

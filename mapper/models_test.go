@@ -2,8 +2,8 @@ package mapper_test
 
 import "time"
 
-// The models that tests of several files share. A test declares a model of its own where its tags, or the
-// methods of its types, are what it tests.
+// The models that tests of several files share. A test declares a model of its own to test its tags,
+// or the methods of its types.
 
 // account is the model of the tests about failures: a counter that shows lost
 // and doubled changes, and two items that a torn change would leave unlike.

@@ -193,7 +193,7 @@ func TestUpdateAppliesOnceAfterPartialWrite(t *testing.T) {
 }
 
 // With ExactlyOnce a delete of a single item by an unwatched client is not sent again under another token: its first copy could
-// delete what was written since.
+// delete a later write.
 func TestExactlyOnceDeleteOfUnwatchedClientIsUnknown(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

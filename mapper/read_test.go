@@ -83,8 +83,7 @@ func TestLoadManyReadsDuplicatesOnce(t *testing.T) {
 	}
 }
 
-// Several entities: "entities in the order asked for": each is what was asked for, as
-// Load returns it.
+// LoadMany returns the entities in the order of the selections, each as Load returns it.
 func TestLoadManyKeepsOrder(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()

@@ -89,7 +89,7 @@ func (a *gcAsked) options() ([]mapper.Option, error) {
 	return options, nil
 }
 
-// refuseUnknown refuses real names of what the model does not name.
+// refuseUnknown refuses real names for tables and buckets that the model does not have.
 func (a *gcAsked) refuseUnknown(e *schema.Entity) error {
 	var tables, buckets []string
 	for _, t := range e.Tables {

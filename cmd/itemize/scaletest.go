@@ -19,8 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// scaleClient is what a test needs of a client. It is to send each request once: throttles are what the
-// test counts.
+// scaleClient has the calls that a scale test makes. It has to send each request once, because the test counts throttles.
 type scaleClient interface {
 	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
@@ -28,7 +27,7 @@ type scaleClient interface {
 	DeleteItem(context.Context, *dynamodb.DeleteItemInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error)
 }
 
-// scaleTest is what is asked of a table.
+// scaleTest describes the requests of a test.
 type scaleTest struct {
 	Client scaleClient
 	Table  string
@@ -47,7 +46,7 @@ type scaleTest struct {
 	Seed uint64
 }
 
-// scaleKey is what was asked of one partition key.
+// scaleKey counts the requests to one partition key.
 type scaleKey struct {
 	Key       string  `json:"key"`
 	Requests  int     `json:"requests"`
@@ -56,7 +55,7 @@ type scaleKey struct {
 	Units     float64 `json:"units"` // RCU and WCU together, as charged
 }
 
-// scaleReport is what came of a test.
+// scaleReport is the result of a test.
 type scaleReport struct {
 	Requests  int           `json:"requests"`
 	Writes    int           `json:"writes"`

@@ -262,7 +262,7 @@ func touch(batch []*Item) {
 	}
 }
 
-// alreadyStored tells which entities of a batch are there already, of a load that goes on.
+// alreadyStored returns the entities of a batch that a resumed load has stored before.
 func (l *Load) alreadyStored(ctx context.Context, batch []*Item) (map[*Entity]bool, error) {
 	if l.Known == nil {
 		return nil, nil

@@ -67,7 +67,7 @@ func (p *Puts) Send(ctx context.Context, batch []*Item) (*Answer, error) {
 	return a, nil
 }
 
-// putByTable sends the items of each table by themselves, where one of the tables is not there.
+// putByTable sends the items of each table in requests of their own, if one of the tables does not exist.
 func (p *Puts) putByTable(ctx context.Context, batch []*Item, tables []*item.Table) (*Answer, error) {
 	all := &Answer{Results: make([]Result, len(batch)), Stored: make([]item.Attributes, len(batch)), Errs: make([]error, len(batch))}
 	for _, t := range tables {

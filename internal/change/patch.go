@@ -717,7 +717,7 @@ func (ch *PatchItem) Replacing(h *item.Hidden, incarnation types.AttributeValue)
 	ch.expect()
 }
 
-// itemOfInsert is the item that an update makes where nothing is there.
+// itemOfInsert returns the item that an update creates if none exists.
 func (ch *PatchItem) itemOfInsert() item.Attributes {
 	a := ch.Key()
 	for _, list := range [][]item.Assignment{ch.Defaults, ch.Set} {

@@ -14,7 +14,7 @@ const (
 	reachM4 = 0xbfff
 )
 
-// lzoMarker begins an instruction of three bytes, with the longest match that its first byte tells.
+// lzoMarker begins an instruction of three bytes, with the longest match that its first byte can hold.
 type lzoMarker struct {
 	bits    byte
 	longest int

@@ -11,7 +11,7 @@ import (
 	lzo "github.com/anchore/go-lzo"
 )
 
-// lzoMagic is what a file of lzop begins with.
+// lzoMagic is the beginning of each file of lzop.
 var lzoMagic = []byte{0x89, 'L', 'Z', 'O', 0, '\r', '\n', 0x1a, '\n'}
 
 const (
@@ -103,7 +103,7 @@ func (z *lzoWriter) flush() {
 	z.block = z.block[:0]
 }
 
-// errLZODamaged is an error of what is not a whole file of lzop.
+// errLZODamaged is the error of a damaged or incomplete file of lzop.
 var errLZODamaged = errors.New("damaged lzop file")
 
 // lzoReader reads a file of lzop.

@@ -18,7 +18,7 @@ func is(name, text string) expr.Condition {
 	})
 }
 
-// Conditions that are joined stand in parentheses where they stand beside others.
+// A joined condition is put in parentheses if it is joined with others.
 func TestTexts(t *testing.T) {
 	a, b := is("a", "1"), is("b", "2")
 	raw := expr.Raw(expression.Name("c").Equal(expression.Value(1)).Or(expression.Name("a").Equal(expression.Value(2))))
@@ -43,8 +43,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// What is wrong with one condition is wrong with all that it is joined to, and a condition
-// that nobody made is refused.
+// A fault of one condition is a fault of the conditions that it is joined to. A zero condition is refused.
 func TestFaults(t *testing.T) {
 	wrong := errors.New("wrong")
 	for _, c := range []expr.Condition{

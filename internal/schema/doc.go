@@ -9,7 +9,7 @@
 //   - index.go, buildindex.go: secondary indexes
 //   - shards.go, periods.go: write sharding, and tables that rotate by time
 //   - large.go, encoded.go: compression and external values
-//   - check.go, meet.go: what is refused, among it keys of two items that can be equal (law 4, docs/design/invariants.md)
+//   - check.go, meet.go: the checks, for instance that keys of two items cannot be equal (law 4, docs/design/invariants.md)
 //   - layout.go, readlayout.go: the layout of a model as JSON, for lock files and the command
 //
 // The package knows nothing of AWS, and sends nothing.

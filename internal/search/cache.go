@@ -47,7 +47,7 @@ func NewCache(store CacheStore, ttl time.Duration) *Cache {
 // TTL returns how long values live.
 func (c *Cache) TTL() time.Duration { return c.ttl }
 
-// CacheValue is what was read of a partition key.
+// CacheValue holds the items that were read for a partition key.
 type CacheValue struct {
 	// Of is what was read, which nobody changes.
 	Of any
@@ -200,7 +200,7 @@ func (c *Cache) fill(ctx context.Context, f *flight, partition string, k flightK
 	return f.value, f.err
 }
 
-// CacheStats are what a cache has done.
+// CacheStats counts the hits, misses and joined reads of a cache.
 type CacheStats struct {
 	// Hits were answered from memory, Misses by reading, and Joined by a reading that another one had
 	// begun.

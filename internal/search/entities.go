@@ -254,7 +254,7 @@ func (r *entityReader) decode(ctx context.Context, g *group) (any, error) {
 	return v, nil
 }
 
-// decodeGroup decodes a group's items, or what is there when they are read again.
+// decodeGroup decodes the items of a group, or the items that a second read returns.
 func (r *entityReader) decodeGroup(ctx context.Context, g *group, v any, t *write.Tally) error {
 	sel := selection.Entity(r.Model.Schema, g.identity)
 	e, err := EntityOf(r.Model, sel)

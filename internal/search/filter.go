@@ -86,7 +86,7 @@ func (s *Search) filterable(f expr.Condition) error {
 	return nil
 }
 
-// refuseUnknown refuses an attribute, named by what, that nothing of what is asked for stores.
+// refuseUnknown refuses an attribute that no item of the result stores. An error names the caller's option, what.
 func (s *Search) refuseUnknown(what, name string) error {
 	var all []string
 	for _, it := range s.items() {

@@ -162,7 +162,7 @@ func (e *Engine) decode(ctx context.Context, f *Found, v any, t *write.Tally) (*
 	return s, s.Decode(v, kept)
 }
 
-// visible leaves out what is stored and not there, and what matches no field.
+// visible leaves out leftover and expired items, and items that match no field.
 func (e *Engine) visible(s *snapshot.Snapshot, r *staging.Reading) []item.Image {
 	kept := r.Items[:0]
 	for i := range r.Items {

@@ -29,7 +29,7 @@ type Runner interface {
 	Deliver(s Settings, u *read.Usage)
 }
 
-// Settings are what the options of reads set.
+// Settings are the values of the options of reads.
 type Settings struct {
 	Strong bool
 	// Receive is called when the read has ended, with its cost and the tables that it passed over. It is nil if the caller did not ask for it.

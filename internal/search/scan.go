@@ -299,7 +299,7 @@ func (w *segmentReader) close(ctx context.Context, over func(*scanned) bool) err
 	return nil
 }
 
-// yieldEntity hands over an entity, if it is there, and tells of the items that are not its.
+// yieldEntity yields an entity if it exists, and reports items that are not of this entity.
 func (w *segmentReader) yieldEntity(ctx context.Context, g *scanned) error {
 	t, done := w.tally()
 	defer done()

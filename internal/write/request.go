@@ -1,8 +1,7 @@
 // Package write arranges requests into plans, prices them, sends them, and tells what
 // became of them when answers were lost.
 //
-// A [Plan] is data: it can be made, shown and tested without a client, and what is sent
-// is the plan itself. Nothing here knows what a model means: a request may be that of a field, or
+// A [Plan] is data: it can be made, shown and tested without a client, and the plan itself is sent. Nothing here knows what a model means: a request may be that of a field, or
 // of something that no model has.
 package write
 

@@ -96,7 +96,7 @@ func (e *LateError) Error() string {
 	return "it was not sent: it was to be sent before " + e.NotAfter.UTC().Format(time.RFC3339)
 }
 
-// endedUnsent tells of a call that ended, as with a context that is done, before anything was sent.
+// endedUnsent reports whether a call ended before a request was sent, for instance because its context was done.
 func (w *watch) endedUnsent(err error) bool { return err != nil && w.seen && !w.sent }
 
 // lost tells, after an error, whether an attempt may have been applied: a request
