@@ -216,7 +216,7 @@ func (e *ValueError) Unwrap() error { return e.err }
 // first; where it cannot, because the write may still arrive, that is unknown again for up to
 // 15 minutes. Of a patch, and of what is raw, nothing finds out: load and see before it is done
 // again; what stood in a transaction with an entity is looked for where it is repeated with that
-// (docs/saving.md, "What is repeated"). Items are those in doubt.
+// (docs/saving.md, "What is repeated"). Items are the items that it may have written.
 type OutcomeUnknownError struct {
 	Model string
 	Items []Key
@@ -423,7 +423,7 @@ func valueError(m *model.Model, err error) error {
 			out.Heaviest = append(out.Heaviest, AttributeSize(w))
 		}
 		return out
-	case *change.InDoubt:
+	case *change.UnresolvedError:
 		return &OutcomeUnknownError{Model: label, Items: keysOf(e.Places), Err: e.Err}
 	case *search.NotFound:
 		return &NotFoundError{Model: label, Field: m.Root().Name, Key: keyOf(e.Root), Pending: e.Pending, name: e.Name}

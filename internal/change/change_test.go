@@ -703,8 +703,8 @@ func TestUnchanged(t *testing.T) {
 	if !change.Unchanged(s, nil, v) {
 		t.Error("it is as it was loaded")
 	}
-	if change.Unchanged(s, change.Doubts{{}}, v) {
-		t.Error("a write is in doubt")
+	if change.Unchanged(s, change.UnresolvedWrites{{}}, v) {
+		t.Error("a write is unresolved")
 	}
 	v.User = "w"
 	if change.Unchanged(s, nil, v) {

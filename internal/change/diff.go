@@ -40,9 +40,9 @@ type Diff struct {
 	Moves bool
 	// RootMoves reports that the root does as well: another key field may only move elements.
 	RootMoves bool
-	// Untold reports that something new is put and that nothing which was loaded tells the
+	// NeedsRoot reports that something new is put and that nothing which was loaded tells the
 	// entity's incarnation: the root has to be read first.
-	Untold bool
+	NeedsRoot bool
 }
 
 // Faults are all that is wrong with a value, one error each.
@@ -63,9 +63,9 @@ func (f Faults) Unwrap() []error { return f }
 
 // Unchanged reports, without encoding or allocating anything, that a value is as it is
 // stored. It may say no of one that is, never yes of one that is not.
-func Unchanged(s *snapshot.Snapshot, doubts Doubts, v any) bool {
+func Unchanged(s *snapshot.Snapshot, unresolved UnresolvedWrites, v any) bool {
 	c := s.Model.Codec
-	if s.Fresh || len(doubts) > 0 || !c.SameKeyFields(v, s.Old) {
+	if s.Fresh || len(unresolved) > 0 || !c.SameKeyFields(v, s.Old) {
 		return false
 	}
 	for i, it := range s.Model.Schema.Items {
@@ -114,10 +114,10 @@ func (d *differ) room() *Change {
 
 // Of compares a value with its snapshot. It does no I/O. The error is a single fault, or
 // Faults.
-func Of(s *snapshot.Snapshot, doubts Doubts, v any, o Options) (*Diff, error) {
+func Of(s *snapshot.Snapshot, unresolved UnresolvedWrites, v any, o Options) (*Diff, error) {
 	d := &differ{m: s.Model, s: s, v: v, o: o}
 	d.Keys.Value, d.Changes, d.rooms = v, d.few[:0], d.first[:]
-	if !o.Checks && !o.Reindex && !(o.Move && s.Shard().Kind != key.None) && Unchanged(s, doubts, v) {
+	if !o.Checks && !o.Reindex && !(o.Move && s.Shard().Kind != key.None) && Unchanged(s, unresolved, v) {
 		return &d.Diff, nil
 	}
 	if err := d.identify(); err != nil {
@@ -139,7 +139,7 @@ func Of(s *snapshot.Snapshot, doubts Doubts, v any, o Options) (*Diff, error) {
 	if err := cmp.Or(d.checkRoot(), d.checkHomes(), d.checkStays()); err != nil {
 		return nil, err
 	}
-	return &d.Diff, d.fence(doubts)
+	return &d.Diff, d.fence(unresolved)
 }
 
 // checkRoot asks for the root of an entity to which something is added, with the checks of the others where it was not

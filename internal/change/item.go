@@ -329,12 +329,12 @@ func (d *differ) incarnate(ch *Change) {
 	} else if d.incarnation == nil {
 		var told bool
 		d.incarnation, told = d.s.Incarnation()
-		d.Untold = !told
+		d.NeedsRoot = !told
 	}
 	switch {
 	case d.incarnation != nil:
 		ch.NewSize += item.AssignIncarnation(d.incarnation).Into(ch.Put)
-	case d.Untold:
+	case d.NeedsRoot:
 		ch.NewSize += item.AssignIncarnation(item.NewToken()).Size() // which most roots have
 	}
 	if fresh && ch.Root {

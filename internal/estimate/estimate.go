@@ -182,7 +182,7 @@ func readRemains(p *staging.Protocol, e *staging.Entity, t *write.Tally) error {
 //   - the old key of an entity that moves.
 func (e *Estimator) Save(s *snapshot.Snapshot, d *change.Diff) (Reads, error) {
 	var r Reads
-	if d.Untold {
+	if d.NeedsRoot {
 		r = e.RootRead()
 	}
 	if values := change.Values(d.Changes); len(values) > 0 {

@@ -26,8 +26,8 @@ func (f Format) PeriodWidth(unit int) (width int, ok bool) {
 	return width, true
 }
 
-// Tells reports whether a time that a key holds in one format tells the period that another stands for.
-func Tells(format, period FormatKind) bool {
+// Determines reports whether a time in one format of keys determines the period of another format.
+func Determines(format, period FormatKind) bool {
 	switch format {
 	case Nanos, Millis, Seconds, Unix, Native, Date:
 		return true

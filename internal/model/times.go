@@ -178,7 +178,7 @@ func (m *Model) inPeriod(img *item.Image) bool {
 	p := m.Schema.Periods
 	told := func(k *schema.Key, values []key.Value) (ok, is bool) {
 		for i, src := range k.Sources {
-			if src.From == schema.FromModel && src.KeyField == p.Field && key.Tells(k.Format(i).Kind, p.Kind) {
+			if src.From == schema.FromModel && src.KeyField == p.Field && key.Determines(k.Format(i).Kind, p.Kind) {
 				period, err := p.Of(values[i])
 				return true, err == nil && period == img.Table.Period
 			}

@@ -15,7 +15,7 @@ import (
 type Entity struct {
 	*snapshot.Snapshot
 	// unresolved are writes of this entity without an answer.
-	unresolved change.Doubts
+	unresolved change.UnresolvedWrites
 	// remembered are transactions of this entity with patches or raw requests without an answer.
 	remembered []*remembered
 }
@@ -40,21 +40,21 @@ func (e *Entity) apply(keys snapshot.Keys, changes []*change.Change, requests []
 // of none of the requests tell whether they were applied, those of the others do. whole reports that the requests are all that a
 // save writes.
 func (e *Entity) noteUnresolved(keys snapshot.Keys, changes []*change.Change, requests, all []*write.Request, whole bool) {
-	var tellers []*write.Request
-	if !slices.ContainsFunc(requests, (*write.Request).Tells) {
+	var evidence []*write.Request
+	if !slices.ContainsFunc(requests, (*write.Request).IsIdentifiable) {
 		for _, r := range all {
-			if r.Tells() {
-				tellers = append(tellers, r)
+			if r.IsIdentifiable() {
+				evidence = append(evidence, r)
 			}
 		}
 	}
-	d := change.NewDoubt(e.Model, changes, requests, keys, tellers)
+	d := change.NewUnresolvedWrite(e.Model, changes, requests, keys, evidence)
 	d.Whole = whole && len(d.Changes) == len(changes)
 	e.unresolved = append(e.unresolved, d)
 }
 
 // adopt applies an unresolved write that turned out to be stored.
-func (e *Entity) adopt(d *change.Doubt) {
+func (e *Entity) adopt(d *change.UnresolvedWrite) {
 	e.apply(d.Keys, d.Changes, change.Requests(d.Changes))
 	if d.Whole {
 		e.Arrive(d.Keys)
@@ -77,7 +77,7 @@ func (e *Entity) adoptStored(o *write.Outcome) bool {
 // adoptAt applies the unresolved writes that one stored item shows.
 func (e *Entity) adoptAt(at item.Place, stored item.Attributes) bool {
 	adopted := false
-	for d := e.unresolved.ToldBy(at, stored); d != nil; d = e.unresolved.ToldBy(at, stored) {
+	for d := e.unresolved.FindApplied(at, stored); d != nil; d = e.unresolved.FindApplied(at, stored) {
 		e.adopt(d)
 		e.unresolved = e.unresolved.Without(d)
 		adopted = true
@@ -97,7 +97,7 @@ func (e *Entity) resolve(ctx context.Context, sender *write.Sender, t *Tally) er
 		})
 		switch {
 		case err != nil:
-			return &Unknown{Label: e.Model.Label(), Items: change.Doubts{d}.Places(), Err: err}
+			return &Unknown{Label: e.Model.Label(), Items: change.UnresolvedWrites{d}.Places(), Err: err}
 		case applied:
 			e.adopt(d)
 		case e.Model.Now().Sub(d.Since) > change.Lateness:

@@ -236,7 +236,7 @@ func (l *lookup) anyApplied(all []*remembered) (bool, error) {
 // since, shows nothing, and neither does one that the caller may not read.
 func (l *lookup) applied(r *remembered) (bool, error) {
 	for _, q := range r.requests {
-		if !q.Writes() || q.Kind == write.Delete || !q.Tells() {
+		if !q.Writes() || q.Kind == write.Delete || !q.IsIdentifiable() {
 			continue
 		}
 		stored, ok := l.stored[q.Place]

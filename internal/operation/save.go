@@ -82,7 +82,7 @@ func (p *save) requests(readers *change.Readers) (r Requests, err error) {
 			return r, err
 		}
 	}
-	r = Requests{Writes: change.Requests(d.Changes), Unread: d.Untold, Choice: p.choice(p.options)}
+	r = Requests{Writes: change.Requests(d.Changes), Unread: d.NeedsRoot, Choice: p.choice(p.options)}
 	if len(d.Checks) > 0 && (p.atomic || len(d.Changes) > 0) { // a save that writes nothing checks nothing
 		r.Checks = change.Requests(d.Checks)
 	}
@@ -268,7 +268,7 @@ func (p *save) stage(ctx context.Context, x *Operation, plan *write.Plan, t *Tal
 			return true, err
 		}
 		if r.OK() {
-			r.Applied = r.Doubt
+			r.Applied = r.Unresolved
 		}
 	}
 	switch r.State {
@@ -276,8 +276,8 @@ func (p *save) stage(ctx context.Context, x *Operation, plan *write.Plan, t *Tal
 		p.applied(r.Applied)
 		return false, p.finish(ctx, t)
 	case write.Unknown:
-		if r.Doubt != nil {
-			d := change.NewDoubt(m, p.changes, r.Doubt, keys, r.Tellers)
+		if r.Unresolved != nil {
+			d := change.NewUnresolvedWrite(m, p.changes, r.Unresolved, keys, r.Evidence)
 			d.Whole = true
 			p.entity.unresolved = append(p.entity.unresolved, d)
 		}

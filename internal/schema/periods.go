@@ -154,7 +154,7 @@ func (b *builder) periods() {
 func (b *builder) tellsPeriod(k *Key) bool {
 	p := b.e.Periods
 	for i, s := range k.Sources {
-		if s.From == FromModel && s.KeyField == p.Field && key.Tells(k.Format(i).Kind, p.Kind) {
+		if s.From == FromModel && s.KeyField == p.Field && key.Determines(k.Format(i).Kind, p.Kind) {
 			return true
 		}
 	}

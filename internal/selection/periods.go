@@ -50,7 +50,7 @@ func (s Span) inPartition(e *schema.Entity, v key.Value) Span {
 			continue
 		}
 		f := e.PK.Format(i)
-		if named = true; key.Tells(f.Kind, e.Periods.Kind) {
+		if named = true; key.Determines(f.Kind, e.Periods.Kind) {
 			return Span{}
 		}
 		s = s.withinUnit(f, v, e.Delim)
@@ -76,7 +76,7 @@ func (s *Span) along(e *schema.Entity, k *schema.Key, parts int, values []key.Va
 		switch {
 		case src.From == schema.FromModel && e.InPartitionKey(src.KeyField):
 		case i >= parts || len(values) == 0:
-			return isTime && key.Tells(part.Format.Kind, e.Periods.Kind)
+			return isTime && key.Determines(part.Format.Kind, e.Periods.Kind)
 		default:
 			if isTime {
 				*s = s.withinUnit(part.Format, values[0], e.Delim)
@@ -139,7 +139,7 @@ func (s Span) narrowTo(e *schema.Entity, r Range) Span {
 	if before != "" && k.Sources[0].KeyField != e.Periods.Field && (r.Kind == AtLeast || r.Kind == AtMost || !strings.HasPrefix(high, before)) {
 		return s // it goes on with other values before the time
 	}
-	s.Ordered = key.Tells(f.Kind, e.Periods.Kind)
+	s.Ordered = key.Determines(f.Kind, e.Periods.Kind)
 	if r.Kind != AtMost {
 		s = s.fromText(f, before, low)
 	}
@@ -220,7 +220,7 @@ func (w *within) span(t Target) Span {
 			isTime := src.From == schema.FromModel && src.KeyField == p.Field
 			switch {
 			case given == 0 && isTime:
-				s.Ordered = key.Tells(k.Format(n).Kind, p.Kind)
+				s.Ordered = key.Determines(k.Format(n).Kind, p.Kind)
 				if t.Time != nil && t.Time.Err == nil {
 					s = s.narrowBy(t.Time)
 				}

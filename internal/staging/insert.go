@@ -13,16 +13,15 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// Result is what became of a staged write.
+// Result is the result of a staged write.
 type Result struct {
 	write.Outcome
 	// Applied are the requests that are stored for sure: of an insert all or none.
 	Applied []*write.Request
-	// Doubt are those that are stored if the tellers are: an insert whose going live was
-	// not answered.
-	Doubt, Tellers []*write.Request
-	// Others are the items that a delete has removed though its plan does not name them as
-	// they were: what somebody has written meanwhile.
+	// Unresolved are the requests that are stored if those of Evidence are: the request that completes an insert had
+	// no answer.
+	Unresolved, Evidence []*write.Request
+	// Others are items that a delete removed although another writer had changed or added them after it was planned.
 	Others []item.Place
 }
 
@@ -98,7 +97,7 @@ func (p *Protocol) Insert(ctx context.Context, e *Entity, plan *write.Plan, t *w
 	switch o.State {
 	case write.Unknown:
 		// If the root did go live, then with all of its items.
-		return Result{Outcome: o, Doubt: stored(plan), Tellers: []*write.Request{in.live}}
+		return Result{Outcome: o, Unresolved: stored(plan), Evidence: []*write.Request{in.live}}
 	case write.Written:
 		return Result{Outcome: o, Applied: stored(plan)}
 	case write.Rejected:

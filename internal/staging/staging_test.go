@@ -277,7 +277,7 @@ func describe(r staging.Result) string {
 	if r.Unsure {
 		text += " unsure"
 	}
-	return fmt.Sprintf("%s, %d applied, %d in doubt", text, len(r.Applied), len(r.Doubt))
+	return fmt.Sprintf("%s, %d applied, %d unresolved", text, len(r.Applied), len(r.Unresolved))
 }
 
 // short shortens the names of calls.
@@ -318,64 +318,64 @@ func TestInsert(t *testing.T) {
 		{
 			name:    "nothing in the way",
 			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok},
-			want:    "written, 3 applied, 0 in doubt", calls: "+HEAD +a +b =HEAD",
+			want:    "written, 3 applied, 0 unresolved", calls: "+HEAD +a +b =HEAD",
 		},
 
 		// The claim.
 		{
 			name:    "the entity is there",
 			answers: map[string][]Answer{"PutItem HEAD": {Refused(one("HEAD"))}},
-			want:    "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "+HEAD",
+			want:    "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: "+HEAD",
 		},
 		{
 			name:    "the entity is there, and went live",
 			answers: map[string][]Answer{"PutItem HEAD": {Refused(one("HEAD=y"))}},
-			want:    "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "+HEAD",
+			want:    "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: "+HEAD",
 		},
 		{
 			name:    "another's claim is taken over",
 			answers: map[string][]Answer{"PutItem HEAD": {Refused(other), OK()}, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok},
-			want:    "written, 3 applied, 0 in doubt", calls: "+HEAD +HEAD +a +b =HEAD",
+			want:    "written, 3 applied, 0 unresolved", calls: "+HEAD +HEAD +a +b =HEAD",
 		},
 		{
 			name:    "another's delete is taken over",
 			answers: map[string][]Answer{"PutItem HEAD": {Refused(one("HEAD-y")), OK()}, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok},
-			want:    "written, 3 applied, 0 in doubt", calls: "+HEAD +HEAD +a +b =HEAD",
+			want:    "written, 3 applied, 0 unresolved", calls: "+HEAD +HEAD +a +b =HEAD",
 		},
 		{
 			name:    "another's claim is gone when it is to be taken over",
 			answers: map[string][]Answer{"PutItem HEAD": {Refused(other), Refused(nil), OK()}, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok},
-			want:    "written, 3 applied, 0 in doubt", calls: "+HEAD +HEAD +HEAD +a +b =HEAD",
+			want:    "written, 3 applied, 0 unresolved", calls: "+HEAD +HEAD +HEAD +a +b =HEAD",
 		},
 		{
 			name:    "another's claim goes live when it is to be taken over",
 			answers: map[string][]Answer{"PutItem HEAD": {Refused(other), Refused(one("HEAD=y"))}},
-			want:    "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "+HEAD +HEAD",
+			want:    "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: "+HEAD +HEAD",
 		},
 		{
 			name:    "others' claims come again and again",
 			answers: map[string][]Answer{"PutItem HEAD": slices.Repeat([]Answer{Refused(other)}, 11)},
-			want:    "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: strings.Repeat("+HEAD ", 11),
+			want:    "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: strings.Repeat("+HEAD ", 11),
 		},
 		{
 			name:    "the claim's answer lost, and it was not put",
 			answers: map[string][]Answer{"PutItem HEAD": {Dropped(), OK()}, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok},
-			want:    "written, 3 applied, 0 in doubt", calls: "+HEAD +HEAD +a +b =HEAD",
+			want:    "written, 3 applied, 0 unresolved", calls: "+HEAD +HEAD +a +b =HEAD",
 		},
 		{
 			name:    "the claim's answer lost, and another's entity there",
 			answers: map[string][]Answer{"PutItem HEAD": {Dropped(), Refused(one("HEAD:y"))}},
-			want:    "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "+HEAD +HEAD",
+			want:    "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: "+HEAD +HEAD",
 		},
 		{
 			name:    "the claim's answer lost again and again",
 			answers: map[string][]Answer{"PutItem HEAD": slices.Repeat([]Answer{Dropped()}, 11)},
-			want:    "failed, 0 applied, 0 in doubt", calls: strings.Repeat("+HEAD ", 11),
+			want:    "failed, 0 applied, 0 unresolved", calls: strings.Repeat("+HEAD ", 11),
 		},
 		{
 			name:    "the claim denied",
 			answers: map[string][]Answer{"PutItem HEAD": {Failed("AccessDeniedException")}},
-			want:    "failed, 0 applied, 0 in doubt", calls: "+HEAD",
+			want:    "failed, 0 applied, 0 unresolved", calls: "+HEAD",
 		},
 
 		// The parts.
@@ -384,7 +384,7 @@ func TestInsert(t *testing.T) {
 			answers: map[string][]Answer{
 				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(dead), OK()}, "PutItem LINE#b": ok, "GetItem HEAD": {Stored(own)}, "UpdateItem HEAD": ok,
 			},
-			want: "written, 3 applied, 0 in doubt", calls: "+HEAD +a +b ?HEAD +a =HEAD",
+			want: "written, 3 applied, 0 unresolved", calls: "+HEAD +a +b ?HEAD +a =HEAD",
 		},
 		{
 			name: "a part of another incarnation is written again when it is to be replaced, and then gone",
@@ -392,35 +392,35 @@ func TestInsert(t *testing.T) {
 				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(dead), Refused(dead), Refused(nil), OK()}, "PutItem LINE#b": ok,
 				"GetItem HEAD": {Stored(own), Stored(own)}, "UpdateItem HEAD": ok,
 			},
-			want: "written, 3 applied, 0 in doubt", calls: "+HEAD +a +b ?HEAD +a ?HEAD +a +a =HEAD",
+			want: "written, 3 applied, 0 unresolved", calls: "+HEAD +a +b ?HEAD +a ?HEAD +a +a =HEAD",
 		},
 		{
 			name: "a part of the own incarnation is in the way, changed since",
 			answers: map[string][]Answer{
 				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(one("a~x-------"))}, "PutItem LINE#b": ok, "UpdateItem HEAD": ok,
 			},
-			want: "written, 3 applied, 0 in doubt", calls: "+HEAD +a +b =HEAD",
+			want: "written, 3 applied, 0 unresolved", calls: "+HEAD +a +b =HEAD",
 		},
 		{
 			name: "a part of no incarnation is in the way",
 			answers: map[string][]Answer{
 				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(one("a"))}, "PutItem LINE#b": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok,
 			},
-			want: "rejected b'v-LINE#a', 0 applied, 0 in doubt", calls: "+HEAD +a ~+b ~-b -HEAD",
+			want: "rejected b'v-LINE#a', 0 applied, 0 unresolved", calls: "+HEAD +a ~+b ~-b -HEAD",
 		},
 		{
 			name: "a part of no incarnation is in the way, and another of the own, which was not put: it stays",
 			answers: map[string][]Answer{
 				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(one("a~x-------"))}, "PutItem LINE#b": {Refused(one("b"))}, "DeleteItem HEAD": ok,
 			},
-			want: "rejected b'v-LINE#b', 0 applied, 0 in doubt", calls: "+HEAD ~+a +b -HEAD",
+			want: "rejected b'v-LINE#b', 0 applied, 0 unresolved", calls: "+HEAD ~+a +b -HEAD",
 		},
 		{
 			name: "a part of no incarnation is in the way after a lost answer",
 			answers: map[string][]Answer{
 				"PutItem HEAD": ok, "PutItem LINE#a": {Dropped()}, "GetItem LINE#a": {Stored(one("a"))}, "PutItem LINE#b": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok,
 			},
-			want: "rejected b'v-LINE#a', 0 applied, 0 in doubt", calls: "+HEAD +a ?a ~+b ~-b -HEAD",
+			want: "rejected b'v-LINE#a', 0 applied, 0 unresolved", calls: "+HEAD +a ?a ~+b ~-b -HEAD",
 		},
 		{
 			name: "another has taken over when a part is in the way",
@@ -428,7 +428,7 @@ func TestInsert(t *testing.T) {
 				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(dead)}, "PutItem LINE#b": ok, "GetItem HEAD": {Stored(other)},
 				"DeleteItem LINE#b": ok, "DeleteItem HEAD": {Refused(other)},
 			},
-			want: "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "+HEAD +a ~+b ?HEAD ~-b -HEAD",
+			want: "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: "+HEAD +a ~+b ?HEAD ~-b -HEAD",
 		},
 		{
 			name: "the claim is being deleted when a part is in the way",
@@ -436,7 +436,7 @@ func TestInsert(t *testing.T) {
 				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(dead)}, "PutItem LINE#b": ok, "GetItem HEAD": {Stored(one("HEAD-x-------"))},
 				"DeleteItem LINE#b": ok, "DeleteItem HEAD": {Refused(other)},
 			},
-			want: "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "+HEAD +a ~+b ?HEAD ~-b -HEAD",
+			want: "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: "+HEAD +a ~+b ?HEAD ~-b -HEAD",
 		},
 		{
 			name: "the claim is gone when a part is in the way",
@@ -444,59 +444,59 @@ func TestInsert(t *testing.T) {
 				"PutItem HEAD": ok, "PutItem LINE#a": {Refused(dead)}, "PutItem LINE#b": ok, "GetItem HEAD": {Stored(nil)},
 				"DeleteItem LINE#b": ok, "DeleteItem HEAD": {Refused(nil)},
 			},
-			want: "rejected *, 0 applied, 0 in doubt", calls: "+HEAD +a ~+b ?HEAD ~-b -HEAD",
+			want: "rejected *, 0 applied, 0 unresolved", calls: "+HEAD +a ~+b ?HEAD ~-b -HEAD",
 		},
 		{
 			name: "a part's answer lost, and put again",
 			answers: map[string][]Answer{
 				"PutItem HEAD": ok, "PutItem LINE#a": {Dropped(), OK()}, "GetItem LINE#a": {Stored(nil)}, "PutItem LINE#b": ok, "UpdateItem HEAD": ok,
 			},
-			want: "written, 3 applied, 0 in doubt", calls: "+HEAD +a +b ?a +a =HEAD",
+			want: "written, 3 applied, 0 unresolved", calls: "+HEAD +a +b ?a +a =HEAD",
 		},
 		{
 			name: "a part's answer lost, and it was put and changed since",
 			answers: map[string][]Answer{
 				"PutItem HEAD": ok, "PutItem LINE#a": {Dropped()}, "GetItem LINE#a": {Stored(one("a~x-------"))}, "PutItem LINE#b": ok, "UpdateItem HEAD": ok,
 			},
-			want: "written, 3 applied, 0 in doubt", calls: "+HEAD +a +b ?a =HEAD",
+			want: "written, 3 applied, 0 unresolved", calls: "+HEAD +a +b ?a =HEAD",
 		},
 		{
 			name:    "a part denied",
 			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": {Failed("AccessDeniedException")}},
-			want:    "failed, 0 applied, 0 in doubt", calls: "+HEAD ~+a +b",
+			want:    "failed, 0 applied, 0 unresolved", calls: "+HEAD ~+a +b",
 		},
 
 		// Going live.
 		{
 			name:    "overtaken at going live",
 			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Refused(other)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
-			want:    "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "+HEAD +a +b =HEAD ~-a ~-b -HEAD",
+			want:    "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: "+HEAD +a +b =HEAD ~-a ~-b -HEAD",
 		},
 		{
 			name:    "the claim is gone at going live",
 			answers: map[string][]Answer{"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Refused(nil)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
-			want:    "rejected *, 0 applied, 0 in doubt", calls: "+HEAD +a +b =HEAD ~-a ~-b -HEAD",
+			want:    "rejected *, 0 applied, 0 unresolved", calls: "+HEAD +a +b =HEAD ~-a ~-b -HEAD",
 		},
 		{
 			name: "going live is not answered",
 			answers: map[string][]Answer{
 				"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Dropped()}, "GetItem HEAD": {Failed("AccessDeniedException")},
 			},
-			want: "unknown, 0 applied, 3 in doubt", calls: "+HEAD +a +b =HEAD ?HEAD",
+			want: "unknown, 0 applied, 3 unresolved", calls: "+HEAD +a +b =HEAD ?HEAD",
 		},
 		{
 			name: "going live is not answered, and the root is live, changed since by another",
 			answers: map[string][]Answer{
 				"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Dropped()}, "GetItem HEAD": {Stored(one("HEAD=x-------"))},
 			},
-			want: "written, 3 applied, 0 in doubt", calls: "+HEAD +a +b =HEAD ?HEAD",
+			want: "written, 3 applied, 0 unresolved", calls: "+HEAD +a +b =HEAD ?HEAD",
 		},
 		{
 			name: "going live is not answered, and the root is another's",
 			answers: map[string][]Answer{
 				"PutItem HEAD": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": {Dropped()}, "GetItem HEAD": {Stored(one("HEAD=y"))},
 			},
-			want: "unknown b'v-HEAD' unsure, 0 applied, 3 in doubt", calls: "+HEAD +a +b =HEAD ?HEAD",
+			want: "unknown b'v-HEAD' unsure, 0 applied, 3 unresolved", calls: "+HEAD +a +b =HEAD ?HEAD",
 		},
 
 		// A client that cannot be watched may send a claim twice, so that it is made again by
@@ -504,29 +504,29 @@ func TestInsert(t *testing.T) {
 		{
 			name: "by a client that cannot be watched", deaf: true,
 			answers: map[string][]Answer{"PutItem HEAD": ok, "TransactWriteItems": ok, "PutItem LINE#a": ok, "PutItem LINE#b": ok, "UpdateItem HEAD": ok},
-			want:    "written, 3 applied, 0 in doubt", calls: "+HEAD TransactWriteItems +a +b =HEAD",
+			want:    "written, 3 applied, 0 unresolved", calls: "+HEAD TransactWriteItems +a +b =HEAD",
 		},
 		{
 			name: "by a client that cannot be watched, and overtaken before", deaf: true,
 			answers: map[string][]Answer{"PutItem HEAD": ok, "TransactWriteItems": {Canceled(Because("ConditionalCheckFailed", other))}},
-			want:    "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "+HEAD TransactWriteItems",
+			want:    "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: "+HEAD TransactWriteItems",
 		},
 		{
 			name: "by a client that cannot be watched, and not known", deaf: true,
 			answers: map[string][]Answer{"PutItem HEAD": ok, "TransactWriteItems": slices.Repeat([]Answer{Dropped()}, 3)},
-			want:    "failed, 0 applied, 0 in doubt", calls: "+HEAD" + strings.Repeat(" TransactWriteItems", 3),
+			want:    "failed, 0 applied, 0 unresolved", calls: "+HEAD" + strings.Repeat(" TransactWriteItems", 3),
 		},
 		{
 			name: "by a client that cannot be watched, and the entity is there", deaf: true,
 			answers: map[string][]Answer{"PutItem HEAD": {Refused(one("HEAD=y"))}},
-			want:    "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "+HEAD",
+			want:    "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: "+HEAD",
 		},
 		{
 			name: "by a client that cannot be watched, and a part of no incarnation is in the way", deaf: true,
 			answers: map[string][]Answer{
 				"PutItem HEAD": ok, "TransactWriteItems": ok, "PutItem LINE#a": {Refused(one("a"))}, "PutItem LINE#b": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok,
 			},
-			want: "rejected b'v-LINE#a', 0 applied, 0 in doubt", calls: "+HEAD TransactWriteItems +a ~+b ~-b -HEAD",
+			want: "rejected b'v-LINE#a', 0 applied, 0 unresolved", calls: "+HEAD TransactWriteItems +a ~+b ~-b -HEAD",
 		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -641,8 +641,8 @@ func TestClaimAgain(t *testing.T) {
 	}
 }
 
-// What is applied, or in doubt, of an insert are the items as they are stored when the
-// root is live, since when it went live; the doubt is told by the root's going live.
+// The applied or unresolved requests of an insert have the items as stored once the root item is live. The request that makes
+// the root item live is the evidence.
 func TestInsertResult(t *testing.T) {
 	m := Of[Shop](t)
 	ok := []Answer{OK()}
@@ -658,8 +658,8 @@ func TestInsertResult(t *testing.T) {
 			r := p.Insert(context.Background(), entity(t, m, "1"), plan, &write.Tally{})
 			all, live := r.Applied, plan.Steps[2].Requests[0]
 			if lost {
-				if all = r.Doubt; len(r.Tellers) != 1 || r.Tellers[0] != live || live.Incarnation == nil {
-					t.Errorf("told by %v", r.Tellers)
+				if all = r.Unresolved; len(r.Evidence) != 1 || r.Evidence[0] != live || live.Incarnation == nil {
+					t.Errorf("told by %v", r.Evidence)
 				}
 			}
 			if len(all) != 3 {
@@ -814,22 +814,22 @@ func TestDelete(t *testing.T) {
 		{script: script{
 			name:    "as it was read",
 			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
-			want:    "written, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD -a -b -HEAD",
+			want:    "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a -b -HEAD",
 		}},
 		{script: script{
 			name:    "without a root",
 			answers: map[string][]Answer{"PutItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
-			want:    "written, 1 applied, 0 in doubt", calls: "+HEAD ?? ?HEAD -a -b -HEAD",
+			want:    "written, 1 applied, 0 unresolved", calls: "+HEAD ?? ?HEAD -a -b -HEAD",
 		}, noRoot: true},
 		{script: script{
 			name:    "the root has changed",
 			answers: map[string][]Answer{"UpdateItem HEAD": {Refused(other)}},
-			want:    "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "=HEAD",
+			want:    "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: "=HEAD",
 		}},
 		{script: script{
 			name:    "without a root, and one has come",
 			answers: map[string][]Answer{"PutItem HEAD": {Refused(other)}},
-			want:    "rejected b'v-HEAD', 0 applied, 0 in doubt", calls: "+HEAD",
+			want:    "rejected b'v-HEAD', 0 applied, 0 unresolved", calls: "+HEAD",
 		}, noRoot: true},
 		{script: script{
 			name: "what came after it was read goes as well, what the model does not know stays",
@@ -837,68 +837,68 @@ func TestDelete(t *testing.T) {
 				"UpdateItem HEAD": ok, "Query": {Page("", mark, one("a:x"), one("c:y"), one("d"), stored("UNKNOWN", nil))}, "GetItem HEAD": {Stored(mark)},
 				"DeleteItem LINE#a": ok, "DeleteItem LINE#c": ok, "DeleteItem LINE#d": ok, "DeleteItem HEAD": ok,
 			},
-			want: "written, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD -a -c -d -HEAD",
+			want: "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a -c -d -HEAD",
 		}},
 		{script: script{
 			name:    "an insert has taken over when it is read again",
 			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(other)}},
-			want:    "written, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD",
+			want:    "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD",
 		}},
 		{script: script{
 			name:    "another delete has taken over when it is read again",
 			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(again)}},
-			want:    "written, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD",
+			want:    "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD",
 		}},
 		{script: script{
 			name:    "another delete has finished it when it is read again",
 			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(nil)}},
-			want:    "written, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD",
+			want:    "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD",
 		}},
 		{script: script{
 			name: "a part has changed",
 			answers: map[string][]Answer{
 				"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark), Stored(mark)}, "DeleteItem LINE#a": {Refused(newer), OK()}, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok,
 			},
-			want: "written, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD -a ?HEAD -a -b -HEAD",
+			want: "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a ?HEAD -a -b -HEAD",
 		}},
 		{script: script{
 			name:    "a part is gone",
 			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)}, "DeleteItem LINE#a": {Refused(nil)}, "DeleteItem LINE#b": ok, "DeleteItem HEAD": ok},
-			want:    "written, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD -a -b -HEAD",
+			want:    "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a -b -HEAD",
 		}},
 		{script: script{
 			name:    "a part has changed, and an insert has taken over",
 			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark), Stored(other)}, "DeleteItem LINE#a": {Refused(newer)}, "DeleteItem LINE#b": ok},
-			want:    "written, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD -a ?HEAD ~-b",
+			want:    "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a ?HEAD ~-b",
 		}},
 		{script: script{
 			name:    "the root is another's at the end",
 			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": {Refused(other)}},
-			want:    "written, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD -a -b -HEAD",
+			want:    "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a -b -HEAD",
 		}},
 		{script: script{
 			name: "the root's delete not answered, and another's there",
 			answers: map[string][]Answer{
 				"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark), Stored(other)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": ok, "DeleteItem HEAD": {Dropped()},
 			},
-			want: "written, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD -a -b -HEAD ?HEAD",
+			want: "written, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a -b -HEAD ?HEAD",
 		}},
 		{script: script{
 			name:    "the second reading denied",
 			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": {Failed("AccessDeniedException")}},
-			want:    "failed, 1 applied, 0 in doubt", calls: "=HEAD ??",
+			want:    "failed, 1 applied, 0 unresolved", calls: "=HEAD ??",
 		}},
 		{script: script{
 			name:    "a part denied",
 			answers: map[string][]Answer{"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)}, "DeleteItem LINE#a": ok, "DeleteItem LINE#b": {Failed("AccessDeniedException")}},
-			want:    "failed, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD ~-a -b",
+			want:    "failed, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD ~-a -b",
 		}},
 		{script: script{
 			name: "a part's delete not answered, and it cannot be read",
 			answers: map[string][]Answer{
 				"UpdateItem HEAD": ok, "Query": found, "GetItem HEAD": {Stored(mark)}, "DeleteItem LINE#a": {Dropped()}, "GetItem LINE#a": {Failed("AccessDeniedException")}, "DeleteItem LINE#b": ok,
 			},
-			want: "unknown, 1 applied, 0 in doubt", calls: "=HEAD ?? ?HEAD -a ?a ~-b",
+			want: "unknown, 1 applied, 0 unresolved", calls: "=HEAD ?? ?HEAD -a ?a ~-b",
 		}},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -183,8 +183,8 @@ func (r *Request) Wrote(stored item.Attributes) bool {
 	return r.Token != nil && attr.Same(r.Token, h.Version)
 }
 
-// Tells reports whether an item's being as the request makes it tells that it was applied.
-func (r *Request) Tells() bool { return r.Token != nil || r.Incarnation != nil }
+// IsIdentifiable reports whether a stored item shows that this request, and no other, wrote it: by its version or incarnation.
+func (r *Request) IsIdentifiable() bool { return r.Token != nil || r.Incarnation != nil }
 
 // Holds reports of a write without a version whether the item is what it makes of it.
 func (r *Request) Holds(stored item.Attributes) bool {

@@ -246,8 +246,8 @@ func TestWrote(t *testing.T) {
 		{"a root without incarnation", live(), other, false, true},
 		{"an incarnation alone tells", &write.Request{Kind: write.Put, Incarnation: B("x")}, root("theirs", "x"), true, true},
 	} {
-		if got := c.r.Wrote(c.stored); got != c.want || c.r.Tells() != c.tells {
-			t.Errorf("%s: %v, tells %v", c.name, got, c.r.Tells())
+		if got := c.r.Wrote(c.stored); got != c.want || c.r.IsIdentifiable() != c.tells {
+			t.Errorf("%s: %v, tells %v", c.name, got, c.r.IsIdentifiable())
 		}
 	}
 }

@@ -172,7 +172,7 @@ func (w *try) wrote(r *Request) { w.t.wrote(r, w.how.Units(r), w.table) }
 // attempt whose answer was lost.
 func (w *try) wereWritten(stored []item.Attributes) bool {
 	for i, r := range w.requests {
-		if r.Tells() && r.Wrote(stored[i]) {
+		if r.IsIdentifiable() && r.Wrote(stored[i]) {
 			r.returned(stored[i])
 			return true
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// edited makes a loaded shop, and the doubt about an edit of it.
-func edited(t *testing.T, m *model.Model, edit func(v *Shop)) (*snapshot.Snapshot, *Shop, *change.Doubt) {
+// edited returns a loaded shop, and the unresolved write of an edit.
+func edited(t *testing.T, m *model.Model, edit func(v *Shop)) (*snapshot.Snapshot, *Shop, *change.UnresolvedWrite) {
 	t.Helper()
 	s, v := load[Shop](t, m, whole(m, "1"), shop()...)
 	edit(v)
@@ -25,21 +25,21 @@ func edited(t *testing.T, m *model.Model, edit func(v *Shop)) (*snapshot.Snapsho
 	for _, r := range requests {
 		r.Prepare()
 	}
-	return s, v, change.NewDoubt(m, d.Changes, requests, d.Keys, nil)
+	return s, v, change.NewUnresolvedWrite(m, d.Changes, requests, d.Keys, nil)
 }
 
-// A doubt is told by the version that it gave an item, and of several by the latest.
-func TestToldBy(t *testing.T) {
+// The version that it gave an item identifies an unresolved write; of several the latest counts.
+func TestFindApplied(t *testing.T) {
 	m := Of[Shop](t)
 	_, _, first := edited(t, m, func(v *Shop) { v.Visits = 10 })
 	_, _, second := edited(t, m, func(v *Shop) { v.Visits, v.Plan = 20, nil })
-	doubts := change.Doubts{first, second}
+	writes := change.UnresolvedWrites{first, second}
 	at := first.Changes[0].Place
 	for _, c := range []struct {
 		name   string
 		at     item.Place
 		stored item.Attributes
-		want   *change.Doubt
+		want   *change.UnresolvedWrite
 	}{
 		{"the first", at, item.Attributes{"_v": first.Changes[0].Token}, first},
 		{"the second", at, item.Attributes{"_v": second.Changes[0].Token}, second},
@@ -48,17 +48,17 @@ func TestToldBy(t *testing.T) {
 		{"a deleted item tells nothing", second.Changes[1].Place, nil, nil},
 		{"at another place", second.Changes[1].Place, item.Attributes{"_v": first.Changes[0].Token}, nil},
 	} {
-		if got := doubts.ToldBy(c.at, c.stored); got != c.want {
+		if got := writes.FindApplied(c.at, c.stored); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
 	same := *first
-	if got := (change.Doubts{first, &same}).ToldBy(at, item.Attributes{"_v": first.Changes[0].Token}); got != &same {
+	if got := (change.UnresolvedWrites{first, &same}).FindApplied(at, item.Attributes{"_v": first.Changes[0].Token}); got != &same {
 		t.Error("of two it is not the latest")
 	}
 }
 
-// A write of an item ends the doubts about it, since their conditions cannot hold any more;
+// A later write of an item ends the unresolved writes of it, since their conditions cannot hold any more;
 // those that no change touches may still be applied late.
 func TestOverwrittenAndLate(t *testing.T) {
 	m := Of[Shop](t)
@@ -66,26 +66,26 @@ func TestOverwrittenAndLate(t *testing.T) {
 	_, _, both := edited(t, m, func(v *Shop) { v.Visits, v.Lines[0].Count = 20, 9 })
 	_, _, line := edited(t, m, func(v *Shop) { v.Lines[0].Count = 8 })
 	_, _, plan := edited(t, m, func(v *Shop) { v.Plan = nil })
-	doubts := change.Doubts{head, both, line, plan}
-	if late := doubts.Late(head.Changes); len(late) != 2 || late[0] != line || late[1] != plan {
-		t.Errorf("%d doubts are late", len(late))
+	writes := change.UnresolvedWrites{head, both, line, plan}
+	if late := writes.Late(head.Changes); len(late) != 2 || late[0] != line || late[1] != plan {
+		t.Errorf("%d unresolved writes are late", len(late))
 	}
-	if late := doubts.Late(nil); len(late) != 4 {
-		t.Errorf("without changes %d doubts are late", len(late))
+	if late := writes.Late(nil); len(late) != 4 {
+		t.Errorf("without changes %d unresolved writes are late", len(late))
 	}
-	rest := append(change.Doubts{}, doubts...).Overwritten([]snapshot.Effect{{Place: line.Changes[0].Place}})
+	rest := append(change.UnresolvedWrites{}, writes...).Overwritten([]snapshot.Effect{{Place: line.Changes[0].Place}})
 	if len(rest) != 2 || rest[0] != head || rest[1] != plan {
-		t.Errorf("%d doubts are left", len(rest))
+		t.Errorf("%d unresolved writes are left", len(rest))
 	}
-	if rest := append(change.Doubts{}, doubts...).Without(both); len(rest) != 3 || rest[1] != line {
+	if rest := append(change.UnresolvedWrites{}, writes...).Without(both); len(rest) != 3 || rest[1] != line {
 		t.Errorf("without one, %d are left", len(rest))
 	}
-	if places := doubts.Places(); len(places) != 5 || places[0] != head.Changes[0].Place {
+	if places := writes.Places(); len(places) != 5 || places[0] != head.Changes[0].Place {
 		t.Errorf("places: %v", places)
 	}
 }
 
-// A doubt is settled by what is stored: one of its versions says that it was applied, an
+// The stored items resolve an unresolved write: one of its versions shows that it was applied, an
 // item that is as before that it was not.
 func TestApplied(t *testing.T) {
 	m, plain := Of[Shop](t), Of[Plain](t)
@@ -97,10 +97,10 @@ func TestApplied(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := change.NewDoubt(plain, d.Changes, change.Requests(d.Changes), d.Keys, nil)
+	y := change.NewUnresolvedWrite(plain, d.Changes, change.Requests(d.Changes), d.Keys, nil)
 	for _, c := range []struct {
 		name  string
-		x     *change.Doubt
+		x     *change.UnresolvedWrite
 		items map[string]item.Attributes
 		want  bool
 	}{
@@ -124,14 +124,14 @@ func TestApplied(t *testing.T) {
 	}
 }
 
-// A doubt is independent of the value that it came from: what is edited later is not what
+// An unresolved write is independent of the value that it came from: a later edit is not what
 // was sent.
-func TestDoubtIsFrozen(t *testing.T) {
+func TestUnresolvedWriteIsFrozen(t *testing.T) {
 	m := Of[Shop](t)
 	s, v, x := edited(t, m, func(v *Shop) { v.Lines[0].Text, v.Notes[0].Text, v.ID = "sent", "sent", "1" })
 	v.Lines[0].Text, v.Notes[0].Text, v.ID = "later", "later", "2"
 	if got := x.Changes[0].Record.(*Line).Text + x.Changes[1].Record.(*Note).Text + x.Keys.Value.(*Shop).ID; got != "sentsent1" {
-		t.Errorf("the doubt holds %s", got)
+		t.Errorf("the unresolved write holds %s", got)
 	}
 	v.ID = "1"
 	s.Apply(x.Keys, change.Effects(x.Changes, change.Requests(x.Changes)))
@@ -145,14 +145,14 @@ func TestDoubtIsFrozen(t *testing.T) {
 	}
 }
 
-// A save while a write is in doubt leaves nothing that could be applied after it: it gives
-// an item of the doubt a new version, unless it writes one anyway.
+// A save while a write is unresolved leaves nothing that could be applied after it: it gives
+// an item of the unresolved write a new version, unless it writes one anyway.
 func TestFence(t *testing.T) {
 	m := Of[Shop](t)
 	fence := "update HEAD if b'v-HEAD'"
 	for _, c := range []struct {
 		name        string
-		doubt, edit func(v *Shop)
+		first, edit func(v *Shop)
 		want        string
 	}{
 		{"taken back", func(v *Shop) { v.Visits = 10 }, func(*Shop) {}, fence},
@@ -162,10 +162,10 @@ func TestFence(t *testing.T) {
 		{"of two items none is", func(v *Shop) { v.Visits, v.Plan = 10, nil }, func(*Shop) {}, fence},
 		{"a delete taken back", func(v *Shop) { v.Plan = nil }, func(*Shop) {}, "update PLAN if b'v-PLAN'"},
 	} {
-		s, _, x := edited(t, m, c.doubt)
+		s, _, x := edited(t, m, c.first)
 		_, v := load[Shop](t, m, whole(m, "1"), shop()...)
 		c.edit(v)
-		d, err := change.Of(s, change.Doubts{x}, v, change.Options{})
+		d, err := change.Of(s, change.UnresolvedWrites{x}, v, change.Options{})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -180,13 +180,13 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// One fence keeps out all doubts about its item.
+// One fence keeps out all unresolved writes of its item.
 func TestOneFenceForAll(t *testing.T) {
 	m := Of[Shop](t)
 	s, _, x := edited(t, m, func(v *Shop) { v.Visits = 10 })
 	_, _, y := edited(t, m, func(v *Shop) { v.Visits, v.Plan = 20, nil })
 	_, v := load[Shop](t, m, whole(m, "1"), shop()...)
-	d, err := change.Of(s, change.Doubts{x, y}, v, change.Options{})
+	d, err := change.Of(s, change.UnresolvedWrites{x, y}, v, change.Options{})
 	if err != nil || show(d.Changes) != "update HEAD if b'v-HEAD'" {
 		t.Errorf("%v", err)
 	}
@@ -198,13 +198,13 @@ func TestCannotBeFenced(t *testing.T) {
 	m := Of[Shop](t)
 	s, _, x := edited(t, m, func(v *Shop) { v.Lines = append(v.Lines, Line{SKU: "new"}) })
 	_, v := load[Shop](t, m, whole(m, "1"), shop()...)
-	_, err := change.Of(s, change.Doubts{x}, v, change.Options{})
-	var open *change.InDoubt
+	_, err := change.Of(s, change.UnresolvedWrites{x}, v, change.Options{})
+	var open *change.UnresolvedError
 	if !errors.As(err, &open) || !errors.Is(open.Err, change.ErrLate) || len(open.Places) != 1 || open.Places[0].SK.Text != "LINE#new" {
 		t.Errorf("%v", err)
 	}
 	v.Lines = append(v.Lines, Line{SKU: "new", Count: 5})
-	d, err := change.Of(s, change.Doubts{x}, v, change.Options{})
+	d, err := change.Of(s, change.UnresolvedWrites{x}, v, change.Options{})
 	if err != nil || show(d.Changes) != "put LINE#new Count=5 Text='' if absent" {
 		t.Errorf("%v", err)
 	}
