@@ -221,7 +221,7 @@ func (g *engine) newBulk(options []BulkOption) (*bulkLoad, error) {
 		return x, err
 	}
 	var err error
-	x.Job, err = bulk.NewJob(g.env, g.client, g.reader, bulk.Settings{
+	x.Job, err = bulk.NewJob(g.env, g.client, bulk.Settings{
 		Overwrite: s.overwrite, ID: s.id, From: s.from, Parallel: s.parallel, Rate: s.rate, Now: s.now,
 		Failed: func(f bulk.Failure) {
 			failure := BulkFailure{Number: f.Number, Err: g.public(f.Err)}

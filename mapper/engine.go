@@ -79,12 +79,12 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option)
 	if err != nil {
 		return nil, err
 	}
-	codec := s.wire(client)
+	wire := s.wire(client)
 	reader := &read.Reader{
 		Client: client, Label: m.Label(), TableOf: m.TableOf, Describe: m.Describe,
-		Wire: codec, DescribeWire: m.DescribeWire,
+		Wire: wire, DescribeWire: m.DescribeWire,
 	}
-	sender := &write.Sender{Client: client, Now: m.Time, Single: s.sendsOnce, Wire: codec}
+	sender := &write.Sender{Client: client, Now: m.Time, Single: s.sendsOnce, Wire: wire}
 	protocol := &staging.Protocol{Reader: reader, Sender: sender, Now: m.Time, Describe: m.Image}
 	g := &engine{
 		client: client, model: m, reader: reader, observers: s.observers,

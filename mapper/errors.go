@@ -16,9 +16,8 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// ErrNotFound says that the entity is not there, where its root was selected or is
-// needed: no root, one whose insert or delete is not finished, or that has expired; or that
-// the item is not there which a patch requires.
+// ErrNotFound says that an entity does not exist, or that an item which a patch requires is missing. An entity exists if its root
+// item exists, has not expired, and belongs to no unfinished insert or delete.
 var ErrNotFound = search.ErrNotFound
 
 // ErrExists says that an insert found its entity there already, or a patch the element that
@@ -304,6 +303,10 @@ func (e *TooLargeError) Error() string {
 	if e.err != nil {
 		return fmt.Sprintf("%s.%s: the item %s would be over the limit of %d bytes: load it and see what is large in it, and give that an sk= of its own, or store it elsewhere: %v",
 			e.Model, e.Field, e.Key, e.Limit, e.err)
+	}
+	if len(e.Heaviest) == 0 { // a raw request
+		return fmt.Sprintf("%s.%s: the item %s would have %d bytes, over the limit of %d: make it smaller, or split it",
+			e.Model, e.Field, e.Key, e.Size, e.Limit)
 	}
 	s := make([]string, len(e.Heaviest))
 	for i, a := range e.Heaviest {

@@ -36,6 +36,11 @@ func TestErrorTexts(t *testing.T) {
 			nil,
 		},
 		{
+			&TooLargeError{Model: "mapper", Field: "Put", Key: key, Size: 409601, Limit: 409600}, // a raw request
+			"mapper.Put: the item USER#1 U#Information would have 409601 bytes, over the limit of 409600: make it smaller, or split it",
+			nil,
+		},
+		{
 			&PartialError{Model: "store.User", Written: []Key{key}, Rest: []Key{other}, Err: cause},
 			"store.User: written part-way: USER#1 U#Information, but not USER#1 M#Card#visa: do it again to write the rest: cause",
 			[]error{cause},

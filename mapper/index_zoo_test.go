@@ -151,30 +151,6 @@ func (x *zooRun[T]) edit(p *T) {
 	*p = T(v)
 }
 
-func (x *zooRun[T]) check(what string, plan *mapper.Plan, r *mapper.Receipt, err error) {
-	x.Helper()
-	if err != nil {
-		x.Fatalf("%s: %v", what, err)
-	}
-	names := map[string]bool{}
-	for name := range r.Consumed.Indexes {
-		names[name] = true
-	}
-	for name := range r.Indexes {
-		names[name] = true
-	}
-	for name := range names {
-		got, want := r.Consumed.Indexes[name], r.Indexes[name]
-		if !want.Contains(got) || plan != nil && !plan.Indexes[name].Contains(got) {
-			x.Errorf("%s: %s took %v, predicted %v, planned %v\n%s", what, name, got, want, plan, r)
-		}
-	}
-	charged := r.Consumed.WCU + r.Refused.Expected
-	if !r.WCU.Contains(charged) || plan != nil && !plan.WCU.Contains(r.Consumed.WCU) {
-		x.Errorf("%s: %v WCU, predicted %v, planned %v\n%s", what, r.Consumed.WCU, r.WCU, plan, r)
-	}
-}
-
 func (x *zooRun[T]) step(ctx context.Context) {
 	options := [][]mapper.WriteOption{nil, nil, {mapper.Independent()}, {mapper.ExactlyOnce()}, {mapper.Reindex()}}[x.r.IntN(5)]
 	_, bare := any(x).(*zooRun[zooBare])
@@ -190,7 +166,7 @@ func (x *zooRun[T]) step(ctx context.Context) {
 		}
 		plan := must(x.m.Plan(e, options...))(x)
 		r, err := x.m.Save(ctx, e, options...)
-		x.check("insert "+fmt.Sprint(options), plan, r, err)
+		checkCharged(x, "insert "+fmt.Sprint(options), plan, r, err)
 		x.now[zoo(v).ID] = e
 		return
 	}
@@ -201,15 +177,15 @@ func (x *zooRun[T]) step(ctx context.Context) {
 	case n == 0:
 		plan := must(x.m.PlanDelete(e))(x)
 		r, err := x.m.Delete(ctx, e)
-		x.check("delete", plan, r, err)
+		checkCharged(x, "delete", plan, r, err)
 		delete(x.now, id)
 	case n == 1 && !bare:
 		r, err := x.m.Delete(ctx, x.m.Key(id), mapper.Staged())
-		x.check("delete, staged", nil, r, err)
+		checkCharged(x, "delete, staged", nil, r, err)
 		delete(x.now, id)
 	case n == 2:
 		r, err := x.m.Delete(ctx, x.m.Key(id).Prefix("LINE#"))
-		x.check("delete of lines", nil, r, err)
+		checkCharged(x, "delete of lines", nil, r, err)
 		x.now[id] = must(x.m.Load(ctx, x.m.Key(id), mapper.Strong()))(x)
 	case n == 3: // moves
 		v := zoo(e.Value)
@@ -219,14 +195,14 @@ func (x *zooRun[T]) step(ctx context.Context) {
 		x.edit(&e.Value)
 		plan := must(x.m.Plan(e, mapper.Move()))(x)
 		r, err := x.m.Save(ctx, e, mapper.Move())
-		x.check("move", plan, r, err)
+		checkCharged(x, "move", plan, r, err)
 		delete(x.now, id)
 		x.now[v.ID] = e
 	case n == 4: // a save that conflicts in part
 		stale := must(x.m.Load(ctx, x.m.Key(id), mapper.Strong()))(x)
 		x.edit(&e.Value)
 		r, err := x.m.Save(ctx, e)
-		x.check("save", nil, r, err)
+		checkCharged(x, "save", nil, r, err)
 		x.edit(&stale.Value)
 		x.edit(&stale.Value)
 		_, _ = x.m.Save(ctx, stale, mapper.Independent())
@@ -237,7 +213,7 @@ func (x *zooRun[T]) step(ctx context.Context) {
 		x.edit(&e.Value)
 		plan := must(x.m.Plan(e, options...))(x)
 		r, err := x.m.Save(ctx, e, options...)
-		x.check("save "+fmt.Sprint(options), plan, r, err)
+		checkCharged(x, "save "+fmt.Sprint(options), plan, r, err)
 	}
 }
 
@@ -287,7 +263,7 @@ func (x *zooRun[T]) patch(ctx context.Context, id string, e *mapper.Entity[T]) {
 	if x.r.IntN(4) == 0 {
 		r, err := mapper.Transact(ctx, p.On(x.m))
 		if err == nil {
-			x.check("transact "+what, nil, r, err)
+			checkCharged(x, "transact "+what, nil, r, err)
 		} else if strings.Contains(err.Error(), "ValidationException") {
 			x.Error(err)
 		}
@@ -295,7 +271,7 @@ func (x *zooRun[T]) patch(ctx context.Context, id string, e *mapper.Entity[T]) {
 		r, err := p.Exec(ctx, x.m)
 		switch {
 		case err == nil:
-			x.check("patch "+what, plan, r, err)
+			checkCharged(x, "patch "+what, plan, r, err)
 		case strings.Contains(err.Error(), "ValidationException"):
 			x.Error(what, err)
 		default:

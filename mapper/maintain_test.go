@@ -300,6 +300,23 @@ func TestMaintainNotMine(t *testing.T) {
 	}
 }
 
+// Maintain reports a harmless difference also in the run that enables the time to live.
+func TestMaintainReportsHarmlessDifferenceBeforeTTL(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	m, c := maintained(t, nil, mapper.TimeTables{})
+	d := must(m.DefinitionsAt(month(0)))(t)[0]
+	d.Create.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{
+		IndexName: aws.String("byHand"), KeySchema: []types.KeySchemaElement{{AttributeName: aws.String("SK"), KeyType: types.KeyTypeHash}},
+		Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll},
+	}}
+	must(c.Client.CreateTable(ctx, d.Create))(t)
+	r := must(m.Maintain(ctx, c, mapper.Maintenance{}))(t)
+	if len(r.Differences) != 1 || !r.Differences[0].Harmless || r.Differences[0].Index != "byHand" || !strings.Contains(fmt.Sprint(r.Steps), "time to live") {
+		t.Errorf("%+v", r)
+	}
+}
+
 // A change of settings is none where a table is so already.
 func TestColdSettings(t *testing.T) {
 	t.Parallel()

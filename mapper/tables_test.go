@@ -95,8 +95,8 @@ func TestCheckTables(t *testing.T) {
 	must(client.UpdateTimeToLive(ctx, all[1].TimeToLive))(t)
 	check(
 		"the table depots: the table has the keys PK (S); SK (N), and the model PK (S); SK (S): the keys of a table cannot be changed",
-		"the table depots, index byCity: the index has the keys City (S); Opened (S), and in the model City (S); Opened (N): make it anew",
-		"the table depots, index byCity: the index does not project _a, gone, Name: make it anew",
+		"the table depots, index byCity: the index has the keys City (S); Opened (S), and in the model City (S); Opened (N): create a new index",
+		"the table depots, index byCity: the index does not project _a, gone, Name: create a new index",
 		"harmless: the table depots, index byCity: the index also projects Other",
 		"the table depots, index byName: the table does not have the local index: local indexes are made with their table alone",
 		"harmless: the table depots, index another: the model does not declare the index",

@@ -141,7 +141,7 @@ func TestTransactRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := mapper.PlanTransact(accounts.Deleting(accounts.Key("1"))); err == nil || !strings.Contains(err.Error(), "give it an *Entity") {
+	if _, err := mapper.PlanTransact(accounts.Deleting(accounts.Key("1"))); err == nil || !strings.Contains(err.Error(), "pass an *Entity") {
 		t.Errorf("%v", err)
 	}
 }

@@ -43,12 +43,9 @@ type Entity struct {
 	whole error
 }
 
-// Of returns the entity that an item is of.
-func (i *Item) Of() *Entity { return i.of }
-
-// Once writes the entity by itself, as do does, once: what became of it is told to all that ask.
-func (e *Entity) Once(do func() error) error {
-	e.once.Do(func() { e.whole = do() })
+// saveOnce runs save for the first item of the entity that asks, and returns its error to all.
+func (e *Entity) saveOnce(save func() error) error {
+	e.once.Do(func() { e.whole = save() })
 	return e.whole
 }
 

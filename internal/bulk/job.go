@@ -44,9 +44,6 @@ type Settings struct {
 	Progress func(r Report, last bool)
 }
 
-// Client has the calls that a bulk load needs of a DynamoDB client. If the load does not overwrite, BatchExecuteStatement is needed too.
-type Client interface{ PutClient }
-
 // Report shows the progress of a bulk load.
 type Report struct {
 	ID string
@@ -71,7 +68,6 @@ type Failure struct {
 type Job struct {
 	load   *Load
 	env    *operation.Env
-	reader *read.Reader
 	s      Settings
 	report Report
 	begun  time.Time
@@ -88,13 +84,13 @@ const (
 	windowBytes     = 64 << 20
 )
 
-// NewJob returns a bulk load. It does no I/O.
-func NewJob(env *operation.Env, client Client, reader *read.Reader, s Settings) (*Job, error) {
+// NewJob returns a bulk load. It does no I/O. A load that does not overwrite needs a client with BatchExecuteStatement.
+func NewJob(env *operation.Env, client PutClient, s Settings) (*Job, error) {
 	m := env.Model
 	if by := m.Schema.Shards; by != nil && !by.Random() && len(by.Counts) > 1 {
 		return nil, m.Errorf("the number of shards changes (%v), so that each insert is checked on several, which a bulk load does not do: load before or after, or insert with Save", slices.Clone(by.Counts))
 	}
-	x := &Job{env: env, reader: reader, s: s, done: map[int]bool{}, report: Report{ID: s.ID, Next: s.From}}
+	x := &Job{env: env, s: s, done: map[int]bool{}, report: Report{ID: s.ID, Next: s.From}}
 	x.load = &Load{
 		Parallel: cmp.Or(s.Parallel, defaultParallel), Bytes: windowBytes, Limit: flow.LimiterOrNil(s.Rate),
 		Existing: x.existing, Done: x.ended, Tick: func() { x.progress(false) },
@@ -230,7 +226,7 @@ func (x *Job) snapshot(number int, v any) *snapshot.Snapshot {
 }
 
 // errSameLoad says that this load wrote an item that has another content now.
-var errSameLoad = errors.New("it was written by this load before, and is another now: somebody has changed it since, or the sequence has its key twice; it is left as it is")
+var errSameLoad = errors.New("this load wrote the item before, and it has changed since, or the sequence has its key twice: the item is left unchanged")
 
 // existing decides about items that found others in their places: items of this load are done; entities with other items in their
 // places are saved by themselves, because a save knows which items it may replace.
@@ -244,11 +240,11 @@ func (x *Job) existing(ctx context.Context, items []*Item, stored []item.Attribu
 		own := i.Incarnation != nil && attr.Same(h.Incarnation, i.Incarnation)
 		switch {
 		case i.Version == nil && len(stored[n]) > 0 && attr.SameItem(i.Attributes, stored[n]):
-		case own && (i.Of().Alone > 0 && h.Live() || attr.Same(h.Version, i.Version)):
+		case own && (i.of.Alone > 0 && h.Live() || attr.Same(h.Version, i.Version)):
 		case own:
 			errs[n] = errSameLoad
 		default:
-			errs[n] = i.Of().Once(func() error { return x.save(ctx, i.Of()) })
+			errs[n] = i.of.saveOnce(func() error { return x.save(ctx, i.of) })
 			if err := errs[n]; !errors.Is(err, ErrWhole) && !ofEntity(err) {
 				return nil, err
 			}
@@ -262,14 +258,9 @@ func ofEntity(err error) bool {
 	if errors.As(err, new(*operation.Interrupted)) {
 		return false
 	}
-	var conflict *operation.Conflict
-	var value *schema.Unstorable
-	var tooLarge *change.TooLarge
-	var outgrown *write.Outgrown
-	var changed *large.ChangedError
-	var corrupt *large.CorruptError
-	return errors.As(err, &changed) || errors.As(err, &corrupt) || errors.Is(err, large.ErrOther) ||
-		errors.As(err, &conflict) || errors.As(err, &value) || errors.As(err, &tooLarge) || errors.As(err, &outgrown)
+	return errors.As(err, new(*operation.Conflict)) || errors.As(err, new(*schema.Unstorable)) || errors.As(err, new(*change.TooLarge)) ||
+		errors.As(err, new(*write.Outgrown)) || errors.As(err, new(*large.ChangedError)) || errors.As(err, new(*large.CorruptError)) ||
+		errors.Is(err, large.ErrOther)
 }
 
 // alreadyWritten returns the entities that a resumed load has written as a whole: their root items have its incarnation.
@@ -303,7 +294,7 @@ func (x *Job) look(ctx context.Context, items []*Item, stored []item.Attributes)
 		return nil
 	}
 	var u read.Usage
-	early, err := x.reader.Batches(ctx, parts, 1, read.Options{Strong: true}, &u)
+	early, err := x.env.Search.Reader.Batches(ctx, parts, 1, read.Options{Strong: true}, &u)
 	if err != nil {
 		return err
 	}

@@ -126,9 +126,18 @@ func (del *Deletion) Absent() *Change {
 type Difference struct {
 	item.Place
 	Field string
-	// What is "changed", "deleted" or "created".
-	What string
+	What  What
 }
+
+// What happened to an item since it was read.
+type What string
+
+// Items were changed, deleted or created since they were read.
+const (
+	Changed What = "changed"
+	Deleted What = "deleted"
+	Created What = "created"
+)
 
 // Differences compares what is stored with the loaded entity that is to be deleted.
 func (del *Deletion) Differences(found []item.Image) []Difference {
@@ -142,9 +151,9 @@ func (del *Deletion) Differences(found []item.Image) []Difference {
 		delete(now, ch.Place)
 		switch {
 		case f == nil || f.Expired:
-			out = append(out, Difference{ch.Place, ch.Field, "deleted"})
+			out = append(out, Difference{ch.Place, ch.Field, Deleted})
 		case !ch.Before(f.Attributes(), del.m.Now()):
-			out = append(out, Difference{ch.Place, ch.Field, "changed"})
+			out = append(out, Difference{ch.Place, ch.Field, Changed})
 		}
 	}
 	for i := range found {
@@ -154,7 +163,7 @@ func (del *Deletion) Differences(found []item.Image) []Difference {
 			continue
 		}
 		if h.Incarnation == nil || del.Root != nil && attr.Same(h.Incarnation, del.Root.Header.Incarnation) {
-			out = append(out, Difference{f.Place, f.Kind.Name, "created"})
+			out = append(out, Difference{f.Place, f.Kind.Name, Created})
 		}
 	}
 	return out

@@ -150,14 +150,14 @@ func (e *Estimator) Load(s *snapshot.Snapshot, sel selection.Selection, strong b
 
 // rehearse runs the code that reads on known items, in memory, and returns what it would cost.
 func (e *Estimator) rehearse(images []item.Image, sel selection.Selection, reads func(*staging.Protocol, *staging.Entity, *write.Tally) error) (Reads, error) {
+	of, err := search.EntityOf(e.Model, sel)
+	if err != nil {
+		return Reads{}, err
+	}
 	var tallies [2]write.Tally
 	for i, trailing := range []bool{false, true} {
 		protocol := *e.Protocol
 		protocol.Reader = &read.Recalled{TableOf: e.Model.TableOf, Images: images, Trailing: trailing}
-		of, err := search.EntityOf(e.Model, sel)
-		if err != nil {
-			return Reads{}, err
-		}
 		if err := reads(&protocol, of, &tallies[i]); err != nil {
 			return Reads{}, err
 		}

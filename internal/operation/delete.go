@@ -30,7 +30,6 @@ type remove struct {
 	known bool
 	// begun reports that items were deleted, or may have been, and over that nothing is left to delete.
 	begun, over bool
-	done        func()
 }
 
 // readTries is how often a delete, or an update, reads again because of conflicts. The pauses grow to a second, so that the limit
@@ -103,13 +102,7 @@ func (p *remove) prepare(ctx context.Context, t *Tally) error {
 	if p.Deletion, err = change.NewDeletion(p.env.Model, e.Selection, p.options.Staged); err != nil { // it may have moved
 		return p.env.fault(err)
 	}
-	if e.Fresh && e.isUnresolved() {
-		return p.mayArrive()
-	}
-	if e.Fresh && was {
-		return p.notStored()
-	}
-	p.prepared = true
+	p.prepared = !e.Fresh || !was && !e.isUnresolved()
 	return nil
 }
 
@@ -198,7 +191,7 @@ func (p *remove) read(ctx context.Context, t *Tally) error {
 		p.over = true
 		return nil
 	case root != nil && root.Header.Moving():
-		at := ItemConflict{Place: root.Place, Field: root.Kind.Name, What: Changed}
+		at := ItemConflict{Place: root.Place, Field: root.Kind.Name, What: change.Changed}
 		return &Conflict{Label: m.Label(), Pending: staging.Pending(root), Moving: true, Items: []ItemConflict{at}}
 	case root != nil && (!root.Header.Live() || root.Expired && len(p.Rest) > 0):
 		return nil // this delete ends what another writer began, or removes what expired
@@ -228,9 +221,7 @@ func (p *remove) finish(context.Context, *Tally) error {
 		p.entity.Reset()
 		p.entity.unresolved = nil
 	}
-	if p.done != nil {
-		p.done()
-	}
+	p.end()
 	return nil
 }
 
@@ -260,7 +251,7 @@ func (p *remove) wasDeleted(err error) (retry bool, _ error) {
 		return false, err
 	}
 	for _, it := range conflict.Items {
-		if it.What != Deleted {
+		if it.What != change.Deleted {
 			return false, err
 		}
 	}
@@ -285,7 +276,7 @@ func (p *remove) refusedUnread(ctx context.Context, o *write.Outcome, t *Tally) 
 		return true, nil
 	}
 	if pending := staging.Pending(root); pending != "" && !root.Header.Live() && staging.Holds(root, h.Incarnation) {
-		at := ItemConflict{Place: r.Place, Field: r.Field, What: Created}
+		at := ItemConflict{Place: r.Place, Field: r.Field, What: change.Created}
 		return false, &Conflict{Label: p.env.Model.Label(), Pending: pending, Items: []ItemConflict{at}}
 	}
 	r.Expect = write.Expect{Version: h.Version} // as it is now
@@ -337,7 +328,7 @@ func (p *remove) stage(ctx context.Context, x *Operation, plan *write.Plan, t *T
 		return false, p.finish(ctx, t)
 	case !begun && r.State == write.Rejected && mark.Kind == write.Put:
 		p.known = p.entity != nil
-		at := ItemConflict{Place: mark.Place, Field: mark.Field, What: Created}
+		at := ItemConflict{Place: mark.Place, Field: mark.Field, What: change.Created}
 		return !p.known, &Conflict{Label: m.Label(), Items: []ItemConflict{at}}
 	case !begun:
 		x.outcome = r.Outcome
@@ -368,7 +359,7 @@ func (p *remove) compare(ctx context.Context, e *staging.Entity, t *Tally) (retr
 	}
 	conflict := &Conflict{Label: p.env.Model.Label()}
 	for _, d := range p.Differences(found) {
-		conflict.Items = append(conflict.Items, ItemConflict{Place: d.Place, Field: d.Field, What: What(d.What)})
+		conflict.Items = append(conflict.Items, ItemConflict{Place: d.Place, Field: d.Field, What: d.What})
 	}
 	if len(conflict.Items) == 0 {
 		return false, nil

@@ -2,10 +2,13 @@ package operation
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
+	"github.com/itemize/itemize/internal/search"
+	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
 	"github.com/itemize/itemize/internal/write"
 )
@@ -120,4 +123,58 @@ func (e *Entity) takeOver(o *write.Outcome) bool {
 		}
 	}
 	return false
+}
+
+// refused finds out why requests of an entity were refused: because of the root item of another writer's pending insert or delete,
+// or of leftover items, which the next plan replaces; or because of a conflict.
+func (e *Entity) refused(ctx context.Context, env *Env, keys snapshot.Keys, o *write.Outcome, t *Tally) (retry bool, err error) {
+	refusal := conflict(env, keys, o, e.Fresh)
+	var exists *Exists
+	if errors.As(refusal, &exists) {
+		if !e.takeOver(o) {
+			return false, refusal
+		}
+		exists.Pending = "another writer keeps inserting or deleting it: insert again"
+		return true, &exists.Conflict
+	}
+	of, err := search.EntityOf(env.Model, selection.Selection{Identity: env.Model.Identity(keys.KeyFields)})
+	if err != nil {
+		return false, env.fault(err)
+	}
+	leftover, err := env.Protocol.Dead(ctx, of, o, e.HiddenAt, &t.Tally)
+	if err != nil {
+		return false, err
+	}
+	for i, h := range leftover {
+		e.Hide(o.Requests[i].Place, h)
+	}
+	return len(leftover) > 0, refusal
+}
+
+// conflict returns the error of requests whose conditions failed: an Exists if the root item of a new entity exists, else a
+// Conflict. fresh reports that the entity is new.
+func conflict(env *Env, keys snapshot.Keys, o *write.Outcome, fresh bool) error {
+	c := Conflict{Label: env.Model.Label(), Insert: fresh}
+	exists := false
+	for i, r := range o.Requests {
+		if o.Stored[i] == nil {
+			continue
+		}
+		what := change.Changed
+		switch {
+		case r.New:
+			what = change.Created
+		case len(o.Stored[i]) == 0:
+			what = change.Deleted
+		}
+		c.Items = append(c.Items, ItemConflict{Place: r.Place, Field: r.Field, What: what})
+		exists = exists || r.Root && r.New
+		if r.Kind == write.Check && r.Unread && len(o.Stored[i]) > 0 && r.Reserved.Header(o.Stored[i]).Live() {
+			c.Pending = "the loaded items belong to an entity that was deleted: load the entity by its key"
+		}
+	}
+	if exists {
+		return &Exists{env.Model.EntityName(keys.KeyFields[:env.Model.Schema.Identities()]), c} // on any shard
+	}
+	return &c
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/search"
@@ -32,18 +33,8 @@ type ItemConflict struct {
 	// RawKey is the key of a raw request on a table whose key attributes are unknown.
 	RawKey string
 	Field  string
-	What   What
+	What   change.What
 }
-
-// What happened to an item since it was read.
-type What string
-
-// Items were changed, deleted or created since they were read.
-const (
-	Changed What = "changed"
-	Deleted What = "deleted"
-	Created What = "created"
-)
 
 func (e *Conflict) Error() string { return e.Label + ": conflict" }
 

@@ -89,10 +89,7 @@ var errDiscarded = errors.New("its values were given up before their items point
 // store stores the values. If that fails nothing visible has changed. retry reports that new values have to be stored: it
 // is false for the second group that takes too long.
 func (x *external) store(ctx context.Context, t *Tally) (retry bool, err error) {
-	for _, old := range x.former {
-		_, _ = x.giveUp(ctx, old, t)
-	}
-	x.former = nil
+	x.discardFormer(ctx, t)
 	if x.group == nil {
 		return false, nil
 	}
@@ -154,13 +151,18 @@ func (x *external) drop(ctx context.Context, t *Tally) {
 
 // discard discards all values that no item points to.
 func (x *external) discard(ctx context.Context, t *Tally) {
+	x.discardFormer(ctx, t)
+	if x.group != nil {
+		x.drop(ctx, t)
+	}
+}
+
+// discardFormer discards the values of earlier plans.
+func (x *external) discardFormer(ctx context.Context, t *Tally) {
 	for _, old := range x.former {
 		_, _ = x.giveUp(ctx, old, t)
 	}
 	x.former = nil
-	if x.group != nil {
-		x.drop(ctx, t)
-	}
 }
 
 // timeToGiveUp is how long an operation may take to discard a group after its context has ended.

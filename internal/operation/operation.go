@@ -237,7 +237,6 @@ func (x *Operation) plan() (*write.Plan, error) {
 	for i, p := range x.parts {
 		r, external := &x.sent[i], &p.base().external
 		r.Writes = slices.Concat(r.Writes, r.Checks)
-		r.Checks = nil
 		if commit := external.commit(); commit != nil {
 			r.Writes = append(r.Writes, commit)
 		}
@@ -315,7 +314,7 @@ func (x *Operation) send(ctx context.Context, plan *write.Plan, t *Tally) (retry
 		}
 	}
 	for _, r := range x.repeated {
-		r.settle()
+		r.settled.Store(true)
 	}
 	for _, p := range x.parts {
 		if err := p.finish(ctx, t); err != nil {
@@ -449,14 +448,13 @@ func (x *Operation) resolve(ctx context.Context, o write.Outcome, t *Tally) (wri
 
 // afterLoss returns what the refusal of a step means if an earlier attempt may have been applied.
 func (x *Operation) afterLoss(o *write.Outcome, parts []partOutcome) afterLoss {
-	least := isFinal
 	if len(x.parts) > 1 && len(o.Requests) > 1 {
-		least = guarded(o)
-	} else {
-		for _, p := range parts {
-			if len(p.outcome.Requests) > 0 {
-				least = min(least, p.afterLoss(&p.outcome))
-			}
+		return guarded(o)
+	}
+	least := isFinal
+	for _, p := range parts {
+		if len(p.outcome.Requests) > 0 {
+			least = min(least, p.afterLoss(&p.outcome))
 		}
 	}
 	return least
@@ -542,7 +540,7 @@ type Prediction struct {
 }
 
 // errUnread says why a delete cannot be planned.
-var errUnread = errors.New("it is read first what is there, which a plan does not: give it an *Entity, or a selection of one item")
+var errUnread = errors.New("the delete reads its items first, which a plan does not: pass an *Entity, or a selection of one item")
 
 // Predict returns the requests that Run would send, and their cost. It does no I/O.
 func (x *Operation) Predict() (*Prediction, error) {

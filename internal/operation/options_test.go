@@ -51,8 +51,8 @@ func TestOptionsAreCheckedByUse(t *testing.T) {
 		}
 	}
 	for _, u := range []use{forSave, forDelete} {
-		if err := (Options{Staged: true}).check(plain, u); err == nil || !strings.Contains(err.Error(), u.name+" with Independent") {
-			t.Errorf("staged %s without versions: %v", u.name, err)
+		if err := (Options{Staged: true}).check(plain, u); err == nil || !strings.Contains(err.Error(), string(u)+" with Independent") {
+			t.Errorf("staged %s without versions: %v", u, err)
 		}
 	}
 }

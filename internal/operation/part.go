@@ -21,9 +21,17 @@ type common struct {
 	atomic bool
 	// twice is described at Prediction.
 	twice bool
+	// done is called after the part has been written. It may be nil.
+	done func()
 }
 
 func (s *common) base() *common { return s }
+
+func (s *common) end() {
+	if s.done != nil {
+		s.done()
+	}
+}
 
 func (s *common) prepare(ctx context.Context, t *Tally) error { return nil }
 

@@ -154,12 +154,9 @@ func (p *modify) requests(*change.Readers) (r Requests, err error) {
 
 // read reads the root item, which has to exist, and binds the patch to its entity.
 func (p *modify) read(ctx context.Context, t *Tally) error {
-	root, err := p.env.readRoot(ctx, p.sel, t)
+	root, err := p.env.liveRoot(ctx, p.sel, t)
 	if err != nil {
 		return err
-	}
-	if err := p.env.Search.RootThere(p.sel, root); err != nil {
-		return p.env.fault(err)
 	}
 	p.Bind(root.Header.Incarnation)
 	p.bound = true
@@ -206,7 +203,7 @@ func (p *modify) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 		case it.Absent:
 			return false, p.exists(it)
 		}
-		e.Items = append(e.Items, ItemConflict{Place: it.Place, Field: it.Field, What: Changed})
+		e.Items = append(e.Items, ItemConflict{Place: it.Place, Field: it.Field, What: change.Changed})
 		if text := it.Unmet(stored); text != "" {
 			e.Unmet = append(e.Unmet, text)
 		}
@@ -254,7 +251,7 @@ func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored
 			it.Plain()
 		case incarnation == nil:
 		case ofRoot && live == nil:
-			at := ItemConflict{Place: it.Place, Field: it.Field, What: Created}
+			at := ItemConflict{Place: it.Place, Field: it.Field, What: change.Created}
 			return false, &Conflict{Label: p.env.Model.Label(), Patch: true, Pending: staging.Pending(root), Items: []ItemConflict{at}}
 		case ofRoot && it.Absent:
 			return false, p.exists(it)
@@ -267,7 +264,7 @@ func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored
 		case it.Upserts():
 			it.Replacing(it.Reserved.HiddenOf(stored[i]), live)
 		default:
-			return false, p.missing(it, "what is there was left over by an entity that is no more")
+			return false, p.missing(it, "the stored item is a leftover of a deleted entity")
 		}
 	}
 	return true, nil
@@ -291,7 +288,7 @@ func (p *modify) missing(it *change.PatchItem, pending string) error {
 }
 
 func (p *modify) exists(it *change.PatchItem) error {
-	at := ItemConflict{Place: it.Place, Field: it.Field, What: Created}
+	at := ItemConflict{Place: it.Place, Field: it.Field, What: change.Created}
 	return &Exists{it.Place.String(), Conflict{Label: p.env.Model.Label(), Patch: true, Items: []ItemConflict{at}}}
 }
 

@@ -37,9 +37,9 @@ func (p *raw) requests(*change.Readers) (Requests, error) {
 
 func (p *raw) refused(_ context.Context, o *write.Outcome, _ *Tally) (retry bool, err error) {
 	r := p.request
-	at := ItemConflict{Place: r.Place, RawKey: r.RawKey, Field: r.Field, What: Changed}
+	at := ItemConflict{Place: r.Place, RawKey: r.RawKey, Field: r.Field, What: change.Changed}
 	if len(o.Stored[0]) == 0 {
-		at.What = Deleted
+		at.What = change.Deleted
 	}
 	return false, &Conflict{Label: "mapper.Raw", Raw: true, Items: []ItemConflict{at}}
 }

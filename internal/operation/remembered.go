@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/smithy-go"
@@ -25,31 +26,13 @@ type remembered struct {
 	mu sync.Mutex // entities of one transaction may be used at once
 	// settled reports that the caller knows that it was applied, or that it cannot be applied any more. reported reports that the
 	// caller knows that nothing shows whether it was.
-	settled, reported bool
+	settled, reported atomic.Bool
 	// later are transactions that were sent although this one may have been applied, because only one of both can be.
 	later []*remembered
 }
 
 // maxRemembered is how many transactions an entity remembers, the latest.
 const maxRemembered = 32
-
-func (r *remembered) isSettled() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.settled
-}
-
-func (r *remembered) isReported() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.reported
-}
-
-func (r *remembered) settle() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.settled = true
-}
 
 // followers returns the transactions that were sent later in its place.
 func (r *remembered) followers() []*remembered {
@@ -98,7 +81,7 @@ func (x *Operation) refuseRepeated(ctx context.Context, plan *write.Plan, t *Tal
 		case err != nil:
 			return r.unknown(err)
 		case followed:
-			r.settle() // only one of both was applied
+			r.settled.Store(true) // only one of both was applied
 			continue
 		case r.excludedBy(now):
 			x.repeated = append(x.repeated, r)
@@ -109,9 +92,9 @@ func (x *Operation) refuseRepeated(ctx context.Context, plan *write.Plan, t *Tal
 		case err != nil:
 			return r.unknown(err)
 		case applied:
-			r.settle()
+			r.settled.Store(true)
 			return r.wasApplied()
-		case r.isReported(): // and the caller sends it again anyway
+		case r.reported.Load(): // and the caller sends it again anyway
 			x.repeated = append(x.repeated, r)
 		default:
 			open = append(open, r)
@@ -129,7 +112,7 @@ func (x *Operation) remembered() []*remembered {
 	var all []*remembered
 	for _, p := range x.parts {
 		if e := p.base().entity; e != nil && len(e.remembered) > 0 {
-			e.remembered = slices.DeleteFunc(e.remembered, (*remembered).isSettled)
+			e.remembered = slices.DeleteFunc(e.remembered, func(r *remembered) bool { return r.settled.Load() })
 			all = append(all, e.remembered...)
 		}
 	}
@@ -137,7 +120,7 @@ func (x *Operation) remembered() []*remembered {
 	for ; len(all) > 0; all = all[1:] {
 		if r := all[0]; !slices.Contains(out, r) {
 			all = append(all, r.followers()...)
-			if !r.isSettled() {
+			if !r.settled.Load() {
 				out = append(out, r)
 			}
 		}
@@ -153,7 +136,7 @@ func (x *Operation) refusedAgain(ctx context.Context, refusal error, t *Tally) e
 		case err != nil:
 			return r.unknown(err)
 		case applied:
-			r.settle()
+			r.settled.Store(true)
 			return r.wasApplied()
 		}
 	}
@@ -166,9 +149,7 @@ var errNotShown = errors.New("what it wrote has been written since, or is not th
 // notShown reports to the caller, once, that nothing shows whether earlier transactions were applied.
 func notShown(all []*remembered, err error) error {
 	for _, r := range all {
-		r.mu.Lock()
-		r.reported = true
-		r.mu.Unlock()
+		r.reported.Store(true)
 	}
 	return all[0].unknown(err)
 }

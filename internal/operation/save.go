@@ -11,7 +11,6 @@ import (
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/selection"
-	"github.com/itemize/itemize/internal/snapshot"
 	"github.com/itemize/itemize/internal/staging"
 	"github.com/itemize/itemize/internal/write"
 )
@@ -24,8 +23,6 @@ type save struct {
 	// fresh reports that the entity was new when the operation began.
 	fresh bool
 	diff  *change.Diff
-	// done is called after the entity was saved, nil for none.
-	done func()
 }
 
 // NewSave returns the operation that saves the value of an entity.
@@ -45,7 +42,7 @@ func Save(env *Env, e *Entity, value any, o Options, done func()) (Part, error) 
 	if err := o.check(env.Model, forPart); err != nil {
 		return nil, err
 	}
-	return &save{common: common{env: env, entity: e}, value: value, options: o, fresh: e.Fresh, done: done}, nil
+	return &save{common: common{env: env, entity: e, done: done}, value: value, options: o, fresh: e.Fresh}, nil
 }
 
 func (p *save) prepare(ctx context.Context, t *Tally) error {
@@ -82,7 +79,7 @@ func (p *save) requests(readers *change.Readers) (r Requests, err error) {
 			return r, err
 		}
 	}
-	r = Requests{Writes: change.Requests(d.Changes), Unread: d.NeedsRoot, Choice: p.choice(p.options)}
+	r = Requests{Writes: change.Requests(d.Changes), Unread: d.NeedsRoot, Choice: p.choice()}
 	if len(d.Checks) > 0 && (p.atomic || len(d.Changes) > 0) { // a save that writes nothing checks nothing
 		r.Checks = change.Requests(d.Checks)
 	}
@@ -90,7 +87,8 @@ func (p *save) requests(readers *change.Readers) (r Requests, err error) {
 }
 
 // choice returns what the caller asked for, and what the entity allows.
-func (p *save) choice(o Options) write.Choice {
+func (p *save) choice() write.Choice {
+	o := p.options
 	c := write.Choice{Independent: o.Independent, Staged: o.Staged, ExactlyOnce: o.ExactlyOnce, Move: p.diff.Moves}
 	if p.entity.Fresh && len(p.diff.Changes) > 1 && p.env.Model.Reserved.Versions() {
 		c.Steps = staging.InsertSteps(p.env.Model.Now())
@@ -104,7 +102,7 @@ func (p *save) alternatives(plan *write.Plan) []write.Alternative {
 		return nil
 	}
 	var stagedPrice func([]*write.Request) write.Alternative
-	if p.choice(Options{}).Steps != nil {
+	if p.choice().Steps != nil {
 		stagedPrice = func(all []*write.Request) write.Alternative { return staging.InsertPrice(p.env.Model.Now(), all) }
 	}
 	all := write.Alternatives(plan.Mode, change.Requests(d.Changes), stagedPrice)
@@ -123,12 +121,9 @@ func (p *save) alternatives(plan *write.Plan) []write.Alternative {
 
 // read reads the root item of an entity to which items are added, if no loaded item has its incarnation.
 func (p *save) read(ctx context.Context, t *Tally) error {
-	root, err := p.env.readRoot(ctx, p.entity.Selection, t)
+	root, err := p.env.liveRoot(ctx, p.entity.Selection, t)
 	if err != nil {
 		return err
-	}
-	if err := p.env.Search.RootThere(p.entity.Selection, root); err != nil {
-		return p.env.fault(err)
 	}
 	p.entity.Tell(root.Header.Incarnation)
 	return nil
@@ -151,9 +146,7 @@ func (p *save) finish(ctx context.Context, t *Tally) error {
 		return err
 	}
 	change.SettleAll(p.entity.Snapshot, p.value)
-	if p.done != nil {
-		p.done()
-	}
+	p.end()
 	return nil
 }
 
@@ -171,7 +164,7 @@ func (p *save) findLeftBehind(ctx context.Context, t *Tally) error {
 	if err != nil {
 		return &Partial{
 			Label: m.Label(), Written: places(change.Requests(d.Changes)),
-			Err: fmt.Errorf("it has moved, and what somebody may have added under its old key meanwhile could not be read: %w", err),
+			Err: fmt.Errorf("the entity has moved, but reading its old key for items of other writers failed: %w", err),
 		}
 	}
 	for i := range found {
@@ -184,60 +177,6 @@ func (p *save) findLeftBehind(ctx context.Context, t *Tally) error {
 
 func (p *save) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
 	return p.entity.refused(ctx, p.env, p.diff.Keys, o, t)
-}
-
-// refused finds out why requests of an entity were refused: because of the root item of another writer's pending insert or delete,
-// or of leftover items, which the next plan replaces; or because of a conflict.
-func (e *Entity) refused(ctx context.Context, env *Env, keys snapshot.Keys, o *write.Outcome, t *Tally) (retry bool, err error) {
-	refusal := conflict(env, keys, o, e.Fresh)
-	var exists *Exists
-	if errors.As(refusal, &exists) {
-		if !e.takeOver(o) {
-			return false, refusal
-		}
-		exists.Pending = "another writer keeps inserting or deleting it: insert again"
-		return true, &exists.Conflict
-	}
-	of, err := search.EntityOf(env.Model, selection.Selection{Identity: env.Model.Identity(keys.KeyFields)})
-	if err != nil {
-		return false, env.fault(err)
-	}
-	leftover, err := env.Protocol.Dead(ctx, of, o, e.HiddenAt, &t.Tally)
-	if err != nil {
-		return false, err
-	}
-	for i, h := range leftover {
-		e.Hide(o.Requests[i].Place, h)
-	}
-	return len(leftover) > 0, refusal
-}
-
-// conflict returns the error of requests whose conditions failed: an Exists if the root item of a new entity exists, else a
-// Conflict. fresh reports that the entity is new.
-func conflict(env *Env, keys snapshot.Keys, o *write.Outcome, fresh bool) error {
-	c := Conflict{Label: env.Model.Label(), Insert: fresh}
-	exists := false
-	for i, r := range o.Requests {
-		if o.Stored[i] == nil {
-			continue
-		}
-		what := Changed
-		switch {
-		case r.New:
-			what = Created
-		case len(o.Stored[i]) == 0:
-			what = Deleted
-		}
-		c.Items = append(c.Items, ItemConflict{Place: r.Place, Field: r.Field, What: what})
-		exists = exists || r.Root && r.New
-		if r.Kind == write.Check && r.Unread && len(o.Stored[i]) > 0 && r.Reserved.Header(o.Stored[i]).Live() {
-			c.Pending = "what was loaded is not of the entity that is there, but of one that was deleted since, or left over from one: load it by its key"
-		}
-	}
-	if exists {
-		return &Exists{env.Model.EntityName(keys.KeyFields[:env.Model.Schema.Identities()]), c} // on any shard
-	}
-	return &c
 }
 
 // afterLoss: the requests require the items as they were read, so that a late copy is refused.
@@ -299,6 +238,6 @@ func overtaken(refusal error, o *write.Outcome) error {
 	if stored == nil || !r.Root || !errors.As(refusal, &exists) || len(stored) > 0 && r.Reserved.Header(stored).Live() {
 		return refusal
 	}
-	exists.Pending = "somebody else has begun to insert or delete it meanwhile: insert again"
+	exists.Pending = "another writer began to insert or delete the entity: insert again"
 	return &exists.Conflict
 }

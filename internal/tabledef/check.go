@@ -39,21 +39,28 @@ func (d *Table) Compare(live *types.TableDescription, ttl *types.TimeToLiveDescr
 	hash, sort := c.keys(live.KeySchema)
 	want, wantSort := c.named(d.Hash), c.named(d.Range)
 	if !slices.Equal(hash, want) || !slices.Equal(sort, wantSort) {
-		c.say("", "the keys of a table cannot be changed: make a table anew, or declare its own with hash= and range=", "the table has the keys %s, and the model %s", show(hash, sort), show(want, wantSort))
+		c.say("", "the keys of a table cannot be changed: create a new table, or declare its own with hash= and range=", "the table has the keys %s, and the model %s", show(hash, sort), show(want, wantSort))
 	}
-	var known []string
 	for _, x := range d.Indexes {
-		known = append(known, x.Name)
 		c.index(x, live)
 	}
 	for _, g := range live.GlobalSecondaryIndexes {
-		c.undeclared(known, aws.ToString(g.IndexName))
+		c.undeclared(aws.ToString(g.IndexName))
 	}
 	for _, l := range live.LocalSecondaryIndexes {
-		c.undeclared(known, aws.ToString(l.IndexName))
+		c.undeclared(aws.ToString(l.IndexName))
 	}
 	if ttl != nil {
 		c.ttl(ttl)
+	}
+	return c.out
+}
+
+// compareTTL returns the differences of the time to live alone.
+func (d *Table) compareTTL(live *types.TimeToLiveDescription) []Difference {
+	c := &comparison{d: d}
+	if live != nil {
+		c.ttl(live)
 	}
 	return c.out
 }
@@ -67,6 +74,12 @@ type comparison struct {
 
 func (c *comparison) say(index, cure, format string, args ...any) {
 	c.out = append(c.out, Difference{Table: c.d.Name, Index: index, Text: fmt.Sprintf(format, args...), Cure: cure})
+}
+
+// harmless adds a difference that costs units, and loses nothing.
+func (c *comparison) harmless(index, cure, format string, args ...any) {
+	c.say(index, cure, format, args...)
+	c.out[len(c.out)-1].Harmless = true
 }
 
 // keys returns the key attributes of a live table or index, with their types.
@@ -125,7 +138,7 @@ func (c *comparison) index(x *schema.Index, live *types.TableDescription) {
 	}
 	switch {
 	case !found && x.Local:
-		c.say(x.Name, "local indexes are made with their table alone: make a table anew, or declare a global one", "the table does not have the local index")
+		c.say(x.Name, "local indexes are made with their table alone: create a new table, or declare a global one", "the table does not have the local index")
 		return
 	case !found:
 		c.say(x.Name, "add it with UpdateTable; what is stored already is found when it is saved with mapper.Reindex", "the table does not have the index")
@@ -136,7 +149,7 @@ func (c *comparison) index(x *schema.Index, live *types.TableDescription) {
 		return
 	}
 	if hash, sort := c.keys(keys); !slices.Equal(hash, x.Hash) || !slices.Equal(sort, x.Range) {
-		c.say(x.Name, "make it anew under another name, or declare its own attributes with hash= and range=", "the index has the keys %s, and in the model %s", show(hash, sort), show(x.Hash, x.Range))
+		c.say(x.Name, "create a new index under another name, or declare its own attributes with hash= and range=", "the index has the keys %s, and in the model %s", show(hash, sort), show(x.Hash, x.Range))
 	}
 	c.projection(x, projection)
 }
@@ -146,10 +159,10 @@ func (c *comparison) projection(x *schema.Index, live *types.Projection) {
 	if live == nil || live.ProjectionType == types.ProjectionTypeAll && x.All {
 		return
 	}
-	cure := "make it anew under another name, or write in project= what it has"
+	cure := "create a new index under another name, or write in project= what it has"
 	switch {
 	case live.ProjectionType == types.ProjectionTypeAll:
-		c.out = append(c.out, Difference{c.d.Name, x.Name, "the index projects all attributes, and the model needs fewer, so that writes cost more than is predicted", "write project=all, or make it anew", true})
+		c.harmless(x.Name, "write project=all, or create a new index", "the index projects all attributes, and the model needs fewer, so that writes cost more than predicted")
 	case x.All:
 		c.say(x.Name, cure, "the index projects %s, and in the model all attributes", projected(live))
 	default:
@@ -168,7 +181,7 @@ func (c *comparison) projection(x *schema.Index, live *types.Projection) {
 			c.say(x.Name, cure, "the index does not project %s", strings.Join(missing, ", "))
 		}
 		if len(more) > 0 {
-			c.out = append(c.out, Difference{c.d.Name, x.Name, "the index also projects " + strings.Join(more, ", ") + ", so that writes may cost more than is predicted", "add them to project=", true})
+			c.harmless(x.Name, "add them to project=", "the index also projects %s, so that writes may cost more than predicted", strings.Join(more, ", "))
 		}
 	}
 }
@@ -181,19 +194,24 @@ func projected(p *types.Projection) string {
 }
 
 // undeclared notes an index that the model does not declare.
-func (c *comparison) undeclared(known []string, name string) {
-	if !slices.Contains(known, name) {
-		c.out = append(c.out, Difference{c.d.Name, name, "the model does not declare the index, so that what it takes of writes is not predicted", `declare it with index=` + name + ", or remove it", true})
+func (c *comparison) undeclared(name string) {
+	if !slices.ContainsFunc(c.d.Indexes, func(x *schema.Index) bool { return x.Name == name }) {
+		c.harmless(name, "declare it with index="+name+", or remove it", "the model does not declare the index, so that its share of the cost of writes is not predicted")
 	}
+}
+
+// isOn reports whether a table's time to live is on.
+func isOn(ttl *types.TimeToLiveDescription) bool {
+	return ttl != nil && (ttl.TimeToLiveStatus == types.TimeToLiveStatusEnabled || ttl.TimeToLiveStatus == types.TimeToLiveStatusEnabling)
 }
 
 // ttl compares the time to live.
 func (c *comparison) ttl(live *types.TimeToLiveDescription) {
-	on := live.TimeToLiveStatus == types.TimeToLiveStatusEnabled || live.TimeToLiveStatus == types.TimeToLiveStatusEnabling
+	on := isOn(live)
 	name := aws.ToString(live.AttributeName)
 	switch {
 	case c.d.TTL == "" && on:
-		c.out = append(c.out, Difference{c.d.Name, "", fmt.Sprintf("the table's time to live is on, by the attribute %q, which the model does not declare, so that expired items are still found", name), "write ttl=" + name, true})
+		c.harmless("", "write ttl="+name, "the table's time to live is on, by the attribute %q, which the model does not declare, so that expired items are still found", name)
 	case c.d.TTL != "" && !on:
 		c.say("", "send Definition.TimeToLive", "the table's time to live is off, and the model's is by the attribute %q: expired items are not found, and never deleted", c.d.TTL)
 	case c.d.TTL != "" && name != c.d.TTL:

@@ -148,16 +148,15 @@ func (x *Maintenance) ensure(ctx context.Context, d *Table) error {
 		return err
 	}
 	if live == nil {
-		return errors.New("somebody has dropped it meanwhile: call Maintain again")
+		return errors.New("another program deleted the table: call Maintain again")
 	}
 	return x.enableTTL(ctx, d, live)
 }
 
-// enableTTL enables the time to live of a table that exists, and compares it with the needed one: a different table may belong to
-// another program.
+// enableTTL compares a table that exists with the needed one, and enables its time to live. A table with other keys or indexes is
+// only reported, because it may belong to another program.
 func (x *Maintenance) enableTTL(ctx context.Context, d *Table, live *types.TableDescription) error {
-	if differences := d.Compare(live, nil); slices.ContainsFunc(differences, func(o Difference) bool { return !o.Harmless }) {
-		x.differs(d, differences)
+	if !x.differs(d.Compare(live, nil)) {
 		return nil
 	}
 	ttl, err := x.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &d.Name})
@@ -165,7 +164,7 @@ func (x *Maintenance) enableTTL(ctx context.Context, d *Table, live *types.Table
 		return err
 	}
 	if d.TTL == "" || isOn(ttl.TimeToLiveDescription) {
-		x.differs(d, d.Compare(live, ttl.TimeToLiveDescription))
+		x.differs(d.compareTTL(ttl.TimeToLiveDescription))
 		return nil
 	}
 	if x.Change {
@@ -177,11 +176,6 @@ func (x *Maintenance) enableTTL(ctx context.Context, d *Table, live *types.Table
 	return nil
 }
 
-// isOn reports whether a table's time to live is on.
-func isOn(ttl *types.TimeToLiveDescription) bool {
-	return ttl != nil && (ttl.TimeToLiveStatus == types.TimeToLiveStatusEnabled || ttl.TimeToLiveStatus == types.TimeToLiveStatusEnabling)
-}
-
 // enabled reports whether a table's time to live is on, by another program.
 func (x *Maintenance) enabled(ctx context.Context, table string) bool {
 	ttl, err := x.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &table})
@@ -189,7 +183,7 @@ func (x *Maintenance) enabled(ctx context.Context, table string) bool {
 }
 
 // differs adds differences of a table to the report, and reports whether the table can be used nevertheless.
-func (x *Maintenance) differs(d *Table, differences []Difference) (usable bool) {
+func (x *Maintenance) differs(differences []Difference) (usable bool) {
 	usable = true
 	for _, o := range differences {
 		x.Report.Differences = append(x.Report.Differences, o)
@@ -206,37 +200,24 @@ func (x *Maintenance) create(ctx context.Context, d *Table) (*types.TableDescrip
 			return nil, fmt.Errorf("Maintenance.Create has named it %s: leave its name as it is", aws.ToString(in.TableName))
 		}
 	}
+	created := false
 	for try := 1; ; try++ {
-		_, err := x.Client.CreateTable(ctx, &in)
-		if err == nil {
-			x.note(Create, d.Name)
-			return x.appears(ctx, d.Name)
-		}
-		if !errors.As(err, new(*types.ResourceInUseException)) {
-			return nil, err
+		if !created {
+			_, err := x.Client.CreateTable(ctx, &in)
+			switch {
+			case err == nil:
+				created = true
+				x.note(Create, d.Name)
+			case !errors.As(err, new(*types.ResourceInUseException)):
+				return nil, err
+			}
 		}
 		live, err := x.waitActive(ctx, d.Name)
 		if err != nil || live != nil {
 			return live, err
 		}
 		if try == changes {
-			return nil, errors.New("DynamoDB says that it is there, and does not describe it yet: call Maintain again")
-		}
-		if err := flow.Pause(ctx, try); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// appears waits until a table that was created is active: DescribeTable may not know it for a while.
-func (x *Maintenance) appears(ctx context.Context, table string) (*types.TableDescription, error) {
-	for try := 1; ; try++ {
-		live, err := x.waitActive(ctx, table)
-		if err != nil || live != nil {
-			return live, err
-		}
-		if try == changes {
-			return nil, errors.New("it was created, and is not described yet: call Maintain again")
+			return nil, errors.New("DynamoDB does not describe it yet: call Maintain again")
 		}
 		if err := flow.Pause(ctx, try); err != nil {
 			return nil, err
@@ -355,7 +336,7 @@ func (x *Maintenance) age(ctx context.Context, t oldTable) error {
 		return err
 	}
 	d := x.Tables(t.Period)[t.Index]
-	if !x.differs(d, d.Compare(live, nil)) {
+	if !x.differs(d.Compare(live, nil)) {
 		return nil // it may belong to another program
 	}
 	past := x.ColdAfter
