@@ -16,7 +16,8 @@ import (
 
 // All operations go through one write loop: a delete is the same alone, and as a part of a transaction.
 
-// An own delete that arrives while the entity is deleted again in a transaction is no conflict, and no endless retry.
+// An own delete that arrives while the entity is deleted again in a transaction is no conflict, and no endless retry. Since nothing
+// shows who deleted the entity, the other parts are not written.
 func TestDeletingEndsWhenOwnDeleteArrivesLate(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -37,14 +38,14 @@ func TestDeletingEndsWhenOwnDeleteArrivesLate(t *testing.T) {
 		}
 	}
 	r, err := mapper.Transact(ctx, m.Deleting(e), m.Saving(m.New(account{ID: "2"})))
-	if err != nil || r.Requests() > 8 {
+	if !errors.Is(err, mapper.ErrNotFound) || r.Requests() > 8 {
 		t.Errorf("%v, %v", r, err)
 	}
 	if n := items(t, table, "1"); n != 0 {
 		t.Errorf("%d items are left", n)
 	}
-	if n := items(t, table, "2"); n == 0 {
-		t.Error("the other part was not written")
+	if n := items(t, table, "2"); n > 0 {
+		t.Error("the other part was written")
 	}
 }
 

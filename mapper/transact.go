@@ -80,8 +80,8 @@ func (m *Mapper[T]) Saving(e *Entity[T], options ...WriteOption) Part {
 	return m.engine.saving(e.state, &e.Value, func() { e.set(e.state) }, options)
 }
 
-// Deleting is the part of a transaction that Delete would delete of a selection. Unless that is an
-// *Entity or names one item, it reads first what is there.
+// Deleting returns the part of a transaction that deletes the items of a selection, as Delete does. If the entity is missing, Transact
+// returns ErrNotFound and writes no part. For a selection that is neither an *Entity nor a single item, Transact reads the items first.
 func (m *Mapper[T]) Deleting(s query.Selection[T]) Part {
 	e, ok := s.(*Entity[T])
 	if !ok {

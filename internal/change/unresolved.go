@@ -24,6 +24,9 @@ type UnresolvedWrite struct {
 	Others bool
 	// Whole reports that a save wrote nothing else.
 	Whole bool
+	// Shown reports that a version or incarnation in Evidence shows that the write was applied. Without it another writer may have
+	// done the same, for instance deleted the items.
+	Shown bool
 	// Since is when the last request was sent.
 	Since time.Time
 }
@@ -115,7 +118,9 @@ func (d UnresolvedWrites) Late(changes []*Change) UnresolvedWrites {
 // FindApplied returns the latest unresolved write that was applied, as the item stored at a place shows, or nil.
 func (d UnresolvedWrites) FindApplied(at item.Place, stored item.Attributes) *UnresolvedWrite {
 	for _, x := range slices.Backward(d) {
-		if stored != nil && slices.ContainsFunc(x.Evidence, func(r *write.Request) bool { return r.Place == at && x.wasApplied(r, stored) }) {
+		i := slices.IndexFunc(x.Evidence, func(r *write.Request) bool { return r.Place == at && x.wasApplied(r, stored) })
+		if stored != nil && i >= 0 {
+			x.Shown = x.Evidence[i].IsIdentifiable()
 			return x
 		}
 	}
@@ -141,6 +146,7 @@ func (x *UnresolvedWrite) Applied(look func(*write.Request) (item.Attributes, er
 		case err != nil:
 			return false, err
 		case identifiable && r.Wrote(stored):
+			x.Shown = true
 			return true, nil
 		case !identifiable && !r.Holds(stored):
 			return false, nil

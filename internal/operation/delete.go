@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/estimate"
 	"github.com/itemize/itemize/internal/item"
@@ -30,6 +32,8 @@ type remove struct {
 	known bool
 	// begun reports that items were deleted, or may have been, and over that nothing is left to delete.
 	begun, over bool
+	// incarnation belongs to the entity that was read first.
+	incarnation types.AttributeValue
 }
 
 // readTries is how often a delete, or an update, reads again because of conflicts. The pauses grow to a second, so that the limit
@@ -119,6 +123,9 @@ func (p *remove) requests(*change.Readers) (r Requests, err error) {
 	m, e := p.env.Model, p.entity
 	switch {
 	case p.over, p.prepared && e.Fresh: // an earlier delete turned out to be applied
+		if e != nil && !e.deletedHere {
+			r.Over = p.notStored()
+		}
 		return r, nil
 	case !p.known:
 		return Requests{Unread: true, Missing: true}, nil
@@ -184,11 +191,14 @@ func (p *remove) read(ctx context.Context, t *Tally) error {
 		return err
 	}
 	root := p.Found(found)
+	if root != nil && !p.begun {
+		p.incarnation = root.Header.Incarnation
+	}
 	switch {
 	case root == nil && len(p.Rest) > 0:
 		return nil // leftover items
-	case root == nil && p.begun: // another writer deleted the rest
-		p.over = true
+	case p.begun && (root == nil || p.incarnation != nil && !attr.Same(p.incarnation, root.Header.Incarnation)):
+		p.over = true // another writer deleted the rest, or inserted the next entity
 		return nil
 	case root != nil && root.Header.Moving():
 		at := ItemConflict{Place: root.Place, Field: root.Kind.Name, What: change.Changed}
@@ -231,21 +241,21 @@ func (p *remove) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 		return p.refusedUnread(ctx, o, t)
 	case p.entity == nil: // another writer changed the items that were read
 		p.known = false
-		p.begun = p.begun || o.Unsure // an earlier attempt may have been applied
+		p.begun = p.begun || o.Unsure && !p.atomic // an earlier attempt may have been applied
 		return true, conflict(p.env, p.keys(), o, false)
 	}
 	retry, err = p.entity.refused(ctx, p.env, p.keys(), o, t)
 	if retry {
 		return true, err
 	}
-	return p.wasDeleted(err)
+	return p.wasDeleted(ctx, err, t)
 }
 
 func (p *remove) keys() snapshot.Keys { return snapshot.Keys{KeyFields: p.Selection.Identity} }
 
-// wasDeleted returns ErrNotFound instead of a conflict which says that the whole entity was deleted. If that may have been an own
-// delete, nothing is left to do.
-func (p *remove) wasDeleted(err error) (retry bool, _ error) {
+// wasDeleted returns ErrNotFound instead of a conflict which says that the whole entity was deleted. If that was an unresolved
+// delete or move of this entity, the delete is planned again.
+func (p *remove) wasDeleted(ctx context.Context, err error, t *Tally) (retry bool, _ error) {
 	var conflict *Conflict
 	if !errors.As(err, &conflict) || !p.Selection.Whole || len(conflict.Items) < len(p.All()) {
 		return false, err
@@ -255,9 +265,10 @@ func (p *remove) wasDeleted(err error) (retry bool, _ error) {
 			return false, err
 		}
 	}
-	if p.entity.isUnresolved() {
-		p.over = true
-		return true, nil
+	if n := len(p.entity.unresolved); n > 0 {
+		if err := p.prepare(ctx, t); err != nil || len(p.entity.unresolved) < n {
+			return err == nil, err
+		}
 	}
 	return false, p.env.fault(p.env.Search.RootThere(p.Selection, nil))
 }
@@ -273,7 +284,7 @@ func (p *remove) refusedUnread(ctx context.Context, o *write.Outcome, t *Tally) 
 	h := r.Reserved.Header(stored)
 	if !r.Expect.Blind || len(stored) == 0 || h.Stage == nil { // it has changed since then
 		r.Expect = change.Unread
-		return true, nil
+		return true, p.changed(r)
 	}
 	if pending := staging.Pending(root); pending != "" && !root.Header.Live() && staging.Holds(root, h.Incarnation) {
 		at := ItemConflict{Place: r.Place, Field: r.Field, What: change.Created}
@@ -283,14 +294,20 @@ func (p *remove) refusedUnread(ctx context.Context, o *write.Outcome, t *Tally) 
 	if h.Version == nil {
 		r.Expect.Old = write.SomeOldValues(r.Place, stored)
 	}
-	return true, nil
+	return true, p.changed(r)
+}
+
+// changed is the conflict of an item that another writer keeps changing.
+func (p *remove) changed(r *write.Request) error {
+	at := ItemConflict{Place: r.Place, Field: r.Field, What: change.Changed}
+	return &Conflict{Label: p.env.Model.Label(), Items: []ItemConflict{at}}
 }
 
 // afterLoss: a plain delete of a single item may be applied twice. Other deletes require the items as they were read.
 func (p *remove) afterLoss(o *write.Outcome) afterLoss {
 	switch {
 	case p.single && !p.options.ExactlyOnce:
-		return isFinal
+		return mayRetry
 	case p.single: // it requires no version, so that a late copy would delete the item again
 		return isUnknown
 	case o.Assumed:
@@ -364,5 +381,5 @@ func (p *remove) compare(ctx context.Context, e *staging.Entity, t *Tally) (retr
 	if len(conflict.Items) == 0 {
 		return false, nil
 	}
-	return p.wasDeleted(conflict)
+	return p.wasDeleted(ctx, conflict, t)
 }

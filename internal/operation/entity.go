@@ -21,6 +21,8 @@ type Entity struct {
 	unresolved change.UnresolvedWrites
 	// remembered are transactions of this entity with patches or raw requests without an answer.
 	remembered []*remembered
+	// deletedHere reports of a deleted entity that a version shows that an unresolved write of this entity deleted it.
+	deletedHere bool
 }
 
 // isUnresolved reports whether the entity has unresolved writes.
@@ -65,6 +67,7 @@ func (e *Entity) adopt(d *change.UnresolvedWrite) {
 	left := func(all []*snapshot.Stored) bool { return len(all) > 0 }
 	if !e.Fresh && e.Selection.Whole && !slices.ContainsFunc(e.Items, left) {
 		e.Reset() // the entity was deleted
+		e.deletedHere = d.Shown
 	}
 }
 

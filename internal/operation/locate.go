@@ -27,7 +27,8 @@ func DeleteLocated(ctx context.Context, env *Env, sel selection.Selection, o Opt
 		if err == nil {
 			err = x.Run(ctx, t)
 		}
-		if err != nil && !errors.Is(err, search.ErrNotFound) || len(t.Items) > written {
+		over := err == nil && x.parts[0].(*remove).over // the entity was deleted
+		if err != nil && !errors.Is(err, search.ErrNotFound) || len(t.Items) > written || over {
 			return err
 		}
 		now, failed := env.Search.LocateOne(ctx, sel, strong, &t.Tally)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/estimate"
 	"github.com/itemize/itemize/internal/flow"
@@ -20,7 +21,7 @@ import (
 type Part interface {
 	// base returns the state that all kinds of parts have.
 	base() *common
-	// prepare resolves unresolved writes, and refuses a part that cannot be written. It is called once, before the first plan
+	// prepare resolves unresolved writes, and refuses a part that cannot be written. The loop calls it once, before the first plan
 	// that is sent.
 	prepare(ctx context.Context, t *Tally) error
 	// requests returns the requests of the part. It does no I/O. The loop calls it for each plan.
@@ -54,6 +55,9 @@ type Requests struct {
 	Choice write.Choice
 	// Unread reports that read has to be called first. Missing reports that the requests are unknown until then.
 	Unread, Missing bool
+	// Over says that nothing is left to write, because the entity was deleted before, and nothing shows who did. The other parts
+	// of a transaction are not written then.
+	Over error
 }
 
 // afterLoss says how to treat the refusal of a request if an earlier attempt, whose answer was lost, may have been applied.
@@ -62,11 +66,9 @@ type afterLoss uint8
 const (
 	// isUnknown: the outcome is unknown.
 	isUnknown afterLoss = iota
-	// mayRetry: the part may be planned and sent again, since both attempts cannot be applied, or may be. A refusal that ends the
-	// operation is an unknown outcome.
+	// mayRetry: the part may be planned and sent again, since both attempts cannot be applied, or may be. An error that ends the
+	// operation later is an unknown outcome.
 	mayRetry
-	// isFinal: the earlier attempt does not matter.
-	isFinal
 )
 
 // minTries is how often an operation is planned at least before it gives up because items keep changing. Each item may have
@@ -87,6 +89,9 @@ type Operation struct {
 	outcome write.Outcome
 	// done are the items that steps have written, of plans of several steps, and rest those that the last plan has still to write.
 	done, rest []item.Place
+	// open are the items of earlier tries that may have been applied, or may still be: an error of a later try is an unknown
+	// outcome.
+	open []item.Place
 	// repeated are earlier transactions that this one may repeat, see remembered.go.
 	repeated []*remembered
 }
@@ -124,6 +129,9 @@ func (x *Operation) Run(ctx context.Context, t *Tally) error {
 		return nil
 	}
 	x.discard(ctx, t)
+	if x.open != nil && !errors.As(err, new(*Unknown)) {
+		err = &Unknown{Label: x.label(), Items: x.open, Patch: true, Err: err}
+	}
 	if len(x.done) > 0 && len(x.rest) > 0 { // in this plan, or in one before a retry
 		return &Partial{Label: x.label(), Written: x.done, Rest: x.rest, Err: err}
 	}
@@ -151,6 +159,9 @@ func (x *Operation) run(ctx context.Context, t *Tally) error {
 		}
 		if err := x.refuseRepeated(ctx, plan, t); err != nil {
 			return err
+		}
+		if i := slices.IndexFunc(x.sent, func(r Requests) bool { return r.Over != nil }); i >= 0 && plan.Mode != write.Nothing {
+			return x.sent[i].Over
 		}
 		again, err := x.send(ctx, plan, t)
 		if !again {
@@ -301,7 +312,7 @@ func (x *Operation) send(ctx context.Context, plan *write.Plan, t *Tally) (retry
 	if several {
 		x.rest = nil
 		for i := range plan.Steps {
-			x.rest = append(x.rest, plan.Steps[i].Requests[0].Place)
+			x.rest = append(x.rest, x.items(&plan.Steps[i])...)
 		}
 	}
 	for i := range plan.Steps {
@@ -310,7 +321,8 @@ func (x *Operation) send(ctx context.Context, plan *write.Plan, t *Tally) (retry
 			return again, err
 		}
 		if several {
-			x.done, x.rest = append(x.done, places(plan.Steps[i].Requests)...), x.rest[1:]
+			n := len(x.items(&plan.Steps[i]))
+			x.done, x.rest = append(x.done, x.rest[:n]...), x.rest[n:]
 		}
 	}
 	for _, r := range x.repeated {
@@ -322,6 +334,17 @@ func (x *Operation) send(ctx context.Context, plan *write.Plan, t *Tally) (retry
 		}
 	}
 	return false, nil
+}
+
+// items returns the items that a step writes, without the records of external values.
+func (x *Operation) items(st *write.Step) []item.Place {
+	var all []item.Place
+	for _, r := range st.Requests {
+		if !slices.ContainsFunc(x.parts, func(p Part) bool { return p.base().external.commit() == r }) {
+			all = append(all, r.Place)
+		}
+	}
+	return all
 }
 
 func (x *Operation) discard(ctx context.Context, t *Tally) {
@@ -355,12 +378,18 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 			adopted = e.adoptStored(&p.outcome) || adopted
 		}
 	}
-	if adopted {
-		return true, nil
+	again := mayRetry
+	switch {
+	case !o.Unsure:
+	case adopted && refusedForGood(o): // the earlier write took the version that every copy of this step requires
+	default:
+		again = x.afterLoss(o, parts)
 	}
-	after := x.afterLoss(o, parts)
-	if o.Unsure && after == isUnknown {
+	switch {
+	case again == isUnknown:
 		return false, x.unknown(o)
+	case adopted:
+		return true, nil
 	}
 	var errs, reasons Errors
 	retry = true
@@ -378,8 +407,11 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 	}
 	switch {
 	case retry:
+		if o.Unsure && !(len(o.Requests) > 1 && refusedForGood(o)) {
+			x.open = written(o.Requests)
+		}
 		return true, reasons.orNil()
-	case o.Unsure && after != isFinal: // the earlier attempt may still be applied
+	case o.Unsure: // the earlier attempt may still be applied
 		return false, x.unknown(o)
 	case len(x.repeated) > 0:
 		return false, x.refusedAgain(ctx, errs.orNil(), t)
@@ -451,7 +483,7 @@ func (x *Operation) afterLoss(o *write.Outcome, parts []partOutcome) afterLoss {
 	if len(x.parts) > 1 && len(o.Requests) > 1 {
 		return guarded(o)
 	}
-	least := isFinal
+	least := mayRetry
 	for _, p := range parts {
 		if len(p.outcome.Requests) > 0 {
 			least = min(least, p.afterLoss(&p.outcome))
@@ -460,15 +492,25 @@ func (x *Operation) afterLoss(o *write.Outcome, parts []partOutcome) afterLoss {
 	return least
 }
 
-// guarded returns mayRetry if only an assumption says that an earlier attempt was made, and one of the requests refuses a late
-// copy: it requires a version, or that no item exists.
+// guarded returns mayRetry for a transaction of which no copy can be applied any more, if only an assumption says that an earlier
+// attempt was made.
 func guarded(o *write.Outcome) afterLoss {
-	if o.Assumed && slices.ContainsFunc(o.Requests, func(r *write.Request) bool {
-		return r.Writes() && (r.Expect.Version != nil || r.Expect.Absent && r.Expect.Instead == nil)
-	}) {
+	if o.Assumed && refusedForGood(o) {
 		return mayRetry
 	}
 	return isUnknown
+}
+
+// refusedForGood reports whether all later copies of a refused step are refused too: one of its requests requires a version that
+// its item has lost. A version never comes back. (An item that exists now can be deleted later, so that a condition on its absence
+// does not count.)
+func refusedForGood(o *write.Outcome) bool {
+	for i, r := range o.Requests {
+		if r.Expect.Version != nil && o.Stored[i] != nil && !attr.Same(r.Expect.Version, r.Reserved.Header(o.Stored[i]).Version) {
+			return true
+		}
+	}
+	return false
 }
 
 // unknown records that the outcome of a step is unknown, and returns the error.

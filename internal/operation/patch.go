@@ -224,7 +224,17 @@ func (p *modify) rewrite(unfit []int, stored []item.Attributes) (retry bool, err
 			return false, p.env.Model.FieldErrorf(it.Field, "the patch does not fit what is stored in %s: %w: use Update", it.Place, err)
 		}
 	}
-	return true, nil
+	return true, p.changed(unfit)
+}
+
+// changed is the conflict of items that other writers keep changing.
+func (p *modify) changed(items []int) error {
+	e := &Conflict{Label: p.env.Model.Label(), Patch: true}
+	for _, i := range items {
+		it := p.Items[i]
+		e.Items = append(e.Items, ItemConflict{Place: it.Place, Field: it.Field, What: change.Changed})
+	}
+	return e
 }
 
 // refusedByIncarnation finds out about items that carry an incarnation. Items of the live entity are written with a condition on
@@ -267,7 +277,7 @@ func (p *modify) refusedByIncarnation(ctx context.Context, foreign []int, stored
 			return false, p.missing(it, "the stored item is a leftover of a deleted entity")
 		}
 	}
-	return true, nil
+	return true, p.changed(foreign)
 }
 
 // deleteLeftover deletes a leftover item, so that the conditions of the patch are asked of a missing item.

@@ -1,0 +1,304 @@
+package mapper_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/mapper"
+)
+
+// A request without an answer leaves a copy that may have been applied, or may still be. These tests repeat, refuse or interrupt
+// operations while such copies are under way.
+
+func isUnknown(err error) bool { return errors.As(err, new(*mapper.OutcomeUnknownError)) }
+
+// increment is a patch that counts how often it is applied.
+func increment(m *mapper.Mapper[board]) mapper.Part {
+	return mapper.NewItemNode[board, cells](m.Key("P").Node, 0).Patch(cellFields.Count.Increment(1)).On(m)
+}
+
+// A delete is the guard of its transaction: if another writer deletes the entity, the other parts are not written. An own write
+// of the entity without an answer, whichever it is, does not change that.
+func TestTransactionIsNotWrittenWithoutItsDelete(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	for name, lost := range map[string]func(c *counting, e *mapper.Entity[board]) error{
+		"no unresolved write": func(*counting, *mapper.Entity[board]) error { return nil },
+		"an unresolved save": func(c *counting, e *mapper.Entity[board]) error {
+			e.Value.Main.Text = "seen"
+			return second(c.boards.Save(ctx, e))
+		},
+		"an unresolved delete": func(c *counting, e *mapper.Entity[board]) error { return second(c.boards.Delete(ctx, e)) },
+		"an unresolved transaction of other patches": func(c *counting, e *mapper.Entity[board]) error {
+			return second(mapper.Transact(ctx, c.boards.Deleting(e), c.node("P").Patch(cellFields.Count.Increment(2)).On(c.boards)))
+		},
+	} {
+		c := newCounting(t)
+		e := c.boards.New(board{ID: "E", Main: cells{Text: "ticket"}})
+		must(c.boards.Save(ctx, e))(t)
+		c.f.pick = func() fault {
+			if op := c.f.log[len(c.f.log)-1]; op == "UpdateItem" || op == "DeleteItem" || op == "TransactWriteItems" {
+				return dropRequest
+			}
+			return none
+		}
+		if err := lost(c, e); err != nil && !isUnknown(err) {
+			t.Fatalf("%s: %v", name, err)
+		}
+		c.f.pick = nil
+		other := must(c.clean.Load(ctx, c.clean.Key("E")))(t)
+		must(mapper.Transact(ctx, c.clean.Deleting(other), increment(c.clean)))(t)
+		_, err := mapper.Transact(ctx, c.boards.Deleting(e), c.increment())
+		if n := c.count(); !errors.Is(err, mapper.ErrNotFound) || n != 1 {
+			t.Errorf("%s: counted %d times: %v", name, n, err)
+		}
+	}
+}
+
+// The same of an entity that is deleted by its key, by a client that cannot be watched.
+func TestUnwatchedTransactionIsNotWrittenWithoutItsDelete(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	must(clean.Save(ctx, clean.New(board{ID: "P", Main: cells{Text: "x"}})))(t)
+	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "x"}})))(t)
+	m := must(mapper.New[board](deaf{client(t, atRequest("TransactWriteItems", 1, func() {
+		must(mapper.Transact(ctx, clean.Deleting(clean.Key("E")), increment(clean)))(t)
+	}), 2)}, mapper.Table(table)))(t)
+	_, err := mapper.Transact(ctx, m.Deleting(m.Key("E")), increment(m))
+	if n := must(clean.Load(ctx, clean.Key("P")))(t).Value.Main.Count; n != 1 || err == nil {
+		t.Errorf("counted %d times: %v", n, err)
+	}
+}
+
+// An own move that arrives while the entity is deleted does not hide it from the delete.
+func TestDeleteFollowsOwnLateMove(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	for name, c := range map[string]struct {
+		before  string
+		options []mapper.WriteOption
+	}{"in a transaction": {"TransactWriteItems", nil}, "staged": {"Query", []mapper.WriteOption{mapper.Staged()}}} {
+		table := enginetest.Table(t, "PK:S", "SK:S")
+		l := &losing{operation: "TransactWriteItems"}
+		m := newAccounts(t, table, l.transport(), 1)
+		e := m.New(account{ID: "1", Counter: 1, Left: "a"})
+		must(m.Save(ctx, e))(t)
+		l.lose = 100
+		e.Value.ID = "2"
+		if _, err := m.Save(ctx, e, mapper.Move()); !isUnknown(err) {
+			t.Fatal(err)
+		}
+		l.lose = 0
+		l.before = func(op string) {
+			if op == c.before {
+				l.before = nil
+				l.deliver(t)
+			}
+		}
+		if _, err := m.Delete(ctx, e, c.options...); err != nil || items(t, table, "1")+items(t, table, "2") != 0 {
+			t.Errorf("%s: %v, and %d items are left", name, err, items(t, table, "1")+items(t, table, "2"))
+		}
+	}
+}
+
+// After a request without an answer every error of a later try is an unknown outcome: the first copy can still be applied.
+func TestErrorAfterLostCopyIsUnknown(t *testing.T) {
+	t.Parallel()
+	for name, then := range map[string]struct {
+		operation string
+		fault     fault
+	}{"the root item cannot be read": {"GetItem", deny}, "the context ends": {"GetItem", cancelAfter}, "the second request is refused": {"DeleteItem", deny}} {
+		ctx, cancel := context.WithCancel(flow.WithoutPauses(context.Background()))
+		defer cancel()
+		table := enginetest.Table(t, "PK:S", "SK:S")
+		clean := newAccounts(t, table, &faulty{at: -1}, 1)
+		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Left: "a"})))(t)
+		l := &losing{operation: "DeleteItem", lose: 1}
+		f := l.transport()
+		sent := 0
+		f.cancel = cancel
+		f.pick = func() fault {
+			op := f.log[len(f.log)-1]
+			if op == "DeleteItem" {
+				sent++
+			}
+			if op == then.operation && sent > 0 && !(op == "DeleteItem" && sent == 1) {
+				return then.fault
+			}
+			return none
+		}
+		m := newAccounts(t, table, f, 1)
+		_, err := m.Delete(ctx, m.Key("1").Item("LEFT"))
+		l.lose = 0
+		l.deliver(t)
+		if left := stored(t, clean, "1").Left; left != "" {
+			t.Fatalf("%s: the late copy was not applied: %q", name, left)
+		}
+		if !isUnknown(err) {
+			t.Errorf("%s: %T: %v", name, err, err)
+		}
+	}
+}
+
+// A transaction whose first copy may still be applied is not planned again because an earlier write of an element arrived in
+// between: the element can be deleted, and the first copy applied.
+func TestTransactionIsUnknownWhileItsFirstCopyMayArrive(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	c := newCounting(t)
+	first, second := &losing{operation: "PutItem"}, &losing{operation: "TransactWriteItems", lose: 1}
+	e := c.boards.New(board{ID: "E", Main: cells{Text: "x"}})
+	must(c.boards.Save(ctx, e))(t)
+	c.f.late, first.lose = first.transport().late, 100
+	e.Value.Rows = []cells{{N: 1, Text: "a"}}
+	if _, err := c.boards.Save(ctx, e); !isUnknown(err) {
+		t.Fatal(err)
+	}
+	first.lose, c.f.late = 0, second.transport().late
+	second.before = func(op string) {
+		if op == "TransactWriteItems" {
+			second.before = nil
+			first.deliver(t)
+		}
+	}
+	_, err := mapper.Transact(ctx, c.boards.Saving(e), c.increment())
+	must(c.clean.Update(ctx, c.clean.Key("E"), func(b *board) error { b.Rows = nil; return nil }))(t)
+	second.deliver(t)
+	if n := c.count(); n > 1 || n == 0 && !isUnknown(err) {
+		t.Errorf("counted %d times: %v", n, err)
+	}
+}
+
+// A delete by key deletes the entity that it has read, and not the one that is inserted after its lost copy.
+func TestUnwatchedDeleteByKeyDeletesOneEntity(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := newAccounts(t, table, &faulty{at: -1}, 1)
+	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
+	n, f := 0, &faulty{at: -1}
+	f.pick = func() fault {
+		if f.log[len(f.log)-1] == "DeleteItem" {
+			switch n++; n {
+			case 1:
+				return dropAnswer
+			case 2:
+				must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2})))(t)
+			}
+		}
+		return none
+	}
+	m := must(mapper.New[account](deaf{client(t, f, 2)}, mapper.Table(table)))(t)
+	_, err := m.Delete(ctx, m.Key("1"))
+	if now := stored(t, clean, "1"); now == nil || now.Counter != 2 || err != nil {
+		t.Errorf("%v, and %+v is stored", err, now)
+	}
+}
+
+// A transaction that only requires that an item is missing is not sent again over a leftover item: the item can be missing again
+// when the first copy arrives.
+func TestUnwatchedTransactionOverLeftoverIsNotAppliedTwice(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	must(clean.Save(ctx, clean.New(board{ID: "P", Main: cells{Text: "x"}})))(t)
+	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "x"}})))(t)
+	dead := must(clean.Load(ctx, clean.Key("E")))(t)
+	must(clean.Delete(ctx, clean.Key("E")))(t)
+	dead.Value.Rows = []cells{{N: 5, Text: "dead"}}
+	must(clean.Save(ctx, dead))(t) // a leftover row
+	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "live"}})))(t)
+	l := &losing{operation: "TransactWriteItems", lose: 1}
+	m := must(mapper.New[board](deaf{client(t, l.transport(), 2)}, mapper.Table(table)))(t)
+	e := must(m.Load(ctx, m.Key("E")))(t)
+	e.Value.Rows = []cells{{N: 5, Text: "mine"}}
+	_, err := mapper.Transact(ctx, m.Saving(e), increment(m))
+	must(clean.Update(ctx, clean.Key("E"), func(b *board) error { b.Rows = nil; return nil }))(t)
+	l.deliver(t)
+	if n := must(clean.Load(ctx, clean.Key("P")))(t).Value.Main.Count; n > 1 || n == 0 && !isUnknown(err) {
+		t.Errorf("counted %d times: %v", n, err)
+	}
+}
+
+// A PartialError names each item of a step of several, and no record of an external value.
+func TestPartialErrorNamesAllItemsOfSteps(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	big := strings.Repeat("z", 500)
+	for _, refused := range []string{"TransactWriteItems", "PutItem"} {
+		table, f := enginetest.Table(t, "PK:S", "SK:S"), &faulty{at: -1}
+		m := must(mapper.New[poem](client(t, f, 1), mapper.Table(table)))(t)
+		transactions := 0
+		f.pick = func() fault {
+			op := f.log[len(f.log)-1]
+			if op == "TransactWriteItems" {
+				transactions++
+			}
+			if op == refused && (op != "PutItem" || transactions > 0) {
+				return deny
+			}
+			return none
+		}
+		_, err := m.Save(ctx, m.New(poem{ID: "1", Name: "n", Lines: []line{{No: 1, Text: big}, {No: 2, Text: big}}}), mapper.Independent())
+		var p *mapper.PartialError
+		if !errors.As(err, &p) {
+			if refused == "TransactWriteItems" {
+				t.Errorf("%s: %v", refused, err)
+			}
+			continue
+		}
+		all := fmt.Sprint(p.Written, p.Rest)
+		if len(p.Written)+len(p.Rest) != 3 || strings.Contains(all, "~blob") || !strings.Contains(all, "LINE#002") {
+			t.Errorf("%s: written %v, rest %v", refused, p.Written, p.Rest)
+		}
+	}
+}
+
+// While the number of shards changes, a delete by key whose items another writer deletes in between has nothing left to do.
+func TestUnwatchedDeleteOnChangingShardsEnds(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	x := newShops(t)
+	n := x.apart(t, 1)[0]
+	must(x.a.Save(ctx, x.a.New(shopOld{Shop: "s", N: n, By: "x", Line: []part{{N: 1}, {N: 2}}})))(t)
+	m := must(mapper.New[shopNew](deaf{client(t, atRequest("TransactWriteItems", 1, func() {
+		must(x.a.Delete(ctx, x.a.Key("s", n)))(t)
+	}), 2)}, x.table))(t)
+	if _, err := m.Delete(ctx, m.Key("s", n)); err != nil {
+		t.Error(err)
+	}
+}
+
+// A patch that gives up because another writer keeps changing its item returns a ConflictError.
+func TestPatchThatGivesUpIsConflict(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	must(clean.Save(ctx, clean.New(board{ID: "P", Main: cells{Text: "x"}})))(t)
+	r := newRaw(t, table)
+	r.set("BOARD#P", "A", "Count", &types.AttributeValueMemberNULL{Value: true})
+	i, f := 0, &faulty{at: -1}
+	f.pick = func() fault {
+		if f.log[len(f.log)-1] == "UpdateItem" {
+			i++
+			r.set("BOARD#P", "A", "_v", s(fmt.Sprint(i)))
+		}
+		return none
+	}
+	m := must(mapper.New[board](client(t, f, 1), mapper.Table(table)))(t)
+	_, err := mapper.NewItemNode[board, cells](m.Key("P").Node, 0).Patch(cellFields.Count.Increment(1)).Exec(ctx, m)
+	if !errors.As(err, new(*mapper.ConflictError)) {
+		t.Errorf("%T: %v", err, err)
+	}
+}
