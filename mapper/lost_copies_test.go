@@ -1,9 +1,13 @@
 package mapper_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -11,6 +15,7 @@ import (
 
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/flow"
+	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -300,5 +305,105 @@ func TestPatchThatGivesUpIsConflict(t *testing.T) {
 	_, err := mapper.NewItemNode[board, cells](m.Key("P").Node, 0).Patch(cellFields.Count.Increment(1)).Exec(ctx, m)
 	if !errors.As(err, new(*mapper.ConflictError)) {
 		t.Errorf("%T: %v", err, err)
+	}
+}
+
+// Two actors delete entities in transactions that count each of them, while requests and answers are lost, and late copies arrive:
+// each deleted entity is counted once.
+func TestEachDeletedEntityIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	seed := draws.Seed(t)
+	for n := range draws.Times(5, 150, 3_000) {
+		r := rand.New(rand.NewPCG(seed, uint64(n)))
+		table := enginetest.Table(t, "PK:S", "SK:S")
+		clean := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+		must(clean.Save(ctx, clean.New(board{ID: "P", Main: cells{Text: "x"}})))(t)
+		for _, id := range []string{"0", "1", "2"} {
+			must(clean.Save(ctx, clean.New(board{ID: id, Main: cells{Text: "t"}, Rows: []cells{{N: 1}}})))(t)
+		}
+		var log []string
+		var copies crash
+		disturbed := false
+		f := &faulty{at: -1}
+		f.pick = func() fault {
+			if !disturbed || r.IntN(4) > 0 {
+				return none
+			}
+			if r.IntN(3) == 0 {
+				id := fmt.Sprint(r.IntN(3))
+				_, err := mapper.Transact(ctx, clean.Deleting(clean.Key(id)), increment(clean))
+				log = append(log, fmt.Sprintf("the rival deletes %s: %v", id, err))
+				return none
+			}
+			do := []fault{dropRequest, dropAnswer, throttle, serverError, collide, deny}[r.IntN(6)]
+			log = append(log, f.log[len(f.log)-1]+": "+faultNames[do])
+			return do
+		}
+		f.late = func(q *http.Request) bool {
+			if !disturbed || r.IntN(8) > 0 || q.Body == nil {
+				return false
+			}
+			body := must(io.ReadAll(q.Body))(t)
+			q.Body = io.NopCloser(bytes.NewReader(body))
+			copies.late, copies.bodys = append(copies.late, q.Clone(context.Background())), append(copies.bodys, body)
+			log = append(log, operation(q)+": late")
+			return true
+		}
+		var c mapper.Client = client(t, f, 1+r.IntN(2))
+		if r.IntN(2) == 0 {
+			c = deaf{client(t, f, 2)}
+			log = append(log, "unwatched")
+		}
+		m := must(mapper.New[board](c, mapper.Table(table)))(t)
+		held, unknown := map[string]*mapper.Entity[board]{}, map[string]bool{}
+		for range 6 {
+			id := fmt.Sprint(r.IntN(3))
+			e, err := held[id], error(nil)
+			if e == nil {
+				if e, err = m.Load(ctx, m.Key(id), mapper.Strong()); err != nil {
+					continue
+				}
+				held[id] = e
+			}
+			disturbed = true
+			what := []string{"delete", "delete by key", "save"}[r.IntN(3)]
+			if what == "save" && unknown[id] {
+				what = "delete" // a save would insert the deleted entity again
+			}
+			switch what {
+			case "delete":
+				_, err = mapper.Transact(ctx, m.Deleting(e), increment(m))
+			case "delete by key":
+				_, err = mapper.Transact(ctx, m.Deleting(m.Key(id)), increment(m))
+			case "save":
+				e.Value.Main.N++
+				_, err = m.Save(ctx, e)
+			}
+			disturbed = false
+			log = append(log, fmt.Sprintf("%s of %s: %v", what, id, err))
+			switch {
+			case what == "save" && err == nil:
+			case !isUnknown(err):
+				delete(held, id)
+				delete(unknown, id)
+			case what != "save":
+				unknown[id] = true
+			}
+			if r.IntN(2) == 0 {
+				copies.deliver(t)
+				copies.late, copies.bodys = nil, nil
+			}
+		}
+		copies.deliver(t)
+		deleted := 0
+		for _, id := range []string{"0", "1", "2"} {
+			if newRaw(t, table).get("BOARD#"+id, "A") == nil {
+				deleted++
+			}
+		}
+		if count := must(clean.Load(ctx, clean.Key("P"), mapper.Strong()))(t).Value.Main.Count; count != deleted {
+			t.Fatalf("draw %d: %d are deleted, and %d counted:\n%s", n, deleted, count, strings.Join(log, "\n"))
+		}
 	}
 }
