@@ -183,29 +183,159 @@ func TestTransactionIsUnknownWhileItsFirstCopyMayArrive(t *testing.T) {
 	}
 }
 
-// A delete by key deletes the entity that it has read, and not the one that is inserted after its lost copy.
+// A delete by key deletes the entity that it has read, and not the one that is inserted after its lost copy; also if another program
+// has written the first, without an incarnation.
 func TestUnwatchedDeleteByKeyDeletesOneEntity(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	for _, foreign := range []bool{false, true} {
+		table := enginetest.Table(t, "PK:S", "SK:S")
+		clean := newAccounts(t, table, &faulty{at: -1}, 1)
+		if foreign {
+			newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": n("1")})
+		} else {
+			must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
+		}
+		sent, f := 0, &faulty{at: -1}
+		f.pick = func() fault {
+			if f.log[len(f.log)-1] == "DeleteItem" {
+				switch sent++; sent {
+				case 1:
+					return dropAnswer
+				case 2:
+					must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2})))(t)
+				}
+			}
+			return none
+		}
+		m := must(mapper.New[account](deaf{client(t, f, 2)}, mapper.Table(table)))(t)
+		_, err := m.Delete(ctx, m.Key("1"))
+		if now := stored(t, clean, "1"); now == nil || now.Counter != 2 || err != nil {
+			t.Errorf("foreign %v: %v, and %+v is stored", foreign, err, now)
+		}
+	}
+}
+
+// A transaction of other patches that has deleted the entity is not this one.
+func TestTransactionIsNotWrittenAfterAnotherOwnDelete(t *testing.T) {
+	t.Parallel()
+	c := newCounting(t)
+	e := c.boards.New(board{ID: "E", Main: cells{Text: "ticket"}})
+	must(c.boards.Save(t.Context(), e))(t)
+	c.lost(dropAnswer, func() error {
+		return second(mapper.Transact(t.Context(), c.boards.Deleting(e), c.node("P").Patch(cellFields.Count.Increment(2)).On(c.boards)))
+	})
+	_, err := mapper.Transact(t.Context(), c.boards.Deleting(e), c.increment())
+	if n := c.count(); n != 2 || err == nil {
+		t.Errorf("counted %d: %v", n, err)
+	}
+}
+
+// An unwatched transaction is planned again over a leftover item if it also writes a loaded item: only one copy finds its version.
+func TestUnwatchedTransactionOverLeftoverIsWritten(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
-	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
-	n, f := 0, &faulty{at: -1}
+	leaveEntries(t, clean, part{5, "dead"})
+	must(clean.Save(ctx, clean.New(account{ID: "2", Counter: 1})))(t)
+	m := must(mapper.New[account](deaf{client(t, &faulty{at: -1}, 2)}, mapper.Table(table)))(t)
+	two := must(m.Load(ctx, m.Key("2")))(t)
+	two.Value.Counter = 2
+	must(mapper.Transact(ctx, m.Saving(m.New(account{ID: "1", Counter: 7, Entries: []part{{5, "mine"}}})), m.Saving(two)))(t)
+}
+
+// An element that is missing now may have been written by the lost copy, and deleted by another writer since: it is not written again.
+func TestSaveDoesNotUndoDeleteBehindItsLostCopy(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	f := &faulty{at: -1}
+	m := must(mapper.New[board](client(t, f, 1), mapper.Table(table)))(t)
+	e := m.New(board{ID: "E", Main: cells{Text: "x"}, Rows: []cells{{N: 1, Text: "a"}}})
+	must(m.Save(ctx, e))(t)
 	f.pick = func() fault {
 		if f.log[len(f.log)-1] == "DeleteItem" {
-			switch n++; n {
-			case 1:
-				return dropAnswer
-			case 2:
-				must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2})))(t)
+			return dropRequest
+		}
+		return none
+	}
+	e.Value.Rows = nil
+	if _, err := m.Save(ctx, e); !isUnknown(err) {
+		t.Fatal(err)
+	}
+	e.Value.Rows = []cells{{N: 1, Text: "b"}}
+	written, deleted := false, false
+	f.pick = func() fault {
+		switch op := f.log[len(f.log)-1]; {
+		case op == "UpdateItem" && !written:
+			written = true
+			return dropAnswer
+		case op == "GetItem" && written && !deleted:
+			deleted = true
+			must(clean.Update(ctx, clean.Key("E"), func(b *board) error { b.Rows = nil; return nil }))(t)
+		}
+		return none
+	}
+	_, err := m.Save(ctx, e)
+	if now := must(clean.Load(ctx, clean.Key("E"), mapper.Strong()))(t).Value; !deleted || !isUnknown(err) || len(now.Rows) > 0 {
+		t.Errorf("%v, and %+v is stored", err, now.Rows)
+	}
+}
+
+// An unknown outcome of an earlier try is an unresolved write of the entity: its next save sees to it that it is not applied later.
+func TestUnknownOfEarlierTryIsRecorded(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
+	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "x"}})))(t)
+	dead := must(clean.Load(ctx, clean.Key("E")))(t)
+	must(clean.Delete(ctx, clean.Key("E")))(t)
+	dead.Value.Rows = []cells{{N: 5, Text: "dead"}}
+	must(clean.Save(ctx, dead))(t) // a leftover row
+	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "live"}})))(t)
+	l := &losing{operation: "PutItem", lose: 1}
+	f := l.transport()
+	puts := 0
+	f.pick = func() fault {
+		if f.log[len(f.log)-1] == "PutItem" {
+			if puts++; puts == 3 {
+				return deny
 			}
 		}
 		return none
 	}
-	m := must(mapper.New[account](deaf{client(t, f, 2)}, mapper.Table(table)))(t)
-	_, err := m.Delete(ctx, m.Key("1"))
-	if now := stored(t, clean, "1"); now == nil || now.Counter != 2 || err != nil {
-		t.Errorf("%v, and %+v is stored", err, now)
+	m := must(mapper.New[board](deaf{client(t, f, 2)}, mapper.Table(table)))(t)
+	e := must(m.Load(ctx, m.Key("E")))(t)
+	e.Value.Rows = []cells{{N: 5, Text: "mine"}}
+	if _, err := m.Save(ctx, e); !isUnknown(err) {
+		t.Fatal(err)
+	}
+	e.Value.Rows = nil
+	_, err := m.Save(ctx, e)
+	must(clean.Update(ctx, clean.Key("E"), func(b *board) error { b.Rows = []cells{{N: 5, Text: "z"}}; return nil }))(t)
+	must(clean.Update(ctx, clean.Key("E"), func(b *board) error { b.Rows = nil; return nil }))(t)
+	l.deliver(t)
+	if now := must(clean.Load(ctx, clean.Key("E"), mapper.Strong()))(t).Value; err == nil && len(now.Rows) > 0 {
+		t.Errorf("the save is acknowledged, and %+v arrived later", now.Rows)
+	}
+}
+
+// An entity that moves to another shard while an unwatched client deletes it by its key is found there.
+func TestUnwatchedDeleteFollowsMoveToAnotherShard(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	x := newShops(t)
+	n := x.apart(t, 1)[0]
+	must(x.a.Save(ctx, x.a.New(shopOld{Shop: "s", N: n, By: "x", Line: []part{{N: 1}, {N: 2}}})))(t)
+	m := must(mapper.New[shopKnown](deaf{client(t, atRequest("TransactWriteItems", 1, func() {
+		must(x.c.Save(ctx, must(x.c.Load(ctx, x.c.Key("s", n)))(t), mapper.Move()))(t)
+	}), 2)}, x.table))(t)
+	must(m.Delete(ctx, m.Key("s", n)))(t)
+	if _, err := x.c.Load(ctx, x.c.Key("s", n), mapper.Strong()); !errors.Is(err, mapper.ErrNotFound) {
+		t.Errorf("it is deleted, and loads: %v", err)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/estimate"
@@ -32,8 +31,8 @@ type remove struct {
 	known bool
 	// begun reports that items were deleted, or may have been, and over that nothing is left to delete.
 	begun, over bool
-	// incarnation belongs to the entity that was read first.
-	incarnation types.AttributeValue
+	// first is the root item that was read first, nil for none.
+	first *item.Image
 }
 
 // readTries is how often a delete, or an update, reads again because of conflicts. The pauses grow to a second, so that the limit
@@ -123,10 +122,7 @@ func (p *remove) requests(*change.Readers) (r Requests, err error) {
 	m, e := p.env.Model, p.entity
 	switch {
 	case p.over, p.prepared && e.Fresh: // an earlier delete turned out to be applied
-		if e != nil && !e.deletedHere {
-			r.Over = p.notStored()
-		}
-		return r, nil
+		return Requests{Over: p.notStored()}, nil
 	case !p.known:
 		return Requests{Unread: true, Missing: true}, nil
 	case e != nil && e.Fresh && !e.isUnresolved():
@@ -191,13 +187,13 @@ func (p *remove) read(ctx context.Context, t *Tally) error {
 		return err
 	}
 	root := p.Found(found)
-	if root != nil && !p.begun {
-		p.incarnation = root.Header.Incarnation
+	if !p.begun {
+		p.first = root
 	}
 	switch {
 	case root == nil && len(p.Rest) > 0:
 		return nil // leftover items
-	case p.begun && (root == nil || p.incarnation != nil && !attr.Same(p.incarnation, root.Header.Incarnation)):
+	case p.begun && (root == nil || p.first != nil && !sameIncarnation(p.first, root)):
 		p.over = true // another writer deleted the rest, or inserted the next entity
 		return nil
 	case root != nil && root.Header.Moving():
@@ -207,6 +203,12 @@ func (p *remove) read(ctx context.Context, t *Tally) error {
 		return nil // this delete ends what another writer began, or removes what expired
 	}
 	return p.env.fault(p.env.Search.RootThere(p.Selection, root))
+}
+
+// sameIncarnation reports whether two root items are of one entity.
+func sameIncarnation(a, b *item.Image) bool {
+	x, y := a.Header.Incarnation, b.Header.Incarnation
+	return x == nil && y == nil || x != nil && y != nil && attr.Same(x, y)
 }
 
 func (p *remove) reads(plan *write.Plan) (estimate.Reads, error) {
@@ -370,7 +372,7 @@ func (p *remove) compare(ctx context.Context, e *staging.Entity, t *Tally) (retr
 	if err != nil {
 		return false, err
 	}
-	own := func(f item.Image) bool { return p.entity.adoptAt(f.Place, f.Attributes()) }
+	own := func(f item.Image) bool { return p.entity.adoptAt(f.Place, f.Attributes()) != nil }
 	if slices.ContainsFunc(found, own) {
 		return true, nil
 	}

@@ -21,8 +21,6 @@ type Entity struct {
 	unresolved change.UnresolvedWrites
 	// remembered are transactions of this entity with patches or raw requests without an answer.
 	remembered []*remembered
-	// deletedHere reports of a deleted entity that a version shows that an unresolved write of this entity deleted it.
-	deletedHere bool
 }
 
 // isUnresolved reports whether the entity has unresolved writes.
@@ -67,28 +65,29 @@ func (e *Entity) adopt(d *change.UnresolvedWrite) {
 	left := func(all []*snapshot.Stored) bool { return len(all) > 0 }
 	if !e.Fresh && e.Selection.Whole && !slices.ContainsFunc(e.Items, left) {
 		e.Reset() // the entity was deleted
-		e.deletedHere = d.Shown
 	}
 }
 
-// adoptStored applies the unresolved writes that the stored items of a refused step show.
-func (e *Entity) adoptStored(o *write.Outcome) bool {
-	adopted := false
+// adoptStored applies the unresolved writes that the stored items of a refused step show. shown reports that a version or an
+// incarnation shows each of them.
+func (e *Entity) adoptStored(o *write.Outcome) (adopted, shown bool) {
+	shown = true
 	for i, r := range o.Requests {
-		adopted = e.adoptAt(r.Place, o.Stored[i]) || adopted
+		for d := e.adoptAt(r.Place, o.Stored[i]); d != nil; d = e.adoptAt(r.Place, o.Stored[i]) {
+			adopted, shown = true, shown && d.Shown
+		}
 	}
-	return adopted
+	return adopted, shown
 }
 
-// adoptAt applies the unresolved writes that one stored item shows.
-func (e *Entity) adoptAt(at item.Place, stored item.Attributes) bool {
-	adopted := false
-	for d := e.unresolved.FindApplied(at, stored); d != nil; d = e.unresolved.FindApplied(at, stored) {
+// adoptAt applies the latest unresolved write that one stored item shows, and returns it, or nil.
+func (e *Entity) adoptAt(at item.Place, stored item.Attributes) *change.UnresolvedWrite {
+	d := e.unresolved.FindApplied(at, stored)
+	if d != nil {
 		e.adopt(d)
 		e.unresolved = e.unresolved.Without(d)
-		adopted = true
 	}
-	return adopted
+	return d
 }
 
 // resolve finds out whether the unresolved writes were applied, the latest first. A write that was not applied stays

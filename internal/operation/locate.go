@@ -21,21 +21,31 @@ func DeleteLocated(ctx context.Context, env *Env, sel selection.Selection, o Opt
 	}
 	strong := read.Options{Strong: true}
 	at, err := env.Search.LocateOne(ctx, sel, strong, &t.Tally)
+	over := false // an attempt of this delete may have deleted the entity
 	for err == nil {
 		written := len(t.Items)
 		x, err := NewDelete(env, at, nil, o)
 		if err == nil {
 			err = x.Run(ctx, t)
 		}
-		over := err == nil && x.parts[0].(*remove).over // the entity was deleted
-		if err != nil && !errors.Is(err, search.ErrNotFound) || len(t.Items) > written || over {
+		missing := errors.Is(err, search.ErrNotFound)
+		switch {
+		case err != nil && !missing:
+			return err
+		case err == nil && x.parts[0].(*remove).over: // or it has moved
+			over = true
+		case len(t.Items) > written:
 			return err
 		}
 		now, failed := env.Search.LocateOne(ctx, sel, strong, &t.Tally)
+		missing = missing || errors.Is(failed, search.ErrNotFound)
+		moved := failed == nil && env.Model.Shard(now.Identity) != env.Model.Shard(at.Identity)
 		switch {
+		case over && missing && !moved:
+			return nil
 		case failed != nil:
 			return env.fault(failed)
-		case env.Model.Shard(now.Identity) == env.Model.Shard(at.Identity):
+		case !moved:
 			return err
 		}
 		at = now

@@ -14,6 +14,7 @@ import (
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -55,8 +56,8 @@ type Requests struct {
 	Choice write.Choice
 	// Unread reports that read has to be called first. Missing reports that the requests are unknown until then.
 	Unread, Missing bool
-	// Over says that nothing is left to write, because the entity was deleted before, and nothing shows who did. The other parts
-	// of a transaction are not written then.
+	// Over says that nothing is left to write, because the entity was deleted before. The other parts of a transaction are not
+	// written then: this transaction did not delete it.
 	Over error
 }
 
@@ -89,9 +90,9 @@ type Operation struct {
 	outcome write.Outcome
 	// done are the items that steps have written, of plans of several steps, and rest those that the last plan has still to write.
 	done, rest []item.Place
-	// open are the items of earlier tries that may have been applied, or may still be: an error of a later try is an unknown
+	// open is the latest try that may have been applied, or may still be, nil for none: an error of a later try is an unknown
 	// outcome.
-	open []item.Place
+	open *openTry
 	// repeated are earlier transactions that this one may repeat, see remembered.go.
 	repeated []*remembered
 }
@@ -130,7 +131,7 @@ func (x *Operation) Run(ctx context.Context, t *Tally) error {
 	}
 	x.discard(ctx, t)
 	if x.open != nil && !errors.As(err, new(*Unknown)) {
-		err = &Unknown{Label: x.label(), Items: x.open, Patch: true, Err: err}
+		err = x.leftOpen(err)
 	}
 	if len(x.done) > 0 && len(x.rest) > 0 { // in this plan, or in one before a retry
 		return &Partial{Label: x.label(), Written: x.done, Rest: x.rest, Err: err}
@@ -372,16 +373,17 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 	case write.Unknown:
 		return false, x.unknown(o)
 	}
-	parts, adopted := x.split(o), false
+	parts, adopted, shown := x.split(o), false, true
 	for _, p := range parts {
 		if e := p.base().entity; e != nil && p.outcome.Stored != nil {
-			adopted = e.adoptStored(&p.outcome) || adopted
+			some, all := e.adoptStored(&p.outcome)
+			adopted, shown = adopted || some, shown && all
 		}
 	}
 	again := mayRetry
 	switch {
 	case !o.Unsure:
-	case adopted && refusedForGood(o): // the earlier write took the version that every copy of this step requires
+	case adopted && refusedForGood(o) && (shown || len(o.Requests) > 1): // the earlier write has the version that each copy requires
 	default:
 		again = x.afterLoss(o, parts)
 	}
@@ -389,6 +391,7 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 	case again == isUnknown:
 		return false, x.unknown(o)
 	case adopted:
+		x.keepOpen(o, parts)
 		return true, nil
 	}
 	var errs, reasons Errors
@@ -407,9 +410,7 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 	}
 	switch {
 	case retry:
-		if o.Unsure && !(len(o.Requests) > 1 && refusedForGood(o)) {
-			x.open = written(o.Requests)
-		}
+		x.keepOpen(o, parts)
 		return true, reasons.orNil()
 	case o.Unsure: // the earlier attempt may still be applied
 		return false, x.unknown(o)
@@ -492,13 +493,49 @@ func (x *Operation) afterLoss(o *write.Outcome, parts []partOutcome) afterLoss {
 	return least
 }
 
-// guarded returns mayRetry for a transaction of which no copy can be applied any more, if only an assumption says that an earlier
-// attempt was made.
+// guarded returns mayRetry for a transaction of which only one copy can be applied, if only an assumption says that an earlier
+// attempt was made: it writes an item whose version it requires, as the next plan does, or has lost that version already.
 func guarded(o *write.Outcome) afterLoss {
-	if o.Assumed && refusedForGood(o) {
+	versioned := func(r *write.Request) bool { return r.Writes() && r.Expect.Version != nil }
+	if o.Assumed && (slices.ContainsFunc(o.Requests, versioned) || refusedForGood(o)) {
 		return mayRetry
 	}
 	return isUnknown
+}
+
+// openTry is a step of an earlier try of an operation, which may have been applied, or may still be.
+type openTry struct {
+	requests []*write.Request
+	parts    []partOutcome
+	changes  [][]*change.Change
+}
+
+// keepOpen remembers a refused step whose earlier attempt may have been applied.
+func (x *Operation) keepOpen(o *write.Outcome, parts []partOutcome) {
+	if !o.Unsure || len(o.Requests) > 1 && refusedForGood(o) {
+		return
+	}
+	x.open = &openTry{requests: o.Requests, parts: parts}
+	for _, p := range parts {
+		x.open.changes = append(x.open.changes, p.base().changes)
+	}
+}
+
+// leftOpen records the open try as unresolved, and returns the error of an operation that ended with err after it. err is only
+// quoted if it says that nothing was written.
+func (x *Operation) leftOpen(err error) error {
+	kept := true
+	for i, p := range x.open.parts {
+		p.base().changes = x.open.changes[i]
+		kept = p.unresolved(&p.outcome, x.open.requests) && kept
+	}
+	if !kept {
+		x.remember(x.open.requests)
+	}
+	if errors.As(err, new(*Conflict)) || errors.Is(err, search.ErrNotFound) {
+		err = &Quoted{err}
+	}
+	return &Unknown{Label: labelsOf(x.open.requests), Items: written(x.open.requests), Patch: !kept, Err: err}
 }
 
 // refusedForGood reports whether all later copies of a refused step are refused too: one of its requests requires a version that

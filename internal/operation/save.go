@@ -222,7 +222,7 @@ func (p *save) stage(ctx context.Context, x *Operation, plan *write.Plan, t *Tal
 		}
 		return false, &Unknown{Label: m.Label(), Items: written(r.Requests), Err: r.Err}
 	case write.Rejected:
-		if p.entity.adoptStored(&r.Outcome) {
+		if adopted, _ := p.entity.adoptStored(&r.Outcome); adopted {
 			return true, nil
 		}
 		return false, overtaken(conflict(p.env, keys, &r.Outcome, p.entity.Fresh), &r.Outcome)
