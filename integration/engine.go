@@ -26,6 +26,7 @@ import (
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go/middleware"
 )
@@ -163,11 +164,16 @@ func (e *Engine) Stop() {
 	}
 }
 
+// attempts is how often clients of engines send a request. DynamoDB Local answers about 3% of UpdateTable
+// requests with InternalFailure while other tables are created and deleted, so the SDK's 3 are too few.
+const attempts = 10
+
 // Client returns a client of the engine.
 func (e *Engine) Client(options ...func(*dynamodb.Options)) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		BaseEndpoint: aws.String(e.Endpoint),
 		Region:       "us-east-1",
+		Retryer:      retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts = attempts }),
 		Credentials:  aws.CredentialsProviderFunc(anyCredentials),
 		APIOptions:   []func(*middleware.Stack) error{plainBodies},
 	}, options...)
