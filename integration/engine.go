@@ -164,8 +164,9 @@ func (e *Engine) Stop() {
 	}
 }
 
-// attempts is how often clients of engines send a request. DynamoDB Local answers about 3% of UpdateTable
-// requests with InternalFailure while other tables are created and deleted, so the SDK's 3 are too few.
+// attempts is how often a client of an engine sends a request. DynamoDB Local answers about 3% of UpdateTable
+// requests with InternalFailure while other tables are created and deleted. Sometimes it does so several times in
+// a row, and then the SDK's default is too low.
 const attempts = 10
 
 // Client returns a client of the engine.
