@@ -323,8 +323,9 @@ func TestUnknownOfEarlierTryIsRecorded(t *testing.T) {
 	}
 }
 
-// An entity that moves to another shard while an unwatched client deletes it by its key is found there.
-func TestUnwatchedDeleteFollowsMoveToAnotherShard(t *testing.T) {
+// If an entity moves to another shard while an unwatched client deletes it by its key, the outcome is unknown: it can be the next
+// entity of the key. The next delete finds it.
+func TestUnwatchedDeleteOfEntityThatMovesIsUnknown(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	x := newShops(t)
@@ -333,6 +334,9 @@ func TestUnwatchedDeleteFollowsMoveToAnotherShard(t *testing.T) {
 	m := must(mapper.New[shopKnown](deaf{client(t, atRequest("TransactWriteItems", 1, func() {
 		must(x.c.Save(ctx, must(x.c.Load(ctx, x.c.Key("s", n)))(t), mapper.Move()))(t)
 	}), 2)}, x.table))(t)
+	if _, err := m.Delete(ctx, m.Key("s", n)); !isUnknown(err) {
+		t.Error(err)
+	}
 	must(m.Delete(ctx, m.Key("s", n)))(t)
 	if _, err := x.c.Load(ctx, x.c.Key("s", n), mapper.Strong()); !errors.Is(err, mapper.ErrNotFound) {
 		t.Errorf("it is deleted, and loads: %v", err)
@@ -534,6 +538,354 @@ func TestEachDeletedEntityIsCountedOnce(t *testing.T) {
 		}
 		if count := must(clean.Load(ctx, clean.Key("P"), mapper.Strong()))(t).Value.Main.Count; count != deleted {
 			t.Fatalf("draw %d: %d are deleted, and %d counted:\n%s", n, deleted, count, strings.Join(log, "\n"))
+		}
+	}
+}
+
+// boardsOf returns a mapper of boards.
+func boardsOf(t *testing.T, table string, c mapper.Client) *mapper.Mapper[board] {
+	return must(mapper.New[board](c, mapper.Table(table)))(t)
+}
+
+// loadBoard reads a board strongly consistent.
+func loadBoard(t *testing.T, m *mapper.Mapper[board], id string) board {
+	return must(m.Load(context.Background(), m.Key(id), mapper.Strong()))(t).Value
+}
+
+// A save of an unwatched client is not sent again over the delete of another writer, who can have seen the first copy.
+func TestUnwatchedSaveDoesNotUndoDelete(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
+	f := &faulty{at: -1}
+	m := boardsOf(t, table, deaf{client(t, f, 2)})
+	e := m.New(board{ID: "E", Main: cells{Text: "x"}, Rows: []cells{{N: 1, Text: "a"}}})
+	must(m.Save(ctx, e))(t)
+	f.pick = func() fault {
+		if f.log[len(f.log)-1] == "DeleteItem" {
+			return dropRequest
+		}
+		return none
+	}
+	e.Value.Rows = nil
+	if _, err := m.Save(ctx, e); !isUnknown(err) {
+		t.Fatal(err)
+	}
+	e.Value.Rows = []cells{{N: 1, Text: "b"}}
+	sent := 0
+	f.pick = func() fault {
+		if f.log[len(f.log)-1] == "UpdateItem" {
+			switch sent++; sent {
+			case 1:
+				return dropAnswer // it is applied
+			case 2: // by the SDK
+				if got := loadBoard(t, clean, "E"); len(got.Rows) != 1 || got.Rows[0].Text != "b" {
+					t.Fatalf("the update was not applied: %+v", got.Rows)
+				}
+				must(clean.Update(ctx, clean.Key("E"), func(b *board) error { b.Rows = nil; return nil }))(t)
+			}
+		}
+		return none
+	}
+	f.log = nil
+	_, err := m.Save(ctx, e)
+	now := loadBoard(t, clean, "E")
+	if !isUnknown(err) || len(now.Rows) > 0 {
+		t.Errorf("another writer deleted the row: %v, and %d rows are stored", err, len(now.Rows))
+	}
+}
+
+// An increment that may have been applied is not sent again after a TransactionConflict.
+func TestUnwatchedIncrementIsNotRepeatedAfterConflict(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
+	must(clean.Save(ctx, clean.New(board{ID: "P", Main: cells{Text: "x"}})))(t)
+	sent, f := 0, &faulty{at: -1}
+	f.pick = func() fault {
+		if f.log[len(f.log)-1] == "UpdateItem" {
+			switch sent++; sent {
+			case 1:
+				return dropAnswer // it is applied
+			case 2:
+				return collide
+			}
+		}
+		return none
+	}
+	m := boardsOf(t, table, deaf{client(t, f, 2)})
+	_, err := mapper.NewItemNode[board, cells](m.Key("P").Node, 0).Patch(cellFields.Count.Increment(1)).Exec(ctx, m)
+	n := loadBoard(t, clean, "P").Main.Count
+	if n > 1 {
+		t.Errorf("counted %d times: %v", n, err)
+	}
+}
+
+// A put of a new item keeps an unresolved write out only while the item exists. So the save also gives a new version to an item
+// that existed before.
+func TestPutOfNewItemDoesNotFence(t *testing.T) {
+	t.Parallel()
+	for name, own := range map[string]bool{"the client deletes the new item": true, "another writer deletes the new item": false} {
+		t.Run(name, func(t *testing.T) {
+			ctx := flow.WithoutPauses(context.Background())
+			table := enginetest.Table(t, "PK:S", "SK:S")
+			l := &losing{operation: "TransactWriteItems"}
+			clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
+			m := boardsOf(t, table, client(t, l.transport(), 1))
+			e := m.New(board{ID: "E", Main: cells{Text: "x"}})
+			must(m.Save(ctx, e))(t)
+			l.lose = 100
+			e.Value.Main.Text, e.Value.Rows = "late", []cells{{N: 1, Text: "a"}}
+			if _, err := m.Save(ctx, e); !isUnknown(err) {
+				t.Fatal(err)
+			}
+			l.lose = 0
+			e.Value.Main.Text = "x"
+			must(m.Save(ctx, e))(t)
+			if own {
+				e.Value.Rows = nil
+				must(m.Save(ctx, e))(t)
+			} else {
+				must(clean.Update(ctx, clean.Key("E"), func(b *board) error { b.Rows = nil; return nil }))(t)
+			}
+			l.deliver(t)
+			if now := loadBoard(t, clean, "E"); now.Main.Text != "x" || len(now.Rows) > 0 {
+				t.Errorf("a later save is acknowledged, and the first arrives: %q, rows %v", now.Main.Text, now.Rows)
+			}
+		})
+	}
+}
+
+// Without incarnations, an unwatched delete whose first attempt may have been applied does not delete what a foreign program put since.
+func TestUnwatchedDeleteWithoutIncarnationIsUnknown(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := newAccounts(t, table, &faulty{at: -1}, 1)
+	r := newRaw(t, table)
+	r.put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": n("1")})
+	sent, f := 0, &faulty{at: -1}
+	f.pick = func() fault {
+		if f.log[len(f.log)-1] == "DeleteItem" {
+			switch sent++; sent {
+			case 1:
+				return dropAnswer
+			case 2:
+				r.put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": n("2")})
+			}
+		}
+		return none
+	}
+	m := must(mapper.New[account](deaf{client(t, f, 2)}, mapper.Table(table)))(t)
+	_, err := m.Delete(ctx, m.Key("1"))
+	if now := stored(t, clean, "1"); now == nil {
+		t.Errorf("two were deleted: %v", err)
+	}
+}
+
+// An unwatched delete of a range does not delete elements that were added after its first attempt.
+func TestUnwatchedDeleteOfRangeKeepsNewElements(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
+	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "x"}, Rows: []cells{{N: 1, Text: "old"}}})))(t)
+	sent, f := 0, &faulty{at: -1}
+	f.pick = func() fault {
+		if f.log[len(f.log)-1] == "DeleteItem" {
+			switch sent++; sent {
+			case 1:
+				return dropAnswer
+			case 2:
+				must(clean.Update(ctx, clean.Key("E"), func(b *board) error {
+					if len(b.Rows) != 0 {
+						t.Error("not applied")
+					}
+					b.Rows = []cells{{N: 1, Text: "new"}}
+					return nil
+				}))(t)
+			}
+		}
+		return none
+	}
+	m := boardsOf(t, table, deaf{client(t, f, 2)})
+	_, err := m.Delete(ctx, m.Key("E").Prefix("ROW#"))
+	now := loadBoard(t, clean, "E")
+	if len(now.Rows) == 0 {
+		t.Errorf("the new row is deleted: %v", err)
+	}
+}
+
+// A try that may still be applied is an unresolved write, also if the outcome of the next try is unknown.
+func TestOpenTryIsRecordedBeforeUnknownTry(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
+	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "x"}})))(t)
+	u, l := &losing{operation: "PutItem"}, &losing{operation: "TransactWriteItems"}
+	f := &faulty{at: -1}
+	m := boardsOf(t, table, deaf{client(t, f, 2)})
+	e := must(m.Load(ctx, m.Key("E"), mapper.Strong()))(t)
+	// A put of row 3 is late.
+	f.late = u.transport().late
+	u.lose = 100
+	e.Value.Rows = []cells{{N: 3, Text: "u"}}
+	if _, err := m.Save(ctx, e); !isUnknown(err) {
+		t.Fatal(err)
+	}
+	u.lose = 0
+	u.late, u.bodys = u.late[:1], u.bodys[:1]
+	// The first copy of a transaction is late, the put arrives, the second copy is refused, and all later requests are lost.
+	f.late = l.transport().late
+	l.lose = 1
+	n := 0
+	l.before = func(op string) {
+		if op == "TransactWriteItems" {
+			if n++; n == 1 {
+				u.deliver(t)
+			}
+		}
+	}
+	f.pick = func() fault {
+		if f.log[len(f.log)-1] == "TransactWriteItems" && n >= 1 {
+			return dropRequest
+		}
+		return none
+	}
+	e.Value.Main.Text = "S"
+	e.Value.Rows = []cells{{N: 3, Text: "s"}}
+	f.log = nil
+	_, err := m.Save(ctx, e)
+	if !isUnknown(err) {
+		t.Fatal(err)
+	}
+	f.pick, l.before = nil, nil
+	e.Value.Main.Text, e.Value.Rows = "x", nil
+	_, err = m.Save(ctx, e)
+	l.deliver(t)
+	now := loadBoard(t, clean, "E")
+	if err == nil && (now.Main.Text != "x" || len(now.Rows) > 0) {
+		t.Errorf("the save is acknowledged, and an earlier arrives: %q, %d rows", now.Main.Text, len(now.Rows))
+	}
+}
+
+// An increment in a missing map is sent as the whole map, and is still sent once: another writer can delete the item after the first copy.
+func TestIncrementOfMissingMapIsSentOnce(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	for attempts := 1; attempts <= 2; attempts++ {
+		table := enginetest.Table(t, "PK:S", "SK:S")
+		clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
+		must(clean.Save(ctx, clean.New(board{ID: "P", Main: cells{Text: "x"}})))(t)
+		seen := 0
+		take := func() {
+			must(clean.Update(ctx, clean.Key("P"), func(b *board) error {
+				seen += b.Other.Counts["a"]
+				b.Other = cells{}
+				return nil
+			}))(t)
+		}
+		sent, f := 0, &faulty{at: -1}
+		f.pick = func() fault {
+			op := f.log[len(f.log)-1]
+			if op == "UpdateItem" {
+				sent++
+				if sent == 2 {
+					return dropAnswer
+				}
+			}
+			if (op == "GetItem" || op == "UpdateItem" && sent == 3) && seen == 0 && sent >= 2 {
+				take()
+			}
+			return none
+		}
+		m := boardsOf(t, table, client(t, f, attempts))
+		_, err := mapper.NewItemNode[board, cells](m.Key("P").Node, 1).Patch(cellFields.Counts.Key("a").Increment(1)).Exec(ctx, m)
+		now := loadBoard(t, clean, "P").Other.Counts["a"]
+		if seen+now > 1 {
+			t.Errorf("%d attempts: one increment: another writer took %d, and %d is stored: %v", attempts, seen, now, err)
+		}
+	}
+}
+
+// An item that a later try wrote is no unresolved write: a transaction has it once.
+func TestWrittenItemIsNoOpenTry(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
+	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "x"}})))(t)
+	dead := must(clean.Load(ctx, clean.Key("E")))(t)
+	must(clean.Delete(ctx, clean.Key("E")))(t)
+	dead.Value.Rows = []cells{{N: 1, Text: "dead"}}
+	must(clean.Save(ctx, dead))(t)
+	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "live"}})))(t)
+	l := &losing{operation: "PutItem", lose: 1}
+	f := l.transport()
+	puts := 0
+	f.pick = func() fault {
+		if f.log[len(f.log)-1] == "PutItem" {
+			if puts++; puts == 4 {
+				return deny
+			}
+		}
+		return none
+	}
+	m := boardsOf(t, table, deaf{client(t, f, 2)})
+	e := must(m.Load(ctx, m.Key("E")))(t)
+	e.Value.Rows = []cells{{N: 1, Text: "mine"}, {N: 2, Text: "mine"}}
+	if _, err := m.Save(ctx, e, mapper.Independent()); err == nil {
+		t.Fatal("a request was denied")
+	}
+	f.pick = nil
+	must(clean.Update(ctx, clean.Key("E"), func(b *board) error { b.Rows = nil; return nil }))(t)
+	l.deliver(t)
+	e.Value.Rows = nil
+	_, err := m.Save(ctx, e) // the row has another version now, which an unwatched client can have written
+	if now := loadBoard(t, clean, "E"); err == nil && len(now.Rows) > 0 || err != nil && strings.Contains(err.Error(), "multiple operations") {
+		t.Errorf("%v, and %+v is stored", err, now.Rows)
+	}
+}
+
+// A move whose answer was lost reports the items that were left behind, in the save that finds out that it was applied.
+func TestMoveWithoutAnswerReportsLeftBehind(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	for _, lost := range []bool{false, true} {
+		table := enginetest.Table(t, "PK:S", "SK:S")
+		clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
+		f := &faulty{at: -1}
+		m := boardsOf(t, table, client(t, f, 1))
+		e := m.New(board{ID: "1", Main: cells{Text: "x"}})
+		must(m.Save(ctx, e))(t)
+		other := must(clean.Load(ctx, clean.Key("1")))(t)
+		other.Value.Rows = []cells{{N: 1, Text: "late"}}
+		added := false
+		f.pick = func() fault {
+			op := f.log[len(f.log)-1]
+			if op == "TransactWriteItems" && !added {
+				added = true
+				must(clean.Save(ctx, other))(t) // before the move arrives
+			}
+			if lost && op == "TransactWriteItems" {
+				return dropAnswer
+			}
+			return none
+		}
+		e.Value.ID = "2"
+		r, err := m.Save(ctx, e, mapper.Move())
+		f.pick = nil
+		if lost {
+			if !isUnknown(err) {
+				t.Fatal(err)
+			}
+			r, err = m.Save(ctx, e, mapper.Move())
+		}
+		if err != nil || len(r.LeftBehind) != 1 {
+			t.Errorf("lost %v: left behind %v: %v", lost, r.LeftBehind, err)
 		}
 	}
 }

@@ -87,7 +87,7 @@ const (
 // NewJob returns a bulk load. It does no I/O. A load that does not overwrite needs a client with BatchExecuteStatement.
 func NewJob(env *operation.Env, client PutClient, s Settings) (*Job, error) {
 	m := env.Model
-	if by := m.Schema.Shards; by != nil && !by.Random() && len(by.Counts) > 1 {
+	if by := m.Schema.Shards; m.IsResharding() {
 		return nil, m.Errorf("the number of shards changes (%v), so that each insert is checked on several, which a bulk load does not do: load before or after, or insert with Save", slices.Clone(by.Counts))
 	}
 	x := &Job{env: env, s: s, done: map[int]bool{}, report: Report{ID: s.ID, Next: s.From}}

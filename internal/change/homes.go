@@ -8,18 +8,11 @@ import (
 	"github.com/itemize/itemize/internal/write"
 )
 
-// changing reports whether an entity of these values may lie on several shards, since their number
-// changes.
-func (d *differ) changing() bool {
-	by := d.m.Schema.Shards
-	return by != nil && !by.Random() && len(by.Counts) > 1
-}
-
 // checkStays requires of an entity to which something is added that it has not moved to another shard
 // meanwhile: what is added would stay behind. A root whose time to live is over is not brought back,
 // since there may be another one.
 func (d *differ) checkStays() error {
-	if !d.changing() || d.s.Fresh || d.RootMoves {
+	if !d.m.IsResharding() || d.s.Fresh || d.RootMoves {
 		return nil
 	}
 	root, adds := (*Change)(nil), false
@@ -48,7 +41,7 @@ func (d *differ) checkStays() error {
 // checkHomes requires of an entity that is inserted, or moves, that it does not lie on another of the
 // shards that its key may lead to, from before or after their number has changed.
 func (d *differ) checkHomes() error {
-	if !d.changing() || !d.s.Fresh && !d.RootMoves {
+	if !d.m.IsResharding() || !d.s.Fresh && !d.RootMoves {
 		return nil
 	}
 	own := d.m.Identity(d.Keys.KeyFields)

@@ -546,6 +546,7 @@ func (ch *PatchItem) Rewrite(stored item.Attributes) error {
 			rest = append(rest, o)
 			continue
 		}
+		ch.Counted = ch.Counted || !o.Repeatable()
 		if text := o.Overflow(now); text != "" {
 			return errors.New(text)
 		}

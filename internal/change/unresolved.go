@@ -24,9 +24,14 @@ type UnresolvedWrite struct {
 	Others bool
 	// Whole reports that a save wrote nothing else.
 	Whole bool
+	// Move is the move of the entity to another key that the write was a part of, nil for none.
+	Move *Diff
 	// Shown reports that a version or incarnation in Evidence shows that the write was applied. Without it another writer may have
 	// done the same, for instance deleted the items.
 	Shown bool
+	// Movable reports that another writer may have moved the entity to another shard, so that a missing item does not show that it
+	// was deleted.
+	Movable bool
 	// Since is when the last request was sent.
 	Since time.Time
 }
@@ -41,7 +46,7 @@ const Lateness = 15 * time.Minute
 // NewUnresolvedWrite returns the unresolved write of requests that were made from changes and sent at once. evidence are the requests whose
 // items show whether it was applied, nil for the requests themselves.
 func NewUnresolvedWrite(m *model.Model, changes []*Change, requests []*write.Request, keys snapshot.Keys, evidence []*write.Request) *UnresolvedWrite {
-	x := &UnresolvedWrite{Since: m.Now(), Keys: keys, Evidence: evidence}
+	x := &UnresolvedWrite{Since: m.Now(), Keys: keys, Evidence: evidence, Movable: m.IsResharding()}
 	eachChange(changes, requests, func(ch *Change, r *write.Request) { x.Changes = append(x.Changes, ch.freeze(m, r)) })
 	if x.Others = evidence != nil; !x.Others {
 		x.Evidence = Requests(x.Changes)
@@ -86,16 +91,19 @@ func (d UnresolvedWrites) Places() []item.Place {
 	return places
 }
 
-// touches reports whether the write is of an item at a place.
-func (x *UnresolvedWrite) touches(at item.Place) bool {
-	return slices.ContainsFunc(x.Changes, func(ch *Change) bool { return ch.Place == at })
+// keptOutBy reports whether the write cannot be applied after a write of the item at a place. A put of a new item prevents it only
+// while the item exists. So it counts only if the unresolved write consists of new items.
+func (x *UnresolvedWrite) keptOutBy(at item.Place) bool {
+	existed := func(ch *Change) bool { return !ch.New }
+	some := slices.ContainsFunc(x.Changes, existed)
+	return slices.ContainsFunc(x.Changes, func(ch *Change) bool { return ch.Place == at && (!some || existed(ch)) })
 }
 
 // Overwritten returns the unresolved writes without those of items that were written later:
 // their conditions cannot hold any more.
 func (d UnresolvedWrites) Overwritten(effects []snapshot.Effect) UnresolvedWrites {
 	return slices.DeleteFunc(d, func(x *UnresolvedWrite) bool {
-		return slices.ContainsFunc(effects, func(e snapshot.Effect) bool { return x.touches(e.Place) })
+		return slices.ContainsFunc(effects, func(e snapshot.Effect) bool { return x.keptOutBy(e.Place) })
 	})
 }
 
@@ -108,7 +116,7 @@ func (d UnresolvedWrites) Without(x *UnresolvedWrite) UnresolvedWrites {
 func (d UnresolvedWrites) Late(changes []*Change) UnresolvedWrites {
 	var late UnresolvedWrites
 	for _, x := range d {
-		if !slices.ContainsFunc(changes, func(ch *Change) bool { return x.touches(ch.Place) }) {
+		if !slices.ContainsFunc(changes, func(ch *Change) bool { return x.keptOutBy(ch.Place) }) {
 			late = append(late, x)
 		}
 	}
@@ -130,7 +138,7 @@ func (d UnresolvedWrites) FindApplied(at item.Place, stored item.Attributes) *Un
 // wasApplied reports whether the item of one of its requests shows that the write was applied. A
 // single delete counts as applied once its item is missing.
 func (x *UnresolvedWrite) wasApplied(r *write.Request, stored item.Attributes) bool {
-	return (r.IsIdentifiable() || r.Kind == write.Delete && len(x.Evidence) == 1) && r.Wrote(stored)
+	return (r.IsIdentifiable() || r.Kind == write.Delete && len(x.Evidence) == 1 && !x.Movable) && r.Wrote(stored)
 }
 
 // Applied finds out whether the write was applied: one identifiable item shows it. Without identifiable items each item has to
@@ -148,7 +156,7 @@ func (x *UnresolvedWrite) Applied(look func(*write.Request) (item.Attributes, er
 		case identifiable && r.Wrote(stored):
 			x.Shown = true
 			return true, nil
-		case !identifiable && !r.Holds(stored):
+		case !identifiable && (!r.Holds(stored) || x.Movable && r.Kind == write.Delete):
 			return false, nil
 		}
 	}
@@ -184,7 +192,7 @@ func (d *differ) fence(unresolved UnresolvedWrites) error {
 		if len(UnresolvedWrites{x}.Late(d.Changes)) == 0 {
 			continue // by a fence before
 		}
-		i := slices.IndexFunc(x.Changes, func(ch *Change) bool { return d.s.Versioned(ch.Place) != nil })
+		i := slices.IndexFunc(x.Changes, func(ch *Change) bool { return x.keptOutBy(ch.Place) && d.s.Versioned(ch.Place) != nil })
 		if i < 0 {
 			open = append(open, x)
 			continue

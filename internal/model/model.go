@@ -142,6 +142,12 @@ func (m *Model) Shard(identity []key.Value) key.Value {
 	return key.Value{}
 }
 
+// IsResharding reports whether the number of shards changes, so that an entity can be on one of several.
+func (m *Model) IsResharding() bool {
+	by := m.Schema.Shards
+	return by != nil && !by.Random() && len(by.Counts) > 1
+}
+
 // IdentityNames lists the fields that an entity is known by.
 func (m *Model) IdentityNames() string {
 	text := ""

@@ -31,8 +31,9 @@ type remove struct {
 	known bool
 	// begun reports that items were deleted, or may have been, and over that nothing is left to delete.
 	begun, over bool
-	// first is the root item that was read first, nil for none.
-	first *item.Image
+	// first is the root item that was read first, nil for none. rootless reports that the last read found none.
+	first    *item.Image
+	rootless bool
 }
 
 // readTries is how often a delete, or an update, reads again because of conflicts. The pauses grow to a second, so that the limit
@@ -131,6 +132,9 @@ func (p *remove) requests(*change.Readers) (r Requests, err error) {
 		return r, p.mayArrive()
 	case e != nil:
 		p.Loaded(e.Snapshot)
+		if p.atomic && p.prepared && len(p.All()) == 0 { // for instance because an earlier delete turned out to be applied
+			return Requests{Over: p.notStored()}, nil
+		}
 		if late := e.unresolved.Late(p.All()); len(late) > 0 && p.prepared {
 			return r, &Unknown{Label: m.Label(), Items: late.Places(), Err: change.ErrLate}
 		}
@@ -180,6 +184,7 @@ func (p *remove) read(ctx context.Context, t *Tally) error {
 			return err
 		}
 		p.Found(slices.DeleteFunc(r.Items, func(f item.Image) bool { return !r.Joined(&f) }))
+		p.over = p.atomic && len(p.All()) == 0
 		return nil
 	}
 	found, err := p.env.Protocol.Remains(ctx, e, &t.Tally)
@@ -190,25 +195,35 @@ func (p *remove) read(ctx context.Context, t *Tally) error {
 	if !p.begun {
 		p.first = root
 	}
+	p.rootless = root == nil
 	switch {
-	case root == nil && len(p.Rest) > 0:
-		return nil // leftover items
-	case p.begun && (root == nil || p.first != nil && !sameIncarnation(p.first, root)):
-		p.over = true // another writer deleted the rest, or inserted the next entity
-		return nil
 	case root != nil && root.Header.Moving():
 		at := ItemConflict{Place: root.Place, Field: root.Kind.Name, What: change.Changed}
 		return &Conflict{Label: m.Label(), Pending: staging.Pending(root), Moving: true, Items: []ItemConflict{at}}
+	case p.atomic && root != nil && root.Expired:
+		return p.env.fault(p.env.Search.RootThere(p.Selection, nil))
+	case p.atomic:
+		return p.env.fault(p.env.Search.RootThere(p.Selection, root))
+	case root == nil && len(p.Rest) > 0:
+		return nil // leftover items
+	case p.begun && root != nil && p.first != nil && root.Header.Incarnation == nil && p.first.Header.Incarnation == nil:
+		return &Unknown{Label: m.Label(), Items: places(change.Requests(p.changes)), Err: errNextEntity}
+	case p.begun && (root == nil || p.first != nil && !sameIncarnation(p.first, root)):
+		p.over = true // another writer deleted the rest, or inserted the next entity
+		return nil
 	case root != nil && (!root.Header.Live() || root.Expired && len(p.Rest) > 0):
 		return nil // this delete ends what another writer began, or removes what expired
 	}
 	return p.env.fault(p.env.Search.RootThere(p.Selection, root))
 }
 
-// sameIncarnation reports whether two root items are of one entity.
+// errNextEntity is the reason of an unknown outcome.
+var errNextEntity = errors.New("items were deleted, and the entity that exists now can be the next one of this key: load it, and delete it if it is the same")
+
+// sameIncarnation reports whether two root items are of one entity. Without incarnations nothing shows it.
 func sameIncarnation(a, b *item.Image) bool {
 	x, y := a.Header.Incarnation, b.Header.Incarnation
-	return x == nil && y == nil || x != nil && y != nil && attr.Same(x, y)
+	return x != nil && y != nil && attr.Same(x, y)
 }
 
 func (p *remove) reads(plan *write.Plan) (estimate.Reads, error) {
@@ -259,7 +274,8 @@ func (p *remove) keys() snapshot.Keys { return snapshot.Keys{KeyFields: p.Select
 // delete or move of this entity, the delete is planned again.
 func (p *remove) wasDeleted(ctx context.Context, err error, t *Tally) (retry bool, _ error) {
 	var conflict *Conflict
-	if !errors.As(err, &conflict) || !p.Selection.Whole || len(conflict.Items) < len(p.All()) {
+	// While the number of shards changes, a missing item may be on another shard.
+	if !errors.As(err, &conflict) || !p.Selection.Whole || len(conflict.Items) < len(p.All()) || p.env.Model.IsResharding() {
 		return false, err
 	}
 	for _, it := range conflict.Items {
@@ -311,6 +327,8 @@ func (p *remove) afterLoss(o *write.Outcome) afterLoss {
 	case p.single && !p.options.ExactlyOnce:
 		return mayRetry
 	case p.single: // it requires no version, so that a late copy would delete the item again
+		return isUnknown
+	case p.entity == nil && !p.Selection.Whole: // another writer can have added the same elements after the first attempt
 		return isUnknown
 	case o.Assumed:
 		return mayRetry

@@ -19,6 +19,8 @@ type Entity struct {
 	*snapshot.Snapshot
 	// unresolved are writes of this entity without an answer.
 	unresolved change.UnresolvedWrites
+	// moved is a move whose old key was not searched for items of other writers, nil for none.
+	moved *change.Diff
 	// remembered are transactions of this entity with patches or raw requests without an answer.
 	remembered []*remembered
 }
@@ -42,7 +44,7 @@ func (e *Entity) apply(keys snapshot.Keys, changes []*change.Change, requests []
 // noteUnresolved records that requests may have been applied or not. all are the requests that were sent with them: if the items
 // of none of the requests tell whether they were applied, those of the others do. whole reports that the requests are all that a
 // save writes.
-func (e *Entity) noteUnresolved(keys snapshot.Keys, changes []*change.Change, requests, all []*write.Request, whole bool) {
+func (e *Entity) noteUnresolved(keys snapshot.Keys, changes []*change.Change, requests, all []*write.Request, whole bool) *change.UnresolvedWrite {
 	var evidence []*write.Request
 	if !slices.ContainsFunc(requests, (*write.Request).IsIdentifiable) {
 		for _, r := range all {
@@ -54,11 +56,15 @@ func (e *Entity) noteUnresolved(keys snapshot.Keys, changes []*change.Change, re
 	d := change.NewUnresolvedWrite(e.Model, changes, requests, keys, evidence)
 	d.Whole = whole && len(d.Changes) == len(changes)
 	e.unresolved = append(e.unresolved, d)
+	return d
 }
 
 // adopt applies an unresolved write that turned out to be stored.
 func (e *Entity) adopt(d *change.UnresolvedWrite) {
 	e.apply(d.Keys, d.Changes, change.Requests(d.Changes))
+	if d.Move != nil {
+		e.moved = d.Move
+	}
 	if d.Whole {
 		e.Arrive(d.Keys)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/itemize/itemize/internal/change"
 	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/search"
@@ -21,32 +22,38 @@ func DeleteLocated(ctx context.Context, env *Env, sel selection.Selection, o Opt
 	}
 	strong := read.Options{Strong: true}
 	at, err := env.Search.LocateOne(ctx, sel, strong, &t.Tally)
-	over := false // an attempt of this delete may have deleted the entity
-	for err == nil {
+	for try := 0; err == nil; try++ {
+		if try == readTries {
+			return &Exhausted{Label: env.Model.Label()}
+		}
 		written := len(t.Items)
 		x, err := NewDelete(env, at, nil, o)
 		if err == nil {
 			err = x.Run(ctx, t)
 		}
 		missing := errors.Is(err, search.ErrNotFound)
-		switch {
-		case err != nil && !missing:
-			return err
-		case err == nil && x.parts[0].(*remove).over: // or it has moved
-			over = true
-		case len(t.Items) > written:
+		if err != nil && !missing {
 			return err
 		}
-		now, failed := env.Search.LocateOne(ctx, sel, strong, &t.Tally)
-		missing = missing || errors.Is(failed, search.ErrNotFound)
-		moved := failed == nil && env.Model.Shard(now.Identity) != env.Model.Shard(at.Identity)
-		switch {
-		case over && missing && !moved:
+		p := x.parts[0].(*remove)
+		if len(t.Items) > written && !p.over && !p.rootless {
 			return nil
-		case failed != nil:
+		}
+		now, failed := env.Search.LocateOne(ctx, sel, strong, &t.Tally)
+		if failed != nil {
 			return env.fault(failed)
-		case !moved:
-			return err
+		}
+		moved := env.Model.Shard(now.Identity) != env.Model.Shard(at.Identity)
+		if !moved && !missing && !p.over && !p.rootless {
+			return nil
+		}
+		switch _, failed = env.liveRoot(ctx, now, t); {
+		case errors.Is(failed, search.ErrNotFound):
+			return err // it exists on no shard
+		case failed != nil:
+			return failed
+		case p.over: // a move and the next entity of the key look alike
+			return &Unknown{Label: env.Model.Label(), Items: places(change.Requests(p.changes)), Err: errNextEntity}
 		}
 		at = now
 	}

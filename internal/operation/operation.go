@@ -90,9 +90,8 @@ type Operation struct {
 	outcome write.Outcome
 	// done are the items that steps have written, of plans of several steps, and rest those that the last plan has still to write.
 	done, rest []item.Place
-	// open is the latest try that may have been applied, or may still be, nil for none: an error of a later try is an unknown
-	// outcome.
-	open *openTry
+	// open are the tries that may have been applied, or may still be: an error of a later try is an unknown outcome.
+	open []openTry
 	// repeated are earlier transactions that this one may repeat, see remembered.go.
 	repeated []*remembered
 }
@@ -130,7 +129,7 @@ func (x *Operation) Run(ctx context.Context, t *Tally) error {
 		return nil
 	}
 	x.discard(ctx, t)
-	if x.open != nil && !errors.As(err, new(*Unknown)) {
+	if len(x.open) > 0 {
 		err = x.leftOpen(err)
 	}
 	if len(x.done) > 0 && len(x.rest) > 0 { // in this plan, or in one before a retry
@@ -366,6 +365,9 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 	}
 	switch o.State {
 	case write.Written:
+		if o.Inferred && x.isResharding() {
+			return false, x.unknown(o)
+		}
 		x.applied(o.Requests)
 		return false, nil
 	case write.Failed:
@@ -384,6 +386,8 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 	switch {
 	case !o.Unsure:
 	case adopted && refusedForGood(o) && (shown || len(o.Requests) > 1): // the earlier write has the version that each copy requires
+	case adopted && !shown && len(o.Requests) == 1: // a copy of this step may have written the missing item
+		again = isUnknown
 	default:
 		again = x.afterLoss(o, parts)
 	}
@@ -420,8 +424,18 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 	return false, errs.orNil()
 }
 
+// isResharding reports whether another writer may have moved an entity that the operation writes to another shard.
+func (x *Operation) isResharding() bool {
+	return slices.ContainsFunc(x.parts, func(p Part) bool { env := p.base().env; return env != nil && env.Model.IsResharding() })
+}
+
 // applied reports to each part that its requests were applied.
 func (x *Operation) applied(requests []*write.Request) {
+	x.open = slices.DeleteFunc(x.open, func(t openTry) bool { // its conditions do not hold any more
+		return !slices.ContainsFunc(t.requests, func(r *write.Request) bool {
+			return !slices.ContainsFunc(requests, func(w *write.Request) bool { return w.Place == r.Place })
+		})
+	})
 	if !x.atomic {
 		x.parts[0].applied(requests)
 		return
@@ -515,27 +529,45 @@ func (x *Operation) keepOpen(o *write.Outcome, parts []partOutcome) {
 	if !o.Unsure || len(o.Requests) > 1 && refusedForGood(o) {
 		return
 	}
-	x.open = &openTry{requests: o.Requests, parts: parts}
+	t := openTry{requests: o.Requests, parts: parts}
 	for _, p := range parts {
-		x.open.changes = append(x.open.changes, p.base().changes)
+		t.changes = append(t.changes, p.base().changes)
 	}
+	x.open = append(x.open, t)
 }
 
-// leftOpen records the open try as unresolved, and returns the error of an operation that ended with err after it. err is only
+// recordOpen records the open tries as unresolved. It returns false if nothing will resolve one of them later.
+func (x *Operation) recordOpen() bool {
+	all := true
+	for _, t := range x.open {
+		kept := true
+		for i, p := range t.parts {
+			now := p.base().changes
+			p.base().changes = t.changes[i]
+			kept = p.unresolved(&p.outcome, t.requests) && kept
+			p.base().changes = now
+		}
+		if !kept {
+			x.remember(t.requests)
+		}
+		all = all && kept
+	}
+	x.open = nil
+	return all
+}
+
+// leftOpen records the open tries as unresolved, and returns the error of an operation that ended with err after them. err is only
 // quoted if it says that nothing was written.
 func (x *Operation) leftOpen(err error) error {
-	kept := true
-	for i, p := range x.open.parts {
-		p.base().changes = x.open.changes[i]
-		kept = p.unresolved(&p.outcome, x.open.requests) && kept
-	}
-	if !kept {
-		x.remember(x.open.requests)
+	last := x.open[len(x.open)-1].requests
+	kept := x.recordOpen()
+	if errors.As(err, new(*Unknown)) {
+		return err
 	}
 	if errors.As(err, new(*Conflict)) || errors.Is(err, search.ErrNotFound) {
 		err = &Quoted{err}
 	}
-	return &Unknown{Label: labelsOf(x.open.requests), Items: written(x.open.requests), Patch: !kept, Err: err}
+	return &Unknown{Label: labelsOf(last), Items: written(last), Patch: !kept, Err: err}
 }
 
 // refusedForGood reports whether all later copies of a refused step are refused too: one of its requests requires a version that
@@ -552,6 +584,7 @@ func refusedForGood(o *write.Outcome) bool {
 
 // unknown records that the outcome of a step is unknown, and returns the error.
 func (x *Operation) unknown(o *write.Outcome) error {
+	x.recordOpen() // they are older
 	kept := true
 	for _, p := range x.split(o) {
 		kept = p.unresolved(&p.outcome, o.Requests) && kept

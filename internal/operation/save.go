@@ -141,8 +141,10 @@ func (p *save) finish(ctx context.Context, t *Tally) error {
 	if p.diff.Keys.KeyFields != nil {
 		p.entity.Arrive(p.diff.Keys)
 	}
-	err := p.findLeftBehind(ctx, t)
-	if err != nil {
+	if p.diff.Moves && len(p.diff.Changes) > 0 {
+		p.entity.moved = p.diff
+	}
+	if err := p.findLeftBehind(ctx, t); err != nil {
 		return err
 	}
 	change.SettleAll(p.entity.Snapshot, p.value)
@@ -150,10 +152,11 @@ func (p *save) finish(ctx context.Context, t *Tally) error {
 	return nil
 }
 
-// findLeftBehind records the items that another writer added under the old key of an entity while it moved.
+// findLeftBehind records the items that another writer added under the old key of an entity while it moved, in this save or in an
+// earlier one whose answer was lost.
 func (p *save) findLeftBehind(ctx context.Context, t *Tally) error {
-	d, m := p.diff, p.env.Model
-	if !d.Moves || len(d.Changes) == 0 {
+	d, m := p.entity.moved, p.env.Model
+	if d == nil {
 		return nil
 	}
 	e, err := search.EntityOf(m, selection.Entity(m.Schema, m.Identity(d.Old)))
@@ -163,10 +166,11 @@ func (p *save) findLeftBehind(ctx context.Context, t *Tally) error {
 	}
 	if err != nil {
 		return &Partial{
-			Label: m.Label(), Written: places(change.Requests(d.Changes)),
+			Label: m.Label(), Written: places(change.Requests(p.diff.Changes)),
 			Err: fmt.Errorf("the entity has moved, but reading its old key for items of other writers failed: %w", err),
 		}
 	}
+	p.entity.moved = nil
 	for i := range found {
 		if f := &found[i]; d.LeftBehind(m, f) {
 			t.LeftBehind = append(t.LeftBehind, f.Place)
@@ -189,7 +193,10 @@ func (p *save) afterLoss(o *write.Outcome) afterLoss {
 
 func (p *save) unresolved(o *write.Outcome, all []*write.Request) bool {
 	if slices.ContainsFunc(o.Requests, (*write.Request).Writes) {
-		p.entity.noteUnresolved(p.diff.Keys, p.changes, o.Requests, all, true)
+		d := p.entity.noteUnresolved(p.diff.Keys, p.changes, o.Requests, all, true)
+		if p.diff.Moves {
+			d.Move = p.diff
+		}
 	}
 	return true
 }

@@ -147,8 +147,8 @@ func AtLeast(a item.Assignment) attr.Condition {
 func (r *Request) Before(stored item.Attributes, now time.Time) bool {
 	e := &r.Expect
 	switch {
-	case e.Blind:
-		return false // it was not read
+	case e.Blind, r.Counted && e.Version == nil:
+		return false // it was not read, or can have been written and deleted
 	case e.Absent:
 		replaceable := r.Reserved.Expired(stored, now) && !(r.Root && r.Reserved.Header(stored).ReadStage().State == item.RollingBack)
 		return len(stored) == 0 || replaceable || e.Instead.Is(r.Reserved.Header(stored))

@@ -66,6 +66,8 @@ type Request struct {
 	OldSize, NewSize int
 	Unread           bool
 	Likely           int
+	// Counted reports that Set has the results of increments or appends, so that the request must not be applied twice.
+	Counted bool
 	// Outside is how many values the item points to by this request that lie outside of it: it is sent with the flip of
 	// their record alone.
 	Outside int
@@ -132,7 +134,7 @@ func (r *Request) returned(a item.Attributes) {
 
 // Counts reports whether the request must not be applied twice.
 func (r *Request) Counts() bool {
-	return slices.ContainsFunc(r.Operations, func(o item.Operation) bool { return !o.Repeatable() })
+	return r.Counted || slices.ContainsFunc(r.Operations, func(o item.Operation) bool { return !o.Repeatable() })
 }
 
 // Writes reports whether the request changes the item.

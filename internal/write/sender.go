@@ -153,6 +153,13 @@ func (s *Sender) Once(ctx context.Context, r *Request, t *Tally) (o Outcome, wat
 
 func (w *try) written() Outcome { return Outcome{State: Written, Requests: w.requests} }
 
+// inferred is the outcome of requests that stored items show to be applied.
+func (w *try) inferred() Outcome {
+	o := w.written()
+	o.Inferred = len(w.requests) == 1 && w.requests[0].Kind == Delete
+	return o
+}
+
 // rejected tells what failed conditions mean. stored are the items as they are, nil for
 // those whose conditions held.
 func (w *try) rejected(stored []item.Attributes, err error) Outcome {
@@ -160,7 +167,7 @@ func (w *try) rejected(stored []item.Attributes, err error) Outcome {
 		for _, r := range w.requests {
 			w.wrote(r)
 		}
-		return w.written()
+		return w.inferred()
 	}
 	return Outcome{State: Rejected, Requests: w.requests, Stored: stored, Unsure: w.unsure, Assumed: !w.observed, Err: err}
 }
@@ -195,7 +202,7 @@ func (w *try) failure(ctx context.Context, err error) Outcome {
 func (w *try) retry(ctx context.Context, r *Request, err error) (done bool, o Outcome) {
 	var conflict *types.TransactionConflictException
 	switch {
-	case errors.As(err, &conflict) && w.round < conflictTries:
+	case errors.As(err, &conflict) && w.round < conflictTries && !(w.unsure && r.Counts()):
 	case !w.unsure && r.Counts() && throttled(err) && w.round < conflictTries: // the SDK was kept from it
 	case !w.unsure, ctx.Err() != nil, w.round >= rounds:
 		return true, w.failure(ctx, err)
@@ -311,7 +318,7 @@ func (w *try) look(ctx context.Context, r *Request) (done bool, o Outcome) {
 	case r.Wrote(stored):
 		r.returned(stored)
 		w.wrote(r)
-		return true, w.written()
+		return true, w.inferred()
 	case r.Before(stored, w.s.Now()):
 		return false, o
 	}

@@ -215,6 +215,7 @@ func TestDeafClient(t *testing.T) {
 		{"refused by an own", alone(loaded(update("A"))), script(Refused(own)), "written"},
 		{"a delete refused, and nothing there", alone(loaded(remove("A"))), script(Refused(nil)), "written"},
 		{"denied", alone(loaded(update("A"))), script(Failed("AccessDeniedException")), "failed"},
+		{"a token that expired, perhaps after an attempt", alone(loaded(update("A"))), script(Failed("ExpiredTokenException"), Stored(own)), "written"},
 		{"an increment throttled", alone(increment(update("A"))), script(Answer{Err: &types.ThrottlingException{}}, Stored(before)), "rejected b'v1' unsure assumed"},
 		{"dropped", alone(loaded(update("A"))), script(Dropped(), Stored(before), OK()), "written"},
 		{"dropped, and then refused by another's", alone(loaded(update("A"))), script(Dropped(), Stored(before), Refused(theirs)), "rejected b'theirs' unsure"},

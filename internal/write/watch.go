@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -137,8 +138,8 @@ func refused(err error) bool {
 	return errors.As(err, &api) && api.ErrorFault() == smithy.FaultClient
 }
 
-// retried tells of answers that a client which retries can get after an attempt
-// that was applied: a failed condition, and what it tries again after.
+// retried reports whether a client that retries can return an error after an attempt that was applied: a failed condition, the
+// errors that it retries after, and those of credentials that expire between two attempts.
 func retried(err error) bool {
 	var condition *types.ConditionalCheckFailedException
 	var canceled *types.TransactionCanceledException
@@ -146,5 +147,11 @@ func retried(err error) bool {
 	var limit *types.RequestLimitExceeded
 	var throttled *types.ThrottlingException
 	var conflict *types.TransactionConflictException
-	return neverSent(err) || errors.As(err, &conflict) || errors.As(err, &condition) || errors.As(err, &canceled) || errors.As(err, &throughput) || errors.As(err, &limit) || errors.As(err, &throttled)
+	return neverSent(err) || errors.As(err, &conflict) || errors.As(err, &condition) || errors.As(err, &canceled) || errors.As(err, &throughput) || errors.As(err, &limit) || errors.As(err, &throttled) || expired(err)
+}
+
+// expired reports an error of credentials that are not valid any more (Developer Guide, "Error handling with DynamoDB").
+func expired(err error) bool {
+	var api smithy.APIError
+	return errors.As(err, &api) && slices.Contains([]string{"ExpiredTokenException", "ExpiredToken", "UnrecognizedClientException", "InvalidSignatureException"}, api.ErrorCode())
 }

@@ -26,13 +26,13 @@ var limits = []limit{
 	{"functions with more than 5 parameters", func(f *figures) int { return f.Wide.Count }, 0},
 	{"packages in all modules", func(f *figures) int { return f.Packages.Count }, 70},
 	{"lines of package mapper", func(f *figures) int { return f.PackageLines["mapper"] }, 4500},
-	{"lines of package internal/operation", func(f *figures) int { return f.PackageLines["internal/operation"] }, 2750},
+	{"lines of package internal/operation", func(f *figures) int { return f.PackageLines["internal/operation"] }, 2820},
 	{"methods of mapper.engine", func(f *figures) int { return f.methods("mapper.engine") }, 52},
 	{"files that know the outcomes of writes", func(f *figures) int { return f.knows("the outcomes of writes") }, 13},
 	{"struct types that the tests of package mapper declare", func(f *figures) int { return f.TestModels }, 198},
 	{"packages that a save reaches", func(f *figures) int { return f.Reach[0].Packages }, 20},
 	{"files that a save reaches", func(f *figures) int { return f.Reach[0].Files }, 110},
-	{"functions that a save reaches", func(f *figures) int { return f.Reach[0].Functions }, 665},
+	{"functions that a save reaches", func(f *figures) int { return f.Reach[0].Functions }, 670},
 }
 
 // overLimits returns an error that names the figures over their limits.
