@@ -21,7 +21,7 @@ func DeleteLocated(ctx context.Context, env *Env, sel selection.Selection, o Opt
 		return err
 	}
 	strong := read.Options{Strong: true}
-	at, err := env.Search.LocateOne(ctx, sel, strong, &t.Tally)
+	at, _, err := env.Search.LocateOne(ctx, sel, strong, &t.Tally)
 	for try := 0; err == nil; try++ {
 		if try == readTries {
 			return &Exhausted{Label: env.Model.Label()}
@@ -39,19 +39,14 @@ func DeleteLocated(ctx context.Context, env *Env, sel selection.Selection, o Opt
 		if len(t.Items) > written && !p.over && !p.rootless {
 			return nil
 		}
-		now, failed := env.Search.LocateOne(ctx, sel, strong, &t.Tally)
+		now, live, failed := env.Search.LocateOne(ctx, sel, strong, &t.Tally)
 		if failed != nil {
 			return env.fault(failed)
 		}
 		moved := env.Model.Shard(now.Identity) != env.Model.Shard(at.Identity)
-		if !moved && !missing && !p.over && !p.rootless {
-			return nil
-		}
-		switch _, failed = env.liveRoot(ctx, now, t); {
-		case errors.Is(failed, search.ErrNotFound):
-			return err // it exists on no shard
-		case failed != nil:
-			return failed
+		switch {
+		case !live, !moved && !missing && !p.over && !p.rootless:
+			return err
 		case p.over: // a move and the next entity of the key look alike
 			return &Unknown{Label: env.Model.Label(), Items: places(change.Requests(p.changes)), Err: errNextEntity}
 		}
@@ -73,7 +68,7 @@ func LocatePatch(ctx context.Context, env *Env, spec PatchSpec, t *Tally) (Patch
 		makes = makes || env.makesItem(c)
 	}
 	var err error
-	if spec.Selection, err = env.Search.LocateOne(ctx, spec.Selection, read.Options{Strong: true}, &t.Tally); err != nil {
+	if spec.Selection, _, err = env.Search.LocateOne(ctx, spec.Selection, read.Options{Strong: true}, &t.Tally); err != nil {
 		return spec, env.fault(err)
 	}
 	if makes { // items that an entity which has moved would leave behind

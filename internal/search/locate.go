@@ -16,32 +16,39 @@ import (
 // of shards changes, a key may lead to several, and the roots on these are read first. One that is on
 // none of them stays where it would be written.
 func (e *Engine) Locate(ctx context.Context, sels []selection.Selection, o read.Options, t *write.Tally) ([]selection.Selection, error) {
+	out, _, err := e.locate(ctx, sels, o, t)
+	return out, err
+}
+
+// locate is Locate. live reports which entities have a live root.
+func (e *Engine) locate(ctx context.Context, sels []selection.Selection, o read.Options, t *write.Tally) (out []selection.Selection, live []bool, err error) {
+	live = make([]bool, len(sels))
 	if !slices.ContainsFunc(sels, func(s selection.Selection) bool { return len(s.Elsewhere) > 0 }) {
-		return sels, nil
+		return sels, live, nil
 	}
 	homes := make([][]selection.Part, len(sels))
 	for i, s := range sels {
-		var err error
 		if homes[i], err = e.homes(s); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	var u read.Usage
 	early, err := e.Reader.Batches(ctx, homes, findsAtOnce, o, &u)
 	t.AddRead(u.Requests, u.Predicted, u.Consumed)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out := slices.Clone(sels)
+	out = slices.Clone(sels)
 	for i := range out {
-		if at := bestHome(homes[i], func(p selection.Part) *item.Image {
+		var at int
+		if at, live[i] = bestHome(homes[i], func(p selection.Part) *item.Image {
 			return early.Item(item.Place{Table: e.Model.TableOf(p), PK: p.PK, SK: p.Range.Low})
 		}); at > 0 {
 			out[i] = sels[i].On(e.Model.Schema, sels[i].Elsewhere[at-1])
 		}
 		out[i].Elsewhere = nil
 	}
-	return out, nil
+	return out, live, nil
 }
 
 // relocations bounds how often what moves from shard to shard is looked for again.
@@ -109,26 +116,25 @@ func (e *Engine) homes(s selection.Selection) ([]selection.Part, error) {
 	return parts, nil
 }
 
-// bestHome returns the index of the part where the live root is, or else any: 0 where there is none.
-func bestHome(parts []selection.Part, root func(selection.Part) *item.Image) int {
-	best := 0
+// bestHome returns the index of the part that has the live root, or else of any part that has a root, or else 0.
+func bestHome(parts []selection.Part, root func(selection.Part) *item.Image) (best int, live bool) {
 	for i, p := range slices.Backward(parts) {
 		switch f := root(p); {
 		case f == nil:
 		case f.Header.Live() && !f.Expired:
-			return i
+			return i, true
 		default:
 			best = i
 		}
 	}
-	return best
+	return best, false
 }
 
-// LocateOne is Locate of one selection.
-func (e *Engine) LocateOne(ctx context.Context, sel selection.Selection, o read.Options, t *write.Tally) (selection.Selection, error) {
-	all, err := e.Locate(ctx, []selection.Selection{sel}, o, t)
+// LocateOne is Locate of one selection. live reports that the entity has a live root.
+func (e *Engine) LocateOne(ctx context.Context, sel selection.Selection, o read.Options, t *write.Tally) (at selection.Selection, live bool, err error) {
+	all, lives, err := e.locate(ctx, []selection.Selection{sel}, o, t)
 	if err != nil {
-		return sel, err
+		return sel, false, err
 	}
-	return all[0], nil
+	return all[0], lives[0], nil
 }
