@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
+	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/mapper"
 )
@@ -98,5 +100,40 @@ func TestDeletingOfPartIsGuard(t *testing.T) {
 		if n := c.count(); n != 1 || err == nil {
 			t.Errorf("own %v: counted %d times: %v", own, n, err)
 		}
+	}
+}
+
+// A delete of a part in a transaction waits for an unresolved put of that part, as Delete does.
+func TestDeletingOfPartWaitsForUnresolvedPut(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
+	l := &losing{operation: "PutItem"}
+	m := boardsOf(t, table, client(t, l.transport(), 1))
+	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "x"}})))(t)
+	e := must(m.Load(ctx, m.Key("E").Prefix("ROW#")))(t)
+	l.lose = 100
+	e.Value.Rows = []cells{{N: 1, Text: "a"}}
+	if _, err := m.Save(ctx, e); !isUnknown(err) {
+		t.Fatal(err)
+	}
+	l.lose = 0
+	if _, err := mapper.Transact(ctx, m.Deleting(e)); !isUnknown(err) {
+		t.Error(err)
+	}
+}
+
+// A delete of a range in a transaction is a guard where all of its items have expired.
+func TestDeletingOfExpiredItemsIsGuard(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table, c := enginetest.Table(t, "PK:S", "SK:S"), client(t, &faulty{at: -1}, 1)
+	boards, m := boardsOf(t, table, c), must(mapper.New[expiring](c, mapper.Table(table)))(t)
+	must(boards.Save(ctx, boards.New(board{ID: "P", Main: cells{Text: "x"}})))(t)
+	must(m.Save(ctx, m.New(expiring{ID: "3", Until: time.Now().Add(-time.Hour), Parts: []part{{N: 1}}})))(t)
+	_, err := mapper.Transact(ctx, m.Deleting(m.Key("3").Prefix("PART#")), increment(boards))
+	if n := loadBoard(t, boards, "P").Main.Count; n != 0 || !errors.Is(err, mapper.ErrNotFound) {
+		t.Errorf("counted %d times: %v", n, err)
 	}
 }

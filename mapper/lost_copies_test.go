@@ -889,3 +889,98 @@ func TestMoveWithoutAnswerReportsLeftBehind(t *testing.T) {
 		}
 	}
 }
+
+// lostMove moves an entity from key 1 to key 2. Before the move arrives another writer adds a row, if late is set. The answer is lost.
+func lostMove(t *testing.T, late bool) (clean *mapper.Mapper[board], m *mapper.Mapper[board], e *mapper.Entity[board]) {
+	ctx := flow.WithoutPauses(context.Background())
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	f := &faulty{at: -1}
+	clean, m = boardsOf(t, table, client(t, &faulty{at: -1}, 1)), boardsOf(t, table, client(t, f, 1))
+	e = m.New(board{ID: "1", Main: cells{Text: "x"}})
+	must(m.Save(ctx, e))(t)
+	other := must(clean.Load(ctx, clean.Key("1")))(t)
+	f.pick = func() fault {
+		if f.log[len(f.log)-1] != "TransactWriteItems" {
+			return none
+		}
+		if late {
+			late, other.Value.Rows = false, []cells{{N: 1, Text: "late"}}
+			must(clean.Save(ctx, other))(t)
+		}
+		return dropAnswer
+	}
+	e.Value.ID = "2"
+	if _, err := m.Save(ctx, e, mapper.Move()); !isUnknown(err) {
+		t.Fatal(err)
+	}
+	f.pick = nil
+	return clean, m, e
+}
+
+// A second move reports the items that were left behind by the first.
+func TestSecondMoveReportsLeftBehindOfFirst(t *testing.T) {
+	t.Parallel()
+	_, m, e := lostMove(t, true)
+	e.Value.ID = "3"
+	if r, err := m.Save(context.Background(), e, mapper.Move()); err != nil || len(r.LeftBehind) != 1 {
+		t.Errorf("left behind %v: %v", r.LeftBehind, err)
+	}
+}
+
+// The next entity of the old key is not left behind.
+func TestNextEntityIsNotLeftBehind(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, insert := range map[string]bool{"saved": false, "deleted and inserted": true} {
+		clean, m, e := lostMove(t, false)
+		must(clean.Save(ctx, clean.New(board{ID: "1", Main: cells{Text: "next"}, Rows: []cells{{N: 1}}})))(t)
+		if insert {
+			must(m.Delete(ctx, e))(t)
+			e.Value.ID = "9"
+		}
+		if r, err := m.Save(ctx, e); err != nil || len(r.LeftBehind) > 0 {
+			t.Errorf("%s: left behind %v: %v", name, r.LeftBehind, err)
+		}
+	}
+}
+
+// An independent delete of an entity without an incarnation goes on after a conflict, if no answer was lost.
+func TestIndependentDeleteWithoutIncarnationGoesOn(t *testing.T) {
+	t.Parallel()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	r := newRaw(t, table)
+	r.put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": n("1")})
+	r.put(item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0001"), "N": n("1"), "Text": s("old")})
+	r.put(item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0002"), "N": n("2"), "Text": s("old")})
+	m := newAccounts(t, table, atRequest("DeleteItem", 2, func() {
+		r.put(item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0002"), "N": n("2"), "Text": s("new")})
+	}), 1)
+	must(m.Delete(flow.WithoutPauses(context.Background()), m.Key("1"), mapper.Independent()))(t)
+}
+
+// If the plan of a later try fails, an open try is still recorded.
+func TestPlanFailsAfterOpenTry(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
+	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "x"}})))(t)
+	dead := must(clean.Load(ctx, clean.Key("E")))(t)
+	must(clean.Delete(ctx, clean.Key("E")))(t)
+	dead.Value.Rows = []cells{{N: 1, Text: "dead"}}
+	must(clean.Save(ctx, dead))(t) // a leftover row
+	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "live"}})))(t)
+	f := &faulty{at: -1}
+	m := boardsOf(t, table, deaf{client(t, f, 2)})
+	e := must(m.Load(ctx, m.Key("E")))(t)
+	e.Value.Rows = []cells{{N: 1, Text: "mine"}}
+	f.pick = func() fault {
+		if f.log[len(f.log)-1] == "PutItem" {
+			e.Value.ID = "other" // a key that changes needs Move
+		}
+		return none
+	}
+	if _, err := m.Save(ctx, e); !isUnknown(err) {
+		t.Error(err)
+	}
+}

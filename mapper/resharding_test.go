@@ -3,6 +3,7 @@ package mapper_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/itemize/itemize/internal/flow"
@@ -92,6 +93,9 @@ func TestLostDeleteOfMovedEntityIsUnknown(t *testing.T) {
 			}
 			_, err := m.Delete(ctx, selected)
 			x.checkDeleted(t, n, err)
+			if isUnknown(err) && errors.Unwrap(err) == nil {
+				t.Errorf("no cause: %v", err)
+			}
 		})
 	}
 }
@@ -240,4 +244,64 @@ func TestDeleteKeepsNextEntityOnOtherShard(t *testing.T) {
 			t.Errorf("%+v is stored: %v", now, err)
 		}
 	})
+}
+
+// The same holds for a transaction without an answer, of which another entity shows nothing any more.
+func TestLostTransactionOfMovedEntityIsUnknown(t *testing.T) {
+	for name, deletes := range map[string]bool{"deleted": true, "an element removed": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := flow.WithoutPauses(context.Background())
+			x, n, f, at := resharding(t, part{N: 1})
+			m := x.mapperOf(t, f)
+			must(x.a.Save(ctx, x.a.New(shopOld{Shop: "other", N: 1, By: "first"})))(t)
+			e, other := must(m.Load(ctx, m.Key("s", n)))(t), must(m.Load(ctx, m.Key("other", 1)))(t)
+			at["TransactWriteItems"] = func(int) fault { return dropRequest }
+			other.Value.By, e.Value.Line = "changed", nil
+			change := m.Saving(e)
+			if deletes {
+				change = m.Deleting(e)
+			}
+			if _, err := mapper.Transact(ctx, change, m.Saving(other)); !isUnknown(err) {
+				t.Fatal(err)
+			}
+			at["TransactWriteItems"] = nil
+			x.move(t, n)
+			must(x.b.Update(ctx, x.b.Key("other", 1), func(v *shopKnown) error { v.By = "another writer"; return nil }))(t)
+			var err error
+			if deletes {
+				_, err = m.Delete(ctx, e)
+			} else {
+				_, err = m.Save(ctx, e)
+			}
+			if now := x.stored(t, n); err == nil && (deletes || len(now.Line) > 0) {
+				t.Errorf("it is acknowledged, and %+v is stored", now)
+			}
+		})
+	}
+}
+
+// A delete without an answer is resolved as ever if both numbers of shards give the entity the same shard.
+func TestLostDeleteOfEntityWithOneShardIsResolved(t *testing.T) {
+	t.Parallel()
+	ctx := flow.WithoutPauses(context.Background())
+	x, f := newShops(t), &faulty{at: -1}
+	n, apart := 1, x.apart(t, 8)
+	for slices.Contains(apart, n) {
+		n++
+	}
+	must(x.a.Save(ctx, x.a.New(shopOld{Shop: "s", N: n, By: "first"})))(t)
+	lost := false
+	f.pick = func() fault {
+		if f.log[len(f.log)-1] == "DeleteItem" && !lost {
+			lost = true
+			return dropAnswer
+		}
+		return none
+	}
+	m := x.mapperOf(t, f)
+	must(m.Delete(ctx, must(m.Load(ctx, m.Key("s", n)))(t)))(t)
+	if !lost {
+		t.Error("no answer was lost")
+	}
 }

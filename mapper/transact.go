@@ -80,9 +80,10 @@ func (m *Mapper[T]) Saving(e *Entity[T], options ...WriteOption) Part {
 	return m.engine.saving(e.state, &e.Value, func() { e.set(e.state) }, options)
 }
 
-// Deleting returns the part of a transaction that deletes the items of a selection, as Delete does. If it would delete nothing that
-// exists, for instance because the entity is missing, Transact returns ErrNotFound and writes no part. A single item is deleted unread,
-// and may be missing. The items of other selections are read first, except those of an *Entity.
+// Deleting returns the part of a transaction that deletes the items of a selection, as Delete does. If it has nothing to delete, for
+// instance because the entity is missing, Transact returns ErrNotFound in place of writing the other parts. A single item is deleted
+// unread, and may be missing. The items of other selections are read first, except those of an *Entity. A delete of a part of an entity
+// does not check whether the entity exists.
 func (m *Mapper[T]) Deleting(s query.Selection[T]) Part {
 	e, ok := s.(*Entity[T])
 	if !ok {

@@ -253,12 +253,16 @@ func (d *differ) move() error {
 	return nil
 }
 
-// LeftBehind reports whether an item, of what is read at the old key after a move, is still under
-// that: its key agrees with the old values, and not with the new ones.
-func (d *Diff) LeftBehind(m *model.Model, f *item.Image) bool {
+// LeftBehind reports whether an item that was found under the old key after a move is left behind: its key agrees with the old values,
+// and not with the new ones. If the root moved, the items of the next entity of the old key are not.
+func (d *Diff) LeftBehind(m *model.Model, found []item.Image, i int) bool {
+	f := &found[i]
 	if d.RootMoves {
+		next := func(root item.Image) bool {
+			return root.Kind != nil && m.IsRoot(root.Kind) && root.Header.Live() && (root.Place == f.Place || attr.Same(root.Header.Incarnation, f.Header.Incarnation))
+		}
 		identity := m.Identity(d.Old)
-		return Belongs(m, f, identity, identity)
+		return Belongs(m, f, identity, identity) && !slices.ContainsFunc(found, next)
 	}
 	return f.Kind != nil && m.Agrees(f, d.Old) && !m.Agrees(f, d.Keys.KeyFields)
 }

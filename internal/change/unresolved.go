@@ -46,7 +46,7 @@ const Lateness = 15 * time.Minute
 // NewUnresolvedWrite returns the unresolved write of requests that were made from changes and sent at once. evidence are the requests whose
 // items show whether it was applied, nil for the requests themselves.
 func NewUnresolvedWrite(m *model.Model, changes []*Change, requests []*write.Request, keys snapshot.Keys, evidence []*write.Request) *UnresolvedWrite {
-	x := &UnresolvedWrite{Since: m.Now(), Keys: keys, Evidence: evidence, Movable: m.IsResharding()}
+	x := &UnresolvedWrite{Since: m.Now(), Keys: keys, Evidence: evidence, Movable: m.CanReshard(keys.KeyFields)}
 	eachChange(changes, requests, func(ch *Change, r *write.Request) { x.Changes = append(x.Changes, ch.freeze(m, r)) })
 	if x.Others = evidence != nil; !x.Others {
 		x.Evidence = Requests(x.Changes)
@@ -165,7 +165,7 @@ func (x *UnresolvedWrite) Applied(look func(*write.Request) (item.Attributes, er
 	}
 	// Another writer may have changed the items of other entities later. An item that was deleted is missing in any case.
 	for _, ch := range x.Changes {
-		if stored, err := look(&ch.Request); err != nil || !ch.Holds(stored) {
+		if stored, err := look(&ch.Request); err != nil || !ch.Holds(stored) || x.Movable && ch.Kind == write.Delete {
 			return false, err
 		}
 	}

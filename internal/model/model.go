@@ -142,10 +142,19 @@ func (m *Model) Shard(identity []key.Value) key.Value {
 	return key.Value{}
 }
 
-// IsResharding reports whether the number of shards changes, so that an entity can be on one of several.
+// IsResharding reports whether the number of shards changes, so that some entities can be on one of several.
 func (m *Model) IsResharding() bool {
 	by := m.Schema.Shards
 	return by != nil && !by.Random() && len(by.Counts) > 1
+}
+
+// CanReshard reports whether another writer can move an entity to another shard. identity has the values that it is known by.
+func (m *Model) CanReshard(identity []key.Value) bool {
+	if !m.IsResharding() || len(identity) < m.Schema.Identities() {
+		return m.IsResharding()
+	}
+	homes, err := m.Schema.Homes(identity[:m.Schema.Identities()])
+	return err != nil || len(homes) != 1
 }
 
 // IdentityNames lists the fields that an entity is known by.

@@ -29,8 +29,8 @@ type remove struct {
 	prepared bool
 	// known reports that the requests are those of the items: always for a loaded entity and a single item.
 	known bool
-	// begun reports that items were deleted, or may have been, and over that nothing is left to delete.
-	begun, over bool
+	// begun reports that items were deleted, or may have been, unsure the latter, and over that nothing is left to delete.
+	begun, unsure, over bool
 	// first is the root item that was read first, nil for none. rootless reports that the last read found none.
 	first    *item.Image
 	rootless bool
@@ -132,11 +132,11 @@ func (p *remove) requests(*change.Readers) (r Requests, err error) {
 		return r, p.mayArrive()
 	case e != nil:
 		p.Loaded(e.Snapshot)
-		if p.atomic && p.prepared && len(p.All()) == 0 { // for instance because an earlier delete turned out to be applied
-			return Requests{Over: p.notStored()}, nil
-		}
 		if late := e.unresolved.Late(p.All()); len(late) > 0 && p.prepared {
 			return r, &Unknown{Label: m.Label(), Items: late.Places(), Err: change.ErrLate}
+		}
+		if p.atomic && p.prepared && len(p.All()) == 0 { // for instance because an earlier delete turned out to be applied
+			return Requests{Over: p.notStored()}, nil
 		}
 		if p.marked() && p.atomic {
 			return r, m.Errorf("the entity's delete has begun and is not finished: finish it by itself, with Delete")
@@ -183,7 +183,7 @@ func (p *remove) read(ctx context.Context, t *Tally) error {
 		if err != nil {
 			return err
 		}
-		p.Found(slices.DeleteFunc(r.Items, func(f item.Image) bool { return !r.Joined(&f) }))
+		p.Found(slices.DeleteFunc(r.Items, func(f item.Image) bool { return !r.Joined(&f) || p.atomic && f.Expired }))
 		p.over = p.atomic && len(p.All()) == 0
 		return nil
 	}
@@ -206,7 +206,7 @@ func (p *remove) read(ctx context.Context, t *Tally) error {
 		return p.env.fault(p.env.Search.RootThere(p.Selection, root))
 	case root == nil && len(p.Rest) > 0:
 		return nil // leftover items
-	case p.begun && root != nil && p.first != nil && root.Header.Incarnation == nil && p.first.Header.Incarnation == nil:
+	case p.unsure && root != nil && p.first != nil && root.Header.Incarnation == nil && p.first.Header.Incarnation == nil && !sameVersion(p.first, root):
 		return &Unknown{Label: m.Label(), Items: places(change.Requests(p.changes)), Err: errNextEntity}
 	case p.begun && (root == nil || p.first != nil && !sameIncarnation(p.first, root)):
 		p.over = true // another writer deleted the rest, or inserted the next entity
@@ -220,10 +220,14 @@ func (p *remove) read(ctx context.Context, t *Tally) error {
 // errNextEntity is the reason of an unknown outcome.
 var errNextEntity = errors.New("items were deleted, and the entity that exists now can be the next one of this key: load it, and delete it if it is the same")
 
-// sameIncarnation reports whether two root items are of one entity. Without incarnations nothing shows it.
+// sameIncarnation reports whether two root items are of one entity. Without incarnations they can be.
 func sameIncarnation(a, b *item.Image) bool {
-	x, y := a.Header.Incarnation, b.Header.Incarnation
-	return x != nil && y != nil && attr.Same(x, y)
+	return attr.Same(a.Header.Incarnation, b.Header.Incarnation)
+}
+
+// sameVersion reports whether two root items are the same: a version never comes back.
+func sameVersion(a, b *item.Image) bool {
+	return a.Header.Version != nil && attr.Same(a.Header.Version, b.Header.Version)
 }
 
 func (p *remove) reads(plan *write.Plan) (estimate.Reads, error) {
@@ -258,7 +262,8 @@ func (p *remove) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 		return p.refusedUnread(ctx, o, t)
 	case p.entity == nil: // another writer changed the items that were read
 		p.known = false
-		p.begun = p.begun || o.Unsure && !p.atomic // an earlier attempt may have been applied
+		p.unsure = p.unsure || o.Unsure && !p.atomic // an earlier attempt may have been applied
+		p.begun = p.begun || p.unsure
 		return true, conflict(p.env, p.keys(), o, false)
 	}
 	retry, err = p.entity.refused(ctx, p.env, p.keys(), o, t)
@@ -268,6 +273,8 @@ func (p *remove) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry
 	return p.wasDeleted(ctx, err, t)
 }
 
+func (p *remove) movable() bool { return p.env.Model.CanReshard(p.Selection.Identity) }
+
 func (p *remove) keys() snapshot.Keys { return snapshot.Keys{KeyFields: p.Selection.Identity} }
 
 // wasDeleted returns ErrNotFound instead of a conflict which says that the whole entity was deleted. If that was an unresolved
@@ -275,7 +282,7 @@ func (p *remove) keys() snapshot.Keys { return snapshot.Keys{KeyFields: p.Select
 func (p *remove) wasDeleted(ctx context.Context, err error, t *Tally) (retry bool, _ error) {
 	var conflict *Conflict
 	// While the number of shards changes, a missing item may be on another shard.
-	if !errors.As(err, &conflict) || !p.Selection.Whole || len(conflict.Items) < len(p.All()) || p.env.Model.IsResharding() {
+	if !errors.As(err, &conflict) || !p.Selection.Whole || len(conflict.Items) < len(p.All()) || p.movable() {
 		return false, err
 	}
 	for _, it := range conflict.Items {

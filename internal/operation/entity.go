@@ -19,8 +19,8 @@ type Entity struct {
 	*snapshot.Snapshot
 	// unresolved are writes of this entity without an answer.
 	unresolved change.UnresolvedWrites
-	// moved is a move whose old key was not searched for items of other writers, nil for none.
-	moved *change.Diff
+	// moved are the moves whose old keys were not searched for items of other writers.
+	moved []*change.Diff
 	// remembered are transactions of this entity with patches or raw requests without an answer.
 	remembered []*remembered
 }
@@ -30,6 +30,12 @@ func (e *Entity) isUnresolved() bool { return e != nil && len(e.unresolved) > 0 
 
 // Unchanged reports whether a value is as it is stored. See change.Unchanged.
 func (e *Entity) Unchanged(v any) bool { return change.Unchanged(e.Snapshot, e.unresolved, v) }
+
+// Reset forgets all items: the entity is new.
+func (e *Entity) Reset() {
+	e.Snapshot.Reset()
+	e.moved = nil
+}
 
 // apply records requests that were applied, with the changes that they were made from.
 func (e *Entity) apply(keys snapshot.Keys, changes []*change.Change, requests []*write.Request) {
@@ -63,7 +69,7 @@ func (e *Entity) noteUnresolved(keys snapshot.Keys, changes []*change.Change, re
 func (e *Entity) adopt(d *change.UnresolvedWrite) {
 	e.apply(d.Keys, d.Changes, change.Requests(d.Changes))
 	if d.Move != nil {
-		e.moved = d.Move
+		e.moved = append(e.moved, d.Move)
 	}
 	if d.Whole {
 		e.Arrive(d.Keys)

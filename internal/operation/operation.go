@@ -42,6 +42,8 @@ type Part interface {
 	// unresolved records that the requests may have been applied or not. all are those of the whole operation. It returns false
 	// if nothing will resolve them later.
 	unresolved(o *write.Outcome, all []*write.Request) bool
+	// movable reports whether another writer may have moved the entity to another shard.
+	movable() bool
 	// alternatives returns other ways to send what the plan sends.
 	alternatives(p *write.Plan) []write.Alternative
 	// stage sends the plan of a staged write.
@@ -365,7 +367,8 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 	}
 	switch o.State {
 	case write.Written:
-		if o.Inferred && x.isResharding() {
+		if o.Inferred && slices.ContainsFunc(x.parts, Part.movable) {
+			o.Err = errMovable
 			return false, x.unknown(o)
 		}
 		x.applied(o.Requests)
@@ -424,10 +427,8 @@ func (x *Operation) conclude(ctx context.Context, t *Tally) (retry bool, err err
 	return false, errs.orNil()
 }
 
-// isResharding reports whether another writer may have moved an entity that the operation writes to another shard.
-func (x *Operation) isResharding() bool {
-	return slices.ContainsFunc(x.parts, func(p Part) bool { env := p.base().env; return env != nil && env.Model.IsResharding() })
-}
+// errMovable is the reason of an unknown outcome.
+var errMovable = errors.New("the item to delete is missing, but the number of shards changes: it was deleted, or is on another shard: load the entity again")
 
 // applied reports to each part that its requests were applied.
 func (x *Operation) applied(requests []*write.Request) {

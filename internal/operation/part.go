@@ -43,6 +43,8 @@ func (s *common) applied([]*write.Request) {}
 
 func (s *common) finish(context.Context, *Tally) error { return nil }
 
+func (s *common) movable() bool { return false }
+
 // unresolved is the default of parts that no entity remembers.
 func (s *common) unresolved(o *write.Outcome, _ []*write.Request) bool {
 	return len(written(o.Requests)) == 0

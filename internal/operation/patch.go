@@ -314,3 +314,5 @@ func (p *modify) afterLoss(o *write.Outcome) afterLoss {
 	}
 	return isUnknown
 }
+
+func (p *modify) movable() bool { return p.env.Model.CanReshard(p.Identity) }

@@ -64,11 +64,11 @@ func (p *save) requests(readers *change.Readers) (r Requests, err error) {
 	if root := e.Root(); root != nil && !root.Header.Live() {
 		return r, m.Errorf("the entity's delete has begun and is not finished, so that it is not found any more: delete it again, and insert it as a new entity")
 	}
-	p.diff, err = change.Of(e.Snapshot, e.unresolved, p.value, change.Options{Move: p.options.Move, Checks: p.options.CheckLoaded, Reindex: p.options.Reindex, Root: p.options.CheckRoot})
+	d, err := change.Of(e.Snapshot, e.unresolved, p.value, change.Options{Move: p.options.Move, Checks: p.options.CheckLoaded, Reindex: p.options.Reindex, Root: p.options.CheckRoot})
 	if err != nil {
 		return r, p.env.fault(err)
 	}
-	d := p.diff
+	p.diff = d
 	for _, ch := range d.Checks {
 		if ch.Unread {
 			ch.Likely = p.env.Estimate.Sizes.Item(ch.Item)
@@ -142,7 +142,7 @@ func (p *save) finish(ctx context.Context, t *Tally) error {
 		p.entity.Arrive(p.diff.Keys)
 	}
 	if p.diff.Moves && len(p.diff.Changes) > 0 {
-		p.entity.moved = p.diff
+		p.entity.moved = append(p.entity.moved, p.diff)
 	}
 	if err := p.findLeftBehind(ctx, t); err != nil {
 		return err
@@ -155,29 +155,30 @@ func (p *save) finish(ctx context.Context, t *Tally) error {
 // findLeftBehind records the items that another writer added under the old key of an entity while it moved, in this save or in an
 // earlier one whose answer was lost.
 func (p *save) findLeftBehind(ctx context.Context, t *Tally) error {
-	d, m := p.entity.moved, p.env.Model
-	if d == nil {
-		return nil
-	}
-	e, err := search.EntityOf(m, selection.Entity(m.Schema, m.Identity(d.Old)))
-	var found []item.Image
-	if err == nil {
-		found, err = p.env.Protocol.Remains(ctx, e, &t.Tally)
-	}
-	if err != nil {
-		return &Partial{
-			Label: m.Label(), Written: places(change.Requests(p.diff.Changes)),
-			Err: fmt.Errorf("the entity has moved, but reading its old key for items of other writers failed: %w", err),
+	m := p.env.Model
+	for ; len(p.entity.moved) > 0; p.entity.moved = p.entity.moved[1:] {
+		d := p.entity.moved[0]
+		e, err := search.EntityOf(m, selection.Entity(m.Schema, m.Identity(d.Old)))
+		var found []item.Image
+		if err == nil {
+			found, err = p.env.Protocol.Remains(ctx, e, &t.Tally)
 		}
-	}
-	p.entity.moved = nil
-	for i := range found {
-		if f := &found[i]; d.LeftBehind(m, f) {
-			t.LeftBehind = append(t.LeftBehind, f.Place)
+		if err != nil {
+			return &Partial{
+				Label: m.Label(), Written: places(change.Requests(p.diff.Changes)),
+				Err: fmt.Errorf("the entity has moved, but reading its old key for items of other writers failed: %w", err),
+			}
+		}
+		for i := range found {
+			if d.LeftBehind(m, found, i) {
+				t.LeftBehind = append(t.LeftBehind, found[i].Place)
+			}
 		}
 	}
 	return nil
 }
+
+func (p *save) movable() bool { return p.env.Model.CanReshard(p.entity.Selection.Identity) }
 
 func (p *save) refused(ctx context.Context, o *write.Outcome, t *Tally) (retry bool, err error) {
 	return p.entity.refused(ctx, p.env, p.diff.Keys, o, t)
