@@ -944,8 +944,8 @@ func TestNextEntityIsNotLeftBehind(t *testing.T) {
 	}
 }
 
-// An independent delete of an entity without an incarnation goes on after a conflict, if no answer was lost.
-func TestIndependentDeleteWithoutIncarnationGoesOn(t *testing.T) {
+// An independent delete of an entity without an incarnation continues after a conflict, if no answer was lost.
+func TestIndependentDeleteWithoutIncarnationContinues(t *testing.T) {
 	t.Parallel()
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	r := newRaw(t, table)

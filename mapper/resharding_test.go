@@ -281,7 +281,7 @@ func TestLostTransactionOfMovedEntityIsUnknown(t *testing.T) {
 	}
 }
 
-// A delete without an answer is resolved as ever if both numbers of shards give the entity the same shard.
+// A delete without an answer is resolved as before if both numbers of shards give the entity the same shard.
 func TestLostDeleteOfEntityWithOneShardIsResolved(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
