@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/schema"
@@ -108,16 +109,21 @@ func Scan() CollectOption { return func(c *collecting) { c.scan = true } }
 // for Grace after it was found, so that a value goes in the second collection or later. It may run at any time, and several at once.
 // Without Delete it only reports. An error ends it; what it returns then tells how far it came.
 func Collect[T any](ctx context.Context, m *mapper.Mapper[T], options ...CollectOption) (*Collected, error) {
-	c, err := m.Collector()
+	c, err := mapper.Internal.Collector(door.Key{}, m)
 	if err != nil {
 		return &Collected{}, err
 	}
 	return collect(ctx, c, options)
 }
 
+// Internal is for the other packages of itemize: no other code can call its methods.
+var Internal internal
+
+type internal struct{}
+
 // CollectModel is Collect for the command itemize, which knows a model by its source.
-func CollectModel(ctx context.Context, client mapper.Client, e *schema.Entity, of []mapper.Option, options ...CollectOption) (*Collected, error) {
-	c, err := mapper.CollectorOf(client, e, of...)
+func (internal) CollectModel(_ door.Key, ctx context.Context, client mapper.Client, e *schema.Entity, of []mapper.Option, options ...CollectOption) (*Collected, error) {
+	c, err := mapper.Internal.CollectorOf(door.Key{}, client, e, of)
 	if err != nil {
 		return &Collected{}, err
 	}

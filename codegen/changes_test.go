@@ -77,27 +77,27 @@ func TestModelChanges(t *testing.T) {
 			Mail  string  `ddb:"sk=HEAD"`
 			Count int64   `ddb:"sk=HEAD"`
 			Home  address `ddb:"sk=HOME,nested"`
-		}{}, `Mail: the attribute "Email" (of Email) is gone from the item HEAD: stored values stay where they are, and are not read: if Mail holds them now, add was=Email to its ddb tag; if that is meant, run go tool itemize gen -accept ./...`},
+		}{}, `Mail: the attribute "Email" (of Email) is gone from the item HEAD: stored values stay where they are, and are not read: if Mail holds them now, add was=Email to its ddb tag; if that is meant, run itemize gen -accept ./...`},
 		"an attribute vanishes": {base{}, struct {
 			_     blank   `ddb:"table=shops"`
 			ID    string  `ddb:"pk=SHOP#{ID}"`
 			Count int64   `ddb:"sk=HEAD"`
 			Home  address `ddb:"sk=HOME,nested"`
-		}{}, `: the attribute "Email" (of Email) is gone from the item HEAD: stored values stay where they are, and are not read: if that is meant, run go tool itemize gen -accept ./...; if another field holds them now, add was=Email to its ddb tag`},
+		}{}, `: the attribute "Email" (of Email) is gone from the item HEAD: stored values stay where they are, and are not read: if that is meant, run itemize gen -accept ./...; if another field holds them now, add was=Email to its ddb tag`},
 		"an attribute moves to another item": {base{}, struct {
 			_     blank   `ddb:"table=shops"`
 			ID    string  `ddb:"pk=SHOP#{ID}"`
 			Email string  `ddb:"sk=MAIL"`
 			Count int64   `ddb:"sk=HEAD"`
 			Home  address `ddb:"sk=HOME,nested"`
-		}{}, `Email: the attribute "Email" was on the item HEAD, and would be on Email, where stored entities do not have it: leave it where it was, or move what is stored yourself, and run go tool itemize gen -accept ./...`},
+		}{}, `Email: the attribute "Email" was on the item HEAD, and would be on Email, where stored entities do not have it: leave it where it was, or move what is stored yourself, and run itemize gen -accept ./...`},
 		"a type changes": {base{}, struct {
 			_     blank   `ddb:"table=shops"`
 			ID    string  `ddb:"pk=SHOP#{ID}"`
 			Email string  `ddb:"sk=HEAD"`
 			Count string  `ddb:"sk=HEAD"`
 			Home  address `ddb:"sk=HOME,nested"`
-		}{}, `Count: the attribute "Count" is stored as N, and would be as S, so that stored items could not be loaded: keep the field as it was, add another of the new type, and let AfterLoad convert, or move what is stored yourself, and run go tool itemize gen -accept ./...`},
+		}{}, `Count: the attribute "Count" is stored as N, and would be as S, so that stored items could not be loaded: keep the field as it was, add another of the new type, and let AfterLoad convert, or move what is stored yourself, and run itemize gen -accept ./...`},
 		"an option changes the type": {struct {
 			_  blank     `ddb:"table=shops"`
 			ID string    `ddb:"pk=SHOP#{ID}"`
@@ -152,7 +152,7 @@ func TestModelChanges(t *testing.T) {
 			_  blank  `ddb:"table=shops"`
 			ID string `ddb:"pk=SHOP#{ID}"`
 			B  string `ddb:"sk=HEAD,was=a"`
-		}{}, `B: was=A is gone, and items that were not written since it was added still hold "A", which would not be read any more: move each once (Scan, and for each a patch with SetIfAbsent of that field), then run go tool itemize gen -accept ./...`},
+		}{}, `B: was=A is gone, and items that were not written since it was added still hold "A", which would not be read any more: move each once (Scan, and for each a patch with SetIfAbsent of that field), then run itemize gen -accept ./...`},
 		"an element's field vanishes": {struct {
 			_  blank     `ddb:"table=shops"`
 			ID string    `ddb:"pk=SHOP#{ID}"`

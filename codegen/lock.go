@@ -54,7 +54,7 @@ func (p *Package) lock(old []byte, accept bool) (File, []Diagnostic, error) {
 		}
 		remember(*was, &now.Models[i])
 		for _, text := range lost(*was, now.Models[i]) {
-			out = append(out, p.contradiction(m, contradiction{}, text+": migrate what is stored, then run go tool itemize gen -accept ./..."))
+			out = append(out, p.contradiction(m, contradiction{}, text+": migrate what is stored, then run itemize gen -accept ./..."))
 		}
 		for _, text := range lostIndexes(*was, now.Models[i]) {
 			out = append(out, p.contradiction(m, contradiction{}, text))
@@ -94,7 +94,7 @@ func (p *Package) readLock(content []byte) (lockFile, error) {
 		return l, nil
 	}
 	bad := func(why any) (lockFile, error) {
-		return lockFile{}, fmt.Errorf("%s cannot be read (%v): restore it from your version control, or run go tool itemize gen -accept to write it anew, which forgets what is stored of models that were removed or stand under build tags, and of attributes that are gone", p.LockPath(), why)
+		return lockFile{}, fmt.Errorf("%s cannot be read (%v): restore it from your version control, or run itemize gen -accept to write it anew, which forgets what is stored of models that were removed or stand under build tags, and of attributes that are gone", p.LockPath(), why)
 	}
 	if err := json.Unmarshal(content, &l); err != nil {
 		return bad(err)

@@ -13,8 +13,8 @@ import (
 type contradiction struct{ item, field, text, cure string }
 
 const (
-	orMigrate = "or move what is stored yourself, and run go tool itemize gen -accept ./..."
-	orAccept  = "if that is meant, run go tool itemize gen -accept ./..."
+	orMigrate = "or move what is stored yourself, and run itemize gen -accept ./..."
+	orAccept  = "if that is meant, run itemize gen -accept ./..."
 	dropped   = "it would not be read, and be dropped when the attribute is written"
 )
 
@@ -72,7 +72,7 @@ func (x *attributes) lost(a schema.LayoutAttribute) *contradiction {
 	}
 	for _, w := range a.Was {
 		if !slices.Contains(b.Was, w) && b.Name != w {
-			return &contradiction{x.is.Name, b.Field, fmt.Sprintf("was=%s is gone, and items that were not written since it was added still hold %q, which would not be read any more", w, w), "move each once (Scan, and for each a patch with SetIfAbsent of that field), then run go tool itemize gen -accept ./..."}
+			return &contradiction{x.is.Name, b.Field, fmt.Sprintf("was=%s is gone, and items that were not written since it was added still hold %q, which would not be read any more", w, w), "move each once (Scan, and for each a patch with SetIfAbsent of that field), then run itemize gen -accept ./..."}
 		}
 	}
 	for _, o := range x.was.Attributes {

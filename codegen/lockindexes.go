@@ -36,7 +36,7 @@ func lostIndexes(old, now schema.Layout) []string {
 			out = append(out, text)
 		}
 		if len(stale) > 0 {
-			out = append(out, fmt.Sprintf("items of %s that are stored %s, so that the index %s does not find them: run go tool itemize gen -accept ./..., create the index if it is new, and save each of a Scan with mapper.Reindex (if nothing is stored yet, -accept is all)", x.Item, strings.Join(stale, ", and "), x.Name))
+			out = append(out, fmt.Sprintf("items of %s that are stored %s, so that the index %s does not find them: run itemize gen -accept ./..., create the index if it is new, and save each of a Scan with mapper.Reindex (if nothing is stored yet, -accept is all)", x.Item, strings.Join(stale, ", and "), x.Name))
 		}
 	}
 	return out
@@ -58,7 +58,7 @@ func fixed(old schema.Layout, x schema.LayoutIndex) string {
 	default:
 		return ""
 	}
-	return fmt.Sprintf("the index %s had the %s %s, and has %s, which DynamoDB changes of no index: give it another name, or run go tool itemize gen -accept ./... where the table is made anew", x.Name, what, before, after)
+	return fmt.Sprintf("the index %s had the %s %s, and has %s, which DynamoDB changes of no index: give it another name, or run itemize gen -accept ./... where the table is made anew", x.Name, what, before, after)
 }
 
 func attributesOf(x schema.LayoutIndex) string {

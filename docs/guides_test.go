@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/itemize/itemize/integration/enginetest"
@@ -15,6 +16,15 @@ import (
 )
 
 func TestMain(m *testing.M) { enginetest.Run(m) }
+
+// install puts the command into the PATH, as go install does: that which go tool builds and keeps in the build cache.
+var install = sync.OnceValue(func() error {
+	path, err := exec.Command("go", "tool", "-n", "itemize").Output()
+	if err != nil {
+		return fmt.Errorf("go tool -n itemize: %w", err)
+	}
+	return os.Setenv("PATH", filepath.Dir(string(path))+string(filepath.ListSeparator)+os.Getenv("PATH"))
+})
 
 // guides are the pages whose blocks are an application: a block that begins "```go FILE" is written to
 // that file, the lines of "```sh" are run one after the other, and "```text" behind them is the
@@ -58,7 +68,7 @@ func TestReadme(t *testing.T) {
 			g.block("go", "store/user.go", m[3])
 		}
 	}
-	g.run("go tool itemize gen ./...")
+	g.run("itemize gen ./...")
 	g.run("go vet ./...")
 }
 
@@ -70,6 +80,9 @@ type guide struct {
 // module makes the folder a module that requires what this one does, and this one, without network.
 func (g *guide) module() {
 	g.Helper()
+	if err := install(); err != nil {
+		g.Fatal(err)
+	}
 	root, err := filepath.Abs("..")
 	if err != nil {
 		g.Fatal(err)
@@ -83,9 +96,8 @@ func (g *guide) module() {
 		g.Fatal(err)
 	}
 	_, rest, _ := strings.Cut(string(mod), "\n")
-	rest = strings.ReplaceAll(rest, "tool github.com/itemize/itemize/cmd/itemize", "")
 	g.write("go.mod", "module example.com/club\n"+rest+
-		fmt.Sprintf("\nrequire github.com/itemize/itemize v0.0.0\n\nreplace github.com/itemize/itemize => %s\n\ntool github.com/itemize/itemize/cmd/itemize\n", root))
+		fmt.Sprintf("\nrequire github.com/itemize/itemize v0.1.0\n\nreplace github.com/itemize/itemize => %s\n", root))
 	g.write("go.sum", string(sum))
 }
 
@@ -120,7 +132,7 @@ func (g *guide) block(kind, file, text string) {
 
 // elsewhere reports whether a command is for readers only: the test does the same in its own way.
 func elsewhere(line string) bool {
-	for _, begin := range []string{"mkdir ", "cd ", "go mod init", "go mod tidy", "go get ", "curl ", "aws ", "GOFLAGS=", "go mod edit "} {
+	for _, begin := range []string{"mkdir ", "cd ", "go mod init", "go mod tidy", "go get ", "curl ", "aws ", "GOFLAGS=", "go mod edit ", "go install ", "go -C "} {
 		if strings.HasPrefix(line, begin) {
 			return true
 		}

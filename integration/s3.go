@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
 const gatewayVersion = "1.8.0"
@@ -74,21 +74,27 @@ func launchS3(ctx context.Context, path, folder string) (*S3, error) {
 	return g, nil
 }
 
-// Client returns a client of the gateway.
-func (g *S3) Client(options ...func(*s3.Options)) *s3.Client {
-	return s3.New(s3.Options{
-		BaseEndpoint: &g.Endpoint,
-		Region:       "us-east-1",
-		UsePathStyle: true,
-		Credentials:  aws.CredentialsProviderFunc(anyCredentials),
-	}, options...)
+// Config returns the configuration of a client of the gateway: pass it to s3.NewFromConfig.
+func (g *S3) Config() aws.Config {
+	return aws.Config{BaseEndpoint: &g.Endpoint, Region: "us-east-1", Credentials: aws.CredentialsProviderFunc(anyCredentials)}
+}
+
+// CreateBucket creates a bucket.
+func (g *S3) CreateBucket(name string) error {
+	return os.Mkdir(filepath.Join(g.folder, name), 0o755)
 }
 
 func (g *S3) ready(ctx context.Context) error {
-	client := g.Client(func(o *s3.Options) { o.RetryMaxAttempts = 1 })
 	return g.process.ready(ctx, g.Endpoint, func(ctx context.Context) error {
-		_, err := client.ListBuckets(ctx, &s3.ListBucketsInput{})
-		return err
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, g.Endpoint, nil)
+		if err != nil {
+			return err
+		}
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return err
+		}
+		return answer.Body.Close()
 	})
 }
 

@@ -51,17 +51,11 @@ func (g *engine) newState(s *snapshot.Snapshot) *state {
 	return &state{Entity: operation.Entity{Snapshot: s}, engine: g}
 }
 
-func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option) (*engine, error) {
+func newEngine(client Client, e *schema.Entity, c codec.Model, s *settings) (*engine, error) {
 	if client == nil {
 		return nil, fmt.Errorf("%s: the client is nil: pass dynamodb.NewFromConfig(cfg), or a client of your own", e.Label())
 	}
-	var s settings
-	for _, o := range options {
-		if o != nil {
-			o.apply(&s)
-		}
-	}
-	tables, err := tableNames(e, &s)
+	tables, err := tableNames(e, s)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +89,7 @@ func newEngine(client Client, e *schema.Entity, c codec.Model, options []Option)
 		Estimate: &estimate.Estimator{Model: m, Protocol: protocol, Sizes: sizes},
 	}
 	g.ended = func(t *tally, _ error) { g.env.Estimate.Observe(&t.Tally.Tally) }
-	if err := g.largeValues(&s); err != nil {
+	if err := g.largeValues(s); err != nil {
 		return nil, err
 	}
 	return g, g.caches(s.cache)

@@ -16,7 +16,7 @@ func NewReflected[T any](client Client, options ...Option) (*Mapper[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return newMapper[T](client, e, codec.ReflectedModel(e), options)
+	return newMapper[T](client, e, nil, options)
 }
 
 // CodecOf returns the codec of a model's generated code.
@@ -25,7 +25,7 @@ func CodecOf[T any](m mapperimpl.Model[T]) codec.Model {
 	if err != nil {
 		panic(err)
 	}
-	return codec.New(e, m.ItemizeCodec(nil).Internal())
+	return codec.New(e, m.ItemizeCodec(nil).Internal(), nil)
 }
 
 // Unchanged returns an error unless an entity is recognized as unchanged.

@@ -7,10 +7,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/itemize/itemize/internal/compression"
 	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/read"
-	"github.com/itemize/itemize/internal/schema"
 )
 
 // What a mapper does with large values unless it is told otherwise.
@@ -29,6 +29,7 @@ type largeSettings struct {
 	objects large.Objects
 	buckets func(string) string
 	limit   int64
+	codings compression.Codings
 }
 
 // LargeRecords names the table in which the records of large values lie, with keys PK and SK of type S, and the parts of
@@ -44,17 +45,22 @@ func MaxValue(bytes int64) Option {
 	return optionFunc(func(s *settings) { s.large.limit = bytes })
 }
 
-// Objects tells where the objects of large values lie: in S3, by blob.S3. buckets returns the real name of a bucket that a tag
-// names, nil for the same.
-func Objects(o large.Objects, buckets func(declared string) string) Option {
-	return optionFunc(func(s *settings) { s.large.objects, s.large.buckets = o, buckets })
-}
-
 // largeValues prepares the reading and writing of external values.
 func (g *engine) largeValues(s *settings) error {
 	m := g.model
 	if s.large.limit < 0 {
 		return m.Errorf("MaxValue(%d): give a number of bytes", s.large.limit)
+	}
+	m.Codings = s.large.codings
+	for _, it := range m.Schema.Items {
+		for _, a := range it.Attributes {
+			if a.Large == nil || a.Large.Codec == "" {
+				continue
+			}
+			if err := m.Codings.Has(compression.Codec(a.Large.Codec)); err != nil {
+				return m.Errorf("the field %s has compress=%s: %w", a.Value.Name, a.Large.Codec, err)
+			}
+		}
 	}
 	m.MaxValue = cmp.Or(s.large.limit, maxValue)
 	homes, err := m.Homes(model.Storage{
@@ -69,7 +75,7 @@ func (g *engine) largeValues(s *settings) error {
 	}
 	parents := &read.Reader{Client: g.client, Label: m.Label(), TableOf: m.TableOf, Describe: m.Describe}
 	g.search.SetFetcher(&large.Fetcher{
-		Homes: homes, Reader: reader, Parents: parents, Objects: s.large.objects, Limit: m.MaxValue, Flying: largeFlying,
+		Homes: homes, Reader: reader, Parents: parents, Objects: s.large.objects, Limit: m.MaxValue, Codings: m.Codings, Flying: largeFlying,
 	})
 	g.env.Estimate.Fetcher = g.search.Fetcher
 	return nil
@@ -87,18 +93,6 @@ func regionOf(client Client) string {
 		return *o.BaseEndpoint
 	}
 	return o.Region
-}
-
-// Collector returns what package blob collects with. The error is of a model whose values all stay in their items.
-func (m *Mapper[T]) Collector() (*large.Collector, error) { return m.engine.collector() }
-
-// CollectorOf is Collector for the command itemize, which knows a model by its source.
-func CollectorOf(client Client, e *schema.Entity, options ...Option) (*large.Collector, error) {
-	g, err := newEngine(client, e, nil, options)
-	if err != nil {
-		return nil, err
-	}
-	return g.collector()
 }
 
 func (g *engine) collector() (*large.Collector, error) {

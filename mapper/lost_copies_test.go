@@ -369,6 +369,19 @@ func TestUnwatchedTransactionOverLeftoverIsNotAppliedTwice(t *testing.T) {
 	}
 }
 
+// chapter has values in parts.
+type chapter struct {
+	_     struct{} `ddb:"table=chapters"`
+	ID    string   `ddb:"pk=CHAPTER#{ID}"`
+	Name  string   `ddb:"sk=HEAD"`
+	Lines []verse  `ddb:"sk=LINE#{No:03}"`
+}
+
+type verse struct {
+	No   int
+	Text string `ddb:"chunk,inline=100"`
+}
+
 // A PartialError names each item of a step of several, and no record of an external value.
 func TestPartialErrorNamesAllItemsOfSteps(t *testing.T) {
 	t.Parallel()
@@ -376,7 +389,7 @@ func TestPartialErrorNamesAllItemsOfSteps(t *testing.T) {
 	big := strings.Repeat("z", 500)
 	for _, refused := range []string{"TransactWriteItems", "PutItem"} {
 		table, f := enginetest.Table(t, "PK:S", "SK:S"), &faulty{at: -1}
-		m := must(mapper.New[poem](client(t, f, 1), mapper.Table(table)))(t)
+		m := must(mapper.New[chapter](client(t, f, 1), mapper.Table(table)))(t)
 		transactions := 0
 		f.pick = func() fault {
 			op := f.log[len(f.log)-1]
@@ -388,7 +401,7 @@ func TestPartialErrorNamesAllItemsOfSteps(t *testing.T) {
 			}
 			return none
 		}
-		_, err := m.Save(ctx, m.New(poem{ID: "1", Name: "n", Lines: []line{{No: 1, Text: big}, {No: 2, Text: big}}}), mapper.Independent())
+		_, err := m.Save(ctx, m.New(chapter{ID: "1", Name: "n", Lines: []verse{{No: 1, Text: big}, {No: 2, Text: big}}}), mapper.Independent())
 		var p *mapper.PartialError
 		if !errors.As(err, &p) {
 			if refused == "TransactWriteItems" {

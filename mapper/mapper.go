@@ -32,32 +32,33 @@ func New[T any](client Client, options ...Option) (*Mapper[T], error) {
 	if err != nil {
 		return nil, modelError(t.String(), err)
 	}
-	model, err := codecOf[T](e)
+	form, err := formOf[T](e)
 	if err != nil {
 		return nil, err
 	}
-	return newMapper[T](client, e, model, options)
+	return newMapper[T](client, e, form, options)
 }
 
-func newMapper[T any](client Client, e *schema.Entity, model codec.Model, options []Option) (*Mapper[T], error) {
-	g, err := newEngine(client, e, model, options)
+func newMapper[T any](client Client, e *schema.Entity, form *codec.Form, options []Option) (*Mapper[T], error) {
+	s := settingsOf(options)
+	g, err := newEngine(client, e, codec.New(e, form, s.large.codings), s)
 	if err != nil {
 		return nil, err
 	}
 	return &Mapper[T]{base: query.NewBase[T](g), engine: g}, nil
 }
 
-// codecOf returns the generated codec of a model, if it has one, or one that reflects.
-func codecOf[T any](e *schema.Entity) (codec.Model, error) {
+// formOf returns the form of a model that its generated code has, nil if it has none.
+func formOf[T any](e *schema.Entity) (*codec.Form, error) {
 	generated, ok := any(new(T)).(mapperimpl.Model[T])
 	if !ok {
-		return codec.ReflectedModel(e), nil
+		return nil, nil
 	}
 	g := generated.ItemizeCodec(nil)
 	if g.Layout != e.Fingerprint() {
 		return nil, fmt.Errorf("%s: its generated code was made from another layout of the model: run go generate", e.Label())
 	}
-	return codec.New(e, g.Internal()), nil
+	return g.Internal(), nil
 }
 
 // resolved returns a selection with its parts, which generated code leaves to be made.

@@ -24,6 +24,16 @@ type settings struct {
 	answers   Decoding
 }
 
+func settingsOf(options []Option) *settings {
+	s := &settings{}
+	for _, o := range options {
+		if o != nil {
+			o.apply(s)
+		}
+	}
+	return s
+}
+
 type optionFunc func(*settings)
 
 func (f optionFunc) apply(s *settings) { f(s) }

@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,14 +18,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"github.com/itemize/itemize/integration"
-	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/migrate"
-	"github.com/itemize/itemize/migrate/bucket"
 )
 
 // exported writes an export of the source, as ExportTableToPointInTime does, in so many files.
@@ -59,51 +57,49 @@ func (s *setup) exported(to migrate.Files, files int) {
 	put("manifest-summary.json", fmt.Appendf(nil, `{"version":"2023-08-01","exportArn":"arn","itemCount":%d,"outputFormat":"DYNAMODB_JSON","exportType":"FULL_EXPORT"}`, len(all)))
 }
 
-// A run from an export in a bucket moves what is as it was exported, what was written since as it is now, and nothing that is gone; what
+// A run from an export moves what is as it was exported, what was written since as it is now, and nothing that is gone; what
 // came since is moved by a run without it. It is taken up where it ended.
 func TestRunFromExport(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
-	g, name := enginetest.S3(t)
-	for where, files := range map[string]migrate.Files{"bucket": bucket.New(g.Client(), name, "some/prefix/AWSDynamoDB/0123-abc"), "folder": migrate.Folder(t.TempDir())} {
-		s := newSetup(t)
-		for i := range 30 {
-			s.put(document(fmt.Sprint("p", i), i))
-		}
-		s.exported(files, 4)
-		changed := document("p3", 9)
-		s.put(changed)
-		if _, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.source, Key: attributes{"name": textValue("p4")}}); err != nil {
-			t.Fatal(err)
-		}
-		delete(s.docs, "p4")
-		s.put(document("new", 3))
-		from := migrate.FromExport(files)
-		plan, err := s.migration(from).Plan(ctx, migrate.PlanOptions{})
-		if err != nil || !plan.OK() || plan.Entities != 30 || plan.RCU != 0 {
-			t.Fatalf("%s: %+v, %v", where, plan, err)
-		}
-		killed, kill := context.WithCancel(ctx)
-		r, err := s.migration(from, migrate.Segments(2), migrate.OnProgress(func(p migrate.Progress) { kill() })).Run(killed)
-		t.Logf("%s: killed after %+v, %v", where, r, err)
-		r, err = s.migration(from, migrate.Segments(2)).Run(ctx)
-		if err != nil || r.All.Entities != 30 && r.All.Entities != 15 || r.This.Dead+r.This.Conflicts != 0 || r.This.ConsumedRCU > 60 {
-			t.Fatalf("%s: %+v, %v", where, r, err)
-		}
-		if v, err := s.migration().Verify(ctx); err != nil || v.Unmoved != 1 || v.Wrong != 0 {
-			t.Fatalf("%s: %+v, %v", where, v, err)
-		}
-		if r, err = s.migration(migrate.Segments(2)).Run(ctx); err != nil || r.This.Moved != 1 || r.This.Before != 29 {
-			t.Fatalf("%s: %+v, %v", where, r, err)
-		}
-		if v, err := s.migration().Verify(ctx); err != nil || !v.Clean() || v.Same != 30 {
-			t.Fatalf("%s: %+v, %v", where, v, err)
-		}
-		if _, err := s.migration().Rollback(ctx); err != nil {
-			t.Fatal(err)
-		}
-		s.came()
+	files := migrate.Folder(t.TempDir())
+	s := newSetup(t)
+	for i := range 30 {
+		s.put(document(fmt.Sprint("p", i), i))
 	}
+	s.exported(files, 4)
+	changed := document("p3", 9)
+	s.put(changed)
+	if _, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &s.source, Key: attributes{"name": textValue("p4")}}); err != nil {
+		t.Fatal(err)
+	}
+	delete(s.docs, "p4")
+	s.put(document("new", 3))
+	from := migrate.FromExport(files)
+	plan, err := s.migration(from).Plan(ctx, migrate.PlanOptions{})
+	if err != nil || !plan.OK() || plan.Entities != 30 || plan.RCU != 0 {
+		t.Fatalf("%+v, %v", plan, err)
+	}
+	killed, kill := context.WithCancel(ctx)
+	r, err := s.migration(from, migrate.Segments(2), migrate.OnProgress(func(p migrate.Progress) { kill() })).Run(killed)
+	t.Logf("killed after %+v, %v", r, err)
+	r, err = s.migration(from, migrate.Segments(2)).Run(ctx)
+	if err != nil || r.All.Entities != 30 && r.All.Entities != 15 || r.This.Dead+r.This.Conflicts != 0 || r.This.ConsumedRCU > 60 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if v, err := s.migration().Verify(ctx); err != nil || v.Unmoved != 1 || v.Wrong != 0 {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	if r, err = s.migration(migrate.Segments(2)).Run(ctx); err != nil || r.This.Moved != 1 || r.This.Before != 29 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if v, err := s.migration().Verify(ctx); err != nil || !v.Clean() || v.Same != 30 {
+		t.Fatalf("%+v, %v", v, err)
+	}
+	if _, err := s.migration().Rollback(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s.came()
 }
 
 // broken are files with one of them in another state.
@@ -170,38 +166,41 @@ func TestExportsThatAreRefused(t *testing.T) {
 	refusedRun(broken{whole, "data/0.json.gz", zip(`{"Item":{"id":{"S":"x"}}}`)}, "has the checksum")
 }
 
-// loadFiles puts the items of import files into a table, as ImportTable does. It returns how many.
-func (s *setup) loadFiles(g *integration.S3, name, prefix, table string) int {
+// loadFiles puts the items of the import files in a folder into a table, as ImportTable does. It returns how many.
+func (s *setup) loadFiles(folder, table string) int {
 	s.Helper()
 	ctx := context.Background()
-	client := g.Client()
-	out, err := client.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &name, Prefix: &prefix})
+	n := 0
+	err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		zip, err := gzip.NewReader(f)
+		if err != nil {
+			return err
+		}
+		for lines := json.NewDecoder(zip); lines.More(); n++ {
+			var l struct{ Item json.RawMessage }
+			if err := lines.Decode(&l); err != nil {
+				return err
+			}
+			a, err := attributevalue.UnmarshalMapJSON(l.Item)
+			if err != nil {
+				return err
+			}
+			if _, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table, Item: a, ConditionExpression: aws.String("attribute_not_exists(PK)")}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if err != nil {
 		s.Fatal(err)
-	}
-	n := 0
-	for _, o := range out.Contents {
-		f, err := client.GetObject(ctx, &s3.GetObjectInput{Bucket: &name, Key: o.Key})
-		if err != nil {
-			s.Fatal(err)
-		}
-		zip, err := gzip.NewReader(f.Body)
-		if err != nil {
-			s.Fatal(err)
-		}
-		lines := json.NewDecoder(zip)
-		for lines.More() {
-			var l struct{ Item json.RawMessage }
-			err := lines.Decode(&l)
-			a, err2 := attributevalue.UnmarshalMapJSON(l.Item)
-			if err != nil || err2 != nil {
-				s.Fatal(err, err2)
-			}
-			n++
-			if _, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table, Item: a, ConditionExpression: aws.String("attribute_not_exists(PK)")}); err != nil {
-				s.Fatal(err)
-			}
-		}
 	}
 	return n
 }
@@ -222,19 +221,19 @@ func (s *setup) offline(table string, o ...migrate.Option) *migrate.Migration {
 func TestImport(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
-	g, name := enginetest.S3(t)
 	s := newSetup(t)
 	items := 0
 	for i := range 20 {
 		s.put(document(fmt.Sprint("p", i), i))
 	}
 	s.put(attributes{"name": textValue("dead"), "events": textValue("no list")})
-	files := bucket.New(g.Client(), name, "out")
+	folder := t.TempDir()
+	files := migrate.Folder(folder)
 	x, err := s.offline("packages-new").Import(ctx, files, migrate.ImportOptions{})
 	if err != nil || x.Entities != 21 || x.Dead != 1 || len(x.DeadLetters) != 1 || x.DeadLetters[0].Key != "dead" {
 		t.Fatalf("%+v, %v", x, err)
 	}
-	items = s.loadFiles(g, name, "out/packages-new/", s.target)
+	items = s.loadFiles(filepath.Join(folder, "packages-new"), s.target)
 	if float64(items) != x.Tables["packages-new"].Items {
 		t.Errorf("%d items are in the files, and %+v were written", items, x)
 	}
@@ -274,19 +273,18 @@ func TestImport(t *testing.T) {
 func TestImportLive(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	g, name := enginetest.S3(t)
 	s := newSetup(t)
 	for i := range 5 {
 		s.put(document(fmt.Sprint("p", i), i))
 	}
-	folder := t.TempDir()
+	folder, out := t.TempDir(), t.TempDir()
 	s.exported(migrate.Folder(folder), 2)
-	files := bucket.New(g.Client(), name, "")
+	files := migrate.Folder(out)
 	x, err := s.offline("packages", migrate.FromExport(migrate.Folder(folder))).Import(ctx, files, migrate.ImportOptions{Live: true})
 	if err != nil || x.Entities != 5 {
 		t.Fatalf("%+v, %v", x, err)
 	}
-	s.loadFiles(g, name, "packages/", s.target)
+	s.loadFiles(filepath.Join(out, "packages"), s.target)
 	_, m := s.wrapped()
 	e, err := m.Load(ctx, m.Key("p4"))
 	if err != nil || len(e.Value.Events) != 4 || e.Value.Tags["latest"] != "2" {
@@ -348,18 +346,18 @@ func TestTwoExports(t *testing.T) {
 func TestImportThatIsNotWhole(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	g, name := enginetest.S3(t)
 	s := newSetup(t)
 	for i := range 6 {
 		s.put(document(fmt.Sprint("p", i), 5))
 	}
-	files := bucket.New(g.Client(), name, "")
+	folder := t.TempDir()
+	files := migrate.Folder(folder)
 	if _, err := s.offline("packages").Import(ctx, files, migrate.ImportOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := s.offline("packages", migrate.Segments(2)).Import(ctx, files, migrate.ImportOptions{})
 	refused(t, err, "there are files of another import")
-	s.loadFiles(g, name, "packages/", s.target)
+	s.loadFiles(filepath.Join(folder, "packages"), s.target)
 	n := 0
 	for _, a := range s.all(s.target) {
 		if strings.HasPrefix(text(a["SK"]), "EVENT#") {

@@ -18,7 +18,7 @@ type Layout struct{ *layout.Layout }
 func ReadLayout(lock, model string) (*Layout, error) {
 	content, err := os.ReadFile(lock)
 	if err != nil {
-		return nil, fmt.Errorf("%w: run go tool itemize gen in the package of the model, which writes it", err)
+		return nil, fmt.Errorf("%w: run itemize gen in the package of the model, which writes it", err)
 	}
 	l, err := ParseLayout(content, model)
 	if err != nil {
@@ -31,7 +31,7 @@ func ReadLayout(lock, model string) (*Layout, error) {
 func ParseLayout(lock []byte, model string) (*Layout, error) {
 	var file struct{ Models []schema.Layout }
 	if err := json.Unmarshal(lock, &file); err != nil {
-		return nil, fmt.Errorf("the lock file cannot be read (%w): run go tool itemize gen in the package of the model", err)
+		return nil, fmt.Errorf("the lock file cannot be read (%w): run itemize gen in the package of the model", err)
 	}
 	var names []string
 	for _, l := range file.Models {

@@ -37,7 +37,7 @@
 //	ttl                on a time field: its item's expiry
 //	all                beside ttl: the expiry of every item
 //	delim=C            the delimiter of key segments
-//	compress=CODEC     gzip, zlib, snappy, zstd, lz4 or lzo
+//	compress=CODEC     gzip, zlib, or by an option of package compress snappy, zstd, lz4, lzo
 //	chunk              in parts, in items of their own
 //	s3=BUCKET          as an object
 //	preview=N          the first N bytes stay in the item

@@ -3,7 +3,7 @@ package model
 
 import "time"
 
-//go:generate go tool itemize gen
+//go:generate go run github.com/itemize/itemize/cmd/itemize gen
 
 // User is an item collection: four fixed items, and one for each wish.
 type User struct {

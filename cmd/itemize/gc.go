@@ -11,8 +11,11 @@ import (
 
 	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/codegen"
+	"github.com/itemize/itemize/compress"
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/s3store"
 )
 
 // gcAsked is what itemize gc is asked.
@@ -82,7 +85,10 @@ func (a *gcAsked) options() ([]mapper.Option, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := []mapper.Option{mapper.Tables(named(a.tables)), blob.S3(client, blob.Buckets(named(a.buckets)))}
+	options := []mapper.Option{
+		mapper.Tables(named(a.tables)), s3store.Objects(client, s3store.Buckets(named(a.buckets))),
+		compress.Snappy(), compress.Zstd(), compress.LZ4(), compress.LZO(),
+	}
 	if a.records != "" {
 		options = append(options, mapper.LargeRecords(a.records))
 	}
@@ -153,7 +159,7 @@ func (c *command) gc(args []string) error {
 	if a.scan {
 		options = append(options, blob.Scan())
 	}
-	done, err := blob.CollectModel(c.ctx, client, e, of, options...)
+	done, err := blob.Internal.CollectModel(door.Key{}, c.ctx, client, e, of, options...)
 	if err != nil && a.records == "" && strings.Contains(err.Error(), "mapper.LargeRecords") {
 		return fmt.Errorf("%w, and name it here by -records", err)
 	}

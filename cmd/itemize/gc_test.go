@@ -10,9 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/s3store"
 )
 
 // Film is a model of large values, as gcSource has it.
@@ -48,7 +51,7 @@ func TestGC(t *testing.T) {
 	films, parts, records := enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "PK:S", ""), enginetest.Table(t, "PK:S", "SK:S")
 	names := map[string]string{"films": films, "FilmParts": parts}
 	m, err := mapper.New[Film](engine.Client(), mapper.Tables(func(n string) string { return names[n] }), mapper.LargeRecords(records),
-		blob.S3(gateway.Client(), blob.Buckets(func(string) string { return bucket })))
+		s3store.Objects(s3.NewFromConfig(gateway.Config()), s3store.Buckets(func(string) string { return bucket })))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +62,7 @@ func TestGC(t *testing.T) {
 		}
 		e.Value.Script, e.Value.Poster = strings.Repeat("second ", 500), []byte(strings.Repeat("second ", 500))
 	}
-	c, err := m.Collector()
+	c, err := mapper.Internal.Collector(door.Key{}, m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@
 //
 // In a module that uses itemize:
 //
-//	go get -tool github.com/itemize/itemize/cmd/itemize
-//	go tool itemize gen ./...
+//	go install github.com/itemize/itemize/cmd/itemize@latest
+//	itemize gen ./...
 package main
 
 import (

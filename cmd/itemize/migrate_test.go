@@ -148,7 +148,7 @@ func TestMigrateCommandWrong(t *testing.T) {
 		"plan -model X":                        "name one table of monoliths",
 		"plan docs":                            "name the model: -model NAME",
 		"plan -model X -segment 3 docs":        "-segment and -of belong together",
-		"plan -model X -lock none.json docs":   "run go tool itemize gen in the package of the model",
+		"plan -model X -lock none.json docs":   "run itemize gen in the package of the model",
 		"plan -model X -table shops docs":      "write NAME=REAL",
 		"plan -model X -update HEAD=many docs": "write ITEM=N, with N updates a month",
 	} {

@@ -41,7 +41,7 @@ func TestMigrateFiles(t *testing.T) {
 		"data/a.json.gz":        data.String(),
 	} {
 		key := "x/AWSDynamoDB/1/" + name
-		if _, err := g.Client().PutObject(context.Background(), &s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: strings.NewReader(content)}); err != nil {
+		if _, err := s3.NewFromConfig(g.Config()).PutObject(context.Background(), &s3.PutObjectInput{Bucket: &bucket, Key: &key, Body: strings.NewReader(content)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -59,7 +59,7 @@ func TestMigrateFiles(t *testing.T) {
 	}
 	m.says(m.itemize(0, "run", s3At("-import", "s3://"+bucket+"/out", "-from", from, "-live")...), "12 monoliths: ")
 	prefix := "out/" + m.target + "/"
-	if out, err := g.Client().ListObjectsV2(context.Background(), &s3.ListObjectsV2Input{Bucket: &bucket, Prefix: &prefix}); err != nil || len(out.Contents) == 0 {
+	if out, err := s3.NewFromConfig(g.Config()).ListObjectsV2(context.Background(), &s3.ListObjectsV2Input{Bucket: &bucket, Prefix: &prefix}); err != nil || len(out.Contents) == 0 {
 		t.Error(out, err)
 	}
 	m.says(m.itemize(0, "run", s3At("-from", from)...), "12 moved")

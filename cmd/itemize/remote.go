@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/itemize/itemize/migrate"
-	"github.com/itemize/itemize/migrate/bucket"
+	"github.com/itemize/itemize/s3store"
 )
 
 // remote is where DynamoDB and S3 are.
@@ -81,5 +81,5 @@ func (c *command) files(r *remote, at string) (migrate.Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bucket.New(client, name, prefix), nil
+	return s3store.Folder(client, name, prefix), nil
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/examples/internal/output"
+	"github.com/itemize/itemize/s3store"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -49,7 +50,7 @@ func start(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	defer objects.Stop()
-	return run(ctx, w, engine, objects.Client())
+	return run(ctx, w, engine, s3.NewFromConfig(objects.Config()))
 }
 
 // program has the mappers of both layouts, and prints a table.
@@ -70,7 +71,7 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine, objects *
 	bucket := func(name string) string { return prefix + name }
 	// A table with a number as its only key holds nothing but products: the records of images lie in another.
 	records := mapper.LargeRecords(prefix + "ProductRecords")
-	p.products, errs[0] = mapper.New[store.Product](client, tables, records, blob.S3(objects, blob.Buckets(bucket)))
+	p.products, errs[0] = mapper.New[store.Product](client, tables, records, s3store.Objects(objects, s3store.Buckets(bucket)))
 	p.shelves, errs[1] = mapper.New[store.Shelf](client, tables)
 	p.one, errs[2] = mapper.New[store.OneItem](client, tables)
 	if err := errors.Join(errs[:]...); err != nil {

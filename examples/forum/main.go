@@ -16,7 +16,9 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/itemize/itemize/compress"
 	"github.com/itemize/itemize/examples/internal/output"
+	"github.com/itemize/itemize/s3store"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -49,7 +51,7 @@ func start(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	defer objects.Stop()
-	return run(ctx, w, engine, objects.Client())
+	return run(ctx, w, engine, s3.NewFromConfig(objects.Config()))
 }
 
 // program has the mappers, and prints a table.
@@ -70,7 +72,7 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine, objects *
 	p.forums, errs[0] = mapper.New[store.Forum](client, tables)
 	p.threads, errs[1] = mapper.New[store.Thread](client, tables)
 	bucket := func(name string) string { return prefix + name }
-	p.replies, errs[2] = mapper.New[store.Reply](client, tables, blob.S3(objects, blob.Buckets(bucket)))
+	p.replies, errs[2] = mapper.New[store.Reply](client, tables, compress.Zstd(), s3store.Objects(objects, s3store.Buckets(bucket)))
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}

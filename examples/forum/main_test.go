@@ -5,6 +5,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/itemize/itemize/examples/internal/output"
 	"github.com/itemize/itemize/integration/enginetest"
 )
@@ -15,7 +16,7 @@ func TestMain(m *testing.M) { enginetest.Run(m) }
 func TestOutput(t *testing.T) {
 	var out bytes.Buffer
 	objects, _ := enginetest.S3(t)
-	if err := run(context.Background(), &out, enginetest.Start(t), objects.Client()); err != nil {
+	if err := run(context.Background(), &out, enginetest.Start(t), s3.NewFromConfig(objects.Config())); err != nil {
 		t.Fatal(err)
 	}
 	output.Check(t, "testdata/output.txt", out.Bytes())

@@ -3,7 +3,7 @@ package models
 
 import "time"
 
-//go:generate go tool itemize gen
+//go:generate go run github.com/itemize/itemize/cmd/itemize gen
 
 // Player is one item collection for each player: a root, an item of its own for what
 // changes often, one item for each match, and one for each friend.

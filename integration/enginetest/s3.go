@@ -8,8 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/s3"
-
 	"github.com/itemize/itemize/integration"
 )
 
@@ -36,7 +34,7 @@ func S3(t testing.TB) (g *integration.S3, bucket string) {
 	}
 	gateway.buckets++
 	bucket = fmt.Sprintf("%.40s-%d", strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name())), gateway.buckets)
-	if _, err := gateway.Client().CreateBucket(context.Background(), &s3.CreateBucketInput{Bucket: &bucket}); err != nil {
+	if err := gateway.CreateBucket(bucket); err != nil {
 		t.Fatal(err)
 	}
 	return gateway.S3, bucket

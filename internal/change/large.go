@@ -115,7 +115,7 @@ func Settle(m *model.Model, changes []*Change, requests []*write.Request) {
 }
 
 // sameLarge reports whether a value that may lie outside its item is the one that is stored.
-func sameLarge(r *snapshot.Stored, a *schema.Attribute, i int, now types.AttributeValue) bool {
+func sameLarge(m *model.Model, r *snapshot.Stored, a *schema.Attribute, i int, now types.AttributeValue) bool {
 	was := r.Opaque[i]
 	if was == nil || now == nil {
 		return was == nil && now == nil
@@ -123,7 +123,7 @@ func sameLarge(r *snapshot.Stored, a *schema.Attribute, i int, now types.Attribu
 	if seen, ok := r.Seen[i]; ok {
 		return seen == large.Digest(now)
 	}
-	return large.Same(was, now, a.Text(), attr.Same)
+	return large.Same(was, now, m.Codings, a.Text(), attr.Same)
 }
 
 // place returns the value of an attribute that may lie outside its item as it is written: what is stored where that is the
@@ -134,7 +134,7 @@ func (ch *Change) place(m *model.Model, i int) (types.AttributeValue, error) {
 	if err != nil || now == nil {
 		return nil, err
 	}
-	if ch.Stored != nil && sameLarge(ch.Stored, a, i, now) {
+	if ch.Stored != nil && sameLarge(m, ch.Stored, a, i, now) {
 		return ch.Stored.Opaque[i], nil
 	}
 	return ch.encode(m, i, now)
@@ -146,7 +146,7 @@ func (ch *Change) encode(m *model.Model, i int, now types.AttributeValue) (types
 	if _, out := large.PointerOf(now); out {
 		return ch.elsewhere(m, i)
 	}
-	e, err := large.Encode(now, a)
+	e, err := large.Encode(now, m.Codings, a)
 	if err != nil {
 		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
 	}
@@ -174,7 +174,7 @@ func (ch *Change) elsewhere(m *model.Model, i int) (types.AttributeValue, error)
 	if c == nil {
 		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: it is a pointer to a large value, which no field holds", a.Name)
 	}
-	v, err := c.Outside(a, ch.Place, m.Now(), m.PartSize)
+	v, err := c.Outside(a, m.Codings, ch.Place, m.Now(), m.PartSize)
 	if err != nil {
 		return nil, m.ValueErrorf(a.Value.Name, "attribute %q: %w", a.Name, err)
 	}
@@ -298,7 +298,7 @@ func (d *differ) sameLarge(rec model.Record, r *snapshot.Stored, old any, i int)
 	case err != nil:
 		return nil, false, err
 	case r != nil:
-		return now, sameLarge(r, it.Attributes[i], i, now), nil
+		return now, sameLarge(d.m, r, it.Attributes[i], i, now), nil
 	}
 	was, _ := d.m.Codec.Record(it.Index).Plain(old, i)
 	return now, attr.Same(was, now), nil

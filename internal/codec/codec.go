@@ -15,6 +15,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/compression"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/wire"
@@ -119,14 +120,15 @@ type Elements interface {
 	FromKey(value key.Value) (k any, err error)
 }
 
-// ReflectedModel returns the codec of a schema that was built from reflect.
-func ReflectedModel(e *schema.Entity) Model { return New(e, Reflected(e.Type)) }
+// ReflectedModel returns the codec of a schema that was built from reflect, without generated code and without more codecs than
+// those of the standard library.
+func ReflectedModel(e *schema.Entity) Model { return New(e, nil, nil) }
 
 // New returns the codec of a schema that was built from reflect, with the table of the
-// model's type.
-func New(e *schema.Entity, table *Form) Model {
-	if table.Type != e.Type.Go.(reflect.Type) {
-		return ReflectedModel(e) // a table of another type is no use
+// model's type, nil for one that reflects, and the codecs of compressed values besides those of the standard library.
+func New(e *schema.Entity, table *Form, codings compression.Codings) Model {
+	if table == nil || table.Type != e.Type.Go.(reflect.Type) { // a table of another type is no use
+		table = Reflected(e.Type)
 	}
 	m := &model{table: table}
 	for i, o := range e.KeyFields {
@@ -134,11 +136,11 @@ func New(e *schema.Entity, table *Form) Model {
 	}
 	for _, it := range e.Items {
 		if !it.Element() {
-			m.records = append(m.records, newRecord(it, table))
+			m.records = append(m.records, newRecord(it, table, codings))
 			m.elements = append(m.elements, nil)
 			continue
 		}
-		r, all := newElements(it, table)
+		r, all := newElements(it, table, codings)
 		m.records, m.elements = append(m.records, r), append(m.elements, all)
 	}
 	return m

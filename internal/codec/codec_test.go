@@ -293,7 +293,7 @@ var shopForm = codec.StructOf(codec.Funcs[shop]{},
 // shops are the two codecs of a shop.
 func shops(t *testing.T) (*schema.Entity, map[string]codec.Model) {
 	e := schemaOf(t, reflect.TypeFor[shop]())
-	return e, map[string]codec.Model{"table": codec.New(e, shopForm.Untyped()), "reflected": codec.ReflectedModel(e)}
+	return e, map[string]codec.Model{"table": codec.New(e, shopForm.Untyped(), nil), "reflected": codec.ReflectedModel(e)}
 }
 
 func itemOf(e *schema.Entity, name string) int {

@@ -1,13 +1,14 @@
 package codec
 
 import (
+	"github.com/itemize/itemize/internal/compression"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
 )
 
 // newElements returns the codecs of an item's records, and of the slice or map that they
 // lie in.
-func newElements(it *schema.Item, table *Form) (*record, Elements) {
+func newElements(it *schema.Item, table *Form, codings compression.Codings) (*record, Elements) {
 	path, field := table.Path(it.Field.Path)
 	c := collection{path: path, field: field}
 	if it.Map() {
@@ -19,7 +20,7 @@ func newElements(it *schema.Item, table *Form) (*record, Elements) {
 	if it.ElemPointer {
 		c.elem = c.holds.Pointer.Elem
 	}
-	c.record = newRecord(it, c.elem)
+	c.record = newRecord(it, c.elem, codings)
 	if !it.Map() {
 		return c.record, &slice{c, field.List}
 	}

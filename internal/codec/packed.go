@@ -3,23 +3,23 @@ package codec
 import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/compress"
+	"github.com/itemize/itemize/internal/compression"
 	"github.com/itemize/itemize/internal/large"
 )
 
-// Packed returns the form of the same values that are stored compressed where that is smaller, or with an empty codec
+// packed returns the form of the same values that are stored compressed where that is smaller, or with an empty codec
 // as they are, and read whatever codec they were written with. text says that the plain ones are text.
-func Packed(f *Form, codec compress.Codec, text bool) *Form {
+func packed(f *Form, codings compression.Codings, codec compression.Codec, text bool) *Form {
 	p := *f
 	p.encode = func(v any, o Options, depth int) (types.AttributeValue, error) {
 		av, err := f.encode(v, o, depth)
 		if err != nil || av == nil {
 			return nil, err
 		}
-		return large.Pack(av, codec, text)
+		return large.Pack(av, codings, codec, text)
 	}
 	p.decode = func(v any, av types.AttributeValue, o Options) error {
-		av, err := large.Unpack(av, text)
+		av, err := large.Unpack(av, codings, text)
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/compress"
+	"github.com/itemize/itemize/internal/compression"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/wire"
@@ -66,7 +66,7 @@ func spreads(it *schema.Item, root *Form) []spread {
 	return all
 }
 
-func newRecord(it *schema.Item, root *Form) *record {
+func newRecord(it *schema.Item, root *Form, codings compression.Codings) *record {
 	r := &record{item: it, root: root, spread: spreads(it, root)}
 	for _, a := range it.Attributes {
 		x := attribute{Attribute: a, options: OptionsOf(a.AV.Options)}
@@ -76,7 +76,7 @@ func newRecord(it *schema.Item, root *Form) *record {
 		}
 		x.plain = x.form
 		if l := a.Large; l != nil {
-			x.form = Packed(x.form, compress.Codec(l.Codec), a.Text())
+			x.form = packed(x.form, codings, compression.Codec(l.Codec), a.Text())
 		}
 		r.attributes = append(r.attributes, x)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/compress"
+	"github.com/itemize/itemize/internal/compression"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/read"
 )
@@ -28,6 +28,15 @@ type held struct {
 	// given is a new value that a reader gives, and kept the value of a pointer where it is in memory too.
 	given *Given
 	kept  types.AttributeValue
+}
+
+// unpacked returns a value that is not a pointer.
+func (h *held) unpacked() (types.AttributeValue, error) {
+	var codings compression.Codings
+	if h.src != nil {
+		codings = h.src.Codings
+	}
+	return Unpack(h.av, codings, false)
 }
 
 // Source is where the stored value of an attribute is read.
@@ -65,8 +74,8 @@ func (c *Cell) Settle(av types.AttributeValue, src *Source) {
 	if was := c.held; was != nil && was.given == nil && was.err == nil {
 		h.kept = was.kept
 		if _, out := PointerOf(was.av); !out && h.kept == nil {
-			h.kept, _ = Unpack(was.av, false)
-			if b, ok := h.kept.(*types.AttributeValueMemberB); ok && was.src != nil && compress.Detect(b.Value) != "" {
+			h.kept, _ = was.unpacked()
+			if b, ok := h.kept.(*types.AttributeValueMemberB); ok && was.src != nil && compression.Detect(b.Value) != "" {
 				h.kept = nil // it may be compressed text
 			}
 		}
@@ -107,7 +116,7 @@ func (c *Cell) Attribute() (types.AttributeValue, error) {
 		if _, out := PointerOf(h.av); out {
 			return h.av, nil
 		}
-		return Unpack(h.av, false)
+		return h.unpacked()
 	}
 }
 

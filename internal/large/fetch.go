@@ -13,7 +13,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/compress"
+	"github.com/itemize/itemize/internal/compression"
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/read"
@@ -22,6 +22,8 @@ import (
 // Fetcher reads values that lie outside their items.
 type Fetcher struct {
 	Homes *Homes
+	// Codings are the codecs that values are decompressed by.
+	Codings compression.Codings
 	// Reader reads parts, and Parents the items that point to them.
 	Reader, Parents *read.Reader
 	// Objects are where objects lie; nil for none.
@@ -115,7 +117,10 @@ func (f *Fetcher) once(ctx context.Context, p *Pointer, e *Entry, strong bool, u
 		return nil, err
 	}
 	if p.Codec != "" {
-		if b, err = compress.Decompress(p.Codec, b, p.Length); err != nil {
+		if b, err = f.Codings.Decompress(p.Codec, b, p.Length); errors.As(err, new(*compression.MissingError)) {
+			return nil, err
+		}
+		if err != nil {
 			return nil, &Damaged{What: "the value " + p.ID, Err: err}
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
-	"github.com/itemize/itemize/internal/compress"
+	"github.com/itemize/itemize/internal/compression"
 	"github.com/itemize/itemize/internal/write"
 )
 
@@ -43,7 +43,7 @@ type Given struct {
 	p      Pointer
 	body   io.ReaderAt
 	head   []byte
-	frames map[compress.Codec]*packed
+	frames map[compression.Codec]*packed
 }
 
 // packed is what a codec has made of a body.
@@ -184,7 +184,7 @@ func (g *Given) read() error {
 }
 
 // frame returns the value as a codec stores it, "" for none: which may be as it is, where that is smaller.
-func (g *Given) frame(codec compress.Codec) (io.ReaderAt, int64, compress.Codec, error) {
+func (g *Given) frame(codings compression.Codings, codec compression.Codec) (io.ReaderAt, int64, compression.Codec, error) {
 	if codec == "" {
 		return g.body, g.p.Length, "", nil
 	}
@@ -192,8 +192,8 @@ func (g *Given) frame(codec compress.Codec) (io.ReaderAt, int64, compress.Codec,
 	defer g.mu.Unlock()
 	f := g.frames[codec]
 	if f == nil {
-		f = g.pack(codec)
-		g.frames = map[compress.Codec]*packed{codec: f}
+		f = g.pack(codings, codec)
+		g.frames = map[compression.Codec]*packed{codec: f}
 	}
 	if f.err != nil || f.size < g.p.Length {
 		return f.body, f.size, codec, f.err
@@ -201,11 +201,11 @@ func (g *Given) frame(codec compress.Codec) (io.ReaderAt, int64, compress.Codec,
 	return g.body, g.p.Length, "", nil
 }
 
-func (g *Given) pack(codec compress.Codec) *packed {
+func (g *Given) pack(codings compression.Codings, codec compression.Codec) *packed {
 	f := &packed{}
 	count := &summing{hash: sha256.New()}
 	f.body, f.err = spool(func(w io.Writer) error {
-		z, err := compress.NewWriter(codec, io.MultiWriter(count, w))
+		z, err := codings.NewWriter(codec, io.MultiWriter(count, w))
 		if err == nil {
 			_, err = io.Copy(z, io.NewSectionReader(g.body, 0, g.p.Length))
 		}

@@ -2,6 +2,7 @@ package large_test
 
 import (
 	"crypto/sha256"
+	"errors"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -12,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/compress"
+	"github.com/itemize/itemize/internal/compression"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/large"
@@ -60,9 +61,9 @@ func TestPack(t *testing.T) {
 	r := rand.New(rand.NewPCG(draws.Seed(t), 0))
 	for range draws.Times(1_000, 6_000, 100_000) {
 		v := value(r, 0)
-		codec := append(compress.All, "")[r.IntN(len(compress.All)+1)]
+		codec := []compression.Codec{compression.Gzip, compression.Zlib, ""}[r.IntN(3)]
 		_, isText := v.(*types.AttributeValueMemberS)
-		packed, err := large.Pack(v, codec, isText)
+		packed, err := large.Pack(v, nil, codec, isText)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,11 +73,11 @@ func TestPack(t *testing.T) {
 		if _, out := large.PointerOf(packed); out {
 			t.Fatalf("%#v looks like a pointer", packed)
 		}
-		back, err := large.Unpack(packed, isText)
+		back, err := large.Unpack(packed, nil, isText)
 		if err != nil || !attr.Same(v, back) {
 			t.Fatalf("%s: %#v came back as %#v, %v", codec, v, back, err)
 		}
-		if !large.Same(packed, v, isText, attr.Same) {
+		if !large.Same(packed, v, nil, isText, attr.Same) {
 			t.Errorf("%#v is not the same as it is stored", v)
 		}
 		c, err := large.ContentOf(v)
@@ -92,13 +93,13 @@ func TestPack(t *testing.T) {
 // Text and bytes are compressed into what other languages read: the frame alone, or beside the codec's name.
 func TestForms(t *testing.T) {
 	long := strings.Repeat("words ", 200)
-	text, _ := large.Pack(&types.AttributeValueMemberS{Value: long}, compress.Gzip, true)
-	if b, ok := text.(*types.AttributeValueMemberB); !ok || compress.Detect(b.Value) != compress.Gzip {
+	text, _ := large.Pack(&types.AttributeValueMemberS{Value: long}, nil, compression.Gzip, true)
+	if b, ok := text.(*types.AttributeValueMemberB); !ok || compression.Detect(b.Value) != compression.Gzip {
 		t.Errorf("%#v", text)
 	}
-	bytes, _ := large.Pack(&types.AttributeValueMemberB{Value: []byte(long)}, compress.Zstd, false)
+	bytes, _ := large.Pack(&types.AttributeValueMemberB{Value: []byte(long)}, nil, compression.Zlib, false)
 	m, ok := bytes.(*types.AttributeValueMemberM)
-	if !ok || m.Value["~"].(*types.AttributeValueMemberS).Value != "zstd" || compress.Detect(m.Value["B"].(*types.AttributeValueMemberB).Value) != compress.Zstd {
+	if !ok || m.Value["~"].(*types.AttributeValueMemberS).Value != "zlib" || compression.Detect(m.Value["B"].(*types.AttributeValueMemberB).Value) != compression.Zlib {
 		t.Errorf("%#v", bytes)
 	}
 	for _, wrong := range []types.AttributeValue{
@@ -106,13 +107,27 @@ func TestForms(t *testing.T) {
 		&types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"~": &types.AttributeValueMemberS{Value: "lzma"}, "B": &types.AttributeValueMemberB{Value: []byte{1}}}},
 		&types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"~": &types.AttributeValueMemberS{Value: "gzip"}, "B": m.Value["B"]}},
 	} {
-		if v, err := large.Unpack(wrong, true); err == nil {
+		if v, err := large.Unpack(wrong, nil, true); err == nil {
 			t.Errorf("%#v was read as %#v", wrong, v)
 		}
 	}
-	bomb, _ := compress.Compress(compress.Zstd, make([]byte, large.MaxPacked+1))
-	if _, err := large.Unpack(&types.AttributeValueMemberB{Value: bomb}, true); err == nil || !strings.Contains(err.Error(), "decompresses to more than") {
+	bomb, _ := compression.Codings(nil).Compress(compression.Gzip, make([]byte, large.MaxPacked+1))
+	if _, err := large.Unpack(&types.AttributeValueMemberB{Value: bomb}, nil, true); err == nil || !strings.Contains(err.Error(), "decompresses to more than") {
 		t.Errorf("a bomb: %v", err)
+	}
+}
+
+// A value of a codec that was not given is no damage: the error names the option that reads it.
+func TestMissingCodec(t *testing.T) {
+	frame := []byte("\x28\xb5\x2f\xfd\x24\x03\x19\x00\x00abc") // of zstd
+	for _, v := range []types.AttributeValue{
+		&types.AttributeValueMemberB{Value: frame},
+		&types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"~": &types.AttributeValueMemberS{Value: "zstd"}, "B": &types.AttributeValueMemberB{Value: frame}}},
+	} {
+		_, err := large.Unpack(v, nil, true)
+		if !errors.As(err, new(*compression.MissingError)) || errors.As(err, new(*large.Damaged)) || !strings.Contains(err.Error(), "compress.Zstd()") {
+			t.Errorf("%#v: %v", v, err)
+		}
 	}
 }
 
@@ -126,7 +141,7 @@ func TestPointers(t *testing.T) {
 	text := strings.Repeat("é", 1000)
 	for preview := range 6 {
 		a := attribute(schema.Large{Chunk: true, Preview: preview})
-		e, err := large.Encode(&types.AttributeValueMemberS{Value: text}, a)
+		e, err := large.Encode(&types.AttributeValueMemberS{Value: text}, nil, a)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +153,7 @@ func TestPointers(t *testing.T) {
 		if p.Parts != 7 || p.Length != 2000 || p.Sum != sha256.Sum256([]byte(text)) || !utf8.Valid(p.Preview) || len(p.Preview) != preview/2*2 {
 			t.Errorf("%+v", p)
 		}
-		if !large.Same(v.Pointer.Attribute(), &types.AttributeValueMemberS{Value: text}, true, attr.Same) || large.Same(v.Pointer.Attribute(), &types.AttributeValueMemberS{Value: text + "x"}, true, attr.Same) {
+		if !large.Same(v.Pointer.Attribute(), &types.AttributeValueMemberS{Value: text}, nil, true, attr.Same) || large.Same(v.Pointer.Attribute(), &types.AttributeValueMemberS{Value: text + "x"}, nil, true, attr.Same) {
 			t.Error("what it points to is not the same")
 		}
 	}
@@ -174,7 +189,7 @@ func TestRecords(t *testing.T) {
 		var values []*large.Value
 		for _, l := range []schema.Large{{Chunk: true}, {Chunk: true, Parts: "Parts"}, {Bucket: "b"}} {
 			a := attribute(l)
-			e, err := large.Encode(&types.AttributeValueMemberS{Value: strings.Repeat("z", 5000)}, a)
+			e, err := large.Encode(&types.AttributeValueMemberS{Value: strings.Repeat("z", 5000)}, nil, a)
 			if err != nil {
 				t.Fatal(err)
 			}

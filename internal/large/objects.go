@@ -79,7 +79,7 @@ func puts(n int64) int {
 var (
 	ErrThere     = errors.New("an object of this key is there")
 	ErrNoObject  = errors.New("there is no object of this key")
-	errNoObjects = errors.New("the value is an object, and the mapper has no client of S3: give it one (blob.S3)")
+	errNoObjects = errors.New("the value is an object, and the mapper has no client of S3: give it one (s3store.Objects)")
 )
 
 // ObjectPrefix is how the keys of objects begin, and ObjectKey returns that of a value's object.

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/compress"
+	"github.com/itemize/itemize/internal/compression"
 )
 
 // mark is the entry of a map that says how a large value is stored in it: a codec, plain, or where it lies. A value that
@@ -87,7 +87,7 @@ func marked(how string, entries map[string]types.AttributeValue) types.Attribute
 
 // Pack returns a value as it is stored in its item: by a codec compressed if that is smaller. text says that the values
 // of its field are text, so that bytes are the frame of a codec and nothing else.
-func Pack(av types.AttributeValue, codec compress.Codec, text bool) (types.AttributeValue, error) {
+func Pack(av types.AttributeValue, codings compression.Codings, codec compression.Codec, text bool) (types.AttributeValue, error) {
 	as := Plainly(av)
 	if codec == "" {
 		return as, nil
@@ -99,7 +99,7 @@ func Pack(av types.AttributeValue, codec compress.Codec, text bool) (types.Attri
 	if len(c.Bytes) > MaxPacked {
 		return nil, fmt.Errorf("its %d bytes are more than the %d that may be compressed in an item: add chunk or s3 to its tag", len(c.Bytes), MaxPacked)
 	}
-	frame, err := compress.Compress(codec, c.Bytes)
+	frame, err := codings.Compress(codec, c.Bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func Pack(av types.AttributeValue, codec compress.Codec, text bool) (types.Attri
 }
 
 // frame returns what a codec has made of bytes as it is stored.
-func (c Content) frame(frame []byte, codec compress.Codec, text bool) types.AttributeValue {
+func (c Content) frame(frame []byte, codec compression.Codec, text bool) types.AttributeValue {
 	b := &types.AttributeValueMemberB{Value: frame}
 	if text && c.Kind == Text {
 		return b
@@ -121,19 +121,19 @@ func (c Content) frame(frame []byte, codec compress.Codec, text bool) types.Attr
 
 // Unpack returns the value that is stored in its item, whatever codec it was compressed by. What is outside comes back as
 // it is: PointerOf tells.
-func Unpack(av types.AttributeValue, text bool) (types.AttributeValue, error) {
+func Unpack(av types.AttributeValue, codings compression.Codings, text bool) (types.AttributeValue, error) {
 	switch v := av.(type) {
 	case *types.AttributeValueMemberB:
 		if !text {
 			return av, nil
 		}
-		codec := compress.Detect(v.Value)
+		codec := compression.Detect(v.Value)
 		if codec == "" {
 			return nil, &Damaged{What: "bytes are stored, and in no frame of a codec"}
 		}
-		return unframe(codec, v.Value, Text)
+		return unframe(codings, codec, v.Value, Text)
 	case *types.AttributeValueMemberM:
-		return unpackMap(v)
+		return unpackMap(v, codings)
 	}
 	return av, nil
 }
@@ -142,15 +142,15 @@ func Unpack(av types.AttributeValue, text bool) (types.AttributeValue, error) {
 func Framed(av types.AttributeValue) bool {
 	switch v := av.(type) {
 	case *types.AttributeValueMemberB:
-		return compress.Detect(v.Value) != ""
+		return compression.Detect(v.Value) != ""
 	case *types.AttributeValueMemberM:
 		how, ok := v.Value[mark].(*types.AttributeValueMemberS)
-		return ok && slices.Contains(compress.All, compress.Codec(how.Value))
+		return ok && slices.Contains(compression.All, compression.Codec(how.Value))
 	}
 	return false
 }
 
-func unpackMap(m *types.AttributeValueMemberM) (types.AttributeValue, error) {
+func unpackMap(m *types.AttributeValueMemberM, codings compression.Codings) (types.AttributeValue, error) {
 	how, ok := m.Value[mark].(*types.AttributeValueMemberS)
 	if !ok || len(m.Value) < 2 {
 		return m, nil // of before there was a tag
@@ -160,22 +160,23 @@ func unpackMap(m *types.AttributeValueMemberM) (types.AttributeValue, error) {
 	}
 	for _, kind := range []Kind{Text, Binary, JSON} {
 		if b, ok := m.Value[string(kind)].(*types.AttributeValueMemberB); ok && len(m.Value) == 2 {
-			return unframe(compress.Codec(how.Value), b.Value, kind)
+			return unframe(codings, compression.Codec(how.Value), b.Value, kind)
 		}
 	}
 	return m, nil
 }
 
-func unframe(codec compress.Codec, frame []byte, kind Kind) (types.AttributeValue, error) {
-	b, err := compress.Decompress(codec, frame, MaxPacked)
+func unframe(codings compression.Codings, codec compression.Codec, frame []byte, kind Kind) (types.AttributeValue, error) {
+	b, err := codings.Decompress(codec, frame, MaxPacked)
 	if err == nil {
 		var av types.AttributeValue
 		if av, err = (Content{b, kind}).Value(); err == nil {
 			return av, nil
 		}
 	}
-	var limit *compress.LimitError
-	if errors.As(err, &limit) {
+	var limit *compression.LimitError
+	var missing *compression.MissingError
+	if errors.As(err, &limit) || errors.As(err, &missing) {
 		return nil, err
 	}
 	return nil, &Damaged{What: "what is stored compressed", Err: err}

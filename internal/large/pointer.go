@@ -7,7 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/compress"
+	"github.com/itemize/itemize/internal/compression"
 	"github.com/itemize/itemize/internal/item"
 )
 
@@ -35,7 +35,7 @@ type Pointer struct {
 	Kind           Kind
 	Sum            [sha256.Size]byte
 	// Codec is what it is compressed by, "" for nothing.
-	Codec compress.Codec
+	Codec compression.Codec
 	// Preview is the beginning of it, nil for none.
 	Preview []byte
 }
@@ -91,7 +91,7 @@ func PointerOf(av types.AttributeValue) (p *Pointer, ok bool) {
 	default:
 		return nil, false
 	}
-	p.At, p.Codec = r.optional(entryAt), compress.Codec(r.optional(entryCodec))
+	p.At, p.Codec = r.optional(entryAt), compression.Codec(r.optional(entryCodec))
 	if p.Way != Object {
 		p.Parts, p.PartSize = int(r.number(entryParts)), int(r.number(entrySize))
 	}
@@ -167,14 +167,14 @@ func Digest(av types.AttributeValue) [sha256.Size]byte {
 }
 
 // Same reports whether a stored value, or the value that a pointer leads to, is this one.
-func Same(stored, av types.AttributeValue, isText bool, same func(a, b types.AttributeValue) bool) bool {
+func Same(stored, av types.AttributeValue, codings compression.Codings, isText bool, same func(a, b types.AttributeValue) bool) bool {
 	p, ok := PointerOf(stored)
 	q, lazy := PointerOf(av)
 	switch {
 	case ok && lazy:
 		return p.ID == q.ID || p.Kind == q.Kind && p.Length == q.Length && p.Sum == q.Sum
 	case !ok:
-		was, err := Unpack(stored, isText)
+		was, err := Unpack(stored, codings, isText)
 		if err != nil || !lazy {
 			return err == nil && same(was, av)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/internal/compress"
+	"github.com/itemize/itemize/internal/compression"
 	"github.com/itemize/itemize/internal/read"
 )
 
@@ -48,7 +48,7 @@ type stream struct {
 	ctx     context.Context
 	p       *Pointer
 	from    io.Reader // of the value
-	packed  *compress.Reader
+	packed  *compression.Reader
 	stored  io.Closer
 	sum     hash.Hash
 	n       int64
@@ -59,6 +59,11 @@ type stream struct {
 // open begins to read a value.
 func (s *Source) open(ctx context.Context, p *Pointer) (io.ReadCloser, error) {
 	x := &stream{src: s, ctx: ctx, p: p, sum: sha256.New()}
+	if p.Codec != "" {
+		if err := s.Codings.Has(p.Codec); err != nil {
+			return nil, s.explain(err)
+		}
+	}
 	var stored io.Reader
 	if p.Way == Object {
 		if s.Objects == nil {
@@ -78,10 +83,7 @@ func (s *Source) open(ctx context.Context, p *Pointer) (io.ReadCloser, error) {
 	}
 	x.from = stored
 	if p.Codec != "" {
-		var err error
-		if x.packed, err = compress.NewReader(p.Codec, stored, p.Length); err != nil {
-			return nil, s.explain(&Damaged{What: "the value " + p.ID, Err: err})
-		}
+		x.packed, _ = s.Codings.NewReader(p.Codec, stored, p.Length) // it has the codec
 		x.from = x.packed
 	}
 	return x, nil
@@ -103,7 +105,7 @@ func (x *stream) Read(b []byte) (int, error) {
 		}
 	case err != nil:
 		var damaged *Damaged
-		if errors.Is(err, compress.ErrDamaged) && !errors.As(err, &damaged) {
+		if errors.Is(err, compression.ErrDamaged) && !errors.As(err, &damaged) {
 			err = &Damaged{What: "the value " + x.p.ID, Err: err}
 		}
 		err = x.damaged(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/compress"
+	"github.com/itemize/itemize/internal/compression"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/write"
@@ -42,18 +42,18 @@ type Encoded struct {
 	In      types.AttributeValue
 	content Content
 	frame   []byte
-	codec   compress.Codec
+	codec   compression.Codec
 }
 
 // Encode returns a value as an attribute stores it.
-func Encode(av types.AttributeValue, a *schema.Attribute) (*Encoded, error) {
+func Encode(av types.AttributeValue, codings compression.Codings, a *schema.Attribute) (*Encoded, error) {
 	c, err := ContentOf(av)
 	if err != nil {
 		return nil, err
 	}
 	e := &Encoded{In: Plainly(av), content: c, frame: c.Bytes}
-	if codec := compress.Codec(a.Large.Codec); codec != "" {
-		frame, err := compress.Compress(codec, c.Bytes)
+	if codec := compression.Codec(a.Large.Codec); codec != "" {
+		frame, err := codings.Compress(codec, c.Bytes)
 		if err != nil {
 			return nil, err
 		}
@@ -83,10 +83,10 @@ func (e *Encoded) Outside(a *schema.Attribute, parent item.Place, now time.Time,
 
 // Outside returns what is not in memory, since a reader gives it or it was loaded from another item, as a value that lies outside its
 // item, at the attribute of a parent, in parts of a size in bytes.
-func (c *Cell) Outside(a *schema.Attribute, parent item.Place, now time.Time, partSize int) (*Value, error) {
+func (c *Cell) Outside(a *schema.Attribute, codings compression.Codings, parent item.Place, now time.Time, partSize int) (*Value, error) {
 	v := &Value{Parent: parent, Attribute: a.Name}
 	if g := c.given(); g != nil {
-		body, n, codec, err := g.frame(compress.Codec(a.Large.Codec))
+		body, n, codec, err := g.frame(codings, compression.Codec(a.Large.Codec))
 		if err != nil {
 			return nil, err
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
-	"github.com/itemize/itemize/internal/compress"
+	"github.com/itemize/itemize/internal/compression"
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/read"
@@ -170,7 +170,7 @@ func (w *Writer) put(ctx context.Context, g *Group, v *Value, t *write.Tally) er
 }
 
 // encodings are the names that HTTP has for codecs (IANA, "HTTP Content Coding Registry"): its deflate is a frame of zlib.
-var encodings = map[compress.Codec]string{compress.Gzip: "gzip", compress.Zlib: "deflate", compress.Zstd: "zstd"}
+var encodings = map[compression.Codec]string{compression.Gzip: "gzip", compression.Zlib: "deflate", compression.Zstd: "zstd"}
 
 // Tell reads, strongly, what has become of a record.
 func (w *Writer) Tell(ctx context.Context, g *Group, t *write.Tally) (State, error) {

@@ -74,14 +74,14 @@ func (m *Model) Homes(s Storage) (*large.Homes, error) {
 		l := a.Large
 		switch {
 		case l.Bucket != "" && !s.HasObjects:
-			return nil, refuse(a, "its values may be objects in S3, and the mapper has no client of it", "give New the option blob.S3(client)")
+			return nil, refuse(a, "its values may be objects in S3, and the mapper has no client of it", "give New the option s3store.Objects(client)")
 		case l.Bucket != "":
 			h.Buckets[l.Bucket] = l.Bucket
 			if s.Bucket != nil {
 				h.Buckets[l.Bucket] = s.Bucket(l.Bucket)
 			}
 			if !isBucketName(h.Buckets[l.Bucket]) {
-				return nil, refuse(a, fmt.Sprintf("%q cannot be the name of a bucket", h.Buckets[l.Bucket]), "S3 takes 3 to 63 lower-case letters, digits, '-' and '.' (blob.Buckets gives the real names)")
+				return nil, refuse(a, fmt.Sprintf("%q cannot be the name of a bucket", h.Buckets[l.Bucket]), "S3 takes 3 to 63 lower-case letters, digits, '-' and '.' (s3store.Buckets gives the real names)")
 			}
 		case l.Parts != "":
 			name := l.Parts

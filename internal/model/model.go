@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/compression"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/large"
@@ -37,6 +38,8 @@ type Model struct {
 	MaxValue int64
 	// PartSize is how many bytes lie in a part of a value outside of its item.
 	PartSize int
+	// Codings are the codecs of large values besides those of the standard library.
+	Codings compression.Codings
 	// RootLast reports that the root is the last of an entity's items in its partition.
 	RootLast bool
 }

@@ -4,7 +4,7 @@ package store
 
 import "github.com/itemize/itemize/blob"
 
-//go:generate go tool itemize gen
+//go:generate go run github.com/itemize/itemize/cmd/itemize gen
 
 // Product lies in the tables ProductCatalog, ProductAvailability and ExtendedProductCatalog of the
 // guidelines for items, each with one key attribute, Id, a number. Its image is an object in S3, as they advise.

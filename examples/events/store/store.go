@@ -4,7 +4,7 @@ package store
 
 import "time"
 
-//go:generate go tool itemize gen
+//go:generate go run github.com/itemize/itemize/cmd/itemize gen
 
 // Event is one item. Those of a month are in a table of their own, so that the older ones can be given
 // less, and dropped at once; those of a site are spread over 200 partition keys, by their ID: each takes

@@ -8,7 +8,7 @@ import (
 	"github.com/itemize/itemize/blob"
 )
 
-//go:generate go tool itemize gen
+//go:generate go run github.com/itemize/itemize/cmd/itemize gen
 
 // Forum is a table whose items are known by one attribute.
 type Forum struct {

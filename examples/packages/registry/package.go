@@ -4,7 +4,7 @@ package registry
 
 import "time"
 
-//go:generate go tool itemize gen
+//go:generate go run github.com/itemize/itemize/cmd/itemize gen
 
 // Package is one item collection: what changes together lies together. A release
 // is an item of its own, by its time; a tag too, by its name.

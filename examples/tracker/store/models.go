@@ -3,7 +3,7 @@ package store
 
 import "time"
 
-//go:generate go tool itemize gen
+//go:generate go run github.com/itemize/itemize/cmd/itemize gen
 
 // Project is an item collection: its head, what is counted, one item for each member and one for each
 // thing that happened.

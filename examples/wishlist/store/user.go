@@ -4,7 +4,7 @@ package store
 
 import "time"
 
-//go:generate go tool itemize gen
+//go:generate go run github.com/itemize/itemize/cmd/itemize gen
 
 // User is one item collection: the user of the article "Use vertical partitioning
 // to scale data efficiently in Amazon DynamoDB". Seven items are fixed, and each

@@ -35,7 +35,7 @@ func (x *Layout) indexed() error {
 		l := &x.Indexes[i]
 		at := slices.IndexFunc(x.Kinds, func(k *Kind) bool { return k.Name == l.Item && k.LayoutItem.Table == l.Table })
 		if at < 0 {
-			return fmt.Errorf("the index %s is of an item %s that is not there: run go tool itemize gen", l.Name, l.Item)
+			return fmt.Errorf("the index %s is of an item %s that is not there: run itemize gen", l.Name, l.Item)
 		}
 		for n := range l.Hash {
 			if err := x.indexKey(x.Kinds[at], l.Name, &l.Hash[n], key.MaxPartition); err != nil {

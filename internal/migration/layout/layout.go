@@ -136,7 +136,7 @@ func (t *template) names(attribute string) bool {
 func (x *Layout) supported() error {
 	switch {
 	case len(x.Delim) != 1 || len(x.Tables) == 0 || len(x.Items) == 0:
-		return errors.New("the layout is incomplete: run go tool itemize gen")
+		return errors.New("the layout is incomplete: run itemize gen")
 	case x.Version == "":
 		return errors.New("the model has noversion, and what moves needs versions: remove it")
 	case x.Shards != nil:
@@ -148,7 +148,7 @@ func (x *Layout) supported() error {
 	}):
 		return errors.New("the model has large values (compress, chunk, s3=), which a migration does not know yet: move it without these tags, and add them afterwards: what is stored plainly stays readable")
 	case !slices.ContainsFunc(x.Items, func(it schema.LayoutItem) bool { return it.Root }):
-		return errors.New("the layout names no root: run go tool itemize gen")
+		return errors.New("the layout names no root: run itemize gen")
 	}
 	return nil
 }

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
 // Fault is what happens to one request.
@@ -43,9 +43,7 @@ type Transport struct {
 // sending is a client's own transport, whose requests count with those of others.
 type sending struct {
 	*Transport
-	next interface {
-		Do(*http.Request) (*http.Response, error)
-	}
+	next HTTPClient
 }
 
 // Err is what comes of a request that met a fault.
@@ -54,17 +52,19 @@ var Err = errors.New("the connection broke")
 // Client returns the client as one that sends by the transport, and soon tries again what it tries again.
 func (t *Transport) Client(c *dynamodb.Client) *dynamodb.Client {
 	return dynamodb.New(c.Options(), func(o *dynamodb.Options) {
-		o.HTTPClient = sending{t, o.HTTPClient}
-		o.Retryer = retry.AddWithMaxBackoffDelay(o.Retryer, time.Millisecond)
+		o.HTTPClient, o.Retryer = t.Over(o.HTTPClient), FastRetries(o.Retryer)
 	})
 }
 
-// S3 is Client for a client of S3.
-func (t *Transport) S3(c *s3.Client) *s3.Client {
-	return s3.New(c.Options(), func(o *s3.Options) {
-		o.HTTPClient = sending{t, o.HTTPClient}
-		o.Retryer = retry.AddWithMaxBackoffDelay(o.Retryer, time.Millisecond)
-	})
+// FastRetries waits for a millisecond at most before each retry.
+func FastRetries(r aws.Retryer) aws.Retryer { return retry.AddWithMaxBackoffDelay(r, time.Millisecond) }
+
+// Over returns the transport over a client's own, for clients of other services than DynamoDB.
+func (t *Transport) Over(next HTTPClient) HTTPClient { return sending{t, next} }
+
+// HTTPClient is the transport of a client of the SDK.
+type HTTPClient interface {
+	Do(*http.Request) (*http.Response, error)
 }
 
 // Sent returns how many requests were sent, or tried to be.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-//go:generate go tool itemize gen
+//go:generate go run github.com/itemize/itemize/cmd/itemize gen
 
 // Log holds the same events under each format.
 type Log struct {

@@ -1,7 +1,6 @@
 package generated
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -14,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/itemize/itemize/codegen"
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/models"
 )
@@ -141,24 +139,12 @@ func write(t *testing.T, path string, content []byte) {
 	}
 }
 
-// generate writes the generated files of packages.
+// generate writes the generated files of packages, by the command: it is in another module.
 func generate(t *testing.T, packages []string) {
 	t.Helper()
-	loaded, err := codegen.Load(context.Background(), codegen.Config{}, packages...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(loaded) != len(packages) {
-		t.Fatalf("%d packages were loaded", len(loaded))
-	}
-	for _, p := range loaded {
-		files, diagnostics, err := p.Generate(nil, false)
-		if err != nil || len(diagnostics) > 0 || len(files) == 0 {
-			t.Fatal(err, diagnostics)
-		}
-		for _, f := range files {
-			write(t, f.Path, f.Content)
-		}
+	arguments := append([]string{"run", "github.com/itemize/itemize/cmd/itemize", "gen"}, packages...)
+	if out, err := exec.Command("go", arguments...).CombinedOutput(); err != nil {
+		t.Fatalf("itemize gen: %v\n%s", err, out)
 	}
 }
 

@@ -49,7 +49,7 @@ func run(ctx context.Context) error {
 	j.Source = flag.Arg(0)
 	var err error
 	if j.Lock, err = os.ReadFile(*lock); err != nil {
-		return fmt.Errorf("%w: run go tool itemize gen in the package of the model, which writes it", err)
+		return fmt.Errorf("%w: run itemize gen in the package of the model, which writes it", err)
 	}
 	p, s := sdk.NewPipelineWithRoot()
 	if _, err := beam.Move(s, j); err != nil {

@@ -1,0 +1,55 @@
+package mapper
+
+import (
+	"fmt"
+
+	"github.com/itemize/itemize/internal/compression"
+	"github.com/itemize/itemize/internal/door"
+	"github.com/itemize/itemize/internal/large"
+	"github.com/itemize/itemize/internal/model"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// Internal is for the other packages of itemize: no other code can call its methods.
+var Internal internal
+
+type internal struct{}
+
+// StoreObjects lets a mapper store large values as objects of S3. buckets returns the real name of a bucket that a tag names, nil
+// for the same.
+func (internal) StoreObjects(_ door.Key, o large.Objects, buckets func(declared string) string) Option {
+	return optionFunc(func(s *settings) { s.large.objects, s.large.buckets = o, buckets })
+}
+
+// Compress adds a codec to those of the standard library.
+func (internal) Compress(_ door.Key, c compression.Coding) Option {
+	return optionFunc(func(s *settings) { s.large.codings = append(s.large.codings, c) })
+}
+
+// Collector returns the collector of large values of a *Mapper. The error is of a model whose values all stay in their
+// items.
+func (internal) Collector(_ door.Key, m any) (*large.Collector, error) {
+	return engineOf(m).collector()
+}
+
+// CollectorOf is Collector for the command itemize, which knows a model by its source.
+func (internal) CollectorOf(_ door.Key, client Client, e *schema.Entity, options []Option) (*large.Collector, error) {
+	g, err := newEngine(client, e, nil, settingsOf(options))
+	if err != nil {
+		return nil, err
+	}
+	return g.collector()
+}
+
+// Model returns the model of a *Mapper, whose clock and sizes tests set.
+func (internal) Model(_ door.Key, m any) *model.Model { return engineOf(m).model }
+
+func engineOf(m any) *engine {
+	e, ok := m.(interface{ theEngine() *engine })
+	if !ok {
+		panic(fmt.Sprintf("mapper: %T is no *Mapper", m))
+	}
+	return e.theEngine()
+}
+
+func (m *Mapper[T]) theEngine() *engine { return m.engine }

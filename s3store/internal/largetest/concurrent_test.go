@@ -1,0 +1,118 @@
+package largetest_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/itemize/itemize/blob"
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/mapper"
+)
+
+// numbered is a value of so many bytes that tells which it is in all of its parts.
+func numbered(n, bytes int) string {
+	sum := fmt.Sprintf("%x ", sha256.Sum256([]byte(strconv.Itoa(n))))
+	return strconv.Itoa(n) + " " + strings.Repeat(sum, bytes/len(sum))
+}
+
+// Writers and readers of one value, with a collector that runs all the time while hours go by: no value is torn, none is taken
+// for damaged, and no update is lost.
+func TestConcurrentFlips(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	table := enginetest.Table(t, "PK:S", "SK:S")
+	var minutes atomic.Int64
+	begun := time.Now()
+	now := func() time.Time { return begun.Add(time.Duration(minutes.Load()) * time.Minute) }
+	m := must(mapper.New[tome](enginetest.Start(t).Client(), mapper.Table(table)))(t)
+	setPartSize(m, 2<<10)
+	setNow(m, now)
+	must(m.Save(ctx, m.New(tome{ID: "x", Text: numbered(0, 6<<10)})))(t)
+	writers, readers := draws.Times(4, 8, 8), draws.Times(2, 8, 8)
+	flips := draws.Times(4, 100, 10_000)
+	var left, acknowledged atomic.Int64
+	left.Store(int64(flips))
+	done := make(chan bool)
+	var wg, others sync.WaitGroup
+	for range writers {
+		wg.Go(func() {
+			for left.Add(-1) >= 0 && !t.Failed() {
+				_, err := m.Update(ctx, m.Key("x"), func(v *tome) error {
+					n, err := strconv.Atoi(writer(v.Text))
+					size := 6 << 10
+					if n%100 == 99 {
+						size = 1 << 20 // of 512 parts
+					}
+					v.Text = numbered(n+1, size)
+					return err
+				})
+				if err != nil {
+					t.Errorf("an update: %v", err)
+					return
+				}
+				acknowledged.Add(1)
+			}
+		})
+	}
+	for range readers {
+		others.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				e, err := m.Load(ctx, m.Key("x"))
+				if err != nil {
+					t.Errorf("a load: %v", err)
+					return
+				}
+				n, _ := strconv.Atoi(writer(e.Value.Text))
+				if e.Value.Text != numbered(n, len(e.Value.Text)) {
+					t.Errorf("a torn value of %d bytes: %.100s", len(e.Value.Text), e.Value.Text)
+					return
+				}
+			}
+		})
+	}
+	collected := 0
+	others.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			c, err := blob.Collect(ctx, m, blob.Delete(), blob.Grace(0))
+			if err != nil {
+				t.Errorf("a collection: %v", err)
+				return
+			}
+			collected += c.Removed
+			minutes.Add(15)
+		}
+	})
+	wg.Wait()
+	close(done)
+	others.Wait()
+	e := must(m.Load(ctx, m.Key("x"), mapper.Strong()))(t)
+	if n := writer(e.Value.Text); n != strconv.FormatInt(acknowledged.Load(), 10) || acknowledged.Load() != int64(flips) {
+		t.Errorf("%d updates were acknowledged of %d, and the value is of the %s", acknowledged.Load(), flips, n)
+	}
+	for range 4 {
+		minutes.Add(180)
+		must(blob.Collect(ctx, m, blob.Delete()))(t)
+	}
+	if c := must(blob.Collect(ctx, m))(t); c.Records != 1 || c.Values != 1 {
+		t.Errorf("left are %+v", c)
+	}
+	t.Logf("%d values were collected while %d were written, in %d hours of the clock", collected, flips, minutes.Load()/60)
+}

@@ -1,0 +1,43 @@
+// Package largetest tests large values as their users meet them: saves, loads and collections of values in parts and in S3, on
+// engines, with faults. It lies in this module since most of its models have both.
+package largetest_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/itemize/itemize/integration"
+	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/door"
+	"github.com/itemize/itemize/internal/testing/faults"
+	"github.com/itemize/itemize/mapper"
+)
+
+func TestMain(m *testing.M) { enginetest.Run(m) }
+
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// setNow has the clock of a mapper show another time.
+func setNow(m any, now func() time.Time) { mapper.Internal.Model(door.Key{}, m).Now = now }
+
+// setPartSize has large values of a mapper lie in parts of so many bytes.
+func setPartSize(m any, bytes int) { mapper.Internal.Model(door.Key{}, m).PartSize = bytes }
+
+func clientOf(g *integration.S3) *s3.Client { return s3.NewFromConfig(g.Config()) }
+
+// faulty returns the client as one that sends by a transport with a fault, and soon tries again.
+func faulty(x *faults.Transport, c *s3.Client) *s3.Client {
+	return s3.New(c.Options(), func(o *s3.Options) {
+		o.HTTPClient, o.Retryer = x.Over(o.HTTPClient), faults.FastRetries(o.Retryer)
+	})
+}

@@ -1,0 +1,157 @@
+package s3store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/itemize/itemize/internal/door"
+	"github.com/itemize/itemize/internal/large"
+	"github.com/itemize/itemize/internal/write"
+	"github.com/itemize/itemize/mapper"
+)
+
+// Option is an option of [Objects].
+type Option func(*objects)
+
+// Buckets renames the buckets that tags name (s3=NAME): it is called with each name, and returns the real one.
+func Buckets(rename func(declared string) string) Option {
+	return func(o *objects) { o.rename = rename }
+}
+
+// Objects is the option of a mapper that stores large values as objects in S3 (the tag s3=BUCKET). Values are read, put,
+// copied and collected by the client.
+func Objects(client *s3.Client, options ...Option) mapper.Option {
+	o := &objects{client: client}
+	for _, set := range options {
+		set(o)
+	}
+	if client == nil {
+		return mapper.Internal.StoreObjects(door.Key{}, nil, nil)
+	}
+	return mapper.Internal.StoreObjects(door.Key{}, o, o.rename)
+}
+
+// objects are the objects of S3.
+type objects struct {
+	client *s3.Client
+	rename func(string) string
+}
+
+// Put puts an object: by PutObject with If-None-Match and the SHA-256 of what is stored, or in parts.
+func (o *objects) Put(ctx context.Context, p large.Put) error {
+	if p.Size > large.Whole {
+		return o.upload(ctx, &p)
+	}
+	body := io.NewSectionReader(p.Body, 0, p.Size)
+	sum := sha256.New()
+	if _, err := io.Copy(sum, body); err != nil {
+		return err
+	}
+	if _, err := body.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	_, err := o.client.PutObject(ctx, &s3.PutObjectInput{
+		Bucket: &p.Bucket, Key: &p.Key, Body: body, ContentLength: &p.Size, IfNoneMatch: aws.String("*"), Metadata: p.Metadata,
+		ChecksumSHA256: aws.String(base64.StdEncoding.EncodeToString(sum.Sum(nil))), ContentEncoding: optional(p.Encoding),
+	}, before(p.Until))
+	return there(err, "putting", &p)
+}
+
+// optional returns nil for an empty text.
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// there names what an error is of; where something has the key it is large.ErrThere.
+func there(err error, what string, p *large.Put) error {
+	var response *smithyhttp.ResponseError
+	if errors.As(err, &response) && response.HTTPStatusCode() == http.StatusPreconditionFailed {
+		return large.ErrThere
+	}
+	return named(err, what, p.Bucket, p.Key)
+}
+
+func named(err error, what, bucket, key string) error {
+	var api smithy.APIError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &api) && api.ErrorCode() == "NoSuchBucket":
+		return fmt.Errorf("there is no bucket %s: create it, or name the real one (s3store.Buckets, itemize gc -bucket): %w", bucket, err)
+	}
+	return fmt.Errorf("%s s3://%s/%s: %w", what, bucket, key, err)
+}
+
+// Get opens an object, or a range of it (GetObject).
+func (o *objects) Get(ctx context.Context, bucket, key string, r large.Range) (io.ReadCloser, error) {
+	in := &s3.GetObjectInput{Bucket: &bucket, Key: &key}
+	if r.Size > 0 {
+		in.Range = aws.String(fmt.Sprintf("bytes=%d-%d", r.From, r.From+r.Size-1))
+	}
+	out, err := o.client.GetObject(ctx, in)
+	if errors.As(err, new(*types.NoSuchKey)) {
+		return nil, large.ErrNoObject
+	}
+	if err != nil {
+		return nil, named(err, "reading", bucket, key)
+	}
+	return out.Body, nil
+}
+
+// longest is for how long an address may be valid (S3 User Guide, "Download and upload objects with presigned URLs").
+const longest = 7 * 24 * time.Hour
+
+// Presign returns an address of an object (a presigned GetObject).
+func (o *objects) Presign(ctx context.Context, bucket, key string, valid time.Duration) (string, error) {
+	if valid <= 0 || valid > longest {
+		return "", fmt.Errorf("an address is valid for up to %v, and not %v", longest, valid)
+	}
+	r, err := s3.NewPresignClient(o.client, s3.WithPresignExpires(valid)).PresignGetObject(ctx, &s3.GetObjectInput{Bucket: &bucket, Key: &key})
+	if err != nil {
+		return "", err
+	}
+	return r.URL, nil
+}
+
+// Delete deletes an object (DeleteObject).
+func (o *objects) Delete(ctx context.Context, bucket, key string) error {
+	_, err := o.client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: &bucket, Key: &key})
+	return named(err, "deleting", bucket, key)
+}
+
+// before keeps requests from being sent that were signed after a time.
+func before(until time.Time) func(*s3.Options) {
+	return func(o *s3.Options) {
+		if o.HTTPClient != nil && !until.IsZero() {
+			o.HTTPClient = inTime{o.HTTPClient, until}
+		}
+	}
+}
+
+type inTime struct {
+	s3.HTTPClient
+	until time.Time
+}
+
+// Do sends a request.
+func (c inTime) Do(r *http.Request) (*http.Response, error) {
+	if err := write.InTime(r, c.until); err != nil {
+		return nil, err
+	}
+	return c.HTTPClient.Do(r)
+}
