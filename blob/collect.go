@@ -10,7 +10,6 @@ import (
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/large"
-	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -121,12 +120,8 @@ var Internal internal
 
 type internal struct{}
 
-// CollectModel is Collect for the command itemize, which knows a model by its source.
-func (internal) CollectModel(_ door.Key, ctx context.Context, client mapper.Client, e *schema.Entity, of []mapper.Option, options ...CollectOption) (*Collected, error) {
-	c, err := mapper.Internal.CollectorOf(door.Key{}, client, e, of)
-	if err != nil {
-		return &Collected{}, err
-	}
+// Collect is Collect for the command itemize, which knows a model by its source.
+func (internal) Collect(_ door.Key, ctx context.Context, c *large.Collector, options []CollectOption) (*Collected, error) {
 	return collect(ctx, c, options)
 }
 

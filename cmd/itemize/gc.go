@@ -159,10 +159,14 @@ func (c *command) gc(args []string) error {
 	if a.scan {
 		options = append(options, blob.Scan())
 	}
-	done, err := blob.Internal.CollectModel(door.Key{}, c.ctx, client, e, of, options...)
+	collector, err := mapper.Internal.CollectorOf(door.Key{}, client, e, of)
 	if err != nil && a.records == "" && strings.Contains(err.Error(), "mapper.LargeRecords") {
 		return fmt.Errorf("%w, and name it here by -records", err)
 	}
+	if err != nil {
+		return err
+	}
+	done, err := blob.Internal.Collect(door.Key{}, c.ctx, collector, options)
 	if *asJSON {
 		enc := json.NewEncoder(c.stdout)
 		enc.SetIndent("", "\t")
