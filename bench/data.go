@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/itemize/itemize/bench/model"
+	"github.com/itemize/itemize/bench/internal/model"
 )
 
 // The user that the jobs are about: four fixed items and 16 wishes, 8 of them of one month.

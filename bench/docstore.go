@@ -10,7 +10,7 @@ import (
 	"gocloud.dev/docstore"
 	"gocloud.dev/docstore/awsdynamodb/v2"
 
-	"github.com/itemize/itemize/bench/model"
+	"github.com/itemize/itemize/bench/internal/model"
 )
 
 // cloud is gocloud.dev/docstore, as its documentation has it. A collection has documents of one kind, so that it has

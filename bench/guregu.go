@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/guregu/dynamo/v2"
 
-	"github.com/itemize/itemize/bench/model"
+	"github.com/itemize/itemize/bench/internal/model"
 )
 
 // guregu is github.com/guregu/dynamo, as its README has it.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/bench/model"
+	"github.com/itemize/itemize/bench/internal/model"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )

@@ -7,7 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/bench/model"
+	"github.com/itemize/itemize/bench/internal/model"
 )
 
 // Job is one piece of work that each library does in its own way. It is run again and again, with a number that

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/bench/model"
+	"github.com/itemize/itemize/bench/internal/model"
 )
 
 // The items as who writes them by hand declares them: with the keys, and a version that updates compare. Tags are for

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/tags"
+	"github.com/itemize/itemize/internal/tags"
 )
 
 // form returns the form of a type.

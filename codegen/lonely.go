@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/itemize/itemize/tags"
+	"github.com/itemize/itemize/internal/tags"
 )
 
 // lonely reports what is wrong with a struct that is no model and has ddb tags: a tag that cannot be

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/tags"
+	"github.com/itemize/itemize/internal/tags"
 )
 
 // leaf is a field of a struct, or of one that it embeds, that is compared and copied.

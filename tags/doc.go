@@ -1,5 +1,5 @@
-// Package tags parses the struct tags of a model: the whole raw tag, the ddb
-// options in it, and the key templates in those.
+// Package tags documents the struct tags of models, and checks them: for editors and linters. Programs that use itemize do
+// not need it.
 //
 // # Grammar
 //
@@ -62,6 +62,5 @@
 // element itself, and "shard" the number of a shard. What a format may be
 // applied to is the business of the model, not of the grammar.
 //
-// Every node has its offset in the raw tag, in bytes, so that a fault can be
-// shown at its place. All faults of a tag are reported, not the first alone.
+// A fault has its place in the raw tag, in bytes. All faults of a tag are reported, not the first alone.
 package tags

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/tags"
+	"github.com/itemize/itemize/internal/tags"
 )
 
 // Build makes the schema of a model from its type. The error is a Faults with

@@ -6,7 +6,7 @@ import (
 
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/near"
-	"github.com/itemize/itemize/tags"
+	"github.com/itemize/itemize/internal/tags"
 )
 
 // indexes reads the blank fields that declare indexes.

@@ -3,7 +3,7 @@ package schema
 import (
 	"slices"
 
-	"github.com/itemize/itemize/tags"
+	"github.com/itemize/itemize/internal/tags"
 )
 
 // Encoded is a field of a struct as attributevalue encodes it into a map.

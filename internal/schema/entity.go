@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/tags"
+	"github.com/itemize/itemize/internal/tags"
 )
 
 // Names of attributes that the library keeps for itself.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/itemize/itemize/tags"
+	"github.com/itemize/itemize/internal/tags"
 )
 
 // member is a field as seen from outside: declared, or promoted from an

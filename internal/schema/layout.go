@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/itemize/itemize/tags"
+	"github.com/itemize/itemize/internal/tags"
 )
 
 // Layout is a schema as data: all that says where values lie and how they are

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/tags"
+	"github.com/itemize/itemize/internal/tags"
 )
 
 // Periods is how tables follow the time: each holds the entities of one period, which is part of its

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/tags"
+	"github.com/itemize/itemize/internal/tags"
 )
 
 // textKind is that of placeholders that are written as text by their types' own methods, which data cannot call.

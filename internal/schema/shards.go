@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/itemize/itemize/internal/key"
-	"github.com/itemize/itemize/tags"
+	"github.com/itemize/itemize/internal/tags"
 )
 
 // Shards is how the partition keys of a flat model are spread: an entity lies whole in one shard,

@@ -8,7 +8,7 @@ import (
 
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/near"
-	"github.com/itemize/itemize/tags"
+	"github.com/itemize/itemize/internal/tags"
 )
 
 // scope says what the placeholders of a template can name.

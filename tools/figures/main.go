@@ -105,6 +105,8 @@ type figures struct {
 	// TestModels are the struct types that the tests of package mapper declare.
 	TestModels int     `json:"structTypesInTestsOfMapper"`
 	Reach      []reach `json:"reach"`
+	// Public are the names that users see, by packages.
+	Public []names `json:"publicNames"`
 }
 
 // list is entries and their number.
@@ -196,12 +198,17 @@ func measure(root string) (*figures, error) {
 	if f.Packages, err = packagesOf(root); err != nil {
 		return nil, err
 	}
+	if f.Public, err = publicNames(root); err != nil {
+		return nil, err
+	}
 	f.Reach, err = reached(root)
 	return f, err
 }
 
-// load parses the Go files of the root's module and of the module otel, in the order of
-// their names.
+// apart are modules that load leaves out: they are measured by nobody.
+var apart = []string{"bench", "cache", "integration/embedded", "migrate/beam", "tools"}
+
+// load parses the Go files of the modules, in the order of their names, but for those apart.
 func load(fset *token.FileSet, root string) ([]source, error) {
 	var all []source
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
@@ -214,7 +221,7 @@ func load(fset *token.FileSet, root string) ([]source, error) {
 		}
 		rel = filepath.ToSlash(rel)
 		switch hidden := strings.ContainsAny(d.Name()[:1], "._"); {
-		case d.IsDir() && (hidden || d.Name() == "testdata" || rel != "otel" && isModule(name)):
+		case d.IsDir() && (hidden || d.Name() == "testdata" || slices.Contains(apart, rel)):
 			return fs.SkipDir
 		case d.IsDir(), hidden, path.Ext(rel) != ".go":
 			return nil
@@ -224,12 +231,6 @@ func load(fset *token.FileSet, root string) ([]source, error) {
 		return err
 	})
 	return all, err
-}
-
-// isModule reports whether a folder is the root of a module.
-func isModule(folder string) bool {
-	_, err := os.Stat(filepath.Join(folder, "go.mod"))
-	return err == nil
 }
 
 // parse reads a Go file. Rel is its name from the root.
@@ -681,7 +682,11 @@ func (f *figures) table(w io.Writer) {
 	for _, r := range f.Reach {
 		fmt.Fprintf(w, "  %s\t%d\t%d\t%d\n", r.Call, r.Packages, r.Files, r.Functions)
 	}
-	fmt.Fprintf(w, "\n9. limits\n")
+	fmt.Fprintf(w, "\n9. public names, in all modules: %d\n", f.publicNames())
+	for _, p := range f.Public {
+		fmt.Fprintf(w, "  %s\t%d\n", p.Package, p.Names.Count)
+	}
+	fmt.Fprintf(w, "\n10. limits\n")
 	for _, l := range limits {
 		fmt.Fprintf(w, "  %s\t%d\tof %d\n", l.what, l.of(f), l.most)
 	}

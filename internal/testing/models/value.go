@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/tags"
+	"github.com/itemize/itemize/internal/tags"
 )
 
 // maxDepth is how deep values of types that contain themselves get.

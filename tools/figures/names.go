@@ -1,0 +1,121 @@
+package main
+
+import (
+	"go/ast"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// publicNames returns the names that users of the packages of all modules see: exported types, functions, methods, constants,
+// variables, struct fields and interface methods. Commands, examples, tools and internal packages have none. Embedded
+// fields are fields.
+func publicNames(root string) ([]names, error) {
+	var all []names
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		switch {
+		case d.IsDir() && rel != "." && (strings.ContainsAny(d.Name()[:1], "._") || slices.Contains([]string{"testdata", "internal", "examples", "tools"}, d.Name())):
+			return fs.SkipDir
+		case d.IsDir(), path.Ext(rel) != ".go", strings.HasSuffix(rel, "_test.go"):
+			return nil
+		}
+		s, err := parse(token.NewFileSet(), name, rel)
+		if err != nil || s.syntax.Name.Name == "main" {
+			return err
+		}
+		folder := path.Dir(rel)
+		i := slices.IndexFunc(all, func(n names) bool { return n.Package == folder })
+		if i < 0 {
+			i, all = len(all), append(all, names{Package: folder})
+		}
+		all[i].Names = listOf(append(all[i].Names.Entries, exportedNames(s.syntax)...))
+		return nil
+	})
+	for _, n := range all {
+		slices.Sort(n.Names.Entries)
+	}
+	return all, err
+}
+
+// exportedNames returns the exported names of a file: those of methods and fields with their types.
+func exportedNames(file *ast.File) []string {
+	var out []string
+	add := func(of string, ids ...*ast.Ident) {
+		for _, id := range ids {
+			if id.IsExported() {
+				out = append(out, of+id.Name)
+			}
+		}
+	}
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if of := receiver(d); of == "" {
+				add("", d.Name)
+			} else if ast.IsExported(of) {
+				add(of+".", d.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch spec := spec.(type) {
+				case *ast.ValueSpec:
+					add("", spec.Names...)
+				case *ast.TypeSpec:
+					if !spec.Name.IsExported() {
+						continue
+					}
+					add("", spec.Name)
+					for _, f := range members(spec.Type) {
+						add(spec.Name.Name+".", f.Names...)
+						if len(f.Names) == 0 {
+							add(spec.Name.Name+".", embedded(f.Type))
+						}
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// embedded returns the name of an embedded field, or interface.
+func embedded(t ast.Expr) *ast.Ident {
+	for {
+		switch x := t.(type) {
+		case *ast.StarExpr:
+			t = x.X
+		case *ast.IndexExpr:
+			t = x.X
+		case *ast.IndexListExpr:
+			t = x.X
+		case *ast.SelectorExpr:
+			return x.Sel
+		case *ast.Ident:
+			return x
+		default: // a set of types
+			return ast.NewIdent("_")
+		}
+	}
+}
+
+// members returns the fields of a struct type and the methods of an interface type.
+func members(t ast.Expr) []*ast.Field {
+	switch t := t.(type) {
+	case *ast.StructType:
+		return t.Fields.List
+	case *ast.InterfaceType:
+		return t.Methods.List
+	}
+	return nil
+}
