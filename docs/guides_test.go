@@ -143,8 +143,9 @@ func elsewhere(line string) bool {
 func (g *guide) run(line string) {
 	g.Helper()
 	cmd := exec.Command("sh", "-c", line)
-	if strings.HasPrefix(line, "go ") && !strings.ContainsAny(line, "'\"|<>&;$") { // no shell is needed
-		cmd = exec.Command("go", strings.Fields(line)[1:]...)
+	if !strings.ContainsAny(line, "'\"|<>&;$=*") { // no shell is needed
+		words := strings.Fields(line)
+		cmd = exec.Command(words[0], words[1:]...)
 	}
 	// Without optimizations the compiler takes half the time; each guide is vetted at its end.
 	cmd.Dir, cmd.Env = g.dir, append(os.Environ(), "GOFLAGS=-mod=mod -vet=off '-gcflags=-N -l'", "GOPROXY=off")
