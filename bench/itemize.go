@@ -137,7 +137,7 @@ func opened[T any](users *mapper.Mapper[T], to func(model.User) T, of func(*T) *
 				for n := range all {
 					all[n] = to(theUser(fmt.Sprint("bulk-", i, "-", n)))
 				}
-				report, err := users.BulkLoad(ctx, mapper.Each(slices.Values(all)), mapper.Overwrite())
+				report, err := users.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), mapper.Overwrite())
 				if err == nil && report.Failed > 0 {
 					err = report.Failures[0].Err
 				}
@@ -162,14 +162,14 @@ func readAndChange[T any](o *Opened, users *mapper.Mapper[T], of func(*T) *model
 			return check(u.Email != "" && len(u.Wishes) >= 16, len(u.Wishes))
 		},
 		Month: func(ctx context.Context, _ int) error {
-			got, err := p.month(userID).Slice(ctx, users)
+			got, err := p.month(userID).Collect(ctx, users)
 			if err != nil {
 				return err
 			}
 			return checkMonth(got)
 		},
 		Page: func(ctx context.Context, _ int) error {
-			got, err := p.all(pageID).Slice(ctx, users)
+			got, err := p.all(pageID).Collect(ctx, users)
 			if err != nil {
 				return err
 			}
@@ -201,7 +201,7 @@ func keptShared(c *dynamodb.Client, table string) (func(context.Context) (string
 func kept(c *dynamodb.Client, options ...mapper.Option) (func(context.Context) (string, error), error) {
 	users, err := mapper.New[model.User](c, options...)
 	return func(ctx context.Context) (string, error) {
-		got, err := model.UserByID(pageID).Wishes().Slice(ctx, users)
+		got, err := model.UserByID(pageID).Wishes().Collect(ctx, users)
 		if err != nil {
 			return "", err
 		}

@@ -91,11 +91,11 @@ func Delete() CollectOption { return func(c *collecting) { c.Act = true } }
 // never less than 20 minutes, for which a request that was signed may yet arrive.
 func Grace(d time.Duration) CollectOption { return func(c *collecting) { c.Collector.Grace = d } }
 
-// From goes on where a collection has ended: at its Next.
-func From(next string) CollectOption { return func(c *collecting) { c.from = next } }
+// Resume goes on where a collection has ended: at its Next.
+func Resume(next string) CollectOption { return func(c *collecting) { c.from = next } }
 
-// Pace bounds the capacity units that a collection takes a second, of reads and writes together.
-func Pace(units float64) CollectOption {
+// Rate bounds the capacity units that a collection takes a second, of reads and writes together.
+func Rate(units float64) CollectOption {
 	return func(c *collecting) { c.rate, c.Limit = units, flow.LimiterOrNil(units) }
 }
 
@@ -132,7 +132,7 @@ func collect(ctx context.Context, c *large.Collector, options []CollectOption) (
 		set(x)
 	}
 	if x.rate < 0 {
-		return &Collected{}, fmt.Errorf("blob: Pace(%v): give a number of capacity units a second", x.rate)
+		return &Collected{}, fmt.Errorf("blob: Rate(%v): give a number of capacity units a second", x.rate)
 	}
 	if !x.scan && strings.HasPrefix(x.from, "scan/") {
 		return &Collected{Next: x.from}, fmt.Errorf("blob: the collection ended in a scan, at %q: go on with Scan (-scan)", x.from)

@@ -16,10 +16,10 @@ func TestGeneratedIndexesCompile(t *testing.T) {
 	cases := map[string]string{
 		"calls": `type Shop struct {
 	_ struct{} ` + "`ddb:\"table=shops\"`" + `
-	_ struct{} ` + "`ddb:\"index=bbb,hash=A1,range=B1,pk=K#{State},sk={Limit:04}#{Fetch:04}#{Between:04}#{Heads:04}#{All:04}#{Filter}#{Entities}\"`" + `
+	_ struct{} ` + "`ddb:\"index=bbb,hash=A1,range=B1,pk=K#{State},sk={Limit:04}#{Fetch:04}#{Between:04}#{Roots:04}#{All:04}#{Filter}#{Entities}\"`" + `
 	ID string ` + "`ddb:\"pk=S#{ID}\"`" + `
 	State string ` + "`ddb:\"sk=HEAD\"`" + `
-	Limit, Fetch, Between, Heads, All int ` + "`ddb:\"sk=HEAD\"`" + `
+	Limit, Fetch, Between, Roots, All int ` + "`ddb:\"sk=HEAD\"`" + `
 	Filter, Entities string ` + "`ddb:\"sk=HEAD\"`" + `
 }`,
 		"constants": `type Shop struct {

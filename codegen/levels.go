@@ -168,7 +168,7 @@ func (n *nodeWriter) noQuery(l level) {
 	t.doc += " " + upperFirst(text) + "."
 	pos, end := n.g.p.find.place(l.it.Decl, 0, 0)
 	fset := n.g.p.fset
-	n.g.p.Notes = append(n.g.p.Notes, Diagnostic{Pos: fset.Position(pos), End: fset.Position(end), Message: n.e.Label() + "." + l.it.Name + ": " + text + ", and it has no All, Slice, Page and Count: begin its key with a segment of its own to query " + l.it.Name + " alone"})
+	n.g.p.Notes = append(n.g.p.Notes, Diagnostic{Pos: fset.Position(pos), End: fset.Position(end), Message: n.e.Label() + "." + l.it.Name + ": " + text + ", and it has no All, Collect, Page and Count: begin its key with a segment of its own to query " + l.it.Name + " alone"})
 }
 
 // between returns an item that lies between those of a level, nil for none.

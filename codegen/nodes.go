@@ -58,8 +58,8 @@ type nodeMethod struct {
 
 // The calls that the library's nodes have.
 const (
-	queryCalls  = "All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After"
-	headsCalls  = ", Heads"
+	queryCalls  = "All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After"
+	headsCalls  = ", Roots"
 	fetchCalls  = ", Fetch"
 	itemCalls   = "Patch, Delete"
 	entityCalls = "Patch"
@@ -75,8 +75,8 @@ var rangeCalls = map[string]string{
 // nodes that patch.
 var (
 	queryMethods = []string{
-		"All", "Slice", "Page", "After", "Count", "Input", "Plan", "Limit", "Refs", "Reverse", "Filter", "Project",
-		"Heads", "Between", "Since", "Before", "Year", "Month", "Day", "Hour", "Week", "Query",
+		"All", "Collect", "Page", "After", "Count", "Input", "Plan", "Limit", "Refs", "Reverse", "Filter", "Project",
+		"Roots", "Between", "Since", "Before", "Year", "Month", "Day", "Hour", "Week", "Query",
 		"Fetch", "AtLeast", "AtMost", "BeginsWith",
 	}
 	nodeMethods = []string{"Patch", "Delete", "Add", "Put", "Map", "Node", "Elements"}

@@ -48,7 +48,7 @@ func ExampleZstd() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(notes.Plan(notes.New(Note{ID: "1", Text: strings.Repeat("150 write units. ", 9000)})))
+	fmt.Println(notes.PlanSave(notes.New(Note{ID: "1", Text: strings.Repeat("150 write units. ", 9000)})))
 	// Output:
 	// one request: 1 WCU
 	//   put  Note  NOTE#1 TEXT  91 B  1 WCU  Text <nil>

@@ -78,7 +78,7 @@ func TestOneAttributeOf150KB(t *testing.T) {
 			}
 		}
 		e.Value.Email += "!"
-		plan, err := users.Plan(e)
+		plan, err := users.PlanSave(e)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -248,7 +248,7 @@ func TestQueryWhileAnInsertGoesLive(t *testing.T) {
 		}
 		return false
 	}}, 1)
-	all := must(query.Of[part](reader.Key("1").Prefix("ENTRY#")).Slice(ctx, reader, mapper.Strong()))(t)
+	all := must(query.Of[part](reader.Key("1").Prefix("ENTRY#")).Collect(ctx, reader, mapper.Strong()))(t)
 	if len(all) != 1 && len(all) != 3 {
 		t.Errorf("a part of the insert: %v", all)
 	}
@@ -397,7 +397,7 @@ func TestSaveThatReadsTheRootFirst(t *testing.T) {
 	must(m.Save(ctx, m.New(account{ID: "1", Left: "a"})))(t)
 	e := must(m.Load(ctx, m.Key("1").Prefix("ENTRY#")))(t)
 	e.Value.Entries = []part{{1, strings.Repeat("x", 970)}} // in one KB only without the incarnation
-	plan := must(m.Plan(e))(t)
+	plan := must(m.PlanSave(e))(t)
 	r := must(m.Save(ctx, e))(t)
 	if plan.Requests() != 2 || r.Requests() != 2 || plan.WCU != r.WCU || r.Consumed.WCU != r.WCU.Expected || plan.Items[0].NewBytes != r.Items[0].NewBytes || !plan.RCU.Contains(r.Consumed.RCU) {
 		t.Errorf("planned %v\n%v", plan, r)

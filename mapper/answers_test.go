@@ -55,10 +55,10 @@ func TestAnswers(t *testing.T) {
 		m := must(mapper.New[account](c, mapper.Table(table), mapper.Answers(how)))(t)
 		var got results
 		var receipt mapper.Receipt
-		e := must(m.Load(ctx, m.Key("1"), mapper.Strong(), mapper.Receive(&receipt)))(t)
+		e := must(m.Load(ctx, m.Key("1"), mapper.Strong(), mapper.ReceiptTo(&receipt)))(t)
 		got.Account, got.Consumed = e.Value, receipt.Consumed.RCU
 		q := query.Of[part](m.Key("1").Prefix("ENTRY#"))
-		got.Entries = must(q.Slice(ctx, m, mapper.Strong()))(t)
+		got.Entries = must(q.Collect(ctx, m, mapper.Strong()))(t)
 		page := must(q.Limit(2).Page(ctx, m, mapper.Strong()))(t)
 		page = must(q.Limit(2).After(page.Next).Page(ctx, m, mapper.Strong()))(t)
 		got.Page = page.Items

@@ -51,7 +51,7 @@ func TestMove(t *testing.T) {
 	receipt, err = users.Save(ctx, part, mapper.Move())
 	wantError(t, receipt, err, "mapper_test.user.ID: Move needs the whole entity, and only a part was loaded: load it by its key")
 
-	plan := must(users.Plan(e, mapper.Move()))(t)
+	plan := must(users.PlanSave(e, mapper.Move()))(t)
 	receipt = must(users.Save(ctx, e, mapper.Move()))(t)
 	if plan.WCU != receipt.WCU || !plan.RCU.Contains(receipt.Consumed.RCU) || len(receipt.Items) != 18 || receipt.Requests() != 2 || len(receipt.LeftBehind) > 0 {
 		t.Errorf("%v", receipt)
@@ -107,7 +107,7 @@ func TestOptionsThatContradict(t *testing.T) {
 	} {
 		receipt, err := users.Save(ctx, e, c.options...)
 		wantError(t, receipt, err, c.want)
-		_, err = users.Plan(e, c.options...)
+		_, err = users.PlanSave(e, c.options...)
 		wantError(t, nil, err, c.want)
 	}
 	receipt, err := users.Delete(ctx, e)
@@ -170,7 +170,7 @@ func TestBadSelections(t *testing.T) {
 		if sel == nil {
 			continue
 		}
-		_, err = query.Of[wish](sel).Slice(ctx, users)
+		_, err = query.Of[wish](sel).Collect(ctx, users)
 		wantError(t, nil, err, want)
 	}
 	for _, p := range []string{"M#", "M#WishList#", "M#WishList#Public#2021-", "M#WishList#Public#2021-11-", "M#WishList#Public#2021-11-14T", "M#WishList#Public#2021-11-14T09:"} {
@@ -268,7 +268,7 @@ func TestWaysToInsert(t *testing.T) {
 		u.Private, u.Cards = nil, map[string]card{"visa": {"1"}}
 		return u
 	}
-	plan := must(users.Plan(users.New(seven("1"))))(t)
+	plan := must(users.PlanSave(users.New(seven("1"))))(t)
 	want := []mapper.Alternative{
 		{Option: "Independent()", Requests: 7, WCU: cost.Exactly(7)},
 		{Option: "Staged()", Requests: 8, WCU: cost.Exactly(8)},
@@ -284,7 +284,7 @@ func TestWaysToInsert(t *testing.T) {
 		"1": {nil, 1, 14}, "2": {[]mapper.WriteOption{mapper.Independent()}, 7, 7}, "3": {[]mapper.WriteOption{mapper.Staged()}, 8, 8},
 	} {
 		e := users.New(seven(id))
-		plan := must(users.Plan(e, c.option...))(t)
+		plan := must(users.PlanSave(e, c.option...))(t)
 		receipt := must(users.Save(ctx, e, c.option...))(t)
 		if plan.Requests() != c.requests || receipt.Requests() != c.requests || plan.WCU.Max != c.wcu || receipt.WCU != plan.WCU {
 			t.Errorf("%s: planned %v, sent %v", id, plan, receipt)
@@ -303,7 +303,7 @@ func TestPlanForms(t *testing.T) {
 	e := users.New(user{ID: "1", Email: "a@example.com"})
 	must(users.Save(ctx, e))(t)
 	e.Value.Email = "b@example.com"
-	plan := must(users.Plan(e))(t)
+	plan := must(users.PlanSave(e))(t)
 	table := plan.Items[0].Table
 	want := "one request: 1 WCU\n  update  " + table + "  USER#1 U#Information  61 > 61 B  1 WCU  email"
 	if plan.String() != want {
@@ -329,7 +329,7 @@ func TestPlanForms(t *testing.T) {
 	if d := cmp.Diff(wantJSON, got); d != "" {
 		t.Error(d)
 	}
-	nothing := must(users.Plan(e))(t)
+	nothing := must(users.PlanSave(e))(t)
 	if nothing.String() != "nothing to write" {
 		t.Errorf("%q", nothing)
 	}

@@ -22,7 +22,7 @@ import (
 //
 // What cannot be written is reported, and the rest goes on: an entity that is there is a [BulkFailure]
 // with ErrExists. With Overwrite it replaces whatever is there, unseen. An error that no retry helps
-// ends the load; it is taken up again by [ResumeAt] with the report's Next and the same [LoadID], over
+// ends the load; it is taken up again by [Resume] with the report's Next and the same [LoadID], over
 // the same sequence: what the load has written before is known as its own. Throttled writes are sent
 // again.
 //
@@ -52,8 +52,8 @@ func (m *Mapper[T]) PlanBulkLoad(entities iter.Seq2[T, error], options ...BulkOp
 	return m.engine.planBulkLoad(pointersOf(entities), options)
 }
 
-// Each makes a sequence for BulkLoad of one without errors, such as slices.Values of a slice.
-func Each[T any](values iter.Seq[T]) iter.Seq2[T, error] {
+// NoErrors makes a sequence for BulkLoad of one without errors, such as slices.Values of a slice.
+func NoErrors[T any](values iter.Seq[T]) iter.Seq2[T, error] {
 	if values == nil {
 		return nil // which BulkLoad refuses
 	}
@@ -107,8 +107,8 @@ type BulkFailure struct {
 // maxFailures bounds the failures that a report keeps.
 const maxFailures = 100
 
-// BulkOption is an option of BulkLoad: Overwrite, LoadID, ResumeAt, WriteRate, Parallel, OfTotal,
-// Progress, ProgressTo, Failures.
+// BulkOption is an option of BulkLoad: Overwrite, LoadID, Resume, WriteRate, Concurrency, EntityCount,
+// OnProgress, OnFailure.
 type BulkOption interface{ bulk(*bulkSettings) }
 
 type bulkFunc func(*bulkSettings)
@@ -144,19 +144,19 @@ func Overwrite() BulkOption { return bulkFunc(func(s *bulkSettings) { s.overwrit
 // Without it the id is drawn, and stands in the report and in each [BulkProgress].
 func LoadID(id string) BulkOption { return bulkFunc(func(s *bulkSettings) { s.id = id }) }
 
-// ResumeAt has a bulk load pass over the first n entities of the sequence: the Next of a report, or of
+// Resume has a bulk load pass over the first n entities of the sequence: the Next of a report, or of
 // a BulkProgress that was kept.
-func ResumeAt(n int) BulkOption { return bulkFunc(func(s *bulkSettings) { s.from = n }) }
+func Resume(n int) BulkOption { return bulkFunc(func(s *bulkSettings) { s.from = n }) }
 
 // WriteRate bounds what a bulk load writes, in WCU a second: by what items are expected to take, put
 // right by what DynamoDB reports. Without it it is as fast as it can.
 func WriteRate(wcu float64) BulkOption { return bulkFunc(func(s *bulkSettings) { s.rate = wcu }) }
 
-// OfTotal tells how many entities the sequence has, so that progress shows the time left.
-func OfTotal(n int) BulkOption { return bulkFunc(func(s *bulkSettings) { s.total = n }) }
+// EntityCount tells how many entities the sequence has, so that progress shows the time left.
+func EntityCount(n int) BulkOption { return bulkFunc(func(s *bulkSettings) { s.total = n }) }
 
-// Progress is called now and then, twice a second at most, and at the end; one call at a time.
-func Progress(f func(BulkProgress)) BulkOption {
+// OnProgress has f called now and then, twice a second at most, and at the end; one call at a time.
+func OnProgress(f func(BulkProgress)) BulkOption {
 	return bulkFunc(func(s *bulkSettings) {
 		if f != nil {
 			s.progress = append(s.progress, f)
@@ -164,18 +164,20 @@ func Progress(f func(BulkProgress)) BulkOption {
 	})
 }
 
-// ProgressTo shows progress in one line, where f is a terminal; into a pipe or file it writes nothing.
-func ProgressTo(f *os.File) BulkOption {
-	return bulkFunc(func(s *bulkSettings) {
-		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			s.progress = append(s.progress, func(p BulkProgress) { _, _ = f.WriteString(p.line()) })
+// ProgressLine is for OnProgress: it shows progress in one line, if f is a terminal. Into a pipe or file it writes nothing.
+func ProgressLine(f *os.File) func(BulkProgress) {
+	info, err := f.Stat()
+	terminal := err == nil && info.Mode()&os.ModeCharDevice != 0
+	return func(p BulkProgress) {
+		if terminal {
+			_, _ = f.WriteString(p.line())
 		}
-	})
+	}
 }
 
-// Failures is called with each entity that is not written, one call at a time; the report has the first
+// OnFailure has f called with each entity that is not written, one call at a time; the report has the first
 // 100.
-func Failures(f func(BulkFailure)) BulkOption {
+func OnFailure(f func(BulkFailure)) BulkOption {
 	return bulkFunc(func(s *bulkSettings) { s.failures = f })
 }
 
@@ -183,15 +185,15 @@ func Failures(f func(BulkFailure)) BulkOption {
 func (s *bulkSettings) check(g *engine) error {
 	switch {
 	case s.from < 0:
-		return g.model.Errorf("ResumeAt is %d: give it the Next of a report", s.from)
+		return g.model.Errorf("Resume is %d: give it the Next of a report", s.from)
 	case s.from > 0 && s.id == "":
-		return g.model.Errorf("ResumeAt goes on with a load: name it with LoadID, as the report has it")
+		return g.model.Errorf("Resume goes on with a load: name it with LoadID, as the report has it")
 	case !(s.rate == 0 || s.rate >= 0.001 && s.rate < 1e9):
 		return g.model.Errorf("WriteRate is %v WCU a second: give 0.001 or more, or leave it out", s.rate)
 	case s.total < 0:
-		return g.model.Errorf("OfTotal is %d: give how many entities there are, or leave it out", s.total)
+		return g.model.Errorf("EntityCount is %d: give how many entities there are, or leave it out", s.total)
 	case s.parallel < 0:
-		return g.model.Errorf("Parallel is %d: give 1 or more, or leave it out", s.parallel)
+		return g.model.Errorf("Concurrency is %d: give 1 or more, or leave it out", s.parallel)
 	}
 	return nil
 }

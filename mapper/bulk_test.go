@@ -57,16 +57,16 @@ func TestBulkLoad(t *testing.T) {
 	all := parcels(60)
 	for _, overwrite := range []bool{false, true} {
 		m := newMapper[parcel](t, "PK:S", "SK:S")
-		options := []mapper.BulkOption{mapper.LoadID("l"), mapper.Parallel(3)}
+		options := []mapper.BulkOption{mapper.LoadID("l"), mapper.Concurrency(3)}
 		if overwrite {
 			options = append(options, mapper.Overwrite())
 		}
 		must(m.Save(ctx, m.New(parcel{ID: "7", To: "before", Note: "b"})))(t)
-		r, err := m.BulkLoad(ctx, mapper.Each(slices.Values(all)), options...)
+		r, err := m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), options...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan := must(m.PlanBulkLoad(mapper.Each(slices.Values(all)), options...))(t)
+		plan := must(m.PlanBulkLoad(mapper.NoErrors(slices.Values(all)), options...))(t)
 		failed := 1
 		if overwrite {
 			failed = 0
@@ -94,7 +94,7 @@ func TestBulkLoad(t *testing.T) {
 		e := must(m.Load(ctx, m.Key("9")))(t)
 		e.Value.To = "somebody else"
 		must(m.Save(ctx, e))(t)
-		r, err = m.BulkLoad(ctx, mapper.Each(slices.Values(all)), options...)
+		r, err = m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), options...)
 		if err != nil || r.Failed != failed || r.Entities != 60-failed || !overwrite && r.Items > 0 {
 			t.Errorf("%+v %v", r, err)
 		}
@@ -269,7 +269,7 @@ func TestBulkLoadResumes(t *testing.T) {
 		broken := must(mapper.New[parcel](enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient, o.RetryMaxAttempts = r, 1 }), mapper.Table(table)))(t)
 		m := must(mapper.New[parcel](enginetest.Start(t).Client(), mapper.Table(table)))(t)
 		var last mapper.BulkProgress
-		first, err := broken.BulkLoad(ctx, mapper.Each(slices.Values(all)), mapper.Parallel(2), mapper.Progress(func(p mapper.BulkProgress) { last = p }))
+		first, err := broken.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), mapper.Concurrency(2), mapper.OnProgress(func(p mapper.BulkProgress) { last = p }))
 		if err != nil && (!errors.Is(err, errDropped) || !strings.Contains(err.Error(), "has ended before entity "+strconv.Itoa(first.Next))) || last.Next != first.Next || !last.Last {
 			t.Fatalf("%+v %v", first, err)
 		}
@@ -286,7 +286,7 @@ func TestBulkLoadResumes(t *testing.T) {
 		if found < first.Entities {
 			t.Errorf("%d of %d", found, first.Entities)
 		}
-		second, err2 := m.BulkLoad(ctx, mapper.Each(slices.Values(all)), mapper.LoadID(first.LoadID), mapper.ResumeAt(first.Next), mapper.OfTotal(len(all)))
+		second, err2 := m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), mapper.LoadID(first.LoadID), mapper.Resume(first.Next), mapper.EntityCount(len(all)))
 		if err2 != nil || second.Failed > 0 || second.Next != 40 || first.Next+second.Entities != 40 {
 			t.Fatalf("%+v %v", second, err2)
 		}
@@ -306,18 +306,18 @@ func TestBulkLoadRefuses(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m := must(mapper.New[parcel](failingClient{}))(t)
-	_, err := m.BulkLoad(ctx, mapper.Each(slices.Values(parcels(1))))
+	_, err := m.BulkLoad(ctx, mapper.NoErrors(slices.Values(parcels(1))))
 	wantError(t, nil, err, "mapper_test.parcel: BulkLoad inserts with BatchExecuteStatement, which the client does not have: use a *dynamodb.Client, or Overwrite")
 	m = newMapper[parcel](t, "PK:S", "SK:S")
-	_, err = m.BulkLoad(ctx, nil, mapper.ResumeAt(3))
-	wantError(t, nil, err, "mapper_test.parcel: ResumeAt goes on with a load: name it with LoadID, as the report has it")
+	_, err = m.BulkLoad(ctx, nil, mapper.Resume(3))
+	wantError(t, nil, err, "mapper_test.parcel: Resume goes on with a load: name it with LoadID, as the report has it")
 	_, err = m.BulkLoad(ctx, nil, mapper.WriteRate(-1))
 	wantError(t, nil, err, "mapper_test.parcel: WriteRate is -1")
 	all := parcels(3)
 	all[1].ID = ""
 	all[2].Note = strings.Repeat("x", 500_000)
 	told := 0
-	r, err := m.BulkLoad(ctx, mapper.Each(slices.Values(all)), mapper.Failures(func(mapper.BulkFailure) { told++ }))
+	r, err := m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), mapper.OnFailure(func(mapper.BulkFailure) { told++ }))
 	var value *mapper.ValueError
 	var large *mapper.TooLargeError
 	if err != nil || r.Entities != 1 || r.Failed != 2 || told != 2 || !errors.As(r.Failures[0].Err, &value) || !errors.As(r.Failures[1].Err, &large) {
@@ -365,7 +365,7 @@ func TestBulkLoadAdvances(t *testing.T) {
 	next, runs, items := 0, 0, 0
 	for ; next < entities; runs++ {
 		c.left.Store(30) // 750 items
-		r, err := m.BulkLoad(ctx, all, mapper.LoadID("again"), mapper.ResumeAt(next))
+		r, err := m.BulkLoad(ctx, all, mapper.LoadID("again"), mapper.Resume(next))
 		if (err == nil) != (r.Next == entities) || r.Next < next {
 			t.Fatalf("run %d: %v, from %d to %d", runs, err, next, r.Next)
 		}
@@ -397,7 +397,7 @@ func TestBulkLoadRate(t *testing.T) {
 		t.Fatal(err)
 	}
 	var told []mapper.BulkProgress
-	r := must(m.BulkLoad(ctx, readings(0, 750, 30), mapper.WriteRate(500), mapper.OfTotal(750), mapper.ProgressTo(out), mapper.Progress(func(p mapper.BulkProgress) { told = append(told, p) })))(t)
+	r := must(m.BulkLoad(ctx, readings(0, 750, 30), mapper.WriteRate(500), mapper.EntityCount(750), mapper.OnProgress(mapper.ProgressLine(out)), mapper.OnProgress(func(p mapper.BulkProgress) { told = append(told, p) })))(t)
 	out.Close()
 	charged := 750.0
 	if traits, _ := enginetest.Start(t).Traits(); !traits.Transactions {
@@ -435,14 +435,14 @@ func BenchmarkBulkLoad(b *testing.B) {
 			{"overwrite", func(table string) error {
 				m, err := mapper.New[reading](engine.Client(), mapper.Table(table))
 				if err == nil {
-					_, err = m.BulkLoad(ctx, spread(n), mapper.Overwrite(), mapper.Parallel(8))
+					_, err = m.BulkLoad(ctx, spread(n), mapper.Overwrite(), mapper.Concurrency(8))
 				}
 				return err
 			}},
 			{"insert", func(table string) error {
 				m, err := mapper.New[reading](engine.Client(), mapper.Table(table))
 				if err == nil {
-					_, err = m.BulkLoad(ctx, spread(n), mapper.Parallel(8))
+					_, err = m.BulkLoad(ctx, spread(n), mapper.Concurrency(8))
 				}
 				return err
 			}},
@@ -607,14 +607,14 @@ func TestBulkLoadEnds(t *testing.T) {
 		deny := answering(func(r *http.Request) (*http.Response, error) { return answer(r, 400, body), nil })
 		m := must(mapper.New[parcel](enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient = deny })))(t)
 		for _, options := range [][]mapper.BulkOption{nil, {mapper.Overwrite()}} {
-			r, err := m.BulkLoad(ctx, mapper.Each(slices.Values(parcels(100))), options...)
+			r, err := m.BulkLoad(ctx, mapper.NoErrors(slices.Values(parcels(100))), options...)
 			if err == nil || !strings.Contains(err.Error(), name) || r.Next != 0 || r.Failed > 0 {
 				t.Errorf("%s: %+v %v", name, r, err)
 			}
 		}
 	}
 	missing := must(mapper.New[parcel](enginetest.Start(t).Client(), mapper.Table("not-there")))(t)
-	if r, err := missing.BulkLoad(ctx, mapper.Each(slices.Values(parcels(3)))); err == nil || r.Next != 0 {
+	if r, err := missing.BulkLoad(ctx, mapper.NoErrors(slices.Values(parcels(3)))); err == nil || r.Next != 0 {
 		t.Errorf("no table: %+v %v", r, err)
 	}
 }
@@ -634,7 +634,7 @@ func TestBulkLoadTwice(t *testing.T) {
 		id := fmt.Sprint(i)
 		all = append(all, parcel{ID: id, To: "A", Note: "A", Item: []part{{N: 1}, {N: 2}}}, parcel{ID: id, To: "B", Note: "B"})
 	}
-	if r := must(m.BulkLoad(ctx, mapper.Each(slices.Values(all)), mapper.Overwrite()))(t); r.Failed > 0 {
+	if r := must(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), mapper.Overwrite()))(t); r.Failed > 0 {
 		t.Errorf("%+v", r)
 	}
 	for i := range 60 {
@@ -643,9 +643,9 @@ func TestBulkLoadTwice(t *testing.T) {
 		}
 	}
 	again := []parcel{{ID: "again", To: "a", Item: []part{{N: 1}, {N: 2}}}, {ID: "left", To: "a", Note: "n"}}
-	must(m.BulkLoad(ctx, mapper.Each(slices.Values(again)), mapper.LoadID("l")))(t)
+	must(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(again)), mapper.LoadID("l")))(t)
 	must(m.Update(ctx, m.Key("again"), func(p *parcel) error { p.Item = p.Item[:1]; return nil }))(t)
-	r := must(m.BulkLoad(ctx, mapper.Each(slices.Values(again)), mapper.LoadID("l")))(t)
+	r := must(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(again)), mapper.LoadID("l")))(t)
 	if v := must(m.Load(ctx, m.Key("again")))(t).Value; len(v.Item) != 1 || r.Failed > 0 || r.Items > 0 || r.Entities != 2 {
 		t.Errorf("%+v, %+v", v, r)
 	}

@@ -95,7 +95,7 @@ func TestPlanOfLoadOverPages(t *testing.T) {
 		e := must(m.Load(ctx, sel))(t)
 		plan := must(m.PlanLoad(e))(t)
 		var r mapper.Receipt
-		must(m.Load(ctx, e, mapper.Receive(&r)))(t)
+		must(m.Load(ctx, e, mapper.ReceiptTo(&r)))(t)
 		if !plan.RCU.Known() || plan.RCU != r.RCU || plan.RCU.Min != r.Consumed.RCU || plan.Requests() != r.Requests() || r.Requests() != requests {
 			t.Errorf("%s: planned %v, sent %v, want %d requests", name, plan, &r, requests)
 		}
@@ -126,7 +126,7 @@ func TestUnguardedItemsAreBounds(t *testing.T) {
 		e := must(m.Load(ctx, m.Key("1")))(t)
 		newRaw(t, table).set("1", "HEAD", "Notes", s(filler(c.notes)))
 		e.Value.Count++
-		plan := must(m.Plan(e))(t)
+		plan := must(m.PlanSave(e))(t)
 		r := must(m.Save(ctx, e))(t)
 		if r.WCU != plan.WCU || !plan.WCU.Contains(r.Consumed.WCU) || plan.WCU.Max != 400 || plan.WCU.Min != 1 || plan.WCU.If != "others have enlarged the item" {
 			t.Errorf("%d bytes of notes: planned %v, %v", c.notes, plan, r)
@@ -177,7 +177,7 @@ func TestIndexesStandApart(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", r, want)
 	}
 	e.Value.Name = filler(1900)
-	plan := must(m.Plan(e, mapper.ExactlyOnce()))(t)
+	plan := must(m.PlanSave(e, mapper.ExactlyOnce()))(t)
 	if first, _, _ := strings.Cut(plan.String(), "\n"); first != "one transaction: 6 (up to 16 if the table has indexes that the model does not declare) WCU" {
 		t.Errorf("%v", plan)
 	}
@@ -191,10 +191,10 @@ func TestIndexesStandApart(t *testing.T) {
 	}
 	e.Value.Email = "b"
 	e.Value.Home.City = "City"
-	if plan := must(m.Plan(e))(t); plan.WCU.Min != 6 || plan.WCU.Known() || len(plan.Alternatives) != 1 || plan.Alternatives[0].WCU.Known() {
+	if plan := must(m.PlanSave(e))(t); plan.WCU.Min != 6 || plan.WCU.Known() || len(plan.Alternatives) != 1 || plan.Alternatives[0].WCU.Known() {
 		t.Errorf("%v", plan)
 	}
-	if other := must(mapper.New[user](client, mapper.Table(name)))(t); !must(other.Plan(other.New(e.Value)))(t).WCU.Known() {
+	if other := must(mapper.New[user](client, mapper.Table(name)))(t); !must(other.PlanSave(other.New(e.Value)))(t).WCU.Known() {
 		t.Error("a mapper knows of indexes that it has not met")
 	}
 	if total := totals.Rows()[0]; total.WCU.Expected != 10 || len(total.Consumed.Indexes) != 2 {
@@ -209,7 +209,7 @@ func TestExpectedInsert(t *testing.T) {
 	ctx := context.Background()
 	m := newMapper[models.ExpiringAll](t, "PK:S", "SK:S")
 	e := m.New(models.ExpiringAll{ID: "1", Until: time.Now().Add(time.Hour), Text: "t"})
-	plan := must(m.Plan(e))(t)
+	plan := must(m.PlanSave(e))(t)
 	if text, _, _ := strings.Cut(plan.String(), "\n"); text != "one request: 1 (up to 400 if an expired item lies there) WCU" {
 		t.Errorf("%v", plan)
 	}
@@ -217,7 +217,7 @@ func TestExpectedInsert(t *testing.T) {
 		t.Errorf("%v", r)
 	}
 	e.Value.Text = "changed"
-	if plan := must(m.Plan(e))(t); plan.WCU != cost.Exactly(1) {
+	if plan := must(m.PlanSave(e))(t); plan.WCU != cost.Exactly(1) {
 		t.Errorf("%v", plan)
 	}
 }
@@ -243,7 +243,7 @@ func TestExpectedPatch(t *testing.T) {
 	}
 	m := with()
 	expect("nothing is known", m, "1 (up to 400")
-	expect("a hint", with(mapper.TypicalSize("U#Information", 5000)), "5 (1 to 400")
+	expect("a hint", with(mapper.SizeEstimate("U#Information", 5000)), "5 (1 to 400")
 	must(m.Save(ctx, m.New(store.User{ID: "1", Email: filler(3500)})))(t)
 	expect("written", m, "4 (1 to 400")
 	reader := with()
@@ -254,11 +254,11 @@ func TestExpectedPatch(t *testing.T) {
 		t.Errorf("%v", r)
 	}
 	expect("patched", patcher, "4 (1 to 400")
-	hinted := with(mapper.TypicalSize("Cart", 3500))
+	hinted := with(mapper.SizeEstimate("Cart", 3500))
 	if plan := must(hinted.PlanDelete(hinted.Key("1").Item("M#Cart")))(t); plan.WCU.Expected != 4 || plan.WCU.Max != 400 {
 		t.Errorf("%v", plan)
 	}
-	if plan := must(with(mapper.TypicalSize("U#Information", 9000)).PlanLoad(reader.Key("1").Item("U#Information")))(t); plan.RCU.Expected != 1.5 {
+	if plan := must(with(mapper.SizeEstimate("U#Information", 9000)).PlanLoad(reader.Key("1").Item("U#Information")))(t); plan.RCU.Expected != 1.5 {
 		t.Errorf("%v", plan)
 	}
 	if plan := must(reader.PlanLoad(reader.Key("2"), mapper.Strong()))(t); plan.String() != "read: 1 request, 1 (up to 356 if the range holds more) RCU" {
@@ -269,9 +269,9 @@ func TestExpectedPatch(t *testing.T) {
 	if plan := must(reader.PlanLoad(reader.Key("3"), mapper.Strong()))(t); plan.RCU.Expected != 7 {
 		t.Errorf("%v", plan)
 	}
-	_, err := mapper.New[store.User](enginetest.Start(t).Client(), mapper.TypicalSize("none", 1))
-	wantError(t, nil, err, `TypicalSize of "none", which is no kind of item of the model: name one of U#Information`)
-	_, err = mapper.New[store.User](enginetest.Start(t).Client(), mapper.TypicalSize("U#Information", -1))
+	_, err := mapper.New[store.User](enginetest.Start(t).Client(), mapper.SizeEstimate("none", 1))
+	wantError(t, nil, err, `SizeEstimate of "none", which is no kind of item of the model: name one of U#Information`)
+	_, err = mapper.New[store.User](enginetest.Start(t).Client(), mapper.SizeEstimate("U#Information", -1))
 	wantError(t, nil, err, "an item has at most 409600")
 }
 
@@ -289,7 +289,7 @@ func TestMisreports(t *testing.T) {
 		t.Errorf("%v", r)
 	}
 	var read mapper.Receipt
-	must(users.Load(ctx, users.Key("1").Item("U#Information"), mapper.Receive(&read)))(t)
+	must(users.Load(ctx, users.Key("1").Item("U#Information"), mapper.ReceiptTo(&read)))(t)
 	if read.String() != "read: 1 request, predicted 0.5 RCU; the engine reported 0 RCU" {
 		t.Errorf("%v", &read)
 	}

@@ -33,7 +33,7 @@ func TestCheckRoot(t *testing.T) {
 	e := must(m.Load(ctx, m.Key("1")))(t)
 	plan := func(want int, units float64) {
 		t.Helper()
-		p := must(m.Plan(e, mapper.CheckRoot()))(t)
+		p := must(m.PlanSave(e, mapper.CheckRoot()))(t)
 		if len(p.Items) != want || p.WCU.Max != units {
 			t.Errorf("%d items for %v, and not %d for %v: %s", len(p.Items), p.WCU, want, units, p)
 		}
@@ -47,7 +47,7 @@ func TestCheckRoot(t *testing.T) {
 	e.Value.Name, e.Value.Books["b"] = "root too", "B"
 	plan(2, 4)
 	e.Value.Books["c"] = "C"
-	p := must(m.Plan(e, mapper.CheckRoot()))(t)
+	p := must(m.PlanSave(e, mapper.CheckRoot()))(t)
 	if len(p.Items) != 2 || p.WCU.Min != 4 {
 		t.Errorf("an add: %s", p)
 	}

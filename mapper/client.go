@@ -13,7 +13,7 @@ import (
 // counts by them how often a request was sent. Where it cannot, every failed
 // condition could be the echo of a write whose answer was lost, and the mapper
 // reports it as such (OutcomeUnknownError) unless the item shows whose write it
-// was. A stub that never sends a request again says so with ClientSendsOnce.
+// was. A stub that never sends a request again says so with ClientNeverRetries.
 type Client interface {
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)

@@ -99,7 +99,7 @@ func (conflicting) TransactWriteItems(context.Context, *dynamodb.TransactWriteIt
 
 // What a stub answers is a conflict where the mapper is told that it sends once, and else unknown:
 // it might be the echo of an own write.
-func TestClientSendsOnce(t *testing.T) {
+func TestClientNeverRetries(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	insert := func(options ...mapper.Option) error {
@@ -120,7 +120,7 @@ func TestClientSendsOnce(t *testing.T) {
 		if err := c.do(); !errors.As(err, &unknown) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := c.do(mapper.ClientSendsOnce()); !errors.Is(err, c.want) {
+		if err := c.do(mapper.ClientNeverRetries()); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -31,7 +31,7 @@
 // attributes, a Put of a new item, a Delete of one that is gone. An unchanged
 // entity sends nothing. One dirty item is one request at the single price; several
 // are one transaction at the double, or with [Independent] requests of their own at
-// the single. [Mapper.Plan] tells, without I/O, what a save would send and cost; the [Receipt]
+// the single. [Mapper.PlanSave] tells, without I/O, what a save would send and cost; the [Receipt]
 // what it sent, and what DynamoDB charged.
 //
 // Changed means: attributevalue would encode it differently. Nil and empty differ

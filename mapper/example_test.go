@@ -75,7 +75,7 @@ func ExampleAnswers() {
 	if _, err := users.Save(ctx, users.New(ann())); err != nil {
 		log.Fatal(err)
 	}
-	wishes, err := query.Of[wish](users.Key("6297D15").Prefix("M#WishList#Public#")).Slice(ctx, users)
+	wishes, err := query.Of[wish](users.Key("6297D15").Prefix("M#WishList#Public#")).Collect(ctx, users)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -88,9 +88,9 @@ func ExampleAnswers() {
 }
 
 // A plan shows what a save would cost, and what the other ways would.
-func ExampleMapper_Plan() {
+func ExampleMapper_PlanSave() {
 	users := exampleUsers()
-	plan, err := users.Plan(users.New(ann()))
+	plan, err := users.PlanSave(users.New(ann()))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func ExampleMapper_Load_part() {
 	}
 	var receipt mapper.Receipt
 	november := users.Key("6297D15").Prefix("M#WishList#Public#2021-11-")
-	e, err := users.Load(ctx, november, mapper.Receive(&receipt))
+	e, err := users.Load(ctx, november, mapper.ReceiptTo(&receipt))
 	if err != nil {
 		log.Fatal(err)
 	}

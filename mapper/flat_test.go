@@ -29,7 +29,7 @@ func newMapper[T any](t testing.TB, hash, sort string) *mapper.Mapper[T] {
 
 func slice[T, E any](t testing.TB, m *mapper.Mapper[T], q query.Query[T, E]) []E {
 	t.Helper()
-	return must(q.Slice(context.Background(), m))(t)
+	return must(q.Collect(context.Background(), m))(t)
 }
 
 // An entity of a flat model is known by both keys; a partition holds many, which a
@@ -232,7 +232,7 @@ func TestSatellites(t *testing.T) {
 		t.Errorf("%v", r)
 	}
 	var receipt mapper.Receipt
-	part := must(products.Load(ctx, products.Key(302).Table("ProductAvailability"), mapper.Receive(&receipt)))(t)
+	part := must(products.Load(ctx, products.Key(302).Table("ProductAvailability"), mapper.ReceiptTo(&receipt)))(t)
 	if part.Value.Price != 99 || part.Value.Title != "" || receipt.Requests() != 1 || receipt.Consumed.RCU != 0.5 {
 		t.Errorf("%+v, %v", part.Value, &receipt)
 	}
@@ -383,7 +383,7 @@ func TestQueries(t *testing.T) {
 	r.put(item{"PK": s("USER#1"), "SK": s("M#WishList#Public#unknown")})
 	k := users.Key("1")
 	var receipt mapper.Receipt
-	all := must(query.Of[wish](k.Prefix("M#WishList#")).Slice(ctx, users, mapper.Receive(&receipt)))(t)
+	all := must(query.Of[wish](k.Prefix("M#WishList#")).Collect(ctx, users, mapper.ReceiptTo(&receipt)))(t)
 	if len(all) != 60 || all[0].SKU != "0" || receipt.Requests() < 3 || receipt.Consumed.RCU != receipt.RCU.Max {
 		t.Errorf("%d elements, %v", len(all), &receipt)
 	}
@@ -392,7 +392,7 @@ func TestQueries(t *testing.T) {
 		t.Errorf("%d elements", len(back))
 	}
 	receipt = mapper.Receipt{}
-	for w, err := range query.Of[wish](k.Prefix("M#WishList#")).All(ctx, users, mapper.Receive(&receipt), mapper.Strong()) {
+	for w, err := range query.Of[wish](k.Prefix("M#WishList#")).All(ctx, users, mapper.ReceiptTo(&receipt), mapper.Strong()) {
 		if err != nil || w.SKU == "3" {
 			break
 		}
@@ -400,13 +400,13 @@ func TestQueries(t *testing.T) {
 	if receipt.Requests() != 2 { // the page, and the root, since it goes on behind that
 		t.Errorf("an abandoned query went on: %v", &receipt)
 	}
-	_, err := query.Of[wish](k).Slice(ctx, users)
+	_, err := query.Of[wish](k).Collect(ctx, users)
 	wantError(t, nil, err, "mapper_test.user: the selection also holds U#Information, which is no mapper_test.wish: narrow it with Prefix")
-	_, err = query.Of[int](k.Prefix("M#")).Slice(ctx, users)
+	_, err = query.Of[int](k.Prefix("M#")).Collect(ctx, users)
 	wantError(t, nil, err, "which is no int: narrow it with Prefix")
-	_, err = query.Of[wish](k.Prefix("X#")).Slice(ctx, users)
+	_, err = query.Of[wish](k.Prefix("X#")).Collect(ctx, users)
 	wantError(t, nil, err, `mapper_test.user: no item's sort key begins with "X#": the templates are U#Information, U#Address#Home, U#Address#Delivery, M#WishList#Public#{AddedAt}, M#WishList#Private#{AddedAt}, M#Card#{key}`)
-	_, err = query.Of[user](k).Slice(ctx, users)
+	_, err = query.Of[user](k).Collect(ctx, users)
 	wantError(t, nil, err, "mapper_test.user: a query over the model itself needs a flat model, whose partitions hold many entities: use Load")
 	if cards := slice(t, users, query.Of[card](k.Prefix("M#Card#"))); len(cards) != 0 {
 		t.Errorf("%v", cards)

@@ -33,7 +33,7 @@ func TestNoGoroutineOutlivesItsCall(t *testing.T) {
 		call func(ctx context.Context) error
 	}{
 		{"a bulk load", func(ctx context.Context) error {
-			_, err := readings.BulkLoad(ctx, all, mapper.Parallel(8))
+			_, err := readings.BulkLoad(ctx, all, mapper.Concurrency(8))
 			return err
 		}},
 		{"a bulk load whose context ends", func(ctx context.Context) error {
@@ -49,7 +49,7 @@ func TestNoGoroutineOutlivesItsCall(t *testing.T) {
 						return
 					}
 				}
-			}, mapper.Parallel(8))
+			}, mapper.Concurrency(8))
 			if !errors.Is(err, context.Canceled) {
 				return fmt.Errorf("it was canceled: %w", err)
 			}
@@ -62,7 +62,7 @@ func TestNoGoroutineOutlivesItsCall(t *testing.T) {
 			return errors.New("it yields nothing")
 		}},
 		{"a query of all shards that is left", func(ctx context.Context) error {
-			for _, err := range query.Of[tick](ticks.Key("d")).All(ctx, ticks, mapper.Parallel(50)) {
+			for _, err := range query.Of[tick](ticks.Key("d")).All(ctx, ticks, mapper.Concurrency(50)) {
 				return err
 			}
 			return errors.New("it yields nothing")
@@ -70,7 +70,7 @@ func TestNoGoroutineOutlivesItsCall(t *testing.T) {
 		{"a query of all shards whose context ends", func(ctx context.Context) error {
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
-			for _, err := range query.Of[tick](ticks.Key("d")).All(ctx, ticks, mapper.Parallel(50)) {
+			for _, err := range query.Of[tick](ticks.Key("d")).All(ctx, ticks, mapper.Concurrency(50)) {
 				if cancel(); err != nil {
 					return nil
 				}

@@ -18,13 +18,13 @@ func TestDeletingOverLeftoverIsGuard(t *testing.T) {
 	c := newCounting(t)
 	must(c.clean.Save(ctx, c.clean.New(board{ID: "E", Main: cells{Text: "ticket"}})))(t)
 	other := must(c.clean.Load(ctx, c.clean.Key("E")))(t)
-	must(mapper.Transact(ctx, c.clean.Deleting(c.clean.Key("E")), increment(c.clean)))(t)
+	must(mapper.Transact(ctx, c.clean.DeletePart(c.clean.Key("E")), increment(c.clean)))(t)
 	other.Value.Rows = []cells{{N: 1, Text: "late"}}
 	must(c.clean.Save(ctx, other))(t) // a leftover item
 	if _, err := c.clean.Load(ctx, c.clean.Key("E"), mapper.Strong()); !errors.Is(err, mapper.ErrNotFound) {
 		t.Fatal(err)
 	}
-	_, err := mapper.Transact(ctx, c.boards.Deleting(c.boards.Key("E")), c.increment())
+	_, err := mapper.Transact(ctx, c.boards.DeletePart(c.boards.Key("E")), c.increment())
 	if n := c.count(); n != 1 || !errors.Is(err, mapper.ErrNotFound) {
 		t.Errorf("the entity does not exist, and counted %d times: %v", n, err)
 	}
@@ -55,7 +55,7 @@ func TestDeletingOfPendingDeleteIsGuard(t *testing.T) {
 	if _, err := c.clean.Load(ctx, c.clean.Key("E"), mapper.Strong()); !errors.Is(err, mapper.ErrNotFound) {
 		t.Fatal(err)
 	}
-	_, err := mapper.Transact(ctx, c.boards.Deleting(c.boards.Key("E")), c.increment())
+	_, err := mapper.Transact(ctx, c.boards.DeletePart(c.boards.Key("E")), c.increment())
 	if n := c.count(); n != 0 || !errors.Is(err, mapper.ErrNotFound) {
 		t.Errorf("the entity does not exist, and counted %d times: %v", n, err)
 	}
@@ -68,7 +68,7 @@ func TestDeletingOfRangeIsGuard(t *testing.T) {
 	c := newCounting(t)
 	must(c.clean.Save(ctx, c.clean.New(board{ID: "E", Main: cells{Text: "ticket"}, Rows: []cells{{N: 1}, {N: 2}}})))(t)
 	c.f.late = atRequest("TransactWriteItems", 1, func() { must(c.clean.Delete(ctx, c.clean.Key("E")))(t) }).late
-	_, err := mapper.Transact(ctx, c.boards.Deleting(c.boards.Key("E").Prefix("ROW#")), c.increment())
+	_, err := mapper.Transact(ctx, c.boards.DeletePart(c.boards.Key("E").Prefix("ROW#")), c.increment())
 	if n := c.count(); n != 0 || !errors.Is(err, mapper.ErrNotFound) {
 		t.Errorf("the entity was deleted by another, and counted %d times: %v", n, err)
 	}
@@ -95,8 +95,8 @@ func TestDeletingOfPartIsGuard(t *testing.T) {
 			c.f.pick = nil
 		}
 		other := must(c.clean.Load(ctx, c.clean.Key("E").Prefix("ROW#")))(t)
-		must(mapper.Transact(ctx, c.clean.Deleting(other), increment(c.clean)))(t)
-		_, err := mapper.Transact(ctx, c.boards.Deleting(e), c.increment())
+		must(mapper.Transact(ctx, c.clean.DeletePart(other), increment(c.clean)))(t)
+		_, err := mapper.Transact(ctx, c.boards.DeletePart(e), c.increment())
 		if n := c.count(); n != 1 || err == nil {
 			t.Errorf("own %v: counted %d times: %v", own, n, err)
 		}
@@ -119,7 +119,7 @@ func TestDeletingOfPartWaitsForUnresolvedPut(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.lose = 0
-	if _, err := mapper.Transact(ctx, m.Deleting(e)); !isUnknown(err) {
+	if _, err := mapper.Transact(ctx, m.DeletePart(e)); !isUnknown(err) {
 		t.Error(err)
 	}
 }
@@ -132,7 +132,7 @@ func TestDeletingOfExpiredItemsIsGuard(t *testing.T) {
 	boards, m := boardsOf(t, table, c), must(mapper.New[expiring](c, mapper.Table(table)))(t)
 	must(boards.Save(ctx, boards.New(board{ID: "P", Main: cells{Text: "x"}})))(t)
 	must(m.Save(ctx, m.New(expiring{ID: "3", Until: time.Now().Add(-time.Hour), Parts: []part{{N: 1}}})))(t)
-	_, err := mapper.Transact(ctx, m.Deleting(m.Key("3").Prefix("PART#")), increment(boards))
+	_, err := mapper.Transact(ctx, m.DeletePart(m.Key("3").Prefix("PART#")), increment(boards))
 	if n := loadBoard(t, boards, "P").Main.Count; n != 0 || !errors.Is(err, mapper.ErrNotFound) {
 		t.Errorf("counted %d times: %v", n, err)
 	}

@@ -236,24 +236,24 @@ func TestIndexRangeByStoredInstant(t *testing.T) {
 	of := query.Of[coarse, coarse]
 	lines := query.Of[coarseLine, coarse]
 	sliceOf := func(q interface {
-		Slice(context.Context, query.Source[coarse], ...query.ReadOption) ([]coarse, error)
+		Collect(context.Context, query.Source[coarse], ...query.ReadOption) ([]coarse, error)
 	},
 	) func() (int, error) {
-		return func() (int, error) { x, err := q.Slice(ctx, m); return len(x), err }
+		return func() (int, error) { x, err := q.Collect(ctx, m); return len(x), err }
 	}
 	linesOf := func(q query.Query[coarse, coarseLine]) func() (int, error) {
-		return func() (int, error) { x, err := q.Slice(ctx, m); return len(x), err }
+		return func() (int, error) { x, err := q.Collect(ctx, m); return len(x), err }
 	}
 	day := m.Index("byDay").Between(from, to)
 	count("slice", 2, sliceOf(of(day)))
 	count("count", 2, func() (int, error) { return of(day).Count(ctx, m) })
-	count("heads", 2, func() (int, error) { x, err := of(day).Heads().Slice(ctx, m); return len(x), err })
-	count("heads count", 2, func() (int, error) { return of(day).Heads().Count(ctx, m) })
+	count("heads", 2, func() (int, error) { x, err := of(day).Roots().Collect(ctx, m); return len(x), err })
+	count("heads count", 2, func() (int, error) { return of(day).Roots().Count(ctx, m) })
 	list := m.Index("byDayList").Between(from, to)
 	count("list slice", 2, sliceOf(of(list)))
 	count("list count", 2, func() (int, error) { return of(list).Count(ctx, m) })
-	count("list heads fetch", 2, func() (int, error) { x, err := of(list).Fetch().Heads().Slice(ctx, m); return len(x), err })
-	count("list heads count", 2, func() (int, error) { return of(list).Fetch().Heads().Count(ctx, m) })
+	count("list heads fetch", 2, func() (int, error) { x, err := of(list).Fetch().Roots().Collect(ctx, m); return len(x), err })
+	count("list heads count", 2, func() (int, error) { return of(list).Fetch().Roots().Count(ctx, m) })
 	by := m.Index("byBy", "bob").Between(from, to)
 	count("lines by the table's sort key", 2, linesOf(lines(by)))
 	count("lines by the table's sort key, counted", 2, func() (int, error) { return lines(by).Count(ctx, m) })
@@ -427,7 +427,7 @@ func chargedAsPlanned[T any](t *testing.T, of func(*mapper.Mapper[T]) *mapper.En
 	}
 	must(client.CreateTable(context.Background(), m.Definitions()[0].Create))(t)
 	e := of(m)
-	plan := must(m.Plan(e))(t)
+	plan := must(m.PlanSave(e))(t)
 	r := must(m.Save(context.Background(), e))(t)
 	for name, got := range r.Consumed.Indexes {
 		if !plan.Indexes[name].Contains(got) {

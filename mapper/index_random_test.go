@@ -146,7 +146,7 @@ func (x *issues) step(ctx context.Context) {
 		if x.r.IntN(3) == 0 {
 			options = []mapper.WriteOption{mapper.Staged()}
 		}
-		plan := must(x.m.Plan(e, options...))(x)
+		plan := must(x.m.PlanSave(e, options...))(x)
 		r, err := x.m.Save(ctx, e, options...)
 		x.exact("insert", plan, r, err)
 		x.now[v.ID] = e
@@ -166,10 +166,10 @@ func (x *issues) step(ctx context.Context) {
 	case n < 4:
 		_, other := x.any()
 		x.edit(&e.Value)
-		parts := []mapper.Part{x.m.Saving(e)}
+		parts := []mapper.Part{x.m.SavePart(e)}
 		if other != e {
 			x.edit(&other.Value)
-			parts = append(parts, x.m.Saving(other))
+			parts = append(parts, x.m.SavePart(other))
 		}
 		plan := must(mapper.PlanTransact(parts...))(x)
 		r, err := mapper.Transact(ctx, parts...)
@@ -178,7 +178,7 @@ func (x *issues) step(ctx context.Context) {
 		x.patch(ctx, id, e)
 	default:
 		x.edit(&e.Value)
-		plan := must(x.m.Plan(e, options...))(x)
+		plan := must(x.m.PlanSave(e, options...))(x)
 		r, err := x.m.Save(ctx, e, options...)
 		x.exact("save", plan, r, err)
 	}

@@ -53,7 +53,7 @@ func TestIndexUnits(t *testing.T) {
 	e := m.New(issueOf("1", "open", "ann", 3, monday, issueText{At: monday, By: "bob", Words: "x"}))
 	step := func(what string, want map[string]float64) {
 		t.Helper()
-		plan := must(m.Plan(e))(t)
+		plan := must(m.PlanSave(e))(t)
 		r := must(m.Save(ctx, e))(t)
 		got := map[string]float64{}
 		for name, n := range r.Consumed.Indexes {
@@ -93,7 +93,7 @@ func TestIndexQueries(t *testing.T) {
 	ids := func(q query.Query[issue, issue]) string {
 		t.Helper()
 		var all []string
-		for _, x := range must(q.Slice(ctx, m))(t) {
+		for _, x := range must(q.Collect(ctx, m))(t) {
 			if x.Text != "text of "+x.ID || len(x.Texts) != 1 {
 				t.Errorf("%+v", x)
 			}
@@ -136,7 +136,7 @@ func TestIndexQueries(t *testing.T) {
 	}
 
 	var heads []string
-	for ref, err := range of(open).Heads().All(ctx, m) {
+	for ref, err := range of(open).Roots().All(ctx, m) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,11 +165,11 @@ func TestIndexProjections(t *testing.T) {
 	m := indexed[issue](t, nil)
 	must(m.Save(ctx, m.New(issueOf("1", "open", "ann", 1, monday))))(t)
 	owner := query.Of[issue, issue](m.Index("byOwner", "ann"))
-	_, err := owner.Heads().Slice(ctx, m)
+	_, err := owner.Roots().Collect(ctx, m)
 	if err == nil || !strings.Contains(err.Error(), "the index byOwner does not project Weight, Opened, Text of HEAD: name what it has with Project") {
 		t.Error(err)
 	}
-	refs := must(owner.Fetch().Heads().Slice(ctx, m))(t)
+	refs := must(owner.Fetch().Roots().Collect(ctx, m))(t)
 	if len(refs) != 1 || refs[0].Value.Text != "text of 1" {
 		t.Errorf("%+v", refs)
 	}
@@ -196,11 +196,11 @@ func TestIndexLiveOnly(t *testing.T) {
 			TableName: &table, IndexName: aws.String("byState"), KeyConditionExpression: aws.String("GSI1PK = :k"),
 			ExpressionAttributeValues: map[string]types.AttributeValue{":k": &types.AttributeValueMemberS{Value: "STATE#" + name}},
 		}))(t)
-		heads := must(query.Of[issue, issue](clean.Index("byState", name)).Heads().Count(ctx, clean))(t)
+		heads := must(query.Of[issue, issue](clean.Index("byState", name)).Roots().Count(ctx, clean))(t)
 		if int(out.Count) != heads {
 			t.Errorf("the index has %d roots of %s, and %d are live", out.Count, name, heads)
 		}
-		all := must(query.Of[issue, issue](clean.Index("byState", name)).Slice(ctx, clean))(t)
+		all := must(query.Of[issue, issue](clean.Index("byState", name)).Collect(ctx, clean))(t)
 		words := must(query.Of[issueText](clean.Index("byAuthor", by)).Count(ctx, clean))(t)
 		if len(all) != heads || words != 3*heads {
 			t.Errorf("%s: %d heads, %d entities, %d texts", name, heads, len(all), words)
@@ -272,7 +272,7 @@ func TestIndexOfSeveralAttributes(t *testing.T) {
 	}
 	ids := func(n query.Selection[shift]) string {
 		var all []string
-		for _, x := range must(query.Of[shift](n).Slice(ctx, m))(t) {
+		for _, x := range must(query.Of[shift](n).Collect(ctx, m))(t) {
 			all = append(all, x.ID)
 		}
 		return strings.Join(all, " ")
@@ -359,7 +359,7 @@ func TestIndexLocalLimit(t *testing.T) {
 	t.Parallel()
 	m := must(mapper.New[issue](enginetest.Start(t).Client()))(t)
 	big := func(n int) error {
-		_, err := m.Plan(m.New(issue{ID: "1", Opened: monday, Text: strings.Repeat("x", n)}))
+		_, err := m.PlanSave(m.New(issue{ID: "1", Opened: monday, Text: strings.Repeat("x", n)}))
 		return err
 	}
 	if err := big(204_000); err != nil {

@@ -164,7 +164,7 @@ func (x *zooRun[T]) step(ctx context.Context) {
 		if !bare && x.r.IntN(2) == 0 {
 			options = []mapper.WriteOption{mapper.Staged()}
 		}
-		plan := must(x.m.Plan(e, options...))(x)
+		plan := must(x.m.PlanSave(e, options...))(x)
 		r, err := x.m.Save(ctx, e, options...)
 		checkCharged(x, "insert "+fmt.Sprint(options), plan, r, err)
 		x.now[zoo(v).ID] = e
@@ -193,7 +193,7 @@ func (x *zooRun[T]) step(ctx context.Context) {
 		v.ID = strconv.Itoa(x.serial)
 		e.Value = T(v)
 		x.edit(&e.Value)
-		plan := must(x.m.Plan(e, mapper.Move()))(x)
+		plan := must(x.m.PlanSave(e, mapper.Move()))(x)
 		r, err := x.m.Save(ctx, e, mapper.Move())
 		checkCharged(x, "move", plan, r, err)
 		delete(x.now, id)
@@ -211,7 +211,7 @@ func (x *zooRun[T]) step(ctx context.Context) {
 		x.patch(ctx, id, e)
 	default:
 		x.edit(&e.Value)
-		plan := must(x.m.Plan(e, options...))(x)
+		plan := must(x.m.PlanSave(e, options...))(x)
 		r, err := x.m.Save(ctx, e, options...)
 		checkCharged(x, "save "+fmt.Sprint(options), plan, r, err)
 	}
@@ -261,7 +261,7 @@ func (x *zooRun[T]) patch(ctx context.Context, id string, e *mapper.Entity[T]) {
 		x.Fatalf("%s: %v", what, err)
 	}
 	if x.r.IntN(4) == 0 {
-		r, err := mapper.Transact(ctx, p.On(x.m))
+		r, err := mapper.Transact(ctx, p.PatchPart(x.m))
 		if err == nil {
 			checkCharged(x, "transact "+what, nil, r, err)
 		} else if strings.Contains(err.Error(), "ValidationException") {

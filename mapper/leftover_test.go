@@ -491,7 +491,7 @@ func TestCheckLoadedForeignRoot(t *testing.T) {
 	newRaw(t, table).set("ACCOUNT#2", "HEAD", "blob", s(strings.Repeat("x", 5000)))
 	e = must(clean.Load(ctx, clean.Key("2").Prefix("ENTRY#"), mapper.Strong()))(t)
 	e.Value.Entries = append(e.Value.Entries, part{2, "new"})
-	plan := must(clean.Plan(e, mapper.CheckLoaded()))(t)
+	plan := must(clean.PlanSave(e, mapper.CheckLoaded()))(t)
 	r := must(clean.Save(ctx, e, mapper.CheckLoaded()))(t)
 	if !plan.WCU.Contains(r.Consumed.WCU) || !r.WCU.Contains(r.Consumed.WCU) || !plan.RCU.Contains(r.Consumed.RCU) {
 		t.Errorf("%v\n%v", plan, r)
@@ -520,7 +520,7 @@ func TestIndependentDeleteOfALargeClaim(t *testing.T) {
 	size := 0
 	for n := 409_300; n < 409_600; n++ {
 		v.Text = strings.Repeat("x", n)
-		if _, err := clean.Plan(clean.New(v)); err != nil {
+		if _, err := clean.PlanSave(clean.New(v)); err != nil {
 			break
 		}
 		size = n
@@ -572,7 +572,7 @@ func TestMovePlan(t *testing.T) {
 		for i := range 8 {
 			e.Value.Other[i].Text = large
 		}
-		plan := must(m.Plan(e, mapper.Move()))(t)
+		plan := must(m.PlanSave(e, mapper.Move()))(t)
 		check("the root stays", plan, must(m.Save(ctx, e, mapper.Move()))(t))
 	}
 	table := enginetest.Table(t, "PK:S", "SK:S")
@@ -583,7 +583,7 @@ func TestMovePlan(t *testing.T) {
 	}
 	e := must(accounts.Load(ctx, accounts.Key("1")))(t)
 	e.Value.ID = "2"
-	plan := must(accounts.Plan(e, mapper.Move()))(t)
+	plan := must(accounts.PlanSave(e, mapper.Move()))(t)
 	check("unknown items stay", plan, must(accounts.Save(ctx, e, mapper.Move()))(t))
 }
 

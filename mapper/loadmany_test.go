@@ -33,11 +33,11 @@ func TestLoadManyKeys(t *testing.T) {
 		}
 		sels = append(sels, models.ThreadByForumSubject("f", id))
 	}
-	must(m.BulkLoad(ctx, mapper.Each(slices.Values(stored))))(t)
+	must(m.BulkLoad(ctx, mapper.NoErrors(slices.Values(stored))))(t)
 	sels = append(sels, sels[5], sels[5])
 	f.log = nil
 	var r mapper.Receipt
-	all := must(m.LoadMany(ctx, sels, mapper.Receive(&r)))(t)
+	all := must(m.LoadMany(ctx, sels, mapper.ReceiptTo(&r)))(t)
 	if r.Requests() != 10 || len(f.log) != 10 || f.log[0] != "BatchGetItem" || len(all) != 1002 {
 		t.Errorf("%v %v", &r, f.log)
 	}

@@ -26,7 +26,7 @@ func isUnknown(err error) bool { return errors.As(err, new(*mapper.OutcomeUnknow
 
 // increment is a patch that counts how often it is applied.
 func increment(m *mapper.Mapper[board]) mapper.Part {
-	return mapper.NewItemNode[board, cells](m.Key("P").Node, 0).Patch(cellFields.Count.Increment(1)).On(m)
+	return mapper.NewItemNode[board, cells](m.Key("P").Node, 0).Patch(cellFields.Count.Increment(1)).PatchPart(m)
 }
 
 // A delete is the guard of its transaction: if another writer deletes the entity, the other parts are not written. An own write
@@ -42,7 +42,7 @@ func TestTransactionIsNotWrittenWithoutItsDelete(t *testing.T) {
 		},
 		"an unresolved delete": func(c *counting, e *mapper.Entity[board]) error { return second(c.boards.Delete(ctx, e)) },
 		"an unresolved transaction of other patches": func(c *counting, e *mapper.Entity[board]) error {
-			return second(mapper.Transact(ctx, c.boards.Deleting(e), c.node("P").Patch(cellFields.Count.Increment(2)).On(c.boards)))
+			return second(mapper.Transact(ctx, c.boards.DeletePart(e), c.node("P").Patch(cellFields.Count.Increment(2)).PatchPart(c.boards)))
 		},
 	} {
 		c := newCounting(t)
@@ -59,8 +59,8 @@ func TestTransactionIsNotWrittenWithoutItsDelete(t *testing.T) {
 		}
 		c.f.pick = nil
 		other := must(c.clean.Load(ctx, c.clean.Key("E")))(t)
-		must(mapper.Transact(ctx, c.clean.Deleting(other), increment(c.clean)))(t)
-		_, err := mapper.Transact(ctx, c.boards.Deleting(e), c.increment())
+		must(mapper.Transact(ctx, c.clean.DeletePart(other), increment(c.clean)))(t)
+		_, err := mapper.Transact(ctx, c.boards.DeletePart(e), c.increment())
 		if n := c.count(); !errors.Is(err, mapper.ErrNotFound) || n != 1 {
 			t.Errorf("%s: counted %d times: %v", name, n, err)
 		}
@@ -76,9 +76,9 @@ func TestUnwatchedTransactionIsNotWrittenWithoutItsDelete(t *testing.T) {
 	must(clean.Save(ctx, clean.New(board{ID: "P", Main: cells{Text: "x"}})))(t)
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "x"}})))(t)
 	m := must(mapper.New[board](deaf{client(t, atRequest("TransactWriteItems", 1, func() {
-		must(mapper.Transact(ctx, clean.Deleting(clean.Key("E")), increment(clean)))(t)
+		must(mapper.Transact(ctx, clean.DeletePart(clean.Key("E")), increment(clean)))(t)
 	}), 2)}, mapper.Table(table)))(t)
-	_, err := mapper.Transact(ctx, m.Deleting(m.Key("E")), increment(m))
+	_, err := mapper.Transact(ctx, m.DeletePart(m.Key("E")), increment(m))
 	if n := must(clean.Load(ctx, clean.Key("P")))(t).Value.Main.Count; n != 1 || err == nil {
 		t.Errorf("counted %d times: %v", n, err)
 	}
@@ -175,7 +175,7 @@ func TestTransactionIsUnknownWhileItsFirstCopyMayArrive(t *testing.T) {
 			first.deliver(t)
 		}
 	}
-	_, err := mapper.Transact(ctx, c.boards.Saving(e), c.increment())
+	_, err := mapper.Transact(ctx, c.boards.SavePart(e), c.increment())
 	must(c.clean.Update(ctx, c.clean.Key("E"), func(b *board) error { b.Rows = nil; return nil }))(t)
 	second.deliver(t)
 	if n := c.count(); n > 1 || n == 0 && !isUnknown(err) {
@@ -223,9 +223,9 @@ func TestTransactionIsNotWrittenAfterAnotherOwnDelete(t *testing.T) {
 	e := c.boards.New(board{ID: "E", Main: cells{Text: "ticket"}})
 	must(c.boards.Save(t.Context(), e))(t)
 	c.lost(dropAnswer, func() error {
-		return second(mapper.Transact(t.Context(), c.boards.Deleting(e), c.node("P").Patch(cellFields.Count.Increment(2)).On(c.boards)))
+		return second(mapper.Transact(t.Context(), c.boards.DeletePart(e), c.node("P").Patch(cellFields.Count.Increment(2)).PatchPart(c.boards)))
 	})
-	_, err := mapper.Transact(t.Context(), c.boards.Deleting(e), c.increment())
+	_, err := mapper.Transact(t.Context(), c.boards.DeletePart(e), c.increment())
 	if n := c.count(); n != 2 || err == nil {
 		t.Errorf("counted %d: %v", n, err)
 	}
@@ -242,7 +242,7 @@ func TestUnwatchedTransactionOverLeftoverIsWritten(t *testing.T) {
 	m := must(mapper.New[account](deaf{client(t, &faulty{at: -1}, 2)}, mapper.Table(table)))(t)
 	two := must(m.Load(ctx, m.Key("2")))(t)
 	two.Value.Counter = 2
-	must(mapper.Transact(ctx, m.Saving(m.New(account{ID: "1", Counter: 7, Entries: []part{{5, "mine"}}})), m.Saving(two)))(t)
+	must(mapper.Transact(ctx, m.SavePart(m.New(account{ID: "1", Counter: 7, Entries: []part{{5, "mine"}}})), m.SavePart(two)))(t)
 }
 
 // An element that is missing now may have been written by the lost copy, and deleted by another writer since: it is not written again.
@@ -361,7 +361,7 @@ func TestUnwatchedTransactionOverLeftoverIsNotAppliedTwice(t *testing.T) {
 	m := must(mapper.New[board](deaf{client(t, l.transport(), 2)}, mapper.Table(table)))(t)
 	e := must(m.Load(ctx, m.Key("E")))(t)
 	e.Value.Rows = []cells{{N: 5, Text: "mine"}}
-	_, err := mapper.Transact(ctx, m.Saving(e), increment(m))
+	_, err := mapper.Transact(ctx, m.SavePart(e), increment(m))
 	must(clean.Update(ctx, clean.Key("E"), func(b *board) error { b.Rows = nil; return nil }))(t)
 	l.deliver(t)
 	if n := must(clean.Load(ctx, clean.Key("P")))(t).Value.Main.Count; n > 1 || n == 0 && !isUnknown(err) {
@@ -479,7 +479,7 @@ func TestEachDeletedEntityIsCountedOnce(t *testing.T) {
 			}
 			if r.IntN(3) == 0 {
 				id := fmt.Sprint(r.IntN(3))
-				_, err := mapper.Transact(ctx, clean.Deleting(clean.Key(id)), increment(clean))
+				_, err := mapper.Transact(ctx, clean.DeletePart(clean.Key(id)), increment(clean))
 				log = append(log, fmt.Sprintf("the rival deletes %s: %v", id, err))
 				return none
 			}
@@ -520,9 +520,9 @@ func TestEachDeletedEntityIsCountedOnce(t *testing.T) {
 			}
 			switch what {
 			case "delete":
-				_, err = mapper.Transact(ctx, m.Deleting(e), increment(m))
+				_, err = mapper.Transact(ctx, m.DeletePart(e), increment(m))
 			case "delete by key":
-				_, err = mapper.Transact(ctx, m.Deleting(m.Key(id)), increment(m))
+				_, err = mapper.Transact(ctx, m.DeletePart(m.Key(id)), increment(m))
 			case "save":
 				e.Value.Main.N++
 				_, err = m.Save(ctx, e)

@@ -135,10 +135,10 @@ func (m *Mapper[T]) Save(ctx context.Context, e *Entity[T], options ...WriteOpti
 	return r, err
 }
 
-// Plan returns what Save would send, and cost, with the same options. It does no
+// PlanSave returns what Save would send, and cost, with the same options. It does no
 // I/O, but that it reads what a blob.Value was given as a reader. What a Save reads first to find out about an earlier one whose outcome is not known
 // is not in it.
-func (m *Mapper[T]) Plan(e *Entity[T], options ...WriteOption) (*Plan, error) {
+func (m *Mapper[T]) PlanSave(e *Entity[T], options ...WriteOption) (*Plan, error) {
 	if err := m.owns(e); err != nil {
 		return nil, err
 	}

@@ -203,17 +203,17 @@ func TestElementKeys(t *testing.T) {
 	e := must(users.Load(ctx, users.Key("1")))(t)
 	p := e.Value.Public
 	p[0].AddedAt, p[1].AddedAt = p[1].AddedAt, p[0].AddedAt
-	plan := must(users.Plan(e))(t)
+	plan := must(users.PlanSave(e))(t)
 	if len(plan.Items) != 2 || plan.Items[0].Kind != mapper.KindUpdate || plan.Items[1].Kind != mapper.KindUpdate {
 		t.Errorf("swap: %v", plan)
 	}
 	must(users.Save(ctx, e))(t)
 	p[0], p[2] = p[2], p[0]
-	if plan := must(users.Plan(e))(t); plan.Requests() != 0 {
+	if plan := must(users.PlanSave(e))(t); plan.Requests() != 0 {
 		t.Errorf("reorder: %v", plan)
 	}
 	p[1].AddedAt = p[1].AddedAt.Add(time.Second)
-	plan = must(users.Plan(e))(t)
+	plan = must(users.PlanSave(e))(t)
 	if len(plan.Items) != 2 || plan.Items[0].Kind != mapper.KindPut || plan.Items[1].Kind != mapper.KindDelete {
 		t.Errorf("new key: %v", plan)
 	}
@@ -242,7 +242,7 @@ func TestCheckLoaded(t *testing.T) {
 	must(users.Save(ctx, users.New(user{ID: "1", Email: "a", Home: address{"S", "C"}, Delivery: &address{"D", "E"}})))(t)
 	mine := must(users.Load(ctx, users.Key("1")))(t)
 	mine.Value.Email = "b"
-	plan := must(users.Plan(mine, mapper.CheckLoaded()))(t)
+	plan := must(users.PlanSave(mine, mapper.CheckLoaded()))(t)
 	if plan.Requests() != 1 || plan.WCU.Max != 6 || len(plan.Items) != 3 || plan.Items[1].Kind != mapper.KindCheck {
 		t.Errorf("%v", plan)
 	}

@@ -35,7 +35,7 @@ func TestTotals(t *testing.T) {
 	if _, err := m.Load(ctx, m.Key("none")); !errors.Is(err, mapper.ErrNotFound) {
 		t.Error(err)
 	}
-	must(query.Of[wish](m.Key("1").Prefix("M#WishList#")).Slice(ctx, m))(t)
+	must(query.Of[wish](m.Key("1").Prefix("M#WishList#")).Collect(ctx, m))(t)
 	must(m.Update(ctx, m.Key("1"), func(u *user) error { u.Name = "x"; return nil }))(t)
 	must(m.Delete(ctx, m.Key("1").Item("M#Card#visa")))(t)
 	got := map[mapper.Operation]mapper.Total{}

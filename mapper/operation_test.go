@@ -37,7 +37,7 @@ func TestDeletingEndsWhenOwnDeleteArrivesLate(t *testing.T) {
 			l.deliver(t)
 		}
 	}
-	r, err := mapper.Transact(ctx, m.Deleting(e), m.Saving(m.New(account{ID: "2"})))
+	r, err := mapper.Transact(ctx, m.DeletePart(e), m.SavePart(m.New(account{ID: "2"})))
 	if !errors.Is(err, mapper.ErrNotFound) || r.Requests() > 8 {
 		t.Errorf("%v, %v", r, err)
 	}
@@ -118,7 +118,7 @@ func TestExhaustedRetriesKeepTheLastConflict(t *testing.T) {
 		e.Value.Counter++
 		must(clean.Save(ctx, e))(t)
 	}), 1)
-	_, err := mapper.Transact(ctx, m.Deleting(m.Key("1")), m.Saving(m.New(account{ID: "3"})))
+	_, err := mapper.Transact(ctx, m.DeletePart(m.Key("1")), m.SavePart(m.New(account{ID: "3"})))
 	var conflict *mapper.ConflictError
 	if !errors.As(err, &conflict) || len(conflict.Items) == 0 || conflict.Items[0].Conflict != mapper.ConflictChanged {
 		t.Errorf("%v", err)
@@ -254,7 +254,7 @@ func TestCanceledBulkLoadResumesAtEntity(t *testing.T) {
 		return change(q)
 	}
 	m := newAccounts(t, table, f, 1)
-	report, err := m.BulkLoad(ctx, mapper.Each(slices.Values([]account{{ID: "1", Counter: 5, Entries: []part{{1, "b"}}}})), mapper.LoadID("x"))
+	report, err := m.BulkLoad(ctx, mapper.NoErrors(slices.Values([]account{{ID: "1", Counter: 5, Entries: []part{{1, "b"}}}})), mapper.LoadID("x"))
 	if report.Next != 0 || report.Failed != 0 || !errors.Is(err, context.Canceled) {
 		t.Errorf("next %d, %v: %v", report.Next, report.Failures, err)
 	}
@@ -272,7 +272,7 @@ func TestBulkLoadErrorIsPublic(t *testing.T) {
 		return none
 	}
 	m := newAccounts(t, table, f, 1)
-	_, err := m.BulkLoad(flow.WithoutPauses(context.Background()), mapper.Each(slices.Values([]account{{ID: "1", Counter: 5, Entries: []part{{1, "b"}}}})), mapper.LoadID("x"))
+	_, err := m.BulkLoad(flow.WithoutPauses(context.Background()), mapper.NoErrors(slices.Values([]account{{ID: "1", Counter: 5, Entries: []part{{1, "b"}}}})), mapper.LoadID("x"))
 	if !errors.As(err, new(*mapper.OutcomeUnknownError)) {
 		t.Errorf("%v", err)
 	}

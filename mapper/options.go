@@ -87,16 +87,16 @@ func CursorKey(key []byte) Option {
 	return optionFunc(func(s *settings) { s.cursorKey = append([]byte{}, key...) })
 }
 
-// ClientSendsOnce tells that the client never sends a request again by itself, as a test's stub
+// ClientNeverRetries tells that the client never sends a request again by itself, as a test's stub
 // does not. Then an answer that a condition failed is a conflict. Without it, a client that does
 // not pass on the options of calls (see [Client]) could have sent the request before, and lost the
 // answer, so that the outcome is not known (*OutcomeUnknownError).
-func ClientSendsOnce() Option { return optionFunc(func(s *settings) { s.sendsOnce = true }) }
+func ClientNeverRetries() Option { return optionFunc(func(s *settings) { s.sendsOnce = true }) }
 
-// TypicalSize tells how large items of a kind usually are, in bytes, by the name that plans
+// SizeEstimate tells how large items of a kind usually are, in bytes, by the name that plans
 // give as their Field: what the plan of a patch expects, which reads nothing. Without it, and
 // later, a mapper goes by the items that it has read and written.
-func TypicalSize(field string, bytes int) Option {
+func SizeEstimate(field string, bytes int) Option {
 	return optionFunc(func(s *settings) {
 		if s.typical == nil {
 			s.typical = map[string]int{}
@@ -173,8 +173,8 @@ func applied(options []WriteOption) operation.Options {
 // ReadOption is an option of Load and of queries.
 type ReadOption = query.ReadOption
 
-// AnyReadOption is an option of Load, of queries, and of Scan.
-type AnyReadOption interface {
+// ReadScanOption is an option of Load, of queries, and of Scan.
+type ReadScanOption interface {
 	ReadOption
 	ScanOption
 }
@@ -188,10 +188,10 @@ func (f readFunc) scan(s *scanSettings) { f(&s.Settings) }
 
 // Strong reads strongly consistently, at the double price: a write that was
 // answered before is seen.
-func Strong() AnyReadOption { return readFunc(func(s *search.Settings) { s.Strong = true }) }
+func Strong() ReadScanOption { return readFunc(func(s *search.Settings) { s.Strong = true }) }
 
-// Receive writes the receipt of a read to r when the read has ended.
-func Receive(r *Receipt) AnyReadOption {
+// ReceiptTo writes the receipt of a read to r when the read has ended.
+func ReceiptTo(r *Receipt) ReadScanOption {
 	return readFunc(func(s *search.Settings) { s.Receive = receive(r) })
 }
 
@@ -208,9 +208,9 @@ func readSettingsOf(options []ReadOption) search.Settings {
 	return s
 }
 
-// ParallelOption is an option of reads and of bulk loads.
-type ParallelOption interface {
-	AnyReadOption
+// ConcurrencyOption is an option of reads and of bulk loads.
+type ConcurrencyOption interface {
+	ReadScanOption
 	BulkOption
 }
 
@@ -219,10 +219,10 @@ type parallel struct {
 	bulkFunc
 }
 
-// Parallel bounds the requests that are under way at one time: of a query over many shards, where it
+// Concurrency bounds the requests that are under way at one time: of a query over many shards, where it
 // is 64 unless it is given, and whose first result needs the first answer of every shard; and of a
 // bulk load, where it is 8. Other calls do not look at it.
-func Parallel(n int) ParallelOption {
+func Concurrency(n int) ConcurrencyOption {
 	return parallel{
 		func(s *search.Settings) { s.Scatter.Parallel = n },
 		func(s *bulkSettings) { s.parallel = n },
@@ -232,6 +232,6 @@ func Parallel(n int) ParallelOption {
 // Memory bounds what a query over many shards holds of their answers, in bytes: 32 MB unless it is
 // given. Answers are made so small that they fit, reckoning with items as large as those read before;
 // the first answer of each shard has 16 items at most. Other reads do not look at it.
-func Memory(bytes int) AnyReadOption {
+func Memory(bytes int) ReadScanOption {
 	return readFunc(func(s *search.Settings) { s.Scatter.Memory = bytes })
 }

@@ -211,7 +211,7 @@ func TestLoadParts(t *testing.T) {
 		"an item twice":    {query.Join(k.Item("M#Card#visa"), k.Prefix("M#Card#")), user{ID: "1", Cards: want.Cards}, 0, 2},
 	} {
 		var receipt mapper.Receipt
-		e, err := users.Load(ctx, c.sel, mapper.Receive(&receipt))
+		e, err := users.Load(ctx, c.sel, mapper.ReceiptTo(&receipt))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue

@@ -24,17 +24,17 @@ import (
 // there (ErrNotFound), and what is added must not be (ErrExists): Upsert makes a patch write
 // either way. Another item is made by a set or an increment, as one that is not there is its zero
 // value, whether its entity is there or not (IfEntityExists asks); a removal requires it. Since nothing is read, nothing tells how large the items are:
-// the plan's units are what such items have cost lately (see [TypicalSize]), with bounds,
+// the plan's units are what such items have cost lately (see [SizeEstimate]), with bounds,
 // the receipt's Consumed what it was.
 type Patch[T any] struct{ is entityPatch }
 
-// SomePatch is a patch of an entity of the model T: Patch, or what embeds it.
-type SomePatch[T any] interface{ patchOf(*T) entityPatch }
+// Patcher is a patch of an entity of the model T: Patch, or what embeds it.
+type Patcher[T any] interface{ patchOf(*T) entityPatch }
 
 func (p Patch[T]) patchOf(*T) entityPatch { return p.is }
 
 // And returns the patch together with other patches of the same entity.
-func (p Patch[T]) And(others ...SomePatch[T]) Patch[T] {
+func (p Patch[T]) And(others ...Patcher[T]) Patch[T] {
 	for _, o := range others {
 		if o == nil {
 			o = Patch[T]{entityPatch{changes: []expr.Change{{Err: errors.New("And got nil in place of a patch")}}}}

@@ -273,7 +273,7 @@ func TestPatchLaw(t *testing.T) {
 		plan, err := p.Plan(m)
 		if returned == nil && i%3 == 1 {
 			side.Value.Main.Count = i
-			parts := []mapper.Part{p.On(m), m.Saving(side)}
+			parts := []mapper.Part{p.PatchPart(m), m.SavePart(side)}
 			plan, err = mapper.PlanTransact(parts...)
 			send = func() (*mapper.Receipt, error) { return mapper.Transact(ctx, parts...) }
 		}

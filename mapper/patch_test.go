@@ -301,11 +301,11 @@ func TestPatchOfNothing(t *testing.T) {
 		store.UserKeyPublic{}.Year(2021).Reverse(),
 		store.UserByID("1").Public().Filter(field.Condition[store.Wish]{}),
 	} {
-		if _, err := q.Slice(ctx, users); err == nil {
+		if _, err := q.Collect(ctx, users); err == nil {
 			t.Error("a query of nothing")
 		}
 	}
-	if _, err := store.UserByID("1").Public().Slice(ctx, &mapper.Mapper[store.User]{}); err == nil {
+	if _, err := store.UserByID("1").Public().Collect(ctx, &mapper.Mapper[store.User]{}); err == nil {
 		t.Error("a query of a mapper that New did not make")
 	}
 }
@@ -320,7 +320,7 @@ func TestUpsertStaysWithItsPatch(t *testing.T) {
 	}
 	id := store.UserByID("1")
 	add := id.Public().Add(store.Wish{AddedAt: day(1, 1)})
-	for _, p := range []mapper.SomePatch[store.User]{
+	for _, p := range []mapper.Patcher[store.User]{
 		add.And(id.Patch(store.UserFields.Email.Set("a")).Upsert()),
 		id.Patch(store.UserFields.Email.Set("a")).Upsert().And(add),
 	} {

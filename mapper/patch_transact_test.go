@@ -75,7 +75,7 @@ func TestPatchAppendsToNullAfterStagedInsert(t *testing.T) {
 	if err != nil {
 		t.Errorf("%d requests: %v", r.Requests(), err)
 	}
-	r, err = mapper.Transact(ctx, other.Patch(cellFields.Counts.Key("a").Set(1)).On(m))
+	r, err = mapper.Transact(ctx, other.Patch(cellFields.Counts.Key("a").Set(1)).PatchPart(m))
 	if err != nil {
 		t.Errorf("%d requests: %v", r.Requests(), err)
 	}
@@ -111,7 +111,7 @@ func TestPatchAppendToExpiredIsNotFound(t *testing.T) {
 	}
 }
 
-// e was loaded, and is not changed. Transact(Saving(e, CheckLoaded()), ...) checks nothing of it: the diff's short way
+// e was loaded, and is not changed. Transact(SavePart(e, CheckLoaded()), ...) checks nothing of it: the diff's short way
 // returns no checks. (With one changed item all others are checked; so are they where a kind is opaque.) Breaks
 // "CheckLoaded() also checks those that were only read", and "Of its options only CheckLoaded can be given".
 func TestSavingChecksUnchangedEntity(t *testing.T) {
@@ -121,7 +121,7 @@ func TestSavingChecksUnchangedEntity(t *testing.T) {
 	must(j.accounts.Save(ctx, j.accounts.New(account{ID: "1", Counter: 1, Left: "a"})))(t)
 	e := must(j.accounts.Load(ctx, j.accounts.Key("1")))(t)
 	must(j.accounts.Update(ctx, j.accounts.Key("1"), func(a *account) error { a.Counter = 2; return nil }))(t)
-	_, err := mapper.Transact(ctx, j.accounts.Saving(e, mapper.CheckLoaded()), j.packages.Saving(j.packages.New(registry.Package{Name: "p"})))
+	_, err := mapper.Transact(ctx, j.accounts.SavePart(e, mapper.CheckLoaded()), j.packages.SavePart(j.packages.New(registry.Package{Name: "p"})))
 	var conflict *mapper.ConflictError
 	if !errors.As(err, &conflict) {
 		t.Errorf("what was loaded was changed: %v", err)
@@ -143,7 +143,7 @@ func TestTransactionByUnwatchedClientIsAppliedOnce(t *testing.T) {
 	left := field.NewString("Left", "", func(v *account) *string { return &v.Left })
 	right := field.NewString("Right", "", func(v *account) *string { return &v.Right })
 	node := mapper.NewEntityNode[account](m.Key("1").Node)
-	_, err := mapper.Transact(ctx, node.Patch(left.Set("P"), right.Set("P")).On(m))
+	_, err := mapper.Transact(ctx, node.Patch(left.Set("P"), right.Set("P")).PatchPart(m))
 	e := must(clean.Load(ctx, clean.Key("1")))(t)
 	e.Value.Left, e.Value.Right = "newer", "newer"
 	must(clean.Save(ctx, e))(t)
@@ -196,7 +196,7 @@ func TestPatchConditionOverLeftoverItem(t *testing.T) {
 }
 
 // One entity in two parts that exclude each other, which do not share an item: an element is put, and the entity
-// deleted. Not refused; and where Deleting comes first the entity takes the element for stored afterwards, so that the
+// deleted. Not refused; and where DeletePart comes first the entity takes the element for stored afterwards, so that the
 // Save that inserts it again leaves it out: it is lost, and all was acknowledged. Breaks "a shared place is an error that
 // names it", "entities are up to date afterwards".
 func TestTransactionRefusesEntityInTwoParts(t *testing.T) {
@@ -206,13 +206,13 @@ func TestTransactionRefusesEntityInTwoParts(t *testing.T) {
 	e := j.accounts.New(account{ID: "1", Counter: 1})
 	must(j.accounts.Save(ctx, e))(t)
 	e.Value.Entries = []part{{1, "x"}}
-	if _, err := mapper.Transact(ctx, j.accounts.Deleting(e), j.accounts.Saving(e)); err == nil {
+	if _, err := mapper.Transact(ctx, j.accounts.DeletePart(e), j.accounts.SavePart(e)); err == nil {
 		must(j.accounts.Save(ctx, e))(t)
 		t.Errorf("deleted and saved at once, and saved again: %+v", stored(t, j.accounts, "1"))
 	}
 }
 
-// An insert is in doubt, and may still arrive. Delete says so (OutcomeUnknown, ErrLate); Transact(Deleting(e)) says that
+// An insert is in doubt, and may still arrive. Delete says so (OutcomeUnknown, ErrLate); Transact(DeletePart(e)) says that
 // there is nothing to delete, ErrNotFound: deletePart.ready does not look at the doubts. Breaks "Errors are those of
 // Save, Delete and Exec", "One that was not applied so far stays in mind, since it may yet be".
 func TestDeletingUnresolvedInsertIsUnknown(t *testing.T) {
@@ -228,13 +228,13 @@ func TestDeletingUnresolvedInsertIsUnknown(t *testing.T) {
 	}
 	l.lose = 0
 	_, del := j.accounts.Delete(ctx, e)
-	_, err := mapper.Transact(ctx, j.accounts.Deleting(e))
+	_, err := mapper.Transact(ctx, j.accounts.DeletePart(e))
 	if !errors.As(err, &unknown) || errors.Is(err, mapper.ErrNotFound) {
 		t.Errorf("Delete says %v, and Transact %v", del, err)
 	}
 }
 
-// The answer of a transaction is lost that deletes (a whole entity, or an element's item by Saving), beside a patch. Only
+// The answer of a transaction is lost that deletes (a whole entity, or an element's item by SavePart), beside a patch. Only
 // the patch's version is asked whether it was applied; somebody patches that item again. The deleted items are gone, as
 // they were to be, and still the next saves are conflicts with "someone else", until 15 minutes are over. Breaks "nothing,
 // of a delete: it was applied: done", and "After one the entity can be saved again".
@@ -250,13 +250,13 @@ func TestUnresolvedDeleteIsResolvedByItsItems(t *testing.T) {
 		e := j.accounts.New(account{ID: name, Counter: 1, Left: "a"})
 		must(j.accounts.Save(ctx, e))(t)
 		count := registry.PackageByName("p").HEAD().Patch(registry.PackageFields.License.Set("x"))
-		part := j.accounts.Deleting(e)
+		part := j.accounts.DeletePart(e)
 		if !whole {
 			e.Value.Left = ""
-			part = j.accounts.Saving(e)
+			part = j.accounts.SavePart(e)
 		}
 		f.pick = func() fault { return dropAnswer }
-		_, err := mapper.Transact(ctx, part, count.On(j.packages))
+		_, err := mapper.Transact(ctx, part, count.PatchPart(j.packages))
 		f.pick = nil
 		var unknown *mapper.OutcomeUnknownError
 		if !errors.As(err, &unknown) {
@@ -304,7 +304,7 @@ func TestPatchReportsConditionBesideNull(t *testing.T) {
 	if !errors.As(err, &conflict) || !strings.Contains(err.Error(), `State is "x"`) {
 		t.Errorf("%d requests: %v", r.Requests(), err)
 	}
-	r, err = mapper.Transact(ctx, main.Patch(cellFields.Lines.Append("a")).If(cellFields.State.Equal("y")).On(m))
+	r, err = mapper.Transact(ctx, main.Patch(cellFields.Lines.Append("a")).If(cellFields.State.Equal("y")).PatchPart(m))
 	if !errors.As(err, &conflict) {
 		t.Errorf("%d requests: %v", r.Requests(), err)
 	}
@@ -363,7 +363,7 @@ func TestTransactionWithUncomparableClient(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []mapper.Client{double{}, wrapped{double{}}} {
 		m := must(mapper.New[account](c))(t)
-		_, err := mapper.Transact(ctx, m.Saving(m.New(account{ID: "1"})))
+		_, err := mapper.Transact(ctx, m.SavePart(m.New(account{ID: "1"})))
 		if !errors.Is(err, errCalled) {
 			t.Error(err)
 		}
@@ -371,15 +371,15 @@ func TestTransactionWithUncomparableClient(t *testing.T) {
 }
 
 // One client, of which one of two mappers was told that it sends once: whether a refusal is a conflict depends on the
-// order of the parts. Breaks "mapper.ClientSendsOnce() tells that a client [...] never sends a request again by itself:
+// order of the parts. Breaks "mapper.ClientNeverRetries() tells that a client [...] never sends a request again by itself:
 // then a bare [failed condition] is a conflict".
-func TestClientSendsOnceOfAnyMapper(t *testing.T) {
+func TestClientNeverRetriesOfAnyMapper(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	a := must(mapper.New[account](conflicting{}, mapper.ClientSendsOnce()))(t)
+	a := must(mapper.New[account](conflicting{}, mapper.ClientNeverRetries()))(t)
 	b := must(mapper.New[tallied](conflicting{}))(t)
-	save := a.Saving(a.New(account{ID: "1", Left: "x"}))
-	other := b.Saving(b.New(tallied{ID: "1"}))
+	save := a.SavePart(a.New(account{ID: "1", Left: "x"}))
+	other := b.SavePart(b.New(tallied{ID: "1"}))
 	_, err := mapper.Transact(ctx, other, save)
 	if _, turned := mapper.Transact(ctx, save, other); errors.Is(err, mapper.ErrExists) != errors.Is(turned, mapper.ErrExists) {
 		t.Errorf("%v\n%v", err, turned)
@@ -411,7 +411,7 @@ func TestPatchAddsToNullByUnwatchedClient(t *testing.T) {
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Text: "x"}})))(t)
 	p := boardMain(m).Patch(cellFields.Tags.Add("a"))
 	_, exec := p.Exec(ctx, m)
-	_, transact := mapper.Transact(ctx, p.On(m))
+	_, transact := mapper.Transact(ctx, p.PatchPart(m))
 	if (exec == nil) != (transact == nil) {
 		t.Errorf("Exec: %v\nTransact: %v", exec, transact)
 	}
@@ -490,7 +490,7 @@ func TestRawKeyOfUnknownTable(t *testing.T) {
 	ctx := context.Background()
 	table := enginetest.Table(t, "user:S", "at:S")
 	c := client(t, &faulty{at: -1}, 1)
-	_, err := mapper.Transact(ctx, mapper.Raw(c, types.TransactWriteItem{Delete: &types.Delete{
+	_, err := mapper.Transact(ctx, mapper.RawPart(c, types.TransactWriteItem{Delete: &types.Delete{
 		TableName: &table, Key: item{"user": s("bob"), "at": s("5")}, ConditionExpression: aws.String("attribute_exists(#u)"), ExpressionAttributeNames: map[string]string{"#u": "user"},
 	}}))
 	var conflict *mapper.ConflictError
@@ -553,7 +553,7 @@ func TestRepeatedTransactionWritesPatchOnce(t *testing.T) {
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Text: "x"}})))(t)
 	e := m.New(board{ID: "2", Main: cells{Text: "y"}})
 	do := func() error {
-		_, err := mapper.Transact(ctx, m.Saving(e), boardMain(m).Patch(cellFields.Count.Increment(1)).On(m))
+		_, err := mapper.Transact(ctx, m.SavePart(e), boardMain(m).Patch(cellFields.Count.Increment(1)).PatchPart(m))
 		return err
 	}
 	f.pick = func() fault { return dropAnswer }
@@ -594,7 +594,7 @@ func TestRepeatedTransactionCountsOnceUnderFaults(t *testing.T) {
 			f.count, f.at = 0, at
 			err := errors.New("not yet")
 			for try := 0; try < 4 && err != nil && !strings.Contains(err.Error(), "was applied, with the patches"); try++ {
-				_, err = mapper.Transact(first, m.Saving(e), p.On(m))
+				_, err = mapper.Transact(first, m.SavePart(e), p.PatchPart(m))
 				first = ctx
 			}
 			cancel()
@@ -616,7 +616,7 @@ func TestPatchTooLargeIsTooLargeError(t *testing.T) {
 	p := boardMain(m).Patch(cellFields.Lines.Append(strings.Repeat("x", 150_000)))
 	other := mapper.NewItemNode[board, cells](m.Key("2").Node, 0).Patch(cellFields.Count.Increment(1))
 	_, alone := p.Exec(ctx, m)
-	_, together := mapper.Transact(ctx, other.On(m), p.On(m))
+	_, together := mapper.Transact(ctx, other.PatchPart(m), p.PatchPart(m))
 	for _, err := range []error{alone, together} {
 		var large *mapper.TooLargeError
 		if !errors.As(err, &large) || large.Key.Partition != "BOARD#1" {

@@ -25,7 +25,7 @@ func TestPlansOfLoadsAndDeletes(t *testing.T) {
 			for _, read := range [][]mapper.ReadOption{nil, {mapper.Strong()}} {
 				bounds := must(users.PlanLoad(s, read...))(t)
 				var r mapper.Receipt
-				e := must(users.Load(ctx, s, append(read, mapper.Receive(&r))...))(t)
+				e := must(users.Load(ctx, s, append(read, mapper.ReceiptTo(&r))...))(t)
 				plan := must(users.PlanLoad(e, read...))(t)
 				if !bounds.RCU.Contains(r.Consumed.RCU) || bounds.Requests() != r.Requests() || !plan.RCU.Known() || plan.RCU.Min != r.Consumed.RCU || plan.Requests() != r.Requests() {
 					t.Errorf("%s: bounds %v, planned %v, %v", name, bounds, plan, &r)
@@ -42,7 +42,7 @@ func TestPlansOfLoadsAndDeletes(t *testing.T) {
 	q := query.Of[wish](users.Key("2").Prefix("M#WishList#"))
 	must(users.Save(ctx, users.New(someUser("2"))))(t)
 	var r mapper.Receipt
-	must(q.Slice(ctx, users, mapper.Strong(), mapper.Receive(&r)))(t)
+	must(q.Collect(ctx, users, mapper.Strong(), mapper.ReceiptTo(&r)))(t)
 	if p := must(q.Plan(users, mapper.Strong()))(t); !p.RCU.Contains(r.Consumed.RCU) || p.Requests != r.Requests() {
 		t.Errorf("%+v, %v", p, &r)
 	}

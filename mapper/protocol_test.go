@@ -294,7 +294,7 @@ func TestQueryChecksRootAfterSecondReading(t *testing.T) {
 		dying := newAccounts(t, table, c.transport(), 1)
 		_, _ = dying.Delete(ctx, dying.Key("1"), mapper.Staged())
 	}), 1)
-	got, err := query.Of[part](reader.Key("1").Prefix("ENTRY#")).Slice(ctx, reader, mapper.Strong())
+	got, err := query.Of[part](reader.Key("1").Prefix("ENTRY#")).Collect(ctx, reader, mapper.Strong())
 	if err == nil && len(got) != 6 && len(got) != 0 || err != nil && !strings.Contains(err.Error(), "query again") {
 		t.Errorf("part of the entity: %v, %v", got, err)
 	}
@@ -313,7 +313,7 @@ func TestEntityAcrossPagesIsWholeOrMissing(t *testing.T) {
 	m := must(mapper.New[models.Order](client(t, smallPages(1, 2, func() {
 		must(clean.Delete(ctx, clean.Key("1", 1), mapper.Staged()))(t)
 	}), 1), mapper.Table(table)))(t)
-	for _, o := range must(query.Of[models.Order](m.Key("1")).Slice(ctx, m, mapper.Strong()))(t) {
+	for _, o := range must(query.Of[models.Order](m.Key("1")).Collect(ctx, m, mapper.Strong()))(t) {
 		if len(o.Lines) != 2 {
 			t.Errorf("part of the entity: %+v", o)
 		}

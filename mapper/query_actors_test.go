@@ -108,7 +108,7 @@ func TestQueriesOfWhatIsInsertedAgain(t *testing.T) {
 			if limit > 0 {
 				q = q.Limit(limit)
 			}
-			got, err := q.Slice(ctx, reader, mapper.Strong())
+			got, err := q.Collect(ctx, reader, mapper.Strong())
 			n := cmp.Or(limit, 6)
 			switch {
 			case err != nil && strings.Contains(err.Error(), "query again"), len(got) == 0 && err == nil:
@@ -146,7 +146,7 @@ func TestEntitiesThatAreInsertedAgain(t *testing.T) {
 			if reverse {
 				q = q.Reverse()
 			}
-			for _, o := range must(q.Slice(ctx, m, mapper.Strong()))(t) {
+			for _, o := range must(q.Collect(ctx, m, mapper.Strong()))(t) {
 				if len(o.Lines) != 2 || o.Lines[0].SKU != o.Status || o.Lines[1].SKU != o.Status {
 					t.Errorf("%s: %+v", c, o)
 				}
@@ -168,7 +168,7 @@ func TestQueryOfWhatWasStagedLongAgo(t *testing.T) {
 	reader := newAccounts(t, table, smallPages(2, 3, func() {
 		must(clean.Delete(ctx, clean.Key("1"), mapper.Staged()))(t)
 	}), 1)
-	got, err := query.Of[part](reader.Key("1").Prefix("ENTRY#")).Slice(ctx, reader, mapper.Strong())
+	got, err := query.Of[part](reader.Key("1").Prefix("ENTRY#")).Collect(ctx, reader, mapper.Strong())
 	if err == nil || !strings.Contains(err.Error(), "query again") {
 		t.Errorf("part of the entity: %v, %v", got, err)
 	}
@@ -190,7 +190,7 @@ func TestQueryWithALimitReadAgain(t *testing.T) {
 		}}, 1)
 		_, _ = dying.Delete(ctx, dying.Key("1"), mapper.Staged())
 	}), 1)
-	got, err := query.Of[part](reader.Key("1").Prefix("ENTRY#")).Limit(4).Slice(ctx, reader, mapper.Strong())
+	got, err := query.Of[part](reader.Key("1").Prefix("ENTRY#")).Limit(4).Collect(ctx, reader, mapper.Strong())
 	if err == nil && len(got) > 0 && !slices.Equal(got, v.Entries[:4]) {
 		t.Errorf("not the first of the entity: %v", got)
 	}
@@ -235,7 +235,7 @@ func TestFirstPageTellsNothing(t *testing.T) {
 				must(clean.Save(ctx, clean.New(six("1", "new"))))(t)
 			})
 			m := newAccounts(t, table, tr, 1)
-			got, err := query.Of[part](m.Key("1").Prefix("ENTRY#")).Filter(x.filter...).Slice(ctx, m, mapper.Strong())
+			got, err := query.Of[part](m.Key("1").Prefix("ENTRY#")).Filter(x.filter...).Collect(ctx, m, mapper.Strong())
 			if err == nil && len(got) > 0 && (len(got) != 6 || got[0].Text != got[5].Text) {
 				t.Errorf("torn: %v (%v)", got, tr.log)
 			}
@@ -269,7 +269,7 @@ func TestJoinTorn(t *testing.T) {
 		})
 		m := must(mapper.New[twolists](client(t, tr, 1), mapper.Table(table)))(t)
 		k := m.Key("1")
-		got, err := query.Of[part](query.Join(k.Prefix("X#"), k.Prefix("W#"))).Slice(ctx, m, mapper.Strong())
+		got, err := query.Of[part](query.Join(k.Prefix("X#"), k.Prefix("W#"))).Collect(ctx, m, mapper.Strong())
 		if err == nil && len(got) > 0 && (got[0].Text != got[len(got)-1].Text || len(got) != 4) {
 			t.Errorf("staged %v: torn: %v (%v)", staged, got, tr.log)
 		}
@@ -289,7 +289,7 @@ func TestJoinTornEmpty(t *testing.T) {
 	})
 	m := must(mapper.New[twolists](client(t, tr, 1), mapper.Table(table)))(t)
 	k := m.Key("1")
-	got, err := query.Of[part](query.Join(k.Prefix("X#"), k.Prefix("W#"))).Slice(ctx, m, mapper.Strong())
+	got, err := query.Of[part](query.Join(k.Prefix("X#"), k.Prefix("W#"))).Collect(ctx, m, mapper.Strong())
 	if err == nil && len(got) == 1 {
 		t.Errorf("torn: %v (%v)", got, tr.log)
 	}
@@ -327,7 +327,7 @@ func TestLimitForever(t *testing.T) {
 	sel.Parts = slices.Clone(sel.Parts)
 	sel.Parts[0].Keep = &selection.Filter{Item: 1, Source: 0, KeyField: -1, From: selection.At(at.Add(time.Hour))}
 	for range 3 {
-		if _, err := query.Of[happen](query.NewNode[diary](sel)).Limit(2).Slice(ctx, m, mapper.Strong()); err != nil {
+		if _, err := query.Of[happen](query.NewNode[diary](sel)).Limit(2).Collect(ctx, m, mapper.Strong()); err != nil {
 			t.Errorf("nobody else is there: %v", err)
 		}
 	}
@@ -347,7 +347,7 @@ func TestEntitiesReverse(t *testing.T) {
 		must(clean.Save(ctx, clean.New(models.Order{Customer: "c", N: 1, Status: "x", Lines: []models.Line{{Line: 1}, {Line: 2}}})))(t)
 	})
 	m := must(mapper.New[models.Order](client(t, tr, 1), mapper.Table(table)))(t)
-	got, err := query.Of[models.Order](m.Key("c")).Reverse().Slice(ctx, m, mapper.Strong())
+	got, err := query.Of[models.Order](m.Key("c")).Reverse().Collect(ctx, m, mapper.Strong())
 	if err == nil && len(got) > 0 && len(got[0].Lines) != 2 {
 		t.Errorf("torn: %+v", got)
 	}
@@ -403,7 +403,7 @@ func TestStableQueries(t *testing.T) {
 			if reverse {
 				q = q.Reverse()
 			}
-			if got, err := q.Slice(ctx, m, mapper.Strong()); err != nil {
+			if got, err := q.Collect(ctx, m, mapper.Strong()); err != nil {
 				t.Errorf("%d: page %d limit %d: %v %v", kind, page, limit, got, err)
 			}
 		}
@@ -427,7 +427,7 @@ func TestPatchedElementsOfADeletedEntity(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := newAccounts(t, table, smallPages(3, -1, nil), 1)
-		got, err := query.Of[part](m.Key("1").Prefix("ENTRY#")).Slice(ctx, m, mapper.Strong())
+		got, err := query.Of[part](m.Key("1").Prefix("ENTRY#")).Collect(ctx, m, mapper.Strong())
 		if err == nil && len(got) != 0 && len(got) != 7 {
 			t.Errorf("staged %v: a part of it: %v", st, got)
 		}
@@ -455,7 +455,7 @@ func TestQueryOfWhatIsInserted(t *testing.T) {
 			must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Entries: []part{{5, "own"}}})))(t)
 			must(node.Add(part{6, "late"}).Exec(ctx, clean))(t)
 		}), 1)
-		got, err := query.Of[part](m.Key("1").Prefix("ENTRY#")).Slice(ctx, m, mapper.Strong())
+		got, err := query.Of[part](m.Key("1").Prefix("ENTRY#")).Collect(ctx, m, mapper.Strong())
 		has := func(n int) bool { return slices.ContainsFunc(got, func(e part) bool { return e.N == n }) }
 		if err == nil && has(6) && !has(5) {
 			t.Errorf("at %d: 6 was added after 5 was there: %v", at, got)

@@ -225,7 +225,7 @@ func TestDecodeChangeOverExpiredRoot(t *testing.T) {
 	}
 }
 
-// Flat models: Heads "at the price of the heads", "a page asks DynamoDB for no more than it needs".
+// Flat models: Roots "at the price of the heads", "a page asks DynamoDB for no more than it needs".
 func TestHeadsReadNoMoreThanLimit(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -239,8 +239,8 @@ func TestHeadsReadNoMoreThanLimit(t *testing.T) {
 	}
 	q := query.Of[models.Order](orders.Key("c"))
 	var r, whole mapper.Receipt
-	must(q.Limit(2).Heads().Slice(ctx, orders, mapper.Receive(&r)))(t)
-	must(q.Limit(2).Slice(ctx, orders, mapper.Receive(&whole)))(t)
+	must(q.Limit(2).Roots().Collect(ctx, orders, mapper.ReceiptTo(&r)))(t)
+	must(q.Limit(2).Collect(ctx, orders, mapper.ReceiptTo(&whole)))(t)
 	if r.Requests() > whole.Requests() || r.Consumed.RCU > whole.Consumed.RCU {
 		t.Errorf("two heads: %v; two whole orders: %v", &r, &whole)
 	}
@@ -267,7 +267,7 @@ func TestHeadsBesideElementsReadNoMoreThanLimit(t *testing.T) {
 		must(m.Save(ctx, m.New(o)))(t)
 	}
 	var r mapper.Receipt
-	all := must(query.Of[thing](m.Key("l")).Limit(2).Slice(ctx, m, mapper.Receive(&r)))(t)
+	all := must(query.Of[thing](m.Key("l")).Limit(2).Collect(ctx, m, mapper.ReceiptTo(&r)))(t)
 	if len(all) != 2 || r.Requests() > 20 {
 		t.Errorf("%d for %v", len(all), &r)
 	}
@@ -280,7 +280,7 @@ func TestHeadsRefuseFilterOfOtherItem(t *testing.T) {
 	m := newMapper[models.Ticket](t, "PK:S", "SK:S")
 	manyTickets(t, m, 2)
 	text := field.NewString("Text", "", func(x *models.Ticket) *string { return &x.Text })
-	got, err := query.Of[models.Ticket](m.Key("p")).Filter(text.BeginsWith("x")).Heads().Slice(ctx, m)
+	got, err := query.Of[models.Ticket](m.Key("p")).Filter(text.BeginsWith("x")).Roots().Collect(ctx, m)
 	if err == nil && len(got) != 2 {
 		t.Errorf("%d heads, and no error", len(got))
 	}
@@ -300,17 +300,17 @@ func TestUnstorableValueIsValueError(t *testing.T) {
 		"Load utf8":      second(m.Load(ctx, m.Key("\xff"))),
 		"LoadMany":       second(m.LoadMany(ctx, []query.Selection[account]{m.Key("")})),
 		"Delete":         second(m.Delete(ctx, m.Key(""))),
-		"query":          second(query.Of[part](m.Key("").Prefix("ENTRY#")).Slice(ctx, m)),
-		"query utf8":     second(query.Of[part](m.Key("\xff").Prefix("ENTRY#")).Slice(ctx, m)),
+		"query":          second(query.Of[part](m.Key("").Prefix("ENTRY#")).Collect(ctx, m)),
+		"query utf8":     second(query.Of[part](m.Key("\xff").Prefix("ENTRY#")).Collect(ctx, m)),
 		"page":           second(query.Of[part](m.Key("").Prefix("ENTRY#")).Page(ctx, m)),
 		"count":          second(query.Of[part](m.Key("").Prefix("ENTRY#")).Count(ctx, m)),
 		"plan":           second(query.Of[part](m.Key("").Prefix("ENTRY#")).Plan(m)),
 		"PlanLoad":       second(m.PlanLoad(m.Key(""))),
 		"gen load":       second(users.Load(ctx, store.UserByID(""))),
-		"gen query":      second(store.UserByID("").Public().Slice(ctx, users)),
+		"gen query":      second(store.UserByID("").Public().Collect(ctx, users)),
 		"gen zero time":  second(users.Load(ctx, store.UserByID("1").Public().AddedAt(time.Time{}))),
-		"gen zero query": second(store.UserByID("1").Public().AddedAt(time.Time{}).Slice(ctx, users)),
-		"heads":          second(query.Of[models.Ticket](tickets.Key("")).Heads().Slice(ctx, tickets)),
+		"gen zero query": second(store.UserByID("1").Public().AddedAt(time.Time{}).Collect(ctx, users)),
+		"heads":          second(query.Of[models.Ticket](tickets.Key("")).Roots().Collect(ctx, tickets)),
 		"zero time":      second(tickets.Load(ctx, tickets.Key("p", time.Time{}, "1"))),
 		"item utf8":      second(m.Load(ctx, m.Key("1").Item("FLAG#\xff"))),
 		"long":           second(m.Load(ctx, m.Key(strings.Repeat("x", 3000)))),
@@ -384,7 +384,7 @@ func TestProjectionReadsNoMoreThanLimit(t *testing.T) {
 		t.Errorf("%d for %v RCU", len(p.Items), p.RCU)
 	}
 	var r mapper.Receipt
-	must(query.Of[memo](m.Key("l")).Limit(2).Count(ctx, m, mapper.Receive(&r)))(t)
+	must(query.Of[memo](m.Key("l")).Limit(2).Count(ctx, m, mapper.ReceiptTo(&r)))(t)
 	if r.Consumed.RCU > 20 {
 		t.Errorf("count: %v", &r)
 	}
@@ -429,7 +429,7 @@ func TestScanReadsRootStronglyBeforeStray(t *testing.T) {
 	must(clean.Delete(ctx, clean.Key("1")))(t)
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2, Right: "r"})))(t)
 	m := must(mapper.New[account](&stale{enginetest.Start(t).Client(), old}, mapper.Table(table)))(t)
-	for _, err := range m.Scan(ctx, mapper.Strays(func(x mapper.Stray) { t.Errorf("an item of the live entity is a stray: %+v", x) })) {
+	for _, err := range m.Scan(ctx, mapper.OnStray(func(x mapper.Stray) { t.Errorf("an item of the live entity is a stray: %+v", x) })) {
 		if err != nil {
 			t.Error(err)
 		}
@@ -485,7 +485,7 @@ func TestReverseOrderOfEntities(t *testing.T) {
 	var got [2][]string
 	q := query.Of[memo](m.Key("l"))
 	for i, q := range []query.Query[memo, memo]{q, q.Reverse()} {
-		for _, x := range must(q.Slice(context.Background(), m))(t) {
+		for _, x := range must(q.Collect(context.Background(), m))(t) {
 			got[i] = append(got[i], x.ID)
 		}
 	}

@@ -73,7 +73,7 @@ func TestAfterLoadDoesNotDirtyMissingSingleton(t *testing.T) {
 	must(m.Save(ctx, m.New(filled{ID: "1", Name: "n"})))(t)
 	e := must(m.Load(ctx, m.Key("1")))(t)
 	e.Value.Name = "o"
-	if p := must(m.Plan(e))(t); len(p.Items) != 1 {
+	if p := must(m.PlanSave(e))(t); len(p.Items) != 1 {
 		t.Errorf("a change of the head writes %d items:\n%s", len(p.Items), p)
 	}
 }
@@ -165,13 +165,13 @@ func TestAfterLoadMustNotChangeElementKey(t *testing.T) {
 	if _, err := m.Load(ctx, m.Key("1")); err == nil || !strings.Contains(err.Error(), "which its key names") {
 		t.Error(err)
 	}
-	_, err := query.Of[rekeyNote](m.Key("1").Prefix("NOTE#")).Slice(ctx, m)
+	_, err := query.Of[rekeyNote](m.Key("1").Prefix("NOTE#")).Collect(ctx, m)
 	if err == nil || !strings.Contains(err.Error(), "which its key names") {
 		t.Error("a query:", err)
 	}
 }
 
-// Together's Limit reads what one query's does. (It read as if there were none.)
+// Merge's Limit reads what one query's does. (It read as if there were none.)
 func TestTogetherLimitBoundsReads(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -185,11 +185,11 @@ func TestTogetherLimitBoundsReads(t *testing.T) {
 	must(buyers.Save(ctx, buyers.New(v)))(t)
 	notes, wishes := query.Of[part](buyers.Key("1").Prefix("NOTE#")), query.Of[buyerWish](buyers.Key("1").Prefix("WISH#"))
 	var a, b mapper.Receipt
-	must(notes.Limit(1).Slice(ctx, buyers, mapper.Receive(&a)))(t)
-	must(query.Together(notes.On(buyers), wishes.On(buyers)).Limit(1).Slice(ctx, mapper.Receive(&b)))(t)
+	must(notes.Limit(1).Collect(ctx, buyers, mapper.ReceiptTo(&a)))(t)
+	must(query.Merge(notes.On(buyers), wishes.On(buyers)).Limit(1).Collect(ctx, mapper.ReceiptTo(&b)))(t)
 	t.Logf("alone:\n%v\ntogether:\n%v", &a, &b)
 	if fmt.Sprint(&a) != fmt.Sprint(&b) {
-		t.Error("Limit(1) of Together reads more than that of one query")
+		t.Error("Limit(1) of Merge reads more than that of one query")
 	}
 }
 
@@ -201,7 +201,7 @@ type bareOrder struct {
 	Lines []purchaseLine `ddb:"sk=ORDER#{^Code}#LINE#{Line:02}"`
 }
 
-// Together yields what the queries yield by themselves.
+// Merge yields what the queries yield by themselves.
 func TestTogetherYieldsWhatItsQueriesYield(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -224,7 +224,7 @@ func TestTogetherYieldsWhatItsQueriesYield(t *testing.T) {
 		for _, drawn := range draws.Some(seed+uint64(size), 24, draws.Times(2, draws.All, draws.All)) {
 			limit, rev := drawn/2, drawn%2 == 1
 			n, w, o := notes, wishes, bought
-			j := query.Together(wishes.On(buyers), notes.On(buyers), bought.On(orders)).Limit(limit)
+			j := query.Merge(wishes.On(buyers), notes.On(buyers), bought.On(orders)).Limit(limit)
 			if rev {
 				n, w, o, j = n.Reverse(), w.Reverse(), o.Reverse(), j.Reverse()
 			}
@@ -255,7 +255,7 @@ func TestTogetherYieldsWhatItsQueriesYield(t *testing.T) {
 				all = all[:min(limit, len(all))]
 			}
 			var got []string
-			for _, x := range must(j.Slice(ctx))(t) {
+			for _, x := range must(j.Collect(ctx))(t) {
 				switch x := x.(type) {
 				case query.Ref[part]:
 					got = append(got, x.Sort)
@@ -372,10 +372,10 @@ func TestProjectionAsksForOldNameOnce(t *testing.T) {
 	m := must(mapper.New[notes](enginetest.Start(t).Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S"))))(t)
 	must(m.Save(ctx, m.New(notes{ID: "1", Public: []note{{1, "a"}}, Private: []note{{1, "b"}}})))(t)
 	q := query.Of[note](m.Key("1").Prefix("L#"))
-	if got := must(q.Project(field.Named[note]("Body")).Slice(ctx, m))(t); len(got) != 2 || got[0].Body != "b" {
+	if got := must(q.Project(field.Named[note]("Body")).Collect(ctx, m))(t); len(got) != 2 || got[0].Body != "b" {
 		t.Errorf("%+v", got)
 	}
-	_, err := q.Filter(field.Raw[note](expression.Name("Text").Equal(expression.Value("a")))).Slice(ctx, m)
+	_, err := q.Filter(field.Raw[note](expression.Name("Text").Equal(expression.Value("a")))).Collect(ctx, m)
 	if err == nil || !strings.Contains(err.Error(), `the attribute "Text", which is called "Body" now`) {
 		t.Errorf("a filter by an old name: %v", err)
 	}

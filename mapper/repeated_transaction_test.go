@@ -38,12 +38,12 @@ func (c *counting) node(id string) mapper.ItemNode[board, cells] {
 }
 
 func (c *counting) increment() mapper.Part {
-	return c.node("P").Patch(cellFields.Count.Increment(1)).On(c.boards)
+	return c.node("P").Patch(cellFields.Count.Increment(1)).PatchPart(c.boards)
 }
 
 // raw is the increment as an item of the caller's own.
 func (c *counting) raw() mapper.Part {
-	return mapper.Raw(c.client, types.TransactWriteItem{Update: &types.Update{
+	return mapper.RawPart(c.client, types.TransactWriteItem{Update: &types.Update{
 		TableName: &c.table, Key: item{"PK": s("BOARD#P"), "SK": s("A")}, UpdateExpression: aws.String("ADD #c :one"),
 		ExpressionAttributeNames: map[string]string{"#c": "Count"}, ExpressionAttributeValues: item{":one": n("1")},
 	}})
@@ -122,7 +122,7 @@ func TestRepeatedBeside(t *testing.T) {
 					if what == "raw" {
 						part = x.raw()
 					}
-					_, err := mapper.Transact(context.Background(), x.boards.Saving(e, mapper.CheckLoaded()), part)
+					_, err := mapper.Transact(context.Background(), x.boards.SavePart(e, mapper.CheckLoaded()), part)
 					return err
 				}
 				x.lost(c.kind, do)
@@ -153,7 +153,7 @@ func TestRepeatedBesideTwice(t *testing.T) {
 		must(c.boards.Save(t.Context(), e))(t)
 		e.Value.Main.Text = "z"
 		do := func() error {
-			_, err := mapper.Transact(context.Background(), c.boards.Saving(e), c.increment())
+			_, err := mapper.Transact(context.Background(), c.boards.SavePart(e), c.increment())
 			return err
 		}
 		c.lost(kinds[0], do)
@@ -182,7 +182,7 @@ func TestRepeatedInParts(t *testing.T) {
 	}
 	appends := func(c *counting) mapper.Part {
 		must(mapper.NewItemNode[board, cells](c.clean.Key("Q").Node, 0).Patch(cellFields.Text.Set("q")).Upsert().Exec(ctx, c.clean))(c.T)
-		return c.node("Q").Patch(cellFields.Count.Increment(1)).On(c.boards)
+		return c.node("Q").Patch(cellFields.Count.Increment(1)).PatchPart(c.boards)
 	}
 	q := func(c *counting) int {
 		return must(c.clean.Load(ctx, c.clean.Key("Q"), mapper.Strong()))(c.T).Value.Main.Count
@@ -193,9 +193,9 @@ func TestRepeatedInParts(t *testing.T) {
 	t.Run("less, and then the rest", func(t *testing.T) {
 		c := newCounting(t)
 		e, other := entity(c, "E"), appends(c)
-		c.lost(dropRequest, transact(c.boards.Saving(e), c.increment(), other))
-		c.lost(dropAnswer, transact(c.boards.Saving(e), c.increment()))
-		err := transact(c.boards.Saving(e), other)()
+		c.lost(dropRequest, transact(c.boards.SavePart(e), c.increment(), other))
+		c.lost(dropAnswer, transact(c.boards.SavePart(e), c.increment()))
+		err := transact(c.boards.SavePart(e), other)()
 		if err != nil && strings.Contains(err.Error(), "was applied") || c.count() != 1 || err == nil && q(c) != 1 {
 			t.Errorf("counted %d and %d: %v", c.count(), q(c), err)
 		}
@@ -203,27 +203,27 @@ func TestRepeatedInParts(t *testing.T) {
 	t.Run("of two entities, each is told of it once", func(t *testing.T) {
 		c := newCounting(t)
 		e, f := entity(c, "E"), entity(c, "F")
-		c.lost(dropAnswer, transact(c.boards.Saving(e), c.boards.Saving(f), c.increment()))
-		if err := transact(c.boards.Saving(e), c.increment())(); err == nil || c.count() != 1 {
+		c.lost(dropAnswer, transact(c.boards.SavePart(e), c.boards.SavePart(f), c.increment()))
+		if err := transact(c.boards.SavePart(e), c.increment())(); err == nil || c.count() != 1 {
 			t.Errorf("counted %d: %v", c.count(), err)
 		}
-		if err := transact(c.boards.Saving(f), c.increment())(); err != nil || c.count() != 2 {
+		if err := transact(c.boards.SavePart(f), c.increment())(); err != nil || c.count() != 2 {
 			t.Errorf("counted %d: %v", c.count(), err)
 		}
 	})
 	t.Run("of two entities, one has repeated it", func(t *testing.T) {
 		c := newCounting(t)
 		e, f := entity(c, "E"), entity(c, "F")
-		c.lost(dropRequest, transact(c.boards.Saving(e), c.boards.Saving(f), c.increment()))
-		c.lost(dropAnswer, transact(c.boards.Saving(e), c.increment()))
-		if err := transact(c.boards.Saving(f), c.increment())(); err == nil || c.count() != 1 {
+		c.lost(dropRequest, transact(c.boards.SavePart(e), c.boards.SavePart(f), c.increment()))
+		c.lost(dropAnswer, transact(c.boards.SavePart(e), c.increment()))
+		if err := transact(c.boards.SavePart(f), c.increment())(); err == nil || c.count() != 1 {
 			t.Errorf("counted %d: %v", c.count(), err)
 		}
 	})
 	t.Run("an insert that somebody deletes", func(t *testing.T) {
 		c := newCounting(t)
 		e := c.boards.New(board{ID: "E", Main: cells{Text: "y"}})
-		do := transact(c.boards.Saving(e), c.raw())
+		do := transact(c.boards.SavePart(e), c.raw())
 		c.lost(dropAnswer, do)
 		must(c.clean.Delete(ctx, c.clean.Key("E")))(t)
 		if err := do(); err == nil || c.count() != 1 {
@@ -235,7 +235,7 @@ func TestRepeatedInParts(t *testing.T) {
 		l := &losing{operation: "TransactWriteItems", lose: 3} // as often as it is sent
 		m := must(mapper.New[board](client(t, l.transport(), 1), mapper.Table(c.table)))(t)
 		e := m.New(board{ID: "E", Main: cells{Text: "y"}})
-		do := transact(m.Saving(e), mapper.NewItemNode[board, cells](m.Key("P").Node, 0).Patch(cellFields.Count.Increment(1)).On(m))
+		do := transact(m.SavePart(e), mapper.NewItemNode[board, cells](m.Key("P").Node, 0).Patch(cellFields.Count.Increment(1)).PatchPart(m))
 		for range 2 { // lost, and untold
 			var unknown *mapper.OutcomeUnknownError
 			if err := do(); !errors.As(err, &unknown) {
@@ -256,13 +256,13 @@ func TestRepeatedInParts(t *testing.T) {
 		c := newCounting(t)
 		e := entity(c, "E")
 		set := func(v types.AttributeValue) mapper.Part {
-			return mapper.Raw(c.client, types.TransactWriteItem{Update: &types.Update{
+			return mapper.RawPart(c.client, types.TransactWriteItem{Update: &types.Update{
 				TableName: &c.table, Key: item{"PK": s("BOARD#P"), "SK": s("A")}, UpdateExpression: aws.String("SET Flag = :v"),
 				ExpressionAttributeValues: item{":v": v},
 			}})
 		}
-		c.lost(dropAnswer, transact(c.boards.Saving(e), set(s("1"))))
-		if err := transact(c.boards.Saving(e), set(n("1")))(); err != nil {
+		c.lost(dropAnswer, transact(c.boards.SavePart(e), set(s("1"))))
+		if err := transact(c.boards.SavePart(e), set(n("1")))(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -274,8 +274,8 @@ func TestRepeatedBesideAFailure(t *testing.T) {
 	for _, kind := range []fault{throttle, dropRequest, dropAnswer} {
 		c := newCounting(t)
 		e := c.boards.New(board{ID: "E", Main: cells{Text: "y"}})
-		p := c.node("P").Patch(cellFields.Count.Increment(1)).IfEntityExists().On(c.boards)
-		do := func() error { _, err := mapper.Transact(context.Background(), c.boards.Saving(e), p); return err }
+		p := c.node("P").Patch(cellFields.Count.Increment(1)).IfEntityExists().PatchPart(c.boards)
+		do := func() error { _, err := mapper.Transact(context.Background(), c.boards.SavePart(e), p); return err }
 		call := 0
 		at := func(n int, f fault) {
 			call = 0
@@ -304,7 +304,7 @@ func TestRepeatedDeleting(t *testing.T) {
 	a, b := c.boards.New(board{ID: "A", Main: cells{Text: "y"}}), c.boards.New(board{ID: "B", Main: cells{Text: "y"}})
 	must(c.boards.Save(t.Context(), a))(t)
 	do := func() error {
-		_, err := mapper.Transact(context.Background(), c.boards.Saving(b), c.boards.Deleting(a))
+		_, err := mapper.Transact(context.Background(), c.boards.SavePart(b), c.boards.DeletePart(a))
 		return err
 	}
 	c.lost(dropAnswer, do)
@@ -313,7 +313,7 @@ func TestRepeatedDeleting(t *testing.T) {
 	}
 	must(c.boards.Save(t.Context(), a))(t)
 	with := func() error {
-		_, err := mapper.Transact(context.Background(), c.boards.Deleting(a), c.increment())
+		_, err := mapper.Transact(context.Background(), c.boards.DeletePart(a), c.increment())
 		return err
 	}
 	c.lost(dropAnswer, with)
@@ -332,11 +332,11 @@ func TestTakenBackInATransaction(t *testing.T) {
 		must(c.boards.Save(t.Context(), e))(t)
 		e.Value.Rows, e.Value.Main.Text = []cells{{N: 1, Text: "a"}}, "v"
 		c.lost(kind, func() error {
-			_, err := mapper.Transact(context.Background(), c.boards.Saving(e), c.increment())
+			_, err := mapper.Transact(context.Background(), c.boards.SavePart(e), c.increment())
 			return err
 		})
 		e.Value.Rows, e.Value.Main.Text = nil, "z"
-		if r, err := mapper.Transact(t.Context(), c.boards.Saving(e)); err != nil {
+		if r, err := mapper.Transact(t.Context(), c.boards.SavePart(e)); err != nil {
 			t.Errorf("%s: %v, %v", faultNames[kind], r, err)
 		}
 	}
@@ -347,8 +347,8 @@ func TestTooLargeBeside(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
 	must(c.clean.Save(t.Context(), c.clean.New(board{ID: "1", Main: cells{Text: strings.Repeat("x", 300_000), Lines: []string{"a"}}})))(t)
-	grow := c.node("1").Patch(cellFields.Lines.Append(strings.Repeat("x", 150_000))).On(c.boards)
-	put := mapper.Raw(c.client, types.TransactWriteItem{Put: &types.Put{
+	grow := c.node("1").Patch(cellFields.Lines.Append(strings.Repeat("x", 150_000))).PatchPart(c.boards)
+	put := mapper.RawPart(c.client, types.TransactWriteItem{Put: &types.Put{
 		TableName: &c.table, Item: item{"PK": s("BOARD#2"), "SK": s("A"), "B": s(strings.Repeat("x", 450_000))},
 	}})
 	e := c.boards.New(board{ID: "E", Main: cells{Text: "y"}})
@@ -356,7 +356,7 @@ func TestTooLargeBeside(t *testing.T) {
 		parts []mapper.Part
 		want  string
 	}{
-		"a patch beside an entity": {[]mapper.Part{c.boards.Saving(e), grow}, "BOARD#1"},
+		"a patch beside an entity": {[]mapper.Part{c.boards.SavePart(e), grow}, "BOARD#1"},
 		"a patch beside a patch":   {[]mapper.Part{c.increment(), grow}, "BOARD#1"},
 		"a raw put":                {[]mapper.Part{c.increment(), put}, "BOARD#2"},
 	} {
@@ -386,7 +386,7 @@ func TestReceiptsOfWhatWasNotSent(t *testing.T) {
 			return c.node("P").Patch(cellFields.Text.Set("z")).IfEntityExists().Exec(done, c.boards)
 		},
 		"load": func() (*mapper.Receipt, error) {
-			_, err := c.boards.Load(done, c.boards.Key("P"), mapper.Receive(&read))
+			_, err := c.boards.Load(done, c.boards.Key("P"), mapper.ReceiptTo(&read))
 			return &read, err
 		},
 	} {

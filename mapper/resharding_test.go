@@ -258,11 +258,11 @@ func TestLostTransactionOfMovedEntityIsUnknown(t *testing.T) {
 			e, other := must(m.Load(ctx, m.Key("s", n)))(t), must(m.Load(ctx, m.Key("other", 1)))(t)
 			at["TransactWriteItems"] = func(int) fault { return dropRequest }
 			other.Value.By, e.Value.Line = "changed", nil
-			change := m.Saving(e)
+			change := m.SavePart(e)
 			if deletes {
-				change = m.Deleting(e)
+				change = m.DeletePart(e)
 			}
-			if _, err := mapper.Transact(ctx, change, m.Saving(other)); !isUnknown(err) {
+			if _, err := mapper.Transact(ctx, change, m.SavePart(other)); !isUnknown(err) {
 				t.Fatal(err)
 			}
 			at["TransactWriteItems"] = nil

@@ -10,7 +10,7 @@ import (
 	"github.com/itemize/itemize/internal/staging"
 )
 
-// ScanOption is an option of Scan: Segments, Rate, Strays, and Strong and Receive.
+// ScanOption is an option of Scan: Segments, ReadRate, OnStray, and Strong and ReceiptTo.
 type ScanOption interface{ scan(*scanSettings) }
 
 type scanSettings struct {
@@ -28,15 +28,15 @@ func (f scanFunc) scan(s *scanSettings) { f(s) }
 // an answer of up to 1 MB, and an entity.
 func Segments(n int) ScanOption { return scanFunc(func(s *scanSettings) { s.segments = n }) }
 
-// Rate bounds what a scan reads, in RCU a second over all of its segments: it asks for as many
+// ReadRate bounds what a scan reads, in RCU a second over all of its segments: it asks for as many
 // items as that allows, and waits. Without it a scan reads as fast as it can.
-func Rate(rcu float64) ScanOption { return scanFunc(func(s *scanSettings) { s.rate = rcu }) }
+func ReadRate(rcu float64) ScanOption { return scanFunc(func(s *scanSettings) { s.rate = rcu }) }
 
-// Strays is called with each item that is not of a live entity, one call at a time. What has no root
+// OnStray has report called with each item that is not of a live entity, one call at a time. What has no root
 // is looked for strongly before that, which costs a read of each such entity, and of a model whose
 // entities do not lie together of each entity; of a model with several tables the others are scanned
-// as well. Without Strays such items are passed over.
-func Strays(report func(Stray)) ScanOption {
+// as well. Without it such items are passed over.
+func OnStray(report func(Stray)) ScanOption {
 	return scanFunc(func(s *scanSettings) { s.strays = report })
 }
 

@@ -58,10 +58,10 @@ func TestScan(t *testing.T) {
 		"ACCOUNT#claimed HEAD": mapper.StateStaged, "ACCOUNT#claimed LEFT": mapper.StateStaged, "ACCOUNT#claimed RIGHT": mapper.StateStaged,
 		"ACCOUNT#orphan LEFT": mapper.StateOrphan, "ACCOUNT#7 RIGHT": mapper.StateDead, "ACCOUNT#7 OTHER": mapper.StateUnknown, "USER#7 HEAD": mapper.StateUnknown,
 	}
-	for _, options := range [][]mapper.ScanOption{nil, {mapper.Segments(5)}, {mapper.Strong(), mapper.Segments(2), mapper.Rate(5000)}} {
+	for _, options := range [][]mapper.ScanOption{nil, {mapper.Segments(5)}, {mapper.Strong(), mapper.Segments(2), mapper.ReadRate(5000)}} {
 		var r mapper.Receipt
 		got, met := map[string]account{}, map[string]mapper.State{}
-		for e, err := range m.Scan(ctx, append(options, mapper.Receive(&r), mapper.Strays(func(s mapper.Stray) { met[s.Key.String()] = s.State }))...) {
+		for e, err := range m.Scan(ctx, append(options, mapper.ReceiptTo(&r), mapper.OnStray(func(s mapper.Stray) { met[s.Key.String()] = s.State }))...) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +97,7 @@ func TestScan(t *testing.T) {
 		must(m.Save(ctx, e))(t)
 		break
 	}
-	for text, options := range map[string][]mapper.ScanOption{"Segments is -1": {mapper.Segments(-1)}, "Rate is -2": {mapper.Rate(-2)}} {
+	for text, options := range map[string][]mapper.ScanOption{"Segments is -1": {mapper.Segments(-1)}, "Rate is -2": {mapper.ReadRate(-2)}} {
 		for _, err := range m.Scan(ctx, options...) {
 			if err == nil || !strings.Contains(err.Error(), text) {
 				t.Errorf("%v", err)
@@ -149,7 +149,7 @@ func TestScanRate(t *testing.T) {
 	}
 	var r mapper.Receipt
 	began := time.Now()
-	for _, err := range m.Scan(ctx, mapper.Segments(2), mapper.Rate(80), mapper.Receive(&r)) {
+	for _, err := range m.Scan(ctx, mapper.Segments(2), mapper.ReadRate(80), mapper.ReceiptTo(&r)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +177,7 @@ func TestScanMany(t *testing.T) {
 	var r mapper.Receipt
 	began := time.Now()
 	n := 0
-	for e, err := range m.Scan(ctx, mapper.Segments(8), mapper.Rate(rate), mapper.Receive(&r), mapper.Strays(func(x mapper.Stray) {
+	for e, err := range m.Scan(ctx, mapper.Segments(8), mapper.ReadRate(rate), mapper.ReceiptTo(&r), mapper.OnStray(func(x mapper.Stray) {
 		if x.State == mapper.StateOrphan {
 			orphans++
 		}

@@ -93,9 +93,9 @@ func TestScatter(t *testing.T) {
 		requests [2]int
 		held     int
 	}{
-		{"all", 0, []mapper.ReadOption{mapper.Parallel(200), mapper.Memory(4 << 20)}, delay, 200, [2]int{5000, 7000}, 4<<10 + 200},
-		{"a first page", 10, []mapper.ReadOption{mapper.Parallel(200)}, delay, 200, [2]int{200, 200}, 1000},
-		{"fewer at a time", 10, []mapper.ReadOption{mapper.Parallel(50)}, 4 * delay, 50, [2]int{200, 200}, 1000},
+		{"all", 0, []mapper.ReadOption{mapper.Concurrency(200), mapper.Memory(4 << 20)}, delay, 200, [2]int{5000, 7000}, 4<<10 + 200},
+		{"a first page", 10, []mapper.ReadOption{mapper.Concurrency(200)}, delay, 200, [2]int{200, 200}, 1000},
+		{"fewer at a time", 10, []mapper.ReadOption{mapper.Concurrency(50)}, 4 * delay, 50, [2]int{200, 200}, 1000},
 		{"as it comes", 0, nil, 4 * delay, 64, [2]int{600, 1500}, 32 << 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {

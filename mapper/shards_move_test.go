@@ -37,8 +37,8 @@ func newShops(t *testing.T) *shops {
 func (x *shops) apart(t *testing.T, count int) []int {
 	var all []int
 	for n := 1; len(all) < count; n++ {
-		was := must(x.a.Plan(x.a.New(shopOld{Shop: "s", N: n})))(t).Items[0].Key.Partition
-		if must(x.d.Plan(x.d.New(shopAfter{Shop: "s", N: n})))(t).Items[0].Key.Partition != was {
+		was := must(x.a.PlanSave(x.a.New(shopOld{Shop: "s", N: n})))(t).Items[0].Key.Partition
+		if must(x.d.PlanSave(x.d.New(shopAfter{Shop: "s", N: n})))(t).Items[0].Key.Partition != was {
 			all = append(all, n)
 		}
 	}
@@ -53,7 +53,7 @@ func TestShardsQueryOfOneEntity(t *testing.T) {
 	n := x.apart(t, 1)[0]
 	must(x.a.Save(ctx, x.a.New(shopOld{Shop: "s", N: n, Line: []part{{N: 1}, {N: 2}}})))(t)
 	q := query.Of[part](x.c.Key("s", n).Prefix(fmt.Sprintf("O#%06d#L#", n)))
-	if all := must(q.Slice(ctx, x.c))(t); len(all) != 2 {
+	if all := must(q.Collect(ctx, x.c))(t); len(all) != 2 {
 		t.Errorf("elements: %v", all)
 	}
 	if page := must(q.Limit(1).Page(ctx, x.c))(t); len(page.Items) != 1 || page.Next == "" {
@@ -167,7 +167,7 @@ func TestShardsStale(t *testing.T) {
 		}
 		e.Value.By = "x"
 		for range 2 {
-			if p := must(x.d.Plan(e))(t); len(p.Items) != 1 || p.Items[0].Kind != mapper.KindUpdate {
+			if p := must(x.d.PlanSave(e))(t); len(p.Items) != 1 || p.Items[0].Kind != mapper.KindUpdate {
 				t.Errorf("%v", p)
 			}
 		}

@@ -73,16 +73,16 @@ func scatteredBy[T any](t *testing.T, m *mapper.Mapper[T], q query.Query[T, T], 
 				t.Errorf("%s, reverse %v (-want +got):\n%s", what, reverse, d)
 			}
 		}
-		got := must(q.Slice(ctx, m))(t)
+		got := must(q.Collect(ctx, m))(t)
 		same("all", got)
 		if n := must(q.Count(ctx, m))(t); len(got) != len(want) || n != len(want) {
 			t.Errorf("%d of %d, counted %d", len(got), len(want), n)
 		}
-		same("tight", must(q.Slice(ctx, m, mapper.Parallel(2), mapper.Memory(1)))(t))
+		same("tight", must(q.Collect(ctx, m, mapper.Concurrency(2), mapper.Memory(1)))(t))
 		limits := []int{1, 7, len(want) + 1}
 		for _, i := range draws.Some(draws.Seed(t), len(limits), draws.Times(1, draws.All, draws.All)) {
 			n := limits[i]
-			if got := must(q.Limit(n).Slice(ctx, m))(t); len(got) != min(n, len(want)) {
+			if got := must(q.Limit(n).Collect(ctx, m))(t); len(got) != min(n, len(want)) {
 				t.Errorf("%d with a limit of %d", len(got), n)
 			} else {
 				same(fmt.Sprint("limit ", n), got)
@@ -163,7 +163,7 @@ func TestShards(t *testing.T) {
 		for i := range draws.Times(15, 40, 40) {
 			want = append(want, shardedEntry{Log: "l", N: i, Text: "x"})
 			e := m.New(want[i])
-			places[must(m.Plan(e))(t).Items[0].Key.Partition]++
+			places[must(m.PlanSave(e))(t).Items[0].Key.Partition]++
 			must(m.Save(ctx, e))(t)
 		}
 		scattered(t, m, m.Key("l"), want)
@@ -231,7 +231,7 @@ func TestShardsChange(t *testing.T) {
 			must(b.Save(ctx, b.New(known{Day: "d", ID: id})))(t)
 		case 2:
 			e := c.New(written{Day: "d", ID: id})
-			plan := must(c.Plan(e))(t)
+			plan := must(c.PlanSave(e))(t)
 			r := must(c.Save(ctx, e))(t)
 			if len(r.Items) == 2 {
 				moved++
@@ -312,7 +312,7 @@ func TestShardsChangeTwoActors(t *testing.T) {
 			f := &before{at: at, do: insert, sent: &sent}
 			a := must(mapper.New[shopKnown](engine.Client(func(o *dynamodb.Options) { o.HTTPClient = f }), table))(t)
 			e := a.New(shopKnown{Shop: "s", N: n, By: "a", Line: lines})
-			if must(a.Plan(e))(t).Items[0].Key.Partition != must(b.Plan(b.New(shopNew{Shop: "s", N: n})))(t).Items[0].Key.Partition {
+			if must(a.PlanSave(e))(t).Items[0].Key.Partition != must(b.PlanSave(b.New(shopNew{Shop: "s", N: n})))(t).Items[0].Key.Partition {
 				apart++
 			}
 			_, first := a.Save(ctx, e, modes[0]...)
@@ -345,7 +345,7 @@ func TestShardsChangeTwoActors(t *testing.T) {
 			}
 		}
 	}
-	if all := must(query.Of[shopNew](b.Key("s")).Slice(ctx, b))(t); len(all) != n || apart == 0 {
+	if all := must(query.Of[shopNew](b.Key("s")).Collect(ctx, b))(t); len(all) != n || apart == 0 {
 		t.Errorf("%d entities of %d, %d of them had two shards", len(all), n, apart)
 	}
 }
@@ -425,15 +425,15 @@ func TestShardsManyWhileWritten(t *testing.T) {
 			}
 		}
 	}
-	got := must(q.Slice(ctx, m, mapper.Parallel(200)))(t)
+	got := must(q.Collect(ctx, m, mapper.Concurrency(200)))(t)
 	if check("all", got, 0, 1); len(got) != n {
 		t.Errorf("%d of %d", len(got), n)
 	}
-	got = must(q.Reverse().Slice(ctx, m, mapper.Memory(1<<20)))(t)
+	got = must(q.Reverse().Collect(ctx, m, mapper.Memory(1<<20)))(t)
 	if check("reverse", got, n-1, -1); len(got) != n {
 		t.Errorf("%d of %d in reverse", len(got), n)
 	}
-	check("the latest", must(q.Reverse().Limit(20).Slice(ctx, m))(t), n-1, -1)
+	check("the latest", must(q.Reverse().Limit(20).Collect(ctx, m))(t), n-1, -1)
 	paged := 0
 	for page := must(q.Limit(n/2).Page(ctx, m))(t); ; page = must(q.Limit(n/2).After(page.Next).Page(ctx, m))(t) {
 		check("a page", page.Items, paged, 1)

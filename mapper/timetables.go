@@ -58,6 +58,6 @@ func timesOf(e *schema.Entity, t *TimeTables, now time.Time) (model.Times, error
 // tables follow the time yields what the others hold, also where a table is dropped while it is read; Load
 // and LoadMany do not find what lay in such a table. The receipt names those that were passed over
 // (Skipped). Without it such a table is an error. Other models do not look at it.
-func SkipMissing() AnyReadOption {
+func SkipMissing() ReadScanOption {
 	return readFunc(func(s *search.Settings) { s.SkipMissing = true })
 }

@@ -155,7 +155,7 @@ func TestTimeTablesSatelliteMissing(t *testing.T) {
 		must(m.Save(ctx, m.New(twoTables{Device: "d", At: month(n), Text: "x", Body: "y"})))(t)
 		gone := must(m.DefinitionsAt(month(n)))(t)[1].Name
 		must(client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &gone}))(t)
-		all, err := inTime[twoTables]("d").Between(month(n), month(n+1).Add(-1)).Slice(ctx, m, mapper.SkipMissing())
+		all, err := inTime[twoTables]("d").Between(month(n), month(n+1).Add(-1)).Collect(ctx, m, mapper.SkipMissing())
 		if err == nil || !strings.Contains(err.Error(), gone) {
 			t.Errorf("month %d: %v, %v", n, all, err)
 		}
@@ -173,7 +173,7 @@ func TestTimeTablesToldMissing(t *testing.T) {
 		return query.Of[part](m.Key(at).Prefix("LINE#")).Count(ctx, m, options...)
 	}
 	var r mapper.Receipt
-	if n, err := lines(month(-1), mapper.SkipMissing(), mapper.Receive(&r)); err != nil || n != 0 || len(r.Skipped) != 1 {
+	if n, err := lines(month(-1), mapper.SkipMissing(), mapper.ReceiptTo(&r)); err != nil || n != 0 || len(r.Skipped) != 1 {
 		t.Errorf("%d, %v, %v", n, err, r.Skipped)
 	}
 	if _, err := lines(month(-1)); err == nil || !strings.Contains(err.Error(), "mapper.SkipMissing()") {
@@ -182,15 +182,15 @@ func TestTimeTablesToldMissing(t *testing.T) {
 	if n, err := lines(month(1)); err != nil || n != 0 {
 		t.Errorf("%d of a month to come, %v", n, err)
 	}
-	if _, err := m.Load(ctx, m.Key(month(-1)), mapper.SkipMissing(), mapper.Receive(&r)); !errors.Is(err, mapper.ErrNotFound) || len(r.Skipped) != 1 {
+	if _, err := m.Load(ctx, m.Key(month(-1)), mapper.SkipMissing(), mapper.ReceiptTo(&r)); !errors.Is(err, mapper.ErrNotFound) || len(r.Skipped) != 1 {
 		t.Errorf("%v, %v", err, r.Skipped)
 	}
-	many, err := m.LoadMany(ctx, []query.Selection[dayBook]{m.Key(month(-1)), m.Key(month(0))}, mapper.SkipMissing(), mapper.Receive(&r))
+	many, err := m.LoadMany(ctx, []query.Selection[dayBook]{m.Key(month(-1)), m.Key(month(0))}, mapper.SkipMissing(), mapper.ReceiptTo(&r))
 	if err != nil || many[0] != nil || many[1] == nil || len(r.Skipped) != 1 {
 		t.Errorf("%v, %v, %v", many, err, r.Skipped)
 	}
 	n := 0
-	for _, err := range m.Scan(ctx, mapper.Segments(8), mapper.SkipMissing(), mapper.Receive(&r)) {
+	for _, err := range m.Scan(ctx, mapper.Segments(8), mapper.SkipMissing(), mapper.ReceiptTo(&r)) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,7 +276,7 @@ func TestTimeTablesPlanned(t *testing.T) {
 	q := inTime[gauge]("d").Between(month(0), month(6))
 	plan := must(q.Plan(m))(t)
 	var r mapper.Receipt
-	must(q.Slice(ctx, m, mapper.Receive(&r)))(t)
+	must(q.Collect(ctx, m, mapper.ReceiptTo(&r)))(t)
 	if plan.RCU.Min > 0.5 || plan.Requests != 1 {
 		t.Errorf("%+v", plan)
 	}

@@ -175,14 +175,14 @@ func TestTimeTables(t *testing.T) {
 		in := slices.Clone(want)
 		in = slices.DeleteFunc(in, func(v gauge) bool { return v.At.Before(c.from) || v.At.After(c.to) })
 		q := inTime[gauge]("d").Between(c.from, c.to)
-		if d := gocmp.Diff(in, must(q.Slice(ctx, m))(t)); d != "" {
+		if d := gocmp.Diff(in, must(q.Collect(ctx, m))(t)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, d)
 		}
 		if got := client.took(); got != c.tables {
 			t.Errorf("%s asked %s", c.name, got)
 		}
 		slices.Reverse(in)
-		if d := gocmp.Diff(in, must(q.Reverse().Slice(ctx, m))(t)); d != "" {
+		if d := gocmp.Diff(in, must(q.Reverse().Collect(ctx, m))(t)); d != "" {
 			t.Errorf("%s, newest first (-want +got):\n%s", c.name, d)
 		}
 		tables := strings.Fields(c.tables)
@@ -221,7 +221,7 @@ func TestTimeTablesPages(t *testing.T) {
 		q := inTime[gauge]("d").Between(there[0], there[3].AddDate(0, 0, 27))
 		scatteredBy(t, m, q, want)
 		client.took()
-		must(q.Reverse().Limit(3).Slice(ctx, m))(t)
+		must(q.Reverse().Limit(3).Collect(ctx, m))(t)
 		if got := client.took(); got != "2026-02 2026-02" && got != "2026-02" {
 			t.Errorf("the newest three from %s", got)
 		}
@@ -238,7 +238,7 @@ func TestTimeTablesPages(t *testing.T) {
 		if plan := must(q.Plan(m))(t); plan.Requests != 4 {
 			t.Errorf("%+v", plan)
 		}
-		if v := must(q.Filter().Heads().Slice(ctx, m))(t); len(v) != 20 {
+		if v := must(q.Filter().Roots().Collect(ctx, m))(t); len(v) != 20 {
 			t.Errorf("%d heads", len(v))
 		}
 	})
@@ -304,13 +304,13 @@ func TestTimeTablesPages(t *testing.T) {
 		}
 		at := mapperimpl.Items(mapperimpl.Entity[rota](mapperimpl.Arg(mapperimpl.TimeValue(want[0].At))), 0, 0)
 		client.took()
-		if _, err := query.NewQuery[rota, rota](at).Slice(ctx, m); err == nil || !errors.As(err, new(*types.ResourceNotFoundException)) {
+		if _, err := query.NewQuery[rota, rota](at).Collect(ctx, m); err == nil || !errors.As(err, new(*types.ResourceNotFoundException)) {
 			t.Errorf("a year of which not all weeks have tables: %v", err)
 		}
 		client.took()
 		named := mapperimpl.Next(at, 2, mapperimpl.Arg(mapperimpl.StringValue("bob")))
 		january := mapperimpl.Hours(named, query.NewQuery[rota, rota]).Month(2026, time.January)
-		if d := gocmp.Diff(want[4:8], must(january.Slice(ctx, m))(t)); d != "" {
+		if d := gocmp.Diff(want[4:8], must(january.Collect(ctx, m))(t)); d != "" {
 			t.Errorf("bob's (-want +got):\n%s", d)
 		}
 		if got := client.took(); got != "2026-W01 2026-W02 2026-W03 2026-W04 2026-W05" {
@@ -365,7 +365,7 @@ func TestTimeTablesMissing(t *testing.T) {
 		t.Error(got)
 	}
 	var r mapper.Receipt
-	if got := ids(all, mapper.SkipMissing(), mapper.Receive(&r)); got != "0 1 2 10 11 12 20 21 22" || len(r.Skipped) != 1 || !strings.HasSuffix(r.Skipped[0], this.AddDate(0, -1, 0).Format("2006-01")) {
+	if got := ids(all, mapper.SkipMissing(), mapper.ReceiptTo(&r)); got != "0 1 2 10 11 12 20 21 22" || len(r.Skipped) != 1 || !strings.HasSuffix(r.Skipped[0], this.AddDate(0, -1, 0).Format("2006-01")) {
 		t.Errorf("%s, skipped %v", got, r.Skipped)
 	}
 	// The table of the next month is not there yet.
@@ -423,7 +423,7 @@ func TestTimeTablesMove(t *testing.T) {
 	if _, err := m.Save(ctx, e); !errors.As(err, &changed) {
 		t.Errorf("moved without Move: %v", err)
 	}
-	plan := must(m.Plan(e, mapper.Move()))(t)
+	plan := must(m.PlanSave(e, mapper.Move()))(t)
 	r := must(m.Save(ctx, e, mapper.Move()))(t)
 	tables := map[string]int{}
 	for _, it := range r.Items {
@@ -453,7 +453,7 @@ func TestTimeTablesMove(t *testing.T) {
 	}
 	client.took()
 	many[0].Value.Km, many[1].Value.Km = 8, 9
-	if r := must(mapper.Transact(ctx, m.Saving(many[0]), m.Saving(many[1])))(t); len(r.Items) != 2 {
+	if r := must(mapper.Transact(ctx, m.SavePart(many[0]), m.SavePart(many[1])))(t); len(r.Items) != 2 {
 		t.Errorf("%v", r)
 	}
 	n := 0
@@ -467,7 +467,7 @@ func TestTimeTablesMove(t *testing.T) {
 		t.Errorf("scanned %d km", n)
 	}
 	must(m.Delete(ctx, m.Key("c", there[1], "1")))(t)
-	if got := must(query.Of[trip](m.Key("c")).Slice(ctx, m))(t); len(got) != 1 {
+	if got := must(query.Of[trip](m.Key("c")).Collect(ctx, m))(t); len(got) != 1 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -496,7 +496,7 @@ func TestTimeTablesItems(t *testing.T) {
 	e := must(m.Load(ctx, m.Key("d", v.At, "1")))(t)
 	e.Value.Text = "y"
 	put := types.TransactWriteItem{Put: &types.Put{TableName: &name, Item: out.Item}}
-	if _, err := mapper.Transact(ctx, m.Saving(e), mapper.Raw(client, put)); err == nil || !strings.Contains(err.Error(), "twice") && !strings.Contains(err.Error(), "two") {
+	if _, err := mapper.Transact(ctx, m.SavePart(e), mapper.RawPart(client, put)); err == nil || !strings.Contains(err.Error(), "twice") && !strings.Contains(err.Error(), "two") {
 		t.Errorf("one item in two parts: %v", err)
 	}
 	var many []gauge
@@ -515,7 +515,7 @@ func TestTimeTablesItems(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if got := must(inTime[gauge]("3").Between(there[0], there[1].AddDate(0, 1, 0).Add(-1)).Slice(ctx, m))(t); len(got) != 9-1 && len(got) != 9 {
+	if got := must(inTime[gauge]("3").Between(there[0], there[1].AddDate(0, 1, 0).Add(-1)).Collect(ctx, m))(t); len(got) != 9-1 && len(got) != 9 {
 		t.Errorf("%d", len(got))
 	}
 }
@@ -567,28 +567,28 @@ func TestTimeTablesIndexed(t *testing.T) {
 	all := m.Index("byKind", "fire").Between(there[0], there[3].AddDate(0, 0, 27))
 	scatteredBy(t, m, query.Of[alarm](all), want)
 	client.took()
-	latest := must(query.Of[alarm](all).Reverse().Limit(2).Slice(ctx, m))(t)
+	latest := must(query.Of[alarm](all).Reverse().Limit(2).Collect(ctx, m))(t)
 	if got := client.took(); latest[0] != want[len(want)-1] || got != "2026-02" && got != "2026-02 2026-02" {
 		t.Errorf("the latest from %s: %v", got, latest)
 	}
 	in := slices.DeleteFunc(slices.Clone(want), func(v alarm) bool { return v.At.Before(there[1]) || v.At.After(there[2]) })
-	if got := must(query.Of[alarm](m.Index("byKind", "fire").Between(there[1], there[2])).Slice(ctx, m))(t); gocmp.Diff(in, got) != "" {
+	if got := must(query.Of[alarm](m.Index("byKind", "fire").Between(there[1], there[2])).Collect(ctx, m))(t); gocmp.Diff(in, got) != "" {
 		t.Error(gocmp.Diff(in, got))
 	}
 	if got := client.took(); got != "2025-12 2026-01" {
 		t.Errorf("asked %s", got)
 	}
-	levels := query.Of[alarm](m.Index("byLevel", "fire")).Heads()
-	if _, err := levels.Slice(ctx, m); err == nil || !strings.Contains(err.Error(), "give what comes before {At:month}") {
+	levels := query.Of[alarm](m.Index("byLevel", "fire")).Roots()
+	if _, err := levels.Collect(ctx, m); err == nil || !strings.Contains(err.Error(), "give what comes before {At:month}") {
 		t.Errorf("an index in another order than time: %v", err)
 	}
 	years := query.Of[alarm](m.Index("byYear", "fire").BeginsWith("2025"))
-	if _, err := years.Slice(ctx, m); err == nil {
+	if _, err := years.Collect(ctx, m); err == nil {
 		t.Error("an index in the order of years over the tables of months")
 	}
 	one := query.Of[alarm](m.Index("byLevel", "fire", 2).Between(there[0], there[3].AddDate(0, 0, 27))).Fetch()
 	in = slices.DeleteFunc(slices.Clone(want), func(v alarm) bool { return v.Level != 2 })
-	if got := must(one.Slice(ctx, m))(t); gocmp.Diff(in, got) != "" {
+	if got := must(one.Collect(ctx, m))(t); gocmp.Diff(in, got) != "" {
 		t.Error(gocmp.Diff(in, got))
 	}
 	e := must(m.Load(ctx, m.Key(want[3].Device, want[3].At, want[3].ID)))(t)

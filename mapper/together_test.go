@@ -65,9 +65,9 @@ func TestTogether(t *testing.T) {
 		key := buyers.Key(id)
 		notes, wishes := query.Of[part](key.Prefix("NOTE#")), query.Of[buyerWish](key.Prefix("WISH#"))
 		bought := query.Of[purchase](purchases.Key(id))
-		all := query.Together(wishes.On(buyers), notes.On(buyers), bought.On(purchases))
-		text := func(j query.Joint, options ...query.ReadOption) (out string) {
-			for _, x := range must(j.Slice(ctx, options...))(t) {
+		all := query.Merge(wishes.On(buyers), notes.On(buyers), bought.On(purchases))
+		text := func(j query.Merged, options ...query.ReadOption) (out string) {
+			for _, x := range must(j.Collect(ctx, options...))(t) {
 				switch x := x.(type) {
 				case query.Ref[part]:
 					out += " " + x.Sort + x.Value.Text
@@ -81,7 +81,7 @@ func TestTogether(t *testing.T) {
 		}
 		var r mapper.Receipt
 		forwards := " NOTE#01a NOTE#02b PURCHASE#0001#HEAD2 PURCHASE#0002#HEAD2 PURCHASE#0003#HEAD2 WISH#01x WISH#02y"
-		if got := text(all, mapper.Strong(), mapper.Receive(&r)); got != forwards {
+		if got := text(all, mapper.Strong(), mapper.ReceiptTo(&r)); got != forwards {
 			t.Errorf("answers of %d: %s", size, got)
 		}
 		if size == 100 && r.Requests() > 1 {
@@ -96,19 +96,19 @@ func TestTogether(t *testing.T) {
 		offerings := must(mapper.New[offering](c, mapper.Table(table)))(t)
 		offering := offerings.Key(id)
 		for name, c := range map[string]struct {
-			of   query.Joint
+			of   query.Merged
 			want string
 		}{
-			"nothing":    {query.Together(), "has no queries"},
-			"partitions": {query.Together(notes.On(buyers), query.Of[buyerWish](buyers.Key("other").Prefix("WISH#")).On(buyers)), "of one partition"},
-			"twice":      {query.Together(notes.On(buyers), notes.On(buyers)), "do not overlap"},
-			"between":    {query.Together(notes.On(buyers), query.Of[buyerWish](key.Prefix("WISH#")).On(buyers), query.Of[purchaseLine](purchases.Key(id, 1).Prefix("PURCHASE#0001#LINE#")).On(purchases)), ""},
-			"a limit":    {query.Together(notes.Limit(1).On(buyers)), "put Limit and Reverse behind Together"},
-			"in vain":    {query.Together(query.Of[purchaseLine](purchases.Key(id, 1).Prefix("PURCHASE#0001#LINE#")).On(purchases), query.Of[purchaseLine](purchases.Key(id, 3).Prefix("PURCHASE#0003#LINE#")).On(purchases)), ""},
-			"a gap":      {query.Together(query.Of[part](offering.Prefix("NOTE#")).On(offerings), query.Of[buyerWish](offering.Prefix("WISH#")).On(offerings)), "Offers (OFFER#{N:02}) lies between its queries"},
-			"all":        {query.Together(notes.On(buyers), query.Of[buyerWish](key.Prefix("WISH#")).Reverse().On(buyers)), "put Limit and Reverse behind Together"},
+			"nothing":    {query.Merge(), "has no queries"},
+			"partitions": {query.Merge(notes.On(buyers), query.Of[buyerWish](buyers.Key("other").Prefix("WISH#")).On(buyers)), "of one partition"},
+			"twice":      {query.Merge(notes.On(buyers), notes.On(buyers)), "do not overlap"},
+			"between":    {query.Merge(notes.On(buyers), query.Of[buyerWish](key.Prefix("WISH#")).On(buyers), query.Of[purchaseLine](purchases.Key(id, 1).Prefix("PURCHASE#0001#LINE#")).On(purchases)), ""},
+			"a limit":    {query.Merge(notes.Limit(1).On(buyers)), "put Limit and Reverse behind Merge"},
+			"in vain":    {query.Merge(query.Of[purchaseLine](purchases.Key(id, 1).Prefix("PURCHASE#0001#LINE#")).On(purchases), query.Of[purchaseLine](purchases.Key(id, 3).Prefix("PURCHASE#0003#LINE#")).On(purchases)), ""},
+			"a gap":      {query.Merge(query.Of[part](offering.Prefix("NOTE#")).On(offerings), query.Of[buyerWish](offering.Prefix("WISH#")).On(offerings)), "Offers (OFFER#{N:02}) lies between its queries"},
+			"all":        {query.Merge(notes.On(buyers), query.Of[buyerWish](key.Prefix("WISH#")).Reverse().On(buyers)), "put Limit and Reverse behind Merge"},
 		} {
-			_, err := c.of.Slice(ctx)
+			_, err := c.of.Collect(ctx)
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: %v", name, err)
 			}

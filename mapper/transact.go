@@ -19,7 +19,7 @@ import (
 )
 
 // Part is what one transaction does with one entity, or with an item that is no model's: what
-// Saving, Deleting, a patch's On, and Raw return.
+// SavePart, DeletePart, a patch's PatchPart, and RawPart return.
 type Part struct {
 	// make makes the part for one transaction. tables returns those of the transaction's models by their names, nil for others.
 	make func(tables func(string) *item.Table) (operation.Part, error)
@@ -35,7 +35,7 @@ type Part struct {
 // one item is to be written it is one plain request, at the single price.
 //
 //	receipt, err := mapper.Transact(ctx,
-//		users.Saving(e), orders.Saving(o), store.TenantByID(t).Patch(...).On(tenants))
+//		users.SavePart(e), orders.SavePart(o), store.TenantByID(t).Patch(...).PatchPart(tenants))
 //
 // A transaction takes 100 items and 4 MB; more is refused before anything is sent, and so are two
 // parts that write, or check, one item. All parts have to share one client. Errors are those of
@@ -57,7 +57,7 @@ func Transact(ctx context.Context, parts ...Part) (*Receipt, error) {
 	return t.receipt(), err
 }
 
-// PlanTransact returns what Transact would send, and cost. It does no I/O, and refuses a Deleting
+// PlanTransact returns what Transact would send, and cost. It does no I/O, and refuses a DeletePart
 // that has to read first what is there: give it an *Entity, or a selection of one item.
 func PlanTransact(parts ...Part) (*Plan, error) {
 	x, err := newTransaction(parts)
@@ -71,20 +71,20 @@ func PlanTransact(parts ...Part) (*Plan, error) {
 	return planOf(p), nil
 }
 
-// Saving is the part of a transaction that Save would write of an entity. Of its options only
+// SavePart is the part of a transaction that Save would write of an entity. Of its options only
 // CheckLoaded, CheckRoot and Reindex can be given.
-func (m *Mapper[T]) Saving(e *Entity[T], options ...WriteOption) Part {
+func (m *Mapper[T]) SavePart(e *Entity[T], options ...WriteOption) Part {
 	if err := m.owns(e); err != nil {
 		return m.engine.part(nil, func() (operation.Part, error) { return nil, err })
 	}
 	return m.engine.saving(e.state, &e.Value, func() { e.set(e.state) }, options)
 }
 
-// Deleting returns the part of a transaction that deletes the items of a selection, as Delete does. If it has nothing to delete, for
+// DeletePart returns the part of a transaction that deletes the items of a selection, as Delete does. If it has nothing to delete, for
 // instance because the entity is missing, Transact returns ErrNotFound in place of writing the other parts. A single item is deleted
 // unread, and may be missing. The items of other selections are read first, except those of an *Entity. A delete of a part of an entity
 // does not check whether the entity exists.
-func (m *Mapper[T]) Deleting(s query.Selection[T]) Part {
+func (m *Mapper[T]) DeletePart(s query.Selection[T]) Part {
 	e, ok := s.(*Entity[T])
 	if !ok {
 		return m.engine.deleting(m.resolved(s), nil, nil)
@@ -95,8 +95,8 @@ func (m *Mapper[T]) Deleting(s query.Selection[T]) Part {
 	return m.engine.deleting(m.resolved(s), e.state, func() { e.set(e.state) })
 }
 
-// On is the patch as a part of a transaction. Return is refused there.
-func (p Patch[T]) On(m *Mapper[T]) Part {
+// PatchPart is the patch as a part of a transaction. Return is refused there.
+func (p Patch[T]) PatchPart(m *Mapper[T]) Part {
 	if m == nil || m.engine == nil {
 		return Part{make: func(func(string) *item.Table) (operation.Part, error) { return nil, errNoMapper }}
 	}
@@ -112,23 +112,23 @@ func (g *engine) part(of *state, make func() (operation.Part, error)) Part {
 	}
 }
 
-// saving is Mapper.Saving. done is called when the entity was saved.
+// saving is Mapper.SavePart. done is called when the entity was saved.
 func (g *engine) saving(s *state, v any, done func(), options []WriteOption) Part {
 	return g.part(s, func() (operation.Part, error) {
 		return operation.Save(g.env, &s.Entity, v, writeOptionsOf(options), done)
 	})
 }
 
-// deleting is Mapper.Deleting. done is called when the entity was deleted.
+// deleting is Mapper.DeletePart. done is called when the entity was deleted.
 func (g *engine) deleting(sel selection.Selection, s *state, done func()) Part {
 	return g.part(s, func() (operation.Part, error) { return operation.Delete(g.env, sel, s.entity(), done) })
 }
 
-// Raw is an item of the caller's own making as a part of a transaction: one of Put, Update, Delete
+// RawPart is an item of the caller's own making as a part of a transaction: one of Put, Update, Delete
 // and ConditionCheck, sent as it is, but that the item that is there comes back where its condition
 // fails. It does not know how large that item is, so that its price is bounds. Where its table is
 // one of the other parts' models, it must not be an item that these write.
-func Raw(client Client, given types.TransactWriteItem) Part {
+func RawPart(client Client, given types.TransactWriteItem) Part {
 	return Part{client: client, make: func(tables func(string) *item.Table) (operation.Part, error) {
 		if client == nil {
 			return nil, errors.New("mapper.Raw: the client is nil: pass that of the mappers")
@@ -148,7 +148,7 @@ func newTransaction(parts []Part) (*transaction, error) {
 	x := &transaction{}
 	for i, p := range parts {
 		if p.make == nil {
-			return nil, fmt.Errorf("mapper: part %d of the transaction is empty: make it with Saving, Deleting, On or Raw", i+1)
+			return nil, fmt.Errorf("mapper: part %d of the transaction is empty: make it with SavePart, DeletePart, PatchPart or RawPart", i+1)
 		}
 		if p.engine != nil && !slices.Contains(x.engines, p.engine) {
 			x.engines = append(x.engines, p.engine)
@@ -181,7 +181,7 @@ func newTransaction(parts []Part) (*transaction, error) {
 		}
 	}
 	if len(parts) == 0 {
-		errs = append(errs, errors.New("mapper: the transaction has no parts: give it what Saving, Deleting, On or Raw return"))
+		errs = append(errs, errors.New("mapper: the transaction has no parts: give it what SavePart, DeletePart, PatchPart or RawPart return"))
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)

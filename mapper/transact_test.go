@@ -46,7 +46,7 @@ func jointTables(t testing.TB) []string {
 
 // note is an item of the caller's own making.
 func (j *joint) note(id string) mapper.Part {
-	return mapper.Raw(j.client, types.TransactWriteItem{Put: &types.Put{
+	return mapper.RawPart(j.client, types.TransactWriteItem{Put: &types.Put{
 		TableName: &j.loose, Item: item{"ID": s(id), "Text": s("x")}, ConditionExpression: aws.String("attribute_not_exists(ID)"),
 	}})
 }
@@ -61,28 +61,28 @@ func TestTransact(t *testing.T) {
 	gone := j.accounts.New(account{ID: "2", Left: "l"})
 	byKey := j.accounts.New(account{ID: "3", Entries: []part{{1, "x"}}})
 	p := j.packages.New(registry.Package{Name: "p"})
-	must(mapper.Transact(ctx, j.accounts.Saving(gone), j.packages.Saving(p), j.accounts.Saving(byKey)))(t)
+	must(mapper.Transact(ctx, j.accounts.SavePart(gone), j.packages.SavePart(p), j.accounts.SavePart(byKey)))(t)
 	parts := []mapper.Part{
-		j.accounts.Saving(a), registry.PackageByName("p").Tags().Add("latest", "1").On(j.packages), j.accounts.Deleting(gone), j.note("n"),
+		j.accounts.SavePart(a), registry.PackageByName("p").Tags().Add("latest", "1").PatchPart(j.packages), j.accounts.DeletePart(gone), j.note("n"),
 	}
 	plan := must(mapper.PlanTransact(parts...))(t)
-	r := must(mapper.Transact(ctx, append(parts, j.accounts.Deleting(j.accounts.Key("3")))...))(t)
+	r := must(mapper.Transact(ctx, append(parts, j.accounts.DeletePart(j.accounts.Key("3")))...))(t)
 	if r.Mode != mapper.ModeTransaction || plan.Mode != r.Mode || !plan.WCU.Contains(12) || enginetest.ReportsTransactions(t) && r.Consumed.WCU != 16 || !r.WCU.Contains(16) || len(r.Items) != 8 {
 		t.Errorf("%v\n%v", plan, r)
 	}
 	for _, e := range []*mapper.Entity[account]{a, gone} {
-		if plan := must(j.accounts.Plan(e))(t); e == a && plan.Mode != mapper.ModeNothing || e == gone && plan.Mode != mapper.ModeTransaction {
+		if plan := must(j.accounts.PlanSave(e))(t); e == a && plan.Mode != mapper.ModeNothing || e == gone && plan.Mode != mapper.ModeTransaction {
 			t.Errorf("%v", plan)
 		}
 	}
 	a.Value.Counter = 2
-	if r := must(mapper.Transact(ctx, j.accounts.Saving(a), j.packages.Saving(p)))(t); r.Mode != mapper.ModeOne || r.Consumed.WCU != 1 {
+	if r := must(mapper.Transact(ctx, j.accounts.SavePart(a), j.packages.SavePart(p)))(t); r.Mode != mapper.ModeOne || r.Consumed.WCU != 1 {
 		t.Errorf("%v", r)
 	}
-	if r := must(mapper.Transact(ctx, j.accounts.Saving(a)))(t); r.Mode != mapper.ModeNothing || r.Requests() != 0 {
+	if r := must(mapper.Transact(ctx, j.accounts.SavePart(a)))(t); r.Mode != mapper.ModeNothing || r.Requests() != 0 {
 		t.Errorf("%v", r)
 	}
-	must(mapper.Transact(ctx, j.accounts.Saving(gone)))(t) // it was deleted, and is inserted
+	must(mapper.Transact(ctx, j.accounts.SavePart(gone)))(t) // it was deleted, and is inserted
 	if got := stored(t, j.accounts, "1"); got.Counter != 2 || stored(t, j.accounts, "2") == nil || stored(t, j.accounts, "3") != nil {
 		t.Errorf("%+v", got)
 	}
@@ -106,7 +106,7 @@ func TestTransactRefuses(t *testing.T) {
 		heavy.Entries = append(heavy.Entries, part{i, strings.Repeat("x", 399_000)})
 	}
 	a := accounts.New(account{ID: "1", Left: "x"})
-	raw := func(item types.TransactWriteItem) mapper.Part { return mapper.Raw(failingClient{}, item) }
+	raw := func(item types.TransactWriteItem) mapper.Part { return mapper.RawPart(failingClient{}, item) }
 	accountsTable := "accounts"
 	var value registry.Package
 	for name, c := range map[string]struct {
@@ -115,33 +115,33 @@ func TestTransactRefuses(t *testing.T) {
 	}{
 		"none":      {nil, "the transaction has no parts"},
 		"empty":     {[]mapper.Part{{}}, "part 1 of the transaction is empty"},
-		"many":      {[]mapper.Part{accounts.Saving(accounts.New(many))}, "121 items of"},
-		"heavy":     {[]mapper.Part{accounts.Saving(accounts.New(heavy))}, "and DynamoDB takes 100 of 4194304"},
-		"one twice": {[]mapper.Part{accounts.Saving(a), accounts.Saving(accounts.New(account{ID: "1"}))}, "two parts of the transaction write or check ACCOUNT#1 HEAD"},
-		"options":   {[]mapper.Part{accounts.Saving(a, mapper.Independent())}, "takes CheckLoaded, CheckRoot and Reindex only"},
-		"client":    {[]mapper.Part{accounts.Saving(a), other.note("1")}, "part 2 of the transaction has another client"},
-		"foreign":   {[]mapper.Part{accounts.Saving(other.accounts.New(account{}))}, "does not come from this mapper"},
-		"not there": {[]mapper.Part{accounts.Deleting(a)}, "there is nothing to delete"},
-		"value":     {[]mapper.Part{accounts.Saving(accounts.New(account{}))}, "an empty string in a key"},
-		"raw twice": {[]mapper.Part{accounts.Saving(a), raw(types.TransactWriteItem{Delete: &types.Delete{
+		"many":      {[]mapper.Part{accounts.SavePart(accounts.New(many))}, "121 items of"},
+		"heavy":     {[]mapper.Part{accounts.SavePart(accounts.New(heavy))}, "and DynamoDB takes 100 of 4194304"},
+		"one twice": {[]mapper.Part{accounts.SavePart(a), accounts.SavePart(accounts.New(account{ID: "1"}))}, "two parts of the transaction write or check ACCOUNT#1 HEAD"},
+		"options":   {[]mapper.Part{accounts.SavePart(a, mapper.Independent())}, "takes CheckLoaded, CheckRoot and Reindex only"},
+		"client":    {[]mapper.Part{accounts.SavePart(a), other.note("1")}, "part 2 of the transaction has another client"},
+		"foreign":   {[]mapper.Part{accounts.SavePart(other.accounts.New(account{}))}, "does not come from this mapper"},
+		"not there": {[]mapper.Part{accounts.DeletePart(a)}, "there is nothing to delete"},
+		"value":     {[]mapper.Part{accounts.SavePart(accounts.New(account{}))}, "an empty string in a key"},
+		"raw twice": {[]mapper.Part{accounts.SavePart(a), raw(types.TransactWriteItem{Delete: &types.Delete{
 			TableName: &accountsTable, Key: item{"PK": s("ACCOUNT#1"), "SK": s("HEAD")},
 		}})}, "ACCOUNT#1 HEAD (mapper_test.account.Counter and mapper.Raw)"},
-		"raw key": {[]mapper.Part{accounts.Saving(a), raw(types.TransactWriteItem{Delete: &types.Delete{
+		"raw key": {[]mapper.Part{accounts.SavePart(a), raw(types.TransactWriteItem{Delete: &types.Delete{
 			TableName: &accountsTable, Key: item{"PK": s("ACCOUNT#1")},
 		}})}, "the delete lacks SK, the sort key of accounts"},
 		"raw nothing": {[]mapper.Part{raw(types.TransactWriteItem{})}, "the item has 0 of Put"},
 		"raw table":   {[]mapper.Part{raw(types.TransactWriteItem{Put: &types.Put{Item: item{"a": s("x")}}})}, "no TableName"},
 		"raw check":   {[]mapper.Part{raw(types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{TableName: &accountsTable, Key: item{"PK": s("x"), "SK": s("x")}}})}, "no ConditionExpression"},
-		"no client":   {[]mapper.Part{mapper.Raw(nil, types.TransactWriteItem{})}, "the client is nil"},
-		"no mapper":   {[]mapper.Part{registry.PackageByName("p").Tags().Add("a", "b").On(nil)}, "nothing to run on"},
-		"return":      {[]mapper.Part{registry.PackageByName("p").HEAD().Patch(registry.PackageFields.License.Set("x")).Return(&value).On(other.packages)}, "Return needs"},
+		"no client":   {[]mapper.Part{mapper.RawPart(nil, types.TransactWriteItem{})}, "the client is nil"},
+		"no mapper":   {[]mapper.Part{registry.PackageByName("p").Tags().Add("a", "b").PatchPart(nil)}, "nothing to run on"},
+		"return":      {[]mapper.Part{registry.PackageByName("p").HEAD().Patch(registry.PackageFields.License.Set("x")).Return(&value).PatchPart(other.packages)}, "Return needs"},
 	} {
 		r, err := mapper.Transact(ctx, c.parts...)
 		if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, errCalled) || r.Requests() != 0 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := mapper.PlanTransact(accounts.Deleting(accounts.Key("1"))); err == nil || !strings.Contains(err.Error(), "pass an *Entity") {
+	if _, err := mapper.PlanTransact(accounts.DeletePart(accounts.Key("1"))); err == nil || !strings.Contains(err.Error(), "pass an *Entity") {
 		t.Errorf("%v", err)
 	}
 }
@@ -165,16 +165,16 @@ func TestTransactConflicts(t *testing.T) {
 		is   error
 		text string
 	}{
-		"save":            {j.accounts.Saving(stale), nil, "ACCOUNT#1 HEAD (Counter) was changed"},
-		"insert":          {j.accounts.Saving(j.accounts.New(account{ID: "1"})), mapper.ErrExists, "exists already"},
-		"delete":          {j.accounts.Deleting(stale), nil, "was changed"},
-		"add":             {registry.PackageByName("p").Tags().Add("a", "b").On(j.packages), mapper.ErrExists, "exists already"},
-		"remove":          {registry.PackageByName("p").Tags().Key("b").Delete().On(j.packages), mapper.ErrNotFound, "is not found"},
-		"no entity":       {registry.PackageByName("q").Tags().Add("a", "b").IfEntityExists().On(j.packages), mapper.ErrNotFound, "is not found"},
-		"delete, no root": {j.accounts.Deleting(j.accounts.Key("none")), mapper.ErrNotFound, "is not found"},
+		"save":            {j.accounts.SavePart(stale), nil, "ACCOUNT#1 HEAD (Counter) was changed"},
+		"insert":          {j.accounts.SavePart(j.accounts.New(account{ID: "1"})), mapper.ErrExists, "exists already"},
+		"delete":          {j.accounts.DeletePart(stale), nil, "was changed"},
+		"add":             {registry.PackageByName("p").Tags().Add("a", "b").PatchPart(j.packages), mapper.ErrExists, "exists already"},
+		"remove":          {registry.PackageByName("p").Tags().Key("b").Delete().PatchPart(j.packages), mapper.ErrNotFound, "is not found"},
+		"no entity":       {registry.PackageByName("q").Tags().Add("a", "b").IfEntityExists().PatchPart(j.packages), mapper.ErrNotFound, "is not found"},
+		"delete, no root": {j.accounts.DeletePart(j.accounts.Key("none")), mapper.ErrNotFound, "is not found"},
 		"raw":             {j.note("n"), nil, "the condition given does not hold for " + j.loose},
 	} {
-		r, err := mapper.Transact(ctx, j.accounts.Saving(witness), c.part)
+		r, err := mapper.Transact(ctx, j.accounts.SavePart(witness), c.part)
 		if err == nil || c.is != nil && !errors.Is(err, c.is) || c.is == nil && !errors.As(err, &conflict) || !strings.Contains(err.Error(), c.text) || len(r.Items) > 0 {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -182,11 +182,11 @@ func TestTransactConflicts(t *testing.T) {
 			t.Fatalf("%s: it was written in part", name)
 		}
 	}
-	_, err := mapper.Transact(ctx, j.accounts.Saving(stale), j.note("n"))
+	_, err := mapper.Transact(ctx, j.accounts.SavePart(stale), j.note("n"))
 	if err == nil || !strings.Contains(err.Error(), "was changed") || !strings.Contains(err.Error(), "condition given") {
 		t.Errorf("%v", err)
 	}
-	must(mapper.Transact(ctx, j.accounts.Saving(witness), j.accounts.Deleting(load())))(t)
+	must(mapper.Transact(ctx, j.accounts.SavePart(witness), j.accounts.DeletePart(load())))(t)
 }
 
 // What staged writes have left is taken over, and conditions that turn out to be about leftovers
@@ -201,7 +201,7 @@ func TestTransactTakesOver(t *testing.T) {
 	_, _ = dying.packages.Save(ctx, dying.packages.New(registry.Package{Name: "p"}))
 	j := newJoint(t, &faulty{at: -1}, 3, tables...)
 	a := j.accounts.New(account{ID: "1", Counter: 1, Left: "y", Right: "y"})
-	r := must(mapper.Transact(ctx, j.accounts.Saving(a), j.note("n")))(t)
+	r := must(mapper.Transact(ctx, j.accounts.SavePart(a), j.note("n")))(t)
 	if r.Mode != mapper.ModeTransaction || r.Requests() < 2 {
 		t.Errorf("%v", r)
 	}
@@ -237,8 +237,8 @@ func TestTransactFaults(t *testing.T) {
 			fresh := j.accounts.New(account{ID: id + "n", Counter: 1, Left: "a"})
 			a.Value.Counter, a.Value.Left = 2, "b"
 			f.count, f.at = 0, at
-			_, err := mapper.Transact(run, j.accounts.Saving(a), j.accounts.Saving(fresh), j.accounts.Deleting(d),
-				registry.PackageByName(id).Tags().Add("x", "y").On(j.packages), j.note(id))
+			_, err := mapper.Transact(run, j.accounts.SavePart(a), j.accounts.SavePart(fresh), j.accounts.DeletePart(d),
+				registry.PackageByName(id).Tags().Add("x", "y").PatchPart(j.packages), j.note(id))
 			f.at = -1
 			cancel()
 			now := stored(t, clean.accounts, id)

@@ -70,12 +70,12 @@ func TestRenamedAttributes(t *testing.T) {
 	node := now.Key("1").Node
 	notes := query.NewElements[memberNow, noteNow](now.Key("1").Prefix("NOTE#"))
 	for _, q := range []query.Query[memberNow, noteNow]{notes.Query, notes.Query.Project(noteNowBody)} {
-		got := must(q.Slice(ctx, now))(t)
+		got := must(q.Collect(ctx, now))(t)
 		if len(got) != 2 || got[0].Body != "one" || got[1].Body != "two" {
 			t.Errorf("%+v", got)
 		}
 	}
-	if _, err := notes.Filter(noteNowBody.Equal("one")).Slice(ctx, now); err == nil || !strings.Contains(err.Error(), "until was= is gone") {
+	if _, err := notes.Filter(noteNowBody.Equal("one")).Collect(ctx, now); err == nil || !strings.Contains(err.Error(), "until was= is gone") {
 		t.Error("a filter on it:", err)
 	}
 	note := func(n int) mapper.ElementNode[memberNow, noteNow] {
@@ -100,7 +100,7 @@ func TestRenamedAttributes(t *testing.T) {
 		}
 	}
 	e.Value.Notes[1].Kind = "other"
-	plan := must(now.Plan(e))(t)
+	plan := must(now.PlanSave(e))(t)
 	if text := plan.String(); !strings.Contains(text, "Body") || !strings.Contains(text, "Text") {
 		t.Error(text)
 	}

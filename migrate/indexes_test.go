@@ -171,7 +171,7 @@ func (s *tickets) asTheMapperStores() {
 		if err != nil {
 			s.Fatal(err)
 		}
-		plan, err := s.users.Plan(e, mapper.Reindex())
+		plan, err := s.users.PlanSave(e, mapper.Reindex())
 		if err != nil || plan.Requests() > 0 {
 			s.Errorf("%s: a save would write %v, %v", id, plan, err)
 		}

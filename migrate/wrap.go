@@ -277,7 +277,7 @@ func (w *Wrapped[T]) Insert(ctx context.Context, value T) (*mapper.Receipt, erro
 		return nil, fmt.Errorf("%s: %w", at.root, mapper.ErrExists)
 	}
 	absent := "attribute_not_exists(#k) OR attribute_exists(#m)"
-	r, err := mapper.Transact(ctx, w.m.Saving(e), mapper.Raw(w.g.client, types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+	r, err := mapper.Transact(ctx, w.m.SavePart(e), mapper.RawPart(w.g.client, types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
 		TableName: &at.doc.Table.Name, Key: at.doc.Key(), ConditionExpression: &absent,
 		ExpressionAttributeNames: map[string]string{"#k": at.doc.Table.Hash, "#m": schema.Moved},
 	}}))
@@ -294,7 +294,7 @@ func (w *Wrapped[T]) Insert(ctx context.Context, value T) (*mapper.Receipt, erro
 
 // placesOf is places of a new entity, by what its insert would put.
 func (w *Wrapped[T]) placesOf(e *mapper.Entity[T]) (at places, err error) {
-	p, err := w.m.Plan(e)
+	p, err := w.m.PlanSave(e)
 	if err != nil {
 		return at, err
 	}

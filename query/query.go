@@ -34,8 +34,8 @@ type definition struct {
 	err        error
 	// fetch reads from the table the attributes that an index does not project.
 	fetch bool
-	// heads asks for the roots alone; elem is then the type of the query's elements.
-	heads bool
+	// roots asks for the roots alone; elem is then the type of the query's elements.
+	roots bool
 	elem  reflect.Type
 	// make gives room for elements; nil for none.
 	make func(n int) []any
@@ -142,7 +142,7 @@ func (d *definition) begin(elem reflect.Type, runner search.Runner, options []Re
 		}
 	}
 	x.request = search.Request{
-		Selection: d.spec, Elem: elem, Heads: d.heads, Strong: x.settings.Strong, Reverse: d.reverse, Limit: d.limit,
+		Selection: d.spec, Elem: elem, Roots: d.roots, Strong: x.settings.Strong, Reverse: d.reverse, Limit: d.limit,
 		Make: d.make, Filter: d.filter, Projection: d.projection, After: string(d.after), Fetch: d.fetch, Scatter: x.settings.Scatter, SkipMissing: x.settings.SkipMissing,
 	}
 	return x, nil
@@ -187,8 +187,8 @@ func hits(ctx context.Context, x *run, err error) iter.Seq2[search.Hit, error] {
 	}
 }
 
-// Slice returns all elements in the order of their sort keys.
-func (q Query[T, E]) Slice(ctx context.Context, src Source[T], options ...ReadOption) ([]E, error) {
+// Collect returns all elements in the order of their sort keys.
+func (q Query[T, E]) Collect(ctx context.Context, src Source[T], options ...ReadOption) ([]E, error) {
 	var all []E
 	n := 0 // of them are hits; the rest is room for more
 	q.make = func(room int) []any {

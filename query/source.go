@@ -13,7 +13,7 @@ func NewBase[T any](r search.Runner) Base[T] { return Base[T]{r} }
 
 func (b Base[T]) source(*T) search.Runner { return b.runner }
 
-// ReadOption is an option of a read: mapper.Strong, mapper.Receive.
+// ReadOption is an option of a read: mapper.Strong, mapper.ReceiptTo.
 type ReadOption interface {
 	// ReadOption applies the option. For the mapper.
 	ReadOption(*search.Settings)

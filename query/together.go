@@ -10,19 +10,19 @@ import (
 	"github.com/itemize/itemize/internal/search"
 )
 
-// Side is a query, with the mapper that it runs on, as a part of Together.
-type Side struct {
+// Bound is a query, with the mapper that it runs on, as a part of Merge.
+type Bound struct {
 	on  func(options []ReadOption) (*run, error)
 	ref func(search.Hit) (any, error)
 }
 
-// On returns the query as a part of Together. It may not have a limit, a cursor, a filter or a
+// On returns the query as a part of Merge. It may not have a limit, a cursor, a filter or a
 // projection of its own.
-func (q Query[T, E]) On(src Source[T]) Side {
-	return Side{
+func (q Query[T, E]) On(src Source[T]) Bound {
+	return Bound{
 		on: func(options []ReadOption) (*run, error) {
 			if q.limit != 0 || q.after != "" || q.reverse {
-				return nil, errors.New("a query within Together has a Limit, an After or a Reverse of its own: leave them out, and put Limit and Reverse behind Together")
+				return nil, errors.New("a query within Merge has a Limit, an After or a Reverse of its own: leave them out, and put Limit and Reverse behind Merge")
 			}
 			return q.on(src, options)
 		},
@@ -30,28 +30,28 @@ func (q Query[T, E]) On(src Source[T]) Side {
 	}
 }
 
-// Joint is one query over the elements, or entities, of several types.
-type Joint struct {
-	sides   []Side
+// Merged is one query over the elements, or entities, of several types.
+type Merged struct {
+	sides   []Bound
 	limit   int
 	reverse bool
 	err     error
 }
 
-// Together returns the one query that several queries are: over one table, one partition and one
+// Merge returns the one query that several queries are: over one table, one partition and one
 // range, of one model or of several whose items lie in one partition. It is refused where other
 // items of the models would lie between them.
 //
-//	for x, err := range query.Together(a.On(users), b.On(orders)).All(ctx) {
+//	for x, err := range query.Merge(a.On(users), b.On(orders)).All(ctx) {
 //		switch x := x.(type) {
 //		case query.Ref[Wish]:
 //		case query.Ref[Order]:
 //		}
 //	}
-func Together(sides ...Side) Joint { return Joint{sides: sides} }
+func Merge(sides ...Bound) Merged { return Merged{sides: sides} }
 
 // Limit returns the query of the first n of all; 0 is no limit.
-func (j Joint) Limit(n int) Joint {
+func (j Merged) Limit(n int) Merged {
 	if n < 0 {
 		j.err = fmt.Errorf("the limit %d of a query: give 1 or more, or 0 for none", n)
 	}
@@ -60,14 +60,14 @@ func (j Joint) Limit(n int) Joint {
 }
 
 // Reverse returns the query in descending order of the sort keys.
-func (j Joint) Reverse() Joint {
+func (j Merged) Reverse() Merged {
 	j.reverse = !j.reverse
 	return j
 }
 
 // All yields a Ref of each element, or entity, in the order of their sort keys: a Ref[E] of those of
 // a query over E. An error ends it.
-func (j Joint) All(ctx context.Context, options ...ReadOption) iter.Seq2[any, error] {
+func (j Merged) All(ctx context.Context, options ...ReadOption) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
 		if err := j.all(ctx, options, yield); err != nil {
 			yield(nil, err)
@@ -75,7 +75,7 @@ func (j Joint) All(ctx context.Context, options ...ReadOption) iter.Seq2[any, er
 	}
 }
 
-func (j Joint) all(ctx context.Context, options []ReadOption, yield func(any, error) bool) (err error) {
+func (j Merged) all(ctx context.Context, options []ReadOption, yield func(any, error) bool) (err error) {
 	if j.err != nil {
 		return j.err
 	}
@@ -84,7 +84,7 @@ func (j Joint) all(ctx context.Context, options []ReadOption, yield func(any, er
 	var first *run
 	for _, s := range j.sides {
 		if s.on == nil {
-			return errors.New("Together has an empty query: make it with On")
+			return errors.New("Merge has an empty query: make it with On")
 		}
 		x, err := s.on(options)
 		if err != nil {
@@ -117,8 +117,8 @@ func (j Joint) all(ctx context.Context, options []ReadOption, yield func(any, er
 	return errors.Join(err, failed)
 }
 
-// Slice returns all of them.
-func (j Joint) Slice(ctx context.Context, options ...ReadOption) ([]any, error) {
+// Collect returns all of them.
+func (j Merged) Collect(ctx context.Context, options ...ReadOption) ([]any, error) {
 	var all []any
 	for x, err := range j.All(ctx, options...) {
 		if err != nil {

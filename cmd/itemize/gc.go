@@ -152,7 +152,7 @@ func (c *command) gc(args []string) error {
 	if err != nil {
 		return err
 	}
-	options := []blob.CollectOption{blob.Grace(a.grace), blob.Pace(a.rate), blob.From(a.from)}
+	options := []blob.CollectOption{blob.Grace(a.grace), blob.Rate(a.rate), blob.Resume(a.from)}
 	if a.remove {
 		options = append(options, blob.Delete())
 	}

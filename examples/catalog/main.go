@@ -132,17 +132,17 @@ func (p *program) price(ctx context.Context) error {
 // display loads what is displayed: one item of one table; and then all of it.
 func (p *program) display(ctx context.Context) error {
 	var part, all, whole mapper.Receipt
-	if _, err := p.products.Load(ctx, store.ProductByID(302).Catalog(), mapper.Receive(&part)); err != nil {
+	if _, err := p.products.Load(ctx, store.ProductByID(302).Catalog(), mapper.ReceiptTo(&part)); err != nil {
 		return err
 	}
-	e, err := p.products.Load(ctx, store.ProductByID(302), mapper.Receive(&all))
+	e, err := p.products.Load(ctx, store.ProductByID(302), mapper.ReceiptTo(&all))
 	if err != nil {
 		return err
 	}
 	if e.Value.Price != 99 {
 		return fmt.Errorf("the price is %v", e.Value.Price)
 	}
-	if _, err := p.one.Load(ctx, store.OneItemByID(302), mapper.Receive(&whole)); err != nil {
+	if _, err := p.one.Load(ctx, store.OneItemByID(302), mapper.ReceiptTo(&whole)); err != nil {
 		return err
 	}
 	fmt.Fprintf(p.w, "it is displayed\t%v RCU\t%v RCU\n", output.RCU(&part), output.RCU(&whole))

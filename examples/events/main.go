@@ -146,7 +146,7 @@ func (p *program) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := p.events.BulkLoad(ctx, all, mapper.LoadID("events"), mapper.ProgressTo(os.Stderr))
+	r, err := p.events.BulkLoad(ctx, all, mapper.LoadID("events"), mapper.OnProgress(mapper.ProgressLine(os.Stderr)))
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (p *program) load(ctx context.Context) error {
 func (p *program) busiest(all func(func(store.Event, error) bool)) (most, keys int, err error) {
 	of := map[string]int{}
 	for v := range all {
-		plan, err := p.events.Plan(p.events.New(v))
+		plan, err := p.events.PlanSave(p.events.New(v))
 		if err != nil {
 			return 0, 0, err
 		}
@@ -192,7 +192,7 @@ func (p *program) add(ctx context.Context) error {
 func (p *program) one(ctx context.Context) error {
 	var r mapper.Receipt
 	v := p.event(1234)
-	e, err := p.events.Load(ctx, store.EventBySiteAtID(v.Site, v.At, v.ID), mapper.Receive(&r))
+	e, err := p.events.Load(ctx, store.EventBySiteAtID(v.Site, v.At, v.ID), mapper.ReceiptTo(&r))
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (p *program) latest(ctx context.Context) error {
 	var r mapper.Receipt
 	p.client.asked()
 	q := store.EventBySite("north").Before(p.end().Add(time.Second)).Reverse().Limit(20)
-	all, err := q.Slice(ctx, p.events, mapper.Parallel(200), mapper.Receive(&r))
+	all, err := q.Collect(ctx, p.events, mapper.Concurrency(200), mapper.ReceiptTo(&r))
 	if err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (p *program) all(ctx context.Context) error {
 	var r mapper.Receipt
 	n := 0
 	q := store.EventBySite("north").Between(p.event(0).At, p.end())
-	for v, err := range q.All(ctx, p.events, mapper.Receive(&r)) {
+	for v, err := range q.All(ctx, p.events, mapper.ReceiptTo(&r)) {
 		if err != nil {
 			return err
 		}

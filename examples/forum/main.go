@@ -155,7 +155,7 @@ func (p *program) reply(ctx context.Context) error {
 // latest lists the threads that somebody has posted to last.
 func (p *program) latest(ctx context.Context) error {
 	var r mapper.Receipt
-	all, err := store.ThreadByForumLastPost(forum).Reverse().Limit(3).Slice(ctx, p.threads, mapper.Receive(&r))
+	all, err := store.ThreadByForumLastPost(forum).Reverse().Limit(3).Collect(ctx, p.threads, mapper.ReceiptTo(&r))
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (p *program) latest(ctx context.Context) error {
 func (p *program) unanswered(ctx context.Context) error {
 	var r mapper.Receipt
 	list := store.ThreadByUnanswered("yes").Project(store.ThreadFields.PostedBy, store.ThreadFields.Views)
-	all, err := list.Slice(ctx, p.threads, mapper.Receive(&r))
+	all, err := list.Collect(ctx, p.threads, mapper.ReceiptTo(&r))
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (p *program) unanswered(ctx context.Context) error {
 // mine lists what somebody has posted on a day, wherever.
 func (p *program) mine(ctx context.Context) error {
 	var r mapper.Receipt
-	all, err := store.ReplyByPostedBy("bob").Day(2021, time.November, 15).Slice(ctx, p.replies, mapper.Receive(&r))
+	all, err := store.ReplyByPostedBy("bob").Day(2021, time.November, 15).Collect(ctx, p.replies, mapper.ReceiptTo(&r))
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ var longAt = monday.AddDate(0, 0, 2)
 // list lists the latest replies, of which the long one shows how it begins, and then reads that.
 func (p *program) list(ctx context.Context) error {
 	var r mapper.Receipt
-	all, err := store.ReplyByForumSubject(forum, subject).Reverse().Limit(3).Slice(ctx, p.replies, mapper.Receive(&r))
+	all, err := store.ReplyByForumSubject(forum, subject).Reverse().Limit(3).Collect(ctx, p.replies, mapper.ReceiptTo(&r))
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func ExamplePlayerByID() {
 	ctx := context.Background()
 	players := somePlayers(ctx)
 	var r mapper.Receipt
-	e, err := players.Load(ctx, models.PlayerByID("ann"), mapper.Receive(&r))
+	e, err := players.Load(ctx, models.PlayerByID("ann"), mapper.ReceiptTo(&r))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func ExamplePlayerKeyMatches_Start() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	one, err := start.ID("m3").Slice(ctx, players)
+	one, err := start.ID("m3").Collect(ctx, players)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func ExamplePlayerKey_Friends() {
 		log.Fatal(err)
 	}
 	fmt.Println(len(e.Value.Friends), e.Value.Friends["bob"].Since.UTC().Format(time.DateOnly))
-	results, err := models.PlayerByID("ann").Results().Slice(ctx, players)
+	results, err := models.PlayerByID("ann").Results().Collect(ctx, players)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func ExamplePlayerKey_Friends() {
 func ExamplePlayerKey_Titles() {
 	ctx := context.Background()
 	players := somePlayers(ctx)
-	titles, err := models.PlayerByID("ann").Titles().Slice(ctx, players)
+	titles, err := models.PlayerByID("ann").Titles().Collect(ctx, players)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -284,7 +284,7 @@ func ExampleThreadByForum() {
 			log.Fatal(err)
 		}
 	}
-	all, err := models.ThreadByForum("outdoors").Slice(ctx, threads)
+	all, err := models.ThreadByForum("outdoors").Collect(ctx, threads)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -311,7 +311,7 @@ func ExampleOrderByCustomerN() {
 		log.Fatal(err)
 	}
 	order := models.OrderByCustomerN("ann", 42)
-	lines, err := order.Lines().Slice(ctx, orders)
+	lines, err := order.Lines().Collect(ctx, orders)
 	if err != nil {
 		log.Fatal(err)
 	}

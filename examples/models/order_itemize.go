@@ -20,8 +20,8 @@ func OrderByCustomerN(customer string, nValue int) OrderKey {
 	}
 }
 
-// OrderByCustomer queries all with the partition key CUSTOMER#{Customer}. Calls: All, Refs, Slice, Page, Count, Plan,
-// Input; Filter, Project, Limit, Reverse, After, Heads.
+// OrderByCustomer queries all with the partition key CUSTOMER#{Customer}. Calls: All, Refs, Collect, Page, Count, Plan,
+// Input; Filter, Project, Limit, Reverse, After, Roots.
 func OrderByCustomer(customer string) query.Query[Order, Order] {
 	return query.NewQuery[Order, Order](
 		mapperimpl.Items(mapperimpl.Entity[Order](mapperimpl.Arg(mapperimpl.StringValue(customer))), 0, 1),
@@ -53,7 +53,7 @@ func (n OrderKey) Prices() OrderKeyPrices {
 
 // OrderKeyLines goes on with {Line:03}.
 //
-// Calls: Line; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: Line; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type OrderKeyLines struct {
 	at query.Node[Order]
 	orderLineItems
@@ -63,7 +63,7 @@ func newOrderKeyLines(at query.Node[Order]) OrderKeyLines {
 	return OrderKeyLines{at, mapper.NewElementsNode[Order, Line](at, 1)}
 }
 
-// Line narrows to one {Line:03}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
+// Line narrows to one {Line:03}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project,
 // Limit, Reverse, After.
 func (n OrderKeyLines) Line(line int) mapper.ElementNode[Order, Line] {
 	return mapper.NewElementNode[Order, Line](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.IntValue(line))), 1)
@@ -71,7 +71,7 @@ func (n OrderKeyLines) Line(line int) mapper.ElementNode[Order, Line] {
 
 // OrderKeyPrices goes on with {Line:03}.
 //
-// Calls: Line; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: Line; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type OrderKeyPrices struct {
 	at query.Node[Order]
 	orderPriceItems
@@ -81,7 +81,7 @@ func newOrderKeyPrices(at query.Node[Order]) OrderKeyPrices {
 	return OrderKeyPrices{at, mapper.NewElementsNode[Order, Price](at, 2)}
 }
 
-// Line narrows to one {Line:03}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
+// Line narrows to one {Line:03}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project,
 // Limit, Reverse, After.
 func (n OrderKeyPrices) Line(line int) mapper.ElementNode[Order, Price] {
 	return mapper.NewElementNode[Order, Price](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.IntValue(line))), 2)

@@ -76,7 +76,7 @@ func (n PlayerKey) Results() PlayerKeyResults {
 
 // PlayerKeyMatches goes on with {Start}.
 //
-// Calls: Start; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input;
+// Calls: Start; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input;
 // Filter, Project, Limit, Reverse, After.
 type PlayerKeyMatches struct {
 	at query.Node[Player]
@@ -97,7 +97,7 @@ func (n PlayerKeyMatches) Start(start time.Time) PlayerKeyMatchesStart {
 
 // PlayerKeyMatchesStart goes on with {ID}.
 //
-// Calls: ID; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: ID; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type PlayerKeyMatchesStart struct {
 	at query.Node[Player]
 	playerMatchElements
@@ -107,7 +107,7 @@ func newPlayerKeyMatchesStart(at query.Node[Player]) PlayerKeyMatchesStart {
 	return PlayerKeyMatchesStart{at, query.NewElements[Player, Match](at)}
 }
 
-// ID narrows to one {ID}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// ID narrows to one {ID}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After.
 func (n PlayerKeyMatchesStart) ID(id string) mapper.ElementNode[Player, Match] {
 	return mapper.NewElementNode[Player, Match](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(id))), 3)
@@ -115,7 +115,7 @@ func (n PlayerKeyMatchesStart) ID(id string) mapper.ElementNode[Player, Match] {
 
 // PlayerKeyFriends goes on with {key}.
 //
-// Calls: Key; Add, Put; Map, All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: Key; Add, Put; Map, All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type PlayerKeyFriends struct {
 	at query.Node[Player]
 	playerFriendItems
@@ -125,7 +125,7 @@ func newPlayerKeyFriends(at query.Node[Player]) PlayerKeyFriends {
 	return PlayerKeyFriends{at, mapper.NewEntriesNode[Player, string, Friend](at, 4)}
 }
 
-// Key narrows to one {key}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Key narrows to one {key}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After.
 func (n PlayerKeyFriends) Key(key string) mapper.ElementNode[Player, Friend] {
 	return mapper.NewElementNode[Player, Friend](
@@ -135,7 +135,7 @@ func (n PlayerKeyFriends) Key(key string) mapper.ElementNode[Player, Friend] {
 
 // PlayerKeyTitles goes on with {.}.
 //
-// Calls: Value; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: Value; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type PlayerKeyTitles struct {
 	at query.Node[Player]
 	playerStringItems
@@ -145,7 +145,7 @@ func newPlayerKeyTitles(at query.Node[Player]) PlayerKeyTitles {
 	return PlayerKeyTitles{at, mapper.NewElementsNode[Player, string](at, 5)}
 }
 
-// Value narrows to one {.}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Value narrows to one {.}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After.
 func (n PlayerKeyTitles) Value(value string) mapper.ElementNode[Player, string] {
 	return mapper.NewElementNode[Player, string](
@@ -155,7 +155,7 @@ func (n PlayerKeyTitles) Value(value string) mapper.ElementNode[Player, string] 
 
 // PlayerKeyResults goes on with {key:sortable}.
 //
-// Calls: Key; Add, Put; Map, All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: Key; Add, Put; Map, All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type PlayerKeyResults struct {
 	at query.Node[Player]
 	playerResultItems
@@ -165,8 +165,8 @@ func newPlayerKeyResults(at query.Node[Player]) PlayerKeyResults {
 	return PlayerKeyResults{at, mapper.NewEntriesNode[Player, int, Result](at, 9)}
 }
 
-// Key narrows to one {key:sortable}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
-// Limit, Reverse, After.
+// Key narrows to one {key:sortable}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter,
+// Project, Limit, Reverse, After.
 func (n PlayerKeyResults) Key(key int) mapper.ElementNode[Player, Result] {
 	return mapper.NewElementNode[Player, Result](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.IntValue(key))), 9)
 }

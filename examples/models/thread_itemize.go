@@ -22,8 +22,8 @@ func ThreadByForumSubject(forum string, subject string) ThreadKey {
 	}
 }
 
-// ThreadByForum queries all with the partition key {Forum}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After, Heads.
+// ThreadByForum queries all with the partition key {Forum}. Calls: All, Refs, Collect, Page, Count, Plan, Input;
+// Filter, Project, Limit, Reverse, After, Roots.
 func ThreadByForum(forum string) query.Query[Thread, Thread] {
 	return query.NewQuery[Thread, Thread](
 		mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.Arg(mapperimpl.StringValue(forum))), 0, 0),

@@ -172,7 +172,7 @@ func (p *program) month(ctx context.Context, w io.Writer, one *mapper.Entity[reg
 	last := newest(one.Value)
 	month := time.Date(last.Year(), last.Month()-1, 1, 0, 0, 0, 0, time.UTC)
 	var a, b mapper.Receipt
-	d, err := p.documents.Load(ctx, one, mapper.Receive(&a))
+	d, err := p.documents.Load(ctx, one, mapper.ReceiptTo(&a))
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (p *program) month(ctx context.Context, w io.Writer, one *mapper.Entity[reg
 		}
 	}
 	q := registry.PackageByName(d.Value.Name).Releases().Month(month.Year(), month.Month())
-	releases, err := q.Slice(ctx, p.packages, mapper.Receive(&b))
+	releases, err := q.Collect(ctx, p.packages, mapper.ReceiptTo(&b))
 	if err != nil {
 		return err
 	}

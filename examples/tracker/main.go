@@ -122,7 +122,7 @@ func day(ctx context.Context, out io.Writer, client mapper.Client) error {
 	}
 	fmt.Fprintf(w, "list the heads of %d of 80\t1 request\t0.0 WCU\t%.1f RCU\n", len(page.Items), page.RCU)
 	var read mapper.Receipt
-	if _, err := t.tickets.Load(ctx, At{tenant, project, 7}.key(), mapper.Receive(&read)); err != nil {
+	if _, err := t.tickets.Load(ctx, At{tenant, project, 7}.key(), mapper.ReceiptTo(&read)); err != nil {
 		return err
 	}
 	if err := row("open one, with text and comments", &read, nil); err != nil {

@@ -74,10 +74,10 @@ func (t *Tracker) OpenTicket(ctx context.Context, tenant, id, title, text string
 	now := t.now()
 	ticket := store.Ticket{TenantID: tenant, ProjectID: id, Number: counters.LastTicket, Title: title, Text: text, State: "open", UpdatedAt: now}
 	receipt, err = mapper.Transact(ctx,
-		t.tickets.Saving(t.tickets.New(ticket)),
+		t.tickets.SavePart(t.tickets.New(ticket)),
 		project.Counters().Patch(store.CountersFields.Open.Increment(1)).
 			And(project.Activity().Add(store.Event{At: now, Ticket: ticket.Number, Text: "opened"})).
-			IfEntityExists().On(t.projects))
+			IfEntityExists().PatchPart(t.projects))
 	return ticket.Number, receipt, err
 }
 
@@ -85,9 +85,9 @@ func (t *Tracker) OpenTicket(ctx context.Context, tenant, id, title, text string
 func (t *Tracker) CloseTicket(ctx context.Context, at At) (*mapper.Receipt, error) {
 	project, now, f := store.ProjectByTenantProject(at.Tenant, at.Project), t.now(), &store.TicketFields
 	return mapper.Transact(ctx,
-		at.key().Patch(f.State.Set("closed"), f.UpdatedAt.Set(now)).If(f.State.Equal("open")).On(t.tickets),
+		at.key().Patch(f.State.Set("closed"), f.UpdatedAt.Set(now)).If(f.State.Equal("open")).PatchPart(t.tickets),
 		project.Counters().Patch(store.CountersFields.Open.Increment(-1)).
-			And(project.Activity().Add(store.Event{At: now, Ticket: at.Number, Text: "closed"})).On(t.projects))
+			And(project.Activity().Add(store.Event{At: now, Ticket: at.Number, Text: "closed"})).PatchPart(t.projects))
 }
 
 // Comment adds a comment, if the ticket is there: one transaction, and nothing is read but its head.
@@ -128,7 +128,7 @@ func (t *Tracker) Edit(ctx context.Context, at At, title, text string) (*mapper.
 // Tickets lists the heads of tickets, the latest first, from a cursor on: no texts are read.
 func (t *Tracker) Tickets(ctx context.Context, tenant, id string, n int, after query.Cursor) (*query.Page[query.Ref[store.Ticket]], error) {
 	q := store.TicketByTenantProject(tenant, id).Reverse().Limit(n).After(after)
-	return q.Heads().Page(ctx, t.tickets)
+	return q.Roots().Page(ctx, t.tickets)
 }
 
 // errBadRequest is what callers of the HTTP interface do wrong themselves.

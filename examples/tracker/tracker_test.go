@@ -133,9 +133,9 @@ func (refusing) PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamo
 	return nil, &types.ConditionalCheckFailedException{}
 }
 
-// A conflict, by a stub: ClientSendsOnce says that it never sends again by itself.
+// A conflict, by a stub: ClientNeverRetries says that it never sends again by itself.
 func TestConflict(t *testing.T) {
-	tr := trackerOn(t, refusing{}, "tracker", mapper.ClientSendsOnce())
+	tr := trackerOn(t, refusing{}, "tracker", mapper.ClientNeverRetries())
 	if code, out := request(t, tr, "PUT", "/acme/p", `{"name": "P"}`); code != http.StatusConflict {
 		t.Error(code, out)
 	}

@@ -85,7 +85,7 @@ func (p *program) queries(ctx context.Context) error {
 // load loads a selection and tells which items were in it.
 func (p *program) load(ctx context.Context, s query.Selection[store.User]) func(*mapper.Receipt) (string, error) {
 	return func(r *mapper.Receipt) (string, error) {
-		e, err := p.users.Load(ctx, s, mapper.Receive(r))
+		e, err := p.users.Load(ctx, s, mapper.ReceiptTo(r))
 		if err != nil {
 			return "", err
 		}
@@ -115,7 +115,7 @@ func contents(u store.User) string {
 func (p *program) wishes(ctx context.Context, q query.Query[store.User, store.Wish]) func(*mapper.Receipt) (string, error) {
 	return func(r *mapper.Receipt) (string, error) {
 		var titles []string
-		for wish, err := range q.All(ctx, p.users, mapper.Receive(r)) {
+		for wish, err := range q.All(ctx, p.users, mapper.ReceiptTo(r)) {
 			if err != nil {
 				return "", err
 			}
@@ -131,7 +131,7 @@ func (p *program) email(ctx context.Context) error {
 	w := tabwriter.NewWriter(p.w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "  \tread\tchange\trequests\n")
 	var read mapper.Receipt
-	doc, err := p.documents.Load(ctx, store.DocumentByID(userID), mapper.Receive(&read))
+	doc, err := p.documents.Load(ctx, store.DocumentByID(userID), mapper.ReceiptTo(&read))
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (p *program) email(ctx context.Context) error {
 		return err
 	}
 	fmt.Fprintf(w, "  one item\t%v RCU\t%v WCU\t%d + %d\n", output.RCU(&read), output.WCU(wrote), read.Requests(), wrote.Requests())
-	user, err := p.users.Load(ctx, store.UserByID(userID).Information(), mapper.Receive(&read))
+	user, err := p.users.Load(ctx, store.UserByID(userID).Information(), mapper.ReceiptTo(&read))
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (p *program) breakEven(ctx context.Context) error {
 	profile := theProfile()
 	large := p.large.New(store.ProfileDocument{ID: profile.ID, Email: profile.Email, Values: profile.Values})
 	small := p.profiles.New(profile)
-	plan, err := p.profiles.Plan(small) // in one transaction: predicted, as engines differ in what they report
+	plan, err := p.profiles.PlanSave(small) // in one transaction: predicted, as engines differ in what they report
 	if err != nil {
 		return err
 	}

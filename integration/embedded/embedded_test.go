@@ -65,7 +65,7 @@ func TestMemory(t *testing.T) {
 			if _, err := clubs.Save(ctx, stale); !errors.As(err, &conflict) {
 				t.Error(err)
 			}
-			if _, err := mapper.Transact(ctx, clubs.Saving(clubs.New(club{ID: "2", Name: "Go"})), clubs.Deleting(clubs.New(club{ID: "3"}))); err == nil {
+			if _, err := mapper.Transact(ctx, clubs.SavePart(clubs.New(club{ID: "2", Name: "Go"})), clubs.DeletePart(clubs.New(club{ID: "3"}))); err == nil {
 				t.Error("a transaction deleted what was not there")
 			}
 			if _, err := clubs.Load(ctx, clubs.Key("2")); !errors.Is(err, mapper.ErrNotFound) {
@@ -79,7 +79,7 @@ func TestMemory(t *testing.T) {
 			if d := cmp.Diff(want, got.Value, cmp.AllowUnexported(club{})); d != "" {
 				t.Error(d)
 			}
-			members, err := query.Of[member](clubs.Key("1").Prefix("MEMBER#")).Limit(3).Slice(ctx, clubs)
+			members, err := query.Of[member](clubs.Key("1").Prefix("MEMBER#")).Limit(3).Collect(ctx, clubs)
 			if err != nil || len(members) != 3 {
 				t.Error(members, err)
 			}

@@ -41,10 +41,10 @@ func NewSizes(m *model.Model, given map[string]int) (*Sizes, error) {
 			for _, it := range m.Schema.Items {
 				names = append(names, it.Name)
 			}
-			return nil, m.Errorf("TypicalSize of %q, which is no kind of item of the model: name one of %s", name, strings.Join(names, ", "))
+			return nil, m.Errorf("SizeEstimate of %q, which is no kind of item of the model: name one of %s", name, strings.Join(names, ", "))
 		}
 		if bytes < 0 || bytes > cost.MaxItem {
-			return nil, m.Errorf("TypicalSize of %q is %d bytes: an item has at most %d", name, bytes, cost.MaxItem)
+			return nil, m.Errorf("SizeEstimate of %q is %d bytes: an item has at most %d", name, bytes, cost.MaxItem)
 		}
 		s.kinds[i].Store(int64(bytes))
 	}

@@ -109,7 +109,7 @@ func (x *Search) sign(payload []byte) []byte {
 		Model, Table, Elem string
 		Part               selection.Part
 		PK, Low, High      []byte // not through strings: they may be any bytes
-		Reverse, Heads     bool
+		Reverse, Roots     bool
 		KeysOnly           bool
 		Filter             *string
 		Names              map[string]string
@@ -122,7 +122,7 @@ func (x *Search) sign(payload []byte) []byte {
 		x.Model.Label(), x.Model.Tables[part.Table].Name, x.r.Elem.String(),
 		selection.Part{Table: part.Table, Range: selection.Range{Kind: part.Range.Kind}},
 		[]byte(part.PK.String()), []byte(part.Range.Low.String()), []byte(part.Range.High.String()),
-		x.o.Reverse, x.r.Heads, x.r.KeysOnly, x.filter(), x.names(), x.values(), x.timeRange(), x.r.Projection, x.within(), x.r.Fetch,
+		x.o.Reverse, x.r.Roots, x.r.KeysOnly, x.filter(), x.names(), x.values(), x.timeRange(), x.r.Projection, x.within(), x.r.Fetch,
 	})
 	if err != nil {
 		panic(err) // it holds strings, numbers and times

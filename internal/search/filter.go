@@ -142,7 +142,7 @@ func (s *Search) items() []*schema.Item {
 	switch {
 	case s.in() != nil:
 		return []*schema.Item{s.in().Entry.Item}
-	case s.r.Heads:
+	case s.r.Roots:
 		return []*schema.Item{s.Model.Root()}
 	}
 	return slices.DeleteFunc(slices.Clone(s.Model.Schema.Items), func(it *schema.Item) bool {

@@ -34,12 +34,12 @@ func (x *Search) checkIndex() error {
 	switch {
 	case x.r.Strong && !e.Index.Local:
 		return m.Errorf("the index %s is a global one, which DynamoDB reads with eventual consistency alone: leave Strong out, and load what has to be certain", e.Index.Name)
-	case x.r.Heads && e.Item != m.Root():
-		return m.Errorf("Heads asks for the roots, and the index %s holds %s: leave it out", e.Index.Name, e.Item.Name)
+	case x.r.Roots && e.Item != m.Root():
+		return m.Errorf("Roots asks for the roots, and the index %s holds %s: leave it out", e.Index.Name, e.Item.Name)
 	case x.r.Projection != nil && x.wholes():
-		return m.Errorf("a projection is of the items that the query reads, and it reads whole entities: ask for the Heads, or leave it out")
+		return m.Errorf("a projection is of the items that the query reads, and it reads whole entities: ask for Roots, or leave it out")
 	case len(x.r.Filter) > 0 && x.wholes():
-		return m.Errorf("a filter looks at what the index holds, and an entity has more items: filter what the query yields, or ask for the Heads")
+		return m.Errorf("a filter looks at what the index holds, and an entity has more items: filter what the query yields, or ask for Roots")
 	}
 	for _, f := range x.r.Filter {
 		if err := x.filterableWithin(f.Fields); err != nil {
@@ -66,7 +66,7 @@ func (x *Search) filterableWithin(fields []expr.Field) error {
 
 // wholes reports whether the search yields entities of which the index holds an item alone.
 func (x *Search) wholes() bool {
-	return x.flat() && !x.r.Heads && len(x.Model.Schema.Items) > 1
+	return x.flat() && !x.r.Roots && len(x.Model.Schema.Items) > 1
 }
 
 // projects refuses a search for what the index does not hold, unless that is to be read.

@@ -194,7 +194,7 @@ func (l *lane) narrow(order key.Scalar) {
 
 // last is the largest key that an item of what comes with this order, or before it, can have.
 func (l *lane) last(order key.Scalar) key.Scalar {
-	if !l.flat() || l.r.Heads || l.Model.Schema.Apart || order.Type != 'S' {
+	if !l.flat() || l.r.Roots || l.Model.Schema.Apart || order.Type != 'S' {
 		return order
 	}
 	delim := l.Model.Schema.Delim

@@ -35,8 +35,8 @@ type Request struct {
 	// Filter are conditions that all have to hold.
 	Filter     []expr.Condition
 	Projection []Projected
-	// Heads asks for the roots alone of a flat model's entities.
-	Heads bool
+	// Roots asks for the roots alone of a flat model's entities.
+	Roots bool
 	// KeysOnly asks for no more than what tells that an element is there.
 	KeysOnly bool
 	// Fetch reads from the table what a secondary index does not project.
@@ -205,7 +205,7 @@ func (e *Engine) New(r Request, u *read.Usage) (*Search, error) {
 		x.o.Limit = r.Limit
 	}
 	exact := !slices.ContainsFunc(x.s.Parts, func(p selection.Part) bool { return p.Keep != nil })
-	if len(r.Filter) == 0 && exact && (!x.flat() || r.Heads || e.Model.Schema.Apart || len(e.Model.Schema.Items) == 1) {
+	if len(r.Filter) == 0 && exact && (!x.flat() || r.Roots || e.Model.Schema.Apart || len(e.Model.Schema.Items) == 1) {
 		x.o.Limit = r.Limit
 	}
 	if r.After == "" {
@@ -260,8 +260,8 @@ func (x *Search) check() error {
 	case x.r.Fetch:
 		return m.Errorf("Fetch reads what a secondary index does not project, and this query is of the table, which has it all: leave it out")
 	}
-	if !x.flat() && x.r.Heads {
-		return m.Errorf("Heads asks for the roots of a flat model's entities, and this query is one of elements: leave it out")
+	if !x.flat() && x.r.Roots {
+		return m.Errorf("Roots asks for the roots of a flat model's entities, and this query is one of elements: leave it out")
 	}
 	if !x.flat() {
 		return x.onlyElements()
@@ -269,11 +269,11 @@ func (x *Search) check() error {
 	if !m.Schema.Flat {
 		return m.Errorf("a query over the model itself needs a flat model, whose partitions hold many entities: use Load")
 	}
-	if len(x.r.Filter) > 0 && len(m.Schema.Items) > 1 && !x.r.Heads {
-		return m.Errorf("a filter looks at the single item, and an entity has several: filter what the query yields, or ask for the Heads")
+	if len(x.r.Filter) > 0 && len(m.Schema.Items) > 1 && !x.r.Roots {
+		return m.Errorf("a filter looks at the single item, and an entity has several: filter what the query yields, or ask for Roots")
 	}
-	if x.r.Projection != nil && m.Schema.Apart && !x.r.Heads {
-		return m.Errorf("a projection is of the items that the query reads, and it reads the entities by themselves: ask for the Heads, or leave it out")
+	if x.r.Projection != nil && m.Schema.Apart && !x.r.Roots {
+		return m.Errorf("a projection is of the items that the query reads, and it reads the entities by themselves: ask for Roots, or leave it out")
 	}
 	root := false
 	for _, p := range x.s.Parts {
@@ -325,7 +325,7 @@ func (x *Search) plain(ctx context.Context, yield func(Hit) bool, pageEnd func(r
 	switch {
 	case x.in() != nil:
 		return x.indexed(ctx, yield, pageEnd)
-	case x.flat() && (x.r.Heads || x.r.KeysOnly && x.Model.Schema.Apart):
+	case x.flat() && (x.r.Roots || x.r.KeysOnly && x.Model.Schema.Apart):
 		return x.heads(ctx, yield, pageEnd)
 	case x.flat() && x.Model.Schema.Apart:
 		return x.loadEach(ctx, yield, pageEnd)

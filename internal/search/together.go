@@ -64,26 +64,26 @@ func (s *side) holds(sk string) bool { return s.low <= sk && sk <= s.high }
 // table and partition, and whose ranges overlap, or have others' items between them.
 func sidesOf(all []*Search) ([]*side, error) {
 	if len(all) == 0 {
-		return nil, errors.New("Together has no queries: give it what their On returns")
+		return nil, errors.New("Merge has no queries: give it what their On returns")
 	}
 	var sides []*side
 	first := all[0]
 	for i, x := range all {
-		if err := x.Single("Together"); err != nil {
+		if err := x.Single("Merge"); err != nil {
 			return nil, err
 		}
 		p, q := x.s.Parts[0], first.s.Parts[0]
 		if p.In != nil {
-			return nil, x.Model.Errorf("Together is one query of a table's partition, and this one is of the index %s: run them one after the other", p.In.Entry.Index.Name)
+			return nil, x.Model.Errorf("Merge is one query of a table's partition, and this one is of the index %s: run them one after the other", p.In.Entry.Index.Name)
 		}
 		t, u := x.Model.TableOf(p), first.Model.TableOf(q)
 		switch {
 		case t.Name != u.Name || t.Hash != u.Hash || t.Range != u.Range:
-			return nil, x.Model.Errorf("Together is one query of one table, and its queries are of the tables %s and %s: run two", u.Name, t.Name)
+			return nil, x.Model.Errorf("Merge is one query of one table, and its queries are of the tables %s and %s: run two", u.Name, t.Name)
 		case p.PK != q.PK:
-			return nil, x.Model.Errorf("Together is one query of one partition, and its queries are of %s and %s: run two", q.PK, p.PK)
-		case p.Keep != nil || len(x.r.Filter) > 0 || x.r.Projection != nil || x.r.Heads:
-			return nil, x.Model.Errorf("Together takes plain queries: leave out Filter, Project, Heads and ranges of times that leave something out, and choose among what it yields")
+			return nil, x.Model.Errorf("Merge is one query of one partition, and its queries are of %s and %s: run two", q.PK, p.PK)
+		case p.Keep != nil || len(x.r.Filter) > 0 || x.r.Projection != nil || x.r.Roots:
+			return nil, x.Model.Errorf("Merge takes plain queries: leave out Filter, Project, Roots and ranges of times that leave something out, and choose among what it yields")
 		}
 		s := &side{Search: x, index: i}
 		if err := s.bounds(p); err != nil {
@@ -94,7 +94,7 @@ func sidesOf(all []*Search) ([]*side, error) {
 	slices.SortStableFunc(sides, func(a, b *side) int { return cmp.Compare(a.low, b.low) })
 	for i, s := range sides[1:] {
 		if s.low <= sides[i].high {
-			return nil, s.Model.Errorf("Together needs queries whose ranges do not overlap, and %q to %q of this one and of %s do: narrow one", s.low, sides[i].high, sides[i].Model.Label())
+			return nil, s.Model.Errorf("Merge needs queries whose ranges do not overlap, and %q to %q of this one and of %s do: narrow one", s.low, sides[i].high, sides[i].Model.Label())
 		}
 	}
 	return sides, between(sides)
@@ -125,10 +125,10 @@ func (s *side) bounds(p selection.Part) error {
 		}
 		s.low, s.high = begin, begin+lastRune
 	case selection.None:
-		return s.Model.Errorf("Together has a query whose range ends before it begins: leave it out")
+		return s.Model.Errorf("Merge has a query whose range ends before it begins: leave it out")
 	}
 	if s.low == "" || r.Low.Type != 0 && r.Low.Type != 'S' {
-		return s.Model.Errorf("Together needs queries over a part of the partition, by what their sort keys begin with, and this one is over all of it: narrow it")
+		return s.Model.Errorf("Merge needs queries over a part of the partition, by what their sort keys begin with, and this one is over all of it: narrow it")
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func between(sides []*side) error {
 			begin := it.Key.Template.LiteralPrefix()
 			inside := func(o *side) bool { return o.holds(begin) }
 			if begin+lastRune >= low && begin <= high && !slices.ContainsFunc(sides, inside) && !around(it, sides) {
-				return s.Model.Errorf("Together is one query of one range, and %s (%s) lies between its queries, so that it would be read in vain: query it as well, or run two", it.Name, it.Key.Text)
+				return s.Model.Errorf("Merge is one query of one range, and %s (%s) lies between its queries, so that it would be read in vain: query it as well, or run two", it.Name, it.Key.Text)
 			}
 		}
 	}

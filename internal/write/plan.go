@@ -128,7 +128,7 @@ func Arrange(requests, checks []*Request, c Choice) (*Plan, error) {
 func unflipped(requests []*Request, flipped bool) error {
 	for _, r := range requests {
 		if r.Outside > 0 && !flipped {
-			return fmt.Errorf("%s.%s: a value of the item %s is so large that it lies outside of it, which Save, Update, Saving and BulkLoad write: use one of these", r.Label, r.Field, r.Place)
+			return fmt.Errorf("%s.%s: a value of the item %s is so large that it lies outside of it, which Save, Update, SavePart and BulkLoad write: use one of these", r.Label, r.Field, r.Place)
 		}
 	}
 	return nil

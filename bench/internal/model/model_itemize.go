@@ -52,8 +52,8 @@ func (n UserKey) Wishes() UserKeyWishes {
 
 // UserKeyWishes goes on with {AddedAt}.
 //
-// Calls: AddedAt; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input;
-// Filter, Project, Limit, Reverse, After.
+// Calls: AddedAt; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan,
+// Input; Filter, Project, Limit, Reverse, After.
 type UserKeyWishes struct {
 	at query.Node[User]
 	userWishItems
@@ -66,8 +66,8 @@ func newUserKeyWishes(at query.Node[User]) UserKeyWishes {
 	}
 }
 
-// AddedAt narrows to one {AddedAt}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
-// Limit, Reverse, After.
+// AddedAt narrows to one {AddedAt}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter,
+// Project, Limit, Reverse, After.
 func (n UserKeyWishes) AddedAt(addedAt time.Time) mapper.ElementNode[User, Wish] {
 	return mapper.NewElementNode[User, Wish](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))), 4)
 }

@@ -65,7 +65,7 @@ func (n ShelfKey) Tags() ShelfKeyTags {
 
 // ShelfKeyLabels goes on with {.}.
 //
-// Calls: Value; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: Value; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type ShelfKeyLabels struct {
 	at query.Node[Shelf]
 	shelfStringItems
@@ -75,7 +75,7 @@ func newShelfKeyLabels(at query.Node[Shelf]) ShelfKeyLabels {
 	return ShelfKeyLabels{at, mapper.NewElementsNode[Shelf, string](at, 1)}
 }
 
-// Value narrows to one {.}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Value narrows to one {.}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After.
 func (n ShelfKeyLabels) Value(value string) mapper.ElementNode[Shelf, string] {
 	return mapper.NewElementNode[Shelf, string](
@@ -85,7 +85,7 @@ func (n ShelfKeyLabels) Value(value string) mapper.ElementNode[Shelf, string] {
 
 // ShelfKeyTags goes on with {key}.
 //
-// Calls: Key; Add, Put; Map, All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: Key; Add, Put; Map, All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type ShelfKeyTags struct {
 	at query.Node[Shelf]
 	shelfStructItems
@@ -95,7 +95,7 @@ func newShelfKeyTags(at query.Node[Shelf]) ShelfKeyTags {
 	return ShelfKeyTags{at, mapper.NewEntriesNode[Shelf, string, struct{}](at, 2)}
 }
 
-// Key narrows to one {key}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Key narrows to one {key}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After.
 func (n ShelfKeyTags) Key(key string) mapper.ElementNode[Shelf, struct{}] {
 	return mapper.NewElementNode[Shelf, struct{}](

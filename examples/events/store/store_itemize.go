@@ -35,8 +35,8 @@ type EventKey struct{ eventNode }
 
 // EventQuery is a query that goes on with {At}.
 //
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Slice, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After, Heads.
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Collect, Page, Count, Plan, Input; Filter,
+// Project, Limit, Reverse, After, Roots.
 type EventQuery struct {
 	at query.Node[Event]
 	query.Query[Event, Event]
@@ -47,8 +47,8 @@ func newEventQuery(at query.Node[Event]) EventQuery {
 	return EventQuery{at, query.NewQuery[Event, Event](at), mapperimpl.Hours(at, query.NewQuery[Event, Event])}
 }
 
-// At narrows to one {At}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After,
-// Heads.
+// At narrows to one {At}. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After,
+// Roots.
 func (n EventQuery) At(atValue time.Time) query.Query[Event, Event] {
 	return query.NewQuery[Event, Event](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
 }

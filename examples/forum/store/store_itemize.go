@@ -41,8 +41,8 @@ func ThreadByForumSubject(forum string, subject string) ThreadKey {
 	}
 }
 
-// ThreadByForum queries all with the partition key {Forum}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After, Heads.
+// ThreadByForum queries all with the partition key {Forum}. Calls: All, Refs, Collect, Page, Count, Plan, Input;
+// Filter, Project, Limit, Reverse, After, Roots.
 func ThreadByForum(forum string) query.Query[Thread, Thread] {
 	return query.NewQuery[Thread, Thread](
 		mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.Arg(mapperimpl.StringValue(forum))), 0, 0),
@@ -71,8 +71,8 @@ type ThreadKey struct{ threadNode }
 
 // ThreadByForumLastPostQuery is a query that goes on with {LastPost}.
 //
-// Calls: LastPost; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Slice, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After, Fetch, Heads.
+// Calls: LastPost; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Collect, Page, Count, Plan, Input;
+// Filter, Project, Limit, Reverse, After, Fetch, Roots.
 type ThreadByForumLastPostQuery struct {
 	at query.Node[Thread]
 	threadEntitiesQuery
@@ -85,16 +85,16 @@ func newThreadByForumLastPostQuery(at query.Node[Thread]) ThreadByForumLastPostQ
 	}
 }
 
-// LastPost narrows to one {LastPost}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After, Fetch, Heads.
+// LastPost narrows to one {LastPost}. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After, Fetch, Roots.
 func (n ThreadByForumLastPostQuery) LastPost(lastPost time.Time) query.Query[Thread, Thread] {
 	return query.NewQuery[Thread, Thread](mapperimpl.Next(n.at, 1, mapperimpl.Arg(mapperimpl.TimeValue(lastPost))))
 }
 
 // ThreadByUnansweredQuery is a query that goes on with {LastPost}.
 //
-// Calls: LastPost; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Slice, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After, Fetch, Heads.
+// Calls: LastPost; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Collect, Page, Count, Plan, Input;
+// Filter, Project, Limit, Reverse, After, Fetch, Roots.
 type ThreadByUnansweredQuery struct {
 	at query.Node[Thread]
 	threadEntitiesQuery
@@ -107,8 +107,8 @@ func newThreadByUnansweredQuery(at query.Node[Thread]) ThreadByUnansweredQuery {
 	}
 }
 
-// LastPost narrows to one {LastPost}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After, Fetch, Heads.
+// LastPost narrows to one {LastPost}. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After, Fetch, Roots.
 func (n ThreadByUnansweredQuery) LastPost(lastPost time.Time) query.Query[Thread, Thread] {
 	return query.NewQuery[Thread, Thread](mapperimpl.Next(n.at, 1, mapperimpl.Arg(mapperimpl.TimeValue(lastPost))))
 }
@@ -155,8 +155,8 @@ type ReplyKey struct{ replyNode }
 
 // ReplyQuery is a query that goes on with {At}.
 //
-// Calls: Year, Month, Day, Hour, Between, Since, Before; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
-// Limit, Reverse, After, Heads.
+// Calls: Year, Month, Day, Hour, Between, Since, Before; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project,
+// Limit, Reverse, After, Roots.
 type ReplyQuery struct {
 	at query.Node[Reply]
 	query.Query[Reply, Reply]
@@ -169,8 +169,8 @@ func newReplyQuery(at query.Node[Reply]) ReplyQuery {
 
 // ReplyByPostedByQuery is a query that goes on with {At}.
 //
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Slice, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After, Fetch, Heads.
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Collect, Page, Count, Plan, Input; Filter,
+// Project, Limit, Reverse, After, Fetch, Roots.
 type ReplyByPostedByQuery struct {
 	at query.Node[Reply]
 	replyEntitiesQuery
@@ -183,8 +183,8 @@ func newReplyByPostedByQuery(at query.Node[Reply]) ReplyByPostedByQuery {
 	}
 }
 
-// At narrows to one {At}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After,
-// Fetch, Heads.
+// At narrows to one {At}. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After,
+// Fetch, Roots.
 func (n ReplyByPostedByQuery) At(atValue time.Time) query.Query[Reply, Reply] {
 	return query.NewQuery[Reply, Reply](mapperimpl.Next(n.at, 1, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
 }

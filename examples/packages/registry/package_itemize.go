@@ -58,7 +58,7 @@ func (n PackageKey) FILES() mapper.ItemNode[Package, Package] {
 
 // PackageKeyTags goes on with {key}.
 //
-// Calls: Key; Add, Put; Map, All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: Key; Add, Put; Map, All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type PackageKeyTags struct {
 	at query.Node[Package]
 	packageStringItems
@@ -68,7 +68,7 @@ func newPackageKeyTags(at query.Node[Package]) PackageKeyTags {
 	return PackageKeyTags{at, mapper.NewEntriesNode[Package, string, string](at, 1)}
 }
 
-// Key narrows to one {key}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Key narrows to one {key}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After.
 func (n PackageKeyTags) Key(key string) mapper.ElementNode[Package, string] {
 	return mapper.NewElementNode[Package, string](
@@ -78,7 +78,7 @@ func (n PackageKeyTags) Key(key string) mapper.ElementNode[Package, string] {
 
 // PackageKeyReleases goes on with {At}.
 //
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input;
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input;
 // Filter, Project, Limit, Reverse, After.
 type PackageKeyReleases struct {
 	at query.Node[Package]
@@ -99,7 +99,7 @@ func (n PackageKeyReleases) At(atValue time.Time) PackageKeyReleasesAt {
 
 // PackageKeyReleasesAt goes on with {Version}.
 //
-// Calls: Version; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: Version; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type PackageKeyReleasesAt struct {
 	at query.Node[Package]
 	packageReleaseElements
@@ -109,8 +109,8 @@ func newPackageKeyReleasesAt(at query.Node[Package]) PackageKeyReleasesAt {
 	return PackageKeyReleasesAt{at, query.NewElements[Package, Release](at)}
 }
 
-// Version narrows to one {Version}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
-// Limit, Reverse, After.
+// Version narrows to one {Version}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter,
+// Project, Limit, Reverse, After.
 func (n PackageKeyReleasesAt) Version(version string) mapper.ElementNode[Package, Release] {
 	return mapper.NewElementNode[Package, Release](
 		mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(version))), 2,

@@ -42,7 +42,7 @@ func (n ProjectKey) Members() ProjectKeyMembers {
 	return newProjectKeyMembers(mapperimpl.Items(n.projectNode.Node, 2, 1))
 }
 
-// Member selects the one MEMBER#{key}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter,
+// Member selects the one MEMBER#{key}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter,
 // Project, Limit, Reverse, After.
 func (n ProjectKey) Member(key string) mapper.ElementNode[Project, Member] {
 	return mapper.NewElementNode[Project, Member](
@@ -55,7 +55,7 @@ func (n ProjectKey) Activity() ProjectKeyActivity {
 	return newProjectKeyActivity(mapperimpl.Items(n.projectNode.Node, 3, 1))
 }
 
-// Event selects the one ACTIVITY#{At}#{Ticket:06}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input;
+// Event selects the one ACTIVITY#{At}#{Ticket:06}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input;
 // Filter, Project, Limit, Reverse, After.
 func (n ProjectKey) Event(atValue time.Time, ticket int) mapper.ElementNode[Project, Event] {
 	return mapper.NewElementNode[Project, Event](
@@ -69,7 +69,7 @@ func (n ProjectKey) Event(atValue time.Time, ticket int) mapper.ElementNode[Proj
 
 // ProjectKeyMembers goes on with {key}.
 //
-// Calls: Key; Add, Put; Map, All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: Key; Add, Put; Map, All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type ProjectKeyMembers struct {
 	at query.Node[Project]
 	projectMemberItems
@@ -79,7 +79,7 @@ func newProjectKeyMembers(at query.Node[Project]) ProjectKeyMembers {
 	return ProjectKeyMembers{at, mapper.NewEntriesNode[Project, string, Member](at, 2)}
 }
 
-// Key narrows to one {key}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Key narrows to one {key}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After.
 func (n ProjectKeyMembers) Key(key string) mapper.ElementNode[Project, Member] {
 	return mapper.NewElementNode[Project, Member](
@@ -89,7 +89,7 @@ func (n ProjectKeyMembers) Key(key string) mapper.ElementNode[Project, Member] {
 
 // ProjectKeyActivity goes on with {At}.
 //
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input;
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input;
 // Filter, Project, Limit, Reverse, After.
 type ProjectKeyActivity struct {
 	at query.Node[Project]
@@ -110,7 +110,7 @@ func (n ProjectKeyActivity) At(atValue time.Time) ProjectKeyActivityAt {
 
 // ProjectKeyActivityAt goes on with {Ticket:06}.
 //
-// Calls: Ticket; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: Ticket; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type ProjectKeyActivityAt struct {
 	at query.Node[Project]
 	projectEventElements
@@ -120,8 +120,8 @@ func newProjectKeyActivityAt(at query.Node[Project]) ProjectKeyActivityAt {
 	return ProjectKeyActivityAt{at, query.NewElements[Project, Event](at)}
 }
 
-// Ticket narrows to one {Ticket:06}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
-// Limit, Reverse, After.
+// Ticket narrows to one {Ticket:06}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter,
+// Project, Limit, Reverse, After.
 func (n ProjectKeyActivityAt) Ticket(ticket int) mapper.ElementNode[Project, Event] {
 	return mapper.NewElementNode[Project, Event](
 		mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.IntValue(ticket))), 3,
@@ -151,7 +151,7 @@ func TicketByTenantProjectNumber(tenantID string, projectID string, number int) 
 }
 
 // TicketByTenantProject queries all with the partition key TENANT#{TenantID}#TICKETS#{ProjectID}. Calls: All, Refs,
-// Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After, Heads.
+// Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After, Roots.
 func TicketByTenantProject(tenantID string, projectID string) query.Query[Ticket, Ticket] {
 	return query.NewQuery[Ticket, Ticket](
 		mapperimpl.Items(
@@ -185,7 +185,7 @@ func (n TicketKey) Comments() TicketKeyComments {
 
 // TicketKeyComments goes on with {At}.
 //
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input;
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input;
 // Filter, Project, Limit, Reverse, After.
 type TicketKeyComments struct {
 	at query.Node[Ticket]
@@ -199,7 +199,7 @@ func newTicketKeyComments(at query.Node[Ticket]) TicketKeyComments {
 	}
 }
 
-// At narrows to one {At}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// At narrows to one {At}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After.
 func (n TicketKeyComments) At(atValue time.Time) mapper.ElementNode[Ticket, Comment] {
 	return mapper.NewElementNode[Ticket, Comment](

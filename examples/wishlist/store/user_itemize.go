@@ -80,7 +80,7 @@ func (n UserKey) Private() UserKeyPrivate {
 // Calls: WishList.
 type UserKeyM struct{ userPart }
 
-// WishList selects what begins with M#WishList#. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
+// WishList selects what begins with M#WishList#. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project,
 // Limit, Reverse, After.
 func (n UserKeyM) WishList() query.Elements[User, Wish] {
 	return query.NewElements[User, Wish](mapperimpl.Prefix(n.userPart, 0, "M#WishList#"))
@@ -96,8 +96,8 @@ func (n UserKeyU) Address() query.Node[User] { return mapperimpl.Prefix(n.userPa
 
 // UserKeyPublic goes on with {AddedAt}.
 //
-// Calls: AddedAt; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input;
-// Filter, Project, Limit, Reverse, After.
+// Calls: AddedAt; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan,
+// Input; Filter, Project, Limit, Reverse, After.
 type UserKeyPublic struct {
 	at query.Node[User]
 	userWishItems
@@ -110,16 +110,16 @@ func newUserKeyPublic(at query.Node[User]) UserKeyPublic {
 	}
 }
 
-// AddedAt narrows to one {AddedAt}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
-// Limit, Reverse, After.
+// AddedAt narrows to one {AddedAt}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter,
+// Project, Limit, Reverse, After.
 func (n UserKeyPublic) AddedAt(addedAt time.Time) mapper.ElementNode[User, Wish] {
 	return mapper.NewElementNode[User, Wish](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))), 7)
 }
 
 // UserKeyPrivate goes on with {AddedAt}.
 //
-// Calls: AddedAt; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input;
-// Filter, Project, Limit, Reverse, After.
+// Calls: AddedAt; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan,
+// Input; Filter, Project, Limit, Reverse, After.
 type UserKeyPrivate struct {
 	at query.Node[User]
 	userWishItems
@@ -132,8 +132,8 @@ func newUserKeyPrivate(at query.Node[User]) UserKeyPrivate {
 	}
 }
 
-// AddedAt narrows to one {AddedAt}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
-// Limit, Reverse, After.
+// AddedAt narrows to one {AddedAt}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter,
+// Project, Limit, Reverse, After.
 func (n UserKeyPrivate) AddedAt(addedAt time.Time) mapper.ElementNode[User, Wish] {
 	return mapper.NewElementNode[User, Wish](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))), 8)
 }
@@ -185,7 +185,7 @@ func (n ProfileKey) Values() ProfileKeyValues {
 
 // ProfileKeyValues goes on with {key}.
 //
-// Calls: Key; Add, Put; Map, All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: Key; Add, Put; Map, All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type ProfileKeyValues struct {
 	at query.Node[Profile]
 	profileStringItems
@@ -195,7 +195,7 @@ func newProfileKeyValues(at query.Node[Profile]) ProfileKeyValues {
 	return ProfileKeyValues{at, mapper.NewEntriesNode[Profile, string, string](at, 1)}
 }
 
-// Key narrows to one {key}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Key narrows to one {key}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After.
 func (n ProfileKeyValues) Key(key string) mapper.ElementNode[Profile, string] {
 	return mapper.NewElementNode[Profile, string](

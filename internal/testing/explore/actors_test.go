@@ -750,7 +750,7 @@ func (c *cast[T]) querier(name string, options ...mapper.ReadOption) explore.Act
 	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
 		m := c.mapper(n)
 		o := explore.Op{Actor: name, What: "query parts", Start: c.run.Now()}
-		all, err := query.NewElements[T, part](c.partsOf(m)).Slice(ctx, m, options...)
+		all, err := query.NewElements[T, part](c.partsOf(m)).Collect(ctx, m, options...)
 		o.End, o.Err = c.run.Now(), err
 		if err == nil {
 			got := map[string]string{}
@@ -775,7 +775,7 @@ func (c *cast[T]) indexReader(name string) explore.Actor {
 func (c *cast[T]) lookUp(ctx context.Context, name string, n *explore.Transport) {
 	m := c.mapper(n)
 	o := explore.Op{Actor: name, What: "look up", Start: c.run.Now()}
-	all, err := query.Of[T](m.Index("byRoot", c.id)).Slice(ctx, m)
+	all, err := query.Of[T](m.Index("byRoot", c.id)).Collect(ctx, m)
 	o.End, o.Err = c.run.Now(), err
 	switch {
 	case err != nil:
@@ -798,7 +798,7 @@ func (c *cast[T]) headReader(name string) explore.Actor {
 func (c *cast[T]) lookHeadUp(ctx context.Context, name string, n *explore.Transport) string {
 	m := c.mapper(n)
 	o := explore.Op{Actor: name, What: "look head up", Start: c.run.Now()}
-	all, err := query.Of[T, T](m.Index("byRoot", c.id)).Heads().Slice(ctx, m)
+	all, err := query.Of[T, T](m.Index("byRoot", c.id)).Roots().Collect(ctx, m)
 	o.End, o.Err = c.run.Now(), err
 	origin := ""
 	if len(all) > 0 {
@@ -820,7 +820,7 @@ func (c *cast[T]) indexQuerier(name string) explore.Actor {
 func (c *cast[T]) lookUpParts(ctx context.Context, name string, n *explore.Transport) {
 	m := c.mapper(n)
 	o := explore.Op{Actor: name, What: "look parts up", Start: c.run.Now()}
-	all, err := query.Of[part](m.Index("byPart", c.id)).Slice(ctx, m)
+	all, err := query.Of[part](m.Index("byPart", c.id)).Collect(ctx, m)
 	o.End, o.Err = c.run.Now(), err
 	got := map[string]string{}
 	for _, p := range all {
@@ -944,7 +944,7 @@ func (c *cast[T]) swapper(name, to string, loaded bool) explore.Actor {
 			return true
 		}}
 		_ = c.do(n, o, func() error {
-			_, err := mapper.Transact(ctx, m.Deleting(of), m.Saving(m.New(v)))
+			_, err := mapper.Transact(ctx, m.DeletePart(of), m.SavePart(m.New(v)))
 			return err
 		})
 	})

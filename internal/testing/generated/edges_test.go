@@ -25,7 +25,7 @@ func TestTimeInBothKeys(t *testing.T) {
 		must(m.Save(ctx, m.New(Happening{At: day.Add(time.Duration(9+i) * time.Hour), ID: id, Text: id})))(t)
 	}
 	ids := func(q query.Query[Happening, Happening]) (out string) {
-		for _, h := range must(q.Slice(ctx, m))(t) {
+		for _, h := range must(q.Collect(ctx, m))(t) {
 			out += h.ID
 		}
 		return out
@@ -58,7 +58,7 @@ func TestEdgesOfRanges(t *testing.T) {
 	must(m.Save(ctx, m.New(Shelf{ID: "1", Name: "n", Books: []Event{{day.Add(time.Hour), "x"}, {day.Add(2 * time.Hour), "y"}, {day.AddDate(0, 0, 1), "z"}}})))(t)
 	b := ShelfByID("1").Books()
 	names := func(q query.Query[Shelf, Event]) (out string) {
-		for _, e := range must(q.Slice(ctx, m))(t) {
+		for _, e := range must(q.Collect(ctx, m))(t) {
 			out += e.K
 		}
 		return out
@@ -90,7 +90,7 @@ func TestEdgesOfRanges(t *testing.T) {
 		t.Errorf("%d in 1960", got)
 	}
 	tickets := newMapper[Ticket](t)
-	if _, err := TicketByQueue("q").Filter(TicketFields.Title.Equal("x")).Slice(ctx, tickets); err == nil || !strings.Contains(err.Error(), "an entity has several") {
+	if _, err := TicketByQueue("q").Filter(TicketFields.Title.Equal("x")).Collect(ctx, tickets); err == nil || !strings.Contains(err.Error(), "an entity has several") {
 		t.Errorf("%v", err)
 	}
 }

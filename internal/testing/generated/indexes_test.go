@@ -30,11 +30,11 @@ func TestIndexNodes(t *testing.T) {
 		})))(t)
 	}
 	ids := func(q interface {
-		Slice(context.Context, query.Source[Score], ...query.ReadOption) ([]Score, error)
+		Collect(context.Context, query.Source[Score], ...query.ReadOption) ([]Score, error)
 	},
 	) string {
 		var all []string
-		for _, s := range must(q.Slice(ctx, m))(t) {
+		for _, s := range must(q.Collect(ctx, m))(t) {
 			all = append(all, s.ID)
 		}
 		return strings.Join(all, " ")

@@ -22,7 +22,7 @@ func LogByID(id string) LogKey {
 // Calls: U, HEAD, Nanos, Millis, Seconds, Unix, Dates, Months, Weeks, Years, Address, Book, Lists, Extra; Patch.
 type LogKey struct{ logNode }
 
-// U selects what begins with U#. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
+// U selects what begins with U#. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
 // After.
 func (n LogKey) U() query.Elements[Log, Event] {
 	return query.NewElements[Log, Event](mapperimpl.Prefix(n.logNode.Node, 0, "U#"))
@@ -77,7 +77,7 @@ func (n LogKey) Extra() mapper.ItemNode[Log, Extra] {
 
 // LogKeyNanos goes on with {At}.
 //
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input;
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input;
 // Filter, Project, Limit, Reverse, After.
 type LogKeyNanos struct {
 	at query.Node[Log]
@@ -91,7 +91,7 @@ func newLogKeyNanos(at query.Node[Log]) LogKeyNanos {
 	}
 }
 
-// At narrows to one {At}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// At narrows to one {At}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After.
 func (n LogKeyNanos) At(atValue time.Time) mapper.ElementNode[Log, Event] {
 	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(atValue))), 1)
@@ -99,7 +99,7 @@ func (n LogKeyNanos) At(atValue time.Time) mapper.ElementNode[Log, Event] {
 
 // LogKeyMillis goes on with {At:millis}.
 //
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input;
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input;
 // Filter, Project, Limit, Reverse, After.
 type LogKeyMillis struct {
 	at query.Node[Log]
@@ -120,7 +120,7 @@ func (n LogKeyMillis) At(atValue time.Time) LogKeyMillisAt {
 
 // LogKeyMillisAt goes on with {K}.
 //
-// Calls: K; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: K; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type LogKeyMillisAt struct {
 	at query.Node[Log]
 	logEventElements
@@ -130,7 +130,7 @@ func newLogKeyMillisAt(at query.Node[Log]) LogKeyMillisAt {
 	return LogKeyMillisAt{at, query.NewElements[Log, Event](at)}
 }
 
-// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After.
 func (n LogKeyMillisAt) K(k string) mapper.ElementNode[Log, Event] {
 	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))), 2)
@@ -138,7 +138,7 @@ func (n LogKeyMillisAt) K(k string) mapper.ElementNode[Log, Event] {
 
 // LogKeySeconds goes on with {At:seconds}.
 //
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input;
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input;
 // Filter, Project, Limit, Reverse, After.
 type LogKeySeconds struct {
 	at query.Node[Log]
@@ -159,7 +159,7 @@ func (n LogKeySeconds) At(atValue time.Time) LogKeySecondsAt {
 
 // LogKeySecondsAt goes on with {K}.
 //
-// Calls: K; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: K; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type LogKeySecondsAt struct {
 	at query.Node[Log]
 	logEventElements
@@ -169,7 +169,7 @@ func newLogKeySecondsAt(at query.Node[Log]) LogKeySecondsAt {
 	return LogKeySecondsAt{at, query.NewElements[Log, Event](at)}
 }
 
-// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After.
 func (n LogKeySecondsAt) K(k string) mapper.ElementNode[Log, Event] {
 	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))), 3)
@@ -177,7 +177,7 @@ func (n LogKeySecondsAt) K(k string) mapper.ElementNode[Log, Event] {
 
 // LogKeyUnix goes on with {At:unix}.
 //
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input;
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input;
 // Filter, Project, Limit, Reverse, After.
 type LogKeyUnix struct {
 	at query.Node[Log]
@@ -198,7 +198,7 @@ func (n LogKeyUnix) At(atValue time.Time) LogKeyUnixAt {
 
 // LogKeyUnixAt goes on with {K}.
 //
-// Calls: K; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: K; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type LogKeyUnixAt struct {
 	at query.Node[Log]
 	logEventElements
@@ -208,7 +208,7 @@ func newLogKeyUnixAt(at query.Node[Log]) LogKeyUnixAt {
 	return LogKeyUnixAt{at, query.NewElements[Log, Event](at)}
 }
 
-// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After.
 func (n LogKeyUnixAt) K(k string) mapper.ElementNode[Log, Event] {
 	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))), 4)
@@ -216,7 +216,7 @@ func (n LogKeyUnixAt) K(k string) mapper.ElementNode[Log, Event] {
 
 // LogKeyDates goes on with {At:date}.
 //
-// Calls: At; Year, Month, Day, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter,
+// Calls: At; Year, Month, Day, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter,
 // Project, Limit, Reverse, After.
 type LogKeyDates struct {
 	at query.Node[Log]
@@ -237,7 +237,7 @@ func (n LogKeyDates) At(atValue time.Time) LogKeyDatesAt {
 
 // LogKeyDatesAt goes on with {K}.
 //
-// Calls: K; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: K; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type LogKeyDatesAt struct {
 	at query.Node[Log]
 	logEventElements
@@ -247,7 +247,7 @@ func newLogKeyDatesAt(at query.Node[Log]) LogKeyDatesAt {
 	return LogKeyDatesAt{at, query.NewElements[Log, Event](at)}
 }
 
-// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After.
 func (n LogKeyDatesAt) K(k string) mapper.ElementNode[Log, Event] {
 	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))), 5)
@@ -255,7 +255,7 @@ func (n LogKeyDatesAt) K(k string) mapper.ElementNode[Log, Event] {
 
 // LogKeyMonths goes on with {At:month}.
 //
-// Calls: At; Year, Month, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter,
+// Calls: At; Year, Month, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter,
 // Project, Limit, Reverse, After.
 type LogKeyMonths struct {
 	at query.Node[Log]
@@ -276,7 +276,7 @@ func (n LogKeyMonths) At(atValue time.Time) LogKeyMonthsAt {
 
 // LogKeyMonthsAt goes on with {K}.
 //
-// Calls: K; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: K; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type LogKeyMonthsAt struct {
 	at query.Node[Log]
 	logEventElements
@@ -286,7 +286,7 @@ func newLogKeyMonthsAt(at query.Node[Log]) LogKeyMonthsAt {
 	return LogKeyMonthsAt{at, query.NewElements[Log, Event](at)}
 }
 
-// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After.
 func (n LogKeyMonthsAt) K(k string) mapper.ElementNode[Log, Event] {
 	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))), 6)
@@ -294,8 +294,8 @@ func (n LogKeyMonthsAt) K(k string) mapper.ElementNode[Log, Event] {
 
 // LogKeyWeeks goes on with {At:week}.
 //
-// Calls: At; Year, Week, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
-// Limit, Reverse, After.
+// Calls: At; Year, Week, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter,
+// Project, Limit, Reverse, After.
 type LogKeyWeeks struct {
 	at query.Node[Log]
 	logEventItems
@@ -315,7 +315,7 @@ func (n LogKeyWeeks) At(atValue time.Time) LogKeyWeeksAt {
 
 // LogKeyWeeksAt goes on with {K}.
 //
-// Calls: K; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: K; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type LogKeyWeeksAt struct {
 	at query.Node[Log]
 	logEventElements
@@ -325,7 +325,7 @@ func newLogKeyWeeksAt(at query.Node[Log]) LogKeyWeeksAt {
 	return LogKeyWeeksAt{at, query.NewElements[Log, Event](at)}
 }
 
-// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After.
 func (n LogKeyWeeksAt) K(k string) mapper.ElementNode[Log, Event] {
 	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))), 7)
@@ -333,7 +333,7 @@ func (n LogKeyWeeksAt) K(k string) mapper.ElementNode[Log, Event] {
 
 // LogKeyYears goes on with {At:year}.
 //
-// Calls: At; Year, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
+// Calls: At; Year, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project,
 // Limit, Reverse, After.
 type LogKeyYears struct {
 	at query.Node[Log]
@@ -354,7 +354,7 @@ func (n LogKeyYears) At(atValue time.Time) LogKeyYearsAt {
 
 // LogKeyYearsAt goes on with {K}.
 //
-// Calls: K; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: K; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type LogKeyYearsAt struct {
 	at query.Node[Log]
 	logEventElements
@@ -364,7 +364,7 @@ func newLogKeyYearsAt(at query.Node[Log]) LogKeyYearsAt {
 	return LogKeyYearsAt{at, query.NewElements[Log, Event](at)}
 }
 
-// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After.
 func (n LogKeyYearsAt) K(k string) mapper.ElementNode[Log, Event] {
 	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))), 8)
@@ -372,7 +372,7 @@ func (n LogKeyYearsAt) K(k string) mapper.ElementNode[Log, Event] {
 
 // LogKeyAddress goes on with {K}.
 //
-// Calls: K; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: K; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type LogKeyAddress struct {
 	at query.Node[Log]
 	logEventItems
@@ -382,7 +382,7 @@ func newLogKeyAddress(at query.Node[Log]) LogKeyAddress {
 	return LogKeyAddress{at, mapper.NewElementsNode[Log, Event](at, 9)}
 }
 
-// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After.
 func (n LogKeyAddress) K(k string) mapper.ElementNode[Log, Event] {
 	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(k))), 9)
@@ -390,7 +390,7 @@ func (n LogKeyAddress) K(k string) mapper.ElementNode[Log, Event] {
 
 // LogKeyBook goes on with {K}.
 //
-// Calls: K; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: K; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type LogKeyBook struct {
 	at query.Node[Log]
 	logEventItems
@@ -400,7 +400,7 @@ func newLogKeyBook(at query.Node[Log]) LogKeyBook {
 	return LogKeyBook{at, mapper.NewElementsNode[Log, Event](at, 10)}
 }
 
-// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After.
 func (n LogKeyBook) K(k string) mapper.ElementNode[Log, Event] {
 	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(k))), 10)
@@ -408,7 +408,7 @@ func (n LogKeyBook) K(k string) mapper.ElementNode[Log, Event] {
 
 // LogKeyLists goes on with {List}.
 //
-// Calls: List; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: List; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type LogKeyLists struct {
 	at query.Node[Log]
 	logListEventItems
@@ -425,7 +425,7 @@ func (n LogKeyLists) List(list string) LogKeyListsList {
 
 // LogKeyListsList goes on with {At}.
 //
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Slice, Page, Count, Plan, Input; Filter,
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Collect, Page, Count, Plan, Input; Filter,
 // Project, Limit, Reverse, After.
 type LogKeyListsList struct {
 	at query.Node[Log]
@@ -439,7 +439,7 @@ func newLogKeyListsList(at query.Node[Log]) LogKeyListsList {
 	}
 }
 
-// At narrows to one {At}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// At narrows to one {At}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After.
 func (n LogKeyListsList) At(atValue time.Time) mapper.ElementNode[Log, ListEvent] {
 	return mapper.NewElementNode[Log, ListEvent](
@@ -493,8 +493,8 @@ type VisitKey struct{ visitNode }
 
 // VisitQuery is a query that goes on with {At:seconds}.
 //
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Slice, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After, Heads.
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Collect, Page, Count, Plan, Input; Filter,
+// Project, Limit, Reverse, After, Roots.
 type VisitQuery struct {
 	at query.Node[Visit]
 	query.Query[Visit, Visit]
@@ -505,8 +505,8 @@ func newVisitQuery(at query.Node[Visit]) VisitQuery {
 	return VisitQuery{at, query.NewQuery[Visit, Visit](at), mapperimpl.Hours(at, query.NewQuery[Visit, Visit])}
 }
 
-// At narrows to one {At:seconds}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
-// After, Heads.
+// At narrows to one {At:seconds}. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
+// After, Roots.
 func (n VisitQuery) At(atValue time.Time) query.Query[Visit, Visit] {
 	return query.NewQuery[Visit, Visit](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
 }
@@ -526,8 +526,8 @@ func TicketByQueueN(queue string, nValue int) TicketKey {
 	}
 }
 
-// TicketByQueue queries all with the partition key QUEUE#{Queue}. Calls: All, Refs, Slice, Page, Count, Plan, Input;
-// Filter, Project, Limit, Reverse, After, Heads.
+// TicketByQueue queries all with the partition key QUEUE#{Queue}. Calls: All, Refs, Collect, Page, Count, Plan, Input;
+// Filter, Project, Limit, Reverse, After, Roots.
 func TicketByQueue(queue string) query.Query[Ticket, Ticket] {
 	return query.NewQuery[Ticket, Ticket](
 		mapperimpl.Items(mapperimpl.Entity[Ticket](mapperimpl.Arg(mapperimpl.StringValue(queue))), 0, 1),
@@ -551,7 +551,7 @@ func (n TicketKey) Notes() TicketKeyNotes {
 
 // TicketKeyNotes goes on with {Line:02}.
 //
-// Calls: Line; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: Line; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type TicketKeyNotes struct {
 	at query.Node[Ticket]
 	ticketNoteItems
@@ -561,7 +561,7 @@ func newTicketKeyNotes(at query.Node[Ticket]) TicketKeyNotes {
 	return TicketKeyNotes{at, mapper.NewElementsNode[Ticket, Note](at, 1)}
 }
 
-// Line narrows to one {Line:02}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
+// Line narrows to one {Line:02}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project,
 // Limit, Reverse, After.
 func (n TicketKeyNotes) Line(line int) mapper.ElementNode[Ticket, Note] {
 	return mapper.NewElementNode[Ticket, Note](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.IntValue(line))), 1)
@@ -596,8 +596,8 @@ type HappeningKey struct{ happeningNode }
 
 // HappeningQuery is a query that goes on with {At}.
 //
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Slice, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After, Heads.
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Collect, Page, Count, Plan, Input; Filter,
+// Project, Limit, Reverse, After, Roots.
 type HappeningQuery struct {
 	at query.Node[Happening]
 	query.Query[Happening, Happening]
@@ -610,8 +610,8 @@ func newHappeningQuery(at query.Node[Happening]) HappeningQuery {
 	}
 }
 
-// At narrows to one {At}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After,
-// Heads.
+// At narrows to one {At}. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After,
+// Roots.
 func (n HappeningQuery) At(atValue time.Time) query.Query[Happening, Happening] {
 	return query.NewQuery[Happening, Happening](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
 }
@@ -652,7 +652,7 @@ func (n ShelfKey) Notes() mapper.ItemNode[Shelf, Extra] {
 
 // ShelfKeyBooks goes on with {At:date}.
 //
-// Calls: At; Year, Month, Day, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter,
+// Calls: At; Year, Month, Day, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter,
 // Project, Limit, Reverse, After.
 type ShelfKeyBooks struct {
 	at query.Node[Shelf]
@@ -673,7 +673,7 @@ func (n ShelfKeyBooks) At(atValue time.Time) ShelfKeyBooksAt {
 
 // ShelfKeyBooksAt goes on with {K}.
 //
-// Calls: K; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: K; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type ShelfKeyBooksAt struct {
 	at query.Node[Shelf]
 	shelfEventElements
@@ -683,7 +683,7 @@ func newShelfKeyBooksAt(at query.Node[Shelf]) ShelfKeyBooksAt {
 	return ShelfKeyBooksAt{at, query.NewElements[Shelf, Event](at)}
 }
 
-// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After.
 func (n ShelfKeyBooksAt) K(k string) mapper.ElementNode[Shelf, Event] {
 	return mapper.NewElementNode[Shelf, Event](mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.StringValue(k))), 1)
@@ -745,7 +745,7 @@ func (n ScoreKey) Wins() ScoreKeyWins {
 
 // ScoreKeyWins goes on with {At}.
 //
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Slice, Page, Count, Plan, Input;
+// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input;
 // Filter, Project, Limit, Reverse, After.
 type ScoreKeyWins struct {
 	at query.Node[Score]
@@ -759,7 +759,7 @@ func newScoreKeyWins(at query.Node[Score]) ScoreKeyWins {
 	}
 }
 
-// At narrows to one {At}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// At narrows to one {At}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After.
 func (n ScoreKeyWins) At(atValue time.Time) mapper.ElementNode[Score, Win] {
 	return mapper.NewElementNode[Score, Win](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(atValue))), 1)
@@ -767,8 +767,8 @@ func (n ScoreKeyWins) At(atValue time.Time) mapper.ElementNode[Score, Win] {
 
 // ScoreByGameQuery is a query that goes on with {Points}.
 //
-// Calls: Points; Between, AtLeast, AtMost; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
-// After, Fetch, Heads.
+// Calls: Points; Between, AtLeast, AtMost; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After, Fetch, Roots.
 type ScoreByGameQuery struct {
 	at query.Node[Score]
 	scoreEntitiesQuery
@@ -784,16 +784,16 @@ func newScoreByGameQuery(at query.Node[Score]) ScoreByGameQuery {
 	}
 }
 
-// Points narrows to one {Points}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
-// After, Fetch, Heads.
+// Points narrows to one {Points}. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
+// After, Fetch, Roots.
 func (n ScoreByGameQuery) Points(points int) query.Query[Score, Score] {
 	return query.NewQuery[Score, Score](mapperimpl.Next(n.at, 1, mapperimpl.Arg(mapperimpl.IntValue(points))))
 }
 
 // ScoreByGamePlayerQuery is a query that goes on with {Player}.
 //
-// Calls: Player; Between, AtLeast, AtMost, BeginsWith; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
-// Limit, Reverse, After, Fetch, Heads.
+// Calls: Player; Between, AtLeast, AtMost, BeginsWith; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project,
+// Limit, Reverse, After, Fetch, Roots.
 type ScoreByGamePlayerQuery struct {
 	at query.Node[Score]
 	scoreEntitiesQuery
@@ -810,15 +810,15 @@ func newScoreByGamePlayerQuery(at query.Node[Score]) ScoreByGamePlayerQuery {
 	}
 }
 
-// Player narrows to one {Player}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
-// After, Fetch, Heads.
+// Player narrows to one {Player}. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
+// After, Fetch, Roots.
 func (n ScoreByGamePlayerQuery) Player(player string) query.Query[Score, Score] {
 	return query.NewQuery[Score, Score](mapperimpl.Next(n.at, 1, mapperimpl.Arg(mapperimpl.StringValue(player))))
 }
 
 // ScoreDailyQuery is a query that goes on with {Game}.
 //
-// Calls: Game; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After, Fetch, Heads.
+// Calls: Game; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After, Fetch, Roots.
 type ScoreDailyQuery struct {
 	at query.Node[Score]
 	scoreEntitiesQuery
@@ -835,7 +835,7 @@ func (n ScoreDailyQuery) Game(game string) ScoreDailyQueryGame {
 
 // ScoreDailyQueryGame is a query that goes on with {Player}.
 //
-// Calls: Player; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After, Fetch, Heads.
+// Calls: Player; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After, Fetch, Roots.
 type ScoreDailyQueryGame struct {
 	at query.Node[Score]
 	scoreEntitiesQuery
@@ -852,8 +852,8 @@ func (n ScoreDailyQueryGame) Player(player string) ScoreDailyQueryGamePlayer {
 
 // ScoreDailyQueryGamePlayer is a query that goes on with {Points:06}.
 //
-// Calls: Points; Between, AtLeast, AtMost; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
-// After, Fetch, Heads.
+// Calls: Points; Between, AtLeast, AtMost; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After, Fetch, Roots.
 type ScoreDailyQueryGamePlayer struct {
 	at query.Node[Score]
 	scoreEntitiesQuery
@@ -869,15 +869,15 @@ func newScoreDailyQueryGamePlayer(at query.Node[Score]) ScoreDailyQueryGamePlaye
 	}
 }
 
-// Points narrows to one {Points:06}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After, Fetch, Heads.
+// Points narrows to one {Points:06}. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
+// Reverse, After, Fetch, Roots.
 func (n ScoreDailyQueryGamePlayer) Points(points int) query.Query[Score, Score] {
 	return query.NewQuery[Score, Score](mapperimpl.Next(n.at, 5, mapperimpl.Arg(mapperimpl.IntValue(points))))
 }
 
 // ScoreWinsBySeriesQuery is a query that goes on with {At:week}.
 //
-// Calls: At; Year, Week, Between, Since, Before; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// Calls: At; Year, Week, Between, Since, Before; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After, Fetch.
 type ScoreWinsBySeriesQuery struct {
 	at query.Node[Score]
@@ -889,7 +889,7 @@ func newScoreWinsBySeriesQuery(at query.Node[Score]) ScoreWinsBySeriesQuery {
 	return ScoreWinsBySeriesQuery{at, query.NewQuery[Score, Win](at), mapperimpl.Weeks(at, query.NewQuery[Score, Win])}
 }
 
-// At narrows to one {At:week}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
+// At narrows to one {At:week}. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
 // After, Fetch.
 func (n ScoreWinsBySeriesQuery) At(atValue time.Time) query.Query[Score, Win] {
 	return query.NewQuery[Score, Win](mapperimpl.Next(n.at, 1, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
@@ -897,8 +897,8 @@ func (n ScoreWinsBySeriesQuery) At(atValue time.Time) query.Query[Score, Win] {
 
 // ScoreByIDPlayerQuery is a query that goes on with {Player}.
 //
-// Calls: Player; Between, AtLeast, AtMost, BeginsWith; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project,
-// Limit, Reverse, After, Fetch, Heads.
+// Calls: Player; Between, AtLeast, AtMost, BeginsWith; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project,
+// Limit, Reverse, After, Fetch, Roots.
 type ScoreByIDPlayerQuery struct {
 	at query.Node[Score]
 	scoreEntitiesQuery
@@ -915,8 +915,8 @@ func newScoreByIDPlayerQuery(at query.Node[Score]) ScoreByIDPlayerQuery {
 	}
 }
 
-// Player narrows to one {Player}. Calls: All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
-// After, Fetch, Heads.
+// Player narrows to one {Player}. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
+// After, Fetch, Roots.
 func (n ScoreByIDPlayerQuery) Player(player string) query.Query[Score, Score] {
 	return query.NewQuery[Score, Score](mapperimpl.Next(n.at, 1, mapperimpl.Arg(mapperimpl.StringValue(player))))
 }
@@ -964,7 +964,7 @@ func (n LedgerKey) Entries() LedgerKeyEntries {
 
 // LedgerKeyEntries goes on with {N:04}.
 //
-// Calls: N; Add, Put; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
+// Calls: N; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
 type LedgerKeyEntries struct {
 	at query.Node[Ledger]
 	ledgerLedgerEntryItems
@@ -974,7 +974,7 @@ func newLedgerKeyEntries(at query.Node[Ledger]) LedgerKeyEntries {
 	return LedgerKeyEntries{at, mapper.NewElementsNode[Ledger, LedgerEntry](at, 2)}
 }
 
-// N narrows to one {N:04}. Calls: Patch, Delete; All, Refs, Slice, Page, Count, Plan, Input; Filter, Project, Limit,
+// N narrows to one {N:04}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
 // Reverse, After.
 func (n LedgerKeyEntries) N(nValue int) mapper.ElementNode[Ledger, LedgerEntry] {
 	return mapper.NewElementNode[Ledger, LedgerEntry](

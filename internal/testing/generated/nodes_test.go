@@ -173,7 +173,7 @@ func TestTimes(t *testing.T) {
 	}
 	for _, p := range periods {
 		for _, q := range []query.Query[Log, Event]{p.query, p.query.Reverse()} {
-			got, err := q.Slice(ctx, logs)
+			got, err := q.Collect(ctx, logs)
 			if err != nil {
 				t.Fatalf("%s: %v", p.name, err)
 			}
@@ -193,7 +193,7 @@ func TestTimes(t *testing.T) {
 			}
 		}
 		n, err := p.query.Count(ctx, logs)
-		if got := must(p.query.Slice(ctx, logs))(t); err != nil || n != len(got) {
+		if got := must(p.query.Collect(ctx, logs))(t); err != nil || n != len(got) {
 			t.Fatalf("%s: Count is %d, %v, of %d", p.name, n, err, len(got))
 		}
 	}
@@ -206,7 +206,7 @@ func TestEmptyAndImpossiblePeriods(t *testing.T) {
 	logs, _ := newLog(t)
 	k := LogByID("1")
 	var r mapper.Receipt
-	got, err := k.Nanos().Between(instants()[5], instants()[1]).Slice(ctx, logs, mapper.Receive(&r))
+	got, err := k.Nanos().Between(instants()[5], instants()[1]).Collect(ctx, logs, mapper.ReceiptTo(&r))
 	if err != nil || len(got) != 0 || r.Requests() != 0 {
 		t.Errorf("%v, %v, %d requests", got, err, r.Requests())
 	}
@@ -221,7 +221,7 @@ func TestEmptyAndImpossiblePeriods(t *testing.T) {
 		"week 53 of 2021":          k.Weeks().Week(2021, 53).Query,
 		"the year -1":              k.Nanos().Year(-1).Query,
 	} {
-		if _, err := q.Slice(ctx, logs); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := q.Collect(ctx, logs); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -265,7 +265,7 @@ func TestSegmentsAndDelimiters(t *testing.T) {
 	k := LogByID("a#b")
 	names := func(q query.Query[Log, Event]) string {
 		var out []string
-		for _, e := range must(q.Slice(ctx, logs))(t) {
+		for _, e := range must(q.Collect(ctx, logs))(t) {
 			out = append(out, e.K)
 		}
 		return strings.Join(out, " ")
@@ -283,20 +283,20 @@ func TestSegmentsAndDelimiters(t *testing.T) {
 	}
 	for list, want := range map[string][]int{"Public": {1, 4}, "Public#": {2}, "Pub": {3}} {
 		var got []int
-		for _, e := range must(k.Lists().List(list).Slice(ctx, logs))(t) {
+		for _, e := range must(k.Lists().List(list).Collect(ctx, logs))(t) {
 			got = append(got, e.N)
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %v", list, got)
 		}
 	}
-	if got := must(k.Lists().List("Public").Year(at.Year()+1).Slice(ctx, logs))(t); len(got) != 1 || got[0].N != 4 {
+	if got := must(k.Lists().List("Public").Year(at.Year()+1).Collect(ctx, logs))(t); len(got) != 1 || got[0].N != 4 {
 		t.Errorf("%v", got)
 	}
-	if got := must(LogByID("a").Book().Slice(ctx, logs))(t); len(got) != 0 {
+	if got := must(LogByID("a").Book().Collect(ctx, logs))(t); len(got) != 0 {
 		t.Errorf("another partition: %v", got)
 	}
-	if _, err := k.Book().K("").Slice(ctx, logs); err == nil || !strings.Contains(err.Error(), "{K}") {
+	if _, err := k.Book().K("").Collect(ctx, logs); err == nil || !strings.Contains(err.Error(), "{K}") {
 		t.Errorf("an empty value: %v", err)
 	}
 	for ref, err := range k.U().Reverse().Limit(1).Refs(ctx, logs) {
@@ -335,7 +335,7 @@ func TestPages(t *testing.T) {
 	logs, _ := newLog(t)
 	for _, q := range []query.Query[Log, Event]{LogByID("1").Nanos().Query, LogByID("1").Weeks().Between(instants()[2], instants()[9]).Query} {
 		for _, q := range []query.Query[Log, Event]{q, q.Reverse()} {
-			want := must(q.Slice(ctx, logs))(t)
+			want := must(q.Collect(ctx, logs))(t)
 			for _, size := range []int{0, 1, 2, 7, len(want), len(want) + 1} {
 				if got := pages(t, logs, q, size); gocmp.Diff(want, got) != "" {
 					t.Errorf("pages of %d: %s", size, gocmp.Diff(want, got))
@@ -352,7 +352,7 @@ func TestPages(t *testing.T) {
 		must(tickets.Save(ctx, tickets.New(ticket)))(t)
 	}
 	for _, q := range []query.Query[Ticket, Ticket]{TicketByQueue("q"), TicketByQueue("q").Reverse()} {
-		want := must(q.Slice(ctx, tickets))(t)
+		want := must(q.Collect(ctx, tickets))(t)
 		if len(want) != 9 {
 			t.Fatalf("%d tickets", len(want))
 		}
@@ -377,7 +377,7 @@ func TestFlatTimes(t *testing.T) {
 	}
 	users := func(q query.Query[Visit, Visit]) string {
 		var out []string
-		for _, v := range must(q.Slice(ctx, visits))(t) {
+		for _, v := range must(q.Collect(ctx, visits))(t) {
 			out = append(out, v.User)
 		}
 		return strings.Join(out, " ")
@@ -411,15 +411,15 @@ func TestFilterAndProjection(t *testing.T) {
 	}
 	must(logs.Save(ctx, logs.New(Log{ID: "1", Name: "n", Lists: list})))(t)
 	q := LogByID("1").Lists().Filter(ListEventFields.N.GreaterOrEqual(10))
-	got := must(q.Filter(ListEventFields.N.Less(20)).Slice(ctx, logs))(t)
+	got := must(q.Filter(ListEventFields.N.Less(20)).Collect(ctx, logs))(t)
 	if len(got) != 10 {
 		t.Errorf("%v", got)
 	}
-	if got := must(q.Limit(3).Slice(ctx, logs))(t); len(got) != 3 {
+	if got := must(q.Limit(3).Collect(ctx, logs))(t); len(got) != 3 {
 		t.Errorf("%v", got)
 	}
 	var r mapper.Receipt
-	bare := must(LogByID("1").Lists().Project().Slice(ctx, logs, mapper.Receive(&r)))(t)
+	bare := must(LogByID("1").Lists().Project().Collect(ctx, logs, mapper.ReceiptTo(&r)))(t)
 	if len(bare) != 30 || bare[3].N != 0 || bare[3].List != "l" || !r.RCU.Contains(r.Consumed.RCU) {
 		t.Errorf("%v, %v", bare[3], &r)
 	}
@@ -470,7 +470,7 @@ func TestCursors(t *testing.T) {
 		changed[i] ^= 1
 		refused(fmt.Sprintf("byte %d changed", i), q.After(query.Cursor(changed)), logs)
 	}
-	if _, err := q.Limit(-1).Slice(ctx, logs); err == nil {
+	if _, err := q.Limit(-1).Collect(ctx, logs); err == nil {
 		t.Error("a negative limit")
 	}
 }

@@ -96,7 +96,7 @@ func (s side[T]) remove(e *mapper.Entity[T]) string {
 }
 
 func (s side[T]) plan(e *mapper.Entity[T]) string {
-	p, err := s.mapper.Plan(e, mapper.Independent())
+	p, err := s.mapper.PlanSave(e, mapper.Independent())
 	if err != nil {
 		return err.Error()
 	}

@@ -33,7 +33,7 @@ func TestLargeBulkLoad(t *testing.T) {
 	}
 	taken := albumOf("9", "taken")
 	must(m.Save(ctx, m.New(taken)))(t)
-	others := mapper.Each(slices.Values(append(slices.Clone(all[:9]), all[10:]...)))
+	others := mapper.NoErrors(slices.Values(append(slices.Clone(all[:9]), all[10:]...)))
 	plan := must(m.PlanBulkLoad(others))(t)
 	// It ends in the middle, and goes on.
 	var first *mapper.BulkReport
@@ -44,7 +44,7 @@ func TestLargeBulkLoad(t *testing.T) {
 		x := &faults.Transport{At: at, Fault: faults.KilledAfter, Kill: cancel}
 		broken := a.mapper(t, x.Client(enginetest.Start(t).Client()), faulty(x, clientOf(a.s3)), c.now)
 		options := []mapper.BulkOption{mapper.LoadID("load")}
-		first, err = broken.BulkLoad(killable, mapper.Each(slices.Values(all)), options...)
+		first, err = broken.BulkLoad(killable, mapper.NoErrors(slices.Values(all)), options...)
 		cancel()
 		if err == nil {
 			break
@@ -70,7 +70,7 @@ func TestLargeBulkLoad(t *testing.T) {
 	if r.Items != plan.Items || enginetest.ReportsTransactions(t) && r.WCU < plan.WCU.Min || r.WCU > plan.WCU.Max {
 		t.Errorf("planned %+v, and it took %+v", plan, r)
 	}
-	if r, err := m.BulkLoad(ctx, mapper.Each(slices.Values(all)), mapper.Overwrite()); err != nil || r.Failed != entities/3 || !strings.Contains(r.Failures[0].Err.Error(), "save it by itself") {
+	if r, err := m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), mapper.Overwrite()); err != nil || r.Failed != entities/3 || !strings.Contains(r.Failures[0].Err.Error(), "save it by itself") {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -137,7 +137,7 @@ func (s *tomeScene) act(ctx context.Context, kind, who string, n *explore.Transp
 			if kind == "save" {
 				_, err = m.Save(ctx, e)
 			} else {
-				_, err = mapper.Transact(ctx, m.Saving(e))
+				_, err = mapper.Transact(ctx, m.SavePart(e))
 			}
 		}
 		op.Apply = changed(func(e *explore.Entity) *explore.Entity { return e.With("text", who) })

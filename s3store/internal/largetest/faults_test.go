@@ -185,11 +185,11 @@ func TestCollect(t *testing.T) {
 	if done.Objects != 3 || done.Parts != 6 || done.S3.Deletes != 3 {
 		t.Errorf("%+v", done)
 	}
-	expect(must(blob.Collect(ctx, m, blob.Delete(), blob.Pace(1000)))(t), 1, 0, 0)
-	if done, err := blob.Collect(ctx, m, blob.From("64/x")); err == nil {
+	expect(must(blob.Collect(ctx, m, blob.Delete(), blob.Rate(1000)))(t), 1, 0, 0)
+	if done, err := blob.Collect(ctx, m, blob.Resume("64/x")); err == nil {
 		t.Errorf("it went on where no collection ends: %+v", done)
 	}
-	expect(must(blob.Collect(ctx, m, blob.From("63/~")))(t), 0, 0, 0)
+	expect(must(blob.Collect(ctx, m, blob.Resume("63/~")))(t), 0, 0, 0)
 	a.clean(t)
 	if got := must(m.Load(ctx, m.Key("a")))(t); !sameAlbum(got.Value, e.Value) {
 		t.Errorf("%+v", got.Value.Name)

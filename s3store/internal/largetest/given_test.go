@@ -53,7 +53,7 @@ func TestSetReader(t *testing.T) {
 			e.Value.Image.SetReader(reader(c.image))
 			e.Value.Notes = []note{{No: 1}}
 			e.Value.Notes[0].Text.SetReader(reader(c.text))
-			plan := must(m.Plan(e))(t)
+			plan := must(m.PlanSave(e))(t)
 			r := must(m.Save(ctx, e))(t)
 			if r.Requests() != plan.Requests() || r.WCU != plan.WCU || r.Objects != plan.Objects {
 				t.Errorf("%s: planned %v, and it took %v", id, plan, r)
@@ -104,7 +104,7 @@ func TestSetReaderFile(t *testing.T) {
 	if n, ok := e.Value.Image.Len(); !ok || n != int64(mb)<<20 {
 		t.Errorf("it has %d bytes, %v", n, ok)
 	}
-	plan := must(m.Plan(e))(t)
+	plan := must(m.PlanSave(e))(t)
 	r := must(m.Save(ctx, e))(t)
 	if err := errors.Join(f.Close(), os.Remove(name)); err != nil {
 		t.Error(err)
@@ -220,7 +220,7 @@ func TestPlanLoadOutside(t *testing.T) {
 	e := must(m.Load(ctx, m.Key("1")))(t)
 	plan := must(m.PlanLoad(e))(t)
 	var r mapper.Receipt
-	must(m.Load(ctx, m.Key("1"), mapper.Receive(&r)))(t)
+	must(m.Load(ctx, m.Key("1"), mapper.ReceiptTo(&r)))(t)
 	if plan.Requests() != r.Requests() || plan.RCU != r.RCU || plan.Objects != r.Objects || !strings.Contains(plan.String(), "S3: 1 get, 300 bytes") {
 		t.Errorf("planned %v, and it took %v", plan, &r)
 	}
@@ -306,14 +306,14 @@ func TestCopiedValues(t *testing.T) {
 	}
 	e = must(m.Load(ctx, m.Key("a")))(t)
 	e.Value.Notes[0].No, e.Value.Notes[1].No = 1, 0
-	plan := must(m.Plan(e))(t)
+	plan := must(m.PlanSave(e))(t)
 	r := must(m.Save(ctx, e))(t)
 	if r.WCU != plan.WCU || r.Requests() != plan.Requests() || r.RCU != plan.RCU {
 		t.Errorf("swapping was planned as %v, and took %v", plan, r)
 	}
 	check("a", 1, 0, 2)
 	e.Value.ID = "b"
-	plan = must(m.Plan(e, mapper.Move()))(t)
+	plan = must(m.PlanSave(e, mapper.Move()))(t)
 	r = must(m.Save(ctx, e, mapper.Move()))(t)
 	if r.WCU != plan.WCU || r.Objects != plan.Objects || r.RCU.Max > plan.RCU.Max || r.RCU.Min < plan.RCU.Min || r.Objects.Puts != 1 || r.Objects.Sent != 0 {
 		t.Errorf("moving was planned as %v, and took %v", plan, r)
@@ -594,14 +594,14 @@ func TestSettled(t *testing.T) {
 	// To tables and a bucket of other names: planned, and read from the others.
 	there := make()
 	copied := there.New(*v)
-	plan := must(there.Plan(copied))(t)
+	plan := must(there.PlanSave(copied))(t)
 	r := must(there.Save(ctx, copied))(t)
 	if r.Requests() != plan.Requests() || r.RCU != plan.RCU || r.Objects != plan.Objects {
 		t.Errorf("planned %v (%v), and it took %v (%v)", plan, plan.Objects, r, r.Objects)
 	}
 	check(&must(there.Load(ctx, there.Key("c")))(t).Value)
 	small := there.New(rack{ID: "d", Rolls: map[string]*roll{"x": {Film: copied.Value.Main}}}) // from parts to an object
-	plan = must(there.Plan(small))(t)
+	plan = must(there.PlanSave(small))(t)
 	r = must(there.Save(ctx, small))(t)
 	if r.Requests() != plan.Requests() || r.RCU != plan.RCU || r.Objects != plan.Objects {
 		t.Errorf("planned %v, and it took %v", plan, r)

@@ -68,7 +68,7 @@ func TestLazyValues(t *testing.T) {
 		t.Errorf("a second save sent %v", r)
 	}
 	var r mapper.Receipt
-	got := must(m.Load(ctx, m.Key("a"), mapper.Receive(&r)))(t)
+	got := must(m.Load(ctx, m.Key("a"), mapper.ReceiptTo(&r)))(t)
 	if r.Requests() != 1 || r.RCU.Max > 0.5 {
 		t.Errorf("the load cost %v", &r)
 	}

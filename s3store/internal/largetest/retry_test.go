@@ -128,7 +128,7 @@ func TestPatchedAgain(t *testing.T) {
 			}
 			patch := mapper.NewElementsNode[poem, line](p.plain.Key("1").Node, 1).Put(line{No: 1, Text: now}).IfEntityExists()
 			if together {
-				must(mapper.Transact(ctx, patch.On(p.hooked), p.hooked.Saving(p.hooked.New(poem{ID: "2", Name: "x", Text: now}))))(t)
+				must(mapper.Transact(ctx, patch.PatchPart(p.hooked), p.hooked.SavePart(p.hooked.New(poem{ID: "2", Name: "x", Text: now}))))(t)
 			} else {
 				must(patch.Exec(ctx, p.hooked))(t)
 			}
@@ -161,10 +161,10 @@ func TestOneRecordAborted(t *testing.T) {
 		}
 		one, two := p.hooked.New(poem{ID: "1", Text: strings.Repeat("one ", 100)}), p.hooked.New(poem{ID: "2", Text: strings.Repeat("two ", 100)})
 		p.before[1], p.before[3] = abort, abort
-		must(mapper.Transact(ctx, p.hooked.Saving(one), p.hooked.Saving(two)))(t)
+		must(mapper.Transact(ctx, p.hooked.SavePart(one), p.hooked.SavePart(two)))(t)
 		now := strings.Repeat("new ", 100)
 		patch := func(id string) mapper.Part {
-			return mapper.NewEntityNode(p.plain.Key(id).Node).Patch(poemText.Set(now)).On(p.hooked)
+			return mapper.NewEntityNode(p.plain.Key(id).Node).Patch(poemText.Set(now)).PatchPart(p.hooked)
 		}
 		must(mapper.Transact(ctx, patch("1"), patch("2")))(t)
 		for _, key := range []string{"1", "2"} {
@@ -274,18 +274,18 @@ func TestOneReaderForTwo(t *testing.T) {
 	m, _ := newArticles(t)
 	for name, do := range map[string]func(a, b article) error{
 		"save": func(a, _ article) error { _, err := m.Save(ctx, m.New(a)); return err },
-		"plan": func(a, _ article) error { _, err := m.Plan(m.New(a)); return err },
+		"plan": func(a, _ article) error { _, err := m.PlanSave(m.New(a)); return err },
 		"transact": func(a, _ article) error {
-			_, err := mapper.Transact(ctx, m.Saving(m.New(a)), m.Saving(m.New(article{ID: "z"})))
+			_, err := mapper.Transact(ctx, m.SavePart(m.New(a)), m.SavePart(m.New(article{ID: "z"})))
 			return err
 		},
 		"two parts": func(a, b article) error {
 			a.Image.Clear()
-			_, err := mapper.Transact(ctx, m.Saving(m.New(a)), m.Saving(m.New(b)))
+			_, err := mapper.Transact(ctx, m.SavePart(m.New(a)), m.SavePart(m.New(b)))
 			return err
 		},
 		"bulk load": func(a, _ article) error {
-			r, err := m.BulkLoad(ctx, mapper.Each(slices.Values([]article{a})))
+			r, err := m.BulkLoad(ctx, mapper.NoErrors(slices.Values([]article{a})))
 			if err == nil && r.Failed == 1 {
 				err = r.Failures[0].Err
 			}
@@ -324,7 +324,7 @@ func TestSmallReadersAreSmall(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	must(m.Plan(e))(t)
+	must(m.PlanSave(e))(t)
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 8<<20 {

@@ -89,7 +89,7 @@ func TestCollectStrays(t *testing.T) {
 		if strings.HasPrefix(next, "scan/") {
 			x.At = end / 2
 		}
-		done, err := blob.Collect(killable, a.mapper(t, x.Client(client), faulty(x, objects), c.now), blob.Scan(), blob.From(next))
+		done, err := blob.Collect(killable, a.mapper(t, x.Client(client), faulty(x, objects), c.now), blob.Scan(), blob.Resume(next))
 		kill()
 		if end > 60 {
 			t.Fatalf("it does not come beyond %q: %v", next, err)
@@ -105,7 +105,7 @@ func TestCollectStrays(t *testing.T) {
 		}
 	}
 	for _, from := range []string{"scan/9/", "scan/x/", "scan/0/!", "scan/0/" + base64.RawURLEncoding.EncodeToString([]byte("x"))} {
-		if done, err := blob.Collect(ctx, m, blob.Scan(), blob.From(from)); err == nil || !strings.Contains(err.Error(), "is not where a collection ended") {
+		if done, err := blob.Collect(ctx, m, blob.Scan(), blob.Resume(from)); err == nil || !strings.Contains(err.Error(), "is not where a collection ended") {
 			t.Errorf("%s: %+v, %v", from, done, err)
 		}
 	}

@@ -23,8 +23,8 @@ func TestLargeTransact(t *testing.T) {
 	a, c := newAlbums(t), &clock{time.Now()}
 	m := a.mapper(t, enginetest.Start(t).Client(), clientOf(a.s3), c.now)
 	one, two := m.New(albumOf("1", "first")), m.New(albumOf("2", "second"))
-	plan := must(mapper.PlanTransact(m.Saving(one), m.Saving(two)))(t)
-	r := must(mapper.Transact(ctx, m.Saving(one), m.Saving(two)))(t)
+	plan := must(mapper.PlanTransact(m.SavePart(one), m.SavePart(two)))(t)
+	r := must(mapper.Transact(ctx, m.SavePart(one), m.SavePart(two)))(t)
 	if r.WCU != plan.WCU || r.Requests() != plan.Requests() || r.Objects != plan.Objects || r.Objects.Puts != 2 {
 		t.Errorf("planned %v, and it took %v", plan, r)
 	}
@@ -33,13 +33,13 @@ func TestLargeTransact(t *testing.T) {
 	must(m.Save(ctx, other))(t)
 	one.Value, two.Value = albumOf("1", "third"), albumOf("2", "fourth")
 	var conflict *mapper.ConflictError
-	if _, err := mapper.Transact(ctx, m.Saving(one), m.Saving(two)); !errors.As(err, &conflict) {
+	if _, err := mapper.Transact(ctx, m.SavePart(one), m.SavePart(two)); !errors.As(err, &conflict) {
 		t.Errorf("%v", err)
 	}
 	if got := must(m.Load(ctx, m.Key("1")))(t); !sameAlbum(got.Value, albumOf("1", "first")) {
 		t.Errorf("a part of the transaction was written: %s", got.Value.Name)
 	}
-	must(mapper.Transact(ctx, m.Saving(one), m.Deleting(other)))(t)
+	must(mapper.Transact(ctx, m.SavePart(one), m.DeletePart(other)))(t)
 	if got := must(m.Load(ctx, m.Key("1")))(t); !sameAlbum(got.Value, one.Value) {
 		t.Errorf("the transaction was not written: %s", got.Value.Name)
 	}
@@ -85,7 +85,7 @@ func TestLargePatch(t *testing.T) {
 	now = albumOf("1", "third")
 	now.Notes = want.Notes
 	two := m.New(albumOf("2", "two"))
-	must(mapper.Transact(ctx, patchOf(m, now).On(m), m.Saving(two)))(t)
+	must(mapper.Transact(ctx, patchOf(m, now).PatchPart(m), m.SavePart(two)))(t)
 	if got := must(m.Load(ctx, m.Key("1")))(t); !sameAlbum(got.Value, now) {
 		t.Errorf("%+v", got.Value.Name)
 	}
@@ -104,7 +104,7 @@ func TestLargePatch(t *testing.T) {
 	late := behind()
 	e := must(late.Load(ctx, late.Key("2")))(t)
 	e.Value = albumOf("2", "fifth")
-	must(mapper.Transact(ctx, patchOf(m, albumOf("1", "fifth")).On(late), late.Saving(e)))(t)
+	must(mapper.Transact(ctx, patchOf(m, albumOf("1", "fifth")).PatchPart(late), late.SavePart(e)))(t)
 	collect(t, m, c)
 	a.clean(t)
 	for _, id := range []string{"1", "2"} {
@@ -124,7 +124,7 @@ func TestLargeReceiptAfterALostAnswer(t *testing.T) {
 		x := &faults.Transport{At: at * want, Fault: faults.LostAnswer, Kill: func() {}}
 		m := a.mapper(t, x.Client(enginetest.Start(t).Client()), faulty(x, clientOf(a.s3)), c.now)
 		e := m.New(albumOf(fmt.Sprint(at), "x"))
-		plan := must(m.Plan(e))(t)
+		plan := must(m.PlanSave(e))(t)
 		r := must(m.Save(ctx, e))(t)
 		if want = x.Sent(); len(r.Items) != len(plan.Items) || r.WCU != plan.WCU {
 			t.Errorf("planned %v, and the receipt has %v", plan, r)
@@ -144,10 +144,10 @@ func TestLargeTransactFaults(t *testing.T) {
 		notes := e.Value.Notes
 		e.Value = albumOf(id, "now")
 		e.Value.Notes = notes
-		return m.Saving(e), nil
+		return m.SavePart(e), nil
 	}
 	patching := func(_ context.Context, m *mapper.Mapper[album], id string) (mapper.Part, error) {
-		return patchOf(m, albumOf(id, "now")).On(m), nil
+		return patchOf(m, albumOf(id, "now")).PatchPart(m), nil
 	}
 	type part = func(context.Context, *mapper.Mapper[album], string) (mapper.Part, error)
 	for name, makes := range map[string][]part{"saves": {saving, saving}, "save and patch": {saving, patching}, "patches": {patching, patching}, "patch": {nil}} {

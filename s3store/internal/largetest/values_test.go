@@ -87,7 +87,7 @@ func TestLargeValues(t *testing.T) {
 		Pages:  []page{{1, letters(rnd, 100_000), "x"}, {2, "short", "y"}},
 		Extras: map[string]string{"k": letters(rnd, 3000), "~": "z"},
 	})
-	plan := must(m.Plan(e))(t)
+	plan := must(m.PlanSave(e))(t)
 	r := must(m.Save(ctx, e))(t)
 	t.Log(plan, "\n", r)
 	if plan.Requests() != r.Requests() || plan.WCU != r.WCU {
@@ -120,7 +120,7 @@ func TestLargeValues(t *testing.T) {
 	got.Value.Body = letters(rnd, 300_000)
 	got.Value.Pages[1].Text = letters(rnd, 9000)
 	got.Value.Pages[0].Note = "new"
-	plan = must(m.Plan(got))(t)
+	plan = must(m.PlanSave(got))(t)
 	r = must(m.Save(ctx, got))(t)
 	t.Log(r)
 	if plan.Requests() != r.Requests() || plan.WCU != r.WCU {

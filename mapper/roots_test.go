@@ -35,7 +35,7 @@ func manyTickets(t *testing.T, m *mapper.Mapper[models.Ticket], n int) []models.
 	return all
 }
 
-// Heads that lie side by side are read at their own price, in either order, with limits, filters and
+// Roots that lie side by side are read at their own price, in either order, with limits, filters and
 // pages; the plain query yields whole entities.
 func TestHeads(t *testing.T) {
 	t.Parallel()
@@ -43,7 +43,7 @@ func TestHeads(t *testing.T) {
 	m := newMapper[models.Ticket](t, "PK:S", "SK:S")
 	want := manyTickets(t, m, 80)
 	q := query.Of[models.Ticket](m.Key("p"))
-	two := must(q.Limit(2).Heads().Page(ctx, m))(t)
+	two := must(q.Limit(2).Roots().Page(ctx, m))(t)
 	if len(two.Items) != 2 || two.RCU > 1 || two.Items[0].Value.Title != want[0].Title || two.Items[0].Value.Text != "" || two.Items[0].Placeholders["ID"] != want[0].ID {
 		t.Errorf("%+v", two)
 	}
@@ -51,7 +51,7 @@ func TestHeads(t *testing.T) {
 	var cursor query.Cursor
 	rcu := 0.0
 	for {
-		p := must(q.Limit(7).Reverse().Heads().After(cursor).Page(ctx, m))(t)
+		p := must(q.Limit(7).Reverse().Roots().After(cursor).Page(ctx, m))(t)
 		for _, ref := range p.Items {
 			titles = append(titles, ref.Value.Title)
 		}
@@ -72,18 +72,18 @@ func TestHeads(t *testing.T) {
 	if n := must(q.Count(ctx, m))(t); n != 80 {
 		t.Errorf("%d", n)
 	}
-	if all := must(q.Heads().Slice(ctx, m))(t); len(all) != 80 {
+	if all := must(q.Roots().Collect(ctx, m))(t); len(all) != 80 {
 		t.Errorf("%d", len(all))
 	}
 	var r mapper.Receipt
-	whole := must(q.Limit(3).Slice(ctx, m, mapper.Receive(&r)))(t)
+	whole := must(q.Limit(3).Collect(ctx, m, mapper.ReceiptTo(&r)))(t)
 	if d := cmp.Diff(want[:3], whole, ticketOptions); d != "" {
 		t.Error(d)
 	}
 	if !r.RCU.Contains(r.Consumed.RCU) && enginetest.ReportsMisses(t) || r.Consumed.RCU > 15 {
 		t.Errorf("%v", &r)
 	}
-	got := must(q.Slice(ctx, m))(t)
+	got := must(q.Collect(ctx, m))(t)
 	if d := cmp.Diff(want, got, ticketOptions); d != "" {
 		t.Error(d)
 	}
@@ -104,7 +104,7 @@ func TestHeads(t *testing.T) {
 		t.Errorf("%d scanned", seen)
 	}
 	must(m.Delete(ctx, m.Key("p", want[0].At, want[0].ID)))(t)
-	if left := must(q.Slice(ctx, m))(t); len(left) != 79 {
+	if left := must(q.Collect(ctx, m))(t); len(left) != 79 {
 		t.Errorf("%d left", len(left))
 	}
 }
@@ -122,11 +122,11 @@ func TestHeadsOfTwoTables(t *testing.T) {
 		want = append(want, p)
 	}
 	options := cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreFields(models.Page{}, "_")}
-	got := must(query.Of[models.Page](m.Key("s")).Slice(ctx, m))(t)
+	got := must(query.Of[models.Page](m.Key("s")).Collect(ctx, m))(t)
 	if d := cmp.Diff(want, got, options); d != "" {
 		t.Error(d)
 	}
-	refs := must(query.Of[models.Page](m.Key("s")).Heads().Slice(ctx, m))(t)
+	refs := must(query.Of[models.Page](m.Key("s")).Roots().Collect(ctx, m))(t)
 	if len(refs) != 30 || refs[3].Value.Name != "n3" || refs[3].Value.Body != nil {
 		t.Errorf("%+v", refs)
 	}
@@ -167,7 +167,7 @@ func TestBoundedPages(t *testing.T) {
 	}
 	must(orders.Save(ctx, orders.New(o)))(t)
 	var r mapper.Receipt
-	if all := must(query.Of[models.Order](orders.Key("c")).Limit(1).Slice(ctx, orders, mapper.Receive(&r)))(t); len(all[0].Lines) != 500 || r.Requests() > 13 {
+	if all := must(query.Of[models.Order](orders.Key("c")).Limit(1).Collect(ctx, orders, mapper.ReceiptTo(&r)))(t); len(all[0].Lines) != 500 || r.Requests() > 13 {
 		t.Errorf("%d lines, %v", len(all[0].Lines), &r)
 	}
 }
