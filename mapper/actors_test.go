@@ -399,7 +399,7 @@ func TestSaveThatReadsTheRootFirst(t *testing.T) {
 	e.Value.Entries = []part{{1, strings.Repeat("x", 970)}} // in one KB only without the incarnation
 	plan := must(m.PlanSave(e))(t)
 	r := must(m.Save(ctx, e))(t)
-	if plan.Requests() != 2 || r.Requests() != 2 || plan.WCU != r.WCU || r.Consumed.WCU != r.WCU.Expected || plan.Items[0].NewBytes != r.Items[0].NewBytes || !plan.RCU.Contains(r.Consumed.RCU) {
+	if plan.Requests != 2 || r.Predicted.Requests != 2 || plan.WCU != r.Predicted.WCU || r.Consumed.WCU != r.Predicted.WCU.Expected || plan.Items[0].NewBytes != r.Predicted.Items[0].NewBytes || !plan.RCU.Contains(r.Consumed.RCU) {
 		t.Errorf("planned %v\n%v", plan, r)
 	}
 	if got := stored(t, m, "1"); len(got.Entries) != 1 {
@@ -407,7 +407,7 @@ func TestSaveThatReadsTheRootFirst(t *testing.T) {
 	}
 	e = must(m.Load(ctx, m.Key("none").Prefix("ENTRY#")))(t)
 	e.Value.Entries = []part{{1, "x"}}
-	if r, err := m.Save(ctx, e); !errors.Is(err, mapper.ErrNotFound) || len(r.Items) > 0 {
+	if r, err := m.Save(ctx, e); !errors.Is(err, mapper.ErrNotFound) || len(r.Predicted.Items) > 0 {
 		t.Errorf("%v, %v", r, err)
 	}
 }
@@ -424,7 +424,7 @@ func TestMoveOntoAnother(t *testing.T) {
 	e := must(m.Load(ctx, m.Key("1")))(t)
 	must(m.Delete(ctx, m.Key("1")))(t)
 	e.Value.ID = "2"
-	if r, err := m.Save(ctx, e, mapper.Move()); !errors.Is(err, mapper.ErrExists) || r.Requests() != 1 {
+	if r, err := m.Save(ctx, e, mapper.Move()); !errors.Is(err, mapper.ErrExists) || r.Predicted.Requests != 1 {
 		t.Errorf("%v, %v", r, err)
 	}
 }

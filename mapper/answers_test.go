@@ -74,7 +74,7 @@ func TestAnswers(t *testing.T) {
 		text := e.Value.Entries[0].Text
 		for _, now := range []string{"changed", text} { // what was read is what a save compares with, unknown attributes and all
 			e.Value.Entries[0].Text = now
-			got.Saved += len(must(m.Save(ctx, e))(t).Items)
+			got.Saved += len(must(m.Save(ctx, e))(t).Predicted.Items)
 		}
 		got.Account.Entries = got.Account.Entries[1:]
 		if want == nil {

@@ -24,8 +24,8 @@ func wantError(t *testing.T, receipt *mapper.Receipt, err error, want string) {
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v\nwant %s", err, want)
 	}
-	if receipt != nil && receipt.Requests() != 0 {
-		t.Errorf("%d requests were sent before: %v", receipt.Requests(), err)
+	if receipt != nil && receipt.Predicted.Requests != 0 {
+		t.Errorf("%d requests were sent before: %v", receipt.Predicted.Requests, err)
 	}
 }
 
@@ -43,7 +43,7 @@ func TestMove(t *testing.T) {
 	e.Value.ID = "2"
 	receipt, err := users.Save(ctx, e)
 	var changed *mapper.KeyChangedError
-	if !errors.As(err, &changed) || changed.Field != "ID" || changed.Old != `"1"` || changed.New != `"2"` || receipt.Requests() != 0 {
+	if !errors.As(err, &changed) || changed.Field != "ID" || changed.Old != `"1"` || changed.New != `"2"` || receipt.Predicted.Requests != 0 {
 		t.Errorf("%v", err)
 	}
 	part := must(users.Load(ctx, users.Key("1").Prefix("U#")))(t)
@@ -53,7 +53,7 @@ func TestMove(t *testing.T) {
 
 	plan := must(users.PlanSave(e, mapper.Move()))(t)
 	receipt = must(users.Save(ctx, e, mapper.Move()))(t)
-	if plan.WCU != receipt.WCU || !plan.RCU.Contains(receipt.Consumed.RCU) || len(receipt.Items) != 18 || receipt.Requests() != 2 || len(receipt.LeftBehind) > 0 {
+	if plan.WCU != receipt.Predicted.WCU || !plan.RCU.Contains(receipt.Consumed.RCU) || len(receipt.Predicted.Items) != 18 || receipt.Predicted.Requests != 2 || len(receipt.LeftBehind) > 0 {
 		t.Errorf("%v", receipt)
 	}
 	want := someUser("2")
@@ -130,7 +130,7 @@ func TestOptionsThatContradict(t *testing.T) {
 	receipt, err = users.Save(ctx, e)
 	wantError(t, receipt, err, "do not fit one transaction (100 items, 4194304 bytes): save with Independent, one by one, or save in parts")
 	receipt = must(users.Save(ctx, e, mapper.Independent()))(t)
-	if receipt.Requests() != 121 || receipt.Consumed.WCU != 121 {
+	if receipt.Predicted.Requests != 121 || receipt.Consumed.WCU != 121 {
 		t.Errorf("%v", receipt)
 	}
 	other := must(mapper.New[user](enginetest.Start(t).Client()))(t)
@@ -221,11 +221,11 @@ func TestDelete(t *testing.T) {
 	must(users.Save(ctx, users.New(someUser("1"))))(t)
 	r.put(item{"PK": s("USER#1"), "SK": s("X#Unknown"), "a": s("stays")})
 	receipt := must(users.Delete(ctx, users.Key("1").Item("M#Card#visa")))(t)
-	if receipt.Requests() != 1 || receipt.Consumed.WCU != 1 || receipt.Consumed.RCU != 0 {
+	if receipt.Predicted.Requests != 1 || receipt.Consumed.WCU != 1 || receipt.Consumed.RCU != 0 {
 		t.Errorf("%v", receipt)
 	}
 	receipt = must(users.Delete(ctx, users.Key("1").Prefix("M#WishList#")))(t)
-	if receipt.Requests() != 2 || len(receipt.Items) != 4 {
+	if receipt.Predicted.Requests != 2 || len(receipt.Predicted.Items) != 4 {
 		t.Errorf("%v", receipt)
 	}
 	e := must(users.Load(ctx, users.Key("1")))(t)
@@ -252,7 +252,7 @@ func TestDelete(t *testing.T) {
 		t.Errorf("%+v", e.Value)
 	}
 	receipt = must(users.Delete(ctx, users.Key("1"), mapper.Independent()))(t)
-	if receipt.Consumed.WCU != float64(len(receipt.Items)) {
+	if receipt.Consumed.WCU != float64(len(receipt.Predicted.Items)) {
 		t.Errorf("%v", receipt)
 	}
 }
@@ -273,7 +273,7 @@ func TestWaysToInsert(t *testing.T) {
 		{Option: "Independent()", Requests: 7, WCU: cost.Exactly(7)},
 		{Option: "Staged()", Requests: 8, WCU: cost.Exactly(8)},
 	}
-	if plan.Requests() != 1 || plan.WCU != cost.Exactly(14) || !cmp.Equal(plan.Alternatives, want) {
+	if plan.Requests != 1 || plan.WCU != cost.Exactly(14) || !cmp.Equal(plan.Alternatives, want) {
 		t.Errorf("%v", plan)
 	}
 	for id, c := range map[string]struct {
@@ -286,7 +286,7 @@ func TestWaysToInsert(t *testing.T) {
 		e := users.New(seven(id))
 		plan := must(users.PlanSave(e, c.option...))(t)
 		receipt := must(users.Save(ctx, e, c.option...))(t)
-		if plan.Requests() != c.requests || receipt.Requests() != c.requests || plan.WCU.Max != c.wcu || receipt.WCU != plan.WCU {
+		if plan.Requests != c.requests || receipt.Predicted.Requests != c.requests || plan.WCU.Max != c.wcu || receipt.Predicted.WCU != plan.WCU {
 			t.Errorf("%s: planned %v, sent %v", id, plan, receipt)
 		}
 		if receipt.Consumed.WCU != c.wcu && (enginetest.ReportsTransactions(t) || id != "1") {
@@ -319,12 +319,14 @@ func TestPlanForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantJSON := map[string]any{
-		"requests": 1.0, "mode": "one request", "wcu": map[string]any{"min": 1.0, "expected": 1.0, "max": 1.0}, "rcu": map[string]any{"min": 0.0, "expected": 0.0, "max": 0.0},
+		"predicted": map[string]any{
+			"requests": 1.0, "mode": "one", "wcu": map[string]any{"min": 1.0, "expected": 1.0, "max": 1.0}, "rcu": map[string]any{"min": 0.0, "expected": 0.0, "max": 0.0},
+			"items": []any{map[string]any{
+				"kind": "update", "table": table, "partition": "USER#1", "sort": "U#Information", "field": "U#Information",
+				"attributes": []any{"email"}, "oldBytes": 61.0, "newBytes": 61.0, "wcu": map[string]any{"min": 1.0, "expected": 1.0, "max": 1.0},
+			}},
+		},
 		"consumed": map[string]any{"wcu": 1.0, "rcu": 0.0},
-		"items": []any{map[string]any{
-			"kind": "update", "table": table, "partition": "USER#1", "sort": "U#Information", "field": "U#Information",
-			"attributes": []any{"email"}, "oldBytes": 61.0, "newBytes": 61.0, "wcu": map[string]any{"min": 1.0, "expected": 1.0, "max": 1.0},
-		}},
 	}
 	if d := cmp.Diff(wantJSON, got); d != "" {
 		t.Error(d)
@@ -333,7 +335,7 @@ func TestPlanForms(t *testing.T) {
 	if nothing.String() != "nothing to write" {
 		t.Errorf("%q", nothing)
 	}
-	if b := must(json.Marshal(nothing))(t); string(b) != `{"requests":0,"mode":"nothing to write","items":[],"wcu":{"min":0,"expected":0,"max":0},"rcu":{"min":0,"expected":0,"max":0}}` {
+	if b := must(json.Marshal(nothing))(t); string(b) != `{"requests":0,"mode":"nothing","items":[],"wcu":{"min":0,"expected":0,"max":0},"rcu":{"min":0,"expected":0,"max":0}}` {
 		t.Errorf("%s", b)
 	}
 }
@@ -424,7 +426,7 @@ func TestTransactionConflict(t *testing.T) {
 	for round := range 3 {
 		left = 5
 		receipt, err := m.Save(ctx, e)
-		if err != nil || receipt.Requests() != 6 {
+		if err != nil || receipt.Predicted.Requests != 6 {
 			t.Fatalf("round %d: %v, %v", round, receipt, err)
 		}
 		e.Value.Counter++

@@ -86,7 +86,7 @@ func BenchmarkSaveOneDirty(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
 				e.Value.Email = emails[i%2]
-				if r, err := users.Save(ctx, e); err != nil || r.Requests() != 1 {
+				if r, err := users.Save(ctx, e); err != nil || r.Predicted.Requests != 1 {
 					b.Fatal(r, err)
 				}
 			}
@@ -148,7 +148,7 @@ func BenchmarkAgainstByHand(b *testing.B) {
 		inTurns(b, func() {
 			i++
 			e.Value.Email = emails[i%2]
-			if r, err := users.Save(ctx, e); err != nil || r.Requests() != 1 {
+			if r, err := users.Save(ctx, e); err != nil || r.Predicted.Requests != 1 {
 				b.Fatal(r, err)
 			}
 		}, savingByHand(b, cannedClient(body)))

@@ -36,7 +36,7 @@ func TestRefusedWritesAreCharged(t *testing.T) {
 		if !errors.As(err, &conflict) && !errors.Is(err, mapper.ErrExists) {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if r.Refused != want || r.WCU != want || r.Consumed.WCU != 0 {
+		if r.Refused != want || r.Predicted.WCU != want || r.Consumed.WCU != 0 {
 			t.Errorf("%s: %v, want %v", name, r, want)
 		}
 		if text := "; refused writes, which are charged and not reported: " + want.String() + " WCU"; !strings.Contains(r.String(), text) {
@@ -96,7 +96,7 @@ func TestPlanOfLoadOverPages(t *testing.T) {
 		plan := must(m.PlanLoad(e))(t)
 		var r mapper.Receipt
 		must(m.Load(ctx, e, mapper.ReceiptTo(&r)))(t)
-		if !plan.RCU.Known() || plan.RCU != r.RCU || plan.RCU.Min != r.Consumed.RCU || plan.Requests() != r.Requests() || r.Requests() != requests {
+		if !plan.RCU.Known() || plan.RCU != r.Predicted.RCU || plan.RCU.Min != r.Consumed.RCU || plan.Requests != r.Predicted.Requests || r.Predicted.Requests != requests {
 			t.Errorf("%s: planned %v, sent %v, want %d requests", name, plan, &r, requests)
 		}
 	}
@@ -106,7 +106,7 @@ func TestPlanOfLoadOverPages(t *testing.T) {
 	check("grown", m.Key("1"), 5)
 	must(m.Save(ctx, m.New(pagesOf{ID: "2", Tens: map[string]string{"1": filler(390_000), "2": filler(390_000), "3": filler(390_000)}})))(t)
 	part := must(m.Load(ctx, m.Key("2").Prefix("A#")))(t)
-	if p := must(m.PlanLoad(part))(t); p.RCU.Known() || p.RCU.Max != p.RCU.Min+0.5 || p.Requests() != 1 {
+	if p := must(m.PlanLoad(part))(t); p.RCU.Known() || p.RCU.Max != p.RCU.Min+0.5 || p.Requests != 1 {
 		t.Errorf("an answer that the last item takes to 1 MB: %v", p)
 	}
 }
@@ -128,7 +128,7 @@ func TestUnguardedItemsAreBounds(t *testing.T) {
 		e.Value.Count++
 		plan := must(m.PlanSave(e))(t)
 		r := must(m.Save(ctx, e))(t)
-		if r.WCU != plan.WCU || !plan.WCU.Contains(r.Consumed.WCU) || plan.WCU.Max != 400 || plan.WCU.Min != 1 || plan.WCU.If != "others have enlarged the item" {
+		if r.Predicted.WCU != plan.WCU || !plan.WCU.Contains(r.Consumed.WCU) || plan.WCU.Max != 400 || plan.WCU.Min != 1 || plan.WCU.If != "others have enlarged the item" {
 			t.Errorf("%d bytes of notes: planned %v, %v", c.notes, plan, r)
 		}
 		newRaw(t, table).set("1", "HEAD", "Notes", s(filler(3000)))
@@ -169,7 +169,7 @@ func TestIndexesStandApart(t *testing.T) {
 	m := must(mapper.New[user](client, mapper.Table(name), mapper.Observe(&totals)))(t)
 	e := m.New(user{ID: "1", Email: "a", Name: filler(2500)})
 	r := must(m.Save(ctx, e))(t)
-	if c := r.Consumed; c.WCU != 9 || len(c.Indexes) != 2 || c.Indexes[name+"/byEmail"] != 3 || c.Indexes[name+"/own"] != 3 || r.WCU.Known() || r.WCU.Expected != 3 || !r.WCU.Contains(9) {
+	if c := r.Consumed; c.WCU != 9 || len(c.Indexes) != 2 || c.Indexes[name+"/byEmail"] != 3 || c.Indexes[name+"/own"] != 3 || r.Predicted.WCU.Known() || r.Predicted.WCU.Expected != 3 || !r.Predicted.WCU.Contains(9) {
 		t.Errorf("%+v", r)
 	}
 	want := "one request: 3 WCU; consumed 9 WCU by table and indexes: " + name + "/byEmail 3 (the model does not declare it), " + name + "/own 3 (the model does not declare it)\n"
@@ -182,11 +182,11 @@ func TestIndexesStandApart(t *testing.T) {
 		t.Errorf("%v", plan)
 	}
 	r = must(m.Save(ctx, e, mapper.ExactlyOnce()))(t)
-	if len(r.Consumed.Indexes) != 2 || r.WCU.Min != 6 || r.WCU.Known() || enginetest.ReportsTransactions(t) && (r.Consumed.WCU != 12 || r.Consumed.Indexes[name+"/own"] != 3) {
+	if len(r.Consumed.Indexes) != 2 || r.Predicted.WCU.Min != 6 || r.Predicted.WCU.Known() || enginetest.ReportsTransactions(t) && (r.Consumed.WCU != 12 || r.Consumed.Indexes[name+"/own"] != 3) {
 		t.Errorf("in a transaction: %v", r)
 	}
 	e.Value.Home = address{"Street", "Town"} // an item without the indexes' key
-	if r = must(m.Save(ctx, e))(t); !r.WCU.Known() || r.Consumed.Indexes != nil {
+	if r = must(m.Save(ctx, e))(t); !r.Predicted.WCU.Known() || r.Consumed.Indexes != nil {
 		t.Errorf("%v", r)
 	}
 	e.Value.Email = "b"
@@ -213,7 +213,7 @@ func TestExpectedInsert(t *testing.T) {
 	if text, _, _ := strings.Cut(plan.String(), "\n"); text != "one request: 1 (up to 400 if an expired item lies there) WCU" {
 		t.Errorf("%v", plan)
 	}
-	if r := must(m.Save(ctx, e))(t); r.WCU != plan.WCU || r.Consumed.WCU != 1 {
+	if r := must(m.Save(ctx, e))(t); r.Predicted.WCU != plan.WCU || r.Consumed.WCU != 1 {
 		t.Errorf("%v", r)
 	}
 	e.Value.Text = "changed"
@@ -250,7 +250,7 @@ func TestExpectedPatch(t *testing.T) {
 	must(reader.Load(ctx, reader.Key("1")))(t)
 	expect("read", reader, "4 (1 to 400")
 	patcher := with()
-	if r := must(patch.Exec(ctx, patcher))(t); r.Consumed.WCU != 4 || r.WCU.Expected != 1 || !r.WCU.Contains(4) {
+	if r := must(patch.Exec(ctx, patcher))(t); r.Consumed.WCU != 4 || r.Predicted.WCU.Expected != 1 || !r.Predicted.WCU.Contains(4) {
 		t.Errorf("%v", r)
 	}
 	expect("patched", patcher, "4 (1 to 400")

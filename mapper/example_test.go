@@ -59,9 +59,9 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(receipt.Requests(), "request,", receipt.Consumed.WCU, "WCU,", receipt.Items[0].Attributes)
+	fmt.Println(receipt.Predicted.Requests, "request,", receipt.Consumed.WCU, "WCU,", receipt.Predicted.Items[0].Attributes)
 	receipt, err = users.Save(ctx, e)
-	fmt.Println(receipt.Requests(), "requests,", err)
+	fmt.Println(receipt.Predicted.Requests, "requests,", err)
 	// Output:
 	// 1 request, 1 WCU, [email]
 	// 0 requests, <nil>
@@ -102,7 +102,7 @@ func ExampleMapper_PlanSave() {
 		fmt.Println(it.Kind, it.Sort, it.NewBytes, "bytes")
 	}
 	// Output:
-	// one transaction: 8 WCU
+	// transaction: 8 WCU
 	// Independent(): 4 WCU
 	// Staged(): 5 WCU
 	// put U#Information 67 bytes

@@ -105,18 +105,18 @@ func checkCharged(x testing.TB, what string, plan *mapper.Plan, r *mapper.Receip
 	for name := range r.Consumed.Indexes {
 		names[name] = true
 	}
-	for name := range r.Indexes {
+	for name := range r.Predicted.Indexes {
 		names[name] = true
 	}
 	for name := range names {
-		got, want := r.Consumed.Indexes[name], r.Indexes[name]
+		got, want := r.Consumed.Indexes[name], r.Predicted.Indexes[name]
 		if !want.Contains(got) || plan != nil && !plan.Indexes[name].Contains(got) {
 			x.Errorf("%s: %s took %v, predicted %v, planned %v\n%s", what, name, got, want, plan, r)
 		}
 	}
 	charged := r.Consumed.WCU + r.Refused.Expected // which is charged, and not reported
-	if !r.WCU.Contains(charged) || plan != nil && !plan.WCU.Contains(r.Consumed.WCU) {
-		x.Errorf("%s: %v WCU, predicted %v, planned %v\n%s", what, r.Consumed.WCU, r.WCU, plan, r)
+	if !r.Predicted.WCU.Contains(charged) || plan != nil && !plan.WCU.Contains(r.Consumed.WCU) {
+		x.Errorf("%s: %v WCU, predicted %v, planned %v\n%s", what, r.Consumed.WCU, r.Predicted.WCU, plan, r)
 	}
 }
 
@@ -124,8 +124,8 @@ func checkCharged(x testing.TB, what string, plan *mapper.Plan, r *mapper.Receip
 func (x *issues) exact(what string, plan *mapper.Plan, r *mapper.Receipt, err error) {
 	x.Helper()
 	x.check(what, plan, r, err)
-	if !r.WCU.Known() || plan != nil && !plan.WCU.Known() {
-		x.Errorf("%s: predicted %v, planned %v", what, r.WCU, plan)
+	if !r.Predicted.WCU.Known() || plan != nil && !plan.WCU.Known() {
+		x.Errorf("%s: predicted %v, planned %v", what, r.Predicted.WCU, plan)
 	}
 }
 

@@ -58,11 +58,11 @@ func TestIndexUnits(t *testing.T) {
 		got := map[string]float64{}
 		for name, n := range r.Consumed.Indexes {
 			got[name[strings.LastIndexByte(name, '/')+1:]] = n
-			if plan.Indexes[name] != cost.Exactly(n) || r.Indexes[name] != cost.Exactly(n) {
-				t.Errorf("%s: %s: %v, planned %v, predicted %v", what, name, n, plan.Indexes[name], r.Indexes[name])
+			if plan.Indexes[name] != cost.Exactly(n) || r.Predicted.Indexes[name] != cost.Exactly(n) {
+				t.Errorf("%s: %s: %v, planned %v, predicted %v", what, name, n, plan.Indexes[name], r.Predicted.Indexes[name])
 			}
 		}
-		if len(plan.Indexes) != len(got) || fmt.Sprint(got) != fmt.Sprint(want) || !r.WCU.Known() || r.WCU.Expected != r.Consumed.WCU {
+		if len(plan.Indexes) != len(got) || fmt.Sprint(got) != fmt.Sprint(want) || !r.Predicted.WCU.Known() || r.Predicted.WCU.Expected != r.Consumed.WCU {
 			t.Errorf("%s: %v, want %v\n%s", what, got, want, r)
 		}
 	}
@@ -266,7 +266,7 @@ func TestIndexOfSeveralAttributes(t *testing.T) {
 			x.Region = 8
 		}
 		r := must(m.Save(ctx, m.New(x)))(t)
-		if r.WCU.Expected != r.Consumed.WCU || r.WCU.Expected != 2 {
+		if r.Predicted.WCU.Expected != r.Consumed.WCU || r.Predicted.WCU.Expected != 2 {
 			t.Error(r)
 		}
 	}
@@ -339,13 +339,13 @@ func TestReindex(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := must(m.Save(ctx, e))(t); r.Requests() != 0 {
+		if r := must(m.Save(ctx, e))(t); r.Predicted.Requests != 0 {
 			t.Error(r)
 		}
-		if r := must(m.Save(ctx, e, mapper.Reindex()))(t); len(r.Items) != 2 {
+		if r := must(m.Save(ctx, e, mapper.Reindex()))(t); len(r.Predicted.Items) != 2 {
 			t.Error(r)
 		}
-		if r := must(m.Save(ctx, e, mapper.Reindex()))(t); r.Requests() != 0 {
+		if r := must(m.Save(ctx, e, mapper.Reindex()))(t); r.Predicted.Requests != 0 {
 			t.Error(r)
 		}
 	}

@@ -493,7 +493,7 @@ func TestCheckLoadedForeignRoot(t *testing.T) {
 	e.Value.Entries = append(e.Value.Entries, part{2, "new"})
 	plan := must(clean.PlanSave(e, mapper.CheckLoaded()))(t)
 	r := must(clean.Save(ctx, e, mapper.CheckLoaded()))(t)
-	if !plan.WCU.Contains(r.Consumed.WCU) || !r.WCU.Contains(r.Consumed.WCU) || !plan.RCU.Contains(r.Consumed.RCU) {
+	if !plan.WCU.Contains(r.Consumed.WCU) || !r.Predicted.WCU.Contains(r.Consumed.WCU) || !plan.RCU.Contains(r.Consumed.RCU) {
 		t.Errorf("%v\n%v", plan, r)
 	}
 }
@@ -554,7 +554,7 @@ func TestMovePlan(t *testing.T) {
 	large := strings.Repeat("x", 390_000)
 	check := func(what string, plan *mapper.Plan, r *mapper.Receipt) {
 		if !plan.RCU.Contains(r.Consumed.RCU) {
-			t.Errorf("%s: planned %v in %d requests, consumed %v in %d", what, plan.RCU, plan.Requests(), r.Consumed.RCU, r.Requests())
+			t.Errorf("%s: planned %v in %d requests, consumed %v in %d", what, plan.RCU, plan.Requests, r.Consumed.RCU, r.Predicted.Requests)
 		}
 	}
 	m := newMapper[shelf](t, "PK:S", "SK:S")

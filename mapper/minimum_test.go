@@ -194,10 +194,10 @@ func checkMinimum(f *fixture, edits int) (none, one, several int) {
 		if err != nil {
 			f.Fatalf("%s: save: %v", f.Schema.Label(), err)
 		}
-		if len(plan.Items) != dirty || plan.Requests() != requests || !costs(plan.WCU, wcu) {
+		if len(plan.Items) != dirty || plan.Requests != requests || !costs(plan.WCU, wcu) {
 			f.Fatalf("%s: %d items differ, %v WCU; planned %v", f.Schema.Label(), dirty, wcu, plan)
 		}
-		if receipt.Requests() != requests || !costs(receipt.WCU, wcu) {
+		if receipt.Predicted.Requests != requests || !costs(receipt.Predicted.WCU, wcu) {
 			f.Fatalf("%s: %d items differ, %v WCU; sent %v", f.Schema.Label(), dirty, wcu, receipt)
 		}
 		exact := enginetest.ReportsTransactions(f) || dirty <= 1 && l.sure

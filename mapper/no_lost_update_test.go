@@ -151,7 +151,7 @@ func TestItemWithOnlyKeys(t *testing.T) {
 	r.put(item{"PK": s("USER#1"), "SK": s("U#Information")})
 	r.put(item{"PK": s("USER#1"), "SK": s("U#Address#Home")})
 	e := must(users.Load(ctx, users.Key("1")))(t)
-	if receipt, err := users.Save(ctx, e); err != nil || receipt.Requests() != 0 {
+	if receipt, err := users.Save(ctx, e); err != nil || receipt.Predicted.Requests != 0 {
 		t.Errorf("%v, %v", receipt, err)
 	}
 	e.Value.Home.City = "C"
@@ -188,7 +188,7 @@ func TestWhatBecomesZero(t *testing.T) {
 	if d, c := r.get("USER#1", "U#Address#Delivery"), r.get("USER#1", "M#Card#visa"); d != nil || c != nil {
 		t.Errorf("stored %v, %v", d, c)
 	}
-	if receipt, err := users.Save(ctx, e); err != nil || receipt.Requests() != 0 {
+	if receipt, err := users.Save(ctx, e); err != nil || receipt.Predicted.Requests != 0 {
 		t.Errorf("again: %v, %v", receipt, err)
 	}
 }
@@ -209,7 +209,7 @@ func TestElementKeys(t *testing.T) {
 	}
 	must(users.Save(ctx, e))(t)
 	p[0], p[2] = p[2], p[0]
-	if plan := must(users.PlanSave(e))(t); plan.Requests() != 0 {
+	if plan := must(users.PlanSave(e))(t); plan.Requests != 0 {
 		t.Errorf("reorder: %v", plan)
 	}
 	p[1].AddedAt = p[1].AddedAt.Add(time.Second)
@@ -243,7 +243,7 @@ func TestCheckLoaded(t *testing.T) {
 	mine := must(users.Load(ctx, users.Key("1")))(t)
 	mine.Value.Email = "b"
 	plan := must(users.PlanSave(mine, mapper.CheckLoaded()))(t)
-	if plan.Requests() != 1 || plan.WCU.Max != 6 || len(plan.Items) != 3 || plan.Items[1].Kind != mapper.KindCheck {
+	if plan.Requests != 1 || plan.WCU.Max != 6 || len(plan.Items) != 3 || plan.Items[1].Kind != mapper.KindCheck {
 		t.Errorf("%v", plan)
 	}
 	receipt := must(users.Save(ctx, mine, mapper.CheckLoaded()))(t)
@@ -257,7 +257,7 @@ func TestCheckLoaded(t *testing.T) {
 	_, err := users.Save(ctx, mine, mapper.CheckLoaded())
 	wantConflict(t, err, "U#Address#Home", mapper.ConflictChanged)
 	must(users.Save(ctx, mine))(t) // without it, the other item does not matter
-	if receipt := must(users.Save(ctx, mine, mapper.CheckLoaded()))(t); receipt.Requests() != 0 {
+	if receipt := must(users.Save(ctx, mine, mapper.CheckLoaded()))(t); receipt.Predicted.Requests != 0 {
 		t.Errorf("nothing changed, and yet %v", receipt)
 	}
 }

@@ -142,10 +142,10 @@ func (t *Totals) add(model string, op Operation, r *Receipt, err error) {
 	if err != nil {
 		row.Errors++
 	}
-	row.Requests += r.Requests()
-	row.WCU, row.RCU = row.WCU.Add(r.WCU), row.RCU.Add(r.RCU)
+	row.Requests += r.Predicted.Requests
+	row.WCU, row.RCU = row.WCU.Add(r.Predicted.WCU), row.RCU.Add(r.Predicted.RCU)
 	row.Consumed.add(r.Consumed)
-	for _, it := range r.Items {
+	for _, it := range r.Predicted.Items {
 		item := t.row(totalKey{model, op, it.Field})
 		item.Calls++
 		item.WCU = item.WCU.Add(it.WCU)

@@ -1,7 +1,6 @@
 package mapper
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,17 +56,37 @@ type Mode string
 
 // The modes of plans and receipts.
 const (
-	ModeNothing     Mode = "nothing to write" // nothing differs
-	ModeNone        Mode = "nothing sent"     // an error came before
+	ModeNothing     Mode = "nothing" // nothing differs
+	ModeNone        Mode = "none"    // an error came before
 	ModeRead        Mode = "read"
-	ModeOne         Mode = "one request"
-	ModeTransaction Mode = "one transaction"
-	ModeIndependent Mode = "one by one"
+	ModeOne         Mode = "one"
+	ModeTransaction Mode = "transaction"
+	ModeIndependent Mode = "independent"
 	ModeStaged      Mode = "staged"
 )
 
+// text returns a mode in words.
+func (m Mode) text() string {
+	switch m {
+	case ModeNothing:
+		return "nothing to write"
+	case ModeNone:
+		return "nothing sent"
+	case ModeOne:
+		return "one request"
+	case ModeTransaction:
+		return "one transaction"
+	case ModeIndependent:
+		return "one by one"
+	}
+	return string(m)
+}
+
 // Plan is what a save would send and cost.
 type Plan struct {
+	// Requests is the number of calls to DynamoDB that write or read items; that which asks for a
+	// table's keys, to explain why it refused others, is none of them.
+	Requests int `json:"requests"`
 	// Mode says how the items are written.
 	Mode  Mode       `json:"mode"`
 	Items []ItemPlan `json:"items"`
@@ -81,21 +100,6 @@ type Plan struct {
 	Objects cost.Objects `json:"objects,omitzero"`
 	// Alternatives are the other ways and their costs.
 	Alternatives []Alternative `json:"alternatives,omitempty"`
-
-	requests int
-}
-
-// Requests returns the number of calls to DynamoDB that write or read items; that which asks for a
-// table's keys, to explain why it refused others, is none of them.
-func (p *Plan) Requests() int { return p.requests }
-
-// MarshalJSON adds the number of requests to the fields.
-func (p Plan) MarshalJSON() ([]byte, error) {
-	type fields Plan
-	return json.Marshal(struct {
-		Requests int `json:"requests"`
-		fields
-	}{p.requests, fields(p)})
 }
 
 // String shows the plan as a small table.
@@ -107,11 +111,11 @@ func (p *Plan) String() string {
 }
 
 func (p *Plan) head(b *strings.Builder) {
-	b.WriteString(string(p.Mode))
-	if p.requests > 0 {
+	b.WriteString(p.Mode.text())
+	if p.Requests > 0 {
 		b.WriteString(": ")
-		if p.requests > 1 || p.Mode == ModeRead {
-			b.WriteString(count(p.requests, "request") + ", ")
+		if p.Requests > 1 || p.Mode == ModeRead {
+			b.WriteString(count(p.Requests, "request") + ", ")
 		}
 		b.WriteString(units(p.WCU, p.RCU))
 	}
@@ -232,11 +236,12 @@ func (c *Consumed) add(o Consumed) {
 // DynamoDB charged for it. It comes with an error as well, and then shows what
 // was sent up to it.
 //
-// Its WCU are those of the items that were written, and of what was refused. Where the
+// The predicted WCU are those of the items that were written, and of what was refused. Where the
 // tables turned out to have indexes, they are no longer known: Max includes what those took.
 type Receipt struct {
-	Plan
-	// Refused is what of WCU are writes whose condition failed: DynamoDB charges them by the
+	// Predicted is what was sent, and what it was predicted to cost.
+	Predicted Plan `json:"predicted"`
+	// Refused is what of the predicted WCU are writes whose condition failed: DynamoDB charges them by the
 	// size of the item that is there, and does not report it, so that it is no part of
 	// Consumed.
 	Refused  cost.Units `json:"refused,omitzero"`
@@ -257,55 +262,42 @@ type Receipt struct {
 	declared map[string]bool
 }
 
-// MarshalJSON keeps the fields of the plan beside those of the receipt.
-func (r Receipt) MarshalJSON() ([]byte, error) {
-	type fields Plan
-	return json.Marshal(struct {
-		Requests int `json:"requests"`
-		fields
-		Refused     cost.Units `json:"refused,omitzero"`
-		Consumed    Consumed   `json:"consumed"`
-		LeftBehind  []Key      `json:"leftBehind,omitempty"`
-		AlsoDeleted []Key      `json:"alsoDeleted,omitempty"`
-		Skipped     []string   `json:"skipped,omitempty"`
-	}{r.requests, fields(r.Plan), r.Refused, r.Consumed, r.LeftBehind, r.AlsoDeleted, r.Skipped})
-}
-
 // String shows the receipt as a small table.
 func (r *Receipt) String() string {
 	var b strings.Builder
-	b.WriteString(string(r.Mode))
-	if r.requests > 0 {
+	p := &r.Predicted
+	b.WriteString(p.Mode.text())
+	if p.Requests > 0 {
 		b.WriteString(": ")
-		if r.requests > 1 || r.Mode == ModeRead {
-			b.WriteString(count(r.requests, "request") + ", ")
+		if p.Requests > 1 || p.Mode == ModeRead {
+			b.WriteString(count(p.Requests, "request") + ", ")
 		}
 		r.charged(&b)
-		r.objects(&b)
+		p.objects(&b)
 	} else {
-		r.others(&b)
+		p.others(&b)
 	}
-	r.table(&b)
+	p.table(&b)
 	return b.String()
 }
 
 // charged shows what was predicted, and what was reported. Where the one is not within the
 // other, it says which is whose.
 func (r *Receipt) charged(b *strings.Builder) {
-	reads := r.RCU.Max > 0 || r.Consumed.RCU > 0 || r.Mode == ModeRead
+	reads := r.Predicted.RCU.Max > 0 || r.Consumed.RCU > 0 || r.Predicted.Mode == ModeRead
 	writes := r.wcu.Max > 0 || r.Consumed.WCU > 0 || !reads
-	predicted := kinds(writes, reads, r.wcu, r.RCU)
+	predicted := kinds(writes, reads, r.wcu, r.Predicted.RCU)
 	consumed := kinds(writes, reads, cost.Exactly(r.Consumed.WCU), cost.Exactly(r.Consumed.RCU))
 	if len(r.Consumed.Indexes) > 0 {
 		consumed += r.byIndex()
 	}
-	if r.wcu.Contains(r.Consumed.WCU-r.undeclared()) && r.RCU.Contains(r.Consumed.RCU) {
+	if r.wcu.Contains(r.Consumed.WCU-r.undeclared()) && r.Predicted.RCU.Contains(r.Consumed.RCU) {
 		b.WriteString(predicted)
-		r.others(b)
+		r.Predicted.others(b)
 		b.WriteString("; consumed " + consumed)
 	} else {
 		b.WriteString("predicted " + predicted + "; the engine reported " + consumed)
-		r.others(b)
+		r.Predicted.others(b)
 	}
 	if r.Refused.Max > 0 {
 		b.WriteString("; refused writes, which are charged and not reported: " + r.Refused.String() + " WCU")

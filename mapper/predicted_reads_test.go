@@ -108,7 +108,7 @@ func (f *fixture) checkRehearsals(r *rand.Rand, rounds int) (plans int) {
 			}
 			plans++
 			misses := t.ConsumedRCU != t.RCU.Min && !enginetest.ReportsMisses(f)
-			if plan.RCU != t.RCU || plan.Requests() != t.Requests || !misses && !plan.RCU.Contains(t.ConsumedRCU) {
+			if plan.RCU != t.RCU || plan.Requests != t.Requests || !misses && !plan.RCU.Contains(t.ConsumedRCU) {
 				f.Errorf("%s: planned %v, %v: %+v", f.Schema.Label(), plan, t.receipt(), sel.Parts)
 			}
 		}

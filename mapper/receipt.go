@@ -73,13 +73,13 @@ func (t *tally) receipt() *Receipt {
 	}
 	r, items, room := receiptOf(len(t.Items))
 	*r = Receipt{
-		Plan:       Plan{Mode: mode, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, Alternatives: alternatives(t.Alternatives), requests: t.Requests},
+		Predicted:  Plan{Mode: mode, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, Alternatives: alternatives(t.Alternatives), Requests: t.Requests},
 		Refused:    t.Refused,
 		Consumed:   Consumed{WCU: t.ConsumedWCU, RCU: t.ConsumedRCU, Indexes: t.Indexes},
 		wcu:        t.WCU,
 		LeftBehind: keysOf(t.LeftBehind), AlsoDeleted: keysOf(t.AlsoDeleted), Skipped: t.skipped,
 	}
-	r.Indexes, r.Objects = indexUnits(t.Predicted), t.Objects
+	r.Predicted.Indexes, r.Predicted.Objects = indexUnits(t.Predicted), t.Objects
 	if len(t.Predicted) > 0 {
 		r.declared = make(map[string]bool, len(t.Predicted))
 	}
@@ -87,12 +87,12 @@ func (t *tally) receipt() *Receipt {
 		r.declared[name] = true
 	}
 	if n := r.undeclared(); n > 0 {
-		r.WCU = r.WCU.Add(cost.Units{Max: n, If: estimate.IfUndeclared})
+		r.Predicted.WCU = r.Predicted.WCU.Add(cost.Units{Max: n, If: estimate.IfUndeclared})
 	}
 	for _, d := range t.Items {
 		items = append(items, describe(d.Request, d.WCU, &room))
 	}
-	r.Items = items
+	r.Predicted.Items = items
 	return r
 }
 
@@ -136,7 +136,7 @@ func describe(r *write.Request, wcu cost.Units, names *[]string) ItemPlan {
 func planOf(p *operation.Prediction) *Plan {
 	out := &Plan{
 		Mode: Mode(p.Mode), Items: []ItemPlan{}, WCU: p.Units().Add(p.Undeclared), Indexes: indexUnits(p.Indexes()),
-		RCU: p.Reads.RCU, Objects: p.Reads.Objects, Alternatives: alternatives(p.Alternatives), requests: p.Calls() + p.Reads.Requests,
+		RCU: p.Reads.RCU, Objects: p.Reads.Objects, Alternatives: alternatives(p.Alternatives), Requests: p.Calls() + p.Reads.Requests,
 	}
 	p.Plan.Items(func(r *write.Request, wcu cost.Units) { out.Items = append(out.Items, describe(r, wcu, nil)) })
 	if p.Twice {
@@ -148,7 +148,7 @@ func planOf(p *operation.Prediction) *Plan {
 
 // planOfReads returns the cost of a load as callers see it.
 func planOfReads(r estimate.Reads) *Plan {
-	return &Plan{Mode: ModeRead, Items: []ItemPlan{}, RCU: r.RCU, Objects: r.Objects, requests: r.Requests}
+	return &Plan{Mode: ModeRead, Items: []ItemPlan{}, RCU: r.RCU, Objects: r.Objects, Requests: r.Requests}
 }
 
 // alternatives returns alternatives as callers see them.

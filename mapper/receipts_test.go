@@ -49,7 +49,7 @@ func (f *fixture) checkReceipts(r *rand.Rand, rounds int) (applied, refused int)
 			if errors.As(err, &conflict) && conflict.Model != "" && receipt.Refused.Max == 0 {
 				f.Errorf("%s: refused, and not charged: %v, %v", f.Schema.Label(), receipt, err)
 			}
-			applied += len(receipt.Items)
+			applied += len(receipt.Predicted.Items)
 			if receipt.Refused.Max > 0 {
 				refused++
 				f.checkRefused(v, receipt, err)
@@ -64,7 +64,7 @@ func (f *fixture) checkReceipts(r *rand.Rand, rounds int) (applied, refused int)
 func (f *fixture) checkRefused(v any, r *Receipt, err error) {
 	f.Helper()
 	var conflict *ConflictError
-	if !errors.As(err, &conflict) || len(conflict.Items) != 1 || len(r.Items) > 0 || r.Mode != ModeOne {
+	if !errors.As(err, &conflict) || len(conflict.Items) != 1 || len(r.Predicted.Items) > 0 || r.Predicted.Mode != ModeOne {
 		return
 	}
 	e, err := search.EntityOf(f.Model, f.whole(v))
@@ -119,7 +119,7 @@ func TestReceiptWithoutItems(t *testing.T) {
 	t.Parallel()
 	r := (&tally{}).receipt()
 	text, err := json.Marshal(r)
-	if r.Items != nil || r.Alternatives != nil || err != nil || !strings.Contains(string(text), `"items":null`) {
+	if r.Predicted.Items != nil || r.Predicted.Alternatives != nil || err != nil || !strings.Contains(string(text), `"items":null`) {
 		t.Errorf("%v: %s", err, text)
 	}
 }

@@ -67,7 +67,7 @@ func TestTransact(t *testing.T) {
 	}
 	plan := must(mapper.PlanTransact(parts...))(t)
 	r := must(mapper.Transact(ctx, append(parts, j.accounts.DeletePart(j.accounts.Key("3")))...))(t)
-	if r.Mode != mapper.ModeTransaction || plan.Mode != r.Mode || !plan.WCU.Contains(12) || enginetest.ReportsTransactions(t) && r.Consumed.WCU != 16 || !r.WCU.Contains(16) || len(r.Items) != 8 {
+	if r.Predicted.Mode != mapper.ModeTransaction || plan.Mode != r.Predicted.Mode || !plan.WCU.Contains(12) || enginetest.ReportsTransactions(t) && r.Consumed.WCU != 16 || !r.Predicted.WCU.Contains(16) || len(r.Predicted.Items) != 8 {
 		t.Errorf("%v\n%v", plan, r)
 	}
 	for _, e := range []*mapper.Entity[account]{a, gone} {
@@ -76,10 +76,10 @@ func TestTransact(t *testing.T) {
 		}
 	}
 	a.Value.Counter = 2
-	if r := must(mapper.Transact(ctx, j.accounts.SavePart(a), j.packages.SavePart(p)))(t); r.Mode != mapper.ModeOne || r.Consumed.WCU != 1 {
+	if r := must(mapper.Transact(ctx, j.accounts.SavePart(a), j.packages.SavePart(p)))(t); r.Predicted.Mode != mapper.ModeOne || r.Consumed.WCU != 1 {
 		t.Errorf("%v", r)
 	}
-	if r := must(mapper.Transact(ctx, j.accounts.SavePart(a)))(t); r.Mode != mapper.ModeNothing || r.Requests() != 0 {
+	if r := must(mapper.Transact(ctx, j.accounts.SavePart(a)))(t); r.Predicted.Mode != mapper.ModeNothing || r.Predicted.Requests != 0 {
 		t.Errorf("%v", r)
 	}
 	must(mapper.Transact(ctx, j.accounts.SavePart(gone)))(t) // it was deleted, and is inserted
@@ -137,7 +137,7 @@ func TestTransactRefuses(t *testing.T) {
 		"return":      {[]mapper.Part{registry.PackageByName("p").HEAD().Patch(registry.PackageFields.License.Set("x")).Return(&value).PatchPart(other.packages)}, "Return needs"},
 	} {
 		r, err := mapper.Transact(ctx, c.parts...)
-		if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, errCalled) || r.Requests() != 0 {
+		if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, errCalled) || r.Predicted.Requests != 0 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -175,7 +175,7 @@ func TestTransactConflicts(t *testing.T) {
 		"raw":             {j.note("n"), nil, "the condition given does not hold for " + j.loose},
 	} {
 		r, err := mapper.Transact(ctx, j.accounts.SavePart(witness), c.part)
-		if err == nil || c.is != nil && !errors.Is(err, c.is) || c.is == nil && !errors.As(err, &conflict) || !strings.Contains(err.Error(), c.text) || len(r.Items) > 0 {
+		if err == nil || c.is != nil && !errors.Is(err, c.is) || c.is == nil && !errors.As(err, &conflict) || !strings.Contains(err.Error(), c.text) || len(r.Predicted.Items) > 0 {
 			t.Errorf("%s: %v", name, err)
 		}
 		if stored(t, j.accounts, "w") != nil {
@@ -202,7 +202,7 @@ func TestTransactTakesOver(t *testing.T) {
 	j := newJoint(t, &faulty{at: -1}, 3, tables...)
 	a := j.accounts.New(account{ID: "1", Counter: 1, Left: "y", Right: "y"})
 	r := must(mapper.Transact(ctx, j.accounts.SavePart(a), j.note("n")))(t)
-	if r.Mode != mapper.ModeTransaction || r.Requests() < 2 {
+	if r.Predicted.Mode != mapper.ModeTransaction || r.Predicted.Requests < 2 {
 		t.Errorf("%v", r)
 	}
 	if got := stored(t, j.accounts, "1"); got.Left != "y" || got.Counter != 1 {

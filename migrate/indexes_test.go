@@ -172,7 +172,7 @@ func (s *tickets) asTheMapperStores() {
 			s.Fatal(err)
 		}
 		plan, err := s.users.PlanSave(e, mapper.Reindex())
-		if err != nil || plan.Requests() > 0 {
+		if err != nil || plan.Requests > 0 {
 			s.Errorf("%s: a save would write %v, %v", id, plan, err)
 		}
 	}

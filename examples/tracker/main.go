@@ -82,7 +82,7 @@ func day(ctx context.Context, out io.Writer, client mapper.Client) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(what string, r *mapper.Receipt, err error) error {
 		if err == nil {
-			fmt.Fprintf(w, "%s\t%d requests\t%.1f WCU\t%.1f RCU\n", what, r.Requests(), r.WCU.Expected, r.RCU.Expected)
+			fmt.Fprintf(w, "%s\t%d requests\t%.1f WCU\t%.1f RCU\n", what, r.Predicted.Requests, r.Predicted.WCU.Expected, r.Predicted.RCU.Expected)
 		}
 		return err
 	}

@@ -14,10 +14,10 @@ type Mode string
 
 // The modes.
 const (
-	Nothing     Mode = "nothing to write"
-	One         Mode = "one request"
-	Transaction Mode = "one transaction"
-	OneByOne    Mode = "one by one"
+	Nothing     Mode = "nothing"
+	One         Mode = "one"
+	Transaction Mode = "transaction"
+	OneByOne    Mode = "independent"
 	Staged      Mode = "staged"
 )
 

@@ -7,7 +7,7 @@ func WCU(r *mapper.Receipt) float64 {
 	if reported(r) {
 		return r.Consumed.WCU
 	}
-	return r.WCU.Expected
+	return r.Predicted.WCU.Expected
 }
 
 // RCU returns the read units of a call, as WCU.
@@ -15,7 +15,7 @@ func RCU(r *mapper.Receipt) float64 {
 	if reported(r) {
 		return r.Consumed.RCU
 	}
-	return r.RCU.Expected
+	return r.Predicted.RCU.Expected
 }
 
 func reported(r *mapper.Receipt) bool { return r.Consumed.WCU+r.Consumed.RCU > 0 }
