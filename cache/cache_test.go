@@ -126,7 +126,7 @@ func TestCache(t *testing.T) {
 	if v := load(t, cached, 1).Value; v.Title != "by somebody else" {
 		t.Errorf("after its time: %+v", v)
 	}
-	if _, err := cached.Delete(ctx, cached.Key(1)); err != nil {
+	if _, err := cached.DeleteByKey(ctx, cached.Key(1)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := cached.Load(ctx, cached.Key(1)); !errors.Is(err, mapper.ErrNotFound) {

@@ -148,7 +148,7 @@ func TestWalkThrough(t *testing.T) {
 	if fmt.Sprint(titles) != "[Tent Bicycle]" {
 		t.Error(titles)
 	}
-	_, err = users.Delete(ctx, key)
+	_, err = users.DeleteByKey(ctx, key)
 	check(err)
 	if _, err = users.Load(ctx, key); !errors.Is(err, mapper.ErrNotFound) {
 		t.Error(err)

@@ -359,7 +359,7 @@ func TestSaveBesideStagedDelete(t *testing.T) {
 				t.Errorf("%+v: %v", x, err)
 			}
 		}), 1)
-		must(deleter.Delete(ctx, deleter.Key(id), mapper.Staged()))(t)
+		must(deleter.DeleteByKey(ctx, deleter.Key(id), mapper.Staged()))(t)
 		if stored(t, clean, id) != nil {
 			t.Errorf("%+v: it is there again", x)
 		}
@@ -377,7 +377,7 @@ func TestAdditionBesideStagedDelete(t *testing.T) {
 	e := must(clean.Load(ctx, clean.Key("1")))(t)
 	e.Value.Entries = append(e.Value.Entries, part{2, "late"})
 	deleter := newAccounts(t, table, atRequest("DeleteItem", 1, func() { must(clean.Save(ctx, e))(t) }), 1)
-	r := must(deleter.Delete(ctx, deleter.Key("1"), mapper.Staged()))(t)
+	r := must(deleter.DeleteByKey(ctx, deleter.Key("1"), mapper.Staged()))(t)
 	if n := items(t, table, "1"); len(r.AlsoDeleted) != 0 || n != 1 {
 		t.Errorf("%d items are left, and deleted as well: %v", n, r.AlsoDeleted)
 	}
@@ -422,7 +422,7 @@ func TestMoveOntoAnother(t *testing.T) {
 	must(m.Save(ctx, m.New(account{ID: "1", Left: "a"})))(t)
 	must(m.Save(ctx, m.New(account{ID: "2", Left: "a"})))(t)
 	e := must(m.Load(ctx, m.Key("1")))(t)
-	must(m.Delete(ctx, m.Key("1")))(t)
+	must(m.DeleteByKey(ctx, m.Key("1")))(t)
 	e.Value.ID = "2"
 	if r, err := m.Save(ctx, e, mapper.Move()); !errors.Is(err, mapper.ErrExists) || r.Predicted.Requests != 1 {
 		t.Errorf("%v, %v", r, err)

@@ -111,18 +111,18 @@ func TestOptionsThatContradict(t *testing.T) {
 		wantError(t, nil, err, c.want)
 	}
 	receipt, err := users.Delete(ctx, e)
-	wantError(t, receipt, err, "mapper_test.user: the entity is not stored: there is nothing to delete (not found)")
+	wantError(t, receipt, err, "mapper_test.user: the entity is not stored: there is nothing to delete (itemize: item not found)")
 	must(users.Save(ctx, e))(t)
 	e.Value.Email = "x"
 	receipt, err = users.Save(ctx, e, mapper.Staged())
 	wantError(t, receipt, err, "mapper_test.user: Staged is for inserts and deletes: save without it, or with Independent")
 	receipt, err = users.Delete(ctx, e, mapper.CheckLoaded())
 	wantError(t, receipt, err, "mapper_test.user: CheckLoaded means nothing for a delete, which requires all that it deletes to be as it was: leave it out")
-	receipt, err = users.Delete(ctx, users.Key("1").Prefix("U#Address#"), mapper.Staged())
+	receipt, err = users.DeleteByKey(ctx, users.Key("1").Prefix("U#Address#"), mapper.Staged())
 	wantError(t, receipt, err, "mapper_test.user: Staged deletes a whole entity: select it by its key")
-	receipt, err = users.Delete(ctx, users.Key("1").Prefix("U#"))
+	receipt, err = users.DeleteByKey(ctx, users.Key("1").Prefix("U#"))
 	wantError(t, receipt, err, "mapper_test.user: the selection includes the root without being the whole entity, whose other items would be left over: select the entity by its key, or leave the root out")
-	receipt, err = users.Delete(ctx, users.Key("1").Item("X#Unknown"))
+	receipt, err = users.DeleteByKey(ctx, users.Key("1").Item("X#Unknown"))
 	wantError(t, receipt, err, `mapper_test.user: no item has the sort key "X#Unknown": the templates are U#Information, U#Address#Home, U#Address#Delivery, M#WishList#Public#{AddedAt}, M#WishList#Private#{AddedAt}, M#Card#{key}`)
 	for i := range 120 {
 		e.Value.Public = append(e.Value.Public, wish{AddedAt: day(1, 1).Add(time.Duration(i) * time.Hour)})
@@ -165,7 +165,7 @@ func TestBadSelections(t *testing.T) {
 	} {
 		_, err := users.Load(ctx, sel)
 		wantError(t, nil, err, want)
-		receipt, err := users.Delete(ctx, sel)
+		receipt, err := users.DeleteByKey(ctx, sel)
 		wantError(t, receipt, err, want)
 		if sel == nil {
 			continue
@@ -220,11 +220,11 @@ func TestDelete(t *testing.T) {
 	users, r := newUsers(t)
 	must(users.Save(ctx, users.New(someUser("1"))))(t)
 	r.put(item{"PK": s("USER#1"), "SK": s("X#Unknown"), "a": s("stays")})
-	receipt := must(users.Delete(ctx, users.Key("1").Item("M#Card#visa")))(t)
+	receipt := must(users.DeleteByKey(ctx, users.Key("1").Item("M#Card#visa")))(t)
 	if receipt.Predicted.Requests != 1 || receipt.Consumed.WCU != 1 || receipt.Consumed.RCU != 0 {
 		t.Errorf("%v", receipt)
 	}
-	receipt = must(users.Delete(ctx, users.Key("1").Prefix("M#WishList#")))(t)
+	receipt = must(users.DeleteByKey(ctx, users.Key("1").Prefix("M#WishList#")))(t)
 	if receipt.Predicted.Requests != 2 || len(receipt.Predicted.Items) != 4 {
 		t.Errorf("%v", receipt)
 	}
@@ -242,7 +242,7 @@ func TestDelete(t *testing.T) {
 	if left := r.all("USER#1"); len(left) != 1 || left["X#Unknown"] == nil {
 		t.Errorf("left: %v", left)
 	}
-	_, err = users.Delete(ctx, users.Key("1"))
+	_, err = users.DeleteByKey(ctx, users.Key("1"))
 	if !errors.Is(err, mapper.ErrNotFound) {
 		t.Error(err)
 	}
@@ -251,7 +251,7 @@ func TestDelete(t *testing.T) {
 	if e := must(users.Load(ctx, users.Key("1")))(t); e.Value.Email != "other" {
 		t.Errorf("%+v", e.Value)
 	}
-	receipt = must(users.Delete(ctx, users.Key("1"), mapper.Independent()))(t)
+	receipt = must(users.DeleteByKey(ctx, users.Key("1"), mapper.Independent()))(t)
 	if receipt.Consumed.WCU != float64(len(receipt.Predicted.Items)) {
 		t.Errorf("%v", receipt)
 	}
@@ -513,7 +513,7 @@ func TestItemsLeftBehind(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "delete it by its key") {
 		t.Fatal(err)
 	}
-	must(users.Delete(ctx, users.Key("1")))(t)
+	must(users.DeleteByKey(ctx, users.Key("1")))(t)
 	must(users.Save(ctx, users.New(someUser("1"))))(t)
 }
 
@@ -525,7 +525,7 @@ func TestDeleteOfWhatIsGone(t *testing.T) {
 	users, _ := newUsers(t)
 	must(users.Save(ctx, users.New(someUser("1"))))(t)
 	e := must(users.Load(ctx, users.Key("1")))(t)
-	must(users.Delete(ctx, users.Key("1")))(t)
+	must(users.DeleteByKey(ctx, users.Key("1")))(t)
 	if _, err := users.Delete(ctx, e); !errors.Is(err, mapper.ErrNotFound) {
 		t.Errorf("%v", err)
 	}

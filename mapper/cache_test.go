@@ -57,7 +57,7 @@ func TestCacheSeesWrites(t *testing.T) {
 	e.Value.To, e.Value.Note = "d", "m"
 	must(mapper.Transact(ctx, other.SavePart(e)))(t)
 	is("Transact", "d")
-	must(other.Delete(ctx, other.Key("1")))(t)
+	must(other.DeleteByKey(ctx, other.Key("1")))(t)
 	if _, err := m.Load(ctx, m.Key("1")); err == nil {
 		t.Error("found after a delete")
 	}

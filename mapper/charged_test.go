@@ -255,7 +255,7 @@ func TestExpectedPatch(t *testing.T) {
 	}
 	expect("patched", patcher, "4 (1 to 400")
 	hinted := with(mapper.SizeEstimate("Cart", 3500))
-	if plan := must(hinted.PlanDelete(hinted.Key("1").Item("M#Cart")))(t); plan.WCU.Expected != 4 || plan.WCU.Max != 400 {
+	if plan := must(hinted.PlanDeleteByKey(hinted.Key("1").Item("M#Cart")))(t); plan.WCU.Expected != 4 || plan.WCU.Max != 400 {
 		t.Errorf("%v", plan)
 	}
 	if plan := must(with(mapper.SizeEstimate("U#Information", 9000)).PlanLoad(reader.Key("1").Item("U#Information")))(t); plan.RCU.Expected != 1.5 {

@@ -51,7 +51,7 @@ func TestCheckRoot(t *testing.T) {
 	if len(p.Items) != 2 || p.WCU.Min != 4 {
 		t.Errorf("an add: %s", p)
 	}
-	must(m.Delete(ctx, m.Key("1")))(t)
+	must(m.DeleteByKey(ctx, m.Key("1")))(t)
 	var conflict *mapper.ConflictError
 	if _, err := m.Save(ctx, e, mapper.CheckRoot()); !errors.As(err, &conflict) {
 		t.Errorf("an add to what was deleted: %v", err)

@@ -130,7 +130,7 @@ func takeOver(t *testing.T, clean *mapper.Mapper[account], c *crash, id string, 
 	if len(sorted.Entries) != len(second.Entries) {
 		t.Fatalf("step %d: stored %+v, want %+v", step, sorted, second)
 	}
-	if _, err := clean.Delete(ctx, clean.Key(id)); err != nil {
+	if _, err := clean.DeleteByKey(ctx, clean.Key(id)); err != nil {
 		t.Fatalf("step %d: delete: %v", step, err)
 	}
 	expect("after the delete", nil)
@@ -173,7 +173,7 @@ func TestCrashInStagedDelete(t *testing.T) {
 			}
 			c := &crash{left: step}
 			m := newAccounts(t, table, c.transport(), 1)
-			_, err := m.Delete(ctx, m.Key(id), mapper.Staged())
+			_, err := m.DeleteByKey(ctx, m.Key(id), mapper.Staged())
 			now := stored(t, clean, id)
 			if err == nil {
 				break
@@ -182,7 +182,7 @@ func TestCrashInStagedDelete(t *testing.T) {
 				t.Fatalf("step %d: half a delete: %+v (%v)", step, now, err)
 			}
 			if finish == "delete" {
-				if _, err := clean.Delete(ctx, clean.Key(id)); err != nil {
+				if _, err := clean.DeleteByKey(ctx, clean.Key(id)); err != nil {
 					t.Fatalf("step %d: delete again: %v", step, err)
 				}
 				if left := items(t, table, id); left != 0 {
@@ -244,7 +244,7 @@ func TestReaderDuringStagedWrites(t *testing.T) {
 		if _, err := m.Save(ctx, m.New(version("x", n)), mapper.Staged()); err != nil {
 			t.Error(err)
 		}
-		if _, err := m.Delete(ctx, m.Key("x"), mapper.Staged()); err != nil {
+		if _, err := m.DeleteByKey(ctx, m.Key("x"), mapper.Staged()); err != nil {
 			t.Error(err)
 		}
 	}

@@ -210,7 +210,7 @@ func scenarios() []scenario {
 			return err
 		}, nil, anyOf},
 		{"delete staged", small(), func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
-			_, err := m.Delete(ctx, m.Key(e.Value.ID), mapper.Staged())
+			_, err := m.DeleteByKey(ctx, m.Key(e.Value.ID), mapper.Staged())
 			return err
 		}, nil, nil},
 		{"delete staged what was loaded", small(), func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
@@ -222,7 +222,7 @@ func scenarios() []scenario {
 			return err
 		}, with(both), nil},
 		{"delete a part", small(), func(ctx context.Context, m *mapper.Mapper[account], e *mapper.Entity[account]) error {
-			_, err := m.Delete(ctx, m.Key(e.Value.ID).Prefix("ENTRY#"))
+			_, err := m.DeleteByKey(ctx, m.Key(e.Value.ID).Prefix("ENTRY#"))
 			return err
 		}, with(func(a *account) { a.Entries = nil }), nil},
 	}

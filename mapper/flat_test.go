@@ -63,7 +63,7 @@ func TestFlatModel(t *testing.T) {
 		t.Error(err)
 	}
 	must(threads.Save(ctx, e, mapper.Move()))(t)
-	must(threads.Delete(ctx, threads.Key("go", "moved")))(t)
+	must(threads.DeleteByKey(ctx, threads.Key("go", "moved")))(t)
 	if n := len(slice(t, threads, query.Of[models.Thread](threads.Key("go")))); n != 4 {
 		t.Errorf("%d left", n)
 	}
@@ -168,7 +168,7 @@ func TestFlatModelOfSeveralItems(t *testing.T) {
 	if len(lines) != 3 {
 		t.Errorf("%+v", lines)
 	}
-	must(orders.Delete(ctx, orders.Key("c", 20)))(t)
+	must(orders.DeleteByKey(ctx, orders.Key("c", 20)))(t)
 	if got := slice(t, orders, query.Of[models.Order](orders.Key("c"))); len(got) != 3 {
 		t.Errorf("%d left", len(got))
 	}
@@ -249,7 +249,7 @@ func TestSatellites(t *testing.T) {
 	if r := must(products.Save(ctx, e))(t); r.Predicted.Requests != 1 || len(r.Predicted.Items) != 2 {
 		t.Errorf("%v", r)
 	}
-	must(products.Delete(ctx, products.Key(302)))(t)
+	must(products.DeleteByKey(ctx, products.Key(302)))(t)
 	if _, err := products.Load(ctx, products.Key(302)); !errors.Is(err, mapper.ErrNotFound) {
 		t.Error(err)
 	}

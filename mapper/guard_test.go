@@ -18,13 +18,13 @@ func TestDeletingOverLeftoverIsGuard(t *testing.T) {
 	c := newCounting(t)
 	must(c.clean.Save(ctx, c.clean.New(board{ID: "E", Main: cells{Text: "ticket"}})))(t)
 	other := must(c.clean.Load(ctx, c.clean.Key("E")))(t)
-	must(mapper.Transact(ctx, c.clean.DeletePart(c.clean.Key("E")), increment(c.clean)))(t)
+	must(mapper.Transact(ctx, c.clean.DeletePartByKey(c.clean.Key("E")), increment(c.clean)))(t)
 	other.Value.Rows = []cells{{N: 1, Text: "late"}}
 	must(c.clean.Save(ctx, other))(t) // a leftover item
 	if _, err := c.clean.Load(ctx, c.clean.Key("E"), mapper.Strong()); !errors.Is(err, mapper.ErrNotFound) {
 		t.Fatal(err)
 	}
-	_, err := mapper.Transact(ctx, c.boards.DeletePart(c.boards.Key("E")), c.increment())
+	_, err := mapper.Transact(ctx, c.boards.DeletePartByKey(c.boards.Key("E")), c.increment())
 	if n := c.count(); n != 1 || !errors.Is(err, mapper.ErrNotFound) {
 		t.Errorf("the entity does not exist, and counted %d times: %v", n, err)
 	}
@@ -49,13 +49,13 @@ func TestDeletingOfPendingDeleteIsGuard(t *testing.T) {
 		return none
 	}
 	dying := boardsOf(t, c.table, client(t, f, 1))
-	if _, err := dying.Delete(ctx, dying.Key("E"), mapper.Staged()); err == nil {
+	if _, err := dying.DeleteByKey(ctx, dying.Key("E"), mapper.Staged()); err == nil {
 		t.Fatal("the staged delete has ended")
 	}
 	if _, err := c.clean.Load(ctx, c.clean.Key("E"), mapper.Strong()); !errors.Is(err, mapper.ErrNotFound) {
 		t.Fatal(err)
 	}
-	_, err := mapper.Transact(ctx, c.boards.DeletePart(c.boards.Key("E")), c.increment())
+	_, err := mapper.Transact(ctx, c.boards.DeletePartByKey(c.boards.Key("E")), c.increment())
 	if n := c.count(); n != 0 || !errors.Is(err, mapper.ErrNotFound) {
 		t.Errorf("the entity does not exist, and counted %d times: %v", n, err)
 	}
@@ -67,8 +67,8 @@ func TestDeletingOfRangeIsGuard(t *testing.T) {
 	ctx := flow.WithoutPauses(context.Background())
 	c := newCounting(t)
 	must(c.clean.Save(ctx, c.clean.New(board{ID: "E", Main: cells{Text: "ticket"}, Rows: []cells{{N: 1}, {N: 2}}})))(t)
-	c.f.late = atRequest("TransactWriteItems", 1, func() { must(c.clean.Delete(ctx, c.clean.Key("E")))(t) }).late
-	_, err := mapper.Transact(ctx, c.boards.DeletePart(c.boards.Key("E").Prefix("ROW#")), c.increment())
+	c.f.late = atRequest("TransactWriteItems", 1, func() { must(c.clean.DeleteByKey(ctx, c.clean.Key("E")))(t) }).late
+	_, err := mapper.Transact(ctx, c.boards.DeletePartByKey(c.boards.Key("E").Prefix("ROW#")), c.increment())
 	if n := c.count(); n != 0 || !errors.Is(err, mapper.ErrNotFound) {
 		t.Errorf("the entity was deleted by another, and counted %d times: %v", n, err)
 	}
@@ -132,7 +132,7 @@ func TestDeletingOfExpiredItemsIsGuard(t *testing.T) {
 	boards, m := boardsOf(t, table, c), must(mapper.New[expiring](c, mapper.Table(table)))(t)
 	must(boards.Save(ctx, boards.New(board{ID: "P", Main: cells{Text: "x"}})))(t)
 	must(m.Save(ctx, m.New(expiring{ID: "3", Until: time.Now().Add(-time.Hour), Parts: []part{{N: 1}}})))(t)
-	_, err := mapper.Transact(ctx, m.DeletePart(m.Key("3").Prefix("PART#")), increment(boards))
+	_, err := mapper.Transact(ctx, m.DeletePartByKey(m.Key("3").Prefix("PART#")), increment(boards))
 	if n := loadBoard(t, boards, "P").Main.Count; n != 0 || !errors.Is(err, mapper.ErrNotFound) {
 		t.Errorf("counted %d times: %v", n, err)
 	}

@@ -160,7 +160,7 @@ func (x *issues) step(ctx context.Context) {
 		x.exact("delete", plan, r, err)
 		delete(x.now, id)
 	case n == 1:
-		r, err := x.m.Delete(ctx, x.m.Key(id), mapper.Staged())
+		r, err := x.m.DeleteByKey(ctx, x.m.Key(id), mapper.Staged())
 		x.check("delete, staged", nil, r, err)
 		delete(x.now, id)
 	case n < 4:

@@ -230,7 +230,7 @@ func TestIndexLiveOnly(t *testing.T) {
 		}
 		must(clean.Save(ctx, clean.New(issueOf(id, id, "ann", 1, monday, slices.Clone(texts)...))))(t)
 		m, c := dying(step)
-		_, err := m.Delete(ctx, m.Key(id), mapper.Staged())
+		_, err := m.DeleteByKey(ctx, m.Key(id), mapper.Staged())
 		entries(id, id)
 		c.deliver(t)
 		if late := entries(id, id); err == nil && late != 0 {

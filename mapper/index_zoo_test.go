@@ -180,11 +180,11 @@ func (x *zooRun[T]) step(ctx context.Context) {
 		checkCharged(x, "delete", plan, r, err)
 		delete(x.now, id)
 	case n == 1 && !bare:
-		r, err := x.m.Delete(ctx, x.m.Key(id), mapper.Staged())
+		r, err := x.m.DeleteByKey(ctx, x.m.Key(id), mapper.Staged())
 		checkCharged(x, "delete, staged", nil, r, err)
 		delete(x.now, id)
 	case n == 2:
-		r, err := x.m.Delete(ctx, x.m.Key(id).Prefix("LINE#"))
+		r, err := x.m.DeleteByKey(ctx, x.m.Key(id).Prefix("LINE#"))
 		checkCharged(x, "delete of lines", nil, r, err)
 		x.now[id] = must(x.m.Load(ctx, x.m.Key(id), mapper.Strong()))(x)
 	case n == 3: // moves

@@ -27,7 +27,7 @@ func leaveEntries(t *testing.T, m *mapper.Mapper[account], entries ...part) {
 	ctx := context.Background()
 	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
 	late := must(m.Load(ctx, m.Key("1")))(t)
-	must(m.Delete(ctx, m.Key("1")))(t)
+	must(m.DeleteByKey(ctx, m.Key("1")))(t)
 	late.Value.Entries = entries
 	must(m.Save(ctx, late))(t)
 }
@@ -131,7 +131,7 @@ func TestExactlyOnceDelete(t *testing.T) {
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Left: "a"}), mapper.Staged()))(t)
 	l := &losing{operation: "TransactWriteItems", lose: 1}
 	m := newAccounts(t, table, l.transport(), 2)
-	_, err := m.Delete(ctx, m.Key("1").Item("LEFT"), mapper.ExactlyOnce())
+	_, err := m.DeleteByKey(ctx, m.Key("1").Item("LEFT"), mapper.ExactlyOnce())
 	e := must(clean.Load(ctx, clean.Key("1")))(t)
 	e.Value.Left = "b"
 	must(clean.Save(ctx, e))(t)
@@ -154,7 +154,7 @@ func TestCheckLoadedUntold(t *testing.T) {
 		return func(r *http.Request) bool {
 			if op := operation(r); !done && (op == "PutItem" || op == "TransactWriteItems") {
 				done = true
-				must(clean.Delete(ctx, clean.Key("1")))(t)
+				must(clean.DeleteByKey(ctx, clean.Key("1")))(t)
 				must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2})))(t)
 			}
 			return false
@@ -246,7 +246,7 @@ func TestIndependentDeleteOfAClaim(t *testing.T) {
 		b := newAccounts(t, table, &faulty{at: -1, late: func(r *http.Request) bool {
 			return operation(r) == "DeleteItem" && n.Add(1) > 1
 		}}, 1)
-		_, _ = b.Delete(ctx, b.Key("1"), mapper.Independent())
+		_, _ = b.DeleteByKey(ctx, b.Key("1"), mapper.Independent())
 	}), 1)
 	_, err := a.Save(ctx, a.New(v), mapper.Staged())
 	got := stored(t, a, "1")
@@ -265,7 +265,7 @@ func TestPatchOfTwoIncarnations(t *testing.T) {
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
 	late := must(clean.Load(ctx, clean.Key("1")))(t)
 	late2 := must(clean.Load(ctx, clean.Key("1")))(t)
-	must(clean.Delete(ctx, clean.Key("1")))(t)
+	must(clean.DeleteByKey(ctx, clean.Key("1")))(t)
 	late.Value.Entries = []part{{1, "dead"}}
 	must(clean.Save(ctx, late))(t) // left over
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2})))(t)
@@ -290,7 +290,7 @@ func TestDeleteOfAnItemOfAnExpiredEntity(t *testing.T) {
 	ctx := context.Background()
 	m := newMapper[lease](t, "PK:S", "SK:S")
 	must(m.Save(ctx, m.New(lease{ID: "1", Until: time.Now().Add(-time.Minute), Left: "a", Parts: []part{{1, "x"}}}), mapper.Staged()))(t)
-	if _, err := m.Delete(ctx, m.Key("1").Item("LEFT")); err != nil {
+	if _, err := m.DeleteByKey(ctx, m.Key("1").Item("LEFT")); err != nil {
 		t.Errorf("nobody else is there: %v", err)
 	}
 	e, err := m.Load(ctx, m.Key("1").Prefix("PART#"))
@@ -382,7 +382,7 @@ func TestUpsertNotFound(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Entries: []part{{1, "a"}}}), mapper.Staged()))(t)
-	tr := atRequest("PutItem", 2, func() { must(clean.Delete(ctx, clean.Key("1").Item("ENTRY#0001")))(t) })
+	tr := atRequest("PutItem", 2, func() { must(clean.DeleteByKey(ctx, clean.Key("1").Item("ENTRY#0001")))(t) })
 	m := newAccounts(t, table, tr, 1)
 	_, err := mapper.NewElementsNode[account, part](m.Key("1").Node, 3).Put(part{1, "new"}).Exec(ctx, m)
 	if err != nil {
@@ -397,7 +397,7 @@ func TestUpsertUpdateNotFound(t *testing.T) {
 	table := enginetest.Table(t, "PK:S", "SK:S")
 	clean := must(mapper.New[store.User](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	must(clean.Save(ctx, clean.New(store.User{ID: "1", Email: "e", Home: store.Address{City: "Oslo"}}), mapper.Staged()))(t)
-	tr := atRequest("UpdateItem", 2, func() { must(clean.Delete(ctx, clean.Key("1").Item("U#Address#Home")))(t) })
+	tr := atRequest("UpdateItem", 2, func() { must(clean.DeleteByKey(ctx, clean.Key("1").Item("U#Address#Home")))(t) })
 	m := must(mapper.New[store.User](client(t, tr, 1), mapper.Table(table)))(t)
 	_, err := store.UserByID("1").Home().Patch(store.AddressFields.City.Set("Rome")).Exec(ctx, m)
 	if err != nil {
@@ -416,11 +416,11 @@ func TestPatchOfAnother(t *testing.T) {
 		left := field.NewString("Left", "", func(v *account) *string { return &v.Left })
 		tr := atRequest("UpdateItem", 2, func() {
 			if how == "patch" {
-				must(clean.Delete(ctx, clean.Key("1").Item("LEFT")))(t)
+				must(clean.DeleteByKey(ctx, clean.Key("1").Item("LEFT")))(t)
 				must(mapper.NewEntityNode[account](clean.Key("1").Node).Patch(left.Set("B")).Exec(ctx, clean))(t)
 				return
 			}
-			must(clean.Delete(ctx, clean.Key("1")))(t)
+			must(clean.DeleteByKey(ctx, clean.Key("1")))(t)
 			must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2, Left: "b"})))(t)
 		})
 		m := newAccounts(t, table, tr, 1)
@@ -529,10 +529,10 @@ func TestIndependentDeleteOfALargeClaim(t *testing.T) {
 	c := &crash{left: 106}
 	dying := must(mapper.New[heavy](client(t, c.transport(), 1), mapper.Table(table)))(t)
 	_, _ = dying.Save(ctx, dying.New(v))
-	if _, err := clean.Delete(ctx, clean.Key("1")); err == nil || !strings.Contains(err.Error(), "write with Independent") {
+	if _, err := clean.DeleteByKey(ctx, clean.Key("1")); err == nil || !strings.Contains(err.Error(), "write with Independent") {
 		t.Errorf("without Independent: %v", err)
 	}
-	must(clean.Delete(ctx, clean.Key("1"), mapper.Independent()))(t)
+	must(clean.DeleteByKey(ctx, clean.Key("1"), mapper.Independent()))(t)
 	if n := items(t, table, "1"); n > 0 {
 		t.Errorf("%d items are left", n)
 	}

@@ -76,9 +76,9 @@ func TestUnwatchedTransactionIsNotWrittenWithoutItsDelete(t *testing.T) {
 	must(clean.Save(ctx, clean.New(board{ID: "P", Main: cells{Text: "x"}})))(t)
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "x"}})))(t)
 	m := must(mapper.New[board](deaf{client(t, atRequest("TransactWriteItems", 1, func() {
-		must(mapper.Transact(ctx, clean.DeletePart(clean.Key("E")), increment(clean)))(t)
+		must(mapper.Transact(ctx, clean.DeletePartByKey(clean.Key("E")), increment(clean)))(t)
 	}), 2)}, mapper.Table(table)))(t)
-	_, err := mapper.Transact(ctx, m.DeletePart(m.Key("E")), increment(m))
+	_, err := mapper.Transact(ctx, m.DeletePartByKey(m.Key("E")), increment(m))
 	if n := must(clean.Load(ctx, clean.Key("P")))(t).Value.Main.Count; n != 1 || err == nil {
 		t.Errorf("counted %d times: %v", n, err)
 	}
@@ -142,7 +142,7 @@ func TestErrorAfterLostCopyIsUnknown(t *testing.T) {
 			return none
 		}
 		m := newAccounts(t, table, f, 1)
-		_, err := m.Delete(ctx, m.Key("1").Item("LEFT"))
+		_, err := m.DeleteByKey(ctx, m.Key("1").Item("LEFT"))
 		l.lose = 0
 		l.deliver(t)
 		if left := stored(t, clean, "1").Left; left != "" {
@@ -209,7 +209,7 @@ func TestUnwatchedDeleteByKeyDeletesOneEntity(t *testing.T) {
 			return none
 		}
 		m := must(mapper.New[account](deaf{client(t, f, 2)}, mapper.Table(table)))(t)
-		_, err := m.Delete(ctx, m.Key("1"))
+		_, err := m.DeleteByKey(ctx, m.Key("1"))
 		if now := stored(t, clean, "1"); now == nil || now.Counter != 2 || err != nil {
 			t.Errorf("foreign %v: %v, and %+v is stored", foreign, err, now)
 		}
@@ -292,7 +292,7 @@ func TestUnknownOfEarlierTryIsRecorded(t *testing.T) {
 	clean := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "x"}})))(t)
 	dead := must(clean.Load(ctx, clean.Key("E")))(t)
-	must(clean.Delete(ctx, clean.Key("E")))(t)
+	must(clean.DeleteByKey(ctx, clean.Key("E")))(t)
 	dead.Value.Rows = []cells{{N: 5, Text: "dead"}}
 	must(clean.Save(ctx, dead))(t) // a leftover row
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "live"}})))(t)
@@ -334,10 +334,10 @@ func TestUnwatchedDeleteOfEntityThatMovesIsUnknown(t *testing.T) {
 	m := must(mapper.New[shopKnown](deaf{client(t, atRequest("TransactWriteItems", 1, func() {
 		must(x.c.Save(ctx, must(x.c.Load(ctx, x.c.Key("s", n)))(t), mapper.Move()))(t)
 	}), 2)}, x.table))(t)
-	if _, err := m.Delete(ctx, m.Key("s", n)); !isUnknown(err) {
+	if _, err := m.DeleteByKey(ctx, m.Key("s", n)); !isUnknown(err) {
 		t.Error(err)
 	}
-	must(m.Delete(ctx, m.Key("s", n)))(t)
+	must(m.DeleteByKey(ctx, m.Key("s", n)))(t)
 	if _, err := x.c.Load(ctx, x.c.Key("s", n), mapper.Strong()); !errors.Is(err, mapper.ErrNotFound) {
 		t.Errorf("it is deleted, and loads: %v", err)
 	}
@@ -353,7 +353,7 @@ func TestUnwatchedTransactionOverLeftoverIsNotAppliedTwice(t *testing.T) {
 	must(clean.Save(ctx, clean.New(board{ID: "P", Main: cells{Text: "x"}})))(t)
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "x"}})))(t)
 	dead := must(clean.Load(ctx, clean.Key("E")))(t)
-	must(clean.Delete(ctx, clean.Key("E")))(t)
+	must(clean.DeleteByKey(ctx, clean.Key("E")))(t)
 	dead.Value.Rows = []cells{{N: 5, Text: "dead"}}
 	must(clean.Save(ctx, dead))(t) // a leftover row
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "live"}})))(t)
@@ -424,9 +424,9 @@ func TestUnwatchedDeleteOnChangingShardsEnds(t *testing.T) {
 	n := x.apart(t, 1)[0]
 	must(x.a.Save(ctx, x.a.New(shopOld{Shop: "s", N: n, By: "x", Line: []part{{N: 1}, {N: 2}}})))(t)
 	m := must(mapper.New[shopNew](deaf{client(t, atRequest("TransactWriteItems", 1, func() {
-		must(x.a.Delete(ctx, x.a.Key("s", n)))(t)
+		must(x.a.DeleteByKey(ctx, x.a.Key("s", n)))(t)
 	}), 2)}, x.table))(t)
-	if _, err := m.Delete(ctx, m.Key("s", n)); err != nil {
+	if _, err := m.DeleteByKey(ctx, m.Key("s", n)); err != nil {
 		t.Error(err)
 	}
 }
@@ -479,7 +479,7 @@ func TestEachDeletedEntityIsCountedOnce(t *testing.T) {
 			}
 			if r.IntN(3) == 0 {
 				id := fmt.Sprint(r.IntN(3))
-				_, err := mapper.Transact(ctx, clean.DeletePart(clean.Key(id)), increment(clean))
+				_, err := mapper.Transact(ctx, clean.DeletePartByKey(clean.Key(id)), increment(clean))
 				log = append(log, fmt.Sprintf("the rival deletes %s: %v", id, err))
 				return none
 			}
@@ -522,7 +522,7 @@ func TestEachDeletedEntityIsCountedOnce(t *testing.T) {
 			case "delete":
 				_, err = mapper.Transact(ctx, m.DeletePart(e), increment(m))
 			case "delete by key":
-				_, err = mapper.Transact(ctx, m.DeletePart(m.Key(id)), increment(m))
+				_, err = mapper.Transact(ctx, m.DeletePartByKey(m.Key(id)), increment(m))
 			case "save":
 				e.Value.Main.N++
 				_, err = m.Save(ctx, e)
@@ -692,7 +692,7 @@ func TestUnwatchedDeleteWithoutIncarnationIsUnknown(t *testing.T) {
 		return none
 	}
 	m := must(mapper.New[account](deaf{client(t, f, 2)}, mapper.Table(table)))(t)
-	_, err := m.Delete(ctx, m.Key("1"))
+	_, err := m.DeleteByKey(ctx, m.Key("1"))
 	if now := stored(t, clean, "1"); now == nil {
 		t.Errorf("two were deleted: %v", err)
 	}
@@ -724,7 +724,7 @@ func TestUnwatchedDeleteOfRangeKeepsNewElements(t *testing.T) {
 		return none
 	}
 	m := boardsOf(t, table, deaf{client(t, f, 2)})
-	_, err := m.Delete(ctx, m.Key("E").Prefix("ROW#"))
+	_, err := m.DeleteByKey(ctx, m.Key("E").Prefix("ROW#"))
 	now := loadBoard(t, clean, "E")
 	if len(now.Rows) == 0 {
 		t.Errorf("the new row is deleted: %v", err)
@@ -832,7 +832,7 @@ func TestWrittenItemIsNoOpenTry(t *testing.T) {
 	clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "x"}})))(t)
 	dead := must(clean.Load(ctx, clean.Key("E")))(t)
-	must(clean.Delete(ctx, clean.Key("E")))(t)
+	must(clean.DeleteByKey(ctx, clean.Key("E")))(t)
 	dead.Value.Rows = []cells{{N: 1, Text: "dead"}}
 	must(clean.Save(ctx, dead))(t)
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "live"}})))(t)
@@ -968,7 +968,7 @@ func TestIndependentDeleteWithoutIncarnationContinues(t *testing.T) {
 	m := newAccounts(t, table, atRequest("DeleteItem", 2, func() {
 		r.put(item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0002"), "N": n("2"), "Text": s("new")})
 	}), 1)
-	must(m.Delete(flow.WithoutPauses(context.Background()), m.Key("1"), mapper.Independent()))(t)
+	must(m.DeleteByKey(flow.WithoutPauses(context.Background()), m.Key("1"), mapper.Independent()))(t)
 }
 
 // If the plan of a later try fails, an open try is still recorded.
@@ -979,7 +979,7 @@ func TestPlanFailsAfterOpenTry(t *testing.T) {
 	clean := boardsOf(t, table, client(t, &faulty{at: -1}, 1))
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "x"}})))(t)
 	dead := must(clean.Load(ctx, clean.Key("E")))(t)
-	must(clean.Delete(ctx, clean.Key("E")))(t)
+	must(clean.DeleteByKey(ctx, clean.Key("E")))(t)
 	dead.Value.Rows = []cells{{N: 1, Text: "dead"}}
 	must(clean.Save(ctx, dead))(t) // a leftover row
 	must(clean.Save(ctx, clean.New(board{ID: "E", Main: cells{Text: "live"}})))(t)

@@ -161,24 +161,27 @@ func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], update fun
 	}, options)
 }
 
-// Delete deletes the items of a selection: of a whole entity, or of a part
-// without its root. Given an *Entity, it requires that the items are as they were
-// loaded; given another selection, it reads them first, unless it is a single
-// item, which is deleted whatever it holds, unless it is of an insert that is not
-// finished: that is a conflict. The error is ErrNotFound where a whole entity is not
-// there, and has left nothing behind. Items of the collection that no field claims are left
-// alone.
-func (m *Mapper[T]) Delete(ctx context.Context, s query.Selection[T], options ...WriteOption) (*Receipt, error) {
-	e, ok := s.(*Entity[T])
-	if !ok {
-		return m.engine.delete(ctx, m.resolved(s), nil, options)
-	}
+// Delete deletes the items that were loaded, of a whole entity or of a part without its root, if they are as they were loaded: a
+// changed one is a *ConflictError. The error is ErrNotFound where a whole entity is not there, and has left nothing behind. Items of
+// the collection that no field claims are left alone.
+func (m *Mapper[T]) Delete(ctx context.Context, e *Entity[T], options ...WriteOption) (*Receipt, error) {
 	if err := m.owns(e); err != nil {
 		return &Receipt{}, err
 	}
-	r, err := m.engine.delete(ctx, m.resolved(s), e.state, options)
+	r, err := m.engine.delete(ctx, m.resolved(e), e.state, options)
 	e.set(e.state)
 	return r, err
+}
+
+// DeleteByKey deletes the items of a selection: of a whole entity, or of a part without its root. It reads them first, and deletes what
+// it has read. A single item is deleted unread, whatever it holds, unless it is of an insert that is not finished: that is a
+// *ConflictError. The error is ErrNotFound where a whole entity is not there, and has left nothing behind. Items of the
+// collection that no field claims are left alone.
+func (m *Mapper[T]) DeleteByKey(ctx context.Context, s query.Selection[T], options ...WriteOption) (*Receipt, error) {
+	if _, ok := s.(*Entity[T]); ok {
+		return &Receipt{}, m.engine.model.Errorf("DeleteByKey got an entity, of which it would not compare what was loaded: use Delete")
+	}
+	return m.engine.delete(ctx, m.resolved(s), nil, options)
 }
 
 // PlanLoad returns what Load of a selection would send, and cost in RCU. It does no I/O.
@@ -195,16 +198,16 @@ func (m *Mapper[T]) PlanLoad(s query.Selection[T], options ...ReadOption) (*Plan
 	return m.engine.planLoad(m.resolved(s), loaded, options)
 }
 
-// PlanDelete returns what Delete would send, and cost. It does no I/O: it is for an
-// *Entity, and for a single item, whose size is not known. What another selection holds
-// has to be loaded first.
-func (m *Mapper[T]) PlanDelete(s query.Selection[T], options ...WriteOption) (*Plan, error) {
-	e, ok := s.(*Entity[T])
-	if !ok {
-		return m.engine.planDelete(m.resolved(s), nil, options)
-	}
+// PlanDelete returns what Delete would send, and cost. It does no I/O.
+func (m *Mapper[T]) PlanDelete(e *Entity[T], options ...WriteOption) (*Plan, error) {
 	if err := m.owns(e); err != nil {
 		return nil, err
 	}
-	return m.engine.planDelete(m.resolved(s), e.state, options)
+	return m.engine.planDelete(m.resolved(e), e.state, options)
+}
+
+// PlanDeleteByKey returns what DeleteByKey of a single item would send, and cost: its size is not known. It does no I/O. What
+// another selection holds has to be loaded first.
+func (m *Mapper[T]) PlanDeleteByKey(s query.Selection[T], options ...WriteOption) (*Plan, error) {
+	return m.engine.planDelete(m.resolved(s), nil, options)
 }

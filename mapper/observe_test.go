@@ -37,7 +37,7 @@ func TestTotals(t *testing.T) {
 	}
 	must(query.Of[wish](m.Key("1").Prefix("M#WishList#")).Collect(ctx, m))(t)
 	must(m.Update(ctx, m.Key("1"), func(u *user) error { u.Name = "x"; return nil }))(t)
-	must(m.Delete(ctx, m.Key("1").Item("M#Card#visa")))(t)
+	must(m.DeleteByKey(ctx, m.Key("1").Item("M#Card#visa")))(t)
 	got := map[mapper.Operation]mapper.Total{}
 	information := 0
 	for _, row := range totals.Rows() {

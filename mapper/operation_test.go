@@ -71,7 +71,7 @@ func TestDeleteByKeyReadsAgainAfterConflict(t *testing.T) {
 			e.Value.Counter++
 			must(clean.Save(ctx, e))(t)
 		}), 1)
-		if r, err := m.Delete(ctx, m.Key("1"), c.options...); err != nil {
+		if r, err := m.DeleteByKey(ctx, m.Key("1"), c.options...); err != nil {
 			t.Errorf("%s: %v, %v", name, r, err)
 		}
 		if n := items(t, table, "1"); n != 0 {
@@ -93,11 +93,11 @@ func TestDeleteByKeyOfUnwatchedClientIsRepeated(t *testing.T) {
 			e.Value.Counter++
 			must(clean.Save(ctx, e))(t)
 		},
-		"deleted": func() { must(clean.Delete(ctx, clean.Key("1")))(t) },
+		"deleted": func() { must(clean.DeleteByKey(ctx, clean.Key("1")))(t) },
 	} {
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Left: "a"})))(t)
 		m := must(mapper.New[account](deaf{client(t, atRequest("TransactWriteItems", 1, rival), 1)}, mapper.Table(table)))(t)
-		if r, err := m.Delete(ctx, m.Key("1")); err != nil {
+		if r, err := m.DeleteByKey(ctx, m.Key("1")); err != nil {
 			t.Errorf("%s: %v, %v", name, r, err)
 		}
 		if n := items(t, table, "1"); n != 0 {
@@ -118,7 +118,7 @@ func TestExhaustedRetriesKeepTheLastConflict(t *testing.T) {
 		e.Value.Counter++
 		must(clean.Save(ctx, e))(t)
 	}), 1)
-	_, err := mapper.Transact(ctx, m.DeletePart(m.Key("1")), m.SavePart(m.New(account{ID: "3"})))
+	_, err := mapper.Transact(ctx, m.DeletePartByKey(m.Key("1")), m.SavePart(m.New(account{ID: "3"})))
 	var conflict *mapper.ConflictError
 	if !errors.As(err, &conflict) || len(conflict.Items) == 0 || conflict.Items[0].Conflict != mapper.ConflictChanged {
 		t.Errorf("%v", err)
@@ -146,7 +146,7 @@ func TestIndependentWriteThatEndsIsPartial(t *testing.T) {
 			return none
 		}
 		m := newAccounts(t, table, f, 1)
-		_, err := m.Delete(ctx, m.Key("1"), mapper.Independent())
+		_, err := m.DeleteByKey(ctx, m.Key("1"), mapper.Independent())
 		var partial *mapper.PartialError
 		if !errors.As(err, &partial) || len(partial.Written) != 1 || len(partial.Rest) != 3 {
 			t.Errorf("%s: %v", name, err)
@@ -203,7 +203,7 @@ func TestExactlyOnceDeleteOfUnwatchedClientIsUnknown(t *testing.T) {
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Left: "a"}), mapper.Staged()))(t)
 	l := &losing{operation: "TransactWriteItems", lose: 1}
 	m := must(mapper.New[account](deaf{client(t, l.transport(), 2)}, mapper.Table(table)))(t)
-	_, err := m.Delete(ctx, m.Key("1").Item("LEFT"), mapper.ExactlyOnce())
+	_, err := m.DeleteByKey(ctx, m.Key("1").Item("LEFT"), mapper.ExactlyOnce())
 	if !errors.As(err, new(*mapper.OutcomeUnknownError)) {
 		t.Errorf("%v", err)
 	}
@@ -311,7 +311,7 @@ func TestShardedDeleteChecksOptionsFirst(t *testing.T) {
 	t.Parallel()
 	f := &faulty{at: -1, pick: func() fault { return deny }}
 	m := must(mapper.New[shopNew](client(t, f, 1)))(t)
-	if _, err := m.Delete(context.Background(), m.Key("a", 1), mapper.Move()); err == nil || f.count > 0 {
+	if _, err := m.DeleteByKey(context.Background(), m.Key("a", 1), mapper.Move()); err == nil || f.count > 0 {
 		t.Errorf("%d requests, %v", f.count, err)
 	}
 }

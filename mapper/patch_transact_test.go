@@ -509,7 +509,7 @@ func TestIfEntityExistsRebindsToNewEntity(t *testing.T) {
 	clean := newAccounts(t, table, &faulty{at: -1}, 1)
 	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": n("1")})
 	m := newAccounts(t, table, atRequest("TransactWriteItems", 1, func() {
-		must(clean.Delete(ctx, clean.Key("1")))(t)
+		must(clean.DeleteByKey(ctx, clean.Key("1")))(t)
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2})))(t)
 	}), 1)
 	left := field.NewString("Left", "", func(v *account) *string { return &v.Left })

@@ -49,11 +49,11 @@ func TestPlansOfLoadsAndDeletes(t *testing.T) {
 	if p := must(q.Limit(1).Plan(users))(t); p.RCU.Max != 50 {
 		t.Errorf("%+v", p)
 	}
-	one := must(users.PlanDelete(users.Key("1").Item("M#Card#visa")))(t)
+	one := must(users.PlanDeleteByKey(users.Key("1").Item("M#Card#visa")))(t)
 	if one.WCU.Min != 1 || one.WCU.Max != 400 || one.Requests != 1 {
 		t.Errorf("%v", one)
 	}
-	if _, err := users.PlanDelete(users.Key("1")); err == nil {
+	if _, err := users.PlanDeleteByKey(users.Key("1")); err == nil {
 		t.Error("planned what is not known")
 	}
 }

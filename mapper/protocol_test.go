@@ -150,7 +150,7 @@ func TestUnreadDeleteIsSentAgainWithCondition(t *testing.T) {
 		}
 		seen++
 		if seen == 2 {
-			must(clean.Delete(ctx, clean.Key("1").Item("LEFT")))(t) // somebody else removes it
+			must(clean.DeleteByKey(ctx, clean.Key("1").Item("LEFT")))(t) // somebody else removes it
 			go func() {
 				_, err := inserter.Save(ctx, inserter.New(v), mapper.Staged())
 				done <- err
@@ -159,7 +159,7 @@ func TestUnreadDeleteIsSentAgainWithCondition(t *testing.T) {
 		}
 		return seen == 1 // lost
 	}}, 1)
-	_, err := deleter.Delete(ctx, deleter.Key("1").Item("LEFT"))
+	_, err := deleter.DeleteByKey(ctx, deleter.Key("1").Item("LEFT"))
 	if err != nil {
 		t.Log("the delete:", err)
 	}
@@ -204,7 +204,7 @@ func TestForeignRootWithLeftoverItemCanBeSaved(t *testing.T) {
 	m := newAccounts(t, table, &faulty{at: -1}, 1)
 	must(m.Save(ctx, m.New(account{ID: "1", Counter: 1})))(t)
 	late := must(m.Load(ctx, m.Key("1")))(t)
-	must(m.Delete(ctx, m.Key("1")))(t)
+	must(m.DeleteByKey(ctx, m.Key("1")))(t)
 	late.Value.Entries = []part{{1, "dead"}}
 	must(m.Save(ctx, late))(t)                                                           // left over
 	newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": n("5")}) // by another program
@@ -241,7 +241,7 @@ func TestStagedDeleteLeavesUnknownItems(t *testing.T) {
 	}
 	if _, err := m.Delete(ctx, e, mapper.Staged()); err != nil {
 		t.Errorf("there is nobody else: %v", err)
-		must(m.Delete(ctx, m.Key("1"), mapper.Staged()))(t)
+		must(m.DeleteByKey(ctx, m.Key("1"), mapper.Staged()))(t)
 	}
 	if r.get("R#1", "STOCK#us#z") == nil {
 		t.Error("the staged delete has removed an item that the load counts as unknown")
@@ -264,11 +264,11 @@ func TestDeleteOfManyAttributesWithoutVersion(t *testing.T) {
 		it[fmt.Sprint("a", i)] = n("1")
 	}
 	newRaw(t, table).put(it)
-	if _, err := m.Delete(ctx, m.Key("1")); err != nil {
+	if _, err := m.DeleteByKey(ctx, m.Key("1")); err != nil {
 		t.Errorf("a plain delete: %v", err)
 	}
 	for range 2 {
-		if _, err := m.Delete(ctx, m.Key("1"), mapper.Staged()); err != nil && !errors.Is(err, mapper.ErrNotFound) {
+		if _, err := m.DeleteByKey(ctx, m.Key("1"), mapper.Staged()); err != nil && !errors.Is(err, mapper.ErrNotFound) {
 			t.Errorf("a staged delete: %v", err)
 		}
 	}
@@ -292,7 +292,7 @@ func TestQueryChecksRootAfterSecondReading(t *testing.T) {
 	reader := newAccounts(t, table, atRequest("Query", 2, func() {
 		c := &crash{left: 9} // all up to some of the deletes
 		dying := newAccounts(t, table, c.transport(), 1)
-		_, _ = dying.Delete(ctx, dying.Key("1"), mapper.Staged())
+		_, _ = dying.DeleteByKey(ctx, dying.Key("1"), mapper.Staged())
 	}), 1)
 	got, err := query.Of[part](reader.Key("1").Prefix("ENTRY#")).Collect(ctx, reader, mapper.Strong())
 	if err == nil && len(got) != 6 && len(got) != 0 || err != nil && !strings.Contains(err.Error(), "query again") {
@@ -311,7 +311,7 @@ func TestEntityAcrossPagesIsWholeOrMissing(t *testing.T) {
 	clean := must(mapper.New[models.Order](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	must(clean.Save(ctx, clean.New(models.Order{Customer: "1", N: 1, Status: "a", Lines: []models.Line{{Line: 1, SKU: "x"}, {Line: 2, SKU: "y"}}})))(t)
 	m := must(mapper.New[models.Order](client(t, smallPages(1, 2, func() {
-		must(clean.Delete(ctx, clean.Key("1", 1), mapper.Staged()))(t)
+		must(clean.DeleteByKey(ctx, clean.Key("1", 1), mapper.Staged()))(t)
 	}), 1), mapper.Table(table)))(t)
 	for _, o := range must(query.Of[models.Order](m.Key("1")).Collect(ctx, m, mapper.Strong()))(t) {
 		if len(o.Lines) != 2 {
@@ -390,7 +390,7 @@ func TestUnreadDeleteRetriesAfterConcurrentSave(t *testing.T) {
 		e.Value.Left = "b"
 		must(clean.Save(ctx, e))(t)
 	}), 1)
-	if _, err := m.Delete(ctx, m.Key("1").Item("LEFT")); err != nil {
+	if _, err := m.DeleteByKey(ctx, m.Key("1").Item("LEFT")); err != nil {
 		t.Errorf("a single item is deleted whatever it holds: %v", err)
 	}
 }
@@ -405,7 +405,7 @@ func TestDeleteRemovesPartsOfExpiredEntity(t *testing.T) {
 	m := must(mapper.New[lease](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	must(m.Save(ctx, m.New(lease{ID: "1", Until: time.Now().Add(-time.Minute), Parts: []part{{1, "mine"}}})))(t)
 	for _, o := range [][]mapper.WriteOption{nil, {mapper.Staged()}} {
-		_, err := m.Delete(ctx, m.Key("1"), o...)
+		_, err := m.DeleteByKey(ctx, m.Key("1"), o...)
 		if newRaw(t, table).get("E#1", "PART#01") != nil {
 			t.Errorf("the part cannot be deleted: %v", err)
 		}
@@ -450,7 +450,7 @@ func TestDeleteNeverReturnsErrExists(t *testing.T) {
 	m := newAccounts(t, table, atRequest("PutItem", 1, func() {
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1})))(t)
 	}), 1)
-	_, err := m.Delete(ctx, m.Key("1"), mapper.Staged())
+	_, err := m.DeleteByKey(ctx, m.Key("1"), mapper.Staged())
 	if errors.Is(err, mapper.ErrExists) {
 		t.Errorf("a delete: %v", err)
 	}

@@ -53,7 +53,7 @@ func meddled(t *testing.T, m *mapper.Mapper[account], x meddling, was, is accoun
 	ctx := context.Background()
 	must(m.Save(ctx, m.New(was), staging(x.before)...))(t)
 	return smallPages(2, x.at, func() {
-		must(m.Delete(ctx, m.Key(was.ID)))(t)
+		must(m.DeleteByKey(ctx, m.Key(was.ID)))(t)
 		if x.again {
 			must(m.Save(ctx, m.New(is), staging(x.staged)...))(t)
 		}
@@ -136,7 +136,7 @@ func TestEntitiesThatAreInsertedAgain(t *testing.T) {
 			}
 			m := must(mapper.New[models.Order](client(t, smallPages(2, x.at, func() {
 				for n := 1; n <= 2; n++ {
-					must(clean.Delete(ctx, clean.Key(c, n)))(t)
+					must(clean.DeleteByKey(ctx, clean.Key(c, n)))(t)
 					if x.again {
 						must(clean.Save(ctx, clean.New(order(c, n, "new")), staging(x.staged)...))(t)
 					}
@@ -166,7 +166,7 @@ func TestQueryOfWhatWasStagedLongAgo(t *testing.T) {
 	must(clean.Save(ctx, clean.New(v), mapper.Staged()))(t)
 	newRaw(t, table).set("ACCOUNT#1", "HEAD", "_s", m2(item{"state": s("live"), "since": n(fmt.Sprint(time.Now().Add(-time.Hour).Unix()))}))
 	reader := newAccounts(t, table, smallPages(2, 3, func() {
-		must(clean.Delete(ctx, clean.Key("1"), mapper.Staged()))(t)
+		must(clean.DeleteByKey(ctx, clean.Key("1"), mapper.Staged()))(t)
 	}), 1)
 	got, err := query.Of[part](reader.Key("1").Prefix("ENTRY#")).Collect(ctx, reader, mapper.Strong())
 	if err == nil || !strings.Contains(err.Error(), "query again") {
@@ -188,7 +188,7 @@ func TestQueryWithALimitReadAgain(t *testing.T) {
 		dying := newAccounts(t, table, &faulty{at: -1, late: func(r *http.Request) bool {
 			return operation(r) == "DeleteItem" && gone.Add(1) > 2
 		}}, 1)
-		_, _ = dying.Delete(ctx, dying.Key("1"), mapper.Staged())
+		_, _ = dying.DeleteByKey(ctx, dying.Key("1"), mapper.Staged())
 	}), 1)
 	got, err := query.Of[part](reader.Key("1").Prefix("ENTRY#")).Limit(4).Collect(ctx, reader, mapper.Strong())
 	if err == nil && len(got) > 0 && !slices.Equal(got, v.Entries[:4]) {
@@ -231,7 +231,7 @@ func TestFirstPageTellsNothing(t *testing.T) {
 				x.beside(t, table, clean)
 			}
 			tr := smallPages(x.page, 2, func() {
-				must(clean.Delete(ctx, clean.Key("1")))(t)
+				must(clean.DeleteByKey(ctx, clean.Key("1")))(t)
 				must(clean.Save(ctx, clean.New(six("1", "new"))))(t)
 			})
 			m := newAccounts(t, table, tr, 1)
@@ -264,7 +264,7 @@ func TestJoinTorn(t *testing.T) {
 		}
 		must(clean.Save(ctx, clean.New(v("old"))))(t)
 		tr := atRequest("Query", 2, func() {
-			must(clean.Delete(ctx, clean.Key("1")))(t)
+			must(clean.DeleteByKey(ctx, clean.Key("1")))(t)
 			must(clean.Save(ctx, clean.New(v("new")), staging(staged)...))(t)
 		})
 		m := must(mapper.New[twolists](client(t, tr, 1), mapper.Table(table)))(t)
@@ -284,7 +284,7 @@ func TestJoinTornEmpty(t *testing.T) {
 	clean := must(mapper.New[twolists](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
 	must(clean.Save(ctx, clean.New(twolists{ID: "1", Name: "old"})))(t)
 	tr := atRequest("Query", 2, func() {
-		must(clean.Delete(ctx, clean.Key("1")))(t)
+		must(clean.DeleteByKey(ctx, clean.Key("1")))(t)
 		must(clean.Save(ctx, clean.New(twolists{ID: "1", Name: "new", Xs: []part{{1, "x"}}, Ws: []part{{1, "w"}}})))(t)
 	})
 	m := must(mapper.New[twolists](client(t, tr, 1), mapper.Table(table)))(t)
@@ -317,7 +317,7 @@ func TestLimitForever(t *testing.T) {
 	at := time.Date(2024, 1, 2, 0, 0, 0, 0, time.UTC)
 	must(clean.Save(ctx, clean.New(diary{ID: "1", Name: "a"})))(t)
 	late := must(clean.Load(ctx, clean.Key("1")))(t)
-	must(clean.Delete(ctx, clean.Key("1")))(t)
+	must(clean.DeleteByKey(ctx, clean.Key("1")))(t)
 	for i := range 6 {
 		late.Value.Days = append(late.Value.Days, happen{at.Add(time.Duration(i%2) * 12 * time.Hour), i + 1})
 	}
@@ -363,7 +363,7 @@ func TestCountAtLimit(t *testing.T) {
 	v.Entries = v.Entries[:3]
 	must(clean.Save(ctx, clean.New(v)))(t)
 	m := newAccounts(t, table, smallPages(3, 3, func() { // query, root, query
-		must(clean.Delete(ctx, clean.Key("1")))(t)
+		must(clean.DeleteByKey(ctx, clean.Key("1")))(t)
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2})))(t)
 		node := mapper.NewElementsNode[account, part](clean.Key("1").Node, 3)
 		must(node.Add(part{5, "new"}).And(node.Add(part{6, "new"})).Exec(ctx, clean))(t)
@@ -422,7 +422,7 @@ func TestPatchedElementsOfADeletedEntity(t *testing.T) {
 		must(mapper.NewElementsNode[account, part](clean.Key("1").Node, 3).Add(part{7, "patched"}).Exec(ctx, clean))(t)
 		c := &crash{left: 2} // read all, mark
 		dying := newAccounts(t, table, c.transport(), 1)
-		_, err := dying.Delete(ctx, dying.Key("1"), mapper.Staged())
+		_, err := dying.DeleteByKey(ctx, dying.Key("1"), mapper.Staged())
 		if stored(t, clean, "1") != nil {
 			t.Fatal(err)
 		}

@@ -299,7 +299,7 @@ func TestUnstorableValueIsValueError(t *testing.T) {
 		"Load":           second(m.Load(ctx, m.Key(""))),
 		"Load utf8":      second(m.Load(ctx, m.Key("\xff"))),
 		"LoadMany":       second(m.LoadMany(ctx, []query.Selection[account]{m.Key("")})),
-		"Delete":         second(m.Delete(ctx, m.Key(""))),
+		"Delete":         second(m.DeleteByKey(ctx, m.Key(""))),
 		"query":          second(query.Of[part](m.Key("").Prefix("ENTRY#")).Collect(ctx, m)),
 		"query utf8":     second(query.Of[part](m.Key("\xff").Prefix("ENTRY#")).Collect(ctx, m)),
 		"page":           second(query.Of[part](m.Key("").Prefix("ENTRY#")).Page(ctx, m)),
@@ -426,7 +426,7 @@ func TestScanReadsRootStronglyBeforeStray(t *testing.T) {
 	clean := newAccounts(t, table, &faulty{at: -1}, 3)
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Right: "r"})))(t)
 	old := newRaw(t, table).get("ACCOUNT#1", "HEAD")
-	must(clean.Delete(ctx, clean.Key("1")))(t)
+	must(clean.DeleteByKey(ctx, clean.Key("1")))(t)
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2, Right: "r"})))(t)
 	m := must(mapper.New[account](&stale{enginetest.Start(t).Client(), old}, mapper.Table(table)))(t)
 	for _, err := range m.Scan(ctx, mapper.OnStray(func(x mapper.Stray) { t.Errorf("an item of the live entity is a stray: %+v", x) })) {

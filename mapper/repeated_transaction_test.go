@@ -225,7 +225,7 @@ func TestRepeatedInParts(t *testing.T) {
 		e := c.boards.New(board{ID: "E", Main: cells{Text: "y"}})
 		do := transact(c.boards.SavePart(e), c.raw())
 		c.lost(dropAnswer, do)
-		must(c.clean.Delete(ctx, c.clean.Key("E")))(t)
+		must(c.clean.DeleteByKey(ctx, c.clean.Key("E")))(t)
 		if err := do(); err == nil || c.count() != 1 {
 			t.Errorf("counted %d: %v", c.count(), err)
 		}
@@ -378,7 +378,7 @@ func TestReceiptsOfWhatWasNotSent(t *testing.T) {
 	e := c.boards.New(board{ID: "E", Main: cells{Text: "y"}})
 	for name, do := range map[string]func() (*mapper.Receipt, error){
 		"save":   func() (*mapper.Receipt, error) { return c.boards.Save(done, e) },
-		"delete": func() (*mapper.Receipt, error) { return c.boards.Delete(done, c.boards.Key("P")) },
+		"delete": func() (*mapper.Receipt, error) { return c.boards.DeleteByKey(done, c.boards.Key("P")) },
 		"update": func() (*mapper.Receipt, error) {
 			return c.boards.Update(done, c.boards.Key("P"), func(*board) error { return nil })
 		},

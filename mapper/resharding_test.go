@@ -91,7 +91,7 @@ func TestLostDeleteOfMovedEntityIsUnknown(t *testing.T) {
 			if loaded {
 				selected = must(m.Load(ctx, m.Key("s", n)))(t)
 			}
-			_, err := m.Delete(ctx, selected)
+			_, err := m.DeleteByKey(ctx, selected)
 			x.checkDeleted(t, n, err)
 			if isUnknown(err) && errors.Unwrap(err) == nil {
 				t.Errorf("no cause: %v", err)
@@ -148,7 +148,7 @@ func TestDeleteFindsEntityThatMovesAndReturns(t *testing.T) {
 				return none
 			}
 			m := x.mapperOf(t, f)
-			_, err := m.Delete(ctx, m.Key("s", n), options...)
+			_, err := m.DeleteByKey(ctx, m.Key("s", n), options...)
 			if !moved {
 				t.Error("the entity did not move")
 			}
@@ -163,7 +163,7 @@ func TestDeleteOfLeftoverFollowsMovedEntity(t *testing.T) {
 	ctx := flow.WithoutPauses(context.Background())
 	x, n, f, at := resharding(t)
 	earlier := must(x.a.Load(ctx, x.a.Key("s", n)))(t)
-	must(x.a.Delete(ctx, x.a.Key("s", n)))(t)
+	must(x.a.DeleteByKey(ctx, x.a.Key("s", n)))(t)
 	earlier.Value.Line = []part{{N: 9}}
 	must(x.a.Save(ctx, earlier))(t) // a leftover item
 	must(x.a.Save(ctx, x.a.New(shopOld{Shop: "s", N: n, By: "second", Line: []part{{N: 1}}})))(t)
@@ -176,7 +176,7 @@ func TestDeleteOfLeftoverFollowsMovedEntity(t *testing.T) {
 		return none
 	}
 	m := x.mapperOf(t, f)
-	must(m.Delete(ctx, m.Key("s", n)))(t)
+	must(m.DeleteByKey(ctx, m.Key("s", n)))(t)
 	if now := x.stored(t, n); !moved || now != nil {
 		t.Errorf("the delete is acknowledged, and %+v is stored", now)
 	}
@@ -208,13 +208,13 @@ func TestDeleteKeepsNextEntityOnOtherShard(t *testing.T) {
 		x, n, f, at := resharding(t, part{N: 1}, part{N: 2})
 		at["DeleteItem"] = func(number int) fault {
 			if number == 2 {
-				must(x.a.Delete(ctx, x.a.Key("s", n)))(t)
+				must(x.a.DeleteByKey(ctx, x.a.Key("s", n)))(t)
 				must(x.c.Save(ctx, x.c.New(shopNew{Shop: "s", N: n, By: "second"})))(t)
 			}
 			return none
 		}
 		m := x.mapperOf(t, f)
-		_, err := m.Delete(ctx, m.Key("s", n), mapper.Independent())
+		_, err := m.DeleteByKey(ctx, m.Key("s", n), mapper.Independent())
 		if now := x.stored(t, n); now == nil || !isUnknown(err) {
 			t.Errorf("%+v is stored: %v", now, err)
 		}
@@ -239,7 +239,7 @@ func TestDeleteKeepsNextEntityOnOtherShard(t *testing.T) {
 			return none
 		}
 		m := must(mapper.New[shopKnown](deaf{client(t, f, 2)}, x.table))(t)
-		_, err := m.Delete(ctx, m.Key("s", n))
+		_, err := m.DeleteByKey(ctx, m.Key("s", n))
 		if now := x.stored(t, n); now == nil || !isUnknown(err) {
 			t.Errorf("%+v is stored: %v", now, err)
 		}

@@ -103,7 +103,7 @@ func TestHeads(t *testing.T) {
 	if seen != 80 {
 		t.Errorf("%d scanned", seen)
 	}
-	must(m.Delete(ctx, m.Key("p", want[0].At, want[0].ID)))(t)
+	must(m.DeleteByKey(ctx, m.Key("p", want[0].At, want[0].ID)))(t)
 	if left := must(q.Collect(ctx, m))(t); len(left) != 79 {
 		t.Errorf("%d left", len(left))
 	}

@@ -49,7 +49,7 @@ func TestScan(t *testing.T) {
 	must(m.Save(ctx, m.New(account{ID: "marked", Counter: 1, Left: "l"})))(t)
 	c = &crash{left: 4} // the readings, and the mark
 	dying = newAccounts(t, table, c.transport(), 1)
-	_, _ = dying.Delete(ctx, dying.Key("marked"), mapper.Staged())
+	_, _ = dying.DeleteByKey(ctx, dying.Key("marked"), mapper.Staged())
 	raw.put(item{"PK": s("ACCOUNT#orphan"), "SK": s("LEFT"), "Left": s("x")})
 	raw.put(item{"PK": s("ACCOUNT#7"), "SK": s("RIGHT"), "Right": s("x"), "_a": &types.AttributeValueMemberB{Value: []byte("other")}})
 	raw.put(item{"PK": s("ACCOUNT#7"), "SK": s("OTHER"), "Right": s("x")})

@@ -109,11 +109,11 @@ func TestShardsMoveMeanwhile(t *testing.T) {
 			return err
 		}, "3 lines"},
 		"delete": {func(m *mapper.Mapper[shopKnown], k query.Key[shopKnown], _ string) error {
-			_, err := m.Delete(ctx, k)
+			_, err := m.DeleteByKey(ctx, k)
 			return err
 		}, "not found"},
 		"delete a part": {func(m *mapper.Mapper[shopKnown], k query.Key[shopKnown], prefix string) error {
-			_, err := m.Delete(ctx, k.Prefix(prefix))
+			_, err := m.DeleteByKey(ctx, k.Prefix(prefix))
 			return err
 		}, "0 lines"},
 	} {

@@ -124,7 +124,7 @@ func TestShards(t *testing.T) {
 		if r := must(m.Save(ctx, e))(t); r.Consumed.WCU != 1 {
 			t.Errorf("%v", r)
 		}
-		if r := must(m.Delete(ctx, m.Key(want[9].At, want[9].OrderID)))(t); r.Consumed.WCU != 1 {
+		if r := must(m.DeleteByKey(ctx, m.Key(want[9].At, want[9].OrderID)))(t); r.Consumed.WCU != 1 {
 			t.Errorf("%v", r)
 		}
 		scattered(t, m, m.Key(day), slices.Delete(want, 9, 10))
@@ -265,8 +265,8 @@ func TestShardsChange(t *testing.T) {
 			t.Errorf("%d: %v", i, e)
 		}
 	}
-	must(c.Delete(ctx, c.Key("d", "03")))(t)
-	must(c.Delete(ctx, c.Key("d", "05")))(t)
+	must(c.DeleteByKey(ctx, c.Key("d", "03")))(t)
+	must(c.DeleteByKey(ctx, c.Key("d", "05")))(t)
 	if _, err := b.Load(ctx, b.Key("d", "03")); !errors.Is(err, mapper.ErrNotFound) {
 		t.Error(err)
 	}

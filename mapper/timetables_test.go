@@ -280,7 +280,7 @@ func TestTimeTablesPages(t *testing.T) {
 		e.Value.Stops = append(e.Value.Stops, part{N: 9, Text: "new"})
 		want[5].Stops = append(want[5].Stops, part{N: 9, Text: "new"})
 		must(m.Save(ctx, e))(t)
-		must(m.Delete(ctx, m.Key("c", want[6].At, "6"), mapper.Staged()))(t)
+		must(m.DeleteByKey(ctx, m.Key("c", want[6].At, "6"), mapper.Staged()))(t)
 		want = slices.Delete(want, 6, 7)
 		scatteredBy(t, m, all.Since(years[0]), want)
 	})
@@ -466,7 +466,7 @@ func TestTimeTablesMove(t *testing.T) {
 	if n != 17 {
 		t.Errorf("scanned %d km", n)
 	}
-	must(m.Delete(ctx, m.Key("c", there[1], "1")))(t)
+	must(m.DeleteByKey(ctx, m.Key("c", there[1], "1")))(t)
 	if got := must(query.Of[trip](m.Key("c")).Collect(ctx, m))(t); len(got) != 1 {
 		t.Errorf("%+v", got)
 	}

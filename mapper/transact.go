@@ -80,19 +80,25 @@ func (m *Mapper[T]) SavePart(e *Entity[T], options ...WriteOption) Part {
 	return m.engine.saving(e.state, &e.Value, func() { e.set(e.state) }, options)
 }
 
-// DeletePart returns the part of a transaction that deletes the items of a selection, as Delete does. If it has nothing to delete, for
-// instance because the entity is missing, Transact returns ErrNotFound in place of writing the other parts. A single item is deleted
-// unread, and may be missing. The items of other selections are read first, except those of an *Entity. A delete of a part of an entity
-// does not check whether the entity exists.
-func (m *Mapper[T]) DeletePart(s query.Selection[T]) Part {
-	e, ok := s.(*Entity[T])
-	if !ok {
-		return m.engine.deleting(m.resolved(s), nil, nil)
-	}
+// DeletePart is the part of a transaction that deletes the loaded items of an entity, as Delete does. If the entity is missing, Transact
+// returns ErrNotFound in place of writing the other parts. A delete of a part of an entity does not check whether the entity exists.
+func (m *Mapper[T]) DeletePart(e *Entity[T]) Part {
 	if err := m.owns(e); err != nil {
 		return m.engine.part(nil, func() (operation.Part, error) { return nil, err })
 	}
-	return m.engine.deleting(m.resolved(s), e.state, func() { e.set(e.state) })
+	return m.engine.deleting(m.resolved(e), e.state, func() { e.set(e.state) })
+}
+
+// DeletePartByKey is the part of a transaction that deletes the items of a selection, as DeleteByKey does. If it has nothing to delete,
+// for instance because the entity is missing, Transact returns ErrNotFound in place of writing the other parts. A single item is deleted
+// unread, and may be missing. The items of other selections are read first. A delete of a part of an entity does not check
+// whether the entity exists.
+func (m *Mapper[T]) DeletePartByKey(s query.Selection[T]) Part {
+	if _, ok := s.(*Entity[T]); ok {
+		err := m.engine.model.Errorf("DeletePartByKey got an entity, of which it would not compare what was loaded: use DeletePart")
+		return m.engine.part(nil, func() (operation.Part, error) { return nil, err })
+	}
+	return m.engine.deleting(m.resolved(s), nil, nil)
 }
 
 // PatchPart is the patch as a part of a transaction. Return is refused there.

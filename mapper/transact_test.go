@@ -66,7 +66,7 @@ func TestTransact(t *testing.T) {
 		j.accounts.SavePart(a), registry.PackageByName("p").Tags().Add("latest", "1").PatchPart(j.packages), j.accounts.DeletePart(gone), j.note("n"),
 	}
 	plan := must(mapper.PlanTransact(parts...))(t)
-	r := must(mapper.Transact(ctx, append(parts, j.accounts.DeletePart(j.accounts.Key("3")))...))(t)
+	r := must(mapper.Transact(ctx, append(parts, j.accounts.DeletePartByKey(j.accounts.Key("3")))...))(t)
 	if r.Predicted.Mode != mapper.ModeTransaction || plan.Mode != r.Predicted.Mode || !plan.WCU.Contains(12) || enginetest.ReportsTransactions(t) && r.Consumed.WCU != 16 || !r.Predicted.WCU.Contains(16) || len(r.Predicted.Items) != 8 {
 		t.Errorf("%v\n%v", plan, r)
 	}
@@ -141,7 +141,7 @@ func TestTransactRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := mapper.PlanTransact(accounts.DeletePart(accounts.Key("1"))); err == nil || !strings.Contains(err.Error(), "pass an *Entity") {
+	if _, err := mapper.PlanTransact(accounts.DeletePartByKey(accounts.Key("1"))); err == nil || !strings.Contains(err.Error(), "pass an *Entity") {
 		t.Errorf("%v", err)
 	}
 }
@@ -171,7 +171,7 @@ func TestTransactConflicts(t *testing.T) {
 		"add":             {registry.PackageByName("p").Tags().Add("a", "b").PatchPart(j.packages), mapper.ErrExists, "exists already"},
 		"remove":          {registry.PackageByName("p").Tags().Key("b").Delete().PatchPart(j.packages), mapper.ErrNotFound, "is not found"},
 		"no entity":       {registry.PackageByName("q").Tags().Add("a", "b").IfEntityExists().PatchPart(j.packages), mapper.ErrNotFound, "is not found"},
-		"delete, no root": {j.accounts.DeletePart(j.accounts.Key("none")), mapper.ErrNotFound, "is not found"},
+		"delete, no root": {j.accounts.DeletePartByKey(j.accounts.Key("none")), mapper.ErrNotFound, "is not found"},
 		"raw":             {j.note("n"), nil, "the condition given does not hold for " + j.loose},
 	} {
 		r, err := mapper.Transact(ctx, j.accounts.SavePart(witness), c.part)

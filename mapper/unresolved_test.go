@@ -125,6 +125,6 @@ func TestInsertTakesOverARunningDelete(t *testing.T) {
 		if !same(got, &after) {
 			t.Fatalf("inserted before request %d of the delete: stored %+v", at, got)
 		}
-		must(clean.Delete(ctx, clean.Key("1")))(t)
+		must(clean.DeleteByKey(ctx, clean.Key("1")))(t)
 	}
 }

@@ -198,7 +198,7 @@ func TestTheWholeWay(t *testing.T) {
 	if _, err := users.Save(ctx, users.New(Package{Name: "new", Description: "of new"})); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := users.Delete(ctx, users.Key("p9")); err != nil {
+	if _, err := users.DeleteByKey(ctx, users.Key("p9")); err != nil {
 		t.Fatal(err)
 	}
 	if v, err := s.migration().Verify(ctx); err != nil || !v.Clean() || v.Same != 38 || v.Changed != 1 || v.Gone != 1 {

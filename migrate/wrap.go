@@ -359,7 +359,7 @@ func (w *Wrapped[T]) deleteOnce(ctx context.Context, s query.Key[T], at places, 
 		over, err = w.g.mover.MarkDeleted(ctx, d, &t)
 		return over, d, w.conflict(err)
 	case r.Live(), r.State == item.Deleting:
-		_, err := w.m.Delete(ctx, s, options...)
+		_, err := w.m.DeleteByKey(ctx, s, options...)
 		var conflict *mapper.ConflictError
 		if errors.As(err, &conflict) && !errors.As(err, new(*mapper.PartialError)) || errors.Is(err, mapper.ErrNotFound) {
 			return false, d, nil // or it was rolled back since

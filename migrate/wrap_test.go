@@ -202,7 +202,7 @@ func TestWrapBesideADeadRollback(t *testing.T) {
 		t.Errorf("an insert: %v", err)
 	}
 	begun := time.Now()
-	if _, err := m.Delete(ctx, m.Key("a")); err == nil || !strings.Contains(err.Error(), "run itemize migrate rollback to finish it") || time.Since(begun) > 5*time.Second {
+	if _, err := m.DeleteByKey(ctx, m.Key("a")); err == nil || !strings.Contains(err.Error(), "run itemize migrate rollback to finish it") || time.Since(begun) > 5*time.Second {
 		t.Errorf("a delete without Wrap, after %v: %v", time.Since(begun), err)
 	}
 	if e, err := w.Load(ctx, m.Key("a")); err != nil || len(e.Value.Events) != 5 {

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrExists says that an insert found its entity, or a patch the element that it adds.
-var ErrExists = errors.New("exists already")
+var ErrExists = errors.New("itemize: item exists already")
 
 // Conflict says that items are not as the operation requires.
 type Conflict struct {

@@ -18,7 +18,7 @@ import (
 
 // ErrCursor says that a cursor is not one of this query, partition and mapper, or was
 // changed.
-var ErrCursor = errors.New("the cursor is not one of this query")
+var ErrCursor = errors.New("itemize: invalid cursor")
 
 // macSize is how much of the signature a cursor carries, in bytes.
 const macSize = 16
@@ -69,7 +69,7 @@ type cursorKey struct {
 
 func (x *Search) openCursor(cursor string) (Position, error) {
 	refuse := func() (Position, error) {
-		return Position{}, x.Model.Errorf("%w: use the Next of a page of the same query, in the same partition, of a mapper with the same CursorKey", ErrCursor)
+		return Position{}, x.Model.Errorf("the cursor is not one of this query (%w): use the Next of a page of the same query, in the same partition, of a mapper with the same CursorKey", ErrCursor)
 	}
 	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || len(b) < macSize {

@@ -29,7 +29,7 @@ func (e *NotFound) Error() string { return e.Name + " is not found" }
 func (e *NotFound) Unwrap() error { return ErrNotFound }
 
 // ErrNotFound says that an entity, or an item that an operation requires, does not exist.
-var ErrNotFound = errors.New("not found")
+var ErrNotFound = errors.New("itemize: item not found")
 
 // Load reads a selection of one entity, makes its snapshot, and sets the fields of v. The
 // error is a *NotFound where the root was selected and is not there, or not live.

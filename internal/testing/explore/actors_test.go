@@ -406,7 +406,7 @@ func (c *cast[T]) deleter(name string, staged bool) explore.Actor {
 func (c *cast[T]) delete(ctx context.Context, name string, n *explore.Transport, staged bool) error {
 	m := c.mapper(n)
 	return c.do(n, c.deletion(name, staged), func() error {
-		_, err := m.Delete(ctx, keyOf(m, c.id), stagedIf(staged)...)
+		_, err := m.DeleteByKey(ctx, keyOf(m, c.id), stagedIf(staged)...)
 		return err
 	})
 }
@@ -868,7 +868,7 @@ func (c *cast[T]) partDeleter(name string, options ...mapper.WriteOption) explor
 			return true
 		}}
 		_ = c.do(n, o, func() error {
-			_, err := m.Delete(ctx, c.partsOf(m), options...)
+			_, err := m.DeleteByKey(ctx, c.partsOf(m), options...)
 			return err
 		})
 	})
@@ -944,7 +944,7 @@ func (c *cast[T]) swapper(name, to string, loaded bool) explore.Actor {
 			return true
 		}}
 		_ = c.do(n, o, func() error {
-			_, err := mapper.Transact(ctx, m.DeletePart(of), m.SavePart(m.New(v)))
+			_, err := mapper.Transact(ctx, m.DeletePartByKey(of), m.SavePart(m.New(v)))
 			return err
 		})
 	})

@@ -155,7 +155,7 @@ func (s *tomeScene) act(ctx context.Context, kind, who string, n *explore.Transp
 			return true
 		}
 	case "delete":
-		_, err = m.Delete(ctx, m.Key(s.id))
+		_, err = m.DeleteByKey(ctx, m.Key(s.id))
 		op.Apply = func(w *explore.World, _ []*explore.World) bool {
 			if w.At(s.id) != nil {
 				w.Go(s.id)

@@ -224,7 +224,7 @@ func TestLargeFaults(t *testing.T) {
 			return err
 		},
 		"delete": func(ctx context.Context, m *mapper.Mapper[album], id string, e *mapper.Entity[album]) error {
-			_, err := m.Delete(ctx, m.Key(id), mapper.Staged())
+			_, err := m.DeleteByKey(ctx, m.Key(id), mapper.Staged())
 			return err
 		},
 		"collect": func(ctx context.Context, m *mapper.Mapper[album], id string, e *mapper.Entity[album]) error {

@@ -328,7 +328,7 @@ func TestCopiedValues(t *testing.T) {
 	if s, err := must(m.Load(ctx, m.Key("c")))(t).Value.Notes[0].Text.Get(ctx); err != nil || s != text {
 		t.Errorf("a copy in another field has %d bytes, %v", len(s), err)
 	}
-	must(m.Delete(ctx, m.Key("b")))(t)
+	must(m.DeleteByKey(ctx, m.Key("b")))(t)
 	collect(t, m, now)
 	var changed *blob.ChangedError
 	if _, err := m.Save(ctx, m.New(article{ID: "d", Image: from.Value.Image})); !errors.As(err, &changed) {
@@ -340,7 +340,7 @@ func TestCopiedValues(t *testing.T) {
 	check("c")
 	collect(t, m, now)
 	check("c")
-	must(m.Delete(ctx, m.Key("c")))(t)
+	must(m.DeleteByKey(ctx, m.Key("c")))(t)
 	collect(t, m, now)
 	left := must(enginetest.Start(t).Client().Scan(ctx, &dynamodb.ScanInput{TableName: &table}))(t)
 	if left.Count != 0 {

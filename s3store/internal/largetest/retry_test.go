@@ -123,7 +123,7 @@ func TestPatchedAgain(t *testing.T) {
 			must(p.plain.Save(ctx, p.plain.New(poem{ID: "1", Name: "n"}), mapper.Staged()))(t)
 			p.before[1] = p.collect
 			p.before[2] = func() {
-				must(p.plain.Delete(ctx, p.plain.Key("1")))(t)
+				must(p.plain.DeleteByKey(ctx, p.plain.Key("1")))(t)
 				must(p.plain.Save(ctx, p.plain.New(poem{ID: "1", Name: "again"}), mapper.Staged()))(t)
 			}
 			patch := mapper.NewElementsNode[poem, line](p.plain.Key("1").Node, 1).Put(line{No: 1, Text: now}).IfEntityExists()

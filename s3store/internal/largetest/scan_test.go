@@ -130,7 +130,7 @@ func TestCollectStrays(t *testing.T) {
 	if got := must(m.Load(ctx, m.Key("a")))(t); !sameAlbum(got.Value, e.Value) {
 		t.Errorf("%+v", got.Value.Name)
 	}
-	must(m.Delete(ctx, m.Key("other")))(t)
+	must(m.DeleteByKey(ctx, m.Key("other")))(t)
 	scan(blob.Strays{Seen: 6 + 4, Unrecorded: 6 + 4, Foreign: 4, Pointed: 3, Removed: 3, Parts: 2, Objects: 1}, blob.Delete())
 }
 
