@@ -101,15 +101,15 @@ type Event string
 // The events. A staged insert and delete are seen item by item: the entity is created when its
 // root goes live, and deleted when its root is marked, whatever comes before and after.
 const (
-	EntityCreated Event = "entity created"
-	EntityDeleted Event = "entity deleted"
-	ItemCreated   Event = "item created"
-	ItemChanged   Event = "item changed"
-	ItemDeleted   Event = "item deleted"
+	EntityCreated Event = "entityCreated"
+	EntityDeleted Event = "entityDeleted"
+	ItemCreated   Event = "itemCreated"
+	ItemChanged   Event = "itemChanged"
+	ItemDeleted   Event = "itemDeleted"
 	// NoEvent is a change that concerns nothing that is there: of a root whose insert is not finished,
 	// or that is marked for a delete already, or of an item that is none of the model's. Another item
 	// of a staged insert is ItemCreated, since it alone cannot tell; its State is staged.
-	NoEvent Event = "no event"
+	NoEvent Event = "none"
 )
 
 // ItemChange is the change of one item, as a stream record has it.

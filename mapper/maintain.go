@@ -90,7 +90,12 @@ type MaintenanceStep struct {
 }
 
 // String shows the step.
-func (s MaintenanceStep) String() string { return string(s.Action) + " " + s.Table }
+func (s MaintenanceStep) String() string {
+	if s.Action == EnableTimeToLive {
+		return "enable time to live of " + s.Table
+	}
+	return string(s.Action) + " " + s.Table
+}
 
 // MaintenanceReport is what Maintain has done, or PlanMaintain says is to be done: no steps where all is
 // as it has to be. An ExportTable step is an export that is not finished.

@@ -573,7 +573,7 @@ func TestRemovingEnds(t *testing.T) {
 	}
 	dying, die := context.WithCancel(ctx)
 	defer die()
-	l := &lastWrite{Client: a.client, at: "removing the old layout", die: die}
+	l := &lastWrite{Client: a.client, at: "removing", die: die}
 	m, err := migrate.New(ctx, l, a.layout, a.source, migrate.Tables(func(string) string { return target }))
 	if err != nil {
 		t.Fatal(err)

@@ -217,7 +217,7 @@ func TestRollbackBesideAnotherMigration(t *testing.T) {
 				t.Fatal(err)
 			}
 			at, done, ended := make(chan bool), make(chan bool), make(chan error, 1)
-			m := s.over(faults.Before(s.client, "PutItem", "rolling back", func() {
+			m := s.over(faults.Before(s.client, "PutItem", "rollingBack", func() {
 				other()
 				run := s.over(faults.Before(s.client, "PutItem", `PACKAGE#b`, func() { close(at); <-done }))
 				go func() {

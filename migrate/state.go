@@ -26,10 +26,10 @@ type Phase string
 const (
 	PhaseNone     Phase = ""
 	PhaseRunning  Phase = "running"
-	PhaseCutOver  Phase = "cut over"
-	PhaseBack     Phase = "rolling back"
-	PhaseRemoving Phase = "removing the old layout"
-	PhaseDone     Phase = "done: the old layout was removed"
+	PhaseCutOver  Phase = "cutOver"
+	PhaseBack     Phase = "rollingBack"
+	PhaseRemoving Phase = "removing"
+	PhaseDone     Phase = "done"
 )
 
 // store keeps what a migration notes in the first table of the layout, under a partition key of the library's own: so

@@ -132,10 +132,11 @@ func (c *command) showVerified(v *migrate.Verification) {
 }
 
 func (c *command) showMigrationStatus(s *migrate.Status) {
-	phase := string(s.Phase)
-	if phase == "" {
-		phase = "not begun"
-	} else {
+	phase := map[migrate.Phase]string{
+		migrate.PhaseNone: "not begun", migrate.PhaseRunning: "running", migrate.PhaseCutOver: "cut over", migrate.PhaseBack: "rolling back",
+		migrate.PhaseRemoving: "removing the old layout", migrate.PhaseDone: "done: the old layout was removed",
+	}[s.Phase]
+	if s.Phase != migrate.PhaseNone {
 		phase += " since " + s.Since.Format(time.RFC3339)
 	}
 	fmt.Fprintln(c.stdout, phase)

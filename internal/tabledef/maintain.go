@@ -65,7 +65,7 @@ type Step struct{ Action, Table string }
 // The actions of steps.
 const (
 	Create           = "create"
-	EnableTimeToLive = "enable time to live"
+	EnableTimeToLive = "enableTimeToLive"
 	Cool             = "cool"
 	Export           = "export"
 	Drop             = "drop"
