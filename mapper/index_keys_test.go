@@ -17,12 +17,13 @@ import (
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
+	"github.com/itemize/itemize/tables"
 )
 
 // storedIn returns an attribute of all items of the table, by their sort keys.
 func storedIn[T any](t *testing.T, m *mapper.Mapper[T], name string) map[string]string {
 	t.Helper()
-	out := must(enginetest.Start(t).Client().Scan(context.Background(), &dynamodb.ScanInput{TableName: aws.String(m.Definitions()[0].Name), ConsistentRead: aws.Bool(true)}))(t)
+	out := must(enginetest.Start(t).Client().Scan(context.Background(), &dynamodb.ScanInput{TableName: aws.String(tables.Of(m)[0].Name), ConsistentRead: aws.Bool(true)}))(t)
 	all := map[string]string{}
 	for _, x := range out.Items {
 		sk := x["SK"].(*types.AttributeValueMemberS).Value
@@ -96,7 +97,7 @@ func TestPatchLeavesItemOutOfNewIndex(t *testing.T) {
 		Note  string   `ddb:"sk=STATS"`
 	}
 	m := indexed[counted](t, nil)
-	old := must(mapper.New[before](enginetest.Start(t).Client(), mapper.Table(m.Definitions()[0].Name)))(t)
+	old := must(mapper.New[before](enginetest.Start(t).Client(), mapper.Table(tables.Of(m)[0].Name)))(t)
 	must(old.Save(ctx, old.New(before{ID: "1", Name: "n", Count: 5, Note: "x"})))(t)
 	p := mapper.NewItemNode[counted, counted](m.Key("1").Item("STATS"), 1).Patch(countedFields.Note.Set("y")).Patch
 	must(p.Exec(ctx, m))(t)
@@ -352,7 +353,7 @@ func refusedOrCreated[T any](t *testing.T, what string) {
 	if err != nil {
 		return // it is refused, as it should be
 	}
-	_, err = client.CreateTable(context.Background(), m.Definitions()[0].Create)
+	_, err = client.CreateTable(context.Background(), tables.Of(m)[0].Create)
 	t.Errorf("%s is not refused by New; CreateTable: %v", what, err)
 }
 
@@ -425,7 +426,7 @@ func chargedAsPlanned[T any](t *testing.T, of func(*mapper.Mapper[T]) *mapper.En
 	if err != nil {
 		return // it is refused, as it may be
 	}
-	must(client.CreateTable(context.Background(), m.Definitions()[0].Create))(t)
+	must(client.CreateTable(context.Background(), tables.Of(m)[0].Create))(t)
 	e := of(m)
 	plan := must(m.PlanSave(e))(t)
 	r := must(m.Save(context.Background(), e))(t)
@@ -447,7 +448,7 @@ func TestIndexDoesNotProjectKeysTwice(t *testing.T) {
 		State string   `ddb:"sk=HEAD"`
 	}
 	m := indexed[listed](t, nil)
-	if all := m.Definitions()[0].Create.GlobalSecondaryIndexes[0].Projection.NonKeyAttributes; slices.Contains(all, "Owner") {
+	if all := tables.Of(m)[0].Create.GlobalSecondaryIndexes[0].Projection.NonKeyAttributes; slices.Contains(all, "Owner") {
 		t.Errorf("NonKeyAttributes are %v, of an index on Owner", all)
 	}
 }
@@ -498,7 +499,7 @@ func TestIndexPagesSkipForeignItems(t *testing.T) {
 		if i%3 == 2 {
 			x["SK"] = s(fmt.Sprint("OTHER#", i))
 		}
-		must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String(m.Definitions()[0].Name), Item: x}))(t)
+		must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String(tables.Of(m)[0].Name), Item: x}))(t)
 	}
 	for _, drawn := range draws.Some(draws.Seed(t), 12, draws.Times(4, draws.All, draws.All)) {
 		limit, reverse := drawn/2, drawn%2 == 1

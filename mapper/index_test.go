@@ -18,6 +18,7 @@ import (
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
+	"github.com/itemize/itemize/tables"
 )
 
 // indexed creates the table of a model with its indexes, and returns its mapper.
@@ -28,7 +29,7 @@ func indexed[T any](t testing.TB, c mapper.Client) *mapper.Mapper[T] {
 		c = client
 	}
 	m := must(mapper.New[T](c, mapper.Tables(func(name string) string { return fmt.Sprintf("%s-%d", name, time.Now().UnixNano()) })))(t)
-	for _, in := range m.Definitions() {
+	for _, in := range tables.Of(m) {
 		must(client.CreateTable(context.Background(), in.Create))(t)
 	}
 	return m
@@ -181,7 +182,7 @@ func TestIndexLiveOnly(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	clean := indexed[issue](t, nil)
-	table := clean.Definitions()[0].Name
+	table := tables.Of(clean)[0].Name
 	var texts []issueText
 	for i := range 3 {
 		texts = append(texts, issueText{At: monday.Add(time.Duration(i) * time.Minute), By: "bob", Words: "x"})
@@ -325,7 +326,7 @@ func TestReindex(t *testing.T) {
 		Texts  []issueText `ddb:"sk=TEXT#{At}"`
 	}
 	m := indexed[issue](t, nil)
-	old := must(mapper.New[before](enginetest.Start(t).Client(), mapper.Table(m.Definitions()[0].Name)))(t)
+	old := must(mapper.New[before](enginetest.Start(t).Client(), mapper.Table(tables.Of(m)[0].Name)))(t)
 	for _, id := range []string{"1", "2"} {
 		must(old.Save(ctx, old.New(before{ID: id, State: "open", Opened: monday, Texts: []issueText{{At: monday, By: "bob"}}})))(t)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/tables"
 )
 
 type zooLine struct {
@@ -332,7 +333,7 @@ func (x *zooRun[T]) stored(ctx context.Context) {
 		}
 	}
 	got, owners := map[string]string{}, 0
-	pages := dynamodb.NewScanPaginator(enginetest.Start(x).Client(), &dynamodb.ScanInput{TableName: aws.String(x.m.Definitions()[0].Name), ConsistentRead: aws.Bool(true)})
+	pages := dynamodb.NewScanPaginator(enginetest.Start(x).Client(), &dynamodb.ScanInput{TableName: aws.String(tables.Of(x.m)[0].Name), ConsistentRead: aws.Bool(true)})
 	for pages.HasMorePages() {
 		out := must(pages.NextPage(ctx))(x)
 		for _, a := range out.Items {

@@ -2,12 +2,14 @@ package mapper
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/itemize/itemize/internal/compression"
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/tabledef"
 )
 
 // Internal is for the other packages of itemize: no other code can call its methods.
@@ -39,6 +41,19 @@ func (internal) CollectorOf(_ door.Key, client Client, e *schema.Entity, options
 		return nil, err
 	}
 	return g.collector()
+}
+
+// Tables returns the tables that the model of a *Mapper needs now, TablesAt those for some times, and TablesOf those of a period.
+func (internal) Tables(_ door.Key, m any) []*tabledef.Table { return engineOf(m).tables() }
+
+// TablesAt is described at Tables.
+func (internal) TablesAt(_ door.Key, m any, times []time.Time) ([]*tabledef.Table, error) {
+	return engineOf(m).tablesAt(times)
+}
+
+// TablesOf is described at Tables.
+func (internal) TablesOf(_ door.Key, m any, period string) []*tabledef.Table {
+	return engineOf(m).tablesOf(period)
 }
 
 // Model returns the model of a *Mapper, whose clock and sizes tests set.

@@ -18,6 +18,7 @@ import (
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/tables"
 )
 
 type meter struct {
@@ -97,7 +98,7 @@ func maintained(t testing.TB, before []int, times mapper.TimeTables) (*mapper.Ma
 	prefix := strings.NewReplacer("/", ".").Replace(fmt.Sprintf("%s.%d.", t.Name(), time.Now().UnixNano()))
 	m := must(mapper.New[meter](c.Client, mapper.Tables(func(name string) string { return prefix + name }), mapper.InTimeTables(times)))(t)
 	for _, n := range before {
-		for _, d := range must(m.DefinitionsAt(month(-n)))(t) {
+		for _, d := range must(tables.At(m, month(-n)))(t) {
 			must(c.Client.CreateTable(ctx, d.Create))(t)
 		}
 	}
@@ -135,7 +136,7 @@ func state(t testing.TB, m *mapper.Mapper[meter], c *dynamodb.Client) string {
 	ctx := context.Background()
 	var all []string
 	for n := -6; n <= 3; n++ {
-		d := must(m.DefinitionsAt(month(n)))(t)[0]
+		d := must(tables.At(m, month(n)))(t)[0]
 		out, err := c.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &d.Name})
 		if errors.As(err, new(*types.ResourceNotFoundException)) {
 			continue
@@ -162,21 +163,23 @@ func TestMaintain(t *testing.T) {
 	ctx := context.Background()
 	m, c := maintained(t, []int{1, 2, 3, 4, 5}, mapper.TimeTables{Keep: 3, Ahead: 2})
 	for _, step := range []struct {
-		o     mapper.Maintenance
+		o     tables.Maintenance
 		state string
 		steps int
 	}{
-		{mapper.Maintenance{}, "-5, -4, -3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 6},
-		{mapper.Maintenance{Cold: []mapper.TableChange{mapper.ColdCapacity(3, 2)}, ColdAfter: 3}, "-5 cold 3, -4 cold 3, -3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 2},
-		{mapper.Maintenance{Drop: true, Export: func(context.Context, *types.TableDescription) (bool, error) { return false, nil }}, "-5 cold 3, -4 cold 3, -3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 2},
-		{mapper.Maintenance{Drop: true, Cold: []mapper.TableChange{mapper.ColdCapacity(3, 2)}, ColdAfter: 2}, "-3 cold 3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 3},
+		{tables.Maintenance{}, "-5, -4, -3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 6},
+		{tables.Maintenance{Cold: []tables.Change{tables.ColdCapacity(3, 2)}, ColdAfter: 3}, "-5 cold 3, -4 cold 3, -3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 2},
+		{tables.Maintenance{Drop: true, Export: func(context.Context, *types.TableDescription) (bool, error) { return false, nil }}, "-5 cold 3, -4 cold 3, -3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 2},
+		{tables.Maintenance{Drop: true, Cold: []tables.Change{tables.ColdCapacity(3, 2)}, ColdAfter: 2}, "-3 cold 3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 3},
 	} {
 		before := state(t, m, c.Client)
-		plan := must(m.PlanMaintain(ctx, c, step.o))(t)
+		dry := step.o
+		dry.DryRun = true
+		plan := must(tables.Maintain(ctx, m, c, dry))(t)
 		if got := state(t, m, c.Client); got != before {
 			t.Errorf("a plan made %s of %s", got, before)
 		}
-		r := must(m.Maintain(ctx, c, step.o))(t)
+		r := must(tables.Maintain(ctx, m, c, step.o))(t)
 		if got := state(t, m, c.Client); got != step.state || len(r.Steps) != step.steps || len(r.Differences) > 0 {
 			t.Errorf("%s in place of %s, %v, %v", got, step.state, r.Steps, r.Differences)
 		}
@@ -186,13 +189,13 @@ func TestMaintain(t *testing.T) {
 		if !slices.Equal(plan.Steps, r.Steps) {
 			t.Errorf("planned %v, done %v", plan.Steps, r.Steps)
 		}
-		if r := must(m.Maintain(ctx, c, step.o))(t); len(r.Steps) > 0 {
+		if r := must(tables.Maintain(ctx, m, c, step.o))(t); len(r.Steps) > 0 {
 			t.Errorf("a second time: %v", r.Steps)
 		}
 	}
 	// What begins next month is created this month.
 	m.SetNow(func() time.Time { return month(1) })
-	if r := must(m.Maintain(ctx, c, mapper.Maintenance{}))(t); len(r.Steps) != 2 || !strings.Contains(r.Steps[0].String(), month(3).Format("2006-01")) {
+	if r := must(tables.Maintain(ctx, m, c, tables.Maintenance{}))(t); len(r.Steps) != 2 || !strings.Contains(r.Steps[0].String(), month(3).Format("2006-01")) {
 		t.Errorf("%v", r.Steps)
 	}
 }
@@ -203,7 +206,7 @@ func TestMaintainKilled(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	exported := map[string]bool{}
-	o := mapper.Maintenance{Drop: true, Cold: []mapper.TableChange{mapper.ColdCapacity(3, 2)}, ColdAfter: 1, Export: func(_ context.Context, d *types.TableDescription) (bool, error) {
+	o := tables.Maintenance{Drop: true, Cold: []tables.Change{tables.ColdCapacity(3, 2)}, ColdAfter: 1, Export: func(_ context.Context, d *types.TableDescription) (bool, error) {
 		was := exported[aws.ToString(d.TableName)]
 		exported[aws.ToString(d.TableName)] = true
 		return was, nil
@@ -215,19 +218,19 @@ func TestMaintainKilled(t *testing.T) {
 			after := drawn == 1
 			m, c := maintained(t, []int{1, 2, 3}, mapper.TimeTables{Keep: 2})
 			c.failAt, c.after = at, after
-			_, err := m.Maintain(ctx, c, o)
+			_, err := tables.Maintain(ctx, m, c, o)
 			ended = c.requests < at
 			if ended != (err == nil) || err != nil && !errors.Is(err, errKilled) {
 				t.Fatalf("killed at %d: %v", at, err)
 			}
 			c.failAt = 0
 			for range 2 { // the export ends with the second
-				must(m.Maintain(ctx, c, o))(t)
+				must(tables.Maintain(ctx, m, c, o))(t)
 			}
 			if got, want := state(t, m, c.Client), "-2 cold 3, -1, 0 ttl, 1 ttl"; got != want {
 				t.Errorf("killed at %d (after it was answered: %v): %s in place of %s", at, after, got, want)
 			}
-			if r := must(m.Maintain(ctx, c, o))(t); len(r.Steps) > 0 {
+			if r := must(tables.Maintain(ctx, m, c, o))(t); len(r.Steps) > 0 {
 				t.Errorf("killed at %d: %v once more", at, r.Steps)
 			}
 		}
@@ -243,11 +246,11 @@ func TestMaintainTogether(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	m, c := maintained(t, []int{1, 2, 3}, mapper.TimeTables{Keep: 2, Ahead: 3})
-	o := mapper.Maintenance{Drop: true, Cold: []mapper.TableChange{mapper.ColdCapacity(3, 2)}}
+	o := tables.Maintenance{Drop: true, Cold: []tables.Change{tables.ColdCapacity(3, 2)}}
 	var all sync.WaitGroup
 	for range 5 {
 		all.Go(func() {
-			if _, err := m.Maintain(ctx, c, o); err != nil {
+			if _, err := tables.Maintain(ctx, m, c, o); err != nil {
 				t.Error(err)
 			}
 		})
@@ -263,22 +266,22 @@ func TestMaintainNotMine(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m, c := maintained(t, []int{1}, mapper.TimeTables{Keep: 1})
-	d := must(m.DefinitionsAt(month(-3)))(t)[0]
+	d := must(tables.At(m, month(-3)))(t)[0]
 	d.Create.AttributeDefinitions[0].AttributeName, d.Create.KeySchema[0].AttributeName = aws.String("id"), aws.String("id")
 	must(c.Client.CreateTable(ctx, d.Create))(t)
-	r := must(m.Maintain(ctx, c, mapper.Maintenance{Drop: true}))(t)
+	r := must(tables.Maintain(ctx, m, c, tables.Maintenance{Drop: true}))(t)
 	if len(r.Differences) != 1 || !strings.Contains(r.Differences[0].Text, "has the keys id (S)") || state(t, m, c.Client) != "-3, -1, 0 ttl, 1 ttl" {
 		t.Errorf("%v: %s", r.Differences, state(t, m, c.Client))
 	}
 	m.SetNow(func() time.Time { return month(3) })
-	if _, err := m.Maintain(ctx, c, mapper.Maintenance{Drop: true}); err == nil || !strings.Contains(err.Error(), "nothing is dropped") {
+	if _, err := tables.Maintain(ctx, m, c, tables.Maintenance{Drop: true}); err == nil || !strings.Contains(err.Error(), "nothing is dropped") {
 		t.Errorf("dropped by a wrong clock: %v", err)
 	}
 	for text, err := range map[string]error{
-		"nothing says how many are kept": second(must(mapper.New[meter](c.Client))(t).Maintain(ctx, c, mapper.Maintenance{Drop: true})),
-		"ColdAfter is -1":                second(m.Maintain(ctx, c, mapper.Maintenance{ColdAfter: -1})),
-		"got no client":                  second(m.Maintain(ctx, nil, mapper.Maintenance{})),
-		"this one's do not":              second(must(mapper.New[event](c.Client))(t).Maintain(ctx, c, mapper.Maintenance{})),
+		"nothing says how many are kept": second(tables.Maintain(ctx, must(mapper.New[meter](c.Client))(t), c, tables.Maintenance{Drop: true})),
+		"ColdAfter is -1":                second(tables.Maintain(ctx, m, c, tables.Maintenance{ColdAfter: -1})),
+		"got no client":                  second(tables.Maintain(ctx, m, nil, tables.Maintenance{})),
+		"this one's do not":              second(tables.Maintain(ctx, must(mapper.New[event](c.Client))(t), c, tables.Maintenance{})),
 	} {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v", text, err)
@@ -305,13 +308,13 @@ func TestMaintainReportsHarmlessDifferenceBeforeTTL(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	m, c := maintained(t, nil, mapper.TimeTables{})
-	d := must(m.DefinitionsAt(month(0)))(t)[0]
+	d := must(tables.At(m, month(0)))(t)[0]
 	d.Create.GlobalSecondaryIndexes = []types.GlobalSecondaryIndex{{
 		IndexName: aws.String("byHand"), KeySchema: []types.KeySchemaElement{{AttributeName: aws.String("SK"), KeyType: types.KeyTypeHash}},
 		Projection: &types.Projection{ProjectionType: types.ProjectionTypeAll},
 	}}
 	must(c.Client.CreateTable(ctx, d.Create))(t)
-	r := must(m.Maintain(ctx, c, mapper.Maintenance{}))(t)
+	r := must(tables.Maintain(ctx, m, c, tables.Maintenance{}))(t)
 	if len(r.Differences) != 1 || !r.Differences[0].Harmless || r.Differences[0].Index != "byHand" || !strings.Contains(fmt.Sprint(r.Steps), "time to live") {
 		t.Errorf("%+v", r)
 	}
@@ -326,16 +329,16 @@ func TestColdSettings(t *testing.T) {
 	}
 	rare := &types.TableClassSummary{TableClass: types.TableClassStandardInfrequentAccess}
 	for name, c := range map[string]struct {
-		change mapper.TableChange
+		change tables.Change
 		table  types.TableDescription
 		want   string
 	}{
-		"capacity, on demand":    {mapper.ColdCapacity(5, 1), types.TableDescription{BillingModeSummary: on, ProvisionedThroughput: throughput(0, 0)}, "PROVISIONED 5 1"},
-		"capacity, more":         {mapper.ColdCapacity(5, 1), types.TableDescription{ProvisionedThroughput: throughput(50, 1)}, " 5 1"},
-		"capacity, as it is":     {mapper.ColdCapacity(5, 1), types.TableDescription{ProvisionedThroughput: throughput(5, 1)}, ""},
-		"storage":                {mapper.ColdStorage(), types.TableDescription{}, "STANDARD_INFREQUENT_ACCESS"},
-		"storage, as it is":      {mapper.ColdStorage(), types.TableDescription{TableClassSummary: rare}, ""},
-		"storage, another class": {mapper.ColdStorage(), types.TableDescription{TableClassSummary: &types.TableClassSummary{TableClass: types.TableClassStandard}}, "STANDARD_INFREQUENT_ACCESS"},
+		"capacity, on demand":    {tables.ColdCapacity(5, 1), types.TableDescription{BillingModeSummary: on, ProvisionedThroughput: throughput(0, 0)}, "PROVISIONED 5 1"},
+		"capacity, more":         {tables.ColdCapacity(5, 1), types.TableDescription{ProvisionedThroughput: throughput(50, 1)}, " 5 1"},
+		"capacity, as it is":     {tables.ColdCapacity(5, 1), types.TableDescription{ProvisionedThroughput: throughput(5, 1)}, ""},
+		"storage":                {tables.ColdStorage(), types.TableDescription{}, "STANDARD_INFREQUENT_ACCESS"},
+		"storage, as it is":      {tables.ColdStorage(), types.TableDescription{TableClassSummary: rare}, ""},
+		"storage, another class": {tables.ColdStorage(), types.TableDescription{TableClassSummary: &types.TableClassSummary{TableClass: types.TableClassStandard}}, "STANDARD_INFREQUENT_ACCESS"},
 	} {
 		got := ""
 		if in := c.change(&c.table); in != nil {

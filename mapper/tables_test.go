@@ -13,6 +13,7 @@ import (
 
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/tables"
 )
 
 type depot struct {
@@ -36,10 +37,10 @@ func TestCheckTables(t *testing.T) {
 	client := enginetest.Start(t).Client()
 	now := time.Now().UnixNano()
 	m := must(mapper.New[depot](client, mapper.Tables(func(name string) string { return fmt.Sprint(name, "-", now) })))(t)
-	all := m.Definitions()
+	all := tables.Of(m)
 	check := func(want ...string) {
 		t.Helper()
-		differences := must(mapper.CheckTables(ctx, client, all))(t)
+		differences := must(tables.Check(ctx, client, all))(t)
 		var got []string
 		for _, d := range differences {
 			text := strings.ReplaceAll(d.String(), fmt.Sprint("-", now), "")
@@ -128,16 +129,16 @@ func TestJoinDefinitions(t *testing.T) {
 		Size int      `ddb:"sk=HEAD"`
 	}
 	client := enginetest.Start(t).Client()
-	a, b, c := must(mapper.New[first](client))(t).Definitions(), must(mapper.New[second](client))(t).Definitions(), must(mapper.New[third](client))(t).Definitions()
-	all := must(mapper.JoinDefinitions(a, b))(t)
+	a, b, c := tables.Of(must(mapper.New[first](client))(t)), tables.Of(must(mapper.New[second](client))(t)), tables.Of(must(mapper.New[third](client))(t))
+	all := must(tables.Join(a, b))(t)
 	if len(all) != 1 || len(all[0].Create.GlobalSecondaryIndexes) != 2 || all[0].TimeToLive == nil ||
 		fmt.Sprint(all[0].Create.GlobalSecondaryIndexes[0].Projection.NonKeyAttributes) != "[_s _a Name gone Size]" {
-		t.Errorf("%s", mapper.CloudFormation(all))
+		t.Errorf("%s", tables.CloudFormation(all))
 	}
-	if text := mapper.Terraform(all); !strings.Contains(text, `resource "aws_dynamodb_table" "shared"`) || !strings.Contains(text, `attribute_name = "gone"`) {
+	if text := tables.Terraform(all); !strings.Contains(text, `resource "aws_dynamodb_table" "shared"`) || !strings.Contains(text, `attribute_name = "gone"`) {
 		t.Error(text)
 	}
-	_, err := mapper.JoinDefinitions(a, c)
+	_, err := tables.Join(a, c)
 	if err == nil || !strings.Contains(err.Error(), "the index GSI1 of the table shared has other keys for one model than for another: name the same attributes") {
 		t.Error(err)
 	}

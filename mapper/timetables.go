@@ -11,7 +11,7 @@ import (
 
 // TimeTables says which tables there are of a model whose tables follow the time
 // (table=events_{At:month}): queries and scans that have no beginning or no end in time go over these,
-// and [Mapper.Maintain] sees to it that they are there.
+// and tables.Maintain sees to it that they are there.
 //
 // Times are those of UTC. A period is what the placeholder says: a day, an ISO week, a month, a year.
 type TimeTables struct {

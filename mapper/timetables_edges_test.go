@@ -18,6 +18,7 @@ import (
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
+	"github.com/itemize/itemize/tables"
 )
 
 // What an attack on tables that follow the time has found.
@@ -84,7 +85,7 @@ func TestTimeTablesFarEnds(t *testing.T) {
 		}
 	}
 	for _, y := range []int{1, -1, 10_000} {
-		if _, err := m.DefinitionsAt(year(y)); err == nil {
+		if _, err := tables.At(m, year(y)); err == nil {
 			t.Errorf("a table of the year %d", y)
 		}
 	}
@@ -153,7 +154,7 @@ func TestTimeTablesSatelliteMissing(t *testing.T) {
 		client := &asked{}
 		m := timed[twoTables](t, client, []time.Time{month(n)}, mapper.InTimeTables(mapper.TimeTables{Since: month(min(n, 0))}))
 		must(m.Save(ctx, m.New(twoTables{Device: "d", At: month(n), Text: "x", Body: "y"})))(t)
-		gone := must(m.DefinitionsAt(month(n)))(t)[1].Name
+		gone := must(tables.At(m, month(n)))(t)[1].Name
 		must(client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &gone}))(t)
 		all, err := inTime[twoTables]("d").Between(month(n), month(n+1).Add(-1)).Collect(ctx, m, mapper.SkipMissing())
 		if err == nil || !strings.Contains(err.Error(), gone) {
@@ -257,7 +258,7 @@ func TestTimeTablesWrongTable(t *testing.T) {
 	client := &asked{}
 	m := timed[gauge](t, client, there)
 	r := must(m.Save(ctx, m.New(gauge{Device: "d", At: there[0], ID: "1"})))(t)
-	names := []string{r.Predicted.Items[0].Key.Table, must(m.DefinitionsAt(there[1]))(t)[0].Name}
+	names := []string{r.Predicted.Items[0].Key.Table, must(tables.At(m, there[1]))(t)[0].Name}
 	out := must(client.Scan(ctx, &dynamodb.ScanInput{TableName: &names[0]}))(t)
 	must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &names[1], Item: out.Items[0]}))(t)
 	if n := must(inTime[gauge]("d").Between(there[0], there[1].AddDate(0, 0, 5)).Count(ctx, m))(t); n != 1 {
@@ -327,10 +328,10 @@ func TestMaintainWithCare(t *testing.T) {
 	ctx := context.Background()
 	t.Run("of somebody else", func(t *testing.T) {
 		m, c := maintained(t, nil, mapper.TimeTables{})
-		d := m.Definitions()[0]
+		d := tables.Of(m)[0]
 		d.Create.AttributeDefinitions[0].AttributeName, d.Create.KeySchema[0].AttributeName = aws.String("id"), aws.String("id")
 		must(c.Client.CreateTable(ctx, d.Create))(t)
-		r := must(m.Maintain(ctx, c, mapper.Maintenance{}))(t)
+		r := must(tables.Maintain(ctx, m, c, tables.Maintenance{}))(t)
 		if got := state(t, m, c.Client); len(r.Differences) != 1 || got != "0, 1 ttl" {
 			t.Errorf("%v: %s", r.Differences, got)
 		}
@@ -343,14 +344,14 @@ func TestMaintainWithCare(t *testing.T) {
 			}
 			return out, err
 		}}
-		r := must(m.Maintain(ctx, late, mapper.Maintenance{}))(t)
+		r := must(tables.Maintain(ctx, m, late, tables.Maintenance{}))(t)
 		if got := state(t, m, c.Client); len(r.Steps) != 4 || got != "0 ttl, 1 ttl" {
 			t.Errorf("%v: %s", r.Steps, got)
 		}
 		never := &described{admin: c, change: func(int, *dynamodb.DescribeTableOutput, error) (*dynamodb.DescribeTableOutput, error) {
 			return nil, &types.ResourceNotFoundException{}
 		}}
-		if _, err := m.Maintain(flow.InOrder(ctx), never, mapper.Maintenance{}); err == nil {
+		if _, err := tables.Maintain(flow.InOrder(ctx), m, never, tables.Maintenance{}); err == nil {
 			t.Error("tables that never come are told to be there")
 		}
 	})
@@ -375,8 +376,8 @@ func TestMaintainWithCare(t *testing.T) {
 				return out, err
 			}}
 			exported := 0
-			r, err := m.Maintain(ctx, client, mapper.Maintenance{Drop: true, Export: func(context.Context, *types.TableDescription) (bool, error) { exported++; return true, nil }})
-			if err == nil || !strings.Contains(err.Error(), c.want) || exported > 0 || slices.ContainsFunc(r.Steps, func(s mapper.MaintenanceStep) bool { return s.Action == mapper.DropTable }) {
+			r, err := tables.Maintain(ctx, m, client, tables.Maintenance{Drop: true, Export: func(context.Context, *types.TableDescription) (bool, error) { exported++; return true, nil }})
+			if err == nil || !strings.Contains(err.Error(), c.want) || exported > 0 || slices.ContainsFunc(r.Steps, func(s tables.Step) bool { return s.Action == tables.ActionDrop }) {
 				t.Errorf("%v: %v, exported %d", err, r.Steps, exported)
 			}
 			if got := state(t, m, a.Client); !strings.HasPrefix(got, "-2, ") {
@@ -386,7 +387,7 @@ func TestMaintainWithCare(t *testing.T) {
 	}
 	t.Run("holes", func(t *testing.T) {
 		m, c := maintained(t, []int{3, 1}, mapper.TimeTables{Since: month(-3), Keep: 6})
-		r := must(m.Maintain(ctx, c, mapper.Maintenance{}))(t)
+		r := must(tables.Maintain(ctx, m, c, tables.Maintenance{}))(t)
 		if len(r.Differences) != 1 || !strings.HasSuffix(r.Differences[0].Table, month(-2).Format("2006-01")) {
 			t.Errorf("%v", r.Differences)
 		}
@@ -394,7 +395,7 @@ func TestMaintainWithCare(t *testing.T) {
 	t.Run("cooled by a wrong clock", func(t *testing.T) {
 		m, c := maintained(t, []int{0}, mapper.TimeTables{})
 		m.SetNow(func() time.Time { return month(5) })
-		_, err := m.Maintain(ctx, c, mapper.Maintenance{Cold: []mapper.TableChange{nil, mapper.ColdCapacity(1, 1)}})
+		_, err := tables.Maintain(ctx, m, c, tables.Maintenance{Cold: []tables.Change{nil, tables.ColdCapacity(1, 1)}})
 		if got := state(t, m, c.Client); err == nil || strings.Contains(got, "cold") {
 			t.Errorf("%v: %s", err, got)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
+	"github.com/itemize/itemize/tables"
 )
 
 // Models whose tables follow the time: by the sort key, by the partition key, on shards, of several
@@ -117,7 +118,7 @@ func timed[T any](t testing.TB, client *asked, there []time.Time, options ...map
 	prefix := strings.NewReplacer("/", ".").Replace(fmt.Sprintf("%s.%d.", t.Name(), time.Now().UnixNano()))
 	options = append([]mapper.Option{mapper.Tables(func(name string) string { return prefix + name })}, options...)
 	m := must(mapper.New[T](client, options...))(t)
-	for _, d := range must(m.DefinitionsAt(there...))(t) {
+	for _, d := range must(tables.At(m, there...))(t) {
 		must(client.CreateTable(context.Background(), d.Create))(t)
 		t.Cleanup(func() {
 			err := e.DeleteTable(context.Background(), d.Name)

@@ -20,6 +20,7 @@ import (
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
 	"github.com/itemize/itemize/query"
+	"github.com/itemize/itemize/tables"
 )
 
 // Ticket lies in indexes, and expires.
@@ -64,7 +65,7 @@ func newTickets(t *testing.T) *tickets {
 	if s.users, err = mapper.New[Ticket](client, mapper.Table(s.target)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.CreateTable(ctx, s.users.Definitions()[0].Create); err != nil {
+	if _, err := client.CreateTable(ctx, tables.Of(s.users)[0].Create); err != nil {
 		t.Fatal(err)
 	}
 	key := func(attribute string, kind types.KeyType) types.KeySchemaElement {

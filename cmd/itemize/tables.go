@@ -18,7 +18,7 @@ import (
 func (c *command) tables(args []string) error {
 	f, asJSON, tags := c.flags("tables", "Tables prints the tables that the models of packages need, with their indexes and\ntime to live: models that share a table are joined.")
 	format := f.String("format", "cloudformation", "cloudformation, terraform or json (CreateTable requests)")
-	day := f.String("time", time.Now().UTC().Format(time.DateOnly), "of tables that follow the time, that of the `day` (Mapper.Maintain creates them ahead)")
+	day := f.String("time", time.Now().UTC().Format(time.DateOnly), "of tables that follow the time, that of the `day` (tables.Maintain creates them ahead)")
 	if err := parse(f, args); err != nil {
 		return err
 	}

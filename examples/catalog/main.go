@@ -19,6 +19,7 @@ import (
 
 	"github.com/itemize/itemize/examples/internal/output"
 	"github.com/itemize/itemize/s3store"
+	"github.com/itemize/itemize/tables"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -65,19 +66,19 @@ type program struct {
 func run(ctx context.Context, w io.Writer, engine *integration.Engine, objects *s3.Client) (err error) {
 	client := engine.Client()
 	prefix := fmt.Sprintf("catalog-%d-", time.Now().UnixNano())
-	tables := mapper.Tables(func(name string) string { return prefix + name })
+	named := mapper.Tables(func(name string) string { return prefix + name })
 	p := &program{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
 	var errs [3]error
 	bucket := func(name string) string { return prefix + name }
 	// A table with a number as its only key holds nothing but products: the records of images lie in another.
 	records := mapper.LargeRecords(prefix + "ProductRecords")
-	p.products, errs[0] = mapper.New[store.Product](client, tables, records, s3store.Objects(objects, s3store.Buckets(bucket)))
-	p.shelves, errs[1] = mapper.New[store.Shelf](client, tables)
-	p.one, errs[2] = mapper.New[store.OneItem](client, tables)
+	p.products, errs[0] = mapper.New[store.Product](client, named, records, s3store.Objects(objects, s3store.Buckets(bucket)))
+	p.shelves, errs[1] = mapper.New[store.Shelf](client, named)
+	p.one, errs[2] = mapper.New[store.OneItem](client, named)
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
-	all, err := mapper.JoinDefinitions(p.products.Definitions(), p.shelves.Definitions(), p.one.Definitions())
+	all, err := tables.Join(tables.Of(p.products), tables.Of(p.shelves), tables.Of(p.one))
 	if err != nil {
 		return err
 	}

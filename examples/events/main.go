@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/examples/internal/output"
+	"github.com/itemize/itemize/tables"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -51,14 +52,14 @@ func start(ctx context.Context, w io.Writer) error {
 // program has the mapper, and prints a table.
 type program struct {
 	w      *tabwriter.Writer
-	client *tables
+	client *counting
 	events *mapper.Mapper[store.Event]
 	month  time.Time // when the present one began
 }
 
 // run runs the program in tables of its own, which it deletes at the end.
 func run(ctx context.Context, w io.Writer, engine *integration.Engine) (err error) {
-	p := &program{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0), client: &tables{Client: engine.Client()}}
+	p := &program{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0), client: &counting{Client: engine.Client()}}
 	prefix := fmt.Sprintf("%d-", time.Now().UnixNano())
 	p.events, err = mapper.New[store.Event](p.client,
 		mapper.Tables(func(name string) string { return prefix + name }),
@@ -80,7 +81,7 @@ func run(ctx context.Context, w io.Writer, engine *integration.Engine) (err erro
 // maintain makes the tables: those of the present month and of the next, as a program does that runs once
 // a day; those of the two months before are what it has made then.
 func (p *program) maintain(ctx context.Context) error {
-	old, err := p.events.DefinitionsAt(p.month.AddDate(0, -2, 0), p.month.AddDate(0, -1, 0))
+	old, err := tables.At(p.events, p.month.AddDate(0, -2, 0), p.month.AddDate(0, -1, 0))
 	if err != nil {
 		return err
 	}
@@ -89,11 +90,11 @@ func (p *program) maintain(ctx context.Context) error {
 			return err
 		}
 	}
-	r, err := p.events.Maintain(ctx, p.client, mapper.Maintenance{})
+	r, err := tables.Maintain(ctx, p.events, p.client, tables.Maintenance{})
 	if err != nil {
 		return err
 	}
-	again, err := p.events.Maintain(ctx, p.client, mapper.Maintenance{})
+	again, err := tables.Maintain(ctx, p.events, p.client, tables.Maintenance{})
 	if err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func (p *program) maintain(ctx context.Context) error {
 
 // clean deletes the tables.
 func (p *program) clean(ctx context.Context, engine *integration.Engine) error {
-	all, err := p.events.DefinitionsAt(p.month.AddDate(0, -2, 0), p.month.AddDate(0, -1, 0), p.month, p.month.AddDate(0, 1, 0))
+	all, err := tables.At(p.events, p.month.AddDate(0, -2, 0), p.month.AddDate(0, -1, 0), p.month, p.month.AddDate(0, 1, 0))
 	for _, d := range all {
 		failed := engine.DeleteTable(ctx, d.Name)
 		if !errors.As(failed, new(*types.ResourceNotFoundException)) {
@@ -260,7 +261,7 @@ func (p *program) all(ctx context.Context) error {
 // drop drops the table that is past its time: it costs nothing, where deleting its items would cost as
 // much as writing them.
 func (p *program) drop(ctx context.Context) error {
-	r, err := p.events.Maintain(ctx, p.client, mapper.Maintenance{Drop: true})
+	r, err := tables.Maintain(ctx, p.events, p.client, tables.Maintenance{Drop: true})
 	if err != nil {
 		return err
 	}
@@ -268,15 +269,15 @@ func (p *program) drop(ctx context.Context) error {
 	return nil
 }
 
-// tables is a client that counts the tables that queries ask.
-type tables struct {
+// counting is a client that counts the tables that queries ask.
+type counting struct {
 	*dynamodb.Client
 	mu    sync.Mutex
 	names map[string]bool
 }
 
 // Query notes the table.
-func (c *tables) Query(ctx context.Context, in *dynamodb.QueryInput, options ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+func (c *counting) Query(ctx context.Context, in *dynamodb.QueryInput, options ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	c.mu.Lock()
 	if c.names == nil {
 		c.names = map[string]bool{}
@@ -287,7 +288,7 @@ func (c *tables) Query(ctx context.Context, in *dynamodb.QueryInput, options ...
 }
 
 // asked returns how many there were since it was called last.
-func (c *tables) asked() int {
+func (c *counting) asked() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := len(c.names)

@@ -19,6 +19,7 @@ import (
 	"github.com/itemize/itemize/compress"
 	"github.com/itemize/itemize/examples/internal/output"
 	"github.com/itemize/itemize/s3store"
+	"github.com/itemize/itemize/tables"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -66,17 +67,17 @@ type program struct {
 func run(ctx context.Context, w io.Writer, engine *integration.Engine, objects *s3.Client) (err error) {
 	client := engine.Client()
 	prefix := fmt.Sprintf("forum-%d-", time.Now().UnixNano())
-	tables := mapper.Tables(func(name string) string { return prefix + name })
+	named := mapper.Tables(func(name string) string { return prefix + name })
 	p := &program{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
 	var errs [3]error
-	p.forums, errs[0] = mapper.New[store.Forum](client, tables)
-	p.threads, errs[1] = mapper.New[store.Thread](client, tables)
+	p.forums, errs[0] = mapper.New[store.Forum](client, named)
+	p.threads, errs[1] = mapper.New[store.Thread](client, named)
 	bucket := func(name string) string { return prefix + name }
-	p.replies, errs[2] = mapper.New[store.Reply](client, tables, compress.Zstd(), s3store.Objects(objects, s3store.Buckets(bucket)))
+	p.replies, errs[2] = mapper.New[store.Reply](client, named, compress.Zstd(), s3store.Objects(objects, s3store.Buckets(bucket)))
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
 	}
-	all, err := mapper.JoinDefinitions(p.forums.Definitions(), p.threads.Definitions(), p.replies.Definitions())
+	all, err := tables.Join(tables.Of(p.forums), tables.Of(p.threads), tables.Of(p.replies))
 	if err != nil {
 		return err
 	}

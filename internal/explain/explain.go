@@ -46,7 +46,7 @@ func Error(ctx context.Context, client any, prefix string, tables []*item.Table,
 	var api smithy.APIError
 	switch {
 	case errors.As(err, &missing) && tables[0].Period != "":
-		return &Missing{tables, fmt.Errorf("%s: %s does not exist in this account and Region: create it ahead of its time with Mapper.Maintain, or by DefinitionsAt; one that was dropped stays so: %w", prefix, which, err)}
+		return &Missing{tables, fmt.Errorf("%s: %s does not exist in this account and Region: create it ahead of its time with tables.Maintain, or by tables.At; one that was dropped stays so: %w", prefix, which, err)}
 	case errors.As(err, &missing):
 		return &Missing{tables, fmt.Errorf("%s: %s does not exist in this account and Region: create it, or name the right one with mapper.Table or mapper.Tables: %w", prefix, which, err)}
 	case !errors.As(err, &api):

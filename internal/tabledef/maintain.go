@@ -34,7 +34,7 @@ type Admin interface {
 	DeleteTable(context.Context, *dynamodb.DeleteTableInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteTableOutput, error)
 }
 
-// Maintenance maintains the rotating tables of a model. Its fields are described at mapper.Maintenance.
+// Maintenance maintains the rotating tables of a model. Its fields are described at tables.Maintenance.
 type Maintenance struct {
 	Model *model.Model
 	// Tables returns the tables of a period.
@@ -109,7 +109,7 @@ func (x *Maintenance) check() error {
 	case x.Client == nil:
 		return m.Errorf("Maintain got no client: pass the *dynamodb.Client")
 	case m.Schema.Periods == nil:
-		return m.Errorf("Maintain is for a model whose tables follow the time, and this one's do not: send *Table.Create of its Definitions")
+		return m.Errorf("Maintain is for a model whose tables follow the time, and this one's do not: send the Create of what tables.Of returns")
 	case strings.HasPrefix(m.Tables[0].Name, "arn:"):
 		return m.Errorf("Maintain works in the client's own account, and the table has the name %s: let its owner maintain it", m.Tables[0].Name)
 	case x.Drop && m.Times.Keep == 0:
@@ -311,7 +311,7 @@ func (x *Maintenance) findMissing(old []oldTable) {
 			if period < present && !slices.ContainsFunc(old, there) {
 				x.Report.Differences = append(x.Report.Differences, Difference{
 					Table: name, Text: "there is none, and a query over its time fails",
-					Cure: "create it by DefinitionsAt; or give TimeTables the Since, or the Keep, of the tables that there are; or pass SkipMissing",
+					Cure: "create it by tables.At; or give TimeTables the Since, or the Keep, of the tables that there are; or pass SkipMissing",
 				})
 			}
 		}

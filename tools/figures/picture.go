@@ -20,7 +20,7 @@ var layers = []struct {
 	packages []string
 }{
 	{"commands", []string{"cmd/itemize", "codegen"}},
-	{"what applications import", []string{"blob", "s3store", "compress", "migrate", "mapper", "mapper/mapperimpl", "query", "field", "tags"}},
+	{"what applications import", []string{"blob", "s3store", "compress", "migrate", "tables", "mapper", "mapper/mapperimpl", "query", "field", "tags"}},
 	{"migration", []string{"internal/migration/protocol", "internal/migration/layout", "internal/migration/files"}},
 	{"entities", []string{"internal/bulk", "internal/operation", "internal/estimate", "internal/search", "internal/tabledef"}},
 	{"one entity", []string{"internal/change", "internal/snapshot", "internal/staging", "internal/expr", "internal/model", "internal/codec"}},

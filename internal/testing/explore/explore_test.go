@@ -20,6 +20,7 @@ import (
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/explore"
 	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/tables"
 )
 
 func TestMain(m *testing.M) { enginetest.Run(m) }
@@ -38,7 +39,7 @@ func newLab(t testing.TB) *lab {
 	}}
 	m, err := mapper.New[indexed](e.Client(), mapper.Table(l.table["indexed"]))
 	if err == nil {
-		_, err = e.Client().CreateTable(t.Context(), m.Definitions()[0].Create)
+		_, err = e.Client().CreateTable(t.Context(), tables.Of(m)[0].Create)
 	}
 	if err == nil {
 		name := fmt.Sprintf("timed-%d_{Until:month}", time.Now().UnixNano())
@@ -57,7 +58,7 @@ func (l *lab) months(t testing.TB, name string) error {
 	if err != nil {
 		return err
 	}
-	all, err := m.DefinitionsAt(monthsOfTimed...)
+	all, err := tables.At(m, monthsOfTimed...)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
+	"github.com/itemize/itemize/tables"
 )
 
 // The generated queries of indexes yield what lies in their ranges: by numbers, texts, times, and step by
@@ -20,7 +21,7 @@ func TestIndexNodes(t *testing.T) {
 	ctx := context.Background()
 	client := enginetest.Start(t).Client()
 	m := must(mapper.New[Score](client, mapper.Table(fmt.Sprintf("scores-%d", time.Now().UnixNano()))))(t)
-	must(client.CreateTable(ctx, m.Definitions()[0].Create))(t)
+	must(client.CreateTable(ctx, tables.Of(m)[0].Create))(t)
 	monday := time.Date(2021, time.November, 15, 8, 0, 0, 0, time.UTC)
 	for i, player := range []string{"ann", "anna", "bob", "eve", "ann"} {
 		at := monday.AddDate(0, 0, 3*i)

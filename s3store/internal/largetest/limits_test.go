@@ -15,6 +15,7 @@ import (
 	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/integration/enginetest"
 	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/tables"
 )
 
 // Each case was found by somebody who looked for holes in the first version.
@@ -164,7 +165,7 @@ func TestPartsInNoIndex(t *testing.T) {
 	client := enginetest.Start(t).Client()
 	name := fmt.Sprint("indexed-", time.Now().UnixNano())
 	m := must(mapper.New[indexedTome](client, mapper.Table(name)))(t)
-	must(client.CreateTable(ctx, m.Definitions()[0].Create))(t)
+	must(client.CreateTable(ctx, tables.Of(m)[0].Create))(t)
 	t.Cleanup(func() { _, _ = client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name}) })
 	must(m.Save(ctx, m.New(indexedTome{ID: "1", Data: "d", Text: long("text")})))(t)
 	index := "byData"

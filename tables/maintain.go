@@ -1,4 +1,4 @@
-package mapper
+package tables
 
 import (
 	"context"
@@ -7,13 +7,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/tabledef"
+	"github.com/itemize/itemize/mapper"
 )
 
-// TableAdmin is what Maintain needs of a DynamoDB client.
-type TableAdmin interface {
-	TableClient
-	ListTables(context.Context, *dynamodb.ListTablesInput, ...func(*dynamodb.Options)) (*dynamodb.ListTablesOutput, error)
+// Client is what [Maintain] needs of a DynamoDB client.
+type Client interface {
+	DescribeClient
+	dynamodb.ListTablesAPIClient
 	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
 	UpdateTable(context.Context, *dynamodb.UpdateTableInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTableOutput, error)
 	UpdateTimeToLive(context.Context, *dynamodb.UpdateTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
@@ -28,23 +30,25 @@ type Maintenance struct {
 	// Cold are changes of the settings of tables that are older than ColdAfter periods before the
 	// present one: [ColdCapacity], [ColdStorage], or the caller's own. Each returns nil where a table is
 	// as it has to be, and is sent by itself, since DynamoDB makes one kind of change at a time.
-	Cold      []TableChange
+	Cold      []Change
 	ColdAfter int
 	// Drop deletes the tables that are older than TimeTables.Keep, with all that is in them.
 	Drop bool
+	// DryRun reports what would be done. It changes nothing, and does not call Export.
+	DryRun bool
 	// Export is called for each table before it is dropped, and reports whether what it held is safe
 	// elsewhere: one that it is not is left until the next Maintain. It may begin an export to S3
 	// (ExportTableToPointInTime), and look for its end the next time. Nil exports nothing.
 	Export func(ctx context.Context, table *types.TableDescription) (done bool, err error)
 }
 
-// TableChange returns the request that changes the settings of a table, nil where it is as it has to be.
+// Change returns the request that changes the settings of a table, nil where it is as it has to be.
 // The table's name is filled in.
-type TableChange func(*types.TableDescription) *dynamodb.UpdateTableInput
+type Change func(*types.TableDescription) *dynamodb.UpdateTableInput
 
 // ColdCapacity gives tables so many provisioned units a second, 1 of each at least, and takes those with
 // capacity on demand out of that.
-func ColdCapacity(rcu, wcu int64) TableChange {
+func ColdCapacity(rcu, wcu int64) Change {
 	rcu, wcu = max(rcu, 1), max(wcu, 1)
 	return func(t *types.TableDescription) *dynamodb.UpdateTableInput {
 		on := t.BillingModeSummary != nil && t.BillingModeSummary.BillingMode == types.BillingModePayPerRequest
@@ -62,7 +66,7 @@ func ColdCapacity(rcu, wcu int64) TableChange {
 
 // ColdStorage moves tables to the class Standard-Infrequent Access, where storage costs less and requests
 // more.
-func ColdStorage() TableChange {
+func ColdStorage() Change {
 	return func(t *types.TableDescription) *dynamodb.UpdateTableInput {
 		if t.TableClassSummary != nil && t.TableClassSummary.TableClass == types.TableClassStandardInfrequentAccess {
 			return nil
@@ -71,70 +75,62 @@ func ColdStorage() TableChange {
 	}
 }
 
-// MaintenanceAction is what a step of Maintain does.
-type MaintenanceAction string
+// Action is what a step of Maintain does.
+type Action string
 
 // The actions, in their order.
 const (
-	CreateTable      MaintenanceAction = tabledef.Create
-	EnableTimeToLive MaintenanceAction = tabledef.EnableTimeToLive
-	CoolTable        MaintenanceAction = tabledef.Cool
-	ExportTable      MaintenanceAction = tabledef.Export
-	DropTable        MaintenanceAction = tabledef.Drop
+	ActionCreate     Action = tabledef.Create
+	ActionTimeToLive Action = tabledef.EnableTimeToLive
+	ActionCool       Action = tabledef.Cool
+	ActionExport     Action = tabledef.Export
+	ActionDrop       Action = tabledef.Drop
 )
 
-// MaintenanceStep is one thing that was done, or is to be.
-type MaintenanceStep struct {
-	Action MaintenanceAction `json:"action"`
-	Table  string            `json:"table"`
+// Step is one thing that was done, or is to be.
+type Step struct {
+	Action Action `json:"action"`
+	Table  string `json:"table"`
 }
 
 // String shows the step.
-func (s MaintenanceStep) String() string {
-	if s.Action == EnableTimeToLive {
+func (s Step) String() string {
+	if s.Action == ActionTimeToLive {
 		return "enable time to live of " + s.Table
 	}
 	return string(s.Action) + " " + s.Table
 }
 
-// MaintenanceReport is what Maintain has done, or PlanMaintain says is to be done: no steps where all is
-// as it has to be. An ExportTable step is an export that is not finished.
-type MaintenanceReport struct {
-	Steps []MaintenanceStep `json:"steps"`
+// Report is what Maintain has done, or with DryRun would do: no steps where all is
+// as it has to be. An export step is an export that is not finished.
+type Report struct {
+	Steps []Step `json:"steps"`
 	// Differences are what tables have otherwise than the model needs them, and Maintain does not
 	// change; and, where TimeTables has Since, tables of times past that are not there.
 	Differences []Difference `json:"differences,omitempty"`
 }
 
 // Maintain sees to the tables of a model whose tables follow the time: it creates those of the present
-// period and of the ones ahead ([TimeTables]), with their time to live, and waits until they are there;
+// period and of the ones ahead ([mapper.TimeTables]), with their time to live, and waits until they are there;
 // and, where it is asked to, changes the settings of cold ones, and drops those past their time. It is to
 // be called now and then, from one place or several: what is done already is not done again, and what was
 // interrupted is gone on with. Where a table cannot be seen to, the others are; the error tells of all.
 //
 // It lists the account's tables, where it is asked for more than those ahead or TimeTables has Since, and
 // asks for the descriptions of those that are ahead, or old.
-func (m *Mapper[T]) Maintain(ctx context.Context, client TableAdmin, o Maintenance) (*MaintenanceReport, error) {
-	return m.engine.maintain(ctx, client, o, true)
-}
-
-// PlanMaintain returns what Maintain would do. It changes nothing, and calls no Export.
-func (m *Mapper[T]) PlanMaintain(ctx context.Context, client TableAdmin, o Maintenance) (*MaintenanceReport, error) {
-	return m.engine.maintain(ctx, client, o, false)
-}
-
-func (g *engine) maintain(ctx context.Context, client TableAdmin, o Maintenance, change bool) (*MaintenanceReport, error) {
+func Maintain[T any](ctx context.Context, m *mapper.Mapper[T], client Client, o Maintenance) (*Report, error) {
 	x := &tabledef.Maintenance{
-		Model: g.model, Tables: g.tablesOf, Client: client, Change: change,
+		Model: mapper.Internal.Model(door.Key{}, m), Client: client, Change: !o.DryRun,
+		Tables: func(period string) []*tabledef.Table { return mapper.Internal.TablesOf(door.Key{}, m, period) },
 		Create: o.Create, ColdAfter: o.ColdAfter, Drop: o.Drop, Export: o.Export,
 	}
 	for _, c := range o.Cold {
 		x.Cold = append(x.Cold, c)
 	}
 	err := x.Run(ctx)
-	r := &MaintenanceReport{Steps: []MaintenanceStep{}, Differences: differencesOf(x.Report.Differences)}
+	r := &Report{Steps: []Step{}, Differences: differencesOf(x.Report.Differences)}
 	for _, s := range x.Report.Steps {
-		r.Steps = append(r.Steps, MaintenanceStep{MaintenanceAction(s.Action), s.Table})
+		r.Steps = append(r.Steps, Step{Action(s.Action), s.Table})
 	}
 	return r, err
 }
