@@ -152,7 +152,7 @@ func Resume(n int) BulkOption { return bulkFunc(func(s *bulkSettings) { s.from =
 // right by what DynamoDB reports. Without it it is as fast as it can.
 func WriteRate(wcu float64) BulkOption { return bulkFunc(func(s *bulkSettings) { s.rate = wcu }) }
 
-// EntityCount tells how many entities the sequence has, so that progress shows the time left.
+// EntityCount gives the number of entities in the sequence, so that progress shows the time left.
 func EntityCount(n int) BulkOption { return bulkFunc(func(s *bulkSettings) { s.total = n }) }
 
 // OnProgress has f called now and then, twice a second at most, and at the end; one call at a time.

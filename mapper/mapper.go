@@ -162,7 +162,7 @@ func (m *Mapper[T]) Update(ctx context.Context, s query.Selection[T], update fun
 }
 
 // Delete deletes the items that were loaded, of a whole entity or of a part without its root, if they are as they were loaded: a
-// changed one is a *ConflictError. The error is ErrNotFound where a whole entity is not there, and has left nothing behind. Items of
+// changed one is a *ConflictError. The error is ErrNotFound if a whole entity does not exist, and has left nothing behind. Items of
 // the collection that no field claims are left alone.
 func (m *Mapper[T]) Delete(ctx context.Context, e *Entity[T], options ...WriteOption) (*Receipt, error) {
 	if err := m.owns(e); err != nil {
@@ -175,7 +175,7 @@ func (m *Mapper[T]) Delete(ctx context.Context, e *Entity[T], options ...WriteOp
 
 // DeleteByKey deletes the items of a selection: of a whole entity, or of a part without its root. It reads them first, and deletes what
 // it has read. A single item is deleted unread, whatever it holds, unless it is of an insert that is not finished: that is a
-// *ConflictError. The error is ErrNotFound where a whole entity is not there, and has left nothing behind. Items of the
+// *ConflictError. The error is ErrNotFound if a whole entity does not exist, and has left nothing behind. Items of the
 // collection that no field claims are left alone.
 func (m *Mapper[T]) DeleteByKey(ctx context.Context, s query.Selection[T], options ...WriteOption) (*Receipt, error) {
 	if _, ok := s.(*Entity[T]); ok {

@@ -239,9 +239,9 @@ func (c *Consumed) add(o Consumed) {
 // The predicted WCU are those of the items that were written, and of what was refused. Where the
 // tables turned out to have indexes, they are no longer known: Max includes what those took.
 type Receipt struct {
-	// Predicted is what was sent, and what it was predicted to cost.
+	// Predicted lists the requests that were sent, with their predicted cost.
 	Predicted Plan `json:"predicted"`
-	// Refused is what of the predicted WCU are writes whose condition failed: DynamoDB charges them by the
+	// Refused is the part of the predicted WCU of writes whose condition failed: DynamoDB charges them by the
 	// size of the item that is there, and does not report it, so that it is no part of
 	// Consumed.
 	Refused  cost.Units `json:"refused,omitzero"`

@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { enginetest.Run(m) }
 
-// What is put into a folder of a bucket is opened by its name, below the folder's prefix; what is not there is fs.ErrNotExist, and
-// another error names the object.
+// A folder opens the objects that were put into it by their names, below its prefix. A missing object is fs.ErrNotExist, and every
+// error names the object.
 func TestFolder(t *testing.T) {
 	ctx := context.Background()
 	gateway, bucket := enginetest.S3(t)

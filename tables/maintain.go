@@ -12,7 +12,7 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// Client is what [Maintain] needs of a DynamoDB client.
+// Client has the calls of a DynamoDB client that [Maintain] makes.
 type Client interface {
 	DescribeClient
 	dynamodb.ListTablesAPIClient
@@ -22,7 +22,7 @@ type Client interface {
 	DeleteTable(context.Context, *dynamodb.DeleteTableInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteTableOutput, error)
 }
 
-// Maintenance says what Maintain does beside creating tables. The zero Maintenance is nothing.
+// Maintenance says what Maintain does in addition to creating tables. The zero Maintenance is nothing.
 type Maintenance struct {
 	// Create changes the request that creates a table, before it is sent: to provision capacity, to
 	// encrypt, to add tags. Nil leaves it as Definition.Create is.
@@ -75,7 +75,7 @@ func ColdStorage() Change {
 	}
 }
 
-// Action is what a step of Maintain does.
+// Action says what a step of Maintain does.
 type Action string
 
 // The actions, in their order.
@@ -101,23 +101,23 @@ func (s Step) String() string {
 	return string(s.Action) + " " + s.Table
 }
 
-// Report is what Maintain has done, or with DryRun would do: no steps where all is
-// as it has to be. An export step is an export that is not finished.
+// Report lists the steps that Maintain has done, or with DryRun would do: none if all tables are up to date.
+// An export step is an export that is not finished.
 type Report struct {
 	Steps []Step `json:"steps"`
-	// Differences are what tables have otherwise than the model needs them, and Maintain does not
-	// change; and, where TimeTables has Since, tables of times past that are not there.
+	// Differences are differences from the model that Maintain does not change, and, if TimeTables has Since, missing tables
+	// of past times.
 	Differences []Difference `json:"differences,omitempty"`
 }
 
-// Maintain sees to the tables of a model whose tables follow the time: it creates those of the present
-// period and of the ones ahead ([mapper.TimeTables]), with their time to live, and waits until they are there;
-// and, where it is asked to, changes the settings of cold ones, and drops those past their time. It is to
-// be called now and then, from one place or several: what is done already is not done again, and what was
-// interrupted is gone on with. Where a table cannot be seen to, the others are; the error tells of all.
+// Maintain creates the tables of a model whose tables follow the time, those of the present period and of the ones ahead
+// ([mapper.TimeTables]), enables their time to live, and waits until they exist. If it is asked to, it changes the settings of
+// cold tables, and drops tables that are older than TimeTables.Keep. Call it now and then, from one program or several: finished steps
+// are not repeated, and interrupted ones continue. If one table fails, the others are still maintained, and the error names each
+// failure.
 //
-// It lists the account's tables, where it is asked for more than those ahead or TimeTables has Since, and
-// asks for the descriptions of those that are ahead, or old.
+// It lists the account's tables if it has more to do than create the tables ahead, or if TimeTables has Since, and describes those that are
+// ahead, or old.
 func Maintain[T any](ctx context.Context, m *mapper.Mapper[T], client Client, o Maintenance) (*Report, error) {
 	x := &tabledef.Maintenance{
 		Model: mapper.Internal.Model(door.Key{}, m), Client: client, Change: !o.DryRun,

@@ -21,7 +21,7 @@ type Definition struct {
 	// Name is the table's real name.
 	Name string
 	// Create is the request that creates it, with capacity on demand, and TimeToLive that which
-	// sets its time to live once it is there, nil for none. They are the caller's to change, and
+	// sets its time to live once it exists, nil for none. They are the caller's to change, and
 	// to send.
 	Create     *dynamodb.CreateTableInput
 	TimeToLive *dynamodb.UpdateTimeToLiveInput
@@ -54,7 +54,7 @@ func definitions(all []*tabledef.Table) []Definition {
 	return out
 }
 
-// Join returns the tables of several models, each table once, with what all of them need.
+// Join returns the tables of several models, each table once, with the keys and indexes that any of them needs.
 // The error says where they contradict each other.
 func Join(models ...[]Definition) ([]Definition, error) {
 	sets := make([][]*tabledef.Table, len(models))
@@ -85,18 +85,18 @@ func CloudFormation(all []Definition) string { return tabledef.CloudFormation(ne
 // several attributes needs a version of the provider that takes key_schema blocks.
 func Terraform(all []Definition) string { return tabledef.Terraform(neededBy(all)) }
 
-// DescribeClient is what [Check] needs of a DynamoDB client.
+// DescribeClient has the calls of a DynamoDB client that [Check] makes.
 type DescribeClient interface {
 	dynamodb.DescribeTableAPIClient
 	DescribeTimeToLive(context.Context, *dynamodb.DescribeTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
 }
 
-// Difference is what a live table has otherwise than the models need it.
+// Difference is a difference between a live table and its models.
 type Difference struct {
 	// Table is the table, and Index the index that it is about, "" for the table itself.
 	Table string `json:"table"`
 	Index string `json:"index,omitempty"`
-	// Text says what is so and what has to be, and Cure what to do.
+	// Text describes it, and Cure says what to do.
 	Text string `json:"text"`
 	Cure string `json:"cure"`
 	// Harmless reports that all works as it is: it costs more, or is not predicted.
@@ -112,7 +112,7 @@ func (d Difference) String() string {
 	return at + ": " + d.Text + ": " + d.Cure
 }
 
-// Check compares live tables with what the models need, and returns every difference: a table
+// Check compares live tables with their models, and returns every difference: a table
 // or an index that is missing, other keys or key types, a projection that lacks attributes, the time
 // to live that is off; and, as harmless, what the models do not declare. It sends DescribeTable and
 // DescribeTimeToLive for each table.

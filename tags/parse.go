@@ -8,7 +8,7 @@ import (
 
 // Option is one option of a ddb tag.
 type Option struct {
-	// Name is the option's name, and Value what follows its "=", unquoted.
+	// Name is the option's name, and Value the text behind its "=", unquoted.
 	Name, Value string
 }
 
@@ -16,7 +16,7 @@ type Option struct {
 type Error struct {
 	// Pos and End are its place in the raw tag, in bytes.
 	Pos, End int
-	// Message says what is wrong, and Cure what to write instead, if that is known.
+	// Message describes the fault, and Cure says what to write instead, if that is known.
 	Message, Cure string
 }
 

@@ -33,7 +33,7 @@ var All = []Codec{Gzip, Zlib, Snappy, Zstd, LZ4, LZO}
 // LZOMagic begins each file of lzop.
 const LZOMagic = "\x89LZO\x00\r\n\x1a\n"
 
-// begins tells the frames of the codecs apart by their first bytes.
+// begins has functions that recognize the frames of the codecs by their first bytes.
 var begins = map[Codec]func([]byte) bool{
 	Gzip:   prefix("\x1f\x8b\x08"),
 	Zlib:   isZlib,
@@ -85,7 +85,7 @@ var standard = Codings{
 	},
 }
 
-// Codings are the codecs that are at hand besides gzip and zlib, which always are.
+// Codings are the codecs that are at hand in addition to gzip and zlib, which always are.
 type Codings []Coding
 
 // Has reports whether a codec is at hand: else the error is a *MissingError, or says that there is no such codec.
@@ -200,7 +200,7 @@ func (r *Reader) Read(b []byte) (int, error) {
 		}
 		r.z = z
 	}
-	// One byte more than is left tells that there is more.
+	// One byte more than is left shows that there is more.
 	n, err := r.z.Read(b[:min(int64(len(b)), r.left+1)])
 	if int64(n) > r.left {
 		r.err = &LimitError{r.limit}

@@ -63,7 +63,7 @@ func (all modules) install() (err error) {
 		"GOPROXY=file://" + proxy + ",file://" + filepath.Join(cache, "cache", "download") + "," + upstream,
 		"GONOSUMDB=" + prefix + "," + prefix + "/*", // nothing is published
 	}
-	// What others publish has the sums that the repository knows: the checksum database is not asked.
+	// Other modules have the sums in the go.sum files of the repository: the checksum database is not asked.
 	for _, m := range all {
 		text, err := os.ReadFile(filepath.Join(m.dir, "go.sum"))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -79,7 +79,7 @@ func find(root string) (modules, error) {
 	return all, errors.Join(err, errors.Join(errs...))
 }
 
-// tidy runs go mod tidy in each module as if the others were published: with replacements in a go.mod beside the module's own.
+// tidy runs go mod tidy in each module as if the others were published: with replacements in a copy of its go.mod.
 func (all modules) tidy(check bool) error {
 	var errs []error
 	for _, m := range all {
