@@ -64,7 +64,7 @@ func (s *side) holds(sk string) bool { return s.low <= sk && sk <= s.high }
 // table and partition, and whose ranges overlap, or have others' items between them.
 func sidesOf(all []*Search) ([]*side, error) {
 	if len(all) == 0 {
-		return nil, errors.New("Merge has no queries: give it what their On returns")
+		return nil, errors.New("query.Merge has no queries: pass the results of their method On")
 	}
 	var sides []*side
 	first := all[0]
