@@ -61,6 +61,8 @@ func (all modules) install() (err error) {
 	r.env = []string{
 		"GOWORK=off", "GOFLAGS=-modcacherw -buildvcs=false", "GOMODCACHE=" + filepath.Join(dir, "mod"), "GOBIN=" + filepath.Join(dir, "bin"),
 		"GOPROXY=file://" + proxy + ",file://" + filepath.Join(cache, "cache", "download") + "," + upstream,
+		// The go command keeps an index of the packages of each version of a module. The next run has other files in this one.
+		"GODEBUG=goindex=0",
 		"GONOSUMDB=" + prefix + "," + prefix + "/*", // nothing is published
 	}
 	// Other modules have the sums in the go.sum files of the repository: the checksum database is not asked.
