@@ -277,7 +277,7 @@ func (g *engine) bulkLoad(ctx context.Context, entities iter.Seq2[any, error], o
 		return &BulkReport{}, g.public(err)
 	}
 	if entities == nil {
-		return x.report, g.model.Errorf("BulkLoad got no sequence: give it one, such as mapper.Each(slices.Values(all))")
+		return x.report, g.model.Errorf("BulkLoad got no sequence: give it one, such as mapper.NoErrors(slices.Values(all))")
 	}
 	var t tally
 	ctx, end := g.observe(ctx, OpBulkLoad)
@@ -312,7 +312,7 @@ func (g *engine) bulkLoad(ctx context.Context, entities iter.Seq2[any, error], o
 func (g *engine) planBulkLoad(entities iter.Seq2[any, error], options []BulkOption) (*BulkPlan, error) {
 	x, err := g.newBulk(options)
 	if err == nil && entities == nil {
-		err = g.model.Errorf("PlanBulkLoad got no sequence: give it one, such as mapper.Each(slices.Values(all))")
+		err = g.model.Errorf("PlanBulkLoad got no sequence: give it one, such as mapper.NoErrors(slices.Values(all))")
 	}
 	if err != nil {
 		return nil, g.public(err)

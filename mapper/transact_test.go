@@ -125,7 +125,7 @@ func TestTransactRefuses(t *testing.T) {
 		"value":     {[]mapper.Part{accounts.SavePart(accounts.New(account{}))}, "an empty string in a key"},
 		"raw twice": {[]mapper.Part{accounts.SavePart(a), raw(types.TransactWriteItem{Delete: &types.Delete{
 			TableName: &accountsTable, Key: item{"PK": s("ACCOUNT#1"), "SK": s("HEAD")},
-		}})}, "ACCOUNT#1 HEAD (mapper_test.account.Counter and mapper.Raw)"},
+		}})}, "ACCOUNT#1 HEAD (mapper_test.account.Counter and mapper.RawPart)"},
 		"raw key": {[]mapper.Part{accounts.SavePart(a), raw(types.TransactWriteItem{Delete: &types.Delete{
 			TableName: &accountsTable, Key: item{"PK": s("ACCOUNT#1")},
 		}})}, "the delete lacks SK, the sort key of accounts"},

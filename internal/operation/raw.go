@@ -23,7 +23,7 @@ type raw struct {
 func Raw(given types.TransactWriteItem, tables func(string) *item.Table) (Part, error) {
 	r, err := write.Raw(given, tables)
 	if err != nil {
-		return nil, errors.New("mapper.Raw: " + err.Error())
+		return nil, errors.New("mapper.RawPart: " + err.Error())
 	}
 	if r.NewSize > cost.MaxItem {
 		return nil, &TooLarge{Field: r.Field, Place: r.Place, Size: r.NewSize}
@@ -41,7 +41,7 @@ func (p *raw) refused(_ context.Context, o *write.Outcome, _ *Tally) (retry bool
 	if len(o.Stored[0]) == 0 {
 		at.What = change.Deleted
 	}
-	return false, &Conflict{Label: "mapper.Raw", Raw: true, Items: []ItemConflict{at}}
+	return false, &Conflict{Label: "mapper.RawPart", Raw: true, Items: []ItemConflict{at}}
 }
 
 // afterLoss: only the caller knows whether the request may be applied twice.

@@ -16,7 +16,7 @@ import (
 // Raw returns a request of a transaction that is sent as the caller has made it. Where its table
 // is one that tables knows by its name, its place is known.
 func Raw(given types.TransactWriteItem, tables func(name string) *item.Table) (*Request, error) {
-	r := &Request{Label: "mapper", Field: "Raw", Unread: true}
+	r := &Request{Label: "mapper", Field: "RawPart", Unread: true}
 	var names []*string
 	var key, put item.Attributes
 	var missing error
