@@ -12,15 +12,15 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/integration"
+	"github.com/itemize/itemize/internal/testing/engines"
 )
 
-var engine *integration.Engine
+var engine *engines.Engine
 
 func TestMain(m *testing.M) {
 	code := func() int {
 		var err error
-		if engine, err = integration.Start(context.Background()); err != nil {
+		if engine, err = engines.Start(context.Background()); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

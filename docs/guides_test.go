@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/draws"
 )
 

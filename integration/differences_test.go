@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/integration"
-	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/engines"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 )
 
 // probe sends requests to one table of an engine that has partition key PK and sort key SK, both strings, and an index
@@ -272,7 +272,7 @@ func (p probe) query(partition string) (rcu, items float64) {
 func TestEngineReportsKnownFigures(t *testing.T) {
 	e := enginetest.Start(t)
 	for i, d := range differences {
-		want, known := map[string]float64{integration.Local: d.local, integration.Docker: d.local, integration.Dynoxide: d.dynoxide}[e.Name]
+		want, known := map[string]float64{engines.Local: d.local, engines.Docker: d.local, engines.Dynoxide: d.dynoxide}[e.Name]
 		if !known {
 			continue
 		}

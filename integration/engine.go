@@ -1,186 +1,96 @@
-// Package integration finds or starts a real DynamoDB engine, for examples and
-// tests.
+// Package integration runs a DynamoDB engine on this machine, for examples and tests: package enginetest beside it has one for all
+// tests of a package.
 //
-// Start looks in this order:
+// [Start] takes the first of these that there is:
 //
 //  1. the endpoint in DYNAMODB_ENDPOINT,
-//  2. the engine named by ITEMIZE_ENGINE: dynamodb-local, dynoxide, docker or minidyn,
+//  2. the engine that ITEMIZE_ENGINE names: dynamodb-local, dynoxide, docker or minidyn,
 //  3. DynamoDB Local, if Java 17 or later and Maven are on the PATH,
 //  4. dynoxide, if it is on the PATH,
 //  5. the image amazon/dynamodb-local, if Docker is running,
-//  6. in a clone of this repository, minidyn, which needs Go alone. It reports no
-//     consumed capacity and lacks parts of DynamoDB: docs/testing.md lists them.
-//     StartFull leaves it out.
+//  6. in a clone of this repository minidyn, which needs Go alone. It reports no consumed capacity and lacks parts of
+//     DynamoDB: docs/testing.md lists them.
 //
-// A started engine listens on a free port of the loopback interface, keeps its
-// data in memory, and ends with the program. Its files are fetched once, in a
-// pinned version, into the user's cache folder, by the package client that knows
-// where they are (mvn, cargo, docker); a line on stderr says so.
+// A started engine listens on a free port of the loopback interface, keeps its data in memory, and ends with the program. Its
+// files are fetched once, in a pinned version, into the user's cache folder, by the package client that knows where they are
+// (mvn, cargo, docker); a line on stderr says so.
 package integration
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
-	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/smithy-go/middleware"
+
+	"github.com/itemize/itemize/internal/testing/engines"
 )
 
-// The names of the engines, as ITEMIZE_ENGINE takes them.
-const (
-	Local    = "dynamodb-local"
-	Dynoxide = "dynoxide"
-	Docker   = "docker"
-	// Minidyn is the embedded engine, in pure Go.
-	Minidyn = "minidyn"
-	// External is an engine that another program has started.
-	External = "external"
-)
+// ErrNoEngine says that there is no engine, and how to get one.
+var ErrNoEngine = engines.ErrNoEngine
 
 // Engine is a running DynamoDB engine.
 type Engine struct {
-	// Name is one of the constants above.
+	// Name is external, or one that ITEMIZE_ENGINE takes.
 	Name string
 	// Endpoint is its URL.
 	Endpoint string
 
-	process *process
-	traits  func() (Traits, error)
+	stop func() // nil of one that was not started here
 }
 
-// ErrNoEngine says that no engine was found, and how to get one.
-var ErrNoEngine = errors.New("no DynamoDB engine: install Java 17 or later and Maven (DynamoDB Local is then fetched), " +
-	"or put dynoxide on the PATH (cargo install dynoxide-rs), or start Docker, or set DYNAMODB_ENDPOINT")
-
-// Start finds or starts an engine, and waits until it answers. Stop it when
-// done. The error is ErrNoEngine where there is none. If the engine is minidyn, a line
-// on stderr says that it reports no consumed capacity.
+// Start finds or starts an engine, and waits until it answers. Stop it when done. The error is ErrNoEngine where there is none.
+// If the engine is minidyn, a line on stderr says that it reports no consumed capacity.
 func Start(ctx context.Context) (*Engine, error) {
-	e, err := StartFull(ctx)
-	if errors.Is(err, ErrNoEngine) && embeddedAvailable(ctx) == nil {
-		e, err = StartNamed(ctx, Minidyn)
-	}
-	if err == nil && e.Name == Minidyn {
-		fmt.Fprintln(os.Stderr, "itemize: running on minidyn, an engine in pure Go: it reports no consumed capacity, so the units are predictions")
-	}
-	return e, err
-}
-
-// StartFull is [Start] for tests of DynamoDB's own behavior: it takes minidyn only if ITEMIZE_ENGINE
-// names it.
-func StartFull(ctx context.Context) (*Engine, error) {
-	if endpoint := os.Getenv("DYNAMODB_ENDPOINT"); endpoint != "" {
-		e := At(External, endpoint)
-		return e, e.ready(ctx)
-	}
-	if name := os.Getenv("ITEMIZE_ENGINE"); name != "" {
-		return StartNamed(ctx, name)
-	}
-	for _, l := range launchers {
-		if l.name != Minidyn && l.available(ctx) == nil {
-			return start(ctx, l)
-		}
-	}
-	return nil, ErrNoEngine
-}
-
-// At returns an engine that runs already, at a URL.
-func At(name, endpoint string) *Engine {
-	e := &Engine{Name: name, Endpoint: endpoint}
-	e.traits = sync.OnceValues(e.probe)
-	return e
-}
-
-// StartNamed starts the engine with that name.
-func StartNamed(ctx context.Context, name string) (*Engine, error) {
-	for _, l := range launchers {
-		if l.name != name {
-			continue
-		}
-		if err := l.available(ctx); err != nil && !l.builds {
-			return nil, fmt.Errorf("engine %s: %w", name, err)
-		}
-		return start(ctx, l)
-	}
-	return nil, fmt.Errorf("unknown engine %q in ITEMIZE_ENGINE: write %s, %s, %s or %s", name, Local, Dynoxide, Docker, Minidyn)
-}
-
-// start launches an engine. A port that is free can be taken before the engine
-// has it, so a start that fails is tried again.
-func start(ctx context.Context, l launcher) (*Engine, error) {
-	var err error
-	for range 3 {
-		var e *Engine
-		if e, err = launch(ctx, l); err == nil {
-			return e, nil
-		}
-		if ctx.Err() != nil {
-			break
-		}
-	}
-	return nil, fmt.Errorf("start %s: %w", l.name, err)
-}
-
-func launch(ctx context.Context, l launcher) (*Engine, error) {
-	port, err := freePort()
+	e, err := engines.Start(ctx)
 	if err != nil {
 		return nil, err
 	}
-	cmd, err := l.command(ctx, port)
-	if err != nil {
-		return nil, err
-	}
-	p, err := run(cmd)
-	if err != nil {
-		return nil, err
-	}
-	e := At(l.name, fmt.Sprintf("http://127.0.0.1:%d", port))
-	e.process = p
-	if err := e.ready(ctx); err != nil {
-		p.stop()
-		return nil, fmt.Errorf("%w; its output: %s", err, p.output())
-	}
-	return e, nil
-}
-
-// ready waits until the engine answers.
-func (e *Engine) ready(ctx context.Context) error {
-	client := e.Client(func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 })
-	return e.process.ready(ctx, e.Endpoint, func(ctx context.Context) error {
-		_, err := client.ListTables(ctx, &dynamodb.ListTablesInput{Limit: aws.Int32(1)})
-		return err
-	})
+	return &Engine{e.Name, e.Endpoint, e.Stop}, nil
 }
 
 // Stop ends an engine that Start has started, and leaves others alone.
 func (e *Engine) Stop() {
-	if e != nil && e.process != nil {
-		e.process.stop()
+	if e != nil && e.stop != nil {
+		e.stop()
 	}
 }
 
-// attempts is how often a client of an engine sends a request. DynamoDB Local answers about 3% of UpdateTable
-// requests with InternalFailure while other tables are created and deleted. Sometimes it does so several times in
-// a row, and then the SDK's default is too low.
-const attempts = 10
+func (e *Engine) running() *engines.Engine { return engines.At(e.Name, e.Endpoint) }
 
-// Client returns a client of the engine.
+// Client returns a client of the engine. It sends a request up to 10 times.
 func (e *Engine) Client(options ...func(*dynamodb.Options)) *dynamodb.Client {
-	return dynamodb.New(dynamodb.Options{
-		BaseEndpoint: aws.String(e.Endpoint),
-		Region:       "us-east-1",
-		Retryer:      retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts = attempts }),
-		Credentials:  aws.CredentialsProviderFunc(anyCredentials),
-		APIOptions:   []func(*middleware.Stack) error{plainBodies},
-	}, options...)
+	return e.running().Client(options...)
 }
 
-// anyCredentials returns credentials for local engines, which accept any.
-func anyCredentials(context.Context) (aws.Credentials, error) {
-	return aws.Credentials{AccessKeyID: "itemize", SecretAccessKey: "itemize", Source: "itemize"}, nil
+// CreateTable creates an on-demand table. A key attribute is written with its type, as "PK:S"; the sort key is "" for a table
+// without one.
+func (e *Engine) CreateTable(ctx context.Context, name, hash, sort string) error {
+	return e.running().CreateTable(ctx, name, hash, sort)
+}
+
+// DeleteTable deletes a table.
+func (e *Engine) DeleteTable(ctx context.Context, name string) error {
+	return e.running().DeleteTable(ctx, name)
+}
+
+// S3 is a running S3 gateway (versitygw) over a folder of its own.
+type S3 struct{ gateway *engines.S3 }
+
+// StartS3 starts an S3 gateway, and waits until it answers. Stop it when done, which deletes its objects.
+func StartS3(ctx context.Context) (*S3, error) {
+	g, err := engines.StartS3(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &S3{g}, nil
+}
+
+// Config returns the configuration of a client of the gateway, for s3.NewFromConfig.
+func (g *S3) Config() aws.Config { return g.gateway.Config() }
+
+// Stop ends the gateway, and deletes its objects.
+func (g *S3) Stop() {
+	if g != nil {
+		g.gateway.Stop()
+	}
 }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/examples/wishlist/store"
-	"github.com/itemize/itemize/integration"
-	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/engines"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/models"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
@@ -79,7 +79,7 @@ type pagesOf struct {
 // part.
 func TestPlanOfLoadOverPages(t *testing.T) {
 	t.Parallel()
-	if e := enginetest.Start(t); e.Name == integration.Dynoxide {
+	if e := enginetest.Start(t); e.Name == engines.Dynoxide {
 		return // it ends an answer before the item that would take it over 1 MB, DynamoDB after it
 	}
 	ctx := context.Background()

@@ -17,8 +17,8 @@ import (
 	streams "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/itemize/itemize/integration"
-	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/engines"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/mapper"
 )
@@ -206,7 +206,7 @@ func writeAccounts(t *testing.T, m *mapper.Mapper[account], r *rand.Rand, record
 }
 
 // readStream reads all records of a stream.
-func readStream(t *testing.T, engine *integration.Engine, arn string, want int) []*streams.StreamRecord {
+func readStream(t *testing.T, engine *engines.Engine, arn string, want int) []*streams.StreamRecord {
 	t.Helper()
 	ctx := context.Background()
 	o := engine.Client().Options()

@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/model"
 	"github.com/itemize/itemize/internal/schema"

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/examples/wishlist/store"
-	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/testing/models"
 	"github.com/itemize/itemize/mapper"

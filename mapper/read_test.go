@@ -17,7 +17,7 @@ import (
 
 	"github.com/itemize/itemize/examples/wishlist/store"
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/models"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/itemize/itemize/integration"
-	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/engines"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/migrate"
@@ -46,7 +46,7 @@ type program struct {
 
 func (p *program) main() {
 	ctx := context.Background()
-	client := (&integration.Engine{Endpoint: p.Endpoint}).Client()
+	client := (&engines.Engine{Endpoint: p.Endpoint}).Client()
 	l, err := migrate.ReadLayout(p.Lock, "Package")
 	if err != nil {
 		panic(err)

@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/itemize/itemize/examples/models"
-	"github.com/itemize/itemize/integration"
+	"github.com/itemize/itemize/internal/testing/engines"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/otel"
 )
@@ -23,7 +23,7 @@ import (
 // predicted, least, expected and most, and those that the engine reported.
 func TestExport(t *testing.T) {
 	ctx := context.Background()
-	engine, err := integration.Start(ctx)
+	engine, err := engines.Start(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

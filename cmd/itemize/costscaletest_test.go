@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/itemize/itemize/integration"
+	"github.com/itemize/itemize/internal/testing/engines"
 )
 
 // The command asks a table, tells what came of it and which key was asked for most, and leaves nothing.
 func TestScaletest(t *testing.T) {
 	ctx := context.Background()
-	engine, err := integration.Start(ctx)
+	engine, err := engines.Start(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

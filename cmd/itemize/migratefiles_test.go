@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 )
 
 // The command reads an export from a bucket, and writes import files into one and into a folder.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 )
 
 // throttling refuses requests of a key beyond so many in each tenth of a second, as a partition does.

@@ -15,8 +15,7 @@ func TestMain(m *testing.M) { enginetest.Run(m) }
 // The program prints the same, figure by figure, on every engine.
 func TestOutput(t *testing.T) {
 	var out bytes.Buffer
-	objects, _ := enginetest.S3(t)
-	if err := run(context.Background(), &out, enginetest.Start(t), s3.NewFromConfig(objects.Config())); err != nil {
+	if err := run(context.Background(), &out, enginetest.Start(t), s3.NewFromConfig(enginetest.S3(t))); err != nil {
 		t.Fatal(err)
 	}
 	output.Check(t, "testdata/output.txt", out.Bytes())

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/examples/models"
-	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )

@@ -14,8 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
-	"github.com/itemize/itemize/integration"
-	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/engines"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 )
 
 func TestMain(m *testing.M) { enginetest.Run(m) }
@@ -41,7 +41,7 @@ type lab struct {
 	table *string
 }
 
-func newLab(t *testing.T, e *integration.Engine, name string) *lab {
+func newLab(t *testing.T, e *engines.Engine, name string) *lab {
 	t.Helper()
 	l := &lab{t, e.Client(), &name}
 	_, err := l.CreateTable(t.Context(), &dynamodb.CreateTableInput{
@@ -238,7 +238,7 @@ func TestWrong(t *testing.T) {
 				t.Errorf("minidyn: %s, want %s: correct the table in docs/testing.md", got, w.minidyn)
 			}
 			e := enginetest.Start(t)
-			if e.Name == integration.Minidyn {
+			if e.Name == engines.Minidyn {
 				return
 			}
 			if got := w.run(newLab(t, e, fmt.Sprintf("lab%d", os.Getpid()))); got != w.dynamoDB {

@@ -1,151 +1,46 @@
-// Package enginetest gives tests a running DynamoDB engine: one for each test
-// binary, found or started as package integration says.
+// Package enginetest gives the tests of a package a DynamoDB engine, found or started as package integration says. All of them
+// share it: each test has tables of its own.
+//
+//	func TestMain(m *testing.M) { enginetest.Run(m) }
+//
+//	func TestOrders(t *testing.T) {
+//		engine := enginetest.Start(t)
+//		orders, err := mapper.New[Order](engine.Client(), mapper.Table(enginetest.Table(t, "PK:S", "SK:S")))
+//		...
+//	}
 package enginetest
 
 import (
-	"context"
-	"flag"
-	"fmt"
-	"os"
-	"runtime"
-	"strconv"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/itemize/itemize/integration"
-	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 )
 
-var (
-	mu     sync.Mutex
-	engine *integration.Engine
-	failed error
-	tables atomic.Int64
-)
+// Run runs the tests, and ends the engine that they started. It is the whole of a TestMain. Under -short it skips examples,
+// most of which need an engine.
+func Run(m *testing.M) { enginetest.Run(m) }
 
-// Run runs a package's tests and stops the engine that they may have started. It
-// is the whole of a TestMain. Under -short it skips examples: they have no test that
-// could be skipped, and most need an engine.
-func Run(m *testing.M) {
-	flag.Parse()
-	if skip := flag.Lookup("test.skip"); testing.Short() && skip.Value.String() == "" {
-		_ = skip.Value.Set("^Example")
-	}
-	// Most tests wait for the engine: more of them at a time than there are processors.
-	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		_ = parallel.Value.Set(strconv.Itoa(2 * runtime.GOMAXPROCS(0)))
-	}
-	code := m.Run()
-	engine.Stop()
-	gateway.Stop()
-	os.Exit(code)
-}
-
-// A Trait is something that a test may need of the engine.
-type Trait string
-
-// The traits.
-const (
-	// Capacity means that the engine reports consumed capacity.
-	Capacity Trait = "consumed capacity"
-	// Transactions means that it reports the units of transactions as DynamoDB does.
-	Transactions Trait = "the units of transactions"
-)
-
-// Start returns the engine of this test binary. It starts the engine at the first call, as
-// [integration.StartFull] does. Under -short it skips the test. Without an engine the test
-// fails: behavior is shown on a real engine only.
+// Start returns the engine, which the first call starts. Without an engine the test fails. Under -short it is skipped.
 func Start(t testing.TB) *integration.Engine {
 	t.Helper()
-	return Need(t)
+	e := enginetest.Start(t)
+	return &integration.Engine{Name: e.Name, Endpoint: e.Endpoint}
 }
 
-// Need is [Start] for a test that needs traits. If the engine lacks one, the test fails.
-func Need(t testing.TB, traits ...Trait) *integration.Engine {
-	t.Helper()
-	skipIfShort(t, "a DynamoDB engine")
-	e, err := Get()
-	if err != nil {
-		t.Fatalf("%v, or run go test -short to skip such tests", err)
-	}
-	if e.Name == integration.External {
-		draws.With(t, "DYNAMODB_ENDPOINT", e.Endpoint)
-	} else {
-		draws.With(t, "ITEMIZE_ENGINE", e.Name)
-	}
-	if len(traits) == 0 {
-		return e
-	}
-	has, err := e.Traits()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, trait := range traits {
-		if trait == Capacity && !has.Capacity || trait == Transactions && !has.Transactions {
-			t.Fatalf("engine %s does not report %s: run with ITEMIZE_ENGINE=dynoxide", e.Name, trait)
-		}
-	}
-	return e
-}
-
-// skipIfShort is the only place where a test of this repository is skipped.
-func skipIfShort(t testing.TB, need string) {
-	t.Helper()
-	if testing.Short() {
-		t.Skipf("needs %s: run without -short", need)
-	}
-}
-
-// Get is [Start] for examples, which have no test to fail.
-func Get() (*integration.Engine, error) {
-	mu.Lock()
-	defer mu.Unlock()
-	if engine == nil && failed == nil {
-		engine, failed = integration.StartFull(context.Background())
-		if failed == nil {
-			fmt.Fprintln(os.Stderr, "itemize: testing on", engine.Name, "at", engine.Endpoint)
-		}
-	}
-	return engine, failed
-}
-
-// Table creates a table with a name of its own and returns that. Key attributes
-// are written with their types, as "PK:S"; the sort key is "" for none.
+// Table creates a table and returns its name, which no other test has. Key attributes are written with their types, as "PK:S";
+// the sort key is "" for none. The table is deleted when the test ends.
 func Table(t testing.TB, hash, sort string) string {
 	t.Helper()
-	base := strings.Map(func(r rune) rune {
-		if r > 127 || !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-", r) {
-			return '_'
-		}
-		return r
-	}, t.Name())
-	// The process is in the name because an engine that runs already may serve several.
-	name := fmt.Sprintf("%.200s.%d.%d", base, os.Getpid(), tables.Add(1))
-	e := Start(t)
-	if err := e.CreateTable(context.Background(), name, hash, sort); err != nil {
-		t.Fatal(err)
-	}
-	// DynamoDB Local looks for expired items in all tables, all the time: hundreds of tables take half of its time.
-	t.Cleanup(func() { _ = e.DeleteTable(context.Background(), name) })
-	return name
+	return enginetest.Table(t, hash, sort)
 }
 
-// ReportsTransactions reports whether the engine reports the capacity of
-// transactions as DynamoDB does. DynamoDB Local does not (docs/engines.md): there
-// predicted units are not compared.
-func ReportsTransactions(t testing.TB) bool { return traits(t).Transactions }
-
-// ReportsMisses reports whether the engine reports the capacity of missing keys and
-// empty answers as DynamoDB does; DynamoDB Local reports none.
-func ReportsMisses(t testing.TB) bool { return traits(t).Misses }
-
-func traits(t testing.TB) integration.Traits {
+// S3 returns the configuration of a client of an S3 gateway, which all tests of the package share, for s3.NewFromConfig. The first
+// call starts it. Under -short the test is skipped.
+func S3(t testing.TB) aws.Config {
 	t.Helper()
-	tr, err := Start(t).Traits()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tr
+	g, _ := enginetest.S3(t)
+	return g.Config()
 }

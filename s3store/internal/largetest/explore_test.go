@@ -14,7 +14,7 @@ import (
 
 	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/explore"
 	"github.com/itemize/itemize/mapper"

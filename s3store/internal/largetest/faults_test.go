@@ -15,8 +15,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/itemize/itemize/blob"
-	"github.com/itemize/itemize/integration"
-	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/engines"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/faults"
@@ -37,7 +37,7 @@ type album struct {
 // albums are a place for albums: tables, and a bucket.
 type albums struct {
 	table, parts, bucket string
-	s3                   *integration.S3
+	s3                   *engines.S3
 }
 
 func newAlbums(t testing.TB) *albums {

@@ -20,7 +20,7 @@ import (
 
 	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/compress"
-	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/faults"
 	"github.com/itemize/itemize/mapper"

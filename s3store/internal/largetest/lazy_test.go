@@ -18,7 +18,7 @@ import (
 
 	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/compress"
-	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/s3store"
 )

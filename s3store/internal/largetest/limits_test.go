@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/blob"
-	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/tables"
 )

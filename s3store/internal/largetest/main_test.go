@@ -8,8 +8,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
-	"github.com/itemize/itemize/integration"
-	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/engines"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/testing/faults"
 	"github.com/itemize/itemize/mapper"
@@ -33,7 +33,7 @@ func setNow(m any, now func() time.Time) { mapper.Internal.Model(door.Key{}, m).
 // setPartSize has large values of a mapper lie in parts of so many bytes.
 func setPartSize(m any, bytes int) { mapper.Internal.Model(door.Key{}, m).PartSize = bytes }
 
-func clientOf(g *integration.S3) *s3.Client { return s3.NewFromConfig(g.Config()) }
+func clientOf(g *engines.S3) *s3.Client { return s3.NewFromConfig(g.Config()) }
 
 // faulty returns the client as one that sends by a transport with a fault, and soon tries again.
 func faulty(x *faults.Transport, c *s3.Client) *s3.Client {

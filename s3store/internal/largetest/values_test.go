@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/itemize/itemize/compress"
-	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/mapper"
 )
 

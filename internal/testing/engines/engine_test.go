@@ -1,4 +1,4 @@
-package integration_test
+package engines_test
 
 import (
 	"context"
@@ -7,15 +7,15 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/integration"
-	"github.com/itemize/itemize/integration/enginetest"
+	"github.com/itemize/itemize/internal/testing/engines"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 )
 
 // The engine that is found answers, and stops when asked: no test leaves one behind.
 func TestStartAndStop(t *testing.T) {
 	ctx := context.Background()
 	enginetest.Need(t)
-	e, err := integration.Start(ctx)
+	e, err := engines.Start(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func TestStartAndStop(t *testing.T) {
 		t.Error(err)
 	}
 	e.Stop()
-	if e.Name == integration.External {
+	if e.Name == engines.External {
 		return // another program started it, and it continues
 	}
 	_, err = e.Client(func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 }).ListTables(ctx, &dynamodb.ListTablesInput{})
@@ -39,7 +39,7 @@ func TestTraits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]integration.Traits{integration.Local: {Capacity: true}, integration.Docker: {Capacity: true}, integration.Dynoxide: {Capacity: true, Transactions: true, Misses: true}}
+	want := map[string]engines.Traits{engines.Local: {Capacity: true}, engines.Docker: {Capacity: true}, engines.Dynoxide: {Capacity: true, Transactions: true, Misses: true}}
 	if w, known := want[e.Name]; known && got != w {
 		t.Errorf("%s: %+v; want %+v", e.Name, got, w)
 	}
@@ -47,7 +47,7 @@ func TestTraits(t *testing.T) {
 
 // An unknown name says which there are.
 func TestUnknownEngine(t *testing.T) {
-	_, err := integration.StartNamed(context.Background(), "mysql")
+	_, err := engines.StartNamed(context.Background(), "mysql")
 	if err == nil || !strings.Contains(err.Error(), `unknown engine "mysql" in ITEMIZE_ENGINE: write dynamodb-local, dynoxide, docker or minidyn`) {
 		t.Error(err)
 	}

@@ -8,24 +8,24 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/itemize/itemize/integration"
+	"github.com/itemize/itemize/internal/testing/engines"
 )
 
 var gateway = struct {
 	sync.Mutex
-	*integration.S3
+	*engines.S3
 	buckets int
 }{}
 
 // S3 returns the S3 gateway of this test binary and a new bucket. It starts the gateway at the first call. Under -short it
 // skips the test.
-func S3(t testing.TB) (g *integration.S3, bucket string) {
+func S3(t testing.TB) (g *engines.S3, bucket string) {
 	t.Helper()
 	skipIfShort(t, "an S3 gateway")
 	gateway.Lock()
 	defer gateway.Unlock()
 	if gateway.S3 == nil {
-		g, err := integration.StartS3(context.Background())
+		g, err := engines.StartS3(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package integration
+package engines
 
 // lock does nothing where there are no file locks: two programs may then fetch
 // the same, and the first to rename it into place wins.

@@ -1,6 +1,6 @@
 //go:build unix
 
-package integration
+package engines
 
 import (
 	"os"
