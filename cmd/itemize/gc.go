@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/blob"
-	"github.com/itemize/itemize/codegen"
 	"github.com/itemize/itemize/compress"
 	"github.com/itemize/itemize/internal/door"
+	"github.com/itemize/itemize/internal/gen"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/s3store"
@@ -178,11 +178,11 @@ func (c *command) gc(args []string) error {
 
 // largeModel returns the model of packages that has large values, of a name where one is given.
 func (c *command) largeModel(name string, packages []string, tags string, asJSON bool) (*schema.Entity, error) {
-	loaded, err := codegen.Load(c.ctx, codegen.Config{Dir: c.dir, BuildFlags: buildFlags(tags)}, packages...)
+	loaded, err := gen.Load(c.ctx, gen.Config{Dir: c.dir, BuildFlags: buildFlags(tags)}, packages...)
 	if err != nil {
 		return nil, err
 	}
-	var faults []codegen.Diagnostic
+	var faults []gen.Diagnostic
 	found := map[string]*schema.Entity{}
 	var names []string
 	for _, p := range loaded {

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/itemize/itemize/codegen"
+	"github.com/itemize/itemize/internal/gen"
 )
 
 func (c *command) gen(args []string) error {
@@ -21,37 +21,20 @@ func (c *command) gen(args []string) error {
 	if err := parse(f, args); err != nil {
 		return err
 	}
-	packages, err := codegen.Load(c.ctx, codegen.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}, patterns(f)...)
+	packages, err := gen.Load(c.ctx, gen.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}, patterns(f)...)
 	if err != nil {
 		return err
 	}
-	var files []codegen.File
-	var faults []codegen.Diagnostic
-	models := 0
-	locks := map[string][]byte{} // as they become: a package and its external tests share one
-	for _, p := range packages {
-		models += len(p.Models)
-		lock, seen := locks[p.LockPath()]
-		if !seen {
-			if lock, err = os.ReadFile(p.LockPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
-		made, diagnostics, err := p.Generate(lock, *accept)
-		if err != nil {
-			return err
-		}
-		files = slices.DeleteFunc(files, func(f codegen.File) bool { return len(made) > 0 && f.Path == p.LockPath() })
-		files, faults = append(files, made...), append(faults, diagnostics...)
-		if len(made) > 0 {
-			locks[p.LockPath()] = made[len(made)-1].Content
-		}
+	files, faults, err := gen.All(packages, *accept)
+	if err != nil {
+		return err
 	}
 	if err := c.report(faults, *asJSON); err != nil {
 		return err
 	}
-	left := func(p *codegen.Package) bool { return len(p.GeneratedFiles()) > 0 } // of models that are gone
-	if models == 0 && !slices.ContainsFunc(packages, left) {
+	left := func(p *gen.Package) bool { return len(p.GeneratedFiles()) > 0 } // of models that are gone
+	models := func(p *gen.Package) bool { return len(p.Models) > 0 }
+	if !slices.ContainsFunc(packages, models) && !slices.ContainsFunc(packages, left) {
 		return fmt.Errorf("no models in %s: a model is a struct with a ddb:\"pk=...\" tag", strings.Join(patterns(f), " "))
 	}
 	stale, err := c.stale(packages, files)
@@ -74,7 +57,7 @@ func (c *command) gen(args []string) error {
 }
 
 // notes prints what is worth knowing of what was generated.
-func (c *command) notes(packages []*codegen.Package) {
+func (c *command) notes(packages []*gen.Package) {
 	for _, p := range packages {
 		for _, d := range p.Notes {
 			fmt.Fprintf(c.stderr, "note: %s: %s\n", c.position(d.Pos), d.Message)
@@ -97,7 +80,7 @@ func (s change) write() error {
 }
 
 // stale lists what is not up to date, files whose models are gone included.
-func (c *command) stale(packages []*codegen.Package, files []codegen.File) ([]change, error) {
+func (c *command) stale(packages []*gen.Package, files []gen.File) ([]change, error) {
 	var out []change
 	made := map[string]bool{}
 	for _, f := range files {

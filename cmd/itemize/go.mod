@@ -9,8 +9,8 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/s3 v1.114.10
 	github.com/google/go-cmp v0.7.0
 	github.com/itemize/itemize v0.1.0
-	github.com/itemize/itemize/codegen v0.1.0
 	github.com/itemize/itemize/compress v0.1.0
+	github.com/itemize/itemize/internal/gen v0.1.0
 	github.com/itemize/itemize/s3store v0.1.0
 	golang.org/x/tools v0.52.0
 )

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/itemize/itemize/codegen"
+	"github.com/itemize/itemize/internal/gen"
 	"github.com/itemize/itemize/migrate"
 )
 
@@ -49,7 +49,7 @@ type migrateAsked struct {
 func (a *migrateAsked) flags(f *flag.FlagSet) {
 	a.rename, a.plan.Updates = map[string]string{}, map[string]float64{}
 	a.remote.flags(f)
-	f.StringVar(&a.lock, "lock", codegen.LockName, "lock `file` of the model's package, which itemize gen writes")
+	f.StringVar(&a.lock, "lock", gen.LockName, "lock `file` of the model's package, which itemize gen writes")
 	f.StringVar(&a.model, "model", "", "`name` of the model")
 	f.Func("table", "`NAME=REAL`: the real name of a table of the model; may be repeated", func(s string) error {
 		name, to, ok := strings.Cut(s, "=")

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/itemize/itemize/codegen"
+	"github.com/itemize/itemize/internal/gen"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/tabledef"
@@ -31,12 +31,12 @@ func (c *command) tables(args []string) error {
 		fmt.Fprintf(c.stderr, "-time %s: write a day, as in 2026-11-22\n", *day)
 		return usageError{errors.New("no such day")}
 	}
-	packages, err := codegen.Load(c.ctx, codegen.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}, patterns(f)...)
+	packages, err := gen.Load(c.ctx, gen.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}, patterns(f)...)
 	if err != nil {
 		return err
 	}
 	var sets [][]*tabledef.Table
-	var faults []codegen.Diagnostic
+	var faults []gen.Diagnostic
 	for _, p := range packages {
 		faults = append(faults, p.Diagnostics...)
 		if strings.HasSuffix(p.Name, "_test") {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"go/token"
 
-	"github.com/itemize/itemize/codegen"
+	"github.com/itemize/itemize/internal/gen"
 )
 
 func (c *command) vet(args []string) error {
@@ -13,11 +13,11 @@ func (c *command) vet(args []string) error {
 	if err := parse(f, args); err != nil {
 		return err
 	}
-	packages, err := codegen.Load(c.ctx, codegen.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}, patterns(f)...)
+	packages, err := gen.Load(c.ctx, gen.Config{Dir: c.dir, BuildFlags: buildFlags(*tags)}, patterns(f)...)
 	if err != nil {
 		return err
 	}
-	var faults []codegen.Diagnostic
+	var faults []gen.Diagnostic
 	for _, p := range packages {
 		_, diagnostics, err := p.Generate(nil, true)
 		if err != nil {
@@ -28,11 +28,11 @@ func (c *command) vet(args []string) error {
 			fmt.Fprintf(c.stderr, "note: %s: %s\n", c.position(d.Pos), d.Message)
 		}
 	}
-	return c.report(append(faults, codegen.Meetings(packages...)...), *asJSON)
+	return c.report(append(faults, gen.Meetings(packages...)...), *asJSON)
 }
 
 // report prints diagnostics, and returns errFaults if there are any.
-func (c *command) report(faults []codegen.Diagnostic, asJSON bool) error {
+func (c *command) report(faults []gen.Diagnostic, asJSON bool) error {
 	if asJSON {
 		return c.reportJSON(faults)
 	}
@@ -71,7 +71,7 @@ type jsonRelated struct {
 	Message string `json:"message"`
 }
 
-func (c *command) reportJSON(faults []codegen.Diagnostic) error {
+func (c *command) reportJSON(faults []gen.Diagnostic) error {
 	out := []jsonDiagnostic{}
 	for _, d := range faults {
 		j := jsonDiagnostic{c.rel(d.Pos.Filename), d.Pos.Line, d.Pos.Column, d.End.Line, d.End.Column, d.Message, nil}

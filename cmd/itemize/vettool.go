@@ -3,11 +3,11 @@ package main
 import (
 	"golang.org/x/tools/go/analysis/unitchecker"
 
-	"github.com/itemize/itemize/codegen"
+	"github.com/itemize/itemize/internal/gen"
 )
 
 // vettool runs as the go command's vet tool.
 func vettool() int {
-	unitchecker.Main(codegen.Analyzer) // ends the program
+	unitchecker.Main(gen.Analyzer) // ends the program
 	return exitOK
 }

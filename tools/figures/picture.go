@@ -19,7 +19,7 @@ var layers = []struct {
 	name     string
 	packages []string
 }{
-	{"commands", []string{"cmd/itemize", "codegen"}},
+	{"commands", []string{"cmd/itemize", "codegen", "internal/gen"}},
 	{"what applications import", []string{"blob", "s3store", "compress", "migrate", "tables", "mapper", "mapper/mapperimpl", "query", "field", "tags"}},
 	{"migration", []string{"internal/migration/protocol", "internal/migration/layout", "internal/migration/files"}},
 	{"entities", []string{"internal/bulk", "internal/operation", "internal/estimate", "internal/search", "internal/tabledef"}},

@@ -1,0 +1,49 @@
+// Package codegen does what the commands itemize gen and itemize vet do, for programs that generate or analyze code themselves:
+// [Generate] returns the code of models, and [Analyzer] finds what is wrong with their tags.
+package codegen
+
+import (
+	"context"
+	"errors"
+
+	"golang.org/x/tools/go/analysis"
+
+	"github.com/itemize/itemize/internal/gen"
+)
+
+// Analyzer reports what is wrong with the ddb tags of models, under go vet and other drivers of analyzers.
+var Analyzer *analysis.Analyzer = gen.Analyzer
+
+// File is a generated file.
+type File struct {
+	// Path is where it belongs; Content is formatted.
+	Path    string
+	Content []byte
+}
+
+// Generate returns the files that itemize gen writes for the models of packages, with the lock file of each package, and writes
+// none. Patterns are those of the go command, resolved in dir: "" for the current folder. If models have faults, or their keys
+// no longer find what is stored under those of the lock file, the error joins one for each, which begins with its place:
+// file:line:column.
+func Generate(ctx context.Context, dir string, patterns ...string) ([]File, error) {
+	packages, err := gen.Load(ctx, gen.Config{Dir: dir}, patterns...)
+	if err != nil {
+		return nil, err
+	}
+	made, faults, err := gen.All(packages, false)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, f := range faults {
+		errs = append(errs, errors.New(f.String()))
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	files := make([]File, len(made))
+	for i, f := range made {
+		files[i] = File{f.Path, f.Content}
+	}
+	return files, nil
+}

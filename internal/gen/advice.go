@@ -1,0 +1,48 @@
+package gen
+
+import (
+	"fmt"
+
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// Advice is what is no fault of models, and would cost less in another way.
+func (p *Package) Advice() []Diagnostic {
+	var all []Diagnostic
+	for _, m := range p.Models {
+		if m.Schema == nil {
+			continue
+		}
+		for _, it := range m.Schema.Items {
+			for _, a := range it.Attributes {
+				if text := advice(it, a); text != "" && a.Field != nil {
+					pos, end := p.find.place(a.Field, 0, 0)
+					all = append(all, Diagnostic{Pos: p.fset.Position(pos), End: p.fset.Position(end), Message: m.Schema.Label() + "." + a.Value.Name + ": " + text})
+				}
+			}
+		}
+	}
+	return sortDiagnostics(all)
+}
+
+// advice says what would cost less of a large value, "" for nothing.
+func advice(it *schema.Item, a *schema.Attribute) string {
+	if a.Large == nil {
+		return ""
+	}
+	for _, e := range it.Entries {
+		if e.Index.All {
+			return fmt.Sprintf("it is a large value, and the index %s, which projects all attributes, holds a copy of what lies in the item of it: project what its queries read (project=)", e.Index.Name)
+		}
+	}
+	others := 0
+	for _, o := range it.Attributes {
+		if !o.Large.Outside() {
+			others++
+		}
+	}
+	if a.Large.Outside() && !it.Element() && others > 0 {
+		return fmt.Sprintf("its values may lie outside of the item, which is written in a transaction then, at twice the units, with %d other attributes: give it an item of its own (sk=) if these are large or change often", others)
+	}
+	return ""
+}

@@ -1,0 +1,193 @@
+package gen
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// What becomes of stored data when a model changes: each kind of change that would lose some is
+// refused with its cure, each harmless one passes.
+func TestModelChanges(t *testing.T) {
+	type blank = struct{}
+	type address struct{ Street, City string }
+	type place struct{ Street string }
+	type base struct {
+		_     blank   `ddb:"table=shops"`
+		ID    string  `ddb:"pk=SHOP#{ID}"`
+		Email string  `ddb:"sk=HEAD"`
+		Count int64   `ddb:"sk=HEAD"`
+		Home  address `ddb:"sk=HOME,nested"`
+	}
+	for name, c := range map[string]struct {
+		before, after any
+		want          string // "" for a change that is harmless
+	}{
+		"nothing": {base{}, base{}, ""},
+		"a field is added": {base{}, struct {
+			_     blank   `ddb:"table=shops"`
+			ID    string  `ddb:"pk=SHOP#{ID}"`
+			Email string  `ddb:"sk=HEAD"`
+			Phone string  `ddb:"sk=HEAD"`
+			Count int64   `ddb:"sk=HEAD"`
+			Home  address `ddb:"sk=HOME,nested"`
+		}{}, ""},
+		"a field is renamed, and its attribute is not": {base{}, struct {
+			_     blank   `ddb:"table=shops"`
+			ID    string  `ddb:"pk=SHOP#{ID}"`
+			Mail  string  `ddb:"sk=HEAD" dynamodbav:"Email"`
+			Count int64   `ddb:"sk=HEAD"`
+			Home  address `ddb:"sk=HOME,nested"`
+		}{}, ""},
+		"a field becomes a pointer, a time one in text": {struct {
+			_  blank     `ddb:"table=shops"`
+			ID string    `ddb:"pk=SHOP#{ID}"`
+			A  string    `ddb:"sk=HEAD"`
+			B  time.Time `ddb:"sk=HEAD"`
+			C  int8      `ddb:"sk=HEAD"`
+		}{}, struct {
+			_  blank   `ddb:"table=shops"`
+			ID string  `ddb:"pk=SHOP#{ID}"`
+			A  *string `ddb:"sk=HEAD"`
+			B  string  `ddb:"sk=HEAD"`
+			C  float64 `ddb:"sk=HEAD"`
+		}{}, ""},
+		"was= of a renamed attribute": {base{}, struct {
+			_     blank   `ddb:"table=shops"`
+			ID    string  `ddb:"pk=SHOP#{ID}"`
+			Mail  string  `ddb:"sk=HEAD,was=Email"`
+			Count int64   `ddb:"sk=HEAD"`
+			Home  address `ddb:"sk=HOME,nested"`
+		}{}, ""},
+		"a nested struct grows": {struct {
+			_    blank  `ddb:"table=shops"`
+			ID   string `ddb:"pk=SHOP#{ID}"`
+			Home place  `ddb:"sk=HOME,nested"`
+		}{}, struct {
+			_    blank   `ddb:"table=shops"`
+			ID   string  `ddb:"pk=SHOP#{ID}"`
+			Home address `ddb:"sk=HOME,nested"`
+		}{}, ""},
+		"an attribute is renamed": {base{}, struct {
+			_     blank   `ddb:"table=shops"`
+			ID    string  `ddb:"pk=SHOP#{ID}"`
+			Mail  string  `ddb:"sk=HEAD"`
+			Count int64   `ddb:"sk=HEAD"`
+			Home  address `ddb:"sk=HOME,nested"`
+		}{}, `Mail: the attribute "Email" (of Email) is gone from the item HEAD: stored values stay where they are, and are not read: if Mail holds them now, add was=Email to its ddb tag; if that is meant, run itemize gen -accept ./...`},
+		"an attribute vanishes": {base{}, struct {
+			_     blank   `ddb:"table=shops"`
+			ID    string  `ddb:"pk=SHOP#{ID}"`
+			Count int64   `ddb:"sk=HEAD"`
+			Home  address `ddb:"sk=HOME,nested"`
+		}{}, `: the attribute "Email" (of Email) is gone from the item HEAD: stored values stay where they are, and are not read: if that is meant, run itemize gen -accept ./...; if another field holds them now, add was=Email to its ddb tag`},
+		"an attribute moves to another item": {base{}, struct {
+			_     blank   `ddb:"table=shops"`
+			ID    string  `ddb:"pk=SHOP#{ID}"`
+			Email string  `ddb:"sk=MAIL"`
+			Count int64   `ddb:"sk=HEAD"`
+			Home  address `ddb:"sk=HOME,nested"`
+		}{}, `Email: the attribute "Email" was on the item HEAD, and would be on Email, where stored entities do not have it: leave it where it was, or move what is stored yourself, and run itemize gen -accept ./...`},
+		"a type changes": {base{}, struct {
+			_     blank   `ddb:"table=shops"`
+			ID    string  `ddb:"pk=SHOP#{ID}"`
+			Email string  `ddb:"sk=HEAD"`
+			Count string  `ddb:"sk=HEAD"`
+			Home  address `ddb:"sk=HOME,nested"`
+		}{}, `Count: the attribute "Count" is stored as N, and would be as S, so that stored items could not be loaded: keep the field as it was, add another of the new type, and let AfterLoad convert, or move what is stored yourself, and run itemize gen -accept ./...`},
+		"an option changes the type": {struct {
+			_  blank     `ddb:"table=shops"`
+			ID string    `ddb:"pk=SHOP#{ID}"`
+			B  time.Time `ddb:"sk=HEAD"`
+		}{}, struct {
+			_  blank     `ddb:"table=shops"`
+			ID string    `ddb:"pk=SHOP#{ID}"`
+			B  time.Time `ddb:"sk=HEAD" dynamodbav:",unixtime"`
+		}{}, `B: the attribute "B" is stored as S, and would be as N`},
+		"a set becomes a list": {struct {
+			_  blank    `ddb:"table=shops"`
+			ID string   `ddb:"pk=SHOP#{ID}"`
+			B  []string `ddb:"sk=HEAD" dynamodbav:",stringset"`
+		}{}, struct {
+			_  blank    `ddb:"table=shops"`
+			ID string   `ddb:"pk=SHOP#{ID}"`
+			B  []string `ddb:"sk=HEAD"`
+		}{}, `B: the attribute "B" is stored as SS, and would be as L`},
+		"a number narrows": {base{}, struct {
+			_     blank   `ddb:"table=shops"`
+			ID    string  `ddb:"pk=SHOP#{ID}"`
+			Email string  `ddb:"sk=HEAD"`
+			Count int8    `ddb:"sk=HEAD"`
+			Home  address `ddb:"sk=HOME,nested"`
+		}{}, `Count: the attribute "Count" was of the type int64, and is int8, so that stored items with numbers that do not fit could not be loaded`},
+		"a nested struct loses a field": {base{}, struct {
+			_     blank  `ddb:"table=shops"`
+			ID    string `ddb:"pk=SHOP#{ID}"`
+			Email string `ddb:"sk=HEAD"`
+			Count int64  `ddb:"sk=HEAD"`
+			Home  place  `ddb:"sk=HOME,nested"`
+		}{}, `Home: the attribute "Home" has no "City" any more: it would not be read, and be dropped when the attribute is written`},
+		"a nested struct is spread": {base{}, struct {
+			_     blank   `ddb:"table=shops"`
+			ID    string  `ddb:"pk=SHOP#{ID}"`
+			Email string  `ddb:"sk=HEAD"`
+			Count int64   `ddb:"sk=HEAD"`
+			Home  address `ddb:"sk=HOME"`
+		}{}, `: the attribute "Home" (of Home) is gone from the item Home`},
+		"two fields exchange their attributes": {base{}, struct {
+			_     blank   `ddb:"table=shops"`
+			ID    string  `ddb:"pk=SHOP#{ID}"`
+			Email string  `ddb:"sk=HEAD" dynamodbav:"Count"`
+			Count int64   `ddb:"sk=HEAD" dynamodbav:"Email"`
+			Home  address `ddb:"sk=HOME,nested"`
+		}{}, `Count: the attribute "Email" was that of Email, and would be that of Count, so that stored values would be exchanged`},
+		"was= goes too early": {struct {
+			_  blank  `ddb:"table=shops"`
+			ID string `ddb:"pk=SHOP#{ID}"`
+			B  string `ddb:"sk=HEAD,was='a,A'"`
+		}{}, struct {
+			_  blank  `ddb:"table=shops"`
+			ID string `ddb:"pk=SHOP#{ID}"`
+			B  string `ddb:"sk=HEAD,was=a"`
+		}{}, `B: was=A is gone, and items that were not written since it was added still hold "A", which would not be read any more: move each once (Scan, and for each a patch with SetIfAbsent of that field), then run itemize gen -accept ./...`},
+		"an element's field vanishes": {struct {
+			_  blank     `ddb:"table=shops"`
+			ID string    `ddb:"pk=SHOP#{ID}"`
+			B  string    `ddb:"sk=HEAD"`
+			L  []address `ddb:"sk=L#{Street}"`
+		}{}, struct {
+			_  blank   `ddb:"table=shops"`
+			ID string  `ddb:"pk=SHOP#{ID}"`
+			B  string  `ddb:"sk=HEAD"`
+			L  []place `ddb:"sk=L#{Street}"`
+		}{}, `: the attribute "City" (of City) is gone from the item L`},
+	} {
+		text := strings.Join(losses(t, c.before, c.after), "\n")
+		if (text == "") != (c.want == "") || !strings.Contains(text, c.want) {
+			t.Errorf("%s:\n got %s\nwant %s", name, text, c.want)
+		}
+	}
+}
+
+// losses is what gen says of a model that was before and is after.
+func losses(t *testing.T, before, after any) []string {
+	t.Helper()
+	old, now := layoutOf(t, before), layoutOf(t, after)
+	out := lost(old, now)
+	for _, c := range lostAttributes(old, now) {
+		out = append(out, c.field+": "+c.text+": "+c.cure)
+	}
+	return out
+}
+
+func layoutOf(t *testing.T, v any) schema.Layout {
+	t.Helper()
+	e, err := schema.Build(schema.TypeOf(reflect.TypeOf(v)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.Layout()
+}

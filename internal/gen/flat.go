@@ -1,0 +1,88 @@
+package gen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// flatQuery writes the function that returns a query over the entities of a partition of
+// a flat model.
+func (n *nodeWriter) flatQuery(params, args []any, names []string) {
+	pk := n.e.PartitionFields()
+	fn := n.global(n.m.Name+"By"+strings.Join(names[:pk], ""), "function")
+	r := n.flatLevel(n.m.Name+"Query", n.flatStart())
+	doc := fmt.Sprintf("%s queries all with the partition key %s.", fn, n.e.PK.Text)
+	if r.calls != "" {
+		doc += " Calls: " + r.calls + "."
+	}
+	n.w.comment(doc)
+	n.w.p("func ", fn, "(", list(params[:pk]...), ") ", r.typ, " {")
+	at := call(of(impl("Entity"), n.model()), args[:pk]...)
+	n.w.p("return ", r.make(call(impl("Items"), at, n.e.Root.Index, n.flatStart().parts)), "\n}\n")
+}
+
+// flatStart is the level of the root's template before its first placeholder that the
+// partition key does not give.
+func (n *nodeWriter) flatStart() level {
+	l := levelAt(n.e.Root, 0)
+	for l.next >= 0 && n.inPK(l.it.Key.Sources[l.next]) { // the value is known in full
+		l = levelAt(l.it, l.parts+1)
+	}
+	return l
+}
+
+func (n *nodeWriter) inPK(src schema.Source) bool {
+	for _, s := range n.e.PK.Sources {
+		if src.From == schema.FromModel && s.KeyField == src.KeyField && s.Lossless {
+			return true
+		}
+	}
+	return false
+}
+
+// flatLevel makes the type of a query at a level of the root's template, as level does
+// for nodes.
+func (n *nodeWriter) flatLevel(name string, l level) result {
+	args := list(n.model(), n.model())
+	q := result{
+		typ:   of(queryOf("Query"), args),
+		make:  func(at code) code { return call(of(queryOf("NewQuery"), args), at) },
+		fn:    of(queryOf("NewQuery"), args),
+		calls: queryCalls + headsCalls,
+	}
+	if l.next < 0 {
+		return q
+	}
+	src, f := l.it.Key.Sources[l.next], l.it.Key.Format(l.next)
+	after := levelAt(l.it, l.parts+1)
+	unit := rangeOf(f)
+	if unit == "" && after.next < 0 {
+		return q // narrowed, it would be one entity
+	}
+	n.global(name, "type")
+	t := n.declare(name, fmt.Sprintf("%s is a query that goes on with %s.", name, src.Text))
+	t.brought = []string{queryCalls + headsCalls}
+	t.fields = []code{{"at ", n.node()}, q.typ}
+	if unit != "" {
+		t.fields = append(t.fields, code{n.embed("Entities"+unit, of(queryOf(unit), q.typ))})
+		t.brought = append([]string{rangeCalls[unit]}, t.brought...)
+	}
+	if after.next >= 0 {
+		n.flatMethod(t, after, src, f)
+	}
+	ctor := n.g.names.declare("new" + upperFirst(name))
+	n.constructor(ctor, t, q, q, unit)
+	return result{typ: code{name}, make: func(at code) code { return call(ctor, at) }}
+}
+
+func (n *nodeWriter) flatMethod(t *nodeType, after level, src schema.Source, f key.Format) {
+	method := identifier(sourceName(src))
+	param, arg := n.argument(src, f.Value, new([]string))
+	m := &nodeMethod{name: method, doc: fmt.Sprintf("%s narrows to one %s.", method, src.Text), params: param}
+	m.result = n.flatLevel(t.name+method, after)
+	m.body = m.result.make(call(impl("Next"), "n.at", after.parts, arg))
+	n.method(t, m, "the placeholder "+src.Text, n.e.Root.Decl)
+}

@@ -1,0 +1,355 @@
+package gen
+
+import (
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/tags"
+)
+
+// form returns the form of a type.
+func (g *generator) form(t *schema.Type) code {
+	gt := goType(t)
+	switch {
+	case t.Opaque():
+		return call(of(impl("Opaque"), gt))
+	case t.Kind == schema.Struct && t.Time:
+	case t.Kind == schema.Struct:
+		return code{g.structures.byKey[typeKey(gt)].form}
+	}
+	if r := g.structures.recursive[typeKey(gt)]; r != nil {
+		return code{r.form}
+	}
+	return g.unnamedForm(t)
+}
+
+// unnamedForm returns the form of a type by its kind.
+func (g *generator) unnamedForm(t *schema.Type) code {
+	gt := goType(t)
+	if l, ok := t.Leaf(); ok {
+		return call(of(impl(l.Form), gt))
+	}
+	switch t.Kind {
+	case schema.Bytes:
+		if isArray(t) {
+			return call(of(impl("ByteArray"), gt))
+		}
+		return call(of(impl("Bytes"), gt))
+	case schema.Slice:
+		return call(of(impl("Slice"), gt), g.form(t.Elem))
+	case schema.Array:
+		slice := types.NewSlice(goType(t.Elem))
+		return call(of(impl("Array"), gt), g.form(t.Elem), code{"func(v *", gt, ") ", slice, " { return v[:] }"})
+	case schema.Map:
+		return call(of(impl("Map"), gt), g.form(t.Elem))
+	case schema.Pointer:
+		return call(impl("Pointer"), g.form(t.Elem))
+	}
+	panic("a kind of type without a form: " + t.Name)
+}
+
+// handle is how a field's handle is declared and made: by the type parameters that follow the
+// struct's, and by the arguments that follow the way to the field.
+type handle struct {
+	kind, maker string
+	types       []any
+	args        []any
+}
+
+// handleOf returns the handle of a field of a type; way tells that it is a struct whose
+// fields are spread.
+func (g *generator) handleOf(s types.Type, f *schema.Field, spread bool) handle {
+	t := f.Type
+	gt := goType(t)
+	one := func(kind string, value any, args ...any) handle {
+		return handle{kind, "New" + kind, []any{value}, args}
+	}
+	switch {
+	case t.Kind == schema.Pointer && (spread || !t.Opaque()) && isTable(t.Elem):
+		return handle{"Struct", "NewStructPointer", []any{goType(t.Elem)}, []any{g.table(t.Elem)}}
+	case (spread || !t.Opaque()) && isTable(t):
+		return one("Struct", gt, g.table(t))
+	case t.Opaque():
+		return one("Value", gt, g.form(t))
+	case t.Kind == schema.Bytes && !isArray(t):
+		return one("Bytes", gt)
+	case t.Kind == schema.Slice && isSet(f):
+		return one("Set", goType(t.Elem), g.form(t))
+	case t.Kind == schema.Slice:
+		return one("List", goType(t.Elem), g.form(t))
+	case t.Kind == schema.Map:
+		entry, maker := g.entryOf(s, t.Elem)
+		return handle{"Map", "NewMap", []any{gt, goType(t.Key), entry}, []any{g.form(t), maker}}
+	}
+	if l, ok := t.Leaf(); ok && l.Handle != "Value" {
+		return one(l.Handle, gt)
+	}
+	return one("Value", gt, g.form(t))
+}
+
+// isSet reports whether a slice is stored as a set.
+func isSet(f *schema.Field) bool {
+	options := strings.Split(tagText(f), ",")[1:]
+	return slices.ContainsFunc(options, func(o string) bool { return strings.HasSuffix(o, "set") }) || f.Type.Name == "[][]byte"
+}
+
+// entryOf returns the type of the handle of a map's entry, and the function that makes it.
+func (g *generator) entryOf(s types.Type, t *schema.Type) (entry, maker code) {
+	gt := goType(t)
+	typed := func(kind string, value types.Type, args ...any) (code, code) {
+		to := of(fieldOf(kind), s, value)
+		if len(args) == 0 {
+			return to, of(fieldOf("Entry"+kind), s, value)
+		}
+		made := call(of(fieldOf("Entry"+kind), s, value), append([]any{"e"}, args...)...)
+		return to, code{"func(e ", fieldOf("Entry"), ") ", to, " { return ", made, " }"}
+	}
+	switch {
+	case t.Opaque():
+	case isTable(t):
+		return typed("Struct", gt, g.table(t))
+	case t.Kind == schema.Bytes && !isArray(t):
+		return typed("Bytes", gt)
+	}
+	if l, ok := t.Leaf(); ok && !t.Opaque() && l.Handle != "Value" {
+		return typed(l.Handle, gt)
+	}
+	return typed("Value", gt, g.form(t))
+}
+
+// isTable reports whether a type's form is the table of a struct.
+func isTable(t *schema.Type) bool { return t.Kind == schema.Struct && !t.Time && !t.Marshals }
+
+// table returns the form of a struct, opaque or not.
+func (g *generator) table(t *schema.Type) code {
+	return code{g.structures.byKey[typeKey(goType(t))].form}
+}
+
+// rowForm returns the form of a field that has no handle.
+func (g *generator) rowForm(s *structure, i int) code {
+	t := s.t.Fields[i].Type
+	switch u := s.uses[i]; {
+	case u.byText(t):
+		return call(of(impl("Text"), goType(t)))
+	case u&way != 0 && t.Kind == schema.Pointer:
+		return call(impl("Pointer"), g.table(t.Elem))
+	case u&way != 0:
+		return g.table(t)
+	case u&items != 0:
+		return g.elementsForm(t)
+	}
+	return g.form(t)
+}
+
+// elementsForm returns the form of a slice or map of items.
+func (g *generator) elementsForm(t *schema.Type) code {
+	inner := g.elementForm(deref(t.Elem))
+	if t.Elem.Kind == schema.Pointer {
+		inner = call(impl("Pointer"), inner)
+	}
+	if t.Kind == schema.Map {
+		return call(of(impl("Map"), goType(t)), inner)
+	}
+	return call(of(impl("Slice"), goType(t)), inner)
+}
+
+// elementForm returns the form of an element, which may hold what is opaque inside an
+// attribute.
+func (g *generator) elementForm(t *schema.Type) code {
+	if isTable(t) {
+		return g.table(t)
+	}
+	return g.form(t)
+}
+
+// at returns the function that leads from a struct to its field.
+func at(s types.Type, field string, t types.Type) code {
+	return code{"func(v *", s, ") *", t, " { return &v.", field, " }"}
+}
+
+// row is a line of a struct's table.
+type row struct {
+	index  int
+	handle *handle // nil for a row without one
+}
+
+// rows lists the lines of a struct's table.
+func (g *generator) rows(s *structure) []row {
+	var out []row
+	for i, f := range s.t.Fields {
+		u := s.uses[i]
+		switch {
+		case u == 0 || !f.Exported && !f.Embedded || g.unnameable(f):
+		case s.handles == "" || u&(stored|way) == 0 || u&items != 0 || s.expanded(i):
+			out = append(out, row{i, nil})
+		default:
+			h := g.handleOf(goType(s.t), f, u&way != 0)
+			out = append(out, row{i, &h})
+		}
+	}
+	return out
+}
+
+// unnameable reports whether a field is a struct that is embedded, in a struct of
+// another package that does not export it. The mapper reaches such a field by reflection.
+func (g *generator) unnameable(f *schema.Field) bool {
+	return !f.Exported && f.Embedded && f.Decl.(*types.Var).Pkg().Path() != g.p.types.Path()
+}
+
+// promoted are the fields of embedded structs that have handles of the outer struct too.
+type promoted struct {
+	name   string
+	handle handle
+	tag    string
+}
+
+func (g *generator) promoted(s *structure) []promoted {
+	taken := map[string]bool{}
+	for _, r := range g.rows(s) {
+		if r.handle != nil {
+			taken[s.t.Fields[r.index].Name] = true
+		}
+	}
+	var out []promoted
+	var walk func(in *structure, path []int)
+	walk = func(in *structure, path []int) {
+		for i, f := range in.t.Fields {
+			here := append(append([]int{}, path...), i)
+			u := in.uses[i]
+			switch {
+			case in.expanded(i) && f.Type.Kind == schema.Struct:
+				walk(g.structures.byKey[typeKey(goType(f.Type))], here)
+			case len(path) == 0 || !f.Exported || taken[f.Name] || u&(stored|way) == 0 || u&items != 0 || in.expanded(i):
+			case g.resolves(s, f.Name, here):
+				taken[f.Name] = true
+				out = append(out, promoted{f.Name, g.handleOf(goType(s.t), f, u&way != 0), tagText(f)})
+			}
+		}
+	}
+	walk(s, nil)
+	return out
+}
+
+// resolves reports whether a name stands for the field at a path.
+func (g *generator) resolves(s *structure, name string, path []int) bool {
+	obj, index, indirect := types.LookupFieldOrMethod(goType(s.t), true, g.p.types, name)
+	if obj == nil || indirect || len(index) != len(path) {
+		return false
+	}
+	for i := range path {
+		if index[i] != path[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// hasHandles reports whether a struct has a field with a handle.
+func (g *generator) hasHandles(s *structure) bool {
+	for i, f := range s.t.Fields {
+		switch u := s.uses[i]; {
+		case u == 0 || u&items != 0 || g.unnameable(f):
+		case s.expanded(i):
+			if inner := g.structures.byKey[typeKey(goType(f.Type))]; inner != nil && g.hasHandles(inner) {
+				return true
+			}
+		case f.Exported && u&(stored|way) != 0:
+			return true
+		}
+	}
+	return false
+}
+
+// handlesOf writes the handles of a struct's fields.
+func (g *generator) handlesOf(w *writer, s *structure) {
+	if s.handles == "" {
+		return
+	}
+	st := goType(s.t)
+	var declarations, values []code
+	add := func(name string, t types.Type, tag string, h handle) {
+		declarations = append(declarations, code{name, " ", of(fieldOf(h.kind), append([]any{st}, h.types...)...)})
+		args := append([]any{quoted(name), quoted(tag), at(st, name, t)}, h.args...)
+		values = append(values, code{name, ": ", call(fieldOf(h.maker), args...), ","})
+	}
+	for _, r := range g.rows(s) {
+		if r.handle != nil {
+			f := s.t.Fields[r.index]
+			add(f.Name, goType(f.Type), tagText(f), *r.handle)
+		}
+	}
+	for _, p := range g.promoted(s) {
+		obj, _, _ := types.LookupFieldOrMethod(st, true, g.p.types, p.name)
+		add(p.name, obj.Type(), p.tag, p.handle)
+	}
+	w.p("// ", s.handles, " are the stored fields of ", article(s.name()), ": for patches, conditions, filters and projections.")
+	w.p("var ", s.handles, " = struct {")
+	for _, d := range declarations {
+		w.p(d)
+	}
+	w.p("}{")
+	for _, v := range values {
+		w.p(v)
+	}
+	w.p("}\n")
+}
+
+// article returns a name with its article.
+func article(name string) string {
+	switch name[0] {
+	case 'A', 'E', 'I', 'O', 'a', 'e', 'i', 'o':
+		return "an " + name
+	}
+	return "a " + name
+}
+
+// tableOf writes a struct's form.
+func (g *generator) tableOf(w *writer, s *structure) {
+	st := goType(s.t)
+	funcs := code{of(impl("Funcs"), st), "{}"}
+	if s.compared {
+		funcs = code{of(impl("Funcs"), st), "{Same: ", s.same, ", Clone: ", s.clone, "}"}
+	}
+	end := ")"
+	if selfContaining(s.t) {
+		end = "))\n}"
+		w.p("var ", s.form, " = ", call(of(impl("Recursive"), st)), "\n")
+		w.p("func init() {")
+		w.p(s.form, ".Define(", impl("Struct"), "(", funcs, ",")
+	} else {
+		w.p("var ", s.form, " = ", impl("Struct"), "(", funcs, ",")
+	}
+	var handles []any
+	flush := func() {
+		if len(handles) > 0 {
+			w.p(list(handles...), ",")
+		}
+		handles = nil
+	}
+	for _, r := range g.rows(s) {
+		f := s.t.Fields[r.index]
+		if r.handle != nil {
+			handles = append(handles, s.handles+"."+f.Name+".Row(nil)")
+			continue
+		}
+		flush()
+		t := goType(f.Type)
+		w.p(call(impl("Field"), quoted(f.Name), quoted(tagText(f)), at(st, f.Name, t), g.rowForm(s, r.index)), ",")
+	}
+	flush()
+	w.p(end, "\n")
+}
+
+// recursionOf writes the form of a named type that contains itself and is no struct, and
+// its functions.
+func (g *generator) recursionOf(w *writer, r *recursion) {
+	t := goType(r.t)
+	w.p("var ", r.form, " = ", call(of(impl("Recursive"), t)), "\n")
+	w.p("func init() { ", r.form, ".Define(", g.unnamedForm(r.t), ") }\n")
+	w.p("func ", recursiveName("same", r), "(a, b *", t, ") bool {")
+	w.p("return ", g.same(r.t, "(*a)", "(*b)", tags.AV{}), "\n}\n")
+	w.p("func ", recursiveName("clone", r), "(dst, src *", t, ") {")
+	w.p(g.clone(r.t, "(*dst)", "(*src)"), "\n}\n")
+}

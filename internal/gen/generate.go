@@ -1,0 +1,268 @@
+package gen
+
+import (
+	"fmt"
+	"go/build/constraint"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Version is that of the code that is generated; package mapperimpl says which ones
+// it works with.
+const Version = 2
+
+// Generate returns the files of a package's models: one beside each file that declares
+// some, and the lock file. lock is the lock file as it was, nil for none; accept takes
+// the keys as they are now, whatever it says. Where there are diagnostics there are no
+// files.
+func (p *Package) Generate(lock []byte, accept bool) ([]File, []Diagnostic, error) {
+	if len(p.Diagnostics) > 0 || len(p.Models) == 0 {
+		return nil, p.Diagnostics, nil
+	}
+	g := newGenerator(p)
+	var out []File
+	for _, f := range p.files {
+		models := p.modelsOf(f)
+		if len(models) == 0 {
+			continue
+		}
+		file, err := g.file(f, models)
+		if err != nil {
+			return nil, nil, err
+		}
+		out = append(out, file)
+	}
+	if lock == nil && len(p.generated) > 0 {
+		at := token.Position{Filename: p.generated[0], Line: 1, Column: 1}
+		p.Notes = append(p.Notes, Diagnostic{Pos: at, End: at, Message: LockName + " is not there beside generated code: it is written anew, and what stored data would lose by changes since is not noticed; restore it from your version control"})
+	}
+	file, contradictions, err := p.lock(lock, accept)
+	if err != nil {
+		return nil, nil, err
+	}
+	if g.diagnostics = append(g.diagnostics, contradictions...); len(g.diagnostics) > 0 {
+		return nil, sortDiagnostics(g.diagnostics), nil
+	}
+	return append(out, file), nil, nil
+}
+
+func (p *Package) modelsOf(f *sourceFile) []*Model {
+	var out []*Model
+	for _, m := range p.Models {
+		if m.File == f.path {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// generator generates the files of a package.
+type generator struct {
+	p           *Package
+	names       *names
+	structures  *structures
+	diagnostics []Diagnostic
+}
+
+// newGenerator finds the structs of the models, and takes the names of what is generated
+// for them.
+func newGenerator(p *Package) *generator {
+	g := &generator{p: p, names: &names{taken: map[string]bool{}, imported: map[string]bool{}}}
+	for _, name := range p.types.Scope().Names() {
+		g.names.taken[name] = true
+	}
+	g.structures = &structures{byKey: map[string]*structure{}, recursive: map[string]*recursion{}, deep: map[string]bool{}}
+	for _, f := range p.files {
+		for _, m := range p.modelsOf(f) {
+			g.structures.file = f
+			g.structures.model(m)
+		}
+	}
+	for _, s := range g.structures.all {
+		g.nameStructure(s)
+	}
+	for _, r := range g.structures.met {
+		r.form = g.names.declare(lowerFirst(typeWord(goType(r.t))) + "Form")
+	}
+	for _, s := range g.structures.conflicts {
+		n := s.named()
+		if n == nil || n.Obj().Pkg() != p.types {
+			continue
+		}
+		g.report(n.Obj().Pos(), n.Obj().Pos()+token.Pos(len(n.Obj().Name())), fmt.Sprintf(
+			"%s.%s: models of files with different build constraints use it, so that no generated file can declare its fields for all: use it in a model of a file without constraints, or declare a struct for each",
+			p.Name, n.Obj().Name()))
+	}
+	return g
+}
+
+// nameStructure takes the names of what is generated for a struct.
+func (g *generator) nameStructure(s *structure) {
+	word := s.name()
+	s.form = g.names.declare(lowerFirst(word) + "Form")
+	if s.compared {
+		s.same, s.clone = g.names.declare("same"+upperFirst(word)), g.names.declare("clone"+upperFirst(word))
+	}
+	if s.handled(g.p.types) && g.hasHandles(s) {
+		s.handles = s.named().Obj().Name() + "Fields"
+		g.fieldsName(s)
+	}
+}
+
+// fieldsName takes the name of a struct's handles, or reports that it is taken.
+func (g *generator) fieldsName(s *structure) {
+	obj := s.named().Obj()
+	if g.names.taken[s.handles] {
+		g.report(obj.Pos(), obj.Pos()+token.Pos(len(obj.Name())), fmt.Sprintf(
+			"%s.%s: the generated variable %s is declared already in the package: rename that, or the struct", g.p.Name, obj.Name(), s.handles))
+	}
+	g.names.taken[s.handles] = true
+}
+
+// global takes a name of the package for a model, or reports that it is taken.
+func (g *generator) global(m *Model, name, what string) {
+	if g.names.taken[name] {
+		pos := m.named.Obj().Pos()
+		g.report(pos, pos+token.Pos(len(m.Name)), fmt.Sprintf(
+			"%s: the generated %s %s is declared already in the package: rename that, or the model", m.Schema.Label(), what, name))
+	}
+	g.names.taken[name] = true
+}
+
+func (g *generator) report(pos, end token.Pos, message string) {
+	fset := g.p.fset
+	g.diagnostics = append(g.diagnostics, Diagnostic{Pos: fset.Position(pos), End: fset.Position(end), Message: message})
+}
+
+// file generates the file of the models of a source file.
+func (g *generator) file(f *sourceFile, models []*Model) (File, error) {
+	path := generatedPath(f.path)
+	if i := slices.IndexFunc(g.p.files, func(x *sourceFile) bool { return x.path == path }); i >= 0 {
+		pos := g.p.fset.Position(g.p.files[i].ast.Package)
+		g.diagnostics = append(g.diagnostics, Diagnostic{Pos: pos, End: pos, Message: "this file has the name of a generated one, and was not generated: rename it"})
+	}
+	w := newWriter(g.p.types, g.names)
+	for _, m := range models {
+		g.nodes(w, m)
+		g.unwritable(w, m)
+	}
+	g.tables(w, f, models)
+	x := &guards{writer: w, names: g.names, seen: map[string]bool{}}
+	for _, m := range models {
+		x.of(m)
+		g.unwritable(w, m)
+	}
+	w.p("const (")
+	w.p("_ = ", impl("EnforceVersion"), "(", Version, " - ", impl("MinVersion"), ")")
+	w.p("_ = ", impl("EnforceVersion"), "(", impl("MaxVersion"), " - ", Version, ")\n)")
+	if len(g.diagnostics) > 0 {
+		return File{}, nil
+	}
+	content, err := w.content(constraints(f))
+	if err != nil {
+		return File{}, fmt.Errorf("%s: %w", f.path, err)
+	}
+	return File{Path: path, Content: content}, nil
+}
+
+// tables writes the structs that a file declares, and the codecs of its models.
+func (g *generator) tables(w *writer, f *sourceFile, models []*Model) {
+	var here []*structure
+	for _, s := range g.structures.all {
+		if s.in == f {
+			here = append(here, s)
+		}
+	}
+	for _, s := range here {
+		g.handlesOf(w, s)
+	}
+	for _, s := range here {
+		g.tableOf(w, s)
+		if s.compared {
+			g.sameOf(w, s)
+			g.cloneOf(w, s)
+		}
+	}
+	for _, r := range g.structures.met {
+		if r.in == f {
+			g.recursionOf(w, r)
+		}
+	}
+	for _, m := range models {
+		t := goType(m.Schema.Type)
+		codec := of(impl("Codec"), t)
+		w.p("// ItemizeCodec is for the mapper.")
+		w.p("func (*", t, ") ItemizeCodec(*", t, ") *", codec, " {")
+		w.p("return &", codec, "{Layout: ", quoted(m.Schema.Fingerprint()), ", Table: ", g.table(m.Schema.Type), "}\n}\n")
+		g.unwritable(w, m)
+	}
+}
+
+// unwritable reports the types that the file cannot write.
+func (g *generator) unwritable(w *writer, m *Model) {
+	for _, text := range w.errs {
+		pos := m.named.Obj().Pos()
+		g.report(pos, pos+token.Pos(len(m.Name)), m.Schema.Label()+": "+text)
+	}
+	w.errs = nil
+}
+
+// generatedPath returns the path of the file that is generated beside a source file.
+func generatedPath(source string) string {
+	if base, ok := strings.CutSuffix(source, "_test.go"); ok {
+		return base + "_itemize_test.go"
+	}
+	return strings.TrimSuffix(source, ".go") + "_itemize.go"
+}
+
+// constraints returns the //go:build line of the file that is generated for a source
+// file: its own, and what the name of the file says, which the generated one's does not.
+func constraints(f *sourceFile) string {
+	line, named := buildConstraint(f), nameConstraint(f.path)
+	switch {
+	case named == "":
+		return line
+	case line == "":
+		return "//go:build " + named
+	}
+	return "//go:build (" + strings.TrimPrefix(line, "//go:build ") + ") && " + named
+}
+
+// nameConstraint returns what the name of a file asks for: model_linux_amd64.go.
+func nameConstraint(path string) string {
+	base := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".go"), "_test")
+	parts := strings.Split(base, "_")
+	known := func(list, word string) bool { return slices.Contains(strings.Fields(list), word) }
+	n := len(parts)
+	switch {
+	case n >= 3 && known(systems, parts[n-2]) && known(architectures, parts[n-1]):
+		return parts[n-2] + " && " + parts[n-1]
+	case n >= 2 && (known(systems, parts[n-1]) || known(architectures, parts[n-1])):
+		return parts[n-1]
+	}
+	return ""
+}
+
+// The words that the go command takes for constraints in the names of files (go help
+// buildconstraint).
+const (
+	systems       = "aix android darwin dragonfly freebsd hurd illumos ios js linux nacl netbsd openbsd plan9 solaris wasip1 windows zos"
+	architectures = "386 amd64 arm arm64 loong64 mips mips64 mips64le mipsle ppc64 ppc64le riscv64 s390x wasm"
+)
+
+// buildConstraint returns the //go:build line of a file, "" for none.
+func buildConstraint(f *sourceFile) string {
+	for _, group := range f.ast.Comments {
+		if group.Pos() > f.ast.Package {
+			break
+		}
+		for _, c := range group.List {
+			if constraint.IsGoBuild(c.Text) {
+				return c.Text
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,18 @@
+module github.com/itemize/itemize/internal/gen
+
+go 1.26.0
+
+require (
+	github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue v1.21.21
+	github.com/google/go-cmp v0.7.0
+	github.com/itemize/itemize v0.1.0
+	golang.org/x/tools v0.52.0
+)
+
+require (
+	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.74.0 // indirect
+	github.com/aws/aws-sdk-go-v2/service/dynamodbstreams v1.47.0 // indirect
+	github.com/aws/smithy-go v1.28.9 // indirect
+	golang.org/x/mod v0.42.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
+)

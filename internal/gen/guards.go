@@ -1,0 +1,161 @@
+package gen
+
+import (
+	"go/types"
+	"reflect"
+	"strconv"
+
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// guards writes what stops compiling when a type that generated code was made from has
+// changed.
+type guards struct {
+	*writer
+	names *names
+	seen  map[string]bool
+}
+
+// of writes the guards of all types that a model reaches.
+func (x *guards) of(m *Model) {
+	x.reach(m.Schema.Type)
+	for _, t := range keyTypes(m.Schema) {
+		if x.first("text " + typeKey(goType(t))) {
+			encoding := func(name string) ident { return std("encoding", name) }
+			x.p("var _ interface {\n", encoding("TextMarshaler"), "\n", encoding("TextUnmarshaler"), "\n} = (*", goType(t), ")(nil)\n")
+		}
+	}
+}
+
+// first reports whether a guard was not written yet.
+func (x *guards) first(k string) bool {
+	if x.seen[k] {
+		return false
+	}
+	x.seen[k] = true
+	return true
+}
+
+// reach guards a type and those in it.
+func (x *guards) reach(t *schema.Type) {
+	if t == nil || !x.first(typeKey(goType(t))) {
+		return
+	}
+	gt := goType(t)
+	named, ok := gt.(*types.Named)
+	switch {
+	case t.Marshals:
+		x.p("var _ interface {\nMarshalDynamoDBAttributeValue() (", attrValue("AttributeValue"), ", error)\n} = (*", gt, ")(nil)\n")
+		return
+	case t.Time:
+		if ok && gt.String() != "time.Time" {
+			x.p("var _ = (*", std("time", "Time"), ")((*", gt, ")(nil))\n")
+		}
+		return
+	case t.Kind == schema.BigInt, t.Kind == schema.BigFloat:
+		return
+	case t.Kind == schema.Struct:
+		x.structure(named)
+	case ok && t.Kind != schema.Interface:
+		x.p("var _ = (*", named.Underlying(), ")((*", gt, ")(nil))\n")
+	}
+	if ok && t.Kind != schema.Interface && named.Obj().Pkg() != nil {
+		x.methods(t)
+	}
+	if k := t.Key; k != nil && !k.MarshalsText {
+		if _, ok := goType(k).(*types.Named); ok && x.first("key "+typeKey(goType(k))) {
+			x.p("var _ interface{ MarshalText() } = struct {\n*", goType(k), "\n", impl("NoText"), "\n}{}\n")
+		}
+	}
+	x.reach(t.Key)
+	x.reach(t.Elem)
+	for _, f := range t.Fields {
+		if reached(f) {
+			x.reach(f.Type)
+		}
+	}
+}
+
+// methods asserts that a type does not say how it is encoded or decoded: its methods
+// would be ambiguous beside those that are embedded with it.
+func (x *guards) methods(t *schema.Type) {
+	none := "NoMethods"
+	if t.Unmarshals {
+		none = "NoMarshaler"
+	}
+	x.p("var _ ", impl("Lacks"+none[2:]), " = struct {\n*", goType(t), "\n", impl(none), "\n}{}\n")
+}
+
+// structure asserts a struct with its tags. Assignability, unlike conversion, respects
+// tags. Of a struct of another package with fields that cannot be named here, it
+// asserts the types of those that can; the rest is the business of the layout's
+// fingerprint.
+func (x *guards) structure(named *types.Named) {
+	if named == nil {
+		return
+	}
+	st := named.Underlying().(*types.Struct)
+	if st.NumFields() == 0 {
+		return
+	}
+	if named.Obj().Pkg().Path() != x.pkg.Path() && hasUnexported(st) {
+		for i := range st.NumFields() {
+			if f := st.Field(i); f.Exported() {
+				x.p("var _ = ", at(named, f.Name(), f.Type()), "\n")
+			}
+		}
+		return
+	}
+	name := x.names.declare(lowerFirst(named.Obj().Name()) + "Layout_changed_run_go_generate")
+	x.p("type ", name, " = struct {")
+	for i := range st.NumFields() {
+		f := st.Field(i)
+		line := f.Name() + " "
+		if f.Embedded() {
+			line = ""
+		}
+		x.p(line, f.Type(), " ", tagLiteral(st.Tag(i)))
+	}
+	x.p("}\n\nvar _ ", name, " = ", named, "{}\n")
+}
+
+func hasUnexported(st *types.Struct) bool {
+	for i := range st.NumFields() {
+		if !st.Field(i).Exported() {
+			return true
+		}
+	}
+	return false
+}
+
+func tagLiteral(tag string) string {
+	switch {
+	case tag == "":
+		return ""
+	case strconv.CanBackquote(tag):
+		return "`" + tag + "`"
+	}
+	return strconv.Quote(tag)
+}
+
+// keyTypes lists the types whose values lie in keys by their text.
+func keyTypes(e *schema.Entity) []*schema.Type {
+	keys := []*schema.Key{e.PK}
+	for _, it := range e.Items {
+		if it.Key != nil {
+			keys = append(keys, it.Key)
+		}
+	}
+	var out []*schema.Type
+	for _, k := range keys {
+		for i, src := range k.Sources {
+			if schema.KeyText(src.Value.Type, k.Format(i).Value) {
+				out = append(out, src.Value.Type)
+			}
+		}
+	}
+	return out
+}
+
+// tagText returns the value of a field's dynamodbav tag.
+func tagText(f *schema.Field) string { return reflect.StructTag(f.Raw).Get("dynamodbav") }

@@ -1,0 +1,205 @@
+package gen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// indexes writes the functions that query the model's secondary indexes, and the types of what they
+// return.
+func (n *nodeWriter) indexes() {
+	var all []*schema.Entry
+	for _, x := range n.e.Indexes {
+		all = append(all, x.Entries...)
+	}
+	taken := map[string]bool{n.keyFunction(): true, n.partitionFunction(): true}
+	for _, e := range all { // one that is declared later renames none of those before
+		name := n.indexName(e, false)
+		if e.Name == "" && taken[name] {
+			name = n.indexName(e, true)
+		}
+		taken[name] = true
+		n.index(e, name)
+	}
+}
+
+// keyFunction is the name of the function that makes a key, and partitionFunction that of the query
+// over a partition of a flat model.
+func (n *nodeWriter) keyFunction() string { return n.m.Name + "By" + n.keyWords(n.e.Identities()) }
+
+func (n *nodeWriter) partitionFunction() string {
+	return n.m.Name + "By" + n.keyWords(n.e.PartitionFields())
+}
+
+func (n *nodeWriter) keyWords(count int) string {
+	text := ""
+	for _, o := range n.e.KeyFields[:count] {
+		text += n.keyWord(o.Name)
+	}
+	return text
+}
+
+// indexName is that of an index's function: what name= says behind the model's, or the placeholders
+// of its partition key, and where that is not enough of its sort key too.
+func (n *nodeWriter) indexName(e *schema.Entry, more bool) string {
+	name := n.m.Name
+	if e.Item != n.e.Root {
+		name += n.itemName(e.Item)
+	}
+	if e.Name != "" {
+		return n.m.Name + e.Name
+	}
+	keys := e.Hash
+	if more {
+		keys = e.Keys()
+	}
+	words := ""
+	for _, k := range keys {
+		for _, src := range k.Sources {
+			words += identifier(sourceName(src))
+		}
+	}
+	if words == "" {
+		words = identifier(e.Index.Name)
+		if by := strings.TrimPrefix(words, "By"); by != "" {
+			words = by
+		}
+	}
+	return name + "By" + words
+}
+
+// index writes the function that queries an index.
+func (n *nodeWriter) index(e *schema.Entry, name string) {
+	if n.g.names.taken[name] {
+		n.report(e.Field, fmt.Sprintf("%s: the index %s would have the function %s, which the package has already: add name=Word to its declaration", n.e.Label(), e.Index.Name, name))
+		return
+	}
+	n.global(name, "function")
+	var params, args []any
+	var taken []string
+	for _, k := range e.Hash {
+		for i, src := range k.Sources {
+			p, a := n.argument(src, k.Format(i).Value, &taken)
+			params, args = append(params, p), append(args, a)
+		}
+	}
+	at := sortLevel(e, 0)
+	r := n.indexLevel(name+"Query", at)
+	what := "the " + n.m.Name + " entities"
+	if e.Item != n.e.Root {
+		what = e.Item.Name + " of the " + n.m.Name + " entities"
+	}
+	var texts []string
+	for _, k := range e.Hash {
+		texts = append(texts, k.Text)
+	}
+	doc := fmt.Sprintf("%s queries the index %s for %s with the partition key %s.", name, e.Index.Name, what, strings.Join(texts, ";"))
+	if e.Index.Local {
+		doc += " A partition of a table with local indexes holds at most 10 GB, with what these hold."
+	}
+	if r.calls != "" {
+		doc += " Calls: " + r.calls + "."
+	}
+	n.w.comment(doc)
+	n.w.p("func ", name, "(", list(params...), ") ", r.typ, " {")
+	node := call(of(impl("Index"), n.model()), append([]any{e.Index.Number, e.Item.Index, at.parts}, args...)...)
+	n.w.p("return ", r.make(node), "\n}\n")
+}
+
+// inSort is a place in the sort key of an index: so many parts of its templates are given. key and
+// source are the placeholder that follows, nil at the end.
+type inSort struct {
+	e      *schema.Entry
+	parts  int
+	key    *schema.IndexKey
+	source int
+}
+
+// sortLevel returns the level with parts given, and the literals that follow them.
+func sortLevel(e *schema.Entry, parts int) inSort {
+	seen := 0
+	for _, k := range e.Range {
+		source := 0
+		for _, p := range k.Template.Parts {
+			switch {
+			case p.Format.Kind == key.Literal:
+				if seen == parts {
+					parts++
+				}
+			case seen >= parts:
+				return inSort{e, parts, k, source}
+			default:
+				source++
+			}
+			seen++
+		}
+	}
+	return inSort{e, parts, nil, 0}
+}
+
+// indexLevel makes the type of a query at a level of an index's sort key.
+func (n *nodeWriter) indexLevel(name string, l inSort) result {
+	elem, calls := n.model(), queryCalls+fetchCalls
+	switch {
+	case l.e.Item.Element():
+		elem = code{goType(l.e.Item.Elem)}
+	case l.e.Item == n.e.Root:
+		calls += headsCalls
+	}
+	args := list(n.model(), elem)
+	q := result{
+		typ:   of(queryOf("Query"), args),
+		make:  func(at code) code { return call(of(queryOf("NewQuery"), args), at) },
+		fn:    of(queryOf("NewQuery"), args),
+		calls: calls,
+	}
+	if l.key == nil {
+		return q
+	}
+	src, f := l.key.Sources[l.source], l.key.Format(l.source)
+	n.global(name, "type")
+	t := n.declare(name, fmt.Sprintf("%s is a query that goes on with %s.", name, src.Text))
+	t.brought = []string{calls}
+	word := "Entities"
+	if l.e.Item.Element() {
+		word = typeWord(goType(l.e.Item.Elem))
+	}
+	t.fields = []code{{"at ", n.node()}, {n.embed(word+"Query", q.typ)}}
+	value := code{goType(src.Value.Type)}
+	ranges, of2 := rangeOf(f), code{}
+	switch {
+	case ranges != "":
+		t.fields = append(t.fields, code{n.embed(word+ranges, of(queryOf(ranges), q.typ))})
+		t.brought = append([]string{rangeCalls[ranges]}, t.brought...)
+		of2 = call(impl(ranges), "at", q.fn)
+	case l.key.Ordered(l.source):
+		kind := "Values"
+		if f.Value == key.String {
+			kind = "Texts"
+		}
+		t.fields = append(t.fields, code{n.embed(word+typeWord(goType(src.Value.Type))+kind, of(queryOf(kind), list(value, q.typ)))})
+		t.brought = append([]string{valueCalls[kind]}, t.brought...)
+		convert := code{"func(v ", value, ") (", impl("Value"), ", error) { return ", keyValue(src.Value.Type, f.Value, "v"), " }"}
+		of2 = call(impl(kind), "at", convert, q.fn)
+	}
+	after := sortLevel(l.e, l.parts+1)
+	method := identifier(sourceName(src))
+	param, arg := n.argument(src, f.Value, new([]string))
+	m := &nodeMethod{name: method, doc: fmt.Sprintf("%s narrows to one %s.", method, src.Text), params: param}
+	m.result = n.indexLevel(name+method, after)
+	m.body = m.result.make(call(impl("Next"), "n.at", after.parts, arg))
+	n.method(t, m, "the placeholder "+src.Text+" of the index "+l.e.Index.Name, l.e.Field)
+	ctor := n.g.names.declare("new" + upperFirst(name))
+	values := code{"at, ", q.make(code{"at"})}
+	if len(of2) > 0 {
+		values = append(values, ", ", of2)
+	}
+	t.constructor = code{"func ", ctor, "(at ", n.node(), ") ", t.name, " {\nreturn ", t.name, "{", values, "}\n}\n"}
+	return result{typ: code{name}, make: func(at code) code { return call(ctor, at) }}
+}
+
+// valueCalls are the calls of the ranges of values.
+var valueCalls = map[string]string{"Values": "Between, AtLeast, AtMost", "Texts": "Between, AtLeast, AtMost, BeginsWith"}

@@ -1,0 +1,382 @@
+package gen
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// LockName is the name of a package's lock file: its models' layouts as data. A later
+// run compares with it, so that keys which would no longer find what is stored are
+// noticed before they are used.
+const LockName = "itemize.lock.json"
+
+// LockPath returns the path of the package's lock file.
+func (p *Package) LockPath() string { return filepath.Join(p.Dir, LockName) }
+
+// GeneratedFiles lists the generated files that the package has.
+func (p *Package) GeneratedFiles() []string { return p.generated }
+
+// lockFile is the content of a lock file.
+type lockFile struct {
+	Version int             `json:"version"`
+	Models  []schema.Layout `json:"models"`
+}
+
+// lock returns the lock file of the package, and what contradicts the one before, unless that is
+// accepted.
+func (p *Package) lock(old []byte, accept bool) (File, []Diagnostic, error) {
+	before, err := p.readLock(old)
+	if err != nil && !accept {
+		return File{}, nil, err
+	}
+	now := lockFile{Version: 1}
+	for _, m := range p.Models {
+		now.Models = append(now.Models, p.layout(m))
+	}
+	// Models that were not seen stay: other build tags may show them.
+	unseen := slices.DeleteFunc(slices.Clone(before.Models), func(l schema.Layout) bool {
+		return slices.ContainsFunc(now.Models, func(n schema.Layout) bool { return n.Model == l.Model })
+	})
+	former := p.formerly(before.Models, &unseen, now.Models)
+	var out []Diagnostic
+	for i, m := range p.Models {
+		was := former[i]
+		if was == nil {
+			continue
+		}
+		remember(*was, &now.Models[i])
+		for _, text := range lost(*was, now.Models[i]) {
+			out = append(out, p.contradiction(m, contradiction{}, text+": migrate what is stored, then run itemize gen -accept ./..."))
+		}
+		for _, text := range lostIndexes(*was, now.Models[i]) {
+			out = append(out, p.contradiction(m, contradiction{}, text))
+		}
+		for _, c := range lostAttributes(*was, now.Models[i]) {
+			out = append(out, p.contradiction(m, c, c.text+": "+c.cure))
+		}
+	}
+	if accept {
+		out = nil
+	}
+	now.Models = append(now.Models, unseen...)
+	slices.SortStableFunc(now.Models, func(a, b schema.Layout) int { return strings.Compare(a.Model, b.Model) })
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent("", "\t")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(now); err != nil {
+		return File{}, nil, err
+	}
+	return File{Path: p.LockPath(), Content: b.Bytes()}, out, nil
+}
+
+// layout is a model's layout in the lock file, which a package shares with its external tests.
+func (p *Package) layout(m *Model) schema.Layout {
+	l := m.Schema.Layout()
+	if strings.HasSuffix(p.Name, "_test") {
+		l.Model = p.Name + "." + l.Model
+	}
+	return l
+}
+
+// readLock reads a lock file; nil is none.
+func (p *Package) readLock(content []byte) (lockFile, error) {
+	var l lockFile
+	if content == nil {
+		return l, nil
+	}
+	bad := func(why any) (lockFile, error) {
+		return lockFile{}, fmt.Errorf("%s cannot be read (%v): restore it from your version control, or run itemize gen -accept to write it anew, which forgets what is stored of models that were removed or stand under build tags, and of attributes that are gone", p.LockPath(), why)
+	}
+	if err := json.Unmarshal(content, &l); err != nil {
+		return bad(err)
+	}
+	if l.Version != 1 {
+		return bad(fmt.Sprintf("its version is %d, and this itemize knows 1", l.Version))
+	}
+	if len(l.Models) == 0 {
+		return bad("it has no models")
+	}
+	seen := map[string]bool{}
+	for _, m := range l.Models {
+		switch {
+		case m.Model == "" || len(m.Tables) == 0 || len(m.Items) == 0:
+			return bad(fmt.Sprintf("its model %q has no tables or no items", m.Model))
+		case seen[m.Model]:
+			return bad("the model " + m.Model + " stands in it twice, perhaps since two branches were merged")
+		}
+		seen[m.Model] = true
+	}
+	return l, nil
+}
+
+// contradiction is what contradicts the lock file, at a stored field, if it concerns one.
+func (p *Package) contradiction(m *Model, of contradiction, text string) Diagnostic {
+	pos, end := m.named.Obj().Pos(), m.named.Obj().Pos()+token.Pos(len(m.Name))
+	label := m.Schema.Label()
+	for _, it := range m.Schema.Items {
+		for _, a := range it.Attributes {
+			if it.Name == of.item && a.Value.Name == of.field && a.Field != nil {
+				pos, end = p.find.place(a.Field, 0, 0)
+			}
+		}
+	}
+	if of.field != "" {
+		label += "." + of.field
+	}
+	return Diagnostic{Pos: p.fset.Position(pos), End: p.fset.Position(end), Message: label + ": " + text}
+}
+
+// formerly returns for each model the layout that it had, nil for a new one: that of its name, or of
+// a model that is gone and was stored alike, the most alike first. Such are no longer unseen.
+func (p *Package) formerly(before []schema.Layout, unseen *[]schema.Layout, now []schema.Layout) []*schema.Layout {
+	former := make([]*schema.Layout, len(now))
+	for i := range now {
+		if j := slices.IndexFunc(before, func(l schema.Layout) bool { return l.Model == now[i].Model }); j >= 0 {
+			former[i] = &before[j]
+		}
+	}
+	tests := strings.HasSuffix(p.Name, "_test")
+	for {
+		best, model, entry := 0.0, -1, -1
+		for i := range now {
+			for j, l := range *unseen {
+				if x := alike(l, now[i]); former[i] == nil && x > best && strings.Contains(l.Model, ".") == tests {
+					best, model, entry = x, i, j
+				}
+			}
+		}
+		if model < 0 {
+			return former
+		}
+		l := (*unseen)[entry]
+		former[model] = &l
+		*unseen = slices.Delete(slices.Clone(*unseen), entry, entry+1)
+	}
+}
+
+// alike tells how likely a model has become another, 0 for not: one in the same table and under the
+// same partition key has to have some item of it, others half of what it stores.
+func alike(old, now schema.Layout) float64 {
+	table := old.Tables[0].Name == now.Tables[0].Name
+	partition := keyText(old.PartitionKey) == keyText(now.PartitionKey)
+	kept, all := 0, contents(now)
+	was := contents(old)
+	for _, text := range was {
+		if slices.Contains(all, text) {
+			kept++
+		}
+	}
+	share := float64(kept) / float64(len(was))
+	switch {
+	case table && partition && kept > 0:
+		return 1 + share
+	case (table || partition) && share >= 0.5:
+		return share
+	}
+	return 0
+}
+
+// contents lists the sort keys of a layout's items, and their attributes.
+func contents(l schema.Layout) []string {
+	var all []string
+	for _, it := range l.Items {
+		all = append(all, sortKey(it))
+		for _, a := range it.Attributes {
+			all = append(all, sortKey(it)+" "+a.Name)
+		}
+	}
+	return all
+}
+
+// lost lists what of an old layout a new one would no longer find.
+func lost(old, now schema.Layout) []string {
+	var out []string
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if keyText(old.PartitionKey) != keyText(now.PartitionKey) {
+		a, b := shown(old.PartitionKey, now.PartitionKey)
+		say("the partition key was %s, and is %s, so that no stored %s is found", a, b, old.Model)
+	}
+	out = append(out, lostShards(old.Shards, now.Shards)...)
+	if old.Delim != now.Delim {
+		say("the delimiter was %q, and is %q, so that values in keys are escaped in another way", old.Delim, now.Delim)
+	}
+	if old.TTL != now.TTL && old.TTL != "" {
+		say("the TTL attribute was %q, and is %q, so that stored items do not expire as they were told", old.TTL, now.TTL)
+	}
+	if old.Version != now.Version && old.Version != "" {
+		say("the version attribute was %q, and is %q, so that stored versions are not compared", old.Version, now.Version)
+	}
+	if now.TTL != "" && old.TTL != now.TTL && slices.ContainsFunc(old.Items, func(it schema.LayoutItem) bool { return stillHolds(it, now.TTL) }) {
+		say("items may hold %q from before, which is the TTL attribute now, so that DynamoDB would delete them by it", now.TTL)
+	}
+	for _, t := range old.Tables {
+		i := slices.IndexFunc(now.Tables, func(x schema.LayoutTable) bool { return x.Name == t.Name })
+		switch {
+		case i < 0:
+			say("the table %s is gone, with what is stored in it (if only its name in Go has changed, table=%s on the model keeps it)", t.Name, t.Name)
+		case now.Tables[i].Hash != t.Hash || now.Tables[i].Range != t.Range || now.Tables[i].HashType != t.HashType || now.Tables[i].RangeType != t.RangeType:
+			say("the keys of the table %s were %s, and are %s", t.Name, tableKeys(t), tableKeys(now.Tables[i]))
+		}
+	}
+	for _, it := range old.Items {
+		if !slices.ContainsFunc(now.Tables, func(t schema.LayoutTable) bool { return t.Name == it.Table }) {
+			continue // it is gone with its table
+		}
+		if !slices.ContainsFunc(now.Items, func(x schema.LayoutItem) bool { return x.Table == it.Table && sortKey(x) == sortKey(it) }) {
+			say("no item has the sort key %s any more (it was that of %s), so that what is stored there is not found", template(it), it.Name)
+		}
+	}
+	out = append(out, exchanged(old, now)...)
+	for _, it := range old.Items {
+		for _, x := range now.Items {
+			if x.Table != it.Table || sortKey(x) != sortKey(it) {
+				continue
+			}
+			if it.Root && !x.Root {
+				say("the root was %s, and another item is it now, which stored entities may not have", it.Name)
+			}
+			if expires(it) && !expires(x) && old.TTL == now.TTL {
+				say("items of %s held %q, and go on expiring, though nothing renews it any more", it.Name, old.TTL)
+			}
+		}
+	}
+	return out
+}
+
+// stillHolds reports whether items of a kind held an attribute, or hold it yet from before.
+func stillHolds(it schema.LayoutItem, name string) bool {
+	return hasAttribute(it, name) || slices.ContainsFunc(it.Gone, func(a schema.LayoutAttribute) bool { return a.Name == name })
+}
+
+func expires(it schema.LayoutItem) bool { return it.Expiry != "" || it.ExpiryAll }
+
+// exchanged lists keys that find what is stored, and take it for something else: that name other
+// fields, or whose items are other fields.
+func exchanged(old, now schema.Layout) []string {
+	var out []string
+	places := func(what string, was, is schema.LayoutItem, a, b schema.LayoutKey) {
+		for i, f := range a.Placeholders {
+			g := b.Placeholders[i]
+			switch {
+			case narrower(f.Number, g.Number):
+				out = append(out, fmt.Sprintf("in %s {%s} was of the type %s, and is %s, so that stored numbers that do not fit would not be found", what, f.Field, f.Number, g.Number))
+			case (f.From != g.From || f.Field != g.Field) && (holds(now, is, f.From, f.Field) || holds(old, was, g.From, g.Field)):
+				out = append(out, fmt.Sprintf("the fields in %s were %s, and are %s, so that stored values would be taken for others", what, strings.Join(fields(a), ", "), strings.Join(fields(b), ", ")))
+				return
+			}
+		}
+	}
+	if keyText(old.PartitionKey) == keyText(now.PartitionKey) {
+		places("the partition key", schema.LayoutItem{}, schema.LayoutItem{}, old.PartitionKey, now.PartitionKey)
+	}
+	for _, it := range old.Items {
+		for _, x := range now.Items {
+			switch {
+			case it.Table != x.Table || it.SortKey == nil || x.SortKey == nil || sortKey(it) != sortKey(x):
+			case it.Name == x.Name || !hasItem(now, it.Name) && !hasItem(old, x.Name):
+				places("the sort key "+it.SortKey.Template, it, x, *it.SortKey, *x.SortKey)
+			default:
+				out = append(out, fmt.Sprintf("the sort key %s was that of %s, and is that of %s, so that what is stored would be taken for something else", template(it), it.Name, x.Name))
+			}
+		}
+	}
+	return out
+}
+
+func hasItem(l schema.Layout, name string) bool {
+	return slices.ContainsFunc(l.Items, func(it schema.LayoutItem) bool { return it.Name == name })
+}
+
+// shown returns two keys as messages show them: by their templates, with kinds where these are equal.
+func shown(a, b schema.LayoutKey) (string, string) {
+	text := func(k schema.LayoutKey) string {
+		s := strconv.Quote(k.Template)
+		if a.Template == b.Template {
+			for _, p := range k.Placeholders {
+				s += " (" + p.Kind + ")"
+			}
+		}
+		return s
+	}
+	return text(a), text(b)
+}
+
+// fields are the names of a key's fields, in their order.
+func fields(k schema.LayoutKey) []string {
+	var out []string
+	for _, p := range k.Placeholders {
+		out = append(out, p.From+" "+p.Field)
+	}
+	return out
+}
+
+func tableKeys(t schema.LayoutTable) string {
+	return fmt.Sprintf("%s (%s), %s (%s)", t.Hash, t.HashType, t.Range, t.RangeType)
+}
+
+// keyText returns what decides a key's text: its template, with the kinds and formats of
+// its placeholders.
+func keyText(k schema.LayoutKey) string {
+	text := fmt.Sprintf("%q", shape(k))
+	for _, p := range k.Placeholders {
+		if kind := p.Kind; kind != "string" {
+			text += " " + strings.Replace(kind, "uint", "int", 1)
+		}
+	}
+	return text
+}
+
+// shape is the template without the names of fields: renaming one changes no key.
+func shape(k schema.LayoutKey) string {
+	out, in := "", false
+	n := 0
+	for i := 0; i < len(k.Template); i++ {
+		c := k.Template[i]
+		doubled := i+1 < len(k.Template) && k.Template[i+1] == c && (c == '{' || c == '}')
+		switch {
+		case !in && doubled:
+			out += string(c) + string(c)
+			i++
+		case c == '{':
+			in = true
+		case c == '}' && in:
+			in = false
+			out += "{" + formatOf(k, n) + "}"
+			n++
+		case !in:
+			out += string(c)
+		}
+	}
+	return out
+}
+
+func formatOf(k schema.LayoutKey, n int) string {
+	if n < len(k.Placeholders) {
+		return k.Placeholders[n].Format
+	}
+	return ""
+}
+
+// template is an item's sort key as messages show it.
+func template(it schema.LayoutItem) string {
+	if it.SortKey == nil {
+		return "of the table's one item"
+	}
+	return strconv.Quote(it.SortKey.Template)
+}
+
+func sortKey(it schema.LayoutItem) string {
+	if it.SortKey == nil {
+		return "of the table's one item"
+	}
+	return keyText(*it.SortKey)
+}

@@ -1,0 +1,90 @@
+package gen
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// What a change of the indexes' declarations would not find of what is stored.
+func TestLostIndexes(t *testing.T) {
+	type blank = struct{}
+	layout := func(v any) schema.Layout {
+		t.Helper()
+		e, err := schema.Of(reflect.TypeOf(v))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.Layout()
+	}
+	type none struct {
+		_  blank  `ddb:"table=shops"`
+		ID string `ddb:"pk=M#{ID}"`
+		A  string `ddb:"sk=HEAD"`
+		B  string `ddb:"sk=HEAD"`
+	}
+	type byA struct {
+		_  blank  `ddb:"table=shops"`
+		_  blank  `ddb:"index=one,hash=K,pk=A#{A}"`
+		ID string `ddb:"pk=M#{ID}"`
+		A  string `ddb:"sk=HEAD"`
+		B  string `ddb:"sk=HEAD"`
+	}
+	type byB struct {
+		_  blank  `ddb:"table=shops"`
+		_  blank  `ddb:"index=one,hash=K,pk=A#{B}"`
+		ID string `ddb:"pk=M#{ID}"`
+		A  string `ddb:"sk=HEAD"`
+		B  string `ddb:"sk=HEAD"`
+	}
+	type text struct {
+		_  blank  `ddb:"table=shops"`
+		_  blank  `ddb:"index=one,hash=K,pk=BY#{A}"`
+		ID string `ddb:"pk=M#{ID}"`
+		A  string `ddb:"sk=HEAD"`
+		B  string `ddb:"sk=HEAD"`
+	}
+	type renamed struct {
+		_    blank  `ddb:"table=shops"`
+		_    blank  `ddb:"index=other,hash=K,pk=A#{Name}"`
+		ID   string `ddb:"pk=M#{ID}"`
+		Name string `ddb:"sk=HEAD" dynamodbav:"A"`
+		B    string `ddb:"sk=HEAD"`
+	}
+	type projected struct {
+		_  blank  `ddb:"table=shops"`
+		_  blank  `ddb:"index=one,hash=K,pk=A#{A},project='B'"`
+		ID string `ddb:"pk=M#{ID}"`
+		A  string `ddb:"sk=HEAD"`
+		B  string `ddb:"sk=HEAD"`
+	}
+	type own struct {
+		_  blank  `ddb:"table=shops"`
+		_  blank  `ddb:"index=one,pk={A}"`
+		ID string `ddb:"pk=M#{ID}"`
+		A  string `ddb:"sk=HEAD"`
+		B  string `ddb:"sk=HEAD"`
+	}
+	for _, c := range []struct {
+		name     string
+		old, now any
+		want     string
+	}{
+		{"declared on what is stored", none{}, byA{}, `items of HEAD that are stored have no "K", so that the index one does not find them: run itemize gen -accept ./..., create the index if it is new, and save each of a Scan with mapper.Reindex`},
+		{"over an attribute as it is, which DynamoDB fills", none{}, own{}, ""},
+		{"another projection", byA{}, projected{}, "the index one had the projection all, and has B, _a, _s, which DynamoDB changes of no index: give it another name"},
+		{"another key", own{}, byA{}, "the index one had the keys A (S), and has K (S), which DynamoDB changes of no index"},
+		{"taken away", byA{}, none{}, ""},
+		{"of another field", byA{}, byB{}, `hold "A#{A}" as "K", which is "A#{B}" now`},
+		{"of another text", byA{}, text{}, `hold "A#{A}" as "K", which is "BY#{A}" now`},
+		{"the field and the index renamed", byA{}, renamed{}, ""},
+		{"as it was", byA{}, byA{}, ""},
+	} {
+		got := strings.Join(lostIndexes(layout(c.old), layout(c.now)), "; ")
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}

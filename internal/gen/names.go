@@ -1,0 +1,100 @@
+package gen
+
+import (
+	"go/token"
+	"go/types"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// names are the names of a package: those that are declared already, by hand or by
+// generated code, and those by which generated files import packages.
+type names struct{ taken, imported map[string]bool }
+
+// declare takes a name of the package's scope that is free: name, or name with a
+// number.
+func (n *names) declare(name string) string {
+	out := name
+	for i := 2; n.taken[out] || n.imported[out] || token.IsKeyword(out); i++ {
+		out = name + strconv.Itoa(i)
+	}
+	n.taken[out] = true
+	return out
+}
+
+// locals are the names that generated functions give to parameters and variables, and
+// the predeclared ones that they use.
+var locals = []string{
+	"a", "at", "b", "dst", "err", "k", "key", "n", "name", "ok", "src", "v", "value", "x", "y",
+	"append", "any", "bool", "error", "false", "init", "int", "len", "new", "nil", "string", "true",
+}
+
+// identifier makes a Go identifier that begins with a capital of any text, "" where
+// nothing is left of it.
+func identifier(text string) string {
+	var b strings.Builder
+	up := true
+	for _, r := range text {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			up = true
+			continue
+		case up:
+			r = unicode.ToUpper(r)
+		}
+		up = false
+		b.WriteRune(r)
+	}
+	s := b.String()
+	if first, _ := utf8.DecodeRuneInString(s); s != "" && !unicode.IsUpper(first) {
+		return ""
+	}
+	return s
+}
+
+// lowerFirst makes a name begin with small letters: ID becomes id, AddedAt addedAt,
+// URLPath urlPath.
+func lowerFirst(s string) string {
+	runes := []rune(s)
+	for i, r := range runes {
+		if !unicode.IsUpper(r) || i > 0 && i+1 < len(runes) && unicode.IsLower(runes[i+1]) {
+			break
+		}
+		runes[i] = unicode.ToLower(r)
+	}
+	return string(runes)
+}
+
+// upperFirst makes a name begin with a capital.
+func upperFirst(s string) string {
+	first, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[size:]
+}
+
+// typeWord makes a word of a type: Wish of Wish and of other.Wish, ListInt of List[int].
+func typeWord(t types.Type) string {
+	text := types.TypeString(t, func(*types.Package) string { return "" })
+	r := strings.NewReplacer("[]", " slice of ", "*", " pointer to ", "map[", " map of ", "]", " ", "[", " ")
+	if strings.Contains(text, "struct{") {
+		return "Struct"
+	}
+	return identifier("X " + r.Replace(text))[1:]
+}
+
+// parameter returns the name of a parameter that stands for a field, and takes it: one
+// that hides nothing, and that no other parameter of the function has.
+func (n *names) parameter(field string, others *[]string) string {
+	name := lowerFirst(field)
+	if token.IsKeyword(name) || types.Universe.Lookup(name) != nil || n.taken[name] || n.imported[name] ||
+		slices.Contains([]string{"n", "p", "r", "time", "query", "mapper", "mapperimpl", "types", "at"}, name) {
+		name += "Value"
+	}
+	for i := 2; slices.Contains(*others, name); i++ {
+		name = strings.TrimRight(name, "0123456789") + strconv.Itoa(i)
+	}
+	*others = append(*others, name)
+	return name
+}

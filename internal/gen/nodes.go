@@ -1,0 +1,479 @@
+package gen
+
+import (
+	"cmp"
+	"fmt"
+	"go/token"
+	"slices"
+	"strings"
+
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// nodeWriter makes a model's nodes: the key functions, and the methods that lead from a
+// key to its items.
+type nodeWriter struct {
+	g *generator
+	w *writer
+	m *Model
+	e *schema.Entity
+	// types are the nodes' types, in the order in which they are written.
+	types []*nodeType
+	alias map[string]string
+	// aliases are what nodes embed, so that they do not show it.
+	aliases []code
+}
+
+// result is what a method of a node returns.
+type result struct {
+	typ code
+	// make returns the expression that makes it of a query.Node, and fn the function that
+	// does, nil for none.
+	make func(at code) code
+	fn   code
+	// calls are those that the type has, if the library declares it.
+	calls string
+}
+
+// nodeType is a type that the file declares for a node.
+type nodeType struct {
+	name, doc string
+	fields    []code
+	methods   []*nodeMethod
+	brought   []string // calls of what it embeds
+	taken     map[string]string
+	// at is the level that it is of, if any.
+	at level
+	// constructor is the function that makes it, nil where a literal does.
+	constructor code
+}
+
+type nodeMethod struct {
+	name, doc string
+	params    code
+	result    result
+	body      code
+}
+
+// The calls that the library's nodes have.
+const (
+	queryCalls  = "All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After"
+	headsCalls  = ", Roots"
+	fetchCalls  = ", Fetch"
+	itemCalls   = "Patch, Delete"
+	entityCalls = "Patch"
+)
+
+// rangeCalls are those of a time's ranges.
+var rangeCalls = map[string]string{
+	"Years": "Year, Between, Since, Before", "Months": "Year, Month, Between, Since, Before", "Weeks": "Year, Week, Between, Since, Before",
+	"Days": "Year, Month, Day, Between, Since, Before", "Hours": "Year, Month, Day, Hour, Between, Since, Before",
+}
+
+// queryMethods are the names that queries have themselves, and nodeMethods those of
+// nodes that patch.
+var (
+	queryMethods = []string{
+		"All", "Collect", "Page", "After", "Count", "Input", "Plan", "Limit", "Refs", "Reverse", "Filter", "Project",
+		"Roots", "Between", "Since", "Before", "Year", "Month", "Day", "Hour", "Week", "Query",
+		"Fetch", "AtLeast", "AtMost", "BeginsWith",
+	}
+	nodeMethods = []string{"Patch", "Delete", "Add", "Put", "Map", "Node", "Elements"}
+)
+
+// nodes writes a model's nodes.
+func (g *generator) nodes(w *writer, m *Model) {
+	n := &nodeWriter{g: g, w: w, m: m, e: m.Schema, alias: map[string]string{}}
+	n.keyType()
+	n.indexes()
+	for _, t := range n.types {
+		n.write(t)
+	}
+	for _, a := range n.aliases {
+		w.p(a)
+	}
+}
+
+// write writes a type, and its methods.
+func (n *nodeWriter) write(t *nodeType) {
+	own := make([]string, len(t.methods))
+	for i, m := range t.methods {
+		own[i] = m.name
+	}
+	calls := t.brought
+	if len(own) > 0 {
+		calls = append([]string{strings.Join(own, ", ")}, calls...)
+	}
+	n.w.comment(t.doc)
+	n.w.p("//")
+	n.w.comment("Calls: " + strings.Join(calls, "; ") + ".")
+	if len(t.fields) == 1 {
+		n.w.p("type ", t.name, " struct{ ", t.fields[0], " }\n")
+	} else {
+		n.w.p("type ", t.name, " struct {")
+		for _, f := range t.fields {
+			n.w.p(f)
+		}
+		n.w.p("}\n")
+	}
+	if t.constructor != nil {
+		n.w.p(t.constructor)
+	}
+	for _, m := range t.methods {
+		doc := m.doc
+		if m.result.calls != "" {
+			doc += " Calls: " + m.result.calls + "."
+		}
+		n.w.comment(doc)
+		n.w.p("func (n ", t.name, ") ", m.name, "(", m.params, ") ", m.result.typ, " { return ", m.body, " }\n")
+	}
+}
+
+func (n *nodeWriter) model() code { return code{goType(n.e.Type)} }
+
+// node is the type of a node that is nothing else.
+func (n *nodeWriter) node() code { return of(queryOf("Node"), n.model()) }
+
+func (n *nodeWriter) plain() result {
+	return result{typ: n.node(), make: func(at code) code { return at }}
+}
+
+// elements is a query over elements of a type.
+func (n *nodeWriter) elements(elem *schema.Type) result {
+	args := list(n.model(), goType(elem))
+	return result{
+		typ:   of(queryOf("Elements"), args),
+		make:  func(at code) code { return call(of(queryOf("NewElements"), args), at) },
+		fn:    of(queryOf("NewElements"), args),
+		calls: queryCalls,
+	}
+}
+
+// itemResult is one of the mapper's nodes of an item.
+func (n *nodeWriter) itemResult(kind, calls string, it *schema.Item, args ...any) result {
+	types := list(append([]any{n.model()}, args...)...)
+	return result{
+		typ:   of(mapperOf(kind), types),
+		make:  func(at code) code { return call(of(mapperOf("New"+kind), types), at, it.Index) },
+		calls: calls,
+	}
+}
+
+// embed returns the name of an alias of a type, which a node embeds without showing it.
+func (n *nodeWriter) embed(suffix string, typ code) string {
+	text := n.w.text(typ)
+	if a, ok := n.alias[text]; ok {
+		return a
+	}
+	a := n.g.names.declare(lowerFirst(n.m.Name) + suffix)
+	n.alias[text] = a
+	n.aliases = append(n.aliases, code{"type ", a, " = ", typ, "\n"})
+	return a
+}
+
+// declare begins a type of the file.
+func (n *nodeWriter) declare(name, doc string) *nodeType {
+	t := &nodeType{name: name, doc: doc, taken: map[string]string{}}
+	n.types = append(n.types, t)
+	return t
+}
+
+// global takes a name of the package, or reports that it is taken.
+func (n *nodeWriter) global(name, what string) string {
+	n.g.global(n.m, name, what)
+	return name
+}
+
+// method adds a method to a type, or reports that its name is taken.
+func (n *nodeWriter) method(t *nodeType, m *nodeMethod, from string, field *schema.Field) {
+	cure := "add name=Word to its field"
+	switch {
+	case strings.HasPrefix(from, "the segment"):
+		cure = "add _ struct{} `ddb:\"prefix=SEGMENT,name=Word\"`"
+	case strings.HasPrefix(from, "the placeholder"):
+		cure = "rename the field"
+	case strings.HasPrefix(from, "the index"):
+		cure = "add name=Word to its declaration"
+	case strings.HasPrefix(from, "one="):
+		cure = "write another word in one="
+	}
+	report := func(format string, args ...any) {
+		n.report(field, fmt.Sprintf("%s: %s: %s", n.e.Label(), fmt.Sprintf(format, args...), cure))
+	}
+	switch other, ok := t.taken[m.name]; {
+	case m.name == "":
+		report("%s gives no name of a method", from)
+	case slices.Contains(queryMethods, m.name):
+		report("%s would have the method %s, which every query has", from, m.name)
+	case slices.Contains(nodeMethods, m.name):
+		report("%s would have the method %s, which nodes have themselves", from, m.name)
+	case ok:
+		report("%s and %s would both have the method %s", other, from, m.name)
+	default:
+		t.taken[m.name] = from
+		t.methods = append(t.methods, m)
+	}
+}
+
+func (n *nodeWriter) report(field *schema.Field, message string) {
+	pos := n.m.named.Obj().Pos()
+	end := pos + token.Pos(len(n.m.Name))
+	if field != nil {
+		pos, end = n.g.p.find.place(field, 0, 0)
+	}
+	n.g.report(pos, end, message)
+}
+
+// argument returns the parameter and the argument of a placeholder.
+func (n *nodeWriter) argument(src schema.Source, kind key.Kind, others *[]string) (param, arg code) {
+	p := n.g.names.parameter(sourceName(src), others)
+	return code{p, " ", goType(src.Value.Type)}, call(impl("Arg"), keyValue(src.Value.Type, kind, p))
+}
+
+// sourceName is what a placeholder is called: its field, Key of a map, Value of a
+// scalar element.
+func sourceName(src schema.Source) string {
+	switch src.From {
+	case schema.FromMapKey:
+		return "Key"
+	case schema.FromSelf:
+		return "Value"
+	}
+	name := src.Value.Name
+	return name[strings.LastIndexByte(name, '.')+1:]
+}
+
+// arguments returns the parameters and arguments of several placeholders.
+func (n *nodeWriter) arguments(k *schema.Key, sources []int) (params, args []any) {
+	var taken []string
+	for _, i := range sources {
+		p, a := n.argument(k.Sources[i], k.Format(i).Value, &taken)
+		params, args = append(params, p), append(args, a)
+	}
+	return params, args
+}
+
+// keyType makes the functions that make a key, and its type with all that hangs on it.
+func (n *nodeWriter) keyType() {
+	typ := n.global(n.m.Name+"Key", "type")
+	entity := code{mapperOf("EntityNode"), "[", n.model(), "]"}
+	embedded := n.embed("Node", entity)
+	var names []string
+	var params, args []any
+	var taken []string
+	for i, o := range n.e.KeyFields[:n.e.Identities()] {
+		names = append(names, n.keyWord(o.Name))
+		p, a := n.argument(schema.Source{From: schema.FromModel, Value: o.Value}, keyFieldKind(n.e, i), &taken)
+		params, args = append(params, p), append(args, a)
+	}
+	fn := n.global(n.m.Name+"By"+strings.Join(names, ""), "function")
+	n.w.comment(fmt.Sprintf("%s selects the %s with the partition key %s.", fn, n.m.Name, n.e.PK.Text))
+	n.w.p("func ", fn, "(", list(params...), ") ", typ, " {")
+	n.w.p("return ", typ, "{", call(mapperOf("NewEntityNode"), call(of(impl("Entity"), n.model()), args...)), "}\n}\n")
+	t := n.declare(typ, fmt.Sprintf("%s is the key of one %s, and leads to its parts.", typ, n.m.Name))
+	t.fields, t.brought = []code{{embedded}}, []string{entityCalls}
+	self := code{"n.", embedded, ".Node"}
+	if n.e.Flat {
+		n.flatQuery(params, args, names)
+	} else {
+		for _, s := range n.tree() {
+			n.segment(t, self, s)
+		}
+	}
+	for _, table := range n.e.Tables[1:] {
+		m := &nodeMethod{name: table.Word, doc: fmt.Sprintf("%s selects the part that lies in the table %s.", table.Word, table.Name)}
+		m.result, m.body = n.plain(), call(impl("Table"), self, table.Index)
+		if it := n.alone(table); it != nil {
+			m.result = n.singleton(it, true)
+			m.body = m.result.make(call(impl("Items"), self, it.Index, 0))
+		}
+		n.method(t, m, "the table "+table.Name, table.Field)
+	}
+	for _, it := range n.e.Items {
+		n.item(t, self, it)
+	}
+}
+
+// keyWord is a key field's name in that of the key's function: of several fields without the ID at its
+// end, unless two would be alike then.
+func (n *nodeWriter) keyWord(name string) string {
+	short := func(s string) string { return cmp.Or(strings.TrimSuffix(identifier(s), "ID"), identifier(s)) }
+	all := n.e.KeyFields[:n.e.Identities()]
+	alike := 0
+	for _, o := range all {
+		if short(o.Name) == short(name) {
+			alike++
+		}
+	}
+	if len(all) == 1 || alike > 1 {
+		return identifier(name)
+	}
+	return short(name)
+}
+
+// alone returns the one item of a table without a sort key, nil for other tables.
+func (n *nodeWriter) alone(t *schema.Table) *schema.Item {
+	if all := n.in(t); t.Range == "" && len(all) == 1 {
+		return all[0]
+	}
+	return nil
+}
+
+// item makes the method of an item on the key, and the levels behind it.
+func (n *nodeWriter) item(t *nodeType, self code, it *schema.Item) {
+	l, before := base(it)
+	if !it.Element() {
+		l, before = level{it, len(partsOf(it)), -1}, nil
+		for i := range sourcesOf(it) {
+			before = append(before, i)
+		}
+	}
+	before = slices.DeleteFunc(before, func(i int) bool { return n.isGivenByKey(it.Key.Sources[i]) })
+	name := n.itemName(it)
+	if name == "" && (it.Key == nil || it == n.e.Root) || it.MethodName == "" && it.Table.Index > 0 && n.alone(it.Table) == it {
+		return // the key, or the table, selects just that
+	}
+	var params, args []any
+	if len(before) > 0 {
+		params, args = n.arguments(it.Key, before)
+	}
+	at := call(impl("Items"), append([]any{self, it.Index, l.parts}, args...)...)
+	m := &nodeMethod{name: name, doc: fmt.Sprintf("%s selects %s.", name, templateText(it)), params: list(params...)}
+	if it.Element() {
+		m.result = n.level(t.name+name, l, len(before) == 0 && n.addable(it))
+	} else {
+		m.result = n.singleton(it, len(before) == 0)
+	}
+	m.body = m.result.make(at)
+	n.method(t, m, "the item "+it.Name, it.Decl)
+	if it.OneName != "" {
+		n.one(t, self, it)
+	}
+	if it.Element() && len(before) > 0 && n.addable(it) {
+		n.method(t, n.adder("Add"+name, self, it), "the item "+it.Name, it.Decl)
+	}
+}
+
+// one makes the method that selects one element by its whole key.
+func (n *nodeWriter) one(t *nodeType, self code, it *schema.Item) {
+	var all []int
+	for i, src := range it.Key.Sources {
+		if !n.isGivenByKey(src) {
+			all = append(all, i)
+		}
+	}
+	params, args := n.arguments(it.Key, all)
+	parts := len(partsOf(it))
+	at := call(impl("Items"), append([]any{self, it.Index, parts}, args...)...)
+	m := &nodeMethod{name: it.OneName, doc: fmt.Sprintf("%s selects the one %s.", it.OneName, templateText(it)), params: list(params...)}
+	m.result = n.level(t.name+it.OneName, level{it, parts, -1}, false)
+	m.body = m.result.make(at)
+	n.method(t, m, "one= of "+it.Name, it.Decl)
+}
+
+// singleton is the node of an item that is no element.
+func (n *nodeWriter) singleton(it *schema.Item, given bool) result {
+	calls := itemCalls
+	if it == n.e.Root {
+		calls = entityCalls // to delete it alone is refused
+	}
+	switch {
+	case !given:
+		return n.plain()
+	case it.Field != nil:
+		return n.itemResult("ItemNode", calls, it, goType(deref(it.Field.Type)))
+	}
+	return n.itemResult("ItemNode", calls, it, n.model())
+}
+
+// addable reports whether a patch knows all that an element's key needs.
+func (n *nodeWriter) addable(it *schema.Item) bool {
+	for _, src := range it.Key.Sources {
+		if src.From == schema.FromModel && !n.isGivenByKey(src) {
+			return false
+		}
+	}
+	return !it.ExpiryOfRoot
+}
+
+// adder is a method that adds an element, of a node that is no query.
+func (n *nodeWriter) adder(name string, at code, it *schema.Item) *nodeMethod {
+	m := &nodeMethod{name: name, doc: name + " adds an element.", params: code{"v ", goType(it.Elem)}}
+	args := code{"v"}
+	if it.Map() {
+		m.params, args = code{"k ", goType(it.Field.Type.Key), ", v ", goType(it.Elem)}, code{"k, v"}
+	}
+	m.result = result{typ: of(mapperOf("Patch"), n.model())}
+	m.body = code{n.added(it).make(at), ".Add(", args, ")"}
+	return m
+}
+
+// added is the node of all elements of an item, which adds some.
+func (n *nodeWriter) added(it *schema.Item) result {
+	if it.Map() {
+		return n.itemResult("EntriesNode", "Add, Put; Map, "+queryCalls, it, goType(it.Field.Type.Key), goType(it.Elem))
+	}
+	return n.itemResult("ElementsNode", "Add, Put; "+queryCalls, it, goType(it.Elem))
+}
+
+// itemName returns the name of an item's method: what name= says, its field, or of an
+// item that fields share the last segment of its key that is literal text.
+func (n *nodeWriter) itemName(it *schema.Item) string {
+	switch {
+	case it.MethodName != "":
+		return it.MethodName
+	case n.isField(it.Name):
+		return it.Name[strings.LastIndexByte(it.Name, '.')+1:]
+	case it.Key == nil:
+		return ""
+	}
+	segments := strings.FieldsFunc(it.Key.Text, func(r rune) bool { return r == rune(n.e.Delim) })
+	for _, s := range slices.Backward(segments) {
+		if !strings.ContainsAny(s, "{}") {
+			return identifier(s)
+		}
+	}
+	return ""
+}
+
+// isField reports whether an item is called by a field of the model.
+func (n *nodeWriter) isField(name string) bool {
+	for _, it := range n.e.Items {
+		if it.Field != nil && it.Field.Name == name {
+			return true
+		}
+		for _, a := range it.Attributes {
+			if a.Value.Name == name {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func partsOf(it *schema.Item) []key.Part {
+	if it.Key == nil {
+		return nil
+	}
+	return it.Key.Template.Parts
+}
+
+func sourcesOf(it *schema.Item) []schema.Source {
+	if it.Key == nil {
+		return nil
+	}
+	return it.Key.Sources
+}
+
+func templateText(it *schema.Item) string {
+	if it.Key == nil {
+		return "the item of the table " + it.Table.Name
+	}
+	return it.Key.Text
+}
+
+// isGivenByKey reports whether the entity's key gives a placeholder already.
+func (n *nodeWriter) isGivenByKey(src schema.Source) bool {
+	return src.From == schema.FromModel && n.e.KeyFields[src.KeyField].Identity
+}

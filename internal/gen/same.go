@@ -1,0 +1,192 @@
+package gen
+
+import (
+	"go/types"
+	"slices"
+	"strings"
+
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/tags"
+)
+
+// leaf is a field of a struct, or of one that it embeds, that is compared and copied.
+type leaf struct {
+	route
+	t    *schema.Type
+	av   tags.AV
+	text bool // by its text
+}
+
+// route is how a field inside a struct is reached, by names.
+type route struct {
+	sel  string // ".Home.Street"
+	ptrs []pointer
+}
+
+// pointer is a pointer on the way: it has to be there for what follows.
+type pointer struct {
+	sel string // ".Home"
+	to  types.Type
+}
+
+// missing returns the condition that a pointer on the way is not there.
+func (w route) missing(root string) string {
+	var terms []string
+	for _, p := range w.ptrs {
+		terms = append(terms, root+p.sel+" == nil")
+	}
+	return strings.Join(terms, " || ")
+}
+
+// leaves lists the fields that a struct's values are compared by.
+func (g *generator) leaves(s *structure) []leaf {
+	var out []leaf
+	var walk func(in *structure, at route)
+	walk = func(in *structure, at route) {
+		for i, f := range in.t.Fields {
+			u, here := in.uses[i], at
+			if !g.unnameable(f) {
+				here.sel += "." + f.Name
+			}
+			switch {
+			case u == 0 || u&items != 0:
+			case in.expanded(i):
+				t := f.Type
+				if t.Kind == schema.Pointer {
+					t = t.Elem
+					here.ptrs = append(slices.Clone(at.ptrs), pointer{here.sel, goType(t)})
+				}
+				walk(g.structures.byKey[typeKey(goType(t))], here)
+			case u&keyed != 0:
+				if u&text != 0 && f.Type.Kind == schema.Struct {
+					out = append(out, leaf{here, f.Type, tags.AV{}, true})
+				}
+				if !u.byText(f.Type) && (!f.Type.Opaque() || f.Type.Kind != schema.Struct) {
+					out = append(out, leaf{here, f.Type, tags.AV{}, false})
+				}
+			case !f.Type.Opaque():
+				out = append(out, leaf{here, f.Type, tagOf(f).AV, false})
+			}
+		}
+	}
+	walk(s, route{})
+	return out
+}
+
+// sameOf writes the function that compares two values of a struct.
+func (g *generator) sameOf(w *writer, s *structure) {
+	w.p("func ", s.same, "(a, b *", goType(s.t), ") bool {")
+	var terms []code
+	for _, l := range g.leaves(s) {
+		same := call(impl("SameText"), "&a"+l.sel, "&b"+l.sel)
+		if !l.text {
+			same = g.same(l.t, "a"+l.sel, "b"+l.sel, l.av)
+		}
+		if len(l.ptrs) > 0 {
+			w.p("if x, y := ", l.missing("a"), ", ", l.missing("b"), "; x != y || !x && !(", same, ") {")
+			w.p("return false\n}")
+			continue
+		}
+		terms = append(terms, same)
+	}
+	w.p("return ", conjunction(terms), "\n}\n")
+}
+
+func conjunction(terms []code) code {
+	if len(terms) == 0 {
+		return code{"true"}
+	}
+	out := terms[0]
+	for _, t := range terms[1:] {
+		out = code{out, " &&\n", t}
+	}
+	return out
+}
+
+// comparable reports whether == compares values of a type as their encodings.
+func comparable(t *schema.Type) bool {
+	l, _ := t.Leaf()
+	return l.Comparable || t.Kind == schema.Bytes && isArray(t)
+}
+
+// same returns an expression that reports whether a and b encode alike.
+func (g *generator) same(t *schema.Type, a, b string, av tags.AV) code {
+	fn := func(name string, more ...any) code {
+		return call(impl(name), append([]any{ref(a), ref(b)}, more...)...)
+	}
+	switch {
+	case t.Time:
+		name := "SameTime"
+		if av.Has("unixtime") {
+			name = "SameUnixTime"
+		}
+		return call(impl(name), timeRef(t, a), timeRef(t, b))
+	case comparable(t):
+		return code{a, " == ", b}
+	}
+	switch t.Kind {
+	case schema.Float:
+		if t.Bits == 32 {
+			return fn("SameFloat32")
+		}
+		return fn("SameFloat64")
+	case schema.BigInt:
+		return fn("SameBigInt")
+	case schema.BigFloat:
+		return fn("SameBigFloat")
+	case schema.Bytes:
+		return fn("SameBytes")
+	case schema.Slice:
+		if comparable(t.Elem) {
+			return fn("SameValues")
+		}
+		return fn("SameSlice", g.comparer(t.Elem, tags.AV{}))
+	case schema.Array:
+		return call(impl("SameElements"), a+"[:]", b+"[:]", g.comparer(t.Elem, tags.AV{}))
+	case schema.Map:
+		if comparable(t.Elem) {
+			return fn("SamePlainMap")
+		}
+		return fn("SameMap", g.comparer(t.Elem, tags.AV{}))
+	case schema.Pointer:
+		return fn("SamePointer", g.comparer(t.Elem, av))
+	}
+	return call(g.structures.byKey[typeKey(goType(t))].same, ref(a), ref(b))
+}
+
+// comparer returns a function that compares values of a type.
+func (g *generator) comparer(t *schema.Type, av tags.AV) code {
+	switch {
+	case isTable(t):
+		return code{g.structures.byKey[typeKey(goType(t))].same}
+	case t.Time && !av.Has("unixtime") && goType(t).String() == "time.Time":
+		return code{impl("SameTime")}
+	case t.Kind == schema.Float && t.Bits == 64:
+		return of(impl("SameFloat64"), goType(t))
+	}
+	if r := g.structures.recursive[typeKey(goType(t))]; r != nil {
+		return code{recursiveName("same", r)}
+	}
+	return code{"func(a, b *", goType(t), ") bool { return ", g.same(t, "(*a)", "(*b)", av), " }"}
+}
+
+// recursiveName is what the function of a type that contains itself is called.
+func recursiveName(what string, r *recursion) string {
+	return what + upperFirst(strings.TrimSuffix(r.form, "Form"))
+}
+
+// ref returns a pointer to an addressable expression.
+func ref(x string) string {
+	if p, ok := strings.CutPrefix(x, "(*"); ok && strings.HasSuffix(p, ")") && !strings.ContainsAny(p[:len(p)-1], "(). ") {
+		return p[:len(p)-1]
+	}
+	return "&" + x
+}
+
+// timeRef returns a *time.Time of an expression.
+func timeRef(t *schema.Type, x string) code {
+	if goType(t).String() == "time.Time" {
+		return code{ref(x)}
+	}
+	return code{"(*", std("time", "Time"), ")(", ref(x), ")"}
+}

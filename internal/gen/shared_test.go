@@ -1,0 +1,128 @@
+package gen
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// filesOf generates code for a package of these files, by their names. The package
+// imports nothing.
+func filesOf(t *testing.T, sources map[string]string) (files map[string]string, diagnostics []Diagnostic) {
+	t.Helper()
+	dir := t.TempDir()
+	sources["go.mod"] = "module example.com/shared\n\ngo 1.26\n"
+	for name, text := range sources {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	packages, err := Load(context.Background(), Config{Dir: dir, Env: offline}, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = map[string]string{}
+	for _, p := range packages {
+		out, found, err := p.Generate(nil, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		diagnostics = append(diagnostics, found...)
+		for _, f := range out {
+			files[filepath.Base(f.Path)] = string(f.Content)
+		}
+	}
+	return files, diagnostics
+}
+
+const (
+	lineSource = "type Line struct {\n\tN    int\n\tText string\n}\n"
+	modelOf2   = "type %s struct {\n\tID    string `ddb:\"pk=%s#{ID}\"`\n\tName  string `ddb:\"sk=HEAD\"`\n\tLines []Line `ddb:\"sk=LINE#{N:04}\"`\n}\n"
+)
+
+func modelSource(name string) string { return strings.ReplaceAll(modelOf2, "%s", name) }
+
+// What a struct has is declared once, in the generated file of the first source file
+// that uses it, or in one that is there whenever the others are.
+func TestDeclaredOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		sources map[string]string
+		in      string
+	}{
+		"the first":         {map[string]string{"a.go": "package p\n" + modelSource("A"), "b.go": "package p\n" + lineSource + modelSource("B")}, "a_itemize.go"},
+		"no test":           {map[string]string{"a_test.go": "package p\n" + modelSource("A"), "b.go": "package p\n" + lineSource + modelSource("B")}, "b_itemize.go"},
+		"no constraint":     {map[string]string{"a.go": "//go:build !windows\n\npackage p\n" + modelSource("A"), "b.go": "package p\n" + lineSource + modelSource("B")}, "b_itemize.go"},
+		"of one constraint": {map[string]string{"a.go": "//go:build !windows\n\npackage p\n" + modelSource("A"), "b.go": "//go:build !windows\n\npackage p\n" + lineSource + modelSource("B")}, "a_itemize.go"},
+	} {
+		files, diagnostics := filesOf(t, c.sources)
+		if len(diagnostics) > 0 {
+			t.Errorf("%s: %v", name, diagnostics)
+		}
+		for file, text := range files {
+			for _, declaration := range []string{"var LineFields = ", "var lineForm = ", "func sameLine(", "func cloneLine("} {
+				if got := strings.Count(text, declaration); (got == 1) != (file == c.in) {
+					t.Errorf("%s: %s has %q %d times", name, file, declaration, got)
+				}
+			}
+		}
+	}
+	sources := map[string]string{"a.go": "//go:build !windows\n\npackage p\n" + modelSource("A"), "b.go": "//go:build !plan9\n\npackage p\n" + lineSource + modelSource("B")}
+	if _, diagnostics := filesOf(t, sources); len(diagnostics) != 1 || !strings.Contains(diagnostics[0].Message, "p.Line: models of files with different build constraints use it") {
+		t.Errorf("%v", diagnostics)
+	}
+}
+
+// Which fields have handles: those that are stored, and promoted ones; not those that
+// keys alone hold, slices of items, and what is not stored.
+func TestHandles(t *testing.T) {
+	files, diagnostics := filesOf(t, map[string]string{"a.go": `package p
+
+type A struct {
+	Base
+	ID    string            ` + "`ddb:\"pk=A#{ID}\"`" + `
+	Name  string            ` + "`ddb:\"sk=HEAD\" dynamodbav:\"name,omitempty\"`" + `
+	Skip  string            ` + "`ddb:\"-\"`" + `
+	Lines []line            ` + "`ddb:\"sk=LINE#{N:04}\"`" + `
+	Inner struct{ X, Y int } ` + "`ddb:\"sk=HEAD,nested\"`" + `
+}
+
+type Base struct {
+	By string ` + "`ddb:\"sk=HEAD\"`" + `
+}
+
+type line struct {
+	N    int
+	Text string
+}
+`})
+	if len(diagnostics) > 0 {
+		t.Fatal(diagnostics)
+	}
+	text := files["a_itemize.go"]
+	for _, want := range []string{
+		"var AFields = struct {\n\tName  field.String[A, string]\n\tInner field.Struct[A, struct {",
+		"\tBy field.String[A, string]\n",
+		`field.NewString("Name", "name,omitempty", func(v *A) *string { return &v.Name })`,
+		`field.NewString("By", "", func(v *A) *string { return &v.By })`,
+		"var BaseFields = struct {\n\tBy field.String[Base, string]\n}",
+		"var lineFields = struct {\n\tText field.String[line, string]\n}",
+		`mapperimpl.Field("Base", "", func(v *A) *Base { return &v.Base }, baseForm)`,
+		`mapperimpl.Field("ID", "", func(v *A) *string { return &v.ID }, mapperimpl.String[string]())`,
+		`mapperimpl.Field("N", "", func(v *line) *int { return &v.N }, mapperimpl.Int[int]())`,
+		"var aInnerForm = ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in the file", want)
+		}
+	}
+	for _, not := range []string{"ID field.", "Lines field.", "Skip"} {
+		if strings.Contains(strings.Split(text, "Layout_changed_run_go_generate")[0], not) {
+			t.Errorf("%q is in the file", not)
+		}
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+}
