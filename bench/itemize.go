@@ -10,6 +10,7 @@ import (
 
 	"github.com/itemize/itemize/bench/internal/model"
 	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
 )
 
@@ -79,7 +80,7 @@ func openReflected(c *dynamodb.Client, table string) (*Opened, error) {
 		user: func(id string) query.Selection[reflected] { return k(id) },
 		info: func(id string) query.Selection[reflected] { return k(id).Item("INFO") },
 		add: func(ctx context.Context, id string, w model.Wish) error {
-			_, err := mapper.NewElementsNode[reflected, model.Wish](k(id).Node, 4).Add(w).Exec(ctx, m)
+			_, err := mapperimpl.Add(k(id).Node, 4, nil, w).Exec(ctx, m)
 			return err
 		},
 		month: func(id string) query.Query[reflected, model.Wish] {
@@ -99,9 +100,9 @@ func ofItemize(m *mapper.Mapper[model.User]) *Opened {
 			return err
 		},
 		month: func(id string) query.Query[model.User, model.Wish] {
-			return model.UserByID(id).Wishes().Month(2021, time.November).Query
+			return model.UserByID(id).Wishes().Month(2021, time.November).Query()
 		},
-		all: func(id string) query.Query[model.User, model.Wish] { return model.UserByID(id).Wishes().Query },
+		all: func(id string) query.Query[model.User, model.Wish] { return model.UserByID(id).Wishes().Query() },
 	})
 }
 

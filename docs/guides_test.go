@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 )
 
 func TestMain(m *testing.M) { enginetest.Run(m) }

@@ -7,6 +7,4 @@ type Change[R any] struct{ changes []expr.Change }
 
 func changeOf[R any](c expr.Change) Change[R] { return Change[R]{[]expr.Change{c}} }
 
-// Untyped returns the change, or the changes that it consists of, without its type. For the
-// mapper.
-func (c Change[R]) Untyped() []expr.Change { return c.changes }
+func (c Change[R]) all() []expr.Change { return c.changes }

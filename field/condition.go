@@ -27,7 +27,7 @@ func Or[R any](first Condition[R], others ...Condition[R]) Condition[R] {
 }
 
 // Not returns the condition that c does not hold.
-func Not[R any](c Condition[R]) Condition[R] { return Condition[R]{expr.Not(c.Untyped())} }
+func Not[R any](c Condition[R]) Condition[R] { return Condition[R]{expr.Not(c.checked())} }
 
 // Raw returns a condition that was built with the SDK's package expression, by the names
 // of attributes.
@@ -36,15 +36,14 @@ func Raw[R any](c expression.ConditionBuilder) Condition[R] {
 }
 
 func untyped[R any](first Condition[R], others []Condition[R]) []expr.Condition {
-	all := []expr.Condition{first.Untyped()}
+	all := []expr.Condition{first.checked()}
 	for _, o := range others {
-		all = append(all, o.Untyped())
+		all = append(all, o.checked())
 	}
 	return all
 }
 
-// Untyped returns the condition without its type. For the mapper.
-func (c Condition[R]) Untyped() expr.Condition { return c.condition.Checked() }
+func (c Condition[R]) checked() expr.Condition { return c.condition.Checked() }
 
 // Named returns the handle of an attribute by its name, for projections of models without
 // generated code. A name that nothing of what is asked for stores is refused.
@@ -52,4 +51,6 @@ func Named[R any](attribute string) Of[R] { return named[R](attribute) }
 
 type named[R any] string
 
-func (n named[R]) Row(*R) codec.Row { return codec.Row{Tag: string(n)} }
+func (n named[R]) of(*R) {}
+
+func (n named[R]) row() codec.Row { return codec.Row{Tag: string(n)} }

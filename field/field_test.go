@@ -15,7 +15,9 @@ import (
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/expr"
+	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 )
 
@@ -46,11 +48,11 @@ type lines []string
 
 // addresses are the handles of what is nested.
 var addresses = struct{ City field.String[address, string] }{
-	City: field.NewString("City", "city", func(a *address) *string { return &a.City }),
+	City: handmade.String("City", "city", func(a *address) *string { return &a.City }),
 }
 
 var addressForm = mapperimpl.Struct(mapperimpl.Funcs[address]{},
-	field.NewString("City", "", func(a *address) *string { return &a.City }).Row(nil))
+	mapperimpl.Field("City", "", func(a *address) *string { return &a.City }, mapperimpl.String[string]()))
 
 // wishes are handles as generated code declares them.
 var wishes = struct {
@@ -71,29 +73,29 @@ var wishes = struct {
 	Number  field.Value[wish, attributevalue.Number]
 	Text    field.Number[wish, int]
 }{
-	Title:   field.NewString("Title", "title,omitempty", func(w *wish) *title { return &w.Title }),
-	Price:   field.NewNumber("Price", "", func(w *wish) *float64 { return &w.Price }),
-	Count:   field.NewNumber("Count", ",omitempty", func(w *wish) *uint8 { return &w.Count }),
-	Done:    field.NewBool("Done", "", func(w *wish) *bool { return &w.Done }),
-	AddedAt: field.NewTime("AddedAt", "", func(w *wish) *time.Time { return &w.AddedAt }),
-	Until:   field.NewTime("Until", "until,unixtime", func(w *wish) *time.Time { return &w.Until }),
-	Hash:    field.NewBytes("Hash", "", func(w *wish) *[]byte { return &w.Hash }),
-	Tags:    field.NewSet("Tags", ",stringset", func(w *wish) *[]string { return &w.Tags }, mapperimpl.Slice[[]string](mapperimpl.String[string]())),
-	Lines:   field.NewList("Lines", "", func(w *wish) *lines { return &w.Lines }, mapperimpl.Slice[lines](mapperimpl.String[string]())),
-	Counts: field.NewMap("Counts", "counts", func(w *wish) *map[string]int8 { return &w.Counts },
-		mapperimpl.Map[map[string]int8](mapperimpl.Int[int8]()), field.EntryNumber[wish, int8]),
-	Homes: field.NewMap("Homes", "", func(w *wish) *map[title]address { return &w.Homes },
-		mapperimpl.Map[map[title]address](addressForm), func(e field.Entry) field.Struct[wish, address] { return field.EntryStruct[wish](e, addressForm) }),
-	Note:   field.NewValue("Note", "", func(w *wish) **string { return &w.Note }, mapperimpl.Pointer(mapperimpl.String[string]())),
-	Home:   field.NewStruct("Home", "", func(w *wish) *address { return &w.Home }, addressForm),
-	Other:  field.NewStructPointer("Other", "", func(w *wish) **address { return &w.Other }, addressForm),
-	Number: field.NewValue("Number", "", func(w *wish) *attributevalue.Number { return &w.Number }, mapperimpl.Number[attributevalue.Number]()),
-	Text:   field.NewNumber("Text", ",string", func(w *wish) *int { return &w.Text }),
+	Title:   handmade.String("Title", "title,omitempty", func(w *wish) *title { return &w.Title }),
+	Price:   handmade.Number("Price", "", func(w *wish) *float64 { return &w.Price }),
+	Count:   handmade.Number("Count", ",omitempty", func(w *wish) *uint8 { return &w.Count }),
+	Done:    handmade.Bool("Done", "", func(w *wish) *bool { return &w.Done }),
+	AddedAt: handmade.Time("AddedAt", "", func(w *wish) *time.Time { return &w.AddedAt }),
+	Until:   handmade.Time("Until", "until,unixtime", func(w *wish) *time.Time { return &w.Until }),
+	Hash:    handmade.Bytes("Hash", "", func(w *wish) *[]byte { return &w.Hash }),
+	Tags:    handmade.Set("Tags", ",stringset", func(w *wish) *[]string { return &w.Tags }, mapperimpl.Slice[[]string](mapperimpl.String[string]())),
+	Lines:   handmade.List("Lines", "", func(w *wish) *lines { return &w.Lines }, mapperimpl.Slice[lines](mapperimpl.String[string]())),
+	Counts: handmade.Map[field.Number[wish, int8]]("Counts", "counts", func(w *wish) *map[string]int8 { return &w.Counts },
+		mapperimpl.Map[map[string]int8](mapperimpl.Numeric[int8]())),
+	Homes: handmade.Map[field.Struct[wish, address]]("Homes", "", func(w *wish) *map[title]address { return &w.Homes },
+		mapperimpl.Map[map[title]address](addressForm)),
+	Note:   handmade.Value("Note", "", func(w *wish) **string { return &w.Note }, mapperimpl.Pointer(mapperimpl.String[string]())),
+	Home:   handmade.Struct("Home", "", func(w *wish) *address { return &w.Home }, addressForm),
+	Other:  handmade.StructPointer("Other", "", func(w *wish) **address { return &w.Other }, addressForm),
+	Number: handmade.Value("Number", "", func(w *wish) *attributevalue.Number { return &w.Number }, mapperimpl.Number[attributevalue.Number]()),
+	Text:   handmade.Number("Text", ",string", func(w *wish) *int { return &w.Text }),
 }
 
 // rendered shows a condition with its placeholders replaced.
 func rendered(c field.Condition[wish]) string {
-	u := c.Untyped()
+	u := field.Internal.Condition(door.Key{}, c)
 	if u.Err != nil {
 		return "error: " + u.Err.Error()
 	}
@@ -216,7 +218,7 @@ func TestChanges(t *testing.T) {
 		{w.Other.Set(address{"Rome"}), "Other", wish{Other: &address{"Rome"}}},
 		{w.Tags.Set([]string{"a"}), "Tags", wish{Tags: []string{"a"}}},
 	} {
-		u := c.change.Untyped()[0]
+		u := changesOf(c.change)[0]
 		var got wish
 		u.Apply(&got)
 		if u.Kind != expr.Set || u.Field.Name() != c.field || !reflect.DeepEqual(got, c.want) {
@@ -238,7 +240,7 @@ func TestChanges(t *testing.T) {
 		{w.Other.Change(addresses.City.Set("Rome")), expr.Set, "Other.city", `"Rome"`},
 		{w.Homes.Key("x").Change(addresses.City.Set("Rome")), expr.Set, "Homes.x.city", `"Rome"`},
 	} {
-		u := c.change.Untyped()[0]
+		u := changesOf(c.change)[0]
 		if got := strings.Join(u.Field.Attributes(), "."); u.Err != nil || u.Kind != c.kind || got != c.path || value(u.Value) != c.want {
 			t.Errorf("the change of %s is of kind %d, to %s: %v", got, u.Kind, value(u.Value), u.Err)
 		}
@@ -249,7 +251,7 @@ func TestChanges(t *testing.T) {
 		"the change of Home: it changes none of the struct's fields": w.Home.Change(),
 		"the change of Counts.: the key of a map's entry is empty":   w.Counts.Key("").Set(1),
 	} {
-		if err := c.Untyped()[0].Err; err == nil || !strings.Contains(err.Error(), text) {
+		if err := changesOf(c)[0].Err; err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -264,17 +266,17 @@ func TestChanges(t *testing.T) {
 		{w.Count.Decrement(3), "-3"},
 		{w.Text.Increment(-4), "-4"},
 	} {
-		if u := c.change.Untyped()[0]; u.Kind != expr.Increment || u.By != c.by {
+		if u := changesOf(c.change)[0]; u.Kind != expr.Increment || u.By != c.by {
 			t.Errorf("%s: increments by %s, want %s", u.Field, u.By, c.by)
 		}
 	}
-	if u := w.Title.Remove().Untyped()[0]; u.Kind != expr.Remove || u.Field.Name() != "Title" {
+	if u := changesOf(w.Title.Remove())[0]; u.Kind != expr.Remove || u.Field.Name() != "Title" {
 		t.Errorf("the removal is %+v", u)
 	}
-	if u := w.Count.Increment(3).Untyped()[0]; u.Least != "0" || u.Most != "255" {
+	if u := changesOf(w.Count.Increment(3))[0]; u.Least != "0" || u.Most != "255" {
 		t.Errorf("a uint8 lies between %s and %s", u.Least, u.Most)
 	}
-	if u := w.Counts.Key("a").Decrement(3).Untyped()[0]; u.Least != "-128" || u.Most != "127" || u.By != "-3" {
+	if u := changesOf(w.Counts.Key("a").Decrement(3))[0]; u.Least != "-128" || u.Most != "127" || u.By != "-3" {
 		t.Errorf("an int8 lies between %s and %s, by %s", u.Least, u.Most, u.By)
 	}
 }
@@ -284,23 +286,23 @@ func TestRows(t *testing.T) {
 	rows := []field.Of[wish]{wishes.Title, wishes.Price, wishes.Other, field.Named[wish]("stored")}
 	var got []string
 	for _, r := range rows {
-		row := r.Row(nil)
+		row := handmade.Row(r)
 		got = append(got, row.Name+":"+row.Attribute())
 	}
 	if want := []string{"Title:title", "Price:Price", "Other:Other", ":stored"}; !slices.Equal(got, want) {
 		t.Errorf("rows %q, want %q", got, want)
 	}
 	var w wish
-	if p := wishes.Title.Row(nil).At(&w); p != &w.Title {
+	if p := handmade.Row(wishes.Title).At(&w); p != &w.Title {
 		t.Errorf("the title is at %p, want %p", p, &w.Title)
 	}
-	var _ []mapperimpl.Row = []mapperimpl.Row{wishes.Title.Row(nil), wishes.Home.Row(nil)}
+	var _ []mapperimpl.Row = []mapperimpl.Row{handmade.Row(wishes.Title), handmade.Row(wishes.Home)}
 }
 
 // A value that is changed after a change was made does not change it.
 func TestSetTakesTheValue(t *testing.T) {
 	a := address{"Rome"}
-	c := wishes.Other.Set(a).Untyped()[0]
+	c := changesOf(wishes.Other.Set(a))[0]
 	var v, w wish
 	c.Apply(&v)
 	v.Other.City = "Oslo"
@@ -317,8 +319,10 @@ func TestNothingMade(t *testing.T) {
 	for name, c := range map[string]field.Condition[record]{
 		"zero": none, "not zero": field.Not(none), "zero or zero": none.Or(none), "no field": handle.Equal("a"), "no field, there": handle.Exists(),
 	} {
-		if c.Untyped().Err == nil {
+		if field.Internal.Condition(door.Key{}, c).Err == nil {
 			t.Error(name)
 		}
 	}
 }
+
+func changesOf[R any](c field.Change[R]) []expr.Change { return field.Internal.Changes(door.Key{}, c) }

@@ -1,22 +1,28 @@
 package field
 
-import (
-	"github.com/itemize/itemize/internal/codec"
-)
-
 type value[R, V any] = Value[R, V]
-
-// NewValue returns the handle of a field: name is its name in Go, tag the value of its
-// dynamodbav tag, at the way to it. For generated code, as are the other functions that
-// return handles.
-func NewValue[R, V any](name, tag string, at func(*R) *V, f codec.Typed[V]) Value[R, V] {
-	return newValue(name, tag, at, f)
-}
 
 // Bool is the handle of a bool.
 type Bool[R any, V ~bool] struct{ value[R, V] }
 
-// NewBool returns the handle of a bool. For generated code.
-func NewBool[R any, V ~bool](name, tag string, at func(*R) *V) Bool[R, V] {
-	return Bool[R, V]{newValue(name, tag, at, codec.BoolOf[V]())}
+// ordered is the handle of a field whose values have an order.
+type ordered[R, V any] struct{ value[R, V] }
+
+// Less is the condition that the field is less than v.
+func (h *ordered[R, V]) Less(v V) Condition[R] { return Condition[R]{h.is.compare(" < ", &v)} }
+
+// LessOrEqual is the condition that the field is at most v.
+func (h *ordered[R, V]) LessOrEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" <= ", &v)} }
+
+// Greater is the condition that the field is greater than v.
+func (h *ordered[R, V]) Greater(v V) Condition[R] { return Condition[R]{h.is.compare(" > ", &v)} }
+
+// GreaterOrEqual is the condition that the field is at least v.
+func (h *ordered[R, V]) GreaterOrEqual(v V) Condition[R] {
+	return Condition[R]{h.is.compare(" >= ", &v)}
+}
+
+// Between is the condition that the field lies between two values, both included.
+func (h *ordered[R, V]) Between(low, high V) Condition[R] {
+	return Condition[R]{h.is.between(&low, &high)}
 }

@@ -1,6 +1,8 @@
 package field
 
 import (
+	"reflect"
+
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/expr"
 )
@@ -8,19 +10,16 @@ import (
 // List is the handle of a slice that is stored as a list.
 type List[R, E any] struct{ value[R, []E] }
 
-// NewList returns the handle of a slice. For generated code.
-func NewList[R any, V ~[]E, E any](name, tag string, at func(*R) *V, f codec.Typed[V]) List[R, E] {
-	return List[R, E]{value[R, []E]{slice[R, V, E](name, tag, at, f)}}
-}
+func (h *List[R, E]) bind(is handle) { h.is = unnamed[E](is) }
 
-// slice returns the handle of a slice, whose values are given as those of its type without
-// a name.
-func slice[R any, V ~[]E, E any](name, tag string, at func(*R) *V, f codec.Typed[V]) handle {
-	h := newHandle(codec.NewRow(name, tag, at, f))
+// unnamed returns the handle of a slice, whose values are given as those of its type without a name.
+func unnamed[E any](h handle) handle {
+	f := h.row.Form
 	h.as = func(v any) any {
-		if s, ok := v.(*[]E); ok {
-			named := V(*s)
-			return &named
+		to := reflect.ValueOf(f.New())
+		if s, ok := v.(*[]E); ok && to.Type() != reflect.TypeFor[*[]E]() {
+			to.Elem().Set(reflect.ValueOf(*s).Convert(to.Type().Elem()))
+			return to.Interface()
 		}
 		return v
 	}
@@ -45,10 +44,7 @@ func (h *List[R, E]) Size() Size[R] { return Size[R]{&h.is} }
 // or binaryset.
 type Set[R, E any] struct{ value[R, []E] }
 
-// NewSet returns the handle of a set. For generated code.
-func NewSet[R any, V ~[]E, E any](name, tag string, at func(*R) *V, f codec.Typed[V]) Set[R, E] {
-	return Set[R, E]{value[R, []E]{slice[R, V, E](name, tag, at, f)}}
-}
+func (h *Set[R, E]) bind(is handle) { h.is = unnamed[E](is) }
 
 // Add adds members to the set; those that it has stay.
 func (h *Set[R, E]) Add(members ...E) Change[R] {

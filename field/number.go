@@ -13,12 +13,7 @@ import (
 type number = codec.Number
 
 // Number is the handle of an integer or a float.
-type Number[R any, V number] struct{ value[R, V] }
-
-// NewNumber returns the handle of a number. For generated code.
-func NewNumber[R any, V number](name, tag string, at func(*R) *V) Number[R, V] {
-	return Number[R, V]{newValue(name, tag, at, codec.NumericOf[V]())}
-}
+type Number[R any, V number] struct{ ordered[R, V] }
 
 // Increment adds to the field, which counts from 0 where it is not stored.
 func (h *Number[R, V]) Increment(by V) Change[R] {
@@ -29,25 +24,6 @@ func (h *Number[R, V]) Increment(by V) Change[R] {
 // large.
 func (h *Number[R, V]) Decrement(by V) Change[R] {
 	return changeOf[R](h.is.increment(&by, negative(decimal(&by))))
-}
-
-// Less is the condition that the field is less than v.
-func (h *Number[R, V]) Less(v V) Condition[R] { return Condition[R]{h.is.compare(" < ", &v)} }
-
-// LessOrEqual is the condition that the field is at most v.
-func (h *Number[R, V]) LessOrEqual(v V) Condition[R] { return Condition[R]{h.is.compare(" <= ", &v)} }
-
-// Greater is the condition that the field is greater than v.
-func (h *Number[R, V]) Greater(v V) Condition[R] { return Condition[R]{h.is.compare(" > ", &v)} }
-
-// GreaterOrEqual is the condition that the field is at least v.
-func (h *Number[R, V]) GreaterOrEqual(v V) Condition[R] {
-	return Condition[R]{h.is.compare(" >= ", &v)}
-}
-
-// Between is the condition that the field lies between two values, both included.
-func (h *Number[R, V]) Between(low, high V) Condition[R] {
-	return Condition[R]{h.is.between(&low, &high)}
 }
 
 // boundsOf returns the least and the greatest value of the integer type of which a value is at

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/near"
 )
@@ -13,16 +12,9 @@ import (
 // attribute, or whose fields are spread over an item.
 type Struct[R, S any] struct{ value[R, S] }
 
-// NewStruct returns the handle of a struct. For generated code.
-func NewStruct[R, S any](name, tag string, at func(*R) *S, f codec.Typed[S]) Struct[R, S] {
-	return Struct[R, S]{newValue(name, tag, at, f)}
-}
-
-// NewStructPointer returns the handle of a pointer to a struct. For generated code.
-func NewStructPointer[R, S any](name, tag string, at func(*R) **S, f codec.Typed[S]) Struct[R, S] {
-	h := newHandle(codec.NewRow(name, tag, at, codec.PointerOf(f)))
-	h.pointer = true
-	return Struct[R, S]{value[R, S]{h}}
+func (h *Struct[R, S]) bind(is handle) {
+	is.pointer = is.row.Form != nil && is.row.Form.Pointer != nil
+	h.is = is
 }
 
 // Change changes fields of the struct, and leaves the others as they are.
@@ -36,7 +28,7 @@ func (h *Struct[R, S]) Change(changes ...Change[S]) Change[R] {
 
 // Where is a condition on the struct's fields.
 func (h *Struct[R, S]) Where(c Condition[S]) Condition[R] {
-	return Condition[R]{h.is.where(c.Untyped())}
+	return Condition[R]{h.is.where(c.checked())}
 }
 
 // lift makes changes of the struct's fields those of its owner.

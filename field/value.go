@@ -7,20 +7,18 @@ import (
 
 // Of is any handle of a field of the struct R.
 type Of[R any] interface {
-	// Row returns the field as a row of its struct's table. For generated code.
-	Row(*R) codec.Row
+	of(*R)
+	rowed
 }
 
 // Value is the handle of a field of the type V: what all handles can do.
 type Value[R, V any] struct{ is handle }
 
-// newValue returns the handle of a field of the type V.
-func newValue[R, V any](name, tag string, at func(*R) *V, f codec.Typed[V]) Value[R, V] {
-	return Value[R, V]{newHandle(codec.NewRow(name, tag, at, f))}
-}
+func (h Value[R, V]) of(*R) {}
 
-// Row returns the field as a row of its struct's table. For generated code.
-func (h Value[R, V]) Row(*R) codec.Row { return h.is.row }
+func (h Value[R, V]) row() codec.Row { return h.is.row }
+
+func (h *Value[R, V]) bind(is handle) { h.is = is }
 
 // Set sets the field.
 func (h *Value[R, V]) Set(v V) Change[R] { return changeOf[R](h.is.set(&v)) }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/selection"
@@ -81,7 +82,7 @@ func (m *Mapper[T]) Decode(attributes map[string]types.AttributeValue, options .
 		return out, nil
 	}
 	out.Field, out.Root, out.Value, out.Outside = d.Kind.Name, m.engine.model.IsRoot(d.Kind), v, outsideOf(&d.Image)
-	out.Entity = query.NewKey[T](m.engine.model.Schema, d.of)
+	out.Entity = query.InternalOf[T, T]{}.Key(door.Key{}, m.engine.model.Schema, d.of)
 	return out, nil
 }
 

@@ -1,6 +1,7 @@
 package mapper
 
 import (
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/query"
 )
 
@@ -36,7 +37,7 @@ func (e *Entity[T]) Unknown() int {
 // set gives the entity its state, and its selection.
 func (e *Entity[T]) set(s *state) {
 	e.state = s
-	e.node = query.NewNode[T](s.Selection)
+	e.node = query.InternalOf[T, T]{}.Node(door.Key{}, s.Selection)
 }
 
 // owns refuses an entity that did not come from this mapper.

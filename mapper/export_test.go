@@ -7,7 +7,6 @@ import (
 
 	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/schema"
-	"github.com/itemize/itemize/mapper/mapperimpl"
 )
 
 // NewReflected is New without generated code.
@@ -20,12 +19,12 @@ func NewReflected[T any](client Client, options ...Option) (*Mapper[T], error) {
 }
 
 // CodecOf returns the codec of a model's generated code.
-func CodecOf[T any](m mapperimpl.Model[T]) codec.Model {
+func CodecOf[T any](m codec.GeneratedModel[T]) codec.Model {
 	e, err := schema.Of(reflect.TypeFor[T]())
 	if err != nil {
 		panic(err)
 	}
-	return codec.New(e, m.ItemizeCodec(nil).Internal(), nil)
+	return codec.New(e, m.ItemizeCodec(nil).Table.Untyped(), nil)
 }
 
 // Unchanged returns an error unless an entity is recognized as unchanged.

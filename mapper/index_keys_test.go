@@ -13,9 +13,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
 	"github.com/itemize/itemize/tables"
 )
@@ -80,8 +82,8 @@ var countedFields = struct {
 	Note  field.String[counted, string]
 	Count field.Number[counted, int]
 }{
-	field.NewString("Note", "", func(x *counted) *string { return &x.Note }),
-	field.NewNumber("Count", "", func(x *counted) *int { return &x.Count }),
+	handmade.String("Note", "", func(x *counted) *string { return &x.Note }),
+	handmade.Number("Count", "", func(x *counted) *int { return &x.Count }),
 }
 
 // A patch of another field does not put an item that was stored before the index was declared into it
@@ -99,7 +101,7 @@ func TestPatchLeavesItemOutOfNewIndex(t *testing.T) {
 	m := indexed[counted](t, nil)
 	old := must(mapper.New[before](enginetest.Start(t).Client(), mapper.Table(tables.Of(m)[0].Name)))(t)
 	must(old.Save(ctx, old.New(before{ID: "1", Name: "n", Count: 5, Note: "x"})))(t)
-	p := mapper.NewItemNode[counted, counted](m.Key("1").Item("STATS"), 1).Patch(countedFields.Note.Set("y")).Patch
+	p := mapperimpl.Item[counted, counted](m.Key("1").Item("STATS"), 1).Patch(countedFields.Note.Set("y")).Patch
 	must(p.Exec(ctx, m))(t)
 	if got := storedIn(t, m, "CS")["STATS"]; got != "" && got != "0000000005" {
 		t.Errorf("the item with the count 5 has the key %q", got)
@@ -122,9 +124,9 @@ type texty struct {
 }
 
 var textyFields = struct{ Word, Sort, Name field.String[texty, string] }{
-	field.NewString("Word", "", func(x *texty) *string { return &x.Word }),
-	field.NewString("Sort", "", func(x *texty) *string { return &x.Sort }),
-	field.NewString("Name", "", func(x *texty) *string { return &x.Name }),
+	handmade.String("Word", "", func(x *texty) *string { return &x.Word }),
+	handmade.String("Sort", "", func(x *texty) *string { return &x.Sort }),
+	handmade.String("Name", "", func(x *texty) *string { return &x.Name }),
 }
 
 // A beginning of no text is all behind what is given, and nothing else.
@@ -154,7 +156,7 @@ func TestIndexKeyTooLongIsRefused(t *testing.T) {
 	e := m.New(texty{ID: "1", Kind: "a", Name: "n", Due: monday})
 	must(m.Save(ctx, e))(t)
 	long := strings.Repeat("x", 1025)
-	node := mapper.NewItemNode[texty, texty](m.Key("1").Item("HEAD"), 0)
+	node := mapperimpl.Item[texty, texty](m.Key("1").Item("HEAD"), 0)
 	_, set := node.Patch(textyFields.Sort.Set(long)).Patch.Plan(m)
 	_, ifAbsent := node.Patch(textyFields.Sort.SetIfAbsent(long)).Patch.Plan(m)
 	if set == nil || ifAbsent == nil {
@@ -214,8 +216,8 @@ var coarseFields = struct {
 	Name field.String[coarse, string]
 	By   field.String[coarseLine, string]
 }{
-	field.NewString("Name", "", func(x *coarse) *string { return &x.Name }),
-	field.NewString("By", "", func(x *coarseLine) *string { return &x.By }),
+	handmade.String("Name", "", func(x *coarse) *string { return &x.Name }),
+	handmade.String("By", "", func(x *coarseLine) *string { return &x.By }),
 }
 
 // Where a key holds less than the bounds say, the instant that is stored decides, whatever is asked.
@@ -282,8 +284,8 @@ func TestPatchMakesEntryInIndexOfTableKeys(t *testing.T) {
 	ctx := context.Background()
 	m := indexed[inverted](t, nil)
 	must(m.Save(ctx, m.New(inverted{ID: "1", Name: "n"})))(t)
-	note := field.NewString("Note", "", func(x *inverted) *string { return &x.Note })
-	p := mapper.NewItemNode[inverted, inverted](m.Key("1").Item("NOTE"), 1).Patch(note.Set("x")).Patch
+	note := handmade.String("Note", "", func(x *inverted) *string { return &x.Note })
+	p := mapperimpl.Item[inverted, inverted](m.Key("1").Item("NOTE"), 1).Patch(note.Set("x")).Patch
 	plan := must(p.Plan(m))(t)
 	r := must(p.Exec(ctx, m))(t)
 	for name, got := range r.Consumed.Indexes {
@@ -335,8 +337,8 @@ func TestPatchByCoarseKeyMakesNoIndexKeys(t *testing.T) {
 	m := indexed[mixed](t, nil)
 	must(m.Save(ctx, m.New(mixed{At: monday, ID: "1", State: "open"})))(t)
 	midnight := monday.Truncate(24 * time.Hour)
-	state := field.NewString("State", "", func(x *mixed) *string { return &x.State })
-	p := mapper.NewItemNode[mixed, mixed](m.Key(midnight, "1").Item("HEAD"), 0).Patch(state.Set("closed")).Patch
+	state := handmade.String("State", "", func(x *mixed) *string { return &x.State })
+	p := mapperimpl.Item[mixed, mixed](m.Key(midnight, "1").Item("HEAD"), 0).Patch(state.Set("closed")).Patch
 	if _, err := p.Exec(ctx, m); err != nil {
 		t.Log(err) // a refusal would do
 	}
@@ -460,7 +462,7 @@ func TestConditionOnEmptyIndexKeyIsRefused(t *testing.T) {
 	ctx := context.Background()
 	m := indexed[texty](t, nil)
 	must(m.Save(ctx, m.New(texty{ID: "1", Kind: "a", Name: "", Due: monday})))(t)
-	node := mapper.NewItemNode[texty, texty](m.Key("1").Item("HEAD"), 0)
+	node := mapperimpl.Item[texty, texty](m.Key("1").Item("HEAD"), 0)
 	if _, err := node.Patch(textyFields.Sort.Set("x")).If(textyFields.Name.Equal("")).Patch.Exec(ctx, m); err != nil {
 		t.Errorf("Name is no key of an index as it is: %v", err)
 	}

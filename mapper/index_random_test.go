@@ -12,8 +12,9 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
@@ -24,18 +25,18 @@ var issueFields = struct {
 	Weight             field.Number[issue, int]
 	Opened             field.Time[issue, time.Time]
 }{
-	field.NewString("State", "", func(x *issue) *string { return &x.State }),
-	field.NewString("Owner", "", func(x *issue) *string { return &x.Owner }),
-	field.NewString("Text", "", func(x *issue) *string { return &x.Text }),
-	field.NewNumber("Weight", "", func(x *issue) *int { return &x.Weight }),
-	field.NewTime("Opened", "", func(x *issue) *time.Time { return &x.Opened }),
+	handmade.String("State", "", func(x *issue) *string { return &x.State }),
+	handmade.String("Owner", "", func(x *issue) *string { return &x.Owner }),
+	handmade.String("Text", "", func(x *issue) *string { return &x.Text }),
+	handmade.Number("Weight", "", func(x *issue) *int { return &x.Weight }),
+	handmade.Time("Opened", "", func(x *issue) *time.Time { return &x.Opened }),
 }
 
 var issueTextFields = struct {
 	By, Words field.String[issueText, string]
 }{
-	field.NewString("By", "", func(x *issueText) *string { return &x.By }),
-	field.NewString("Words", "", func(x *issueText) *string { return &x.Words }),
+	handmade.String("By", "", func(x *issueText) *string { return &x.By }),
+	handmade.String("Words", "", func(x *issueText) *string { return &x.Words }),
 }
 
 // issues is a table with two global indexes on roots, one on elements and a local one, what lies in it,
@@ -187,7 +188,7 @@ func (x *issues) step(ctx context.Context) {
 // patch changes something without reading it; the entity is loaded anew behind it.
 func (x *issues) patch(ctx context.Context, id string, e *mapper.Entity[issue]) {
 	f := issueFields
-	head := mapper.NewItemNode[issue, issue](x.m.Key(id).Item("HEAD"), 0)
+	head := mapperimpl.Item[issue, issue](x.m.Key(id).Item("HEAD"), 0)
 	var p mapper.Patch[issue]
 	switch x.r.IntN(7) {
 	case 0:
@@ -200,7 +201,7 @@ func (x *issues) patch(ctx context.Context, id string, e *mapper.Entity[issue]) 
 		p = head.Patch(f.Text.Set(x.text(6000)), f.Owner.Remove()).Patch
 	case 4:
 		x.serial++
-		p = mapper.NewElementsNode[issue, issueText](x.m.Key(id).Prefix("TEXT#"), 1).
+		p = handmade.Elements[issue, issueText]{Node: x.m.Key(id).Prefix("TEXT#"), Item: 1}.
 			Add(issueText{At: monday.Add(time.Duration(x.serial) * time.Millisecond), By: x.one("", "bob"), Words: x.text(3000)})
 	default:
 		if len(e.Value.Texts) == 0 {
@@ -292,6 +293,6 @@ func TestIndexesAtRandom(t *testing.T) {
 }
 
 func (x *issues) textNode(id string, at time.Time) mapper.ElementNode[issue, issueText] {
-	of := mapperimpl.Entity[issue](mapperimpl.Arg(mapperimpl.StringValue(id)))
-	return mapper.NewElementNode[issue, issueText](mapperimpl.Items(of, 1, 2, mapperimpl.Arg(mapperimpl.TimeValue(at))), 1)
+	of := mapperimpl.Entity[issue](mapperimpl.StringValue(id))
+	return mapperimpl.Element[issue, issueText](mapperimpl.Items(of, 1, 2, mapperimpl.TimeValue(at)), 1)
 }

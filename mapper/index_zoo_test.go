@@ -16,9 +16,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/tables"
 )
 
@@ -220,12 +222,12 @@ func (x *zooRun[T]) step(ctx context.Context) {
 
 func (x *zooRun[T]) patch(ctx context.Context, id string, e *mapper.Entity[T]) {
 	str := func(name string) field.String[T, string] {
-		return field.NewString(name, "", func(v *T) *string { return zooString(v, name) })
+		return handmade.String(name, "", func(v *T) *string { return zooString(v, name) })
 	}
-	rank := field.NewNumber("Rank", "", func(v *T) *int { return zooInt(v) })
+	rank := handmade.Number("Rank", "", func(v *T) *int { return zooInt(v) })
 	owner, name, note, kind := str("Owner"), str("Name"), str("Note"), str("Kind")
-	head := mapper.NewItemNode[T, T](x.m.Key(id).Item("HEAD"), 0)
-	noteItem := mapper.NewItemNode[T, T](x.m.Key(id).Item("NOTE"), 1)
+	head := mapperimpl.Item[T, T](x.m.Key(id).Item("HEAD"), 0)
+	noteItem := mapperimpl.Item[T, T](x.m.Key(id).Item("NOTE"), 1)
 	var p mapper.Patch[T]
 	what := ""
 	switch x.r.IntN(11) {
@@ -241,15 +243,15 @@ func (x *zooRun[T]) patch(ctx context.Context, id string, e *mapper.Entity[T]) {
 		what, p = "note delete", noteItem.Delete()
 	case 5:
 		x.serial++
-		what, p = "add line", mapper.NewElementsNode[T, zooLine](x.m.Key(id).Prefix("LINE#"), 2).Add(zooLine{x.serial % 10000, x.one("", "a", "b"), x.text(2500)})
+		what, p = "add line", handmade.Elements[T, zooLine]{Node: x.m.Key(id).Prefix("LINE#"), Item: 2}.Add(zooLine{x.serial % 10000, x.one("", "a", "b"), x.text(2500)})
 	case 6:
 		n := x.serial
 		if l := zoo(e.Value).Lines; len(l) > 0 {
 			n = l[0].No
 		}
-		what, p = "put line", mapper.NewElementsNode[T, zooLine](x.m.Key(id).Prefix("LINE#"), 2).Put(zooLine{n, x.one("", "a", "b"), x.text(2500)})
+		what, p = "put line", handmade.Elements[T, zooLine]{Node: x.m.Key(id).Prefix("LINE#"), Item: 2}.Put(zooLine{n, x.one("", "a", "b"), x.text(2500)})
 	case 7:
-		what, p = "put card", mapper.NewEntriesNode[T, string, zooCard](x.m.Key(id).Prefix("CARD#"), 3).Put(x.one("x", "y", "z"), zooCard{x.one("", "a"), x.text(2000)})
+		what, p = "put card", mapperimpl.Put(x.m.Key(id).Prefix("CARD#"), 3, x.one("x", "y", "z"), zooCard{x.one("", "a"), x.text(2000)})
 	case 8:
 		what, p = "owner remove, if entity", head.Patch(owner.Remove()).Patch.IfEntityExists()
 	case 9:

@@ -12,8 +12,8 @@ import (
 
 	"github.com/itemize/itemize/examples/packages/registry"
 	"github.com/itemize/itemize/examples/wishlist/store"
-	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -114,7 +114,7 @@ func TestIfEntityExistsOverALeftover(t *testing.T) {
 		must(clean.Delete(ctx, before))(t) // as it was loaded: without the leftover
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 3})))(t)
 	}), 1)
-	_, err := mapper.NewElementsNode[account, part](m.Key("1").Node, 3).Add(part{1, "new"}).IfEntityExists().Exec(ctx, m)
+	_, err := handmade.Elements[account, part]{Node: m.Key("1").Node, Item: 3}.Add(part{1, "new"}).IfEntityExists().Exec(ctx, m)
 	got := stored(t, clean, "1")
 	if err == nil && (got == nil || len(got.Entries) != 1) {
 		t.Errorf("the add was acknowledged, the entity exists, and there is %+v", got)
@@ -227,7 +227,7 @@ func TestUnwatchedAddOverALeftover(t *testing.T) {
 		return none
 	}
 	m := must(mapper.New[account](deaf{client(t, tr, 2)}, mapper.Table(table)))(t)
-	_, err := mapper.NewElementsNode[account, part](m.Key("1").Node, 3).Add(part{1, "new"}).Exec(ctx, m)
+	_, err := handmade.Elements[account, part]{Node: m.Key("1").Node, Item: 3}.Add(part{1, "new"}).Exec(ctx, m)
 	var unknown *mapper.OutcomeUnknownError
 	if !errors.As(err, &unknown) {
 		t.Errorf("its put was applied, and it says %v; %v", err, tr.log)
@@ -276,7 +276,7 @@ func TestPatchOfTwoIncarnations(t *testing.T) {
 		must(clean.Save(ctx, late2))(t) // another left over
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 3})))(t)
 	}), 1)
-	node := mapper.NewElementsNode[account, part](m.Key("1").Node, 3)
+	node := handmade.Elements[account, part]{Node: m.Key("1").Node, Item: 3}
 	_, err := node.Add(part{1, "new"}).And(node.Add(part{2, "new"})).IfEntityExists().Exec(ctx, m)
 	if got := stored(t, clean, "1"); err != nil || len(got.Entries) != 2 {
 		t.Errorf("one transaction, of which one is seen: %+v: %v", got.Entries, err)
@@ -327,7 +327,7 @@ func TestUnwatchedIncrementOverALeftover(t *testing.T) {
 	v.Hits.N = 100
 	_, _ = dying.Save(ctx, dying.New(v), mapper.Staged())
 	must(clean.Save(ctx, clean.New(tallied{ID: "1", Name: "live"})))(t)
-	hits := field.NewNumber("Hits.N", "", func(v *tallied) *int { return &v.Hits.N })
+	hits := handmade.Number("Hits.N", "", func(v *tallied) *int { return &v.Hits.N })
 	puts, dropped := 0, false
 	tr := &faulty{at: -1}
 	tr.late = func(r *http.Request) bool {
@@ -348,7 +348,7 @@ func TestUnwatchedIncrementOverALeftover(t *testing.T) {
 		return none
 	}
 	m := must(mapper.New[tallied](deaf{client(t, tr, 2)}, mapper.Table(table)))(t)
-	_, err := mapper.NewEntityNode[tallied](m.Key("1").Node).Patch(hits.Increment(1)).Exec(ctx, m)
+	_, err := handmade.EntityOf(m.Key("1")).Patch(hits.Increment(1)).Exec(ctx, m)
 	got := must(clean.Load(ctx, clean.Key("1")))(t)
 	if got.Value.Hits.N > 1 {
 		t.Errorf("incremented by 1, and it is %d: %v", got.Value.Hits.N, err)
@@ -366,8 +366,8 @@ func TestUnwatchedPatchRefused(t *testing.T) {
 	_, _ = dying.Save(ctx, dying.New(account{ID: "1", Counter: 1, Left: "a", Right: "b"}), mapper.Staged())
 	l := &losing{operation: "UpdateItem", lose: 1}
 	m := must(mapper.New[account](deaf{client(t, l.transport(), 2)}, mapper.Table(table)))(t)
-	left := field.NewString("Left", "", func(v *account) *string { return &v.Left })
-	_, err := mapper.NewEntityNode[account](m.Key("1").Node).Patch(left.Set("patched")).Exec(ctx, m)
+	left := handmade.String("Left", "", func(v *account) *string { return &v.Left })
+	_, err := handmade.EntityOf(m.Key("1")).Patch(left.Set("patched")).Exec(ctx, m)
 	var unknown *mapper.OutcomeUnknownError
 	if !errors.As(err, &unknown) {
 		t.Errorf("a copy of it is on its way, and it says %v", err)
@@ -384,7 +384,7 @@ func TestUpsertNotFound(t *testing.T) {
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Entries: []part{{1, "a"}}}), mapper.Staged()))(t)
 	tr := atRequest("PutItem", 2, func() { must(clean.DeleteByKey(ctx, clean.Key("1").Item("ENTRY#0001")))(t) })
 	m := newAccounts(t, table, tr, 1)
-	_, err := mapper.NewElementsNode[account, part](m.Key("1").Node, 3).Put(part{1, "new"}).Exec(ctx, m)
+	_, err := handmade.Elements[account, part]{Node: m.Key("1").Node, Item: 3}.Put(part{1, "new"}).Exec(ctx, m)
 	if err != nil {
 		t.Errorf("an upsert: %v %v", err, tr.log)
 	}
@@ -413,18 +413,18 @@ func TestPatchOfAnother(t *testing.T) {
 		table := enginetest.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Left: "a"}), mapper.Staged()))(t)
-		left := field.NewString("Left", "", func(v *account) *string { return &v.Left })
+		left := handmade.String("Left", "", func(v *account) *string { return &v.Left })
 		tr := atRequest("UpdateItem", 2, func() {
 			if how == "patch" {
 				must(clean.DeleteByKey(ctx, clean.Key("1").Item("LEFT")))(t)
-				must(mapper.NewEntityNode[account](clean.Key("1").Node).Patch(left.Set("B")).Exec(ctx, clean))(t)
+				must(handmade.EntityOf(clean.Key("1")).Patch(left.Set("B")).Exec(ctx, clean))(t)
 				return
 			}
 			must(clean.DeleteByKey(ctx, clean.Key("1")))(t)
 			must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2, Left: "b"})))(t)
 		})
 		m := newAccounts(t, table, tr, 1)
-		_, err := mapper.NewEntityNode[account](m.Key("1").Node).Patch(left.Set("patched")).Exec(ctx, m)
+		_, err := handmade.EntityOf(m.Key("1")).Patch(left.Set("patched")).Exec(ctx, m)
 		if err != nil {
 			t.Errorf("%s: a patch without a condition, of an item that was there all the time: %v %v", how, err, tr.log)
 		}
@@ -458,10 +458,10 @@ func TestDeafExactlyOnceIncrement(t *testing.T) {
 	v := tallied{ID: "1", Name: "live"}
 	v.Hits.N, v.Hits.Note = 10, "x"
 	must(clean.Save(ctx, clean.New(v), mapper.Staged()))(t)
-	hits := field.NewNumber("Hits.N", "", func(v *tallied) *int { return &v.Hits.N })
+	hits := handmade.Number("Hits.N", "", func(v *tallied) *int { return &v.Hits.N })
 	l := &losing{operation: "TransactWriteItems", lose: 1}
 	m := must(mapper.New[tallied](deaf{client(t, l.transport(), 2)}, mapper.Table(table)))(t)
-	_, err := mapper.NewEntityNode[tallied](m.Key("1").Node).Patch(hits.Increment(1)).Exec(ctx, m, mapper.ExactlyOnce())
+	_, err := handmade.EntityOf(m.Key("1")).Patch(hits.Increment(1)).Exec(ctx, m, mapper.ExactlyOnce())
 	e := must(clean.Load(ctx, clean.Key("1")))(t)
 	e.Value.Hits.Note = "B"
 	must(clean.Save(ctx, e))(t)

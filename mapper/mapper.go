@@ -6,18 +6,18 @@ import (
 	"reflect"
 
 	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/internal/selection"
 	"github.com/itemize/itemize/internal/snapshot"
-	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
 )
 
-type base[T any] = query.Base[T]
+type source[T any] = query.InternalSource[T]
 
 // Mapper loads and saves entities of the model T. It is safe for concurrent use.
 type Mapper[T any] struct {
-	base[T]
+	source[T]
 	engine *engine
 }
 
@@ -45,12 +45,12 @@ func newMapper[T any](client Client, e *schema.Entity, form *codec.Form, options
 	if err != nil {
 		return nil, err
 	}
-	return &Mapper[T]{base: query.NewBase[T](g), engine: g}, nil
+	return &Mapper[T]{source: query.InternalOf[T, T]{}.Source(door.Key{}, g), engine: g}, nil
 }
 
 // formOf returns the form of a model that its generated code has, nil if it has none.
 func formOf[T any](e *schema.Entity) (*codec.Form, error) {
-	generated, ok := any(new(T)).(mapperimpl.Model[T])
+	generated, ok := any(new(T)).(codec.GeneratedModel[T])
 	if !ok {
 		return nil, nil
 	}
@@ -58,12 +58,17 @@ func formOf[T any](e *schema.Entity) (*codec.Form, error) {
 	if g.Layout != e.Fingerprint() {
 		return nil, fmt.Errorf("%s: its generated code was made from another layout of the model: run go generate", e.Label())
 	}
-	return g.Internal(), nil
+	return g.Table.Untyped(), nil
 }
 
 // resolved returns a selection with its parts, which generated code leaves to be made.
 func (m *Mapper[T]) resolved(s query.Selection[T]) selection.Selection {
-	return query.Spec(s).Resolve(m.engine.model.Schema)
+	return specOf(s).Resolve(m.engine.model.Schema)
+}
+
+// specOf returns a selection as data.
+func specOf[T any](s query.Selection[T]) selection.Selection {
+	return query.InternalOf[T, T]{}.Spec(door.Key{}, s)
 }
 
 // New returns an entity that is not stored yet: its first Save inserts it.
@@ -82,7 +87,7 @@ func (m *Mapper[T]) New(value T) *Entity[T] {
 // in their order; in a flat model those of the sort key follow. Given fewer, in a
 // flat model, it selects all entities that share them, for a query.
 func (m *Mapper[T]) Key(values ...any) query.Key[T] {
-	return query.NewKey[T](m.engine.model.Schema, m.engine.model.Select(values))
+	return query.InternalOf[T, T]{}.Key(door.Key{}, m.engine.model.Schema, m.engine.model.Select(values))
 }
 
 // Index is what lies in a secondary index that the model declares, under the values of the
@@ -91,7 +96,7 @@ func (m *Mapper[T]) Key(values ...any) query.Key[T] {
 // several kinds of items "index/item", with the item's name in [ItemPlan].
 func (m *Mapper[T]) Index(name string, values ...any) query.Index[T] {
 	s := m.engine.model.SelectIndex(name, values)
-	return query.NewIndex[T](s, func(b selection.Bounds) selection.Selection {
+	return query.InternalOf[T, T]{}.Index(door.Key{}, s, func(b selection.Bounds) selection.Selection {
 		return m.engine.model.Narrow(s, b)
 	})
 }

@@ -1,6 +1,7 @@
 package mapper
 
 import (
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/operation"
 	"github.com/itemize/itemize/internal/search"
 	"github.com/itemize/itemize/internal/wire"
@@ -179,12 +180,13 @@ type ReadScanOption interface {
 	ScanOption
 }
 
-type readFunc func(*search.Settings)
+type readOption struct{ ReadOption }
 
-// ReadOption applies the option.
-func (f readFunc) ReadOption(s *search.Settings) { f(s) }
+func readFunc(f func(*search.Settings)) readOption {
+	return readOption{query.Internal.ReadOption(door.Key{}, f)}
+}
 
-func (f readFunc) scan(s *scanSettings) { f(&s.Settings) }
+func (o readOption) scan(s *scanSettings) { query.Internal.Apply(door.Key{}, o, &s.Settings) }
 
 // Strong reads strongly consistently, at the double price: a write that was
 // answered before is seen.
@@ -202,7 +204,7 @@ func readSettingsOf(options []ReadOption) search.Settings {
 	var s search.Settings
 	for _, o := range options {
 		if o != nil {
-			o.ReadOption(&s)
+			query.Internal.Apply(door.Key{}, o, &s)
 		}
 	}
 	return s
@@ -215,7 +217,7 @@ type ConcurrencyOption interface {
 }
 
 type parallel struct {
-	readFunc
+	readOption
 	bulkFunc
 }
 
@@ -224,7 +226,7 @@ type parallel struct {
 // bulk load, where it is 8. Other calls do not look at it.
 func Concurrency(n int) ConcurrencyOption {
 	return parallel{
-		func(s *search.Settings) { s.Scatter.Parallel = n },
+		readFunc(func(s *search.Settings) { s.Scatter.Parallel = n }),
 		func(s *bulkSettings) { s.parallel = n },
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/field"
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/operation"
@@ -95,7 +96,7 @@ func (p ItemPatch[T, R]) Return(v *R) ItemPatch[T, R] {
 // If requires that conditions hold of what is stored.
 func (p ItemPatch[T, R]) If(conditions ...field.Condition[R]) ItemPatch[T, R] {
 	for _, c := range conditions {
-		p.is = p.is.onlyIf(p.item, c.Untyped())
+		p.is = p.is.onlyIf(p.item, field.Internal.Condition(door.Key{}, c))
 	}
 	return p
 }
@@ -116,14 +117,14 @@ func (p ItemPatch[T, R]) IfEntityExists() ItemPatch[T, R] {
 func newItemPatch[T, R any](n query.Node[T], item expr.Change, changes []field.Change[R]) ItemPatch[T, R] {
 	p := ItemPatch[T, R]{newPatch(n), item}
 	for _, c := range changes {
-		p.is = p.is.change(item, c.Untyped())
+		p.is = p.is.change(item, field.Internal.Changes(door.Key{}, c))
 	}
 	return p
 }
 
 // newPatch returns the patch of an entity that a node is of.
 func newPatch[T any](n query.Node[T], changes ...expr.Change) Patch[T] {
-	return Patch[T]{entityPatch{nodes: []selection.Selection{query.Spec(n)}, changes: changes}}
+	return Patch[T]{entityPatch{nodes: []selection.Selection{specOf(n)}, changes: changes}}
 }
 
 // entityPatch is a patch without the type of its model.

@@ -13,23 +13,24 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 )
 
-var innerForm = mapperimpl.Struct(mapperimpl.Funcs[inner]{}, innerFields.City.Row(nil), innerFields.N.Row(nil), innerFields.Deep.Row(nil))
+var innerForm = mapperimpl.Struct(mapperimpl.Funcs[inner]{}, handmade.Row(innerFields.City), handmade.Row(innerFields.N), handmade.Row(innerFields.Deep))
 
 var innerFields = struct {
 	City field.String[inner, string]
 	N    field.Number[inner, int]
 	Deep field.Map[inner, map[string]string, string, field.String[inner, string]]
 }{
-	field.NewString("City", "city", func(v *inner) *string { return &v.City }),
-	field.NewNumber("N", "", func(v *inner) *int { return &v.N }),
-	field.NewMap("Deep", "", func(v *inner) *map[string]string { return &v.Deep },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[inner, string]),
+	handmade.String("City", "city", func(v *inner) *string { return &v.City }),
+	handmade.Number("N", "", func(v *inner) *int { return &v.N }),
+	handmade.Map[field.String[inner, string]]("Deep", "", func(v *inner) *map[string]string { return &v.Deep },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]())),
 }
 
 var cellFields = struct {
@@ -50,23 +51,23 @@ var cellFields = struct {
 	Far    field.Struct[cells, inner]
 	Left   field.String[cells, string]
 }{
-	field.NewString("State", "", func(v *cells) *string { return &v.State }),
-	field.NewString("Text", "", func(v *cells) *string { return &v.Text }),
-	field.NewNumber("Small", "", func(v *cells) *int8 { return &v.Small }),
-	field.NewNumber("Count", "", func(v *cells) *int { return &v.Count }),
-	field.NewNumber("Share", "", func(v *cells) *float64 { return &v.Share }),
-	field.NewBool("Done", "", func(v *cells) *bool { return &v.Done }),
-	field.NewTime("Seen", ",unixtime", func(v *cells) *time.Time { return &v.Seen }),
-	field.NewBytes("Data", "", func(v *cells) *[]byte { return &v.Data }),
-	field.NewValue("Note", "", func(v *cells) **string { return &v.Note }, mapperimpl.Pointer(mapperimpl.String[string]())),
-	field.NewSet("Tags", ",stringset", func(v *cells) *[]string { return &v.Tags }, mapperimpl.Slice[[]string](mapperimpl.String[string]())),
-	field.NewSet("Primes", "primes,numberset", func(v *cells) *[]int { return &v.Primes }, mapperimpl.Slice[[]int](mapperimpl.Int[int]())),
-	field.NewList("Lines", "", func(v *cells) *[]string { return &v.Lines }, mapperimpl.Slice[[]string](mapperimpl.String[string]())),
-	field.NewMap("Counts", "", func(v *cells) *map[string]int { return &v.Counts },
-		mapperimpl.Map[map[string]int](mapperimpl.Int[int]()), field.EntryNumber[cells, int]),
-	field.NewStruct("Inner", "", func(v *cells) *inner { return &v.Inner }, innerForm),
-	field.NewStructPointer("Far", "", func(v *cells) **inner { return &v.Far }, innerForm),
-	field.NewString("Left", ",omitempty", func(v *cells) *string { return &v.Left }),
+	handmade.String("State", "", func(v *cells) *string { return &v.State }),
+	handmade.String("Text", "", func(v *cells) *string { return &v.Text }),
+	handmade.Number("Small", "", func(v *cells) *int8 { return &v.Small }),
+	handmade.Number("Count", "", func(v *cells) *int { return &v.Count }),
+	handmade.Number("Share", "", func(v *cells) *float64 { return &v.Share }),
+	handmade.Bool("Done", "", func(v *cells) *bool { return &v.Done }),
+	handmade.Time("Seen", ",unixtime", func(v *cells) *time.Time { return &v.Seen }),
+	handmade.Bytes("Data", "", func(v *cells) *[]byte { return &v.Data }),
+	handmade.Value("Note", "", func(v *cells) **string { return &v.Note }, mapperimpl.Pointer(mapperimpl.String[string]())),
+	handmade.Set("Tags", ",stringset", func(v *cells) *[]string { return &v.Tags }, mapperimpl.Slice[[]string](mapperimpl.String[string]())),
+	handmade.Set("Primes", "primes,numberset", func(v *cells) *[]int { return &v.Primes }, mapperimpl.Slice[[]int](mapperimpl.Numeric[int]())),
+	handmade.List("Lines", "", func(v *cells) *[]string { return &v.Lines }, mapperimpl.Slice[[]string](mapperimpl.String[string]())),
+	handmade.Map[field.Number[cells, int]]("Counts", "", func(v *cells) *map[string]int { return &v.Counts },
+		mapperimpl.Map[map[string]int](mapperimpl.Numeric[int]())),
+	handmade.Struct("Inner", "", func(v *cells) *inner { return &v.Inner }, innerForm),
+	handmade.StructPointer("Far", "", func(v *cells) **inner { return &v.Far }, innerForm),
+	handmade.String("Left", ",omitempty", func(v *cells) *string { return &v.Left }),
 }
 
 // act is a change, and what it does to the value in memory.
@@ -253,13 +254,13 @@ func TestPatchLaw(t *testing.T) {
 		var p mapper.ItemPatch[board, cells]
 		switch r.IntN(4) {
 		case 0:
-			to, p = &v.Main, mapper.NewItemNode[board, cells](node, 0).Patch(changes...)
+			to, p = &v.Main, mapperimpl.Item[board, cells](node, 0).Patch(changes...)
 		case 1:
-			to, p = &v.Other, mapper.NewItemNode[board, cells](node, 1).Patch(changes...)
+			to, p = &v.Other, mapperimpl.Item[board, cells](node, 1).Patch(changes...)
 		default:
 			at := r.IntN(2)
-			item := mapperimpl.Next(mapperimpl.Items(node, 2, 1), 2, mapperimpl.Arg(mapperimpl.IntValue(at+1)))
-			to, p = &v.Rows[at], mapper.NewElementNode[board, cells](item, 2).Patch(changes...)
+			item := mapperimpl.Next(mapperimpl.Items(node, 2, 1), 2, mapperimpl.IntValue(at+1))
+			to, p = &v.Rows[at], mapperimpl.Element[board, cells](item, 2).Patch(changes...)
 		}
 		var returned *cells
 		switch r.IntN(4) {

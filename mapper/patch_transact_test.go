@@ -17,6 +17,7 @@ import (
 	"github.com/itemize/itemize/examples/wishlist/store"
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 )
@@ -31,7 +32,7 @@ func newBoards(t *testing.T) (*mapper.Mapper[board], string) {
 }
 
 func boardMain(m *mapper.Mapper[board]) mapper.ItemNode[board, cells] {
-	return mapper.NewItemNode[board, cells](m.Key("1").Node, 0)
+	return mapperimpl.Item[board, cells](m.Key("1").Node, 0)
 }
 
 // Increments of one field merge, and only the first one's bounds are checked: 20+100+100 is stored in an int8, and
@@ -70,7 +71,7 @@ func TestPatchAppendsToNullAfterStagedInsert(t *testing.T) {
 	ctx := context.Background()
 	m, _ := newBoards(t)
 	must(m.Save(ctx, m.New(board{ID: "1", Other: cells{Text: "x"}, Rows: []cells{{N: 1}}}), mapper.Staged()))(t)
-	other := mapper.NewItemNode[board, cells](m.Key("1").Node, 1)
+	other := mapperimpl.Item[board, cells](m.Key("1").Node, 1)
 	r, err := other.Patch(cellFields.Tags.Add("a")).Exec(ctx, m)
 	if err != nil {
 		t.Errorf("%d requests: %v", r.Predicted.Requests, err)
@@ -79,7 +80,7 @@ func TestPatchAppendsToNullAfterStagedInsert(t *testing.T) {
 	if err != nil {
 		t.Errorf("%d requests: %v", r.Predicted.Requests, err)
 	}
-	row := mapper.NewElementNode[board, cells](mapperimpl.Next(mapperimpl.Items(m.Key("1").Node, 2, 1), 2, mapperimpl.Arg(mapperimpl.IntValue(1))), 2)
+	row := mapperimpl.Element[board, cells](mapperimpl.Next(mapperimpl.Items(m.Key("1").Node, 2, 1), 2, mapperimpl.IntValue(1)), 2)
 	r, err = row.Patch(cellFields.Lines.Append("a")).Exec(ctx, m)
 	if err != nil {
 		t.Errorf("%d requests: %v", r.Predicted.Requests, err)
@@ -90,7 +91,7 @@ func TestPatchAppendsToNullAfterStagedInsert(t *testing.T) {
 	}
 }
 
-var leaseLog = field.NewList("Log", "", func(v *lease) *[]string { return &v.Log }, mapperimpl.Slice[[]string](mapperimpl.String[string]()))
+var leaseLog = handmade.List("Log", "", func(v *lease) *[]string { return &v.Log }, mapperimpl.Slice[[]string](mapperimpl.String[string]()))
 
 // An append to an item that has expired is acknowledged where the list is NULL: the rewrite requires the version, and
 // not any more that the item has not expired. It is lost when DynamoDB removes the item. Breaks "With a TTL, what meets
@@ -100,12 +101,12 @@ func TestPatchAppendToExpiredIsNotFound(t *testing.T) {
 	ctx := context.Background()
 	m := newMapper[lease](t, "PK:S", "SK:S")
 	must(m.Save(ctx, m.New(lease{ID: "1", Until: time.Now().Add(-time.Minute)})))(t)
-	_, err := mapper.NewEntityNode[lease](m.Key("1").Node).Patch(leaseLog.Append("x")).Exec(ctx, m)
+	_, err := handmade.EntityOf(m.Key("1")).Patch(leaseLog.Append("x")).Exec(ctx, m)
 	if !errors.Is(err, mapper.ErrNotFound) {
 		t.Errorf("it has expired: %v", err)
 	}
 	must(m.Save(ctx, m.New(lease{ID: "2", Until: time.Now().Add(-time.Minute), Log: []string{"a"}})))(t)
-	_, err = mapper.NewEntityNode[lease](m.Key("2").Node).Patch(leaseLog.Append("x")).Exec(ctx, m)
+	_, err = handmade.EntityOf(m.Key("2")).Patch(leaseLog.Append("x")).Exec(ctx, m)
 	if !errors.Is(err, mapper.ErrNotFound) {
 		t.Errorf("2: it has expired: %v", err)
 	}
@@ -140,9 +141,9 @@ func TestTransactionByUnwatchedClientIsAppliedOnce(t *testing.T) {
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Left: "a", Right: "a"}), mapper.Staged()))(t)
 	l := &losing{operation: "TransactWriteItems", lose: 1}
 	m := must(mapper.New[account](deaf{client(t, l.transport(), 2)}, mapper.Table(table)))(t)
-	left := field.NewString("Left", "", func(v *account) *string { return &v.Left })
-	right := field.NewString("Right", "", func(v *account) *string { return &v.Right })
-	node := mapper.NewEntityNode[account](m.Key("1").Node)
+	left := handmade.String("Left", "", func(v *account) *string { return &v.Left })
+	right := handmade.String("Right", "", func(v *account) *string { return &v.Right })
+	node := handmade.EntityOf(m.Key("1"))
 	_, err := mapper.Transact(ctx, node.Patch(left.Set("P"), right.Set("P")).PatchPart(m))
 	e := must(clean.Load(ctx, clean.Key("1")))(t)
 	e.Value.Left, e.Value.Right = "newer", "newer"
@@ -168,8 +169,8 @@ func TestPatchIncrementsOverLeftoverItem(t *testing.T) {
 	v.Hits.N = 100
 	_, _ = dying.Save(ctx, dying.New(v), mapper.Staged())
 	must(clean.Save(ctx, clean.New(tallied{ID: "1", Name: "live"})))(t)
-	hits := field.NewNumber("Hits.N", "", func(v *tallied) *int { return &v.Hits.N })
-	_, err := mapper.NewEntityNode[tallied](clean.Key("1").Node).Patch(hits.Increment(1)).Exec(ctx, clean)
+	hits := handmade.Number("Hits.N", "", func(v *tallied) *int { return &v.Hits.N })
+	_, err := handmade.EntityOf(clean.Key("1")).Patch(hits.Increment(1)).Exec(ctx, clean)
 	if got := must(clean.Load(ctx, clean.Key("1")))(t); err != nil || got.Value.Hits.N != 1 {
 		t.Errorf("%+v: %v", got.Value, err)
 	}
@@ -320,7 +321,7 @@ func TestPatchAppendToPendingInsertIsNotFound(t *testing.T) {
 	dying := must(mapper.New[board](client(t, c.transport(), 1), mapper.Table(table)))(t)
 	_, _ = dying.Save(ctx, dying.New(board{ID: "1", Rows: []cells{{N: 1}}}), mapper.Staged())
 	m := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
-	main := mapper.NewItemNode[board, cells](m.Key("1").Node, 0)
+	main := mapperimpl.Item[board, cells](m.Key("1").Node, 0)
 	r, err := main.Patch(cellFields.Lines.Append("a")).Exec(ctx, m)
 	var nf *mapper.NotFoundError
 	if !errors.As(err, &nf) || nf.Pending == "" {
@@ -335,9 +336,9 @@ func TestPatchSetsSpreadStructOfMissingItem(t *testing.T) {
 	ctx := context.Background()
 	m, _ := newBoards(t)
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Text: "x"}})))(t)
-	form := mapperimpl.Struct(mapperimpl.Funcs[cells]{}, cellFields.Text.Row(nil), cellFields.Left.Row(nil))
-	other := field.NewStruct("Other", "", func(v *board) *cells { return &v.Other }, form)
-	_, err := mapper.NewEntityNode[board](m.Key("1").Node).Patch(other.Set(cells{Text: "y"})).Exec(ctx, m)
+	form := mapperimpl.Struct(mapperimpl.Funcs[cells]{}, handmade.Row(cellFields.Text), handmade.Row(cellFields.Left))
+	other := handmade.Struct("Other", "", func(v *board) *cells { return &v.Other }, form)
+	_, err := handmade.EntityOf(m.Key("1")).Patch(other.Set(cells{Text: "y"})).Exec(ctx, m)
 	if got := must(m.Load(ctx, m.Key("1")))(t); err != nil || got.Value.Other.Text != "y" {
 		t.Errorf("%v", err)
 	}
@@ -475,8 +476,8 @@ func TestPatchOfExpiredRootSaysSo(t *testing.T) {
 	ctx := context.Background()
 	m := newMapper[lease](t, "PK:S", "SK:S")
 	must(m.Save(ctx, m.New(lease{ID: "1", Until: time.Now().Add(-time.Minute), Left: "a"})))(t)
-	until := field.NewTime("Until", "", func(v *lease) *time.Time { return &v.Until })
-	_, err := mapper.NewEntityNode[lease](m.Key("1").Node).Patch(until.Set(time.Now().Add(time.Hour))).Exec(ctx, m)
+	until := handmade.Time("Until", "", func(v *lease) *time.Time { return &v.Until })
+	_, err := handmade.EntityOf(m.Key("1")).Patch(until.Set(time.Now().Add(time.Hour))).Exec(ctx, m)
 	var nf *mapper.NotFoundError
 	if !errors.As(err, &nf) || nf.Pending == "" {
 		t.Error(err)
@@ -512,8 +513,8 @@ func TestIfEntityExistsRebindsToNewEntity(t *testing.T) {
 		must(clean.DeleteByKey(ctx, clean.Key("1")))(t)
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2})))(t)
 	}), 1)
-	left := field.NewString("Left", "", func(v *account) *string { return &v.Left })
-	_, err := mapper.NewEntityNode[account](m.Key("1").Node).Patch(left.Set("P")).IfEntityExists().Exec(ctx, m)
+	left := handmade.String("Left", "", func(v *account) *string { return &v.Left })
+	_, err := handmade.EntityOf(m.Key("1")).Patch(left.Set("P")).IfEntityExists().Exec(ctx, m)
 	if err != nil {
 		t.Error(err)
 	}
@@ -590,7 +591,7 @@ func TestRepeatedTransactionCountsOnceUnderFaults(t *testing.T) {
 			m := must(mapper.New[board](client(t, f, 1), mapper.Table(table)))(t)
 			must(clean.Save(ctx, clean.New(board{ID: strconv.Itoa(id), Main: cells{Text: "x"}})))(t)
 			e := m.New(board{ID: strconv.Itoa(id + 1), Main: cells{Text: "y"}})
-			p := mapper.NewItemNode[board, cells](m.Key(strconv.Itoa(id)).Node, 0).Patch(cellFields.Count.Increment(1))
+			p := mapperimpl.Item[board, cells](m.Key(strconv.Itoa(id)).Node, 0).Patch(cellFields.Count.Increment(1))
 			f.count, f.at = 0, at
 			err := errors.New("not yet")
 			for try := 0; try < 4 && err != nil && !strings.Contains(err.Error(), "was applied, with the patches"); try++ {
@@ -614,7 +615,7 @@ func TestPatchTooLargeIsTooLargeError(t *testing.T) {
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Text: strings.Repeat("x", 300_000), Lines: []string{"a"}}})))(t)
 	must(m.Save(ctx, m.New(board{ID: "2", Main: cells{Text: "y"}})))(t)
 	p := boardMain(m).Patch(cellFields.Lines.Append(strings.Repeat("x", 150_000)))
-	other := mapper.NewItemNode[board, cells](m.Key("2").Node, 0).Patch(cellFields.Count.Increment(1))
+	other := mapperimpl.Item[board, cells](m.Key("2").Node, 0).Patch(cellFields.Count.Increment(1))
 	_, alone := p.Exec(ctx, m)
 	_, together := mapper.Transact(ctx, other.PatchPart(m), p.PatchPart(m))
 	for _, err := range []error{alone, together} {

@@ -16,8 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/examples/wishlist/store"
-	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/internal/testing/models"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
@@ -279,7 +279,7 @@ func TestHeadsRefuseFilterOfOtherItem(t *testing.T) {
 	ctx := context.Background()
 	m := newMapper[models.Ticket](t, "PK:S", "SK:S")
 	manyTickets(t, m, 2)
-	text := field.NewString("Text", "", func(x *models.Ticket) *string { return &x.Text })
+	text := handmade.String("Text", "", func(x *models.Ticket) *string { return &x.Text })
 	got, err := query.Of[models.Ticket](m.Key("p")).Filter(text.BeginsWith("x")).Roots().Collect(ctx, m)
 	if err == nil && len(got) != 2 {
 		t.Errorf("%d heads, and no error", len(got))
@@ -378,7 +378,7 @@ func TestProjectionReadsNoMoreThanLimit(t *testing.T) {
 	for i := range 40 {
 		must(m.Save(ctx, m.New(memo{List: "l", ID: fmt.Sprintf("%02d", i), Head: "h", Text: strings.Repeat("x", 20_000)})))(t)
 	}
-	head := field.NewString("Head", "", func(x *memo) *string { return &x.Head })
+	head := handmade.String("Head", "", func(x *memo) *string { return &x.Head })
 	p := must(query.Of[memo](m.Key("l")).Project(head).Limit(2).Page(ctx, m))(t)
 	if len(p.Items) != 2 || p.RCU > 20 {
 		t.Errorf("%d for %v RCU", len(p.Items), p.RCU)

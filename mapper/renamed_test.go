@@ -13,9 +13,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
 )
 
@@ -286,7 +287,7 @@ func TestSetIfAbsentMoves(t *testing.T) {
 		delete(stored, "Text")
 		stored[c.old] = s("kept")
 		w.put(stored)
-		must(mapper.NewItemNode[board, cells](m.Key(id).Node, 0).Patch(cellFields.Text.SetIfAbsent("")).Exec(ctx, m))(t)
+		must(mapperimpl.Item[board, cells](m.Key(id).Node, 0).Patch(cellFields.Text.SetIfAbsent("")).Exec(ctx, m))(t)
 		now := w.get("BOARD#"+id, "A")
 		if text, ok := now["Text"].(*types.AttributeValueMemberS); !ok || text.Value != c.want || now["old-Text"] != nil || now["older-Text"] != nil {
 			t.Errorf("%s: %v", c.old, now)

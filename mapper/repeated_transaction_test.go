@@ -11,6 +11,7 @@ import (
 
 	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/mapper"
+	"github.com/itemize/itemize/mapper/mapperimpl"
 )
 
 // counting is a counter on an item that no part of a transaction loads, beside entities of the same
@@ -34,7 +35,7 @@ func newCounting(t *testing.T) *counting {
 }
 
 func (c *counting) node(id string) mapper.ItemNode[board, cells] {
-	return mapper.NewItemNode[board, cells](c.boards.Key(id).Node, 0)
+	return mapperimpl.Item[board, cells](c.boards.Key(id).Node, 0)
 }
 
 func (c *counting) increment() mapper.Part {
@@ -84,7 +85,7 @@ func TestRepeatedBeside(t *testing.T) {
 		must(c.clean.Update(context.Background(), c.clean.Key("E"), func(b *board) error { b.Rows = nil; return nil }))(c.T)
 	}
 	patched := func(c *counting, _ *mapper.Entity[board]) {
-		must(mapper.NewItemNode[board, cells](c.clean.Key("P").Node, 0).Patch(cellFields.Text.Set("b")).Exec(context.Background(), c.clean))(c.T)
+		must(mapperimpl.Item[board, cells](c.clean.Key("P").Node, 0).Patch(cellFields.Text.Set("b")).Exec(context.Background(), c.clean))(c.T)
 	}
 	nothing := func(*counting, *mapper.Entity[board]) {}
 	change := func(e *mapper.Entity[board]) { e.Value.Main.Text = "z" }
@@ -181,7 +182,7 @@ func TestRepeatedInParts(t *testing.T) {
 		return e
 	}
 	appends := func(c *counting) mapper.Part {
-		must(mapper.NewItemNode[board, cells](c.clean.Key("Q").Node, 0).Patch(cellFields.Text.Set("q")).Upsert().Exec(ctx, c.clean))(c.T)
+		must(mapperimpl.Item[board, cells](c.clean.Key("Q").Node, 0).Patch(cellFields.Text.Set("q")).Upsert().Exec(ctx, c.clean))(c.T)
 		return c.node("Q").Patch(cellFields.Count.Increment(1)).PatchPart(c.boards)
 	}
 	q := func(c *counting) int {
@@ -235,7 +236,7 @@ func TestRepeatedInParts(t *testing.T) {
 		l := &losing{operation: "TransactWriteItems", lose: 3} // as often as it is sent
 		m := must(mapper.New[board](client(t, l.transport(), 1), mapper.Table(c.table)))(t)
 		e := m.New(board{ID: "E", Main: cells{Text: "y"}})
-		do := transact(m.SavePart(e), mapper.NewItemNode[board, cells](m.Key("P").Node, 0).Patch(cellFields.Count.Increment(1)).PatchPart(m))
+		do := transact(m.SavePart(e), mapperimpl.Item[board, cells](m.Key("P").Node, 0).Patch(cellFields.Count.Increment(1)).PatchPart(m))
 		for range 2 { // lost, and untold
 			var unknown *mapper.OutcomeUnknownError
 			if err := do(); !errors.As(err, &unknown) {

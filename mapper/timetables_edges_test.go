@@ -99,15 +99,15 @@ func TestTimeTablesOneInstant(t *testing.T) {
 	client := &asked{}
 	m := timed[gauge](t, client, there)
 	at := func(i int) query.Node[gauge] {
-		n := mapperimpl.Items(mapperimpl.Entity[gauge](mapperimpl.Arg(mapperimpl.StringValue("d"))), 0, 0)
-		return mapperimpl.Next(n, 2, mapperimpl.Arg(mapperimpl.TimeValue(there[i])))
+		n := mapperimpl.Items(mapperimpl.Entity[gauge](mapperimpl.StringValue("d")), 0, 0)
+		return mapperimpl.Next(n, 2, mapperimpl.TimeValue(there[i]))
 	}
 	k := timed[ofKind](t, client, there)
 	for i, when := range there {
 		must(m.Save(ctx, m.New(gauge{Device: "d", At: when, ID: "1"})))(t)
 		must(k.Save(ctx, k.New(ofKind{Device: "d", Kind: "a", At: when})))(t)
 		client.took()
-		if n := must(query.NewQuery[gauge, gauge](at(i)).Count(ctx, m))(t); n != 1 || client.took() != when.Format("2006-01") {
+		if n := must(mapperimpl.Query[gauge, gauge](at(i)).Count(ctx, m))(t); n != 1 || client.took() != when.Format("2006-01") {
 			t.Errorf("%d of %s", n, when)
 		}
 	}

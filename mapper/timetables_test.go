@@ -16,6 +16,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
@@ -199,9 +200,8 @@ func TestTimeTables(t *testing.T) {
 }
 
 // inTime are the queries of the entities of a partition by their time, as generated code has them.
-func inTime[T any](pk string) query.Hours[query.Query[T, T]] {
-	at := mapperimpl.Items(mapperimpl.Entity[T](mapperimpl.Arg(mapperimpl.StringValue(pk))), 0, 0)
-	return mapperimpl.Hours(at, query.NewQuery[T, T])
+func inTime[T any](pk string) handmade.Times[T] {
+	return handmade.Times[T]{Node: mapperimpl.Items(mapperimpl.Entity[T](mapperimpl.StringValue(pk)), 0, 0)}
 }
 
 // A query of the newest asks for no more tables than its limit takes, and pages go on where they ended,
@@ -272,7 +272,7 @@ func TestTimeTablesPages(t *testing.T) {
 			want = append(want, v)
 			must(m.Save(ctx, m.New(v)))(t)
 		}
-		all := mapperimpl.Hours(mapperimpl.Items(mapperimpl.Entity[trip](mapperimpl.Arg(mapperimpl.StringValue("c"))), 0, 1), query.NewQuery[trip, trip])
+		all := handmade.Times[trip]{Node: mapperimpl.Items(mapperimpl.Entity[trip](mapperimpl.StringValue("c")), 0, 1)}
 		scatteredBy(t, m, all.Since(years[0]), want)
 		scatteredBy(t, m, all.Between(years[1], years[1].AddDate(1, 0, 0).Add(-1)), want[4:8])
 		want[5].Km = 500
@@ -303,14 +303,14 @@ func TestTimeTablesPages(t *testing.T) {
 		for _, v := range want {
 			must(m.Save(ctx, m.New(v)))(t)
 		}
-		at := mapperimpl.Items(mapperimpl.Entity[rota](mapperimpl.Arg(mapperimpl.TimeValue(want[0].At))), 0, 0)
+		at := mapperimpl.Items(mapperimpl.Entity[rota](mapperimpl.TimeValue(want[0].At)), 0, 0)
 		client.took()
-		if _, err := query.NewQuery[rota, rota](at).Collect(ctx, m); err == nil || !errors.As(err, new(*types.ResourceNotFoundException)) {
+		if _, err := mapperimpl.Query[rota, rota](at).Collect(ctx, m); err == nil || !errors.As(err, new(*types.ResourceNotFoundException)) {
 			t.Errorf("a year of which not all weeks have tables: %v", err)
 		}
 		client.took()
-		named := mapperimpl.Next(at, 2, mapperimpl.Arg(mapperimpl.StringValue("bob")))
-		january := mapperimpl.Hours(named, query.NewQuery[rota, rota]).Month(2026, time.January)
+		named := mapperimpl.Next(at, 2, mapperimpl.StringValue("bob"))
+		january := handmade.Times[rota]{Node: named}.Month(2026, time.January)
 		if d := gocmp.Diff(want[4:8], must(january.Collect(ctx, m))(t)); d != "" {
 			t.Errorf("bob's (-want +got):\n%s", d)
 		}

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
@@ -51,7 +51,7 @@ func (n *noteNow) AfterLoad()   { n.Kind = "note" }
 func (s *seat) AfterLoad()      { s.Kind = "seat" }
 func (m *mark) AfterLoad()      { m.Shade = "dark " + m.Color }
 
-var noteNowBody = field.NewString("Body", "", func(n *noteNow) *string { return &n.Body })
+var noteNowBody = handmade.String("Body", "", func(n *noteNow) *string { return &n.Body })
 
 func members2(t *testing.T) (*mapper.Mapper[memberBefore], *mapper.Mapper[memberNow], *raw) {
 	t.Helper()
@@ -68,8 +68,8 @@ func TestRenamedAttributes(t *testing.T) {
 	before, now, w := members2(t)
 	must(before.Save(ctx, before.New(memberBefore{ID: "1", Name: "Ada", Visits: 3, Notes: []part{{1, "one"}, {2, "two"}}})))(t)
 	node := now.Key("1").Node
-	notes := query.NewElements[memberNow, noteNow](now.Key("1").Prefix("NOTE#"))
-	for _, q := range []query.Query[memberNow, noteNow]{notes.Query, notes.Query.Project(noteNowBody)} {
+	notes := mapperimpl.Elements[memberNow, noteNow](now.Key("1").Prefix("NOTE#"))
+	for _, q := range []query.Query[memberNow, noteNow]{notes.Query(), notes.Project(noteNowBody)} {
 		got := must(q.Collect(ctx, now))(t)
 		if len(got) != 2 || got[0].Body != "one" || got[1].Body != "two" {
 			t.Errorf("%+v", got)
@@ -79,7 +79,7 @@ func TestRenamedAttributes(t *testing.T) {
 		t.Error("a filter on it:", err)
 	}
 	note := func(n int) mapper.ElementNode[memberNow, noteNow] {
-		return mapper.NewElementNode[memberNow, noteNow](mapperimpl.Next(mapperimpl.Items(node, 2, 1), 2, mapperimpl.Arg(mapperimpl.IntValue(n))), 2)
+		return mapperimpl.Element[memberNow, noteNow](mapperimpl.Next(mapperimpl.Items(node, 2, 1), 2, mapperimpl.IntValue(n)), 2)
 	}
 	if _, err := note(1).Patch(noteNowBody.Set("x")).If(noteNowBody.Equal("one")).Exec(ctx, now); err == nil || !strings.Contains(err.Error(), "until was= is gone") {
 		t.Error("a condition on it:", err)

@@ -19,11 +19,6 @@ type Key[T any] struct {
 	table  int
 }
 
-// NewKey returns the key of an entity. For the mapper.
-func NewKey[T any](e *schema.Entity, s selection.Selection) Key[T] {
-	return Key[T]{Node: Node[T]{s}, schema: e}
-}
-
 // scope returns the key without its type. Its methods do the work of the key's: the compiler compiles each method of a generic
 // type once for each model of a program.
 func (k *Key[T]) scope() scope { return scope{&k.spec, k.schema, k.table} }

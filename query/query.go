@@ -12,6 +12,7 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/field"
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/search"
@@ -53,7 +54,7 @@ func (q Query[T, E]) elemType() reflect.Type {
 // and map fields whose elements have that type, and for a flat model of its
 // entities themselves. A selection that could hold items of other types is
 // refused when the query runs, since they would be read, and paid for, in vain.
-func Of[E, T any](s Selection[T]) Query[T, E] { return Query[T, E]{definition{spec: Spec(s)}} }
+func Of[E, T any](s Selection[T]) Query[T, E] { return Query[T, E]{definition{spec: specOf(s)}} }
 
 // Reverse returns the query in descending order of the sort keys.
 func (q Query[T, E]) Reverse() Query[T, E] {
@@ -82,8 +83,9 @@ func (q Query[T, E]) After(c Cursor) Query[T, E] {
 func (q Query[T, E]) Filter(conditions ...field.Condition[E]) Query[T, E] {
 	q.filter = slices.Clone(q.filter)
 	for _, c := range conditions {
-		q.filter = append(q.filter, c.Untyped())
-		q.err = errors.Join(q.err, c.Untyped().Err)
+		condition := field.Internal.Condition(door.Key{}, c)
+		q.filter = append(q.filter, condition)
+		q.err = errors.Join(q.err, condition.Err)
 	}
 	return q
 }
@@ -97,7 +99,7 @@ func (q Query[T, E]) Project(fields ...field.Of[E]) Query[T, E] {
 			q.err = errors.Join(q.err, errors.New("Project got nil in place of a field's handle"))
 			continue
 		}
-		row := f.Row(nil)
+		row := field.Internal.Row(door.Key{}, f)
 		q.projection = append(q.projection, search.Projected{Field: row.Name, Attribute: row.Attribute()})
 	}
 	return q
@@ -138,7 +140,7 @@ func (d *definition) begin(elem reflect.Type, runner search.Runner, options []Re
 	x := &run{Runner: runner}
 	for _, o := range options {
 		if o != nil {
-			o.ReadOption(&x.settings)
+			o.read(&x.settings)
 		}
 	}
 	x.request = search.Request{

@@ -12,8 +12,8 @@ import (
 // Only this package's types implement it, and those that embed them.
 type Selection[T any] interface{ selection(*T) selection.Selection }
 
-// Spec returns a selection as data. For the mapper.
-func Spec[T any](s Selection[T]) selection.Selection {
+// specOf returns a selection as data.
+func specOf[T any](s Selection[T]) selection.Selection {
 	if isNil(s) {
 		return selection.Selection{Err: errNilSelection}
 	}
@@ -40,18 +40,15 @@ type Node[T any] struct{ spec selection.Selection }
 
 func (n Node[T]) selection(*T) selection.Selection { return n.spec }
 
-// NewNode returns the node of a selection. For the mapper.
-func NewNode[T any](s selection.Selection) Node[T] { return Node[T]{s} }
-
 // Join selects several parts of one entity. Single items among them are read
 // together.
 func Join[T any](selections ...Selection[T]) Selection[T] {
 	if len(selections) == 0 {
 		return Node[T]{selection.Selection{Err: fmt.Errorf("query.Join of no selections: give it at least one")}}
 	}
-	joined := Spec(selections[0])
+	joined := specOf(selections[0])
 	for _, s := range selections[1:] {
-		joined = joined.Join(Spec(s))
+		joined = joined.Join(specOf(s))
 	}
 	return Node[T]{joined}
 }

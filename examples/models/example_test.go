@@ -121,12 +121,12 @@ func ExamplePlayerKey_Matches() {
 		}
 		fmt.Println()
 	}
-	show("all", matches.Query)
+	show("all", matches.Query())
 	show("newest two", matches.Reverse().Limit(2))
-	show("November", matches.Month(2021, time.November).Query)
-	show("since the 14th", matches.Since(at(time.November, 14, 0)).Query)
-	show("before the 14th", matches.Before(at(time.November, 14, 0)).Query)
-	show("between", matches.Between(at(time.November, 14, 9), at(time.December, 1, 0)).Query)
+	show("November", matches.Month(2021, time.November).Query())
+	show("since the 14th", matches.Since(at(time.November, 14, 0)).Query())
+	show("before the 14th", matches.Before(at(time.November, 14, 0)).Query())
+	show("between", matches.Between(at(time.November, 14, 9), at(time.December, 1, 0)).Query())
 	show("20 points or more", matches.Filter(models.MatchFields.Points.GreaterOrEqual(20)))
 	// Output:
 	// all: m1 m2 m3 m4

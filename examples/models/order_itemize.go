@@ -3,6 +3,9 @@
 package models
 
 import (
+	"context"
+	"iter"
+
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
@@ -11,122 +14,259 @@ import (
 
 // OrderByCustomerN selects the Order with the partition key CUSTOMER#{Customer}.
 func OrderByCustomerN(customer string, nValue int) OrderKey {
-	return OrderKey{
-		mapper.NewEntityNode(
-			mapperimpl.Entity[Order](
-				mapperimpl.Arg(mapperimpl.StringValue(customer)), mapperimpl.Arg(mapperimpl.IntValue(nValue)),
-			),
-		),
-	}
+	return OrderKey{mapperimpl.Entity[Order](mapperimpl.StringValue(customer), mapperimpl.IntValue(nValue))}
 }
 
-// OrderByCustomer queries all with the partition key CUSTOMER#{Customer}. Calls: All, Refs, Collect, Page, Count, Plan,
-// Input; Filter, Project, Limit, Reverse, After, Roots.
+// OrderByCustomer queries all with the partition key CUSTOMER#{Customer}.
 func OrderByCustomer(customer string) query.Query[Order, Order] {
-	return query.NewQuery[Order, Order](
-		mapperimpl.Items(mapperimpl.Entity[Order](mapperimpl.Arg(mapperimpl.StringValue(customer))), 0, 1),
+	return mapperimpl.Query[Order, Order](
+		mapperimpl.Items(mapperimpl.Entity[Order](mapperimpl.StringValue(customer)), 0, 1),
 	)
 }
 
 // OrderKey is the key of one Order, and leads to its parts.
-//
-// Calls: PriceTable, HEAD, Lines, Prices; Patch.
 type OrderKey struct{ orderNode }
 
-// PriceTable selects the part that lies in the table prices.
-func (n OrderKey) PriceTable() query.Node[Order] { return mapperimpl.Table(n.orderNode.Node, 1) }
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n OrderKey) Patch(changes ...field.Change[Order]) mapper.ItemPatch[Order, Order] {
+	return mapperimpl.Patch(n.orderNode, changes)
+}
 
-// HEAD selects ORDER#{N:06}#HEAD. Calls: Patch.
+// PriceTable selects the part that lies in the table prices.
+func (n OrderKey) PriceTable() query.Node[Order] { return mapperimpl.Table(n.orderNode, 1) }
+
+// HEAD selects ORDER#{N:06}#HEAD.
 func (n OrderKey) HEAD() mapper.ItemNode[Order, Order] {
-	return mapper.NewItemNode[Order, Order](mapperimpl.Items(n.orderNode.Node, 0, 3), 0)
+	return mapperimpl.Item[Order, Order](mapperimpl.Items(n.orderNode, 0, 3), 0)
 }
 
 // Lines selects ORDER#{^N:06}#LINE#{Line:03}.
 func (n OrderKey) Lines() OrderKeyLines {
-	return newOrderKeyLines(mapperimpl.Items(n.orderNode.Node, 1, 3))
+	return OrderKeyLines{orderLineItems{orderLineQuery{mapperimpl.Items(n.orderNode, 1, 3)}, 1}}
 }
 
 // Prices selects ORDER#{^N:06}#PRICE#{Line:03}.
 func (n OrderKey) Prices() OrderKeyPrices {
-	return newOrderKeyPrices(mapperimpl.Items(n.orderNode.Node, 2, 3))
+	return OrderKeyPrices{orderPriceItems{orderPriceQuery{mapperimpl.Items(n.orderNode, 2, 3)}, 2}}
 }
 
 // OrderKeyLines goes on with {Line:03}.
-//
-// Calls: Line; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type OrderKeyLines struct {
-	at query.Node[Order]
-	orderLineItems
-}
+type OrderKeyLines struct{ orderLineItems }
 
-func newOrderKeyLines(at query.Node[Order]) OrderKeyLines {
-	return OrderKeyLines{at, mapper.NewElementsNode[Order, Line](at, 1)}
-}
-
-// Line narrows to one {Line:03}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project,
-// Limit, Reverse, After.
+// Line narrows to one {Line:03}.
 func (n OrderKeyLines) Line(line int) mapper.ElementNode[Order, Line] {
-	return mapper.NewElementNode[Order, Line](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.IntValue(line))), 1)
+	return mapperimpl.Element[Order, Line](mapperimpl.Next(n.orderNode, 4, mapperimpl.IntValue(line)), 1)
 }
 
 // OrderKeyPrices goes on with {Line:03}.
-//
-// Calls: Line; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type OrderKeyPrices struct {
-	at query.Node[Order]
-	orderPriceItems
-}
+type OrderKeyPrices struct{ orderPriceItems }
 
-func newOrderKeyPrices(at query.Node[Order]) OrderKeyPrices {
-	return OrderKeyPrices{at, mapper.NewElementsNode[Order, Price](at, 2)}
-}
-
-// Line narrows to one {Line:03}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project,
-// Limit, Reverse, After.
+// Line narrows to one {Line:03}.
 func (n OrderKeyPrices) Line(line int) mapper.ElementNode[Order, Price] {
-	return mapper.NewElementNode[Order, Price](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.IntValue(line))), 2)
+	return mapperimpl.Element[Order, Price](mapperimpl.Next(n.orderNode, 4, mapperimpl.IntValue(line)), 2)
 }
 
-type orderNode = mapper.EntityNode[Order]
+type orderNode = query.Node[Order]
 
-type orderLineItems = mapper.ElementsNode[Order, Line]
+type orderLineQuery struct{ orderNode }
 
-type orderPriceItems = mapper.ElementsNode[Order, Price]
+// Query returns the query alone, which has further methods.
+func (n orderLineQuery) Query() query.Query[Order, Line] {
+	return mapperimpl.Query[Order, Line](n.orderNode)
+}
+
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n orderLineQuery) All(
+	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
+) iter.Seq2[Line, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n orderLineQuery) Refs(
+	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Line], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n orderLineQuery) Collect(
+	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
+) ([]Line, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n orderLineQuery) Page(
+	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
+) (*query.Page[Line], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n orderLineQuery) Count(ctx context.Context, src query.Source[Order], options ...query.ReadOption) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n orderLineQuery) Plan(src query.Source[Order], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n orderLineQuery) Filter(conditions ...field.Condition[Line]) query.Query[Order, Line] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n orderLineQuery) Project(fields ...field.Of[Line]) query.Query[Order, Line] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n orderLineQuery) Limit(first int) query.Query[Order, Line] { return n.Query().Limit(first) }
+
+// Reverse returns the query in descending order of the sort keys.
+func (n orderLineQuery) Reverse() query.Query[Order, Line] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n orderLineQuery) After(page query.Cursor) query.Query[Order, Line] {
+	return n.Query().After(page)
+}
+
+type orderLineItems struct {
+	orderLineQuery
+	item int
+}
+
+// Add adds an element, which must not be there.
+func (n orderLineItems) Add(element Line) mapper.Patch[Order] {
+	return mapperimpl.Add(n.orderNode, n.item, nil, element)
+}
+
+// Put puts an element, whether it is there or not.
+func (n orderLineItems) Put(element Line) mapper.Patch[Order] {
+	return mapperimpl.Put(n.orderNode, n.item, nil, element)
+}
+
+type orderPriceQuery struct{ orderNode }
+
+// Query returns the query alone, which has further methods.
+func (n orderPriceQuery) Query() query.Query[Order, Price] {
+	return mapperimpl.Query[Order, Price](n.orderNode)
+}
+
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n orderPriceQuery) All(
+	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
+) iter.Seq2[Price, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n orderPriceQuery) Refs(
+	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Price], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n orderPriceQuery) Collect(
+	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
+) ([]Price, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n orderPriceQuery) Page(
+	ctx context.Context, src query.Source[Order], options ...query.ReadOption,
+) (*query.Page[Price], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n orderPriceQuery) Count(ctx context.Context, src query.Source[Order], options ...query.ReadOption) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n orderPriceQuery) Plan(src query.Source[Order], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n orderPriceQuery) Filter(conditions ...field.Condition[Price]) query.Query[Order, Price] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n orderPriceQuery) Project(fields ...field.Of[Price]) query.Query[Order, Price] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n orderPriceQuery) Limit(first int) query.Query[Order, Price] { return n.Query().Limit(first) }
+
+// Reverse returns the query in descending order of the sort keys.
+func (n orderPriceQuery) Reverse() query.Query[Order, Price] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n orderPriceQuery) After(page query.Cursor) query.Query[Order, Price] {
+	return n.Query().After(page)
+}
+
+type orderPriceItems struct {
+	orderPriceQuery
+	item int
+}
+
+// Add adds an element, which must not be there.
+func (n orderPriceItems) Add(element Price) mapper.Patch[Order] {
+	return mapperimpl.Add(n.orderNode, n.item, nil, element)
+}
+
+// Put puts an element, whether it is there or not.
+func (n orderPriceItems) Put(element Price) mapper.Patch[Order] {
+	return mapperimpl.Put(n.orderNode, n.item, nil, element)
+}
 
 // OrderFields are the stored fields of an Order: for patches, conditions, filters and projections.
-var OrderFields = struct {
+var OrderFields = mapperimpl.Handles[OrderHandles](orderForm)
+
+// OrderHandles is the type of OrderFields.
+type OrderHandles struct {
 	Status field.String[Order, string]
-}{
-	Status: field.NewString("Status", "", func(v *Order) *string { return &v.Status }),
 }
 
 // LineFields are the stored fields of a Line: for patches, conditions, filters and projections.
-var LineFields = struct {
+var LineFields = mapperimpl.Handles[LineHandles](lineForm)
+
+// LineHandles is the type of LineFields.
+type LineHandles struct {
 	SKU   field.String[Line, string]
 	Count field.Number[Line, int]
-}{
-	SKU:   field.NewString("SKU", "", func(v *Line) *string { return &v.SKU }),
-	Count: field.NewNumber("Count", "", func(v *Line) *int { return &v.Count }),
 }
 
 // PriceFields are the stored fields of a Price: for patches, conditions, filters and projections.
-var PriceFields = struct {
+var PriceFields = mapperimpl.Handles[PriceHandles](priceForm)
+
+// PriceHandles is the type of PriceFields.
+type PriceHandles struct {
 	Cents field.Number[Price, int]
-}{
-	Cents: field.NewNumber("Cents", "", func(v *Price) *int { return &v.Cents }),
 }
 
 var orderForm = mapperimpl.Struct(mapperimpl.Funcs[Order]{},
 	mapperimpl.Field("Customer", "", func(v *Order) *string { return &v.Customer }, mapperimpl.String[string]()),
-	mapperimpl.Field("N", "", func(v *Order) *int { return &v.N }, mapperimpl.Int[int]()),
-	OrderFields.Status.Row(nil),
+	mapperimpl.Field("N", "", func(v *Order) *int { return &v.N }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field("Status", "", func(v *Order) *string { return &v.Status }, mapperimpl.String[string]()),
 	mapperimpl.Field("Lines", "", func(v *Order) *[]Line { return &v.Lines }, mapperimpl.Slice[[]Line](lineForm)),
 	mapperimpl.Field("Prices", "", func(v *Order) *[]Price { return &v.Prices }, mapperimpl.Slice[[]Price](priceForm)),
 )
 
-var lineForm = mapperimpl.Struct(mapperimpl.Funcs[Line]{Same: sameLine, Clone: cloneLine},
-	mapperimpl.Field("Line", "", func(v *Line) *int { return &v.Line }, mapperimpl.Int[int]()),
-	LineFields.SKU.Row(nil), LineFields.Count.Row(nil),
+var lineForm = mapperimpl.Struct(mapperimpl.Funcs[Line]{Same: sameLine, Clone: mapperimpl.Copy[Line]},
+	mapperimpl.Field("Line", "", func(v *Line) *int { return &v.Line }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field("SKU", "", func(v *Line) *string { return &v.SKU }, mapperimpl.String[string]()),
+	mapperimpl.Field("Count", "", func(v *Line) *int { return &v.Count }, mapperimpl.Numeric[int]()),
 )
 
 func sameLine(a, b *Line) bool {
@@ -135,22 +275,14 @@ func sameLine(a, b *Line) bool {
 		a.Count == b.Count
 }
 
-func cloneLine(dst, src *Line) {
-	*dst = *src
-}
-
-var priceForm = mapperimpl.Struct(mapperimpl.Funcs[Price]{Same: samePrice, Clone: clonePrice},
-	mapperimpl.Field("Line", "", func(v *Price) *int { return &v.Line }, mapperimpl.Int[int]()),
-	PriceFields.Cents.Row(nil),
+var priceForm = mapperimpl.Struct(mapperimpl.Funcs[Price]{Same: samePrice, Clone: mapperimpl.Copy[Price]},
+	mapperimpl.Field("Line", "", func(v *Price) *int { return &v.Line }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field("Cents", "", func(v *Price) *int { return &v.Cents }, mapperimpl.Numeric[int]()),
 )
 
 func samePrice(a, b *Price) bool {
 	return a.Line == b.Line &&
 		a.Cents == b.Cents
-}
-
-func clonePrice(dst, src *Price) {
-	*dst = *src
 }
 
 // ItemizeCodec is for the mapper.
@@ -169,7 +301,6 @@ type orderLayout_changed_run_go_generate = struct {
 }
 
 var _ orderLayout_changed_run_go_generate = Order{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Order
 	mapperimpl.NoMethods
@@ -182,7 +313,6 @@ type lineLayout_changed_run_go_generate = struct {
 }
 
 var _ lineLayout_changed_run_go_generate = Line{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Line
 	mapperimpl.NoMethods
@@ -194,13 +324,9 @@ type priceLayout_changed_run_go_generate = struct {
 }
 
 var _ priceLayout_changed_run_go_generate = Price{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Price
 	mapperimpl.NoMethods
 }{}
 
-const (
-	_ = mapperimpl.EnforceVersion(2 - mapperimpl.MinVersion)
-	_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 2)
-)
+const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.MinVersion), mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 3)

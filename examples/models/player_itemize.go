@@ -3,6 +3,8 @@
 package models
 
 import (
+	"context"
+	"iter"
 	"time"
 
 	"github.com/itemize/itemize/field"
@@ -13,180 +15,519 @@ import (
 
 // PlayerByID selects the Player with the partition key PLAYER#{ID}.
 func PlayerByID(id string) PlayerKey {
-	return PlayerKey{mapper.NewEntityNode(mapperimpl.Entity[Player](mapperimpl.Arg(mapperimpl.StringValue(id))))}
+	return PlayerKey{mapperimpl.Entity[Player](mapperimpl.StringValue(id))}
 }
 
 // PlayerKey is the key of one Player, and leads to its parts.
-//
-// Calls: STAT, PROFILE, Score, Avatar, Matches, Friends, Titles, Session, Notes, WorldRank, Results; Patch.
 type PlayerKey struct{ playerNode }
 
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n PlayerKey) Patch(changes ...field.Change[Player]) mapper.ItemPatch[Player, Player] {
+	return mapperimpl.Patch(n.playerNode, changes)
+}
+
 // STAT selects what begins with STAT#.
-func (n PlayerKey) STAT() query.Node[Player] { return mapperimpl.Prefix(n.playerNode.Node, 0, "STAT#") }
+func (n PlayerKey) STAT() query.Node[Player] { return mapperimpl.Prefix(n.playerNode, 0, "STAT#") }
 
-// PROFILE selects PROFILE. Calls: Patch.
+// PROFILE selects PROFILE.
 func (n PlayerKey) PROFILE() mapper.ItemNode[Player, Player] {
-	return mapper.NewItemNode[Player, Player](mapperimpl.Items(n.playerNode.Node, 0, 1), 0)
+	return mapperimpl.Item[Player, Player](mapperimpl.Items(n.playerNode, 0, 1), 0)
 }
 
-// Score selects STAT#Score. Calls: Patch, Delete.
+// Score selects STAT#Score.
 func (n PlayerKey) Score() mapper.ItemNode[Player, Score] {
-	return mapper.NewItemNode[Player, Score](mapperimpl.Items(n.playerNode.Node, 1, 1), 1)
+	return mapperimpl.Item[Player, Score](mapperimpl.Items(n.playerNode, 1, 1), 1)
 }
 
-// Avatar selects AVATAR. Calls: Patch, Delete.
+// Avatar selects AVATAR.
 func (n PlayerKey) Avatar() mapper.ItemNode[Player, Avatar] {
-	return mapper.NewItemNode[Player, Avatar](mapperimpl.Items(n.playerNode.Node, 2, 1), 2)
+	return mapperimpl.Item[Player, Avatar](mapperimpl.Items(n.playerNode, 2, 1), 2)
 }
 
 // Matches selects MATCH#{Start}#{ID}.
 func (n PlayerKey) Matches() PlayerKeyMatches {
-	return newPlayerKeyMatches(mapperimpl.Items(n.playerNode.Node, 3, 1))
+	return newPlayerKeyMatches(mapperimpl.Items(n.playerNode, 3, 1))
 }
 
 // Friends selects FRIEND#{key}.
 func (n PlayerKey) Friends() PlayerKeyFriends {
-	return newPlayerKeyFriends(mapperimpl.Items(n.playerNode.Node, 4, 1))
+	return PlayerKeyFriends{playerFriendItems{playerFriendQuery{mapperimpl.Items(n.playerNode, 4, 1)}, 4}}
 }
 
 // Titles selects TITLE#{.}.
 func (n PlayerKey) Titles() PlayerKeyTitles {
-	return newPlayerKeyTitles(mapperimpl.Items(n.playerNode.Node, 5, 1))
+	return PlayerKeyTitles{playerStringItems{playerStringQuery{mapperimpl.Items(n.playerNode, 5, 1)}, 5}}
 }
 
-// Session selects SESSION. Calls: Patch, Delete.
+// Session selects SESSION.
 func (n PlayerKey) Session() mapper.ItemNode[Player, Session] {
-	return mapper.NewItemNode[Player, Session](mapperimpl.Items(n.playerNode.Node, 6, 1), 6)
+	return mapperimpl.Item[Player, Session](mapperimpl.Items(n.playerNode, 6, 1), 6)
 }
 
-// Notes selects NOTES. Calls: Patch, Delete.
+// Notes selects NOTES.
 func (n PlayerKey) Notes() mapper.ItemNode[Player, Player] {
-	return mapper.NewItemNode[Player, Player](mapperimpl.Items(n.playerNode.Node, 7, 1), 7)
+	return mapperimpl.Item[Player, Player](mapperimpl.Items(n.playerNode, 7, 1), 7)
 }
 
-// WorldRank selects STAT#Rank. Calls: Patch, Delete.
+// WorldRank selects STAT#Rank.
 func (n PlayerKey) WorldRank() mapper.ItemNode[Player, Player] {
-	return mapper.NewItemNode[Player, Player](mapperimpl.Items(n.playerNode.Node, 8, 1), 8)
+	return mapperimpl.Item[Player, Player](mapperimpl.Items(n.playerNode, 8, 1), 8)
 }
 
 // Results selects RESULT#{key:sortable}.
 func (n PlayerKey) Results() PlayerKeyResults {
-	return newPlayerKeyResults(mapperimpl.Items(n.playerNode.Node, 9, 1))
+	return PlayerKeyResults{playerResultItems{playerResultQuery{mapperimpl.Items(n.playerNode, 9, 1)}, 9}}
 }
 
 // PlayerKeyMatches goes on with {Start}.
-//
-// Calls: Start; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input;
-// Filter, Project, Limit, Reverse, After.
 type PlayerKeyMatches struct {
-	at query.Node[Player]
 	playerMatchItems
 	playerMatchHours
 }
 
-func newPlayerKeyMatches(at query.Node[Player]) PlayerKeyMatches {
-	return PlayerKeyMatches{
-		at, mapper.NewElementsNode[Player, Match](at, 3), mapperimpl.Hours(at, query.NewElements[Player, Match]),
-	}
+func newPlayerKeyMatches(at playerNode) PlayerKeyMatches {
+	return PlayerKeyMatches{playerMatchItems{playerMatchQuery{at}, 3}, playerMatchHours{at}}
 }
 
 // Start narrows to one {Start}.
 func (n PlayerKeyMatches) Start(start time.Time) PlayerKeyMatchesStart {
-	return newPlayerKeyMatchesStart(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(start))))
+	return PlayerKeyMatchesStart{playerMatchQuery{mapperimpl.Next(n.playerNode, 3, mapperimpl.TimeValue(start))}}
 }
 
 // PlayerKeyMatchesStart goes on with {ID}.
-//
-// Calls: ID; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type PlayerKeyMatchesStart struct {
-	at query.Node[Player]
-	playerMatchElements
-}
+type PlayerKeyMatchesStart struct{ playerMatchQuery }
 
-func newPlayerKeyMatchesStart(at query.Node[Player]) PlayerKeyMatchesStart {
-	return PlayerKeyMatchesStart{at, query.NewElements[Player, Match](at)}
-}
-
-// ID narrows to one {ID}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// ID narrows to one {ID}.
 func (n PlayerKeyMatchesStart) ID(id string) mapper.ElementNode[Player, Match] {
-	return mapper.NewElementNode[Player, Match](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(id))), 3)
+	return mapperimpl.Element[Player, Match](mapperimpl.Next(n.playerNode, 4, mapperimpl.StringValue(id)), 3)
 }
 
 // PlayerKeyFriends goes on with {key}.
-//
-// Calls: Key; Add, Put; Map, All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type PlayerKeyFriends struct {
-	at query.Node[Player]
-	playerFriendItems
-}
+type PlayerKeyFriends struct{ playerFriendItems }
 
-func newPlayerKeyFriends(at query.Node[Player]) PlayerKeyFriends {
-	return PlayerKeyFriends{at, mapper.NewEntriesNode[Player, string, Friend](at, 4)}
-}
-
-// Key narrows to one {key}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// Key narrows to one {key}.
 func (n PlayerKeyFriends) Key(key string) mapper.ElementNode[Player, Friend] {
-	return mapper.NewElementNode[Player, Friend](
-		mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(key))), 4,
-	)
+	return mapperimpl.Element[Player, Friend](mapperimpl.Next(n.playerNode, 2, mapperimpl.StringValue(key)), 4)
 }
 
 // PlayerKeyTitles goes on with {.}.
-//
-// Calls: Value; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type PlayerKeyTitles struct {
-	at query.Node[Player]
-	playerStringItems
-}
+type PlayerKeyTitles struct{ playerStringItems }
 
-func newPlayerKeyTitles(at query.Node[Player]) PlayerKeyTitles {
-	return PlayerKeyTitles{at, mapper.NewElementsNode[Player, string](at, 5)}
-}
-
-// Value narrows to one {.}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// Value narrows to one {.}.
 func (n PlayerKeyTitles) Value(value string) mapper.ElementNode[Player, string] {
-	return mapper.NewElementNode[Player, string](
-		mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(value))), 5,
-	)
+	return mapperimpl.Element[Player, string](mapperimpl.Next(n.playerNode, 2, mapperimpl.StringValue(value)), 5)
 }
 
 // PlayerKeyResults goes on with {key:sortable}.
-//
-// Calls: Key; Add, Put; Map, All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type PlayerKeyResults struct {
-	at query.Node[Player]
-	playerResultItems
-}
+type PlayerKeyResults struct{ playerResultItems }
 
-func newPlayerKeyResults(at query.Node[Player]) PlayerKeyResults {
-	return PlayerKeyResults{at, mapper.NewEntriesNode[Player, int, Result](at, 9)}
-}
-
-// Key narrows to one {key:sortable}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After.
+// Key narrows to one {key:sortable}.
 func (n PlayerKeyResults) Key(key int) mapper.ElementNode[Player, Result] {
-	return mapper.NewElementNode[Player, Result](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.IntValue(key))), 9)
+	return mapperimpl.Element[Player, Result](mapperimpl.Next(n.playerNode, 2, mapperimpl.IntValue(key)), 9)
 }
 
-type playerNode = mapper.EntityNode[Player]
+type playerNode = query.Node[Player]
 
-type playerMatchItems = mapper.ElementsNode[Player, Match]
+type playerMatchQuery struct{ playerNode }
 
-type playerMatchHours = query.Hours[query.Elements[Player, Match]]
+// Query returns the query alone, which has further methods.
+func (n playerMatchQuery) Query() query.Query[Player, Match] {
+	return mapperimpl.Query[Player, Match](n.playerNode)
+}
 
-type playerMatchElements = query.Elements[Player, Match]
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n playerMatchQuery) All(
+	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
+) iter.Seq2[Match, error] {
+	return n.Query().All(ctx, src, options...)
+}
 
-type playerFriendItems = mapper.EntriesNode[Player, string, Friend]
+// Refs is All with each element's field and keys.
+func (n playerMatchQuery) Refs(
+	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Match], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
 
-type playerStringItems = mapper.ElementsNode[Player, string]
+// Collect returns all elements in the order of their sort keys.
+func (n playerMatchQuery) Collect(
+	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
+) ([]Match, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
 
-type playerResultItems = mapper.EntriesNode[Player, int, Result]
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n playerMatchQuery) Page(
+	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
+) (*query.Page[Match], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n playerMatchQuery) Count(
+	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n playerMatchQuery) Plan(src query.Source[Player], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n playerMatchQuery) Filter(conditions ...field.Condition[Match]) query.Query[Player, Match] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n playerMatchQuery) Project(fields ...field.Of[Match]) query.Query[Player, Match] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n playerMatchQuery) Limit(first int) query.Query[Player, Match] { return n.Query().Limit(first) }
+
+// Reverse returns the query in descending order of the sort keys.
+func (n playerMatchQuery) Reverse() query.Query[Player, Match] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n playerMatchQuery) After(page query.Cursor) query.Query[Player, Match] {
+	return n.Query().After(page)
+}
+
+type playerMatchItems struct {
+	playerMatchQuery
+	item int
+}
+
+// Add adds an element, which must not be there.
+func (n playerMatchItems) Add(element Match) mapper.Patch[Player] {
+	return mapperimpl.Add(n.playerNode, n.item, nil, element)
+}
+
+// Put puts an element, whether it is there or not.
+func (n playerMatchItems) Put(element Match) mapper.Patch[Player] {
+	return mapperimpl.Put(n.playerNode, n.item, nil, element)
+}
+
+type playerMatchHours struct{ base playerNode }
+
+func (n playerMatchHours) of(at playerNode) query.Elements[Player, Match] {
+	return mapperimpl.Elements[Player, Match](at)
+}
+
+// Year selects the items of a year, in UTC.
+func (n playerMatchHours) Year(year int) query.Elements[Player, Match] {
+	return n.of(mapperimpl.Period(n.base, year))
+}
+
+// Month selects the items of a month, in UTC.
+func (n playerMatchHours) Month(year int, month time.Month) query.Elements[Player, Match] {
+	return n.of(mapperimpl.Period(n.base, year, int(month)))
+}
+
+// Day selects the items of a day, in UTC.
+func (n playerMatchHours) Day(year int, month time.Month, day int) query.Elements[Player, Match] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+}
+
+// Hour selects the items of an hour, in UTC.
+func (n playerMatchHours) Hour(year int, month time.Month, day, hour int) query.Elements[Player, Match] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+}
+
+// Between selects the items from one instant to another, both included.
+func (n playerMatchHours) Between(from, to time.Time) query.Elements[Player, Match] {
+	return n.of(mapperimpl.Times(n.base, &from, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n playerMatchHours) Since(from time.Time) query.Elements[Player, Match] {
+	return n.of(mapperimpl.Times(n.base, &from, nil))
+}
+
+// Before selects the items before an instant.
+func (n playerMatchHours) Before(to time.Time) query.Elements[Player, Match] {
+	return n.of(mapperimpl.Before(n.base, to))
+}
+
+type playerFriendQuery struct{ playerNode }
+
+// Query returns the query alone, which has further methods.
+func (n playerFriendQuery) Query() query.Query[Player, Friend] {
+	return mapperimpl.Query[Player, Friend](n.playerNode)
+}
+
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n playerFriendQuery) All(
+	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
+) iter.Seq2[Friend, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n playerFriendQuery) Refs(
+	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Friend], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n playerFriendQuery) Collect(
+	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
+) ([]Friend, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n playerFriendQuery) Page(
+	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
+) (*query.Page[Friend], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n playerFriendQuery) Count(
+	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n playerFriendQuery) Plan(src query.Source[Player], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n playerFriendQuery) Filter(conditions ...field.Condition[Friend]) query.Query[Player, Friend] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n playerFriendQuery) Project(fields ...field.Of[Friend]) query.Query[Player, Friend] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n playerFriendQuery) Limit(first int) query.Query[Player, Friend] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n playerFriendQuery) Reverse() query.Query[Player, Friend] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n playerFriendQuery) After(page query.Cursor) query.Query[Player, Friend] {
+	return n.Query().After(page)
+}
+
+type playerFriendItems struct {
+	playerFriendQuery
+	item int
+}
+
+// Add adds an element, which must not be there.
+func (n playerFriendItems) Add(k string, element Friend) mapper.Patch[Player] {
+	return mapperimpl.Add(n.playerNode, n.item, k, element)
+}
+
+// Put puts an element, whether it is there or not.
+func (n playerFriendItems) Put(k string, element Friend) mapper.Patch[Player] {
+	return mapperimpl.Put(n.playerNode, n.item, k, element)
+}
+
+// Map reads the map: its entries by their keys.
+func (n playerFriendItems) Map(
+	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
+) (all map[string]Friend, err error) {
+	err = mapperimpl.Entries(ctx, n.playerNode, src, options, &all)
+	return all, err
+}
+
+type playerStringQuery struct{ playerNode }
+
+// Query returns the query alone, which has further methods.
+func (n playerStringQuery) Query() query.Query[Player, string] {
+	return mapperimpl.Query[Player, string](n.playerNode)
+}
+
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n playerStringQuery) All(
+	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
+) iter.Seq2[string, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n playerStringQuery) Refs(
+	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
+) iter.Seq2[query.Ref[string], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n playerStringQuery) Collect(
+	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
+) ([]string, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n playerStringQuery) Page(
+	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
+) (*query.Page[string], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n playerStringQuery) Count(
+	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n playerStringQuery) Plan(src query.Source[Player], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n playerStringQuery) Filter(conditions ...field.Condition[string]) query.Query[Player, string] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n playerStringQuery) Project(fields ...field.Of[string]) query.Query[Player, string] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n playerStringQuery) Limit(first int) query.Query[Player, string] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n playerStringQuery) Reverse() query.Query[Player, string] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n playerStringQuery) After(page query.Cursor) query.Query[Player, string] {
+	return n.Query().After(page)
+}
+
+type playerStringItems struct {
+	playerStringQuery
+	item int
+}
+
+// Add adds an element, which must not be there.
+func (n playerStringItems) Add(element string) mapper.Patch[Player] {
+	return mapperimpl.Add(n.playerNode, n.item, nil, element)
+}
+
+// Put puts an element, whether it is there or not.
+func (n playerStringItems) Put(element string) mapper.Patch[Player] {
+	return mapperimpl.Put(n.playerNode, n.item, nil, element)
+}
+
+type playerResultQuery struct{ playerNode }
+
+// Query returns the query alone, which has further methods.
+func (n playerResultQuery) Query() query.Query[Player, Result] {
+	return mapperimpl.Query[Player, Result](n.playerNode)
+}
+
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n playerResultQuery) All(
+	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
+) iter.Seq2[Result, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n playerResultQuery) Refs(
+	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Result], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n playerResultQuery) Collect(
+	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
+) ([]Result, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n playerResultQuery) Page(
+	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
+) (*query.Page[Result], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n playerResultQuery) Count(
+	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n playerResultQuery) Plan(src query.Source[Player], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n playerResultQuery) Filter(conditions ...field.Condition[Result]) query.Query[Player, Result] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n playerResultQuery) Project(fields ...field.Of[Result]) query.Query[Player, Result] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n playerResultQuery) Limit(first int) query.Query[Player, Result] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n playerResultQuery) Reverse() query.Query[Player, Result] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n playerResultQuery) After(page query.Cursor) query.Query[Player, Result] {
+	return n.Query().After(page)
+}
+
+type playerResultItems struct {
+	playerResultQuery
+	item int
+}
+
+// Add adds an element, which must not be there.
+func (n playerResultItems) Add(k int, element Result) mapper.Patch[Player] {
+	return mapperimpl.Add(n.playerNode, n.item, k, element)
+}
+
+// Put puts an element, whether it is there or not.
+func (n playerResultItems) Put(k int, element Result) mapper.Patch[Player] {
+	return mapperimpl.Put(n.playerNode, n.item, k, element)
+}
+
+// Map reads the map: its entries by their keys.
+func (n playerResultItems) Map(
+	ctx context.Context, src query.Source[Player], options ...query.ReadOption,
+) (all map[int]Result, err error) {
+	err = mapperimpl.Entries(ctx, n.playerNode, src, options, &all)
+	return all, err
+}
 
 // PlayerFields are the stored fields of a Player: for patches, conditions, filters and projections.
-var PlayerFields = struct {
+var PlayerFields = mapperimpl.Handles[PlayerHandles](playerForm)
+
+// PlayerHandles is the type of PlayerFields.
+type PlayerHandles struct {
 	Name    field.String[Player, string]
 	Joined  field.Time[Player, time.Time]
 	Badges  field.Set[Player, string]
@@ -196,87 +537,79 @@ var PlayerFields = struct {
 	Notes   field.Map[Player, map[string]string, string, field.String[Player, string]]
 	Home    field.Struct[Player, Address]
 	Rank    field.Number[Player, int]
-}{
-	Name:   field.NewString("Name", "", func(v *Player) *string { return &v.Name }),
-	Joined: field.NewTime("Joined", "", func(v *Player) *time.Time { return &v.Joined }),
-	Badges: field.NewSet(
-		"Badges", "badges,omitempty,stringset", func(v *Player) *[]string { return &v.Badges },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	Score:   field.NewStruct("Score", "", func(v *Player) *Score { return &v.Score }, scoreForm),
-	Avatar:  field.NewStructPointer("Avatar", "", func(v *Player) **Avatar { return &v.Avatar }, avatarForm),
-	Session: field.NewStructPointer("Session", "", func(v *Player) **Session { return &v.Session }, sessionForm),
-	Notes: field.NewMap(
-		"Notes", "", func(v *Player) *map[string]string { return &v.Notes },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Player, string],
-	),
-	Home: field.NewStruct("Home", "", func(v *Player) *Address { return &v.Home }, addressForm),
-	Rank: field.NewNumber("Rank", "", func(v *Player) *int { return &v.Rank }),
 }
 
 // AddressFields are the stored fields of an Address: for patches, conditions, filters and projections.
-var AddressFields = struct {
+var AddressFields = mapperimpl.Handles[AddressHandles](addressForm)
+
+// AddressHandles is the type of AddressFields.
+type AddressHandles struct {
 	Street field.String[Address, string]
 	City   field.String[Address, string]
-}{
-	Street: field.NewString("Street", "", func(v *Address) *string { return &v.Street }),
-	City:   field.NewString("City", "", func(v *Address) *string { return &v.City }),
 }
 
 // ScoreFields are the stored fields of a Score: for patches, conditions, filters and projections.
-var ScoreFields = struct {
+var ScoreFields = mapperimpl.Handles[ScoreHandles](scoreForm)
+
+// ScoreHandles is the type of ScoreFields.
+type ScoreHandles struct {
 	Points field.Number[Score, int]
 	Level  field.Number[Score, int]
-}{
-	Points: field.NewNumber("Points", "points", func(v *Score) *int { return &v.Points }),
-	Level:  field.NewNumber("Level", "level", func(v *Score) *int { return &v.Level }),
 }
 
 // AvatarFields are the stored fields of an Avatar: for patches, conditions, filters and projections.
-var AvatarFields = struct {
+var AvatarFields = mapperimpl.Handles[AvatarHandles](avatarForm)
+
+// AvatarHandles is the type of AvatarFields.
+type AvatarHandles struct {
 	Image field.Bytes[Avatar, []byte]
 	Type  field.String[Avatar, string]
-}{
-	Image: field.NewBytes("Image", "", func(v *Avatar) *[]byte { return &v.Image }),
-	Type:  field.NewString("Type", "", func(v *Avatar) *string { return &v.Type }),
 }
 
 // MatchFields are the stored fields of a Match: for patches, conditions, filters and projections.
-var MatchFields = struct {
+var MatchFields = mapperimpl.Handles[MatchHandles](matchForm)
+
+// MatchHandles is the type of MatchFields.
+type MatchHandles struct {
 	Points field.Number[Match, int]
-}{
-	Points: field.NewNumber("Points", "", func(v *Match) *int { return &v.Points }),
 }
 
 // FriendFields are the stored fields of a Friend: for patches, conditions, filters and projections.
-var FriendFields = struct {
+var FriendFields = mapperimpl.Handles[FriendHandles](friendForm)
+
+// FriendHandles is the type of FriendFields.
+type FriendHandles struct {
 	Since field.Time[Friend, time.Time]
-}{
-	Since: field.NewTime("Since", "since,unixtime", func(v *Friend) *time.Time { return &v.Since }),
 }
 
 // SessionFields are the stored fields of a Session: for patches, conditions, filters and projections.
-var SessionFields = struct {
+var SessionFields = mapperimpl.Handles[SessionHandles](sessionForm)
+
+// SessionHandles is the type of SessionFields.
+type SessionHandles struct {
 	Token field.String[Session, string]
 	Until field.Time[Session, time.Time]
-}{
-	Token: field.NewString("Token", "", func(v *Session) *string { return &v.Token }),
-	Until: field.NewTime("Until", "until", func(v *Session) *time.Time { return &v.Until }),
 }
 
 // ResultFields are the stored fields of a Result: for patches, conditions, filters and projections.
-var ResultFields = struct {
+var ResultFields = mapperimpl.Handles[ResultHandles](resultForm)
+
+// ResultHandles is the type of ResultFields.
+type ResultHandles struct {
 	Wins   field.Number[Result, int]
 	Losses field.Number[Result, int]
-}{
-	Wins:   field.NewNumber("Wins", "", func(v *Result) *int { return &v.Wins }),
-	Losses: field.NewNumber("Losses", "", func(v *Result) *int { return &v.Losses }),
 }
 
 var playerForm = mapperimpl.Struct(mapperimpl.Funcs[Player]{},
 	mapperimpl.Field("ID", "", func(v *Player) *string { return &v.ID }, mapperimpl.String[string]()),
-	PlayerFields.Name.Row(nil), PlayerFields.Joined.Row(nil), PlayerFields.Badges.Row(nil),
-	PlayerFields.Score.Row(nil), PlayerFields.Avatar.Row(nil),
+	mapperimpl.Field("Name", "", func(v *Player) *string { return &v.Name }, mapperimpl.String[string]()),
+	mapperimpl.Field("Joined", "", func(v *Player) *time.Time { return &v.Joined }, mapperimpl.Time[time.Time]()),
+	mapperimpl.Field(
+		"Badges", "badges,omitempty,stringset", func(v *Player) *[]string { return &v.Badges },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field("Score", "", func(v *Player) *Score { return &v.Score }, scoreForm),
+	mapperimpl.Field("Avatar", "", func(v *Player) **Avatar { return &v.Avatar }, mapperimpl.Pointer(avatarForm)),
 	mapperimpl.Field(
 		"Matches", "", func(v *Player) *[]Match { return &v.Matches }, mapperimpl.Slice[[]Match](matchForm),
 	),
@@ -288,15 +621,22 @@ var playerForm = mapperimpl.Struct(mapperimpl.Funcs[Player]{},
 		"Titles", "", func(v *Player) *[]string { return &v.Titles },
 		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
 	),
-	PlayerFields.Session.Row(nil), PlayerFields.Notes.Row(nil), PlayerFields.Home.Row(nil), PlayerFields.Rank.Row(nil),
+	mapperimpl.Field("Session", "", func(v *Player) **Session { return &v.Session }, mapperimpl.Pointer(sessionForm)),
+	mapperimpl.Field(
+		"Notes", "", func(v *Player) *map[string]string { return &v.Notes },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field("Home", "", func(v *Player) *Address { return &v.Home }, addressForm),
+	mapperimpl.Field("Rank", "", func(v *Player) *int { return &v.Rank }, mapperimpl.Numeric[int]()),
 	mapperimpl.Field(
 		"Results", "", func(v *Player) *map[int]Result { return &v.Results },
 		mapperimpl.Map[map[int]Result](resultForm),
 	),
 )
 
-var addressForm = mapperimpl.Struct(mapperimpl.Funcs[Address]{Same: sameAddress, Clone: cloneAddress},
-	AddressFields.Street.Row(nil), AddressFields.City.Row(nil),
+var addressForm = mapperimpl.Struct(mapperimpl.Funcs[Address]{Same: sameAddress, Clone: mapperimpl.Copy[Address]},
+	mapperimpl.Field("Street", "", func(v *Address) *string { return &v.Street }, mapperimpl.String[string]()),
+	mapperimpl.Field("City", "", func(v *Address) *string { return &v.City }, mapperimpl.String[string]()),
 )
 
 func sameAddress(a, b *Address) bool {
@@ -304,22 +644,20 @@ func sameAddress(a, b *Address) bool {
 		a.City == b.City
 }
 
-func cloneAddress(dst, src *Address) {
-	*dst = *src
-}
-
 var scoreForm = mapperimpl.Struct(mapperimpl.Funcs[Score]{},
-	ScoreFields.Points.Row(nil), ScoreFields.Level.Row(nil),
+	mapperimpl.Field("Points", "points", func(v *Score) *int { return &v.Points }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field("Level", "level", func(v *Score) *int { return &v.Level }, mapperimpl.Numeric[int]()),
 )
 
 var avatarForm = mapperimpl.Struct(mapperimpl.Funcs[Avatar]{},
-	AvatarFields.Image.Row(nil), AvatarFields.Type.Row(nil),
+	mapperimpl.Field("Image", "", func(v *Avatar) *[]byte { return &v.Image }, mapperimpl.Bytes[[]byte]()),
+	mapperimpl.Field("Type", "", func(v *Avatar) *string { return &v.Type }, mapperimpl.String[string]()),
 )
 
-var matchForm = mapperimpl.Struct(mapperimpl.Funcs[Match]{Same: sameMatch, Clone: cloneMatch},
+var matchForm = mapperimpl.Struct(mapperimpl.Funcs[Match]{Same: sameMatch, Clone: mapperimpl.Copy[Match]},
 	mapperimpl.Field("Start", "", func(v *Match) *time.Time { return &v.Start }, mapperimpl.Time[time.Time]()),
 	mapperimpl.Field("ID", "", func(v *Match) *string { return &v.ID }, mapperimpl.String[string]()),
-	MatchFields.Points.Row(nil),
+	mapperimpl.Field("Points", "", func(v *Match) *int { return &v.Points }, mapperimpl.Numeric[int]()),
 )
 
 func sameMatch(a, b *Match) bool {
@@ -328,37 +666,27 @@ func sameMatch(a, b *Match) bool {
 		a.Points == b.Points
 }
 
-func cloneMatch(dst, src *Match) {
-	*dst = *src
-}
-
-var friendForm = mapperimpl.Struct(mapperimpl.Funcs[Friend]{Same: sameFriend, Clone: cloneFriend},
-	FriendFields.Since.Row(nil),
+var friendForm = mapperimpl.Struct(mapperimpl.Funcs[Friend]{Same: sameFriend, Clone: mapperimpl.Copy[Friend]},
+	mapperimpl.Field(
+		"Since", "since,unixtime", func(v *Friend) *time.Time { return &v.Since }, mapperimpl.Time[time.Time](),
+	),
 )
 
-func sameFriend(a, b *Friend) bool {
-	return mapperimpl.SameUnixTime(&a.Since, &b.Since)
-}
-
-func cloneFriend(dst, src *Friend) {
-	*dst = *src
-}
+func sameFriend(a, b *Friend) bool { return mapperimpl.SameUnixTime(&a.Since, &b.Since) }
 
 var sessionForm = mapperimpl.Struct(mapperimpl.Funcs[Session]{},
-	SessionFields.Token.Row(nil), SessionFields.Until.Row(nil),
+	mapperimpl.Field("Token", "", func(v *Session) *string { return &v.Token }, mapperimpl.String[string]()),
+	mapperimpl.Field("Until", "until", func(v *Session) *time.Time { return &v.Until }, mapperimpl.Time[time.Time]()),
 )
 
-var resultForm = mapperimpl.Struct(mapperimpl.Funcs[Result]{Same: sameResult, Clone: cloneResult},
-	ResultFields.Wins.Row(nil), ResultFields.Losses.Row(nil),
+var resultForm = mapperimpl.Struct(mapperimpl.Funcs[Result]{Same: sameResult, Clone: mapperimpl.Copy[Result]},
+	mapperimpl.Field("Wins", "", func(v *Result) *int { return &v.Wins }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field("Losses", "", func(v *Result) *int { return &v.Losses }, mapperimpl.Numeric[int]()),
 )
 
 func sameResult(a, b *Result) bool {
 	return a.Wins == b.Wins &&
 		a.Losses == b.Losses
-}
-
-func cloneResult(dst, src *Result) {
-	*dst = *src
 }
 
 // ItemizeCodec is for the mapper.
@@ -386,7 +714,6 @@ type playerLayout_changed_run_go_generate = struct {
 }
 
 var _ playerLayout_changed_run_go_generate = Player{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Player
 	mapperimpl.NoMethods
@@ -398,7 +725,6 @@ type scoreLayout_changed_run_go_generate = struct {
 }
 
 var _ scoreLayout_changed_run_go_generate = Score{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Score
 	mapperimpl.NoMethods
@@ -410,7 +736,6 @@ type avatarLayout_changed_run_go_generate = struct {
 }
 
 var _ avatarLayout_changed_run_go_generate = Avatar{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Avatar
 	mapperimpl.NoMethods
@@ -423,7 +748,6 @@ type matchLayout_changed_run_go_generate = struct {
 }
 
 var _ matchLayout_changed_run_go_generate = Match{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Match
 	mapperimpl.NoMethods
@@ -434,7 +758,6 @@ type friendLayout_changed_run_go_generate = struct {
 }
 
 var _ friendLayout_changed_run_go_generate = Friend{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Friend
 	mapperimpl.NoMethods
@@ -446,7 +769,6 @@ type sessionLayout_changed_run_go_generate = struct {
 }
 
 var _ sessionLayout_changed_run_go_generate = Session{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Session
 	mapperimpl.NoMethods
@@ -458,7 +780,6 @@ type addressLayout_changed_run_go_generate = struct {
 }
 
 var _ addressLayout_changed_run_go_generate = Address{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Address
 	mapperimpl.NoMethods
@@ -470,13 +791,9 @@ type resultLayout_changed_run_go_generate = struct {
 }
 
 var _ resultLayout_changed_run_go_generate = Result{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Result
 	mapperimpl.NoMethods
 }{}
 
-const (
-	_ = mapperimpl.EnforceVersion(2 - mapperimpl.MinVersion)
-	_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 2)
-)
+const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.MinVersion), mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 3)

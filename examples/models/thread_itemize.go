@@ -13,45 +13,42 @@ import (
 
 // ThreadByForumSubject selects the Thread with the partition key {Forum}.
 func ThreadByForumSubject(forum string, subject string) ThreadKey {
-	return ThreadKey{
-		mapper.NewEntityNode(
-			mapperimpl.Entity[Thread](
-				mapperimpl.Arg(mapperimpl.StringValue(forum)), mapperimpl.Arg(mapperimpl.StringValue(subject)),
-			),
-		),
-	}
+	return ThreadKey{mapperimpl.Entity[Thread](mapperimpl.StringValue(forum), mapperimpl.StringValue(subject))}
 }
 
-// ThreadByForum queries all with the partition key {Forum}. Calls: All, Refs, Collect, Page, Count, Plan, Input;
-// Filter, Project, Limit, Reverse, After, Roots.
+// ThreadByForum queries all with the partition key {Forum}.
 func ThreadByForum(forum string) query.Query[Thread, Thread] {
-	return query.NewQuery[Thread, Thread](
-		mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.Arg(mapperimpl.StringValue(forum))), 0, 0),
+	return mapperimpl.Query[Thread, Thread](
+		mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.StringValue(forum)), 0, 0),
 	)
 }
 
 // ThreadKey is the key of one Thread, and leads to its parts.
-//
-// Calls: Patch.
 type ThreadKey struct{ threadNode }
 
-type threadNode = mapper.EntityNode[Thread]
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n ThreadKey) Patch(changes ...field.Change[Thread]) mapper.ItemPatch[Thread, Thread] {
+	return mapperimpl.Patch(n.threadNode, changes)
+}
+
+type threadNode = query.Node[Thread]
 
 // ThreadFields are the stored fields of a Thread: for patches, conditions, filters and projections.
-var ThreadFields = struct {
+var ThreadFields = mapperimpl.Handles[ThreadHandles](threadForm)
+
+// ThreadHandles is the type of ThreadFields.
+type ThreadHandles struct {
 	Message  field.String[Thread, string]
 	Views    field.Number[Thread, int]
 	LastPost field.Time[Thread, time.Time]
-}{
-	Message:  field.NewString("Message", "", func(v *Thread) *string { return &v.Message }),
-	Views:    field.NewNumber("Views", "", func(v *Thread) *int { return &v.Views }),
-	LastPost: field.NewTime("LastPost", "", func(v *Thread) *time.Time { return &v.LastPost }),
 }
 
 var threadForm = mapperimpl.Struct(mapperimpl.Funcs[Thread]{},
 	mapperimpl.Field("Forum", "", func(v *Thread) *string { return &v.Forum }, mapperimpl.String[string]()),
 	mapperimpl.Field("Subject", "", func(v *Thread) *string { return &v.Subject }, mapperimpl.String[string]()),
-	ThreadFields.Message.Row(nil), ThreadFields.Views.Row(nil), ThreadFields.LastPost.Row(nil),
+	mapperimpl.Field("Message", "", func(v *Thread) *string { return &v.Message }, mapperimpl.String[string]()),
+	mapperimpl.Field("Views", "", func(v *Thread) *int { return &v.Views }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field("LastPost", "", func(v *Thread) *time.Time { return &v.LastPost }, mapperimpl.Time[time.Time]()),
 )
 
 // ItemizeCodec is for the mapper.
@@ -69,13 +66,9 @@ type threadLayout_changed_run_go_generate = struct {
 }
 
 var _ threadLayout_changed_run_go_generate = Thread{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Thread
 	mapperimpl.NoMethods
 }{}
 
-const (
-	_ = mapperimpl.EnforceVersion(2 - mapperimpl.MinVersion)
-	_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 2)
-)
+const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.MinVersion), mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 3)

@@ -66,11 +66,11 @@ func (p *program) queries(ctx context.Context) error {
 		{"the user's information", p.load(ctx, user.U())},
 		{"the addresses", p.load(ctx, user.U().Address())},
 		{"one item", p.load(ctx, user.Information())},
-		{"all wish lists", p.wishes(ctx, user.M().WishList().Query)},
-		{"the public list", p.wishes(ctx, public.Query)},
+		{"all wish lists", p.wishes(ctx, user.M().WishList().Query())},
+		{"the public list", p.wishes(ctx, public.Query())},
 		{"the same, newest first", p.wishes(ctx, public.Reverse())},
-		{"added in 2021", p.wishes(ctx, public.Year(2021).Query)},
-		{"added in November 2021", p.wishes(ctx, public.Month(2021, time.November).Query)},
+		{"added in 2021", p.wishes(ctx, public.Year(2021).Query())},
+		{"added in November 2021", p.wishes(ctx, public.Month(2021, time.November).Query())},
 	} {
 		var r mapper.Receipt
 		found, err := q.run(&r)

@@ -65,6 +65,12 @@ func structForm(f *Form, describe func() *schema.Type, rows []Row) *Form {
 	return f
 }
 
+// Named returns the row of that name.
+func (t *Table) Named(name string) (r Row, ok bool) {
+	r, ok = t.rows[name]
+	return r, ok
+}
+
 // row returns the row of a declared field; a field without one is reached by reflect.
 func (t *Table) row(typ reflect.Type, i int) Row {
 	field := typ.Field(i)

@@ -27,3 +27,15 @@ type (
 	// Number is any of them.
 	Number interface{ Signed | Unsigned | Floating }
 )
+
+// Generated is the generated codec of a model.
+type Generated[T any] struct {
+	// Layout is the fingerprint of the layout that the code was generated from.
+	Layout string
+	// Table is the form of the model.
+	Table Typed[T]
+}
+
+// GeneratedModel is implemented by models with generated code. The parameter of its method keeps a struct that embeds a model, and gets
+// the method with it, from being taken for one.
+type GeneratedModel[T any] interface{ ItemizeCodec(*T) *Generated[T] }

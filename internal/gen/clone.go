@@ -46,13 +46,11 @@ func embedsPointer(t types.Type) bool {
 
 // cloneOf writes the function that copies what sameOf compares.
 func (g *generator) cloneOf(w *writer, s *structure) {
-	t := goType(s.t)
-	w.p("func ", s.clone, "(dst, src *", t, ") {")
-	leaves := g.leaves(s)
+	t, leaves := goType(s.t), g.leaves(s)
 	if g.wholly(s, leaves) {
-		w.p("*dst = *src\n}\n")
 		return
 	}
+	w.p("func ", s.clone, "(dst, src *", t, ") {")
 	w.p("*dst = ", t, "{}")
 	for _, l := range leaves {
 		if len(l.ptrs) > 0 {
@@ -71,6 +69,14 @@ func (g *generator) cloneOf(w *writer, s *structure) {
 		}
 	}
 	w.p("}\n")
+}
+
+// cloneFunction is the function that copies values of a struct.
+func (g *generator) cloneFunction(s *structure) code {
+	if g.wholly(s, g.leaves(s)) {
+		return of(impl("Copy"), goType(s.t))
+	}
+	return code{s.clone}
 }
 
 // wholly reports whether a struct's values are copied by assignment: all its fields are
@@ -111,14 +117,12 @@ func (g *generator) clone(t *schema.Type, dst, src string) code {
 			return code{dst, " = ", call(std("maps", "Clone"), src)}
 		}
 		return call(impl("CloneMap"), ref(dst), ref(src), g.cloner(t.Elem))
-	case schema.BigInt:
-		return call(impl("CloneBigInt"), ref(dst), ref(src))
-	case schema.BigFloat:
-		return call(impl("CloneBigFloat"), ref(dst), ref(src))
+	case schema.BigInt, schema.BigFloat:
+		return call(impl("CloneBig"), ref(dst), ref(src))
 	case schema.Pointer:
 		return call(impl("ClonePointer"), ref(dst), ref(src), g.cloner(t.Elem))
 	}
-	return call(g.structures.byKey[typeKey(goType(t))].clone, ref(dst), ref(src))
+	return call(g.cloneFunction(g.structures.byKey[typeKey(goType(t))]), ref(dst), ref(src))
 }
 
 // leafy reports whether a type's values have no parts that are copied one by one.
@@ -130,7 +134,7 @@ func leafy(t *schema.Type) bool {
 func (g *generator) cloner(t *schema.Type) code {
 	switch {
 	case isTable(t):
-		return code{g.structures.byKey[typeKey(goType(t))].clone}
+		return g.cloneFunction(g.structures.byKey[typeKey(goType(t))])
 	case leafy(t):
 		return of(impl("Copy"), goType(t))
 	}

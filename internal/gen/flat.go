@@ -15,9 +15,6 @@ func (n *nodeWriter) flatQuery(params, args []any, names []string) {
 	fn := n.global(n.m.Name+"By"+strings.Join(names[:pk], ""), "function")
 	r := n.flatLevel(n.m.Name+"Query", n.flatStart())
 	doc := fmt.Sprintf("%s queries all with the partition key %s.", fn, n.e.PK.Text)
-	if r.calls != "" {
-		doc += " Calls: " + r.calls + "."
-	}
 	n.w.comment(doc)
 	n.w.p("func ", fn, "(", list(params[:pk]...), ") ", r.typ, " {")
 	at := call(of(impl("Entity"), n.model()), args[:pk]...)
@@ -46,13 +43,7 @@ func (n *nodeWriter) inPK(src schema.Source) bool {
 // flatLevel makes the type of a query at a level of the root's template, as level does
 // for nodes.
 func (n *nodeWriter) flatLevel(name string, l level) result {
-	args := list(n.model(), n.model())
-	q := result{
-		typ:   of(queryOf("Query"), args),
-		make:  func(at code) code { return call(of(queryOf("NewQuery"), args), at) },
-		fn:    of(queryOf("NewQuery"), args),
-		calls: queryCalls + headsCalls,
-	}
+	q := n.query("Entities", n.model(), "Roots")
 	if l.next < 0 {
 		return q
 	}
@@ -64,18 +55,15 @@ func (n *nodeWriter) flatLevel(name string, l level) result {
 	}
 	n.global(name, "type")
 	t := n.declare(name, fmt.Sprintf("%s is a query that goes on with %s.", name, src.Text))
-	t.brought = []string{queryCalls + headsCalls}
-	t.fields = []code{{"at ", n.node()}, q.typ}
+	t.bases = []base{q.base()}
 	if unit != "" {
-		t.fields = append(t.fields, code{n.embed("Entities"+unit, of(queryOf(unit), q.typ))})
-		t.brought = append([]string{rangeCalls[unit]}, t.brought...)
+		t.bases = append(t.bases, n.timeBase("Entities", unit, q))
 	}
+	made := n.made(t)
 	if after.next >= 0 {
 		n.flatMethod(t, after, src, f)
 	}
-	ctor := n.g.names.declare("new" + upperFirst(name))
-	n.constructor(ctor, t, q, q, unit)
-	return result{typ: code{name}, make: func(at code) code { return call(ctor, at) }}
+	return made
 }
 
 func (n *nodeWriter) flatMethod(t *nodeType, after level, src schema.Source, f key.Format) {
@@ -83,6 +71,6 @@ func (n *nodeWriter) flatMethod(t *nodeType, after level, src schema.Source, f k
 	param, arg := n.argument(src, f.Value, new([]string))
 	m := &nodeMethod{name: method, doc: fmt.Sprintf("%s narrows to one %s.", method, src.Text), params: param}
 	m.result = n.flatLevel(t.name+method, after)
-	m.body = m.result.make(call(impl("Next"), "n.at", after.parts, arg))
+	m.body = m.result.make(call(impl("Next"), t.self(), after.parts, arg))
 	n.method(t, m, "the placeholder "+src.Text, n.e.Root.Decl)
 }

@@ -29,7 +29,7 @@ func (g *generator) form(t *schema.Type) code {
 func (g *generator) unnamedForm(t *schema.Type) code {
 	gt := goType(t)
 	if l, ok := t.Leaf(); ok {
-		return call(of(impl(l.Form), gt))
+		return call(of(impl(formOf(l)), gt))
 	}
 	switch t.Kind {
 	case schema.Bytes:
@@ -50,43 +50,50 @@ func (g *generator) unnamedForm(t *schema.Type) code {
 	panic("a kind of type without a form: " + t.Name)
 }
 
-// handle is how a field's handle is declared and made: by the type parameters that follow the
-// struct's, and by the arguments that follow the way to the field.
-type handle struct {
-	kind, maker string
-	types       []any
-	args        []any
+// formOf returns the name of the function that makes a leaf's form.
+func formOf(l schema.Leaf) string {
+	switch l.Form {
+	case "Int", "Uint", "Float":
+		return "Numeric"
+	case "BigInt", "BigFloat":
+		return "Big"
+	}
+	return l.Form
 }
 
-// handleOf returns the handle of a field of a type; way tells that it is a struct whose
+// handle is how a field's handle is declared, by the type parameters that follow the struct's, and the form of the field.
+type handle struct {
+	kind  string
+	types []any
+	form  code
+}
+
+// handleOf returns the handle of a field of a type; spread tells that it is a struct whose
 // fields are spread.
 func (g *generator) handleOf(s types.Type, f *schema.Field, spread bool) handle {
 	t := f.Type
 	gt := goType(t)
-	one := func(kind string, value any, args ...any) handle {
-		return handle{kind, "New" + kind, []any{value}, args}
-	}
+	one := func(kind string, value any) handle { return handle{kind, []any{value}, g.form(t)} }
 	switch {
 	case t.Kind == schema.Pointer && (spread || !t.Opaque()) && isTable(t.Elem):
-		return handle{"Struct", "NewStructPointer", []any{goType(t.Elem)}, []any{g.table(t.Elem)}}
+		return handle{"Struct", []any{goType(t.Elem)}, call(impl("Pointer"), g.table(t.Elem))}
 	case (spread || !t.Opaque()) && isTable(t):
-		return one("Struct", gt, g.table(t))
+		return handle{"Struct", []any{gt}, g.table(t)}
 	case t.Opaque():
-		return one("Value", gt, g.form(t))
+		return one("Value", gt)
 	case t.Kind == schema.Bytes && !isArray(t):
 		return one("Bytes", gt)
 	case t.Kind == schema.Slice && isSet(f):
-		return one("Set", goType(t.Elem), g.form(t))
+		return one("Set", goType(t.Elem))
 	case t.Kind == schema.Slice:
-		return one("List", goType(t.Elem), g.form(t))
+		return one("List", goType(t.Elem))
 	case t.Kind == schema.Map:
-		entry, maker := g.entryOf(s, t.Elem)
-		return handle{"Map", "NewMap", []any{gt, goType(t.Key), entry}, []any{g.form(t), maker}}
+		return handle{"Map", []any{gt, goType(t.Key), g.entryOf(s, t.Elem)}, g.form(t)}
 	}
-	if l, ok := t.Leaf(); ok && l.Handle != "Value" {
+	if l, ok := t.Leaf(); ok {
 		return one(l.Handle, gt)
 	}
-	return one("Value", gt, g.form(t))
+	return one("Value", gt)
 }
 
 // isSet reports whether a slice is stored as a set.
@@ -95,28 +102,19 @@ func isSet(f *schema.Field) bool {
 	return slices.ContainsFunc(options, func(o string) bool { return strings.HasSuffix(o, "set") }) || f.Type.Name == "[][]byte"
 }
 
-// entryOf returns the type of the handle of a map's entry, and the function that makes it.
-func (g *generator) entryOf(s types.Type, t *schema.Type) (entry, maker code) {
-	gt := goType(t)
-	typed := func(kind string, value types.Type, args ...any) (code, code) {
-		to := of(fieldOf(kind), s, value)
-		if len(args) == 0 {
-			return to, of(fieldOf("Entry"+kind), s, value)
-		}
-		made := call(of(fieldOf("Entry"+kind), s, value), append([]any{"e"}, args...)...)
-		return to, code{"func(e ", fieldOf("Entry"), ") ", to, " { return ", made, " }"}
-	}
-	switch {
+// entryOf returns the type of the handle of a map's entry.
+func (g *generator) entryOf(s types.Type, t *schema.Type) code {
+	kind := "Value"
+	switch l, ok := t.Leaf(); {
 	case t.Opaque():
 	case isTable(t):
-		return typed("Struct", gt, g.table(t))
+		kind = "Struct"
 	case t.Kind == schema.Bytes && !isArray(t):
-		return typed("Bytes", gt)
+		kind = "Bytes"
+	case ok:
+		kind = l.Handle
 	}
-	if l, ok := t.Leaf(); ok && !t.Opaque() && l.Handle != "Value" {
-		return typed(l.Handle, gt)
-	}
-	return typed("Value", gt, g.form(t))
+	return of(fieldOf(kind), s, goType(t))
 }
 
 // isTable reports whether a type's form is the table of a struct.
@@ -268,32 +266,47 @@ func (g *generator) handlesOf(w *writer, s *structure) {
 		return
 	}
 	st := goType(s.t)
-	var declarations, values []code
-	add := func(name string, t types.Type, tag string, h handle) {
+	more := []any{s.form}
+	var declarations []code
+	add := func(name string, h handle) {
 		declarations = append(declarations, code{name, " ", of(fieldOf(h.kind), append([]any{st}, h.types...)...)})
-		args := append([]any{quoted(name), quoted(tag), at(st, name, t)}, h.args...)
-		values = append(values, code{name, ": ", call(fieldOf(h.maker), args...), ","})
 	}
 	for _, r := range g.rows(s) {
-		if r.handle != nil {
-			f := s.t.Fields[r.index]
-			add(f.Name, goType(f.Type), tagText(f), *r.handle)
+		if r.handle == nil {
+			continue
+		}
+		f := s.t.Fields[r.index]
+		add(f.Name, *r.handle)
+		if selfContaining(s.t) { // its form is defined later
+			more = append(more, g.row(s, r))
 		}
 	}
 	for _, p := range g.promoted(s) {
 		obj, _, _ := types.LookupFieldOrMethod(st, true, g.p.types, p.name)
-		add(p.name, obj.Type(), p.tag, p.handle)
+		add(p.name, p.handle)
+		more = append(more, call(impl("Field"), quoted(p.name), quoted(p.tag), at(st, p.name, obj.Type()), p.handle.form))
 	}
-	w.p("// ", s.handles, " are the stored fields of ", article(s.name()), ": for patches, conditions, filters and projections.")
-	w.p("var ", s.handles, " = struct {")
+	typ := s.named().Obj().Name() + "Handles"
+	w.comment(s.handles + " are the stored fields of " + article(s.name()) + ": for patches, conditions, filters and projections.")
+	w.p("var ", s.handles, " = ", call(of(impl("Handles"), typ), more...), "\n")
+	w.comment(typ + " is the type of " + s.handles + ".")
+	w.p("type ", typ, " struct {")
 	for _, d := range declarations {
 		w.p(d)
 	}
-	w.p("}{")
-	for _, v := range values {
-		w.p(v)
-	}
 	w.p("}\n")
+}
+
+// row returns a line of a struct's table.
+func (g *generator) row(s *structure, r row) code {
+	f := s.t.Fields[r.index]
+	form := code{}
+	if r.handle != nil {
+		form = r.handle.form
+	} else {
+		form = g.rowForm(s, r.index)
+	}
+	return call(impl("Field"), quoted(f.Name), quoted(tagText(f)), at(goType(s.t), f.Name, goType(f.Type)), form)
 }
 
 // article returns a name with its article.
@@ -310,7 +323,7 @@ func (g *generator) tableOf(w *writer, s *structure) {
 	st := goType(s.t)
 	funcs := code{of(impl("Funcs"), st), "{}"}
 	if s.compared {
-		funcs = code{of(impl("Funcs"), st), "{Same: ", s.same, ", Clone: ", s.clone, "}"}
+		funcs = code{of(impl("Funcs"), st), "{Same: ", s.same, ", Clone: ", g.cloneFunction(s), "}"}
 	}
 	end := ")"
 	if selfContaining(s.t) {
@@ -321,24 +334,9 @@ func (g *generator) tableOf(w *writer, s *structure) {
 	} else {
 		w.p("var ", s.form, " = ", impl("Struct"), "(", funcs, ",")
 	}
-	var handles []any
-	flush := func() {
-		if len(handles) > 0 {
-			w.p(list(handles...), ",")
-		}
-		handles = nil
-	}
 	for _, r := range g.rows(s) {
-		f := s.t.Fields[r.index]
-		if r.handle != nil {
-			handles = append(handles, s.handles+"."+f.Name+".Row(nil)")
-			continue
-		}
-		flush()
-		t := goType(f.Type)
-		w.p(call(impl("Field"), quoted(f.Name), quoted(tagText(f)), at(st, f.Name, t), g.rowForm(s, r.index)), ",")
+		w.p(g.row(s, r), ",")
 	}
-	flush()
 	w.p(end, "\n")
 }
 

@@ -11,7 +11,7 @@ import (
 
 // Version is that of the code that is generated; package mapperimpl says which ones
 // it works with.
-const Version = 2
+const Version = 3
 
 // Generate returns the files of a package's models: one beside each file that declares
 // some, and the lock file. lock is the lock file as it was, nil for none; accept takes
@@ -119,6 +119,12 @@ func (g *generator) fieldsName(s *structure) {
 			"%s.%s: the generated variable %s is declared already in the package: rename that, or the struct", g.p.Name, obj.Name(), s.handles))
 	}
 	g.names.taken[s.handles] = true
+	if typ := obj.Name() + "Handles"; g.names.taken[typ] {
+		g.report(obj.Pos(), obj.Pos()+token.Pos(len(obj.Name())), fmt.Sprintf(
+			"%s.%s: the generated type %s is declared already in the package: rename that, or the struct", g.p.Name, obj.Name(), typ))
+	} else {
+		g.names.taken[typ] = true
+	}
 }
 
 // global takes a name of the package for a model, or reports that it is taken.
@@ -154,9 +160,7 @@ func (g *generator) file(f *sourceFile, models []*Model) (File, error) {
 		x.of(m)
 		g.unwritable(w, m)
 	}
-	w.p("const (")
-	w.p("_ = ", impl("EnforceVersion"), "(", Version, " - ", impl("MinVersion"), ")")
-	w.p("_ = ", impl("EnforceVersion"), "(", impl("MaxVersion"), " - ", Version, ")\n)")
+	w.p("const _, _ = ", impl("EnforceVersion"), "(", Version, " - ", impl("MinVersion"), "), ", impl("EnforceVersion"), "(", impl("MaxVersion"), " - ", Version, ")")
 	if len(g.diagnostics) > 0 {
 		return File{}, nil
 	}

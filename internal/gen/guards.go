@@ -83,7 +83,7 @@ func (x *guards) methods(t *schema.Type) {
 	if t.Unmarshals {
 		none = "NoMarshaler"
 	}
-	x.p("var _ ", impl("Lacks"+none[2:]), " = struct {\n*", goType(t), "\n", impl(none), "\n}{}\n")
+	x.p("var _ ", impl("Lacks"+none[2:]), " = struct {\n*", goType(t), "\n", impl(none), "\n}{}")
 }
 
 // structure asserts a struct with its tags. Assignability, unlike conversion, respects
@@ -116,7 +116,7 @@ func (x *guards) structure(named *types.Named) {
 		}
 		x.p(line, f.Type(), " ", tagLiteral(st.Tag(i)))
 	}
-	x.p("}\n\nvar _ ", name, " = ", named, "{}\n")
+	x.p("}\nvar _ ", name, " = ", named, "{}")
 }
 
 func hasUnexported(st *types.Struct) bool {

@@ -100,9 +100,6 @@ func (n *nodeWriter) index(e *schema.Entry, name string) {
 	if e.Index.Local {
 		doc += " A partition of a table with local indexes holds at most 10 GB, with what these hold."
 	}
-	if r.calls != "" {
-		doc += " Calls: " + r.calls + "."
-	}
 	n.w.comment(doc)
 	n.w.p("func ", name, "(", list(params...), ") ", r.typ, " {")
 	node := call(of(impl("Index"), n.model()), append([]any{e.Index.Number, e.Item.Index, at.parts}, args...)...)
@@ -142,64 +139,33 @@ func sortLevel(e *schema.Entry, parts int) inSort {
 
 // indexLevel makes the type of a query at a level of an index's sort key.
 func (n *nodeWriter) indexLevel(name string, l inSort) result {
-	elem, calls := n.model(), queryCalls+fetchCalls
+	word, elem, more := "Entities", n.model(), []string{"Fetch"}
 	switch {
 	case l.e.Item.Element():
-		elem = code{goType(l.e.Item.Elem)}
+		word, elem = n.word(l.e.Item), code{goType(l.e.Item.Elem)}
 	case l.e.Item == n.e.Root:
-		calls += headsCalls
+		more = append(more, "Roots")
 	}
-	args := list(n.model(), elem)
-	q := result{
-		typ:   of(queryOf("Query"), args),
-		make:  func(at code) code { return call(of(queryOf("NewQuery"), args), at) },
-		fn:    of(queryOf("NewQuery"), args),
-		calls: calls,
-	}
+	q := n.query(word, elem, more...)
 	if l.key == nil {
 		return q
 	}
 	src, f := l.key.Sources[l.source], l.key.Format(l.source)
 	n.global(name, "type")
 	t := n.declare(name, fmt.Sprintf("%s is a query that goes on with %s.", name, src.Text))
-	t.brought = []string{calls}
-	word := "Entities"
-	if l.e.Item.Element() {
-		word = typeWord(goType(l.e.Item.Elem))
+	t.bases = []base{q.base()}
+	if unit := rangeOf(f); unit != "" {
+		t.bases = append(t.bases, n.timeBase(word, unit, q))
+	} else if l.key.Ordered(l.source) {
+		t.bases = append(t.bases, n.valueBase(word, src.Value.Type, f.Value, q))
 	}
-	t.fields = []code{{"at ", n.node()}, {n.embed(word+"Query", q.typ)}}
-	value := code{goType(src.Value.Type)}
-	ranges, of2 := rangeOf(f), code{}
-	switch {
-	case ranges != "":
-		t.fields = append(t.fields, code{n.embed(word+ranges, of(queryOf(ranges), q.typ))})
-		t.brought = append([]string{rangeCalls[ranges]}, t.brought...)
-		of2 = call(impl(ranges), "at", q.fn)
-	case l.key.Ordered(l.source):
-		kind := "Values"
-		if f.Value == key.String {
-			kind = "Texts"
-		}
-		t.fields = append(t.fields, code{n.embed(word+typeWord(goType(src.Value.Type))+kind, of(queryOf(kind), list(value, q.typ)))})
-		t.brought = append([]string{valueCalls[kind]}, t.brought...)
-		convert := code{"func(v ", value, ") (", impl("Value"), ", error) { return ", keyValue(src.Value.Type, f.Value, "v"), " }"}
-		of2 = call(impl(kind), "at", convert, q.fn)
-	}
+	made := n.made(t)
 	after := sortLevel(l.e, l.parts+1)
 	method := identifier(sourceName(src))
 	param, arg := n.argument(src, f.Value, new([]string))
 	m := &nodeMethod{name: method, doc: fmt.Sprintf("%s narrows to one %s.", method, src.Text), params: param}
 	m.result = n.indexLevel(name+method, after)
-	m.body = m.result.make(call(impl("Next"), "n.at", after.parts, arg))
+	m.body = m.result.make(call(impl("Next"), t.self(), after.parts, arg))
 	n.method(t, m, "the placeholder "+src.Text+" of the index "+l.e.Index.Name, l.e.Field)
-	ctor := n.g.names.declare("new" + upperFirst(name))
-	values := code{"at, ", q.make(code{"at"})}
-	if len(of2) > 0 {
-		values = append(values, ", ", of2)
-	}
-	t.constructor = code{"func ", ctor, "(at ", n.node(), ") ", t.name, " {\nreturn ", t.name, "{", values, "}\n}\n"}
-	return result{typ: code{name}, make: func(at code) code { return call(ctor, at) }}
+	return made
 }
-
-// valueCalls are the calls of the ranges of values.
-var valueCalls = map[string]string{"Values": "Between, AtLeast, AtMost", "Texts": "Between, AtLeast, AtMost, BeginsWith"}

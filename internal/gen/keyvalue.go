@@ -7,7 +7,7 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// keyValue returns a call that makes a key's value of x: (Value, error).
+// keyValue returns a call that makes the argument of a key of x.
 func keyValue(t *schema.Type, kind key.Kind, x string) code {
 	if schema.KeyText(t, kind) {
 		return call(impl("TextValue"), "&"+x)

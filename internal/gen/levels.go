@@ -39,9 +39,9 @@ func levelAt(it *schema.Item, parts int) level {
 	return l
 }
 
-// base returns the level behind the last literal segment of an item's template, and the
+// behind returns the level behind the last literal segment of an item's template, and the
 // placeholders before it.
-func base(it *schema.Item) (level, []int) {
+func behind(it *schema.Item) (level, []int) {
 	if it.Key == nil {
 		return level{it, 0, -1}, nil
 	}
@@ -71,68 +71,43 @@ func (n *nodeWriter) level(name string, l level, add bool) result {
 	only := n.only(l)
 	switch {
 	case l.next < 0 && only:
-		return n.itemResult("ElementNode", itemCalls+"; "+queryCalls, l.it, goType(l.it.Elem))
+		return n.itemResult("Element", l.it, goType(l.it.Elem))
 	case l.next < 0:
-		return n.itemResult("ItemNode", itemCalls, l.it, goType(l.it.Elem))
+		return n.itemResult("Item", l.it, goType(l.it.Elem))
 	case !only:
 		r := n.levelType(name, l, n.plain(), n.plain(), add)
 		n.noQuery(l)
 		return r
-	case add:
-		return n.levelType(name, l, n.added(l.it), n.elements(l.it.Elem), false)
 	}
-	return n.levelType(name, l, n.elements(l.it.Elem), n.elements(l.it.Elem), false)
+	whole := n.elements(l.it.Elem)
+	if add {
+		whole.base = func() base { return n.itemsBase(l.it) }
+	}
+	return n.levelType(name, l, whole, n.elements(l.it.Elem), false)
 }
 
-// levelType makes the type of a node before a placeholder: it embeds whole, and its
+// levelType makes the type of a node before a placeholder: it has the methods of whole, and its
 // ranges return part.
 func (n *nodeWriter) levelType(name string, l level, whole, part result, add bool) result {
 	src, f := l.it.Key.Sources[l.next], l.it.Key.Format(l.next)
 	t := n.declare(n.g.names.declare(name), fmt.Sprintf("%s goes on with %s.", name, src.Text))
 	t.at = l
-	word, suffix := "", "Part"
-	if whole.calls != "" {
-		word = typeWord(goType(l.it.Elem))
-		suffix = word + "Elements"
-		if strings.HasPrefix(whole.calls, "Add") {
-			suffix = word + "Items"
-		}
-		t.brought = append(t.brought, whole.calls)
+	t.bases = []base{whole.base()}
+	if unit := rangeOf(f); unit != "" {
+		t.bases = append(t.bases, n.timeBase(n.word(l.it), unit, part))
 	}
-	t.fields = []code{{"at ", n.node()}, {n.embed(suffix, whole.typ)}}
-	unit := rangeOf(f)
-	if unit != "" {
-		t.fields = append(t.fields, code{n.embed(word+unit, of(queryOf(unit), part.typ))})
-		t.brought = append([]string{rangeCalls[unit]}, t.brought...)
-	}
+	made := n.made(t)
 	method := identifier(sourceName(src))
 	param, arg := n.argument(src, f.Value, new([]string))
 	after := levelAt(l.it, l.parts+1)
 	m := &nodeMethod{name: method, doc: fmt.Sprintf("%s narrows to one %s.", method, src.Text), params: param}
 	m.result = n.level(t.name+method, after, false)
-	m.body = m.result.make(call(impl("Next"), "n.at", after.parts, arg))
+	m.body = m.result.make(call(impl("Next"), t.self(), after.parts, arg))
 	n.method(t, m, "the placeholder "+src.Text, l.it.Decl)
 	if add {
-		adder := n.adder("Add", code{"n.at"}, l.it)
-		t.methods = append(t.methods, adder)
+		t.methods = append(t.methods, n.adder("Add", t.self(), l.it))
 	}
-	ctor := "new" + upperFirst(t.name)
-	ctor = n.g.names.declare(ctor)
-	n.constructor(ctor, t, whole, part, unit)
-	return result{typ: code{t.name}, make: func(at code) code { return call(ctor, at) }}
-}
-
-// constructor writes the function that makes a node's type of a node.
-func (n *nodeWriter) constructor(name string, t *nodeType, whole, part result, unit string) {
-	values := code{"at, ", whole.make(code{"at"})}
-	if unit != "" {
-		wrap := part.fn
-		if wrap == nil {
-			wrap = code{"func(at ", n.node(), ") ", part.typ, " { return ", part.make(code{"at"}), " }"}
-		}
-		values = append(values, ", ", call(impl(unit), "at", wrap))
-	}
-	t.constructor = code{"func ", name, "(at ", n.node(), ") ", t.name, " {\nreturn ", t.name, "{", values, "}\n}\n"}
+	return made
 }
 
 // rangeOf returns the name of the ranges of a time's format, "" for another.

@@ -20,28 +20,25 @@ type nodeWriter struct {
 	e *schema.Entity
 	// types are the nodes' types, in the order in which they are written.
 	types []*nodeType
+	// alias are the names of bases by what they are, and bases what is written of them.
 	alias map[string]string
-	// aliases are what nodes embed, so that they do not show it.
-	aliases []code
+	bases []code
 }
 
 // result is what a method of a node returns.
 type result struct {
 	typ code
-	// make returns the expression that makes it of a query.Node, and fn the function that
-	// does, nil for none.
+	// make returns the expression that makes it of a query.Node.
 	make func(at code) code
-	fn   code
-	// calls are those that the type has, if the library declares it.
-	calls string
+	// base is what a type of the file embeds to be it and more.
+	base func() base
 }
 
 // nodeType is a type that the file declares for a node.
 type nodeType struct {
 	name, doc string
-	fields    []code
+	bases     []base
 	methods   []*nodeMethod
-	brought   []string // calls of what it embeds
 	taken     map[string]string
 	// at is the level that it is of, if any.
 	at level
@@ -56,30 +53,15 @@ type nodeMethod struct {
 	body      code
 }
 
-// The calls that the library's nodes have.
-const (
-	queryCalls  = "All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After"
-	headsCalls  = ", Roots"
-	fetchCalls  = ", Fetch"
-	itemCalls   = "Patch, Delete"
-	entityCalls = "Patch"
-)
-
-// rangeCalls are those of a time's ranges.
-var rangeCalls = map[string]string{
-	"Years": "Year, Between, Since, Before", "Months": "Year, Month, Between, Since, Before", "Weeks": "Year, Week, Between, Since, Before",
-	"Days": "Year, Month, Day, Between, Since, Before", "Hours": "Year, Month, Day, Hour, Between, Since, Before",
-}
-
 // queryMethods are the names that queries have themselves, and nodeMethods those of
 // nodes that patch.
 var (
 	queryMethods = []string{
 		"All", "Collect", "Page", "After", "Count", "Input", "Plan", "Limit", "Refs", "Reverse", "Filter", "Project",
-		"Roots", "Between", "Since", "Before", "Year", "Month", "Day", "Hour", "Week", "Query",
-		"Fetch", "AtLeast", "AtMost", "BeginsWith",
+		"Roots", "Between", "Since", "Before", "Year", "Month", "Day", "Hour", "Week",
+		"Fetch", "AtLeast", "AtMost", "BeginsWith", "On", "Query",
 	}
-	nodeMethods = []string{"Patch", "Delete", "Add", "Put", "Map", "Node", "Elements"}
+	nodeMethods = []string{"Patch", "Delete", "Add", "Put", "Map"}
 )
 
 // nodes writes a model's nodes.
@@ -90,30 +72,20 @@ func (g *generator) nodes(w *writer, m *Model) {
 	for _, t := range n.types {
 		n.write(t)
 	}
-	for _, a := range n.aliases {
-		w.p(a)
+	for _, b := range n.bases {
+		w.write(b)
 	}
 }
 
 // write writes a type, and its methods.
 func (n *nodeWriter) write(t *nodeType) {
-	own := make([]string, len(t.methods))
-	for i, m := range t.methods {
-		own[i] = m.name
-	}
-	calls := t.brought
-	if len(own) > 0 {
-		calls = append([]string{strings.Join(own, ", ")}, calls...)
-	}
 	n.w.comment(t.doc)
-	n.w.p("//")
-	n.w.comment("Calls: " + strings.Join(calls, "; ") + ".")
-	if len(t.fields) == 1 {
-		n.w.p("type ", t.name, " struct{ ", t.fields[0], " }\n")
+	if len(t.bases) == 1 {
+		n.w.p("type ", t.name, " struct{ ", t.bases[0].name, " }\n")
 	} else {
 		n.w.p("type ", t.name, " struct {")
-		for _, f := range t.fields {
-			n.w.p(f)
+		for _, b := range t.bases {
+			n.w.p(b.name)
 		}
 		n.w.p("}\n")
 	}
@@ -121,13 +93,29 @@ func (n *nodeWriter) write(t *nodeType) {
 		n.w.p(t.constructor)
 	}
 	for _, m := range t.methods {
-		doc := m.doc
-		if m.result.calls != "" {
-			doc += " Calls: " + m.result.calls + "."
-		}
-		n.w.comment(doc)
+		n.w.comment(m.doc)
 		n.w.p("func (n ", t.name, ") ", m.name, "(", m.params, ") ", m.result.typ, " { return ", m.body, " }\n")
 	}
+}
+
+// self is the node of a value n of a type.
+func (t *nodeType) self() code { return code{"n." + t.bases[0].node} }
+
+// made is the result of a method that returns a type of the file.
+func (n *nodeWriter) made(t *nodeType) result {
+	literal := func(at code) code {
+		all := make([]any, len(t.bases))
+		for i, b := range t.bases {
+			all[i] = b.make(at)
+		}
+		return code{t.name, "{", list(all...), "}"}
+	}
+	if len(t.bases) == 1 {
+		return result{typ: code{t.name}, make: literal}
+	}
+	name := n.g.names.declare("new" + upperFirst(t.name))
+	t.constructor = code{"func ", name, "(at ", n.nodeBase().name, ") ", t.name, " { return ", literal(code{"at"}), " }\n"}
+	return result{typ: code{t.name}, make: func(at code) code { return call(name, at) }}
 }
 
 func (n *nodeWriter) model() code { return code{goType(n.e.Type)} }
@@ -136,40 +124,36 @@ func (n *nodeWriter) model() code { return code{goType(n.e.Type)} }
 func (n *nodeWriter) node() code { return of(queryOf("Node"), n.model()) }
 
 func (n *nodeWriter) plain() result {
-	return result{typ: n.node(), make: func(at code) code { return at }}
+	return result{typ: n.node(), make: func(at code) code { return at }, base: n.nodeBase}
 }
 
 // elements is a query over elements of a type.
 func (n *nodeWriter) elements(elem *schema.Type) result {
 	args := list(n.model(), goType(elem))
 	return result{
-		typ:   of(queryOf("Elements"), args),
-		make:  func(at code) code { return call(of(queryOf("NewElements"), args), at) },
-		fn:    of(queryOf("NewElements"), args),
-		calls: queryCalls,
+		typ:  of(queryOf("Elements"), args),
+		make: func(at code) code { return call(of(impl("Elements"), args), at) },
+		base: func() base { return n.queryBase(typeWord(goType(elem)), goType(elem), true) },
 	}
 }
 
-// itemResult is one of the mapper's nodes of an item.
-func (n *nodeWriter) itemResult(kind, calls string, it *schema.Item, args ...any) result {
-	types := list(append([]any{n.model()}, args...)...)
+// query is a query over elements, or entities, that is no selection; more are the methods that it has besides.
+func (n *nodeWriter) query(word string, elem any, more ...string) result {
+	args := list(n.model(), elem)
 	return result{
-		typ:   of(mapperOf(kind), types),
-		make:  func(at code) code { return call(of(mapperOf("New"+kind), types), at, it.Index) },
-		calls: calls,
+		typ:  of(queryOf("Query"), args),
+		make: func(at code) code { return call(of(impl("Query"), args), at) },
+		base: func() base { return n.queryBase(word, elem, false, more...) },
 	}
 }
 
-// embed returns the name of an alias of a type, which a node embeds without showing it.
-func (n *nodeWriter) embed(suffix string, typ code) string {
-	text := n.w.text(typ)
-	if a, ok := n.alias[text]; ok {
-		return a
+// itemResult is one of the mapper's nodes of an item: ItemNode or ElementNode.
+func (n *nodeWriter) itemResult(kind string, it *schema.Item, record any) result {
+	types := list(n.model(), record)
+	return result{
+		typ:  of(mapperOf(kind+"Node"), types),
+		make: func(at code) code { return call(of(impl(kind), types), at, it.Index) },
 	}
-	a := n.g.names.declare(lowerFirst(n.m.Name) + suffix)
-	n.alias[text] = a
-	n.aliases = append(n.aliases, code{"type ", a, " = ", typ, "\n"})
-	return a
 }
 
 // declare begins a type of the file.
@@ -228,7 +212,7 @@ func (n *nodeWriter) report(field *schema.Field, message string) {
 // argument returns the parameter and the argument of a placeholder.
 func (n *nodeWriter) argument(src schema.Source, kind key.Kind, others *[]string) (param, arg code) {
 	p := n.g.names.parameter(sourceName(src), others)
-	return code{p, " ", goType(src.Value.Type)}, call(impl("Arg"), keyValue(src.Value.Type, kind, p))
+	return code{p, " ", goType(src.Value.Type)}, keyValue(src.Value.Type, kind, p)
 }
 
 // sourceName is what a placeholder is called: its field, Key of a map, Value of a
@@ -257,8 +241,6 @@ func (n *nodeWriter) arguments(k *schema.Key, sources []int) (params, args []any
 // keyType makes the functions that make a key, and its type with all that hangs on it.
 func (n *nodeWriter) keyType() {
 	typ := n.global(n.m.Name+"Key", "type")
-	entity := code{mapperOf("EntityNode"), "[", n.model(), "]"}
-	embedded := n.embed("Node", entity)
 	var names []string
 	var params, args []any
 	var taken []string
@@ -270,10 +252,15 @@ func (n *nodeWriter) keyType() {
 	fn := n.global(n.m.Name+"By"+strings.Join(names, ""), "function")
 	n.w.comment(fmt.Sprintf("%s selects the %s with the partition key %s.", fn, n.m.Name, n.e.PK.Text))
 	n.w.p("func ", fn, "(", list(params...), ") ", typ, " {")
-	n.w.p("return ", typ, "{", call(mapperOf("NewEntityNode"), call(of(impl("Entity"), n.model()), args...)), "}\n}\n")
+	n.w.p("return ", typ, "{", call(of(impl("Entity"), n.model()), args...), "}\n}\n")
 	t := n.declare(typ, fmt.Sprintf("%s is the key of one %s, and leads to its parts.", typ, n.m.Name))
-	t.fields, t.brought = []code{{embedded}}, []string{entityCalls}
-	self := code{"n.", embedded, ".Node"}
+	t.bases = []base{n.nodeBase()}
+	self := t.self()
+	t.methods = append(t.methods, &nodeMethod{
+		name: "Patch", doc: "Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.",
+		params: code{"changes ...", of(fieldOf("Change"), n.model())}, result: result{typ: of(mapperOf("ItemPatch"), list(n.model(), n.model()))},
+		body: call(impl("Patch"), self, "changes"),
+	})
 	if n.e.Flat {
 		n.flatQuery(params, args, names)
 	} else {
@@ -322,7 +309,7 @@ func (n *nodeWriter) alone(t *schema.Table) *schema.Item {
 
 // item makes the method of an item on the key, and the levels behind it.
 func (n *nodeWriter) item(t *nodeType, self code, it *schema.Item) {
-	l, before := base(it)
+	l, before := behind(it)
 	if !it.Element() {
 		l, before = level{it, len(partsOf(it)), -1}, nil
 		for i := range sourcesOf(it) {
@@ -374,17 +361,13 @@ func (n *nodeWriter) one(t *nodeType, self code, it *schema.Item) {
 
 // singleton is the node of an item that is no element.
 func (n *nodeWriter) singleton(it *schema.Item, given bool) result {
-	calls := itemCalls
-	if it == n.e.Root {
-		calls = entityCalls // to delete it alone is refused
-	}
 	switch {
 	case !given:
 		return n.plain()
 	case it.Field != nil:
-		return n.itemResult("ItemNode", calls, it, goType(deref(it.Field.Type)))
+		return n.itemResult("Item", it, goType(deref(it.Field.Type)))
 	}
-	return n.itemResult("ItemNode", calls, it, n.model())
+	return n.itemResult("Item", it, n.model())
 }
 
 // addable reports whether a patch knows all that an element's key needs.
@@ -399,22 +382,14 @@ func (n *nodeWriter) addable(it *schema.Item) bool {
 
 // adder is a method that adds an element, of a node that is no query.
 func (n *nodeWriter) adder(name string, at code, it *schema.Item) *nodeMethod {
-	m := &nodeMethod{name: name, doc: name + " adds an element.", params: code{"v ", goType(it.Elem)}}
-	args := code{"v"}
+	m := &nodeMethod{name: name, doc: name + " adds an element, which must not be there.", params: code{"v ", goType(it.Elem)}}
+	key := "nil"
 	if it.Map() {
-		m.params, args = code{"k ", goType(it.Field.Type.Key), ", v ", goType(it.Elem)}, code{"k, v"}
+		m.params, key = code{"k ", goType(it.Field.Type.Key), ", v ", goType(it.Elem)}, "k"
 	}
 	m.result = result{typ: of(mapperOf("Patch"), n.model())}
-	m.body = code{n.added(it).make(at), ".Add(", args, ")"}
+	m.body = call(impl("Add"), at, it.Index, key, "v")
 	return m
-}
-
-// added is the node of all elements of an item, which adds some.
-func (n *nodeWriter) added(it *schema.Item) result {
-	if it.Map() {
-		return n.itemResult("EntriesNode", "Add, Put; Map, "+queryCalls, it, goType(it.Field.Type.Key), goType(it.Elem))
-	}
-	return n.itemResult("ElementsNode", "Add, Put; "+queryCalls, it, goType(it.Elem))
 }
 
 // itemName returns the name of an item's method: what name= says, its field, or of an

@@ -75,19 +75,25 @@ func (g *generator) leaves(s *structure) []leaf {
 
 // sameOf writes the function that compares two values of a struct.
 func (g *generator) sameOf(w *writer, s *structure) {
-	w.p("func ", s.same, "(a, b *", goType(s.t), ") bool {")
-	var terms []code
+	var terms, before []code
 	for _, l := range g.leaves(s) {
 		same := call(impl("SameText"), "&a"+l.sel, "&b"+l.sel)
 		if !l.text {
 			same = g.same(l.t, "a"+l.sel, "b"+l.sel, l.av)
 		}
 		if len(l.ptrs) > 0 {
-			w.p("if x, y := ", l.missing("a"), ", ", l.missing("b"), "; x != y || !x && !(", same, ") {")
-			w.p("return false\n}")
+			before = append(before, code{"if x, y := ", l.missing("a"), ", ", l.missing("b"), "; x != y || !x && !(", same, ") {\nreturn false\n}\n"})
 			continue
 		}
 		terms = append(terms, same)
+	}
+	if len(terms) < 2 && len(before) == 0 {
+		w.p("func ", s.same, "(a, b *", goType(s.t), ") bool { return ", conjunction(terms), " }\n")
+		return
+	}
+	w.p("func ", s.same, "(a, b *", goType(s.t), ") bool {")
+	for _, b := range before {
+		w.write(b)
 	}
 	w.p("return ", conjunction(terms), "\n}\n")
 }
@@ -126,14 +132,9 @@ func (g *generator) same(t *schema.Type, a, b string, av tags.AV) code {
 	}
 	switch t.Kind {
 	case schema.Float:
-		if t.Bits == 32 {
-			return fn("SameFloat32")
-		}
-		return fn("SameFloat64")
-	case schema.BigInt:
-		return fn("SameBigInt")
-	case schema.BigFloat:
-		return fn("SameBigFloat")
+		return fn("SameFloat")
+	case schema.BigInt, schema.BigFloat:
+		return fn("SameBig")
 	case schema.Bytes:
 		return fn("SameBytes")
 	case schema.Slice:
@@ -161,8 +162,8 @@ func (g *generator) comparer(t *schema.Type, av tags.AV) code {
 		return code{g.structures.byKey[typeKey(goType(t))].same}
 	case t.Time && !av.Has("unixtime") && goType(t).String() == "time.Time":
 		return code{impl("SameTime")}
-	case t.Kind == schema.Float && t.Bits == 64:
-		return of(impl("SameFloat64"), goType(t))
+	case t.Kind == schema.Float:
+		return of(impl("SameFloat"), goType(t))
 	}
 	if r := g.structures.recursive[typeKey(goType(t))]; r != nil {
 		return code{recursiveName("same", r)}

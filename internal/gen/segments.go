@@ -81,23 +81,11 @@ func (n *nodeWriter) segment(t *nodeType, self code, s *segment) {
 // segmentType makes the type of a segment that has others below it.
 func (n *nodeWriter) segmentType(name string, s *segment, whole result) result {
 	t := n.declare(n.g.names.declare(name), fmt.Sprintf("%s is the node of %s.", name, s.text))
-	inner := code{"n.at"}
-	if whole.calls != "" {
-		elements := n.embed(typeWord(goType(s.items[0].Elem))+"Elements", whole.typ)
-		t.fields, t.brought = []code{{"at ", n.node()}, {elements}}, []string{whole.calls}
-	} else {
-		part := n.embed("Part", whole.typ)
-		t.fields, inner = []code{{part}}, code{"n.", part}
-	}
+	t.bases = []base{whole.base()}
 	for _, c := range s.children {
-		n.segment(t, inner, c)
+		n.segment(t, t.self(), c)
 	}
-	return result{typ: code{t.name}, make: func(at code) code {
-		if whole.calls == "" {
-			return code{t.name, "{", at, "}"}
-		}
-		return code{t.name, "{", at, ", ", whole.make(at), "}"}
-	}}
+	return n.made(t)
 }
 
 // segmentName returns the name of a segment's method: what prefix= says, or the text of

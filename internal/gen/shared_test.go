@@ -61,7 +61,7 @@ func TestDeclaredOnce(t *testing.T) {
 			t.Errorf("%s: %v", name, diagnostics)
 		}
 		for file, text := range files {
-			for _, declaration := range []string{"var LineFields = ", "var lineForm = ", "func sameLine(", "func cloneLine("} {
+			for _, declaration := range []string{"var LineFields = ", "var lineForm = ", "func sameLine("} {
 				if got := strings.Count(text, declaration); (got == 1) != (file == c.in) {
 					t.Errorf("%s: %s has %q %d times", name, file, declaration, got)
 				}
@@ -102,15 +102,15 @@ type line struct {
 	}
 	text := files["a_itemize.go"]
 	for _, want := range []string{
-		"var AFields = struct {\n\tName  field.String[A, string]\n\tInner field.Struct[A, struct {",
+		"type AHandles struct {\n\tName  field.String[A, string]\n\tInner field.Struct[A, struct {",
 		"\tBy field.String[A, string]\n",
-		`field.NewString("Name", "name,omitempty", func(v *A) *string { return &v.Name })`,
-		`field.NewString("By", "", func(v *A) *string { return &v.By })`,
-		"var BaseFields = struct {\n\tBy field.String[Base, string]\n}",
-		"var lineFields = struct {\n\tText field.String[line, string]\n}",
+		`mapperimpl.Field("Name", "name,omitempty", func(v *A) *string { return &v.Name }, mapperimpl.String[string]())`,
+		`mapperimpl.Field("By", "", func(v *A) *string { return &v.By }, mapperimpl.String[string]())`,
+		"type BaseHandles struct {\n\tBy field.String[Base, string]\n}",
+		"type lineHandles struct {\n\tText field.String[line, string]\n}",
 		`mapperimpl.Field("Base", "", func(v *A) *Base { return &v.Base }, baseForm)`,
 		`mapperimpl.Field("ID", "", func(v *A) *string { return &v.ID }, mapperimpl.String[string]())`,
-		`mapperimpl.Field("N", "", func(v *line) *int { return &v.N }, mapperimpl.Int[int]())`,
+		`mapperimpl.Field("N", "", func(v *line) *int { return &v.N }, mapperimpl.Numeric[int]())`,
 		"var aInnerForm = ",
 	} {
 		if !strings.Contains(text, want) {

@@ -84,16 +84,20 @@ func (w *writer) p(args ...any) {
 }
 
 // comment writes a comment of one paragraph, in lines that are not too long.
-func (w *writer) comment(text string) {
+func (w *writer) comment(text string) { w.write(comment(text)) }
+
+// comment is a comment of one paragraph, in lines that are not too long.
+func comment(text string) code {
+	var all code
 	line := "//"
 	for _, word := range strings.Fields(text) {
 		if len(line)+1+len(word) > maxColumns && line != "//" {
-			w.p(line)
+			all = append(all, line+"\n")
 			line = "//"
 		}
 		line += " " + word
 	}
-	w.p(line)
+	return append(all, line+"\n")
 }
 
 func (w *writer) write(c code) {

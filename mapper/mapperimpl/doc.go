@@ -5,15 +5,12 @@ package mapperimpl
 
 // The versions of generated code that this package works with.
 const (
-	MinVersion = 2
-	MaxVersion = 2
+	MinVersion = 3
+	MaxVersion = 3
 )
 
 // EnforceVersion makes a generated file fail to compile where its version is not
 // between MinVersion and MaxVersion: a negative constant does not fit.
 //
-//	const (
-//		_ = mapperimpl.EnforceVersion(2 - mapperimpl.MinVersion)
-//		_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 2)
-//	)
+//	const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.MinVersion), mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 3)
 type EnforceVersion uint

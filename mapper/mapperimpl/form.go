@@ -1,25 +1,24 @@
 package mapperimpl
 
-import "github.com/itemize/itemize/internal/codec"
+import (
+	"reflect"
+	"slices"
+
+	"github.com/itemize/itemize/field"
+	"github.com/itemize/itemize/internal/codec"
+	"github.com/itemize/itemize/internal/door"
+)
 
 // Form is all that is known of a Go type: how its values are encoded, decoded, compared
 // and copied.
 type Form[V any] = codec.Typed[V]
 
-// Row is a field in the table of a struct: made by Field, or by the method Row of a handle
-// of package field.
+// Row is a field in the table of a struct.
 type Row = codec.Row
 
 // Funcs are the functions that compare and copy values of a struct. Without them its
 // fields are compared and copied one by one.
 type Funcs[R any] = codec.Funcs[R]
-
-// Signed, Unsigned and Floating are the number types.
-type (
-	Signed   = codec.Signed
-	Unsigned = codec.Unsigned
-	Floating = codec.Floating
-)
 
 // String is the form of strings.
 func String[V ~string]() Form[V] { return codec.StringOf[V]() }
@@ -30,20 +29,11 @@ func Number[V ~string]() Form[V] { return codec.NumberOf[V]() }
 // Bool is the form of bools.
 func Bool[V ~bool]() Form[V] { return codec.BoolOf[V]() }
 
-// Int is the form of signed integers.
-func Int[V Signed]() Form[V] { return codec.NumericOf[V]() }
+// Numeric is the form of integers and floats.
+func Numeric[V codec.Number]() Form[V] { return codec.NumericOf[V]() }
 
-// Uint is the form of unsigned integers.
-func Uint[V Unsigned]() Form[V] { return codec.NumericOf[V]() }
-
-// Float is the form of floats.
-func Float[V Floating]() Form[V] { return codec.NumericOf[V]() }
-
-// BigInt is the form of big.Int, and BigFloat that of big.Float: V is the type itself.
-func BigInt[V any]() Form[V] { return codec.BigOf[V]() }
-
-// BigFloat is described at BigInt.
-func BigFloat[V any]() Form[V] { return codec.BigOf[V]() }
+// Big is the form of big.Int and big.Float: V is the type itself.
+func Big[V any]() Form[V] { return codec.BigOf[V]() }
 
 // Time is the form of time.Time, and of types that convert to it.
 func Time[V any]() Form[V] { return codec.TimeOf[V]() }
@@ -79,9 +69,29 @@ func Struct[R any](f Funcs[R], rows ...Row) Form[R] { return codec.StructOf(f, r
 // in init.
 func Recursive[R any]() Form[R] { return codec.Recursive[R]() }
 
-// Field is a row without a handle: a field that keys alone hold, an embedded struct, a
-// slice or map whose elements are items. name is the field's name in Go, tag the value of
-// its dynamodbav tag.
+// Field is a row. name is the field's name in Go, tag the value of its dynamodbav tag.
 func Field[R, V any](name, tag string, at func(*R) *V, f Form[V]) Row {
 	return codec.NewRow(name, tag, at, f)
+}
+
+// Handles returns a struct of handles, of fields that have the names of its fields: those of the table of R, and more.
+func Handles[H, R any](table Form[R], more ...Row) (all H) {
+	bind(reflect.ValueOf(&all).Elem(), table.Untyped(), more)
+	return all
+}
+
+func bind(all reflect.Value, table *codec.Form, more []Row) {
+	for i := range all.NumField() {
+		name := all.Type().Field(i).Name
+		var row Row
+		ok := false
+		if at := slices.IndexFunc(more, func(r Row) bool { return r.Name == name }); at >= 0 {
+			row, ok = more[at], true
+		} else if table.Table != nil {
+			row, ok = table.Table.Named(name)
+		}
+		if !ok || !field.Internal.Bind(door.Key{}, all.Field(i).Addr().Interface(), row) {
+			panic("mapperimpl: generated code has a handle of no field: " + name)
+		}
+	}
 }

@@ -1,34 +1,37 @@
 package mapperimpl
 
-// NoMethods makes a generated file fail to compile where a type gains a method by which
-// attributevalue encodes or decodes it: embedded beside the type, its methods of these
-// names are ambiguous then.
-type NoMethods struct{}
+// NoMethods makes a generated file fail to compile where a type gains a method by which attributevalue encodes or decodes it:
+// embedded beside the type, its methods of these names are ambiguous then. NoMarshaler does so for a type that decodes itself,
+// but does not encode itself, and NoText for the method by which a key of a map becomes text.
+type (
+	NoMethods   = noMethods
+	NoMarshaler = noMarshaler
+	NoText      = noText
+)
 
-// MarshalDynamoDBAttributeValue is no marshaler.
-func (NoMethods) MarshalDynamoDBAttributeValue() {}
+// LacksMethods is implemented by what embeds NoMethods and a type without such methods, LacksMarshaler by what embeds
+// NoMarshaler and a type without a marshaler.
+type (
+	LacksMethods   = lacksMethods
+	LacksMarshaler = lacksMarshaler
+)
 
-// UnmarshalDynamoDBAttributeValue is no unmarshaler.
-func (NoMethods) UnmarshalDynamoDBAttributeValue() {}
+type (
+	noMethods   struct{}
+	noMarshaler struct{}
+	noText      struct{}
 
-// LacksMethods is implemented by what embeds NoMethods and a type without such methods.
-type LacksMethods interface {
-	MarshalDynamoDBAttributeValue()
-	UnmarshalDynamoDBAttributeValue()
-}
+	lacksMethods interface {
+		MarshalDynamoDBAttributeValue()
+		UnmarshalDynamoDBAttributeValue()
+	}
+	lacksMarshaler interface{ MarshalDynamoDBAttributeValue() }
+)
 
-// NoMarshaler is NoMethods for a type that decodes itself, but does not encode itself.
-type NoMarshaler struct{}
+func (noMethods) MarshalDynamoDBAttributeValue() {}
 
-// MarshalDynamoDBAttributeValue is no marshaler.
-func (NoMarshaler) MarshalDynamoDBAttributeValue() {}
+func (noMethods) UnmarshalDynamoDBAttributeValue() {}
 
-// LacksMarshaler is implemented by what embeds NoMarshaler and a type without a
-// marshaler.
-type LacksMarshaler interface{ MarshalDynamoDBAttributeValue() }
+func (noMarshaler) MarshalDynamoDBAttributeValue() {}
 
-// NoText does the same for the method by which a key of a map becomes text.
-type NoText struct{}
-
-// MarshalText is no text.
-func (NoText) MarshalText() {}
+func (noText) MarshalText() {}

@@ -1,54 +1,45 @@
 package mapperimpl
 
 import (
+	"context"
 	"slices"
 
-	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/field"
+	"github.com/itemize/itemize/internal/door"
+	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/selection"
+	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
-
-// Argument is the value of a placeholder, or why there is none.
-type Argument struct {
-	value key.Value
-	err   error
-}
-
-// Arg makes an argument of what the functions for values return.
-func Arg(v Value, err error) Argument { return Argument{v, err} }
-
-// arguments returns the values, and the first error.
-func arguments(args []Argument) ([]key.Value, error) {
-	var out []key.Value
-	for _, a := range args {
-		if a.err != nil {
-			return nil, a.err
-		}
-		out = append(out, a.value)
-	}
-	return out, nil
-}
 
 // Entity returns the node of an entity, by the fields that it is known by; of all that
 // share them, where a flat model is given fewer.
 func Entity[T any](args ...Argument) query.Node[T] {
 	keyFields, err := arguments(args)
-	return query.NewNode[T](selection.Selection{Identity: keyFields, Err: err, Targets: whole})
+	return node[T](selection.Selection{Identity: keyFields, Err: err, Targets: whole})
 }
 
 // whole is all of an entity. Nobody changes targets.
 var whole = []selection.Target{{Kind: selection.TargetWhole}}
 
+func node[T any](s selection.Selection) query.Node[T] {
+	return query.InternalOf[T, T]{}.Node(door.Key{}, s)
+}
+
+func spec[T any](n query.Node[T]) selection.Selection {
+	return query.InternalOf[T, T]{}.Spec(door.Key{}, n)
+}
+
 // target returns a node with another target.
 func target[T any](n query.Node[T], t selection.Target, args []Argument) query.Node[T] {
-	s := query.Spec(n)
+	s := spec(n)
 	values, err := arguments(args)
 	if s.Err == nil {
 		s.Err = err
 	}
 	t.Values = append(t.Values, values...)
 	s.Targets = []selection.Target{t}
-	return query.NewNode[T](s)
+	return node[T](s)
 }
 
 // Table returns the node of an entity's part in one table, by its index in the layout.
@@ -69,7 +60,7 @@ func Items[T any](n query.Node[T], item, parts int, args ...Argument) query.Node
 
 // Next goes on in the template of a node that Items returned.
 func Next[T any](n query.Node[T], parts int, args ...Argument) query.Node[T] {
-	s := query.Spec(n)
+	s := spec(n)
 	if len(s.Targets) != 1 {
 		return n // an error is in it
 	}
@@ -78,41 +69,48 @@ func Next[T any](n query.Node[T], parts int, args ...Argument) query.Node[T] {
 	return target(n, t, args)
 }
 
-// Times returns the ranges of the time that follows a node's parts.
-func Times[T, R any](n query.Node[T], wrap func(query.Node[T]) R) query.Range[R] {
-	return query.NewRange(func(when selection.Time) R {
-		s := query.Spec(n)
-		if len(s.Targets) == 1 {
-			t := s.Targets[0]
-			t.Time = &when
-			s.Targets = []selection.Target{t}
-		}
-		return wrap(query.NewNode[T](s))
-	})
+// Elements returns the node of elements.
+func Elements[T, E any](n query.Node[T]) query.Elements[T, E] {
+	return query.InternalOf[T, E]{}.Elements(door.Key{}, n)
 }
 
-// Years, Months, Days, Hours and Weeks return the ranges of a time whose format goes
-// down to them.
-func Years[T, R any](n query.Node[T], wrap func(query.Node[T]) R) query.Years[R] {
-	return query.Years[R]{Range: Times(n, wrap)}
+// Query returns the query over what a node selects.
+func Query[T, E any](n query.Node[T]) query.Query[T, E] {
+	return query.InternalOf[T, E]{}.Query(door.Key{}, n)
 }
 
-// Months is described at Years.
-func Months[T, R any](n query.Node[T], wrap func(query.Node[T]) R) query.Months[R] {
-	return query.Months[R]{Years: Years(n, wrap)}
+// Item returns the node of one item, by its index in the layout.
+func Item[T, R any](n query.Node[T], item int) mapper.ItemNode[T, R] {
+	return mapper.InternalOf[T, R]{}.Item(door.Key{}, n, item)
 }
 
-// Days is described at Years.
-func Days[T, R any](n query.Node[T], wrap func(query.Node[T]) R) query.Days[R] {
-	return query.Days[R]{Months: Months(n, wrap)}
+// Element returns the node of one element: n has the values of all placeholders.
+func Element[T, E any](n query.Node[T], item int) mapper.ElementNode[T, E] {
+	return mapper.InternalOf[T, E]{}.Element(door.Key{}, n, item)
 }
 
-// Hours is described at Years.
-func Hours[T, R any](n query.Node[T], wrap func(query.Node[T]) R) query.Hours[R] {
-	return query.Hours[R]{Days: Days(n, wrap)}
+// Patch returns the patch of fields of an entity.
+func Patch[T any](n query.Node[T], changes []field.Change[T]) mapper.ItemPatch[T, T] {
+	return mapper.InternalOf[T, T]{}.Patch(door.Key{}, n, changes)
 }
 
-// Weeks is described at Years.
-func Weeks[T, R any](n query.Node[T], wrap func(query.Node[T]) R) query.Weeks[R] {
-	return query.Weeks[R]{Years: Years(n, wrap)}
+// Add returns the patch that adds an element, and Put that which puts it. key is that of a map's entry, nil of a slice's
+// element.
+func Add[T, E any](n query.Node[T], item int, key any, element E) mapper.Patch[T] {
+	return mapper.InternalOf[T, E]{}.Store(door.Key{}, n, expr.Add, item, key, element)
+}
+
+// Put is described at Add.
+func Put[T, E any](n query.Node[T], item int, key any, element E) mapper.Patch[T] {
+	return mapper.InternalOf[T, E]{}.Store(door.Key{}, n, expr.Put, item, key, element)
+}
+
+// Entries reads the entries of a map into all.
+func Entries[K comparable, T, E any](ctx context.Context, n query.Node[T], src query.Source[T], options []query.ReadOption, all *map[K]E) error {
+	*all = map[K]E{}
+	err := mapper.InternalOf[T, E]{}.Entries(ctx, door.Key{}, n, src, options, func(key any, value E) { (*all)[key.(K)] = value })
+	if err != nil {
+		*all = nil
+	}
+	return err
 }

@@ -3,7 +3,6 @@ package mapperimpl
 import (
 	"encoding"
 	"math"
-	"math/big"
 	"slices"
 	"time"
 
@@ -16,27 +15,16 @@ func SameTime(a, b *time.Time) bool { return codec.SameTime(a, b, false) }
 // SameUnixTime reports whether two times encode alike as epoch seconds.
 func SameUnixTime(a, b *time.Time) bool { return codec.SameTime(a, b, true) }
 
-// SameFloat32 reports whether two floats encode alike: zero and minus zero do not.
-func SameFloat32[F ~float32](a, b *F) bool {
-	return math.Float32bits(float32(*a)) == math.Float32bits(float32(*b))
-}
-
-// SameFloat64 reports whether two floats encode alike.
-func SameFloat64[F ~float64](a, b *F) bool {
+// SameFloat reports whether two floats encode alike: zero and minus zero do not.
+func SameFloat[F codec.Floating](a, b *F) bool {
 	return math.Float64bits(float64(*a)) == math.Float64bits(float64(*b))
 }
 
-// SameBigInt reports whether two big integers encode alike.
-func SameBigInt(a, b *big.Int) bool { return a.Cmp(b) == 0 }
+// SameBig reports whether two big numbers encode alike, floats of whatever precisions.
+func SameBig[B any](a, b *B) bool { return codec.BigText(a) == codec.BigText(b) }
 
-// SameBigFloat reports whether two big floats encode alike, whatever their precisions.
-func SameBigFloat(a, b *big.Float) bool { return codec.BigText(a) == codec.BigText(b) }
-
-// CloneBigInt copies a big integer, and CloneBigFloat a big float with its precision.
-func CloneBigInt(dst, src *big.Int) { codec.CopyBig(dst, src) }
-
-// CloneBigFloat is described at CloneBigInt.
-func CloneBigFloat(dst, src *big.Float) { codec.CopyBig(dst, src) }
+// CloneBig copies a big number, a float with its precision.
+func CloneBig[B any](dst, src *B) { codec.CopyBig(dst, src) }
 
 // SameBytes reports whether two slices of bytes encode alike: nil and empty do not.
 func SameBytes[B ~[]byte](a, b *B) bool {

@@ -4,32 +4,48 @@ import (
 	"encoding"
 	"time"
 
+	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/key"
 )
 
-// Value is the value of a placeholder in a key.
-type Value = key.Value
+// Argument is the value of a placeholder in a key, or why there is none.
+type Argument struct {
+	value key.Value
+	err   error
+}
 
 // StringValue returns the value of a string.
-func StringValue[S ~string](v S) (Value, error) { return key.OfString(string(v)), nil }
+func StringValue[S ~string](v S) Argument { return Argument{value: key.OfString(string(v))} }
 
 // NumberValue returns the value of a string that is a number.
-func NumberValue[S ~string](v S) (Value, error) { return key.OfNumber(string(v)), nil }
+func NumberValue[S ~string](v S) Argument { return Argument{value: key.OfNumber(string(v))} }
 
 // IntValue returns the value of an integer.
-func IntValue[I Signed](v I) (Value, error) { return key.OfInt(int64(v)), nil }
+func IntValue[I codec.Signed](v I) Argument { return Argument{value: key.OfInt(int64(v))} }
 
 // UintValue returns the value of an integer.
-func UintValue[U Unsigned](v U) (Value, error) { return key.OfUint(uint64(v)), nil }
+func UintValue[U codec.Unsigned](v U) Argument { return Argument{value: key.OfUint(uint64(v))} }
 
 // TimeValue returns the value of a time.
-func TimeValue(v time.Time) (Value, error) { return key.OfTime(v), nil }
+func TimeValue(v time.Time) Argument { return Argument{value: key.OfTime(v)} }
 
 // BytesValue returns the value of bytes.
-func BytesValue[B ~[]byte](v B) (Value, error) { return key.OfBytes(v), nil }
+func BytesValue[B ~[]byte](v B) Argument { return Argument{value: key.OfBytes(v)} }
 
 // TextValue returns the value of a type with a text form.
-func TextValue(v encoding.TextMarshaler) (Value, error) {
+func TextValue(v encoding.TextMarshaler) Argument {
 	b, err := v.MarshalText()
-	return key.OfString(string(b)), err
+	return Argument{key.OfString(string(b)), err}
+}
+
+// arguments returns the values, and the first error.
+func arguments(args []Argument) ([]key.Value, error) {
+	var out []key.Value
+	for _, a := range args {
+		if a.err != nil {
+			return nil, a.err
+		}
+		out = append(out, a.value)
+	}
+	return out, nil
 }

@@ -2,6 +2,7 @@ package mapperimpl
 
 import (
 	"slices"
+	"time"
 
 	"github.com/itemize/itemize/internal/key"
 	"github.com/itemize/itemize/internal/selection"
@@ -12,36 +13,84 @@ import (
 // the items: under the values of its partition key, with so many parts of its sort key given.
 func Index[T any](index, item, parts int, args ...Argument) query.Node[T] {
 	values, err := arguments(args)
-	return query.NewNode[T](selection.Selection{Err: err, Targets: []selection.Target{{
+	return node[T](selection.Selection{Err: err, Targets: []selection.Target{{
 		Kind: selection.TargetIndex, Index: index, Item: item, Parts: parts, Values: values,
 	}}})
 }
 
-// Values returns the ranges of the value that follows a node's parts in an index.
-func Values[T, V, R any](n query.Node[T], value func(V) (Value, error), wrap func(query.Node[T]) R) query.Values[V, R] {
-	return query.NewValues(func(from, to *V, begin string) R {
-		o := &selection.Order{Begin: begin}
-		bound := func(v *V) *key.Value {
-			if v == nil {
-				return nil
-			}
-			k, err := value(*v)
-			if err != nil {
-				o.Err = err
-			}
-			return &k
-		}
-		o.From, o.To = bound(from), bound(to)
-		s := query.Spec(n)
-		if len(s.Targets) == 1 {
-			s.Targets = slices.Clone(s.Targets)
-			s.Targets[0].Order = o
-		}
-		return wrap(query.NewNode[T](s))
-	})
+// Period narrows the time that follows a node's parts to a year, month, day or hour: as many numbers as are given.
+func Period[T any](n query.Node[T], year int, more ...int) query.Node[T] {
+	month, day, hour := 1, 1, 0
+	for i, to := range []*int{&month, &day, &hour}[:len(more)] {
+		*to = more[i]
+	}
+	unit := []selection.Unit{selection.Year, selection.Month, selection.Day, selection.Hour}[len(more)]
+	return within(n, *selection.PeriodOf(unit, year, time.Month(month), day, hour))
 }
 
-// Texts is Values of texts.
-func Texts[T, V, R any](n query.Node[T], value func(V) (Value, error), wrap func(query.Node[T]) R) query.Texts[V, R] {
-	return query.Texts[V, R]{Values: Values(n, value, wrap)}
+// Week narrows it to an ISO 8601 week.
+func Week[T any](n query.Node[T], year, week int) query.Node[T] {
+	return within(n, *selection.WeekOf(year, week))
+}
+
+// Times narrows it to the instants from one to another, both included; nil is no bound.
+func Times[T any](n query.Node[T], from, to *time.Time) query.Node[T] {
+	var w selection.Time
+	if from != nil {
+		w.From = selection.At(*from)
+	}
+	if to != nil {
+		w.To = selection.At(*to)
+	}
+	return within(n, w)
+}
+
+// Before narrows it to the instants before one.
+func Before[T any](n query.Node[T], at time.Time) query.Node[T] {
+	return within(n, selection.Time{To: selection.At(at.Add(-1))})
+}
+
+func within[T any](n query.Node[T], w selection.Time) query.Node[T] {
+	s := spec(n)
+	if len(s.Targets) == 1 {
+		s.Targets = slices.Clone(s.Targets)
+		s.Targets[0].Time = &w
+	}
+	return node[T](s)
+}
+
+// Between narrows the value that follows a node's parts in an index to those from one to another, both included.
+func Between[T any](n query.Node[T], from, to Argument) query.Node[T] {
+	return ordered(n, &from, &to, "")
+}
+
+// AtLeast narrows it to a value and those above it.
+func AtLeast[T any](n query.Node[T], from Argument) query.Node[T] { return ordered(n, &from, nil, "") }
+
+// AtMost narrows it to a value and those below it.
+func AtMost[T any](n query.Node[T], to Argument) query.Node[T] { return ordered(n, nil, &to, "") }
+
+// BeginsWith narrows it to texts with a beginning.
+func BeginsWith[T any](n query.Node[T], begin string) query.Node[T] {
+	return ordered(n, nil, nil, begin)
+}
+
+func ordered[T any](n query.Node[T], from, to *Argument, begin string) query.Node[T] {
+	o := &selection.Order{Begin: begin}
+	bound := func(a *Argument) *key.Value {
+		if a == nil {
+			return nil
+		}
+		if a.err != nil {
+			o.Err = a.err
+		}
+		return &a.value
+	}
+	o.From, o.To = bound(from), bound(to)
+	s := spec(n)
+	if len(s.Targets) == 1 {
+		s.Targets = slices.Clone(s.Targets)
+		s.Targets[0].Order = o
+	}
+	return node[T](s)
 }

@@ -3,6 +3,8 @@
 package model
 
 import (
+	"context"
+	"iter"
 	"slices"
 	"time"
 
@@ -14,175 +16,288 @@ import (
 
 // UserByID selects the User with the partition key USER#{ID}.
 func UserByID(id string) UserKey {
-	return UserKey{mapper.NewEntityNode(mapperimpl.Entity[User](mapperimpl.Arg(mapperimpl.StringValue(id))))}
+	return UserKey{mapperimpl.Entity[User](mapperimpl.StringValue(id))}
 }
 
 // UserKey is the key of one User, and leads to its parts.
-//
-// Calls: ADDRESS, INFO, Home, Office, Cart, Wishes; Patch.
 type UserKey struct{ userNode }
 
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n UserKey) Patch(changes ...field.Change[User]) mapper.ItemPatch[User, User] {
+	return mapperimpl.Patch(n.userNode, changes)
+}
+
 // ADDRESS selects what begins with ADDRESS#.
-func (n UserKey) ADDRESS() query.Node[User] { return mapperimpl.Prefix(n.userNode.Node, 0, "ADDRESS#") }
+func (n UserKey) ADDRESS() query.Node[User] { return mapperimpl.Prefix(n.userNode, 0, "ADDRESS#") }
 
-// INFO selects INFO. Calls: Patch.
+// INFO selects INFO.
 func (n UserKey) INFO() mapper.ItemNode[User, User] {
-	return mapper.NewItemNode[User, User](mapperimpl.Items(n.userNode.Node, 0, 1), 0)
+	return mapperimpl.Item[User, User](mapperimpl.Items(n.userNode, 0, 1), 0)
 }
 
-// Home selects ADDRESS#HOME. Calls: Patch, Delete.
+// Home selects ADDRESS#HOME.
 func (n UserKey) Home() mapper.ItemNode[User, Address] {
-	return mapper.NewItemNode[User, Address](mapperimpl.Items(n.userNode.Node, 1, 1), 1)
+	return mapperimpl.Item[User, Address](mapperimpl.Items(n.userNode, 1, 1), 1)
 }
 
-// Office selects ADDRESS#OFFICE. Calls: Patch, Delete.
+// Office selects ADDRESS#OFFICE.
 func (n UserKey) Office() mapper.ItemNode[User, Address] {
-	return mapper.NewItemNode[User, Address](mapperimpl.Items(n.userNode.Node, 2, 1), 2)
+	return mapperimpl.Item[User, Address](mapperimpl.Items(n.userNode, 2, 1), 2)
 }
 
-// Cart selects CART. Calls: Patch, Delete.
+// Cart selects CART.
 func (n UserKey) Cart() mapper.ItemNode[User, Cart] {
-	return mapper.NewItemNode[User, Cart](mapperimpl.Items(n.userNode.Node, 3, 1), 3)
+	return mapperimpl.Item[User, Cart](mapperimpl.Items(n.userNode, 3, 1), 3)
 }
 
 // Wishes selects WISH#{AddedAt}.
-func (n UserKey) Wishes() UserKeyWishes {
-	return newUserKeyWishes(mapperimpl.Items(n.userNode.Node, 4, 1))
-}
+func (n UserKey) Wishes() UserKeyWishes { return newUserKeyWishes(mapperimpl.Items(n.userNode, 4, 1)) }
 
 // UserKeyWishes goes on with {AddedAt}.
-//
-// Calls: AddedAt; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan,
-// Input; Filter, Project, Limit, Reverse, After.
 type UserKeyWishes struct {
-	at query.Node[User]
 	userWishItems
 	userWishHours
 }
 
-func newUserKeyWishes(at query.Node[User]) UserKeyWishes {
-	return UserKeyWishes{
-		at, mapper.NewElementsNode[User, Wish](at, 4), mapperimpl.Hours(at, query.NewElements[User, Wish]),
-	}
+func newUserKeyWishes(at userNode) UserKeyWishes {
+	return UserKeyWishes{userWishItems{userWishQuery{at}, 4}, userWishHours{at}}
 }
 
-// AddedAt narrows to one {AddedAt}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After.
+// AddedAt narrows to one {AddedAt}.
 func (n UserKeyWishes) AddedAt(addedAt time.Time) mapper.ElementNode[User, Wish] {
-	return mapper.NewElementNode[User, Wish](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))), 4)
+	return mapperimpl.Element[User, Wish](mapperimpl.Next(n.userNode, 2, mapperimpl.TimeValue(addedAt)), 4)
 }
 
-type userNode = mapper.EntityNode[User]
+type userNode = query.Node[User]
 
-type userWishItems = mapper.ElementsNode[User, Wish]
+type userWishQuery struct{ userNode }
 
-type userWishHours = query.Hours[query.Elements[User, Wish]]
+// Query returns the query alone, which has further methods.
+func (n userWishQuery) Query() query.Query[User, Wish] {
+	return mapperimpl.Query[User, Wish](n.userNode)
+}
+
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n userWishQuery) All(
+	ctx context.Context, src query.Source[User], options ...query.ReadOption,
+) iter.Seq2[Wish, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n userWishQuery) Refs(
+	ctx context.Context, src query.Source[User], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Wish], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n userWishQuery) Collect(
+	ctx context.Context, src query.Source[User], options ...query.ReadOption,
+) ([]Wish, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n userWishQuery) Page(
+	ctx context.Context, src query.Source[User], options ...query.ReadOption,
+) (*query.Page[Wish], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n userWishQuery) Count(ctx context.Context, src query.Source[User], options ...query.ReadOption) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n userWishQuery) Plan(src query.Source[User], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n userWishQuery) Filter(conditions ...field.Condition[Wish]) query.Query[User, Wish] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n userWishQuery) Project(fields ...field.Of[Wish]) query.Query[User, Wish] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n userWishQuery) Limit(first int) query.Query[User, Wish] { return n.Query().Limit(first) }
+
+// Reverse returns the query in descending order of the sort keys.
+func (n userWishQuery) Reverse() query.Query[User, Wish] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n userWishQuery) After(page query.Cursor) query.Query[User, Wish] { return n.Query().After(page) }
+
+type userWishItems struct {
+	userWishQuery
+	item int
+}
+
+// Add adds an element, which must not be there.
+func (n userWishItems) Add(element Wish) mapper.Patch[User] {
+	return mapperimpl.Add(n.userNode, n.item, nil, element)
+}
+
+// Put puts an element, whether it is there or not.
+func (n userWishItems) Put(element Wish) mapper.Patch[User] {
+	return mapperimpl.Put(n.userNode, n.item, nil, element)
+}
+
+type userWishHours struct{ base userNode }
+
+func (n userWishHours) of(at userNode) query.Elements[User, Wish] {
+	return mapperimpl.Elements[User, Wish](at)
+}
+
+// Year selects the items of a year, in UTC.
+func (n userWishHours) Year(year int) query.Elements[User, Wish] {
+	return n.of(mapperimpl.Period(n.base, year))
+}
+
+// Month selects the items of a month, in UTC.
+func (n userWishHours) Month(year int, month time.Month) query.Elements[User, Wish] {
+	return n.of(mapperimpl.Period(n.base, year, int(month)))
+}
+
+// Day selects the items of a day, in UTC.
+func (n userWishHours) Day(year int, month time.Month, day int) query.Elements[User, Wish] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+}
+
+// Hour selects the items of an hour, in UTC.
+func (n userWishHours) Hour(year int, month time.Month, day, hour int) query.Elements[User, Wish] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+}
+
+// Between selects the items from one instant to another, both included.
+func (n userWishHours) Between(from, to time.Time) query.Elements[User, Wish] {
+	return n.of(mapperimpl.Times(n.base, &from, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n userWishHours) Since(from time.Time) query.Elements[User, Wish] {
+	return n.of(mapperimpl.Times(n.base, &from, nil))
+}
+
+// Before selects the items before an instant.
+func (n userWishHours) Before(to time.Time) query.Elements[User, Wish] {
+	return n.of(mapperimpl.Before(n.base, to))
+}
 
 // SessionByID selects the Session with the partition key SESSION#{ID}.
 func SessionByID(id string) SessionKey {
-	return SessionKey{mapper.NewEntityNode(mapperimpl.Entity[Session](mapperimpl.Arg(mapperimpl.StringValue(id))))}
+	return SessionKey{mapperimpl.Entity[Session](mapperimpl.StringValue(id))}
 }
 
 // SessionKey is the key of one Session, and leads to its parts.
-//
-// Calls: SESSION; Patch.
 type SessionKey struct{ sessionNode }
 
-// SESSION selects SESSION. Calls: Patch.
-func (n SessionKey) SESSION() mapper.ItemNode[Session, Session] {
-	return mapper.NewItemNode[Session, Session](mapperimpl.Items(n.sessionNode.Node, 0, 1), 0)
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n SessionKey) Patch(changes ...field.Change[Session]) mapper.ItemPatch[Session, Session] {
+	return mapperimpl.Patch(n.sessionNode, changes)
 }
 
-type sessionNode = mapper.EntityNode[Session]
+// SESSION selects SESSION.
+func (n SessionKey) SESSION() mapper.ItemNode[Session, Session] {
+	return mapperimpl.Item[Session, Session](mapperimpl.Items(n.sessionNode, 0, 1), 0)
+}
+
+type sessionNode = query.Node[Session]
 
 // UserFields are the stored fields of a User: for patches, conditions, filters and projections.
-var UserFields = struct {
+var UserFields = mapperimpl.Handles[UserHandles](userForm)
+
+// UserHandles is the type of UserFields.
+type UserHandles struct {
 	Email  field.String[User, string]
 	Name   field.String[User, string]
 	Home   field.Struct[User, Address]
 	Office field.Struct[User, Address]
 	Cart   field.Struct[User, Cart]
-}{
-	Email:  field.NewString("Email", "", func(v *User) *string { return &v.Email }),
-	Name:   field.NewString("Name", "", func(v *User) *string { return &v.Name }),
-	Home:   field.NewStruct("Home", "", func(v *User) *Address { return &v.Home }, addressForm),
-	Office: field.NewStruct("Office", "", func(v *User) *Address { return &v.Office }, addressForm),
-	Cart:   field.NewStruct("Cart", "", func(v *User) *Cart { return &v.Cart }, cartForm),
 }
 
 // AddressFields are the stored fields of an Address: for patches, conditions, filters and projections.
-var AddressFields = struct {
+var AddressFields = mapperimpl.Handles[AddressHandles](addressForm)
+
+// AddressHandles is the type of AddressFields.
+type AddressHandles struct {
 	Street  field.String[Address, string]
 	City    field.String[Address, string]
 	Country field.String[Address, string]
-}{
-	Street:  field.NewString("Street", "", func(v *Address) *string { return &v.Street }),
-	City:    field.NewString("City", "", func(v *Address) *string { return &v.City }),
-	Country: field.NewString("Country", "", func(v *Address) *string { return &v.Country }),
 }
 
 // CartFields are the stored fields of a Cart: for patches, conditions, filters and projections.
-var CartFields = struct {
+var CartFields = mapperimpl.Handles[CartHandles](cartForm)
+
+// CartHandles is the type of CartFields.
+type CartHandles struct {
 	SKUs  field.List[Cart, string]
 	Total field.Number[Cart, float64]
-}{
-	SKUs: field.NewList(
-		"SKUs", "", func(v *Cart) *[]string { return &v.SKUs }, mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	Total: field.NewNumber("Total", "", func(v *Cart) *float64 { return &v.Total }),
 }
 
 // WishFields are the stored fields of a Wish: for patches, conditions, filters and projections.
-var WishFields = struct {
+var WishFields = mapperimpl.Handles[WishHandles](wishForm)
+
+// WishHandles is the type of WishFields.
+type WishHandles struct {
 	SKU   field.String[Wish, string]
 	Title field.String[Wish, string]
 	Notes field.String[Wish, string]
 	Price field.Number[Wish, float64]
 	Qty   field.Number[Wish, int]
 	Tags  field.List[Wish, string]
-}{
-	SKU:   field.NewString("SKU", "", func(v *Wish) *string { return &v.SKU }),
-	Title: field.NewString("Title", "", func(v *Wish) *string { return &v.Title }),
-	Notes: field.NewString("Notes", "", func(v *Wish) *string { return &v.Notes }),
-	Price: field.NewNumber("Price", "", func(v *Wish) *float64 { return &v.Price }),
-	Qty:   field.NewNumber("Qty", "", func(v *Wish) *int { return &v.Qty }),
-	Tags: field.NewList(
-		"Tags", "", func(v *Wish) *[]string { return &v.Tags }, mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
 }
 
 // SessionFields are the stored fields of a Session: for patches, conditions, filters and projections.
-var SessionFields = struct {
+var SessionFields = mapperimpl.Handles[SessionHandles](sessionForm)
+
+// SessionHandles is the type of SessionFields.
+type SessionHandles struct {
 	User    field.String[Session, string]
 	Agent   field.String[Session, string]
 	Started field.Number[Session, int64]
 	Hits    field.Number[Session, int]
-}{
-	User:    field.NewString("User", "", func(v *Session) *string { return &v.User }),
-	Agent:   field.NewString("Agent", "", func(v *Session) *string { return &v.Agent }),
-	Started: field.NewNumber("Started", "", func(v *Session) *int64 { return &v.Started }),
-	Hits:    field.NewNumber("Hits", "", func(v *Session) *int { return &v.Hits }),
 }
 
 var userForm = mapperimpl.Struct(mapperimpl.Funcs[User]{},
 	mapperimpl.Field("ID", "", func(v *User) *string { return &v.ID }, mapperimpl.String[string]()),
-	UserFields.Email.Row(nil), UserFields.Name.Row(nil), UserFields.Home.Row(nil), UserFields.Office.Row(nil),
-	UserFields.Cart.Row(nil),
+	mapperimpl.Field("Email", "", func(v *User) *string { return &v.Email }, mapperimpl.String[string]()),
+	mapperimpl.Field("Name", "", func(v *User) *string { return &v.Name }, mapperimpl.String[string]()),
+	mapperimpl.Field("Home", "", func(v *User) *Address { return &v.Home }, addressForm),
+	mapperimpl.Field("Office", "", func(v *User) *Address { return &v.Office }, addressForm),
+	mapperimpl.Field("Cart", "", func(v *User) *Cart { return &v.Cart }, cartForm),
 	mapperimpl.Field("Wishes", "", func(v *User) *[]Wish { return &v.Wishes }, mapperimpl.Slice[[]Wish](wishForm)),
 )
 
 var addressForm = mapperimpl.Struct(mapperimpl.Funcs[Address]{},
-	AddressFields.Street.Row(nil), AddressFields.City.Row(nil), AddressFields.Country.Row(nil),
+	mapperimpl.Field("Street", "", func(v *Address) *string { return &v.Street }, mapperimpl.String[string]()),
+	mapperimpl.Field("City", "", func(v *Address) *string { return &v.City }, mapperimpl.String[string]()),
+	mapperimpl.Field("Country", "", func(v *Address) *string { return &v.Country }, mapperimpl.String[string]()),
 )
 
 var cartForm = mapperimpl.Struct(mapperimpl.Funcs[Cart]{},
-	CartFields.SKUs.Row(nil), CartFields.Total.Row(nil),
+	mapperimpl.Field(
+		"SKUs", "", func(v *Cart) *[]string { return &v.SKUs }, mapperimpl.Slice[[]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field("Total", "", func(v *Cart) *float64 { return &v.Total }, mapperimpl.Numeric[float64]()),
 )
 
 var wishForm = mapperimpl.Struct(mapperimpl.Funcs[Wish]{Same: sameWish, Clone: cloneWish},
 	mapperimpl.Field("AddedAt", "", func(v *Wish) *time.Time { return &v.AddedAt }, mapperimpl.Time[time.Time]()),
-	WishFields.SKU.Row(nil), WishFields.Title.Row(nil), WishFields.Notes.Row(nil), WishFields.Price.Row(nil),
-	WishFields.Qty.Row(nil), WishFields.Tags.Row(nil),
+	mapperimpl.Field("SKU", "", func(v *Wish) *string { return &v.SKU }, mapperimpl.String[string]()),
+	mapperimpl.Field("Title", "", func(v *Wish) *string { return &v.Title }, mapperimpl.String[string]()),
+	mapperimpl.Field("Notes", "", func(v *Wish) *string { return &v.Notes }, mapperimpl.String[string]()),
+	mapperimpl.Field("Price", "", func(v *Wish) *float64 { return &v.Price }, mapperimpl.Numeric[float64]()),
+	mapperimpl.Field("Qty", "", func(v *Wish) *int { return &v.Qty }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field(
+		"Tags", "", func(v *Wish) *[]string { return &v.Tags }, mapperimpl.Slice[[]string](mapperimpl.String[string]()),
+	),
 )
 
 func sameWish(a, b *Wish) bool {
@@ -190,7 +305,7 @@ func sameWish(a, b *Wish) bool {
 		a.SKU == b.SKU &&
 		a.Title == b.Title &&
 		a.Notes == b.Notes &&
-		mapperimpl.SameFloat64(&a.Price, &b.Price) &&
+		mapperimpl.SameFloat(&a.Price, &b.Price) &&
 		a.Qty == b.Qty &&
 		mapperimpl.SameValues(&a.Tags, &b.Tags)
 }
@@ -208,8 +323,10 @@ func cloneWish(dst, src *Wish) {
 
 var sessionForm = mapperimpl.Struct(mapperimpl.Funcs[Session]{},
 	mapperimpl.Field("ID", "", func(v *Session) *string { return &v.ID }, mapperimpl.String[string]()),
-	SessionFields.User.Row(nil), SessionFields.Agent.Row(nil), SessionFields.Started.Row(nil),
-	SessionFields.Hits.Row(nil),
+	mapperimpl.Field("User", "", func(v *Session) *string { return &v.User }, mapperimpl.String[string]()),
+	mapperimpl.Field("Agent", "", func(v *Session) *string { return &v.Agent }, mapperimpl.String[string]()),
+	mapperimpl.Field("Started", "", func(v *Session) *int64 { return &v.Started }, mapperimpl.Numeric[int64]()),
+	mapperimpl.Field("Hits", "", func(v *Session) *int { return &v.Hits }, mapperimpl.Numeric[int]()),
 )
 
 // ItemizeCodec is for the mapper.
@@ -234,7 +351,6 @@ type userLayout_changed_run_go_generate = struct {
 }
 
 var _ userLayout_changed_run_go_generate = User{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*User
 	mapperimpl.NoMethods
@@ -247,7 +363,6 @@ type addressLayout_changed_run_go_generate = struct {
 }
 
 var _ addressLayout_changed_run_go_generate = Address{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Address
 	mapperimpl.NoMethods
@@ -259,7 +374,6 @@ type cartLayout_changed_run_go_generate = struct {
 }
 
 var _ cartLayout_changed_run_go_generate = Cart{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Cart
 	mapperimpl.NoMethods
@@ -276,7 +390,6 @@ type wishLayout_changed_run_go_generate = struct {
 }
 
 var _ wishLayout_changed_run_go_generate = Wish{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Wish
 	mapperimpl.NoMethods
@@ -292,13 +405,9 @@ type sessionLayout_changed_run_go_generate = struct {
 }
 
 var _ sessionLayout_changed_run_go_generate = Session{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Session
 	mapperimpl.NoMethods
 }{}
 
-const (
-	_ = mapperimpl.EnforceVersion(2 - mapperimpl.MinVersion)
-	_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 2)
-)
+const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.MinVersion), mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 3)

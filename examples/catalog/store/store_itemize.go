@@ -3,6 +3,9 @@
 package store
 
 import (
+	"context"
+	"iter"
+
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/field"
@@ -13,121 +16,281 @@ import (
 
 // ProductByID selects the Product with the partition key {ID}.
 func ProductByID(id int) ProductKey {
-	return ProductKey{mapper.NewEntityNode(mapperimpl.Entity[Product](mapperimpl.Arg(mapperimpl.IntValue(id))))}
+	return ProductKey{mapperimpl.Entity[Product](mapperimpl.IntValue(id))}
 }
 
 // ProductKey is the key of one Product, and leads to its parts.
-//
-// Calls: Availability, Extended, Catalog; Patch.
 type ProductKey struct{ productNode }
 
-// Availability selects the part that lies in the table ProductAvailability. Calls: Patch, Delete.
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n ProductKey) Patch(changes ...field.Change[Product]) mapper.ItemPatch[Product, Product] {
+	return mapperimpl.Patch(n.productNode, changes)
+}
+
+// Availability selects the part that lies in the table ProductAvailability.
 func (n ProductKey) Availability() mapper.ItemNode[Product, Product] {
-	return mapper.NewItemNode[Product, Product](mapperimpl.Items(n.productNode.Node, 1, 0), 1)
+	return mapperimpl.Item[Product, Product](mapperimpl.Items(n.productNode, 1, 0), 1)
 }
 
-// Extended selects the part that lies in the table ExtendedProductCatalog. Calls: Patch, Delete.
+// Extended selects the part that lies in the table ExtendedProductCatalog.
 func (n ProductKey) Extended() mapper.ItemNode[Product, Product] {
-	return mapper.NewItemNode[Product, Product](mapperimpl.Items(n.productNode.Node, 2, 0), 2)
+	return mapperimpl.Item[Product, Product](mapperimpl.Items(n.productNode, 2, 0), 2)
 }
 
-// Catalog selects the item of the table ProductCatalog. Calls: Patch.
+// Catalog selects the item of the table ProductCatalog.
 func (n ProductKey) Catalog() mapper.ItemNode[Product, Product] {
-	return mapper.NewItemNode[Product, Product](mapperimpl.Items(n.productNode.Node, 0, 0), 0)
+	return mapperimpl.Item[Product, Product](mapperimpl.Items(n.productNode, 0, 0), 0)
 }
 
-type productNode = mapper.EntityNode[Product]
+type productNode = query.Node[Product]
 
 // ShelfByName selects the Shelf with the partition key SHELF#{Name}.
 func ShelfByName(name string) ShelfKey {
-	return ShelfKey{mapper.NewEntityNode(mapperimpl.Entity[Shelf](mapperimpl.Arg(mapperimpl.StringValue(name))))}
+	return ShelfKey{mapperimpl.Entity[Shelf](mapperimpl.StringValue(name))}
 }
 
 // ShelfKey is the key of one Shelf, and leads to its parts.
-//
-// Calls: Room, Labels, Tags; Patch.
 type ShelfKey struct{ shelfNode }
 
-// Room selects HEAD. Calls: Patch.
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n ShelfKey) Patch(changes ...field.Change[Shelf]) mapper.ItemPatch[Shelf, Shelf] {
+	return mapperimpl.Patch(n.shelfNode, changes)
+}
+
+// Room selects HEAD.
 func (n ShelfKey) Room() mapper.ItemNode[Shelf, Shelf] {
-	return mapper.NewItemNode[Shelf, Shelf](mapperimpl.Items(n.shelfNode.Node, 0, 1), 0)
+	return mapperimpl.Item[Shelf, Shelf](mapperimpl.Items(n.shelfNode, 0, 1), 0)
 }
 
 // Labels selects LABEL#{.}.
 func (n ShelfKey) Labels() ShelfKeyLabels {
-	return newShelfKeyLabels(mapperimpl.Items(n.shelfNode.Node, 1, 1))
+	return ShelfKeyLabels{shelfStringItems{shelfStringQuery{mapperimpl.Items(n.shelfNode, 1, 1)}, 1}}
 }
 
 // Tags selects TAG#{key}.
 func (n ShelfKey) Tags() ShelfKeyTags {
-	return newShelfKeyTags(mapperimpl.Items(n.shelfNode.Node, 2, 1))
+	return ShelfKeyTags{shelfStructItems{shelfStructQuery{mapperimpl.Items(n.shelfNode, 2, 1)}, 2}}
 }
 
 // ShelfKeyLabels goes on with {.}.
-//
-// Calls: Value; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type ShelfKeyLabels struct {
-	at query.Node[Shelf]
-	shelfStringItems
-}
+type ShelfKeyLabels struct{ shelfStringItems }
 
-func newShelfKeyLabels(at query.Node[Shelf]) ShelfKeyLabels {
-	return ShelfKeyLabels{at, mapper.NewElementsNode[Shelf, string](at, 1)}
-}
-
-// Value narrows to one {.}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// Value narrows to one {.}.
 func (n ShelfKeyLabels) Value(value string) mapper.ElementNode[Shelf, string] {
-	return mapper.NewElementNode[Shelf, string](
-		mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(value))), 1,
-	)
+	return mapperimpl.Element[Shelf, string](mapperimpl.Next(n.shelfNode, 2, mapperimpl.StringValue(value)), 1)
 }
 
 // ShelfKeyTags goes on with {key}.
-//
-// Calls: Key; Add, Put; Map, All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type ShelfKeyTags struct {
-	at query.Node[Shelf]
-	shelfStructItems
-}
+type ShelfKeyTags struct{ shelfStructItems }
 
-func newShelfKeyTags(at query.Node[Shelf]) ShelfKeyTags {
-	return ShelfKeyTags{at, mapper.NewEntriesNode[Shelf, string, struct{}](at, 2)}
-}
-
-// Key narrows to one {key}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// Key narrows to one {key}.
 func (n ShelfKeyTags) Key(key string) mapper.ElementNode[Shelf, struct{}] {
-	return mapper.NewElementNode[Shelf, struct{}](
-		mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(key))), 2,
-	)
+	return mapperimpl.Element[Shelf, struct{}](mapperimpl.Next(n.shelfNode, 2, mapperimpl.StringValue(key)), 2)
 }
 
-type shelfNode = mapper.EntityNode[Shelf]
+type shelfNode = query.Node[Shelf]
 
-type shelfStringItems = mapper.ElementsNode[Shelf, string]
+type shelfStringQuery struct{ shelfNode }
 
-type shelfStructItems = mapper.EntriesNode[Shelf, string, struct{}]
+// Query returns the query alone, which has further methods.
+func (n shelfStringQuery) Query() query.Query[Shelf, string] {
+	return mapperimpl.Query[Shelf, string](n.shelfNode)
+}
+
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n shelfStringQuery) All(
+	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
+) iter.Seq2[string, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n shelfStringQuery) Refs(
+	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
+) iter.Seq2[query.Ref[string], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n shelfStringQuery) Collect(
+	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
+) ([]string, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n shelfStringQuery) Page(
+	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
+) (*query.Page[string], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n shelfStringQuery) Count(
+	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n shelfStringQuery) Plan(src query.Source[Shelf], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n shelfStringQuery) Filter(conditions ...field.Condition[string]) query.Query[Shelf, string] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n shelfStringQuery) Project(fields ...field.Of[string]) query.Query[Shelf, string] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n shelfStringQuery) Limit(first int) query.Query[Shelf, string] { return n.Query().Limit(first) }
+
+// Reverse returns the query in descending order of the sort keys.
+func (n shelfStringQuery) Reverse() query.Query[Shelf, string] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n shelfStringQuery) After(page query.Cursor) query.Query[Shelf, string] {
+	return n.Query().After(page)
+}
+
+type shelfStringItems struct {
+	shelfStringQuery
+	item int
+}
+
+// Add adds an element, which must not be there.
+func (n shelfStringItems) Add(element string) mapper.Patch[Shelf] {
+	return mapperimpl.Add(n.shelfNode, n.item, nil, element)
+}
+
+// Put puts an element, whether it is there or not.
+func (n shelfStringItems) Put(element string) mapper.Patch[Shelf] {
+	return mapperimpl.Put(n.shelfNode, n.item, nil, element)
+}
+
+type shelfStructQuery struct{ shelfNode }
+
+// Query returns the query alone, which has further methods.
+func (n shelfStructQuery) Query() query.Query[Shelf, struct{}] {
+	return mapperimpl.Query[Shelf, struct{}](n.shelfNode)
+}
+
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n shelfStructQuery) All(
+	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
+) iter.Seq2[struct{}, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n shelfStructQuery) Refs(
+	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
+) iter.Seq2[query.Ref[struct{}], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n shelfStructQuery) Collect(
+	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
+) ([]struct{}, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n shelfStructQuery) Page(
+	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
+) (*query.Page[struct{}], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n shelfStructQuery) Count(
+	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n shelfStructQuery) Plan(src query.Source[Shelf], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n shelfStructQuery) Filter(conditions ...field.Condition[struct{}]) query.Query[Shelf, struct{}] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n shelfStructQuery) Project(fields ...field.Of[struct{}]) query.Query[Shelf, struct{}] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n shelfStructQuery) Limit(first int) query.Query[Shelf, struct{}] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n shelfStructQuery) Reverse() query.Query[Shelf, struct{}] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n shelfStructQuery) After(page query.Cursor) query.Query[Shelf, struct{}] {
+	return n.Query().After(page)
+}
+
+type shelfStructItems struct {
+	shelfStructQuery
+	item int
+}
+
+// Add adds an element, which must not be there.
+func (n shelfStructItems) Add(k string, element struct{}) mapper.Patch[Shelf] {
+	return mapperimpl.Add(n.shelfNode, n.item, k, element)
+}
+
+// Put puts an element, whether it is there or not.
+func (n shelfStructItems) Put(k string, element struct{}) mapper.Patch[Shelf] {
+	return mapperimpl.Put(n.shelfNode, n.item, k, element)
+}
+
+// Map reads the map: its entries by their keys.
+func (n shelfStructItems) Map(
+	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
+) (all map[string]struct{}, err error) {
+	err = mapperimpl.Entries(ctx, n.shelfNode, src, options, &all)
+	return all, err
+}
 
 // OneItemByID selects the OneItem with the partition key {ID}.
 func OneItemByID(id int) OneItemKey {
-	return OneItemKey{mapper.NewEntityNode(mapperimpl.Entity[OneItem](mapperimpl.Arg(mapperimpl.IntValue(id))))}
+	return OneItemKey{mapperimpl.Entity[OneItem](mapperimpl.IntValue(id))}
 }
 
 // OneItemKey is the key of one OneItem, and leads to its parts.
-//
-// Calls: Title; Patch.
 type OneItemKey struct{ oneItemNode }
 
-// Title selects the item of the table OneItem. Calls: Patch.
-func (n OneItemKey) Title() mapper.ItemNode[OneItem, OneItem] {
-	return mapper.NewItemNode[OneItem, OneItem](mapperimpl.Items(n.oneItemNode.Node, 0, 0), 0)
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n OneItemKey) Patch(changes ...field.Change[OneItem]) mapper.ItemPatch[OneItem, OneItem] {
+	return mapperimpl.Patch(n.oneItemNode, changes)
 }
 
-type oneItemNode = mapper.EntityNode[OneItem]
+// Title selects the item of the table OneItem.
+func (n OneItemKey) Title() mapper.ItemNode[OneItem, OneItem] {
+	return mapperimpl.Item[OneItem, OneItem](mapperimpl.Items(n.oneItemNode, 0, 0), 0)
+}
+
+type oneItemNode = query.Node[OneItem]
 
 // ProductFields are the stored fields of a Product: for patches, conditions, filters and projections.
-var ProductFields = struct {
+var ProductFields = mapperimpl.Handles[ProductHandles](productForm)
+
+// ProductHandles is the type of ProductFields.
+type ProductHandles struct {
 	Title       field.String[Product, string]
 	Description field.String[Product, string]
 	Authors     field.Set[Product, string]
@@ -136,62 +299,54 @@ var ProductFields = struct {
 	Dimensions  field.String[Product, string]
 	Tracks      field.Map[Product, map[int]string, int, field.String[Product, string]]
 	Image       field.Value[Product, blob.Value[[]byte]]
-}{
-	Title:       field.NewString("Title", "", func(v *Product) *string { return &v.Title }),
-	Description: field.NewString("Description", "", func(v *Product) *string { return &v.Description }),
-	Authors: field.NewSet(
-		"Authors", ",stringset,omitempty", func(v *Product) *[]string { return &v.Authors },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	Price:      field.NewNumber("Price", "", func(v *Product) *float64 { return &v.Price }),
-	Quantity:   field.NewNumber("Quantity", "", func(v *Product) *int { return &v.Quantity }),
-	Dimensions: field.NewString("Dimensions", "", func(v *Product) *string { return &v.Dimensions }),
-	Tracks: field.NewMap(
-		"Tracks", ",omitempty", func(v *Product) *map[int]string { return &v.Tracks },
-		mapperimpl.Map[map[int]string](mapperimpl.String[string]()), field.EntryString[Product, string],
-	),
-	Image: field.NewValue(
-		"Image", "", func(v *Product) *blob.Value[[]byte] { return &v.Image }, mapperimpl.Opaque[blob.Value[[]byte]](),
-	),
 }
 
 // ShelfFields are the stored fields of a Shelf: for patches, conditions, filters and projections.
-var ShelfFields = struct {
+var ShelfFields = mapperimpl.Handles[ShelfHandles](shelfForm)
+
+// ShelfHandles is the type of ShelfFields.
+type ShelfHandles struct {
 	Room field.String[Shelf, string]
-}{
-	Room: field.NewString("Room", "", func(v *Shelf) *string { return &v.Room }),
 }
 
 // OneItemFields are the stored fields of an OneItem: for patches, conditions, filters and projections.
-var OneItemFields = struct {
+var OneItemFields = mapperimpl.Handles[OneItemHandles](oneItemForm)
+
+// OneItemHandles is the type of OneItemFields.
+type OneItemHandles struct {
 	Title       field.String[OneItem, string]
 	Description field.String[OneItem, string]
 	Price       field.Number[OneItem, float64]
 	Quantity    field.Number[OneItem, int]
 	Dimensions  field.String[OneItem, string]
 	Labels      field.Set[OneItem, string]
-}{
-	Title:       field.NewString("Title", "", func(v *OneItem) *string { return &v.Title }),
-	Description: field.NewString("Description", "", func(v *OneItem) *string { return &v.Description }),
-	Price:       field.NewNumber("Price", "", func(v *OneItem) *float64 { return &v.Price }),
-	Quantity:    field.NewNumber("Quantity", "", func(v *OneItem) *int { return &v.Quantity }),
-	Dimensions:  field.NewString("Dimensions", "", func(v *OneItem) *string { return &v.Dimensions }),
-	Labels: field.NewSet(
-		"Labels", ",stringset,omitempty", func(v *OneItem) *[]string { return &v.Labels },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
 }
 
 var productForm = mapperimpl.Struct(mapperimpl.Funcs[Product]{},
-	mapperimpl.Field("ID", "", func(v *Product) *int { return &v.ID }, mapperimpl.Int[int]()),
-	ProductFields.Title.Row(nil), ProductFields.Description.Row(nil), ProductFields.Authors.Row(nil),
-	ProductFields.Price.Row(nil), ProductFields.Quantity.Row(nil), ProductFields.Dimensions.Row(nil),
-	ProductFields.Tracks.Row(nil), ProductFields.Image.Row(nil),
+	mapperimpl.Field("ID", "", func(v *Product) *int { return &v.ID }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field("Title", "", func(v *Product) *string { return &v.Title }, mapperimpl.String[string]()),
+	mapperimpl.Field(
+		"Description", "", func(v *Product) *string { return &v.Description }, mapperimpl.String[string](),
+	),
+	mapperimpl.Field(
+		"Authors", ",stringset,omitempty", func(v *Product) *[]string { return &v.Authors },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field("Price", "", func(v *Product) *float64 { return &v.Price }, mapperimpl.Numeric[float64]()),
+	mapperimpl.Field("Quantity", "", func(v *Product) *int { return &v.Quantity }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field("Dimensions", "", func(v *Product) *string { return &v.Dimensions }, mapperimpl.String[string]()),
+	mapperimpl.Field(
+		"Tracks", ",omitempty", func(v *Product) *map[int]string { return &v.Tracks },
+		mapperimpl.Map[map[int]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field(
+		"Image", "", func(v *Product) *blob.Value[[]byte] { return &v.Image }, mapperimpl.Opaque[blob.Value[[]byte]](),
+	),
 )
 
 var shelfForm = mapperimpl.Struct(mapperimpl.Funcs[Shelf]{},
 	mapperimpl.Field("Name", "", func(v *Shelf) *string { return &v.Name }, mapperimpl.String[string]()),
-	ShelfFields.Room.Row(nil),
+	mapperimpl.Field("Room", "", func(v *Shelf) *string { return &v.Room }, mapperimpl.String[string]()),
 	mapperimpl.Field(
 		"Labels", "", func(v *Shelf) *[]string { return &v.Labels },
 		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
@@ -202,20 +357,23 @@ var shelfForm = mapperimpl.Struct(mapperimpl.Funcs[Shelf]{},
 	),
 )
 
-var shelfTagsForm = mapperimpl.Struct(mapperimpl.Funcs[struct{}]{Same: sameShelfTags, Clone: cloneShelfTags})
+var shelfTagsForm = mapperimpl.Struct(mapperimpl.Funcs[struct{}]{Same: sameShelfTags, Clone: mapperimpl.Copy[struct{}]})
 
-func sameShelfTags(a, b *struct{}) bool {
-	return true
-}
-
-func cloneShelfTags(dst, src *struct{}) {
-	*dst = *src
-}
+func sameShelfTags(a, b *struct{}) bool { return true }
 
 var oneItemForm = mapperimpl.Struct(mapperimpl.Funcs[OneItem]{},
-	mapperimpl.Field("ID", "", func(v *OneItem) *int { return &v.ID }, mapperimpl.Int[int]()),
-	OneItemFields.Title.Row(nil), OneItemFields.Description.Row(nil), OneItemFields.Price.Row(nil),
-	OneItemFields.Quantity.Row(nil), OneItemFields.Dimensions.Row(nil), OneItemFields.Labels.Row(nil),
+	mapperimpl.Field("ID", "", func(v *OneItem) *int { return &v.ID }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field("Title", "", func(v *OneItem) *string { return &v.Title }, mapperimpl.String[string]()),
+	mapperimpl.Field(
+		"Description", "", func(v *OneItem) *string { return &v.Description }, mapperimpl.String[string](),
+	),
+	mapperimpl.Field("Price", "", func(v *OneItem) *float64 { return &v.Price }, mapperimpl.Numeric[float64]()),
+	mapperimpl.Field("Quantity", "", func(v *OneItem) *int { return &v.Quantity }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field("Dimensions", "", func(v *OneItem) *string { return &v.Dimensions }, mapperimpl.String[string]()),
+	mapperimpl.Field(
+		"Labels", ",stringset,omitempty", func(v *OneItem) *[]string { return &v.Labels },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
+	),
 )
 
 // ItemizeCodec is for the mapper.
@@ -249,12 +407,10 @@ type productLayout_changed_run_go_generate = struct {
 }
 
 var _ productLayout_changed_run_go_generate = Product{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Product
 	mapperimpl.NoMethods
 }{}
-
 var _ interface {
 	MarshalDynamoDBAttributeValue() (types.AttributeValue, error)
 } = (*blob.Value[[]byte])(nil)
@@ -268,7 +424,6 @@ type shelfLayout_changed_run_go_generate = struct {
 }
 
 var _ shelfLayout_changed_run_go_generate = Shelf{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Shelf
 	mapperimpl.NoMethods
@@ -286,13 +441,9 @@ type oneItemLayout_changed_run_go_generate = struct {
 }
 
 var _ oneItemLayout_changed_run_go_generate = OneItem{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*OneItem
 	mapperimpl.NoMethods
 }{}
 
-const (
-	_ = mapperimpl.EnforceVersion(2 - mapperimpl.MinVersion)
-	_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 2)
-)
+const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.MinVersion), mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 3)

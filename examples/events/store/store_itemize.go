@@ -3,6 +3,8 @@
 package store
 
 import (
+	"context"
+	"iter"
 	"time"
 
 	"github.com/itemize/itemize/field"
@@ -14,63 +16,171 @@ import (
 // EventBySiteAtID selects the Event with the partition key SITE#{Site}#{shard}.
 func EventBySiteAtID(site string, atValue time.Time, id string) EventKey {
 	return EventKey{
-		mapper.NewEntityNode(
-			mapperimpl.Entity[Event](
-				mapperimpl.Arg(mapperimpl.StringValue(site)), mapperimpl.Arg(mapperimpl.TimeValue(atValue)),
-				mapperimpl.Arg(mapperimpl.StringValue(id)),
-			),
+		mapperimpl.Entity[Event](
+			mapperimpl.StringValue(site), mapperimpl.TimeValue(atValue), mapperimpl.StringValue(id),
 		),
 	}
 }
 
 // EventBySite queries all with the partition key SITE#{Site}#{shard}.
 func EventBySite(site string) EventQuery {
-	return newEventQuery(mapperimpl.Items(mapperimpl.Entity[Event](mapperimpl.Arg(mapperimpl.StringValue(site))), 0, 0))
+	return newEventQuery(mapperimpl.Items(mapperimpl.Entity[Event](mapperimpl.StringValue(site)), 0, 0))
 }
 
 // EventKey is the key of one Event, and leads to its parts.
-//
-// Calls: Patch.
 type EventKey struct{ eventNode }
 
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n EventKey) Patch(changes ...field.Change[Event]) mapper.ItemPatch[Event, Event] {
+	return mapperimpl.Patch(n.eventNode, changes)
+}
+
 // EventQuery is a query that goes on with {At}.
-//
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Collect, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After, Roots.
 type EventQuery struct {
-	at query.Node[Event]
-	query.Query[Event, Event]
+	eventEntitiesFlatQuery
 	eventEntitiesHours
 }
 
-func newEventQuery(at query.Node[Event]) EventQuery {
-	return EventQuery{at, query.NewQuery[Event, Event](at), mapperimpl.Hours(at, query.NewQuery[Event, Event])}
+func newEventQuery(at eventNode) EventQuery {
+	return EventQuery{eventEntitiesFlatQuery{at}, eventEntitiesHours{at}}
 }
 
-// At narrows to one {At}. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After,
-// Roots.
+// At narrows to one {At}.
 func (n EventQuery) At(atValue time.Time) query.Query[Event, Event] {
-	return query.NewQuery[Event, Event](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+	return mapperimpl.Query[Event, Event](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue)))
 }
 
-type eventNode = mapper.EntityNode[Event]
+type eventNode = query.Node[Event]
 
-type eventEntitiesHours = query.Hours[query.Query[Event, Event]]
+type eventEntitiesFlatQuery struct{ at eventNode }
+
+// Query returns the query alone, which has further methods.
+func (n eventEntitiesFlatQuery) Query() query.Query[Event, Event] {
+	return mapperimpl.Query[Event, Event](n.at)
+}
+
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n eventEntitiesFlatQuery) All(
+	ctx context.Context, src query.Source[Event], options ...query.ReadOption,
+) iter.Seq2[Event, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n eventEntitiesFlatQuery) Refs(
+	ctx context.Context, src query.Source[Event], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Event], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n eventEntitiesFlatQuery) Collect(
+	ctx context.Context, src query.Source[Event], options ...query.ReadOption,
+) ([]Event, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n eventEntitiesFlatQuery) Page(
+	ctx context.Context, src query.Source[Event], options ...query.ReadOption,
+) (*query.Page[Event], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n eventEntitiesFlatQuery) Count(
+	ctx context.Context, src query.Source[Event], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n eventEntitiesFlatQuery) Plan(src query.Source[Event], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n eventEntitiesFlatQuery) Filter(conditions ...field.Condition[Event]) query.Query[Event, Event] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n eventEntitiesFlatQuery) Project(fields ...field.Of[Event]) query.Query[Event, Event] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n eventEntitiesFlatQuery) Limit(first int) query.Query[Event, Event] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n eventEntitiesFlatQuery) Reverse() query.Query[Event, Event] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n eventEntitiesFlatQuery) After(page query.Cursor) query.Query[Event, Event] {
+	return n.Query().After(page)
+}
+
+// Roots returns the query over the roots of the entities alone.
+func (n eventEntitiesFlatQuery) Roots() query.Roots[Event] { return n.Query().Roots() }
+
+type eventEntitiesHours struct{ base eventNode }
+
+func (n eventEntitiesHours) of(at eventNode) query.Query[Event, Event] {
+	return mapperimpl.Query[Event, Event](at)
+}
+
+// Year selects the items of a year, in UTC.
+func (n eventEntitiesHours) Year(year int) query.Query[Event, Event] {
+	return n.of(mapperimpl.Period(n.base, year))
+}
+
+// Month selects the items of a month, in UTC.
+func (n eventEntitiesHours) Month(year int, month time.Month) query.Query[Event, Event] {
+	return n.of(mapperimpl.Period(n.base, year, int(month)))
+}
+
+// Day selects the items of a day, in UTC.
+func (n eventEntitiesHours) Day(year int, month time.Month, day int) query.Query[Event, Event] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+}
+
+// Hour selects the items of an hour, in UTC.
+func (n eventEntitiesHours) Hour(year int, month time.Month, day, hour int) query.Query[Event, Event] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+}
+
+// Between selects the items from one instant to another, both included.
+func (n eventEntitiesHours) Between(from, to time.Time) query.Query[Event, Event] {
+	return n.of(mapperimpl.Times(n.base, &from, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n eventEntitiesHours) Since(from time.Time) query.Query[Event, Event] {
+	return n.of(mapperimpl.Times(n.base, &from, nil))
+}
+
+// Before selects the items before an instant.
+func (n eventEntitiesHours) Before(to time.Time) query.Query[Event, Event] {
+	return n.of(mapperimpl.Before(n.base, to))
+}
 
 // EventFields are the stored fields of an Event: for patches, conditions, filters and projections.
-var EventFields = struct {
+var EventFields = mapperimpl.Handles[EventHandles](eventForm)
+
+// EventHandles is the type of EventFields.
+type EventHandles struct {
 	Device field.String[Event, string]
 	Text   field.String[Event, string]
-}{
-	Device: field.NewString("Device", "", func(v *Event) *string { return &v.Device }),
-	Text:   field.NewString("Text", "", func(v *Event) *string { return &v.Text }),
 }
 
 var eventForm = mapperimpl.Struct(mapperimpl.Funcs[Event]{},
 	mapperimpl.Field("Site", "", func(v *Event) *string { return &v.Site }, mapperimpl.String[string]()),
 	mapperimpl.Field("At", "", func(v *Event) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
 	mapperimpl.Field("ID", "", func(v *Event) *string { return &v.ID }, mapperimpl.String[string]()),
-	EventFields.Device.Row(nil), EventFields.Text.Row(nil),
+	mapperimpl.Field("Device", "", func(v *Event) *string { return &v.Device }, mapperimpl.String[string]()),
+	mapperimpl.Field("Text", "", func(v *Event) *string { return &v.Text }, mapperimpl.String[string]()),
 )
 
 // ItemizeCodec is for the mapper.
@@ -88,13 +198,9 @@ type eventLayout_changed_run_go_generate = struct {
 }
 
 var _ eventLayout_changed_run_go_generate = Event{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Event
 	mapperimpl.NoMethods
 }{}
 
-const (
-	_ = mapperimpl.EnforceVersion(2 - mapperimpl.MinVersion)
-	_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 2)
-)
+const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.MinVersion), mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 3)

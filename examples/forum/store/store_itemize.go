@@ -3,6 +3,8 @@
 package store
 
 import (
+	"context"
+	"iter"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -15,118 +17,209 @@ import (
 
 // ForumByName selects the Forum with the partition key {Name}.
 func ForumByName(name string) ForumKey {
-	return ForumKey{mapper.NewEntityNode(mapperimpl.Entity[Forum](mapperimpl.Arg(mapperimpl.StringValue(name))))}
+	return ForumKey{mapperimpl.Entity[Forum](mapperimpl.StringValue(name))}
 }
 
 // ForumKey is the key of one Forum, and leads to its parts.
-//
-// Calls: Category; Patch.
 type ForumKey struct{ forumNode }
 
-// Category selects the item of the table Forum. Calls: Patch.
-func (n ForumKey) Category() mapper.ItemNode[Forum, Forum] {
-	return mapper.NewItemNode[Forum, Forum](mapperimpl.Items(n.forumNode.Node, 0, 0), 0)
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n ForumKey) Patch(changes ...field.Change[Forum]) mapper.ItemPatch[Forum, Forum] {
+	return mapperimpl.Patch(n.forumNode, changes)
 }
 
-type forumNode = mapper.EntityNode[Forum]
+// Category selects the item of the table Forum.
+func (n ForumKey) Category() mapper.ItemNode[Forum, Forum] {
+	return mapperimpl.Item[Forum, Forum](mapperimpl.Items(n.forumNode, 0, 0), 0)
+}
+
+type forumNode = query.Node[Forum]
 
 // ThreadByForumSubject selects the Thread with the partition key {Forum}.
 func ThreadByForumSubject(forum string, subject string) ThreadKey {
-	return ThreadKey{
-		mapper.NewEntityNode(
-			mapperimpl.Entity[Thread](
-				mapperimpl.Arg(mapperimpl.StringValue(forum)), mapperimpl.Arg(mapperimpl.StringValue(subject)),
-			),
-		),
-	}
+	return ThreadKey{mapperimpl.Entity[Thread](mapperimpl.StringValue(forum), mapperimpl.StringValue(subject))}
 }
 
-// ThreadByForum queries all with the partition key {Forum}. Calls: All, Refs, Collect, Page, Count, Plan, Input;
-// Filter, Project, Limit, Reverse, After, Roots.
+// ThreadByForum queries all with the partition key {Forum}.
 func ThreadByForum(forum string) query.Query[Thread, Thread] {
-	return query.NewQuery[Thread, Thread](
-		mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.Arg(mapperimpl.StringValue(forum))), 0, 0),
+	return mapperimpl.Query[Thread, Thread](
+		mapperimpl.Items(mapperimpl.Entity[Thread](mapperimpl.StringValue(forum)), 0, 0),
 	)
 }
 
 // ThreadByForumLastPost queries the index LastPostIndex for the Thread entities with the partition key {Forum}. A
 // partition of a table with local indexes holds at most 10 GB, with what these hold.
 func ThreadByForumLastPost(forum string) ThreadByForumLastPostQuery {
-	return newThreadByForumLastPostQuery(
-		mapperimpl.Index[Thread](0, 0, 0, mapperimpl.Arg(mapperimpl.StringValue(forum))),
-	)
+	return newThreadByForumLastPostQuery(mapperimpl.Index[Thread](0, 0, 0, mapperimpl.StringValue(forum)))
 }
 
 // ThreadByUnanswered queries the index UnansweredIndex for the Thread entities with the partition key {Unanswered}.
 func ThreadByUnanswered(unanswered string) ThreadByUnansweredQuery {
-	return newThreadByUnansweredQuery(
-		mapperimpl.Index[Thread](1, 0, 0, mapperimpl.Arg(mapperimpl.StringValue(unanswered))),
-	)
+	return newThreadByUnansweredQuery(mapperimpl.Index[Thread](1, 0, 0, mapperimpl.StringValue(unanswered)))
 }
 
 // ThreadKey is the key of one Thread, and leads to its parts.
-//
-// Calls: Patch.
 type ThreadKey struct{ threadNode }
 
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n ThreadKey) Patch(changes ...field.Change[Thread]) mapper.ItemPatch[Thread, Thread] {
+	return mapperimpl.Patch(n.threadNode, changes)
+}
+
 // ThreadByForumLastPostQuery is a query that goes on with {LastPost}.
-//
-// Calls: LastPost; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Collect, Page, Count, Plan, Input;
-// Filter, Project, Limit, Reverse, After, Fetch, Roots.
 type ThreadByForumLastPostQuery struct {
-	at query.Node[Thread]
-	threadEntitiesQuery
+	threadEntitiesIndexQuery
 	threadEntitiesHours
 }
 
-func newThreadByForumLastPostQuery(at query.Node[Thread]) ThreadByForumLastPostQuery {
-	return ThreadByForumLastPostQuery{
-		at, query.NewQuery[Thread, Thread](at), mapperimpl.Hours(at, query.NewQuery[Thread, Thread]),
-	}
+func newThreadByForumLastPostQuery(at threadNode) ThreadByForumLastPostQuery {
+	return ThreadByForumLastPostQuery{threadEntitiesIndexQuery{at}, threadEntitiesHours{at}}
 }
 
-// LastPost narrows to one {LastPost}. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After, Fetch, Roots.
+// LastPost narrows to one {LastPost}.
 func (n ThreadByForumLastPostQuery) LastPost(lastPost time.Time) query.Query[Thread, Thread] {
-	return query.NewQuery[Thread, Thread](mapperimpl.Next(n.at, 1, mapperimpl.Arg(mapperimpl.TimeValue(lastPost))))
+	return mapperimpl.Query[Thread, Thread](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(lastPost)))
 }
 
 // ThreadByUnansweredQuery is a query that goes on with {LastPost}.
-//
-// Calls: LastPost; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Collect, Page, Count, Plan, Input;
-// Filter, Project, Limit, Reverse, After, Fetch, Roots.
 type ThreadByUnansweredQuery struct {
-	at query.Node[Thread]
-	threadEntitiesQuery
+	threadEntitiesIndexQuery
 	threadEntitiesHours
 }
 
-func newThreadByUnansweredQuery(at query.Node[Thread]) ThreadByUnansweredQuery {
-	return ThreadByUnansweredQuery{
-		at, query.NewQuery[Thread, Thread](at), mapperimpl.Hours(at, query.NewQuery[Thread, Thread]),
-	}
+func newThreadByUnansweredQuery(at threadNode) ThreadByUnansweredQuery {
+	return ThreadByUnansweredQuery{threadEntitiesIndexQuery{at}, threadEntitiesHours{at}}
 }
 
-// LastPost narrows to one {LastPost}. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After, Fetch, Roots.
+// LastPost narrows to one {LastPost}.
 func (n ThreadByUnansweredQuery) LastPost(lastPost time.Time) query.Query[Thread, Thread] {
-	return query.NewQuery[Thread, Thread](mapperimpl.Next(n.at, 1, mapperimpl.Arg(mapperimpl.TimeValue(lastPost))))
+	return mapperimpl.Query[Thread, Thread](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(lastPost)))
 }
 
-type threadNode = mapper.EntityNode[Thread]
+type threadNode = query.Node[Thread]
 
-type threadEntitiesQuery = query.Query[Thread, Thread]
+type threadEntitiesIndexQuery struct{ at threadNode }
 
-type threadEntitiesHours = query.Hours[query.Query[Thread, Thread]]
+// Query returns the query alone, which has further methods.
+func (n threadEntitiesIndexQuery) Query() query.Query[Thread, Thread] {
+	return mapperimpl.Query[Thread, Thread](n.at)
+}
+
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n threadEntitiesIndexQuery) All(
+	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
+) iter.Seq2[Thread, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n threadEntitiesIndexQuery) Refs(
+	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Thread], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n threadEntitiesIndexQuery) Collect(
+	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
+) ([]Thread, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n threadEntitiesIndexQuery) Page(
+	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
+) (*query.Page[Thread], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n threadEntitiesIndexQuery) Count(
+	ctx context.Context, src query.Source[Thread], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n threadEntitiesIndexQuery) Plan(src query.Source[Thread], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n threadEntitiesIndexQuery) Filter(conditions ...field.Condition[Thread]) query.Query[Thread, Thread] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n threadEntitiesIndexQuery) Project(fields ...field.Of[Thread]) query.Query[Thread, Thread] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n threadEntitiesIndexQuery) Limit(first int) query.Query[Thread, Thread] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n threadEntitiesIndexQuery) Reverse() query.Query[Thread, Thread] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n threadEntitiesIndexQuery) After(page query.Cursor) query.Query[Thread, Thread] {
+	return n.Query().After(page)
+}
+
+// Fetch returns the query that also reads what the index does not project: the items that were found, from the table.
+func (n threadEntitiesIndexQuery) Fetch() query.Query[Thread, Thread] { return n.Query().Fetch() }
+
+// Roots returns the query over the roots of the entities alone.
+func (n threadEntitiesIndexQuery) Roots() query.Roots[Thread] { return n.Query().Roots() }
+
+type threadEntitiesHours struct{ base threadNode }
+
+func (n threadEntitiesHours) of(at threadNode) query.Query[Thread, Thread] {
+	return mapperimpl.Query[Thread, Thread](at)
+}
+
+// Year selects the items of a year, in UTC.
+func (n threadEntitiesHours) Year(year int) query.Query[Thread, Thread] {
+	return n.of(mapperimpl.Period(n.base, year))
+}
+
+// Month selects the items of a month, in UTC.
+func (n threadEntitiesHours) Month(year int, month time.Month) query.Query[Thread, Thread] {
+	return n.of(mapperimpl.Period(n.base, year, int(month)))
+}
+
+// Day selects the items of a day, in UTC.
+func (n threadEntitiesHours) Day(year int, month time.Month, day int) query.Query[Thread, Thread] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+}
+
+// Hour selects the items of an hour, in UTC.
+func (n threadEntitiesHours) Hour(year int, month time.Month, day, hour int) query.Query[Thread, Thread] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+}
+
+// Between selects the items from one instant to another, both included.
+func (n threadEntitiesHours) Between(from, to time.Time) query.Query[Thread, Thread] {
+	return n.of(mapperimpl.Times(n.base, &from, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n threadEntitiesHours) Since(from time.Time) query.Query[Thread, Thread] {
+	return n.of(mapperimpl.Times(n.base, &from, nil))
+}
+
+// Before selects the items before an instant.
+func (n threadEntitiesHours) Before(to time.Time) query.Query[Thread, Thread] {
+	return n.of(mapperimpl.Before(n.base, to))
+}
 
 // ReplyByForumSubjectAt selects the Reply with the partition key {Forum}#{Subject}.
 func ReplyByForumSubjectAt(forum string, subject string, atValue time.Time) ReplyKey {
 	return ReplyKey{
-		mapper.NewEntityNode(
-			mapperimpl.Entity[Reply](
-				mapperimpl.Arg(mapperimpl.StringValue(forum)), mapperimpl.Arg(mapperimpl.StringValue(subject)),
-				mapperimpl.Arg(mapperimpl.TimeValue(atValue)),
-			),
+		mapperimpl.Entity[Reply](
+			mapperimpl.StringValue(forum), mapperimpl.StringValue(subject), mapperimpl.TimeValue(atValue),
 		),
 	}
 }
@@ -135,131 +228,308 @@ func ReplyByForumSubjectAt(forum string, subject string, atValue time.Time) Repl
 func ReplyByForumSubject(forum string, subject string) ReplyQuery {
 	return newReplyQuery(
 		mapperimpl.Items(
-			mapperimpl.Entity[Reply](
-				mapperimpl.Arg(mapperimpl.StringValue(forum)), mapperimpl.Arg(mapperimpl.StringValue(subject)),
-			),
-			0, 0,
+			mapperimpl.Entity[Reply](mapperimpl.StringValue(forum), mapperimpl.StringValue(subject)), 0, 0,
 		),
 	)
 }
 
 // ReplyByPostedBy queries the index PostedByIndex for the Reply entities with the partition key {PostedBy}.
 func ReplyByPostedBy(postedBy string) ReplyByPostedByQuery {
-	return newReplyByPostedByQuery(mapperimpl.Index[Reply](0, 0, 0, mapperimpl.Arg(mapperimpl.StringValue(postedBy))))
+	return newReplyByPostedByQuery(mapperimpl.Index[Reply](0, 0, 0, mapperimpl.StringValue(postedBy)))
 }
 
 // ReplyKey is the key of one Reply, and leads to its parts.
-//
-// Calls: Patch.
 type ReplyKey struct{ replyNode }
 
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n ReplyKey) Patch(changes ...field.Change[Reply]) mapper.ItemPatch[Reply, Reply] {
+	return mapperimpl.Patch(n.replyNode, changes)
+}
+
 // ReplyQuery is a query that goes on with {At}.
-//
-// Calls: Year, Month, Day, Hour, Between, Since, Before; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project,
-// Limit, Reverse, After, Roots.
 type ReplyQuery struct {
-	at query.Node[Reply]
-	query.Query[Reply, Reply]
+	replyEntitiesFlatQuery
 	replyEntitiesHours
 }
 
-func newReplyQuery(at query.Node[Reply]) ReplyQuery {
-	return ReplyQuery{at, query.NewQuery[Reply, Reply](at), mapperimpl.Hours(at, query.NewQuery[Reply, Reply])}
+func newReplyQuery(at replyNode) ReplyQuery {
+	return ReplyQuery{replyEntitiesFlatQuery{at}, replyEntitiesHours{at}}
 }
 
 // ReplyByPostedByQuery is a query that goes on with {At}.
-//
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Collect, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After, Fetch, Roots.
 type ReplyByPostedByQuery struct {
-	at query.Node[Reply]
-	replyEntitiesQuery
+	replyEntitiesIndexQuery
 	replyEntitiesHours
 }
 
-func newReplyByPostedByQuery(at query.Node[Reply]) ReplyByPostedByQuery {
-	return ReplyByPostedByQuery{
-		at, query.NewQuery[Reply, Reply](at), mapperimpl.Hours(at, query.NewQuery[Reply, Reply]),
-	}
+func newReplyByPostedByQuery(at replyNode) ReplyByPostedByQuery {
+	return ReplyByPostedByQuery{replyEntitiesIndexQuery{at}, replyEntitiesHours{at}}
 }
 
-// At narrows to one {At}. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After,
-// Fetch, Roots.
+// At narrows to one {At}.
 func (n ReplyByPostedByQuery) At(atValue time.Time) query.Query[Reply, Reply] {
-	return query.NewQuery[Reply, Reply](mapperimpl.Next(n.at, 1, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+	return mapperimpl.Query[Reply, Reply](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(atValue)))
 }
 
-type replyNode = mapper.EntityNode[Reply]
+type replyNode = query.Node[Reply]
 
-type replyEntitiesHours = query.Hours[query.Query[Reply, Reply]]
+type replyEntitiesFlatQuery struct{ at replyNode }
 
-type replyEntitiesQuery = query.Query[Reply, Reply]
+// Query returns the query alone, which has further methods.
+func (n replyEntitiesFlatQuery) Query() query.Query[Reply, Reply] {
+	return mapperimpl.Query[Reply, Reply](n.at)
+}
+
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n replyEntitiesFlatQuery) All(
+	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
+) iter.Seq2[Reply, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n replyEntitiesFlatQuery) Refs(
+	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Reply], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n replyEntitiesFlatQuery) Collect(
+	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
+) ([]Reply, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n replyEntitiesFlatQuery) Page(
+	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
+) (*query.Page[Reply], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n replyEntitiesFlatQuery) Count(
+	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n replyEntitiesFlatQuery) Plan(src query.Source[Reply], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n replyEntitiesFlatQuery) Filter(conditions ...field.Condition[Reply]) query.Query[Reply, Reply] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n replyEntitiesFlatQuery) Project(fields ...field.Of[Reply]) query.Query[Reply, Reply] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n replyEntitiesFlatQuery) Limit(first int) query.Query[Reply, Reply] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n replyEntitiesFlatQuery) Reverse() query.Query[Reply, Reply] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n replyEntitiesFlatQuery) After(page query.Cursor) query.Query[Reply, Reply] {
+	return n.Query().After(page)
+}
+
+// Roots returns the query over the roots of the entities alone.
+func (n replyEntitiesFlatQuery) Roots() query.Roots[Reply] { return n.Query().Roots() }
+
+type replyEntitiesHours struct{ base replyNode }
+
+func (n replyEntitiesHours) of(at replyNode) query.Query[Reply, Reply] {
+	return mapperimpl.Query[Reply, Reply](at)
+}
+
+// Year selects the items of a year, in UTC.
+func (n replyEntitiesHours) Year(year int) query.Query[Reply, Reply] {
+	return n.of(mapperimpl.Period(n.base, year))
+}
+
+// Month selects the items of a month, in UTC.
+func (n replyEntitiesHours) Month(year int, month time.Month) query.Query[Reply, Reply] {
+	return n.of(mapperimpl.Period(n.base, year, int(month)))
+}
+
+// Day selects the items of a day, in UTC.
+func (n replyEntitiesHours) Day(year int, month time.Month, day int) query.Query[Reply, Reply] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+}
+
+// Hour selects the items of an hour, in UTC.
+func (n replyEntitiesHours) Hour(year int, month time.Month, day, hour int) query.Query[Reply, Reply] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+}
+
+// Between selects the items from one instant to another, both included.
+func (n replyEntitiesHours) Between(from, to time.Time) query.Query[Reply, Reply] {
+	return n.of(mapperimpl.Times(n.base, &from, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n replyEntitiesHours) Since(from time.Time) query.Query[Reply, Reply] {
+	return n.of(mapperimpl.Times(n.base, &from, nil))
+}
+
+// Before selects the items before an instant.
+func (n replyEntitiesHours) Before(to time.Time) query.Query[Reply, Reply] {
+	return n.of(mapperimpl.Before(n.base, to))
+}
+
+type replyEntitiesIndexQuery struct{ at replyNode }
+
+// Query returns the query alone, which has further methods.
+func (n replyEntitiesIndexQuery) Query() query.Query[Reply, Reply] {
+	return mapperimpl.Query[Reply, Reply](n.at)
+}
+
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n replyEntitiesIndexQuery) All(
+	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
+) iter.Seq2[Reply, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n replyEntitiesIndexQuery) Refs(
+	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Reply], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n replyEntitiesIndexQuery) Collect(
+	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
+) ([]Reply, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n replyEntitiesIndexQuery) Page(
+	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
+) (*query.Page[Reply], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n replyEntitiesIndexQuery) Count(
+	ctx context.Context, src query.Source[Reply], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n replyEntitiesIndexQuery) Plan(src query.Source[Reply], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n replyEntitiesIndexQuery) Filter(conditions ...field.Condition[Reply]) query.Query[Reply, Reply] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n replyEntitiesIndexQuery) Project(fields ...field.Of[Reply]) query.Query[Reply, Reply] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n replyEntitiesIndexQuery) Limit(first int) query.Query[Reply, Reply] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n replyEntitiesIndexQuery) Reverse() query.Query[Reply, Reply] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n replyEntitiesIndexQuery) After(page query.Cursor) query.Query[Reply, Reply] {
+	return n.Query().After(page)
+}
+
+// Fetch returns the query that also reads what the index does not project: the items that were found, from the table.
+func (n replyEntitiesIndexQuery) Fetch() query.Query[Reply, Reply] { return n.Query().Fetch() }
+
+// Roots returns the query over the roots of the entities alone.
+func (n replyEntitiesIndexQuery) Roots() query.Roots[Reply] { return n.Query().Roots() }
 
 // ForumFields are the stored fields of a Forum: for patches, conditions, filters and projections.
-var ForumFields = struct {
+var ForumFields = mapperimpl.Handles[ForumHandles](forumForm)
+
+// ForumHandles is the type of ForumFields.
+type ForumHandles struct {
 	Category field.String[Forum, string]
 	Threads  field.Number[Forum, int]
 	Messages field.Number[Forum, int]
-}{
-	Category: field.NewString("Category", "", func(v *Forum) *string { return &v.Category }),
-	Threads:  field.NewNumber("Threads", "", func(v *Forum) *int { return &v.Threads }),
-	Messages: field.NewNumber("Messages", "", func(v *Forum) *int { return &v.Messages }),
 }
 
 // ThreadFields are the stored fields of a Thread: for patches, conditions, filters and projections.
-var ThreadFields = struct {
+var ThreadFields = mapperimpl.Handles[ThreadHandles](threadForm)
+
+// ThreadHandles is the type of ThreadFields.
+type ThreadHandles struct {
 	Message    field.String[Thread, string]
 	PostedBy   field.String[Thread, string]
 	LastPost   field.Time[Thread, time.Time]
 	Unanswered field.String[Thread, string]
 	Views      field.Number[Thread, int]
 	Tags       field.Set[Thread, string]
-}{
-	Message:    field.NewString("Message", "", func(v *Thread) *string { return &v.Message }),
-	PostedBy:   field.NewString("PostedBy", "", func(v *Thread) *string { return &v.PostedBy }),
-	LastPost:   field.NewTime("LastPost", "", func(v *Thread) *time.Time { return &v.LastPost }),
-	Unanswered: field.NewString("Unanswered", "", func(v *Thread) *string { return &v.Unanswered }),
-	Views:      field.NewNumber("Views", "", func(v *Thread) *int { return &v.Views }),
-	Tags: field.NewSet(
-		"Tags", ",stringset", func(v *Thread) *[]string { return &v.Tags },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
 }
 
 // ReplyFields are the stored fields of a Reply: for patches, conditions, filters and projections.
-var ReplyFields = struct {
+var ReplyFields = mapperimpl.Handles[ReplyHandles](replyForm)
+
+// ReplyHandles is the type of ReplyFields.
+type ReplyHandles struct {
 	PostedBy field.String[Reply, string]
 	Message  field.Value[Reply, blob.Value[string]]
 	Picture  field.Value[Reply, blob.Value[[]byte]]
-}{
-	PostedBy: field.NewString("PostedBy", "", func(v *Reply) *string { return &v.PostedBy }),
-	Message: field.NewValue(
-		"Message", "", func(v *Reply) *blob.Value[string] { return &v.Message },
-		mapperimpl.Opaque[blob.Value[string]](),
-	),
-	Picture: field.NewValue(
-		"Picture", "", func(v *Reply) *blob.Value[[]byte] { return &v.Picture },
-		mapperimpl.Opaque[blob.Value[[]byte]](),
-	),
 }
 
 var forumForm = mapperimpl.Struct(mapperimpl.Funcs[Forum]{},
 	mapperimpl.Field("Name", "", func(v *Forum) *string { return &v.Name }, mapperimpl.String[string]()),
-	ForumFields.Category.Row(nil), ForumFields.Threads.Row(nil), ForumFields.Messages.Row(nil),
+	mapperimpl.Field("Category", "", func(v *Forum) *string { return &v.Category }, mapperimpl.String[string]()),
+	mapperimpl.Field("Threads", "", func(v *Forum) *int { return &v.Threads }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field("Messages", "", func(v *Forum) *int { return &v.Messages }, mapperimpl.Numeric[int]()),
 )
 
 var threadForm = mapperimpl.Struct(mapperimpl.Funcs[Thread]{},
 	mapperimpl.Field("Forum", "", func(v *Thread) *string { return &v.Forum }, mapperimpl.String[string]()),
 	mapperimpl.Field("Subject", "", func(v *Thread) *string { return &v.Subject }, mapperimpl.String[string]()),
-	ThreadFields.Message.Row(nil), ThreadFields.PostedBy.Row(nil), ThreadFields.LastPost.Row(nil),
-	ThreadFields.Unanswered.Row(nil), ThreadFields.Views.Row(nil), ThreadFields.Tags.Row(nil),
+	mapperimpl.Field("Message", "", func(v *Thread) *string { return &v.Message }, mapperimpl.String[string]()),
+	mapperimpl.Field("PostedBy", "", func(v *Thread) *string { return &v.PostedBy }, mapperimpl.String[string]()),
+	mapperimpl.Field("LastPost", "", func(v *Thread) *time.Time { return &v.LastPost }, mapperimpl.Time[time.Time]()),
+	mapperimpl.Field("Unanswered", "", func(v *Thread) *string { return &v.Unanswered }, mapperimpl.String[string]()),
+	mapperimpl.Field("Views", "", func(v *Thread) *int { return &v.Views }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field(
+		"Tags", ",stringset", func(v *Thread) *[]string { return &v.Tags },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
+	),
 )
 
 var replyForm = mapperimpl.Struct(mapperimpl.Funcs[Reply]{},
 	mapperimpl.Field("Forum", "", func(v *Reply) *string { return &v.Forum }, mapperimpl.String[string]()),
 	mapperimpl.Field("Subject", "", func(v *Reply) *string { return &v.Subject }, mapperimpl.String[string]()),
 	mapperimpl.Field("At", "", func(v *Reply) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
-	ReplyFields.PostedBy.Row(nil), ReplyFields.Message.Row(nil), ReplyFields.Picture.Row(nil),
+	mapperimpl.Field("PostedBy", "", func(v *Reply) *string { return &v.PostedBy }, mapperimpl.String[string]()),
+	mapperimpl.Field(
+		"Message", "", func(v *Reply) *blob.Value[string] { return &v.Message },
+		mapperimpl.Opaque[blob.Value[string]](),
+	),
+	mapperimpl.Field(
+		"Picture", "", func(v *Reply) *blob.Value[[]byte] { return &v.Picture },
+		mapperimpl.Opaque[blob.Value[[]byte]](),
+	),
 )
 
 // ItemizeCodec is for the mapper.
@@ -286,7 +556,6 @@ type forumLayout_changed_run_go_generate = struct {
 }
 
 var _ forumLayout_changed_run_go_generate = Forum{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Forum
 	mapperimpl.NoMethods
@@ -307,7 +576,6 @@ type threadLayout_changed_run_go_generate = struct {
 }
 
 var _ threadLayout_changed_run_go_generate = Thread{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Thread
 	mapperimpl.NoMethods
@@ -325,12 +593,10 @@ type replyLayout_changed_run_go_generate = struct {
 }
 
 var _ replyLayout_changed_run_go_generate = Reply{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Reply
 	mapperimpl.NoMethods
 }{}
-
 var _ interface {
 	MarshalDynamoDBAttributeValue() (types.AttributeValue, error)
 } = (*blob.Value[string])(nil)
@@ -339,7 +605,4 @@ var _ interface {
 	MarshalDynamoDBAttributeValue() (types.AttributeValue, error)
 } = (*blob.Value[[]byte])(nil)
 
-const (
-	_ = mapperimpl.EnforceVersion(2 - mapperimpl.MinVersion)
-	_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 2)
-)
+const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.MinVersion), mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 3)

@@ -3,6 +3,8 @@
 package registry
 
 import (
+	"context"
+	"iter"
 	"time"
 
 	"github.com/itemize/itemize/field"
@@ -13,139 +15,329 @@ import (
 
 // PackageByName selects the Package with the partition key PACKAGE#{Name}.
 func PackageByName(name string) PackageKey {
-	return PackageKey{mapper.NewEntityNode(mapperimpl.Entity[Package](mapperimpl.Arg(mapperimpl.StringValue(name))))}
+	return PackageKey{mapperimpl.Entity[Package](mapperimpl.StringValue(name))}
 }
 
 // PackageKey is the key of one Package, and leads to its parts.
-//
-// Calls: HEAD, Tags, Releases, DEPENDENCIES, DevDependencies, Scripts, FILES; Patch.
 type PackageKey struct{ packageNode }
 
-// HEAD selects HEAD. Calls: Patch.
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n PackageKey) Patch(changes ...field.Change[Package]) mapper.ItemPatch[Package, Package] {
+	return mapperimpl.Patch(n.packageNode, changes)
+}
+
+// HEAD selects HEAD.
 func (n PackageKey) HEAD() mapper.ItemNode[Package, Package] {
-	return mapper.NewItemNode[Package, Package](mapperimpl.Items(n.packageNode.Node, 0, 1), 0)
+	return mapperimpl.Item[Package, Package](mapperimpl.Items(n.packageNode, 0, 1), 0)
 }
 
 // Tags selects TAG#{key}.
 func (n PackageKey) Tags() PackageKeyTags {
-	return newPackageKeyTags(mapperimpl.Items(n.packageNode.Node, 1, 1))
+	return PackageKeyTags{packageStringItems{packageStringQuery{mapperimpl.Items(n.packageNode, 1, 1)}, 1}}
 }
 
 // Releases selects RELEASE#{At}#{Version}.
 func (n PackageKey) Releases() PackageKeyReleases {
-	return newPackageKeyReleases(mapperimpl.Items(n.packageNode.Node, 2, 1))
+	return newPackageKeyReleases(mapperimpl.Items(n.packageNode, 2, 1))
 }
 
-// DEPENDENCIES selects DEPENDENCIES. Calls: Patch, Delete.
+// DEPENDENCIES selects DEPENDENCIES.
 func (n PackageKey) DEPENDENCIES() mapper.ItemNode[Package, Package] {
-	return mapper.NewItemNode[Package, Package](mapperimpl.Items(n.packageNode.Node, 3, 1), 3)
+	return mapperimpl.Item[Package, Package](mapperimpl.Items(n.packageNode, 3, 1), 3)
 }
 
-// DevDependencies selects DEPENDENCIES#DEV. Calls: Patch, Delete.
+// DevDependencies selects DEPENDENCIES#DEV.
 func (n PackageKey) DevDependencies() mapper.ItemNode[Package, Package] {
-	return mapper.NewItemNode[Package, Package](mapperimpl.Items(n.packageNode.Node, 4, 1), 4)
+	return mapperimpl.Item[Package, Package](mapperimpl.Items(n.packageNode, 4, 1), 4)
 }
 
-// Scripts selects SCRIPTS. Calls: Patch, Delete.
+// Scripts selects SCRIPTS.
 func (n PackageKey) Scripts() mapper.ItemNode[Package, Package] {
-	return mapper.NewItemNode[Package, Package](mapperimpl.Items(n.packageNode.Node, 5, 1), 5)
+	return mapperimpl.Item[Package, Package](mapperimpl.Items(n.packageNode, 5, 1), 5)
 }
 
-// FILES selects FILES. Calls: Patch, Delete.
+// FILES selects FILES.
 func (n PackageKey) FILES() mapper.ItemNode[Package, Package] {
-	return mapper.NewItemNode[Package, Package](mapperimpl.Items(n.packageNode.Node, 6, 1), 6)
+	return mapperimpl.Item[Package, Package](mapperimpl.Items(n.packageNode, 6, 1), 6)
 }
 
 // PackageKeyTags goes on with {key}.
-//
-// Calls: Key; Add, Put; Map, All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type PackageKeyTags struct {
-	at query.Node[Package]
-	packageStringItems
-}
+type PackageKeyTags struct{ packageStringItems }
 
-func newPackageKeyTags(at query.Node[Package]) PackageKeyTags {
-	return PackageKeyTags{at, mapper.NewEntriesNode[Package, string, string](at, 1)}
-}
-
-// Key narrows to one {key}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// Key narrows to one {key}.
 func (n PackageKeyTags) Key(key string) mapper.ElementNode[Package, string] {
-	return mapper.NewElementNode[Package, string](
-		mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(key))), 1,
-	)
+	return mapperimpl.Element[Package, string](mapperimpl.Next(n.packageNode, 2, mapperimpl.StringValue(key)), 1)
 }
 
 // PackageKeyReleases goes on with {At}.
-//
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input;
-// Filter, Project, Limit, Reverse, After.
 type PackageKeyReleases struct {
-	at query.Node[Package]
 	packageReleaseItems
 	packageReleaseHours
 }
 
-func newPackageKeyReleases(at query.Node[Package]) PackageKeyReleases {
-	return PackageKeyReleases{
-		at, mapper.NewElementsNode[Package, Release](at, 2), mapperimpl.Hours(at, query.NewElements[Package, Release]),
-	}
+func newPackageKeyReleases(at packageNode) PackageKeyReleases {
+	return PackageKeyReleases{packageReleaseItems{packageReleaseQuery{at}, 2}, packageReleaseHours{at}}
 }
 
 // At narrows to one {At}.
 func (n PackageKeyReleases) At(atValue time.Time) PackageKeyReleasesAt {
-	return newPackageKeyReleasesAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+	return PackageKeyReleasesAt{packageReleaseQuery{mapperimpl.Next(n.packageNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
 // PackageKeyReleasesAt goes on with {Version}.
-//
-// Calls: Version; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type PackageKeyReleasesAt struct {
-	at query.Node[Package]
-	packageReleaseElements
-}
+type PackageKeyReleasesAt struct{ packageReleaseQuery }
 
-func newPackageKeyReleasesAt(at query.Node[Package]) PackageKeyReleasesAt {
-	return PackageKeyReleasesAt{at, query.NewElements[Package, Release](at)}
-}
-
-// Version narrows to one {Version}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After.
+// Version narrows to one {Version}.
 func (n PackageKeyReleasesAt) Version(version string) mapper.ElementNode[Package, Release] {
-	return mapper.NewElementNode[Package, Release](
-		mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(version))), 2,
-	)
+	return mapperimpl.Element[Package, Release](mapperimpl.Next(n.packageNode, 4, mapperimpl.StringValue(version)), 2)
 }
 
-type packageNode = mapper.EntityNode[Package]
+type packageNode = query.Node[Package]
 
-type packageStringItems = mapper.EntriesNode[Package, string, string]
+type packageStringQuery struct{ packageNode }
 
-type packageReleaseItems = mapper.ElementsNode[Package, Release]
+// Query returns the query alone, which has further methods.
+func (n packageStringQuery) Query() query.Query[Package, string] {
+	return mapperimpl.Query[Package, string](n.packageNode)
+}
 
-type packageReleaseHours = query.Hours[query.Elements[Package, Release]]
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n packageStringQuery) All(
+	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
+) iter.Seq2[string, error] {
+	return n.Query().All(ctx, src, options...)
+}
 
-type packageReleaseElements = query.Elements[Package, Release]
+// Refs is All with each element's field and keys.
+func (n packageStringQuery) Refs(
+	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
+) iter.Seq2[query.Ref[string], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n packageStringQuery) Collect(
+	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
+) ([]string, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n packageStringQuery) Page(
+	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
+) (*query.Page[string], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n packageStringQuery) Count(
+	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n packageStringQuery) Plan(src query.Source[Package], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n packageStringQuery) Filter(conditions ...field.Condition[string]) query.Query[Package, string] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n packageStringQuery) Project(fields ...field.Of[string]) query.Query[Package, string] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n packageStringQuery) Limit(first int) query.Query[Package, string] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n packageStringQuery) Reverse() query.Query[Package, string] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n packageStringQuery) After(page query.Cursor) query.Query[Package, string] {
+	return n.Query().After(page)
+}
+
+type packageStringItems struct {
+	packageStringQuery
+	item int
+}
+
+// Add adds an element, which must not be there.
+func (n packageStringItems) Add(k string, element string) mapper.Patch[Package] {
+	return mapperimpl.Add(n.packageNode, n.item, k, element)
+}
+
+// Put puts an element, whether it is there or not.
+func (n packageStringItems) Put(k string, element string) mapper.Patch[Package] {
+	return mapperimpl.Put(n.packageNode, n.item, k, element)
+}
+
+// Map reads the map: its entries by their keys.
+func (n packageStringItems) Map(
+	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
+) (all map[string]string, err error) {
+	err = mapperimpl.Entries(ctx, n.packageNode, src, options, &all)
+	return all, err
+}
+
+type packageReleaseQuery struct{ packageNode }
+
+// Query returns the query alone, which has further methods.
+func (n packageReleaseQuery) Query() query.Query[Package, Release] {
+	return mapperimpl.Query[Package, Release](n.packageNode)
+}
+
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n packageReleaseQuery) All(
+	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
+) iter.Seq2[Release, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n packageReleaseQuery) Refs(
+	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Release], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n packageReleaseQuery) Collect(
+	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
+) ([]Release, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n packageReleaseQuery) Page(
+	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
+) (*query.Page[Release], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n packageReleaseQuery) Count(
+	ctx context.Context, src query.Source[Package], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n packageReleaseQuery) Plan(src query.Source[Package], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n packageReleaseQuery) Filter(conditions ...field.Condition[Release]) query.Query[Package, Release] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n packageReleaseQuery) Project(fields ...field.Of[Release]) query.Query[Package, Release] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n packageReleaseQuery) Limit(first int) query.Query[Package, Release] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n packageReleaseQuery) Reverse() query.Query[Package, Release] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n packageReleaseQuery) After(page query.Cursor) query.Query[Package, Release] {
+	return n.Query().After(page)
+}
+
+type packageReleaseItems struct {
+	packageReleaseQuery
+	item int
+}
+
+// Add adds an element, which must not be there.
+func (n packageReleaseItems) Add(element Release) mapper.Patch[Package] {
+	return mapperimpl.Add(n.packageNode, n.item, nil, element)
+}
+
+// Put puts an element, whether it is there or not.
+func (n packageReleaseItems) Put(element Release) mapper.Patch[Package] {
+	return mapperimpl.Put(n.packageNode, n.item, nil, element)
+}
+
+type packageReleaseHours struct{ base packageNode }
+
+func (n packageReleaseHours) of(at packageNode) query.Elements[Package, Release] {
+	return mapperimpl.Elements[Package, Release](at)
+}
+
+// Year selects the items of a year, in UTC.
+func (n packageReleaseHours) Year(year int) query.Elements[Package, Release] {
+	return n.of(mapperimpl.Period(n.base, year))
+}
+
+// Month selects the items of a month, in UTC.
+func (n packageReleaseHours) Month(year int, month time.Month) query.Elements[Package, Release] {
+	return n.of(mapperimpl.Period(n.base, year, int(month)))
+}
+
+// Day selects the items of a day, in UTC.
+func (n packageReleaseHours) Day(year int, month time.Month, day int) query.Elements[Package, Release] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+}
+
+// Hour selects the items of an hour, in UTC.
+func (n packageReleaseHours) Hour(year int, month time.Month, day, hour int) query.Elements[Package, Release] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+}
+
+// Between selects the items from one instant to another, both included.
+func (n packageReleaseHours) Between(from, to time.Time) query.Elements[Package, Release] {
+	return n.of(mapperimpl.Times(n.base, &from, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n packageReleaseHours) Since(from time.Time) query.Elements[Package, Release] {
+	return n.of(mapperimpl.Times(n.base, &from, nil))
+}
+
+// Before selects the items before an instant.
+func (n packageReleaseHours) Before(to time.Time) query.Elements[Package, Release] {
+	return n.of(mapperimpl.Before(n.base, to))
+}
 
 // DocumentByName selects the Document with the partition key {Name}.
 func DocumentByName(name string) DocumentKey {
-	return DocumentKey{mapper.NewEntityNode(mapperimpl.Entity[Document](mapperimpl.Arg(mapperimpl.StringValue(name))))}
+	return DocumentKey{mapperimpl.Entity[Document](mapperimpl.StringValue(name))}
 }
 
 // DocumentKey is the key of one Document, and leads to its parts.
-//
-// Calls: Description; Patch.
 type DocumentKey struct{ documentNode }
 
-// Description selects the item of the table documents. Calls: Patch.
-func (n DocumentKey) Description() mapper.ItemNode[Document, Document] {
-	return mapper.NewItemNode[Document, Document](mapperimpl.Items(n.documentNode.Node, 0, 0), 0)
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n DocumentKey) Patch(changes ...field.Change[Document]) mapper.ItemPatch[Document, Document] {
+	return mapperimpl.Patch(n.documentNode, changes)
 }
 
-type documentNode = mapper.EntityNode[Document]
+// Description selects the item of the table documents.
+func (n DocumentKey) Description() mapper.ItemNode[Document, Document] {
+	return mapperimpl.Item[Document, Document](mapperimpl.Items(n.documentNode, 0, 0), 0)
+}
+
+type documentNode = query.Node[Document]
 
 // PackageFields are the stored fields of a Package: for patches, conditions, filters and projections.
-var PackageFields = struct {
+var PackageFields = mapperimpl.Handles[PackageHandles](packageForm)
+
+// PackageHandles is the type of PackageFields.
+type PackageHandles struct {
 	Description          field.String[Package, string]
 	License              field.String[Package, string]
 	Keywords             field.List[Package, string]
@@ -157,56 +349,21 @@ var PackageFields = struct {
 	Scripts              field.Map[Package, map[string]string, string, field.String[Package, string]]
 	Files                field.List[Package, string]
 	Exports              field.Value[Package, any]
-}{
-	Description: field.NewString("Description", "", func(v *Package) *string { return &v.Description }),
-	License:     field.NewString("License", "", func(v *Package) *string { return &v.License }),
-	Keywords: field.NewList(
-		"Keywords", ",omitempty", func(v *Package) *[]string { return &v.Keywords },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	Dependencies: field.NewMap(
-		"Dependencies", "run,omitempty", func(v *Package) *map[string]string { return &v.Dependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Package, string],
-	),
-	OptionalDependencies: field.NewMap(
-		"OptionalDependencies", "optional,omitempty",
-		func(v *Package) *map[string]string { return &v.OptionalDependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Package, string],
-	),
-	PeerDependencies: field.NewMap(
-		"PeerDependencies", "peer,omitempty", func(v *Package) *map[string]string { return &v.PeerDependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Package, string],
-	),
-	DevDependencies: field.NewMap(
-		"DevDependencies", "dev,omitempty", func(v *Package) *map[string]string { return &v.DevDependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Package, string],
-	),
-	Engines: field.NewMap(
-		"Engines", "engines,omitempty", func(v *Package) *map[string]string { return &v.Engines },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Package, string],
-	),
-	Scripts: field.NewMap(
-		"Scripts", "", func(v *Package) *map[string]string { return &v.Scripts },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Package, string],
-	),
-	Files: field.NewList(
-		"Files", ",omitempty", func(v *Package) *[]string { return &v.Files },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	Exports: field.NewValue(
-		"Exports", ",omitempty", func(v *Package) *any { return &v.Exports }, mapperimpl.Opaque[any](),
-	),
 }
 
 // ReleaseFields are the stored fields of a Release: for patches, conditions, filters and projections.
-var ReleaseFields = struct {
+var ReleaseFields = mapperimpl.Handles[ReleaseHandles](releaseForm)
+
+// ReleaseHandles is the type of ReleaseFields.
+type ReleaseHandles struct {
 	Listed field.Bool[Release, bool]
-}{
-	Listed: field.NewBool("Listed", "", func(v *Release) *bool { return &v.Listed }),
 }
 
 // DocumentFields are the stored fields of a Document: for patches, conditions, filters and projections.
-var DocumentFields = struct {
+var DocumentFields = mapperimpl.Handles[DocumentHandles](documentForm)
+
+// DocumentHandles is the type of DocumentFields.
+type DocumentHandles struct {
 	Description          field.String[Document, string]
 	License              field.String[Document, string]
 	Keywords             field.List[Document, string]
@@ -221,61 +378,18 @@ var DocumentFields = struct {
 	Scripts              field.Map[Document, map[string]string, string, field.String[Document, string]]
 	Files                field.List[Document, string]
 	Exports              field.Value[Document, any]
-}{
-	Description: field.NewString("Description", "", func(v *Document) *string { return &v.Description }),
-	License:     field.NewString("License", "", func(v *Document) *string { return &v.License }),
-	Keywords: field.NewList(
-		"Keywords", ",omitempty", func(v *Document) *[]string { return &v.Keywords },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	Tags: field.NewMap(
-		"Tags", "", func(v *Document) *map[string]string { return &v.Tags },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Document, string],
-	),
-	Time: field.NewMap(
-		"Time", "", func(v *Document) *map[string]time.Time { return &v.Time },
-		mapperimpl.Map[map[string]time.Time](mapperimpl.Time[time.Time]()), field.EntryTime[Document, time.Time],
-	),
-	Versions: field.NewList(
-		"Versions", "", func(v *Document) *[]string { return &v.Versions },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	Engines: field.NewMap(
-		"Engines", ",omitempty", func(v *Document) *map[string]string { return &v.Engines },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Document, string],
-	),
-	Dependencies: field.NewMap(
-		"Dependencies", ",omitempty", func(v *Document) *map[string]string { return &v.Dependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Document, string],
-	),
-	OptionalDependencies: field.NewMap(
-		"OptionalDependencies", ",omitempty", func(v *Document) *map[string]string { return &v.OptionalDependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Document, string],
-	),
-	PeerDependencies: field.NewMap(
-		"PeerDependencies", ",omitempty", func(v *Document) *map[string]string { return &v.PeerDependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Document, string],
-	),
-	DevDependencies: field.NewMap(
-		"DevDependencies", ",omitempty", func(v *Document) *map[string]string { return &v.DevDependencies },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Document, string],
-	),
-	Scripts: field.NewMap(
-		"Scripts", ",omitempty", func(v *Document) *map[string]string { return &v.Scripts },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[Document, string],
-	),
-	Files: field.NewList(
-		"Files", ",omitempty", func(v *Document) *[]string { return &v.Files },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	Exports: field.NewValue(
-		"Exports", ",omitempty", func(v *Document) *any { return &v.Exports }, mapperimpl.Opaque[any](),
-	),
 }
 
 var packageForm = mapperimpl.Struct(mapperimpl.Funcs[Package]{},
 	mapperimpl.Field("Name", "", func(v *Package) *string { return &v.Name }, mapperimpl.String[string]()),
-	PackageFields.Description.Row(nil), PackageFields.License.Row(nil), PackageFields.Keywords.Row(nil),
+	mapperimpl.Field(
+		"Description", "", func(v *Package) *string { return &v.Description }, mapperimpl.String[string](),
+	),
+	mapperimpl.Field("License", "", func(v *Package) *string { return &v.License }, mapperimpl.String[string]()),
+	mapperimpl.Field(
+		"Keywords", ",omitempty", func(v *Package) *[]string { return &v.Keywords },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
+	),
 	mapperimpl.Field(
 		"Tags", "", func(v *Package) *map[string]string { return &v.Tags },
 		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
@@ -283,15 +397,42 @@ var packageForm = mapperimpl.Struct(mapperimpl.Funcs[Package]{},
 	mapperimpl.Field(
 		"Releases", "", func(v *Package) *[]Release { return &v.Releases }, mapperimpl.Slice[[]Release](releaseForm),
 	),
-	PackageFields.Dependencies.Row(nil), PackageFields.OptionalDependencies.Row(nil),
-	PackageFields.PeerDependencies.Row(nil), PackageFields.DevDependencies.Row(nil), PackageFields.Engines.Row(nil),
-	PackageFields.Scripts.Row(nil), PackageFields.Files.Row(nil), PackageFields.Exports.Row(nil),
+	mapperimpl.Field(
+		"Dependencies", "run,omitempty", func(v *Package) *map[string]string { return &v.Dependencies },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field(
+		"OptionalDependencies", "optional,omitempty",
+		func(v *Package) *map[string]string { return &v.OptionalDependencies },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field(
+		"PeerDependencies", "peer,omitempty", func(v *Package) *map[string]string { return &v.PeerDependencies },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field(
+		"DevDependencies", "dev,omitempty", func(v *Package) *map[string]string { return &v.DevDependencies },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field(
+		"Engines", "engines,omitempty", func(v *Package) *map[string]string { return &v.Engines },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field(
+		"Scripts", "", func(v *Package) *map[string]string { return &v.Scripts },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field(
+		"Files", ",omitempty", func(v *Package) *[]string { return &v.Files },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field("Exports", ",omitempty", func(v *Package) *any { return &v.Exports }, mapperimpl.Opaque[any]()),
 )
 
-var releaseForm = mapperimpl.Struct(mapperimpl.Funcs[Release]{Same: sameRelease, Clone: cloneRelease},
+var releaseForm = mapperimpl.Struct(mapperimpl.Funcs[Release]{Same: sameRelease, Clone: mapperimpl.Copy[Release]},
 	mapperimpl.Field("At", "", func(v *Release) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
 	mapperimpl.Field("Version", "", func(v *Release) *string { return &v.Version }, mapperimpl.String[string]()),
-	ReleaseFields.Listed.Row(nil),
+	mapperimpl.Field("Listed", "", func(v *Release) *bool { return &v.Listed }, mapperimpl.Bool[bool]()),
 )
 
 func sameRelease(a, b *Release) bool {
@@ -300,18 +441,57 @@ func sameRelease(a, b *Release) bool {
 		a.Listed == b.Listed
 }
 
-func cloneRelease(dst, src *Release) {
-	*dst = *src
-}
-
 var documentForm = mapperimpl.Struct(mapperimpl.Funcs[Document]{},
 	mapperimpl.Field("Name", "", func(v *Document) *string { return &v.Name }, mapperimpl.String[string]()),
-	DocumentFields.Description.Row(nil), DocumentFields.License.Row(nil), DocumentFields.Keywords.Row(nil),
-	DocumentFields.Tags.Row(nil), DocumentFields.Time.Row(nil), DocumentFields.Versions.Row(nil),
-	DocumentFields.Engines.Row(nil), DocumentFields.Dependencies.Row(nil),
-	DocumentFields.OptionalDependencies.Row(nil), DocumentFields.PeerDependencies.Row(nil),
-	DocumentFields.DevDependencies.Row(nil), DocumentFields.Scripts.Row(nil), DocumentFields.Files.Row(nil),
-	DocumentFields.Exports.Row(nil),
+	mapperimpl.Field(
+		"Description", "", func(v *Document) *string { return &v.Description }, mapperimpl.String[string](),
+	),
+	mapperimpl.Field("License", "", func(v *Document) *string { return &v.License }, mapperimpl.String[string]()),
+	mapperimpl.Field(
+		"Keywords", ",omitempty", func(v *Document) *[]string { return &v.Keywords },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field(
+		"Tags", "", func(v *Document) *map[string]string { return &v.Tags },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field(
+		"Time", "", func(v *Document) *map[string]time.Time { return &v.Time },
+		mapperimpl.Map[map[string]time.Time](mapperimpl.Time[time.Time]()),
+	),
+	mapperimpl.Field(
+		"Versions", "", func(v *Document) *[]string { return &v.Versions },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field(
+		"Engines", ",omitempty", func(v *Document) *map[string]string { return &v.Engines },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field(
+		"Dependencies", ",omitempty", func(v *Document) *map[string]string { return &v.Dependencies },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field(
+		"OptionalDependencies", ",omitempty", func(v *Document) *map[string]string { return &v.OptionalDependencies },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field(
+		"PeerDependencies", ",omitempty", func(v *Document) *map[string]string { return &v.PeerDependencies },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field(
+		"DevDependencies", ",omitempty", func(v *Document) *map[string]string { return &v.DevDependencies },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field(
+		"Scripts", ",omitempty", func(v *Document) *map[string]string { return &v.Scripts },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field(
+		"Files", ",omitempty", func(v *Document) *[]string { return &v.Files },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field("Exports", ",omitempty", func(v *Document) *any { return &v.Exports }, mapperimpl.Opaque[any]()),
 )
 
 // ItemizeCodec is for the mapper.
@@ -343,7 +523,6 @@ type packageLayout_changed_run_go_generate = struct {
 }
 
 var _ packageLayout_changed_run_go_generate = Package{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Package
 	mapperimpl.NoMethods
@@ -356,7 +535,6 @@ type releaseLayout_changed_run_go_generate = struct {
 }
 
 var _ releaseLayout_changed_run_go_generate = Release{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Release
 	mapperimpl.NoMethods
@@ -382,13 +560,9 @@ type documentLayout_changed_run_go_generate = struct {
 }
 
 var _ documentLayout_changed_run_go_generate = Document{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Document
 	mapperimpl.NoMethods
 }{}
 
-const (
-	_ = mapperimpl.EnforceVersion(2 - mapperimpl.MinVersion)
-	_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 2)
-)
+const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.MinVersion), mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 3)

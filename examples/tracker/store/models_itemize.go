@@ -3,6 +3,8 @@
 package store
 
 import (
+	"context"
+	"iter"
 	"time"
 
 	"github.com/itemize/itemize/field"
@@ -13,273 +15,550 @@ import (
 
 // ProjectByTenantProject selects the Project with the partition key TENANT#{TenantID}#PROJECT#{ProjectID}.
 func ProjectByTenantProject(tenantID string, projectID string) ProjectKey {
-	return ProjectKey{
-		mapper.NewEntityNode(
-			mapperimpl.Entity[Project](
-				mapperimpl.Arg(mapperimpl.StringValue(tenantID)), mapperimpl.Arg(mapperimpl.StringValue(projectID)),
-			),
-		),
-	}
+	return ProjectKey{mapperimpl.Entity[Project](mapperimpl.StringValue(tenantID), mapperimpl.StringValue(projectID))}
 }
 
 // ProjectKey is the key of one Project, and leads to its parts.
-//
-// Calls: HEAD, Counters, Members, Member, Activity, Event; Patch.
 type ProjectKey struct{ projectNode }
 
-// HEAD selects HEAD. Calls: Patch.
-func (n ProjectKey) HEAD() mapper.ItemNode[Project, Project] {
-	return mapper.NewItemNode[Project, Project](mapperimpl.Items(n.projectNode.Node, 0, 1), 0)
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n ProjectKey) Patch(changes ...field.Change[Project]) mapper.ItemPatch[Project, Project] {
+	return mapperimpl.Patch(n.projectNode, changes)
 }
 
-// Counters selects COUNTERS. Calls: Patch, Delete.
+// HEAD selects HEAD.
+func (n ProjectKey) HEAD() mapper.ItemNode[Project, Project] {
+	return mapperimpl.Item[Project, Project](mapperimpl.Items(n.projectNode, 0, 1), 0)
+}
+
+// Counters selects COUNTERS.
 func (n ProjectKey) Counters() mapper.ItemNode[Project, Counters] {
-	return mapper.NewItemNode[Project, Counters](mapperimpl.Items(n.projectNode.Node, 1, 1), 1)
+	return mapperimpl.Item[Project, Counters](mapperimpl.Items(n.projectNode, 1, 1), 1)
 }
 
 // Members selects MEMBER#{key}.
 func (n ProjectKey) Members() ProjectKeyMembers {
-	return newProjectKeyMembers(mapperimpl.Items(n.projectNode.Node, 2, 1))
+	return ProjectKeyMembers{projectMemberItems{projectMemberQuery{mapperimpl.Items(n.projectNode, 2, 1)}, 2}}
 }
 
-// Member selects the one MEMBER#{key}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After.
+// Member selects the one MEMBER#{key}.
 func (n ProjectKey) Member(key string) mapper.ElementNode[Project, Member] {
-	return mapper.NewElementNode[Project, Member](
-		mapperimpl.Items(n.projectNode.Node, 2, 2, mapperimpl.Arg(mapperimpl.StringValue(key))), 2,
-	)
+	return mapperimpl.Element[Project, Member](mapperimpl.Items(n.projectNode, 2, 2, mapperimpl.StringValue(key)), 2)
 }
 
 // Activity selects ACTIVITY#{At}#{Ticket:06}.
 func (n ProjectKey) Activity() ProjectKeyActivity {
-	return newProjectKeyActivity(mapperimpl.Items(n.projectNode.Node, 3, 1))
+	return newProjectKeyActivity(mapperimpl.Items(n.projectNode, 3, 1))
 }
 
-// Event selects the one ACTIVITY#{At}#{Ticket:06}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input;
-// Filter, Project, Limit, Reverse, After.
+// Event selects the one ACTIVITY#{At}#{Ticket:06}.
 func (n ProjectKey) Event(atValue time.Time, ticket int) mapper.ElementNode[Project, Event] {
-	return mapper.NewElementNode[Project, Event](
-		mapperimpl.Items(
-			n.projectNode.Node, 3, 4, mapperimpl.Arg(mapperimpl.TimeValue(atValue)),
-			mapperimpl.Arg(mapperimpl.IntValue(ticket)),
-		),
-		3,
+	return mapperimpl.Element[Project, Event](
+		mapperimpl.Items(n.projectNode, 3, 4, mapperimpl.TimeValue(atValue), mapperimpl.IntValue(ticket)), 3,
 	)
 }
 
 // ProjectKeyMembers goes on with {key}.
-//
-// Calls: Key; Add, Put; Map, All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type ProjectKeyMembers struct {
-	at query.Node[Project]
-	projectMemberItems
-}
+type ProjectKeyMembers struct{ projectMemberItems }
 
-func newProjectKeyMembers(at query.Node[Project]) ProjectKeyMembers {
-	return ProjectKeyMembers{at, mapper.NewEntriesNode[Project, string, Member](at, 2)}
-}
-
-// Key narrows to one {key}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// Key narrows to one {key}.
 func (n ProjectKeyMembers) Key(key string) mapper.ElementNode[Project, Member] {
-	return mapper.NewElementNode[Project, Member](
-		mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(key))), 2,
-	)
+	return mapperimpl.Element[Project, Member](mapperimpl.Next(n.projectNode, 2, mapperimpl.StringValue(key)), 2)
 }
 
 // ProjectKeyActivity goes on with {At}.
-//
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input;
-// Filter, Project, Limit, Reverse, After.
 type ProjectKeyActivity struct {
-	at query.Node[Project]
 	projectEventItems
 	projectEventHours
 }
 
-func newProjectKeyActivity(at query.Node[Project]) ProjectKeyActivity {
-	return ProjectKeyActivity{
-		at, mapper.NewElementsNode[Project, Event](at, 3), mapperimpl.Hours(at, query.NewElements[Project, Event]),
-	}
+func newProjectKeyActivity(at projectNode) ProjectKeyActivity {
+	return ProjectKeyActivity{projectEventItems{projectEventQuery{at}, 3}, projectEventHours{at}}
 }
 
 // At narrows to one {At}.
 func (n ProjectKeyActivity) At(atValue time.Time) ProjectKeyActivityAt {
-	return newProjectKeyActivityAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+	return ProjectKeyActivityAt{projectEventQuery{mapperimpl.Next(n.projectNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
 // ProjectKeyActivityAt goes on with {Ticket:06}.
-//
-// Calls: Ticket; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type ProjectKeyActivityAt struct {
-	at query.Node[Project]
-	projectEventElements
-}
+type ProjectKeyActivityAt struct{ projectEventQuery }
 
-func newProjectKeyActivityAt(at query.Node[Project]) ProjectKeyActivityAt {
-	return ProjectKeyActivityAt{at, query.NewElements[Project, Event](at)}
-}
-
-// Ticket narrows to one {Ticket:06}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After.
+// Ticket narrows to one {Ticket:06}.
 func (n ProjectKeyActivityAt) Ticket(ticket int) mapper.ElementNode[Project, Event] {
-	return mapper.NewElementNode[Project, Event](
-		mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.IntValue(ticket))), 3,
-	)
+	return mapperimpl.Element[Project, Event](mapperimpl.Next(n.projectNode, 4, mapperimpl.IntValue(ticket)), 3)
 }
 
-type projectNode = mapper.EntityNode[Project]
+type projectNode = query.Node[Project]
 
-type projectMemberItems = mapper.EntriesNode[Project, string, Member]
+type projectMemberQuery struct{ projectNode }
 
-type projectEventItems = mapper.ElementsNode[Project, Event]
+// Query returns the query alone, which has further methods.
+func (n projectMemberQuery) Query() query.Query[Project, Member] {
+	return mapperimpl.Query[Project, Member](n.projectNode)
+}
 
-type projectEventHours = query.Hours[query.Elements[Project, Event]]
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n projectMemberQuery) All(
+	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
+) iter.Seq2[Member, error] {
+	return n.Query().All(ctx, src, options...)
+}
 
-type projectEventElements = query.Elements[Project, Event]
+// Refs is All with each element's field and keys.
+func (n projectMemberQuery) Refs(
+	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Member], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n projectMemberQuery) Collect(
+	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
+) ([]Member, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n projectMemberQuery) Page(
+	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
+) (*query.Page[Member], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n projectMemberQuery) Count(
+	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n projectMemberQuery) Plan(src query.Source[Project], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n projectMemberQuery) Filter(conditions ...field.Condition[Member]) query.Query[Project, Member] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n projectMemberQuery) Project(fields ...field.Of[Member]) query.Query[Project, Member] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n projectMemberQuery) Limit(first int) query.Query[Project, Member] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n projectMemberQuery) Reverse() query.Query[Project, Member] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n projectMemberQuery) After(page query.Cursor) query.Query[Project, Member] {
+	return n.Query().After(page)
+}
+
+type projectMemberItems struct {
+	projectMemberQuery
+	item int
+}
+
+// Add adds an element, which must not be there.
+func (n projectMemberItems) Add(k string, element Member) mapper.Patch[Project] {
+	return mapperimpl.Add(n.projectNode, n.item, k, element)
+}
+
+// Put puts an element, whether it is there or not.
+func (n projectMemberItems) Put(k string, element Member) mapper.Patch[Project] {
+	return mapperimpl.Put(n.projectNode, n.item, k, element)
+}
+
+// Map reads the map: its entries by their keys.
+func (n projectMemberItems) Map(
+	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
+) (all map[string]Member, err error) {
+	err = mapperimpl.Entries(ctx, n.projectNode, src, options, &all)
+	return all, err
+}
+
+type projectEventQuery struct{ projectNode }
+
+// Query returns the query alone, which has further methods.
+func (n projectEventQuery) Query() query.Query[Project, Event] {
+	return mapperimpl.Query[Project, Event](n.projectNode)
+}
+
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n projectEventQuery) All(
+	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
+) iter.Seq2[Event, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n projectEventQuery) Refs(
+	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Event], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n projectEventQuery) Collect(
+	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
+) ([]Event, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n projectEventQuery) Page(
+	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
+) (*query.Page[Event], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n projectEventQuery) Count(
+	ctx context.Context, src query.Source[Project], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n projectEventQuery) Plan(src query.Source[Project], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n projectEventQuery) Filter(conditions ...field.Condition[Event]) query.Query[Project, Event] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n projectEventQuery) Project(fields ...field.Of[Event]) query.Query[Project, Event] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n projectEventQuery) Limit(first int) query.Query[Project, Event] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n projectEventQuery) Reverse() query.Query[Project, Event] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n projectEventQuery) After(page query.Cursor) query.Query[Project, Event] {
+	return n.Query().After(page)
+}
+
+type projectEventItems struct {
+	projectEventQuery
+	item int
+}
+
+// Add adds an element, which must not be there.
+func (n projectEventItems) Add(element Event) mapper.Patch[Project] {
+	return mapperimpl.Add(n.projectNode, n.item, nil, element)
+}
+
+// Put puts an element, whether it is there or not.
+func (n projectEventItems) Put(element Event) mapper.Patch[Project] {
+	return mapperimpl.Put(n.projectNode, n.item, nil, element)
+}
+
+type projectEventHours struct{ base projectNode }
+
+func (n projectEventHours) of(at projectNode) query.Elements[Project, Event] {
+	return mapperimpl.Elements[Project, Event](at)
+}
+
+// Year selects the items of a year, in UTC.
+func (n projectEventHours) Year(year int) query.Elements[Project, Event] {
+	return n.of(mapperimpl.Period(n.base, year))
+}
+
+// Month selects the items of a month, in UTC.
+func (n projectEventHours) Month(year int, month time.Month) query.Elements[Project, Event] {
+	return n.of(mapperimpl.Period(n.base, year, int(month)))
+}
+
+// Day selects the items of a day, in UTC.
+func (n projectEventHours) Day(year int, month time.Month, day int) query.Elements[Project, Event] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+}
+
+// Hour selects the items of an hour, in UTC.
+func (n projectEventHours) Hour(year int, month time.Month, day, hour int) query.Elements[Project, Event] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+}
+
+// Between selects the items from one instant to another, both included.
+func (n projectEventHours) Between(from, to time.Time) query.Elements[Project, Event] {
+	return n.of(mapperimpl.Times(n.base, &from, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n projectEventHours) Since(from time.Time) query.Elements[Project, Event] {
+	return n.of(mapperimpl.Times(n.base, &from, nil))
+}
+
+// Before selects the items before an instant.
+func (n projectEventHours) Before(to time.Time) query.Elements[Project, Event] {
+	return n.of(mapperimpl.Before(n.base, to))
+}
 
 // TicketByTenantProjectNumber selects the Ticket with the partition key TENANT#{TenantID}#TICKETS#{ProjectID}.
 func TicketByTenantProjectNumber(tenantID string, projectID string, number int) TicketKey {
 	return TicketKey{
-		mapper.NewEntityNode(
-			mapperimpl.Entity[Ticket](
-				mapperimpl.Arg(mapperimpl.StringValue(tenantID)), mapperimpl.Arg(mapperimpl.StringValue(projectID)),
-				mapperimpl.Arg(mapperimpl.IntValue(number)),
-			),
+		mapperimpl.Entity[Ticket](
+			mapperimpl.StringValue(tenantID), mapperimpl.StringValue(projectID), mapperimpl.IntValue(number),
 		),
 	}
 }
 
-// TicketByTenantProject queries all with the partition key TENANT#{TenantID}#TICKETS#{ProjectID}. Calls: All, Refs,
-// Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After, Roots.
+// TicketByTenantProject queries all with the partition key TENANT#{TenantID}#TICKETS#{ProjectID}.
 func TicketByTenantProject(tenantID string, projectID string) query.Query[Ticket, Ticket] {
-	return query.NewQuery[Ticket, Ticket](
+	return mapperimpl.Query[Ticket, Ticket](
 		mapperimpl.Items(
-			mapperimpl.Entity[Ticket](
-				mapperimpl.Arg(mapperimpl.StringValue(tenantID)), mapperimpl.Arg(mapperimpl.StringValue(projectID)),
-			),
-			0, 1,
+			mapperimpl.Entity[Ticket](mapperimpl.StringValue(tenantID), mapperimpl.StringValue(projectID)), 0, 1,
 		),
 	)
 }
 
 // TicketKey is the key of one Ticket, and leads to its parts.
-//
-// Calls: TICKET, Text, Comments; Patch.
 type TicketKey struct{ ticketNode }
 
-// TICKET selects TICKET#{Number:06}. Calls: Patch.
-func (n TicketKey) TICKET() mapper.ItemNode[Ticket, Ticket] {
-	return mapper.NewItemNode[Ticket, Ticket](mapperimpl.Items(n.ticketNode.Node, 0, 2), 0)
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n TicketKey) Patch(changes ...field.Change[Ticket]) mapper.ItemPatch[Ticket, Ticket] {
+	return mapperimpl.Patch(n.ticketNode, changes)
 }
 
-// Text selects TEXT#{Number:06}. Calls: Patch, Delete.
+// TICKET selects TICKET#{Number:06}.
+func (n TicketKey) TICKET() mapper.ItemNode[Ticket, Ticket] {
+	return mapperimpl.Item[Ticket, Ticket](mapperimpl.Items(n.ticketNode, 0, 2), 0)
+}
+
+// Text selects TEXT#{Number:06}.
 func (n TicketKey) Text() mapper.ItemNode[Ticket, Ticket] {
-	return mapper.NewItemNode[Ticket, Ticket](mapperimpl.Items(n.ticketNode.Node, 1, 2), 1)
+	return mapperimpl.Item[Ticket, Ticket](mapperimpl.Items(n.ticketNode, 1, 2), 1)
 }
 
 // Comments selects COMMENT#{^Number:06}#{At}.
 func (n TicketKey) Comments() TicketKeyComments {
-	return newTicketKeyComments(mapperimpl.Items(n.ticketNode.Node, 2, 1))
+	return newTicketKeyComments(mapperimpl.Items(n.ticketNode, 2, 1))
 }
 
 // TicketKeyComments goes on with {At}.
-//
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input;
-// Filter, Project, Limit, Reverse, After.
 type TicketKeyComments struct {
-	at query.Node[Ticket]
 	ticketCommentItems
 	ticketCommentHours
 }
 
-func newTicketKeyComments(at query.Node[Ticket]) TicketKeyComments {
-	return TicketKeyComments{
-		at, mapper.NewElementsNode[Ticket, Comment](at, 2), mapperimpl.Hours(at, query.NewElements[Ticket, Comment]),
-	}
+func newTicketKeyComments(at ticketNode) TicketKeyComments {
+	return TicketKeyComments{ticketCommentItems{ticketCommentQuery{at}, 2}, ticketCommentHours{at}}
 }
 
-// At narrows to one {At}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// At narrows to one {At}.
 func (n TicketKeyComments) At(atValue time.Time) mapper.ElementNode[Ticket, Comment] {
-	return mapper.NewElementNode[Ticket, Comment](
-		mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.TimeValue(atValue))), 2,
-	)
+	return mapperimpl.Element[Ticket, Comment](mapperimpl.Next(n.ticketNode, 4, mapperimpl.TimeValue(atValue)), 2)
 }
 
-type ticketNode = mapper.EntityNode[Ticket]
+type ticketNode = query.Node[Ticket]
 
-type ticketCommentItems = mapper.ElementsNode[Ticket, Comment]
+type ticketCommentQuery struct{ ticketNode }
 
-type ticketCommentHours = query.Hours[query.Elements[Ticket, Comment]]
+// Query returns the query alone, which has further methods.
+func (n ticketCommentQuery) Query() query.Query[Ticket, Comment] {
+	return mapperimpl.Query[Ticket, Comment](n.ticketNode)
+}
+
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n ticketCommentQuery) All(
+	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
+) iter.Seq2[Comment, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n ticketCommentQuery) Refs(
+	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Comment], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n ticketCommentQuery) Collect(
+	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
+) ([]Comment, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n ticketCommentQuery) Page(
+	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
+) (*query.Page[Comment], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n ticketCommentQuery) Count(
+	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n ticketCommentQuery) Plan(src query.Source[Ticket], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n ticketCommentQuery) Filter(conditions ...field.Condition[Comment]) query.Query[Ticket, Comment] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n ticketCommentQuery) Project(fields ...field.Of[Comment]) query.Query[Ticket, Comment] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n ticketCommentQuery) Limit(first int) query.Query[Ticket, Comment] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n ticketCommentQuery) Reverse() query.Query[Ticket, Comment] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n ticketCommentQuery) After(page query.Cursor) query.Query[Ticket, Comment] {
+	return n.Query().After(page)
+}
+
+type ticketCommentItems struct {
+	ticketCommentQuery
+	item int
+}
+
+// Add adds an element, which must not be there.
+func (n ticketCommentItems) Add(element Comment) mapper.Patch[Ticket] {
+	return mapperimpl.Add(n.ticketNode, n.item, nil, element)
+}
+
+// Put puts an element, whether it is there or not.
+func (n ticketCommentItems) Put(element Comment) mapper.Patch[Ticket] {
+	return mapperimpl.Put(n.ticketNode, n.item, nil, element)
+}
+
+type ticketCommentHours struct{ base ticketNode }
+
+func (n ticketCommentHours) of(at ticketNode) query.Elements[Ticket, Comment] {
+	return mapperimpl.Elements[Ticket, Comment](at)
+}
+
+// Year selects the items of a year, in UTC.
+func (n ticketCommentHours) Year(year int) query.Elements[Ticket, Comment] {
+	return n.of(mapperimpl.Period(n.base, year))
+}
+
+// Month selects the items of a month, in UTC.
+func (n ticketCommentHours) Month(year int, month time.Month) query.Elements[Ticket, Comment] {
+	return n.of(mapperimpl.Period(n.base, year, int(month)))
+}
+
+// Day selects the items of a day, in UTC.
+func (n ticketCommentHours) Day(year int, month time.Month, day int) query.Elements[Ticket, Comment] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+}
+
+// Hour selects the items of an hour, in UTC.
+func (n ticketCommentHours) Hour(year int, month time.Month, day, hour int) query.Elements[Ticket, Comment] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+}
+
+// Between selects the items from one instant to another, both included.
+func (n ticketCommentHours) Between(from, to time.Time) query.Elements[Ticket, Comment] {
+	return n.of(mapperimpl.Times(n.base, &from, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n ticketCommentHours) Since(from time.Time) query.Elements[Ticket, Comment] {
+	return n.of(mapperimpl.Times(n.base, &from, nil))
+}
+
+// Before selects the items before an instant.
+func (n ticketCommentHours) Before(to time.Time) query.Elements[Ticket, Comment] {
+	return n.of(mapperimpl.Before(n.base, to))
+}
 
 // ProjectFields are the stored fields of a Project: for patches, conditions, filters and projections.
-var ProjectFields = struct {
+var ProjectFields = mapperimpl.Handles[ProjectHandles](projectForm)
+
+// ProjectHandles is the type of ProjectFields.
+type ProjectHandles struct {
 	Name      field.String[Project, string]
 	CreatedAt field.Time[Project, time.Time]
 	Counters  field.Struct[Project, Counters]
-}{
-	Name:      field.NewString("Name", "", func(v *Project) *string { return &v.Name }),
-	CreatedAt: field.NewTime("CreatedAt", "", func(v *Project) *time.Time { return &v.CreatedAt }),
-	Counters:  field.NewStruct("Counters", "", func(v *Project) *Counters { return &v.Counters }, countersForm),
 }
 
 // CountersFields are the stored fields of a Counters: for patches, conditions, filters and projections.
-var CountersFields = struct {
+var CountersFields = mapperimpl.Handles[CountersHandles](countersForm)
+
+// CountersHandles is the type of CountersFields.
+type CountersHandles struct {
 	LastTicket field.Number[Counters, int]
 	Open       field.Number[Counters, int]
-}{
-	LastTicket: field.NewNumber("LastTicket", "", func(v *Counters) *int { return &v.LastTicket }),
-	Open:       field.NewNumber("Open", "", func(v *Counters) *int { return &v.Open }),
 }
 
 // MemberFields are the stored fields of a Member: for patches, conditions, filters and projections.
-var MemberFields = struct {
+var MemberFields = mapperimpl.Handles[MemberHandles](memberForm)
+
+// MemberHandles is the type of MemberFields.
+type MemberHandles struct {
 	Role  field.String[Member, string]
 	Email field.String[Member, string]
-}{
-	Role:  field.NewString("Role", "", func(v *Member) *string { return &v.Role }),
-	Email: field.NewString("Email", "", func(v *Member) *string { return &v.Email }),
 }
 
 // EventFields are the stored fields of an Event: for patches, conditions, filters and projections.
-var EventFields = struct {
+var EventFields = mapperimpl.Handles[EventHandles](eventForm)
+
+// EventHandles is the type of EventFields.
+type EventHandles struct {
 	Text field.String[Event, string]
-}{
-	Text: field.NewString("Text", "", func(v *Event) *string { return &v.Text }),
 }
 
 // TicketFields are the stored fields of a Ticket: for patches, conditions, filters and projections.
-var TicketFields = struct {
+var TicketFields = mapperimpl.Handles[TicketHandles](ticketForm)
+
+// TicketHandles is the type of TicketFields.
+type TicketHandles struct {
 	Title     field.String[Ticket, string]
 	State     field.String[Ticket, string]
 	Labels    field.Set[Ticket, string]
 	UpdatedAt field.Time[Ticket, time.Time]
 	Text      field.String[Ticket, string]
-}{
-	Title: field.NewString("Title", "", func(v *Ticket) *string { return &v.Title }),
-	State: field.NewString("State", "", func(v *Ticket) *string { return &v.State }),
-	Labels: field.NewSet(
-		"Labels", ",stringset,omitempty", func(v *Ticket) *[]string { return &v.Labels },
-		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
-	),
-	UpdatedAt: field.NewTime("UpdatedAt", "", func(v *Ticket) *time.Time { return &v.UpdatedAt }),
-	Text:      field.NewString("Text", "", func(v *Ticket) *string { return &v.Text }),
 }
 
 // CommentFields are the stored fields of a Comment: for patches, conditions, filters and projections.
-var CommentFields = struct {
+var CommentFields = mapperimpl.Handles[CommentHandles](commentForm)
+
+// CommentHandles is the type of CommentFields.
+type CommentHandles struct {
 	Author field.String[Comment, string]
 	Text   field.String[Comment, string]
-}{
-	Author: field.NewString("Author", "", func(v *Comment) *string { return &v.Author }),
-	Text:   field.NewString("Text", "", func(v *Comment) *string { return &v.Text }),
 }
 
 var projectForm = mapperimpl.Struct(mapperimpl.Funcs[Project]{},
 	mapperimpl.Field("TenantID", "", func(v *Project) *string { return &v.TenantID }, mapperimpl.String[string]()),
 	mapperimpl.Field("ProjectID", "", func(v *Project) *string { return &v.ProjectID }, mapperimpl.String[string]()),
-	ProjectFields.Name.Row(nil), ProjectFields.CreatedAt.Row(nil), ProjectFields.Counters.Row(nil),
+	mapperimpl.Field("Name", "", func(v *Project) *string { return &v.Name }, mapperimpl.String[string]()),
+	mapperimpl.Field(
+		"CreatedAt", "", func(v *Project) *time.Time { return &v.CreatedAt }, mapperimpl.Time[time.Time](),
+	),
+	mapperimpl.Field("Counters", "", func(v *Project) *Counters { return &v.Counters }, countersForm),
 	mapperimpl.Field(
 		"Members", "", func(v *Project) *map[string]Member { return &v.Members },
 		mapperimpl.Map[map[string]Member](memberForm),
@@ -290,11 +569,13 @@ var projectForm = mapperimpl.Struct(mapperimpl.Funcs[Project]{},
 )
 
 var countersForm = mapperimpl.Struct(mapperimpl.Funcs[Counters]{},
-	CountersFields.LastTicket.Row(nil), CountersFields.Open.Row(nil),
+	mapperimpl.Field("LastTicket", "", func(v *Counters) *int { return &v.LastTicket }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field("Open", "", func(v *Counters) *int { return &v.Open }, mapperimpl.Numeric[int]()),
 )
 
-var memberForm = mapperimpl.Struct(mapperimpl.Funcs[Member]{Same: sameMember, Clone: cloneMember},
-	MemberFields.Role.Row(nil), MemberFields.Email.Row(nil),
+var memberForm = mapperimpl.Struct(mapperimpl.Funcs[Member]{Same: sameMember, Clone: mapperimpl.Copy[Member]},
+	mapperimpl.Field("Role", "", func(v *Member) *string { return &v.Role }, mapperimpl.String[string]()),
+	mapperimpl.Field("Email", "", func(v *Member) *string { return &v.Email }, mapperimpl.String[string]()),
 )
 
 func sameMember(a, b *Member) bool {
@@ -302,14 +583,10 @@ func sameMember(a, b *Member) bool {
 		a.Email == b.Email
 }
 
-func cloneMember(dst, src *Member) {
-	*dst = *src
-}
-
-var eventForm = mapperimpl.Struct(mapperimpl.Funcs[Event]{Same: sameEvent, Clone: cloneEvent},
+var eventForm = mapperimpl.Struct(mapperimpl.Funcs[Event]{Same: sameEvent, Clone: mapperimpl.Copy[Event]},
 	mapperimpl.Field("At", "", func(v *Event) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
-	mapperimpl.Field("Ticket", "", func(v *Event) *int { return &v.Ticket }, mapperimpl.Int[int]()),
-	EventFields.Text.Row(nil),
+	mapperimpl.Field("Ticket", "", func(v *Event) *int { return &v.Ticket }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field("Text", "", func(v *Event) *string { return &v.Text }, mapperimpl.String[string]()),
 )
 
 func sameEvent(a, b *Event) bool {
@@ -318,34 +595,33 @@ func sameEvent(a, b *Event) bool {
 		a.Text == b.Text
 }
 
-func cloneEvent(dst, src *Event) {
-	*dst = *src
-}
-
 var ticketForm = mapperimpl.Struct(mapperimpl.Funcs[Ticket]{},
 	mapperimpl.Field("TenantID", "", func(v *Ticket) *string { return &v.TenantID }, mapperimpl.String[string]()),
 	mapperimpl.Field("ProjectID", "", func(v *Ticket) *string { return &v.ProjectID }, mapperimpl.String[string]()),
-	mapperimpl.Field("Number", "", func(v *Ticket) *int { return &v.Number }, mapperimpl.Int[int]()),
-	TicketFields.Title.Row(nil), TicketFields.State.Row(nil), TicketFields.Labels.Row(nil),
-	TicketFields.UpdatedAt.Row(nil), TicketFields.Text.Row(nil),
+	mapperimpl.Field("Number", "", func(v *Ticket) *int { return &v.Number }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field("Title", "", func(v *Ticket) *string { return &v.Title }, mapperimpl.String[string]()),
+	mapperimpl.Field("State", "", func(v *Ticket) *string { return &v.State }, mapperimpl.String[string]()),
+	mapperimpl.Field(
+		"Labels", ",stringset,omitempty", func(v *Ticket) *[]string { return &v.Labels },
+		mapperimpl.Slice[[]string](mapperimpl.String[string]()),
+	),
+	mapperimpl.Field("UpdatedAt", "", func(v *Ticket) *time.Time { return &v.UpdatedAt }, mapperimpl.Time[time.Time]()),
+	mapperimpl.Field("Text", "", func(v *Ticket) *string { return &v.Text }, mapperimpl.String[string]()),
 	mapperimpl.Field(
 		"Comments", "", func(v *Ticket) *[]Comment { return &v.Comments }, mapperimpl.Slice[[]Comment](commentForm),
 	),
 )
 
-var commentForm = mapperimpl.Struct(mapperimpl.Funcs[Comment]{Same: sameComment, Clone: cloneComment},
+var commentForm = mapperimpl.Struct(mapperimpl.Funcs[Comment]{Same: sameComment, Clone: mapperimpl.Copy[Comment]},
 	mapperimpl.Field("At", "", func(v *Comment) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
-	CommentFields.Author.Row(nil), CommentFields.Text.Row(nil),
+	mapperimpl.Field("Author", "", func(v *Comment) *string { return &v.Author }, mapperimpl.String[string]()),
+	mapperimpl.Field("Text", "", func(v *Comment) *string { return &v.Text }, mapperimpl.String[string]()),
 )
 
 func sameComment(a, b *Comment) bool {
 	return mapperimpl.SameTime(&a.At, &b.At) &&
 		a.Author == b.Author &&
 		a.Text == b.Text
-}
-
-func cloneComment(dst, src *Comment) {
-	*dst = *src
 }
 
 // ItemizeCodec is for the mapper.
@@ -370,7 +646,6 @@ type projectLayout_changed_run_go_generate = struct {
 }
 
 var _ projectLayout_changed_run_go_generate = Project{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Project
 	mapperimpl.NoMethods
@@ -382,7 +657,6 @@ type countersLayout_changed_run_go_generate = struct {
 }
 
 var _ countersLayout_changed_run_go_generate = Counters{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Counters
 	mapperimpl.NoMethods
@@ -394,7 +668,6 @@ type memberLayout_changed_run_go_generate = struct {
 }
 
 var _ memberLayout_changed_run_go_generate = Member{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Member
 	mapperimpl.NoMethods
@@ -407,7 +680,6 @@ type eventLayout_changed_run_go_generate = struct {
 }
 
 var _ eventLayout_changed_run_go_generate = Event{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Event
 	mapperimpl.NoMethods
@@ -427,7 +699,6 @@ type ticketLayout_changed_run_go_generate = struct {
 }
 
 var _ ticketLayout_changed_run_go_generate = Ticket{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Ticket
 	mapperimpl.NoMethods
@@ -440,13 +711,9 @@ type commentLayout_changed_run_go_generate = struct {
 }
 
 var _ commentLayout_changed_run_go_generate = Comment{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Comment
 	mapperimpl.NoMethods
 }{}
 
-const (
-	_ = mapperimpl.EnforceVersion(2 - mapperimpl.MinVersion)
-	_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 2)
-)
+const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.MinVersion), mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 3)

@@ -3,6 +3,8 @@
 package store
 
 import (
+	"context"
+	"iter"
 	"time"
 
 	"github.com/itemize/itemize/field"
@@ -13,221 +15,408 @@ import (
 
 // UserByID selects the User with the partition key {ID}.
 func UserByID(id string) UserKey {
-	return UserKey{mapper.NewEntityNode(mapperimpl.Entity[User](mapperimpl.Arg(mapperimpl.StringValue(id))))}
+	return UserKey{mapperimpl.Entity[User](mapperimpl.StringValue(id))}
 }
 
 // UserKey is the key of one User, and leads to its parts.
-//
-// Calls: M, P, U, Information, Home, Delivery, Cart, History, Display, Mail, Public, Private; Patch.
 type UserKey struct{ userNode }
 
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n UserKey) Patch(changes ...field.Change[User]) mapper.ItemPatch[User, User] {
+	return mapperimpl.Patch(n.userNode, changes)
+}
+
 // M selects what begins with M#.
-func (n UserKey) M() UserKeyM { return UserKeyM{mapperimpl.Prefix(n.userNode.Node, 0, "M#")} }
+func (n UserKey) M() UserKeyM { return UserKeyM{mapperimpl.Prefix(n.userNode, 0, "M#")} }
 
 // P selects what begins with P#.
-func (n UserKey) P() query.Node[User] { return mapperimpl.Prefix(n.userNode.Node, 0, "P#") }
+func (n UserKey) P() query.Node[User] { return mapperimpl.Prefix(n.userNode, 0, "P#") }
 
 // U selects what begins with U#.
-func (n UserKey) U() UserKeyU { return UserKeyU{mapperimpl.Prefix(n.userNode.Node, 0, "U#")} }
+func (n UserKey) U() UserKeyU { return UserKeyU{mapperimpl.Prefix(n.userNode, 0, "U#")} }
 
-// Information selects U#Information. Calls: Patch.
+// Information selects U#Information.
 func (n UserKey) Information() mapper.ItemNode[User, User] {
-	return mapper.NewItemNode[User, User](mapperimpl.Items(n.userNode.Node, 0, 1), 0)
+	return mapperimpl.Item[User, User](mapperimpl.Items(n.userNode, 0, 1), 0)
 }
 
-// Home selects U#Address#Home. Calls: Patch, Delete.
+// Home selects U#Address#Home.
 func (n UserKey) Home() mapper.ItemNode[User, Address] {
-	return mapper.NewItemNode[User, Address](mapperimpl.Items(n.userNode.Node, 1, 1), 1)
+	return mapperimpl.Item[User, Address](mapperimpl.Items(n.userNode, 1, 1), 1)
 }
 
-// Delivery selects U#Address#Delivery. Calls: Patch, Delete.
+// Delivery selects U#Address#Delivery.
 func (n UserKey) Delivery() mapper.ItemNode[User, Address] {
-	return mapper.NewItemNode[User, Address](mapperimpl.Items(n.userNode.Node, 2, 1), 2)
+	return mapperimpl.Item[User, Address](mapperimpl.Items(n.userNode, 2, 1), 2)
 }
 
-// Cart selects M#Cart. Calls: Patch, Delete.
+// Cart selects M#Cart.
 func (n UserKey) Cart() mapper.ItemNode[User, Cart] {
-	return mapper.NewItemNode[User, Cart](mapperimpl.Items(n.userNode.Node, 3, 1), 3)
+	return mapperimpl.Item[User, Cart](mapperimpl.Items(n.userNode, 3, 1), 3)
 }
 
-// History selects M#History. Calls: Patch, Delete.
+// History selects M#History.
 func (n UserKey) History() mapper.ItemNode[User, History] {
-	return mapper.NewItemNode[User, History](mapperimpl.Items(n.userNode.Node, 4, 1), 4)
+	return mapperimpl.Item[User, History](mapperimpl.Items(n.userNode, 4, 1), 4)
 }
 
-// Display selects P#Display. Calls: Patch, Delete.
+// Display selects P#Display.
 func (n UserKey) Display() mapper.ItemNode[User, Display] {
-	return mapper.NewItemNode[User, Display](mapperimpl.Items(n.userNode.Node, 5, 1), 5)
+	return mapperimpl.Item[User, Display](mapperimpl.Items(n.userNode, 5, 1), 5)
 }
 
-// Mail selects P#Mail. Calls: Patch, Delete.
+// Mail selects P#Mail.
 func (n UserKey) Mail() mapper.ItemNode[User, Mail] {
-	return mapper.NewItemNode[User, Mail](mapperimpl.Items(n.userNode.Node, 6, 1), 6)
+	return mapperimpl.Item[User, Mail](mapperimpl.Items(n.userNode, 6, 1), 6)
 }
 
 // Public selects M#WishList#Public#{AddedAt}.
-func (n UserKey) Public() UserKeyPublic {
-	return newUserKeyPublic(mapperimpl.Items(n.userNode.Node, 7, 1))
-}
+func (n UserKey) Public() UserKeyPublic { return newUserKeyPublic(mapperimpl.Items(n.userNode, 7, 1)) }
 
 // Private selects M#WishList#Private#{AddedAt}.
 func (n UserKey) Private() UserKeyPrivate {
-	return newUserKeyPrivate(mapperimpl.Items(n.userNode.Node, 8, 1))
+	return newUserKeyPrivate(mapperimpl.Items(n.userNode, 8, 1))
 }
 
 // UserKeyM is the node of M#.
-//
-// Calls: WishList.
-type UserKeyM struct{ userPart }
+type UserKeyM struct{ userNode }
 
-// WishList selects what begins with M#WishList#. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project,
-// Limit, Reverse, After.
+// WishList selects what begins with M#WishList#.
 func (n UserKeyM) WishList() query.Elements[User, Wish] {
-	return query.NewElements[User, Wish](mapperimpl.Prefix(n.userPart, 0, "M#WishList#"))
+	return mapperimpl.Elements[User, Wish](mapperimpl.Prefix(n.userNode, 0, "M#WishList#"))
 }
 
 // UserKeyU is the node of U#.
-//
-// Calls: Address.
-type UserKeyU struct{ userPart }
+type UserKeyU struct{ userNode }
 
 // Address selects what begins with U#Address#.
-func (n UserKeyU) Address() query.Node[User] { return mapperimpl.Prefix(n.userPart, 0, "U#Address#") }
+func (n UserKeyU) Address() query.Node[User] { return mapperimpl.Prefix(n.userNode, 0, "U#Address#") }
 
 // UserKeyPublic goes on with {AddedAt}.
-//
-// Calls: AddedAt; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan,
-// Input; Filter, Project, Limit, Reverse, After.
 type UserKeyPublic struct {
-	at query.Node[User]
 	userWishItems
 	userWishHours
 }
 
-func newUserKeyPublic(at query.Node[User]) UserKeyPublic {
-	return UserKeyPublic{
-		at, mapper.NewElementsNode[User, Wish](at, 7), mapperimpl.Hours(at, query.NewElements[User, Wish]),
-	}
+func newUserKeyPublic(at userNode) UserKeyPublic {
+	return UserKeyPublic{userWishItems{userWishQuery{at}, 7}, userWishHours{at}}
 }
 
-// AddedAt narrows to one {AddedAt}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After.
+// AddedAt narrows to one {AddedAt}.
 func (n UserKeyPublic) AddedAt(addedAt time.Time) mapper.ElementNode[User, Wish] {
-	return mapper.NewElementNode[User, Wish](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))), 7)
+	return mapperimpl.Element[User, Wish](mapperimpl.Next(n.userNode, 2, mapperimpl.TimeValue(addedAt)), 7)
 }
 
 // UserKeyPrivate goes on with {AddedAt}.
-//
-// Calls: AddedAt; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan,
-// Input; Filter, Project, Limit, Reverse, After.
 type UserKeyPrivate struct {
-	at query.Node[User]
 	userWishItems
 	userWishHours
 }
 
-func newUserKeyPrivate(at query.Node[User]) UserKeyPrivate {
-	return UserKeyPrivate{
-		at, mapper.NewElementsNode[User, Wish](at, 8), mapperimpl.Hours(at, query.NewElements[User, Wish]),
-	}
+func newUserKeyPrivate(at userNode) UserKeyPrivate {
+	return UserKeyPrivate{userWishItems{userWishQuery{at}, 8}, userWishHours{at}}
 }
 
-// AddedAt narrows to one {AddedAt}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After.
+// AddedAt narrows to one {AddedAt}.
 func (n UserKeyPrivate) AddedAt(addedAt time.Time) mapper.ElementNode[User, Wish] {
-	return mapper.NewElementNode[User, Wish](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(addedAt))), 8)
+	return mapperimpl.Element[User, Wish](mapperimpl.Next(n.userNode, 2, mapperimpl.TimeValue(addedAt)), 8)
 }
 
-type userNode = mapper.EntityNode[User]
+type userNode = query.Node[User]
 
-type userPart = query.Node[User]
+type userWishQuery struct{ userNode }
 
-type userWishItems = mapper.ElementsNode[User, Wish]
+// Query returns the query alone, which has further methods.
+func (n userWishQuery) Query() query.Query[User, Wish] {
+	return mapperimpl.Query[User, Wish](n.userNode)
+}
 
-type userWishHours = query.Hours[query.Elements[User, Wish]]
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n userWishQuery) All(
+	ctx context.Context, src query.Source[User], options ...query.ReadOption,
+) iter.Seq2[Wish, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n userWishQuery) Refs(
+	ctx context.Context, src query.Source[User], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Wish], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n userWishQuery) Collect(
+	ctx context.Context, src query.Source[User], options ...query.ReadOption,
+) ([]Wish, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n userWishQuery) Page(
+	ctx context.Context, src query.Source[User], options ...query.ReadOption,
+) (*query.Page[Wish], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n userWishQuery) Count(ctx context.Context, src query.Source[User], options ...query.ReadOption) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n userWishQuery) Plan(src query.Source[User], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n userWishQuery) Filter(conditions ...field.Condition[Wish]) query.Query[User, Wish] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n userWishQuery) Project(fields ...field.Of[Wish]) query.Query[User, Wish] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n userWishQuery) Limit(first int) query.Query[User, Wish] { return n.Query().Limit(first) }
+
+// Reverse returns the query in descending order of the sort keys.
+func (n userWishQuery) Reverse() query.Query[User, Wish] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n userWishQuery) After(page query.Cursor) query.Query[User, Wish] { return n.Query().After(page) }
+
+type userWishItems struct {
+	userWishQuery
+	item int
+}
+
+// Add adds an element, which must not be there.
+func (n userWishItems) Add(element Wish) mapper.Patch[User] {
+	return mapperimpl.Add(n.userNode, n.item, nil, element)
+}
+
+// Put puts an element, whether it is there or not.
+func (n userWishItems) Put(element Wish) mapper.Patch[User] {
+	return mapperimpl.Put(n.userNode, n.item, nil, element)
+}
+
+type userWishHours struct{ base userNode }
+
+func (n userWishHours) of(at userNode) query.Elements[User, Wish] {
+	return mapperimpl.Elements[User, Wish](at)
+}
+
+// Year selects the items of a year, in UTC.
+func (n userWishHours) Year(year int) query.Elements[User, Wish] {
+	return n.of(mapperimpl.Period(n.base, year))
+}
+
+// Month selects the items of a month, in UTC.
+func (n userWishHours) Month(year int, month time.Month) query.Elements[User, Wish] {
+	return n.of(mapperimpl.Period(n.base, year, int(month)))
+}
+
+// Day selects the items of a day, in UTC.
+func (n userWishHours) Day(year int, month time.Month, day int) query.Elements[User, Wish] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+}
+
+// Hour selects the items of an hour, in UTC.
+func (n userWishHours) Hour(year int, month time.Month, day, hour int) query.Elements[User, Wish] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+}
+
+// Between selects the items from one instant to another, both included.
+func (n userWishHours) Between(from, to time.Time) query.Elements[User, Wish] {
+	return n.of(mapperimpl.Times(n.base, &from, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n userWishHours) Since(from time.Time) query.Elements[User, Wish] {
+	return n.of(mapperimpl.Times(n.base, &from, nil))
+}
+
+// Before selects the items before an instant.
+func (n userWishHours) Before(to time.Time) query.Elements[User, Wish] {
+	return n.of(mapperimpl.Before(n.base, to))
+}
 
 // DocumentByID selects the Document with the partition key {ID}.
 func DocumentByID(id string) DocumentKey {
-	return DocumentKey{mapper.NewEntityNode(mapperimpl.Entity[Document](mapperimpl.Arg(mapperimpl.StringValue(id))))}
+	return DocumentKey{mapperimpl.Entity[Document](mapperimpl.StringValue(id))}
 }
 
 // DocumentKey is the key of one Document, and leads to its parts.
-//
-// Calls: Email; Patch.
 type DocumentKey struct{ documentNode }
 
-// Email selects the item of the table documents. Calls: Patch.
-func (n DocumentKey) Email() mapper.ItemNode[Document, Document] {
-	return mapper.NewItemNode[Document, Document](mapperimpl.Items(n.documentNode.Node, 0, 0), 0)
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n DocumentKey) Patch(changes ...field.Change[Document]) mapper.ItemPatch[Document, Document] {
+	return mapperimpl.Patch(n.documentNode, changes)
 }
 
-type documentNode = mapper.EntityNode[Document]
+// Email selects the item of the table documents.
+func (n DocumentKey) Email() mapper.ItemNode[Document, Document] {
+	return mapperimpl.Item[Document, Document](mapperimpl.Items(n.documentNode, 0, 0), 0)
+}
+
+type documentNode = query.Node[Document]
 
 // ProfileByID selects the Profile with the partition key PROFILE#{ID}.
 func ProfileByID(id string) ProfileKey {
-	return ProfileKey{mapper.NewEntityNode(mapperimpl.Entity[Profile](mapperimpl.Arg(mapperimpl.StringValue(id))))}
+	return ProfileKey{mapperimpl.Entity[Profile](mapperimpl.StringValue(id))}
 }
 
 // ProfileKey is the key of one Profile, and leads to its parts.
-//
-// Calls: Email, Values; Patch.
 type ProfileKey struct{ profileNode }
 
-// Email selects EMAIL. Calls: Patch.
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n ProfileKey) Patch(changes ...field.Change[Profile]) mapper.ItemPatch[Profile, Profile] {
+	return mapperimpl.Patch(n.profileNode, changes)
+}
+
+// Email selects EMAIL.
 func (n ProfileKey) Email() mapper.ItemNode[Profile, Profile] {
-	return mapper.NewItemNode[Profile, Profile](mapperimpl.Items(n.profileNode.Node, 0, 1), 0)
+	return mapperimpl.Item[Profile, Profile](mapperimpl.Items(n.profileNode, 0, 1), 0)
 }
 
 // Values selects VALUE#{key}.
 func (n ProfileKey) Values() ProfileKeyValues {
-	return newProfileKeyValues(mapperimpl.Items(n.profileNode.Node, 1, 1))
+	return ProfileKeyValues{profileStringItems{profileStringQuery{mapperimpl.Items(n.profileNode, 1, 1)}, 1}}
 }
 
 // ProfileKeyValues goes on with {key}.
-//
-// Calls: Key; Add, Put; Map, All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type ProfileKeyValues struct {
-	at query.Node[Profile]
-	profileStringItems
-}
+type ProfileKeyValues struct{ profileStringItems }
 
-func newProfileKeyValues(at query.Node[Profile]) ProfileKeyValues {
-	return ProfileKeyValues{at, mapper.NewEntriesNode[Profile, string, string](at, 1)}
-}
-
-// Key narrows to one {key}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// Key narrows to one {key}.
 func (n ProfileKeyValues) Key(key string) mapper.ElementNode[Profile, string] {
-	return mapper.NewElementNode[Profile, string](
-		mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(key))), 1,
-	)
+	return mapperimpl.Element[Profile, string](mapperimpl.Next(n.profileNode, 2, mapperimpl.StringValue(key)), 1)
 }
 
-type profileNode = mapper.EntityNode[Profile]
+type profileNode = query.Node[Profile]
 
-type profileStringItems = mapper.EntriesNode[Profile, string, string]
+type profileStringQuery struct{ profileNode }
+
+// Query returns the query alone, which has further methods.
+func (n profileStringQuery) Query() query.Query[Profile, string] {
+	return mapperimpl.Query[Profile, string](n.profileNode)
+}
+
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n profileStringQuery) All(
+	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
+) iter.Seq2[string, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n profileStringQuery) Refs(
+	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
+) iter.Seq2[query.Ref[string], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n profileStringQuery) Collect(
+	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
+) ([]string, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n profileStringQuery) Page(
+	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
+) (*query.Page[string], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n profileStringQuery) Count(
+	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n profileStringQuery) Plan(src query.Source[Profile], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n profileStringQuery) Filter(conditions ...field.Condition[string]) query.Query[Profile, string] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n profileStringQuery) Project(fields ...field.Of[string]) query.Query[Profile, string] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n profileStringQuery) Limit(first int) query.Query[Profile, string] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n profileStringQuery) Reverse() query.Query[Profile, string] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n profileStringQuery) After(page query.Cursor) query.Query[Profile, string] {
+	return n.Query().After(page)
+}
+
+type profileStringItems struct {
+	profileStringQuery
+	item int
+}
+
+// Add adds an element, which must not be there.
+func (n profileStringItems) Add(k string, element string) mapper.Patch[Profile] {
+	return mapperimpl.Add(n.profileNode, n.item, k, element)
+}
+
+// Put puts an element, whether it is there or not.
+func (n profileStringItems) Put(k string, element string) mapper.Patch[Profile] {
+	return mapperimpl.Put(n.profileNode, n.item, k, element)
+}
+
+// Map reads the map: its entries by their keys.
+func (n profileStringItems) Map(
+	ctx context.Context, src query.Source[Profile], options ...query.ReadOption,
+) (all map[string]string, err error) {
+	err = mapperimpl.Entries(ctx, n.profileNode, src, options, &all)
+	return all, err
+}
 
 // ProfileDocumentByID selects the ProfileDocument with the partition key PROFILE#{ID}.
 func ProfileDocumentByID(id string) ProfileDocumentKey {
-	return ProfileDocumentKey{
-		mapper.NewEntityNode(mapperimpl.Entity[ProfileDocument](mapperimpl.Arg(mapperimpl.StringValue(id)))),
-	}
+	return ProfileDocumentKey{mapperimpl.Entity[ProfileDocument](mapperimpl.StringValue(id))}
 }
 
 // ProfileDocumentKey is the key of one ProfileDocument, and leads to its parts.
-//
-// Calls: Email; Patch.
 type ProfileDocumentKey struct{ profileDocumentNode }
 
-// Email selects the item of the table profiles. Calls: Patch.
-func (n ProfileDocumentKey) Email() mapper.ItemNode[ProfileDocument, ProfileDocument] {
-	return mapper.NewItemNode[ProfileDocument, ProfileDocument](mapperimpl.Items(n.profileDocumentNode.Node, 0, 0), 0)
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n ProfileDocumentKey) Patch(
+	changes ...field.Change[ProfileDocument],
+) mapper.ItemPatch[ProfileDocument, ProfileDocument] {
+	return mapperimpl.Patch(n.profileDocumentNode, changes)
 }
 
-type profileDocumentNode = mapper.EntityNode[ProfileDocument]
+// Email selects the item of the table profiles.
+func (n ProfileDocumentKey) Email() mapper.ItemNode[ProfileDocument, ProfileDocument] {
+	return mapperimpl.Item[ProfileDocument, ProfileDocument](mapperimpl.Items(n.profileDocumentNode, 0, 0), 0)
+}
+
+type profileDocumentNode = query.Node[ProfileDocument]
 
 // UserFields are the stored fields of a User: for patches, conditions, filters and projections.
-var UserFields = struct {
+var UserFields = mapperimpl.Handles[UserHandles](userForm)
+
+// UserHandles is the type of UserFields.
+type UserHandles struct {
 	Email    field.String[User, string]
 	Name     field.String[User, string]
 	Home     field.Struct[User, Address]
@@ -236,77 +425,69 @@ var UserFields = struct {
 	History  field.Struct[User, History]
 	Display  field.Struct[User, Display]
 	Mail     field.Struct[User, Mail]
-}{
-	Email:    field.NewString("Email", "email", func(v *User) *string { return &v.Email }),
-	Name:     field.NewString("Name", "name", func(v *User) *string { return &v.Name }),
-	Home:     field.NewStruct("Home", "", func(v *User) *Address { return &v.Home }, addressForm),
-	Delivery: field.NewStructPointer("Delivery", "", func(v *User) **Address { return &v.Delivery }, addressForm),
-	Cart:     field.NewStruct("Cart", "", func(v *User) *Cart { return &v.Cart }, cartForm),
-	History:  field.NewStruct("History", "", func(v *User) *History { return &v.History }, historyForm),
-	Display:  field.NewStruct("Display", "", func(v *User) *Display { return &v.Display }, displayForm),
-	Mail:     field.NewStruct("Mail", "", func(v *User) *Mail { return &v.Mail }, mailForm),
 }
 
 // AddressFields are the stored fields of an Address: for patches, conditions, filters and projections.
-var AddressFields = struct {
+var AddressFields = mapperimpl.Handles[AddressHandles](addressForm)
+
+// AddressHandles is the type of AddressFields.
+type AddressHandles struct {
 	Street  field.String[Address, string]
 	City    field.String[Address, string]
 	Country field.String[Address, string]
-}{
-	Street:  field.NewString("Street", "", func(v *Address) *string { return &v.Street }),
-	City:    field.NewString("City", "", func(v *Address) *string { return &v.City }),
-	Country: field.NewString("Country", "", func(v *Address) *string { return &v.Country }),
 }
 
 // CartFields are the stored fields of a Cart: for patches, conditions, filters and projections.
-var CartFields = struct {
+var CartFields = mapperimpl.Handles[CartHandles](cartForm)
+
+// CartHandles is the type of CartFields.
+type CartHandles struct {
 	Lines field.String[Cart, string]
-}{
-	Lines: field.NewString("Lines", "", func(v *Cart) *string { return &v.Lines }),
 }
 
 // HistoryFields are the stored fields of a History: for patches, conditions, filters and projections.
-var HistoryFields = struct {
+var HistoryFields = mapperimpl.Handles[HistoryHandles](historyForm)
+
+// HistoryHandles is the type of HistoryFields.
+type HistoryHandles struct {
 	Pages field.String[History, string]
-}{
-	Pages: field.NewString("Pages", "", func(v *History) *string { return &v.Pages }),
 }
 
 // DisplayFields are the stored fields of a Display: for patches, conditions, filters and projections.
-var DisplayFields = struct {
+var DisplayFields = mapperimpl.Handles[DisplayHandles](displayForm)
+
+// DisplayHandles is the type of DisplayFields.
+type DisplayHandles struct {
 	Theme    field.String[Display, string]
 	Language field.String[Display, string]
-}{
-	Theme:    field.NewString("Theme", "", func(v *Display) *string { return &v.Theme }),
-	Language: field.NewString("Language", "", func(v *Display) *string { return &v.Language }),
 }
 
 // MailFields are the stored fields of a Mail: for patches, conditions, filters and projections.
-var MailFields = struct {
+var MailFields = mapperimpl.Handles[MailHandles](mailForm)
+
+// MailHandles is the type of MailFields.
+type MailHandles struct {
 	Offers field.Bool[Mail, bool]
 	News   field.Bool[Mail, bool]
-}{
-	Offers: field.NewBool("Offers", "", func(v *Mail) *bool { return &v.Offers }),
-	News:   field.NewBool("News", "", func(v *Mail) *bool { return &v.News }),
 }
 
 // WishFields are the stored fields of a Wish: for patches, conditions, filters and projections.
-var WishFields = struct {
+var WishFields = mapperimpl.Handles[WishHandles](wishForm)
+
+// WishHandles is the type of WishFields.
+type WishHandles struct {
 	AddedAt field.Time[Wish, time.Time]
 	SKU     field.String[Wish, string]
 	Title   field.String[Wish, string]
 	Price   field.Number[Wish, float64]
 	Notes   field.String[Wish, string]
-}{
-	AddedAt: field.NewTime("AddedAt", "", func(v *Wish) *time.Time { return &v.AddedAt }),
-	SKU:     field.NewString("SKU", "", func(v *Wish) *string { return &v.SKU }),
-	Title:   field.NewString("Title", "", func(v *Wish) *string { return &v.Title }),
-	Price:   field.NewNumber("Price", "", func(v *Wish) *float64 { return &v.Price }),
-	Notes:   field.NewString("Notes", "", func(v *Wish) *string { return &v.Notes }),
 }
 
 // DocumentFields are the stored fields of a Document: for patches, conditions, filters and projections.
-var DocumentFields = struct {
+var DocumentFields = mapperimpl.Handles[DocumentHandles](documentForm)
+
+// DocumentHandles is the type of DocumentFields.
+type DocumentHandles struct {
 	Email    field.String[Document, string]
 	Name     field.String[Document, string]
 	Home     field.Struct[Document, Address]
@@ -317,52 +498,43 @@ var DocumentFields = struct {
 	Mail     field.Struct[Document, Mail]
 	Public   field.List[Document, Wish]
 	Private  field.List[Document, Wish]
-}{
-	Email:    field.NewString("Email", "email", func(v *Document) *string { return &v.Email }),
-	Name:     field.NewString("Name", "name", func(v *Document) *string { return &v.Name }),
-	Home:     field.NewStruct("Home", "", func(v *Document) *Address { return &v.Home }, addressForm),
-	Delivery: field.NewStructPointer("Delivery", "", func(v *Document) **Address { return &v.Delivery }, addressForm),
-	Cart:     field.NewStruct("Cart", "", func(v *Document) *Cart { return &v.Cart }, cartForm),
-	History:  field.NewStruct("History", "", func(v *Document) *History { return &v.History }, historyForm),
-	Display:  field.NewStruct("Display", "", func(v *Document) *Display { return &v.Display }, displayForm),
-	Mail:     field.NewStruct("Mail", "", func(v *Document) *Mail { return &v.Mail }, mailForm),
-	Public: field.NewList(
-		"Public", "", func(v *Document) *[]Wish { return &v.Public }, mapperimpl.Slice[[]Wish](wishForm),
-	),
-	Private: field.NewList(
-		"Private", "", func(v *Document) *[]Wish { return &v.Private }, mapperimpl.Slice[[]Wish](wishForm),
-	),
 }
 
 // ProfileFields are the stored fields of a Profile: for patches, conditions, filters and projections.
-var ProfileFields = struct {
+var ProfileFields = mapperimpl.Handles[ProfileHandles](profileForm)
+
+// ProfileHandles is the type of ProfileFields.
+type ProfileHandles struct {
 	Email field.String[Profile, string]
-}{
-	Email: field.NewString("Email", "", func(v *Profile) *string { return &v.Email }),
 }
 
 // ProfileDocumentFields are the stored fields of a ProfileDocument: for patches, conditions, filters and projections.
-var ProfileDocumentFields = struct {
+var ProfileDocumentFields = mapperimpl.Handles[ProfileDocumentHandles](profileDocumentForm)
+
+// ProfileDocumentHandles is the type of ProfileDocumentFields.
+type ProfileDocumentHandles struct {
 	Email  field.String[ProfileDocument, string]
 	Values field.Map[ProfileDocument, map[string]string, string, field.String[ProfileDocument, string]]
-}{
-	Email: field.NewString("Email", "", func(v *ProfileDocument) *string { return &v.Email }),
-	Values: field.NewMap(
-		"Values", "", func(v *ProfileDocument) *map[string]string { return &v.Values },
-		mapperimpl.Map[map[string]string](mapperimpl.String[string]()), field.EntryString[ProfileDocument, string],
-	),
 }
 
 var userForm = mapperimpl.Struct(mapperimpl.Funcs[User]{},
 	mapperimpl.Field("ID", "", func(v *User) *string { return &v.ID }, mapperimpl.String[string]()),
-	UserFields.Email.Row(nil), UserFields.Name.Row(nil), UserFields.Home.Row(nil), UserFields.Delivery.Row(nil),
-	UserFields.Cart.Row(nil), UserFields.History.Row(nil), UserFields.Display.Row(nil), UserFields.Mail.Row(nil),
+	mapperimpl.Field("Email", "email", func(v *User) *string { return &v.Email }, mapperimpl.String[string]()),
+	mapperimpl.Field("Name", "name", func(v *User) *string { return &v.Name }, mapperimpl.String[string]()),
+	mapperimpl.Field("Home", "", func(v *User) *Address { return &v.Home }, addressForm),
+	mapperimpl.Field("Delivery", "", func(v *User) **Address { return &v.Delivery }, mapperimpl.Pointer(addressForm)),
+	mapperimpl.Field("Cart", "", func(v *User) *Cart { return &v.Cart }, cartForm),
+	mapperimpl.Field("History", "", func(v *User) *History { return &v.History }, historyForm),
+	mapperimpl.Field("Display", "", func(v *User) *Display { return &v.Display }, displayForm),
+	mapperimpl.Field("Mail", "", func(v *User) *Mail { return &v.Mail }, mailForm),
 	mapperimpl.Field("Public", "", func(v *User) *[]Wish { return &v.Public }, mapperimpl.Slice[[]Wish](wishForm)),
 	mapperimpl.Field("Private", "", func(v *User) *[]Wish { return &v.Private }, mapperimpl.Slice[[]Wish](wishForm)),
 )
 
-var addressForm = mapperimpl.Struct(mapperimpl.Funcs[Address]{Same: sameAddress, Clone: cloneAddress},
-	AddressFields.Street.Row(nil), AddressFields.City.Row(nil), AddressFields.Country.Row(nil),
+var addressForm = mapperimpl.Struct(mapperimpl.Funcs[Address]{Same: sameAddress, Clone: mapperimpl.Copy[Address]},
+	mapperimpl.Field("Street", "", func(v *Address) *string { return &v.Street }, mapperimpl.String[string]()),
+	mapperimpl.Field("City", "", func(v *Address) *string { return &v.City }, mapperimpl.String[string]()),
+	mapperimpl.Field("Country", "", func(v *Address) *string { return &v.Country }, mapperimpl.String[string]()),
 )
 
 func sameAddress(a, b *Address) bool {
@@ -371,36 +543,21 @@ func sameAddress(a, b *Address) bool {
 		a.Country == b.Country
 }
 
-func cloneAddress(dst, src *Address) {
-	*dst = *src
-}
-
-var cartForm = mapperimpl.Struct(mapperimpl.Funcs[Cart]{Same: sameCart, Clone: cloneCart},
-	CartFields.Lines.Row(nil),
+var cartForm = mapperimpl.Struct(mapperimpl.Funcs[Cart]{Same: sameCart, Clone: mapperimpl.Copy[Cart]},
+	mapperimpl.Field("Lines", "", func(v *Cart) *string { return &v.Lines }, mapperimpl.String[string]()),
 )
 
-func sameCart(a, b *Cart) bool {
-	return a.Lines == b.Lines
-}
+func sameCart(a, b *Cart) bool { return a.Lines == b.Lines }
 
-func cloneCart(dst, src *Cart) {
-	*dst = *src
-}
-
-var historyForm = mapperimpl.Struct(mapperimpl.Funcs[History]{Same: sameHistory, Clone: cloneHistory},
-	HistoryFields.Pages.Row(nil),
+var historyForm = mapperimpl.Struct(mapperimpl.Funcs[History]{Same: sameHistory, Clone: mapperimpl.Copy[History]},
+	mapperimpl.Field("Pages", "", func(v *History) *string { return &v.Pages }, mapperimpl.String[string]()),
 )
 
-func sameHistory(a, b *History) bool {
-	return a.Pages == b.Pages
-}
+func sameHistory(a, b *History) bool { return a.Pages == b.Pages }
 
-func cloneHistory(dst, src *History) {
-	*dst = *src
-}
-
-var displayForm = mapperimpl.Struct(mapperimpl.Funcs[Display]{Same: sameDisplay, Clone: cloneDisplay},
-	DisplayFields.Theme.Row(nil), DisplayFields.Language.Row(nil),
+var displayForm = mapperimpl.Struct(mapperimpl.Funcs[Display]{Same: sameDisplay, Clone: mapperimpl.Copy[Display]},
+	mapperimpl.Field("Theme", "", func(v *Display) *string { return &v.Theme }, mapperimpl.String[string]()),
+	mapperimpl.Field("Language", "", func(v *Display) *string { return &v.Language }, mapperimpl.String[string]()),
 )
 
 func sameDisplay(a, b *Display) bool {
@@ -408,12 +565,9 @@ func sameDisplay(a, b *Display) bool {
 		a.Language == b.Language
 }
 
-func cloneDisplay(dst, src *Display) {
-	*dst = *src
-}
-
-var mailForm = mapperimpl.Struct(mapperimpl.Funcs[Mail]{Same: sameMail, Clone: cloneMail},
-	MailFields.Offers.Row(nil), MailFields.News.Row(nil),
+var mailForm = mapperimpl.Struct(mapperimpl.Funcs[Mail]{Same: sameMail, Clone: mapperimpl.Copy[Mail]},
+	mapperimpl.Field("Offers", "", func(v *Mail) *bool { return &v.Offers }, mapperimpl.Bool[bool]()),
+	mapperimpl.Field("News", "", func(v *Mail) *bool { return &v.News }, mapperimpl.Bool[bool]()),
 )
 
 func sameMail(a, b *Mail) bool {
@@ -421,38 +575,43 @@ func sameMail(a, b *Mail) bool {
 		a.News == b.News
 }
 
-func cloneMail(dst, src *Mail) {
-	*dst = *src
-}
-
-var wishForm = mapperimpl.Struct(mapperimpl.Funcs[Wish]{Same: sameWish, Clone: cloneWish},
-	WishFields.AddedAt.Row(nil), WishFields.SKU.Row(nil), WishFields.Title.Row(nil), WishFields.Price.Row(nil),
-	WishFields.Notes.Row(nil),
+var wishForm = mapperimpl.Struct(mapperimpl.Funcs[Wish]{Same: sameWish, Clone: mapperimpl.Copy[Wish]},
+	mapperimpl.Field("AddedAt", "", func(v *Wish) *time.Time { return &v.AddedAt }, mapperimpl.Time[time.Time]()),
+	mapperimpl.Field("SKU", "", func(v *Wish) *string { return &v.SKU }, mapperimpl.String[string]()),
+	mapperimpl.Field("Title", "", func(v *Wish) *string { return &v.Title }, mapperimpl.String[string]()),
+	mapperimpl.Field("Price", "", func(v *Wish) *float64 { return &v.Price }, mapperimpl.Numeric[float64]()),
+	mapperimpl.Field("Notes", "", func(v *Wish) *string { return &v.Notes }, mapperimpl.String[string]()),
 )
 
 func sameWish(a, b *Wish) bool {
 	return mapperimpl.SameTime(&a.AddedAt, &b.AddedAt) &&
 		a.SKU == b.SKU &&
 		a.Title == b.Title &&
-		mapperimpl.SameFloat64(&a.Price, &b.Price) &&
+		mapperimpl.SameFloat(&a.Price, &b.Price) &&
 		a.Notes == b.Notes
-}
-
-func cloneWish(dst, src *Wish) {
-	*dst = *src
 }
 
 var documentForm = mapperimpl.Struct(mapperimpl.Funcs[Document]{},
 	mapperimpl.Field("ID", "", func(v *Document) *string { return &v.ID }, mapperimpl.String[string]()),
-	DocumentFields.Email.Row(nil), DocumentFields.Name.Row(nil), DocumentFields.Home.Row(nil),
-	DocumentFields.Delivery.Row(nil), DocumentFields.Cart.Row(nil), DocumentFields.History.Row(nil),
-	DocumentFields.Display.Row(nil), DocumentFields.Mail.Row(nil), DocumentFields.Public.Row(nil),
-	DocumentFields.Private.Row(nil),
+	mapperimpl.Field("Email", "email", func(v *Document) *string { return &v.Email }, mapperimpl.String[string]()),
+	mapperimpl.Field("Name", "name", func(v *Document) *string { return &v.Name }, mapperimpl.String[string]()),
+	mapperimpl.Field("Home", "", func(v *Document) *Address { return &v.Home }, addressForm),
+	mapperimpl.Field(
+		"Delivery", "", func(v *Document) **Address { return &v.Delivery }, mapperimpl.Pointer(addressForm),
+	),
+	mapperimpl.Field("Cart", "", func(v *Document) *Cart { return &v.Cart }, cartForm),
+	mapperimpl.Field("History", "", func(v *Document) *History { return &v.History }, historyForm),
+	mapperimpl.Field("Display", "", func(v *Document) *Display { return &v.Display }, displayForm),
+	mapperimpl.Field("Mail", "", func(v *Document) *Mail { return &v.Mail }, mailForm),
+	mapperimpl.Field("Public", "", func(v *Document) *[]Wish { return &v.Public }, mapperimpl.Slice[[]Wish](wishForm)),
+	mapperimpl.Field(
+		"Private", "", func(v *Document) *[]Wish { return &v.Private }, mapperimpl.Slice[[]Wish](wishForm),
+	),
 )
 
 var profileForm = mapperimpl.Struct(mapperimpl.Funcs[Profile]{},
 	mapperimpl.Field("ID", "", func(v *Profile) *string { return &v.ID }, mapperimpl.String[string]()),
-	ProfileFields.Email.Row(nil),
+	mapperimpl.Field("Email", "", func(v *Profile) *string { return &v.Email }, mapperimpl.String[string]()),
 	mapperimpl.Field(
 		"Values", "", func(v *Profile) *map[string]string { return &v.Values },
 		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
@@ -461,7 +620,11 @@ var profileForm = mapperimpl.Struct(mapperimpl.Funcs[Profile]{},
 
 var profileDocumentForm = mapperimpl.Struct(mapperimpl.Funcs[ProfileDocument]{},
 	mapperimpl.Field("ID", "", func(v *ProfileDocument) *string { return &v.ID }, mapperimpl.String[string]()),
-	ProfileDocumentFields.Email.Row(nil), ProfileDocumentFields.Values.Row(nil),
+	mapperimpl.Field("Email", "", func(v *ProfileDocument) *string { return &v.Email }, mapperimpl.String[string]()),
+	mapperimpl.Field(
+		"Values", "", func(v *ProfileDocument) *map[string]string { return &v.Values },
+		mapperimpl.Map[map[string]string](mapperimpl.String[string]()),
+	),
 )
 
 // ItemizeCodec is for the mapper.
@@ -500,7 +663,6 @@ type userLayout_changed_run_go_generate = struct {
 }
 
 var _ userLayout_changed_run_go_generate = User{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*User
 	mapperimpl.NoMethods
@@ -513,7 +675,6 @@ type addressLayout_changed_run_go_generate = struct {
 }
 
 var _ addressLayout_changed_run_go_generate = Address{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Address
 	mapperimpl.NoMethods
@@ -524,7 +685,6 @@ type cartLayout_changed_run_go_generate = struct {
 }
 
 var _ cartLayout_changed_run_go_generate = Cart{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Cart
 	mapperimpl.NoMethods
@@ -535,7 +695,6 @@ type historyLayout_changed_run_go_generate = struct {
 }
 
 var _ historyLayout_changed_run_go_generate = History{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*History
 	mapperimpl.NoMethods
@@ -547,7 +706,6 @@ type displayLayout_changed_run_go_generate = struct {
 }
 
 var _ displayLayout_changed_run_go_generate = Display{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Display
 	mapperimpl.NoMethods
@@ -559,7 +717,6 @@ type mailLayout_changed_run_go_generate = struct {
 }
 
 var _ mailLayout_changed_run_go_generate = Mail{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Mail
 	mapperimpl.NoMethods
@@ -574,7 +731,6 @@ type wishLayout_changed_run_go_generate = struct {
 }
 
 var _ wishLayout_changed_run_go_generate = Wish{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Wish
 	mapperimpl.NoMethods
@@ -596,7 +752,6 @@ type documentLayout_changed_run_go_generate = struct {
 }
 
 var _ documentLayout_changed_run_go_generate = Document{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Document
 	mapperimpl.NoMethods
@@ -610,7 +765,6 @@ type profileLayout_changed_run_go_generate = struct {
 }
 
 var _ profileLayout_changed_run_go_generate = Profile{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Profile
 	mapperimpl.NoMethods
@@ -624,13 +778,9 @@ type profileDocumentLayout_changed_run_go_generate = struct {
 }
 
 var _ profileDocumentLayout_changed_run_go_generate = ProfileDocument{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*ProfileDocument
 	mapperimpl.NoMethods
 }{}
 
-const (
-	_ = mapperimpl.EnforceVersion(2 - mapperimpl.MinVersion)
-	_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 2)
-)
+const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.MinVersion), mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 3)

@@ -13,8 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/testing/explore"
+	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
@@ -647,7 +647,7 @@ func (c *cast[T]) adding(name string, a adding) explore.Op {
 func (c *cast[T]) adder(name, item string, sure bool) explore.Actor {
 	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
 		m := c.mapper(n)
-		p := mapper.NewElementsNode[T, part](c.node(m), 1).Add(part{item, name + ":added"})
+		p := handmade.Elements[T, part]{Node: c.node(m), Item: 1}.Add(part{item, name + ":added"})
 		if sure {
 			p = p.IfEntityExists()
 		}
@@ -663,8 +663,8 @@ func (c *cast[T]) patcher(name, item string) explore.Actor {
 	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
 		m := c.mapper(n)
 		at := mapperimpl.Items(c.node(m), 1, 1)
-		at = mapperimpl.Next(at, c.partParts(), mapperimpl.Arg(mapperimpl.StringValue(item)))
-		p := mapper.NewElementNode[T, part](at, 1).Patch(valueOfPart.Set(name + ":patched"))
+		at = mapperimpl.Next(at, c.partParts(), mapperimpl.StringValue(item))
+		p := mapperimpl.Element[T, part](at, 1).Patch(valueOfPart.Set(name + ":patched"))
 		set := func(w *explore.World) bool {
 			e := w.At(c.id)
 			switch {
@@ -689,7 +689,7 @@ func (c *cast[T]) patcher(name, item string) explore.Actor {
 	})
 }
 
-var valueOfPart = field.NewString("Value", "", func(p *part) *string { return &p.Value })
+var valueOfPart = handmade.String("Value", "", func(p *part) *string { return &p.Value })
 
 func (c *cast[T]) node(m *mapper.Mapper[T]) query.Node[T] { return keyOf(m, c.id).Node }
 
@@ -750,7 +750,7 @@ func (c *cast[T]) querier(name string, options ...mapper.ReadOption) explore.Act
 	return c.actor(name, func(ctx context.Context, n *explore.Transport) {
 		m := c.mapper(n)
 		o := explore.Op{Actor: name, What: "query parts", Start: c.run.Now()}
-		all, err := query.NewElements[T, part](c.partsOf(m)).Collect(ctx, m, options...)
+		all, err := mapperimpl.Elements[T, part](c.partsOf(m)).Collect(ctx, m, options...)
 		o.End, o.Err = c.run.Now(), err
 		if err == nil {
 			got := map[string]string{}

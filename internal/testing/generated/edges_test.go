@@ -33,7 +33,7 @@ func TestTimeInBothKeys(t *testing.T) {
 	for _, at := range []time.Time{day, day.Add(9 * time.Hour)} {
 		q := HappeningByAt(at)
 		for _, c := range []struct{ got, want string }{
-			{ids(q.Query), "abc"},
+			{ids(q.Query()), "abc"},
 			{ids(q.Since(day.Add(10 * time.Hour))), "bc"},
 			{ids(q.Hour(2021, time.November, 14, 10)), "b"},
 			{ids(q.At(day.Add(11 * time.Hour))), "c"},
@@ -65,21 +65,21 @@ func TestEdgesOfRanges(t *testing.T) {
 	}
 	far := time.Date(9999, time.December, 31, 23, 0, 0, 0, time.UTC).In(time.FixedZone("", 5*3600))
 	for i, c := range []struct{ got, want string }{
-		{names(b.Day(2021, time.November, 14).Query), "xy"},
-		{names(b.Between(day, day.Add(90*time.Minute)).Query), "x"},
-		{names(b.Before(day.Add(90 * time.Minute)).Query), "x"},
-		{names(b.Since(day.Add(90 * time.Minute)).Query), "yz"},
-		{names(b.Between(day, time.Time{}).Query), ""},
-		{names(b.Between(time.Time{}, time.Time{}).Query), ""},
-		{names(b.Between(time.Time{}, far).Query), "xyz"},
-		{names(b.Since(time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)).Query), ""},
+		{names(b.Day(2021, time.November, 14).Query()), "xy"},
+		{names(b.Between(day, day.Add(90*time.Minute)).Query()), "x"},
+		{names(b.Before(day.Add(90 * time.Minute)).Query()), "x"},
+		{names(b.Since(day.Add(90 * time.Minute)).Query()), "yz"},
+		{names(b.Between(day, time.Time{}).Query()), ""},
+		{names(b.Between(time.Time{}, time.Time{}).Query()), ""},
+		{names(b.Between(time.Time{}, far).Query()), "xyz"},
+		{names(b.Since(time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)).Query()), ""},
 		{names(query.Of[Event](query.Join[Shelf](b.Between(day, day.Add(90*time.Minute)), b.Day(2021, time.November, 15)))), "xz"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%d: got %q, want %q", i, c.got, c.want)
 		}
 	}
-	if got := pages(t, m, b.Between(day, far).Query, 1); len(got) != 3 {
+	if got := pages(t, m, b.Between(day, far).Query(), 1); len(got) != 3 {
 		t.Errorf("%v", got)
 	}
 	logs, _ := newLog(t)

@@ -3,6 +3,8 @@
 package generated
 
 import (
+	"context"
+	"iter"
 	"math/big"
 	"time"
 
@@ -14,1139 +16,2025 @@ import (
 
 // LogByID selects the Log with the partition key LOG#{ID}.
 func LogByID(id string) LogKey {
-	return LogKey{mapper.NewEntityNode(mapperimpl.Entity[Log](mapperimpl.Arg(mapperimpl.StringValue(id))))}
+	return LogKey{mapperimpl.Entity[Log](mapperimpl.StringValue(id))}
 }
 
 // LogKey is the key of one Log, and leads to its parts.
-//
-// Calls: U, HEAD, Nanos, Millis, Seconds, Unix, Dates, Months, Weeks, Years, Address, Book, Lists, Extra; Patch.
 type LogKey struct{ logNode }
 
-// U selects what begins with U#. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
-// After.
-func (n LogKey) U() query.Elements[Log, Event] {
-	return query.NewElements[Log, Event](mapperimpl.Prefix(n.logNode.Node, 0, "U#"))
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n LogKey) Patch(changes ...field.Change[Log]) mapper.ItemPatch[Log, Log] {
+	return mapperimpl.Patch(n.logNode, changes)
 }
 
-// HEAD selects HEAD. Calls: Patch.
+// U selects what begins with U#.
+func (n LogKey) U() query.Elements[Log, Event] {
+	return mapperimpl.Elements[Log, Event](mapperimpl.Prefix(n.logNode, 0, "U#"))
+}
+
+// HEAD selects HEAD.
 func (n LogKey) HEAD() mapper.ItemNode[Log, Log] {
-	return mapper.NewItemNode[Log, Log](mapperimpl.Items(n.logNode.Node, 0, 1), 0)
+	return mapperimpl.Item[Log, Log](mapperimpl.Items(n.logNode, 0, 1), 0)
 }
 
 // Nanos selects NANOS#{At}.
-func (n LogKey) Nanos() LogKeyNanos { return newLogKeyNanos(mapperimpl.Items(n.logNode.Node, 1, 1)) }
+func (n LogKey) Nanos() LogKeyNanos { return newLogKeyNanos(mapperimpl.Items(n.logNode, 1, 1)) }
 
 // Millis selects MILLIS#{At:millis}#{K}.
-func (n LogKey) Millis() LogKeyMillis { return newLogKeyMillis(mapperimpl.Items(n.logNode.Node, 2, 1)) }
+func (n LogKey) Millis() LogKeyMillis { return newLogKeyMillis(mapperimpl.Items(n.logNode, 2, 1)) }
 
 // Seconds selects SECONDS#{At:seconds}#{K}.
-func (n LogKey) Seconds() LogKeySeconds {
-	return newLogKeySeconds(mapperimpl.Items(n.logNode.Node, 3, 1))
-}
+func (n LogKey) Seconds() LogKeySeconds { return newLogKeySeconds(mapperimpl.Items(n.logNode, 3, 1)) }
 
 // Unix selects UNIX#{At:unix}#{K}.
-func (n LogKey) Unix() LogKeyUnix { return newLogKeyUnix(mapperimpl.Items(n.logNode.Node, 4, 1)) }
+func (n LogKey) Unix() LogKeyUnix { return newLogKeyUnix(mapperimpl.Items(n.logNode, 4, 1)) }
 
 // Dates selects DATES#{At:date}#{K}.
-func (n LogKey) Dates() LogKeyDates { return newLogKeyDates(mapperimpl.Items(n.logNode.Node, 5, 1)) }
+func (n LogKey) Dates() LogKeyDates { return newLogKeyDates(mapperimpl.Items(n.logNode, 5, 1)) }
 
 // Months selects MONTHS#{At:month}#{K}.
-func (n LogKey) Months() LogKeyMonths { return newLogKeyMonths(mapperimpl.Items(n.logNode.Node, 6, 1)) }
+func (n LogKey) Months() LogKeyMonths { return newLogKeyMonths(mapperimpl.Items(n.logNode, 6, 1)) }
 
 // Weeks selects WEEKS#{At:week}#{K}.
-func (n LogKey) Weeks() LogKeyWeeks { return newLogKeyWeeks(mapperimpl.Items(n.logNode.Node, 7, 1)) }
+func (n LogKey) Weeks() LogKeyWeeks { return newLogKeyWeeks(mapperimpl.Items(n.logNode, 7, 1)) }
 
 // Years selects YEARS#{At:year}#{K}.
-func (n LogKey) Years() LogKeyYears { return newLogKeyYears(mapperimpl.Items(n.logNode.Node, 8, 1)) }
+func (n LogKey) Years() LogKeyYears { return newLogKeyYears(mapperimpl.Items(n.logNode, 8, 1)) }
 
 // Address selects U#Address#{K}.
 func (n LogKey) Address() LogKeyAddress {
-	return newLogKeyAddress(mapperimpl.Items(n.logNode.Node, 9, 1))
+	return LogKeyAddress{logEventItems{logEventQuery{mapperimpl.Items(n.logNode, 9, 1)}, 9}}
 }
 
 // Book selects U#AddressBook#{K}.
-func (n LogKey) Book() LogKeyBook { return newLogKeyBook(mapperimpl.Items(n.logNode.Node, 10, 1)) }
+func (n LogKey) Book() LogKeyBook {
+	return LogKeyBook{logEventItems{logEventQuery{mapperimpl.Items(n.logNode, 10, 1)}, 10}}
+}
 
 // Lists selects LIST#{List}#{At}.
-func (n LogKey) Lists() LogKeyLists { return newLogKeyLists(mapperimpl.Items(n.logNode.Node, 11, 1)) }
+func (n LogKey) Lists() LogKeyLists {
+	return LogKeyLists{logListEventItems{logListEventQuery{mapperimpl.Items(n.logNode, 11, 1)}, 11}}
+}
 
-// Extra selects EXTRA. Calls: Patch, Delete.
+// Extra selects EXTRA.
 func (n LogKey) Extra() mapper.ItemNode[Log, Extra] {
-	return mapper.NewItemNode[Log, Extra](mapperimpl.Items(n.logNode.Node, 12, 1), 12)
+	return mapperimpl.Item[Log, Extra](mapperimpl.Items(n.logNode, 12, 1), 12)
 }
 
 // LogKeyNanos goes on with {At}.
-//
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input;
-// Filter, Project, Limit, Reverse, After.
 type LogKeyNanos struct {
-	at query.Node[Log]
 	logEventItems
 	logEventHours
 }
 
-func newLogKeyNanos(at query.Node[Log]) LogKeyNanos {
-	return LogKeyNanos{
-		at, mapper.NewElementsNode[Log, Event](at, 1), mapperimpl.Hours(at, query.NewElements[Log, Event]),
-	}
+func newLogKeyNanos(at logNode) LogKeyNanos {
+	return LogKeyNanos{logEventItems{logEventQuery{at}, 1}, logEventHours{at}}
 }
 
-// At narrows to one {At}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// At narrows to one {At}.
 func (n LogKeyNanos) At(atValue time.Time) mapper.ElementNode[Log, Event] {
-	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(atValue))), 1)
+	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 2, mapperimpl.TimeValue(atValue)), 1)
 }
 
 // LogKeyMillis goes on with {At:millis}.
-//
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input;
-// Filter, Project, Limit, Reverse, After.
 type LogKeyMillis struct {
-	at query.Node[Log]
 	logEventItems
 	logEventHours
 }
 
-func newLogKeyMillis(at query.Node[Log]) LogKeyMillis {
-	return LogKeyMillis{
-		at, mapper.NewElementsNode[Log, Event](at, 2), mapperimpl.Hours(at, query.NewElements[Log, Event]),
-	}
+func newLogKeyMillis(at logNode) LogKeyMillis {
+	return LogKeyMillis{logEventItems{logEventQuery{at}, 2}, logEventHours{at}}
 }
 
 // At narrows to one {At:millis}.
 func (n LogKeyMillis) At(atValue time.Time) LogKeyMillisAt {
-	return newLogKeyMillisAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+	return LogKeyMillisAt{logEventQuery{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
 // LogKeyMillisAt goes on with {K}.
-//
-// Calls: K; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type LogKeyMillisAt struct {
-	at query.Node[Log]
-	logEventElements
-}
+type LogKeyMillisAt struct{ logEventQuery }
 
-func newLogKeyMillisAt(at query.Node[Log]) LogKeyMillisAt {
-	return LogKeyMillisAt{at, query.NewElements[Log, Event](at)}
-}
-
-// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// K narrows to one {K}.
 func (n LogKeyMillisAt) K(k string) mapper.ElementNode[Log, Event] {
-	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))), 2)
+	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 2)
 }
 
 // LogKeySeconds goes on with {At:seconds}.
-//
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input;
-// Filter, Project, Limit, Reverse, After.
 type LogKeySeconds struct {
-	at query.Node[Log]
 	logEventItems
 	logEventHours
 }
 
-func newLogKeySeconds(at query.Node[Log]) LogKeySeconds {
-	return LogKeySeconds{
-		at, mapper.NewElementsNode[Log, Event](at, 3), mapperimpl.Hours(at, query.NewElements[Log, Event]),
-	}
+func newLogKeySeconds(at logNode) LogKeySeconds {
+	return LogKeySeconds{logEventItems{logEventQuery{at}, 3}, logEventHours{at}}
 }
 
 // At narrows to one {At:seconds}.
 func (n LogKeySeconds) At(atValue time.Time) LogKeySecondsAt {
-	return newLogKeySecondsAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+	return LogKeySecondsAt{logEventQuery{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
 // LogKeySecondsAt goes on with {K}.
-//
-// Calls: K; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type LogKeySecondsAt struct {
-	at query.Node[Log]
-	logEventElements
-}
+type LogKeySecondsAt struct{ logEventQuery }
 
-func newLogKeySecondsAt(at query.Node[Log]) LogKeySecondsAt {
-	return LogKeySecondsAt{at, query.NewElements[Log, Event](at)}
-}
-
-// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// K narrows to one {K}.
 func (n LogKeySecondsAt) K(k string) mapper.ElementNode[Log, Event] {
-	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))), 3)
+	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 3)
 }
 
 // LogKeyUnix goes on with {At:unix}.
-//
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input;
-// Filter, Project, Limit, Reverse, After.
 type LogKeyUnix struct {
-	at query.Node[Log]
 	logEventItems
 	logEventHours
 }
 
-func newLogKeyUnix(at query.Node[Log]) LogKeyUnix {
-	return LogKeyUnix{
-		at, mapper.NewElementsNode[Log, Event](at, 4), mapperimpl.Hours(at, query.NewElements[Log, Event]),
-	}
+func newLogKeyUnix(at logNode) LogKeyUnix {
+	return LogKeyUnix{logEventItems{logEventQuery{at}, 4}, logEventHours{at}}
 }
 
 // At narrows to one {At:unix}.
 func (n LogKeyUnix) At(atValue time.Time) LogKeyUnixAt {
-	return newLogKeyUnixAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+	return LogKeyUnixAt{logEventQuery{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
 // LogKeyUnixAt goes on with {K}.
-//
-// Calls: K; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type LogKeyUnixAt struct {
-	at query.Node[Log]
-	logEventElements
-}
+type LogKeyUnixAt struct{ logEventQuery }
 
-func newLogKeyUnixAt(at query.Node[Log]) LogKeyUnixAt {
-	return LogKeyUnixAt{at, query.NewElements[Log, Event](at)}
-}
-
-// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// K narrows to one {K}.
 func (n LogKeyUnixAt) K(k string) mapper.ElementNode[Log, Event] {
-	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))), 4)
+	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 4)
 }
 
 // LogKeyDates goes on with {At:date}.
-//
-// Calls: At; Year, Month, Day, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After.
 type LogKeyDates struct {
-	at query.Node[Log]
 	logEventItems
 	logEventDays
 }
 
-func newLogKeyDates(at query.Node[Log]) LogKeyDates {
-	return LogKeyDates{
-		at, mapper.NewElementsNode[Log, Event](at, 5), mapperimpl.Days(at, query.NewElements[Log, Event]),
-	}
+func newLogKeyDates(at logNode) LogKeyDates {
+	return LogKeyDates{logEventItems{logEventQuery{at}, 5}, logEventDays{at}}
 }
 
 // At narrows to one {At:date}.
 func (n LogKeyDates) At(atValue time.Time) LogKeyDatesAt {
-	return newLogKeyDatesAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+	return LogKeyDatesAt{logEventQuery{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
 // LogKeyDatesAt goes on with {K}.
-//
-// Calls: K; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type LogKeyDatesAt struct {
-	at query.Node[Log]
-	logEventElements
-}
+type LogKeyDatesAt struct{ logEventQuery }
 
-func newLogKeyDatesAt(at query.Node[Log]) LogKeyDatesAt {
-	return LogKeyDatesAt{at, query.NewElements[Log, Event](at)}
-}
-
-// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// K narrows to one {K}.
 func (n LogKeyDatesAt) K(k string) mapper.ElementNode[Log, Event] {
-	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))), 5)
+	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 5)
 }
 
 // LogKeyMonths goes on with {At:month}.
-//
-// Calls: At; Year, Month, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After.
 type LogKeyMonths struct {
-	at query.Node[Log]
 	logEventItems
 	logEventMonths
 }
 
-func newLogKeyMonths(at query.Node[Log]) LogKeyMonths {
-	return LogKeyMonths{
-		at, mapper.NewElementsNode[Log, Event](at, 6), mapperimpl.Months(at, query.NewElements[Log, Event]),
-	}
+func newLogKeyMonths(at logNode) LogKeyMonths {
+	return LogKeyMonths{logEventItems{logEventQuery{at}, 6}, logEventMonths{at}}
 }
 
 // At narrows to one {At:month}.
 func (n LogKeyMonths) At(atValue time.Time) LogKeyMonthsAt {
-	return newLogKeyMonthsAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+	return LogKeyMonthsAt{logEventQuery{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
 // LogKeyMonthsAt goes on with {K}.
-//
-// Calls: K; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type LogKeyMonthsAt struct {
-	at query.Node[Log]
-	logEventElements
-}
+type LogKeyMonthsAt struct{ logEventQuery }
 
-func newLogKeyMonthsAt(at query.Node[Log]) LogKeyMonthsAt {
-	return LogKeyMonthsAt{at, query.NewElements[Log, Event](at)}
-}
-
-// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// K narrows to one {K}.
 func (n LogKeyMonthsAt) K(k string) mapper.ElementNode[Log, Event] {
-	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))), 6)
+	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 6)
 }
 
 // LogKeyWeeks goes on with {At:week}.
-//
-// Calls: At; Year, Week, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After.
 type LogKeyWeeks struct {
-	at query.Node[Log]
 	logEventItems
 	logEventWeeks
 }
 
-func newLogKeyWeeks(at query.Node[Log]) LogKeyWeeks {
-	return LogKeyWeeks{
-		at, mapper.NewElementsNode[Log, Event](at, 7), mapperimpl.Weeks(at, query.NewElements[Log, Event]),
-	}
+func newLogKeyWeeks(at logNode) LogKeyWeeks {
+	return LogKeyWeeks{logEventItems{logEventQuery{at}, 7}, logEventWeeks{at}}
 }
 
 // At narrows to one {At:week}.
 func (n LogKeyWeeks) At(atValue time.Time) LogKeyWeeksAt {
-	return newLogKeyWeeksAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+	return LogKeyWeeksAt{logEventQuery{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
 // LogKeyWeeksAt goes on with {K}.
-//
-// Calls: K; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type LogKeyWeeksAt struct {
-	at query.Node[Log]
-	logEventElements
-}
+type LogKeyWeeksAt struct{ logEventQuery }
 
-func newLogKeyWeeksAt(at query.Node[Log]) LogKeyWeeksAt {
-	return LogKeyWeeksAt{at, query.NewElements[Log, Event](at)}
-}
-
-// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// K narrows to one {K}.
 func (n LogKeyWeeksAt) K(k string) mapper.ElementNode[Log, Event] {
-	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))), 7)
+	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 7)
 }
 
 // LogKeyYears goes on with {At:year}.
-//
-// Calls: At; Year, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project,
-// Limit, Reverse, After.
 type LogKeyYears struct {
-	at query.Node[Log]
 	logEventItems
 	logEventYears
 }
 
-func newLogKeyYears(at query.Node[Log]) LogKeyYears {
-	return LogKeyYears{
-		at, mapper.NewElementsNode[Log, Event](at, 8), mapperimpl.Years(at, query.NewElements[Log, Event]),
-	}
+func newLogKeyYears(at logNode) LogKeyYears {
+	return LogKeyYears{logEventItems{logEventQuery{at}, 8}, logEventYears{at}}
 }
 
 // At narrows to one {At:year}.
 func (n LogKeyYears) At(atValue time.Time) LogKeyYearsAt {
-	return newLogKeyYearsAt(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+	return LogKeyYearsAt{logEventQuery{mapperimpl.Next(n.logNode, 3, mapperimpl.TimeValue(atValue))}}
 }
 
 // LogKeyYearsAt goes on with {K}.
-//
-// Calls: K; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type LogKeyYearsAt struct {
-	at query.Node[Log]
-	logEventElements
-}
+type LogKeyYearsAt struct{ logEventQuery }
 
-func newLogKeyYearsAt(at query.Node[Log]) LogKeyYearsAt {
-	return LogKeyYearsAt{at, query.NewElements[Log, Event](at)}
-}
-
-// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// K narrows to one {K}.
 func (n LogKeyYearsAt) K(k string) mapper.ElementNode[Log, Event] {
-	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(k))), 8)
+	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 4, mapperimpl.StringValue(k)), 8)
 }
 
 // LogKeyAddress goes on with {K}.
-//
-// Calls: K; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type LogKeyAddress struct {
-	at query.Node[Log]
-	logEventItems
-}
+type LogKeyAddress struct{ logEventItems }
 
-func newLogKeyAddress(at query.Node[Log]) LogKeyAddress {
-	return LogKeyAddress{at, mapper.NewElementsNode[Log, Event](at, 9)}
-}
-
-// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// K narrows to one {K}.
 func (n LogKeyAddress) K(k string) mapper.ElementNode[Log, Event] {
-	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(k))), 9)
+	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 2, mapperimpl.StringValue(k)), 9)
 }
 
 // LogKeyBook goes on with {K}.
-//
-// Calls: K; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type LogKeyBook struct {
-	at query.Node[Log]
-	logEventItems
-}
+type LogKeyBook struct{ logEventItems }
 
-func newLogKeyBook(at query.Node[Log]) LogKeyBook {
-	return LogKeyBook{at, mapper.NewElementsNode[Log, Event](at, 10)}
-}
-
-// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// K narrows to one {K}.
 func (n LogKeyBook) K(k string) mapper.ElementNode[Log, Event] {
-	return mapper.NewElementNode[Log, Event](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(k))), 10)
+	return mapperimpl.Element[Log, Event](mapperimpl.Next(n.logNode, 2, mapperimpl.StringValue(k)), 10)
 }
 
 // LogKeyLists goes on with {List}.
-//
-// Calls: List; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type LogKeyLists struct {
-	at query.Node[Log]
-	logListEventItems
-}
-
-func newLogKeyLists(at query.Node[Log]) LogKeyLists {
-	return LogKeyLists{at, mapper.NewElementsNode[Log, ListEvent](at, 11)}
-}
+type LogKeyLists struct{ logListEventItems }
 
 // List narrows to one {List}.
 func (n LogKeyLists) List(list string) LogKeyListsList {
-	return newLogKeyListsList(mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.StringValue(list))))
+	return newLogKeyListsList(mapperimpl.Next(n.logNode, 3, mapperimpl.StringValue(list)))
 }
 
 // LogKeyListsList goes on with {At}.
-//
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Collect, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After.
 type LogKeyListsList struct {
-	at query.Node[Log]
-	logListEventElements
+	logListEventQuery
 	logListEventHours
 }
 
-func newLogKeyListsList(at query.Node[Log]) LogKeyListsList {
-	return LogKeyListsList{
-		at, query.NewElements[Log, ListEvent](at), mapperimpl.Hours(at, query.NewElements[Log, ListEvent]),
-	}
+func newLogKeyListsList(at logNode) LogKeyListsList {
+	return LogKeyListsList{logListEventQuery{at}, logListEventHours{at}}
 }
 
-// At narrows to one {At}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// At narrows to one {At}.
 func (n LogKeyListsList) At(atValue time.Time) mapper.ElementNode[Log, ListEvent] {
-	return mapper.NewElementNode[Log, ListEvent](
-		mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.TimeValue(atValue))), 11,
-	)
+	return mapperimpl.Element[Log, ListEvent](mapperimpl.Next(n.logNode, 4, mapperimpl.TimeValue(atValue)), 11)
 }
 
-type logNode = mapper.EntityNode[Log]
+type logNode = query.Node[Log]
 
-type logEventItems = mapper.ElementsNode[Log, Event]
+type logEventQuery struct{ logNode }
 
-type logEventHours = query.Hours[query.Elements[Log, Event]]
+// Query returns the query alone, which has further methods.
+func (n logEventQuery) Query() query.Query[Log, Event] {
+	return mapperimpl.Query[Log, Event](n.logNode)
+}
 
-type logEventElements = query.Elements[Log, Event]
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n logEventQuery) All(
+	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
+) iter.Seq2[Event, error] {
+	return n.Query().All(ctx, src, options...)
+}
 
-type logEventDays = query.Days[query.Elements[Log, Event]]
+// Refs is All with each element's field and keys.
+func (n logEventQuery) Refs(
+	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Event], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
 
-type logEventMonths = query.Months[query.Elements[Log, Event]]
+// Collect returns all elements in the order of their sort keys.
+func (n logEventQuery) Collect(
+	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
+) ([]Event, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
 
-type logEventWeeks = query.Weeks[query.Elements[Log, Event]]
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n logEventQuery) Page(
+	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
+) (*query.Page[Event], error) {
+	return n.Query().Page(ctx, src, options...)
+}
 
-type logEventYears = query.Years[query.Elements[Log, Event]]
+// Count returns the number of elements. It costs what reading them costs.
+func (n logEventQuery) Count(ctx context.Context, src query.Source[Log], options ...query.ReadOption) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
 
-type logListEventItems = mapper.ElementsNode[Log, ListEvent]
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n logEventQuery) Plan(src query.Source[Log], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
 
-type logListEventElements = query.Elements[Log, ListEvent]
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n logEventQuery) Filter(conditions ...field.Condition[Event]) query.Query[Log, Event] {
+	return n.Query().Filter(conditions...)
+}
 
-type logListEventHours = query.Hours[query.Elements[Log, ListEvent]]
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n logEventQuery) Project(fields ...field.Of[Event]) query.Query[Log, Event] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n logEventQuery) Limit(first int) query.Query[Log, Event] { return n.Query().Limit(first) }
+
+// Reverse returns the query in descending order of the sort keys.
+func (n logEventQuery) Reverse() query.Query[Log, Event] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n logEventQuery) After(page query.Cursor) query.Query[Log, Event] { return n.Query().After(page) }
+
+type logEventItems struct {
+	logEventQuery
+	item int
+}
+
+// Add adds an element, which must not be there.
+func (n logEventItems) Add(element Event) mapper.Patch[Log] {
+	return mapperimpl.Add(n.logNode, n.item, nil, element)
+}
+
+// Put puts an element, whether it is there or not.
+func (n logEventItems) Put(element Event) mapper.Patch[Log] {
+	return mapperimpl.Put(n.logNode, n.item, nil, element)
+}
+
+type logEventHours struct{ base logNode }
+
+func (n logEventHours) of(at logNode) query.Elements[Log, Event] {
+	return mapperimpl.Elements[Log, Event](at)
+}
+
+// Year selects the items of a year, in UTC.
+func (n logEventHours) Year(year int) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Period(n.base, year))
+}
+
+// Month selects the items of a month, in UTC.
+func (n logEventHours) Month(year int, month time.Month) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Period(n.base, year, int(month)))
+}
+
+// Day selects the items of a day, in UTC.
+func (n logEventHours) Day(year int, month time.Month, day int) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+}
+
+// Hour selects the items of an hour, in UTC.
+func (n logEventHours) Hour(year int, month time.Month, day, hour int) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+}
+
+// Between selects the items from one instant to another, both included.
+func (n logEventHours) Between(from, to time.Time) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Times(n.base, &from, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n logEventHours) Since(from time.Time) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Times(n.base, &from, nil))
+}
+
+// Before selects the items before an instant.
+func (n logEventHours) Before(to time.Time) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Before(n.base, to))
+}
+
+type logEventDays struct{ base logNode }
+
+func (n logEventDays) of(at logNode) query.Elements[Log, Event] {
+	return mapperimpl.Elements[Log, Event](at)
+}
+
+// Year selects the items of a year, in UTC.
+func (n logEventDays) Year(year int) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Period(n.base, year))
+}
+
+// Month selects the items of a month, in UTC.
+func (n logEventDays) Month(year int, month time.Month) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Period(n.base, year, int(month)))
+}
+
+// Day selects the items of a day, in UTC.
+func (n logEventDays) Day(year int, month time.Month, day int) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+}
+
+// Between selects the items from one instant to another, both included.
+func (n logEventDays) Between(from, to time.Time) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Times(n.base, &from, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n logEventDays) Since(from time.Time) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Times(n.base, &from, nil))
+}
+
+// Before selects the items before an instant.
+func (n logEventDays) Before(to time.Time) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Before(n.base, to))
+}
+
+type logEventMonths struct{ base logNode }
+
+func (n logEventMonths) of(at logNode) query.Elements[Log, Event] {
+	return mapperimpl.Elements[Log, Event](at)
+}
+
+// Year selects the items of a year, in UTC.
+func (n logEventMonths) Year(year int) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Period(n.base, year))
+}
+
+// Month selects the items of a month, in UTC.
+func (n logEventMonths) Month(year int, month time.Month) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Period(n.base, year, int(month)))
+}
+
+// Between selects the items from one instant to another, both included.
+func (n logEventMonths) Between(from, to time.Time) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Times(n.base, &from, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n logEventMonths) Since(from time.Time) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Times(n.base, &from, nil))
+}
+
+// Before selects the items before an instant.
+func (n logEventMonths) Before(to time.Time) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Before(n.base, to))
+}
+
+type logEventWeeks struct{ base logNode }
+
+func (n logEventWeeks) of(at logNode) query.Elements[Log, Event] {
+	return mapperimpl.Elements[Log, Event](at)
+}
+
+// Year selects the items of a year, in UTC.
+func (n logEventWeeks) Year(year int) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Period(n.base, year))
+}
+
+// Week selects the items of an ISO 8601 week, which begins on Monday, in UTC.
+func (n logEventWeeks) Week(year, week int) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Week(n.base, year, week))
+}
+
+// Between selects the items from one instant to another, both included.
+func (n logEventWeeks) Between(from, to time.Time) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Times(n.base, &from, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n logEventWeeks) Since(from time.Time) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Times(n.base, &from, nil))
+}
+
+// Before selects the items before an instant.
+func (n logEventWeeks) Before(to time.Time) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Before(n.base, to))
+}
+
+type logEventYears struct{ base logNode }
+
+func (n logEventYears) of(at logNode) query.Elements[Log, Event] {
+	return mapperimpl.Elements[Log, Event](at)
+}
+
+// Year selects the items of a year, in UTC.
+func (n logEventYears) Year(year int) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Period(n.base, year))
+}
+
+// Between selects the items from one instant to another, both included.
+func (n logEventYears) Between(from, to time.Time) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Times(n.base, &from, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n logEventYears) Since(from time.Time) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Times(n.base, &from, nil))
+}
+
+// Before selects the items before an instant.
+func (n logEventYears) Before(to time.Time) query.Elements[Log, Event] {
+	return n.of(mapperimpl.Before(n.base, to))
+}
+
+type logListEventQuery struct{ logNode }
+
+// Query returns the query alone, which has further methods.
+func (n logListEventQuery) Query() query.Query[Log, ListEvent] {
+	return mapperimpl.Query[Log, ListEvent](n.logNode)
+}
+
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n logListEventQuery) All(
+	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
+) iter.Seq2[ListEvent, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n logListEventQuery) Refs(
+	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
+) iter.Seq2[query.Ref[ListEvent], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n logListEventQuery) Collect(
+	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
+) ([]ListEvent, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n logListEventQuery) Page(
+	ctx context.Context, src query.Source[Log], options ...query.ReadOption,
+) (*query.Page[ListEvent], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n logListEventQuery) Count(ctx context.Context, src query.Source[Log], options ...query.ReadOption) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n logListEventQuery) Plan(src query.Source[Log], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n logListEventQuery) Filter(conditions ...field.Condition[ListEvent]) query.Query[Log, ListEvent] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n logListEventQuery) Project(fields ...field.Of[ListEvent]) query.Query[Log, ListEvent] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n logListEventQuery) Limit(first int) query.Query[Log, ListEvent] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n logListEventQuery) Reverse() query.Query[Log, ListEvent] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n logListEventQuery) After(page query.Cursor) query.Query[Log, ListEvent] {
+	return n.Query().After(page)
+}
+
+type logListEventItems struct {
+	logListEventQuery
+	item int
+}
+
+// Add adds an element, which must not be there.
+func (n logListEventItems) Add(element ListEvent) mapper.Patch[Log] {
+	return mapperimpl.Add(n.logNode, n.item, nil, element)
+}
+
+// Put puts an element, whether it is there or not.
+func (n logListEventItems) Put(element ListEvent) mapper.Patch[Log] {
+	return mapperimpl.Put(n.logNode, n.item, nil, element)
+}
+
+type logListEventHours struct{ base logNode }
+
+func (n logListEventHours) of(at logNode) query.Elements[Log, ListEvent] {
+	return mapperimpl.Elements[Log, ListEvent](at)
+}
+
+// Year selects the items of a year, in UTC.
+func (n logListEventHours) Year(year int) query.Elements[Log, ListEvent] {
+	return n.of(mapperimpl.Period(n.base, year))
+}
+
+// Month selects the items of a month, in UTC.
+func (n logListEventHours) Month(year int, month time.Month) query.Elements[Log, ListEvent] {
+	return n.of(mapperimpl.Period(n.base, year, int(month)))
+}
+
+// Day selects the items of a day, in UTC.
+func (n logListEventHours) Day(year int, month time.Month, day int) query.Elements[Log, ListEvent] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+}
+
+// Hour selects the items of an hour, in UTC.
+func (n logListEventHours) Hour(year int, month time.Month, day, hour int) query.Elements[Log, ListEvent] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+}
+
+// Between selects the items from one instant to another, both included.
+func (n logListEventHours) Between(from, to time.Time) query.Elements[Log, ListEvent] {
+	return n.of(mapperimpl.Times(n.base, &from, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n logListEventHours) Since(from time.Time) query.Elements[Log, ListEvent] {
+	return n.of(mapperimpl.Times(n.base, &from, nil))
+}
+
+// Before selects the items before an instant.
+func (n logListEventHours) Before(to time.Time) query.Elements[Log, ListEvent] {
+	return n.of(mapperimpl.Before(n.base, to))
+}
 
 // VisitBySiteAtUser selects the Visit with the partition key SITE#{Site}.
 func VisitBySiteAtUser(site string, atValue time.Time, user string) VisitKey {
 	return VisitKey{
-		mapper.NewEntityNode(
-			mapperimpl.Entity[Visit](
-				mapperimpl.Arg(mapperimpl.StringValue(site)), mapperimpl.Arg(mapperimpl.TimeValue(atValue)),
-				mapperimpl.Arg(mapperimpl.StringValue(user)),
-			),
+		mapperimpl.Entity[Visit](
+			mapperimpl.StringValue(site), mapperimpl.TimeValue(atValue), mapperimpl.StringValue(user),
 		),
 	}
 }
 
 // VisitBySite queries all with the partition key SITE#{Site}.
 func VisitBySite(site string) VisitQuery {
-	return newVisitQuery(mapperimpl.Items(mapperimpl.Entity[Visit](mapperimpl.Arg(mapperimpl.StringValue(site))), 0, 0))
+	return newVisitQuery(mapperimpl.Items(mapperimpl.Entity[Visit](mapperimpl.StringValue(site)), 0, 0))
 }
 
 // VisitKey is the key of one Visit, and leads to its parts.
-//
-// Calls: Patch.
 type VisitKey struct{ visitNode }
 
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n VisitKey) Patch(changes ...field.Change[Visit]) mapper.ItemPatch[Visit, Visit] {
+	return mapperimpl.Patch(n.visitNode, changes)
+}
+
 // VisitQuery is a query that goes on with {At:seconds}.
-//
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Collect, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After, Roots.
 type VisitQuery struct {
-	at query.Node[Visit]
-	query.Query[Visit, Visit]
+	visitEntitiesFlatQuery
 	visitEntitiesHours
 }
 
-func newVisitQuery(at query.Node[Visit]) VisitQuery {
-	return VisitQuery{at, query.NewQuery[Visit, Visit](at), mapperimpl.Hours(at, query.NewQuery[Visit, Visit])}
+func newVisitQuery(at visitNode) VisitQuery {
+	return VisitQuery{visitEntitiesFlatQuery{at}, visitEntitiesHours{at}}
 }
 
-// At narrows to one {At:seconds}. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
-// After, Roots.
+// At narrows to one {At:seconds}.
 func (n VisitQuery) At(atValue time.Time) query.Query[Visit, Visit] {
-	return query.NewQuery[Visit, Visit](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+	return mapperimpl.Query[Visit, Visit](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue)))
 }
 
-type visitNode = mapper.EntityNode[Visit]
+type visitNode = query.Node[Visit]
 
-type visitEntitiesHours = query.Hours[query.Query[Visit, Visit]]
+type visitEntitiesFlatQuery struct{ at visitNode }
+
+// Query returns the query alone, which has further methods.
+func (n visitEntitiesFlatQuery) Query() query.Query[Visit, Visit] {
+	return mapperimpl.Query[Visit, Visit](n.at)
+}
+
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n visitEntitiesFlatQuery) All(
+	ctx context.Context, src query.Source[Visit], options ...query.ReadOption,
+) iter.Seq2[Visit, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n visitEntitiesFlatQuery) Refs(
+	ctx context.Context, src query.Source[Visit], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Visit], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n visitEntitiesFlatQuery) Collect(
+	ctx context.Context, src query.Source[Visit], options ...query.ReadOption,
+) ([]Visit, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n visitEntitiesFlatQuery) Page(
+	ctx context.Context, src query.Source[Visit], options ...query.ReadOption,
+) (*query.Page[Visit], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n visitEntitiesFlatQuery) Count(
+	ctx context.Context, src query.Source[Visit], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n visitEntitiesFlatQuery) Plan(src query.Source[Visit], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n visitEntitiesFlatQuery) Filter(conditions ...field.Condition[Visit]) query.Query[Visit, Visit] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n visitEntitiesFlatQuery) Project(fields ...field.Of[Visit]) query.Query[Visit, Visit] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n visitEntitiesFlatQuery) Limit(first int) query.Query[Visit, Visit] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n visitEntitiesFlatQuery) Reverse() query.Query[Visit, Visit] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n visitEntitiesFlatQuery) After(page query.Cursor) query.Query[Visit, Visit] {
+	return n.Query().After(page)
+}
+
+// Roots returns the query over the roots of the entities alone.
+func (n visitEntitiesFlatQuery) Roots() query.Roots[Visit] { return n.Query().Roots() }
+
+type visitEntitiesHours struct{ base visitNode }
+
+func (n visitEntitiesHours) of(at visitNode) query.Query[Visit, Visit] {
+	return mapperimpl.Query[Visit, Visit](at)
+}
+
+// Year selects the items of a year, in UTC.
+func (n visitEntitiesHours) Year(year int) query.Query[Visit, Visit] {
+	return n.of(mapperimpl.Period(n.base, year))
+}
+
+// Month selects the items of a month, in UTC.
+func (n visitEntitiesHours) Month(year int, month time.Month) query.Query[Visit, Visit] {
+	return n.of(mapperimpl.Period(n.base, year, int(month)))
+}
+
+// Day selects the items of a day, in UTC.
+func (n visitEntitiesHours) Day(year int, month time.Month, day int) query.Query[Visit, Visit] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+}
+
+// Hour selects the items of an hour, in UTC.
+func (n visitEntitiesHours) Hour(year int, month time.Month, day, hour int) query.Query[Visit, Visit] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+}
+
+// Between selects the items from one instant to another, both included.
+func (n visitEntitiesHours) Between(from, to time.Time) query.Query[Visit, Visit] {
+	return n.of(mapperimpl.Times(n.base, &from, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n visitEntitiesHours) Since(from time.Time) query.Query[Visit, Visit] {
+	return n.of(mapperimpl.Times(n.base, &from, nil))
+}
+
+// Before selects the items before an instant.
+func (n visitEntitiesHours) Before(to time.Time) query.Query[Visit, Visit] {
+	return n.of(mapperimpl.Before(n.base, to))
+}
 
 // TicketByQueueN selects the Ticket with the partition key QUEUE#{Queue}.
 func TicketByQueueN(queue string, nValue int) TicketKey {
-	return TicketKey{
-		mapper.NewEntityNode(
-			mapperimpl.Entity[Ticket](
-				mapperimpl.Arg(mapperimpl.StringValue(queue)), mapperimpl.Arg(mapperimpl.IntValue(nValue)),
-			),
-		),
-	}
+	return TicketKey{mapperimpl.Entity[Ticket](mapperimpl.StringValue(queue), mapperimpl.IntValue(nValue))}
 }
 
-// TicketByQueue queries all with the partition key QUEUE#{Queue}. Calls: All, Refs, Collect, Page, Count, Plan, Input;
-// Filter, Project, Limit, Reverse, After, Roots.
+// TicketByQueue queries all with the partition key QUEUE#{Queue}.
 func TicketByQueue(queue string) query.Query[Ticket, Ticket] {
-	return query.NewQuery[Ticket, Ticket](
-		mapperimpl.Items(mapperimpl.Entity[Ticket](mapperimpl.Arg(mapperimpl.StringValue(queue))), 0, 1),
+	return mapperimpl.Query[Ticket, Ticket](
+		mapperimpl.Items(mapperimpl.Entity[Ticket](mapperimpl.StringValue(queue)), 0, 1),
 	)
 }
 
 // TicketKey is the key of one Ticket, and leads to its parts.
-//
-// Calls: T, Notes; Patch.
 type TicketKey struct{ ticketNode }
 
-// T selects T#{N:04}. Calls: Patch.
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n TicketKey) Patch(changes ...field.Change[Ticket]) mapper.ItemPatch[Ticket, Ticket] {
+	return mapperimpl.Patch(n.ticketNode, changes)
+}
+
+// T selects T#{N:04}.
 func (n TicketKey) T() mapper.ItemNode[Ticket, Ticket] {
-	return mapper.NewItemNode[Ticket, Ticket](mapperimpl.Items(n.ticketNode.Node, 0, 2), 0)
+	return mapperimpl.Item[Ticket, Ticket](mapperimpl.Items(n.ticketNode, 0, 2), 0)
 }
 
 // Notes selects T#{^N:04}#NOTE#{Line:02}.
 func (n TicketKey) Notes() TicketKeyNotes {
-	return newTicketKeyNotes(mapperimpl.Items(n.ticketNode.Node, 1, 3))
+	return TicketKeyNotes{ticketNoteItems{ticketNoteQuery{mapperimpl.Items(n.ticketNode, 1, 3)}, 1}}
 }
 
 // TicketKeyNotes goes on with {Line:02}.
-//
-// Calls: Line; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type TicketKeyNotes struct {
-	at query.Node[Ticket]
-	ticketNoteItems
-}
+type TicketKeyNotes struct{ ticketNoteItems }
 
-func newTicketKeyNotes(at query.Node[Ticket]) TicketKeyNotes {
-	return TicketKeyNotes{at, mapper.NewElementsNode[Ticket, Note](at, 1)}
-}
-
-// Line narrows to one {Line:02}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project,
-// Limit, Reverse, After.
+// Line narrows to one {Line:02}.
 func (n TicketKeyNotes) Line(line int) mapper.ElementNode[Ticket, Note] {
-	return mapper.NewElementNode[Ticket, Note](mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.IntValue(line))), 1)
+	return mapperimpl.Element[Ticket, Note](mapperimpl.Next(n.ticketNode, 4, mapperimpl.IntValue(line)), 1)
 }
 
-type ticketNode = mapper.EntityNode[Ticket]
+type ticketNode = query.Node[Ticket]
 
-type ticketNoteItems = mapper.ElementsNode[Ticket, Note]
+type ticketNoteQuery struct{ ticketNode }
+
+// Query returns the query alone, which has further methods.
+func (n ticketNoteQuery) Query() query.Query[Ticket, Note] {
+	return mapperimpl.Query[Ticket, Note](n.ticketNode)
+}
+
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n ticketNoteQuery) All(
+	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
+) iter.Seq2[Note, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n ticketNoteQuery) Refs(
+	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Note], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n ticketNoteQuery) Collect(
+	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
+) ([]Note, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n ticketNoteQuery) Page(
+	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
+) (*query.Page[Note], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n ticketNoteQuery) Count(
+	ctx context.Context, src query.Source[Ticket], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n ticketNoteQuery) Plan(src query.Source[Ticket], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n ticketNoteQuery) Filter(conditions ...field.Condition[Note]) query.Query[Ticket, Note] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n ticketNoteQuery) Project(fields ...field.Of[Note]) query.Query[Ticket, Note] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n ticketNoteQuery) Limit(first int) query.Query[Ticket, Note] { return n.Query().Limit(first) }
+
+// Reverse returns the query in descending order of the sort keys.
+func (n ticketNoteQuery) Reverse() query.Query[Ticket, Note] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n ticketNoteQuery) After(page query.Cursor) query.Query[Ticket, Note] {
+	return n.Query().After(page)
+}
+
+type ticketNoteItems struct {
+	ticketNoteQuery
+	item int
+}
+
+// Add adds an element, which must not be there.
+func (n ticketNoteItems) Add(element Note) mapper.Patch[Ticket] {
+	return mapperimpl.Add(n.ticketNode, n.item, nil, element)
+}
+
+// Put puts an element, whether it is there or not.
+func (n ticketNoteItems) Put(element Note) mapper.Patch[Ticket] {
+	return mapperimpl.Put(n.ticketNode, n.item, nil, element)
+}
 
 // HappeningByAtID selects the Happening with the partition key DAY#{At:date}.
 func HappeningByAtID(atValue time.Time, id string) HappeningKey {
-	return HappeningKey{
-		mapper.NewEntityNode(
-			mapperimpl.Entity[Happening](
-				mapperimpl.Arg(mapperimpl.TimeValue(atValue)), mapperimpl.Arg(mapperimpl.StringValue(id)),
-			),
-		),
-	}
+	return HappeningKey{mapperimpl.Entity[Happening](mapperimpl.TimeValue(atValue), mapperimpl.StringValue(id))}
 }
 
 // HappeningByAt queries all with the partition key DAY#{At:date}.
 func HappeningByAt(atValue time.Time) HappeningQuery {
-	return newHappeningQuery(
-		mapperimpl.Items(mapperimpl.Entity[Happening](mapperimpl.Arg(mapperimpl.TimeValue(atValue))), 0, 0),
-	)
+	return newHappeningQuery(mapperimpl.Items(mapperimpl.Entity[Happening](mapperimpl.TimeValue(atValue)), 0, 0))
 }
 
 // HappeningKey is the key of one Happening, and leads to its parts.
-//
-// Calls: Patch.
 type HappeningKey struct{ happeningNode }
 
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n HappeningKey) Patch(changes ...field.Change[Happening]) mapper.ItemPatch[Happening, Happening] {
+	return mapperimpl.Patch(n.happeningNode, changes)
+}
+
 // HappeningQuery is a query that goes on with {At}.
-//
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; All, Refs, Collect, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After, Roots.
 type HappeningQuery struct {
-	at query.Node[Happening]
-	query.Query[Happening, Happening]
+	happeningEntitiesFlatQuery
 	happeningEntitiesHours
 }
 
-func newHappeningQuery(at query.Node[Happening]) HappeningQuery {
-	return HappeningQuery{
-		at, query.NewQuery[Happening, Happening](at), mapperimpl.Hours(at, query.NewQuery[Happening, Happening]),
-	}
+func newHappeningQuery(at happeningNode) HappeningQuery {
+	return HappeningQuery{happeningEntitiesFlatQuery{at}, happeningEntitiesHours{at}}
 }
 
-// At narrows to one {At}. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After,
-// Roots.
+// At narrows to one {At}.
 func (n HappeningQuery) At(atValue time.Time) query.Query[Happening, Happening] {
-	return query.NewQuery[Happening, Happening](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+	return mapperimpl.Query[Happening, Happening](mapperimpl.Next(n.at, 2, mapperimpl.TimeValue(atValue)))
 }
 
-type happeningNode = mapper.EntityNode[Happening]
+type happeningNode = query.Node[Happening]
 
-type happeningEntitiesHours = query.Hours[query.Query[Happening, Happening]]
+type happeningEntitiesFlatQuery struct{ at happeningNode }
+
+// Query returns the query alone, which has further methods.
+func (n happeningEntitiesFlatQuery) Query() query.Query[Happening, Happening] {
+	return mapperimpl.Query[Happening, Happening](n.at)
+}
+
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n happeningEntitiesFlatQuery) All(
+	ctx context.Context, src query.Source[Happening], options ...query.ReadOption,
+) iter.Seq2[Happening, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n happeningEntitiesFlatQuery) Refs(
+	ctx context.Context, src query.Source[Happening], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Happening], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n happeningEntitiesFlatQuery) Collect(
+	ctx context.Context, src query.Source[Happening], options ...query.ReadOption,
+) ([]Happening, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n happeningEntitiesFlatQuery) Page(
+	ctx context.Context, src query.Source[Happening], options ...query.ReadOption,
+) (*query.Page[Happening], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n happeningEntitiesFlatQuery) Count(
+	ctx context.Context, src query.Source[Happening], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n happeningEntitiesFlatQuery) Plan(
+	src query.Source[Happening], options ...query.ReadOption,
+) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n happeningEntitiesFlatQuery) Filter(conditions ...field.Condition[Happening]) query.Query[Happening, Happening] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n happeningEntitiesFlatQuery) Project(fields ...field.Of[Happening]) query.Query[Happening, Happening] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n happeningEntitiesFlatQuery) Limit(first int) query.Query[Happening, Happening] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n happeningEntitiesFlatQuery) Reverse() query.Query[Happening, Happening] {
+	return n.Query().Reverse()
+}
+
+// After returns the query that continues behind a page, at its Next.
+func (n happeningEntitiesFlatQuery) After(page query.Cursor) query.Query[Happening, Happening] {
+	return n.Query().After(page)
+}
+
+// Roots returns the query over the roots of the entities alone.
+func (n happeningEntitiesFlatQuery) Roots() query.Roots[Happening] { return n.Query().Roots() }
+
+type happeningEntitiesHours struct{ base happeningNode }
+
+func (n happeningEntitiesHours) of(at happeningNode) query.Query[Happening, Happening] {
+	return mapperimpl.Query[Happening, Happening](at)
+}
+
+// Year selects the items of a year, in UTC.
+func (n happeningEntitiesHours) Year(year int) query.Query[Happening, Happening] {
+	return n.of(mapperimpl.Period(n.base, year))
+}
+
+// Month selects the items of a month, in UTC.
+func (n happeningEntitiesHours) Month(year int, month time.Month) query.Query[Happening, Happening] {
+	return n.of(mapperimpl.Period(n.base, year, int(month)))
+}
+
+// Day selects the items of a day, in UTC.
+func (n happeningEntitiesHours) Day(year int, month time.Month, day int) query.Query[Happening, Happening] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+}
+
+// Hour selects the items of an hour, in UTC.
+func (n happeningEntitiesHours) Hour(year int, month time.Month, day, hour int) query.Query[Happening, Happening] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+}
+
+// Between selects the items from one instant to another, both included.
+func (n happeningEntitiesHours) Between(from, to time.Time) query.Query[Happening, Happening] {
+	return n.of(mapperimpl.Times(n.base, &from, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n happeningEntitiesHours) Since(from time.Time) query.Query[Happening, Happening] {
+	return n.of(mapperimpl.Times(n.base, &from, nil))
+}
+
+// Before selects the items before an instant.
+func (n happeningEntitiesHours) Before(to time.Time) query.Query[Happening, Happening] {
+	return n.of(mapperimpl.Before(n.base, to))
+}
 
 // ShelfByID selects the Shelf with the partition key SHELF#{ID}.
 func ShelfByID(id string) ShelfKey {
-	return ShelfKey{mapper.NewEntityNode(mapperimpl.Entity[Shelf](mapperimpl.Arg(mapperimpl.StringValue(id))))}
+	return ShelfKey{mapperimpl.Entity[Shelf](mapperimpl.StringValue(id))}
 }
 
 // ShelfKey is the key of one Shelf, and leads to its parts.
-//
-// Calls: HEAD, Books, Session, Notes; Patch.
 type ShelfKey struct{ shelfNode }
 
-// HEAD selects HEAD. Calls: Patch.
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n ShelfKey) Patch(changes ...field.Change[Shelf]) mapper.ItemPatch[Shelf, Shelf] {
+	return mapperimpl.Patch(n.shelfNode, changes)
+}
+
+// HEAD selects HEAD.
 func (n ShelfKey) HEAD() mapper.ItemNode[Shelf, Shelf] {
-	return mapper.NewItemNode[Shelf, Shelf](mapperimpl.Items(n.shelfNode.Node, 0, 1), 0)
+	return mapperimpl.Item[Shelf, Shelf](mapperimpl.Items(n.shelfNode, 0, 1), 0)
 }
 
 // Books selects BOOK#{At:date}{K}.
-func (n ShelfKey) Books() ShelfKeyBooks {
-	return newShelfKeyBooks(mapperimpl.Items(n.shelfNode.Node, 1, 1))
-}
+func (n ShelfKey) Books() ShelfKeyBooks { return newShelfKeyBooks(mapperimpl.Items(n.shelfNode, 1, 1)) }
 
-// Session selects SESSION. Calls: Patch, Delete.
+// Session selects SESSION.
 func (n ShelfKey) Session() mapper.ItemNode[Shelf, Session] {
-	return mapper.NewItemNode[Shelf, Session](mapperimpl.Items(n.shelfNode.Node, 2, 1), 2)
+	return mapperimpl.Item[Shelf, Session](mapperimpl.Items(n.shelfNode, 2, 1), 2)
 }
 
-// Notes selects NOTES. Calls: Patch, Delete.
+// Notes selects NOTES.
 func (n ShelfKey) Notes() mapper.ItemNode[Shelf, Extra] {
-	return mapper.NewItemNode[Shelf, Extra](mapperimpl.Items(n.shelfNode.Node, 3, 1), 3)
+	return mapperimpl.Item[Shelf, Extra](mapperimpl.Items(n.shelfNode, 3, 1), 3)
 }
 
 // ShelfKeyBooks goes on with {At:date}.
-//
-// Calls: At; Year, Month, Day, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter,
-// Project, Limit, Reverse, After.
 type ShelfKeyBooks struct {
-	at query.Node[Shelf]
 	shelfEventItems
 	shelfEventDays
 }
 
-func newShelfKeyBooks(at query.Node[Shelf]) ShelfKeyBooks {
-	return ShelfKeyBooks{
-		at, mapper.NewElementsNode[Shelf, Event](at, 1), mapperimpl.Days(at, query.NewElements[Shelf, Event]),
-	}
+func newShelfKeyBooks(at shelfNode) ShelfKeyBooks {
+	return ShelfKeyBooks{shelfEventItems{shelfEventQuery{at}, 1}, shelfEventDays{at}}
 }
 
 // At narrows to one {At:date}.
 func (n ShelfKeyBooks) At(atValue time.Time) ShelfKeyBooksAt {
-	return newShelfKeyBooksAt(mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+	return ShelfKeyBooksAt{shelfEventQuery{mapperimpl.Next(n.shelfNode, 2, mapperimpl.TimeValue(atValue))}}
 }
 
 // ShelfKeyBooksAt goes on with {K}.
-//
-// Calls: K; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type ShelfKeyBooksAt struct {
-	at query.Node[Shelf]
-	shelfEventElements
-}
+type ShelfKeyBooksAt struct{ shelfEventQuery }
 
-func newShelfKeyBooksAt(at query.Node[Shelf]) ShelfKeyBooksAt {
-	return ShelfKeyBooksAt{at, query.NewElements[Shelf, Event](at)}
-}
-
-// K narrows to one {K}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// K narrows to one {K}.
 func (n ShelfKeyBooksAt) K(k string) mapper.ElementNode[Shelf, Event] {
-	return mapper.NewElementNode[Shelf, Event](mapperimpl.Next(n.at, 3, mapperimpl.Arg(mapperimpl.StringValue(k))), 1)
+	return mapperimpl.Element[Shelf, Event](mapperimpl.Next(n.shelfNode, 3, mapperimpl.StringValue(k)), 1)
 }
 
-type shelfNode = mapper.EntityNode[Shelf]
+type shelfNode = query.Node[Shelf]
 
-type shelfEventItems = mapper.ElementsNode[Shelf, Event]
+type shelfEventQuery struct{ shelfNode }
 
-type shelfEventDays = query.Days[query.Elements[Shelf, Event]]
+// Query returns the query alone, which has further methods.
+func (n shelfEventQuery) Query() query.Query[Shelf, Event] {
+	return mapperimpl.Query[Shelf, Event](n.shelfNode)
+}
 
-type shelfEventElements = query.Elements[Shelf, Event]
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n shelfEventQuery) All(
+	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
+) iter.Seq2[Event, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n shelfEventQuery) Refs(
+	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Event], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n shelfEventQuery) Collect(
+	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
+) ([]Event, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n shelfEventQuery) Page(
+	ctx context.Context, src query.Source[Shelf], options ...query.ReadOption,
+) (*query.Page[Event], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n shelfEventQuery) Count(ctx context.Context, src query.Source[Shelf], options ...query.ReadOption) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n shelfEventQuery) Plan(src query.Source[Shelf], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n shelfEventQuery) Filter(conditions ...field.Condition[Event]) query.Query[Shelf, Event] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n shelfEventQuery) Project(fields ...field.Of[Event]) query.Query[Shelf, Event] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n shelfEventQuery) Limit(first int) query.Query[Shelf, Event] { return n.Query().Limit(first) }
+
+// Reverse returns the query in descending order of the sort keys.
+func (n shelfEventQuery) Reverse() query.Query[Shelf, Event] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n shelfEventQuery) After(page query.Cursor) query.Query[Shelf, Event] {
+	return n.Query().After(page)
+}
+
+type shelfEventItems struct {
+	shelfEventQuery
+	item int
+}
+
+// Add adds an element, which must not be there.
+func (n shelfEventItems) Add(element Event) mapper.Patch[Shelf] {
+	return mapperimpl.Add(n.shelfNode, n.item, nil, element)
+}
+
+// Put puts an element, whether it is there or not.
+func (n shelfEventItems) Put(element Event) mapper.Patch[Shelf] {
+	return mapperimpl.Put(n.shelfNode, n.item, nil, element)
+}
+
+type shelfEventDays struct{ base shelfNode }
+
+func (n shelfEventDays) of(at shelfNode) query.Elements[Shelf, Event] {
+	return mapperimpl.Elements[Shelf, Event](at)
+}
+
+// Year selects the items of a year, in UTC.
+func (n shelfEventDays) Year(year int) query.Elements[Shelf, Event] {
+	return n.of(mapperimpl.Period(n.base, year))
+}
+
+// Month selects the items of a month, in UTC.
+func (n shelfEventDays) Month(year int, month time.Month) query.Elements[Shelf, Event] {
+	return n.of(mapperimpl.Period(n.base, year, int(month)))
+}
+
+// Day selects the items of a day, in UTC.
+func (n shelfEventDays) Day(year int, month time.Month, day int) query.Elements[Shelf, Event] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+}
+
+// Between selects the items from one instant to another, both included.
+func (n shelfEventDays) Between(from, to time.Time) query.Elements[Shelf, Event] {
+	return n.of(mapperimpl.Times(n.base, &from, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n shelfEventDays) Since(from time.Time) query.Elements[Shelf, Event] {
+	return n.of(mapperimpl.Times(n.base, &from, nil))
+}
+
+// Before selects the items before an instant.
+func (n shelfEventDays) Before(to time.Time) query.Elements[Shelf, Event] {
+	return n.of(mapperimpl.Before(n.base, to))
+}
 
 // ScoreByID selects the Score with the partition key SCORE#{ID}.
 func ScoreByID(id string) ScoreKey {
-	return ScoreKey{mapper.NewEntityNode(mapperimpl.Entity[Score](mapperimpl.Arg(mapperimpl.StringValue(id))))}
+	return ScoreKey{mapperimpl.Entity[Score](mapperimpl.StringValue(id))}
 }
 
 // ScoreByGame queries the index byGame for the Score entities with the partition key {Game}.
 func ScoreByGame(game string) ScoreByGameQuery {
-	return newScoreByGameQuery(mapperimpl.Index[Score](0, 0, 0, mapperimpl.Arg(mapperimpl.StringValue(game))))
+	return newScoreByGameQuery(mapperimpl.Index[Score](0, 0, 0, mapperimpl.StringValue(game)))
 }
 
 // ScoreByGamePlayer queries the index byGameAndPlayer for the Score entities with the partition key {Game}.
 func ScoreByGamePlayer(game string) ScoreByGamePlayerQuery {
-	return newScoreByGamePlayerQuery(mapperimpl.Index[Score](1, 0, 0, mapperimpl.Arg(mapperimpl.StringValue(game))))
+	return newScoreByGamePlayerQuery(mapperimpl.Index[Score](1, 0, 0, mapperimpl.StringValue(game)))
 }
 
 // ScoreDaily queries the index byDay for the Score entities with the partition key DAY#{At:date}.
 func ScoreDaily(atValue time.Time) ScoreDailyQuery {
-	return newScoreDailyQuery(mapperimpl.Index[Score](2, 0, 0, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+	return ScoreDailyQuery{scoreEntitiesIndexQuery{mapperimpl.Index[Score](2, 0, 0, mapperimpl.TimeValue(atValue))}}
 }
 
 // ScoreWinsBySeries queries the index bySeries for Wins of the Score entities with the partition key S#{Series}.
 func ScoreWinsBySeries(series string) ScoreWinsBySeriesQuery {
-	return newScoreWinsBySeriesQuery(mapperimpl.Index[Score](3, 1, 0, mapperimpl.Arg(mapperimpl.StringValue(series))))
+	return newScoreWinsBySeriesQuery(mapperimpl.Index[Score](3, 1, 0, mapperimpl.StringValue(series)))
 }
 
 // ScoreByIDPlayer queries the index byPlayer for the Score entities with the partition key SCORE#{ID}. A partition of a
 // table with local indexes holds at most 10 GB, with what these hold.
 func ScoreByIDPlayer(id string) ScoreByIDPlayerQuery {
-	return newScoreByIDPlayerQuery(mapperimpl.Index[Score](4, 0, 0, mapperimpl.Arg(mapperimpl.StringValue(id))))
+	return newScoreByIDPlayerQuery(mapperimpl.Index[Score](4, 0, 0, mapperimpl.StringValue(id)))
 }
 
 // ScoreKey is the key of one Score, and leads to its parts.
-//
-// Calls: HEAD, Wins; Patch.
 type ScoreKey struct{ scoreNode }
 
-// HEAD selects HEAD. Calls: Patch.
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n ScoreKey) Patch(changes ...field.Change[Score]) mapper.ItemPatch[Score, Score] {
+	return mapperimpl.Patch(n.scoreNode, changes)
+}
+
+// HEAD selects HEAD.
 func (n ScoreKey) HEAD() mapper.ItemNode[Score, Score] {
-	return mapper.NewItemNode[Score, Score](mapperimpl.Items(n.scoreNode.Node, 0, 1), 0)
+	return mapperimpl.Item[Score, Score](mapperimpl.Items(n.scoreNode, 0, 1), 0)
 }
 
 // Wins selects WIN#{At}.
-func (n ScoreKey) Wins() ScoreKeyWins {
-	return newScoreKeyWins(mapperimpl.Items(n.scoreNode.Node, 1, 1))
-}
+func (n ScoreKey) Wins() ScoreKeyWins { return newScoreKeyWins(mapperimpl.Items(n.scoreNode, 1, 1)) }
 
 // ScoreKeyWins goes on with {At}.
-//
-// Calls: At; Year, Month, Day, Hour, Between, Since, Before; Add, Put; All, Refs, Collect, Page, Count, Plan, Input;
-// Filter, Project, Limit, Reverse, After.
 type ScoreKeyWins struct {
-	at query.Node[Score]
 	scoreWinItems
 	scoreWinHours
 }
 
-func newScoreKeyWins(at query.Node[Score]) ScoreKeyWins {
-	return ScoreKeyWins{
-		at, mapper.NewElementsNode[Score, Win](at, 1), mapperimpl.Hours(at, query.NewElements[Score, Win]),
-	}
+func newScoreKeyWins(at scoreNode) ScoreKeyWins {
+	return ScoreKeyWins{scoreWinItems{scoreWinQuery{at}, 1}, scoreWinHours{at}}
 }
 
-// At narrows to one {At}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// At narrows to one {At}.
 func (n ScoreKeyWins) At(atValue time.Time) mapper.ElementNode[Score, Win] {
-	return mapper.NewElementNode[Score, Win](mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.TimeValue(atValue))), 1)
+	return mapperimpl.Element[Score, Win](mapperimpl.Next(n.scoreNode, 2, mapperimpl.TimeValue(atValue)), 1)
 }
 
 // ScoreByGameQuery is a query that goes on with {Points}.
-//
-// Calls: Points; Between, AtLeast, AtMost; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After, Fetch, Roots.
 type ScoreByGameQuery struct {
-	at query.Node[Score]
-	scoreEntitiesQuery
+	scoreEntitiesIndexQuery
 	scoreEntitiesIntValues
 }
 
-func newScoreByGameQuery(at query.Node[Score]) ScoreByGameQuery {
-	return ScoreByGameQuery{
-		at, query.NewQuery[Score, Score](at),
-		mapperimpl.Values(
-			at, func(v int) (mapperimpl.Value, error) { return mapperimpl.IntValue(v) }, query.NewQuery[Score, Score],
-		),
-	}
+func newScoreByGameQuery(at scoreNode) ScoreByGameQuery {
+	return ScoreByGameQuery{scoreEntitiesIndexQuery{at}, scoreEntitiesIntValues{at}}
 }
 
-// Points narrows to one {Points}. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
-// After, Fetch, Roots.
+// Points narrows to one {Points}.
 func (n ScoreByGameQuery) Points(points int) query.Query[Score, Score] {
-	return query.NewQuery[Score, Score](mapperimpl.Next(n.at, 1, mapperimpl.Arg(mapperimpl.IntValue(points))))
+	return mapperimpl.Query[Score, Score](mapperimpl.Next(n.at, 1, mapperimpl.IntValue(points)))
 }
 
 // ScoreByGamePlayerQuery is a query that goes on with {Player}.
-//
-// Calls: Player; Between, AtLeast, AtMost, BeginsWith; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project,
-// Limit, Reverse, After, Fetch, Roots.
 type ScoreByGamePlayerQuery struct {
-	at query.Node[Score]
-	scoreEntitiesQuery
-	scoreEntitiesStringTexts
+	scoreEntitiesIndexQuery
+	scoreEntitiesStringValues
 }
 
-func newScoreByGamePlayerQuery(at query.Node[Score]) ScoreByGamePlayerQuery {
-	return ScoreByGamePlayerQuery{
-		at, query.NewQuery[Score, Score](at),
-		mapperimpl.Texts(
-			at, func(v string) (mapperimpl.Value, error) { return mapperimpl.StringValue(v) },
-			query.NewQuery[Score, Score],
-		),
-	}
-}
-
-// Player narrows to one {Player}. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
-// After, Fetch, Roots.
-func (n ScoreByGamePlayerQuery) Player(player string) query.Query[Score, Score] {
-	return query.NewQuery[Score, Score](mapperimpl.Next(n.at, 1, mapperimpl.Arg(mapperimpl.StringValue(player))))
-}
-
-// ScoreDailyQuery is a query that goes on with {Game}.
-//
-// Calls: Game; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After, Fetch, Roots.
-type ScoreDailyQuery struct {
-	at query.Node[Score]
-	scoreEntitiesQuery
-}
-
-func newScoreDailyQuery(at query.Node[Score]) ScoreDailyQuery {
-	return ScoreDailyQuery{at, query.NewQuery[Score, Score](at)}
-}
-
-// Game narrows to one {Game}.
-func (n ScoreDailyQuery) Game(game string) ScoreDailyQueryGame {
-	return newScoreDailyQueryGame(mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.StringValue(game))))
-}
-
-// ScoreDailyQueryGame is a query that goes on with {Player}.
-//
-// Calls: Player; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After, Fetch, Roots.
-type ScoreDailyQueryGame struct {
-	at query.Node[Score]
-	scoreEntitiesQuery
-}
-
-func newScoreDailyQueryGame(at query.Node[Score]) ScoreDailyQueryGame {
-	return ScoreDailyQueryGame{at, query.NewQuery[Score, Score](at)}
+func newScoreByGamePlayerQuery(at scoreNode) ScoreByGamePlayerQuery {
+	return ScoreByGamePlayerQuery{scoreEntitiesIndexQuery{at}, scoreEntitiesStringValues{at}}
 }
 
 // Player narrows to one {Player}.
+func (n ScoreByGamePlayerQuery) Player(player string) query.Query[Score, Score] {
+	return mapperimpl.Query[Score, Score](mapperimpl.Next(n.at, 1, mapperimpl.StringValue(player)))
+}
+
+// ScoreDailyQuery is a query that goes on with {Game}.
+type ScoreDailyQuery struct{ scoreEntitiesIndexQuery }
+
+// Game narrows to one {Game}.
+func (n ScoreDailyQuery) Game(game string) ScoreDailyQueryGame {
+	return ScoreDailyQueryGame{scoreEntitiesIndexQuery{mapperimpl.Next(n.at, 2, mapperimpl.StringValue(game))}}
+}
+
+// ScoreDailyQueryGame is a query that goes on with {Player}.
+type ScoreDailyQueryGame struct{ scoreEntitiesIndexQuery }
+
+// Player narrows to one {Player}.
 func (n ScoreDailyQueryGame) Player(player string) ScoreDailyQueryGamePlayer {
-	return newScoreDailyQueryGamePlayer(mapperimpl.Next(n.at, 4, mapperimpl.Arg(mapperimpl.StringValue(player))))
+	return newScoreDailyQueryGamePlayer(mapperimpl.Next(n.at, 4, mapperimpl.StringValue(player)))
 }
 
 // ScoreDailyQueryGamePlayer is a query that goes on with {Points:06}.
-//
-// Calls: Points; Between, AtLeast, AtMost; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After, Fetch, Roots.
 type ScoreDailyQueryGamePlayer struct {
-	at query.Node[Score]
-	scoreEntitiesQuery
+	scoreEntitiesIndexQuery
 	scoreEntitiesIntValues
 }
 
-func newScoreDailyQueryGamePlayer(at query.Node[Score]) ScoreDailyQueryGamePlayer {
-	return ScoreDailyQueryGamePlayer{
-		at, query.NewQuery[Score, Score](at),
-		mapperimpl.Values(
-			at, func(v int) (mapperimpl.Value, error) { return mapperimpl.IntValue(v) }, query.NewQuery[Score, Score],
-		),
-	}
+func newScoreDailyQueryGamePlayer(at scoreNode) ScoreDailyQueryGamePlayer {
+	return ScoreDailyQueryGamePlayer{scoreEntitiesIndexQuery{at}, scoreEntitiesIntValues{at}}
 }
 
-// Points narrows to one {Points:06}. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After, Fetch, Roots.
+// Points narrows to one {Points:06}.
 func (n ScoreDailyQueryGamePlayer) Points(points int) query.Query[Score, Score] {
-	return query.NewQuery[Score, Score](mapperimpl.Next(n.at, 5, mapperimpl.Arg(mapperimpl.IntValue(points))))
+	return mapperimpl.Query[Score, Score](mapperimpl.Next(n.at, 5, mapperimpl.IntValue(points)))
 }
 
 // ScoreWinsBySeriesQuery is a query that goes on with {At:week}.
-//
-// Calls: At; Year, Week, Between, Since, Before; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After, Fetch.
 type ScoreWinsBySeriesQuery struct {
-	at query.Node[Score]
-	scoreWinQuery
+	scoreWinIndexQuery
 	scoreWinWeeks
 }
 
-func newScoreWinsBySeriesQuery(at query.Node[Score]) ScoreWinsBySeriesQuery {
-	return ScoreWinsBySeriesQuery{at, query.NewQuery[Score, Win](at), mapperimpl.Weeks(at, query.NewQuery[Score, Win])}
+func newScoreWinsBySeriesQuery(at scoreNode) ScoreWinsBySeriesQuery {
+	return ScoreWinsBySeriesQuery{scoreWinIndexQuery{at}, scoreWinWeeks{at}}
 }
 
-// At narrows to one {At:week}. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
-// After, Fetch.
+// At narrows to one {At:week}.
 func (n ScoreWinsBySeriesQuery) At(atValue time.Time) query.Query[Score, Win] {
-	return query.NewQuery[Score, Win](mapperimpl.Next(n.at, 1, mapperimpl.Arg(mapperimpl.TimeValue(atValue))))
+	return mapperimpl.Query[Score, Win](mapperimpl.Next(n.at, 1, mapperimpl.TimeValue(atValue)))
 }
 
 // ScoreByIDPlayerQuery is a query that goes on with {Player}.
-//
-// Calls: Player; Between, AtLeast, AtMost, BeginsWith; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project,
-// Limit, Reverse, After, Fetch, Roots.
 type ScoreByIDPlayerQuery struct {
-	at query.Node[Score]
-	scoreEntitiesQuery
-	scoreEntitiesStringTexts
+	scoreEntitiesIndexQuery
+	scoreEntitiesStringValues
 }
 
-func newScoreByIDPlayerQuery(at query.Node[Score]) ScoreByIDPlayerQuery {
-	return ScoreByIDPlayerQuery{
-		at, query.NewQuery[Score, Score](at),
-		mapperimpl.Texts(
-			at, func(v string) (mapperimpl.Value, error) { return mapperimpl.StringValue(v) },
-			query.NewQuery[Score, Score],
-		),
-	}
+func newScoreByIDPlayerQuery(at scoreNode) ScoreByIDPlayerQuery {
+	return ScoreByIDPlayerQuery{scoreEntitiesIndexQuery{at}, scoreEntitiesStringValues{at}}
 }
 
-// Player narrows to one {Player}. Calls: All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse,
-// After, Fetch, Roots.
+// Player narrows to one {Player}.
 func (n ScoreByIDPlayerQuery) Player(player string) query.Query[Score, Score] {
-	return query.NewQuery[Score, Score](mapperimpl.Next(n.at, 1, mapperimpl.Arg(mapperimpl.StringValue(player))))
+	return mapperimpl.Query[Score, Score](mapperimpl.Next(n.at, 1, mapperimpl.StringValue(player)))
 }
 
-type scoreNode = mapper.EntityNode[Score]
+type scoreNode = query.Node[Score]
 
-type scoreWinItems = mapper.ElementsNode[Score, Win]
+type scoreWinQuery struct{ scoreNode }
 
-type scoreWinHours = query.Hours[query.Elements[Score, Win]]
+// Query returns the query alone, which has further methods.
+func (n scoreWinQuery) Query() query.Query[Score, Win] {
+	return mapperimpl.Query[Score, Win](n.scoreNode)
+}
 
-type scoreEntitiesQuery = query.Query[Score, Score]
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n scoreWinQuery) All(
+	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
+) iter.Seq2[Win, error] {
+	return n.Query().All(ctx, src, options...)
+}
 
-type scoreEntitiesIntValues = query.Values[int, query.Query[Score, Score]]
+// Refs is All with each element's field and keys.
+func (n scoreWinQuery) Refs(
+	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Win], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
 
-type scoreEntitiesStringTexts = query.Texts[string, query.Query[Score, Score]]
+// Collect returns all elements in the order of their sort keys.
+func (n scoreWinQuery) Collect(
+	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
+) ([]Win, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
 
-type scoreWinQuery = query.Query[Score, Win]
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n scoreWinQuery) Page(
+	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
+) (*query.Page[Win], error) {
+	return n.Query().Page(ctx, src, options...)
+}
 
-type scoreWinWeeks = query.Weeks[query.Query[Score, Win]]
+// Count returns the number of elements. It costs what reading them costs.
+func (n scoreWinQuery) Count(ctx context.Context, src query.Source[Score], options ...query.ReadOption) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n scoreWinQuery) Plan(src query.Source[Score], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n scoreWinQuery) Filter(conditions ...field.Condition[Win]) query.Query[Score, Win] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n scoreWinQuery) Project(fields ...field.Of[Win]) query.Query[Score, Win] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n scoreWinQuery) Limit(first int) query.Query[Score, Win] { return n.Query().Limit(first) }
+
+// Reverse returns the query in descending order of the sort keys.
+func (n scoreWinQuery) Reverse() query.Query[Score, Win] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n scoreWinQuery) After(page query.Cursor) query.Query[Score, Win] { return n.Query().After(page) }
+
+type scoreWinItems struct {
+	scoreWinQuery
+	item int
+}
+
+// Add adds an element, which must not be there.
+func (n scoreWinItems) Add(element Win) mapper.Patch[Score] {
+	return mapperimpl.Add(n.scoreNode, n.item, nil, element)
+}
+
+// Put puts an element, whether it is there or not.
+func (n scoreWinItems) Put(element Win) mapper.Patch[Score] {
+	return mapperimpl.Put(n.scoreNode, n.item, nil, element)
+}
+
+type scoreWinHours struct{ base scoreNode }
+
+func (n scoreWinHours) of(at scoreNode) query.Elements[Score, Win] {
+	return mapperimpl.Elements[Score, Win](at)
+}
+
+// Year selects the items of a year, in UTC.
+func (n scoreWinHours) Year(year int) query.Elements[Score, Win] {
+	return n.of(mapperimpl.Period(n.base, year))
+}
+
+// Month selects the items of a month, in UTC.
+func (n scoreWinHours) Month(year int, month time.Month) query.Elements[Score, Win] {
+	return n.of(mapperimpl.Period(n.base, year, int(month)))
+}
+
+// Day selects the items of a day, in UTC.
+func (n scoreWinHours) Day(year int, month time.Month, day int) query.Elements[Score, Win] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day))
+}
+
+// Hour selects the items of an hour, in UTC.
+func (n scoreWinHours) Hour(year int, month time.Month, day, hour int) query.Elements[Score, Win] {
+	return n.of(mapperimpl.Period(n.base, year, int(month), day, hour))
+}
+
+// Between selects the items from one instant to another, both included.
+func (n scoreWinHours) Between(from, to time.Time) query.Elements[Score, Win] {
+	return n.of(mapperimpl.Times(n.base, &from, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n scoreWinHours) Since(from time.Time) query.Elements[Score, Win] {
+	return n.of(mapperimpl.Times(n.base, &from, nil))
+}
+
+// Before selects the items before an instant.
+func (n scoreWinHours) Before(to time.Time) query.Elements[Score, Win] {
+	return n.of(mapperimpl.Before(n.base, to))
+}
+
+type scoreEntitiesIndexQuery struct{ at scoreNode }
+
+// Query returns the query alone, which has further methods.
+func (n scoreEntitiesIndexQuery) Query() query.Query[Score, Score] {
+	return mapperimpl.Query[Score, Score](n.at)
+}
+
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n scoreEntitiesIndexQuery) All(
+	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
+) iter.Seq2[Score, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n scoreEntitiesIndexQuery) Refs(
+	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Score], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n scoreEntitiesIndexQuery) Collect(
+	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
+) ([]Score, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n scoreEntitiesIndexQuery) Page(
+	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
+) (*query.Page[Score], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n scoreEntitiesIndexQuery) Count(
+	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n scoreEntitiesIndexQuery) Plan(src query.Source[Score], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n scoreEntitiesIndexQuery) Filter(conditions ...field.Condition[Score]) query.Query[Score, Score] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n scoreEntitiesIndexQuery) Project(fields ...field.Of[Score]) query.Query[Score, Score] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n scoreEntitiesIndexQuery) Limit(first int) query.Query[Score, Score] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n scoreEntitiesIndexQuery) Reverse() query.Query[Score, Score] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n scoreEntitiesIndexQuery) After(page query.Cursor) query.Query[Score, Score] {
+	return n.Query().After(page)
+}
+
+// Fetch returns the query that also reads what the index does not project: the items that were found, from the table.
+func (n scoreEntitiesIndexQuery) Fetch() query.Query[Score, Score] { return n.Query().Fetch() }
+
+// Roots returns the query over the roots of the entities alone.
+func (n scoreEntitiesIndexQuery) Roots() query.Roots[Score] { return n.Query().Roots() }
+
+type scoreEntitiesIntValues struct{ base scoreNode }
+
+func (n scoreEntitiesIntValues) of(at scoreNode) query.Query[Score, Score] {
+	return mapperimpl.Query[Score, Score](at)
+}
+
+// Between selects the items from one value to another, both included.
+func (n scoreEntitiesIntValues) Between(from, to int) query.Query[Score, Score] {
+	return n.of(mapperimpl.Between(n.base, mapperimpl.IntValue(from), mapperimpl.IntValue(to)))
+}
+
+// AtLeast selects the items at a value or above it.
+func (n scoreEntitiesIntValues) AtLeast(from int) query.Query[Score, Score] {
+	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.IntValue(from)))
+}
+
+// AtMost selects the items at a value or below it.
+func (n scoreEntitiesIntValues) AtMost(to int) query.Query[Score, Score] {
+	return n.of(mapperimpl.AtMost(n.base, mapperimpl.IntValue(to)))
+}
+
+type scoreEntitiesStringValues struct{ base scoreNode }
+
+func (n scoreEntitiesStringValues) of(at scoreNode) query.Query[Score, Score] {
+	return mapperimpl.Query[Score, Score](at)
+}
+
+// Between selects the items from one value to another, both included.
+func (n scoreEntitiesStringValues) Between(from, to string) query.Query[Score, Score] {
+	return n.of(mapperimpl.Between(n.base, mapperimpl.StringValue(from), mapperimpl.StringValue(to)))
+}
+
+// AtLeast selects the items at a value or above it.
+func (n scoreEntitiesStringValues) AtLeast(from string) query.Query[Score, Score] {
+	return n.of(mapperimpl.AtLeast(n.base, mapperimpl.StringValue(from)))
+}
+
+// AtMost selects the items at a value or below it.
+func (n scoreEntitiesStringValues) AtMost(to string) query.Query[Score, Score] {
+	return n.of(mapperimpl.AtMost(n.base, mapperimpl.StringValue(to)))
+}
+
+// BeginsWith selects the items whose text has the given beginning.
+func (n scoreEntitiesStringValues) BeginsWith(begin string) query.Query[Score, Score] {
+	return n.of(mapperimpl.BeginsWith(n.base, begin))
+}
+
+type scoreWinIndexQuery struct{ at scoreNode }
+
+// Query returns the query alone, which has further methods.
+func (n scoreWinIndexQuery) Query() query.Query[Score, Win] {
+	return mapperimpl.Query[Score, Win](n.at)
+}
+
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n scoreWinIndexQuery) All(
+	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
+) iter.Seq2[Win, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n scoreWinIndexQuery) Refs(
+	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
+) iter.Seq2[query.Ref[Win], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n scoreWinIndexQuery) Collect(
+	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
+) ([]Win, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n scoreWinIndexQuery) Page(
+	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
+) (*query.Page[Win], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n scoreWinIndexQuery) Count(
+	ctx context.Context, src query.Source[Score], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n scoreWinIndexQuery) Plan(src query.Source[Score], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n scoreWinIndexQuery) Filter(conditions ...field.Condition[Win]) query.Query[Score, Win] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n scoreWinIndexQuery) Project(fields ...field.Of[Win]) query.Query[Score, Win] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n scoreWinIndexQuery) Limit(first int) query.Query[Score, Win] { return n.Query().Limit(first) }
+
+// Reverse returns the query in descending order of the sort keys.
+func (n scoreWinIndexQuery) Reverse() query.Query[Score, Win] { return n.Query().Reverse() }
+
+// After returns the query that continues behind a page, at its Next.
+func (n scoreWinIndexQuery) After(page query.Cursor) query.Query[Score, Win] {
+	return n.Query().After(page)
+}
+
+// Fetch returns the query that also reads what the index does not project: the items that were found, from the table.
+func (n scoreWinIndexQuery) Fetch() query.Query[Score, Win] { return n.Query().Fetch() }
+
+type scoreWinWeeks struct{ base scoreNode }
+
+func (n scoreWinWeeks) of(at scoreNode) query.Query[Score, Win] {
+	return mapperimpl.Query[Score, Win](at)
+}
+
+// Year selects the items of a year, in UTC.
+func (n scoreWinWeeks) Year(year int) query.Query[Score, Win] {
+	return n.of(mapperimpl.Period(n.base, year))
+}
+
+// Week selects the items of an ISO 8601 week, which begins on Monday, in UTC.
+func (n scoreWinWeeks) Week(year, week int) query.Query[Score, Win] {
+	return n.of(mapperimpl.Week(n.base, year, week))
+}
+
+// Between selects the items from one instant to another, both included.
+func (n scoreWinWeeks) Between(from, to time.Time) query.Query[Score, Win] {
+	return n.of(mapperimpl.Times(n.base, &from, &to))
+}
+
+// Since selects the items at an instant or later.
+func (n scoreWinWeeks) Since(from time.Time) query.Query[Score, Win] {
+	return n.of(mapperimpl.Times(n.base, &from, nil))
+}
+
+// Before selects the items before an instant.
+func (n scoreWinWeeks) Before(to time.Time) query.Query[Score, Win] {
+	return n.of(mapperimpl.Before(n.base, to))
+}
 
 // LedgerByID selects the Ledger with the partition key LEDGER#{ID}.
 func LedgerByID(id string) LedgerKey {
-	return LedgerKey{mapper.NewEntityNode(mapperimpl.Entity[Ledger](mapperimpl.Arg(mapperimpl.StringValue(id))))}
+	return LedgerKey{mapperimpl.Entity[Ledger](mapperimpl.StringValue(id))}
 }
 
 // LedgerKey is the key of one Ledger, and leads to its parts.
-//
-// Calls: HEAD, Limits, Entries; Patch.
 type LedgerKey struct{ ledgerNode }
 
-// HEAD selects HEAD. Calls: Patch.
-func (n LedgerKey) HEAD() mapper.ItemNode[Ledger, Ledger] {
-	return mapper.NewItemNode[Ledger, Ledger](mapperimpl.Items(n.ledgerNode.Node, 0, 1), 0)
+// Patch changes fields of the entity. Each change goes to the item that its field lies on, and so does a condition.
+func (n LedgerKey) Patch(changes ...field.Change[Ledger]) mapper.ItemPatch[Ledger, Ledger] {
+	return mapperimpl.Patch(n.ledgerNode, changes)
 }
 
-// Limits selects LIMITS. Calls: Patch, Delete.
+// HEAD selects HEAD.
+func (n LedgerKey) HEAD() mapper.ItemNode[Ledger, Ledger] {
+	return mapperimpl.Item[Ledger, Ledger](mapperimpl.Items(n.ledgerNode, 0, 1), 0)
+}
+
+// Limits selects LIMITS.
 func (n LedgerKey) Limits() mapper.ItemNode[Ledger, Limits] {
-	return mapper.NewItemNode[Ledger, Limits](mapperimpl.Items(n.ledgerNode.Node, 1, 1), 1)
+	return mapperimpl.Item[Ledger, Limits](mapperimpl.Items(n.ledgerNode, 1, 1), 1)
 }
 
 // Entries selects E#{N:04}.
 func (n LedgerKey) Entries() LedgerKeyEntries {
-	return newLedgerKeyEntries(mapperimpl.Items(n.ledgerNode.Node, 2, 1))
+	return LedgerKeyEntries{ledgerLedgerEntryItems{ledgerLedgerEntryQuery{mapperimpl.Items(n.ledgerNode, 2, 1)}, 2}}
 }
 
 // LedgerKeyEntries goes on with {N:04}.
-//
-// Calls: N; Add, Put; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit, Reverse, After.
-type LedgerKeyEntries struct {
-	at query.Node[Ledger]
-	ledgerLedgerEntryItems
-}
+type LedgerKeyEntries struct{ ledgerLedgerEntryItems }
 
-func newLedgerKeyEntries(at query.Node[Ledger]) LedgerKeyEntries {
-	return LedgerKeyEntries{at, mapper.NewElementsNode[Ledger, LedgerEntry](at, 2)}
-}
-
-// N narrows to one {N:04}. Calls: Patch, Delete; All, Refs, Collect, Page, Count, Plan, Input; Filter, Project, Limit,
-// Reverse, After.
+// N narrows to one {N:04}.
 func (n LedgerKeyEntries) N(nValue int) mapper.ElementNode[Ledger, LedgerEntry] {
-	return mapper.NewElementNode[Ledger, LedgerEntry](
-		mapperimpl.Next(n.at, 2, mapperimpl.Arg(mapperimpl.IntValue(nValue))), 2,
-	)
+	return mapperimpl.Element[Ledger, LedgerEntry](mapperimpl.Next(n.ledgerNode, 2, mapperimpl.IntValue(nValue)), 2)
 }
 
-type ledgerNode = mapper.EntityNode[Ledger]
+type ledgerNode = query.Node[Ledger]
 
-type ledgerLedgerEntryItems = mapper.ElementsNode[Ledger, LedgerEntry]
+type ledgerLedgerEntryQuery struct{ ledgerNode }
+
+// Query returns the query alone, which has further methods.
+func (n ledgerLedgerEntryQuery) Query() query.Query[Ledger, LedgerEntry] {
+	return mapperimpl.Query[Ledger, LedgerEntry](n.ledgerNode)
+}
+
+// All yields the elements in the order of their sort keys, reading page by page as they are asked for.
+func (n ledgerLedgerEntryQuery) All(
+	ctx context.Context, src query.Source[Ledger], options ...query.ReadOption,
+) iter.Seq2[LedgerEntry, error] {
+	return n.Query().All(ctx, src, options...)
+}
+
+// Refs is All with each element's field and keys.
+func (n ledgerLedgerEntryQuery) Refs(
+	ctx context.Context, src query.Source[Ledger], options ...query.ReadOption,
+) iter.Seq2[query.Ref[LedgerEntry], error] {
+	return n.Query().Refs(ctx, src, options...)
+}
+
+// Collect returns all elements in the order of their sort keys.
+func (n ledgerLedgerEntryQuery) Collect(
+	ctx context.Context, src query.Source[Ledger], options ...query.ReadOption,
+) ([]LedgerEntry, error) {
+	return n.Query().Collect(ctx, src, options...)
+}
+
+// Page returns the next elements: as many as Limit says, or those of one answer of DynamoDB.
+func (n ledgerLedgerEntryQuery) Page(
+	ctx context.Context, src query.Source[Ledger], options ...query.ReadOption,
+) (*query.Page[LedgerEntry], error) {
+	return n.Query().Page(ctx, src, options...)
+}
+
+// Count returns the number of elements. It costs what reading them costs.
+func (n ledgerLedgerEntryQuery) Count(
+	ctx context.Context, src query.Source[Ledger], options ...query.ReadOption,
+) (int, error) {
+	return n.Query().Count(ctx, src, options...)
+}
+
+// Plan returns what the query would send, and cost. It does no I/O.
+func (n ledgerLedgerEntryQuery) Plan(src query.Source[Ledger], options ...query.ReadOption) (*query.Plan, error) {
+	return n.Query().Plan(src, options...)
+}
+
+// Filter returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.
+func (n ledgerLedgerEntryQuery) Filter(conditions ...field.Condition[LedgerEntry]) query.Query[Ledger, LedgerEntry] {
+	return n.Query().Filter(conditions...)
+}
+
+// Project returns the query that reads only these fields. That saves transfer, not read units.
+func (n ledgerLedgerEntryQuery) Project(fields ...field.Of[LedgerEntry]) query.Query[Ledger, LedgerEntry] {
+	return n.Query().Project(fields...)
+}
+
+// Limit returns the query of the first elements; of Page it is the size.
+func (n ledgerLedgerEntryQuery) Limit(first int) query.Query[Ledger, LedgerEntry] {
+	return n.Query().Limit(first)
+}
+
+// Reverse returns the query in descending order of the sort keys.
+func (n ledgerLedgerEntryQuery) Reverse() query.Query[Ledger, LedgerEntry] {
+	return n.Query().Reverse()
+}
+
+// After returns the query that continues behind a page, at its Next.
+func (n ledgerLedgerEntryQuery) After(page query.Cursor) query.Query[Ledger, LedgerEntry] {
+	return n.Query().After(page)
+}
+
+type ledgerLedgerEntryItems struct {
+	ledgerLedgerEntryQuery
+	item int
+}
+
+// Add adds an element, which must not be there.
+func (n ledgerLedgerEntryItems) Add(element LedgerEntry) mapper.Patch[Ledger] {
+	return mapperimpl.Add(n.ledgerNode, n.item, nil, element)
+}
+
+// Put puts an element, whether it is there or not.
+func (n ledgerLedgerEntryItems) Put(element LedgerEntry) mapper.Patch[Ledger] {
+	return mapperimpl.Put(n.ledgerNode, n.item, nil, element)
+}
 
 // LogFields are the stored fields of a Log: for patches, conditions, filters and projections.
-var LogFields = struct {
+var LogFields = mapperimpl.Handles[LogHandles](logForm)
+
+// LogHandles is the type of LogFields.
+type LogHandles struct {
 	Name  field.String[Log, string]
 	Count field.Number[Log, int]
 	Extra field.Struct[Log, Extra]
-}{
-	Name:  field.NewString("Name", "", func(v *Log) *string { return &v.Name }),
-	Count: field.NewNumber("Count", "", func(v *Log) *int { return &v.Count }),
-	Extra: field.NewStructPointer("Extra", "", func(v *Log) **Extra { return &v.Extra }, extraForm),
 }
 
 // EventFields are the stored fields of an Event: for patches, conditions, filters and projections.
-var EventFields = struct {
+var EventFields = mapperimpl.Handles[EventHandles](eventForm)
+
+// EventHandles is the type of EventFields.
+type EventHandles struct {
 	At field.Time[Event, time.Time]
 	K  field.String[Event, string]
-}{
-	At: field.NewTime("At", "", func(v *Event) *time.Time { return &v.At }),
-	K:  field.NewString("K", "", func(v *Event) *string { return &v.K }),
 }
 
 // ListEventFields are the stored fields of a ListEvent: for patches, conditions, filters and projections.
-var ListEventFields = struct {
+var ListEventFields = mapperimpl.Handles[ListEventHandles](listEventForm)
+
+// ListEventHandles is the type of ListEventFields.
+type ListEventHandles struct {
 	N field.Number[ListEvent, int]
-}{
-	N: field.NewNumber("N", "", func(v *ListEvent) *int { return &v.N }),
 }
 
 // ExtraFields are the stored fields of an Extra: for patches, conditions, filters and projections.
-var ExtraFields = struct {
+var ExtraFields = mapperimpl.Handles[ExtraHandles](extraForm)
+
+// ExtraHandles is the type of ExtraFields.
+type ExtraHandles struct {
 	A field.Number[Extra, int]
 	B field.String[Extra, string]
-}{
-	A: field.NewNumber("A", "", func(v *Extra) *int { return &v.A }),
-	B: field.NewString("B", "", func(v *Extra) *string { return &v.B }),
 }
 
 // VisitFields are the stored fields of a Visit: for patches, conditions, filters and projections.
-var VisitFields = struct {
+var VisitFields = mapperimpl.Handles[VisitHandles](visitForm)
+
+// VisitHandles is the type of VisitFields.
+type VisitHandles struct {
 	At   field.Time[Visit, time.Time]
 	Page field.String[Visit, string]
-}{
-	At:   field.NewTime("At", "", func(v *Visit) *time.Time { return &v.At }),
-	Page: field.NewString("Page", "", func(v *Visit) *string { return &v.Page }),
 }
 
 // TicketFields are the stored fields of a Ticket: for patches, conditions, filters and projections.
-var TicketFields = struct {
+var TicketFields = mapperimpl.Handles[TicketHandles](ticketForm)
+
+// TicketHandles is the type of TicketFields.
+type TicketHandles struct {
 	Title field.String[Ticket, string]
-}{
-	Title: field.NewString("Title", "", func(v *Ticket) *string { return &v.Title }),
 }
 
 // NoteFields are the stored fields of a Note: for patches, conditions, filters and projections.
-var NoteFields = struct {
+var NoteFields = mapperimpl.Handles[NoteHandles](noteForm)
+
+// NoteHandles is the type of NoteFields.
+type NoteHandles struct {
 	Text field.String[Note, string]
-}{
-	Text: field.NewString("Text", "", func(v *Note) *string { return &v.Text }),
 }
 
 // HappeningFields are the stored fields of a Happening: for patches, conditions, filters and projections.
-var HappeningFields = struct {
+var HappeningFields = mapperimpl.Handles[HappeningHandles](happeningForm)
+
+// HappeningHandles is the type of HappeningFields.
+type HappeningHandles struct {
 	Text field.String[Happening, string]
-}{
-	Text: field.NewString("Text", "", func(v *Happening) *string { return &v.Text }),
 }
 
 // ShelfFields are the stored fields of a Shelf: for patches, conditions, filters and projections.
-var ShelfFields = struct {
+var ShelfFields = mapperimpl.Handles[ShelfHandles](shelfForm)
+
+// ShelfHandles is the type of ShelfFields.
+type ShelfHandles struct {
 	Name    field.String[Shelf, string]
 	Level   field.Number[Shelf, uint]
 	Session field.Struct[Shelf, Session]
 	Notes   field.Struct[Shelf, Extra]
-}{
-	Name:    field.NewString("Name", "", func(v *Shelf) *string { return &v.Name }),
-	Level:   field.NewNumber("Level", "", func(v *Shelf) *uint { return &v.Level }),
-	Session: field.NewStructPointer("Session", "", func(v *Shelf) **Session { return &v.Session }, sessionForm),
-	Notes:   field.NewStructPointer("Notes", "", func(v *Shelf) **Extra { return &v.Notes }, extraForm),
 }
 
 // SessionFields are the stored fields of a Session: for patches, conditions, filters and projections.
-var SessionFields = struct {
+var SessionFields = mapperimpl.Handles[SessionHandles](sessionForm)
+
+// SessionHandles is the type of SessionFields.
+type SessionHandles struct {
 	Token field.String[Session, string]
 	Until field.Time[Session, time.Time]
-}{
-	Token: field.NewString("Token", "", func(v *Session) *string { return &v.Token }),
-	Until: field.NewTime("Until", "", func(v *Session) *time.Time { return &v.Until }),
 }
 
 // ScoreFields are the stored fields of a Score: for patches, conditions, filters and projections.
-var ScoreFields = struct {
+var ScoreFields = mapperimpl.Handles[ScoreHandles](scoreForm)
+
+// ScoreHandles is the type of ScoreFields.
+type ScoreHandles struct {
 	Game   field.String[Score, string]
 	Player field.String[Score, string]
 	Points field.Number[Score, int]
 	At     field.Time[Score, time.Time]
-}{
-	Game:   field.NewString("Game", "", func(v *Score) *string { return &v.Game }),
-	Player: field.NewString("Player", "", func(v *Score) *string { return &v.Player }),
-	Points: field.NewNumber("Points", "", func(v *Score) *int { return &v.Points }),
-	At:     field.NewTime("At", "", func(v *Score) *time.Time { return &v.At }),
 }
 
 // WinFields are the stored fields of a Win: for patches, conditions, filters and projections.
-var WinFields = struct {
+var WinFields = mapperimpl.Handles[WinHandles](winForm)
+
+// WinHandles is the type of WinFields.
+type WinHandles struct {
 	Series field.String[Win, string]
-}{
-	Series: field.NewString("Series", "series", func(v *Win) *string { return &v.Series }),
 }
 
 // LedgerFields are the stored fields of a Ledger: for patches, conditions, filters and projections.
-var LedgerFields = struct {
+var LedgerFields = mapperimpl.Handles[LedgerHandles](ledgerForm)
+
+// LedgerHandles is the type of LedgerFields.
+type LedgerHandles struct {
 	Sum    field.Value[Ledger, *big.Int]
 	Rate   field.Value[Ledger, big.Float]
 	Last   field.List[Ledger, *big.Int]
 	By     field.Map[Ledger, map[string]big.Float, string, field.Value[Ledger, big.Float]]
 	Limits field.Struct[Ledger, Limits]
-}{
-	Sum: field.NewValue(
-		"Sum", "", func(v *Ledger) **big.Int { return &v.Sum }, mapperimpl.Pointer(mapperimpl.BigInt[big.Int]()),
-	),
-	Rate: field.NewValue(
-		"Rate", ",omitempty", func(v *Ledger) *big.Float { return &v.Rate }, mapperimpl.BigFloat[big.Float](),
-	),
-	Last: field.NewList(
-		"Last", "", func(v *Ledger) *[]*big.Int { return &v.Last },
-		mapperimpl.Slice[[]*big.Int](mapperimpl.Pointer(mapperimpl.BigInt[big.Int]())),
-	),
-	By: field.NewMap("By", "", func(v *Ledger) *map[string]big.Float { return &v.By },
-		mapperimpl.Map[map[string]big.Float](
-			mapperimpl.BigFloat[big.Float](),
-		), func(e field.Entry) field.Value[Ledger, big.Float] {
-			return field.EntryValue[Ledger, big.Float](e, mapperimpl.BigFloat[big.Float]())
-		}),
-	Limits: field.NewStruct("Limits", "", func(v *Ledger) *Limits { return &v.Limits }, limitsForm),
 }
 
 // LimitsFields are the stored fields of a Limits: for patches, conditions, filters and projections.
-var LimitsFields = struct {
+var LimitsFields = mapperimpl.Handles[LimitsHandles](limitsForm)
+
+// LimitsHandles is the type of LimitsFields.
+type LimitsHandles struct {
 	Least field.Value[Limits, big.Int]
 	Most  field.Value[Limits, big.Int]
 	Share field.Value[Limits, *big.Float]
-}{
-	Least: field.NewValue("Least", "", func(v *Limits) *big.Int { return &v.Least }, mapperimpl.BigInt[big.Int]()),
-	Most:  field.NewValue("Most", "", func(v *Limits) *big.Int { return &v.Most }, mapperimpl.BigInt[big.Int]()),
-	Share: field.NewValue(
-		"Share", "", func(v *Limits) **big.Float { return &v.Share },
-		mapperimpl.Pointer(mapperimpl.BigFloat[big.Float]()),
-	),
 }
 
 // LedgerEntryFields are the stored fields of a LedgerEntry: for patches, conditions, filters and projections.
-var LedgerEntryFields = struct {
+var LedgerEntryFields = mapperimpl.Handles[LedgerEntryHandles](ledgerEntryForm)
+
+// LedgerEntryHandles is the type of LedgerEntryFields.
+type LedgerEntryHandles struct {
 	Amount field.Value[LedgerEntry, big.Int]
-}{
-	Amount: field.NewValue(
-		"Amount", "", func(v *LedgerEntry) *big.Int { return &v.Amount }, mapperimpl.BigInt[big.Int](),
-	),
 }
 
 var logForm = mapperimpl.Struct(mapperimpl.Funcs[Log]{},
 	mapperimpl.Field("ID", "", func(v *Log) *string { return &v.ID }, mapperimpl.String[string]()),
-	LogFields.Name.Row(nil), LogFields.Count.Row(nil),
+	mapperimpl.Field("Name", "", func(v *Log) *string { return &v.Name }, mapperimpl.String[string]()),
+	mapperimpl.Field("Count", "", func(v *Log) *int { return &v.Count }, mapperimpl.Numeric[int]()),
 	mapperimpl.Field("Nanos", "", func(v *Log) *[]Event { return &v.Nanos }, mapperimpl.Slice[[]Event](eventForm)),
 	mapperimpl.Field("Millis", "", func(v *Log) *[]Event { return &v.Millis }, mapperimpl.Slice[[]Event](eventForm)),
 	mapperimpl.Field("Seconds", "", func(v *Log) *[]Event { return &v.Seconds }, mapperimpl.Slice[[]Event](eventForm)),
@@ -1160,11 +2048,12 @@ var logForm = mapperimpl.Struct(mapperimpl.Funcs[Log]{},
 	mapperimpl.Field(
 		"Lists", "", func(v *Log) *[]ListEvent { return &v.Lists }, mapperimpl.Slice[[]ListEvent](listEventForm),
 	),
-	LogFields.Extra.Row(nil),
+	mapperimpl.Field("Extra", "", func(v *Log) **Extra { return &v.Extra }, mapperimpl.Pointer(extraForm)),
 )
 
-var eventForm = mapperimpl.Struct(mapperimpl.Funcs[Event]{Same: sameEvent, Clone: cloneEvent},
-	EventFields.At.Row(nil), EventFields.K.Row(nil),
+var eventForm = mapperimpl.Struct(mapperimpl.Funcs[Event]{Same: sameEvent, Clone: mapperimpl.Copy[Event]},
+	mapperimpl.Field("At", "", func(v *Event) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
+	mapperimpl.Field("K", "", func(v *Event) *string { return &v.K }, mapperimpl.String[string]()),
 )
 
 func sameEvent(a, b *Event) bool {
@@ -1172,14 +2061,12 @@ func sameEvent(a, b *Event) bool {
 		a.K == b.K
 }
 
-func cloneEvent(dst, src *Event) {
-	*dst = *src
-}
-
-var listEventForm = mapperimpl.Struct(mapperimpl.Funcs[ListEvent]{Same: sameListEvent, Clone: cloneListEvent},
+var listEventForm = mapperimpl.Struct(mapperimpl.Funcs[ListEvent]{
+	Same: sameListEvent, Clone: mapperimpl.Copy[ListEvent],
+},
 	mapperimpl.Field("List", "", func(v *ListEvent) *string { return &v.List }, mapperimpl.String[string]()),
 	mapperimpl.Field("At", "", func(v *ListEvent) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
-	ListEventFields.N.Row(nil),
+	mapperimpl.Field("N", "", func(v *ListEvent) *int { return &v.N }, mapperimpl.Numeric[int]()),
 )
 
 func sameListEvent(a, b *ListEvent) bool {
@@ -1188,31 +2075,28 @@ func sameListEvent(a, b *ListEvent) bool {
 		a.N == b.N
 }
 
-func cloneListEvent(dst, src *ListEvent) {
-	*dst = *src
-}
-
 var extraForm = mapperimpl.Struct(mapperimpl.Funcs[Extra]{},
-	ExtraFields.A.Row(nil), ExtraFields.B.Row(nil),
+	mapperimpl.Field("A", "", func(v *Extra) *int { return &v.A }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field("B", "", func(v *Extra) *string { return &v.B }, mapperimpl.String[string]()),
 )
 
 var visitForm = mapperimpl.Struct(mapperimpl.Funcs[Visit]{},
 	mapperimpl.Field("Site", "", func(v *Visit) *string { return &v.Site }, mapperimpl.String[string]()),
-	VisitFields.At.Row(nil),
+	mapperimpl.Field("At", "", func(v *Visit) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
 	mapperimpl.Field("User", "", func(v *Visit) *string { return &v.User }, mapperimpl.String[string]()),
-	VisitFields.Page.Row(nil),
+	mapperimpl.Field("Page", "", func(v *Visit) *string { return &v.Page }, mapperimpl.String[string]()),
 )
 
 var ticketForm = mapperimpl.Struct(mapperimpl.Funcs[Ticket]{},
 	mapperimpl.Field("Queue", "", func(v *Ticket) *string { return &v.Queue }, mapperimpl.String[string]()),
-	mapperimpl.Field("N", "", func(v *Ticket) *int { return &v.N }, mapperimpl.Int[int]()),
-	TicketFields.Title.Row(nil),
+	mapperimpl.Field("N", "", func(v *Ticket) *int { return &v.N }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field("Title", "", func(v *Ticket) *string { return &v.Title }, mapperimpl.String[string]()),
 	mapperimpl.Field("Notes", "", func(v *Ticket) *[]Note { return &v.Notes }, mapperimpl.Slice[[]Note](noteForm)),
 )
 
-var noteForm = mapperimpl.Struct(mapperimpl.Funcs[Note]{Same: sameNote, Clone: cloneNote},
-	mapperimpl.Field("Line", "", func(v *Note) *int { return &v.Line }, mapperimpl.Int[int]()),
-	NoteFields.Text.Row(nil),
+var noteForm = mapperimpl.Struct(mapperimpl.Funcs[Note]{Same: sameNote, Clone: mapperimpl.Copy[Note]},
+	mapperimpl.Field("Line", "", func(v *Note) *int { return &v.Line }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field("Text", "", func(v *Note) *string { return &v.Text }, mapperimpl.String[string]()),
 )
 
 func sameNote(a, b *Note) bool {
@@ -1220,36 +2104,38 @@ func sameNote(a, b *Note) bool {
 		a.Text == b.Text
 }
 
-func cloneNote(dst, src *Note) {
-	*dst = *src
-}
-
 var happeningForm = mapperimpl.Struct(mapperimpl.Funcs[Happening]{},
 	mapperimpl.Field("At", "", func(v *Happening) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
 	mapperimpl.Field("ID", "", func(v *Happening) *string { return &v.ID }, mapperimpl.String[string]()),
-	HappeningFields.Text.Row(nil),
+	mapperimpl.Field("Text", "", func(v *Happening) *string { return &v.Text }, mapperimpl.String[string]()),
 )
 
 var shelfForm = mapperimpl.Struct(mapperimpl.Funcs[Shelf]{},
 	mapperimpl.Field("ID", "", func(v *Shelf) *string { return &v.ID }, mapperimpl.String[string]()),
-	ShelfFields.Name.Row(nil), ShelfFields.Level.Row(nil),
+	mapperimpl.Field("Name", "", func(v *Shelf) *string { return &v.Name }, mapperimpl.String[string]()),
+	mapperimpl.Field("Level", "", func(v *Shelf) *uint { return &v.Level }, mapperimpl.Numeric[uint]()),
 	mapperimpl.Field("Books", "", func(v *Shelf) *[]Event { return &v.Books }, mapperimpl.Slice[[]Event](eventForm)),
-	ShelfFields.Session.Row(nil), ShelfFields.Notes.Row(nil),
+	mapperimpl.Field("Session", "", func(v *Shelf) **Session { return &v.Session }, mapperimpl.Pointer(sessionForm)),
+	mapperimpl.Field("Notes", "", func(v *Shelf) **Extra { return &v.Notes }, mapperimpl.Pointer(extraForm)),
 )
 
 var sessionForm = mapperimpl.Struct(mapperimpl.Funcs[Session]{},
-	SessionFields.Token.Row(nil), SessionFields.Until.Row(nil),
+	mapperimpl.Field("Token", "", func(v *Session) *string { return &v.Token }, mapperimpl.String[string]()),
+	mapperimpl.Field("Until", "", func(v *Session) *time.Time { return &v.Until }, mapperimpl.Time[time.Time]()),
 )
 
 var scoreForm = mapperimpl.Struct(mapperimpl.Funcs[Score]{},
 	mapperimpl.Field("ID", "", func(v *Score) *string { return &v.ID }, mapperimpl.String[string]()),
-	ScoreFields.Game.Row(nil), ScoreFields.Player.Row(nil), ScoreFields.Points.Row(nil), ScoreFields.At.Row(nil),
+	mapperimpl.Field("Game", "", func(v *Score) *string { return &v.Game }, mapperimpl.String[string]()),
+	mapperimpl.Field("Player", "", func(v *Score) *string { return &v.Player }, mapperimpl.String[string]()),
+	mapperimpl.Field("Points", "", func(v *Score) *int { return &v.Points }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field("At", "", func(v *Score) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
 	mapperimpl.Field("Wins", "", func(v *Score) *[]Win { return &v.Wins }, mapperimpl.Slice[[]Win](winForm)),
 )
 
-var winForm = mapperimpl.Struct(mapperimpl.Funcs[Win]{Same: sameWin, Clone: cloneWin},
+var winForm = mapperimpl.Struct(mapperimpl.Funcs[Win]{Same: sameWin, Clone: mapperimpl.Copy[Win]},
 	mapperimpl.Field("At", "", func(v *Win) *time.Time { return &v.At }, mapperimpl.Time[time.Time]()),
-	WinFields.Series.Row(nil),
+	mapperimpl.Field("Series", "series", func(v *Win) *string { return &v.Series }, mapperimpl.String[string]()),
 )
 
 func sameWin(a, b *Win) bool {
@@ -1257,14 +2143,21 @@ func sameWin(a, b *Win) bool {
 		a.Series == b.Series
 }
 
-func cloneWin(dst, src *Win) {
-	*dst = *src
-}
-
 var ledgerForm = mapperimpl.Struct(mapperimpl.Funcs[Ledger]{},
 	mapperimpl.Field("ID", "", func(v *Ledger) *string { return &v.ID }, mapperimpl.String[string]()),
-	LedgerFields.Sum.Row(nil), LedgerFields.Rate.Row(nil), LedgerFields.Last.Row(nil), LedgerFields.By.Row(nil),
-	LedgerFields.Limits.Row(nil),
+	mapperimpl.Field(
+		"Sum", "", func(v *Ledger) **big.Int { return &v.Sum }, mapperimpl.Pointer(mapperimpl.Big[big.Int]()),
+	),
+	mapperimpl.Field("Rate", ",omitempty", func(v *Ledger) *big.Float { return &v.Rate }, mapperimpl.Big[big.Float]()),
+	mapperimpl.Field(
+		"Last", "", func(v *Ledger) *[]*big.Int { return &v.Last },
+		mapperimpl.Slice[[]*big.Int](mapperimpl.Pointer(mapperimpl.Big[big.Int]())),
+	),
+	mapperimpl.Field(
+		"By", "", func(v *Ledger) *map[string]big.Float { return &v.By },
+		mapperimpl.Map[map[string]big.Float](mapperimpl.Big[big.Float]()),
+	),
+	mapperimpl.Field("Limits", "", func(v *Ledger) *Limits { return &v.Limits }, limitsForm),
 	mapperimpl.Field(
 		"Entries", "", func(v *Ledger) *[]LedgerEntry { return &v.Entries },
 		mapperimpl.Slice[[]LedgerEntry](ledgerEntryForm),
@@ -1272,23 +2165,27 @@ var ledgerForm = mapperimpl.Struct(mapperimpl.Funcs[Ledger]{},
 )
 
 var limitsForm = mapperimpl.Struct(mapperimpl.Funcs[Limits]{},
-	LimitsFields.Least.Row(nil), LimitsFields.Most.Row(nil), LimitsFields.Share.Row(nil),
+	mapperimpl.Field("Least", "", func(v *Limits) *big.Int { return &v.Least }, mapperimpl.Big[big.Int]()),
+	mapperimpl.Field("Most", "", func(v *Limits) *big.Int { return &v.Most }, mapperimpl.Big[big.Int]()),
+	mapperimpl.Field(
+		"Share", "", func(v *Limits) **big.Float { return &v.Share }, mapperimpl.Pointer(mapperimpl.Big[big.Float]()),
+	),
 )
 
 var ledgerEntryForm = mapperimpl.Struct(mapperimpl.Funcs[LedgerEntry]{Same: sameLedgerEntry, Clone: cloneLedgerEntry},
-	mapperimpl.Field("N", "", func(v *LedgerEntry) *int { return &v.N }, mapperimpl.Int[int]()),
-	LedgerEntryFields.Amount.Row(nil),
+	mapperimpl.Field("N", "", func(v *LedgerEntry) *int { return &v.N }, mapperimpl.Numeric[int]()),
+	mapperimpl.Field("Amount", "", func(v *LedgerEntry) *big.Int { return &v.Amount }, mapperimpl.Big[big.Int]()),
 )
 
 func sameLedgerEntry(a, b *LedgerEntry) bool {
 	return a.N == b.N &&
-		mapperimpl.SameBigInt(&a.Amount, &b.Amount)
+		mapperimpl.SameBig(&a.Amount, &b.Amount)
 }
 
 func cloneLedgerEntry(dst, src *LedgerEntry) {
 	*dst = LedgerEntry{}
 	dst.N = src.N
-	mapperimpl.CloneBigInt(&dst.Amount, &src.Amount)
+	mapperimpl.CloneBig(&dst.Amount, &src.Amount)
 }
 
 // ItemizeCodec is for the mapper.
@@ -1346,7 +2243,6 @@ type logLayout_changed_run_go_generate = struct {
 }
 
 var _ logLayout_changed_run_go_generate = Log{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Log
 	mapperimpl.NoMethods
@@ -1358,7 +2254,6 @@ type eventLayout_changed_run_go_generate = struct {
 }
 
 var _ eventLayout_changed_run_go_generate = Event{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Event
 	mapperimpl.NoMethods
@@ -1371,7 +2266,6 @@ type listEventLayout_changed_run_go_generate = struct {
 }
 
 var _ listEventLayout_changed_run_go_generate = ListEvent{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*ListEvent
 	mapperimpl.NoMethods
@@ -1383,7 +2277,6 @@ type extraLayout_changed_run_go_generate = struct {
 }
 
 var _ extraLayout_changed_run_go_generate = Extra{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Extra
 	mapperimpl.NoMethods
@@ -1398,7 +2291,6 @@ type visitLayout_changed_run_go_generate = struct {
 }
 
 var _ visitLayout_changed_run_go_generate = Visit{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Visit
 	mapperimpl.NoMethods
@@ -1413,7 +2305,6 @@ type ticketLayout_changed_run_go_generate = struct {
 }
 
 var _ ticketLayout_changed_run_go_generate = Ticket{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Ticket
 	mapperimpl.NoMethods
@@ -1425,7 +2316,6 @@ type noteLayout_changed_run_go_generate = struct {
 }
 
 var _ noteLayout_changed_run_go_generate = Note{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Note
 	mapperimpl.NoMethods
@@ -1439,7 +2329,6 @@ type happeningLayout_changed_run_go_generate = struct {
 }
 
 var _ happeningLayout_changed_run_go_generate = Happening{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Happening
 	mapperimpl.NoMethods
@@ -1456,7 +2345,6 @@ type shelfLayout_changed_run_go_generate = struct {
 }
 
 var _ shelfLayout_changed_run_go_generate = Shelf{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Shelf
 	mapperimpl.NoMethods
@@ -1468,7 +2356,6 @@ type sessionLayout_changed_run_go_generate = struct {
 }
 
 var _ sessionLayout_changed_run_go_generate = Session{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Session
 	mapperimpl.NoMethods
@@ -1490,7 +2377,6 @@ type scoreLayout_changed_run_go_generate = struct {
 }
 
 var _ scoreLayout_changed_run_go_generate = Score{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Score
 	mapperimpl.NoMethods
@@ -1502,7 +2388,6 @@ type winLayout_changed_run_go_generate = struct {
 }
 
 var _ winLayout_changed_run_go_generate = Win{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Win
 	mapperimpl.NoMethods
@@ -1520,7 +2405,6 @@ type ledgerLayout_changed_run_go_generate = struct {
 }
 
 var _ ledgerLayout_changed_run_go_generate = Ledger{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Ledger
 	mapperimpl.NoMethods
@@ -1533,7 +2417,6 @@ type limitsLayout_changed_run_go_generate = struct {
 }
 
 var _ limitsLayout_changed_run_go_generate = Limits{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*Limits
 	mapperimpl.NoMethods
@@ -1545,13 +2428,9 @@ type ledgerEntryLayout_changed_run_go_generate = struct {
 }
 
 var _ ledgerEntryLayout_changed_run_go_generate = LedgerEntry{}
-
 var _ mapperimpl.LacksMethods = struct {
 	*LedgerEntry
 	mapperimpl.NoMethods
 }{}
 
-const (
-	_ = mapperimpl.EnforceVersion(2 - mapperimpl.MinVersion)
-	_ = mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 2)
-)
+const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.MinVersion), mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 3)

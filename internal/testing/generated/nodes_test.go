@@ -12,8 +12,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/query"
 )
@@ -95,50 +95,76 @@ type period struct {
 	keeps func(time.Time) bool
 }
 
+// Nodes before a time, by what they offer.
+type (
+	events  = query.Elements[Log, Event]
+	ranging interface {
+		Between(from, to time.Time) events
+		Since(from time.Time) events
+		Before(to time.Time) events
+	}
+	yearly interface {
+		ranging
+		Year(year int) events
+	}
+	monthly interface {
+		yearly
+		Month(year int, month time.Month) events
+	}
+	daily interface {
+		monthly
+		Day(year int, month time.Month, day int) events
+	}
+	hourly interface {
+		daily
+		Hour(year int, month time.Month, day, hour int) events
+	}
+)
+
 // years, months, days and hours list the periods of a node by what it offers.
-func years(name string, y query.Years[query.Elements[Log, Event]]) (out []period) {
+func years(name string, y yearly) (out []period) {
 	for _, year := range []int{1999, 2000, 2019, 2020, 2021, 2022} {
-		out = append(out, period{fmt.Sprintf("%s year %d", name, year), y.Year(year).Query, func(t time.Time) bool { return t.Year() == year }})
+		out = append(out, period{fmt.Sprintf("%s year %d", name, year), y.Year(year).Query(), func(t time.Time) bool { return t.Year() == year }})
 	}
 	for range draws.Times(4, 40, 400) {
-		out = append(out, ranges(name, y.Range)...)
+		out = append(out, ranges(name, y)...)
 	}
 	return out
 }
 
-func months(name string, m query.Months[query.Elements[Log, Event]]) (out []period) {
+func months(name string, m monthly) (out []period) {
 	for _, x := range [][2]int{{2019, 12}, {2020, 2}, {2020, 12}, {2021, 1}, {2021, 2}, {2000, 2}, {2021, 11}, {2021, 10}} {
 		month := time.Month(x[1])
-		out = append(out, period{fmt.Sprintf("%s month %d-%d", name, x[0], x[1]), m.Month(x[0], month).Query, func(t time.Time) bool {
+		out = append(out, period{fmt.Sprintf("%s month %d-%d", name, x[0], x[1]), m.Month(x[0], month).Query(), func(t time.Time) bool {
 			return t.Year() == x[0] && t.Month() == month
 		}})
 	}
-	return append(out, years(name, m.Years)...)
+	return append(out, years(name, m)...)
 }
 
-func days(name string, d query.Days[query.Elements[Log, Event]]) (out []period) {
+func days(name string, d daily) (out []period) {
 	for _, x := range [][3]int{{2020, 2, 29}, {2020, 2, 28}, {2020, 12, 31}, {2021, 1, 1}, {2000, 2, 29}, {2021, 11, 13}} {
 		day := time.Date(x[0], time.Month(x[1]), x[2], 0, 0, 0, 0, time.UTC)
-		out = append(out, period{fmt.Sprintf("%s day %v", name, x), d.Day(x[0], time.Month(x[1]), x[2]).Query, func(t time.Time) bool {
+		out = append(out, period{fmt.Sprintf("%s day %v", name, x), d.Day(x[0], time.Month(x[1]), x[2]).Query(), func(t time.Time) bool {
 			return !t.Before(day) && t.Before(day.AddDate(0, 0, 1))
 		}})
 	}
-	return append(out, months(name, d.Months)...)
+	return append(out, months(name, d)...)
 }
 
-func hours(name string, h query.Hours[query.Elements[Log, Event]]) (out []period) {
+func hours(name string, h hourly) (out []period) {
 	for _, hour := range []int{0, 9, 10, 23, 11} {
 		from := time.Date(2020, time.February, 29, hour, 0, 0, 0, time.UTC)
-		out = append(out, period{fmt.Sprintf("%s hour %d", name, hour), h.Hour(2020, time.February, 29, hour).Query, func(t time.Time) bool {
+		out = append(out, period{fmt.Sprintf("%s hour %d", name, hour), h.Hour(2020, time.February, 29, hour).Query(), func(t time.Time) bool {
 			return !t.Before(from) && t.Before(from.Add(time.Hour))
 		}})
 	}
-	return append(out, days(name, h.Days)...)
+	return append(out, days(name, h)...)
 }
 
 // ranges are a random Between, Since and Before, with ends at instants that are there,
 // beside them, in any zone, equal or reversed.
-func ranges(name string, r query.Range[query.Elements[Log, Event]]) []period {
+func ranges(name string, r ranging) []period {
 	all := instants()
 	end := func() time.Time {
 		t := all[rand.IntN(len(all))].Add([]time.Duration{0, 0, 1, -1, time.Second, -time.Second, time.Millisecond, -time.Hour}[rand.IntN(8)])
@@ -146,10 +172,10 @@ func ranges(name string, r query.Range[query.Elements[Log, Event]]) []period {
 	}
 	from, to := end(), end()
 	return []period{
-		{fmt.Sprintf("%s between %v and %v", name, from, to), r.Between(from, to).Query, func(t time.Time) bool { return !t.Before(from) && !t.After(to) }},
-		{fmt.Sprintf("%s between %v and itself", name, from), r.Between(from, from).Query, func(t time.Time) bool { return t.Equal(from) }},
-		{fmt.Sprintf("%s since %v", name, from), r.Since(from).Query, func(t time.Time) bool { return !t.Before(from) }},
-		{fmt.Sprintf("%s before %v", name, from), r.Before(from).Query, func(t time.Time) bool { return t.Before(from) }},
+		{fmt.Sprintf("%s between %v and %v", name, from, to), r.Between(from, to).Query(), func(t time.Time) bool { return !t.Before(from) && !t.After(to) }},
+		{fmt.Sprintf("%s between %v and itself", name, from), r.Between(from, from).Query(), func(t time.Time) bool { return t.Equal(from) }},
+		{fmt.Sprintf("%s since %v", name, from), r.Since(from).Query(), func(t time.Time) bool { return !t.Before(from) }},
+		{fmt.Sprintf("%s before %v", name, from), r.Before(from).Query(), func(t time.Time) bool { return t.Before(from) }},
 	}
 }
 
@@ -161,12 +187,12 @@ func TestTimes(t *testing.T) {
 	logs, all := newLog(t)
 	k := LogByID("1")
 	periods := slices.Concat(
-		hours("nanos", k.Nanos().logEventHours), hours("millis", k.Millis().logEventHours), hours("seconds", k.Seconds().logEventHours),
-		hours("unix", k.Unix().logEventHours), days("dates", k.Dates().logEventDays), months("months", k.Months().logEventMonths),
-		years("weeks", k.Weeks().Years), years("years", k.Years().logEventYears),
+		hours("nanos", k.Nanos()), hours("millis", k.Millis()), hours("seconds", k.Seconds()),
+		hours("unix", k.Unix()), days("dates", k.Dates()), months("months", k.Months()),
+		years("weeks", k.Weeks()), years("years", k.Years()),
 	)
 	for _, w := range [][2]int{{2020, 1}, {2020, 53}, {2021, 1}, {2021, 45}, {2020, 9}} {
-		periods = append(periods, period{fmt.Sprintf("week %v", w), k.Weeks().Week(w[0], w[1]).Query, func(t time.Time) bool {
+		periods = append(periods, period{fmt.Sprintf("week %v", w), k.Weeks().Week(w[0], w[1]).Query(), func(t time.Time) bool {
 			y, n := t.ISOWeek()
 			return y == w[0] && n == w[1]
 		}})
@@ -215,11 +241,11 @@ func TestEmptyAndImpossiblePeriods(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	for name, q := range map[string]query.Query[Log, Event]{
-		"no such date: 2021-02-29": k.Nanos().Day(2021, time.February, 29).Query,
-		"no such date: 2021-13-01": k.Nanos().Month(2021, 13).Query,
-		"hour 24":                  k.Nanos().Hour(2021, time.May, 1, 24).Query,
-		"week 53 of 2021":          k.Weeks().Week(2021, 53).Query,
-		"the year -1":              k.Nanos().Year(-1).Query,
+		"no such date: 2021-02-29": k.Nanos().Day(2021, time.February, 29).Query(),
+		"no such date: 2021-13-01": k.Nanos().Month(2021, 13).Query(),
+		"hour 24":                  k.Nanos().Hour(2021, time.May, 1, 24).Query(),
+		"week 53 of 2021":          k.Weeks().Week(2021, 53).Query(),
+		"the year -1":              k.Nanos().Year(-1).Query(),
 	} {
 		if _, err := q.Collect(ctx, logs); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
@@ -271,11 +297,11 @@ func TestSegmentsAndDelimiters(t *testing.T) {
 		return strings.Join(out, " ")
 	}
 	for _, c := range []struct{ got, want string }{
-		{names(k.Address().Query), "# 1 Book#1"},
-		{names(k.Book().Query), "%23 2"},
-		{names(k.U().Query), "# 1 Book#1 %23 2"},
-		{names(k.Address().K("Book#1").Query), "Book#1"},
-		{names(k.Address().K("nothing").Query), ""},
+		{names(k.Address().Query()), "# 1 Book#1"},
+		{names(k.Book().Query()), "%23 2"},
+		{names(k.U().Query()), "# 1 Book#1 %23 2"},
+		{names(k.Address().K("Book#1").Query()), "Book#1"},
+		{names(k.Address().K("nothing").Query()), ""},
 	} {
 		if c.got != c.want {
 			t.Errorf("got %q, want %q", c.got, c.want)
@@ -333,7 +359,7 @@ func pages[T, E any](t *testing.T, m *mapper.Mapper[T], q query.Query[T, E], siz
 func TestPages(t *testing.T) {
 	ctx := context.Background()
 	logs, _ := newLog(t)
-	for _, q := range []query.Query[Log, Event]{LogByID("1").Nanos().Query, LogByID("1").Weeks().Between(instants()[2], instants()[9]).Query} {
+	for _, q := range []query.Query[Log, Event]{LogByID("1").Nanos().Query(), LogByID("1").Weeks().Between(instants()[2], instants()[9]).Query()} {
 		for _, q := range []query.Query[Log, Event]{q, q.Reverse()} {
 			want := must(q.Collect(ctx, logs))(t)
 			for _, size := range []int{0, 1, 2, 7, len(want), len(want) + 1} {
@@ -384,7 +410,7 @@ func TestFlatTimes(t *testing.T) {
 	}
 	q := VisitBySite("s")
 	for _, c := range []struct{ got, want string }{
-		{users(q.Query), "u0 u1 u2 u3 u4"},
+		{users(q.Query()), "u0 u1 u2 u3 u4"},
 		{users(q.Year(2021)), "u0 u1"},
 		{users(q.Day(2022, time.January, 1)), "u2 u3 u4"},
 		{users(q.Since(base.Add(time.Millisecond))), "u1 u2 u3 u4"},

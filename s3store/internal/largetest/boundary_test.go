@@ -12,8 +12,8 @@ import (
 
 	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/compress"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/s3store"
 )

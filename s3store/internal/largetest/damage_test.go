@@ -16,9 +16,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/itemize/itemize/blob"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/compression"
 	"github.com/itemize/itemize/internal/large"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 )
 
 // An object that is not what was written is damage, in bounded memory, read as a whole and as a stream: cut, with a byte turned, gone, of

@@ -14,9 +14,10 @@ import (
 
 	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/explore"
+	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -31,8 +32,8 @@ type tome struct {
 
 // The fields of a tome, as generated code has their handles.
 var (
-	tomeText  = field.NewString("Text", "", func(v *tome) *string { return &v.Text })
-	tomeIndex = field.NewString("Index", "", func(v *tome) *string { return &v.Index })
+	tomeText  = handmade.String("Text", "", func(v *tome) *string { return &v.Text })
+	tomeIndex = handmade.String("Index", "", func(v *tome) *string { return &v.Index })
 )
 
 // long makes a value of three parts that tells who wrote it; short one that stays in its item.
@@ -123,7 +124,7 @@ func (s *tomeScene) act(ctx context.Context, kind, who string, n *explore.Transp
 		if kind == "patch both" {
 			changes = append(changes, tomeIndex.Set(long(who)))
 		}
-		_, err = mapper.NewEntityNode(m.Key(s.id).Node).Patch(changes...).IfEntityExists().Exec(ctx, m)
+		_, err = handmade.EntityOf(m.Key(s.id)).Patch(changes...).IfEntityExists().Exec(ctx, m)
 		op.Apply = changed(func(e *explore.Entity) *explore.Entity {
 			if kind == "patch both" {
 				e = e.With("index", who)

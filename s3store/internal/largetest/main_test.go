@@ -8,9 +8,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/testing/engines"
 	"github.com/itemize/itemize/internal/testing/enginetest"
-	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/testing/faults"
 	"github.com/itemize/itemize/mapper"
 )

@@ -20,8 +20,8 @@ import (
 
 	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/compress"
-	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -45,8 +45,8 @@ type line struct {
 }
 
 var (
-	poemText  = field.NewString("Text", "", func(v *poem) *string { return &v.Text })
-	poemReads = field.NewNumber("Reads", "", func(v *poem) *int { return &v.Reads })
+	poemText  = handmade.String("Text", "", func(v *poem) *string { return &v.Text })
+	poemReads = handmade.Number("Reads", "", func(v *poem) *int { return &v.Reads })
 )
 
 // poems are a place for poems, with a mapper whose n-th transaction something comes before.
@@ -112,7 +112,7 @@ func TestPatchedAgain(t *testing.T) {
 			null[":v"] = &types.AttributeValueMemberB{Value: []byte("fedcba9876543210")}
 			p.set("SET #n = :n, #v = :v", null)
 		}
-		must(mapper.NewEntityNode(p.plain.Key("1").Node).Patch(poemText.Set(now), poemReads.Increment(1)).Exec(ctx, p.hooked))(t)
+		must(handmade.EntityOf(p.plain.Key("1")).Patch(poemText.Set(now), poemReads.Increment(1)).Exec(ctx, p.hooked))(t)
 		if got := must(p.plain.Load(ctx, p.plain.Key("1")))(t); got.Value.Text != now || p.n != 4 {
 			t.Errorf("after %d transactions: %.20s", p.n, got.Value.Text)
 		}
@@ -126,7 +126,7 @@ func TestPatchedAgain(t *testing.T) {
 				must(p.plain.DeleteByKey(ctx, p.plain.Key("1")))(t)
 				must(p.plain.Save(ctx, p.plain.New(poem{ID: "1", Name: "again"}), mapper.Staged()))(t)
 			}
-			patch := mapper.NewElementsNode[poem, line](p.plain.Key("1").Node, 1).Put(line{No: 1, Text: now}).IfEntityExists()
+			patch := handmade.Elements[poem, line]{Node: p.plain.Key("1").Node, Item: 1}.Put(line{No: 1, Text: now}).IfEntityExists()
 			if together {
 				must(mapper.Transact(ctx, patch.PatchPart(p.hooked), p.hooked.SavePart(p.hooked.New(poem{ID: "2", Name: "x", Text: now}))))(t)
 			} else {
@@ -164,7 +164,7 @@ func TestOneRecordAborted(t *testing.T) {
 		must(mapper.Transact(ctx, p.hooked.SavePart(one), p.hooked.SavePart(two)))(t)
 		now := strings.Repeat("new ", 100)
 		patch := func(id string) mapper.Part {
-			return mapper.NewEntityNode(p.plain.Key(id).Node).Patch(poemText.Set(now)).PatchPart(p.hooked)
+			return handmade.EntityOf(p.plain.Key(id)).Patch(poemText.Set(now)).PatchPart(p.hooked)
 		}
 		must(mapper.Transact(ctx, patch("1"), patch("2")))(t)
 		for _, key := range []string{"1", "2"} {

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/blob"
-	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/draws"
+	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/faults"
+	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
 )
 
@@ -49,14 +49,14 @@ func TestLargeTransact(t *testing.T) {
 
 // The patches of an album, as generated code has their handles.
 var (
-	albumName  = field.NewString("Name", "", func(v *album) *string { return &v.Name })
-	albumStory = field.NewString("Story", "", func(v *album) *string { return &v.Story })
-	albumCover = field.NewBytes("Cover", "", func(v *album) *[]byte { return &v.Cover })
+	albumName  = handmade.String("Name", "", func(v *album) *string { return &v.Name })
+	albumStory = handmade.String("Story", "", func(v *album) *string { return &v.Story })
+	albumCover = handmade.Bytes("Cover", "", func(v *album) *[]byte { return &v.Cover })
 )
 
 // patchOf sets what albumOf has, but the notes.
 func patchOf(m *mapper.Mapper[album], v album) mapper.ItemPatch[album, album] {
-	return mapper.NewEntityNode(m.Key(v.ID).Node).Patch(albumName.Set(v.Name), albumStory.Set(v.Story), albumCover.Set(v.Cover))
+	return handmade.EntityOf(m.Key(v.ID)).Patch(albumName.Set(v.Name), albumStory.Set(v.Story), albumCover.Set(v.Cover))
 }
 
 // A patch writes large values without reading what they replace; it costs what was planned, may be a part of a transaction, and where

@@ -1,0 +1,181 @@
+package gen
+
+import (
+	"slices"
+
+	"github.com/itemize/itemize/internal/key"
+	"github.com/itemize/itemize/internal/schema"
+)
+
+// base is a type of the file with methods that several nodes have: they embed it. It has methods of its own, and no embedded type of
+// the library, so that go doc shows them on each node.
+type base struct {
+	name string
+	// make returns the expression that makes it of a node.
+	make func(at code) code
+	// node is where it has that.
+	node string
+}
+
+// baseOf returns the base with a name's suffix and an identity, which write writes at its first use.
+func (n *nodeWriter) baseOf(suffix string, identity code, write func(name string) code) string {
+	text := suffix + " " + n.w.text(identity)
+	if name, ok := n.alias[text]; ok {
+		return name
+	}
+	name := n.g.names.declare(lowerFirst(n.m.Name) + suffix)
+	n.alias[text] = name
+	n.bases = append(n.bases, write(name))
+	return name
+}
+
+// nodeBase is the base of a node that is a selection and nothing else.
+func (n *nodeWriter) nodeBase() base {
+	name := n.baseOf("Node", n.node(), func(name string) code {
+		return code{"type ", name, " = ", n.node(), "\n\n"}
+	})
+	return base{name, func(at code) code { return at }, name}
+}
+
+// function is the declaration of a method.
+func function(on, name, doc string, params, result, body code) code {
+	return code{comment(name + " " + doc), "func (n ", on, ") ", name, "(", params, ") ", result, " { ", body, " }\n\n"}
+}
+
+// queryBase is the base of a query over elements, or entities, of a type: one that is a selection too, unless it is of an index or of
+// a flat model.
+func (n *nodeWriter) queryBase(word string, elem any, selects bool, more ...string) base {
+	node := n.nodeBase().name
+	args := list(n.model(), elem)
+	query := of(queryOf("Query"), args)
+	suffix, at, field := word+"Query", "at", code{"at ", node}
+	if selects {
+		at, field = node, code{node}
+	} else {
+		suffix = word + "IndexQuery"
+		if !slices.Contains(more, "Fetch") {
+			suffix = word + "FlatQuery"
+		}
+	}
+	name := n.baseOf(suffix, list(query, len(more)), func(name string) code {
+		all := code{"type ", name, " struct{ ", field, " }\n\n"}
+		all = append(all, function(name, "Query", "returns the query alone, which has further methods.", nil, query, code{"return ", call(of(impl("Query"), args), "n."+at)}))
+		source := code{"src ", of(queryOf("Source"), n.model())}
+		options := code{"options ...", queryOf("ReadOption")}
+		run := list(code{"ctx ", std("context", "Context")}, source, options)
+		sequence := func(of code) code { return code{std("iter", "Seq2"), "[", of, ", error]"} }
+		method := func(name2, doc string, params, result code, passed string) {
+			all = append(all, function(name, name2, doc, params, result, code{"return n.Query().", name2, "(", passed, ")"}))
+		}
+		e := code{elem}
+		method("All", "yields the elements in the order of their sort keys, reading page by page as they are asked for.", run, sequence(e), "ctx, src, options...")
+		method("Refs", "is All with each element's field and keys.", run, sequence(of(queryOf("Ref"), e)), "ctx, src, options...")
+		method("Collect", "returns all elements in the order of their sort keys.", run, code{"([]", e, ", error)"}, "ctx, src, options...")
+		method("Page", "returns the next elements: as many as Limit says, or those of one answer of DynamoDB.", run, code{"(*", of(queryOf("Page"), e), ", error)"}, "ctx, src, options...")
+		method("Count", "returns the number of elements. It costs what reading them costs.", run, code{"(int, error)"}, "ctx, src, options...")
+		method("Plan", "returns what the query would send, and cost. It does no I/O.", list(source, options), code{"(*", queryOf("Plan"), ", error)"}, "src, options...")
+		method("Filter", "returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.", code{"conditions ...", of(fieldOf("Condition"), e)}, query, "conditions...")
+		method("Project", "returns the query that reads only these fields. That saves transfer, not read units.", code{"fields ...", of(fieldOf("Of"), e)}, query, "fields...")
+		method("Limit", "returns the query of the first elements; of Page it is the size.", code{"first int"}, query, "first")
+		method("Reverse", "returns the query in descending order of the sort keys.", nil, query, "")
+		method("After", "returns the query that continues behind a page, at its Next.", code{"page ", queryOf("Cursor")}, query, "page")
+		for _, name2 := range more {
+			switch name2 {
+			case "Fetch":
+				method("Fetch", "returns the query that also reads what the index does not project: the items that were found, from the table.", nil, query, "")
+			case "Roots":
+				method("Roots", "returns the query over the roots of the entities alone.", nil, of(queryOf("Roots"), n.model()), "")
+			}
+		}
+		return all
+	})
+	return base{name, func(at code) code { return code{name, "{", at, "}"} }, at}
+}
+
+// itemsBase is the base of the elements of an item, which patches add.
+func (n *nodeWriter) itemsBase(it *schema.Item) base {
+	q := n.queryBase(n.word(it), goType(it.Elem), true)
+	kind := code{}
+	if it.Map() {
+		kind = code{goType(it.Field.Type.Key)}
+	}
+	name := n.baseOf(n.word(it)+"Items", list(goType(it.Elem), kind), func(name string) code {
+		all := code{"type ", name, " struct {\n", q.name, "\nitem int\n}\n\n"}
+		params, key := code{"element ", goType(it.Elem)}, "nil"
+		if it.Map() {
+			params, key = code{"k ", kind, ", element ", goType(it.Elem)}, "k"
+		}
+		patch := of(mapperOf("Patch"), n.model())
+		put := func(name2, doc string) {
+			all = append(all, function(name, name2, doc, params, patch, code{"return ", call(impl(name2), "n."+q.node, "n.item", key, "element")}))
+		}
+		put("Add", "adds an element, which must not be there.")
+		put("Put", "puts an element, whether it is there or not.")
+		if it.Map() {
+			all = append(all, function(name, "Map", "reads the map: its entries by their keys.",
+				list(code{"ctx ", std("context", "Context")}, code{"src ", of(queryOf("Source"), n.model())}, code{"options ...", queryOf("ReadOption")}),
+				code{"(all map[", kind, "]", goType(it.Elem), ", err error)"},
+				code{"\nerr = ", call(impl("Entries"), "ctx", "n."+q.node, "src", "options", "&all"), "\nreturn all, err\n"}))
+		}
+		return all
+	})
+	return base{name, func(at code) code {
+		return code{name, "{", q.make(at), ", ", it.Index, "}"}
+	}, q.node}
+}
+
+// word is what an item's elements are called in names of types.
+func (n *nodeWriter) word(it *schema.Item) string { return typeWord(goType(it.Elem)) }
+
+// narrowing is the base of the ranges of a time or a value: what each of its methods returns is part, of the node that a call of
+// package mapperimpl returns.
+func (n *nodeWriter) narrowing(suffix string, part result, identity code, methods func(method func(name, doc string, params code, call code))) base {
+	node := n.nodeBase().name
+	name := n.baseOf(suffix, list(part.typ, identity), func(name string) code {
+		all := code{"type ", name, " struct{ base ", node, " }\n\n"}
+		all = append(all, "func (n ", name, ") of(at ", node, ") ", part.typ, " { return ", part.make(code{"at"}), " }\n\n")
+		methods(func(name2, doc string, params, made code) {
+			all = append(all, function(name, name2, doc, params, part.typ, code{"return n.of(", made, ")"}))
+		})
+		return all
+	})
+	return base{name, func(at code) code { return code{name, "{", at, "}"} }, "base"}
+}
+
+// timeBase is the base of the ranges of a time's format, by the name of what rangeOf says.
+func (n *nodeWriter) timeBase(word, unit string, part result) base {
+	return n.narrowing(word+unit, part, nil, func(method func(string, string, code, code)) {
+		month, moment := std("time", "Month"), std("time", "Time")
+		method("Year", "selects the items of a year, in UTC.", code{"year int"}, call(impl("Period"), "n.base", "year"))
+		if slices.Contains([]string{"Months", "Days", "Hours"}, unit) {
+			method("Month", "selects the items of a month, in UTC.", code{"year int, month ", month}, call(impl("Period"), "n.base", "year", "int(month)"))
+		}
+		if unit == "Days" || unit == "Hours" {
+			method("Day", "selects the items of a day, in UTC.", code{"year int, month ", month, ", day int"}, call(impl("Period"), "n.base", "year", "int(month)", "day"))
+		}
+		if unit == "Hours" {
+			method("Hour", "selects the items of an hour, in UTC.", code{"year int, month ", month, ", day, hour int"}, call(impl("Period"), "n.base", "year", "int(month)", "day", "hour"))
+		}
+		if unit == "Weeks" {
+			method("Week", "selects the items of an ISO 8601 week, which begins on Monday, in UTC.", code{"year, week int"}, call(impl("Week"), "n.base", "year", "week"))
+		}
+		method("Between", "selects the items from one instant to another, both included.", code{"from, to ", moment}, call(impl("Times"), "n.base", "&from", "&to"))
+		method("Since", "selects the items at an instant or later.", code{"from ", moment}, call(impl("Times"), "n.base", "&from", "nil"))
+		method("Before", "selects the items before an instant.", code{"to ", moment}, call(impl("Before"), "n.base", "to"))
+	})
+}
+
+// valueBase is the base of the ranges of a value in the sort key of an index.
+func (n *nodeWriter) valueBase(word string, t *schema.Type, kind key.Kind, part result) base {
+	typ := code{goType(t)}
+	suffix := word + typeWord(goType(t)) + "Values"
+	return n.narrowing(suffix, part, typ, func(method func(string, string, code, code)) {
+		value := func(x string) code { return keyValue(t, kind, x) }
+		method("Between", "selects the items from one value to another, both included.", code{"from, to ", typ}, call(impl("Between"), "n.base", value("from"), value("to")))
+		method("AtLeast", "selects the items at a value or above it.", code{"from ", typ}, call(impl("AtLeast"), "n.base", value("from")))
+		method("AtMost", "selects the items at a value or below it.", code{"to ", typ}, call(impl("AtMost"), "n.base", value("to")))
+		if kind == key.String {
+			method("BeginsWith", "selects the items whose text has the given beginning.", code{"begin string"}, call(impl("BeginsWith"), "n.base", "begin"))
+		}
+	})
+}

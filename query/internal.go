@@ -1,0 +1,66 @@
+package query
+
+import (
+	"github.com/itemize/itemize/internal/door"
+	"github.com/itemize/itemize/internal/schema"
+	"github.com/itemize/itemize/internal/search"
+	"github.com/itemize/itemize/internal/selection"
+)
+
+// Internal is for the other packages of itemize: no other code can call its methods.
+var Internal internal
+
+type internal struct{}
+
+// ReadOption returns the option that f is.
+func (internal) ReadOption(_ door.Key, f func(*search.Settings)) ReadOption { return readFunc(f) }
+
+// Apply applies an option.
+func (internal) Apply(_ door.Key, o ReadOption, s *search.Settings) { o.read(s) }
+
+type readFunc func(*search.Settings)
+
+func (f readFunc) read(s *search.Settings) { f(s) }
+
+// InternalOf is Internal, with the types of a model and of elements.
+type InternalOf[T, E any] = internalOf[T, E]
+
+type internalOf[T, E any] struct{}
+
+// Source returns what makes a mapper a [Source], by embedding: its queries run with r.
+func (internalOf[T, E]) Source(_ door.Key, r search.Runner) InternalSource[T] {
+	return InternalSource[T]{r}
+}
+
+// InternalSource is described at Source.
+type InternalSource[T any] = internalSource[T]
+
+type internalSource[T any] struct{ runner search.Runner }
+
+func (s internalSource[T]) source(*T) search.Runner { return s.runner }
+
+// Spec returns a selection as data.
+func (internalOf[T, E]) Spec(_ door.Key, s Selection[T]) selection.Selection { return specOf(s) }
+
+// Node returns the node of a selection.
+func (internalOf[T, E]) Node(_ door.Key, s selection.Selection) Node[T] { return Node[T]{s} }
+
+// Elements returns the node of elements.
+func (internalOf[T, E]) Elements(_ door.Key, n Node[T]) Elements[T, E] {
+	return Elements[T, E]{n, Query[T, E]{definition{spec: n.spec}}}
+}
+
+// Query returns the query over what a node selects.
+func (internalOf[T, E]) Query(_ door.Key, n Node[T]) Query[T, E] {
+	return Query[T, E]{definition{spec: n.spec}}
+}
+
+// Key returns the key of an entity.
+func (internalOf[T, E]) Key(_ door.Key, e *schema.Entity, s selection.Selection) Key[T] {
+	return Key[T]{Node: Node[T]{s}, schema: e}
+}
+
+// Index returns the node of an index.
+func (internalOf[T, E]) Index(_ door.Key, s selection.Selection, narrow func(selection.Bounds) selection.Selection) Index[T] {
+	return Index[T]{Node[T]{s}, narrow}
+}
