@@ -27,10 +27,15 @@ const (
 	MaxBatchGet   = 100
 	MaxBatchBytes = 16 << 20
 	// MaxPage is the size in bytes at which an answer of a Query or Scan ends, with the item
-	// that reaches it: see Pages.
+	// that reaches it.
 	MaxPage = 1 << 20
 	// MaxCollection is the size in bytes of an item collection, the items of one partition
 	// key value and their entries in local secondary indexes, in a table that has such an
 	// index; without one it has no limit.
 	MaxCollection = 10 << 30
+
+	// PartitionRCU and PartitionWCU are what one partition serves in a second (Developer Guide, "Guidelines for Working
+	// with Tables", Understand Partition Behavior).
+	PartitionRCU = 3000
+	PartitionWCU = 1000
 )

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/forecast"
 	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
@@ -62,7 +62,7 @@ type options struct {
 	wcu       *flow.Limiter
 	rcu       float64
 	progress  func(Progress)
-	prices    cost.Prices
+	prices    forecast.Prices
 	now       func() time.Time
 	exported  Files
 	ofFiles   bool
@@ -116,8 +116,8 @@ func Replace() Option { return optionFunc(func(o *options) { o.replace = true })
 // OnProgress is told of the progress, twice a second at most, and at the end.
 func OnProgress(f func(Progress)) Option { return optionFunc(func(o *options) { o.progress = f }) }
 
-// Prices are those of plans; [cost.DefaultPrices] without it.
-func Prices(p cost.Prices) Option { return optionFunc(func(o *options) { o.prices = p }) }
+// Prices are those of plans; [forecast.DefaultPrices] without it.
+func Prices(p forecast.Prices) Option { return optionFunc(func(o *options) { o.prices = p }) }
 
 // Rate bounds write units a second.
 type Rate struct{ rate *flow.Limiter }
@@ -145,7 +145,7 @@ func New(ctx context.Context, c Client, l *Layout, source string, opts ...Option
 	if c == nil || l == nil {
 		return nil, errors.New("migrate: New takes a client, a layout and the name of the source")
 	}
-	m := &Migration{client: c, layout: l, options: options{of: defaultSegments, prices: cost.DefaultPrices(), now: time.Now}}
+	m := &Migration{client: c, layout: l, options: options{of: defaultSegments, prices: forecast.DefaultPrices(), now: time.Now}}
 	for _, o := range opts {
 		o.apply(&m.options)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/forecast"
 	"github.com/itemize/itemize/internal/attr"
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/schema"
@@ -165,7 +165,7 @@ func TestTheWholeWay(t *testing.T) {
 	if err != nil || !plan.OK() || plan.Entities != 40 {
 		t.Fatalf("%+v, %v", plan, err)
 	}
-	free := s.migration(migrate.Prices(cost.Prices{}))
+	free := s.migration(migrate.Prices(forecast.Prices{}))
 	if p, err := free.Plan(ctx, migrate.PlanOptions{}); err != nil || p.Price != 0 || plan.Price == 0 || p.WCU != plan.WCU {
 		t.Errorf("without prices %+v, %v", p, err)
 	}

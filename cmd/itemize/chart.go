@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/forecast"
 )
 
 // The plot's edges in the picture, and the least distance of two texts.
@@ -61,11 +61,11 @@ func (a axis) at(n float64) float64 {
 const colors = 6 // of the page's style
 
 // spent is what a layout has cost in all after some months.
-func spent(f cost.Forecast, months float64) float64 { return f.Insert + months*f.Total }
+func spent(f forecast.Forecast, months float64) float64 { return f.Insert + months*f.Total }
 
 // newChart draws the layouts that are storable and cost anything; nil if there is none.
-func newChart(all []cost.Forecast) *chart {
-	all = slices.DeleteFunc(slices.Clone(all), func(f cost.Forecast) bool { return f.NotStorable != "" || spent(f, 1) <= 0 })
+func newChart(all []forecast.Forecast) *chart {
+	all = slices.DeleteFunc(slices.Clone(all), func(f forecast.Forecast) bool { return f.NotStorable != "" || spent(f, 1) <= 0 })
 	if len(all) == 0 {
 		return nil
 	}
@@ -94,11 +94,11 @@ type crossing struct {
 }
 
 // crossingsOf returns where layouts cross the first one, in the order of time.
-func crossingsOf(all []cost.Forecast) []crossing {
+func crossingsOf(all []forecast.Forecast) []crossing {
 	var out []crossing
 	first := all[0]
 	for _, f := range all[1:] {
-		for _, pair := range [][2]cost.Forecast{{f, first}, {first, f}} {
+		for _, pair := range [][2]forecast.Forecast{{f, first}, {first, f}} {
 			if months, ok := pair[0].BreakEven(pair[1]); ok && months > 0 {
 				b := breakEven{pair[0].Layout.Name, pair[1].Layout.Name, &months}
 				out = append(out, crossing{months, spent(f, months), b.String()})
@@ -130,7 +130,7 @@ func timeAxis(crossings []crossing) axis {
 }
 
 // moneyAxis reaches over all that is spent.
-func moneyAxis(all []cost.Forecast, x axis) axis {
+func moneyAxis(all []forecast.Forecast, x axis) axis {
 	a := axis{low: math.Inf(1), from: plotBottom, to: plotTop}
 	for _, f := range all {
 		a.low = min(a.low, spent(f, x.low)/1.3)
@@ -139,7 +139,7 @@ func moneyAxis(all []cost.Forecast, x axis) axis {
 	return a
 }
 
-func (c *chart) line(f cost.Forecast, i int) line {
+func (c *chart) line(f forecast.Forecast, i int) line {
 	const steps = 60
 	var points strings.Builder
 	for k := range steps + 1 {

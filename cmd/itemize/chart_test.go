@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/forecast"
 )
 
-func layoutOf(name string, insert, month float64) cost.Forecast {
-	return cost.Forecast{Layout: cost.Layout{Name: name}, Insert: insert, Total: month}
+func layoutOf(name string, insert, month float64) forecast.Forecast {
+	return forecast.Forecast{Layout: forecast.Layout{Name: name}, Insert: insert, Total: month}
 }
 
 // points returns the places of a line, checked to lie within the plot.
@@ -35,7 +35,7 @@ func TestChartKeepsLinesApart(t *testing.T) {
 	for _, ratio := range []float64{2, 100, 1e6} {
 		t.Run(fmt.Sprint(ratio), func(t *testing.T) {
 			first := 1e-4 / ratio
-			c := newChart([]cost.Forecast{layoutOf("monolith", first, 1), layoutOf("half", first, 0.5), layoutOf("split", first, 1/ratio/2), layoutOf("more", first, 1/ratio/4)})
+			c := newChart([]forecast.Forecast{layoutOf("monolith", first, 1), layoutOf("half", first, 0.5), layoutOf("split", first, 1/ratio/2), layoutOf("more", first, 1/ratio/4)})
 			ends := make([]float64, len(c.Lines))
 			for i, l := range c.Lines {
 				x, y := points(t, l)
@@ -65,7 +65,7 @@ func TestChartKeepsLinesApart(t *testing.T) {
 func TestChartTicks(t *testing.T) {
 	for _, month := range []float64{1e-9, 1e-3, 1, 1e6} {
 		for _, even := range []float64{second, hour, 3, 100, 1e6} {
-			c := newChart([]cost.Forecast{layoutOf("monolith", month/100, month), layoutOf("split", month/100+month*even/2, month/2)})
+			c := newChart([]forecast.Forecast{layoutOf("monolith", month/100, month), layoutOf("split", month/100+month*even/2, month/2)})
 			for _, axis := range []struct {
 				ticks []tick
 				gap   float64
@@ -87,8 +87,8 @@ func TestChartTicks(t *testing.T) {
 
 // The break-even is marked where the lines cross, and said.
 func TestChartMarksTheBreakEven(t *testing.T) {
-	c := newChart([]cost.Forecast{
-		{Layout: cost.Layout{Name: "large"}, NotStorable: "too large"},
+	c := newChart([]forecast.Forecast{
+		{Layout: forecast.Layout{Name: "large"}, NotStorable: "too large"},
 		layoutOf("today", 1, 1), layoutOf("split", 2, 0.5), layoutOf("at once", 1, 0.5), layoutOf("never", 2, 1), layoutOf("at first", 0.5, 2), layoutOf("late", 100, 0.9),
 	})
 	var texts []string
@@ -113,11 +113,11 @@ func TestChartMarksTheBreakEven(t *testing.T) {
 
 // Without anything that costs there is no picture, nor is there a NaN in one.
 func TestChartOfNothing(t *testing.T) {
-	if c := newChart([]cost.Forecast{layoutOf("free", 0, 0), {NotStorable: "too large"}}); c != nil {
+	if c := newChart([]forecast.Forecast{layoutOf("free", 0, 0), {NotStorable: "too large"}}); c != nil {
 		t.Errorf("%+v", c)
 	}
 	for _, f := range [][2]float64{{0, 1}, {1, 0}} {
-		c := newChart([]cost.Forecast{layoutOf("one", f[0], f[1])})
+		c := newChart([]forecast.Forecast{layoutOf("one", f[0], f[1])})
 		points(t, c.Lines[0])
 	}
 }

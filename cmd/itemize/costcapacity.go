@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/charge"
 )
 
 // capacityAsked is what cost capacity is asked.
@@ -35,10 +36,10 @@ func (a *capacityAsked) flags(f *flag.FlagSet) {
 
 // capacityAnswer is what it answers.
 type capacityAnswer struct {
-	Load       float64          `json:"loadWcu,omitempty"`
-	Partitions cost.Partitions  `json:"partitions"`
-	AfterLoad  *cost.Partitions `json:"afterLoad,omitempty"`
-	Hot        *cost.HotKey     `json:"hot,omitempty"`
+	Load       float64            `json:"loadWcu,omitempty"`
+	Partitions charge.Partitions  `json:"partitions"`
+	AfterLoad  *charge.Partitions `json:"afterLoad,omitempty"`
+	Hot        *charge.HotKey     `json:"hot,omitempty"`
 }
 
 // check refuses flags that mean nothing together.
@@ -66,7 +67,7 @@ func (a *capacityAsked) check() error {
 
 // answer computes the answer.
 func (a *capacityAsked) answer() (out capacityAnswer, err error) {
-	table := cost.Capacity{Bytes: a.size * (1 << 30), RCU: a.rcu, WCU: a.wcu}
+	table := charge.Capacity{Bytes: a.size * (1 << 30), RCU: a.rcu, WCU: a.wcu}
 	if a.items != 0 {
 		if out.Load, out.AfterLoad, err = a.afterLoad(table); err != nil {
 			return out, err
@@ -78,7 +79,7 @@ func (a *capacityAsked) answer() (out capacityAnswer, err error) {
 	if a.keys == 0 && a.share == 0 {
 		return out, nil
 	}
-	var h cost.HotKey
+	var h charge.HotKey
 	if a.share != 0 {
 		h, err = table.Hot(a.share)
 	} else {
@@ -90,8 +91,8 @@ func (a *capacityAsked) answer() (out capacityAnswer, err error) {
 
 // afterLoad returns the write capacity that loading takes, and the partitions that the
 // table has after it, with its own capacity.
-func (a *capacityAsked) afterLoad(table cost.Capacity) (wcu float64, p *cost.Partitions, err error) {
-	if wcu, err = cost.LoadIn(a.items, a.bytes, a.in); err != nil {
+func (a *capacityAsked) afterLoad(table charge.Capacity) (wcu float64, p *charge.Partitions, err error) {
+	if wcu, err = charge.LoadIn(a.items, a.bytes, a.in); err != nil {
 		return 0, nil, err
 	}
 	table.Bytes = max(table.Bytes, float64(a.items)*float64(a.bytes))
@@ -133,7 +134,7 @@ func (c *command) costCapacity(args []string) error {
 }
 
 // showHot tells what the busiest key is asked for, and what to do about it.
-func (c *command) showHot(h cost.HotKey) {
+func (c *command) showHot(h charge.HotKey) {
 	fmt.Fprintf(c.stdout, "the busiest key: %s%% of the requests", number(100*h.Share))
 	switch {
 	case h.Share > 0 && h.RCU == 0 && h.WCU == 0:
@@ -153,7 +154,7 @@ func (c *command) showHot(h cost.HotKey) {
 	fmt.Fprintln(c.stdout)
 }
 
-func (c *command) showPartitions(what string, p cost.Partitions) {
+func (c *command) showPartitions(what string, p charge.Partitions) {
 	fmt.Fprintf(c.stdout, "%s: %s (%s by size, %s by throughput), each %s RCU and %s WCU; a burst of %s and %s\n",
 		what, plural(p.Count, "partition"), number(p.BySize), number(p.ByThroughput), number(p.RCU), number(p.WCU), number(p.BurstRCU), number(p.BurstWCU))
 }

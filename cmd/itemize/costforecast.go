@@ -9,21 +9,21 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/forecast"
 )
 
 // workloadFile is a workload with the layouts to compare.
 type workloadFile struct {
-	cost.Workload
-	Layouts []cost.Layout   `json:"layouts"`
-	Prices  json.RawMessage `json:"prices"`
+	forecast.Workload
+	Layouts []forecast.Layout `json:"layouts"`
+	Prices  json.RawMessage   `json:"prices"`
 }
 
 // workload is what a file says, with its prices and where they are from.
 type workload struct {
-	cost.Workload
-	layouts []cost.Layout
-	prices  cost.Prices
+	forecast.Workload
+	layouts []forecast.Layout
+	prices  forecast.Prices
 	basis   string
 }
 
@@ -99,8 +99,8 @@ func decode(text []byte, into any) error {
 
 // prices returns the default prices with those in place that are given, and says where
 // they hold.
-func prices(given json.RawMessage) (p cost.Prices, basis string, err error) {
-	p = cost.DefaultPrices()
+func prices(given json.RawMessage) (p forecast.Prices, basis string, err error) {
+	p = forecast.DefaultPrices()
 	defaults := fmt.Sprintf("of %s, on demand, %s", p.Region, p.Date)
 	var fields map[string]any
 	if given != nil {
@@ -112,7 +112,7 @@ func prices(given json.RawMessage) (p cost.Prices, basis string, err error) {
 		return p, "", err
 	}
 	if len(fields) == 0 {
-		return cost.DefaultPrices(), "prices " + defaults, nil
+		return forecast.DefaultPrices(), "prices " + defaults, nil
 	}
 	p.Region, p.Date = text(fields["region"]), text(fields["date"])
 	basis = "prices as given"
@@ -146,9 +146,9 @@ type breakEven struct {
 }
 
 // breakEvens compares layouts with the first that is storable: today's, as a rule.
-func breakEvens(all []cost.Forecast) []breakEven {
+func breakEvens(all []forecast.Forecast) []breakEven {
 	out := []breakEven{}
-	var first *cost.Forecast
+	var first *forecast.Forecast
 	for _, f := range all {
 		switch {
 		case f.NotStorable != "":
@@ -177,15 +177,15 @@ func (b breakEven) String() string {
 
 // forecastAnswer is what cost forecast prints as JSON.
 type forecastAnswer struct {
-	Name      string          `json:"name,omitempty"`
-	Documents int             `json:"documents"`
-	Prices    cost.Prices     `json:"prices"`
-	Basis     string          `json:"basis"`
-	Forecasts []cost.Forecast `json:"forecasts"`
-	BreakEven []breakEven     `json:"breakEven"`
+	Name      string              `json:"name,omitempty"`
+	Documents int                 `json:"documents"`
+	Prices    forecast.Prices     `json:"prices"`
+	Basis     string              `json:"basis"`
+	Forecasts []forecast.Forecast `json:"forecasts"`
+	BreakEven []breakEven         `json:"breakEven"`
 }
 
-func (w workload) answer(all []cost.Forecast) forecastAnswer {
+func (w workload) answer(all []forecast.Forecast) forecastAnswer {
 	return forecastAnswer{w.Name, max(1, w.Entities), w.prices, w.basis, all, breakEvens(all)}
 }
 
@@ -201,7 +201,7 @@ func (c *command) costForecast(args []string) error {
 	if err != nil {
 		return err
 	}
-	layouts := append([]cost.Layout{w.Monolith()}, w.layouts...)
+	layouts := append([]forecast.Layout{w.Monolith()}, w.layouts...)
 	all, err := w.Forecast(w.prices, append(layouts, w.Single())...)
 	if err != nil {
 		return fmt.Errorf("%s: %w", files[0], err)
@@ -223,7 +223,7 @@ func (c *command) costForecast(args []string) error {
 }
 
 // showForecasts prints forecasts as a table, and what each operation costs once.
-func (c *command) showForecasts(a forecastAnswer, ops []cost.Operation) {
+func (c *command) showForecasts(a forecastAnswer, ops []forecast.Operation) {
 	most := 0.0
 	for _, f := range a.Forecasts {
 		most = max(most, f.Total)
@@ -256,14 +256,14 @@ func (c *command) showForecasts(a forecastAnswer, ops []cost.Operation) {
 }
 
 // timesOf says how often an operation is done.
-func timesOf(op cost.Operation, documents int) string {
+func timesOf(op forecast.Operation, documents int) string {
 	if documents == 1 {
 		return number(op.PerMonth)
 	}
 	return fmt.Sprintf("%s per document, %s in all", number(op.PerMonth), number(op.PerMonth*float64(documents)))
 }
 
-func (c *command) showOperation(all []cost.Forecast, i int) {
+func (c *command) showOperation(all []forecast.Forecast, i int) {
 	t := c.table()
 	for _, f := range all {
 		if f.NotStorable == "" {
@@ -289,11 +289,11 @@ func (c *command) costAdvise(args []string) error {
 	}
 	if asJSON {
 		return c.printJSON(struct {
-			*cost.Advice
+			*forecast.Advice
 			Tags string `json:"tags"`
 		}{a, a.Best.Layout.Tags()})
 	}
-	layouts, err := w.Forecast(w.prices, append([]cost.Layout{w.Monolith()}, w.layouts...)...)
+	layouts, err := w.Forecast(w.prices, append([]forecast.Layout{w.Monolith()}, w.layouts...)...)
 	if err != nil {
 		return fmt.Errorf("%s: %w", files[0], err)
 	}

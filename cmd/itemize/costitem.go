@@ -9,14 +9,16 @@ import (
 	"strings"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/forecast"
+	"github.com/itemize/itemize/internal/charge"
 )
 
-func (c *command) readItem(path string) (cost.Item, error) {
+func (c *command) readItem(path string) (charge.Item, error) {
 	b, err := c.read(path)
 	if err != nil {
 		return nil, err
 	}
-	items, err := cost.ItemsFromJSON(b)
+	items, err := charge.ItemsFromJSON(b)
 	if err == nil && len(items) != 1 {
 		err = fmt.Errorf("it holds %s, and this is about one: give that alone, or see all with itemize cost measure", plural(len(items), "item"))
 	}
@@ -43,18 +45,18 @@ func (c *command) costItem(args []string) error {
 	if err != nil {
 		return inFile(files[0], err)
 	}
-	if err := cost.CheckItem(item); err != nil {
+	if err := charge.CheckItem(item); err != nil {
 		return fmt.Errorf("%s: %w (itemize cost measure -json %s begins a workload, for which itemize cost advise finds a layout)", files[0], err, files[0])
 	}
-	attributes := cost.Measure(item)
-	slices.SortStableFunc(attributes, func(a, b cost.Attribute) int { return b.Sizes[0] - a.Sizes[0] })
+	attributes := forecast.Measure(item)
+	slices.SortStableFunc(attributes, func(a, b forecast.Attribute) int { return b.Sizes[0] - a.Sizes[0] })
 	size := cost.ItemSize(item)
 	out := struct {
-		Bytes      int              `json:"bytes"`
-		Limit      int              `json:"limit"`
-		WCU        float64          `json:"wcu"`
-		RCU        float64          `json:"rcu"`
-		Attributes []cost.Attribute `json:"attributes"`
+		Bytes      int                  `json:"bytes"`
+		Limit      int                  `json:"limit"`
+		WCU        float64              `json:"wcu"`
+		RCU        float64              `json:"rcu"`
+		Attributes []forecast.Attribute `json:"attributes"`
 	}{size, cost.MaxItem, cost.WriteUnits(size), cost.ReadUnits(size), attributes}
 	if asJSON {
 		return c.printJSON(out)
@@ -76,13 +78,13 @@ func (c *command) costPlan(args []string) error {
 	if err != nil {
 		return err
 	}
-	var items [2]cost.Item
+	var items [2]charge.Item
 	for i, f := range files {
 		if f == "-" {
 			continue
 		}
 		if items[i], err = c.readItem(f); err == nil {
-			err = cost.CheckItem(items[i])
+			err = charge.CheckItem(items[i])
 		}
 		if err != nil {
 			return inFile(f, err)
@@ -99,11 +101,11 @@ func (c *command) costPlan(args []string) error {
 }
 
 // keyed returns a table with the key attributes that are named, or that the items have.
-func keyed(names string, items ...cost.Item) (cost.Table, error) {
+func keyed(names string, items ...charge.Item) (charge.Table, error) {
 	has := func(name string) bool {
-		return slices.ContainsFunc(items, func(it cost.Item) bool { return it[name] != nil })
+		return slices.ContainsFunc(items, func(it charge.Item) bool { return it[name] != nil })
 	}
-	var t cost.Table
+	var t charge.Table
 	if names != "" {
 		hash, sort, two := strings.Cut(names, ",")
 		if t.Hash, t.Range = strings.TrimSpace(hash), strings.TrimSpace(sort); t.Hash == "" || two && t.Range == "" {
@@ -122,7 +124,7 @@ func keyed(names string, items ...cost.Item) (cost.Table, error) {
 	return t, nil
 }
 
-func (c *command) showPlan(t cost.Table, old, new cost.Item, asJSON bool) error {
+func (c *command) showPlan(t charge.Table, old, new charge.Item, asJSON bool) error {
 	u := t.Put(old, new)
 	if new == nil {
 		u = t.Delete(old)
@@ -144,14 +146,14 @@ func (c *command) costMeasure(args []string) error {
 	if err != nil {
 		return err
 	}
-	var items []cost.Item
+	var items []charge.Item
 	large := 0
 	for _, f := range files {
 		b, err := c.read(f)
 		if err != nil {
 			return err
 		}
-		all, err := cost.ItemsFromJSON(b)
+		all, err := charge.ItemsFromJSON(b)
 		if err != nil {
 			return fmt.Errorf("%s: %w", f, err)
 		}
@@ -162,14 +164,14 @@ func (c *command) costMeasure(args []string) error {
 		}
 		items = append(items, all...)
 	}
-	w := cost.Workload{Attributes: append([]cost.Attribute{}, cost.Measure(items...)...), Operations: []cost.Operation{}}
+	w := forecast.Workload{Attributes: append([]forecast.Attribute{}, forecast.Measure(items...)...), Operations: []forecast.Operation{}}
 	if asJSON {
 		return c.printJSON(w)
 	}
 	t := c.table()
 	fmt.Fprintf(t, "  attribute\tin\tmin\tp50\tp95\tmax bytes\n")
 	for _, a := range w.Attributes {
-		s := cost.StatsOf(slices.DeleteFunc(slices.Clone(a.Sizes), func(n int) bool { return n == 0 })...)
+		s := charge.StatsOf(slices.DeleteFunc(slices.Clone(a.Sizes), func(n int) bool { return n == 0 })...)
 		fmt.Fprintf(t, "  %s\t%d\t%d\t%d\t%d\t%d\n", a.Name, s.Count, s.Min, s.P50, s.P95, s.Max)
 	}
 	t.Flush()

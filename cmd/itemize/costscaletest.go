@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/charge"
 )
 
 // scaletestAsked is what cost scaletest is asked.
@@ -35,8 +35,8 @@ func (a *scaletestAsked) flags(f *flag.FlagSet) {
 
 // scaletestAnswer is what it answers.
 type scaletestAnswer struct {
-	Settings *cost.AtScale `json:"settings,omitempty"`
-	Report   *scaleReport  `json:"report,omitempty"`
+	Settings *charge.AtScale `json:"settings,omitempty"`
+	Report   *scaleReport    `json:"report,omitempty"`
 }
 
 func (c *command) costScaletest(args []string) error {
@@ -71,7 +71,7 @@ func (c *command) scaletest(a *scaletestAsked) (out scaletestAnswer, err error) 
 		if a.size == 0 || a.rcu == 0 && a.wcu == 0 {
 			return out, errors.New("the settings of an empty table follow from the size of the grown one and its capacity: give -size, and -rcu, -wcu or both")
 		}
-		s, err := cost.Capacity{Bytes: a.size * (1 << 30), RCU: a.rcu, WCU: a.wcu}.AtScale()
+		s, err := charge.Capacity{Bytes: a.size * (1 << 30), RCU: a.rcu, WCU: a.wcu}.AtScale()
 		if err != nil {
 			return out, err
 		}

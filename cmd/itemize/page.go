@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/forecast"
 )
 
 //go:embed page.html
@@ -43,14 +44,14 @@ func short(name string) string {
 // pageData is what the page shows.
 type pageData struct {
 	forecastAnswer
-	Operations []cost.Operation
+	Operations []forecast.Operation
 	MaxTotal   float64
 	MaxItem    float64
 	Chart      *chart
 }
 
 // writePage writes a forecast as one page that needs nothing else.
-func writePage(path string, a forecastAnswer, ops []cost.Operation) error {
+func writePage(path string, a forecastAnswer, ops []forecast.Operation) error {
 	d := pageData{forecastAnswer: a, Operations: ops, Chart: newChart(a.Forecasts)}
 	for _, f := range a.Forecasts {
 		d.MaxTotal = max(d.MaxTotal, f.Total)

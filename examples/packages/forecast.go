@@ -12,20 +12,21 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/examples/packages/registry"
+	"github.com/itemize/itemize/forecast"
 )
 
 // workload is what is done with a package in a month: 30 releases, 60 moved tags, and
 // 100,000 reads of its head. Of the releases the one that is written stands apart from
 // the others, which an item collection leaves alone.
-func workload(d registry.Document) (cost.Workload, error) {
+func workload(d registry.Document) (forecast.Workload, error) {
 	p := d.Package()
-	size := func(name string, v any) (cost.Attribute, error) {
+	size := func(name string, v any) (forecast.Attribute, error) {
 		av, err := attributevalue.Marshal(v)
-		return cost.Attribute{Name: name, Sizes: []int{cost.AttributeSize(name, av)}}, err
+		return forecast.Attribute{Name: name, Sizes: []int{cost.AttributeSize(name, av)}}, err
 	}
 	slices.SortFunc(p.Releases, func(a, b registry.Release) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Version, b.Version)) })
 	release := p.Releases[0]
-	w := cost.Workload{Name: d.Name, Operations: []cost.Operation{
+	w := forecast.Workload{Name: d.Name, Operations: []forecast.Operation{
 		{Name: "a new release", PerMonth: 30, Writes: []string{"release"}},
 		{Name: "a moved tag", PerMonth: 60, Writes: []string{"tags"}},
 		{Name: "read the head", PerMonth: 100_000, Reads: []string{"description", "license", "keywords"}},
@@ -56,21 +57,21 @@ func workload(d registry.Document) (cost.Workload, error) {
 }
 
 // handMade is the layout of registry.Package.
-var handMade = cost.Layout{Name: "this example's", Items: [][]string{
+var handMade = forecast.Layout{Name: "this example's", Items: [][]string{
 	{"description", "license", "keywords"}, {"tags"}, {"release"}, {"other releases"}, {"dependencies"}, {"devDependencies"}, {"scripts"}, {"files", "exports"},
 }}
 
-// forecast prints what a month costs in several layouts.
-func forecast(w io.Writer, d registry.Document) error {
+// month prints what a month costs in several layouts.
+func month(w io.Writer, d registry.Document) error {
 	load, err := workload(d)
 	if err != nil {
 		return err
 	}
-	advice, err := load.Advise(cost.DefaultPrices())
+	advice, err := load.Advise(forecast.DefaultPrices())
 	if err != nil {
 		return err
 	}
-	all, err := load.Forecast(cost.DefaultPrices(), load.Monolith(), handMade, advice.Best.Layout, load.Single())
+	all, err := load.Forecast(forecast.DefaultPrices(), load.Monolith(), handMade, advice.Best.Layout, load.Single())
 	if err != nil {
 		return err
 	}

@@ -128,7 +128,7 @@ func (p *program) compare(ctx context.Context, d registry.Document) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return forecast(p.w, d)
+	return month(p.w, d)
 }
 
 func sizeOf(r *mapper.Receipt) (n int) {

@@ -1,40 +1,43 @@
-package cost
+package charge
+
+import "github.com/itemize/itemize/cost"
 
 // Pages returns the RCU, and the number of answers, of a Query or Scan over items of
 // these sizes in bytes, in their order: an answer ends with the item that takes it to 1 MB
 // or over, and each is rounded up by itself (Developer Guide, "Paginating table query
 // results"; measured on DynamoDB Local, and on DynamoDB by published scans, whose answers
 // of 1,007 items of 1,042 bytes cost 128.5 RCU).
-func Pages(c Consistency, sizes ...int) (u Units, answers int) {
-	var p pages
+func Pages(c Consistency, sizes ...int) (u cost.Units, answers int) {
+	var p Answers
 	for _, n := range sizes {
-		p.add(n)
+		p.Add(n)
 	}
-	units := p.end()
+	units := p.End()
 	return c.times(units), p.answers
 }
 
-// pages adds up the answers of a Query, item by item, read strongly.
-type pages struct {
+// Answers adds up the answers of a Query, item by item, read strongly.
+type Answers struct {
 	bytes   int // of the answer that is not full yet
 	units   float64
 	answers int
 }
 
-func (p *pages) add(bytes int) {
-	if p.bytes += bytes; p.bytes >= MaxPage {
+// Add adds an item of so many bytes.
+func (p *Answers) Add(bytes int) {
+	if p.bytes += bytes; p.bytes >= cost.MaxPage {
 		p.answer()
 	}
 }
 
-func (p *pages) answer() {
-	p.units += ReadUnits(p.bytes)
+func (p *Answers) answer() {
+	p.units += cost.ReadUnits(p.bytes)
 	p.answers++
 	p.bytes = 0
 }
 
-// end returns the units of all answers; there is at least one.
-func (p *pages) end() float64 {
+// End returns the units of all answers; there is at least one.
+func (p *Answers) End() float64 {
 	if p.bytes > 0 || p.answers == 0 {
 		p.answer()
 	}

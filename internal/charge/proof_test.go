@@ -1,4 +1,4 @@
-package cost_test
+package charge_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/charge"
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 )
@@ -27,10 +27,10 @@ type prover struct {
 	r      *rand.Rand
 	client *dynamodb.Client
 	name   string
-	table  cost.Table
+	table  charge.Table
 	// full tells that the engine reports every kind of call as DynamoDB does.
 	full   bool
-	stored map[string]cost.Item
+	stored map[string]charge.Item
 	counts map[string]int
 }
 
@@ -40,8 +40,8 @@ func newProver(t *testing.T) *prover {
 	seed := draws.Seed(t)
 	p := &prover{
 		T: t, r: rand.New(rand.NewPCG(seed, 0)), client: enginetest.Start(t).Client(), name: "proof-" + strconv.FormatUint(seed, 36),
-		full: enginetest.ReportsTransactions(t), stored: map[string]cost.Item{}, counts: map[string]int{},
-		table: cost.Table{Hash: "PK", Range: "SK", Indexes: []cost.Index{
+		full: enginetest.ReportsTransactions(t), stored: map[string]charge.Item{}, counts: map[string]int{},
+		table: charge.Table{Hash: "PK", Range: "SK", Indexes: []charge.Index{
 			{Name: "all", Hash: "G", All: true},
 			{Name: "keys", Hash: "G", Range: "R"},
 			{Name: "some", Hash: "PK", Range: "L", Attributes: []string{"A", "B"}},
@@ -92,10 +92,10 @@ func str(v string) types.AttributeValue { return &types.AttributeValueMemberS{Va
 
 func (p *prover) sk() string { return fmt.Sprintf("item-%02d", p.r.IntN(40)) }
 
-func (p *prover) key(sk string) cost.Item { return cost.Item{"PK": str(partition), "SK": str(sk)} }
+func (p *prover) key(sk string) charge.Item { return charge.Item{"PK": str(partition), "SK": str(sk)} }
 
 // item returns a random item: of any size, with any of the indexes' keys.
-func (p *prover) item(sk string) cost.Item {
+func (p *prover) item(sk string) charge.Item {
 	it := p.key(sk)
 	for _, name := range []string{"G", "R", "L"} {
 		if p.r.IntN(3) > 0 {
@@ -123,7 +123,7 @@ func (p *prover) value(depth int) types.AttributeValue {
 	case n == 4 && depth > 0:
 		return &types.AttributeValueMemberL{Value: []types.AttributeValue{p.value(depth - 1), p.value(depth - 1)}}
 	case n == 5 && depth > 0:
-		return &types.AttributeValueMemberM{Value: cost.Item{"k": p.value(depth - 1), "ü": p.value(0)}}
+		return &types.AttributeValueMemberM{Value: charge.Item{"k": p.value(depth - 1), "ü": p.value(0)}}
 	case n == 6:
 		return &types.AttributeValueMemberNULL{Value: true}
 	}
@@ -139,7 +139,7 @@ func (p *prover) number() int {
 }
 
 // check compares a prediction with one table's consumed capacity.
-func (p *prover) check(what string, want cost.Usage, got *types.ConsumedCapacity) {
+func (p *prover) check(what string, want charge.Usage, got *types.ConsumedCapacity) {
 	p.Helper()
 	p.counts[what]++
 	if got == nil || got.Table == nil {
@@ -188,7 +188,7 @@ func (p *prover) update(ctx context.Context) {
 	if it == nil {
 		it = p.key(sk)
 	}
-	expr, names, values := "SET #a = :a REMOVE #b", map[string]string{"#a": "A", "#b": "L"}, cost.Item{":a": p.value(1)}
+	expr, names, values := "SET #a = :a REMOVE #b", map[string]string{"#a": "A", "#b": "L"}, charge.Item{":a": p.value(1)}
 	it["A"] = values[":a"]
 	delete(it, "L")
 	out, err := p.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
@@ -211,12 +211,12 @@ func (p *prover) delete(ctx context.Context) {
 	delete(p.stored, sk)
 }
 
-func (p *prover) consistency() (cost.Consistency, *bool) {
+func (p *prover) consistency() (charge.Consistency, *bool) {
 	strong := p.r.IntN(2) == 0
 	if strong {
-		return cost.Strong, &strong
+		return charge.Strong, &strong
 	}
-	return cost.Eventual, &strong
+	return charge.Eventual, &strong
 }
 
 func (p *prover) get(ctx context.Context) {
@@ -226,7 +226,7 @@ func (p *prover) get(ctx context.Context) {
 	if err != nil {
 		p.Fatal(err)
 	}
-	p.check("GetItem", cost.Usage{Table: cost.Get(c, p.stored[sk])}, out.ConsumedCapacity)
+	p.check("GetItem", charge.Usage{Table: charge.Get(c, p.stored[sk])}, out.ConsumedCapacity)
 }
 
 // some returns different sort keys.
@@ -241,7 +241,7 @@ func (p *prover) some(most int) []string {
 func (p *prover) batchGet(ctx context.Context) {
 	c, strong := p.consistency()
 	keys := types.KeysAndAttributes{ConsistentRead: strong}
-	var items []cost.Item
+	var items []charge.Item
 	for _, sk := range p.some(10) {
 		keys.Keys = append(keys.Keys, p.key(sk))
 		items = append(items, p.stored[sk])
@@ -250,12 +250,12 @@ func (p *prover) batchGet(ctx context.Context) {
 	if err != nil || len(out.UnprocessedKeys) > 0 {
 		p.Fatal(err)
 	}
-	p.check("BatchGetItem", cost.Usage{Table: cost.Get(c, items...)}, &out.ConsumedCapacity[0])
+	p.check("BatchGetItem", charge.Usage{Table: charge.Get(c, items...)}, &out.ConsumedCapacity[0])
 }
 
 func (p *prover) transactGet(ctx context.Context) {
 	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: indexes}
-	var items []cost.Item
+	var items []charge.Item
 	for _, sk := range p.some(10) {
 		in.TransactItems = append(in.TransactItems, types.TransactGetItem{Get: &types.Get{TableName: &p.name, Key: p.key(sk)}})
 		items = append(items, p.stored[sk])
@@ -264,7 +264,7 @@ func (p *prover) transactGet(ctx context.Context) {
 	if err != nil {
 		p.Fatal(err)
 	}
-	p.check("TransactGetItems", cost.Usage{Table: cost.Get(cost.Transactional, items...)}, &out.ConsumedCapacity[0])
+	p.check("TransactGetItems", charge.Usage{Table: charge.Get(charge.Transactional, items...)}, &out.ConsumedCapacity[0])
 }
 
 func (p *prover) query(ctx context.Context) {
@@ -272,12 +272,12 @@ func (p *prover) query(ctx context.Context) {
 	prefix := fmt.Sprintf("item-%d", p.r.IntN(5))
 	out, err := p.client.Query(ctx, &dynamodb.QueryInput{
 		TableName: &p.name, KeyConditionExpression: aws.String("PK = :p AND begins_with(SK, :s)"), ConsistentRead: strong,
-		ExpressionAttributeValues: cost.Item{":p": str(partition), ":s": str(prefix)}, ReturnConsumedCapacity: indexes,
+		ExpressionAttributeValues: charge.Item{":p": str(partition), ":s": str(prefix)}, ReturnConsumedCapacity: indexes,
 	})
 	if err != nil {
 		p.Fatal(err)
 	}
-	var items []cost.Item
+	var items []charge.Item
 	for sk, it := range p.stored {
 		if strings.HasPrefix(sk, prefix) {
 			items = append(items, it)
@@ -286,14 +286,14 @@ func (p *prover) query(ctx context.Context) {
 	if len(items) == 0 && !p.full {
 		return
 	}
-	p.check("Query", cost.Usage{Table: cost.Page(c, items...)}, out.ConsumedCapacity)
+	p.check("Query", charge.Usage{Table: charge.Page(c, items...)}, out.ConsumedCapacity)
 }
 
 func (p *prover) batchWrite(ctx context.Context) {
 	var requests []types.WriteRequest
-	var writes []cost.Write
+	var writes []charge.Write
 	for _, sk := range p.some(10) {
-		w := cost.Write{Old: p.stored[sk]}
+		w := charge.Write{Old: p.stored[sk]}
 		if p.r.IntN(3) == 0 {
 			requests = append(requests, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: p.key(sk)}})
 			delete(p.stored, sk)
@@ -313,9 +313,9 @@ func (p *prover) batchWrite(ctx context.Context) {
 
 func (p *prover) transactWrite(ctx context.Context) {
 	in := &dynamodb.TransactWriteItemsInput{ReturnConsumedCapacity: indexes}
-	var writes []cost.Write
+	var writes []charge.Write
 	for _, sk := range p.some(10) {
-		w := cost.Write{Old: p.stored[sk]}
+		w := charge.Write{Old: p.stored[sk]}
 		var item types.TransactWriteItem
 		switch n := p.r.IntN(4); {
 		case n == 0 && w.Old != nil:

@@ -1,10 +1,13 @@
-package cost
+package forecast
 
 import (
 	"errors"
 	"fmt"
 	"math/bits"
 	"strconv"
+
+	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/charge"
 )
 
 // Forecast is what a layout costs in a month.
@@ -130,7 +133,7 @@ func (m *model) largest(set uint) int {
 }
 
 // fits reports whether an item is within the limit in every sample.
-func (m *model) fits(set uint) bool { return m.largest(set) <= MaxItem }
+func (m *model) fits(set uint) bool { return m.largest(set) <= cost.MaxItem }
 
 func times(strong bool) float64 {
 	if strong {
@@ -144,17 +147,17 @@ func times(strong bool) float64 {
 func (m *model) once(op modelOp, items []uint) (wcu, rcu float64) {
 	for s := range m.sizes {
 		var write, get, touched float64
-		var whole pages
+		var whole charge.Answers
 		read := 0
 		for _, set := range items {
 			n := m.size(s, set)
-			whole.add(n)
+			whole.Add(n)
 			if set&op.writes != 0 {
-				write += WriteUnits(n)
+				write += cost.WriteUnits(n)
 				touched++
 			}
 			if set&op.reads != 0 {
-				get += ReadUnits(n)
+				get += cost.ReadUnits(n)
 				read++
 			}
 		}
@@ -162,7 +165,7 @@ func (m *model) once(op modelOp, items []uint) (wcu, rcu float64) {
 			write *= 2
 		}
 		wcu += write
-		if query := whole.end(); op.All || read > 1 && query < get {
+		if query := whole.End(); op.All || read > 1 && query < get {
 			get = query
 		}
 		rcu += get * times(op.Strong)
@@ -194,7 +197,7 @@ func (m *model) tooLarge(l Layout, items []uint) string {
 		if more := len(l.Items[i]) - 1; more > 0 {
 			names += fmt.Sprintf(" and %d more", more)
 		}
-		return fmt.Sprintf("the item with %s has up to %d bytes, and DynamoDB takes %d: split it", names, m.largest(set), MaxItem)
+		return fmt.Sprintf("the item with %s has up to %d bytes, and DynamoDB takes %d: split it", names, m.largest(set), cost.MaxItem)
 	}
 	return ""
 }
@@ -216,7 +219,7 @@ func (m *model) insert(items []uint) float64 {
 	wcu := 0.0
 	for s := range m.sizes {
 		for _, set := range items {
-			wcu += WriteUnits(m.size(s, set))
+			wcu += cost.WriteUnits(m.size(s, set))
 		}
 	}
 	return wcu / float64(len(m.sizes))
@@ -241,4 +244,18 @@ func (m *model) sum(items []uint) Forecast {
 	f.Storage = m.p.Store(len(items), bytes) * entities
 	f.Total = f.Requests + f.Storage
 	return f
+}
+
+// BreakEven returns after how many months the layout of f has cost less in all than that
+// of g, and stays so, both written anew at first; 0 is from the first write on. It is false
+// where that never comes.
+func (f Forecast) BreakEven(g Forecast) (months float64, ok bool) {
+	more, saved := f.Insert-g.Insert, g.Total-f.Total
+	switch {
+	case f.NotStorable != "" || g.NotStorable != "" || saved < 0 || more >= 0 && saved == 0:
+		return 0, false
+	case more <= 0:
+		return 0, true
+	}
+	return more / saved, true
 }

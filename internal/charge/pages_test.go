@@ -1,4 +1,4 @@
-package cost_test
+package charge_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/charge"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 )
 
@@ -36,7 +37,7 @@ func TestPagesEndAfterTheItem(t *testing.T) {
 		{"an item after exactly 1 MB", 17, 64 << 10, 136, 2},
 		{"large items", 8, 390 << 10, 146.5 + 146.5 + 97.5, 3},
 	} {
-		u, answers := cost.Pages(cost.Eventual, slices.Repeat([]int{c.bytes}, c.items)...)
+		u, answers := charge.Pages(charge.Eventual, slices.Repeat([]int{c.bytes}, c.items)...)
 		if !u.Known() || u.Min != c.want || answers != c.answers {
 			t.Errorf("%s: %v RCU in %d answers; want %v in %d", c.name, u, answers, c.want, c.answers)
 		}
@@ -44,8 +45,8 @@ func TestPagesEndAfterTheItem(t *testing.T) {
 }
 
 // sizedItem returns an item of exactly so many bytes.
-func sizedItem(partition string, number, bytes int) cost.Item {
-	it := cost.Item{"PK": str(partition), "SK": str(fmt.Sprintf("%06d", number)), "A": str("")}
+func sizedItem(partition string, number, bytes int) charge.Item {
+	it := charge.Item{"PK": str(partition), "SK": str(fmt.Sprintf("%06d", number)), "A": str("")}
 	it["A"] = str(strings.Repeat("x", bytes-cost.ItemSize(it)))
 	return it
 }
@@ -76,7 +77,7 @@ func (p pager) query(partition string) (counts []int, units []float64) {
 	p.Helper()
 	in := &dynamodb.QueryInput{
 		TableName: &p.table, KeyConditionExpression: aws.String("PK = :p"),
-		ExpressionAttributeValues: cost.Item{":p": str(partition)}, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		ExpressionAttributeValues: charge.Item{":p": str(partition)}, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	}
 	for {
 		out, err := p.client.Query(context.Background(), in)
@@ -111,7 +112,7 @@ func TestPagesOnTheEngine(t *testing.T) {
 		if endsBefore = endsBefore || counts[0] == 1006; endsBefore {
 			continue
 		}
-		want, answers := cost.Pages(cost.Eventual, slices.Repeat([]int{c.bytes}, c.items)...)
+		want, answers := charge.Pages(charge.Eventual, slices.Repeat([]int{c.bytes}, c.items)...)
 		if sum != want.Min || len(counts) != answers {
 			t.Errorf("%s: %v RCU in %d answers; predicted %v in %d", partition, sum, len(counts), want, answers)
 		}

@@ -1,4 +1,4 @@
-package cost
+package forecast
 
 import (
 	"errors"
@@ -6,6 +6,8 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/itemize/itemize/cost"
 )
 
 // Advice is the best layout that was found for a workload.
@@ -86,10 +88,10 @@ func (m *model) itemCost(set uint) float64 {
 		bytes += float64(n)
 		for _, op := range m.ops {
 			if set&op.writes != 0 {
-				total += op.PerMonth * m.p.Units(WriteUnits(n), 0)
+				total += op.PerMonth * m.p.Units(cost.WriteUnits(n), 0)
 			}
 			if set&op.reads != 0 {
-				total += op.PerMonth * m.p.Units(0, ReadUnits(n)*times(op.Strong))
+				total += op.PerMonth * m.p.Units(0, cost.ReadUnits(n)*times(op.Strong))
 			}
 		}
 	}
@@ -233,14 +235,14 @@ func (m *model) bound() float64 {
 		for _, op := range m.ops {
 			var wcu, rcu float64
 			if op.writes != 0 {
-				wcu = WriteUnits(m.size(s, op.writes))
+				wcu = cost.WriteUnits(m.size(s, op.writes))
 			}
 			reads := op.reads
 			if op.All {
 				reads = m.all()
 			}
 			if reads != 0 {
-				rcu = ReadUnits(m.size(s, reads)) * times(op.Strong)
+				rcu = cost.ReadUnits(m.size(s, reads)) * times(op.Strong)
 			}
 			total += op.PerMonth * m.p.Units(wcu, rcu)
 		}

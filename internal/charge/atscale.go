@@ -1,6 +1,10 @@
-package cost
+package charge
 
-import "math"
+import (
+	"math"
+
+	"github.com/itemize/itemize/cost"
+)
 
 // AtScale is how to test an application at scale without the data of a grown table (Developer Guide,
 // "Guidelines for Working with Tables", Test Your Application At Scale): an empty table is created with so
@@ -24,7 +28,7 @@ func (c Capacity) AtScale() (AtScale, error) {
 	out := AtScale{Grown: grown, Then: Capacity{RCU: c.RCU, WCU: c.WCU}}
 	busy := c.partitionsBusy()
 	if busy == 0 {
-		out.Create = Capacity{WCU: float64(grown.Count) * PartitionWCU}
+		out.Create = Capacity{WCU: float64(grown.Count) * cost.PartitionWCU}
 		return out, nil
 	}
 	// As many partitions need as many times the throughput as it keeps busy, in the same proportion.

@@ -1,4 +1,4 @@
-package cost
+package charge
 
 import (
 	"math"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/itemize/itemize/cost"
 )
 
 // The worked figures of the documents that the project implements. Each names the
@@ -53,30 +55,30 @@ func TestWorkedFigures(t *testing.T) {
 		source, sentence string
 		got, want        float64
 	}{
-		{"vertical-partitioning", "150 KB of data, change one attribute: 150 write units", WriteUnits(150 << 10), 150},
-		{"vertical-partitioning", "the same as an item of under 1 KB: 1", WriteUnits(200), 1},
+		{"vertical-partitioning", "150 KB of data, change one attribute: 150 write units", cost.WriteUnits(150 << 10), 150},
+		{"vertical-partitioning", "the same as an item of under 1 KB: 1", cost.WriteUnits(200), 1},
 		{"vertical-partitioning", "reading 150 KB eventually consistently: 19 (the text says 37.5)", eventually(150 << 10), 19},
 		{"vertical-partitioning", "the same principle applies to an item of 250 KB", eventually(250 << 10), 31.5},
 		{"vertical-partitioning", "... and to 350 KB", eventually(350 << 10), 44},
-		{"vertical-partitioning", "changing one attribute of 250 KB: 250 write units", Put(250<<10, 250<<10), 250},
-		{"vertical-partitioning", "... and of 350 KB: 350", Put(350<<10, 350<<10), 350},
-		{"vertical-partitioning", "strongly consistent reads of 150, 250 and 350 KB", ReadUnits(150<<10) + ReadUnits(250<<10) + ReadUnits(350<<10), 38 + 63 + 88},
+		{"vertical-partitioning", "changing one attribute of 250 KB: 250 write units", cost.Put(250<<10, 250<<10), 250},
+		{"vertical-partitioning", "... and of 350 KB: 350", cost.Put(350<<10, 350<<10), 350},
+		{"vertical-partitioning", "strongly consistent reads of 150, 250 and 350 KB", cost.ReadUnits(150<<10) + cost.ReadUnits(250<<10) + cost.ReadUnits(350<<10), 38 + 63 + 88},
 		{"vertical-partitioning", "to read the e-mail address now: 0.5 RCU", eventually(200), 0.5},
-		{"vertical-partitioning", "125 bytes of data: 1 WCU", WriteUnits(125), 1},
+		{"vertical-partitioning", "125 bytes of data: 1 WCU", cost.WriteUnits(125), 1},
 		{"vertical-partitioning", "after one update the large item has cost 100", after(Split{Whole: 50 << 10, Parts: hundred}, 1, false), 100},
 		{"vertical-partitioning", "... and the partitioned model 101", after(Split{Whole: 50 << 10, Parts: hundred}, 1, true), 101},
-		{"guidelines-for-items", "an item of 3 KB: updating 300 bytes of it costs three", Put(3<<10, 3<<10), 3},
-		{"guidelines-for-items", "in a table of their own: one write capacity unit", Put(300, 300), 1},
+		{"guidelines-for-items", "an item of 3 KB: updating 300 bytes of it costs three", cost.Put(3<<10, 3<<10), 3},
+		{"guidelines-for-items", "in a table of their own: one write capacity unit", cost.Put(300, 300), 1},
 		{"guidelines-for-tables", "20 million items of 1 KB: 20 million write capacity units", load(20_000_000, 1024, time.Second), 20_000_000},
 		{"guidelines-for-tables", "... resulting in 20 GB: 2 partitions by size", math.Ceil(parts(Capacity{Bytes: 20_000_000 * 1024}).BySize), 2},
-		{"large-objects", "a sample event of 420 KB: 20 KB over the maximum", 420<<10 - MaxItem, 20 << 10},
+		{"large-objects", "a sample event of 420 KB: 20 KB over the maximum", 420<<10 - cost.MaxItem, 20 << 10},
 		{"large-objects", "any single attribute is retrieved for 0.5 RCU", eventually(1023), 0.5},
-		{"vertical-partitioning", "50 KB as one item", WriteUnits(50 << 10), 50},
+		{"vertical-partitioning", "50 KB as one item", cost.WriteUnits(50 << 10), 50},
 		{"vertical-partitioning", "100 key-value pairs written one by one: 100 units", func() float64 { _, s := Split{Whole: 50 << 10, Parts: hundred}.After(0); return s }(), 100},
 		{"vertical-partitioning", "break even after the next update (the text): at the second", breakEven(Split{Whole: 50 << 10, Parts: hundred}), 2},
 		{"vertical-partitioning", "and after a transactional insert, of 200 units, at the fourth", breakEven(Split{Whole: 50 << 10, Parts: hundred, Transactional: true}), 4},
-		{"guidelines-for-items", "throughput is rounded up to the next KB: 4 KB and a byte", WriteUnits(4097), 5},
-		{"guidelines-for-items", "GetItem: rounded up to the next 4 KB boundary", ReadUnits(1), 1},
+		{"guidelines-for-items", "throughput is rounded up to the next KB: 4 KB and a byte", cost.WriteUnits(4097), 5},
+		{"guidelines-for-items", "GetItem: rounded up to the next 4 KB boundary", cost.ReadUnits(1), 1},
 		{"guidelines-for-tables", "(1000 / 3000) + (500 / 1000) = 0.8333", parts(Capacity{RCU: 1000, WCU: 500}).ByThroughput, 1000.0/3000 + 0.5},
 		{"guidelines-for-tables", "therefore a single partition", float64(parts(Capacity{RCU: 1000, WCU: 500}).Count), 1},
 		{"guidelines-for-tables", "(1000 / 3000) + (1000 / 1000) = 1.333", parts(Capacity{RCU: 1000, WCU: 1000}).ByThroughput, 1000.0/3000 + 1},
@@ -93,21 +95,21 @@ func TestWorkedFigures(t *testing.T) {
 		{"guidelines-for-tables", "3 hours leave 100 on each of 2", then(Capacity{WCU: load(20_000_000, 1024, 3*time.Hour)}, 200), 100},
 		{"guidelines-for-tables", "over 3 hours: 1,852 WCU", math.Round(load(20_000_000, 1024, 3*time.Hour)), 1852},
 		{"guidelines-for-tables", "... and 2 partitions", float64(parts(Capacity{WCU: load(20_000_000, 1024, 3*time.Hour)}).Count), 2},
-		{"large-objects", "an item of 10 KB: 1.5 RCU eventually consistent", ReadUnits(10<<10) / 2, 1.5},
-		{"large-objects", "and 10 WCU to update", WriteUnits(10 << 10), 10},
-		{"large-objects", "items cumulatively below 1 KB are updated with a single WCU", WriteUnits(1023), 1},
-		{"large-objects", "the limit of 400 KB", MaxItem, 400 << 10},
-		{"large-objects", "a Query retrieves a maximum of 1 MB", MaxPage, 1 << 20},
-		{"large-objects", "BatchWriteItem: 25 items", MaxBatchWrite, 25},
-		{"large-objects", "TransactWriteItems: 100 items (the text: 25)", MaxTransactItems, 100},
-		{"large-objects", "and 4 MB", MaxTransactBytes, 4 << 20},
-		{"large-objects", "BatchWriteItem: 16 MB", MaxBatchBytes, 16 << 20},
-		{"large-objects", "compressed with zlib: 139 KB, 139 WCU", WriteUnits(139 << 10), 139},
+		{"large-objects", "an item of 10 KB: 1.5 RCU eventually consistent", cost.ReadUnits(10<<10) / 2, 1.5},
+		{"large-objects", "and 10 WCU to update", cost.WriteUnits(10 << 10), 10},
+		{"large-objects", "items cumulatively below 1 KB are updated with a single WCU", cost.WriteUnits(1023), 1},
+		{"large-objects", "the limit of 400 KB", cost.MaxItem, 400 << 10},
+		{"large-objects", "a Query retrieves a maximum of 1 MB", cost.MaxPage, 1 << 20},
+		{"large-objects", "BatchWriteItem: 25 items", cost.MaxBatchWrite, 25},
+		{"large-objects", "TransactWriteItems: 100 items (the text: 25)", cost.MaxTransactItems, 100},
+		{"large-objects", "and 4 MB", cost.MaxTransactBytes, 4 << 20},
+		{"large-objects", "BatchWriteItem: 16 MB", cost.MaxBatchBytes, 16 << 20},
+		{"large-objects", "compressed with zlib: 139 KB, 139 WCU", cost.WriteUnits(139 << 10), 139},
 		{"large-objects", "... and 17.5 RCU eventually consistent", eventually(139 << 10), 17.5},
-		{"large-objects", "compressed with snappy: 208 KB, 208 WCU", WriteUnits(208 << 10), 208},
+		{"large-objects", "compressed with snappy: 208 KB, 208 WCU", cost.WriteUnits(208 << 10), 208},
 		{"large-objects", "... and 26 RCU eventually consistent", eventually(208 << 10), 26},
 		{"large-objects", "a compression by 66 percent of 420 KB leaves 143 KB (the text: 139, which is 67)", math.Round(420 * (1 - 0.66)), 143},
-		{"data-model", "the 400 KB item size limit", MaxItem, 409_600},
+		{"data-model", "the 400 KB item size limit", cost.MaxItem, 409_600},
 	} {
 		if math.Abs(c.got-c.want) > 1e-9 {
 			t.Errorf("%s: %s: %v", c.source, c.sentence, c.got)
@@ -142,7 +144,7 @@ func TestSizesOfTheDataModel(t *testing.T) {
 		item, err := ItemFromJSON([]byte(c.item))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
-		} else if got := ItemSize(item); got != c.want {
+		} else if got := cost.ItemSize(item); got != c.want {
 			t.Errorf("%s: %d bytes; want %d", name, got, c.want)
 		}
 	}
@@ -168,7 +170,7 @@ func TestFiguresOfItems(t *testing.T) {
 		item(`{"Id": "DynamoDB#Thread1#2012-03-15T20:42:54.023Z#1#2", "Message": "...second part of long message text..."}`),
 		item(`{"Id": "DynamoDB#Thread1#2012-03-15T20:42:54.023Z#1#3", "Message": "...third part of long message text"}`),
 	}
-	full := slices.Repeat([]Item{sized(MaxItem)}, 3)
+	full := slices.Repeat([]Item{sized(cost.MaxItem)}, 3)
 	write := func(items ...Item) float64 {
 		var writes []Write
 		for _, it := range items {
@@ -179,7 +181,7 @@ func TestFiguresOfItems(t *testing.T) {
 	query := func(items ...Item) float64 {
 		sizes := make([]int, len(items))
 		for i, it := range items {
-			sizes[i] = ItemSize(it)
+			sizes[i] = cost.ItemSize(it)
 		}
 		u, _ := Pages(Eventual, sizes...)
 		return u.Min
@@ -192,7 +194,7 @@ func TestFiguresOfItems(t *testing.T) {
 		{"... and of 300 bytes: separate items may not reduce throughput", Get(Eventual, small...).Min, 50},
 		{"a Query of 100 items of 3 KB", query(large...), 37.5},
 		{"... and of 300 bytes: for these operations you might still reduce it", query(small...), 4},
-		{"the reply that is kept in chunks has no message: 81 bytes", float64(ItemSize(reply)), 81},
+		{"the reply that is kept in chunks has no message: 81 bytes", float64(cost.ItemSize(reply)), 81},
 		{"it and its 3 chunks are written for 4 WCU", write(append(chunks, reply)...), 4},
 		{"... and read, each by its key, for 2 RCU", Get(Eventual, append(chunks, reply)...).Min, 2},
 		{"3 chunks as large as items get: 1,200 WCU, and 1 for the reply", write(append(full, reply)...), 1201},
@@ -231,24 +233,24 @@ func TestFiguresOfLargeObjects(t *testing.T) {
 		t.Error("an item of 420 KB")
 	}
 	sizes, err := PartSizes(420<<10, 40)
-	if err != nil || !slices.Equal(sizes, []int{MaxItem, 20<<10 + 80}) {
+	if err != nil || !slices.Equal(sizes, []int{cost.MaxItem, 20<<10 + 80}) {
 		t.Fatal(sizes, err)
 	}
 	wcu := 0.0
 	for _, n := range sizes {
-		wcu += WriteUnits(n)
+		wcu += cost.WriteUnits(n)
 	}
 	whole, answers := Pages(Eventual, sizes...)
-	preview := ReadUnits(sizes[0]) / 2
+	preview := cost.ReadUnits(sizes[0]) / 2
 	if wcu != 421 || whole.Min != 53 || answers != 1 || preview != 50 {
 		t.Errorf("420 KB in two parts: %v WCU, %v RCU in %d answers, the first part alone %v", wcu, whole, answers, preview)
 	}
-	for _, c := range [][2]int{{-1, 0}, {0, -1}, {1, MaxItem}, {math.MaxInt, 0}} {
+	for _, c := range [][2]int{{-1, 0}, {0, -1}, {1, cost.MaxItem}, {math.MaxInt, 0}} {
 		if _, err := PartSizes(c[0], c[1]); err == nil {
 			t.Error(c)
 		}
 	}
-	for bytes, want := range map[int]int{0: 1, MaxItem - 40: 1, MaxItem - 39: 2} {
+	for bytes, want := range map[int]int{0: 1, cost.MaxItem - 40: 1, cost.MaxItem - 39: 2} {
 		if sizes, err := PartSizes(bytes, 40); err != nil || len(sizes) != want {
 			t.Errorf("%d bytes: %v, %v", bytes, sizes, err)
 		}
@@ -261,7 +263,7 @@ func TestBadInput(t *testing.T) {
 		"negative size":     func() error { _, err := Capacity{Bytes: -1}.Partitions(); return err }(),
 		"no number":         func() error { _, err := Capacity{WCU: math.NaN()}.Partitions(); return err }(),
 		"negative items":    func() error { _, err := LoadIn(-1, 1, time.Hour); return err }(),
-		"a large item":      func() error { _, err := LoadIn(1, MaxItem+1, time.Hour); return err }(),
+		"a large item":      func() error { _, err := LoadIn(1, cost.MaxItem+1, time.Hour); return err }(),
 		"more than can be":  func() error { _, err := Capacity{Bytes: 1e300}.Partitions(); return err }(),
 		"a hot negative":    func() error { _, err := Capacity{WCU: -1}.Hot(0.5); return err }(),
 		"no time":           func() error { _, err := LoadIn(1, 1, 0); return err }(),
@@ -271,7 +273,7 @@ func TestBadInput(t *testing.T) {
 		"no parts":          func() error { _, _, err := Split{}.BreakEven(); return err }(),
 		"no such part":      func() error { _, _, err := Split{Parts: []int{1}, Updated: 1}.BreakEven(); return err }(),
 		"a negative part":   func() error { _, _, err := Split{Parts: []int{-1}}.BreakEven(); return err }(),
-		"an item too large": func() error { _, _, err := Split{Whole: MaxItem + 1, Parts: []int{1}}.BreakEven(); return err }(),
+		"an item too large": func() error { _, _, err := Split{Whole: cost.MaxItem + 1, Parts: []int{1}}.BreakEven(); return err }(),
 	} {
 		if err == nil {
 			t.Errorf("%s: no error", name)

@@ -1,10 +1,11 @@
-package cost
+package charge
 
 import (
 	"maps"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
 )
 
@@ -31,12 +32,12 @@ type Index struct {
 // Usage is the units of a request, of the table and of each index apart, as DynamoDB
 // reports them. Units are WCU for writes, RCU for reads.
 type Usage struct {
-	Table   Units            `json:"table"`
-	Indexes map[string]Units `json:"indexes,omitempty"`
+	Table   cost.Units            `json:"table"`
+	Indexes map[string]cost.Units `json:"indexes,omitempty"`
 }
 
 // Total returns the sum of the table and its indexes.
-func (u Usage) Total() Units {
+func (u Usage) Total() cost.Units {
 	sum := u.Table
 	for _, n := range u.Indexes {
 		sum = sum.Add(n)
@@ -49,7 +50,7 @@ func (u Usage) Add(v Usage) Usage {
 	sum := Usage{Table: u.Table.Add(v.Table), Indexes: maps.Clone(u.Indexes)}
 	for name, n := range v.Indexes {
 		if sum.Indexes == nil {
-			sum.Indexes = map[string]Units{}
+			sum.Indexes = map[string]cost.Units{}
 		}
 		sum.Indexes[name] = sum.Indexes[name].Add(n)
 	}
@@ -61,9 +62,9 @@ func (u *Usage) index(name string, n float64) {
 		return
 	}
 	if u.Indexes == nil {
-		u.Indexes = map[string]Units{}
+		u.Indexes = map[string]cost.Units{}
 	}
-	u.Indexes[name] = u.Indexes[name].Add(Exactly(n))
+	u.Indexes[name] = u.Indexes[name].Add(cost.Exactly(n))
 }
 
 // Entry returns an item's entry in an index, nil where the item lacks one of its keys.
@@ -88,7 +89,7 @@ func (t Table) Entry(x Index, item Item) Item {
 // costs nothing where its entry stays the same, the entry's size where it comes or goes,
 // the larger where it changes, and both where its key does.
 func (t Table) Put(old, new Item) Usage {
-	u := Usage{Table: Exactly(Put(ItemSize(old), ItemSize(new)))}
+	u := Usage{Table: cost.Exactly(cost.Put(cost.ItemSize(old), cost.ItemSize(new)))}
 	for _, x := range t.Indexes {
 		u.index(x.Name, t.indexWrite(x, old, new))
 	}
@@ -97,7 +98,7 @@ func (t Table) Put(old, new Item) Usage {
 
 // Delete returns the WCU of deleting an item; of none, one unit.
 func (t Table) Delete(old Item) Usage {
-	u := Usage{Table: Exactly(Delete(ItemSize(old)))}
+	u := Usage{Table: cost.Exactly(cost.Delete(cost.ItemSize(old)))}
 	for _, x := range t.Indexes {
 		u.index(x.Name, t.indexWrite(x, old, nil))
 	}
@@ -110,15 +111,15 @@ func (t Table) indexWrite(x Index, old, new Item) float64 {
 	case a == nil && b == nil:
 		return 0
 	case a == nil:
-		return WriteUnits(ItemSize(b))
+		return cost.WriteUnits(cost.ItemSize(b))
 	case b == nil:
-		return WriteUnits(ItemSize(a))
+		return cost.WriteUnits(cost.ItemSize(a))
 	case !attr.Same(a[x.Hash], b[x.Hash]) || x.Range != "" && !attr.Same(a[x.Range], b[x.Range]):
-		return WriteUnits(ItemSize(a)) + WriteUnits(ItemSize(b))
+		return cost.WriteUnits(cost.ItemSize(a)) + cost.WriteUnits(cost.ItemSize(b))
 	case attr.SameItem(a, b):
 		return 0
 	}
-	return WriteUnits(max(ItemSize(a), ItemSize(b)))
+	return cost.WriteUnits(max(cost.ItemSize(a), cost.ItemSize(b)))
 }
 
 // Expire returns the WCU of a deletion by time to live: none, of the table and of its
@@ -138,7 +139,7 @@ type Write struct {
 func (t Table) usage(w Write) Usage {
 	switch {
 	case w.Check:
-		return Usage{Table: Exactly(WriteUnits(ItemSize(w.Old)))}
+		return Usage{Table: cost.Exactly(cost.WriteUnits(cost.ItemSize(w.Old)))}
 	case w.New == nil:
 		return t.Delete(w.Old)
 	}
@@ -169,9 +170,9 @@ func (t Table) TransactWrite(writes ...Write) Usage {
 // Refused returns the WCU of a write whose condition failed on an item: DynamoDB charges
 // it and does not report it. It is what the stored item costs, and at most what the write
 // would have. Indexes cost nothing.
-func (t Table) Refused(old, new Item) Units {
-	least := WriteUnits(ItemSize(old))
-	return Units{Min: least, Expected: least, Max: max(least, Put(ItemSize(old), ItemSize(new)))}
+func (t Table) Refused(old, new Item) cost.Units {
+	least := cost.WriteUnits(cost.ItemSize(old))
+	return cost.Units{Min: least, Expected: least, Max: max(least, cost.Put(cost.ItemSize(old), cost.ItemSize(new)))}
 }
 
 // Consistency is how a read is made.
@@ -184,34 +185,34 @@ const (
 	Transactional
 )
 
-func (c Consistency) times(n float64) Units {
-	return Exactly(n * [...]float64{0.5, 1, 2}[c])
+func (c Consistency) times(n float64) cost.Units {
+	return cost.Exactly(n * [...]float64{0.5, 1, 2}[c])
 }
 
 // Get returns the RCU of reading single items with GetItem, BatchGetItem or
 // TransactGetItems: each is rounded up by itself, and a missing one, nil, costs as a
 // small one.
-func Get(c Consistency, items ...Item) Units {
+func Get(c Consistency, items ...Item) cost.Units {
 	sum := 0.0
 	for _, it := range items {
-		sum += ReadUnits(ItemSize(it))
+		sum += cost.ReadUnits(cost.ItemSize(it))
 	}
 	return c.times(sum)
 }
 
 // Page returns the RCU of one answer of a Query or Scan of a table or index: of the sum of
 // the items that were read, before any filter or projection; with none, one unit.
-func Page(c Consistency, items ...Item) Units {
+func Page(c Consistency, items ...Item) cost.Units {
 	bytes := 0
 	for _, it := range items {
-		bytes += ItemSize(it)
+		bytes += cost.ItemSize(it)
 	}
-	return c.times(ReadUnits(bytes))
+	return c.times(cost.ReadUnits(bytes))
 }
 
 // StreamReads returns the number of GetRecords calls, each one read request unit of a
 // stream, that read records of that many bytes in all: 1 MB or 1,000 records each
 // (Developer Guide, "DynamoDB Streams"). Writing to a stream costs nothing.
 func StreamReads(records, bytes int) int {
-	return max((records+999)/1000, (bytes+MaxPage-1)/MaxPage)
+	return max((records+999)/1000, (bytes+cost.MaxPage-1)/cost.MaxPage)
 }

@@ -1,10 +1,12 @@
-package cost
+package forecast
 
 import (
 	"fmt"
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/itemize/itemize/cost"
 )
 
 // large returns a workload over a document of equal attributes, read whole.
@@ -110,7 +112,7 @@ func TestBadForecasts(t *testing.T) {
 		{"the price storagePerGBMonth is NaN", w, Prices{Storage: math.NaN()}, w.Single()},
 		{`the layout "x" has an item without attributes: leave it out`, w, Prices{}, Layout{"x", [][]string{{"a0"}, {"a1"}, {}}}},
 		{"63 attributes: join those that are always used together, to 62 or fewer", large(63, 10, false), Prices{}, w.Single()},
-		{`the attribute "a0" has the size 409600, with 60 bytes of keys over the limit of an item (409600)`, large(1, MaxItem, false), Prices{}, w.Single()},
+		{`the attribute "a0" has the size 409600, with 60 bytes of keys over the limit of an item (409600)`, large(1, cost.MaxItem, false), Prices{}, w.Single()},
 	} {
 		if _, err := c.w.Forecast(c.p, c.layout); err == nil || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %v", c.text, err)

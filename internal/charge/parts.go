@@ -1,6 +1,10 @@
-package cost
+package charge
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/itemize/itemize/cost"
+)
 
 // PartSizes returns the sizes of the items that hold a value of so many bytes in parts:
 // as few as the limit of an item allows, each full but for the last, with overhead bytes
@@ -11,12 +15,12 @@ func PartSizes(bytes, overhead int) ([]int, error) {
 		return nil, fmt.Errorf("a value of %d bytes in parts with %d more each: give 0 or more of both", bytes, overhead)
 	case bytes > 1<<40:
 		return nil, fmt.Errorf("a value of %d bytes in parts: up to 1 TB is counted; store it elsewhere", bytes)
-	case overhead >= MaxItem:
-		return nil, fmt.Errorf("parts with %d bytes beside the value: an item has at most %d", overhead, MaxItem)
+	case overhead >= cost.MaxItem:
+		return nil, fmt.Errorf("parts with %d bytes beside the value: an item has at most %d", overhead, cost.MaxItem)
 	}
 	var sizes []int
-	for ; bytes > MaxItem-overhead; bytes -= MaxItem - overhead {
-		sizes = append(sizes, MaxItem)
+	for ; bytes > cost.MaxItem-overhead; bytes -= cost.MaxItem - overhead {
+		sizes = append(sizes, cost.MaxItem)
 	}
 	return append(sizes, bytes+overhead), nil
 }

@@ -1,11 +1,15 @@
-package cost
+package forecast
 
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/itemize/itemize/cost"
 )
 
 // Workload is a document, and what is done with it in a month.
@@ -116,8 +120,8 @@ func (w Workload) Check() error {
 			bad("the attribute %q has %d sizes, and another %d: give each one, or one for each sample", a.Name, len(a.Sizes), samples)
 		case slices.Min(a.Sizes) < 0:
 			bad("the attribute %q has the size %d: give 0 or more", a.Name, slices.Min(a.Sizes))
-		case slices.Max(a.Sizes)+w.perItem() > MaxItem:
-			bad("the attribute %q has the size %d, with %d bytes of keys over the limit of an item (%d): give its parts as attributes, compress it, or store it elsewhere", a.Name, slices.Max(a.Sizes), w.perItem(), MaxItem)
+		case slices.Max(a.Sizes)+w.perItem() > cost.MaxItem:
+			bad("the attribute %q has the size %d, with %d bytes of keys over the limit of an item (%d): give its parts as attributes, compress it, or store it elsewhere", a.Name, slices.Max(a.Sizes), w.perItem(), cost.MaxItem)
 		}
 		seen[a.Name] = true
 		samples = max(samples, len(a.Sizes))
@@ -188,4 +192,23 @@ func segment(name string) string {
 		}
 		return r
 	}, name)
+}
+
+// Measure returns the attributes of documents with their sizes in each of them, in bytes:
+// the beginning of a Workload.
+func Measure(documents ...map[string]types.AttributeValue) []Attribute {
+	sizes := map[string][]int{}
+	for i, d := range documents {
+		for name, v := range d {
+			if sizes[name] == nil {
+				sizes[name] = make([]int, len(documents))
+			}
+			sizes[name][i] = cost.AttributeSize(name, v)
+		}
+	}
+	var out []Attribute
+	for _, name := range slices.Sorted(maps.Keys(sizes)) {
+		out = append(out, Attribute{name, sizes[name]})
+	}
+	return out
 }

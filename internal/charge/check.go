@@ -1,4 +1,4 @@
-package cost
+package charge
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/attr"
 )
 
@@ -20,18 +21,18 @@ func CheckItem(item Item) error {
 	largest := ""
 	for _, name := range slices.Sorted(maps.Keys(item)) {
 		if name == "" {
-			return fmt.Errorf("an attribute without a name, of %s: give it one", bytesOf(ValueSize(item[name])))
+			return fmt.Errorf("an attribute without a name, of %s: give it one", bytesOf(cost.ValueSize(item[name])))
 		}
 		if err := checkValue(item[name]); err != nil {
 			return fmt.Errorf("attribute %q: %w", name, err)
 		}
-		if largest == "" || AttributeSize(name, item[name]) > AttributeSize(largest, item[largest]) {
+		if largest == "" || cost.AttributeSize(name, item[name]) > cost.AttributeSize(largest, item[largest]) {
 			largest = name
 		}
 	}
-	if n := ItemSize(item); n > MaxItem {
+	if n := cost.ItemSize(item); n > cost.MaxItem {
 		return fmt.Errorf("the item has %d bytes, and DynamoDB takes %d; the largest attribute is %q with %d: split the item, or compress that",
-			n, MaxItem, largest, AttributeSize(largest, item[largest]))
+			n, cost.MaxItem, largest, cost.AttributeSize(largest, item[largest]))
 	}
 	return nil
 }
@@ -60,7 +61,7 @@ func (t Table) CheckWrite(old, new Item) error {
 	for _, key := range []struct {
 		name  string
 		limit int
-	}{{t.Hash, MaxPartitionKey}, {t.Range, MaxSortKey}} {
+	}{{t.Hash, cost.MaxPartitionKey}, {t.Range, cost.MaxSortKey}} {
 		if key.name == "" {
 			continue
 		}
@@ -86,7 +87,7 @@ func checkKey(which string, item Item, name string, limit int) error {
 	if _, ok := attr.ScalarOf(v); !ok {
 		return fmt.Errorf("the key attribute %s of the %s item is no string, number or binary: give one", name, which)
 	}
-	switch n := ValueSize(v); {
+	switch n := cost.ValueSize(v); {
 	case n == 0:
 		return fmt.Errorf("the key attribute %s of the %s item is empty: give it a value", name, which)
 	case n > limit:

@@ -1,22 +1,23 @@
-package cost
+package charge
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/itemize/itemize/cost"
 )
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
 // What DynamoDB refuses of an item or of a write is refused, with its place and a cure.
 func TestCheckItem(t *testing.T) {
-	if err := CheckItem(Item{"PK": text("a"), "v": text(strings.Repeat("x", MaxItem-4))}); err != nil {
+	if err := CheckItem(Item{"PK": text("a"), "v": text(strings.Repeat("x", cost.MaxItem-4))}); err != nil {
 		t.Error(err)
 	}
 	for want, item := range map[string]Item{
 		`the item has 409601 bytes, and DynamoDB takes 409600; the largest attribute is "v" with 409598: split the item, or compress that`: {
-			"PK": text("a"), "v": text(strings.Repeat("x", MaxItem-3)),
+			"PK": text("a"), "v": text(strings.Repeat("x", cost.MaxItem-3)),
 		},
 		`attribute "n": "abc" is no number of DynamoDB`:              {"n": &types.AttributeValueMemberN{Value: "abc"}},
 		`attribute "s": the set has the member "a" twice`:            {"s": &types.AttributeValueMemberSS{Value: []string{"a", "b", "a"}}},

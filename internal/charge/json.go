@@ -1,4 +1,4 @@
-package cost
+package charge
 
 import (
 	"bytes"
@@ -273,23 +273,4 @@ func typedSet(name string, v any) (types.AttributeValue, error) {
 		bs.Value = append(bs.Value, b)
 	}
 	return bs, nil
-}
-
-// Measure returns the attributes of documents with their sizes in each of them, in bytes:
-// the beginning of a Workload.
-func Measure(documents ...Item) []Attribute {
-	sizes := map[string][]int{}
-	for i, d := range documents {
-		for name, v := range d {
-			if sizes[name] == nil {
-				sizes[name] = make([]int, len(documents))
-			}
-			sizes[name][i] = AttributeSize(name, v)
-		}
-	}
-	var out []Attribute
-	for _, name := range slices.Sorted(maps.Keys(sizes)) {
-		out = append(out, Attribute{name, sizes[name]})
-	}
-	return out
 }

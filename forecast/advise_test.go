@@ -1,4 +1,4 @@
-package cost
+package forecast
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/testing/draws"
 )
 
@@ -133,7 +134,7 @@ func TestAdviceForTheArticle(t *testing.T) {
 // Every fault of a workload is named, all at once.
 func TestBadWorkloads(t *testing.T) {
 	err := Workload{
-		Entities: -1, Attributes: []Attribute{{"a", []int{-1}}, {"a", []int{1}}, {"b", nil}, {"", []int{1}}, {"c", []int{MaxItem + 1}}, {"d", []int{1, 2}}, {"e", []int{1, 2, 3}}},
+		Entities: -1, Attributes: []Attribute{{"a", []int{-1}}, {"a", []int{1}}, {"b", nil}, {"", []int{1}}, {"c", []int{cost.MaxItem + 1}}, {"d", []int{1, 2}}, {"e", []int{1, 2, 3}}},
 		Operations: []Operation{{Name: "x", PerMonth: -1, Reads: []string{"nope"}}, {Name: "y"}},
 	}.Check()
 	for _, text := range []string{

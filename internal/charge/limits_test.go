@@ -1,4 +1,4 @@
-package cost_test
+package charge_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/cost"
+	"github.com/itemize/itemize/internal/charge"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 )
 
@@ -18,14 +19,14 @@ import (
 // engine that reports transactions, takes any number of values of IN.
 func TestLimitsOnTheEngine(t *testing.T) {
 	ctx, client, table := context.Background(), enginetest.Start(t).Client(), enginetest.Table(t, "PK:S", "SK:S")
-	key := func(i int) cost.Item { return cost.Item{"PK": str("a"), "SK": str(fmt.Sprint("key ", i))} }
+	key := func(i int) charge.Item { return charge.Item{"PK": str("a"), "SK": str(fmt.Sprint("key ", i))} }
 	for _, c := range []struct {
 		name  string
 		limit int
 		send  func(n int) error
 	}{
 		{"IN", cost.MaxIn, func(n int) error {
-			values, names := cost.Item{}, make([]string, n)
+			values, names := charge.Item{}, make([]string, n)
 			for i := range names {
 				names[i] = fmt.Sprint(":v", i)
 				values[names[i]] = str(names[i])

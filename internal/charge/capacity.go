@@ -1,21 +1,20 @@
-package cost
+package charge
 
 import (
 	"errors"
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/itemize/itemize/cost"
 )
 
-// What one partition holds and serves (Developer Guide, "Guidelines for Working with
+// partitionBytes is what one partition holds (Developer Guide, "Guidelines for Working with
 // Tables", Understand Partition Behavior; "Quotas").
-const (
-	PartitionBytes = 10 << 30
-	PartitionRCU   = 3000
-	PartitionWCU   = 1000
-	// Burst is how long unused capacity is kept for a burst.
-	Burst = 300 * time.Second
-)
+const partitionBytes = 10 << 30
+
+// Burst is how long unused capacity is kept for a burst.
+const Burst = 300 * time.Second
 
 // Capacity is a table's size in bytes and its throughput, in units a second.
 type Capacity struct {
@@ -46,7 +45,7 @@ func (c Capacity) Partitions() (Partitions, error) {
 	if err := c.check(); err != nil {
 		return Partitions{}, err
 	}
-	p := Partitions{BySize: c.Bytes / PartitionBytes, ByThroughput: c.partitionsBusy()}
+	p := Partitions{BySize: c.Bytes / partitionBytes, ByThroughput: c.partitionsBusy()}
 	p.Count = max(1, int(math.Ceil(math.Max(p.BySize, p.ByThroughput))))
 	return p.share(c), nil
 }
@@ -70,7 +69,7 @@ func (c Capacity) check() error {
 // partitionsBusy returns how many partitions the throughput keeps busy. Reads and writes
 // share them; the quotient comes last, so that it is whole where it should be.
 func (c Capacity) partitionsBusy() float64 {
-	return (c.RCU*PartitionWCU + c.WCU*PartitionRCU) / (PartitionRCU * PartitionWCU)
+	return (c.RCU*cost.PartitionWCU + c.WCU*cost.PartitionRCU) / (cost.PartitionRCU * cost.PartitionWCU)
 }
 
 // share sets each partition's share of a capacity.
@@ -96,12 +95,12 @@ func LoadIn(items, bytes int, in time.Duration) (float64, error) {
 	switch {
 	case items < 0 || bytes < 0:
 		return 0, fmt.Errorf("%d items of %d bytes: give 0 or more of both", items, bytes)
-	case bytes > MaxItem:
-		return 0, fmt.Errorf("items of %d bytes: an item has at most %d; give the parts that each is split into", bytes, MaxItem)
+	case bytes > cost.MaxItem:
+		return 0, fmt.Errorf("items of %d bytes: an item has at most %d; give the parts that each is split into", bytes, cost.MaxItem)
 	case in <= 0:
 		return 0, fmt.Errorf("a load in %v: give a time", in)
 	}
-	return float64(items) * WriteUnits(bytes) / in.Seconds(), nil
+	return float64(items) * cost.WriteUnits(bytes) / in.Seconds(), nil
 }
 
 // HotKey is what a skewed workload asks of the busiest partition key.
