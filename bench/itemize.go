@@ -24,11 +24,11 @@ func openItemize(c *dynamodb.Client, table string) (*Opened, error) {
 }
 
 func openShared(c *dynamodb.Client, table string) (*Opened, error) {
-	m, err := mapper.New[model.User](c, mapper.Table(table), mapper.Answers(mapper.ShareStrings))
+	m, err := mapper.New[model.User](c, mapper.Table(table), mapper.ShareStrings())
 	if err != nil {
 		return nil, err
 	}
-	s, err := mapper.New[model.Session](c, mapper.Table(table), mapper.Answers(mapper.ShareStrings))
+	s, err := mapper.New[model.Session](c, mapper.Table(table), mapper.ShareStrings())
 	return ofItemize(m).with(s, model.SessionByID), err
 }
 
@@ -196,7 +196,7 @@ func keptCopied(c *dynamodb.Client, table string) (func(context.Context) (string
 }
 
 func keptShared(c *dynamodb.Client, table string) (func(context.Context) (string, error), error) {
-	return kept(c, mapper.Table(table), mapper.Answers(mapper.ShareStrings))
+	return kept(c, mapper.Table(table), mapper.ShareStrings())
 }
 
 func kept(c *dynamodb.Client, options ...mapper.Option) (func(context.Context) (string, error), error) {

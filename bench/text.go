@@ -5,7 +5,7 @@ const head = `# Benchmarks
 The same jobs, done with this library and with others, each written as its documentation recommends (module bench): the
 SDK by hand with attributevalue and expression, github.com/guregu/dynamo/v2, and gocloud.dev/docstore/awsdynamodb/v2.
 *itemize* is generated code as a mapper is without options; *itemize-shared* the same with
-` + "`mapper.Answers(mapper.ShareStrings)`" + `; *itemize-reflected* is a model without generated code. Rows where another one
+` + "`mapper.ShareStrings()`" + `; *itemize-reflected* is a model without generated code. Rows where another one
 is better are rows like all others.
 
 What is the same: updates compare a version, inserts require that nothing is there, an insert of several items is one

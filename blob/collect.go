@@ -2,6 +2,7 @@ package blob
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -20,58 +21,24 @@ type CorruptError = large.CorruptError
 // DefaultGrace is for how long a value stays to which nothing points any more: who is reading it has that long to end.
 const DefaultGrace = time.Hour
 
-// Collected is what a collection has found and done.
+// Collected is what a collection has found and done. Its JSON has more: records, parts and objects, strays, what DynamoDB charged.
 type Collected struct {
-	// Records and Values are what it visited.
-	Records int `json:"records"`
-	Values  int `json:"values"`
-	// Writing are records of saves under way; GivenUp those that it aborted, since their deadlines are over; Waiting those that
-	// were aborted too short a time ago to remove their values.
-	Writing int `json:"writing"`
-	GivenUp int `json:"givenUp"`
-	Waiting int `json:"waiting"`
-	// Unreferenced are values to which nothing points, and that stay for their grace, or since it only reports; Again are
-	// those that were noted so before and are pointed to.
-	Unreferenced int `json:"unreferenced"`
-	Again        int `json:"again"`
-	// Foreign are records that it left alone, since they are of other models, or of other tables and buckets than the mapper's: collect with
-	// mappers of these.
-	Foreign int `json:"foreign"`
-	// Unreadable are items that lie among the records and are none, or damaged ones: they are left alone.
-	Unreadable int `json:"unreadable"`
-	// Removed are values that it removed: so many parts and objects.
-	Removed int `json:"removed"`
-	Parts   int `json:"parts"`
-	Objects int `json:"objects"`
-	// Strays are what Scan has found, without which they are not looked for.
-	Strays *Strays `json:"strays,omitempty"`
+	// Values were visited. Unreferenced are those to which nothing points, and that stay for their grace, or since it only reports.
+	Values       int
+	Unreferenced int
+	// Removed are the values that it removed.
+	Removed int
 	// Next is where the next collection goes on that is to begin where this one ended; empty after the last record.
-	Next string `json:"next,omitempty"`
-	// Requests, WCU and RCU are what it cost: those as predicted, and ConsumedWCU and ConsumedRCU as DynamoDB reported them. S3 are requests to that.
-	Requests    int          `json:"requests"`
-	WCU         cost.Units   `json:"wcu"`
-	RCU         cost.Units   `json:"rcu"`
-	ConsumedWCU float64      `json:"consumedWCU"`
-	ConsumedRCU float64      `json:"consumedRCU"`
-	S3          cost.Objects `json:"s3,omitzero"`
+	Next string
+	// Requests, WCU and RCU are what it cost, as predicted.
+	Requests int
+	WCU, RCU cost.Units
+
+	full *large.Report
 }
 
-// Strays are parts and objects of values that no record tells of, as after a restore, or since a request arrived hours
-// after it was sent.
-type Strays struct {
-	// Seen are the values that lie outside of their items, Unrecorded those of them that have no record.
-	Seen       int `json:"seen"`
-	Unrecorded int `json:"unrecorded"`
-	// Pointed are those without a record that items point to, and Foreign those of other models, and objects of items
-	// whose key does not fit S3's metadata: both are left alone. The others were removed, by Delete: so many parts and objects.
-	Pointed int `json:"pointed"`
-	Foreign int `json:"foreign"`
-	Removed int `json:"removed"`
-	Parts   int `json:"parts"`
-	Objects int `json:"objects"`
-	// Uploads are uploads in parts that nobody ends any more, which Delete aborts.
-	Uploads int `json:"uploads"`
-}
+// MarshalJSON returns what it has found and done in full.
+func (c *Collected) MarshalJSON() ([]byte, error) { return json.Marshal(c.full) }
 
 // CollectOption is an option of Collect.
 type CollectOption func(*collecting)
@@ -110,9 +77,13 @@ func Scan() CollectOption { return func(c *collecting) { c.scan = true } }
 func Collect[T any](ctx context.Context, m *mapper.Mapper[T], options ...CollectOption) (*Collected, error) {
 	c, err := mapper.Internal.Collector(door.Key{}, m)
 	if err != nil {
-		return &Collected{}, err
+		return &Collected{full: &large.Report{}}, err
 	}
-	return collect(ctx, c, options)
+	r, err := collect(ctx, c, options)
+	return &Collected{
+		Values: r.Values, Unreferenced: r.Unreferenced, Removed: r.Removed, Next: r.Next,
+		Requests: r.Requests, WCU: r.WCU, RCU: r.RCU, full: r,
+	}, err
 }
 
 // Internal is for the other packages of itemize: no other code can call its methods.
@@ -121,34 +92,37 @@ var Internal internal
 type internal struct{}
 
 // Collect is Collect for the command itemize, which knows a model by its source.
-func (internal) Collect(_ door.Key, ctx context.Context, c *large.Collector, options []CollectOption) (*Collected, error) {
+func (internal) Collect(_ door.Key, ctx context.Context, c *large.Collector, options []CollectOption) (*large.Report, error) {
 	return collect(ctx, c, options)
 }
 
-func collect(ctx context.Context, c *large.Collector, options []CollectOption) (*Collected, error) {
+// Full returns what a collection has found and done in full.
+func (internal) Full(_ door.Key, c *Collected) *large.Report { return c.full }
+
+func collect(ctx context.Context, c *large.Collector, options []CollectOption) (*large.Report, error) {
 	c.Grace = DefaultGrace
 	x := &collecting{Collector: c}
 	for _, set := range options {
 		set(x)
 	}
 	if x.rate < 0 {
-		return &Collected{}, fmt.Errorf("blob: Rate(%v): give a number of capacity units a second", x.rate)
+		return &large.Report{}, fmt.Errorf("blob: Rate(%v): give a number of capacity units a second", x.rate)
 	}
 	if !x.scan && strings.HasPrefix(x.from, "scan/") {
-		return &Collected{Next: x.from}, fmt.Errorf("blob: the collection ended in a scan, at %q: go on with Scan (-scan)", x.from)
+		return &large.Report{Next: x.from}, fmt.Errorf("blob: the collection ended in a scan, at %q: go on with Scan (-scan)", x.from)
 	}
 	done, err := c.Run(ctx, x.from)
 	if err == nil && x.scan {
 		err = c.Scan(ctx, x.from, done)
 	}
 	t := &done.Tally
-	out := &Collected{
+	out := &large.Report{
 		Records: done.Records, Values: done.Values, Writing: done.Open, GivenUp: done.GivenUp, Waiting: done.Waiting,
 		Unreferenced: done.Unreferenced, Again: done.Again, Foreign: done.Foreign, Unreadable: done.Unreadable, Removed: done.Removed, Parts: done.Parts, Objects: done.Objects,
 		Next: done.Next, Requests: t.Requests, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, ConsumedWCU: t.ConsumedWCU, ConsumedRCU: t.ConsumedRCU, S3: t.Objects,
 	}
 	if x.scan {
-		strays := Strays(done.Strays)
+		strays := done.Strays
 		out.Strays = &strays
 	}
 	if err != nil && done.Next == "" {

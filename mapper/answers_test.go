@@ -49,10 +49,10 @@ func TestAnswers(t *testing.T) {
 		Saved    int
 	}
 	var want *results
-	for _, how := range []mapper.Decoding{mapper.DecodeWithSDK, mapper.CopyStrings, mapper.ShareStrings} {
+	for how, options := range map[string][]mapper.Option{"with the SDK": {mapper.DecodeWithSDK()}, "copies": nil, "shared": {mapper.ShareStrings()}} {
 		var s seen
 		c := enginetest.Start(t).Client(func(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, s.add) })
-		m := must(mapper.New[account](c, mapper.Table(table), mapper.Answers(how)))(t)
+		m := must(mapper.New[account](c, append(options, mapper.Table(table))...))(t)
 		var got results
 		var receipt mapper.Receipt
 		e := must(m.Load(ctx, m.Key("1"), mapper.Strong(), mapper.ReceiptTo(&receipt)))(t)
@@ -83,7 +83,7 @@ func TestAnswers(t *testing.T) {
 		if !reflect.DeepEqual(&got, want) {
 			t.Errorf("%v:\n%+v, and by the SDK\n%+v", how, got, *want)
 		}
-		if s.count == 0 || (s.items == s.count) != (how == mapper.DecodeWithSDK) {
+		if s.count == 0 || (s.items == s.count) != (how == "with the SDK") {
 			t.Errorf("%v: middleware saw %d items of %d", how, s.items, s.count)
 		}
 	}

@@ -42,8 +42,8 @@ func TestMove(t *testing.T) {
 	e := must(users.Load(ctx, users.Key("1")))(t)
 	e.Value.ID = "2"
 	receipt, err := users.Save(ctx, e)
-	var changed *mapper.KeyChangedError
-	if !errors.As(err, &changed) || changed.Field != "ID" || changed.Old != `"1"` || changed.New != `"2"` || receipt.Predicted.Requests != 0 {
+	var changed *mapper.ValueError
+	if !errors.As(err, &changed) || changed.Field != "ID" || !strings.Contains(changed.Reason, `the key field was changed from "1" to "2" after the load`) || receipt.Predicted.Requests != 0 {
 		t.Errorf("%v", err)
 	}
 	part := must(users.Load(ctx, users.Key("1").Prefix("U#")))(t)
@@ -237,7 +237,7 @@ func TestDelete(t *testing.T) {
 	other.Value.Email = "other"
 	must(users.Save(ctx, other))(t)
 	_, err := users.Delete(ctx, e)
-	wantConflict(t, err, "U#Information", mapper.ConflictChanged)
+	wantConflict(t, err, "U#Information", "changed")
 	must(users.Delete(ctx, other))(t)
 	if left := r.all("USER#1"); len(left) != 1 || left["X#Unknown"] == nil {
 		t.Errorf("left: %v", left)

@@ -120,7 +120,7 @@ type bulkSettings struct {
 	id                    string
 	from, parallel, total int
 	rate                  float64
-	progress              []func(BulkProgress)
+	progress              []func(bulkProgress)
 	failures              func(BulkFailure)
 	now                   func() time.Time
 }
@@ -141,11 +141,11 @@ func bulkSettingsOf(options []BulkOption) *bulkSettings {
 func Overwrite() BulkOption { return bulkFunc(func(s *bulkSettings) { s.overwrite = true }) }
 
 // LoadID names a bulk load, so that one that goes on after a crash knows what it has written before.
-// Without it the id is drawn, and stands in the report and in each [BulkProgress].
+// Without it the id is drawn, and stands in each report.
 func LoadID(id string) BulkOption { return bulkFunc(func(s *bulkSettings) { s.id = id }) }
 
-// Resume has a bulk load pass over the first n entities of the sequence: the Next of a report, or of
-// a BulkProgress that was kept.
+// Resume has a bulk load pass over the first n entities of the sequence: the Next of a report, also of
+// one that OnProgress got.
 func Resume(n int) BulkOption { return bulkFunc(func(s *bulkSettings) { s.from = n }) }
 
 // WriteRate bounds what a bulk load writes, in WCU a second: by what items are expected to take, put
@@ -155,24 +155,24 @@ func WriteRate(wcu float64) BulkOption { return bulkFunc(func(s *bulkSettings) {
 // EntityCount gives the number of entities in the sequence, so that progress shows the time left.
 func EntityCount(n int) BulkOption { return bulkFunc(func(s *bulkSettings) { s.total = n }) }
 
-// OnProgress has f called now and then, twice a second at most, and at the end; one call at a time.
-func OnProgress(f func(BulkProgress)) BulkOption {
+// OnProgress has f called with what was done so far, twice a second at most, and at the end; one call at a time.
+func OnProgress(f func(BulkReport)) BulkOption {
 	return bulkFunc(func(s *bulkSettings) {
 		if f != nil {
-			s.progress = append(s.progress, f)
+			s.progress = append(s.progress, func(p bulkProgress) { f(p.BulkReport) })
 		}
 	})
 }
 
-// ProgressLine is for OnProgress: it shows progress in one line, if f is a terminal. Into a pipe or file it writes nothing.
-func ProgressLine(f *os.File) func(BulkProgress) {
-	info, err := f.Stat()
-	terminal := err == nil && info.Mode()&os.ModeCharDevice != 0
-	return func(p BulkProgress) {
-		if terminal {
-			_, _ = f.WriteString(p.line())
+// ProgressLine shows progress in one line, if f is a terminal, with the time that is left if [EntityCount] is given. Into a pipe
+// or file it writes nothing.
+func ProgressLine(f *os.File) BulkOption {
+	return bulkFunc(func(s *bulkSettings) {
+		info, err := f.Stat()
+		if err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			s.progress = append(s.progress, func(p bulkProgress) { _, _ = f.WriteString(p.line()) })
 		}
-	}
+	})
 }
 
 // OnFailure has f called with each entity that is not written, one call at a time; the report has the first
@@ -198,8 +198,8 @@ func (s *bulkSettings) check(g *engine) error {
 	return nil
 }
 
-// BulkProgress is how far a bulk load is.
-type BulkProgress struct {
+// bulkProgress is how far a bulk load is.
+type bulkProgress struct {
 	BulkReport
 	// Total is how many entities there are, 0 where that is not known; PerSecond the items written a
 	// second so far, Left the time that the rest takes at this rate, 0 where Total is not known.
@@ -258,8 +258,8 @@ func (x *bulkLoad) set(r bulk.Report) {
 }
 
 // progress returns the progress of a load, with its rate and the time that is left.
-func (r *BulkReport) progress(s *bulkSettings, last bool) BulkProgress {
-	p := BulkProgress{BulkReport: *r, Total: s.total, Last: last}
+func (r *BulkReport) progress(s *bulkSettings, last bool) bulkProgress {
+	p := bulkProgress{BulkReport: *r, Total: s.total, Last: last}
 	p.Failures = slices.Clone(r.Failures)
 	if took := r.Took.Seconds(); took > 0 {
 		p.PerSecond = float64(r.Items) / took
@@ -280,7 +280,7 @@ func (g *engine) bulkLoad(ctx context.Context, entities iter.Seq2[any, error], o
 		return x.report, g.model.Errorf("BulkLoad got no sequence: give it one, such as mapper.NoErrors(slices.Values(all))")
 	}
 	var t tally
-	ctx, end := g.observe(ctx, OpBulkLoad)
+	ctx, end := g.observe(ctx, "BulkLoad")
 	next, stop := iter.Pull2(entities)
 	defer stop()
 	number, failed := -1, error(nil)
@@ -339,7 +339,7 @@ func (g *engine) planBulkLoad(entities iter.Seq2[any, error], options []BulkOpti
 }
 
 // line is the progress in one line of a terminal, over the line before.
-func (p *BulkProgress) line() string {
+func (p *bulkProgress) line() string {
 	text := fmt.Sprintf("%d entities", p.Next)
 	if p.Total > 0 {
 		text = fmt.Sprintf("%d of %d entities", p.Next, p.Total)

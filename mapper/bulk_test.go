@@ -268,9 +268,9 @@ func TestBulkLoadResumes(t *testing.T) {
 		table := enginetest.Table(t, "PK:S", "SK:S")
 		broken := must(mapper.New[parcel](enginetest.Start(t).Client(func(o *dynamodb.Options) { o.HTTPClient, o.RetryMaxAttempts = r, 1 }), mapper.Table(table)))(t)
 		m := must(mapper.New[parcel](enginetest.Start(t).Client(), mapper.Table(table)))(t)
-		var last mapper.BulkProgress
-		first, err := broken.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), mapper.Concurrency(2), mapper.OnProgress(func(p mapper.BulkProgress) { last = p }))
-		if err != nil && (!errors.Is(err, errDropped) || !strings.Contains(err.Error(), "has ended before entity "+strconv.Itoa(first.Next))) || last.Next != first.Next || !last.Last {
+		var last mapper.BulkReport
+		first, err := broken.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), mapper.Concurrency(2), mapper.OnProgress(func(p mapper.BulkReport) { last = p }))
+		if err != nil && (!errors.Is(err, errDropped) || !strings.Contains(err.Error(), "has ended before entity "+strconv.Itoa(first.Next))) || last.Next != first.Next {
 			t.Fatalf("%+v %v", first, err)
 		}
 		found := 0
@@ -396,8 +396,8 @@ func TestBulkLoadRate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var told []mapper.BulkProgress
-	r := must(m.BulkLoad(ctx, readings(0, 750, 30), mapper.WriteRate(500), mapper.EntityCount(750), mapper.OnProgress(mapper.ProgressLine(out)), mapper.OnProgress(func(p mapper.BulkProgress) { told = append(told, p) })))(t)
+	var told []mapper.BulkReport
+	r := must(m.BulkLoad(ctx, readings(0, 750, 30), mapper.WriteRate(500), mapper.EntityCount(750), mapper.ProgressLine(out), mapper.OnProgress(func(p mapper.BulkReport) { told = append(told, p) })))(t)
 	out.Close()
 	charged := 750.0
 	if traits, _ := enginetest.Start(t).Traits(); !traits.Transactions {
@@ -409,7 +409,7 @@ func TestBulkLoadRate(t *testing.T) {
 	if r.Took < 450*time.Millisecond { // a second's units are there, and 250 flow in
 		t.Errorf("%d items took %v", r.Items, r.Took)
 	}
-	if p := told[len(told)-1]; !p.Last || p.Total != 750 || p.Left != 0 || p.PerSecond == 0 {
+	if p := told[len(told)-1]; p.Entities != 750 || p.Next != 750 || p.Took == 0 {
 		t.Errorf("%+v", p)
 	}
 }

@@ -138,7 +138,7 @@ func isIndex(sel selection.Selection) bool { return len(sel.Parts) > 0 && sel.Pa
 func (g *engine) loadEntity(ctx context.Context, sel selection.Selection, v any, options []ReadOption) (*state, error) {
 	settings := readSettingsOf(options)
 	var t tally
-	ctx, end := g.observe(ctx, OpLoad)
+	ctx, end := g.observe(ctx, "Load")
 	s, err := g.load(ctx, sel, v, settings.Strong, &t)
 	if settings.SkipMissing && t.skips(err) {
 		err = g.search.RootThere(sel, nil)
@@ -207,11 +207,11 @@ func (g *engine) planLoad(sel selection.Selection, loaded *state, options []Read
 // save is Mapper.Save.
 func (g *engine) save(ctx context.Context, s *state, v any, options []WriteOption) (*Receipt, error) {
 	x, err := operation.NewSave(g.env, &s.Entity, v, writeOptionsOf(options))
-	return g.write(ctx, OpSave, x, err)
+	return g.write(ctx, "Save", x, err)
 }
 
 // write runs an operation, unless the error says that it cannot be made.
-func (g *engine) write(ctx context.Context, op Operation, x *operation.Operation, err error) (*Receipt, error) {
+func (g *engine) write(ctx context.Context, op string, x *operation.Operation, err error) (*Receipt, error) {
 	var t tally
 	ctx, end := g.observe(ctx, op)
 	if err == nil {
@@ -242,7 +242,7 @@ func (g *engine) predict(x *operation.Operation, err error) (*Plan, error) {
 // update is Mapper.Update. next returns a pointer to a zero model, and the function that changes it.
 func (g *engine) update(ctx context.Context, sel selection.Selection, next func() (any, func() error), options []WriteOption) (*Receipt, error) {
 	var t tally
-	ctx, end := g.observe(ctx, OpUpdate)
+	ctx, end := g.observe(ctx, "Update")
 	var readers change.Readers
 	var own error // that of the caller's function, which is not translated
 	err := operation.Repeat(ctx, g.model.Label(), func() error {
@@ -279,13 +279,13 @@ func (g *engine) delete(ctx context.Context, sel selection.Selection, s *state, 
 	o := writeOptionsOf(options)
 	if s == nil && len(sel.Elsewhere) > 0 {
 		var t tally
-		ctx, end := g.observe(ctx, OpDelete)
+		ctx, end := g.observe(ctx, "Delete")
 		err := g.public(operation.DeleteLocated(ctx, g.env, sel, o, &t.Tally))
 		end(&t, err)
 		return t.receipt(), err
 	}
 	x, err := operation.NewDelete(g.env, sel, s.entity(), o)
-	return g.write(ctx, OpDelete, x, err)
+	return g.write(ctx, "Delete", x, err)
 }
 
 // planDelete is Mapper.PlanDelete.

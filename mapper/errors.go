@@ -63,14 +63,14 @@ func joinFew(s []string) string {
 
 // ModelError says what is wrong with a model: every fault of it.
 type ModelError struct {
-	Model string
+	model string
 	// Faults are one line each: type and field, what is wrong, and the cure.
 	Faults []string
 }
 
 // Error returns the faults, one on a line.
 func (e *ModelError) Error() string {
-	return fmt.Sprintf("the model %s cannot be mapped:\n  %s", e.Model, strings.Join(e.Faults, "\n  "))
+	return fmt.Sprintf("the model %s cannot be mapped:\n  %s", e.model, strings.Join(e.Faults, "\n  "))
 }
 
 func modelError(name string, err error) error {
@@ -78,36 +78,27 @@ func modelError(name string, err error) error {
 	if !errors.As(err, &faults) {
 		return err
 	}
-	e := &ModelError{Model: name}
+	e := &ModelError{model: name}
 	for _, f := range faults {
 		e.Faults = append(e.Faults, f.String())
 	}
 	return e
 }
 
-// Conflict says what happened to an item since it was read.
-type Conflict string
-
-// What can happen to an item that a save wants to write.
-const (
-	ConflictChanged Conflict = "changed"
-	ConflictDeleted Conflict = "deleted"
-	ConflictCreated Conflict = "created"
-)
-
 // ItemConflict is an item that someone else has changed.
 type ItemConflict struct {
 	Key Key
 	// Field is the model's field, or the sort key of an item with several.
-	Field    string
-	Conflict Conflict
+	Field string
+	// Conflict is what happened to it since it was read: changed, deleted or created.
+	Conflict string
 }
 
 // ConflictError says that items were changed, deleted or created by someone else
 // since they were read. Nothing was written (of a staged insert nothing that can be found;
 // Independent aside: see PartialError). Load again and repeat, or use Update, which does so.
 type ConflictError struct {
-	Model string
+	model string
 	Items []ItemConflict
 
 	insert bool // of an entity whose root is not there
@@ -125,10 +116,10 @@ func (e *ConflictError) Error() string {
 		s[i] = fmt.Sprintf("%s (%s) was %s", it.Key, it.Field, it.Conflict)
 	}
 	if e.pending != "" {
-		return fmt.Sprintf("%s: conflict: %s: %s", e.Model, joinFew(s), e.pending)
+		return fmt.Sprintf("%s: conflict: %s: %s", e.model, joinFew(s), e.pending)
 	}
 	if e.raw {
-		return fmt.Sprintf("%s: the condition given does not hold for %s", e.Model, e.Items[0].Key)
+		return fmt.Sprintf("%s: the condition given does not hold for %s", e.model, e.Items[0].Key)
 	}
 	if e.patch {
 		keys := make([]Key, len(e.Items))
@@ -136,14 +127,14 @@ func (e *ConflictError) Error() string {
 			keys[i] = it.Key
 		}
 		if len(e.unmet) > 0 {
-			return fmt.Sprintf("%s: the condition of the patch does not hold for %s: %s", e.Model, joinKeys(keys), strings.Join(e.unmet, "; "))
+			return fmt.Sprintf("%s: the condition of the patch does not hold for %s: %s", e.model, joinKeys(keys), strings.Join(e.unmet, "; "))
 		}
-		return fmt.Sprintf("%s: the condition of the patch does not hold for %s", e.Model, joinKeys(keys))
+		return fmt.Sprintf("%s: the condition of the patch does not hold for %s", e.model, joinKeys(keys))
 	}
 	if e.insert {
-		return fmt.Sprintf("%s: conflict: %s, though the entity is not there: items that are left over from one: delete it by its key, which removes them, and insert again", e.Model, joinFew(s))
+		return fmt.Sprintf("%s: conflict: %s, though the entity is not there: items that are left over from one: delete it by its key, which removes them, and insert again", e.model, joinFew(s))
 	}
-	return fmt.Sprintf("%s: conflict: %s by someone else since it was read: load again and repeat the change, or use Update", e.Model, joinFew(s))
+	return fmt.Sprintf("%s: conflict: %s by someone else since it was read: load again and repeat the change, or use Update", e.model, joinFew(s))
 }
 
 // existsError is an insert's conflict with what is there.
@@ -153,7 +144,7 @@ type existsError struct {
 }
 
 func (e *existsError) Error() string {
-	return fmt.Sprintf("%s: %s exists already: load it and save the change, or delete it first", e.conflict.Model, e.name)
+	return fmt.Sprintf("%s: %s exists already: load it and save the change, or delete it first", e.conflict.model, e.name)
 }
 
 func (e *existsError) Unwrap() []error { return []error{ErrExists, e.conflict} }
@@ -190,7 +181,7 @@ func (e *NotFoundError) Unwrap() error { return ErrNotFound }
 
 // ValueError says that a value cannot be stored: part of a key is empty or zero, two elements
 // have one key, a string is not valid UTF-8, a set has a member twice, a number is none of
-// DynamoDB's. Nothing was sent. All that is wrong with an entity comes at once, as errors that are
+// DynamoDB's; or that a field that keys name was changed after the load. Nothing was sent. All that is wrong with an entity comes at once, as errors that are
 // joined (errors.Join).
 type ValueError struct {
 	Model string
@@ -217,7 +208,7 @@ func (e *ValueError) Unwrap() error { return e.err }
 // again; what stood in a transaction with an entity is looked for where it is repeated with that
 // (docs/saving.md, "What is repeated"). Items are the items that it may have written.
 type OutcomeUnknownError struct {
-	Model string
+	model string
 	Items []Key
 	Err   error
 
@@ -227,9 +218,9 @@ type OutcomeUnknownError struct {
 // Error names the items and the cause.
 func (e *OutcomeUnknownError) Error() string {
 	if e.patch {
-		return fmt.Sprintf("%s: it is not known whether %s was written: load and see before a patch of it is done again: %v", e.Model, joinKeys(e.Items), e.Err)
+		return fmt.Sprintf("%s: it is not known whether %s was written: load and see before a patch of it is done again: %v", e.model, joinKeys(e.Items), e.Err)
 	}
-	return fmt.Sprintf("%s: it is not known whether %s was written: save again, which finds out first, or load: %v", e.Model, joinKeys(e.Items), e.Err)
+	return fmt.Sprintf("%s: it is not known whether %s was written: save again, which finds out first, or load: %v", e.model, joinKeys(e.Items), e.Err)
 }
 
 // Unwrap returns the cause.
@@ -238,7 +229,7 @@ func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 // NotLoadedError says that a field was changed whose items were not loaded, so
 // that the save could overwrite what it has not seen.
 type NotLoadedError struct {
-	Model string
+	model string
 	// Field is the field that was changed; several of one item are joined with ", ".
 	Field string
 	// Key is the item outside of the selection.
@@ -251,48 +242,30 @@ type NotLoadedError struct {
 // Error names the field and the item.
 func (e *NotLoadedError) Error() string {
 	if e.needs != "" {
-		return fmt.Sprintf("%s.%s: its change cannot be saved without %s which was not loaded: load the entity by its key", e.Model, e.Field, e.needs)
+		return fmt.Sprintf("%s.%s: its change cannot be saved without %s which was not loaded: load the entity by its key", e.model, e.Field, e.needs)
 	}
 	if e.element {
-		return fmt.Sprintf("%s.%s: the element %s was not loaded, so that its change cannot be saved: load a selection that includes it, or write it unread with a patch: Add, Put, or Patch of its node", e.Model, e.Field, e.Key)
+		return fmt.Sprintf("%s.%s: the element %s was not loaded, so that its change cannot be saved: load a selection that includes it, or write it unread with a patch: Add, Put, or Patch of its node", e.model, e.Field, e.Key)
 	}
-	return fmt.Sprintf("%s.%s: its item %s was not loaded, so that its change cannot be saved: load a selection that includes it", e.Model, e.Field, e.Key)
-}
-
-// KeyChangedError says that a field that keys name was changed after the load.
-type KeyChangedError struct {
-	Model    string
-	Field    string
-	Old, New string
-}
-
-// Error names the field with its old and its new value.
-func (e *KeyChangedError) Error() string {
-	return fmt.Sprintf("%s.%s: the key field was changed from %s to %s after the load: load all and save with Move, or make a new entity", e.Model, e.Field, e.Old, e.New)
-}
-
-// AttributeSize is an attribute with its size in bytes, name included.
-type AttributeSize struct {
-	Name  string `json:"name"`
-	Bytes int    `json:"bytes"`
+	return fmt.Sprintf("%s.%s: its item %s was not loaded, so that its change cannot be saved: load a selection that includes it", e.model, e.Field, e.Key)
 }
 
 // TooLargeError says that an item would be larger than DynamoDB allows (400 KB:
 // 409,600 bytes, Developer Guide, "Quotas"). Nothing was written; nothing was sent but where only
 // DynamoDB knows the size, as that of an item that patches make grow.
 type TooLargeError struct {
-	Model string
+	model string
 	Field string
 	Key   Key
-	// Size is the item's size, 0 where only DynamoDB knows it, and Limit the largest possible, in bytes.
-	Size, Limit int
-	// Local is the size of its entries in local indexes, in bytes, of an item that is over the limit
-	// with them: a table with such has one limit for both.
-	Local int
-	// Heaviest are the attributes that weigh most, the heaviest first.
-	Heaviest []AttributeSize
+	// Size is the item's size in bytes, 0 where only DynamoDB knows it.
+	Size int
 
-	err error
+	// local is the size of its entries in local indexes, in bytes, of an item that is over the limit
+	// with them: a table with such has one limit for both.
+	local int
+	// heaviest are the attributes that weigh most, with their sizes, the heaviest first.
+	heaviest []string
+	err      error
 }
 
 // Unwrap returns DynamoDB's error where it has refused the item, otherwise nil.
@@ -302,22 +275,18 @@ func (e *TooLargeError) Unwrap() error { return e.err }
 func (e *TooLargeError) Error() string {
 	if e.err != nil {
 		return fmt.Sprintf("%s.%s: the item %s would be over the limit of %d bytes: load it and see what is large in it, and give that an sk= of its own, or store it elsewhere: %v",
-			e.Model, e.Field, e.Key, e.Limit, e.err)
+			e.model, e.Field, e.Key, cost.MaxItem, e.err)
 	}
-	if len(e.Heaviest) == 0 { // a raw request
+	if len(e.heaviest) == 0 { // a raw request
 		return fmt.Sprintf("%s.%s: the item %s would have %d bytes, over the limit of %d: make it smaller, or split it",
-			e.Model, e.Field, e.Key, e.Size, e.Limit)
+			e.model, e.Field, e.Key, e.Size, cost.MaxItem)
 	}
-	s := make([]string, len(e.Heaviest))
-	for i, a := range e.Heaviest {
-		s[i] = fmt.Sprintf("%s %d", a.Name, a.Bytes)
-	}
-	if e.Local > 0 {
+	if e.local > 0 {
 		return fmt.Sprintf("%s.%s: the item %s would have %d bytes and its entries in local indexes %d, together over the limit of %d; the heaviest attributes: %s: project less (project=), make the index a global one, or give the attributes an sk= of their own",
-			e.Model, e.Field, e.Key, e.Size, e.Local, e.Limit, strings.Join(s, ", "))
+			e.model, e.Field, e.Key, e.Size, e.local, cost.MaxItem, strings.Join(e.heaviest, ", "))
 	}
 	return fmt.Sprintf("%s.%s: the item %s would have %d bytes, over the limit of %d; the heaviest attributes: %s: give them an sk= of their own, and one that is too large by itself a tag that stores it in another way (compress=, chunk, s3=)",
-		e.Model, e.Field, e.Key, e.Size, e.Limit, strings.Join(s, ", "))
+		e.model, e.Field, e.Key, e.Size, cost.MaxItem, strings.Join(e.heaviest, ", "))
 }
 
 // PartialError says that what is written one by one ended part-way: a save or a
@@ -327,7 +296,7 @@ func (e *TooLargeError) Error() string {
 // again first. A save with Move that has moved all and could not look for what is left
 // behind has an empty Rest.
 type PartialError struct {
-	Model string
+	model string
 	// Written are the items that were written, Rest those that were not, or that
 	// are not known to be.
 	Written, Rest []Key
@@ -337,14 +306,14 @@ type PartialError struct {
 // Error names what was written, what was not, and the cause.
 func (e *PartialError) Error() string {
 	if len(e.Rest) == 0 {
-		return fmt.Sprintf("%s: written: %s: %v", e.Model, joinKeys(e.Written), e.Err)
+		return fmt.Sprintf("%s: written: %s: %v", e.model, joinKeys(e.Written), e.Err)
 	}
 	cure := "do it again to write the rest"
 	var conflict *ConflictError
 	if errors.As(e.Err, &conflict) {
 		cure = "load again before the rest is written"
 	}
-	return fmt.Sprintf("%s: written part-way: %s, but not %s: %s: %v", e.Model, joinKeys(e.Written), joinKeys(e.Rest), cure, e.Err)
+	return fmt.Sprintf("%s: written part-way: %s, but not %s: %s: %v", e.model, joinKeys(e.Written), joinKeys(e.Rest), cure, e.Err)
 }
 
 // Unwrap returns the cause.
@@ -367,11 +336,11 @@ func public(m *model.Model, err error) error {
 	case *operation.NotFound:
 		return &NotFoundError{Model: e.Label, Field: e.Field, Key: keyOf(e.Place), Pending: e.Pending}
 	case *operation.Unknown:
-		return &OutcomeUnknownError{Model: e.Label, Items: keysOf(e.Items), Err: public(m, e.Err), patch: e.Patch}
+		return &OutcomeUnknownError{model: e.Label, Items: keysOf(e.Items), Err: public(m, e.Err), patch: e.Patch}
 	case *operation.Partial:
-		return &PartialError{Model: e.Label, Written: keysOf(e.Written), Rest: keysOf(e.Rest), Err: public(m, e.Err)}
+		return &PartialError{model: e.Label, Written: keysOf(e.Written), Rest: keysOf(e.Rest), Err: public(m, e.Err)}
 	case *operation.TooLarge:
-		return &TooLargeError{Model: "mapper", Field: e.Field, Key: keyOf(e.Place), Size: e.Size, Limit: cost.MaxItem}
+		return &TooLargeError{model: "mapper", Field: e.Field, Key: keyOf(e.Place), Size: e.Size}
 	case *operation.Interrupted:
 		if e.Last == nil {
 			return fmt.Errorf("%s: %w", e.Label, e.Err)
@@ -392,7 +361,7 @@ func public(m *model.Model, err error) error {
 		return publicAll(m, e)
 	case *write.Outgrown:
 		r := e.Request
-		return &TooLargeError{Model: r.Label, Field: r.Field, Key: keyOf(r.Place), Limit: cost.MaxItem, err: e.Err}
+		return &TooLargeError{model: r.Label, Field: r.Field, Key: keyOf(r.Place), err: e.Err}
 	}
 	return valueError(m, err)
 }
@@ -413,21 +382,22 @@ func valueError(m *model.Model, err error) error {
 	label := m.Label()
 	switch e := err.(type) {
 	case *change.NotLoaded:
-		out := &NotLoadedError{Model: label, Field: e.Field, needs: e.Needs, element: e.Element}
+		out := &NotLoadedError{model: label, Field: e.Field, needs: e.Needs, element: e.Element}
 		if e.At.Table != nil {
 			out.Key = keyOf(e.At)
 		}
 		return out
 	case *change.KeyChanged:
-		return &KeyChangedError{Model: label, Field: e.Field, Old: e.Old, New: e.New}
+		reason := fmt.Sprintf("the key field was changed from %s to %s after the load: load all and save with Move, or make a new entity", e.Old, e.New)
+		return &ValueError{Model: label, Field: e.Field, Reason: reason, err: fmt.Errorf("%s.%s: %s", label, e.Field, reason)}
 	case *change.TooLarge:
-		out := &TooLargeError{Model: label, Field: e.Field, Key: keyOf(e.At), Size: e.Size, Local: e.Local, Limit: cost.MaxItem}
+		out := &TooLargeError{model: label, Field: e.Field, Key: keyOf(e.At), Size: e.Size, local: e.Local}
 		for _, w := range e.Heaviest {
-			out.Heaviest = append(out.Heaviest, AttributeSize(w))
+			out.heaviest = append(out.heaviest, fmt.Sprintf("%s %d", w.Name, w.Bytes))
 		}
 		return out
 	case *change.UnresolvedError:
-		return &OutcomeUnknownError{Model: label, Items: keysOf(e.Places), Err: e.Err}
+		return &OutcomeUnknownError{model: label, Items: keysOf(e.Places), Err: e.Err}
 	case *search.NotFound:
 		return &NotFoundError{Model: label, Field: m.Root().Name, Key: keyOf(e.Root), Pending: e.Pending, name: e.Name}
 	}
@@ -443,13 +413,13 @@ func valueError(m *model.Model, err error) error {
 }
 
 func conflictError(e *operation.Conflict) *ConflictError {
-	out := &ConflictError{Model: e.Label, insert: e.Insert, patch: e.Patch, raw: e.Raw, unmet: e.Unmet, pending: e.Pending}
+	out := &ConflictError{model: e.Label, insert: e.Insert, patch: e.Patch, raw: e.Raw, unmet: e.Unmet, pending: e.Pending}
 	for _, it := range e.Items {
 		key := keyOf(it.Place)
 		if it.RawKey != "" {
 			key = Key{Table: it.Table.Name, Partition: it.RawKey}
 		}
-		out.Items = append(out.Items, ItemConflict{Key: key, Field: it.Field, Conflict: Conflict(it.What)})
+		out.Items = append(out.Items, ItemConflict{Key: key, Field: it.Field, Conflict: string(it.What)})
 	}
 	return out
 }

@@ -69,9 +69,9 @@ func Example() {
 
 // What a request reads, prints and drops may share the memory of DynamoDB's answer: that is faster, and what is kept of it
 // keeps all of it.
-func ExampleAnswers() {
+func ExampleShareStrings() {
 	ctx := context.Background()
-	users := exampleUsers(mapper.Answers(mapper.ShareStrings))
+	users := exampleUsers(mapper.ShareStrings())
 	if _, err := users.Save(ctx, users.New(ann())); err != nil {
 		log.Fatal(err)
 	}

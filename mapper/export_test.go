@@ -40,3 +40,9 @@ func (m *Mapper[T]) SetNow(now func() time.Time) { m.engine.model.Now = now }
 
 // SetPartSize has large values lie in parts of so many bytes.
 func (m *Mapper[T]) SetPartSize(bytes int) { m.engine.model.PartSize = bytes }
+
+// Total is a row of totals.
+type Total = total
+
+// Rows returns the totals so far.
+func (t *Totals) Rows() []Total { return t.sorted() }

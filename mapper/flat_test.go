@@ -58,7 +58,7 @@ func TestFlatModel(t *testing.T) {
 	wantError(t, nil, err, "models.Thread: the key selects several entities: give all of Forum, Title to load one, or run a query")
 	e.Value.Title = "moved"
 	_, err = threads.Save(ctx, e)
-	var changed *mapper.KeyChangedError
+	var changed *mapper.ValueError
 	if !errors.As(err, &changed) || changed.Field != "Title" {
 		t.Error(err)
 	}

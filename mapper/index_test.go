@@ -137,7 +137,7 @@ func TestIndexQueries(t *testing.T) {
 	}
 
 	var heads []string
-	for ref, err := range of(open).Roots().All(ctx, m) {
+	for ref, err := range of(open).Roots().Refs(ctx, m) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func TestIndexProjections(t *testing.T) {
 		t.Error(err)
 	}
 	refs := must(owner.Fetch().Roots().Collect(ctx, m))(t)
-	if len(refs) != 1 || refs[0].Value.Text != "text of 1" {
+	if len(refs) != 1 || refs[0].Text != "text of 1" {
 		t.Errorf("%+v", refs)
 	}
 }
@@ -367,7 +367,7 @@ func TestIndexLocalLimit(t *testing.T) {
 		t.Error(err)
 	}
 	var large *mapper.TooLargeError
-	if err := big(206_000); !errors.As(err, &large) || large.Local == 0 || !strings.Contains(err.Error(), "together over the limit of 409600; the heaviest attributes: Text 206004") {
+	if err := big(206_000); !errors.As(err, &large) || !strings.Contains(err.Error(), "together over the limit of 409600; the heaviest attributes: Text 206004") {
 		t.Error(err)
 	}
 }

@@ -24,7 +24,7 @@ import (
 func (m *Mapper[T]) LoadMany(ctx context.Context, selections []query.Selection[T], options ...ReadOption) ([]*Entity[T], error) {
 	settings := readSettingsOf(options)
 	var t tally
-	ctx, end := m.engine.observe(ctx, OpLoadMany)
+	ctx, end := m.engine.observe(ctx, "LoadMany")
 	sels := make([]selection.Selection, len(selections))
 	for i, s := range selections {
 		if s == nil {

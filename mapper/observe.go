@@ -3,35 +3,23 @@ package mapper
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
+	"text/tabwriter"
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/item"
 )
 
-// Operation is a kind of call of a mapper.
-type Operation string
-
-// The operations that are observed.
-const (
-	OpLoad   Operation = "Load"
-	OpQuery  Operation = "Query"
-	OpSave   Operation = "Save"
-	OpUpdate Operation = "Update"
-	OpDelete Operation = "Delete"
-	OpPatch  Operation = "Patch"
-
-	OpLoadMany Operation = "LoadMany"
-	OpScan     Operation = "Scan"
-	OpTransact Operation = "Transact"
-	OpBulkLoad Operation = "BulkLoad"
-)
-
 // Call is a call of a mapper, or of Transact.
 type Call struct {
-	Operation Operation
+	// Operation is the method: Load, LoadMany, Query, Scan, Save, Update, Delete, Patch (Exec of a patch), BulkLoad, or
+	// Transact.
+	Operation string
 	// Model is the model's name; those of a transaction are joined with ", ".
 	Model string
 	// Tables are the real names of the models' tables; of those that follow the time with the
@@ -56,7 +44,7 @@ func Observe(o Observer) Option {
 }
 
 // observe begins a call.
-func (g *engine) observe(ctx context.Context, op Operation) (context.Context, func(t *tally, err error)) {
+func (g *engine) observe(ctx context.Context, op string) (context.Context, func(t *tally, err error)) {
 	if len(g.observers) == 0 {
 		return ctx, g.ended
 	}
@@ -86,23 +74,23 @@ func observe(ctx context.Context, observers []Observer, c Call, ended func(*tall
 	}
 }
 
-// Totals adds up what mappers send and spend. It is an Observer, and may be that of many
-// mappers; its zero value is ready.
+// Totals adds up what mappers send and spend, by model, operation and kind of item. It is an Observer, and may be that of many
+// mappers; its zero value is ready. Its text is a table, and its JSON has the same.
 type Totals struct {
 	mu   sync.Mutex
-	rows map[totalKey]*Total
+	rows map[totalKey]*total
 }
 
 type totalKey struct {
 	model string
-	op    Operation
+	op    string
 	item  string
 }
 
-// Total is what calls of one kind have sent and spent.
-type Total struct {
-	Model     string    `json:"model"`
-	Operation Operation `json:"operation"`
+// total is what calls of one kind have sent and spent.
+type total struct {
+	Model     string `json:"model"`
+	Operation string `json:"operation"`
 	// Item is the kind of item that was written, by its field; "" for the calls as a
 	// whole.
 	Item string `json:"item,omitempty"`
@@ -124,17 +112,17 @@ func (t *Totals) Begin(ctx context.Context, c Call) (context.Context, func(*Rece
 	return ctx, func(r *Receipt, err error) { t.add(c.Model, c.Operation, r, err) }
 }
 
-func (t *Totals) row(k totalKey) *Total {
+func (t *Totals) row(k totalKey) *total {
 	if t.rows == nil {
-		t.rows = map[totalKey]*Total{}
+		t.rows = map[totalKey]*total{}
 	}
 	if t.rows[k] == nil {
-		t.rows[k] = &Total{Model: k.model, Operation: k.op, Item: k.item}
+		t.rows[k] = &total{Model: k.model, Operation: k.op, Item: k.item}
 	}
 	return t.rows[k]
 }
 
-func (t *Totals) add(model string, op Operation, r *Receipt, err error) {
+func (t *Totals) add(model string, op string, r *Receipt, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	row := t.row(totalKey{model, op, ""})
@@ -152,17 +140,35 @@ func (t *Totals) add(model string, op Operation, r *Receipt, err error) {
 	}
 }
 
-// Rows returns the totals so far, by model, operation and item.
-func (t *Totals) Rows() []Total {
+// String shows the totals so far as a table.
+func (t *Totals) String() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, r := range t.sorted() {
+		name := r.Operation
+		if r.Item != "" {
+			name = "  " + r.Item
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d calls\t%d errors\t%d requests\t%v WCU\t%v RCU\n", r.Model, name, r.Calls, r.Errors, r.Requests, r.WCU, r.RCU)
+	}
+	_ = w.Flush() // into memory
+	return b.String()
+}
+
+// MarshalJSON returns the totals so far, as an array.
+func (t *Totals) MarshalJSON() ([]byte, error) { return json.Marshal(t.sorted()) }
+
+// sorted returns the totals so far, by model, operation and item.
+func (t *Totals) sorted() []total {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var out []Total
+	out := []total{}
 	for _, row := range t.rows {
 		r := *row
 		r.Consumed.Indexes = maps.Clone(r.Consumed.Indexes)
 		out = append(out, r)
 	}
-	slices.SortFunc(out, func(a, b Total) int {
+	slices.SortFunc(out, func(a, b total) int {
 		return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Operation, b.Operation), cmp.Compare(a.Item, b.Item))
 	})
 	return out

@@ -120,7 +120,7 @@ func TestExhaustedRetriesKeepTheLastConflict(t *testing.T) {
 	}), 1)
 	_, err := mapper.Transact(ctx, m.DeletePartByKey(m.Key("1")), m.SavePart(m.New(account{ID: "3"})))
 	var conflict *mapper.ConflictError
-	if !errors.As(err, &conflict) || len(conflict.Items) == 0 || conflict.Items[0].Conflict != mapper.ConflictChanged {
+	if !errors.As(err, &conflict) || len(conflict.Items) == 0 || conflict.Items[0].Conflict != "changed" {
 		t.Errorf("%v", err)
 	}
 }

@@ -15,14 +15,14 @@ type settings struct {
 	table  *string
 	rename func(string) string
 
-	cursorKey []byte
-	observers []Observer
-	typical   map[string]int
-	sendsOnce bool
-	cache     *Cache
-	times     *TimeTables
-	large     largeSettings
-	answers   Decoding
+	cursorKey                   []byte
+	observers                   []Observer
+	typical                     map[string]int
+	sendsOnce                   bool
+	cache                       *Cache
+	times                       *TimeTables
+	large                       largeSettings
+	shareStrings, decodeWithSDK bool
 }
 
 func settingsOf(options []Option) *settings {
@@ -49,36 +49,24 @@ func Tables(rename func(string) string) Option {
 	return optionFunc(func(s *settings) { s.rename = rename })
 }
 
-// Decoding is how a mapper makes values of what DynamoDB answers. See [Answers].
-type Decoding int
+// ShareStrings has the strings of items lie in the memory of the answer that they came in. That is faster, and a single string
+// that is kept keeps all of its answer (1 MB of items and more) alive: it is for answers that are used and dropped, or kept
+// whole. Without it each string is copied.
+func ShareStrings() Option { return optionFunc(func(s *settings) { s.shareStrings = true }) }
 
-const (
-	// CopyStrings reads items straight from the wire, and copies each string out of the answer: one
-	// that is kept holds no more memory than it has itself. It is what a mapper does unless it is told otherwise.
-	CopyStrings Decoding = iota
-	// ShareStrings reads items straight from the wire, and has their strings lie in the answer's memory:
-	// that is faster, and a single string that is kept keeps all of its answer (1 MB of items and more) alive.
-	// It is for answers that are used and dropped, or kept whole.
-	ShareStrings
-	// DecodeWithSDK has the SDK make attribute values of every answer first, and serialize every request. It is for clients
-	// whose middleware looks at the items of outputs.
-	DecodeWithSDK
-)
-
-// Answers says how the answers to reads (GetItem, BatchGetItem, Query, Scan) become values. Where it is
-// CopyStrings or ShareStrings, and the client is the SDK's own (*dynamodb.Client) with the protocol that it
-// comes with, the items are read from the wire, and the outputs that the client's middleware sees have no
-// items, though all else: counts, keys, consumed capacity. Requests are then written without the SDK's serializer, too. Any
-// other client is asked as ever.
-// The values, and the errors, are the same.
-func Answers(d Decoding) Option { return optionFunc(func(s *settings) { s.answers = d }) }
+// DecodeWithSDK has the SDK make attribute values of every answer, and serialize every request. It is for clients whose
+// middleware looks at the items of outputs. Without it a mapper whose client is the SDK's own (*dynamodb.Client), with the
+// protocol that it comes with, reads items straight from the wire, and the outputs that the client's middleware sees have no
+// items, though all else: counts, keys, consumed capacity. Any other client is asked as ever. The values, and the errors, are
+// the same.
+func DecodeWithSDK() Option { return optionFunc(func(s *settings) { s.decodeWithSDK = true }) }
 
 // wire returns the codec for a client, nil where the SDK does all.
 func (s *settings) wire(client Client) *wire.Codec {
-	if s.answers == DecodeWithSDK {
+	if s.decodeWithSDK {
 		return nil
 	}
-	return wire.For(client, s.answers == ShareStrings)
+	return wire.For(client, s.shareStrings)
 }
 
 // CursorKey sets the key that signs the cursors of pages (HMAC-SHA-256): random bytes,

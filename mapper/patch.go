@@ -201,7 +201,7 @@ func (p entityPatch) spec(g *engine) operation.PatchSpec {
 // patch writes a patch.
 func (g *engine) patch(ctx context.Context, p entityPatch, options []WriteOption) (*Receipt, error) {
 	var t tally
-	ctx, end := g.observe(ctx, OpPatch)
+	ctx, end := g.observe(ctx, "Patch")
 	err := g.public(g.writePatch(ctx, p, writeOptionsOf(options), &t))
 	end(&t, err)
 	return t.receipt(), err

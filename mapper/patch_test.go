@@ -278,7 +278,7 @@ func TestPatchErrorsAndModes(t *testing.T) {
 		t.Errorf("%T: %v", err, err)
 	}
 	p, err := store.UserByID("1").Patch(store.UserFields.Email.Set("a")).Plan(users, mapper.ExactlyOnce())
-	if err != nil || p.Mode != mapper.ModeTransaction || p.Requests != 1 || p.WCU.Min != 2 {
+	if err != nil || p.Mode != "transaction" || p.Requests != 1 || p.WCU.Min != 2 {
 		t.Error(p, err)
 	}
 }

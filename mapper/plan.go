@@ -11,20 +11,10 @@ import (
 	"github.com/itemize/itemize/cost"
 )
 
-// Kind is what a request does with an item.
-type Kind string
-
-// The kinds of item writes. A check requires that an item is unchanged.
-const (
-	KindPut    Kind = "put"
-	KindUpdate Kind = "update"
-	KindDelete Kind = "delete"
-	KindCheck  Kind = "check"
-)
-
 // ItemPlan is what would happen, or has happened, to one item.
 type ItemPlan struct {
-	Kind Kind `json:"kind"`
+	// Kind is what a request does with it: put, update, delete, or check, which requires that it is unchanged.
+	Kind string `json:"kind"`
 	Key
 	// Field is the model's field, or the sort key of an item of several fields.
 	Field string `json:"field"`
@@ -51,35 +41,21 @@ type Alternative struct {
 	WCU      cost.Units `json:"wcu"`
 }
 
-// Mode is a way to send an operation.
-type Mode string
-
-// The modes of plans and receipts.
-const (
-	ModeNothing     Mode = "nothing" // nothing differs
-	ModeNone        Mode = "none"    // an error came before
-	ModeRead        Mode = "read"
-	ModeOne         Mode = "one"
-	ModeTransaction Mode = "transaction"
-	ModeIndependent Mode = "independent"
-	ModeStaged      Mode = "staged"
-)
-
-// text returns a mode in words.
-func (m Mode) text() string {
-	switch m {
-	case ModeNothing:
+// modeText returns a mode in words.
+func modeText(mode string) string {
+	switch mode {
+	case "nothing":
 		return "nothing to write"
-	case ModeNone:
+	case "none":
 		return "nothing sent"
-	case ModeOne:
+	case "one":
 		return "one request"
-	case ModeTransaction:
+	case "transaction":
 		return "one transaction"
-	case ModeIndependent:
+	case "independent":
 		return "one by one"
 	}
-	return string(m)
+	return mode
 }
 
 // Plan is what a save would send and cost.
@@ -87,8 +63,9 @@ type Plan struct {
 	// Requests is the number of calls to DynamoDB that write or read items; that which asks for a
 	// table's keys, to explain why it refused others, is none of them.
 	Requests int `json:"requests"`
-	// Mode says how the items are written.
-	Mode  Mode       `json:"mode"`
+	// Mode says how the items are written: in one request (one), in a transaction, one by one (independent), or staged; read is a
+	// plan that only reads, nothing one of no difference, and none a receipt of what ended before anything was sent.
+	Mode  string     `json:"mode"`
 	Items []ItemPlan `json:"items"`
 	// WCU and RCU are the predicted cost, in capacity units, of the tables and of the indexes that
 	// the model declares. Once the mapper has met others, Max includes what they may take.
@@ -111,10 +88,10 @@ func (p *Plan) String() string {
 }
 
 func (p *Plan) head(b *strings.Builder) {
-	b.WriteString(p.Mode.text())
+	b.WriteString(modeText(p.Mode))
 	if p.Requests > 0 {
 		b.WriteString(": ")
-		if p.Requests > 1 || p.Mode == ModeRead {
+		if p.Requests > 1 || p.Mode == "read" {
 			b.WriteString(count(p.Requests, "request") + ", ")
 		}
 		b.WriteString(units(p.WCU, p.RCU))
@@ -194,7 +171,7 @@ func sizes(it ItemPlan) string {
 		return "not read"
 	case it.Unread:
 		return strconv.Itoa(it.NewBytes) + " B or more"
-	case it.Kind == KindCheck:
+	case it.Kind == "check":
 		return strconv.Itoa(it.OldBytes) + " B"
 	case it.OldBytes == 0:
 		return strconv.Itoa(it.NewBytes) + " B"
@@ -266,10 +243,10 @@ type Receipt struct {
 func (r *Receipt) String() string {
 	var b strings.Builder
 	p := &r.Predicted
-	b.WriteString(p.Mode.text())
+	b.WriteString(modeText(p.Mode))
 	if p.Requests > 0 {
 		b.WriteString(": ")
-		if p.Requests > 1 || p.Mode == ModeRead {
+		if p.Requests > 1 || p.Mode == "read" {
 			b.WriteString(count(p.Requests, "request") + ", ")
 		}
 		r.charged(&b)
@@ -284,7 +261,7 @@ func (r *Receipt) String() string {
 // charged shows what was predicted, and what was reported. Where the one is not within the
 // other, it says which is whose.
 func (r *Receipt) charged(b *strings.Builder) {
-	reads := r.Predicted.RCU.Max > 0 || r.Consumed.RCU > 0 || r.Predicted.Mode == ModeRead
+	reads := r.Predicted.RCU.Max > 0 || r.Consumed.RCU > 0 || r.Predicted.Mode == "read"
 	writes := r.wcu.Max > 0 || r.Consumed.WCU > 0 || !reads
 	predicted := kinds(writes, reads, r.wcu, r.Predicted.RCU)
 	consumed := kinds(writes, reads, cost.Exactly(r.Consumed.WCU), cost.Exactly(r.Consumed.RCU))

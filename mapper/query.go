@@ -18,7 +18,7 @@ import (
 // Run yields what a request asks for.
 func (g *engine) Run(ctx context.Context, r search.Request, u *read.Usage) iter.Seq2[search.Hit, error] {
 	return func(yield func(search.Hit, error) bool) {
-		ctx, end := g.observe(ctx, OpQuery)
+		ctx, end := g.observe(ctx, "Query")
 		x, err := g.search.New(r, u)
 		defer func() { end(tallyOf(u), err) }()
 		if err == nil {
@@ -33,7 +33,7 @@ func (g *engine) Run(ctx context.Context, r search.Request, u *read.Usage) iter.
 
 // Page returns the hits of one page, and the cursor behind them.
 func (g *engine) Page(ctx context.Context, r search.Request, u *read.Usage) ([]search.Hit, string, error) {
-	ctx, end := g.observe(ctx, OpQuery)
+	ctx, end := g.observe(ctx, "Query")
 	hits, next, err := g.page(ctx, r, u)
 	if err != nil {
 		err = g.public(err)
@@ -90,7 +90,7 @@ func (g *engine) Search(r search.Request, u *read.Usage) (*search.Search, error)
 
 // Begin tells observers of a query that begins.
 func (g *engine) Begin(ctx context.Context) (context.Context, func(*read.Usage, error)) {
-	ctx, end := g.observe(ctx, OpQuery)
+	ctx, end := g.observe(ctx, "Query")
 	return ctx, func(u *read.Usage, err error) { end(tallyOf(u), err) }
 }
 

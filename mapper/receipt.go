@@ -67,7 +67,7 @@ func receiptOf(n int) (r *Receipt, items []ItemPlan, room []string) {
 }
 
 func (t *tally) receipt() *Receipt {
-	mode := Mode(t.Mode)
+	mode := string(t.Mode)
 	if mode == "" {
 		mode = modeOf(t.Requests, len(t.Items))
 	}
@@ -96,14 +96,14 @@ func (t *tally) receipt() *Receipt {
 	return r
 }
 
-func modeOf(requests, items int) Mode {
+func modeOf(requests, items int) string {
 	switch {
 	case requests == 0:
-		return ModeNone
+		return "none"
 	case items == 0:
-		return ModeRead
+		return "read"
 	}
-	return ModeOne
+	return "one"
 }
 
 // indexUnits are the units of indexes as plans show them: of those that take any, nil for none.
@@ -127,7 +127,7 @@ func describe(r *write.Request, wcu cost.Units, names *[]string) ItemPlan {
 	indexes.Add(r)
 	return ItemPlan{
 		Indexes: indexUnits(indexes),
-		Kind:    Kind(r.Kind), Key: keyOf(r.Place), Field: r.Field, Attributes: r.Attributes(names),
+		Kind:    string(r.Kind), Key: keyOf(r.Place), Field: r.Field, Attributes: r.Attributes(names),
 		OldBytes: r.OldSize, NewBytes: r.NewSize, Unread: r.Unread && r.Kind != write.Put, WCU: wcu,
 	}
 }
@@ -135,7 +135,7 @@ func describe(r *write.Request, wcu cost.Units, names *[]string) ItemPlan {
 // planOf returns a prediction as callers see it.
 func planOf(p *operation.Prediction) *Plan {
 	out := &Plan{
-		Mode: Mode(p.Mode), Items: []ItemPlan{}, WCU: p.Units().Add(p.Undeclared), Indexes: indexUnits(p.Indexes()),
+		Mode: string(p.Mode), Items: []ItemPlan{}, WCU: p.Units().Add(p.Undeclared), Indexes: indexUnits(p.Indexes()),
 		RCU: p.Reads.RCU, Objects: p.Reads.Objects, Alternatives: alternatives(p.Alternatives), Requests: p.Calls() + p.Reads.Requests,
 	}
 	p.Plan.Items(func(r *write.Request, wcu cost.Units) { out.Items = append(out.Items, describe(r, wcu, nil)) })
@@ -148,7 +148,7 @@ func planOf(p *operation.Prediction) *Plan {
 
 // planOfReads returns the cost of a load as callers see it.
 func planOfReads(r estimate.Reads) *Plan {
-	return &Plan{Mode: ModeRead, Items: []ItemPlan{}, RCU: r.RCU, Objects: r.Objects, Requests: r.Requests}
+	return &Plan{Mode: "read", Items: []ItemPlan{}, RCU: r.RCU, Objects: r.Objects, Requests: r.Requests}
 }
 
 // alternatives returns alternatives as callers see them.

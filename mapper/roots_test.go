@@ -44,7 +44,7 @@ func TestHeads(t *testing.T) {
 	want := manyTickets(t, m, 80)
 	q := query.Of[models.Ticket](m.Key("p"))
 	two := must(q.Limit(2).Roots().Page(ctx, m))(t)
-	if len(two.Items) != 2 || two.RCU > 1 || two.Items[0].Value.Title != want[0].Title || two.Items[0].Value.Text != "" || two.Items[0].Placeholders["ID"] != want[0].ID {
+	if len(two.Items) != 2 || two.RCU > 1 || two.Items[0].Title != want[0].Title || two.Items[0].Text != "" || two.Items[0].ID != want[0].ID {
 		t.Errorf("%+v", two)
 	}
 	var titles []string
@@ -53,7 +53,7 @@ func TestHeads(t *testing.T) {
 	for {
 		p := must(q.Limit(7).Reverse().Roots().After(cursor).Page(ctx, m))(t)
 		for _, ref := range p.Items {
-			titles = append(titles, ref.Value.Title)
+			titles = append(titles, ref.Title)
 		}
 		rcu += p.RCU
 		if cursor = p.Next; cursor == "" {
@@ -127,7 +127,7 @@ func TestHeadsOfTwoTables(t *testing.T) {
 		t.Error(d)
 	}
 	refs := must(query.Of[models.Page](m.Key("s")).Roots().Collect(ctx, m))(t)
-	if len(refs) != 30 || refs[3].Value.Name != "n3" || refs[3].Value.Body != nil {
+	if len(refs) != 30 || refs[3].Name != "n3" || refs[3].Body != nil {
 		t.Errorf("%+v", refs)
 	}
 }

@@ -76,7 +76,7 @@ func (m *Mapper[T]) Scan(ctx context.Context, options ...ScanOption) iter.Seq2[*
 			}
 		}
 		var t tally
-		ctx, end := m.engine.observe(ctx, OpScan)
+		ctx, end := m.engine.observe(ctx, "Scan")
 		ended := false
 		var failed error
 		err := m.engine.scan(ctx, &settings, &t, func(f *search.Found) bool {

@@ -84,7 +84,7 @@ func TestScan(t *testing.T) {
 		if diff := cmp.Diff(strays, met); diff != "" {
 			t.Errorf("%s", diff)
 		}
-		if r.Predicted.Requests == 0 || r.Predicted.Mode != mapper.ModeRead || !r.Predicted.RCU.Contains(r.Consumed.RCU) && enginetest.ReportsMisses(t) {
+		if r.Predicted.Requests == 0 || r.Predicted.Mode != "read" || !r.Predicted.RCU.Contains(r.Consumed.RCU) && enginetest.ReportsMisses(t) {
 			t.Errorf("%v", &r)
 		}
 	}

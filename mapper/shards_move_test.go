@@ -167,7 +167,7 @@ func TestShardsStale(t *testing.T) {
 		}
 		e.Value.By = "x"
 		for range 2 {
-			if p := must(x.d.PlanSave(e))(t); len(p.Items) != 1 || p.Items[0].Kind != mapper.KindUpdate {
+			if p := must(x.d.PlanSave(e))(t); len(p.Items) != 1 || p.Items[0].Kind != "update" {
 				t.Errorf("%v", p)
 			}
 		}

@@ -235,7 +235,7 @@ func TestShardsChange(t *testing.T) {
 			r := must(c.Save(ctx, e))(t)
 			if len(r.Predicted.Items) == 2 {
 				moved++
-				if plan.WCU.Max != 4 || r.Predicted.Items[1].Kind != mapper.KindCheck { // two items of a transaction
+				if plan.WCU.Max != 4 || r.Predicted.Items[1].Kind != "check" { // two items of a transaction
 					t.Errorf("%v\n%v", plan, r)
 				}
 			}

@@ -420,7 +420,7 @@ func TestTimeTablesMove(t *testing.T) {
 	e := m.New(v)
 	must(m.Save(ctx, e))(t)
 	e.Value.At = there[1]
-	var changed *mapper.KeyChangedError
+	var changed *mapper.ValueError
 	if _, err := m.Save(ctx, e); !errors.As(err, &changed) {
 		t.Errorf("moved without Move: %v", err)
 	}

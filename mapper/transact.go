@@ -234,7 +234,7 @@ func (x *transaction) observe(ctx context.Context) (context.Context, func(t *tal
 			}
 		}
 	}
-	return observe(ctx, observers, Call{OpTransact, strings.Join(labels, ", "), tables}, x.ended)
+	return observe(ctx, observers, Call{"Transact", strings.Join(labels, ", "), tables}, x.ended)
 }
 
 // ended records for each model the sizes of its items, and the indexes that the transaction met.

@@ -46,7 +46,7 @@ func (s *store) begun(ctx context.Context) (n begunNote, err error) {
 
 // begin notes that this migration is under way, unless another one of the model is. The note and the phase are written at once, and so they
 // end: while a migration has its note, no other begins.
-func (m *Migration) begin(ctx context.Context, from Phase) error {
+func (m *Migration) begin(ctx context.Context, from string) error {
 	for range beginTries {
 		n, err := m.state.begun(ctx)
 		if err != nil {
@@ -75,7 +75,7 @@ func (m *Migration) begin(ctx context.Context, from Phase) error {
 const beginTries = 10
 
 // note notes that this migration is under way, where none is.
-func (m *Migration) note(ctx context.Context, from Phase) (done bool, err error) {
+func (m *Migration) note(ctx context.Context, from string) (done bool, err error) {
 	had, err := m.had(ctx)
 	if err != nil {
 		return false, err
@@ -86,7 +86,7 @@ func (m *Migration) note(ctx context.Context, from Phase) (done bool, err error)
 	}
 	a := m.state.begunKey()
 	a["note"] = &types.AttributeValueMemberS{Value: string(text)}
-	phase, err := m.phasePut(from, PhaseRunning)
+	phase, err := m.phasePut(from, phaseRunning)
 	if err != nil {
 		return false, err
 	}
@@ -94,11 +94,11 @@ func (m *Migration) note(ctx context.Context, from Phase) (done bool, err error)
 }
 
 // goOn goes from a phase to running, while its note is there.
-func (m *Migration) goOn(ctx context.Context, from Phase) (done bool, err error) {
-	if from == PhaseRunning {
+func (m *Migration) goOn(ctx context.Context, from string) (done bool, err error) {
+	if from == phaseRunning {
 		return true, nil
 	}
-	phase, err := m.phasePut(from, PhaseRunning)
+	phase, err := m.phasePut(from, phaseRunning)
 	if err != nil {
 		return false, err
 	}
@@ -112,7 +112,7 @@ func (m *Migration) goOn(ctx context.Context, from Phase) (done bool, err error)
 	switch now, err := m.phase(ctx); {
 	case err != nil:
 		return false, err
-	case now == PhaseRunning:
+	case now == phaseRunning:
 		return true, nil // by somebody else, or an answer was lost
 	case now != from:
 		return false, fmt.Errorf("%s: the migration was %q, and is %q by now: somebody else works on it; look at its status, and begin again", m.layout.Model, from, now)
@@ -130,18 +130,18 @@ func (m *Migration) forgetOther(ctx context.Context, n begunNote) (done bool, er
 		return false, err
 	}
 	switch p.Phase {
-	case PhaseRemoving:
+	case phaseRemoving:
 		_, err := m.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &n.Source})
 		if !errors.As(err, new(*types.ResourceNotFoundException)) {
 			return false, err
 		}
-	case PhaseNone, PhaseDone:
+	case phaseNone, phaseDone:
 	default:
 		return false, nil
 	}
 	still := &types.ConditionCheck{
 		TableName: &m.state.table.Name, Key: other.key(notePhase), ConditionExpression: aws.String("attribute_not_exists(#p) OR #p = :p"),
-		ExpressionAttributeNames: map[string]string{"#p": "phase"}, ExpressionAttributeValues: item.Attributes{":p": &types.AttributeValueMemberS{Value: string(p.Phase)}},
+		ExpressionAttributeNames: map[string]string{"#p": "phase"}, ExpressionAttributeValues: item.Attributes{":p": &types.AttributeValueMemberS{Value: p.Phase}},
 	}
 	_, err = m.transact(ctx, m.forgetting(n.Source), types.TransactWriteItem{ConditionCheck: still})
 	return err == nil, err // somebody else may have done it
@@ -167,7 +167,7 @@ func sourceText(source string) string {
 }
 
 // leave goes from one phase to the last, with the note that the migration is under way, if it has that.
-func (m *Migration) leave(ctx context.Context, from, to Phase) error {
+func (m *Migration) leave(ctx context.Context, from, to string) error {
 	n, err := m.state.begun(ctx)
 	if err != nil {
 		return err

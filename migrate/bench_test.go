@@ -180,7 +180,7 @@ func TestMemoryIsFlat(t *testing.T) {
 		s := newSetup(t)
 		s.fill(n, 7)
 		var looks []float64
-		look := func(migrate.Progress) {
+		look := func(migrate.Report) {
 			runtime.GC()
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
@@ -212,7 +212,6 @@ func TestRate(t *testing.T) {
 	t.Parallel()
 	s := newSetup(t)
 	s.fill(60, 7)
-	rate := migrate.NewRate(200)
 	var mu sync.Mutex
 	var at []time.Time
 	var units []float64
@@ -220,9 +219,9 @@ func TestRate(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		at, units = append(at, time.Now()), append(units, wcu)
-	}}, migrate.WriteRate(rate))
+	}}, migrate.WriteRate(200))
 	begun := time.Now()
-	timer := time.AfterFunc(time.Second, func() { rate.Set(400) })
+	timer := time.AfterFunc(time.Second, func() { _ = m.SetWriteRate(400) })
 	defer timer.Stop()
 	r, err := m.Run(context.Background())
 	if err != nil || r.This.Moved != 60 {

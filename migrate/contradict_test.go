@@ -345,7 +345,7 @@ func TestContractThatIsRefused(t *testing.T) {
 	}
 	_, err := s.over(withoutDelete{s.client}).Contract(ctx, s.source, false)
 	refused(t, err, "not authorized")
-	if status, err := s.migration().Status(ctx); err != nil || status.Phase != migrate.PhaseCutOver {
+	if status, err := s.migration().Status(ctx); err != nil || status.Phase != "cutOver" {
 		t.Errorf("%+v, %v", status, err)
 	}
 	if _, err := s.migration().Rollback(ctx); err != nil {

@@ -1,6 +1,12 @@
 package migrate
 
-import "github.com/itemize/itemize/internal/migration/protocol"
+import (
+	"github.com/itemize/itemize/internal/migration/protocol"
+	"github.com/itemize/itemize/internal/migration/report"
+)
 
 // Mover is what moves the entities.
 func (m *Migration) Mover() *protocol.Mover { return m.mover }
+
+// Full returns the plan in full.
+func (p *Plan) Full() *report.Plan { return p.full }

@@ -195,7 +195,7 @@ func TestReplace(t *testing.T) {
 	dead := attributes{"name": textValue("dead"), "events": textValue("no list")}
 	s.put(dead)
 	plan, err := s.migration(migrate.Replace()).Plan(ctx, migrate.PlanOptions{})
-	if err != nil || plan.Removals != plan.Marks || plan.Removals == 0 {
+	if err != nil || plan.Full().Removals != plan.Full().Marks || plan.Full().Removals == 0 {
 		t.Fatalf("%+v, %v", plan, err)
 	}
 	r, err := s.migration(migrate.Replace()).Run(ctx)

@@ -69,7 +69,7 @@ func (m *Migration) Import(ctx context.Context, to Files, o ImportOptions) (*Imp
 	if m.own {
 		return nil, fmt.Errorf("%s: %s holds the monoliths, and cannot be imported: import takes new tables", m.layout.Model, m.source.Name)
 	}
-	x := &importing{Migration: m, to: to, live: o.Live, out: &Imported{Tables: map[string]Kind{}}}
+	x := &importing{Migration: m, to: to, live: o.Live, out: &Imported{Tables: map[string]TableSize{}}}
 	err := m.segmentsAtOnce(ctx, x.segment)
 	return x.out, err
 }
@@ -81,9 +81,15 @@ type Imported struct {
 	Dead     int `json:"dead"`
 	Before   int `json:"before"`
 	// Tables are the items and bytes of each table, Files how many files they are in.
-	Tables      map[string]Kind `json:"tables"`
-	Files       int             `json:"files"`
-	DeadLetters []DeadLetter    `json:"deadLetters,omitempty"`
+	Tables      map[string]TableSize `json:"tables"`
+	Files       int                  `json:"files"`
+	DeadLetters []DeadLetter         `json:"deadLetters,omitempty"`
+}
+
+// TableSize is what a table has of items, and of bytes.
+type TableSize struct {
+	Items float64 `json:"items"`
+	Bytes float64 `json:"bytes"`
 }
 
 // importing is an Import under way.
@@ -147,7 +153,7 @@ func (x *importing) first(ctx context.Context, i int) error {
 
 // one writes the items of one entity.
 func (x *importing) one(ctx context.Context, d *protocol.Monolith, writers []*files.Writer) error {
-	c := &Imported{Entities: 1, Tables: map[string]Kind{}}
+	c := &Imported{Entities: 1, Tables: map[string]TableSize{}}
 	defer x.add(c)
 	if !d.Unmarked() {
 		c.Before++
@@ -164,7 +170,7 @@ func (x *importing) one(ctx context.Context, d *protocol.Monolith, writers []*fi
 			return err
 		}
 		k := c.Tables[it.Place.Table.Name]
-		c.Tables[it.Place.Table.Name] = Kind{k.Items + 1, k.Bytes + float64(it.Size)}
+		c.Tables[it.Place.Table.Name] = TableSize{k.Items + 1, k.Bytes + float64(it.Size)}
 	}
 	return nil
 }
@@ -175,7 +181,7 @@ func (x *importing) add(c *Imported) {
 	x.out.Entities, x.out.Dead, x.out.Before = x.out.Entities+c.Entities, x.out.Dead+c.Dead, x.out.Before+c.Before
 	for name, k := range c.Tables {
 		sum := x.out.Tables[name]
-		x.out.Tables[name] = Kind{sum.Items + k.Items, sum.Bytes + k.Bytes}
+		x.out.Tables[name] = TableSize{sum.Items + k.Items, sum.Bytes + k.Bytes}
 	}
 	if len(x.out.DeadLetters) < maxFindings {
 		x.out.DeadLetters = append(x.out.DeadLetters, c.DeadLetters...)

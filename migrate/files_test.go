@@ -81,7 +81,7 @@ func TestRunFromExport(t *testing.T) {
 		t.Fatalf("%+v, %v", plan, err)
 	}
 	killed, kill := context.WithCancel(ctx)
-	r, err := s.migration(from, migrate.Segments(2), migrate.OnProgress(func(p migrate.Progress) { kill() })).Run(killed)
+	r, err := s.migration(from, migrate.Segments(2), migrate.OnProgress(func(p migrate.Report) { kill() })).Run(killed)
 	t.Logf("killed after %+v, %v", r, err)
 	r, err = s.migration(from, migrate.Segments(2)).Run(ctx)
 	if err != nil || r.All.Entities != 30 && r.All.Entities != 15 || r.This.Dead+r.This.Conflicts != 0 || r.This.ConsumedRCU > 60 {
@@ -386,8 +386,8 @@ func TestDeadLettersStay(t *testing.T) {
 	}
 	killed, kill := context.WithCancel(ctx)
 	defer kill()
-	_, err := s.migration(migrate.Segments(1), migrate.OnProgress(func(p migrate.Progress) {
-		if p.Dead >= 100 {
+	_, err := s.migration(migrate.Segments(1), migrate.OnProgress(func(p migrate.Report) {
+		if p.This.Dead >= 100 {
 			kill()
 		}
 	})).Run(killed)

@@ -132,7 +132,7 @@ func (s *rooms) stored() (docs, others []attributes) {
 func (s *rooms) wholeWay(strangers int) {
 	ctx := context.Background()
 	plan, err := s.migration().Plan(ctx, migrate.PlanOptions{})
-	if err != nil || !plan.OK() || plan.Entities != len(s.docs) || plan.Others != strangers {
+	if err != nil || !plan.OK() || plan.Entities != len(s.docs) || plan.Full().Others != strangers {
 		s.Fatalf("%+v, %v", plan, err)
 	}
 	r, err := s.migration().Run(ctx)
@@ -411,7 +411,7 @@ func TestTwoSources(t *testing.T) {
 	_, err = a.migration().Cutover(ctx)
 	refused(t, err, "the migration has ended")
 	s, err := a.migration().Status(ctx)
-	if err != nil || s.Phase != migrate.PhaseDone {
+	if err != nil || s.Phase != "done" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	a.options, b.options = nil, []migrate.Option{migrate.Replace()}

@@ -20,6 +20,7 @@ import (
 	"github.com/itemize/itemize/internal/migration/files"
 	"github.com/itemize/itemize/internal/migration/layout"
 	"github.com/itemize/itemize/internal/migration/protocol"
+	"github.com/itemize/itemize/internal/migration/report"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/mapper"
@@ -61,7 +62,7 @@ type options struct {
 	of        int
 	wcu       *flow.Limiter
 	rcu       float64
-	progress  func(Progress)
+	progress  []func(Report, report.Progress)
 	prices    forecast.Prices
 	now       func() time.Time
 	exported  Files
@@ -96,14 +97,9 @@ func Segment(i, of int) Option {
 	return optionFunc(func(o *options) { o.segments, o.of = []int{i}, of })
 }
 
-// WriteRate bounds the WCU a second: no second passes more than the rate and one item. The rate can be changed while the
-// migration runs ([Rate.Set]).
-func WriteRate(r *Rate) Option {
-	return optionFunc(func(o *options) {
-		if r != nil {
-			o.wcu = r.rate
-		}
-	})
+// WriteRate bounds the WCU a second: no second passes more than the rate and one item. [Migration.SetWriteRate] changes it.
+func WriteRate(wcu float64) Option {
+	return optionFunc(func(o *options) { o.wcu = flow.NewLimiter(wcu) })
 }
 
 // ReadRate bounds the RCU a second of the scan.
@@ -113,20 +109,26 @@ func ReadRate(rcu float64) Option { return optionFunc(func(o *options) { o.rcu =
 // more, and the reads of both. A verification does not see what was replaced, and a rollback makes its monolith of the items.
 func Replace() Option { return optionFunc(func(o *options) { o.replace = true }) }
 
-// OnProgress is told of the progress, twice a second at most, and at the end.
-func OnProgress(f func(Progress)) Option { return optionFunc(func(o *options) { o.progress = f }) }
+// OnProgress has f called with what was done so far, twice a second at most, and at the end; one call at a time.
+func OnProgress(f func(Report)) Option {
+	return optionFunc(func(o *options) {
+		if f != nil {
+			o.progress = append(o.progress, func(r Report, _ report.Progress) { f(r) })
+		}
+	})
+}
 
 // Prices are those of plans; [forecast.DefaultPrices] without it.
 func Prices(p forecast.Prices) Option { return optionFunc(func(o *options) { o.prices = p }) }
 
-// Rate bounds write units a second.
-type Rate struct{ rate *flow.Limiter }
-
-// NewRate returns a rate of so many WCU a second.
-func NewRate(wcu float64) *Rate { return &Rate{flow.NewLimiter(wcu)} }
-
-// Set changes the rate of whatever runs with it, at once; 0 pauses it.
-func (r *Rate) Set(wcu float64) { r.rate.Set(wcu) }
+// SetWriteRate changes the rate of a migration that was made with [WriteRate], at once, also while it runs; 0 pauses it.
+func (m *Migration) SetWriteRate(wcu float64) error {
+	if m.wcu == nil {
+		return fmt.Errorf("%s: the migration has no rate that could be changed: give New a WriteRate", m.layout.Model)
+	}
+	m.wcu.Set(wcu)
+	return nil
+}
 
 const defaultSegments = 8
 

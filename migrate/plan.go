@@ -3,6 +3,7 @@ package migrate
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,68 +15,40 @@ import (
 
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/migration/protocol"
+	"github.com/itemize/itemize/internal/migration/report"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// Plan is what a migration will do and cost. It is of all monoliths, or, with a sample, of as many.
+// Plan is what a migration will do and cost. Its JSON has more: the units by parts, the sizes by kinds of items, the prices of a
+// verification and of a rollback, and other ways to do parts of it.
 type Plan struct {
-	// Entities were read; Of is about how many there are, as DynamoDB told within six hours. Scale is what the sums
-	// of a sample are multiplied with.
-	Entities int     `json:"entities"`
-	Of       int     `json:"of"`
-	Sampled  bool    `json:"sampled"`
-	Scale    float64 `json:"scale"`
-	// Others are items of the source that are no monoliths.
-	Others int `json:"others,omitempty"`
-	// Marked are moved, or deleted, already.
-	Marked int `json:"marked"`
-	// Bytes are those of the monoliths, Items how many items they become, of ItemBytes; Kinds are these by kind.
-	Bytes     float64         `json:"bytes"`
-	Items     float64         `json:"items"`
-	ItemBytes float64         `json:"itemBytes"`
-	Kinds     map[string]Kind `json:"kinds"`
-	// WCU is what the run writes: Parts are the units of the items, Marks those of the marks of the monoliths, Claims those of
-	// claims, each with those of the secondary indexes of its table, which Indexes is the sum of. RCU is what its scan reads. Checkpoints are a WCU or two for each page, and not in it.
-	WCU     float64 `json:"wcu"`
-	Parts   float64 `json:"parts"`
-	Marks   float64 `json:"marks"`
-	Claims  float64 `json:"claims"`
-	Indexes float64 `json:"indexes,omitempty"`
-	RCU     float64 `json:"rcu"`
-	// Removals are the units of removing the monoliths (Replace), in WCU.
-	Removals float64 `json:"removals,omitempty"`
-	// Price is that of both, Back what a rollback of all would cost, Verify a verification, in dollars on demand.
-	Price  float64 `json:"price"`
-	Back   float64 `json:"back"`
-	Verify float64 `json:"verify"`
+	// Entities were read: all monoliths, or as many as the sample has, whose sums are scaled.
+	Entities int
+	// Items is how many items they become.
+	Items float64
+	// WCU is what the run writes, and RCU what its scan reads. Checkpoints are a WCU or two for each page, and not in it. Price is
+	// that of both, in dollars on demand.
+	WCU, RCU, Price float64
 	// Time is what the run takes at the rate that was given, 0 for none.
-	Time time.Duration `json:"time"`
-	// Residue are attributes of which the root notes what keys do not tell, Unclaimed those that no field claims, which stay on
-	// the root: of how many entities each.
-	Residue   map[string]int `json:"residue,omitempty"`
-	Unclaimed map[string]int `json:"unclaimed,omitempty"`
+	Time time.Duration
 	// Dead are entities that cannot be moved: how many, and the first of them.
-	Dead        int          `json:"dead"`
-	DeadLetters []DeadLetter `json:"deadLetters,omitempty"`
-	// Largest is the largest monolith in bytes: reading both layouts of one entity (Both) costs up to BothRCU more.
-	Largest int     `json:"largest"`
-	BothRCU float64 `json:"bothRCU"`
-	// Before and After are what the stated updates cost, in WCU a month; PaidFor is the number of updates after which the run is
-	// paid for, 0 where nothing tells.
-	Before  float64 `json:"before,omitempty"`
-	After   float64 `json:"after,omitempty"`
-	PaidFor float64 `json:"paidFor,omitempty"`
-	// Means are other ways to do parts of it.
-	Means []Mean `json:"means,omitempty"`
+	Dead        int
+	DeadLetters []DeadLetter
+	// Before and After are what the stated updates cost, in WCU a month.
+	Before, After float64
 	// Advice is what to know before the run.
-	Advice []string `json:"advice,omitempty"`
+	Advice []string
+
+	full *report.Plan
 }
 
-// Kind are the items of one kind.
-type Kind struct {
-	Items float64 `json:"items"`
-	Bytes float64 `json:"bytes"`
+// MarshalJSON returns the plan in full.
+func (p *Plan) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		*report.Plan
+		DeadLetters []DeadLetter `json:"deadLetters,omitempty"`
+	}{p.full, p.DeadLetters})
 }
 
 // PlanOptions say what to plan for.
@@ -88,22 +61,12 @@ type PlanOptions struct {
 	Updates map[string]float64
 }
 
-// Mean is one of DynamoDB's own means, in place of a part of the run.
-type Mean struct {
-	// Name is that of the operation, InPlaceOf the part of the run, at so many dollars.
-	Name      string  `json:"name"`
-	InPlaceOf string  `json:"inPlaceOf"`
-	Costs     float64 `json:"costs"`
-	// Price is what it costs for the same data, nil where that is not known.
-	Price *float64 `json:"price,omitempty"`
-}
-
 // OK reports whether nothing stands against the run: there is something to move, and all of it can be.
 func (p *Plan) OK() bool { return p.Dead == 0 }
 
 // Plan reads monoliths, and writes nothing.
 func (m *Migration) Plan(ctx context.Context, o PlanOptions) (*Plan, error) {
-	x := &planning{Migration: m, o: o, p: &Plan{Of: int(m.approximate), Scale: 1, Kinds: map[string]Kind{}, Residue: map[string]int{}, Unclaimed: map[string]int{}}}
+	x := &planning{Migration: m, o: o, p: &report.Plan{Of: int(m.approximate), Scale: 1, Kinds: map[string]report.Kind{}, Residue: map[string]int{}, Unclaimed: map[string]int{}}}
 	for name := range o.Updates {
 		if !slices.ContainsFunc(m.layout.Items, func(it schema.LayoutItem) bool { return it.Name == name }) {
 			var names []string
@@ -119,7 +82,11 @@ func (m *Migration) Plan(ctx context.Context, o PlanOptions) (*Plan, error) {
 	}
 	x.p.RCU += u.Predicted.Expected
 	x.end()
-	return x.p, nil
+	p := x.p
+	return &Plan{
+		Entities: p.Entities, Items: p.Items, WCU: p.WCU, RCU: p.RCU, Price: p.Price, Time: p.Time,
+		Dead: p.Dead, DeadLetters: x.dead, Before: p.Before, After: p.After, Advice: p.Advice, full: p,
+	}, nil
 }
 
 // errEnough ends a plan of a sample.
@@ -130,7 +97,9 @@ type planning struct {
 	*Migration
 	o  PlanOptions
 	mu sync.Mutex
-	p  *Plan
+	p  *report.Plan
+	// dead are the first of the dead letters.
+	dead []DeadLetter
 	// otherBytes are those of the items that are no monoliths, deadBytes those of dead letters, and reads the units of reading each
 	// collection.
 	otherBytes, deadBytes, reads float64
@@ -172,8 +141,8 @@ func (x *planning) add(d *protocol.Monolith) {
 	if err != nil {
 		p.Dead++
 		x.deadBytes += float64(d.Size())
-		if len(p.DeadLetters) < maxFindings {
-			p.DeadLetters = append(p.DeadLetters, DeadLetter{Key: keyText(d.Place), Reasons: reasons(err), Since: x.now().UTC()})
+		if len(x.dead) < maxFindings {
+			x.dead = append(x.dead, DeadLetter{Key: keyText(d.Place), Reasons: reasons(err), Since: x.now().UTC()})
 		}
 		return
 	}
@@ -191,7 +160,7 @@ func (x *planning) add(d *protocol.Monolith) {
 	}
 	for name, k := range price.Kinds {
 		sum := p.Kinds[name]
-		p.Kinds[name] = Kind{sum.Items + float64(k.Items), sum.Bytes + float64(k.Bytes)}
+		p.Kinds[name] = report.Kind{Items: sum.Items + float64(k.Items), Bytes: sum.Bytes + float64(k.Bytes)}
 	}
 	for _, name := range price.Residue {
 		p.Residue[name]++
@@ -210,7 +179,7 @@ func (x *planning) end() {
 			*sum *= p.Scale
 		}
 		for name, k := range p.Kinds {
-			p.Kinds[name] = Kind{k.Items * p.Scale, k.Bytes * p.Scale}
+			p.Kinds[name] = report.Kind{Items: k.Items * p.Scale, Bytes: k.Bytes * p.Scale}
 		}
 	}
 	p.Price = x.prices.Units(p.WCU, p.RCU)
@@ -234,10 +203,10 @@ func (x *planning) means() {
 	p := x.p
 	exported, imported := x.prices.Bulk(p.Bytes+x.otherBytes, 0), x.prices.Bulk(0, p.ItemBytes)
 	puts := x.prices.Units(p.Parts, 0)
-	p.Means = []Mean{
-		{"ExportTableToPointInTime", "the scan", x.prices.Units(0, p.RCU), &exported},
-		{"ImportTable", "the puts of the items, into new tables", puts, &imported},
-		{"StartBulkPutItems", "the puts of the items, into new and empty tables", puts, nil},
+	p.Means = []report.Mean{
+		{Name: "ExportTableToPointInTime", InPlaceOf: "the scan", Costs: x.prices.Units(0, p.RCU), Price: &exported},
+		{Name: "ImportTable", InPlaceOf: "the puts of the items, into new tables", Costs: puts, Price: &imported},
+		{Name: "StartBulkPutItems", InPlaceOf: "the puts of the items, into new and empty tables", Costs: puts},
 	}
 	if x.exported != nil {
 		p.Means = p.Means[1:]

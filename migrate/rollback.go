@@ -35,12 +35,12 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case p == PhaseNone && n.Source != "" && n.Source != m.source.Name:
+	case p == phaseNone && n.Source != "" && n.Source != m.source.Name:
 		return nil, fmt.Errorf("%s: no rollback: the migration of %s is rolled back, and one of %s is under way", m.layout.Model, m.source.Name, n.Source)
-	case p == PhaseRemoving:
+	case p == phaseRemoving:
 		return nil, fmt.Errorf("%s: no rollback: the old layout is being removed", m.layout.Model)
-	case p != PhaseBack:
-		if err := m.enter(ctx, p, PhaseBack); err != nil {
+	case p != phaseBack:
+		if err := m.enter(ctx, p, phaseBack); err != nil {
 			return nil, err
 		}
 	}
@@ -50,7 +50,7 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 		err = r.scanBack(ctx, m.mover.Tables[m.layout.Root.Table], r.ofRoot)
 	}
 	if err == nil && r.report.This.Conflicts+r.report.This.Dead == 0 {
-		err = r.reset(ctx, PhaseBack, PhaseNone)
+		err = r.reset(ctx, phaseBack, phaseNone)
 	}
 	r.report.Elapsed, r.report.Done = m.now().Sub(r.begun), err == nil
 	r.tell(true)
@@ -58,7 +58,7 @@ func (m *Migration) Rollback(ctx context.Context) (*Report, error) {
 }
 
 // reset forgets the checkpoints, so that the migration can begin again.
-func (r *run) reset(ctx context.Context, from, to Phase) error {
+func (r *run) reset(ctx context.Context, from, to string) error {
 	var names []string
 	for _, prefix := range []string{noteSegment, noteDead, noteVerify} {
 		if err := r.state.each(ctx, prefix, func(name string, _ item.Attributes) error { names = append(names, name); return nil }); err != nil {
@@ -193,7 +193,7 @@ func (m *Migration) dropTable(ctx context.Context) error {
 	}
 	err = explain.Error(ctx, m.client, m.layout.Model, []*item.Table{m.source}, err)
 	if d, look := m.describe(ctx, m.source); look == nil && d.TableStatus == types.TableStatusActive {
-		err = errors.Join(err, m.enter(ctx, PhaseRemoving, PhaseCutOver))
+		err = errors.Join(err, m.enter(ctx, phaseRemoving, phaseCutOver))
 	}
 	return err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/itemize/itemize/internal/item"
 	"github.com/itemize/itemize/internal/migration/files"
 	"github.com/itemize/itemize/internal/migration/protocol"
+	"github.com/itemize/itemize/internal/migration/report"
 	"github.com/itemize/itemize/internal/read"
 	"github.com/itemize/itemize/internal/write"
 )
@@ -31,23 +32,6 @@ type Report struct {
 	Elapsed time.Duration `json:"elapsed"`
 }
 
-// Progress is how far a run is.
-type Progress struct {
-	Counts
-	// Of is about how many entities there are, as DynamoDB told when the migration began; it tells every six hours.
-	Of      int           `json:"of"`
-	Elapsed time.Duration `json:"elapsed"`
-	// EntitiesPerSecond and WCUPerSecond are those of the last seconds; Left is the time that the rest takes at that
-	// rate, 0 where nothing tells.
-	EntitiesPerSecond float64       `json:"entitiesPerSecond"`
-	WCUPerSecond      float64       `json:"wcuPerSecond"`
-	Left              time.Duration `json:"left"`
-	// Spent is the price of the units so far, in dollars on demand.
-	Spent float64 `json:"spent"`
-	// Ended reports that it is the last.
-	Ended bool `json:"ended"`
-}
-
 // Run moves the entities of the source, segment by segment, each page with a checkpoint behind it: a run that was
 // interrupted is resumed by another. What cannot be moved is a dead letter, and the rest goes on. An entity that
 // moved before is left as it is, so that a further run does no harm. What cannot go on is an error.
@@ -59,9 +43,9 @@ func (m *Migration) Run(ctx context.Context) (*Report, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case p == PhaseBack:
+	case p == phaseBack:
 		return nil, fmt.Errorf("%s: the migration is rolled back: finish that (itemize migrate rollback), and then run it again", m.layout.Model)
-	case p == PhaseNone, p == PhaseDone:
+	case p == phaseNone, p == phaseDone:
 		if err := m.begin(ctx, p); err != nil {
 			return nil, err
 		}
@@ -199,7 +183,7 @@ func (r *run) page(ctx context.Context, name string, c *checkpoint, p read.Page,
 		r.count(now, now)
 		return err
 	}
-	if p, err := r.phase(ctx); err != nil || p != PhaseRunning && p != PhaseCutOver && p != PhaseRemoving {
+	if p, err := r.phase(ctx); err != nil || p != phaseRunning && p != phaseCutOver && p != phaseRemoving {
 		return errors.Join(err, fmt.Errorf("%s: the migration is %q by now: somebody else works on it", r.layout.Model, p))
 	}
 	c.add(now)
@@ -347,7 +331,7 @@ func (r *run) tell(ended bool) {
 	defer r.mu.Unlock()
 	now := r.now()
 	since := now.Sub(r.told)
-	if r.progress == nil || !ended && since < tellEvery {
+	if len(r.progress) == 0 || !ended && since < tellEvery {
 		return
 	}
 	c := r.report.This
@@ -359,12 +343,18 @@ func (r *run) tell(ended bool) {
 		r.speed += weight * (float64(c.Entities-r.last.Entities)/since.Seconds() - r.speed)
 		r.wcus += weight * ((c.WCU-r.last.WCU)/since.Seconds() - r.wcus)
 	}
-	p := Progress{Counts: c, Of: int(r.approximate), Elapsed: now.Sub(r.begun), EntitiesPerSecond: r.speed, WCUPerSecond: r.wcus, Spent: r.prices.Units(c.WCU, c.RCU), Ended: ended}
+	p := report.Progress{
+		Entities: c.Entities, Moved: c.Moved, Dead: c.Dead, Conflicts: c.Conflicts, Items: c.Items, WCU: c.WCU, RCU: c.RCU, Of: int(r.approximate), Elapsed: now.Sub(r.begun), EntitiesPerSecond: r.speed, WCUPerSecond: r.wcus, Spent: r.prices.Units(c.WCU, c.RCU), Ended: ended,
+	}
 	if rest := p.Of - r.report.All.Entities - r.report.All.Others; rest > 0 && r.speed > 0 && !ended {
 		p.Left = time.Duration(float64(rest) / r.speed * float64(time.Second))
 	}
 	r.told, r.last = now, c
-	r.progress(p)
+	all := *r.report
+	all.Elapsed = p.Elapsed
+	for _, f := range r.progress {
+		f(all, p)
+	}
 }
 
 // monolithOf is the monolith that was read.

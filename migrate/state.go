@@ -19,17 +19,14 @@ import (
 	"github.com/itemize/itemize/internal/migration/files"
 )
 
-// Phase is how far a migration is.
-type Phase string
-
-// The phases.
+// The phases of a migration, as they are stored.
 const (
-	PhaseNone     Phase = ""
-	PhaseRunning  Phase = "running"
-	PhaseCutOver  Phase = "cutOver"
-	PhaseBack     Phase = "rollingBack"
-	PhaseRemoving Phase = "removing"
-	PhaseDone     Phase = "done"
+	phaseNone     = ""
+	phaseRunning  = "running"
+	phaseCutOver  = "cutOver"
+	phaseBack     = "rollingBack"
+	phaseRemoving = "removing"
+	phaseDone     = "done"
 )
 
 // store keeps what a migration notes in the first table of the layout, under a partition key of the library's own: so
@@ -144,11 +141,11 @@ const (
 
 // phaseNote is how far the migration is, and since when.
 type phaseNote struct {
-	Phase Phase     `json:"phase"`
+	Phase string    `json:"phase"`
 	Since time.Time `json:"since"`
 }
 
-func (m *Migration) phase(ctx context.Context) (Phase, error) {
+func (m *Migration) phase(ctx context.Context) (string, error) {
 	var n phaseNote
 	if err := m.sameKeys(ctx); err != nil {
 		return "", err
@@ -158,7 +155,7 @@ func (m *Migration) phase(ctx context.Context) (Phase, error) {
 }
 
 // enter goes from one phase to another: an error, where somebody else has gone to a third meanwhile.
-func (m *Migration) enter(ctx context.Context, from, to Phase) error {
+func (m *Migration) enter(ctx context.Context, from, to string) error {
 	put, err := m.phasePut(from, to)
 	if err != nil {
 		return err
@@ -178,18 +175,18 @@ func (m *Migration) enter(ctx context.Context, from, to Phase) error {
 }
 
 // phasePut notes a phase, as long as another is noted.
-func (m *Migration) phasePut(from, to Phase) (*types.Put, error) {
+func (m *Migration) phasePut(from, to string) (*types.Put, error) {
 	text, err := json.Marshal(phaseNote{to, m.now().UTC()})
 	if err != nil {
 		return nil, err
 	}
 	a := m.state.key(notePhase)
-	a["note"], a["phase"] = &types.AttributeValueMemberS{Value: string(text)}, &types.AttributeValueMemberS{Value: string(to)}
+	a["note"], a["phase"] = &types.AttributeValueMemberS{Value: string(text)}, &types.AttributeValueMemberS{Value: to}
 	put := &types.Put{TableName: &m.state.table.Name, Item: a, ConditionExpression: aws.String("#p = :p"), ExpressionAttributeNames: map[string]string{"#p": "phase"}}
-	if from == PhaseNone {
+	if from == phaseNone {
 		put.ConditionExpression = aws.String("attribute_not_exists(#p) OR #p = :p")
 	}
-	put.ExpressionAttributeValues = item.Attributes{":p": &types.AttributeValueMemberS{Value: string(from)}}
+	put.ExpressionAttributeValues = item.Attributes{":p": &types.AttributeValueMemberS{Value: from}}
 	return put, nil
 }
 

@@ -9,7 +9,8 @@ import (
 
 // Status is how far a migration is.
 type Status struct {
-	Phase Phase     `json:"phase"`
+	// Phase is running, cutOver, rollingBack, removing or done, and "" before the first run.
+	Phase string    `json:"phase"`
 	Since time.Time `json:"since"`
 	// Segments are begun, of so many; Done are done.
 	Segments int `json:"segments"`

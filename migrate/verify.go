@@ -67,7 +67,7 @@ func (m *Migration) hasBegun(ctx context.Context) error {
 		return err
 	}
 	found, err := m.state.read(ctx, notePhase, &n)
-	if err == nil && n.Phase == PhaseDone {
+	if err == nil && n.Phase == phaseDone {
 		err = m.ended()
 	}
 	if err == nil && !found {
@@ -156,11 +156,11 @@ func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case p == PhaseDone:
+	case p == phaseDone:
 		return nil, m.ended()
-	case p == PhaseBack:
+	case p == phaseBack:
 		return refuse("the migration is rolled back: finish that (itemize migrate rollback)")
-	case p != PhaseRunning && p != PhaseCutOver:
+	case p != phaseRunning && p != phaseCutOver:
 		return refuse("the migration is %q: run and verify it first", cmp.Or(p, "not begun"))
 	}
 	var v Verification
@@ -187,7 +187,7 @@ func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
 	if now.v.Entities == 0 && now.others > 0 && s.Moved == 0 { // else all of them were replaced
 		return refuse("no item of %s is a monolith, and %d are none: look at their keys (-key, -sort)", m.source.Name, now.others)
 	}
-	return now.v, m.enter(ctx, p, PhaseCutOver)
+	return now.v, m.enter(ctx, p, phaseCutOver)
 }
 
 // stillClean looks at everything once more.
@@ -217,11 +217,11 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 	switch {
 	case err != nil:
 		return nil, err
-	case p == PhaseDone:
+	case p == phaseDone:
 		return nil, m.ended()
-	case p == PhaseBack:
+	case p == phaseBack:
 		return refuse("the migration is rolled back")
-	case p != PhaseCutOver && p != PhaseRemoving:
+	case p != phaseCutOver && p != phaseRemoving:
 		return refuse("it comes after the cut-over: run itemize migrate cutover")
 	case word != m.source.Name:
 		return refuse("confirm it with its name")
@@ -240,7 +240,7 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 	if err := r.sweep(ctx); err != nil {
 		return nil, err
 	}
-	if err := m.enter(ctx, p, PhaseRemoving); err != nil {
+	if err := m.enter(ctx, p, phaseRemoving); err != nil {
 		return nil, err
 	}
 	if itemByItem {
@@ -252,7 +252,7 @@ func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) 
 		err = fmt.Errorf("%s: %d monoliths were written in the old layout while the others were removed, and are kept: merge them into their entities, remove them, and contract again", m.layout.Model, n)
 	}
 	if err == nil {
-		err = r.reset(ctx, PhaseRemoving, PhaseDone)
+		err = r.reset(ctx, phaseRemoving, phaseDone)
 	}
 	r.report.Elapsed, r.report.Done = m.now().Sub(r.begun), err == nil
 	return r.report, err

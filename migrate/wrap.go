@@ -202,9 +202,9 @@ func (w *Wrapped[T]) move(ctx context.Context, at places) (live bool, err error)
 	if !w.begun.Load() { // once: what moves has to be known to have begun
 		p, err := w.g.phase(ctx)
 		switch {
-		case err == nil && p == PhaseDone:
+		case err == nil && p == phaseDone:
 			err = w.g.ended()
-		case err == nil && p == PhaseNone:
+		case err == nil && p == phaseNone:
 			err = w.g.begin(ctx, p)
 		}
 		if err != nil {

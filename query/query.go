@@ -312,3 +312,22 @@ func (q Query[T, E]) Input(src Source[T], options ...ReadOption) (*dynamodb.Quer
 	}
 	return x.Runner.Input(x.request)
 }
+
+// Roots returns the query over the roots of a flat model's entities alone: it yields each entity with the root's fields, and reads
+// no more than lies where the roots do. Side by side, apart from the rest of their entities, they cost what they take alone. The
+// order, limit, filter and projection stay, and are those of the roots. It is for queries over the entities of a flat model;
+// another fails when it runs.
+func (q Query[T, E]) Roots() Query[T, T] {
+	r := Query[T, T](q)
+	r.roots, r.elem, r.make = true, q.elemType(), nil
+	return r
+}
+
+// refOf returns a hit with its place.
+func refOf[E any](hit search.Hit) (Ref[E], error) {
+	at := hit.At
+	ref := Ref[E]{Value: *hit.Value.(*E), Field: hit.Field(), Table: at.Table.Name, Partition: at.PK.Plain(), Sort: at.Sort()}
+	var err error
+	ref.Placeholders, err = hit.Placeholders()
+	return ref, err
+}

@@ -75,30 +75,19 @@ func ColdStorage() Change {
 	}
 }
 
-// Action says what a step of Maintain does.
-type Action string
-
-// The actions, in their order.
-const (
-	ActionCreate     Action = tabledef.Create
-	ActionTimeToLive Action = tabledef.EnableTimeToLive
-	ActionCool       Action = tabledef.Cool
-	ActionExport     Action = tabledef.Export
-	ActionDrop       Action = tabledef.Drop
-)
-
 // Step is one thing that was done, or is to be.
 type Step struct {
-	Action Action `json:"action"`
+	// Action is create, timeToLive (to enable it), cool, export or drop, in this order.
+	Action string `json:"action"`
 	Table  string `json:"table"`
 }
 
 // String shows the step.
 func (s Step) String() string {
-	if s.Action == ActionTimeToLive {
+	if s.Action == tabledef.EnableTimeToLive {
 		return "enable time to live of " + s.Table
 	}
-	return string(s.Action) + " " + s.Table
+	return s.Action + " " + s.Table
 }
 
 // Report lists the steps that Maintain has done, or with DryRun would do: none if all tables are up to date.
@@ -130,7 +119,7 @@ func Maintain[T any](ctx context.Context, m *mapper.Mapper[T], client Client, o 
 	err := x.Run(ctx)
 	r := &Report{Steps: []Step{}, Differences: differencesOf(x.Report.Differences)}
 	for _, s := range x.Report.Steps {
-		r.Steps = append(r.Steps, Step{Action(s.Action), s.Table})
+		r.Steps = append(r.Steps, Step{string(s.Action), s.Table})
 	}
 	return r, err
 }

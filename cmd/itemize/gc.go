@@ -13,6 +13,7 @@ import (
 	"github.com/itemize/itemize/compress"
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/gen"
+	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/schema"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/s3store"
@@ -215,7 +216,7 @@ func (c *command) largeModel(name string, packages []string, tags string, asJSON
 }
 
 // collected prints what a collection has found and done.
-func (c *command) collected(done *blob.Collected, acted bool) {
+func (c *command) collected(done *large.Report, acted bool) {
 	p := func(format string, args ...any) { fmt.Fprintf(c.stdout, format+"\n", args...) }
 	p("%d values in %d records", done.Values, done.Records)
 	line := func(n int, text string) {

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/internal/door"
+	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/s3store"
@@ -93,7 +93,7 @@ func TestGC(t *testing.T) {
 	all = append(all, "-records", records)
 	says(gc(0, all...), "4 values in 2 records\n  2 values that nothing points to, and whose grace is not over\nremoved 0 values", "nothing was written: act with -delete")
 	says(gc(0, append(all, "-delete", "-scan", "-rate", "500")...), "removed 2 values: 1 parts, 1 objects\nscanned: 2 values, 0 without a record\n", "of S3 ")
-	var done blob.Collected
+	var done large.Report
 	if text := gc(0, append(all, "-json")...); json.Unmarshal([]byte(text), &done) != nil || done.Records != 1 || done.Values != 2 || done.Requests == 0 {
 		t.Errorf("%s", text)
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/gen"
 	"github.com/itemize/itemize/migrate"
 )
@@ -168,7 +169,7 @@ func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migratio
 	if err != nil {
 		return nil, err
 	}
-	o := []migrate.Option{migrate.ReadRate(a.readRate), migrate.Segments(a.segments), migrate.OnProgress(c.progressOf(a)), migrate.Tables(func(name string) string {
+	o := []migrate.Option{migrate.ReadRate(a.readRate), migrate.Segments(a.segments), migrate.Internal.OnProgress(door.Key{}, c.progressOf(a)), migrate.Tables(func(name string) string {
 		if to, ok := a.rename[name]; ok {
 			return to
 		}
@@ -194,7 +195,7 @@ func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migratio
 		o = append(o, migrate.Segment(a.segment, a.of))
 	}
 	if a.rate > 0 {
-		o = append(o, migrate.WriteRate(migrate.NewRate(a.rate)))
+		o = append(o, migrate.WriteRate(a.rate))
 	}
 	a.plan.Rate = a.rate
 	return migrate.New(c.ctx, client, l, source[0], o...)
@@ -222,7 +223,7 @@ func (c *command) migratePlan(a *migrateAsked, m *migrate.Migration) error {
 	if err != nil {
 		return err
 	}
-	if err := c.answer(a, p, func() { c.showMigrationPlan(p) }); err != nil || p.OK() {
+	if err := c.answer(a, p, func() { c.showMigrationPlan(migrate.Internal.Plan(door.Key{}, p), p.DeadLetters) }); err != nil || p.OK() {
 		return err
 	}
 	return errFaults

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/itemize/itemize/internal/migration/report"
 	"github.com/itemize/itemize/migrate"
 )
 
@@ -21,7 +22,7 @@ func (c *command) path(p string) string {
 	return filepath.Join(c.dir, p)
 }
 
-func (c *command) showMigrationPlan(p *migrate.Plan) {
+func (c *command) showMigrationPlan(p *report.Plan, dead []migrate.DeadLetter) {
 	what := plural(p.Entities, "monolith") + " read"
 	if p.Sampled {
 		what += fmt.Sprintf(", of about %s: the figures are scaled", number(float64(p.Of)))
@@ -65,7 +66,7 @@ func (c *command) showMigrationPlan(p *migrate.Plan) {
 	if len(p.Residue) > 0 {
 		fmt.Fprintf(c.stdout, "kept in a note on the root, so that the way back is exact: %s\n", withCounts(p.Residue))
 	}
-	c.showDeadLetters(p.Dead, p.DeadLetters)
+	c.showDeadLetters(p.Dead, dead)
 	for _, advice := range p.Advice {
 		fmt.Fprintf(c.stdout, "note: %s\n", advice)
 	}
@@ -132,11 +133,11 @@ func (c *command) showVerified(v *migrate.Verification) {
 }
 
 func (c *command) showMigrationStatus(s *migrate.Status) {
-	phase := map[migrate.Phase]string{
-		migrate.PhaseNone: "not begun", migrate.PhaseRunning: "running", migrate.PhaseCutOver: "cut over", migrate.PhaseBack: "rolling back",
-		migrate.PhaseRemoving: "removing the old layout", migrate.PhaseDone: "done: the old layout was removed",
+	phase := map[string]string{
+		"": "not begun", "running": "running", "cutOver": "cut over", "rollingBack": "rolling back",
+		"removing": "removing the old layout", "done": "done: the old layout was removed",
 	}[s.Phase]
-	if s.Phase != migrate.PhaseNone {
+	if s.Phase != "" {
 		phase += " since " + s.Since.Format(time.RFC3339)
 	}
 	fmt.Fprintln(c.stdout, phase)
@@ -149,7 +150,7 @@ func (c *command) showMigrationStatus(s *migrate.Status) {
 
 // progressOf returns what tells of progress: a line that is written over on a terminal, log lines in a pipe, and
 // lines of JSON for machines.
-func (c *command) progressOf(a *migrateAsked) func(migrate.Progress) {
+func (c *command) progressOf(a *migrateAsked) func(report.Progress) {
 	f, _ := c.stderr.(*os.File)
 	terminal := false
 	if f != nil {
@@ -157,7 +158,7 @@ func (c *command) progressOf(a *migrateAsked) func(migrate.Progress) {
 		terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
 	}
 	var told time.Time
-	return func(p migrate.Progress) {
+	return func(p report.Progress) {
 		now := time.Now()
 		switch {
 		case a.asJSON:
@@ -177,7 +178,7 @@ func (c *command) progressOf(a *migrateAsked) func(migrate.Progress) {
 // logEvery is how often a line is written where nobody watches.
 const logEvery = 10 * time.Second
 
-func progressBar(p migrate.Progress) string {
+func progressBar(p report.Progress) string {
 	const width = 20
 	done := 0
 	if p.Of > 0 {
@@ -186,7 +187,7 @@ func progressBar(p migrate.Progress) string {
 	return "[" + strings.Repeat("#", done) + strings.Repeat(".", width-done) + "]"
 }
 
-func progressText(p migrate.Progress) string {
+func progressText(p report.Progress) string {
 	text := fmt.Sprintf("%s entities", number(float64(p.Entities)))
 	if p.Of > 0 {
 		text += " of about " + number(float64(p.Of))

@@ -139,7 +139,7 @@ func (t *Tracker) getTickets(r *http.Request) (any, error) {
 	}
 	heads := []head{}
 	for _, ref := range page.Items {
-		heads = append(heads, head{ref.Value.Number, ref.Value.Title, ref.Value.State})
+		heads = append(heads, head{ref.Number, ref.Title, ref.State})
 	}
 	return map[string]any{"tickets": heads, "next": page.Next, "rcu": page.RCU}, nil
 }

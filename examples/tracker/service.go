@@ -126,7 +126,7 @@ func (t *Tracker) Edit(ctx context.Context, at At, title, text string) (*mapper.
 }
 
 // Tickets lists the heads of tickets, the latest first, from a cursor on: no texts are read.
-func (t *Tracker) Tickets(ctx context.Context, tenant, id string, n int, after query.Cursor) (*query.Page[query.Ref[store.Ticket]], error) {
+func (t *Tracker) Tickets(ctx context.Context, tenant, id string, n int, after query.Cursor) (*query.Page[store.Ticket], error) {
 	q := store.TicketByTenantProject(tenant, id).Reverse().Limit(n).After(after)
 	return q.Roots().Page(ctx, t.tickets)
 }

@@ -84,7 +84,7 @@ func (n *nodeWriter) queryBase(word string, elem any, selects bool, more ...stri
 			case "Fetch":
 				method("Fetch", "returns the query that also reads what the index does not project: the items that were found, from the table.", nil, query, "")
 			case "Roots":
-				method("Roots", "returns the query over the roots of the entities alone.", nil, of(queryOf("Roots"), n.model()), "")
+				method("Roots", "returns the query over the roots of the entities alone.", nil, of(queryOf("Query"), list(n.model(), n.model())), "")
 			}
 		}
 		return all

@@ -16,19 +16,6 @@ import (
 	"github.com/itemize/itemize/internal/read"
 )
 
-// Strays are parts and objects of values that no record tells of: as of a request that arrived hours after it was sent, of a table that
-// was restored, or of an upload that was never ended.
-type Strays struct {
-	// Seen are the values that lie outside of their items, of whose parts or objects something was seen.
-	Seen int
-	// Unrecorded are those without a record: Pointed are the ones of them that an item points to, Foreign those of other models, and of
-	// objects whose key is too long to be told; both are left alone. The rest nobody will read again, and is removed.
-	Unrecorded, Pointed, Foreign int
-	Removed, Parts, Objects      int
-	// Uploads are uploads in parts that nobody will end any more, and are aborted.
-	Uploads int
-}
-
 // scanned is how the place of a scan begins in Next, before its table or bucket and the key there.
 const scanned = "scan/"
 

@@ -110,7 +110,7 @@ func (f *moveFn) ProcessElement(ctx context.Context, segment int, emit func(Resu
 		o = append(o, migrate.Keys(f.Job.Hash, f.Job.Sort))
 	}
 	if f.Job.WriteRate > 0 {
-		o = append(o, migrate.WriteRate(migrate.NewRate(f.Job.WriteRate/float64(f.Job.Segments))))
+		o = append(o, migrate.WriteRate(f.Job.WriteRate/float64(f.Job.Segments)))
 	}
 	m, err := migrate.New(ctx, f.client, f.layout, f.Job.Source, o...)
 	if err != nil {

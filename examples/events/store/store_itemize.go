@@ -123,7 +123,7 @@ func (n eventEntitiesFlatQuery) After(page query.Cursor) query.Query[Event, Even
 }
 
 // Roots returns the query over the roots of the entities alone.
-func (n eventEntitiesFlatQuery) Roots() query.Roots[Event] { return n.Query().Roots() }
+func (n eventEntitiesFlatQuery) Roots() query.Query[Event, Event] { return n.Query().Roots() }
 
 type eventEntitiesHours struct{ base eventNode }
 

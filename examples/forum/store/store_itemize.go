@@ -172,7 +172,7 @@ func (n threadEntitiesIndexQuery) After(page query.Cursor) query.Query[Thread, T
 func (n threadEntitiesIndexQuery) Fetch() query.Query[Thread, Thread] { return n.Query().Fetch() }
 
 // Roots returns the query over the roots of the entities alone.
-func (n threadEntitiesIndexQuery) Roots() query.Roots[Thread] { return n.Query().Roots() }
+func (n threadEntitiesIndexQuery) Roots() query.Query[Thread, Thread] { return n.Query().Roots() }
 
 type threadEntitiesHours struct{ base threadNode }
 
@@ -344,7 +344,7 @@ func (n replyEntitiesFlatQuery) After(page query.Cursor) query.Query[Reply, Repl
 }
 
 // Roots returns the query over the roots of the entities alone.
-func (n replyEntitiesFlatQuery) Roots() query.Roots[Reply] { return n.Query().Roots() }
+func (n replyEntitiesFlatQuery) Roots() query.Query[Reply, Reply] { return n.Query().Roots() }
 
 type replyEntitiesHours struct{ base replyNode }
 
@@ -461,7 +461,7 @@ func (n replyEntitiesIndexQuery) After(page query.Cursor) query.Query[Reply, Rep
 func (n replyEntitiesIndexQuery) Fetch() query.Query[Reply, Reply] { return n.Query().Fetch() }
 
 // Roots returns the query over the roots of the entities alone.
-func (n replyEntitiesIndexQuery) Roots() query.Roots[Reply] { return n.Query().Roots() }
+func (n replyEntitiesIndexQuery) Roots() query.Query[Reply, Reply] { return n.Query().Roots() }
 
 // ForumFields are the stored fields of a Forum: for patches, conditions, filters and projections.
 var ForumFields = mapperimpl.Handles[ForumHandles](forumForm)

@@ -802,7 +802,7 @@ func (c *cast[T]) lookHeadUp(ctx context.Context, name string, n *explore.Transp
 	o.End, o.Err = c.run.Now(), err
 	origin := ""
 	if len(all) > 0 {
-		origin = first(all[0].Value).Origin
+		origin = first(all[0]).Origin
 	}
 	o.What += " " + origin
 	o.See = explore.SeeRoot(c.id, origin)

@@ -776,7 +776,7 @@ func (n visitEntitiesFlatQuery) After(page query.Cursor) query.Query[Visit, Visi
 }
 
 // Roots returns the query over the roots of the entities alone.
-func (n visitEntitiesFlatQuery) Roots() query.Roots[Visit] { return n.Query().Roots() }
+func (n visitEntitiesFlatQuery) Roots() query.Query[Visit, Visit] { return n.Query().Roots() }
 
 type visitEntitiesHours struct{ base visitNode }
 
@@ -1052,7 +1052,9 @@ func (n happeningEntitiesFlatQuery) After(page query.Cursor) query.Query[Happeni
 }
 
 // Roots returns the query over the roots of the entities alone.
-func (n happeningEntitiesFlatQuery) Roots() query.Roots[Happening] { return n.Query().Roots() }
+func (n happeningEntitiesFlatQuery) Roots() query.Query[Happening, Happening] {
+	return n.Query().Roots()
+}
 
 type happeningEntitiesHours struct{ base happeningNode }
 
@@ -1617,7 +1619,7 @@ func (n scoreEntitiesIndexQuery) After(page query.Cursor) query.Query[Score, Sco
 func (n scoreEntitiesIndexQuery) Fetch() query.Query[Score, Score] { return n.Query().Fetch() }
 
 // Roots returns the query over the roots of the entities alone.
-func (n scoreEntitiesIndexQuery) Roots() query.Roots[Score] { return n.Query().Roots() }
+func (n scoreEntitiesIndexQuery) Roots() query.Query[Score, Score] { return n.Query().Roots() }
 
 type scoreEntitiesIntValues struct{ base scoreNode }
 

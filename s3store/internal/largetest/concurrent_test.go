@@ -91,7 +91,7 @@ func TestConcurrentFlips(t *testing.T) {
 				return
 			default:
 			}
-			c, err := blob.Collect(ctx, m, blob.Delete(), blob.Grace(0))
+			c, err := collectAll(ctx, m, blob.Delete(), blob.Grace(0))
 			if err != nil {
 				t.Errorf("a collection: %v", err)
 				return
@@ -109,9 +109,9 @@ func TestConcurrentFlips(t *testing.T) {
 	}
 	for range 4 {
 		minutes.Add(180)
-		must(blob.Collect(ctx, m, blob.Delete()))(t)
+		must(collectAll(ctx, m, blob.Delete()))(t)
 	}
-	if c := must(blob.Collect(ctx, m))(t); c.Records != 1 || c.Values != 1 {
+	if c := must(collectAll(ctx, m))(t); c.Records != 1 || c.Values != 1 {
 		t.Errorf("left are %+v", c)
 	}
 	t.Logf("%d values were collected while %d were written, in %d hours of the clock", collected, flips, minutes.Load()/60)

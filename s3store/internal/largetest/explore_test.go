@@ -171,7 +171,7 @@ func (s *tomeScene) act(ctx context.Context, kind, who string, n *explore.Transp
 		setNow(m, func() time.Time {
 			return time.Now().Add(map[string]time.Duration{"collector": 2 * time.Hour, "remover": 5 * time.Hour}[kind])
 		})
-		_, err = blob.Collect(ctx, m, blob.Delete())
+		_, err = collectAll(ctx, m, blob.Delete())
 	case "reader":
 		var e *mapper.Entity[tome]
 		e, err = m.Load(ctx, m.Key(s.id), mapper.Strong())

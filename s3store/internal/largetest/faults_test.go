@@ -129,7 +129,7 @@ func collect[T any](t testing.TB, m *mapper.Mapper[T], c *clock) {
 	t.Helper()
 	for range 3 {
 		c.Time = c.Add(3 * time.Hour)
-		if done, err := blob.Collect(context.Background(), m, blob.Delete()); err != nil {
+		if done, err := collectAll(context.Background(), m, blob.Delete()); err != nil {
 			t.Fatalf("%+v, %v", done, err)
 		}
 	}
@@ -166,30 +166,30 @@ func TestCollect(t *testing.T) {
 	other := m.New(albumOf("b", "other"))
 	must(m.Save(ctx, other))(t)
 	must(m.Delete(ctx, other))(t)
-	expect := func(done *blob.Collected, records, unreferenced, removed int) {
+	expect := func(done *large.Report, records, unreferenced, removed int) {
 		t.Helper()
 		if done.Records != records || done.Unreferenced != unreferenced || done.Removed != removed || done.Next != "" {
 			t.Errorf("%+v", done)
 		}
 	}
-	expect(must(blob.Collect(ctx, m))(t), 4, 9, 0)
+	expect(must(collectAll(ctx, m))(t), 4, 9, 0)
 	c.Time = c.Add(2 * time.Hour)
-	expect(must(blob.Collect(ctx, m))(t), 4, 9, 0) // it has only reported
-	expect(must(blob.Collect(ctx, m, blob.Delete()))(t), 4, 9, 0)
+	expect(must(collectAll(ctx, m))(t), 4, 9, 0) // it has only reported
+	expect(must(collectAll(ctx, m, blob.Delete()))(t), 4, 9, 0)
 	c.Time = c.Add(30 * time.Minute)
-	expect(must(blob.Collect(ctx, m, blob.Delete()))(t), 4, 9, 0)
+	expect(must(collectAll(ctx, m, blob.Delete()))(t), 4, 9, 0)
 	c.Time = c.Add(time.Hour)
-	expect(must(blob.Collect(ctx, m))(t), 4, 9, 0)
-	done := must(blob.Collect(ctx, m, blob.Delete()))(t)
+	expect(must(collectAll(ctx, m))(t), 4, 9, 0)
+	done := must(collectAll(ctx, m, blob.Delete()))(t)
 	expect(done, 4, 0, 9)
 	if done.Objects != 3 || done.Parts != 6 || done.S3.Deletes != 3 {
 		t.Errorf("%+v", done)
 	}
-	expect(must(blob.Collect(ctx, m, blob.Delete(), blob.Rate(1000)))(t), 1, 0, 0)
-	if done, err := blob.Collect(ctx, m, blob.Resume("64/x")); err == nil {
+	expect(must(collectAll(ctx, m, blob.Delete(), blob.Rate(1000)))(t), 1, 0, 0)
+	if done, err := collectAll(ctx, m, blob.Resume("64/x")); err == nil {
 		t.Errorf("it went on where no collection ends: %+v", done)
 	}
-	expect(must(blob.Collect(ctx, m, blob.Resume("63/~")))(t), 0, 0, 0)
+	expect(must(collectAll(ctx, m, blob.Resume("63/~")))(t), 0, 0, 0)
 	a.clean(t)
 	if got := must(m.Load(ctx, m.Key("a")))(t); !sameAlbum(got.Value, e.Value) {
 		t.Errorf("%+v", got.Value.Name)
@@ -228,7 +228,7 @@ func TestLargeFaults(t *testing.T) {
 			return err
 		},
 		"collect": func(ctx context.Context, m *mapper.Mapper[album], id string, e *mapper.Entity[album]) error {
-			_, err := blob.Collect(ctx, m, blob.Delete())
+			_, err := collectAll(ctx, m, blob.Delete())
 			return err
 		},
 	} {
@@ -276,7 +276,7 @@ func (f *largeFaults) once(t *testing.T, at int, fault faults.Fault) int {
 			e.Value.Story, e.Value.Cover, e.Value.Notes = f.now.Story, f.now.Cover, f.now.Notes
 			must(f.plain.Save(ctx, e))(t)
 			f.clock.Time = f.clock.Add(3 * time.Hour)
-			must(blob.Collect(ctx, f.plain, blob.Delete()))(t)
+			must(collectAll(ctx, f.plain, blob.Delete()))(t)
 			f.clock.Time = f.clock.Add(3 * time.Hour)
 		}
 	}

@@ -37,7 +37,7 @@ func TestCollectForeign(t *testing.T) {
 	must(two.Save(ctx, two.New(tome{ID: "2", Text: long("two")})))(t)
 	for range 4 {
 		c.Time = c.Add(3 * time.Hour)
-		if done := must(blob.Collect(ctx, one, blob.Delete()))(t); done.Foreign != 1 || done.Next != "" {
+		if done := must(collectAll(ctx, one, blob.Delete()))(t); done.Foreign != 1 || done.Next != "" {
 			t.Errorf("%+v", done)
 		}
 	}

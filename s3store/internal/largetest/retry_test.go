@@ -85,7 +85,7 @@ func newPoems(t *testing.T) *poems {
 func (p *poems) collect() {
 	p.Helper()
 	p.Time = p.Add(100 * time.Hour)
-	must(blob.Collect(context.Background(), p.plain, blob.Delete()))(p)
+	must(collectAll(context.Background(), p.plain, blob.Delete()))(p)
 }
 
 func (p *poems) set(expression string, values map[string]types.AttributeValue) {

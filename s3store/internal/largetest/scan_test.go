@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/itemize/itemize/blob"
+	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/faults"
@@ -33,15 +34,15 @@ func TestCollectStrays(t *testing.T) {
 	e := m.New(albumOf("a", "first"))
 	must(m.Save(ctx, e))(t)
 	must(m.Save(ctx, m.New(albumOf("other", "other"))))(t)
-	scan := func(want blob.Strays, options ...blob.CollectOption) {
+	scan := func(want large.Strays, options ...blob.CollectOption) {
 		t.Helper()
-		done, err := blob.Collect(ctx, m, append(options, blob.Scan())...)
+		done, err := collectAll(ctx, m, append(options, blob.Scan())...)
 		if err != nil || *done.Strays != want {
 			t.Errorf("%+v, %v", done.Strays, err)
 		}
 	}
-	scan(blob.Strays{Seen: 6})
-	scan(blob.Strays{Seen: 6}, blob.Delete())
+	scan(large.Strays{Seen: 6})
+	scan(large.Strays{Seen: 6}, blob.Delete())
 	// Copies of each part, and of the object, under ids that no record has.
 	stray, lost := large.NewID(c.Time), large.NewID(c.Time)
 	for _, table := range []string{a.table, a.parts} {
@@ -67,20 +68,20 @@ func TestCollectStrays(t *testing.T) {
 	must(objects.PutObject(ctx, &s3.PutObjectInput{Bucket: &a.bucket, Key: aws.String("itemize/" + lost), Body: bytes.NewReader([]byte("x"))}))(t)
 	must(objects.PutObject(ctx, &s3.PutObjectInput{Bucket: &a.bucket, Key: aws.String("itemize/readme"), Body: bytes.NewReader([]byte("x"))}))(t)
 	must(objects.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &a.bucket, Key: aws.String("itemize/" + large.NewID(c.Time))}))(t)
-	scan(blob.Strays{Seen: 6 + 3 + 2}, blob.Delete()) // what is young may be of a save under way, or come of a replica
+	scan(large.Strays{Seen: 6 + 3 + 2}, blob.Delete()) // what is young may be of a save under way, or come of a replica
 	c.Time = c.Add(2 * time.Hour)
-	want := blob.Strays{Seen: 6 + 3 + 2, Unrecorded: 3 + 2, Foreign: 2, Uploads: 1}
+	want := large.Strays{Seen: 6 + 3 + 2, Unrecorded: 3 + 2, Foreign: 2, Uploads: 1}
 	scan(want)
 	want.Removed, want.Parts, want.Objects = 3, 2, 1
 	scan(want, blob.Delete())
-	scan(blob.Strays{Seen: 6 + 2, Unrecorded: 2, Foreign: 2}, blob.Delete())
+	scan(large.Strays{Seen: 6 + 2, Unrecorded: 2, Foreign: 2}, blob.Delete())
 	// A record that is lost: what items point to stays.
 	for _, item := range must(client.Scan(ctx, &dynamodb.ScanInput{TableName: &a.table}))(t).Items {
 		if strings.HasPrefix(item["PK"].(*types.AttributeValueMemberS).Value, "~blob#") {
 			must(client.DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: &a.table, Key: map[string]types.AttributeValue{"PK": item["PK"], "SK": item["SK"]}}))(t)
 		}
 	}
-	scan(blob.Strays{Seen: 6 + 2, Unrecorded: 6 + 2, Foreign: 2, Pointed: 6}, blob.Delete())
+	scan(large.Strays{Seen: 6 + 2, Unrecorded: 6 + 2, Foreign: 2, Pointed: 6}, blob.Delete())
 	// A scan that ends goes on where it did: each request in turn is its last.
 	next, seen := "", 0
 	for end := 1; ; end++ {
@@ -89,7 +90,7 @@ func TestCollectStrays(t *testing.T) {
 		if strings.HasPrefix(next, "scan/") {
 			x.At = end / 2
 		}
-		done, err := blob.Collect(killable, a.mapper(t, x.Client(client), faulty(x, objects), c.now), blob.Scan(), blob.Resume(next))
+		done, err := collectAll(killable, a.mapper(t, x.Client(client), faulty(x, objects), c.now), blob.Scan(), blob.Resume(next))
 		kill()
 		if end > 60 {
 			t.Fatalf("it does not come beyond %q: %v", next, err)
@@ -105,13 +106,13 @@ func TestCollectStrays(t *testing.T) {
 		}
 	}
 	for _, from := range []string{"scan/9/", "scan/x/", "scan/0/!", "scan/0/" + base64.RawURLEncoding.EncodeToString([]byte("x"))} {
-		if done, err := blob.Collect(ctx, m, blob.Scan(), blob.Resume(from)); err == nil || !strings.Contains(err.Error(), "is not where a collection ended") {
+		if done, err := collectAll(ctx, m, blob.Scan(), blob.Resume(from)); err == nil || !strings.Contains(err.Error(), "is not where a collection ended") {
 			t.Errorf("%s: %+v, %v", from, done, err)
 		}
 	}
 	// From elsewhere, where tables have the same names, all of it is another's.
 	far := dynamodb.New(client.Options(), func(o *dynamodb.Options) { o.BaseEndpoint = aws.String(*o.BaseEndpoint + "/") })
-	if done, err := blob.Collect(ctx, a.mapper(t, far, objects, c.now), blob.Scan(), blob.Delete()); err != nil || done.Strays.Foreign != 6+2 || done.Strays.Removed != 0 {
+	if done, err := collectAll(ctx, a.mapper(t, far, objects, c.now), blob.Scan(), blob.Delete()); err != nil || done.Strays.Foreign != 6+2 || done.Strays.Removed != 0 {
 		t.Errorf("%+v, %v", done.Strays, err)
 	}
 	// What is damaged, or hostile, is left alone, and ends nothing.
@@ -124,14 +125,14 @@ func TestCollectStrays(t *testing.T) {
 	}
 	broken := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "~blob#00"}, "SK": &types.AttributeValueMemberS{Value: "x"}}
 	must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &a.table, Item: broken}))(t)
-	if done, err := blob.Collect(ctx, m, blob.Scan(), blob.Delete()); err != nil || done.Unreadable != 1 || done.Strays.Foreign != 2+2 {
+	if done, err := collectAll(ctx, m, blob.Scan(), blob.Delete()); err != nil || done.Unreadable != 1 || done.Strays.Foreign != 2+2 {
 		t.Errorf("%+v, %+v, %v", done, done.Strays, err)
 	}
 	if got := must(m.Load(ctx, m.Key("a")))(t); !sameAlbum(got.Value, e.Value) {
 		t.Errorf("%+v", got.Value.Name)
 	}
 	must(m.DeleteByKey(ctx, m.Key("other")))(t)
-	scan(blob.Strays{Seen: 6 + 4, Unrecorded: 6 + 4, Foreign: 4, Pointed: 3, Removed: 3, Parts: 2, Objects: 1}, blob.Delete())
+	scan(large.Strays{Seen: 6 + 4, Unrecorded: 6 + 4, Foreign: 4, Pointed: 3, Removed: 3, Parts: 2, Objects: 1}, blob.Delete())
 }
 
 // A collector of another model with items in the same places, and other roots, cannot tell whether an item of a staged insert is live: it
@@ -160,11 +161,17 @@ func TestCollectOfAnotherModel(t *testing.T) {
 	must(a.Save(ctx, a.New(full{ID: "a", Name: "x", Story: story}), mapper.Staged()))(t)
 	for range 3 {
 		c.Time = c.Add(3 * time.Hour)
-		if done := must(blob.Collect(ctx, b, blob.Scan(), blob.Delete()))(t); done.Removed+done.Strays.Removed != 0 || done.Foreign != 1 {
+		if done := must(collectAll(ctx, b, blob.Scan(), blob.Delete()))(t); done.Removed+done.Strays.Removed != 0 || done.Foreign != 1 {
 			t.Errorf("%+v", done)
 		}
 	}
 	if e := must(a.Load(ctx, a.Key("a")))(t); e.Value.Story != story {
 		t.Errorf("%d bytes are left", len(e.Value.Story))
 	}
+}
+
+// collectAll is blob.Collect, and returns all that it found and did.
+func collectAll[T any](ctx context.Context, m *mapper.Mapper[T], options ...blob.CollectOption) (*large.Report, error) {
+	done, err := blob.Collect(ctx, m, options...)
+	return blob.Internal.Full(door.Key{}, done), err
 }

@@ -1,0 +1,21 @@
+package migrate
+
+import (
+	"github.com/itemize/itemize/internal/door"
+	"github.com/itemize/itemize/internal/migration/report"
+)
+
+// Internal is for the command itemize: no other code can call its methods.
+var Internal internal
+
+type internal struct{}
+
+// Plan returns a plan in full.
+func (internal) Plan(_ door.Key, p *Plan) *report.Plan { return p.full }
+
+// OnProgress has f called with the progress of a run, as [OnProgress] does.
+func (internal) OnProgress(_ door.Key, f func(report.Progress)) Option {
+	return optionFunc(func(o *options) {
+		o.progress = append(o.progress, func(_ Report, p report.Progress) { f(p) })
+	})
+}
