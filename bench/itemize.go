@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/itemize/itemize/bench/internal/model"
+	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
@@ -80,7 +81,7 @@ func openReflected(c *dynamodb.Client, table string) (*Opened, error) {
 		user: func(id string) query.Selection[reflected] { return k(id) },
 		info: func(id string) query.Selection[reflected] { return k(id).Item("INFO") },
 		add: func(ctx context.Context, id string, w model.Wish) error {
-			_, err := mapperimpl.Add(k(id).Node, 4, nil, w).Exec(ctx, m)
+			_, err := mapperimpl.Add(handmade.Node(k(id)), 4, nil, w).Exec(ctx, m)
 			return err
 		},
 		month: func(id string) query.Query[reflected, model.Wish] {

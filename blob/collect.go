@@ -18,8 +18,8 @@ import (
 // length or content, or does not decompress. It is never returned for a value that was replaced meanwhile.
 type CorruptError = large.CorruptError
 
-// DefaultGrace is for how long a value stays to which nothing points any more: who is reading it has that long to end.
-const DefaultGrace = time.Hour
+// defaultGrace is for how long a value stays to which nothing points any more: who is reading it has that long to end.
+const defaultGrace = time.Hour
 
 // Collected is what a collection has found and done. Its JSON has more: records, parts and objects, strays, what DynamoDB charged.
 type Collected struct {
@@ -54,7 +54,7 @@ type collecting struct {
 // Delete has a collection act. Without it, it only reports, and writes nothing.
 func Delete() CollectOption { return func(c *collecting) { c.Act = true } }
 
-// Grace is for how long a value stays after it was found that nothing points to it: DefaultGrace unless it is given, and
+// Grace is for how long a value stays after it was found that nothing points to it: an hour unless it is given, and
 // never less than 20 minutes, for which a request that was signed may yet arrive.
 func Grace(d time.Duration) CollectOption { return func(c *collecting) { c.Collector.Grace = d } }
 
@@ -100,7 +100,7 @@ func (internal) Collect(_ door.Key, ctx context.Context, c *large.Collector, opt
 func (internal) Full(_ door.Key, c *Collected) *large.Report { return c.full }
 
 func collect(ctx context.Context, c *large.Collector, options []CollectOption) (*large.Report, error) {
-	c.Grace = DefaultGrace
+	c.Grace = defaultGrace
 	x := &collecting{Collector: c}
 	for _, set := range options {
 		set(x)

@@ -14,18 +14,11 @@ import (
 // Analyzer reports what is wrong with the ddb tags of models, under go vet and other drivers of analyzers.
 var Analyzer *analysis.Analyzer = gen.Analyzer
 
-// File is a generated file.
-type File struct {
-	// Path is where it belongs; Content is formatted.
-	Path    string
-	Content []byte
-}
-
-// Generate returns the files that itemize gen writes for the models of packages, with the lock file of each package, and writes
-// none. Patterns are those of the go command, resolved in dir: "" for the current folder. If models have faults, or their keys
+// Generate returns the files that itemize gen writes for the models of packages, with the lock file of each package, by their
+// paths, and writes none. Patterns are those of the go command, resolved in dir: "" for the current folder. If models have faults, or their keys
 // no longer find what is stored under those of the lock file, the error joins one for each, which begins with its place:
 // file:line:column.
-func Generate(ctx context.Context, dir string, patterns ...string) ([]File, error) {
+func Generate(ctx context.Context, dir string, patterns ...string) (map[string][]byte, error) {
 	packages, err := gen.Load(ctx, gen.Config{Dir: dir}, patterns...)
 	if err != nil {
 		return nil, err
@@ -41,9 +34,9 @@ func Generate(ctx context.Context, dir string, patterns ...string) ([]File, erro
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	files := make([]File, len(made))
-	for i, f := range made {
-		files[i] = File{f.Path, f.Content}
+	files := map[string][]byte{}
+	for _, f := range made {
+		files[f.Path] = f.Content
 	}
 	return files, nil
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/itemize/itemize/codegen"
 )
@@ -15,10 +17,10 @@ func ExampleGenerate() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, f := range files {
-		fmt.Println(filepath.Base(f.Path))
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		fmt.Println(filepath.Base(path))
 	}
 	// Output:
-	// store_itemize.go
 	// itemize.lock.json
+	// store_itemize.go
 }

@@ -11,9 +11,9 @@ const (
 	or        = " or " // between the reasons of sums
 )
 
-// ReadUnit is what one RCU reads strongly consistently, in bytes (Developer Guide, "DynamoDB read
+// readUnit is what one RCU reads strongly consistently, in bytes (Developer Guide, "DynamoDB read
 // and write operations").
-const ReadUnit = 4096
+const readUnit = 4096
 
 // Units is a number of capacity units, WCU or RCU as the place says. Where it is
 // known, Min, Expected and Max are equal; else Min and Max are its bounds.
@@ -98,7 +98,7 @@ func WriteUnits(bytes int) float64 { return begun(bytes, writeUnit) }
 // ReadUnits returns the RCU of reading that many bytes strongly consistently:
 // one for each 4 KB begun, and at least one. Eventually consistent reads cost
 // half, transactional ones twice as much.
-func ReadUnits(bytes int) float64 { return begun(bytes, ReadUnit) }
+func ReadUnits(bytes int) float64 { return begun(bytes, readUnit) }
 
 func begun(bytes, unit int) float64 { return float64(max(1, (bytes+unit-1)/unit)) }
 

@@ -11,19 +11,13 @@ import (
 type Condition[R any] struct{ condition expr.Condition }
 
 // And returns the condition that this one and the others hold.
-func (c Condition[R]) And(others ...Condition[R]) Condition[R] { return And(c, others...) }
-
-// Or returns the condition that this one holds, or one of the others.
-func (c Condition[R]) Or(others ...Condition[R]) Condition[R] { return Or(c, others...) }
-
-// And returns the condition that all conditions hold.
-func And[R any](first Condition[R], others ...Condition[R]) Condition[R] {
-	return Condition[R]{expr.And(untyped(first, others)...)}
+func (c Condition[R]) And(others ...Condition[R]) Condition[R] {
+	return Condition[R]{expr.And(untyped(c, others)...)}
 }
 
-// Or returns the condition that one of the conditions holds.
-func Or[R any](first Condition[R], others ...Condition[R]) Condition[R] {
-	return Condition[R]{expr.Or(untyped(first, others)...)}
+// Or returns the condition that this one holds, or one of the others.
+func (c Condition[R]) Or(others ...Condition[R]) Condition[R] {
+	return Condition[R]{expr.Or(untyped(c, others)...)}
 }
 
 // Not returns the condition that c does not hold.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/attr"
+	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/testing/handmade"
@@ -181,13 +182,13 @@ func TestConditions(t *testing.T) {
 
 		{w.Price.Greater(1).And(w.Done.Equal(true)), `Price > 1 AND Done = true`},
 		{w.Price.Greater(1).Or(w.Done.Equal(true), w.Title.Exists()), `Price > 1 OR Done = true OR attribute_exists(title)`},
-		{field.And(w.Price.Greater(1), field.Or(w.Done.Equal(true), w.Title.Exists())), `Price > 1 AND (Done = true OR attribute_exists(title))`},
-		{field.And(w.Price.Greater(1)), `Price > 1`},
+		{w.Price.Greater(1).And(w.Done.Equal(true).Or(w.Title.Exists())), `Price > 1 AND (Done = true OR attribute_exists(title))`},
+		{w.Price.Greater(1).And(), `Price > 1`},
 		{field.Not(w.Price.Greater(1).And(w.Done.Equal(true))), `NOT (Price > 1 AND Done = true)`},
 		{field.Not(w.Done.Equal(true)).And(w.Price.Less(5)), `NOT (Done = true) AND Price < 5`},
 		{field.Raw[wish](expression.Name("Price").GreaterThan(expression.Value(5))), `Price > 5`},
 		{
-			field.And(w.Price.Less(9), field.Raw[wish](expression.Name("Home.City").Equal(expression.Value("Rome")).And(expression.Name("Price").AttributeExists()))),
+			w.Price.Less(9).And(field.Raw[wish](expression.Name("Home.City").Equal(expression.Value("Rome")).And(expression.Name("Price").AttributeExists()))),
 			`Price < 9 AND ((Home.City = "Rome") AND (attribute_exists (Price)))`,
 		},
 
@@ -195,7 +196,7 @@ func TestConditions(t *testing.T) {
 		{w.Title.In(), `error: the condition on Title: In takes 1 to 100 values`},
 		{w.Title.In("a", ""), `error: the condition on Title: the value is left out when it is stored (omitempty), so that nothing stored can be compared with it: use Absent or Exists`},
 		{w.Price.Equal(math.NaN()), `error: the condition on Price: "NaN" is no number of DynamoDB: it takes up to 38 digits, between 1E-130 and 9.9E+125, and no NaN or infinity`},
-		{field.And(w.Price.Less(9), w.Count.Between(0, 1)), `error: the condition on Count: the value is left out when it is stored (omitempty), so that nothing stored can be compared with it: use Absent or Exists`},
+		{w.Price.Less(9).And(w.Count.Between(0, 1)), `error: the condition on Count: the value is left out when it is stored (omitempty), so that nothing stored can be compared with it: use Absent or Exists`},
 		{field.Not(w.Title.Equal("\xff")), `error: the condition on Title: the string "\xff" is not valid UTF-8, and would be changed on the wire: store it as []byte`},
 	} {
 		if got := rendered(c.condition); got != c.want {
@@ -296,7 +297,7 @@ func TestRows(t *testing.T) {
 	if p := handmade.Row(wishes.Title).At(&w); p != &w.Title {
 		t.Errorf("the title is at %p, want %p", p, &w.Title)
 	}
-	var _ []mapperimpl.Row = []mapperimpl.Row{handmade.Row(wishes.Title), handmade.Row(wishes.Home)}
+	var _ []codec.Row = []codec.Row{handmade.Row(wishes.Title), handmade.Row(wishes.Home)}
 }
 
 // A value that is changed after a change was made does not change it.

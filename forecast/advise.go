@@ -35,7 +35,7 @@ const (
 // lie in the order of their first attributes, which of a document over 1 MB decides where
 // the answers of a Query end.
 func (w Workload) Advise(p Prices) (*Advice, error) {
-	if err := errors.Join(w.Check(), p.Check()); err != nil {
+	if err := errors.Join(w.check(), p.check()); err != nil {
 		return nil, err
 	}
 	n := len(w.Attributes)
@@ -96,7 +96,7 @@ func (m *model) itemCost(set uint) float64 {
 		}
 	}
 	k := float64(len(m.sizes))
-	return float64(m.w.Entities) * (total/k + m.p.Store(1, int(bytes/k)))
+	return float64(m.w.Entities) * (total/k + m.p.store(1, int(bytes/k)))
 }
 
 // subsets returns the partition of the attributes whose items cost least in sum, by
@@ -249,7 +249,7 @@ func (m *model) bound() float64 {
 		bytes += float64(m.size(s, m.all()))
 	}
 	k := float64(len(m.sizes))
-	return float64(m.w.Entities) * (total/k + m.p.Store(1, int(bytes/k)))
+	return float64(m.w.Entities) * (total/k + m.p.store(1, int(bytes/k)))
 }
 
 // named returns the forecast of items with their names, in the order of the attributes.

@@ -136,7 +136,7 @@ func TestBadWorkloads(t *testing.T) {
 	err := Workload{
 		Entities: -1, Attributes: []Attribute{{"a", []int{-1}}, {"a", []int{1}}, {"b", nil}, {"", []int{1}}, {"c", []int{cost.MaxItem + 1}}, {"d", []int{1, 2}}, {"e", []int{1, 2, 3}}},
 		Operations: []Operation{{Name: "x", PerMonth: -1, Reads: []string{"nope"}}, {Name: "y"}},
-	}.Check()
+	}.check()
 	for _, text := range []string{
 		"-1 entities", "the size -1", "stands twice", "has no sizes", "without a name", "over the limit", "has 3 sizes, and another 2", "-1 times a month", "which the workload does not have", "reads and writes nothing",
 	} {
@@ -144,7 +144,7 @@ func TestBadWorkloads(t *testing.T) {
 			t.Errorf("%q is not among the faults: %v", text, err)
 		}
 	}
-	if err := (Workload{}).Check(); err == nil || !strings.Contains(err.Error(), "no operations") {
+	if err := (Workload{}).check(); err == nil || !strings.Contains(err.Error(), "no operations") {
 		t.Error(err)
 	}
 	w := Workload{Attributes: []Attribute{{"a", []int{1}}}, Operations: []Operation{{Name: "x", All: true}}}

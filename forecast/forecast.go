@@ -51,7 +51,7 @@ type OperationCost struct {
 // over the items in the layout's order. A layout with an item over the limit is not
 // storable: its forecast says why.
 func (w Workload) Forecast(p Prices, layouts ...Layout) ([]Forecast, error) {
-	if err := errors.Join(w.Check(), p.Check()); err != nil {
+	if err := errors.Join(w.check(), p.check()); err != nil {
 		return nil, err
 	}
 	m := newModel(w, p)
@@ -241,7 +241,7 @@ func (m *model) sum(items []uint) Forecast {
 		f.RCU += rcu * n
 	}
 	f.Requests = m.p.Units(f.WCU, f.RCU)
-	f.Storage = m.p.Store(len(items), bytes) * entities
+	f.Storage = m.p.store(len(items), bytes) * entities
 	f.Total = f.Requests + f.Storage
 	return f
 }

@@ -11,10 +11,9 @@ type Prices struct {
 	// Region and Date say where and when they held.
 	Region string `json:"region"`
 	Date   string `json:"date"`
-	// Write, Read and StreamRead are the prices of a million request units.
-	Write      float64 `json:"writePerMillion"`
-	Read       float64 `json:"readPerMillion"`
-	StreamRead float64 `json:"streamReadPerMillion"`
+	// Write and Read are the prices of a million request units.
+	Write float64 `json:"writePerMillion"`
+	Read  float64 `json:"readPerMillion"`
 	// Storage is the price of a GB (2^30 bytes) for a month.
 	Storage float64 `json:"storagePerGBMonth"`
 	// Export and Import are the prices of a GB that ExportTableToPointInTime writes and ImportTable reads.
@@ -24,16 +23,16 @@ type Prices struct {
 
 // DefaultPrices returns the prices of us-east-1 on demand, as of 2026-11-20.
 func DefaultPrices() Prices {
-	return Prices{Region: "us-east-1", Date: "2026-11-20", Write: 0.625, Read: 0.125, StreamRead: 0.2, Storage: 0.25, Export: 0.1, Import: 0.15}
+	return Prices{Region: "us-east-1", Date: "2026-11-20", Write: 0.625, Read: 0.125, Storage: 0.25, Export: 0.1, Import: 0.15}
 }
 
-// Check returns all that is wrong with prices.
-func (p Prices) Check() error {
+// check returns all that is wrong with prices.
+func (p Prices) check() error {
 	var errs []error
 	for _, c := range []struct {
 		name  string
 		price float64
-	}{{"writePerMillion", p.Write}, {"readPerMillion", p.Read}, {"streamReadPerMillion", p.StreamRead}, {"storagePerGBMonth", p.Storage}, {"exportPerGB", p.Export}, {"importPerGB", p.Import}} {
+	}{{"writePerMillion", p.Write}, {"readPerMillion", p.Read}, {"storagePerGBMonth", p.Storage}, {"exportPerGB", p.Export}, {"importPerGB", p.Import}} {
 		if c.price < 0 || math.IsNaN(c.price) || math.IsInf(c.price, 0) {
 			errs = append(errs, fmt.Errorf("the price %s is %v: give dollars, 0 or more", c.name, c.price))
 		}
@@ -48,13 +47,8 @@ const itemOverhead = 100
 // Units returns the price of so many write and read request units, in dollars.
 func (p Prices) Units(wcu, rcu float64) float64 { return (wcu*p.Write + rcu*p.Read) / 1e6 }
 
-// Bulk returns the prices of exporting and of importing so many bytes, in dollars.
-func (p Prices) Bulk(exported, imported float64) float64 {
-	return (exported*p.Export + imported*p.Import) / (1 << 30)
-}
-
-// Store returns the price of storing items for a month, in dollars: their bytes, and 100
+// store returns the price of storing items for a month, in dollars: their bytes, and 100
 // for each of them.
-func (p Prices) Store(items, bytes int) float64 {
+func (p Prices) store(items, bytes int) float64 {
 	return p.Storage * (float64(bytes) + itemOverhead*float64(items)) / (1 << 30)
 }

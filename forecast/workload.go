@@ -3,12 +3,10 @@ package forecast
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/itemize/itemize/cost"
 )
 
@@ -90,8 +88,8 @@ func (w Workload) Single() Layout {
 	return l
 }
 
-// Check returns all that is wrong with a workload.
-func (w Workload) Check() error {
+// check returns all that is wrong with a workload.
+func (w Workload) check() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if len(w.Attributes) == 0 {
@@ -192,23 +190,4 @@ func segment(name string) string {
 		}
 		return r
 	}, name)
-}
-
-// Measure returns the attributes of documents with their sizes in each of them, in bytes:
-// the beginning of a Workload.
-func Measure(documents ...map[string]types.AttributeValue) []Attribute {
-	sizes := map[string][]int{}
-	for i, d := range documents {
-		for name, v := range d {
-			if sizes[name] == nil {
-				sizes[name] = make([]int, len(documents))
-			}
-			sizes[name][i] = cost.AttributeSize(name, v)
-		}
-	}
-	var out []Attribute
-	for _, name := range slices.Sorted(maps.Keys(sizes)) {
-		out = append(out, Attribute{name, sizes[name]})
-	}
-	return out
 }

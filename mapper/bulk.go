@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,7 +23,7 @@ import (
 //
 // What cannot be written is reported, and the rest goes on: an entity that is there is a [BulkFailure]
 // with ErrExists. With Overwrite it replaces whatever is there, unseen. An error that no retry helps
-// ends the load; it is taken up again by [Resume] with the report's Next and the same [LoadID], over
+// ends the load; it is taken up again by [Resume] with the report's Next, over
 // the same sequence: what the load has written before is known as its own. Throttled writes are sent
 // again.
 //
@@ -78,8 +79,6 @@ type BulkPlan struct {
 
 // BulkReport is what a bulk load has done.
 type BulkReport struct {
-	// LoadID is the load's, to go on with.
-	LoadID string `json:"loadID"`
 	// Entities are those that are stored, Items the items that this run has written; the others were
 	// there from before.
 	Entities int `json:"entities"`
@@ -87,9 +86,9 @@ type BulkReport struct {
 	// Failed is how many entities were not written, Failures are the first 100 of them.
 	Failed   int           `json:"failed"`
 	Failures []BulkFailure `json:"failures,omitempty"`
-	// Next is the number of the first entity, from 0, of which it is not known whether it was written:
-	// all before it were written, or have failed.
-	Next int `json:"next"`
+	// Next is the place where another load goes on ([Resume]): before the first entity of which it is not known whether it was
+	// written. All before it were written, or have failed. It is empty at the end of the sequence.
+	Next string `json:"next,omitempty"`
 	// WCU is what DynamoDB charged, and Took how long it took.
 	WCU  float64       `json:"wcu"`
 	Took time.Duration `json:"took"`
@@ -107,7 +106,7 @@ type BulkFailure struct {
 // maxFailures bounds the failures that a report keeps.
 const maxFailures = 100
 
-// BulkOption is an option of BulkLoad: Overwrite, LoadID, Resume, WriteRate, Concurrency, EntityCount,
+// BulkOption is an option of BulkLoad: Overwrite, LoadID, Resume, WriteRate, Concurrency, ProgressLine,
 // OnProgress, OnFailure.
 type BulkOption interface{ bulk(*bulkSettings) }
 
@@ -117,7 +116,7 @@ func (f bulkFunc) bulk(s *bulkSettings) { f(s) }
 
 type bulkSettings struct {
 	overwrite             bool
-	id                    string
+	id, resume            string
 	from, parallel, total int
 	rate                  float64
 	progress              []func(bulkProgress)
@@ -140,20 +139,19 @@ func bulkSettingsOf(options []BulkOption) *bulkSettings {
 // replaced is found by nobody.
 func Overwrite() BulkOption { return bulkFunc(func(s *bulkSettings) { s.overwrite = true }) }
 
-// LoadID names a bulk load, so that one that goes on after a crash knows what it has written before.
-// Without it the id is drawn, and stands in each report.
+// LoadID names a bulk load, without colons, so that one that is begun again after a crash knows what it has written before.
+// Without it the name is drawn, and is a part of each Next.
 func LoadID(id string) BulkOption { return bulkFunc(func(s *bulkSettings) { s.id = id }) }
 
-// Resume has a bulk load pass over the first n entities of the sequence: the Next of a report, also of
-// one that OnProgress got.
-func Resume(n int) BulkOption { return bulkFunc(func(s *bulkSettings) { s.from = n }) }
+// Resume has a bulk load go on where another one of the same sequence has ended: at the Next of its report, also of one that
+// [OnProgress] got.
+func Resume(next string) BulkOption {
+	return bulkFunc(func(s *bulkSettings) { s.resume = next })
+}
 
 // WriteRate bounds what a bulk load writes, in WCU a second: by what items are expected to take, put
 // right by what DynamoDB reports. Without it it is as fast as it can.
 func WriteRate(wcu float64) BulkOption { return bulkFunc(func(s *bulkSettings) { s.rate = wcu }) }
-
-// EntityCount gives the number of entities in the sequence, so that progress shows the time left.
-func EntityCount(n int) BulkOption { return bulkFunc(func(s *bulkSettings) { s.total = n }) }
 
 // OnProgress has f called with what was done so far, twice a second at most, and at the end; one call at a time.
 func OnProgress(f func(BulkReport)) BulkOption {
@@ -164,10 +162,11 @@ func OnProgress(f func(BulkReport)) BulkOption {
 	})
 }
 
-// ProgressLine shows progress in one line, if f is a terminal, with the time that is left if [EntityCount] is given. Into a pipe
-// or file it writes nothing.
-func ProgressLine(f *os.File) BulkOption {
+// ProgressLine shows progress in one line, if f is a terminal: with the time that is left if total, the number of entities in the
+// sequence, is not 0. Into a pipe or file it writes nothing.
+func ProgressLine(f *os.File, total int) BulkOption {
 	return bulkFunc(func(s *bulkSettings) {
+		s.total = total
 		info, err := f.Stat()
 		if err == nil && info.Mode()&os.ModeCharDevice != 0 {
 			s.progress = append(s.progress, func(p bulkProgress) { _, _ = f.WriteString(p.line()) })
@@ -184,17 +183,32 @@ func OnFailure(f func(BulkFailure)) BulkOption {
 // check refuses settings that mean nothing.
 func (s *bulkSettings) check(g *engine) error {
 	switch {
-	case s.from < 0:
-		return g.model.Errorf("Resume is %d: give it the Next of a report", s.from)
-	case s.from > 0 && s.id == "":
-		return g.model.Errorf("Resume goes on with a load: name it with LoadID, as the report has it")
+	case strings.Contains(s.id, ":"):
+		return g.model.Errorf("LoadID is %q: leave the colons out", s.id)
 	case !(s.rate == 0 || s.rate >= 0.001 && s.rate < 1e9):
 		return g.model.Errorf("WriteRate is %v WCU a second: give 0.001 or more, or leave it out", s.rate)
 	case s.total < 0:
-		return g.model.Errorf("EntityCount is %d: give how many entities there are, or leave it out", s.total)
+		return g.model.Errorf("ProgressLine got a total of %d: give how many entities there are, or 0", s.total)
 	case s.parallel < 0:
 		return g.model.Errorf("Concurrency is %d: give 1 or more, or leave it out", s.parallel)
 	}
+	return nil
+}
+
+// resumed takes the place that Resume names apart.
+func (s *bulkSettings) resumed(g *engine) error {
+	if s.resume == "" {
+		return nil
+	}
+	id, number, ok := strings.Cut(s.resume, ":")
+	n, err := strconv.Atoi(number)
+	switch {
+	case !ok || err != nil || n < 0 || id == "":
+		return g.model.Errorf("Resume got %q: give it the Next of a report", s.resume)
+	case s.id != "" && s.id != id:
+		return g.model.Errorf("Resume goes on with the load %s, and LoadID names %s: leave that out", id, s.id)
+	}
+	s.id, s.from = id, n
 	return nil
 }
 
@@ -206,6 +220,8 @@ type bulkProgress struct {
 	Total     int
 	PerSecond float64
 	Left      time.Duration
+	// next is the number of the entity at Next.
+	next int
 	// Last reports that the load has ended.
 	Last bool
 }
@@ -214,14 +230,20 @@ type bulkProgress struct {
 type bulkLoad struct {
 	*bulk.Job
 	report *BulkReport
+	id     string
+	next   int // the number of the entity at the report's Next
 }
 
 func (g *engine) newBulk(options []BulkOption) (*bulkLoad, error) {
 	s := bulkSettingsOf(options)
-	x := &bulkLoad{report: &BulkReport{LoadID: s.id, Next: s.from}}
+	x := &bulkLoad{report: &BulkReport{Next: s.resume}}
 	if err := s.check(g); err != nil {
 		return x, err
 	}
+	if err := s.resumed(g); err != nil {
+		return x, err
+	}
+	x.next = s.from
 	var err error
 	x.Job, err = bulk.NewJob(g.env, g.client, bulk.Settings{
 		Overwrite: s.overwrite, ID: s.id, From: s.from, Parallel: s.parallel, Rate: s.rate, Now: s.now,
@@ -240,6 +262,7 @@ func (g *engine) newBulk(options []BulkOption) (*bulkLoad, error) {
 		Progress: func(r bulk.Report, last bool) {
 			x.set(r)
 			p := x.report.progress(s, last)
+			p.next = x.next
 			for _, f := range s.progress {
 				f(p)
 			}
@@ -254,7 +277,8 @@ func (g *engine) newBulk(options []BulkOption) (*bulkLoad, error) {
 // set copies what the load has done to the report.
 func (x *bulkLoad) set(r bulk.Report) {
 	of := x.report
-	of.LoadID, of.Entities, of.Items, of.Failed, of.Next, of.WCU, of.Took = r.ID, r.Entities, r.Items, r.Failed, r.Next, r.WCU, r.Took
+	x.id, x.next = r.ID, r.Next
+	of.Entities, of.Items, of.Failed, of.Next, of.WCU, of.Took = r.Entities, r.Items, r.Failed, r.ID+":"+strconv.Itoa(r.Next), r.WCU, r.Took
 }
 
 // progress returns the progress of a load, with its rate and the time that is left.
@@ -284,7 +308,7 @@ func (g *engine) bulkLoad(ctx context.Context, entities iter.Seq2[any, error], o
 	next, stop := iter.Pull2(entities)
 	defer stop()
 	number, failed := -1, error(nil)
-	from := x.report.Next
+	from := x.next
 	err = x.Run(ctx, func() *bulk.Entity {
 		for {
 			v, err, ok := next()
@@ -301,9 +325,11 @@ func (g *engine) bulkLoad(ctx context.Context, entities iter.Seq2[any, error], o
 		}
 	})
 	if err != nil {
-		err = g.model.Errorf("the load %s has ended before entity %d: %w", x.report.LoadID, x.report.Next, g.public(err))
+		err = g.model.Errorf("the load %s has ended before entity %d: %w", x.id, x.next, g.public(err))
 	}
-	err = cmp.Or(failed, err)
+	if err = cmp.Or(failed, err); err == nil {
+		x.report.Next = ""
+	}
 	end(&t, err)
 	return x.report, err
 }
@@ -340,9 +366,9 @@ func (g *engine) planBulkLoad(entities iter.Seq2[any, error], options []BulkOpti
 
 // line is the progress in one line of a terminal, over the line before.
 func (p *bulkProgress) line() string {
-	text := fmt.Sprintf("%d entities", p.Next)
+	text := fmt.Sprintf("%d entities", p.next)
 	if p.Total > 0 {
-		text = fmt.Sprintf("%d of %d entities", p.Next, p.Total)
+		text = fmt.Sprintf("%d of %d entities", p.next, p.Total)
 	}
 	text += fmt.Sprintf(", %d items, %.0f a second, %.0f WCU", p.Items, p.PerSecond, p.WCU)
 	if p.Failed > 0 {

@@ -38,8 +38,8 @@ type CacheStore interface {
 // transactions. A save of an entity that was loaded from the cache is conditional on what was loaded, as
 // ever. Loads of one selection that miss at the same time make one read.
 type Cache struct {
-	*search.Cache
-	err error
+	cache *search.Cache
+	err   error
 	// mappers is how many it serves: what one has loaded is not given to another, which has tables of
 	// its own.
 	mappers atomic.Int64
@@ -56,14 +56,20 @@ func NewCache(store CacheStore, ttl time.Duration) *Cache {
 	case ttl <= 0:
 		c.err = fmt.Errorf("the cache's time to live is %v: give NewCache how late the writes of others may be seen", ttl)
 	}
-	c.Cache = search.NewCache(store, ttl)
+	c.cache = search.NewCache(store, ttl)
 	return c
 }
 
 // CacheStats are what a cache has done: Hits were answered from memory, Misses by reading the table,
-// and Joined by a read that another load had begun; SavedRCU are the units that the hits would have
-// taken.
-type CacheStats = search.CacheStats
+// and Joined by a read that another load had begun; SavedRCU are the units that hits and joined
+// reads would have taken.
+type CacheStats struct {
+	Hits, Misses, Joined int64
+	SavedRCU             float64
+}
+
+// Stats returns what the cache has done so far.
+func (c *Cache) Stats() CacheStats { return CacheStats(c.cache.Stats()) }
 
 // Caching has a mapper answer loads from a cache. Without it every load reads the table.
 func Caching(c *Cache) Option { return optionFunc(func(s *settings) { s.cache = c }) }
@@ -73,14 +79,14 @@ func (g *engine) caches(c *Cache) error {
 	switch {
 	case c == nil:
 		return nil
-	case c.Cache == nil:
+	case c.cache == nil:
 		return g.model.Errorf("the cache is empty: make it with NewCache")
 	case c.err != nil:
 		return g.model.Errorf("%w", c.err)
 	}
 	g.cache, g.cacheName = c, fmt.Sprint(c.id, c.mappers.Add(1), "\x00")
 	for _, t := range g.model.Tables {
-		t.Watch = func(pk key.Scalar) { c.Touch(partitionOf(pk)) }
+		t.Watch = func(pk key.Scalar) { c.cache.Touch(partitionOf(pk)) }
 	}
 	return nil
 }
@@ -115,7 +121,7 @@ func (g *engine) cached(sel selection.Selection) (partition, name string) {
 // loadCached is load through the cache.
 func (g *engine) loadCached(ctx context.Context, sel selection.Selection, v any, t *tally) (*state, error) {
 	partition, name := g.cached(sel)
-	found, err := g.cache.Get(ctx, partition, name, func(ctx context.Context, strong bool) (search.CacheValue, error) {
+	found, err := g.cache.cache.Get(ctx, partition, name, func(ctx context.Context, strong bool) (search.CacheValue, error) {
 		f, err := g.search.Find(ctx, g.search.Protocol, sel, read.Options{Strong: strong}, &t.Tally.Tally)
 		return g.keep(f), err
 	})
@@ -150,11 +156,11 @@ func (g *engine) findMany(ctx context.Context, sels []selection.Selection, o rea
 			continue
 		}
 		partition, name := g.cached(sel)
-		if v, ok := g.cache.Look(partition, name); ok {
+		if v, ok := g.cache.cache.Look(partition, name); ok {
 			found[i] = g.search.Again(v.Of.(*search.Found))
 			continue
 		}
-		unsettled, keep := g.cache.Begin(partition, name)
+		unsettled, keep := g.cache.cache.Begin(partition, name)
 		if unsettled {
 			strong.add(i, sel, keep)
 		} else {

@@ -13,24 +13,6 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// State is what an item is in the life of its entity, as far as the item alone tells.
-type State string
-
-// The states of an item.
-const (
-	// StateLive is the state of an item of an entity that is there.
-	StateLive State = "live"
-	// StateStaged is that of a root whose insert is not finished, and of another item that such
-	// an insert has put: it is the entity's once a root of its incarnation is live.
-	StateStaged State = "staged"
-	// StateDeleting is that of a root whose delete has begun: its entity is not there any more.
-	StateDeleting State = "deleting"
-	// StateExpired is that of an item whose time to live is over.
-	StateExpired State = "expired"
-	// StateUnknown is that of an item that is none of the model's.
-	StateUnknown State = "unknown"
-)
-
 // Decoded is one item of an entity, as a stream record, a scan or an export holds it.
 type Decoded[T any] struct {
 	Key Key
@@ -46,7 +28,11 @@ type Decoded[T any] struct {
 	Value *T
 	// Incarnation tells an entity from others that its key has had; nil for an item without.
 	Incarnation []byte
-	State       State
+	// State is what the item is in the life of its entity, as far as it alone tells: live, of an entity that is there; staged, a
+	// root whose insert is not finished, or another item that such an insert has put, which is the entity's once a root of its
+	// incarnation is live; deleting, a root whose delete has begun, so that its entity is not there any more; expired, an item
+	// whose time to live is over; unknown, an item that is none of the model's.
+	State string
 	// Outside are the fields whose values lie outside of the item (chunk, s3=): Value does not have them. Load the item to
 	// read them.
 	Outside []string
@@ -78,7 +64,7 @@ func (m *Mapper[T]) Decode(attributes map[string]types.AttributeValue, options .
 		return nil, err
 	}
 	out := &Decoded[T]{Key: keyOf(d.Place), State: d.state, Incarnation: d.incarnation()}
-	if d.state == StateUnknown {
+	if d.state == "unknown" {
 		return out, nil
 	}
 	out.Field, out.Root, out.Value, out.Outside = d.Kind.Name, m.engine.model.IsRoot(d.Kind), v, outsideOf(&d.Image)
@@ -96,26 +82,14 @@ func outsideOf(f *item.Image) (names []string) {
 	return names
 }
 
-// Event says what a change of one item is in the life of its entity.
-type Event string
-
-// The events. A staged insert and delete are seen item by item: the entity is created when its
-// root goes live, and deleted when its root is marked, whatever comes before and after.
-const (
-	EntityCreated Event = "entityCreated"
-	EntityDeleted Event = "entityDeleted"
-	ItemCreated   Event = "itemCreated"
-	ItemChanged   Event = "itemChanged"
-	ItemDeleted   Event = "itemDeleted"
-	// NoEvent is a change that concerns nothing that is there: of a root whose insert is not finished,
-	// or that is marked for a delete already, or of an item that is none of the model's. Another item
-	// of a staged insert is ItemCreated, since it alone cannot tell; its State is staged.
-	NoEvent Event = "none"
-)
-
 // ItemChange is the change of one item, as a stream record has it.
 type ItemChange[T any] struct {
-	Event Event
+	// Event says what the change is in the life of the entity: entityCreated, entityDeleted, itemCreated, itemChanged,
+	// itemDeleted, or none. A staged insert and delete are seen item by item: the entity is created when its root goes live, and
+	// deleted when its root is marked, whatever comes before and after. none is a change that concerns nothing that is there: of
+	// a root whose insert is not finished, or that is marked for a delete already, or of an item that is none of the model's.
+	// Another item of a staged insert is itemCreated, since it alone cannot tell; its State is staged.
+	Event string
 	// Old and New are the item before and after, nil for none.
 	Old, New *Decoded[T]
 }
@@ -147,33 +121,33 @@ func (m *Mapper[T]) DecodeChange(old, now map[string]types.AttributeValue, optio
 // there reports whether an item is of an entity that is there. An expired one is, until DynamoDB
 // removes it: nothing else tells of its end. What a staged insert has put is when its root is.
 func there[T any](d *Decoded[T]) bool {
-	if d == nil || d.State == StateUnknown || d.State == StateDeleting {
+	if d == nil || d.State == "unknown" || d.State == "deleting" {
 		return false
 	}
-	return !(d.Root && d.State == StateStaged)
+	return !(d.Root && d.State == "staged")
 }
 
-func eventOf(before, after, root bool) Event {
+func eventOf(before, after, root bool) string {
 	switch {
 	case before && after:
-		return ItemChanged
+		return "itemChanged"
 	case root && after:
-		return EntityCreated
+		return "entityCreated"
 	case root && before:
-		return EntityDeleted
+		return "entityDeleted"
 	case after:
-		return ItemCreated
+		return "itemCreated"
 	case before:
-		return ItemDeleted
+		return "itemDeleted"
 	}
-	return NoEvent
+	return "none"
 }
 
 // decoded is an item that a caller has, and what it is in the model.
 type decoded struct {
 	item.Image
 	of    selection.Selection
-	state State
+	state string
 }
 
 func (d *decoded) incarnation() []byte {
@@ -192,7 +166,7 @@ func (g *engine) decodeItem(a item.Attributes, v any, options []DecodeOption) (*
 		}
 	}
 	d, err := g.identify(a, s.table)
-	if err != nil || d.state == StateUnknown {
+	if err != nil || d.state == "unknown" {
 		return d, err
 	}
 	snap, err := snapshot.Loaded(g.model, d.of)
@@ -227,7 +201,7 @@ func (g *engine) identify(a item.Attributes, table string) (*decoded, error) {
 			}
 			continue
 		}
-		d := &decoded{Image: img, state: StateUnknown}
+		d := &decoded{Image: img, state: "unknown"}
 		if identity, ok := m.Whose(&img); ok {
 			if at, err := m.Schema.Partition(identity); err == nil && table == "" {
 				d.Table = m.Table(t.Index, at.Period)
@@ -235,12 +209,12 @@ func (g *engine) identify(a item.Attributes, table string) (*decoded, error) {
 			d.of, d.state = selection.Entity(m.Schema, identity), g.stateOf(&img)
 		}
 		switch {
-		case found == nil || found.state == StateUnknown:
+		case found == nil || found.state == "unknown":
 			found = d
-		case d.state != StateUnknown:
+		case d.state != "unknown":
 			return nil, m.Errorf("the item %s may be of the table %s or of %s: say which with mapper.InTable", img.Place, fits, t.Name)
 		}
-		if d.state != StateUnknown {
+		if d.state != "unknown" {
 			fits = t.Name
 		}
 	}
@@ -254,16 +228,16 @@ func (g *engine) identify(a item.Attributes, table string) (*decoded, error) {
 }
 
 // stateOf tells what an item of the model is, as far as it tells itself.
-func (g *engine) stateOf(img *item.Image) State {
+func (g *engine) stateOf(img *item.Image) string {
 	switch st := img.Header.ReadStage(); {
 	case g.model.IsRoot(img.Kind) && !img.Header.Live() && st.State == item.Deleting:
-		return StateDeleting
+		return "deleting"
 	case g.model.IsRoot(img.Kind) && !img.Header.Live(), !g.model.IsRoot(img.Kind) && img.Header.Stage != nil:
-		return StateStaged
+		return "staged"
 	case img.Expired:
-		return StateExpired
+		return "expired"
 	}
-	return StateLive
+	return "live"
 }
 
 // tableList names tables with their keys.

@@ -34,20 +34,20 @@ func TestDecode(t *testing.T) {
 	b := &types.AttributeValueMemberB{Value: []byte("x")}
 	for name, c := range map[string]struct {
 		item  item
-		state mapper.State
+		state string
 		field string
 		want  *account
 	}{
-		"root":         {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": &types.AttributeValueMemberN{Value: "3"}, "_a": b}, mapper.StateLive, "Counter", &account{ID: "1", Counter: 3}},
-		"element":      {item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0007"), "Text": s("x")}, mapper.StateLive, "Entries", &account{ID: "1", Entries: []part{{7, "x"}}}},
-		"entry":        {item{"PK": s("ACCOUNT#1"), "SK": s("FLAG#a"), "Flags": mark}, mapper.StateLive, "Flags", &account{ID: "1", Flags: map[string]bool{"a": true}}},
-		"claim":        {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "_s": stage("inserting")}, mapper.StateStaged, "Counter", &account{ID: "1"}},
-		"live":         {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "_s": stage("live")}, mapper.StateLive, "Counter", &account{ID: "1"}},
-		"marked":       {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "_s": stage("deleting")}, mapper.StateDeleting, "Counter", &account{ID: "1"}},
-		"staged":       {item{"PK": s("ACCOUNT#1"), "SK": s("LEFT"), "Left": s("x"), "_s": mark}, mapper.StateStaged, "Left", &account{ID: "1", Left: "x"}},
-		"no sort key":  {item{"PK": s("ACCOUNT#1"), "SK": s("OTHER")}, mapper.StateUnknown, "", nil},
-		"no partition": {item{"PK": s("USER#1"), "SK": s("HEAD")}, mapper.StateUnknown, "", nil},
-		"no string":    {item{"PK": b, "SK": s("HEAD")}, mapper.StateUnknown, "", nil},
+		"root":         {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": &types.AttributeValueMemberN{Value: "3"}, "_a": b}, "live", "Counter", &account{ID: "1", Counter: 3}},
+		"element":      {item{"PK": s("ACCOUNT#1"), "SK": s("ENTRY#0007"), "Text": s("x")}, "live", "Entries", &account{ID: "1", Entries: []part{{7, "x"}}}},
+		"entry":        {item{"PK": s("ACCOUNT#1"), "SK": s("FLAG#a"), "Flags": mark}, "live", "Flags", &account{ID: "1", Flags: map[string]bool{"a": true}}},
+		"claim":        {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "_s": stage("inserting")}, "staged", "Counter", &account{ID: "1"}},
+		"live":         {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "_s": stage("live")}, "live", "Counter", &account{ID: "1"}},
+		"marked":       {item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "_s": stage("deleting")}, "deleting", "Counter", &account{ID: "1"}},
+		"staged":       {item{"PK": s("ACCOUNT#1"), "SK": s("LEFT"), "Left": s("x"), "_s": mark}, "staged", "Left", &account{ID: "1", Left: "x"}},
+		"no sort key":  {item{"PK": s("ACCOUNT#1"), "SK": s("OTHER")}, "unknown", "", nil},
+		"no partition": {item{"PK": s("USER#1"), "SK": s("HEAD")}, "unknown", "", nil},
+		"no string":    {item{"PK": b, "SK": s("HEAD")}, "unknown", "", nil},
 	} {
 		d, err := m.Decode(c.item)
 		if err != nil {
@@ -126,13 +126,13 @@ func TestDecodeStream(t *testing.T) {
 		if was := last[d.Key]; (was == nil) != (c.Old == nil) || was != nil && !cmp.Equal(was.Value, c.Old.Value, accountOptions) {
 			t.Fatalf("the old image of %v is %+v, and was written as %+v", d.Key, c.Old, was)
 		}
-		if d.State == mapper.StateUnknown || d.Value.ID == "" {
+		if d.State == "unknown" || d.Value.ID == "" {
 			t.Fatalf("%+v", d)
 		}
 		switch c.Event {
-		case mapper.EntityCreated:
+		case "entityCreated":
 			created[d.Value.ID]++
-		case mapper.EntityDeleted:
+		case "entityDeleted":
 			deleted[d.Value.ID]++
 		}
 		last[d.Key] = c.New

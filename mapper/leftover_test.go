@@ -114,7 +114,7 @@ func TestIfEntityExistsOverALeftover(t *testing.T) {
 		must(clean.Delete(ctx, before))(t) // as it was loaded: without the leftover
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 3})))(t)
 	}), 1)
-	_, err := handmade.Elements[account, part]{Node: m.Key("1").Node, Item: 3}.Add(part{1, "new"}).IfEntityExists().Exec(ctx, m)
+	_, err := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}.Add(part{1, "new"}).IfEntityExists().Exec(ctx, m)
 	got := stored(t, clean, "1")
 	if err == nil && (got == nil || len(got.Entries) != 1) {
 		t.Errorf("the add was acknowledged, the entity exists, and there is %+v", got)
@@ -227,7 +227,7 @@ func TestUnwatchedAddOverALeftover(t *testing.T) {
 		return none
 	}
 	m := must(mapper.New[account](deaf{client(t, tr, 2)}, mapper.Table(table)))(t)
-	_, err := handmade.Elements[account, part]{Node: m.Key("1").Node, Item: 3}.Add(part{1, "new"}).Exec(ctx, m)
+	_, err := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}.Add(part{1, "new"}).Exec(ctx, m)
 	var unknown *mapper.OutcomeUnknownError
 	if !errors.As(err, &unknown) {
 		t.Errorf("its put was applied, and it says %v; %v", err, tr.log)
@@ -276,7 +276,7 @@ func TestPatchOfTwoIncarnations(t *testing.T) {
 		must(clean.Save(ctx, late2))(t) // another left over
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 3})))(t)
 	}), 1)
-	node := handmade.Elements[account, part]{Node: m.Key("1").Node, Item: 3}
+	node := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}
 	_, err := node.Add(part{1, "new"}).And(node.Add(part{2, "new"})).IfEntityExists().Exec(ctx, m)
 	if got := stored(t, clean, "1"); err != nil || len(got.Entries) != 2 {
 		t.Errorf("one transaction, of which one is seen: %+v: %v", got.Entries, err)
@@ -384,7 +384,7 @@ func TestUpsertNotFound(t *testing.T) {
 	must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 1, Entries: []part{{1, "a"}}}), mapper.Staged()))(t)
 	tr := atRequest("PutItem", 2, func() { must(clean.DeleteByKey(ctx, clean.Key("1").Item("ENTRY#0001")))(t) })
 	m := newAccounts(t, table, tr, 1)
-	_, err := handmade.Elements[account, part]{Node: m.Key("1").Node, Item: 3}.Put(part{1, "new"}).Exec(ctx, m)
+	_, err := handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}.Put(part{1, "new"}).Exec(ctx, m)
 	if err != nil {
 		t.Errorf("an upsert: %v %v", err, tr.log)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 )
@@ -27,7 +28,7 @@ func isUnknown(err error) bool { return errors.As(err, new(*mapper.OutcomeUnknow
 
 // increment is a patch that counts how often it is applied.
 func increment(m *mapper.Mapper[board]) mapper.Part {
-	return mapperimpl.Item[board, cells](m.Key("P").Node, 0).Patch(cellFields.Count.Increment(1)).PatchPart(m)
+	return mapperimpl.Item[board, cells](handmade.Node(m.Key("P")), 0).Patch(cellFields.Count.Increment(1)).PatchPart(m)
 }
 
 // A delete is the guard of its transaction: if another writer deletes the entity, the other parts are not written. An own write
@@ -450,7 +451,7 @@ func TestPatchThatGivesUpIsConflict(t *testing.T) {
 		return none
 	}
 	m := must(mapper.New[board](client(t, f, 1), mapper.Table(table)))(t)
-	_, err := mapperimpl.Item[board, cells](m.Key("P").Node, 0).Patch(cellFields.Count.Increment(1)).Exec(ctx, m)
+	_, err := mapperimpl.Item[board, cells](handmade.Node(m.Key("P")), 0).Patch(cellFields.Count.Increment(1)).Exec(ctx, m)
 	if !errors.As(err, new(*mapper.ConflictError)) {
 		t.Errorf("%T: %v", err, err)
 	}
@@ -630,7 +631,7 @@ func TestUnwatchedIncrementIsNotRepeatedAfterConflict(t *testing.T) {
 		return none
 	}
 	m := boardsOf(t, table, deaf{client(t, f, 2)})
-	_, err := mapperimpl.Item[board, cells](m.Key("P").Node, 0).Patch(cellFields.Count.Increment(1)).Exec(ctx, m)
+	_, err := mapperimpl.Item[board, cells](handmade.Node(m.Key("P")), 0).Patch(cellFields.Count.Increment(1)).Exec(ctx, m)
 	n := loadBoard(t, clean, "P").Main.Count
 	if n > 1 {
 		t.Errorf("counted %d times: %v", n, err)
@@ -817,7 +818,7 @@ func TestIncrementOfMissingMapIsSentOnce(t *testing.T) {
 			return none
 		}
 		m := boardsOf(t, table, client(t, f, attempts))
-		_, err := mapperimpl.Item[board, cells](m.Key("P").Node, 1).Patch(cellFields.Counts.Key("a").Increment(1)).Exec(ctx, m)
+		_, err := mapperimpl.Item[board, cells](handmade.Node(m.Key("P")), 1).Patch(cellFields.Counts.Key("a").Increment(1)).Exec(ctx, m)
 		now := loadBoard(t, clean, "P").Other.Counts["a"]
 		if seen+now > 1 {
 			t.Errorf("%d attempts: one increment: another writer took %d, and %d is stored: %v", attempts, seen, now, err)

@@ -168,9 +168,9 @@ func TestMaintain(t *testing.T) {
 		steps int
 	}{
 		{tables.Maintenance{}, "-5, -4, -3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 6},
-		{tables.Maintenance{Cold: []tables.Change{tables.ColdCapacity(3, 2)}, ColdAfter: 3}, "-5 cold 3, -4 cold 3, -3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 2},
+		{tables.Maintenance{Cold: []func(*types.TableDescription) *dynamodb.UpdateTableInput{tables.ColdCapacity(3, 2)}, ColdAfter: 3}, "-5 cold 3, -4 cold 3, -3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 2},
 		{tables.Maintenance{Drop: true, Export: func(context.Context, *types.TableDescription) (bool, error) { return false, nil }}, "-5 cold 3, -4 cold 3, -3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 2},
-		{tables.Maintenance{Drop: true, Cold: []tables.Change{tables.ColdCapacity(3, 2)}, ColdAfter: 2}, "-3 cold 3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 3},
+		{tables.Maintenance{Drop: true, Cold: []func(*types.TableDescription) *dynamodb.UpdateTableInput{tables.ColdCapacity(3, 2)}, ColdAfter: 2}, "-3 cold 3, -2, -1, 0 ttl, 1 ttl, 2 ttl", 3},
 	} {
 		before := state(t, m, c.Client)
 		dry := step.o
@@ -206,7 +206,7 @@ func TestMaintainKilled(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	exported := map[string]bool{}
-	o := tables.Maintenance{Drop: true, Cold: []tables.Change{tables.ColdCapacity(3, 2)}, ColdAfter: 1, Export: func(_ context.Context, d *types.TableDescription) (bool, error) {
+	o := tables.Maintenance{Drop: true, Cold: []func(*types.TableDescription) *dynamodb.UpdateTableInput{tables.ColdCapacity(3, 2)}, ColdAfter: 1, Export: func(_ context.Context, d *types.TableDescription) (bool, error) {
 		was := exported[aws.ToString(d.TableName)]
 		exported[aws.ToString(d.TableName)] = true
 		return was, nil
@@ -246,7 +246,7 @@ func TestMaintainTogether(t *testing.T) {
 	t.Parallel()
 	ctx := flow.WithoutPauses(context.Background())
 	m, c := maintained(t, []int{1, 2, 3}, mapper.TimeTables{Keep: 2, Ahead: 3})
-	o := tables.Maintenance{Drop: true, Cold: []tables.Change{tables.ColdCapacity(3, 2)}}
+	o := tables.Maintenance{Drop: true, Cold: []func(*types.TableDescription) *dynamodb.UpdateTableInput{tables.ColdCapacity(3, 2)}}
 	var all sync.WaitGroup
 	for range 5 {
 		all.Go(func() {
@@ -329,7 +329,7 @@ func TestColdSettings(t *testing.T) {
 	}
 	rare := &types.TableClassSummary{TableClass: types.TableClassStandardInfrequentAccess}
 	for name, c := range map[string]struct {
-		change tables.Change
+		change func(*types.TableDescription) *dynamodb.UpdateTableInput
 		table  types.TableDescription
 		want   string
 	}{

@@ -15,19 +15,19 @@ import (
 // ItemNode selects one item, whose fields are those of R: of the model itself, or of the
 // struct that is spread over the item.
 type ItemNode[T, R any] struct {
-	query.Node[T]
+	node[T]
 	item int
 }
 
 // Patch changes fields of the item.
 func (n ItemNode[T, R]) Patch(changes ...field.Change[R]) ItemPatch[T, R] {
 	part := reflect.TypeFor[T]() != reflect.TypeFor[R]()
-	return newItemPatch(n.Node, expr.Change{Item: n.item, Part: part}, changes)
+	return newItemPatch(n.node, expr.Change{Item: n.item, Part: part}, changes)
 }
 
 // Delete deletes the item. A root is deleted with its entity only, by Mapper.Delete.
 func (n ItemNode[T, R]) Delete() Patch[T] {
-	return newPatch(n.Node, expr.Change{Kind: expr.Delete, Item: n.item})
+	return newPatch(n.node, expr.Change{Kind: expr.Delete, Item: n.item})
 }
 
 // ElementNode selects one element, by its whole key. It is a query too, which reads that element.

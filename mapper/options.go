@@ -164,9 +164,15 @@ type ReadOption = query.ReadOption
 
 // ReadScanOption is an option of Load, of queries, and of Scan.
 type ReadScanOption interface {
-	ReadOption
-	ScanOption
+	toRead
+	toScan
 }
+
+type (
+	toRead = ReadOption
+	toScan = ScanOption
+	toLoad = BulkOption
+)
 
 type readOption struct{ ReadOption }
 
@@ -200,8 +206,9 @@ func readSettingsOf(options []ReadOption) search.Settings {
 
 // ConcurrencyOption is an option of reads and of bulk loads.
 type ConcurrencyOption interface {
-	ReadScanOption
-	BulkOption
+	toRead
+	toScan
+	toLoad
 }
 
 type parallel struct {

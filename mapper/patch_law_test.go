@@ -243,7 +243,7 @@ func TestPatchLaw(t *testing.T) {
 		if i%3 == 2 {
 			age(ctx, t, r, w, "BOARD#"+v.ID)
 		}
-		node := m.Key(v.ID).Node
+		node := handmade.Node(m.Key(v.ID))
 		var acts []act
 		var changes []field.Change[cells]
 		for range 1 + r.IntN(3) {

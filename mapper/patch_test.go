@@ -16,6 +16,7 @@ import (
 
 	"github.com/itemize/itemize/examples/wishlist/store"
 	"github.com/itemize/itemize/field"
+	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
@@ -216,7 +217,7 @@ func TestPatchRefused(t *testing.T) {
 		{id.Patch(u.Name.Set("a")).If(u.Name.Equal("\xff")), "the condition on Name: the string"},
 		{id.Patch(u.Home.Set(store.Address{City: "\xff"})), `attribute "City": the string`},
 		{id.Home().Patch(a.City.Set("Rome")).And(id.Home().Delete()), "in ways that exclude each other"},
-		{mapperimpl.Item[store.User, store.User](id.Information().Node, 0).Delete(), "it is the root"},
+		{mapperimpl.Item[store.User, store.User](handmade.Node(id.Information()), 0).Delete(), "it is the root"},
 	} {
 		users, err := mapper.New[store.User](failingClient{})
 		if err != nil {

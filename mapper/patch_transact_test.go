@@ -32,7 +32,7 @@ func newBoards(t *testing.T) (*mapper.Mapper[board], string) {
 }
 
 func boardMain(m *mapper.Mapper[board]) mapper.ItemNode[board, cells] {
-	return mapperimpl.Item[board, cells](m.Key("1").Node, 0)
+	return mapperimpl.Item[board, cells](handmade.Node(m.Key("1")), 0)
 }
 
 // Increments of one field merge, and only the first one's bounds are checked: 20+100+100 is stored in an int8, and
@@ -71,7 +71,7 @@ func TestPatchAppendsToNullAfterStagedInsert(t *testing.T) {
 	ctx := context.Background()
 	m, _ := newBoards(t)
 	must(m.Save(ctx, m.New(board{ID: "1", Other: cells{Text: "x"}, Rows: []cells{{N: 1}}}), mapper.Staged()))(t)
-	other := mapperimpl.Item[board, cells](m.Key("1").Node, 1)
+	other := mapperimpl.Item[board, cells](handmade.Node(m.Key("1")), 1)
 	r, err := other.Patch(cellFields.Tags.Add("a")).Exec(ctx, m)
 	if err != nil {
 		t.Errorf("%d requests: %v", r.Predicted.Requests, err)
@@ -80,7 +80,7 @@ func TestPatchAppendsToNullAfterStagedInsert(t *testing.T) {
 	if err != nil {
 		t.Errorf("%d requests: %v", r.Predicted.Requests, err)
 	}
-	row := mapperimpl.Element[board, cells](mapperimpl.Next(mapperimpl.Items(m.Key("1").Node, 2, 1), 2, mapperimpl.IntValue(1)), 2)
+	row := mapperimpl.Element[board, cells](mapperimpl.Next(mapperimpl.Items(handmade.Node(m.Key("1")), 2, 1), 2, mapperimpl.IntValue(1)), 2)
 	r, err = row.Patch(cellFields.Lines.Append("a")).Exec(ctx, m)
 	if err != nil {
 		t.Errorf("%d requests: %v", r.Predicted.Requests, err)
@@ -321,7 +321,7 @@ func TestPatchAppendToPendingInsertIsNotFound(t *testing.T) {
 	dying := must(mapper.New[board](client(t, c.transport(), 1), mapper.Table(table)))(t)
 	_, _ = dying.Save(ctx, dying.New(board{ID: "1", Rows: []cells{{N: 1}}}), mapper.Staged())
 	m := must(mapper.New[board](client(t, &faulty{at: -1}, 1), mapper.Table(table)))(t)
-	main := mapperimpl.Item[board, cells](m.Key("1").Node, 0)
+	main := mapperimpl.Item[board, cells](handmade.Node(m.Key("1")), 0)
 	r, err := main.Patch(cellFields.Lines.Append("a")).Exec(ctx, m)
 	var nf *mapper.NotFoundError
 	if !errors.As(err, &nf) || nf.Pending == "" {
@@ -591,7 +591,7 @@ func TestRepeatedTransactionCountsOnceUnderFaults(t *testing.T) {
 			m := must(mapper.New[board](client(t, f, 1), mapper.Table(table)))(t)
 			must(clean.Save(ctx, clean.New(board{ID: strconv.Itoa(id), Main: cells{Text: "x"}})))(t)
 			e := m.New(board{ID: strconv.Itoa(id + 1), Main: cells{Text: "y"}})
-			p := mapperimpl.Item[board, cells](m.Key(strconv.Itoa(id)).Node, 0).Patch(cellFields.Count.Increment(1))
+			p := mapperimpl.Item[board, cells](handmade.Node(m.Key(strconv.Itoa(id))), 0).Patch(cellFields.Count.Increment(1))
 			f.count, f.at = 0, at
 			err := errors.New("not yet")
 			for try := 0; try < 4 && err != nil && !strings.Contains(err.Error(), "was applied, with the patches"); try++ {
@@ -615,7 +615,7 @@ func TestPatchTooLargeIsTooLargeError(t *testing.T) {
 	must(m.Save(ctx, m.New(board{ID: "1", Main: cells{Text: strings.Repeat("x", 300_000), Lines: []string{"a"}}})))(t)
 	must(m.Save(ctx, m.New(board{ID: "2", Main: cells{Text: "y"}})))(t)
 	p := boardMain(m).Patch(cellFields.Lines.Append(strings.Repeat("x", 150_000)))
-	other := mapperimpl.Item[board, cells](m.Key("2").Node, 0).Patch(cellFields.Count.Increment(1))
+	other := mapperimpl.Item[board, cells](handmade.Node(m.Key("2")), 0).Patch(cellFields.Count.Increment(1))
 	_, alone := p.Exec(ctx, m)
 	_, together := mapper.Transact(ctx, other.PatchPart(m), p.PatchPart(m))
 	for _, err := range []error{alone, together} {

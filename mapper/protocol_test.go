@@ -185,7 +185,7 @@ func TestExpiredRootIsNotRevived(t *testing.T) {
 	must(m.Save(ctx, m.New(lease{ID: "1", Until: time.Now().Add(2 * time.Second), Parts: []part{{1, "mine"}}})))(t)
 	a := must(m.Load(ctx, m.Key("1")))(t)
 	m.SetNow(func() time.Time { return time.Now().Add(3 * time.Second) })
-	_, added := handmade.Elements[lease, part]{Node: m.Key("1").Node, Item: 2}.Add(part{1, "theirs"}).Exec(ctx, m)
+	_, added := handmade.Elements[lease, part]{Node: handmade.Node(m.Key("1")), Item: 2}.Add(part{1, "theirs"}).Exec(ctx, m)
 	a.Value.Until = time.Now().Add(time.Hour)
 	_, saved := m.Save(ctx, a)
 	got, err := m.Load(ctx, m.Key("1"))

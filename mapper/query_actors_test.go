@@ -221,7 +221,7 @@ func TestFirstPageTellsNothing(t *testing.T) {
 		}},
 		"patched": {was: bare, page: 3, beside: func(t *testing.T, _ string, m *mapper.Mapper[account]) {
 			for i := range 6 {
-				must(handmade.Elements[account, part]{Node: m.Key("1").Node, Item: 3}.Add(part{i + 1, "old"}).Exec(ctx, m))(t)
+				must(handmade.Elements[account, part]{Node: handmade.Node(m.Key("1")), Item: 3}.Add(part{i + 1, "old"}).Exec(ctx, m))(t)
 			}
 		}},
 	} {
@@ -367,7 +367,7 @@ func TestCountAtLimit(t *testing.T) {
 	m := newAccounts(t, table, smallPages(3, 3, func() { // query, root, query
 		must(clean.DeleteByKey(ctx, clean.Key("1")))(t)
 		must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2})))(t)
-		node := handmade.Elements[account, part]{Node: clean.Key("1").Node, Item: 3}
+		node := handmade.Elements[account, part]{Node: handmade.Node(clean.Key("1")), Item: 3}
 		must(node.Add(part{5, "new"}).And(node.Add(part{6, "new"})).Exec(ctx, clean))(t)
 	}), 1)
 	q := query.Of[part](m.Key("1").Prefix("ENTRY#")).Limit(4)
@@ -393,7 +393,7 @@ func TestStableQueries(t *testing.T) {
 			newRaw(t, table).put(item{"PK": s("ACCOUNT#1"), "SK": s("HEAD"), "Counter": n("1")})
 		case 3:
 			must(clean.Save(ctx, clean.New(account{ID: "1", Counter: 2, Left: "x"}), mapper.Staged()))(t)
-			must(handmade.Elements[account, part]{Node: clean.Key("1").Node, Item: 3}.Add(part{9, "live"}).Exec(ctx, clean))(t)
+			must(handmade.Elements[account, part]{Node: handmade.Node(clean.Key("1")), Item: 3}.Add(part{9, "live"}).Exec(ctx, clean))(t)
 		}
 		for _, drawn := range draws.Some(seed+uint64(kind), 7*8*2, draws.Times(24, draws.All, draws.All)) {
 			page, limit, reverse := 1+drawn/16, drawn/2%8, drawn%2 == 1
@@ -421,7 +421,7 @@ func TestPatchedElementsOfADeletedEntity(t *testing.T) {
 		table := enginetest.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
 		must(clean.Save(ctx, clean.New(six("1", "a")), staging(st)...))(t)
-		must(handmade.Elements[account, part]{Node: clean.Key("1").Node, Item: 3}.Add(part{7, "patched"}).Exec(ctx, clean))(t)
+		must(handmade.Elements[account, part]{Node: handmade.Node(clean.Key("1")), Item: 3}.Add(part{7, "patched"}).Exec(ctx, clean))(t)
 		c := &crash{left: 2} // read all, mark
 		dying := newAccounts(t, table, c.transport(), 1)
 		_, err := dying.DeleteByKey(ctx, dying.Key("1"), mapper.Staged())
@@ -449,7 +449,7 @@ func TestQueryOfWhatIsInserted(t *testing.T) {
 	for at := 1; at <= 8; at++ {
 		table := enginetest.Table(t, "PK:S", "SK:S")
 		clean := newAccounts(t, table, &faulty{at: -1}, 1)
-		node := handmade.Elements[account, part]{Node: clean.Key("1").Node, Item: 3}
+		node := handmade.Elements[account, part]{Node: handmade.Node(clean.Key("1")), Item: 3}
 		for n := range 4 {
 			must(node.Add(part{n + 1, "bare"}).Exec(ctx, clean))(t)
 		}

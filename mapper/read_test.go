@@ -220,7 +220,7 @@ func TestDecodeChangeOverExpiredRoot(t *testing.T) {
 	old := raw.get("E#1", "HEAD")
 	must(m.Save(ctx, m.New(lease{ID: "1", Log: []string{"new"}, Until: time.Now().Add(time.Hour)})))(t)
 	c := must(m.DecodeChange(old, raw.get("E#1", "HEAD")))(t)
-	if c.Event != mapper.EntityCreated {
+	if c.Event != "entityCreated" {
 		t.Errorf("%s, from incarnation %x to %x", c.Event, c.Old.Incarnation, c.New.Incarnation)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/itemize/itemize/field"
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 	"github.com/itemize/itemize/query"
@@ -287,7 +288,7 @@ func TestSetIfAbsentMoves(t *testing.T) {
 		delete(stored, "Text")
 		stored[c.old] = s("kept")
 		w.put(stored)
-		must(mapperimpl.Item[board, cells](m.Key(id).Node, 0).Patch(cellFields.Text.SetIfAbsent("")).Exec(ctx, m))(t)
+		must(mapperimpl.Item[board, cells](handmade.Node(m.Key(id)), 0).Patch(cellFields.Text.SetIfAbsent("")).Exec(ctx, m))(t)
 		now := w.get("BOARD#"+id, "A")
 		if text, ok := now["Text"].(*types.AttributeValueMemberS); !ok || text.Value != c.want || now["old-Text"] != nil || now["older-Text"] != nil {
 			t.Errorf("%s: %v", c.old, now)

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/internal/testing/enginetest"
+	"github.com/itemize/itemize/internal/testing/handmade"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/mapper/mapperimpl"
 )
@@ -35,7 +36,7 @@ func newCounting(t *testing.T) *counting {
 }
 
 func (c *counting) node(id string) mapper.ItemNode[board, cells] {
-	return mapperimpl.Item[board, cells](c.boards.Key(id).Node, 0)
+	return mapperimpl.Item[board, cells](handmade.Node(c.boards.Key(id)), 0)
 }
 
 func (c *counting) increment() mapper.Part {
@@ -85,7 +86,7 @@ func TestRepeatedBeside(t *testing.T) {
 		must(c.clean.Update(context.Background(), c.clean.Key("E"), func(b *board) error { b.Rows = nil; return nil }))(c.T)
 	}
 	patched := func(c *counting, _ *mapper.Entity[board]) {
-		must(mapperimpl.Item[board, cells](c.clean.Key("P").Node, 0).Patch(cellFields.Text.Set("b")).Exec(context.Background(), c.clean))(c.T)
+		must(mapperimpl.Item[board, cells](handmade.Node(c.clean.Key("P")), 0).Patch(cellFields.Text.Set("b")).Exec(context.Background(), c.clean))(c.T)
 	}
 	nothing := func(*counting, *mapper.Entity[board]) {}
 	change := func(e *mapper.Entity[board]) { e.Value.Main.Text = "z" }
@@ -182,7 +183,7 @@ func TestRepeatedInParts(t *testing.T) {
 		return e
 	}
 	appends := func(c *counting) mapper.Part {
-		must(mapperimpl.Item[board, cells](c.clean.Key("Q").Node, 0).Patch(cellFields.Text.Set("q")).Upsert().Exec(ctx, c.clean))(c.T)
+		must(mapperimpl.Item[board, cells](handmade.Node(c.clean.Key("Q")), 0).Patch(cellFields.Text.Set("q")).Upsert().Exec(ctx, c.clean))(c.T)
 		return c.node("Q").Patch(cellFields.Count.Increment(1)).PatchPart(c.boards)
 	}
 	q := func(c *counting) int {
@@ -236,7 +237,7 @@ func TestRepeatedInParts(t *testing.T) {
 		l := &losing{operation: "TransactWriteItems", lose: 3} // as often as it is sent
 		m := must(mapper.New[board](client(t, l.transport(), 1), mapper.Table(c.table)))(t)
 		e := m.New(board{ID: "E", Main: cells{Text: "y"}})
-		do := transact(m.SavePart(e), mapperimpl.Item[board, cells](m.Key("P").Node, 0).Patch(cellFields.Count.Increment(1)).PatchPart(m))
+		do := transact(m.SavePart(e), mapperimpl.Item[board, cells](handmade.Node(m.Key("P")), 0).Patch(cellFields.Count.Increment(1)).PatchPart(m))
 		for range 2 { // lost, and untold
 			var unknown *mapper.OutcomeUnknownError
 			if err := do(); !errors.As(err, &unknown) {

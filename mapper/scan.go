@@ -40,22 +40,15 @@ func OnStray(report func(Stray)) ScanOption {
 	return scanFunc(func(s *scanSettings) { s.strays = report })
 }
 
-// The further states of a Stray.
-const (
-	// StateOrphan is that of an item whose entity has no root.
-	StateOrphan State = "orphan"
-	// StateDead is that of an item that was left over from another entity of its key.
-	StateDead State = "dead"
-)
-
 // Stray is an item that a scan met and that is not of a live entity of the model.
 type Stray struct {
 	Key Key
 	// Field is the model's field, "" for an item that is none of the model's.
 	Field string
-	// State is staged or deleting where an insert or a delete of the entity is not finished,
-	// expired, orphan, dead, or unknown.
-	State State
+	// State is staged or deleting where an insert or a delete of the entity is not finished, expired, unknown for an item that is
+	// none of the model's, orphan for one whose entity has no root, or dead for one that was left over from another entity of its
+	// key.
+	State string
 	// Bytes is the item's size.
 	Bytes int
 }
@@ -120,7 +113,7 @@ func (g *engine) scan(ctx context.Context, s *scanSettings, t *tally, give func(
 
 // strayOf says what an item is that is not of a live entity.
 func (g *engine) strayOf(x search.Stray) Stray {
-	out := Stray{Key: keyOf(x.Place), Bytes: x.Size, State: StateUnknown}
+	out := Stray{Key: keyOf(x.Place), Bytes: x.Size, State: "unknown"}
 	if x.Unknown {
 		return out
 	}
@@ -128,11 +121,11 @@ func (g *engine) strayOf(x search.Stray) Stray {
 	live := &staging.Reading{Root: x.Root, Asked: true}
 	switch {
 	case x.Root == nil:
-		out.State = StateOrphan
+		out.State = "orphan"
 	case x.Root.Header.Live() && x.Root.Expired, live.Live() && x.Expired:
-		out.State = StateExpired
+		out.State = "expired"
 	case live.Live(), x.Header.Incarnation != nil && !staging.Holds(x.Root, x.Header.Incarnation):
-		out.State = StateDead
+		out.State = "dead"
 	default:
 		out.State = g.stateOf(x.Root)
 	}

@@ -487,7 +487,7 @@ func TestTimeTablesItems(t *testing.T) {
 		"PK": &types.AttributeValueMemberS{Value: r.Predicted.Items[0].Key.Partition}, "SK": &types.AttributeValueMemberS{Value: r.Predicted.Items[0].Key.Sort},
 	}}))(t)
 	for _, options := range [][]mapper.DecodeOption{nil, {mapper.InTable(name)}} {
-		if d := must(m.Decode(out.Item, options...))(t); d.Key.Table != name || d.State != mapper.StateLive {
+		if d := must(m.Decode(out.Item, options...))(t); d.Key.Table != name || d.State != "live" {
 			t.Errorf("%+v", d)
 		}
 	}

@@ -67,7 +67,7 @@ func TestRenamedAttributes(t *testing.T) {
 	ctx := context.Background()
 	before, now, w := members2(t)
 	must(before.Save(ctx, before.New(memberBefore{ID: "1", Name: "Ada", Visits: 3, Notes: []part{{1, "one"}, {2, "two"}}})))(t)
-	node := now.Key("1").Node
+	node := handmade.Node(now.Key("1"))
 	notes := mapperimpl.Elements[memberNow, noteNow](now.Key("1").Prefix("NOTE#"))
 	for _, q := range []query.Query[memberNow, noteNow]{notes.Query(), notes.Project(noteNowBody)} {
 		got := must(q.Collect(ctx, now))(t)

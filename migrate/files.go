@@ -53,23 +53,28 @@ func (m *Migration) exportPages(ctx context.Context, i int, from files.Position,
 // importBytes is about the size of an import file before it is compressed.
 const importBytes = 16 << 20
 
-// ImportOptions say what is imported.
-type ImportOptions struct {
-	// Live makes collections that are live at once, for data that nobody writes any more: there is no way back from them, and
-	// nothing to verify. Without it they are claims, which a later Run makes live, one by one, while the application goes on: at the
-	// units of the marks, and 1 to 3 for each entity.
-	Live bool
-}
-
 // Import writes the collections as files that ImportTable takes, and StartBulkPutItems into a new and empty table: DATA/TABLE/*.json.gz for each
 // table of the model. It writes nothing to DynamoDB, and reads the source, or an export of it. Nobody may use the model's tables
 // before they are imported. What cannot be moved is in DeadLetters, the first of it, and in no file. It is not resumed: one that failed is begun
 // again in another folder, and it is refused where there are files of another.
-func (m *Migration) Import(ctx context.Context, to Files, o ImportOptions) (*Imported, error) {
+//
+// The collections are claims, which a later Run makes live, one by one, while the application goes on: at the units of the marks,
+// and 1 to 3 for each entity.
+func (m *Migration) Import(ctx context.Context, to Files) (*Imported, error) {
+	return m.importTo(ctx, to, false)
+}
+
+// ImportLive is Import of collections that are live at once, for data that nobody writes any more: there is no way back from them,
+// and nothing to verify.
+func (m *Migration) ImportLive(ctx context.Context, to Files) (*Imported, error) {
+	return m.importTo(ctx, to, true)
+}
+
+func (m *Migration) importTo(ctx context.Context, to Files, live bool) (*Imported, error) {
 	if m.own {
 		return nil, fmt.Errorf("%s: %s holds the monoliths, and cannot be imported: import takes new tables", m.layout.Model, m.source.Name)
 	}
-	x := &importing{Migration: m, to: to, live: o.Live, out: &Imported{Tables: map[string]TableSize{}}}
+	x := &importing{Migration: m, to: to, live: live, out: &Imported{Items: map[string]int{}, Bytes: map[string]int{}}}
 	err := m.segmentsAtOnce(ctx, x.segment)
 	return x.out, err
 }
@@ -80,16 +85,11 @@ type Imported struct {
 	Entities int `json:"entities"`
 	Dead     int `json:"dead"`
 	Before   int `json:"before"`
-	// Tables are the items and bytes of each table, Files how many files they are in.
-	Tables      map[string]TableSize `json:"tables"`
-	Files       int                  `json:"files"`
-	DeadLetters []DeadLetter         `json:"deadLetters,omitempty"`
-}
-
-// TableSize is what a table has of items, and of bytes.
-type TableSize struct {
-	Items float64 `json:"items"`
-	Bytes float64 `json:"bytes"`
+	// Items and Bytes are those of each table, Files how many files they are in.
+	Items       map[string]int `json:"items"`
+	Bytes       map[string]int `json:"bytes"`
+	Files       int            `json:"files"`
+	DeadLetters []DeadLetter   `json:"deadLetters,omitempty"`
 }
 
 // importing is an Import under way.
@@ -153,7 +153,7 @@ func (x *importing) first(ctx context.Context, i int) error {
 
 // one writes the items of one entity.
 func (x *importing) one(ctx context.Context, d *protocol.Monolith, writers []*files.Writer) error {
-	c := &Imported{Entities: 1, Tables: map[string]TableSize{}}
+	c := &Imported{Entities: 1, Items: map[string]int{}, Bytes: map[string]int{}}
 	defer x.add(c)
 	if !d.Unmarked() {
 		c.Before++
@@ -169,8 +169,8 @@ func (x *importing) one(ctx context.Context, d *protocol.Monolith, writers []*fi
 		if err := writers[it.Place.Table.Index].Write(ctx, it.Attributes); err != nil {
 			return err
 		}
-		k := c.Tables[it.Place.Table.Name]
-		c.Tables[it.Place.Table.Name] = TableSize{k.Items + 1, k.Bytes + float64(it.Size)}
+		c.Items[it.Place.Table.Name]++
+		c.Bytes[it.Place.Table.Name] += it.Size
 	}
 	return nil
 }
@@ -179,9 +179,9 @@ func (x *importing) add(c *Imported) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.out.Entities, x.out.Dead, x.out.Before = x.out.Entities+c.Entities, x.out.Dead+c.Dead, x.out.Before+c.Before
-	for name, k := range c.Tables {
-		sum := x.out.Tables[name]
-		x.out.Tables[name] = TableSize{sum.Items + k.Items, sum.Bytes + k.Bytes}
+	for name := range c.Items {
+		x.out.Items[name] += c.Items[name]
+		x.out.Bytes[name] += c.Bytes[name]
 	}
 	if len(x.out.DeadLetters) < maxFindings {
 		x.out.DeadLetters = append(x.out.DeadLetters, c.DeadLetters...)
@@ -197,7 +197,7 @@ var errOfFiles = errors.New("the migration is of files alone (migrate.OfFiles)")
 // tableOf looks at a table of the layout, which may not be there yet where only files are written, and returns its indexes.
 func (m *Migration) tableOf(ctx context.Context, t *item.Table) ([]*schema.Index, error) {
 	if m.ofFiles {
-		return layoutIndexes(&m.layout.Layout.Layout, t), nil
+		return layoutIndexes(&m.layout.Layout, t), nil
 	}
 	d, err := m.describe(ctx, t)
 	if err != nil {

@@ -229,12 +229,12 @@ func TestImport(t *testing.T) {
 	s.put(attributes{"name": textValue("dead"), "events": textValue("no list")})
 	folder := t.TempDir()
 	files := migrate.Folder(folder)
-	x, err := s.offline("packages-new").Import(ctx, files, migrate.ImportOptions{})
+	x, err := s.offline("packages-new").Import(ctx, files)
 	if err != nil || x.Entities != 21 || x.Dead != 1 || len(x.DeadLetters) != 1 || x.DeadLetters[0].Key != "dead" {
 		t.Fatalf("%+v, %v", x, err)
 	}
 	items = s.loadFiles(filepath.Join(folder, "packages-new"), s.target)
-	if float64(items) != x.Tables["packages-new"].Items {
+	if items != x.Items["packages-new"] {
 		t.Errorf("%d items are in the files, and %+v were written", items, x)
 	}
 	if _, err := s.offline("packages-new").Run(ctx); err == nil || !strings.Contains(err.Error(), "of files alone") {
@@ -280,7 +280,7 @@ func TestImportLive(t *testing.T) {
 	folder, out := t.TempDir(), t.TempDir()
 	s.exported(migrate.Folder(folder), 2)
 	files := migrate.Folder(out)
-	x, err := s.offline("packages", migrate.FromExport(migrate.Folder(folder))).Import(ctx, files, migrate.ImportOptions{Live: true})
+	x, err := s.offline("packages", migrate.FromExport(migrate.Folder(folder))).ImportLive(ctx, files)
 	if err != nil || x.Entities != 5 {
 		t.Fatalf("%+v, %v", x, err)
 	}
@@ -352,10 +352,10 @@ func TestImportThatIsNotWhole(t *testing.T) {
 	}
 	folder := t.TempDir()
 	files := migrate.Folder(folder)
-	if _, err := s.offline("packages").Import(ctx, files, migrate.ImportOptions{}); err != nil {
+	if _, err := s.offline("packages").Import(ctx, files); err != nil {
 		t.Fatal(err)
 	}
-	_, err := s.offline("packages", migrate.Segments(2)).Import(ctx, files, migrate.ImportOptions{})
+	_, err := s.offline("packages", migrate.Segments(2)).Import(ctx, files)
 	refused(t, err, "there are files of another import")
 	s.loadFiles(filepath.Join(folder, "packages"), s.target)
 	n := 0

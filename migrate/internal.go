@@ -10,6 +10,15 @@ var Internal internal
 
 type internal struct{}
 
+// Tables returns the tables of a layout.
+func (internal) Tables(_ door.Key, l *Layout) []string {
+	var names []string
+	for _, t := range l.of.Tables {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
 // Plan returns a plan in full.
 func (internal) Plan(_ door.Key, p *Plan) *report.Plan { return p.full }
 

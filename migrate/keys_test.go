@@ -331,7 +331,7 @@ func TestKeysOfTwo(t *testing.T) {
 	} {
 		_, err := migrate.New(ctx, enginetest.Start(t).Client(), x.layout, x.source, migrate.Keys(x.hash, ""), migrate.Tables(func(string) string { return target }))
 		if (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
-			t.Errorf("%s %s: %v", x.layout.Model, x.hash, err)
+			t.Errorf("%s: %v", x.hash, err)
 		}
 	}
 }
@@ -458,7 +458,7 @@ func TestTablesThatAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = m.Import(ctx, migrate.Folder(t.TempDir()), migrate.ImportOptions{})
+	_, err = m.Import(ctx, migrate.Folder(t.TempDir()))
 	refused(t, err, "holds the monoliths, and cannot be imported")
 }
 

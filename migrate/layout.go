@@ -11,7 +11,7 @@ import (
 )
 
 // Layout is the layout of a model as data: where its monoliths go.
-type Layout struct{ *layout.Layout }
+type Layout struct{ of *layout.Layout }
 
 // ReadLayout reads the layout of a model from a lock file, as itemize gen writes it. The error says what of the model
 // cannot be migrated by data alone.

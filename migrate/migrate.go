@@ -29,16 +29,18 @@ import (
 // Client is what a migration needs of DynamoDB: the SDK's client fits. INSERT statements need the permission
 // PartiQLInsert.
 type Client interface {
-	mapper.Client
+	mapperClient
 	BatchExecuteStatement(context.Context, *dynamodb.BatchExecuteStatementInput, ...func(*dynamodb.Options)) (*dynamodb.BatchExecuteStatementOutput, error)
 	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
 	DeleteTable(context.Context, *dynamodb.DeleteTableInput, ...func(*dynamodb.Options)) (*dynamodb.DeleteTableOutput, error)
 }
 
+type mapperClient = mapper.Client
+
 // Migration is the way of the monoliths of one table into the collections of a model.
 type Migration struct {
 	client Client
-	layout *Layout
+	layout *layout.Layout
 	mover  *protocol.Mover
 	reader *read.Reader
 	state  *store
@@ -147,15 +149,15 @@ func New(ctx context.Context, c Client, l *Layout, source string, opts ...Option
 	if c == nil || l == nil {
 		return nil, errors.New("migrate: New takes a client, a layout and the name of the source")
 	}
-	m := &Migration{client: c, layout: l, options: options{of: defaultSegments, prices: forecast.DefaultPrices(), now: time.Now}}
+	m := &Migration{client: c, layout: l.of, options: options{of: defaultSegments, prices: forecast.DefaultPrices(), now: time.Now}}
 	for _, o := range opts {
 		o.apply(&m.options)
 	}
 	if (m.reshape.Forth == nil) != (m.reshape.Back == nil) {
-		return nil, fmt.Errorf("%s: Reshape takes two functions, there and back", l.Model)
+		return nil, fmt.Errorf("%s: Reshape takes two functions, there and back", l.of.Model)
 	}
 	if m.of < 1 || m.of > 1_000_000 || slices.ContainsFunc(m.segments, func(i int) bool { return i < 0 || i >= m.of }) {
-		return nil, fmt.Errorf("%s: segment %v of %d: give 0 to 1 less than their number", l.Model, m.segments, m.of)
+		return nil, fmt.Errorf("%s: segment %v of %d: give 0 to 1 less than their number", l.of.Model, m.segments, m.of)
 	}
 	if m.segments == nil {
 		for i := range m.of {
@@ -163,7 +165,7 @@ func New(ctx context.Context, c Client, l *Layout, source string, opts ...Option
 		}
 	}
 	if m.rcu < 0 {
-		return nil, fmt.Errorf("%s: ReadRate is %v RCU a second: give more than 0, or leave it out", l.Model, m.rcu)
+		return nil, fmt.Errorf("%s: ReadRate is %v RCU a second: give more than 0, or leave it out", l.of.Model, m.rcu)
 	}
 	if err := m.tables(ctx, source); err != nil {
 		return nil, err
@@ -171,16 +173,16 @@ func New(ctx context.Context, c Client, l *Layout, source string, opts ...Option
 	if m.exported != nil {
 		var err error
 		if m.export, err = files.Open(ctx, m.exported); err != nil {
-			return nil, fmt.Errorf("%s: %w", l.Model, err)
+			return nil, fmt.Errorf("%s: %w", l.of.Model, err)
 		}
 		if t := m.export.Table; t != "" && t != source {
-			return nil, fmt.Errorf("%s: the export is of the table %s, and the source is %s: give the export of that", l.Model, t, source)
+			return nil, fmt.Errorf("%s: the export is of the table %s, and the source is %s: give the export of that", l.of.Model, t, source)
 		}
 		m.approximate = int64(m.export.Items)
 	}
 	m.mover.Rate, m.mover.Share, m.mover.Stale = m.wcu, len(m.segments), m.export != nil
-	m.reader = &read.Reader{Client: c, Label: l.Model, Describe: described}
-	m.state = &store{client: c, table: m.mover.Tables[0], source: source, model: l.Model}
+	m.reader = &read.Reader{Client: c, Label: l.of.Model, Describe: described}
+	m.state = &store{client: c, table: m.mover.Tables[0], source: source, model: l.of.Model}
 	return m, nil
 }
 
@@ -225,12 +227,12 @@ func (m *Migration) tables(ctx context.Context, source string) error {
 		return fmt.Errorf("%s: %w", m.layout.Model, err)
 	}
 	if own >= 0 {
-		if k := keys.Meets(m.layout.Layout, own); k != nil {
+		if k := keys.Meets(m.layout, own); k != nil {
 			return fmt.Errorf("%s: monoliths lie in the model's table %s, and their sort key could be that of %s: give %s another sk=", m.layout.Model, source, k.Name, k.Name)
 		}
 	}
 	m.source, m.own = from, own >= 0
-	m.mover = protocol.New(m.client, m.layout.Layout, from, keys, tables)
+	m.mover = protocol.New(m.client, m.layout, from, keys, tables)
 	m.mover.Indexes, m.mover.Reshape = indexes, m.reshape
 	return nil
 }

@@ -187,7 +187,7 @@ func (x *planning) end() {
 	if x.own {
 		scanned += p.ItemBytes
 	}
-	p.Verify = x.prices.Units(0, math.Ceil(scanned/cost.ReadUnit)+x.reads*p.Scale)
+	p.Verify = x.prices.Units(0, cost.ReadUnits(int(scanned))+x.reads*p.Scale)
 	p.Back = x.prices.Units(p.Back, 0)
 	p.BothRCU = cost.ReadUnits(p.Largest)
 	if x.o.Rate > 0 {
@@ -201,7 +201,7 @@ func (x *planning) end() {
 // means says what DynamoDB's own means cost for the same data.
 func (x *planning) means() {
 	p := x.p
-	exported, imported := x.prices.Bulk(p.Bytes+x.otherBytes, 0), x.prices.Bulk(0, p.ItemBytes)
+	exported, imported := (p.Bytes+x.otherBytes)*x.prices.Export/(1<<30), p.ItemBytes*x.prices.Import/(1<<30)
 	puts := x.prices.Units(p.Parts, 0)
 	p.Means = []report.Mean{
 		{Name: "ExportTableToPointInTime", InPlaceOf: "the scan", Costs: x.prices.Units(0, p.RCU), Price: &exported},
@@ -248,7 +248,7 @@ func (x *planning) advise() {
 		add("no field claims %s: they stay on the root, with its price", strings.Join(names[:min(len(names), 10)], ", "))
 	}
 	for _, t := range x.mover.Tables {
-		if names := missing(&x.layout.Layout.Layout, t, x.mover.Indexes[t.Name]); names != nil && !x.ofFiles {
+		if names := missing(&x.layout.Layout, t, x.mover.Indexes[t.Name]); names != nil && !x.ofFiles {
 			add("the table %s does not have the indexes %s of the model: make them before the run, or their queries find nothing until they are made", t.Name, strings.Join(names, ", "))
 		}
 	}

@@ -14,7 +14,6 @@ import (
 
 // Verification is what a pass over all monoliths has found.
 type Verification struct {
-	Begun time.Time `json:"begun"`
 	Ended time.Time `json:"ended"`
 	// Complete reports that all segments were read to their ends.
 	Complete bool `json:"complete"`
@@ -26,16 +25,10 @@ type Verification struct {
 	Changed int `json:"changed"`
 	Gone    int `json:"gone"`
 	// Unmoved are monoliths that nobody has moved, Findings what is wrong: the first of them.
-	Unmoved  int       `json:"unmoved"`
-	Wrong    int       `json:"wrong"`
-	Findings []Finding `json:"findings,omitempty"`
-	RCU      float64   `json:"rcu"`
-}
-
-// Finding is what is wrong with an entity.
-type Finding struct {
-	Key    string `json:"key"`
-	Reason string `json:"reason"`
+	Unmoved  int          `json:"unmoved"`
+	Wrong    int          `json:"wrong"`
+	Findings []DeadLetter `json:"findings,omitempty"`
+	RCU      float64      `json:"rcu"`
 }
 
 // Clean reports whether nothing is wrong, and nothing left to move.
@@ -51,7 +44,7 @@ func (m *Migration) Verify(ctx context.Context) (*Verification, error) {
 	if err := m.hasBegun(ctx); err != nil {
 		return nil, err
 	}
-	c := &check{Migration: m, v: &Verification{Begun: m.now().UTC()}}
+	c := &check{Migration: m, v: &Verification{}}
 	err := c.all(ctx)
 	c.v.Ended, c.v.Complete = m.now().UTC(), err == nil && len(m.segments) == m.of
 	if err != nil || !c.v.Complete {
@@ -138,7 +131,7 @@ func (c *check) one(ctx context.Context, d *protocol.Monolith) error {
 		c.v.Wrong++
 	}
 	if reason != "" && len(c.v.Findings) < maxFindings {
-		c.v.Findings = append(c.v.Findings, Finding{keyText(d.Place), reason})
+		c.v.Findings = append(c.v.Findings, DeadLetter{Key: keyText(d.Place), Reasons: []string{reason}, Since: c.now().UTC()})
 	}
 	return nil
 }
@@ -192,7 +185,7 @@ func (m *Migration) Cutover(ctx context.Context) (*Verification, error) {
 
 // stillClean looks at everything once more.
 func (m *Migration) stillClean(ctx context.Context) (*check, error) {
-	c := &check{Migration: m, v: &Verification{Begun: m.now().UTC()}}
+	c := &check{Migration: m, v: &Verification{}}
 	err := c.all(ctx)
 	c.v.Complete, c.v.Ended = err == nil, m.now().UTC()
 	return c, err

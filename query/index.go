@@ -6,7 +6,7 @@ import "github.com/itemize/itemize/internal/selection"
 // the placeholder that follows. It is for [Of]: Load refuses it. To change an item that its query returns,
 // load the entity by its key.
 type Index[T any] struct {
-	Node[T]
+	node[T]
 	narrow func(selection.Bounds) selection.Selection
 }
 
@@ -14,7 +14,7 @@ func (x Index[T]) narrowed(from, to *any, begin *string) Node[T] {
 	if x.narrow != nil {
 		x.spec = x.narrow(selection.Bounds{From: from, To: to, Begin: begin})
 	}
-	return x.Node
+	return x.node
 }
 
 // Between selects the items from one value to another, both included.

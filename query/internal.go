@@ -57,7 +57,7 @@ func (internalOf[T, E]) Query(_ door.Key, n Node[T]) Query[T, E] {
 
 // Key returns the key of an entity.
 func (internalOf[T, E]) Key(_ door.Key, e *schema.Entity, s selection.Selection) Key[T] {
-	return Key[T]{Node: Node[T]{s}, schema: e}
+	return Key[T]{node: Node[T]{s}, schema: e}
 }
 
 // Index returns the node of an index.

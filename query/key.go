@@ -14,7 +14,7 @@ import (
 
 // Key is the selection of a whole entity by its key, and the way to its parts.
 type Key[T any] struct {
-	Node[T]
+	node[T]
 	schema *schema.Entity
 	table  int
 }
@@ -39,7 +39,7 @@ func (k Key[T]) Prefix(p string) Node[T] {
 	if k.schema != nil {
 		k.spec = k.scope().prefix(p)
 	}
-	return k.Node
+	return k.node
 }
 
 // Item selects the one item with a sort key: a string, an integer for a sort key
@@ -48,7 +48,7 @@ func (k Key[T]) Item(sk any) Node[T] {
 	if k.schema != nil {
 		k.spec = k.scope().item(sk)
 	}
-	return k.Node
+	return k.node
 }
 
 // scope is the selection of an entity in one of its tables, which the parts of a key narrow.

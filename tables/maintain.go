@@ -12,10 +12,11 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// Client has the calls of a DynamoDB client that [Maintain] makes.
+// Client has the calls of a DynamoDB client that [Check] makes, DescribeTable and DescribeTimeToLive, and those of [Maintain].
 type Client interface {
-	DescribeClient
+	dynamodb.DescribeTableAPIClient
 	dynamodb.ListTablesAPIClient
+	DescribeTimeToLive(context.Context, *dynamodb.DescribeTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
 	CreateTable(context.Context, *dynamodb.CreateTableInput, ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error)
 	UpdateTable(context.Context, *dynamodb.UpdateTableInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTableOutput, error)
 	UpdateTimeToLive(context.Context, *dynamodb.UpdateTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error)
@@ -29,8 +30,9 @@ type Maintenance struct {
 	Create func(*dynamodb.CreateTableInput)
 	// Cold are changes of the settings of tables that are older than ColdAfter periods before the
 	// present one: [ColdCapacity], [ColdStorage], or the caller's own. Each returns nil where a table is
-	// as it has to be, and is sent by itself, since DynamoDB makes one kind of change at a time.
-	Cold      []Change
+	// as it has to be, and its request, whose TableName is filled in, is sent by itself, since DynamoDB makes one kind of change at a
+	// time.
+	Cold      []func(*types.TableDescription) *dynamodb.UpdateTableInput
 	ColdAfter int
 	// Drop deletes the tables that are older than TimeTables.Keep, with all that is in them.
 	Drop bool
@@ -42,13 +44,9 @@ type Maintenance struct {
 	Export func(ctx context.Context, table *types.TableDescription) (done bool, err error)
 }
 
-// Change returns the request that changes the settings of a table, nil where it is as it has to be.
-// The table's name is filled in.
-type Change func(*types.TableDescription) *dynamodb.UpdateTableInput
-
 // ColdCapacity gives tables so many provisioned units a second, 1 of each at least, and takes those with
 // capacity on demand out of that.
-func ColdCapacity(rcu, wcu int64) Change {
+func ColdCapacity(rcu, wcu int64) func(*types.TableDescription) *dynamodb.UpdateTableInput {
 	rcu, wcu = max(rcu, 1), max(wcu, 1)
 	return func(t *types.TableDescription) *dynamodb.UpdateTableInput {
 		on := t.BillingModeSummary != nil && t.BillingModeSummary.BillingMode == types.BillingModePayPerRequest
@@ -66,7 +64,7 @@ func ColdCapacity(rcu, wcu int64) Change {
 
 // ColdStorage moves tables to the class Standard-Infrequent Access, where storage costs less and requests
 // more.
-func ColdStorage() Change {
+func ColdStorage() func(*types.TableDescription) *dynamodb.UpdateTableInput {
 	return func(t *types.TableDescription) *dynamodb.UpdateTableInput {
 		if t.TableClassSummary != nil && t.TableClassSummary.TableClass == types.TableClassStandardInfrequentAccess {
 			return nil

@@ -85,20 +85,13 @@ func CloudFormation(all []Definition) string { return tabledef.CloudFormation(ne
 // several attributes needs a version of the provider that takes key_schema blocks.
 func Terraform(all []Definition) string { return tabledef.Terraform(neededBy(all)) }
 
-// DescribeClient has the calls of a DynamoDB client that [Check] makes.
-type DescribeClient interface {
-	dynamodb.DescribeTableAPIClient
-	DescribeTimeToLive(context.Context, *dynamodb.DescribeTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
-}
-
 // Difference is a difference between a live table and its models.
 type Difference struct {
 	// Table is the table, and Index the index that it is about, "" for the table itself.
 	Table string `json:"table"`
 	Index string `json:"index,omitempty"`
-	// Text describes it, and Cure says what to do.
+	// Text describes it, and says what to do.
 	Text string `json:"text"`
-	Cure string `json:"cure"`
 	// Harmless reports that all works as it is: it costs more, or is not predicted.
 	Harmless bool `json:"harmless,omitempty"`
 }
@@ -109,14 +102,14 @@ func (d Difference) String() string {
 	if d.Index != "" {
 		at += ", index " + d.Index
 	}
-	return at + ": " + d.Text + ": " + d.Cure
+	return at + ": " + d.Text
 }
 
 // Check compares live tables with their models, and returns every difference: a table
 // or an index that is missing, other keys or key types, a projection that lacks attributes, the time
 // to live that is off; and, as harmless, what the models do not declare. It sends DescribeTable and
 // DescribeTimeToLive for each table.
-func Check(ctx context.Context, client DescribeClient, all []Definition) ([]Difference, error) {
+func Check(ctx context.Context, client Client, all []Definition) ([]Difference, error) {
 	if slices.ContainsFunc(all, func(d Definition) bool { return d.table == nil }) {
 		return nil, errors.New("an empty Definition: take those of a mapper")
 	}
@@ -127,7 +120,7 @@ func Check(ctx context.Context, client DescribeClient, all []Definition) ([]Diff
 func differencesOf(all []tabledef.Difference) []Difference {
 	var out []Difference
 	for _, d := range all {
-		out = append(out, Difference(d))
+		out = append(out, Difference{d.Table, d.Index, d.Text + ": " + d.Cure, d.Harmless})
 	}
 	return out
 }

@@ -43,7 +43,7 @@ func (c *command) workload(path string) (workload, error) {
 	if w.prices, w.basis, err = prices(f.Prices); err != nil {
 		return workload{}, fmt.Errorf("%s: prices: %w", path, err)
 	}
-	if err := errors.Join(w.Check(), w.prices.Check()); err != nil {
+	if _, err := w.Forecast(w.prices); err != nil { // of no layouts: it only checks
 		return workload{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return w, nil

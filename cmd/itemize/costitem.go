@@ -5,9 +5,11 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/forecast"
 	"github.com/itemize/itemize/internal/charge"
@@ -48,7 +50,7 @@ func (c *command) costItem(args []string) error {
 	if err := charge.CheckItem(item); err != nil {
 		return fmt.Errorf("%s: %w (itemize cost measure -json %s begins a workload, for which itemize cost advise finds a layout)", files[0], err, files[0])
 	}
-	attributes := forecast.Measure(item)
+	attributes := measured(item)
 	slices.SortStableFunc(attributes, func(a, b forecast.Attribute) int { return b.Sizes[0] - a.Sizes[0] })
 	size := cost.ItemSize(item)
 	out := struct {
@@ -164,7 +166,7 @@ func (c *command) costMeasure(args []string) error {
 		}
 		items = append(items, all...)
 	}
-	w := forecast.Workload{Attributes: append([]forecast.Attribute{}, forecast.Measure(items...)...), Operations: []forecast.Operation{}}
+	w := forecast.Workload{Attributes: append([]forecast.Attribute{}, measured(items...)...), Operations: []forecast.Operation{}}
 	if asJSON {
 		return c.printJSON(w)
 	}
@@ -180,4 +182,23 @@ func (c *command) costMeasure(args []string) error {
 			number(cost.MaxItem), number(float64(large)), plural(len(items), "document"))
 	}
 	return nil
+}
+
+// measured returns the attributes of documents with their sizes in each of them, in bytes:
+// the beginning of a Workload.
+func measured(documents ...map[string]types.AttributeValue) []forecast.Attribute {
+	sizes := map[string][]int{}
+	for i, d := range documents {
+		for name, v := range d {
+			if sizes[name] == nil {
+				sizes[name] = make([]int, len(documents))
+			}
+			sizes[name][i] = cost.AttributeSize(name, v)
+		}
+	}
+	var out []forecast.Attribute
+	for _, name := range slices.Sorted(maps.Keys(sizes)) {
+		out = append(out, forecast.Attribute{Name: name, Sizes: sizes[name]})
+	}
+	return out
 }

@@ -50,7 +50,7 @@ func (a *gcAsked) flags(f *flag.FlagSet) {
 	f.Func("bucket", "`NAME=REAL`: the real name of a bucket that the model names; may be repeated", renames(a.buckets))
 	f.StringVar(&a.records, "records", "", "the `table` that programs give mapper.LargeRecords")
 	f.BoolVar(&a.remove, "delete", false, "act; without it gc reports, and writes nothing")
-	f.DurationVar(&a.grace, "grace", blob.DefaultGrace, "for how long a value stays after it was found that nothing points to it, 20m or more; as long as presigned addresses are valid")
+	f.DurationVar(&a.grace, "grace", time.Hour, "for how long a value stays after it was found that nothing points to it, 20m or more; as long as presigned addresses are valid")
 	f.BoolVar(&a.scan, "scan", false, "also scan the tables of parts, and list the buckets, for what no record tells of")
 	f.Float64Var(&a.rate, "rate", 0, "capacity `units` a second, of reads and writes; as many as there are without it")
 	f.StringVar(&a.from, "from", "", "go on where a collection has ended: its `next`")

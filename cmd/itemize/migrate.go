@@ -203,10 +203,7 @@ func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migratio
 
 // check refuses flags that mean nothing for a layout.
 func (a *migrateAsked) check(l *migrate.Layout) error {
-	var names []string
-	for _, t := range l.Tables {
-		names = append(names, t.Name)
-	}
+	names := migrate.Internal.Tables(door.Key{}, l)
 	for name := range a.rename {
 		if !slices.Contains(names, name) {
 			return fmt.Errorf("-table %s: %s has no table of that name: it has %s", name, a.model, strings.Join(names, ", "))
@@ -242,7 +239,11 @@ func (c *command) migrateImport(a *migrateAsked, m *migrate.Migration) error {
 	if err != nil {
 		return err
 	}
-	x, err := m.Import(c.ctx, files, migrate.ImportOptions{Live: a.live})
+	do := m.Import
+	if a.live {
+		do = m.ImportLive
+	}
+	x, err := do(c.ctx, files)
 	if err != nil {
 		return err
 	}

@@ -111,8 +111,8 @@ func (c *command) showImported(x *migrate.Imported) {
 	fmt.Fprintf(c.stdout, "%s: %d cannot be moved, %d were moved before; %s\n", plural(x.Entities, "monolith"), x.Dead, x.Before, plural(x.Files, "file"))
 	w := c.table()
 	fmt.Fprintf(w, "table\titems\tbytes\n")
-	for _, name := range slices.Sorted(maps.Keys(x.Tables)) {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", name, number(x.Tables[name].Items), number(x.Tables[name].Bytes))
+	for _, name := range slices.Sorted(maps.Keys(x.Items)) {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", name, number(float64(x.Items[name])), number(float64(x.Bytes[name])))
 	}
 	_ = w.Flush()
 	c.showDeadLetters(x.Dead, x.DeadLetters)
@@ -122,7 +122,7 @@ func (c *command) showVerified(v *migrate.Verification) {
 	fmt.Fprintf(c.stdout, "%s: %d as they were moved, %d written since, %d deleted, %d not moved, %d wrong; %s RCU\n",
 		plural(v.Entities, "monolith"), v.Same, v.Changed, v.Gone, v.Unmoved, v.Wrong, number(v.RCU))
 	for _, f := range v.Findings {
-		fmt.Fprintf(c.stdout, "%s: %s\n", f.Key, f.Reason)
+		fmt.Fprintf(c.stdout, "%s: %s\n", f.Key, strings.Join(f.Reasons, "; "))
 	}
 	switch {
 	case !v.Complete:

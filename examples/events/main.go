@@ -147,7 +147,7 @@ func (p *program) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := p.events.BulkLoad(ctx, all, mapper.LoadID("events"), mapper.ProgressLine(os.Stderr))
+	r, err := p.events.BulkLoad(ctx, all, mapper.LoadID("events"), mapper.ProgressLine(os.Stderr, 0))
 	if err != nil {
 		return err
 	}

@@ -160,7 +160,7 @@ func (g *generator) file(f *sourceFile, models []*Model) (File, error) {
 		x.of(m)
 		g.unwritable(w, m)
 	}
-	w.p("const _, _ = ", impl("EnforceVersion"), "(", Version, " - ", impl("MinVersion"), "), ", impl("EnforceVersion"), "(", impl("MaxVersion"), " - ", Version, ")")
+	w.p("const _, _ = ", impl("EnforceVersion"), "(", Version, " - ", impl("Version"), "), ", impl("EnforceVersion"), "(", impl("Version"), " - ", Version, ")")
 	if len(g.diagnostics) > 0 {
 		return File{}, nil
 	}

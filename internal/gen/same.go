@@ -136,7 +136,7 @@ func (g *generator) same(t *schema.Type, a, b string, av tags.AV) code {
 	case schema.BigInt, schema.BigFloat:
 		return fn("SameBig")
 	case schema.Bytes:
-		return fn("SameBytes")
+		return fn("SameValues")
 	case schema.Slice:
 		if comparable(t.Elem) {
 			return fn("SameValues")

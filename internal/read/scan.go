@@ -7,7 +7,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/itemize/itemize/cost"
 	"github.com/itemize/itemize/internal/explain"
 	"github.com/itemize/itemize/internal/flow"
 	"github.com/itemize/itemize/internal/item"
@@ -75,7 +74,7 @@ func pageItems(l *flow.Limiter, segments, items, bytes int, strong bool) *int32 
 	if l == nil {
 		return nil
 	}
-	unit := float64(cost.ReadUnit)
+	unit := 4096.0 // bytes of an RCU
 	if !strong {
 		unit *= 2
 	}

@@ -3,14 +3,10 @@
 // file stops the compiler where the two do not fit.
 package mapperimpl
 
-// The versions of generated code that this package works with.
-const (
-	MinVersion = 3
-	MaxVersion = 3
-)
+// Version is that of the generated code that this package works with.
+const Version = 3
 
-// EnforceVersion makes a generated file fail to compile where its version is not
-// between MinVersion and MaxVersion: a negative constant does not fit.
+// EnforceVersion makes a generated file fail to compile where its version is another: a negative constant does not fit.
 //
-//	const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.MinVersion), mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 3)
+//	const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)
 type EnforceVersion uint

@@ -13,9 +13,6 @@ import (
 // and copied.
 type Form[V any] = codec.Typed[V]
 
-// Row is a field in the table of a struct.
-type Row = codec.Row
-
 // Funcs are the functions that compare and copy values of a struct. Without them its
 // fields are compared and copied one by one.
 type Funcs[R any] = codec.Funcs[R]
@@ -63,29 +60,29 @@ func Opaque[V any]() Form[V] { return codec.OpaqueOf[V]() }
 func Text[V any]() Form[V] { return codec.TextOf[V]() }
 
 // Struct is the form of a struct: the table of its fields.
-func Struct[R any](f Funcs[R], rows ...Row) Form[R] { return codec.StructOf(f, rows...) }
+func Struct[R any](f Funcs[R], rows ...codec.Row) Form[R] { return codec.StructOf(f, rows...) }
 
 // Recursive is the form of a struct that contains itself; its method Define is called
 // in init.
 func Recursive[R any]() Form[R] { return codec.Recursive[R]() }
 
 // Field is a row. name is the field's name in Go, tag the value of its dynamodbav tag.
-func Field[R, V any](name, tag string, at func(*R) *V, f Form[V]) Row {
+func Field[R, V any](name, tag string, at func(*R) *V, f Form[V]) codec.Row {
 	return codec.NewRow(name, tag, at, f)
 }
 
 // Handles returns a struct of handles, of fields that have the names of its fields: those of the table of R, and more.
-func Handles[H, R any](table Form[R], more ...Row) (all H) {
+func Handles[H, R any](table Form[R], more ...codec.Row) (all H) {
 	bind(reflect.ValueOf(&all).Elem(), table.Untyped(), more)
 	return all
 }
 
-func bind(all reflect.Value, table *codec.Form, more []Row) {
+func bind(all reflect.Value, table *codec.Form, more []codec.Row) {
 	for i := range all.NumField() {
 		name := all.Type().Field(i).Name
-		var row Row
+		var row codec.Row
 		ok := false
-		if at := slices.IndexFunc(more, func(r Row) bool { return r.Name == name }); at >= 0 {
+		if at := slices.IndexFunc(more, func(r codec.Row) bool { return r.Name == name }); at >= 0 {
 			row, ok = more[at], true
 		} else if table.Table != nil {
 			row, ok = table.Table.Named(name)

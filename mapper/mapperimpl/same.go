@@ -26,12 +26,7 @@ func SameBig[B any](a, b *B) bool { return codec.BigText(a) == codec.BigText(b) 
 // CloneBig copies a big number, a float with its precision.
 func CloneBig[B any](dst, src *B) { codec.CopyBig(dst, src) }
 
-// SameBytes reports whether two slices of bytes encode alike: nil and empty do not.
-func SameBytes[B ~[]byte](a, b *B) bool {
-	return (*a == nil) == (*b == nil) && string(*a) == string(*b)
-}
-
-// SameValues reports whether two slices of plain values encode alike.
+// SameValues reports whether two slices of plain values encode alike: nil and empty do not.
 func SameValues[S ~[]E, E comparable](a, b *S) bool {
 	return (*a == nil) == (*b == nil) && slices.Equal(*a, *b)
 }

@@ -26,7 +26,7 @@ func init() {
 }
 
 // Job is what a pipeline does. It goes to the workers with the pipeline, but for credentials: these are the workers' own (the
-// environment's, or those of their machine's role).
+// environment's, or those of their machine's role), as are the region and the endpoint (AWS_REGION, AWS_ENDPOINT_URL_DYNAMODB).
 type Job struct {
 	// Lock is the content of the lock file of the model's package, which itemize gen writes.
 	Lock []byte
@@ -40,8 +40,6 @@ type Job struct {
 	Segments int
 	// WriteRate bounds the WCU a second of all segments together, 0 for no bound: each has its share.
 	WriteRate float64
-	// Region and Endpoint say where DynamoDB is, "" for the environment's.
-	Region, Endpoint string
 }
 
 // Result is what one bundle has done with a segment.
@@ -91,15 +89,11 @@ func (f *moveFn) Setup(ctx context.Context) error {
 	if f.layout, err = migrate.ParseLayout(f.Job.Lock, f.Job.Model); err != nil {
 		return err
 	}
-	c, err := config.LoadDefaultConfig(ctx, config.WithRegion(f.Job.Region), config.WithRetryMaxAttempts(10))
+	c, err := config.LoadDefaultConfig(ctx, config.WithRetryMaxAttempts(10))
 	if err != nil {
 		return err
 	}
-	f.client = dynamodb.NewFromConfig(c, func(o *dynamodb.Options) {
-		if f.Job.Endpoint != "" {
-			o.BaseEndpoint = &f.Job.Endpoint
-		}
-	})
+	f.client = dynamodb.NewFromConfig(c)
 	return nil
 }
 

@@ -89,6 +89,8 @@ func newSetup(t *testing.T, n int) *setup {
 	}
 	t.Setenv("AWS_ACCESS_KEY_ID", as.AccessKeyID)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", as.SecretAccessKey)
+	t.Setenv("AWS_REGION", "us-east-1")
+	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", engine.Endpoint)
 	e, err := schema.Of(reflect.TypeFor[Shop]())
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +102,7 @@ func newSetup(t *testing.T, n int) *setup {
 	source, target := enginetest.Table(t, "name:S", ""), enginetest.Table(t, "PK:S", "SK:S")
 	s := &setup{t, client, Job{
 		Lock: lock, Model: "Shop", Source: source, Tables: map[string]string{"shops": target},
-		Segments: 5, Region: "us-east-1", Endpoint: engine.Endpoint,
+		Segments: 5,
 	}, map[string]attributes{}}
 	for i := range n {
 		v := Shop{Name: fmt.Sprint("s", i), City: "Wien"}

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -12,9 +13,10 @@ import (
 
 // publicNames returns the names that users of the packages of all modules see: exported types, functions, methods, constants,
 // variables, struct fields and interface methods. Commands, examples, tools and internal packages have none. Embedded
-// fields are fields.
+// fields are fields. Methods of a type that is not exported count once where exported types embed it.
 func publicNames(root string) ([]names, error) {
 	var all []names
+	files := map[string][]*ast.File{}
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -34,22 +36,23 @@ func publicNames(root string) ([]names, error) {
 		if err != nil || s.syntax.Name.Name == "main" {
 			return err
 		}
-		folder := path.Dir(rel)
-		i := slices.IndexFunc(all, func(n names) bool { return n.Package == folder })
-		if i < 0 {
-			i, all = len(all), append(all, names{Package: folder})
-		}
-		all[i].Names = listOf(append(all[i].Names.Entries, exportedNames(s.syntax)...))
+		files[path.Dir(rel)] = append(files[path.Dir(rel)], s.syntax)
 		return nil
 	})
-	for _, n := range all {
-		slices.Sort(n.Names.Entries)
+	for _, folder := range slices.Sorted(maps.Keys(files)) {
+		shared := sharedTypes(files[folder])
+		var out []string
+		for _, f := range files[folder] {
+			out = append(out, exportedNames(f, shared)...)
+		}
+		slices.Sort(out)
+		all = append(all, names{folder, listOf(out)})
 	}
 	return all, err
 }
 
 // exportedNames returns the exported names of a file: those of methods and fields with their types.
-func exportedNames(file *ast.File) []string {
+func exportedNames(file *ast.File, shared map[string]bool) []string {
 	var out []string
 	add := func(of string, ids ...*ast.Ident) {
 		for _, id := range ids {
@@ -63,7 +66,7 @@ func exportedNames(file *ast.File) []string {
 		case *ast.FuncDecl:
 			if of := receiver(d); of == "" {
 				add("", d.Name)
-			} else if ast.IsExported(of) {
+			} else if ast.IsExported(of) || shared[of] {
 				add(of+".", d.Name)
 			}
 		case *ast.GenDecl:
@@ -87,6 +90,24 @@ func exportedNames(file *ast.File) []string {
 		}
 	}
 	return out
+}
+
+// sharedTypes are the types of a package that are not exported and that exported structs embed.
+func sharedTypes(files []*ast.File) map[string]bool {
+	shared := map[string]bool{}
+	for _, file := range files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if t, ok := n.(*ast.TypeSpec); ok && t.Name.IsExported() {
+				for _, f := range members(t.Type) {
+					if len(f.Names) == 0 {
+						shared[embedded(f.Type).Name] = true
+					}
+				}
+			}
+			return true
+		})
+	}
+	return shared
 }
 
 // embedded returns the name of an embedded field, or interface.

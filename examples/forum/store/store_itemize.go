@@ -605,4 +605,4 @@ var _ interface {
 	MarshalDynamoDBAttributeValue() (types.AttributeValue, error)
 } = (*blob.Value[[]byte])(nil)
 
-const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.MinVersion), mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 3)
+const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)

@@ -565,4 +565,4 @@ var _ mapperimpl.LacksMethods = struct {
 	mapperimpl.NoMethods
 }{}
 
-const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.MinVersion), mapperimpl.EnforceVersion(mapperimpl.MaxVersion - 3)
+const _, _ = mapperimpl.EnforceVersion(3 - mapperimpl.Version), mapperimpl.EnforceVersion(mapperimpl.Version - 3)

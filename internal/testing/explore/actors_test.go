@@ -691,7 +691,7 @@ func (c *cast[T]) patcher(name, item string) explore.Actor {
 
 var valueOfPart = handmade.String("Value", "", func(p *part) *string { return &p.Value })
 
-func (c *cast[T]) node(m *mapper.Mapper[T]) query.Node[T] { return keyOf(m, c.id).Node }
+func (c *cast[T]) node(m *mapper.Mapper[T]) query.Node[T] { return handmade.Node(keyOf(m, c.id)) }
 
 func (c *cast[T]) partParts() int {
 	if inGroups[T]() {

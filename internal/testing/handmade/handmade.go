@@ -78,6 +78,12 @@ func Map[H, R any, M ~map[K]E, K comparable, E any](name, tag string, at func(*R
 // Row returns the row of a handle's field.
 func Row[R any](h field.Of[R]) codec.Row { return field.Internal.Row(door.Key{}, h) }
 
+// Node returns a selection as a node.
+func Node[T any](s query.Selection[T]) query.Node[T] {
+	x := query.InternalOf[T, T]{}
+	return x.Node(door.Key{}, x.Spec(door.Key{}, s))
+}
+
 // Entity is the node of a whole entity.
 type Entity[T any] struct{ Node query.Node[T] }
 
@@ -87,7 +93,7 @@ func (e Entity[T]) Patch(changes ...field.Change[T]) mapper.ItemPatch[T, T] {
 }
 
 // EntityOf returns the node of the entity that a key selects.
-func EntityOf[T any](k query.Key[T]) Entity[T] { return Entity[T]{k.Node} }
+func EntityOf[T any](k query.Key[T]) Entity[T] { return Entity[T]{Node[T](k)} }
 
 // Elements is the node of a slice of elements.
 type Elements[T, E any] struct {

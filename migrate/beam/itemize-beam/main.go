@@ -31,8 +31,6 @@ func run(ctx context.Context) error {
 	flag.StringVar(&j.Sort, "sort", "", "`template` of their sort keys")
 	flag.IntVar(&j.Segments, "segments", 8, "`number` of segments, each an element")
 	flag.Float64Var(&j.WriteRate, "rate", 0, "`WCU` a second of all segments together")
-	flag.StringVar(&j.Endpoint, "dynamodb-endpoint", "", "`URL` of DynamoDB; that of the region without it")
-	flag.StringVar(&j.Region, "dynamodb-region", os.Getenv("AWS_REGION"), "region of DynamoDB")
 	flag.Func("table", "`NAME=REAL`: the real name of a table of the model; may be repeated", func(s string) error {
 		name, to, ok := strings.Cut(s, "=")
 		if !ok {

@@ -126,7 +126,7 @@ func TestPatchedAgain(t *testing.T) {
 				must(p.plain.DeleteByKey(ctx, p.plain.Key("1")))(t)
 				must(p.plain.Save(ctx, p.plain.New(poem{ID: "1", Name: "again"}), mapper.Staged()))(t)
 			}
-			patch := handmade.Elements[poem, line]{Node: p.plain.Key("1").Node, Item: 1}.Put(line{No: 1, Text: now}).IfEntityExists()
+			patch := handmade.Elements[poem, line]{Node: handmade.Node(p.plain.Key("1")), Item: 1}.Put(line{No: 1, Text: now}).IfEntityExists()
 			if together {
 				must(mapper.Transact(ctx, patch.PatchPart(p.hooked), p.hooked.SavePart(p.hooked.New(poem{ID: "2", Name: "x", Text: now}))))(t)
 			} else {
