@@ -1,11 +1,9 @@
 package mapper
 
 import (
-	"context"
 	"reflect"
 
 	"github.com/itemize/itemize/field"
-	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/key"
@@ -76,19 +74,7 @@ func (internalOf[T, R]) Patch(_ door.Key, n query.Node[T], changes []field.Chang
 	return newItemPatch(n, expr.Change{Item: expr.OfField}, changes)
 }
 
-// Store returns the patch that puts an element, or adds one that must not be there; key is that of a map's entry, nil of a
-// slice's element.
-func (internalOf[T, R]) Store(_ door.Key, n query.Node[T], kind expr.Kind, item int, key any, element R) Patch[T] {
-	return newPatch(n, expr.Change{Kind: kind, Item: item, Record: &element, Pos: codec.Pos{Key: key}})
-}
-
-// Entries reads the entries of a map, by their keys.
-func (internalOf[T, R]) Entries(ctx context.Context, k door.Key, n query.Node[T], src query.Source[T], options []ReadOption, yield func(key any, value R)) error {
-	for ref, err := range (query.InternalOf[T, R]{}).Query(k, n).Refs(ctx, src, options...) {
-		if err != nil {
-			return err
-		}
-		yield(ref.Placeholders["key"], ref.Value)
-	}
-	return nil
+// Change returns the patch that a change is, of the entity of a node.
+func (internalOf[T, R]) Change(_ door.Key, n query.Node[T], c expr.Change) Patch[T] {
+	return newPatch(n, c)
 }

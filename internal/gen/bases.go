@@ -37,9 +37,15 @@ func (n *nodeWriter) nodeBase() base {
 	return base{name, func(at code) code { return at }, name}
 }
 
-// function is the declaration of a method.
-func function(on, name, doc string, params, result, body code) code {
-	return code{comment(name + " " + doc), "func (n ", on, ") ", name, "(", params, ") ", result, " { ", body, " }\n\n"}
+// method is a method of a base.
+type method struct {
+	name, doc            string
+	params, result, body code
+}
+
+// on returns its declaration, on a type.
+func (m method) on(typ string) code {
+	return code{comment(m.name + " " + m.doc), "func (n ", typ, ") ", m.name, "(", m.params, ") ", m.result, " { ", m.body, " }\n\n"}
 }
 
 // queryBase is the base of a query over elements, or entities, of a type: one that is a selection too, unless it is of an index or of
@@ -59,32 +65,32 @@ func (n *nodeWriter) queryBase(word string, elem any, selects bool, more ...stri
 	}
 	name := n.baseOf(suffix, list(query, len(more)), func(name string) code {
 		all := code{"type ", name, " struct{ ", field, " }\n\n"}
-		all = append(all, function(name, "Query", "returns the query alone, which has further methods.", nil, query, code{"return ", call(of(impl("Query"), args), "n."+at)}))
+		all = append(all, method{"Query", "returns the query alone, which has further methods.", nil, query, code{"return ", call(of(impl("Query"), args), "n."+at)}}.on(name))
 		source := code{"src ", of(queryOf("Source"), n.model())}
 		options := code{"options ...", queryOf("ReadOption")}
 		run := list(code{"ctx ", std("context", "Context")}, source, options)
 		sequence := func(of code) code { return code{std("iter", "Seq2"), "[", of, ", error]"} }
-		method := func(name2, doc string, params, result code, passed string) {
-			all = append(all, function(name, name2, doc, params, result, code{"return n.Query().", name2, "(", passed, ")"}))
+		forward := func(to, doc string, params, result code, passed string) {
+			all = append(all, method{to, doc, params, result, code{"return n.Query().", to, "(", passed, ")"}}.on(name))
 		}
 		e := code{elem}
-		method("All", "yields the elements in the order of their sort keys, reading page by page as they are asked for.", run, sequence(e), "ctx, src, options...")
-		method("Refs", "is All with each element's field and keys.", run, sequence(of(queryOf("Ref"), e)), "ctx, src, options...")
-		method("Collect", "returns all elements in the order of their sort keys.", run, code{"([]", e, ", error)"}, "ctx, src, options...")
-		method("Page", "returns the next elements: as many as Limit says, or those of one answer of DynamoDB.", run, code{"(*", of(queryOf("Page"), e), ", error)"}, "ctx, src, options...")
-		method("Count", "returns the number of elements. It costs what reading them costs.", run, code{"(int, error)"}, "ctx, src, options...")
-		method("Plan", "returns what the query would send, and cost. It does no I/O.", list(source, options), code{"(*", queryOf("Plan"), ", error)"}, "src, options...")
-		method("Filter", "returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.", code{"conditions ...", of(fieldOf("Condition"), e)}, query, "conditions...")
-		method("Project", "returns the query that reads only these fields. That saves transfer, not read units.", code{"fields ...", of(fieldOf("Of"), e)}, query, "fields...")
-		method("Limit", "returns the query of the first elements; of Page it is the size.", code{"first int"}, query, "first")
-		method("Reverse", "returns the query in descending order of the sort keys.", nil, query, "")
-		method("After", "returns the query that continues behind a page, at its Next.", code{"page ", queryOf("Cursor")}, query, "page")
-		for _, name2 := range more {
-			switch name2 {
+		forward("All", "yields the elements in the order of their sort keys, reading page by page as they are asked for.", run, sequence(e), "ctx, src, options...")
+		forward("Refs", "is All with each element's field and keys.", run, sequence(of(queryOf("Ref"), e)), "ctx, src, options...")
+		forward("Collect", "returns all elements in the order of their sort keys.", run, code{"([]", e, ", error)"}, "ctx, src, options...")
+		forward("Page", "returns the next elements: as many as Limit says, or those of one answer of DynamoDB.", run, code{"(*", of(queryOf("Page"), e), ", error)"}, "ctx, src, options...")
+		forward("Count", "returns the number of elements. It costs what reading them costs.", run, code{"(int, error)"}, "ctx, src, options...")
+		forward("Plan", "returns what the query would send, and cost. It does no I/O.", list(source, options), code{"(*", queryOf("Plan"), ", error)"}, "src, options...")
+		forward("Filter", "returns the query of the elements that meet all conditions. DynamoDB charges for what it filters out.", code{"conditions ...", of(fieldOf("Condition"), e)}, query, "conditions...")
+		forward("Project", "returns the query that reads only these fields. That saves transfer, not read units.", code{"fields ...", of(fieldOf("Of"), e)}, query, "fields...")
+		forward("Limit", "returns the query of the first elements; of Page it is the size.", code{"first int"}, query, "first")
+		forward("Reverse", "returns the query in descending order of the sort keys.", nil, query, "")
+		forward("After", "returns the query that continues behind a page, at its Next.", code{"page ", queryOf("Cursor")}, query, "page")
+		for _, m := range more {
+			switch m {
 			case "Fetch":
-				method("Fetch", "returns the query that also reads what the index does not project: the items that were found, from the table.", nil, query, "")
+				forward("Fetch", "returns the query that also reads what the index does not project: the items that were found, from the table.", nil, query, "")
 			case "Roots":
-				method("Roots", "returns the query over the roots of the entities alone.", nil, of(queryOf("Query"), list(n.model(), n.model())), "")
+				forward("Roots", "returns the query over the roots of the entities alone.", nil, of(queryOf("Query"), list(n.model(), n.model())), "")
 			}
 		}
 		return all
@@ -106,16 +112,18 @@ func (n *nodeWriter) itemsBase(it *schema.Item) base {
 			params, key = code{"k ", kind, ", element ", goType(it.Elem)}, "k"
 		}
 		patch := of(mapperOf("Patch"), n.model())
-		put := func(name2, doc string) {
-			all = append(all, function(name, name2, doc, params, patch, code{"return ", call(impl(name2), "n."+q.node, "n.item", key, "element")}))
+		put := func(how, doc string) {
+			all = append(all, method{how, doc, params, patch, code{"return ", call(impl(how), "n."+q.node, "n.item", key, "element")}}.on(name))
 		}
 		put("Add", "adds an element, which must not be there.")
 		put("Put", "puts an element, whether it is there or not.")
 		if it.Map() {
-			all = append(all, function(name, "Map", "reads the map: its entries by their keys.",
+			all = append(all, method{
+				"Map", "reads the map: its entries by their keys.",
 				list(code{"ctx ", std("context", "Context")}, code{"src ", of(queryOf("Source"), n.model())}, code{"options ...", queryOf("ReadOption")}),
 				code{"(all map[", kind, "]", goType(it.Elem), ", err error)"},
-				code{"\nerr = ", call(impl("Entries"), "ctx", "n."+q.node, "src", "options", "&all"), "\nreturn all, err\n"}))
+				code{"\nerr = ", call(impl("Entries"), "ctx", "n."+q.node, "src", "options", "&all"), "\nreturn all, err\n"},
+			}.on(name))
 		}
 		return all
 	})
@@ -129,13 +137,13 @@ func (n *nodeWriter) word(it *schema.Item) string { return typeWord(goType(it.El
 
 // narrowing is the base of the ranges of a time or a value: what each of its methods returns is part, of the node that a call of
 // package mapperimpl returns.
-func (n *nodeWriter) narrowing(suffix string, part result, identity code, methods func(method func(name, doc string, params code, call code))) base {
+func (n *nodeWriter) narrowing(suffix string, part result, identity code, methods func(add func(name, doc string, params, made code))) base {
 	node := n.nodeBase().name
 	name := n.baseOf(suffix, list(part.typ, identity), func(name string) code {
 		all := code{"type ", name, " struct{ base ", node, " }\n\n"}
 		all = append(all, "func (n ", name, ") of(at ", node, ") ", part.typ, " { return ", part.make(code{"at"}), " }\n\n")
-		methods(func(name2, doc string, params, made code) {
-			all = append(all, function(name, name2, doc, params, part.typ, code{"return n.of(", made, ")"}))
+		methods(func(to, doc string, params, made code) {
+			all = append(all, method{to, doc, params, part.typ, code{"return n.of(", made, ")"}}.on(name))
 		})
 		return all
 	})
@@ -144,24 +152,24 @@ func (n *nodeWriter) narrowing(suffix string, part result, identity code, method
 
 // timeBase is the base of the ranges of a time's format, by the name of what rangeOf says.
 func (n *nodeWriter) timeBase(word, unit string, part result) base {
-	return n.narrowing(word+unit, part, nil, func(method func(string, string, code, code)) {
+	return n.narrowing(word+unit, part, nil, func(add func(name, doc string, params, made code)) {
 		month, moment := std("time", "Month"), std("time", "Time")
-		method("Year", "selects the items of a year, in UTC.", code{"year int"}, call(impl("Period"), "n.base", "year"))
+		add("Year", "selects the items of a year, in UTC.", code{"year int"}, call(impl("Period"), "n.base", "year"))
 		if slices.Contains([]string{"Months", "Days", "Hours"}, unit) {
-			method("Month", "selects the items of a month, in UTC.", code{"year int, month ", month}, call(impl("Period"), "n.base", "year", "int(month)"))
+			add("Month", "selects the items of a month, in UTC.", code{"year int, month ", month}, call(impl("Period"), "n.base", "year", "int(month)"))
 		}
 		if unit == "Days" || unit == "Hours" {
-			method("Day", "selects the items of a day, in UTC.", code{"year int, month ", month, ", day int"}, call(impl("Period"), "n.base", "year", "int(month)", "day"))
+			add("Day", "selects the items of a day, in UTC.", code{"year int, month ", month, ", day int"}, call(impl("Period"), "n.base", "year", "int(month)", "day"))
 		}
 		if unit == "Hours" {
-			method("Hour", "selects the items of an hour, in UTC.", code{"year int, month ", month, ", day, hour int"}, call(impl("Period"), "n.base", "year", "int(month)", "day", "hour"))
+			add("Hour", "selects the items of an hour, in UTC.", code{"year int, month ", month, ", day, hour int"}, call(impl("Period"), "n.base", "year", "int(month)", "day", "hour"))
 		}
 		if unit == "Weeks" {
-			method("Week", "selects the items of an ISO 8601 week, which begins on Monday, in UTC.", code{"year, week int"}, call(impl("Week"), "n.base", "year", "week"))
+			add("Week", "selects the items of an ISO 8601 week, which begins on Monday, in UTC.", code{"year, week int"}, call(impl("Week"), "n.base", "year", "week"))
 		}
-		method("Between", "selects the items from one instant to another, both included.", code{"from, to ", moment}, call(impl("Times"), "n.base", "&from", "&to"))
-		method("Since", "selects the items at an instant or later.", code{"from ", moment}, call(impl("Times"), "n.base", "&from", "nil"))
-		method("Before", "selects the items before an instant.", code{"to ", moment}, call(impl("Before"), "n.base", "to"))
+		add("Between", "selects the items from one instant to another, both included.", code{"from, to ", moment}, call(impl("Times"), "n.base", "&from", "&to"))
+		add("Since", "selects the items at an instant or later.", code{"from ", moment}, call(impl("Times"), "n.base", "&from", "nil"))
+		add("Before", "selects the items before an instant.", code{"to ", moment}, call(impl("Before"), "n.base", "to"))
 	})
 }
 
@@ -169,13 +177,13 @@ func (n *nodeWriter) timeBase(word, unit string, part result) base {
 func (n *nodeWriter) valueBase(word string, t *schema.Type, kind key.Kind, part result) base {
 	typ := code{goType(t)}
 	suffix := word + typeWord(goType(t)) + "Values"
-	return n.narrowing(suffix, part, typ, func(method func(string, string, code, code)) {
+	return n.narrowing(suffix, part, typ, func(add func(name, doc string, params, made code)) {
 		value := func(x string) code { return keyValue(t, kind, x) }
-		method("Between", "selects the items from one value to another, both included.", code{"from, to ", typ}, call(impl("Between"), "n.base", value("from"), value("to")))
-		method("AtLeast", "selects the items at a value or above it.", code{"from ", typ}, call(impl("AtLeast"), "n.base", value("from")))
-		method("AtMost", "selects the items at a value or below it.", code{"to ", typ}, call(impl("AtMost"), "n.base", value("to")))
+		add("Between", "selects the items from one value to another, both included.", code{"from, to ", typ}, call(impl("Between"), "n.base", value("from"), value("to")))
+		add("AtLeast", "selects the items at a value or above it.", code{"from ", typ}, call(impl("AtLeast"), "n.base", value("from")))
+		add("AtMost", "selects the items at a value or below it.", code{"to ", typ}, call(impl("AtMost"), "n.base", value("to")))
 		if kind == key.String {
-			method("BeginsWith", "selects the items whose text has the given beginning.", code{"begin string"}, call(impl("BeginsWith"), "n.base", "begin"))
+			add("BeginsWith", "selects the items whose text has the given beginning.", code{"begin string"}, call(impl("BeginsWith"), "n.base", "begin"))
 		}
 	})
 }

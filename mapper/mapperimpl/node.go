@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/itemize/itemize/field"
+	"github.com/itemize/itemize/internal/codec"
 	"github.com/itemize/itemize/internal/door"
 	"github.com/itemize/itemize/internal/expr"
 	"github.com/itemize/itemize/internal/selection"
@@ -97,20 +98,27 @@ func Patch[T any](n query.Node[T], changes []field.Change[T]) mapper.ItemPatch[T
 // Add returns the patch that adds an element, and Put that which puts it. key is that of a map's entry, nil of a slice's
 // element.
 func Add[T, E any](n query.Node[T], item int, key any, element E) mapper.Patch[T] {
-	return mapper.InternalOf[T, E]{}.Store(door.Key{}, n, expr.Add, item, key, element)
+	return store(n, expr.Change{Kind: expr.Add, Item: item, Record: &element, Pos: codec.Pos{Key: key}})
 }
 
 // Put is described at Add.
 func Put[T, E any](n query.Node[T], item int, key any, element E) mapper.Patch[T] {
-	return mapper.InternalOf[T, E]{}.Store(door.Key{}, n, expr.Put, item, key, element)
+	return store(n, expr.Change{Kind: expr.Put, Item: item, Record: &element, Pos: codec.Pos{Key: key}})
+}
+
+func store[T any](n query.Node[T], c expr.Change) mapper.Patch[T] {
+	return mapper.InternalOf[T, T]{}.Change(door.Key{}, n, c)
 }
 
 // Entries reads the entries of a map into all.
 func Entries[K comparable, T, E any](ctx context.Context, n query.Node[T], src query.Source[T], options []query.ReadOption, all *map[K]E) error {
-	*all = map[K]E{}
-	err := mapper.InternalOf[T, E]{}.Entries(ctx, door.Key{}, n, src, options, func(key any, value E) { (*all)[key.(K)] = value })
-	if err != nil {
-		*all = nil
+	found := map[K]E{}
+	for ref, err := range Query[T, E](n).Refs(ctx, src, options...) {
+		if err != nil {
+			return err
+		}
+		found[ref.Placeholders["key"].(K)] = ref.Value
 	}
-	return err
+	*all = found
+	return nil
 }

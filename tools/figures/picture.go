@@ -20,11 +20,11 @@ var layers = []struct {
 	packages []string
 }{
 	{"commands", []string{"cmd/itemize", "codegen", "internal/gen"}},
-	{"what applications import", []string{"blob", "s3store", "compress", "migrate", "tables", "mapper", "mapper/mapperimpl", "query", "field", "tags"}},
-	{"migration", []string{"internal/migration/protocol", "internal/migration/layout", "internal/migration/files"}},
+	{"what applications import", []string{"blob", "s3store", "compress", "migrate", "forecast", "tables", "mapper", "mapper/mapperimpl", "query", "field", "tags"}},
+	{"migration", []string{"internal/migration/protocol", "internal/migration/report", "internal/migration/layout", "internal/migration/files"}},
 	{"entities", []string{"internal/bulk", "internal/operation", "internal/estimate", "internal/search", "internal/tabledef"}},
 	{"one entity", []string{"internal/change", "internal/snapshot", "internal/staging", "internal/expr", "internal/model", "internal/codec"}},
-	{"requests", []string{"internal/large", "internal/write", "internal/read", "internal/selection", "internal/explain", "internal/flow"}},
+	{"requests", []string{"internal/charge", "internal/large", "internal/write", "internal/read", "internal/selection", "internal/explain", "internal/flow"}},
 	{"values", []string{"internal/item", "internal/schema", "internal/wire", "internal/attr", "internal/key", "internal/compression", "internal/near", "internal/door", "internal/tags", "cost"}},
 }
 
