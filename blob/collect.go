@@ -14,9 +14,10 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// CorruptError says that what is stored of a large value is not what was written: a part or object is missing, or of another
-// length or content, or does not decompress. It is never returned for a value that was replaced meanwhile.
-type CorruptError = large.CorruptError
+// ErrCorrupt says that what is stored of a large value is not what was written: a part or object is missing, or of another length or
+// content, or does not decompress. The error that wraps it names the field and the item. It is never returned for a value that was
+// replaced meanwhile.
+var ErrCorrupt = large.ErrCorrupt
 
 // defaultGrace is for how long a value stays to which nothing points any more: who is reading it has that long to end.
 const defaultGrace = time.Hour
@@ -40,8 +41,12 @@ type Collected struct {
 // MarshalJSON returns what it has found and done in full.
 func (c *Collected) MarshalJSON() ([]byte, error) { return json.Marshal(c.full) }
 
-// CollectOption is an option of Collect.
-type CollectOption func(*collecting)
+// CollectOption is an option of Collect: [Delete], [Grace], [Resume], [Rate], [Scan].
+type CollectOption interface{ apply(*collecting) }
+
+type collectFunc func(*collecting)
+
+func (f collectFunc) apply(c *collecting) { f(c) }
 
 // collecting is a collection that is asked for.
 type collecting struct {
@@ -52,23 +57,27 @@ type collecting struct {
 }
 
 // Delete has a collection act. Without it, it only reports, and writes nothing.
-func Delete() CollectOption { return func(c *collecting) { c.Act = true } }
+func Delete() CollectOption { return collectFunc(func(c *collecting) { c.Act = true }) }
 
 // Grace is for how long a value stays after it was found that nothing points to it: an hour unless it is given, and
 // never less than 20 minutes, for which a request that was signed may yet arrive.
-func Grace(d time.Duration) CollectOption { return func(c *collecting) { c.Collector.Grace = d } }
+func Grace(d time.Duration) CollectOption {
+	return collectFunc(func(c *collecting) { c.Collector.Grace = d })
+}
 
 // Resume goes on where a collection has ended: at its Next.
-func Resume(next string) CollectOption { return func(c *collecting) { c.from = next } }
+func Resume(next string) CollectOption {
+	return collectFunc(func(c *collecting) { c.from = next })
+}
 
 // Rate bounds the capacity units that a collection takes a second, of reads and writes together.
 func Rate(units float64) CollectOption {
-	return func(c *collecting) { c.rate, c.Limit = units, flow.LimiterOrNil(units) }
+	return collectFunc(func(c *collecting) { c.rate, c.Limit = units, flow.LimiterOrNil(units) })
 }
 
 // Scan also reads, after the records, all of the tables in which parts lie, and lists the objects in the buckets with the
 // metadata of each, for what no record tells of. It costs what a Scan of these tables costs: 0.5 RCU for each 4 KB of them.
-func Scan() CollectOption { return func(c *collecting) { c.scan = true } }
+func Scan() CollectOption { return collectFunc(func(c *collecting) { c.scan = true }) }
 
 // Collect removes large values to which nothing points any more: those that were replaced or whose items are gone, and those of saves that
 // did not come about. It reads all records of the model's large values, and the items they were written for, strongly; what it would remove stays
@@ -102,8 +111,10 @@ func (internal) Full(_ door.Key, c *Collected) *large.Report { return c.full }
 func collect(ctx context.Context, c *large.Collector, options []CollectOption) (*large.Report, error) {
 	c.Grace = defaultGrace
 	x := &collecting{Collector: c}
-	for _, set := range options {
-		set(x)
+	for _, o := range options {
+		if o != nil {
+			o.apply(x)
+		}
 	}
 	if x.rate < 0 {
 		return &large.Report{}, fmt.Errorf("blob: Rate(%v): give a number of capacity units a second", x.rate)

@@ -23,8 +23,9 @@ type Value[T any] struct{ cell }
 
 type cell = large.Cell
 
-// ChangedError says that a Value was replaced, or its item deleted, since it was loaded, and what it was has been collected.
-type ChangedError = large.ChangedError
+// ErrChanged says that a Value was replaced, or its item deleted, since it was loaded, and what it was has been collected. The error
+// that wraps it names the item.
+var ErrChanged = large.ErrChanged
 
 // Of returns a Value to be stored.
 func Of[T any](v T) Value[T] {
@@ -68,7 +69,7 @@ func (x Value[T]) IsZero() bool { return x.cell.Empty() }
 
 // Get reads the value: from its parts, or its object; what lies in the item, or was Set, needs no request. It is
 // checked by its length and SHA-256. Where it was replaced since it was loaded it is the old value, until that was collected: the
-// error is a *ChangedError then, and a *CorruptError where it was not replaced and is not whole.
+// error is ErrChanged then, and ErrCorrupt where it was not replaced and is not whole.
 func (x Value[T]) Get(ctx context.Context) (T, error) {
 	var v T
 	av, own, err := x.cell.Value(ctx)
@@ -85,7 +86,7 @@ func (x Value[T]) Get(ctx context.Context) (T, error) {
 }
 
 // Reader reads text or bytes as a stream, in bounded memory: at most some parts at a time. The last Read tells by its error
-// whether all of it was what was written: io.EOF says so, and a *ChangedError or a *CorruptError that what was read
+// whether all of it was what was written: io.EOF says so, and ErrChanged or ErrCorrupt that what was read
 // is to be thrown away. Close it.
 func (x Value[T]) Reader(ctx context.Context) (io.ReadCloser, error) { return x.cell.Open(ctx) }
 

@@ -8,6 +8,7 @@ import (
 )
 
 // List is the handle of a slice that is stored as a list.
+// It also has the methods of [Value]: Set, SetIfAbsent, Remove, Equal, NotEqual, In, Exists, Absent.
 type List[R, E any] struct{ value[R, []E] }
 
 func (h *List[R, E]) bind(is handle) { h.is = unnamed[E](is) }
@@ -41,7 +42,7 @@ func (h *List[R, E]) Contains(v E) Condition[R] {
 func (h *List[R, E]) Size() Size[R] { return Size[R]{&h.is} }
 
 // Set is the handle of a slice that is stored as a set: with the option stringset, numberset
-// or binaryset.
+// or binaryset. It also has the methods of [Value]: Set, SetIfAbsent, Remove, Equal, NotEqual, In, Exists, Absent.
 type Set[R, E any] struct{ value[R, []E] }
 
 func (h *Set[R, E]) bind(is handle) { h.is = unnamed[E](is) }

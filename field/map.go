@@ -6,7 +6,7 @@ import (
 )
 
 // Map is the handle of a map inside an attribute: M is its type, K that of its keys, and H
-// the handle of an entry.
+// the handle of an entry. It also has the methods of [Value]: Set, SetIfAbsent, Remove, Equal, NotEqual, In, Exists, Absent.
 type Map[R, M any, K comparable, H any] struct{ value[R, M] }
 
 // Key returns the handle of the entry at a key. What changes it requires that the map is

@@ -13,6 +13,7 @@ import (
 type number = codec.Number
 
 // Number is the handle of an integer or a float.
+// It also has the methods of [Value]: Set, SetIfAbsent, Remove, Equal, NotEqual, In, Exists, Absent.
 type Number[R any, V number] struct{ ordered[R, V] }
 
 // Increment adds to the field, which counts from 0 where it is not stored.

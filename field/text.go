@@ -1,6 +1,7 @@
 package field
 
 // String is the handle of a string.
+// It also has the methods of [Value]: Set, SetIfAbsent, Remove, Equal, NotEqual, In, Exists, Absent.
 type String[R any, V ~string] struct{ ordered[R, V] }
 
 // BeginsWith is the condition that the field begins with a text.
@@ -14,4 +15,5 @@ func (h *String[R, V]) Contains(text V) Condition[R] {
 }
 
 // Bytes is the handle of a slice of bytes.
+// It also has the methods of [Value]: Set, SetIfAbsent, Remove, Equal, NotEqual, In, Exists, Absent.
 type Bytes[R any, V ~[]byte] struct{ ordered[R, V] }

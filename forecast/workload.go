@@ -79,7 +79,7 @@ func (w Workload) Monolith() Layout {
 	return Layout{"monolith", [][]string{all}}
 }
 
-// Single is described at Monolith.
+// Single is the layout with an item for each attribute.
 func (w Workload) Single() Layout {
 	l := Layout{Name: "one item per attribute"}
 	for _, a := range w.Attributes {

@@ -89,19 +89,26 @@ type BulkReport struct {
 	// Next is the place where another load goes on ([Resume]): before the first entity of which it is not known whether it was
 	// written. All before it were written, or have failed. It is empty at the end of the sequence.
 	Next string `json:"next,omitempty"`
-	// WCU is what DynamoDB charged, and Took how long it took.
+	// WCU is what DynamoDB charged (some engines report nothing of INSERT statements: docs/engines.md), and Took how long it took.
 	WCU  float64       `json:"wcu"`
-	Took time.Duration `json:"took"`
+	Took time.Duration `json:"took,format:nano"`
 }
 
 // BulkFailure is an entity that a bulk load could not write.
 type BulkFailure struct {
 	// Number is its place in the sequence, from 0.
-	Number int
+	Number int `json:"number"`
 	// Key is that of its root, the zero Key where it has none that can be stored.
-	Key Key
-	Err error
+	Key Key   `json:"key"`
+	Err error `json:"error"` // its text in JSON
 }
+
+// failure is an error whose JSON is its text.
+type failure struct{ error }
+
+func (f failure) Unwrap() error { return f.error }
+
+func (f failure) MarshalText() ([]byte, error) { return []byte(f.Error()), nil }
 
 // maxFailures bounds the failures that a report keeps.
 const maxFailures = 100
@@ -248,7 +255,7 @@ func (g *engine) newBulk(options []BulkOption) (*bulkLoad, error) {
 	x.Job, err = bulk.NewJob(g.env, g.client, bulk.Settings{
 		Overwrite: s.overwrite, ID: s.id, From: s.from, Parallel: s.parallel, Rate: s.rate, Now: s.now,
 		Failed: func(f bulk.Failure) {
-			failure := BulkFailure{Number: f.Number, Err: g.public(f.Err)}
+			failure := BulkFailure{Number: f.Number, Err: failure{g.public(f.Err)}}
 			if f.Root.Table != nil {
 				failure.Key = keyOf(f.Root)
 			}

@@ -286,8 +286,8 @@ func TestBulkLoadResumes(t *testing.T) {
 		if found < first.Entities {
 			t.Errorf("%d of %d", found, first.Entities)
 		}
-		second, err2 := m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), mapper.Resume(first.Next))
-		if err2 != nil || second.Failed > 0 || second.Next != "" || err != nil && numberOf(first.Next)+second.Entities != 40 {
+		second, err2 := m.BulkLoad(ctx, mapper.NoErrors(slices.Values(all)), mapper.Resume(last.Next))
+		if err2 != nil || second.Failed > 0 || second.Next != "" || numberOf(last.Next)+second.Entities != 40 {
 			t.Fatalf("%+v %v", second, err2)
 		}
 		for _, want := range all {

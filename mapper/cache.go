@@ -30,7 +30,7 @@ type CacheStore interface {
 //
 // What is read shortly after a write of this process is read strongly, at the double price, and kept for
 // ten seconds after the write at most: a replica may be behind, and a write whose answer was lost may come
-// late. A transaction of Raw items alone is not seen.
+// late. A transaction of RawPart items alone is not seen.
 //
 // A Load, or a LoadMany, that is not Strong is answered from it: never with what this process has
 // overwritten, and never with what was read longer ago than its time to live, which is how late the

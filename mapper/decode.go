@@ -28,10 +28,13 @@ type Decoded[T any] struct {
 	Value *T
 	// Incarnation tells an entity from others that its key has had; nil for an item without.
 	Incarnation []byte
-	// State is what the item is in the life of its entity, as far as it alone tells: live, of an entity that is there; staged, a
-	// root whose insert is not finished, or another item that such an insert has put, which is the entity's once a root of its
-	// incarnation is live; deleting, a root whose delete has begun, so that its entity is not there any more; expired, an item
-	// whose time to live is over; unknown, an item that is none of the model's.
+	// State is what the item is in the life of its entity, as far as it alone tells:
+	//   - "live": of an entity that exists
+	//   - "staged": a root whose insert is not finished, or another item that such an insert has put, which is the entity's once a
+	//     root of its incarnation is live
+	//   - "deleting": a root whose delete has begun, so that its entity does not exist any more
+	//   - "expired": its time to live is over
+	//   - "unknown": it is none of the model's
 	State string
 	// Outside are the fields whose values lie outside of the item (chunk, s3=): Value does not have them. Load the item to
 	// read them.
@@ -84,11 +87,11 @@ func outsideOf(f *item.Image) (names []string) {
 
 // ItemChange is the change of one item, as a stream record has it.
 type ItemChange[T any] struct {
-	// Event says what the change is in the life of the entity: entityCreated, entityDeleted, itemCreated, itemChanged,
-	// itemDeleted, or none. A staged insert and delete are seen item by item: the entity is created when its root goes live, and
-	// deleted when its root is marked, whatever comes before and after. none is a change that concerns nothing that is there: of
+	// Event says what the change is in the life of the entity: "entityCreated", "entityDeleted", "itemCreated", "itemChanged",
+	// "itemDeleted", or "none". A staged insert and delete are seen item by item: the entity is created when its root goes live, and
+	// deleted when its root is marked, whatever comes before and after. "none" is a change that concerns nothing that is there: of
 	// a root whose insert is not finished, or that is marked for a delete already, or of an item that is none of the model's.
-	// Another item of a staged insert is itemCreated, since it alone cannot tell; its State is staged.
+	// Another item of a staged insert is "itemCreated", since it alone cannot tell; its State is "staged".
 	Event string
 	// Old and New are the item before and after, nil for none.
 	Old, New *Decoded[T]

@@ -15,6 +15,23 @@
 // How a field is encoded is the business of its dynamodbav tag and of
 // attributevalue, with one difference: names of attributes match exactly.
 //
+// # What to call
+//
+//   - To make a mapper: [New], with options such as [Table] and [Tables]. Package tables has the definitions of its tables.
+//   - One entity: [Mapper.New] and [Mapper.Save], [Mapper.Load], [Mapper.Update], [Mapper.Delete], [Mapper.DeleteByKey].
+//   - A change without reading: Patch, Add, Put and Delete of generated nodes, then [Patch.Exec].
+//   - Several entities, all or nothing: [Transact], of [Mapper.SavePart], [Mapper.DeletePart], [Patch.PatchPart], [RawPart].
+//   - Many entities: [Mapper.LoadMany], [Mapper.Scan], [Mapper.BulkLoad].
+//   - Elements of an entity, entities of a partition, a secondary index: package query, or generated nodes; [Mapper.Key],
+//     [Mapper.Index].
+//   - What it costs: [Mapper.PlanSave], [Mapper.PlanLoad], [Patch.Plan], [PlanTransact] before; the [Receipt] of each call and
+//     [ReceiptTo] after; [Observe] and [Totals] for all calls.
+//   - An item of a stream, an export or a scan of one's own: [Mapper.Decode], [Mapper.DecodeChange], [Mapper.FromItems].
+//   - Memory in place of reads: [Caching]. Tables that follow the time: [InTimeTables].
+//
+// A model with the method AfterLoad() is called after each load, before anything is compared: what it changes is not dirty
+// (docs/evolution.md).
+//
 // # Loading
 //
 // [Mapper.Load] reads a selection, all of an entity or a part of it, into an [Entity]. What

@@ -8,7 +8,8 @@ import (
 type node[T any] = query.Node[T]
 
 // Entity is a value of the model T, with what is known of its items. It is itself
-// the selection of what it loaded. One goroutine at a time may use it.
+// the selection of what it loaded. One goroutine at a time may use it, and it must not be
+// copied: a copy shares what was loaded.
 type Entity[T any] struct {
 	_ noCopy
 	// Value is the model's value, to be read and changed freely.

@@ -21,7 +21,7 @@ import (
 var ErrNotFound = search.ErrNotFound
 
 // ErrExists says that an insert found its entity there already, or a patch the element that
-// it adds.
+// it adds. An error that wraps it wraps a *ConflictError too, with the items: look for ErrExists first.
 var ErrExists = operation.ErrExists
 
 // Key is an item's place, as text: strings as they are, numbers, and bytes in
@@ -90,12 +90,13 @@ type ItemConflict struct {
 	Key Key
 	// Field is the model's field, or the sort key of an item with several.
 	Field string
-	// Conflict is what happened to it since it was read: changed, deleted or created.
+	// Conflict is what happened to the item since it was read: "changed", "deleted" or "created"; "condition" where the condition of a
+	// patch does not hold for it.
 	Conflict string
 }
 
 // ConflictError says that items were changed, deleted or created by someone else
-// since they were read. Nothing was written (of a staged insert nothing that can be found;
+// since they were read, or that a condition of a patch or of a raw item does not hold. Nothing was written (of a staged insert nothing that can be found;
 // Independent aside: see PartialError). Load again and repeat, or use Update, which does so.
 type ConflictError struct {
 	model string
@@ -196,7 +197,12 @@ type ValueError struct {
 }
 
 // Error names the field, and what is wrong with its value.
-func (e *ValueError) Error() string { return e.err.Error() }
+func (e *ValueError) Error() string {
+	if e.err == nil { // one that a test makes
+		return fmt.Sprintf("%s.%s: %s", e.Model, e.Field, e.Reason)
+	}
+	return e.err.Error()
+}
 
 // Unwrap returns the cause.
 func (e *ValueError) Unwrap() error { return e.err }
@@ -419,7 +425,11 @@ func conflictError(e *operation.Conflict) *ConflictError {
 		if it.RawKey != "" {
 			key = Key{Table: it.Table.Name, Partition: it.RawKey}
 		}
-		out.Items = append(out.Items, ItemConflict{Key: key, Field: it.Field, Conflict: string(it.What)})
+		what := string(it.What)
+		if e.Patch {
+			what = "condition"
+		}
+		out.Items = append(out.Items, ItemConflict{Key: key, Field: it.Field, Conflict: what})
 	}
 	return out
 }

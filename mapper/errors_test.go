@@ -28,6 +28,7 @@ func TestErrorTexts(t *testing.T) {
 			"store.User: it is not known whether USER#1 U#Information was written: save again, which finds out first, or load: cause",
 			[]error{cause},
 		},
+		{&ValueError{Model: "store.User", Field: "ID", Reason: "a reason"}, "store.User.ID: a reason", nil},
 		{&NotLoadedError{model: "store.User", Field: "Email", Key: key}, "store.User.Email: its item USER#1 U#Information was not loaded, so that its change cannot be saved: load a selection that includes it", nil},
 		{
 			&TooLargeError{model: "store.User", Field: "Body", Key: key, Size: 409601, heaviest: []string{"Body 400000", "Notes 9000"}},

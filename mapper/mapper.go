@@ -129,8 +129,8 @@ func (m *Mapper[T]) Load(ctx context.Context, s query.Selection[T], options ...R
 // changed an item the error is a *ConflictError, and nothing is written that can be
 // found (Independent aside). After a Save the entity is up to date.
 //
-// Before anything is written, Save reports: *NotLoadedError, *KeyChangedError,
-// *TooLargeError, and values that DynamoDB cannot store.
+// Errors before anything is written: *NotLoadedError, *ValueError, *TooLargeError. Of the write: ErrExists of an insert,
+// *ConflictError, *OutcomeUnknownError, *PartialError with [Independent].
 func (m *Mapper[T]) Save(ctx context.Context, e *Entity[T], options ...WriteOption) (*Receipt, error) {
 	if err := m.owns(e); err != nil {
 		return &Receipt{}, err

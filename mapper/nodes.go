@@ -10,7 +10,7 @@ import (
 	"github.com/itemize/itemize/query"
 )
 
-// ItemNode selects one item, whose fields are those of R: of the model itself, or of the
+// ItemNode selects one item, for Load and Update, whose fields are those of R: of the model itself, or of the
 // struct that is spread over the item.
 type ItemNode[T, R any] struct {
 	node[T]
@@ -28,7 +28,8 @@ func (n ItemNode[T, R]) Delete() Patch[T] {
 	return newPatch(n.node, expr.Change{Kind: expr.Delete, Item: n.item})
 }
 
-// ElementNode selects one element, by its whole key. It is a query too, which reads that element.
+// ElementNode selects one element, by its whole key. It is a query too, which reads that element: it has the methods of
+// [query.Elements].
 type ElementNode[T, E any] struct {
 	query.Elements[T, E]
 	node query.Node[T]

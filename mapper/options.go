@@ -94,7 +94,8 @@ func SizeEstimate(field string, bytes int) Option {
 	})
 }
 
-// WriteOption is an option of Save, Plan, Update and Delete.
+// WriteOption is an option of what writes one entity, and of its plan: Save, Update, Delete, DeleteByKey, and Exec of a patch. Which
+// option means something for which call stands at the option; another one is refused.
 type WriteOption interface{ apply(*operation.Options) }
 
 type writeFunc func(*operation.Options)
@@ -159,10 +160,10 @@ func applied(options []WriteOption) operation.Options {
 	return all
 }
 
-// ReadOption is an option of Load and of queries.
+// ReadOption is an option of Load, LoadMany and of queries: [Strong], [ReceiptTo], [Concurrency], [Memory], [SkipMissing].
 type ReadOption = query.ReadOption
 
-// ReadScanOption is an option of Load, of queries, and of Scan.
+// ReadScanOption is a [ReadOption] and a [ScanOption].
 type ReadScanOption interface {
 	toRead
 	toScan
@@ -204,7 +205,7 @@ func readSettingsOf(options []ReadOption) search.Settings {
 	return s
 }
 
-// ConcurrencyOption is an option of reads and of bulk loads.
+// ConcurrencyOption is a [ReadOption], a [ScanOption] and a [BulkOption].
 type ConcurrencyOption interface {
 	toRead
 	toScan

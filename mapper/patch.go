@@ -21,9 +21,9 @@ import (
 //	id.Patch(store.UserFields.Email.Set("d@example.com")).And(id.Public().Add(wish)).Exec(ctx, users)
 //
 // All changes of one item are one request, at the price of that item; of several items
-// one transaction, at the double price. A root, or an element, that a patch changes has to be
-// there (ErrNotFound), and what is added must not be (ErrExists): Upsert makes a patch write
-// either way. Another item is made by a set or an increment, as one that is not there is its zero
+// one transaction, at the double price. A root, or an element, that a patch changes has to
+// exist (ErrNotFound), and what is added must not (ErrExists). With Upsert a root that does not exist is made, and an element that is
+// added replaces one that exists; an element that is changed has to exist even so. Another item is made by a set or an increment, as one that is not there is its zero
 // value, whether its entity is there or not (IfEntityExists asks); a removal requires it. Since nothing is read, nothing tells how large the items are:
 // the plan's units are what such items have cost lately (see [SizeEstimate]), with bounds,
 // the receipt's Consumed what it was.
@@ -45,9 +45,8 @@ func (p Patch[T]) And(others ...Patcher[T]) Patch[T] {
 	return p
 }
 
-// Upsert makes what the patch changes so far where it is not there, and replaces what it
-// adds where that is; what And joins to it afterwards still requires what it did. A change
-// of an element still requires it.
+// Upsert makes the root that the patch changes so far if it does not exist, and replaces what it adds if that exists; what And
+// joins to it afterwards still requires what it did. An element that is changed has to exist even so.
 func (p Patch[T]) Upsert() Patch[T] { return Patch[T]{p.is.upsert()} }
 
 // IfEntityExists requires that the entity is there: its root, which is then part of a
@@ -74,7 +73,8 @@ func (p Patch[T]) Plan(m *Mapper[T], options ...WriteOption) (*Plan, error) {
 
 var errNoMapper = errors.New("the patch has nothing to run on: pass the model's *mapper.Mapper")
 
-// ItemPatch is a patch of one item, or of one entity's fields, whose record is an R.
+// ItemPatch is a patch of one item, or of one entity's fields, whose record is an R. It has the methods of [Patch] too: And, Exec, Plan,
+// PatchPart.
 type ItemPatch[T, R any] struct {
 	Patch[T]
 	// item is what the conditions of If are about.
@@ -101,13 +101,13 @@ func (p ItemPatch[T, R]) If(conditions ...field.Condition[R]) ItemPatch[T, R] {
 	return p
 }
 
-// Upsert is described at [Patch.Upsert].
+// Upsert is [Patch.Upsert] of a patch that takes conditions.
 func (p ItemPatch[T, R]) Upsert() ItemPatch[T, R] {
 	p.is = p.is.upsert()
 	return p
 }
 
-// IfEntityExists is described at [Patch.IfEntityExists].
+// IfEntityExists requires that the entity exists: its root, which is then part of a transaction.
 func (p ItemPatch[T, R]) IfEntityExists() ItemPatch[T, R] {
 	p.is = p.is.with(expr.IfEntity)
 	return p

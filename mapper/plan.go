@@ -13,7 +13,7 @@ import (
 
 // ItemPlan is what would happen, or has happened, to one item.
 type ItemPlan struct {
-	// Kind is what a request does with it: put, update, delete, or check, which requires that it is unchanged.
+	// Kind is what a request does with the item: "put", "update", "delete", or "check", which requires that it is unchanged.
 	Kind string `json:"kind"`
 	Key
 	// Field is the model's field, or the sort key of an item of several fields.
@@ -63,8 +63,14 @@ type Plan struct {
 	// Requests is the number of calls to DynamoDB that write or read items; that which asks for a
 	// table's keys, to explain why it refused others, is none of them.
 	Requests int `json:"requests"`
-	// Mode says how the items are written: in one request (one), in a transaction, one by one (independent), or staged; read is a
-	// plan that only reads, nothing one of no difference, and none a receipt of what ended before anything was sent.
+	// Mode says how the items are written:
+	//   - "one": one item, in one request
+	//   - "transaction": several, all or nothing, at the double price
+	//   - "independent": several, one by one ([Independent])
+	//   - "staged": more than a transaction takes, in steps that nobody sees ([Staged])
+	//   - "read": nothing is written
+	//   - "nothing": there is no difference
+	//   - "none": of a receipt, nothing was sent
 	Mode  string     `json:"mode"`
 	Items []ItemPlan `json:"items"`
 	// WCU and RCU are the predicted cost, in capacity units, of the tables and of the indexes that

@@ -10,7 +10,7 @@ import (
 	"github.com/itemize/itemize/internal/staging"
 )
 
-// ScanOption is an option of Scan: Segments, ReadRate, OnStray, and Strong and ReceiptTo.
+// ScanOption is an option of Scan: [Segments], [ReadRate], [OnStray], [Strong], [ReceiptTo], [Concurrency], [Memory].
 type ScanOption interface{ scan(*scanSettings) }
 
 type scanSettings struct {
@@ -45,9 +45,12 @@ type Stray struct {
 	Key Key
 	// Field is the model's field, "" for an item that is none of the model's.
 	Field string
-	// State is staged or deleting where an insert or a delete of the entity is not finished, expired, unknown for an item that is
-	// none of the model's, orphan for one whose entity has no root, or dead for one that was left over from another entity of its
-	// key.
+	// State is what the item is:
+	//   - "staged", "deleting": an insert, or a delete, of the entity is not finished
+	//   - "expired": its time to live is over
+	//   - "orphan": its entity has no root
+	//   - "dead": it remains from another entity of its key
+	//   - "unknown": it is none of the model's
 	State string
 	// Bytes is the item's size.
 	Bytes int
@@ -99,7 +102,7 @@ func (g *engine) scan(ctx context.Context, s *scanSettings, t *tally, give func(
 	case s.segments < 0 || s.segments > 1_000_000:
 		return g.model.Errorf("Segments is %d: DynamoDB takes 1 to 1000000", s.segments)
 	case s.rate < 0:
-		return g.model.Errorf("Rate is %v RCU a second: give it a number above 0, or leave it out", s.rate)
+		return g.model.Errorf("ReadRate is %v RCU a second: give it a number above 0, or leave it out", s.rate)
 	}
 	o := search.ScanOptions{Strong: s.Strong, Segments: max(s.segments, 1), Rate: flow.LimiterOrNil(s.rate)}
 	if s.strays != nil {

@@ -97,7 +97,7 @@ func TestScan(t *testing.T) {
 		must(m.Save(ctx, e))(t)
 		break
 	}
-	for text, options := range map[string][]mapper.ScanOption{"Segments is -1": {mapper.Segments(-1)}, "Rate is -2": {mapper.ReadRate(-2)}} {
+	for text, options := range map[string][]mapper.ScanOption{"Segments is -1": {mapper.Segments(-1)}, "ReadRate is -2": {mapper.ReadRate(-2)}} {
 		for _, err := range m.Scan(ctx, options...) {
 			if err == nil || !strings.Contains(err.Error(), text) {
 				t.Errorf("%v", err)

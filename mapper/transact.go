@@ -57,8 +57,8 @@ func Transact(ctx context.Context, parts ...Part) (*Receipt, error) {
 	return t.receipt(), err
 }
 
-// PlanTransact returns what Transact would send, and cost. It does no I/O, and refuses a DeletePart
-// that has to read first what is there: give it an *Entity, or a selection of one item.
+// PlanTransact returns what Transact would send, and cost. It does no I/O, and refuses a DeletePartByKey
+// that has to read first what is there: give it a selection of one item, or load the entity and give DeletePart that.
 func PlanTransact(parts ...Part) (*Plan, error) {
 	x, err := newTransaction(parts)
 	if err != nil {
@@ -180,7 +180,7 @@ func newTransaction(parts []Part) (*transaction, error) {
 		if all = append(all, made); len(all) == 1 {
 			client = p.client
 		} else if !same(client, p.client) {
-			errs = append(errs, fmt.Errorf("mapper: part %d of the transaction has another client than the first: make all mappers, and Raw, with one client", i+1))
+			errs = append(errs, fmt.Errorf("mapper: part %d of the transaction has another client than the first: make all mappers, and RawPart, with one client", i+1))
 		}
 		if p.of != nil && slices.ContainsFunc(parts[:i], func(o Part) bool { return o.of == p.of }) {
 			errs = append(errs, p.engine.model.Errorf("one entity is in two parts of the transaction: save it, or delete it, in one"))

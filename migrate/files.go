@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"sync"
 
@@ -14,8 +15,13 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// Files are where an export is read, or import files are written: [Folder], or a bucket (package migrate/bucket).
-type Files = files.Files
+// Files are where an export is read, or import files are written: [Folder], or a bucket (s3store.Folder).
+type Files interface {
+	// Open opens a file for reading; the error is a fs.ErrNotExist where there is none.
+	Open(ctx context.Context, name string) (io.ReadCloser, error)
+	// Put writes a file, in place of whatever has that name.
+	Put(ctx context.Context, name string, content []byte) error
+}
 
 // Folder are the files of a folder of this machine.
 func Folder(path string) Files { return files.Folder(path) }

@@ -107,7 +107,7 @@ func WriteRate(wcu float64) Option {
 // ReadRate bounds the RCU a second of the scan.
 func ReadRate(rcu float64) Option { return optionFunc(func(o *options) { o.rcu = rcu }) }
 
-// Replace has a run remove each monolith as soon as its collection is live, and was read back and compared with it: at W(monolith) once
+// Replace has a run remove each monolith as soon as its collection is live, and was read back and compared with it: at the write units of its size once
 // more, and the reads of both. A verification does not see what was replaced, and a rollback makes its monolith of the items.
 func Replace() Option { return optionFunc(func(o *options) { o.replace = true }) }
 

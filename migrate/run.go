@@ -29,14 +29,14 @@ type Report struct {
 	All  Counts `json:"all"`
 	// Done reports that the segments are done: all of their entities moved but for dead letters and conflicts.
 	Done    bool          `json:"done"`
-	Elapsed time.Duration `json:"elapsed"`
+	Elapsed time.Duration `json:"elapsed,format:nano"`
 }
 
 // Run moves the entities of the source, segment by segment, each page with a checkpoint behind it: a run that was
 // interrupted is resumed by another. What cannot be moved is a dead letter, and the rest goes on. An entity that
 // moved before is left as it is, so that a further run does no harm. What cannot go on is an error.
 //
-// An entity costs the units of its items, W(monolith) for the mark, and at most 3 more; a page costs the units of
+// An entity costs the units of its items, the write units of the monolith for the mark, and at most 3 more; a page costs the units of
 // its checkpoint.
 func (m *Migration) Run(ctx context.Context) (*Report, error) {
 	p, err := m.phase(ctx)

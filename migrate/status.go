@@ -9,7 +9,13 @@ import (
 
 // Status is how far a migration is.
 type Status struct {
-	// Phase is running, cutOver, rollingBack, removing or done, and "" before the first run.
+	// Phase is how far the migration is:
+	//   - "": no run has begun
+	//   - "running": runs move entities
+	//   - "cutOver": nobody writes the old layout any more, and monoliths can be removed (Contract)
+	//   - "rollingBack": a rollback writes the monoliths again
+	//   - "removing": monoliths are being removed
+	//   - "done": they are removed, and there is no way back
 	Phase string    `json:"phase"`
 	Since time.Time `json:"since"`
 	// Segments are begun, of so many; Done are done.

@@ -192,7 +192,7 @@ func (m *Migration) stillClean(ctx context.Context) (*check, error) {
 }
 
 // Contract removes the old layout, for good: the table of the monoliths, or, with itemByItem, each marked monolith
-// by itself at W(monolith): so in a table of the model, too. word is the name of the source table, which proves that it is meant. It looks at everything once
+// by itself at the write units of its size: so in a table of the model, too. word is the name of the source table, which proves that it is meant. It looks at everything once
 // more before that, as [Migration.Verify] does, and is refused where anything is not moved, or wrong; and it removes what
 // crashed moves of entities that are no more have left.
 func (m *Migration) Contract(ctx context.Context, word string, itemByItem bool) (*Report, error) {

@@ -30,21 +30,27 @@ type Wrapped[T any] struct {
 	begun atomic.Bool
 }
 
-// WrapOption is an option of Wrap.
-type WrapOption func(*wrapSettings)
+// WrapOption is an option of Wrap: [Both].
+type WrapOption interface{ wrap(*wrapSettings) }
+
+type wrapFunc func(*wrapSettings)
+
+func (f wrapFunc) wrap(s *wrapSettings) { f(s) }
 
 type wrapSettings struct{ both bool }
 
 // Both has each load of an entity that has moved read its monolith too, strongly, and be a *ConflictError where a program that
 // knows only the old layout has written it since. It costs up to 100 RCU a load: the plan tells how many.
-func Both() WrapOption { return func(s *wrapSettings) { s.both = true } }
+func Both() WrapOption { return wrapFunc(func(s *wrapSettings) { s.both = true }) }
 
 // Wrap returns readers and writers of both layouts, of a mapper of the model whose layout is migrated. The mapper's tables are
 // those of the migration.
 func Wrap[T any](m *mapper.Mapper[T], g *Migration, options ...WrapOption) *Wrapped[T] {
 	var s wrapSettings
 	for _, o := range options {
-		o(&s)
+		if o != nil {
+			o.wrap(&s)
+		}
 	}
 	return &Wrapped[T]{m: m, g: g, both: s.both}
 }

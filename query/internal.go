@@ -32,7 +32,7 @@ func (internalOf[T, E]) Source(_ door.Key, r search.Runner) InternalSource[T] {
 	return InternalSource[T]{r}
 }
 
-// InternalSource is described at Source.
+// InternalSource makes a mapper a [Source], by embedding.
 type InternalSource[T any] = internalSource[T]
 
 type internalSource[T any] struct{ runner search.Runner }

@@ -17,12 +17,12 @@ var ErrCursor = search.ErrCursor
 
 // Page is a part of a query's result.
 type Page[E any] struct {
-	Items []E
+	Items []E `json:"items"`
 	// Next is where the next page begins, "" at the end. The last page
 	// may have a Next too, and the page behind it is empty.
-	Next Cursor
+	Next Cursor `json:"next,omitempty"`
 	// RCU is the consumed capacity of the page.
-	RCU float64
+	RCU float64 `json:"rcu"`
 }
 
 // Page returns the next elements: as many as Limit says, or without one those of one

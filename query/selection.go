@@ -35,7 +35,7 @@ func isNil(a any) bool {
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// Node is a selection.
+// Node is a selection: for Load, LoadMany, Update and DeleteByKey of a mapper, for [Join] and [Of].
 type Node[T any] struct{ spec selection.Selection }
 
 func (n Node[T]) selection(*T) selection.Selection { return n.spec }

@@ -5,5 +5,5 @@ import "github.com/itemize/itemize/internal/search"
 // Source runs queries: a *mapper.Mapper[T].
 type Source[T any] interface{ source(*T) search.Runner }
 
-// ReadOption is an option of a read: mapper.Strong, mapper.ReceiptTo.
+// ReadOption is an option of a read: mapper.Strong, ReceiptTo, Concurrency, Memory, SkipMissing.
 type ReadOption interface{ read(*search.Settings) }

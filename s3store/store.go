@@ -22,12 +22,16 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// Option is an option of [Objects].
-type Option func(*objects)
+// Option is an option of [Objects]: [Buckets].
+type Option interface{ apply(*objects) }
+
+type optionFunc func(*objects)
+
+func (f optionFunc) apply(o *objects) { f(o) }
 
 // Buckets renames the buckets that tags name (s3=NAME): it is called with each name, and returns the real one.
 func Buckets(rename func(declared string) string) Option {
-	return func(o *objects) { o.rename = rename }
+	return optionFunc(func(o *objects) { o.rename = rename })
 }
 
 // Objects is the option of a mapper that stores large values as objects in S3 (the tag s3=BUCKET). Values are read, put,
@@ -35,7 +39,9 @@ func Buckets(rename func(declared string) string) Option {
 func Objects(client *s3.Client, options ...Option) mapper.Option {
 	o := &objects{client: client}
 	for _, set := range options {
-		set(o)
+		if set != nil {
+			set.apply(o)
+		}
 	}
 	if client == nil {
 		return mapper.Internal.StoreObjects(door.Key{}, nil, nil)

@@ -21,10 +21,11 @@ func ExampleOf() {
 		fmt.Println(err)
 		return
 	}
-	for _, d := range tables.Of(users) {
+	needed := tables.Of(users)
+	for _, d := range needed {
 		fmt.Println(d.Name, "has", len(d.Create.GlobalSecondaryIndexes), "index")
-		fmt.Println(d.String())
 	}
+	fmt.Print(tables.CloudFormation(needed))
 	// Output:
 	// users has 1 index
 	// Resources:

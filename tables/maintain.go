@@ -12,7 +12,7 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// Client has the calls of a DynamoDB client that [Check] makes, DescribeTable and DescribeTimeToLive, and those of [Maintain].
+// Client has the calls of a DynamoDB client that [Maintain] makes.
 type Client interface {
 	dynamodb.DescribeTableAPIClient
 	dynamodb.ListTablesAPIClient
@@ -75,7 +75,8 @@ func ColdStorage() func(*types.TableDescription) *dynamodb.UpdateTableInput {
 
 // Step is one thing that was done, or is to be.
 type Step struct {
-	// Action is create, timeToLive (to enable it), cool, export or drop, in this order.
+	// Action is "create", "enableTimeToLive", "cool" (to change the settings of a cold table), "export" or "drop", in
+	// this order.
 	Action string `json:"action"`
 	Table  string `json:"table"`
 }
@@ -111,9 +112,7 @@ func Maintain[T any](ctx context.Context, m *mapper.Mapper[T], client Client, o 
 		Tables: func(period string) []*tabledef.Table { return mapper.Internal.TablesOf(door.Key{}, m, period) },
 		Create: o.Create, ColdAfter: o.ColdAfter, Drop: o.Drop, Export: o.Export,
 	}
-	for _, c := range o.Cold {
-		x.Cold = append(x.Cold, c)
-	}
+	x.Cold = append(x.Cold, o.Cold...)
 	err := x.Run(ctx)
 	r := &Report{Steps: []Step{}, Differences: differencesOf(x.Report.Differences)}
 	for _, s := range x.Report.Steps {

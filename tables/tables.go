@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -109,7 +108,11 @@ func (d Difference) String() string {
 // or an index that is missing, other keys or key types, a projection that lacks attributes, the time
 // to live that is off; and, as harmless, what the models do not declare. It sends DescribeTable and
 // DescribeTimeToLive for each table.
-func Check(ctx context.Context, client Client, all []Definition) ([]Difference, error) {
+func Check(ctx context.Context, client interface {
+	dynamodb.DescribeTableAPIClient
+	DescribeTimeToLive(context.Context, *dynamodb.DescribeTimeToLiveInput, ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error)
+}, all []Definition,
+) ([]Difference, error) {
 	if slices.ContainsFunc(all, func(d Definition) bool { return d.table == nil }) {
 		return nil, errors.New("an empty Definition: take those of a mapper")
 	}
@@ -124,6 +127,3 @@ func differencesOf(all []tabledef.Difference) []Difference {
 	}
 	return out
 }
-
-// String shows the table as [CloudFormation] does.
-func (d Definition) String() string { return strings.TrimSpace(CloudFormation([]Definition{d})) }

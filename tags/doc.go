@@ -48,7 +48,7 @@
 //	-                  not stored
 //
 // Blank fields (named _) take the options of tables, indexes and the model;
-// other fields those of items and values. Option.Where says which.
+// other fields those of items and values.
 //
 // A key template is literal text and placeholders:
 //

@@ -234,7 +234,7 @@ var wrong = []struct {
 func TestWrong(t *testing.T) {
 	for _, w := range wrong {
 		t.Run(w.name, func(t *testing.T) {
-			if got := w.run(newLab(t, Memory(t), "lab")); got != w.minidyn {
+			if got := w.run(newLab(t, memory(t), "lab")); got != w.minidyn {
 				t.Errorf("minidyn: %s, want %s: correct the table in docs/testing.md", got, w.minidyn)
 			}
 			e := enginetest.Start(t)
@@ -292,14 +292,14 @@ var missing = []struct {
 func TestMissing(t *testing.T) {
 	for _, m := range missing {
 		t.Run(m.name, func(t *testing.T) {
-			err := m.call(newLab(t, Memory(t), "lab"))
+			err := m.call(newLab(t, memory(t), "lab"))
 			if err == nil || !strings.Contains(err.Error(), "minidyn, the embedded engine, ") || !strings.Contains(err.Error(), "docs/testing.md") {
 				t.Error(err)
 			}
 		})
 	}
 	t.Run("an error in place of a panic", func(t *testing.T) {
-		l := newLab(t, Memory(t), "lab")
+		l := newLab(t, memory(t), "lab")
 		for range 2 { // the second finds no lock held
 			if _, err := l.query(func(in *dynamodb.QueryInput) { in.IndexName = aws.String("none") }); outcome(err) != "ValidationException" {
 				t.Error(err)
@@ -307,7 +307,7 @@ func TestMissing(t *testing.T) {
 		}
 	})
 	t.Run("REMOVE behind a placeholder of its name", func(t *testing.T) {
-		l := newLab(t, Memory(t), "lab")
+		l := newLab(t, memory(t), "lab")
 		l.put(key("p", "1", "a", str("1"), "b", str("2")))
 		l.update("SET a = :remove REMOVE b", "", attributes{":remove": str("3")})
 		if l.has("a") != "3" || l.has("b") != "no attribute" {
@@ -315,7 +315,7 @@ func TestMissing(t *testing.T) {
 		}
 	})
 	t.Run("a Scan behind a deleted item", func(t *testing.T) {
-		l := newLab(t, Memory(t), "lab")
+		l := newLab(t, memory(t), "lab")
 		l.put(key("p", "3"))
 		out, err := l.Scan(l.Context(), &dynamodb.ScanInput{TableName: l.table, ExclusiveStartKey: key("p", "2")})
 		if err != nil || len(out.Items) != 1 {
@@ -323,7 +323,7 @@ func TestMissing(t *testing.T) {
 		}
 	})
 	t.Run("consumed capacity", func(t *testing.T) {
-		traits, err := Memory(t).Traits()
+		traits, err := memory(t).Traits()
 		if err != nil || traits.Capacity {
 			t.Error(traits, err)
 		}
@@ -354,4 +354,9 @@ func TestPageListsDifferences(t *testing.T) {
 			t.Error("docs/testing.md lacks the line", row)
 		}
 	}
+}
+
+// memory is Memory, with what tests of engines ask for.
+func memory(t testing.TB) *engines.Engine {
+	return engines.At(engines.Minidyn, Memory(t).Endpoint)
 }

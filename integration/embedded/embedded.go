@@ -11,14 +11,15 @@ import (
 	"net/http/httptest"
 	"testing"
 
+	"github.com/itemize/itemize/integration"
 	"github.com/itemize/itemize/internal/testing/engines"
 )
 
 // Memory starts an engine for one test and stops it at the test's end. It has no tables; create
-// them with [engines.Engine.CreateTable]. Tests that run in parallel do not share anything.
-func Memory(t testing.TB) *engines.Engine {
+// them with its CreateTable. Tests that run in parallel do not share anything.
+func Memory(t testing.TB) *integration.Engine {
 	t.Helper()
 	s := httptest.NewServer(Handler())
 	t.Cleanup(s.Close)
-	return engines.At(engines.Minidyn, s.URL)
+	return &integration.Engine{Name: engines.Minidyn, Endpoint: s.URL}
 }

@@ -13,8 +13,6 @@ package enginetest
 import (
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-
 	"github.com/itemize/itemize/integration"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 )
@@ -35,12 +33,4 @@ func Start(t testing.TB) *integration.Engine {
 func Table(t testing.TB, hash, sort string) string {
 	t.Helper()
 	return enginetest.Table(t, hash, sort)
-}
-
-// S3 returns the configuration of a client of an S3 gateway, which all tests of the package share, for s3.NewFromConfig. The first
-// call starts it. Under -short the test is skipped.
-func S3(t testing.TB) aws.Config {
-	t.Helper()
-	g, _ := enginetest.S3(t)
-	return g.Config()
 }

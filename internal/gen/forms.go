@@ -300,7 +300,7 @@ func (g *generator) handlesOf(w *writer, s *structure) {
 // row returns a line of a struct's table.
 func (g *generator) row(s *structure, r row) code {
 	f := s.t.Fields[r.index]
-	form := code{}
+	var form code
 	if r.handle != nil {
 		form = r.handle.form
 	} else {

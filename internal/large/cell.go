@@ -166,6 +166,9 @@ func (c *Cell) Pointer() *Pointer {
 
 var errNoSource = errors.New("the value lies outside of its item, and this is a copy that no mapper has loaded: load the item")
 
+// ErrChanged is what a *ChangedError is to callers.
+var ErrChanged = errors.New("itemize: large value replaced")
+
 // ChangedError says that a lazy value was replaced, or its item deleted, since it was loaded.
 type ChangedError struct {
 	// Item is the key of the item.
@@ -175,6 +178,9 @@ type ChangedError struct {
 func (e *ChangedError) Error() string {
 	return fmt.Sprintf("the value of %s was replaced, or removed, since it was loaded: load it again", e.Item)
 }
+
+// Is makes it ErrChanged.
+func (e *ChangedError) Is(target error) bool { return target == ErrChanged }
 
 func (s *Source) explain(err error) error {
 	var replaced *Replaced

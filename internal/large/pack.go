@@ -198,6 +198,9 @@ func (e *Damaged) Error() string {
 // Unwrap returns the cause.
 func (e *Damaged) Unwrap() error { return e.Err }
 
+// ErrCorrupt is what a *CorruptError is to callers.
+var ErrCorrupt = errors.New("itemize: large value damaged")
+
 // CorruptError says that what is stored of a large value is not what was written: a part or object is missing, or of another
 // length or content, or does not decompress. The item still points to it, which was read strongly, and so was the value
 // a second time.
@@ -213,4 +216,4 @@ func (e *CorruptError) Error() string {
 }
 
 // Unwrap returns what is wrong.
-func (e *CorruptError) Unwrap() error { return e.Err }
+func (e *CorruptError) Unwrap() []error { return []error{ErrCorrupt, e.Err} }

@@ -192,7 +192,7 @@ func (e *Engine) New(r Request, u *read.Usage) (*Search, error) {
 		x.r.Make = nil // partitions are read at one time
 	}
 	if r.Scatter.Parallel < 0 || r.Scatter.Memory < 0 {
-		return nil, e.Model.Errorf("Parallel is %d, and Memory %d: give 1 or more, or leave them out", r.Scatter.Parallel, r.Scatter.Memory)
+		return nil, e.Model.Errorf("Concurrency is %d, and Memory %d: give 1 or more, or leave them out", r.Scatter.Parallel, r.Scatter.Memory)
 	}
 	if err := x.check(); err != nil {
 		return nil, err

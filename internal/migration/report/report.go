@@ -36,7 +36,7 @@ type Plan struct {
 	Back   float64 `json:"back"`
 	Verify float64 `json:"verify"`
 	// Time is what the run takes at the rate that was given, 0 for none.
-	Time time.Duration `json:"time"`
+	Time time.Duration `json:"time,format:nano"`
 	// Residue are attributes of which the root notes what keys do not tell, Unclaimed those that no field claims, which stay on
 	// the root: of how many entities each.
 	Residue   map[string]int `json:"residue,omitempty"`
@@ -87,12 +87,12 @@ type Progress struct {
 	RCU float64 `json:"rcu"`
 	// Of is about how many entities there are, as DynamoDB told when the migration began; it tells every six hours.
 	Of      int           `json:"of"`
-	Elapsed time.Duration `json:"elapsed"`
+	Elapsed time.Duration `json:"elapsed,format:nano"`
 	// EntitiesPerSecond and WCUPerSecond are those of the last seconds; Left is the time that the rest takes at that
 	// rate, 0 where nothing tells.
 	EntitiesPerSecond float64       `json:"entitiesPerSecond"`
 	WCUPerSecond      float64       `json:"wcuPerSecond"`
-	Left              time.Duration `json:"left"`
+	Left              time.Duration `json:"left,format:nano"`
 	// Spent is the price of the units so far, in dollars on demand.
 	Spent float64 `json:"spent"`
 	// Ended reports that it is the last.

@@ -68,7 +68,7 @@ func TestDamagedObjects(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)
-		var corrupt *blob.CorruptError
+		var corrupt *large.CorruptError
 		var limit *compression.LimitError
 		if b, err := e.Value.Image.Get(ctx); !errors.As(err, &corrupt) || corrupt.Field != "Image" {
 			t.Errorf("%s: %d bytes, %v", what, len(b), err)

@@ -183,7 +183,7 @@ func (s *tomeScene) act(ctx context.Context, kind, who string, n *explore.Transp
 				s.Fatal(torn)
 			}
 			op.See = explore.SeeWhole(s.id, tomeSeen(&e.Value))
-		case errors.As(err, new(*blob.CorruptError)):
+		case errors.Is(err, blob.ErrCorrupt):
 			op.See = func(_, _ []*explore.World) string { return err.Error() }
 		}
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/compress"
+	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/testing/draws"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/internal/testing/faults"
@@ -167,7 +168,7 @@ func TestMaxValueOfStreams(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
-	var corrupt *blob.CorruptError
+	var corrupt *large.CorruptError
 	if _, err := r.Read(make([]byte, 1)); err == nil || errors.As(err, &corrupt) || errors.Is(err, io.EOF) {
 		t.Errorf("reading after Close: %v", err)
 	}
@@ -330,7 +331,7 @@ func TestCopiedValues(t *testing.T) {
 	}
 	must(m.DeleteByKey(ctx, m.Key("b")))(t)
 	collect(t, m, now)
-	var changed *blob.ChangedError
+	var changed *large.ChangedError
 	if _, err := m.Save(ctx, m.New(article{ID: "d", Image: from.Value.Image})); !errors.As(err, &changed) {
 		t.Errorf("an object that was collected: %v", err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/itemize/itemize/blob"
 	"github.com/itemize/itemize/compress"
+	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/s3store"
@@ -160,7 +161,7 @@ func TestDamagedValues(t *testing.T) {
 			}
 			do(parts)
 			e, err := m.Load(ctx, m.Key(id))
-			var corrupt *blob.CorruptError
+			var corrupt *large.CorruptError
 			if !errors.As(err, &corrupt) || corrupt.Field != "Scan" {
 				t.Fatalf("%v, %v", e, err)
 			}
@@ -208,7 +209,7 @@ func TestDamagedInItem(t *testing.T) {
 	} {
 		item["Log"] = &types.AttributeValueMemberB{Value: damage(bytes.Clone(whole))}
 		must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &m.table, Item: item}))(t)
-		var corrupt *blob.CorruptError
+		var corrupt *large.CorruptError
 		if e, err := m.Load(ctx, m.Key("a")); !errors.As(err, &corrupt) || corrupt.Field != "Log" {
 			t.Errorf("%s: %v, %v", name, e, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/itemize/itemize/blob"
+	"github.com/itemize/itemize/internal/large"
 	"github.com/itemize/itemize/internal/testing/enginetest"
 	"github.com/itemize/itemize/mapper"
 	"github.com/itemize/itemize/tables"
@@ -139,7 +140,7 @@ func TestHostilePointers(t *testing.T) {
 		}
 		must(client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &table, Item: item}))(t)
 		e := must(plain.Load(ctx, plain.Key("x")))(t)
-		var corrupt *blob.CorruptError
+		var corrupt *large.CorruptError
 		if _, err := e.Value.Words.Get(ctx); err == nil {
 			t.Errorf("%v was read", c)
 		}
