@@ -209,10 +209,3 @@ func Page(c Consistency, items ...Item) cost.Units {
 	}
 	return c.times(cost.ReadUnits(bytes))
 }
-
-// StreamReads returns the number of GetRecords calls, each one read request unit of a
-// stream, that read records of that many bytes in all: 1 MB or 1,000 records each
-// (Developer Guide, "DynamoDB Streams"). Writing to a stream costs nothing.
-func StreamReads(records, bytes int) int {
-	return max((records+999)/1000, (bytes+cost.MaxPage-1)/cost.MaxPage)
-}

@@ -124,16 +124,6 @@ func (w Times[T]) Month(year int, month time.Month) query.Query[T, T] {
 	return w.of(mapperimpl.Period(w.Node, year, int(month)))
 }
 
-// Day selects the entities of a day.
-func (w Times[T]) Day(year int, month time.Month, day int) query.Query[T, T] {
-	return w.of(mapperimpl.Period(w.Node, year, int(month), day))
-}
-
-// Hour selects the entities of an hour.
-func (w Times[T]) Hour(year int, month time.Month, day, hour int) query.Query[T, T] {
-	return w.of(mapperimpl.Period(w.Node, year, int(month), day, hour))
-}
-
 // Between selects the entities from one instant to another.
 func (w Times[T]) Between(from, to time.Time) query.Query[T, T] {
 	return w.of(mapperimpl.Times(w.Node, &from, &to))

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -173,5 +176,11 @@ func TestCollectOfAnotherModel(t *testing.T) {
 // collectAll is blob.Collect, and returns all that it found and did.
 func collectAll[T any](ctx context.Context, m *mapper.Mapper[T], options ...blob.CollectOption) (*large.Report, error) {
 	done, err := blob.Collect(ctx, m, options...)
-	return blob.Internal.Full(door.Key{}, done), err
+	full := blob.Internal.Full(door.Key{}, done)
+	got, err2 := json.Marshal(done)
+	want, err3 := json.Marshal(full)
+	if err == nil && string(got) != string(want) {
+		return full, fmt.Errorf("its JSON is %s; want %s", got, want)
+	}
+	return full, errors.Join(err, err2, err3)
 }
