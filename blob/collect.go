@@ -14,15 +14,15 @@ import (
 	"github.com/itemize/itemize/mapper"
 )
 
-// ErrCorrupt says that what is stored of a large value is not what was written: a part or object is missing, or of another length or
+// ErrCorrupt says that the stored bytes of a large value are damaged: a part or object is missing, or of another length or
 // content, or does not decompress. The error that wraps it names the field and the item. It is never returned for a value that was
-// replaced meanwhile.
+// replaced in the meantime.
 var ErrCorrupt = large.ErrCorrupt
 
 // defaultGrace is for how long a value stays to which nothing points any more: who is reading it has that long to end.
 const defaultGrace = time.Hour
 
-// Collected is what a collection has found and done. Its JSON has more: records, parts and objects, strays, what DynamoDB charged.
+// Collected is the result of a collection. Its JSON has more: records, parts and objects, strays, the units that DynamoDB charged.
 type Collected struct {
 	// Values were visited. Unreferenced are those to which nothing points, and that stay for their grace, or since it only reports.
 	Values       int
@@ -31,7 +31,7 @@ type Collected struct {
 	Removed int
 	// Next is where the next collection goes on that is to begin where this one ended; empty after the last record.
 	Next string
-	// Requests, WCU and RCU are what it cost, as predicted.
+	// Requests, WCU and RCU are its cost, as predicted.
 	Requests int
 	WCU, RCU cost.Units
 

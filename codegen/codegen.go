@@ -1,5 +1,5 @@
 // Package codegen does what the commands itemize gen and itemize vet do, for programs that generate or analyze code themselves:
-// [Generate] returns the code of models, and [Analyzer] finds what is wrong with their tags.
+// [Generate] returns the code of models, and [Analyzer] finds faults in their tags.
 package codegen
 
 import (
@@ -11,12 +11,12 @@ import (
 	"github.com/itemize/itemize/internal/gen"
 )
 
-// Analyzer reports what is wrong with the ddb tags of models, under go vet and other drivers of analyzers.
+// Analyzer reports faults in the ddb tags of models, under go vet and other drivers of analyzers.
 var Analyzer *analysis.Analyzer = gen.Analyzer
 
 // Generate returns the files that itemize gen writes for the models of packages, with the lock file of each package, by their
 // paths, and writes none. Patterns are those of the go command, resolved in dir: "" for the current folder. If models have faults, or their keys
-// no longer find what is stored under those of the lock file, the error joins one for each, which begins with its place:
+// no longer find the items that are stored under those of the lock file, the error joins one for each, which begins with its place:
 // file:line:column.
 func Generate(ctx context.Context, dir string, patterns ...string) (map[string][]byte, error) {
 	packages, err := gen.Load(ctx, gen.Config{Dir: dir}, patterns...)

@@ -1,4 +1,4 @@
-// Package integration runs a DynamoDB engine on this machine, for examples and tests: package enginetest beside it has one for all
+// Package integration runs a DynamoDB engine on this machine, for examples and tests: package enginetest has one for all
 // tests of a package.
 //
 // [Start] takes the first of these that there is:

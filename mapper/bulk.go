@@ -86,10 +86,11 @@ type BulkReport struct {
 	// Failed is how many entities were not written, Failures are the first 100 of them.
 	Failed   int           `json:"failed"`
 	Failures []BulkFailure `json:"failures,omitempty"`
-	// Next is the place where another load goes on ([Resume]): before the first entity of which it is not known whether it was
+	// Next is the place where another load continues ([Resume]): before the first entity of which it is not known whether it was
 	// written. All before it were written, or have failed. It is empty at the end of the sequence.
 	Next string `json:"next,omitempty"`
-	// WCU is what DynamoDB charged (some engines report nothing of INSERT statements: docs/engines.md), and Took how long it took.
+	// WCU are the units that DynamoDB charged (some engines report none for INSERT statements: docs/engines.md), and Took how long it
+	// took.
 	WCU  float64       `json:"wcu"`
 	Took time.Duration `json:"took,format:nano"`
 }
@@ -150,7 +151,7 @@ func Overwrite() BulkOption { return bulkFunc(func(s *bulkSettings) { s.overwrit
 // Without it the name is drawn, and is a part of each Next.
 func LoadID(id string) BulkOption { return bulkFunc(func(s *bulkSettings) { s.id = id }) }
 
-// Resume has a bulk load go on where another one of the same sequence has ended: at the Next of its report, also of one that
+// Resume has a bulk load continue where another one of the same sequence has ended: at the Next of its report, also of one that
 // [OnProgress] got.
 func Resume(next string) BulkOption {
 	return bulkFunc(func(s *bulkSettings) { s.resume = next })
@@ -160,7 +161,7 @@ func Resume(next string) BulkOption {
 // right by what DynamoDB reports. Without it it is as fast as it can.
 func WriteRate(wcu float64) BulkOption { return bulkFunc(func(s *bulkSettings) { s.rate = wcu }) }
 
-// OnProgress has f called with what was done so far, twice a second at most, and at the end; one call at a time.
+// OnProgress has f called with a report so far, twice a second at most, and at the end; one call at a time.
 func OnProgress(f func(BulkReport)) BulkOption {
 	return bulkFunc(func(s *bulkSettings) {
 		if f != nil {

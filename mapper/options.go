@@ -57,7 +57,7 @@ func ShareStrings() Option { return optionFunc(func(s *settings) { s.shareString
 // DecodeWithSDK has the SDK make attribute values of every answer, and serialize every request. It is for clients whose
 // middleware looks at the items of outputs. Without it a mapper whose client is the SDK's own (*dynamodb.Client), with the
 // protocol that it comes with, reads items straight from the wire, and the outputs that the client's middleware sees have no
-// items, though all else: counts, keys, consumed capacity. Any other client is asked as ever. The values, and the errors, are
+// items, though all else: counts, keys, consumed capacity. Any other client is used as the SDK does. The values, and the errors, are
 // the same.
 func DecodeWithSDK() Option { return optionFunc(func(s *settings) { s.decodeWithSDK = true }) }
 
@@ -94,7 +94,7 @@ func SizeEstimate(field string, bytes int) Option {
 	})
 }
 
-// WriteOption is an option of what writes one entity, and of its plan: Save, Update, Delete, DeleteByKey, and Exec of a patch. Which
+// WriteOption is an option of writes of one entity, and of their plans: Save, Update, Delete, DeleteByKey, and Exec of a patch. Which
 // option means something for which call stands at the option; another one is refused.
 type WriteOption interface{ apply(*operation.Options) }
 

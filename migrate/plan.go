@@ -20,14 +20,14 @@ import (
 	"github.com/itemize/itemize/internal/schema"
 )
 
-// Plan is what a migration will do and cost. Its JSON has more: the units by parts, the sizes by kinds of items, the prices of a
+// Plan says how many items a migration moves, and its cost. Its JSON has more: the units by parts, the sizes by kinds of items, the prices of a
 // verification and of a rollback, and other ways to do parts of it.
 type Plan struct {
 	// Entities were read: all monoliths, or as many as the sample has, whose sums are scaled.
 	Entities int
 	// Items is how many items they become.
 	Items float64
-	// WCU is what the run writes, and RCU what its scan reads. Checkpoints are a WCU or two for each page, and not in it. Price is
+	// WCU are the units that the run writes, and RCU those that its scan reads. Checkpoints are a WCU or two for each page, and not in it. Price is
 	// that of both, in dollars on demand.
 	WCU, RCU, Price float64
 	// Time is what the run takes at the rate that was given, 0 for none.
@@ -35,9 +35,9 @@ type Plan struct {
 	// Dead are entities that cannot be moved: how many, and the first of them.
 	Dead        int
 	DeadLetters []DeadLetter
-	// Before and After are what the stated updates cost, in WCU a month.
+	// Before and After are the cost of the stated updates, in WCU a month, in the old layout and in the new.
 	Before, After float64
-	// Advice is what to know before the run.
+	// Advice is for before the run.
 	Advice []string
 
 	full *report.Plan

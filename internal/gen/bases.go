@@ -88,7 +88,7 @@ func (n *nodeWriter) queryBase(word string, elem any, selects bool, more ...stri
 		for _, m := range more {
 			switch m {
 			case "Fetch":
-				forward("Fetch", "returns the query that also reads what the index does not project: the items that were found, from the table.", nil, query, "")
+				forward("Fetch", "returns the query that also reads the attributes that the index does not project: the items that were found, from the table.", nil, query, "")
 			case "Roots":
 				forward("Roots", "returns the query over the roots of the entities alone.", nil, of(queryOf("Query"), list(n.model(), n.model())), "")
 			}
@@ -135,7 +135,7 @@ func (n *nodeWriter) itemsBase(it *schema.Item) base {
 // word is what an item's elements are called in names of types.
 func (n *nodeWriter) word(it *schema.Item) string { return typeWord(goType(it.Elem)) }
 
-// narrowing is the base of the ranges of a time or a value: what each of its methods returns is part, of the node that a call of
+// narrowing is the base of the ranges of a time or a value: each of its methods returns part, made of the node that a call of
 // package mapperimpl returns.
 func (n *nodeWriter) narrowing(suffix string, part result, identity code, methods func(add func(name, doc string, params, made code))) base {
 	node := n.nodeBase().name
@@ -150,7 +150,7 @@ func (n *nodeWriter) narrowing(suffix string, part result, identity code, method
 	return base{name, func(at code) code { return code{name, "{", at, "}"} }, "base"}
 }
 
-// timeBase is the base of the ranges of a time's format, by the name of what rangeOf says.
+// timeBase is the base of the ranges of a time's format, by the name that rangeOf returns.
 func (n *nodeWriter) timeBase(word, unit string, part result) base {
 	return n.narrowing(word+unit, part, nil, func(add func(name, doc string, params, made code)) {
 		month, moment := std("time", "Month"), std("time", "Time")

@@ -168,7 +168,8 @@ func (n threadEntitiesIndexQuery) After(page query.Cursor) query.Query[Thread, T
 	return n.Query().After(page)
 }
 
-// Fetch returns the query that also reads what the index does not project: the items that were found, from the table.
+// Fetch returns the query that also reads the attributes that the index does not project: the items that were found,
+// from the table.
 func (n threadEntitiesIndexQuery) Fetch() query.Query[Thread, Thread] { return n.Query().Fetch() }
 
 // Roots returns the query over the roots of the entities alone.
@@ -457,7 +458,8 @@ func (n replyEntitiesIndexQuery) After(page query.Cursor) query.Query[Reply, Rep
 	return n.Query().After(page)
 }
 
-// Fetch returns the query that also reads what the index does not project: the items that were found, from the table.
+// Fetch returns the query that also reads the attributes that the index does not project: the items that were found,
+// from the table.
 func (n replyEntitiesIndexQuery) Fetch() query.Query[Reply, Reply] { return n.Query().Fetch() }
 
 // Roots returns the query over the roots of the entities alone.

@@ -1615,7 +1615,8 @@ func (n scoreEntitiesIndexQuery) After(page query.Cursor) query.Query[Score, Sco
 	return n.Query().After(page)
 }
 
-// Fetch returns the query that also reads what the index does not project: the items that were found, from the table.
+// Fetch returns the query that also reads the attributes that the index does not project: the items that were found,
+// from the table.
 func (n scoreEntitiesIndexQuery) Fetch() query.Query[Score, Score] { return n.Query().Fetch() }
 
 // Roots returns the query over the roots of the entities alone.
@@ -1736,7 +1737,8 @@ func (n scoreWinIndexQuery) After(page query.Cursor) query.Query[Score, Win] {
 	return n.Query().After(page)
 }
 
-// Fetch returns the query that also reads what the index does not project: the items that were found, from the table.
+// Fetch returns the query that also reads the attributes that the index does not project: the items that were found,
+// from the table.
 func (n scoreWinIndexQuery) Fetch() query.Query[Score, Win] { return n.Query().Fetch() }
 
 type scoreWinWeeks struct{ base scoreNode }
