@@ -298,11 +298,11 @@ func TestNewRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	same := migrate.Tables(func(string) string { return s.target })
-	_, err = migrate.New(ctx, s.client, l, s.target, same)
+	_, err = migrate.Open(ctx, s.client, l, s.target, same)
 	refused(t, err, "say how both of the monoliths are made")
-	_, err = migrate.New(ctx, s.client, l, s.source, same, migrate.ReadRate(-1))
+	_, err = migrate.Open(ctx, s.client, l, s.source, same, migrate.ReadRate(-1))
 	refused(t, err, "ReadRate is -1")
-	_, err = migrate.New(ctx, s.client, l, s.source, same, migrate.Segment(3, 3))
+	_, err = migrate.Open(ctx, s.client, l, s.source, same, migrate.Segment(3, 3))
 	refused(t, err, "give 0 to 1 less than their number")
 	_, err = migrate.ReadLayout(s.lock, "Parcel")
 	refused(t, err, "there is no model Parcel: there are Package")
@@ -321,7 +321,7 @@ func TestNewRefuses(t *testing.T) {
 	if l, err = migrate.ReadLayout(lock, "Sited"); err != nil {
 		t.Fatal(err)
 	}
-	_, err = migrate.New(ctx, s.client, l, s.source, same)
+	_, err = migrate.Open(ctx, s.client, l, s.source, same)
 	refused(t, err, "the field Site stands in the keys of the model's root, and in none of the monoliths")
 }
 
@@ -367,7 +367,7 @@ func TestOwnVersion(t *testing.T) {
 	ctx := context.Background()
 	s := newSetup(t)
 	s.put(attributes{"name": textValue("a"), "Text": textValue("x"), "_v": textValue("mine")})
-	m, err := migrate.New(ctx, s.client, layoutOf[Ver](t), s.source, migrate.Tables(func(string) string { return s.target }))
+	m, err := migrate.Open(ctx, s.client, layoutOf[Ver](t), s.source, migrate.Tables(func(string) string { return s.target }))
 	if err != nil {
 		t.Fatal(err)
 	}

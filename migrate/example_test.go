@@ -15,7 +15,7 @@ import (
 )
 
 // One large item of the table documents becomes the items of a user: planned, moved, verified and cut over.
-func ExampleNew() {
+func ExampleOpen() {
 	ctx := context.Background()
 	engine, err := integration.Start(ctx)
 	if err != nil {
@@ -42,7 +42,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	m, err := migrate.New(ctx, engine.Client(), layout, documents)
+	m, err := migrate.Open(ctx, engine.Client(), layout, documents)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -173,7 +173,7 @@ func (s *setup) failingStep(ctx context.Context, what faults.Fault, at int, step
 	ctx, kill := context.WithCancel(ctx)
 	defer kill()
 	b := &faults.Transport{At: at, Fault: what, Kill: kill}
-	m, err := migrate.New(ctx, &known{Client: b.Client(s.client), of: s.client}, s.layout(), s.source, migrate.Tables(func(string) string { return s.target }), migrate.Segments(3))
+	m, err := migrate.Open(ctx, &known{Client: b.Client(s.client), of: s.client}, s.layout(), s.source, migrate.Tables(func(string) string { return s.target }), migrate.Segments(3))
 	if err != nil {
 		s.Fatal(err)
 	}

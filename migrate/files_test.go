@@ -151,7 +151,7 @@ func TestExportsThatAreRefused(t *testing.T) {
 		if x.content != "" {
 			content = []byte(x.content)
 		}
-		m, err := migrate.New(ctx, s.client, s.layout(), s.source, migrate.Tables(func(string) string { return s.target }), migrate.FromExport(broken{whole, x.name, content}))
+		m, err := migrate.Open(ctx, s.client, s.layout(), s.source, migrate.Tables(func(string) string { return s.target }), migrate.FromExport(broken{whole, x.name, content}))
 		if err == nil {
 			_, err = m.Plan(ctx, migrate.PlanOptions{})
 		}
@@ -209,7 +209,7 @@ func (s *setup) loadFiles(folder, table string) int {
 func (s *setup) offline(table string, o ...migrate.Option) *migrate.Migration {
 	s.Helper()
 	o = append([]migrate.Option{migrate.Tables(func(string) string { return table }), migrate.Segments(3), migrate.OfFiles()}, o...)
-	m, err := migrate.New(context.Background(), s.client, s.layout(), s.source, o...)
+	m, err := migrate.Open(context.Background(), s.client, s.layout(), s.source, o...)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -338,7 +338,7 @@ func TestTwoExports(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	other := broken{second, "manifest-summary.json", []byte(`{"outputFormat":"DYNAMODB_JSON","itemCount":300,"tableArn":"arn:aws:dynamodb:us-east-1:1:table/other"}`)}
-	_, err = migrate.New(ctx, s.client, s.layout(), s.source, migrate.Tables(func(string) string { return s.target }), migrate.FromExport(other))
+	_, err = migrate.Open(ctx, s.client, s.layout(), s.source, migrate.Tables(func(string) string { return s.target }), migrate.FromExport(other))
 	refused(t, err, "the export is of the table other, and the source is "+s.source)
 }
 

@@ -92,7 +92,7 @@ func newTickets(t *testing.T) *tickets {
 func (s *tickets) migration(o ...migrate.Option) *migrate.Migration {
 	s.Helper()
 	o = append([]migrate.Option{migrate.Tables(func(string) string { return s.target }), migrate.Segments(3)}, o...)
-	m, err := migrate.New(context.Background(), s.client, s.layout, s.source, o...)
+	m, err := migrate.Open(context.Background(), s.client, s.layout, s.source, o...)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -464,7 +464,7 @@ func TestExpiresMeanwhile(t *testing.T) {
 // over is migration over another client.
 func (s *tickets) over(c migrate.Client) *migrate.Migration {
 	s.Helper()
-	m, err := migrate.New(context.Background(), c, s.layout, s.source, migrate.Tables(func(string) string { return s.target }), migrate.Segments(3))
+	m, err := migrate.Open(context.Background(), c, s.layout, s.source, migrate.Tables(func(string) string { return s.target }), migrate.Segments(3))
 	if err != nil {
 		s.Fatal(err)
 	}

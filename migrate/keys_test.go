@@ -73,7 +73,7 @@ func layoutOf[T any](t testing.TB) *migrate.Layout {
 func (s *rooms) migration() *migrate.Migration {
 	s.Helper()
 	o := append([]migrate.Option{migrate.Tables(func(string) string { return s.target }), migrate.Segments(3)}, s.options...)
-	m, err := migrate.New(context.Background(), s.client, s.layout, s.source, o...)
+	m, err := migrate.Open(context.Background(), s.client, s.layout, s.source, o...)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestKeysThatAreRefused(t *testing.T) {
 		{plain, "{Building}", "", "the field no stands in the keys of the model's root, and in none of the monoliths"},
 	} {
 		s := newRooms(t, x.source, own)
-		_, err := migrate.New(context.Background(), s.client, s.layout, s.source, migrate.Tables(func(string) string { return s.target }), migrate.Keys(x.hash, x.sort))
+		_, err := migrate.Open(context.Background(), s.client, s.layout, s.source, migrate.Tables(func(string) string { return s.target }), migrate.Keys(x.hash, x.sort))
 		if err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%q %q: %v", x.hash, x.sort, err)
 		}
@@ -329,7 +329,7 @@ func TestKeysOfTwo(t *testing.T) {
 		{logs, plain, "log/{At:date}", "do not give At back in full"},
 		{logs, plain, "log/{At}", ""},
 	} {
-		_, err := migrate.New(ctx, enginetest.Start(t).Client(), x.layout, x.source, migrate.Keys(x.hash, ""), migrate.Tables(func(string) string { return target }))
+		_, err := migrate.Open(ctx, enginetest.Start(t).Client(), x.layout, x.source, migrate.Keys(x.hash, ""), migrate.Tables(func(string) string { return target }))
 		if (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s: %v", x.hash, err)
 		}
@@ -448,13 +448,13 @@ func TestTablesThatAreRefused(t *testing.T) {
 	client := enginetest.Start(t).Client()
 	own, plain, numbers := enginetest.Table(t, "PK:S", "SK:S"), enginetest.Table(t, "id:S", ""), enginetest.Table(t, "PK:N", "SK:S")
 	to := func(name string) migrate.Option { return migrate.Tables(func(string) string { return name }) }
-	_, err := migrate.New(ctx, client, layoutOf[FieldKey](t), plain, migrate.Keys("pkg#{Name}", ""), to(own))
+	_, err := migrate.Open(ctx, client, layoutOf[FieldKey](t), plain, migrate.Keys("pkg#{Name}", ""), to(own))
 	refused(t, err, "the key id of the table "+plain+" is a field of the model, and is to be written by a template")
-	_, err = migrate.New(ctx, client, layoutOf[Repo](t), plain, migrate.Keys("pkg#{Org}#{Repo}", ""), to(numbers))
+	_, err = migrate.Open(ctx, client, layoutOf[Repo](t), plain, migrate.Keys("pkg#{Org}#{Repo}", ""), to(numbers))
 	refused(t, err, "are of the types N and S, and of the layout S and S")
-	_, err = migrate.New(ctx, client, layoutOf[Repo](t), "not-there", to(own))
+	_, err = migrate.Open(ctx, client, layoutOf[Repo](t), "not-there", to(own))
 	refused(t, err, "there is no table not-there in this account and region")
-	m, err := migrate.New(ctx, client, layoutOf[Room](t), own, migrate.Keys("", "DOC#{Number}"), to(own))
+	m, err := migrate.Open(ctx, client, layoutOf[Room](t), own, migrate.Keys("", "DOC#{Number}"), to(own))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -574,7 +574,7 @@ func TestRemovingEnds(t *testing.T) {
 	dying, die := context.WithCancel(ctx)
 	defer die()
 	l := &lastWrite{Client: a.client, at: "removing", die: die}
-	m, err := migrate.New(ctx, l, a.layout, a.source, migrate.Tables(func(string) string { return target }))
+	m, err := migrate.Open(ctx, l, a.layout, a.source, migrate.Tables(func(string) string { return target }))
 	if err != nil {
 		t.Fatal(err)
 	}

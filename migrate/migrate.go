@@ -54,7 +54,7 @@ type Migration struct {
 	options
 }
 
-// Option is an option of New.
+// Option is an option of Open.
 type Option interface{ apply(*options) }
 
 type options struct {
@@ -126,7 +126,7 @@ func Prices(p forecast.Prices) Option { return optionFunc(func(o *options) { o.p
 // SetWriteRate changes the rate of a migration that was made with [WriteRate], at once, also while it runs; 0 pauses it.
 func (m *Migration) SetWriteRate(wcu float64) error {
 	if m.wcu == nil {
-		return fmt.Errorf("%s: the migration has no rate that could be changed: give New a WriteRate", m.layout.Model)
+		return fmt.Errorf("%s: the migration has no rate that could be changed: give Open a WriteRate", m.layout.Model)
 	}
 	m.wcu.Set(wcu)
 	return nil
@@ -142,12 +142,12 @@ func Keys(hash, sort string) Option {
 	return optionFunc(func(o *options) { o.key, o.sort = hash, sort })
 }
 
-// New returns the migration of the monoliths of a table to a model. It looks at the tables (DescribeTable): their keys are the
+// Open returns the migration of the monoliths of a table to a model. It looks at the tables (DescribeTable): their keys are the
 // layout's, and those of the source are made of the fields that stand in the keys of the model's root ([Keys]), so that each entity
 // tells where its monolith lies. The source may be a table of the model.
-func New(ctx context.Context, c Client, l *Layout, source string, opts ...Option) (*Migration, error) {
+func Open(ctx context.Context, c Client, l *Layout, source string, opts ...Option) (*Migration, error) {
 	if c == nil || l == nil {
-		return nil, errors.New("migrate: New takes a client, a layout and the name of the source")
+		return nil, errors.New("migrate: Open takes a client, a layout and the name of the source")
 	}
 	m := &Migration{client: c, layout: l.of, options: options{of: defaultSegments, prices: forecast.DefaultPrices(), now: time.Now}}
 	for _, o := range opts {

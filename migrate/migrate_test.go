@@ -84,7 +84,7 @@ func (s *setup) migration(o ...migrate.Option) *migrate.Migration {
 func (s *setup) over(c migrate.Client, o ...migrate.Option) *migrate.Migration {
 	s.Helper()
 	o = append([]migrate.Option{migrate.Tables(func(string) string { return s.target }), migrate.Segments(3)}, o...)
-	m, err := migrate.New(context.Background(), c, s.layout(), s.source, o...)
+	m, err := migrate.Open(context.Background(), c, s.layout(), s.source, o...)
 	if err != nil {
 		s.Fatal(err)
 	}

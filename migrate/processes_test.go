@@ -51,7 +51,7 @@ func (p *program) main() {
 	if err != nil {
 		panic(err)
 	}
-	g, err := migrate.New(ctx, client, l, p.Source, migrate.Tables(func(string) string { return p.Target }))
+	g, err := migrate.Open(ctx, client, l, p.Source, migrate.Tables(func(string) string { return p.Target }))
 	if err != nil {
 		panic(err)
 	}

@@ -128,7 +128,7 @@ func TestReshape(t *testing.T) {
 		}
 	}
 	check("back")
-	if _, err := migrate.New(ctx, s.client, s.layout(), s.source, migrate.Reshape(forth, nil)); err == nil || !strings.Contains(err.Error(), "Reshape takes two functions") {
+	if _, err := migrate.Open(ctx, s.client, s.layout(), s.source, migrate.Reshape(forth, nil)); err == nil || !strings.Contains(err.Error(), "Reshape takes two functions") {
 		t.Error(err)
 	}
 }

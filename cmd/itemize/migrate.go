@@ -198,7 +198,7 @@ func (c *command) migration(a *migrateAsked, source []string) (*migrate.Migratio
 		o = append(o, migrate.WriteRate(a.rate))
 	}
 	a.plan.Rate = a.rate
-	return migrate.New(c.ctx, client, l, source[0], o...)
+	return migrate.Open(c.ctx, client, l, source[0], o...)
 }
 
 // check refuses flags that mean nothing for a layout.

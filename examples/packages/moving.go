@@ -43,7 +43,7 @@ func moving(ctx context.Context, w io.Writer, engine *integration.Engine, d regi
 		return err
 	}
 	rename := func(name string) string { return prefix + name }
-	m, err := migrate.New(ctx, engine.Client(), layout, prefix+"monoliths", migrate.Tables(rename))
+	m, err := migrate.Open(ctx, engine.Client(), layout, prefix+"monoliths", migrate.Tables(rename))
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func (f *moveFn) ProcessElement(ctx context.Context, segment int, emit func(Resu
 	if f.Job.WriteRate > 0 {
 		o = append(o, migrate.WriteRate(f.Job.WriteRate/float64(f.Job.Segments)))
 	}
-	m, err := migrate.New(ctx, f.client, f.layout, f.Job.Source, o...)
+	m, err := migrate.Open(ctx, f.client, f.layout, f.Job.Source, o...)
 	if err != nil {
 		return err
 	}

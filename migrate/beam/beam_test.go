@@ -128,7 +128,7 @@ func (s *setup) migration() *migrate.Migration {
 	if err != nil {
 		s.Fatal(err)
 	}
-	m, err := migrate.New(context.Background(), s.client, l, s.job.Source, migrate.Segments(s.job.Segments),
+	m, err := migrate.Open(context.Background(), s.client, l, s.job.Source, migrate.Segments(s.job.Segments),
 		migrate.Tables(func(name string) string { return s.job.Tables[name] }))
 	if err != nil {
 		s.Fatal(err)

@@ -128,6 +128,10 @@ func (r *room) module(name, source string, required ...string) (string, error) {
 
 // installOne gets a module and builds a program with all of its packages, or installs its commands.
 func (r *room) installOne(m *mod) error {
+	if strings.Contains(m.path, "/internal/") {
+		fmt.Printf("%-50s by those that require it\n", m.path) // nobody else can import it
+		return nil
+	}
 	imports, commands, err := m.packages()
 	if err != nil {
 		return err
