@@ -29,8 +29,8 @@
 //   - An item of a stream, an export or a scan of one's own: [Mapper.Decode], [Mapper.DecodeChange], [Mapper.FromItems].
 //   - Memory in place of reads: [Caching]. Tables that follow the time: [InTimeTables].
 //
-// A model with the method AfterLoad() is called after each load, before anything is compared: what it changes is not dirty
-// (docs/evolution.md).
+// A decoded struct with the method AfterLoad() has it called before the mapper remembers what is stored: fields that it sets are
+// not dirty (docs/evolution.md).
 //
 // # Loading
 //
