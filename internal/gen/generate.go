@@ -1,12 +1,16 @@
 package gen
 
 import (
+	"errors"
 	"fmt"
 	"go/build/constraint"
 	"go/token"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 // Version is that of the code that is generated; package mapperimpl says which ones
@@ -22,17 +26,13 @@ func (p *Package) Generate(lock []byte, accept bool) ([]File, []Diagnostic, erro
 		return nil, p.Diagnostics, nil
 	}
 	g := newGenerator(p)
-	var out []File
+	var all []*written
 	for _, f := range p.files {
 		models := p.modelsOf(f)
 		if len(models) == 0 {
 			continue
 		}
-		file, err := g.file(f, models)
-		if err != nil {
-			return nil, nil, err
-		}
-		out = append(out, file)
+		all = append(all, g.file(f, models))
 	}
 	if lock == nil && len(p.generated) > 0 {
 		at := token.Position{Filename: p.generated[0], Line: 1, Column: 1}
@@ -45,7 +45,38 @@ func (p *Package) Generate(lock []byte, accept bool) ([]File, []Diagnostic, erro
 	if g.diagnostics = append(g.diagnostics, contradictions...); len(g.diagnostics) > 0 {
 		return nil, sortDiagnostics(g.diagnostics), nil
 	}
+	out, err := formatted(all)
+	if err != nil {
+		return nil, nil, err
+	}
 	return append(out, file), nil, nil
+}
+
+// written is a file before it is formatted.
+type written struct {
+	path, constraints string
+	writer            *writer
+}
+
+// formatted formats files, which takes longer than to write them, several at once.
+func formatted(all []*written) ([]File, error) {
+	out, errs := make([]File, len(all)), make([]error, len(all))
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(all); i = int(next.Add(1)) - 1 {
+				f := all[i]
+				content, err := f.writer.content(f.constraints)
+				if err != nil {
+					errs[i] = fmt.Errorf("%s: %w", f.path, err)
+				}
+				out[i] = File{Path: f.path, Content: content}
+			}
+		})
+	}
+	group.Wait()
+	return out, errors.Join(errs...)
 }
 
 func (p *Package) modelsOf(f *sourceFile) []*Model {
@@ -143,7 +174,7 @@ func (g *generator) report(pos, end token.Pos, message string) {
 }
 
 // file generates the file of the models of a source file.
-func (g *generator) file(f *sourceFile, models []*Model) (File, error) {
+func (g *generator) file(f *sourceFile, models []*Model) *written {
 	path := generatedPath(f.path)
 	if i := slices.IndexFunc(g.p.files, func(x *sourceFile) bool { return x.path == path }); i >= 0 {
 		pos := g.p.fset.Position(g.p.files[i].ast.Package)
@@ -161,14 +192,7 @@ func (g *generator) file(f *sourceFile, models []*Model) (File, error) {
 		g.unwritable(w, m)
 	}
 	w.p("const _, _ = ", impl("EnforceVersion"), "(", Version, " - ", impl("Version"), "), ", impl("EnforceVersion"), "(", impl("Version"), " - ", Version, ")")
-	if len(g.diagnostics) > 0 {
-		return File{}, nil
-	}
-	content, err := w.content(constraints(f))
-	if err != nil {
-		return File{}, fmt.Errorf("%s: %w", f.path, err)
-	}
-	return File{Path: path, Content: content}, nil
+	return &written{path, constraints(f), w}
 }
 
 // tables writes the structs that a file declares, and the codecs of its models.

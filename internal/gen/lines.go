@@ -35,7 +35,7 @@ func breakLines(src []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return format.Source(src)
+	return src, nil
 }
 
 // breaker finds where one formatted text is broken.
