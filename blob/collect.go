@@ -120,7 +120,7 @@ func collect(ctx context.Context, c *large.Collector, options []CollectOption) (
 		return &large.Report{}, fmt.Errorf("blob: Rate(%v): give a number of capacity units a second", x.rate)
 	}
 	if !x.scan && strings.HasPrefix(x.from, "scan/") {
-		return &large.Report{Next: x.from}, fmt.Errorf("blob: the collection ended in a scan, at %q: go on with Scan (-scan)", x.from)
+		return &large.Report{Collected: large.Collected{Next: x.from}}, fmt.Errorf("blob: the collection ended in a scan, at %q: go on with Scan (-scan)", x.from)
 	}
 	done, err := c.Run(ctx, x.from)
 	if err == nil && x.scan {
@@ -128,13 +128,11 @@ func collect(ctx context.Context, c *large.Collector, options []CollectOption) (
 	}
 	t := &done.Tally
 	out := &large.Report{
-		Records: done.Records, Values: done.Values, Writing: done.Open, GivenUp: done.GivenUp, Waiting: done.Waiting,
-		Unreferenced: done.Unreferenced, Again: done.Again, Foreign: done.Foreign, Unreadable: done.Unreadable, Removed: done.Removed, Parts: done.Parts, Objects: done.Objects,
-		Next: done.Next, Requests: t.Requests, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, ConsumedWCU: t.ConsumedWCU, ConsumedRCU: t.ConsumedRCU, S3: t.Objects,
+		Collected: *done,
+		Requests:  t.Requests, WCU: t.WCU.Add(t.Refused), RCU: t.RCU, ConsumedWCU: t.ConsumedWCU, ConsumedRCU: t.ConsumedRCU, S3: t.Objects,
 	}
 	if x.scan {
-		strays := done.Strays
-		out.Strays = &strays
+		out.Strays = &done.Strays
 	}
 	if err != nil && done.Next == "" {
 		return out, fmt.Errorf("blob: the collection failed: %w", err)

@@ -57,7 +57,7 @@ func ShareStrings() Option { return optionFunc(func(s *settings) { s.shareString
 // DecodeWithSDK has the SDK make attribute values of every answer, and serialize every request. It is for clients whose
 // middleware looks at the items of outputs. Without it a mapper whose client is the SDK's own (*dynamodb.Client), with the
 // protocol that it comes with, reads items straight from the wire, and the outputs that the client's middleware sees have no
-// items, though all else: counts, keys, consumed capacity. Any other client is used as the SDK does. The values, and the errors, are
+// items, though all else: counts, keys, consumed capacity. Other clients are called as the SDK has it. The values, and the errors, are
 // the same.
 func DecodeWithSDK() Option { return optionFunc(func(s *settings) { s.decodeWithSDK = true }) }
 

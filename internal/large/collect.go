@@ -42,26 +42,31 @@ type Collector struct {
 // Collected is what a collector has found and done.
 type Collected struct {
 	// Records and Values are what it visited.
-	Records, Values int
-	// Open are records whose values are being written, GivenUp those that were past their deadline and are aborted now, Waiting those that were
-	// aborted too short a time ago.
-	Open, GivenUp, Waiting int
-	// Unreferenced are values that nothing pointed to and whose time is not come, or which were only reported; Again those that were
-	// noted so and are pointed to.
-	Unreferenced, Again int
-	// Foreign are records of values of other models, or of other tables and buckets than the mapper's: they are left alone.
-	Foreign int
-	// Unreadable are items among the records that are none, or damaged.
-	Unreadable int
-	// Removed are values that were removed, of so many parts and objects, and RemovedBytes what they took, as far as it
-	// is known.
-	Removed, Parts, Objects int
-	// Strays is what Scan has found.
-	Strays Strays
-	// Next is where the next collection goes on: empty at the end.
-	Next string
+	Records int `json:"records"`
+	Values  int `json:"values"`
+	// Writing are records of saves under way; GivenUp those that it aborted, since their deadlines are over; Waiting those that
+	// were aborted too short a time ago to remove their values.
+	Writing int `json:"writing"`
+	GivenUp int `json:"givenUp"`
+	Waiting int `json:"waiting"`
+	// Unreferenced are values to which nothing points, and that stay for their grace, or since it only reports; Again are
+	// those that were noted so before and are pointed to.
+	Unreferenced int `json:"unreferenced"`
+	Again        int `json:"again"`
+	// Foreign are records that it left alone, since they are of other models, or of other tables and buckets than the mapper's: collect with
+	// mappers of these.
+	Foreign int `json:"foreign"`
+	// Unreadable are items that lie among the records and are none, or damaged ones: they are left alone.
+	Unreadable int `json:"unreadable"`
+	// Removed are values that it removed: so many parts and objects.
+	Removed int `json:"removed"`
+	Parts   int `json:"parts"`
+	Objects int `json:"objects"`
+	// Next is where the next collection goes on that is to begin where this one ended; empty after the last record.
+	Next string `json:"next,omitempty"`
 
-	Tally write.Tally
+	Strays Strays      `json:"-"`
+	Tally  write.Tally `json:"-"`
 }
 
 // Run visits all records from a place on, "" for the beginning.
@@ -142,11 +147,11 @@ func (c *Collector) visit(ctx context.Context, f *item.Image, done *Collected) e
 	now := c.Now()
 	switch r.State {
 	case Open:
-		done.Open++
+		done.Writing++
 		if now.Before(r.Until.Add(clocks)) || !c.Act {
 			return nil
 		}
-		done.Open--
+		done.Writing--
 		done.GivenUp++
 		return c.unlessChanged(ctx, r.Abort(c.Label, now), done)
 	case Aborted:

@@ -2,33 +2,11 @@ package large
 
 import "github.com/itemize/itemize/cost"
 
-// Report is what a collection has found and done, in full: with what it cost.
+// Report is the result of a collection, with its cost.
 type Report struct {
-	// Records and Values are what it visited.
-	Records int `json:"records"`
-	Values  int `json:"values"`
-	// Writing are records of saves under way; GivenUp those that it aborted, since their deadlines are over; Waiting those that
-	// were aborted too short a time ago to remove their values.
-	Writing int `json:"writing"`
-	GivenUp int `json:"givenUp"`
-	Waiting int `json:"waiting"`
-	// Unreferenced are values to which nothing points, and that stay for their grace, or since it only reports; Again are
-	// those that were noted so before and are pointed to.
-	Unreferenced int `json:"unreferenced"`
-	Again        int `json:"again"`
-	// Foreign are records that it left alone, since they are of other models, or of other tables and buckets than the mapper's: collect with
-	// mappers of these.
-	Foreign int `json:"foreign"`
-	// Unreadable are items that lie among the records and are none, or damaged ones: they are left alone.
-	Unreadable int `json:"unreadable"`
-	// Removed are values that it removed: so many parts and objects.
-	Removed int `json:"removed"`
-	Parts   int `json:"parts"`
-	Objects int `json:"objects"`
+	Collected
 	// Strays are what Scan has found, without which they are not looked for.
 	Strays *Strays `json:"strays,omitempty"`
-	// Next is where the next collection goes on that is to begin where this one ended; empty after the last record.
-	Next string `json:"next,omitempty"`
 	// Requests, WCU and RCU are what it cost: those as predicted, and ConsumedWCU and ConsumedRCU as DynamoDB reported them. S3 are requests to that.
 	Requests    int          `json:"requests"`
 	WCU         cost.Units   `json:"wcu"`
